@@ -1,0 +1,9 @@
+//! One module a backend; `host` holds the default body of every method.
+
+#[cfg(feature = "gpu")]
+mod cube;
+#[cfg(feature = "flex")]
+mod flex;
+pub(crate) mod host;
+#[cfg(feature = "ndarray")]
+mod ndarray;

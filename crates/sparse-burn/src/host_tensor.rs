@@ -1,0 +1,98 @@
+//! Tensors seen from the host, and how a backend gets them there.
+
+use crate::any::AnyTensor;
+use crate::dtype::size_of;
+use burn::backend::Backend;
+use burn::tensor::{Bytes, DType, Shape, TensorData, read_sync};
+
+/// A contiguous tensor in host memory: borrowed from the backend where it lives there, else read.
+#[derive(Debug)]
+pub enum HostTensor {
+    /// Read from the device.
+    Data(TensorData),
+    /// Storage of a Flex tensor, shared and not copied.
+    #[cfg(feature = "flex")]
+    Flex(burn_flex::FlexTensor),
+}
+
+impl HostTensor {
+    /// Element type.
+    pub fn dtype(&self) -> DType {
+        match self {
+            Self::Data(data) => data.dtype(),
+            #[cfg(feature = "flex")]
+            Self::Flex(tensor) => tensor.dtype(),
+        }
+    }
+
+    /// Shape.
+    pub fn dims(&self) -> Vec<usize> {
+        match self {
+            Self::Data(data) => data.shape().to_vec(),
+            #[cfg(feature = "flex")]
+            Self::Flex(tensor) => tensor.layout().shape().to_vec(),
+        }
+    }
+
+    /// The elements, row-major. `T` must have the size of the dtype's storage (Bool is read as u8 or i32).
+    pub fn slice<T: bytemuck::Pod>(&self) -> &[T] {
+        let bytes = match self {
+            Self::Data(data) => data.as_bytes(),
+            #[cfg(feature = "flex")]
+            Self::Flex(tensor) => {
+                let size = size_of(tensor.dtype());
+                let (start, end) = tensor.layout().contiguous_offsets().expect("made contiguous when read");
+                &tensor.bytes()[start * size..end * size]
+            }
+        };
+        // An empty buffer may be dangling and misaligned.
+        if bytes.is_empty() { &[] } else { bytemuck::cast_slice(bytes) }
+    }
+
+    /// The elements as an owned vector: without a copy where the buffer is not shared.
+    pub fn into_vec<T: bytemuck::Pod>(self) -> Vec<T> {
+        let data = match self {
+            Self::Data(data) => data,
+            #[cfg(feature = "flex")]
+            Self::Flex(tensor) => tensor.into_data(),
+        };
+        match data.into_bytes().try_into_vec::<T>() {
+            Ok(elements) => elements,
+            Err(bytes) => bytemuck::pod_collect_to_vec(&bytes),
+        }
+    }
+}
+
+/// Elements with their shape and dtype, ready to be written to a device.
+pub(crate) fn host_data<T: bytemuck::Pod + Send + Sync>(
+    elements: Vec<T>,
+    shape: impl Into<Shape>,
+    dtype: DType,
+) -> TensorData {
+    TensorData::from_bytes(Bytes::from_elems(elements), shape, dtype)
+}
+
+/// How tensors of a backend reach the host and come back. The default bodies work on any backend.
+pub trait HostAccess: Backend {
+    /// The tensor as contiguous host memory. Waits for the device.
+    fn to_host(tensor: AnyTensor<Self>) -> HostTensor {
+        let data = match tensor {
+            AnyTensor::Float(tensor) => read_sync(Self::float_into_data(tensor)),
+            AnyTensor::Int(tensor) => read_sync(Self::int_into_data(tensor)),
+            AnyTensor::Bool(tensor) => read_sync(Self::bool_into_data(tensor)),
+        };
+        HostTensor::Data(data.expect("a tensor can be read from its device"))
+    }
+
+    /// A tensor on `device` that holds `data`, of the kind that its dtype says.
+    fn to_device(data: TensorData, device: &Self::Device) -> AnyTensor<Self> {
+        match data.dtype() {
+            dtype if dtype.is_float() => AnyTensor::Float(Self::float_from_data(data, device)),
+            dtype if dtype.is_bool() => AnyTensor::Bool(Self::bool_from_data(data, device)),
+            _ => AnyTensor::Int(Self::int_from_data(data, device)),
+        }
+    }
+}
+
+// The dispatch itself is a backend, and extension traits are implemented for it.
+impl HostAccess for burn::backend::Dispatch {}

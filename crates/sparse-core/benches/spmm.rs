@@ -1,0 +1,130 @@
+//! Times the kernels on graphs of the sizes that papers and libraries quote. Every result is checked against a plain
+//! loop before it is timed. Output buffers are reused, so page faults are not part of the products' times; what
+//! returns vectors (coalesce, group_by) pays for fresh memory.
+//!
+//! `cargo bench -p sparse-core --bench spmm [-- name]`; the number of threads is rayon's (`RAYON_NUM_THREADS`).
+
+use sparse_core::*;
+use std::hint::black_box;
+use std::time::Instant;
+
+/// Number of timed runs; the median and the minimum are printed.
+const RUNS: usize = 9;
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 >> 33
+    }
+    fn below(&mut self, n: usize) -> i32 {
+        (self.next() % n as u64) as i32
+    }
+    fn floats(&mut self, n: usize) -> Vec<f32> {
+        (0..n).map(|_| self.next() as f32 / (1u64 << 30) as f32 - 1.0).collect()
+    }
+}
+
+fn time(name: &str, mut run: impl FnMut()) {
+    run();
+    let mut times: Vec<f64> = (0..RUNS)
+        .map(|_| {
+            let start = Instant::now();
+            run();
+            start.elapsed().as_secs_f64() * 1e3
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    println!("{name:<44} median {:>8.2} ms   min {:>8.2} ms", times[RUNS / 2], times[0]);
+}
+
+/// A random graph with sorted columns, duplicates dropped.
+fn graph(n: usize, nnz: usize, random: &mut Random) -> CsrPattern<i32> {
+    let indices: Vec<i32> = (0..2 * nnz).map(|_| random.below(n)).collect();
+    CooPattern::new("bench", vec![n, n], indices, nnz).expect("indices are in range").to_csr().0
+}
+
+fn close(got: f32, want: f64, size: f64) {
+    assert!((f64::from(got) - want).abs() <= 1e-5 * size + 1e-6, "got {got}, want {want}");
+}
+
+fn products(n: usize, nnz: usize, features: usize, random: &mut Random) {
+    let a = graph(n, nnz, random);
+    let (values, dense) = (random.floats(a.nnz()), random.floats(n * features));
+    let mut out = vec![1f32; n * features];
+    let compressed = Compressed { ptr: a.row_ptr(), idx: a.col_idx(), perm: None };
+    spmm(compressed, &values, &dense, features, &mut out);
+    for r in (0..n).step_by(n / 1000) {
+        for f in 0..features {
+            let range = a.row_ptr()[r] as usize..a.row_ptr()[r + 1] as usize;
+            let terms = range.map(|k| f64::from(values[k]) * f64::from(dense[a.col_idx()[k] as usize * features + f]));
+            close(out[r * features + f], terms.clone().sum(), terms.map(f64::abs).sum());
+        }
+    }
+    let label = format!("N={n} nnz={} F={features}", a.nnz());
+    time(&format!("spmm  {label}"), || spmm(compressed, &values, &dense, features, black_box(&mut out)));
+    let t = a.transpose();
+    let transposed = Compressed { ptr: &t.ptr, idx: &t.idx, perm: Some(&t.perm) };
+    time(&format!("spmm^T {label}"), || spmm(transposed, &values, &dense, features, black_box(&mut out)));
+    if features == 1 {
+        return;
+    }
+    let (rows, mut dots) = (a.row_ids(), vec![1f32; a.nnz()]);
+    let y = random.floats(n * features);
+    sddmm(rows, a.col_idx(), &dense, &y, features, &mut dots);
+    for k in (0..a.nnz()).step_by(997) {
+        let (r, c) = (rows[k] as usize, a.col_idx()[k] as usize);
+        let terms = (0..features).map(|f| f64::from(dense[r * features + f]) * f64::from(y[c * features + f]));
+        close(dots[k], terms.clone().sum(), terms.map(f64::abs).sum());
+    }
+    time(&format!("sddmm {label}"), || sddmm(rows, a.col_idx(), &dense, &y, features, black_box(&mut dots)));
+}
+
+fn structures(random: &mut Random) {
+    let (n, size) = (10_000_000usize, 1_000_000usize);
+    let indices: Vec<i32> = (0..2 * n).map(|_| random.below(size)).collect();
+    let keys = &indices[..n];
+    let groups = group_by(keys, size);
+    assert!(groups.order.windows(2).all(|w| (keys[w[0] as usize], w[0]) < (keys[w[1] as usize], w[1])));
+    time("group_by  10M keys, 1M groups", || drop(black_box(group_by(keys, size))));
+
+    let unique = coalesce(&[size, size], &indices, n);
+    let m = unique.segments.ptr.len() - 1;
+    let at = |k: usize| (unique.indices[k], unique.indices[m + k]);
+    assert!((1..m).all(|k| at(k - 1) < at(k)));
+    for s in 0..m {
+        for &k in &unique.segments.order[unique.segments.ptr[s] as usize..unique.segments.ptr[s + 1] as usize] {
+            assert_eq!((indices[k as usize], indices[n + k as usize]), at(s));
+        }
+    }
+    time("sort_coords 10M, 1M x 1M", || drop(black_box(sort_coords(&[size, size], &indices, n))));
+    time("coalesce  10M, 1M x 1M (structure)", || drop(black_box(coalesce(&[size, size], &indices, n))));
+    let values = random.floats(n);
+    time("coalesce  10M, 1M x 1M (with sums)", || {
+        let unique = coalesce(&[size, size], &indices, n);
+        let mut sums = vec![0f32; unique.segments.ptr.len() - 1];
+        segment_sum(&values, 1, Some(&unique.segments.order), &unique.segments.ptr, &mut sums);
+        black_box((unique, sums));
+    });
+    time("validate_coo 10M", || drop(black_box(validate_coo("bench", &[size, size], &indices, n))));
+    let sorted = sort_coords(&[size, size], &indices, n);
+    let mut out = vec![0f32; n];
+    time("move_rows 10M, block 1, random", || move_rows(&values, 1, &[0.0], &sorted, black_box(&mut out)));
+}
+
+fn main() {
+    let chosen = std::env::args().skip(1).find(|a| !a.starts_with('-')).unwrap_or_default();
+    let random = &mut Random(1);
+    println!("{} threads, {RUNS} runs", rayon::current_num_threads());
+    for (name, n, nnz, features) in
+        [("arxiv", 169_343, 2_332_486, 128), ("mid", 100_000, 1_000_000, 64), ("spmv", 1_000_000, 10_000_000, 1)]
+    {
+        if name.contains(&chosen) {
+            products(n, nnz, features, random);
+        }
+    }
+    if "structure".contains(&chosen) {
+        structures(random);
+    }
+}

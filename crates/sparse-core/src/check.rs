@@ -1,0 +1,225 @@
+//! Validation of indices: whole, before anything is built or written.
+
+use crate::par::{even, for_pieces};
+use crate::{Index, Result, SparseError};
+use rayon::prelude::*;
+
+/// Whether every index lies in `[0, size)`. Branch-free inside, so that it runs at memory speed.
+fn in_range<I: Index>(indices: &[I], size: usize) -> bool {
+    if size == 0 {
+        return indices.is_empty();
+    }
+    let last = I::from_usize((size - 1).min(I::MAX));
+    indices.iter().fold(true, |ok, &i| ok & (i >= I::default()) & (i <= last))
+}
+
+/// Error for the first index of `indices` outside `[0, size)`; `None` when there is none.
+fn first_out_of_range<I: Index>(
+    op: &'static str,
+    axis: usize,
+    size: usize,
+    indices: &[I],
+    offset: usize,
+) -> Option<SparseError> {
+    let position = indices.iter().position(|&i| !in_range(&[i], size))?;
+    let index = indices[position].to_i64();
+    Some(SparseError::IndexOutOfRange { op, axis, low: 0, size, index, position: offset + position })
+}
+
+/// Checks that `indices` (all along one axis) lie in `[0, size)`, in parallel.
+fn check_axis<I: Index>(op: &'static str, axis: usize, size: usize, indices: &[I]) -> Result<()> {
+    let ok = even(indices.len(), 1).into_par_iter().all(|r| in_range(&indices[r], size));
+    if ok { Ok(()) } else { first_out_of_range(op, axis, size, indices, 0).map_or(Ok(()), Err) }
+}
+
+/// Whether entries `from - 1 .. to` ascend strictly in lexicographic order. `from >= 1`.
+fn ascends<I: Index>(indices: &[I], dims: usize, nnz: usize, from: usize, to: usize) -> bool {
+    // Blocks keep the flags in L1; dimensions run from the last (least significant) to the first.
+    const BLOCK: usize = 1024;
+    let mut less = [false; BLOCK];
+    let mut start = from;
+    while start < to {
+        let end = to.min(start + BLOCK);
+        let less = &mut less[..end - start];
+        less.fill(false);
+        for d in (0..dims).rev() {
+            let row = &indices[d * nnz..(d + 1) * nnz];
+            for ((less, &a), &b) in less.iter_mut().zip(&row[start - 1..end - 1]).zip(&row[start..end]) {
+                *less = (a < b) | ((a == b) & *less);
+            }
+        }
+        if !less.iter().fold(true, |all, &l| all & l) {
+            return false;
+        }
+        start = end;
+    }
+    true
+}
+
+/// Checks COO indices and says whether they are coalesced.
+///
+/// `indices` is row-major `[shape.len(), nnz]`: all indices along the first dimension, then the second, and so on.
+/// Coalesced means that the coordinates ascend strictly in lexicographic order. `shape` may be empty; then every entry
+/// has the same (empty) coordinate and at most one of them is coalesced.
+///
+/// One parallel pass, O(nnz * dims).
+///
+/// # Errors
+///
+/// [`SparseError::LengthMismatch`] when `indices` does not hold `shape.len() * nnz` entries, and
+/// [`SparseError::IndexOutOfRange`] for the first (in memory order) index outside `[0, shape[d])`; its position is the
+/// flat one.
+pub fn validate_coo<I: Index>(op: &'static str, shape: &[usize], indices: &[I], nnz: usize) -> Result<bool> {
+    let dims = shape.len();
+    let expected = dims.saturating_mul(nnz);
+    if indices.len() != expected || dims.checked_mul(nnz).is_none() {
+        return Err(SparseError::LengthMismatch { op, what: "indices", expected, got: indices.len() });
+    }
+    if dims == 0 {
+        return Ok(nnz <= 1);
+    }
+    let check = |range: core::ops::Range<usize>| {
+        let valid = shape.iter().enumerate().all(|(d, &size)| in_range(&indices[d * nnz..][range.clone()], size));
+        (valid, valid && ascends(indices, dims, nnz, range.start.max(1), range.end))
+    };
+    let (valid, coalesced) =
+        even(nnz, dims).into_par_iter().map(check).reduce(|| (true, true), |a, b| (a.0 && b.0, a.1 && b.1));
+    if !valid {
+        for (d, &size) in shape.iter().enumerate() {
+            if let Some(error) = first_out_of_range(op, d, size, &indices[d * nnz..(d + 1) * nnz], d * nnz) {
+                return Err(error);
+            }
+        }
+    }
+    Ok(coalesced)
+}
+
+/// Checks row pointers: one entry a row and one more, from 0 to `nnz`, never descending.
+fn check_row_ptr<I: Index>(op: &'static str, rows: usize, nnz: usize, row_ptr: &[I]) -> Result<()> {
+    let expected = rows.saturating_add(1);
+    if row_ptr.len() != expected || rows == usize::MAX {
+        return Err(SparseError::LengthMismatch { op, what: "row_ptr", expected, got: row_ptr.len() });
+    }
+    let error =
+        |rule, position: usize| SparseError::InvalidRowPtr { op, rule, got: row_ptr[position].to_i64(), position };
+    if row_ptr[0] != I::default() {
+        return Err(error("start at 0", 0));
+    }
+    let descends = even(rows, 1)
+        .into_par_iter()
+        .find_map_first(|r| r.into_iter().find(|&k| row_ptr[k + 1] < row_ptr[k]).map(|k| k + 1));
+    if let Some(position) = descends {
+        return Err(error("never descend", position));
+    }
+    // Starting at 0 and never descending, an entry beyond nnz shows in the last one.
+    if row_ptr[rows].to_usize() != nnz {
+        return Err(error("end at the number of stored elements", rows));
+    }
+    Ok(())
+}
+
+/// Checks a CSR pattern of `rows x cols`.
+///
+/// Parallel, O(rows + nnz).
+///
+/// # Errors
+///
+/// In this order: [`SparseError::LengthMismatch`] (`row_ptr` must have `rows + 1` entries),
+/// [`SparseError::InvalidRowPtr`] (starts at 0, never descends, ends at `col_idx.len()`),
+/// [`SparseError::IndexOutOfRange`] on axis 1 for the first column outside `[0, cols)`, and
+/// [`SparseError::UnsortedColumns`] for the first row whose columns do not ascend strictly.
+pub fn validate_csr<I: Index>(op: &'static str, rows: usize, cols: usize, row_ptr: &[I], col_idx: &[I]) -> Result<()> {
+    check_row_ptr(op, rows, col_idx.len(), row_ptr)?;
+    check_axis(op, 1, cols, col_idx)?;
+    // A descent between neighbours is legal exactly at a row start, so columns are compared in one flat pass and only
+    // the descents are looked up in the row pointers.
+    let row_of = |k: usize| row_ptr.partition_point(|p| p.to_usize() <= k) - 1;
+    let unsorted = even(col_idx.len(), 1).into_par_iter().find_map_first(|range| {
+        let mut row = row_of(range.start);
+        range.into_iter().skip_while(|&k| k == 0).find_map(|k| {
+            if col_idx[k - 1] < col_idx[k] {
+                return None;
+            }
+            while row_ptr[row + 1].to_usize() <= k {
+                row += 1;
+            }
+            (row_ptr[row].to_usize() < k).then_some((row, k))
+        })
+    });
+    match unsorted {
+        None => Ok(()),
+        Some((row, k)) => Err(SparseError::UnsortedColumns {
+            op,
+            row,
+            previous: col_idx[k - 1].to_i64(),
+            column: col_idx[k].to_i64(),
+        }),
+    }
+}
+
+/// Joins the row pointers of a batch of CSR matrices into those of the stacked matrix.
+///
+/// `ptr` holds `batch * (rows + 1)` entries, each batch starting from 0; the result holds `batch * rows + 1` entries of
+/// the `[batch * rows, cols]` matrix. Inverse of [`split_row_ptr`]. O(batch * rows).
+///
+/// # Errors
+///
+/// [`SparseError::LengthMismatch`] for a wrong number of entries, [`SparseError::InvalidRowPtr`] when a batch does not
+/// start at 0 or descends, [`SparseError::Overflow`] when the total does not fit the index type.
+pub fn join_row_ptr<I: Index>(op: &'static str, batch: usize, rows: usize, ptr: &[I]) -> Result<Vec<I>> {
+    let expected = rows.checked_add(1).and_then(|n| n.checked_mul(batch));
+    if expected != Some(ptr.len()) {
+        let expected = expected.unwrap_or(usize::MAX);
+        return Err(SparseError::LengthMismatch { op, what: "row_ptr", expected, got: ptr.len() });
+    }
+    let mut joined = Vec::with_capacity(ptr.len() - batch + 1);
+    joined.push(I::default());
+    let mut base = 0u128;
+    for (b, part) in ptr.chunks_exact(rows + 1).enumerate() {
+        let at = b * (rows + 1);
+        if part[0] != I::default() {
+            let got = part[0].to_i64();
+            return Err(SparseError::InvalidRowPtr { op, rule: "start at 0 in every batch", got, position: at });
+        }
+        for (r, pair) in part.windows(2).enumerate() {
+            if pair[1] < pair[0] {
+                let got = pair[1].to_i64();
+                return Err(SparseError::InvalidRowPtr { op, rule: "never descend", got, position: at + r + 1 });
+            }
+            let total = base + pair[1].to_usize() as u128;
+            if total > I::MAX as u128 {
+                let what = "the number of stored elements";
+                return Err(SparseError::Overflow { op, what, limit: I::MAX as u128, got: total });
+            }
+            joined.push(I::from_usize(total as usize));
+        }
+        base += part[rows].to_usize() as u128;
+    }
+    Ok(joined)
+}
+
+/// Splits the row pointers of a stacked matrix into those of each batch, every batch starting from 0.
+///
+/// `ptr` holds `batch * rows + 1` entries; the result holds `batch * (rows + 1)`. Inverse of [`join_row_ptr`].
+///
+/// # Panics
+///
+/// When `ptr` has fewer entries or descends from a batch's start.
+pub fn split_row_ptr<I: Index>(batch: usize, rows: usize, ptr: &[I]) -> Vec<I> {
+    let mut split = vec![I::default(); batch * (rows + 1)];
+    let batches: Vec<_> = (0..batch).map(|b| b..b + 1).collect();
+    for_pieces(
+        &batches,
+        &mut split,
+        |_| rows + 1,
+        |b, out| {
+            let part = &ptr[b.start * rows..][..rows + 1];
+            let base = part[0].to_usize();
+            for (slot, p) in out.iter_mut().zip(part) {
+                *slot =
+                    I::from_usize(p.to_usize().checked_sub(base).expect("split_row_ptr: row_ptr must never descend"));
+            }
+        },
+    );
+    split
+}

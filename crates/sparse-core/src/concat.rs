@@ -1,0 +1,380 @@
+//! Patterns of concatenations.
+//!
+//! Values follow through an index map into the plain concatenation of the parts' values: element `j` of part `p` is
+//! at `nnz_0 + .. + nnz_(p-1) + j`. Where the map would be the identity none is made. Elements are moved in runs and
+//! never sorted: along any axis the parts are sorted runs already.
+
+use crate::keys::{WithKeys, rows, with_keys};
+use crate::{Index, alloc::zeroed, par};
+use core::marker::PhantomData;
+use core::ops::Range;
+use rayon::prelude::*;
+
+/// One CSR part: row pointers and columns.
+pub type CsrPart<'a, I> = (&'a [I], &'a [I]);
+
+/// Runs of this many elements or more are worth a call of `memcpy`.
+const LONG_RUN: usize = 32;
+
+/// The concatenation of slices, copied in parallel: `out = parts[0] ++ parts[1] ++ ..`.
+pub fn concat_slices<T: Copy + Default + Send + Sync>(parts: &[&[T]]) -> Vec<T> {
+    let mut out = zeroed(parts.iter().map(|p| p.len()).sum());
+    copy_parts(parts, &mut out, |_, src, dst| dst.copy_from_slice(src));
+    out
+}
+
+/// Calls `copy(part number, src, dst)` for pieces of each part and their place in `out`, in parallel.
+fn copy_parts<T: Sync, U: Send>(parts: &[&[T]], out: &mut [U], copy: impl Fn(usize, &[T], &mut [U]) + Sync) {
+    let pieces: Vec<(usize, Range<usize>)> = parts
+        .iter()
+        .enumerate()
+        .flat_map(|(p, part)| par::even(part.len(), 1).into_iter().map(move |range| (p, range)))
+        .collect();
+    let out = par::split_mut(out, &pieces, |(_, range)| range.len());
+    out.into_par_iter()
+        .zip(&pieces)
+        .with_max_len(1)
+        .for_each(|(dst, (p, range))| copy(*p, &parts[*p][range.clone()], dst));
+}
+
+/// Number of elements before each part, and of all.
+fn bases<I: Index>(lengths: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut bases = vec![0];
+    let mut sum = 0;
+    for n in lengths {
+        sum += n;
+        bases.push(sum);
+    }
+    assert!(sum <= I::MAX, "concat: nnz must fit the index type (at most {}), got {sum}", I::MAX);
+    bases
+}
+
+/// Pattern of CSR matrices one below the other: `(row_ptr, col_idx)`.
+///
+/// Part `p` is `[rows_p, cols]` with `rows_p + 1` row pointers. Values are the plain concatenation of the parts'
+/// values. Time and memory O(rows + nnz).
+///
+/// # Panics
+/// If nnz of the result does not fit the index type.
+pub fn concat_csr_rows<I: Index>(parts: &[CsrPart<'_, I>]) -> (Vec<I>, Vec<I>) {
+    let bases = bases::<I>(parts.iter().map(|(_, col)| col.len()));
+    let ends: Vec<&[I]> = parts.iter().map(|(ptr, _)| &ptr[1..]).collect();
+    let mut row_ptr = zeroed(ends.iter().map(|p| p.len()).sum::<usize>() + 1);
+    copy_parts(&ends, &mut row_ptr[1..], |p, src, dst| {
+        for (dst, src) in dst.iter_mut().zip(src) {
+            *dst = I::from_usize(src.to_usize() + bases[p]);
+        }
+    });
+    let cols: Vec<&[I]> = parts.iter().map(|&(_, col)| col).collect();
+    (row_ptr, concat_slices(&cols))
+}
+
+/// Pattern of CSR matrices side by side: `(row_ptr, col_idx, map)`.
+///
+/// Part `p` is `[rows, cols_p]`; `col_offsets[p]` is added to its columns (the sum of the widths before it). Time and
+/// memory O(parts * rows + nnz). Batched matrices `[B, M, N_p]` are concatenated along their last axis by the same
+/// call.
+///
+/// # Panics
+/// If the parts differ in rows or nnz of the result does not fit the index type.
+pub fn concat_csr_cols<I: Index>(parts: &[CsrPart<'_, I>], col_offsets: &[usize]) -> (Vec<I>, Vec<I>, Vec<I>) {
+    let bases = bases::<I>(parts.iter().map(|(_, col)| col.len()));
+    let (row_ptr, pieces) = added_row_ptr(parts);
+    let nnz = bases[parts.len()];
+    let (mut col_idx, mut map) = (zeroed(nnz), zeroed(nnz));
+    let len = |rows: &Range<usize>| row_ptr[rows.end].to_usize() - row_ptr[rows.start].to_usize();
+    let cols = par::split_mut(&mut col_idx, &pieces, len);
+    let maps = par::split_mut(&mut map, &pieces, len);
+    cols.into_par_iter().zip(maps).zip(&pieces).with_max_len(1).for_each(|((mut cols, mut map), rows)| {
+        for r in rows.clone() {
+            for (p, (ptr, col)) in parts.iter().enumerate() {
+                let (start, end) = (ptr[r].to_usize(), ptr[r + 1].to_usize());
+                let src = &col[start..end];
+                let (dst, rest) = cols.split_at_mut(src.len());
+                shift(src, dst, col_offsets[p]);
+                cols = rest;
+                let (dst, rest) = map.split_at_mut(src.len());
+                for (dst, at) in dst.iter_mut().zip(bases[p] + start..) {
+                    *dst = I::from_usize(at);
+                }
+                map = rest;
+            }
+        }
+    });
+    (row_ptr, col_idx, map)
+}
+
+/// [`concat_csr_cols`] that moves the values too, without a map: `(row_ptr, col_idx, values)`.
+///
+/// `values[p]` holds one value for each element of part `p`.
+///
+/// # Panics
+/// If the parts differ in rows, a part and its values in length, or nnz of the result does not fit the index type.
+pub fn concat_csr_cols_values<T: Copy + Default + Send + Sync, I: Index>(
+    parts: &[CsrPart<'_, I>],
+    values: &[&[T]],
+    col_offsets: &[usize],
+) -> (Vec<I>, Vec<I>, Vec<T>) {
+    assert_eq!(parts.len(), values.len(), "concat: each part must come with its values");
+    let bases = bases::<I>(parts.iter().map(|(_, col)| col.len()));
+    let (row_ptr, pieces) = added_row_ptr(parts);
+    let nnz = bases[parts.len()];
+    let (mut col_idx, mut out) = (zeroed(nnz), zeroed(nnz));
+    let len = |rows: &Range<usize>| row_ptr[rows.end].to_usize() - row_ptr[rows.start].to_usize();
+    let cols = par::split_mut(&mut col_idx, &pieces, len);
+    let vals = par::split_mut(&mut out, &pieces, len);
+    cols.into_par_iter().zip(vals).zip(&pieces).with_max_len(1).for_each(|((mut cols, mut vals), rows)| {
+        for r in rows.clone() {
+            for (((ptr, col), &values), &offset) in parts.iter().zip(values).zip(col_offsets) {
+                let run = ptr[r].to_usize()..ptr[r + 1].to_usize();
+                let (dst, rest) = cols.split_at_mut(run.len());
+                shift(&col[run.clone()], dst, offset);
+                cols = rest;
+                let (dst, rest) = vals.split_at_mut(run.len());
+                copy_run(&values[run], dst);
+                vals = rest;
+            }
+        }
+    });
+    (row_ptr, col_idx, out)
+}
+
+/// Row pointers of parts side by side, and rows cut into pieces of equal work.
+fn added_row_ptr<I: Index>(parts: &[CsrPart<'_, I>]) -> (Vec<I>, Vec<Range<usize>>) {
+    let len = parts.first().map_or(1, |(ptr, _)| ptr.len());
+    assert!(parts.iter().all(|(ptr, _)| ptr.len() == len), "concat: parts must have the same number of rows");
+    let mut row_ptr: Vec<I> = zeroed(len);
+    par::for_pieces(
+        &par::even(len, parts.len()),
+        &mut row_ptr,
+        |r| r.len(),
+        |range, out| {
+            for (ptr, _) in parts {
+                for (out, add) in out.iter_mut().zip(&ptr[range.clone()]) {
+                    *out = I::from_usize(out.to_usize() + add.to_usize());
+                }
+            }
+        },
+    );
+    let pieces = par::by_elements(&row_ptr, 1);
+    (row_ptr, pieces)
+}
+
+#[inline(always)]
+fn shift<I: Index>(src: &[I], dst: &mut [I], offset: usize) {
+    for (dst, src) in dst.iter_mut().zip(src) {
+        *dst = I::from_usize(src.to_usize() + offset);
+    }
+}
+
+#[inline(always)]
+fn copy_run<T: Copy>(src: &[T], dst: &mut [T]) {
+    if src.len() >= LONG_RUN {
+        dst.copy_from_slice(src);
+    } else {
+        for (dst, src) in dst.iter_mut().zip(src) {
+            *dst = *src;
+        }
+    }
+}
+
+/// Pattern of batched CSR tensors concatenated along the rows of each batch: `(row_ptr, col_idx, map)`.
+///
+/// Part `p` is `[batch, rows_p, cols]`, given as `(rows_p, row_ptr, col_idx)` of the CSR of `[batch * rows_p, cols]`;
+/// the result is `[batch, rows_0 + rows_1 + .., cols]`, likewise. Time and memory O(batch * rows + nnz).
+///
+/// # Panics
+/// If a part has another number of row pointers than `batch * rows_p + 1` or nnz of the result does not fit the
+/// index type.
+pub fn interleave_csr_rows<I: Index>(batch: usize, parts: &[(usize, &[I], &[I])]) -> (Vec<I>, Vec<I>, Vec<I>) {
+    let bases = bases::<I>(parts.iter().map(|(.., col)| col.len()));
+    let height: usize = parts.iter().map(|(rows, ..)| rows).sum();
+    for (rows, ptr, _) in parts {
+        assert_eq!(ptr.len(), batch * rows + 1, "concat: a part must have batch * rows + 1 row pointers");
+    }
+    let nnz = bases[parts.len()];
+    let mut row_ptr: Vec<I> = zeroed(batch * height + 1);
+    // Elements before a batch: those of all parts before it.
+    let before = |b: usize| parts.iter().map(|(rows, ptr, _)| ptr[b * rows].to_usize()).sum::<usize>();
+    let batches = par::even(batch, (batch * height + nnz).div_ceil(batch.max(1)));
+    par::for_pieces(
+        &batches,
+        &mut row_ptr[1..],
+        |r| r.len() * height,
+        |batches, out| {
+            let mut at = before(batches.start);
+            let mut out = out.iter_mut();
+            for b in batches {
+                for (rows, ptr, _) in parts {
+                    let ptr = &ptr[b * rows..=(b + 1) * rows];
+                    let base = at - ptr[0].to_usize();
+                    // The pointers first: a zip that ends must not have taken an `out` already.
+                    for (end, out) in ptr[1..].iter().zip(out.by_ref()) {
+                        *out = I::from_usize(base + end.to_usize());
+                    }
+                    at = base + ptr[*rows].to_usize();
+                }
+            }
+        },
+    );
+    let (mut col_idx, mut map) = (zeroed(nnz), zeroed(nnz));
+    let len = |r: &Range<usize>| row_ptr[r.end * height].to_usize() - row_ptr[r.start * height].to_usize();
+    let cols = par::split_mut(&mut col_idx, &batches, len);
+    let maps = par::split_mut(&mut map, &batches, len);
+    cols.into_par_iter().zip(maps).zip(&batches).with_max_len(1).for_each(|((mut cols, mut map), batches)| {
+        for b in batches.clone() {
+            for ((rows, ptr, col), base) in parts.iter().zip(&bases) {
+                let run = ptr[b * rows].to_usize()..ptr[(b + 1) * rows].to_usize();
+                let (dst, rest) = cols.split_at_mut(run.len());
+                copy_run(&col[run.clone()], dst);
+                cols = rest;
+                let (dst, rest) = map.split_at_mut(run.len());
+                for (dst, at) in dst.iter_mut().zip(base + run.start..) {
+                    *dst = I::from_usize(at);
+                }
+                map = rest;
+            }
+        }
+    });
+    (row_ptr, col_idx, map)
+}
+
+/// Pattern of COO tensors concatenated along a sparse `axis`: `(indices, map)`.
+///
+/// Part `p` is `(indices [sparse_dims, nnz_p], nnz_p)`; `offsets[p]` is added to its coordinates along `axis` (the sum
+/// of the sizes before it). With `coalesced` the parts are, and so is the result: along axis 0 and for a single part
+/// by itself (map `None`: values are the plain concatenation), else by merging the parts, which are sorted runs
+/// already: elements with equal coordinates before the axis follow each other part by part. Without `coalesced` the
+/// result is the plain concatenation. Time O(sparse_dims * nnz), plus O(nnz * parts) for a merge.
+///
+/// # Panics
+/// If `axis >= sparse_dims`, a length does not fit, or nnz of the result does not fit the index type.
+pub fn concat_coo<I: Index>(
+    axis: usize,
+    offsets: &[usize],
+    parts: &[(&[I], usize)],
+    sparse_dims: usize,
+    coalesced: bool,
+) -> (Vec<I>, Option<Vec<I>>) {
+    assert!(axis < sparse_dims, "concat: axis must be a sparse one (below {sparse_dims}), got {axis}");
+    assert_eq!(offsets.len(), parts.len(), "concat: each part must have an offset");
+    let bases = bases::<I>(parts.iter().map(|&(_, nnz)| nnz));
+    let parts: Vec<Vec<&[I]>> = parts.iter().map(|&(indices, nnz)| rows(indices, sparse_dims, nnz)).collect();
+    if axis > 0 && coalesced && parts.len() > 1 {
+        let prefixes: Vec<Vec<&[I]>> = parts.iter().map(|part| part[..axis].to_vec()).collect();
+        let merge = MergeParts { axis, offsets, bases: &bases, parts: &parts, index: PhantomData };
+        let (indices, map) = with_keys(&prefixes, merge);
+        return (indices, Some(map));
+    }
+    let nnz = bases[parts.len()];
+    let mut indices = zeroed(nnz * sparse_dims);
+    if nnz > 0 {
+        for (d, out) in indices.chunks_exact_mut(nnz).enumerate() {
+            let slices: Vec<&[I]> = parts.iter().map(|part| part[d]).collect();
+            copy_parts(&slices, out, |p, src, dst| shift(src, dst, if d == axis { offsets[p] } else { 0 }));
+        }
+    }
+    (indices, None)
+}
+
+/// The k-way merge of [`concat_coo`], once keys of the coordinates before the axis are at hand.
+struct MergeParts<'a, I> {
+    axis: usize,
+    offsets: &'a [usize],
+    bases: &'a [usize],
+    parts: &'a [Vec<&'a [I]>],
+    index: PhantomData<I>,
+}
+
+impl<I: Index> WithKeys for MergeParts<'_, I> {
+    type Output = (Vec<I>, Vec<I>);
+
+    fn run<K: Ord + Copy + Send + Sync, F: Fn(usize) -> K + Sync>(self, keys: &[F]) -> (Vec<I>, Vec<I>) {
+        let Self { axis, offsets, bases, parts, .. } = self;
+        let dims = parts[0].len();
+        let nnz = bases[parts.len()];
+        let cuts = self.cuts(keys);
+        let lengths: Vec<usize> = cuts.windows(2).map(|w| w[1].iter().zip(&w[0]).map(|(e, s)| e - s).sum()).collect();
+        let (mut indices, mut map) = (zeroed(nnz * dims), zeroed(nnz));
+        let mut slots: Vec<Vec<&mut [I]>> = lengths.iter().map(|_| Vec::with_capacity(dims)).collect();
+        if nnz > 0 {
+            for row in indices.chunks_exact_mut(nnz) {
+                for (slot, piece) in slots.iter_mut().zip(par::split_mut(row, &lengths, |&n| n)) {
+                    slot.push(piece);
+                }
+            }
+        }
+        let maps = par::split_mut(&mut map, &lengths, |&n| n);
+        maps.into_par_iter().zip(slots).zip(cuts.par_windows(2)).with_max_len(1).for_each(|((map, mut out), cut)| {
+            let mut at = 0;
+            merge_runs(keys, &cut[0], &cut[1], |p, run| {
+                let to = at..at + run.len();
+                for (d, out) in out.iter_mut().enumerate() {
+                    shift(&parts[p][d][run.clone()], &mut out[to.clone()], if d == axis { offsets[p] } else { 0 });
+                }
+                for (dst, j) in map[to.clone()].iter_mut().zip(bases[p] + run.start..) {
+                    *dst = I::from_usize(j);
+                }
+                at = to.end;
+            });
+        });
+        (indices, map)
+    }
+}
+
+impl<I: Index> MergeParts<'_, I> {
+    /// Positions in each part where the merge is cut: all elements with one key are in one piece.
+    fn cuts<K: Ord, F: Fn(usize) -> K>(&self, keys: &[F]) -> Vec<Vec<usize>> {
+        let lengths: Vec<usize> = self.bases.windows(2).map(|w| w[1] - w[0]).collect();
+        let (longest, &len) = lengths.iter().enumerate().max_by_key(|&(_, n)| n).expect("at least one part");
+        let pieces = par::ranges(len, par::pieces(self.bases[lengths.len()]).min(len.max(1)));
+        let mut cuts = vec![vec![0; lengths.len()]];
+        for piece in &pieces[1..] {
+            let pivot = keys[longest](piece.start);
+            cuts.push(keys.iter().zip(&lengths).map(|(key, &n)| lower_bound(n, |j| key(j) < pivot)).collect());
+        }
+        cuts.push(lengths);
+        cuts
+    }
+}
+
+/// First of `0..len` for which `before` does not hold.
+fn lower_bound(len: usize, before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, len);
+    while low < high {
+        let mid = low + (high - low) / 2;
+        if before(mid) { low = mid + 1 } else { high = mid }
+    }
+    low
+}
+
+/// Calls `emit(part, run)` for runs of equal keys of the sorted parts `from[p]..to[p]`, smallest key first, equal
+/// keys in the order of the parts.
+fn merge_runs<K: Ord + Copy>(
+    keys: &[impl Fn(usize) -> K],
+    from: &[usize],
+    to: &[usize],
+    mut emit: impl FnMut(usize, Range<usize>),
+) {
+    // Key, position and end of each part that has something left. A scan finds the smallest key: concatenations
+    // have few parts, and one scan serves all the parts that share the key.
+    let mut heads: Vec<(K, usize, usize, usize)> =
+        (0..keys.len()).filter(|&p| from[p] < to[p]).map(|p| (keys[p](from[p]), p, from[p], to[p])).collect();
+    while let Some(min) = heads.iter().map(|head| head.0).min() {
+        let mut ended = false;
+        for (key, p, at, end) in &mut heads {
+            if *key == min {
+                let start = *at;
+                *at += 1;
+                while *at < *end && keys[*p](*at) == min {
+                    *at += 1;
+                }
+                emit(*p, start..*at);
+                if *at < *end { *key = keys[*p](*at) } else { ended = true }
+            }
+        }
+        if ended {
+            heads.retain(|&(_, _, at, end)| at < end);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The two things kernels are generic over: the element and the index.
+
+use crate::lanes::{ArrayLanes, F32Lanes, F64Lanes, Lanes};
+use core::fmt::{Debug, Display};
+use half::{bf16, f16};
+
+/// A value that kernels can add, multiply and order.
+///
+/// Sums run in [`Acc`](Element::Acc): f32 for f16 and bf16, the type itself otherwise. Integers wrap, as Burn's do.
+pub trait Element: Copy + Default + PartialEq + PartialOrd + Debug + Display + Send + Sync + 'static {
+    /// Type that sums and products are accumulated in.
+    type Acc: Copy + Default + PartialEq + PartialOrd + Debug + Send + Sync + 'static;
+
+    /// The SIMD vectors of the accumulator.
+    #[doc(hidden)]
+    type Lanes: Lanes<Self>;
+
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+    /// Zero of the accumulator.
+    const ACC_ZERO: Self::Acc;
+    /// One of the accumulator.
+    const ACC_ONE: Self::Acc;
+    /// Smallest value of the accumulator.
+    const ACC_LOWEST: Self::Acc;
+    /// Whether the type is a float.
+    const IS_FLOAT: bool;
+    /// Smallest value: minus infinity for floats.
+    const LOWEST: Self;
+    /// Largest value: infinity for floats.
+    const HIGHEST: Self;
+
+    /// Widens to the accumulator.
+    fn widen(self) -> Self::Acc;
+    /// Rounds the accumulator back.
+    fn narrow(acc: Self::Acc) -> Self;
+    /// `a + b`.
+    fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc;
+    /// `a - b`.
+    fn sub(a: Self::Acc, b: Self::Acc) -> Self::Acc;
+    /// `a * b`.
+    fn mul(a: Self::Acc, b: Self::Acc) -> Self::Acc;
+    /// `a / b`; integers round towards minus infinity.
+    fn div(a: Self::Acc, b: Self::Acc) -> Self::Acc;
+    /// A count as an accumulator.
+    fn from_count(n: usize) -> Self::Acc;
+    /// Whether the value is NaN.
+    fn is_nan(self) -> bool {
+        #[allow(clippy::eq_op)]
+        {
+            self != self
+        }
+    }
+}
+
+macro_rules! float_element {
+    ($t:ty, $acc:ty, $lanes:ty, $widen:expr, $narrow:expr, $zero:expr, $one:expr, $low:expr, $high:expr) => {
+        impl Element for $t {
+            type Acc = $acc;
+            type Lanes = $lanes;
+            const ZERO: Self = $zero;
+            const ONE: Self = $one;
+            const ACC_ZERO: $acc = 0.0;
+            const ACC_ONE: $acc = 1.0;
+            const ACC_LOWEST: $acc = <$acc>::NEG_INFINITY;
+            const IS_FLOAT: bool = true;
+            const LOWEST: Self = $low;
+            const HIGHEST: Self = $high;
+            #[inline(always)]
+            fn widen(self) -> $acc {
+                $widen(self)
+            }
+            #[inline(always)]
+            fn narrow(acc: $acc) -> Self {
+                $narrow(acc)
+            }
+            #[inline(always)]
+            fn add(a: $acc, b: $acc) -> $acc {
+                a + b
+            }
+            #[inline(always)]
+            fn sub(a: $acc, b: $acc) -> $acc {
+                a - b
+            }
+            #[inline(always)]
+            fn mul(a: $acc, b: $acc) -> $acc {
+                a * b
+            }
+            #[inline(always)]
+            fn div(a: $acc, b: $acc) -> $acc {
+                a / b
+            }
+            #[inline(always)]
+            fn from_count(n: usize) -> $acc {
+                n as $acc
+            }
+        }
+    };
+}
+
+/// f16 to f32 without branches or feature detection, so that loops over it vectorise; exact.
+#[inline(always)]
+fn widen_f16(x: f16) -> f32 {
+    let magnitude = u32::from(x.to_bits() & 0x7fff) << 13;
+    // The exponent biases differ by 112; scaling by 2^112 also normalises subnormals.
+    let scaled = (f32::from_bits(magnitude) * f32::from_bits((127 + 112) << 23)).to_bits();
+    let special = if magnitude >= 0x7c00 << 13 { 0x7f80_0000 } else { 0 };
+    f32::from_bits(scaled | special | u32::from(x.to_bits() & 0x8000) << 16)
+}
+
+/// bf16 to f32: the upper half of its bits; exact.
+#[inline(always)]
+fn widen_bf16(x: bf16) -> f32 {
+    f32::from_bits(u32::from(x.to_bits()) << 16)
+}
+
+float_element!(f32, f32, F32Lanes, |x| x, |x| x, 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY);
+float_element!(f64, f64, F64Lanes, |x| x, |x| x, 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY);
+float_element!(f16, f32, F32Lanes, widen_f16, f16::from_f32, f16::ZERO, f16::ONE, f16::NEG_INFINITY, f16::INFINITY);
+float_element!(
+    bf16,
+    f32,
+    F32Lanes,
+    widen_bf16,
+    bf16::from_f32,
+    bf16::ZERO,
+    bf16::ONE,
+    bf16::NEG_INFINITY,
+    bf16::INFINITY
+);
+
+macro_rules! int_element {
+    ($t:ty) => {
+        impl Element for $t {
+            type Acc = $t;
+            type Lanes = ArrayLanes;
+            const ZERO: Self = 0;
+            const ONE: Self = 1;
+            const ACC_ZERO: $t = 0;
+            const ACC_ONE: $t = 1;
+            const ACC_LOWEST: $t = <$t>::MIN;
+            const IS_FLOAT: bool = false;
+            const LOWEST: Self = <$t>::MIN;
+            const HIGHEST: Self = <$t>::MAX;
+            #[inline(always)]
+            fn widen(self) -> $t {
+                self
+            }
+            #[inline(always)]
+            fn narrow(acc: $t) -> Self {
+                acc
+            }
+            #[inline(always)]
+            fn add(a: $t, b: $t) -> $t {
+                a.wrapping_add(b)
+            }
+            #[inline(always)]
+            fn sub(a: $t, b: $t) -> $t {
+                a.wrapping_sub(b)
+            }
+            #[inline(always)]
+            fn mul(a: $t, b: $t) -> $t {
+                a.wrapping_mul(b)
+            }
+            #[inline(always)]
+            #[allow(unused_comparisons)]
+            fn div(a: $t, b: $t) -> $t {
+                let q = a.wrapping_div(b);
+                // Truncation and floor differ when the signs do and something is left over.
+                if a.wrapping_rem(b) != 0 && ((a < 0) != (b < 0)) { q.wrapping_sub(1) } else { q }
+            }
+            #[inline(always)]
+            fn from_count(n: usize) -> $t {
+                n as $t
+            }
+        }
+    };
+}
+
+int_element!(i32);
+int_element!(i64);
+int_element!(u8);
+
+/// An index type: i32 or i64.
+pub trait Index: Copy + Default + Ord + Debug + Display + Send + Sync + 'static {
+    /// Largest index that fits, as a `usize`.
+    const MAX: usize;
+
+    /// To `usize`; a negative index becomes a value beyond any length, so that a slice access panics.
+    fn to_usize(self) -> usize;
+    /// To `i64`, for messages and signed arithmetic.
+    fn to_i64(self) -> i64;
+    /// From a `usize` that is known to fit (callers check sizes against [`Index::MAX`] first).
+    fn from_usize(n: usize) -> Self;
+}
+
+macro_rules! index {
+    ($t:ty) => {
+        impl Index for $t {
+            const MAX: usize = <$t>::MAX as usize;
+            #[inline(always)]
+            fn to_usize(self) -> usize {
+                self as isize as usize
+            }
+            #[inline(always)]
+            fn to_i64(self) -> i64 {
+                self as i64
+            }
+            #[inline(always)]
+            fn from_usize(n: usize) -> Self {
+                debug_assert!(n <= <$t>::MAX as usize);
+                n as $t
+            }
+        }
+    };
+}
+
+index!(i32);
+index!(i64);

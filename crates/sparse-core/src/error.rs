@@ -1,0 +1,208 @@
+//! The one error type of the library.
+
+use thiserror::Error;
+
+/// Result with a [`SparseError`].
+pub type Result<T, E = SparseError> = std::result::Result<T, E>;
+
+/// Everything that can be wrong with the arguments of a sparse operation.
+///
+/// Each message reads `op: what must hold, got X and Y`. Operations that panic do so with the same text.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum SparseError {
+    /// An operation over a list got none.
+    #[error("{op}: at least one tensor is needed, got an empty list")]
+    EmptyInput {
+        /// Operation.
+        op: &'static str,
+    },
+    /// Shapes that must agree do not.
+    #[error("{op}: {rule}, got {left:?} and {right:?}")]
+    ShapeMismatch {
+        /// Operation.
+        op: &'static str,
+        /// What must hold.
+        rule: &'static str,
+        /// First shape.
+        left: Vec<usize>,
+        /// Second shape.
+        right: Vec<usize>,
+    },
+    /// Element types that must agree do not.
+    #[error("{op}: dtypes must agree, got {left} and {right}")]
+    DtypeMismatch {
+        /// Operation.
+        op: &'static str,
+        /// First dtype.
+        left: String,
+        /// Second dtype.
+        right: String,
+    },
+    /// COO met CSR, or a batched layout a plain one.
+    #[error("{op}: layouts must agree, got {left} and {right}")]
+    LayoutMismatch {
+        /// Operation.
+        op: &'static str,
+        /// First layout.
+        left: String,
+        /// Second layout.
+        right: String,
+    },
+    /// Fill values that must agree do not.
+    #[error("{op}: fill values must agree, got {left} and {right}")]
+    FillMismatch {
+        /// Operation.
+        op: &'static str,
+        /// First fill.
+        left: String,
+        /// Second fill.
+        right: String,
+    },
+    /// An undefined fill was asked for its value.
+    #[error("{op}: the fill value must be defined, got Fill::Undefined ({hint})")]
+    UndefinedFill {
+        /// Operation.
+        op: &'static str,
+        /// What to call instead.
+        hint: &'static str,
+    },
+    /// Tensors live on different devices.
+    #[error("{op}: tensors must share a device, got {left} and {right}")]
+    DeviceMismatch {
+        /// Operation.
+        op: &'static str,
+        /// First device.
+        left: String,
+        /// Second device.
+        right: String,
+    },
+    /// An axis outside `[-rank, rank)`.
+    #[error("{op}: axis must be in [-{rank}, {rank}), got {axis}")]
+    AxisOutOfRange {
+        /// Operation.
+        op: &'static str,
+        /// The axis given.
+        axis: isize,
+        /// Rank of the tensor.
+        rank: usize,
+    },
+    /// An index outside its dimension.
+    #[error("{op}: index along axis {axis} must be in [{low}, {size}), got {index} at position {position}")]
+    IndexOutOfRange {
+        /// Operation.
+        op: &'static str,
+        /// Axis that the index addresses.
+        axis: usize,
+        /// Smallest index allowed (0, or -size where negative indices count from the end).
+        low: i64,
+        /// Size of the axis.
+        size: usize,
+        /// The index found.
+        index: i64,
+        /// Where it was found (flat position in the index array).
+        position: usize,
+    },
+    /// Lengths that must agree do not.
+    #[error("{op}: {what} must have length {expected}, got {got}")]
+    LengthMismatch {
+        /// Operation.
+        op: &'static str,
+        /// Which array.
+        what: &'static str,
+        /// The length it must have.
+        expected: usize,
+        /// The length it has.
+        got: usize,
+    },
+    /// Row pointers that do not start at 0, descend, or do not end at nnz.
+    #[error("{op}: row_ptr must {rule}, got {got} at position {position}")]
+    InvalidRowPtr {
+        /// Operation.
+        op: &'static str,
+        /// What must hold.
+        rule: &'static str,
+        /// The entry found.
+        got: i64,
+        /// Its position.
+        position: usize,
+    },
+    /// Columns of a CSR row that do not ascend strictly.
+    #[error("{op}: columns must ascend strictly in a row, got {previous} and then {column} in row {row}")]
+    UnsortedColumns {
+        /// Operation.
+        op: &'static str,
+        /// The row (of the stored matrix).
+        row: usize,
+        /// The column before.
+        previous: i64,
+        /// The offending column.
+        column: i64,
+    },
+    /// The device or the operation has no such element type.
+    #[error("{op}: {what} must support dtype {dtype}, got one that does not")]
+    UnsupportedDtype {
+        /// Operation.
+        op: &'static str,
+        /// Device or reduction.
+        what: String,
+        /// The dtype asked for.
+        dtype: String,
+    },
+    /// The answer cannot be kept sparse, or is larger than the limit for dense results.
+    #[error("{op}: a dense result of {elements} elements must be asked for and stay within {limit} ({hint})")]
+    WouldDensify {
+        /// Operation.
+        op: &'static str,
+        /// Number of elements of the dense result.
+        elements: u128,
+        /// The limit in force.
+        limit: u128,
+        /// What to call instead.
+        hint: &'static str,
+    },
+    /// A size that does not fit its integer type.
+    #[error("{op}: {what} must fit {limit}, got {got}")]
+    Overflow {
+        /// Operation.
+        op: &'static str,
+        /// Which size.
+        what: &'static str,
+        /// The largest allowed.
+        limit: u128,
+        /// What was found.
+        got: u128,
+    },
+    /// A file or an argument that cannot be read.
+    #[error("{op}: {message}")]
+    Invalid {
+        /// Operation.
+        op: &'static str,
+        /// What was found, and where.
+        message: String,
+    },
+}
+
+impl SparseError {
+    /// Stable name of the kind, as conformance cases spell it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::EmptyInput { .. } => "empty_input",
+            Self::ShapeMismatch { .. } => "shape_mismatch",
+            Self::DtypeMismatch { .. } => "dtype_mismatch",
+            Self::LayoutMismatch { .. } => "layout_mismatch",
+            Self::FillMismatch { .. } => "fill_mismatch",
+            Self::UndefinedFill { .. } => "undefined_fill",
+            Self::DeviceMismatch { .. } => "device_mismatch",
+            Self::AxisOutOfRange { .. } => "axis_out_of_range",
+            Self::IndexOutOfRange { .. } => "index_out_of_range",
+            Self::LengthMismatch { .. } => "length_mismatch",
+            Self::InvalidRowPtr { .. } => "invalid_row_ptr",
+            Self::UnsortedColumns { .. } => "unsorted_columns",
+            Self::UnsupportedDtype { .. } => "unsupported_dtype",
+            Self::WouldDensify { .. } => "would_densify",
+            Self::Overflow { .. } => "overflow",
+            Self::Invalid { .. } => "invalid",
+        }
+    }
+}

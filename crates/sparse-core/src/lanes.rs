@@ -1,0 +1,174 @@
+//! SIMD vectors of accumulators, one trait for all element types.
+//!
+//! Products are rounded before they are added (no fused multiply-add) and every output element has its own lane, so
+//! results have the same bits on every instruction set and equal those of the plain scalar loop.
+
+use crate::Element;
+use pulp::Simd;
+
+/// Vectors that hold [`Element::Acc`] of `T`.
+pub trait Lanes<T: Element>: 'static {
+    /// A vector.
+    type V<S: Simd>: Copy;
+    /// Number of lanes of `V<S>`.
+    fn lanes<S: Simd>() -> usize;
+    /// All lanes `x`.
+    fn splat<S: Simd>(simd: S, x: T::Acc) -> Self::V<S>;
+    /// Widens the first `lanes` elements of `x`.
+    fn load<S: Simd>(simd: S, x: &[T]) -> Self::V<S>;
+    /// `a + b`.
+    fn add<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
+    /// `a * b`, rounded.
+    fn mul<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
+    /// The larger one; NaN wins.
+    fn max<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
+    /// Rounds into the first `lanes` elements of `out`.
+    fn store<S: Simd>(simd: S, v: Self::V<S>, out: &mut [T]);
+    /// Writes the first `lanes` elements of `out`, as they are.
+    fn store_acc<S: Simd>(simd: S, v: Self::V<S>, out: &mut [T::Acc]);
+}
+
+/// NaN-winning maximum of accumulators.
+#[inline(always)]
+#[allow(clippy::eq_op)]
+pub(crate) fn acc_max<A: Copy + PartialOrd>(a: A, b: A) -> A {
+    if b > a || b != b { b } else { a }
+}
+
+macro_rules! float_lanes {
+    ($name:ident, $acc:ty, $vec:ident, $count:ident, $as:ident, $as_mut:ident, $splat:ident, $add:ident, $mul:ident,
+     $less:ident, $equal:ident, $not:ident, $or:ident, $select:ident) => {
+        #[doc = concat!("Native vectors of ", stringify!($acc), ".")]
+        pub struct $name;
+
+        impl<T: Element<Acc = $acc>> Lanes<T> for $name {
+            type V<S: Simd> = S::$vec;
+            #[inline(always)]
+            fn lanes<S: Simd>() -> usize {
+                S::$count
+            }
+            #[inline(always)]
+            fn splat<S: Simd>(simd: S, x: $acc) -> S::$vec {
+                simd.$splat(x)
+            }
+            #[inline(always)]
+            fn load<S: Simd>(_: S, x: &[T]) -> S::$vec {
+                // At most 16 lanes exist; the copy is a register move (f32, f64) or the widening itself (f16, bf16).
+                let mut wide: [$acc; 16] = [0.0; 16];
+                let wide = &mut wide[..S::$count];
+                for (w, x) in wide.iter_mut().zip(&x[..S::$count]) {
+                    *w = x.widen();
+                }
+                S::$as(wide).0[0]
+            }
+            #[inline(always)]
+            fn add<S: Simd>(simd: S, a: S::$vec, b: S::$vec) -> S::$vec {
+                simd.$add(a, b)
+            }
+            #[inline(always)]
+            fn mul<S: Simd>(simd: S, a: S::$vec, b: S::$vec) -> S::$vec {
+                simd.$mul(a, b)
+            }
+            #[inline(always)]
+            fn max<S: Simd>(simd: S, a: S::$vec, b: S::$vec) -> S::$vec {
+                simd.$select(simd.$or(simd.$less(a, b), simd.$not(simd.$equal(b, b))), b, a)
+            }
+            #[inline(always)]
+            fn store<S: Simd>(_: S, v: S::$vec, out: &mut [T]) {
+                let mut wide: [$acc; 16] = [0.0; 16];
+                let wide = &mut wide[..S::$count];
+                S::$as_mut(wide).0[0] = v;
+                for (out, w) in out[..S::$count].iter_mut().zip(wide) {
+                    *out = T::narrow(*w);
+                }
+            }
+            #[inline(always)]
+            fn store_acc<S: Simd>(_: S, v: S::$vec, out: &mut [$acc]) {
+                S::$as_mut(&mut out[..S::$count]).0[0] = v;
+            }
+        }
+    };
+}
+
+float_lanes!(
+    F32Lanes,
+    f32,
+    f32s,
+    F32_LANES,
+    as_simd_f32s,
+    as_mut_simd_f32s,
+    splat_f32s,
+    add_f32s,
+    mul_f32s,
+    less_than_f32s,
+    equal_f32s,
+    not_m32s,
+    or_m32s,
+    select_f32s
+);
+float_lanes!(
+    F64Lanes,
+    f64,
+    f64s,
+    F64_LANES,
+    as_simd_f64s,
+    as_mut_simd_f64s,
+    splat_f64s,
+    add_f64s,
+    mul_f64s,
+    less_than_f64s,
+    equal_f64s,
+    not_m64s,
+    or_m64s,
+    select_f64s
+);
+
+/// Number of lanes of [`ArrayLanes`].
+const ARRAY: usize = 8;
+
+/// Arrays that the compiler vectorises: integers.
+pub struct ArrayLanes;
+
+#[inline(always)]
+fn each<A: Copy>(mut f: impl FnMut(usize) -> A) -> [A; ARRAY] {
+    [f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7)]
+}
+
+impl<T: Element> Lanes<T> for ArrayLanes {
+    type V<S: Simd> = [T::Acc; ARRAY];
+    #[inline(always)]
+    fn lanes<S: Simd>() -> usize {
+        ARRAY
+    }
+    #[inline(always)]
+    fn splat<S: Simd>(_: S, x: T::Acc) -> [T::Acc; ARRAY] {
+        [x; ARRAY]
+    }
+    #[inline(always)]
+    fn load<S: Simd>(_: S, x: &[T]) -> [T::Acc; ARRAY] {
+        let x = &x[..ARRAY];
+        each(|j| x[j].widen())
+    }
+    #[inline(always)]
+    fn add<S: Simd>(_: S, a: [T::Acc; ARRAY], b: [T::Acc; ARRAY]) -> [T::Acc; ARRAY] {
+        each(|j| T::add(a[j], b[j]))
+    }
+    #[inline(always)]
+    fn mul<S: Simd>(_: S, a: [T::Acc; ARRAY], b: [T::Acc; ARRAY]) -> [T::Acc; ARRAY] {
+        each(|j| T::mul(a[j], b[j]))
+    }
+    #[inline(always)]
+    fn max<S: Simd>(_: S, a: [T::Acc; ARRAY], b: [T::Acc; ARRAY]) -> [T::Acc; ARRAY] {
+        each(|j| acc_max(a[j], b[j]))
+    }
+    #[inline(always)]
+    fn store<S: Simd>(_: S, v: [T::Acc; ARRAY], out: &mut [T]) {
+        for (out, v) in out[..ARRAY].iter_mut().zip(v) {
+            *out = T::narrow(v);
+        }
+    }
+    #[inline(always)]
+    fn store_acc<S: Simd>(_: S, v: [T::Acc; ARRAY], out: &mut [T::Acc]) {
+        out[..ARRAY].copy_from_slice(&v);
+    }
+}

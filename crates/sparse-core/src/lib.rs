@@ -1,0 +1,46 @@
+//! Sparse formats, validation and CPU kernels on plain slices.
+//!
+//! This crate knows nothing of tensors, devices or gradients: every function takes slices and gives back
+//! vectors (or fills a slice), is generic over the element ([`Element`]: f16, bf16, f32, f64, i32, i64, u8)
+//! and the index ([`Index`]: i32, i64), runs in parallel on the current rayon pool and gives the same bits
+//! for any number of threads.
+//!
+//! Bool values travel as `u8` holding 0 or 1.
+#![forbid(unsafe_code)]
+
+mod alloc;
+mod check;
+mod concat;
+mod element;
+mod error;
+mod keys;
+mod lanes;
+mod linalg;
+mod merge;
+mod par;
+mod pattern;
+mod reduce;
+mod rows;
+mod scatter;
+mod structure;
+
+pub use alloc::set_large_alloc_hook;
+pub use check::{join_row_ptr, split_row_ptr, validate_coo, validate_csr};
+pub use concat::{
+    CsrPart, concat_coo, concat_csr_cols, concat_csr_cols_values, concat_csr_rows, concat_slices, interleave_csr_rows,
+};
+pub use element::{Element, Index};
+pub use error::{Result, SparseError};
+pub use linalg::{Compressed, sddmm, spmm};
+pub use merge::{
+    BinaryOp, MergedCoo, MergedCsr, intersect_coo, intersect_csr, locate_coo, locate_csr, union_apply_csr, union_coo,
+    union_csr, zip_rows,
+};
+pub use pattern::{CooPattern, CsrPattern};
+pub use rows::{move_rows, segment_max, segment_sum};
+pub use scatter::{
+    BackwardReads, Reduce, Target, TargetIndex, backward_reads, check_indices, gather, put, put_backward,
+};
+pub use structure::{
+    Coalesced, Segments, Transposed, coalesce, compress, expand_ptr, group_by, sort_coords, transpose_csr,
+};

@@ -1,0 +1,143 @@
+//! Sampled dense-dense matrix product.
+
+use crate::lanes::Lanes;
+use crate::par::{even, for_pieces};
+use crate::reduce::Source;
+use crate::{Element, Index};
+use pulp::{Arch, Simd, WithSimd};
+
+/// Lanes of the sum, on every instruction set: element `f` of a row goes to lane `f % 32`.
+const SUMS: usize = 32;
+
+/// Dot products at sampled positions: `out[k] = sum over f of x[rows[k], f] * y[cols[k], f]`.
+///
+/// `x` is row-major `[m, features]`, `y` `[n, features]`; `rows`, `cols` and `out` have one entry a sample. With sorted
+/// `rows` (as those of a CSR matrix are) the row of `x` stays in the first-level cache. Sums run in [`Element::Acc`] in
+/// 32 interleaved lanes that are added pairwise at the end: the same bits whatever the number of threads and the
+/// instruction set. No `m x n` product is formed: O(nnz * features) time, parallel over the samples.
+///
+/// # Panics
+///
+/// When lengths disagree or an index is out of range.
+pub fn sddmm<T: Element, I: Index>(rows: &[I], cols: &[I], x: &[T], y: &[T], features: usize, out: &mut [T]) {
+    assert_eq!(rows.len(), cols.len(), "sddmm: rows and cols must have the same length");
+    assert_eq!(out.len(), rows.len(), "sddmm: out must have one entry a sample");
+    if features == 0 {
+        out.fill(T::ZERO);
+        return;
+    }
+    let (x, y) = (Source::new(x, features, "sddmm: x"), Source::new(y, features, "sddmm: y"));
+    let arch = Arch::new();
+    for_pieces(
+        &even(rows.len(), features),
+        out,
+        |r| r.len(),
+        |range, out| {
+            let (rows, cols) = (&rows[range.clone()], &cols[range]);
+            arch.dispatch(Samples { rows, cols, x, y, out });
+        },
+    );
+}
+
+struct Samples<'a, T, I> {
+    rows: &'a [I],
+    cols: &'a [I],
+    x: Source<'a, T>,
+    y: Source<'a, T>,
+    out: &'a mut [T],
+}
+
+impl<T: Element, I: Index> WithSimd for Samples<'_, T, I> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { rows, cols, x, y, out } = self;
+        let distance = x.distance();
+        for (k, ((r, c), out)) in rows.iter().zip(cols).zip(out).enumerate() {
+            if let (Some(next_r), Some(next_c)) = (rows.get(k + distance), cols.get(k + distance)) {
+                y.prefetch(next_c.to_usize());
+                if next_r != r {
+                    x.prefetch(next_r.to_usize());
+                }
+            }
+            *out = T::narrow(dot::<T, S>(simd, x.row(r.to_usize()), y.row(c.to_usize())));
+        }
+    }
+}
+
+/// Dot product of two rows of the same length.
+#[inline(always)]
+fn dot<T: Element, S: Simd>(simd: S, x: &[T], y: &[T]) -> T::Acc {
+    match T::Lanes::lanes::<S>() {
+        16 => dot_lanes::<T, S, 2>(simd, x, y),
+        8 => dot_lanes::<T, S, 4>(simd, x, y),
+        4 => dot_lanes::<T, S, 8>(simd, x, y),
+        2 => dot_lanes::<T, S, 16>(simd, x, y),
+        _ => dot_lanes::<T, S, 32>(simd, x, y),
+    }
+}
+
+/// [`dot`] with `N` vectors of `SUMS / N` lanes.
+#[inline(always)]
+fn dot_lanes<T: Element, S: Simd, const N: usize>(simd: S, x: &[T], y: &[T]) -> T::Acc {
+    let lanes = SUMS / N;
+    let mut sums = [T::ACC_ZERO; SUMS];
+    let (x_whole, x_rest) = x.as_chunks::<SUMS>();
+    let (y_whole, y_rest) = y.as_chunks::<SUMS>();
+    if !x_whole.is_empty() {
+        let mut acc = [T::Lanes::splat(simd, T::ACC_ZERO); N];
+        for (x, y) in x_whole.iter().zip(y_whole) {
+            for (j, acc) in acc.iter_mut().enumerate() {
+                let (x, y) = (T::Lanes::load(simd, &x[j * lanes..]), T::Lanes::load(simd, &y[j * lanes..]));
+                *acc = T::Lanes::add(simd, *acc, T::Lanes::mul(simd, x, y));
+            }
+        }
+        for (j, acc) in acc.into_iter().enumerate() {
+            T::Lanes::store_acc(simd, acc, &mut sums[j * lanes..]);
+        }
+    }
+    for ((sum, x), y) in sums.iter_mut().zip(x_rest).zip(y_rest) {
+        *sum = T::add(*sum, T::mul(x.widen(), y.widen()));
+    }
+    let mut half = SUMS / 2;
+    while half > 0 {
+        for j in 0..half {
+            sums[j] = T::add(sums[j], sums[j + half]);
+        }
+        half /= 2;
+    }
+    sums[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run<S: Simd>(simd: S, x: &[f32], features: usize) -> Vec<f32> {
+        let x = Source::new(x, features, "x");
+        let mut out = vec![0.0; 3];
+        simd.vectorize(Samples { rows: &[0, 1, 1], cols: &[1, 2, 0], x, y: x, out: &mut out });
+        out
+    }
+
+    #[test]
+    fn same_bits_on_every_instruction_set() {
+        for features in 1..140 {
+            let x: Vec<f32> = (0..3 * features).map(|k| (k as f32 * 0.37).sin() * 50.0).collect();
+            let plain = run(pulp::Scalar, &x, features);
+            struct Op<'a>(&'a [f32], usize);
+            impl WithSimd for Op<'_> {
+                type Output = Vec<f32>;
+                fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
+                    run(simd, self.0, self.1)
+                }
+            }
+            assert_eq!(Arch::new().dispatch(Op(&x, features)), plain, "{features} features");
+            #[cfg(target_arch = "x86_64")]
+            if let Some(simd) = pulp::x86::V3::try_new() {
+                assert_eq!(run(simd, &x, features), plain, "{features} features on AVX2");
+            }
+        }
+    }
+}

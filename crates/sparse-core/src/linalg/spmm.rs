@@ -1,0 +1,47 @@
+//! Sparse matrix times dense matrix.
+
+use super::spmv::spmv;
+use crate::reduce::{Source, Weighted, reduce_rows};
+use crate::{Element, Index};
+
+/// The compressed rows of a sparse matrix: element `k` of row `r`, for `k` in `ptr[r]..ptr[r + 1]`, lies in column
+/// `idx[k]` and has the value `values[perm[k]]`, or `values[k]` without a permutation.
+///
+/// The transpose of a CSR matrix is the `ptr`, `idx` and `perm` of [`transpose_csr`](crate::transpose_csr) over the
+/// values of the original.
+#[derive(Debug, Clone, Copy)]
+pub struct Compressed<'a, I> {
+    /// Where each row starts, and the end: `rows + 1` entries.
+    pub ptr: &'a [I],
+    /// Column of every element.
+    pub idx: &'a [I],
+    /// Position of every element's value; `None` when they are in order.
+    pub perm: Option<&'a [I]>,
+}
+
+/// Sparse x dense: `out[r, :] = sum over k of value[k] * dense[idx[k], :]`.
+///
+/// `dense` is row-major `[cols, features]`, `out` `[rows, features]`, every element of which is overwritten (an empty
+/// row gives 0). Sums run in [`Element::Acc`] in the order of the row, whatever the number of threads and the
+/// instruction set. One feature is a sparse matrix-vector product with a path of its own, whose sums run in four
+/// interleaved lanes.
+///
+/// Rows are shared among threads by their elements, not by their number; a wide row is a register tile of 8 vectors at
+/// a time with the dense rows prefetched (the scheme of Yang, Buluc and Owens, "Design principles for sparse matrix
+/// multiplication on the GPU", Euro-Par 2018, carried over to SIMD lanes). O(nnz * features) time, no memory.
+///
+/// # Panics
+///
+/// When lengths disagree, `ptr` descends or an index is out of range.
+pub fn spmm<T: Element, I: Index>(a: Compressed<'_, I>, values: &[T], dense: &[T], features: usize, out: &mut [T]) {
+    let rows = a.ptr.len().saturating_sub(1);
+    assert_eq!(out.len(), rows * features, "spmm: out must be [rows, features]");
+    match features {
+        0 => {}
+        1 => spmv(a, values, dense, out),
+        _ => {
+            let dense = Source::new(dense, features, "spmm: dense");
+            reduce_rows(Weighted { values, perm: a.perm }, a.ptr, Some(a.idx), dense, out);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Moving and combining value rows.
+
+use crate::par::{even, for_pieces};
+use crate::reduce::{Max, Reducer, Source, Sum, reduce_rows};
+use crate::{Element, Index};
+
+/// Moves rows of values by an index map: `out[k, :] = values[map[k], :]`, or `fill` where `map[k]` is the number of
+/// rows of `values`.
+///
+/// `values` is row-major `[n, block]`, `out` `[map.len(), block]`; `fill` holds one block, and may be empty when no row
+/// asks for it. `block` may be 0. O(map.len() * block), parallel.
+///
+/// # Panics
+///
+/// When lengths disagree or an index lies outside `[0, n]`.
+pub fn move_rows<T: Element, I: Index>(values: &[T], block: usize, fill: &[T], map: &[I], out: &mut [T]) {
+    assert_eq!(out.len(), map.len() * block, "move_rows: out must hold a block for every entry of the map");
+    // Fixed sizes let the compiler copy a block with a register move or two.
+    match block {
+        0 => {}
+        1 => move_fixed::<T, I, 1>(values, fill, map, out),
+        2 => move_fixed::<T, I, 2>(values, fill, map, out),
+        3 => move_fixed::<T, I, 3>(values, fill, map, out),
+        4 => move_fixed::<T, I, 4>(values, fill, map, out),
+        8 => move_fixed::<T, I, 8>(values, fill, map, out),
+        16 => move_fixed::<T, I, 16>(values, fill, map, out),
+        _ => move_blocks(values, block, fill, map, out),
+    }
+}
+
+/// [`move_rows`] for blocks of `N` elements.
+fn move_fixed<T: Element, I: Index, const N: usize>(values: &[T], fill: &[T], map: &[I], out: &mut [T]) {
+    let (values, rest) = values.as_chunks::<N>();
+    assert!(rest.is_empty(), "move_rows: values must hold whole blocks");
+    let fill = fill.as_chunks::<N>().0.first();
+    for_pieces(
+        &even(map.len(), N),
+        out,
+        |r| r.len() * N,
+        |range, out| {
+            for (out, i) in out.as_chunks_mut::<N>().0.iter_mut().zip(&map[range]) {
+                *out = match values.get(i.to_usize()) {
+                    Some(row) => *row,
+                    None => *missing(fill, i.to_usize(), values.len()),
+                };
+            }
+        },
+    );
+}
+
+/// [`move_rows`] for any block.
+fn move_blocks<T: Element, I: Index>(values: &[T], block: usize, fill: &[T], map: &[I], out: &mut [T]) {
+    let source = Source::new(values, block, "move_rows: values");
+    let n = values.len() / block;
+    let fill = (fill.len() == block).then_some(fill);
+    let distance = source.distance();
+    for_pieces(
+        &even(map.len(), block),
+        out,
+        |r| r.len() * block,
+        |range, out| {
+            for ((out, k), i) in out.chunks_exact_mut(block).zip(range.clone()).zip(&map[range]) {
+                if let Some(next) = map.get(k + distance) {
+                    source.prefetch(next.to_usize());
+                }
+                let i = i.to_usize();
+                out.copy_from_slice(if i < n { source.row(i) } else { missing(fill, i, n) });
+            }
+        },
+    );
+}
+
+/// The fill, for an index that is exactly the number of rows.
+#[inline]
+fn missing<F>(fill: Option<F>, index: usize, rows: usize) -> F {
+    match fill {
+        Some(fill) if index == rows => fill,
+        _ => no_such_row(index, rows),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn no_such_row(index: usize, rows: usize) -> ! {
+    panic!("move_rows: index must be in [0, {rows}], and {rows} needs a fill of one block, got {}", index as isize)
+}
+
+/// Sums rows of values per segment: `out[s, :] = sum of values[order[k], :]` (or `values[k, :]` without an order) over
+/// `k` in `ptr[s]..ptr[s + 1]`.
+///
+/// `values` is row-major `[n, block]`, `out` `[ptr.len() - 1, block]`; every element of `out` is overwritten, an empty
+/// segment gives 0. Accumulated in [`Element::Acc`], in the order of the segment, whatever the number of threads.
+/// Parallel by elements, O(order.len() * block).
+///
+/// # Panics
+///
+/// When lengths disagree, `ptr` descends or an index is out of range.
+pub fn segment_sum<T: Element, I: Index>(values: &[T], block: usize, order: Option<&[I]>, ptr: &[I], out: &mut [T]) {
+    segment_reduce(Sum, "segment_sum", values, block, order, ptr, out);
+}
+
+/// Maximum of rows of values per segment, like [`segment_sum`]. NaN wins; an empty segment gives
+/// [`Element::LOWEST`]. On Bool (u8 of 0 and 1) this is the logical or, false for an empty segment.
+///
+/// # Panics
+///
+/// When lengths disagree, `ptr` descends or an index is out of range.
+pub fn segment_max<T: Element, I: Index>(values: &[T], block: usize, order: Option<&[I]>, ptr: &[I], out: &mut [T]) {
+    segment_reduce(Max, "segment_max", values, block, order, ptr, out);
+}
+
+fn segment_reduce<T: Element, I: Index, R: Reducer<T>>(
+    reducer: R,
+    op: &str,
+    values: &[T],
+    block: usize,
+    order: Option<&[I]>,
+    ptr: &[I],
+    out: &mut [T],
+) {
+    let segments = ptr.len().saturating_sub(1);
+    assert_eq!(out.len(), segments * block, "{op}: out must hold a block for every segment");
+    if block > 0 {
+        reduce_rows(reducer, ptr, order, Source::new(values, block, op), out);
+    }
+}

@@ -1,0 +1,149 @@
+//! Gradients of `put_along_axis`.
+
+use super::cells::{gather_map, index_state, units};
+use super::{Reduce, Target, cells::scatter_cells, product};
+use crate::alloc::{copied, zeroed};
+use crate::{Element, Index, par};
+
+/// Which slices the gradient of a reduction reads; the others may be empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BackwardReads {
+    /// The array before the operation.
+    pub arr: bool,
+    /// The values.
+    pub values: bool,
+    /// The result.
+    pub out: bool,
+}
+
+/// What [`put_backward`] reads besides the index and the incoming gradient.
+///
+/// Nothing for assign, add and mean; values, result and (with `include_self`) the array for mul, amax and amin.
+pub const fn backward_reads(reduce: Reduce, include_self: bool) -> BackwardReads {
+    let reads = matches!(reduce, Reduce::Mul | Reduce::Amax | Reduce::Amin);
+    BackwardReads { arr: reads && include_self, values: reads, out: reads }
+}
+
+/// Gradients of [`put`](super::put) with respect to the array and the values.
+///
+/// `grad` is that of the result, `[outer, len, inner]`; `needs` says which of `[array, values]` are wanted. `arr`,
+/// `values` and `out` are read as [`backward_reads`] says and may be empty otherwise. With `g` the gradient and `y`
+/// the result at the position a value `v` belongs to, and a position *hit* if any value belongs there:
+///
+/// - assign: the last value in row-major order gets `g`, the others 0; the array gets `g` where not hit.
+/// - add: `g` for each value, and for the array (with `include_self = false` only where not hit).
+/// - mean: `g / n`, with `n` the number of values that were averaged.
+/// - mul: `g` times the product of the others of the group. By division where `y` is a normal number; from the zeros
+///   and the product of the rest where `y` is 0; as a product over the others, with a wide exponent, where the group
+///   over- or underflows or holds NaN or infinity.
+/// - amax, amin: `g` shared evenly among those equal to `y` (if `y` is NaN, those that are NaN).
+///
+/// With `include_self = false` the array is no member of a group, and gets `g` where not hit. Time O(count * outer *
+/// inner) for all but the last case of mul, which sorts the values concerned.
+///
+/// # Panics
+/// If `T` is not a float or a length does not agree with the target.
+#[allow(clippy::too_many_arguments)]
+pub fn put_backward<T: Element, I: Index>(
+    target: &Target<'_, I>,
+    reduce: Reduce,
+    include_self: bool,
+    arr: &[T],
+    values: &[T],
+    out: &[T],
+    grad: &[T],
+    needs: [bool; 2],
+) -> [Option<Vec<T>>; 2] {
+    assert!(T::IS_FLOAT, "put_backward: gradients are of floats");
+    assert_eq!(grad.len(), target.array_len(), "put_backward: the gradient must be [outer, len, inner]");
+    if needs == [false, false] {
+        return [None, None];
+    }
+    let [need_arr, need_values] = needs;
+    let values_grad = |f: &(dyn Fn(&mut [T]) + Sync)| {
+        need_values.then(|| {
+            let mut out = zeroed(target.values_len());
+            f(&mut out);
+            out
+        })
+    };
+    let no_values = units(target.values_len());
+    match reduce {
+        Reduce::Assign => {
+            // One more than the last k.
+            let last = index_state(target, 0, |s, k| *s = k as u32 + 1);
+            [
+                need_arr.then(|| par::fill_with(grad.len(), |p| if last[p] == 0 { grad[p] } else { T::ZERO })),
+                values_grad(&|out| {
+                    gather_map(
+                        target,
+                        no_values,
+                        out,
+                        |p, (), k| {
+                            if last[p] == k as u32 + 1 { grad[p] } else { T::ZERO }
+                        },
+                    );
+                }),
+            ]
+        }
+        Reduce::Add => {
+            let arr_grad = need_arr.then(|| if include_self { copied(grad) } else { not_hit(target, grad) });
+            [arr_grad, values_grad(&|out| super::gather(target, grad, out))]
+        }
+        Reduce::Mean => {
+            let n = index_state(target, include_self as u32, |s, _| *s += 1);
+            let share = par::fill_with(grad.len(), |p| divide(grad[p], n[p].max(1)));
+            let value_grad = values_grad(&|out| super::gather(target, &share, out));
+            let arr_grad = need_arr.then(|| {
+                if include_self {
+                    share
+                } else {
+                    par::fill_with(grad.len(), |p| if n[p] == 0 { grad[p] } else { T::ZERO })
+                }
+            });
+            [arr_grad, value_grad]
+        }
+        Reduce::Mul => product::backward(target, include_self, arr, values, out, grad, needs),
+        Reduce::Amax | Reduce::Amin => {
+            // The result and how many of the group equal it.
+            let mut ties: Vec<(T, u32)> =
+                par::fill_with(grad.len(), |p| (out[p], (include_self && same(arr[p], out[p])) as u32));
+            scatter_cells(target, values, &mut ties, |tie, v, _| tie.1 += same(v, tie.0) as u32);
+            let arr_grad = need_arr.then(|| {
+                par::fill_with(grad.len(), |p| {
+                    if include_self && same(arr[p], out[p]) {
+                        divide(grad[p], ties[p].1)
+                    } else if !include_self && ties[p].1 == 0 {
+                        grad[p]
+                    } else {
+                        T::ZERO
+                    }
+                })
+            });
+            let value_grad = values_grad(&|dv| {
+                let shares: Vec<(T, T)> = par::fill_with(grad.len(), |p| (out[p], divide(grad[p], ties[p].1.max(1))));
+                gather_map(target, values, dv, |p, v, _| {
+                    let (y, share) = shares[p];
+                    if same(v, y) { share } else { T::ZERO }
+                });
+            });
+            [arr_grad, value_grad]
+        }
+    }
+}
+
+/// `grad` where no value arrives, else 0: the gradient of an array that is forgotten where hit.
+pub(super) fn not_hit<T: Element, I: Index>(target: &Target<'_, I>, grad: &[T]) -> Vec<T> {
+    let hit = index_state(target, 0, |s, _| *s = 1);
+    par::fill_with(grad.len(), |p| if hit[p] == 0 { grad[p] } else { T::ZERO })
+}
+
+#[inline(always)]
+fn divide<T: Element>(x: T, n: u32) -> T {
+    T::narrow(T::div(x.widen(), T::from_count(n as usize)))
+}
+
+#[inline(always)]
+fn same<T: Element>(a: T, b: T) -> bool {
+    a == b || (a.is_nan() && b.is_nan())
+}

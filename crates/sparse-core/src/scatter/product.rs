@@ -1,0 +1,213 @@
+//! Gradients of a product: the product of all the others of a group.
+
+use super::backward::not_hit;
+use super::cells::{gather_map, resolve, scatter_cells};
+use super::{Target, TargetIndex};
+use crate::alloc::zeroed;
+use crate::{Element, Index, par};
+use core::any::Any;
+use half::{bf16, f16};
+use rayon::prelude::*;
+
+/// What a position tells the values that belong to it.
+///
+/// With `product` a normal number a value `v` gets `grad * (product / v)`. With `product` 0 a value of 0 gets `grad`
+/// (already times the product of the others) and any other value 0. With `product` NaN the group is done apart.
+type Share<T> = (<T as Element>::Acc, <T as Element>::Acc);
+
+/// See [`put_backward`](super::put_backward).
+pub(super) fn backward<T: Element, I: Index>(
+    target: &Target<'_, I>,
+    include_self: bool,
+    arr: &[T],
+    values: &[T],
+    out: &[T],
+    grad: &[T],
+    [need_arr, need_values]: [bool; 2],
+) -> [Option<Vec<T>>; 2] {
+    if !include_self && !need_values {
+        return [need_arr.then(|| not_hit(target, grad)), None];
+    }
+    let nan = to_nan::<T>();
+    let mut shares: Vec<Share<T>> = par::fill_with(grad.len(), |p| {
+        (grad[p].widen(), if is_normal(out[p]) || out[p] == T::ZERO { out[p].widen() } else { nan })
+    });
+    if out.par_iter().any(|&y| y == T::ZERO) {
+        // Number of zeros and product of the rest.
+        let mut rest: Vec<(T::Acc, u32)> = par::fill_with(grad.len(), |p| match include_self {
+            true if arr[p] == T::ZERO => (T::ACC_ONE, 1),
+            true => (arr[p].widen(), 0),
+            false => (T::ACC_ONE, 0),
+        });
+        scatter_cells(target, values, &mut rest, |rest, v: T, _| {
+            let zero = v == T::ZERO;
+            rest.0 = T::mul(rest.0, if zero { T::ACC_ONE } else { v.widen() });
+            rest.1 += zero as u32;
+        });
+        shares.par_iter_mut().zip(&rest).zip(out).for_each(|((share, &(rest, zeros)), &y)| {
+            if y == T::ZERO {
+                let safe = is_normal(rest) && zeros > 0;
+                *share = match zeros {
+                    1 if safe => (T::mul(share.0, rest), T::ACC_ZERO),
+                    2.. if safe => (T::ACC_ZERO, T::ACC_ZERO),
+                    // Nothing arrived at a zero that is forgotten: no value reads it.
+                    _ => (share.0, nan),
+                };
+            }
+        });
+    }
+    let of = |(grad, product): Share<T>, v: T| {
+        let divided = T::mul(grad, T::div(product, v.widen()));
+        let from_zero = if v == T::ZERO { grad } else { T::ACC_ZERO };
+        T::narrow(if product == T::ACC_ZERO { from_zero } else { divided })
+    };
+    let mut arr_grad = need_arr.then(|| {
+        if include_self { par::fill_with(grad.len(), |p| of(shares[p], arr[p])) } else { not_hit(target, grad) }
+    });
+    let mut value_grad = need_values.then(|| {
+        let mut dv = zeroed(values.len());
+        gather_map(target, values, &mut dv, |p, v, _| of(shares[p], v));
+        dv
+    });
+    #[allow(clippy::eq_op)]
+    let apart = |p: usize| shares[p].1 != shares[p].1;
+    if (0..shares.len()).into_par_iter().any(apart) {
+        let arr = if include_self { arr } else { &[] };
+        let arr_grad = arr_grad.as_deref_mut().filter(|_| include_self);
+        exclude(target, arr, values, grad, apart, arr_grad, value_grad.as_deref_mut());
+    }
+    [arr_grad, value_grad]
+}
+
+/// Gradients of the groups at positions for which `apart` holds, as products over the others.
+///
+/// Elements are grouped by a stable sort; within a group, products of those before and of those after.
+fn exclude<T: Element, I: Index>(
+    target: &Target<'_, I>,
+    arr: &[T],
+    values: &[T],
+    grad: &[T],
+    apart: impl Fn(usize) -> bool + Sync,
+    mut arr_grad: Option<&mut [T]>,
+    mut value_grad: Option<&mut [T]>,
+) {
+    let &Target { len, inner, count, index, .. } = target;
+    if values.is_empty() && arr.is_empty() {
+        return;
+    }
+    // (cell, position of the value), in order of position.
+    let cell = |p: usize| {
+        let (row, i) = (p / inner, p % inner);
+        let x = match index {
+            TargetIndex::Full(index) => index[p],
+            TargetIndex::Axis(index) => index[row % count],
+        };
+        (row / count * len + resolve(x, len)) * inner + i
+    };
+    let mut members: Vec<(usize, usize)> =
+        (0..values.len()).into_par_iter().map(|p| (cell(p), p)).filter(|&(c, _)| apart(c)).collect();
+    members.par_sort_unstable();
+    let own = |c: usize| if arr.is_empty() { Scaled::ONE } else { Scaled::new(to_f64(arr[c])) };
+    // The array's own gradient: the product of all values, also of groups without any.
+    if let Some(arr_grad) = arr_grad.as_deref_mut() {
+        for c in (0..arr_grad.len()).filter(|&c| apart(c)) {
+            arr_grad[c] = grad[c];
+        }
+    }
+    for group in members.chunk_by(|a, b| a.0 == b.0) {
+        let c = group[0].0;
+        let g = Scaled::new(to_f64(grad[c]));
+        // after[m]: product of the members after m.
+        let mut after = vec![Scaled::ONE; group.len()];
+        for m in (1..group.len()).rev() {
+            after[m - 1] = after[m].times(Scaled::new(to_f64(values[group[m].1])));
+        }
+        if let Some(arr_grad) = arr_grad.as_deref_mut() {
+            arr_grad[c] = from_f64(after[0].times(Scaled::new(to_f64(values[group[0].1]))).times(g).value());
+        }
+        if let Some(value_grad) = value_grad.as_deref_mut() {
+            let mut before = own(c).times(g);
+            for (&(_, p), after) in group.iter().zip(after) {
+                value_grad[p] = from_f64(before.times(after).value());
+                before = before.times(Scaled::new(to_f64(values[p])));
+            }
+        }
+    }
+}
+
+/// A number with a wide exponent: `fraction * 2^exponent`, `|fraction|` in `[1, 2)`, or any zero, infinity or NaN.
+#[derive(Clone, Copy)]
+struct Scaled {
+    fraction: f64,
+    exponent: i64,
+}
+
+impl Scaled {
+    const ONE: Self = Self { fraction: 1.0, exponent: 0 };
+
+    fn new(x: f64) -> Self {
+        if x == 0.0 || !x.is_finite() {
+            return Self { fraction: x, exponent: 0 };
+        }
+        // A subnormal number has no exponent of its own: scaled up by 2^64 first.
+        let (x, shift) = if x.is_normal() { (x, 0) } else { (x * 2f64.powi(64), 64) };
+        let exponent = (x.to_bits() >> 52 & 0x7ff) as i64 - 1023;
+        Self { fraction: f64::from_bits(x.to_bits() & !(0x7ff << 52) | 1023 << 52), exponent: exponent - shift }
+    }
+
+    fn times(self, other: Self) -> Self {
+        let product = Self::new(self.fraction * other.fraction);
+        Self { fraction: product.fraction, exponent: product.exponent + self.exponent + other.exponent }
+    }
+
+    fn value(self) -> f64 {
+        // In steps that are powers of two in range; 4,200 covers zero and infinity from any fraction.
+        let (mut x, mut e) = (self.fraction, self.exponent.clamp(-4200, 4200) as i32);
+        while e != 0 && x.is_finite() && x != 0.0 {
+            let step = e.clamp(-1000, 1000);
+            x *= 2f64.powi(step);
+            e -= step;
+        }
+        x
+    }
+}
+
+fn to_nan<T: Element>() -> T::Acc {
+    T::div(T::ACC_ZERO, T::ACC_ZERO)
+}
+
+/// Whether a float is normal: not zero, subnormal, infinite or NaN.
+#[inline(always)]
+fn is_normal<T: Any>(x: T) -> bool {
+    let x: &dyn Any = &x;
+    if let Some(x) = x.downcast_ref::<f32>() {
+        x.is_normal()
+    } else if let Some(x) = x.downcast_ref::<f64>() {
+        x.is_normal()
+    } else if let Some(x) = x.downcast_ref::<f16>() {
+        x.is_normal()
+    } else {
+        x.downcast_ref::<bf16>().is_some_and(|x| x.is_normal())
+    }
+}
+
+/// A float as `f64`.
+fn to_f64<T: Any>(x: T) -> f64 {
+    let x: &dyn Any = &x;
+    if let Some(&x) = x.downcast_ref::<f32>() {
+        x as f64
+    } else if let Some(&x) = x.downcast_ref::<f64>() {
+        x
+    } else if let Some(&x) = x.downcast_ref::<f16>() {
+        x.to_f64()
+    } else {
+        x.downcast_ref::<bf16>().map_or(f64::NAN, |x| x.to_f64())
+    }
+}
+
+/// The float nearest to an `f64`.
+fn from_f64<T: Element>(x: f64) -> T {
+    let (single, half, brain) = (x as f32, f16::from_f64(x), bf16::from_f64(x));
+    let candidates: [&dyn Any; 4] = [&x, &single, &half, &brain];
+    candidates.iter().find_map(|x| x.downcast_ref::<T>()).copied().expect("floats are f64, f32, f16 and bf16")
+}

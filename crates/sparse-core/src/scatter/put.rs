@@ -1,0 +1,124 @@
+//! The forward of `put_along_axis`.
+
+use super::cells::{scatter_cells, units};
+use super::{Reduce, Target};
+use crate::{Element, Index, par};
+use core::any::{Any, TypeId};
+
+/// Reduces `values` into the positions of `out` that they belong to.
+///
+/// `values` is `[outer, count, inner]`; `out` `[outer, len, inner]` holds the array on entry and the result on return.
+/// The array's own value is the first of each group, or with `include_self = false` forgotten wherever a value
+/// arrives. Values are taken in row-major order: assign keeps the last, sums and products round in that order (f16
+/// and bf16 in f32, rounded once at the end). A mean divides by the number of values (and of the array's own, if
+/// included); over integers it is exact (the sum is kept in 64 bits) and rounds towards minus infinity. NaN wins in
+/// amax and amin. Where no value arrives the array's value stays.
+///
+/// Time O(count * outer * inner), and up to a copy of the array in memory for each of: columns shared among threads,
+/// an accumulator wider than the element (f16, bf16, mean).
+///
+/// # Panics
+/// If a length does not agree with the target.
+pub fn put<T: Element, I: Index>(
+    target: &Target<'_, I>,
+    reduce: Reduce,
+    include_self: bool,
+    values: &[T],
+    out: &mut [T],
+) {
+    if !include_self && reduce != Reduce::Mean && reduce != Reduce::Assign {
+        // Targets that are hit start from the neutral element.
+        let neutral = match reduce {
+            Reduce::Mul => T::ONE,
+            Reduce::Amax => T::LOWEST,
+            Reduce::Amin => T::HIGHEST,
+            _ => T::ZERO,
+        };
+        scatter_cells(target, units(target.values_len()), out, |x, (), _| *x = neutral);
+    }
+    match reduce {
+        Reduce::Assign => scatter_cells(target, values, out, |x, v, _| *x = v),
+        Reduce::Amax => scatter_cells(target, values, out, |x, v: T, _| {
+            *x = if v > *x || v.is_nan() { v } else { *x };
+        }),
+        Reduce::Amin => scatter_cells(target, values, out, |x, v: T, _| {
+            *x = if v < *x || v.is_nan() { v } else { *x };
+        }),
+        Reduce::Add => accumulate(target, values, out, T::add),
+        Reduce::Mul => accumulate(target, values, out, T::mul),
+        Reduce::Mean if T::IS_FLOAT => {
+            let load = |x: T| if include_self { (x.widen(), 1) } else { (T::ACC_ZERO, 0) };
+            let store = |x: T, (sum, n): (T::Acc, u32)| {
+                if n == 0 { x } else { T::narrow(T::div(sum, T::from_count(n as usize))) }
+            };
+            scatter_via(target, values, out, load, |s, v| *s = (T::add(s.0, v.widen()), s.1 + 1), store);
+        }
+        Reduce::Mean => {
+            let load = |x: T| if include_self { (to_i64(x), 1) } else { (0, 0) };
+            let store = |x: T, (sum, n): (i64, u32)| {
+                if n == 0 { x } else { from_i64(sum.div_euclid(n as i64)) }
+            };
+            scatter_via(target, values, out, load, |s, v| *s = (s.0.wrapping_add(to_i64(v)), s.1 + 1), store);
+        }
+    }
+}
+
+/// Sums or multiplies in the accumulator type; in place where that is the element type.
+fn accumulate<T: Element, I: Index>(
+    target: &Target<'_, I>,
+    values: &[T],
+    out: &mut [T],
+    op: impl Fn(T::Acc, T::Acc) -> T::Acc + Sync,
+) {
+    if TypeId::of::<T>() == TypeId::of::<T::Acc>() {
+        scatter_cells(target, values, out, |x, v: T, _| *x = T::narrow(op(x.widen(), v.widen())));
+    } else {
+        scatter_via(target, values, out, T::widen, |s, v| *s = op(*s, v.widen()), |_, s| T::narrow(s));
+    }
+}
+
+/// A scatter through cells of another type: `load` them, `step` for each value, `store` them.
+fn scatter_via<T: Element, S: Copy + Default + Send + Sync, I: Index>(
+    target: &Target<'_, I>,
+    values: &[T],
+    out: &mut [T],
+    load: impl Fn(T) -> S + Sync,
+    step: impl Fn(&mut S, T) + Sync,
+    store: impl Fn(T, S) -> T + Sync,
+) {
+    let mut cells: Vec<S> = par::fill_with(out.len(), |p| load(out[p]));
+    scatter_cells(target, values, &mut cells, |s, v, _| step(s, v));
+    par::for_pieces(
+        &par::even(out.len(), 1),
+        out,
+        |range| range.len(),
+        |range, out| {
+            for (x, &s) in out.iter_mut().zip(&cells[range]) {
+                *x = store(*x, s);
+            }
+        },
+    );
+}
+
+/// An integer element as `i64`.
+#[inline(always)]
+fn to_i64<T: Element>(x: T) -> i64 {
+    let x: &dyn Any = &x;
+    if let Some(&x) = x.downcast_ref::<i64>() {
+        x
+    } else if let Some(&x) = x.downcast_ref::<i32>() {
+        x as i64
+    } else if let Some(&x) = x.downcast_ref::<u8>() {
+        x as i64
+    } else {
+        unreachable!("integers are i32, i64 and u8")
+    }
+}
+
+/// The integer element of a value that fits.
+#[inline(always)]
+fn from_i64<T: Element>(x: i64) -> T {
+    let (wide, narrow, byte) = (x, x as i32, x as u8);
+    let candidates: [&dyn Any; 3] = [&wide, &narrow, &byte];
+    candidates.iter().find_map(|x| x.downcast_ref::<T>()).copied().expect("integers are i32, i64 and u8")
+}

@@ -1,0 +1,102 @@
+//! Unique, sorted coordinates and the entries that meet in each.
+
+use super::Segments;
+use super::partition::Word;
+use super::sort::{Layout, Sorted, sort};
+use crate::Index;
+use crate::alloc::zeroed;
+use crate::par::{even, split_mut};
+use core::ops::Range;
+use rayon::prelude::*;
+
+/// Result of [`coalesce`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Coalesced<I> {
+    /// The `m` unique coordinates in lexicographic order, row-major `[sparse_dims, m]`.
+    pub indices: Vec<I>,
+    /// For each unique coordinate the old positions of its entries, in ascending order.
+    pub segments: Segments<I>,
+}
+
+/// Finds the unique coordinates of a COO pattern, sorted lexicographically, and which entries share each.
+///
+/// `indices` is row-major `[shape.len(), nnz]`. With no sparse dimension every entry has the same coordinate, so there
+/// is one segment if there is any entry. Cost: a [`sort_coords`](crate::sort_coords) and O(nnz * dims), parallel, the
+/// same result for any number of threads.
+///
+/// # Panics
+///
+/// When `indices` does not hold `shape.len() * nnz` entries.
+pub fn coalesce<I: Index>(shape: &[usize], indices: &[I], nnz: usize) -> Coalesced<I> {
+    let dims = shape.len();
+    assert_eq!(indices.len(), dims * nnz, "coalesce: indices must be [sparse_dims, nnz]");
+    match sort(dims, indices, nnz) {
+        Sorted::Identity => unique_of(dims, indices, nnz, |k| k),
+        Sorted::Narrow(words, layout) => unique_words(dims, &words, &layout),
+        Sorted::Wide(words, layout) => unique_words(dims, &words, &layout),
+        Sorted::Order(order) => unique_of(dims, indices, nnz, |k| order[k].to_usize()),
+    }
+}
+
+/// Unique coordinates of sorted words: everything is read from the words, in order.
+fn unique_words<W: Word, I: Index>(dims: usize, words: &[W], layout: &Layout) -> Coalesced<I> {
+    unique(
+        dims,
+        words.len(),
+        |k| words[k - 1].same_above(words[k], layout.pos),
+        |k| words[k].field(0, layout.pos),
+        |d, k| {
+            let (_, shift, width) = layout.fields[d];
+            I::from_usize(words[k].field(shift, width))
+        },
+    )
+}
+
+/// Unique coordinates of `indices` read in the given order.
+fn unique_of<I: Index>(dims: usize, indices: &[I], nnz: usize, order: impl Fn(usize) -> usize + Sync) -> Coalesced<I> {
+    let coord = |d: usize, k: usize| indices[d * nnz + order(k)];
+    unique(dims, nnz, |k| (0..dims).all(|d| coord(d, k - 1) == coord(d, k)), &order, coord)
+}
+
+/// Keeps the first of every run of equal coordinates. `same(k)`: whether sorted entry `k >= 1` equals the one before.
+fn unique<I: Index>(
+    dims: usize,
+    n: usize,
+    same: impl Fn(usize) -> bool + Sync,
+    position: impl Fn(usize) -> usize + Sync,
+    coord: impl Fn(usize, usize) -> I + Sync,
+) -> Coalesced<I> {
+    let ranges = if n == 0 { Vec::new() } else { even(n, 1) };
+    let first = |k: usize| k == 0 || !same(k);
+    let counts: Vec<usize> = ranges.par_iter().map(|r| r.clone().map(|k| usize::from(first(k))).sum()).collect();
+    let m: usize = counts.iter().sum();
+    let mut order = zeroed(n);
+    let mut ptr = zeroed(m + 1);
+    let mut indices = zeroed(dims * m);
+    ptr[m] = I::from_usize(n);
+    // Piece `c` of every array belongs to range `c`.
+    let orders = split_mut(&mut order, &ranges, |r: &Range<usize>| r.len());
+    let ptrs = split_mut(&mut ptr[..m], &counts, |&c| c);
+    let mut rows: Vec<Vec<&mut [I]>> = counts.iter().map(|_| Vec::with_capacity(dims)).collect();
+    if m > 0 {
+        for row in indices.chunks_exact_mut(m) {
+            for (c, piece) in split_mut(row, &counts, |&c| c).into_iter().enumerate() {
+                rows[c].push(piece);
+            }
+        }
+    }
+    ranges.par_iter().zip(orders).zip(ptrs).zip(rows).for_each(|(((range, order), ptr), mut rows)| {
+        let mut at = 0;
+        for (k, slot) in range.clone().zip(order) {
+            *slot = I::from_usize(position(k));
+            if first(k) {
+                ptr[at] = I::from_usize(k);
+                for (d, row) in rows.iter_mut().enumerate() {
+                    row[at] = coord(d, k);
+                }
+                at += 1;
+            }
+        }
+    });
+    Coalesced { indices, segments: Segments { ptr, order } }
+}

@@ -1,0 +1,81 @@
+//! Row pointers: compression, expansion, transposition.
+
+use super::group::{Segments, group_by};
+use crate::Index;
+use crate::alloc::zeroed;
+use crate::par::{by_elements, even, fill_with, for_pieces};
+
+/// Compresses sorted row ids into row pointers: `ptr[r]` is the number of ids smaller than `r`, `groups + 1` entries.
+///
+/// `sorted_ids` never descend and lie in `[0, groups)`. O(n + groups), parallel.
+pub fn compress<I: Index>(sorted_ids: &[I], groups: usize) -> Vec<I> {
+    let mut ptr = zeroed(groups + 1);
+    for_pieces(
+        &even(groups + 1, 1 + sorted_ids.len() / (groups + 1)),
+        &mut ptr,
+        |r| r.len(),
+        |rows, piece| {
+            let mut at = sorted_ids.partition_point(|id| id.to_usize() < rows.start);
+            for (r, slot) in rows.zip(piece) {
+                while at < sorted_ids.len() && sorted_ids[at].to_usize() < r {
+                    at += 1;
+                }
+                *slot = I::from_usize(at);
+            }
+        },
+    );
+    ptr
+}
+
+/// Expands row pointers into the row id of every element; inverse of [`compress`]. O(rows + nnz), parallel.
+///
+/// # Panics
+///
+/// When `ptr` does not start at 0 or descends.
+pub fn expand_ptr<I: Index>(ptr: &[I]) -> Vec<I> {
+    let Some(last) = ptr.last() else { return Vec::new() };
+    assert!(ptr.is_sorted() && ptr[0] == I::default(), "expand_ptr: row_ptr must start at 0 and never descend");
+    let mut ids = zeroed(last.to_usize());
+    let ranges = by_elements(ptr, 1);
+    for_pieces(
+        &ranges,
+        &mut ids,
+        |r| ptr[r.end].to_usize() - ptr[r.start].to_usize(),
+        |rows, mut piece| {
+            for r in rows {
+                let (head, tail) = piece.split_at_mut(ptr[r + 1].to_usize() - ptr[r].to_usize());
+                head.fill(I::from_usize(r));
+                piece = tail;
+            }
+        },
+    );
+    ids
+}
+
+/// The compressed columns (CSC) of a CSR pattern. Result of [`transpose_csr`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Transposed<I> {
+    /// Where each column starts, and the end: `cols + 1` entries.
+    pub ptr: Vec<I>,
+    /// Row of every element, ascending in each column.
+    pub idx: Vec<I>,
+    /// Position of every element in the CSR arrays.
+    pub perm: Vec<I>,
+}
+
+/// Transposes a CSR pattern: its elements sorted by column, rows ascending in each.
+///
+/// The permuted transpose of Gustavson, "Two fast algorithms for sparse matrices: multiplication and permuted
+/// transposition", ACM TOMS 4(3), 1978, with the counting sort done by [`group_by`]. O(rows + cols + nnz), parallel.
+///
+/// # Panics
+///
+/// When `row_ptr` does not have `rows + 1` entries that rise from 0 to `col_idx.len()`, or a column is out of range.
+pub fn transpose_csr<I: Index>(rows: usize, cols: usize, row_ptr: &[I], col_idx: &[I]) -> Transposed<I> {
+    assert_eq!(row_ptr.len(), rows + 1, "transpose_csr: row_ptr must have rows + 1 entries");
+    let ids = expand_ptr(row_ptr);
+    assert_eq!(ids.len(), col_idx.len(), "transpose_csr: row_ptr must end at the number of stored elements");
+    let Segments { ptr, order: perm } = group_by(col_idx, cols);
+    let idx = fill_with(perm.len(), |k| ids[perm[k].to_usize()]);
+    Transposed { ptr, idx, perm }
+}

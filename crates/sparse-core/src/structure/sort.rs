@@ -1,0 +1,196 @@
+//! Lexicographic sorting of coordinates.
+
+use super::partition::{Buckets, Word, bits};
+use crate::Index;
+use crate::alloc::zeroed;
+use crate::par::{even, fill_with, split_mut};
+use core::ops::Range;
+use rayon::prelude::*;
+
+/// How coordinates are packed into one word: a bit field a dimension, the position below them.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    /// Dimensions packed, most significant first: (dimension, shift, width).
+    pub(super) fields: Vec<(usize, u32, u32)>,
+    /// Bits of the position.
+    pub(super) pos: u32,
+    /// All bits used.
+    pub(super) total: u32,
+}
+
+impl Layout {
+    fn new(widths: &[u32], dims: Range<usize>, pos: u32) -> Self {
+        let mut shift = pos;
+        let mut fields: Vec<_> = dims
+            .rev()
+            .map(|d| {
+                let field = (d, shift, widths[d]);
+                shift += widths[d];
+                field
+            })
+            .collect();
+        fields.reverse();
+        Self { fields, pos, total: shift }
+    }
+
+    /// The word of the entry at `source`, tagged with position `pos`.
+    #[inline(always)]
+    fn word<W: Word, I: Index>(&self, indices: &[I], nnz: usize, source: usize, pos: usize) -> W {
+        let mut key = 0u128;
+        for &(d, shift, _) in &self.fields {
+            key |= (indices[d * nnz + source].to_i64() as u128) << (shift - self.pos);
+        }
+        W::pack(key, self.pos, pos)
+    }
+}
+
+/// Coordinates in order.
+pub(super) enum Sorted<I> {
+    /// They were in order already.
+    Identity,
+    /// All dimensions fit a 64-bit word with the position.
+    Narrow(Vec<u64>, Layout),
+    /// They fit 128 bits.
+    Wide(Vec<u128>, Layout),
+    /// They do not fit: the permutation alone.
+    Order(Vec<I>),
+}
+
+/// Sorts coordinates; see [`sort_coords`].
+pub(super) fn sort<I: Index>(dims: usize, indices: &[I], nnz: usize) -> Sorted<I> {
+    let (ordered, largest) = survey(indices, dims, nnz);
+    if ordered {
+        return Sorted::Identity;
+    }
+    // The largest coordinate, not the shape, says how many bits are needed: shapes may be far larger than the data.
+    let widths: Vec<u32> = largest.into_iter().map(bits).collect();
+    let pos = bits(nnz - 1);
+    let all = Layout::new(&widths, 0..dims, pos);
+    if all.total <= u64::BITS {
+        return Sorted::Narrow(sort_words(nnz, all.pos, all.total, |k| all.word(indices, nnz, k, k)), all);
+    }
+    if all.total <= u128::BITS {
+        return Sorted::Wide(sort_words(nnz, all.pos, all.total, |k| all.word(indices, nnz, k, k)), all);
+    }
+    // Least significant dimensions first, as many at a time as fit; a stable sort keeps what came before.
+    let mut order: Option<Vec<I>> = None;
+    let mut end = dims;
+    while end > 0 {
+        let mut start = end - 1;
+        while start > 0 && Layout::new(&widths, start - 1..end, pos).total <= u128::BITS {
+            start -= 1;
+        }
+        let layout = Layout::new(&widths, start..end, pos);
+        let source = |k: usize| order.as_ref().map_or(k, |o| o[k].to_usize());
+        let words: Vec<u128> = sort_words(nnz, pos, layout.total, |k| layout.word(indices, nnz, source(k), k));
+        order = Some(fill_with(nnz, |k| I::from_usize(source(words[k].field(0, pos)))));
+        end = start;
+    }
+    order.map_or(Sorted::Identity, Sorted::Order)
+}
+
+/// Whether the coordinates never descend, and the largest along each dimension.
+fn survey<I: Index>(indices: &[I], dims: usize, nnz: usize) -> (bool, Vec<usize>) {
+    let largest = |d: usize, r: Range<usize>| {
+        indices[d * nnz..(d + 1) * nnz][r].iter().fold(I::default(), |m, &i| if i > m { i } else { m })
+    };
+    let ranges = even(nnz, dims);
+    let ordered = ranges.par_iter().all(|r| {
+        r.clone().skip(usize::from(r.start == 0)).all(|k| {
+            for d in 0..dims {
+                let (a, b) = (indices[d * nnz + k - 1], indices[d * nnz + k]);
+                if a != b {
+                    return a < b;
+                }
+            }
+            true
+        })
+    });
+    if ordered {
+        return (true, Vec::new());
+    }
+    let largest =
+        (0..dims).map(|d| ranges.par_iter().map(|r| largest(d, r.clone())).max().map_or(0, Index::to_usize)).collect();
+    (false, largest)
+}
+
+/// The words `word(0..n)` in order. Words ascend with their position where the bits from `low` up agree, so only the
+/// bits `low..high` need sorting.
+fn sort_words<W: Word>(n: usize, low: u32, high: u32, word: impl Fn(usize) -> W + Sync) -> Vec<W> {
+    // Partition by the leading bits into buckets of about 8k words, then sort every bucket inside the cache.
+    let lead = bits(n / 8192).min(10).min(high - low);
+    let shift = high - lead;
+    let buckets = Buckets::new(n, 1 << lead, word, |w| w.high(shift));
+    let lens: Vec<usize> = (0..1 << lead).map(|b| buckets.len(b)).collect();
+    let mut sorted = zeroed(n);
+    let slices = split_mut(&mut sorted, &lens, |&len| len);
+    slices.into_par_iter().enumerate().for_each_init(Vec::new, |scratch, (b, slice)| {
+        let mut at = 0;
+        for piece in buckets.pieces(b) {
+            slice[at..at + piece.len()].copy_from_slice(piece);
+            at += piece.len();
+        }
+        radix_sort(slice, scratch, low, shift);
+    });
+    sorted
+}
+
+/// Sorts words by the bits `low..high`, stably: least significant digit first, digits that are all equal skipped.
+fn radix_sort<W: Word>(words: &mut [W], scratch: &mut Vec<W>, low: u32, high: u32) {
+    const DIGIT: u32 = 8;
+    let n = words.len();
+    // Below this a comparison sort wins; the position in the low bits makes it stable.
+    if n <= 256 {
+        words.sort_unstable();
+        return;
+    }
+    scratch.clear();
+    scratch.resize(n, W::default());
+    let mut shift = low;
+    let mut inside = true;
+    while shift < high {
+        let width = DIGIT.min(high - shift);
+        let (from, to) = if inside { (&mut *words, &mut scratch[..]) } else { (&mut scratch[..], &mut *words) };
+        let mut next = [0usize; 1 << DIGIT];
+        for w in from.iter() {
+            next[w.field(shift, width)] += 1;
+        }
+        if !next.contains(&n) {
+            let mut sum = 0;
+            for slot in &mut next {
+                sum += core::mem::replace(slot, sum);
+            }
+            for &w in from.iter() {
+                let slot = &mut next[w.field(shift, width)];
+                to[*slot] = w;
+                *slot += 1;
+            }
+            inside = !inside;
+        }
+        shift += width;
+    }
+    if !inside {
+        words.copy_from_slice(scratch);
+    }
+}
+
+/// Permutation that sorts coordinates lexicographically, stably.
+///
+/// `indices` is row-major `[shape.len(), nnz]`; entry `k` of the result is the old position of the `k`-th coordinate.
+/// Coordinates are packed with their position into one 64- or 128-bit word each, partitioned by their leading bits and
+/// radix-sorted inside the cache; where even 128 bits do not suffice, dimensions are sorted in groups, least
+/// significant first. The product of `shape` may overflow any integer. O(nnz * dims), parallel, the same result for any
+/// number of threads. Coordinates that are in order already cost one pass.
+///
+/// # Panics
+///
+/// When `indices` does not hold `shape.len() * nnz` entries. Negative indices give an unspecified order.
+pub fn sort_coords<I: Index>(shape: &[usize], indices: &[I], nnz: usize) -> Vec<I> {
+    assert_eq!(indices.len(), shape.len() * nnz, "sort_coords: indices must be [sparse_dims, nnz]");
+    match sort(shape.len(), indices, nnz) {
+        Sorted::Identity => fill_with(nnz, I::from_usize),
+        Sorted::Narrow(words, layout) => fill_with(nnz, |k| I::from_usize(words[k].field(0, layout.pos))),
+        Sorted::Wide(words, layout) => fill_with(nnz, |k| I::from_usize(words[k].field(0, layout.pos))),
+        Sorted::Order(order) => order,
+    }
+}

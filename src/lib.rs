@@ -1,0 +1,12 @@
+//! Sparse COO and CSR tensors for [Burn](https://burn.dev) that train.
+#![cfg_attr(feature = "ndarray", allow(deprecated))]
+
+mod kernel;
+pub mod ops;
+pub mod pattern;
+mod rows;
+mod tensor;
+
+pub use ops::to_dense::{dense_limit, set_dense_limit};
+pub use sparse_core::{Result, SparseError};
+pub use tensor::{CooTensor, CsrTensor, Fill, FillValue, Kind, Numeric, SparseTensor, dtype_name};

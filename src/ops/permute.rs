@@ -1,0 +1,92 @@
+//! Dims in another order.
+
+use crate::pattern::Pattern;
+use crate::rows::move_rows;
+use crate::tensor::{Kind, SparseTensor, expect};
+use sparse_core::{Result, SparseError};
+
+impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+    /// The tensor with its dims reordered: dim `i` of the result is dim `axes[i]`.
+    ///
+    /// Sparse dims are permuted among themselves and dense dims among themselves. A coalesced tensor stays coalesced.
+    /// Cost: a sort of the coordinates (CSR rank 2: a counting sort by column, kept with the pattern). Backward: rows
+    /// move back.
+    ///
+    /// # Errors
+    ///
+    /// `axis_out_of_range`, `shape_mismatch` for a dim given twice or one that would cross from sparse to dense.
+    pub fn try_permute(&self, axes: [isize; D]) -> Result<Self> {
+        const OP: &str = "permute";
+        let axes = axes.iter().map(|&axis| self.axis(OP, axis)).collect::<Result<Vec<_>>>()?;
+        let sparse = self.sparse_dims();
+        let mut seen = [false; D];
+        for (to, &from) in axes.iter().enumerate() {
+            if std::mem::replace(&mut seen[from], true) || (to < sparse) != (from < sparse) {
+                return Err(SparseError::ShapeMismatch {
+                    op: OP,
+                    rule: "axes must name each dim once and keep sparse dims before dense ones",
+                    left: axes,
+                    right: vec![sparse, self.dense_dims()],
+                });
+            }
+        }
+        let (pattern, map) = self.pattern.permute(&axes[..sparse]);
+        let moved = match map {
+            None => self.values.clone(),
+            Some(map) => move_rows(self.values.clone(), self.fill_row(), &map),
+        };
+        let dense: Vec<usize> = axes[sparse..].iter().map(|&axis| axis - sparse).collect();
+        if dense.is_sorted() {
+            return Ok(Self::from_parts(pattern, moved, self.dense_shape.clone(), self.fill.clone()));
+        }
+        let dense_shape: Vec<usize> = dense.iter().map(|&axis| self.dense_shape[axis]).collect();
+        let turn = |rows| permute_blocks(rows, &self.dense_shape, &dense);
+        let fill = self.fill.map_row(self.block(), self.dtype(), &self.device(), turn);
+        Ok(Self::from_parts(pattern, turn(moved), dense_shape, fill))
+    }
+
+    /// [`try_permute`](Self::try_permute), with a panic in place of an error.
+    #[track_caller]
+    pub fn permute(&self, axes: [isize; D]) -> Self {
+        expect(self.try_permute(axes))
+    }
+
+    /// Two dims swapped (see [`permute`](Self::permute)).
+    #[track_caller]
+    pub fn swap_dims(&self, a: isize, b: isize) -> Self {
+        let (a, b) = (expect(self.axis("swap_dims", a)), expect(self.axis("swap_dims", b)));
+        let mut axes: [isize; D] = std::array::from_fn(|axis| axis as isize);
+        axes.swap(a, b);
+        self.permute(axes)
+    }
+
+    /// The last two dims swapped: the transpose of a matrix, or of each matrix of a batch.
+    #[track_caller]
+    pub fn transpose(&self) -> Self {
+        assert!(D >= 2, "transpose: the rank must be at least 2, got {D}");
+        self.swap_dims(-2, -1)
+    }
+}
+
+/// Reorders the dense dims inside value rows `[n, block]`, by one selection of columns.
+fn permute_blocks<K: Kind>(
+    rows: burn::tensor::Tensor<2, K>,
+    dense_shape: &[usize],
+    axes: &[usize],
+) -> burn::tensor::Tensor<2, K> {
+    let strides: Vec<usize> = (0..dense_shape.len()).map(|axis| dense_shape[axis + 1..].iter().product()).collect();
+    let shape: Vec<usize> = axes.iter().map(|&axis| dense_shape[axis]).collect();
+    let block: usize = shape.iter().product();
+    let from = (0..block).map(|at| {
+        let mut rest = at;
+        let mut source = 0;
+        for (&size, &axis) in shape.iter().zip(axes).rev() {
+            source += rest % size * strides[axis];
+            rest /= size;
+        }
+        source as i64
+    });
+    let device = rows.device().inner();
+    let columns = crate::tensor::ints(from.collect(), [block], &device);
+    rows.select(1, columns)
+}

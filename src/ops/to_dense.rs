@@ -1,0 +1,104 @@
+//! The dense equivalent, when it is asked for.
+
+use crate::pattern::{Pattern, check_sizes};
+use crate::rows::{RowMap, move_rows};
+use crate::tensor::{Fill, Kind, SparseTensor, expect};
+use burn::tensor::{DType, IndexingUpdateOp, Int, Tensor};
+use sparse_core::{Result, SparseError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Elements that a dense result may have unless asked otherwise: 2^28, 1 GiB of f32.
+const DEFAULT_LIMIT: usize = 1 << 28;
+
+static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
+
+/// The number of elements that `to_dense` gives at most.
+pub fn dense_limit() -> usize {
+    LIMIT.load(Ordering::Relaxed)
+}
+
+/// Sets the number of elements that `to_dense` gives at most, for the whole process.
+pub fn set_dense_limit(elements: usize) {
+    LIMIT.store(elements, Ordering::Relaxed);
+}
+
+impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+    /// The dense equivalent: the sum of its duplicates where an element is stored, the fill elsewhere.
+    ///
+    /// Backward: stored elements and the fill get the gradients of their positions. Cost: the number of elements, with
+    /// one index of scratch for each block.
+    ///
+    /// # Errors
+    ///
+    /// `undefined_fill`; `would_densify` past [`dense_limit`].
+    pub fn try_to_dense(&self) -> Result<Tensor<D, K>> {
+        self.try_to_dense_within(dense_limit())
+    }
+
+    /// [`try_to_dense`](Self::try_to_dense) with a limit of its own.
+    ///
+    /// # Errors
+    ///
+    /// `undefined_fill`; `would_densify` past `limit`.
+    pub fn try_to_dense_within(&self, limit: usize) -> Result<Tensor<D, K>> {
+        const OP: &str = "to_dense";
+        if self.fill.is_undefined() {
+            return Err(SparseError::UndefinedFill { op: OP, hint: "to_dense_or takes a value for the missing ones" });
+        }
+        let elements = self.num_elements();
+        if elements > limit as u128 {
+            let hint = "to_dense_within takes a limit of its own";
+            return Err(SparseError::WouldDensify { op: OP, elements, limit: limit as u128, hint });
+        }
+        check_sizes(OP, self.pattern.shape())?;
+        let merged = self.coalesce();
+        let map = dense_map(&merged.pattern);
+        Ok(move_rows(merged.values.clone(), merged.fill_row(), &map).reshape(self.dims()))
+    }
+
+    /// [`try_to_dense`](Self::try_to_dense), with a panic in place of an error.
+    #[track_caller]
+    pub fn to_dense(&self) -> Tensor<D, K> {
+        expect(self.try_to_dense())
+    }
+
+    /// [`try_to_dense_within`](Self::try_to_dense_within), with a panic in place of an error.
+    #[track_caller]
+    pub fn to_dense_within(&self, limit: usize) -> Tensor<D, K> {
+        expect(self.try_to_dense_within(limit))
+    }
+
+    /// The dense equivalent with `value` for the elements that are not stored, whatever the fill is.
+    #[track_caller]
+    pub fn to_dense_or(&self, value: impl Into<burn::tensor::Scalar>) -> Tensor<D, K> {
+        self.clone().with_fill(Fill::scalar(value)).to_dense()
+    }
+}
+
+/// The map from every coordinate to its element, with `nnz` where there is none.
+fn dense_map<P: Pattern>(pattern: &P) -> RowMap {
+    let (shape, nnz) = (pattern.shape(), pattern.nnz());
+    let elements: usize = shape.iter().product();
+    let dtype = sparse_burn::index_dtype_for(elements.max(nnz));
+    let device = pattern.device();
+    let at = flat_index(pattern, dtype);
+    let missing = Tensor::<1, Int>::full([elements], nnz as i64, (&device, dtype));
+    if nnz == 0 {
+        return RowMap::with_inverse(missing, at);
+    }
+    let element = Tensor::<1, Int>::arange(0..nnz as i64, (&device, dtype));
+    // No coordinate is hit twice, so adding the difference assigns.
+    let map = missing.select_assign(0, at.clone(), element.sub_scalar(nnz as i64), IndexingUpdateOp::Add);
+    RowMap::with_inverse(map, at)
+}
+
+/// The row-major position of every stored element among the sparse dims.
+fn flat_index<P: Pattern>(pattern: &P, dtype: DType) -> Tensor<1, Int> {
+    let (shape, nnz) = (pattern.shape(), pattern.nnz());
+    let coordinates = pattern.coordinates().clone().cast(dtype);
+    let mut at = Tensor::<1, Int>::zeros([nnz], (&pattern.device(), dtype));
+    for (dim, &size) in shape.iter().enumerate() {
+        at = at.mul_scalar(size as i64) + coordinates.clone().narrow(0, dim, 1).reshape([nnz]);
+    }
+    at
+}

@@ -1,0 +1,133 @@
+//! Coordinates.
+
+use super::{Matrix, Pattern, check_sizes, index_dtype, index_tensor, sealed::Sealed, signed};
+use crate::kernel;
+use crate::rows::{RowMap, RowSums};
+use burn::tensor::{Device, Int, Tensor};
+use sparse_core::{Result, SparseError};
+use std::sync::{Arc, OnceLock};
+
+/// The coordinates of the stored elements: `indices [sparse_dims, nnz]`.
+///
+/// Duplicates are legal: an element is the sum of its duplicates.
+#[derive(Clone, Debug)]
+pub struct CooPattern(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    shape: Vec<usize>,
+    indices: Tensor<2, Int>,
+    coalesced: bool,
+    merged: OnceLock<(CooPattern, RowSums)>,
+    matrix: OnceLock<Matrix>,
+}
+
+impl CooPattern {
+    /// Checks coordinates `[sparse_dims, nnz]` against the sizes of the sparse dims. Reads the device once.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch` if `indices` has another number of rows than `shape` has dims, `index_out_of_range`, `overflow`.
+    pub fn new(indices: Tensor<2, Int>, shape: &[usize]) -> Result<Self> {
+        const OP: &str = "CooPattern::new";
+        check_sizes(OP, shape)?;
+        let [dims, nnz] = indices.dims();
+        if dims != shape.len() {
+            return Err(SparseError::ShapeMismatch {
+                op: OP,
+                rule: "indices must have one row for each sparse dim",
+                left: vec![dims, nnz],
+                right: shape.to_vec(),
+            });
+        }
+        let indices = signed(indices);
+        let coalesced = kernel::validate_coo(OP, &indices, shape)?;
+        Ok(Self::new_unchecked(indices, shape, coalesced))
+    }
+
+    /// The pattern without a look at the coordinates. Wrong ones give wrong answers or a panic later, never memory errors.
+    pub fn new_unchecked(indices: Tensor<2, Int>, shape: &[usize], coalesced: bool) -> Self {
+        let dtype = index_dtype(shape, indices.dims()[1]);
+        Self(Arc::new(Parts {
+            shape: shape.to_vec(),
+            indices: index_tensor(indices, dtype),
+            coalesced,
+            merged: OnceLock::new(),
+            matrix: OnceLock::new(),
+        }))
+    }
+
+    /// The coordinates `[sparse_dims, nnz]`.
+    pub fn indices(&self) -> &Tensor<2, Int> {
+        &self.0.indices
+    }
+
+    /// Coordinates along one sparse dim.
+    pub(crate) fn along(&self, dim: usize) -> Tensor<1, Int> {
+        self.0.indices.clone().narrow(0, dim, 1).reshape([self.nnz()])
+    }
+
+    /// The merged pattern, computed once.
+    fn merged(&self) -> &(Self, RowSums) {
+        self.0.merged.get_or_init(|| {
+            let (indices, order, ptr) = kernel::coalesce(&self.0.indices, &self.0.shape);
+            (Self::new_unchecked(indices, &self.0.shape, true), RowSums::new(Some(order), ptr))
+        })
+    }
+}
+
+impl Pattern for CooPattern {
+    const LAYOUT: &'static str = "COO";
+
+    fn shape(&self) -> &[usize] {
+        &self.0.shape
+    }
+    fn nnz(&self) -> usize {
+        self.0.indices.dims()[1]
+    }
+    fn is_coalesced(&self) -> bool {
+        self.0.coalesced
+    }
+    fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+    fn device(&self) -> Device {
+        self.0.indices.device()
+    }
+    fn to_device(&self, device: &Device) -> Self {
+        Self::new_unchecked(self.0.indices.clone().to_device(device), &self.0.shape, self.0.coalesced)
+    }
+    fn coordinates(&self) -> &Tensor<2, Int> {
+        &self.0.indices
+    }
+}
+
+impl Sealed for CooPattern {
+    fn from_coo(pattern: CooPattern) -> Self {
+        pattern
+    }
+
+    fn to_coo(&self) -> CooPattern {
+        self.clone()
+    }
+
+    fn coalesce(&self) -> Option<(Self, RowSums)> {
+        (!self.0.coalesced).then(|| self.merged().clone())
+    }
+
+    fn matrix(&self) -> Option<&Matrix> {
+        matches!(self.0.shape.len(), 2 | 3).then(|| self.0.matrix.get_or_init(|| Matrix::from_coo(self)))
+    }
+
+    fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>) {
+        let shape: Vec<usize> = axes.iter().map(|&axis| self.0.shape[axis]).collect();
+        let rows = axes.iter().map(|&axis| self.0.indices.clone().narrow(0, axis, 1)).collect();
+        let indices = if axes.is_empty() { self.0.indices.clone() } else { Tensor::cat(rows, 0) };
+        if !self.0.coalesced || axes.is_sorted() {
+            return (Self::new_unchecked(indices, &shape, self.0.coalesced), None);
+        }
+        // Coalesced stays coalesced: no two coordinates meet, so the sort's order is the index map.
+        let (indices, order, _) = kernel::coalesce(&indices, &shape);
+        (Self::new_unchecked(indices, &shape, true), Some(RowMap::new(order, self.nnz())))
+    }
+}

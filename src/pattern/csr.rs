@@ -1,0 +1,210 @@
+//! Compressed rows.
+
+use super::{CooPattern, Matrix, Pattern, check_sizes, index_dtype, index_tensor, sealed::Sealed, signed};
+use crate::kernel;
+use crate::rows::{RowMap, RowSums};
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use sparse_core::{Result, SparseError};
+use std::sync::{Arc, OnceLock};
+
+/// Compressed rows of a matrix `[rows, cols]`, or of a batch `[batch, rows, cols]` in which each matrix has its own nnz.
+///
+/// A batch is stored as the rows of `[batch * rows, cols]`, one after the other. Columns ascend strictly in a row.
+#[derive(Clone, Debug)]
+pub struct CsrPattern(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    shape: Vec<usize>,
+    row_ptr: Tensor<1, Int>,
+    col_idx: Tensor<1, Int>,
+    row_ids: OnceLock<Tensor<1, Int>>,
+    coordinates: OnceLock<Tensor<2, Int>>,
+    matrix: OnceLock<Matrix>,
+}
+
+impl CsrPattern {
+    /// Checks row pointers and columns against `[rows, cols]` or `[batch, rows, cols]`. Reads the device once.
+    ///
+    /// `row_ptr` has `batch * (rows + 1)` entries, those of each matrix starting at 0.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch` if the rank is not 2 or 3, `length_mismatch`, `invalid_row_ptr`, `index_out_of_range`,
+    /// `unsorted_columns`, `overflow`.
+    pub fn new(row_ptr: Tensor<1, Int>, col_idx: Tensor<1, Int>, shape: &[usize]) -> Result<Self> {
+        const OP: &str = "CsrPattern::new";
+        check_sizes(OP, shape)?;
+        let (batch, rows, cols) = batch_rows_cols(OP, shape)?;
+        let (row_ptr, col_idx) = (signed(row_ptr), signed(col_idx));
+        let nnz = col_idx.dims()[0];
+        let (row_ptr, total) = if shape.len() == 2 {
+            (row_ptr, rows)
+        } else {
+            let total = batch.checked_mul(rows).filter(|&total| total <= i64::MAX as usize).ok_or(
+                SparseError::Overflow {
+                    op: OP,
+                    what: "batch * rows",
+                    limit: i64::MAX as u128,
+                    got: batch as u128 * rows as u128,
+                },
+            )?;
+            let given: Vec<i64> = row_ptr.clone().into_data().convert::<i64>().iter().collect();
+            let joined = sparse_core::join_row_ptr::<i64>(OP, batch, rows, &given)?;
+            let device = row_ptr.device();
+            let dtype = index_dtype(&[total, cols], nnz);
+            let joined = TensorData::new(joined, [total + 1]).convert_dtype(dtype);
+            (Tensor::from_data(joined, (&device, dtype)), total)
+        };
+        // Both arrays in one dtype for the kernel: the wider of the two.
+        let (row_ptr, col_idx) = if row_ptr.dtype() == col_idx.dtype() {
+            (row_ptr, col_idx)
+        } else {
+            use burn::tensor::DType::I64;
+            (index_tensor(row_ptr, I64), index_tensor(col_idx, I64))
+        };
+        kernel::validate_csr(OP, &row_ptr, &col_idx, total, cols)?;
+        Ok(Self::new_unchecked(row_ptr, col_idx, shape))
+    }
+
+    /// The pattern without a look at the indices; `row_ptr` has `batch * rows + 1` entries that run through the batch.
+    /// Wrong ones give wrong answers or a panic later, never memory errors.
+    pub fn new_unchecked(row_ptr: Tensor<1, Int>, col_idx: Tensor<1, Int>, shape: &[usize]) -> Self {
+        let batch: usize = shape[..shape.len() - 2].iter().product();
+        let [rows, cols] = [shape[shape.len() - 2], shape[shape.len() - 1]];
+        let dtype = index_dtype(&[batch * rows, batch * cols], col_idx.dims()[0]);
+        Self(Arc::new(Parts {
+            shape: shape.to_vec(),
+            row_ptr: index_tensor(row_ptr, dtype),
+            col_idx: index_tensor(col_idx, dtype),
+            row_ids: OnceLock::new(),
+            coordinates: OnceLock::new(),
+            matrix: OnceLock::new(),
+        }))
+    }
+
+    /// Row pointers `[batch * rows + 1]` that run through the batch.
+    pub fn row_ptr(&self) -> &Tensor<1, Int> {
+        &self.0.row_ptr
+    }
+
+    /// Columns `[nnz]`.
+    pub fn col_idx(&self) -> &Tensor<1, Int> {
+        &self.0.col_idx
+    }
+
+    /// The row of `[batch * rows]` that every element stands in.
+    pub fn row_ids(&self) -> &Tensor<1, Int> {
+        self.0.row_ids.get_or_init(|| kernel::expand_ptr(&self.0.row_ptr, self.nnz()))
+    }
+
+    /// Number of matrices; 1 for rank 2.
+    pub fn batch(&self) -> usize {
+        self.0.shape[..self.0.shape.len() - 2].iter().product()
+    }
+
+    /// Rows of a matrix.
+    pub fn rows(&self) -> usize {
+        self.0.shape[self.0.shape.len() - 2]
+    }
+
+    /// Columns of a matrix.
+    pub fn cols(&self) -> usize {
+        self.0.shape[self.0.shape.len() - 1]
+    }
+}
+
+fn batch_rows_cols(op: &'static str, shape: &[usize]) -> Result<(usize, usize, usize)> {
+    match *shape {
+        [rows, cols] => Ok((1, rows, cols)),
+        [batch, rows, cols] => Ok((batch, rows, cols)),
+        _ => Err(SparseError::ShapeMismatch {
+            op,
+            rule: "CSR must have rank 2 or 3",
+            left: shape.to_vec(),
+            right: vec![2, 3],
+        }),
+    }
+}
+
+impl Pattern for CsrPattern {
+    const LAYOUT: &'static str = "CSR";
+
+    fn shape(&self) -> &[usize] {
+        &self.0.shape
+    }
+    fn nnz(&self) -> usize {
+        self.0.col_idx.dims()[0]
+    }
+    fn is_coalesced(&self) -> bool {
+        true
+    }
+    fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+    fn device(&self) -> Device {
+        self.0.col_idx.device()
+    }
+    fn to_device(&self, device: &Device) -> Self {
+        let (row_ptr, col_idx) = (self.0.row_ptr.clone(), self.0.col_idx.clone());
+        Self::new_unchecked(row_ptr.to_device(device), col_idx.to_device(device), &self.0.shape)
+    }
+    fn coordinates(&self) -> &Tensor<2, Int> {
+        self.0.coordinates.get_or_init(|| {
+            let nnz = self.nnz();
+            let line = |ids: Tensor<1, Int>| ids.reshape([1, nnz]);
+            let (ids, cols) = (self.row_ids().clone(), line(self.0.col_idx.clone()));
+            let rows = self.rows().max(1) as i64;
+            match self.0.shape.len() {
+                2 => Tensor::cat(vec![line(ids), cols], 0),
+                _ => {
+                    let batch = ids.clone().div_scalar(rows);
+                    let row = ids - batch.clone().mul_scalar(rows);
+                    Tensor::cat(vec![line(batch), line(row), cols], 0)
+                }
+            }
+        })
+    }
+}
+
+impl Sealed for CsrPattern {
+    fn from_coo(pattern: CooPattern) -> Self {
+        let shape = pattern.shape().to_vec();
+        let last = shape.len() - 1;
+        let batch: usize = shape[..last - 1].iter().product();
+        let rows = shape[last - 1];
+        let ids = match shape.len() {
+            2 => pattern.along(0),
+            _ => {
+                let dtype = index_dtype(&[batch * rows, batch * shape[last]], pattern.nnz());
+                index_tensor(pattern.along(0), dtype).mul_scalar(rows as i64) + index_tensor(pattern.along(1), dtype)
+            }
+        };
+        let row_ptr = kernel::compress(&ids, batch * rows);
+        Self::new_unchecked(row_ptr, pattern.along(last), &shape)
+    }
+
+    fn to_coo(&self) -> CooPattern {
+        CooPattern::new_unchecked(self.coordinates().clone(), &self.0.shape, true)
+    }
+
+    fn coalesce(&self) -> Option<(Self, RowSums)> {
+        None
+    }
+
+    fn matrix(&self) -> Option<&Matrix> {
+        Some(self.0.matrix.get_or_init(|| Matrix::from_csr(self)))
+    }
+
+    fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>) {
+        if axes == [1, 0] {
+            // The transpose is the same matrix by columns, which is kept for the backward pass anyway.
+            let by_col = self.matrix().expect("CSR is a matrix").by_col();
+            let shape = [self.cols(), self.rows()];
+            let map = by_col.perm.clone().map(|order| RowMap::new(order, self.nnz()));
+            return (Self::new_unchecked(by_col.ptr.clone(), by_col.idx.clone(), &shape), map);
+        }
+        let (pattern, map) = self.to_coo().permute(axes);
+        (Self::from_coo(pattern), map)
+    }
+}

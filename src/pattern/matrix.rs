@@ -1,0 +1,90 @@
+//! A pattern as linear algebra sees it.
+
+use super::{CooPattern, CsrPattern, Pattern, index_dtype, index_tensor};
+use crate::kernel::{self, Compressed};
+use burn::tensor::{Int, Tensor};
+use std::sync::OnceLock;
+
+/// A matrix pattern by rows and by columns. A batch `[B, M, N]` is the block-diagonal matrix `[B*M, B*N]`, so products
+/// know one case only.
+#[derive(Debug)]
+pub(crate) struct Matrix {
+    rows: usize,
+    cols: usize,
+    row_ids: Tensor<1, Int>,
+    col_ids: Tensor<1, Int>,
+    by_row: OnceLock<Compressed>,
+    by_col: OnceLock<Compressed>,
+    /// Whether elements stand by ascending rows.
+    sorted: bool,
+}
+
+impl Matrix {
+    pub(crate) fn from_csr(pattern: &CsrPattern) -> Self {
+        let batch = pattern.batch();
+        let row_ids = pattern.row_ids().clone();
+        let mut col_ids = pattern.col_idx().clone();
+        if batch > 1 {
+            let block = row_ids.clone().div_scalar(pattern.rows() as i64);
+            col_ids = col_ids + block.mul_scalar(pattern.cols() as i64);
+        }
+        let by_row = Compressed { ptr: pattern.row_ptr().clone(), idx: col_ids.clone(), perm: None };
+        Self {
+            rows: batch * pattern.rows(),
+            cols: batch * pattern.cols(),
+            row_ids,
+            col_ids,
+            by_row: by_row.into(),
+            by_col: OnceLock::new(),
+            sorted: true,
+        }
+    }
+
+    pub(crate) fn from_coo(pattern: &CooPattern) -> Self {
+        let shape = pattern.shape();
+        let last = shape.len() - 1;
+        let batch: usize = shape[..last - 1].iter().product();
+        let [rows, cols] = [batch * shape[last - 1], batch * shape[last]];
+        let dtype = index_dtype(&[rows, cols], pattern.nnz());
+        let along = |dim| index_tensor(pattern.along(dim), dtype);
+        let (mut row_ids, mut col_ids) = (along(last - 1), along(last));
+        if last == 2 {
+            row_ids = row_ids + along(0).mul_scalar(shape[1] as i64);
+            col_ids = col_ids + along(0).mul_scalar(shape[2] as i64);
+        }
+        let sorted = pattern.is_coalesced();
+        Self { rows, cols, row_ids, col_ids, by_row: OnceLock::new(), by_col: OnceLock::new(), sorted }
+    }
+
+    /// Row of every element, in storage order.
+    pub(crate) fn row_ids(&self) -> &Tensor<1, Int> {
+        &self.row_ids
+    }
+
+    /// Column of every element, in storage order.
+    pub(crate) fn col_ids(&self) -> &Tensor<1, Int> {
+        &self.col_ids
+    }
+
+    /// Compressed rows.
+    pub(crate) fn by_row(&self) -> &Compressed {
+        self.by_row.get_or_init(|| {
+            if self.sorted {
+                let ptr = kernel::compress(&self.row_ids, self.rows);
+                return Compressed { ptr, idx: self.col_ids.clone(), perm: None };
+            }
+            compressed_by(&self.row_ids, &self.col_ids, self.rows)
+        })
+    }
+
+    /// Compressed columns: the transpose, with the permutation of its values.
+    pub(crate) fn by_col(&self) -> &Compressed {
+        self.by_col.get_or_init(|| compressed_by(&self.col_ids, &self.row_ids, self.cols))
+    }
+}
+
+fn compressed_by(keys: &Tensor<1, Int>, others: &Tensor<1, Int>, groups: usize) -> Compressed {
+    let (order, ptr) = kernel::group_by(keys, groups);
+    let idx = others.clone().select(0, order.clone());
+    Compressed { ptr, idx, perm: Some(order) }
+}

@@ -1,0 +1,92 @@
+//! Where the stored elements of a sparse tensor stand.
+//!
+//! Patterns are immutable and shared: cloning one copies a pointer, and what is derived from it (row ids, row pointers,
+//! the transpose permutation) is computed on first need and kept for all who share it. Their index tensors live on the
+//! device of the values and carry no autodiff association.
+
+mod coo;
+mod csr;
+mod matrix;
+
+pub use coo::CooPattern;
+pub use csr::CsrPattern;
+pub(crate) use matrix::Matrix;
+
+use crate::rows::{RowMap, RowSums};
+use burn::tensor::{DType, Device, Int, Tensor};
+use sparse_core::{Result, SparseError};
+use std::fmt::Debug;
+
+/// A sparse layout. Implemented by [`CooPattern`] and [`CsrPattern`]; cannot be implemented outside this crate.
+pub trait Pattern: Clone + Debug + Send + Sync + 'static + sealed::Sealed {
+    /// Name of the layout.
+    const LAYOUT: &'static str;
+
+    /// Sizes of the sparse dims.
+    fn shape(&self) -> &[usize];
+    /// Number of stored elements (of blocks, where there are dense dims).
+    fn nnz(&self) -> usize;
+    /// Whether no coordinate is stored twice and all stand in lexicographic order.
+    fn is_coalesced(&self) -> bool;
+    /// Whether both are one and the same shared pattern.
+    fn is_same(&self, other: &Self) -> bool;
+    /// Device of the index tensors.
+    fn device(&self) -> Device;
+    /// A copy on another device.
+    fn to_device(&self, device: &Device) -> Self;
+    /// The coordinates `[sparse_dims, nnz]` of every stored element, in storage order.
+    fn coordinates(&self) -> &Tensor<2, Int>;
+}
+
+pub(crate) mod sealed {
+    use super::*;
+
+    /// What operations ask of a layout. Structural operations work on coordinates and come back through `from_coo`, so
+    /// that each is written once.
+    pub trait Sealed: Sized {
+        /// The layout's pattern of coalesced coordinates.
+        fn from_coo(pattern: CooPattern) -> Self;
+        /// The coordinates as a pattern of their own (the pattern itself where it is one).
+        fn to_coo(&self) -> CooPattern;
+        /// The merged pattern and its sums; `None` where it is coalesced already.
+        fn coalesce(&self) -> Option<(Self, RowSums)>;
+        /// The pattern of a matrix (or of a batch of them) by rows and by columns; `None` for other ranks.
+        fn matrix(&self) -> Option<&Matrix>;
+        /// The pattern with its dims in another order, and where its rows come from (`None`: they stay).
+        fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>);
+    }
+}
+
+/// The index dtype of a pattern: i32 where every size fits, else i64.
+pub(crate) fn index_dtype(shape: &[usize], nnz: usize) -> DType {
+    sparse_burn::index_dtype_for(shape.iter().copied().chain([nnz]).max().unwrap_or(0))
+}
+
+/// Checks that sizes fit an index at all, and gives the largest product a flat index would need.
+pub(crate) fn check_sizes(op: &'static str, shape: &[usize]) -> Result<()> {
+    for &size in shape {
+        if size as u128 > i64::MAX as u128 {
+            return Err(SparseError::Overflow {
+                op,
+                what: "a dimension",
+                limit: i64::MAX as u128,
+                got: size as u128,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// An index tensor as patterns keep them: without autodiff, of the given dtype.
+pub(crate) fn index_tensor<const D: usize>(tensor: Tensor<D, Int>, dtype: DType) -> Tensor<D, Int> {
+    let tensor = tensor.inner();
+    if tensor.dtype() == dtype { tensor } else { tensor.cast(dtype) }
+}
+
+/// An index tensor that can be validated: i32 and i64 stay, narrower or unsigned ones are widened.
+pub(crate) fn signed<const D: usize>(tensor: Tensor<D, Int>) -> Tensor<D, Int> {
+    match tensor.dtype() {
+        DType::I32 | DType::I64 => tensor.inner(),
+        _ => tensor.inner().cast(DType::I64),
+    }
+}

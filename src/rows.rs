@@ -1,0 +1,104 @@
+//! The one way values follow a pattern: rows are moved, or summed where they meet.
+//!
+//! Both are linear and each is the other's transpose, so the two rules are each other's forward.
+
+use crate::kernel;
+use crate::tensor::{Kind, as_float, from_float};
+use burn::tensor::{Int, Tensor};
+use sparse_autograd::{Erased, record};
+use std::sync::{Arc, OnceLock};
+
+/// An index map: where each new row comes from among `old` rows, with `old` for "missing: take the fill".
+#[derive(Clone, Debug)]
+pub(crate) struct RowMap(Arc<RowMapParts>);
+
+#[derive(Debug)]
+struct RowMapParts {
+    map: Tensor<1, Int>,
+    old: usize,
+    inverse: Option<Tensor<1, Int>>,
+    groups: OnceLock<(Tensor<1, Int>, Tensor<1, Int>)>,
+}
+
+impl RowMap {
+    pub(crate) fn new(map: Tensor<1, Int>, old: usize) -> Self {
+        Self(Arc::new(RowMapParts { map, old, inverse: None, groups: OnceLock::new() }))
+    }
+
+    /// A map that is known to use each old row at most once: `inverse` sends old rows to new ones (with the number of new
+    /// rows for "unused"), which saves the backward pass a sort.
+    pub(crate) fn with_inverse(map: Tensor<1, Int>, inverse: Tensor<1, Int>) -> Self {
+        let old = inverse.dims()[0];
+        Self(Arc::new(RowMapParts { map, old, inverse: Some(inverse), groups: OnceLock::new() }))
+    }
+
+    pub(crate) fn map(&self) -> &Tensor<1, Int> {
+        &self.0.map
+    }
+
+    /// New rows grouped by the old row they come from; the last group takes the fill.
+    fn groups(&self) -> &(Tensor<1, Int>, Tensor<1, Int>) {
+        self.0.groups.get_or_init(|| kernel::group_by(&self.0.map, self.0.old + 1))
+    }
+}
+
+/// Row `k` of the result is row `map[k]` of `values` `[n, block]`, or `fill` `[1, block]`.
+///
+/// Backward: each old row gets the sum of the gradients of the new rows it went to, `fill` the sum of the rest.
+pub(crate) fn move_rows<K: Kind>(values: Tensor<2, K>, fill: Tensor<2, K>, map: &RowMap) -> Tensor<2, K> {
+    let out = kernel::move_rows(&values, &fill, map.map());
+    let (Some(values), Some(fill)) = (as_float(&values), as_float(&fill)) else { return out };
+    let out = as_float(&out).expect("the kind of the values");
+    from_float(record(out, [Erased::from(values), Erased::from(fill)], map.clone(), |map, grad, [values, fill]| {
+        if let (Some(inverse), false) = (&map.0.inverse, fill) {
+            let zero = Tensor::zeros([1, grad.dims()[1]], (&grad.device(), grad.dtype()));
+            return [values.then(|| kernel::move_rows(&grad, &zero, inverse).into()), None];
+        }
+        let (order, ptr) = map.groups();
+        let sums = kernel::segment_sum(&grad, Some(order), ptr);
+        let old = map.0.old;
+        [values.then(|| sums.clone().narrow(0, 0, old).into()), fill.then(|| sums.narrow(0, old, 1).into())]
+    }))
+}
+
+/// Which old rows meet in each new row.
+#[derive(Clone, Debug)]
+pub(crate) struct RowSums(Arc<RowSumsParts>);
+
+#[derive(Debug)]
+struct RowSumsParts {
+    order: Option<Tensor<1, Int>>,
+    ptr: Tensor<1, Int>,
+    owner: OnceLock<Tensor<1, Int>>,
+}
+
+impl RowSums {
+    /// New row `s` is the sum of old rows `order[ptr[s]..ptr[s + 1]]` (of `ptr[s]..ptr[s + 1]` without an order).
+    pub(crate) fn new(order: Option<Tensor<1, Int>>, ptr: Tensor<1, Int>) -> Self {
+        Self(Arc::new(RowSumsParts { order, ptr, owner: OnceLock::new() }))
+    }
+
+    /// The new row that each old row went to.
+    fn owner(&self, old: usize) -> &Tensor<1, Int> {
+        self.0.owner.get_or_init(|| {
+            let sorted = kernel::expand_ptr(&self.0.ptr, old);
+            match &self.0.order {
+                None => sorted,
+                // `order` is a permutation: grouping by it inverts it.
+                Some(order) => sorted.select(0, kernel::group_by(order, old).0),
+            }
+        })
+    }
+}
+
+/// Sums rows of `values` `[n, block]`; of Bool, whether any holds. Backward: each row gets its sum's gradient.
+pub(crate) fn sum_rows<K: Kind>(values: Tensor<2, K>, sums: &RowSums) -> Tensor<2, K> {
+    let out = kernel::segment_sum(&values, sums.0.order.as_ref(), &sums.0.ptr);
+    let Some(parent) = as_float(&values) else { return out };
+    let old = parent.dims()[0];
+    let out = as_float(&out).expect("the kind of the values");
+    from_float(record(out, [Erased::from(parent)], (sums.clone(), old), |(sums, old), grad, _| {
+        let zero = Tensor::zeros([1, grad.dims()[1]], (&grad.device(), grad.dtype()));
+        [Some(kernel::move_rows(&grad, &zero, sums.owner(*old)).into())]
+    }))
+}

@@ -1,0 +1,285 @@
+//! Construction: validated by default.
+
+use super::{CooTensor, CsrTensor, Fill, Kind, SparseTensor, dtype_name};
+use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use sparse_core::{Result, SparseError};
+
+/// Values `[nnz, dense dims..]` as rows `[nnz, block]`.
+pub(crate) fn value_rows<const R: usize, K: Kind>(
+    op: &'static str,
+    values: Tensor<R, K>,
+    nnz: usize,
+    dense_shape: &[usize],
+) -> Result<Tensor<2, K>> {
+    let dims = values.dims();
+    if !sparse_burn::is_supported(values.dtype()) {
+        let what = "a sparse tensor".to_string();
+        return Err(SparseError::UnsupportedDtype { op, what, dtype: dtype_name(values.dtype()) });
+    }
+    if dims[0] != nnz {
+        return Err(SparseError::LengthMismatch { op, what: "values", expected: nnz, got: dims[0] });
+    }
+    if dims[1..] != *dense_shape {
+        return Err(SparseError::ShapeMismatch {
+            op,
+            rule: "values must have the shape of the dense dims after nnz",
+            left: dims[1..].to_vec(),
+            right: dense_shape.to_vec(),
+        });
+    }
+    Ok(values.reshape([nnz, dense_shape.iter().product()]))
+}
+
+impl<const D: usize, K: Kind> CooTensor<D, K> {
+    /// A tensor from coordinates `[sparse_dims, nnz]` and values `[nnz, dense dims..]`, filled with zero.
+    ///
+    /// `sparse_dims` is the number of rows of `indices`; the rest of `shape` are dense dims. Duplicates are legal and mean
+    /// their sum. The coordinates are checked, which reads the device once; no index is negative here.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CooTensor;
+    ///
+    /// let device = Device::flex();
+    /// let indices = Tensor::from_data([[0, 1, 1], [2, 0, 2]], &device);
+    /// let values = Tensor::<1>::from_floats([1.0, 2.0, 3.0], &device);
+    /// let a = CooTensor::<2>::new(indices, values, [2, 3]).unwrap();
+    /// assert_eq!(a.nnz(), 3);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `length_mismatch`, `index_out_of_range`, `unsupported_dtype`, `overflow`.
+    pub fn new<const R: usize>(indices: Tensor<2, Int>, values: Tensor<R, K>, shape: [usize; D]) -> Result<Self> {
+        const OP: &str = "CooTensor::new";
+        let [sparse_dims, nnz] = indices.dims();
+        if sparse_dims > D {
+            return Err(SparseError::ShapeMismatch {
+                op: OP,
+                rule: "indices must have one row for each sparse dim",
+                left: vec![sparse_dims, nnz],
+                right: shape.to_vec(),
+            });
+        }
+        let values = value_rows(OP, values, nnz, &shape[sparse_dims..])?;
+        let pattern = CooPattern::new(indices, &shape[..sparse_dims])?;
+        Ok(Self::from_parts(pattern, values, shape[sparse_dims..].to_vec(), Fill::Zero))
+    }
+
+    /// The tensor without a look at the coordinates (see [`CooPattern::new_unchecked`]).
+    ///
+    /// # Panics
+    ///
+    /// If the values do not fit the number of coordinates.
+    pub fn new_unchecked<const R: usize>(
+        indices: Tensor<2, Int>,
+        values: Tensor<R, K>,
+        shape: [usize; D],
+        coalesced: bool,
+    ) -> Self {
+        let [sparse_dims, nnz] = indices.dims();
+        let values = super::expect(value_rows("CooTensor::new_unchecked", values, nnz, &shape[sparse_dims..]));
+        let pattern = CooPattern::new_unchecked(indices, &shape[..sparse_dims], coalesced);
+        Self::from_parts(pattern, values, shape[sparse_dims..].to_vec(), Fill::Zero)
+    }
+
+    /// The tensor of an existing pattern.
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch` or `shape_mismatch` if the values do not fit.
+    pub fn from_pattern<const R: usize>(pattern: CooPattern, values: Tensor<R, K>) -> Result<Self> {
+        const OP: &str = "CooTensor::from_pattern";
+        let dims = values.dims();
+        if pattern.shape().len() + R - 1 != D {
+            return Err(rank_mismatch(OP, pattern.shape(), D));
+        }
+        let rows = value_rows(OP, values, pattern.nnz(), &dims[1..])?;
+        Ok(Self::from_parts(pattern, rows, dims[1..].to_vec(), Fill::Zero))
+    }
+
+    /// The elements of `dense` that are not zero (not false), with the last `dense_dims` dims kept dense: a block is
+    /// stored where any of its elements is not zero. NaN is not zero. Reads the device.
+    pub fn from_dense(dense: Tensor<D, K>, dense_dims: usize) -> Self {
+        assert!(dense_dims <= D, "from_dense: dense_dims must be at most {D}, got {dense_dims}");
+        let shape = dense.dims();
+        let (sparse, tail) = shape.split_at(D - dense_dims);
+        let (rows, block): (usize, usize) = (sparse.iter().product(), tail.iter().product());
+        let flat = dense.reshape([rows, block]);
+        let kept = nonzero_rows(&flat);
+        let coordinates: Vec<i64> = (0..sparse.len())
+            .flat_map(|axis| {
+                let stride: usize = sparse[axis + 1..].iter().product();
+                let size = sparse[axis].max(1);
+                kept.iter().map(move |&row| (row as usize / stride.max(1) % size) as i64)
+            })
+            .collect();
+        let device = flat.device().inner();
+        let indices = ints(coordinates, [sparse.len(), kept.len()], &device);
+        let pattern = CooPattern::new_unchecked(indices, sparse, true);
+        let rows = flat.select(0, ints(kept.clone(), [kept.len()], &device));
+        Self::from_parts(pattern, rows, tail.to_vec(), Fill::Zero)
+    }
+}
+
+impl<K: Kind> CooTensor<2, K> {
+    /// The adjacency `[nodes, nodes]` of a list of directed edges `(from, to)`, with one value an edge.
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch`, `index_out_of_range`.
+    pub fn from_edges(edges: &[(usize, usize)], values: Tensor<1, K>, nodes: usize) -> Result<Self> {
+        let device = values.device().inner();
+        let ends = edges.iter().map(|&(from, _)| from).chain(edges.iter().map(|&(_, to)| to));
+        let ends = ends
+            .map(|end| {
+                i64::try_from(end).map_err(|_| SparseError::Overflow {
+                    op: "CooTensor::from_edges",
+                    what: "a node",
+                    limit: i64::MAX as u128,
+                    got: end as u128,
+                })
+            })
+            .collect::<Result<Vec<i64>>>()?;
+        // Checked here, on the host: a 32-bit device would wrap a large index silently.
+        if let Some(position) = ends.iter().position(|&end| end as usize >= nodes) {
+            return Err(SparseError::IndexOutOfRange {
+                op: "CooTensor::from_edges",
+                axis: position / edges.len(),
+                low: 0,
+                size: nodes,
+                index: ends[position],
+                position,
+            });
+        }
+        Self::new(ints(ends, [2, edges.len()], &device), values, [nodes, nodes])
+    }
+}
+
+impl<const D: usize, K: Kind> CsrTensor<D, K> {
+    /// A matrix `[M, N]`, or a batch `[B, M, N]`, from row pointers `[B * (M + 1)]` (each matrix starting at 0), columns
+    /// `[nnz]` and values `[nnz]`, filled with zero. Columns ascend strictly in a row. Reads the device once to check.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let device = Device::flex();
+    /// let row_ptr = Tensor::from_data([0, 1, 3], &device);
+    /// let col_idx = Tensor::from_data([2, 0, 2], &device);
+    /// let values = Tensor::<1>::from_floats([1.0, 2.0, 3.0], &device);
+    /// let a = CsrTensor::<2>::new(row_ptr, col_idx, values, [2, 3]).unwrap();
+    /// assert_eq!(a.nnz(), 3);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `length_mismatch`, `invalid_row_ptr`, `index_out_of_range`, `unsorted_columns`,
+    /// `unsupported_dtype`, `overflow`.
+    pub fn new(
+        row_ptr: Tensor<1, Int>,
+        col_idx: Tensor<1, Int>,
+        values: Tensor<1, K>,
+        shape: [usize; D],
+    ) -> Result<Self> {
+        let values = value_rows("CsrTensor::new", values, col_idx.dims()[0], &[])?;
+        let pattern = CsrPattern::new(row_ptr, col_idx, &shape)?;
+        Ok(Self::from_parts(pattern, values, vec![], Fill::Zero))
+    }
+
+    /// The tensor without a look at the indices (see [`CsrPattern::new_unchecked`] for the form of `row_ptr`).
+    ///
+    /// # Panics
+    ///
+    /// If the values do not fit the number of columns.
+    pub fn new_unchecked(
+        row_ptr: Tensor<1, Int>,
+        col_idx: Tensor<1, Int>,
+        values: Tensor<1, K>,
+        shape: [usize; D],
+    ) -> Self {
+        let values = super::expect(value_rows("CsrTensor::new_unchecked", values, col_idx.dims()[0], &[]));
+        Self::from_parts(CsrPattern::new_unchecked(row_ptr, col_idx, &shape), values, vec![], Fill::Zero)
+    }
+
+    /// The tensor of an existing pattern.
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch` or `shape_mismatch` if the values do not fit.
+    pub fn from_pattern(pattern: CsrPattern, values: Tensor<1, K>) -> Result<Self> {
+        const OP: &str = "CsrTensor::from_pattern";
+        if pattern.shape().len() != D {
+            return Err(rank_mismatch(OP, pattern.shape(), D));
+        }
+        let rows = value_rows(OP, values, pattern.nnz(), &[])?;
+        Ok(Self::from_parts(pattern, rows, vec![], Fill::Zero))
+    }
+
+    /// The elements of `dense` that are not zero (not false). NaN is not zero. Reads the device.
+    pub fn from_dense(dense: Tensor<D, K>) -> Self {
+        CooTensor::from_dense(dense, 0).to_csr()
+    }
+
+    /// Row pointers as they are exchanged: `[M + 1]`, or `[B * (M + 1)]` with each matrix starting at 0. Reads the device
+    /// for a batch.
+    pub fn row_ptr(&self) -> Tensor<1, Int> {
+        let joined = self.pattern.row_ptr();
+        if D == 2 {
+            return joined.clone();
+        }
+        let plain: Vec<i64> = joined.clone().into_data().convert::<i64>().iter().collect();
+        let split = sparse_core::split_row_ptr::<i64>(self.pattern.batch(), self.pattern.rows(), &plain);
+        let length = split.len();
+        let data = TensorData::new(split, [length]).convert_dtype(joined.dtype());
+        Tensor::from_data(data, (&joined.device(), joined.dtype()))
+    }
+
+    /// Columns `[nnz]`.
+    pub fn col_idx(&self) -> Tensor<1, Int> {
+        self.pattern.col_idx().clone()
+    }
+}
+
+impl<const D: usize, K: Kind> CooTensor<D, K> {
+    /// Coordinates `[sparse_dims, nnz]`.
+    pub fn indices(&self) -> Tensor<2, Int> {
+        self.pattern.indices().clone()
+    }
+}
+
+fn rank_mismatch(op: &'static str, shape: &[usize], rank: usize) -> SparseError {
+    SparseError::ShapeMismatch { op, rule: "the pattern must fit the rank", left: shape.to_vec(), right: vec![rank] }
+}
+
+/// Indices made on the host, i64 there and converted to the device's Int.
+pub(crate) fn ints<const R: usize>(values: Vec<i64>, shape: [usize; R], device: &Device) -> Tensor<R, Int> {
+    let largest = values.iter().copied().max().unwrap_or(0).unsigned_abs() as usize;
+    let dtype = sparse_burn::index_dtype_for(largest);
+    Tensor::from_data(TensorData::new(values, shape).convert_dtype(dtype), (device, dtype))
+}
+
+/// Rows of `flat` with an element that is not zero.
+fn nonzero_rows<K: Kind>(flat: &Tensor<2, K>) -> Vec<i64> {
+    let [rows, block] = flat.dims();
+    if block == 0 {
+        return vec![];
+    }
+    let data = flat.clone().inner().into_data();
+    let hits: Vec<bool> = match data.dtype() {
+        dtype if dtype.is_float() => data.iter::<f64>().map(|value| value != 0.0).collect(),
+        dtype if dtype.is_bool() => data.iter::<bool>().collect(),
+        _ => data.iter::<i64>().map(|value| value != 0).collect(),
+    };
+    (0..rows).filter(|row| hits[row * block..(row + 1) * block].contains(&true)).map(|row| row as i64).collect()
+}
+
+impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+    /// A tensor with nothing stored.
+    pub fn empty(shape: [usize; D], device: &Device, dtype: burn::tensor::DType) -> Self {
+        let indices = Tensor::zeros([D, 0], &device.clone().inner());
+        let pattern = P::from_coo(CooPattern::new_unchecked(indices, &shape, true));
+        Self::from_parts(pattern, Tensor::zeros([0, 1], (device, dtype)), vec![], Fill::Zero)
+    }
+}

@@ -1,0 +1,141 @@
+//! The value of every element that is not stored.
+
+use crate::tensor::Kind;
+use burn::tensor::{DType, Device, Float, Scalar, Tensor};
+use std::fmt;
+
+/// What the *unspecified* elements of a sparse tensor are.
+#[derive(Clone, Debug, Default)]
+pub enum Fill<K: Kind = Float> {
+    /// Zero (false for Bool): what PyTorch, SciPy and Paddle mean.
+    #[default]
+    Zero,
+    /// Not defined: a missing edge stays missing. Such a tensor has no dense equivalent.
+    Undefined,
+    /// A value of your own.
+    Value(FillValue<K>),
+}
+
+/// The value of a [`Fill::Value`].
+#[derive(Clone, Debug)]
+pub enum FillValue<K: Kind = Float> {
+    /// One number, kept on the host: no kernel reads the device for it.
+    Scalar(Scalar),
+    /// A block `[1, block]` of the dense dims' elements (one element where there are none); on the tape when tracked.
+    Block(Tensor<2, K>),
+}
+
+impl<K: Kind> Fill<K> {
+    /// A fill of one number.
+    pub fn scalar(value: impl Into<Scalar>) -> Self {
+        Self::Value(FillValue::Scalar(value.into()))
+    }
+
+    /// A fill held by a tensor, on the tape when it is tracked: `[1]` for one number, or the shape of the dense dims.
+    pub fn tensor<const D: usize>(value: Tensor<D, K>) -> Self {
+        let block = value.shape().num_elements();
+        Self::Value(FillValue::Block(value.reshape([1, block])))
+    }
+
+    /// Whether the fill is [`Fill::Undefined`].
+    pub fn is_undefined(&self) -> bool {
+        matches!(self, Self::Undefined)
+    }
+
+    /// Whether unspecified elements are known to be zero without reading the device.
+    pub fn is_zero(&self) -> bool {
+        match self {
+            Self::Zero => true,
+            Self::Undefined => false,
+            Self::Value(FillValue::Scalar(value)) => scalar_f64(*value) == 0.0,
+            Self::Value(FillValue::Block(_)) => false,
+        }
+    }
+
+    /// The fill as a row `[1, block]` (zeros where it is undefined: whoever reads that row must not count it).
+    pub(crate) fn row(&self, block: usize, dtype: DType, device: &Device) -> Tensor<2, K> {
+        match self {
+            Self::Zero | Self::Undefined => Tensor::zeros([1, block], (device, dtype)),
+            Self::Value(FillValue::Scalar(value)) => match *value {
+                Scalar::Float(value) => Tensor::full([1, block], value, (device, dtype)),
+                Scalar::Int(value) => Tensor::full([1, block], value, (device, dtype)),
+                Scalar::UInt(value) => Tensor::full([1, block], value, (device, dtype)),
+                Scalar::Bool(value) => Tensor::full([1, block], value, (device, dtype)),
+            },
+            Self::Value(FillValue::Block(row)) => {
+                if row.dims()[1] == block { row.clone() } else { row.clone().expand([1, block]) }
+            }
+        }
+    }
+
+    /// The fill with another row, where it has a value.
+    pub(crate) fn map_row<K2: Kind>(
+        &self,
+        block: usize,
+        dtype: DType,
+        device: &Device,
+        f: impl FnOnce(Tensor<2, K>) -> Tensor<2, K2>,
+    ) -> Fill<K2> {
+        match self {
+            Self::Undefined => Fill::Undefined,
+            _ => Fill::Value(FillValue::Block(f(self.row(block, dtype, device)))),
+        }
+    }
+
+    pub(crate) fn to_device(&self, device: &Device) -> Self {
+        match self {
+            Self::Value(FillValue::Block(row)) => Self::Value(FillValue::Block(row.clone().to_device(device))),
+            other => other.clone(),
+        }
+    }
+
+    /// Whether two fills are the same. Blocks are compared by value, which reads the device.
+    pub(crate) fn same(&self, other: &Self, block: usize, dtype: DType, device: &Device) -> bool {
+        match (self, other) {
+            (Self::Undefined, Self::Undefined) => true,
+            (Self::Undefined, _) | (_, Self::Undefined) => false,
+            (Self::Value(FillValue::Block(_)), _) | (_, Self::Value(FillValue::Block(_))) => {
+                let read = |fill: &Self| -> Vec<f64> {
+                    fill.row(block, dtype, device).inner().into_data().convert::<f64>().iter().collect()
+                };
+                read(self).iter().zip(read(other)).all(|(&a, b)| equal(a, b))
+            }
+            _ => equal(self.host_value(), other.host_value()),
+        }
+    }
+
+    /// The value of a fill that lives on the host.
+    fn host_value(&self) -> f64 {
+        match self {
+            Self::Value(FillValue::Scalar(value)) => scalar_f64(*value),
+            _ => 0.0,
+        }
+    }
+}
+
+fn equal(a: f64, b: f64) -> bool {
+    a == b || (a.is_nan() && b.is_nan())
+}
+
+fn scalar_f64(value: Scalar) -> f64 {
+    match value {
+        Scalar::Float(value) => value,
+        Scalar::Int(value) => value as f64,
+        Scalar::UInt(value) => value as f64,
+        Scalar::Bool(value) => f64::from(u8::from(value)),
+    }
+}
+
+impl<K: Kind> fmt::Display for Fill<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Zero => f.write_str("0"),
+            Self::Undefined => f.write_str("undefined"),
+            Self::Value(FillValue::Scalar(value)) => write!(f, "{}", scalar_f64(*value)),
+            Self::Value(FillValue::Block(row)) => {
+                let values: Vec<f64> = row.clone().inner().into_data().convert::<f64>().iter().collect();
+                if let [one] = values[..] { write!(f, "{one}") } else { write!(f, "{values:?}") }
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The kinds of elements.
+
+use burn::tensor::{DType, Tensor, kind};
+
+/// What the elements of a sparse tensor can be: [`Float`](burn::tensor::Float), [`Int`](burn::tensor::Int) or
+/// [`Bool`](burn::tensor::Bool).
+pub trait Kind: kind::Basic + kind::Autodiff + 'static {}
+impl<K: kind::Basic + kind::Autodiff + 'static> Kind for K {}
+
+/// Kinds with arithmetic: Float and Int.
+pub trait Numeric: Kind + kind::Numeric {}
+impl<K: Kind + kind::Numeric> Numeric for K {}
+
+/// The tensor as a float one, if it is: rules are only recorded for floats.
+pub(crate) fn as_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> Option<Tensor<D>> {
+    tensor.dtype().is_float().then(|| Tensor::from_dispatch(tensor.clone().into_dispatch()))
+}
+
+/// Back to the kind of the caller, which is known to be Float.
+pub(crate) fn from_float<const D: usize, K: Kind>(tensor: Tensor<D>) -> Tensor<D, K> {
+    Tensor::from_dispatch(tensor.into_dispatch())
+}
+
+/// Name of a dtype as the library's messages and conformance cases spell it.
+pub fn dtype_name(dtype: DType) -> String {
+    match dtype {
+        DType::Bool(_) => "bool".into(),
+        other => format!("{other:?}").to_lowercase(),
+    }
+}

@@ -1,0 +1,219 @@
+//! Sparse tensors.
+
+mod construct;
+pub(crate) use construct::ints;
+mod display;
+mod fill;
+mod kind;
+
+pub use fill::{Fill, FillValue};
+pub use kind::{Kind, Numeric, dtype_name};
+pub(crate) use kind::{as_float, from_float};
+
+use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use burn::tensor::{DType, Device, Float, Gradients, Tensor};
+use sparse_core::{Result, SparseError};
+
+/// A tensor of shape `[d0, .., dn]` whose *specified* elements are stored and whose *unspecified* ones all equal the
+/// [`Fill`] value.
+///
+/// Values are rows `[nnz, block]`, one block of the dense dims' elements for each stored coordinate (one element where
+/// there are no dense dims). They are an ordinary Burn tensor, on the autodiff tape when tracked. Cloning copies no
+/// data: the pattern and the values are shared.
+///
+/// Use it by its two layouts, [`CooTensor`] and [`CsrTensor`].
+#[derive(Clone)]
+pub struct SparseTensor<P: Pattern, const D: usize, K: Kind = Float> {
+    pub(crate) pattern: P,
+    pub(crate) values: Tensor<2, K>,
+    pub(crate) dense_shape: Vec<usize>,
+    pub(crate) fill: Fill<K>,
+}
+
+/// Coordinates: any rank, hybrid (trailing dense dims), duplicates allowed.
+pub type CooTensor<const D: usize, K = Float> = SparseTensor<CooPattern, D, K>;
+
+/// Compressed rows: rank 2, or rank 3 batched.
+pub type CsrTensor<const D: usize, K = Float> = SparseTensor<CsrPattern, D, K>;
+
+impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+    /// The parts of an operation's result, which are right by construction.
+    pub(crate) fn from_parts(pattern: P, values: Tensor<2, K>, dense_shape: Vec<usize>, fill: Fill<K>) -> Self {
+        debug_assert_eq!(pattern.shape().len() + dense_shape.len(), D);
+        debug_assert_eq!(values.dims(), [pattern.nnz(), dense_shape.iter().product()]);
+        Self { pattern, values, dense_shape, fill }
+    }
+
+    /// The same structure with other value rows (and fill), perhaps of another kind.
+    pub(crate) fn with_rows<K2: Kind>(&self, values: Tensor<2, K2>, fill: Fill<K2>) -> SparseTensor<P, D, K2> {
+        SparseTensor::from_parts(self.pattern.clone(), values, self.dense_shape.clone(), fill)
+    }
+
+    /// Shape, sparse dims first.
+    pub fn dims(&self) -> [usize; D] {
+        let mut dims = self.pattern.shape().iter().chain(&self.dense_shape);
+        std::array::from_fn(|_| *dims.next().expect("the rank is D"))
+    }
+
+    /// Number of stored elements (of stored blocks, where there are dense dims). Duplicates count.
+    pub fn nnz(&self) -> usize {
+        self.pattern.nnz()
+    }
+
+    /// Number of leading sparse dims.
+    pub fn sparse_dims(&self) -> usize {
+        self.pattern.shape().len()
+    }
+
+    /// Number of trailing dense dims.
+    pub fn dense_dims(&self) -> usize {
+        self.dense_shape.len()
+    }
+
+    /// Elements of a value block: the product of the dense dims.
+    pub(crate) fn block(&self) -> usize {
+        self.values.dims()[1]
+    }
+
+    /// Number of elements of the dense equivalent.
+    pub fn num_elements(&self) -> u128 {
+        self.dims().iter().map(|&size| size as u128).product()
+    }
+
+    /// Where the stored elements stand.
+    pub fn pattern(&self) -> &P {
+        &self.pattern
+    }
+
+    /// Whether no coordinate is stored twice and all stand in lexicographic order. CSR always is.
+    pub fn is_coalesced(&self) -> bool {
+        self.pattern.is_coalesced()
+    }
+
+    /// What the unspecified elements are.
+    pub fn fill(&self) -> &Fill<K> {
+        &self.fill
+    }
+
+    /// The fill as a row `[1, block]`.
+    pub(crate) fn fill_row(&self) -> Tensor<2, K> {
+        self.fill.row(self.block(), self.dtype(), &self.device())
+    }
+
+    /// The same tensor with another fill.
+    ///
+    /// # Panics
+    ///
+    /// If the fill's block has neither one element nor as many as the dense dims.
+    pub fn with_fill(mut self, fill: Fill<K>) -> Self {
+        if let Fill::Value(FillValue::Block(row)) = &fill {
+            let (got, block) = (row.dims()[1], self.block());
+            assert!(
+                got == 1 || got == block,
+                "with_fill: the fill must have 1 element or one for each element of the dense dims, got {got} and {block}"
+            );
+        }
+        self.fill = fill;
+        self
+    }
+
+    /// The stored values: `[nnz]`, or `[nnz, dense dims..]` for a hybrid tensor. `R` is 1 + the number of dense dims.
+    ///
+    /// # Panics
+    ///
+    /// If `R` is another rank.
+    pub fn values<const R: usize>(&self) -> Tensor<R, K> {
+        assert_eq!(R, 1 + self.dense_shape.len(), "values: the rank must be 1 + dense dims");
+        let mut shape = [self.nnz(); R];
+        shape[1..].copy_from_slice(&self.dense_shape);
+        self.values.clone().reshape(shape)
+    }
+
+    /// The same pattern and fill with other values `[nnz, dense dims..]`: how a pattern is reused without being copied.
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch` or `shape_mismatch` if the values do not fit the pattern.
+    pub fn with_values<const R: usize>(&self, values: Tensor<R, K>) -> Result<Self> {
+        let values = construct::value_rows("with_values", values, self.nnz(), &self.dense_shape)?;
+        Ok(self.with_rows(values, self.fill.clone()))
+    }
+
+    /// Device of the values, with their autodiff association.
+    pub fn device(&self) -> Device {
+        self.values.device()
+    }
+
+    /// The tensor on another device. The pattern is copied once for each tensor that moves.
+    pub fn to_device(&self, device: &Device) -> Self {
+        let plain = device.clone().inner();
+        Self {
+            pattern: self.pattern.to_device(&plain),
+            values: self.values.clone().to_device(device),
+            dense_shape: self.dense_shape.clone(),
+            fill: self.fill.to_device(device),
+        }
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> DType {
+        self.values.dtype()
+    }
+
+    /// Resolves an axis in `[-rank, rank)`.
+    pub(crate) fn axis(&self, op: &'static str, axis: isize) -> Result<usize> {
+        resolve_axis(op, axis, D)
+    }
+}
+
+/// Resolves an axis in `[-rank, rank)`.
+pub(crate) fn resolve_axis(op: &'static str, axis: isize, rank: usize) -> Result<usize> {
+    let from_start = if axis < 0 { axis + rank as isize } else { axis };
+    if (0..rank as isize).contains(&from_start) {
+        Ok(from_start as usize)
+    } else {
+        Err(SparseError::AxisOutOfRange { op, axis, rank })
+    }
+}
+
+/// Panics with the error's own text, as operations without a `try_` twin do.
+#[track_caller]
+pub(crate) fn expect<T>(result: Result<T>) -> T {
+    result.unwrap_or_else(|trouble| panic!("{trouble}"))
+}
+
+impl<P: Pattern, const D: usize> SparseTensor<P, D> {
+    /// Makes the stored values a leaf of the autodiff tape. The device must be an autodiff one.
+    pub fn require_grad(mut self) -> Self {
+        self.values = self.values.require_grad();
+        self
+    }
+
+    /// Whether the values take part in a recorded graph.
+    pub fn is_tracked(&self) -> bool {
+        self.values.is_tracked()
+    }
+
+    /// The gradient with respect to this tensor, on its own pattern, if the values are a leaf that has one.
+    pub fn grad(&self, grads: &Gradients) -> Option<Self> {
+        let values = self.values.grad(grads)?;
+        Some(self.with_rows(values, Fill::Zero))
+    }
+
+    /// The gradient with respect to the fill, if it is a tracked leaf that has one: a row of the dense dims' elements.
+    pub fn fill_grad(&self, grads: &Gradients) -> Option<Tensor<1>> {
+        match &self.fill {
+            Fill::Value(FillValue::Block(row)) => row.grad(grads).map(|row| row.flatten(0, 1)),
+            _ => None,
+        }
+    }
+
+    /// The tensor cut off the tape.
+    pub fn detach(mut self) -> Self {
+        self.values = self.values.detach();
+        if let Fill::Value(FillValue::Block(row)) = self.fill {
+            self.fill = Fill::Value(FillValue::Block(row.detach()));
+        }
+        self
+    }
+}
