@@ -2,7 +2,7 @@
 
 use crate::kernel;
 use crate::pattern::Pattern;
-use crate::tensor::{Fill, Kind, Numeric, SparseTensor, as_float, dtype_name, expect, from_float};
+use crate::tensor::{Exact, Fill, Kind, Numeric, SparseTensor, as_float, dtype_name, expect, from_float};
 use burn::tensor::{Int, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
@@ -44,8 +44,8 @@ pub fn try_masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
     }
     let batch: usize = shape[..D - 2].iter().product();
     let (m, f, n) = (left[D - 2], left[D - 1], right[D - 1]);
-    let x = x.reshape([batch * m, f]);
-    let y = y.swap_dims(D - 2, D - 1).reshape([batch * n, f]);
+    let x = x.reshape(Exact([batch * m, f]));
+    let y = y.swap_dims(D - 2, D - 1).reshape(Exact([batch * n, f]));
     let values = sddmm(matrix, x, y);
     Ok(SparseTensor::from_parts(mask.pattern.clone(), values, vec![], Fill::Zero))
 }

@@ -2,7 +2,9 @@
 
 use crate::kernel;
 use crate::pattern::{Matrix, Pattern};
-use crate::tensor::{CooTensor, CsrTensor, Fill, Numeric, SparseTensor, as_float, dtype_name, expect, from_float};
+use crate::tensor::{
+    CooTensor, CsrTensor, Exact, Fill, Numeric, SparseTensor, as_float, dtype_name, expect, from_float,
+};
 use burn::tensor::Tensor;
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
@@ -32,18 +34,18 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let features = right[D - 1];
         let mut shape = left;
         shape[D - 1] = features;
-        let flat = dense.clone().reshape([batch * right[D - 2], features]);
+        let flat = dense.clone().reshape(Exact([batch * right[D - 2], features]));
         let Some(fill) = fill_term(self) else {
-            return Ok(spmm(matrix, self.values.clone(), flat).reshape(shape));
+            return Ok(spmm(matrix, self.values.clone(), flat).reshape(Exact(shape)));
         };
         // A = (S - fill on its pattern) + fill everywhere; duplicates are one element only once they are merged.
         let merged = self.coalesce();
         let own = merged.pattern.matrix().expect("coalescing keeps the rank");
-        let out = spmm(own, merged.values - fill.clone(), flat).reshape(shape);
+        let out = spmm(own, merged.values - fill.clone(), flat).reshape(Exact(shape));
         let sums = dense.sum_dim(D - 2);
         let mut one = [1; D];
         one[D - 1] = 1;
-        Ok(out + sums * fill.reshape(one))
+        Ok(out + sums * fill.reshape(Exact(one)))
     }
 
     /// [`try_matmul`](Self::try_matmul), with a panic in place of an error.
@@ -77,14 +79,17 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let features = left[D - 2];
         let mut shape = left;
         (shape[D - 2], shape[D - 1]) = (right[D - 1], features);
-        let flat = dense.clone().swap_dims(D - 2, D - 1).reshape([batch * left[D - 1], features]);
+        let flat = dense.clone().swap_dims(D - 2, D - 1).reshape(Exact([batch * left[D - 1], features]));
         let Some(fill) = fill_term(self) else {
-            return Ok(spmm_transposed(matrix, self.values.clone(), flat).reshape(shape).swap_dims(D - 2, D - 1));
+            return Ok(spmm_transposed(matrix, self.values.clone(), flat)
+                .reshape(Exact(shape))
+                .swap_dims(D - 2, D - 1));
         };
         let merged = self.coalesce();
         let own = merged.pattern.matrix().expect("coalescing keeps the rank");
-        let out = spmm_transposed(own, merged.values - fill.clone(), flat).reshape(shape).swap_dims(D - 2, D - 1);
-        Ok(out + dense.sum_dim(D - 1) * fill.reshape([1; D]))
+        let out =
+            spmm_transposed(own, merged.values - fill.clone(), flat).reshape(Exact(shape)).swap_dims(D - 2, D - 1);
+        Ok(out + dense.sum_dim(D - 1) * fill.reshape(Exact([1; D])))
     }
 
     /// [`try_rmatmul`](Self::try_rmatmul), with a panic in place of an error.
@@ -103,7 +108,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     pub fn try_matvec(&self, vector: Tensor<1, K>) -> Result<Tensor<1, K>> {
         let length = vector.dims()[0];
         let rows = self.dims()[0];
-        Ok(self.try_matmul(vector.reshape([length, 1]))?.reshape([rows]))
+        Ok(self.try_matmul(vector.reshape(Exact([length, 1])))?.reshape(Exact([rows])))
     }
 
     /// [`try_matvec`](Self::try_matvec), with a panic in place of an error.

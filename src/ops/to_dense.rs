@@ -2,7 +2,7 @@
 
 use crate::pattern::{Pattern, check_sizes};
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Fill, Kind, SparseTensor, expect};
+use crate::tensor::{Exact, Fill, Kind, SparseTensor, expect};
 use burn::tensor::{DType, IndexingUpdateOp, Int, Tensor};
 use sparse_core::{Result, SparseError};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -53,7 +53,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         check_sizes(OP, self.pattern.shape())?;
         let merged = self.coalesce();
         let map = dense_map(&merged.pattern);
-        Ok(move_rows(merged.values.clone(), merged.fill_row(), &map).reshape(self.dims()))
+        Ok(move_rows(merged.values.clone(), merged.fill_row(), &map).reshape(Exact(self.dims())))
     }
 
     /// [`try_to_dense`](Self::try_to_dense), with a panic in place of an error.
@@ -98,7 +98,7 @@ fn flat_index<P: Pattern>(pattern: &P, dtype: DType) -> Tensor<1, Int> {
     let coordinates = pattern.coordinates().clone().cast(dtype);
     let mut at = Tensor::<1, Int>::zeros([nnz], (&pattern.device(), dtype));
     for (dim, &size) in shape.iter().enumerate() {
-        at = at.mul_scalar(size as i64) + coordinates.clone().narrow(0, dim, 1).reshape([nnz]);
+        at = at.mul_scalar(size as i64) + coordinates.clone().narrow(0, dim, 1).reshape(Exact([nnz]));
     }
     at
 }

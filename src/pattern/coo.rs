@@ -3,6 +3,7 @@
 use super::{Matrix, Pattern, check_sizes, index_dtype, index_tensor, sealed::Sealed, signed};
 use crate::kernel;
 use crate::rows::{RowMap, RowSums};
+use crate::tensor::Exact;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_core::{Result, SparseError};
 use std::sync::{Arc, OnceLock};
@@ -64,7 +65,7 @@ impl CooPattern {
 
     /// Coordinates along one sparse dim.
     pub(crate) fn along(&self, dim: usize) -> Tensor<1, Int> {
-        self.0.indices.clone().narrow(0, dim, 1).reshape([self.nnz()])
+        self.0.indices.clone().narrow(0, dim, 1).reshape(Exact([self.nnz()]))
     }
 
     /// The merged pattern, computed once.

@@ -3,6 +3,7 @@
 use super::{CooPattern, Matrix, Pattern, check_sizes, index_dtype, index_tensor, sealed::Sealed, signed};
 use crate::kernel;
 use crate::rows::{RowMap, RowSums};
+use crate::tensor::Exact;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use sparse_core::{Result, SparseError};
 use std::sync::{Arc, OnceLock};
@@ -41,14 +42,13 @@ impl CsrPattern {
         let (row_ptr, total) = if shape.len() == 2 {
             (row_ptr, rows)
         } else {
-            let total = batch.checked_mul(rows).filter(|&total| total <= i64::MAX as usize).ok_or(
-                SparseError::Overflow {
+            let total =
+                batch.checked_mul(rows).filter(|&total| total <= i64::MAX as usize).ok_or(SparseError::Overflow {
                     op: OP,
                     what: "batch * rows",
                     limit: i64::MAX as u128,
                     got: batch as u128 * rows as u128,
-                },
-            )?;
+                })?;
             let given: Vec<i64> = row_ptr.clone().into_data().convert::<i64>().iter().collect();
             let joined = sparse_core::join_row_ptr::<i64>(OP, batch, rows, &given)?;
             let device = row_ptr.device();
@@ -152,7 +152,7 @@ impl Pattern for CsrPattern {
     fn coordinates(&self) -> &Tensor<2, Int> {
         self.0.coordinates.get_or_init(|| {
             let nnz = self.nnz();
-            let line = |ids: Tensor<1, Int>| ids.reshape([1, nnz]);
+            let line = |ids: Tensor<1, Int>| ids.reshape(Exact([1, nnz]));
             let (ids, cols) = (self.row_ids().clone(), line(self.0.col_idx.clone()));
             let rows = self.rows().max(1) as i64;
             match self.0.shape.len() {

@@ -69,12 +69,7 @@ pub(crate) fn index_dtype(shape: &[usize], nnz: usize) -> DType {
 pub(crate) fn check_sizes(op: &'static str, shape: &[usize]) -> Result<()> {
     for &size in shape {
         if size as u128 > i64::MAX as u128 {
-            return Err(SparseError::Overflow {
-                op,
-                what: "a dimension",
-                limit: i64::MAX as u128,
-                got: size as u128,
-            });
+            return Err(SparseError::Overflow { op, what: "a dimension", limit: i64::MAX as u128, got: size as u128 });
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Construction: validated by default.
 
-use super::{CooTensor, CsrTensor, Fill, Kind, SparseTensor, dtype_name};
+use super::{CooTensor, CsrTensor, Exact, Fill, Kind, SparseTensor, dtype_name};
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use sparse_core::{Result, SparseError};
@@ -28,7 +28,7 @@ pub(crate) fn value_rows<const R: usize, K: Kind>(
             right: dense_shape.to_vec(),
         });
     }
-    Ok(values.reshape([nnz, dense_shape.iter().product()]))
+    Ok(values.reshape(Exact([nnz, dense_shape.iter().product()])))
 }
 
 impl<const D: usize, K: Kind> CooTensor<D, K> {
@@ -106,7 +106,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         let shape = dense.dims();
         let (sparse, tail) = shape.split_at(D - dense_dims);
         let (rows, block): (usize, usize) = (sparse.iter().product(), tail.iter().product());
-        let flat = dense.reshape([rows, block]);
+        let flat = dense.reshape(Exact([rows, block]));
         let kept = nonzero_rows(&flat);
         let coordinates: Vec<i64> = (0..sparse.len())
             .flat_map(|axis| {

@@ -1,6 +1,6 @@
 //! The value of every element that is not stored.
 
-use crate::tensor::Kind;
+use crate::tensor::{Exact, Kind};
 use burn::tensor::{DType, Device, Float, Scalar, Tensor};
 use std::fmt;
 
@@ -34,7 +34,7 @@ impl<K: Kind> Fill<K> {
     /// A fill held by a tensor, on the tape when it is tracked: `[1]` for one number, or the shape of the dense dims.
     pub fn tensor<const D: usize>(value: Tensor<D, K>) -> Self {
         let block = value.shape().num_elements();
-        Self::Value(FillValue::Block(value.reshape([1, block])))
+        Self::Value(FillValue::Block(value.reshape(Exact([1, block]))))
     }
 
     /// Whether the fill is [`Fill::Undefined`].
@@ -63,7 +63,11 @@ impl<K: Kind> Fill<K> {
                 Scalar::Bool(value) => Tensor::full([1, block], value, (device, dtype)),
             },
             Self::Value(FillValue::Block(row)) => {
-                if row.dims()[1] == block { row.clone() } else { row.clone().expand([1, block]) }
+                if row.dims()[1] == block {
+                    row.clone()
+                } else {
+                    row.clone().expand([1, block])
+                }
             }
         }
     }

@@ -3,9 +3,11 @@
 mod construct;
 pub(crate) use construct::ints;
 mod display;
+mod exact;
 mod fill;
 mod kind;
 
+pub(crate) use exact::Exact;
 pub use fill::{Fill, FillValue};
 pub use kind::{Kind, Numeric, dtype_name};
 pub(crate) use kind::{as_float, from_float};
@@ -126,7 +128,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         assert_eq!(R, 1 + self.dense_shape.len(), "values: the rank must be 1 + dense dims");
         let mut shape = [self.nnz(); R];
         shape[1..].copy_from_slice(&self.dense_shape);
-        self.values.clone().reshape(shape)
+        self.values.clone().reshape(Exact(shape))
     }
 
     /// The same pattern and fill with other values `[nnz, dense dims..]`: how a pattern is reused without being copied.

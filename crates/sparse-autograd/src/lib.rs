@@ -17,6 +17,6 @@ mod record;
 mod tape;
 
 pub use erased::Erased;
-pub use gradcheck::{GradcheckError, Gradcheck, Report, Var, gradcheck};
+pub use gradcheck::{Gradcheck, GradcheckError, Report, Var, gradcheck};
 pub use record::record;
 pub use tape::{Rule, Tape};

@@ -42,12 +42,7 @@ pub trait Tape: Backend {
         output
     }
     /// An output of two parents.
-    fn record2(
-        output: FloatTensor<Self>,
-        a: FloatTensor<Self>,
-        b: FloatTensor<Self>,
-        rule: Rule,
-    ) -> FloatTensor<Self> {
+    fn record2(output: FloatTensor<Self>, a: FloatTensor<Self>, b: FloatTensor<Self>, rule: Rule) -> FloatTensor<Self> {
         output
     }
     /// An output of three parents.
@@ -79,12 +74,7 @@ where
     fn record1(output: FloatTensor<Self>, a: FloatTensor<Self>, rule: Rule) -> FloatTensor<Self> {
         attach::<B, C, 1>(output, [a.node()], rule)
     }
-    fn record2(
-        output: FloatTensor<Self>,
-        a: FloatTensor<Self>,
-        b: FloatTensor<Self>,
-        rule: Rule,
-    ) -> FloatTensor<Self> {
+    fn record2(output: FloatTensor<Self>, a: FloatTensor<Self>, b: FloatTensor<Self>, rule: Rule) -> FloatTensor<Self> {
         attach::<B, C, 2>(output, [a.node(), b.node()], rule)
     }
     fn record3(
@@ -131,8 +121,9 @@ where
         let needs = ops.parents.each_ref().map(Option::is_some);
         for (parent, grad) in ops.parents.into_iter().zip(ops.state.0(grad, &needs)) {
             if let (Some(parent), Some(grad)) = (parent, grad) {
-                let grad = DispatchTensor::try_into_backend(grad)
-                    .unwrap_or_else(|trouble| panic!("record: the gradient must be on the output's backend, got {trouble}"));
+                let grad = DispatchTensor::try_into_backend(grad).unwrap_or_else(|trouble| {
+                    panic!("record: the gradient must be on the output's backend, got {trouble}")
+                });
                 grads.register::<B>(parent.id, BackendTensor::<B>::float(grad));
             }
         }

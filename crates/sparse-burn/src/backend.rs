@@ -54,17 +54,29 @@ pub trait SparseBackend: HostAccess {
     }
 
     /// Row `k` of the result is row `map[k]` of `values`, or `fill` (`[1, block]`) where it is missing.
-    fn move_rows(#[extension_type] values: AnyTensor<Self>, #[extension_type] fill: AnyTensor<Self>, map: IntTensor<Self>) -> AnyTensor<Self> {
+    fn move_rows(
+        #[extension_type] values: AnyTensor<Self>,
+        #[extension_type] fill: AnyTensor<Self>,
+        map: IntTensor<Self>,
+    ) -> AnyTensor<Self> {
         host::move_rows::<Self>(values, fill, map)
     }
 
     /// Row `s` of the result is the sum of rows `order[ptr[s]..ptr[s + 1]]`, in that order; of Bool, whether any holds.
-    fn segment_sum(#[extension_type] values: AnyTensor<Self>, #[extension_type] order: OptionalInt<Self>, ptr: IntTensor<Self>) -> AnyTensor<Self> {
+    fn segment_sum(
+        #[extension_type] values: AnyTensor<Self>,
+        #[extension_type] order: OptionalInt<Self>,
+        ptr: IntTensor<Self>,
+    ) -> AnyTensor<Self> {
         host::segment_sum::<Self>(values, order, ptr)
     }
 
     /// Sparse x dense: `out[r, :] = sum_k values[k] * dense[idx[k], :]`.
-    fn spmm(#[extension_type] view: RowsView<Self>, #[extension_type] values: AnyTensor<Self>, #[extension_type] dense: AnyTensor<Self>) -> AnyTensor<Self> {
+    fn spmm(
+        #[extension_type] view: RowsView<Self>,
+        #[extension_type] values: AnyTensor<Self>,
+        #[extension_type] dense: AnyTensor<Self>,
+    ) -> AnyTensor<Self> {
         host::spmm::<Self>(view, values, dense)
     }
 

@@ -20,14 +20,38 @@ macro_rules! with_element {
     ($op:expr, $dtype:expr, $T:ident => $body:expr) => {{
         use burn::tensor::{BoolStore, DType};
         match $dtype {
-            DType::F32 => { type $T = f32; $body }
-            DType::F64 => { type $T = f64; $body }
-            DType::F16 => { type $T = half::f16; $body }
-            DType::BF16 => { type $T = half::bf16; $body }
-            DType::I32 => { type $T = i32; $body }
-            DType::I64 => { type $T = i64; $body }
-            DType::U8 | DType::Bool(BoolStore::Native | BoolStore::U8) => { type $T = u8; $body }
-            DType::Bool(BoolStore::U32) => { type $T = i32; $body }
+            DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            DType::F16 => {
+                type $T = half::f16;
+                $body
+            }
+            DType::BF16 => {
+                type $T = half::bf16;
+                $body
+            }
+            DType::I32 => {
+                type $T = i32;
+                $body
+            }
+            DType::I64 => {
+                type $T = i64;
+                $body
+            }
+            DType::U8 | DType::Bool(BoolStore::Native | BoolStore::U8) => {
+                type $T = u8;
+                $body
+            }
+            DType::Bool(BoolStore::U32) => {
+                type $T = i32;
+                $body
+            }
             other => panic!("{}: values must be f16, bf16, f32, f64, i32, i64, u8 or bool, got {other:?}", $op),
         }
     }};
@@ -38,8 +62,14 @@ macro_rules! with_index {
     ($op:expr, $dtype:expr, $I:ident => $body:expr) => {{
         use burn::tensor::DType;
         match $dtype {
-            DType::I32 => { type $I = i32; $body }
-            DType::I64 => { type $I = i64; $body }
+            DType::I32 => {
+                type $I = i32;
+                $body
+            }
+            DType::I64 => {
+                type $I = i64;
+                $body
+            }
             other => panic!("{}: indices must be i32 or i64, got {other:?}", $op),
         }
     }};

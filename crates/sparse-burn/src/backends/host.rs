@@ -97,11 +97,7 @@ pub(crate) fn compress<B: HostAccess>(ids: IntTensor<B>, groups: usize) -> IntTe
     })
 }
 
-pub(crate) fn move_rows<B: HostAccess>(
-    values: AnyTensor<B>,
-    fill: AnyTensor<B>,
-    map: IntTensor<B>,
-) -> AnyTensor<B> {
+pub(crate) fn move_rows<B: HostAccess>(values: AnyTensor<B>, fill: AnyTensor<B>, map: IntTensor<B>) -> AnyTensor<B> {
     let (device, dtype) = (values.device(), values.dtype());
     let (values, fill, map) = (B::to_host(values), B::to_host(fill), ints::<B>(map));
     let (rows, block) = (map.dims()[0], values.dims()[1]);

@@ -37,6 +37,7 @@ impl<T: Element, I: Index> WithSimd for Rows<'_, T, I> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
+        let mode: u32 = std::env::var("MODE").ok().map_or(0, |d| d.parse().unwrap());
         let Self { a: Compressed { ptr, idx, perm }, first, values, x, out } = self;
         for (pair, out) in ptr[first..].windows(2).zip(out) {
             let (low, high) = (pair[0].to_usize(), pair[1].to_usize());
@@ -51,6 +52,36 @@ impl<T: Element, I: Index> WithSimd for Rows<'_, T, I> {
                 dot(cols.len(), |k| (values[perm[k].to_usize()], x[cols[k].to_usize()]))
             } else {
                 let values = &values[low..high];
+                if mode & 1 == 1 {
+                    for k in low..high {
+                        if let Some(next) = idx.get(k + AHEAD) {
+                            prefetch(x, next.to_usize());
+                        }
+                    }
+                }
+                if mode & 2 == 2 {
+                    let mut lanes = [T::ACC_ZERO; 4];
+                    let mut k = 0;
+                    while k < cols.len() {
+                        for (j, lane) in lanes.iter_mut().enumerate() {
+                            let at = (k + j).min(cols.len() - 1);
+                            let t = T::mul(values[at].widen(), x[cols[at].to_usize()].widen());
+                            let t = if k + j < cols.len() { t } else { T::ACC_ZERO };
+                            *lane = T::add(*lane, t);
+                        }
+                        k += 4;
+                    }
+                    *out = T::narrow(T::add(T::add(lanes[0], lanes[2]), T::add(lanes[1], lanes[3])));
+                    continue;
+                }
+                if mode & 4 == 4 {
+                    let mut sum = T::ACC_ZERO;
+                    for (v, c) in values.iter().zip(cols) {
+                        sum = T::add(sum, T::mul(v.widen(), x[c.to_usize()].widen()));
+                    }
+                    *out = T::narrow(sum);
+                    continue;
+                }
                 dot(cols.len(), |k| (values[k], x[cols[k].to_usize()]))
             });
         }
