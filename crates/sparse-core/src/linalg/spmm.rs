@@ -23,8 +23,7 @@ pub struct Compressed<'a, I> {
 ///
 /// `dense` is row-major `[cols, features]`, `out` `[rows, features]`, every element of which is overwritten (an empty
 /// row gives 0). Sums run in [`Element::Acc`] in the order of the row, whatever the number of threads and the
-/// instruction set. One feature is a sparse matrix-vector product with a path of its own, whose sums run in four
-/// interleaved lanes.
+/// instruction set. One feature is a sparse matrix-vector product and has a path of its own.
 ///
 /// Rows are shared among threads by their elements, not by their number; a wide row is a register tile of 8 vectors at
 /// a time with the dense rows prefetched (the scheme of Yang, Buluc and Owens, "Design principles for sparse matrix

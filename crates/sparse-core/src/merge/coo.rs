@@ -4,6 +4,7 @@ use super::assert_fits;
 use super::csr::cut;
 use crate::keys::{WithKeys, rows, with_keys};
 use crate::{Index, alloc::zeroed, par};
+use core::hint::select_unpredictable;
 use core::marker::PhantomData;
 use core::ops::Range;
 use rayon::prelude::*;
@@ -113,7 +114,8 @@ impl<I: Index> WithKeys for Merge<'_, I> {
             }
             for ((out, a), b) in out.into_iter().zip(self.a).zip(self.b) {
                 for ((out, p), q) in out.iter_mut().zip(map_a.iter()).zip(map_b.iter()) {
-                    *out = a.get(p.to_usize()).copied().unwrap_or_else(|| b[q.to_usize()]);
+                    let p = p.to_usize();
+                    *out = if p < a.len() { a[p] } else { b[q.to_usize()] };
                 }
             }
         });
@@ -148,8 +150,8 @@ fn fill_union<K: Ord + Copy, I: Index>(
     while p < i.end && q < j.end {
         let (x, y) = (a(p), b(q));
         let (take_a, take_b) = (x <= y, y <= x);
-        map_a[k] = if take_a { I::from_usize(p) } else { miss_a };
-        map_b[k] = if take_b { I::from_usize(q) } else { miss_b };
+        map_a[k] = select_unpredictable(take_a, I::from_usize(p), miss_a);
+        map_b[k] = select_unpredictable(take_b, I::from_usize(q), miss_b);
         p += take_a as usize;
         q += take_b as usize;
         k += 1;

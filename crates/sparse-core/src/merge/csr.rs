@@ -2,6 +2,7 @@
 
 use super::assert_fits;
 use crate::{Index, alloc::zeroed, par};
+use core::hint::select_unpredictable;
 use core::ops::Range;
 use rayon::prelude::*;
 
@@ -173,9 +174,9 @@ pub fn union_csr<I: Index>(a_ptr: &[I], a_col: &[I], b_ptr: &[I], b_col: &[I]) -
         while i < a.len() && j < b.len() && k < n {
             let (x, y) = (a[i], b[j]);
             let (take_a, take_b) = (x <= y, y <= x);
-            col[k] = if take_a { x } else { y };
-            map_a[k] = if take_a { I::from_usize(a_start + i) } else { nnz_a };
-            map_b[k] = if take_b { I::from_usize(b_start + j) } else { nnz_b };
+            col[k] = x.min(y);
+            map_a[k] = select_unpredictable(take_a, I::from_usize(a_start + i), nnz_a);
+            map_b[k] = select_unpredictable(take_b, I::from_usize(b_start + j), nnz_b);
             i += take_a as usize;
             j += take_b as usize;
             k += 1;
