@@ -1,9 +1,13 @@
 //! Typed calls of the backend methods. Everything that crosses here is stripped of its autodiff association first.
 
+use crate::pattern::index_tensor;
 use crate::tensor::Kind;
 use burn::backend::Dispatch;
-use burn::tensor::{Int, Tensor};
-use sparse_burn::{AnyTensor, OptionalInt, RowsView, SparseBackend};
+use burn::tensor::{DType, Int, Tensor};
+use sparse_burn::{
+    AnyTensor, BinaryOp, ConcatAxis, MergeRule, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutTarget,
+    Reduce, RowsView, SparseBackend,
+};
 use sparse_core::Result;
 
 type Any = AnyTensor<Dispatch>;
@@ -72,4 +76,123 @@ pub(crate) fn spmm<K: Kind>(view: &Compressed, values: &Tensor<2, K>, dense: &Te
 
 pub(crate) fn sddmm<K: Kind>(rows: &Ints, cols: &Ints, x: &Tensor<2, K>, y: &Tensor<2, K>) -> Tensor<2, K> {
     Dispatch::sddmm(int(rows), int(cols), strip(x), strip(y)).into_tensor()
+}
+
+/// The index arrays of a pattern.
+#[derive(Clone, Debug)]
+pub(crate) enum Arrays {
+    Coo(Tensor<2, Int>),
+    Csr(Ints, Ints),
+}
+
+impl Arrays {
+    /// The arrays in another index dtype.
+    pub(crate) fn cast(self, dtype: DType) -> Self {
+        match self {
+            Self::Coo(indices) => Self::Coo(index_tensor(indices, dtype)),
+            Self::Csr(ptr, col) => Self::Csr(index_tensor(ptr, dtype), index_tensor(col, dtype)),
+        }
+    }
+
+    fn send(&self) -> PatternArrays<Dispatch> {
+        match self {
+            Self::Coo(indices) => PatternArrays::Coo(int(indices)),
+            Self::Csr(ptr, col) => PatternArrays::Csr(int(ptr), int(col)),
+        }
+    }
+
+    fn receive(arrays: PatternArrays<Dispatch>) -> Self {
+        match arrays {
+            PatternArrays::Coo(indices) => Self::Coo(Tensor::from_dispatch(indices)),
+            PatternArrays::Csr(ptr, col) => Self::Csr(Tensor::from_dispatch(ptr), Tensor::from_dispatch(col)),
+        }
+    }
+}
+
+/// The merged pattern, and where its rows come from on either side.
+pub(crate) fn merge(rule: MergeRule, a: &Arrays, b: &Arrays) -> (Arrays, Ints, Ints) {
+    let merged = Dispatch::merge(rule, a.send(), b.send());
+    let (map_a, map_b) = (Tensor::from_dispatch(merged.map_a), Tensor::from_dispatch(merged.map_b));
+    (Arrays::receive(merged.pattern), map_a, map_b)
+}
+
+pub(crate) fn locate(a: &Arrays, b: &Arrays) -> Ints {
+    Tensor::from_dispatch(Dispatch::locate(a.send(), b.send()))
+}
+
+/// The joined pattern, and where its rows come from in the concatenation of the parts' rows (`None`: they stay).
+pub(crate) fn concat_patterns(parts: &[Arrays], axis: ConcatAxis) -> (Arrays, Option<Ints>) {
+    let joined = Dispatch::concat_patterns(PatternList(parts.iter().map(Arrays::send).collect()), axis);
+    let map = match joined.map {
+        OptionalInt::Identity => None,
+        OptionalInt::By(map) => Some(Tensor::from_dispatch(map)),
+    };
+    (Arrays::receive(joined.pattern), map)
+}
+
+/// Rows of one operand: values, the fill row, and the index map.
+pub(crate) struct Side<'a, K: Kind> {
+    pub(crate) values: &'a Tensor<2, K>,
+    pub(crate) fill: &'a Tensor<2, K>,
+    pub(crate) map: Option<&'a Ints>,
+}
+
+pub(crate) fn zip_rows<K: Kind>(op: BinaryOp, a: Side<'_, K>, b: Side<'_, K>) -> Tensor<2, K> {
+    let (map_a, map_b) = (optional(a.map), optional(b.map));
+    Dispatch::zip_rows(op, strip(a.values), strip(a.fill), map_a, strip(b.values), strip(b.fill), map_b).into_tensor()
+}
+
+pub(crate) fn check_indices<const D: usize>(
+    op: &'static str,
+    axis: usize,
+    size: usize,
+    index: &Tensor<D, Int>,
+) -> Result<()> {
+    Dispatch::check_indices(op, axis, size, int(index))
+}
+
+/// `arr` is taken by value: its buffer is reused where nobody else holds it.
+pub(crate) fn put<const D: usize, const DI: usize, K: Kind>(
+    arr: Tensor<D, K>,
+    index: &Tensor<DI, Int>,
+    values: &Tensor<D, K>,
+    target: PutTarget,
+    reduce: Reduce,
+    include_self: bool,
+) -> Tensor<D, K> {
+    let arr = AnyTensor::from_tensor(arr.inner());
+    Dispatch::put(arr, int(index), strip(values), target, reduce, include_self).into_tensor()
+}
+
+/// What `put_backward` reads beside the gradient, where given.
+pub(crate) type Reads<'a, const D: usize> = [Option<&'a Tensor<D>>; 3];
+
+pub(crate) fn put_backward<const D: usize, const DI: usize>(
+    grad: Tensor<D>,
+    index: &Tensor<DI, Int>,
+    reads: Reads<'_, D>,
+    target: PutTarget,
+    reduce: Reduce,
+    include_self: bool,
+    needs: [bool; 2],
+) -> [Option<Tensor<1>>; 2] {
+    let [arr, values, out] = reads.map(|read| match read {
+        None => OptionalFloat::Absent,
+        Some(tensor) => OptionalFloat::Given(tensor.clone().inner().into_dispatch()),
+    });
+    let grad = grad.into_dispatch();
+    let (arr, values) = Dispatch::put_backward(grad, int(index), arr, values, out, target, reduce, include_self, needs);
+    [arr, values].map(|grad| match grad {
+        OptionalFloat::Absent => None,
+        OptionalFloat::Given(tensor) => Some(Tensor::from_dispatch(tensor)),
+    })
+}
+
+/// Flat `[outer * count * inner]`.
+pub(crate) fn gather<const D: usize, const DI: usize, K: Kind>(
+    x: &Tensor<D, K>,
+    index: &Tensor<DI, Int>,
+    target: PutTarget,
+) -> Tensor<1, K> {
+    Dispatch::gather(strip(x), int(index), target).into_tensor()
 }

@@ -36,8 +36,24 @@ impl RowMap {
         &self.0.map
     }
 
+    /// Gradients of the old rows and of the fill, from that of the new rows.
+    pub(crate) fn back(&self, grad: &Tensor<2>, values: bool, fill: bool) -> [Option<Tensor<2>>; 2] {
+        if let (Some(inverse), false) = (&self.0.inverse, fill) {
+            let zero = Tensor::zeros([1, grad.dims()[1]], (&grad.device(), grad.dtype()));
+            return [values.then(|| kernel::move_rows(grad, &zero, inverse)), None];
+        }
+        let (order, ptr) = self.groups();
+        let sums = kernel::segment_sum(grad, Some(order), ptr);
+        let (old, block) = (self.0.old, grad.dims()[1]);
+        // Burn refuses to narrow to nothing.
+        let rows = |sums: Tensor<2>| {
+            if old == 0 { Tensor::zeros([0, block], (&grad.device(), grad.dtype())) } else { sums.narrow(0, 0, old) }
+        };
+        [values.then(|| rows(sums.clone())), fill.then(|| sums.narrow(0, old, 1))]
+    }
+
     /// New rows grouped by the old row they come from; the last group takes the fill.
-    fn groups(&self) -> &(Tensor<1, Int>, Tensor<1, Int>) {
+    pub(crate) fn groups(&self) -> &(Tensor<1, Int>, Tensor<1, Int>) {
         self.0.groups.get_or_init(|| kernel::group_by(&self.0.map, self.0.old + 1))
     }
 }
@@ -50,14 +66,7 @@ pub(crate) fn move_rows<K: Kind>(values: Tensor<2, K>, fill: Tensor<2, K>, map: 
     let (Some(values), Some(fill)) = (as_float(&values), as_float(&fill)) else { return out };
     let out = as_float(&out).expect("the kind of the values");
     from_float(record(out, [Erased::from(values), Erased::from(fill)], map.clone(), |map, grad, [values, fill]| {
-        if let (Some(inverse), false) = (&map.0.inverse, fill) {
-            let zero = Tensor::zeros([1, grad.dims()[1]], (&grad.device(), grad.dtype()));
-            return [values.then(|| kernel::move_rows(&grad, &zero, inverse).into()), None];
-        }
-        let (order, ptr) = map.groups();
-        let sums = kernel::segment_sum(&grad, Some(order), ptr);
-        let old = map.0.old;
-        [values.then(|| sums.clone().narrow(0, 0, old).into()), fill.then(|| sums.narrow(0, old, 1).into())]
+        map.back(&grad, values, fill).map(|grad| grad.map(Erased::from))
     }))
 }
 
@@ -76,6 +85,11 @@ impl RowSums {
     /// New row `s` is the sum of old rows `order[ptr[s]..ptr[s + 1]]` (of `ptr[s]..ptr[s + 1]` without an order).
     pub(crate) fn new(order: Option<Tensor<1, Int>>, ptr: Tensor<1, Int>) -> Self {
         Self(Arc::new(RowSumsParts { order, ptr, owner: OnceLock::new() }))
+    }
+
+    /// Sums by destination: `owner[k]` is the new row that old row `k` goes to, `order` and `ptr` its grouping.
+    pub(crate) fn by_owner(order: Tensor<1, Int>, ptr: Tensor<1, Int>, owner: Tensor<1, Int>) -> Self {
+        Self(Arc::new(RowSumsParts { order: Some(order), ptr, owner: owner.into() }))
     }
 
     /// The new row that each old row went to.

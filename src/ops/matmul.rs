@@ -172,7 +172,6 @@ fn fill_term<P: Pattern, const D: usize, K: Numeric>(sparse: &SparseTensor<P, D,
 /// What the backward pass of a product keeps: the shared pattern, and of each side what the other's gradient needs.
 #[derive(Debug)]
 struct Saved {
-    by_row: kernel::Compressed,
     by_col: Option<kernel::Compressed>,
     row_ids: Tensor<1, burn::tensor::Int>,
     col_ids: Tensor<1, burn::tensor::Int>,
@@ -202,7 +201,6 @@ fn product<'a, K: Numeric>(
     let (Some(values), Some(dense)) = (as_float(&values), as_float(&dense)) else { return out };
     let out = as_float(&out).expect("the kind of the values");
     let saved = Saved {
-        by_row: by_row.clone(),
         by_col: dense.is_tracked().then(|| by_col().clone()),
         row_ids: row_ids.clone(),
         col_ids: col_ids.clone(),

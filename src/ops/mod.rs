@@ -1,13 +1,29 @@
 //! Operations, one file each: docs, checks, forward and backward rule together.
+//!
+//! Operations of one sparse tensor, or of two of one layout, are methods; those of several tensors, and those on dense
+//! tensors, are the functions here (Burn's `Tensor` has inherent methods of some of the same names, which would shadow
+//! ours).
 
 pub(crate) mod to_dense;
 
+mod binary;
+mod broadcast;
 mod cast;
 mod coalesce;
+mod concat;
 mod convert;
+mod gather;
 mod masked_matmul;
 mod matmul;
 mod permute;
-mod scale;
+mod plan;
+mod put_along_axis;
+mod scalar;
 
+pub use concat::{DynTensor, concat, try_concat};
+pub use gather::{gather, gather_nd, scatter, scatter_nd, try_gather, try_gather_nd, try_scatter, try_scatter_nd};
 pub use masked_matmul::{masked_matmul, try_masked_matmul};
+pub use plan::IndexPlan;
+pub use put_along_axis::{PutValues, put_along_axis, try_put_along_axis};
+pub use scalar::ScalarArg;
+pub use sparse_burn::Reduce;

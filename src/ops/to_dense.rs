@@ -1,9 +1,9 @@
 //! The dense equivalent, when it is asked for.
 
-use crate::pattern::{Pattern, check_sizes};
+use crate::pattern::{Pattern, check_sizes, flat_index};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::{Exact, Fill, Kind, SparseTensor, expect};
-use burn::tensor::{DType, IndexingUpdateOp, Int, Tensor};
+use burn::tensor::{IndexingUpdateOp, Int, Tensor};
 use sparse_core::{Result, SparseError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -90,15 +90,4 @@ fn dense_map<P: Pattern>(pattern: &P) -> RowMap {
     // No coordinate is hit twice, so adding the difference assigns.
     let map = missing.select_assign(0, at.clone(), element.sub_scalar(nnz as i64), IndexingUpdateOp::Add);
     RowMap::with_inverse(map, at)
-}
-
-/// The row-major position of every stored element among the sparse dims.
-fn flat_index<P: Pattern>(pattern: &P, dtype: DType) -> Tensor<1, Int> {
-    let (shape, nnz) = (pattern.shape(), pattern.nnz());
-    let coordinates = pattern.coordinates().clone().cast(dtype);
-    let mut at = Tensor::<1, Int>::zeros([nnz], (&pattern.device(), dtype));
-    for (dim, &size) in shape.iter().enumerate() {
-        at = at.mul_scalar(size as i64) + coordinates.clone().narrow(0, dim, 1).reshape(Exact([nnz]));
-    }
-    at
 }

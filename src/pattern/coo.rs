@@ -1,10 +1,11 @@
 //! Coordinates.
 
-use super::{Matrix, Pattern, check_sizes, index_dtype, index_tensor, sealed::Sealed, signed};
-use crate::kernel;
+use super::{Derived, Matrix, Pattern, check_sizes, index_dtype, index_tensor, sealed::Sealed, signed};
+use crate::kernel::{self, Arrays};
 use crate::rows::{RowMap, RowSums};
 use crate::tensor::Exact;
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{DType, Device, Int, Tensor};
+use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
 use std::sync::{Arc, OnceLock};
 
@@ -21,6 +22,7 @@ struct Parts {
     coalesced: bool,
     merged: OnceLock<(CooPattern, RowSums)>,
     matrix: OnceLock<Matrix>,
+    derived: Derived<CooPattern>,
 }
 
 impl CooPattern {
@@ -55,6 +57,7 @@ impl CooPattern {
             coalesced,
             merged: OnceLock::new(),
             matrix: OnceLock::new(),
+            derived: Derived::new(shape.len()),
         }))
     }
 
@@ -98,6 +101,9 @@ impl Pattern for CooPattern {
     fn to_device(&self, device: &Device) -> Self {
         Self::new_unchecked(self.0.indices.clone().to_device(device), &self.0.shape, self.0.coalesced)
     }
+    fn index_dtype(&self) -> DType {
+        self.0.indices.dtype()
+    }
     fn coordinates(&self) -> &Tensor<2, Int> {
         &self.0.indices
     }
@@ -118,6 +124,30 @@ impl Sealed for CooPattern {
 
     fn matrix(&self) -> Option<&Matrix> {
         matches!(self.0.shape.len(), 2 | 3).then(|| self.0.matrix.get_or_init(|| Matrix::from_coo(self)))
+    }
+
+    fn arrays(&self) -> Arrays {
+        Arrays::Coo(self.0.indices.clone())
+    }
+
+    fn from_arrays(arrays: Arrays, shape: &[usize]) -> Self {
+        let Arrays::Coo(indices) = arrays else { unreachable!("kernels keep the layout") };
+        Self::new_unchecked(indices, shape, true)
+    }
+
+    fn derived(&self) -> &Derived<Self> {
+        &self.0.derived
+    }
+
+    fn concat(parts: &[Self], axis: usize, shape: &[usize]) -> (Self, Option<RowMap>) {
+        let nnz = parts.iter().map(Pattern::nnz).sum();
+        let dtype = index_dtype(shape, nnz);
+        let merge = parts.iter().all(Pattern::is_coalesced);
+        let arrays: Vec<Arrays> = parts.iter().map(|part| part.arrays().cast(dtype)).collect();
+        let offsets = super::offsets(parts.iter().map(|part| part.0.shape[axis]));
+        let (arrays, map) = kernel::concat_patterns(&arrays, ConcatAxis::Coo { axis, offsets, merge });
+        let Arrays::Coo(indices) = arrays else { unreachable!("kernels keep the layout") };
+        (Self::new_unchecked(indices, shape, merge), map.map(|map| RowMap::new(map, nnz)))
     }
 
     fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>) {

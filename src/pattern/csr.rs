@@ -1,10 +1,11 @@
 //! Compressed rows.
 
-use super::{CooPattern, Matrix, Pattern, check_sizes, index_dtype, index_tensor, sealed::Sealed, signed};
-use crate::kernel;
+use super::{CooPattern, Derived, Matrix, Pattern, check_sizes, index_dtype, index_tensor, sealed::Sealed, signed};
+use crate::kernel::{self, Arrays};
 use crate::rows::{RowMap, RowSums};
 use crate::tensor::Exact;
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
 use std::sync::{Arc, OnceLock};
 
@@ -22,6 +23,7 @@ struct Parts {
     row_ids: OnceLock<Tensor<1, Int>>,
     coordinates: OnceLock<Tensor<2, Int>>,
     matrix: OnceLock<Matrix>,
+    derived: Derived<CsrPattern>,
 }
 
 impl CsrPattern {
@@ -60,8 +62,7 @@ impl CsrPattern {
         let (row_ptr, col_idx) = if row_ptr.dtype() == col_idx.dtype() {
             (row_ptr, col_idx)
         } else {
-            use burn::tensor::DType::I64;
-            (index_tensor(row_ptr, I64), index_tensor(col_idx, I64))
+            (index_tensor(row_ptr, DType::I64), index_tensor(col_idx, DType::I64))
         };
         kernel::validate_csr(OP, &row_ptr, &col_idx, total, cols)?;
         Ok(Self::new_unchecked(row_ptr, col_idx, shape))
@@ -80,6 +81,7 @@ impl CsrPattern {
             row_ids: OnceLock::new(),
             coordinates: OnceLock::new(),
             matrix: OnceLock::new(),
+            derived: Derived::new(shape.len()),
         }))
     }
 
@@ -149,6 +151,9 @@ impl Pattern for CsrPattern {
         let (row_ptr, col_idx) = (self.0.row_ptr.clone(), self.0.col_idx.clone());
         Self::new_unchecked(row_ptr.to_device(device), col_idx.to_device(device), &self.0.shape)
     }
+    fn index_dtype(&self) -> DType {
+        self.0.col_idx.dtype()
+    }
     fn coordinates(&self) -> &Tensor<2, Int> {
         self.0.coordinates.get_or_init(|| {
             let nnz = self.nnz();
@@ -194,6 +199,36 @@ impl Sealed for CsrPattern {
 
     fn matrix(&self) -> Option<&Matrix> {
         Some(self.0.matrix.get_or_init(|| Matrix::from_csr(self)))
+    }
+
+    fn arrays(&self) -> Arrays {
+        Arrays::Csr(self.0.row_ptr.clone(), self.0.col_idx.clone())
+    }
+
+    fn from_arrays(arrays: Arrays, shape: &[usize]) -> Self {
+        let Arrays::Csr(row_ptr, col_idx) = arrays else { unreachable!("kernels keep the layout") };
+        Self::new_unchecked(row_ptr, col_idx, shape)
+    }
+
+    fn derived(&self) -> &Derived<Self> {
+        &self.0.derived
+    }
+
+    fn concat(parts: &[Self], axis: usize, shape: &[usize]) -> (Self, Option<RowMap>) {
+        let nnz = parts.iter().map(Pattern::nnz).sum();
+        let last = shape.len() - 1;
+        let batch: usize = shape[..last - 1].iter().product();
+        let dtype = index_dtype(&[batch * shape[last - 1], batch * shape[last]], nnz);
+        let arrays: Vec<Arrays> = parts.iter().map(|part| part.arrays().cast(dtype)).collect();
+        let how = if axis == last {
+            ConcatAxis::CsrCols { offsets: super::offsets(parts.iter().map(Self::cols)) }
+        } else if axis == 0 {
+            ConcatAxis::CsrRows
+        } else {
+            ConcatAxis::CsrBatchRows { batch, rows: parts.iter().map(Self::rows).collect() }
+        };
+        let (arrays, map) = kernel::concat_patterns(&arrays, how);
+        (Self::from_arrays(arrays, shape), map.map(|map| RowMap::new(map, nnz)))
     }
 
     fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>) {

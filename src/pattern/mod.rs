@@ -9,14 +9,17 @@
 
 mod coo;
 mod csr;
+mod derived;
 mod matrix;
 
 pub use coo::CooPattern;
 pub use csr::CsrPattern;
 pub(crate) use matrix::Matrix;
 
+use crate::kernel::Arrays;
 use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor};
+pub(crate) use derived::{Derived, Merged, axis_map, dense_map, flat_index, located, merged};
 use sparse_core::{Result, SparseError};
 use std::fmt::Debug;
 
@@ -37,6 +40,8 @@ pub trait Pattern: Clone + Debug + Send + Sync + 'static + sealed::Sealed {
     fn device(&self) -> Device;
     /// A copy on another device.
     fn to_device(&self, device: &Device) -> Self;
+    /// Dtype of the index tensors.
+    fn index_dtype(&self) -> DType;
     /// The coordinates `[sparse_dims, nnz]` of every stored element, in storage order.
     fn coordinates(&self) -> &Tensor<2, Int>;
 }
@@ -55,6 +60,14 @@ pub(crate) mod sealed {
         fn coalesce(&self) -> Option<(Self, RowSums)>;
         /// The pattern of a matrix (or of a batch of them) by rows and by columns; `None` for other ranks.
         fn matrix(&self) -> Option<&Matrix>;
+        /// The index arrays, for kernels that merge or join patterns.
+        fn arrays(&self) -> Arrays;
+        /// A pattern of the same layout from arrays that are right by construction (coalesced, for COO).
+        fn from_arrays(arrays: Arrays, shape: &[usize]) -> Self;
+        /// What is derived from the pattern and kept with it.
+        fn derived(&self) -> &Derived<Self>;
+        /// The pattern of several along a sparse dim, and where its rows come from (`None`: they stay).
+        fn concat(parts: &[Self], axis: usize, shape: &[usize]) -> (Self, Option<RowMap>);
         /// The pattern with its dims in another order, and where its rows come from (`None`: they stay).
         fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>);
     }
@@ -87,4 +100,15 @@ pub(crate) fn signed<const D: usize>(tensor: Tensor<D, Int>) -> Tensor<D, Int> {
         DType::I32 | DType::I64 => tensor.inner(),
         _ => tensor.inner().cast(DType::I64),
     }
+}
+
+/// Sum of the sizes before each part.
+pub(crate) fn offsets(sizes: impl Iterator<Item = usize>) -> Vec<usize> {
+    sizes
+        .scan(0, |end, size| {
+            let start = *end;
+            *end += size;
+            Some(start)
+        })
+        .collect()
 }

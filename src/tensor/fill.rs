@@ -109,7 +109,7 @@ impl<K: Kind> Fill<K> {
     }
 
     /// The value of a fill that lives on the host.
-    fn host_value(&self) -> f64 {
+    pub(crate) fn host_value(&self) -> f64 {
         match self {
             Self::Value(FillValue::Scalar(value)) => scalar_f64(*value),
             _ => 0.0,

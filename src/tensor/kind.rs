@@ -1,6 +1,7 @@
 //! The kinds of elements.
 
-use burn::tensor::{DType, Tensor, kind};
+use burn::tensor::{DType, Device, Tensor, kind};
+use sparse_autograd::{Erased, record};
 
 /// What the elements of a sparse tensor can be: [`Float`](burn::tensor::Float), [`Int`](burn::tensor::Int) or
 /// [`Bool`](burn::tensor::Bool).
@@ -27,4 +28,10 @@ pub fn dtype_name(dtype: DType) -> String {
         DType::Bool(_) => "bool".into(),
         other => format!("{other:?}").to_lowercase(),
     }
+}
+
+/// Gives a plain result the autodiff association of `device`, as an untracked tensor.
+pub(crate) fn associate<const D: usize>(tensor: Tensor<D>, device: &Device) -> Tensor<D> {
+    let untracked = Tensor::<1>::zeros([1], device);
+    record(tensor, [Erased::from(untracked)], (), |(), _, _| [None])
 }

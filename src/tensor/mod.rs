@@ -10,7 +10,7 @@ mod kind;
 pub(crate) use exact::Exact;
 pub use fill::{Fill, FillValue};
 pub use kind::{Kind, Numeric, dtype_name};
-pub(crate) use kind::{as_float, from_float};
+pub(crate) use kind::{as_float, associate, from_float};
 
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use burn::tensor::{DType, Device, Float, Gradients, Tensor};
@@ -218,4 +218,13 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         }
         self
     }
+}
+
+/// Checks that two devices are one, whatever their autodiff association.
+pub(crate) fn same_device(op: &'static str, a: &Device, b: &Device) -> Result<()> {
+    let (a, b) = (a.clone().inner(), b.clone().inner());
+    if a == b {
+        return Ok(());
+    }
+    Err(SparseError::DeviceMismatch { op, left: format!("{a:?}"), right: format!("{b:?}") })
 }

@@ -1,4 +1,5 @@
 //! The device under test.
+#![cfg_attr(feature = "ndarray", allow(deprecated))]
 
 use burn::tensor::Device;
 

@@ -6,7 +6,8 @@ use crate::produced::Produced;
 use crate::runner::Answer;
 use burn::tensor::{Bool, Float, Int};
 use serde_json::Value;
-use sparse_tensor::{Numeric, Result, SparseTensor, ops, pattern::Pattern};
+use sparse_tensor::ops::{self, DynTensor, Reduce};
+use sparse_tensor::{Kind, Numeric, Result, SparseTensor, pattern::Pattern};
 
 /// Binds `$D` to a rank from 1 to 4.
 macro_rules! by_rank {
@@ -79,6 +80,11 @@ pub fn run(case: &Case, context: &Context) -> Answer {
         "permute" => permute(case, context),
         "matmul" => matmul(case, context),
         "masked_matmul" => masked_matmul(case, context),
+        "concat" => concat(case, context),
+        "divide" | "add" | "sub" | "mul" => binary(case, context),
+        "put_along_axis" => put_along_axis(case, context),
+        "gather" | "scatter" => along_axis(case, context),
+        "gather_nd" | "scatter_nd" => over_axes(case, context),
         _ => return None,
     })
 }
@@ -127,3 +133,104 @@ fn masked_matmul(case: &Case, context: &Context) -> Result<Produced> {
 }
 
 const TWO: usize = 2;
+
+fn axis(case: &Case, name: &str) -> isize {
+    case.attr(name).as_i64().expect("an axis") as isize
+}
+
+/// An input whose layout is known at run time only.
+fn dynamic<const D: usize, K: Kind>(context: &Context, name: &str, input: &Value) -> Result<DynTensor<D, K>> {
+    match text(&input["layout"]) {
+        "coo" => context.coo(name, input).map(DynTensor::Coo),
+        _ => context.csr(name, input).map(DynTensor::Csr),
+    }
+}
+
+fn produced<const D: usize, K: Kind>(context: &Context, tensor: &DynTensor<D, K>) -> Produced {
+    match tensor {
+        DynTensor::Coo(tensor) => Produced::sparse(context, tensor),
+        DynTensor::Csr(tensor) => Produced::sparse(context, tensor),
+    }
+}
+
+fn concat(case: &Case, context: &Context) -> Result<Produced> {
+    let inputs = case.input("xs").as_array().expect("a list").clone();
+    let Some(first) = inputs.first() else {
+        return DynTensor::<2>::try_concat(&[], axis(case, "axis")).map(|tensor| produced(context, &tensor));
+    };
+    by_rank!(rank(first), D => by_kind!(text(&first["dtype"]), K => {
+        let name = |k: usize| format!("xs.{k}");
+        let parts = inputs.iter().enumerate().map(|(k, input)| dynamic::<D, K>(context, &name(k), input));
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        Ok(produced(context, &DynTensor::try_concat(&parts, axis(case, "axis"))?))
+    }))
+}
+
+fn binary(case: &Case, context: &Context) -> Result<Produced> {
+    let (a, b) = (case.input("a"), case.input("b"));
+    by_rank!(rank(a), D => {
+        let (a, b) = (dynamic::<D, Float>(context, "a", a)?, dynamic::<D, Float>(context, "b", b)?);
+        if case.op() == "divide" {
+            return Ok(produced(context, &a.try_div(&b)?));
+        }
+        Ok(match (&a, &b) {
+            (DynTensor::Coo(a), DynTensor::Coo(b)) => Produced::sparse(context, &arithmetic(case.op(), a, b)?),
+            (DynTensor::Csr(a), DynTensor::Csr(b)) => Produced::sparse(context, &arithmetic(case.op(), a, b)?),
+            _ => panic!("layouts differ"),
+        })
+    })
+}
+
+fn arithmetic<P: Pattern, const D: usize>(
+    op: &str,
+    a: &SparseTensor<P, D>,
+    b: &SparseTensor<P, D>,
+) -> Result<SparseTensor<P, D>> {
+    match op {
+        "add" => a.try_add(b),
+        "sub" => a.try_sub(b),
+        _ => a.try_mul(b),
+    }
+}
+
+fn put_along_axis(case: &Case, context: &Context) -> Result<Produced> {
+    let arr = case.input("arr");
+    let reduce = Reduce::ALL.into_iter().find(|reduce| case.attr("reduce") == reduce.name()).expect("a reduction");
+    let include_self = case.attr("include_self").as_bool().expect("a bool");
+    by_rank!(rank(arr), D => by_kind!(text(&arr["dtype"]), K => {
+        let arr = context.dense::<D, K>("arr", arr);
+        let indices = context.dense::<D, Int>("indices", case.input("indices")).inner();
+        let values = context.dense::<D, K>("values", case.input("values"));
+        let out = ops::try_put_along_axis(arr, indices, values, axis(case, "axis"), reduce, include_self)?;
+        Ok(Produced::dense(context, &out))
+    }))
+}
+
+fn along_axis(case: &Case, context: &Context) -> Result<Produced> {
+    let x = case.input("x");
+    by_rank!(rank(x), D => {
+        let x = context.dense::<D, Float>("x", x);
+        let index = context.dense::<D, Int>("index", case.input("index"));
+        let axis = axis(case, "axis");
+        let out = match case.op() {
+            "gather" => ops::try_gather(x, index, axis)?,
+            _ => ops::try_scatter(x, index, context.dense("src", case.input("src")), axis)?,
+        };
+        Ok(Produced::dense(context, &out))
+    })
+}
+
+fn over_axes(case: &Case, context: &Context) -> Result<Produced> {
+    let x = case.input("x");
+    by_rank!(rank(x), D => {
+        const DI: usize = D + 1;
+        let x = context.dense::<D, Float>("x", x);
+        let index = context.dense::<DI, Int>("index", case.input("index"));
+        let axes: Vec<isize> = usizes(case.attr("axes")).into_iter().map(|axis| axis as isize).collect();
+        let out = match case.op() {
+            "gather_nd" => ops::try_gather_nd(x, index, Some(&axes))?,
+            _ => ops::try_scatter_nd(x, index, context.dense("src", case.input("src")), Some(&axes))?,
+        };
+        Ok(Produced::dense(context, &out))
+    })
+}

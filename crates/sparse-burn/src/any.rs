@@ -1,7 +1,10 @@
 //! Arguments of backend methods that are not single tensors of a fixed kind.
 
 use burn::backend::tensor::{BoolTensor, FloatTensor, IntTensor};
-use burn::backend::{Backend, DType, Dispatch, DispatchTensor, ExtensionType, TensorMetadata};
+use burn::backend::{
+    Backend, BackendTensor, DType, Dispatch, DispatchAutodiffContext, DispatchTensor, DispatchTensorKind,
+    ExtensionType, TensorMetadata,
+};
 use burn::tensor::Tensor;
 use burn::tensor::kind::Basic;
 
@@ -90,4 +93,78 @@ pub struct RowsView<B: Backend> {
     /// Where the value of element `k` stands.
     #[extension_type]
     pub perm: OptionalInt<B>,
+}
+
+/// The index arrays of a pattern.
+#[derive(Clone, Debug, ExtensionType)]
+pub enum PatternArrays<B: Backend> {
+    /// Coordinates `[sparse_dims, nnz]`, coalesced unless a method says otherwise.
+    Coo(IntTensor<B>),
+    /// Row pointers `[rows + 1]` and columns `[nnz]`, columns ascending strictly in a row.
+    Csr(IntTensor<B>, IntTensor<B>),
+}
+
+/// A merged pattern and where its rows come from on either side.
+#[derive(Clone, Debug, ExtensionType)]
+pub struct Merged<B: Backend> {
+    /// The pattern.
+    #[extension_type]
+    pub pattern: PatternArrays<B>,
+    /// New row to row of the first operand, its nnz where it has none.
+    pub map_a: IntTensor<B>,
+    /// New row to row of the second operand.
+    pub map_b: IntTensor<B>,
+}
+
+/// A pattern made of several, and where its rows come from in the plain concatenation of theirs.
+#[derive(Clone, Debug, ExtensionType)]
+pub struct Joined<B: Backend> {
+    /// The pattern.
+    #[extension_type]
+    pub pattern: PatternArrays<B>,
+    /// New row to row of the concatenation.
+    #[extension_type]
+    pub map: OptionalInt<B>,
+}
+
+/// A float tensor that may be absent.
+#[derive(Clone, Debug, ExtensionType)]
+pub enum OptionalFloat<B: Backend> {
+    /// Not given.
+    Absent,
+    /// Given.
+    Given(FloatTensor<B>),
+}
+
+/// Several patterns. The extension macro takes no lists; the trait it derives can be written for one by hand.
+#[derive(Clone, Debug)]
+pub struct PatternList<B: Backend>(pub Vec<PatternArrays<B>>);
+
+impl<B: Backend> ExtensionType<B> for PatternList<B>
+where
+    PatternArrays<B>: ExtensionType<B, Target = PatternArrays<Dispatch>>,
+{
+    type Target = PatternList<Dispatch>;
+
+    fn map_to_dispatch<F>(self, map_kind: F, autodiff: DispatchAutodiffContext) -> Self::Target
+    where
+        F: Fn(BackendTensor<B>) -> DispatchTensorKind,
+    {
+        PatternList(self.0.into_iter().map(|one| one.map_to_dispatch(&map_kind, autodiff)).collect())
+    }
+
+    fn map_from_dispatch<F>(target: Self::Target, unwrap_kind: F) -> Self
+    where
+        F: Fn(DispatchTensor) -> BackendTensor<B>,
+    {
+        Self(target.0.into_iter().map(|one| PatternArrays::map_from_dispatch(one, &unwrap_kind)).collect())
+    }
+
+    fn routing_tensor(target: &Self::Target) -> Option<&DispatchTensor> {
+        target.0.first().and_then(|one| <PatternArrays<B> as ExtensionType<B>>::routing_tensor(one))
+    }
+
+    fn routing_float_tensor(_target: &Self::Target) -> Option<&DispatchTensor> {
+        None
+    }
 }

@@ -1,10 +1,63 @@
 //! The extension trait.
 
 use crate::backends::host;
-use crate::{AnyTensor, HostAccess, OptionalInt, RowsView};
+use crate::{AnyTensor, HostAccess, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, RowsView};
 use burn::backend::backend_extension;
-use burn::backend::tensor::IntTensor;
-use sparse_core::Result;
+use burn::backend::tensor::{FloatTensor, IntTensor};
+use sparse_core::{BinaryOp, Reduce, Result};
+
+/// Which elements a merged pattern has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MergeRule {
+    /// Those of either.
+    Union,
+    /// Those of both.
+    Intersection,
+}
+
+/// Where patterns are joined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConcatAxis {
+    /// Coordinates along a sparse dim, each part moved by its offset; `merge` where the parts are coalesced and the
+    /// result must be.
+    Coo {
+        /// The sparse dim.
+        axis: usize,
+        /// Sum of the sizes before each part.
+        offsets: Vec<usize>,
+        /// Keep coalesced parts coalesced.
+        merge: bool,
+    },
+    /// Compressed rows one below the other (also whole batches).
+    CsrRows,
+    /// Compressed rows one below the other in each matrix of a batch; rows of each part in a matrix.
+    CsrBatchRows {
+        /// Number of matrices.
+        batch: usize,
+        /// Rows of a matrix, for each part.
+        rows: Vec<usize>,
+    },
+    /// Columns side by side, each part moved by its offset.
+    CsrCols {
+        /// Sum of the sizes before each part.
+        offsets: Vec<usize>,
+    },
+}
+
+/// Sizes of a `put_along_axis`: values `[outer, count, inner]` into an array `[outer, len, inner]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PutTarget {
+    /// Product of the dims before the axis.
+    pub outer: usize,
+    /// Size of the array along the axis.
+    pub len: usize,
+    /// Product of the dims after the axis.
+    pub inner: usize,
+    /// Size of the values along the axis.
+    pub count: usize,
+    /// Whether one index serves a whole step along the axis (`[count]`), or each value has its own.
+    pub along_axis: bool,
+}
 
 /// What a backend does for sparse tensors.
 ///
@@ -88,5 +141,77 @@ pub trait SparseBackend: HostAccess {
         #[extension_type] y: AnyTensor<Self>,
     ) -> AnyTensor<Self> {
         host::sddmm::<Self>(rows, cols, x, y)
+    }
+
+    /// Union or intersection of two coalesced patterns of one layout and shape.
+    fn merge(
+        rule: MergeRule,
+        #[extension_type] a: PatternArrays<Self>,
+        #[extension_type] b: PatternArrays<Self>,
+    ) -> Merged<Self> {
+        host::merge::<Self>(rule, a, b)
+    }
+
+    /// For every element of `a`, where it stands in `b`: `nnz` of `b` where it does not.
+    fn locate(#[extension_type] a: PatternArrays<Self>, #[extension_type] b: PatternArrays<Self>) -> IntTensor<Self> {
+        host::locate::<Self>(a, b)
+    }
+
+    /// One pattern of several.
+    fn concat_patterns(#[extension_type] parts: PatternList<Self>, axis: ConcatAxis) -> Joined<Self> {
+        host::concat_patterns::<Self>(parts, axis)
+    }
+
+    /// `out[k] = op(a[map_a[k]], b[map_b[k]])`, with the fill rows `[1, block]` where a row is missing.
+    #[allow(clippy::too_many_arguments)]
+    fn zip_rows(
+        op: BinaryOp,
+        #[extension_type] a: AnyTensor<Self>,
+        #[extension_type] fill_a: AnyTensor<Self>,
+        #[extension_type] map_a: OptionalInt<Self>,
+        #[extension_type] b: AnyTensor<Self>,
+        #[extension_type] fill_b: AnyTensor<Self>,
+        #[extension_type] map_b: OptionalInt<Self>,
+    ) -> AnyTensor<Self> {
+        host::zip_rows::<Self>(op, [a, b], [fill_a, fill_b], [map_a, map_b])
+    }
+
+    /// Checks that every index is in `[-size, size)`.
+    fn check_indices(op: &'static str, axis: usize, size: usize, index: IntTensor<Self>) -> Result<()> {
+        host::check_indices::<Self>(op, axis, size, index)
+    }
+
+    /// Reduces values into `arr`, whose buffer is reused where nobody shares it. Indices are checked before.
+    fn put(
+        #[extension_type] arr: AnyTensor<Self>,
+        index: IntTensor<Self>,
+        #[extension_type] values: AnyTensor<Self>,
+        target: PutTarget,
+        reduce: Reduce,
+        include_self: bool,
+    ) -> AnyTensor<Self> {
+        host::put::<Self>(arr, index, values, target, reduce, include_self)
+    }
+
+    /// Gradients of `put` with respect to `arr` and values, as `needs` says. `arr`, `values` and `out` are given where
+    /// `sparse_core::backward_reads` says so.
+    #[allow(clippy::too_many_arguments)]
+    fn put_backward(
+        grad: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        #[extension_type] arr: OptionalFloat<Self>,
+        #[extension_type] values: OptionalFloat<Self>,
+        #[extension_type] out: OptionalFloat<Self>,
+        target: PutTarget,
+        reduce: Reduce,
+        include_self: bool,
+        needs: [bool; 2],
+    ) -> (OptionalFloat<Self>, OptionalFloat<Self>) {
+        host::put_backward::<Self>(grad, index, [arr, values, out], target, reduce, include_self, needs)
+    }
+
+    /// `out[o, k, i] = x[o, index, i]`, flat `[outer * count * inner]`.
+    fn gather(#[extension_type] x: AnyTensor<Self>, index: IntTensor<Self>, target: PutTarget) -> AnyTensor<Self> {
+        host::gather::<Self>(x, index, target)
     }
 }

@@ -1,7 +1,7 @@
 //! Tensors seen from the host, and how a backend gets them there.
 
 use crate::any::AnyTensor;
-use crate::dtype::size_of;
+use crate::dtype::cast;
 use burn::backend::Backend;
 use burn::tensor::{Bytes, DType, Shape, TensorData, read_sync};
 
@@ -34,31 +34,30 @@ impl HostTensor {
         }
     }
 
-    /// The elements, row-major. `T` must have the size of the dtype's storage (Bool is read as u8 or i32).
-    pub fn slice<T: bytemuck::Pod>(&self) -> &[T] {
-        let bytes = match self {
+    /// The elements' bytes, row-major.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
             Self::Data(data) => data.as_bytes(),
             #[cfg(feature = "flex")]
             Self::Flex(tensor) => {
-                let size = size_of(tensor.dtype());
+                let size = crate::dtype::size_of(tensor.dtype());
                 let (start, end) = tensor.layout().contiguous_offsets().expect("made contiguous when read");
                 &tensor.bytes()[start * size..end * size]
             }
-        };
-        // An empty buffer may be dangling and misaligned.
-        if bytes.is_empty() { &[] } else { bytemuck::cast_slice(bytes) }
+        }
     }
 
-    /// The elements as an owned vector: without a copy where the buffer is not shared.
-    pub fn into_vec<T: bytemuck::Pod>(self) -> Vec<T> {
-        let data = match self {
-            Self::Data(data) => data,
+    /// The elements, row-major. `T` must have the size of the dtype's storage.
+    pub fn slice<T: bytemuck::Pod>(&self) -> &[T] {
+        cast(self.bytes())
+    }
+
+    /// The elements as owned memory: without a copy where the buffer is not shared.
+    pub fn into_bytes(self) -> Bytes {
+        match self {
+            Self::Data(data) => data.into_bytes(),
             #[cfg(feature = "flex")]
-            Self::Flex(tensor) => tensor.into_data(),
-        };
-        match data.into_bytes().try_into_vec::<T>() {
-            Ok(elements) => elements,
-            Err(bytes) => bytemuck::pod_collect_to_vec(&bytes),
+            Self::Flex(tensor) => tensor.into_data().into_bytes(),
         }
     }
 }

@@ -14,7 +14,8 @@ mod backends;
 mod dtype;
 mod host_tensor;
 
-pub use any::{AnyTensor, OptionalInt, RowsView};
-pub use backend::SparseBackend;
+pub use any::{AnyTensor, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, RowsView};
+pub use backend::{ConcatAxis, MergeRule, PutTarget, SparseBackend};
 pub use dtype::{index_dtype_for, is_supported};
 pub use host_tensor::{HostAccess, HostTensor};
+pub use sparse_core::{BinaryOp, Reduce};

@@ -21,7 +21,7 @@ pub fn set_large_alloc_hook(hook: fn(*mut u8, usize)) -> bool {
 }
 
 /// A vector of `len` zeros. The pages of a large one are mapped when first written, by the thread that writes them.
-pub(crate) fn zeroed<T: Copy + Default>(len: usize) -> Vec<T> {
+pub fn zeroed<T: Copy + Default>(len: usize) -> Vec<T> {
     let mut out = vec![T::default(); len];
     announce(&mut out);
     out

@@ -24,7 +24,7 @@ mod rows;
 mod scatter;
 mod structure;
 
-pub use alloc::set_large_alloc_hook;
+pub use alloc::{set_large_alloc_hook, zeroed};
 pub use check::{join_row_ptr, split_row_ptr, validate_coo, validate_csr};
 pub use concat::{
     CsrPart, concat_coo, concat_csr_cols, concat_csr_cols_values, concat_csr_rows, concat_slices, interleave_csr_rows,

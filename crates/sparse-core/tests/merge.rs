@@ -49,7 +49,9 @@ fn check_csr(rows: usize, a: &BTreeSet<(usize, i32)>, b: &BTreeSet<(usize, i32)>
     }
 }
 
-fn ops() -> [(BinaryOp, fn(f64, f64) -> f64); 4] {
+type Scalar = fn(f64, f64) -> f64;
+
+fn ops() -> [(BinaryOp, Scalar); 4] {
     [
         (BinaryOp::Add, |x, y| x + y),
         (BinaryOp::Sub, |x, y| x - y),

@@ -62,7 +62,7 @@ fn sample<T: Element>(p: usize, seed: usize, special: bool) -> T {
     let small = [0usize, 1, 2, 3, 1, 0, 2];
     let h = (p + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15 ^ seed) >> 33;
     let x = T::narrow(T::from_count(small[h % 7]));
-    let x = if h % 3 == 0 { T::narrow(T::sub(T::ACC_ZERO, x.widen())) } else { x };
+    let x = if h.is_multiple_of(3) { T::narrow(T::sub(T::ACC_ZERO, x.widen())) } else { x };
     if special && T::IS_FLOAT {
         match h % 11 {
             0 => return T::HIGHEST,

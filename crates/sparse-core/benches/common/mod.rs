@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 /// Repetitions of each measurement.
-pub(crate) const RUNS: usize = 9;
+pub(crate) const RUNS: usize = 7;
 
 /// Median and least time in milliseconds: the least says what the code costs where other work shares the machine.
 #[derive(Clone, Copy)]
@@ -21,11 +21,9 @@ pub(crate) fn time<R>(mut f: impl FnMut() -> R) -> Time {
     drop(black_box(f()));
     let mut times: Vec<f64> = (0..RUNS)
         .map(|_| {
-            let cpu = cpu_ms();
             let start = Instant::now();
             let result = black_box(f());
             let time = start.elapsed().as_secs_f64() * 1e3;
-            eprint!("[{:.0}]", cpu_ms() - cpu);
             drop(result);
             time
         })
@@ -116,15 +114,4 @@ pub(crate) fn zeroed<T: Copy + Default>(len: usize) -> Vec<T> {
         advise(out.as_mut_ptr().cast(), size_of_val(&out[..]));
     }
     out
-}
-
-fn cpu_ms() -> f64 {
-    #[repr(C)]
-    struct Ts(i64, i64);
-    unsafe extern "C" {
-        fn clock_gettime(id: i32, ts: *mut Ts) -> i32;
-    }
-    let mut ts = Ts(0, 0);
-    unsafe { clock_gettime(2, &mut ts) };
-    ts.0 as f64 * 1e3 + ts.1 as f64 / 1e6
 }

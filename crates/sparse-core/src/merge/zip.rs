@@ -4,6 +4,7 @@ use super::csr::{count_rows, cut, row, row_pieces};
 use crate::{Element, Index, alloc::zeroed, par};
 use core::hint::select_unpredictable;
 use core::ops::Range;
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 /// An element-wise operation of two operands.
@@ -201,48 +202,52 @@ fn union_apply<T: Element, I: Index>(
     cuts.for_each(|((col, val), rows)| {
         // AVX-512 has masked scalar loads; without them choosing between a value and the fill becomes a branch that
         // is mispredicted every other time (50 against 30 ms for 5M + 5M elements).
-        arch.dispatch(
-            #[inline(always)]
-            || union_apply_rows(a, b, &row_ptr, rows.clone(), col, val, &f),
-        );
+        arch.dispatch(UnionRows { a, b, row_ptr: &row_ptr, rows: rows.clone(), col, val, f: &f });
     });
     (row_ptr, col_idx, values)
 }
 
 /// Columns and values of some rows of the union.
-#[inline(always)]
-fn union_apply_rows<T: Element, I: Index>(
-    a: Matrix<T, I>,
-    b: Matrix<T, I>,
-    row_ptr: &[I],
+struct UnionRows<'a, T, I, F> {
+    a: Matrix<'a, T, I>,
+    b: Matrix<'a, T, I>,
+    row_ptr: &'a [I],
     rows: Range<usize>,
-    col: &mut [I],
-    val: &mut [T],
-    f: &impl Fn(T, T) -> T,
-) {
-    let base = row_ptr[rows.start].to_usize();
-    for r in rows {
-        let out = row_ptr[r].to_usize() - base..row_ptr[r + 1].to_usize() - base;
-        let (col, val) = (&mut col[out.clone()], &mut val[out]);
-        let (ac, bc) = (row((a.ptr, a.col), r), row((b.ptr, b.col), r));
-        let (av, bv) = (row((a.ptr, a.val), r), row((b.ptr, b.val), r));
-        let (mut i, mut j, mut k) = (0, 0, 0);
-        while i < ac.len() && j < bc.len() {
-            let (x, y) = (ac[i], bc[j]);
-            let (take_a, take_b) = (x <= y, y <= x);
-            col[k] = x.min(y);
-            let (v, w) = (av[i], bv[j]);
-            val[k] = f(select_unpredictable(take_a, v, a.fill), select_unpredictable(take_b, w, b.fill));
-            i += take_a as usize;
-            j += take_b as usize;
-            k += 1;
-        }
-        for ((&x, &v), (col, val)) in ac[i..].iter().zip(&av[i..]).zip(col[k..].iter_mut().zip(&mut val[k..])) {
-            (*col, *val) = (x, f(v, b.fill));
-            k += 1;
-        }
-        for ((&y, &v), (col, val)) in bc[j..].iter().zip(&bv[j..]).zip(col[k..].iter_mut().zip(&mut val[k..])) {
-            (*col, *val) = (y, f(a.fill, v));
+    col: &'a mut [I],
+    val: &'a mut [T],
+    f: &'a F,
+}
+
+impl<T: Element, I: Index, F: Fn(T, T) -> T> WithSimd for UnionRows<'_, T, I, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { a, b, row_ptr, rows, col, val, f } = self;
+        let base = row_ptr[rows.start].to_usize();
+        for r in rows {
+            let out = row_ptr[r].to_usize() - base..row_ptr[r + 1].to_usize() - base;
+            let (col, val) = (&mut col[out.clone()], &mut val[out]);
+            let (ac, bc) = (row((a.ptr, a.col), r), row((b.ptr, b.col), r));
+            let (av, bv) = (row((a.ptr, a.val), r), row((b.ptr, b.val), r));
+            let (mut i, mut j, mut k) = (0, 0, 0);
+            while i < ac.len() && j < bc.len() {
+                let (x, y) = (ac[i], bc[j]);
+                let (take_a, take_b) = (x <= y, y <= x);
+                col[k] = x.min(y);
+                let (v, w) = (av[i], bv[j]);
+                val[k] = f(select_unpredictable(take_a, v, a.fill), select_unpredictable(take_b, w, b.fill));
+                i += take_a as usize;
+                j += take_b as usize;
+                k += 1;
+            }
+            for ((&x, &v), (col, val)) in ac[i..].iter().zip(&av[i..]).zip(col[k..].iter_mut().zip(&mut val[k..])) {
+                (*col, *val) = (x, f(v, b.fill));
+                k += 1;
+            }
+            for ((&y, &v), (col, val)) in bc[j..].iter().zip(&bv[j..]).zip(col[k..].iter_mut().zip(&mut val[k..])) {
+                (*col, *val) = (y, f(a.fill, v));
+            }
         }
     }
 }

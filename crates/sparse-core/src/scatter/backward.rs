@@ -1,9 +1,12 @@
 //! Gradients of `put_along_axis`.
 
-use super::cells::{gather_map, index_state, units};
-use super::{Reduce, Target, cells::scatter_cells, product};
+use super::cells::{gather_map, index_state, scatter_cells, units};
+use super::layout::Layout;
+use super::{Reduce, Target, product};
 use crate::alloc::{copied, zeroed};
-use crate::{Element, Index, par};
+use crate::{Element, Index};
+use core::hint::select_unpredictable;
+use rayon::prelude::*;
 
 /// Which slices the gradient of a reduction reads; the others may be empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +27,7 @@ pub const fn backward_reads(reduce: Reduce, include_self: bool) -> BackwardReads
     BackwardReads { arr: reads && include_self, values: reads, out: reads }
 }
 
-/// Gradients of [`put`](super::put) with respect to the array and the values.
+/// Gradients of [`put()`](super::put()) with respect to the array and the values.
 ///
 /// `grad` is that of the result, `[outer, len, inner]`; `needs` says which of `[array, values]` are wanted. `arr`,
 /// `values` and `out` are read as [`backward_reads`] says and may be empty otherwise. With `g` the gradient and `y`
@@ -71,49 +74,49 @@ pub fn put_backward<T: Element, I: Index>(
     match reduce {
         Reduce::Assign => {
             // One more than the last k.
-            let last = index_state(target, 0, |s, k| *s = k as u32 + 1);
-            [
-                need_arr.then(|| par::fill_with(grad.len(), |p| if last[p] == 0 { grad[p] } else { T::ZERO })),
-                values_grad(&|out| {
-                    gather_map(
-                        target,
-                        no_values,
-                        out,
-                        |p, (), k| {
-                            if last[p] == k as u32 + 1 { grad[p] } else { T::ZERO }
-                        },
-                    );
-                }),
-            ]
+            let layout = Layout::of::<(T, u32), I>(target);
+            let last = index_state(target, &layout, |s, k| *s = k as u32 + 1);
+            let arr_grad = need_arr.then(|| layout.spread(&last, |p, last| if last == 0 { grad[p] } else { T::ZERO }));
+            let value_grad = values_grad(&|dv| {
+                let grad = layout.build(|p| grad[p]);
+                gather_map(
+                    target,
+                    &layout,
+                    no_values,
+                    dv,
+                    |c, (), k| {
+                        if last[c] == k as u32 + 1 { grad[c] } else { T::ZERO }
+                    },
+                );
+            });
+            [arr_grad, value_grad]
         }
         Reduce::Add => {
             let arr_grad = need_arr.then(|| if include_self { copied(grad) } else { not_hit(target, grad) });
-            [arr_grad, values_grad(&|out| super::gather(target, grad, out))]
+            [arr_grad, values_grad(&|dv| super::gather(target, grad, dv))]
         }
         Reduce::Mean => {
-            let n = index_state(target, include_self as u32, |s, _| *s += 1);
-            let share = par::fill_with(grad.len(), |p| divide(grad[p], n[p].max(1)));
-            let value_grad = values_grad(&|out| super::gather(target, &share, out));
+            let layout = Layout::of::<T, I>(target);
+            let n = index_state(target, &layout, |s, _| *s += 1);
+            let share = layout.spread(&n, |p, n| divide(grad[p], (n + include_self as u32).max(1)));
+            let value_grad = values_grad(&|dv| super::gather(target, &share, dv));
             let arr_grad = need_arr.then(|| {
-                if include_self {
-                    share
-                } else {
-                    par::fill_with(grad.len(), |p| if n[p] == 0 { grad[p] } else { T::ZERO })
-                }
+                if include_self { share } else { layout.spread(&n, |p, n| if n == 0 { grad[p] } else { T::ZERO }) }
             });
             [arr_grad, value_grad]
         }
         Reduce::Mul => product::backward(target, include_self, arr, values, out, grad, needs),
         Reduce::Amax | Reduce::Amin => {
-            // The result and how many of the group equal it.
-            let mut ties: Vec<(T, u32)> =
-                par::fill_with(grad.len(), |p| (out[p], (include_self && same(arr[p], out[p])) as u32));
-            scatter_cells(target, values, &mut ties, |tie, v, _| tie.1 += same(v, tie.0) as u32);
+            // The result and how many of the group equal it, side by side: one random access for each value, and no
+            // branch that depends on it (a misprediction would cost a whole trip to memory).
+            let layout = Layout::of::<(T, u32), I>(target);
+            let mut ties: Vec<(T, u32)> = layout.build(|p| (out[p], (include_self && same(arr[p], out[p])) as u32));
+            scatter_cells(target, &layout, values, &mut ties, |tie, v, _| tie.1 += same(v, tie.0) as u32);
             let arr_grad = need_arr.then(|| {
-                par::fill_with(grad.len(), |p| {
-                    if include_self && same(arr[p], out[p]) {
-                        divide(grad[p], ties[p].1)
-                    } else if !include_self && ties[p].1 == 0 {
+                layout.spread(&ties, |p, (y, ties)| {
+                    if include_self && same(arr[p], y) {
+                        divide(grad[p], ties)
+                    } else if !include_self && ties == 0 {
                         grad[p]
                     } else {
                         T::ZERO
@@ -121,10 +124,14 @@ pub fn put_backward<T: Element, I: Index>(
                 })
             });
             let value_grad = values_grad(&|dv| {
-                let shares: Vec<(T, T)> = par::fill_with(grad.len(), |p| (out[p], divide(grad[p], ties[p].1.max(1))));
-                gather_map(target, values, dv, |p, v, _| {
-                    let (y, share) = shares[p];
-                    if same(v, y) { share } else { T::ZERO }
+                let grad = layout.build(|p| grad[p]);
+                let mut shares: Vec<(T, T)> = zeroed(ties.len());
+                shares.par_iter_mut().zip(&ties).zip(&grad).for_each(|((share, &(y, ties)), &grad)| {
+                    *share = (y, divide(grad, ties.max(1)));
+                });
+                gather_map(target, &layout, values, dv, |c, v, _| {
+                    let (y, share) = shares[c];
+                    select_unpredictable(same(v, y), share, T::ZERO)
                 });
             });
             [arr_grad, value_grad]
@@ -134,8 +141,9 @@ pub fn put_backward<T: Element, I: Index>(
 
 /// `grad` where no value arrives, else 0: the gradient of an array that is forgotten where hit.
 pub(super) fn not_hit<T: Element, I: Index>(target: &Target<'_, I>, grad: &[T]) -> Vec<T> {
-    let hit = index_state(target, 0, |s, _| *s = 1);
-    par::fill_with(grad.len(), |p| if hit[p] == 0 { grad[p] } else { T::ZERO })
+    let layout = Layout::of::<u32, I>(target);
+    let hit = index_state(target, &layout, |s, _| *s = 1);
+    layout.spread(&hit, |p, hit| if hit == 0 { grad[p] } else { T::ZERO })
 }
 
 #[inline(always)]
@@ -145,5 +153,5 @@ fn divide<T: Element>(x: T, n: u32) -> T {
 
 #[inline(always)]
 fn same<T: Element>(a: T, b: T) -> bool {
-    a == b || (a.is_nan() && b.is_nan())
+    (a == b) | (a.is_nan() & b.is_nan())
 }

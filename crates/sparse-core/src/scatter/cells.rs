@@ -1,14 +1,19 @@
 //! The two traversals that everything along an axis is made of.
 
+use super::layout::Layout;
 use super::{Target, TargetIndex};
+use crate::reduce::prefetch;
 use crate::{Index, alloc::zeroed, par};
 use core::ops::Range;
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 /// Below this many values one thread does the work.
 const GRAIN: usize = 16 * 1024;
-/// Columns are given to threads in multiples of this many: a cache line of i64 indices.
-const COLUMNS: usize = 8;
+
+/// Rows of index and values to fetch ahead: a block uses a cache line of each, too far apart for the hardware to
+/// foresee, and the processor itself looks some 5 rows ahead.
+const AHEAD: usize = 24;
 
 /// Values that take no memory, for traversals that need only the index.
 pub(super) fn units(len: usize) -> &'static [()] {
@@ -24,202 +29,170 @@ pub(super) fn resolve<I: Index>(index: I, len: usize) -> usize {
 
 /// Calls `step(cell, value, k)` for each value and the cell it belongs to.
 ///
-/// `cells` is `[outer, len, inner]`, `values` `[outer, count, inner]`. The calls for one cell come in ascending `k`
-/// and from one thread at a time, so the result does not depend on the number of threads:
-///
-/// - slabs of `outer` are independent and done in place;
-/// - columns of `inner` are independent too: each thread copies some of them to memory of its own (denser in cache
-///   as well), works there, and the result is copied back;
-/// - an index for whole rows, or too few columns: each thread takes a range of destinations, in place, reads the
-///   whole index and skips what belongs to others.
+/// `cells` is `[outer, len, inner]` in the order of `layout`, `values` `[outer, count, inner]`. The calls for one cell
+/// come in ascending `k` and from one thread at a time, so the result does not depend on the number of threads: slabs
+/// of `outer` and blocks of columns are independent. Where there are too few of them each thread takes a range of
+/// destinations, reads the whole index and skips what belongs to others.
 pub(super) fn scatter_cells<X, V, I>(
     target: &Target<'_, I>,
+    layout: &Layout,
     values: &[V],
     cells: &mut [X],
     step: impl Fn(&mut X, V, usize) + Sync,
 ) where
-    X: Copy + Default + Send + Sync,
+    X: Send,
     V: Copy + Sync,
     I: Index,
 {
-    let &Target { outer, len, inner, count, .. } = target;
+    let &Target { outer, len, inner, count, index } = target;
     target.assert_index();
     assert_eq!(values.len(), target.values_len(), "scatter: values must be [outer, count, inner]");
     assert_eq!(cells.len(), target.array_len(), "scatter: the array must be [outer, len, inner]");
     if cells.is_empty() || values.is_empty() {
         return;
     }
-    let threads = if values.len() < GRAIN { 1 } else { rayon::current_num_threads() };
-    // With few slabs each is shared by several threads.
-    let shares = if outer >= 2 * threads { 1 } else { threads.div_ceil(outer) };
-    let per_task = if threads == 1 { outer } else { GRAIN.div_ceil(count * inner).min(outer.div_ceil(threads)).max(1) };
-    cells.par_chunks_mut(len * inner * per_task).enumerate().with_max_len(1).for_each(|(task, cells)| {
-        for (s, cells) in cells.chunks_exact_mut(len * inner).enumerate() {
-            let o = task * per_task + s;
-            let slab =
-                Slab { len, inner, index: target.slab_index(o), values: &values[o * count * inner..][..count * inner] };
-            slab.scatter(cells, shares, &step);
+    let arch = Arch::new();
+    let slab = count * inner;
+    let slab_index = |o: usize| match index {
+        TargetIndex::Full(index) => TargetIndex::Full(&index[o * slab..][..slab]),
+        TargetIndex::Axis(index) => TargetIndex::Axis(index),
+    };
+    let visit = |o: usize, columns: Range<usize>, rows: Range<usize>, cells: &mut [X]| {
+        let values = &values[o * slab..][..slab];
+        let visit = Visit { len, inner, values, columns, rows, cells, step: &step };
+        match slab_index(o) {
+            TargetIndex::Full(index) if inner == 1 => visit.single(index),
+            TargetIndex::Full(index) if visit.rows.len() < len => visit.some_rows(index),
+            index => arch.dispatch(VisitAll { index, visit }),
         }
+    };
+    let threads = if values.len() < GRAIN { 1 } else { rayon::current_num_threads() };
+    if threads == 1 || outer >= 2 * threads || !layout.is_plain() {
+        // Consecutive slabs are joined until they are worth a task.
+        let join = if threads == 1 { outer } else { (GRAIN / slab).clamp(1, outer.div_ceil(threads)) };
+        cells.par_chunks_mut(len * inner * join).enumerate().with_max_len(1).for_each(|(task, cells)| {
+            for (s, cells) in cells.chunks_exact_mut(len * inner).enumerate() {
+                let blocks: Vec<Range<usize>> = layout.blocks().collect();
+                let pieces = par::split_mut(cells, &blocks, |columns| columns.len() * len);
+                let one = |(columns, cells)| visit(task * join + s, columns, 0..len, cells);
+                if join > 1 || blocks.len() == 1 {
+                    blocks.into_iter().zip(pieces).for_each(one);
+                } else {
+                    blocks.into_par_iter().zip(pieces).with_max_len(1).for_each(one);
+                }
+            }
+        });
+        return;
+    }
+    // Ranges of destinations, twice as many as needed so that uneven ones even out.
+    let parts = 2 * threads.div_ceil(outer);
+    cells.par_chunks_mut(len * inner).enumerate().with_max_len(1).for_each(|(o, cells)| {
+        let rows = match index {
+            TargetIndex::Full(_) => par::ranges(len, parts.min(len)),
+            TargetIndex::Axis(index) => balanced(index, len, parts),
+        };
+        let pieces = par::split_mut(cells, &rows, |rows| rows.len() * inner);
+        rows.into_par_iter().zip(pieces).with_max_len(1).for_each(|(rows, cells)| visit(o, 0..inner, rows, cells));
     });
 }
 
-impl<'a, I: Index> Target<'a, I> {
-    /// The index of one slab.
-    fn slab_index(&self, o: usize) -> TargetIndex<'a, I> {
-        match self.index {
-            TargetIndex::Full(index) => {
-                TargetIndex::Full(&index[o * self.count * self.inner..][..self.count * self.inner])
-            }
-            TargetIndex::Axis(index) => TargetIndex::Axis(index),
+/// Destinations in ranges of about equal numbers of values.
+fn balanced<I: Index>(index: &[I], len: usize, parts: usize) -> Vec<Range<usize>> {
+    let mut hits = vec![0u32; len];
+    for &x in index {
+        hits[resolve(x, len)] += 1;
+    }
+    let total = index.len() as u64;
+    let (mut ranges, mut start, mut sum) = (Vec::with_capacity(parts), 0, 0u64);
+    for (j, n) in hits.into_iter().enumerate() {
+        sum += n as u64;
+        if sum * parts as u64 >= total * (ranges.len() as u64 + 1) && ranges.len() + 1 < parts {
+            ranges.push(start..j + 1);
+            start = j + 1;
         }
     }
+    ranges.push(start..len);
+    ranges
 }
 
-/// The part of the work that belongs to one `o`.
-struct Slab<'a, V, I> {
+/// Some rows and columns of one slab: `cells` holds them row by row. Values that belong to other rows are skipped.
+struct Visit<'a, V, X, F> {
     len: usize,
     inner: usize,
-    index: TargetIndex<'a, I>,
     values: &'a [V],
+    columns: Range<usize>,
+    rows: Range<usize>,
+    cells: &'a mut [X],
+    step: &'a F,
 }
 
-impl<V: Copy + Sync, I: Index> Slab<'_, V, I> {
-    fn scatter<X>(&self, cells: &mut [X], shares: usize, step: &(impl Fn(&mut X, V, usize) + Sync))
-    where
-        X: Copy + Default + Send + Sync,
-    {
-        let &Slab { len, inner, values, .. } = self;
-        let arch = pulp::Arch::new();
-        if shares == 1 {
-            arch.dispatch(
-                #[inline(always)]
-                || match self.index {
-                    TargetIndex::Full(index) => self.run::<_, false>(index, cells, 0..inner, 0..len, step),
-                    TargetIndex::Axis(index) => self.run_rows(index, cells, 0..len, step),
-                },
-            );
-            return;
-        }
-        // Few values for the size of the array: copying columns would cost more than the work.
-        let sparse = values.len() / 8 < cells.len() / 16;
-        match self.index {
-            TargetIndex::Full(index) if inner >= shares && !sparse => {
-                let width = inner.div_ceil(shares);
-                let width = if inner >= COLUMNS * shares { width.next_multiple_of(COLUMNS) } else { width };
-                let groups = inner.div_ceil(width);
-                let parts: Vec<Vec<X>> = (0..groups)
-                    .into_par_iter()
-                    .with_max_len(1)
-                    .map(|g| {
-                        let columns = g * width..((g + 1) * width).min(inner);
-                        let mut part: Vec<X> = zeroed(len * columns.len());
-                        for (part, row) in part.chunks_exact_mut(columns.len()).zip(cells.chunks_exact(inner)) {
-                            part.copy_from_slice(&row[columns.clone()]);
-                        }
-                        arch.dispatch(
-                            #[inline(always)]
-                            || self.run::<_, false>(index, &mut part, columns, 0..len, step),
-                        );
-                        part
-                    })
-                    .collect();
-                par::for_pieces(
-                    &par::even(len, inner),
-                    cells,
-                    |rows| rows.len() * inner,
-                    |rows, cells| {
-                        for (row, cells) in rows.zip(cells.chunks_exact_mut(inner)) {
-                            for (part, cells) in parts.iter().zip(cells.chunks_mut(width)) {
-                                cells.copy_from_slice(&part[row * cells.len()..][..cells.len()]);
-                            }
-                        }
-                    },
-                );
-            }
-            TargetIndex::Full(index) => {
-                let rows = par::ranges(len, shares.min(len));
-                let parts = par::split_mut(cells, &rows, |rows| rows.len() * inner);
-                parts.into_par_iter().zip(rows).with_max_len(1).for_each(|(cells, rows)| {
-                    self.run::<_, true>(index, cells, 0..inner, rows, step);
-                });
-            }
-            TargetIndex::Axis(index) => {
-                let rows = self.balanced(index, shares * 2);
-                let parts = par::split_mut(cells, &rows, |rows| rows.len() * inner);
-                parts.into_par_iter().zip(rows).with_max_len(1).for_each(|(cells, rows)| {
-                    arch.dispatch(
-                        #[inline(always)]
-                        || self.run_rows(index, cells, rows, step),
-                    );
-                });
-            }
-        }
-    }
+/// A visit whose loops gain from wider instructions. (Each is compiled for several instruction sets, so only these.)
+struct VisitAll<'a, V, I, X, F> {
+    index: TargetIndex<'a, I>,
+    visit: Visit<'a, V, X, F>,
+}
 
-    /// Destinations in ranges of about equal numbers of values.
-    fn balanced(&self, index: &[I], parts: usize) -> Vec<Range<usize>> {
-        let mut hits = vec![0u32; self.len + 1];
-        for &x in index {
-            hits[resolve(x, self.len)] += 1;
-        }
-        let total = index.len() as u64;
-        let (mut ranges, mut start, mut sum) = (Vec::with_capacity(parts), 0, 0u64);
-        for (j, &n) in hits[..self.len].iter().enumerate() {
-            sum += n as u64;
-            if sum * parts as u64 >= total * (ranges.len() as u64 + 1) && ranges.len() + 1 < parts {
-                ranges.push(start..j + 1);
-                start = j + 1;
-            }
-        }
-        ranges.push(start..self.len);
-        ranges
-    }
+impl<V: Copy, I: Index, X, F: Fn(&mut X, V, usize)> WithSimd for VisitAll<'_, V, I, X, F> {
+    type Output = ();
 
-    /// One index for each value; `cells` holds the rows `rows` and columns `columns` of the slab. With `FILTER`
-    /// values that belong to other rows are skipped, without it there must be none.
     #[inline(always)]
-    fn run<X, const FILTER: bool>(
-        &self,
-        index: &[I],
-        cells: &mut [X],
-        columns: Range<usize>,
-        rows: Range<usize>,
-        step: &impl Fn(&mut X, V, usize),
-    ) {
-        let (len, inner, width) = (self.len, self.inner, columns.len());
-        if inner == 1 {
-            for (k, (&x, &v)) in index.iter().zip(self.values).enumerate() {
-                let j = resolve(x, len).wrapping_sub(rows.start);
-                if FILTER {
-                    if let Some(cell) = cells.get_mut(j) {
-                        step(cell, v, k);
-                    }
-                } else {
-                    step(&mut cells[j], v, k);
-                }
-            }
-            return;
+    fn with_simd<S: Simd>(self, _: S) {
+        match self.index {
+            TargetIndex::Axis(index) => self.visit.by_row(index),
+            TargetIndex::Full(index) if self.visit.columns.len() == 8 => self.visit.all_rows::<8, I>(index),
+            TargetIndex::Full(index) => self.visit.all_rows::<0, I>(index),
         }
-        for (k, (index, values)) in index.chunks_exact(inner).zip(self.values.chunks_exact(inner)).enumerate() {
+    }
+}
+
+impl<V: Copy, X, F: Fn(&mut X, V, usize)> Visit<'_, V, X, F> {
+    /// All destinations. `W` is the number of columns, or 0 if that is not known.
+    #[inline(always)]
+    fn all_rows<const W: usize, I: Index>(self, index: &[I]) {
+        let Self { len, inner, values, columns, cells, step, .. } = self;
+        let width = if W > 0 { W } else { columns.len() };
+        for k in 0..index.len() / inner {
+            let at = k * inner + columns.start;
+            prefetch(index, at + AHEAD * inner);
+            prefetch(values, at + AHEAD * inner);
+            let (index, values) = (&index[at..][..width], &values[at..][..width]);
+            for i in 0..width {
+                step(&mut cells[resolve(index[i], len) * width + i], values[i], k);
+            }
+        }
+    }
+
+    /// A range of the destinations.
+    fn some_rows<I: Index>(self, index: &[I]) {
+        let Self { len, inner, values, columns, rows, cells, step, .. } = self;
+        let width = columns.len();
+        for (k, (index, values)) in index.chunks_exact(inner).zip(values.chunks_exact(inner)).enumerate() {
             for (i, (&x, &v)) in index[columns.clone()].iter().zip(&values[columns.clone()]).enumerate() {
                 let j = resolve(x, len);
-                if FILTER {
-                    if rows.contains(&j) {
-                        step(&mut cells[(j - rows.start) * width + i], v, k);
-                    }
-                } else {
-                    step(&mut cells[j * width + i], v, k);
+                if rows.contains(&j) {
+                    step(&mut cells[(j - rows.start) * width + i], v, k);
                 }
             }
         }
     }
 
-    /// One index for each row of values; `cells` holds the rows `rows` of the slab.
+    /// Slabs of one column.
+    fn single<I: Index>(self, index: &[I]) {
+        let Self { len, values, rows, cells, step, .. } = self;
+        for (k, (&x, &v)) in index.iter().zip(values).enumerate() {
+            let j = resolve(x, len).wrapping_sub(rows.start);
+            if let Some(cell) = cells.get_mut(j) {
+                step(cell, v, k);
+            }
+        }
+    }
+
+    /// One index for each row of values.
     #[inline(always)]
-    fn run_rows<X>(&self, index: &[I], cells: &mut [X], rows: Range<usize>, step: &impl Fn(&mut X, V, usize)) {
-        let inner = self.inner;
-        for (k, (&x, values)) in index.iter().zip(self.values.chunks_exact(inner)).enumerate() {
-            let j = resolve(x, self.len);
+    fn by_row<I: Index>(self, index: &[I]) {
+        let Self { len, inner, values, rows, cells, step, .. } = self;
+        for (k, (&x, values)) in index.iter().zip(values.chunks_exact(inner)).enumerate() {
+            let j = resolve(x, len);
             if rows.contains(&j) {
                 let cells = &mut cells[(j - rows.start) * inner..][..inner];
                 for (cell, &v) in cells.iter_mut().zip(values) {
@@ -230,11 +203,13 @@ impl<V: Copy + Sync, I: Index> Slab<'_, V, I> {
     }
 }
 
-/// `out[p] = f(cell, values[p], k)` for each value's position `p = (o, k, i)` and the position `cell` it belongs to.
+/// `out[p] = f(cell, values[p], k)` for each value's position `p = (o, k, i)` and the cell (its place in the order of
+/// `layout`) it belongs to.
 ///
-/// One parallel pass.
+/// One parallel pass; each piece of it goes through the blocks of the layout one after the other.
 pub(super) fn gather_map<V, O, I>(
     target: &Target<'_, I>,
+    layout: &Layout,
     values: &[V],
     out: &mut [O],
     f: impl Fn(usize, V, usize) -> O + Sync,
@@ -250,9 +225,16 @@ pub(super) fn gather_map<V, O, I>(
     if out.is_empty() {
         return;
     }
-    let arch = pulp::Arch::new();
+    let arch = Arch::new();
+    let pieces = if layout.is_plain() {
+        par::even(outer * count, inner)
+    } else {
+        // Long pieces: each brings every block to its cache once.
+        let parts = 2 * par::big_pieces(out.len());
+        par::ranges(outer * count, parts.min(outer * count))
+    };
     par::for_pieces(
-        &par::even(outer * count, inner),
+        &pieces,
         out,
         |rows| rows.len() * inner,
         |rows, out| {
@@ -263,77 +245,113 @@ pub(super) fn gather_map<V, O, I>(
                 let n = (count - k).min(rows.end - row);
                 let (here, rest) = out.split_at_mut(n * inner);
                 let span = row * inner..(row + n) * inner;
-                let values = &values[span.clone()];
-                let base = o * len * inner;
-                arch.dispatch(
-                    #[inline(always)]
-                    || match index {
-                        TargetIndex::Full(index) if inner == 1 => {
-                            for (s, ((out, &v), &x)) in here.iter_mut().zip(values).zip(&index[span]).enumerate() {
-                                *out = f(base + resolve(x, len), v, k + s);
-                            }
-                        }
-                        TargetIndex::Full(index) => {
-                            let rows = here.chunks_exact_mut(inner).zip(values.chunks_exact(inner));
-                            for (s, ((out, values), index)) in rows.zip(index[span].chunks_exact(inner)).enumerate() {
-                                for (i, ((out, &v), &x)) in out.iter_mut().zip(values).zip(index).enumerate() {
-                                    *out = f(base + resolve(x, len) * inner + i, v, k + s);
-                                }
-                            }
-                        }
-                        TargetIndex::Axis(index) => {
-                            let rows = here.chunks_exact_mut(inner).zip(values.chunks_exact(inner));
-                            for (s, ((out, values), &x)) in rows.zip(&index[k..]).enumerate() {
-                                let cell = base + resolve(x, len) * inner;
-                                for (i, (out, &v)) in out.iter_mut().zip(values).enumerate() {
-                                    *out = f(cell + i, v, k + s);
-                                }
-                            }
-                        }
-                    },
-                );
+                let index = match index {
+                    TargetIndex::Full(index) => TargetIndex::Full(&index[span.clone()]),
+                    TargetIndex::Axis(index) => TargetIndex::Axis(&index[k..k + n]),
+                };
+                let values = &values[span];
+                for columns in layout.blocks() {
+                    let start = layout.block_start(o, columns.start);
+                    let read = Read { len, inner, values, columns, start, first: k, out: here, f: &f };
+                    match index {
+                        TargetIndex::Full(index) if inner == 1 => read.single(index),
+                        index => arch.dispatch(ReadAll { index, read }),
+                    }
+                }
                 (row, out) = (row + n, rest);
             }
         },
     );
 }
 
-/// State that depends on the index alone, `[outer, len, inner]`: `step(state, k)` for each value that belongs there.
+/// Some rows of values and some columns; their cells are at `start`, row by row.
+struct Read<'a, V, O, F> {
+    len: usize,
+    inner: usize,
+    values: &'a [V],
+    columns: Range<usize>,
+    start: usize,
+    first: usize,
+    out: &'a mut [O],
+    f: &'a F,
+}
+
+/// As [`VisitAll`].
+struct ReadAll<'a, V, I, O, F> {
+    index: TargetIndex<'a, I>,
+    read: Read<'a, V, O, F>,
+}
+
+impl<V: Copy, I: Index, O, F: Fn(usize, V, usize) -> O> WithSimd for ReadAll<'_, V, I, O, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        match self.index {
+            TargetIndex::Axis(index) => self.read.by_row(index),
+            TargetIndex::Full(index) if self.read.columns.len() == 8 => self.read.by_value::<8, I>(index),
+            TargetIndex::Full(index) => self.read.by_value::<0, I>(index),
+        }
+    }
+}
+
+impl<V: Copy, O, F: Fn(usize, V, usize) -> O> Read<'_, V, O, F> {
+    /// `W` is the number of columns, or 0 if that is not known.
+    #[inline(always)]
+    fn by_value<const W: usize, I: Index>(self, index: &[I]) {
+        let Self { len, inner, values, columns, start, first, out, f, .. } = self;
+        let width = if W > 0 { W } else { columns.len() };
+        for row in 0..index.len() / inner {
+            let at = row * inner + columns.start;
+            prefetch(index, at + AHEAD * inner);
+            prefetch(values, at + AHEAD * inner);
+            prefetch(out, at + AHEAD * inner);
+            let (index, values) = (&index[at..][..width], &values[at..][..width]);
+            let out = &mut out[at..][..width];
+            for i in 0..width {
+                out[i] = f(start + resolve(index[i], len) * width + i, values[i], first + row);
+            }
+        }
+    }
+
+    /// Slabs of one column.
+    fn single<I: Index>(self, index: &[I]) {
+        let Self { len, values, start, first, out, f, .. } = self;
+        for (((out, &v), &x), k) in out.iter_mut().zip(values).zip(index).zip(first..) {
+            *out = f(start + resolve(x, len), v, k);
+        }
+    }
+
+    /// One index for each row of values.
+    #[inline(always)]
+    fn by_row<I: Index>(self, index: &[I]) {
+        let Self { len, inner, values, start, first, out, f, .. } = self;
+        let rows = out.chunks_exact_mut(inner).zip(values.chunks_exact(inner)).zip(index);
+        for (((out, values), &x), k) in rows.zip(first..) {
+            let cell = start + resolve(x, len) * inner;
+            for (i, (out, &v)) in out.iter_mut().zip(values).enumerate() {
+                *out = f(cell + i, v, k);
+            }
+        }
+    }
+}
+
+/// State that depends on the index alone, in the order of `layout`: `step(state, k)` for each value that belongs
+/// there, from 0.
 pub(super) fn index_state<I: Index>(
     target: &Target<'_, I>,
-    initial: u32,
+    layout: &Layout,
     step: impl Fn(&mut u32, usize) + Sync,
 ) -> Vec<u32> {
-    let fill = |len: usize| {
-        let mut out = zeroed(len);
-        if initial != 0 {
-            out.par_iter_mut().for_each(|x| *x = initial);
-        }
-        out
-    };
+    let mut states = zeroed(target.array_len());
     if let TargetIndex::Axis(_) = target.index {
         // The same for each slab and column: computed once and spread.
-        let row = Target { outer: 1, inner: 1, ..*target };
-        let mut states = fill(target.len);
-        scatter_cells(&row, units(target.count), &mut states, |state, (), k| step(state, k));
-        if target.outer * target.inner == 1 {
-            return states;
-        }
-        let mut out = zeroed(target.array_len());
-        let rows = target.outer * target.len;
-        par::for_pieces(
-            &par::even(rows, target.inner),
-            &mut out,
-            |rows| rows.len() * target.inner,
-            |rows, out| {
-                for (row, out) in rows.zip(out.chunks_exact_mut(target.inner.max(1))) {
-                    out.fill(states[row % target.len]);
-                }
-            },
-        );
-        return out;
+        let one = Target { outer: 1, inner: 1, ..*target };
+        let mut row = zeroed(target.len);
+        scatter_cells(&one, &Layout::of::<u32, I>(&one), units(target.count), &mut row, |s, (), k| step(s, k));
+        layout.each(units(states.len()), &mut states, |p, s, ()| *s = row[p / target.inner % target.len]);
+    } else {
+        scatter_cells(target, layout, units(target.values_len()), &mut states, |s, (), k| step(s, k));
     }
-    let mut states = fill(target.array_len());
-    scatter_cells(target, units(target.values_len()), &mut states, |state, (), k| step(state, k));
     states
 }

@@ -3,11 +3,12 @@
 //! An array is a row-major `[outer, len, inner]`, values are `[outer, count, inner]`, and position `(o, k, i)` of the
 //! values belongs to `(o, index, i)` of the array ([`Target`]). Everything rests on two traversals: [`cells`] visits
 //! the array's cells with the values that belong to them, in row-major order of the values for each cell, whatever
-//! the number of threads; its `gather_map` computes a result for each value from its cell. [`put`] and the gradients
+//! the number of threads; its `gather_map` computes a result for each value from its cell. [`put()`] and the gradients
 //! are closures given to these two.
 
 mod backward;
 mod cells;
+mod layout;
 mod product;
 mod put;
 
@@ -15,6 +16,8 @@ pub use backward::{BackwardReads, backward_reads, put_backward};
 pub use put::put;
 
 use crate::{Index, Result, SparseError};
+use layout::Layout;
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 /// How values that meet at one position become one.
@@ -106,15 +109,10 @@ impl<I: Index> Target<'_, I> {
 pub fn check_indices<I: Index>(op: &'static str, axis: usize, size: usize, index: &[I]) -> Result<()> {
     const CHUNK: usize = 1 << 15;
     let low = -(size as i64);
-    let good = |x: I| x.to_i64() >= low && x.to_i64() < size as i64;
     let arch = pulp::Arch::new();
     let bad = index.par_chunks(CHUNK).enumerate().find_map_first(|(c, chunk)| {
-        // No early exit inside a chunk, so that it is a SIMD loop.
-        let all = arch.dispatch(
-            #[inline(always)]
-            || chunk.iter().fold(true, |all, &x| all & good(x)),
-        );
-        if all { None } else { chunk.iter().position(|&x| !good(x)).map(|p| c * CHUNK + p) }
+        let all = arch.dispatch(AllWithin { index: chunk, low, size: size as i64 });
+        if all { None } else { chunk.iter().position(|&x| !within(x, low, size as i64)).map(|p| c * CHUNK + p) }
     });
     match bad {
         None => Ok(()),
@@ -124,13 +122,42 @@ pub fn check_indices<I: Index>(op: &'static str, axis: usize, size: usize, index
     }
 }
 
+#[inline(always)]
+fn within<I: Index>(x: I, low: i64, size: i64) -> bool {
+    (x.to_i64() >= low) & (x.to_i64() < size)
+}
+
+/// Whether all indices are in `[low, size)`; without an early exit, so that the loop is a SIMD one.
+struct AllWithin<'a, I> {
+    index: &'a [I],
+    low: i64,
+    size: i64,
+}
+
+impl<I: Index> WithSimd for AllWithin<'_, I> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> bool {
+        self.index.iter().fold(true, |all, &x| all & within(x, self.low, self.size))
+    }
+}
+
 /// `out[o, k, i] = x[o, index, i]`: a read along the axis.
 ///
-/// `x` is `[outer, len, inner]`, `out` `[outer, count, inner]`. One parallel pass over index and `out`, no memory.
+/// `x` is `[outer, len, inner]`, `out` `[outer, count, inner]`. One parallel pass over index and `out`; large arrays read
+/// often are copied in another order first.
 ///
 /// # Panics
 /// If a length does not agree with the target.
 pub fn gather<T: Copy + Default + Send + Sync, I: Index>(target: &Target<'_, I>, x: &[T], out: &mut [T]) {
     assert_eq!(x.len(), target.array_len(), "gather: x must be [outer, len, inner]");
-    cells::gather_map(target, cells::units(target.values_len()), out, |cell, (), _| x[cell]);
+    let layout = Layout::of::<T, I>(target);
+    let values = cells::units(target.values_len());
+    if layout.is_plain() {
+        cells::gather_map(target, &layout, values, out, |cell, (), _| x[cell]);
+    } else {
+        let x = layout.build(|p| x[p]);
+        cells::gather_map(target, &layout, values, out, |cell, (), _| x[cell]);
+    }
 }

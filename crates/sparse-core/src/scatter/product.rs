@@ -2,20 +2,23 @@
 
 use super::backward::not_hit;
 use super::cells::{gather_map, resolve, scatter_cells};
+use super::layout::Layout;
 use super::{Target, TargetIndex};
 use crate::alloc::zeroed;
-use crate::{Element, Index, par};
+use crate::{Element, Index};
 use core::any::Any;
+use core::hint::select_unpredictable;
 use half::{bf16, f16};
 use rayon::prelude::*;
 
-/// What a position tells the values that belong to it.
-///
-/// With `product` a normal number a value `v` gets `grad * (product / v)`. With `product` 0 a value of 0 gets `grad`
-/// (already times the product of the others) and any other value 0. With `product` NaN the group is done apart.
-type Share<T> = (<T as Element>::Acc, <T as Element>::Acc);
+/// One position in this many must hold a 0 for zeros to be counted everywhere.
+const MANY_ZEROS: usize = 64;
 
 /// See [`put_backward`](super::put_backward).
+///
+/// A cell tells the values that belong to it `grad * product`, and a value `v` gets that divided by `v`. Where the
+/// product is 0 a value of 0 gets `grad` times the product of the others, and any other value 0. NaN marks a group that
+/// is done apart.
 pub(super) fn backward<T: Element, I: Index>(
     target: &Target<'_, I>,
     include_self: bool,
@@ -28,50 +31,63 @@ pub(super) fn backward<T: Element, I: Index>(
     if !include_self && !need_values {
         return [need_arr.then(|| not_hit(target, grad)), None];
     }
-    let nan = to_nan::<T>();
-    let mut shares: Vec<Share<T>> = par::fill_with(grad.len(), |p| {
-        (grad[p].widen(), if is_normal(out[p]) || out[p] == T::ZERO { out[p].widen() } else { nan })
+    let nan = T::div(T::ACC_ZERO, T::ACC_ZERO);
+    let layout = Layout::of::<T::Acc, I>(target);
+    let mut shares: Vec<T::Acc> = layout.build(|p| {
+        let share = T::mul(grad[p].widen(), out[p].widen());
+        // An incoming gradient of 0 is exact.
+        let exact = is_normal(out[p]) && (is_normal(share) || grad[p] == T::ZERO);
+        if exact { share } else { nan }
     });
-    if out.par_iter().any(|&y| y == T::ZERO) {
+    let mut zero: Vec<bool> = Vec::new();
+    // A few are not worth a pass over all values.
+    if out.par_iter().filter(|&&y| y == T::ZERO).count() > out.len() / MANY_ZEROS {
         // Number of zeros and product of the rest.
-        let mut rest: Vec<(T::Acc, u32)> = par::fill_with(grad.len(), |p| match include_self {
+        let mut rest: Vec<(T::Acc, u32)> = layout.build(|p| match include_self {
             true if arr[p] == T::ZERO => (T::ACC_ONE, 1),
             true => (arr[p].widen(), 0),
             false => (T::ACC_ONE, 0),
         });
-        scatter_cells(target, values, &mut rest, |rest, v: T, _| {
-            let zero = v == T::ZERO;
-            rest.0 = T::mul(rest.0, if zero { T::ACC_ONE } else { v.widen() });
-            rest.1 += zero as u32;
+        scatter_cells(target, &layout, values, &mut rest, |rest, v: T, _| {
+            let is_zero = v == T::ZERO;
+            rest.0 = T::mul(rest.0, select_unpredictable(is_zero, T::ACC_ONE, v.widen()));
+            rest.1 += is_zero as u32;
         });
-        shares.par_iter_mut().zip(&rest).zip(out).for_each(|((share, &(rest, zeros)), &y)| {
-            if y == T::ZERO {
-                let safe = is_normal(rest) && zeros > 0;
-                *share = match zeros {
-                    1 if safe => (T::mul(share.0, rest), T::ACC_ZERO),
-                    2.. if safe => (T::ACC_ZERO, T::ACC_ZERO),
-                    // Nothing arrived at a zero that is forgotten: no value reads it.
-                    _ => (share.0, nan),
-                };
+        zero = layout.build(|p| out[p] == T::ZERO);
+        let grad = layout.build(|p| grad[p].widen());
+        shares.par_iter_mut().zip(&rest).zip(&mut zero).zip(&grad).for_each(|(((share, rest), zero), &grad)| {
+            let &(rest, zeros) = rest;
+            // One that is 0 without a zero underflowed, or was forgotten and nothing came (no value reads it).
+            *zero &= zeros > 0 && is_normal(rest);
+            if *zero {
+                *share = if zeros == 1 { T::mul(grad, rest) } else { T::ACC_ZERO };
             }
         });
     }
-    let of = |(grad, product): Share<T>, v: T| {
-        let divided = T::mul(grad, T::div(product, v.widen()));
-        let from_zero = if v == T::ZERO { grad } else { T::ACC_ZERO };
-        T::narrow(if product == T::ACC_ZERO { from_zero } else { divided })
-    };
-    let mut arr_grad = need_arr.then(|| {
-        if include_self { par::fill_with(grad.len(), |p| of(shares[p], arr[p])) } else { not_hit(target, grad) }
+    let divided = |share: T::Acc, v: T| T::narrow(T::div(share, v.widen()));
+    let from_zero = |share: T::Acc, v: T| T::narrow(select_unpredictable(v == T::ZERO, share, T::ACC_ZERO));
+    let mut arr_grad = need_arr.then(|| match include_self {
+        true => layout.spread(&shares, |p, share| {
+            if !zero.is_empty() && out[p] == T::ZERO { from_zero(share, arr[p]) } else { divided(share, arr[p]) }
+        }),
+        false => not_hit(target, grad),
     });
     let mut value_grad = need_values.then(|| {
         let mut dv = zeroed(values.len());
-        gather_map(target, values, &mut dv, |p, v, _| of(shares[p], v));
+        if zero.is_empty() {
+            gather_map(target, &layout, values, &mut dv, |c, v, _| divided(shares[c], v));
+        } else {
+            gather_map(target, &layout, values, &mut dv, |c, v, _| {
+                let share = shares[c];
+                select_unpredictable(zero[c], from_zero(share, v), divided(share, v))
+            });
+        }
         dv
     });
     #[allow(clippy::eq_op)]
-    let apart = |p: usize| shares[p].1 != shares[p].1;
-    if (0..shares.len()).into_par_iter().any(apart) {
+    if shares.par_iter().any(|share| share != share) {
+        let apart = layout.spread(&shares, |_, share| (share != share) as u8);
+        let apart = |p: usize| apart[p] == 1;
         let arr = if include_self { arr } else { &[] };
         let arr_grad = arr_grad.as_deref_mut().filter(|_| include_self);
         exclude(target, arr, values, grad, apart, arr_grad, value_grad.as_deref_mut());
@@ -104,8 +120,18 @@ fn exclude<T: Element, I: Index>(
         };
         (row / count * len + resolve(x, len)) * inner + i
     };
-    let mut members: Vec<(usize, usize)> =
-        (0..values.len()).into_par_iter().map(|p| (cell(p), p)).filter(|&(c, _)| apart(c)).collect();
+    // What was computed for their members is NaN: most stretches of 64 values have none and are passed over quickly.
+    let known = value_grad.as_deref();
+    let mut members: Vec<(usize, usize)> = (0..values.len().div_ceil(64))
+        .into_par_iter()
+        .with_min_len(256)
+        .flat_map_iter(|stretch| {
+            let span = stretch * 64..values.len().min(stretch * 64 + 64);
+            let any = known.is_none_or(|dv| dv[span.clone()].iter().fold(false, |any, x| any | x.is_nan()));
+            let span = if any { span } else { 0..0 };
+            span.filter(|&p| known.is_none_or(|dv| dv[p].is_nan())).map(|p| (cell(p), p)).filter(|&(c, _)| apart(c))
+        })
+        .collect();
     members.par_sort_unstable();
     let own = |c: usize| if arr.is_empty() { Scaled::ONE } else { Scaled::new(to_f64(arr[c])) };
     // The array's own gradient: the product of all values, also of groups without any.
@@ -170,10 +196,6 @@ impl Scaled {
         }
         x
     }
-}
-
-fn to_nan<T: Element>() -> T::Acc {
-    T::div(T::ACC_ZERO, T::ACC_ZERO)
 }
 
 /// Whether a float is normal: not zero, subnormal, infinite or NaN.

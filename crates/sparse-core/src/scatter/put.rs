@@ -1,9 +1,11 @@
 //! The forward of `put_along_axis`.
 
 use super::cells::{scatter_cells, units};
+use super::layout::Layout;
 use super::{Reduce, Target};
-use crate::{Element, Index, par};
+use crate::{Element, Index};
 use core::any::{Any, TypeId};
+use core::hint::select_unpredictable;
 
 /// Reduces `values` into the positions of `out` that they belong to.
 ///
@@ -26,39 +28,31 @@ pub fn put<T: Element, I: Index>(
     values: &[T],
     out: &mut [T],
 ) {
-    if !include_self && reduce != Reduce::Mean && reduce != Reduce::Assign {
-        // Targets that are hit start from the neutral element.
-        let neutral = match reduce {
-            Reduce::Mul => T::ONE,
-            Reduce::Amax => T::LOWEST,
-            Reduce::Amin => T::HIGHEST,
-            _ => T::ZERO,
-        };
-        scatter_cells(target, units(target.values_len()), out, |x, (), _| *x = neutral);
-    }
+    // What a target that is hit starts from if the array's own value is forgotten.
+    let from = |neutral: T| (!include_self).then_some(neutral);
     match reduce {
-        Reduce::Assign => scatter_cells(target, values, out, |x, v, _| *x = v),
-        Reduce::Amax => scatter_cells(target, values, out, |x, v: T, _| {
-            *x = if v > *x || v.is_nan() { v } else { *x };
+        Reduce::Assign => in_place(target, values, out, None, |x, v| *x = v),
+        Reduce::Amax => in_place(target, values, out, from(T::LOWEST), |x, v| {
+            *x = select_unpredictable((v > *x) | v.is_nan(), v, *x);
         }),
-        Reduce::Amin => scatter_cells(target, values, out, |x, v: T, _| {
-            *x = if v < *x || v.is_nan() { v } else { *x };
+        Reduce::Amin => in_place(target, values, out, from(T::HIGHEST), |x, v| {
+            *x = select_unpredictable((v < *x) | v.is_nan(), v, *x);
         }),
-        Reduce::Add => accumulate(target, values, out, T::add),
-        Reduce::Mul => accumulate(target, values, out, T::mul),
+        Reduce::Add => accumulate(target, values, out, from(T::ZERO), T::add),
+        Reduce::Mul => accumulate(target, values, out, from(T::ONE), T::mul),
         Reduce::Mean if T::IS_FLOAT => {
             let load = |x: T| if include_self { (x.widen(), 1) } else { (T::ACC_ZERO, 0) };
             let store = |x: T, (sum, n): (T::Acc, u32)| {
                 if n == 0 { x } else { T::narrow(T::div(sum, T::from_count(n as usize))) }
             };
-            scatter_via(target, values, out, load, |s, v| *s = (T::add(s.0, v.widen()), s.1 + 1), store);
+            through(target, values, out, None, load, |s, v| *s = (T::add(s.0, v.widen()), s.1 + 1), store);
         }
         Reduce::Mean => {
             let load = |x: T| if include_self { (to_i64(x), 1) } else { (0, 0) };
             let store = |x: T, (sum, n): (i64, u32)| {
                 if n == 0 { x } else { from_i64(sum.div_euclid(n as i64)) }
             };
-            scatter_via(target, values, out, load, |s, v| *s = (s.0.wrapping_add(to_i64(v)), s.1 + 1), store);
+            through(target, values, out, None, load, |s, v| *s = (s.0.wrapping_add(to_i64(v)), s.1 + 1), store);
         }
     }
 }
@@ -68,36 +62,63 @@ fn accumulate<T: Element, I: Index>(
     target: &Target<'_, I>,
     values: &[T],
     out: &mut [T],
+    from: Option<T>,
     op: impl Fn(T::Acc, T::Acc) -> T::Acc + Sync,
 ) {
     if TypeId::of::<T>() == TypeId::of::<T::Acc>() {
-        scatter_cells(target, values, out, |x, v: T, _| *x = T::narrow(op(x.widen(), v.widen())));
+        in_place(target, values, out, from, |x, v| *x = T::narrow(op(x.widen(), v.widen())));
     } else {
-        scatter_via(target, values, out, T::widen, |s, v| *s = op(*s, v.widen()), |_, s| T::narrow(s));
+        let from = from.map(T::widen);
+        through(target, values, out, from, T::widen, |s, v| *s = op(*s, v.widen()), |_, s| T::narrow(s));
     }
 }
 
-/// A scatter through cells of another type: `load` them, `step` for each value, `store` them.
-fn scatter_via<T: Element, S: Copy + Default + Send + Sync, I: Index>(
+/// A scatter whose cells are the elements themselves.
+fn in_place<T: Element, I: Index>(
     target: &Target<'_, I>,
     values: &[T],
     out: &mut [T],
+    from: Option<T>,
+    step: impl Fn(&mut T, T) + Sync,
+) {
+    let layout = Layout::of::<T, I>(target);
+    assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");
+    let mut moved = Vec::new();
+    if !layout.is_plain() {
+        moved = layout.build(|p| out[p]);
+    }
+    let cells = if layout.is_plain() { &mut *out } else { &mut moved[..] };
+    forget(target, &layout, from, cells);
+    scatter_cells(target, &layout, values, cells, |x, v, _| step(x, v));
+    if !layout.is_plain() {
+        layout.each(&moved, out, |_, x, s| *x = s);
+    }
+}
+
+/// Gives each cell that a value belongs to the value `from`, if there is one.
+fn forget<S: Copy + Send + Sync, I: Index>(target: &Target<'_, I>, layout: &Layout, from: Option<S>, cells: &mut [S]) {
+    if let Some(from) = from {
+        scatter_cells(target, layout, units(target.values_len()), cells, |s, (), _| *s = from);
+    }
+}
+
+/// A scatter through cells of their own type and order: `load` them, `step` for each value, `store` them. With `from`
+/// a cell that is hit starts from that.
+fn through<T: Element, S: Copy + Default + Send + Sync, I: Index>(
+    target: &Target<'_, I>,
+    values: &[T],
+    out: &mut [T],
+    from: Option<S>,
     load: impl Fn(T) -> S + Sync,
     step: impl Fn(&mut S, T) + Sync,
     store: impl Fn(T, S) -> T + Sync,
 ) {
-    let mut cells: Vec<S> = par::fill_with(out.len(), |p| load(out[p]));
-    scatter_cells(target, values, &mut cells, |s, v, _| step(s, v));
-    par::for_pieces(
-        &par::even(out.len(), 1),
-        out,
-        |range| range.len(),
-        |range, out| {
-            for (x, &s) in out.iter_mut().zip(&cells[range]) {
-                *x = store(*x, s);
-            }
-        },
-    );
+    let layout = Layout::of::<S, I>(target);
+    assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");
+    let mut cells: Vec<S> = layout.build(|p| load(out[p]));
+    forget(target, &layout, from, &mut cells);
+    scatter_cells(target, &layout, values, &mut cells, |s, v, _| step(s, v));
+    layout.each(&cells, out, |_, x, s| *x = store(*x, s));
 }
 
 /// An integer element as `i64`.

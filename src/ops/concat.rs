@@ -1,0 +1,231 @@
+//! Concatenation.
+
+use crate::pattern::{Pattern, merged};
+use crate::rows::{RowMap, move_rows};
+use crate::tensor::{
+    CooTensor, CsrTensor, Exact, Fill, FillValue, Kind, SparseTensor, dtype_name, expect, resolve_axis, same_device,
+};
+use burn::tensor::Tensor;
+use sparse_burn::MergeRule;
+use sparse_core::{Result, SparseError};
+
+/// The tensors of `parts` one after the other along `axis` in `[-rank, rank)`.
+///
+/// Shapes agree off the axis; fills agree, and the result has the first's (so tracked fills should be one tensor).
+///
+/// - COO along axis 0: coordinates are copied and shifted. Along another sparse axis coalesced parts are merged as the
+///   sorted runs they are, and the result is coalesced; with an uncoalesced part the result is uncoalesced and its
+///   elements stand part by part.
+/// - CSR: rows below rows, columns merged row by row; for a batch along any of its three axes.
+/// - Along a dense dim of a hybrid tensor: the union of the patterns, where a part that has no block gives its fill. The
+///   fills are joined and may differ; with an `Undefined` one the patterns must be equal. Parts are coalesced first.
+///
+/// Backward: each part gets the gradient of its own elements, in its own order. Cost: one pass over patterns and values.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::{CsrTensor, ops::concat};
+///
+/// let device = Device::flex();
+/// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0], [0.0, 2.0]], &device));
+/// let b = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.0], [3.0]], &device));
+/// let c = concat(&[a, b], 1);
+/// assert_eq!(c.dims(), [2, 3]);
+/// assert_eq!(c.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 0.0, 0.0, 0.0, 2.0, 3.0]);
+/// ```
+///
+/// # Errors
+///
+/// `empty_input`, `axis_out_of_range`, `shape_mismatch`, `layout_mismatch` (another number of dense dims),
+/// `dtype_mismatch`, `fill_mismatch`, `undefined_fill`, `device_mismatch`, `overflow`.
+pub fn try_concat<P: Pattern, const D: usize, K: Kind>(
+    parts: &[SparseTensor<P, D, K>],
+    axis: isize,
+) -> Result<SparseTensor<P, D, K>> {
+    const OP: &str = "concat";
+    let Some(first) = parts.first() else { return Err(SparseError::EmptyInput { op: OP }) };
+    let axis = resolve_axis(OP, axis, D)?;
+    let along_dense = axis >= first.sparse_dims();
+    parts.iter().try_for_each(|part| check(OP, first, part, axis, along_dense))?;
+    let size = parts.iter().try_fold(0usize, |sum, part| sum.checked_add(part.dims()[axis]));
+    let Some(size) = size.filter(|&size| size <= i64::MAX as usize) else {
+        let got = parts.iter().map(|part| part.dims()[axis] as u128).sum();
+        return Err(SparseError::Overflow { op: OP, what: "the joined axis", limit: i64::MAX as u128, got });
+    };
+    if parts.len() == 1 {
+        return Ok(first.clone());
+    }
+    if along_dense {
+        return concat_blocks(OP, parts, axis - first.sparse_dims());
+    }
+    let mut shape = first.pattern.shape().to_vec();
+    shape[axis] = size;
+    let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
+    let (pattern, map) = P::concat(&patterns, axis, &shape);
+    let values = Tensor::cat(parts.iter().map(|part| part.values.clone()).collect(), 0);
+    let values = match map {
+        None => values,
+        Some(map) => move_rows(values, first.fill_row(), &map),
+    };
+    Ok(SparseTensor::from_parts(pattern, values, first.dense_shape.clone(), first.fill.clone()))
+}
+
+/// [`try_concat`], with a panic in place of an error.
+#[track_caller]
+pub fn concat<P: Pattern, const D: usize, K: Kind>(
+    parts: &[SparseTensor<P, D, K>],
+    axis: isize,
+) -> SparseTensor<P, D, K> {
+    expect(try_concat(parts, axis))
+}
+
+fn check<P: Pattern, const D: usize, K: Kind>(
+    op: &'static str,
+    first: &SparseTensor<P, D, K>,
+    part: &SparseTensor<P, D, K>,
+    axis: usize,
+    along_dense: bool,
+) -> Result<()> {
+    let (left, right) = (first.dims(), part.dims());
+    if (0..D).any(|dim| dim != axis && left[dim] != right[dim]) {
+        let rule = "shapes must agree off the axis";
+        return Err(SparseError::ShapeMismatch { op, rule, left: left.to_vec(), right: right.to_vec() });
+    }
+    if first.dense_dims() != part.dense_dims() {
+        let name = |dims: usize| format!("{} with {dims} dense dims", P::LAYOUT);
+        let (left, right) = (name(first.dense_dims()), name(part.dense_dims()));
+        return Err(SparseError::LayoutMismatch { op, left, right });
+    }
+    if first.dtype() != part.dtype() {
+        let (left, right) = (dtype_name(first.dtype()), dtype_name(part.dtype()));
+        return Err(SparseError::DtypeMismatch { op, left, right });
+    }
+    same_device(op, &first.device(), &part.device())?;
+    let same = if along_dense {
+        first.fill.is_undefined() == part.fill.is_undefined()
+    } else {
+        first.fill.same(&part.fill, first.block(), first.dtype(), &first.device())
+    };
+    if same {
+        return Ok(());
+    }
+    Err(SparseError::FillMismatch { op, left: first.fill.to_string(), right: part.fill.to_string() })
+}
+
+/// Along a dense dim: every part is brought to the union of the patterns, then blocks are joined.
+fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
+    op: &'static str,
+    parts: &[SparseTensor<P, D, K>],
+    dim: usize,
+) -> Result<SparseTensor<P, D, K>> {
+    let parts: Vec<SparseTensor<P, D, K>> = parts.iter().map(SparseTensor::coalesce).collect();
+    let first = &parts[0];
+    let mut union = first.pattern.clone();
+    for part in &parts[1..] {
+        if !union.is_same(&part.pattern) {
+            union = merged(MergeRule::Union, &union, &part.pattern).pattern;
+        }
+    }
+    if first.fill.is_undefined() && parts.iter().any(|part| part.nnz() != union.nnz()) {
+        return Err(SparseError::UndefinedFill { op, hint: "along a dense dim such tensors must have equal patterns" });
+    }
+    let mut dense_shape = first.dense_shape.clone();
+    dense_shape[dim] = parts.iter().map(|part| part.dense_shape[dim]).sum();
+    let outer: usize = dense_shape[..dim].iter().product();
+    // Blocks as [rows, outer, size of the part * inner]: joining the last dim joins the dense dim.
+    let join = |rows: Vec<Tensor<2, K>>| -> Tensor<2, K> {
+        let count = rows[0].dims()[0];
+        let split = rows.into_iter().map(|rows| {
+            let width = rows.dims()[1].checked_div(outer).unwrap_or(0);
+            rows.reshape(Exact([count, outer, width]))
+        });
+        let joined: Tensor<3, K> = Tensor::cat(split.collect(), 2);
+        let width = outer * joined.dims()[2];
+        joined.reshape(Exact([count, width]))
+    };
+    let rows = parts.iter().map(|part| {
+        if union.is_same(&part.pattern) {
+            return part.values.clone();
+        }
+        let map: RowMap = crate::pattern::located(&union, &part.pattern);
+        move_rows(part.values.clone(), part.fill_row(), &map)
+    });
+    let values = join(rows.collect());
+    let fill = match &first.fill {
+        Fill::Undefined => Fill::Undefined,
+        _ if parts.iter().all(|part| matches!(part.fill, Fill::Zero)) => Fill::Zero,
+        _ => Fill::Value(FillValue::Block(join(parts.iter().map(SparseTensor::fill_row).collect()))),
+    };
+    Ok(SparseTensor::from_parts(union, values, dense_shape, fill))
+}
+
+/// A sparse tensor whose layout is known at run time only.
+#[derive(Clone, Debug)]
+pub enum DynTensor<const D: usize, K: Kind = burn::tensor::Float> {
+    /// Coordinates.
+    Coo(CooTensor<D, K>),
+    /// Compressed rows.
+    Csr(CsrTensor<D, K>),
+}
+
+impl<const D: usize, K: Kind> DynTensor<D, K> {
+    /// Name of the layout.
+    pub fn layout(&self) -> &'static str {
+        match self {
+            Self::Coo(_) => crate::pattern::CooPattern::LAYOUT,
+            Self::Csr(_) => crate::pattern::CsrPattern::LAYOUT,
+        }
+    }
+
+    /// [`try_concat`] of tensors that may differ in layout.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_concat`], and `layout_mismatch` where they do differ.
+    pub fn try_concat(parts: &[Self], axis: isize) -> Result<Self> {
+        const OP: &str = "concat";
+        let Some(first) = parts.first() else { return Err(SparseError::EmptyInput { op: OP }) };
+        if let Some(other) = parts.iter().find(|part| part.layout() != first.layout()) {
+            return Err(layout_mismatch(OP, first, other));
+        }
+        match first {
+            Self::Coo(_) => {
+                let parts: Vec<_> = parts.iter().filter_map(Self::as_coo).cloned().collect();
+                try_concat(&parts, axis).map(Self::Coo)
+            }
+            Self::Csr(_) => {
+                let parts: Vec<_> = parts.iter().filter_map(Self::as_csr).cloned().collect();
+                try_concat(&parts, axis).map(Self::Csr)
+            }
+        }
+    }
+
+    /// The tensor, if it is COO.
+    pub fn as_coo(&self) -> Option<&CooTensor<D, K>> {
+        if let Self::Coo(tensor) = self { Some(tensor) } else { None }
+    }
+
+    /// The tensor, if it is CSR.
+    pub fn as_csr(&self) -> Option<&CsrTensor<D, K>> {
+        if let Self::Csr(tensor) = self { Some(tensor) } else { None }
+    }
+}
+
+impl<const D: usize> DynTensor<D> {
+    /// Division of tensors that may differ in layout.
+    ///
+    /// # Errors
+    ///
+    /// As for one layout, and `layout_mismatch` where they differ.
+    pub fn try_div(&self, other: &Self) -> Result<Self> {
+        match (self, other) {
+            (Self::Coo(a), Self::Coo(b)) => a.try_div(b).map(Self::Coo),
+            (Self::Csr(a), Self::Csr(b)) => a.try_div(b).map(Self::Csr),
+            _ => Err(layout_mismatch("div", self, other)),
+        }
+    }
+}
+
+fn layout_mismatch<const D: usize, K: Kind>(op: &'static str, a: &DynTensor<D, K>, b: &DynTensor<D, K>) -> SparseError {
+    SparseError::LayoutMismatch { op, left: a.layout().into(), right: b.layout().into() }
+}

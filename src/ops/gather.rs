@@ -1,0 +1,287 @@
+//! Gather and scatter on dense tensors, along one axis or over several.
+
+use super::put_along_axis::{put, target};
+use crate::kernel;
+use crate::pattern::signed;
+use crate::tensor::{Exact, Kind, as_float, dtype_name, expect, from_float, resolve_axis, same_device};
+use burn::tensor::{Int, Tensor};
+use sparse_autograd::{Erased, record};
+use sparse_burn::{PutTarget, Reduce};
+use sparse_core::{Result, SparseError};
+
+/// The elements of `x` that `index` names along `axis`.
+///
+/// For two dims and `axis` 0: `out[i, j] = x[index[i, j], j]`. `index` may be smaller than `x` off the axis (PyTorch's
+/// meaning), and holds numbers in `[-n, n)`. Backward: `d x` gets the sum of the gradients that were read from each
+/// element, in a fixed order. Cost: one pass. `gather(axis = d)` is `gather_nd(axes = [d])` of `index.unsqueeze(-1)`.
+///
+/// Example B_1 of the CINN design:
+///
+/// ```
+/// use burn::tensor::{Device, Int, Tensor};
+/// use sparse_tensor::ops::gather;
+///
+/// let device = Device::flex();
+/// let a = Tensor::<1, Int>::arange(0..12, &device).float().reshape([4, 3]);
+/// let index = Tensor::<2, Int>::from_ints([[0, 1, 1], [3, 2, 0]], &device);
+/// let b = gather(a, index, 0);
+/// assert_eq!(b.into_data().iter::<f32>().collect::<Vec<_>>(), [0.0, 4.0, 5.0, 9.0, 7.0, 2.0]);
+/// ```
+///
+/// # Errors
+///
+/// `axis_out_of_range`, `shape_mismatch`, `index_out_of_range`, `device_mismatch`.
+pub fn try_gather<const D: usize, K: Kind>(
+    x: Tensor<D, K>,
+    index: Tensor<D, Int>,
+    axis: isize,
+) -> Result<Tensor<D, K>> {
+    const OP: &str = "gather";
+    let axis = resolve_axis(OP, axis, D)?;
+    let (shape, given) = (x.dims(), index.dims());
+    let index = checked_index(OP, &x, index, axis)?;
+    let mut x = x;
+    for dim in (0..D).filter(|&dim| dim != axis && given[dim] != shape[dim]) {
+        x = x.narrow(dim, 0, given[dim]);
+    }
+    let target = target(x.dims(), axis, given[axis], false);
+    Ok(read(x, index, target).reshape(Exact(given)))
+}
+
+/// [`try_gather`], with a panic in place of an error.
+#[track_caller]
+pub fn gather<const D: usize, K: Kind>(x: Tensor<D, K>, index: Tensor<D, Int>, axis: isize) -> Tensor<D, K> {
+    expect(try_gather(x, index, axis))
+}
+
+/// `x` with the elements that `index` names along `axis` replaced by those of `src`.
+///
+/// For two dims and `axis` 0: `out[index[i, j], j] = src[i, j]`; where several meet, the last in row-major order wins.
+/// `index` may be smaller than `x` off the axis and has the shape of `src`. Backward: winners get their gradient, and `x`
+/// where it was not hit.
+///
+/// Example B_3 of the CINN design:
+///
+/// ```
+/// use burn::tensor::{Device, Int, Tensor};
+/// use sparse_tensor::ops::{gather, scatter};
+///
+/// let device = Device::flex();
+/// let a = Tensor::<1, Int>::arange(0..12, &device).float().reshape([4, 3]);
+/// let index = Tensor::<2, Int>::from_ints([[0, 1, 1], [3, 2, 0]], &device);
+/// let out = scatter(Tensor::<2>::zeros([4, 3], &device), index.clone(), gather(a, index, 0), 0);
+/// let expected = [0.0, 0.0, 2.0, 0.0, 4.0, 5.0, 0.0, 7.0, 0.0, 9.0, 0.0, 0.0];
+/// assert_eq!(out.into_data().iter::<f32>().collect::<Vec<_>>(), expected);
+/// ```
+///
+/// # Errors
+///
+/// `axis_out_of_range`, `shape_mismatch`, `dtype_mismatch`, `index_out_of_range`, `device_mismatch`.
+pub fn try_scatter<const D: usize, K: Kind>(
+    x: Tensor<D, K>,
+    index: Tensor<D, Int>,
+    src: Tensor<D, K>,
+    axis: isize,
+) -> Result<Tensor<D, K>> {
+    const OP: &str = "scatter";
+    let axis = resolve_axis(OP, axis, D)?;
+    let (shape, given) = (x.dims(), index.dims());
+    check_source(OP, &x, &src, given)?;
+    let index = checked_index(OP, &x, index, axis)?;
+    if given.contains(&0) {
+        return Ok(x);
+    }
+    let whole = (0..D).all(|dim| dim == axis || given[dim] == shape[dim]);
+    if whole {
+        return Ok(put(x, index, src, target(shape, axis, given[axis], false), Reduce::Assign, true));
+    }
+    let mut corner = shape;
+    (0..D).filter(|&dim| dim != axis).for_each(|dim| corner[dim] = given[dim]);
+    let ranges: [std::ops::Range<usize>; D] = corner.map(|size| 0..size);
+    let part = x.clone().slice(ranges.clone());
+    let part = put(part, index, src, target(corner, axis, given[axis], false), Reduce::Assign, true);
+    Ok(x.slice_assign(ranges, part))
+}
+
+/// [`try_scatter`], with a panic in place of an error.
+#[track_caller]
+pub fn scatter<const D: usize, K: Kind>(
+    x: Tensor<D, K>,
+    index: Tensor<D, Int>,
+    src: Tensor<D, K>,
+    axis: isize,
+) -> Tensor<D, K> {
+    expect(try_scatter(x, index, src, axis))
+}
+
+/// The elements of `x` at positions of which some axes are named by `index`.
+///
+/// `index` has the shape of the result and one more dim, of `axes.len()`: the output position is kept on the other axes
+/// and replaced on these, `out[p] = x[p with p[axes[j]] = index[p, j]]`. The result may be smaller than `x` off the axes.
+/// `axes` are `None` for the first ones. Indices are in `[-n, n)`. Semantics: CINN's `gather_nd`. Backward as
+/// [`gather`].
+///
+/// # Errors
+///
+/// `axis_out_of_range`, `shape_mismatch` (an axis given twice included), `index_out_of_range`, `device_mismatch`.
+pub fn try_gather_nd<const D: usize, const DI: usize, K: Kind>(
+    x: Tensor<D, K>,
+    index: Tensor<DI, Int>,
+    axes: Option<&[isize]>,
+) -> Result<Tensor<D, K>> {
+    const OP: &str = "gather_nd";
+    same_device(OP, &x.device(), &index.device())?;
+    let (flat, shape) = flat_positions(OP, x.dims(), index, axes)?;
+    let (elements, count) = (x.shape().num_elements(), flat.dims()[0]);
+    let target = PutTarget { outer: 1, len: elements, inner: 1, count, along_axis: true };
+    Ok(read(x.reshape(Exact([elements])), flat, target).reshape(Exact(shape)))
+}
+
+/// [`try_gather_nd`], with a panic in place of an error.
+#[track_caller]
+pub fn gather_nd<const D: usize, const DI: usize, K: Kind>(
+    x: Tensor<D, K>,
+    index: Tensor<DI, Int>,
+    axes: Option<&[isize]>,
+) -> Tensor<D, K> {
+    expect(try_gather_nd(x, index, axes))
+}
+
+/// `x` with the elements at positions of which some axes are named by `index` replaced by those of `src`.
+///
+/// `out[p with p[axes[j]] = index[p, j]] = src[p]`; where several meet, the last in row-major order wins. `index` is as in
+/// [`gather_nd`] and `src` has its shape without the last dim. Semantics: CINN's `scatter_nd`. Backward as [`scatter`].
+///
+/// # Errors
+///
+/// `axis_out_of_range`, `shape_mismatch`, `dtype_mismatch`, `index_out_of_range`, `device_mismatch`.
+pub fn try_scatter_nd<const D: usize, const DI: usize, K: Kind>(
+    x: Tensor<D, K>,
+    index: Tensor<DI, Int>,
+    src: Tensor<D, K>,
+    axes: Option<&[isize]>,
+) -> Result<Tensor<D, K>> {
+    const OP: &str = "scatter_nd";
+    same_device(OP, &x.device(), &index.device())?;
+    let dims = x.dims();
+    let (flat, shape) = flat_positions(OP, dims, index, axes)?;
+    check_source(OP, &x, &src, shape)?;
+    let (elements, count) = (x.shape().num_elements(), flat.dims()[0]);
+    let target = PutTarget { outer: 1, len: elements, inner: 1, count, along_axis: true };
+    let (x, src) = (x.reshape(Exact([elements])), src.reshape(Exact([count])));
+    Ok(put(x, flat, src, target, Reduce::Assign, true).reshape(Exact(dims)))
+}
+
+/// [`try_scatter_nd`], with a panic in place of an error.
+#[track_caller]
+pub fn scatter_nd<const D: usize, const DI: usize, K: Kind>(
+    x: Tensor<D, K>,
+    index: Tensor<DI, Int>,
+    src: Tensor<D, K>,
+    axes: Option<&[isize]>,
+) -> Tensor<D, K> {
+    expect(try_scatter_nd(x, index, src, axes))
+}
+
+fn checked_index<const D: usize, K: Kind>(
+    op: &'static str,
+    x: &Tensor<D, K>,
+    index: Tensor<D, Int>,
+    axis: usize,
+) -> Result<Tensor<D, Int>> {
+    let (shape, given) = (x.dims(), index.dims());
+    if (0..D).any(|dim| dim != axis && given[dim] > shape[dim]) {
+        let rule = "the index must not be larger than the tensor off the axis";
+        return Err(SparseError::ShapeMismatch { op, rule, left: given.to_vec(), right: shape.to_vec() });
+    }
+    same_device(op, &x.device(), &index.device())?;
+    let index = signed(index);
+    kernel::check_indices(op, axis, shape[axis], &index)?;
+    Ok(index)
+}
+
+fn check_source<const D: usize, K: Kind>(
+    op: &'static str,
+    x: &Tensor<D, K>,
+    src: &Tensor<D, K>,
+    shape: [usize; D],
+) -> Result<()> {
+    if src.dims() != shape {
+        let (left, right) = (src.dims().to_vec(), shape.to_vec());
+        return Err(SparseError::ShapeMismatch { op, rule: "src must have the shape of the index", left, right });
+    }
+    if src.dtype() != x.dtype() {
+        return Err(SparseError::DtypeMismatch { op, left: dtype_name(x.dtype()), right: dtype_name(src.dtype()) });
+    }
+    same_device(op, &x.device(), &src.device())
+}
+
+/// Reads `x` through checked indices, on the tape; flat.
+pub(crate) fn read<const D: usize, const DI: usize, K: Kind>(
+    x: Tensor<D, K>,
+    index: Tensor<DI, Int>,
+    target: PutTarget,
+) -> Tensor<1, K> {
+    let out = kernel::gather(&x, &index, target);
+    let (Some(x), Some(out_float)) = (as_float(&x), as_float(&out)) else { return out };
+    let saved = (index, target, x.dims());
+    from_float(record(out_float, [Erased::from(x)], saved, |(index, target, shape), grad, _| {
+        let zeros = Tensor::<1>::zeros([shape.iter().product::<usize>()], (&grad.device(), grad.dtype()));
+        let sums = kernel::put(zeros, index, &grad, *target, Reduce::Add, true);
+        [Some(sums.reshape(Exact(*shape)).into())]
+    }))
+}
+
+/// Row-major positions in a tensor of shape `dims`, and the shape of the result.
+fn flat_positions<const D: usize, const DI: usize>(
+    op: &'static str,
+    dims: [usize; D],
+    index: Tensor<DI, Int>,
+    axes: Option<&[isize]>,
+) -> Result<(Tensor<1, Int>, [usize; D])> {
+    let given = index.dims();
+    let mismatch =
+        |rule: &'static str| SparseError::ShapeMismatch { op, rule, left: given.to_vec(), right: dims.to_vec() };
+    if DI != D + 1 {
+        return Err(mismatch("the index must have one dim more than the tensor"));
+    }
+    let named = given[DI - 1];
+    let axes: Vec<usize> = match axes {
+        None if named <= D => (0..named).collect(),
+        None => return Err(mismatch("the last dim of the index must not exceed the rank")),
+        Some(axes) => axes.iter().map(|&axis| resolve_axis(op, axis, D)).collect::<Result<_>>()?,
+    };
+    let repeated = axes.iter().enumerate().any(|(k, axis)| axes[..k].contains(axis));
+    if repeated || axes.len() != named {
+        return Err(mismatch("the last dim of the index must have one entry for each axis, each named once"));
+    }
+    let shape: [usize; D] = std::array::from_fn(|dim| given[dim]);
+    if (0..D).any(|dim| !axes.contains(&dim) && shape[dim] > dims[dim]) {
+        return Err(mismatch("the index must not be larger than the tensor off the axes"));
+    }
+    let (elements, count): (usize, usize) = (dims.iter().product(), shape.iter().product());
+    let dtype = sparse_burn::index_dtype_for(elements.max(count));
+    let device = index.device().inner();
+    let mut flat = Tensor::<D, Int>::zeros(shape, (&device, dtype));
+    let index = signed(index);
+    for dim in 0..D {
+        let coordinate = match axes.iter().position(|&axis| axis == dim) {
+            Some(at) => {
+                let part = index.clone().narrow(DI - 1, at, 1).reshape(Exact(shape));
+                kernel::check_indices(op, dim, dims[dim], &part)?;
+                let part: Tensor<D, Int> = if part.dtype() == dtype { part } else { part.cast(dtype) };
+                // Negative indices count from the end.
+                let wrap = part.clone().lower_elem(0).int().cast(dtype).mul_scalar(dims[dim] as i64);
+                part + wrap
+            }
+            None if count == 0 => continue,
+            None => {
+                let mut line = [1; D];
+                line[dim] = shape[dim];
+                Tensor::<1, Int>::arange(0..shape[dim] as i64, (&device, dtype)).reshape(Exact(line)).expand(shape)
+            }
+        };
+        flat = flat.mul_scalar(dims[dim] as i64) + coordinate;
+    }
+    Ok((flat.reshape(Exact([count])), shape))
+}

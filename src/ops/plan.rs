@@ -1,0 +1,137 @@
+//! An index that stays the same over a training run.
+
+use super::gather::read;
+use super::put_along_axis::{put, target};
+use crate::kernel;
+use crate::pattern::{index_tensor, signed};
+use crate::rows::{RowMap, RowSums, sum_rows};
+use crate::tensor::{Exact, Kind, Numeric, resolve_axis};
+use burn::tensor::{Int, Tensor};
+use sparse_burn::Reduce;
+use sparse_core::{Result, SparseError};
+
+/// An index into an axis, checked once and sorted once into segments: the edges of a graph, the nodes of a split.
+///
+/// Reads along axis 0 and sums into it use the segments, in both directions: `gather`'s backward and `put`'s forward
+/// (add) are segment sums without atomics, `gather`'s forward and `put`'s backward are row moves. The other
+/// reductions and axes skip the check. No call reads the device.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::ops::{IndexPlan, Reduce};
+///
+/// let device = Device::flex();
+/// // Three messages, to nodes 0, 2 and 0 of three.
+/// let plan = IndexPlan::new(Tensor::from_ints([0, 2, 0], &device), 3).unwrap();
+/// let messages = Tensor::<2>::from_floats([[1.0], [2.0], [3.0]], &device);
+/// let sums = plan.put(Tensor::zeros([3, 1], &device), messages, 0, Reduce::Add, true).unwrap();
+/// assert_eq!(sums.into_data().iter::<f32>().collect::<Vec<_>>(), [4.0, 0.0, 2.0]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct IndexPlan {
+    index: Tensor<1, Int>,
+    size: usize,
+    map: RowMap,
+}
+
+impl IndexPlan {
+    /// Checks that `index` is in `[-size, size)`, which reads the device once.
+    ///
+    /// # Errors
+    ///
+    /// `index_out_of_range`.
+    pub fn new(index: Tensor<1, Int>, size: usize) -> Result<Self> {
+        let index = signed(index);
+        kernel::check_indices("IndexPlan::new", 0, size, &index)?;
+        let dtype = sparse_burn::index_dtype_for(size.max(index.dims()[0]));
+        let index = index_tensor(index, dtype);
+        let wrap = index.clone().lower_elem(0).int().cast(dtype).mul_scalar(size as i64);
+        let index: Tensor<1, Int> = index + wrap;
+        Ok(Self { map: RowMap::new(index.clone(), size), index, size })
+    }
+
+    /// Number of indices.
+    pub fn len(&self) -> usize {
+        self.index.dims()[0]
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Size of the axis that the index addresses.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    fn sums(&self) -> RowSums {
+        let (order, ptr) = self.map.groups();
+        RowSums::by_owner(order.clone(), ptr.clone().narrow(0, 0, self.size + 1), self.index.clone())
+    }
+
+    fn check<const D: usize>(&self, op: &'static str, dims: [usize; D], axis: isize, size: usize) -> Result<usize> {
+        let axis = resolve_axis(op, axis, D)?;
+        if dims[axis] == size {
+            return Ok(axis);
+        }
+        let rule = "the axis must have the size of the plan";
+        Err(SparseError::ShapeMismatch { op, rule, left: dims.to_vec(), right: vec![size] })
+    }
+
+    /// The slices of `x` that the index names along `axis`: `out[k, ..] = x[index[k], ..]` for axis 0.
+    ///
+    /// # Errors
+    ///
+    /// `axis_out_of_range`, `shape_mismatch`.
+    pub fn gather<const D: usize, K: Kind>(&self, x: Tensor<D, K>, axis: isize) -> Result<Tensor<D, K>> {
+        let dims = x.dims();
+        let axis = self.check("IndexPlan::gather", dims, axis, self.size)?;
+        let mut shape = dims;
+        shape[axis] = self.len();
+        if axis > 0 {
+            return Ok(read(x, self.index.clone(), target(dims, axis, self.len(), true)).reshape(Exact(shape)));
+        }
+        let block = dims[1..].iter().product();
+        let rows = super::broadcast::read_rows(x.reshape(Exact([self.size, block])), &self.map);
+        Ok(rows.reshape(Exact(shape)))
+    }
+
+    /// [`put_along_axis`](super::put_along_axis) with one destination for each slice of `values` along `axis`.
+    ///
+    /// # Errors
+    ///
+    /// `axis_out_of_range`, `shape_mismatch`.
+    pub fn put<const D: usize, K: Numeric>(
+        &self,
+        arr: Tensor<D, K>,
+        values: Tensor<D, K>,
+        axis: isize,
+        reduce: Reduce,
+        include_self: bool,
+    ) -> Result<Tensor<D, K>> {
+        const OP: &str = "IndexPlan::put";
+        let dims = arr.dims();
+        let axis = self.check(OP, dims, axis, self.size)?;
+        let given = values.dims();
+        self.check(OP, given, axis as isize, self.len())?;
+        if (0..D).any(|dim| dim != axis && given[dim] != dims[dim]) {
+            let rule = "values must have the shape of arr off the axis";
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left: given.to_vec(), right: dims.to_vec() });
+        }
+        let block: usize = dims[1..].iter().product();
+        if axis == 0 && include_self && reduce == Reduce::Add {
+            let sums = sum_rows(values.reshape(Exact([self.len(), block])), &self.sums());
+            return Ok(arr + sums.reshape(Exact(dims)));
+        }
+        let index = self.index.clone().reshape(line(axis, self.len()));
+        Ok(put(arr, index, values, target(dims, axis, self.len(), true), reduce, include_self))
+    }
+}
+
+/// The shape of an index that varies along one axis.
+fn line<const D: usize>(axis: usize, length: usize) -> Exact<D> {
+    let mut shape = [1; D];
+    shape[axis] = length;
+    Exact(shape)
+}

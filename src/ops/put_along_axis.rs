@@ -1,0 +1,219 @@
+//! `put_along_axis`: values reduced into positions of a dense tensor along one axis.
+
+use crate::kernel;
+use crate::tensor::{Exact, Kind, as_float, associate, dtype_name, expect, from_float, resolve_axis, same_device};
+use burn::tensor::{Int, Scalar, Tensor};
+use sparse_autograd::{Erased, record};
+use sparse_burn::{PutTarget, Reduce};
+use sparse_core::{Result, SparseError, backward_reads};
+
+/// The values of a [`put_along_axis`]: a tensor, or one number for every position.
+#[derive(Clone, Debug)]
+pub enum PutValues<const D: usize, K: Kind> {
+    /// Broadcast to the broadcast indices.
+    Tensor(Tensor<D, K>),
+    /// One number.
+    Scalar(Scalar),
+}
+
+impl<const D: usize, K: Kind> From<Tensor<D, K>> for PutValues<D, K> {
+    fn from(values: Tensor<D, K>) -> Self {
+        Self::Tensor(values)
+    }
+}
+
+macro_rules! from_number {
+    ($($number:ty),*) => {$(
+        impl<const D: usize, K: Kind> From<$number> for PutValues<D, K> {
+            fn from(value: $number) -> Self {
+                Self::Scalar(value.into())
+            }
+        }
+    )*};
+}
+from_number!(f32, f64, i32, i64, u8, bool);
+
+/// `arr` with `values` reduced into the positions that `indices` names along `axis`.
+///
+/// For two dims and `axis` 0: `out[indices[i, j], j] = reduce(arr[indices[i, j], j], values[i, j], ..)`.
+///
+/// - `indices` broadcasts to `arr` on every dim but `axis` and holds numbers in `[-n, n)`, checked whole before anything
+///   is written. Where it varies along `axis` only, one destination serves a whole row and nothing is broadcast.
+/// - `values`, a tensor or a number, broadcasts to the broadcast indices.
+/// - assign: the last write in row-major order of the broadcast indices wins. add, mul, mean (over integers it rounds
+///   down), amax and amin (NaN wins). `include_self = false`: a target that is hit forgets `arr`, one that is not keeps it.
+///
+/// `arr` is taken by value: its buffer is reused where nobody else holds it. f16 and bf16 accumulate in f32.
+///
+/// Backward, to `arr` and `values` (summed back over broadcast dims): assign: only the winner; add: the gradient; mean:
+/// divided by the count; mul: times the product of the others, exact with any number of zeros; amax, amin: shared evenly
+/// among ties, of which `arr` is one only if `include_self`. Saved: the index, and for mul, amax, amin the values and the
+/// result. Deterministic. Semantics of NumPy's and Paddle's `put_along_axis` and PyTorch's `scatter_reduce`.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::ops::{Reduce, put_along_axis};
+///
+/// let device = Device::flex();
+/// let arr = Tensor::<1>::from_floats([10.0, 20.0, 30.0], &device);
+/// let indices = Tensor::from_ints([0, 2, -1], &device);
+/// let values = Tensor::<1>::from_floats([1.0, 2.0, 3.0], &device);
+/// let out = put_along_axis(arr, indices, values, 0, Reduce::Add, true);
+/// assert_eq!(out.into_data().iter::<f32>().collect::<Vec<_>>(), [11.0, 20.0, 35.0]);
+/// ```
+///
+/// # Errors
+///
+/// `axis_out_of_range`, `shape_mismatch`, `dtype_mismatch`, `device_mismatch`, `index_out_of_range`;
+/// `unsupported_dtype` for a reduction of Bool other than assign.
+pub fn try_put_along_axis<const D: usize, K: Kind>(
+    arr: Tensor<D, K>,
+    indices: Tensor<D, Int>,
+    values: impl Into<PutValues<D, K>>,
+    axis: isize,
+    reduce: Reduce,
+    include_self: bool,
+) -> Result<Tensor<D, K>> {
+    const OP: &str = "put_along_axis";
+    let axis = resolve_axis(OP, axis, D)?;
+    let (shape, given) = (arr.dims(), indices.dims());
+    let mut full = shape;
+    full[axis] = given[axis];
+    if (0..D).any(|dim| dim != axis && given[dim] != full[dim] && given[dim] != 1) {
+        return Err(SparseError::ShapeMismatch {
+            op: OP,
+            rule: "indices must broadcast to arr off the axis",
+            left: given.to_vec(),
+            right: shape.to_vec(),
+        });
+    }
+    if arr.dtype().is_bool() && reduce != Reduce::Assign {
+        let what = format!("the reduction {}", reduce.name());
+        return Err(SparseError::UnsupportedDtype { op: OP, what, dtype: dtype_name(arr.dtype()) });
+    }
+    let values = match values.into() {
+        PutValues::Scalar(value) => {
+            let one: Tensor<2, K> = crate::Fill::scalar(value).row(1, arr.dtype(), &arr.device().inner());
+            one.reshape(Exact([1; D])).expand(full)
+        }
+        PutValues::Tensor(values) => {
+            same_device(OP, &arr.device(), &values.device())?;
+            broadcast(OP, values, full)?
+        }
+    };
+    if values.dtype() != arr.dtype() {
+        let (left, right) = (dtype_name(arr.dtype()), dtype_name(values.dtype()));
+        return Err(SparseError::DtypeMismatch { op: OP, left, right });
+    }
+    same_device(OP, &arr.device(), &indices.device())?;
+    let indices = crate::pattern::signed(indices);
+    kernel::check_indices(OP, axis, shape[axis], &indices)?;
+    let along_axis = (0..D).all(|dim| dim == axis || given[dim] == 1);
+    let target = target(shape, axis, full[axis], along_axis);
+    let indices = if along_axis || given == full { indices } else { indices.expand(full) };
+    Ok(put(arr, indices, values, target, reduce, include_self))
+}
+
+/// [`try_put_along_axis`], with a panic in place of an error.
+#[track_caller]
+pub fn put_along_axis<const D: usize, K: Kind>(
+    arr: Tensor<D, K>,
+    indices: Tensor<D, Int>,
+    values: impl Into<PutValues<D, K>>,
+    axis: isize,
+    reduce: Reduce,
+    include_self: bool,
+) -> Tensor<D, K> {
+    expect(try_put_along_axis(arr, indices, values, axis, reduce, include_self))
+}
+
+fn broadcast<const D: usize, K: Kind>(
+    op: &'static str,
+    values: Tensor<D, K>,
+    full: [usize; D],
+) -> Result<Tensor<D, K>> {
+    let given = values.dims();
+    if given == full {
+        return Ok(values);
+    }
+    if (0..D).any(|dim| given[dim] != full[dim] && given[dim] != 1) {
+        return Err(SparseError::ShapeMismatch {
+            op,
+            rule: "values must broadcast to the broadcast indices",
+            left: given.to_vec(),
+            right: full.to_vec(),
+        });
+    }
+    Ok(values.expand(full))
+}
+
+/// Sizes of a put into `shape` along `axis`.
+pub(crate) fn target<const D: usize>(shape: [usize; D], axis: usize, count: usize, along_axis: bool) -> PutTarget {
+    let (outer, inner) = (shape[..axis].iter().product(), shape[axis + 1..].iter().product());
+    PutTarget { outer, len: shape[axis], inner, count, along_axis }
+}
+
+#[derive(Debug)]
+struct Saved<const D: usize> {
+    index: Tensor<D, Int>,
+    target: PutTarget,
+    reduce: Reduce,
+    include_self: bool,
+    reads: [Option<Tensor<D>>; 3],
+    shapes: [[usize; D]; 2],
+}
+
+/// The put of checked arguments, on the tape.
+pub(crate) fn put<const D: usize, K: Kind>(
+    arr: Tensor<D, K>,
+    index: Tensor<D, Int>,
+    values: Tensor<D, K>,
+    target: PutTarget,
+    reduce: Reduce,
+    include_self: bool,
+) -> Tensor<D, K> {
+    let Some(values_float) = as_float(&values) else {
+        return kernel::put(arr, &index, &values, target, reduce, include_self);
+    };
+    drop(values);
+    let values = values_float;
+    let arr: Tensor<D> = Tensor::from_dispatch(arr.into_dispatch());
+    let shapes = [arr.dims(), values.dims()];
+    if !arr.is_tracked() && !values.is_tracked() {
+        // Nobody keeps a handle: the kernel may write into the buffer of `arr`.
+        let device = [arr.device(), values.device()].into_iter().find(|device| device.is_autodiff());
+        let out = kernel::put(arr, &index, &values, target, reduce, include_self);
+        return from_float(match device {
+            None => out,
+            Some(device) => associate(out, &device),
+        });
+    }
+    let parent = arr.is_tracked().then(|| Erased::from(&arr));
+    let reads = backward_reads(reduce, include_self);
+    let kept_arr = reads.arr.then(|| arr.clone().inner());
+    let out = kernel::put(arr, &index, &values, target, reduce, include_self);
+    let reads = [kept_arr, reads.values.then(|| values.clone().inner()), reads.out.then(|| out.clone())];
+    let saved = Saved { index, target, reduce, include_self, reads, shapes };
+    let values = Erased::from(values);
+    from_float(match parent {
+        Some(arr) => record(out, [arr, values], saved, |saved, grad, needs| saved.backward(grad, needs)),
+        None => record(out, [values], saved, |saved, grad, [needed]| {
+            let [_, values] = saved.backward(grad, [false, needed]);
+            [values]
+        }),
+    })
+}
+
+impl<const D: usize> Saved<D> {
+    fn backward(&self, grad: Tensor<D>, needs: [bool; 2]) -> [Option<Erased>; 2] {
+        // The gradient of a plain sum is the incoming one.
+        if needs == [true, false] && self.reduce == Reduce::Add && self.include_self {
+            return [Some(grad.into()), None];
+        }
+        let reads = self.reads.each_ref().map(Option::as_ref);
+        let grads = kernel::put_backward(grad, &self.index, reads, self.target, self.reduce, self.include_self, needs);
+        let [arr, values] = grads;
+        let shaped = |grad: Option<Tensor<1>>, shape: [usize; D]| grad.map(|grad| grad.reshape(Exact(shape)).into());
+        [shaped(arr, self.shapes[0]), shaped(values, self.shapes[1])]
+    }
+}

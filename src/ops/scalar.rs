@@ -1,0 +1,120 @@
+//! `+ - * /` with one number.
+
+use super::binary::apply;
+use crate::pattern::Pattern;
+use crate::tensor::{Exact, Fill, FillValue, Numeric, SparseTensor};
+use burn::tensor::{Float, Int, Scalar, Tensor};
+use sparse_burn::BinaryOp;
+
+/// One number: on the host, or in a tensor `[1]` that may be tracked.
+#[derive(Clone, Debug)]
+pub enum ScalarArg<K: Numeric> {
+    /// A number of the host.
+    Host(Scalar),
+    /// A tensor of one element.
+    Tensor(Tensor<1, K>),
+}
+
+macro_rules! from_number {
+    ($($number:ty),*) => {$(
+        impl<K: Numeric> From<$number> for ScalarArg<K> {
+            fn from(value: $number) -> Self {
+                Self::Host(value.into())
+            }
+        }
+    )*};
+}
+from_number!(f32, f64, i32, i64, u8, usize);
+
+impl<K: Numeric> From<Tensor<1, K>> for ScalarArg<K> {
+    fn from(value: Tensor<1, K>) -> Self {
+        Self::Tensor(value)
+    }
+}
+
+impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
+    /// Every element plus `value`, the fill included, so the pattern stays. Duplicates are summed first.
+    ///
+    /// Backward: the gradient; to a tensor `value` the sum over the stored elements and the fill.
+    pub fn add_scalar(&self, value: impl Into<ScalarArg<K>>) -> Self {
+        self.coalesce().with_scalar(BinaryOp::Add, value.into())
+    }
+
+    /// Every element minus `value`, the fill included (see [`add_scalar`](Self::add_scalar)).
+    pub fn sub_scalar(&self, value: impl Into<ScalarArg<K>>) -> Self {
+        self.coalesce().with_scalar(BinaryOp::Sub, value.into())
+    }
+
+    /// Every element times `value`, the fill included.
+    ///
+    /// A zero fill stays zero, unless `value` is a number of the host that is not finite (`0 * inf` is NaN). A `value` in
+    /// a tensor is taken to be finite: to know, the device would have to be read.
+    pub fn mul_scalar(&self, value: impl Into<ScalarArg<K>>) -> Self {
+        self.with_scalar(BinaryOp::Mul, value.into())
+    }
+
+    fn with_scalar(&self, op: BinaryOp, value: ScalarArg<K>) -> Self {
+        let (dtype, device) = (self.dtype(), self.device());
+        let row = match &value {
+            ScalarArg::Host(value) => Fill::<K>::scalar(*value).row(1, dtype, &device),
+            ScalarArg::Tensor(value) => {
+                assert_eq!(value.dims(), [1], "{}: a scalar tensor must have shape [1]", op.name());
+                value.clone().reshape(Exact([1, 1]))
+            }
+        };
+        let keeps_zero = match (op, &value) {
+            (BinaryOp::Mul, ScalarArg::Host(Scalar::Float(value))) => value.is_finite(),
+            (BinaryOp::Div, ScalarArg::Host(Scalar::Float(value))) => *value != 0.0 && !value.is_nan(),
+            (BinaryOp::Div, ScalarArg::Host(Scalar::Int(value))) => *value != 0,
+            (BinaryOp::Div, ScalarArg::Host(Scalar::UInt(value))) => *value != 0,
+            (op, _) => matches!(op, BinaryOp::Mul | BinaryOp::Div),
+        };
+        let fill = match &self.fill {
+            Fill::Undefined => Fill::Undefined,
+            Fill::Zero if keeps_zero => Fill::Zero,
+            _ => Fill::Value(FillValue::Block(apply(op, self.fill_row(), row.clone()))),
+        };
+        self.with_rows(apply(op, self.values.clone(), row), fill)
+    }
+}
+
+impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
+    /// Every element divided by `value`, the fill included.
+    ///
+    /// A zero fill stays zero, unless `value` is a number of the host that is 0 or NaN (`0 / 0` is NaN). A `value` in a
+    /// tensor is taken not to be zero: to know, the device would have to be read.
+    pub fn div_scalar(&self, value: impl Into<ScalarArg<Float>>) -> Self {
+        self.with_scalar(BinaryOp::Div, value.into())
+    }
+}
+
+impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
+    /// Every element divided by `value`: a true division in f32.
+    pub fn div_scalar(&self, value: impl Into<ScalarArg<Float>>) -> SparseTensor<P, D, Float> {
+        self.coalesce().float().cast(burn::tensor::FloatDType::F32).div_scalar(value)
+    }
+}
+
+macro_rules! operators {
+    ($($number:ty),*) => {$(
+        operators!(@one Add, add, add_scalar, K, $number, K: Numeric);
+        operators!(@one Sub, sub, sub_scalar, K, $number, K: Numeric);
+        operators!(@one Mul, mul, mul_scalar, K, $number, K: Numeric);
+        operators!(@one Div, div, div_scalar, Float, $number,);
+    )*};
+    (@one $trait:ident, $method:ident, $call:ident, $kind:ident, $number:ty, $($own:tt)*) => {
+        impl<P: Pattern, const D: usize, $($own)*> std::ops::$trait<$number> for &SparseTensor<P, D, $kind> {
+            type Output = SparseTensor<P, D, $kind>;
+            fn $method(self, value: $number) -> Self::Output {
+                self.$call(value)
+            }
+        }
+        impl<P: Pattern, const D: usize, $($own)*> std::ops::$trait<$number> for SparseTensor<P, D, $kind> {
+            type Output = SparseTensor<P, D, $kind>;
+            fn $method(self, value: $number) -> Self::Output {
+                self.$call(value)
+            }
+        }
+    };
+}
+operators!(f32, f64, i32, i64);

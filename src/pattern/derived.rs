@@ -1,0 +1,129 @@
+//! What is computed from a pattern once and kept with it.
+
+use super::{Pattern, index_tensor};
+use crate::kernel;
+use crate::rows::RowMap;
+use burn::tensor::{DType, Int, Tensor};
+use sparse_burn::MergeRule;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+/// Merged patterns kept with a pattern. A training loop needs one or two; more are found again at the price of a merge.
+const KEPT: usize = 4;
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// Caches of one pattern.
+#[derive(Debug)]
+pub struct Derived<P> {
+    id: u64,
+    axes: Vec<OnceLock<RowMap>>,
+    dense: OnceLock<RowMap>,
+    merged: Mutex<Vec<(u64, MergeRule, Merged<P>)>>,
+    located: Mutex<Vec<(u64, RowMap)>>,
+}
+
+impl<P> Derived<P> {
+    pub(crate) fn new(dims: usize) -> Self {
+        Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            axes: (0..dims).map(|_| OnceLock::new()).collect(),
+            dense: OnceLock::new(),
+            merged: Mutex::default(),
+            located: Mutex::default(),
+        }
+    }
+}
+
+/// A pattern made of two, with the index maps from either.
+#[derive(Clone, Debug)]
+pub(crate) struct Merged<P> {
+    pub(crate) pattern: P,
+    pub(crate) map_a: RowMap,
+    pub(crate) map_b: RowMap,
+}
+
+/// The union or intersection of two coalesced patterns of one shape. Kept with `a`, by the identity of `b`.
+pub(crate) fn merged<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> Merged<P> {
+    let id = b.derived().id;
+    find_or_make(
+        &a.derived().merged,
+        |(other, kind, _)| *other == id && *kind == rule,
+        || {
+            let (left, right) = common_dtype(a, b);
+            let (arrays, map_a, map_b) = kernel::merge(rule, &left, &right);
+            let pattern = P::from_arrays(arrays, a.shape());
+            (id, rule, Merged { pattern, map_a: RowMap::new(map_a, a.nnz()), map_b: RowMap::new(map_b, b.nnz()) })
+        },
+    )
+    .2
+}
+
+/// For every element of `a`, where it stands in `b`. Kept with `a`.
+pub(crate) fn located<P: Pattern>(a: &P, b: &P) -> RowMap {
+    let id = b.derived().id;
+    find_or_make(
+        &a.derived().located,
+        |(other, _)| *other == id,
+        || {
+            let (left, right) = common_dtype(a, b);
+            (id, RowMap::new(kernel::locate(&left, &right), b.nnz()))
+        },
+    )
+    .1
+}
+
+fn find_or_make<T: Clone>(kept: &Mutex<Vec<T>>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> T {
+    let found = kept.lock().expect("a cache is never poisoned").iter().find(|entry| is(entry)).cloned();
+    found.unwrap_or_else(|| {
+        let entry = make();
+        let mut kept = kept.lock().expect("a cache is never poisoned");
+        if kept.len() == KEPT {
+            kept.remove(0);
+        }
+        kept.push(entry.clone());
+        entry
+    })
+}
+
+/// Both patterns' arrays in one index dtype.
+fn common_dtype<P: Pattern>(a: &P, b: &P) -> (kernel::Arrays, kernel::Arrays) {
+    let dtype = if a.index_dtype() == b.index_dtype() { a.index_dtype() } else { DType::I64 };
+    (a.arrays().cast(dtype), b.arrays().cast(dtype))
+}
+
+/// The map that reads a vector along `axis` at every stored element.
+pub(crate) fn axis_map<P: Pattern>(pattern: &P, axis: usize) -> RowMap {
+    let make = || {
+        let ids = pattern.coordinates().clone().narrow(0, axis, 1).reshape([pattern.nnz() as i64]);
+        RowMap::new(ids, pattern.shape()[axis])
+    };
+    if pattern.nnz() == 0 {
+        let none = Tensor::zeros([0], (&pattern.device(), pattern.index_dtype()));
+        return RowMap::new(none, pattern.shape()[axis]);
+    }
+    pattern.derived().axes[axis].get_or_init(make).clone()
+}
+
+/// The map that reads a dense tensor (its sparse dims flattened) at every stored element.
+pub(crate) fn dense_map<P: Pattern>(pattern: &P) -> RowMap {
+    let make = || {
+        let rows: usize = pattern.shape().iter().product();
+        RowMap::new(flat_index(pattern, sparse_burn::index_dtype_for(rows.max(pattern.nnz()))), rows)
+    };
+    pattern.derived().dense.get_or_init(make).clone()
+}
+
+/// The row-major position of every stored element among the sparse dims.
+pub(crate) fn flat_index<P: Pattern>(pattern: &P, dtype: DType) -> Tensor<1, Int> {
+    let nnz = pattern.nnz();
+    let mut at = Tensor::<1, Int>::zeros([nnz], (&pattern.device(), dtype));
+    if nnz == 0 {
+        return at;
+    }
+    let coordinates = index_tensor(pattern.coordinates().clone(), dtype);
+    for (dim, &size) in pattern.shape().iter().enumerate() {
+        at = at.mul_scalar(size as i64) + coordinates.clone().narrow(0, dim, 1).reshape([nnz as i64]);
+    }
+    at
+}

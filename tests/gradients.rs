@@ -1,0 +1,43 @@
+//! Every rule against central differences in f64, on both CPU backends, with and without gradient checkpointing.
+
+#[path = "gradients/arithmetic.rs"]
+mod arithmetic;
+#[path = "gradients/dense.rs"]
+mod dense;
+#[path = "common/draw.rs"]
+mod draw;
+#[path = "gradients/graph.rs"]
+mod graph;
+#[path = "gradients/structure.rs"]
+mod structure;
+
+use burn::tensor::{Device, Tensor, TensorData};
+use proptest::test_runner::{Config, TestCaseError};
+use sparse_autograd::{Gradcheck, Var};
+
+/// Autodiff devices under test.
+pub fn devices() -> Vec<Device> {
+    let plain = [Device::flex(), Device::ndarray()];
+    plain
+        .into_iter()
+        .flat_map(|device| [device.clone().autodiff(), device.autodiff().gradient_checkpointing()])
+        .collect()
+}
+
+/// Random cases for each property: 256 (`PROPTEST_CASES` asks for more), and committed regressions.
+pub fn config() -> Config {
+    Config { source_file: Some(file!()), ..Config::default() }
+}
+
+/// Checks `f` on one of the devices, chosen by `pick`.
+pub fn check<const D: usize>(
+    pick: usize,
+    inputs: &[TensorData],
+    f: impl Fn(&[Var]) -> Tensor<D>,
+) -> Result<(), TestCaseError> {
+    let devices = devices();
+    let device = &devices[pick % devices.len()];
+    let inputs: Vec<TensorData> = inputs.to_vec();
+    let checked = Gradcheck { eps: 1e-5, tolerance: 1e-6 }.run(device, &inputs, f);
+    checked.map(|_| ()).map_err(|trouble| TestCaseError::fail(format!("{trouble} on {device:?}")))
+}

@@ -1,0 +1,309 @@
+//! Random shapes, layouts and values against dense Burn and plain host code, on both CPU backends.
+
+#[path = "common/draw.rs"]
+mod draw;
+
+use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
+use draw::{Plain, plain, value};
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+use sparse_tensor::ops::{self, Reduce};
+use sparse_tensor::{CooTensor, CsrTensor, Fill, SparseError};
+
+fn config() -> Config {
+    Config { source_file: Some(file!()), ..Config::default() }
+}
+
+fn device(pick: bool) -> Device {
+    if pick { Device::flex() } else { Device::ndarray() }
+}
+
+fn read<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
+    tensor.into_data().iter::<f64>().collect()
+}
+
+/// NaN equals NaN, equal infinities match, zeros of either sign match.
+fn close(got: &[f64], want: &[f64]) -> Result<(), TestCaseError> {
+    prop_assert_eq!(got.len(), want.len());
+    for (k, (&got, &want)) in got.iter().zip(want).enumerate() {
+        let same = (got.is_nan() && want.is_nan()) || got == want || (got - want).abs() <= 1e-9 * want.abs().max(1.0);
+        prop_assert!(same, "element {}: {} and {}", k, got, want);
+    }
+    Ok(())
+}
+
+/// Bit for bit, but for the payload of NaN.
+fn identical(got: &[f64], want: &[f64]) -> Result<(), TestCaseError> {
+    for (k, (got, want)) in got.iter().zip(want).enumerate() {
+        let same = (got.is_nan() && want.is_nan()) || got.to_bits() == want.to_bits();
+        prop_assert!(same, "element {}: {:?} and {:?}", k, got, want);
+    }
+    Ok(())
+}
+
+fn any_value() -> impl Strategy<Value = f64> {
+    prop_oneof![6 => value(), 1 => Just(-0.0), 1 => Just(f64::NAN), 1 => Just(f64::INFINITY), 1 => Just(f64::NEG_INFINITY)]
+}
+
+/// The tensor with some of its values replaced by special ones.
+fn special(shape: Vec<usize>) -> impl Strategy<Value = Plain> {
+    plain(shape, false).prop_flat_map(|plain| {
+        let count = plain.values.len();
+        proptest::collection::vec(any_value(), count).prop_map(move |values| Plain { values, ..plain.clone() })
+    })
+}
+
+fn matrix() -> impl Strategy<Value = Plain> {
+    (0usize..6, 0usize..6).prop_flat_map(|(m, n)| plain(vec![m, n], true))
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn dense_equivalent(a in matrix(), pick: bool, fill in value()) {
+        let coo: CooTensor<2> = a.coo(a.leaf(&device(pick)));
+        let want = a.dense(fill);
+        let filled = coo.with_fill(Fill::scalar(fill));
+        close(&read(filled.to_dense()), &want)?;
+        close(&read(filled.coalesce().to_dense()), &want)?;
+        close(&read(filled.to_csr().to_dense()), &want)?;
+        close(&read(filled.to_csr().to_coo().to_dense()), &want)?;
+        prop_assert!(filled.coalesce().is_coalesced());
+        let dense: Tensor<2> = filled.to_dense();
+        close(&read(filled.transpose().to_dense()), &read(dense.clone().transpose()))?;
+        close(&read(filled.to_csr().transpose().to_dense()), &read(dense.transpose()))?;
+    }
+
+    #[test]
+    fn from_dense_and_back(a in matrix(), pick: bool) {
+        let dense = a.coo::<2>(a.leaf(&device(pick))).to_dense();
+        let want = read(dense.clone());
+        let coo = CooTensor::from_dense(dense.clone(), 0);
+        prop_assert_eq!(coo.nnz(), want.iter().filter(|&&value| value != 0.0).count());
+        close(&read(coo.to_dense()), &want)?;
+        close(&read(CsrTensor::from_dense(dense.clone()).to_dense()), &want)?;
+        close(&read(CooTensor::from_dense(dense, 1).to_dense()), &want)?;
+    }
+
+    #[test]
+    fn products((a, x, y) in matrix().prop_flat_map(|a| {
+        let (m, n) = (a.shape[0], a.shape[1]);
+        (Just(a), proptest::collection::vec(value(), n * 3), proptest::collection::vec(value(), 2 * m))
+    }), fill in prop_oneof![Just(0.0), value()], pick: bool) {
+        let device = device(pick);
+        let tensor = |list: Vec<f64>, shape: [usize; 2]| Tensor::<2>::from_data(TensorData::new(list, shape), (&device, DType::F64));
+        let (m, n) = (a.shape[0], a.shape[1]);
+        let coo = a.coo::<2>(a.leaf(&device)).with_fill(Fill::scalar(fill));
+        let dense = a.dense(fill);
+        // Summed on the host: dense Burn need not multiply matrices of no size.
+        let mut want = vec![0.0; m * 3];
+        for (k, slot) in want.iter_mut().enumerate() {
+            *slot = (0..n).map(|j| dense[k / 3 * n + j] * x[j * 3 + k % 3]).sum();
+        }
+        close(&read(coo.matmul(tensor(x.clone(), [n, 3]))), &want)?;
+        close(&read(coo.to_csr().matmul(tensor(x, [n, 3]))), &want)?;
+        let mut want = vec![0.0; 2 * n];
+        for (k, slot) in want.iter_mut().enumerate() {
+            *slot = (0..m).map(|i| y[k / n * m + i] * dense[i * n + k % n]).sum();
+        }
+        close(&read(coo.rmatmul(tensor(y.clone(), [2, m]))), &want)?;
+        close(&read(coo.to_csr().rmatmul(tensor(y, [2, m]))), &want)?;
+    }
+
+    /// Values that are views of a larger buffer, transposed or strided.
+    #[test]
+    fn values_that_are_not_contiguous(a in plain(vec![3, 4], false), pick: bool) {
+        let device = device(pick);
+        let n = a.values.len();
+        let doubled: Vec<f64> = a.values.iter().flat_map(|&value| [value, -9.0]).collect();
+        let wide = Tensor::<2>::from_data(TensorData::new(doubled, [n, 2]), (&device, DType::F64));
+        prop_assume!(n > 0);
+        let view = wide.narrow(1, 0, 1).reshape([n as i64]);
+        let x = Tensor::<2>::from_data(TensorData::new((0..8).map(f64::from).collect::<Vec<_>>(), [2, 4]), (&device, DType::F64)).transpose();
+        let got = a.coo::<2>(view).to_csr().matmul(x.clone());
+        close(&read(got), &read(a.coo::<2>(a.leaf(&device)).to_dense().matmul(x)))?;
+    }
+
+    /// The law of the element-wise operations, NaN, infinities and signed zeros included.
+    #[test]
+    fn arithmetic(a in special(vec![3, 4]), b in special(vec![3, 4]), fills in (any_value(), any_value()), zero: (bool, bool), csr: bool, pick: bool) {
+        let device = device(pick);
+        let fill = |own: f64, zero: bool| if zero { Fill::Zero } else { Fill::scalar(own) };
+        let (fill_a, fill_b) = (if zero.0 { 0.0 } else { fills.0 }, if zero.1 { 0.0 } else { fills.1 });
+        let left: CooTensor<2> = a.coo(a.leaf(&device)).with_fill(fill(fills.0, zero.0));
+        let right: CooTensor<2> = b.coo(b.leaf(&device)).with_fill(fill(fills.1, zero.1));
+        let (dense_a, dense_b) = (a.dense(fill_a), b.dense(fill_b));
+        type Op = (fn(f64, f64) -> f64, fn(&CooTensor<2>, &CooTensor<2>) -> CooTensor<2>, fn(&CsrTensor<2>, &CsrTensor<2>) -> CsrTensor<2>);
+        let ops: [Op; 4] = [
+            (|x, y| x + y, |a, b| a + b, |a, b| a + b),
+            (|x, y| x - y, |a, b| a - b, |a, b| a - b),
+            (|x, y| x * y, |a, b| a * b, |a, b| a * b),
+            (|x, y| x / y, |a, b| a / b, |a, b| a / b),
+        ];
+        for (scalar, coo, compressed) in ops {
+            let want: Vec<f64> = dense_a.iter().zip(&dense_b).map(|(&x, &y)| scalar(x, y)).collect();
+            let got = if csr { compressed(&left.to_csr(), &right.to_csr()).to_dense() } else { coo(&left, &right).to_dense() };
+            // The host's sum of duplicates starts at +0, which loses the sign of a stored -0: values here are unique.
+            identical(&read(got), &want)?;
+        }
+    }
+
+    /// (a / b) * b is a where b is specified and not zero.
+    #[test]
+    fn quotient_times_divisor(a in plain(vec![4, 3], false), b in plain(vec![4, 3], false), pick: bool) {
+        let device = device(pick);
+        let (left, right): (CooTensor<2>, CooTensor<2>) = (a.coo(a.leaf(&device)), b.coo(b.leaf(&device)));
+        let back = read((&(&left / &right) * &right).to_dense_or(0.0));
+        let want = a.dense(0.0);
+        for (at, value) in b.coordinates.iter().zip(&b.values).filter(|(_, value)| **value != 0.0) {
+            let flat = at[0] * 3 + at[1];
+            prop_assert!((back[flat] - want[flat]).abs() < 1e-9, "{} / {}", want[flat], value);
+        }
+    }
+
+    /// concat then narrow gives the parts back, along every axis and in both layouts.
+    #[test]
+    fn concat_gives_its_parts_back(a in plain(vec![2, 3, 2], true), b in plain(vec![2, 3, 2], false), axis in 0usize..3, csr: bool, pick: bool) {
+        let device = device(pick);
+        let parts: [CooTensor<3>; 2] = [a.coo(a.leaf(&device)), b.coo(b.leaf(&device))];
+        let joined = if csr {
+            ops::concat(&parts.each_ref().map(|part| part.to_csr()), axis as isize).to_dense()
+        } else {
+            ops::concat(&parts, axis as isize).to_dense()
+        };
+        let size = a.shape[axis];
+        close(&read(joined.clone().narrow(axis, 0, size)), &a.dense(0.0))?;
+        close(&read(joined.narrow(axis, size, size)), &b.dense(0.0))?;
+    }
+
+    /// Int and Bool are moved and joined like floats.
+    #[test]
+    fn concat_of_other_kinds(a in plain(vec![2, 3], false), axis in -2isize..2, pick: bool) {
+        let device = device(pick);
+        let ints: Vec<i64> = a.values.iter().map(|&value| value as i64 + 1).collect();
+        let n = ints.len();
+        let values = Tensor::<1, Int>::from_data(TensorData::new(ints, [n]), (&device, DType::I64));
+        let int = CooTensor::<2, Int>::new(a.indices(&device), values, [2, 3]).unwrap();
+        let bool = CooTensor::<2, Bool>::new(a.indices(&device), int.values::<1>().greater_elem(0), [2, 3]).unwrap();
+        let dense = Tensor::cat(vec![int.to_dense(), int.to_dense()], axis);
+        prop_assert_eq!(ops::concat(&[int.clone(), int.clone()], axis).to_dense().into_data(), dense.clone().into_data());
+        prop_assert_eq!(ops::concat(&[int.to_csr(), int.to_csr()], axis).to_dense().into_data(), dense.into_data());
+        let dense = Tensor::cat(vec![bool.to_dense(), bool.to_dense()], axis);
+        prop_assert_eq!(ops::concat(&[bool.clone(), bool], axis).to_dense().into_data(), dense.into_data());
+    }
+
+    /// A permutation put by assign, then gathered, is the identity.
+    #[test]
+    fn put_then_gather(order in Just((0..5i64).collect::<Vec<_>>()).prop_shuffle(), x in proptest::collection::vec(any_value(), 10), pick: bool) {
+        let device = device(pick);
+        let x = Tensor::<2>::from_data(TensorData::new(x, [5, 2]), (&device, DType::F64));
+        let at = Tensor::<2, Int>::from_data(TensorData::new(order, [5, 1]), (&device, DType::I64));
+        let put = ops::put_along_axis(Tensor::zeros([5, 2], (&device, DType::F64)), at.clone(), x.clone(), 0, Reduce::Assign, true);
+        identical(&read(ops::gather(put, at.expand([5, 2]), 0)), &read(x))?;
+    }
+
+    #[test]
+    fn gather_is_gather_nd(x in proptest::collection::vec(value(), 12), index in proptest::collection::vec(-4i64..4, 6), pick: bool) {
+        let device = device(pick);
+        let x = Tensor::<2>::from_data(TensorData::new(x, [4, 3]), (&device, DType::F64));
+        let at = Tensor::<2, Int>::from_data(TensorData::new(index, [2, 3]), (&device, DType::I64));
+        let nd = ops::gather_nd(x.clone(), at.clone().unsqueeze_dim::<3>(2), Some(&[0]));
+        prop_assert_eq!(ops::gather(x, at, 0).into_data(), nd.into_data());
+    }
+
+    /// Whatever is wrong with row pointers and columns, the answer is an error or a tensor, never a panic.
+    #[test]
+    fn hostile_compressed_rows(
+        row_ptr in proptest::collection::vec(prop_oneof![-2i64..8, Just(i64::MAX), Just(i64::MIN)], 0..6),
+        col_idx in proptest::collection::vec(prop_oneof![-2i64..6, Just(i64::MAX), Just(1i64 << 32)], 0..6),
+        shape in (0usize..4, 0usize..6), pick: bool, batched: bool,
+    ) {
+        let device = device(pick);
+        let ints = |list: &[i64]| Tensor::<1, Int>::from_data(TensorData::new(list.to_vec(), [list.len()]), (&device, DType::I64));
+        let values = Tensor::<1>::ones([col_idx.len()], &device);
+        if batched {
+            let _ = CsrTensor::<3>::new(ints(&row_ptr), ints(&col_idx), values, [2, shape.0, shape.1]);
+        } else {
+            let _ = CsrTensor::<2>::new(ints(&row_ptr), ints(&col_idx), values, [shape.0, shape.1]);
+        }
+    }
+
+    #[test]
+    fn hostile_coordinates(
+        indices in proptest::collection::vec(prop_oneof![-2i64..6, Just(i64::MAX), Just(1i64 << 32)], 8), shape in (0usize..5, 0usize..5), pick: bool,
+    ) {
+        let device = device(pick);
+        let at = Tensor::<2, Int>::from_data(TensorData::new(indices.clone(), [2, 4]), (&device, DType::I64));
+        let good = indices[..4].iter().all(|&i| (0..shape.0 as i64).contains(&i)) && indices[4..].iter().all(|&i| (0..shape.1 as i64).contains(&i));
+        let made = CooTensor::<2>::new(at, Tensor::<1>::ones([4], &device), [shape.0, shape.1]);
+        prop_assert_eq!(made.is_ok(), good);
+        if let Err(trouble) = made {
+            prop_assert_eq!(trouble.kind(), "index_out_of_range");
+        }
+    }
+}
+
+/// put_along_axis writes into the buffer of an array that nobody else holds.
+#[test]
+fn put_reuses_the_buffer() {
+    let device = Device::flex();
+    let arr = Tensor::<2>::zeros([64, 8], &device);
+    let before = storage(&arr);
+    let index = Tensor::<2, Int>::zeros([3, 1], &device);
+    let out = ops::put_along_axis(arr, index.clone(), 1.0, 0, Reduce::Add, true);
+    assert_eq!(storage(&out), before, "no new buffer for an array given by value");
+    let kept = out.clone();
+    let other = ops::put_along_axis(out, index, 1.0, 0, Reduce::Add, true);
+    assert_ne!(storage(&other), before, "a shared array is not written to");
+    assert_eq!(kept.narrow(0, 0, 1).into_data().iter::<f32>().collect::<Vec<_>>(), [3.0; 8]);
+}
+
+/// Address of a Flex tensor's storage.
+fn storage(tensor: &Tensor<2>) -> usize {
+    let primitive = tensor.clone().try_into_primitive::<burn::backend::Flex>().expect("a Flex tensor");
+    primitive.bytes().as_ptr() as usize
+}
+
+#[test]
+fn sizes_beyond_32_and_64_bits() {
+    let device = Device::flex();
+    let big = 1usize << 40;
+    let at = Tensor::<2, Int>::from_data(
+        TensorData::new(vec![(1i64 << 39) + 1, 5, 5, 7, 0, 0], [3, 2]),
+        (&device, DType::I64),
+    );
+    let a = CooTensor::<3>::new(at, Tensor::<1>::ones([2], &device), [big, big, big]).unwrap();
+    assert_eq!(a.coalesce().indices().into_data().iter::<i64>().collect::<Vec<_>>(), [5, (1 << 39) + 1, 7, 5, 0, 0]);
+    assert_eq!(a.try_to_dense().unwrap_err().kind(), "would_densify");
+    assert_eq!((&a + &a).nnz(), 2);
+    let far = Tensor::<2, Int>::from_data(TensorData::new(vec![0i64], [1, 1]), &device);
+    let huge = CooTensor::<1>::new(far, Tensor::<1>::ones([1], &device), [usize::MAX]);
+    assert_eq!(huge.unwrap_err().kind(), "overflow");
+}
+
+#[test]
+fn messages_name_both_values() {
+    let device = Device::flex();
+    let a = CooTensor::<2>::from_dense(Tensor::<2>::ones([2, 3], &device), 0);
+    let trouble: SparseError = a.try_matmul(Tensor::ones([4, 1], &device)).unwrap_err();
+    assert_eq!(trouble.to_string(), "matmul: inner sizes and batches must agree, got [2, 3] and [4, 1]");
+    let trouble = ops::try_put_along_axis(
+        Tensor::<1, Bool>::full([2], true, &device),
+        Tensor::zeros([1], &device),
+        true,
+        0,
+        Reduce::Add,
+        true,
+    );
+    assert_eq!(trouble.unwrap_err().kind(), "unsupported_dtype");
+}
+
+#[test]
+fn a_person_can_read_it() {
+    let device = Device::flex();
+    let a = CsrTensor::<2>::from_dense(Tensor::<2>::from_floats([[0.0, 1.5], [2.0, 0.0]], &device));
+    let shown = a.to_string();
+    assert_eq!(shown, "CSR tensor [2, 2] f32, nnz 2 (50.0000 %), fill 0\n  (0, 1) 1.5000\n  (1, 0) 2.0000");
+    assert!(format!("{a:?}").starts_with("CSRTensor { shape: [2, 2]"));
+}
