@@ -110,7 +110,12 @@ fn combine<P: Pattern, const D: usize, K: Numeric>(
         (false, true) => (b.pattern.clone(), Some(located(&b.pattern, &a.pattern)), None),
     };
     let values = zip(op, (&a.values, a.fill_row(), map_a), (&b.values, b.fill_row(), map_b));
-    let fill = combine_fills(op, &a, &b);
+    let mut fill = combine_fills(op, &a, &b);
+    let cells = pattern.shape().iter().map(|&size| size as u128).product::<u128>();
+    if let (Fill::Value(FillValue::Block(row)), true) = (&fill, pattern.nnz() as u128 == cells) {
+        // Nothing is unspecified: a slope that is not finite there must not meet a gradient of zero.
+        fill = Fill::Value(FillValue::Block(row.clone().inner()));
+    }
     Ok(SparseTensor::from_parts(pattern, values, a.dense_shape.clone(), fill))
 }
 
