@@ -1,4 +1,5 @@
 //! Every rule against central differences in f64, on both CPU backends, with and without gradient checkpointing.
+#![allow(deprecated)] // NdArray is, and is tested all the same.
 
 #[path = "gradients/arithmetic.rs"]
 mod arithmetic;

@@ -1,4 +1,5 @@
 //! Random shapes, layouts and values against dense Burn and plain host code, on both CPU backends.
+#![allow(deprecated)] // NdArray is, and is tested all the same.
 
 #[path = "common/draw.rs"]
 mod draw;

@@ -4,7 +4,7 @@ use super::put_along_axis::{put, target};
 use crate::kernel;
 use crate::pattern::signed;
 use crate::tensor::{Exact, Kind, as_float, dtype_name, expect, from_float, resolve_axis, same_device};
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::{PutTarget, Reduce};
 use sparse_core::{Result, SparseError};
@@ -278,7 +278,9 @@ fn flat_positions<const D: usize, const DI: usize>(
             None => {
                 let mut line = [1; D];
                 line[dim] = shape[dim];
-                Tensor::<1, Int>::arange(0..shape[dim] as i64, (&device, dtype)).reshape(Exact(line)).expand(shape)
+                Tensor::<1, Int>::arange(0..shape[dim] as i64, (&device, dtype))
+                    .reshape(Exact(line))
+                    .expand(Shape::from(shape))
             }
         };
         flat = flat.mul_scalar(dims[dim] as i64) + coordinate;

@@ -2,7 +2,7 @@
 
 use crate::kernel;
 use crate::tensor::{Exact, Kind, as_float, associate, dtype_name, expect, from_float, resolve_axis, same_device};
-use burn::tensor::{Int, Scalar, Tensor};
+use burn::tensor::{Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::{PutTarget, Reduce};
 use sparse_core::{Result, SparseError, backward_reads};
@@ -94,7 +94,7 @@ pub fn try_put_along_axis<const D: usize, K: Kind>(
     let values = match values.into() {
         PutValues::Scalar(value) => {
             let one: Tensor<2, K> = crate::Fill::scalar(value).row(1, arr.dtype(), &arr.device().inner());
-            one.reshape(Exact([1; D])).expand(full)
+            one.reshape(Exact([1; D])).expand(Shape::from(full))
         }
         PutValues::Tensor(values) => {
             same_device(OP, &arr.device(), &values.device())?;
@@ -110,7 +110,7 @@ pub fn try_put_along_axis<const D: usize, K: Kind>(
     kernel::check_indices(OP, axis, shape[axis], &indices)?;
     let along_axis = (0..D).all(|dim| dim == axis || given[dim] == 1);
     let target = target(shape, axis, full[axis], along_axis);
-    let indices = if along_axis || given == full { indices } else { indices.expand(full) };
+    let indices = if along_axis || given == full { indices } else { indices.expand(Shape::from(full)) };
     Ok(put(arr, indices, values, target, reduce, include_self))
 }
 
@@ -144,7 +144,7 @@ fn broadcast<const D: usize, K: Kind>(
             right: full.to_vec(),
         });
     }
-    Ok(values.expand(full))
+    Ok(values.expand(Shape::from(full)))
 }
 
 /// Sizes of a put into `shape` along `axis`.

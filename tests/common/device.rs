@@ -1,5 +1,5 @@
 //! The device under test.
-#![cfg_attr(feature = "ndarray", allow(deprecated))]
+#![allow(deprecated)] // NdArray is, and is tested all the same.
 
 use burn::tensor::Device;
 

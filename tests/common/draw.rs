@@ -44,7 +44,7 @@ impl Plain {
         let mut sums: Vec<Option<f64>> = vec![None; total];
         for (at, value) in self.coordinates.iter().zip(&self.values) {
             let flat = at.iter().zip(&self.shape).fold(0, |flat, (&index, &size)| flat * size + index);
-            sums[flat] = Some(sums[flat].unwrap_or(0.0) + value);
+            sums[flat] = Some(sums[flat].map_or(*value, |sum| sum + value));
         }
         sums.into_iter().map(|sum| sum.unwrap_or(fill)).collect()
     }
@@ -64,7 +64,7 @@ pub fn nonzero() -> impl Strategy<Value = f64> {
 pub fn plain(shape: Vec<usize>, duplicates: bool) -> impl Strategy<Value = Plain> {
     let total: usize = shape.iter().product();
     let most = if duplicates { total * 2 } else { total };
-    let count = if total == 0 { (0..=0).boxed() } else { prop_oneof![Just(0), Just(most), 0..=most].boxed() };
+    let count = if total == 0 { Just(0usize).boxed() } else { prop_oneof![Just(0usize), Just(most), 0..=most].boxed() };
     let places = count.prop_flat_map(move |count| {
         let place = 0..total.max(1);
         (proptest::collection::vec(place, count), proptest::collection::vec(value(), count))
