@@ -117,4 +117,5 @@ macro_rules! operators {
         }
     };
 }
-operators!(f32, f64, i32, i64);
+// One float and one integer type, so that literals need no annotation; `mul_scalar` and the like take any number.
+operators!(f64, i64);

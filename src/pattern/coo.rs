@@ -32,19 +32,23 @@ impl CooPattern {
     ///
     /// `shape_mismatch` if `indices` has another number of rows than `shape` has dims, `index_out_of_range`, `overflow`.
     pub fn new(indices: Tensor<2, Int>, shape: &[usize]) -> Result<Self> {
-        const OP: &str = "CooPattern::new";
-        check_sizes(OP, shape)?;
+        Self::checked("CooPattern::new", indices, shape)
+    }
+
+    /// [`new`](Self::new) on behalf of another operation, which its errors name.
+    pub(crate) fn checked(op: &'static str, indices: Tensor<2, Int>, shape: &[usize]) -> Result<Self> {
+        check_sizes(op, shape)?;
         let [dims, nnz] = indices.dims();
         if dims != shape.len() {
             return Err(SparseError::ShapeMismatch {
-                op: OP,
+                op,
                 rule: "indices must have one row for each sparse dim",
                 left: vec![dims, nnz],
                 right: shape.to_vec(),
             });
         }
         let indices = signed(indices);
-        let coalesced = kernel::validate_coo(OP, &indices, shape)?;
+        let coalesced = kernel::validate_coo(op, &indices, shape)?;
         Ok(Self::new_unchecked(indices, shape, coalesced))
     }
 

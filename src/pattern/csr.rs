@@ -36,9 +36,18 @@ impl CsrPattern {
     /// `shape_mismatch` if the rank is not 2 or 3, `length_mismatch`, `invalid_row_ptr`, `index_out_of_range`,
     /// `unsorted_columns`, `overflow`.
     pub fn new(row_ptr: Tensor<1, Int>, col_idx: Tensor<1, Int>, shape: &[usize]) -> Result<Self> {
-        const OP: &str = "CsrPattern::new";
-        check_sizes(OP, shape)?;
-        let (batch, rows, cols) = batch_rows_cols(OP, shape)?;
+        Self::checked("CsrPattern::new", row_ptr, col_idx, shape)
+    }
+
+    /// [`new`](Self::new) on behalf of another operation, which its errors name.
+    pub(crate) fn checked(
+        op: &'static str,
+        row_ptr: Tensor<1, Int>,
+        col_idx: Tensor<1, Int>,
+        shape: &[usize],
+    ) -> Result<Self> {
+        check_sizes(op, shape)?;
+        let (batch, rows, cols) = batch_rows_cols(op, shape)?;
         let (row_ptr, col_idx) = (signed(row_ptr), signed(col_idx));
         let nnz = col_idx.dims()[0];
         let (row_ptr, total) = if shape.len() == 2 {
@@ -46,13 +55,13 @@ impl CsrPattern {
         } else {
             let total =
                 batch.checked_mul(rows).filter(|&total| total <= i64::MAX as usize).ok_or(SparseError::Overflow {
-                    op: OP,
+                    op,
                     what: "batch * rows",
                     limit: i64::MAX as u128,
                     got: batch as u128 * rows as u128,
                 })?;
             let given: Vec<i64> = row_ptr.clone().into_data().convert::<i64>().iter().collect();
-            let joined = sparse_core::join_row_ptr::<i64>(OP, batch, rows, &given)?;
+            let joined = sparse_core::join_row_ptr::<i64>(op, batch, rows, &given)?;
             let device = row_ptr.device();
             let dtype = index_dtype(&[total, cols], nnz);
             let joined = TensorData::new(joined, [total + 1]).convert_dtype(dtype);
@@ -64,7 +73,7 @@ impl CsrPattern {
         } else {
             (index_tensor(row_ptr, DType::I64), index_tensor(col_idx, DType::I64))
         };
-        kernel::validate_csr(OP, &row_ptr, &col_idx, total, cols)?;
+        kernel::validate_csr(op, &row_ptr, &col_idx, total, cols)?;
         Ok(Self::new_unchecked(row_ptr, col_idx, shape))
     }
 

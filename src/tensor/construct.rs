@@ -63,7 +63,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
             });
         }
         let values = value_rows(OP, values, nnz, &shape[sparse_dims..])?;
-        let pattern = CooPattern::new(indices, &shape[..sparse_dims])?;
+        let pattern = CooPattern::checked(OP, indices, &shape[..sparse_dims])?;
         Ok(Self::from_parts(pattern, values, shape[sparse_dims..].to_vec(), Fill::Zero))
     }
 
@@ -184,7 +184,7 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
         shape: [usize; D],
     ) -> Result<Self> {
         let values = value_rows("CsrTensor::new", values, col_idx.dims()[0], &[])?;
-        let pattern = CsrPattern::new(row_ptr, col_idx, &shape)?;
+        let pattern = CsrPattern::checked("CsrTensor::new", row_ptr, col_idx, &shape)?;
         Ok(Self::from_parts(pattern, values, vec![], Fill::Zero))
     }
 

@@ -13,6 +13,7 @@ mod backend;
 mod backends;
 mod dtype;
 mod host_tensor;
+mod huge_pages;
 
 pub use any::{AnyTensor, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, RowsView};
 pub use backend::{ConcatAxis, MergeRule, PutTarget, SparseBackend};

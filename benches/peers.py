@@ -1,0 +1,107 @@
+"""The peer's half of `benches/peers.rs`: PyTorch and SciPy on the same inputs.
+
+Reads one request a line, `name` or `name check`, and answers with seconds, or with the sums that the results must share.
+"""
+import os, sys, time
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+folder = sys.argv[1]
+torch.set_num_threads(int(sys.argv[2]))
+raw = lambda name, dtype: np.fromfile(os.path.join(folder, name), dtype=dtype)
+
+
+def put_inputs():
+    values = torch.from_numpy(raw("put.values", np.float32)).reshape(-1, 64)
+    index = torch.from_numpy(raw("put.index", np.int64)).reshape(-1, 64)
+    arr = torch.from_numpy(raw("put.arr", np.float32)).reshape(-1, 64)
+    return arr, index, values
+
+
+def put(reduce):
+    arr, index, values = put_inputs()
+    ones = torch.ones_like(arr)
+
+    def run():
+        a, v = arr.clone().requires_grad_(), values.requires_grad_()
+        v.grad = None
+        out = a.scatter_reduce(0, index, v, reduce)
+        out.backward(ones)
+        return [out.detach(), v.grad]
+    return run
+
+
+def index_add():
+    arr, _, values = put_inputs()
+    rows = torch.from_numpy(raw("put.rows", np.int64))
+    return lambda: [torch.index_add(arr, 0, rows, values)]
+
+
+def csr(name, shape):
+    return sp.csr_matrix((raw(name + ".values", np.float32), raw(name + ".col", np.int32), raw(name + ".ptr", np.int32)), shape=shape)
+
+
+ROWS = 1_000_000
+parts = lambda: [csr(f"part{k}", (ROWS, ROWS)) for k in range(4)]
+
+
+def vstack():
+    p = parts()
+    return lambda: [sp.vstack(p, format="csr").data]
+
+
+def hstack():
+    p = parts()
+    return lambda: [sp.hstack(p, format="csr").data]
+
+
+def coo_cat():
+    p = [sp.coo_matrix(x) for x in parts()]
+    t = [torch.sparse_coo_tensor(np.stack([x.row, x.col]), x.data, x.shape, is_coalesced=True) for x in p]
+    return lambda: [torch.cat(t, 1).coalesce().values()]
+
+
+def scipy_add():
+    p = parts()
+    return lambda: [(p[0] + p[1]).data]
+
+
+def spmm(backward):
+    n = int(raw("graph.n", np.int64)[0])
+    ptr, col = torch.from_numpy(raw("graph.ptr", np.int32)), torch.from_numpy(raw("graph.col", np.int32))
+    values = torch.from_numpy(raw("graph.values", np.float32))
+    dense = torch.from_numpy(raw("graph.dense", np.float32)).reshape(n, -1)
+    ones = torch.ones_like(dense)
+
+    def forward():
+        return [torch.sparse_csr_tensor(ptr, col, values, (n, n), check_invariants=False) @ dense]
+
+    def both():
+        a = torch.sparse_csr_tensor(ptr, col, values, (n, n), check_invariants=False).requires_grad_()
+        d = dense.detach().requires_grad_()
+        out = a @ d
+        out.backward(ones)
+        return [out.detach(), d.grad]
+    return both if backward else forward
+
+
+WORK = {
+    "put add f+b": lambda: put("sum"), "put mul f+b": lambda: put("prod"), "put amax f+b": lambda: put("amax"),
+    "put rows add": index_add, "concat axis 0": vstack, "concat axis 1": hstack, "coo concat axis 1": coo_cat,
+    "add": scipy_add, "div": scipy_add, "spmm": lambda: spmm(False), "spmm f+b": lambda: spmm(True),
+}
+current = (None, None)
+for line in sys.stdin:
+    name, _, what = line.strip().partition("|")
+    if current[0] != name:
+        current = (None, None)
+        current = (name, WORK[name]())
+        current[1]()
+    start = time.perf_counter()
+    results = current[1]()
+    seconds = time.perf_counter() - start
+    if what == "check":
+        print(" ".join(repr(float(np.asarray(r, dtype=np.float64).sum())) for r in results), flush=True)
+    else:
+        print(seconds, flush=True)

@@ -1,0 +1,27 @@
+//! Large results on huge pages.
+//!
+//! A fresh large buffer costs a page fault for every 4 KiB touched, which can take longer than writing it. NumPy advises
+//! the system to use huge pages for its arrays; so do we.
+
+use std::sync::Once;
+
+/// Tells `sparse-core` how to advise huge pages for its large outputs. Cheap after the first call.
+pub(crate) fn register() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        #[cfg(target_os = "linux")]
+        sparse_core::set_large_alloc_hook(advise);
+    });
+}
+
+#[cfg(target_os = "linux")]
+fn advise(address: *mut u8, bytes: usize) {
+    const PAGE: usize = 4096;
+    let start = (address as usize).next_multiple_of(PAGE);
+    let end = (address as usize + bytes) / PAGE * PAGE;
+    if start < end {
+        // SAFETY: the range lies inside one allocation of this process; the advice changes how it is backed, not what it
+        // holds, and a failure changes nothing.
+        unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
+    }
+}

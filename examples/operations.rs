@@ -1,0 +1,163 @@
+//! A tour of the operations on tensors small enough to read, each with its gradient.
+//!
+//! `cargo run --release --example operations`
+
+use burn::tensor::{Device, Gradients, Int, Tensor};
+use sparse_tensor::ops::{IndexPlan, Reduce, concat, gather, put_along_axis};
+use sparse_tensor::{CooTensor, CsrTensor, Fill, Kind, Result, SparseTensor, pattern::Pattern};
+
+fn main() -> Result<()> {
+    let device = Device::flex().autodiff();
+    building(&device)?;
+    fills(&device)?;
+    products(&device)?;
+    concatenation(&device)?;
+    arithmetic(&device)?;
+    along_an_axis(&device)?;
+    plans(&device)
+}
+
+fn title(number: usize, text: &str) {
+    println!("\n{number}. {text}\n{}", "-".repeat(text.len() + 3));
+}
+
+/// Rows of a dense tensor on one line.
+fn dense<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> String {
+    let data = tensor.clone().inner().into_data();
+    let values: Vec<f64> = data.iter::<f64>().collect();
+    let width = tensor.dims()[D - 1].max(1);
+    let row =
+        |row: &[f64]| row.iter().map(|value| format!("{}", (value * 1e4).round() / 1e4)).collect::<Vec<_>>().join(" ");
+    values.chunks(width).map(row).map(|row| format!("[{row}]")).collect::<Vec<_>>().join(" ")
+}
+
+fn gradient<P: Pattern, const D: usize>(name: &str, leaf: &SparseTensor<P, D>, grads: &Gradients) {
+    let grad = leaf.grad(grads).expect("a leaf that the loss depends on");
+    println!("gradient of {name}: {} (on its own {} elements)", dense(&grad.values::<1>()), grad.nnz());
+}
+
+/// The leaf that every part starts from: [[1, 0, 2], [0, 0, 3]].
+fn example(device: &Device) -> Result<CooTensor<2>> {
+    let indices = Tensor::<2, Int>::from_ints([[0, 0, 1], [0, 2, 2]], device);
+    let values = Tensor::<1>::from_floats([1.0, 2.0, 3.0], device);
+    Ok(CooTensor::new(indices, values, [2, 3])?.require_grad())
+}
+
+fn building(device: &Device) -> Result<()> {
+    title(1, "A sparse tensor");
+    let a = example(device)?;
+    println!("{a}");
+    println!("dense: {}", dense(&a.to_dense()));
+    println!("\nThe same by rows:\n{}", a.to_csr());
+
+    let twice = Tensor::<2, Int>::from_ints([[1, 0, 1], [1, 0, 1]], device);
+    let twice = CooTensor::<2>::new(twice, Tensor::<1>::from_floats([1.0, 5.0, 2.0], device), [2, 2])?;
+    println!("\nDuplicates mean their sum:\n{twice}\n{}", twice.coalesce());
+
+    let wrong = Tensor::<2, Int>::from_ints([[7], [0]], device);
+    let wrong = CooTensor::<2>::new(wrong, Tensor::<1>::ones([1], device), [2, 2]);
+    println!("\nWrong coordinates are an error: {}", wrong.expect_err("row 7 of 2"));
+    Ok(())
+}
+
+fn fills(device: &Device) -> Result<()> {
+    title(2, "The elements that are not stored");
+    let a = example(device)?;
+    let tracked = Tensor::<1>::from_floats([9.0], device).require_grad();
+    let filled = a.clone().with_fill(Fill::tensor(tracked.clone()));
+    println!("fill 9: {}", dense(&filled.to_dense()));
+    let grads = filled.to_dense().sum().backward();
+    println!("gradient of the fill (three elements have it): {}", dense(&tracked.grad(&grads).expect("tracked")));
+    let missing = a.with_fill(Fill::Undefined);
+    println!("undefined: {}", missing.try_to_dense().expect_err("there is no dense equivalent"));
+    println!("unless a value is given: {}", dense(&missing.to_dense_or(-1)));
+    Ok(())
+}
+
+fn products(device: &Device) -> Result<()> {
+    title(3, "Sparse x dense");
+    let a = example(device)?;
+    let x = Tensor::<2>::from_floats([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]], device).require_grad();
+    let y = a.matmul(x.clone());
+    println!("a x x = {}", dense(&y));
+    let grads = y.sum().backward();
+    gradient("a", &a, &grads);
+    println!("gradient of x: {}", dense(&x.grad(&grads).expect("a leaf")));
+    Ok(())
+}
+
+fn concatenation(device: &Device) -> Result<()> {
+    title(4, "concat");
+    let (a, b) = (example(device)?, example(device)?);
+    for axis in [0, 1] {
+        let joined = concat(&[a.to_csr(), b.to_csr()], axis);
+        println!("along axis {axis}: {:?}, {}", joined.dims(), dense(&joined.to_dense()));
+    }
+    let joined = concat(&[a.clone(), b.clone()], 0);
+    let weights = Tensor::<2>::from_floats([[1.0; 3], [1.0; 3], [2.0; 3], [2.0; 3]], device);
+    let grads = (joined.to_dense() * weights).sum().backward();
+    gradient("the first part", &a, &grads);
+    gradient("the second part", &b, &grads);
+    Ok(())
+}
+
+fn arithmetic(device: &Device) -> Result<()> {
+    title(5, "+ - * / of sparse tensors");
+    let a = example(device)?;
+    let indices = Tensor::<2, Int>::from_ints([[0, 1], [0, 1]], device);
+    let b = CooTensor::<2>::new(indices, Tensor::<1>::from_floats([4.0, 5.0], device), [2, 3])?.require_grad();
+    println!("a = {}", dense(&a.to_dense()));
+    println!("b = {}", dense(&b.to_dense()));
+    println!("a + b = {}", dense(&(&a + &b).to_dense()));
+    println!("a * b = {}", dense(&(&a * &b).to_dense()));
+    let quotient = &a / &b;
+    println!("a / b = {} (stored: {}, fill {})", dense(&quotient.to_dense()), quotient.nnz(), quotient.fill());
+    let known = b.clone().with_fill(Fill::scalar(2.0));
+    let quotient = &a / &known;
+    println!("a / (b, 2 where nothing is stored) = {}", dense(&quotient.to_dense()));
+    let grads = quotient.to_dense().sum().backward();
+    gradient("a", &a, &grads);
+    println!("a * 10 + 1 = {}", dense(&(&a * 10.0 + 1.0).to_dense()));
+
+    let csr: CsrTensor<2> = a.to_csr();
+    let sums = Tensor::<1>::from_floats([3.0, 3.0], device);
+    println!("rows of a by their sums: {}", dense(&csr.div_along(sums, 0).to_dense()));
+    Ok(())
+}
+
+fn along_an_axis(device: &Device) -> Result<()> {
+    title(6, "put_along_axis and gather");
+    let index = Tensor::<2, Int>::from_ints([[0], [2], [0]], device);
+    println!("Three rows of values go to rows 0, 2 and 0 of three rows of 5:");
+    for reduce in Reduce::ALL {
+        let arr = Tensor::<2>::full([3, 2], 5.0, device).require_grad();
+        let values = Tensor::<2>::from_floats([[1.0, 0.0], [2.0, 8.0], [3.0, 7.0]], device).require_grad();
+        let out = put_along_axis(arr.clone(), index.clone(), values.clone(), 0, reduce, true);
+        let grads = out.clone().sum().backward();
+        println!(
+            "{:>6}: {}   gradients: arr {}, values {}",
+            reduce.name(),
+            dense(&out),
+            dense(&arr.grad(&grads).expect("a leaf")),
+            dense(&values.grad(&grads).expect("a leaf")),
+        );
+    }
+    let x = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], device);
+    let at = Tensor::<2, Int>::from_ints([[1, -1], [0, 1]], device);
+    println!("gather of [1 2] [3 4] at [1 -1] [0 1]: {}", dense(&gather(x, at, 0)));
+    Ok(())
+}
+
+fn plans(device: &Device) -> Result<()> {
+    title(7, "A plan for an index that stays");
+    println!("Messages along the edges 0->1, 2->1, 1->0, checked and sorted once:");
+    let source = IndexPlan::new(Tensor::from_ints([0, 2, 1], device), 3)?;
+    let target = IndexPlan::new(Tensor::from_ints([1, 1, 0], device), 3)?;
+    let nodes = Tensor::<2>::from_floats([[1.0], [10.0], [100.0]], device).require_grad();
+    let messages = source.gather(nodes.clone(), 0)?;
+    let received = target.put(Tensor::zeros([3, 1], device), messages, 0, Reduce::Add, true)?;
+    println!("received: {}", dense(&received));
+    let grads = received.sum().backward();
+    println!("gradient of the nodes: {}", dense(&nodes.grad(&grads).expect("a leaf")));
+    Ok(())
+}
