@@ -15,6 +15,18 @@ const GRAIN: usize = 16 * 1024;
 /// foresee, and the processor itself looks some 5 rows ahead.
 const AHEAD: usize = 24;
 
+/// The same where an index is for a whole row.
+const AHEAD_ROWS: usize = 8;
+
+/// Fetches up to 8 cache lines of a row.
+#[inline(always)]
+fn prefetch_row<X>(data: &[X], start: usize, len: usize) {
+    let line = (64 / size_of::<X>().max(1)).max(1);
+    for at in (0..len).step_by(line).take(8) {
+        prefetch(data, start + at);
+    }
+}
+
 /// Values that take no memory, for traversals that need only the index.
 pub(super) fn units(len: usize) -> &'static [()] {
     &[(); usize::MAX][..len]
@@ -190,8 +202,16 @@ impl<V: Copy, X, F: Fn(&mut X, V, usize)> Visit<'_, V, X, F> {
     /// One index for each row of values.
     #[inline(always)]
     fn by_row<I: Index>(self, index: &[I]) {
-        let Self { len, inner, values, rows, cells, step, .. } = self;
-        for (k, (&x, values)) in index.iter().zip(values.chunks_exact(inner)).enumerate() {
+        let Self { len, inner, values: all, rows, cells, step, .. } = self;
+        for (k, (&x, values)) in index.iter().zip(all.chunks_exact(inner)).enumerate() {
+            // Rows that belong to other threads break the stream, and cells are anywhere.
+            if let Some(&x) = index.get(k + AHEAD_ROWS) {
+                let j = resolve(x, len);
+                if rows.contains(&j) {
+                    prefetch_row(all, (k + AHEAD_ROWS) * inner, inner);
+                    prefetch_row(cells, (j - rows.start) * inner, inner);
+                }
+            }
             let j = resolve(x, len);
             if rows.contains(&j) {
                 let cells = &mut cells[(j - rows.start) * inner..][..inner];
@@ -203,8 +223,8 @@ impl<V: Copy, X, F: Fn(&mut X, V, usize)> Visit<'_, V, X, F> {
     }
 }
 
-/// `out[p] = f(cell, values[p], k)` for each value's position `p = (o, k, i)` and the cell (its place in the order of
-/// `layout`) it belongs to.
+/// Calls `f(cell, &mut out[p], values[p], k)` for each value's position `p = (o, k, i)` and the cell (its place in the
+/// order of `layout`) it belongs to.
 ///
 /// One parallel pass; each piece of it goes through the blocks of the layout one after the other.
 pub(super) fn gather_map<V, O, I>(
@@ -212,7 +232,7 @@ pub(super) fn gather_map<V, O, I>(
     layout: &Layout,
     values: &[V],
     out: &mut [O],
-    f: impl Fn(usize, V, usize) -> O + Sync,
+    f: impl Fn(usize, &mut O, V, usize) + Sync,
 ) where
     V: Copy + Sync,
     O: Send,
@@ -282,7 +302,7 @@ struct ReadAll<'a, V, I, O, F> {
     read: Read<'a, V, O, F>,
 }
 
-impl<V: Copy, I: Index, O, F: Fn(usize, V, usize) -> O> WithSimd for ReadAll<'_, V, I, O, F> {
+impl<V: Copy, I: Index, O, F: Fn(usize, &mut O, V, usize)> WithSimd for ReadAll<'_, V, I, O, F> {
     type Output = ();
 
     #[inline(always)]
@@ -295,7 +315,7 @@ impl<V: Copy, I: Index, O, F: Fn(usize, V, usize) -> O> WithSimd for ReadAll<'_,
     }
 }
 
-impl<V: Copy, O, F: Fn(usize, V, usize) -> O> Read<'_, V, O, F> {
+impl<V: Copy, O, F: Fn(usize, &mut O, V, usize)> Read<'_, V, O, F> {
     /// `W` is the number of columns, or 0 if that is not known.
     #[inline(always)]
     fn by_value<const W: usize, I: Index>(self, index: &[I]) {
@@ -309,7 +329,7 @@ impl<V: Copy, O, F: Fn(usize, V, usize) -> O> Read<'_, V, O, F> {
             let (index, values) = (&index[at..][..width], &values[at..][..width]);
             let out = &mut out[at..][..width];
             for i in 0..width {
-                out[i] = f(start + resolve(index[i], len) * width + i, values[i], first + row);
+                f(start + resolve(index[i], len) * width + i, &mut out[i], values[i], first + row);
             }
         }
     }
@@ -318,7 +338,7 @@ impl<V: Copy, O, F: Fn(usize, V, usize) -> O> Read<'_, V, O, F> {
     fn single<I: Index>(self, index: &[I]) {
         let Self { len, values, start, first, out, f, .. } = self;
         for (((out, &v), &x), k) in out.iter_mut().zip(values).zip(index).zip(first..) {
-            *out = f(start + resolve(x, len), v, k);
+            f(start + resolve(x, len), out, v, k);
         }
     }
 
@@ -330,7 +350,7 @@ impl<V: Copy, O, F: Fn(usize, V, usize) -> O> Read<'_, V, O, F> {
         for (((out, values), &x), k) in rows.zip(first..) {
             let cell = start + resolve(x, len) * inner;
             for (i, (out, &v)) in out.iter_mut().zip(values).enumerate() {
-                *out = f(cell + i, v, k);
+                f(cell + i, out, v, k);
             }
         }
     }

@@ -155,9 +155,9 @@ pub fn gather<T: Copy + Default + Send + Sync, I: Index>(target: &Target<'_, I>,
     let layout = Layout::of::<T, I>(target);
     let values = cells::units(target.values_len());
     if layout.is_plain() {
-        cells::gather_map(target, &layout, values, out, |cell, (), _| x[cell]);
+        cells::gather_map(target, &layout, values, out, |cell, out, (), _| *out = x[cell]);
     } else {
         let x = layout.build(|p| x[p]);
-        cells::gather_map(target, &layout, values, out, |cell, (), _| x[cell]);
+        cells::gather_map(target, &layout, values, out, |cell, out, (), _| *out = x[cell]);
     }
 }
