@@ -1,0 +1,138 @@
+//! Graphs as plain text.
+
+use super::{Graph, Splits, label_tensor};
+use crate::io::matrix_market::{self, MatrixMarket, Symmetry};
+use burn::tensor::Device;
+use sparse_core::{Result, SparseError};
+use std::path::Path;
+
+/// Reads a graph from a folder of plain text.
+///
+/// | file | content |
+/// |---|---|
+/// | `adjacency.mtx` | Matrix Market, square and symmetric in content, each edge once, no self loops, weights above 0 |
+/// | `features.mtx` | Matrix Market, node x feature, as it stands: not normalised |
+/// | `labels.txt` | one class a line, in node order, in `[0, nodes)` |
+/// | `train.txt`, `val.txt`, `test.txt` | node ids from 0, one a line; no node twice |
+///
+/// Lines that are blank are skipped. The Planetoid graphs (Sen et al. 2008, splits of Yang et al. 2016) fit this form.
+///
+/// # Errors
+///
+/// `invalid`, naming the file and the line, for whatever cannot be read, breaks its format or contradicts another file.
+pub fn read_folder(path: impl AsRef<Path>, device: &Device) -> Result<Graph> {
+    let folder = path.as_ref();
+    if !folder.is_dir() {
+        return Err(invalid(format!("{}: a graph must be a folder, got none of that name", folder.display())));
+    }
+    let adjacency = read_adjacency(&folder.join("adjacency.mtx"))?;
+    let nodes = adjacency.rows;
+    let path = folder.join("features.mtx");
+    let features = matrix_market::read_checked(&path, |entry| {
+        if entry.value.is_finite() { Ok(()) } else { Err(format!("a feature must be finite, got {}", entry.value)) }
+    })?;
+    if features.rows != nodes {
+        let name = path.display();
+        return Err(invalid(format!(
+            "{name}: features must have a row for each node, got {} and {nodes}",
+            features.rows
+        )));
+    }
+    let path = folder.join("labels.txt");
+    let labels = read_numbers(&path, nodes, "a class")?;
+    if labels.len() != nodes {
+        let (name, got) = (path.display(), labels.len());
+        return Err(invalid(format!("{name}: line {got}: there must be a class for each of {nodes} nodes, got {got}")));
+    }
+    let labels: Vec<i64> = labels.into_iter().map(|(_, class)| class as i64).collect();
+    let mut owner: Vec<Option<&'static str>> = vec![None; nodes];
+    let mut split = |name: &'static str| {
+        let path = folder.join(name);
+        let ids = read_numbers(&path, nodes, "a node")?;
+        for &(line, node) in &ids {
+            if let Some(other) = owner[node].replace(name) {
+                let path = path.display();
+                return Err(invalid(format!(
+                    "{path}: line {line}: a node must stand once, got {node}, also in {other}"
+                )));
+            }
+        }
+        Ok(ids.into_iter().map(|(_, node)| node).collect())
+    };
+    let splits = Splits { train: split("train.txt")?, val: split("val.txt")?, test: split("test.txt")? };
+    Ok(Graph {
+        adjacency: adjacency.to_csr(device)?,
+        features: features.to_csr(device)?,
+        classes: labels.iter().max().map_or(0, |&class| class as usize + 1),
+        labels: label_tensor(labels, device),
+        splits,
+    })
+}
+
+fn read_adjacency(path: &Path) -> Result<MatrixMarket> {
+    let matrix = matrix_market::read_checked(path, |entry| {
+        if entry.row == entry.col {
+            return Err(format!("an edge must join two nodes, got a self loop at {}", entry.row + 1));
+        }
+        // Written so that NaN fails too.
+        let weighs = entry.value > 0.0 && entry.value.is_finite();
+        if weighs { Ok(()) } else { Err(format!("an edge's weight must be above 0, got {}", entry.value)) }
+    })?;
+    let name = path.display();
+    if matrix.rows != matrix.cols {
+        let (rows, cols) = (matrix.rows, matrix.cols);
+        return Err(invalid(format!("{name}: an adjacency must be square, got {rows} x {cols}")));
+    }
+    let mut order: Vec<usize> = (0..matrix.coordinates.len()).collect();
+    order.sort_unstable_by_key(|&at| matrix.coordinates[at]);
+    let at = |k: usize| matrix.coordinates[order[k]];
+    if let Some(k) = (1..order.len()).find(|&k| at(k) == at(k - 1)) {
+        let (row, col) = at(k);
+        return Err(invalid(format!("{name}: an edge must stand once, got ({}, {}) twice", row + 1, col + 1)));
+    }
+    if matrix.symmetry == Symmetry::General {
+        let value = |k: usize| match &matrix.values {
+            matrix_market::Values::Real(values) => values[k],
+            matrix_market::Values::Integer(values) => values[k] as f64,
+            matrix_market::Values::Pattern => 1.0,
+        };
+        let lonely = |&k: &usize| {
+            let (row, col) = matrix.coordinates[k];
+            let mirror = order.binary_search_by_key(&(col, row), |&k| matrix.coordinates[k]);
+            mirror.map_or(true, |mirror| value(order[mirror]) != value(k))
+        };
+        if let Some(k) = order.iter().copied().find(lonely) {
+            let (row, col) = (matrix.coordinates[k].0 + 1, matrix.coordinates[k].1 + 1);
+            return Err(invalid(format!(
+                "{name}: an adjacency must be symmetric, got ({row}, {col}) without an equal ({col}, {row})"
+            )));
+        }
+    }
+    Ok(matrix)
+}
+
+/// `(line, number)` of a file with one number in `[0, below)` a line.
+fn read_numbers(path: &Path, below: usize, what: &str) -> Result<Vec<(usize, usize)>> {
+    let name = path.display();
+    let text = std::fs::read(path).map_err(|trouble| invalid(format!("{name}: cannot be read, got {trouble}")))?;
+    let mut numbers = Vec::new();
+    for (at, line) in text.split(|&byte| byte == b'\n').enumerate() {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            continue;
+        }
+        let number = std::str::from_utf8(line).ok().and_then(|text| text.parse::<usize>().ok());
+        match number.filter(|&number| number < below) {
+            Some(number) => numbers.push((at + 1, number)),
+            None => {
+                let got: String = String::from_utf8_lossy(line).chars().take(60).collect();
+                return Err(invalid(format!("{name}: line {}: {what} must be in [0, {below}), got {got:?}", at + 1)));
+            }
+        }
+    }
+    Ok(numbers)
+}
+
+fn invalid(message: String) -> SparseError {
+    SparseError::Invalid { op: "read_folder", message }
+}
