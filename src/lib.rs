@@ -1,7 +1,10 @@
 //! Sparse COO and CSR tensors for [Burn](https://burn.dev) that train.
 #![cfg_attr(feature = "ndarray", allow(deprecated))]
 
+pub mod data;
+pub mod io;
 mod kernel;
+pub mod nn;
 pub mod ops;
 pub mod pattern;
 mod rows;

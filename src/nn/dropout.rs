@@ -1,0 +1,40 @@
+//! Dropout of stored values.
+
+use crate::pattern::Pattern;
+use crate::{Fill, SparseTensor};
+use burn::tensor::Distribution;
+
+/// Inverted dropout: each stored value becomes 0 with probability `p` and is divided by `1 - p` otherwise.
+///
+/// An unspecified zero stays zero either way, so this is dropout of the dense equivalent at the cost of the stored values.
+/// The pattern is kept and shared: what is derived from it is not computed again. Draws come from the device's generator
+/// (`Device::seed`). Unlike Burn's `Dropout` it always drops: call it in training only. Backward: kept values pass their
+/// gradient on, divided by `1 - p`.
+///
+/// Source: Srivastava et al., *Dropout: a simple way to prevent neural networks from overfitting*, 2014.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::{CsrTensor, nn::sparse_dropout};
+///
+/// let x = CsrTensor::<2>::from_dense(Tensor::ones([4, 4], &Device::flex()));
+/// let dropped = sparse_dropout(&x, 0.5).values::<1>().into_data();
+/// assert!(dropped.iter::<f32>().all(|value| value == 0.0 || value == 2.0));
+/// ```
+///
+/// # Panics
+///
+/// If `p` is outside `[0, 1)`; if the fill is not known to be zero, or undefined; if duplicates are not summed yet.
+pub fn sparse_dropout<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, p: f64) -> SparseTensor<P, D> {
+    assert!((0.0..1.0).contains(&p), "sparse_dropout: p must be in [0, 1), got {p}");
+    let fill = x.fill();
+    assert!(fill.is_zero() || fill.is_undefined(), "sparse_dropout: the fill must be zero or undefined, got {fill}");
+    assert!(x.is_coalesced(), "sparse_dropout: duplicates must be summed first, got an uncoalesced tensor");
+    if p == 0.0 {
+        return x.clone();
+    }
+    let keep = 1.0 - p;
+    let draws = x.values.random_like(Distribution::Bernoulli(keep));
+    let values = x.values.clone() * draws.mul_scalar(1.0 / keep);
+    x.with_rows(values, Fill::clone(fill))
+}
