@@ -12,7 +12,7 @@ use std::path::Path;
 /// |---|---|
 /// | `adjacency.mtx` | Matrix Market, square and symmetric in content, each edge once, no self loops, weights above 0 |
 /// | `features.mtx` | Matrix Market, node x feature, as it stands: not normalised |
-/// | `labels.txt` | one class a line, in node order, in `[0, nodes)` |
+/// | `labels.txt` | one class a line, in node order, in `[0, nodes)`; -1 where it is not known, for nodes in no split |
 /// | `train.txt`, `val.txt`, `test.txt` | node ids from 0, one a line; no node twice |
 ///
 /// Lines that are blank are skipped. The Planetoid graphs (Sen et al. 2008, splits of Yang et al. 2016) fit this form.
@@ -39,23 +39,24 @@ pub fn read_folder(path: impl AsRef<Path>, device: &Device) -> Result<Graph> {
         )));
     }
     let path = folder.join("labels.txt");
-    let labels = read_numbers(&path, nodes, "a class")?;
+    let labels = read_numbers(&path, -1, nodes, "a class")?;
     if labels.len() != nodes {
         let (name, got) = (path.display(), labels.len());
         return Err(invalid(format!("{name}: line {got}: there must be a class for each of {nodes} nodes, got {got}")));
     }
-    let labels: Vec<i64> = labels.into_iter().map(|(_, class)| class as i64).collect();
+    let labels: Vec<i64> = labels.into_iter().map(|(_, class)| class).collect();
     let mut owner: Vec<Option<&'static str>> = vec![None; nodes];
     let mut split = |name: &'static str| {
         let path = folder.join(name);
-        let ids = read_numbers(&path, nodes, "a node")?;
+        let ids = read_numbers(&path, 0, nodes, "a node")?;
+        let ids: Vec<(usize, usize)> = ids.into_iter().map(|(line, node)| (line, node as usize)).collect();
         for &(line, node) in &ids {
-            if let Some(other) = owner[node].replace(name) {
-                let path = path.display();
-                return Err(invalid(format!(
-                    "{path}: line {line}: a node must stand once, got {node}, also in {other}"
-                )));
-            }
+            let trouble = match owner[node].replace(name) {
+                Some(other) => format!("a node must stand once, got {node}, also in {other}"),
+                None if labels[node] < 0 => format!("a node of a split must have a class, got {node}, which has none"),
+                None => continue,
+            };
+            return Err(invalid(format!("{}: line {line}: {trouble}", path.display())));
         }
         Ok(ids.into_iter().map(|(_, node)| node).collect())
     };
@@ -63,7 +64,7 @@ pub fn read_folder(path: impl AsRef<Path>, device: &Device) -> Result<Graph> {
     Ok(Graph {
         adjacency: adjacency.to_csr(device)?,
         features: features.to_csr(device)?,
-        classes: labels.iter().max().map_or(0, |&class| class as usize + 1),
+        classes: labels.iter().max().map_or(0, |&class| (class + 1) as usize),
         labels: label_tensor(labels, device),
         splits,
     })
@@ -111,8 +112,8 @@ fn read_adjacency(path: &Path) -> Result<MatrixMarket> {
     Ok(matrix)
 }
 
-/// `(line, number)` of a file with one number in `[0, below)` a line.
-fn read_numbers(path: &Path, below: usize, what: &str) -> Result<Vec<(usize, usize)>> {
+/// `(line, number)` of a file with one number in `[low, below)` a line.
+fn read_numbers(path: &Path, low: i64, below: usize, what: &str) -> Result<Vec<(usize, i64)>> {
     let name = path.display();
     let text = std::fs::read(path).map_err(|trouble| invalid(format!("{name}: cannot be read, got {trouble}")))?;
     let mut numbers = Vec::new();
@@ -121,12 +122,15 @@ fn read_numbers(path: &Path, below: usize, what: &str) -> Result<Vec<(usize, usi
         if line.is_empty() {
             continue;
         }
-        let number = std::str::from_utf8(line).ok().and_then(|text| text.parse::<usize>().ok());
-        match number.filter(|&number| number < below) {
+        let number = std::str::from_utf8(line).ok().and_then(|text| text.parse::<i64>().ok());
+        match number.filter(|&number| low <= number && number < below as i64) {
             Some(number) => numbers.push((at + 1, number)),
             None => {
                 let got: String = String::from_utf8_lossy(line).chars().take(60).collect();
-                return Err(invalid(format!("{name}: line {}: {what} must be in [0, {below}), got {got:?}", at + 1)));
+                return Err(invalid(format!(
+                    "{name}: line {}: {what} must be in [{low}, {below}), got {got:?}",
+                    at + 1
+                )));
             }
         }
     }

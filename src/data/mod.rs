@@ -22,9 +22,9 @@ pub struct Graph {
     pub adjacency: CsrTensor<2>,
     /// `[nodes, features]`.
     pub features: CsrTensor<2>,
-    /// The class of every node, `[nodes]`.
+    /// The class of every node, `[nodes]`; -1 where it is not known.
     pub labels: Tensor<1, Int>,
-    /// Number of classes: labels are in `[0, classes)`.
+    /// Number of classes: known labels are in `[0, classes)`, those of nodes in a split among them.
     pub classes: usize,
     /// Who trains and who is asked.
     pub splits: Splits,

@@ -1,0 +1,121 @@
+//! Trains a graph convolutional network through sparse tensors.
+//!
+//! ```text
+//! cargo run --release --example gcn                      # Zachary's karate club
+//! cargo run --release --example gcn -- --data DIR        # a folder of plain text, Cora for one
+//! cargo run --release --example gcn -- --help
+//! ```
+
+mod args;
+mod model;
+mod pca;
+mod picture;
+mod train;
+
+use args::Args;
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
+use sparse_tensor::data::{Graph, karate, read_folder};
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+use train::{Run, Task};
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<(), String> {
+    let device = args.device()?;
+    let graph = match &args.data {
+        Some(folder) => read_folder(folder, &device).map_err(|trouble| trouble.to_string())?,
+        None => karate(&device),
+    };
+    let task = Task::new(&graph, &device)?;
+    if !args.quiet {
+        say(&describe(args, &graph));
+    }
+    let seeds = args.seeds.unwrap_or(if args.data.is_some() { 10 } else { 20 });
+    let bar = progress(args, seeds);
+    let mut runs: Vec<Run> = Vec::new();
+    for seed in 0..seeds {
+        let mut count = 0;
+        let run = task.run(args, u64::from(seed), |epoch| {
+            count += 1;
+            // Drawing is not what the epochs' time is about.
+            if count % 10 == 0 {
+                bar.inc(10);
+                let (loss, train, val) = (epoch.loss, epoch.train, epoch.val);
+                bar.set_message(format!("seed {seed}  loss {loss:.4}  train {train:.3}  val {val:.3}"));
+            }
+        });
+        bar.inc(count % 10);
+        if !args.quiet {
+            bar.suspend(|| say(&summary(args, seed, &run, &task)));
+        }
+        runs.push(run);
+    }
+    bar.finish_and_clear();
+    std::fs::create_dir_all(&args.out)
+        .map_err(|trouble| format!("--out {}: cannot be made, got {trouble}", args.out.display()))?;
+    let path = args.out.join("gcn.svg");
+    picture::draw(&path, args.data.is_none(), &graph, &task, &runs)
+        .map_err(|trouble| format!("{}: cannot be drawn, got {trouble}", path.display()))?;
+    if !args.quiet {
+        say(&format!("picture: {}", path.display()));
+    }
+    let tests: Vec<f64> = runs.iter().map(|run| run.best.test).collect();
+    let (mean, std) = mean_std(&tests);
+    let time: Duration = runs.iter().map(|run| run.time).sum();
+    let epoch = time.as_secs_f64() * 1e3 / (f64::from(seeds) * f64::from(args.epochs));
+    say(&format!("test accuracy: mean {mean:.4} std {std:.4} over {seeds} seeds, {epoch:.2} ms/epoch"));
+    Ok(())
+}
+
+/// Prints a line. Whoever closed the pipe does not want to hear of it.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+fn describe(args: &Args, graph: &Graph) -> String {
+    let name = args.data.as_ref().map_or("karate club".into(), |folder| folder.display().to_string());
+    let (nodes, edges, classes) = (graph.nodes(), graph.edges(), graph.classes);
+    let [_, features] = graph.features.dims();
+    let splits = &graph.splits;
+    let (train, val, test) = (splits.train.len(), splits.val.len(), splits.test.len());
+    let stored = graph.features.nnz();
+    format!(
+        "{name}: {nodes} nodes, {edges} edges, {features} features ({stored} stored), {classes} classes; \
+         {train} train, {val} validation, {test} test"
+    )
+}
+
+fn summary(args: &Args, seed: u32, run: &Run, task: &Task) -> String {
+    let loss = run.losses.last().copied().unwrap_or(f32::NAN);
+    let epoch = run.time.as_secs_f64() * 1e3 / f64::from(args.epochs);
+    let val = if task.splits.val.is_empty() { String::new() } else { format!("validation {:.3}, ", run.best.val) };
+    format!("seed {seed}: loss {loss:.4}, {val}test {:.4}, {epoch:.2} ms/epoch", run.best.test)
+}
+
+fn progress(args: &Args, seeds: u32) -> ProgressBar {
+    if args.quiet {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} epochs  {msg}  {elapsed}");
+    let bar = ProgressBar::new(u64::from(seeds) * u64::from(args.epochs));
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// Mean and sample standard deviation (0 for one value).
+fn mean_std(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (count - 1.0).max(1.0)).sqrt())
+}

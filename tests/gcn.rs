@@ -1,0 +1,11 @@
+//! Formats, graphs, layers and the training that they are for.
+#![allow(missing_docs)]
+
+#[path = "gcn/data.rs"]
+mod data;
+#[path = "gcn/matrix_market.rs"]
+mod matrix_market;
+#[path = "gcn/nn.rs"]
+mod nn;
+#[path = "gcn/training.rs"]
+mod training;
