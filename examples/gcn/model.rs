@@ -37,7 +37,7 @@ impl Gcn {
             return self.forward(adjacency, features);
         }
         let hidden = self.embed(adjacency, &sparse_dropout(features, p));
-        let kept = hidden.random_like(Distribution::Bernoulli(1.0 - p)).mul_scalar(1.0 / (1.0 - p));
-        self.second.forward(adjacency, hidden * kept)
+        let kept = hidden.random_like(Distribution::Default).lower_scalar(1.0 - p).float();
+        self.second.forward(adjacency, hidden * kept.mul_scalar(1.0 / (1.0 - p)))
     }
 }

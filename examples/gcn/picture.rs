@@ -127,9 +127,16 @@ fn embedding(area: &Area, names: &[String], karate: bool, task: &Task, run: &Run
     let step = points.len().div_ceil(POINTS).max(1);
     let dots = points.iter().zip(&task.labels).step_by(step).filter(|(at, _)| shown(at));
     chart.draw_series(dots.map(|(&at, &class)| Circle::new(at, size, colour(class).mix(alpha).filled())))?;
-    let train: Vec<usize> = task.splits.train.iter().copied().take(POINTS / 10).collect();
-    let train = train.iter().map(|&node| points[node]).filter(|at| shown(at));
-    chart.draw_series(train.map(|at| Circle::new(at, size + 2, BLACK.stroke_width(ring))))?;
+    // Drawn whether the sample has them or not.
+    let train = task.splits.train.iter().take(POINTS / 10).map(|&node| (points[node], colour(task.labels[node])));
+    for (at, colour) in train.filter(|(at, _)| shown(at)) {
+        chart.draw_series(
+            [size, size + 2]
+                .into_iter()
+                .zip([colour.filled(), BLACK.stroke_width(ring)])
+                .map(|(size, style)| Circle::new(at, size, style)),
+        )?;
+    }
     let mut entries: Vec<(RGBAColor, String)> = Vec::new();
     entries.extend(names.iter().enumerate().map(|(class, name)| (colour(class as i64).to_rgba(), name.clone())));
     entries.push((TRANSPARENT, "training node".into()));

