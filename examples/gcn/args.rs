@@ -88,6 +88,7 @@ impl BackendName {
             #[cfg(feature = "flex")]
             Self::Flex => Device::flex(),
             #[cfg(feature = "ndarray")]
+            #[allow(deprecated)]
             Self::Ndarray => Device::ndarray(),
             #[cfg(feature = "wgpu")]
             Self::Wgpu => Device::wgpu(burn::tensor::DeviceKind::DefaultDevice),

@@ -38,6 +38,9 @@ fn run(args: &Args) -> Result<(), String> {
         None => karate(&device),
     };
     let task = Task::new(&graph, &device)?;
+    // Before the training, so that a typing error does not cost it.
+    std::fs::create_dir_all(&args.out)
+        .map_err(|trouble| format!("--out {}: cannot be made, got {trouble}", args.out.display()))?;
     if !args.quiet {
         say(&describe(args, &graph));
     }
@@ -62,8 +65,6 @@ fn run(args: &Args) -> Result<(), String> {
         runs.push(run);
     }
     bar.finish_and_clear();
-    std::fs::create_dir_all(&args.out)
-        .map_err(|trouble| format!("--out {}: cannot be made, got {trouble}", args.out.display()))?;
     let path = args.out.join("gcn.svg");
     picture::draw(&path, args.data.is_none(), &graph, &task, &runs)
         .map_err(|trouble| format!("{}: cannot be drawn, got {trouble}", path.display()))?;

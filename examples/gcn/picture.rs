@@ -43,7 +43,7 @@ fn colour(class: i64) -> RGBColor {
     RGBColor(r, g, b)
 }
 
-/// Draws the three panels; embedding and title are those of the first seed.
+/// Draws the three panels; the embedding is that of the first seed.
 pub(crate) fn draw(path: &Path, karate: bool, graph: &Graph, task: &Task, runs: &[Run]) -> Drawn {
     let names: Vec<String> = match karate {
         true => vec!["Mr. Hi's side".into(), "the officers' side".into()],

@@ -1,5 +1,6 @@
 //! Random tensors for property and gradient tests, with the corners that bugs live in: nothing stored, empty rows, full
 //! tensors, duplicates, ties, zeros, sizes of 0.
+#![allow(dead_code)] // Each test binary uses its part.
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use proptest::prelude::*;

@@ -54,7 +54,7 @@ fn normalizations_have_the_right_gradient() {
     let pattern = CsrTensor::from_dense(adjacency(&device.clone().inner())).pattern().clone();
     let values = TensorData::from([1.0f64, 2.0, 1.5, 2.5, 3.0]);
     for self_loops in [false, true] {
-        gradcheck(&device, &[values.clone()], |xs| {
+        gradcheck(&device, std::slice::from_ref(&values), |xs| {
             let a = CsrTensor::<2>::from_pattern(pattern.clone(), xs[0].tensor()).unwrap();
             symmetric_normalization(&a, self_loops).values::<1>()
         })

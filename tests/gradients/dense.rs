@@ -25,9 +25,9 @@ fn put(rank: usize) -> impl Strategy<Value = Put> {
         given[axis] = count;
         let mut full = given.clone();
         // Full, along the axis only, or broadcast along the first dim off the axis.
-        for dim in 0..given.len() {
+        for (dim, size) in given.iter_mut().enumerate() {
             if dim != axis && (form == 1 || (form == 2 && dim == usize::from(axis == 0))) {
-                given[dim] = 1;
+                *size = 1;
             }
         }
         full[axis] = count;

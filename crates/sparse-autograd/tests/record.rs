@@ -10,7 +10,10 @@ fn devices() -> Vec<Device> {
         #[cfg(feature = "ndarray")]
         Device::ndarray(),
     ];
-    plain.into_iter().flat_map(|device| [device.clone().autodiff(), device.autodiff().gradient_checkpointing()]).collect()
+    plain
+        .into_iter()
+        .flat_map(|device| [device.clone().autodiff(), device.autodiff().gradient_checkpointing()])
+        .collect()
 }
 
 fn data(values: &[f64]) -> TensorData {
@@ -35,8 +38,7 @@ fn fused(a: Tensor<1>, b: Tensor<1>, c: Tensor<2>) -> Tensor<1> {
 #[test]
 fn three_parents_among_ordinary_operations() {
     for device in devices() {
-        let inputs =
-            [data(&[1.0, -2.0, 3.0]), data(&[0.5, 4.0, -1.0]), TensorData::from([[1.0f64, 2.0], [3.0, 4.0]])];
+        let inputs = [data(&[1.0, -2.0, 3.0]), data(&[0.5, 4.0, -1.0]), TensorData::from([[1.0f64, 2.0], [3.0, 4.0]])];
         let report = gradcheck(&device, &inputs, |xs| {
             let a = xs[0].tensor::<1>();
             // The first parent is used three times.

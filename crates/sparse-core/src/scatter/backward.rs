@@ -79,15 +79,9 @@ pub fn put_backward<T: Element, I: Index>(
             let arr_grad = need_arr.then(|| layout.spread(&last, |p, last| if last == 0 { grad[p] } else { T::ZERO }));
             let value_grad = values_grad(&|dv| {
                 let grad = layout.build(|p| grad[p]);
-                gather_map(
-                    target,
-                    &layout,
-                    no_values,
-                    dv,
-                    |c, (), k| {
-                        if last[c] == k as u32 + 1 { grad[c] } else { T::ZERO }
-                    },
-                );
+                gather_map(target, &layout, no_values, dv, |c, dv, (), k| {
+                    *dv = select_unpredictable(last[c] == k as u32 + 1, grad[c], T::ZERO);
+                });
             });
             [arr_grad, value_grad]
         }
@@ -107,24 +101,14 @@ pub fn put_backward<T: Element, I: Index>(
         }
         Reduce::Mul => product::backward(target, include_self, arr, values, out, grad, needs),
         Reduce::Amax | Reduce::Amin => {
-            // Three passes. The first marks the values that equal the result, with one small random access for each
-            // and no branch that waits for it (a misprediction would cost a trip to memory); the others, over the
-            // marks, go to memory for marked values only, which are few.
-            let layout = Layout::of::<T, I>(target);
-            let y = layout.build(|p| out[p]);
-            let mut dv: Vec<T> = zeroed(target.values_len());
-            gather_map(target, &layout, values, &mut dv, |c, mark, v, _| {
-                *mark = select_unpredictable(same(v, y[c]), T::ONE, T::ZERO);
-            });
-            let mut ties: Vec<u32> = layout.build(|p| (include_self && same(arr[p], out[p])) as u32);
-            scatter_cells(target, &layout, &dv, &mut ties, |ties, mark, _| {
-                if mark != T::ZERO {
-                    *ties += 1;
-                }
-            });
+            // The result and how many of the group equal it, side by side: one random access for each value, and no
+            // branch that waits for it (a misprediction would cost a trip to memory).
+            let layout = Layout::of::<(T, u32), I>(target);
+            let mut ties: Vec<(T, u32)> = layout.build(|p| (out[p], (include_self && same(arr[p], out[p])) as u32));
+            scatter_cells(target, &layout, values, &mut ties, |tie, v, _| tie.1 += same(v, tie.0) as u32);
             let arr_grad = need_arr.then(|| {
-                layout.spread(&ties, |p, ties| {
-                    if include_self && same(arr[p], out[p]) {
+                layout.spread(&ties, |p, (y, ties)| {
+                    if include_self && same(arr[p], y) {
                         divide(grad[p], ties)
                     } else if !include_self && ties == 0 {
                         grad[p]
@@ -133,15 +117,16 @@ pub fn put_backward<T: Element, I: Index>(
                     }
                 })
             });
-            let value_grad = need_values.then(|| {
-                let mut share = layout.build(|p| grad[p]);
-                share.par_iter_mut().zip(&ties).for_each(|(share, &ties)| *share = divide(*share, ties.max(1)));
-                gather_map(target, &layout, no_values, &mut dv, |c, mark, (), _| {
-                    if *mark != T::ZERO {
-                        *mark = share[c];
-                    }
+            let value_grad = values_grad(&|dv| {
+                let grad = layout.build(|p| grad[p]);
+                let mut shares: Vec<(T, T)> = zeroed(ties.len());
+                shares.par_iter_mut().zip(&ties).zip(&grad).for_each(|((share, &(y, ties)), &grad)| {
+                    *share = (y, divide(grad, ties.max(1)));
                 });
-                dv
+                gather_map(target, &layout, values, dv, |c, dv, v, _| {
+                    let (y, share) = shares[c];
+                    *dv = select_unpredictable(same(v, y), share, T::ZERO);
+                });
             });
             [arr_grad, value_grad]
         }

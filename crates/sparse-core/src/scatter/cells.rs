@@ -15,18 +15,6 @@ const GRAIN: usize = 16 * 1024;
 /// foresee, and the processor itself looks some 5 rows ahead.
 const AHEAD: usize = 24;
 
-/// The same where an index is for a whole row.
-const AHEAD_ROWS: usize = 8;
-
-/// Fetches up to 8 cache lines of a row.
-#[inline(always)]
-fn prefetch_row<X>(data: &[X], start: usize, len: usize) {
-    let line = (64 / size_of::<X>().max(1)).max(1);
-    for at in (0..len).step_by(line).take(8) {
-        prefetch(data, start + at);
-    }
-}
-
 /// Values that take no memory, for traversals that need only the index.
 pub(super) fn units(len: usize) -> &'static [()] {
     &[(); usize::MAX][..len]
@@ -96,8 +84,8 @@ pub(super) fn scatter_cells<X, V, I>(
         });
         return;
     }
-    // Ranges of destinations, twice as many as needed so that uneven ones even out.
-    let parts = 2 * threads.div_ceil(outer);
+    // Ranges of destinations. One a thread: each is a pass over index and values.
+    let parts = threads.div_ceil(outer);
     cells.par_chunks_mut(len * inner).enumerate().with_max_len(1).for_each(|(o, cells)| {
         let rows = match index {
             TargetIndex::Full(_) => par::ranges(len, parts.min(len)),
@@ -202,16 +190,8 @@ impl<V: Copy, X, F: Fn(&mut X, V, usize)> Visit<'_, V, X, F> {
     /// One index for each row of values.
     #[inline(always)]
     fn by_row<I: Index>(self, index: &[I]) {
-        let Self { len, inner, values: all, rows, cells, step, .. } = self;
-        for (k, (&x, values)) in index.iter().zip(all.chunks_exact(inner)).enumerate() {
-            // Rows that belong to other threads break the stream, and cells are anywhere.
-            if let Some(&x) = index.get(k + AHEAD_ROWS) {
-                let j = resolve(x, len);
-                if rows.contains(&j) {
-                    prefetch_row(all, (k + AHEAD_ROWS) * inner, inner);
-                    prefetch_row(cells, (j - rows.start) * inner, inner);
-                }
-            }
+        let Self { len, inner, values, rows, cells, step, .. } = self;
+        for (k, (&x, values)) in index.iter().zip(values.chunks_exact(inner)).enumerate() {
             let j = resolve(x, len);
             if rows.contains(&j) {
                 let cells = &mut cells[(j - rows.start) * inner..][..inner];
