@@ -2,7 +2,7 @@
 
 use crate::pattern::{CooPattern, Pattern};
 use crate::rows::{RowMap, RowSums, move_rows, sum_rows};
-use crate::tensor::expect;
+use crate::tensor::{Exact, expect};
 use crate::{CooTensor, CsrTensor};
 use burn::tensor::{Int, Tensor};
 use sparse_core::{Result, SparseError};
@@ -76,7 +76,7 @@ fn check_fill(op: &'static str, matrix: &CsrTensor<2>) -> Result<()> {
 fn with_self_loops(adjacency: &CsrTensor<2>, nodes: usize) -> CsrTensor<2> {
     let entries = adjacency.pattern().coordinates().clone();
     let dtype = entries.dtype();
-    let diagonal = Tensor::<1, Int>::arange(0..nodes as i64, (&entries.device(), dtype)).reshape([1, nodes]);
+    let diagonal = Tensor::<1, Int>::arange(0..nodes as i64, (&entries.device(), dtype)).reshape(Exact([1, nodes]));
     let diagonal = Tensor::cat(vec![diagonal.clone(), diagonal], 0);
     let ones = Tensor::ones([nodes, 1], (&adjacency.device(), adjacency.dtype()));
     let pattern = CooPattern::new_unchecked(Tensor::cat(vec![entries, diagonal], 1), &[nodes, nodes], false);
