@@ -1,4 +1,4 @@
-//! Sparse COO and CSR tensors for [Burn](https://burn.dev) that train.
+#![doc = include_str!("../README.md")]
 #![cfg_attr(feature = "ndarray", allow(deprecated))]
 
 pub mod data;

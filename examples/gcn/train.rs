@@ -10,6 +10,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::data::{Graph, Splits};
 use sparse_tensor::nn::{row_normalization, symmetric_normalization};
+use sparse_tensor::ops::IndexPlan;
 use std::time::{Duration, Instant};
 
 /// A graph made ready once for all runs: normalised, on the tape's device for training and off it for evaluation.
@@ -17,7 +18,8 @@ pub(crate) struct Task {
     device: Device,
     training: (CsrTensor<2>, CsrTensor<2>),
     evaluation: (CsrTensor<2>, CsrTensor<2>),
-    train_ids: Tensor<1, Int>,
+    /// The labelled nodes: an index that stays, checked and sorted once.
+    train_plan: IndexPlan,
     train_labels: Tensor<2, Int>,
     pub(crate) labels: Vec<i64>,
     pub(crate) splits: Splits,
@@ -60,12 +62,14 @@ impl Task {
         let labels: Vec<i64> = plain.labels.into_data().convert::<i64>().iter().collect();
         let count = splits.train.len();
         let ids: Vec<i64> = splits.train.iter().map(|&node| node as i64).collect();
+        let ids = Tensor::<1, Int>::from_data(TensorData::new(ids, [count]), device);
+        let plan = IndexPlan::new(ids, labels.len());
         let chosen: Vec<i64> = splits.train.iter().map(|&node| labels[node]).collect();
         Ok(Self {
             device: device.clone(),
             training: (normal.adjacency, normal.features),
             evaluation: (valid.adjacency, valid.features),
-            train_ids: Tensor::from_data(TensorData::new(ids, [count]), device),
+            train_plan: plan.map_err(|trouble| trouble.to_string())?,
             train_labels: Tensor::from_data(TensorData::new(chosen, [count, 1]), device),
             labels,
             splits,
@@ -84,7 +88,8 @@ impl Task {
         let start = Instant::now();
         for _ in 0..args.epochs {
             let logits = model.forward_dropped(adjacency, features, args.dropout);
-            let chosen = log_softmax(logits.select(0, self.train_ids.clone()), 1);
+            let labelled = self.train_plan.gather(logits, 0).expect("one row of logits for each node");
+            let chosen = log_softmax(labelled, 1);
             let loss = chosen.gather(1, self.train_labels.clone()).mean().neg();
             let grads = GradientsParams::from_grads(loss.backward(), &model);
             model = optimizer.step(args.lr, model, grads);
