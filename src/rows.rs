@@ -36,6 +36,11 @@ impl RowMap {
         &self.0.map
     }
 
+    /// Number of old rows.
+    pub(crate) fn old(&self) -> usize {
+        self.0.old
+    }
+
     /// Gradients of the old rows and of the fill, from that of the new rows.
     pub(crate) fn back(&self, grad: &Tensor<2>, values: bool, fill: bool) -> [Option<Tensor<2>>; 2] {
         if let (Some(inverse), false) = (&self.0.inverse, fill) {

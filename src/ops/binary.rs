@@ -171,6 +171,14 @@ fn zip<K: Numeric>(op: BinaryOp, a: Operand<'_, K>, b: Operand<'_, K>) -> Tensor
 }
 
 fn backward(saved: &Saved, grad: Tensor<2>, needs: [bool; 2]) -> [Option<Erased>; 2] {
+    if grad.dims()[0] == 0 {
+        // Nothing is stored: no gradient, and some devices cannot launch over nothing.
+        let zeros = |side: usize| {
+            let rows = saved.maps[side].as_ref().map_or(0, RowMap::old);
+            needs[side].then(|| Tensor::<2>::zeros([rows, grad.dims()[1]], (&grad.device(), grad.dtype())).into())
+        };
+        return [zeros(0), zeros(1)];
+    }
     let moved = |side: usize| {
         let (values, fill) = saved.sides[side].as_ref().expect("saved where the other side is tracked");
         saved.maps[side].as_ref().map_or(values.clone(), |map| kernel::move_rows(values, fill, map.map()))
