@@ -40,7 +40,9 @@ fn symmetric_normalization_is_the_formula() {
     for nodes in [0, 3] {
         let empty = CsrTensor::<2>::empty([nodes, nodes], &device, burn::tensor::DType::F32);
         assert_eq!(symmetric_normalization(&empty, false).nnz(), 0);
-        close(symmetric_normalization(&empty, true).to_dense(), Tensor::eye(nodes, &device));
+        // Burn has no identity of no size.
+        let identity = if nodes == 0 { Tensor::zeros([0, 0], &device) } else { Tensor::eye(nodes, &device) };
+        close(symmetric_normalization(&empty, true).to_dense(), identity);
     }
     let wide = CsrTensor::<2>::empty([2, 3], &device, burn::tensor::DType::F32);
     assert_eq!(try_symmetric_normalization(&wide, true).unwrap_err().kind(), "shape_mismatch");
