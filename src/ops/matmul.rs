@@ -2,9 +2,7 @@
 
 use crate::kernel;
 use crate::pattern::{Matrix, Pattern};
-use crate::tensor::{
-    CooTensor, CsrTensor, Exact, Fill, Numeric, SparseTensor, as_float, dtype_name, expect, from_float,
-};
+use crate::tensor::{Exact, Fill, Numeric, SparseTensor, as_float, dtype_name, expect, from_float};
 use burn::tensor::Tensor;
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
@@ -117,20 +115,6 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         expect(self.try_matvec(vector))
     }
 }
-
-macro_rules! spmm_operators {
-    ($tensor:ident) => {
-        impl<const D: usize, K: Numeric> $tensor<D, K> {
-            /// `dense x sparse` as a function of the dense side: see [`rmatmul`](SparseTensor::rmatmul).
-            #[track_caller]
-            pub fn matmul_from(dense: Tensor<D, K>, sparse: &Self) -> Tensor<D, K> {
-                sparse.rmatmul(dense)
-            }
-        }
-    };
-}
-spmm_operators!(CooTensor);
-spmm_operators!(CsrTensor);
 
 fn matrix<'a, P: Pattern, const D: usize, K: Numeric>(
     op: &'static str,
