@@ -80,7 +80,8 @@ def spmm(backward):
     def both():
         a = torch.sparse_csr_tensor(ptr, col, values, (n, n), check_invariants=False).requires_grad_()
         d = dense.detach().requires_grad_()
-        out = a @ d
+        # `a @ d` would form the dense gradient of `a`: 115 GB here.
+        out = torch.sparse.mm(a, d)
         out.backward(ones)
         return [out.detach(), d.grad]
     return both if backward else forward
@@ -98,6 +99,9 @@ for line in sys.stdin:
         current = (None, None)
         current = (name, WORK[name]())
         current[1]()
+    if what == "time":
+        current[1]()
+    results = None  # What the last call left is not freed inside the timing.
     start = time.perf_counter()
     results = current[1]()
     seconds = time.perf_counter() - start

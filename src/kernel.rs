@@ -5,7 +5,7 @@ use crate::tensor::Kind;
 use burn::backend::Dispatch;
 use burn::tensor::{DType, Int, Tensor};
 use sparse_burn::{
-    AnyTensor, BinaryOp, ConcatAxis, MergeRule, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutTarget,
+    AnyTensor, BinaryOp, ConcatAxis, MergeRule, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord, PutTarget, TensorList,
     Reduce, RowsView, SparseBackend,
 };
 use sparse_core::Result;
@@ -130,6 +130,13 @@ pub(crate) fn concat_patterns(parts: &[Arrays], axis: ConcatAxis) -> (Arrays, Op
     (Arrays::receive(joined.pattern), map)
 }
 
+/// The joined pattern and values, in one pass.
+pub(crate) fn concat<K: Kind>(parts: &[Arrays], values: &[&Tensor<2, K>], axis: ConcatAxis) -> (Arrays, Tensor<2, K>) {
+    let values = TensorList(values.iter().map(|values| strip(values)).collect());
+    let (pattern, values) = Dispatch::concat(PatternList(parts.iter().map(Arrays::send).collect()), values, axis);
+    (Arrays::receive(pattern), values.into_tensor())
+}
+
 /// Rows of one operand: values, the fill row, and the index map.
 pub(crate) struct Side<'a, K: Kind> {
     pub(crate) values: &'a Tensor<2, K>,
@@ -142,6 +149,16 @@ pub(crate) fn zip_rows<K: Kind>(op: BinaryOp, a: Side<'_, K>, b: Side<'_, K>) ->
     Dispatch::zip_rows(op, strip(a.values), strip(a.fill), map_a, strip(b.values), strip(b.fill), map_b).into_tensor()
 }
 
+/// An operand of [`union_zip`]: pattern, values, fill row.
+pub(crate) type Whole<'a, K> = (&'a Arrays, &'a Tensor<2, K>, &'a Tensor<2, K>);
+
+/// The union of two patterns and the operation on it, in one pass.
+pub(crate) fn union_zip<K: Kind>(op: BinaryOp, a: Whole<'_, K>, b: Whole<'_, K>) -> (Arrays, Tensor<2, K>) {
+    let (pattern, values) =
+        Dispatch::union_zip(op, a.0.send(), strip(a.1), strip(a.2), b.0.send(), strip(b.1), strip(b.2));
+    (Arrays::receive(pattern), values.into_tensor())
+}
+
 pub(crate) fn check_indices<const D: usize>(
     op: &'static str,
     axis: usize,
@@ -151,41 +168,68 @@ pub(crate) fn check_indices<const D: usize>(
     Dispatch::check_indices(op, axis, size, int(index))
 }
 
-/// `arr` is taken by value: its buffer is reused where nobody else holds it.
-pub(crate) fn put<const D: usize, const DI: usize, K: Kind>(
-    arr: Tensor<D, K>,
-    index: &Tensor<DI, Int>,
-    values: &Tensor<D, K>,
-    target: PutTarget,
-    reduce: Reduce,
-    include_self: bool,
-) -> Tensor<D, K> {
-    let arr = AnyTensor::from_tensor(arr.inner());
-    Dispatch::put(arr, int(index), strip(values), target, reduce, include_self).into_tensor()
+/// A reduction into positions along an axis: everything of it but the tensors of values.
+#[derive(Clone, Debug)]
+pub(crate) struct Put<const DI: usize> {
+    pub(crate) index: Tensor<DI, Int>,
+    pub(crate) target: PutTarget,
+    pub(crate) reduce: Reduce,
+    pub(crate) include_self: bool,
 }
 
-/// What `put_backward` reads beside the gradient, where given.
-pub(crate) type Reads<'a, const D: usize> = [Option<&'a Tensor<D>>; 3];
+/// Which values a put chose, and where ties were seen.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    winners: Ints,
+    pub(crate) tied: Ints,
+}
 
-pub(crate) fn put_backward<const D: usize, const DI: usize>(
-    grad: Tensor<D>,
-    index: &Tensor<DI, Int>,
-    reads: Reads<'_, D>,
-    target: PutTarget,
-    reduce: Reduce,
-    include_self: bool,
-    needs: [bool; 2],
-) -> [Option<Tensor<1>>; 2] {
-    let [arr, values, out] = reads.map(|read| match read {
-        None => OptionalFloat::Absent,
-        Some(tensor) => OptionalFloat::Given(tensor.clone().inner().into_dispatch()),
-    });
-    let grad = grad.into_dispatch();
-    let (arr, values) = Dispatch::put_backward(grad, int(index), arr, values, out, target, reduce, include_self, needs);
-    [arr, values].map(|grad| match grad {
-        OptionalFloat::Absent => None,
-        OptionalFloat::Given(tensor) => Some(Tensor::from_dispatch(tensor)),
-    })
+impl<const DI: usize> Put<DI> {
+    /// `arr` is taken by value: its buffer is reused where nobody else holds it. A record may be made if asked for.
+    pub(crate) fn run<const D: usize, K: Kind>(
+        &self,
+        arr: Tensor<D, K>,
+        values: &Tensor<D, K>,
+        record: bool,
+    ) -> (Tensor<D, K>, Option<Record>) {
+        let arr = AnyTensor::from_tensor(arr.inner());
+        let (index, values) = (int(&self.index), strip(values));
+        let (out, record) =
+            Dispatch::put(arr, index, values, self.target, self.reduce, self.include_self, record);
+        let record = match record {
+            PutRecord::Absent => None,
+            PutRecord::Given(winners, tied) => {
+                Some(Record { winners: Tensor::from_dispatch(winners), tied: Tensor::from_dispatch(tied) })
+            }
+        };
+        (out.into_tensor(), record)
+    }
+
+    /// Gradients to `arr` and values, flat. `reads` is what is read beside the incoming one, where given.
+    pub(crate) fn backward<const D: usize>(
+        &self,
+        grad: Tensor<D>,
+        record: Option<&Record>,
+        reads: [Option<&Tensor<D>>; 3],
+        needs: [bool; 2],
+    ) -> [Option<Tensor<1>>; 2] {
+        let [arr, values, out] = reads.map(|read| match read {
+            None => OptionalFloat::Absent,
+            Some(tensor) => OptionalFloat::Given(tensor.clone().inner().into_dispatch()),
+        });
+        let record = match record {
+            None => PutRecord::Absent,
+            Some(record) => PutRecord::Given(int(&record.winners), int(&record.tied)),
+        };
+        let (grad, index) = (grad.into_dispatch(), int(&self.index));
+        let &Self { target, reduce, include_self, .. } = self;
+        let (arr, values) =
+            Dispatch::put_backward(grad, index, record, arr, values, out, target, reduce, include_self, needs);
+        [arr, values].map(|grad| match grad {
+            OptionalFloat::Absent => None,
+            OptionalFloat::Given(tensor) => Some(Tensor::from_dispatch(tensor)),
+        })
+    }
 }
 
 /// Flat `[outer * count * inner]`.

@@ -1,9 +1,9 @@
 //! Concatenation.
 
-use crate::pattern::{Pattern, merged};
+use crate::pattern::{self, Pattern, merged};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::{
-    CooTensor, CsrTensor, Exact, Fill, FillValue, Kind, SparseTensor, dtype_name, expect, resolve_axis, same_device,
+    CooTensor, CsrTensor, Exact, Fill, FillValue, Kind, SparseTensor, as_float, associate_like, dtype_name, expect, resolve_axis, same_device,
 };
 use burn::tensor::Tensor;
 use sparse_burn::MergeRule;
@@ -61,11 +61,16 @@ pub fn try_concat<P: Pattern, const D: usize, K: Kind>(
     let mut shape = first.pattern.shape().to_vec();
     shape[axis] = size;
     let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
-    let (pattern, map) = P::concat(&patterns, axis, &shape);
-    let values = Tensor::cat(parts.iter().map(|part| part.values.clone()).collect(), 0);
-    let values = match map {
-        None => values,
-        Some(map) => move_rows(values, first.fill_row(), &map),
+    let tracked = parts.iter().any(|part| as_float(&part.values).is_some_and(|values| values.is_tracked()));
+    let (pattern, values) = if tracked {
+        let (pattern, map) = pattern::concat(&patterns, axis, &shape);
+        let values = Tensor::cat(parts.iter().map(|part| part.values.clone()).collect(), 0);
+        let moved = map.map(|map| move_rows(values.clone(), first.fill_row(), &map));
+        (pattern, moved.unwrap_or(values))
+    } else {
+        let values: Vec<&Tensor<2, K>> = parts.iter().map(|part| &part.values).collect();
+        let (pattern, joined) = pattern::concat_at_once(&patterns, &values, axis, &shape);
+        (pattern, associate_like(joined, &values))
     };
     Ok(SparseTensor::from_parts(pattern, values, first.dense_shape.clone(), first.fill.clone()))
 }
@@ -123,7 +128,7 @@ fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
     let mut union = first.pattern.clone();
     for part in &parts[1..] {
         if !union.is_same(&part.pattern) {
-            union = merged(MergeRule::Union, &union, &part.pattern).pattern;
+            union = merged(MergeRule::Union, &union, &part.pattern).0;
         }
     }
     if first.fill.is_undefined() && parts.iter().any(|part| part.nnz() != union.nnz()) {

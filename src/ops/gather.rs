@@ -1,7 +1,7 @@
 //! Gather and scatter on dense tensors, along one axis or over several.
 
 use super::put_along_axis::{put, target};
-use crate::kernel;
+use crate::kernel::{self, Put};
 use crate::pattern::signed;
 use crate::tensor::{Exact, Kind, as_float, dtype_name, expect, from_float, resolve_axis, same_device};
 use burn::tensor::{Int, Shape, Tensor};
@@ -227,7 +227,8 @@ pub(crate) fn read<const D: usize, const DI: usize, K: Kind>(
     let saved = (index, target, x.dims());
     from_float(record(out_float, [Erased::from(x)], saved, |(index, target, shape), grad, _| {
         let zeros = Tensor::<1>::zeros([shape.iter().product::<usize>()], (&grad.device(), grad.dtype()));
-        let sums = kernel::put(zeros, index, &grad, *target, Reduce::Add, true);
+        let put = Put { index: index.clone(), target: *target, reduce: Reduce::Add, include_self: true };
+        let (sums, _) = put.run(zeros, &grad, false);
         [Some(sums.reshape(Exact(*shape)).into())]
     }))
 }

@@ -1,9 +1,9 @@
 //! `put_along_axis`: values reduced into positions of a dense tensor along one axis.
 
-use crate::kernel;
+use crate::kernel::{self, Put, Record};
 use crate::tensor::{Exact, Kind, as_float, associate, dtype_name, expect, from_float, resolve_axis, same_device};
 use burn::tensor::{Int, Scalar, Shape, Tensor};
-use sparse_autograd::{Erased, record};
+use sparse_autograd::{Erased, record as on_tape};
 use sparse_burn::{PutTarget, Reduce};
 use sparse_core::{Result, SparseError, backward_reads};
 
@@ -47,8 +47,8 @@ from_number!(f32, f64, i32, i64, u8, bool);
 ///
 /// Backward, to `arr` and `values` (summed back over broadcast dims): assign: only the winner; add: the gradient; mean:
 /// divided by the count; mul: times the product of the others, exact with any number of zeros; amax, amin: shared evenly
-/// among ties, of which `arr` is one only if `include_self`. Saved: the index, and for mul, amax, amin the values and the
-/// result. Deterministic. Semantics of NumPy's and Paddle's `put_along_axis` and PyTorch's `scatter_reduce`.
+/// among ties, of which `arr` is one only if `include_self`. Saved: the index; for mul the values and the result; for
+/// assign, amax and amin which value won (and with ties the values and the result). Deterministic. Semantics of NumPy's and Paddle's `put_along_axis` and PyTorch's `scatter_reduce`.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -155,10 +155,8 @@ pub(crate) fn target<const D: usize>(shape: [usize; D], axis: usize, count: usiz
 
 #[derive(Debug)]
 struct Saved<const D: usize> {
-    index: Tensor<D, Int>,
-    target: PutTarget,
-    reduce: Reduce,
-    include_self: bool,
+    put: Put<D>,
+    record: Option<Record>,
     reads: [Option<Tensor<D>>; 3],
     shapes: [[usize; D]; 2],
 }
@@ -172,8 +170,9 @@ pub(crate) fn put<const D: usize, K: Kind>(
     reduce: Reduce,
     include_self: bool,
 ) -> Tensor<D, K> {
+    let put = Put { index, target, reduce, include_self };
     let Some(values_float) = as_float(&values) else {
-        return kernel::put(arr, &index, &values, target, reduce, include_self);
+        return put.run(arr, &values, false).0;
     };
     drop(values);
     let values = values_float;
@@ -181,9 +180,9 @@ pub(crate) fn put<const D: usize, K: Kind>(
     let shapes = [arr.dims(), values.dims()];
     if !arr.is_tracked() && !values.is_tracked() {
         // Nobody keeps a handle: the kernel may write into the buffer of `arr`.
-        let device = [arr.device(), values.device()].into_iter().find(|device| device.is_autodiff());
-        let out = kernel::put(arr, &index, &values, target, reduce, include_self);
-        return from_float(match device {
+        let like = [arr.device(), values.device()].into_iter().find(|device| device.is_autodiff());
+        let (out, _) = put.run(arr, &values, false);
+        return from_float(match like {
             None => out,
             Some(device) => associate(out, &device),
         });
@@ -191,13 +190,17 @@ pub(crate) fn put<const D: usize, K: Kind>(
     let parent = arr.is_tracked().then(|| Erased::from(&arr));
     let reads = backward_reads(reduce, include_self);
     let kept_arr = reads.arr.then(|| arr.clone().inner());
-    let out = kernel::put(arr, &index, &values, target, reduce, include_self);
-    let reads = [kept_arr, reads.values.then(|| values.clone().inner()), reads.out.then(|| out.clone())];
-    let saved = Saved { index, target, reduce, include_self, reads, shapes };
+    let (out, record) = put.run(arr, &values, true);
+    let reads = if record.as_ref().is_some_and(|record| record.tied.dims()[0] == 0) {
+        [None, None, None]
+    } else {
+        [kept_arr, reads.values.then(|| values.clone().inner()), reads.out.then(|| out.clone())]
+    };
+    let saved = Saved { put, record, reads, shapes };
     let values = Erased::from(values);
     from_float(match parent {
-        Some(arr) => record(out, [arr, values], saved, |saved, grad, needs| saved.backward(grad, needs)),
-        None => record(out, [values], saved, |saved, grad, [needed]| {
+        Some(arr) => on_tape(out, [arr, values], saved, |saved, grad, needs| saved.backward(grad, needs)),
+        None => on_tape(out, [values], saved, |saved, grad, [needed]| {
             let [_, values] = saved.backward(grad, [false, needed]);
             [values]
         }),
@@ -207,12 +210,11 @@ pub(crate) fn put<const D: usize, K: Kind>(
 impl<const D: usize> Saved<D> {
     fn backward(&self, grad: Tensor<D>, needs: [bool; 2]) -> [Option<Erased>; 2] {
         // The gradient of a plain sum is the incoming one.
-        if needs == [true, false] && self.reduce == Reduce::Add && self.include_self {
+        if needs == [true, false] && self.put.reduce == Reduce::Add && self.put.include_self {
             return [Some(grad.into()), None];
         }
         let reads = self.reads.each_ref().map(Option::as_ref);
-        let grads = kernel::put_backward(grad, &self.index, reads, self.target, self.reduce, self.include_self, needs);
-        let [arr, values] = grads;
+        let [arr, values] = self.put.backward(grad, self.record.as_ref(), reads, needs);
         let shaped = |grad: Option<Tensor<1>>, shape: [usize; D]| grad.map(|grad| grad.reshape(Exact(shape)).into());
         [shaped(arr, self.shapes[0]), shaped(values, self.shapes[1])]
     }

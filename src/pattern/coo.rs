@@ -134,24 +134,19 @@ impl Sealed for CooPattern {
         Arrays::Coo(self.0.indices.clone())
     }
 
-    fn from_arrays(arrays: Arrays, shape: &[usize]) -> Self {
+    fn from_arrays(arrays: Arrays, shape: &[usize], coalesced: bool) -> Self {
         let Arrays::Coo(indices) = arrays else { unreachable!("kernels keep the layout") };
-        Self::new_unchecked(indices, shape, true)
+        Self::new_unchecked(indices, shape, coalesced)
     }
 
     fn derived(&self) -> &Derived<Self> {
         &self.0.derived
     }
 
-    fn concat(parts: &[Self], axis: usize, shape: &[usize]) -> (Self, Option<RowMap>) {
-        let nnz = parts.iter().map(Pattern::nnz).sum();
-        let dtype = index_dtype(shape, nnz);
-        let merge = parts.iter().all(Pattern::is_coalesced);
-        let arrays: Vec<Arrays> = parts.iter().map(|part| part.arrays().cast(dtype)).collect();
+    fn concat_axis(parts: &[Self], axis: usize, shape: &[usize]) -> (ConcatAxis, DType) {
         let offsets = super::offsets(parts.iter().map(|part| part.0.shape[axis]));
-        let (arrays, map) = kernel::concat_patterns(&arrays, ConcatAxis::Coo { axis, offsets, merge });
-        let Arrays::Coo(indices) = arrays else { unreachable!("kernels keep the layout") };
-        (Self::new_unchecked(indices, shape, merge), map.map(|map| RowMap::new(map, nnz)))
+        let merge = parts.iter().all(Pattern::is_coalesced);
+        (ConcatAxis::Coo { axis, offsets, merge }, index_dtype(shape, parts.iter().map(Pattern::nnz).sum()))
     }
 
     fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>) {

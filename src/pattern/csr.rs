@@ -214,7 +214,7 @@ impl Sealed for CsrPattern {
         Arrays::Csr(self.0.row_ptr.clone(), self.0.col_idx.clone())
     }
 
-    fn from_arrays(arrays: Arrays, shape: &[usize]) -> Self {
+    fn from_arrays(arrays: Arrays, shape: &[usize], _coalesced: bool) -> Self {
         let Arrays::Csr(row_ptr, col_idx) = arrays else { unreachable!("kernels keep the layout") };
         Self::new_unchecked(row_ptr, col_idx, shape)
     }
@@ -223,12 +223,11 @@ impl Sealed for CsrPattern {
         &self.0.derived
     }
 
-    fn concat(parts: &[Self], axis: usize, shape: &[usize]) -> (Self, Option<RowMap>) {
+    fn concat_axis(parts: &[Self], axis: usize, shape: &[usize]) -> (ConcatAxis, DType) {
         let nnz = parts.iter().map(Pattern::nnz).sum();
         let last = shape.len() - 1;
         let batch: usize = shape[..last - 1].iter().product();
         let dtype = index_dtype(&[batch * shape[last - 1], batch * shape[last]], nnz);
-        let arrays: Vec<Arrays> = parts.iter().map(|part| part.arrays().cast(dtype)).collect();
         let how = if axis == last {
             ConcatAxis::CsrCols { offsets: super::offsets(parts.iter().map(Self::cols)) }
         } else if axis == 0 {
@@ -236,8 +235,7 @@ impl Sealed for CsrPattern {
         } else {
             ConcatAxis::CsrBatchRows { batch, rows: parts.iter().map(Self::rows).collect() }
         };
-        let (arrays, map) = kernel::concat_patterns(&arrays, how);
-        (Self::from_arrays(arrays, shape), map.map(|map| RowMap::new(map, nnz)))
+        (how, dtype)
     }
 
     fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>) {

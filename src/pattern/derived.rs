@@ -3,10 +3,11 @@
 use super::{Pattern, index_tensor};
 use crate::kernel;
 use crate::rows::RowMap;
+use crate::tensor::Kind;
 use burn::tensor::{DType, Int, Tensor};
-use sparse_burn::MergeRule;
+use sparse_burn::{BinaryOp, MergeRule};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Merged patterns kept with a pattern. A training loop needs one or two; more are found again at the price of a merge.
 const KEPT: usize = 4;
@@ -35,28 +36,57 @@ impl<P> Derived<P> {
     }
 }
 
-/// A pattern made of two, with the index maps from either.
+/// A pattern made of two, with the index maps from either. (A pass that needs no maps makes none.)
 #[derive(Clone, Debug)]
 pub(crate) struct Merged<P> {
     pub(crate) pattern: P,
-    pub(crate) map_a: RowMap,
-    pub(crate) map_b: RowMap,
+    maps: Arc<OnceLock<[RowMap; 2]>>,
+}
+
+impl<P: Pattern> Merged<P> {
+    fn maps(&self, a: &P, b: &P) -> [RowMap; 2] {
+        self.maps.get_or_init(|| [locate(&self.pattern, a), locate(&self.pattern, b)]).clone()
+    }
 }
 
 /// The union or intersection of two coalesced patterns of one shape. Kept with `a`, by the identity of `b`.
-pub(crate) fn merged<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> Merged<P> {
+pub(crate) fn merged<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> (P, [RowMap; 2]) {
     let id = b.derived().id;
-    find_or_make(
+    let (.., merged) = find_or_make(
         &a.derived().merged,
         |(other, kind, _)| *other == id && *kind == rule,
         || {
             let (left, right) = common_dtype(a, b);
             let (arrays, map_a, map_b) = kernel::merge(rule, &left, &right);
-            let pattern = P::from_arrays(arrays, a.shape());
-            (id, rule, Merged { pattern, map_a: RowMap::new(map_a, a.nnz()), map_b: RowMap::new(map_b, b.nnz()) })
+            let pattern = P::from_arrays(arrays, a.shape(), true);
+            let maps = [RowMap::new(map_a, a.nnz()), RowMap::new(map_b, b.nnz())];
+            (id, rule, Merged { pattern, maps: Arc::new(maps.into()) })
         },
-    )
-    .2
+    );
+    let maps = merged.maps(a, b);
+    (merged.pattern, maps)
+}
+
+/// The union of two coalesced patterns and an operation on it in one pass, where the maps are not at hand already. The
+/// pattern is kept as [`merged`] does.
+pub(crate) fn union_zip<P: Pattern, K: Kind>(
+    op: BinaryOp,
+    (a, values_a, fill_a): (&P, &Tensor<2, K>, &Tensor<2, K>),
+    (b, values_b, fill_b): (&P, &Tensor<2, K>, &Tensor<2, K>),
+) -> Option<(P, Tensor<2, K>)> {
+    let id = b.derived().id;
+    let kept = find(&a.derived().merged, |(other, kind, _)| *other == id && *kind == MergeRule::Union);
+    if kept.as_ref().is_some_and(|(.., merged)| merged.maps.get().is_some()) {
+        return None;
+    }
+    let (left, right) = common_dtype(a, b);
+    let (arrays, values) = kernel::union_zip(op, (&left, values_a, fill_a), (&right, values_b, fill_b));
+    let (.., merged) = kept.unwrap_or_else(|| {
+        let pattern = P::from_arrays(arrays, a.shape(), true);
+        let merged = Merged { pattern, maps: Arc::default() };
+        keep(&a.derived().merged, (id, MergeRule::Union, merged))
+    });
+    Some((merged.pattern, values))
 }
 
 /// For every element of `a`, where it stands in `b`. Kept with `a`.
@@ -66,24 +96,32 @@ pub(crate) fn located<P: Pattern>(a: &P, b: &P) -> RowMap {
         &a.derived().located,
         |(other, _)| *other == id,
         || {
-            let (left, right) = common_dtype(a, b);
-            (id, RowMap::new(kernel::locate(&left, &right), b.nnz()))
+            (id, locate(a, b))
         },
     )
     .1
 }
 
+fn locate<P: Pattern>(a: &P, b: &P) -> RowMap {
+    let (left, right) = common_dtype(a, b);
+    RowMap::new(kernel::locate(&left, &right), b.nnz())
+}
+
 fn find_or_make<T: Clone>(kept: &Mutex<Vec<T>>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> T {
-    let found = kept.lock().expect("a cache is never poisoned").iter().find(|entry| is(entry)).cloned();
-    found.unwrap_or_else(|| {
-        let entry = make();
-        let mut kept = kept.lock().expect("a cache is never poisoned");
-        if kept.len() == KEPT {
-            kept.remove(0);
-        }
-        kept.push(entry.clone());
-        entry
-    })
+    find(kept, is).unwrap_or_else(|| keep(kept, make()))
+}
+
+fn find<T: Clone>(kept: &Mutex<Vec<T>>, is: impl Fn(&T) -> bool) -> Option<T> {
+    kept.lock().expect("a cache is never poisoned").iter().find(|entry| is(entry)).cloned()
+}
+
+fn keep<T: Clone>(kept: &Mutex<Vec<T>>, entry: T) -> T {
+    let mut kept = kept.lock().expect("a cache is never poisoned");
+    if kept.len() == KEPT {
+        kept.remove(0);
+    }
+    kept.push(entry.clone());
+    entry
 }
 
 /// Both patterns' arrays in one index dtype.

@@ -7,6 +7,7 @@
 // The sealed half of `Pattern` is named in a public trait but speaks of types of this crate only.
 #![allow(private_interfaces)]
 
+mod concat;
 mod coo;
 mod csr;
 mod derived;
@@ -19,7 +20,9 @@ pub(crate) use matrix::Matrix;
 use crate::kernel::Arrays;
 use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor};
-pub(crate) use derived::{Derived, Merged, axis_map, dense_map, flat_index, located, merged};
+use sparse_burn::ConcatAxis;
+pub(crate) use concat::{concat, concat_at_once};
+pub(crate) use derived::{Derived, axis_map, dense_map, flat_index, located, merged, union_zip};
 use sparse_core::{Result, SparseError};
 use std::fmt::Debug;
 
@@ -62,12 +65,12 @@ pub(crate) mod sealed {
         fn matrix(&self) -> Option<&Matrix>;
         /// The index arrays, for kernels that merge or join patterns.
         fn arrays(&self) -> Arrays;
-        /// A pattern of the same layout from arrays that are right by construction (coalesced, for COO).
-        fn from_arrays(arrays: Arrays, shape: &[usize]) -> Self;
+        /// A pattern of the same layout from arrays that are right by construction.
+        fn from_arrays(arrays: Arrays, shape: &[usize], coalesced: bool) -> Self;
         /// What is derived from the pattern and kept with it.
         fn derived(&self) -> &Derived<Self>;
-        /// The pattern of several along a sparse dim, and where its rows come from (`None`: they stay).
-        fn concat(parts: &[Self], axis: usize, shape: &[usize]) -> (Self, Option<RowMap>);
+        /// How several are joined along a sparse dim, and the index dtype that the result needs.
+        fn concat_axis(parts: &[Self], axis: usize, shape: &[usize]) -> (ConcatAxis, DType);
         /// The pattern with its dims in another order, and where its rows come from (`None`: they stay).
         fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>);
     }

@@ -30,6 +30,18 @@ pub fn dtype_name(dtype: DType) -> String {
     }
 }
 
+/// Gives the plain result of a kernel the autodiff association that any of its untracked operands has.
+pub(crate) fn associate_like<const D: usize, const E: usize, K: Kind>(
+    out: Tensor<D, K>,
+    operands: &[&Tensor<E, K>],
+) -> Tensor<D, K> {
+    let device = operands.iter().map(|operand| operand.device()).find(Device::is_autodiff);
+    match (device, as_float(&out)) {
+        (Some(device), Some(out)) => from_float(associate(out, &device)),
+        _ => out,
+    }
+}
+
 /// Gives a plain result the autodiff association of `device`, as an untracked tensor.
 pub(crate) fn associate<const D: usize>(tensor: Tensor<D>, device: &Device) -> Tensor<D> {
     let untracked = Tensor::<1>::zeros([1], device);

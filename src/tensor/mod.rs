@@ -10,7 +10,7 @@ mod kind;
 pub(crate) use exact::Exact;
 pub use fill::{Fill, FillValue};
 pub use kind::{Kind, Numeric, dtype_name};
-pub(crate) use kind::{as_float, associate, from_float};
+pub(crate) use kind::{as_float, associate, associate_like, from_float};
 
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use burn::tensor::{DType, Device, Float, Gradients, Tensor};

@@ -136,35 +136,60 @@ pub enum OptionalFloat<B: Backend> {
     Given(FloatTensor<B>),
 }
 
-/// Several patterns. The extension macro takes no lists; the trait it derives can be written for one by hand.
-#[derive(Clone, Debug)]
-pub struct PatternList<B: Backend>(pub Vec<PatternArrays<B>>);
-
-impl<B: Backend> ExtensionType<B> for PatternList<B>
-where
-    PatternArrays<B>: ExtensionType<B, Target = PatternArrays<Dispatch>>,
-{
-    type Target = PatternList<Dispatch>;
-
-    fn map_to_dispatch<F>(self, map_kind: F, autodiff: DispatchAutodiffContext) -> Self::Target
-    where
-        F: Fn(BackendTensor<B>) -> DispatchTensorKind,
-    {
-        PatternList(self.0.into_iter().map(|one| one.map_to_dispatch(&map_kind, autodiff)).collect())
-    }
-
-    fn map_from_dispatch<F>(target: Self::Target, unwrap_kind: F) -> Self
-    where
-        F: Fn(DispatchTensor) -> BackendTensor<B>,
-    {
-        Self(target.0.into_iter().map(|one| PatternArrays::map_from_dispatch(one, &unwrap_kind)).collect())
-    }
-
-    fn routing_tensor(target: &Self::Target) -> Option<&DispatchTensor> {
-        target.0.first().and_then(|one| <PatternArrays<B> as ExtensionType<B>>::routing_tensor(one))
-    }
-
-    fn routing_float_tensor(_target: &Self::Target) -> Option<&DispatchTensor> {
-        None
-    }
+/// Which value each position took in a `put` that chooses one of its group: `sparse_core::Record`.
+#[derive(Clone, Debug, ExtensionType)]
+pub enum PutRecord<B: Backend> {
+    /// None was made.
+    Absent,
+    /// Winners `[outer * len * inner]`, and the steps where a tie was seen.
+    Given(IntTensor<B>, IntTensor<B>),
 }
+
+/// The extension macro takes no lists; the trait it derives can be written for one by hand.
+macro_rules! list {
+    ($(#[$doc:meta])* $list:ident, $item:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub struct $list<B: Backend>(pub Vec<$item<B>>);
+
+        impl<B: Backend> ExtensionType<B> for $list<B>
+        where
+            $item<B>: ExtensionType<B, Target = $item<Dispatch>>,
+        {
+            type Target = $list<Dispatch>;
+
+            fn map_to_dispatch<F>(self, map_kind: F, autodiff: DispatchAutodiffContext) -> Self::Target
+            where
+                F: Fn(BackendTensor<B>) -> DispatchTensorKind,
+            {
+                $list(self.0.into_iter().map(|one| one.map_to_dispatch(&map_kind, autodiff)).collect())
+            }
+
+            fn map_from_dispatch<F>(target: Self::Target, unwrap_kind: F) -> Self
+            where
+                F: Fn(DispatchTensor) -> BackendTensor<B>,
+            {
+                Self(target.0.into_iter().map(|one| $item::map_from_dispatch(one, &unwrap_kind)).collect())
+            }
+
+            fn routing_tensor(target: &Self::Target) -> Option<&DispatchTensor> {
+                target.0.first().and_then(|one| <$item<B> as ExtensionType<B>>::routing_tensor(one))
+            }
+
+            fn routing_float_tensor(_target: &Self::Target) -> Option<&DispatchTensor> {
+                None
+            }
+        }
+    };
+}
+
+list!(
+    /// Several patterns.
+    PatternList,
+    PatternArrays
+);
+list!(
+    /// Several tensors.
+    TensorList,
+    AnyTensor
+);

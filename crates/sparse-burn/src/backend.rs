@@ -1,7 +1,7 @@
 //! The extension trait.
 
 use crate::backends::host;
-use crate::{AnyTensor, HostAccess, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, RowsView};
+use crate::{AnyTensor, HostAccess, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord, RowsView, TensorList};
 use burn::backend::backend_extension;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use sparse_core::{BinaryOp, Reduce, Result};
@@ -162,6 +162,15 @@ pub trait SparseBackend: HostAccess {
         host::concat_patterns::<Self>(parts, axis)
     }
 
+    /// `concat_patterns` and the values in one pass, for values that need no gradient (and so no index map).
+    fn concat(
+        #[extension_type] parts: PatternList<Self>,
+        #[extension_type] values: TensorList<Self>,
+        axis: ConcatAxis,
+    ) -> (PatternArrays<Self>, AnyTensor<Self>) {
+        host::concat::<Self>(parts, values, axis)
+    }
+
     /// `out[k] = op(a[map_a[k]], b[map_b[k]])`, with the fill rows `[1, block]` where a row is missing.
     #[allow(clippy::too_many_arguments)]
     fn zip_rows(
@@ -176,12 +185,27 @@ pub trait SparseBackend: HostAccess {
         host::zip_rows::<Self>(op, [a, b], [fill_a, fill_b], [map_a, map_b])
     }
 
+    /// `merge` to the union and `zip_rows` in one pass, for values that need no gradient (and so no index maps).
+    fn union_zip(
+        op: BinaryOp,
+        #[extension_type] a: PatternArrays<Self>,
+        #[extension_type] values_a: AnyTensor<Self>,
+        #[extension_type] fill_a: AnyTensor<Self>,
+        #[extension_type] b: PatternArrays<Self>,
+        #[extension_type] values_b: AnyTensor<Self>,
+        #[extension_type] fill_b: AnyTensor<Self>,
+    ) -> (PatternArrays<Self>, AnyTensor<Self>) {
+        host::union_zip::<Self>(op, [a, b], [values_a, values_b], [fill_a, fill_b])
+    }
+
     /// Checks that every index is in `[-size, size)`.
     fn check_indices(op: &'static str, axis: usize, size: usize, index: IntTensor<Self>) -> Result<()> {
         host::check_indices::<Self>(op, axis, size, index)
     }
 
-    /// Reduces values into `arr`, whose buffer is reused where nobody shares it. Indices are checked before.
+    /// Reduces values into `arr`, whose buffer is reused where nobody shares it. Indices are checked before. With
+    /// `record` a backend may also say which values were chosen, for the gradient's use.
+    #[allow(clippy::too_many_arguments)]
     fn put(
         #[extension_type] arr: AnyTensor<Self>,
         index: IntTensor<Self>,
@@ -189,16 +213,18 @@ pub trait SparseBackend: HostAccess {
         target: PutTarget,
         reduce: Reduce,
         include_self: bool,
-    ) -> AnyTensor<Self> {
-        host::put::<Self>(arr, index, values, target, reduce, include_self)
+        record: bool,
+    ) -> (AnyTensor<Self>, PutRecord<Self>) {
+        host::put::<Self>(arr, index, values, target, reduce, include_self, record)
     }
 
     /// Gradients of `put` with respect to `arr` and values, as `needs` says. `arr`, `values` and `out` are given where
-    /// `sparse_core::backward_reads` says so.
+    /// `sparse_core::backward_reads` says so, and not where a record without ties is.
     #[allow(clippy::too_many_arguments)]
     fn put_backward(
         grad: FloatTensor<Self>,
         index: IntTensor<Self>,
+        #[extension_type] record: PutRecord<Self>,
         #[extension_type] arr: OptionalFloat<Self>,
         #[extension_type] values: OptionalFloat<Self>,
         #[extension_type] out: OptionalFloat<Self>,
@@ -207,7 +233,7 @@ pub trait SparseBackend: HostAccess {
         include_self: bool,
         needs: [bool; 2],
     ) -> (OptionalFloat<Self>, OptionalFloat<Self>) {
-        host::put_backward::<Self>(grad, index, [arr, values, out], target, reduce, include_self, needs)
+        host::put_backward::<Self>(grad, index, record, [arr, values, out], target, reduce, include_self, needs)
     }
 
     /// `out[o, k, i] = x[o, index, i]`, flat `[outer * count * inner]`.

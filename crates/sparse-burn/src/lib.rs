@@ -15,7 +15,7 @@ mod dtype;
 mod host_tensor;
 mod huge_pages;
 
-pub use any::{AnyTensor, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, RowsView};
+pub use any::{AnyTensor, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord, RowsView, TensorList};
 pub use backend::{ConcatAxis, MergeRule, PutTarget, SparseBackend};
 pub use dtype::{index_dtype_for, is_supported};
 pub use host_tensor::{HostAccess, HostTensor};

@@ -49,6 +49,18 @@ fn main() {
         };
         report(&format!("{name} forward+backward"), time(both), peers.get(&format!("{name} forward+backward")));
     }
+    for reduce in [Reduce::Assign, Reduce::Amax] {
+        let both = || {
+            check_indices("put_along_axis", 0, len, &index).unwrap();
+            let mut out = arr.clone();
+            let record = put_recorded(&full, reduce, true, &values, &mut out).expect("few ties");
+            let Record { winners, tied } = &record;
+            let saved = Recorded { winners, tied, arr: &arr, values: &values, out: &out };
+            recorded_backward(&full, true, saved, &grad, [true, true])
+        };
+        let name = reduce.name();
+        report(&format!("{name}, recorded, forward+backward"), time(both), peers.get(&format!("{name} forward+backward")));
+    }
     report("add forward, without self", time(|| forward(&full, &index, Reduce::Add, false)), None);
     // Half of the values 0: every group has several.
     let zeros: Vec<f32> = values.iter().map(|v| v.max(0.0)).collect();

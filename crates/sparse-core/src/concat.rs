@@ -16,6 +16,9 @@ pub type CsrPart<'a, I> = (&'a [I], &'a [I]);
 /// Runs of this many elements or more are worth a call of `memcpy`.
 const LONG_RUN: usize = 32;
 
+/// Runs of up to this many elements are moved as if they had as many.
+const SHORT_RUN: usize = 8;
+
 /// The concatenation of slices, copied in parallel: `out = parts[0] ++ parts[1] ++ ..`.
 pub fn concat_slices<T: Copy + Default + Send + Sync>(parts: &[&[T]]) -> Vec<T> {
     let mut out = zeroed(parts.iter().map(|p| p.len()).sum());
@@ -123,16 +126,14 @@ pub fn concat_csr_cols_values<T: Copy + Default + Send + Sync, I: Index>(
     let len = |rows: &Range<usize>| row_ptr[rows.end].to_usize() - row_ptr[rows.start].to_usize();
     let cols = par::split_mut(&mut col_idx, &pieces, len);
     let vals = par::split_mut(&mut out, &pieces, len);
-    cols.into_par_iter().zip(vals).zip(&pieces).with_max_len(1).for_each(|((mut cols, mut vals), rows)| {
+    cols.into_par_iter().zip(vals).zip(&pieces).with_max_len(1).for_each(|((cols, vals), rows)| {
+        let mut at = 0;
         for r in rows.clone() {
-            for (((ptr, col), &values), &offset) in parts.iter().zip(values).zip(col_offsets) {
+            for (((ptr, col), values), &offset) in parts.iter().zip(values).zip(col_offsets) {
                 let run = ptr[r].to_usize()..ptr[r + 1].to_usize();
-                let (dst, rest) = cols.split_at_mut(run.len());
-                shift(&col[run.clone()], dst, offset);
-                cols = rest;
-                let (dst, rest) = vals.split_at_mut(run.len());
-                copy_run(&values[run], dst);
-                vals = rest;
+                move_run(col, run.clone(), cols, at, |c| I::from_usize(c.to_usize() + offset));
+                move_run(values, run.clone(), vals, at, |v| v);
+                at += run.len();
             }
         }
     });
@@ -175,6 +176,19 @@ fn copy_run<T: Copy>(src: &[T], dst: &mut [T]) {
         for (dst, src) in dst.iter_mut().zip(src) {
             *dst = *src;
         }
+    }
+}
+
+/// `dst[at..] = f(src[run])`. May also write up to [`SHORT_RUN`] elements of `dst` behind the run, which come later.
+///
+/// Rows of a graph are short and of any length: a loop over one mispredicts its end each time, which costs more than
+/// moving a fixed number of elements.
+#[inline(always)]
+fn move_run<A: Copy, B>(src: &[A], run: Range<usize>, dst: &mut [B], at: usize, f: impl Fn(A) -> B) {
+    let (from, to) = (src.get(run.start..run.start + SHORT_RUN), dst.get_mut(at..at + SHORT_RUN));
+    match (from, to) {
+        (Some(from), Some(to)) if run.len() <= SHORT_RUN => to.iter_mut().zip(from).for_each(|(to, &from)| *to = f(from)),
+        _ => dst[at..at + run.len()].iter_mut().zip(&src[run]).for_each(|(to, &from)| *to = f(from)),
     }
 }
 

@@ -185,6 +185,22 @@ fn check_backward(case: &Case, arr: &[f64], values: &[f64]) {
             let [da, dv] = run([true, true]);
             assert_eq!(run([false, false]), [None, None]);
             let want = reference_grad(case, reduce, include_self, arr, values, &out, &grad);
+            let mut again = arr.to_vec();
+            let record = put_recorded(&case.target(), reduce, include_self, values, &mut again);
+            match &record {
+                None => assert!(again.iter().zip(arr).all(|(x, y)| same(*x, *y)), "{reduce:?}: the array must stay"),
+                Some(_) => assert!(again.iter().zip(&out).all(|(x, y)| same(*x, *y)), "{reduce:?}: {again:?}, {out:?}"),
+            }
+            let recorded = record.map(|Record { winners, tied }| {
+                // Without ties nothing else is read.
+                let (a, v, y) = if tied.is_empty() { (&[][..], &[][..], &[][..]) } else { (arr, values, &out[..]) };
+                let saved = Recorded { winners: &winners, tied: &tied, arr: a, values: v, out: y };
+                recorded_backward(&case.target(), include_self, saved, &grad, [true, true])
+            });
+            for (got, want) in recorded.iter().flatten().zip(&want) {
+                let close = |(x, want): (&f64, &f64)| same(*x, *want) || (x - want).abs() <= 1e-12 * want.abs();
+                assert!(got.as_ref().unwrap().iter().zip(want).all(close), "{reduce:?} {include_self}: recorded");
+            }
             for (which, got, want) in [("arr", da.unwrap(), &want[0]), ("values", dv.unwrap(), &want[1])] {
                 let only = run([which == "arr", which == "values"]);
                 assert_eq!(only.iter().flatten().count(), 1);
@@ -251,6 +267,24 @@ proptest! {
                 }
             }
         }
+    }
+}
+
+/// Large enough for every path: groups of wide rows, blocks of columns, ranges of destinations.
+#[test]
+fn large_cases_agree_with_plain_loops() {
+    for (outer, len, inner, count, axis) in
+        [(1, 50, 70, 3000, true), (2, 40, 16, 1500, true), (1, 3000, 9, 20_000, false), (1, 300, 1, 40_000, false)]
+    {
+        let entries = if axis { count } else { outer * count * inner };
+        let index = (0..entries).map(|p: usize| (p.wrapping_mul(0x9E37_79B9) >> 7) as i64 % len as i64).collect();
+        let case = Case { outer, len, inner, count, index, axis };
+        let arr: Vec<f64> = (0..outer * len * inner).map(|p| (p as f64 * 0.37).sin()).collect();
+        // Three digits: some ties, not too many to be recorded.
+        let values: Vec<f64> =
+            (0..outer * count * inner).map(|p| ((p as f64 * 0.71).sin() * 1e5).round() / 1e5).collect();
+        check_put::<f32>(&case, 7, false);
+        check_backward(&case, &arr, &values);
     }
 }
 

@@ -79,7 +79,7 @@ pub fn put_backward<T: Element, I: Index>(
             let arr_grad = need_arr.then(|| layout.spread(&last, |p, last| if last == 0 { grad[p] } else { T::ZERO }));
             let value_grad = values_grad(&|dv| {
                 let grad = layout.build(|p| grad[p]);
-                gather_map(target, &layout, no_values, dv, |c, dv, (), k| {
+                gather_map(target, &layout, &last, no_values, dv, |c, dv, (), k| {
                     *dv = select_unpredictable(last[c] == k as u32 + 1, grad[c], T::ZERO);
                 });
             });
@@ -123,7 +123,7 @@ pub fn put_backward<T: Element, I: Index>(
                 shares.par_iter_mut().zip(&ties).zip(&grad).for_each(|((share, &(y, ties)), &grad)| {
                     *share = (y, divide(grad, ties.max(1)));
                 });
-                gather_map(target, &layout, values, dv, |c, dv, v, _| {
+                gather_map(target, &layout, &shares, values, dv, |c, dv, v, _| {
                     let (y, share) = shares[c];
                     *dv = select_unpredictable(same(v, y), share, T::ZERO);
                 });
@@ -145,7 +145,8 @@ fn divide<T: Element>(x: T, n: u32) -> T {
     T::narrow(T::div(x.widen(), T::from_count(n as usize)))
 }
 
+/// Equal, with NaN equal to itself.
 #[inline(always)]
-fn same<T: Element>(a: T, b: T) -> bool {
+pub(super) fn same<T: Element>(a: T, b: T) -> bool {
     (a == b) | (a.is_nan() & b.is_nan())
 }

@@ -2,7 +2,8 @@
 
 use super::layout::Layout;
 use super::{Target, TargetIndex};
-use crate::reduce::prefetch;
+use crate::reduce::{Source, prefetch};
+use crate::structure::{Segments, group_with};
 use crate::{Index, alloc::zeroed, par};
 use core::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
@@ -14,6 +15,12 @@ const GRAIN: usize = 16 * 1024;
 /// Rows of index and values to fetch ahead: a block uses a cache line of each, too far apart for the hardware to
 /// foresee, and the processor itself looks some 5 rows ahead.
 const AHEAD: usize = 24;
+
+/// Columns that are reduced together, in registers.
+const TILE: usize = 64;
+
+/// Rows whose cells to fetch ahead.
+const CELLS_AHEAD: usize = 4;
 
 /// Values that take no memory, for traversals that need only the index.
 pub(super) fn units(len: usize) -> &'static [()] {
@@ -31,8 +38,9 @@ pub(super) fn resolve<I: Index>(index: I, len: usize) -> usize {
 ///
 /// `cells` is `[outer, len, inner]` in the order of `layout`, `values` `[outer, count, inner]`. The calls for one cell
 /// come in ascending `k` and from one thread at a time, so the result does not depend on the number of threads: slabs
-/// of `outer` and blocks of columns are independent. Where there are too few of them each thread takes a range of
-/// destinations, reads the whole index and skips what belongs to others.
+/// of `outer` and blocks of columns are independent, and so are destinations: wide rows of values are grouped by theirs
+/// (each cell is then in memory once, while values pass by once), else where there are too few slabs and blocks each
+/// thread takes a range of destinations, reads the whole index and skips what belongs to others.
 pub(super) fn scatter_cells<X, V, I>(
     target: &Target<'_, I>,
     layout: &Layout,
@@ -40,7 +48,7 @@ pub(super) fn scatter_cells<X, V, I>(
     cells: &mut [X],
     step: impl Fn(&mut X, V, usize) + Sync,
 ) where
-    X: Send,
+    X: Copy + Send,
     V: Copy + Sync,
     I: Index,
 {
@@ -50,6 +58,16 @@ pub(super) fn scatter_cells<X, V, I>(
     assert_eq!(cells.len(), target.array_len(), "scatter: the array must be [outer, len, inner]");
     if cells.is_empty() || values.is_empty() {
         return;
+    }
+    if let TargetIndex::Axis(index) = index
+        && inner * size_of::<V>() >= 64
+        && count >= len / 8
+        && values.len() >= GRAIN
+    {
+        return match count.max(len) <= i32::MAX as usize {
+            true => by_destination::<i32, X, V, I>(target, index, values, cells, &step),
+            false => by_destination::<i64, X, V, I>(target, index, values, cells, &step),
+        };
     }
     let arch = Arch::new();
     let slab = count * inner;
@@ -94,6 +112,70 @@ pub(super) fn scatter_cells<X, V, I>(
         let pieces = par::split_mut(cells, &rows, |rows| rows.len() * inner);
         rows.into_par_iter().zip(pieces).with_max_len(1).for_each(|(rows, cells)| visit(o, 0..inner, rows, cells));
     });
+}
+
+/// [`scatter_cells`] of whole rows, grouped by their destination; `S` holds positions.
+fn by_destination<S: Index, X: Copy + Send, V: Copy + Sync, I: Index>(
+    target: &Target<'_, I>,
+    index: &[I],
+    values: &[V],
+    cells: &mut [X],
+    step: &(impl Fn(&mut X, V, usize) + Sync),
+) {
+    let &Target { len, inner, count, .. } = target;
+    let Segments::<S> { ptr, order } = group_with(count, len, |k| resolve(index[k], len));
+    let arch = Arch::new();
+    let ranges = par::by_elements(&ptr, inner);
+    cells.par_chunks_mut(len * inner).zip(values.par_chunks(count * inner)).for_each(|(cells, values)| {
+        let pieces = par::split_mut(cells, &ranges, |rows| rows.len() * inner);
+        ranges.par_iter().zip(pieces).with_max_len(1).for_each(|(rows, cells)| {
+            arch.dispatch(VisitGroups { ptr: &ptr[rows.start..=rows.end], order: &order, inner, values, cells, step });
+        });
+    });
+}
+
+/// Some destinations of a slab, each with the rows of values that belong to it.
+struct VisitGroups<'a, V, S, X, F> {
+    ptr: &'a [S],
+    order: &'a [S],
+    inner: usize,
+    values: &'a [V],
+    cells: &'a mut [X],
+    step: &'a F,
+}
+
+impl<V: Copy, S: Index, X: Copy, F: Fn(&mut X, V, usize)> WithSimd for VisitGroups<'_, V, S, X, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<A: Simd>(self, _: A) {
+        let Self { ptr, order, inner, values, cells, step } = self;
+        let rows = Source::new(values, inner, "scatter: values");
+        let distance = rows.distance();
+        for (cells, group) in cells.chunks_exact_mut(inner).zip(ptr.windows(2)) {
+            let group = group[0].to_usize()..group[1].to_usize();
+            order.iter().skip(group.start + distance).take(group.len()).for_each(|next| rows.prefetch(next.to_usize()));
+            let order = &order[group];
+            let (tiles, rest) = cells.as_chunks_mut::<TILE>();
+            for (t, tile) in tiles.iter_mut().enumerate() {
+                // A copy stays in registers.
+                let mut cells = *tile;
+                for k in order {
+                    let values = &rows.row(k.to_usize())[t * TILE..][..TILE];
+                    for (cell, &v) in cells.iter_mut().zip(values) {
+                        step(cell, v, k.to_usize());
+                    }
+                }
+                *tile = cells;
+            }
+            let done = inner - rest.len();
+            for k in order {
+                for (cell, &v) in rest.iter_mut().zip(&rows.row(k.to_usize())[done..]) {
+                    step(cell, v, k.to_usize());
+                }
+            }
+        }
+    }
 }
 
 /// Destinations in ranges of about equal numbers of values.
@@ -155,6 +237,9 @@ impl<V: Copy, X, F: Fn(&mut X, V, usize)> Visit<'_, V, X, F> {
             let at = k * inner + columns.start;
             prefetch(index, at + AHEAD * inner);
             prefetch(values, at + AHEAD * inner);
+            if let Some(next) = index.get(at + CELLS_AHEAD * inner..).and_then(|rest| rest.get(..width)) {
+                next.iter().enumerate().for_each(|(i, &x)| prefetch(cells, resolve(x, len) * width + i));
+            }
             let (index, values) = (&index[at..][..width], &values[at..][..width]);
             for i in 0..width {
                 step(&mut cells[resolve(index[i], len) * width + i], values[i], k);
@@ -203,17 +288,19 @@ impl<V: Copy, X, F: Fn(&mut X, V, usize)> Visit<'_, V, X, F> {
     }
 }
 
-/// Calls `f(cell, &mut out[p], values[p], k)` for each value's position `p = (o, k, i)` and the cell (its place in the
-/// order of `layout`) it belongs to.
+/// Calls `f(c, &mut out[p], values[p], k)` for each value's position `p = (o, k, i)` and the place `c` in `cells` (in the
+/// order of `layout`) that it belongs to. The cells are not read here, but fetched ahead.
 ///
 /// One parallel pass; each piece of it goes through the blocks of the layout one after the other.
-pub(super) fn gather_map<V, O, I>(
+pub(super) fn gather_map<C, V, O, I>(
     target: &Target<'_, I>,
     layout: &Layout,
+    cells: &[C],
     values: &[V],
     out: &mut [O],
     f: impl Fn(usize, &mut O, V, usize) + Sync,
 ) where
+    C: Sync,
     V: Copy + Sync,
     O: Send,
     I: Index,
@@ -252,7 +339,7 @@ pub(super) fn gather_map<V, O, I>(
                 let values = &values[span];
                 for columns in layout.blocks() {
                     let start = layout.block_start(o, columns.start);
-                    let read = Read { len, inner, values, columns, start, first: k, out: here, f: &f };
+                    let read = Read { len, inner, cells, values, columns, start, first: k, out: here, f: &f };
                     match index {
                         TargetIndex::Full(index) if inner == 1 => read.single(index),
                         index => arch.dispatch(ReadAll { index, read }),
@@ -265,9 +352,10 @@ pub(super) fn gather_map<V, O, I>(
 }
 
 /// Some rows of values and some columns; their cells are at `start`, row by row.
-struct Read<'a, V, O, F> {
+struct Read<'a, C, V, O, F> {
     len: usize,
     inner: usize,
+    cells: &'a [C],
     values: &'a [V],
     columns: Range<usize>,
     start: usize,
@@ -277,12 +365,12 @@ struct Read<'a, V, O, F> {
 }
 
 /// As [`VisitAll`].
-struct ReadAll<'a, V, I, O, F> {
+struct ReadAll<'a, C, V, I, O, F> {
     index: TargetIndex<'a, I>,
-    read: Read<'a, V, O, F>,
+    read: Read<'a, C, V, O, F>,
 }
 
-impl<V: Copy, I: Index, O, F: Fn(usize, &mut O, V, usize)> WithSimd for ReadAll<'_, V, I, O, F> {
+impl<C, V: Copy, I: Index, O, F: Fn(usize, &mut O, V, usize)> WithSimd for ReadAll<'_, C, V, I, O, F> {
     type Output = ();
 
     #[inline(always)]
@@ -295,17 +383,20 @@ impl<V: Copy, I: Index, O, F: Fn(usize, &mut O, V, usize)> WithSimd for ReadAll<
     }
 }
 
-impl<V: Copy, O, F: Fn(usize, &mut O, V, usize)> Read<'_, V, O, F> {
+impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Read<'_, C, V, O, F> {
     /// `W` is the number of columns, or 0 if that is not known.
     #[inline(always)]
     fn by_value<const W: usize, I: Index>(self, index: &[I]) {
-        let Self { len, inner, values, columns, start, first, out, f, .. } = self;
+        let Self { len, inner, cells, values, columns, start, first, out, f } = self;
         let width = if W > 0 { W } else { columns.len() };
         for row in 0..index.len() / inner {
             let at = row * inner + columns.start;
             prefetch(index, at + AHEAD * inner);
             prefetch(values, at + AHEAD * inner);
             prefetch(out, at + AHEAD * inner);
+            if let Some(next) = index.get(at + CELLS_AHEAD * inner..).and_then(|rest| rest.get(..width)) {
+                next.iter().enumerate().for_each(|(i, &x)| prefetch(cells, start + resolve(x, len) * width + i));
+            }
             let (index, values) = (&index[at..][..width], &values[at..][..width]);
             let out = &mut out[at..][..width];
             for i in 0..width {

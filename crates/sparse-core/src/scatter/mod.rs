@@ -11,9 +11,11 @@ mod cells;
 mod layout;
 mod product;
 mod put;
+mod record;
 
 pub use backward::{BackwardReads, backward_reads, put_backward};
 pub use put::put;
+pub use record::{Record, Recorded, put_recorded, recorded_backward};
 
 use crate::{Index, Result, SparseError};
 use layout::Layout;
@@ -155,9 +157,9 @@ pub fn gather<T: Copy + Default + Send + Sync, I: Index>(target: &Target<'_, I>,
     let layout = Layout::of::<T, I>(target);
     let values = cells::units(target.values_len());
     if layout.is_plain() {
-        cells::gather_map(target, &layout, values, out, |cell, out, (), _| *out = x[cell]);
+        cells::gather_map(target, &layout, x, values, out, |cell, out, (), _| *out = x[cell]);
     } else {
         let x = layout.build(|p| x[p]);
-        cells::gather_map(target, &layout, values, out, |cell, out, (), _| *out = x[cell]);
+        cells::gather_map(target, &layout, &x, values, out, |cell, out, (), _| *out = x[cell]);
     }
 }

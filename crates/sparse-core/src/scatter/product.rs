@@ -75,9 +75,9 @@ pub(super) fn backward<T: Element, I: Index>(
     let mut value_grad = need_values.then(|| {
         let mut dv = zeroed(values.len());
         if zero.is_empty() {
-            gather_map(target, &layout, values, &mut dv, |c, dv, v, _| *dv = divided(shares[c], v));
+            gather_map(target, &layout, &shares, values, &mut dv, |c, dv, v, _| *dv = divided(shares[c], v));
         } else {
-            gather_map(target, &layout, values, &mut dv, |c, dv, v, _| {
+            gather_map(target, &layout, &shares, values, &mut dv, |c, dv, v, _| {
                 let share = shares[c];
                 *dv = select_unpredictable(zero[c], from_zero(share, v), divided(share, v));
             });

@@ -2,8 +2,9 @@
 
 use super::{ints, optional, write_ints};
 use crate::backend::{ConcatAxis, MergeRule};
-use crate::dtype::{Wide, with_index, with_wide};
-use crate::{AnyTensor, HostAccess, HostTensor, Joined, Merged, OptionalInt, PatternArrays, PatternList};
+use crate::dtype::{Wide, with_index, with_size, with_wide};
+use crate::host_tensor::host_data;
+use crate::{AnyTensor, HostAccess, HostTensor, Joined, Merged, OptionalInt, PatternArrays, PatternList, TensorList};
 use burn::backend::TensorMetadata;
 use burn::backend::tensor::IntTensor;
 use burn::tensor::DType;
@@ -132,6 +133,82 @@ pub(crate) fn concat_patterns<B: HostAccess>(parts: PatternList<B>, axis: Concat
         let (rows, nnz) = (ptr.len(), col.len());
         Joined { pattern: PatternArrays::Csr(write(ptr, &[rows]), write(col, &[nnz])), map: optional(map) }
     })
+}
+
+pub(crate) fn concat<B: HostAccess>(
+    parts: PatternList<B>,
+    values: TensorList<B>,
+    axis: ConcatAxis,
+) -> (PatternArrays<B>, AnyTensor<B>) {
+    let (dtype, device) = (values.0[0].dtype(), values.0[0].device());
+    let values: Vec<HostTensor> = values.0.into_iter().map(B::to_host).collect();
+    let block = values[0].dims()[1];
+    with_size!("concat", dtype, T => {
+        let lists: Vec<&[T]> = values.iter().map(HostTensor::slice::<T>).collect();
+        let write = |list: Vec<T>, rows: usize| B::to_device(host_data(list, [rows, block], dtype), &device);
+        if let (ConcatAxis::CsrCols { offsets }, 1) = (&axis, block) {
+            let parts: Vec<Arrays> = parts.0.into_iter().map(|part| read::<B>(part).0).collect();
+            let index = parts[0].dtype();
+            return with_index!("concat", index, I => {
+                let parts: Vec<(&[I], &[I])> = parts.iter().map(Arrays::csr::<I>).collect();
+                let (ptr, col, out) = sparse_core::concat_csr_cols_values::<T, I>(&parts, &lists, offsets);
+                let (rows, nnz) = (ptr.len(), col.len());
+                let ptr = write_ints::<B, I>(ptr, &[rows], index, &device);
+                let pattern = PatternArrays::Csr(ptr, write_ints::<B, I>(col, &[nnz], index, &device));
+                (pattern, write(out, nnz))
+            });
+        }
+        let Joined { pattern, map } = concat_patterns::<B>(parts, axis);
+        let joined = sparse_core::concat_slices(&lists);
+        let values = match optional::<B>(map) {
+            None => joined,
+            Some(map) => with_index!("concat", map.dtype(), I => {
+                let mut out = zeroed::<T>(joined.len());
+                sparse_core::move_rows::<T, I>(&joined, block, &[], map.slice(), &mut out);
+                out
+            }),
+        };
+        let rows = values.len().checked_div(block).unwrap_or_else(|| rows(&pattern));
+        (pattern, write(values, rows))
+    })
+}
+
+/// Number of elements of a pattern.
+fn rows<B: HostAccess>(pattern: &PatternArrays<B>) -> usize {
+    match pattern {
+        PatternArrays::Coo(indices) => indices.shape()[1],
+        PatternArrays::Csr(_, col) => col.shape()[0],
+    }
+}
+
+pub(crate) fn union_zip<B: HostAccess>(
+    op: BinaryOp,
+    patterns: [PatternArrays<B>; 2],
+    values: [AnyTensor<B>; 2],
+    fills: [AnyTensor<B>; 2],
+) -> (PatternArrays<B>, AnyTensor<B>) {
+    let [a, b] = patterns;
+    if !matches!(a, PatternArrays::Csr(..)) || values[0].dims()[1] != 1 {
+        let Merged { pattern, map_a, map_b } = merge::<B>(MergeRule::Union, a, b);
+        let out = zip_rows::<B>(op, values, fills, [OptionalInt::By(map_a), OptionalInt::By(map_b)]);
+        return (pattern, out);
+    }
+    let ((a, device), (b, _)) = (read::<B>(a), read::<B>(b));
+    let (index, dtype) = (a.dtype(), values[0].dtype());
+    let [values_a, values_b] = values.map(B::to_host);
+    let [fill_a, fill_b] = fills.map(B::to_host);
+    with_index!(op.name(), index, I => with_wide!(op.name(), dtype, T => {
+        let ((ptr_a, col_a), (ptr_b, col_b)) = (a.csr::<I>(), b.csr::<I>());
+        let (fill_a, fill_b) = (T::read(&fill_a)[0], T::read(&fill_b)[0]);
+        let (values_a, values_b) = (T::read(&values_a), T::read(&values_b));
+        let (ptr, col, out) = sparse_core::union_apply_csr::<T, I>(
+            op, ptr_a, col_a, &values_a, fill_a, ptr_b, col_b, &values_b, fill_b,
+        );
+        let (rows, nnz) = (ptr.len(), col.len());
+        let ptr = write_ints::<B, I>(ptr, &[rows], index, &device);
+        let pattern = PatternArrays::Csr(ptr, write_ints::<B, I>(col, &[nnz], index, &device));
+        (pattern, B::to_device(T::data(out, vec![nnz, 1], dtype), &device))
+    }))
 }
 
 pub(crate) fn zip_rows<B: HostAccess>(

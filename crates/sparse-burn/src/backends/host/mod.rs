@@ -7,7 +7,7 @@ mod rows;
 mod structure;
 
 pub(crate) use linalg::{sddmm, spmm};
-pub(crate) use merge::{concat_patterns, locate, merge, zip_rows};
+pub(crate) use merge::{concat, concat_patterns, locate, merge, union_zip, zip_rows};
 pub(crate) use put::{check_indices, gather, put, put_backward};
 pub(crate) use rows::{move_rows, segment_sum};
 pub(crate) use structure::{coalesce, compress, expand_ptr, group_by, validate_coo, validate_csr};

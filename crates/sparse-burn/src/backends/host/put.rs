@@ -1,13 +1,13 @@
 //! Reductions into, and reads from, positions along an axis.
 
-use super::ints;
+use super::{ints, write_ints};
 use crate::backend::PutTarget;
 use crate::dtype::{Wide, cast_mut, with_index, with_size, with_wide};
 use crate::host_tensor::host_data;
-use crate::{AnyTensor, HostAccess, HostTensor, OptionalFloat};
+use crate::{AnyTensor, HostAccess, HostTensor, OptionalFloat, PutRecord};
 use burn::backend::tensor::{FloatTensor, IntTensor};
-use burn::tensor::TensorData;
-use sparse_core::{Index, Reduce, Result, Target, TargetIndex, zeroed};
+use burn::tensor::{DType, TensorData};
+use sparse_core::{Index, Record, Recorded, Reduce, Result, Target, TargetIndex, zeroed};
 use std::borrow::Cow;
 
 fn target<'a, I: Index + bytemuck::Pod>(sizes: &PutTarget, index: &'a HostTensor) -> Target<'a, I> {
@@ -34,25 +34,43 @@ pub(crate) fn put<B: HostAccess>(
     sizes: PutTarget,
     reduce: Reduce,
     include_self: bool,
-) -> AnyTensor<B> {
+    record: bool,
+) -> (AnyTensor<B>, PutRecord<B>) {
     let (device, dtype, shape) = (arr.device(), arr.dtype(), arr.dims());
     let (index, values) = (ints::<B>(index), B::to_host(values));
     let mut bytes = B::to_host(arr).into_bytes();
-    with_index!("put_along_axis", index.dtype(), I => with_wide!("put_along_axis", dtype, T => {
+    let record = with_index!("put_along_axis", index.dtype(), I => with_wide!("put_along_axis", dtype, T => {
         let (target, values) = (target::<I>(&sizes, &index), T::read(&values));
+        let run = |out: &mut [T]| {
+            let recorded = record.then(|| sparse_core::put_recorded(&target, reduce, include_self, &values, out));
+            let recorded = recorded.flatten();
+            if recorded.is_none() {
+                sparse_core::put::<T, I>(&target, reduce, include_self, &values, out);
+            }
+            recorded
+        };
         if let Cow::Owned(mut wide) = T::widen_bytes(&bytes, dtype) {
-            sparse_core::put::<T, I>(&target, reduce, include_self, &values, &mut wide);
+            let recorded = run(&mut wide);
             T::narrow_into(&wide, &mut bytes, dtype);
+            recorded
         } else {
-            sparse_core::put::<T, I>(&target, reduce, include_self, &values, cast_mut(&mut bytes));
+            run(cast_mut(&mut bytes))
         }
     }));
-    B::to_device(TensorData::from_bytes(bytes, shape, dtype), &device)
+    let out = B::to_device(TensorData::from_bytes(bytes, shape, dtype), &device);
+    let list = |list: Vec<i32>| {
+        let length = list.len();
+        write_ints::<B, i32>(list, &[length], DType::I32, &device)
+    };
+    let record = record.map_or(PutRecord::Absent, |Record { winners, tied }| PutRecord::Given(list(winners), list(tied)));
+    (out, record)
 }
 
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn put_backward<B: HostAccess>(
     grad: FloatTensor<B>,
     index: IntTensor<B>,
+    record: PutRecord<B>,
     reads: [OptionalFloat<B>; 3],
     sizes: PutTarget,
     reduce: Reduce,
@@ -66,9 +84,14 @@ pub(crate) fn put_backward<B: HostAccess>(
         OptionalFloat::Absent => None,
         OptionalFloat::Given(tensor) => Some(B::to_host(AnyTensor::Float(tensor))),
     });
-    let grads = with_index!("put_along_axis", index.dtype(), I => match dtype {
-        DType::F64 => backward::<f64, I>(&sizes, &index, &reads, reduce, include_self, &grad, needs),
-        _ => backward::<f32, I>(&sizes, &index, &reads, reduce, include_self, &grad, needs),
+    let record = match record {
+        PutRecord::Absent => None,
+        PutRecord::Given(winners, tied) => Some([ints::<B>(winners), ints::<B>(tied)]),
+    };
+    let saved = Saved { index, record, reads };
+    let grads = with_index!("put_along_axis", saved.index.dtype(), I => match dtype {
+        DType::F64 => backward::<f64, I>(&sizes, &saved, reduce, include_self, &grad, needs),
+        _ => backward::<f32, I>(&sizes, &saved, reduce, include_self, &grad, needs),
     });
     let [arr, values] = grads;
     let write = |data: Option<TensorData>| match data.map(|data| B::to_device(data, &device)) {
@@ -78,19 +101,33 @@ pub(crate) fn put_backward<B: HostAccess>(
     (write(arr), write(values))
 }
 
+/// What the gradient reads beside the incoming one.
+struct Saved {
+    index: HostTensor,
+    record: Option<[HostTensor; 2]>,
+    reads: [Option<HostTensor>; 3],
+}
+
 fn backward<T: Wide, I: Index + bytemuck::Pod>(
     sizes: &PutTarget,
-    index: &HostTensor,
-    reads: &[Option<HostTensor>; 3],
+    saved: &Saved,
     reduce: Reduce,
     include_self: bool,
     grad: &HostTensor,
     needs: [bool; 2],
 ) -> [Option<TensorData>; 2] {
-    let [arr, values, out] = reads.each_ref().map(|read| read.as_ref().map_or(Cow::Borrowed(&[][..]), T::read));
-    let target = target::<I>(sizes, index);
-    let grads =
-        sparse_core::put_backward::<T, I>(&target, reduce, include_self, &arr, &values, &out, &T::read(grad), needs);
+    let reads = saved.reads.each_ref();
+    let [arr, values, out] = reads.map(|read| read.as_ref().map_or(Cow::Borrowed(&[][..]), T::read));
+    let target = target::<I>(sizes, &saved.index);
+    let dense = T::read(grad);
+    let grads = match &saved.record {
+        None => sparse_core::put_backward::<T, I>(&target, reduce, include_self, &arr, &values, &out, &dense, needs),
+        Some([winners, tied]) => {
+            let saved =
+                Recorded { winners: winners.slice(), tied: tied.slice(), arr: &arr, values: &values, out: &out };
+            sparse_core::recorded_backward::<T, I>(&target, include_self, saved, &dense, needs)
+        }
+    };
     grads.map(|list| {
         list.map(|list| {
             let length = list.len();

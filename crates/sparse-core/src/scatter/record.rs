@@ -1,0 +1,218 @@
+//! Reductions that choose one of their group (assign, amax, amin), with a record of which it was.
+//!
+//! The gradient then goes to the recorded positions: neither index nor values are read again, except for groups with
+//! ties, of which the record keeps the rows where one was seen.
+
+use super::backward::same;
+use super::cells::{resolve, scatter_cells};
+use super::layout::Layout;
+use super::{Reduce, Target, TargetIndex};
+use crate::alloc::zeroed;
+use crate::{Element, Index, par};
+use core::hint::select_unpredictable;
+use rayon::prelude::*;
+use std::sync::Mutex;
+
+/// The array's own value was chosen (or stayed).
+const OWN: i32 = -1;
+/// A tie of the array's own value with others.
+const OWN_TIED: i32 = i32::MIN;
+
+/// Which value each position of a [`put_recorded`] took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// For each element of the array `k`, the step along the axis that it took; -1 for its own value; below that where
+    /// several were equal (`-2 - k` for the first of them).
+    pub winners: Vec<i32>,
+    /// The steps where a value equal to the one chosen so far was seen, ascending.
+    pub tied: Vec<i32>,
+}
+
+/// What the gradient reads of the forward pass. `arr`, `values` and `out` may be empty where `tied` is.
+#[derive(Debug, Clone, Copy)]
+pub struct Recorded<'a, T> {
+    /// [`Record::winners`].
+    pub winners: &'a [i32],
+    /// [`Record::tied`].
+    pub tied: &'a [i32],
+    /// The array before the operation (with `include_self`).
+    pub arr: &'a [T],
+    /// The values.
+    pub values: &'a [T],
+    /// The result.
+    pub out: &'a [T],
+}
+
+/// [`put()`](super::put()) of assign, amax or amin that also says which value was chosen where.
+///
+/// `None`, and `out` as it was, where a record does not pay: for another reduction, where there are so many ties that
+/// reading all values again is better, or too many steps for its type.
+///
+/// # Panics
+/// If a length does not agree with the target.
+#[allow(clippy::neg_cmp_op_on_partial_ord)] // A NaN is neither.
+pub fn put_recorded<T: Element, I: Index>(
+    target: &Target<'_, I>,
+    reduce: Reduce,
+    include_self: bool,
+    values: &[T],
+    out: &mut [T],
+) -> Option<Record> {
+    if target.count >= i32::MAX as usize {
+        return None;
+    }
+    // Whether a value takes the place of `x`, and whether it is certainly not equal to it. NaN takes that of a number.
+    // Without branches, which would depend on the data; `fresh` is a cell that forgets the array's own value.
+    let fresh = |k: i32| k == OWN;
+    let greater = |x: T, v: T| !(v <= x) & !x.is_nan();
+    let less = |x: T, v: T| !(v >= x) & !x.is_nan();
+    match (reduce, include_self) {
+        (Reduce::Assign, _) => choose(target, values, out, |_, _, _| (true, true)),
+        (Reduce::Amax, true) => choose(target, values, out, |x, _, v| (greater(x, v), v < x)),
+        (Reduce::Amin, true) => choose(target, values, out, |x, _, v| (less(x, v), v > x)),
+        (Reduce::Amax, false) => choose(target, values, out, |x, k, v| (fresh(k) | greater(x, v), v < x)),
+        (Reduce::Amin, false) => choose(target, values, out, |x, k, v| (fresh(k) | less(x, v), v > x)),
+        _ => None,
+    }
+}
+
+fn choose<T: Element, I: Index>(
+    target: &Target<'_, I>,
+    values: &[T],
+    out: &mut [T],
+    compare: impl Fn(T, i32, T) -> (bool, bool) + Sync,
+) -> Option<Record> {
+    assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");
+    let limit = (target.count / 64).max(8);
+    let tied = Mutex::new(Vec::new());
+    let layout = Layout::of::<(T, i32), I>(target);
+    let mut cells: Vec<(T, i32)> = layout.build(|p| (out[p], OWN));
+    scatter_cells(target, &layout, values, &mut cells, |cell, v, k| {
+        let (x, first) = *cell;
+        let (take, differs) = compare(x, first, v);
+        cell.0 = select_unpredictable(take, v, x);
+        cell.1 = select_unpredictable(take, k as i32, first);
+        if !take & !differs && same(v, x) {
+            tie(&mut cell.1, k, limit, &tied);
+        }
+    });
+    let mut tied = tied.into_inner().expect("no step panics");
+    if tied.len() > limit {
+        return None;
+    }
+    tied.sort_unstable();
+    tied.dedup();
+    let mut winners = zeroed(out.len());
+    layout.each(&cells, &mut winners, |_, winner, (_, k)| *winner = k);
+    layout.each(&cells, out, |_, x, (value, _)| *x = value);
+    Some(Record { winners, tied })
+}
+
+#[cold]
+#[inline(never)]
+fn tie(winner: &mut i32, k: usize, limit: usize, tied: &Mutex<Vec<i32>>) {
+    *winner = match *winner {
+        OWN => OWN_TIED,
+        first if first >= 0 => -2 - first,
+        tied => tied,
+    };
+    let mut tied = tied.lock().expect("no step panics");
+    // One more than the limit says that there were too many.
+    if tied.len() <= limit {
+        tied.push(k as i32);
+    }
+}
+
+/// Gradients of [`put_recorded`] with respect to the array and the values: those of
+/// [`put_backward`](super::put_backward), in time O(array + values written).
+///
+/// # Panics
+/// If `T` is not a float or a length does not agree with the target.
+pub fn recorded_backward<T: Element, I: Index>(
+    target: &Target<'_, I>,
+    include_self: bool,
+    saved: Recorded<'_, T>,
+    grad: &[T],
+    needs: [bool; 2],
+) -> [Option<Vec<T>>; 2] {
+    assert!(T::IS_FLOAT, "put_backward: gradients are of floats");
+    let Recorded { winners, arr, out, .. } = saved;
+    assert_eq!(grad.len(), target.array_len(), "put_backward: the gradient must be [outer, len, inner]");
+    assert_eq!(winners.len(), grad.len(), "put_backward: the record must be [outer, len, inner]");
+    let &Target { len, inner, count, .. } = target;
+    let ties = tied_groups(target, &saved);
+    let own_ties = |p: usize| include_self && same(arr[p], out[p]);
+    let share = |p: usize, members: usize| {
+        let members = members + own_ties(p) as usize;
+        T::narrow(T::div(grad[p].widen(), T::from_count(members)))
+    };
+    let arr_grad = needs[0].then(|| {
+        let mut dx = par::fill_with(grad.len(), |p| if winners[p] == OWN { grad[p] } else { T::ZERO });
+        for (p, members) in &ties {
+            if own_ties(*p) {
+                dx[*p] = share(*p, members.len());
+            }
+        }
+        dx
+    });
+    let values_grad = needs[1].then(|| {
+        let mut dv: Vec<T> = zeroed(target.values_len());
+        if dv.is_empty() {
+            return dv;
+        }
+        // Each thread writes some steps along the axis, and looks at all cells to find what belongs there.
+        let parts = par::big_pieces(dv.len()).min(count);
+        dv.par_chunks_mut(count * inner).enumerate().for_each(|(o, slab)| {
+            let cells = o * len * inner..(o + 1) * len * inner;
+            let steps = par::ranges(count, parts);
+            let pieces = par::split_mut(slab, &steps, |steps| steps.len() * inner);
+            steps.into_par_iter().zip(pieces).with_max_len(1).for_each(|(steps, dv)| {
+                let (winners, grad) = (&winners[cells.clone()], &grad[cells.clone()]);
+                for (winners, grad) in winners.chunks_exact(inner).zip(grad.chunks_exact(inner)) {
+                    for (i, (&k, &grad)) in winners.iter().zip(grad).enumerate() {
+                        let k = (k as usize).wrapping_sub(steps.start);
+                        if k < steps.len() {
+                            dv[k * inner + i] = grad;
+                        }
+                    }
+                }
+            });
+        });
+        for (p, members) in &ties {
+            let share = share(*p, members.len());
+            members.iter().for_each(|&v| dv[v] = share);
+        }
+        dv
+    });
+    [arr_grad, values_grad]
+}
+
+/// The groups with ties: a position of the array, and the positions of the values that were equal there.
+fn tied_groups<T: Element, I: Index>(target: &Target<'_, I>, saved: &Recorded<'_, T>) -> Vec<(usize, Vec<usize>)> {
+    let &Target { outer, len, inner, count, index } = target;
+    let &Recorded { winners, tied, values, out, .. } = saved;
+    if tied.is_empty() {
+        return Vec::new();
+    }
+    // The first of a group was not seen as a tie; all others were.
+    let first = winners.par_iter().enumerate().filter(|&(_, &k)| k < OWN && k != OWN_TIED).map(|(p, &k)| {
+        let (o, i) = (p / inner / len, p % inner);
+        (p, (o * count + (-2 - k) as usize) * inner + i)
+    });
+    let later = tied.par_iter().flat_map_iter(|&k| {
+        (0..outer * inner).filter_map(move |line| {
+            let (o, i) = (line / inner, line % inner);
+            let v = (o * count + k as usize) * inner + i;
+            let j = match index {
+                TargetIndex::Full(index) => index[v],
+                TargetIndex::Axis(index) => index[k as usize],
+            };
+            let p = (o * len + resolve(j, len)) * inner + i;
+            (winners[p] < OWN && same(values[v], out[p])).then_some((p, v))
+        })
+    });
+    let mut members: Vec<(usize, usize)> = first.chain(later).collect();
+    members.par_sort_unstable();
+    members.dedup();
+    members.chunk_by(|a, b| a.0 == b.0).map(|group| (group[0].0, group.iter().map(|m| m.1).collect())).collect()
+}
