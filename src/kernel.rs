@@ -5,8 +5,8 @@ use crate::tensor::Kind;
 use burn::backend::Dispatch;
 use burn::tensor::{DType, Int, Tensor};
 use sparse_burn::{
-    AnyTensor, BinaryOp, ConcatAxis, MergeRule, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord, PutTarget, TensorList,
-    Reduce, RowsView, SparseBackend,
+    AnyTensor, BinaryOp, ConcatAxis, MergeRule, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord,
+    PutTarget, Reduce, RowsView, SparseBackend, TensorList,
 };
 use sparse_core::Result;
 
@@ -194,8 +194,7 @@ impl<const DI: usize> Put<DI> {
     ) -> (Tensor<D, K>, Option<Record>) {
         let arr = AnyTensor::from_tensor(arr.inner());
         let (index, values) = (int(&self.index), strip(values));
-        let (out, record) =
-            Dispatch::put(arr, index, values, self.target, self.reduce, self.include_self, record);
+        let (out, record) = Dispatch::put(arr, index, values, self.target, self.reduce, self.include_self, record);
         let record = match record {
             PutRecord::Absent => None,
             PutRecord::Given(winners, tied) => {

@@ -3,7 +3,8 @@
 use crate::pattern::{self, Pattern, merged};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::{
-    CooTensor, CsrTensor, Exact, Fill, FillValue, Kind, SparseTensor, as_float, associate_like, dtype_name, expect, resolve_axis, same_device,
+    CooTensor, CsrTensor, Exact, Fill, FillValue, Kind, SparseTensor, as_float, associate_like, dtype_name, expect,
+    resolve_axis, same_device,
 };
 use burn::tensor::Tensor;
 use sparse_burn::MergeRule;

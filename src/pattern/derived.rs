@@ -92,14 +92,7 @@ pub(crate) fn union_zip<P: Pattern, K: Kind>(
 /// For every element of `a`, where it stands in `b`. Kept with `a`.
 pub(crate) fn located<P: Pattern>(a: &P, b: &P) -> RowMap {
     let id = b.derived().id;
-    find_or_make(
-        &a.derived().located,
-        |(other, _)| *other == id,
-        || {
-            (id, locate(a, b))
-        },
-    )
-    .1
+    find_or_make(&a.derived().located, |(other, _)| *other == id, || (id, locate(a, b))).1
 }
 
 fn locate<P: Pattern>(a: &P, b: &P) -> RowMap {

@@ -20,9 +20,9 @@ pub(crate) use matrix::Matrix;
 use crate::kernel::Arrays;
 use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor};
-use sparse_burn::ConcatAxis;
 pub(crate) use concat::{concat, concat_at_once};
 pub(crate) use derived::{Derived, axis_map, dense_map, flat_index, located, merged, union_zip};
+use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
 use std::fmt::Debug;
 

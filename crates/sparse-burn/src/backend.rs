@@ -1,7 +1,10 @@
 //! The extension trait.
 
 use crate::backends::host;
-use crate::{AnyTensor, HostAccess, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord, RowsView, TensorList};
+use crate::{
+    AnyTensor, HostAccess, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord, RowsView,
+    TensorList,
+};
 use burn::backend::backend_extension;
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use sparse_core::{BinaryOp, Reduce, Result};

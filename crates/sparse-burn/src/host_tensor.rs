@@ -79,12 +79,7 @@ pub(crate) fn host_data<T: bytemuck::Pod + Send + Sync>(
 pub trait HostAccess: Backend {
     /// The tensor as contiguous host memory. Waits for the device.
     fn to_host(tensor: AnyTensor<Self>) -> HostTensor {
-        let data = match tensor {
-            AnyTensor::Float(tensor) => read_sync(Self::float_into_data(tensor)),
-            AnyTensor::Int(tensor) => read_sync(Self::int_into_data(tensor)),
-            AnyTensor::Bool(tensor) => read_sync(Self::bool_into_data(tensor)),
-        };
-        HostTensor::Data(data.expect("a tensor can be read from its device"))
+        read(tensor)
     }
 
     /// A tensor on `device` that holds `data`, of the kind that its dtype says.
@@ -95,6 +90,16 @@ pub trait HostAccess: Backend {
             _ => AnyTensor::Int(Self::int_from_data(data, device)),
         }
     }
+}
+
+/// Reads a tensor from its device.
+pub(crate) fn read<B: Backend>(tensor: AnyTensor<B>) -> HostTensor {
+    let data = match tensor {
+        AnyTensor::Float(tensor) => read_sync(B::float_into_data(tensor)),
+        AnyTensor::Int(tensor) => read_sync(B::int_into_data(tensor)),
+        AnyTensor::Bool(tensor) => read_sync(B::bool_into_data(tensor)),
+    };
+    HostTensor::Data(data.expect("a tensor can be read from its device"))
 }
 
 // The dispatch itself is a backend, and extension traits are implemented for it.

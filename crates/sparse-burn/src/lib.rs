@@ -15,8 +15,12 @@ mod dtype;
 mod host_tensor;
 mod huge_pages;
 
-pub use any::{AnyTensor, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord, RowsView, TensorList};
+pub use any::{
+    AnyTensor, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord, RowsView, TensorList,
+};
 pub use backend::{ConcatAxis, MergeRule, PutTarget, SparseBackend};
+#[cfg(feature = "gpu")]
+pub use backends::{device_reads, host_fallbacks};
 pub use dtype::{index_dtype_for, is_supported};
 pub use host_tensor::{HostAccess, HostTensor};
 pub use sparse_core::{BinaryOp, Reduce};

@@ -59,7 +59,11 @@ fn main() {
             recorded_backward(&full, true, saved, &grad, [true, true])
         };
         let name = reduce.name();
-        report(&format!("{name}, recorded, forward+backward"), time(both), peers.get(&format!("{name} forward+backward")));
+        report(
+            &format!("{name}, recorded, forward+backward"),
+            time(both),
+            peers.get(&format!("{name} forward+backward")),
+        );
     }
     report("add forward, without self", time(|| forward(&full, &index, Reduce::Add, false)), None);
     // Half of the values 0: every group has several.

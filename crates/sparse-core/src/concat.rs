@@ -187,7 +187,9 @@ fn copy_run<T: Copy>(src: &[T], dst: &mut [T]) {
 fn move_run<A: Copy, B>(src: &[A], run: Range<usize>, dst: &mut [B], at: usize, f: impl Fn(A) -> B) {
     let (from, to) = (src.get(run.start..run.start + SHORT_RUN), dst.get_mut(at..at + SHORT_RUN));
     match (from, to) {
-        (Some(from), Some(to)) if run.len() <= SHORT_RUN => to.iter_mut().zip(from).for_each(|(to, &from)| *to = f(from)),
+        (Some(from), Some(to)) if run.len() <= SHORT_RUN => {
+            to.iter_mut().zip(from).for_each(|(to, &from)| *to = f(from))
+        }
         _ => dst[at..at + run.len()].iter_mut().zip(&src[run]).for_each(|(to, &from)| *to = f(from)),
     }
 }

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "gpu")]
 mod cube;
+#[cfg(feature = "gpu")]
+pub use cube::{device_reads, host_fallbacks};
 #[cfg(feature = "flex")]
 mod flex;
 pub(crate) mod host;

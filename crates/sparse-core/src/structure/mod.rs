@@ -7,7 +7,7 @@ mod ptr;
 mod sort;
 
 pub use coalesce::{Coalesced, coalesce};
-pub use group::{Segments, group_by};
 pub(crate) use group::group_with;
+pub use group::{Segments, group_by};
 pub use ptr::{Transposed, compress, expand_ptr, transpose_csr};
 pub use sort::sort_coords;

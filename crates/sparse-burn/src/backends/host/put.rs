@@ -62,7 +62,8 @@ pub(crate) fn put<B: HostAccess>(
         let length = list.len();
         write_ints::<B, i32>(list, &[length], DType::I32, &device)
     };
-    let record = record.map_or(PutRecord::Absent, |Record { winners, tied }| PutRecord::Given(list(winners), list(tied)));
+    let record =
+        record.map_or(PutRecord::Absent, |Record { winners, tied }| PutRecord::Given(list(winners), list(tied)));
     (out, record)
 }
 

@@ -1,0 +1,42 @@
+//! What leaves the device, and how often.
+
+use burn::backend::ops::IntTensorOps;
+use burn::tensor::read_sync;
+use burn_cubecl::CubeBackend;
+use burn_cubecl::tensor::CubeTensor;
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+static RAN: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
+static READS: AtomicUsize = AtomicUsize::new(0);
+
+/// Notes that an operation on a GPU tensor runs on the host, and says so the first time.
+pub(super) fn fallback(method: &'static str) {
+    if RAN.lock().expect("no panic while it is held").insert(method) {
+        log::warn!("sparse-burn: {method} has no kernel for these tensors on this device and runs on the host");
+    }
+}
+
+/// The methods of `SparseBackend` that ran on the host for a GPU tensor since the program started.
+pub fn host_fallbacks() -> Vec<&'static str> {
+    RAN.lock().expect("no panic while it is held").iter().copied().collect()
+}
+
+/// How often this crate read a GPU tensor to the host since the program started.
+pub fn device_reads() -> usize {
+    READS.load(Ordering::Relaxed)
+}
+
+pub(super) fn count_read() {
+    READS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The least and the largest of some integers, in one read.
+pub(super) fn bounds(tensor: CubeTensor) -> (i64, i64) {
+    count_read();
+    let both = CubeBackend::int_cat(vec![CubeBackend::int_min(tensor.clone()), CubeBackend::int_max(tensor)], 0);
+    let data = read_sync(CubeBackend::int_into_data(both)).expect("a tensor can be read from its device");
+    let list: Vec<i64> = data.iter::<i64>().collect();
+    (list[0], list[1])
+}

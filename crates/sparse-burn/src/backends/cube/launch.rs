@@ -1,0 +1,73 @@
+//! What every launch needs: contiguous inputs, outputs that fit the device, and a grid.
+
+use burn::backend::DType;
+use burn::backend::cubecl::dtype_to_storage_type;
+use burn::tensor::{BoolStore, Shape};
+use burn_cubecl::cubecl::client::Client;
+use burn_cubecl::cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
+use burn_cubecl::cubecl::{CubeCount, CubeDim, calculate_cube_count_elemwise};
+use burn_cubecl::kernel::into_contiguous;
+use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
+use burn_cubecl::tensor::CubeTensor;
+
+/// The type that values of a dtype are stored in.
+pub(super) fn stored(dtype: DType) -> ElemType {
+    dtype_to_storage_type(dtype)
+}
+
+/// The type that sums of values of a dtype are kept in: f32 for f16 and bf16, 32 bits for u8 and Bool.
+pub(super) fn accumulated(dtype: DType) -> ElemType {
+    match dtype {
+        DType::F16 | DType::BF16 | DType::F32 => ElemType::Float(FloatKind::F32),
+        DType::U8 => ElemType::Int(IntKind::I32),
+        DType::Bool(_) => ElemType::UInt(UIntKind::U32),
+        _ => stored(dtype),
+    }
+}
+
+/// Whether the device has kernels for all of these tensors: their types, and sizes that a 32-bit position addresses.
+pub(super) fn runs<'a>(tensors: impl IntoIterator<Item = &'a CubeTensor>) -> bool {
+    tensors.into_iter().all(|tensor| {
+        let native = tensor.dtype != DType::Bool(BoolStore::Native);
+        native && tensor.client.properties().supports_type(stored(tensor.dtype)) && count(tensor) < i32::MAX as usize
+    })
+}
+
+/// Number of elements.
+pub(super) fn count(tensor: &CubeTensor) -> usize {
+    tensor.meta.num_elements()
+}
+
+/// The tensor with its elements in row-major order.
+pub(super) fn flat(tensor: CubeTensor) -> CubeTensor {
+    into_contiguous(tensor)
+}
+
+/// A tensor to be written, on the device of `like`.
+///
+/// # Panics
+///
+/// If the device cannot bind a buffer of that size.
+pub(super) fn empty<const D: usize>(like: &CubeTensor, shape: [usize; D], dtype: DType) -> CubeTensor {
+    let bytes = shape.iter().product::<usize>() as u64 * dtype.size() as u64;
+    let limit = like.client.properties().memory.max_page_size;
+    assert!(bytes <= limit, "a buffer must fit the device's limit of {limit} bytes, got {bytes} for {shape:?}");
+    empty_device_contiguous_dtype(like.client.clone(), like.device.clone(), Shape::from(shape), dtype)
+}
+
+/// A grid of at least `units` units.
+pub(super) fn grid(client: &Client, units: usize) -> (CubeCount, CubeDim) {
+    let dim = CubeDim::new(client, units);
+    (calculate_cube_count_elemwise(client, units, dim), dim)
+}
+
+/// Elements that one unit moves at once: the most that divide a row of `width` elements of all `tensors`.
+pub(super) fn vector_size(width: usize, tensors: &[&CubeTensor]) -> usize {
+    let fits = |size: usize| {
+        width.is_multiple_of(size)
+            && tensors.iter().all(|tensor| {
+                tensor.client.io_optimized_vector_sizes(tensor.dtype.size()).any(|possible| possible as usize == size)
+            })
+    };
+    [4, 2].into_iter().find(|&size| fits(size)).unwrap_or(1)
+}

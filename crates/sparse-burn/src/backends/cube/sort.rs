@@ -1,0 +1,382 @@
+//! Scans and stable radix sorts, without waiting between workgroups: every step is a launch of its own, so they run on
+//! any device, whatever its scheduler promises.
+
+use super::launch::{count, empty, flat, grid, stored};
+use burn::backend::DType;
+use burn_cubecl::cubecl::{CubeDim, calculate_cube_count_elemwise};
+use burn_cubecl::ops::numeric::zeros;
+use burn_cubecl::tensor::CubeTensor;
+
+/// Units of a cube.
+const CUBE: usize = 64;
+/// Elements that a unit scans or sorts.
+const ITEMS: usize = 8;
+/// Elements of a cube.
+const TILE: usize = CUBE * ITEMS;
+/// Bits sorted in one pass.
+const BITS: usize = 4;
+const DIGITS: usize = 1 << BITS;
+
+#[allow(missing_docs)]
+mod kernels {
+    use super::{CUBE, DIGITS, ITEMS, TILE};
+    use burn_cubecl::cubecl;
+    use cubecl::prelude::*;
+
+    /// Exclusive scan of one number a unit, through `shared`; the sum of all stands in its last entry.
+    #[cube]
+    fn scan_units(shared: &mut Shared<[u32]>, own: u32) -> u32 {
+        let unit = UNIT_POS as usize;
+        shared[unit] = own;
+        sync_cube();
+        let mut step = 1usize;
+        while step < CUBE {
+            let mut left = 0u32;
+            if unit >= step {
+                left = shared[unit - step];
+            }
+            sync_cube();
+            shared[unit] += left;
+            sync_cube();
+            step *= 2;
+        }
+        shared[unit] - own
+    }
+
+    /// Exclusive scan inside each tile, and the tiles' sums.
+    #[cube(launch_unchecked)]
+    pub fn scan_tiles<I: Int>(
+        input: &Tensor<I>,
+        out: &mut Tensor<I>,
+        sums: &mut Tensor<I>,
+        length: usize,
+        tiles: usize,
+        #[define(I)] _type: ElemType,
+    ) {
+        let mut shared = Shared::<[u32]>::new_slice(CUBE);
+        let first = (CUBE_POS * CUBE + UNIT_POS as usize) * ITEMS;
+        let mut own = 0u32;
+        for k in 0..ITEMS {
+            if first + k < length {
+                own += u32::cast_from(input[first + k]);
+            }
+        }
+        let mut sum = scan_units(&mut shared, own);
+        for k in 0..ITEMS {
+            if first + k < length {
+                out[first + k] = I::cast_from(sum);
+                sum += u32::cast_from(input[first + k]);
+            }
+        }
+        if UNIT_POS as usize == CUBE - 1 && CUBE_POS < tiles {
+            sums[CUBE_POS] = I::cast_from(sum);
+        }
+    }
+
+    #[cube(launch_unchecked)]
+    pub fn add_tiles<I: Int>(out: &mut Tensor<I>, sums: &Tensor<I>, length: usize, #[define(I)] _type: ElemType) {
+        if ABSOLUTE_POS >= length {
+            terminate!();
+        }
+        out[ABSOLUTE_POS] += sums[ABSOLUTE_POS / TILE];
+    }
+
+    /// How often each digit occurs in each tile: `[digit, tile]`.
+    #[cube(launch_unchecked)]
+    pub fn count_digits<I: Int>(
+        keys: &Tensor<I>,
+        counts: &mut Tensor<I>,
+        length: usize,
+        tiles: usize,
+        shift: u32,
+        #[define(I)] _type: ElemType,
+    ) {
+        let mut counters = Shared::<[u32]>::new_slice(DIGITS * CUBE);
+        let unit = UNIT_POS as usize;
+        for digit in 0..DIGITS {
+            counters[digit * CUBE + unit] = 0u32;
+        }
+        let first = (CUBE_POS * CUBE + unit) * ITEMS;
+        for k in 0..ITEMS {
+            if first + k < length {
+                let digit = (usize::cast_from(keys[first + k]) >> shift as usize) % DIGITS;
+                counters[digit * CUBE + unit] += 1u32;
+            }
+        }
+        sync_cube();
+        if unit < DIGITS && CUBE_POS < tiles {
+            let mut sum = 0u32;
+            for other in 0..CUBE {
+                sum += counters[unit * CUBE + other];
+            }
+            counts[unit * tiles + CUBE_POS] = I::cast_from(sum);
+        }
+    }
+
+    /// Moves keys and positions to where `offsets` (the scan of the counts) and their rank in the tile say.
+    #[cube(launch_unchecked)]
+    pub fn move_digits<I: Int>(
+        keys: &Tensor<I>,
+        positions: &Tensor<I>,
+        offsets: &Tensor<I>,
+        keys_out: &mut Tensor<I>,
+        positions_out: &mut Tensor<I>,
+        length: usize,
+        tiles: usize,
+        shift: u32,
+        #[comptime] first_pass: bool,
+        #[define(I)] _type: ElemType,
+    ) {
+        let mut counters = Shared::<[u32]>::new_slice(DIGITS * CUBE);
+        let unit = UNIT_POS as usize;
+        let tile = min(CUBE_POS, tiles - 1);
+        for digit in 0..DIGITS {
+            counters[digit * CUBE + unit] = 0u32;
+        }
+        let first = (CUBE_POS * CUBE + unit) * ITEMS;
+        for k in 0..ITEMS {
+            if first + k < length {
+                let digit = (usize::cast_from(keys[first + k]) >> shift as usize) % DIGITS;
+                counters[digit * CUBE + unit] += 1u32;
+            }
+        }
+        sync_cube();
+        // Each of the first units turns the counts of a digit into places.
+        if unit < DIGITS {
+            let mut sum = u32::cast_from(offsets[unit * tiles + tile]);
+            for other in 0..CUBE {
+                let here = counters[unit * CUBE + other];
+                counters[unit * CUBE + other] = sum;
+                sum += here;
+            }
+        }
+        sync_cube();
+        for k in 0..ITEMS {
+            if first + k < length {
+                let key = keys[first + k];
+                let slot = (usize::cast_from(key) >> shift as usize) % DIGITS * CUBE + unit;
+                let place = counters[slot] as usize;
+                counters[slot] += 1u32;
+                keys_out[place] = key;
+                if first_pass {
+                    positions_out[place] = I::cast_from(first + k);
+                } else {
+                    positions_out[place] = positions[first + k];
+                }
+            }
+        }
+    }
+
+    /// Where each group starts among ascending ids.
+    #[cube(launch_unchecked)]
+    pub fn compress<I: Int>(
+        ids: &Tensor<I>,
+        ptr: &mut Tensor<I>,
+        length: usize,
+        units: usize,
+        #[define(I)] _type: ElemType,
+    ) {
+        if ABSOLUTE_POS >= units {
+            terminate!();
+        }
+        let mut low = 0usize;
+        let mut high = length;
+        while low < high {
+            let middle = (low + high) / 2;
+            if usize::cast_from(ids[middle]) < ABSOLUTE_POS {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        ptr[ABSOLUTE_POS] = I::cast_from(low);
+    }
+
+    /// The group of each element.
+    #[cube(launch_unchecked)]
+    pub fn expand<I: Int>(
+        ptr: &Tensor<I>,
+        out: &mut Tensor<I>,
+        groups: usize,
+        units: usize,
+        #[define(I)] _type: ElemType,
+    ) {
+        if ABSOLUTE_POS >= units {
+            terminate!();
+        }
+        // The last group that starts here or before.
+        let mut low = 0usize;
+        let mut high = groups;
+        while low < high {
+            let middle = (low + high) / 2;
+            if usize::cast_from(ptr[middle + 1]) <= ABSOLUTE_POS {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        out[ABSOLUTE_POS] = I::cast_from(low);
+    }
+}
+
+/// Exclusive prefix sums.
+pub(super) fn scan(input: CubeTensor) -> CubeTensor {
+    let length = count(&input);
+    let tiles = length.div_ceil(TILE);
+    let out = empty(&input, [length], input.dtype);
+    if length == 0 {
+        return out;
+    }
+    let sums = empty(&input, [tiles], input.dtype);
+    let (cubes, dim) = tile_grid(&input, tiles);
+    let (client, kind) = (input.client.clone(), stored(input.dtype));
+    // SAFETY: a unit reads and writes its own elements below `length`; a tile writes its own sum.
+    unsafe {
+        kernels::scan_tiles::launch_unchecked(
+            &client,
+            cubes,
+            dim,
+            flat(input).into_tensor_arg(),
+            out.clone().into_tensor_arg(),
+            sums.clone().into_tensor_arg(),
+            length,
+            tiles,
+            kind,
+        )
+    };
+    if tiles > 1 {
+        let sums = scan(sums);
+        let (cubes, dim) = grid(&client, length);
+        // SAFETY: each unit adds to its own element.
+        unsafe {
+            kernels::add_tiles::launch_unchecked(
+                &client,
+                cubes,
+                dim,
+                out.clone().into_tensor_arg(),
+                sums.into_tensor_arg(),
+                length,
+                kind,
+            )
+        };
+    }
+    out
+}
+
+fn tile_grid(like: &CubeTensor, tiles: usize) -> (burn_cubecl::cubecl::CubeCount, CubeDim) {
+    let dim = CubeDim::new_1d(CUBE as u32);
+    (calculate_cube_count_elemwise(&like.client, tiles * CUBE, dim), dim)
+}
+
+/// Keys below `bound` in ascending order, and the position each came from; equal keys keep their order.
+pub(super) fn sort(keys: CubeTensor, bound: usize) -> (CubeTensor, CubeTensor) {
+    let length = count(&keys);
+    let tiles = length.div_ceil(TILE);
+    let (client, kind, dtype) = (keys.client.clone(), stored(keys.dtype), keys.dtype);
+    let mut keys = flat(keys);
+    let mut positions = keys.clone();
+    let bits = (usize::BITS - bound.saturating_sub(1).leading_zeros()) as usize;
+    for pass in 0..bits.div_ceil(BITS).max(1) {
+        let shift = (pass * BITS) as u32;
+        let counts = empty(&keys, [DIGITS * tiles], dtype);
+        let (cubes, dim) = tile_grid(&keys, tiles);
+        // SAFETY: a tile reads its own keys and writes its own counts.
+        unsafe {
+            kernels::count_digits::launch_unchecked(
+                &client,
+                cubes.clone(),
+                dim,
+                keys.clone().into_tensor_arg(),
+                counts.clone().into_tensor_arg(),
+                length,
+                tiles,
+                shift,
+                kind,
+            )
+        };
+        let offsets = scan(counts);
+        let (keys_out, positions_out) = (empty(&keys, [length], dtype), empty(&keys, [length], dtype));
+        // SAFETY: the scan of the counts gives every element a place of its own below `length`.
+        unsafe {
+            kernels::move_digits::launch_unchecked(
+                &client,
+                cubes,
+                dim,
+                keys.into_tensor_arg(),
+                positions.into_tensor_arg(),
+                offsets.into_tensor_arg(),
+                keys_out.clone().into_tensor_arg(),
+                positions_out.clone().into_tensor_arg(),
+                length,
+                tiles,
+                shift,
+                pass == 0,
+                kind,
+            )
+        };
+        (keys, positions) = (keys_out, positions_out);
+    }
+    (keys, positions)
+}
+
+pub(super) fn group_by(keys: CubeTensor, groups: usize) -> (CubeTensor, CubeTensor) {
+    if count(&keys) == 0 {
+        let ptr = zeros(keys.device.clone(), [groups + 1].into(), keys.dtype);
+        return (keys, ptr);
+    }
+    let (sorted, order) = sort(keys, groups);
+    (order, compress(sorted, groups))
+}
+
+pub(super) fn compress(ids: CubeTensor, groups: usize) -> CubeTensor {
+    let length = count(&ids);
+    if length == 0 {
+        return zeros(ids.device.clone(), [groups + 1].into(), ids.dtype);
+    }
+    let ptr = empty(&ids, [groups + 1], ids.dtype);
+    let (cubes, dim) = grid(&ids.client, groups + 1);
+    let (client, kind) = (ids.client.clone(), stored(ids.dtype));
+    // SAFETY: each unit writes its own entry; the search stays below `length`.
+    unsafe {
+        kernels::compress::launch_unchecked(
+            &client,
+            cubes,
+            dim,
+            flat(ids).into_tensor_arg(),
+            ptr.clone().into_tensor_arg(),
+            length,
+            groups + 1,
+            kind,
+        )
+    };
+    ptr
+}
+
+pub(super) fn expand_ptr(ptr: CubeTensor, nnz: usize) -> CubeTensor {
+    let groups = count(&ptr) - 1;
+    let out = empty(&ptr, [nnz], ptr.dtype);
+    if nnz == 0 {
+        return out;
+    }
+    let (cubes, dim) = grid(&ptr.client, nnz);
+    let (client, kind) = (ptr.client.clone(), stored(ptr.dtype));
+    // SAFETY: each unit writes its own element; the search stays inside the pointers.
+    unsafe {
+        kernels::expand::launch_unchecked(
+            &client,
+            cubes,
+            dim,
+            flat(ptr).into_tensor_arg(),
+            out.clone().into_tensor_arg(),
+            groups,
+            nnz,
+            kind,
+        )
+    };
+    out
+}
+
+/// Whether the dtype is one that positions come in.
+pub(super) fn is_index(dtype: DType) -> bool {
+    matches!(dtype, DType::I32 | DType::I64)
+}
