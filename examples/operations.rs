@@ -3,7 +3,7 @@
 //! `cargo run --release --example operations`
 
 use burn::tensor::{Device, Gradients, Int, Tensor};
-use sparse_tensor::ops::{IndexPlan, Reduce, concat, gather, put_along_axis};
+use sparse_tensor::ops::{IndexPlan, Reduce, concat, gather, gather_nd, put_along_axis, scatter, scatter_nd};
 use sparse_tensor::{CooTensor, CsrTensor, Fill, Kind, Result, SparseTensor, pattern::Pattern};
 
 fn main() -> Result<()> {
@@ -109,6 +109,7 @@ fn arithmetic(device: &Device) -> Result<()> {
     println!("a = {}", dense(&a.to_dense()));
     println!("b = {}", dense(&b.to_dense()));
     println!("a + b = {}", dense(&(&a + &b).to_dense()));
+    println!("a - b = {}", dense(&(&a - &b).to_dense()));
     println!("a * b = {}", dense(&(&a * &b).to_dense()));
     let quotient = &a / &b;
     println!("a / b = {} (stored: {}, fill {})", dense(&quotient.to_dense()), quotient.nnz(), quotient.fill());
@@ -117,16 +118,26 @@ fn arithmetic(device: &Device) -> Result<()> {
     println!("a / (b, 2 where nothing is stored) = {}", dense(&quotient.to_dense()));
     let grads = quotient.to_dense().sum().backward();
     gradient("a", &a, &grads);
-    println!("a * 10 + 1 = {}", dense(&(&a * 10.0 + 1.0).to_dense()));
+    gradient("b", &b, &grads);
+
+    let factor = Tensor::<1>::from_floats([10.0], device).require_grad();
+    let scaled = a.mul_scalar(factor.clone()) + 1.0;
+    println!("\na * 10 + 1 = {} (fill {})", dense(&scaled.to_dense()), scaled.fill());
+    let grads = scaled.to_dense().sum().backward();
+    println!("gradient of the 10, the sum of a: {}", dense(&factor.grad(&grads).expect("a leaf")));
 
     let csr: CsrTensor<2> = a.to_csr();
-    let sums = Tensor::<1>::from_floats([3.0, 3.0], device);
-    println!("rows of a by their sums: {}", dense(&csr.div_along(sums, 0).to_dense()));
+    let sums = Tensor::<1>::from_floats([3.0, 3.0], device).require_grad();
+    let normal = csr.div_along(sums.clone(), 0);
+    println!("\nrows of a by their sums: {}", dense(&normal.to_dense()));
+    let grads = normal.to_dense().sum().backward();
+    gradient("a", &a, &grads);
+    println!("gradient of the sums: {}", dense(&sums.grad(&grads).expect("a leaf")));
     Ok(())
 }
 
 fn along_an_axis(device: &Device) -> Result<()> {
-    title(6, "put_along_axis and gather");
+    title(6, "put_along_axis, gather and scatter");
     let index = Tensor::<2, Int>::from_ints([[0], [2], [0]], device);
     println!("Three rows of values go to rows 0, 2 and 0 of three rows of 5:");
     for reduce in Reduce::ALL {
@@ -142,9 +153,29 @@ fn along_an_axis(device: &Device) -> Result<()> {
             dense(&values.grad(&grads).expect("a leaf")),
         );
     }
-    let x = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], device);
-    let at = Tensor::<2, Int>::from_ints([[1, -1], [0, 1]], device);
-    println!("gather of [1 2] [3 4] at [1 -1] [0 1]: {}", dense(&gather(x, at, 0)));
+    let leaf = || Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], device).require_grad();
+    let x = leaf();
+    let at = Tensor::<2, Int>::from_ints([[1, -1], [1, 0]], device);
+    let read = gather(x.clone(), at.clone(), 0);
+    println!("\ngather of [1 2] [3 4] at [1 -1] [1 0]: {}", dense(&read));
+    println!("gradient of x, how often each was read: {}", dense(&x.grad(&read.sum().backward()).expect("a leaf")));
+
+    let (x, src) = (leaf(), Tensor::<2>::from_floats([[10.0, 20.0], [30.0, 40.0]], device).require_grad());
+    let out = scatter(x.clone(), at, src.clone(), 0);
+    println!("scatter of [10 20] [30 40] there: {}", dense(&out));
+    let grads = out.sum().backward();
+    let (to_x, to_src) = (x.grad(&grads).expect("a leaf"), src.grad(&grads).expect("a leaf"));
+    println!("gradients: x {}, src {} (the last write wins)", dense(&to_x), dense(&to_src));
+
+    let cells = Tensor::<3, Int>::from_ints([[[0, 1], [1, 0]]], device);
+    let x = leaf();
+    let read = gather_nd(x.clone(), cells.clone(), None);
+    println!("\ngather_nd at (0, 1) and (1, 0): {}", dense(&read));
+    println!("gradient of x: {}", dense(&x.grad(&read.sum().backward()).expect("a leaf")));
+    let src = Tensor::<2>::from_floats([[-1.0, -2.0]], device).require_grad();
+    let out = scatter_nd(leaf(), cells, src.clone(), None);
+    println!("scatter_nd of [-1 -2] there: {}", dense(&out));
+    println!("gradient of src: {}", dense(&src.grad(&out.sum().backward()).expect("a leaf")));
     Ok(())
 }
 
@@ -154,8 +185,8 @@ fn plans(device: &Device) -> Result<()> {
     let source = IndexPlan::new(Tensor::from_ints([0, 2, 1], device), 3)?;
     let target = IndexPlan::new(Tensor::from_ints([1, 1, 0], device), 3)?;
     let nodes = Tensor::<2>::from_floats([[1.0], [10.0], [100.0]], device).require_grad();
-    let messages = source.gather(nodes.clone(), 0)?;
-    let received = target.put(Tensor::zeros([3, 1], device), messages, 0, Reduce::Add, true)?;
+    let messages = source.gather(nodes.clone(), 0);
+    let received = target.put(Tensor::zeros([3, 1], device), messages, 0, Reduce::Add, true);
     println!("received: {}", dense(&received));
     let grads = received.sum().backward();
     println!("gradient of the nodes: {}", dense(&nodes.grad(&grads).expect("a leaf")));

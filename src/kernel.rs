@@ -5,8 +5,8 @@ use crate::tensor::Kind;
 use burn::backend::Dispatch;
 use burn::tensor::{DType, Int, Tensor};
 use sparse_burn::{
-    AnyTensor, BinaryOp, ConcatAxis, MergeRule, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord,
-    PutTarget, Reduce, RowsView, SparseBackend, TensorList,
+    AnyTensor, BinaryOp, ConcatAxis, Groups, MergeRule, OptionalFloat, OptionalInt, PatternArrays, PatternList,
+    PutRecord, PutTarget, Reduce, RowsView, SparseBackend, TensorList,
 };
 use sparse_core::Result;
 
@@ -175,6 +175,8 @@ pub(crate) struct Put<const DI: usize> {
     pub(crate) target: PutTarget,
     pub(crate) reduce: Reduce,
     pub(crate) include_self: bool,
+    /// `(order, ptr)` of a plan, for one index a step along the axis.
+    pub(crate) groups: Option<(Ints, Ints)>,
 }
 
 /// Which values a put chose, and where ties were seen.
@@ -185,6 +187,10 @@ pub(crate) struct Record {
 }
 
 impl<const DI: usize> Put<DI> {
+    fn groups(&self) -> Groups<Dispatch> {
+        self.groups.as_ref().map_or(Groups::Unknown, |(order, ptr)| Groups::Given(int(order), int(ptr)))
+    }
+
     /// `arr` is taken by value: its buffer is reused where nobody else holds it. A record may be made if asked for.
     pub(crate) fn run<const D: usize, K: Kind>(
         &self,
@@ -194,7 +200,8 @@ impl<const DI: usize> Put<DI> {
     ) -> (Tensor<D, K>, Option<Record>) {
         let arr = AnyTensor::from_tensor(arr.inner());
         let (index, values) = (int(&self.index), strip(values));
-        let (out, record) = Dispatch::put(arr, index, values, self.target, self.reduce, self.include_self, record);
+        let (out, record) =
+            Dispatch::put(arr, index, self.groups(), values, self.target, self.reduce, self.include_self, record);
         let record = match record {
             PutRecord::Absent => None,
             PutRecord::Given(winners, tied) => {
@@ -222,8 +229,19 @@ impl<const DI: usize> Put<DI> {
         };
         let (grad, index) = (grad.into_dispatch(), int(&self.index));
         let &Self { target, reduce, include_self, .. } = self;
-        let (arr, values) =
-            Dispatch::put_backward(grad, index, record, arr, values, out, target, reduce, include_self, needs);
+        let (arr, values) = Dispatch::put_backward(
+            grad,
+            index,
+            self.groups(),
+            record,
+            arr,
+            values,
+            out,
+            target,
+            reduce,
+            include_self,
+            needs,
+        );
         [arr, values].map(|grad| match grad {
             OptionalFloat::Absent => None,
             OptionalFloat::Given(tensor) => Some(Tensor::from_dispatch(tensor)),

@@ -16,20 +16,28 @@ pub(crate) struct RowMap(Arc<RowMapParts>);
 struct RowMapParts {
     map: Tensor<1, Int>,
     old: usize,
-    inverse: Option<Tensor<1, Int>>,
+    inverse: OnceLock<Tensor<1, Int>>,
+    permutes: bool,
     groups: OnceLock<(Tensor<1, Int>, Tensor<1, Int>)>,
 }
 
 impl RowMap {
     pub(crate) fn new(map: Tensor<1, Int>, old: usize) -> Self {
-        Self(Arc::new(RowMapParts { map, old, inverse: None, groups: OnceLock::new() }))
+        Self(Arc::new(RowMapParts { map, old, inverse: OnceLock::new(), permutes: false, groups: OnceLock::new() }))
+    }
+
+    /// A map that uses every old row once: its inverse takes gradients back.
+    pub(crate) fn permutation(map: Tensor<1, Int>) -> Self {
+        let old = map.dims()[0];
+        Self(Arc::new(RowMapParts { map, old, inverse: OnceLock::new(), permutes: true, groups: OnceLock::new() }))
     }
 
     /// A map that is known to use each old row at most once: `inverse` sends old rows to new ones (with the number of new
     /// rows for "unused"), which saves the backward pass a sort.
     pub(crate) fn with_inverse(map: Tensor<1, Int>, inverse: Tensor<1, Int>) -> Self {
         let old = inverse.dims()[0];
-        Self(Arc::new(RowMapParts { map, old, inverse: Some(inverse), groups: OnceLock::new() }))
+        let inverse = OnceLock::from(inverse);
+        Self(Arc::new(RowMapParts { map, old, inverse, permutes: false, groups: OnceLock::new() }))
     }
 
     pub(crate) fn map(&self) -> &Tensor<1, Int> {
@@ -43,7 +51,11 @@ impl RowMap {
 
     /// Gradients of the old rows and of the fill, from that of the new rows.
     pub(crate) fn back(&self, grad: &Tensor<2>, values: bool, fill: bool) -> [Option<Tensor<2>>; 2] {
-        if let (Some(inverse), false) = (&self.0.inverse, fill) {
+        if self.0.permutes {
+            // Grouping by a permutation inverts it.
+            self.0.inverse.get_or_init(|| kernel::group_by(&self.0.map, self.0.old).0);
+        }
+        if let (Some(inverse), false) = (self.0.inverse.get(), fill) {
             let zero = Tensor::zeros([1, grad.dims()[1]], (&grad.device(), grad.dtype()));
             return [values.then(|| kernel::move_rows(grad, &zero, inverse)), None];
         }
@@ -90,11 +102,6 @@ impl RowSums {
     /// New row `s` is the sum of old rows `order[ptr[s]..ptr[s + 1]]` (of `ptr[s]..ptr[s + 1]` without an order).
     pub(crate) fn new(order: Option<Tensor<1, Int>>, ptr: Tensor<1, Int>) -> Self {
         Self(Arc::new(RowSumsParts { order, ptr, owner: OnceLock::new() }))
-    }
-
-    /// Sums by destination: `owner[k]` is the new row that old row `k` goes to, `order` and `ptr` its grouping.
-    pub(crate) fn by_owner(order: Tensor<1, Int>, ptr: Tensor<1, Int>, owner: Tensor<1, Int>) -> Self {
-        Self(Arc::new(RowSumsParts { order: Some(order), ptr, owner: owner.into() }))
     }
 
     /// The new row that each old row went to.

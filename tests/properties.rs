@@ -308,3 +308,114 @@ fn a_person_can_read_it() {
     assert_eq!(shown, "CSR tensor [2, 2] f32, nnz 2 (50.0000 %), fill 0\n  (0, 1) 1.5000\n  (1, 0) 2.0000");
     assert!(format!("{a:?}").starts_with("CSRTensor { shape: [2, 2]"));
 }
+
+/// What each operation promises outside f64 and valid input.
+#[test]
+fn dtypes_and_errors_of_put_and_plans() {
+    use burn::tensor::{FloatDType, IntDType};
+    use sparse_tensor::ops::IndexPlan;
+    let device = Device::flex();
+    let index = || Tensor::<1, Int>::from_ints([0, 0, 1], &device);
+    let arr = Tensor::<1>::from_floats([2.0, 3.0], &device);
+    let values = Tensor::<1>::from_floats([1.5, 4.0, 0.5], &device);
+    let list = |tensor: Tensor<1>| tensor.into_data().iter::<f32>().collect::<Vec<f32>>();
+    for dtype in [FloatDType::F16, FloatDType::BF16, FloatDType::F64] {
+        let out =
+            ops::put_along_axis(arr.clone().cast(dtype), index(), values.clone().cast(dtype), 0, Reduce::Mul, true);
+        assert_eq!(list(out), [12.0, 1.5]);
+    }
+    let ints = |values: [i32; 2], dtype: IntDType| Tensor::<1, Int>::from_ints(values, &device).cast(dtype);
+    let out = ops::put_along_axis(
+        ints([7, 250], IntDType::U8),
+        Tensor::from_ints([1, 1], &device),
+        ints([1, 9], IntDType::U8),
+        0,
+        Reduce::Add,
+        true,
+    );
+    assert_eq!(out.into_data().iter::<i64>().collect::<Vec<_>>(), [7, 4], "u8 wraps");
+    let out = ops::put_along_axis(
+        Tensor::<1, Bool>::full([2], false, &device),
+        Tensor::from_ints([-1], &device),
+        true,
+        0,
+        Reduce::Assign,
+        true,
+    );
+    assert_eq!(out.into_data().iter::<bool>().collect::<Vec<_>>(), [false, true]);
+    let narrow = ints([1, 2], IntDType::I16);
+    let trouble = ops::try_put_along_axis(
+        narrow.clone(),
+        Tensor::from_ints([0], &device),
+        narrow.clone().slice([0..1]),
+        0,
+        Reduce::Add,
+        true,
+    );
+    assert_eq!(trouble.unwrap_err().kind(), "unsupported_dtype");
+
+    let plan = IndexPlan::new(index(), 2).unwrap();
+    let wide = values.clone().cast(FloatDType::F64);
+    assert_eq!(plan.try_put(arr.clone(), wide.clone(), 0, Reduce::Add, true).unwrap_err().kind(), "dtype_mismatch");
+    assert_eq!(plan.try_put(arr.clone(), arr.clone(), 0, Reduce::Add, true).unwrap_err().kind(), "shape_mismatch");
+    assert_eq!(plan.try_gather(narrow, 1).unwrap_err().kind(), "axis_out_of_range");
+    assert_eq!(
+        ops::try_put_along_axis(arr.clone(), index(), wide, 0, Reduce::Add, true).unwrap_err().kind(),
+        "dtype_mismatch"
+    );
+    assert_eq!(IndexPlan::new(index(), 1).unwrap_err().kind(), "index_out_of_range");
+    for reduce in Reduce::ALL {
+        for own in [false, true] {
+            let plain = ops::put_along_axis(arr.clone(), index(), values.clone(), 0, reduce, own);
+            assert_eq!(list(plan.put(arr.clone(), values.clone(), 0, reduce, own)), list(plain), "{reduce:?} {own}");
+        }
+    }
+    let empty = ops::gather(Tensor::<2>::ones([4, 3], &device), Tensor::zeros([2, 0], &device), 0);
+    assert_eq!(empty.dims(), [2, 0]);
+    let at = Tensor::<3, Int>::from_ints([[[0, 0], [1, 9]]], &device);
+    let trouble = ops::try_gather_nd(Tensor::<2>::ones([2, 2], &device), at, None).unwrap_err();
+    assert!(trouble.to_string().contains("position 3"), "the position in the index: {trouble}");
+}
+
+/// The gradient of a product in f16 whose result is subnormal, which says too little to divide by.
+#[test]
+fn products_in_f16() {
+    use burn::tensor::FloatDType;
+    let device = Device::flex().autodiff();
+    let half = |values: &[f32]| Tensor::<1>::from_floats(values, &device).cast(FloatDType::F16).detach().require_grad();
+    let (arr, values) = (half(&[1e-3]), half(&[1e-4]));
+    let out = ops::put_along_axis(arr.clone(), Tensor::from_ints([0], &device), values.clone(), 0, Reduce::Mul, true);
+    let grads = out.backward();
+    let got = |leaf: Tensor<1>| leaf.grad(&grads).unwrap().into_data().iter::<f32>().next().unwrap();
+    assert!((got(values) / 1e-3 - 1.0).abs() < 1e-2 && (got(arr) / 1e-4 - 1.0).abs() < 1e-2);
+}
+
+/// Fills on the host are rounded as elements are, and zero keeps its sign.
+#[test]
+fn fills_of_numbers() {
+    use burn::tensor::FloatDType;
+    let device = Device::flex();
+    let a = CooTensor::<1>::new(Tensor::from_ints([[0]], &device), Tensor::<1>::ones([1], &device), [3]).unwrap();
+    let with = |value: f64| a.clone().with_fill(Fill::scalar(value));
+    let dense = |tensor: CooTensor<1>| tensor.to_dense().into_data().iter::<f32>().collect::<Vec<f32>>();
+    assert_eq!(dense(&(&with(1e30) * &with(1e30)) / &with(1e30))[1], f32::INFINITY);
+    let half = with(300.0).cast(FloatDType::F16);
+    assert_eq!(dense(&half * &half)[1], f32::INFINITY);
+    assert_eq!(dense(&a / &(a.clone() * -1.0).add_scalar(0.0)).len(), 3);
+    assert_eq!(dense(&with(1.0) / &(a.clone() * -1.0))[1], f32::NEG_INFINITY);
+    assert!(a.add_scalar(1.0).sub_scalar(1.0).fill().is_zero());
+    assert!(ops::try_concat(&[a.clone().with_fill(Fill::scalar(0.1f32)), with(0.1)], 0).is_ok());
+    assert_eq!(a.try_add_along(Tensor::ones([3], &device), 0).unwrap_err().kind(), "would_densify");
+    assert_eq!(a.try_sub_dense(Tensor::ones([3], &device)).unwrap_err().kind(), "would_densify");
+    let twice = Tensor::<2, Int>::from_ints([[0, 0]], &device);
+    let twice = CooTensor::<1>::new(twice, Tensor::<1>::from_floats([2.0, -1.0], &device), [1]).unwrap();
+    assert_eq!(dense(twice / 0.0)[0], f32::INFINITY);
+    let none = CooTensor::<1>::new(Tensor::zeros([1, 0], &device), Tensor::<1>::zeros([0], &device), [3]).unwrap();
+    assert!(none.to_string().contains("nnz 0"));
+    let whole =
+        CooTensor::<1, Int>::new(Tensor::from_ints([[1]], &device), Tensor::<1, Int>::from_ints([3], &device), [2])
+            .unwrap();
+    assert_eq!((&whole / 2i64).to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [0.0, 1.5]);
+    let quotient: CooTensor<1> = &whole.clone().with_fill(Fill::scalar(4)) / whole.with_fill(Fill::scalar(2));
+    assert_eq!(quotient.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [2.0, 1.0]);
+}

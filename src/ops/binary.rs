@@ -4,12 +4,14 @@ use crate::kernel::{self, Side};
 use crate::pattern::{CsrPattern, Pattern, located, merged, union_zip};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::{
-    Fill, FillValue, Kind, Numeric, SparseTensor, as_float, associate_like, dtype_name, expect, from_float, same_device,
+    Fill, FillValue, Kind, Numeric, SparseTensor, as_float, associate_like, dtype_name, expect, from_float, host_apply,
+    same_device,
 };
 use burn::tensor::{Float, FloatDType, Int, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::{BinaryOp, MergeRule};
 use sparse_core::{Result, SparseError};
+use std::borrow::Borrow;
 
 macro_rules! operations {
     ($($try_name:ident $name:ident $op:ident $formula:literal;)*) => {$(
@@ -21,8 +23,9 @@ macro_rules! operations {
         /// first. Floats follow IEEE 754, integers wrap.
         ///
         /// Backward: the dense rule at the stored elements of either side, and the fills when tracked. Cost:
-        /// `O(nnz_a + nnz_b)`; the merged pattern is kept with the left pattern, so a loop over fixed patterns merges
-        /// once.
+        /// `O(nnz_a + nnz_b)`; the merged pattern is kept with the left pattern, so a loop over fixed patterns has one
+        /// result pattern, and merges once (values that are not tracked are combined in the same pass as a merge, which
+        /// costs no more than reading kept index maps). The idea of SciPy's binary operations on canonical CSR.
         ///
         /// # Errors
         ///
@@ -115,7 +118,7 @@ fn combine<P: Pattern, const D: usize, K: Numeric>(
     };
     let values = zip(op, (&a.values, a.fill_row(), map_a), (&b.values, b.fill_row(), map_b));
     let mut fill = combine_fills(op, &a, &b);
-    let cells = pattern.shape().iter().map(|&size| size as u128).product::<u128>();
+    let cells = crate::pattern::cells(pattern.shape());
     if let (Fill::Value(FillValue::Block(row)), true) = (&fill, pattern.nnz() as u128 == cells) {
         // Nothing is unspecified: a slope that is not finite there must not meet a gradient of zero.
         fill = Fill::Value(FillValue::Block(row.clone().inner()));
@@ -236,43 +239,34 @@ fn combine_fills<P: Pattern, const D: usize, K: Numeric>(
     match (&a.fill, &b.fill) {
         (Fill::Undefined, _) | (_, Fill::Undefined) => Fill::Undefined,
         (Fill::Zero, Fill::Zero) if op != BinaryOp::Div => Fill::Zero,
-        (Fill::Value(FillValue::Block(_)), _) | (_, Fill::Value(FillValue::Block(_))) => {
-            Fill::Value(FillValue::Block(apply(op, a.fill_row(), b.fill_row())))
-        }
-        // Both are numbers on the host: so is the answer.
-        (fill_a, fill_b) if a.dtype().is_float() => {
-            let (a, b) = (fill_a.host_value(), fill_b.host_value());
-            Fill::scalar(match op {
-                BinaryOp::Add => a + b,
-                BinaryOp::Sub => a - b,
-                BinaryOp::Mul => a * b,
-                BinaryOp::Div => a / b,
-            })
-        }
-        _ => Fill::Value(FillValue::Block(apply(op, a.fill_row(), b.fill_row()))),
+        (fill_a, fill_b) => match (fill_a.host(), fill_b.host()) {
+            (Some(x), Some(y)) => Fill::Value(FillValue::Scalar(host_apply(op, x, y, a.dtype()))),
+            _ => Fill::Value(FillValue::Block(apply(op, a.fill_row(), b.fill_row()))),
+        },
     }
 }
 
 macro_rules! operator {
-    ($trait:ident, $method:ident, $kind:path, $($own:tt)*) => {
-        impl<P: Pattern, const D: usize, $($own)*> std::ops::$trait for &SparseTensor<P, D, $kind> {
-            type Output = SparseTensor<P, D, $kind>;
+    ($trait:ident, $method:ident, $kind:path => $out:path, $($own:tt)*) => {
+        operator!(@one $trait, $method, $kind => $out, (&SparseTensor<P, D, $kind>, &SparseTensor<P, D, $kind>), $($own)*);
+        operator!(@one $trait, $method, $kind => $out, (SparseTensor<P, D, $kind>, SparseTensor<P, D, $kind>), $($own)*);
+        operator!(@one $trait, $method, $kind => $out, (&SparseTensor<P, D, $kind>, SparseTensor<P, D, $kind>), $($own)*);
+        operator!(@one $trait, $method, $kind => $out, (SparseTensor<P, D, $kind>, &SparseTensor<P, D, $kind>), $($own)*);
+    };
+    (@one $trait:ident, $method:ident, $kind:path => $out:path, ($left:ty, $right:ty), $($own:tt)*) => {
+        impl<P: Pattern, const D: usize, $($own)*> std::ops::$trait<$right> for $left {
+            type Output = SparseTensor<P, D, $out>;
             #[track_caller]
-            fn $method(self, other: Self) -> Self::Output {
-                SparseTensor::<P, D, $kind>::$method(self, other)
-            }
-        }
-        impl<P: Pattern, const D: usize, $($own)*> std::ops::$trait for SparseTensor<P, D, $kind> {
-            type Output = SparseTensor<P, D, $kind>;
-            #[track_caller]
-            fn $method(self, other: Self) -> Self::Output {
-                SparseTensor::<P, D, $kind>::$method(&self, &other)
+            fn $method(self, other: $right) -> Self::Output {
+                let (left, right): (&SparseTensor<P, D, $kind>, &SparseTensor<P, D, $kind>) = (self.borrow(), other.borrow());
+                SparseTensor::<P, D, $kind>::$method(left, right)
             }
         }
     };
 }
 
-operator!(Add, add, K, K: Numeric);
-operator!(Sub, sub, K, K: Numeric);
-operator!(Mul, mul, K, K: Numeric);
-operator!(Div, div, Float,);
+operator!(Add, add, K => K, K: Numeric);
+operator!(Sub, sub, K => K, K: Numeric);
+operator!(Mul, mul, K => K, K: Numeric);
+operator!(Div, div, Float => Float,);
+operator!(Div, div, Int => Float,);

@@ -21,7 +21,9 @@ use sparse_core::{Result, SparseError};
 /// - Along a dense dim of a hybrid tensor: the union of the patterns, where a part that has no block gives its fill. The
 ///   fills are joined and may differ; with an `Undefined` one the patterns must be equal. Parts are coalesced first.
 ///
-/// Backward: each part gets the gradient of its own elements, in its own order. Cost: one pass over patterns and values.
+/// Backward: each part gets the gradient of its own elements, in its own order. Cost: one pass over patterns and values;
+/// the joined pattern is kept with the first part's, so a loop over fixed patterns joins them once. Semantics of
+/// SciPy's `vstack` and `hstack` and PyTorch's `cat`.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

@@ -3,7 +3,9 @@
 use super::put_along_axis::{put, target};
 use crate::kernel::{self, Put};
 use crate::pattern::signed;
-use crate::tensor::{Exact, Kind, as_float, dtype_name, expect, from_float, resolve_axis, same_device};
+use crate::tensor::{
+    Exact, Kind, as_float, associate_like, expect, from_float, resolve_axis, same_device, same_elements,
+};
 use burn::tensor::{Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::{PutTarget, Reduce};
@@ -40,6 +42,10 @@ pub fn try_gather<const D: usize, K: Kind>(
     let axis = resolve_axis(OP, axis, D)?;
     let (shape, given) = (x.dims(), index.dims());
     let index = checked_index(OP, &x, index, axis)?;
+    if given.contains(&0) {
+        let out = Tensor::zeros(Shape::from(given), (&x.device().inner(), x.dtype()));
+        return Ok(associate_like(out, &[&x]));
+    }
     let mut x = x;
     for dim in (0..D).filter(|&dim| dim != axis && given[dim] != shape[dim]) {
         x = x.narrow(dim, 0, given[dim]);
@@ -210,10 +216,7 @@ fn check_source<const D: usize, K: Kind>(
         let (left, right) = (src.dims().to_vec(), shape.to_vec());
         return Err(SparseError::ShapeMismatch { op, rule: "src must have the shape of the index", left, right });
     }
-    if src.dtype() != x.dtype() {
-        return Err(SparseError::DtypeMismatch { op, left: dtype_name(x.dtype()), right: dtype_name(src.dtype()) });
-    }
-    same_device(op, &x.device(), &src.device())
+    same_elements(op, x, src)
 }
 
 /// Reads `x` through checked indices, on the tape; flat.
@@ -227,7 +230,7 @@ pub(crate) fn read<const D: usize, const DI: usize, K: Kind>(
     let saved = (index, target, x.dims());
     from_float(record(out_float, [Erased::from(x)], saved, |(index, target, shape), grad, _| {
         let zeros = Tensor::<1>::zeros([shape.iter().product::<usize>()], (&grad.device(), grad.dtype()));
-        let put = Put { index: index.clone(), target: *target, reduce: Reduce::Add, include_self: true };
+        let put = Put { index: index.clone(), target: *target, reduce: Reduce::Add, include_self: true, groups: None };
         let (sums, _) = put.run(zeros, &grad, false);
         [Some(sums.reshape(Exact(*shape)).into())]
     }))
@@ -254,7 +257,8 @@ fn flat_positions<const D: usize, const DI: usize>(
     };
     let repeated = axes.iter().enumerate().any(|(k, axis)| axes[..k].contains(axis));
     if repeated || axes.len() != named {
-        return Err(mismatch("the last dim of the index must have one entry for each axis, each named once"));
+        let rule = "the last dim of the index must have one entry for each of the axes, each named once";
+        return Err(SparseError::ShapeMismatch { op, rule, left: given.to_vec(), right: axes });
     }
     let shape: [usize; D] = std::array::from_fn(|dim| given[dim]);
     if (0..D).any(|dim| !axes.contains(&dim) && shape[dim] > dims[dim]) {
@@ -269,7 +273,14 @@ fn flat_positions<const D: usize, const DI: usize>(
         let coordinate = match axes.iter().position(|&axis| axis == dim) {
             Some(at) => {
                 let part = index.clone().narrow(DI - 1, at, 1).reshape(Exact(shape));
-                kernel::check_indices(op, dim, dims[dim], &part)?;
+                kernel::check_indices(op, dim, dims[dim], &part).map_err(|error| match error {
+                    // The position in the index as it was given.
+                    SparseError::IndexOutOfRange { op, axis, low, size, index, position } => {
+                        let position = position * named + at;
+                        SparseError::IndexOutOfRange { op, axis, low, size, index, position }
+                    }
+                    other => other,
+                })?;
                 let part: Tensor<D, Int> = if part.dtype() == dtype { part } else { part.cast(dtype) };
                 // Negative indices count from the end.
                 let wrap = part.clone().lower_elem(0).int().cast(dtype).mul_scalar(dims[dim] as i64);

@@ -1,20 +1,19 @@
 //! An index that stays the same over a training run.
 
 use super::gather::read;
-use super::put_along_axis::{put, target};
-use crate::kernel;
+use super::put_along_axis::{run, target};
+use crate::kernel::{self, Put};
 use crate::pattern::{index_tensor, signed};
-use crate::rows::{RowMap, RowSums, sum_rows};
-use crate::tensor::{Exact, Kind, Numeric, resolve_axis};
+use crate::rows::RowMap;
+use crate::tensor::{Exact, Kind, Numeric, expect, resolve_axis, same_elements};
 use burn::tensor::{Int, Tensor};
 use sparse_burn::Reduce;
 use sparse_core::{Result, SparseError};
 
 /// An index into an axis, checked once and sorted once into segments: the edges of a graph, the nodes of a split.
 ///
-/// Reads along axis 0 and sums into it use the segments, in both directions: `gather`'s backward and `put`'s forward
-/// (add) are segment sums without atomics, `gather`'s forward and `put`'s backward are row moves. The other
-/// reductions and axes skip the check. No call reads the device.
+/// Every call skips the check; `put`, with any reduction, and the backward of `gather` along axis 0 work by segments,
+/// without atomics. No call reads the device. (The idea of the sorted `edge_index` of PyG.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -24,7 +23,7 @@ use sparse_core::{Result, SparseError};
 /// // Three messages, to nodes 0, 2 and 0 of three.
 /// let plan = IndexPlan::new(Tensor::from_ints([0, 2, 0], &device), 3).unwrap();
 /// let messages = Tensor::<2>::from_floats([[1.0], [2.0], [3.0]], &device);
-/// let sums = plan.put(Tensor::zeros([3, 1], &device), messages, 0, Reduce::Add, true).unwrap();
+/// let sums = plan.put(Tensor::zeros([3, 1], &device), messages, 0, Reduce::Add, true);
 /// assert_eq!(sums.into_data().iter::<f32>().collect::<Vec<_>>(), [4.0, 0.0, 2.0]);
 /// ```
 #[derive(Clone, Debug)]
@@ -65,11 +64,6 @@ impl IndexPlan {
         self.size
     }
 
-    fn sums(&self) -> RowSums {
-        let (order, ptr) = self.map.groups();
-        RowSums::by_owner(order.clone(), ptr.clone().narrow(0, 0, self.size + 1), self.index.clone())
-    }
-
     fn check<const D: usize>(&self, op: &'static str, dims: [usize; D], axis: isize, size: usize) -> Result<usize> {
         let axis = resolve_axis(op, axis, D)?;
         if dims[axis] == size {
@@ -81,12 +75,16 @@ impl IndexPlan {
 
     /// The slices of `x` that the index names along `axis`: `out[k, ..] = x[index[k], ..]` for axis 0.
     ///
+    /// Backward: each slice of `x` gets the sum over the places that read it, a segment sum.
+    ///
     /// # Errors
     ///
-    /// `axis_out_of_range`, `shape_mismatch`.
-    pub fn gather<const D: usize, K: Kind>(&self, x: Tensor<D, K>, axis: isize) -> Result<Tensor<D, K>> {
+    /// `axis_out_of_range`, `shape_mismatch`, `unsupported_dtype`.
+    pub fn try_gather<const D: usize, K: Kind>(&self, x: Tensor<D, K>, axis: isize) -> Result<Tensor<D, K>> {
+        const OP: &str = "IndexPlan::gather";
         let dims = x.dims();
-        let axis = self.check("IndexPlan::gather", dims, axis, self.size)?;
+        let axis = self.check(OP, dims, axis, self.size)?;
+        same_elements(OP, &x, &x)?;
         let mut shape = dims;
         shape[axis] = self.len();
         if axis > 0 {
@@ -97,12 +95,20 @@ impl IndexPlan {
         Ok(rows.reshape(Exact(shape)))
     }
 
+    /// [`try_gather`](Self::try_gather), with a panic in place of an error.
+    #[track_caller]
+    pub fn gather<const D: usize, K: Kind>(&self, x: Tensor<D, K>, axis: isize) -> Tensor<D, K> {
+        expect(self.try_gather(x, axis))
+    }
+
     /// [`put_along_axis`](super::put_along_axis) with one destination for each slice of `values` along `axis`.
+    ///
+    /// Gradients as there. The segments serve every reduction, forward and backward.
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`, `shape_mismatch`.
-    pub fn put<const D: usize, K: Numeric>(
+    /// `axis_out_of_range`, `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
+    pub fn try_put<const D: usize, K: Numeric>(
         &self,
         arr: Tensor<D, K>,
         values: Tensor<D, K>,
@@ -119,13 +125,29 @@ impl IndexPlan {
             let rule = "values must have the shape of arr off the axis";
             return Err(SparseError::ShapeMismatch { op: OP, rule, left: given.to_vec(), right: dims.to_vec() });
         }
-        let block: usize = dims[1..].iter().product();
-        if axis == 0 && include_self && reduce == Reduce::Add {
-            let sums = sum_rows(values.reshape(Exact([self.len(), block])), &self.sums());
-            return Ok(arr + sums.reshape(Exact(dims)));
-        }
-        let index = self.index.clone().reshape(line(axis, self.len()));
-        Ok(put(arr, index, values, target(dims, axis, self.len(), true), reduce, include_self))
+        same_elements(OP, &arr, &values)?;
+        let (order, ptr) = self.map.groups();
+        let put = Put {
+            index: self.index.clone().reshape(line(axis, self.len())),
+            target: target(dims, axis, self.len(), true),
+            reduce,
+            include_self,
+            groups: Some((order.clone(), ptr.clone().narrow(0, 0, self.size + 1))),
+        };
+        Ok(run(put, arr, values))
+    }
+
+    /// [`try_put`](Self::try_put), with a panic in place of an error.
+    #[track_caller]
+    pub fn put<const D: usize, K: Numeric>(
+        &self,
+        arr: Tensor<D, K>,
+        values: Tensor<D, K>,
+        axis: isize,
+        reduce: Reduce,
+        include_self: bool,
+    ) -> Tensor<D, K> {
+        expect(self.try_put(arr, values, axis, reduce, include_self))
     }
 }
 

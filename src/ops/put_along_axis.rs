@@ -1,7 +1,9 @@
 //! `put_along_axis`: values reduced into positions of a dense tensor along one axis.
 
 use crate::kernel::{self, Put, Record};
-use crate::tensor::{Exact, Kind, as_float, associate, dtype_name, expect, from_float, resolve_axis, same_device};
+use crate::tensor::{
+    Exact, Kind, as_float, associate, dtype_name, expect, from_float, resolve_axis, same_device, same_elements,
+};
 use burn::tensor::{Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record as on_tape};
 use sparse_burn::{PutTarget, Reduce};
@@ -96,15 +98,9 @@ pub fn try_put_along_axis<const D: usize, K: Kind>(
             let one: Tensor<2, K> = crate::Fill::scalar(value).row(1, arr.dtype(), &arr.device().inner());
             one.reshape(Exact([1; D])).expand(Shape::from(full))
         }
-        PutValues::Tensor(values) => {
-            same_device(OP, &arr.device(), &values.device())?;
-            broadcast(OP, values, full)?
-        }
+        PutValues::Tensor(values) => broadcast(OP, values, full)?,
     };
-    if values.dtype() != arr.dtype() {
-        let (left, right) = (dtype_name(arr.dtype()), dtype_name(values.dtype()));
-        return Err(SparseError::DtypeMismatch { op: OP, left, right });
-    }
+    same_elements(OP, &arr, &values)?;
     same_device(OP, &arr.device(), &indices.device())?;
     let indices = crate::pattern::signed(indices);
     kernel::check_indices(OP, axis, shape[axis], &indices)?;
@@ -170,7 +166,11 @@ pub(crate) fn put<const D: usize, K: Kind>(
     reduce: Reduce,
     include_self: bool,
 ) -> Tensor<D, K> {
-    let put = Put { index, target, reduce, include_self };
+    run(Put { index, target, reduce, include_self, groups: None }, arr, values)
+}
+
+/// The put, on the tape.
+pub(crate) fn run<const D: usize, K: Kind>(put: Put<D>, arr: Tensor<D, K>, values: Tensor<D, K>) -> Tensor<D, K> {
     let Some(values_float) = as_float(&values) else {
         return put.run(arr, &values, false).0;
     };
@@ -188,7 +188,7 @@ pub(crate) fn put<const D: usize, K: Kind>(
         });
     }
     let parent = arr.is_tracked().then(|| Erased::from(&arr));
-    let reads = backward_reads(reduce, include_self);
+    let reads = backward_reads(put.reduce, put.include_self);
     let kept_arr = reads.arr.then(|| arr.clone().inner());
     let (out, record) = put.run(arr, &values, true);
     let reads = if record.as_ref().is_some_and(|record| record.tied.dims()[0] == 0) {

@@ -2,7 +2,7 @@
 
 use super::binary::apply;
 use crate::pattern::Pattern;
-use crate::tensor::{Exact, Fill, FillValue, Numeric, SparseTensor};
+use crate::tensor::{Exact, Fill, FillValue, Numeric, SparseTensor, expect, host_apply, same_elements};
 use burn::tensor::{Float, Int, Scalar, Tensor};
 use sparse_burn::BinaryOp;
 
@@ -33,53 +33,74 @@ impl<K: Numeric> From<Tensor<1, K>> for ScalarArg<K> {
 }
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
-    /// Every element plus `value`, the fill included, so the pattern stays. Duplicates are summed first.
+    /// Every element plus `value`, the fill included, so the pattern stays: `out = self + value`. Duplicates are summed
+    /// first.
     ///
     /// Backward: the gradient; to a tensor `value` the sum over the stored elements and the fill.
+    ///
+    /// # Panics
+    ///
+    /// If a tensor `value` has another shape than `[1]`, or another dtype or device.
     pub fn add_scalar(&self, value: impl Into<ScalarArg<K>>) -> Self {
-        self.coalesce().with_scalar(BinaryOp::Add, value.into())
+        self.with_scalar(BinaryOp::Add, value.into())
     }
 
     /// Every element minus `value`, the fill included (see [`add_scalar`](Self::add_scalar)).
     pub fn sub_scalar(&self, value: impl Into<ScalarArg<K>>) -> Self {
-        self.coalesce().with_scalar(BinaryOp::Sub, value.into())
+        self.with_scalar(BinaryOp::Sub, value.into())
     }
 
-    /// Every element times `value`, the fill included.
+    /// Every element times `value`, the fill included: `out = self * value`.
     ///
     /// A zero fill stays zero, unless `value` is a number of the host that is not finite (`0 * inf` is NaN). A `value` in
     /// a tensor is taken to be finite: to know, the device would have to be read.
+    ///
+    /// Backward: the gradient times `value`; to a tensor `value` the sum of the gradient times the elements.
+    ///
+    /// # Panics
+    ///
+    /// If a tensor `value` has another shape than `[1]`, or another dtype or device.
     pub fn mul_scalar(&self, value: impl Into<ScalarArg<K>>) -> Self {
         self.with_scalar(BinaryOp::Mul, value.into())
     }
 
     fn with_scalar(&self, op: BinaryOp, value: ScalarArg<K>) -> Self {
         let (dtype, device) = (self.dtype(), self.device());
-        let row = match &value {
-            ScalarArg::Host(value) => Fill::<K>::scalar(*value).row(1, dtype, &device),
+        let (row, host) = match value {
+            ScalarArg::Host(value) => (Fill::<K>::scalar(value).row(1, dtype, &device), Some(value)),
             ScalarArg::Tensor(value) => {
                 assert_eq!(value.dims(), [1], "{}: a scalar tensor must have shape [1]", op.name());
-                value.clone().reshape(Exact([1, 1]))
+                expect(same_elements(op.name(), &self.values, &value));
+                (value.reshape(Exact([1, 1])), None)
             }
         };
-        let keeps_zero = match (op, &value) {
-            (BinaryOp::Mul, ScalarArg::Host(Scalar::Float(value))) => value.is_finite(),
-            (BinaryOp::Div, ScalarArg::Host(Scalar::Float(value))) => *value != 0.0 && !value.is_nan(),
-            (BinaryOp::Div, ScalarArg::Host(Scalar::Int(value))) => *value != 0,
-            (BinaryOp::Div, ScalarArg::Host(Scalar::UInt(value))) => *value != 0,
-            (op, _) => matches!(op, BinaryOp::Mul | BinaryOp::Div),
+        let linear = match (op, host) {
+            (BinaryOp::Add | BinaryOp::Sub, _) => false,
+            (BinaryOp::Mul, Some(Scalar::Float(value))) => value.is_finite(),
+            (BinaryOp::Div, Some(Scalar::Float(value))) => value != 0.0 && !value.is_nan(),
+            (BinaryOp::Div, Some(Scalar::Int(value))) => value != 0,
+            (BinaryOp::Div, Some(Scalar::UInt(value))) => value != 0,
+            _ => true,
         };
-        let fill = match &self.fill {
-            Fill::Undefined => Fill::Undefined,
-            Fill::Zero if keeps_zero => Fill::Zero,
+        let fill = match (&self.fill, self.fill.host(), host) {
+            (Fill::Undefined, ..) => Fill::Undefined,
+            (Fill::Zero, _, None) if linear => Fill::Zero,
+            (_, Some(fill), Some(value)) => match host_apply(op, fill, value, dtype) {
+                // Minus zero is a zero that divides another way.
+                Scalar::Float(zero) if zero == 0.0 && zero.is_sign_positive() => Fill::Zero,
+                Scalar::Int(0) => Fill::Zero,
+                value => Fill::Value(FillValue::Scalar(value)),
+            },
             _ => Fill::Value(FillValue::Block(apply(op, self.fill_row(), row.clone()))),
         };
-        self.with_rows(apply(op, self.values.clone(), row), fill)
+        // Duplicates may be scaled one by one, but not where a term alone is infinite or NaN.
+        let summed = if linear { self.clone() } else { self.coalesce() };
+        summed.with_rows(apply(op, summed.values.clone(), row), fill)
     }
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
-    /// Every element divided by `value`, the fill included.
+    /// Every element divided by `value`, the fill included: `out = self / value`.
     ///
     /// A zero fill stays zero, unless `value` is a number of the host that is 0 or NaN (`0 / 0` is NaN). A `value` in a
     /// tensor is taken not to be zero: to know, the device would have to be read.
@@ -97,20 +118,21 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
 
 macro_rules! operators {
     ($($number:ty),*) => {$(
-        operators!(@one Add, add, add_scalar, K, $number, K: Numeric);
-        operators!(@one Sub, sub, sub_scalar, K, $number, K: Numeric);
-        operators!(@one Mul, mul, mul_scalar, K, $number, K: Numeric);
-        operators!(@one Div, div, div_scalar, Float, $number,);
+        operators!(@one Add, add, add_scalar, K => K, $number, K: Numeric);
+        operators!(@one Sub, sub, sub_scalar, K => K, $number, K: Numeric);
+        operators!(@one Mul, mul, mul_scalar, K => K, $number, K: Numeric);
+        operators!(@one Div, div, div_scalar, Float => Float, $number,);
+        operators!(@one Div, div, div_scalar, Int => Float, $number,);
     )*};
-    (@one $trait:ident, $method:ident, $call:ident, $kind:ident, $number:ty, $($own:tt)*) => {
+    (@one $trait:ident, $method:ident, $call:ident, $kind:ident => $out:ident, $number:ty, $($own:tt)*) => {
         impl<P: Pattern, const D: usize, $($own)*> std::ops::$trait<$number> for &SparseTensor<P, D, $kind> {
-            type Output = SparseTensor<P, D, $kind>;
+            type Output = SparseTensor<P, D, $out>;
             fn $method(self, value: $number) -> Self::Output {
                 self.$call(value)
             }
         }
         impl<P: Pattern, const D: usize, $($own)*> std::ops::$trait<$number> for SparseTensor<P, D, $kind> {
-            type Output = SparseTensor<P, D, $kind>;
+            type Output = SparseTensor<P, D, $out>;
             fn $method(self, value: $number) -> Self::Output {
                 self.$call(value)
             }

@@ -1,6 +1,6 @@
 //! Patterns joined along a sparse dim.
 
-use super::Pattern;
+use super::{Pattern, joined, keep_joined};
 use crate::kernel::{self, Arrays};
 use crate::rows::RowMap;
 use crate::tensor::Kind;
@@ -9,11 +9,12 @@ use sparse_burn::ConcatAxis;
 
 /// The pattern of several, and where its rows come from in the concatenation of theirs (`None`: they stay).
 pub(crate) fn concat<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P, Option<RowMap>) {
-    let (arrays, how) = arrays(parts, axis, shape);
-    let coalesced = is_coalesced(&how);
-    let (arrays, map) = kernel::concat_patterns(&arrays, how);
-    let nnz = parts.iter().map(Pattern::nnz).sum();
-    (P::from_arrays(arrays, shape, coalesced), map.map(|map| RowMap::new(map, nnz)))
+    joined(parts, axis, || {
+        let (arrays, how) = arrays(parts, axis, shape);
+        let coalesced = is_coalesced(&how);
+        let (arrays, map) = kernel::concat_patterns(&arrays, how);
+        (P::from_arrays(arrays, shape, coalesced), map.map(RowMap::permutation))
+    })
 }
 
 /// The pattern of several and their values, in one pass that leaves no index map.
@@ -26,7 +27,7 @@ pub(crate) fn concat_at_once<P: Pattern, K: Kind>(
     let (arrays, how) = arrays(parts, axis, shape);
     let coalesced = is_coalesced(&how);
     let (arrays, values) = kernel::concat(&arrays, values, how);
-    (P::from_arrays(arrays, shape, coalesced), values)
+    (keep_joined(parts, axis, P::from_arrays(arrays, shape, coalesced)), values)
 }
 
 fn arrays<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (Vec<Arrays>, ConcatAxis) {

@@ -48,6 +48,11 @@ impl CsrPattern {
     ) -> Result<Self> {
         check_sizes(op, shape)?;
         let (batch, rows, cols) = batch_rows_cols(op, shape)?;
+        // The columns of a batch side by side: the transpose is that of one matrix.
+        if batch as u128 * cols as u128 > i64::MAX as u128 {
+            let got = batch as u128 * cols as u128;
+            return Err(SparseError::Overflow { op, what: "batch * columns", limit: i64::MAX as u128, got });
+        }
         let (row_ptr, col_idx) = (signed(row_ptr), signed(col_idx));
         let nnz = col_idx.dims()[0];
         let (row_ptr, total) = if shape.len() == 2 {

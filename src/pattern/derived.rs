@@ -22,6 +22,16 @@ pub struct Derived<P> {
     dense: OnceLock<RowMap>,
     merged: Mutex<Vec<(u64, MergeRule, Merged<P>)>>,
     located: Mutex<Vec<(u64, RowMap)>>,
+    joined: Mutex<Vec<Joined<P>>>,
+}
+
+/// A pattern made of several, by their identities and the axis; the index map where one was asked for.
+#[derive(Clone, Debug)]
+struct Joined<P> {
+    parts: Vec<u64>,
+    axis: usize,
+    pattern: P,
+    map: Option<Option<RowMap>>,
 }
 
 impl<P> Derived<P> {
@@ -32,6 +42,7 @@ impl<P> Derived<P> {
             dense: OnceLock::new(),
             merged: Mutex::default(),
             located: Mutex::default(),
+            joined: Mutex::default(),
         }
     }
 }
@@ -89,6 +100,41 @@ pub(crate) fn union_zip<P: Pattern, K: Kind>(
     Some((merged.pattern, values))
 }
 
+/// The pattern of several along an axis, and where its rows come from in the concatenation of theirs (`None`: they
+/// stay). Kept with the first.
+pub(crate) fn joined<P: Pattern>(
+    parts: &[P],
+    axis: usize,
+    make: impl FnOnce() -> (P, Option<RowMap>),
+) -> (P, Option<RowMap>) {
+    let kept = &parts[0].derived().joined;
+    let key = ids(parts);
+    let found = find(kept, |entry| entry.axis == axis && entry.parts == key);
+    if let Some(Joined { pattern, map: Some(map), .. }) = found {
+        return (pattern, map);
+    }
+    let (pattern, map) = make();
+    // A pattern that is known already keeps its identity, and what was derived from it.
+    let pattern = found.map_or(pattern, |entry| entry.pattern);
+    kept.lock().expect("a cache is never poisoned").retain(|entry| entry.axis != axis || entry.parts != key);
+    let entry = Joined { parts: key, axis, pattern, map: Some(map.clone()) };
+    (keep(kept, entry).pattern, map)
+}
+
+/// A joined pattern that was made without a map: the one that is kept for these parts, if any, else `pattern`.
+pub(crate) fn keep_joined<P: Pattern>(parts: &[P], axis: usize, pattern: P) -> P {
+    let kept = &parts[0].derived().joined;
+    let key = ids(parts);
+    match find(kept, |entry| entry.axis == axis && entry.parts == key) {
+        Some(entry) => entry.pattern,
+        None => keep(kept, Joined { parts: key, axis, pattern, map: None }).pattern,
+    }
+}
+
+fn ids<P: Pattern>(parts: &[P]) -> Vec<u64> {
+    parts.iter().map(|part| part.derived().id).collect()
+}
+
 /// For every element of `a`, where it stands in `b`. Kept with `a`.
 pub(crate) fn located<P: Pattern>(a: &P, b: &P) -> RowMap {
     let id = b.derived().id;
@@ -119,7 +165,10 @@ fn keep<T: Clone>(kept: &Mutex<Vec<T>>, entry: T) -> T {
 
 /// Both patterns' arrays in one index dtype.
 fn common_dtype<P: Pattern>(a: &P, b: &P) -> (kernel::Arrays, kernel::Arrays) {
-    let dtype = if a.index_dtype() == b.index_dtype() { a.index_dtype() } else { DType::I64 };
+    // A union may have as many elements as both.
+    let fits = sparse_burn::index_dtype_for(a.nnz().saturating_add(b.nnz())) == DType::I32;
+    let narrow = fits && a.index_dtype() == DType::I32 && b.index_dtype() == DType::I32;
+    let dtype = if narrow { DType::I32 } else { DType::I64 };
     (a.arrays().cast(dtype), b.arrays().cast(dtype))
 }
 

@@ -22,6 +22,7 @@ use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor};
 pub(crate) use concat::{concat, concat_at_once};
 pub(crate) use derived::{Derived, axis_map, dense_map, flat_index, located, merged, union_zip};
+use derived::{joined, keep_joined};
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
 use std::fmt::Debug;
@@ -79,6 +80,14 @@ pub(crate) mod sealed {
 /// The index dtype of a pattern: i32 where every size fits, else i64.
 pub(crate) fn index_dtype(shape: &[usize], nnz: usize) -> DType {
     sparse_burn::index_dtype_for(shape.iter().copied().chain([nnz]).max().unwrap_or(0))
+}
+
+/// Number of elements of a shape, at most 2^128 - 1: shapes may be far larger than what is stored.
+pub(crate) fn cells(shape: &[usize]) -> u128 {
+    if shape.contains(&0) {
+        return 0;
+    }
+    shape.iter().fold(1, |cells: u128, &size| cells.saturating_mul(size as u128))
 }
 
 /// Checks that sizes fit an index at all, and gives the largest product a flat index would need.

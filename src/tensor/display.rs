@@ -19,6 +19,9 @@ impl<P: Pattern, const D: usize, K: Kind> fmt::Display for SparseTensor<P, D, K>
         if !self.is_coalesced() {
             write!(f, ", not coalesced")?;
         }
+        if self.nnz() == 0 {
+            return Ok(());
+        }
         let (shown, dims) = (self.nnz().min(SHOWN), self.sparse_dims());
         let heads = self.pattern.coordinates().clone().narrow(1, 0, shown).into_data();
         let heads: Vec<i64> = heads.convert::<i64>().iter().collect();

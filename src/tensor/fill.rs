@@ -2,6 +2,8 @@
 
 use crate::tensor::{Exact, Kind};
 use burn::tensor::{DType, Device, Float, Scalar, Tensor};
+use half::{bf16, f16};
+use sparse_burn::BinaryOp;
 use std::fmt;
 
 /// What the *unspecified* elements of a sparse tensor are.
@@ -104,16 +106,67 @@ impl<K: Kind> Fill<K> {
                 };
                 read(self).iter().zip(read(other)).all(|(&a, b)| equal(a, b))
             }
-            _ => equal(self.host_value(), other.host_value()),
+            (a, b) => match (a.host(), b.host()) {
+                (Some(a), Some(b)) => equal(element(a, dtype), element(b, dtype)),
+                _ => false,
+            },
         }
     }
 
-    /// The value of a fill that lives on the host.
-    pub(crate) fn host_value(&self) -> f64 {
+    /// The fill as a number of the host, where it is one.
+    pub(crate) fn host(&self) -> Option<Scalar> {
         match self {
-            Self::Value(FillValue::Scalar(value)) => scalar_f64(*value),
-            _ => 0.0,
+            Self::Zero => Some(Scalar::Int(0)),
+            Self::Value(FillValue::Scalar(value)) => Some(*value),
+            _ => None,
         }
+    }
+}
+
+/// `op` of two numbers of the host, as it would be of two elements of `dtype`.
+pub(crate) fn host_apply(op: BinaryOp, a: Scalar, b: Scalar, dtype: DType) -> Scalar {
+    if dtype.is_float() {
+        let (a, b) = (element(a, dtype), element(b, dtype));
+        // Twice the precision and more: rounding its result is rounding the exact one.
+        let exact = match op {
+            BinaryOp::Add => a + b,
+            BinaryOp::Sub => a - b,
+            BinaryOp::Mul => a * b,
+            BinaryOp::Div => a / b,
+        };
+        return Scalar::Float(element(Scalar::Float(exact), dtype));
+    }
+    let (a, b) = (scalar_i64(a), scalar_i64(b));
+    let wide = match op {
+        BinaryOp::Add => a.wrapping_add(b),
+        BinaryOp::Sub => a.wrapping_sub(b),
+        BinaryOp::Mul => a.wrapping_mul(b),
+        BinaryOp::Div => a.checked_div(b).unwrap_or(0),
+    };
+    Scalar::Int(match dtype {
+        DType::I32 => i64::from(wide as i32),
+        DType::U8 => i64::from(wide as u8),
+        _ => wide,
+    })
+}
+
+/// A number of the host as an element of `dtype`.
+fn element(value: Scalar, dtype: DType) -> f64 {
+    let value = scalar_f64(value);
+    match dtype {
+        DType::F16 => f16::from_f64(value).to_f64(),
+        DType::BF16 => bf16::from_f64(value).to_f64(),
+        DType::F32 => f64::from(value as f32),
+        _ => value,
+    }
+}
+
+fn scalar_i64(value: Scalar) -> i64 {
+    match value {
+        Scalar::Float(value) => value as i64,
+        Scalar::Int(value) => value,
+        Scalar::UInt(value) => value as i64,
+        Scalar::Bool(value) => i64::from(value),
     }
 }
 

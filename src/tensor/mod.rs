@@ -8,6 +8,7 @@ mod fill;
 mod kind;
 
 pub(crate) use exact::Exact;
+pub(crate) use fill::host_apply;
 pub use fill::{Fill, FillValue};
 pub use kind::{Kind, Numeric, dtype_name};
 pub(crate) use kind::{as_float, associate, associate_like, from_float};
@@ -77,9 +78,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.values.dims()[1]
     }
 
-    /// Number of elements of the dense equivalent.
+    /// Number of elements of the dense equivalent (at most 2^128 - 1).
     pub fn num_elements(&self) -> u128 {
-        self.dims().iter().map(|&size| size as u128).product()
+        crate::pattern::cells(&self.dims())
     }
 
     /// Where the stored elements stand.
@@ -218,6 +219,22 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         }
         self
     }
+}
+
+/// Checks that two tensors have elements of one dtype, which kernels exist for, on one device.
+pub(crate) fn same_elements<const D: usize, const E: usize, K: Kind>(
+    op: &'static str,
+    a: &Tensor<D, K>,
+    b: &Tensor<E, K>,
+) -> Result<()> {
+    let (left, right) = (a.dtype(), b.dtype());
+    if left != right {
+        return Err(SparseError::DtypeMismatch { op, left: dtype_name(left), right: dtype_name(right) });
+    }
+    if !sparse_burn::is_supported(left) {
+        return Err(SparseError::UnsupportedDtype { op, what: "a tensor".into(), dtype: dtype_name(left) });
+    }
+    same_device(op, &a.device(), &b.device())
 }
 
 /// Checks that two devices are one, whatever their autodiff association.

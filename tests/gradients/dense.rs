@@ -84,8 +84,8 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn put_assign(case in (1usize..4).prop_flat_map(put), pick in 0usize..4) {
-        by_rank(&case, Reduce::Assign, true, pick)?;
+    fn put_assign(case in (1usize..4).prop_flat_map(put), own: bool, pick in 0usize..4) {
+        by_rank(&case, Reduce::Assign, own, pick)?;
     }
     #[test]
     fn put_add(case in (1usize..4).prop_flat_map(put), own: bool, pick in 0usize..4) {
@@ -115,15 +115,21 @@ proptest! {
     }
 
     #[test]
-    fn gather_and_scatter(x in proptest::collection::vec(value(), 12), src in proptest::collection::vec(value(), 6), index in proptest::collection::vec(-4i64..4, 6), pick in 0usize..4) {
-        let inputs = [TensorData::new(x, [4, 3]), TensorData::new(src, [3, 2])];
-        check(pick, &inputs, |xs| {
-            let x = xs[0].tensor::<2>();
-            let device = x.device().inner();
-            let at = Tensor::<2, Int>::from_data(TensorData::new(index.clone(), [3, 2]), (&device, DType::I64));
-            let put = ops::scatter(x.clone(), at.clone(), xs[1].tensor::<2>(), 0);
-            ops::gather(put * x.clone(), at.clone(), 0) + ops::gather(x, at, 0).powi_scalar(2)
-        })?;
+    fn gather_and_scatter(
+        x in proptest::collection::vec(value(), 27), src in proptest::collection::vec(value(), 27), index in proptest::collection::vec(-3i64..3, 27),
+        sizes in (1usize..4, 1usize..4, 1usize..4), given in (1usize..4, 1usize..4, 1usize..4), axis in -3isize..3, rank in 1usize..4, pick in 0usize..4,
+    ) {
+        // The axis has 3 places; off it the index may be smaller.
+        let axis = axis.rem_euclid(rank as isize) as usize;
+        let (mut shape, mut small) = (vec![sizes.0, sizes.1, sizes.2], vec![given.0, given.1, given.2]);
+        (shape.truncate(rank), small.truncate(rank));
+        shape[axis] = 3;
+        (0..rank).filter(|&dim| dim != axis).for_each(|dim| small[dim] = small[dim].min(shape[dim]));
+        match rank {
+            1 => read_and_write::<1>(&shape, &small, axis, &x, &src, &index, pick)?,
+            2 => read_and_write::<2>(&shape, &small, axis, &x, &src, &index, pick)?,
+            _ => read_and_write::<3>(&shape, &small, axis, &x, &src, &index, pick)?,
+        }
     }
 
     #[test]
@@ -142,19 +148,46 @@ proptest! {
     }
 
     #[test]
-    fn plans(x in proptest::collection::vec(value(), 6), v in proptest::collection::vec(nonzero(), 8), index in proptest::collection::vec(-3i64..3, 4), axis in 0isize..2, reduce in 0usize..4, own: bool, pick in 0usize..4) {
+    fn plans(x in proptest::collection::vec(value(), 6), v in proptest::collection::vec(nonzero(), 8), index in proptest::collection::vec(-3i64..3, 4), axis in 0isize..2, reduce in 0usize..6, own: bool, pick in 0usize..4) {
         let shapes = if axis == 0 { ([3, 2], [4, 2]) } else { ([2, 3], [2, 4]) };
-        let inputs = [TensorData::new(x, shapes.0), TensorData::new(v, shapes.1)];
-        let reduce = [Reduce::Assign, Reduce::Add, Reduce::Mul, Reduce::Mean][reduce];
-        let own = own || reduce == Reduce::Assign;
+        let reduce = Reduce::ALL[reduce];
+        let mut case = Put { shape: vec![], axis: 0, given: vec![], index: vec![], arr: x, values: v, value_shape: vec![] };
+        if matches!(reduce, Reduce::Amax | Reduce::Amin) {
+            distinct(&mut case);
+        }
+        let inputs = [TensorData::new(case.arr, shapes.0), TensorData::new(case.values, shapes.1)];
         check(pick, &inputs, |xs| {
             let device = xs[0].tensor::<2>().device().inner();
             let at = Tensor::<1, Int>::from_data(TensorData::new(index.clone(), [4]), (&device, DType::I64));
             let plan = IndexPlan::new(at, 3).unwrap();
-            let put = plan.put(xs[0].tensor::<2>(), xs[1].tensor::<2>(), axis, reduce, own).unwrap();
-            plan.gather(put * xs[0].tensor::<2>(), axis).unwrap()
+            let put = plan.put(xs[0].tensor::<2>(), xs[1].tensor::<2>(), axis, reduce, own);
+            plan.gather(put * xs[0].tensor::<2>(), axis)
         })?;
     }
+}
+
+fn read_and_write<const D: usize>(
+    shape: &[usize],
+    small: &[usize],
+    axis: usize,
+    x: &[f64],
+    src: &[f64],
+    index: &[i64],
+    pick: usize,
+) -> Result<(), TestCaseError> {
+    let dims = |list: &[usize]| -> [usize; D] { list.to_vec().try_into().expect("the rank") };
+    let (cells, places): (usize, usize) = (shape.iter().product(), small.iter().product());
+    let inputs =
+        [TensorData::new(x[..cells].to_vec(), dims(shape)), TensorData::new(src[..places].to_vec(), dims(small))];
+    check::<D>(pick, &inputs, |xs| {
+        let x = xs[0].tensor::<D>();
+        let device = x.device().inner();
+        let at = TensorData::new(index[..places].to_vec(), dims(small));
+        let at = Tensor::<D, Int>::from_data(at, (&device, DType::I64));
+        let put = ops::scatter(x.clone(), at.clone(), xs[1].tensor::<D>(), axis as isize);
+        let back = axis as isize - D as isize;
+        ops::gather(put * x.clone(), at.clone(), back) + ops::gather(x, at, axis as isize).powi_scalar(2)
+    })
 }
 
 fn by_rank(case: &Put, reduce: Reduce, include_self: bool, pick: usize) -> Result<(), TestCaseError> {

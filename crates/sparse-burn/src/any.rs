@@ -136,6 +136,15 @@ pub enum OptionalFloat<B: Backend> {
     Given(FloatTensor<B>),
 }
 
+/// Steps along an axis by their destination, as `group_by` gives them: made once by a plan.
+#[derive(Clone, Debug, ExtensionType)]
+pub enum Groups<B: Backend> {
+    /// Not made.
+    Unknown,
+    /// `order` and `ptr`.
+    Given(IntTensor<B>, IntTensor<B>),
+}
+
 /// Which value each position took in a `put` that chooses one of its group: `sparse_core::Record`.
 #[derive(Clone, Debug, ExtensionType)]
 pub enum PutRecord<B: Backend> {

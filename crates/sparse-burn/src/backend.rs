@@ -2,8 +2,8 @@
 
 use crate::backends::host;
 use crate::{
-    AnyTensor, HostAccess, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord, RowsView,
-    TensorList,
+    AnyTensor, Groups, HostAccess, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord,
+    RowsView, TensorList,
 };
 use burn::backend::backend_extension;
 use burn::backend::tensor::{FloatTensor, IntTensor};
@@ -207,18 +207,20 @@ pub trait SparseBackend: HostAccess {
     }
 
     /// Reduces values into `arr`, whose buffer is reused where nobody shares it. Indices are checked before. With
-    /// `record` a backend may also say which values were chosen, for the gradient's use.
+    /// `record` a backend may also say which values were chosen, for the gradient's use. `groups` may be given for one
+    /// index a step.
     #[allow(clippy::too_many_arguments)]
     fn put(
         #[extension_type] arr: AnyTensor<Self>,
         index: IntTensor<Self>,
+        #[extension_type] groups: Groups<Self>,
         #[extension_type] values: AnyTensor<Self>,
         target: PutTarget,
         reduce: Reduce,
         include_self: bool,
         record: bool,
     ) -> (AnyTensor<Self>, PutRecord<Self>) {
-        host::put::<Self>(arr, index, values, target, reduce, include_self, record)
+        host::put::<Self>(arr, index, groups, values, target, reduce, include_self, record)
     }
 
     /// Gradients of `put` with respect to `arr` and values, as `needs` says. `arr`, `values` and `out` are given where
@@ -227,6 +229,7 @@ pub trait SparseBackend: HostAccess {
     fn put_backward(
         grad: FloatTensor<Self>,
         index: IntTensor<Self>,
+        #[extension_type] groups: Groups<Self>,
         #[extension_type] record: PutRecord<Self>,
         #[extension_type] arr: OptionalFloat<Self>,
         #[extension_type] values: OptionalFloat<Self>,
@@ -236,7 +239,7 @@ pub trait SparseBackend: HostAccess {
         include_self: bool,
         needs: [bool; 2],
     ) -> (OptionalFloat<Self>, OptionalFloat<Self>) {
-        host::put_backward::<Self>(grad, index, record, [arr, values, out], target, reduce, include_self, needs)
+        host::put_backward::<Self>(grad, index, groups, record, [arr, values, out], target, reduce, include_self, needs)
     }
 
     /// `out[o, k, i] = x[o, index, i]`, flat `[outer * count * inner]`.

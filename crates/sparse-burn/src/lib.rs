@@ -16,7 +16,8 @@ mod host_tensor;
 mod huge_pages;
 
 pub use any::{
-    AnyTensor, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord, RowsView, TensorList,
+    AnyTensor, Groups, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord, RowsView,
+    TensorList,
 };
 pub use backend::{ConcatAxis, MergeRule, PutTarget, SparseBackend};
 #[cfg(feature = "gpu")]

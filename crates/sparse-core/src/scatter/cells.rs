@@ -59,6 +59,12 @@ pub(super) fn scatter_cells<X, V, I>(
     if cells.is_empty() || values.is_empty() {
         return;
     }
+    if let TargetIndex::Grouped { order, ptr, .. } = index
+        && size_of::<V>() > 0
+    {
+        return visit_groups(target, ptr, order, values, cells, &step);
+    }
+    let index = index.plain();
     if let TargetIndex::Axis(index) = index
         && inner * size_of::<V>() >= 64
         && count >= len / 8
@@ -73,7 +79,7 @@ pub(super) fn scatter_cells<X, V, I>(
     let slab = count * inner;
     let slab_index = |o: usize| match index {
         TargetIndex::Full(index) => TargetIndex::Full(&index[o * slab..][..slab]),
-        TargetIndex::Axis(index) => TargetIndex::Axis(index),
+        other => other,
     };
     let visit = |o: usize, columns: Range<usize>, rows: Range<usize>, cells: &mut [X]| {
         let values = &values[o * slab..][..slab];
@@ -106,8 +112,8 @@ pub(super) fn scatter_cells<X, V, I>(
     let parts = threads.div_ceil(outer);
     cells.par_chunks_mut(len * inner).enumerate().with_max_len(1).for_each(|(o, cells)| {
         let rows = match index {
-            TargetIndex::Full(_) => par::ranges(len, parts.min(len)),
             TargetIndex::Axis(index) => balanced(index, len, parts),
+            _ => par::ranges(len, parts.min(len)),
         };
         let pieces = par::split_mut(cells, &rows, |rows| rows.len() * inner);
         rows.into_par_iter().zip(pieces).with_max_len(1).for_each(|(rows, cells)| visit(o, 0..inner, rows, cells));
@@ -122,14 +128,27 @@ fn by_destination<S: Index, X: Copy + Send, V: Copy + Sync, I: Index>(
     cells: &mut [X],
     step: &(impl Fn(&mut X, V, usize) + Sync),
 ) {
-    let &Target { len, inner, count, .. } = target;
+    let &Target { len, count, .. } = target;
     let Segments::<S> { ptr, order } = group_with(count, len, |k| resolve(index[k], len));
+    visit_groups(target, &ptr, &order, values, cells, step);
+}
+
+/// [`scatter_cells`] of rows whose destinations are grouped.
+fn visit_groups<S: Index, X: Copy + Send, V: Copy + Sync, I>(
+    target: &Target<'_, I>,
+    ptr: &[S],
+    order: &[S],
+    values: &[V],
+    cells: &mut [X],
+    step: &(impl Fn(&mut X, V, usize) + Sync),
+) {
+    let &Target { len, inner, count, .. } = target;
     let arch = Arch::new();
-    let ranges = par::by_elements(&ptr, inner);
+    let ranges = par::by_elements(ptr, inner);
     cells.par_chunks_mut(len * inner).zip(values.par_chunks(count * inner)).for_each(|(cells, values)| {
         let pieces = par::split_mut(cells, &ranges, |rows| rows.len() * inner);
         ranges.par_iter().zip(pieces).with_max_len(1).for_each(|(rows, cells)| {
-            arch.dispatch(VisitGroups { ptr: &ptr[rows.start..=rows.end], order: &order, inner, values, cells, step });
+            arch.dispatch(VisitGroups { ptr: &ptr[rows.start..=rows.end], order, inner, values, cells, step });
         });
     });
 }
@@ -220,7 +239,7 @@ impl<V: Copy, I: Index, X, F: Fn(&mut X, V, usize)> WithSimd for VisitAll<'_, V,
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         match self.index {
-            TargetIndex::Axis(index) => self.visit.by_row(index),
+            TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => self.visit.by_row(index),
             TargetIndex::Full(index) if self.visit.columns.len() == 8 => self.visit.all_rows::<8, I>(index),
             TargetIndex::Full(index) => self.visit.all_rows::<0, I>(index),
         }
@@ -334,7 +353,9 @@ pub(super) fn gather_map<C, V, O, I>(
                 let span = row * inner..(row + n) * inner;
                 let index = match index {
                     TargetIndex::Full(index) => TargetIndex::Full(&index[span.clone()]),
-                    TargetIndex::Axis(index) => TargetIndex::Axis(&index[k..k + n]),
+                    TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => {
+                        TargetIndex::Axis(&index[k..k + n])
+                    }
                 };
                 let values = &values[span];
                 for columns in layout.blocks() {
@@ -376,7 +397,7 @@ impl<C, V: Copy, I: Index, O, F: Fn(usize, &mut O, V, usize)> WithSimd for ReadA
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         match self.index {
-            TargetIndex::Axis(index) => self.read.by_row(index),
+            TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => self.read.by_row(index),
             TargetIndex::Full(index) if self.read.columns.len() == 8 => self.read.by_value::<8, I>(index),
             TargetIndex::Full(index) => self.read.by_value::<0, I>(index),
         }
@@ -435,9 +456,9 @@ pub(super) fn index_state<I: Index>(
     step: impl Fn(&mut u32, usize) + Sync,
 ) -> Vec<u32> {
     let mut states = zeroed(target.array_len());
-    if let TargetIndex::Axis(_) = target.index {
+    if !matches!(target.index, TargetIndex::Full(_)) {
         // The same for each slab and column: computed once and spread.
-        let one = Target { outer: 1, inner: 1, ..*target };
+        let one = Target { outer: 1, inner: 1, index: target.index.plain(), ..*target };
         let mut row = zeroed(target.len);
         scatter_cells(&one, &Layout::of::<u32, I>(&one), units(target.count), &mut row, |s, (), k| step(s, k));
         layout.each(units(states.len()), &mut states, |p, s, ()| *s = row[p / target.inner % target.len]);

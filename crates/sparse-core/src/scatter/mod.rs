@@ -81,6 +81,26 @@ pub enum TargetIndex<'a, I> {
     Full(&'a [I]),
     /// One for each step along the axis: `[count]`, the same for all of `outer` and `inner`.
     Axis(&'a [I]),
+    /// [`Axis`](Self::Axis) with its steps grouped by destination already: those of position `j` are
+    /// `order[ptr[j]..ptr[j + 1]]`, ascending ([`group_by`](crate::group_by)).
+    Grouped {
+        /// As of `Axis`.
+        index: &'a [I],
+        /// Steps by destination.
+        order: &'a [I],
+        /// Where each destination starts in `order`: `len + 1` entries.
+        ptr: &'a [I],
+    },
+}
+
+impl<I> TargetIndex<'_, I> {
+    /// The index without its groups.
+    pub(crate) fn plain(self) -> Self {
+        match self {
+            Self::Grouped { index, .. } => Self::Axis(index),
+            plain => plain,
+        }
+    }
 }
 
 impl<I: Index> Target<'_, I> {
@@ -99,6 +119,11 @@ impl<I: Index> Target<'_, I> {
         let (got, expected) = match self.index {
             TargetIndex::Full(index) => (index.len(), self.values_len()),
             TargetIndex::Axis(index) => (index.len(), self.count),
+            TargetIndex::Grouped { index, order, ptr } => {
+                assert_eq!(order.len(), self.count, "scatter: the groups must hold each step once");
+                assert_eq!(ptr.len(), self.len + 1, "scatter: there must be a group for each destination");
+                (index.len(), self.count)
+            }
         };
         assert_eq!(got, expected, "scatter: the index must have one entry for each value (or row of values)");
         assert!(self.count < u32::MAX as usize, "scatter: at most 2^32 - 2 values may share a position");

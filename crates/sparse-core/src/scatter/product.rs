@@ -116,7 +116,7 @@ fn exclude<T: Element, I: Index>(
         let (row, i) = (p / inner, p % inner);
         let x = match index {
             TargetIndex::Full(index) => index[p],
-            TargetIndex::Axis(index) => index[row % count],
+            TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => index[row % count],
         };
         (row / count * len + resolve(x, len)) * inner + i
     };

@@ -12,6 +12,7 @@ use crate::{Element, Index, par};
 use core::hint::select_unpredictable;
 use rayon::prelude::*;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The array's own value was chosen (or stayed).
 const OWN: i32 = -1;
@@ -84,7 +85,7 @@ fn choose<T: Element, I: Index>(
 ) -> Option<Record> {
     assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");
     let limit = (target.count / 64).max(8);
-    let tied = Mutex::new(Vec::new());
+    let ties = Ties { limit, list: Mutex::default(), full: AtomicBool::new(false) };
     let layout = Layout::of::<(T, i32), I>(target);
     let mut cells: Vec<(T, i32)> = layout.build(|p| (out[p], OWN));
     scatter_cells(target, &layout, values, &mut cells, |cell, v, k| {
@@ -93,13 +94,13 @@ fn choose<T: Element, I: Index>(
         cell.0 = select_unpredictable(take, v, x);
         cell.1 = select_unpredictable(take, k as i32, first);
         if !take & !differs && same(v, x) {
-            tie(&mut cell.1, k, limit, &tied);
+            ties.note(&mut cell.1, k);
         }
     });
-    let mut tied = tied.into_inner().expect("no step panics");
-    if tied.len() > limit {
+    if ties.full.into_inner() {
         return None;
     }
+    let mut tied = ties.list.into_inner().expect("no step panics");
     tied.sort_unstable();
     tied.dedup();
     let mut winners = zeroed(out.len());
@@ -108,18 +109,31 @@ fn choose<T: Element, I: Index>(
     Some(Record { winners, tied })
 }
 
-#[cold]
-#[inline(never)]
-fn tie(winner: &mut i32, k: usize, limit: usize, tied: &Mutex<Vec<i32>>) {
-    *winner = match *winner {
-        OWN => OWN_TIED,
-        first if first >= 0 => -2 - first,
-        tied => tied,
-    };
-    let mut tied = tied.lock().expect("no step panics");
-    // One more than the limit says that there were too many.
-    if tied.len() <= limit {
-        tied.push(k as i32);
+/// Steps where ties were seen, as long as there are few.
+struct Ties {
+    limit: usize,
+    list: Mutex<Vec<i32>>,
+    full: AtomicBool,
+}
+
+impl Ties {
+    #[cold]
+    #[inline(never)]
+    fn note(&self, winner: &mut i32, k: usize) {
+        if self.full.load(Ordering::Relaxed) {
+            return;
+        }
+        *winner = match *winner {
+            OWN => OWN_TIED,
+            first if first >= 0 => -2 - first,
+            tied => tied,
+        };
+        let mut list = self.list.lock().expect("no step panics");
+        if list.len() < self.limit {
+            list.push(k as i32);
+        } else {
+            self.full.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -205,7 +219,7 @@ fn tied_groups<T: Element, I: Index>(target: &Target<'_, I>, saved: &Recorded<'_
             let v = (o * count + k as usize) * inner + i;
             let j = match index {
                 TargetIndex::Full(index) => index[v],
-                TargetIndex::Axis(index) => index[k as usize],
+                TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => index[k as usize],
             };
             let p = (o * len + resolve(j, len)) * inner + i;
             (winners[p] < OWN && same(values[v], out[p])).then_some((p, v))

@@ -5,8 +5,8 @@
 
 use crate::backend::{ConcatAxis, MergeRule, PutTarget, SparseBackend};
 use crate::{
-    AnyTensor, HostAccess, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord, RowsView,
-    TensorList,
+    AnyTensor, Groups, HostAccess, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord,
+    RowsView, TensorList,
 };
 use burn::backend::TensorMetadata;
 use burn::backend::tensor::{BoolTensor, FloatTensor, IntTensor};
@@ -92,6 +92,7 @@ cross!(AnyTensor { Float(x: float), Int(x: int), Bool(x: bool) });
 cross!(OptionalFloat { Absent, Given(x: float) });
 cross!(OptionalInt { Identity, By(x: int) });
 cross!(PatternArrays { Coo(x: int), Csr(x: int, y: int) });
+cross!(Groups { Unknown, Given(x: int, y: int) });
 cross!(PutRecord { Absent, Given(x: int, y: int) });
 
 fn enter_pattern<B: FusionBackend>(pattern: PatternArrays<Fusion<B>>) -> PatternArrays<B> {
@@ -209,6 +210,7 @@ impl<B: FusionBackend + SparseBackend> SparseBackend for Fusion<B> {
     fn put(
         arr: AnyTensor<Self>,
         index: IntTensor<Self>,
+        groups: Groups<Self>,
         values: AnyTensor<Self>,
         target: PutTarget,
         reduce: Reduce,
@@ -216,13 +218,14 @@ impl<B: FusionBackend + SparseBackend> SparseBackend for Fusion<B> {
         record: bool,
     ) -> (AnyTensor<Self>, PutRecord<Self>) {
         let (arr, index, values) = (arr.enter(), enter_int::<B>(index), values.enter());
-        let (out, record) = B::put(arr, index, values, target, reduce, include_self, record);
+        let (out, record) = B::put(arr, index, groups.enter(), values, target, reduce, include_self, record);
         (AnyTensor::leave(out), PutRecord::leave(record))
     }
 
     fn put_backward(
         grad: FloatTensor<Self>,
         index: IntTensor<Self>,
+        groups: Groups<Self>,
         record: PutRecord<Self>,
         arr: OptionalFloat<Self>,
         values: OptionalFloat<Self>,
@@ -232,9 +235,11 @@ impl<B: FusionBackend + SparseBackend> SparseBackend for Fusion<B> {
         include_self: bool,
         needs: [bool; 2],
     ) -> (OptionalFloat<Self>, OptionalFloat<Self>) {
-        let (grad, index, record) = (enter_float::<B>(grad), enter_int::<B>(index), record.enter());
+        let (grad, index) = (enter_float::<B>(grad), enter_int::<B>(index));
+        let (groups, record) = (groups.enter(), record.enter());
         let (arr, values, out) = (arr.enter(), values.enter(), out.enter());
-        let (arr, values) = B::put_backward(grad, index, record, arr, values, out, target, reduce, include_self, needs);
+        let (arr, values) =
+            B::put_backward(grad, index, groups, record, arr, values, out, target, reduce, include_self, needs);
         (OptionalFloat::leave(arr), OptionalFloat::leave(values))
     }
 

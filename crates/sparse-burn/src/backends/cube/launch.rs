@@ -1,4 +1,7 @@
 //! What every launch needs: contiguous inputs, outputs that fit the device, and a grid.
+//!
+//! Launches are checked ones: an index that nobody validated (`_unchecked` constructors) reads or writes nothing outside
+//! its buffer.
 
 use burn::backend::DType;
 use burn::backend::cubecl::dtype_to_storage_type;

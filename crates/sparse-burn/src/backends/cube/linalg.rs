@@ -10,7 +10,7 @@ mod kernels {
     use cubecl::prelude::*;
 
     /// One unit for each vector of a row of the result.
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn spmm<T: Numeric, A: Numeric, I: Int, N: Size>(
         ptr: &Tensor<I>,
         idx: &Tensor<I>,
@@ -42,7 +42,7 @@ mod kernels {
     }
 
     /// One cube for each row of the result: parts of the row side by side, then a tree of a fixed shape.
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn spmm_long<T: Numeric, A: Numeric, I: Int, N: Size>(
         ptr: &Tensor<I>,
         idx: &Tensor<I>,
@@ -93,7 +93,7 @@ mod kernels {
     }
 
     /// `lanes` units for each element: each takes every `lanes`-th vector of the two rows, then they add up as a tree.
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn sddmm<T: Numeric, A: Numeric, I: Int, N: Size>(
         rows: &Tensor<I>,
         cols: &Tensor<I>,
@@ -167,34 +167,7 @@ pub(super) fn spmm((ptr, idx, perm): View, values: CubeTensor, dense: CubeTensor
     let cube_limit = out.client.properties().hardware.max_units_per_cube as usize;
     if slices > 1 && nnz / rows >= 4 * slices && cube_limit >= CUBE {
         let (cubes, dim) = cubes(&out, rows);
-        // SAFETY: cube `r < rows` writes row `r` alone; the view was validated against `values` and `dense`.
-        unsafe {
-            kernels::spmm_long::launch_unchecked(
-                &out.client.clone(),
-                cubes,
-                dim,
-                size,
-                ptr.into_tensor_arg(),
-                idx.into_tensor_arg(),
-                perm.into_tensor_arg(),
-                values.into_tensor_arg(),
-                dense.into_tensor_arg(),
-                out.clone().into_tensor_arg(),
-                columns,
-                rows,
-                slices,
-                lanes,
-                permuted,
-                types,
-            )
-        };
-        return out;
-    }
-    let units = rows * columns;
-    let (cubes, dim) = grid(&out.client, units);
-    // SAFETY: unit `p < units` writes element `p` alone; the view was validated against `values` and `dense`.
-    unsafe {
-        kernels::spmm::launch_unchecked(
+        kernels::spmm_long::launch(
             &out.client.clone(),
             cubes,
             dim,
@@ -206,11 +179,32 @@ pub(super) fn spmm((ptr, idx, perm): View, values: CubeTensor, dense: CubeTensor
             dense.into_tensor_arg(),
             out.clone().into_tensor_arg(),
             columns,
-            units,
+            rows,
+            slices,
+            lanes,
             permuted,
             types,
-        )
-    };
+        );
+        return out;
+    }
+    let units = rows * columns;
+    let (cubes, dim) = grid(&out.client, units);
+    kernels::spmm::launch(
+        &out.client.clone(),
+        cubes,
+        dim,
+        size,
+        ptr.into_tensor_arg(),
+        idx.into_tensor_arg(),
+        perm.into_tensor_arg(),
+        values.into_tensor_arg(),
+        dense.into_tensor_arg(),
+        out.clone().into_tensor_arg(),
+        columns,
+        units,
+        permuted,
+        types,
+    );
     out
 }
 
@@ -232,24 +226,21 @@ pub(super) fn sddmm(rows: CubeTensor, cols: CubeTensor, x: CubeTensor, y: CubeTe
     let types = [stored(out.dtype), accumulated(out.dtype), stored(rows.dtype)];
     let dim = burn_cubecl::cubecl::CubeDim::new_1d(cube as u32);
     let cubes = burn_cubecl::cubecl::calculate_cube_count_elemwise(&out.client, nnz * lanes, dim);
-    // SAFETY: the first lane of element `k < nnz` writes it alone; coordinates were validated against `x` and `y`.
-    unsafe {
-        kernels::sddmm::launch_unchecked(
-            &out.client.clone(),
-            cubes,
-            dim,
-            size,
-            rows.into_tensor_arg(),
-            cols.into_tensor_arg(),
-            x.into_tensor_arg(),
-            y.into_tensor_arg(),
-            out.clone().into_tensor_arg(),
-            columns,
-            nnz,
-            lanes,
-            cube,
-            types,
-        )
-    };
+    kernels::sddmm::launch(
+        &out.client.clone(),
+        cubes,
+        dim,
+        size,
+        rows.into_tensor_arg(),
+        cols.into_tensor_arg(),
+        x.into_tensor_arg(),
+        y.into_tensor_arg(),
+        out.clone().into_tensor_arg(),
+        columns,
+        nnz,
+        lanes,
+        cube,
+        types,
+    );
     out
 }

@@ -18,7 +18,7 @@ pub use fallback::{device_reads, host_fallbacks};
 use crate::backend::{ConcatAxis, MergeRule, PutTarget, SparseBackend};
 use crate::backends::host;
 use crate::{
-    AnyTensor, HostAccess, HostTensor, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList,
+    AnyTensor, Groups, HostAccess, HostTensor, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList,
     PutRecord, RowsView, TensorList,
 };
 use burn::backend::tensor::{FloatTensor, IntTensor};
@@ -221,6 +221,7 @@ impl SparseBackend for CubeBackend {
     fn put(
         arr: AnyTensor<Self>,
         index: IntTensor<Self>,
+        groups: Groups<Self>,
         values: AnyTensor<Self>,
         target: PutTarget,
         reduce: Reduce,
@@ -229,7 +230,10 @@ impl SparseBackend for CubeBackend {
     ) -> (AnyTensor<Self>, PutRecord<Self>) {
         if runs([view(&arr), view(&values), &index]) && put::launches(&target) && put::fits(index.dtype) {
             let dtype = arr.dtype();
-            let (order, ptr) = put::group(index, &target);
+            let (order, ptr) = match groups {
+                Groups::Given(order, ptr) => (order, ptr),
+                Groups::Unknown => put::group(index, &target),
+            };
             let groups = (order.clone(), ptr.clone());
             let out = put::put(inner(arr), inner(values), groups, target, reduce, include_self);
             return (wrap(dtype, out), if record { PutRecord::Given(order, ptr) } else { PutRecord::Absent });
@@ -240,12 +244,13 @@ impl SparseBackend for CubeBackend {
         }
         fallback("put");
         // A record of the host's would be taken for one of the device's.
-        (host::put::<Self>(arr, index, values, target, reduce, include_self, false).0, PutRecord::Absent)
+        (host::put::<Self>(arr, index, groups, values, target, reduce, include_self, false).0, PutRecord::Absent)
     }
 
     fn put_backward(
         grad: FloatTensor<Self>,
         index: IntTensor<Self>,
+        groups: Groups<Self>,
         record: PutRecord<Self>,
         arr: OptionalFloat<Self>,
         values: OptionalFloat<Self>,
@@ -256,9 +261,9 @@ impl SparseBackend for CubeBackend {
         needs: [bool; 2],
     ) -> (OptionalFloat<Self>, OptionalFloat<Self>) {
         if runs([&grad, &index]) && put::launches(&target) {
-            let groups = match record {
-                PutRecord::Given(order, ptr) => (order, ptr),
-                PutRecord::Absent => put::group(index, &target),
+            let groups = match (record, groups) {
+                (PutRecord::Given(order, ptr), _) | (_, Groups::Given(order, ptr)) => (order, ptr),
+                _ => put::group(index, &target),
             };
             let reads = [arr, values, out].map(|read| match read {
                 OptionalFloat::Absent => None,
@@ -274,6 +279,7 @@ impl SparseBackend for CubeBackend {
         host::put_backward::<Self>(
             grad,
             index,
+            groups,
             PutRecord::Absent,
             [arr, values, out],
             target,

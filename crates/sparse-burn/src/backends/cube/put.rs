@@ -42,7 +42,7 @@ mod kernels {
     }
 
     /// The cell of each value, or the row of each step where `along` the axis.
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn cells<I: Int>(
         index: &Tensor<I>,
         out: &mut Tensor<I>,
@@ -98,7 +98,7 @@ mod kernels {
         x == y || (is_nan::<A>(x, float) && is_nan::<A>(y, float))
     }
 
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn put<T: Numeric, A: Numeric, I: Int>(
         arr: &Tensor<T>,
         values: &Tensor<T>,
@@ -163,7 +163,7 @@ mod kernels {
         }
     }
 
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn put_backward<T: Float, A: Float, I: Int>(
         grad: &Tensor<T>,
         arr: &Tensor<T>,
@@ -283,7 +283,7 @@ mod kernels {
         }
     }
 
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn gather<T: Numeric, I: Int>(
         x: &Tensor<T>,
         index: &Tensor<I>,
@@ -338,20 +338,17 @@ pub(super) fn group(index: CubeTensor, target: &PutTarget) -> (CubeTensor, CubeT
     let keys = empty(&index, [units], index.dtype);
     let (cubes, dim) = grid(&index.client, units);
     let (client, kind) = (index.client.clone(), stored(index.dtype));
-    // SAFETY: each unit reads and writes its own element.
-    unsafe {
-        kernels::cells::launch_unchecked(
-            &client,
-            cubes,
-            dim,
-            flat(index).into_tensor_arg(),
-            keys.clone().into_tensor_arg(),
-            sizes(target),
-            units,
-            target.along_axis,
-            kind,
-        )
-    };
+    kernels::cells::launch(
+        &client,
+        cubes,
+        dim,
+        flat(index).into_tensor_arg(),
+        keys.clone().into_tensor_arg(),
+        sizes(target),
+        units,
+        target.along_axis,
+        kind,
+    );
     group_by(keys, groups)
 }
 
@@ -372,26 +369,23 @@ pub(super) fn put(
         (reduce == Reduce::Mean && dtype.is_int() && arr.client.properties().supports_type(wide)).then_some(wide);
     let types = [stored(dtype), wide.unwrap_or(accumulated(dtype)), stored(ptr.dtype)];
     let (cubes, dim) = grid(&arr.client, units);
-    // SAFETY: unit `c < units` writes cell `c` alone; checked indices put every position inside the arrays.
-    unsafe {
-        kernels::put::launch_unchecked(
-            &out.client.clone(),
-            cubes,
-            dim,
-            flat(arr).into_tensor_arg(),
-            flat(values).into_tensor_arg(),
-            order.into_tensor_arg(),
-            ptr.into_tensor_arg(),
-            out.clone().into_tensor_arg(),
-            sizes(&target),
-            units,
-            target.along_axis,
-            code(reduce),
-            include_self,
-            dtype.is_float(),
-            types,
-        )
-    };
+    kernels::put::launch(
+        &out.client.clone(),
+        cubes,
+        dim,
+        flat(arr).into_tensor_arg(),
+        flat(values).into_tensor_arg(),
+        order.into_tensor_arg(),
+        ptr.into_tensor_arg(),
+        out.clone().into_tensor_arg(),
+        sizes(&target),
+        units,
+        target.along_axis,
+        code(reduce),
+        include_self,
+        dtype.is_float(),
+        types,
+    );
     out = burn_cubecl::ops::reshape(out, shape);
     out
 }
@@ -413,30 +407,27 @@ pub(super) fn put_backward(
     let [arr, values, result] = reads.map(|read| read.map_or_else(|| grad.clone(), flat));
     let types = [stored(dtype), accumulated(dtype), stored(ptr.dtype)];
     let (cubes, dim) = grid(&grad.client, units);
-    // SAFETY: unit `c < units` writes cell `c` and the values that belong to it, and each belongs to one.
-    unsafe {
-        kernels::put_backward::launch_unchecked(
-            &grad.client.clone(),
-            cubes,
-            dim,
-            grad.into_tensor_arg(),
-            arr.into_tensor_arg(),
-            values.into_tensor_arg(),
-            result.into_tensor_arg(),
-            order.into_tensor_arg(),
-            ptr.into_tensor_arg(),
-            arr_grad.clone().into_tensor_arg(),
-            values_grad.clone().into_tensor_arg(),
-            sizes(&target),
-            units,
-            target.along_axis,
-            code(reduce),
-            include_self,
-            needs[0],
-            needs[1],
-            types,
-        )
-    };
+    kernels::put_backward::launch(
+        &grad.client.clone(),
+        cubes,
+        dim,
+        grad.into_tensor_arg(),
+        arr.into_tensor_arg(),
+        values.into_tensor_arg(),
+        result.into_tensor_arg(),
+        order.into_tensor_arg(),
+        ptr.into_tensor_arg(),
+        arr_grad.clone().into_tensor_arg(),
+        values_grad.clone().into_tensor_arg(),
+        sizes(&target),
+        units,
+        target.along_axis,
+        code(reduce),
+        include_self,
+        needs[0],
+        needs[1],
+        types,
+    );
     [needs[0].then_some(arr_grad), needs[1].then_some(values_grad)]
 }
 
@@ -451,21 +442,18 @@ pub(super) fn gather(x: CubeTensor, index: CubeTensor, target: PutTarget) -> Cub
     }
     let types = [stored(x.dtype), stored(index.dtype)];
     let (cubes, dim) = grid(&x.client, units);
-    // SAFETY: each unit writes its own element; checked indices stay inside `x`.
-    unsafe {
-        kernels::gather::launch_unchecked(
-            &out.client.clone(),
-            cubes,
-            dim,
-            flat(x).into_tensor_arg(),
-            flat(index).into_tensor_arg(),
-            out.clone().into_tensor_arg(),
-            sizes(&target),
-            units,
-            target.along_axis,
-            types,
-        )
-    };
+    kernels::gather::launch(
+        &out.client.clone(),
+        cubes,
+        dim,
+        flat(x).into_tensor_arg(),
+        flat(index).into_tensor_arg(),
+        out.clone().into_tensor_arg(),
+        sizes(&target),
+        units,
+        target.along_axis,
+        types,
+    );
     out
 }
 

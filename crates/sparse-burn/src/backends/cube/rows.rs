@@ -9,7 +9,7 @@ mod kernels {
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn move_rows<T: Numeric, I: Int, N: Size>(
         values: &Tensor<Vector<T, N>>,
         fill: &Tensor<Vector<T, N>>,
@@ -33,7 +33,7 @@ mod kernels {
     }
 
     /// One unit for each vector of a row of the result.
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn segment_sum<T: Numeric, A: Numeric, I: Int, N: Size>(
         values: &Tensor<Vector<T, N>>,
         order: &Tensor<I>,
@@ -69,7 +69,7 @@ mod kernels {
 
     /// One cube for each row of the result: `slices` parts of the segment are summed side by side, then as a tree, whose
     /// shape depends on nothing but the launch.
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn segment_sum_long<T: Numeric, A: Numeric, I: Int, N: Size>(
         values: &Tensor<Vector<T, N>>,
         order: &Tensor<I>,
@@ -117,7 +117,7 @@ mod kernels {
     }
 
     /// `op` 0 to 3: `+ - * /`.
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn zip_rows<T: Numeric, A: Numeric, I: Int, N: Size>(
         a: &Tensor<Vector<T, N>>,
         fill_a: &Tensor<Vector<T, N>>,
@@ -185,23 +185,20 @@ pub(super) fn move_rows(values: CubeTensor, fill: CubeTensor, map: CubeTensor) -
     let (columns, units) = (block / size, rows * block / size);
     let (cubes, dim) = grid(&out.client, units);
     let types = [stored(out.dtype), stored(map.dtype)];
-    // SAFETY: unit `p < units` writes element `p` alone; rows below `old` are in `values`, the rest reads `fill`.
-    unsafe {
-        kernels::move_rows::launch_unchecked(
-            &out.client.clone(),
-            cubes,
-            dim,
-            size,
-            values.into_tensor_arg(),
-            flat(fill).into_tensor_arg(),
-            flat(map).into_tensor_arg(),
-            out.clone().into_tensor_arg(),
-            old,
-            columns,
-            units,
-            types,
-        )
-    };
+    kernels::move_rows::launch(
+        &out.client.clone(),
+        cubes,
+        dim,
+        size,
+        values.into_tensor_arg(),
+        flat(fill).into_tensor_arg(),
+        flat(map).into_tensor_arg(),
+        out.clone().into_tensor_arg(),
+        old,
+        columns,
+        units,
+        types,
+    );
     out
 }
 
@@ -229,32 +226,7 @@ pub(super) fn segment_sum(values: CubeTensor, order: Option<CubeTensor>, ptr: Cu
     let cube_limit = out.client.properties().hardware.max_units_per_cube as usize;
     if !any && slices > 1 && total / segments >= 4 * slices && cube_limit >= CUBE {
         let (cubes, dim) = cubes(&out, segments);
-        // SAFETY: cube `s < segments` writes row `s` alone; `order` holds rows of `values`, as `ptr` its positions.
-        unsafe {
-            kernels::segment_sum_long::launch_unchecked(
-                &out.client.clone(),
-                cubes,
-                dim,
-                size,
-                values.into_tensor_arg(),
-                order.into_tensor_arg(),
-                ptr.into_tensor_arg(),
-                out.clone().into_tensor_arg(),
-                columns,
-                segments,
-                slices,
-                lanes,
-                ordered,
-                types,
-            )
-        };
-        return out;
-    }
-    let units = segments * columns;
-    let (cubes, dim) = grid(&out.client, units);
-    // SAFETY: unit `p < units` writes element `p` alone; `order` holds rows of `values`, as `ptr` its positions.
-    unsafe {
-        kernels::segment_sum::launch_unchecked(
+        kernels::segment_sum_long::launch(
             &out.client.clone(),
             cubes,
             dim,
@@ -264,12 +236,31 @@ pub(super) fn segment_sum(values: CubeTensor, order: Option<CubeTensor>, ptr: Cu
             ptr.into_tensor_arg(),
             out.clone().into_tensor_arg(),
             columns,
-            units,
+            segments,
+            slices,
+            lanes,
             ordered,
-            any,
             types,
-        )
-    };
+        );
+        return out;
+    }
+    let units = segments * columns;
+    let (cubes, dim) = grid(&out.client, units);
+    kernels::segment_sum::launch(
+        &out.client.clone(),
+        cubes,
+        dim,
+        size,
+        values.into_tensor_arg(),
+        order.into_tensor_arg(),
+        ptr.into_tensor_arg(),
+        out.clone().into_tensor_arg(),
+        columns,
+        units,
+        ordered,
+        any,
+        types,
+    );
     out
 }
 
@@ -312,29 +303,26 @@ pub(super) fn zip_rows(op: BinaryOp, a: Side, b: Side) -> CubeTensor {
         BinaryOp::Mul => 2,
         BinaryOp::Div => 3,
     };
-    // SAFETY: unit `p < units` writes element `p` alone; rows below `old` are in the values, the rest reads the fill.
-    unsafe {
-        kernels::zip_rows::launch_unchecked(
-            &out.client.clone(),
-            cubes,
-            dim,
-            size,
-            a.0.into_tensor_arg(),
-            a.1.into_tensor_arg(),
-            a.2.into_tensor_arg(),
-            b.0.into_tensor_arg(),
-            b.1.into_tensor_arg(),
-            b.2.into_tensor_arg(),
-            out.clone().into_tensor_arg(),
-            a.3,
-            b.3,
-            columns,
-            units,
-            code,
-            a.4,
-            b.4,
-            types,
-        )
-    };
+    kernels::zip_rows::launch(
+        &out.client.clone(),
+        cubes,
+        dim,
+        size,
+        a.0.into_tensor_arg(),
+        a.1.into_tensor_arg(),
+        a.2.into_tensor_arg(),
+        b.0.into_tensor_arg(),
+        b.1.into_tensor_arg(),
+        b.2.into_tensor_arg(),
+        out.clone().into_tensor_arg(),
+        a.3,
+        b.3,
+        columns,
+        units,
+        code,
+        a.4,
+        b.4,
+        types,
+    );
     out
 }

@@ -44,7 +44,7 @@ mod kernels {
     }
 
     /// Exclusive scan inside each tile, and the tiles' sums.
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn scan_tiles<I: Int>(
         input: &Tensor<I>,
         out: &mut Tensor<I>,
@@ -73,7 +73,7 @@ mod kernels {
         }
     }
 
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn add_tiles<I: Int>(out: &mut Tensor<I>, sums: &Tensor<I>, length: usize, #[define(I)] _type: ElemType) {
         if ABSOLUTE_POS >= length {
             terminate!();
@@ -82,7 +82,7 @@ mod kernels {
     }
 
     /// How often each digit occurs in each tile: `[digit, tile]`.
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn count_digits<I: Int>(
         keys: &Tensor<I>,
         counts: &mut Tensor<I>,
@@ -114,7 +114,7 @@ mod kernels {
     }
 
     /// Moves keys and positions to where `offsets` (the scan of the counts) and their rank in the tile say.
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn move_digits<I: Int>(
         keys: &Tensor<I>,
         positions: &Tensor<I>,
@@ -168,7 +168,7 @@ mod kernels {
     }
 
     /// Where each group starts among ascending ids.
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn compress<I: Int>(
         ids: &Tensor<I>,
         ptr: &mut Tensor<I>,
@@ -193,7 +193,7 @@ mod kernels {
     }
 
     /// The group of each element.
-    #[cube(launch_unchecked)]
+    #[cube(launch)]
     pub fn expand<I: Int>(
         ptr: &Tensor<I>,
         out: &mut Tensor<I>,
@@ -230,35 +230,29 @@ pub(super) fn scan(input: CubeTensor) -> CubeTensor {
     let sums = empty(&input, [tiles], input.dtype);
     let (cubes, dim) = tile_grid(&input, tiles);
     let (client, kind) = (input.client.clone(), stored(input.dtype));
-    // SAFETY: a unit reads and writes its own elements below `length`; a tile writes its own sum.
-    unsafe {
-        kernels::scan_tiles::launch_unchecked(
-            &client,
-            cubes,
-            dim,
-            flat(input).into_tensor_arg(),
-            out.clone().into_tensor_arg(),
-            sums.clone().into_tensor_arg(),
-            length,
-            tiles,
-            kind,
-        )
-    };
+    kernels::scan_tiles::launch(
+        &client,
+        cubes,
+        dim,
+        flat(input).into_tensor_arg(),
+        out.clone().into_tensor_arg(),
+        sums.clone().into_tensor_arg(),
+        length,
+        tiles,
+        kind,
+    );
     if tiles > 1 {
         let sums = scan(sums);
         let (cubes, dim) = grid(&client, length);
-        // SAFETY: each unit adds to its own element.
-        unsafe {
-            kernels::add_tiles::launch_unchecked(
-                &client,
-                cubes,
-                dim,
-                out.clone().into_tensor_arg(),
-                sums.into_tensor_arg(),
-                length,
-                kind,
-            )
-        };
+        kernels::add_tiles::launch(
+            &client,
+            cubes,
+            dim,
+            out.clone().into_tensor_arg(),
+            sums.into_tensor_arg(),
+            length,
+            kind,
+        );
     }
     out
 }
@@ -280,40 +274,34 @@ pub(super) fn sort(keys: CubeTensor, bound: usize) -> (CubeTensor, CubeTensor) {
         let shift = (pass * BITS) as u32;
         let counts = empty(&keys, [DIGITS * tiles], dtype);
         let (cubes, dim) = tile_grid(&keys, tiles);
-        // SAFETY: a tile reads its own keys and writes its own counts.
-        unsafe {
-            kernels::count_digits::launch_unchecked(
-                &client,
-                cubes.clone(),
-                dim,
-                keys.clone().into_tensor_arg(),
-                counts.clone().into_tensor_arg(),
-                length,
-                tiles,
-                shift,
-                kind,
-            )
-        };
+        kernels::count_digits::launch(
+            &client,
+            cubes.clone(),
+            dim,
+            keys.clone().into_tensor_arg(),
+            counts.clone().into_tensor_arg(),
+            length,
+            tiles,
+            shift,
+            kind,
+        );
         let offsets = scan(counts);
         let (keys_out, positions_out) = (empty(&keys, [length], dtype), empty(&keys, [length], dtype));
-        // SAFETY: the scan of the counts gives every element a place of its own below `length`.
-        unsafe {
-            kernels::move_digits::launch_unchecked(
-                &client,
-                cubes,
-                dim,
-                keys.into_tensor_arg(),
-                positions.into_tensor_arg(),
-                offsets.into_tensor_arg(),
-                keys_out.clone().into_tensor_arg(),
-                positions_out.clone().into_tensor_arg(),
-                length,
-                tiles,
-                shift,
-                pass == 0,
-                kind,
-            )
-        };
+        kernels::move_digits::launch(
+            &client,
+            cubes,
+            dim,
+            keys.into_tensor_arg(),
+            positions.into_tensor_arg(),
+            offsets.into_tensor_arg(),
+            keys_out.clone().into_tensor_arg(),
+            positions_out.clone().into_tensor_arg(),
+            length,
+            tiles,
+            shift,
+            pass == 0,
+            kind,
+        );
         (keys, positions) = (keys_out, positions_out);
     }
     (keys, positions)
@@ -336,19 +324,16 @@ pub(super) fn compress(ids: CubeTensor, groups: usize) -> CubeTensor {
     let ptr = empty(&ids, [groups + 1], ids.dtype);
     let (cubes, dim) = grid(&ids.client, groups + 1);
     let (client, kind) = (ids.client.clone(), stored(ids.dtype));
-    // SAFETY: each unit writes its own entry; the search stays below `length`.
-    unsafe {
-        kernels::compress::launch_unchecked(
-            &client,
-            cubes,
-            dim,
-            flat(ids).into_tensor_arg(),
-            ptr.clone().into_tensor_arg(),
-            length,
-            groups + 1,
-            kind,
-        )
-    };
+    kernels::compress::launch(
+        &client,
+        cubes,
+        dim,
+        flat(ids).into_tensor_arg(),
+        ptr.clone().into_tensor_arg(),
+        length,
+        groups + 1,
+        kind,
+    );
     ptr
 }
 
@@ -360,19 +345,16 @@ pub(super) fn expand_ptr(ptr: CubeTensor, nnz: usize) -> CubeTensor {
     }
     let (cubes, dim) = grid(&ptr.client, nnz);
     let (client, kind) = (ptr.client.clone(), stored(ptr.dtype));
-    // SAFETY: each unit writes its own element; the search stays inside the pointers.
-    unsafe {
-        kernels::expand::launch_unchecked(
-            &client,
-            cubes,
-            dim,
-            flat(ptr).into_tensor_arg(),
-            out.clone().into_tensor_arg(),
-            groups,
-            nnz,
-            kind,
-        )
-    };
+    kernels::expand::launch(
+        &client,
+        cubes,
+        dim,
+        flat(ptr).into_tensor_arg(),
+        out.clone().into_tensor_arg(),
+        groups,
+        nnz,
+        kind,
+    );
     out
 }
 

@@ -4,17 +4,37 @@ use super::{ints, write_ints};
 use crate::backend::PutTarget;
 use crate::dtype::{Wide, cast_mut, with_index, with_size, with_wide};
 use crate::host_tensor::host_data;
-use crate::{AnyTensor, HostAccess, HostTensor, OptionalFloat, PutRecord};
+use crate::{AnyTensor, Groups, HostAccess, HostTensor, OptionalFloat, PutRecord};
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::tensor::{DType, TensorData};
 use sparse_core::{Index, Record, Recorded, Reduce, Result, Target, TargetIndex, zeroed};
 use std::borrow::Cow;
 
-fn target<'a, I: Index + bytemuck::Pod>(sizes: &PutTarget, index: &'a HostTensor) -> Target<'a, I> {
-    let &PutTarget { outer, len, inner, count, along_axis } = sizes;
-    let index = index.slice::<I>();
-    let index = if along_axis { TargetIndex::Axis(index) } else { TargetIndex::Full(index) };
-    Target { outer, len, inner, count, index }
+/// An index, and its groups where they are known.
+struct Indexed {
+    index: HostTensor,
+    groups: Option<[HostTensor; 2]>,
+}
+
+impl Indexed {
+    fn read<B: HostAccess>(index: IntTensor<B>, groups: Groups<B>) -> Self {
+        let groups = match groups {
+            Groups::Unknown => None,
+            Groups::Given(order, ptr) => Some([ints::<B>(order), ints::<B>(ptr)]),
+        };
+        Self { index: ints::<B>(index), groups }
+    }
+
+    fn target<I: Index + bytemuck::Pod>(&self, sizes: &PutTarget) -> Target<'_, I> {
+        let &PutTarget { outer, len, inner, count, along_axis } = sizes;
+        let index = self.index.slice::<I>();
+        let index = match &self.groups {
+            Some([order, ptr]) => TargetIndex::Grouped { index, order: order.slice(), ptr: ptr.slice() },
+            None if along_axis => TargetIndex::Axis(index),
+            None => TargetIndex::Full(index),
+        };
+        Target { outer, len, inner, count, index }
+    }
 }
 
 pub(crate) fn check_indices<B: HostAccess>(
@@ -27,9 +47,11 @@ pub(crate) fn check_indices<B: HostAccess>(
     with_index!(op, index.dtype(), I => sparse_core::check_indices::<I>(op, axis, size, index.slice()))
 }
 
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn put<B: HostAccess>(
     arr: AnyTensor<B>,
     index: IntTensor<B>,
+    groups: Groups<B>,
     values: AnyTensor<B>,
     sizes: PutTarget,
     reduce: Reduce,
@@ -37,10 +59,10 @@ pub(crate) fn put<B: HostAccess>(
     record: bool,
 ) -> (AnyTensor<B>, PutRecord<B>) {
     let (device, dtype, shape) = (arr.device(), arr.dtype(), arr.dims());
-    let (index, values) = (ints::<B>(index), B::to_host(values));
+    let (index, values) = (Indexed::read::<B>(index, groups), B::to_host(values));
     let mut bytes = B::to_host(arr).into_bytes();
-    let record = with_index!("put_along_axis", index.dtype(), I => with_wide!("put_along_axis", dtype, T => {
-        let (target, values) = (target::<I>(&sizes, &index), T::read(&values));
+    let record = with_index!("put_along_axis", index.index.dtype(), I => with_wide!("put_along_axis", dtype, T => {
+        let (target, values) = (index.target::<I>(&sizes), T::read(&values));
         let run = |out: &mut [T]| {
             let recorded = record.then(|| sparse_core::put_recorded(&target, reduce, include_self, &values, out));
             let recorded = recorded.flatten();
@@ -71,6 +93,7 @@ pub(crate) fn put<B: HostAccess>(
 pub(crate) fn put_backward<B: HostAccess>(
     grad: FloatTensor<B>,
     index: IntTensor<B>,
+    groups: Groups<B>,
     record: PutRecord<B>,
     reads: [OptionalFloat<B>; 3],
     sizes: PutTarget,
@@ -80,7 +103,7 @@ pub(crate) fn put_backward<B: HostAccess>(
 ) -> (OptionalFloat<B>, OptionalFloat<B>) {
     let grad = AnyTensor::<B>::Float(grad);
     let (device, dtype) = (grad.device(), grad.dtype());
-    let (grad, index) = (B::to_host(grad), ints::<B>(index));
+    let (grad, index) = (B::to_host(grad), Indexed::read::<B>(index, groups));
     let reads = reads.map(|tensor| match tensor {
         OptionalFloat::Absent => None,
         OptionalFloat::Given(tensor) => Some(B::to_host(AnyTensor::Float(tensor))),
@@ -90,7 +113,7 @@ pub(crate) fn put_backward<B: HostAccess>(
         PutRecord::Given(winners, tied) => Some([ints::<B>(winners), ints::<B>(tied)]),
     };
     let saved = Saved { index, record, reads };
-    let grads = with_index!("put_along_axis", saved.index.dtype(), I => match dtype {
+    let grads = with_index!("put_along_axis", saved.index.index.dtype(), I => match dtype {
         DType::F64 => backward::<f64, I>(&sizes, &saved, reduce, include_self, &grad, needs),
         _ => backward::<f32, I>(&sizes, &saved, reduce, include_self, &grad, needs),
     });
@@ -104,7 +127,7 @@ pub(crate) fn put_backward<B: HostAccess>(
 
 /// What the gradient reads beside the incoming one.
 struct Saved {
-    index: HostTensor,
+    index: Indexed,
     record: Option<[HostTensor; 2]>,
     reads: [Option<HostTensor>; 3],
 }
@@ -119,8 +142,17 @@ fn backward<T: Wide, I: Index + bytemuck::Pod>(
 ) -> [Option<TensorData>; 2] {
     let reads = saved.reads.each_ref();
     let [arr, values, out] = reads.map(|read| read.as_ref().map_or(Cow::Borrowed(&[][..]), T::read));
-    let target = target::<I>(sizes, &saved.index);
+    let target = saved.index.target::<I>(sizes);
     let dense = T::read(grad);
+    // A product that was rounded to 16 bits says too little about its factors.
+    let narrow = crate::dtype::size_of(grad.dtype()) < core::mem::size_of::<T>();
+    let out = if narrow && reduce == Reduce::Mul {
+        let mut wide = if include_self { arr.to_vec() } else { out.into_owned() };
+        sparse_core::put::<T, I>(&target, reduce, include_self, &values, &mut wide);
+        Cow::Owned(wide)
+    } else {
+        out
+    };
     let grads = match &saved.record {
         None => sparse_core::put_backward::<T, I>(&target, reduce, include_self, &arr, &values, &out, &dense, needs),
         Some([winners, tied]) => {
@@ -139,11 +171,11 @@ fn backward<T: Wide, I: Index + bytemuck::Pod>(
 
 pub(crate) fn gather<B: HostAccess>(x: AnyTensor<B>, index: IntTensor<B>, sizes: PutTarget) -> AnyTensor<B> {
     let (device, dtype) = (x.device(), x.dtype());
-    let (x, index) = (B::to_host(x), ints::<B>(index));
+    let (x, index) = (B::to_host(x), Indexed::read::<B>(index, Groups::Unknown));
     let length = sizes.outer * sizes.count * sizes.inner;
-    let out = with_index!("gather", index.dtype(), I => with_size!("gather", dtype, T => {
+    let out = with_index!("gather", index.index.dtype(), I => with_size!("gather", dtype, T => {
         let mut out = zeroed::<T>(length);
-        sparse_core::gather::<T, I>(&target(&sizes, &index), x.slice(), &mut out);
+        sparse_core::gather::<T, I>(&index.target(&sizes), x.slice(), &mut out);
         host_data(out, [length], dtype)
     }));
     B::to_device(out, &device)
