@@ -84,7 +84,7 @@ fn check(target: &Target<i64>, values: &[f32], arr: &[f32], out: &[f32]) {
         for k in 0..count {
             let x = match target.index {
                 TargetIndex::Full(index) => index[k * inner + i],
-                TargetIndex::Axis(index) => index[k],
+                TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => index[k],
             };
             sums[x as usize] += values[k * inner + i];
         }

@@ -62,20 +62,18 @@ pub(super) fn scatter_cells<X, V, I>(
     if let TargetIndex::Grouped { order, ptr, .. } = index
         && size_of::<V>() > 0
     {
-        return visit_groups(target, ptr, order, values, cells, &step);
+        return visit_groups(inner, ptr, order, values, cells, &step);
     }
     let index = index.plain();
     if let TargetIndex::Axis(index) = index
         && inner * size_of::<V>() >= 64
         && count >= len / 8
         && values.len() >= GRAIN
+        && count.max(len) <= i32::MAX as usize
     {
-        return match count.max(len) <= i32::MAX as usize {
-            true => by_destination::<i32, X, V, I>(target, index, values, cells, &step),
-            false => by_destination::<i64, X, V, I>(target, index, values, cells, &step),
-        };
+        let Segments::<i32> { ptr, order } = group_with(count, len, |k| resolve(index[k], len));
+        return visit_groups(inner, &ptr, &order, values, cells, &step);
     }
-    let arch = Arch::new();
     let slab = count * inner;
     let slab_index = |o: usize| match index {
         TargetIndex::Full(index) => TargetIndex::Full(&index[o * slab..][..slab]),
@@ -87,7 +85,9 @@ pub(super) fn scatter_cells<X, V, I>(
         match slab_index(o) {
             TargetIndex::Full(index) if inner == 1 => visit.single(index),
             TargetIndex::Full(index) if visit.rows.len() < len => visit.some_rows(index),
-            index => arch.dispatch(VisitAll { index, visit }),
+            TargetIndex::Full(index) if visit.columns.len() == 8 => visit.all_rows::<8, I>(index),
+            TargetIndex::Full(index) => visit.all_rows::<0, I>(index),
+            TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => visit.by_row(index),
         }
     };
     let threads = if values.len() < GRAIN { 1 } else { rayon::current_num_threads() };
@@ -120,29 +120,16 @@ pub(super) fn scatter_cells<X, V, I>(
     });
 }
 
-/// [`scatter_cells`] of whole rows, grouped by their destination; `S` holds positions.
-fn by_destination<S: Index, X: Copy + Send, V: Copy + Sync, I: Index>(
-    target: &Target<'_, I>,
-    index: &[I],
-    values: &[V],
-    cells: &mut [X],
-    step: &(impl Fn(&mut X, V, usize) + Sync),
-) {
-    let &Target { len, count, .. } = target;
-    let Segments::<S> { ptr, order } = group_with(count, len, |k| resolve(index[k], len));
-    visit_groups(target, &ptr, &order, values, cells, step);
-}
-
 /// [`scatter_cells`] of rows whose destinations are grouped.
-fn visit_groups<S: Index, X: Copy + Send, V: Copy + Sync, I>(
-    target: &Target<'_, I>,
+fn visit_groups<S: Index, X: Copy + Send, V: Copy + Sync>(
+    inner: usize,
     ptr: &[S],
     order: &[S],
     values: &[V],
     cells: &mut [X],
     step: &(impl Fn(&mut X, V, usize) + Sync),
 ) {
-    let &Target { len, inner, count, .. } = target;
+    let (len, count) = (ptr.len() - 1, order.len());
     let arch = Arch::new();
     let ranges = par::by_elements(ptr, inner);
     cells.par_chunks_mut(len * inner).zip(values.par_chunks(count * inner)).for_each(|(cells, values)| {
@@ -227,28 +214,8 @@ struct Visit<'a, V, X, F> {
     step: &'a F,
 }
 
-/// A visit whose loops gain from wider instructions. (Each is compiled for several instruction sets, so only these.)
-struct VisitAll<'a, V, I, X, F> {
-    index: TargetIndex<'a, I>,
-    visit: Visit<'a, V, X, F>,
-}
-
-impl<V: Copy, I: Index, X, F: Fn(&mut X, V, usize)> WithSimd for VisitAll<'_, V, I, X, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        match self.index {
-            TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => self.visit.by_row(index),
-            TargetIndex::Full(index) if self.visit.columns.len() == 8 => self.visit.all_rows::<8, I>(index),
-            TargetIndex::Full(index) => self.visit.all_rows::<0, I>(index),
-        }
-    }
-}
-
 impl<V: Copy, X, F: Fn(&mut X, V, usize)> Visit<'_, V, X, F> {
     /// All destinations. `W` is the number of columns, or 0 if that is not known.
-    #[inline(always)]
     fn all_rows<const W: usize, I: Index>(self, index: &[I]) {
         let Self { len, inner, values, columns, cells, step, .. } = self;
         let width = if W > 0 { W } else { columns.len() };
@@ -292,7 +259,6 @@ impl<V: Copy, X, F: Fn(&mut X, V, usize)> Visit<'_, V, X, F> {
     }
 
     /// One index for each row of values.
-    #[inline(always)]
     fn by_row<I: Index>(self, index: &[I]) {
         let Self { len, inner, values, rows, cells, step, .. } = self;
         for (k, (&x, values)) in index.iter().zip(values.chunks_exact(inner)).enumerate() {
@@ -331,7 +297,6 @@ pub(super) fn gather_map<C, V, O, I>(
     if out.is_empty() {
         return;
     }
-    let arch = Arch::new();
     let pieces = if layout.is_plain() {
         par::even(outer * count, inner)
     } else {
@@ -363,7 +328,9 @@ pub(super) fn gather_map<C, V, O, I>(
                     let read = Read { len, inner, cells, values, columns, start, first: k, out: here, f: &f };
                     match index {
                         TargetIndex::Full(index) if inner == 1 => read.single(index),
-                        index => arch.dispatch(ReadAll { index, read }),
+                        TargetIndex::Full(index) if read.columns.len() == 8 => read.by_value::<8, I>(index),
+                        TargetIndex::Full(index) => read.by_value::<0, I>(index),
+                        TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => read.by_row(index),
                     }
                 }
                 (row, out) = (row + n, rest);
@@ -385,28 +352,8 @@ struct Read<'a, C, V, O, F> {
     f: &'a F,
 }
 
-/// As [`VisitAll`].
-struct ReadAll<'a, C, V, I, O, F> {
-    index: TargetIndex<'a, I>,
-    read: Read<'a, C, V, O, F>,
-}
-
-impl<C, V: Copy, I: Index, O, F: Fn(usize, &mut O, V, usize)> WithSimd for ReadAll<'_, C, V, I, O, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        match self.index {
-            TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => self.read.by_row(index),
-            TargetIndex::Full(index) if self.read.columns.len() == 8 => self.read.by_value::<8, I>(index),
-            TargetIndex::Full(index) => self.read.by_value::<0, I>(index),
-        }
-    }
-}
-
 impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Read<'_, C, V, O, F> {
     /// `W` is the number of columns, or 0 if that is not known.
-    #[inline(always)]
     fn by_value<const W: usize, I: Index>(self, index: &[I]) {
         let Self { len, inner, cells, values, columns, start, first, out, f } = self;
         let width = if W > 0 { W } else { columns.len() };
@@ -435,7 +382,6 @@ impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Read<'_, C, V, O, F> {
     }
 
     /// One index for each row of values.
-    #[inline(always)]
     fn by_row<I: Index>(self, index: &[I]) {
         let Self { len, inner, values, start, first, out, f, .. } = self;
         let rows = out.chunks_exact_mut(inner).zip(values.chunks_exact(inner)).zip(index);

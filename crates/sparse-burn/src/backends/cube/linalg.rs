@@ -31,10 +31,7 @@ mod kernels {
         let end = usize::cast_from(ptr[row + 1]);
         let mut sum = Vector::<A, N>::cast_from(0u32);
         for k in usize::cast_from(ptr[row])..end {
-            let mut at = k;
-            if permuted {
-                at = usize::cast_from(perm[k]);
-            }
+            let at = if permuted { usize::cast_from(perm[k]) } else { k };
             let value = Vector::<A, N>::new(A::cast_from(values[at]));
             sum += value * Vector::cast_from(dense[usize::cast_from(idx[k]) * columns + column]);
         }
@@ -52,6 +49,7 @@ mod kernels {
         out: &mut Tensor<Vector<T, N>>,
         columns: usize,
         rows: usize,
+        fold: usize,
         #[comptime] slices: usize,
         #[comptime] lanes: usize,
         #[comptime] permuted: bool,
@@ -67,10 +65,7 @@ mod kernels {
             let end = usize::cast_from(ptr[row + 1]);
             let mut k = usize::cast_from(ptr[row]) + slice;
             while k < end {
-                let mut at = k;
-                if permuted {
-                    at = usize::cast_from(perm[k]);
-                }
+                let at = if permuted { usize::cast_from(perm[k]) } else { k };
                 let value = Vector::<A, N>::new(A::cast_from(values[at]));
                 sum += value * Vector::cast_from(dense[usize::cast_from(idx[k]) * columns + column]);
                 k += slices;
@@ -78,7 +73,7 @@ mod kernels {
         }
         sums[unit] = sum;
         sync_cube();
-        let mut half = slices / 2;
+        let mut half = fold;
         while half > 0 {
             if slice < half {
                 let other = sums[unit + half * lanes];
@@ -102,6 +97,7 @@ mod kernels {
         out: &mut Tensor<T>,
         columns: usize,
         nnz: usize,
+        fold: usize,
         #[comptime] lanes: usize,
         #[comptime] cube: usize,
         #[define(T, A, I)] _types: [ElemType; 3],
@@ -126,7 +122,7 @@ mod kernels {
         }
         sums[unit] = sum;
         sync_cube();
-        let mut half = lanes / 2;
+        let mut half = fold;
         while half > 0 {
             if lane < half {
                 let other = sums[unit + half];
@@ -180,6 +176,7 @@ pub(super) fn spmm((ptr, idx, perm): View, values: CubeTensor, dense: CubeTensor
             out.clone().into_tensor_arg(),
             columns,
             rows,
+            slices / 2,
             slices,
             lanes,
             permuted,
@@ -238,6 +235,7 @@ pub(super) fn sddmm(rows: CubeTensor, cols: CubeTensor, x: CubeTensor, y: CubeTe
         out.clone().into_tensor_arg(),
         columns,
         nnz,
+        lanes / 2,
         lanes,
         cube,
         types,

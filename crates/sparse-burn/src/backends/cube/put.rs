@@ -34,11 +34,7 @@ mod kernels {
     /// An index as a position, counting from the end where negative.
     #[cube]
     fn resolve<I: Int>(index: I, len: usize) -> usize {
-        let mut at = index;
-        if index < I::from_int(0) {
-            at = index + I::cast_from(len);
-        }
-        usize::cast_from(at)
+        usize::cast_from(select(index < I::from_int(0), index + I::cast_from(len), index))
     }
 
     /// The cell of each value, or the row of each step where `along` the axis.
@@ -54,42 +50,36 @@ mod kernels {
         if ABSOLUTE_POS >= units {
             terminate!();
         }
-        let mut cell = resolve::<I>(index[ABSOLUTE_POS], sizes.len);
-        if !along {
+        let j = resolve::<I>(index[ABSOLUTE_POS], sizes.len);
+        let cell = if along {
+            j
+        } else {
             let o = ABSOLUTE_POS / sizes.inner / sizes.count;
-            cell = (o * sizes.len + cell) * sizes.inner + ABSOLUTE_POS % sizes.inner;
-        }
+            (o * sizes.len + j) * sizes.inner + ABSOLUTE_POS % sizes.inner
+        };
         out[ABSOLUTE_POS] = I::cast_from(cell);
     }
 
     /// Where the values of a cell stand in the order.
     #[cube]
     fn segment(cell: usize, sizes: &Sizes, #[comptime] along: bool) -> usize {
-        let mut segment = cell;
-        if along {
-            segment = cell / sizes.inner % sizes.len;
-        }
-        segment
+        if along { cell / sizes.inner % sizes.len } else { cell }
     }
 
     /// The position of a value of a cell, from its entry in the order.
     #[cube]
     fn position(entry: usize, cell: usize, sizes: &Sizes, #[comptime] along: bool) -> usize {
-        let mut position = entry;
         if along {
             let o = cell / sizes.inner / sizes.len;
-            position = (o * sizes.count + entry) * sizes.inner + cell % sizes.inner;
+            (o * sizes.count + entry) * sizes.inner + cell % sizes.inner
+        } else {
+            entry
         }
-        position
     }
 
     #[cube]
     fn is_nan<A: Numeric>(x: A, #[comptime] float: bool) -> bool {
-        let mut nan = false;
-        if float {
-            nan = f32::cast_from(x).is_nan();
-        }
-        nan
+        if float { f32::cast_from(x).is_nan() } else { false.runtime() }
     }
 
     /// Equal, with NaN equal to itself.
@@ -123,14 +113,15 @@ mod kernels {
         if start == end {
             out[cell] = arr[cell];
         } else {
-            let mut from = start;
-            let mut sum = A::cast_from(arr[cell]);
-            if reduce == ASSIGN {
-                from = end - 1;
-            }
-            if !include_self || reduce == ASSIGN {
-                sum = A::cast_from(values[position(usize::cast_from(order[from]), cell, &sizes, along)]);
-                from += 1;
+            // The group's first member: the array's own value, or else a value.
+            let own = comptime!(include_self && reduce != ASSIGN);
+            let first = if comptime!(reduce == ASSIGN) { end - 1 } else { start };
+            let from = if own { first } else { first + 1 };
+            let mut sum = A::from_int(0);
+            if own {
+                sum = A::cast_from(arr[cell]);
+            } else {
+                sum = A::cast_from(values[position(usize::cast_from(order[first]), cell, &sizes, along)]);
             }
             for t in from..end {
                 let value = A::cast_from(values[position(usize::cast_from(order[t]), cell, &sizes, along)]);
@@ -146,10 +137,7 @@ mod kernels {
                 }
             }
             if reduce == MEAN {
-                let mut members = end - start;
-                if include_self {
-                    members += 1;
-                }
+                let members = if include_self { end - start + 1 } else { end - start };
                 let divisor = A::cast_from(members as u32);
                 let quotient = sum / divisor;
                 if !float && quotient * divisor > sum {
@@ -206,10 +194,7 @@ mod kernels {
         } else if reduce == ADD || reduce == MEAN {
             let mut share = g;
             if reduce == MEAN {
-                let mut members = end - start;
-                if include_self {
-                    members += 1;
-                }
+                let members = if include_self { end - start + 1 } else { end - start };
                 share = g / A::cast_from(max(members, 1) as u32);
             }
             if include_self {
@@ -297,10 +282,7 @@ mod kernels {
             terminate!();
         }
         let step = ABSOLUTE_POS / sizes.inner;
-        let mut at = ABSOLUTE_POS;
-        if along {
-            at = step % sizes.count;
-        }
+        let at = if along { step % sizes.count } else { ABSOLUTE_POS };
         let j = resolve::<I>(index[at], sizes.len);
         out[ABSOLUTE_POS] = x[(step / sizes.count * sizes.len + j) * sizes.inner + ABSOLUTE_POS % sizes.inner];
     }

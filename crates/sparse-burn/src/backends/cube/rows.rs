@@ -53,10 +53,7 @@ mod kernels {
         let end = usize::cast_from(ptr[segment + 1]);
         let mut sum = Vector::<A, N>::cast_from(0u32);
         for k in usize::cast_from(ptr[segment])..end {
-            let mut row = k;
-            if ordered {
-                row = usize::cast_from(order[k]);
-            }
+            let row = if ordered { usize::cast_from(order[k]) } else { k };
             let value = Vector::<A, N>::cast_from(values[row * columns + column]);
             if any {
                 sum = max(sum, value);
@@ -77,6 +74,7 @@ mod kernels {
         out: &mut Tensor<Vector<T, N>>,
         columns: usize,
         segments: usize,
+        fold: usize,
         #[comptime] slices: usize,
         #[comptime] lanes: usize,
         #[comptime] ordered: bool,
@@ -92,17 +90,14 @@ mod kernels {
             let end = usize::cast_from(ptr[segment + 1]);
             let mut k = usize::cast_from(ptr[segment]) + slice;
             while k < end {
-                let mut row = k;
-                if ordered {
-                    row = usize::cast_from(order[k]);
-                }
+                let row = if ordered { usize::cast_from(order[k]) } else { k };
                 sum += Vector::cast_from(values[row * columns + column]);
                 k += slices;
             }
         }
         sums[unit] = sum;
         sync_cube();
-        let mut half = slices / 2;
+        let mut half = fold;
         while half > 0 {
             if slice < half {
                 let other = sums[unit + half * lanes];
@@ -140,14 +135,8 @@ mod kernels {
         }
         let row = ABSOLUTE_POS / columns;
         let column = ABSOLUTE_POS % columns;
-        let mut row_a = row;
-        if mapped_a {
-            row_a = usize::cast_from(map_a[row]);
-        }
-        let mut row_b = row;
-        if mapped_b {
-            row_b = usize::cast_from(map_b[row]);
-        }
+        let row_a = if mapped_a { usize::cast_from(map_a[row]) } else { row };
+        let row_b = if mapped_b { usize::cast_from(map_b[row]) } else { row };
         let mut x = Vector::<A, N>::cast_from(fill_a[column]);
         if row_a < old_a {
             x = Vector::cast_from(a[row_a * columns + column]);
@@ -237,6 +226,7 @@ pub(super) fn segment_sum(values: CubeTensor, order: Option<CubeTensor>, ptr: Cu
             out.clone().into_tensor_arg(),
             columns,
             segments,
+            slices / 2,
             slices,
             lanes,
             ordered,

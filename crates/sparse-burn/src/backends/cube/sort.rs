@@ -29,7 +29,7 @@ mod kernels {
         let unit = UNIT_POS as usize;
         shared[unit] = own;
         sync_cube();
-        let mut step = 1usize;
+        let mut step = 1;
         while step < CUBE {
             let mut left = 0u32;
             if unit >= step {
@@ -179,7 +179,7 @@ mod kernels {
         if ABSOLUTE_POS >= units {
             terminate!();
         }
-        let mut low = 0usize;
+        let mut low = 0;
         let mut high = length;
         while low < high {
             let middle = (low + high) / 2;
@@ -205,7 +205,7 @@ mod kernels {
             terminate!();
         }
         // The last group that starts here or before.
-        let mut low = 0usize;
+        let mut low = 0;
         let mut high = groups;
         while low < high {
             let middle = (low + high) / 2;

@@ -1,0 +1,199 @@
+//! What a GPU adds to the promises: native kernels agree with the CPU on sizes that reach every launch strategy, the same
+//! bits on every run, and nothing read back by a training step. Runs on the software Vulkan device of CI.
+//!
+//! `SPARSE_TEST_DEVICE=wgpu cargo test --workspace --features wgpu --test gpu`
+#![cfg(feature = "wgpu")]
+
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use sparse_tensor::ops::{self, IndexPlan, Reduce};
+use sparse_tensor::{CsrTensor, device_reads, host_fallbacks};
+use std::sync::Mutex;
+
+/// Counters are of the process: tests take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
+struct Data {
+    rng: StdRng,
+}
+
+impl Data {
+    fn new(seed: u64) -> Self {
+        Self { rng: StdRng::seed_from_u64(seed) }
+    }
+
+    fn floats(&mut self, count: usize) -> Vec<f32> {
+        (0..count).map(|_| self.rng.random_range(-1.0..1.0)).collect()
+    }
+
+    fn ints(&mut self, count: usize, below: i32) -> Vec<i32> {
+        (0..count).map(|_| self.rng.random_range(0..below)).collect()
+    }
+
+    /// Rows of about `mean` elements, some empty, one long.
+    fn csr(&mut self, rows: usize, cols: usize, mean: usize) -> (Vec<i32>, Vec<i32>, Vec<f32>) {
+        let mut places: Vec<(i32, i32)> = (0..rows * mean)
+            .map(|k| {
+                let row = if k % 3 == 0 { 1 } else { self.rng.random_range(0..rows as i32) };
+                (row, self.rng.random_range(0..cols as i32))
+            })
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        let mut ptr = vec![0; rows + 1];
+        places.iter().for_each(|&(row, _)| ptr[row as usize + 1] += 1);
+        (0..rows).for_each(|row| ptr[row + 1] += ptr[row]);
+        let values = self.floats(places.len());
+        (ptr, places.into_iter().map(|(_, col)| col).collect(), values)
+    }
+}
+
+fn floats<const D: usize>(list: &[f32], shape: [usize; D], device: &Device) -> Tensor<D> {
+    Tensor::from_data(TensorData::new(list.to_vec(), shape), device)
+}
+
+fn ints<const D: usize>(list: &[i32], shape: [usize; D], device: &Device) -> Tensor<D, Int> {
+    Tensor::from_data(TensorData::new(list.to_vec(), shape), &device.clone().inner())
+}
+
+fn matrix(data: &(Vec<i32>, Vec<i32>, Vec<f32>), shape: [usize; 2], device: &Device) -> CsrTensor<2> {
+    let (ptr, col, values) = data;
+    let (ptr, col) = (ints(ptr, [ptr.len()], device), ints(col, [col.len()], device));
+    CsrTensor::new(ptr, col, floats(values, [values.len()], device), shape).unwrap()
+}
+
+fn list<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    tensor.into_data().iter::<f32>().collect()
+}
+
+/// Runs `f` on the CPU and on the GPU: results agree, and 20 runs of the GPU have the same bits.
+fn agree(name: &str, f: impl Fn(&Device) -> Vec<Vec<f32>>) {
+    let want = f(&Device::flex().autodiff());
+    let gpu = Device::wgpu(Default::default()).autodiff();
+    let got = f(&gpu);
+    for (part, (got, want)) in got.iter().zip(&want).enumerate() {
+        assert_eq!(got.len(), want.len(), "{name}, part {part}");
+        for (k, (x, y)) in got.iter().zip(want).enumerate() {
+            assert!((x - y).abs() <= 1e-4 * y.abs().max(1.0), "{name}, part {part}, element {k}: got {x}, want {y}");
+        }
+    }
+    let bits = |parts: &[Vec<f32>]| -> Vec<u32> { parts.iter().flatten().map(|x| x.to_bits()).collect() };
+    for run in 1..20 {
+        assert!(bits(&f(&gpu)) == bits(&got), "{name}: run {run} has other bits");
+    }
+}
+
+#[test]
+fn products() {
+    let _turn = TURN.lock();
+    // Short rows, long rows (a cube for each), and widths that vectors do and do not divide.
+    for (rows, cols, mean, width) in [(50, 40, 4, 12), (9, 3000, 700, 4), (9, 2000, 700, 1), (30, 30, 5, 7)] {
+        let mut data = Data::new(1);
+        let (a, x) = (data.csr(rows, cols, mean), data.floats(cols * width));
+        agree(&format!("spmm {rows} x {cols}, {width}"), |device| {
+            let a = matrix(&a, [rows, cols], device).require_grad();
+            let x = floats(&x, [cols, width], device).require_grad();
+            let y = a.matmul(x.clone());
+            let grads = (y.clone() * y.clone()).sum().backward();
+            vec![list(y), list(a.grad(&grads).unwrap().values::<1>()), list(x.grad(&grads).unwrap())]
+        });
+    }
+}
+
+#[test]
+fn reductions_along_an_axis() {
+    let _turn = TURN.lock();
+    for (len, inner, count, along) in [(30, 5, 900, false), (30, 8, 900, true), (3, 1, 5000, false)] {
+        let mut data = Data::new(2);
+        let index = data.ints(if along { count } else { count * inner }, len as i32);
+        let (arr, values) = (data.floats(len * inner), data.floats(count * inner));
+        for reduce in Reduce::ALL {
+            // Factors near one: a product of many stays in range.
+            let near = |list: &[f32]| -> Vec<f32> {
+                let factor = reduce == Reduce::Mul;
+                list.iter().map(|x| if factor { 1.0 + x / 500.0 } else { *x }).collect()
+            };
+            let (arr, values) = (near(&arr), near(&values));
+            for own in [false, true] {
+                agree(&format!("put {reduce:?}, {len} x {inner}, own {own}"), |device| {
+                    let at = ints(&index, [count, if along { 1 } else { inner }], device);
+                    let arr = floats(&arr, [len, inner], device).require_grad();
+                    let values = floats(&values, [count, inner], device).require_grad();
+                    let out = ops::put_along_axis(arr.clone(), at, values.clone(), 0, reduce, own);
+                    let grads = (out.clone() * out.clone()).sum().backward();
+                    vec![list(out), list(arr.grad(&grads).unwrap()), list(values.grad(&grads).unwrap())]
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn structure_and_arithmetic() {
+    let _turn = TURN.lock();
+    let mut data = Data::new(3);
+    let (a, b) = (data.csr(200, 100, 9), data.csr(200, 100, 9));
+    agree("merge, concat, transpose", |device| {
+        let (a, b) = (matrix(&a, [200, 100], device).require_grad(), matrix(&b, [200, 100], device).require_grad());
+        let joined = ops::concat(&[&a * &b, &a + &b], 1);
+        let out = joined.transpose().matmul(Tensor::ones([200, 3], device));
+        let grads = (out.clone() * out.clone()).sum().backward();
+        let grad = |x: &CsrTensor<2>| list(x.grad(&grads).unwrap().values::<1>());
+        vec![list(out), grad(&a), grad(&b)]
+    });
+}
+
+#[test]
+fn indices_are_checked_with_one_read() {
+    let _turn = TURN.lock();
+    let device = Device::wgpu(Default::default());
+    let put = |index: [i32; 3]| {
+        let index = Tensor::<1, Int>::from_ints(index, &device);
+        let arr = Tensor::<1>::zeros([4], &device);
+        ops::try_put_along_axis(arr, index, Tensor::ones([3], &device), 0, Reduce::Add, true)
+    };
+    let before = device_reads();
+    put([0, 3, -4]).unwrap();
+    assert_eq!(device_reads() - before, 1);
+    let trouble = put([0, 4, 9]).unwrap_err();
+    assert_eq!(trouble.kind(), "index_out_of_range");
+    assert!(trouble.to_string().contains('4') && !trouble.to_string().contains('9'), "the first bad one: {trouble}");
+}
+
+/// A step over existing patterns and plans: products, normalisation, arithmetic, plans, gradients.
+#[test]
+fn a_step_stays_on_the_device() {
+    let _turn = TURN.lock();
+    let device = Device::wgpu(Default::default()).autodiff();
+    let mut data = Data::new(4);
+    let raw = data.csr(60, 60, 5);
+    let adjacency = matrix(&raw, [60, 60], &device).require_grad();
+    let other = matrix(&data.csr(60, 60, 5), [60, 60], &device).require_grad();
+    let weight = floats(&data.floats(60 * 8), [60, 8], &device).require_grad();
+    let plan = IndexPlan::new(ints(&data.ints(40, 60), [40], &device), 60).unwrap();
+    let step = || {
+        let sum = &adjacency + &other;
+        let scaled = sum.mul_along(Tensor::full([60], 0.5, &device), 0);
+        let hidden = scaled.matmul(weight.clone());
+        let joined = ops::concat(&[scaled, other.clone()], 0).matmul(weight.clone());
+        let messages = plan.gather(hidden, 0);
+        let mut loss = joined.sum();
+        for reduce in Reduce::ALL {
+            loss = loss + plan.put(Tensor::ones([60, 8], &device), messages.clone(), 0, reduce, true).sum();
+        }
+        let grads = loss.backward();
+        weight.grad(&grads).unwrap()
+    };
+    list(step());
+    let (reads, hosted) = (device_reads(), host_fallbacks());
+    for _ in 2..=10 {
+        drop(step());
+    }
+    assert_eq!(device_reads() - reads, 0, "a step reads nothing back");
+    assert_eq!(host_fallbacks(), hosted, "a step runs on the device");
+    for method in ["spmm", "sddmm", "move_rows", "segment_sum", "zip_rows", "put", "put_backward", "gather", "group_by"]
+    {
+        assert!(!hosted.contains(&method), "{method} is native");
+    }
+}
