@@ -8,7 +8,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use sparse_tensor::ops::{self, IndexPlan, Reduce};
-use sparse_tensor::{CsrTensor, device_reads, host_fallbacks};
+use sparse_tensor::{CooTensor, CsrTensor, Fill, device_reads, host_fallbacks};
 use std::sync::Mutex;
 
 /// Counters are of the process: tests take turns.
@@ -196,4 +196,21 @@ fn a_step_stays_on_the_device() {
     {
         assert!(!hosted.contains(&method), "{method} is native");
     }
+}
+
+/// Hybrid operands without elements, whose fills stand for everything.
+#[test]
+fn operands_of_nothing() {
+    let _turn = TURN.lock();
+    agree("a hybrid minus nothing", |device| {
+        let at = ints(&[0, 1, 1, 3, 1, 1, 2, 2], [2, 4], device);
+        let values = floats(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], [4, 2], device).require_grad();
+        let a = CooTensor::<3>::new(at, values.clone(), [4, 3, 2]).unwrap();
+        let none = floats::<2>(&[], [0, 2], device).require_grad();
+        let b = CooTensor::<3>::new(ints(&[], [2, 0], device), none.clone(), [4, 3, 2]).unwrap();
+        let fill = floats(&[3.0], [1], device).require_grad();
+        let out = (&a - &b.with_fill(Fill::tensor(fill.clone()))).to_dense();
+        let grads = (out.clone() * out.clone()).sum().backward();
+        vec![list(out), list(values.grad(&grads).unwrap()), list(fill.grad(&grads).unwrap())]
+    });
 }

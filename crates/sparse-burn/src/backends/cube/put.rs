@@ -117,10 +117,8 @@ mod kernels {
             let own = comptime!(include_self && reduce != ASSIGN);
             let first = if comptime!(reduce == ASSIGN) { end - 1 } else { start };
             let from = if own { first } else { first + 1 };
-            let mut sum = A::from_int(0);
-            if own {
-                sum = A::cast_from(arr[cell]);
-            } else {
+            let mut sum = A::cast_from(arr[cell]);
+            if !own {
                 sum = A::cast_from(values[position(usize::cast_from(order[first]), cell, &sizes, along)]);
             }
             for t in from..end {

@@ -168,6 +168,7 @@ pub(super) fn move_rows(values: CubeTensor, fill: CubeTensor, map: CubeTensor) -
     if rows * block == 0 {
         return out;
     }
+    let fill = flat(fill);
     // A buffer of nothing cannot be bound; it is not read either.
     let values = if old == 0 { fill.clone() } else { flat(values) };
     let size = vector_size(block, &[&out]);
@@ -180,7 +181,7 @@ pub(super) fn move_rows(values: CubeTensor, fill: CubeTensor, map: CubeTensor) -
         dim,
         size,
         values.into_tensor_arg(),
-        flat(fill).into_tensor_arg(),
+        fill.into_tensor_arg(),
         flat(map).into_tensor_arg(),
         out.clone().into_tensor_arg(),
         old,
