@@ -1,5 +1,6 @@
 //! What leaves the device, and how often.
 
+use super::launch::count;
 use burn::backend::ops::IntTensorOps;
 use burn::tensor::read_sync;
 use burn_cubecl::CubeBackend;
@@ -30,6 +31,15 @@ pub fn device_reads() -> usize {
 
 pub(super) fn count_read() {
     READS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The last of some integers, in one read.
+pub(super) fn last(tensor: &CubeTensor) -> i64 {
+    count_read();
+    let length = count(tensor);
+    let one = burn_cubecl::kernel::slice(tensor.clone(), &[length - 1..length]);
+    let data = read_sync(CubeBackend::int_into_data(one)).expect("a tensor can be read from its device");
+    data.iter::<i64>().next().expect("one number")
 }
 
 /// The least and the largest of some integers, in one read.

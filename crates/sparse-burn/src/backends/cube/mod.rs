@@ -1,9 +1,10 @@
 //! CubeCL: CUDA, ROCm, Vulkan, Metal and WebGPU from one source.
 //!
-//! Values and gradients have kernels of their own, and so do grouping, compression and sorting; nothing that a training
-//! step does over existing patterns and plans leaves the device. Still on the host, each once for a pattern: validation,
-//! coalescing, merging, joining and locating patterns ([`host_fallbacks`] lists what ran). A dtype that the device has
-//! no kernels for (8-bit integers on WebGPU) goes there too. Positions are 32-bit: larger arrays go through the host.
+//! Every method has kernels. A training step over existing patterns and plans reads nothing back; making a pattern reads
+//! at most one number at a time (whether it is valid, how large a merge or a coalesced pattern is). What still goes
+//! through the host, and is logged once and listed by [`host_fallbacks`]: dtypes that the device has no kernels for
+//! (8-bit integers on WebGPU), arrays of 2^31 elements and more (positions are 32-bit), and quietly patterns without
+//! elements and the search for the wrong entry behind an error.
 
 mod fallback;
 mod fusion;
@@ -12,6 +13,7 @@ mod linalg;
 mod put;
 mod rows;
 mod sort;
+mod structure;
 
 pub use fallback::{device_reads, host_fallbacks};
 
@@ -21,8 +23,11 @@ use crate::{
     AnyTensor, Groups, HostAccess, HostTensor, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList,
     PutRecord, RowsView, TensorList,
 };
+use burn::backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
 use burn::backend::tensor::{FloatTensor, IntTensor};
+use burn::tensor::TensorData;
 use burn_cubecl::CubeBackend;
+use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 use fallback::fallback;
 use launch::{count, runs};
@@ -71,7 +76,16 @@ fn take(tensor: OptionalInt<CubeBackend>) -> Option<CubeTensor> {
 
 impl SparseBackend for CubeBackend {
     fn validate_coo(op: &'static str, indices: IntTensor<Self>, shape: Vec<usize>) -> Result<bool> {
-        fallback("validate_coo");
+        if runs([&indices]) && count(&indices) > 0 {
+            if let Some(ascends) = structure::validate_coo(indices.clone(), &shape) {
+                return Ok(ascends);
+            }
+            // The host says which coordinate is wrong.
+            return host::validate_coo::<Self>(op, indices, &shape);
+        }
+        if count(&indices) > 0 {
+            fallback("validate_coo");
+        }
         host::validate_coo::<Self>(op, indices, &shape)
     }
 
@@ -82,12 +96,28 @@ impl SparseBackend for CubeBackend {
         rows: usize,
         cols: usize,
     ) -> Result<()> {
-        fallback("validate_csr");
+        let whole = count(&row_ptr) == rows + 1 && count(&col_idx) > 0;
+        if runs([&row_ptr, &col_idx]) && whole {
+            if structure::validate_csr(row_ptr.clone(), col_idx.clone(), rows, cols) {
+                return Ok(());
+            }
+            // The host says what is wrong where.
+            return host::validate_csr::<Self>(op, row_ptr, col_idx, rows, cols);
+        }
+        if whole {
+            fallback("validate_csr");
+        }
         host::validate_csr::<Self>(op, row_ptr, col_idx, rows, cols)
     }
 
     fn coalesce(indices: IntTensor<Self>, shape: Vec<usize>) -> (IntTensor<Self>, IntTensor<Self>, IntTensor<Self>) {
-        fallback("coalesce");
+        if runs([&indices]) && count(&indices) > 0 {
+            let [indices, order, ptr] = structure::coalesce(indices, &shape);
+            return (indices, order, ptr);
+        }
+        if count(&indices) > 0 {
+            fallback("coalesce");
+        }
         host::coalesce::<Self>(indices, &shape)
     }
 
@@ -149,16 +179,28 @@ impl SparseBackend for CubeBackend {
     }
 
     fn merge(rule: MergeRule, a: PatternArrays<Self>, b: PatternArrays<Self>) -> Merged<Self> {
-        fallback("merge");
+        if let Some((a, b)) = sides(&a, &b) {
+            let (first, ptr, [map_a, map_b]) = structure::merge(rule, &a, &b);
+            let pattern = match ptr {
+                None => PatternArrays::Coo(first),
+                Some(ptr) => PatternArrays::Csr(ptr, first),
+            };
+            return Merged { pattern, map_a, map_b };
+        }
         host::merge::<Self>(rule, a, b)
     }
 
     fn locate(a: PatternArrays<Self>, b: PatternArrays<Self>) -> IntTensor<Self> {
-        fallback("locate");
+        if let Some((a, b)) = sides(&a, &b) {
+            return structure::locate(&a, &b);
+        }
         host::locate::<Self>(a, b)
     }
 
     fn concat_patterns(parts: PatternList<Self>, axis: ConcatAxis) -> Joined<Self> {
+        if let Some(joined) = joined(&parts, &axis) {
+            return joined;
+        }
         fallback("concat_patterns");
         host::concat_patterns::<Self>(parts, axis)
     }
@@ -168,8 +210,18 @@ impl SparseBackend for CubeBackend {
         values: TensorList<Self>,
         axis: ConcatAxis,
     ) -> (PatternArrays<Self>, AnyTensor<Self>) {
-        fallback("concat");
-        host::concat::<Self>(parts, values, axis)
+        let values: Vec<AnyTensor<Self>> = values.0;
+        let dtype = values[0].dtype();
+        let Joined { pattern, map } = Self::concat_patterns(parts, axis);
+        let joined = wrap(dtype, cat(values.into_iter().map(inner).collect()));
+        match map {
+            OptionalInt::Identity => (pattern, joined),
+            OptionalInt::By(map) => {
+                let block = view(&joined).meta.shape()[1];
+                let fill = wrap(dtype, zeros(map.device.clone(), [1, block].into(), dtype));
+                (pattern, Self::move_rows(joined, fill, map))
+            }
+        }
     }
 
     fn zip_rows(
@@ -301,4 +353,63 @@ impl SparseBackend for CubeBackend {
 /// Whether `rows` rows as wide as those of `like` can be addressed.
 fn addressable(rows: usize, like: &CubeTensor) -> bool {
     rows.saturating_mul(like.meta.shape()[1]) < i32::MAX as usize
+}
+
+/// Rows one below the other.
+fn cat(parts: Vec<CubeTensor>) -> CubeTensor {
+    let rows: usize = parts.iter().map(|part| part.meta.shape()[0]).sum();
+    let filled: Vec<CubeTensor> = parts.iter().filter(|part| count(part) > 0).cloned().collect();
+    match &filled[..] {
+        [] => launch::empty(&parts[0], [rows, parts[0].meta.shape()[1]], parts[0].dtype),
+        [one, ..] if one.dtype.is_float() => CubeBackend::float_cat(filled, 0),
+        [one, ..] if one.dtype.is_bool() => CubeBackend::bool_cat(filled, 0),
+        _ => CubeBackend::int_cat(filled, 0),
+    }
+}
+
+/// Both patterns, where there are kernels for them and something in each.
+fn sides(a: &PatternArrays<CubeBackend>, b: &PatternArrays<CubeBackend>) -> Option<(structure::Side, structure::Side)> {
+    let side = |pattern: &PatternArrays<CubeBackend>| match pattern {
+        PatternArrays::Coo(indices) if runs([indices]) => Some(structure::Side::coo(indices.clone())),
+        PatternArrays::Csr(ptr, col) if runs([ptr, col]) => Some(structure::Side::csr(ptr.clone(), col.clone())),
+        _ => {
+            fallback("merge");
+            None
+        }
+    };
+    let (a, b) = (side(a)?, side(b)?);
+    // Nothing to look for or in: the host writes down the answer.
+    (a.nnz() > 0 && b.nnz() > 0).then_some((a, b))
+}
+
+fn joined(parts: &PatternList<CubeBackend>, axis: &ConcatAxis) -> Option<Joined<CubeBackend>> {
+    let map = |map: Option<CubeTensor>| map.map_or(OptionalInt::Identity, OptionalInt::By);
+    if let ConcatAxis::Coo { axis, offsets, merge } = axis {
+        let parts: Option<Vec<CubeTensor>> = parts
+            .0
+            .iter()
+            .map(|part| match part {
+                PatternArrays::Coo(indices) if runs([indices]) => Some(indices.clone()),
+                _ => None,
+            })
+            .collect();
+        let (indices, order) = structure::concat_coo(&parts?, *axis, offsets, *merge);
+        return Some(Joined { pattern: PatternArrays::Coo(indices), map: map(order) });
+    }
+    let parts: Option<Vec<(CubeTensor, CubeTensor)>> = parts
+        .0
+        .iter()
+        .map(|part| match part {
+            PatternArrays::Csr(ptr, col) if runs([ptr, col]) => Some((ptr.clone(), col.clone())),
+            _ => None,
+        })
+        .collect();
+    let (ptr, col, order) = structure::concat_csr(&parts?, axis);
+    Some(Joined { pattern: PatternArrays::Csr(ptr, col), map: map(order) })
+}
+
+/// A few numbers of the host, as a tensor like another.
+fn upload(list: &[i64], like: &CubeTensor) -> CubeTensor {
+    let data = TensorData::new(list.to_vec(), [list.len()]).convert_dtype(like.dtype);
+    CubeBackend::int_from_data(data, &like.device)
 }
