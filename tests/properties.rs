@@ -347,7 +347,7 @@ fn dtypes_and_errors_of_put_and_plans() {
     let trouble = ops::try_put_along_axis(
         narrow.clone(),
         Tensor::from_ints([0], &device),
-        narrow.clone().slice([0..1]),
+        narrow.clone().narrow(0, 0, 1),
         0,
         Reduce::Add,
         true,

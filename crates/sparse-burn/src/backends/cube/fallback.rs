@@ -37,7 +37,8 @@ pub(super) fn count_read() {
 pub(super) fn last(tensor: &CubeTensor) -> i64 {
     count_read();
     let length = count(tensor);
-    let one = burn_cubecl::kernel::slice(tensor.clone(), &[length - 1..length]);
+    let end = length - 1..length;
+    let one = burn_cubecl::kernel::slice(tensor.clone(), std::slice::from_ref(&end));
     let data = read_sync(CubeBackend::int_into_data(one)).expect("a tensor can be read from its device");
     data.iter::<i64>().next().expect("one number")
 }

@@ -69,7 +69,7 @@ pub(super) fn vector_size(width: usize, tensors: &[&CubeTensor]) -> usize {
     let fits = |size: usize| {
         width.is_multiple_of(size)
             && tensors.iter().all(|tensor| {
-                tensor.client.io_optimized_vector_sizes(tensor.dtype.size()).any(|possible| possible as usize == size)
+                tensor.client.io_optimized_vector_sizes(tensor.dtype.size()).any(|possible| possible == size)
             })
     };
     [4, 2].into_iter().find(|&size| fits(size)).unwrap_or(1)

@@ -159,10 +159,8 @@ mod kernels {
         }
         at[k] += I::cast_from(low);
         let mut has = I::from_int(0);
-        if low < m {
-            if compare::<I>(a, n, k, b, m, low, dims) == 0 {
-                has = I::from_int(1);
-            }
+        if low < m && compare::<I>(a, n, k, b, m, low, dims) == 0 {
+            has = I::from_int(1);
         }
         found[k] = has;
     }
@@ -197,10 +195,8 @@ mod kernels {
         }
         at[k] = I::cast_from(low);
         let mut has = I::from_int(0);
-        if low < end {
-            if other[low] == col[k] {
-                has = I::from_int(1);
-            }
+        if low < end && other[low] == col[k] {
+            has = I::from_int(1);
         }
         found[k] = has;
     }
@@ -741,7 +737,8 @@ pub(super) fn coalesce(indices: CubeTensor, shape: &[usize]) -> [CubeTensor; 3] 
     let like = &indices;
     let row = |d: usize| {
         let row = burn_cubecl::ops::reshape(indices.clone(), [dims * n].into());
-        flat(burn_cubecl::kernel::slice(row, &[d * n..(d + 1) * n]))
+        let part = d * n..(d + 1) * n;
+        flat(burn_cubecl::kernel::slice(row, std::slice::from_ref(&part)))
     };
     let column = |tensor: CubeTensor| burn_cubecl::ops::reshape(tensor, [n, 1].into());
     let follow = |values: CubeTensor, map: &CubeTensor| {
