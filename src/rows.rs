@@ -44,11 +44,6 @@ impl RowMap {
         &self.0.map
     }
 
-    /// Number of old rows.
-    pub(crate) fn old(&self) -> usize {
-        self.0.old
-    }
-
     /// Gradients of the old rows and of the fill, from that of the new rows.
     pub(crate) fn back(&self, grad: &Tensor<2>, values: bool, fill: bool) -> [Option<Tensor<2>>; 2] {
         if self.0.permutes {

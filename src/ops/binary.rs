@@ -169,6 +169,12 @@ struct Saved {
 /// two parents, and the pass is composed of moves.
 fn zip<K: Numeric>(op: BinaryOp, a: Operand<'_, K>, b: Operand<'_, K>) -> Tensor<2, K> {
     let tracked = |fill: &Tensor<2, K>| as_float(fill).is_some_and(|fill| fill.is_tracked());
+    let rows = |operand: &Operand<'_, K>| operand.2.as_ref().map_or(operand.0.dims()[0], |map| map.map().dims()[0]);
+    if rows(&a) == 0
+        && let (Some(values_a), Some(values_b)) = (as_float(a.0), as_float(b.0))
+    {
+        return nothing(values_a, values_b);
+    }
     if tracked(&a.1) || tracked(&b.1) {
         let moved = |(values, fill, map): Operand<'_, K>| match map {
             None => values.clone(),
@@ -196,15 +202,17 @@ fn zip<K: Numeric>(op: BinaryOp, a: Operand<'_, K>, b: Operand<'_, K>) -> Tensor
     from_float(record(out, [Erased::from(values_a), Erased::from(values_b)], saved, backward))
 }
 
+/// The result without elements of two tensors: some devices cannot launch over nothing, here or in the backward pass.
+fn nothing<K: Kind>(a: Tensor<2>, b: Tensor<2>) -> Tensor<2, K> {
+    let out = Tensor::<2>::zeros([0, a.dims()[1]], (&a.device().inner(), a.dtype()));
+    let shapes = [a.dims(), b.dims()];
+    from_float(record(out, [Erased::from(a), Erased::from(b)], shapes, |shapes, grad, needs| {
+        let zeros = |side: usize| Tensor::<2>::zeros(shapes[side], (&grad.device(), grad.dtype()));
+        [needs[0].then(|| zeros(0).into()), needs[1].then(|| zeros(1).into())]
+    }))
+}
+
 fn backward(saved: &Saved, grad: Tensor<2>, needs: [bool; 2]) -> [Option<Erased>; 2] {
-    if grad.dims()[0] == 0 {
-        // Nothing is stored: no gradient, and some devices cannot launch over nothing.
-        let zeros = |side: usize| {
-            let rows = saved.maps[side].as_ref().map_or(0, RowMap::old);
-            needs[side].then(|| Tensor::<2>::zeros([rows, grad.dims()[1]], (&grad.device(), grad.dtype())).into())
-        };
-        return [zeros(0), zeros(1)];
-    }
     let moved = |side: usize| {
         let (values, fill) = saved.sides[side].as_ref().expect("saved where the other side is tracked");
         saved.maps[side].as_ref().map_or(values.clone(), |map| kernel::move_rows(values, fill, map.map()))

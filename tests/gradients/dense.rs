@@ -122,7 +122,8 @@ proptest! {
         // The axis has 3 places; off it the index may be smaller.
         let axis = axis.rem_euclid(rank as isize) as usize;
         let (mut shape, mut small) = (vec![sizes.0, sizes.1, sizes.2], vec![given.0, given.1, given.2]);
-        (shape.truncate(rank), small.truncate(rank));
+        shape.truncate(rank);
+        small.truncate(rank);
         shape[axis] = 3;
         (0..rank).filter(|&dim| dim != axis).for_each(|dim| small[dim] = small[dim].min(shape[dim]));
         match rank {
