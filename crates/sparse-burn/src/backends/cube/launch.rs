@@ -8,6 +8,7 @@ use burn::backend::cubecl::dtype_to_storage_type;
 use burn::tensor::{BoolStore, Shape};
 use burn_cubecl::cubecl::client::Client;
 use burn_cubecl::cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
+use burn_cubecl::cubecl::prelude::TensorArg;
 use burn_cubecl::cubecl::{CubeCount, CubeDim, calculate_cube_count_elemwise};
 use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
@@ -62,6 +63,33 @@ pub(super) fn empty<const D: usize>(like: &CubeTensor, shape: [usize; D], dtype:
 pub(super) fn grid(client: &Client, units: usize) -> (CubeCount, CubeDim) {
     let dim = CubeDim::new(client, units);
     (calculate_cube_count_elemwise(client, units, dim), dim)
+}
+
+/// Launches `kernels::$kernel` of the calling module over so many units, or `cubes(number, units of each)`: `(arguments)`
+/// follow the grid, the element types follow them.
+macro_rules! launch {
+    ($kernel:ident, $like:expr, cubes($number:expr, $size:expr), ($($arg:expr),* $(,)?), $types:expr) => {{
+        let client = $like.client.clone();
+        let (cubes, dim) = $crate::backends::cube::launch::cubes(&client, $number, $size);
+        kernels::$kernel::launch(&client, cubes, dim, $($arg,)* $types);
+    }};
+    ($kernel:ident, $like:expr, $units:expr, ($($arg:expr),* $(,)?), $types:expr) => {{
+        let client = $like.client.clone();
+        let (cubes, dim) = $crate::backends::cube::launch::grid(&client, $units);
+        kernels::$kernel::launch(&client, cubes, dim, $($arg,)* $types);
+    }};
+}
+pub(super) use launch;
+
+/// A tensor as an argument of a launch.
+pub(super) fn arg(tensor: &CubeTensor) -> TensorArg {
+    tensor.clone().into_tensor_arg()
+}
+
+/// A grid of at least `number` cubes of `units` units.
+pub(super) fn cubes(client: &Client, number: usize, units: usize) -> (CubeCount, CubeDim) {
+    let dim = CubeDim::new_1d(units as u32);
+    (calculate_cube_count_elemwise(client, number * units, dim), dim)
 }
 
 /// Elements that one unit moves at once: the most that divide a row of `width` elements of all `tensors`.

@@ -9,9 +9,10 @@
 mod fallback;
 mod fusion;
 mod launch;
-mod linalg;
 mod put;
+mod reduce;
 mod rows;
+mod sddmm;
 mod sort;
 mod structure;
 
@@ -155,7 +156,7 @@ impl SparseBackend for CubeBackend {
 
     fn segment_sum(values: AnyTensor<Self>, order: OptionalInt<Self>, ptr: IntTensor<Self>) -> AnyTensor<Self> {
         if runs([view(&values), &ptr]) && addressable(count(&ptr), view(&values)) {
-            return wrap(values.dtype(), rows::segment_sum(inner(values), take(order), ptr));
+            return wrap(values.dtype(), reduce::sum_rows(ptr, take(order), None, inner(values)));
         }
         fallback("segment_sum");
         host::segment_sum::<Self>(values, order, ptr)
@@ -163,8 +164,8 @@ impl SparseBackend for CubeBackend {
 
     fn spmm(rows: RowsView<Self>, values: AnyTensor<Self>, dense: AnyTensor<Self>) -> AnyTensor<Self> {
         if runs([view(&values), view(&dense), &rows.ptr]) && addressable(count(&rows.ptr), view(&dense)) {
-            let view = (rows.ptr, rows.idx, take(rows.perm));
-            return wrap(values.dtype(), linalg::spmm(view, inner(values), inner(dense)));
+            let weights = Some((inner(values), take(rows.perm)));
+            return wrap(dense.dtype(), reduce::sum_rows(rows.ptr, Some(rows.idx), weights, inner(dense)));
         }
         fallback("spmm");
         host::spmm::<Self>(rows, values, dense)
@@ -172,7 +173,7 @@ impl SparseBackend for CubeBackend {
 
     fn sddmm(rows: IntTensor<Self>, cols: IntTensor<Self>, x: AnyTensor<Self>, y: AnyTensor<Self>) -> AnyTensor<Self> {
         if runs([&rows, view(&x), view(&y)]) {
-            return wrap(x.dtype(), linalg::sddmm(rows, cols, inner(x), inner(y)));
+            return wrap(x.dtype(), sddmm::sddmm(rows, cols, inner(x), inner(y)));
         }
         fallback("sddmm");
         host::sddmm::<Self>(rows, cols, x, y)

@@ -3,7 +3,7 @@
 //! Values are sorted by the cell they belong to, stably, so that each unit reduces a cell of its own in row-major order:
 //! the same bits on every run, without atomics. The sort is the record that the gradient takes over.
 
-use super::launch::{accumulated, count, empty, flat, grid, stored};
+use super::launch::{accumulated, arg, count, empty, flat, launch, stored};
 use super::sort::group_by;
 use crate::backend::PutTarget;
 use burn::backend::DType;
@@ -316,19 +316,9 @@ pub(super) fn group(index: CubeTensor, target: &PutTarget) -> (CubeTensor, CubeT
         false => (values_len(target), array_len(target)),
     };
     let keys = empty(&index, [units], index.dtype);
-    let (cubes, dim) = grid(&index.client, units);
-    let (client, kind) = (index.client.clone(), stored(index.dtype));
-    kernels::cells::launch(
-        &client,
-        cubes,
-        dim,
-        flat(index).into_tensor_arg(),
-        keys.clone().into_tensor_arg(),
-        sizes(target),
-        units,
-        target.along_axis,
-        kind,
-    );
+    let index = flat(index);
+    let sizes = sizes(target);
+    launch!(cells, index, units, (arg(&index), arg(&keys), sizes, units, target.along_axis), stored(index.dtype));
     group_by(keys, groups)
 }
 
@@ -342,32 +332,34 @@ pub(super) fn put(
 ) -> CubeTensor {
     let units = array_len(&target);
     let (dtype, shape) = (arr.dtype, arr.meta.shape().clone());
-    let mut out = empty(&arr, [units], dtype);
+    let out = empty(&arr, [units], dtype);
     // A sum of integers that is to be divided must not wrap.
     let wide = ElemType::Int(IntKind::I64);
     let wide =
         (reduce == Reduce::Mean && dtype.is_int() && arr.client.properties().supports_type(wide)).then_some(wide);
     let types = [stored(dtype), wide.unwrap_or(accumulated(dtype)), stored(ptr.dtype)];
-    let (cubes, dim) = grid(&arr.client, units);
-    kernels::put::launch(
-        &out.client.clone(),
-        cubes,
-        dim,
-        flat(arr).into_tensor_arg(),
-        flat(values).into_tensor_arg(),
-        order.into_tensor_arg(),
-        ptr.into_tensor_arg(),
-        out.clone().into_tensor_arg(),
-        sizes(&target),
+    let (arr, values) = (flat(arr), flat(values));
+    let (sizes, along) = (sizes(&target), target.along_axis);
+    launch!(
+        put,
+        out,
         units,
-        target.along_axis,
-        code(reduce),
-        include_self,
-        dtype.is_float(),
-        types,
+        (
+            arg(&arr),
+            arg(&values),
+            arg(&order),
+            arg(&ptr),
+            arg(&out),
+            sizes,
+            units,
+            along,
+            code(reduce),
+            include_self,
+            dtype.is_float(),
+        ),
+        types
     );
-    out = burn_cubecl::ops::reshape(out, shape);
-    out
+    burn_cubecl::ops::reshape(out, shape)
 }
 
 /// `reads` are the array, the values and the result, where the reduction reads them.
@@ -386,27 +378,29 @@ pub(super) fn put_backward(
     let values_grad = empty(&grad, [if needs[1] { values_len(&target) } else { 1 }], dtype);
     let [arr, values, result] = reads.map(|read| read.map_or_else(|| grad.clone(), flat));
     let types = [stored(dtype), accumulated(dtype), stored(ptr.dtype)];
-    let (cubes, dim) = grid(&grad.client, units);
-    kernels::put_backward::launch(
-        &grad.client.clone(),
-        cubes,
-        dim,
-        grad.into_tensor_arg(),
-        arr.into_tensor_arg(),
-        values.into_tensor_arg(),
-        result.into_tensor_arg(),
-        order.into_tensor_arg(),
-        ptr.into_tensor_arg(),
-        arr_grad.clone().into_tensor_arg(),
-        values_grad.clone().into_tensor_arg(),
-        sizes(&target),
+    let (sizes, along) = (sizes(&target), target.along_axis);
+    launch!(
+        put_backward,
+        grad,
         units,
-        target.along_axis,
-        code(reduce),
-        include_self,
-        needs[0],
-        needs[1],
-        types,
+        (
+            arg(&grad),
+            arg(&arr),
+            arg(&values),
+            arg(&result),
+            arg(&order),
+            arg(&ptr),
+            arg(&arr_grad),
+            arg(&values_grad),
+            sizes,
+            units,
+            along,
+            code(reduce),
+            include_self,
+            needs[0],
+            needs[1],
+        ),
+        types
     );
     [needs[0].then_some(arr_grad), needs[1].then_some(values_grad)]
 }
@@ -421,19 +415,9 @@ pub(super) fn gather(x: CubeTensor, index: CubeTensor, target: PutTarget) -> Cub
         return zeros(x.device.clone(), [units].into(), x.dtype);
     }
     let types = [stored(x.dtype), stored(index.dtype)];
-    let (cubes, dim) = grid(&x.client, units);
-    kernels::gather::launch(
-        &out.client.clone(),
-        cubes,
-        dim,
-        flat(x).into_tensor_arg(),
-        flat(index).into_tensor_arg(),
-        out.clone().into_tensor_arg(),
-        sizes(&target),
-        units,
-        target.along_axis,
-        types,
-    );
+    let (x, index) = (flat(x), flat(index));
+    let (sizes, along) = (sizes(&target), target.along_axis);
+    launch!(gather, out, units, (arg(&x), arg(&index), arg(&out), sizes, units, along), types);
     out
 }
 

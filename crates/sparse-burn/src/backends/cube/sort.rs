@@ -1,9 +1,8 @@
 //! Scans and stable radix sorts, without waiting between workgroups: every step is a launch of its own, so they run on
 //! any device, whatever its scheduler promises.
 
-use super::launch::{count, empty, flat, grid, stored};
+use super::launch::{arg, count, empty, flat, launch, stored};
 use burn::backend::DType;
-use burn_cubecl::cubecl::{CubeDim, calculate_cube_count_elemwise};
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -223,84 +222,49 @@ mod kernels {
 pub(super) fn scan(input: CubeTensor) -> CubeTensor {
     let length = count(&input);
     let tiles = length.div_ceil(TILE);
-    let out = empty(&input, [length], input.dtype);
+    let (out, kind) = (empty(&input, [length], input.dtype), stored(input.dtype));
     if length == 0 {
         return out;
     }
-    let sums = empty(&input, [tiles], input.dtype);
-    let (cubes, dim) = tile_grid(&input, tiles);
-    let (client, kind) = (input.client.clone(), stored(input.dtype));
-    kernels::scan_tiles::launch(
-        &client,
-        cubes,
-        dim,
-        flat(input).into_tensor_arg(),
-        out.clone().into_tensor_arg(),
-        sums.clone().into_tensor_arg(),
-        length,
-        tiles,
-        kind,
-    );
+    let (input, sums) = (flat(input), empty(&out, [tiles], out.dtype));
+    launch!(scan_tiles, out, cubes(tiles, CUBE), (arg(&input), arg(&out), arg(&sums), length, tiles), kind);
     if tiles > 1 {
         let sums = scan(sums);
-        let (cubes, dim) = grid(&client, length);
-        kernels::add_tiles::launch(
-            &client,
-            cubes,
-            dim,
-            out.clone().into_tensor_arg(),
-            sums.into_tensor_arg(),
-            length,
-            kind,
-        );
+        launch!(add_tiles, out, length, (arg(&out), arg(&sums), length), kind);
     }
     out
 }
 
-fn tile_grid(like: &CubeTensor, tiles: usize) -> (burn_cubecl::cubecl::CubeCount, CubeDim) {
-    let dim = CubeDim::new_1d(CUBE as u32);
-    (calculate_cube_count_elemwise(&like.client, tiles * CUBE, dim), dim)
-}
-
 /// Keys below `bound` in ascending order, and the position each came from; equal keys keep their order.
 pub(super) fn sort(keys: CubeTensor, bound: usize) -> (CubeTensor, CubeTensor) {
-    let length = count(&keys);
-    let tiles = length.div_ceil(TILE);
-    let (client, kind, dtype) = (keys.client.clone(), stored(keys.dtype), keys.dtype);
+    let (length, dtype) = (count(&keys), keys.dtype);
+    let (tiles, kind) = (length.div_ceil(TILE), stored(dtype));
     let mut keys = flat(keys);
     let mut positions = keys.clone();
     let bits = (usize::BITS - bound.saturating_sub(1).leading_zeros()) as usize;
     for pass in 0..bits.div_ceil(BITS).max(1) {
         let shift = (pass * BITS) as u32;
         let counts = empty(&keys, [DIGITS * tiles], dtype);
-        let (cubes, dim) = tile_grid(&keys, tiles);
-        kernels::count_digits::launch(
-            &client,
-            cubes.clone(),
-            dim,
-            keys.clone().into_tensor_arg(),
-            counts.clone().into_tensor_arg(),
-            length,
-            tiles,
-            shift,
-            kind,
-        );
+        launch!(count_digits, keys, cubes(tiles, CUBE), (arg(&keys), arg(&counts), length, tiles, shift), kind);
+        // The scan of the counts gives every element a place of its own.
         let offsets = scan(counts);
         let (keys_out, positions_out) = (empty(&keys, [length], dtype), empty(&keys, [length], dtype));
-        kernels::move_digits::launch(
-            &client,
-            cubes,
-            dim,
-            keys.into_tensor_arg(),
-            positions.into_tensor_arg(),
-            offsets.into_tensor_arg(),
-            keys_out.clone().into_tensor_arg(),
-            positions_out.clone().into_tensor_arg(),
-            length,
-            tiles,
-            shift,
-            pass == 0,
-            kind,
+        launch!(
+            move_digits,
+            keys,
+            cubes(tiles, CUBE),
+            (
+                arg(&keys),
+                arg(&positions),
+                arg(&offsets),
+                arg(&keys_out),
+                arg(&positions_out),
+                length,
+                tiles,
+                shift,
+                pass == 0,
+            ),
+            kind
         );
         (keys, positions) = (keys_out, positions_out);
     }
@@ -321,40 +285,17 @@ pub(super) fn compress(ids: CubeTensor, groups: usize) -> CubeTensor {
     if length == 0 {
         return zeros(ids.device.clone(), [groups + 1].into(), ids.dtype);
     }
-    let ptr = empty(&ids, [groups + 1], ids.dtype);
-    let (cubes, dim) = grid(&ids.client, groups + 1);
-    let (client, kind) = (ids.client.clone(), stored(ids.dtype));
-    kernels::compress::launch(
-        &client,
-        cubes,
-        dim,
-        flat(ids).into_tensor_arg(),
-        ptr.clone().into_tensor_arg(),
-        length,
-        groups + 1,
-        kind,
-    );
+    let (ids, ptr) = (flat(ids.clone()), empty(&ids, [groups + 1], ids.dtype));
+    launch!(compress, ids, groups + 1, (arg(&ids), arg(&ptr), length, groups + 1), stored(ids.dtype));
     ptr
 }
 
 pub(super) fn expand_ptr(ptr: CubeTensor, nnz: usize) -> CubeTensor {
-    let groups = count(&ptr) - 1;
-    let out = empty(&ptr, [nnz], ptr.dtype);
-    if nnz == 0 {
-        return out;
+    let (groups, out) = (count(&ptr) - 1, empty(&ptr, [nnz], ptr.dtype));
+    if nnz > 0 {
+        let ptr = flat(ptr);
+        launch!(expand, ptr, nnz, (arg(&ptr), arg(&out), groups, nnz), stored(ptr.dtype));
     }
-    let (cubes, dim) = grid(&ptr.client, nnz);
-    let (client, kind) = (ptr.client.clone(), stored(ptr.dtype));
-    kernels::expand::launch(
-        &client,
-        cubes,
-        dim,
-        flat(ptr).into_tensor_arg(),
-        out.clone().into_tensor_arg(),
-        groups,
-        nnz,
-        kind,
-    );
     out
 }
 

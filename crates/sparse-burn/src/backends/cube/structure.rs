@@ -1,7 +1,7 @@
 //! Patterns: validation, coalescing, merging, joining. Each reads at most one number back: how large its result is.
 
 use super::fallback::{bounds, last};
-use super::launch::{count, empty, flat, grid, stored};
+use super::launch::{arg, count, empty, flat, launch, stored};
 use super::rows::move_rows;
 use super::sort::{compress, expand_ptr, scan, sort};
 use crate::backend::{ConcatAxis, MergeRule};
@@ -462,19 +462,6 @@ mod kernels {
     }
 }
 
-/// A launch of `units` units: grid, client and element type, then the kernel's arguments.
-macro_rules! launch {
-    ($kernel:ident, $like:expr, $units:expr, ($($arg:expr),* $(,)?)) => {{
-        let (client, kind) = ($like.client.clone(), stored($like.dtype));
-        let (cubes, dim) = grid(&client, $units);
-        kernels::$kernel::launch(&client, cubes, dim, $($arg,)* kind);
-    }};
-}
-
-fn arg(tensor: &CubeTensor) -> burn_cubecl::cubecl::prelude::TensorArg {
-    tensor.clone().into_tensor_arg()
-}
-
 fn number(value: usize, like: &CubeTensor) -> burn_cubecl::cubecl::prelude::InputScalar {
     burn_cubecl::cubecl::prelude::InputScalar::new(value as i64, stored(like.dtype))
 }
@@ -488,7 +475,7 @@ pub(super) fn validate_coo(indices: CubeTensor, shape: &[usize]) -> Option<bool>
     // An index of the type's largest value would pass for one inside a larger dimension: it is.
     let sizes = super::upload(&sizes, &indices);
     let codes = empty(&indices, [nnz], indices.dtype);
-    launch!(check_coo, indices, nnz, (arg(&indices), arg(&sizes), arg(&codes), dims, nnz));
+    launch!(check_coo, indices, nnz, (arg(&indices), arg(&sizes), arg(&codes), dims, nnz), stored(indices.dtype));
     match bounds(codes).1 {
         2 => None,
         code => Some(code == 0),
@@ -503,7 +490,7 @@ pub(super) fn validate_csr(ptr: CubeTensor, col: CubeTensor, rows: usize, cols: 
     let codes = empty(&ptr, [units], ptr.dtype);
     let limit = if ptr.dtype == DType::I32 { cols.min(i32::MAX as usize) } else { cols };
     let cols = number(limit, &ptr);
-    launch!(check_csr, ptr, units, (arg(&ptr), arg(&col), arg(&codes), rows, cols, nnz, units));
+    launch!(check_csr, ptr, units, (arg(&ptr), arg(&col), arg(&codes), rows, cols, nnz, units), stored(ptr.dtype));
     bounds(codes).1 == 0
 }
 
@@ -544,13 +531,15 @@ fn search(a: &Side, b: &Side) -> [CubeTensor; 2] {
             search_csr,
             like,
             a.nnz,
-            (arg(rows), arg(like), arg(ptr), arg(&b.coordinates), arg(&at), arg(&found), a.nnz)
+            (arg(rows), arg(like), arg(ptr), arg(&b.coordinates), arg(&at), arg(&found), a.nnz),
+            stored(like.dtype)
         ),
         _ => launch!(
             search_coo,
             like,
             a.nnz,
-            (arg(like), arg(&b.coordinates), arg(&at), arg(&found), a.nnz, b.nnz, a.dims, false)
+            (arg(like), arg(&b.coordinates), arg(&at), arg(&found), a.nnz, b.nnz, a.dims, false),
+            stored(like.dtype)
         ),
     }
     [at, found]
@@ -558,7 +547,7 @@ fn search(a: &Side, b: &Side) -> [CubeTensor; 2] {
 
 pub(super) fn locate(a: &Side, b: &Side) -> CubeTensor {
     let [at, found] = search(a, b);
-    launch!(pick, at, a.nnz, (arg(&at), arg(&found), a.nnz, number(b.nnz, &at)));
+    launch!(pick, at, a.nnz, (arg(&at), arg(&found), a.nnz, number(b.nnz, &at)), stored(at.dtype));
     at
 }
 
@@ -574,7 +563,7 @@ pub(super) fn merge(rule: MergeRule, a: &Side, b: &Side) -> (CubeTensor, Option<
         None => (&found_a, a.nnz),
     };
     let kept = empty(like, [n + 1], like.dtype);
-    launch!(keep, like, n + 1, (arg(counted), arg(&kept), n, union));
+    launch!(keep, like, n + 1, (arg(counted), arg(&kept), n, union), stored(like.dtype));
     let sums = scan(kept);
     let total = last(&sums) as usize + if union { a.nnz } else { 0 };
     let make = |length: usize| empty(like, [length], like.dtype);
@@ -598,7 +587,8 @@ pub(super) fn merge(rule: MergeRule, a: &Side, b: &Side) -> (CubeTensor, Option<
                 a.dims,
                 number(b.nnz, like),
                 side,
-            )
+            ),
+            stored(like.dtype)
         );
         if let Some([at_b, found_b]) = &of_b {
             launch!(
@@ -618,7 +608,8 @@ pub(super) fn merge(rule: MergeRule, a: &Side, b: &Side) -> (CubeTensor, Option<
                     b.dims,
                     number(a.nnz, like),
                     kernels::UNION_B,
-                )
+                ),
+                stored(like.dtype)
             );
         }
     }
@@ -627,7 +618,7 @@ pub(super) fn merge(rule: MergeRule, a: &Side, b: &Side) -> (CubeTensor, Option<
             let n = count(ptr_a);
             let out = make(n);
             let right = if union { ptr_b } else { ptr_a };
-            launch!(merge_ptr, like, n, (arg(ptr_a), arg(right), arg(&sums), arg(&out), n, union));
+            launch!(merge_ptr, like, n, (arg(ptr_a), arg(right), arg(&sums), arg(&out), n, union), stored(like.dtype));
             Some(out)
         }
         _ => None,
@@ -663,16 +654,28 @@ pub(super) fn concat_csr(
     for (p, (ptr, col)) in parts.iter().enumerate() {
         let (ptr, n) = (flat(ptr.clone()), count(col));
         if columns {
-            launch!(add_ptr, like, groups + 1, (arg(&ptr), arg(&out_ptr), 1, 0, groups + 1));
+            launch!(add_ptr, like, groups + 1, (arg(&ptr), arg(&out_ptr), 1, 0, groups + 1), stored(like.dtype));
         }
         let shift = zero(groups);
         for (q, (other, _)) in parts.iter().enumerate().filter(|&(q, _)| q != p && groups > 0) {
             let other = flat(other.clone());
-            launch!(add_ptr, like, groups, (arg(&other), arg(&shift), heights[q], usize::from(q < p), groups));
+            launch!(
+                add_ptr,
+                like,
+                groups,
+                (arg(&other), arg(&shift), heights[q], usize::from(q < p), groups),
+                stored(like.dtype)
+            );
         }
         let rows = heights[p] * groups;
         if !columns && rows > 0 {
-            launch!(place_ptr, like, rows, (arg(&ptr), arg(&shift), arg(&out_ptr), heights[p], height, above, rows));
+            launch!(
+                place_ptr,
+                like,
+                rows,
+                (arg(&ptr), arg(&shift), arg(&out_ptr), heights[p], height, above, rows),
+                stored(like.dtype)
+            );
         }
         if n > 0 {
             let (row, col) = (expand_ptr(ptr, n), flat(col.clone()));
@@ -680,7 +683,8 @@ pub(super) fn concat_csr(
                 place_csr,
                 like,
                 n,
-                (arg(&row), arg(&col), arg(&shift), arg(&out), arg(&map), heights[p], number(offset(p), like), base, n,)
+                (arg(&row), arg(&col), arg(&shift), arg(&out), arg(&map), heights[p], number(offset(p), like), base, n,),
+                stored(like.dtype)
             );
         }
         base += n;
@@ -716,14 +720,21 @@ pub(super) fn concat_coo(
             let found = empty(like, [n], like.dtype);
             for (q, other) in parts.iter().enumerate().filter(|&(q, other)| q != p && nnz_of(other) > 0) {
                 let m = nnz_of(other);
-                launch!(search_coo, like, n, (arg(part), arg(other), arg(&at), arg(&found), n, m, axis, q < p));
+                launch!(
+                    search_coo,
+                    like,
+                    n,
+                    (arg(part), arg(other), arg(&at), arg(&found), n, m, axis, q < p),
+                    stored(like.dtype)
+                );
             }
         }
         launch!(
             place_coo,
             like,
             n,
-            (arg(part), arg(&at), arg(&out), arg(&map), n, total, dims, axis, number(offsets[p], like), base, merge,)
+            (arg(part), arg(&at), arg(&out), arg(&map), n, total, dims, axis, number(offsets[p], like), base, merge,),
+            stored(like.dtype)
         );
         base += n;
     }
@@ -757,12 +768,12 @@ pub(super) fn coalesce(indices: CubeTensor, shape: &[usize]) -> [CubeTensor; 3] 
     }
     let order = order.expect("at least one sparse dim");
     let differs = empty(like, [n], like.dtype);
-    launch!(differs, like, n, (arg(like), arg(&order), arg(&differs), n, dims));
+    launch!(differs, like, n, (arg(like), arg(&order), arg(&differs), n, dims), stored(like.dtype));
     let (sums, ids) = (scan(differs.clone()), empty(like, [n], like.dtype));
-    launch!(number, like, n, (arg(&differs), arg(&sums), arg(&ids), n));
+    launch!(number, like, n, (arg(&differs), arg(&sums), arg(&ids), n), stored(like.dtype));
     let groups = last(&ids) as usize + 1;
     let ptr = compress(ids, groups);
     let out = empty(like, [dims, groups], like.dtype);
-    launch!(unique, like, groups, (arg(like), arg(&order), arg(&ptr), arg(&out), n, groups, dims));
+    launch!(unique, like, groups, (arg(like), arg(&order), arg(&ptr), arg(&out), n, groups, dims), stored(like.dtype));
     [out, order, ptr]
 }
