@@ -82,7 +82,10 @@ fn main() {
 }
 
 fn save<T: bytemuck::NoUninit>(folder: &Path, name: &str, list: &[T]) {
-    std::fs::write(folder.join(name), bytemuck::cast_slice::<T, u8>(list)).expect("room for the inputs");
+    let mut file = std::fs::File::create(folder.join(name)).expect("a folder to write to");
+    file.write_all(bytemuck::cast_slice::<T, u8>(list)).expect("room for the inputs");
+    // Not to be written back while something is timed.
+    file.sync_all().expect("a disk");
 }
 
 struct PutInputs {
