@@ -145,12 +145,14 @@ pub enum Groups<B: Backend> {
     Given(IntTensor<B>, IntTensor<B>),
 }
 
-/// Which value each position took in a `put` that chooses one of its group: `sparse_core::Record`.
+/// What a `put` notes for its gradient, read by the backend that made it alone. If the second array is empty, the gradient
+/// needs neither the array nor the values nor the result.
 #[derive(Clone, Debug, ExtensionType)]
 pub enum PutRecord<B: Backend> {
     /// None was made.
     Absent,
-    /// Winners `[outer * len * inner]`, and the steps where a tie was seen.
+    /// On the host, winners `[outer * len * inner]` and the steps where a tie was seen (`sparse_core::Record`); on GPUs the
+    /// values grouped by cell, `order` and `ptr`.
     Given(IntTensor<B>, IntTensor<B>),
 }
 

@@ -77,15 +77,13 @@ fn take(tensor: OptionalInt<CubeBackend>) -> Option<CubeTensor> {
 
 impl SparseBackend for CubeBackend {
     fn validate_coo(op: &'static str, indices: IntTensor<Self>, shape: Vec<usize>) -> Result<bool> {
-        if runs([&indices]) && count(&indices) > 0 {
-            if let Some(ascends) = structure::validate_coo(indices.clone(), &shape) {
+        // The host says which coordinate is wrong, and looks at patterns of nothing.
+        if count(&indices) > 0 {
+            if !runs([&indices]) {
+                fallback("validate_coo");
+            } else if let Some(ascends) = structure::validate_coo(indices.clone(), &shape) {
                 return Ok(ascends);
             }
-            // The host says which coordinate is wrong.
-            return host::validate_coo::<Self>(op, indices, &shape);
-        }
-        if count(&indices) > 0 {
-            fallback("validate_coo");
         }
         host::validate_coo::<Self>(op, indices, &shape)
     }
@@ -97,16 +95,12 @@ impl SparseBackend for CubeBackend {
         rows: usize,
         cols: usize,
     ) -> Result<()> {
-        let whole = count(&row_ptr) == rows + 1 && count(&col_idx) > 0;
-        if runs([&row_ptr, &col_idx]) && whole {
-            if structure::validate_csr(row_ptr.clone(), col_idx.clone(), rows, cols) {
+        if count(&row_ptr) == rows + 1 && count(&col_idx) > 0 {
+            if !runs([&row_ptr, &col_idx]) {
+                fallback("validate_csr");
+            } else if structure::validate_csr(row_ptr.clone(), col_idx.clone(), rows, cols) {
                 return Ok(());
             }
-            // The host says what is wrong where.
-            return host::validate_csr::<Self>(op, row_ptr, col_idx, rows, cols);
-        }
-        if whole {
-            fallback("validate_csr");
         }
         host::validate_csr::<Self>(op, row_ptr, col_idx, rows, cols)
     }
@@ -254,8 +248,7 @@ impl SparseBackend for CubeBackend {
         fill_b: AnyTensor<Self>,
     ) -> (PatternArrays<Self>, AnyTensor<Self>) {
         let Merged { pattern, map_a, map_b } = Self::merge(MergeRule::Union, a, b);
-        let maps = [OptionalInt::By(map_a), OptionalInt::By(map_b)];
-        let [map_a, map_b] = maps;
+        let (map_a, map_b) = (OptionalInt::By(map_a), OptionalInt::By(map_b));
         (pattern, Self::zip_rows(op, values_a, fill_a, map_a, values_b, fill_b, map_b))
     }
 
@@ -281,7 +274,7 @@ impl SparseBackend for CubeBackend {
         include_self: bool,
         record: bool,
     ) -> (AnyTensor<Self>, PutRecord<Self>) {
-        if runs([view(&arr), view(&values), &index]) && put::launches(&target) && put::fits(index.dtype) {
+        if runs([view(&arr), view(&values), &index]) && put::launches(&target) {
             let dtype = arr.dtype();
             let (order, ptr) = match groups {
                 Groups::Given(order, ptr) => (order, ptr),

@@ -6,7 +6,6 @@
 use super::launch::{accumulated, arg, count, empty, flat, launch, stored};
 use super::sort::group_by;
 use crate::backend::PutTarget;
-use burn::backend::DType;
 use burn_cubecl::cubecl::ir::{ElemType, IntKind};
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
@@ -425,9 +424,4 @@ pub(super) fn gather(x: CubeTensor, index: CubeTensor, target: PutTarget) -> Cub
 pub(super) fn launches(target: &PutTarget) -> bool {
     let (cells, values) = (array_len(target), values_len(target));
     cells > 0 && values > 0 && cells.max(values) < i32::MAX as usize
-}
-
-/// Index dtypes that cells fit.
-pub(super) fn fits(index: DType) -> bool {
-    super::sort::is_index(index)
 }

@@ -2,7 +2,6 @@
 //! any device, whatever its scheduler promises.
 
 use super::launch::{arg, count, empty, flat, launch, stored};
-use burn::backend::DType;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -80,6 +79,22 @@ mod kernels {
         out[ABSOLUTE_POS] += sums[ABSOLUTE_POS / TILE];
     }
 
+    /// How often each digit occurs among the elements of this unit: `[digit, unit]`.
+    #[cube]
+    fn count_own<I: Int>(counters: &mut Shared<[u32]>, keys: &Tensor<I>, first: usize, length: usize, shift: u32) {
+        let unit = UNIT_POS as usize;
+        for digit in 0..DIGITS {
+            counters[digit * CUBE + unit] = 0u32;
+        }
+        for k in 0..ITEMS {
+            if first + k < length {
+                let digit = (usize::cast_from(keys[first + k]) >> shift as usize) % DIGITS;
+                counters[digit * CUBE + unit] += 1u32;
+            }
+        }
+        sync_cube();
+    }
+
     /// How often each digit occurs in each tile: `[digit, tile]`.
     #[cube(launch)]
     pub fn count_digits<I: Int>(
@@ -92,17 +107,8 @@ mod kernels {
     ) {
         let mut counters = Shared::<[u32]>::new_slice(DIGITS * CUBE);
         let unit = UNIT_POS as usize;
-        for digit in 0..DIGITS {
-            counters[digit * CUBE + unit] = 0u32;
-        }
         let first = (CUBE_POS * CUBE + unit) * ITEMS;
-        for k in 0..ITEMS {
-            if first + k < length {
-                let digit = (usize::cast_from(keys[first + k]) >> shift as usize) % DIGITS;
-                counters[digit * CUBE + unit] += 1u32;
-            }
-        }
-        sync_cube();
+        count_own::<I>(&mut counters, keys, first, length, shift);
         if unit < DIGITS && CUBE_POS < tiles {
             let mut sum = 0u32;
             for other in 0..CUBE {
@@ -129,17 +135,8 @@ mod kernels {
         let mut counters = Shared::<[u32]>::new_slice(DIGITS * CUBE);
         let unit = UNIT_POS as usize;
         let tile = min(CUBE_POS, tiles - 1);
-        for digit in 0..DIGITS {
-            counters[digit * CUBE + unit] = 0u32;
-        }
         let first = (CUBE_POS * CUBE + unit) * ITEMS;
-        for k in 0..ITEMS {
-            if first + k < length {
-                let digit = (usize::cast_from(keys[first + k]) >> shift as usize) % DIGITS;
-                counters[digit * CUBE + unit] += 1u32;
-            }
-        }
-        sync_cube();
+        count_own::<I>(&mut counters, keys, first, length, shift);
         // Each of the first units turns the counts of a digit into places.
         if unit < DIGITS {
             let mut sum = u32::cast_from(offsets[unit * tiles + tile]);
@@ -297,9 +294,4 @@ pub(super) fn expand_ptr(ptr: CubeTensor, nnz: usize) -> CubeTensor {
         launch!(expand, ptr, nnz, (arg(&ptr), arg(&out), groups, nnz), stored(ptr.dtype));
     }
     out
-}
-
-/// Whether the dtype is one that positions come in.
-pub(super) fn is_index(dtype: DType) -> bool {
-    matches!(dtype, DType::I32 | DType::I64)
 }

@@ -472,7 +472,6 @@ pub(super) fn validate_coo(indices: CubeTensor, shape: &[usize]) -> Option<bool>
     let indices = flat(indices);
     let limit = if indices.dtype == DType::I32 { i32::MAX as i64 } else { i64::MAX };
     let sizes: Vec<i64> = shape.iter().map(|&size| (size as i64).min(limit)).collect();
-    // An index of the type's largest value would pass for one inside a larger dimension: it is.
     let sizes = super::upload(&sizes, &indices);
     let codes = empty(&indices, [nnz], indices.dtype);
     launch!(check_coo, indices, nnz, (arg(&indices), arg(&sizes), arg(&codes), dims, nnz), stored(indices.dtype));
