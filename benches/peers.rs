@@ -2,7 +2,8 @@
 //!
 //! `SPARSE_PEER_PYTHON=/path/to/python cargo bench --bench peers [name]`, with torch, scipy and numpy installed there. Sums
 //! of the results are compared before anything is timed. Without a peer only this library is timed. Both sides
-//! run on `SPARSE_BENCH_THREADS` threads (2) and advise huge pages.
+//! run on `SPARSE_BENCH_THREADS` threads (2) and advise huge pages. Large results get fresh memory from the system; with
+//! `SPARSE_BENCH_REUSE` set both sides use again what they freed.
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use rand::rngs::StdRng;
@@ -19,13 +20,14 @@ const ROWS: usize = 1_000_000;
 const PART_NNZ: usize = 5_000_000;
 
 fn main() {
-    // Burn's own buffers come from malloc; only the environment of the process can put those on huge pages.
+    // Burn's own buffers come from malloc; only the environment of the process can put those on huge pages, and keep freed
+    // memory for the next result. The peer inherits it.
     if std::env::var_os("GLIBC_TUNABLES").is_none() && cfg!(target_os = "linux") {
+        let reused = std::env::var_os("SPARSE_BENCH_REUSE").is_some();
+        let keep = "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=17179869184";
+        let tunables = if reused { format!("glibc.malloc.hugetlb=1:{keep}") } else { "glibc.malloc.hugetlb=1".into() };
         let own = std::env::current_exe().expect("an executable");
-        let status = Command::new(own)
-            .args(std::env::args_os().skip(1))
-            .env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
-            .status();
+        let status = Command::new(own).args(std::env::args_os().skip(1)).env("GLIBC_TUNABLES", tunables).status();
         std::process::exit(status.ok().and_then(|status| status.code()).unwrap_or(1));
     }
     let threads = std::env::var("SPARSE_BENCH_THREADS").ok().and_then(|text| text.parse().ok()).unwrap_or(2usize);

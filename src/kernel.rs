@@ -45,6 +45,10 @@ pub(crate) fn group_by(keys: &Ints, groups: usize) -> (Ints, Ints) {
     (Tensor::from_dispatch(order), Tensor::from_dispatch(ptr))
 }
 
+pub(crate) fn scan(counts: &Ints) -> Ints {
+    Tensor::from_dispatch(Dispatch::scan(int(counts)))
+}
+
 pub(crate) fn expand_ptr(ptr: &Ints, nnz: usize) -> Ints {
     Tensor::from_dispatch(Dispatch::expand_ptr(int(ptr), nnz))
 }

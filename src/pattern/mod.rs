@@ -12,6 +12,7 @@ mod coo;
 mod csr;
 mod derived;
 mod matrix;
+pub(crate) mod select;
 
 pub use coo::CooPattern;
 pub use csr::CsrPattern;

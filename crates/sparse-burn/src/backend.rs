@@ -99,6 +99,11 @@ pub trait SparseBackend: HostAccess {
         host::group_by::<Self>(keys, groups)
     }
 
+    /// Exclusive prefix sums of counts, and their total last: `counts.len() + 1` entries.
+    fn scan(counts: IntTensor<Self>) -> IntTensor<Self> {
+        host::scan::<Self>(counts)
+    }
+
     /// The group of every element: the inverse of `compress`.
     fn expand_ptr(ptr: IntTensor<Self>, nnz: usize) -> IntTensor<Self> {
         host::expand_ptr::<Self>(ptr, nnz)

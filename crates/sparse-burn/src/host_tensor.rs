@@ -56,6 +56,15 @@ impl HostTensor {
         cast(self.bytes())
     }
 
+    /// Whether another tensor holds the same memory, so that [`into_bytes`](Self::into_bytes) would copy it.
+    pub fn is_shared(&self) -> bool {
+        match self {
+            Self::Data(_) => false,
+            #[cfg(feature = "flex")]
+            Self::Flex(tensor) => !tensor.is_unique(),
+        }
+    }
+
     /// The elements as owned memory: without a copy where the buffer is not shared.
     pub fn into_bytes(self) -> Bytes {
         match self {

@@ -40,8 +40,8 @@ pub use pattern::{CooPattern, CsrPattern};
 pub use rows::{move_rows, segment_max, segment_sum};
 pub use scatter::{
     BackwardReads, Record, Recorded, Reduce, Target, TargetIndex, backward_reads, check_indices, gather, put,
-    put_backward, put_recorded, recorded_backward,
+    put_backward, put_copied, put_recorded, recorded_backward,
 };
 pub use structure::{
-    Coalesced, Segments, Transposed, coalesce, compress, expand_ptr, group_by, sort_coords, transpose_csr,
+    Coalesced, Segments, Transposed, coalesce, compress, expand_ptr, group_by, scan, sort_coords, transpose_csr,
 };

@@ -48,7 +48,23 @@ pub(super) fn scatter_cells<X, V, I>(
     cells: &mut [X],
     step: impl Fn(&mut X, V, usize) + Sync,
 ) where
-    X: Copy + Send,
+    X: Copy + Send + Sync,
+    V: Copy + Sync,
+    I: Index,
+{
+    scatter_onto(target, layout, values, None, cells, step);
+}
+
+/// [`scatter_cells`] that begins from the cells of `start`, if given: grouped destinations are copied on the way.
+pub(super) fn scatter_onto<X, V, I>(
+    target: &Target<'_, I>,
+    layout: &Layout,
+    values: &[V],
+    start: Option<&[X]>,
+    cells: &mut [X],
+    step: impl Fn(&mut X, V, usize) + Sync,
+) where
+    X: Copy + Send + Sync,
     V: Copy + Sync,
     I: Index,
 {
@@ -57,12 +73,13 @@ pub(super) fn scatter_cells<X, V, I>(
     assert_eq!(values.len(), target.values_len(), "scatter: values must be [outer, count, inner]");
     assert_eq!(cells.len(), target.array_len(), "scatter: the array must be [outer, len, inner]");
     if cells.is_empty() || values.is_empty() {
+        start.iter().for_each(|start| cells.copy_from_slice(start));
         return;
     }
     if let TargetIndex::Grouped { order, ptr, .. } = index
         && size_of::<V>() > 0
     {
-        return visit_groups(inner, ptr, order, values, cells, &step);
+        return visit_groups(inner, ptr, order, values, start, cells, &step);
     }
     let index = index.plain();
     if let TargetIndex::Axis(index) = index
@@ -72,8 +89,9 @@ pub(super) fn scatter_cells<X, V, I>(
         && count.max(len) <= i32::MAX as usize
     {
         let Segments::<i32> { ptr, order } = group_with(count, len, |k| resolve(index[k], len));
-        return visit_groups(inner, &ptr, &order, values, cells, &step);
+        return visit_groups(inner, &ptr, &order, values, start, cells, &step);
     }
+    start.iter().for_each(|start| cells.copy_from_slice(start));
     let slab = count * inner;
     let slab_index = |o: usize| match index {
         TargetIndex::Full(index) => TargetIndex::Full(&index[o * slab..][..slab]),
@@ -120,22 +138,25 @@ pub(super) fn scatter_cells<X, V, I>(
     });
 }
 
-/// [`scatter_cells`] of rows whose destinations are grouped.
-fn visit_groups<S: Index, X: Copy + Send, V: Copy + Sync>(
+/// [`scatter_onto`] of rows whose destinations are grouped.
+fn visit_groups<S: Index, X: Copy + Send + Sync, V: Copy + Sync>(
     inner: usize,
     ptr: &[S],
     order: &[S],
     values: &[V],
+    start: Option<&[X]>,
     cells: &mut [X],
     step: &(impl Fn(&mut X, V, usize) + Sync),
 ) {
     let (len, count) = (ptr.len() - 1, order.len());
     let arch = Arch::new();
     let ranges = par::by_elements(ptr, inner);
-    cells.par_chunks_mut(len * inner).zip(values.par_chunks(count * inner)).for_each(|(cells, values)| {
+    let slab = len * inner;
+    cells.par_chunks_mut(slab).zip(values.par_chunks(count * inner)).enumerate().for_each(|(o, (cells, values))| {
         let pieces = par::split_mut(cells, &ranges, |rows| rows.len() * inner);
         ranges.par_iter().zip(pieces).with_max_len(1).for_each(|(rows, cells)| {
-            arch.dispatch(VisitGroups { ptr: &ptr[rows.start..=rows.end], order, inner, values, cells, step });
+            let start = start.map(|start| &start[o * slab + rows.start * inner..][..cells.len()]);
+            arch.dispatch(VisitGroups { ptr: &ptr[rows.start..=rows.end], order, inner, values, start, cells, step });
         });
     });
 }
@@ -146,6 +167,7 @@ struct VisitGroups<'a, V, S, X, F> {
     order: &'a [S],
     inner: usize,
     values: &'a [V],
+    start: Option<&'a [X]>,
     cells: &'a mut [X],
     step: &'a F,
 }
@@ -155,10 +177,13 @@ impl<V: Copy, S: Index, X: Copy, F: Fn(&mut X, V, usize)> WithSimd for VisitGrou
 
     #[inline(always)]
     fn with_simd<A: Simd>(self, _: A) {
-        let Self { ptr, order, inner, values, cells, step } = self;
+        let Self { ptr, order, inner, values, start, cells, step } = self;
         let rows = Source::new(values, inner, "scatter: values");
         let distance = rows.distance();
-        for (cells, group) in cells.chunks_exact_mut(inner).zip(ptr.windows(2)) {
+        for (j, (cells, group)) in cells.chunks_exact_mut(inner).zip(ptr.windows(2)).enumerate() {
+            if let Some(start) = start {
+                cells.copy_from_slice(&start[j * inner..][..inner]);
+            }
             let group = group[0].to_usize()..group[1].to_usize();
             order.iter().skip(group.start + distance).take(group.len()).for_each(|next| rows.prefetch(next.to_usize()));
             let order = &order[group];

@@ -14,7 +14,7 @@ mod put;
 mod record;
 
 pub use backward::{BackwardReads, backward_reads, put_backward};
-pub use put::put;
+pub use put::{put, put_copied};
 pub use record::{Record, Recorded, put_recorded, recorded_backward};
 
 use crate::{Index, Result, SparseError};

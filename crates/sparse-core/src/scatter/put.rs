@@ -1,8 +1,9 @@
 //! The forward of `put_along_axis`.
 
-use super::cells::{scatter_cells, units};
+use super::cells::{scatter_cells, scatter_onto, units};
 use super::layout::Layout;
 use super::{Reduce, Target};
+use crate::alloc::zeroed;
 use crate::{Element, Index};
 use core::any::{Any, TypeId};
 use core::hint::select_unpredictable;
@@ -28,18 +29,59 @@ pub fn put<T: Element, I: Index>(
     values: &[T],
     out: &mut [T],
 ) {
+    run(target, reduce, include_self, values, None, out);
+}
+
+/// [`put()`] into a copy of the array: one pass where the destinations of whole rows are grouped.
+///
+/// # Panics
+/// If a length does not agree with the target.
+pub fn put_copied<T: Element, I: Index>(
+    target: &Target<'_, I>,
+    reduce: Reduce,
+    include_self: bool,
+    values: &[T],
+    arr: &[T],
+) -> Vec<T> {
+    let mut out = zeroed(arr.len());
+    run(target, reduce, include_self, values, Some(arr), &mut out);
+    out
+}
+
+/// `start` is the array, if it is not in `out` already.
+fn run<T: Element, I: Index>(
+    target: &Target<'_, I>,
+    reduce: Reduce,
+    include_self: bool,
+    values: &[T],
+    start: Option<&[T]>,
+    out: &mut [T],
+) {
+    let exact = TypeId::of::<T>() == TypeId::of::<T::Acc>();
+    let in_one_pass = match reduce {
+        Reduce::Assign => true,
+        Reduce::Amax | Reduce::Amin => include_self,
+        Reduce::Add | Reduce::Mul => include_self && exact,
+        Reduce::Mean => false,
+    };
+    let start = start.filter(|start| {
+        if !in_one_pass {
+            out.copy_from_slice(start);
+        }
+        in_one_pass
+    });
     // What a target that is hit starts from if the array's own value is forgotten.
     let from = |neutral: T| (!include_self).then_some(neutral);
     match reduce {
-        Reduce::Assign => in_place(target, values, out, None, |x, v| *x = v),
-        Reduce::Amax => in_place(target, values, out, from(T::LOWEST), |x, v| {
+        Reduce::Assign => in_place(target, values, start, out, None, |x, v| *x = v),
+        Reduce::Amax => in_place(target, values, start, out, from(T::LOWEST), |x, v| {
             *x = select_unpredictable((v > *x) | v.is_nan(), v, *x);
         }),
-        Reduce::Amin => in_place(target, values, out, from(T::HIGHEST), |x, v| {
+        Reduce::Amin => in_place(target, values, start, out, from(T::HIGHEST), |x, v| {
             *x = select_unpredictable((v < *x) | v.is_nan(), v, *x);
         }),
-        Reduce::Add => accumulate(target, values, out, from(T::ZERO), T::add),
-        Reduce::Mul => accumulate(target, values, out, from(T::ONE), T::mul),
+        Reduce::Add => accumulate(target, values, start, out, from(T::ZERO), T::add),
+        Reduce::Mul => accumulate(target, values, start, out, from(T::ONE), T::mul),
         Reduce::Mean if T::IS_FLOAT => {
             let load = |x: T| if include_self { (x.widen(), 1) } else { (T::ACC_ZERO, 0) };
             let store = |x: T, (sum, n): (T::Acc, u32)| {
@@ -61,12 +103,13 @@ pub fn put<T: Element, I: Index>(
 fn accumulate<T: Element, I: Index>(
     target: &Target<'_, I>,
     values: &[T],
+    start: Option<&[T]>,
     out: &mut [T],
     from: Option<T>,
     op: impl Fn(T::Acc, T::Acc) -> T::Acc + Sync,
 ) {
     if TypeId::of::<T>() == TypeId::of::<T::Acc>() {
-        in_place(target, values, out, from, |x, v| *x = T::narrow(op(x.widen(), v.widen())));
+        in_place(target, values, start, out, from, |x, v| *x = T::narrow(op(x.widen(), v.widen())));
     } else {
         let from = from.map(T::widen);
         through(target, values, out, from, T::widen, |s, v| *s = op(*s, v.widen()), |_, s| T::narrow(s));
@@ -77,21 +120,22 @@ fn accumulate<T: Element, I: Index>(
 fn in_place<T: Element, I: Index>(
     target: &Target<'_, I>,
     values: &[T],
+    start: Option<&[T]>,
     out: &mut [T],
     from: Option<T>,
     step: impl Fn(&mut T, T) + Sync,
 ) {
     let layout = Layout::of::<T, I>(target);
     assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");
-    let mut moved = Vec::new();
-    if !layout.is_plain() {
-        moved = layout.build(|p| out[p]);
-    }
-    let cells = if layout.is_plain() { &mut *out } else { &mut moved[..] };
-    forget(target, &layout, from, cells);
-    scatter_cells(target, &layout, values, cells, |x, v, _| step(x, v));
-    if !layout.is_plain() {
-        layout.each(&moved, out, |_, x, s| *x = s);
+    if layout.is_plain() {
+        forget(target, &layout, from, out);
+        scatter_onto(target, &layout, values, start, out, |x, v, _| step(x, v));
+    } else {
+        let arr = start.unwrap_or(out);
+        let mut cells = layout.build(|p| arr[p]);
+        forget(target, &layout, from, &mut cells);
+        scatter_cells(target, &layout, values, &mut cells, |x, v, _| step(x, v));
+        layout.each(&cells, out, |_, x, s| *x = s);
     }
 }
 

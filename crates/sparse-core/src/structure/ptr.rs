@@ -27,6 +27,22 @@ pub fn compress<I: Index>(sorted_ids: &[I], groups: usize) -> Vec<I> {
     ptr
 }
 
+/// Exclusive prefix sums of counts, and their total last: the row pointers of rows of these lengths. O(n).
+///
+/// # Panics
+///
+/// When the total does not fit `I`.
+pub fn scan<I: Index>(counts: &[I]) -> Vec<I> {
+    let mut ptr = zeroed(counts.len() + 1);
+    let mut sum = 0;
+    for (slot, count) in ptr[1..].iter_mut().zip(counts) {
+        sum += count.to_usize();
+        *slot = I::from_usize(sum);
+    }
+    assert!(ptr[counts.len()].to_usize() == sum, "scan: the total must fit the index dtype, got {sum}");
+    ptr
+}
+
 /// Expands row pointers into the row id of every element; inverse of [`compress`]. O(rows + nnz), parallel.
 ///
 /// # Panics

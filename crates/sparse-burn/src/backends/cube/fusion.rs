@@ -124,6 +124,10 @@ impl<B: FusionBackend + SparseBackend> SparseBackend for Fusion<B> {
         (leave_int::<B>(order), leave_int::<B>(ptr))
     }
 
+    fn scan(counts: IntTensor<Self>) -> IntTensor<Self> {
+        leave_int::<B>(B::scan(enter_int::<B>(counts)))
+    }
+
     fn expand_ptr(ptr: IntTensor<Self>, nnz: usize) -> IntTensor<Self> {
         leave_int::<B>(B::expand_ptr(enter_int::<B>(ptr), nnz))
     }

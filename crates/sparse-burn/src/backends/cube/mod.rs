@@ -124,6 +124,14 @@ impl SparseBackend for CubeBackend {
         host::group_by::<Self>(keys, groups)
     }
 
+    fn scan(counts: IntTensor<Self>) -> IntTensor<Self> {
+        if runs([&counts]) {
+            return sort::scan_to_ptr(counts);
+        }
+        fallback("scan");
+        host::scan::<Self>(counts)
+    }
+
     fn expand_ptr(ptr: IntTensor<Self>, nnz: usize) -> IntTensor<Self> {
         if runs([&ptr]) {
             return sort::expand_ptr(ptr, nnz);

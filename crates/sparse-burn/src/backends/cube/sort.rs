@@ -2,6 +2,8 @@
 //! any device, whatever its scheduler promises.
 
 use super::launch::{arg, count, empty, flat, launch, stored};
+use burn::backend::ops::IntTensorOps;
+use burn_cubecl::CubeBackend;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -230,6 +232,12 @@ pub(super) fn scan(input: CubeTensor) -> CubeTensor {
         launch!(add_tiles, out, length, (arg(&out), arg(&sums), length), kind);
     }
     out
+}
+
+/// Exclusive prefix sums and the total.
+pub(super) fn scan_to_ptr(counts: CubeTensor) -> CubeTensor {
+    let end = zeros(counts.device.clone(), [1].into(), counts.dtype);
+    scan(CubeBackend::int_cat(vec![flat(counts), end], 0))
 }
 
 /// Keys below `bound` in ascending order, and the position each came from; equal keys keep their order.

@@ -10,7 +10,7 @@ pub(crate) use linalg::{sddmm, spmm};
 pub(crate) use merge::{concat, concat_patterns, locate, merge, union_zip, zip_rows};
 pub(crate) use put::{check_indices, gather, put, put_backward};
 pub(crate) use rows::{move_rows, segment_sum};
-pub(crate) use structure::{coalesce, compress, expand_ptr, group_by, validate_coo, validate_csr};
+pub(crate) use structure::{coalesce, compress, expand_ptr, group_by, scan, validate_coo, validate_csr};
 
 use crate::host_tensor::host_data;
 use crate::{AnyTensor, HostAccess, HostTensor, OptionalInt};

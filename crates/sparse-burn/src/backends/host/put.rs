@@ -59,9 +59,8 @@ pub(crate) fn put<B: HostAccess>(
     record: bool,
 ) -> (AnyTensor<B>, PutRecord<B>) {
     let (device, dtype, shape) = (arr.device(), arr.dtype(), arr.dims());
-    let (index, values) = (Indexed::read::<B>(index, groups), B::to_host(values));
-    let mut bytes = B::to_host(arr).into_bytes();
-    let record = with_index!("put_along_axis", index.index.dtype(), I => with_wide!("put_along_axis", dtype, T => {
+    let (arr, index, values) = (B::to_host(arr), Indexed::read::<B>(index, groups), B::to_host(values));
+    let (out, record) = with_index!("put_along_axis", index.index.dtype(), I => with_wide!("put_along_axis", dtype, T => {
         let (target, values) = (index.target::<I>(&sizes), T::read(&values));
         let run = |out: &mut [T]| {
             let recorded = record.then(|| sparse_core::put_recorded(&target, reduce, include_self, &values, out));
@@ -71,15 +70,21 @@ pub(crate) fn put<B: HostAccess>(
             }
             recorded
         };
-        if let Cow::Owned(mut wide) = T::widen_bytes(&bytes, dtype) {
-            let recorded = run(&mut wide);
-            T::narrow_into(&wide, &mut bytes, dtype);
-            recorded
+        if !record && arr.is_shared() && let Cow::Borrowed(arr) = T::read(&arr) {
+            (T::data(sparse_core::put_copied(&target, reduce, include_self, &values, arr), shape, dtype), None)
         } else {
-            run(cast_mut(&mut bytes))
+            let mut bytes = arr.into_bytes();
+            let recorded = if let Cow::Owned(mut wide) = T::widen_bytes(&bytes, dtype) {
+                let recorded = run(&mut wide);
+                T::narrow_into(&wide, &mut bytes, dtype);
+                recorded
+            } else {
+                run(cast_mut(&mut bytes))
+            };
+            (TensorData::from_bytes(bytes, shape, dtype), recorded)
         }
     }));
-    let out = B::to_device(TensorData::from_bytes(bytes, shape, dtype), &device);
+    let out = B::to_device(out, &device);
     let list = |list: Vec<i32>| {
         let length = list.len();
         write_ints::<B, i32>(list, &[length], DType::I32, &device)

@@ -58,6 +58,16 @@ pub(crate) fn group_by<B: HostAccess>(keys: IntTensor<B>, groups: usize) -> (Int
     })
 }
 
+pub(crate) fn scan<B: HostAccess>(counts: IntTensor<B>) -> IntTensor<B> {
+    let device = counts.device();
+    let counts = ints::<B>(counts);
+    with_index!("scan", counts.dtype(), I => {
+        let ptr = sparse_core::scan::<I>(counts.slice());
+        let length = ptr.len();
+        write_ints::<B, I>(ptr, &[length], counts.dtype(), &device)
+    })
+}
+
 pub(crate) fn expand_ptr<B: HostAccess>(ptr: IntTensor<B>, nnz: usize) -> IntTensor<B> {
     let device = ptr.device();
     let ptr = ints::<B>(ptr);
