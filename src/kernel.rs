@@ -73,9 +73,53 @@ pub(crate) struct Compressed {
     pub(crate) perm: Option<Ints>,
 }
 
+impl Compressed {
+    fn send(&self) -> RowsView<Dispatch> {
+        RowsView { ptr: int(&self.ptr), idx: int(&self.idx), perm: optional(self.perm.as_ref()) }
+    }
+
+    /// The rows in another index dtype.
+    pub(crate) fn cast(&self, dtype: DType) -> Self {
+        let cast = |list: &Ints| index_tensor(list.clone(), dtype);
+        Self { ptr: cast(&self.ptr), idx: cast(&self.idx), perm: self.perm.as_ref().map(cast) }
+    }
+
+    /// Pointers and columns, without the order of the values.
+    fn pattern(&self) -> PatternArrays<Dispatch> {
+        PatternArrays::Csr(int(&self.ptr), int(&self.idx))
+    }
+}
+
 pub(crate) fn spmm<K: Kind>(view: &Compressed, values: &Tensor<2, K>, dense: &Tensor<2, K>) -> Tensor<2, K> {
-    let view = RowsView { ptr: int(&view.ptr), idx: int(&view.idx), perm: optional(view.perm.as_ref()) };
-    Dispatch::spmm(view, strip(values), strip(dense)).into_tensor()
+    Dispatch::spmm(view.send(), strip(values), strip(dense)).into_tensor()
+}
+
+/// Compressed rows and the values of elements by them.
+pub(crate) type Factor<'a, K> = (&'a Compressed, &'a Tensor<2, K>);
+
+/// Pattern and values of a sparse x sparse product.
+pub(crate) fn spgemm<K: Kind>(a: Factor<'_, K>, b: Factor<'_, K>, cols: usize) -> (Compressed, Tensor<2, K>) {
+    let (pattern, values) = Dispatch::spgemm(a.0.send(), strip(a.1), b.0.send(), strip(b.1), cols);
+    let PatternArrays::Csr(ptr, idx) = pattern else { unreachable!("products are by compressed rows") };
+    let view = Compressed { ptr: Tensor::from_dispatch(ptr), idx: Tensor::from_dispatch(idx), perm: None };
+    (view, values.into_tensor())
+}
+
+/// Values of a sparse x sparse product with a known pattern.
+pub(crate) fn spgemm_values<K: Kind>(c: &Compressed, a: Factor<'_, K>, b: Factor<'_, K>, cols: usize) -> Tensor<2, K> {
+    let (left, right) = (a.0.send(), b.0.send());
+    Dispatch::spgemm_values(c.pattern(), left, strip(a.1), right, strip(b.1), cols).into_tensor()
+}
+
+/// `X Y^T` at the elements of `mask`, in the order of its rows.
+pub(crate) fn spgemm_sampled<K: Kind>(
+    mask: &Compressed,
+    x: Factor<'_, K>,
+    y: Factor<'_, K>,
+    cols: usize,
+) -> Tensor<2, K> {
+    let (left, right) = (x.0.send(), y.0.send());
+    Dispatch::spgemm_sampled(mask.pattern(), left, strip(x.1), right, strip(y.1), cols).into_tensor()
 }
 
 pub(crate) fn sddmm<K: Kind>(rows: &Ints, cols: &Ints, x: &Tensor<2, K>, y: &Tensor<2, K>) -> Tensor<2, K> {

@@ -75,7 +75,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
     }
 }
 
-fn check<P: Pattern, const D: usize, K: Kind>(
+pub(super) fn check<P: Pattern, const D: usize, K: Kind>(
     op: &'static str,
     a: &SparseTensor<P, D, K>,
     b: &SparseTensor<P, D, K>,

@@ -12,13 +12,16 @@ mod cast;
 mod coalesce;
 mod concat;
 mod convert;
+mod elementwise;
 mod gather;
+mod map;
 mod masked_matmul;
 mod matmul;
 mod permute;
 mod plan;
 mod put_along_axis;
 mod scalar;
+mod spgemm;
 
 pub use concat::{DynTensor, concat, try_concat};
 pub use gather::{gather, gather_nd, scatter, scatter_nd, try_gather, try_gather_nd, try_scatter, try_scatter_nd};

@@ -1,7 +1,7 @@
 //! What is computed from a pattern once and kept with it.
 
 use super::{Pattern, index_tensor};
-use crate::kernel;
+use crate::kernel::{self, Compressed};
 use crate::rows::RowMap;
 use crate::tensor::Kind;
 use burn::tensor::{DType, Int, Tensor};
@@ -23,7 +23,11 @@ pub struct Derived<P> {
     merged: Mutex<Vec<(u64, MergeRule, Merged<P>)>>,
     located: Mutex<Vec<(u64, RowMap)>>,
     joined: Mutex<Vec<Joined<P>>>,
+    products: Mutex<Vec<(u64, Product<P>)>>,
 }
+
+/// The pattern of a product of two sparse matrices, and its compressed rows.
+pub(crate) type Product<P> = (P, Compressed);
 
 /// A pattern made of several, by their identities and the axis; the index map where one was asked for.
 #[derive(Clone, Debug)]
@@ -43,6 +47,7 @@ impl<P> Derived<P> {
             merged: Mutex::default(),
             located: Mutex::default(),
             joined: Mutex::default(),
+            products: Mutex::default(),
         }
     }
 }
@@ -98,6 +103,17 @@ pub(crate) fn union_zip<P: Pattern, K: Kind>(
         keep(&a.derived().merged, (id, MergeRule::Union, merged))
     });
     Some((merged.pattern, values))
+}
+
+/// The pattern of `a x b`, if it is known.
+pub(crate) fn known_product<P: Pattern>(a: &P, b: &P) -> Option<Product<P>> {
+    let id = b.derived().id;
+    find(&a.derived().products, |(other, _)| *other == id).map(|(_, product)| product)
+}
+
+/// Keeps the pattern of `a x b` with `a`.
+pub(crate) fn keep_product<P: Pattern>(a: &P, b: &P, product: Product<P>) -> Product<P> {
+    keep(&a.derived().products, (b.derived().id, product)).1
 }
 
 /// The pattern of several along an axis, and where its rows come from in the concatenation of theirs (`None`: they

@@ -56,6 +56,11 @@ impl Matrix {
         Self { rows, cols, row_ids, col_ids, by_row: OnceLock::new(), by_col: OnceLock::new(), sorted }
     }
 
+    /// Rows of all matrices of a batch, and their columns.
+    pub(crate) fn size(&self) -> [usize; 2] {
+        [self.rows, self.cols]
+    }
+
     /// Row of every element, in storage order.
     pub(crate) fn row_ids(&self) -> &Tensor<1, Int> {
         &self.row_ids

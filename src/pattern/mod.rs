@@ -22,7 +22,9 @@ use crate::kernel::Arrays;
 use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor};
 pub(crate) use concat::{concat, concat_at_once};
-pub(crate) use derived::{Derived, axis_map, dense_map, flat_index, located, merged, union_zip};
+pub(crate) use derived::{
+    Derived, Product, axis_map, dense_map, flat_index, keep_product, known_product, located, merged, union_zip,
+};
 use derived::{joined, keep_joined};
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};

@@ -9,8 +9,8 @@ pub trait Kind: kind::Basic + kind::Autodiff + 'static {}
 impl<K: kind::Basic + kind::Autodiff + 'static> Kind for K {}
 
 /// Kinds with arithmetic: Float and Int.
-pub trait Numeric: Kind + kind::Numeric {}
-impl<K: Kind + kind::Numeric> Numeric for K {}
+pub trait Numeric: Kind + kind::Numeric + kind::Ordered {}
+impl<K: Kind + kind::Numeric + kind::Ordered> Numeric for K {}
 
 /// The tensor as a float one, if it is: rules are only recorded for floats.
 pub(crate) fn as_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> Option<Tensor<D>> {

@@ -151,6 +151,43 @@ pub trait SparseBackend: HostAccess {
         host::sddmm::<Self>(rows, cols, x, y)
     }
 
+    /// Sparse x sparse, structure and values: compressed rows of width `cols`, columns ascending. An element stands wherever
+    /// a product falls.
+    fn spgemm(
+        #[extension_type] a: RowsView<Self>,
+        #[extension_type] a_values: AnyTensor<Self>,
+        #[extension_type] b: RowsView<Self>,
+        #[extension_type] b_values: AnyTensor<Self>,
+        cols: usize,
+    ) -> (PatternArrays<Self>, AnyTensor<Self>) {
+        host::spgemm::<Self>(a, a_values, b, b_values, cols)
+    }
+
+    /// The values of a sparse x sparse product whose compressed rows `c` of width `cols` are known.
+    fn spgemm_values(
+        #[extension_type] c: PatternArrays<Self>,
+        #[extension_type] a: RowsView<Self>,
+        #[extension_type] a_values: AnyTensor<Self>,
+        #[extension_type] b: RowsView<Self>,
+        #[extension_type] b_values: AnyTensor<Self>,
+        cols: usize,
+    ) -> AnyTensor<Self> {
+        host::spgemm_values::<Self>(c, a, a_values, b, b_values, cols)
+    }
+
+    /// `out[e] = sum_j x[i, j] * y[k, j]` for each element `e = (i, k)` of the compressed rows `mask`; `x` and `y` have `cols`
+    /// columns.
+    fn spgemm_sampled(
+        #[extension_type] mask: PatternArrays<Self>,
+        #[extension_type] x: RowsView<Self>,
+        #[extension_type] x_values: AnyTensor<Self>,
+        #[extension_type] y: RowsView<Self>,
+        #[extension_type] y_values: AnyTensor<Self>,
+        cols: usize,
+    ) -> AnyTensor<Self> {
+        host::spgemm_sampled::<Self>(mask, x, x_values, y, y_values, cols)
+    }
+
     /// Union or intersection of two coalesced patterns of one layout and shape.
     fn merge(
         rule: MergeRule,

@@ -31,7 +31,7 @@ pub use concat::{
 };
 pub use element::{Element, Index};
 pub use error::{Result, SparseError};
-pub use linalg::{Compressed, sddmm, spmm};
+pub use linalg::{Compressed, sddmm, spgemm, spgemm_sampled, spgemm_values, spmm};
 pub use merge::{
     BinaryOp, MergedCoo, MergedCsr, intersect_coo, intersect_csr, locate_coo, locate_csr, union_apply_csr, union_coo,
     union_csr, zip_rows,

@@ -35,6 +35,11 @@ fn enter_int<B: FusionBackend>(tensor: IntTensor<Fusion<B>>) -> IntTensor<B> {
     tensor.client.clone().resolve_tensor_int::<B>(tensor)
 }
 
+fn enter_view<B: FusionBackend>(view: RowsView<Fusion<B>>) -> RowsView<B> {
+    let RowsView { ptr, idx, perm } = view;
+    RowsView { ptr: enter_int::<B>(ptr), idx: enter_int::<B>(idx), perm: perm.enter() }
+}
+
 fn enter_bool<B: FusionBackend>(tensor: BoolTensor<Fusion<B>>) -> BoolTensor<B> {
     tensor.client.clone().resolve_tensor_bool::<B>(tensor)
 }
@@ -145,9 +150,42 @@ impl<B: FusionBackend + SparseBackend> SparseBackend for Fusion<B> {
     }
 
     fn spmm(view: RowsView<Self>, values: AnyTensor<Self>, dense: AnyTensor<Self>) -> AnyTensor<Self> {
-        let RowsView { ptr, idx, perm } = view;
-        let view = RowsView { ptr: enter_int::<B>(ptr), idx: enter_int::<B>(idx), perm: perm.enter() };
-        AnyTensor::leave(B::spmm(view, values.enter(), dense.enter()))
+        AnyTensor::leave(B::spmm(enter_view(view), values.enter(), dense.enter()))
+    }
+
+    fn spgemm(
+        a: RowsView<Self>,
+        a_values: AnyTensor<Self>,
+        b: RowsView<Self>,
+        b_values: AnyTensor<Self>,
+        cols: usize,
+    ) -> (PatternArrays<Self>, AnyTensor<Self>) {
+        let (pattern, values) = B::spgemm(enter_view(a), a_values.enter(), enter_view(b), b_values.enter(), cols);
+        (PatternArrays::leave(pattern), AnyTensor::leave(values))
+    }
+
+    fn spgemm_values(
+        c: PatternArrays<Self>,
+        a: RowsView<Self>,
+        a_values: AnyTensor<Self>,
+        b: RowsView<Self>,
+        b_values: AnyTensor<Self>,
+        cols: usize,
+    ) -> AnyTensor<Self> {
+        let (a, b) = (enter_view(a), enter_view(b));
+        AnyTensor::leave(B::spgemm_values(c.enter(), a, a_values.enter(), b, b_values.enter(), cols))
+    }
+
+    fn spgemm_sampled(
+        mask: PatternArrays<Self>,
+        x: RowsView<Self>,
+        x_values: AnyTensor<Self>,
+        y: RowsView<Self>,
+        y_values: AnyTensor<Self>,
+        cols: usize,
+    ) -> AnyTensor<Self> {
+        let (x, y) = (enter_view(x), enter_view(y));
+        AnyTensor::leave(B::spgemm_sampled(mask.enter(), x, x_values.enter(), y, y_values.enter(), cols))
     }
 
     fn sddmm(rows: IntTensor<Self>, cols: IntTensor<Self>, x: AnyTensor<Self>, y: AnyTensor<Self>) -> AnyTensor<Self> {

@@ -14,6 +14,7 @@ mod reduce;
 mod rows;
 mod sddmm;
 mod sort;
+mod spgemm;
 mod structure;
 
 pub use fallback::{device_reads, host_fallbacks};
@@ -179,6 +180,63 @@ impl SparseBackend for CubeBackend {
         }
         fallback("sddmm");
         host::sddmm::<Self>(rows, cols, x, y)
+    }
+
+    fn spgemm(
+        a: RowsView<Self>,
+        a_values: AnyTensor<Self>,
+        b: RowsView<Self>,
+        b_values: AnyTensor<Self>,
+        cols: usize,
+    ) -> (PatternArrays<Self>, AnyTensor<Self>) {
+        if runs([view(&a_values), view(&b_values), &a.ptr]) {
+            let (ptr, idx) = spgemm::pattern(&a, &b, cols);
+            let dtype = a_values.dtype();
+            let values = spgemm::values(&ptr, &idx, a, inner(a_values), b, inner(b_values));
+            return (PatternArrays::Csr(ptr, idx), wrap(dtype, values));
+        }
+        fallback("spgemm");
+        host::spgemm::<Self>(a, a_values, b, b_values, cols)
+    }
+
+    fn spgemm_values(
+        c: PatternArrays<Self>,
+        a: RowsView<Self>,
+        a_values: AnyTensor<Self>,
+        b: RowsView<Self>,
+        b_values: AnyTensor<Self>,
+        cols: usize,
+    ) -> AnyTensor<Self> {
+        match &c {
+            PatternArrays::Csr(ptr, idx) if runs([view(&a_values), view(&b_values), ptr, idx]) => {
+                let dtype = a_values.dtype();
+                wrap(dtype, spgemm::values(ptr, idx, a, inner(a_values), b, inner(b_values)))
+            }
+            _ => {
+                fallback("spgemm_values");
+                host::spgemm_values::<Self>(c, a, a_values, b, b_values, cols)
+            }
+        }
+    }
+
+    fn spgemm_sampled(
+        mask: PatternArrays<Self>,
+        x: RowsView<Self>,
+        x_values: AnyTensor<Self>,
+        y: RowsView<Self>,
+        y_values: AnyTensor<Self>,
+        cols: usize,
+    ) -> AnyTensor<Self> {
+        match &mask {
+            PatternArrays::Csr(ptr, idx) if runs([view(&x_values), view(&y_values), ptr, idx]) => {
+                let dtype = x_values.dtype();
+                wrap(dtype, spgemm::sampled(ptr, idx, x, inner(x_values), y, inner(y_values)))
+            }
+            _ => {
+                fallback("spgemm_sampled");
+                host::spgemm_sampled::<Self>(mask, x, x_values, y, y_values, cols)
+            }
+        }
     }
 
     fn merge(rule: MergeRule, a: PatternArrays<Self>, b: PatternArrays<Self>) -> Merged<Self> {

@@ -6,7 +6,7 @@ mod put;
 mod rows;
 mod structure;
 
-pub(crate) use linalg::{sddmm, spmm};
+pub(crate) use linalg::{sddmm, spgemm, spgemm_sampled, spgemm_values, spmm};
 pub(crate) use merge::{concat, concat_patterns, locate, merge, union_zip, zip_rows};
 pub(crate) use put::{check_indices, gather, put, put_backward};
 pub(crate) use rows::{move_rows, segment_sum};

@@ -1,0 +1,286 @@
+//! Sparse matrix times sparse matrix.
+
+use super::Compressed;
+use crate::alloc::zeroed;
+use crate::par::{by_elements, for_pieces, split_mut};
+use crate::{Element, Index};
+use core::ops::Range;
+use rayon::prelude::*;
+use std::borrow::Cow;
+
+/// Sparse x sparse, structure and values in one pass: `C[i, j] = sum over k of A[i, k] * B[k, j]`, of width `cols`.
+///
+/// The result `(row_ptr, col_idx, values)` has an element wherever a product falls, also where the sum is zero, with columns
+/// ascending in each row.
+/// Rows are computed in a dense accumulator (Gustavson, "Two fast algorithms for sparse matrices", 1978); which columns were hit
+/// is kept in a bitmap of two levels, which gives them back in order without a sort. Where there are many more columns
+/// than elements of B the accumulator is as wide as the columns that B has. Sums run in [`Element::Acc`] in the order of
+/// A's row, whatever the number of threads. O(products + rows) time; memory of the result and a row of B a thread.
+///
+/// # Panics
+///
+/// When lengths disagree, pointers descend, an index is out of range or the result has more elements than `I` counts.
+pub fn spgemm<T: Element, I: Index>(
+    a: Compressed<'_, I>,
+    a_values: &[T],
+    b: Compressed<'_, I>,
+    b_values: &[T],
+    cols: usize,
+) -> (Vec<I>, Vec<I>, Vec<T>) {
+    let rows = a.ptr.len().saturating_sub(1);
+    let narrow = Columns::of(b.idx, cols);
+    let idx = narrow.places(b.idx);
+    let b = Compressed { idx: &idx, ..b };
+    let pieces: Vec<Piece<T, I>> = products(a, b)
+        .into_par_iter()
+        .with_max_len(1)
+        .map(|(rows, bound)| {
+            let mut row = Accumulator::<T>::new(narrow.width());
+            let mut piece = Piece { lens: Vec::with_capacity(rows.len()), idx: zeroed(bound), values: zeroed(bound) };
+            let mut at = 0;
+            for r in rows {
+                let start = at;
+                add_row(r, a, a_values, b, b_values, |at, product| row.add(at, product));
+                row.drain(|place, sum| {
+                    piece.idx[at] = narrow.column(place);
+                    piece.values[at] = T::narrow(sum);
+                    at += 1;
+                });
+                piece.lens.push(at - start);
+            }
+            piece.idx.truncate(at);
+            piece.values.truncate(at);
+            piece
+        })
+        .collect();
+    let mut row_ptr = zeroed(rows + 1);
+    let mut sum = 0;
+    for (slot, len) in row_ptr[1..].iter_mut().zip(pieces.iter().flat_map(|piece| &piece.lens)) {
+        sum += len;
+        *slot = I::from_usize(sum);
+    }
+    assert!(row_ptr[rows].to_usize() == sum, "spgemm: the result must fit the index dtype, got {sum} elements");
+    if let [_] = pieces[..] {
+        let piece = pieces.into_iter().next().expect("one piece");
+        return (row_ptr, piece.idx, piece.values);
+    }
+    let (mut col_idx, mut values) = (zeroed(sum), zeroed(sum));
+    let lens = |piece: &Piece<T, I>| piece.idx.len();
+    let (idx, out) = (split_mut(&mut col_idx, &pieces, lens), split_mut(&mut values, &pieces, lens));
+    idx.into_par_iter().zip(out).zip(&pieces).for_each(|((idx, out), piece)| {
+        idx.copy_from_slice(&piece.idx);
+        out.copy_from_slice(&piece.values);
+    });
+    (row_ptr, col_idx, values)
+}
+
+/// The values of a product whose pattern is known: those of [`spgemm`] at the elements of `c`.
+///
+/// # Panics
+///
+/// When lengths disagree, pointers descend or an index is out of range.
+pub fn spgemm_values<T: Element, I: Index>(
+    c: (&[I], &[I]),
+    a: Compressed<'_, I>,
+    a_values: &[T],
+    b: Compressed<'_, I>,
+    b_values: &[T],
+    cols: usize,
+    out: &mut [T],
+) {
+    let (ptr, idx) = c;
+    assert_eq!(out.len(), idx.len(), "spgemm: out must have an element for each of the pattern");
+    let narrow = Columns::of(b.idx, cols);
+    let (idx, own) = (narrow.places(idx), narrow.places(b.idx));
+    let b = Compressed { idx: &own, ..b };
+    for_pieces(
+        &by_elements(ptr, 8),
+        out,
+        |rows| span(ptr, rows).len(),
+        |rows, out| {
+            let first = ptr[rows.start].to_usize();
+            let mut sums: Vec<T::Acc> = vec![T::ACC_ZERO; narrow.width()];
+            for r in rows {
+                let row = ptr[r].to_usize()..ptr[r + 1].to_usize();
+                add_row(r, a, a_values, b, b_values, |at, product| sums[at] = T::add(sums[at], product));
+                for (slot, j) in out[row.start - first..row.end - first].iter_mut().zip(&idx[row.clone()]) {
+                    *slot = T::narrow(core::mem::replace(&mut sums[j.to_usize()], T::ACC_ZERO));
+                }
+            }
+        },
+    );
+}
+
+/// Sampled sparse x sparse^T: `out[e] = sum over j of X[i, j] * Y[k, j]` for each element `e = (i, k)` of `mask`.
+///
+/// The gradients of [`spgemm`]: of A with X the gradient of C and Y = B, of B with everything transposed. Row `i` of X is
+/// spread over a dense row, at which the rows of Y are read. O(nnz of X + products) time, a dense row a thread.
+///
+/// # Panics
+///
+/// When lengths disagree, pointers descend or an index is out of range.
+pub fn spgemm_sampled<T: Element, I: Index>(
+    mask: (&[I], &[I]),
+    x: Compressed<'_, I>,
+    x_values: &[T],
+    y: Compressed<'_, I>,
+    y_values: &[T],
+    cols: usize,
+    out: &mut [T],
+) {
+    let (ptr, idx) = mask;
+    assert_eq!(out.len(), idx.len(), "spgemm: out must have an element for each of the mask");
+    let narrow = Columns::of(x.idx, cols);
+    let (own, other) = (narrow.places(x.idx), narrow.places(y.idx));
+    let (x, y) = (Compressed { idx: &own, ..x }, Compressed { idx: &other, ..y });
+    for_pieces(
+        &by_elements(ptr, 8),
+        out,
+        |rows| span(ptr, rows).len(),
+        |rows, out| {
+            let first = ptr[rows.start].to_usize();
+            let mut line: Vec<T::Acc> = vec![T::ACC_ZERO; narrow.width()];
+            for r in rows {
+                let own = span(x.ptr, &(r..r + 1));
+                for e in own.clone() {
+                    line[x.idx[e].to_usize()] = x_values[position(x, e)].widen();
+                }
+                for e in ptr[r].to_usize()..ptr[r + 1].to_usize() {
+                    let k = idx[e].to_usize();
+                    out[e - first] = T::narrow(span(y.ptr, &(k..k + 1)).fold(T::ACC_ZERO, |sum, e| {
+                        T::add(sum, T::mul(line[y.idx[e].to_usize()], y_values[position(y, e)].widen()))
+                    }));
+                }
+                own.for_each(|e| line[x.idx[e].to_usize()] = T::ACC_ZERO);
+            }
+        },
+    );
+}
+
+struct Piece<T, I> {
+    lens: Vec<usize>,
+    idx: Vec<I>,
+    values: Vec<T>,
+}
+
+/// Calls `add(column, product)` for the products of row `r`.
+#[inline(always)]
+fn add_row<T: Element, I: Index>(
+    r: usize,
+    a: Compressed<'_, I>,
+    a_values: &[T],
+    b: Compressed<'_, I>,
+    b_values: &[T],
+    mut add: impl FnMut(usize, T::Acc),
+) {
+    for e in a.ptr[r].to_usize()..a.ptr[r + 1].to_usize() {
+        let weight = a_values[position(a, e)].widen();
+        let row = span(b.ptr, &(a.idx[e].to_usize()..a.idx[e].to_usize() + 1));
+        if b.perm.is_none() {
+            for (j, v) in b.idx[row.clone()].iter().zip(&b_values[row]) {
+                add(j.to_usize(), T::mul(weight, v.widen()));
+            }
+        } else {
+            for e in row {
+                add(b.idx[e].to_usize(), T::mul(weight, b_values[position(b, e)].widen()));
+            }
+        }
+    }
+}
+
+/// Where the value of element `e` stands.
+#[inline(always)]
+fn position<I: Index>(view: Compressed<'_, I>, e: usize) -> usize {
+    view.perm.map_or(e, |perm| perm[e].to_usize())
+}
+
+fn span<I: Index>(ptr: &[I], rows: &Range<usize>) -> Range<usize> {
+    ptr[rows.start].to_usize()..ptr[rows.end].to_usize()
+}
+
+/// Rows of A in pieces of about equal numbers of products, and how many each has.
+fn products<I: Index>(a: Compressed<'_, I>, b: Compressed<'_, I>) -> Vec<(Range<usize>, usize)> {
+    let rows = a.ptr.len().saturating_sub(1);
+    let mut sums = vec![0i64; rows + 1];
+    let count = |r: usize| -> usize {
+        span(a.ptr, &(r..r + 1)).map(|e| span(b.ptr, &(a.idx[e].to_usize()..a.idx[e].to_usize() + 1)).len()).sum()
+    };
+    sums[1..].par_iter_mut().enumerate().with_min_len(1024).for_each(|(r, slot)| *slot = count(r) as i64);
+    for r in 0..rows {
+        sums[r + 1] += sums[r];
+    }
+    by_elements(&sums, 1).into_iter().map(|rows| (rows.clone(), (sums[rows.end] - sums[rows.start]) as usize)).collect()
+}
+
+/// The columns that a dense row has places for: all, or where those in use are far fewer these, ascending, and one more place
+/// for all others.
+struct Columns<I> {
+    all: usize,
+    used: Option<Vec<I>>,
+}
+
+impl<I: Index> Columns<I> {
+    fn of(idx: &[I], all: usize) -> Self {
+        let used = (all > 8 * idx.len().max(1 << 16)).then(|| {
+            let mut used = idx.to_vec();
+            used.par_sort_unstable();
+            used.dedup();
+            used
+        });
+        Self { all, used }
+    }
+
+    fn width(&self) -> usize {
+        self.used.as_ref().map_or(self.all, |used| used.len() + 1)
+    }
+
+    /// The places of columns.
+    fn places<'a>(&self, idx: &'a [I]) -> Cow<'a, [I]> {
+        let Some(used) = &self.used else { return Cow::Borrowed(idx) };
+        let place = |j: &I| I::from_usize(used.binary_search(j).unwrap_or(used.len()));
+        Cow::Owned(idx.par_iter().map(place).collect())
+    }
+
+    #[inline(always)]
+    fn column(&self, place: usize) -> I {
+        self.used.as_ref().map_or_else(|| I::from_usize(place), |used| used[place])
+    }
+}
+
+/// A dense row of sums, and a bitmap of two levels of the places that were hit.
+struct Accumulator<T: Element> {
+    sums: Vec<T::Acc>,
+    hit: Vec<u64>,
+    words: Vec<u64>,
+}
+
+impl<T: Element> Accumulator<T> {
+    fn new(width: usize) -> Self {
+        let words = width.div_ceil(64);
+        Self { sums: vec![T::ACC_ZERO; width], hit: vec![0; words], words: vec![0; words.div_ceil(64)] }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, at: usize, product: T::Acc) {
+        self.sums[at] = T::add(self.sums[at], product);
+        self.hit[at / 64] |= 1 << (at % 64);
+        self.words[at / 4096] |= 1 << (at / 64 % 64);
+    }
+
+    /// Gives the sums in order of their places, and forgets them.
+    #[inline(always)]
+    fn drain(&mut self, mut give: impl FnMut(usize, T::Acc)) {
+        for (group, words) in self.words.iter_mut().enumerate() {
+            while *words != 0 {
+                let word = group * 64 + words.trailing_zeros() as usize;
+                *words &= *words - 1;
+                let mut hit = core::mem::take(&mut self.hit[word]);
+                while hit != 0 {
+                    let at = word * 64 + hit.trailing_zeros() as usize;
+                    hit &= hit - 1;
+                    give(at, core::mem::replace(&mut self.sums[at], T::ACC_ZERO));
+                }
+            }
+        }
+    }
+}

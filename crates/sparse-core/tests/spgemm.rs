@@ -1,0 +1,77 @@
+//! Products of sparse matrices against dense loops.
+
+use proptest::prelude::*;
+use sparse_core::{Compressed, spgemm, spgemm_sampled, spgemm_values};
+
+struct Matrix {
+    ptr: Vec<i32>,
+    idx: Vec<i32>,
+    values: Vec<f64>,
+}
+
+impl Matrix {
+    fn of(dense: &[f64], rows: usize, cols: usize, stride: i32) -> Self {
+        let (mut ptr, mut idx, mut values) = (vec![0], vec![], vec![]);
+        for r in 0..rows {
+            for c in 0..cols {
+                if dense[r * cols + c] != 0.0 {
+                    idx.push(c as i32 * stride);
+                    values.push(dense[r * cols + c]);
+                }
+            }
+            ptr.push(idx.len() as i32);
+        }
+        Self { ptr, idx, values }
+    }
+
+    fn view(&self) -> Compressed<'_, i32> {
+        Compressed { ptr: &self.ptr, idx: &self.idx, perm: None }
+    }
+}
+
+fn draw(rows: usize, cols: usize) -> impl Strategy<Value = Vec<f64>> {
+    prop::collection::vec(prop_oneof![2 => Just(0.0), 1 => (1..9i32).prop_map(f64::from)], rows * cols)
+}
+
+proptest! {
+    #[test]
+    fn agrees_with_dense(
+        (m, k, n, a, b) in (0usize..7, 0usize..7, 0usize..7).prop_flat_map(|(m, k, n)| (Just(m), Just(k), Just(n), draw(m, k), draw(k, n))),
+        // Columns so far apart that only those in use get a place.
+        stride in prop_oneof![Just(1), Just(50_000_000)],
+    ) {
+        let (left, right) = (Matrix::of(&a, m, k, 1), Matrix::of(&b, k, n, stride));
+        let cols = n * stride as usize;
+        let (ptr, idx, values) = spgemm(left.view(), &left.values, right.view(), &right.values, cols);
+        let mut dense = vec![0.0; m * n];
+        for r in 0..m {
+            prop_assert!(idx[ptr[r] as usize..ptr[r + 1] as usize].is_sorted_by(|x, y| x < y));
+            for e in ptr[r] as usize..ptr[r + 1] as usize {
+                dense[r * n + (idx[e] / stride) as usize] = values[e];
+            }
+        }
+        let mut hits = 0;
+        for r in 0..m {
+            for c in 0..n {
+                let products = (0..k).map(|j| a[r * k + j] * b[j * n + c]);
+                hits += usize::from(products.clone().any(|x| x != 0.0));
+                prop_assert_eq!(dense[r * n + c], products.sum::<f64>());
+            }
+        }
+        prop_assert_eq!(hits, idx.len());
+        let mut again = vec![0.0; idx.len()];
+        spgemm_values((&ptr, &idx), left.view(), &left.values, right.view(), &right.values, cols, &mut again);
+        prop_assert_eq!(&again, &values);
+        // With the product's values as the gradient of C: that of A is `C B^T` at A's elements.
+        let mut grad = vec![0.0; left.idx.len()];
+        let c = Compressed { ptr: &ptr, idx: &idx, perm: None };
+        spgemm_sampled((&left.ptr, &left.idx), c, &values, right.view(), &right.values, cols, &mut grad);
+        for r in 0..m {
+            for e in left.ptr[r] as usize..left.ptr[r + 1] as usize {
+                let j = left.idx[e] as usize;
+                let want: f64 = (0..n).map(|c| dense[r * n + c] * b[j * n + c]).sum();
+                prop_assert_eq!(grad[e], want);
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Functions of two elements beyond arithmetic: smallest and largest, powers, comparisons, choices.
+
+use super::binary::check;
+use crate::pattern::{Pattern, located, merged};
+use crate::rows::{RowMap, move_rows};
+use crate::tensor::{Fill, Kind, Numeric, SparseTensor, expect, same_device};
+use burn::tensor::{Bool, Float, Tensor};
+use sparse_burn::MergeRule;
+use sparse_core::{Result, SparseError};
+
+/// The pattern that two tensors meet on, and where its rows come from on either side (`None`: they stay).
+type Meeting<P> = (P, [Option<RowMap>; 2]);
+
+/// Only an `Undefined` operand restricts the pattern: the union, the one's, or the intersection.
+fn meet<P: Pattern>(a: (&P, bool), b: (&P, bool)) -> Meeting<P> {
+    let both = |rule| {
+        let (pattern, maps) = merged(rule, a.0, b.0);
+        (pattern, maps.map(Some))
+    };
+    match (a.1, b.1) {
+        _ if a.0.is_same(b.0) => (a.0.clone(), [None, None]),
+        (false, false) => both(MergeRule::Union),
+        (true, true) => both(MergeRule::Intersection),
+        (true, false) => (a.0.clone(), [None, Some(located(a.0, b.0))]),
+        (false, true) => (b.0.clone(), [Some(located(b.0, a.0)), None]),
+    }
+}
+
+fn rows<P: Pattern, const D: usize, K: Kind>(tensor: &SparseTensor<P, D, K>, map: &Option<RowMap>) -> Tensor<2, K> {
+    match map {
+        None => tensor.values.clone(),
+        Some(map) => move_rows(tensor.values.clone(), tensor.fill_row(), map),
+    }
+}
+
+impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+    /// `f` of every pair of elements, the fills included: `f` is any function of Burn that combines elements one by one, given
+    /// to rows of values `[n, block]` of both.
+    ///
+    /// The pattern is the union of both (where one operand is `Undefined` that one's, where both are the intersection), the
+    /// new fill `f` of the two fills, as for [`add`](SparseTensor::add). Operands are coalesced first. Backward: that of `f`.
+    /// Cost: `O(nnz_a + nnz_b)` and that of `f`; the merged pattern is kept with the left one.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `layout_mismatch` (another number of dense dims), `device_mismatch`.
+    pub fn try_zip_with<K2: Kind, K3: Kind>(
+        &self,
+        other: &SparseTensor<P, D, K2>,
+        f: impl Fn(Tensor<2, K>, Tensor<2, K2>) -> Tensor<2, K3>,
+    ) -> Result<SparseTensor<P, D, K3>> {
+        self.zip_named("zip_with", other, f)
+    }
+
+    /// [`try_zip_with`](Self::try_zip_with), with a panic in place of an error.
+    #[track_caller]
+    pub fn zip_with<K2: Kind, K3: Kind>(
+        &self,
+        other: &SparseTensor<P, D, K2>,
+        f: impl Fn(Tensor<2, K>, Tensor<2, K2>) -> Tensor<2, K3>,
+    ) -> SparseTensor<P, D, K3> {
+        expect(self.try_zip_with(other, f))
+    }
+
+    fn zip_named<K2: Kind, K3: Kind>(
+        &self,
+        op: &'static str,
+        other: &SparseTensor<P, D, K2>,
+        f: impl Fn(Tensor<2, K>, Tensor<2, K2>) -> Tensor<2, K3>,
+    ) -> Result<SparseTensor<P, D, K3>> {
+        same_structure(op, self, other)?;
+        let (a, b) = (self.coalesce(), other.coalesce());
+        let undefined = [a.fill.is_undefined(), b.fill.is_undefined()];
+        let (pattern, [map_a, map_b]) = meet((&a.pattern, undefined[0]), (&b.pattern, undefined[1]));
+        let (nnz, block) = (pattern.nnz(), a.block());
+        let full = nnz as u128 == crate::pattern::cells(pattern.shape());
+        let (fill_a, fill_b) = (a.fill_row(), b.fill_row());
+        // Nothing is unspecified: a slope that is not finite there must not meet a gradient of zero.
+        let fill = if full { f(fill_a.inner(), fill_b.inner()) } else { f(fill_a, fill_b) };
+        let values = if nnz * block > 0 {
+            f(rows(&a, &map_a), rows(&b, &map_b))
+        } else {
+            Tensor::zeros([nnz, block], (&fill.device(), fill.dtype()))
+        };
+        assert_eq!(values.dims(), [nnz, block], "{op}: the function must keep the shape of the rows");
+        let fill = if undefined.contains(&true) { Fill::Undefined } else { Fill::tensor(fill) };
+        Ok(SparseTensor::from_parts(pattern, values, a.dense_shape, fill))
+    }
+}
+
+fn same_structure<P: Pattern, const D: usize, K: Kind, K2: Kind>(
+    op: &'static str,
+    a: &SparseTensor<P, D, K>,
+    b: &SparseTensor<P, D, K2>,
+) -> Result<()> {
+    if a.dims() != b.dims() {
+        let (left, right) = (a.dims().to_vec(), b.dims().to_vec());
+        return Err(SparseError::ShapeMismatch { op, rule: "shapes must agree", left, right });
+    }
+    if a.dense_dims() != b.dense_dims() {
+        let name = |dims: usize| format!("{} with {dims} dense dims", P::LAYOUT);
+        return Err(SparseError::LayoutMismatch { op, left: name(a.dense_dims()), right: name(b.dense_dims()) });
+    }
+    same_device(op, &a.device(), &b.device())
+}
+
+macro_rules! pairs {
+    ($($try_name:ident $name:ident $formula:literal $out:ty, $f:expr;)*) => {$(
+        #[doc = concat!("`", $formula, "`, element by element (see [`zip_with`](Self::zip_with)).")]
+        ///
+        /// # Errors
+        ///
+        /// `shape_mismatch`, `layout_mismatch`, `dtype_mismatch`, `device_mismatch`.
+        pub fn $try_name(&self, other: &Self) -> Result<SparseTensor<P, D, $out>> {
+            check(stringify!($name), self, other)?;
+            self.zip_named(stringify!($name), other, $f)
+        }
+
+        #[doc = concat!("[`", stringify!($try_name), "`](Self::", stringify!($try_name), "), with a panic in place of an error.")]
+        #[track_caller]
+        pub fn $name(&self, other: &Self) -> SparseTensor<P, D, $out> {
+            expect(self.$try_name(other))
+        }
+    )*};
+}
+
+/// `a` where `choose` holds, else `b`; a tie shares the gradient evenly, and NaN wins.
+fn pick<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>, first: Tensor<2, Bool>) -> Tensor<2, K> {
+    let (tie, nan) = (a.clone().equal(b.clone()), a.clone().not_equal(a.clone()));
+    let picked = b.clone().mask_where(first.bool_or(nan), a.clone());
+    if !picked.dtype().is_float() || !(is_tracked(&a) || is_tracked(&b)) {
+        return picked;
+    }
+    // The same number, by half of each: infinities must not meet as a difference, and halves of integers are exact.
+    let half = |rows: Tensor<2, K>| rows.div_scalar(2);
+    picked.mask_where(tie, half(a) + half(b))
+}
+
+fn is_tracked<K: Kind>(rows: &Tensor<2, K>) -> bool {
+    crate::tensor::as_float(rows).is_some_and(|rows| rows.is_tracked())
+}
+
+impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
+    pairs! {
+        try_max_pair max_pair "max(self, other)" K, |a, b| { let first = a.clone().greater(b.clone()); pick(a, b, first) };
+        try_min_pair min_pair "min(self, other)" K, |a, b| { let first = a.clone().lower(b.clone()); pick(a, b, first) };
+        try_equal equal "self == other" Bool, |a, b| a.equal(b);
+        try_not_equal not_equal "self != other" Bool, |a, b| a.not_equal(b);
+        try_greater greater "self > other" Bool, |a, b| a.greater(b);
+        try_greater_equal greater_equal "self >= other" Bool, |a, b| a.greater_equal(b);
+        try_lower lower "self < other" Bool, |a, b| a.lower(b);
+        try_lower_equal lower_equal "self <= other" Bool, |a, b| a.lower_equal(b);
+    }
+}
+
+impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
+    pairs! {
+        try_powf powf "self ^ other" Float, |a, b| a.powf(b);
+    }
+}
+
+impl<P: Pattern, const D: usize> SparseTensor<P, D, Bool> {
+    pairs! {
+        try_bool_and bool_and "self and other" Bool, |a, b| a.bool_and(b);
+        try_bool_or bool_or "self or other" Bool, |a, b| a.bool_or(b);
+        try_bool_xor bool_xor "self xor other" Bool, |a, b| a.bool_xor(b);
+    }
+}
+
+impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+    /// `source` where `mask` holds, else `self`, element by element (see [`zip_with`](Self::zip_with)): NumPy's `where`.
+    ///
+    /// Backward: the gradient goes to the side that was taken.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `layout_mismatch`, `dtype_mismatch`, `device_mismatch`.
+    pub fn try_mask_where(&self, mask: &SparseTensor<P, D, Bool>, source: &Self) -> Result<Self> {
+        const OP: &str = "mask_where";
+        check(OP, self, source)?;
+        same_structure(OP, self, mask)?;
+        let (own, mask, source) = (self.coalesce(), mask.coalesce(), source.coalesce());
+        // All three on one pattern: both values on their meeting, then those with the mask.
+        let sides = [own.fill.is_undefined(), source.fill.is_undefined(), mask.fill.is_undefined()];
+        let (pair, _) = meet((&own.pattern, sides[0]), (&source.pattern, sides[1]));
+        let (pattern, [_, map]) = meet((&pair, sides[0] || sides[1]), (&mask.pattern, sides[2]));
+        let on = |tensor: &Self| {
+            let map = (!pattern.is_same(&tensor.pattern)).then(|| located(&pattern, &tensor.pattern));
+            rows(tensor, &map)
+        };
+        let choose = |a: Tensor<2, K>, mask: Tensor<2, Bool>, b: Tensor<2, K>| a.mask_where(mask, b);
+        let values = if pattern.nnz() * own.block() > 0 {
+            choose(on(&own), rows(&mask, &map), on(&source))
+        } else {
+            Tensor::zeros([pattern.nnz(), own.block()], (&own.device(), own.dtype()))
+        };
+        let fill = if sides.contains(&true) {
+            Fill::Undefined
+        } else {
+            Fill::tensor(choose(own.fill_row(), mask.fill_row(), source.fill_row()))
+        };
+        Ok(Self::from_parts(pattern, values, own.dense_shape, fill))
+    }
+
+    /// [`try_mask_where`](Self::try_mask_where), with a panic in place of an error.
+    #[track_caller]
+    pub fn mask_where(&self, mask: &SparseTensor<P, D, Bool>, source: &Self) -> Self {
+        expect(self.try_mask_where(mask, source))
+    }
+}

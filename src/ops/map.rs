@@ -1,0 +1,281 @@
+//! Functions of one element.
+
+use super::binary::apply;
+use crate::pattern::Pattern;
+use crate::tensor::{Fill, FillValue, Kind, Numeric, SparseTensor};
+use burn::tensor::{Bool, ElementConversion, Float, Int, Scalar, Tensor};
+use sparse_burn::BinaryOp;
+
+impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+    /// `f` of every element, the fill included: `f` is any function of Burn that maps elements one by one, given to rows of
+    /// values `[n, block]`.
+    ///
+    /// The pattern stays; the new fill is `f` of the old one, on the tape when that is tracked (`Undefined` stays). Duplicates
+    /// are summed first. Backward: that of `f`. Cost: that of `f` over the stored values.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CooTensor;
+    ///
+    /// let device = Device::flex();
+    /// let a = CooTensor::<1>::from_dense(Tensor::from_floats([0.0, 2.0, 0.0], &device), 0);
+    /// let b = a.map(|rows| rows.mul_scalar(3.0).add_scalar(1.0));
+    /// assert_eq!(b.nnz(), 1);
+    /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 7.0, 1.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `f` gives rows of another shape.
+    #[track_caller]
+    pub fn map<K2: Kind>(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K2>) -> SparseTensor<P, D, K2> {
+        let merged = self.coalesce();
+        let values = rows_of(&merged, &f);
+        let full = merged.nnz() as u128 == crate::pattern::cells(merged.pattern.shape());
+        let fill = merged.fill.map_row(merged.block(), merged.dtype(), &merged.device(), |row| {
+            // Nothing is unspecified: a slope that is not finite there must not meet a gradient of zero.
+            f(if full { row.inner() } else { row })
+        });
+        merged.with_rows(values, fill)
+    }
+
+    /// [`map`](Self::map) of a function that is known to keep zero.
+    fn map_keeping_zero(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K>) -> Self {
+        if !matches!(self.fill, Fill::Zero) {
+            return self.map(f);
+        }
+        let merged = self.coalesce();
+        let values = rows_of(&merged, &f);
+        merged.with_rows(values, Fill::Zero)
+    }
+}
+
+/// `f` of the stored values; some devices cannot launch over nothing.
+#[track_caller]
+fn rows_of<P: Pattern, const D: usize, K: Kind, K2: Kind>(
+    merged: &SparseTensor<P, D, K>,
+    f: &impl Fn(Tensor<2, K>) -> Tensor<2, K2>,
+) -> Tensor<2, K2> {
+    let shape = merged.values.dims();
+    if shape[0] * shape[1] > 0 {
+        let values = f(merged.values.clone());
+        assert_eq!(values.dims(), shape, "map: the function must keep the shape of the rows");
+        return values;
+    }
+    let one = Tensor::zeros([1, 1], (&merged.device(), merged.dtype()));
+    let like = f(one);
+    Tensor::zeros(shape, (&like.device(), like.dtype()))
+}
+
+macro_rules! functions {
+    ($map:ident: $($name:ident $formula:literal;)*) => {$(
+        #[doc = concat!("`", $formula, "` of every element, the fill included (see [`map`](Self::map)).")]
+        pub fn $name(&self) -> Self {
+            self.$map(|rows| rows.$name())
+        }
+    )*};
+}
+
+impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
+    functions! { map_keeping_zero:
+        sin "sin x";
+        tan "tan x";
+        asin "arcsin x";
+        atan "arctan x";
+        sinh "sinh x";
+        tanh "tanh x";
+        asinh "arsinh x";
+        atanh "artanh x";
+        log1p "ln (1 + x)";
+        sqrt "square root of x";
+        erf "erf x";
+        floor "the largest integer not above x";
+        ceil "the smallest integer not below x";
+        round "x rounded to the nearest integer, ties to even";
+        trunc "x without its fraction";
+        deg2rad "x in radians";
+        rad2deg "x in degrees";
+    }
+    functions! { map:
+        exp "e^x";
+        log "ln x";
+        cos "cos x";
+        cosh "cosh x";
+        acos "arccos x";
+        acosh "arcosh x";
+        recip "1 / x";
+    }
+
+    /// `e^x - 1` of every element, exact near zero (see [`map`](Self::map)): as `2 sinh(x / 2) e^(x / 2)`.
+    pub fn expm1(&self) -> Self {
+        self.map_keeping_zero(|rows| {
+            let half = rows.div_scalar(2.0);
+            half.clone().sinh() * half.exp() * 2.0
+        })
+    }
+
+    /// `max(x, 0)` of every element (see [`map`](Self::map)).
+    pub fn relu(&self) -> Self {
+        self.map_keeping_zero(burn::tensor::activation::relu)
+    }
+
+    /// `1 / (1 + e^-x)` of every element (see [`map`](Self::map)).
+    pub fn sigmoid(&self) -> Self {
+        self.map(burn::tensor::activation::sigmoid)
+    }
+
+    /// `x^p` of every element (see [`map`](Self::map)).
+    pub fn powf_scalar(&self, power: f64) -> Self {
+        self.map(|rows| rows.powf_scalar(power))
+    }
+
+    /// Whether each element is NaN (see [`map`](Self::map)).
+    pub fn is_nan(&self) -> SparseTensor<P, D, Bool> {
+        self.map(|rows| rows.inner().is_nan())
+    }
+
+    /// Whether each element is infinite (see [`map`](Self::map)).
+    pub fn is_inf(&self) -> SparseTensor<P, D, Bool> {
+        self.map(|rows| rows.inner().is_inf())
+    }
+
+    /// Whether each element is neither infinite nor NaN (see [`map`](Self::map)).
+    pub fn is_finite(&self) -> SparseTensor<P, D, Bool> {
+        self.map(|rows| rows.inner().is_finite())
+    }
+}
+
+macro_rules! comparisons {
+    ($($name:ident $sign:literal;)*) => {$(
+        #[doc = concat!("Whether each element is ", $sign, " a number (see [`map`](Self::map)).")]
+        pub fn $name(&self, value: impl Into<Scalar>) -> SparseTensor<P, D, Bool> {
+            let value: Scalar = value.into();
+            self.map(|rows| {
+                let other = Fill::<K>::scalar(value).row(1, rows.dtype(), &rows.device()).expand(rows.dims());
+                compare::$name(rows, other)
+            })
+        }
+    )*};
+}
+
+/// Comparisons of rows by the names of those with a number.
+mod compare {
+    use super::*;
+
+    macro_rules! of_rows {
+        ($($name:ident $burn:ident;)*) => {$(
+            pub(super) fn $name<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>) -> Tensor<2, Bool> {
+                a.$burn(b)
+            }
+        )*};
+    }
+    of_rows! {
+        equal_elem equal;
+        not_equal_elem not_equal;
+        greater_elem greater;
+        greater_equal_elem greater_equal;
+        lower_elem lower;
+        lower_equal_elem lower_equal;
+    }
+}
+
+impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
+    comparisons! {
+        equal_elem "equal to";
+        not_equal_elem "not equal to";
+        greater_elem "greater than";
+        greater_equal_elem "at least";
+        lower_elem "less than";
+        lower_equal_elem "at most";
+    }
+
+    functions! { map_keeping_zero:
+        abs "|x|";
+        sign "the sign of x";
+    }
+
+    /// `-x` of every element. A zero fill becomes minus zero, as the dense answer says.
+    pub fn neg(&self) -> Self {
+        let Some(fill) = self.fill.host().filter(|_| !self.fill.is_undefined()) else {
+            return self.map(|rows| rows.neg());
+        };
+        let merged = self.coalesce();
+        let values = rows_of(&merged, &|rows: Tensor<2, K>| rows.neg());
+        let fill = match fill {
+            Scalar::Float(value) => Scalar::Float(-value),
+            Scalar::Int(0) if merged.dtype().is_float() => Scalar::Float(-0.0),
+            Scalar::Int(value) => Scalar::Int(value.wrapping_neg()),
+            other => return merged.with_rows(values, Fill::scalar(other)).fill_times_minus_one(),
+        };
+        merged.with_rows(values, Fill::Value(FillValue::Scalar(fill)))
+    }
+
+    fn fill_times_minus_one(mut self) -> Self {
+        self.fill = self.fill.map_row(self.block(), self.dtype(), &self.device(), |row| row.neg());
+        self
+    }
+
+    /// `x * x` of every element (see [`map`](Self::map)).
+    pub fn square(&self) -> Self {
+        self.map_keeping_zero(|rows| apply(BinaryOp::Mul, rows.clone(), rows))
+    }
+
+    /// `x^n` of every element, by repeated products (see [`map`](Self::map)); `x^0` is 1.
+    ///
+    /// # Panics
+    ///
+    /// For a negative power of integers.
+    pub fn powi_scalar(&self, power: i32) -> Self {
+        let float = self.dtype().is_float();
+        assert!(power >= 0 || float, "powi_scalar: a power of integers must not be negative, got {power}");
+        let power_of = move |rows: Tensor<2, K>| {
+            let mut product: Option<Tensor<2, K>> = None;
+            let (mut square, mut rest) = (rows.clone(), power.unsigned_abs());
+            while rest > 0 {
+                if rest % 2 == 1 {
+                    product = Some(product.map_or_else(|| square.clone(), |own| own * square.clone()));
+                }
+                rest /= 2;
+                if rest > 0 {
+                    square = square.clone() * square;
+                }
+            }
+            let ones = Tensor::ones(rows.dims(), (&rows.device(), rows.dtype()));
+            match product {
+                None => ones,
+                Some(product) if power < 0 => ones / product,
+                Some(product) => product,
+            }
+        };
+        if power > 0 { self.map_keeping_zero(power_of) } else { self.map(power_of) }
+    }
+
+    /// Every element brought into `[low, high]` (see [`map`](Self::map)).
+    pub fn clamp<E: ElementConversion + Copy>(&self, low: E, high: E) -> Self {
+        self.map(|rows| rows.clamp(low, high))
+    }
+
+    /// Every element brought to at least `low` (see [`map`](Self::map)).
+    pub fn clamp_min<E: ElementConversion + Copy>(&self, low: E) -> Self {
+        self.map(|rows| rows.clamp_min(low))
+    }
+
+    /// Every element brought to at most `high` (see [`map`](Self::map)).
+    pub fn clamp_max<E: ElementConversion + Copy>(&self, high: E) -> Self {
+        self.map(|rows| rows.clamp_max(high))
+    }
+}
+
+impl<P: Pattern, const D: usize> SparseTensor<P, D, Bool> {
+    /// The negation of every element, the fill included (see [`map`](Self::map)).
+    pub fn bool_not(&self) -> Self {
+        self.map(|rows| rows.bool_not())
+    }
+}
+
+impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
+    /// Whether each element is not zero (see [`map`](Self::map)).
+    pub fn bool(&self) -> SparseTensor<P, D, Bool> {
+        self.map(|rows| rows.bool())
+    }
+}
