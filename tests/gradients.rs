@@ -7,6 +7,8 @@ mod arithmetic;
 mod dense;
 #[path = "common/draw.rs"]
 mod draw;
+#[path = "gradients/functions.rs"]
+mod functions;
 #[path = "gradients/graph.rs"]
 mod graph;
 #[path = "gradients/structure.rs"]

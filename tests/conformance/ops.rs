@@ -85,6 +85,7 @@ pub fn run(case: &Case, context: &Context) -> Answer {
         "put_along_axis" => put_along_axis(case, context),
         "gather" | "scatter" => along_axis(case, context),
         "gather_nd" | "scatter_nd" => over_axes(case, context),
+        "unary" => unary(case, context),
         _ => return None,
     })
 }
@@ -110,10 +111,54 @@ fn permute(case: &Case, context: &Context) -> Result<Produced> {
 
 fn matmul(case: &Case, context: &Context) -> Result<Produced> {
     let (a, b) = (case.input("a"), case.input("b"));
+    if text(&b["layout"]) != "dense" {
+        return sparse_times_sparse(a, b, context);
+    }
     by_rank!(rank(a), D => match text(&a["dtype"]) {
         "i64" => by_layout!(context, "a", a, D, Int, a => times_dense(context, a, b)),
         _ => by_layout!(context, "a", a, D, Float, a => times_dense(context, a, b)),
     })
+}
+
+fn sparse_times_sparse(a: &Value, b: &Value, context: &Context) -> Result<Produced> {
+    by_rank!(rank(a), D => match (dynamic::<D, Float>(context, "a", a)?, dynamic::<D, Float>(context, "b", b)?) {
+        (DynTensor::Coo(a), DynTensor::Coo(b)) => Ok(Produced::sparse(context, &a.try_matmul_sparse(&b)?)),
+        (DynTensor::Csr(a), DynTensor::Csr(b)) => Ok(Produced::sparse(context, &a.try_matmul_sparse(&b)?)),
+        _ => panic!("layouts differ"),
+    })
+}
+
+fn unary(case: &Case, context: &Context) -> Result<Produced> {
+    let input = case.input("a");
+    by_rank!(rank(input), D => by_layout!(context, "a", input, D, Float, a => {
+        Ok(Produced::sparse(context, &function(text(case.attr("function")), &a)))
+    }))
+}
+
+fn function<P: Pattern, const D: usize>(name: &str, a: &SparseTensor<P, D>) -> SparseTensor<P, D> {
+    match name {
+        "abs" => a.abs(),
+        "neg" => a.neg(),
+        "sin" => a.sin(),
+        "cos" => a.cos(),
+        "tan" => a.tan(),
+        "asin" => a.asin(),
+        "atan" => a.atan(),
+        "sinh" => a.sinh(),
+        "tanh" => a.tanh(),
+        "asinh" => a.asinh(),
+        "exp" => a.exp(),
+        "expm1" => a.expm1(),
+        "log1p" => a.log1p(),
+        "sqrt" => a.sqrt(),
+        "square" => a.square(),
+        "relu" => a.relu(),
+        "sigmoid" => a.sigmoid(),
+        "sign" => a.sign(),
+        "floor" => a.floor(),
+        "ceil" => a.ceil(),
+        other => panic!("unary function {other}"),
+    }
 }
 
 fn times_dense<P: Pattern, const D: usize, K: Numeric>(
