@@ -7,18 +7,24 @@
 pub(crate) mod to_dense;
 
 mod binary;
+mod blocks;
 mod broadcast;
 mod cast;
 mod coalesce;
 mod concat;
 mod convert;
+mod expand;
+mod flip;
 mod gather;
+mod index_select;
 mod masked_matmul;
 mod matmul;
 mod permute;
 mod plan;
 mod put_along_axis;
 mod scalar;
+mod shape;
+mod slice;
 
 pub use concat::{DynTensor, concat, try_concat};
 pub use gather::{gather, gather_nd, scatter, scatter_nd, try_gather, try_gather_nd, try_scatter, try_scatter_nd};
