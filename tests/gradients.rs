@@ -9,6 +9,8 @@ mod dense;
 mod draw;
 #[path = "gradients/graph.rs"]
 mod graph;
+#[path = "gradients/selection.rs"]
+mod selection;
 #[path = "gradients/structure.rs"]
 mod structure;
 

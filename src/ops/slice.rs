@@ -274,7 +274,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         };
         let mut lines = lines(&taken);
         for (dim, cut) in cut {
-            lines[dim] = lines[dim].clone().sub_scalar(cut.start as i64).div_scalar(cut.step as i64);
+            let from = lines[dim].clone().sub_scalar(cut.start as i64);
+            lines[dim] = if cut.step == 1 { from } else { from.div_scalar(cut.step as i64) };
         }
         (from_lines(lines, &shape, taken.dims()[1], self.is_coalesced(), coordinates), values)
     }
