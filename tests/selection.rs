@@ -277,7 +277,9 @@ proptest! {
 
     /// Int and Bool move as floats do.
     #[test]
-    fn other_kinds(a in plain(vec![3, 4], false), csr: bool, pick: bool, numbers in proptest::collection::vec(-3i64..3, 4)) {
+    fn other_kinds(
+        a in plain(vec![3, 4], false), csr: bool, pick: bool, numbers in proptest::collection::vec(-3i64..3, 4),
+    ) {
         let device = device(pick);
         let ints: Vec<i64> = a.values.iter().map(|&value| value as i64).collect();
         let values = Tensor::<1, Int>::from_data(TensorData::new(ints, [a.values.len()]), (&device, DType::I64));

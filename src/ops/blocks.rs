@@ -6,8 +6,8 @@ use burn::tensor::Tensor;
 use sparse_core::{Result, SparseError};
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The tensor with `f` applied to every block, stored or fill, as `[n, size, inner]` along dense dim `dim`, which has
-    /// `size` elements after it. `f` moves or repeats elements, so a fill of one number stays what it is.
+    /// The tensor with `f` applied to every block, stored or fill, as `[n, old size, inner]` along dense dim `dim`, which
+    /// has `size` elements after it. `f` moves or repeats elements, so a fill of one number stays what it is.
     pub(crate) fn map_blocks(&self, dim: usize, size: usize, f: impl Fn(Tensor<3, K>) -> Tensor<3, K>) -> Self {
         let mut dense_shape = self.dense_shape.clone();
         dense_shape[dim] = size;

@@ -51,8 +51,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The tensor `times` times, one copy after the other along `axis`.
     ///
     /// A coalesced tensor stays coalesced, an uncoalesced one is neither sorted nor summed. Backward: each element gets
-    /// the sum of its copies' gradients. Cost: that of the copies, and a sort of their coordinates unless the axis is the
-    /// first, or the last sparse one with size 1, or the tensor is uncoalesced.
+    /// the sum of its copies' gradients. Cost: that of the copies, and a sort of their coordinates unless the axis is
+    /// the first, or the last sparse one with size 1, or the tensor is uncoalesced.
     ///
     /// # Errors
     ///

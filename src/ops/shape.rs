@@ -13,9 +13,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// Sparse dims are reshaped among themselves and dense dims among themselves, so a hybrid tensor's new shape splits
     /// where the old one does: with as many dense dims as before if that fits, else with as few as do. CSR keeps rank 2
-    /// or 3. Values are not touched, order is kept (a coalesced tensor stays coalesced, an uncoalesced one uncoalesced), and
-    /// dims that the two shapes share are copied, so only those between them need a flat index. Backward: the values are
-    /// the same tensor. Cost: one pass over the coordinates.
+    /// or 3. Values are not touched and order is kept: a coalesced tensor stays coalesced, an uncoalesced one
+    /// uncoalesced. Dims that the two shapes share are copied, so only those between them need a flat index. Backward:
+    /// the values are the same tensor. Cost: one pass over the coordinates.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -59,8 +59,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `shape_mismatch` if `end` is before `start`, `D2` is another rank, or sparse dims would meet
-    /// dense ones; `overflow`.
+    /// `axis_out_of_range`; `shape_mismatch` if `end` is before `start`, `D2` is another rank, or sparse dims would
+    /// meet dense ones; `overflow`.
     pub fn try_flatten<const D2: usize>(&self, start: isize, end: isize) -> Result<SparseTensor<P, D2, K>> {
         const OP: &str = "flatten";
         let (start, end) = (self.axis(OP, start)?, self.axis(OP, end)?);

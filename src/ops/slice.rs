@@ -46,8 +46,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// Along a sparse axis the stored elements that lie there, in their order (a coalesced tensor stays coalesced, an
     /// uncoalesced one uncoalesced), along a dense one that part of every block and of the fill. Backward: each element
-    /// that was kept gets its gradient. Cost: one pass over coordinates and values, and one number read (along axis 0 of
-    /// a coalesced tensor two, and values are copied as one piece).
+    /// that was kept gets its gradient. Cost: one pass over coordinates and values, and one number read (along axis 0
+    /// of a coalesced tensor two, and values are copied as one piece).
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -105,8 +105,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`, `index_out_of_range`, `shape_mismatch` for a range that ends before it starts, `invalid` for
-    /// a step of 0.
+    /// `axis_out_of_range`, `index_out_of_range`, `shape_mismatch` for a range that ends before it starts, `invalid`
+    /// for a step of 0.
     pub fn try_slice_step(&self, axis: isize, range: Range<usize>, step: isize) -> Result<Self> {
         const OP: &str = "slice_step";
         let axis = self.axis(OP, axis)?;

@@ -8,8 +8,8 @@ pub(crate) fn lines(coordinates: &Tensor<2, Int>) -> Vec<Tensor<1, Int>> {
     (0..coordinates.dims()[0]).map(|dim| along(coordinates, dim)).collect()
 }
 
-/// The coordinates `[dims, nnz]` that have these lines, in the index dtype of `shape`; `like` is any index tensor of the
-/// device.
+/// The coordinates `[dims, nnz]` that have these lines, in the index dtype of `shape`; `like` is any index tensor of
+/// the device.
 pub(crate) fn of_lines<const R: usize>(
     lines: Vec<Tensor<1, Int>>,
     shape: &[usize],

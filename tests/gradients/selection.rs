@@ -61,7 +61,9 @@ proptest! {
     }
 
     #[test]
-    fn repeated(a in matrix(true), fill in value(), axis in 0isize..2, times in 0usize..4, csr: bool, pick in 0usize..4) {
+    fn repeated(
+        a in matrix(true), fill in value(), axis in 0isize..2, times in 0usize..4, csr: bool, pick in 0usize..4,
+    ) {
         check(pick, &[a.data(), one(fill)], |xs| {
             let a = filled(&a, xs);
             if csr { a.to_csr().repeat_dim(axis, times).to_dense() } else { a.repeat_dim(axis, times).to_dense() }
@@ -97,7 +99,9 @@ proptest! {
     }
 
     #[test]
-    fn split_and_chunk(a in full(true), fill in value(), axis in 0isize..2, size in 1usize..3, csr: bool, pick in 0usize..4) {
+    fn split_and_chunk(
+        a in full(true), fill in value(), axis in 0isize..2, size in 1usize..3, csr: bool, pick in 0usize..4,
+    ) {
         check(pick, &[a.data(), one(fill)], |xs| {
             let a = filled(&a, xs);
             let parts: Vec<Tensor<2>> = if csr {
@@ -141,7 +145,9 @@ proptest! {
     }
 
     #[test]
-    fn masked(a in plain(vec![3, 4], true), mask in plain(vec![3, 4], true), fill in value(), csr: bool, pick in 0usize..4) {
+    fn masked(
+        a in plain(vec![3, 4], true), mask in plain(vec![3, 4], true), fill in value(), csr: bool, pick in 0usize..4,
+    ) {
         check(pick, &[a.data(), one(fill)], |xs| {
             let a = filled(&a, xs);
             let device = a.device().inner();
