@@ -11,6 +11,8 @@ mod draw;
 mod functions;
 #[path = "gradients/graph.rs"]
 mod graph;
+#[path = "gradients/selection.rs"]
+mod selection;
 #[path = "gradients/structure.rs"]
 mod structure;
 

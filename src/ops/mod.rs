@@ -7,13 +7,17 @@
 pub(crate) mod to_dense;
 
 mod binary;
+mod blocks;
 mod broadcast;
 mod cast;
 mod coalesce;
 mod concat;
 mod convert;
 mod elementwise;
+mod expand;
+mod flip;
 mod gather;
+mod index_select;
 mod map;
 mod masked_matmul;
 mod matmul;
@@ -21,6 +25,8 @@ mod permute;
 mod plan;
 mod put_along_axis;
 mod scalar;
+mod shape;
+mod slice;
 mod spgemm;
 
 pub use concat::{DynTensor, concat, try_concat};

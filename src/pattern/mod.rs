@@ -11,6 +11,7 @@ mod concat;
 mod coo;
 mod csr;
 mod derived;
+pub(crate) mod dims;
 mod matrix;
 pub(crate) mod select;
 

@@ -1,0 +1,60 @@
+//! What operations on dense dims share: blocks of values, and the fill's block, seen along one dim.
+
+use crate::pattern::{CooPattern, Pattern, dims::of_lines};
+use crate::tensor::{Exact, Fill, FillValue, Kind, SparseTensor};
+use burn::tensor::Tensor;
+use sparse_core::{Result, SparseError};
+
+impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+    /// The tensor with `f` applied to every block, stored or fill, as `[n, old size, inner]` along dense dim `dim`, which
+    /// has `size` elements after it. `f` moves or repeats elements, so a fill of one number stays what it is.
+    pub(crate) fn map_blocks(&self, dim: usize, size: usize, f: impl Fn(Tensor<3, K>) -> Tensor<3, K>) -> Self {
+        let mut dense_shape = self.dense_shape.clone();
+        dense_shape[dim] = size;
+        let block: usize = dense_shape.iter().product();
+        let inner: usize = dense_shape[dim + 1..].iter().product();
+        let outer: usize = dense_shape[..dim].iter().product();
+        let along = |rows: Tensor<2, K>| {
+            let count = rows.dims()[0];
+            if count * block == 0 {
+                return Tensor::zeros([count, block], (&rows.device(), rows.dtype()));
+            }
+            f(rows.reshape(Exact([count * outer, self.dense_shape[dim], inner]))).reshape(Exact([count, block]))
+        };
+        let fill = match &self.fill {
+            Fill::Value(FillValue::Block(row)) if block == 0 || row.dims()[1] == self.block() => {
+                Fill::Value(FillValue::Block(along(row.clone())))
+            }
+            other => other.clone(),
+        };
+        Self::from_parts(self.pattern.clone(), along(self.values.clone()), dense_shape, fill)
+    }
+
+    /// A pattern of `shape` with nothing stored, and its values.
+    pub(crate) fn nothing(&self, shape: &[usize]) -> (P, Tensor<2, K>) {
+        let indices = of_lines(vec![], shape, 0, self.pattern.coordinates());
+        let pattern = P::from_coo(CooPattern::new_unchecked(indices, shape, true));
+        (pattern, Tensor::zeros([0, self.block()], (&self.device(), self.dtype())))
+    }
+}
+
+/// Checks that the layout has tensors of this shape (of the sparse dims).
+pub(crate) fn check_layout<P: Pattern>(op: &'static str, shape: &[usize]) -> Result<()> {
+    crate::pattern::check_sizes(op, shape)?;
+    if P::LAYOUT != "CSR" {
+        return Ok(());
+    }
+    let ([batch, rows, cols], what) = match *shape {
+        [rows, cols] => ([1, rows, cols], "a dimension"),
+        [batch, rows, cols] => ([batch, rows, cols], "batch * rows and batch * columns"),
+        _ => {
+            let rule = "CSR must have rank 2 or 3: to_coo has no such limit";
+            return Err(SparseError::ShapeMismatch { op, rule, left: shape.to_vec(), right: vec![2, 3] });
+        }
+    };
+    let got = batch as u128 * rows.max(cols) as u128;
+    if got > i64::MAX as u128 {
+        return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got });
+    }
+    Ok(())
+}

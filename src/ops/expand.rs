@@ -1,0 +1,118 @@
+//! Copies of a tensor side by side.
+
+use super::blocks::check_layout;
+use crate::pattern::Pattern;
+use crate::pattern::dims::{count_up, from_lines, lines, of_lines};
+use crate::pattern::select::sorted;
+use crate::pattern::{index_dtype, index_tensor};
+use crate::rows::{RowMap, move_rows};
+use crate::tensor::{Kind, SparseTensor, expect};
+use sparse_core::{Result, SparseError};
+
+impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+    /// The tensor with dims of size 1 repeated to the sizes of `shape`; the others must be what they are.
+    ///
+    /// The result stores every copy: `nnz` times the sizes of the sparse dims that grow. Dims are expanded one by one,
+    /// each as by [`try_repeat_dim`](Self::try_repeat_dim).
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let device = Device::flex();
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0], [0.0]], &device));
+    /// let b = a.expand([2, 3]);
+    /// assert_eq!(b.nnz(), 3);
+    /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch` if a dim that is not 1 would change; `overflow`.
+    pub fn try_expand(&self, shape: [usize; D]) -> Result<Self> {
+        const OP: &str = "expand";
+        let dims = self.dims();
+        if (0..D).any(|dim| dims[dim] != 1 && dims[dim] != shape[dim]) {
+            let rule = "dims must be 1 or keep their size";
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left: dims.to_vec(), right: shape.to_vec() });
+        }
+        check_layout::<P>(OP, &shape[..self.sparse_dims()])?;
+        // The first dim last: that one needs no sort, and what a sort sees stays small.
+        let grown = (0..D).rev().filter(|&dim| dims[dim] != shape[dim]);
+        grown.into_iter().try_fold(self.clone(), |tensor, dim| tensor.repeated(OP, dim, shape[dim]))
+    }
+
+    /// [`try_expand`](Self::try_expand), with a panic in place of an error.
+    #[track_caller]
+    pub fn expand(&self, shape: [usize; D]) -> Self {
+        expect(self.try_expand(shape))
+    }
+
+    /// The tensor `times` times, one copy after the other along `axis`.
+    ///
+    /// A coalesced tensor stays coalesced, an uncoalesced one is neither sorted nor summed. Backward: each element gets
+    /// the sum of its copies' gradients. Cost: that of the copies, and a sort of their coordinates unless the axis is
+    /// the first, or the last sparse one with size 1, or the tensor is uncoalesced.
+    ///
+    /// # Errors
+    ///
+    /// `axis_out_of_range`; `overflow`.
+    pub fn try_repeat_dim(&self, axis: isize, times: usize) -> Result<Self> {
+        const OP: &str = "repeat_dim";
+        let axis = self.axis(OP, axis)?;
+        self.repeated(OP, axis, times)
+    }
+
+    /// [`try_repeat_dim`](Self::try_repeat_dim), with a panic in place of an error.
+    #[track_caller]
+    pub fn repeat_dim(&self, axis: isize, times: usize) -> Self {
+        expect(self.try_repeat_dim(axis, times))
+    }
+
+    fn repeated(&self, op: &'static str, axis: usize, times: usize) -> Result<Self> {
+        let product = |what: &'static str, a: usize| {
+            let fits = a.checked_mul(times).filter(|&product| product <= i64::MAX as usize);
+            let got = a as u128 * times as u128;
+            fits.ok_or(SparseError::Overflow { op, what, limit: i64::MAX as u128, got })
+        };
+        let size = product("the repeated axis", self.dims()[axis])?;
+        if times == 1 {
+            return Ok(self.clone());
+        }
+        if let Some(dim) = axis.checked_sub(self.sparse_dims()) {
+            product("a repeated block", self.block())?;
+            return Ok(self.map_blocks(dim, size, |rows| rows.repeat_dim(1, times)));
+        }
+        let mut shape = self.pattern.shape().to_vec();
+        let own = shape[axis];
+        shape[axis] = size;
+        check_layout::<P>(op, &shape)?;
+        let (nnz, coordinates) = (self.nnz(), self.pattern.coordinates());
+        let copies = product("the number of stored elements", nnz)?;
+        let (pattern, values) = if copies == 0 {
+            self.nothing(&shape)
+        } else {
+            let coordinates = index_tensor(coordinates.clone(), index_dtype(&shape, copies));
+            let at = count_up(copies, &coordinates);
+            // Copy by copy along the first axis, element by element else: the order of the result, where it is known.
+            let (copy, owner) = if axis == 0 {
+                let copy = at.clone().div_scalar(nnz as i64);
+                (copy.clone(), at - copy.mul_scalar(nnz as i64))
+            } else {
+                let owner = at.clone().div_scalar(times as i64);
+                (at - owner.clone().mul_scalar(times as i64), owner)
+            };
+            let mut lines: Vec<_> = lines(&coordinates).into_iter().map(|line| line.select(0, owner.clone())).collect();
+            lines[axis] = lines[axis].clone() + copy.mul_scalar(own as i64);
+            let in_order = axis == 0 || (own == 1 && axis == shape.len() - 1);
+            let (pattern, owner) = if in_order || !self.is_coalesced() {
+                (from_lines(lines, &shape, copies, self.is_coalesced(), &coordinates), owner)
+            } else {
+                let (pattern, order) = sorted(of_lines(lines, &shape, copies, &coordinates), &shape);
+                (pattern, owner.select(0, order))
+            };
+            (pattern, move_rows(self.values.clone(), self.fill_row(), &RowMap::new(owner, nnz)))
+        };
+        Ok(Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone()))
+    }
+}

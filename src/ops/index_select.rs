@@ -1,0 +1,291 @@
+//! Slices by an index, single elements, and elements by a mask.
+
+use super::blocks::check_layout;
+use super::broadcast::read_rows;
+use super::gather::read;
+use super::put_along_axis::target;
+use crate::kernel::{self, Arrays};
+use crate::pattern::dims::{from_lines, lines, of_lines};
+use crate::pattern::select::{self, Expansion, along, kept, sorted};
+use crate::pattern::{Pattern, index_tensor, located, sealed::Sealed, signed};
+use crate::rows::{RowMap, move_rows};
+use crate::tensor::{Exact, Kind, SparseTensor, expect, same_device};
+use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, TensorData};
+use sparse_burn::index_dtype_for;
+use sparse_core::{Result, SparseError};
+
+/// Axes up to this size, or up to a multiple of what is stored and asked for, get a table of an entry a position.
+const TABLE: usize = 1 << 20;
+
+impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+    /// The slices along `axis` that `index` names, in its order: slice `k` of the result is slice `index[k]`.
+    ///
+    /// Indices are in `[-size, size)` and may repeat. A coalesced tensor stays coalesced, an uncoalesced one is neither
+    /// sorted nor summed. Backward: each slice gets the sum of the gradients of the places that took it, in a fixed
+    /// order. Cost: the index is checked (a read) and its slices are counted (another); along axis 0 of a coalesced
+    /// tensor that is all but copying them, else the result's coordinates are sorted.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let device = Device::flex();
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]], &device));
+    /// let b = a.index_select(0, Tensor::from_ints([2, 0, -1], &device));
+    /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [3.0, 4.0, 1.0, 0.0, 3.0, 4.0]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `axis_out_of_range`, `index_out_of_range`, `device_mismatch`, `overflow`.
+    pub fn try_index_select(&self, axis: isize, index: Tensor<1, Int>) -> Result<Self> {
+        const OP: &str = "index_select";
+        let axis = self.axis(OP, axis)?;
+        same_device(OP, &self.device(), &index.device())?;
+        let (size, count) = (self.dims()[axis], index.dims()[0]);
+        let index = signed(index);
+        if count > 0 {
+            kernel::check_indices(OP, axis, size, &index)?;
+        }
+        if let Some(dim) = axis.checked_sub(self.sparse_dims()) {
+            let index = from_start(index, size, index_dtype_for(size.max(count)));
+            return Ok(self.map_blocks(dim, count, |rows| {
+                let [outer, _, inner] = rows.dims();
+                let target = target(rows.dims(), 1, count, true);
+                read(rows, index.clone(), target).reshape(Exact([outer, count, inner]))
+            }));
+        }
+        let mut shape = self.pattern.shape().to_vec();
+        shape[axis] = count;
+        check_layout::<P>(OP, &shape)?;
+        let (pattern, values) = if self.nnz() == 0 || count == 0 {
+            self.nothing(&shape)
+        } else {
+            let index = from_start(index, size, index_dtype_for(size.max(count).max(self.nnz())));
+            self.take_slices(axis, &shape, &index)
+        };
+        Ok(Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone()))
+    }
+
+    /// [`try_index_select`](Self::try_index_select), with a panic in place of an error.
+    #[track_caller]
+    pub fn index_select(&self, axis: isize, index: Tensor<1, Int>) -> Self {
+        expect(self.try_index_select(axis, index))
+    }
+
+    /// One element, `[1]`: its duplicates summed, or the fill where it is not stored.
+    ///
+    /// Backward: the element, or the fill, gets the gradient. Cost: a look-up among the coordinates, without a read
+    /// unless the fill is `Undefined`.
+    ///
+    /// # Errors
+    ///
+    /// `index_out_of_range`; `undefined_fill` if the element is not stored and the fill has no value.
+    pub fn try_get(&self, at: [usize; D]) -> Result<Tensor<1, K>> {
+        const OP: &str = "get";
+        for (axis, (&index, size)) in at.iter().zip(self.dims()).enumerate() {
+            if index >= size {
+                let index = index.min(i64::MAX as usize) as i64;
+                return Err(SparseError::IndexOutOfRange { op: OP, axis, low: 0, size, index, position: axis });
+            }
+        }
+        let own = self.coalesce();
+        let (pattern, dims, nnz) = (own.pattern.to_coo(), own.sparse_dims(), own.nnz());
+        let (device, dtype) = (pattern.device(), pattern.index_dtype());
+        let map = if nnz == 0 || dims == 0 {
+            // Nothing to find, or one element that has no coordinates.
+            Tensor::zeros([1], (&device, dtype))
+        } else {
+            let wanted: Vec<i64> = at[..dims].iter().map(|&index| index as i64).collect();
+            let wanted = TensorData::new(wanted, [dims, 1]).convert_dtype(dtype);
+            let wanted = Arrays::Coo(Tensor::from_data(wanted, (&device, dtype)));
+            kernel::locate(&wanted, &pattern.arrays())
+        };
+        own.check_found(OP, map.clone())?;
+        let row = move_rows(own.values.clone(), own.fill_row(), &RowMap::new(map, nnz));
+        let column = at[dims..].iter().zip(&own.dense_shape).fold(0, |flat, (&index, &size)| flat * size + index);
+        Ok(row.narrow(1, column, 1).reshape([1]))
+    }
+
+    /// [`try_get`](Self::try_get), with a panic in place of an error.
+    #[track_caller]
+    pub fn get(&self, at: [usize; D]) -> Tensor<1, K> {
+        expect(self.try_get(at))
+    }
+
+    /// The elements where `mask` is true, in row-major order; those that are not stored are the fill.
+    ///
+    /// Both are coalesced first. Backward: stored elements, and the fill, get the gradients of their places. Cost: the
+    /// mask's elements are looked up in the pattern (kept with the mask's pattern), and one number is read.
+    ///
+    /// ```
+    /// use burn::tensor::{Bool, Device, Tensor};
+    /// use sparse_tensor::CooTensor;
+    ///
+    /// let device = Device::flex();
+    /// let a = CooTensor::<2>::from_dense(Tensor::from_floats([[0.0, 1.0], [2.0, 0.0]], &device), 0);
+    /// let mask = Tensor::<2, Bool>::from_data([[true, false], [true, false]], &device);
+    /// let mask = CooTensor::from_dense(mask, 0);
+    /// assert_eq!(a.masked_select(&mask).into_data().iter::<f32>().collect::<Vec<_>>(), [0.0, 2.0]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `layout_mismatch` (another number of dense dims), `device_mismatch`; `would_densify` if the
+    /// mask's fill is not known to be false; `undefined_fill` if an element is not stored and the fill has no value.
+    pub fn try_masked_select(&self, mask: &SparseTensor<P, D, Bool>) -> Result<Tensor<1, K>> {
+        const OP: &str = "masked_select";
+        if self.dims() != mask.dims() {
+            let (left, right) = (self.dims().to_vec(), mask.dims().to_vec());
+            return Err(SparseError::ShapeMismatch { op: OP, rule: "shapes must agree", left, right });
+        }
+        if self.dense_dims() != mask.dense_dims() {
+            let name = |dims: usize| format!("{} with {dims} dense dims", P::LAYOUT);
+            let (left, right) = (name(self.dense_dims()), name(mask.dense_dims()));
+            return Err(SparseError::LayoutMismatch { op: OP, left, right });
+        }
+        same_device(OP, &self.device(), &mask.device())?;
+        if !mask.fill.is_zero() && !mask.fill.is_undefined() {
+            let hint = "the mask must be false, or undefined, where it is not stored";
+            return Err(SparseError::WouldDensify { op: OP, elements: self.num_elements(), limit: 0, hint });
+        }
+        let (own, mask) = (self.coalesce(), mask.coalesce());
+        let (rows, block) = (mask.nnz(), own.block());
+        let chosen = if rows * block == 0 {
+            Tensor::zeros([0], (&mask.pattern.device(), mask.pattern.index_dtype()))
+        } else {
+            kept(mask.values.clone().inner().reshape(Exact([rows * block])), index_dtype_for(rows * block))
+        };
+        let count = chosen.dims()[0];
+        if count == 0 {
+            return Ok(Tensor::zeros([0], (&self.device(), self.dtype())));
+        }
+        let map = if own.pattern.is_same(&mask.pattern) { None } else { Some(located(&mask.pattern, &own.pattern)) };
+        let values = match map {
+            None => own.values.clone(),
+            Some(map) => {
+                if own.fill.is_undefined() {
+                    let row = if block == 1 { chosen.clone() } else { chosen.clone().div_scalar(block as i64) };
+                    own.check_found(OP, map.map().clone().select(0, row))?;
+                }
+                move_rows(own.values.clone(), own.fill_row(), &map)
+            }
+        };
+        let out = read_rows(values.reshape(Exact([rows * block, 1])), &RowMap::new(chosen, rows * block));
+        Ok(out.reshape(Exact([count])))
+    }
+
+    /// [`try_masked_select`](Self::try_masked_select), with a panic in place of an error.
+    #[track_caller]
+    pub fn masked_select(&self, mask: &SparseTensor<P, D, Bool>) -> Tensor<1, K> {
+        expect(self.try_masked_select(mask))
+    }
+
+    /// Checks that no place of a map (which is not empty) is missing, where a missing one would have no value.
+    fn check_found(&self, op: &'static str, map: Tensor<1, Int>) -> Result<()> {
+        if !self.fill.is_undefined() {
+            return Ok(());
+        }
+        if select::read(map.max()) < self.nnz() {
+            return Ok(());
+        }
+        Err(SparseError::UndefinedFill {
+            op,
+            hint: "an element that is not stored has no value: with_fill gives it one",
+        })
+    }
+
+    /// The slices along a sparse axis that a checked index names. Something is stored, and something asked for.
+    fn take_slices(&self, axis: usize, shape: &[usize], index: &Tensor<1, Int>) -> (P, Tensor<2, K>) {
+        let (size, nnz, count) = (self.pattern.shape()[axis], self.nnz(), index.dims()[0]);
+        let (coordinates, dtype) = (self.pattern.coordinates(), index.dtype());
+        let at = index_tensor(along(coordinates, axis), dtype);
+        let table = size <= TABLE.max(nnz.saturating_add(count).saturating_mul(4));
+        let in_order = table && axis == 0 && self.is_coalesced();
+        // Slice by slice where they stand together, else element by element: which places take it.
+        let (starts, counts, order) = if in_order {
+            let (starts, counts) = lengths(&kernel::compress(&at, size), index);
+            (starts, counts, None)
+        } else if table {
+            let (order, ptr) = kernel::group_by(index, size);
+            let (starts, counts) = lengths(&ptr, &at);
+            (starts, counts, Some(order))
+        } else {
+            let (order, starts, counts) = look_up(index, &at, size);
+            (starts, counts, Some(order))
+        };
+        let dtype = total_dtype(&counts, nnz as u128 * count as u128);
+        let counts = index_tensor(counts, dtype);
+        let Expansion { owner, at, .. } = select::expand(&index_tensor(starts, dtype), &counts);
+        let total = owner.dims()[0];
+        if total == 0 {
+            return self.nothing(shape);
+        }
+        let (place, element) = match order {
+            None => (owner, at),
+            Some(order) => (order.select(0, at), owner),
+        };
+        let mut lines: Vec<_> = lines(coordinates).into_iter().map(|line| line.select(0, element.clone())).collect();
+        lines[axis] = place;
+        let (pattern, element) = if in_order || !self.is_coalesced() {
+            (from_lines(lines, shape, total, self.is_coalesced(), coordinates), element)
+        } else {
+            let (pattern, order) = sorted(of_lines(lines, shape, total, coordinates), shape);
+            (pattern, element.select(0, order))
+        };
+        (pattern, move_rows(self.values.clone(), self.fill_row(), &RowMap::new(element, nnz)))
+    }
+}
+
+/// An index in `[-size, size)` as one in `[0, size)`.
+fn from_start(index: Tensor<1, Int>, size: usize, dtype: DType) -> Tensor<1, Int> {
+    let index = index_tensor(index, dtype);
+    if index.dims()[0] == 0 {
+        return index;
+    }
+    let wrap = index_tensor(index.clone().lower_elem(0).int(), dtype).mul_scalar(size as i64);
+    index + wrap
+}
+
+/// Where the groups `ids` start, and how many each holds.
+fn lengths(ptr: &Tensor<1, Int>, ids: &Tensor<1, Int>) -> (Tensor<1, Int>, Tensor<1, Int>) {
+    let ptr = index_tensor(ptr.clone(), ids.dtype());
+    let starts = ptr.clone().select(0, ids.clone());
+    let counts = ptr.select(0, ids.clone().add_scalar(1)) - starts.clone();
+    (starts, counts)
+}
+
+/// The index sorted, and where in it each element's places start and how many there are: without a table of the axis,
+/// which may be longer than memory.
+fn look_up(
+    index: &Tensor<1, Int>,
+    at: &Tensor<1, Int>,
+    size: usize,
+) -> (Tensor<1, Int>, Tensor<1, Int>, Tensor<1, Int>) {
+    let (count, nnz, dtype) = (index.dims()[0], at.dims()[0], index.dtype());
+    let unique = |ids: &Tensor<1, Int>| kernel::coalesce(&ids.clone().reshape([1, ids.dims()[0] as i64]), &[size]);
+    let (wanted, order, ptr) = unique(index);
+    let (had, own_order, own_ptr) = unique(at);
+    let found = kernel::locate(&Arrays::Coo(had), &Arrays::Coo(wanted));
+    // `own_order` is a permutation: grouping by it inverts it.
+    let owner = kernel::expand_ptr(&own_ptr, nnz).select(0, kernel::group_by(&own_order, nnz).0);
+    let end = Tensor::full([1], count as i64, (&index.device(), dtype));
+    let ptr = Tensor::cat(vec![index_tensor(ptr, dtype), end], 0);
+    let (starts, counts) = lengths(&ptr, &index_tensor(found.select(0, owner), dtype));
+    (order, starts, counts)
+}
+
+/// The index dtype that holds the sum of `counts`, which is at most `most`.
+fn total_dtype(counts: &Tensor<1, Int>, most: u128) -> DType {
+    if most <= i32::MAX as u128 {
+        return index_dtype_for(most as usize);
+    }
+    // A sum of that many floats is off by at most half: enough to tell, and any device has it.
+    if counts.dtype() == DType::I32 && counts.dims()[0] <= 1 << 24 {
+        let sum = counts.clone().float().cast(FloatDType::F32).sum().into_data().convert::<f64>();
+        if sum.iter::<f64>().next().is_some_and(|sum| sum < f64::from(1 << 30)) {
+            return DType::I32;
+        }
+    }
+    DType::I64
+}

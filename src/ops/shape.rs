@@ -1,0 +1,258 @@
+//! The same elements in another shape.
+
+use super::blocks::check_layout;
+use crate::pattern::dims::{from_lines, lines};
+use crate::pattern::{Pattern, cells, index_tensor};
+use crate::tensor::{Kind, SparseTensor, expect, resolve_axis};
+use burn::tensor::{Int, Tensor};
+use sparse_core::{Result, SparseError};
+use std::ops::Range;
+
+impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+    /// The same elements, in row-major order, in another shape.
+    ///
+    /// Sparse dims are reshaped among themselves and dense dims among themselves, so a hybrid tensor's new shape splits
+    /// where the old one does: with as many dense dims as before if that fits, else with as few as do. CSR keeps rank 2
+    /// or 3. Values are not touched and order is kept: a coalesced tensor stays coalesced, an uncoalesced one
+    /// uncoalesced. Dims that the two shapes share are copied, so only those between them need a flat index. Backward:
+    /// the values are the same tensor. Cost: one pass over the coordinates.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CooTensor;
+    ///
+    /// let device = Device::flex();
+    /// let a = CooTensor::<2>::from_dense(Tensor::from_floats([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]], &device), 0);
+    /// let b = a.reshape([3, 2]);
+    /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [0.0, 1.0, 0.0, 2.0, 0.0, 3.0]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch` for another number of elements, a split that does not fall on the boundary of sparse and dense
+    /// dims, or a rank that CSR does not have; `overflow` where a flat index of the dims that change passes 64 bits.
+    pub fn try_reshape<const D2: usize>(&self, shape: [usize; D2]) -> Result<SparseTensor<P, D2, K>> {
+        const OP: &str = "reshape";
+        let (sparse, dense) = (self.pattern.shape(), &self.dense_shape);
+        let mismatch =
+            |rule| SparseError::ShapeMismatch { op: OP, rule, left: shape.to_vec(), right: self.dims().to_vec() };
+        if cells(&shape) != self.num_elements() {
+            return Err(mismatch("the new shape must have as many elements"));
+        }
+        let fits = |&at: &usize| cells(&shape[..at]) == cells(sparse) && cells(&shape[at..]) == cells(dense);
+        let mut splits = D2.checked_sub(dense.len()).into_iter().chain((0..=D2).rev());
+        let split = if dense.is_empty() { Some(D2) } else { splits.find(fits) };
+        let Some(split) = split else {
+            return Err(mismatch("sparse and dense dims must be reshaped among themselves"));
+        };
+        self.reshaped(OP, &shape[..split], &shape[split..])
+    }
+
+    /// [`try_reshape`](Self::try_reshape), with a panic in place of an error.
+    #[track_caller]
+    pub fn reshape<const D2: usize>(&self, shape: [usize; D2]) -> SparseTensor<P, D2, K> {
+        expect(self.try_reshape(shape))
+    }
+
+    /// Dims `start ..= end`, both in `[-rank, rank)`, as one; they are all sparse or all dense. See
+    /// [`try_reshape`](Self::try_reshape).
+    ///
+    /// # Errors
+    ///
+    /// `axis_out_of_range`; `shape_mismatch` if `end` is before `start`, `D2` is another rank, or sparse dims would
+    /// meet dense ones; `overflow`.
+    pub fn try_flatten<const D2: usize>(&self, start: isize, end: isize) -> Result<SparseTensor<P, D2, K>> {
+        const OP: &str = "flatten";
+        let (start, end) = (self.axis(OP, start)?, self.axis(OP, end)?);
+        if end < start {
+            let rule = "the first dim must not be after the last";
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![start], right: vec![end] });
+        }
+        self.check_rank::<D2>(OP, D - (end - start))?;
+        let at = self.sparse_dims();
+        if start < at && end >= at {
+            let rule = "sparse and dense dims must be flattened among themselves";
+            let (left, right) = (vec![start, end], vec![at, self.dense_dims()]);
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
+        }
+        let (mut sparse, mut dense) = (self.pattern.shape().to_vec(), self.dense_shape.clone());
+        let (dims, range) =
+            if end < at { (&mut sparse, start..end + 1) } else { (&mut dense, start - at..end + 1 - at) };
+        let size = cells(&dims[range.clone()]);
+        let size = usize::try_from(size)
+            .ok()
+            .filter(|&size| size <= i64::MAX as usize)
+            .ok_or(SparseError::Overflow { op: OP, what: "the flattened dim", limit: i64::MAX as u128, got: size })?;
+        dims.splice(range, [size]);
+        self.reshaped(OP, &sparse, &dense)
+    }
+
+    /// [`try_flatten`](Self::try_flatten), with a panic in place of an error.
+    #[track_caller]
+    pub fn flatten<const D2: usize>(&self, start: isize, end: isize) -> SparseTensor<P, D2, K> {
+        expect(self.try_flatten(start, end))
+    }
+
+    /// The tensor without `axis`, whose size is 1. Cost and gradient as [`try_reshape`](Self::try_reshape).
+    ///
+    /// # Errors
+    ///
+    /// `axis_out_of_range`; `shape_mismatch` if the size is not 1, `D2` is not one less than the rank, or CSR has no
+    /// such rank.
+    pub fn try_squeeze_dim<const D2: usize>(&self, axis: isize) -> Result<SparseTensor<P, D2, K>> {
+        const OP: &str = "squeeze_dim";
+        let axis = self.axis(OP, axis)?;
+        if self.dims()[axis] != 1 {
+            let (left, right) = (self.dims().to_vec(), vec![axis]);
+            return Err(SparseError::ShapeMismatch { op: OP, rule: "the axis must have size 1", left, right });
+        }
+        self.without(OP, axis)
+    }
+
+    /// [`try_squeeze_dim`](Self::try_squeeze_dim), with a panic in place of an error.
+    #[track_caller]
+    pub fn squeeze_dim<const D2: usize>(&self, axis: isize) -> SparseTensor<P, D2, K> {
+        expect(self.try_squeeze_dim(axis))
+    }
+
+    /// The tensor with a dim of size 1 that is `axis` of the result, in `[-rank - 1, rank + 1)`.
+    ///
+    /// Between sparse and dense dims the new one is sparse, as in PyTorch. Cost and gradient as
+    /// [`try_reshape`](Self::try_reshape).
+    ///
+    /// # Errors
+    ///
+    /// `axis_out_of_range`; `shape_mismatch` if `D2` is not one more than the rank, or CSR has no such rank.
+    pub fn try_unsqueeze_dim<const D2: usize>(&self, axis: isize) -> Result<SparseTensor<P, D2, K>> {
+        const OP: &str = "unsqueeze_dim";
+        let axis = resolve_axis(OP, axis, D + 1)?;
+        self.check_rank::<D2>(OP, D + 1)?;
+        let (mut sparse, mut dense) = (self.pattern.shape().to_vec(), self.dense_shape.clone());
+        if axis <= sparse.len() {
+            sparse.insert(axis, 1)
+        } else {
+            dense.insert(axis - sparse.len(), 1)
+        }
+        self.reshaped(OP, &sparse, &dense)
+    }
+
+    /// [`try_unsqueeze_dim`](Self::try_unsqueeze_dim), with a panic in place of an error.
+    #[track_caller]
+    pub fn unsqueeze_dim<const D2: usize>(&self, axis: isize) -> SparseTensor<P, D2, K> {
+        expect(self.try_unsqueeze_dim(axis))
+    }
+
+    /// The tensor without an axis that has size 1.
+    pub(crate) fn without<const D2: usize>(&self, op: &'static str, axis: usize) -> Result<SparseTensor<P, D2, K>> {
+        self.check_rank::<D2>(op, D - 1)?;
+        let (mut sparse, mut dense) = (self.pattern.shape().to_vec(), self.dense_shape.clone());
+        if axis < sparse.len() {
+            sparse.remove(axis)
+        } else {
+            dense.remove(axis - sparse.len())
+        };
+        self.reshaped(op, &sparse, &dense)
+    }
+
+    /// Checks that the rank the caller names is the result's.
+    pub(crate) fn check_rank<const D2: usize>(&self, op: &'static str, rank: usize) -> Result<()> {
+        if D2 == rank && rank > 0 {
+            return Ok(());
+        }
+        let rule = "the rank of the result must be what the operation gives, and not 0";
+        Err(SparseError::ShapeMismatch { op, rule, left: vec![D2], right: vec![rank] })
+    }
+
+    /// The tensor with its sparse dims, and its dense dims, in other shapes of as many elements each.
+    fn reshaped<const D2: usize>(
+        &self,
+        op: &'static str,
+        sparse: &[usize],
+        dense: &[usize],
+    ) -> Result<SparseTensor<P, D2, K>> {
+        check_layout::<P>(op, sparse)?;
+        let pattern = reshape_pattern(op, &self.pattern, sparse)?;
+        Ok(SparseTensor::from_parts(pattern, self.values.clone(), dense.to_vec(), self.fill.clone()))
+    }
+}
+
+/// The pattern in a shape of as many elements: its elements stay where they are in storage.
+fn reshape_pattern<P: Pattern>(op: &'static str, pattern: &P, shape: &[usize]) -> Result<P> {
+    let (old, nnz) = (pattern.shape(), pattern.nnz());
+    if old == shape {
+        return Ok(pattern.clone());
+    }
+    let coordinates = pattern.coordinates();
+    if nnz == 0 {
+        return Ok(from_lines(vec![], shape, 0, true, coordinates));
+    }
+    let given = lines(coordinates);
+    let mut made = Vec::with_capacity(shape.len());
+    for (from, to) in runs(op, old, shape)? {
+        if from.len() == 1 && to.len() == 1 {
+            made.push(given[from.start].clone());
+            continue;
+        }
+        let size = cells(&shape[to.clone()]);
+        if size > i64::MAX as u128 {
+            let what = "a flat index of the dims that change";
+            return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got: size });
+        }
+        let dtype = sparse_burn::index_dtype_for(size as usize);
+        let mut flat: Option<Tensor<1, Int>> = None;
+        for dim in from {
+            let line = index_tensor(given[dim].clone(), dtype);
+            flat = Some(flat.map_or(line.clone(), |flat| flat.mul_scalar(old[dim] as i64) + line));
+        }
+        let flat = flat.unwrap_or_else(|| Tensor::zeros([nnz], (&coordinates.device(), dtype)));
+        made.extend(unravel(flat, &shape[to]));
+    }
+    Ok(from_lines(made, shape, nnz, pattern.is_coalesced(), coordinates))
+}
+
+/// The coordinates that row-major positions in `shape` stand for.
+fn unravel(flat: Tensor<1, Int>, shape: &[usize]) -> Vec<Tensor<1, Int>> {
+    let mut rest = flat;
+    let mut lines: Vec<Tensor<1, Int>> = Vec::with_capacity(shape.len());
+    for &size in shape.iter().skip(1).rev() {
+        let above = rest.clone().div_scalar(size as i64);
+        lines.push(rest - above.clone().mul_scalar(size as i64));
+        rest = above;
+    }
+    if !shape.is_empty() {
+        lines.push(rest);
+    }
+    lines.reverse();
+    lines
+}
+
+/// The shortest runs of dims, of either shape, that have as many elements: what a reshape works on. No size is 0.
+fn runs(op: &'static str, old: &[usize], new: &[usize]) -> Result<Vec<(Range<usize>, Range<usize>)>> {
+    let (mut runs, mut at) = (vec![], [0, 0]);
+    while at[0] < old.len() || at[1] < new.len() {
+        let start = at;
+        let mut sizes = [1u128; 2];
+        let mut take = |sizes: &mut [u128; 2], side: usize| -> Result<bool> {
+            let Some(&size) = [old, new][side].get(at[side]) else { return Ok(false) };
+            at[side] += 1;
+            sizes[side] = sizes[side].checked_mul(size as u128).ok_or(SparseError::Overflow {
+                op,
+                what: "the dims that change",
+                limit: i64::MAX as u128,
+                got: u128::MAX,
+            })?;
+            Ok(true)
+        };
+        take(&mut sizes, 0)?;
+        take(&mut sizes, 1)?;
+        while sizes[0] != sizes[1] {
+            let side = usize::from(sizes[1] < sizes[0]);
+            if !take(&mut sizes, side)? {
+                let rule = "the new shape must have as many elements";
+                return Err(SparseError::ShapeMismatch { op, rule, left: new.to_vec(), right: old.to_vec() });
+            }
+        }
+        runs.push((start[0]..at[0], start[1]..at[1]));
+    }
+    Ok(runs)
+}
