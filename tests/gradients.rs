@@ -9,6 +9,8 @@ mod dense;
 mod draw;
 #[path = "gradients/graph.rs"]
 mod graph;
+#[path = "gradients/patterns.rs"]
+mod patterns;
 #[path = "gradients/structure.rs"]
 mod structure;
 

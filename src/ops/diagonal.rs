@@ -1,7 +1,7 @@
 //! The main diagonal of a matrix: made, and read.
 
 use super::stack::check_matrix;
-use crate::pattern::{Pattern, diagonal, located};
+use crate::pattern::{Pattern, diagonal, on_diagonal};
 use crate::rows::{RowSums, move_rows, sum_rows};
 use crate::tensor::{Exact, Fill, Kind, Numeric, SparseTensor, dtype_name, expect, ints};
 use burn::tensor::{Tensor, TensorCreationOptions};
@@ -53,7 +53,8 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// stored.
     ///
     /// Backward: stored elements of the diagonal get their gradients, a tracked fill the sum of the rest. Cost:
-    /// `O(min(M, N) log nnz)`, after a coalesce. (NumPy's `diagonal`.)
+    /// `O(min(M, N) log nnz)` the
+    /// first time, after a coalesce; where the elements stand is kept with the pattern. (NumPy's `diagonal`.)
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -85,9 +86,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
             return Err(SparseError::UndefinedFill { op, hint: "with_fill gives the missing elements a value" });
         }
         let merged = self.coalesce();
-        let line: P = diagonal(merged.pattern.shape(), &merged.pattern.device());
-        let map = located(&line, &merged.pattern);
-        Ok(move_rows(merged.values.clone(), merged.fill_row(), &map))
+        Ok(move_rows(merged.values.clone(), merged.fill_row(), &on_diagonal(&merged.pattern)))
     }
 }
 

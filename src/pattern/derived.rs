@@ -35,6 +35,8 @@ pub(crate) enum Turn {
     Upper(i64),
     /// Elements that another pattern does not have.
     Without(u64),
+    /// The main diagonal itself.
+    Diagonal,
     /// Elements off the main diagonal.
     OffDiagonal,
     /// All elements and those of the main diagonal.

@@ -1,7 +1,7 @@
 //! Patterns of a matrix's main diagonal.
 
 use super::select::{along, kept, subset};
-use super::{CooPattern, Pattern, Turn, index_dtype, merged, turned};
+use super::{CooPattern, Pattern, Turn, index_dtype, located, merged, turned};
 use crate::rows::RowMap;
 use crate::tensor::Exact;
 use burn::tensor::{Device, Int, Tensor};
@@ -18,6 +18,16 @@ pub(crate) fn diagonal<P: Pattern>(shape: &[usize], device: &Device) -> P {
         Tensor::cat(vec![line.clone(), line], 0)
     };
     P::from_coo(CooPattern::new_unchecked(coordinates, shape, true))
+}
+
+/// Where the elements of the main diagonal stand in a coalesced pattern.
+pub(crate) fn on_diagonal<P: Pattern>(pattern: &P) -> RowMap {
+    let (_, [map]) = turned(pattern, Turn::Diagonal, || {
+        let line: P = diagonal(pattern.shape(), &pattern.device());
+        let map = located(&line, pattern);
+        (line, [map])
+    });
+    map
 }
 
 /// A coalesced pattern and the main diagonal: where its rows come from, and a map whose rows are 0 on the diagonal and 1

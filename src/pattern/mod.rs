@@ -25,7 +25,7 @@ use burn::tensor::{DType, Device, Int, Tensor};
 pub(crate) use concat::{block_diag, concat, concat_at_once, stack};
 pub(crate) use derived::{Derived, Turn, axis_map, dense_map, flat_index, located, merged, turned, union_zip};
 use derived::{joined, keep_joined};
-pub(crate) use diagonal::{diagonal, off_diagonal, with_diagonal};
+pub(crate) use diagonal::{diagonal, off_diagonal, on_diagonal, with_diagonal};
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
 use std::fmt::Debug;
