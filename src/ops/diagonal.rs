@@ -8,8 +8,8 @@ use burn::tensor::{Tensor, TensorCreationOptions};
 use sparse_core::{Result, SparseError};
 
 impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
-    /// The matrix `[n, n]` with `values` `[n]` on its main diagonal and fill zero: `out[i, i] = values[i]`. All of them are
-    /// stored, zeros too. Backward: the gradient of the diagonal. Cost: `O(n)`. (NumPy's `diag` of a vector.)
+    /// The matrix `[n, n]` with `values` `[n]` on its main diagonal and fill zero: `out[i, i] = values[i]`. All of them
+    /// are stored, zeros too. Backward: the gradient of the diagonal. Cost: `O(n)`. (NumPy's `diag` of a vector.)
     ///
     /// # Errors
     ///
@@ -49,8 +49,8 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
         Self::from_diagonal(Tensor::ones([n], options))
     }
 
-    /// The main diagonal `[min(M, N)]` of a matrix `[M, N]`, dense: `out[i] = self[i, i]`, with the fill where nothing is
-    /// stored.
+    /// The main diagonal `[min(M, N)]` of a matrix `[M, N]`, dense: `out[i] = self[i, i]`, with the fill where nothing
+    /// is stored.
     ///
     /// Backward: stored elements of the diagonal get their gradients, a tracked fill the sum of the rest. Cost:
     /// `O(min(M, N) log nnz)` the

@@ -12,12 +12,13 @@ use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
 
 impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
-    /// `A + value * I` of an adjacency `A` `[N, N]`: self loops that are missing get stored, those that `A` has gain `value`.
+    /// `A + value * I` of an adjacency `A` `[N, N]`: self loops that are missing get stored, those that `A` has gain
+    /// `value`.
     ///
-    /// A missing one is read with the fill, which is kept (and counts as 0 where it is `Undefined`). `value` is a number or a
-    /// tensor `[1]`. Duplicates are summed first. Backward: the gradient; to a tensor `value` its sum over the diagonal; to a
-    /// tracked fill that over the missing loops. Cost: `O(nnz + N)`; the pattern is kept with that of `A`. (PyG's
-    /// `add_self_loops`, with a loop that was there already as one edge.)
+    /// A missing one is read with the fill, which is kept (and counts as 0 where it is `Undefined`). `value` is a
+    /// number or a tensor `[1]`. Duplicates are summed first. Backward: the gradient; to a tensor `value` its sum over
+    /// the diagonal; to a tracked fill that over the missing loops. Cost: `O(nnz + N)`; the pattern is kept with that
+    /// of `A`. (PyG's `add_self_loops`, with a loop that was there already as one edge.)
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -31,8 +32,8 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` for what is not a square matrix of two sparse dims, or a tensor `value` of another shape than `[1]`;
-    /// `dtype_mismatch`, `device_mismatch`.
+    /// `shape_mismatch` for what is not a square matrix of two sparse dims, or a tensor `value` of another shape than
+    /// `[1]`; `dtype_mismatch`, `device_mismatch`.
     pub fn try_add_self_loops(&self, value: impl Into<ScalarArg<K>>) -> Result<Self> {
         const OP: &str = "add_self_loops";
         check_square(OP, self)?;
@@ -63,12 +64,12 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         expect(self.try_add_self_loops(value))
     }
 
-    /// One number for each index along `axis`: the sum of its *stored* values. Axis 0 gives the row sums `[M]` of a matrix
-    /// `[M, N]` (out-degrees of an adjacency), axis 1 the column sums `[N]` (in-degrees).
+    /// One number for each index along `axis`: the sum of its *stored* values. Axis 0 gives the row sums `[M]` of a
+    /// matrix `[M, N]` (out-degrees of an adjacency), axis 1 the column sums `[N]` (in-degrees).
     ///
-    /// Stored-only: the fill takes no part, an index without elements has 0. `a.div_along(a.degree(0), 0)` normalises rows.
-    /// Backward: each element gets the gradient of its sum. Cost: one pass over the values, by segments that are kept with
-    /// the pattern: no atomics. (PyG's `degree`, weighted.)
+    /// Stored-only: the fill takes no part, an index without elements has 0. `a.div_along(a.degree(0), 0)` normalises
+    /// rows. Backward: each element gets the gradient of its sum. Cost: one pass over the values, by segments that are
+    /// kept with the pattern: no atomics. (PyG's `degree`, weighted.)
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -98,10 +99,11 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
 }
 
 impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
-    /// The adjacency `[N, N]` without stored self loops: they are unspecified afterwards and read as the fill, which is kept.
+    /// The adjacency `[N, N]` without stored self loops: they are unspecified afterwards and read as the fill, which is
+    /// kept.
     ///
-    /// Backward: kept elements get their gradients. Cost: `O(nnz)`; the pattern is kept with this one, so that a loop reads
-    /// the device (for the number of elements) in its first step only. (PyG's `remove_self_loops`.)
+    /// Backward: kept elements get their gradients. Cost: `O(nnz)`; the pattern is kept with this one, so that a loop
+    /// reads the device (for the number of elements) in its first step only. (PyG's `remove_self_loops`.)
     ///
     /// # Errors
     ///
@@ -131,8 +133,8 @@ fn check_square<P: Pattern, K: Kind>(op: &'static str, matrix: &SparseTensor<P, 
     Err(SparseError::ShapeMismatch { op, rule: "an adjacency must be square", left: vec![rows], right: vec![cols] })
 }
 
-/// Rows `[size, 1]`: the sum of the values that read each of them through `map`. The transpose of a move, by the segments
-/// that the map keeps for its backward pass; a move is its backward.
+/// Rows `[size, 1]`: the sum of the values that read each of them through `map`. The transpose of a move, by the
+/// segments that the map keeps for its backward pass; a move is its backward.
 fn sum_by<K: Numeric>(values: Tensor<2, K>, map: &RowMap, size: usize) -> Tensor<2, K> {
     let (order, ptr) = map.groups();
     // The last group would hold what is missing: nothing is.

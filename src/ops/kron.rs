@@ -16,14 +16,14 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     ///
     /// Both fills must be zero, or both `Undefined`, which stays. Duplicates are summed first. Int wraps.
     ///
-    /// Backward: each element gets the sum of the gradients of its products times their other factors, by segments. Cost:
-    /// `O(nnz * nnz of other)` and, the first time, a sort of the result's coordinates; the result's pattern and its maps
-    /// are kept with that of `self`. (SciPy's and PyTorch's `kron`.)
+    /// Backward: each element gets the sum of the gradients of its products times their other factors, by segments.
+    /// Cost: `O(nnz * nnz of other)` and, the first time, a sort of the result's coordinates; the result's pattern and
+    /// its maps are kept with that of `self`. (SciPy's and PyTorch's `kron`.)
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` for a hybrid tensor, `dtype_mismatch`, `device_mismatch`, `overflow`; `would_densify` for another fill
-    /// than `Zero`, unless both are `Undefined`.
+    /// `shape_mismatch` for a hybrid tensor, `dtype_mismatch`, `device_mismatch`, `overflow`; `would_densify` for
+    /// another fill than `Zero`, unless both are `Undefined`.
     pub fn try_kron(&self, other: &Self) -> Result<Self> {
         const OP: &str = "kron";
         check_matrix(OP, self)?;

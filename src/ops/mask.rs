@@ -11,9 +11,9 @@ use sparse_core::{Result, SparseError};
 
 /// The elements of `dense` at the pattern of `mask`, whose values (of any kind) do not matter; fill zero.
 ///
-/// `out[k] = dense[coordinates[k]]`, of a hybrid mask a block for each. Duplicates of the mask count once. Backward: the
-/// gradient at the stored positions, zero elsewhere. Cost: one pass over the stored elements; their positions are kept
-/// with the mask's pattern. (PyTorch's `sparse_mask`.)
+/// `out[k] = dense[coordinates[k]]`, of a hybrid mask a block for each. Duplicates of the mask count once. Backward:
+/// the gradient at the stored positions, zero elsewhere. Cost: one pass over the stored elements; their positions are
+/// kept with the mask's pattern. (PyTorch's `sparse_mask`.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -58,11 +58,12 @@ pub fn sparse_mask<P: Pattern, const D: usize, K: Kind, KM: Kind>(
     expect(try_sparse_mask(dense, mask))
 }
 
-/// Patterns as sets of coordinates. The values of `other` do not matter, its kind may be another, and duplicates on either
-/// side are merged first. What belongs to a pair of patterns is kept with them: a loop over fixed patterns finds it once.
+/// Patterns as sets of coordinates. The values of `other` do not matter, its kind may be another, and duplicates on
+/// either side are merged first. What belongs to a pair of patterns is kept with them: a loop over fixed patterns finds
+/// it once.
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The elements that are stored here and in `mask`. The others are unspecified afterwards: they read as the fill, which
-    /// is kept.
+    /// The elements that are stored here and in `mask`. The others are unspecified afterwards: they read as the fill,
+    /// which is kept.
     ///
     /// Backward: kept elements get their gradients. Cost: `O(nnz + nnz of mask)`.
     ///
@@ -79,7 +80,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         expect(self.try_mask_by(mask))
     }
 
-    /// The tensor on the intersection of both patterns: what [`mask_by`](Self::mask_by) gives, named as the set operation.
+    /// The tensor on the intersection of both patterns: what [`mask_by`](Self::mask_by) gives, named as the set
+    /// operation.
     ///
     /// # Errors
     ///
@@ -96,7 +98,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 
     /// The same tensor stored on the union of both patterns: new elements read the fill, so the dense equivalent stays.
     ///
-    /// Backward: old elements get their gradients, a tracked fill the sum over the new ones. Cost: `O(nnz + nnz of other)`.
+    /// Backward: old elements get their gradients, a tracked fill the sum over the new ones.
+    /// Cost: `O(nnz + nnz of other)`.
     ///
     /// # Errors
     ///
@@ -135,10 +138,11 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         expect(self.try_union_with(other))
     }
 
-    /// The elements that are stored here and not in `other`. The others are unspecified afterwards: they read as the fill,
-    /// which is kept.
+    /// The elements that are stored here and not in `other`. The others are unspecified afterwards: they read as the
+    /// fill, which is kept.
     ///
-    /// Backward: kept elements get their gradients. Cost: `O(nnz log(nnz of other))`; the first time one number is read.
+    /// Backward: kept elements get their gradients. Cost: `O(nnz log(nnz of other))`; the first time one number is
+    /// read.
     ///
     /// # Errors
     ///

@@ -10,14 +10,14 @@ use burn::tensor::{Bool, DType, Int, IntDType, Tensor, kind};
 use sparse_core::Result;
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
-    /// The tensor without its stored elements of `|value| <= threshold`; a block where there are dense dims is dropped if all
-    /// its elements are. NaN stays. With threshold 0: without stored zeros.
+    /// The tensor without its stored elements of `|value| <= threshold`; a block where there are dense dims is dropped
+    /// if all its elements are. NaN stays. With threshold 0: without stored zeros.
     ///
-    /// What is dropped becomes zero, so the fill must be zero; an `Undefined` one stays, and the rest becomes unspecified.
-    /// Duplicates are summed first.
+    /// What is dropped becomes zero, so the fill must be zero; an `Undefined` one stays, and the rest becomes
+    /// unspecified. Duplicates are summed first.
     ///
-    /// Backward: kept elements get their gradients. Cost: `O(nnz)`; the structure depends on the values, so every call reads
-    /// the device once (for the number of elements).
+    /// Backward: kept elements get their gradients. Cost: `O(nnz)`; the structure depends on the values, so every call
+    /// reads the device once (for the number of elements).
     ///
     /// # Errors
     ///
@@ -58,14 +58,15 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 }
 
 impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
-    /// The `k` stored elements of largest `|value|` of each row of a matrix (all of a row that has no more); of equal ones
-    /// those in smaller columns. NaN counts as infinite.
+    /// The `k` stored elements of largest `|value|` of each row of a matrix (all of a row that has no more); of equal
+    /// ones those in smaller columns. NaN counts as infinite.
     ///
-    /// What is dropped becomes zero, so the fill must be zero; an `Undefined` one stays, and the rest becomes unspecified.
-    /// Duplicates are summed first.
+    /// What is dropped becomes zero, so the fill must be zero; an `Undefined` one stays, and the rest becomes
+    /// unspecified. Duplicates are summed first.
     ///
-    /// Backward: kept elements get their gradients. Cost: a sort of the absolute values (by Burn, which most devices do on
-    /// the host) and stable groupings of integers; the structure depends on the values, so every call reads the device.
+    /// Backward: kept elements get their gradients. Cost: a sort of the absolute values (by Burn, which most devices do
+    /// on the host) and stable groupings of integers; the structure depends on the values, so every call reads the
+    /// device.
     ///
     /// # Errors
     ///

@@ -10,13 +10,13 @@ use sparse_core::{Result, SparseError};
 /// The tensors of `parts`, all of one shape, along a new `axis` in `[-rank - 1, rank + 1)`:
 /// `out[.., k, ..] = parts[k][.., ..]`. The rank `D2` is `D + 1`.
 ///
-/// Fills agree, and the result has the first's. In a hybrid tensor an axis after a dense dim is a dense dim, and one right
-/// after the sparse dims is a sparse one; along a dense one the result has the union of the patterns and the fills are
-/// joined, as [`concat`](super::concat()) does. Matrices by compressed rows give a batch (axis 0) or the other two CSR
-/// tensors of rank 3.
+/// Fills agree, and the result has the first's. In a hybrid tensor an axis after a dense dim is a dense dim, and one
+/// right after the sparse dims is a sparse one; along a dense one the result has the union of the patterns and the
+/// fills are joined, as [`concat`](super::concat()) does. Matrices by compressed rows give a batch (axis 0) or the
+/// other two CSR tensors of rank 3.
 ///
-/// Backward: each part gets the gradient of its own elements. Cost: one pass over patterns and values; the stacked pattern
-/// is kept with the first part's. Semantics of PyTorch's `stack`.
+/// Backward: each part gets the gradient of its own elements. Cost: one pass over patterns and values; the stacked
+/// pattern is kept with the first part's. Semantics of PyTorch's `stack`.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -32,8 +32,8 @@ use sparse_core::{Result, SparseError};
 ///
 /// # Errors
 ///
-/// `empty_input`, `axis_out_of_range`, `shape_mismatch` (also where `D2` is not `D + 1`, or CSR would have another rank than
-/// 2 or 3), `layout_mismatch` (another number of dense dims), `dtype_mismatch`, `fill_mismatch`, `undefined_fill`,
+/// `empty_input`, `axis_out_of_range`, `shape_mismatch` (also where `D2` is not `D + 1`, or CSR would have another rank
+/// than 2 or 3), `layout_mismatch` (another number of dense dims), `dtype_mismatch`, `fill_mismatch`, `undefined_fill`,
 /// `device_mismatch`, `overflow`.
 pub fn try_stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
     parts: &[SparseTensor<P, D, K>],
@@ -77,13 +77,13 @@ pub fn stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
     expect(try_stack(parts, axis))
 }
 
-/// The block-diagonal matrix `[sum of rows, sum of columns]` of matrices `parts`, which need not have one shape: a batch of
-/// graphs as one graph.
+/// The block-diagonal matrix `[sum of rows, sum of columns]` of matrices `parts`, which need not have one shape: a
+/// batch of graphs as one graph.
 ///
 /// Elements outside the blocks are zero, so the fills must be zero; or all `Undefined`, which stays.
 ///
-/// Backward: each part gets the gradient of its own elements. Cost: a copy of coordinates and values; the pattern is kept
-/// with the first part's. Semantics of SciPy's `block_diag`.
+/// Backward: each part gets the gradient of its own elements. Cost: a copy of coordinates and values; the pattern is
+/// kept with the first part's. Semantics of SciPy's `block_diag`.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

@@ -10,24 +10,27 @@ use sparse_core::{Result, SparseError};
 
 macro_rules! triangle {
     ($try_name:ident $name:ident $turn:ident $keep:ident $side:literal $rule:literal) => {
-        #[doc = concat!("The elements at or ", $side, " the `k`-th diagonal of the last two sparse dims: those with `", $rule, "`.")]
+        #[doc = concat!("The elements at or ", $side, " the `k`-th diagonal of the last two sparse dims:")]
+        #[doc = concat!("those with `", $rule, "`.")]
         ///
-        /// The rest becomes zero, so the fill must be zero; an `Undefined` one stays, and the rest becomes unspecified. Of
-        /// each matrix of a batch, of a tensor of any number of sparse dims, and of blocks where there are dense dims.
-        /// Diagonal 0 is the main one, those above it are positive.
+        /// The rest becomes zero, so the fill must be zero; an `Undefined` one stays, and the rest becomes unspecified.
+        /// Of each matrix of a batch, of a tensor of any number of sparse dims, and of blocks where there are dense
+        /// dims. Diagonal 0 is the main one, those above it are positive.
         ///
-        /// Backward: kept elements get their gradients. Cost: `O(nnz)`; the pattern is kept with this one, so that a loop
-        /// reads the device (for the number of elements) in its first step only. (NumPy's and PyTorch's functions of the
-        /// same name.)
+        /// Backward: kept elements get their gradients. Cost: `O(nnz)`; the pattern is kept with this one, so that a
+        /// loop reads the device (for the number of elements) in its first step only. (NumPy's and PyTorch's functions
+        /// of the same name.)
         ///
         /// # Errors
         ///
-        /// `shape_mismatch` with fewer than two sparse dims; `would_densify` for another fill than `Zero` or `Undefined`.
+        /// `shape_mismatch` with fewer than two sparse dims; `would_densify` for another fill than `Zero` or
+        /// `Undefined`.
         pub fn $try_name(&self, k: isize) -> Result<Self> {
             self.triangle(stringify!($name), k, Turn::$turn, |offset, k| offset.$keep(k))
         }
 
-        #[doc = concat!("[`", stringify!($try_name), "`](Self::", stringify!($try_name), "), with a panic in place of an error.")]
+        #[doc = concat!("[`", stringify!($try_name), "`](Self::", stringify!($try_name), "), with a panic in")]
+        /// place of an error.
         ///
         /// ```
         /// use burn::tensor::{Device, Tensor};

@@ -30,8 +30,8 @@ pub(crate) fn on_diagonal<P: Pattern>(pattern: &P) -> RowMap {
     map
 }
 
-/// A coalesced pattern and the main diagonal: where its rows come from, and a map whose rows are 0 on the diagonal and 1
-/// (missing) off it.
+/// A coalesced pattern and the main diagonal: where its rows come from, and a map whose rows are 0 on the diagonal and
+/// 1 (missing) off it.
 pub(crate) fn with_diagonal<P: Pattern>(pattern: &P) -> (P, [RowMap; 2]) {
     turned(pattern, Turn::WithDiagonal, || {
         let line: P = diagonal(pattern.shape(), &pattern.device());

@@ -112,7 +112,11 @@ proptest! {
         check(pick, &[x], |xs| {
             let dense: Tensor<2> = xs[0].tensor();
             let like = mask.coo::<2>(mask.leaf(&dense.device().inner()));
-            if csr { ops::sparse_mask(dense, &like.to_csr()).values::<1>() } else { ops::sparse_mask(dense, &like).values() }
+            if csr {
+                ops::sparse_mask(dense, &like.to_csr()).values::<1>()
+            } else {
+                ops::sparse_mask(dense, &like).values()
+            }
         })?;
     }
 

@@ -31,7 +31,9 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn stack_is_dense_stack(a in plain(vec![2, 3], true), b in plain(vec![2, 3], true), fill in value(), axis in 0usize..3, back: bool, pick: bool) {
+    fn stack_is_dense_stack(
+        a in plain(vec![2, 3], true), b in plain(vec![2, 3], true), fill in value(), axis in 0usize..3, back: bool, pick: bool,
+    ) {
         let device = device(pick);
         let parts = [&a, &b, &a].map(|part| part.coo::<2>(part.leaf(&device)).with_fill(Fill::scalar(fill)));
         let want: Tensor<3> = Tensor::stack(parts.iter().map(|part| part.to_dense()).collect(), axis);
@@ -129,7 +131,8 @@ proptest! {
         let device = device(pick);
         let count = mask.shape[0] * mask.shape[1];
         let dense: Vec<f64> = (0..count).map(|at| at as f64 - 3.5).collect();
-        let want: Vec<f64> = set(&mask).iter().map(|at| dense[at[0] as usize * mask.shape[1] + at[1] as usize]).collect();
+        let flat = |at: &[i64; 2]| at[0] as usize * mask.shape[1] + at[1] as usize;
+        let want: Vec<f64> = set(&mask).iter().map(|at| dense[flat(at)]).collect();
         let shape = [mask.shape[0], mask.shape[1]];
         let dense = Tensor::<2>::from_data(TensorData::new(dense, shape), (&device, DType::F64));
         let mask = mask.coo::<2>(mask.leaf(&device)).with_fill(Fill::scalar(fill));
@@ -192,14 +195,17 @@ proptest! {
         }
         let values: Vec<f64> = want.iter().map(|&at| a.values[at]).collect();
         let top = coo.top_k_rows(k);
-        let places: Vec<[i64; 2]> = want.iter().map(|&at| [a.coordinates[at][0] as i64, a.coordinates[at][1] as i64]).collect();
+        let place = |at: usize| [a.coordinates[at][0] as i64, a.coordinates[at][1] as i64];
+        let places: Vec<[i64; 2]> = want.iter().map(|&at| place(at)).collect();
         prop_assert_eq!(stored(&top).0, places);
         close(&read(top.values::<1>()), &values)?;
         close(&read(coo.to_csr().top_k_rows(k).values::<1>()), &values)?;
     }
 
     #[test]
-    fn loops_and_degrees(a in (0usize..6).prop_flat_map(|n| plain(vec![n, n], true)), s in value(), fill in value(), pick: bool) {
+    fn loops_and_degrees(
+        a in (0usize..6).prop_flat_map(|n| plain(vec![n, n], true)), s in value(), fill in value(), pick: bool,
+    ) {
         let coo = a.coo::<2>(a.leaf(&device(pick)));
         let (dense, filled, n) = (a.dense(0.0), a.dense(fill), a.shape[0]);
         let rows: Vec<f64> = (0..n).map(|i| (0..n).map(|j| dense[i * n + j]).sum()).collect();
@@ -216,11 +222,14 @@ proptest! {
         close(&read(coo.remove_self_loops().to_dense()), &without)?;
         close(&read(coo.to_csr().remove_self_loops().to_dense()), &without)?;
         let missing = coo.with_fill(Fill::Undefined).add_self_loops(s);
-        close(&read(missing.to_dense_or(0.0)), &each(&a.shape, |i, j| dense[i * n + j] + if i == j { s } else { 0.0 }))?;
+        let want = each(&a.shape, |i, j| dense[i * n + j] + if i == j { s } else { 0.0 });
+        close(&read(missing.to_dense_or(0.0)), &want)?;
     }
 
     #[test]
-    fn kronecker(a in matrix(), b in (0usize..4, 0usize..4).prop_flat_map(|(m, n)| plain(vec![m, n], true)), pick: bool) {
+    fn kronecker(
+        a in matrix(), b in (0usize..4, 0usize..4).prop_flat_map(|(m, n)| plain(vec![m, n], true)), pick: bool,
+    ) {
         let device = device(pick);
         let (left, right) = (a.dense(0.0), b.dense(0.0));
         let (p, q) = (b.shape[0], b.shape[1]);
