@@ -13,6 +13,8 @@ mod functions;
 mod graph;
 #[path = "gradients/selection.rs"]
 mod selection;
+#[path = "gradients/patterns.rs"]
+mod patterns;
 #[path = "gradients/structure.rs"]
 mod structure;
 

@@ -3,6 +3,8 @@
 
 #[path = "common/draw.rs"]
 mod draw;
+#[path = "properties/patterns.rs"]
+mod patterns;
 
 use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
 use draw::{Plain, plain, value};

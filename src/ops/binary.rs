@@ -155,7 +155,7 @@ pub(crate) fn apply<K: Numeric>(op: BinaryOp, a: Tensor<2, K>, b: Tensor<2, K>) 
     }
 }
 
-type Operand<'a, K> = (&'a Tensor<2, K>, Tensor<2, K>, Option<RowMap>);
+pub(super) type Operand<'a, K> = (&'a Tensor<2, K>, Tensor<2, K>, Option<RowMap>);
 
 #[derive(Debug)]
 struct Saved {
@@ -167,7 +167,7 @@ struct Saved {
 
 /// `op` of rows that are read through index maps. One fused pass where no fill is tracked; with a tracked fill a side has
 /// two parents, and the pass is composed of moves.
-fn zip<K: Numeric>(op: BinaryOp, a: Operand<'_, K>, b: Operand<'_, K>) -> Tensor<2, K> {
+pub(super) fn zip<K: Numeric>(op: BinaryOp, a: Operand<'_, K>, b: Operand<'_, K>) -> Tensor<2, K> {
     let tracked = |fill: &Tensor<2, K>| as_float(fill).is_some_and(|fill| fill.is_tracked());
     let rows = |operand: &Operand<'_, K>| operand.2.as_ref().map_or(operand.0.dims()[0], |map| map.map().dims()[0]);
     if rows(&a) == 0

@@ -87,7 +87,7 @@ pub fn concat<P: Pattern, const D: usize, K: Kind>(
     expect(try_concat(parts, axis))
 }
 
-fn check<P: Pattern, const D: usize, K: Kind>(
+pub(super) fn check<P: Pattern, const D: usize, K: Kind>(
     op: &'static str,
     first: &SparseTensor<P, D, K>,
     part: &SparseTensor<P, D, K>,

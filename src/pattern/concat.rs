@@ -1,11 +1,15 @@
-//! Patterns joined along a sparse dim.
+//! Patterns joined along a sparse dim, along a new one, or along the diagonal.
 
-use super::{Pattern, joined, keep_joined};
+use super::{CooPattern, CsrPattern, Pattern, index_dtype, index_tensor, joined, keep_joined, offsets};
 use crate::kernel::{self, Arrays};
 use crate::rows::RowMap;
-use crate::tensor::Kind;
+use crate::tensor::{Kind, ints};
 use burn::tensor::Tensor;
 use sparse_burn::ConcatAxis;
+
+/// Keys of what is kept for patterns that are joined in other ways than along an axis of theirs.
+const NEW_AXIS: usize = usize::MAX / 2;
+const DIAGONAL: usize = usize::MAX;
 
 /// The pattern of several, and where its rows come from in the concatenation of theirs (`None`: they stay).
 pub(crate) fn concat<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P, Option<RowMap>) {
@@ -37,4 +41,69 @@ fn arrays<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (Vec<Arrays>
 
 fn is_coalesced(how: &ConcatAxis) -> bool {
     !matches!(how, ConcatAxis::Coo { merge: false, .. })
+}
+
+/// The pattern of several along a new sparse axis, and where its rows come from in the concatenation of theirs.
+pub(crate) fn stack<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P, Option<RowMap>) {
+    joined(parts, NEW_AXIS + axis, || {
+        let parts: Vec<P> = parts.iter().map(|part| unsqueezed(part, axis)).collect();
+        match &parts[..] {
+            [one] => (one.clone(), None),
+            parts => concat(parts, axis, shape),
+        }
+    })
+}
+
+/// The pattern with a sparse dim of size 1 at `axis`: no element moves.
+fn unsqueezed<P: Pattern>(pattern: &P, axis: usize) -> P {
+    let mut shape = pattern.shape().to_vec();
+    shape.insert(axis, 1);
+    if P::LAYOUT == CsrPattern::LAYOUT && axis < 2 {
+        // A batch of one matrix, or of matrices of one row: the rows are the same.
+        return P::from_arrays(pattern.arrays(), &shape, true);
+    }
+    let (coordinates, nnz) = (pattern.coordinates().clone(), pattern.nnz());
+    let zeros = |lines| Tensor::zeros([lines, nnz], (&coordinates.device(), coordinates.dtype()));
+    let dims = shape.len() - 1;
+    let coordinates = if nnz == 0 {
+        zeros(dims + 1)
+    } else {
+        let mut lines = Vec::with_capacity(3);
+        if axis > 0 {
+            lines.push(coordinates.clone().narrow(0, 0, axis));
+        }
+        lines.push(zeros(1));
+        if axis < dims {
+            lines.push(coordinates.clone().narrow(0, axis, dims - axis));
+        }
+        Tensor::cat(lines, 0)
+    };
+    P::from_coo(CooPattern::new_unchecked(coordinates, &shape, pattern.is_coalesced()))
+}
+
+/// The block-diagonal matrix of several, whose rows stand part by part.
+pub(crate) fn block_diag<P: Pattern>(parts: &[P], shape: &[usize]) -> P {
+    let make = || {
+        let nnz = parts.iter().map(Pattern::nnz).sum();
+        let (dtype, device) = (index_dtype(shape, nnz), parts[0].device());
+        let coordinates = if nnz == 0 {
+            Tensor::zeros([2, 0], (&device, dtype))
+        } else {
+            let own = parts.iter().filter(|part| part.nnz() > 0);
+            let own = own.map(|part| index_tensor(part.coordinates().clone(), dtype)).collect();
+            // Where each part's elements end, and where its rows and columns start: one table, read at every element.
+            let ends = std::iter::once(0).chain(parts.iter().scan(0, |end, part| {
+                *end += part.nnz() as i64;
+                Some(*end)
+            }));
+            let starts = |dim: usize| offsets(parts.iter().map(|part| part.shape()[dim])).into_iter();
+            let starts: Vec<i64> = starts(0).chain(starts(1)).map(|start| start as i64).collect();
+            let ptr = index_tensor(ints(ends.collect(), [parts.len() + 1], &device), dtype);
+            let starts = index_tensor(ints(starts, [2, parts.len()], &device), dtype);
+            Tensor::cat(own, 1) + starts.select(1, kernel::expand_ptr(&ptr, nnz))
+        };
+        let coalesced = parts.iter().all(Pattern::is_coalesced);
+        (P::from_coo(CooPattern::new_unchecked(coordinates, shape, coalesced)), None)
+    };
+    joined(parts, DIAGONAL, make).0
 }

@@ -24,10 +24,32 @@ pub struct Derived<P> {
     located: Mutex<Vec<(u64, RowMap)>>,
     joined: Mutex<Vec<Joined<P>>>,
     products: Mutex<Vec<(u64, Product<P>)>>,
+    turned: Mutex<Vec<Turned<P>>>,
 }
 
 /// The pattern of a product of two sparse matrices, and its compressed rows.
 pub(crate) type Product<P> = (P, Compressed);
+
+/// What an operation that looks at patterns only makes of one. (Other patterns are named by their identity.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Elements at or below a diagonal.
+    Lower(i64),
+    /// Elements at or above a diagonal.
+    Upper(i64),
+    /// Elements that another pattern does not have.
+    Without(u64),
+    /// The main diagonal itself.
+    Diagonal,
+    /// Elements off the main diagonal.
+    OffDiagonal,
+    /// All elements and those of the main diagonal.
+    WithDiagonal,
+    /// The Kronecker product with another pattern.
+    Kron(u64),
+}
+
+type Turned<P> = (Turn, P, Vec<RowMap>);
 
 /// A pattern made of several, by their identities and the axis; the index map where one was asked for.
 #[derive(Clone, Debug)]
@@ -48,8 +70,31 @@ impl<P> Derived<P> {
             located: Mutex::default(),
             joined: Mutex::default(),
             products: Mutex::default(),
+            turned: Mutex::default(),
         }
     }
+
+    /// What names the pattern in the caches of others.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+}
+
+/// What `turn` makes of a pattern: the new one, and index maps into the rows it comes from. Kept with the pattern.
+pub(crate) fn turned<P: Pattern, const N: usize>(
+    pattern: &P,
+    turn: Turn,
+    make: impl FnOnce() -> (P, [RowMap; N]),
+) -> (P, [RowMap; N]) {
+    let (_, made, maps) = find_or_make(
+        &pattern.derived().turned,
+        |(other, ..)| *other == turn,
+        || {
+            let (pattern, maps) = make();
+            (turn, pattern, maps.into())
+        },
+    );
+    (made, maps.try_into().expect("a turn has a fixed number of maps"))
 }
 
 /// A pattern made of two, with the index maps from either. (A pass that needs no maps makes none.)

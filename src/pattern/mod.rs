@@ -11,6 +11,7 @@ mod concat;
 mod coo;
 mod csr;
 mod derived;
+mod diagonal;
 pub(crate) mod dims;
 mod matrix;
 pub(crate) mod select;
@@ -22,11 +23,12 @@ pub(crate) use matrix::Matrix;
 use crate::kernel::Arrays;
 use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor};
-pub(crate) use concat::{concat, concat_at_once};
+pub(crate) use concat::{block_diag, concat, concat_at_once, stack};
 pub(crate) use derived::{
-    Derived, Product, axis_map, dense_map, flat_index, keep_product, known_product, located, merged, union_zip,
+    Derived, Product, Turn, axis_map, dense_map, flat_index, keep_product, known_product, located, merged, turned, union_zip,
 };
 use derived::{joined, keep_joined};
+pub(crate) use diagonal::{diagonal, off_diagonal, on_diagonal, with_diagonal};
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
 use std::fmt::Debug;

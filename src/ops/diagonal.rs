@@ -1,0 +1,110 @@
+//! The main diagonal of a matrix: made, and read.
+
+use super::stack::check_matrix;
+use crate::pattern::{Pattern, diagonal, on_diagonal};
+use crate::rows::{RowSums, move_rows, sum_rows};
+use crate::tensor::{Exact, Fill, Kind, Numeric, SparseTensor, dtype_name, expect, ints};
+use burn::tensor::{Tensor, TensorCreationOptions};
+use sparse_core::{Result, SparseError};
+
+impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
+    /// The matrix `[n, n]` with `values` `[n]` on its main diagonal and fill zero: `out[i, i] = values[i]`. All of them
+    /// are stored, zeros too. Backward: the gradient of the diagonal. Cost: `O(n)`. (NumPy's `diag` of a vector.)
+    ///
+    /// # Errors
+    ///
+    /// `unsupported_dtype`.
+    pub fn try_from_diagonal(values: Tensor<1, K>) -> Result<Self> {
+        let [n] = values.dims();
+        if !sparse_burn::is_supported(values.dtype()) {
+            let (what, dtype) = ("a sparse tensor".into(), dtype_name(values.dtype()));
+            return Err(SparseError::UnsupportedDtype { op: "from_diagonal", what, dtype });
+        }
+        let pattern = diagonal(&[n, n], &values.device().inner());
+        Ok(Self::from_parts(pattern, values.reshape(Exact([n, 1])), vec![], Fill::Zero))
+    }
+
+    /// [`try_from_diagonal`](Self::try_from_diagonal), with a panic in place of an error.
+    #[track_caller]
+    pub fn from_diagonal(values: Tensor<1, K>) -> Self {
+        expect(Self::try_from_diagonal(values))
+    }
+
+    /// The identity `[n, n]` (of Bool: true on the diagonal), on a device or with `(&device, dtype)`.
+    ///
+    /// ```
+    /// use burn::tensor::{DType, Device};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let eye = CsrTensor::<2>::eye(2, (&Device::flex(), DType::F32));
+    /// assert_eq!(eye.nnz(), 2);
+    /// assert_eq!(eye.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 0.0, 0.0, 1.0]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the dtype is not supported.
+    #[track_caller]
+    pub fn eye(n: usize, options: impl Into<TensorCreationOptions>) -> Self {
+        Self::from_diagonal(Tensor::ones([n], options))
+    }
+
+    /// The main diagonal `[min(M, N)]` of a matrix `[M, N]`, dense: `out[i] = self[i, i]`, with the fill where nothing
+    /// is stored.
+    ///
+    /// Backward: stored elements of the diagonal get their gradients, a tracked fill the sum of the rest. Cost:
+    /// `O(min(M, N) log nnz)` the
+    /// first time, after a coalesce; where the elements stand is kept with the pattern. (NumPy's `diagonal`.)
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 2.0, 0.0], [3.0, 0.0, 4.0]], &Device::flex()));
+    /// assert_eq!(a.diagonal().into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 0.0]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `undefined_fill`; `shape_mismatch` for a hybrid tensor.
+    pub fn try_diagonal(&self) -> Result<Tensor<1, K>> {
+        let rows = self.diagonal_rows("diagonal")?;
+        let length = rows.dims()[0];
+        Ok(rows.reshape(Exact([length])))
+    }
+
+    /// [`try_diagonal`](Self::try_diagonal), with a panic in place of an error.
+    #[track_caller]
+    pub fn diagonal(&self) -> Tensor<1, K> {
+        expect(self.try_diagonal())
+    }
+
+    /// The main diagonal as rows `[n, 1]`.
+    fn diagonal_rows(&self, op: &'static str) -> Result<Tensor<2, K>> {
+        check_matrix(op, self)?;
+        if self.fill.is_undefined() {
+            return Err(SparseError::UndefinedFill { op, hint: "with_fill gives the missing elements a value" });
+        }
+        let merged = self.coalesce();
+        Ok(move_rows(merged.values.clone(), merged.fill_row(), &on_diagonal(&merged.pattern)))
+    }
+}
+
+impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
+    /// The sum of the main diagonal, `[1]`: see [`diagonal`](Self::diagonal). Of an empty one: zero. Int wraps.
+    ///
+    /// # Errors
+    ///
+    /// `undefined_fill`; `shape_mismatch` for a hybrid tensor.
+    pub fn try_trace(&self) -> Result<Tensor<1, K>> {
+        let rows = self.diagonal_rows("trace")?;
+        let ptr = ints(vec![0, rows.dims()[0] as i64], [2], &self.pattern.device());
+        Ok(sum_rows(rows, &RowSums::new(None, ptr)).reshape(Exact([1])))
+    }
+
+    /// [`try_trace`](Self::try_trace), with a panic in place of an error.
+    #[track_caller]
+    pub fn trace(&self) -> Tensor<1, K> {
+        expect(self.try_trace())
+    }
+}

@@ -1,0 +1,148 @@
+//! Matrices as graphs: self loops and degrees.
+
+use super::stack::check_matrix;
+use crate::kernel;
+use crate::ops::ScalarArg;
+use crate::ops::broadcast::read_rows;
+use crate::pattern::{Pattern, axis_map, off_diagonal, with_diagonal};
+use crate::rows::{RowMap, move_rows};
+use crate::tensor::{Exact, Fill, Kind, Numeric, SparseTensor, as_float, expect, from_float, same_elements};
+use burn::tensor::Tensor;
+use sparse_autograd::{Erased, record};
+use sparse_core::{Result, SparseError};
+
+impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
+    /// `A + value * I` of an adjacency `A` `[N, N]`: self loops that are missing get stored, those that `A` has gain
+    /// `value`.
+    ///
+    /// A missing one is read with the fill, which is kept (and counts as 0 where it is `Undefined`). `value` is a
+    /// number or a tensor `[1]`. Duplicates are summed first. Backward: the gradient; to a tensor `value` its sum over
+    /// the diagonal; to a tracked fill that over the missing loops. Cost: `O(nnz + N)`; the pattern is kept with that
+    /// of `A`. (PyG's `add_self_loops`, with a loop that was there already as one edge.)
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.0, 1.0], [0.0, 2.0]], &Device::flex()));
+    /// let b = a.add_self_loops(1.0);
+    /// assert_eq!(b.values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 1.0, 3.0]);
+    /// assert_eq!(b.remove_self_loops().nnz(), 1);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch` for what is not a square matrix of two sparse dims, or a tensor `value` of another shape than
+    /// `[1]`; `dtype_mismatch`, `device_mismatch`.
+    pub fn try_add_self_loops(&self, value: impl Into<ScalarArg<K>>) -> Result<Self> {
+        const OP: &str = "add_self_loops";
+        check_square(OP, self)?;
+        let value = match value.into() {
+            ScalarArg::Host(value) => Fill::<K>::scalar(value).row(1, self.dtype(), &self.device()),
+            ScalarArg::Tensor(value) => {
+                if value.dims() != [1] {
+                    let (rule, left) = ("a scalar tensor must have shape [1]", value.dims().to_vec());
+                    return Err(SparseError::ShapeMismatch { op: OP, rule, left, right: vec![1] });
+                }
+                same_elements(OP, &self.values, &value)?;
+                value.reshape(Exact([1, 1]))
+            }
+        };
+        let own = self.coalesce();
+        let (pattern, [map, on]) = with_diagonal(&own.pattern);
+        if pattern.nnz() == 0 {
+            return Ok(own);
+        }
+        let zero = Tensor::zeros([1, 1], (&self.device().inner(), self.dtype()));
+        let values = move_rows(own.values.clone(), own.fill_row(), &map) + move_rows(value, zero, &on);
+        Ok(Self::from_parts(pattern, values, vec![], own.fill))
+    }
+
+    /// [`try_add_self_loops`](Self::try_add_self_loops), with a panic in place of an error.
+    #[track_caller]
+    pub fn add_self_loops(&self, value: impl Into<ScalarArg<K>>) -> Self {
+        expect(self.try_add_self_loops(value))
+    }
+
+    /// One number for each index along `axis`: the sum of its *stored* values. Axis 0 gives the row sums `[M]` of a
+    /// matrix `[M, N]` (out-degrees of an adjacency), axis 1 the column sums `[N]` (in-degrees).
+    ///
+    /// Stored-only: the fill takes no part, an index without elements has 0. `a.div_along(a.degree(0), 0)` normalises
+    /// rows. Backward: each element gets the gradient of its sum. Cost: one pass over the values, by segments that are
+    /// kept with the pattern: no atomics. (PyG's `degree`, weighted.)
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.0, 1.0], [3.0, 2.0]], &Device::flex()));
+    /// assert_eq!(a.degree(0).into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 5.0]);
+    /// assert_eq!(a.degree(1).into_data().iter::<f32>().collect::<Vec<_>>(), [3.0, 3.0]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `axis_out_of_range`; `shape_mismatch` for a hybrid tensor.
+    pub fn try_degree(&self, axis: isize) -> Result<Tensor<1, K>> {
+        const OP: &str = "degree";
+        let axis = self.axis(OP, axis)?;
+        check_matrix(OP, self)?;
+        let size = self.dims()[axis];
+        Ok(sum_by(self.values.clone(), &axis_map(&self.pattern, axis), size).reshape(Exact([size])))
+    }
+
+    /// [`try_degree`](Self::try_degree), with a panic in place of an error.
+    #[track_caller]
+    pub fn degree(&self, axis: isize) -> Tensor<1, K> {
+        expect(self.try_degree(axis))
+    }
+}
+
+impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
+    /// The adjacency `[N, N]` without stored self loops: they are unspecified afterwards and read as the fill, which is
+    /// kept.
+    ///
+    /// Backward: kept elements get their gradients. Cost: `O(nnz)`; the pattern is kept with this one, so that a loop
+    /// reads the device (for the number of elements) in its first step only. (PyG's `remove_self_loops`.)
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch` for what is not a square matrix of two sparse dims.
+    pub fn try_remove_self_loops(&self) -> Result<Self> {
+        check_square("remove_self_loops", self)?;
+        if self.nnz() == 0 {
+            return Ok(self.clone());
+        }
+        let (pattern, map) = off_diagonal(&self.pattern);
+        Ok(Self::from_parts(pattern, read_rows(self.values.clone(), &map), vec![], self.fill.clone()))
+    }
+
+    /// [`try_remove_self_loops`](Self::try_remove_self_loops), with a panic in place of an error.
+    #[track_caller]
+    pub fn remove_self_loops(&self) -> Self {
+        expect(self.try_remove_self_loops())
+    }
+}
+
+fn check_square<P: Pattern, K: Kind>(op: &'static str, matrix: &SparseTensor<P, 2, K>) -> Result<()> {
+    check_matrix(op, matrix)?;
+    let [rows, cols] = matrix.dims();
+    if rows == cols {
+        return Ok(());
+    }
+    Err(SparseError::ShapeMismatch { op, rule: "an adjacency must be square", left: vec![rows], right: vec![cols] })
+}
+
+/// Rows `[size, 1]`: the sum of the values that read each of them through `map`. The transpose of a move, by the
+/// segments that the map keeps for its backward pass; a move is its backward.
+fn sum_by<K: Numeric>(values: Tensor<2, K>, map: &RowMap, size: usize) -> Tensor<2, K> {
+    let (order, ptr) = map.groups();
+    // The last group would hold what is missing: nothing is.
+    let out = kernel::segment_sum(&values, Some(order), &ptr.clone().narrow(0, 0, size + 1));
+    let Some(parent) = as_float(&values) else { return out };
+    let out = as_float(&out).expect("the kind of the values");
+    from_float(record(out, [Erased::from(parent)], map.clone(), |map, grad, _| {
+        let zero = Tensor::zeros([1, 1], (&grad.device(), grad.dtype()));
+        [Some(kernel::move_rows(&grad, &zero, map.map()).into())]
+    }))
+}

@@ -1,0 +1,200 @@
+//! Patterns as masks and as sets.
+
+use super::broadcast::read_rows;
+use crate::pattern::select::{kept, subset};
+use crate::pattern::{Pattern, Turn, dense_map, located, merged, turned};
+use crate::rows::move_rows;
+use crate::tensor::{Exact, Fill, Kind, SparseTensor, dtype_name, expect, same_device};
+use burn::tensor::Tensor;
+use sparse_burn::MergeRule;
+use sparse_core::{Result, SparseError};
+
+/// The elements of `dense` at the pattern of `mask`, whose values (of any kind) do not matter; fill zero.
+///
+/// `out[k] = dense[coordinates[k]]`, of a hybrid mask a block for each. Duplicates of the mask count once. Backward:
+/// the gradient at the stored positions, zero elsewhere. Cost: one pass over the stored elements; their positions are
+/// kept with the mask's pattern. (PyTorch's `sparse_mask`.)
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::{CsrTensor, ops::sparse_mask};
+///
+/// let device = Device::flex();
+/// let mask = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0], [0.0, 1.0]], &device));
+/// let out = sparse_mask(Tensor::<2>::from_floats([[5.0, 6.0], [7.0, 8.0]], &device), &mask);
+/// assert_eq!(out.values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [5.0, 8.0]);
+/// ```
+///
+/// # Errors
+///
+/// `shape_mismatch`, `unsupported_dtype`, `device_mismatch`.
+pub fn try_sparse_mask<P: Pattern, const D: usize, K: Kind, KM: Kind>(
+    dense: Tensor<D, K>,
+    mask: &SparseTensor<P, D, KM>,
+) -> Result<SparseTensor<P, D, K>> {
+    const OP: &str = "sparse_mask";
+    if dense.dims() != mask.dims() {
+        let (left, right) = (dense.dims().to_vec(), mask.dims().to_vec());
+        return Err(SparseError::ShapeMismatch { op: OP, rule: "shapes must agree", left, right });
+    }
+    if !sparse_burn::is_supported(dense.dtype()) {
+        let (what, dtype) = ("a sparse tensor".into(), dtype_name(dense.dtype()));
+        return Err(SparseError::UnsupportedDtype { op: OP, what, dtype });
+    }
+    same_device(OP, &dense.device(), &mask.device())?;
+    let pattern = coalesced(&mask.pattern);
+    let rows = pattern.shape().iter().product();
+    let block = mask.dense_shape.iter().product();
+    let values = read_rows(dense.reshape(Exact([rows, block])), &dense_map(&pattern));
+    Ok(SparseTensor::from_parts(pattern, values, mask.dense_shape.clone(), Fill::Zero))
+}
+
+/// [`try_sparse_mask`], with a panic in place of an error.
+#[track_caller]
+pub fn sparse_mask<P: Pattern, const D: usize, K: Kind, KM: Kind>(
+    dense: Tensor<D, K>,
+    mask: &SparseTensor<P, D, KM>,
+) -> SparseTensor<P, D, K> {
+    expect(try_sparse_mask(dense, mask))
+}
+
+/// Patterns as sets of coordinates. The values of `other` do not matter, its kind may be another, and duplicates on
+/// either side are merged first. What belongs to a pair of patterns is kept with them: a loop over fixed patterns finds
+/// it once.
+impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+    /// The elements that are stored here and in `mask`. The others are unspecified afterwards: they read as the fill,
+    /// which is kept.
+    ///
+    /// Backward: kept elements get their gradients. Cost: `O(nnz + nnz of mask)`.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `layout_mismatch` (another number of dense dims), `device_mismatch`.
+    pub fn try_mask_by<KM: Kind>(&self, mask: &SparseTensor<P, D, KM>) -> Result<Self> {
+        self.intersection("mask_by", mask)
+    }
+
+    /// [`try_mask_by`](Self::try_mask_by), with a panic in place of an error.
+    #[track_caller]
+    pub fn mask_by<KM: Kind>(&self, mask: &SparseTensor<P, D, KM>) -> Self {
+        expect(self.try_mask_by(mask))
+    }
+
+    /// The tensor on the intersection of both patterns: what [`mask_by`](Self::mask_by) gives, named as the set
+    /// operation.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_mask_by`](Self::try_mask_by).
+    pub fn try_intersect_with<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Result<Self> {
+        self.intersection("intersect_with", other)
+    }
+
+    /// [`try_intersect_with`](Self::try_intersect_with), with a panic in place of an error.
+    #[track_caller]
+    pub fn intersect_with<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Self {
+        expect(self.try_intersect_with(other))
+    }
+
+    /// The same tensor stored on the union of both patterns: new elements read the fill, so the dense equivalent stays.
+    ///
+    /// Backward: old elements get their gradients, a tracked fill the sum over the new ones.
+    /// Cost: `O(nnz + nnz of other)`.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_mask_by`](Self::try_mask_by); `undefined_fill` where a new element would have no value.
+    pub fn try_union_with<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Result<Self> {
+        const OP: &str = "union_with";
+        check(OP, self, other)?;
+        let (own, other) = (self.coalesce(), coalesced(&other.pattern));
+        if own.pattern.is_same(&other) {
+            return Ok(own);
+        }
+        let (pattern, [map, _]) = merged(MergeRule::Union, &own.pattern, &other);
+        if own.fill.is_undefined() && pattern.nnz() != own.nnz() {
+            return Err(SparseError::UndefinedFill { op: OP, hint: "with_fill gives the new elements a value" });
+        }
+        let values = move_rows(own.values.clone(), own.fill_row(), &map);
+        Ok(Self::from_parts(pattern, values, own.dense_shape, own.fill))
+    }
+
+    /// [`try_union_with`](Self::try_union_with), with a panic in place of an error.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let device = Device::flex();
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0, 3.0]], &device));
+    /// let b = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 1.0, 0.0]], &device));
+    /// let values = |c: CsrTensor<2>| c.values::<1>().into_data().iter::<f32>().collect::<Vec<_>>();
+    /// assert_eq!(values(a.union_with(&b)), [1.0, 0.0, 3.0]);
+    /// assert_eq!(values(a.intersect_with(&b)), [1.0]);
+    /// assert_eq!(values(a.difference(&b)), [3.0]);
+    /// ```
+    #[track_caller]
+    pub fn union_with<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Self {
+        expect(self.try_union_with(other))
+    }
+
+    /// The elements that are stored here and not in `other`. The others are unspecified afterwards: they read as the
+    /// fill, which is kept.
+    ///
+    /// Backward: kept elements get their gradients. Cost: `O(nnz log(nnz of other))`; the first time one number is
+    /// read.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_mask_by`](Self::try_mask_by).
+    pub fn try_difference<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Result<Self> {
+        check("difference", self, other)?;
+        let (own, other) = (self.coalesce(), coalesced(&other.pattern));
+        if own.nnz() == 0 {
+            return Ok(own);
+        }
+        let (pattern, [map]) = turned(&own.pattern, Turn::Without(other.derived().id()), || {
+            let missing = located(&own.pattern, &other).map().clone().greater_equal_elem(other.nnz() as i64);
+            let (pattern, map) = subset(&own.pattern, &kept(missing, own.pattern.index_dtype()));
+            (pattern, [map])
+        });
+        Ok(Self::from_parts(pattern, read_rows(own.values, &map), own.dense_shape, own.fill))
+    }
+
+    /// [`try_difference`](Self::try_difference), with a panic in place of an error.
+    #[track_caller]
+    pub fn difference<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Self {
+        expect(self.try_difference(other))
+    }
+
+    fn intersection<KM: Kind>(&self, op: &'static str, other: &SparseTensor<P, D, KM>) -> Result<Self> {
+        check(op, self, other)?;
+        let (own, other) = (self.coalesce(), coalesced(&other.pattern));
+        if own.pattern.is_same(&other) {
+            return Ok(own);
+        }
+        let (pattern, [map, _]) = merged(MergeRule::Intersection, &own.pattern, &other);
+        Ok(Self::from_parts(pattern, read_rows(own.values, &map), own.dense_shape, own.fill))
+    }
+}
+
+fn check<P: Pattern, const D: usize, K: Kind, KM: Kind>(
+    op: &'static str,
+    a: &SparseTensor<P, D, K>,
+    b: &SparseTensor<P, D, KM>,
+) -> Result<()> {
+    if a.dims() != b.dims() {
+        let (left, right) = (a.dims().to_vec(), b.dims().to_vec());
+        return Err(SparseError::ShapeMismatch { op, rule: "shapes must agree", left, right });
+    }
+    if a.dense_dims() != b.dense_dims() {
+        let name = |dims: usize| format!("{} with {dims} dense dims", P::LAYOUT);
+        return Err(SparseError::LayoutMismatch { op, left: name(a.dense_dims()), right: name(b.dense_dims()) });
+    }
+    same_device(op, &a.device(), &b.device())
+}
+
+/// The pattern without duplicates.
+fn coalesced<P: Pattern>(pattern: &P) -> P {
+    pattern.coalesce().map_or_else(|| pattern.clone(), |(pattern, _)| pattern)
+}

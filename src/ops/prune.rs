@@ -1,0 +1,162 @@
+//! Stored elements dropped by their size.
+
+use super::broadcast::read_rows;
+use super::stack::{check_matrix, check_vanishing};
+use crate::kernel;
+use crate::pattern::select::{along, kept, subset};
+use crate::pattern::{Pattern, index_tensor};
+use crate::tensor::{Exact, Numeric, SparseTensor, as_float, expect};
+use burn::tensor::{Bool, DType, Int, IntDType, Tensor, kind};
+use sparse_core::Result;
+
+impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
+    /// The tensor without its stored elements of `|value| <= threshold`; a block where there are dense dims is dropped
+    /// if all its elements are. NaN stays. With threshold 0: without stored zeros.
+    ///
+    /// What is dropped becomes zero, so the fill must be zero; an `Undefined` one stays, and the rest becomes
+    /// unspecified. Duplicates are summed first.
+    ///
+    /// Backward: kept elements get their gradients. Cost: `O(nnz)`; the structure depends on the values, so every call
+    /// reads the device once (for the number of elements).
+    ///
+    /// # Errors
+    ///
+    /// `would_densify` for another fill than `Zero` or `Undefined`.
+    pub fn try_prune(&self, threshold: f64) -> Result<Self> {
+        check_vanishing("prune", self, &self.dims())?;
+        let own = self.coalesce();
+        // No absolute value is below zero (or compares to NaN).
+        if own.nnz() == 0 || own.block() == 0 || threshold.is_nan() || threshold < 0.0 {
+            return Ok(own);
+        }
+        let large = large(own.values.clone().inner(), threshold);
+        let nnz = own.nnz();
+        let keep = if own.block() == 1 { large } else { large.any_dim(1) }.reshape(Exact([nnz]));
+        Ok(own.at(&kept(keep, own.pattern.index_dtype())))
+    }
+
+    /// [`try_prune`](Self::try_prune), with a panic in place of an error.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.5, -2.0], [1.0, 0.0]], &Device::flex()));
+    /// assert_eq!(a.prune(0.9).values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [-2.0, 1.0]);
+    /// ```
+    #[track_caller]
+    pub fn prune(&self, threshold: f64) -> Self {
+        expect(self.try_prune(threshold))
+    }
+
+    /// The stored elements at ascending positions.
+    fn at(&self, positions: &Tensor<1, Int>) -> Self {
+        let (pattern, map) = subset(&self.pattern, positions);
+        let values = read_rows(self.values.clone(), &map);
+        Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone())
+    }
+}
+
+impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
+    /// The `k` stored elements of largest `|value|` of each row of a matrix (all of a row that has no more); of equal
+    /// ones those in smaller columns. NaN counts as infinite.
+    ///
+    /// What is dropped becomes zero, so the fill must be zero; an `Undefined` one stays, and the rest becomes
+    /// unspecified. Duplicates are summed first.
+    ///
+    /// Backward: kept elements get their gradients. Cost: a sort of the absolute values (by Burn, which most devices do
+    /// on the host) and stable groupings of integers; the structure depends on the values, so every call reads the
+    /// device.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch` for a hybrid tensor; `would_densify` for another fill than `Zero` or `Undefined`.
+    pub fn try_top_k_rows(&self, k: usize) -> Result<Self> {
+        const OP: &str = "top_k_rows";
+        check_matrix(OP, self)?;
+        check_vanishing(OP, self, &self.dims())?;
+        let own = self.coalesce();
+        let (nnz, dtype) = (own.nnz(), own.pattern.index_dtype());
+        if nnz == 0 {
+            return Ok(own);
+        }
+        let [rows, _] = own.dims();
+        let ids = along(own.pattern.coordinates(), 0);
+        // By size, then by row, stably both: in each row the largest first, and equal ones as they stand.
+        let (by_size, _) = kernel::group_by(&ranks(own.values.clone().inner(), dtype), nnz);
+        let (by_row, ptr) = kernel::group_by(&ids.clone().select(0, by_size.clone()), rows);
+        let order = by_size.select(0, by_row);
+        // Rows stand in order before and after: position `p` of either belongs to row `ids[p]`.
+        let place = Tensor::<1, Int>::arange(0..nnz as i64, (&ids.device(), dtype)) - ptr.select(0, ids);
+        // Grouping by a permutation inverts it.
+        let (inverse, _) = kernel::group_by(&order, nnz);
+        let keep = place.select(0, inverse).lower_elem(k.min(nnz) as i64);
+        Ok(own.at(&kept(keep, dtype)))
+    }
+
+    /// [`try_top_k_rows`](Self::try_top_k_rows), with a panic in place of an error.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, -3.0, 2.0], [4.0, 4.0, 4.0]], &Device::flex()));
+    /// let top = a.top_k_rows(2);
+    /// assert_eq!(top.values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [-3.0, 2.0, 4.0, 4.0]);
+    /// ```
+    #[track_caller]
+    pub fn top_k_rows(&self, k: usize) -> Self {
+        expect(self.try_top_k_rows(k))
+    }
+}
+
+/// Where `|value| > threshold`, or NaN; `threshold` is not negative.
+fn large<K: Numeric>(values: Tensor<2, K>, threshold: f64) -> Tensor<2, Bool> {
+    if let Some(values) = as_float(&values) {
+        return values.abs().lower_equal_elem(threshold).bool_not();
+    }
+    let values = Tensor::<2, Int>::from_dispatch(values.into_dispatch());
+    let largest = match values.dtype() {
+        DType::U8 => i64::from(u8::MAX),
+        DType::I32 => i64::from(i32::MAX),
+        _ => i64::MAX,
+    };
+    let threshold = (threshold.floor() as i64).min(largest);
+    let above = values.clone().greater_elem(threshold);
+    if values.dtype() == DType::U8 {
+        return above;
+    }
+    // Not by an absolute value: the smallest integer has none.
+    above.bool_or(values.lower_elem(-threshold))
+}
+
+/// For every element of `[nnz, 1]` the number of different absolute values above its own.
+fn ranks<K: Numeric>(values: Tensor<2, K>, dtype: DType) -> Tensor<1, Int> {
+    let nnz = values.dims()[0];
+    let flat = values.reshape(Exact([nnz]));
+    match as_float(&flat) {
+        Some(flat) => {
+            let missing = flat.clone().is_nan();
+            ranks_of(flat.abs().neg().mask_fill(missing, f64::NEG_INFINITY), dtype)
+        }
+        None => {
+            let wide = Tensor::<1, Int>::from_dispatch(flat.into_dispatch()).cast(IntDType::I64);
+            // -|value|, which the smallest integer has too.
+            ranks_of(wide.clone().clamp_max(0) - wide.clamp_min(0), dtype)
+        }
+    }
+}
+
+/// For every key the number of different keys below it.
+fn ranks_of<K: Numeric + kind::Ordered>(keys: Tensor<1, K>, dtype: DType) -> Tensor<1, Int> {
+    let nnz = keys.dims()[0];
+    if nnz == 1 {
+        return Tensor::zeros([1], (&keys.device(), dtype));
+    }
+    let (sorted, at) = keys.sort_with_indices(0);
+    let steps = sorted.clone().narrow(0, 1, nnz - 1).not_equal(sorted.narrow(0, 0, nnz - 1));
+    let ranks = kernel::scan(&index_tensor(steps.int(), dtype));
+    // Burn's sort is not stable, but ranks are the same for equal keys; grouping by a permutation inverts it.
+    let (inverse, _) = kernel::group_by(&index_tensor(at, dtype), nnz);
+    ranks.select(0, inverse)
+}

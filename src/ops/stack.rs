@@ -1,0 +1,200 @@
+//! Several tensors in one: along a new axis, or along the diagonal.
+
+use super::concat::{check, try_concat};
+use crate::pattern::{self, CsrPattern, Pattern, check_sizes};
+use crate::rows::move_rows;
+use crate::tensor::{Fill, Kind, SparseTensor, dtype_name, expect, resolve_axis, same_device};
+use burn::tensor::Tensor;
+use sparse_core::{Result, SparseError};
+
+/// The tensors of `parts`, all of one shape, along a new `axis` in `[-rank - 1, rank + 1)`:
+/// `out[.., k, ..] = parts[k][.., ..]`. The rank `D2` is `D + 1`.
+///
+/// Fills agree, and the result has the first's. In a hybrid tensor an axis after a dense dim is a dense dim, and one
+/// right after the sparse dims is a sparse one; along a dense one the result has the union of the patterns and the
+/// fills are joined, as [`concat`](super::concat()) does. Matrices by compressed rows give a batch (axis 0) or the
+/// other two CSR tensors of rank 3.
+///
+/// Backward: each part gets the gradient of its own elements. Cost: one pass over patterns and values; the stacked
+/// pattern is kept with the first part's. Semantics of PyTorch's `stack`.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::{CsrTensor, ops::stack};
+///
+/// let device = Device::flex();
+/// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0]], &device));
+/// let b = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.0, 2.0]], &device));
+/// let batch: CsrTensor<3> = stack(&[a, b], 0);
+/// assert_eq!(batch.dims(), [2, 1, 2]);
+/// assert_eq!(batch.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 0.0, 0.0, 2.0]);
+/// ```
+///
+/// # Errors
+///
+/// `empty_input`, `axis_out_of_range`, `shape_mismatch` (also where `D2` is not `D + 1`, or CSR would have another rank
+/// than 2 or 3), `layout_mismatch` (another number of dense dims), `dtype_mismatch`, `fill_mismatch`, `undefined_fill`,
+/// `device_mismatch`, `overflow`.
+pub fn try_stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
+    parts: &[SparseTensor<P, D, K>],
+    axis: isize,
+) -> Result<SparseTensor<P, D2, K>> {
+    const OP: &str = "stack";
+    let Some(first) = parts.first() else { return Err(SparseError::EmptyInput { op: OP }) };
+    check_rank::<P>(OP, D, D2)?;
+    let axis = resolve_axis(OP, axis, D2)?;
+    let sparse = first.sparse_dims();
+    let along_dense = axis > sparse;
+    // No dim is the one that may differ.
+    parts.iter().try_for_each(|part| check(OP, first, part, D, along_dense))?;
+    if along_dense {
+        let unsqueezed = parts.iter().map(|part| {
+            let mut dense_shape = part.dense_shape.clone();
+            dense_shape.insert(axis - sparse, 1);
+            SparseTensor::from_parts(part.pattern.clone(), part.values.clone(), dense_shape, part.fill.clone())
+        });
+        return try_concat(&unsqueezed.collect::<Vec<_>>(), axis as isize);
+    }
+    let mut shape = first.pattern.shape().to_vec();
+    shape.insert(axis, parts.len());
+    check_csr::<P>(OP, &shape)?;
+    let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
+    let (pattern, map) = pattern::stack(&patterns, axis, &shape);
+    let values = joined_values(parts);
+    let values = match map {
+        None => values,
+        Some(map) => move_rows(values, first.fill_row(), &map),
+    };
+    Ok(SparseTensor::from_parts(pattern, values, first.dense_shape.clone(), first.fill.clone()))
+}
+
+/// [`try_stack`], with a panic in place of an error.
+#[track_caller]
+pub fn stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
+    parts: &[SparseTensor<P, D, K>],
+    axis: isize,
+) -> SparseTensor<P, D2, K> {
+    expect(try_stack(parts, axis))
+}
+
+/// The block-diagonal matrix `[sum of rows, sum of columns]` of matrices `parts`, which need not have one shape: a
+/// batch of graphs as one graph.
+///
+/// Elements outside the blocks are zero, so the fills must be zero; or all `Undefined`, which stays.
+///
+/// Backward: each part gets the gradient of its own elements. Cost: a copy of coordinates and values; the pattern is
+/// kept with the first part's. Semantics of SciPy's `block_diag`.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::{CsrTensor, ops::block_diag};
+///
+/// let device = Device::flex();
+/// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0]], &device));
+/// let b = CsrTensor::<2>::from_dense(Tensor::from_floats([[2.0, 3.0]], &device));
+/// let c = block_diag(&[a, b]);
+/// assert_eq!(c.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 0.0, 0.0, 0.0, 2.0, 3.0]);
+/// ```
+///
+/// # Errors
+///
+/// `empty_input`, `shape_mismatch` for what is no matrix of two sparse dims, `dtype_mismatch`, `fill_mismatch`,
+/// `device_mismatch`, `would_densify` for another fill than `Zero` or `Undefined`, `overflow`.
+pub fn try_block_diag<P: Pattern, K: Kind>(parts: &[SparseTensor<P, 2, K>]) -> Result<SparseTensor<P, 2, K>> {
+    const OP: &str = "block_diag";
+    let Some(first) = parts.first() else { return Err(SparseError::EmptyInput { op: OP }) };
+    let mut shape = [0u128; 2];
+    for part in parts {
+        check_matrix(OP, part)?;
+        if first.dtype() != part.dtype() {
+            let (left, right) = (dtype_name(first.dtype()), dtype_name(part.dtype()));
+            return Err(SparseError::DtypeMismatch { op: OP, left, right });
+        }
+        same_device(OP, &first.device(), &part.device())?;
+        let [rows, cols] = part.dims();
+        shape = [shape[0] + rows as u128, shape[1] + cols as u128];
+    }
+    let limit = i64::MAX as u128;
+    if let Some(&got) = shape.iter().find(|&&size| size > limit) {
+        return Err(SparseError::Overflow { op: OP, what: "a dimension", limit, got });
+    }
+    let shape = shape.map(|size| size as usize);
+    for part in parts {
+        check_vanishing(OP, part, &shape)?;
+        if first.fill.is_undefined() != part.fill.is_undefined() {
+            let (left, right) = (first.fill.to_string(), part.fill.to_string());
+            return Err(SparseError::FillMismatch { op: OP, left, right });
+        }
+    }
+    if parts.len() == 1 {
+        return Ok(first.clone());
+    }
+    let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
+    let pattern = pattern::block_diag(&patterns, &shape);
+    let fill = if first.fill.is_undefined() { Fill::Undefined } else { Fill::Zero };
+    Ok(SparseTensor::from_parts(pattern, joined_values(parts), vec![], fill))
+}
+
+/// [`try_block_diag`], with a panic in place of an error.
+#[track_caller]
+pub fn block_diag<P: Pattern, K: Kind>(parts: &[SparseTensor<P, 2, K>]) -> SparseTensor<P, 2, K> {
+    expect(try_block_diag(parts))
+}
+
+fn joined_values<P: Pattern, const D: usize, K: Kind>(parts: &[SparseTensor<P, D, K>]) -> Tensor<2, K> {
+    match parts {
+        [one] => one.values.clone(),
+        parts => Tensor::cat(parts.iter().map(|part| part.values.clone()).collect(), 0),
+    }
+}
+
+fn check_rank<P: Pattern>(op: &'static str, rank: usize, result: usize) -> Result<()> {
+    let rule = if result != rank + 1 {
+        "the result must have one dim more"
+    } else if P::LAYOUT == CsrPattern::LAYOUT && result != 3 {
+        "CSR must have rank 2 or 3: to_coo has no such limit"
+    } else {
+        return Ok(());
+    };
+    Err(SparseError::ShapeMismatch { op, rule, left: vec![rank], right: vec![result] })
+}
+
+/// Checks that the rows, and the columns, of a batch can be counted through.
+fn check_csr<P: Pattern>(op: &'static str, shape: &[usize]) -> Result<()> {
+    check_sizes(op, shape)?;
+    let limit = i64::MAX as u128;
+    match *shape {
+        [batch, rows, cols] if P::LAYOUT == CsrPattern::LAYOUT => {
+            let got = batch as u128 * rows.max(cols) as u128;
+            let what = "batch * rows and batch * columns";
+            if got > limit { Err(SparseError::Overflow { op, what, limit, got }) } else { Ok(()) }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that both dims of a tensor of rank 2 are sparse.
+pub(super) fn check_matrix<P: Pattern, K: Kind>(op: &'static str, matrix: &SparseTensor<P, 2, K>) -> Result<()> {
+    if matrix.dense_dims() == 0 {
+        return Ok(());
+    }
+    Err(SparseError::ShapeMismatch {
+        op,
+        rule: "both dims of a matrix must be sparse",
+        left: matrix.dims().to_vec(),
+        right: vec![matrix.sparse_dims(), matrix.dense_dims()],
+    })
+}
+
+/// Checks that elements which become zero may stay unspecified in a result of `shape`.
+pub(super) fn check_vanishing<P: Pattern, const D: usize, K: Kind>(
+    op: &'static str,
+    tensor: &SparseTensor<P, D, K>,
+    shape: &[usize],
+) -> Result<()> {
+    if tensor.fill.is_undefined() || tensor.fill.is_zero() {
+        return Ok(());
+    }
+    let hint = "elements become zero beside a fill that is not: to_dense says so";
+    Err(SparseError::WouldDensify { op, elements: pattern::cells(shape), limit: 0, hint })
+}

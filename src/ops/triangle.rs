@@ -1,0 +1,82 @@
+//! Triangles of matrices.
+
+use super::broadcast::read_rows;
+use super::stack::check_vanishing;
+use crate::pattern::select::{along, kept, subset};
+use crate::pattern::{Pattern, Turn, turned};
+use crate::tensor::{Kind, SparseTensor, expect};
+use burn::tensor::{Bool, Int, Tensor};
+use sparse_core::{Result, SparseError};
+
+macro_rules! triangle {
+    ($try_name:ident $name:ident $turn:ident $keep:ident $side:literal $rule:literal) => {
+        #[doc = concat!("The elements at or ", $side, " the `k`-th diagonal of the last two sparse dims:")]
+        #[doc = concat!("those with `", $rule, "`.")]
+        ///
+        /// The rest becomes zero, so the fill must be zero; an `Undefined` one stays, and the rest becomes unspecified.
+        /// Of each matrix of a batch, of a tensor of any number of sparse dims, and of blocks where there are dense
+        /// dims. Diagonal 0 is the main one, those above it are positive.
+        ///
+        /// Backward: kept elements get their gradients. Cost: `O(nnz)`; the pattern is kept with this one, so that a
+        /// loop reads the device (for the number of elements) in its first step only. (NumPy's and PyTorch's functions
+        /// of the same name.)
+        ///
+        /// # Errors
+        ///
+        /// `shape_mismatch` with fewer than two sparse dims; `would_densify` for another fill than `Zero` or
+        /// `Undefined`.
+        pub fn $try_name(&self, k: isize) -> Result<Self> {
+            self.triangle(stringify!($name), k, Turn::$turn, |offset, k| offset.$keep(k))
+        }
+
+        #[doc = concat!("[`", stringify!($try_name), "`](Self::", stringify!($try_name), "), with a panic in")]
+        /// place of an error.
+        ///
+        /// ```
+        /// use burn::tensor::{Device, Tensor};
+        /// use sparse_tensor::CsrTensor;
+        ///
+        /// let a = CsrTensor::<2>::from_dense(Tensor::ones([2, 2], &Device::flex()));
+        #[doc = concat!("assert_eq!(a.", stringify!($name), "(0).nnz(), 3);")]
+        /// ```
+        #[track_caller]
+        pub fn $name(&self, k: isize) -> Self {
+            expect(self.$try_name(k))
+        }
+    };
+}
+
+impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+    triangle!(try_tril tril Lower lower_equal_elem "below" "column - row <= k");
+    triangle!(try_triu triu Upper greater_equal_elem "above" "column - row >= k");
+
+    fn triangle(
+        &self,
+        op: &'static str,
+        k: isize,
+        turn: fn(i64) -> Turn,
+        keep: impl FnOnce(Tensor<1, Int>, i64) -> Tensor<1, Bool>,
+    ) -> Result<Self> {
+        let sparse = self.sparse_dims();
+        if sparse < 2 {
+            let rule = "two sparse dims are needed";
+            let (left, right) = (self.dims().to_vec(), vec![sparse, self.dense_dims()]);
+            return Err(SparseError::ShapeMismatch { op, rule, left, right });
+        }
+        check_vanishing(op, self, &self.dims())?;
+        let [rows, cols] = [self.pattern.shape()[sparse - 2], self.pattern.shape()[sparse - 1]];
+        // Diagonals beyond the corners hold nothing more, and need not fit the index dtype.
+        let k = (k as i64).clamp(-(rows as i64), cols as i64);
+        if self.nnz() == 0 {
+            return Ok(self.clone());
+        }
+        let (pattern, [map]) = turned(&self.pattern, turn(k), || {
+            let coordinates = self.pattern.coordinates();
+            let offset = along(coordinates, sparse - 1) - along(coordinates, sparse - 2);
+            let (pattern, map) = subset(&self.pattern, &kept(keep(offset, k), self.pattern.index_dtype()));
+            (pattern, [map])
+        });
+        let values = read_rows(self.values.clone(), &map);
+        Ok(Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone()))
+    }
+}

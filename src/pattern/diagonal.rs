@@ -1,0 +1,57 @@
+//! Patterns of a matrix's main diagonal.
+
+use super::select::{along, kept, subset};
+use super::{CooPattern, Pattern, Turn, index_dtype, located, merged, turned};
+use crate::rows::RowMap;
+use crate::tensor::Exact;
+use burn::tensor::{Device, Int, Tensor};
+use sparse_burn::MergeRule;
+
+/// The pattern of all elements `(i, i)` of a matrix.
+pub(crate) fn diagonal<P: Pattern>(shape: &[usize], device: &Device) -> P {
+    let nnz = shape[0].min(shape[1]);
+    let dtype = index_dtype(shape, nnz);
+    let coordinates = if nnz == 0 {
+        Tensor::zeros([2, 0], (device, dtype))
+    } else {
+        let line = Tensor::<1, Int>::arange(0..nnz as i64, (device, dtype)).reshape(Exact([1, nnz]));
+        Tensor::cat(vec![line.clone(), line], 0)
+    };
+    P::from_coo(CooPattern::new_unchecked(coordinates, shape, true))
+}
+
+/// Where the elements of the main diagonal stand in a coalesced pattern.
+pub(crate) fn on_diagonal<P: Pattern>(pattern: &P) -> RowMap {
+    let (_, [map]) = turned(pattern, Turn::Diagonal, || {
+        let line: P = diagonal(pattern.shape(), &pattern.device());
+        let map = located(&line, pattern);
+        (line, [map])
+    });
+    map
+}
+
+/// A coalesced pattern and the main diagonal: where its rows come from, and a map whose rows are 0 on the diagonal and
+/// 1 (missing) off it.
+pub(crate) fn with_diagonal<P: Pattern>(pattern: &P) -> (P, [RowMap; 2]) {
+    turned(pattern, Turn::WithDiagonal, || {
+        let line: P = diagonal(pattern.shape(), &pattern.device());
+        let (union, [own, on]) = merged(MergeRule::Union, pattern, &line);
+        if union.nnz() == 0 {
+            return (union, [own, on]);
+        }
+        let off = on.map().clone().greater_equal_elem(line.nnz() as i64);
+        let off = off.int().cast(on.map().dtype());
+        (union, [own, RowMap::new(off, 1)])
+    })
+}
+
+/// The elements of a matrix off its main diagonal. Reads the device the first time.
+pub(crate) fn off_diagonal<P: Pattern>(pattern: &P) -> (P, RowMap) {
+    let (pattern, [map]) = turned(pattern, Turn::OffDiagonal, || {
+        let coordinates = pattern.coordinates();
+        let off = along(coordinates, 0).not_equal(along(coordinates, 1));
+        let (pattern, map) = subset(pattern, &kept(off, pattern.index_dtype()));
+        (pattern, [map])
+    });
+    (pattern, map)
+}
