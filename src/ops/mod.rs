@@ -7,17 +7,20 @@
 pub(crate) mod to_dense;
 
 mod binary;
+mod blocks;
 mod broadcast;
 mod cast;
 mod coalesce;
 mod concat;
 mod convert;
+mod extremum;
 mod gather;
 mod masked_matmul;
 mod matmul;
 mod permute;
 mod plan;
 mod put_along_axis;
+mod reduce;
 mod scalar;
 
 pub use concat::{DynTensor, concat, try_concat};

@@ -1,5 +1,6 @@
 //! What is computed from a pattern once and kept with it.
 
+use super::lines::Lines;
 use super::{Pattern, index_tensor};
 use crate::kernel;
 use crate::rows::RowMap;
@@ -23,6 +24,7 @@ pub struct Derived<P> {
     merged: Mutex<Vec<(u64, MergeRule, Merged<P>)>>,
     located: Mutex<Vec<(u64, RowMap)>>,
     joined: Mutex<Vec<Joined<P>>>,
+    lines: Mutex<Vec<(Vec<bool>, Arc<Lines<P>>)>>,
 }
 
 /// A pattern made of several, by their identities and the axis; the index map where one was asked for.
@@ -43,6 +45,7 @@ impl<P> Derived<P> {
             merged: Mutex::default(),
             located: Mutex::default(),
             joined: Mutex::default(),
+            lines: Mutex::default(),
         }
     }
 }
@@ -144,6 +147,12 @@ pub(crate) fn located<P: Pattern>(a: &P, b: &P) -> RowMap {
 fn locate<P: Pattern>(a: &P, b: &P) -> RowMap {
     let (left, right) = common_dtype(a, b);
     RowMap::new(kernel::locate(&left, &right), b.nnz())
+}
+
+/// The stored elements by their coordinates off the `axes` marked. Kept with the pattern.
+pub(crate) fn lines<P: Pattern>(pattern: &P, axes: &[bool]) -> Arc<Lines<P>> {
+    let make = || (axes.to_vec(), Arc::new(Lines::new(pattern, axes)));
+    find_or_make(&pattern.derived().lines, |(kept, _)| kept == axes, make).1
 }
 
 fn find_or_make<T: Clone>(kept: &Mutex<Vec<T>>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> T {

@@ -11,6 +11,7 @@ mod concat;
 mod coo;
 mod csr;
 mod derived;
+mod lines;
 mod matrix;
 pub(crate) mod select;
 
@@ -22,8 +23,9 @@ use crate::kernel::Arrays;
 use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor};
 pub(crate) use concat::{concat, concat_at_once};
-pub(crate) use derived::{Derived, axis_map, dense_map, flat_index, located, merged, union_zip};
+pub(crate) use derived::{Derived, axis_map, dense_map, flat_index, lines, located, merged, union_zip};
 use derived::{joined, keep_joined};
+pub(crate) use lines::Lines;
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
 use std::fmt::Debug;
