@@ -6,6 +6,7 @@
 
 pub(crate) mod to_dense;
 
+mod addmm;
 mod binary;
 mod blocks;
 mod broadcast;
@@ -17,11 +18,13 @@ mod extremum;
 mod gather;
 mod masked_matmul;
 mod matmul;
+mod matmul_reduce;
 mod permute;
 mod plan;
 mod put_along_axis;
 mod reduce;
 mod scalar;
+mod softmax;
 
 pub use concat::{DynTensor, concat, try_concat};
 pub use gather::{gather, gather_nd, scatter, scatter_nd, try_gather, try_gather_nd, try_scatter, try_scatter_nd};
