@@ -7,6 +7,8 @@
 pub(crate) mod to_dense;
 
 mod addmm;
+mod any_all;
+mod argmax;
 mod binary;
 mod blocks;
 mod broadcast;
@@ -14,11 +16,13 @@ mod cast;
 mod coalesce;
 mod concat;
 mod convert;
+mod count;
 mod extremum;
 mod gather;
 mod masked_matmul;
 mod matmul;
 mod matmul_reduce;
+mod norm;
 mod permute;
 mod plan;
 mod put_along_axis;

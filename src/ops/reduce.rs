@@ -16,7 +16,7 @@ use sparse_core::{Result, SparseError};
 
 /// What becomes of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fold {
+pub(super) enum Fold {
     Sum,
     Mean,
     Prod,
@@ -424,7 +424,7 @@ fn line_sums<P: Pattern, K: Numeric>(
     mean: bool,
 ) -> Tensor<2, K> {
     let dtype = rows.dtype();
-    let mut out = kernel::segment_sum(&rows, lines.sums.order(), lines.sums.ptr());
+    let mut out = added(&rows, lines);
     if let Some(fill) = &fill {
         let missing = lines.missing();
         let shape = Shape::from(out.dims());
@@ -452,6 +452,20 @@ fn line_sums<P: Pattern, K: Numeric>(
             saved.backward(grad, needs)
         }),
     })
+}
+
+/// Rows summed line by line; one long line in two steps, so that threads share it.
+fn added<P: Pattern, K: Numeric>(rows: &Tensor<2, K>, lines: &Lines<P>) -> Tensor<2, K> {
+    const STEP: usize = 1 << 12;
+    let (stored, ptr) = (rows.dims()[0], lines.sums.ptr());
+    if lines.len() > 1 || stored <= 8 * STEP {
+        return kernel::segment_sum(rows, lines.sums.order(), ptr);
+    }
+    let parts = stored.div_ceil(STEP) as i64;
+    let starts = |end: i64| Tensor::<1, Int>::arange(0..end, (&ptr.device(), ptr.dtype()));
+    let ends = Tensor::cat(vec![starts(parts).mul_scalar(STEP as i64), ptr.clone().narrow(0, 1, 1)], 0);
+    let sums = kernel::segment_sum(rows, lines.sums.order(), &ends);
+    kernel::segment_sum(&sums, None, &starts(2).mul_scalar(parts))
 }
 
 impl Sums {
@@ -524,7 +538,7 @@ fn plain_power<K: Numeric>(base: Tensor<2, K>, times: &Tensor<2, Int>, most: usi
 }
 
 /// The reduction of everything.
-fn total<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
+pub(super) fn total<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     op: &'static str,
     of: &SparseTensor<P, D, K>,
     fold: Fold,
