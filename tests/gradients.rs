@@ -9,6 +9,8 @@ mod dense;
 mod draw;
 #[path = "gradients/graph.rs"]
 mod graph;
+#[path = "gradients/reductions.rs"]
+mod reductions;
 #[path = "gradients/structure.rs"]
 mod structure;
 
