@@ -99,8 +99,18 @@ impl RowSums {
         Self(Arc::new(RowSumsParts { order, ptr, owner: OnceLock::new() }))
     }
 
+    /// The order that brings the rows of a sum together; `None` where they stand together.
+    pub(crate) fn order(&self) -> Option<&Tensor<1, Int>> {
+        self.0.order.as_ref()
+    }
+
+    /// Where each sum's rows start in the order.
+    pub(crate) fn ptr(&self) -> &Tensor<1, Int> {
+        &self.0.ptr
+    }
+
     /// The new row that each old row went to.
-    fn owner(&self, old: usize) -> &Tensor<1, Int> {
+    pub(crate) fn owner(&self, old: usize) -> &Tensor<1, Int> {
         self.0.owner.get_or_init(|| {
             let sorted = kernel::expand_ptr(&self.0.ptr, old);
             match &self.0.order {

@@ -11,10 +11,12 @@ mod draw;
 mod functions;
 #[path = "gradients/graph.rs"]
 mod graph;
-#[path = "gradients/selection.rs"]
-mod selection;
 #[path = "gradients/patterns.rs"]
 mod patterns;
+#[path = "gradients/reductions.rs"]
+mod reductions;
+#[path = "gradients/selection.rs"]
+mod selection;
 #[path = "gradients/structure.rs"]
 mod structure;
 

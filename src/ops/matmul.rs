@@ -116,7 +116,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     }
 }
 
-fn matrix<'a, P: Pattern, const D: usize, K: Numeric>(
+pub(crate) fn matrix<'a, P: Pattern, const D: usize, K: Numeric>(
     op: &'static str,
     sparse: &'a SparseTensor<P, D, K>,
 ) -> Result<&'a Matrix> {
@@ -129,7 +129,7 @@ fn matrix<'a, P: Pattern, const D: usize, K: Numeric>(
     })
 }
 
-fn check<P: Pattern, const D: usize, K: Numeric>(
+pub(crate) fn check<P: Pattern, const D: usize, K: Numeric>(
     op: &'static str,
     sparse: &SparseTensor<P, D, K>,
     dense: &Tensor<D, K>,

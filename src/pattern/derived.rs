@@ -1,5 +1,6 @@
 //! What is computed from a pattern once and kept with it.
 
+use super::lines::Lines;
 use super::{Pattern, index_tensor};
 use crate::kernel::{self, Compressed};
 use crate::rows::RowMap;
@@ -25,6 +26,7 @@ pub struct Derived<P> {
     joined: Mutex<Vec<Joined<P>>>,
     products: Mutex<Vec<(u64, Product<P>)>>,
     turned: Mutex<Vec<Turned<P>>>,
+    lines: Mutex<Vec<(Vec<bool>, Arc<Lines<P>>)>>,
 }
 
 /// The pattern of a product of two sparse matrices, and its compressed rows.
@@ -71,6 +73,7 @@ impl<P> Derived<P> {
             joined: Mutex::default(),
             products: Mutex::default(),
             turned: Mutex::default(),
+            lines: Mutex::default(),
         }
     }
 
@@ -205,6 +208,12 @@ pub(crate) fn located<P: Pattern>(a: &P, b: &P) -> RowMap {
 fn locate<P: Pattern>(a: &P, b: &P) -> RowMap {
     let (left, right) = common_dtype(a, b);
     RowMap::new(kernel::locate(&left, &right), b.nnz())
+}
+
+/// The stored elements by their coordinates off the `axes` marked. Kept with the pattern.
+pub(crate) fn lines<P: Pattern>(pattern: &P, axes: &[bool]) -> Arc<Lines<P>> {
+    let make = || (axes.to_vec(), Arc::new(Lines::new(pattern, axes)));
+    find_or_make(&pattern.derived().lines, |(kept, _)| kept == axes, make).1
 }
 
 fn find_or_make<T: Clone>(kept: &Mutex<Vec<T>>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> T {

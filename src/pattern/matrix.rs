@@ -2,6 +2,7 @@
 
 use super::{CooPattern, CsrPattern, Pattern, index_dtype, index_tensor};
 use crate::kernel::{self, Compressed};
+use crate::rows::RowMap;
 use burn::tensor::{Int, Tensor};
 use std::sync::OnceLock;
 
@@ -15,6 +16,8 @@ pub(crate) struct Matrix {
     col_ids: Tensor<1, Int>,
     by_row: OnceLock<Compressed>,
     by_col: OnceLock<Compressed>,
+    columns: OnceLock<RowMap>,
+    order: OnceLock<Tensor<1, Int>>,
     /// Whether elements stand by ascending rows.
     sorted: bool,
 }
@@ -36,6 +39,8 @@ impl Matrix {
             col_ids,
             by_row: by_row.into(),
             by_col: OnceLock::new(),
+            columns: OnceLock::new(),
+            order: OnceLock::new(),
             sorted: true,
         }
     }
@@ -53,7 +58,17 @@ impl Matrix {
             col_ids = col_ids + along(0).mul_scalar(shape[2] as i64);
         }
         let sorted = pattern.is_coalesced();
-        Self { rows, cols, row_ids, col_ids, by_row: OnceLock::new(), by_col: OnceLock::new(), sorted }
+        Self {
+            rows,
+            cols,
+            row_ids,
+            col_ids,
+            by_row: OnceLock::new(),
+            by_col: OnceLock::new(),
+            columns: OnceLock::new(),
+            order: OnceLock::new(),
+            sorted,
+        }
     }
 
     /// Rows of all matrices of a batch, and their columns.
@@ -86,6 +101,39 @@ impl Matrix {
     pub(crate) fn by_col(&self) -> &Compressed {
         self.by_col.get_or_init(|| compressed_by(&self.col_ids, &self.row_ids, self.cols))
     }
+
+    /// The map that reads a dense operand's row at the column of every element.
+    pub(crate) fn columns(&self) -> &RowMap {
+        self.columns.get_or_init(|| RowMap::new(self.col_ids.clone(), self.cols))
+    }
+
+    /// Elements by rows, `(order, ptr)`, as `put` takes them.
+    pub(crate) fn groups(&self) -> (Tensor<1, Int>, Tensor<1, Int>) {
+        let Compressed { ptr, perm, .. } = self.by_row();
+        let order = self.order.get_or_init(|| match perm {
+            Some(perm) => perm.clone(),
+            None => Tensor::arange(0..self.row_ids.dims()[0] as i64, (&ptr.device(), ptr.dtype())),
+        });
+        (order.clone(), ptr.clone())
+    }
+
+    /// How many elements each row has, `[rows]`.
+    pub(crate) fn row_counts(&self) -> Tensor<1, Int> {
+        differences(&self.by_row().ptr)
+    }
+
+    /// How many elements each column has, `[cols]`.
+    pub(crate) fn column_counts(&self) -> Tensor<1, Int> {
+        differences(&self.by_col().ptr)
+    }
+}
+
+fn differences(ptr: &Tensor<1, Int>) -> Tensor<1, Int> {
+    let count = ptr.dims()[0] - 1;
+    if count == 0 {
+        return Tensor::zeros([0], (&ptr.device(), ptr.dtype()));
+    }
+    ptr.clone().narrow(0, 1, count) - ptr.clone().narrow(0, 0, count)
 }
 
 fn compressed_by(keys: &Tensor<1, Int>, others: &Tensor<1, Int>, groups: usize) -> Compressed {

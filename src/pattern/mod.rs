@@ -13,6 +13,7 @@ mod csr;
 mod derived;
 mod diagonal;
 pub(crate) mod dims;
+mod lines;
 mod matrix;
 pub(crate) mod select;
 
@@ -25,10 +26,12 @@ use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor};
 pub(crate) use concat::{block_diag, concat, concat_at_once, stack};
 pub(crate) use derived::{
-    Derived, Product, Turn, axis_map, dense_map, flat_index, keep_product, known_product, located, merged, turned, union_zip,
+    Derived, Product, Turn, axis_map, dense_map, flat_index, keep_product, known_product, lines, located, merged,
+    turned, union_zip,
 };
 use derived::{joined, keep_joined};
 pub(crate) use diagonal::{diagonal, off_diagonal, on_diagonal, with_diagonal};
+pub(crate) use lines::Lines;
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
 use std::fmt::Debug;

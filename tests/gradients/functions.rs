@@ -70,7 +70,11 @@ impl SigmoidLike for Tensor<2> {
     }
 }
 
-fn pairwise<P: Pattern, const D: usize>(op: usize, a: &SparseTensor<P, D>, b: &SparseTensor<P, D>) -> SparseTensor<P, D> {
+fn pairwise<P: Pattern, const D: usize>(
+    op: usize,
+    a: &SparseTensor<P, D>,
+    b: &SparseTensor<P, D>,
+) -> SparseTensor<P, D> {
     match op {
         0 => a.max_pair(b),
         1 => a.min_pair(b),

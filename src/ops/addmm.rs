@@ -1,0 +1,77 @@
+//! A product added to a dense tensor.
+
+use super::matmul::{check, matrix};
+use crate::pattern::Pattern;
+use crate::tensor::{Numeric, SparseTensor, expect, same_elements};
+use burn::tensor::{ElementConversion, Shape, Tensor};
+use sparse_core::{Result, SparseError};
+
+impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
+    /// `beta * c + alpha * self x dense`: `[M, N] x [N, F]` on top of `[M, F]`, and batches.
+    ///
+    /// `c` may have size 1 along any dim and is broadcast then (a bias `[1, F]`). With `beta` 0 it is not read, so its NaN
+    /// and infinities do not show, as in BLAS. The product is that of [`try_matmul`](Self::try_matmul), with any fill.
+    ///
+    /// Backward: `beta` times the gradient to `c`, summed over broadcast dims; to both factors as in a product, times
+    /// `alpha`.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`.
+    pub fn try_addmm(
+        &self,
+        beta: impl ElementConversion + Copy,
+        c: Tensor<D, K>,
+        alpha: impl ElementConversion + Copy,
+        dense: Tensor<D, K>,
+    ) -> Result<Tensor<D, K>> {
+        const OP: &str = "addmm";
+        matrix(OP, self)?;
+        let (left, right) = (self.dims(), dense.dims());
+        let fits = left[D - 1] == right[D - 2] && left[..D - 2] == right[..D - 2];
+        check(OP, self, &dense, fits, "inner sizes and batches must agree")?;
+        let mut shape = left;
+        shape[D - 1] = right[D - 1];
+        let given = c.dims();
+        if (0..D).any(|dim| given[dim] != shape[dim] && given[dim] != 1) {
+            let rule = "the tensor added must broadcast to the product";
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left: given.to_vec(), right: shape.to_vec() });
+        }
+        same_elements(OP, &c, &dense)?;
+        let product = self.try_matmul(dense)?;
+        // Nothing to add up, which some devices cannot launch over.
+        if shape.contains(&0) {
+            return Ok(product);
+        }
+        let product = if alpha.elem::<f64>() == 1.0 { product } else { product.mul_scalar(alpha) };
+        if beta.elem::<f64>() == 0.0 {
+            return Ok(product);
+        }
+        let c = if beta.elem::<f64>() == 1.0 { c } else { c.mul_scalar(beta) };
+        Ok(product + if given == shape { c } else { c.expand(Shape::from(shape)) })
+    }
+
+    /// [`try_addmm`](Self::try_addmm), with a panic in place of an error.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CooTensor;
+    ///
+    /// let device = Device::flex();
+    /// let a = CooTensor::<2>::from_dense(Tensor::from_floats([[0.0, 2.0], [3.0, 0.0]], &device), 0);
+    /// let x = Tensor::<2>::from_floats([[1.0], [10.0]], &device);
+    /// let bias = Tensor::<2>::from_floats([[1.0]], &device);
+    /// let out = a.addmm(1.0, bias, 2.0, x);
+    /// assert_eq!(out.into_data().iter::<f32>().collect::<Vec<_>>(), [41.0, 7.0]);
+    /// ```
+    #[track_caller]
+    pub fn addmm(
+        &self,
+        beta: impl ElementConversion + Copy,
+        c: Tensor<D, K>,
+        alpha: impl ElementConversion + Copy,
+        dense: Tensor<D, K>,
+    ) -> Tensor<D, K> {
+        expect(self.try_addmm(beta, c, alpha, dense))
+    }
+}

@@ -1,0 +1,108 @@
+//! Whether any, or all, of a line's elements hold.
+
+use super::reduce::Along;
+use crate::kernel;
+use crate::pattern::Pattern;
+use crate::tensor::{Exact, Fill, FillValue, SparseTensor, expect};
+use burn::tensor::{Bool, Shape, Tensor};
+use sparse_core::Result;
+
+impl<P: Pattern, const D: usize> SparseTensor<P, D, Bool> {
+    /// Whether any element along `axis` holds; the axis stays with size 1.
+    ///
+    /// The fill counts where a line has unspecified elements; with an `Undefined` one only specified elements count, and
+    /// a line without them stays unspecified. Nothing holds of nothing. Cost: one pass over the values.
+    ///
+    /// # Errors
+    ///
+    /// `axis_out_of_range`.
+    pub fn try_any_dim(&self, axis: isize) -> Result<Self> {
+        any("any_dim", self, &[axis])
+    }
+
+    /// [`try_any_dim`](Self::try_any_dim), with a panic in place of an error.
+    #[track_caller]
+    pub fn any_dim(&self, axis: isize) -> Self {
+        expect(self.try_any_dim(axis))
+    }
+
+    /// Whether all elements along `axis` hold; the axis stays with size 1. Everything holds of nothing.
+    ///
+    /// The fill counts as in [`try_any_dim`](Self::try_any_dim).
+    ///
+    /// # Errors
+    ///
+    /// `axis_out_of_range`.
+    pub fn try_all_dim(&self, axis: isize) -> Result<Self> {
+        Ok(any("all_dim", &self.coalesce().opposite(), &[axis])?.opposite())
+    }
+
+    /// [`try_all_dim`](Self::try_all_dim), with a panic in place of an error.
+    #[track_caller]
+    pub fn all_dim(&self, axis: isize) -> Self {
+        expect(self.try_all_dim(axis))
+    }
+
+    /// Whether any element holds.
+    pub fn any(&self) -> Tensor<1, Bool> {
+        let axes: Vec<isize> = (0..D as isize).collect();
+        let out = any("any", self, &axes).expect("every axis once");
+        let row =
+            if out.nnz() == 1 && out.block() == 1 { out.values } else { out.fill.row(1, out.dtype(), &out.device()) };
+        row.reshape(Exact([1]))
+    }
+
+    /// Whether all elements hold.
+    pub fn all(&self) -> Tensor<1, Bool> {
+        self.coalesce().opposite().any().bool_not()
+    }
+
+    /// Every element's opposite, the fill's included.
+    fn opposite(&self) -> Self {
+        let fill = match &self.fill {
+            Fill::Zero => Fill::scalar(true),
+            Fill::Value(FillValue::Scalar(_)) if self.fill.is_zero() => Fill::scalar(true),
+            Fill::Value(FillValue::Scalar(_)) => Fill::Zero,
+            fill => fill.map_row(self.block(), self.dtype(), &self.device(), Tensor::bool_not),
+        };
+        let none = self.values.shape().num_elements() == 0;
+        self.with_rows(if none { self.values.clone() } else { self.values.clone().bool_not() }, fill)
+    }
+}
+
+fn any<P: Pattern, const D: usize>(
+    op: &'static str,
+    of: &SparseTensor<P, D, Bool>,
+    axes: &[isize],
+) -> Result<SparseTensor<P, D, Bool>> {
+    let along = Along::new(op, of, axes)?;
+    let undefined = of.fill.is_undefined();
+    if along.is_trivial() {
+        return Ok(along.nothing(of, of.dtype(), if undefined { Fill::Undefined } else { Fill::Zero }));
+    }
+    let counted = !undefined && !of.fill.is_zero();
+    let own = if counted { of.coalesce() } else { of.clone() };
+    let within = |rows: Tensor<2, Bool>| along.blocks.fold(rows, |rows| rows.any_dim(1));
+    let fill = match &own.fill {
+        Fill::Value(FillValue::Block(_)) => Fill::Value(FillValue::Block(within(own.fill_row()))),
+        other => other.clone(),
+    };
+    let lines = along.of(&own.pattern);
+    let pattern = lines.as_ref().map_or_else(|| own.pattern.clone(), |lines| lines.pattern.clone());
+    let values = if own.nnz() == 0 {
+        Tensor::zeros([0, along.blocks.kept()], (&own.device(), own.dtype()))
+    } else {
+        let mut values = within(own.values.clone());
+        if let Some(lines) = &lines {
+            values = kernel::segment_sum(&values, lines.sums.order(), lines.sums.ptr());
+            if counted {
+                let shape = Shape::from(values.dims());
+                let missing: Tensor<2, Bool> = lines.missing().greater_scalar(0).expand(shape.clone());
+                let filled: Tensor<2, Bool> = within(own.fill_row().inner()).expand(shape);
+                values = values.bool_or(filled.bool_and(missing));
+            }
+        }
+        values
+    };
+    Ok(SparseTensor::from_parts(pattern, values, along.blocks.shape, fill))
+}

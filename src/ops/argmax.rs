@@ -1,0 +1,106 @@
+//! Where the largest and smallest elements stand.
+
+use super::extremum::{end, extremum, of_lines};
+use super::reduce::Along;
+use crate::kernel;
+use crate::pattern::{Lines, Pattern, index_tensor, select};
+use crate::tensor::{Exact, Fill, Numeric, SparseTensor, as_float, expect};
+use burn::tensor::{Bool, Int, Shape, Tensor, kind};
+use sparse_burn::Reduce;
+use sparse_core::{Result, SparseError};
+
+macro_rules! positions {
+    ($try_name:ident $name:ident $greatest:literal $what:literal) => {
+        #[doc = concat!("Where the ", $what, " element along a sparse `axis` stands; the axis stays with size 1.")]
+        ///
+        /// The first of those that tie, as Burn's own; NaN wins. Where the fill wins it is the first unspecified position. A
+        /// line without stored elements has position 0 (it is unspecified if the fill is `Undefined`, when only specified
+        /// elements count). No gradient. Cost: a few passes over the values.
+        ///
+        /// # Errors
+        ///
+        /// `axis_out_of_range`; `empty_input` if there is nothing along the axis; `shape_mismatch` for a dense axis.
+        pub fn $try_name(&self, axis: isize) -> Result<SparseTensor<P, D, Int>> {
+            position(stringify!($name), self, axis, $greatest)
+        }
+
+        #[doc = concat!("[`", stringify!($try_name), "`](Self::", stringify!($try_name), "), with a panic in place of an error.")]
+        #[track_caller]
+        pub fn $name(&self, axis: isize) -> SparseTensor<P, D, Int> {
+            expect(self.$try_name(axis))
+        }
+    };
+}
+
+impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, K> {
+    positions!(try_argmax_dim argmax_dim true "largest");
+    positions!(try_argmin_dim argmin_dim false "smallest");
+}
+
+fn position<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
+    op: &'static str,
+    of: &SparseTensor<P, D, K>,
+    axis: isize,
+    greatest: bool,
+) -> Result<SparseTensor<P, D, Int>> {
+    let at = of.axis(op, axis)?;
+    if at >= of.sparse_dims() {
+        let (left, right) = (of.dims().to_vec(), vec![of.sparse_dims(), of.dense_dims()]);
+        return Err(SparseError::ShapeMismatch { op, rule: "the axis must be a sparse one", left, right });
+    }
+    let along = Along::new(op, of, &[axis])?;
+    let undefined = of.fill.is_undefined();
+    let dtype = of.pattern.index_dtype();
+    let fill = if undefined { Fill::Undefined } else { Fill::Zero };
+    if along.lines == 0 && !undefined {
+        return Err(SparseError::EmptyInput { op });
+    }
+    if of.nnz() == 0 || of.block() == 0 {
+        return Ok(along.nothing(of, dtype, fill));
+    }
+    let own = of.coalesce();
+    let lines = along.of(&own.pattern).expect("the axis is a sparse one");
+    let (values, block) = (own.values.clone().inner(), own.block());
+    let filled = (!undefined).then(|| own.fill_row().inner());
+    let best = extremum(values.clone(), filled.clone(), Some(&*lines), &along.blocks, greatest);
+    let shape = Shape::from([own.nnz(), block]);
+    let here = select::along(own.pattern.coordinates(), at).reshape(Exact([own.nnz(), 1]));
+    let here: Tensor<2, Int> = here.expand(shape.clone());
+    let none = Tensor::zeros([1, block], (&best.device(), best.dtype()));
+    let tied = same(values, kernel::move_rows(&best, &none, lines.owner()));
+    // Past the end, where an element is not among the best.
+    let size = own.pattern.shape()[at] as i64;
+    let past = Tensor::<2, Int>::full(shape, size, (&here.device(), here.dtype()));
+    let mut first = of_lines(&lines, past.mask_where(tied, here), end(false));
+    if let Some(filled) = filled {
+        let shape = Shape::from(first.dims());
+        let gap: Tensor<2, Int> = gap(&own.pattern, &lines, at).expand(shape.clone());
+        let wins = same(filled.expand(shape.clone()), best).bool_and(lines.missing().greater_scalar(0).expand(shape));
+        let earlier = wins.bool_and(gap.clone().lower(first.clone()));
+        first = first.mask_where(earlier, gap);
+    }
+    Ok(SparseTensor::from_parts(lines.pattern.clone(), first, own.dense_shape.clone(), fill))
+}
+
+/// The first position of each line that is not stored, `[lines, 1]` (past the end, where all are).
+fn gap<P: Pattern>(pattern: &P, lines: &Lines<P>, axis: usize) -> Tensor<2, Int> {
+    let nnz = pattern.nnz();
+    let (order, ptr) = lines.groups();
+    let dtype = ptr.dtype();
+    // In a line elements ascend along the axis: one that stands behind its rank leaves a gap there, or before.
+    let place = kernel::group_by(&order, nnz).0;
+    let owner = lines.owner();
+    let rank = place - ptr.select(0, owner.clone());
+    let here = index_tensor(select::along(pattern.coordinates(), axis), dtype);
+    let count = lines.counts().select(0, owner.clone());
+    let candidate = count.mask_where(here.greater(rank.clone()), rank);
+    of_lines(lines, candidate.reshape(Exact([nnz, 1])), Reduce::Amin)
+}
+
+/// Equal, with NaN equal to itself.
+fn same<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>) -> Tensor<2, Bool> {
+    match (as_float(&a), as_float(&b)) {
+        (Some(a), Some(b)) => super::extremum::same(a, b),
+        _ => a.equal(b),
+    }
+}

@@ -1,0 +1,93 @@
+//! Sparse x dense with another reduction than a sum: message passing with mean, max or min.
+
+use super::broadcast::read_rows;
+use super::matmul::{check, matrix};
+use super::put_along_axis::{run, target};
+use crate::kernel::Put;
+use crate::pattern::{Matrix, Pattern};
+use crate::tensor::{Exact, Fill, Numeric, SparseTensor, as_float, expect, from_float};
+use burn::tensor::{DType, Tensor};
+use sparse_autograd::{Erased, record};
+use sparse_burn::Reduce;
+use sparse_core::{Result, SparseError};
+
+impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
+    /// `out[r, f] = reduce_k(self[r, c_k] * dense[c_k, f])` over the stored elements of each row: `[M, N] x [N, F] ->
+    /// [M, F]`, and batches.
+    ///
+    /// Stored-only: the fill takes no part, whatever it is, and a row without stored elements gives 0. `reduce` is add,
+    /// mul, mean (over integers it rounds down), amax or amin (NaN wins). Duplicates are summed first. Semantics of
+    /// `torch.sparse.mm(reduce=)` and of the aggregations of PyG.
+    ///
+    /// Backward, to the values and to `dense`: mean: the gradient divided by the number of stored elements; amax, amin:
+    /// shared evenly by the products that tie; mul: times the product of the others. Cost: add and mean of floats are one
+    /// SpMM; the others form the products, `nnz * F` elements, which the backward pass reads.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `dtype_mismatch`; `invalid` for [`Reduce::Assign`].
+    pub fn try_matmul_reduce(&self, dense: Tensor<D, K>, reduce: Reduce) -> Result<Tensor<D, K>> {
+        const OP: &str = "matmul_reduce";
+        matrix(OP, self)?;
+        let (left, right) = (self.dims(), dense.dims());
+        let fits = left[D - 1] == right[D - 2] && left[..D - 2] == right[..D - 2];
+        check(OP, self, &dense, fits, "inner sizes and batches must agree")?;
+        if reduce == Reduce::Assign {
+            let message = "reduce must be add, mul, mean, amax or amin, got assign".into();
+            return Err(SparseError::Invalid { op: OP, message });
+        }
+        let own = self.coalesce().with_fill(Fill::Zero);
+        let matrix = own.pattern.matrix().expect("coalescing keeps the rank");
+        let batch: usize = left[..D - 2].iter().product();
+        let (rows, features) = (batch * left[D - 2], right[D - 1]);
+        let mut shape = left;
+        shape[D - 1] = features;
+        if reduce == Reduce::Add || (own.nnz() == 0 && own.dtype().is_float()) {
+            return own.try_matmul(dense);
+        }
+        if own.nnz() == 0 || features == 0 {
+            return Ok(Tensor::zeros(shape, (&dense.device(), dense.dtype())));
+        }
+        if reduce == Reduce::Mean && matches!(own.dtype(), DType::F32 | DType::F64) {
+            let sums = own.try_matmul(dense)?.reshape(Exact([rows, features]));
+            return Ok(by_count(sums, matrix).reshape(Exact(shape)));
+        }
+        let flat = dense.reshape(Exact([batch * right[D - 2], features]));
+        let messages = own.values.clone() * read_rows(flat, matrix.columns());
+        let put = Put {
+            index: matrix.row_ids().clone().reshape(Exact([own.nnz(), 1])),
+            target: target([rows, features], 0, own.nnz(), true),
+            reduce,
+            include_self: false,
+            groups: Some(matrix.groups()),
+        };
+        let zeros = Tensor::zeros([rows, features], (&messages.device(), messages.dtype()));
+        Ok(run(put, zeros, messages).reshape(Exact(shape)))
+    }
+
+    /// [`try_matmul_reduce`](Self::try_matmul_reduce), with a panic in place of an error.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::{CsrTensor, ops::Reduce};
+    ///
+    /// let device = Device::flex();
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 1.0], [0.0, 0.0]], &device));
+    /// let x = Tensor::<2>::from_floats([[1.0], [5.0]], &device);
+    /// let out = a.matmul_reduce(x, Reduce::Amax);
+    /// assert_eq!(out.into_data().iter::<f32>().collect::<Vec<_>>(), [5.0, 0.0]);
+    /// ```
+    #[track_caller]
+    pub fn matmul_reduce(&self, dense: Tensor<D, K>, reduce: Reduce) -> Tensor<D, K> {
+        expect(self.try_matmul_reduce(dense, reduce))
+    }
+}
+
+/// Sums of rows divided by how many elements they have (1 for none).
+fn by_count<K: Numeric>(sums: Tensor<2, K>, matrix: &Matrix) -> Tensor<2, K> {
+    let sums = as_float(&sums).expect("a mean of floats");
+    let [rows, _] = sums.dims();
+    let counts: Tensor<2> = matrix.row_counts().clamp_min(1).reshape(Exact([rows, 1])).float().cast(sums.dtype());
+    let out = sums.clone().inner() / counts.clone();
+    from_float(record(out, [Erased::from(sums)], counts, |counts, grad, _| [Some((grad / counts.clone()).into())]))
+}

@@ -1,0 +1,105 @@
+//! Norms.
+
+use super::reduce::{Fold, total};
+use crate::pattern::Pattern;
+use crate::tensor::{Exact, Fill, SparseTensor, expect};
+use burn::tensor::Tensor;
+use sparse_core::{Result, SparseError};
+
+impl<P: Pattern, const D: usize> SparseTensor<P, D> {
+    /// The norm of order `p` along `axis`, which stays with size 1: `sum(|x|^p)^(1/p)`, for infinity the largest `|x|`.
+    ///
+    /// The fill counts as in [`sum_dim`](Self::sum_dim). The norm of nothing is 0.
+    ///
+    /// Backward: the dense rule; 0 where an element, or the norm itself, is 0.
+    ///
+    /// # Errors
+    ///
+    /// `axis_out_of_range`, `overflow`; `invalid` if `p` is not above 0.
+    pub fn try_norm_dim(&self, p: f64, axis: isize) -> Result<Self> {
+        const OP: &str = "norm_dim";
+        check(OP, p)?;
+        let nothing = self.dims()[self.axis(OP, axis)?] == 0;
+        let powers = self.powers(p);
+        if p == f64::INFINITY && !nothing {
+            return powers.try_amax_dim(axis);
+        }
+        Ok(powers.try_sum_dim(axis)?.each(|rows| root(rows, p)))
+    }
+
+    /// [`try_norm_dim`](Self::try_norm_dim), with a panic in place of an error.
+    #[track_caller]
+    pub fn norm_dim(&self, p: f64, axis: isize) -> Self {
+        expect(self.try_norm_dim(p, axis))
+    }
+
+    /// The norm of order `p` of all elements (2: the Frobenius norm of a matrix): see [`norm_dim`](Self::norm_dim).
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[3.0, 0.0], [0.0, -4.0]], &Device::flex()));
+    /// assert_eq!(a.norm(2.0).into_scalar::<f32>(), 5.0);
+    /// assert_eq!(a.norm(f64::INFINITY).into_scalar::<f32>(), 4.0);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `overflow`; `invalid` if `p` is not above 0.
+    pub fn try_norm(&self, p: f64) -> Result<Tensor<1>> {
+        check("norm", p)?;
+        let powers = self.powers(p);
+        if p == f64::INFINITY && self.num_elements() > 0 && !(self.fill.is_undefined() && self.nnz() == 0) {
+            return powers.try_amax();
+        }
+        let sum = total("norm", &powers, Fold::Sum)?;
+        Ok(root(sum.reshape(Exact([1, 1])), p).reshape(Exact([1])))
+    }
+
+    /// [`try_norm`](Self::try_norm), with a panic in place of an error.
+    #[track_caller]
+    pub fn norm(&self, p: f64) -> Tensor<1> {
+        expect(self.try_norm(p))
+    }
+
+    /// `|x|^p` (`|x|` for infinity) of every element.
+    fn powers(&self, p: f64) -> Self {
+        self.coalesce().each(|rows| match p {
+            2.0 => rows.clone() * rows,
+            1.0 | f64::INFINITY => rows.abs(),
+            _ => without_zeros(rows.abs(), |rows| rows.powf_scalar(p)),
+        })
+    }
+
+    /// A function that keeps zero of stored values and fill.
+    fn each(&self, f: impl Fn(Tensor<2>) -> Tensor<2>) -> Self {
+        let fill = match &self.fill {
+            fill if fill.is_zero() => Fill::Zero,
+            fill => fill.map_row(self.block(), self.dtype(), &self.device(), &f),
+        };
+        let values = if self.values.shape().num_elements() == 0 { self.values.clone() } else { f(self.values.clone()) };
+        self.with_rows(values, fill)
+    }
+}
+
+fn check(op: &'static str, p: f64) -> Result<()> {
+    if p > 0.0 {
+        return Ok(());
+    }
+    Err(SparseError::Invalid { op, message: format!("the order of a norm must be above 0, got {p}") })
+}
+
+fn root(sums: Tensor<2>, p: f64) -> Tensor<2> {
+    match p {
+        1.0 | f64::INFINITY => sums,
+        2.0 => without_zeros(sums, Tensor::sqrt),
+        _ => without_zeros(sums, |sums| sums.powf_scalar(1.0 / p)),
+    }
+}
+
+/// `f` where rows are not 0, else 0, which never meets `f`: its slope there is no number.
+fn without_zeros(rows: Tensor<2>, f: impl Fn(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
+    let zero = rows.clone().equal_scalar(0.0);
+    f(rows.mask_fill(zero.clone(), 1.0)).mask_fill(zero, 0.0)
+}

@@ -1,0 +1,558 @@
+//! Sums, means, products and extremes along dims, with the fill counted.
+
+use super::extremum::{extremum, into_lines, one_target};
+use super::folds::Blocks;
+use super::put_along_axis::run;
+use crate::kernel::{self, Side};
+use crate::pattern::{CooPattern, Lines, Pattern, cells, lines};
+use crate::rows::RowSums;
+use crate::tensor::{
+    Exact, Fill, FillValue, Kind, Numeric, SparseTensor, as_float, associate_like, expect, from_float, host_apply,
+};
+use burn::tensor::{DType, Float, FloatDType, Int, Scalar, Shape, Tensor, kind};
+use sparse_autograd::{Erased, record};
+use sparse_burn::{BinaryOp, Reduce};
+use sparse_core::{Result, SparseError};
+
+/// What becomes of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fold {
+    Sum,
+    Mean,
+    Prod,
+    Amax,
+    Amin,
+}
+
+macro_rules! along {
+    ($fold:ident, $kind:ident, $what:literal, $rule:literal, $errors:literal;
+     $try_dim:ident $dim:ident $try_dims:ident $dims:ident $try_stored:ident $stored:ident) => {
+        #[doc = concat!($what, " along `axis`, sparse or dense, which stays with size 1.")]
+        ///
+        /// The dense answer, element by element: the unspecified ones count with the fill, whose own reduction over a whole
+        /// line is the result's fill. With an `Undefined` fill only specified elements count, and a line without them stays
+        /// unspecified. The result stores the lines that have stored elements; duplicates are summed first.
+        ///
+        #[doc = $rule]
+        /// Cost: one pass over the values; the lines are found once and kept with the pattern.
+        ///
+        /// # Errors
+        ///
+        #[doc = $errors]
+        pub fn $try_dim(&self, axis: isize) -> Result<Self> {
+            reduce(stringify!($dim), self, &[axis], Fold::$fold)
+        }
+
+        #[doc = concat!("[`", stringify!($try_dim), "`](Self::", stringify!($try_dim), "), with a panic in place of an error.")]
+        #[track_caller]
+        pub fn $dim(&self, axis: isize) -> Self {
+            expect(self.$try_dim(axis))
+        }
+
+        #[doc = concat!("[`", stringify!($try_dim), "`](Self::", stringify!($try_dim), ") along several axes at once.")]
+        ///
+        /// # Errors
+        ///
+        /// As for one axis; `shape_mismatch` for an axis given twice.
+        pub fn $try_dims(&self, axes: &[isize]) -> Result<Self> {
+            reduce(stringify!($dims), self, axes, Fold::$fold)
+        }
+
+        #[doc = concat!("[`", stringify!($try_dims), "`](Self::", stringify!($try_dims), "), with a panic in place of an error.")]
+        #[track_caller]
+        pub fn $dims(&self, axes: &[isize]) -> Self {
+            expect(self.$try_dims(axes))
+        }
+
+        #[doc = concat!($what, " along `axis` over the stored elements only, whatever the fill is.")]
+        ///
+        /// Lines without stored elements are not stored in the result, whose fill is `Undefined`. The rules are those of
+        #[doc = concat!("[`", stringify!($try_dim), "`](Self::", stringify!($try_dim), ") of an `Undefined` fill.")]
+        ///
+        /// # Errors
+        ///
+        /// `axis_out_of_range`.
+        pub fn $try_stored(&self, axis: isize) -> Result<Self> {
+            reduce(stringify!($stored), &self.clone().with_fill(Fill::Undefined), &[axis], Fold::$fold)
+        }
+
+        #[doc = concat!("[`", stringify!($try_stored), "`](Self::", stringify!($try_stored), "), with a panic in place of an error.")]
+        #[track_caller]
+        pub fn $stored(&self, axis: isize) -> Self {
+            expect(self.$try_stored(axis))
+        }
+    };
+}
+
+impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, K> {
+    along! {
+        Sum, K, "The sum", "Backward: every element gets the gradient of its line, the fill that of the unspecified ones. Integers wrap.",
+        "`axis_out_of_range`; `overflow` if unspecified elements that count are more than an index can say.";
+        try_sum_dim sum_dim try_sum_dims sum_dims try_stored_sum_dim stored_sum_dim
+    }
+    along! {
+        Prod, K, "The product",
+        "Backward: the gradient times the product of the others, exact with any number of zeros; also to the fill. Integers wrap.",
+        "`axis_out_of_range`; `overflow` as for sums.";
+        try_prod_dim prod_dim try_prod_dims prod_dims try_stored_prod_dim stored_prod_dim
+    }
+    along! {
+        Amax, K, "The largest element",
+        "NaN wins. Backward: shared evenly by all that tie, the unspecified ones included, whose part goes to the fill.",
+        "`axis_out_of_range`; `empty_input` if there is nothing along the axis.";
+        try_amax_dim amax_dim try_amax_dims amax_dims try_stored_amax_dim stored_amax_dim
+    }
+    along! {
+        Amin, K, "The smallest element",
+        "NaN wins. Backward: shared evenly by all that tie, the unspecified ones included, whose part goes to the fill.",
+        "`axis_out_of_range`; `empty_input` if there is nothing along the axis.";
+        try_amin_dim amin_dim try_amin_dims amin_dims try_stored_amin_dim stored_amin_dim
+    }
+
+    /// The sum of all elements, the unspecified ones with the fill (0 of nothing): see [`sum_dim`](Self::sum_dim).
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::{CsrTensor, Fill};
+    ///
+    /// let device = Device::flex();
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0], [0.0, 2.0]], &device));
+    /// assert_eq!(a.sum().into_scalar::<f32>(), 3.0);
+    /// assert_eq!(a.with_fill(Fill::scalar(0.5)).sum().into_scalar::<f32>(), 4.0);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If unspecified elements that count are more than an index can say.
+    #[track_caller]
+    pub fn sum(&self) -> Tensor<1, K> {
+        expect(total("sum", self, Fold::Sum))
+    }
+
+    /// The product of all elements (1 of nothing): see [`prod_dim`](Self::prod_dim).
+    #[track_caller]
+    pub fn prod(&self) -> Tensor<1, K> {
+        expect(total("prod", self, Fold::Prod))
+    }
+
+    /// The largest of all elements: see [`amax_dim`](Self::amax_dim).
+    ///
+    /// # Errors
+    ///
+    /// `empty_input` if there is none.
+    pub fn try_amax(&self) -> Result<Tensor<1, K>> {
+        total("amax", self, Fold::Amax)
+    }
+
+    /// [`try_amax`](Self::try_amax), with a panic in place of an error.
+    #[track_caller]
+    pub fn amax(&self) -> Tensor<1, K> {
+        expect(self.try_amax())
+    }
+
+    /// The smallest of all elements: see [`amin_dim`](Self::amin_dim).
+    ///
+    /// # Errors
+    ///
+    /// `empty_input` if there is none.
+    pub fn try_amin(&self) -> Result<Tensor<1, K>> {
+        total("amin", self, Fold::Amin)
+    }
+
+    /// [`try_amin`](Self::try_amin), with a panic in place of an error.
+    #[track_caller]
+    pub fn amin(&self) -> Tensor<1, K> {
+        expect(self.try_amin())
+    }
+}
+
+impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
+    along! {
+        Mean, Float, "The mean", "Backward: as of the sum, divided by the number of elements of a line (of specified ones, where only they count). NaN of nothing.",
+        "`axis_out_of_range`; `overflow` as for sums.";
+        try_mean_dim mean_dim try_mean_dims mean_dims try_stored_mean_dim stored_mean_dim
+    }
+
+    /// The mean of all elements (NaN of nothing): see [`mean_dim`](Self::mean_dim).
+    #[track_caller]
+    pub fn mean(&self) -> Tensor<1> {
+        expect(total("mean", self, Fold::Mean))
+    }
+}
+
+/// The axes of a reduction.
+pub(crate) struct Along {
+    /// Which sparse dims.
+    pub(crate) sparse: Vec<bool>,
+    pub(crate) blocks: Blocks,
+    /// Product of the sparse dims among them.
+    pub(crate) lines: u128,
+}
+
+impl Along {
+    pub(crate) fn new<P: Pattern, const D: usize, K: Kind>(
+        op: &'static str,
+        of: &SparseTensor<P, D, K>,
+        axes: &[isize],
+    ) -> Result<Self> {
+        let mut along = [false; D];
+        for &axis in axes {
+            if std::mem::replace(&mut along[of.axis(op, axis)?], true) {
+                let left = axes.iter().map(|&axis| axis.rem_euclid(D as isize) as usize).collect();
+                let rule = "axes must name each dim at most once";
+                return Err(SparseError::ShapeMismatch { op, rule, left, right: of.dims().to_vec() });
+            }
+        }
+        let (sparse, dense) = along.split_at(of.sparse_dims());
+        let sizes: Vec<usize> =
+            of.pattern.shape().iter().zip(sparse).filter(|(_, along)| **along).map(|s| *s.0).collect();
+        Ok(Self { sparse: sparse.to_vec(), blocks: Blocks::new(&of.dense_shape, dense), lines: cells(&sizes) })
+    }
+
+    /// Elements that become one.
+    pub(crate) fn size(&self) -> u128 {
+        self.lines.saturating_mul(self.blocks.size as u128)
+    }
+
+    /// Whether there are no elements to reduce, or none to give.
+    pub(crate) fn is_trivial(&self) -> bool {
+        self.size() == 0 || self.blocks.kept() == 0
+    }
+
+    /// The lines of a pattern, where sparse dims are reduced.
+    pub(crate) fn of<P: Pattern>(&self, pattern: &P) -> Option<std::sync::Arc<Lines<P>>> {
+        self.sparse.contains(&true).then(|| lines(pattern, &self.sparse))
+    }
+
+    /// A result of the right shape that stores nothing.
+    pub(crate) fn nothing<P: Pattern, const D: usize, K: Kind, K2: Kind>(
+        &self,
+        of: &SparseTensor<P, D, K>,
+        dtype: DType,
+        fill: Fill<K2>,
+    ) -> SparseTensor<P, D, K2> {
+        let shape = of.pattern.shape().iter().zip(&self.sparse).map(|(&size, &along)| if along { 1 } else { size });
+        let shape: Vec<usize> = shape.collect();
+        let none = Tensor::zeros([shape.len(), 0], (&of.pattern.device(), of.pattern.index_dtype()));
+        let pattern = P::from_coo(CooPattern::new_unchecked(none, &shape, true));
+        let values = Tensor::zeros([0, self.blocks.kept()], (&of.device(), dtype));
+        SparseTensor::from_parts(pattern, values, self.blocks.shape.clone(), fill)
+    }
+}
+
+fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
+    op: &'static str,
+    of: &SparseTensor<P, D, K>,
+    axes: &[isize],
+    fold: Fold,
+) -> Result<SparseTensor<P, D, K>> {
+    let along = Along::new(op, of, axes)?;
+    let undefined = of.fill.is_undefined();
+    if along.is_trivial() {
+        let none = along.size() == 0;
+        let fill = match fold {
+            _ if undefined => Fill::Undefined,
+            Fold::Amax | Fold::Amin if none => return Err(SparseError::EmptyInput { op }),
+            Fold::Prod => Fill::scalar(1),
+            Fold::Mean if none => Fill::scalar(f64::NAN),
+            _ => Fill::Zero,
+        };
+        return Ok(along.nothing(of, of.dtype(), fill));
+    }
+    if fold == Fold::Mean && matches!(of.dtype(), DType::F16 | DType::BF16) {
+        return narrow_mean(op, of, axes);
+    }
+    let linear = matches!(fold, Fold::Sum | Fold::Mean);
+    let counted = !undefined && !(linear && of.fill.is_zero());
+    if counted && !of.fill.is_zero() && along.lines > i64::MAX as u128 {
+        let what = "the number of elements along the axes";
+        return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got: along.lines });
+    }
+    let own = if linear && of.fill.is_zero() || fold == Fold::Sum && undefined { of.clone() } else { of.coalesce() };
+    let lines = along.of(&own.pattern);
+    let pattern = lines.as_ref().map_or_else(|| own.pattern.clone(), |lines| lines.pattern.clone());
+    let values = if own.nnz() == 0 {
+        let none = Tensor::<2, K>::zeros([0, along.blocks.kept()], (&own.device().inner(), own.dtype()));
+        associate_like(none, &[&own.values])
+    } else {
+        fold_rows(&own, &along, lines.as_deref(), counted, fold)
+    };
+    let mut fill = fold_fill(&own, &along, fold);
+    if let (Fill::Value(FillValue::Block(row)), true) = (&fill, pattern.nnz() as u128 == cells(pattern.shape())) {
+        // Nothing is unspecified: a slope that is not finite there must not meet a gradient of zero.
+        fill = Fill::Value(FillValue::Block(row.clone().inner()));
+    }
+    Ok(SparseTensor::from_parts(pattern, values, along.blocks.shape, fill))
+}
+
+/// The mean of 16-bit floats: counts and sums do not fit them.
+fn narrow_mean<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
+    op: &'static str,
+    of: &SparseTensor<P, D, K>,
+    axes: &[isize],
+) -> Result<SparseTensor<P, D, K>> {
+    let cast = |rows: &Tensor<2, K>, to: FloatDType| from_float(as_float(rows).expect("a 16-bit float").cast(to));
+    let convert = |tensor: &SparseTensor<P, D, K>, to: FloatDType| {
+        let fill = match &tensor.fill {
+            Fill::Value(FillValue::Block(row)) => Fill::Value(FillValue::Block(cast(row, to))),
+            other => other.clone(),
+        };
+        tensor.with_rows(cast(&tensor.values, to), fill)
+    };
+    let back = if of.dtype() == DType::F16 { FloatDType::F16 } else { FloatDType::BF16 };
+    Ok(convert(&reduce(op, &convert(of, FloatDType::F32), axes, Fold::Mean)?, back))
+}
+
+/// The rows of the result, for rows that are not none.
+fn fold_rows<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
+    of: &SparseTensor<P, D, K>,
+    along: &Along,
+    lines: Option<&Lines<P>>,
+    counted: bool,
+    fold: Fold,
+) -> Tensor<2, K> {
+    let blocks = &along.blocks;
+    let fill = (counted && lines.is_some()).then(|| of.fill_row());
+    match fold {
+        Fold::Amax | Fold::Amin => extremum(of.values.clone(), fill, lines, blocks, fold == Fold::Amax),
+        Fold::Prod => {
+            let (rows, fill) = (multiplied(of.values.clone(), blocks), fill.map(|row| multiplied(row, blocks)));
+            let Some(lines) = lines else { return rows };
+            let put = into_lines(lines, Reduce::Mul, rows.dims());
+            let start = Tensor::zeros([lines.len(), blocks.kept()], (&rows.device(), rows.dtype()));
+            let product = run(put, start, rows);
+            match fill {
+                None => product,
+                Some(fill) => wrapping_mul(product, power(fill, lines.missing(), lines.size)),
+            }
+        }
+        Fold::Sum | Fold::Mean => {
+            let add = |rows: Tensor<2, K>| blocks.fold(rows, |rows| rows.sum_dim(1));
+            let (rows, fill) = (add(of.values.clone()), fill.map(add));
+            let of_specified = fold == Fold::Mean && of.fill.is_undefined();
+            let sums = match lines {
+                None => rows,
+                Some(lines) => line_sums(rows, fill, lines, of_specified),
+            };
+            match fold {
+                Fold::Sum => sums,
+                _ if of_specified => sums.div_scalar(blocks.size as f64),
+                _ => sums.div_scalar(along.size() as f64),
+            }
+        }
+    }
+}
+
+/// The product of rows along dense dims.
+fn multiplied<K: Numeric>(rows: Tensor<2, K>, blocks: &Blocks) -> Tensor<2, K> {
+    blocks.fold(rows, |rows| {
+        let (put, start) = one_target(&rows, Reduce::Mul, rows.dims());
+        run(put, start, rows)
+    })
+}
+
+/// What the unspecified elements of the result are.
+fn fold_fill<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
+    of: &SparseTensor<P, D, K>,
+    along: &Along,
+    fold: Fold,
+) -> Fill<K> {
+    let (dtype, size, blocks) = (of.dtype(), along.size(), &along.blocks);
+    match (&of.fill, of.fill.host()) {
+        (Fill::Undefined, _) => Fill::Undefined,
+        (Fill::Zero, _) => Fill::Zero,
+        (_, Some(value)) => match fold {
+            Fold::Sum if dtype.is_float() => {
+                Fill::scalar(host_apply(BinaryOp::Mul, value, Scalar::Float(size as f64), dtype))
+            }
+            Fold::Sum => Fill::scalar(host_apply(BinaryOp::Mul, value, Scalar::Int(size as i64), dtype)),
+            Fold::Prod => Fill::scalar(host_power(value, size, dtype)),
+            _ => Fill::scalar(value),
+        },
+        _ => {
+            let row = of.fill_row();
+            let add = |row: Tensor<2, K>| blocks.fold(row, |rows| rows.sum_dim(1));
+            Fill::Value(FillValue::Block(match fold {
+                Fold::Sum if dtype.is_float() => add(row).mul_scalar(along.lines as f64),
+                Fold::Sum => add(row).mul_scalar(along.lines as i64),
+                Fold::Mean => add(row).div_scalar(blocks.size as f64),
+                Fold::Prod => {
+                    let lines = along.lines as usize;
+                    let times = Tensor::<2, Int>::full(
+                        [1, 1],
+                        lines as i64,
+                        (&of.pattern.device(), sparse_burn::index_dtype_for(lines)),
+                    );
+                    power(multiplied(row, blocks), times, lines)
+                }
+                Fold::Amax | Fold::Amin => extremum::<P, K>(row, None, None, blocks, fold == Fold::Amax),
+            }))
+        }
+    }
+}
+
+fn host_power(value: Scalar, times: u128, dtype: DType) -> Scalar {
+    let (mut power, mut base, mut times) = (Scalar::Int(1), value, times);
+    if dtype.is_float() {
+        let Scalar::Float(value) = host_apply(BinaryOp::Add, value, Scalar::Int(0), DType::F64) else { unreachable!() };
+        return host_apply(BinaryOp::Mul, Scalar::Float(value.powf(times as f64)), Scalar::Int(1), dtype);
+    }
+    while times > 0 {
+        if times % 2 == 1 {
+            power = host_apply(BinaryOp::Mul, power, base, dtype);
+        }
+        base = host_apply(BinaryOp::Mul, base, base, dtype);
+        times /= 2;
+    }
+    power
+}
+
+#[derive(Debug)]
+struct Sums {
+    sums: RowSums,
+    stored: usize,
+    missing: Option<Tensor<2>>,
+    divisor: Option<Tensor<2>>,
+}
+
+/// Rows summed line by line, with the fill times the number of unspecified elements where it counts; divided by the
+/// number of stored ones for a mean of those. Linear, so the rule reads nothing but counts.
+fn line_sums<P: Pattern, K: Numeric>(
+    rows: Tensor<2, K>,
+    fill: Option<Tensor<2, K>>,
+    lines: &Lines<P>,
+    mean: bool,
+) -> Tensor<2, K> {
+    let dtype = rows.dtype();
+    let mut out = added(&rows, lines);
+    if let Some(fill) = &fill {
+        let missing = lines.missing();
+        let shape = Shape::from(out.dims());
+        let fill: Tensor<2, K> = fill.clone().inner().expand(shape.clone());
+        let times: Tensor<2, K> = numbers::<K>(missing.clone(), dtype).expand(shape.clone());
+        // Nothing times infinity is nothing.
+        let unspecified = wrapping_mul(times, fill).mask_fill(missing.equal_scalar(0).expand(shape), 0);
+        out = kernel::zip_rows(BinaryOp::Add, side(&out, &unspecified), side(&unspecified, &out));
+    }
+    let (Some(rows), Some(mut result)) = (as_float(&rows), as_float(&out)) else { return out };
+    let float = |ints: Tensor<2, Int>| Tensor::<2>::cast(ints.float(), dtype);
+    let divisor = mean.then(|| float(lines.counts().reshape(Exact([lines.len(), 1]))));
+    if let Some(divisor) = &divisor {
+        result = result / divisor.clone();
+    }
+    let stored = rows.dims()[0];
+    let missing = fill.is_some().then(|| float(lines.missing()));
+    let saved = Sums { sums: lines.sums.clone(), stored, missing, divisor };
+    from_float(match fill.and_then(|fill| as_float(&fill)) {
+        None => record(result, [Erased::from(rows)], saved, |saved, grad, _| {
+            let [rows, _] = saved.backward(grad, [true, false]);
+            [rows]
+        }),
+        Some(fill) => record(result, [Erased::from(rows), Erased::from(fill)], saved, |saved, grad, needs| {
+            saved.backward(grad, needs)
+        }),
+    })
+}
+
+/// Rows summed line by line; one long line in two steps, so that threads share it.
+fn added<P: Pattern, K: Numeric>(rows: &Tensor<2, K>, lines: &Lines<P>) -> Tensor<2, K> {
+    const STEP: usize = 1 << 12;
+    let (stored, ptr) = (rows.dims()[0], lines.sums.ptr());
+    if lines.len() > 1 || stored <= 8 * STEP {
+        return kernel::segment_sum(rows, lines.sums.order(), ptr);
+    }
+    let parts = stored.div_ceil(STEP) as i64;
+    let starts = |end: i64| Tensor::<1, Int>::arange(0..end, (&ptr.device(), ptr.dtype()));
+    let ends = Tensor::cat(vec![starts(parts).mul_scalar(STEP as i64), ptr.clone().narrow(0, 1, 1)], 0);
+    let sums = kernel::segment_sum(rows, lines.sums.order(), &ends);
+    kernel::segment_sum(&sums, None, &starts(2).mul_scalar(parts))
+}
+
+impl Sums {
+    fn backward(&self, grad: Tensor<2>, needs: [bool; 2]) -> [Option<Erased>; 2] {
+        let grad = match &self.divisor {
+            None => grad,
+            Some(divisor) => grad / divisor.clone(),
+        };
+        let rows = needs[0].then(|| {
+            let zero = Tensor::zeros([1, grad.dims()[1]], (&grad.device(), grad.dtype()));
+            kernel::move_rows(&grad, &zero, self.sums.owner(self.stored)).into()
+        });
+        let fill = needs[1].then(|| {
+            let missing = self.missing.clone().expect("saved with the fill");
+            (grad * missing).sum_dim(0).into()
+        });
+        [rows, fill]
+    }
+}
+
+fn side<'a, K: Kind>(values: &'a Tensor<2, K>, fill: &'a Tensor<2, K>) -> Side<'a, K> {
+    Side { values, fill, map: None }
+}
+
+/// The product of rows of one shape: on the tape for floats, wrapping for integers.
+fn wrapping_mul<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>) -> Tensor<2, K> {
+    if a.dtype().is_float() {
+        return a * b;
+    }
+    let (fill_a, fill_b) = (a.clone().narrow(0, 0, 1), b.clone().narrow(0, 0, 1));
+    kernel::zip_rows(BinaryOp::Mul, side(&a, &fill_a), side(&b, &fill_b))
+}
+
+/// Counts as elements of a dtype.
+fn numbers<K: Numeric>(counts: Tensor<2, Int>, dtype: DType) -> Tensor<2, K> {
+    if dtype.is_float() {
+        return from_float(Tensor::<2>::cast(counts.float(), dtype));
+    }
+    Tensor::from_dispatch(crate::pattern::index_tensor(counts, dtype).into_dispatch())
+}
+
+/// The row `base` `[1, width]` to the powers `times` `[n, 1]` (at most `most`), with the power 0 of anything 1.
+///
+/// Backward: `times * base^(times - 1)` times the gradient, and nothing where `times` is 0.
+fn power<K: Numeric>(base: Tensor<2, K>, times: Tensor<2, Int>, most: usize) -> Tensor<2, K> {
+    let out = plain_power(base.clone().inner(), &times, most);
+    let (Some(base), Some(result)) = (as_float(&base), as_float(&out)) else { return out };
+    let saved = (base.clone().inner(), times, most);
+    from_float(record(result, [Erased::from(base)], saved, |(base, times, most), grad, _| {
+        let lower = times.clone().sub_scalar(1).clamp_min(0);
+        let slope = plain_power(base.clone(), &lower, *most) * numbers::<Float>(times.clone(), grad.dtype());
+        [Some((grad * slope).sum_dim(0).into())]
+    }))
+}
+
+/// By squares: a pass for each binary digit.
+fn plain_power<K: Numeric>(base: Tensor<2, K>, times: &Tensor<2, Int>, most: usize) -> Tensor<2, K> {
+    let shape = Shape::from([times.dims()[0], base.dims()[1]]);
+    let mut square = base;
+    let mut out = Tensor::<2, K>::ones(shape.clone(), (&square.device(), square.dtype()));
+    for digit in 0..usize::BITS - most.leading_zeros() {
+        if digit > 0 {
+            square = wrapping_mul(square.clone(), square);
+        }
+        let odd = times.clone().bitwise_and_scalar(1i64 << digit).not_equal_scalar(0).expand(shape.clone());
+        let factor: Tensor<2, K> = square.clone().expand(shape.clone());
+        out = out.clone().mask_where(odd, wrapping_mul(out, factor));
+    }
+    out
+}
+
+/// The reduction of everything.
+pub(super) fn total<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
+    op: &'static str,
+    of: &SparseTensor<P, D, K>,
+    fold: Fold,
+) -> Result<Tensor<1, K>> {
+    let axes: Vec<isize> = (0..D as isize).collect();
+    let out = reduce(op, of, &axes, fold)?;
+    if out.nnz() == 1 && out.block() == 1 {
+        return Ok(out.values.reshape(Exact([1])));
+    }
+    let fill = match (fold, out.fill.is_undefined()) {
+        (Fold::Amax | Fold::Amin, true) => return Err(SparseError::EmptyInput { op }),
+        (Fold::Prod, true) => Fill::scalar(1),
+        (Fold::Mean, true) => Fill::scalar(f64::NAN),
+        _ => out.fill,
+    };
+    Ok(fill.row(1, of.dtype(), &of.device()).reshape(Exact([1])))
+}

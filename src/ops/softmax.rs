@@ -1,0 +1,206 @@
+//! `softmax` and `log_softmax` along a dim.
+
+use super::extremum::of_lines;
+use super::folds::Blocks;
+use super::reduce::Along;
+use crate::kernel;
+use crate::pattern::{Lines, Pattern, cells};
+use crate::rows::RowSums;
+use crate::tensor::{Exact, Fill, FillValue, SparseTensor, expect};
+use burn::tensor::{Shape, Tensor};
+use sparse_autograd::{Erased, record};
+use sparse_burn::Reduce;
+use sparse_core::{Result, SparseError};
+
+macro_rules! normalized {
+    ($try_name:ident $name:ident $log:literal $formula:literal $rule:literal) => {
+        #[doc = concat!("`", $formula, "` along `axis`, with the largest element subtracted first.")]
+        ///
+        /// - `Undefined` fill: over the specified elements of each line, on the same pattern. An attention over the edges of
+        ///   a graph is one call on its adjacency, with a dense dim for the heads.
+        /// - `Zero` or `Value` along a dense dim: every block, and the fill as one more.
+        /// - `Zero` or `Value` along the only sparse dim: the unspecified elements count with the fill, and the result's
+        ///   fill is an array over the dense dims, on the tape where the fill or the values are.
+        ///
+        /// Otherwise every line would have a fill of its own, unless nothing is unspecified. Duplicates are summed first.
+        ///
+        #[doc = $rule]
+        /// Cost: a few passes over the values; the lines are found once and kept with the pattern.
+        ///
+        /// # Errors
+        ///
+        /// `axis_out_of_range`; `would_densify` as said (`with_fill(Fill::Undefined)` asks for the stored elements alone).
+        pub fn $try_name(&self, axis: isize) -> Result<Self> {
+            normalize(stringify!($name), self, axis, $log)
+        }
+
+        #[doc = concat!("[`", stringify!($try_name), "`](Self::", stringify!($try_name), "), with a panic in place of an error.")]
+        ///
+        /// ```
+        /// use burn::tensor::{Device, Tensor};
+        /// use sparse_tensor::{CsrTensor, Fill};
+        ///
+        /// let scores = Tensor::from_floats([[1.0, 0.0, 1.0], [0.0, 5.0, 0.0]], &Device::flex());
+        /// let edges = CsrTensor::<2>::from_dense(scores).with_fill(Fill::Undefined);
+        #[doc = concat!("let values = edges.", stringify!($name), "(1).values::<1>().into_data();")]
+        #[doc = concat!("let expected = ", $log, ";")]
+        /// let half = if expected { -std::f32::consts::LN_2 } else { 0.5 };
+        /// assert!((values.iter::<f32>().next().unwrap() - half).abs() < 1e-6);
+        /// ```
+        #[track_caller]
+        pub fn $name(&self, axis: isize) -> Self {
+            expect(self.$try_name(axis))
+        }
+    };
+}
+
+impl<P: Pattern, const D: usize> SparseTensor<P, D> {
+    normalized! {
+        try_softmax softmax false "exp(x) / sum(exp(x))"
+        "Backward: `dx = y * (g - sum(g * y))` in one rule."
+    }
+    normalized! {
+        try_log_softmax log_softmax true "x - log(sum(exp(x)))"
+        "Backward: `dx = g - exp(y) * sum(g)` in one rule."
+    }
+}
+
+fn normalize<P: Pattern, const D: usize>(
+    op: &'static str,
+    of: &SparseTensor<P, D>,
+    axis: isize,
+    log: bool,
+) -> Result<SparseTensor<P, D>> {
+    let along = Along::new(op, of, &[axis])?;
+    let own = of.coalesce();
+    let (nnz, block) = (own.nnz(), own.block());
+    let places = cells(own.pattern.shape());
+    let unspecified = nnz as u128 != places && !own.fill.is_undefined();
+    let Some(lines) = along.of(&own.pattern) else {
+        // One softmax a block, the fill's among them.
+        let fill = own.fill.map_row(block, own.dtype(), &own.device(), |row| in_blocks(row, &along.blocks, log));
+        let values = if nnz == 0 { own.values.clone() } else { in_blocks(own.values.clone(), &along.blocks, log) };
+        return Ok(own.with_rows(values, fill));
+    };
+    let one_line = own.sparse_dims() == 1;
+    if nnz == 0 {
+        // All elements of a line are the fill, whatever it is.
+        let share = if log { -(along.lines as f64).ln() } else { 1.0 / along.lines as f64 };
+        let fill = if unspecified { Fill::scalar(share) } else { own.fill.clone() };
+        return Ok(own.with_rows(own.values.clone(), fill));
+    }
+    if !unspecified || block == 0 {
+        let values = in_lines(own.values.clone(), &lines, log);
+        // Where nothing is unspecified the fill is nobody's.
+        let fill = if own.fill.is_undefined() { Fill::Undefined } else { Fill::Zero };
+        return Ok(own.with_rows(values, fill));
+    }
+    if !one_line {
+        let hint = "every line would have a fill of its own: Fill::Undefined is for the stored elements alone";
+        return Err(SparseError::WouldDensify { op, elements: own.num_elements(), limit: 0, hint });
+    }
+    let rows = with_fill(own.values.clone(), own.fill_row(), (places - nnz as u128) as f64, log);
+    let (values, fill) = (rows.clone().narrow(0, 0, nnz), rows.narrow(0, nnz, 1));
+    Ok(own.with_rows(values, Fill::Value(FillValue::Block(fill))))
+}
+
+/// What a rule reads: the result, and how elements meet.
+#[derive(Debug)]
+struct Saved<M> {
+    out: Tensor<2>,
+    log: bool,
+    meets: M,
+}
+
+/// The gradient of the input, from `total`, which sums and gives each element its line's sum.
+fn back(out: &Tensor<2>, log: bool, grad: Tensor<2>, total: impl FnOnce(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
+    if log {
+        return grad.clone() - out.clone().exp() * total(grad);
+    }
+    let sums = total(grad.clone() * out.clone());
+    out.clone() * (grad - sums)
+}
+
+/// Along dense dims: rows (not none) of blocks that are normalized on their own.
+fn in_blocks(rows: Tensor<2>, blocks: &Blocks, log: bool) -> Tensor<2> {
+    if rows.dims()[1] == 0 {
+        return rows;
+    }
+    let plain = rows.clone().inner();
+    let largest = blocks.fold(plain.clone(), |rows| rows.max_dim(1));
+    let shifted = plain - blocks.spread(largest);
+    let exp = shifted.clone().exp();
+    let sums = blocks.fold(exp.clone(), |rows| rows.sum_dim(1));
+    let out = if log { shifted - blocks.spread(sums.log()) } else { exp / blocks.spread(sums) };
+    let saved = Saved { out: out.clone(), log, meets: blocks.clone() };
+    record(out, [Erased::from(rows)], saved, |saved, grad, _| {
+        let blocks = &saved.meets;
+        let total = |rows| blocks.spread(blocks.fold(rows, |rows| rows.sum_dim(1)));
+        [Some(back(&saved.out, saved.log, grad, total).into())]
+    })
+}
+
+/// Over the stored elements of each line.
+fn in_lines<P: Pattern>(rows: Tensor<2>, lines: &Lines<P>, log: bool) -> Tensor<2> {
+    let (plain, stored) = (rows.clone().inner(), rows.dims()[0]);
+    if rows.dims()[1] == 0 {
+        return rows;
+    }
+    let sums = lines.sums.clone();
+    let largest = of_lines(lines, plain.clone(), Reduce::Amax);
+    let shifted = plain - at_elements(&largest, &sums, stored);
+    let exp = shifted.clone().exp();
+    let total = kernel::segment_sum(&exp, sums.order(), sums.ptr());
+    let out =
+        if log { shifted - at_elements(&total.log(), &sums, stored) } else { exp / at_elements(&total, &sums, stored) };
+    let saved = Saved { out: out.clone(), log, meets: sums };
+    record(out, [Erased::from(rows)], saved, |saved, grad, _| {
+        let (sums, stored) = (&saved.meets, saved.out.dims()[0]);
+        let total = |rows| at_elements(&kernel::segment_sum(&rows, sums.order(), sums.ptr()), sums, stored);
+        [Some(back(&saved.out, saved.log, grad, total).into())]
+    })
+}
+
+/// Each line's row, at each of its elements.
+fn at_elements(rows: &Tensor<2>, sums: &RowSums, stored: usize) -> Tensor<2> {
+    let none = Tensor::zeros([1, rows.dims()[1]], (&rows.device(), rows.dtype()));
+    kernel::move_rows(rows, &none, sums.owner(stored))
+}
+
+/// One line whose last row, the fill, stands for `times` elements: `[nnz + 1, block]`.
+fn with_fill(values: Tensor<2>, fill: Tensor<2>, times: f64, log: bool) -> Tensor<2> {
+    let rows = Tensor::cat(vec![values.clone().inner(), fill.clone().inner()], 0);
+    let shape = Shape::from(rows.dims());
+    let spread = |row: Tensor<2>| -> Tensor<2> { row.expand(shape.clone()) };
+    let shifted = rows.clone() - spread(rows.max_dim(0));
+    let exp = shifted.clone().exp();
+    let sums = weighted_sum(exp.clone(), times);
+    let out = if log { shifted - spread(sums.log()) } else { exp / spread(sums) };
+    let saved = Saved { out: out.clone(), log, meets: times };
+    record(out, [Erased::from(values), Erased::from(fill)], saved, |saved, grad, needs| {
+        let Saved { out, log, meets: times } = saved;
+        let (stored, width) = (out.dims()[0] - 1, out.dims()[1]);
+        // The gradient of the fill's row is that of all its elements together: it counts once in the sum over a line,
+        // and what comes back goes to each of them.
+        let weights = |rows: Tensor<2>| {
+            let fill = rows.clone().narrow(0, stored, 1).mul_scalar(*times);
+            Tensor::cat(vec![rows.narrow(0, 0, stored), fill], 0)
+        };
+        let shape = Shape::from([stored + 1, width]);
+        let exp = if *log { out.clone().exp() } else { out.clone() };
+        let product = if *log { grad.clone() } else { grad.clone() * out.clone() };
+        let sums: Tensor<2> = product.sum_dim(0).expand(shape);
+        let own = if *log { grad } else { grad * out.clone() };
+        let back = own - weights(exp) * sums;
+        [needs[0].then(|| back.clone().narrow(0, 0, stored).into()), needs[1].then(|| back.narrow(0, stored, 1).into())]
+    })
+}
+
+/// The sum of rows, the last of which stands for so many; `[1, width]`.
+fn weighted_sum(rows: Tensor<2>, times: f64) -> Tensor<2> {
+    let stored = rows.dims()[0] - 1;
+    let width = rows.dims()[1];
+    let fill = rows.clone().narrow(0, stored, 1).mul_scalar(times);
+    let own = rows.narrow(0, 0, stored).sum_dim(0);
+    (own + fill).reshape(Exact([1, width]))
+}

@@ -1,0 +1,95 @@
+//! Stored elements by their coordinates off some axes: what reductions and softmax go along.
+
+use super::{CooPattern, Pattern, index_tensor};
+use crate::kernel;
+use crate::rows::RowSums;
+use crate::tensor::Exact;
+use burn::tensor::{Int, Tensor};
+use std::sync::OnceLock;
+
+/// The lines of a pattern along some axes: its stored elements, grouped by their coordinates off them. Lines without a
+/// stored element are not here.
+#[derive(Debug)]
+pub(crate) struct Lines<P> {
+    /// A line each: the pattern with those axes of size 1. Coalesced.
+    pub(crate) pattern: P,
+    /// Which stored elements a line has. They stand together (no order) where the axes are the last sparse dims.
+    pub(crate) sums: RowSums,
+    /// Elements of a line, stored or not; at most `i64::MAX`.
+    pub(crate) size: usize,
+    stored: usize,
+    order: OnceLock<Tensor<1, Int>>,
+    missing: OnceLock<Tensor<1, Int>>,
+}
+
+impl<P: Pattern> Lines<P> {
+    /// Reads the device once (how many lines there are), unless all axes are marked.
+    pub(super) fn new(pattern: &P, axes: &[bool]) -> Self {
+        let (old, stored) = (pattern.shape(), pattern.nnz());
+        let along = |&(dim, _): &(usize, &usize)| axes[dim];
+        let size = old.iter().enumerate().filter(along).fold(1usize, |size, (_, &n)| size.saturating_mul(n));
+        let shape: Vec<usize> = old.iter().zip(axes).map(|(&size, &along)| if along { 1 } else { size }).collect();
+        let (device, dtype) = (pattern.device(), pattern.index_dtype());
+        let one = axes.iter().all(|&along| along) && stored > 0;
+        let (indices, order, ptr) = if one {
+            let ptr = Tensor::<1, Int>::arange(0..2, (&device, dtype)).mul_scalar(stored as i64);
+            (Tensor::zeros([axes.len(), 1], (&device, dtype)), None, ptr)
+        } else {
+            let coordinates = pattern.coordinates();
+            let rows = axes.iter().enumerate().map(|(dim, &along)| {
+                let row = super::select::line(coordinates, dim);
+                if along { row.zeros_like() } else { row }
+            });
+            let (indices, order, ptr) = kernel::coalesce(&Tensor::cat(rows.collect(), 0), &shape);
+            // Sorted already: the sort is stable, so it changes nothing.
+            let together = pattern.is_coalesced() && axes.is_sorted();
+            (indices, (!together).then_some(order), ptr)
+        };
+        Self {
+            pattern: P::from_coo(CooPattern::new_unchecked(indices, &shape, true)),
+            sums: RowSums::new(order, ptr),
+            size: size.min(i64::MAX as usize),
+            stored,
+            order: OnceLock::new(),
+            missing: OnceLock::new(),
+        }
+    }
+
+    /// Number of lines.
+    pub(crate) fn len(&self) -> usize {
+        self.pattern.nnz()
+    }
+
+    /// The line of every stored element.
+    pub(crate) fn owner(&self) -> &Tensor<1, Int> {
+        self.sums.owner(self.stored)
+    }
+
+    /// `(order, ptr)` of the lines, as `put` takes them.
+    pub(crate) fn groups(&self) -> (Tensor<1, Int>, Tensor<1, Int>) {
+        let ptr = self.sums.ptr();
+        let order = self.order.get_or_init(|| match self.sums.order() {
+            Some(order) => order.clone(),
+            None => Tensor::arange(0..self.stored as i64, (&ptr.device(), ptr.dtype())),
+        });
+        (order.clone(), ptr.clone())
+    }
+
+    /// How many elements of each line are stored (duplicates count).
+    pub(crate) fn counts(&self) -> Tensor<1, Int> {
+        let (ptr, lines) = (self.sums.ptr(), self.len());
+        if lines == 0 {
+            return Tensor::zeros([0], (&ptr.device(), ptr.dtype()));
+        }
+        ptr.clone().narrow(0, 1, lines) - ptr.clone().narrow(0, 0, lines)
+    }
+
+    /// How many elements of each line are not stored, `[lines, 1]`; for a coalesced pattern.
+    pub(crate) fn missing(&self) -> Tensor<2, Int> {
+        let missing = self.missing.get_or_init(|| {
+            let dtype = sparse_burn::index_dtype_for(self.size.max(self.stored));
+            index_tensor(self.counts(), dtype).mul_scalar(-1).add_scalar(self.size as i64)
+        });
+        missing.clone().reshape(Exact([self.len(), 1]))
+    }
+}
