@@ -310,11 +310,11 @@ fn what_must_hold() {
     let none: [CsrTensor<2>; 0] = [];
     assert_eq!(ops::try_stack::<_, 2, 3, _>(&none, 0).unwrap_err().kind(), "empty_input");
     assert_eq!(ops::try_block_diag(&none).unwrap_err().kind(), "empty_input");
-    assert_eq!(ops::try_stack::<_, 2, 3, _>(&[a.clone()], 3).unwrap_err().kind(), "axis_out_of_range");
+    assert_eq!(ops::try_stack::<_, 2, 3, _>(std::slice::from_ref(&a), 3).unwrap_err().kind(), "axis_out_of_range");
     assert_eq!(ops::try_stack::<_, 2, 4, _>(&[a.to_coo()], 0).unwrap_err().kind(), "shape_mismatch");
     assert_eq!(ops::try_stack::<_, 2, 3, _>(&[a.clone(), square.clone()], 0).unwrap_err().kind(), "shape_mismatch");
     assert_eq!(ops::try_stack::<_, 2, 3, _>(&[a.clone(), filled.clone()], 0).unwrap_err().kind(), "fill_mismatch");
-    let batch: CsrTensor<3> = ops::stack(&[a.clone()], 0);
+    let batch: CsrTensor<3> = ops::stack(std::slice::from_ref(&a), 0);
     assert_eq!(ops::try_stack::<_, 3, 4, _>(&[batch], 0).unwrap_err().kind(), "shape_mismatch");
     assert_eq!(ops::try_block_diag(&[a.clone(), filled.clone()]).unwrap_err().kind(), "would_densify");
     assert_eq!(ops::try_block_diag(&[a.clone(), undefined.clone()]).unwrap_err().kind(), "fill_mismatch");
