@@ -87,10 +87,40 @@ def spmm(backward):
     return both if backward else forward
 
 
+def small():
+    n = 100_000
+    return sp.csr_matrix((raw("small.values", np.float32), raw("small.col", np.int32), raw("small.ptr", np.int32)), shape=(n, n))
+
+
+def spgemm():
+    a = small()
+    return lambda: [(a @ a).data]
+
+
+def softmax():
+    x = sp.coo_matrix(csr("part0", (ROWS, ROWS)))
+    i = torch.from_numpy(np.stack([x.row, x.col]).astype(np.int64))
+    weights = torch.from_numpy(raw("part1.values", np.float32)[:1].repeat(x.nnz))
+
+    def run():
+        v = torch.from_numpy(x.data).requires_grad_()
+        a = torch.sparse_coo_tensor(i, v, x.shape, is_coalesced=True, check_invariants=False)
+        out = torch.sparse.softmax(a, 1)
+        (out.coalesce().values() * weights).sum().backward()
+        return [out.detach().coalesce().values()]
+    return run
+
+
+def row_sum():
+    x = csr("part0", (ROWS, ROWS))
+    return lambda: [np.asarray(x.sum(axis=1))]
+
+
 WORK = {
     "put add f+b": lambda: put("sum"), "put mul f+b": lambda: put("prod"), "put amax f+b": lambda: put("amax"),
     "put rows add": index_add, "concat axis 0": vstack, "concat axis 1": hstack, "coo concat axis 1": coo_cat,
     "add": scipy_add, "div": scipy_add, "spmm": lambda: spmm(False), "spmm f+b": lambda: spmm(True),
+    "spgemm": spgemm, "softmax f+b": softmax, "row sum": row_sum,
 }
 current = (None, None)
 for line in sys.stdin:

@@ -8,8 +8,8 @@
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use sparse_tensor::CsrTensor;
 use sparse_tensor::ops::{Reduce, concat, put_along_axis};
+use sparse_tensor::{CsrTensor, Fill};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -50,7 +50,10 @@ fn main() {
             peer.compare("put rows add", || inputs.rows());
         }
     }
-    if ["concat axis 0", "concat axis 1", "coo concat axis 1", "add", "div"].iter().any(|name| wants(name)) {
+    if ["concat axis 0", "concat axis 1", "coo concat axis 1", "add", "div", "softmax f+b", "row sum"]
+        .iter()
+        .any(|name| wants(name))
+    {
         let parts: Vec<CsrTensor<2>> = (0..4).map(|k| part(folder.path(), k)).collect();
         for axis in [0, 1] {
             let name = ["concat axis 0", "concat axis 1"][axis as usize];
@@ -71,6 +74,20 @@ fn main() {
         if wants("div") {
             peer.time_only("div", "div", || vec![(&fresh(&parts[0]) / &fresh(&parts[1])).values::<1>()]);
         }
+        if wants("softmax f+b") {
+            peer.compare("softmax f+b", || softmax(&parts[0]));
+        }
+        if wants("row sum") {
+            peer.compare("row sum", || vec![parts[0].sum_dim(1).values::<1>()]);
+            let bytes = (parts[0].nnz() * 4 + ROWS * 8) as f64;
+            report_bandwidth("row sum", bytes, || drop(parts[0].sum_dim(1)));
+        }
+    }
+    if wants("spgemm") {
+        let small = small(folder.path());
+        // A fresh copy each time: the symbolic phase is part of what is timed, as it is for SciPy.
+        peer.compare("spgemm", || vec![fresh(&small).matmul_sparse(&small).values::<1>()]);
+        peer.time_only("spgemm, known pattern", "spgemm", || vec![small.matmul_sparse(&small).values::<1>()]);
     }
     if ["spmm", "spmm f+b"].iter().any(|name| wants(name)) {
         let graph = Graph::make(folder.path());
@@ -164,6 +181,58 @@ fn part(folder: &Path, number: usize) -> CsrTensor<2> {
     save(folder, &format!("part{number}.col"), &col);
     save(folder, &format!("part{number}.values"), &values);
     csr(ptr, col, values, [ROWS, ROWS], &Device::flex())
+}
+
+fn small(folder: &Path) -> CsrTensor<2> {
+    const N: usize = 100_000;
+    let mut rng = StdRng::seed_from_u64(3);
+    let (ptr, col) = random_csr(&mut rng, N, N, 1_000_000);
+    let values: Vec<f32> = col.iter().map(|_| rng.random_range(0.5..1.5)).collect();
+    save(folder, "small.ptr", &ptr);
+    save(folder, "small.col", &col);
+    save(folder, "small.values", &values);
+    csr(ptr, col, values, [N, N], &Device::flex())
+}
+
+fn softmax(part: &CsrTensor<2>) -> Vec<Tensor<1>> {
+    let values = part.values::<1>().autodiff().require_grad();
+    let tracked = part.to_device(&Device::flex().autodiff()).with_fill(Fill::Undefined);
+    let out = tracked.with_values(values).expect("the same pattern").softmax(1);
+    out.values::<1>().mul_scalar(0.75).sum().backward();
+    vec![out.values::<1>().inner()]
+}
+
+/// Bytes a second of a stream of sums `c = a + b` on all threads, and what share of it `run` moves.
+fn report_bandwidth(name: &str, bytes: f64, run: impl Fn()) {
+    const LENGTH: usize = 1 << 25;
+    let (a, b, mut c) = (vec![1f32; LENGTH], vec![2f32; LENGTH], vec![0f32; LENGTH]);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let piece = LENGTH / threads;
+    let mut stream = || {
+        std::thread::scope(|scope| {
+            for ((a, b), c) in a.chunks(piece).zip(b.chunks(piece)).zip(c.chunks_mut(piece)) {
+                scope.spawn(move || c.iter_mut().zip(a.iter().zip(b)).for_each(|(c, (a, b))| *c = a + b));
+            }
+        });
+    };
+    let best = |run: &mut dyn FnMut()| {
+        let time = |run: &mut dyn FnMut()| {
+            let start = Instant::now();
+            run();
+            start.elapsed().as_secs_f64()
+        };
+        let mut times: Vec<f64> = (0..2 * ROUNDS).map(|_| time(run)).collect();
+        times.sort_by(f64::total_cmp);
+        times[ROUNDS]
+    };
+    let stream = 12.0 * LENGTH as f64 / best(&mut stream);
+    let own = bytes / best(&mut || run());
+    println!(
+        "{name}: {:.1} GB/s, {:.0} % of an add-stream of {:.1} GB/s",
+        own / 1e9,
+        100.0 * own / stream,
+        stream / 1e9
+    );
 }
 
 /// The same arrays under a pattern that nothing is known of yet.

@@ -86,6 +86,10 @@ pub fn run(case: &Case, context: &Context) -> Answer {
         "gather" | "scatter" => along_axis(case, context),
         "gather_nd" | "scatter_nd" => over_axes(case, context),
         "unary" => unary(case, context),
+        "reduce" => reduce(case, context),
+        "softmax" | "log_softmax" => softmax(case, context),
+        "matmul_reduce" => matmul_reduce(case, context),
+        "index_select" | "narrow" => selection(case, context),
         _ => return None,
     })
 }
@@ -132,6 +136,52 @@ fn unary(case: &Case, context: &Context) -> Result<Produced> {
     let input = case.input("a");
     by_rank!(rank(input), D => by_layout!(context, "a", input, D, Float, a => {
         Ok(Produced::sparse(context, &function(text(case.attr("function")), &a)))
+    }))
+}
+
+fn reduce(case: &Case, context: &Context) -> Result<Produced> {
+    let input = case.input("a");
+    let axis = axis(case, "dim");
+    by_rank!(rank(input), D => by_layout!(context, "a", input, D, Float, a => {
+        Ok(Produced::sparse(context, &match text(case.attr("function")) {
+            "sum" => a.try_sum_dim(axis)?,
+            "mean" => a.try_mean_dim(axis)?,
+            "amax" => a.try_amax_dim(axis)?,
+            "amin" => a.try_amin_dim(axis)?,
+            "prod" => a.try_prod_dim(axis)?,
+            other => panic!("reduction {other}"),
+        }))
+    }))
+}
+
+fn softmax(case: &Case, context: &Context) -> Result<Produced> {
+    let input = case.input("a");
+    let axis = axis(case, "dim");
+    by_rank!(rank(input), D => by_layout!(context, "a", input, D, Float, a => {
+        let out = if case.op() == "softmax" { a.try_softmax(axis)? } else { a.try_log_softmax(axis)? };
+        Ok(Produced::sparse(context, &out))
+    }))
+}
+
+fn matmul_reduce(case: &Case, context: &Context) -> Result<Produced> {
+    let (a, b) = (case.input("a"), case.input("b"));
+    let reduce = Reduce::ALL.into_iter().find(|reduce| case.attr("reduce") == reduce.name()).expect("a reduction");
+    by_rank!(rank(a), D => by_layout!(context, "a", a, D, Float, a => {
+        Ok(Produced::dense(context, &a.try_matmul_reduce(context.dense("b", b), reduce)?))
+    }))
+}
+
+fn selection(case: &Case, context: &Context) -> Result<Produced> {
+    let input = case.input("a");
+    let axis = axis(case, "dim");
+    let size = |name: &str| case.attr(name).as_u64().expect("a size") as usize;
+    by_rank!(rank(input), D => by_layout!(context, "a", input, D, Float, a => {
+        if case.op() == "narrow" {
+            return Ok(Produced::sparse(context, &a.try_narrow(axis, size("start"), size("length"))?));
+        }
+        let index: Vec<i64> = usizes(case.attr("index")).into_iter().map(|at| at as i64).collect();
+        let length = index.len();
+        Ok(Produced::sparse(context, &a.try_index_select(axis, context.ints(index, [length]))?))
     }))
 }
 
