@@ -2,7 +2,7 @@
 
 use super::{CooPattern, Pattern, index_dtype, index_tensor};
 use crate::kernel;
-use crate::rows::{RowMap, RowSums};
+use crate::rows::RowMap;
 use crate::tensor::Exact;
 use burn::tensor::{Bool, DType, Int, Tensor};
 
@@ -23,8 +23,6 @@ pub(crate) struct Expansion {
     pub(crate) owner: Tensor<1, Int>,
     /// For every position taken: the position.
     pub(crate) at: Tensor<1, Int>,
-    /// Where each thing's positions start among those taken, and their number last.
-    pub(crate) ptr: Tensor<1, Int>,
 }
 
 /// See [`Expansion`]. `starts` and `counts` are `[n]`, of one dtype that holds the total. Reads one number: the total.
@@ -34,12 +32,12 @@ pub(crate) fn expand(starts: &Tensor<1, Int>, counts: &Tensor<1, Int>) -> Expans
     let total = read(ptr.clone().narrow(0, things, 1));
     if total == 0 {
         let none = Tensor::zeros([0], (&device, dtype));
-        return Expansion { owner: none.clone(), at: none, ptr };
+        return Expansion { owner: none.clone(), at: none };
     }
     let owner = kernel::expand_ptr(&ptr, total);
     let first = starts.clone() - ptr.clone().narrow(0, 0, things);
     let at = Tensor::<1, Int>::arange(0..total as i64, (&device, dtype)) + first.select(0, owner.clone());
-    Expansion { owner, at, ptr }
+    Expansion { owner, at }
 }
 
 /// One number of the device.
@@ -68,14 +66,6 @@ pub(crate) fn sorted<P: Pattern>(coordinates: Tensor<2, Int>, shape: &[usize]) -
     let coordinates = index_tensor(coordinates, index_dtype(shape, nnz));
     let (indices, order, _) = kernel::coalesce(&coordinates, shape);
     (P::from_coo(CooPattern::new_unchecked(indices, shape, true)), order)
-}
-
-/// The pattern of coordinates that may meet, and which of them meet where.
-pub(crate) fn met<P: Pattern>(coordinates: Tensor<2, Int>, shape: &[usize]) -> (P, RowSums) {
-    let nnz = coordinates.dims()[1];
-    let coordinates = index_tensor(coordinates, index_dtype(shape, nnz));
-    let (indices, order, ptr) = kernel::coalesce(&coordinates, shape);
-    (P::from_coo(CooPattern::new_unchecked(indices, shape, true)), RowSums::new(Some(order), ptr))
 }
 
 /// Coordinates along one dim as a line `[1, nnz]`.

@@ -18,7 +18,9 @@ impl Plain {
     pub fn indices(&self, device: &Device) -> Tensor<2, Int> {
         let dims = self.shape.len();
         let flat: Vec<i64> = (0..dims).flat_map(|dim| self.coordinates.iter().map(move |at| at[dim] as i64)).collect();
-        Tensor::from_data(TensorData::new(flat, [dims, self.coordinates.len()]), (device, DType::I64))
+        let dtype = if device.supports_dtype(DType::I64) { DType::I64 } else { DType::I32 };
+        let data = TensorData::new(flat, [dims, self.coordinates.len()]).convert_dtype(dtype);
+        Tensor::from_data(data, (device, dtype))
     }
 
     pub fn data(&self) -> TensorData {
@@ -36,7 +38,8 @@ impl Plain {
     }
 
     pub fn leaf(&self, device: &Device) -> Tensor<1> {
-        Tensor::from_data(self.data(), (device, DType::F64))
+        let dtype = if device.supports_dtype(DType::F64) { DType::F64 } else { DType::F32 };
+        Tensor::from_data(self.data().convert_dtype(dtype), (device, dtype))
     }
 
     /// The dense equivalent with `fill`, summed on the host.

@@ -48,7 +48,7 @@ pub struct GradcheckError {
     pub tolerance: f64,
 }
 
-/// One input of the checked function: an f64 leaf.
+/// One input of the checked function: a leaf.
 #[derive(Clone, Debug)]
 pub struct Var(Erased);
 
@@ -103,25 +103,11 @@ impl Gradcheck {
         inputs: &[TensorData],
         f: impl Fn(&[Var]) -> Tensor<D>,
     ) -> Result<Report, GradcheckError> {
-        assert!(device.is_autodiff(), "gradcheck: the device must be an autodiff one, got {device:?}");
         let plain: Vec<Vec<f64>> = inputs.iter().map(|data| data.iter::<f64>().collect()).collect();
         let shapes: Vec<Vec<usize>> = inputs.iter().map(|data| data.shape().to_vec()).collect();
-        let vars = |values: &[Vec<f64>]| -> Vec<Var> {
-            values.iter().zip(&shapes).map(|(values, shape)| Var(leaf(values, shape, device))).collect()
-        };
-
-        let leaves = vars(&plain);
-        let out = f(&leaves);
-        let weights = weights(&out);
-        let analytic: Vec<Vec<f64>> = if out.is_tracked() {
-            let grads = (out * weights.clone()).sum().backward();
-            leaves.iter().zip(&plain).map(|(leaf, values)| gradient(leaf, values.len(), &grads)).collect()
-        } else {
-            plain.iter().map(|values| vec![0.0; values.len()]).collect()
-        };
-
+        let (weights, analytic) = gradients(device, DType::F64, &plain, &shapes, &f);
         let loss = |values: &[Vec<f64>]| -> f64 {
-            let out = f(&vars(values)) * weights.clone();
+            let out = f(&vars(device, DType::F64, values, &shapes)) * weights.clone();
             // Summed here: the order of a backend's own reduction would blur the difference.
             out.inner().into_data().iter::<f64>().sum()
         };
@@ -149,19 +135,76 @@ impl Gradcheck {
         }
         failure.map_or(Ok(report), |(_, trouble)| Err(trouble))
     }
+
+    /// Compares every gradient of `f` on a device with those on another one in f64, for devices whose floats are too narrow
+    /// for differences: `reference` is one that [`run`](Self::run) passes on. Differences of the elements stand for those of the
+    /// gradients in the error.
+    ///
+    /// # Errors
+    ///
+    /// [`GradcheckError`] names the first element, with the reference as its numeric side.
+    pub fn agree<const D: usize>(
+        &self,
+        reference: &Device,
+        device: &Device,
+        dtype: DType,
+        inputs: &[TensorData],
+        f: impl Fn(&[Var]) -> Tensor<D>,
+    ) -> Result<Report, GradcheckError> {
+        let plain: Vec<Vec<f64>> = inputs.iter().map(|data| data.iter::<f64>().collect()).collect();
+        let shapes: Vec<Vec<usize>> = inputs.iter().map(|data| data.shape().to_vec()).collect();
+        let (_, wanted) = gradients(reference, DType::F64, &plain, &shapes, &f);
+        let (_, got) = gradients(device, dtype, &plain, &shapes, &f);
+        let mut report = Report { compared: 0, worst: 0.0 };
+        for (input, (got, wanted)) in got.iter().zip(&wanted).enumerate() {
+            for (element, (&analytic, &numeric)) in got.iter().zip(wanted).enumerate() {
+                let error = (analytic - numeric).abs() / numeric.abs().max(1.0);
+                report.compared += 1;
+                report.worst = report.worst.max(error);
+                if error.is_nan() || error > self.tolerance {
+                    return Err(GradcheckError { input, element, analytic, numeric, tolerance: self.tolerance });
+                }
+            }
+        }
+        Ok(report)
+    }
 }
 
-/// Makes a tracked f64 leaf; the rank is only known here, hence the match.
-fn leaf(values: &[f64], shape: &[usize], device: &Device) -> Erased {
-    fn make<const D: usize>(values: &[f64], shape: &[usize], device: &Device) -> Erased {
+fn vars(device: &Device, dtype: DType, values: &[Vec<f64>], shapes: &[Vec<usize>]) -> Vec<Var> {
+    values.iter().zip(shapes).map(|(values, shape)| Var(leaf(values, shape, device, dtype))).collect()
+}
+
+/// The weights of the loss, and the gradient of every input.
+fn gradients<const D: usize>(
+    device: &Device,
+    dtype: DType,
+    values: &[Vec<f64>],
+    shapes: &[Vec<usize>],
+    f: &impl Fn(&[Var]) -> Tensor<D>,
+) -> (Tensor<D>, Vec<Vec<f64>>) {
+    assert!(device.is_autodiff(), "gradcheck: the device must be an autodiff one, got {device:?}");
+    let leaves = vars(device, dtype, values, shapes);
+    let out = f(&leaves);
+    let weights = weights(&out);
+    if !out.is_tracked() {
+        return (weights, values.iter().map(|values| vec![0.0; values.len()]).collect());
+    }
+    let grads = (out * weights.clone()).sum().backward();
+    let found = leaves.iter().zip(values).map(|(leaf, values)| gradient(leaf, values.len(), &grads)).collect();
+    (weights, found)
+}
+
+/// Makes a tracked leaf; the rank is only known here, hence the match.
+fn leaf(values: &[f64], shape: &[usize], device: &Device, dtype: DType) -> Erased {
+    fn make<const D: usize>(values: &[f64], shape: &[usize], device: &Device, dtype: DType) -> Erased {
         let data = TensorData::new(values.to_vec(), shape.to_vec());
-        Tensor::<D>::from_data(data, (device, DType::F64)).require_grad().into()
+        Tensor::<D>::from_data(data.convert_dtype(dtype), (device, dtype)).require_grad().into()
     }
     match shape.len() {
-        1 => make::<1>(values, shape, device),
-        2 => make::<2>(values, shape, device),
-        3 => make::<3>(values, shape, device),
-        4 => make::<4>(values, shape, device),
+        1 => make::<1>(values, shape, device, dtype),
+        2 => make::<2>(values, shape, device, dtype),
+        3 => make::<3>(values, shape, device, dtype),
+        4 => make::<4>(values, shape, device, dtype),
         rank => panic!("gradcheck: inputs must have rank 1 to 4, got {rank}"),
     }
 }
@@ -191,5 +234,5 @@ fn weights<const D: usize>(out: &Tensor<D>) -> Tensor<D> {
             part + part.signum() * 0.1
         })
         .collect();
-    Tensor::from_data(TensorData::new(values, shape), (&out.device(), DType::F64))
+    Tensor::from_data(TensorData::new(values, shape).convert_dtype(out.dtype()), (&out.device(), out.dtype()))
 }

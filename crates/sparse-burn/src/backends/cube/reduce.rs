@@ -34,7 +34,7 @@ mod kernels {
         }
     }
 
-    /// One unit for each vector of a row of the result.
+    /// One unit for each vector of a row of the result, but for rows of more than `most` elements.
     #[cube(launch)]
     pub fn short<T: Numeric, A: Numeric, I: Int, N: Size>(
         ptr: &Tensor<I>,
@@ -45,6 +45,7 @@ mod kernels {
         out: &mut Tensor<Vector<T, N>>,
         columns: usize,
         units: usize,
+        most: usize,
         #[comptime] indexed: bool,
         #[comptime] weighted: bool,
         #[comptime] permuted: bool,
@@ -56,9 +57,13 @@ mod kernels {
         }
         let segment = ABSOLUTE_POS / columns;
         let column = ABSOLUTE_POS % columns;
+        let start = usize::cast_from(ptr[segment]);
         let end = usize::cast_from(ptr[segment + 1]);
+        if end - start > most {
+            terminate!();
+        }
         let mut sum = Vector::<A, N>::cast_from(0u32);
-        for k in usize::cast_from(ptr[segment])..end {
+        for k in start..end {
             let term = term::<T, A, I, N>(k, column, columns, idx, perm, weights, dense, indexed, weighted, permuted);
             if any {
                 sum = max(sum, term);
@@ -69,8 +74,8 @@ mod kernels {
         out[ABSOLUTE_POS] = Vector::cast_from(sum);
     }
 
-    /// One cube for each row of the result: `slices` parts of the segment side by side, then a tree whose shape depends on
-    /// nothing but the launch.
+    /// A cube for each `group` rows of the result, one after the other, of which it computes those of more than `most`
+    /// elements: `slices` parts of the segment side by side, then a tree whose shape depends on nothing but the launch.
     #[cube(launch)]
     pub fn long<T: Numeric, A: Numeric, I: Int, N: Size>(
         ptr: &Tensor<I>,
@@ -81,6 +86,8 @@ mod kernels {
         out: &mut Tensor<Vector<T, N>>,
         columns: usize,
         segments: usize,
+        most: usize,
+        group: usize,
         fold: usize,
         #[comptime] slices: usize,
         #[comptime] lanes: usize,
@@ -89,39 +96,53 @@ mod kernels {
         #[comptime] permuted: bool,
         #[define(T, A, I)] _types: [ElemType; 3],
     ) {
-        let segment = min(CUBE_POS, segments - 1);
         let mut sums = Shared::<[Vector<A, N>]>::new_slice(slices * lanes);
         let unit = UNIT_POS as usize;
         let slice = unit / lanes;
         let column = unit % lanes;
-        let mut sum = Vector::<A, N>::cast_from(0u32);
-        if column < columns {
+        for member in 0..group {
+            let given = CUBE_POS * group + member;
+            let segment = min(given, segments - 1);
+            let start = usize::cast_from(ptr[segment]);
             let end = usize::cast_from(ptr[segment + 1]);
-            let mut k = usize::cast_from(ptr[segment]) + slice;
-            while k < end {
-                sum += term::<T, A, I, N>(k, column, columns, idx, perm, weights, dense, indexed, weighted, permuted);
-                k += slices;
+            let own = given < segments && column < columns && end - start > most;
+            let mut sum = Vector::<A, N>::cast_from(0u32);
+            if own {
+                let mut k = start + slice;
+                while k < end {
+                    sum +=
+                        term::<T, A, I, N>(k, column, columns, idx, perm, weights, dense, indexed, weighted, permuted);
+                    k += slices;
+                }
             }
-        }
-        sums[unit] = sum;
-        sync_cube();
-        let mut half = fold;
-        while half > 0 {
-            if slice < half {
-                let other = sums[unit + half * lanes];
-                sums[unit] += other;
-            }
+            // All units pass every barrier, whatever the rows: devices may insist.
+            sums[unit] = sum;
             sync_cube();
-            half /= 2;
-        }
-        if slice == 0 && column < columns && CUBE_POS < segments {
-            out[segment * columns + column] = Vector::cast_from(sums[unit]);
+            let mut half = fold;
+            while half > 0 {
+                if slice < half {
+                    let other = sums[unit + half * lanes];
+                    sums[unit] += other;
+                }
+                sync_cube();
+                half /= 2;
+            }
+            if own && slice == 0 {
+                out[segment * columns + column] = Vector::cast_from(sums[unit]);
+            }
         }
     }
 }
 
 /// Units of a cube that share a long row.
 const CUBE: usize = 256;
+
+/// Elements that one unit sums at most: beyond, the units of a cube share the row. Rows of power-law graphs, and the segment of
+/// a fill's gradient, are far longer than the mean.
+const PATIENCE: usize = 512;
+
+/// Rows that a cube looks through for long ones, where most are short.
+const GROUP: usize = 32;
 
 /// Row `s` of the result is the sum of rows `idx[k]` (or `k`) of `dense` for `k` in `ptr[s]..ptr[s + 1]`, times the weight
 /// of `k`, which stands at `perm[k]` (or `k`). Of Bool, whether any holds.
@@ -152,54 +173,32 @@ pub(super) fn sum_rows(
     let size = vector_size(width, &[&out]);
     let columns = width / size;
     let types = [stored(dtype), accumulated(dtype), stored(ptr.dtype)];
-    // A cube for a row where rows are long enough to give each slice several terms.
     let lanes = columns.next_power_of_two().min(CUBE);
     let slices = CUBE / lanes;
     let limit = out.client.properties().hardware.max_units_per_cube as usize;
-    if !dtype.is_bool() && slices > 1 && terms / segments >= 4 * slices && limit >= CUBE {
+    let cooperative = !dtype.is_bool() && slices > 1 && limit >= CUBE;
+    // A cube for every row where most are long enough to give each slice several terms.
+    let most_are_long = cooperative && terms / segments >= 4 * slices;
+    let inputs = || (arg(&ptr), arg(&idx), arg(&perm), arg(&weights), arg(&dense), arg(&out));
+    if !most_are_long {
+        let units = segments * columns;
+        let most = if cooperative { PATIENCE } else { terms };
+        let ((p, i, o, w, d, r), any) = (inputs(), dtype.is_bool());
+        let flags = (indexed, weighted, permuted);
+        launch!(short, out, units, (size, p, i, o, w, d, r, columns, units, most, flags.0, flags.1, flags.2, any), types);
+    }
+    if most_are_long || (cooperative && terms > PATIENCE) {
+        let (group, most) = if most_are_long { (1, 0) } else { (GROUP, PATIENCE) };
+        let (p, i, o, w, d, r) = inputs();
+        let (number, fold, flags) = (segments.div_ceil(group), slices / 2, (indexed, weighted, permuted));
+        let sizes = (columns, segments, most, group, fold, slices, lanes);
         launch!(
             long,
             out,
-            cubes(segments, CUBE),
+            cubes(number, CUBE),
             (
-                size,
-                arg(&ptr),
-                arg(&idx),
-                arg(&perm),
-                arg(&weights),
-                arg(&dense),
-                arg(&out),
-                columns,
-                segments,
-                slices / 2,
-                slices,
-                lanes,
-                indexed,
-                weighted,
-                permuted,
-            ),
-            types
-        );
-    } else {
-        let units = segments * columns;
-        launch!(
-            short,
-            out,
-            units,
-            (
-                size,
-                arg(&ptr),
-                arg(&idx),
-                arg(&perm),
-                arg(&weights),
-                arg(&dense),
-                arg(&out),
-                columns,
-                units,
-                indexed,
-                weighted,
-                permuted,
-                dtype.is_bool(),
+                size, p, i, o, w, d, r, sizes.0, sizes.1, sizes.2, sizes.3, sizes.4, sizes.5, sizes.6, flags.0, flags.1,
+                flags.2,
             ),
             types
         );
