@@ -2,7 +2,7 @@
 
 use crate::pattern::{Pattern, cells};
 use crate::tensor::{Exact, Kind, SparseTensor, expect};
-use burn::tensor::{Bool, DType, Int, Tensor};
+use burn::tensor::{Bool, Int, Tensor};
 use sparse_core::{Result, SparseError};
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
@@ -81,7 +81,5 @@ fn count<P: Pattern, const D: usize, K: Kind>(
         return stored;
     }
     let unspecified = cells(of.pattern.shape()) - nnz as u128;
-    let fill = crate::pattern::index_tensor(add(of.fill_row()), DType::I64);
-    let fill = crate::pattern::index_tensor(fill.mul_scalar(unspecified as i64), dtype);
-    stored + fill
+    stored + add(of.fill_row()).mul_scalar(unspecified as i64)
 }

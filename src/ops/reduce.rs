@@ -111,6 +111,15 @@ impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, 
 
     /// The sum of all elements, the unspecified ones with the fill (0 of nothing): see [`sum_dim`](Self::sum_dim).
     ///
+    /// # Errors
+    ///
+    /// `overflow` if unspecified elements that count are more than an index can say.
+    pub fn try_sum(&self) -> Result<Tensor<1, K>> {
+        total("sum", self, Fold::Sum)
+    }
+
+    /// [`try_sum`](Self::try_sum), with a panic in place of an error.
+    ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
     /// use sparse_tensor::{CsrTensor, Fill};
@@ -120,19 +129,24 @@ impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, 
     /// assert_eq!(a.sum().into_scalar::<f32>(), 3.0);
     /// assert_eq!(a.with_fill(Fill::scalar(0.5)).sum().into_scalar::<f32>(), 4.0);
     /// ```
-    ///
-    /// # Panics
-    ///
-    /// If unspecified elements that count are more than an index can say.
     #[track_caller]
     pub fn sum(&self) -> Tensor<1, K> {
-        expect(total("sum", self, Fold::Sum))
+        expect(self.try_sum())
     }
 
     /// The product of all elements (1 of nothing): see [`prod_dim`](Self::prod_dim).
+    ///
+    /// # Errors
+    ///
+    /// `overflow` if unspecified elements that count are more than an index can say.
+    pub fn try_prod(&self) -> Result<Tensor<1, K>> {
+        total("prod", self, Fold::Prod)
+    }
+
+    /// [`try_prod`](Self::try_prod), with a panic in place of an error.
     #[track_caller]
     pub fn prod(&self) -> Tensor<1, K> {
-        expect(total("prod", self, Fold::Prod))
+        expect(self.try_prod())
     }
 
     /// The largest of all elements: see [`amax_dim`](Self::amax_dim).
@@ -174,9 +188,18 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     }
 
     /// The mean of all elements (NaN of nothing): see [`mean_dim`](Self::mean_dim).
+    ///
+    /// # Errors
+    ///
+    /// `overflow` if unspecified elements that count are more than an index can say.
+    pub fn try_mean(&self) -> Result<Tensor<1>> {
+        total("mean", self, Fold::Mean)
+    }
+
+    /// [`try_mean`](Self::try_mean), with a panic in place of an error.
     #[track_caller]
     pub fn mean(&self) -> Tensor<1> {
-        expect(total("mean", self, Fold::Mean))
+        expect(self.try_mean())
     }
 }
 
@@ -323,6 +346,8 @@ fn fold_rows<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
             let product = run(put, start, rows);
             match fill {
                 None => product,
+                // Zero to the power 1 is zero to any: one step will do.
+                Some(fill) if of.fill.is_zero() => wrapping_mul(product, power(fill, lines.missing().clamp_max(1), 1)),
                 Some(fill) => wrapping_mul(product, power(fill, lines.missing(), lines.size)),
             }
         }
@@ -432,7 +457,7 @@ fn line_sums<P: Pattern, K: Numeric>(
         let times: Tensor<2, K> = numbers::<K>(missing.clone(), dtype).expand(shape.clone());
         // Nothing times infinity is nothing.
         let unspecified = wrapping_mul(times, fill).mask_fill(missing.equal_scalar(0).expand(shape), 0);
-        out = kernel::zip_rows(BinaryOp::Add, side(&out, &unspecified), side(&unspecified, &out));
+        out = wrapping(BinaryOp::Add, &out, &unspecified);
     }
     let (Some(rows), Some(mut result)) = (as_float(&rows), as_float(&out)) else { return out };
     let float = |ints: Tensor<2, Int>| Tensor::<2>::cast(ints.float(), dtype);
@@ -486,17 +511,16 @@ impl Sums {
     }
 }
 
-fn side<'a, K: Kind>(values: &'a Tensor<2, K>, fill: &'a Tensor<2, K>) -> Side<'a, K> {
-    Side { values, fill, map: None }
+/// The product of rows of one shape: on the tape for floats, wrapping for integers.
+pub(super) fn wrapping_mul<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>) -> Tensor<2, K> {
+    if a.dtype().is_float() { a * b } else { wrapping(BinaryOp::Mul, &a, &b) }
 }
 
-/// The product of rows of one shape: on the tape for floats, wrapping for integers.
-fn wrapping_mul<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>) -> Tensor<2, K> {
-    if a.dtype().is_float() {
-        return a * b;
-    }
+/// `op` of plain rows of one shape, which are not none. Integers wrap in every build.
+fn wrapping<K: Numeric>(op: BinaryOp, a: &Tensor<2, K>, b: &Tensor<2, K>) -> Tensor<2, K> {
     let (fill_a, fill_b) = (a.clone().narrow(0, 0, 1), b.clone().narrow(0, 0, 1));
-    kernel::zip_rows(BinaryOp::Mul, side(&a, &fill_a), side(&b, &fill_b))
+    let side = |values, fill| Side { values, fill, map: None };
+    kernel::zip_rows(op, side(a, &fill_a), side(b, &fill_b))
 }
 
 /// Counts as elements of a dtype.
