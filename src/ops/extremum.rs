@@ -2,11 +2,12 @@
 
 use super::blocks::Blocks;
 use super::put_along_axis::target;
+use super::reduce::numbers;
 use crate::kernel::{self, Put};
 use crate::pattern::{Lines, Pattern};
 use crate::rows::RowSums;
 use crate::tensor::{Exact, Numeric, as_float, from_float};
-use burn::tensor::{Bool, Int, Shape, Tensor, kind};
+use burn::tensor::{Bool, Float, Int, Shape, Tensor, kind};
 use sparse_autograd::{Erased, record};
 use sparse_burn::Reduce;
 
@@ -40,14 +41,13 @@ pub(crate) fn extremum<P: Pattern, K: Numeric + kind::Ordered>(
         }
     }
     let (Some(values), Some(result)) = (as_float(&values), as_float(&out)) else { return out };
-    let number = |ints: Tensor<2, Int>| Tensor::<2>::cast(ints.float(), values.dtype());
     let fill = fill.filter(|_| missing.is_some()).and_then(|fill| as_float(&fill));
     let saved = Saved {
         blocks: blocks.clone(),
         sums: lines.map(|lines| lines.sums.clone()),
         values: values.clone().inner(),
         fill: fill.clone().map(Tensor::inner),
-        missing: missing.map(number),
+        missing: missing.map(|missing| numbers::<Float>(missing, values.dtype())),
         out: result.clone(),
     };
     from_float(match fill {

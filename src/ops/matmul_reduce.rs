@@ -2,12 +2,12 @@
 
 use super::matmul::{check, matrix};
 use super::put_along_axis::{run, target};
-use super::reduce::wrapping_mul;
+use super::reduce::{numbers, wrapping_mul};
 use crate::kernel::{self, Put};
 use crate::pattern::{Matrix, Pattern};
 use crate::rows::RowMap;
 use crate::tensor::{Exact, Fill, Numeric, SparseTensor, as_float, expect, from_float};
-use burn::tensor::{DType, Shape, Tensor};
+use burn::tensor::{DType, Float, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::Reduce;
 use sparse_core::{Result, SparseError};
@@ -88,7 +88,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 fn by_count<K: Numeric>(sums: Tensor<2, K>, matrix: &Matrix) -> Tensor<2, K> {
     let sums = as_float(&sums).expect("a mean of floats");
     let [rows, _] = sums.dims();
-    let counts: Tensor<2> = matrix.row_counts().clamp_min(1).reshape(Exact([rows, 1])).float().cast(sums.dtype());
+    let counts = numbers::<Float>(matrix.row_counts().clamp_min(1).reshape(Exact([rows, 1])), sums.dtype());
     let out = sums.clone().inner() / counts.clone();
     from_float(record(out, [Erased::from(sums)], counts, |counts, grad, _| [Some((grad / counts.clone()).into())]))
 }

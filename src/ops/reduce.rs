@@ -286,7 +286,7 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         return narrow_mean(op, of, axes);
     }
     let linear = matches!(fold, Fold::Sum | Fold::Mean);
-    let counted = !undefined && !(linear && of.fill.is_zero());
+    let counted = !(undefined || linear && of.fill.is_zero());
     if counted && !of.fill.is_zero() && along.lines > i64::MAX as u128 {
         let what = "the number of elements along the axes";
         return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got: along.lines });
@@ -460,7 +460,7 @@ fn line_sums<P: Pattern, K: Numeric>(
         out = wrapping(BinaryOp::Add, &out, &unspecified);
     }
     let (Some(rows), Some(mut result)) = (as_float(&rows), as_float(&out)) else { return out };
-    let float = |ints: Tensor<2, Int>| Tensor::<2>::cast(ints.float(), dtype);
+    let float = |counts| numbers::<Float>(counts, dtype);
     let divisor = mean.then(|| float(lines.counts().reshape(Exact([lines.len(), 1]))));
     if let Some(divisor) = &divisor {
         result = result / divisor.clone();
@@ -524,9 +524,9 @@ fn wrapping<K: Numeric>(op: BinaryOp, a: &Tensor<2, K>, b: &Tensor<2, K>) -> Ten
 }
 
 /// Counts as elements of a dtype.
-fn numbers<K: Numeric>(counts: Tensor<2, Int>, dtype: DType) -> Tensor<2, K> {
+pub(super) fn numbers<K: Numeric>(counts: Tensor<2, Int>, dtype: DType) -> Tensor<2, K> {
     if dtype.is_float() {
-        return from_float(Tensor::<2>::cast(counts.float(), dtype));
+        return from_float(counts.cast(FloatDType::from(dtype)));
     }
     Tensor::from_dispatch(crate::pattern::index_tensor(counts, dtype).into_dispatch())
 }

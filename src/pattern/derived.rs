@@ -24,8 +24,11 @@ pub struct Derived<P> {
     merged: Mutex<Vec<(u64, MergeRule, Merged<P>)>>,
     located: Mutex<Vec<(u64, RowMap)>>,
     joined: Mutex<Vec<Joined<P>>>,
-    lines: Mutex<Vec<(Vec<bool>, Arc<Lines<P>>)>>,
+    lines: Mutex<Vec<Along<P>>>,
 }
+
+/// Lines by the axes they run along.
+type Along<P> = (Vec<bool>, Arc<Lines<P>>);
 
 /// A pattern made of several, by their identities and the axis; the index map where one was asked for.
 #[derive(Clone, Debug)]
