@@ -21,8 +21,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// `torch.sparse.mm(reduce=)` and of the aggregations of PyG.
     ///
     /// Backward, to the values and to `dense`: mean: the gradient divided by the number of stored elements; amax, amin:
-    /// shared evenly by the products that tie; mul: times the product of the others. Cost: add and mean of floats are one
-    /// SpMM; the others form the products, `nnz * F` elements, which the backward pass reads.
+    /// shared evenly by the products that tie; mul: times the product of the others. Cost: add and mean of floats are
+    /// one SpMM; the others form the products, `nnz * F` elements, which the backward pass reads.
     ///
     /// # Errors
     ///

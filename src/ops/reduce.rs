@@ -29,9 +29,9 @@ macro_rules! along {
      $try_dim:ident $dim:ident $try_dims:ident $dims:ident $try_stored:ident $stored:ident) => {
         #[doc = concat!($what, " along `axis`, sparse or dense, which stays with size 1.")]
         ///
-        /// The dense answer, element by element: the unspecified ones count with the fill, whose own reduction over a whole
-        /// line is the result's fill. With an `Undefined` fill only specified elements count, and a line without them stays
-        /// unspecified. The result stores the lines that have stored elements; duplicates are summed first.
+        /// The dense answer, element by element: the unspecified ones count with the fill, whose own reduction over a
+        /// whole line is the result's fill. With an `Undefined` fill only specified elements count, and a line without
+        /// them stays unspecified. The result stores the lines that have stored elements; duplicates are summed first.
         ///
         #[doc = $rule]
         /// Cost: one pass over the values; the lines are found once and kept with the pattern.
@@ -66,7 +66,8 @@ macro_rules! along {
 
         #[doc = concat!($what, " along `axis` over the stored elements only, whatever the fill is.")]
         ///
-        /// Lines without stored elements are not stored in the result, whose fill is `Undefined`. The rules are those of
+        /// Lines without stored elements are not stored in the result, whose fill is `Undefined`. The rules are those
+        /// of
         #[doc = concat!("[`", stringify!($try_dim), "`](Self::", stringify!($try_dim), ") of an `Undefined` fill.")]
         ///
         /// # Errors
@@ -86,25 +87,26 @@ macro_rules! along {
 
 impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, K> {
     along! {
-        Sum, K, "The sum", "Backward: every element gets the gradient of its line, the fill that of the unspecified ones. Integers wrap.",
+        Sum, K, "The sum",
+        "Backward: every element gets the gradient of its line, the fill that of the unspecified ones. Integers wrap.",
         "`axis_out_of_range`; `overflow` if unspecified elements that count are more than an index can say.";
         try_sum_dim sum_dim try_sum_dims sum_dims try_stored_sum_dim stored_sum_dim
     }
     along! {
         Prod, K, "The product",
-        "Backward: the gradient times the product of the others, exact with any number of zeros; also to the fill. Integers wrap.",
+        "Backward: the gradient times the product of the others, exact with any zeros; also to the fill. Integers wrap.",
         "`axis_out_of_range`; `overflow` as for sums.";
         try_prod_dim prod_dim try_prod_dims prod_dims try_stored_prod_dim stored_prod_dim
     }
     along! {
         Amax, K, "The largest element",
-        "NaN wins. Backward: shared evenly by all that tie, the unspecified ones included, whose part goes to the fill.",
+        "NaN wins. Backward: shared evenly by all that tie, unspecified ones included, whose part goes to the fill.",
         "`axis_out_of_range`; `empty_input` if there is nothing along the axis.";
         try_amax_dim amax_dim try_amax_dims amax_dims try_stored_amax_dim stored_amax_dim
     }
     along! {
         Amin, K, "The smallest element",
-        "NaN wins. Backward: shared evenly by all that tie, the unspecified ones included, whose part goes to the fill.",
+        "NaN wins. Backward: shared evenly by all that tie, unspecified ones included, whose part goes to the fill.",
         "`axis_out_of_range`; `empty_input` if there is nothing along the axis.";
         try_amin_dim amin_dim try_amin_dims amin_dims try_stored_amin_dim stored_amin_dim
     }
@@ -182,7 +184,8 @@ impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, 
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     along! {
-        Mean, Float, "The mean", "Backward: as of the sum, divided by the number of elements of a line (of specified ones, where only they count). NaN of nothing.",
+        Mean, Float, "The mean",
+        "Backward: as of the sum, divided by the number of elements that count. NaN of nothing.",
         "`axis_out_of_range`; `overflow` as for sums.";
         try_mean_dim mean_dim try_mean_dims mean_dims try_stored_mean_dim stored_mean_dim
     }
