@@ -91,8 +91,10 @@ fn agree(name: &str, f: impl Fn(&Device) -> Vec<Vec<f32>>) {
 #[test]
 fn products() {
     let _turn = TURN.lock();
-    // Short rows, long rows (a cube for each), and widths that vectors do and do not divide.
-    for (rows, cols, mean, width) in [(50, 40, 4, 12), (9, 3000, 700, 4), (9, 2000, 700, 1), (30, 30, 5, 7)] {
+    // Short rows, long rows (a cube for each), one long row among short ones, and widths that vectors do and do not divide.
+    for (rows, cols, mean, width) in
+        [(50, 40, 4, 12), (600, 3000, 4, 4), (600, 3000, 4, 1), (9, 3000, 700, 4), (9, 2000, 700, 1), (30, 30, 5, 7)]
+    {
         let mut data = Data::new(1);
         let (a, x) = (data.csr(rows, cols, mean), data.floats(cols * width));
         agree(&format!("spmm {rows} x {cols}, {width}"), |device| {

@@ -9,8 +9,9 @@ use sparse_core::{Result, SparseError};
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// `beta * c + alpha * self x dense`: `[M, N] x [N, F]` on top of `[M, F]`, and batches.
     ///
-    /// `c` may have size 1 along any dim and is broadcast then (a bias `[1, F]`). With `beta` 0 it is not read, so its NaN
-    /// and infinities do not show, as in BLAS. The product is that of [`try_matmul`](Self::try_matmul), with any fill.
+    /// `c` may have size 1 along any dim and is broadcast then (a bias `[1, F]`). With `beta` 0 it is not read, so its
+    /// NaN and infinities do not show, as in BLAS. The product is that of [`try_matmul`](Self::try_matmul), with any
+    /// fill.
     ///
     /// Backward: `beta` times the gradient to `c`, summed over broadcast dims; to both factors as in a product, times
     /// `alpha`.

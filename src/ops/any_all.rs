@@ -10,8 +10,8 @@ use sparse_core::Result;
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Bool> {
     /// Whether any element along `axis` holds; the axis stays with size 1.
     ///
-    /// The fill counts where a line has unspecified elements; with an `Undefined` one only specified elements count, and
-    /// a line without them stays unspecified. Nothing holds of nothing. Cost: one pass over the values.
+    /// The fill counts where a line has unspecified elements; with an `Undefined` one only specified elements count,
+    /// and a line without them stays unspecified. Nothing holds of nothing. Cost: one pass over the values.
     ///
     /// # Errors
     ///

@@ -13,9 +13,9 @@ macro_rules! positions {
     ($try_name:ident $name:ident $greatest:literal $what:literal) => {
         #[doc = concat!("Where the ", $what, " element along a sparse `axis` stands; the axis stays with size 1.")]
         ///
-        /// The first of those that tie, as Burn's own; NaN wins. Where the fill wins it is the first unspecified position. A
-        /// line without stored elements has position 0 (it is unspecified if the fill is `Undefined`, when only specified
-        /// elements count). No gradient. Cost: a few passes over the values.
+        /// The first of those that tie, as Burn's own; NaN wins. Where the fill wins it is the first unspecified
+        /// position. A line without stored elements has position 0 (it is unspecified if the fill is `Undefined`, when
+        /// only specified elements count). No gradient. Cost: a few passes over the values.
         ///
         /// # Errors
         ///

@@ -2,7 +2,7 @@
 
 use crate::pattern::{Pattern, cells};
 use crate::tensor::{Exact, Kind, SparseTensor, expect};
-use burn::tensor::{Bool, DType, Int, Tensor};
+use burn::tensor::{Bool, Int, Tensor};
 use sparse_core::{Result, SparseError};
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
@@ -18,8 +18,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 }
 
 impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
-    /// Number of stored elements of each line along `axis`, duplicates counted once: axis 1 gives one number a row, axis
-    /// 0 one a column.
+    /// Number of stored elements of each line along `axis`, duplicates counted once: axis 1 gives one number a row,
+    /// axis 0 one a column.
     ///
     /// # Errors
     ///
@@ -46,9 +46,9 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
 }
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// Number of elements that are not zero (of Bool: that hold), `[1]`: stored ones, and the unspecified ones where the
-    /// fill is not. NaN is not zero; with an `Undefined` fill only the specified elements are there. Duplicates are summed
-    /// first.
+    /// Number of elements that are not zero (of Bool: that hold), `[1]`: stored ones, and the unspecified ones where
+    /// the fill is not. NaN is not zero; with an `Undefined` fill only the specified elements are there. Duplicates are
+    /// summed first.
     pub fn count_nonzero(&self) -> Tensor<1, Int> {
         count(&self.coalesce(), |rows| {
             let rows = rows.inner();
@@ -81,7 +81,5 @@ fn count<P: Pattern, const D: usize, K: Kind>(
         return stored;
     }
     let unspecified = cells(of.pattern.shape()) - nnz as u128;
-    let fill = crate::pattern::index_tensor(add(of.fill_row()), DType::I64);
-    let fill = crate::pattern::index_tensor(fill.mul_scalar(unspecified as i64), dtype);
-    stored + fill
+    stored + add(of.fill_row()).mul_scalar(unspecified as i64)
 }

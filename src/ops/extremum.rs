@@ -2,11 +2,12 @@
 
 use super::folds::Blocks;
 use super::put_along_axis::target;
+use super::reduce::numbers;
 use crate::kernel::{self, Put};
 use crate::pattern::{Lines, Pattern};
 use crate::rows::RowSums;
 use crate::tensor::{Exact, Numeric, as_float, from_float};
-use burn::tensor::{Bool, Int, Shape, Tensor, kind};
+use burn::tensor::{Bool, Float, Int, Shape, Tensor, kind};
 use sparse_autograd::{Erased, record};
 use sparse_burn::Reduce;
 
@@ -15,11 +16,12 @@ pub(crate) fn end(greatest: bool) -> Reduce {
     if greatest { Reduce::Amax } else { Reduce::Amin }
 }
 
-/// Rows `[n, block]` (not none) to the extreme elements of each line and dense position `[lines, kept]`; of each row where
-/// there are no lines. `fill` is the row `[1, block]` of the elements that are not stored, where they count. NaN wins.
+/// Rows `[n, block]` (not none) to the extreme elements of each line and dense position `[lines, kept]`; of each row
+/// where there are no lines. `fill` is the row `[1, block]` of the elements that are not stored, where they count. NaN
+/// wins.
 ///
-/// Backward: the gradient of a line is shared evenly by all its elements that are equal to the extreme one, those that are
-/// not stored included: their part goes to `fill`. Saved: values, fill and result.
+/// Backward: the gradient of a line is shared evenly by all its elements that are equal to the extreme one, those that
+/// are not stored included: their part goes to `fill`. Saved: values, fill and result.
 pub(crate) fn extremum<P: Pattern, K: Numeric + kind::Ordered>(
     values: Tensor<2, K>,
     fill: Option<Tensor<2, K>>,
@@ -40,14 +42,13 @@ pub(crate) fn extremum<P: Pattern, K: Numeric + kind::Ordered>(
         }
     }
     let (Some(values), Some(result)) = (as_float(&values), as_float(&out)) else { return out };
-    let number = |ints: Tensor<2, Int>| Tensor::<2>::cast(ints.float(), values.dtype());
     let fill = fill.filter(|_| missing.is_some()).and_then(|fill| as_float(&fill));
     let saved = Saved {
         blocks: blocks.clone(),
         sums: lines.map(|lines| lines.sums.clone()),
         values: values.clone().inner(),
         fill: fill.clone().map(Tensor::inner),
-        missing: missing.map(number),
+        missing: missing.map(|missing| numbers::<Float>(missing, values.dtype())),
         out: result.clone(),
     };
     from_float(match fill {

@@ -1,12 +1,13 @@
 //! Sparse x dense with another reduction than a sum: message passing with mean, max or min.
 
-use super::broadcast::read_rows;
 use super::matmul::{check, matrix};
 use super::put_along_axis::{run, target};
-use crate::kernel::Put;
+use super::reduce::{numbers, wrapping_mul};
+use crate::kernel::{self, Put};
 use crate::pattern::{Matrix, Pattern};
+use crate::rows::RowMap;
 use crate::tensor::{Exact, Fill, Numeric, SparseTensor, as_float, expect, from_float};
-use burn::tensor::{DType, Tensor};
+use burn::tensor::{DType, Float, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::Reduce;
 use sparse_core::{Result, SparseError};
@@ -20,8 +21,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// `torch.sparse.mm(reduce=)` and of the aggregations of PyG.
     ///
     /// Backward, to the values and to `dense`: mean: the gradient divided by the number of stored elements; amax, amin:
-    /// shared evenly by the products that tie; mul: times the product of the others. Cost: add and mean of floats are one
-    /// SpMM; the others form the products, `nnz * F` elements, which the backward pass reads.
+    /// shared evenly by the products that tie; mul: times the product of the others. Cost: add and mean of floats are
+    /// one SpMM; the others form the products, `nnz * F` elements, which the backward pass reads.
     ///
     /// # Errors
     ///
@@ -53,7 +54,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             return Ok(by_count(sums, matrix).reshape(Exact(shape)));
         }
         let flat = dense.reshape(Exact([batch * right[D - 2], features]));
-        let messages = own.values.clone() * read_rows(flat, matrix.columns());
+        let messages = messages(own.values.clone(), flat, matrix.columns());
         let put = Put {
             index: matrix.row_ids().clone().reshape(Exact([own.nnz(), 1])),
             target: target([rows, features], 0, own.nnz(), true),
@@ -87,7 +88,42 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 fn by_count<K: Numeric>(sums: Tensor<2, K>, matrix: &Matrix) -> Tensor<2, K> {
     let sums = as_float(&sums).expect("a mean of floats");
     let [rows, _] = sums.dims();
-    let counts: Tensor<2> = matrix.row_counts().clamp_min(1).reshape(Exact([rows, 1])).float().cast(sums.dtype());
+    let counts = numbers::<Float>(matrix.row_counts().clamp_min(1).reshape(Exact([rows, 1])), sums.dtype());
     let out = sums.clone().inner() / counts.clone();
     from_float(record(out, [Erased::from(sums)], counts, |counts, grad, _| [Some((grad / counts.clone()).into())]))
+}
+
+#[derive(Debug)]
+struct Saved {
+    columns: RowMap,
+    values: Option<Tensor<2>>,
+    read: Option<Tensor<2>>,
+}
+
+/// Every element's value `[nnz, 1]` times the row of `dense` `[cols, F]` that it meets.
+///
+/// Backward: to a value the sum over its row, to `dense` the sum over each column's elements.
+fn messages<K: Numeric>(values: Tensor<2, K>, dense: Tensor<2, K>, columns: &RowMap) -> Tensor<2, K> {
+    let none = Tensor::zeros([1, dense.dims()[1]], (&dense.device().inner(), dense.dtype()));
+    let read = kernel::move_rows(&dense, &none, columns.map());
+    let factor: Tensor<2, K> = values.clone().inner().expand(Shape::from(read.dims()));
+    let out = wrapping_mul(factor, read.clone());
+    let (Some(values), Some(dense)) = (as_float(&values), as_float(&dense)) else { return out };
+    let out = as_float(&out).expect("the kind of the values");
+    let saved = Saved {
+        columns: columns.clone(),
+        values: dense.is_tracked().then(|| values.clone().inner()),
+        read: values.is_tracked().then(|| as_float(&read).expect("the kind of the values")),
+    };
+    from_float(record(out, [Erased::from(values), Erased::from(dense)], saved, |saved, grad, needs| {
+        let values = needs[0].then(|| {
+            let read = saved.read.clone().expect("saved where the values are tracked");
+            (grad.clone() * read).sum_dim(1).into()
+        });
+        let dense = needs[1].then(|| {
+            let grad = grad * saved.values.clone().expect("saved where the dense side is tracked");
+            saved.columns.back(&grad, true, false)[0].clone().expect("asked for").into()
+        });
+        [values, dense]
+    }))
 }

@@ -29,9 +29,9 @@ macro_rules! along {
      $try_dim:ident $dim:ident $try_dims:ident $dims:ident $try_stored:ident $stored:ident) => {
         #[doc = concat!($what, " along `axis`, sparse or dense, which stays with size 1.")]
         ///
-        /// The dense answer, element by element: the unspecified ones count with the fill, whose own reduction over a whole
-        /// line is the result's fill. With an `Undefined` fill only specified elements count, and a line without them stays
-        /// unspecified. The result stores the lines that have stored elements; duplicates are summed first.
+        /// The dense answer, element by element: the unspecified ones count with the fill, whose own reduction over a
+        /// whole line is the result's fill. With an `Undefined` fill only specified elements count, and a line without
+        /// them stays unspecified. The result stores the lines that have stored elements; duplicates are summed first.
         ///
         #[doc = $rule]
         /// Cost: one pass over the values; the lines are found once and kept with the pattern.
@@ -66,7 +66,8 @@ macro_rules! along {
 
         #[doc = concat!($what, " along `axis` over the stored elements only, whatever the fill is.")]
         ///
-        /// Lines without stored elements are not stored in the result, whose fill is `Undefined`. The rules are those of
+        /// Lines without stored elements are not stored in the result, whose fill is `Undefined`. The rules are those
+        /// of
         #[doc = concat!("[`", stringify!($try_dim), "`](Self::", stringify!($try_dim), ") of an `Undefined` fill.")]
         ///
         /// # Errors
@@ -86,30 +87,40 @@ macro_rules! along {
 
 impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, K> {
     along! {
-        Sum, K, "The sum", "Backward: every element gets the gradient of its line, the fill that of the unspecified ones. Integers wrap.",
+        Sum, K, "The sum",
+        "Backward: every element gets the gradient of its line, the fill that of the unspecified ones. Integers wrap.",
         "`axis_out_of_range`; `overflow` if unspecified elements that count are more than an index can say.";
         try_sum_dim sum_dim try_sum_dims sum_dims try_stored_sum_dim stored_sum_dim
     }
     along! {
         Prod, K, "The product",
-        "Backward: the gradient times the product of the others, exact with any number of zeros; also to the fill. Integers wrap.",
+        "Backward: the gradient times the product of the others, exact with any zeros; also to the fill. Integers wrap.",
         "`axis_out_of_range`; `overflow` as for sums.";
         try_prod_dim prod_dim try_prod_dims prod_dims try_stored_prod_dim stored_prod_dim
     }
     along! {
         Amax, K, "The largest element",
-        "NaN wins. Backward: shared evenly by all that tie, the unspecified ones included, whose part goes to the fill.",
+        "NaN wins. Backward: shared evenly by all that tie, unspecified ones included, whose part goes to the fill.",
         "`axis_out_of_range`; `empty_input` if there is nothing along the axis.";
         try_amax_dim amax_dim try_amax_dims amax_dims try_stored_amax_dim stored_amax_dim
     }
     along! {
         Amin, K, "The smallest element",
-        "NaN wins. Backward: shared evenly by all that tie, the unspecified ones included, whose part goes to the fill.",
+        "NaN wins. Backward: shared evenly by all that tie, unspecified ones included, whose part goes to the fill.",
         "`axis_out_of_range`; `empty_input` if there is nothing along the axis.";
         try_amin_dim amin_dim try_amin_dims amin_dims try_stored_amin_dim stored_amin_dim
     }
 
     /// The sum of all elements, the unspecified ones with the fill (0 of nothing): see [`sum_dim`](Self::sum_dim).
+    ///
+    /// # Errors
+    ///
+    /// `overflow` if unspecified elements that count are more than an index can say.
+    pub fn try_sum(&self) -> Result<Tensor<1, K>> {
+        total("sum", self, Fold::Sum)
+    }
+
+    /// [`try_sum`](Self::try_sum), with a panic in place of an error.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -120,19 +131,24 @@ impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, 
     /// assert_eq!(a.sum().into_scalar::<f32>(), 3.0);
     /// assert_eq!(a.with_fill(Fill::scalar(0.5)).sum().into_scalar::<f32>(), 4.0);
     /// ```
-    ///
-    /// # Panics
-    ///
-    /// If unspecified elements that count are more than an index can say.
     #[track_caller]
     pub fn sum(&self) -> Tensor<1, K> {
-        expect(total("sum", self, Fold::Sum))
+        expect(self.try_sum())
     }
 
     /// The product of all elements (1 of nothing): see [`prod_dim`](Self::prod_dim).
+    ///
+    /// # Errors
+    ///
+    /// `overflow` if unspecified elements that count are more than an index can say.
+    pub fn try_prod(&self) -> Result<Tensor<1, K>> {
+        total("prod", self, Fold::Prod)
+    }
+
+    /// [`try_prod`](Self::try_prod), with a panic in place of an error.
     #[track_caller]
     pub fn prod(&self) -> Tensor<1, K> {
-        expect(total("prod", self, Fold::Prod))
+        expect(self.try_prod())
     }
 
     /// The largest of all elements: see [`amax_dim`](Self::amax_dim).
@@ -168,15 +184,25 @@ impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, 
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     along! {
-        Mean, Float, "The mean", "Backward: as of the sum, divided by the number of elements of a line (of specified ones, where only they count). NaN of nothing.",
+        Mean, Float, "The mean",
+        "Backward: as of the sum, divided by the number of elements that count. NaN of nothing.",
         "`axis_out_of_range`; `overflow` as for sums.";
         try_mean_dim mean_dim try_mean_dims mean_dims try_stored_mean_dim stored_mean_dim
     }
 
     /// The mean of all elements (NaN of nothing): see [`mean_dim`](Self::mean_dim).
+    ///
+    /// # Errors
+    ///
+    /// `overflow` if unspecified elements that count are more than an index can say.
+    pub fn try_mean(&self) -> Result<Tensor<1>> {
+        total("mean", self, Fold::Mean)
+    }
+
+    /// [`try_mean`](Self::try_mean), with a panic in place of an error.
     #[track_caller]
     pub fn mean(&self) -> Tensor<1> {
-        expect(total("mean", self, Fold::Mean))
+        expect(self.try_mean())
     }
 }
 
@@ -263,7 +289,7 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         return narrow_mean(op, of, axes);
     }
     let linear = matches!(fold, Fold::Sum | Fold::Mean);
-    let counted = !undefined && !(linear && of.fill.is_zero());
+    let counted = !(undefined || linear && of.fill.is_zero());
     if counted && !of.fill.is_zero() && along.lines > i64::MAX as u128 {
         let what = "the number of elements along the axes";
         return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got: along.lines });
@@ -323,6 +349,8 @@ fn fold_rows<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
             let product = run(put, start, rows);
             match fill {
                 None => product,
+                // Zero to the power 1 is zero to any: one step will do.
+                Some(fill) if of.fill.is_zero() => wrapping_mul(product, power(fill, lines.missing().clamp_max(1), 1)),
                 Some(fill) => wrapping_mul(product, power(fill, lines.missing(), lines.size)),
             }
         }
@@ -432,10 +460,10 @@ fn line_sums<P: Pattern, K: Numeric>(
         let times: Tensor<2, K> = numbers::<K>(missing.clone(), dtype).expand(shape.clone());
         // Nothing times infinity is nothing.
         let unspecified = wrapping_mul(times, fill).mask_fill(missing.equal_scalar(0).expand(shape), 0);
-        out = kernel::zip_rows(BinaryOp::Add, side(&out, &unspecified), side(&unspecified, &out));
+        out = wrapping(BinaryOp::Add, &out, &unspecified);
     }
     let (Some(rows), Some(mut result)) = (as_float(&rows), as_float(&out)) else { return out };
-    let float = |ints: Tensor<2, Int>| Tensor::<2>::cast(ints.float(), dtype);
+    let float = |counts| numbers::<Float>(counts, dtype);
     let divisor = mean.then(|| float(lines.counts().reshape(Exact([lines.len(), 1]))));
     if let Some(divisor) = &divisor {
         result = result / divisor.clone();
@@ -486,23 +514,22 @@ impl Sums {
     }
 }
 
-fn side<'a, K: Kind>(values: &'a Tensor<2, K>, fill: &'a Tensor<2, K>) -> Side<'a, K> {
-    Side { values, fill, map: None }
+/// The product of rows of one shape: on the tape for floats, wrapping for integers.
+pub(super) fn wrapping_mul<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>) -> Tensor<2, K> {
+    if a.dtype().is_float() { a * b } else { wrapping(BinaryOp::Mul, &a, &b) }
 }
 
-/// The product of rows of one shape: on the tape for floats, wrapping for integers.
-fn wrapping_mul<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>) -> Tensor<2, K> {
-    if a.dtype().is_float() {
-        return a * b;
-    }
+/// `op` of plain rows of one shape, which are not none. Integers wrap in every build.
+fn wrapping<K: Numeric>(op: BinaryOp, a: &Tensor<2, K>, b: &Tensor<2, K>) -> Tensor<2, K> {
     let (fill_a, fill_b) = (a.clone().narrow(0, 0, 1), b.clone().narrow(0, 0, 1));
-    kernel::zip_rows(BinaryOp::Mul, side(&a, &fill_a), side(&b, &fill_b))
+    let side = |values, fill| Side { values, fill, map: None };
+    kernel::zip_rows(op, side(a, &fill_a), side(b, &fill_b))
 }
 
 /// Counts as elements of a dtype.
-fn numbers<K: Numeric>(counts: Tensor<2, Int>, dtype: DType) -> Tensor<2, K> {
+pub(super) fn numbers<K: Numeric>(counts: Tensor<2, Int>, dtype: DType) -> Tensor<2, K> {
     if dtype.is_float() {
-        return from_float(Tensor::<2>::cast(counts.float(), dtype));
+        return from_float(counts.cast(FloatDType::from(dtype)));
     }
     Tensor::from_dispatch(crate::pattern::index_tensor(counts, dtype).into_dispatch())
 }

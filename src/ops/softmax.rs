@@ -16,20 +16,22 @@ macro_rules! normalized {
     ($try_name:ident $name:ident $log:literal $formula:literal $rule:literal) => {
         #[doc = concat!("`", $formula, "` along `axis`, with the largest element subtracted first.")]
         ///
-        /// - `Undefined` fill: over the specified elements of each line, on the same pattern. An attention over the edges of
-        ///   a graph is one call on its adjacency, with a dense dim for the heads.
+        /// - `Undefined` fill: over the specified elements of each line, on the same pattern. An attention over the
+        ///   edges of a graph is one call on its adjacency, with a dense dim for the heads.
         /// - `Zero` or `Value` along a dense dim: every block, and the fill as one more.
-        /// - `Zero` or `Value` along the only sparse dim: the unspecified elements count with the fill, and the result's
-        ///   fill is an array over the dense dims, on the tape where the fill or the values are.
+        /// - `Zero` or `Value` along the only sparse dim: the unspecified elements count with the fill, and the
+        ///   result's fill is an array over the dense dims, on the tape where the fill or the values are.
         ///
-        /// Otherwise every line would have a fill of its own, unless nothing is unspecified. Duplicates are summed first.
+        /// Otherwise every line would have a fill of its own, unless nothing is unspecified. Duplicates are summed
+        /// first.
         ///
         #[doc = $rule]
         /// Cost: a few passes over the values; the lines are found once and kept with the pattern.
         ///
         /// # Errors
         ///
-        /// `axis_out_of_range`; `would_densify` as said (`with_fill(Fill::Undefined)` asks for the stored elements alone).
+        /// `axis_out_of_range`; `would_densify` as said (`with_fill(Fill::Undefined)` asks for the stored elements
+        /// alone).
         pub fn $try_name(&self, axis: isize) -> Result<Self> {
             normalize(stringify!($name), self, axis, $log)
         }

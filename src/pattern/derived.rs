@@ -26,7 +26,7 @@ pub struct Derived<P> {
     joined: Mutex<Vec<Joined<P>>>,
     products: Mutex<Vec<(u64, Product<P>)>>,
     turned: Mutex<Vec<Turned<P>>>,
-    lines: Mutex<Vec<(Vec<bool>, Arc<Lines<P>>)>>,
+    lines: Mutex<Vec<Along<P>>>,
 }
 
 /// The pattern of a product of two sparse matrices, and its compressed rows.
@@ -52,6 +52,9 @@ pub(crate) enum Turn {
 }
 
 type Turned<P> = (Turn, P, Vec<RowMap>);
+
+/// Lines by the axes they run along.
+type Along<P> = (Vec<bool>, Arc<Lines<P>>);
 
 /// A pattern made of several, by their identities and the axis; the index map where one was asked for.
 #[derive(Clone, Debug)]

@@ -30,8 +30,10 @@ impl<P: Pattern> Lines<P> {
         let size = old.iter().enumerate().filter(along).fold(1usize, |size, (_, &n)| size.saturating_mul(n));
         let shape: Vec<usize> = old.iter().zip(axes).map(|(&size, &along)| if along { 1 } else { size }).collect();
         let (device, dtype) = (pattern.device(), pattern.index_dtype());
-        let one = axes.iter().all(|&along| along) && stored > 0;
-        let (indices, order, ptr) = if one {
+        let (indices, order, ptr) = if stored == 0 {
+            let none = Tensor::zeros([axes.len(), 0], (&device, dtype));
+            (none, None, Tensor::zeros([1], (&device, dtype)))
+        } else if axes.iter().all(|&along| along) {
             let ptr = Tensor::<1, Int>::arange(0..2, (&device, dtype)).mul_scalar(stored as i64);
             (Tensor::zeros([axes.len(), 1], (&device, dtype)), None, ptr)
         } else {

@@ -185,7 +185,13 @@ pub(super) fn sum_rows(
         let most = if cooperative { PATIENCE } else { terms };
         let ((p, i, o, w, d, r), any) = (inputs(), dtype.is_bool());
         let flags = (indexed, weighted, permuted);
-        launch!(short, out, units, (size, p, i, o, w, d, r, columns, units, most, flags.0, flags.1, flags.2, any), types);
+        launch!(
+            short,
+            out,
+            units,
+            (size, p, i, o, w, d, r, columns, units, most, flags.0, flags.1, flags.2, any),
+            types
+        );
     }
     if most_are_long || (cooperative && terms > PATIENCE) {
         let (group, most) = if most_are_long { (1, 0) } else { (GROUP, PATIENCE) };
@@ -197,8 +203,8 @@ pub(super) fn sum_rows(
             out,
             cubes(number, CUBE),
             (
-                size, p, i, o, w, d, r, sizes.0, sizes.1, sizes.2, sizes.3, sizes.4, sizes.5, sizes.6, flags.0, flags.1,
-                flags.2,
+                size, p, i, o, w, d, r, sizes.0, sizes.1, sizes.2, sizes.3, sizes.4, sizes.5, sizes.6, flags.0,
+                flags.1, flags.2,
             ),
             types
         );

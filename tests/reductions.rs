@@ -1,0 +1,167 @@
+//! Reductions, softmax and counts on small tensors whose answers are plain to see.
+
+use burn::tensor::{Bool, Device, Int, Tensor};
+use sparse_tensor::ops::Reduce;
+use sparse_tensor::{CooTensor, CsrTensor, Fill, SparseTensor, pattern::Pattern};
+
+fn device() -> Device {
+    Device::flex()
+}
+
+/// `[[1, -, 3], [-, -, -], [-, 5, 5]]`.
+fn matrix(fill: Fill) -> CooTensor<2> {
+    let indices = Tensor::<2, Int>::from_ints([[0, 0, 2, 2], [0, 2, 1, 2]], &device());
+    let values = Tensor::<1>::from_floats([1.0, 3.0, 5.0, 5.0], &device());
+    CooTensor::new(indices, values, [3, 3]).unwrap().with_fill(fill)
+}
+
+fn list<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    tensor.into_data().iter::<f32>().collect()
+}
+
+fn ints<const D: usize>(tensor: Tensor<D, Int>) -> Vec<i64> {
+    tensor.into_data().convert::<i64>().iter::<i64>().collect()
+}
+
+fn dense<P: Pattern>(tensor: &SparseTensor<P, 2>) -> Vec<f32> {
+    list(tensor.to_dense())
+}
+
+#[test]
+fn the_fill_counts() {
+    let a = matrix(Fill::scalar(2.0));
+    assert_eq!(dense(&a.sum_dim(1)), [6.0, 6.0, 12.0]);
+    assert_eq!(dense(&a.to_csr().sum_dim(0)), [5.0, 9.0, 10.0]);
+    assert_eq!(dense(&a.mean_dim(1)), [2.0, 2.0, 4.0]);
+    assert_eq!(dense(&a.prod_dim(1)), [6.0, 8.0, 50.0]);
+    assert_eq!(dense(&a.amin_dim(1)), [1.0, 2.0, 2.0]);
+    assert_eq!(dense(&a.amax_dim(0)), [2.0, 5.0, 5.0]);
+    assert_eq!(list(a.sum()), [24.0]);
+    assert_eq!(list(a.prod()), [75.0 * 32.0]);
+    assert_eq!(list(a.amax()), [5.0]);
+    assert_eq!(dense(&a.sum_dims(&[0, -1])), [24.0]);
+}
+
+#[test]
+fn stored_only() {
+    let sums = matrix(Fill::Zero).to_csr().stored_sum_dim(1);
+    assert!(sums.fill().is_undefined());
+    assert_eq!(sums.nnz(), 2);
+    assert_eq!(list(sums.values::<1>()), [4.0, 10.0]);
+    assert_eq!(list(matrix(Fill::Zero).stored_mean_dim(1).values::<1>()), [2.0, 5.0]);
+    assert_eq!(list(matrix(Fill::Undefined).amin_dim(1).values::<1>()), [1.0, 5.0]);
+}
+
+#[test]
+fn nothing_to_reduce() {
+    let indices = Tensor::<2, Int>::zeros([2, 0], &device());
+    let none = CooTensor::<2>::new(indices, Tensor::<1>::zeros([0], &device()), [0, 2]).unwrap();
+    assert_eq!(dense(&none.sum_dim(0)), [0.0, 0.0]);
+    assert_eq!(dense(&none.prod_dim(0)), [1.0, 1.0]);
+    assert!(dense(&none.mean_dim(0)).iter().all(|mean| mean.is_nan()));
+    assert_eq!(none.try_amax_dim(0).unwrap_err().kind(), "empty_input");
+    assert_eq!(none.try_amax().unwrap_err().kind(), "empty_input");
+    assert_eq!(list(none.sum()), [0.0]);
+    assert_eq!(list(none.prod()), [1.0]);
+    assert_eq!(list(none.norm(f64::INFINITY)), [0.0]);
+    let rows = none.sum_dim(1);
+    assert_eq!(rows.dims(), [0, 1]);
+}
+
+#[test]
+fn ties_share_evenly_with_the_fill() {
+    let device = device().autodiff();
+    let values = Tensor::<1>::from_floats([1.0, 3.0, 5.0, 5.0], &device).require_grad();
+    let fill = Tensor::<1>::from_floats([3.0], &device).require_grad();
+    let a = matrix(Fill::Zero).with_values(values.clone()).unwrap().with_fill(Fill::tensor(fill.clone()));
+    // Row 0 is [1, 3, 3] with one 3 unspecified, row 1 [3, 3, 3], row 2 [3, 5, 5].
+    let grads = a.amax_dim(1).to_dense().sum().backward();
+    assert_eq!(list(values.grad(&grads).unwrap()), [0.0, 0.5, 0.5, 0.5]);
+    assert_eq!(list(fill.grad(&grads).unwrap()), [1.5]);
+}
+
+#[test]
+fn positions() {
+    let place = |a: &CooTensor<2>| ints(a.argmax_dim(1).to_dense());
+    assert_eq!(place(&matrix(Fill::Zero)), [2, 0, 1]);
+    assert_eq!(place(&matrix(Fill::scalar(9.0))), [1, 0, 0]);
+    assert_eq!(place(&matrix(Fill::scalar(3.0))), [1, 0, 1]);
+    assert_eq!(ints(matrix(Fill::Zero).to_csr().argmin_dim(1).to_dense()), [1, 0, 0]);
+    assert_eq!(ints(matrix(Fill::Zero).argmax_dim(0).to_dense()), [0, 2, 2]);
+    assert_eq!(ints(matrix(Fill::Undefined).argmin_dim(1).values::<1>()), [0, 1]);
+}
+
+#[test]
+fn counts() {
+    let a = matrix(Fill::Zero);
+    assert_eq!(a.count_stored(), 4);
+    assert_eq!(ints(a.count_stored_dim(1)), [2, 0, 2]);
+    assert_eq!(ints(a.to_csr().count_stored_dim(0)), [1, 1, 2]);
+    assert_eq!(ints(a.count_nonzero()), [4]);
+    assert_eq!(ints(a.with_fill(Fill::scalar(1.0)).count_nonzero()), [9]);
+}
+
+#[test]
+fn any_and_all() {
+    let mask = Tensor::<2, Bool>::from_bool([[true, false], [true, true]], &device());
+    let mask = CsrTensor::<2, Bool>::from_dense(mask);
+    let bools = |tensor: Tensor<2, Bool>| tensor.into_data().iter::<bool>().collect::<Vec<_>>();
+    assert_eq!(bools(mask.any_dim(0).to_dense()), [true, true]);
+    assert_eq!(bools(mask.all_dim(1).to_dense()), [false, true]);
+    assert!(mask.any().into_scalar::<bool>());
+    assert!(!mask.all().into_scalar::<bool>());
+    assert!(mask.clone().with_fill(Fill::scalar(true)).all().into_scalar::<bool>());
+}
+
+#[test]
+fn integers() {
+    let indices = Tensor::<2, Int>::from_ints([[0, 0, 1], [0, 2, 1]], &device());
+    let a = CooTensor::<2, Int>::new(indices, Tensor::<1, Int>::from_ints([4, -7, 2], &device()), [2, 3]).unwrap();
+    assert_eq!(ints(a.sum_dim(1).to_dense()), [-3, 2]);
+    assert_eq!(ints(a.amax_dim(1).to_dense()), [4, 2]);
+    assert_eq!(ints(a.clone().with_fill(Fill::scalar(3)).prod_dim(1).to_dense()), [-84, 18]);
+    assert_eq!(ints(a.prod_dim(0).to_dense()), [0, 0, 0]);
+}
+
+#[test]
+fn softmax_with_a_fill() {
+    // The roadmap's example: the answer's fill is an array.
+    let indices = Tensor::<2, Int>::from_ints([[1]], &device());
+    let values = Tensor::<2>::from_floats([[0.0, 0.0]], &device());
+    let a = CooTensor::<2>::new(indices, values, [4, 2]).unwrap();
+    assert!(dense(&a.softmax(0)).iter().all(|share| (share - 0.25).abs() < 1e-6));
+    assert!(dense(&a.softmax(1)).iter().all(|share| (share - 0.5).abs() < 1e-6));
+    assert_eq!(matrix(Fill::Zero).try_softmax(1).unwrap_err().kind(), "would_densify");
+    let rows = matrix(Fill::Undefined).to_csr().softmax(1);
+    let sums = list(rows.stored_sum_dim(1).values::<1>());
+    assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-6));
+}
+
+#[test]
+fn messages() {
+    let a = matrix(Fill::Zero).to_csr();
+    let x = Tensor::<2>::from_floats([[1.0], [2.0], [3.0]], &device());
+    assert_eq!(list(a.matmul_reduce(x.clone(), Reduce::Mean)), [5.0, 0.0, 12.5]);
+    assert_eq!(list(a.matmul_reduce(x.clone(), Reduce::Amax)), [9.0, 0.0, 15.0]);
+    assert_eq!(list(a.matmul_reduce(x.clone(), Reduce::Amin)), [1.0, 0.0, 10.0]);
+    assert_eq!(a.try_matmul_reduce(x, Reduce::Assign).unwrap_err().kind(), "invalid");
+}
+
+#[test]
+fn wrong_axes() {
+    let a = matrix(Fill::Zero);
+    assert_eq!(a.try_sum_dim(2).unwrap_err().kind(), "axis_out_of_range");
+    assert_eq!(a.try_sum_dims(&[0, -2]).unwrap_err().kind(), "shape_mismatch");
+    assert_eq!(a.try_norm(0.0).unwrap_err().kind(), "invalid");
+}
+
+#[test]
+fn lines_longer_than_anything_stored() {
+    let indices = Tensor::<2, Int>::from_ints([[0, 5], [7, 9]], &device());
+    let values = Tensor::<1>::from_floats([2.0, 3.0], &device());
+    let a = CooTensor::<2>::new(indices, values, [1_000_000, 1_000_000]).unwrap();
+    assert_eq!(a.sum_dim(1).nnz(), 2);
+    assert_eq!(list(a.amax()), [3.0]);
+    assert_eq!(list(a.prod()), [0.0]);
+    assert_eq!(list(a.norm(1.0)), [5.0]);
+}
