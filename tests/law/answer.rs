@@ -42,6 +42,13 @@ impl<P: Pattern, const D: usize, K: Kind> From<SparseTensor<P, D, K>> for Output
     }
 }
 
+/// A count on the host.
+impl From<usize> for Output {
+    fn from(count: usize) -> Self {
+        Self(vec![Part { shape: vec![], values: vec![count as f64], loss: None }])
+    }
+}
+
 impl<T: Into<Output>> From<Vec<T>> for Output {
     fn from(list: Vec<T>) -> Self {
         Self(list.into_iter().flat_map(|one| one.into().0).collect())

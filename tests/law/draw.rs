@@ -90,6 +90,12 @@ impl Host {
         specified
     }
 
+    /// Whether each element is specified.
+    pub fn mask(&self) -> Vec<bool> {
+        let block = self.block();
+        self.specified().into_iter().flat_map(|specified| std::iter::repeat_n(specified, block)).collect()
+    }
+
     pub fn dense(&self) -> Vec<f64> {
         let (block, owners) = (self.block(), self.owners());
         let mut dense: Vec<f64> = (0..self.cells()).flat_map(|_| self.fill.iter().copied()).collect();
@@ -239,11 +245,6 @@ impl Draw {
         self.tracked
     }
 
-    /// This draw compares no gradient: for operands where the dense rule has none either.
-    pub fn forward_only(&mut self) {
-        self.tracked = false;
-    }
-
     pub fn below(&mut self, end: usize) -> usize {
         self.rng.random_range(0..end)
     }
@@ -388,6 +389,13 @@ impl Draw {
         let shape = self.full_shape();
         let dims = self.sparse_dims(D);
         self.shaped(shape, dims, values, Fills::Any)
+    }
+
+    /// A tensor of fill zero, for operations whose answer is sparse only then.
+    pub fn unfilled<P: Build, const D: usize>(&mut self, values: Values) -> Input<P, D> {
+        let shape = self.shape();
+        let dims = self.sparse_dims(D);
+        self.shaped(shape, dims, values, Fills::Zero)
     }
 
     /// A tensor of the same shape and layout with a pattern and fill of its own.

@@ -1,6 +1,6 @@
 //! Dense references where Burn's own operation differs by choice, or does not answer for a size of 0.
 
-use burn::tensor::{IndexingUpdateOp, Int, Tensor, TensorData};
+use burn::tensor::{Int, Tensor, TensorData};
 
 /// Zeros beside `x`.
 pub fn zeros<const D: usize, const D2: usize>(x: &Tensor<D>, shape: [usize; D2]) -> Tensor<D2> {
@@ -82,9 +82,30 @@ pub fn extreme_dims<const D: usize>(x: Tensor<D>, axes: &[usize], largest: bool)
     sum_dims(x * tied.clone(), axes) / sum_dims(tied, axes)
 }
 
-/// Rows summed into the rows that `to` names, of `size`.
-pub fn scatter_rows<const D: usize>(x: Tensor<D>, to: Tensor<1, Int>, axis: usize, size: usize) -> Tensor<D> {
+/// The product of all factors along some axes.
+pub fn prod_dims<const D: usize>(x: Tensor<D>, axes: &[usize]) -> Tensor<D> {
+    axes.iter().fold(x, |x, &axis| prod_dim(x, axis))
+}
+
+/// The same elements in another shape, sizes of 0 included.
+pub fn reshape<const D: usize, const D2: usize>(x: Tensor<D>, shape: [usize; D2]) -> Tensor<D2> {
+    if shape.contains(&0) { zeros(&x, shape) } else { x.reshape(shape) }
+}
+
+/// Elements along an axis by their index.
+pub fn pick<const D: usize>(x: Tensor<D>, axis: usize, index: &[usize]) -> Tensor<D> {
     let mut shape = x.dims();
-    shape[axis] = size;
-    zeros(&x, shape).select_assign(axis, to, x, IndexingUpdateOp::Add)
+    let from = shape;
+    shape[axis] = index.len();
+    let read = positions(shape).map(|mut at| {
+        at[axis] = index[at[axis]];
+        Some(flat(at, from))
+    });
+    take(x, &read.collect::<Vec<_>>(), shape)
+}
+
+/// A mask of zeros and ones as a tensor beside `x`.
+pub fn mask<const D: usize>(x: &Tensor<D>, keep: impl Iterator<Item = bool>) -> Tensor<D> {
+    let keep: Vec<f64> = keep.map(|keep| f64::from(u8::from(keep))).collect();
+    Tensor::from_data(TensorData::new(keep, x.dims()), (&x.device(), x.dtype()))
 }

@@ -135,20 +135,13 @@ fn div_scalar<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     )
 }
 
-/// A tensor of fill zero, for operations that keep the pattern.
-fn unfilled<P: Build, const D: usize>(draw: &mut Draw) -> Input<P, D> {
-    let shape = draw.shape();
-    let dims = draw.sparse_dims(D);
-    draw.shaped(shape, dims, Values::Any, Fills::Zero)
-}
-
 fn along<P: Build, const D: usize>(
     draw: &mut Draw,
     values: Values,
     own: impl Fn(&Input<P, D>, Tensor<1>, isize) -> sparse_tensor::SparseTensor<P, D>,
     dense: impl Fn(Tensor<D>, Tensor<D>) -> Tensor<D>,
 ) -> Answer {
-    let a = unfilled::<P, D>(draw);
+    let a = draw.unfilled::<P, D>(Values::Any);
     let axis = draw.below(a.host.sparse_dims);
     let shape = a.sparse.dims();
     let vector = draw.dense([shape[axis]], values);
@@ -170,13 +163,13 @@ fn div_along<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
 }
 
 fn mul_dense<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = unfilled::<P, D>(draw);
+    let a = draw.unfilled::<P, D>(Values::Any);
     let b = draw.dense(a.sparse.dims(), Values::Any);
     law(|| a.sparse.mul_dense(b.own), || a.dense * b.reference)
 }
 
 fn div_dense<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = unfilled::<P, D>(draw);
+    let a = draw.unfilled::<P, D>(Values::Any);
     let b = draw.dense(a.sparse.dims(), Values::Nonzero);
     law(|| a.sparse.div_dense(b.own), || a.dense / b.reference)
 }

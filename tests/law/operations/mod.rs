@@ -44,7 +44,7 @@ macro_rules! family {
                 name: $name,
                 family: $family,
                 gradient: crate::operations::family!(@gradient $gradient),
-                runs: vec![$(crate::operations::family!(@layout $layout $run)),*],
+                runs: crate::operations::merged(vec![$(crate::operations::family!(@layout $layout $run)),*]),
             }),*]
         }
     };
@@ -57,11 +57,27 @@ macro_rules! family {
     (@layout coo_up $run:ident) => { (Layout::Coo, vec![$run::<CooPattern, 2, 3>, $run::<CooPattern, 3, 4>]) };
     (@layout csr_up $run:ident) => { (Layout::Csr, vec![$run::<CsrPattern, 2, 3>]) };
     (@layout hybrid_up $run:ident) => { (Layout::Hybrid, vec![$run::<CooPattern, 2, 3>, $run::<CooPattern, 3, 4>]) };
+    (@layout coo_same $run:ident) => { (Layout::Coo, vec![$run::<CooPattern, 2, 2>, $run::<CooPattern, 3, 3>]) };
+    (@layout csr_same $run:ident) => { (Layout::Csr, vec![$run::<CsrPattern, 2, 2>]) };
+    (@layout hybrid_same $run:ident) => { (Layout::Hybrid, vec![$run::<CooPattern, 3, 3>]) };
+    (@layout batched_same $run:ident) => { (Layout::Batched, vec![$run::<CsrPattern, 3, 3>]) };
     (@layout coo_down $run:ident) => { (Layout::Coo, vec![$run::<CooPattern, 2, 1>, $run::<CooPattern, 3, 2>]) };
     (@layout hybrid_down $run:ident) => { (Layout::Hybrid, vec![$run::<CooPattern, 3, 2>]) };
     (@layout batched_down $run:ident) => { (Layout::Batched, vec![$run::<CsrPattern, 3, 2>]) };
 }
 use family;
+
+/// Runs of one layout under one entry.
+fn merged(runs: Vec<(Layout, Vec<Run>)>) -> Vec<(Layout, Vec<Run>)> {
+    let mut merged: Vec<(Layout, Vec<Run>)> = vec![];
+    for (layout, more) in runs {
+        match merged.iter_mut().find(|(own, _)| *own == layout) {
+            Some((_, list)) => list.extend(more),
+            None => merged.push((layout, more)),
+        }
+    }
+    merged
+}
 
 pub fn all() -> Vec<Operation> {
     [

@@ -3,7 +3,7 @@
 use super::family;
 use crate::answer::{Answer, law};
 use crate::draw::{Build, Draw, Fills, Layout, Values};
-use burn::tensor::{DType, FloatDType, Tensor};
+use burn::tensor::{FloatDType, Tensor};
 use rand::seq::SliceRandom;
 use sparse_tensor::ops;
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
