@@ -255,8 +255,13 @@ impl Draw {
 
     /// An axis of `0..rank`, counted from either end.
     pub fn axis(&mut self, rank: usize) -> isize {
-        let axis = self.below(rank) as isize;
-        if self.coin() { axis } else { axis - rank as isize }
+        let axis = self.below(rank);
+        self.signed(axis, rank)
+    }
+
+    /// The axis, perhaps counted from the end.
+    pub fn signed(&mut self, axis: usize, rank: usize) -> isize {
+        if self.coin() { axis as isize } else { axis as isize - rank as isize }
     }
 
     pub fn size(&mut self) -> usize {
@@ -535,16 +540,13 @@ impl Draw {
         Twin { own, reference }
     }
 
-    /// Indices below `size`, some of them counted from the end if `negative`.
-    pub fn index(&mut self, count: usize, size: usize, negative: bool) -> (Twin<1, Int>, Vec<usize>) {
+    /// Indices below `size` on the device under test, some counted from the end, and as plain data.
+    pub fn index(&mut self, count: usize, size: usize) -> (Tensor<1, Int>, Vec<usize>) {
         let plain: Vec<usize> = (0..count).map(|_| self.below(size)).collect();
-        let signed: Vec<i64> =
-            plain.iter().map(|&at| if negative && self.coin() { at as i64 - size as i64 } else { at as i64 }).collect();
+        let from_end = |draw: &mut Self, at: usize| if draw.coin() { at as i64 - size as i64 } else { at as i64 };
+        let signed: Vec<i64> = plain.iter().map(|&at| from_end(self, at)).collect();
         self.inputs.push(format!("index {signed:?}"));
-        self.has_empty |= count == 0;
-        let own = ints(signed, [count], &self.device, self.int);
-        let reference = plain.iter().map(|&at| at as i64).collect();
-        (Twin { own, reference: ints(reference, [count], &self.reference, DType::I64) }, plain)
+        (ints(signed, [count], &self.device, self.int), plain)
     }
 }
 

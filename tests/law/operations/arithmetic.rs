@@ -145,7 +145,7 @@ fn along<P: Build, const D: usize>(
     let axis = draw.below(a.host.sparse_dims);
     let shape = a.sparse.dims();
     let vector = draw.dense([shape[axis]], values);
-    let signed = if draw.coin() { axis as isize } else { axis as isize - D as isize };
+    let signed = draw.signed(axis, D);
     let spread = |vector: Tensor<1>| {
         let mut one = [1; D];
         one[from_start(signed, D)] = shape[axis];

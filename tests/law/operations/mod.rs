@@ -8,6 +8,7 @@ mod arithmetic;
 mod products;
 // mod reductions;
 // mod selection;
+// mod sparse_products;
 mod structure;
 // mod patterns;
 
@@ -35,8 +36,8 @@ impl Operation {
     }
 }
 
-/// The table of a family: `"name" function [layouts] gradient`, where a layout with a suffix says how the rank changes, and
-/// `none` in place of `gradient` that there is none.
+/// The table of a family: `"name" function [layouts] gradient`. A layout with a suffix says how the rank changes; `none`
+/// in place of `gradient` that there is none.
 macro_rules! family {
     ($family:literal; $($name:literal $run:ident [$($layout:ident)*] $gradient:ident;)*) => {
         pub fn operations() -> Vec<crate::operations::Operation> {
@@ -84,6 +85,7 @@ pub fn all() -> Vec<Operation> {
         arithmetic::operations(),
         // elementwise::operations(),
         products::operations(),
+        // sparse_products::operations(),
         // reductions::operations(),
         structure::operations(),
         // selection::operations(),

@@ -3,7 +3,7 @@
 use super::family;
 use crate::answer::{Answer, law};
 use crate::draw::{Build, Draw, Fills, Input, Layout, Values};
-use crate::reference::{flat, from_start, mask, matmul, positions, reshape, sum_dims, take};
+use crate::reference::{flat, from_start, mask, positions, reshape, sum_dims, take};
 use burn::tensor::Tensor;
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
 use sparse_tensor::{SparseTensor, ops};
@@ -28,7 +28,6 @@ family! { "patterns and graphs";
     "remove_self_loops" remove_self_loops [coo csr] gradient;
     "degree" degree [coo csr] gradient;
     "kron" kron [coo csr] gradient;
-    "matmul_sparse" matmul_sparse [coo csr batched] gradient;
 }
 
 /// Parts of one shape and one fill.
@@ -226,12 +225,4 @@ fn kron<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
             take(a.dense, &left, shape) * take(b.dense, &right, shape)
         },
     )
-}
-
-fn matmul_sparse<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.unfilled::<P, D>(Values::Any);
-    let mut shape = a.sparse.dims();
-    (shape[D - 2], shape[D - 1]) = (shape[D - 1], draw.size());
-    let b = draw.shaped::<P, D>(shape, D, Values::Any, Fills::Zero);
-    law(|| a.sparse.matmul_sparse(&b.sparse), || matmul(a.dense, b.dense))
 }

@@ -73,7 +73,7 @@ macro_rules! reductions {
         fn $run<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
             let a = draw.$draw::<P, D>(Values::Any);
             let axes: Vec<usize> = some_axes::<D>(draw);
-            let signed: Vec<isize> = axes.iter().map(|&axis| axis as isize - if draw.coin() { D as isize } else { 0 }).collect();
+            let signed: Vec<isize> = axes.iter().map(|&axis| draw.signed(axis, D)).collect();
             draw.inputs.push(format!("axes {signed:?}"));
             law(|| a.sparse.$dims(&signed), || $reference(a.dense, &axes))
         }

@@ -110,8 +110,7 @@ fn repeat_dim<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
 fn flip<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D>(Values::Any);
     let axes: Vec<usize> = (0..D).filter(|_| draw.coin()).collect();
-    let signed: Vec<isize> =
-        axes.iter().map(|&axis| axis as isize - if draw.coin() { D as isize } else { 0 }).collect();
+    let signed: Vec<isize> = axes.iter().map(|&axis| draw.signed(axis, D)).collect();
     draw.inputs.push(format!("axes {signed:?}"));
     law(
         || a.sparse.flip(&signed),
@@ -171,7 +170,7 @@ fn index_select<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let at = from_start(axis, D);
     let size = a.sparse.dims()[at];
     let count = if size == 0 { 0 } else { draw.size() };
-    let (index, plain) = draw.index(count, size, true);
+    let (index, plain) = draw.index(count, size);
     draw.inputs.push(format!("axis {axis}"));
     law(|| a.sparse.index_select(axis, index), || pick(a.dense, at, &plain))
 }
