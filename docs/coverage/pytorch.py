@@ -2,8 +2,8 @@
 
     python docs/coverage/pytorch.py            writes docs/coverage/pytorch.json
 
-An operation counts as forward where it runs on a sparse input and agrees with the same on a dense one; as gradient where
-backward() then gives the stored values the dense gradient. What needs more than one plain expression in PyTorch, or
+An operation counts as forward where it runs on a sparse input and agrees with the same on a dense one; as gradient
+where backward() then gives the stored values the dense gradient. What needs more than one plain expression in PyTorch, or
 has no counterpart there at all, is absent. Nothing here is filled in by hand.
 """
 import json, math, os, warnings
@@ -17,8 +17,8 @@ X = torch.arange(1.0, 9.0, dtype=torch.float64).reshape(4, 2) / 4
 Y = torch.arange(1.0, 7.0, dtype=torch.float64).reshape(2, 3) / 4
 ABSENT = "absent"
 
-# Each takes the sparse (or dense) input, a function that turns another dense matrix into the same layout, and is written as a
-# user of PyTorch would write it.
+# Each takes the sparse (or dense) input and a function that turns another dense matrix into the same layout, and is
+# written as a user of PyTorch would write it.
 one = lambda f: lambda a, like: f(a)
 OPERATIONS = {
     "add": lambda a, like: a + like(N), "sub": lambda a, like: a - like(N), "mul": lambda a, like: a * like(N),
@@ -35,7 +35,8 @@ OPERATIONS = {
     "matmul_reduce": lambda a, like: torch.sparse.mm(a, X, "mean") if a.layout != torch.strided
         else (a @ X) / (a != 0).sum(1, keepdim=True),
     "addmm": one(lambda a: torch.addmm(torch.ones(3, 2, dtype=a.dtype), a, X, beta=0.5, alpha=2.0)),
-    "to_dense": one(lambda a: a.to_dense()), "coalesce": one(lambda a: a.coalesce() if a.layout != torch.strided else a),
+    "to_dense": one(lambda a: a.to_dense()),
+    "coalesce": one(lambda a: a.coalesce() if a.layout != torch.strided else a),
     "to_csr": one(lambda a: a.to_sparse_csr()), "to_coo": one(lambda a: a.to_sparse_coo()),
     "cast": one(lambda a: a.to(torch.float32)), "int": one(lambda a: a.to(torch.int64)),
     "float": one(lambda a: a.to(torch.int64).to(torch.float64)),
@@ -64,7 +65,8 @@ OPERATIONS = {
     "where_mask": lambda a, like: torch.where(M > 1.0, a, like(N)),
     "mask_fill": one(lambda a: a.masked_fill(M > 1.0, 1.5)),
     "sum_dim": one(lambda a: torch.sum(a, 1, keepdim=True)), "mean_dim": one(lambda a: torch.mean(a, 1, keepdim=True)),
-    "prod_dim": one(lambda a: torch.prod(a, 1, keepdim=True)), "amax_dim": one(lambda a: torch.amax(a, 1, keepdim=True)),
+    "prod_dim": one(lambda a: torch.prod(a, 1, keepdim=True)),
+    "amax_dim": one(lambda a: torch.amax(a, 1, keepdim=True)),
     "amin_dim": one(lambda a: torch.amin(a, 1, keepdim=True)),
     "sum_dims": one(lambda a: torch.sum(a, (0, 1), keepdim=True)),
     "mean_dims": one(lambda a: torch.mean(a, (0, 1), keepdim=True)), "prod_dims": ABSENT,
@@ -94,8 +96,7 @@ OPERATIONS = {
     "split": one(lambda a: torch.split(a, 2, 1)[0]), "chunk": one(lambda a: torch.chunk(a, 2, 1)[0]),
     "stack": lambda a, like: torch.stack([a, like(N)]), "block_diag": lambda a, like: torch.block_diag(a, like(N)),
     "eye": lambda a, like: torch.eye(3, dtype=a.dtype, layout=a.layout),
-    "from_diagonal": lambda a, like: torch.sparse.spdiags(torch.tensor([1.0, 2.0]), torch.tensor([0]), (2, 2), layout=a.layout)
-        if a.layout != torch.strided else torch.diag(torch.tensor([1.0, 2.0])),
+    "from_diagonal": lambda a, like: diagonal(torch.tensor([1.0, 2.0]), a.layout),
     "diagonal": one(torch.diagonal), "trace": one(torch.trace), "tril": one(torch.tril), "triu": one(torch.triu),
     "sparse_mask": lambda a, like: (X @ Y)[:3, :].repeat(1, 2)[:, :4].sparse_mask(a) if a.layout != torch.strided
         else (X @ Y)[:3, :].repeat(1, 2)[:, :4] * (a != 0),
@@ -117,6 +118,12 @@ NO_GRADIENT = {
 # The operand whose gradient counts is the dense one, or the diagonal: `a` is only a pattern there.
 OTHER_OPERAND = {"masked_matmul", "sparse_mask", "from_diagonal"}
 SQUARE = {"trace"}
+
+
+def diagonal(values, layout):
+    if layout == torch.strided:
+        return torch.diag(values)
+    return torch.sparse.spdiags(values, torch.tensor([0]), (len(values), len(values)), layout=layout)
 
 
 def dense(tensor):
@@ -174,7 +181,7 @@ def other_operand(name, run, to, source):
             out, want = x.sparse_mask(to(source)), (source != 0).to(x.dtype)
         else:
             x = torch.tensor([1.0, 2.0]).requires_grad_()
-            out, want = torch.sparse.spdiags(x, torch.tensor([0]), (2, 2), layout=to(source).layout), torch.ones(2)
+            out, want = diagonal(x, to(source).layout), torch.ones(2)
         dense(out).sum().backward()
         return "yes" if x.grad is not None and torch.allclose(x.grad.to(want.dtype), want) else "another answer"
     except Exception as trouble:
@@ -202,8 +209,8 @@ def main():
         json.dump({"version": torch.__version__.split("+")[0], "operations": table}, file, indent=1)
         file.write("\n")
     count = lambda layout, what: sum(1 for row in table.values() if row != ABSENT and row[layout][what] == "yes")
-    print(f"{len(table)} operations; forward and gradient: COO {count('coo', 'forward')} and {count('coo', 'gradient')}, "
-          f"CSR {count('csr', 'forward')} and {count('csr', 'gradient')}; written to {path}")
+    totals = ", ".join(f"{l} {count(l, 'forward')} and {count(l, 'gradient')}" for l in ("coo", "csr"))
+    print(f"{len(table)} operations; forward and gradient: {totals}; written to {path}")
 
 
 main()
