@@ -3,8 +3,8 @@
     python docs/coverage/pytorch.py            writes docs/coverage/pytorch.json
 
 An operation counts as forward where it runs on a sparse input and agrees with the same on a dense one; as gradient
-where backward() then gives the stored values the dense gradient. What needs more than one plain expression in PyTorch, or
-has no counterpart there at all, is absent. Nothing here is filled in by hand.
+where backward() then gives the stored values the dense gradient. What needs more than one plain expression in PyTorch,
+or has no counterpart there at all, is absent. Nothing here is filled in by hand.
 """
 import json, math, os, warnings
 import torch

@@ -54,6 +54,7 @@ macro_rules! family {
     (@layout coo $run:ident) => { (Layout::Coo, vec![$run::<CooPattern, 2>, $run::<CooPattern, 3>]) };
     (@layout csr $run:ident) => { (Layout::Csr, vec![$run::<CsrPattern, 2>]) };
     (@layout hybrid $run:ident) => { (Layout::Hybrid, vec![$run::<CooPattern, 2>, $run::<CooPattern, 3>]) };
+    (@layout hybrid_matrix $run:ident) => { (Layout::Hybrid, vec![$run::<CooPattern, 3>]) };
     (@layout batched $run:ident) => { (Layout::Batched, vec![$run::<CsrPattern, 3>]) };
     (@layout coo_up $run:ident) => { (Layout::Coo, vec![$run::<CooPattern, 2, 3>, $run::<CooPattern, 3, 4>]) };
     (@layout csr_up $run:ident) => { (Layout::Csr, vec![$run::<CsrPattern, 2, 3>]) };

@@ -15,14 +15,14 @@ family! { "patterns and graphs";
     "from_diagonal" from_diagonal [coo csr] gradient;
     "diagonal" diagonal [coo csr] gradient;
     "trace" trace [coo csr] gradient;
-    "tril" tril [coo csr batched] gradient;
-    "triu" triu [coo csr batched] gradient;
+    "tril" tril [coo csr hybrid_matrix batched] gradient;
+    "triu" triu [coo csr hybrid_matrix batched] gradient;
     "sparse_mask" sparse_mask [coo csr hybrid batched] gradient;
     "mask_by" mask_by [coo csr hybrid batched] gradient;
     "union_with" union_with [coo csr hybrid batched] gradient;
     "intersect_with" intersect_with [coo csr hybrid batched] gradient;
     "difference" difference [coo csr hybrid batched] gradient;
-    "prune" prune [coo csr batched] gradient;
+    "prune" prune [coo csr hybrid batched] gradient;
     "top_k_rows" top_k_rows [coo csr] gradient;
     "add_self_loops" add_self_loops [coo csr] gradient;
     "remove_self_loops" remove_self_loops [coo csr] gradient;
@@ -104,10 +104,12 @@ fn triangle<P: Build, const D: usize>(
     own: impl Fn(&SparseTensor<P, D>, isize) -> SparseTensor<P, D>,
     keep: impl Fn(isize, isize) -> bool,
 ) -> Answer {
-    let a = draw.unfilled::<P, D>(Values::Any);
+    let shape = draw.shape();
+    let last = if draw.layout == Layout::Hybrid { 2 } else { D };
+    let a = draw.shaped::<P, D>(shape, last, Values::Any, Fills::Zero);
     let k = draw.below(9) as isize - 4;
     draw.inputs.push(format!("k {k}"));
-    let kept = positions(a.sparse.dims()).map(|at| keep(at[D - 1] as isize - at[D - 2] as isize, k));
+    let kept = positions(a.sparse.dims()).map(|at| keep(at[last - 1] as isize - at[last - 2] as isize, k));
     law(|| own(&a.sparse, k), || a.dense.clone() * mask(&a.dense, kept))
 }
 
@@ -160,7 +162,10 @@ fn union_with<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
 
 fn prune<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.unfilled::<P, D>(Values::Any);
-    let kept = a.host.dense().into_iter().map(|value| value.abs() > 1.0);
+    // A block stays if any of its elements does.
+    let (block, dense) = (a.host.block(), a.host.dense());
+    let stays = |block: &[f64]| block.iter().any(|value| value.abs() > 1.0);
+    let kept = dense.chunks(block.max(1)).flat_map(|values| std::iter::repeat_n(stays(values), block));
     law(|| a.sparse.prune(1.0), || a.dense.clone() * mask(&a.dense, kept))
 }
 

@@ -31,8 +31,8 @@ family! { "reductions";
     "all" all [coo csr hybrid batched] none;
     "norm" norm [coo csr hybrid batched] gradient;
     "norm_dim" norm_dim [coo csr hybrid batched] gradient;
-    "argmax_dim" argmax_dim [coo csr] none;
-    "argmin_dim" argmin_dim [coo csr] none;
+    "argmax_dim" argmax_dim [coo csr hybrid batched] none;
+    "argmin_dim" argmin_dim [coo csr hybrid batched] none;
     "count_stored" count_stored [coo csr hybrid batched] none;
     "count_stored_dim" count_stored_dim [coo csr] none;
     "count_nonzero" count_nonzero [coo csr hybrid batched] none;
@@ -149,19 +149,21 @@ fn norm_dim<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     law(|| a.sparse.norm_dim(p, axis), || dense_norm(a.dense, p, &[from_start(axis, D)]))
 }
 
-/// Of matrices only.
-fn argmax_dim<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.full::<P, 2>(Values::Any);
-    let axis = draw.axis(2);
-    draw.inputs.push(format!("axis {axis}"));
-    law(|| a.sparse.argmax_dim(axis), || a.dense.argmax(from_start(axis, 2)))
+macro_rules! positions {
+    ($($name:ident $dense:ident;)*) => {$(
+        /// Along a sparse axis.
+        fn $name<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+            let a = draw.full::<P, D>(Values::Any);
+            let at = draw.below(a.host.sparse_dims);
+            let axis = draw.signed(at, D);
+            draw.inputs.push(format!("axis {axis}"));
+            law(|| a.sparse.$name(axis), || a.dense.$dense(at))
+        }
+    )*};
 }
-
-fn argmin_dim<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.full::<P, 2>(Values::Any);
-    let axis = draw.axis(2);
-    draw.inputs.push(format!("axis {axis}"));
-    law(|| a.sparse.argmin_dim(axis), || a.dense.argmin(from_start(axis, 2)))
+positions! {
+    argmax_dim argmax;
+    argmin_dim argmin;
 }
 
 fn count_stored<P: Build, const D: usize>(draw: &mut Draw) -> Answer {

@@ -199,7 +199,7 @@ fn get<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     law(|| a.sparse.get(at), || take(a.dense, &[Some(flat(at, shape))], [1]))
 }
 
-/// In row-major order for a coalesced mask.
+/// In row-major order, whatever the order of either.
 fn masked_select<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D>(Values::Any);
     let shape = a.sparse.dims();
@@ -209,7 +209,7 @@ fn masked_select<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
         positions(shape).map(|at| flat(at, shape)).filter(|&at| chosen[at] != 0.0).map(Some).collect();
     draw.has_empty |= from.is_empty();
     let count = from.len();
-    law(|| a.sparse.masked_select(&mask.sparse.coalesce()), || take(a.dense, &from, [count]))
+    law(|| a.sparse.masked_select(&mask.sparse), || take(a.dense, &from, [count]))
 }
 
 fn split<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
