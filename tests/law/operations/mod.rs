@@ -36,8 +36,8 @@ impl Operation {
     }
 }
 
-/// The table of a family: `"name" function [layouts] gradient`. A layout with a suffix says how the rank changes; `none`
-/// in place of `gradient` that there is none.
+/// The table of a family: `"name" function [layouts] gradient`. A layout with a suffix says how the rank changes;
+/// `none` in place of `gradient` that there is none.
 macro_rules! family {
     ($family:literal; $($name:literal $run:ident [$($layout:ident)*] $gradient:ident;)*) => {
         pub fn operations() -> Vec<crate::operations::Operation> {
