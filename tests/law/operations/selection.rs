@@ -31,7 +31,7 @@ fn other_shape<const D: usize, const D2: usize>(draw: &mut Draw, shape: [usize; 
     let mut to = shape.to_vec();
     if D2 > D {
         let at = draw.below(D);
-        let divisors: Vec<usize> = (1..=to[at]).filter(|divisor| to[at] % divisor == 0).collect();
+        let divisors: Vec<usize> = (1..=to[at]).filter(|divisor| to[at].is_multiple_of(*divisor)).collect();
         let divisor = divisors[draw.below(divisors.len())];
         to[at] /= divisor;
         to.insert(at, divisor);
