@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# One call for a GPU: builds in release, runs the conformance cases on the device, then the benchmark, table last.
+#
+#   benches/gpu.sh vulkan [NAMES]        software Vulkan: SPARSE_BENCH_SCALE=0.001 benches/gpu.sh vulkan
+#   benches/gpu.sh cuda [NAMES]          needs CUDA's driver; see docs/cuda.md for how to build without network access
+#
+# SPARSE_BENCH_SCALE scales the sizes, SPARSE_PEER_PYTHON names a python with PyTorch (python3). With SPARSE_BENCH_BIN,
+# a folder that has the executables `conformance` and `gpu`, nothing is built.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+feature="${1:?benches/gpu.sh vulkan|cuda [NAMES]}"
+shift
+case "$feature" in
+  vulkan | cuda | wgpu) ;;
+  *) echo "benches/gpu.sh: no device for feature $feature" >&2; exit 2 ;;
+esac
+export SPARSE_TEST_DEVICE="$feature"
+export SPARSE_PEER_SCRIPT="$PWD/benches/gpu_peers.py"
+
+if [ -n "${SPARSE_BENCH_BIN:-}" ]; then
+  "$SPARSE_BENCH_BIN/conformance"
+  "$SPARSE_BENCH_BIN/gpu" "$@"
+else
+  cargo test --release --features "$feature" --test conformance
+  cargo bench --features "$feature" --bench gpu -- "$@"
+fi

@@ -1,0 +1,586 @@
+//! Random inputs, each as a sparse tensor on the device under test and as its dense twin on Flex.
+//!
+//! Every value is a multiple of 1/128 of modest size, so that sums of duplicates are exact in any order and in f32, and
+//! a tie is a tie on both sides.
+
+use burn::tensor::{DType, Device, Float, Gradients, Int, Tensor, TensorData};
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use sparse_tensor::pattern::{CooPattern, CsrPattern, Pattern};
+use sparse_tensor::{CooTensor, CsrTensor, Fill, Kind, SparseTensor};
+
+/// The columns of the coverage table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    Coo,
+    Csr,
+    /// COO with dense dims.
+    Hybrid,
+    /// CSR of rank 3.
+    Batched,
+}
+
+impl Layout {
+    pub const ALL: [Self; 4] = [Self::Coo, Self::Csr, Self::Hybrid, Self::Batched];
+
+    pub fn name(self) -> &'static str {
+        ["coo", "csr", "hybrid", "batched"][self as usize]
+    }
+}
+
+/// Which numbers are drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Values {
+    /// Of few steps, so that ties and zeros are common, or of many.
+    Any,
+    /// Away from zero.
+    Nonzero,
+    /// At least 1/2.
+    Positive,
+    /// At least 1 + 1/16.
+    AboveOne,
+    /// Within -0.9 and 0.9.
+    Unit,
+    /// Never equal to one of the others, nor to a whole number.
+    Odd,
+    /// NaN, infinities and minus zero among others. For draws without a gradient.
+    Special,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fills {
+    Any,
+    /// For operations whose answer is sparse only then.
+    Zero,
+}
+
+/// A sparse tensor as plain data.
+#[derive(Clone, Debug)]
+pub struct Host {
+    pub shape: Vec<usize>,
+    pub sparse_dims: usize,
+    /// In storage order; duplicates mean their sum.
+    pub coordinates: Vec<Vec<usize>>,
+    /// One block a coordinate.
+    pub values: Vec<f64>,
+    /// One block.
+    pub fill: Vec<f64>,
+}
+
+impl Host {
+    pub fn block(&self) -> usize {
+        self.shape[self.sparse_dims..].iter().product()
+    }
+
+    pub fn cells(&self) -> usize {
+        self.shape[..self.sparse_dims].iter().product()
+    }
+
+    /// Which cell each stored block stands in.
+    pub fn owners(&self) -> Vec<usize> {
+        let flat = |at: &Vec<usize>| at.iter().zip(&self.shape).fold(0, |flat, (index, size)| flat * size + index);
+        self.coordinates.iter().map(flat).collect()
+    }
+
+    /// Whether each cell is specified.
+    pub fn specified(&self) -> Vec<bool> {
+        let mut specified = vec![false; self.cells()];
+        self.owners().into_iter().for_each(|cell| specified[cell] = true);
+        specified
+    }
+
+    /// Whether each element is specified.
+    pub fn mask(&self) -> Vec<bool> {
+        let block = self.block();
+        self.specified().into_iter().flat_map(|specified| std::iter::repeat_n(specified, block)).collect()
+    }
+
+    pub fn dense(&self) -> Vec<f64> {
+        let (block, owners) = (self.block(), self.owners());
+        let mut dense: Vec<f64> = (0..self.cells()).flat_map(|_| self.fill.iter().copied()).collect();
+        let mut seen = vec![false; self.cells()];
+        for (row, &cell) in owners.iter().enumerate() {
+            for k in 0..block {
+                let (value, slot) = (self.values[row * block + k], &mut dense[cell * block + k]);
+                *slot = if seen[cell] { *slot + value } else { value };
+            }
+            seen[cell] = true;
+        }
+        dense
+    }
+}
+
+/// A sparse tensor and its dense equivalent.
+pub struct Input<P: Pattern, const D: usize, K: Kind = Float> {
+    pub sparse: SparseTensor<P, D, K>,
+    pub dense: Tensor<D, K>,
+    pub host: Host,
+}
+
+/// A dense operand on both sides.
+pub struct Twin<const D: usize, K: Kind = Float> {
+    /// On the device under test.
+    pub own: Tensor<D, K>,
+    /// On that of the reference.
+    pub reference: Tensor<D, K>,
+}
+
+/// A fill that several inputs may share, as one tensor on the tape.
+pub struct SharedFill {
+    fill: Fill,
+    host: Vec<f64>,
+    leaf: Option<usize>,
+}
+
+type Read = Box<dyn Fn(&Gradients) -> Option<Vec<f64>>>;
+
+/// A tensor whose gradient is compared.
+pub struct Leaf {
+    pub name: String,
+    pub length: usize,
+    /// The gradient found; `None` where nothing depends on the leaf.
+    pub got: Read,
+    /// What the dense twins say of it; they add up.
+    pub wants: Vec<Read>,
+}
+
+/// How a layout is built from plain data.
+pub trait Build: Pattern {
+    fn build<const D: usize, const R: usize, K: Kind>(
+        host: &Host,
+        values: Tensor<R, K>,
+        index: DType,
+    ) -> SparseTensor<Self, D, K>;
+}
+
+fn shape<const D: usize>(host: &Host) -> [usize; D] {
+    host.shape.clone().try_into().expect("the rank")
+}
+
+fn ints<const D: usize>(list: Vec<i64>, shape: [usize; D], device: &Device, dtype: DType) -> Tensor<D, Int> {
+    Tensor::from_data(TensorData::new(list, shape).convert_dtype(dtype), (&device.clone().inner(), dtype))
+}
+
+impl Build for CooPattern {
+    fn build<const D: usize, const R: usize, K: Kind>(
+        host: &Host,
+        values: Tensor<R, K>,
+        index: DType,
+    ) -> CooTensor<D, K> {
+        let dims = host.sparse_dims;
+        let lines = (0..dims).flat_map(|dim| host.coordinates.iter().map(move |at| at[dim] as i64)).collect();
+        let at = ints(lines, [dims, host.coordinates.len()], &values.device(), index);
+        CooTensor::new(at, values, shape(host)).expect("valid coordinates")
+    }
+}
+
+impl Build for CsrPattern {
+    fn build<const D: usize, const R: usize, K: Kind>(
+        host: &Host,
+        values: Tensor<R, K>,
+        index: DType,
+    ) -> CsrTensor<D, K> {
+        let (rows, batch) = (host.shape[D - 2], host.shape[..D - 2].iter().product::<usize>());
+        let mut ptr = vec![];
+        for matrix in 0..batch {
+            // Row pointers of each matrix start at 0.
+            let own = host.coordinates.iter().filter(|at| D == 2 || at[0] == matrix);
+            let before = |row: usize| own.clone().filter(|at| at[D - 2] < row).count() as i64;
+            ptr.extend((0..=rows).map(before));
+        }
+        let columns: Vec<i64> = host.coordinates.iter().map(|at| at[D - 1] as i64).collect();
+        let (device, pointers, nnz) = (values.device(), ptr.len(), columns.len());
+        let (ptr, columns) = (ints(ptr, [pointers], &device, index), ints(columns, [nnz], &device, index));
+        let values = Tensor::<1, K>::from_dispatch(values.into_dispatch());
+        CsrTensor::new(ptr, columns, values, shape(host)).expect("valid rows")
+    }
+}
+
+/// One draw: where its inputs come from, and the leaves whose gradients are compared.
+pub struct Draw {
+    pub rng: StdRng,
+    pub layout: Layout,
+    pub leaves: Vec<Leaf>,
+    /// The inputs in words, for the report of a failure.
+    pub inputs: Vec<String>,
+    /// Whether a size of 0 was drawn: dense Burn does not answer all of these.
+    pub has_empty: bool,
+    tracked: bool,
+    device: Device,
+    reference: Device,
+    float: DType,
+    int: DType,
+}
+
+impl Draw {
+    pub fn new(seed: u64, layout: Layout, tracked: bool, device: &Device) -> Self {
+        let on_tape = |device: Device| if tracked { device.autodiff() } else { device };
+        let first = |wide: DType, narrow: DType| if device.supports_dtype(wide) { wide } else { narrow };
+        Self {
+            rng: StdRng::seed_from_u64(seed),
+            layout,
+            leaves: vec![],
+            inputs: vec![],
+            has_empty: false,
+            tracked,
+            device: on_tape(device.clone()),
+            reference: on_tape(Device::flex()),
+            float: first(DType::F64, DType::F32),
+            int: first(DType::I64, DType::I32),
+        }
+    }
+
+    /// The dtype that floats have on the device under test.
+    pub fn float(&self) -> DType {
+        self.float
+    }
+
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Whether gradients are compared in this draw.
+    pub fn tracked(&self) -> bool {
+        self.tracked
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        self.rng.random_range(0..end)
+    }
+
+    pub fn coin(&mut self) -> bool {
+        self.rng.random_bool(0.5)
+    }
+
+    /// An axis of `0..rank`, counted from either end.
+    pub fn axis(&mut self, rank: usize) -> isize {
+        let axis = self.below(rank);
+        self.signed(axis, rank)
+    }
+
+    /// The axis, perhaps counted from the end.
+    pub fn signed(&mut self, axis: usize, rank: usize) -> isize {
+        if self.coin() { axis as isize } else { axis as isize - rank as isize }
+    }
+
+    pub fn size(&mut self) -> usize {
+        [0, 1, 1, 2, 2, 3, 3, 4, 5, 5][self.below(10)]
+    }
+
+    /// Sizes, each 0 now and then.
+    pub fn shape<const D: usize>(&mut self) -> [usize; D] {
+        std::array::from_fn(|_| self.size())
+    }
+
+    /// Sizes of at least 1.
+    pub fn full_shape<const D: usize>(&mut self) -> [usize; D] {
+        std::array::from_fn(|_| self.size().max(1))
+    }
+
+    /// Number of sparse dims that the layout gives a tensor of this rank.
+    pub fn sparse_dims(&mut self, rank: usize) -> usize {
+        if self.layout == Layout::Hybrid { self.rng.random_range(1..rank) } else { rank }
+    }
+
+    pub fn value(&mut self, values: Values) -> f64 {
+        let rng = &mut self.rng;
+        let grid = |rng: &mut StdRng, low: i32, high: i32| f64::from(rng.random_range(low..=high)) / 64.0;
+        match values {
+            Values::Any if rng.random_bool(0.5) => f64::from(rng.random_range(-3..=3)),
+            Values::Any => grid(rng, -192, 192),
+            Values::Nonzero => grid(rng, 32, 192) * if rng.random_bool(0.5) { 1.0 } else { -1.0 },
+            Values::Positive => grid(rng, 32, 160),
+            Values::AboveOne => grid(rng, 68, 160),
+            Values::Unit => grid(rng, -57, 57),
+            Values::Odd => f64::from(2 * rng.random_range(-192..192) + 1) / 128.0,
+            Values::Special => match rng.random_range(0..10) {
+                0 => f64::NAN,
+                1 => f64::INFINITY,
+                2 => f64::NEG_INFINITY,
+                3 => -0.0,
+                _ => grid(rng, -192, 192),
+            },
+        }
+    }
+
+    pub fn values(&mut self, count: usize, values: Values) -> Vec<f64> {
+        (0..count).map(|_| self.value(values)).collect()
+    }
+
+    /// Stored elements of a tensor: none, all or some; for COO also in any order and with duplicates.
+    fn host(&mut self, shape: &[usize], sparse_dims: usize, values: Values, fill: &[f64], whole: bool) -> Host {
+        let (sparse, dense) = shape.split_at(sparse_dims);
+        let (cells, block): (usize, usize) = (sparse.iter().product(), dense.iter().product());
+        let share = [0.0, 1.0, 0.2, 0.4, 0.6, 0.8][self.below(6)];
+        let loose = matches!(self.layout, Layout::Coo | Layout::Hybrid) && self.coin();
+        let mut rows: Vec<(usize, Vec<f64>)> = vec![];
+        for cell in 0..cells {
+            if !self.rng.random_bool(share) {
+                continue;
+            }
+            let mut rest = self.values(block, values);
+            if whole {
+                rest.iter_mut().for_each(|value| *value = value.trunc());
+            }
+            while loose && values != Values::Special && self.rng.random_bool(0.25) {
+                let part: Vec<f64> = self.values(block, Values::Any).into_iter().map(f64::trunc).collect();
+                rest.iter_mut().zip(&part).for_each(|(rest, part)| *rest -= part);
+                rows.push((cell, part));
+            }
+            rows.push((cell, rest));
+        }
+        if loose {
+            rows.shuffle(&mut self.rng);
+        }
+        let coordinates = rows.iter().map(|&(cell, _)| unravel(cell, sparse)).collect();
+        let values = rows.into_iter().flat_map(|(_, row)| row).collect();
+        self.has_empty |= shape.contains(&0);
+        Host { shape: shape.to_vec(), sparse_dims, coordinates, values, fill: fill.to_vec() }
+    }
+
+    /// A leaf on the tape in most draws that compare gradients.
+    fn is_leaf(&mut self) -> bool {
+        let chosen = self.rng.random_bool(0.85);
+        self.tracked && chosen
+    }
+
+    fn floats<const D: usize>(&self, list: &[f64], shape: [usize; D], reference: bool) -> Tensor<D> {
+        let (device, dtype) = if reference { (&self.reference, DType::F64) } else { (&self.device, self.float) };
+        Tensor::from_data(TensorData::new(list.to_vec(), shape).convert_dtype(dtype), (device, dtype))
+    }
+
+    /// Makes a tensor a leaf with a name, and gives its place in the list.
+    fn leaf<const D: usize>(&mut self, name: String, tensor: Tensor<D>) -> (Tensor<D>, usize) {
+        let leaf = tensor.require_grad();
+        let (own, length) = (leaf.clone(), leaf.shape().num_elements());
+        self.leaves.push(Leaf { name, length, got: Box::new(move |grads| gradient(&own, grads)), wants: vec![] });
+        (leaf, self.leaves.len() - 1)
+    }
+
+    /// A fill for blocks of the dense dims; where `single`, one number whatever the block is.
+    pub fn fill(&mut self, block: usize, values: Values, fills: Fills, single: bool) -> SharedFill {
+        let number = self.value(values);
+        match (fills, self.below(3)) {
+            (Fills::Any, 1) => SharedFill { fill: Fill::scalar(number), host: vec![number], leaf: None },
+            (Fills::Any, 2) => {
+                let length = if single || self.coin() { 1 } else { block };
+                let host = self.values(length, values);
+                let mut tensor = self.floats(&host, [length], false);
+                let mut leaf = None;
+                if self.is_leaf() {
+                    let (made, at) = self.leaf(format!("fill {}", self.leaves.len()), tensor);
+                    (tensor, leaf) = (made, Some(at));
+                }
+                SharedFill { fill: Fill::tensor(tensor), host, leaf }
+            }
+            // Zero is only a legal fill for values that may be zero; elsewhere it is a number of its class.
+            (Fills::Any, _) if !matches!(values, Values::Any | Values::Unit | Values::Special) => {
+                SharedFill { fill: Fill::scalar(number), host: vec![number], leaf: None }
+            }
+            _ => SharedFill { fill: Fill::Zero, host: vec![0.0], leaf: None },
+        }
+    }
+
+    /// A tensor of any shape with any fill.
+    pub fn sparse<P: Build, const D: usize>(&mut self, values: Values) -> Input<P, D> {
+        let shape = self.shape();
+        let dims = self.sparse_dims(D);
+        self.shaped(shape, dims, values, Fills::Any)
+    }
+
+    /// A tensor of any shape whose sizes are at least 1.
+    pub fn full<P: Build, const D: usize>(&mut self, values: Values) -> Input<P, D> {
+        let shape = self.full_shape();
+        let dims = self.sparse_dims(D);
+        self.shaped(shape, dims, values, Fills::Any)
+    }
+
+    /// A tensor of fill zero, for operations whose answer is sparse only then.
+    pub fn unfilled<P: Build, const D: usize>(&mut self, values: Values) -> Input<P, D> {
+        let shape = self.shape();
+        let dims = self.sparse_dims(D);
+        self.shaped(shape, dims, values, Fills::Zero)
+    }
+
+    /// A tensor of the same shape and layout with a pattern and fill of its own.
+    pub fn beside<P: Build, const D: usize>(&mut self, other: &Input<P, D>, values: Values) -> Input<P, D> {
+        self.shaped(other.sparse.dims(), other.host.sparse_dims, values, Fills::Any)
+    }
+
+    /// A tensor of the given shape.
+    pub fn shaped<P: Build, const D: usize>(
+        &mut self,
+        shape: [usize; D],
+        sparse_dims: usize,
+        values: Values,
+        fills: Fills,
+    ) -> Input<P, D> {
+        let fill = self.fill(shape[sparse_dims..].iter().product(), values, fills, false);
+        self.filled(shape, sparse_dims, values, &fill)
+    }
+
+    /// A tensor with a fill that it shares with others.
+    pub fn filled<P: Build, const D: usize>(
+        &mut self,
+        shape: [usize; D],
+        sparse_dims: usize,
+        values: Values,
+        fill: &SharedFill,
+    ) -> Input<P, D> {
+        let block: usize = shape[sparse_dims..].iter().product();
+        let own: Vec<f64> = if fill.host.len() == 1 { vec![fill.host[0]; block] } else { fill.host.clone() };
+        let host = self.host(&shape, sparse_dims, values, &own, false);
+        let (nnz, dense) = (host.coordinates.len(), &shape[sparse_dims..]);
+        let (sparse, leaf) = match *dense {
+            [] => self.assemble::<P, D, 1>(&host, [nnz]),
+            [a] => self.assemble::<P, D, 2>(&host, [nnz, a]),
+            [a, b] => self.assemble::<P, D, 3>(&host, [nnz, a, b]),
+            _ => panic!("at most two dense dims"),
+        };
+        let sparse = sparse.with_fill(fill.fill.clone());
+        let mut twin = self.floats(&host.dense(), shape, true);
+        if leaf.is_some() || fill.leaf.is_some() {
+            twin = twin.require_grad();
+        }
+        if let Some(leaf) = leaf {
+            let (dense, owners) = (twin.clone(), host.owners());
+            self.leaves[leaf].wants.push(Box::new(move |grads| {
+                let grad = gradient(&dense, grads)?;
+                Some(owners.iter().flat_map(|&cell| grad[cell * block..(cell + 1) * block].to_vec()).collect())
+            }));
+        }
+        if let Some(leaf) = fill.leaf {
+            let (dense, specified, length) = (twin.clone(), host.specified(), fill.host.len());
+            self.leaves[leaf].wants.push(Box::new(move |grads| {
+                let grad = gradient(&dense, grads)?;
+                let mut sums = vec![0.0; length];
+                for (cell, _) in specified.iter().enumerate().filter(|(_, specified)| !**specified) {
+                    (0..block).for_each(|k| sums[k % length] += grad[cell * block + k]);
+                }
+                Some(sums)
+            }));
+        }
+        self.inputs.push(format!("{} {:?}, fill {:?} as {:?}", P::LAYOUT, host, fill.host, fill.fill));
+        Input { sparse, dense: twin, host }
+    }
+
+    fn assemble<P: Build, const D: usize, const R: usize>(
+        &mut self,
+        host: &Host,
+        shape: [usize; R],
+    ) -> (SparseTensor<P, D>, Option<usize>) {
+        let mut values = self.floats(&host.values, shape, false);
+        let mut leaf = None;
+        if self.is_leaf() {
+            let (made, at) = self.leaf(format!("values {}", self.leaves.len()), values);
+            (values, leaf) = (made, Some(at));
+        }
+        let index = if self.coin() { self.int } else { DType::I32 };
+        (P::build(host, values, index), leaf)
+    }
+
+    /// A tensor of whole numbers.
+    pub fn whole<P: Build, const D: usize>(
+        &mut self,
+        shape: [usize; D],
+        sparse_dims: usize,
+        values: Values,
+        fills: Fills,
+    ) -> Input<P, D, Int> {
+        let fill = if fills == Fills::Any && self.coin() { self.value(values).trunc() } else { 0.0 };
+        let host = self.plain_host(&shape, sparse_dims, values, fill);
+        let list = |values: &[f64]| values.iter().map(|&value| value as i64).collect::<Vec<_>>();
+        let (own, dense) = (list(&host.values), list(&host.dense()));
+        let make = |shape: &[usize]| TensorData::new(own.clone(), shape.to_vec()).convert_dtype(self.int);
+        let sparse = assemble_plain(&host, &make, &self.device, self.int);
+        let dense = Tensor::from_data(TensorData::new(dense, shape), (&self.reference, DType::I64));
+        Input { sparse: sparse.with_fill(Fill::scalar(fill as i64)), dense, host }
+    }
+
+    /// A tensor of truths.
+    pub fn truths<P: Build, const D: usize>(
+        &mut self,
+        shape: [usize; D],
+        sparse_dims: usize,
+        fills: Fills,
+    ) -> Input<P, D, burn::tensor::Bool> {
+        let fill = if fills == Fills::Any && self.coin() { 1.0 } else { 0.0 };
+        let mut host = self.plain_host(&shape, sparse_dims, Values::Any, fill);
+        // Of duplicates any counts, which a sum of truths says too where it is not negative.
+        host.values.iter_mut().for_each(|value| *value = f64::from(*value > 0.0));
+        let list = |values: &[f64]| values.iter().map(|&value| value != 0.0).collect::<Vec<_>>();
+        let (own, dense) = (list(&host.values), list(&host.dense()));
+        let make = |shape: &[usize]| TensorData::new(own.clone(), shape.to_vec());
+        let dtype = DType::Bool(burn::tensor::BoolStore::Native);
+        let sparse = assemble_plain(&host, &make, &self.device, dtype);
+        let dense = Tensor::from_data(TensorData::new(dense, shape), (&self.reference, dtype));
+        Input { sparse: sparse.with_fill(Fill::scalar(fill != 0.0)), dense, host }
+    }
+
+    fn plain_host(&mut self, shape: &[usize], sparse_dims: usize, values: Values, fill: f64) -> Host {
+        let block = shape[sparse_dims..].iter().product();
+        let host = self.host(shape, sparse_dims, values, &vec![fill; block], true);
+        self.inputs.push(format!("{host:?}"));
+        host
+    }
+
+    /// A dense operand.
+    pub fn dense<const D: usize>(&mut self, shape: [usize; D], values: Values) -> Twin<D> {
+        let list = self.values(shape.iter().product(), values);
+        self.inputs.push(format!("dense {shape:?} {list:?}"));
+        self.has_empty |= shape.contains(&0);
+        let (mut own, mut reference) = (self.floats(&list, shape, false), self.floats(&list, shape, true));
+        if self.is_leaf() {
+            let (made, at) = self.leaf(format!("dense {}", self.leaves.len()), own);
+            (own, reference) = (made, reference.require_grad());
+            let twin = reference.clone();
+            self.leaves[at].wants.push(Box::new(move |grads| gradient(&twin, grads)));
+        }
+        Twin { own, reference }
+    }
+
+    /// Indices below `size` on the device under test, some counted from the end, and as plain data.
+    pub fn index(&mut self, count: usize, size: usize) -> (Tensor<1, Int>, Vec<usize>) {
+        let plain: Vec<usize> = (0..count).map(|_| self.below(size)).collect();
+        let from_end = |draw: &mut Self, at: usize| if draw.coin() { at as i64 - size as i64 } else { at as i64 };
+        let signed: Vec<i64> = plain.iter().map(|&at| from_end(self, at)).collect();
+        self.inputs.push(format!("index {signed:?}"));
+        (ints(signed, [count], &self.device, self.int), plain)
+    }
+}
+
+/// A sparse tensor of a kind that has no gradient.
+fn assemble_plain<P: Build, const D: usize, K: Kind>(
+    host: &Host,
+    make: &dyn Fn(&[usize]) -> TensorData,
+    device: &Device,
+    dtype: DType,
+) -> SparseTensor<P, D, K> {
+    let (nnz, index) = (host.coordinates.len(), DType::I32);
+    match host.shape[host.sparse_dims..] {
+        [] => P::build::<D, 1, K>(host, Tensor::from_data(make(&[nnz]), (device, dtype)), index),
+        [a] => P::build::<D, 2, K>(host, Tensor::from_data(make(&[nnz, a]), (device, dtype)), index),
+        [a, b] => P::build::<D, 3, K>(host, Tensor::from_data(make(&[nnz, a, b]), (device, dtype)), index),
+        _ => panic!("at most two dense dims"),
+    }
+}
+
+fn gradient<const D: usize>(leaf: &Tensor<D>, grads: &Gradients) -> Option<Vec<f64>> {
+    leaf.grad(grads).map(|grad| grad.into_data().iter::<f64>().collect())
+}
+
+pub fn unravel(flat: usize, shape: &[usize]) -> Vec<usize> {
+    let mut rest = flat;
+    let mut at: Vec<usize> = shape
+        .iter()
+        .rev()
+        .map(|&size| {
+            let index = rest % size;
+            rest /= size;
+            index
+        })
+        .collect();
+    at.reverse();
+    at
+}

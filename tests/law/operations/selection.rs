@@ -1,0 +1,227 @@
+//! Shapes, and parts of tensors.
+
+use super::family;
+use crate::answer::{Answer, law};
+use crate::draw::{Build, Draw, Fills, Layout, Values};
+use crate::reference::{flat, from_start, pick, positions, reshape as dense_reshape, take};
+use sparse_tensor::pattern::{CooPattern, CsrPattern};
+
+family! { "shape and selection";
+    "reshape" reshape [coo_up coo_down coo_same csr_up csr_same hybrid_up hybrid_down hybrid_same batched_down
+        batched_same] gradient;
+    "flatten" flatten [coo_down hybrid_down batched_down] gradient;
+    "squeeze_dim" squeeze_dim [coo_down hybrid_down batched_down] gradient;
+    "unsqueeze_dim" unsqueeze_dim [coo_up csr_up hybrid_up] gradient;
+    "expand" expand [coo csr hybrid batched] gradient;
+    "repeat_dim" repeat_dim [coo csr hybrid batched] gradient;
+    "flip" flip [coo csr hybrid batched] gradient;
+    "narrow" narrow [coo csr hybrid batched] gradient;
+    "slice" slice [coo csr hybrid batched] gradient;
+    "slice_step" slice_step [coo csr hybrid batched] gradient;
+    "index_select" index_select [coo csr hybrid batched] gradient;
+    "select" select [coo_down hybrid_down batched_down] gradient;
+    "get" get [coo csr hybrid batched] gradient;
+    "masked_select" masked_select [coo csr hybrid batched] gradient;
+    "split" split [coo csr hybrid batched] gradient;
+    "chunk" chunk [coo csr hybrid batched] gradient;
+}
+
+/// Another shape of `D2` dims: a dim split or two joined on one side of the boundary, or the sparse sizes turned round.
+fn other_shape<const D: usize, const D2: usize>(draw: &mut Draw, shape: [usize; D], sparse: usize) -> [usize; D2] {
+    let mut to = shape.to_vec();
+    if D2 > D {
+        let at = draw.below(D);
+        let divisors: Vec<usize> = (1..=to[at]).filter(|divisor| to[at].is_multiple_of(*divisor)).collect();
+        let divisor = divisors[draw.below(divisors.len())];
+        to[at] /= divisor;
+        to.insert(at, divisor);
+    } else if D2 < D {
+        let joins: Vec<usize> = (0..D - 1).filter(|&at| at + 1 != sparse).collect();
+        let at = joins[draw.below(joins.len())];
+        to[at] *= to.remove(at + 1);
+    } else {
+        to[..sparse].reverse();
+    }
+    to.try_into().expect("the rank")
+}
+
+fn reshape<P: Build, const D: usize, const D2: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.full::<P, D>(Values::Any);
+    let shape = other_shape::<D, D2>(draw, a.sparse.dims(), a.host.sparse_dims);
+    draw.inputs.push(format!("shape {shape:?}"));
+    law(|| a.sparse.reshape(shape), || dense_reshape(a.dense, shape))
+}
+
+fn flatten<P: Build, const D: usize, const D2: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D>(Values::Any);
+    let mut shape = a.sparse.dims().to_vec();
+    let starts: Vec<usize> = (0..D - 1).filter(|&at| at + 1 != a.host.sparse_dims).collect();
+    let start = starts[draw.below(starts.len())];
+    draw.inputs.push(format!("start {start}"));
+    shape[start] *= shape.remove(start + 1);
+    let shape: [usize; D2] = shape.try_into().expect("one dim less");
+    law(|| a.sparse.flatten::<D2>(start as isize, start as isize + 1 - D as isize), || dense_reshape(a.dense, shape))
+}
+
+fn squeeze_dim<P: Build, const D: usize, const D2: usize>(draw: &mut Draw) -> Answer {
+    let mut shape = draw.shape::<D>();
+    let dims = draw.sparse_dims(D);
+    let axis = draw.axis(D);
+    shape[from_start(axis, D)] = 1;
+    // The last sparse dim stays.
+    let dims = if dims == 1 && from_start(axis, D) == 0 { dims + 1 } else { dims };
+    let a = draw.shaped::<P, D>(shape, dims, Values::Any, Fills::Any);
+    draw.inputs.push(format!("axis {axis}"));
+    let mut to = shape.to_vec();
+    to.remove(from_start(axis, D));
+    let to: [usize; D2] = to.try_into().expect("one dim less");
+    law(|| a.sparse.squeeze_dim::<D2>(axis), || dense_reshape(a.dense, to))
+}
+
+fn unsqueeze_dim<P: Build, const D: usize, const D2: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D>(Values::Any);
+    let axis = draw.below(D2);
+    draw.inputs.push(format!("axis {axis}"));
+    let mut to = a.sparse.dims().to_vec();
+    to.insert(axis, 1);
+    let to: [usize; D2] = to.try_into().expect("one dim more");
+    law(|| a.sparse.unsqueeze_dim::<D2>(axis as isize), || dense_reshape(a.dense, to))
+}
+
+fn expand<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let to = draw.full_shape::<D>();
+    let from = to.map(|size| if draw.coin() { 1 } else { size });
+    let dims = draw.sparse_dims(D);
+    let a = draw.shaped::<P, D>(from, dims, Values::Any, Fills::Any);
+    draw.inputs.push(format!("to {to:?}"));
+    law(|| a.sparse.expand(to), || a.dense.expand(to))
+}
+
+fn repeat_dim<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D>(Values::Any);
+    let (axis, times) = (draw.axis(D), 1 + draw.below(3));
+    draw.inputs.push(format!("axis {axis}, {times} times"));
+    let at = from_start(axis, D);
+    let size = a.sparse.dims()[at];
+    let index: Vec<usize> = (0..size * times).map(|k| k % size).collect();
+    law(|| a.sparse.repeat_dim(axis, times), || pick(a.dense, at, &index))
+}
+
+fn flip<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D>(Values::Any);
+    let axes: Vec<usize> = (0..D).filter(|_| draw.coin()).collect();
+    let signed: Vec<isize> = axes.iter().map(|&axis| draw.signed(axis, D)).collect();
+    draw.inputs.push(format!("axes {signed:?}"));
+    law(
+        || a.sparse.flip(&signed),
+        || {
+            axes.iter().fold(a.dense, |dense, &axis| {
+                let index: Vec<usize> = (0..dense.dims()[axis]).rev().collect();
+                pick(dense, axis, &index)
+            })
+        },
+    )
+}
+
+/// A part of `0..size`, perhaps empty.
+fn range(draw: &mut Draw, size: usize) -> std::ops::Range<usize> {
+    let (a, b) = (draw.below(size + 1), draw.below(size + 1));
+    a.min(b)..a.max(b)
+}
+
+fn narrow<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D>(Values::Any);
+    let axis = draw.axis(D);
+    let at = from_start(axis, D);
+    let range = range(draw, a.sparse.dims()[at]);
+    draw.inputs.push(format!("axis {axis}, {range:?}"));
+    let index: Vec<usize> = range.clone().collect();
+    law(|| a.sparse.narrow(axis, range.start, range.len()), || pick(a.dense, at, &index))
+}
+
+fn slice<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D>(Values::Any);
+    let ranges = a.sparse.dims().map(|size| range(draw, size));
+    draw.inputs.push(format!("{ranges:?}"));
+    let indices = ranges.clone().map(|range| range.collect::<Vec<usize>>());
+    law(
+        || a.sparse.slice(ranges),
+        || indices.iter().enumerate().fold(a.dense, |dense, (axis, index)| pick(dense, axis, index)),
+    )
+}
+
+/// A negative step walks the range from its end.
+fn slice_step<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D>(Values::Any);
+    let axis = draw.axis(D);
+    let at = from_start(axis, D);
+    let range = range(draw, a.sparse.dims()[at]);
+    let step = [1, 2, 3, -1, -2][draw.below(5)];
+    draw.inputs.push(format!("axis {axis}, {range:?} by {step}"));
+    let every = isize::unsigned_abs(step);
+    let index: Vec<usize> =
+        if step > 0 { range.clone().step_by(every).collect() } else { range.clone().rev().step_by(every).collect() };
+    law(|| a.sparse.slice_step(axis, range, step), || pick(a.dense, at, &index))
+}
+
+fn index_select<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D>(Values::Any);
+    let axis = draw.axis(D);
+    let at = from_start(axis, D);
+    let size = a.sparse.dims()[at];
+    let count = if size == 0 { 0 } else { draw.size() };
+    let (index, plain) = draw.index(count, size);
+    draw.inputs.push(format!("axis {axis}"));
+    law(|| a.sparse.index_select(axis, index), || pick(a.dense, at, &plain))
+}
+
+fn select<P: Build, const D: usize, const D2: usize>(draw: &mut Draw) -> Answer {
+    let shape = draw.full_shape::<D>();
+    let dims = draw.sparse_dims(D);
+    let axis = draw.axis(D);
+    let at = from_start(axis, D);
+    // The last sparse dim stays.
+    let dims = if dims == 1 && at == 0 { dims + 1 } else { dims };
+    let a = draw.shaped::<P, D>(shape, dims, Values::Any, Fills::Any);
+    let place = draw.below(shape[at]);
+    draw.inputs.push(format!("axis {axis}, at {place}"));
+    let mut to = shape.to_vec();
+    to.remove(at);
+    let to: [usize; D2] = to.try_into().expect("one dim less");
+    law(|| a.sparse.select::<D2>(axis, place as isize), || dense_reshape(pick(a.dense, at, &[place]), to))
+}
+
+fn get<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.full::<P, D>(Values::Any);
+    let shape = a.sparse.dims();
+    let at = shape.map(|size| draw.below(size));
+    draw.inputs.push(format!("at {at:?}"));
+    law(|| a.sparse.get(at), || take(a.dense, &[Some(flat(at, shape))], [1]))
+}
+
+/// In row-major order, whatever the order of either.
+fn masked_select<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D>(Values::Any);
+    let shape = a.sparse.dims();
+    let mask = draw.truths::<P, D>(shape, a.host.sparse_dims, Fills::Zero);
+    let chosen = mask.host.dense();
+    let from: Vec<Option<usize>> =
+        positions(shape).map(|at| flat(at, shape)).filter(|&at| chosen[at] != 0.0).map(Some).collect();
+    draw.has_empty |= from.is_empty();
+    let count = from.len();
+    law(|| a.sparse.masked_select(&mask.sparse), || take(a.dense, &from, [count]))
+}
+
+fn split<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.full::<P, D>(Values::Any);
+    let (size, axis) = (1 + draw.below(3), draw.axis(D));
+    draw.inputs.push(format!("size {size}, axis {axis}"));
+    law(|| a.sparse.split(size, axis), || a.dense.split(size, from_start(axis, D)))
+}
+
+fn chunk<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.full::<P, D>(Values::Any);
+    let (count, axis) = (1 + draw.below(3), draw.axis(D));
+    draw.inputs.push(format!("count {count}, axis {axis}"));
+    law(|| a.sparse.chunk(count, axis), || a.dense.chunk(count, from_start(axis, D)))
+}

@@ -1,0 +1,254 @@
+//! Draws, compares and counts.
+
+use crate::answer::{Answer, Output, Part, caught};
+use crate::device;
+use crate::draw::{Draw, Layout};
+use crate::operations::Operation;
+use burn::tensor::{DType, Device, Gradients, Tensor};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use std::collections::BTreeMap;
+
+/// Failures reported in full.
+const REPORTED: usize = 20;
+
+/// How a draw ended.
+pub enum Verdict {
+    Passed {
+        values: usize,
+        gradients: usize,
+    },
+    /// Dense Burn does not answer for these sizes of 0; the operation did.
+    NoReference,
+    Failed(String),
+}
+
+/// What is spoiled on purpose, to see that it is noticed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Corruption {
+    None,
+    Value,
+    Gradient,
+}
+
+#[derive(Default)]
+pub struct Totals {
+    operations: BTreeMap<&'static str, usize>,
+    pub draws: usize,
+    pub passed: usize,
+    pub failed: usize,
+    no_reference: usize,
+    values: usize,
+    gradients: usize,
+}
+
+impl Totals {
+    pub fn print(&self, device: &str) {
+        println!(
+            "law: {{\"device\":\"{device}\",\"draws\":{},\"passed\":{},\"failed\":{},\"no_reference\":{},\
+             \"operations\":{},\"values\":{},\"gradients\":{}}}",
+            self.draws,
+            self.passed,
+            self.failed,
+            self.no_reference,
+            self.operations.len(),
+            self.values,
+            self.gradients
+        );
+    }
+}
+
+/// Panics of operations are results here: only those of the runner itself are printed as they happen.
+pub fn quiet() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let own = info.location().is_some_and(|at| {
+            ["law.rs", "law/runner.rs", "law/coverage.rs", "common/device.rs"]
+                .iter()
+                .any(|end| at.file().ends_with(end))
+        });
+        if own {
+            default(info);
+        }
+    }));
+}
+
+pub fn run_all(table: &[Operation], name: &str, seed: u64, draws: u64) -> Totals {
+    let device = device::named(name);
+    let mut totals = Totals::default();
+    for seed in (0..draws).map(|k| seed.wrapping_add(k)) {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let operation = &table[rng.random_range(0..table.len())];
+        let layouts: Vec<Layout> = operation.layouts().collect();
+        let layout = layouts[rng.random_range(0..layouts.len())];
+        let tracked = operation.gradient && rng.random_bool(0.75);
+        let (verdict, draw) = one(operation, layout, tracked, seed, &device, Corruption::None);
+        totals.draws += 1;
+        *totals.operations.entry(operation.name).or_default() += 1;
+        match verdict {
+            Verdict::Passed { values, gradients } => {
+                totals.passed += 1;
+                totals.values += values;
+                totals.gradients += gradients;
+            }
+            Verdict::NoReference => totals.no_reference += 1,
+            Verdict::Failed(why) => {
+                totals.failed += 1;
+                if totals.failed <= REPORTED {
+                    println!("FAILED {} on {}, seed {seed}: {why}", operation.name, layout.name());
+                    draw.inputs.iter().for_each(|input| println!("    {input}"));
+                }
+            }
+        }
+    }
+    totals
+}
+
+/// One draw of an operation on a layout.
+pub fn one(
+    operation: &Operation,
+    layout: Layout,
+    tracked: bool,
+    seed: u64,
+    device: &Device,
+    corruption: Corruption,
+) -> (Verdict, Draw) {
+    // Not the stream that chose the operation.
+    let mut draw = Draw::new(!seed, layout, tracked, device);
+    let runs = operation.runs(layout);
+    let run = runs[draw.below(runs.len())];
+    let verdict = match caught(|| run(&mut draw)) {
+        Ok(answer) => caught(|| judge(&mut draw, answer, corruption)).unwrap_or_else(Verdict::Failed),
+        Err(why) => Verdict::Failed(format!("the inputs could not be made: {why}")),
+    };
+    (verdict, draw)
+}
+
+fn judge(draw: &mut Draw, answer: Answer, corruption: Corruption) -> Verdict {
+    let (mut got, want) = match (answer.got, answer.want) {
+        (Err(why), _) => return Verdict::Failed(format!("the operation failed: {why}")),
+        (Ok(_), Err(_)) if draw.has_empty => return Verdict::NoReference,
+        (Ok(_), Err(why)) => return Verdict::Failed(format!("the reference failed: {why}")),
+        (Ok(got), Ok(want)) => (got, want),
+    };
+    if corruption == Corruption::Value
+        && let Some(value) = got.0.iter_mut().find_map(|part| part.values.first_mut())
+    {
+        *value = if value.is_finite() { another(*value) } else { 0.0 };
+    }
+    let tolerance = if draw.float() == DType::F64 { 1e-9 } else { 1e-3 };
+    match compared(draw, got, want, tolerance, corruption) {
+        Ok(None) => Verdict::NoReference,
+        Ok(Some((values, gradients))) => Verdict::Passed { values, gradients },
+        Err(why) => Verdict::Failed(why),
+    }
+}
+
+/// Numbers of values and gradient elements that agree; `None` where the reference has no gradient for a size of 0.
+fn compared(
+    draw: &mut Draw,
+    got: Output,
+    want: Output,
+    tolerance: f64,
+    corruption: Corruption,
+) -> Result<Option<(usize, usize)>, String> {
+    let mut count = 0;
+    if got.0.len() != want.0.len() {
+        return Err(format!("{} tensors, expected {}", got.0.len(), want.0.len()));
+    }
+    for (k, (got, want)) in got.0.iter().zip(&want.0).enumerate() {
+        if got.shape != want.shape {
+            return Err(format!("result {k} has shape {:?}, expected {:?}", got.shape, want.shape));
+        }
+        all_close(&format!("result {k}"), &got.values, &want.values, tolerance)?;
+        count += want.values.len();
+    }
+    if !draw.tracked() || draw.leaves.is_empty() {
+        return Ok(Some((count, 0)));
+    }
+    let cotangents: Vec<Vec<f64>> = want.0.iter().map(|part| cotangent(draw, part.values.len())).collect();
+    let own = caught(|| backward(got.0, &cotangents)).map_err(|why| format!("the backward pass failed: {why}"))?;
+    let reference = match caught(|| backward(want.0, &cotangents)) {
+        Ok(grads) => grads,
+        Err(_) if draw.has_empty => return Ok(None),
+        Err(why) => return Err(format!("the reference's backward pass failed: {why}")),
+    };
+    let mut spoil = corruption == Corruption::Gradient;
+    let mut gradients = 0;
+    for leaf in &draw.leaves {
+        // No entry means that nothing depends on the leaf.
+        let mut got = own.as_ref().and_then(|grads| (leaf.got)(grads)).unwrap_or_else(|| vec![0.0; leaf.length]);
+        let mut expected = vec![0.0; leaf.length];
+        for part in reference.iter().flat_map(|grads| leaf.wants.iter().filter_map(move |want| want(grads))) {
+            expected.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
+        }
+        if let (true, Some(first)) = (spoil, got.first_mut()) {
+            *first = another(*first);
+            spoil = false;
+        }
+        all_close(&format!("gradient of {}", leaf.name), &got, &expected, tolerance)?;
+        gradients += expected.len();
+    }
+    Ok(Some((count, gradients)))
+}
+
+/// A number that is not this one, whatever it was.
+fn another(value: f64) -> f64 {
+    value + value.abs() + 1.0
+}
+
+fn cotangent(draw: &mut Draw, count: usize) -> Vec<f64> {
+    (0..count).map(|_| f64::from(draw.rng.random_range(-32..=32)) / 16.0).collect()
+}
+
+/// The gradients of `sum(cotangent * part)` over all parts; `None` where nothing is on the tape.
+fn backward(parts: Vec<Part>, cotangents: &[Vec<f64>]) -> Option<Gradients> {
+    let losses = parts.into_iter().zip(cotangents);
+    let losses = losses.filter_map(|(part, cotangent)| part.loss.map(|loss| loss(cotangent.clone())));
+    losses.reduce(|sum: Tensor<1>, loss| sum + loss).map(|loss| loss.backward())
+}
+
+/// NaN equals NaN, equal infinities match.
+fn all_close(what: &str, got: &[f64], want: &[f64], tolerance: f64) -> Result<(), String> {
+    if got.len() != want.len() {
+        return Err(format!("{what} has {} numbers, expected {}", got.len(), want.len()));
+    }
+    let close = |got: f64, want: f64| {
+        got == want || (got.is_nan() && want.is_nan()) || (got - want).abs() <= tolerance * want.abs().max(1.0)
+    };
+    match got.iter().zip(want).position(|(&got, &want)| !close(got, want)) {
+        None => Ok(()),
+        Some(at) => Err(format!("{what}, element {at}, is {}, expected {}", got[at], want[at])),
+    }
+}
+
+/// Operations for which a spoiled value or gradient passes, or that compare none in many draws.
+pub fn corruptions_missed(table: &[Operation], name: &str) -> Vec<String> {
+    const TRIES: u64 = 60;
+    let device = device::named(name);
+    let mut missed = vec![];
+    for operation in table {
+        let layouts: Vec<Layout> = operation.layouts().collect();
+        for corruption in [Corruption::Value, Corruption::Gradient] {
+            let tracked = corruption == Corruption::Gradient;
+            if tracked && !operation.gradient {
+                continue;
+            }
+            // The first draw that compares something.
+            let draw = (0..TRIES).map(|seed| (seed, layouts[seed as usize % layouts.len()])).find(|&(seed, layout)| {
+                let (verdict, _) = one(operation, layout, tracked, seed, &device, Corruption::None);
+                let compared = |values, gradients| if tracked { gradients > 0 } else { values > 0 };
+                matches!(verdict, Verdict::Passed { values, gradients } if compared(values, gradients))
+            });
+            let Some((seed, layout)) = draw else {
+                missed.push(format!("{}: nothing to compare ({corruption:?})", operation.name));
+                continue;
+            };
+            let (verdict, _) = one(operation, layout, tracked, seed, &device, corruption);
+            if !matches!(verdict, Verdict::Failed(_)) {
+                missed.push(format!("{}: a corruption ({corruption:?}) passed, seed {seed}", operation.name));
+            }
+        }
+    }
+    missed
+}
