@@ -1,7 +1,7 @@
 //! Typed calls of the backend methods. Everything that crosses here is stripped of its autodiff association first.
 
 use crate::pattern::index_tensor;
-use crate::tensor::Kind;
+use crate::tensor::{Kind, of_kind};
 use burn::backend::Dispatch;
 use burn::tensor::{DType, Int, Tensor};
 use sparse_burn::{
@@ -15,7 +15,7 @@ type Ints = Tensor<1, Int>;
 
 /// The tensor without its autodiff association, of any kind and rank.
 fn strip<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> Any {
-    AnyTensor::from_tensor(tensor.clone().inner())
+    AnyTensor::from_tensor(of_kind(tensor.clone().inner()))
 }
 
 fn int<const D: usize>(tensor: &Tensor<D, Int>) -> burn::backend::DispatchTensor {

@@ -301,7 +301,8 @@ proptest! {
             (chain::<CooPattern, Int>(&int, &numbers, &device), chain::<CooPattern, Bool>(&bool, &numbers, &device))
         };
         prop_assert_eq!(got_int.into_data(), want_int.into_data());
-        prop_assert_eq!(got_bool.into_data(), want_bool.into_data());
+        // Flex gives some results of Bool the dtype u8.
+        prop_assert_eq!(got_bool.int().into_data(), want_bool.int().into_data());
     }
 }
 

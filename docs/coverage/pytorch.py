@@ -62,7 +62,7 @@ OPERATIONS = {
     "not_equal": lambda a, like: a != like(N), "greater": lambda a, like: a > like(N),
     "greater_equal": lambda a, like: a >= like(N), "lower": lambda a, like: a < like(N),
     "lower_equal": lambda a, like: a <= like(N),
-    "where_mask": lambda a, like: torch.where(M > 1.0, a, like(N)),
+    "mask_where": lambda a, like: torch.where(M > 1.0, a, like(N)),
     "mask_fill": one(lambda a: a.masked_fill(M > 1.0, 1.5)),
     "sum_dim": one(lambda a: torch.sum(a, 1, keepdim=True)), "mean_dim": one(lambda a: torch.mean(a, 1, keepdim=True)),
     "prod_dim": one(lambda a: torch.prod(a, 1, keepdim=True)),

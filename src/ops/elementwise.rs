@@ -4,7 +4,7 @@ use super::binary::check;
 use crate::pattern::{Pattern, located, merged};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::{Fill, Kind, Numeric, SparseTensor, expect, same_device};
-use burn::tensor::{Bool, Float, Tensor};
+use burn::tensor::{Bool, Float, Scalar, Shape, Tensor};
 use sparse_burn::MergeRule;
 use sparse_core::{Result, SparseError};
 
@@ -206,5 +206,25 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     #[track_caller]
     pub fn mask_where(&self, mask: &SparseTensor<P, D, Bool>, source: &Self) -> Self {
         expect(self.try_mask_where(mask, source))
+    }
+
+    /// `value` where `mask` holds, else `self`, element by element (see [`zip_with`](Self::zip_with)).
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `layout_mismatch`, `device_mismatch`.
+    pub fn try_mask_fill(&self, mask: &SparseTensor<P, D, Bool>, value: impl Into<Scalar>) -> Result<Self> {
+        let value: Scalar = value.into();
+        self.zip_named("mask_fill", mask, |own, mask| {
+            let filled = Fill::<K>::scalar(value).row(1, own.dtype(), &own.device().inner());
+            let filled = filled.expand(Shape::from(own.dims()));
+            own.mask_where(mask, filled)
+        })
+    }
+
+    /// [`try_mask_fill`](Self::try_mask_fill), with a panic in place of an error.
+    #[track_caller]
+    pub fn mask_fill(&self, mask: &SparseTensor<P, D, Bool>, value: impl Into<Scalar>) -> Self {
+        expect(self.try_mask_fill(mask, value))
     }
 }

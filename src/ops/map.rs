@@ -2,9 +2,10 @@
 
 use super::binary::apply;
 use crate::pattern::Pattern;
-use crate::tensor::{Fill, FillValue, Kind, Numeric, SparseTensor};
-use burn::tensor::{Bool, ElementConversion, Float, Int, Scalar, Tensor};
+use crate::tensor::{Fill, FillValue, Kind, Numeric, SparseTensor, host_float, host_order};
+use burn::tensor::{Bool, DType, ElementConversion, Float, Int, Scalar, Shape, Tensor};
 use sparse_burn::BinaryOp;
+use std::cmp::Ordering;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// `f` of every element, the fill included: `f` is any function of Burn that maps elements one by one, given to rows of
@@ -39,6 +40,18 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         merged.with_rows(values, fill)
     }
 
+    /// [`map`](Self::map) to Bool, with the fill computed on the host where it is a number there: `false` is then known.
+    fn map_to_bool(
+        &self,
+        f: impl Fn(Tensor<2, K>) -> Tensor<2, Bool>,
+        host: impl Fn(Scalar, DType) -> bool,
+    ) -> SparseTensor<P, D, Bool> {
+        let Some(fill) = self.fill.host() else { return self.map(f) };
+        let merged = self.coalesce();
+        let values = rows_of(&merged, &f);
+        merged.with_rows(values, bool_fill(host(fill, merged.dtype())))
+    }
+
     /// [`map`](Self::map) of a function that is known to keep zero.
     fn map_keeping_zero(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K>) -> Self {
         if !matches!(self.fill, Fill::Zero) {
@@ -48,6 +61,11 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let values = rows_of(&merged, &f);
         merged.with_rows(values, Fill::Zero)
     }
+}
+
+/// A fill of Bool: false is the zero.
+pub(super) fn bool_fill(value: bool) -> Fill<Bool> {
+    if value { Fill::scalar(true) } else { Fill::Zero }
 }
 
 /// `f` of the stored values; some devices cannot launch over nothing.
@@ -131,29 +149,34 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
 
     /// Whether each element is NaN (see [`map`](Self::map)).
     pub fn is_nan(&self) -> SparseTensor<P, D, Bool> {
-        self.map(|rows| rows.inner().is_nan())
+        self.map_to_bool(|rows| rows.inner().is_nan(), |x, dtype| host_float(x, dtype).is_nan())
     }
 
     /// Whether each element is infinite (see [`map`](Self::map)).
     pub fn is_inf(&self) -> SparseTensor<P, D, Bool> {
-        self.map(|rows| rows.inner().is_inf())
+        self.map_to_bool(|rows| rows.inner().is_inf(), |x, dtype| host_float(x, dtype).is_infinite())
     }
 
     /// Whether each element is neither infinite nor NaN (see [`map`](Self::map)).
     pub fn is_finite(&self) -> SparseTensor<P, D, Bool> {
-        self.map(|rows| rows.inner().is_finite())
+        self.map_to_bool(|rows| rows.inner().is_finite(), |x, dtype| host_float(x, dtype).is_finite())
     }
 }
 
 macro_rules! comparisons {
-    ($($name:ident $sign:literal;)*) => {$(
+    ($($name:ident $sign:literal $holds:expr;)*) => {$(
         #[doc = concat!("Whether each element is ", $sign, " a number (see [`map`](Self::map)).")]
         pub fn $name(&self, value: impl Into<Scalar>) -> SparseTensor<P, D, Bool> {
             let value: Scalar = value.into();
-            self.map(|rows| {
-                let other = Fill::<K>::scalar(value).row(1, rows.dtype(), &rows.device()).expand(rows.dims());
-                compare::$name(rows, other)
-            })
+            let holds: fn(Option<Ordering>) -> bool = $holds;
+            self.map_to_bool(
+                |rows| {
+                    let shape = Shape::from(rows.dims());
+                    let other = Fill::<K>::scalar(value).row(1, rows.dtype(), &rows.device()).expand(shape);
+                    compare::$name(rows, other)
+                },
+                |fill, dtype| holds(host_order(fill, value, dtype)),
+            )
         }
     )*};
 }
@@ -181,12 +204,12 @@ mod compare {
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     comparisons! {
-        equal_elem "equal to";
-        not_equal_elem "not equal to";
-        greater_elem "greater than";
-        greater_equal_elem "at least";
-        lower_elem "less than";
-        lower_equal_elem "at most";
+        equal_elem "equal to" |order| order == Some(Ordering::Equal);
+        not_equal_elem "not equal to" |order| order != Some(Ordering::Equal);
+        greater_elem "greater than" |order| order == Some(Ordering::Greater);
+        greater_equal_elem "at least" |order| order.is_some_and(Ordering::is_ge);
+        lower_elem "less than" |order| order == Some(Ordering::Less);
+        lower_equal_elem "at most" |order| order.is_some_and(Ordering::is_le);
     }
 
     functions! { map_keeping_zero:
@@ -269,7 +292,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Bool> {
     /// The negation of every element, the fill included (see [`map`](Self::map)).
     pub fn bool_not(&self) -> Self {
-        self.map(|rows| rows.bool_not())
+        self.map_to_bool(|rows| rows.bool_not(), |x, _| !x.elem::<bool>())
     }
 }
 

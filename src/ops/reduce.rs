@@ -364,11 +364,21 @@ fn fold_rows<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
             };
             match fold {
                 Fold::Sum => sums,
-                _ if of_specified => sums.div_scalar(blocks.size as f64),
-                _ => sums.div_scalar(along.size() as f64),
+                _ if of_specified => divided(sums, blocks.size),
+                _ => divided(sums, along.size()),
             }
         }
     }
+}
+
+/// Rows divided by a count. (Burn's own division by a number takes its slope in f32.)
+fn divided<K: Numeric>(rows: Tensor<2, K>, count: impl TryInto<u64>) -> Tensor<2, K> {
+    if rows.shape().num_elements() == 0 {
+        return rows;
+    }
+    let count = count.try_into().unwrap_or(u64::MAX) as f64;
+    let by = Tensor::full(rows.dims(), count, (&rows.device().inner(), rows.dtype()));
+    rows / by
 }
 
 /// The product of rows along dense dims.
@@ -403,7 +413,7 @@ fn fold_fill<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
             Fill::Value(FillValue::Block(match fold {
                 Fold::Sum if dtype.is_float() => add(row).mul_scalar(along.lines as f64),
                 Fold::Sum => add(row).mul_scalar(along.lines as i64),
-                Fold::Mean => add(row).div_scalar(blocks.size as f64),
+                Fold::Mean => divided(add(row), blocks.size),
                 Fold::Prod => {
                     let lines = along.lines as usize;
                     let times = Tensor::<2, Int>::full(

@@ -1,7 +1,7 @@
 //! The value of every element that is not stored.
 
 use crate::tensor::{Exact, Kind};
-use burn::tensor::{DType, Device, Float, Scalar, Tensor};
+use burn::tensor::{DType, Device, Float, Scalar, Shape, Tensor};
 use half::{bf16, f16};
 use sparse_burn::BinaryOp;
 use std::fmt;
@@ -68,7 +68,7 @@ impl<K: Kind> Fill<K> {
                 if row.dims()[1] == block {
                     row.clone()
                 } else {
-                    row.clone().expand([1, block])
+                    row.clone().expand(Shape::from([1, block]))
                 }
             }
         }
@@ -121,6 +121,20 @@ impl<K: Kind> Fill<K> {
             _ => None,
         }
     }
+}
+
+/// How two numbers of the host compare, as two elements of `dtype` would (`None`: NaN).
+pub(crate) fn host_order(a: Scalar, b: Scalar, dtype: DType) -> Option<std::cmp::Ordering> {
+    if dtype.is_float() {
+        element(a, dtype).partial_cmp(&element(b, dtype))
+    } else {
+        Some(scalar_i64(a).cmp(&scalar_i64(b)))
+    }
+}
+
+/// A number of the host as an f64, rounded as an element of a float `dtype` is.
+pub(crate) fn host_float(value: Scalar, dtype: DType) -> f64 {
+    element(value, dtype)
 }
 
 /// `op` of two numbers of the host, as it would be of two elements of `dtype`.

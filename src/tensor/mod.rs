@@ -8,10 +8,10 @@ mod fill;
 mod kind;
 
 pub(crate) use exact::Exact;
-pub(crate) use fill::host_apply;
 pub use fill::{Fill, FillValue};
+pub(crate) use fill::{host_apply, host_float, host_order};
 pub use kind::{Kind, Numeric, dtype_name};
-pub(crate) use kind::{as_float, associate, associate_like, from_float};
+pub(crate) use kind::{as_float, associate, associate_like, from_float, of_kind};
 
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use burn::tensor::{DType, Device, Float, Gradients, Tensor};
@@ -44,7 +44,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     pub(crate) fn from_parts(pattern: P, values: Tensor<2, K>, dense_shape: Vec<usize>, fill: Fill<K>) -> Self {
         debug_assert_eq!(pattern.shape().len() + dense_shape.len(), D);
         debug_assert_eq!(values.dims(), [pattern.nnz(), dense_shape.iter().product()]);
-        Self { pattern, values, dense_shape, fill }
+        Self { pattern, values: of_kind(values), dense_shape, fill }
     }
 
     /// The same structure with other value rows (and fill), perhaps of another kind.

@@ -51,6 +51,7 @@ proptest! {
         (a, b) in (0usize..5).prop_flat_map(|n| (plain(vec![n], true), plain(vec![n], true))),
         fills in (value(), value()), axis in 0isize..3, pick in 0usize..4,
     ) {
+        prop_assume!(!a.values.is_empty() && !b.values.is_empty());
         check(pick, &[a.data(), b.data(), one(fills.0), one(fills.1)], |xs| {
             // Along a dense axis fills may differ.
             let other = if axis == 2 { 3 } else { 2 };

@@ -60,7 +60,7 @@ family! { "element-wise";
     "greater_equal" greater_equal [coo csr hybrid batched] none;
     "lower" lower [coo csr hybrid batched] none;
     "lower_equal" lower_equal [coo csr hybrid batched] none;
-    "where_mask" where_mask [coo csr hybrid batched] gradient;
+    "mask_where" mask_where [coo csr hybrid batched] gradient;
     "mask_fill" mask_fill [coo csr hybrid batched] gradient;
 }
 
@@ -159,11 +159,11 @@ pairs! {
 }
 
 /// `b` where the mask holds, else `a`.
-fn where_mask<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+fn mask_where<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D>(Values::Any);
     let b = draw.beside(&a, Values::Any);
     let mask = draw.truths::<P, D>(a.sparse.dims(), a.host.sparse_dims, Fills::Any);
-    law(|| a.sparse.where_mask(&mask.sparse, &b.sparse), || a.dense.mask_where(mask.dense, b.dense))
+    law(|| a.sparse.mask_where(&mask.sparse, &b.sparse), || a.dense.mask_where(mask.dense, b.dense))
 }
 
 fn mask_fill<P: Build, const D: usize>(draw: &mut Draw) -> Answer {

@@ -4,13 +4,13 @@
 //! table says on which layouts it is run and whether it has a gradient.
 
 mod arithmetic;
-// mod elementwise;
+mod elementwise;
+mod patterns;
 mod products;
-// mod reductions;
-// mod selection;
-// mod sparse_products;
+mod reductions;
+mod selection;
+mod sparse_products;
 mod structure;
-// mod patterns;
 
 use crate::answer::Answer;
 use crate::draw::{Draw, Layout};
@@ -84,13 +84,13 @@ fn merged(runs: Vec<(Layout, Vec<Run>)>) -> Vec<(Layout, Vec<Run>)> {
 pub fn all() -> Vec<Operation> {
     [
         arithmetic::operations(),
-        // elementwise::operations(),
+        elementwise::operations(),
         products::operations(),
-        // sparse_products::operations(),
-        // reductions::operations(),
+        sparse_products::operations(),
+        reductions::operations(),
         structure::operations(),
-        // selection::operations(),
-        // patterns::operations(),
+        selection::operations(),
+        patterns::operations(),
     ]
     .into_iter()
     .flatten()

@@ -4,7 +4,7 @@ use super::family;
 use crate::answer::{Answer, law};
 use crate::draw::{Build, Draw, Fills, Input, Layout, Values};
 use crate::reference::{flat, from_start, mask, positions, reshape, sum_dims, take};
-use burn::tensor::Tensor;
+use burn::tensor::{DType, Device, Tensor, TensorData};
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
 use sparse_tensor::{SparseTensor, ops};
 
@@ -70,7 +70,11 @@ fn block_diag<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
 fn eye<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let n = draw.size();
     let options = (&draw.device().clone(), draw.float());
-    law(|| SparseTensor::<P, 2>::eye(n, options), || Tensor::<2>::eye(n, &burn::tensor::Device::flex()))
+    let ones: Vec<f64> = (0..n * n).map(|at| f64::from(at / n.max(1) == at % n.max(1))).collect();
+    law(
+        || SparseTensor::<P, 2>::eye(n, options),
+        || Tensor::<2>::from_data(TensorData::new(ones, [n, n]), (&Device::flex(), DType::F64)),
+    )
 }
 
 fn from_diagonal<P: Build, const D: usize>(draw: &mut Draw) -> Answer {

@@ -4,7 +4,7 @@ use super::family;
 use crate::answer::{Answer, law};
 use crate::draw::{Build, Draw, Fills, Host, Input, Layout, Values};
 use crate::reference::{extreme_dims, from_start, mask, matmul, prod_dims, reshape, sum_dims};
-use burn::tensor::{Int, Tensor, TensorData, activation};
+use burn::tensor::{Int, Shape, Tensor, TensorData, activation};
 use sparse_tensor::ops::Reduce;
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
 use sparse_tensor::{Fill, SparseTensor};
@@ -49,7 +49,10 @@ family! { "reductions";
 
 fn mean_of<const D: usize>(x: Tensor<D>, axes: &[usize]) -> Tensor<D> {
     let count: usize = axes.iter().map(|&axis| x.dims()[axis]).product();
-    sum_dims(x, axes) / count as f64
+    let sums = sum_dims(x, axes);
+    // Burn's division by a number takes its slope in f32.
+    let by = Tensor::full(Shape::from(sums.dims()), count as f64, (&sums.device().inner(), sums.dtype()));
+    sums / by
 }
 
 fn largest<const D: usize>(x: Tensor<D>, axes: &[usize]) -> Tensor<D> {
