@@ -14,7 +14,11 @@ fn main() -> Result<()> {
     concatenation(&device)?;
     arithmetic(&device)?;
     along_an_axis(&device)?;
-    plans(&device)
+    plans(&device)?;
+    functions(&device)?;
+    sparse_products(&device)?;
+    reductions(&device)?;
+    selections(&device)
 }
 
 fn title(number: usize, text: &str) {
@@ -190,5 +194,61 @@ fn plans(device: &Device) -> Result<()> {
     println!("received: {}", dense(&received));
     let grads = received.sum().backward();
     println!("gradient of the nodes: {}", dense(&nodes.grad(&grads).expect("a leaf")));
+    Ok(())
+}
+
+fn functions(device: &Device) -> Result<()> {
+    title(8, "Functions of every element, the fill included");
+    let a = example(device)?;
+    let e = a.exp();
+    println!("exp a = {} (stored: {}, fill {})", dense(&e.to_dense()), e.nnz(), e.fill());
+    println!("a > 1: {}", dense(&a.greater_elem(1.0).to_dense().int()));
+    let squares = a.map(|rows| rows.clone() * rows);
+    let grads = squares.to_dense().sum().backward();
+    println!("any function: a -> a * a gives {}", dense(&squares.to_dense()));
+    gradient("a", &a, &grads);
+    Ok(())
+}
+
+fn sparse_products(device: &Device) -> Result<()> {
+    title(9, "Sparse x sparse");
+    let a = example(device)?;
+    let b = CooTensor::<2>::from_dense(Tensor::from_floats([[0.0, 1.0], [5.0, 0.0], [0.0, 2.0]], device), 0);
+    let b = b.require_grad();
+    let product = a.matmul_sparse(&b);
+    println!("a x b = {} (stored: {})", dense(&product.to_dense()), product.nnz());
+    let grads = product.to_dense().sum().backward();
+    gradient("a", &a, &grads);
+    gradient("b", &b, &grads);
+    Ok(())
+}
+
+fn reductions(device: &Device) -> Result<()> {
+    title(10, "Reductions and softmax");
+    let a = example(device)?;
+    println!("sum of rows: {}", dense(&a.sum_dim(1).to_dense()));
+    println!("mean of columns: {}", dense(&a.mean_dim(0).to_dense()));
+    println!("largest of rows, zeros counted: {}", dense(&a.neg().amax_dim(1).to_dense()));
+    println!("largest of rows, stored ones only: {}", dense(&a.neg().stored_amax_dim(1).to_dense_or(0)));
+    let attention = a.clone().with_fill(Fill::Undefined).softmax(1);
+    println!("softmax over the stored elements of each row: {}", dense(&attention.values::<1>()));
+    let weights = Tensor::<1>::from_floats([1.0, 0.0, 0.0], device);
+    let grads = (attention.values::<1>() * weights).sum().backward();
+    gradient("a", &a, &grads);
+    println!("over zeros as well every row has a fill of its own: {}", a.try_softmax(1).expect_err("would densify"));
+    Ok(())
+}
+
+fn selections(device: &Device) -> Result<()> {
+    title(11, "Shape and selection");
+    let a = example(device)?;
+    println!("columns 2 and 0: {}", dense(&a.index_select(1, Tensor::from_ints([2, 0], device)).to_dense()));
+    println!("the last two columns: {}", dense(&a.narrow(1, 1, 2).to_dense()));
+    println!("as [3, 2]: {}", dense(&a.reshape([3, 2]).to_dense()));
+    println!("at or above the diagonal: {}", dense(&a.triu(0).to_dense()));
+    println!("the largest of each row: {}", dense(&a.top_k_rows(1).to_dense()));
+    let grads = a.flip(&[1]).narrow(1, 0, 1).to_dense().sum().backward();
+    println!("gradient of the sum of the last column:");
+    gradient("a", &a, &grads);
     Ok(())
 }

@@ -81,7 +81,8 @@ fn any<P: Pattern, const D: usize>(
         return Ok(along.nothing(of, of.dtype(), if undefined { Fill::Undefined } else { Fill::Zero }));
     }
     let counted = !undefined && !of.fill.is_zero();
-    let own = if counted { of.coalesce() } else { of.clone() };
+    // Without sparse dims all elements are duplicates of one.
+    let own = if counted || of.sparse_dims() == 0 { of.coalesce() } else { of.clone() };
     let within = |rows: Tensor<2, Bool>| along.blocks.fold(rows, |rows| rows.any_dim(1));
     let fill = match &own.fill {
         Fill::Value(FillValue::Block(_)) => Fill::Value(FillValue::Block(within(own.fill_row()))),

@@ -147,6 +147,10 @@ fn combine_at_once<P: Pattern, const D: usize, K: Numeric>(
 
 /// The dense operation on rows.
 pub(crate) fn apply<K: Numeric>(op: BinaryOp, a: Tensor<2, K>, b: Tensor<2, K>) -> Tensor<2, K> {
+    // Nothing stays nothing: some devices cannot launch over it, here or in the backward pass.
+    if a.shape().num_elements() == 0 {
+        return a;
+    }
     match op {
         BinaryOp::Add => a + b,
         BinaryOp::Sub => a - b,

@@ -17,9 +17,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
-    /// The tensor in another float type. Differentiable.
+    /// The tensor in another float type, duplicates summed first. Differentiable.
     pub fn cast(&self, dtype: FloatDType) -> Self {
-        self.convert(|rows| rows.cast(dtype))
+        self.coalesce().convert(|rows| rows.cast(dtype))
     }
 
     /// The tensor as integers, rounded towards zero. Duplicates are summed first.
@@ -34,9 +34,9 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
         self.convert(|rows| rows.cast(dtype))
     }
 
-    /// The tensor as floats.
+    /// The tensor as floats, duplicates summed first.
     pub fn float(&self) -> SparseTensor<P, D, Float> {
-        self.convert(|rows| rows.float())
+        self.coalesce().convert(|rows| rows.float())
     }
 }
 

@@ -1,12 +1,17 @@
 //! Functions of two elements beyond arithmetic: smallest and largest, powers, comparisons, choices.
 
 use super::binary::check;
+use super::map::bool_fill;
 use crate::pattern::{Pattern, located, merged};
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Fill, Kind, Numeric, SparseTensor, expect, same_device};
-use burn::tensor::{Bool, Float, Scalar, Shape, Tensor};
+use crate::tensor::{
+    Fill, FillValue, Kind, Numeric, SparseTensor, as_float, expect, from_float, host_float, host_order, same_device,
+};
+use burn::tensor::{Bool, DType, Float, Scalar, Shape, Tensor};
+use sparse_autograd::{Erased, record};
 use sparse_burn::MergeRule;
 use sparse_core::{Result, SparseError};
+use std::cmp::Ordering;
 
 /// The pattern that two tensors meet on, and where its rows come from on either side (`None`: they stay).
 type Meeting<P> = (P, [Option<RowMap>; 2]);
@@ -49,7 +54,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         other: &SparseTensor<P, D, K2>,
         f: impl Fn(Tensor<2, K>, Tensor<2, K2>) -> Tensor<2, K3>,
     ) -> Result<SparseTensor<P, D, K3>> {
-        self.zip_named("zip_with", other, f)
+        self.zip_named("zip_with", other, f, |_, _, _| None)
     }
 
     /// [`try_zip_with`](Self::try_zip_with), with a panic in place of an error.
@@ -67,6 +72,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         op: &'static str,
         other: &SparseTensor<P, D, K2>,
         f: impl Fn(Tensor<2, K>, Tensor<2, K2>) -> Tensor<2, K3>,
+        host: impl Fn(Scalar, Scalar, DType) -> Option<Fill<K3>>,
     ) -> Result<SparseTensor<P, D, K3>> {
         same_structure(op, self, other)?;
         let (a, b) = (self.coalesce(), other.coalesce());
@@ -83,7 +89,13 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             Tensor::zeros([nnz, block], (&fill.device(), fill.dtype()))
         };
         assert_eq!(values.dims(), [nnz, block], "{op}: the function must keep the shape of the rows");
-        let fill = if undefined.contains(&true) { Fill::Undefined } else { Fill::tensor(fill) };
+        // Numbers of the host stay on the host, where a zero is known to be one.
+        let known = a.fill.host().zip(b.fill.host()).and_then(|(x, y)| host(x, y, a.dtype()));
+        let fill = match known {
+            _ if undefined.contains(&true) => Fill::Undefined,
+            Some(fill) => fill,
+            None => Fill::tensor(fill),
+        };
         Ok(SparseTensor::from_parts(pattern, values, a.dense_shape, fill))
     }
 }
@@ -105,7 +117,7 @@ fn same_structure<P: Pattern, const D: usize, K: Kind, K2: Kind>(
 }
 
 macro_rules! pairs {
-    ($($try_name:ident $name:ident $formula:literal $out:ty, $f:expr;)*) => {$(
+    ($($try_name:ident $name:ident $formula:literal $out:ty, $f:expr, $host:expr;)*) => {$(
         #[doc = concat!("`", $formula, "`, element by element (see [`zip_with`](Self::zip_with)).")]
         ///
         /// # Errors
@@ -113,7 +125,7 @@ macro_rules! pairs {
         /// `shape_mismatch`, `layout_mismatch`, `dtype_mismatch`, `device_mismatch`.
         pub fn $try_name(&self, other: &Self) -> Result<SparseTensor<P, D, $out>> {
             check(stringify!($name), self, other)?;
-            self.zip_named(stringify!($name), other, $f)
+            self.zip_named(stringify!($name), other, $f, $host)
         }
 
         #[doc = concat!("[`", stringify!($try_name), "`](Self::", stringify!($try_name), "), with a panic in place of an error.")]
@@ -124,6 +136,38 @@ macro_rules! pairs {
     )*};
 }
 
+/// The larger of two numbers of the host, or the smaller; NaN wins.
+fn larger<K: Kind>(wins: Ordering) -> impl Fn(Scalar, Scalar, DType) -> Option<Fill<K>> {
+    move |a, b, dtype| {
+        let first =
+            host_order(a, b, dtype).map_or(dtype.is_float() && host_float(a, dtype).is_nan(), |order| order == wins);
+        Some(host_fill(if first { a } else { b }))
+    }
+}
+
+fn order(holds: fn(Option<Ordering>) -> bool) -> impl Fn(Scalar, Scalar, DType) -> Option<Fill<Bool>> {
+    move |a, b, dtype| Some(bool_fill(holds(host_order(a, b, dtype))))
+}
+
+fn logic(holds: fn(bool, bool) -> bool) -> impl Fn(Scalar, Scalar, DType) -> Option<Fill<Bool>> {
+    move |a, b, _| Some(bool_fill(holds(a.elem(), b.elem())))
+}
+
+/// For functions that are zero at two zeros.
+fn zero_stays(a: Scalar, b: Scalar, _: DType) -> Option<Fill<Float>> {
+    (a.elem::<f64>() == 0.0 && b.elem::<f64>() == 0.0).then_some(Fill::Zero)
+}
+
+/// A fill of a number of the host.
+fn host_fill<K: Kind>(value: Scalar) -> Fill<K> {
+    let zero = match value {
+        Scalar::Float(value) => value == 0.0 && value.is_sign_positive(),
+        Scalar::Bool(value) => !value,
+        other => other.elem::<i64>() == 0,
+    };
+    if zero { Fill::Zero } else { Fill::Value(FillValue::Scalar(value)) }
+}
+
 /// `a` where `choose` holds, else `b`; a tie shares the gradient evenly, and NaN wins.
 fn pick<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>, first: Tensor<2, Bool>) -> Tensor<2, K> {
     let (tie, nan) = (a.clone().equal(b.clone()), a.clone().not_equal(a.clone()));
@@ -131,9 +175,24 @@ fn pick<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>, first: Tensor<2, Bool>) ->
     if !picked.dtype().is_float() || !(is_tracked(&a) || is_tracked(&b)) {
         return picked;
     }
-    // The same number, by half of each: infinities must not meet as a difference, and halves of integers are exact.
-    let half = |rows: Tensor<2, K>| rows.div_scalar(2);
-    picked.mask_where(tie, half(a) + half(b))
+    // A tie's value is the one that was picked; its gradient is shared.
+    let out = as_float(&picked).expect("a float").inner();
+    let (Some(a), Some(b)) = (as_float(&a), as_float(&b)) else { return picked };
+    let saved = (first_of(&a, &b, &out), tie);
+    from_float(record(out, [Erased::from(a), Erased::from(b)], saved, |(first, tie), grad, needs| {
+        let half = grad.clone().mul_scalar(0.5);
+        let side = |mine: Tensor<2, Bool>| {
+            grad.zeros_like().mask_where(mine, grad.clone()).mask_where(tie.clone(), half.clone())
+        };
+        [needs[0].then(|| side(first.clone()).into()), needs[1].then(|| side(first.clone().bool_not()).into())]
+    }))
+}
+
+/// Where the picked number is the first one.
+fn first_of(a: &Tensor<2>, b: &Tensor<2>, out: &Tensor<2>) -> Tensor<2, Bool> {
+    let a = a.clone().inner();
+    let nan = a.clone().is_nan();
+    out.clone().equal(a).bool_or(nan).bool_and(b.clone().inner().equal(out.clone()).bool_not())
 }
 
 fn is_tracked<K: Kind>(rows: &Tensor<2, K>) -> bool {
@@ -142,28 +201,30 @@ fn is_tracked<K: Kind>(rows: &Tensor<2, K>) -> bool {
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     pairs! {
-        try_max_pair max_pair "max(self, other)" K, |a, b| { let first = a.clone().greater(b.clone()); pick(a, b, first) };
-        try_min_pair min_pair "min(self, other)" K, |a, b| { let first = a.clone().lower(b.clone()); pick(a, b, first) };
-        try_equal equal "self == other" Bool, |a, b| a.equal(b);
-        try_not_equal not_equal "self != other" Bool, |a, b| a.not_equal(b);
-        try_greater greater "self > other" Bool, |a, b| a.greater(b);
-        try_greater_equal greater_equal "self >= other" Bool, |a, b| a.greater_equal(b);
-        try_lower lower "self < other" Bool, |a, b| a.lower(b);
-        try_lower_equal lower_equal "self <= other" Bool, |a, b| a.lower_equal(b);
+        try_max_pair max_pair "max(self, other)" K, |a, b| { let first = a.clone().greater(b.clone()); pick(a, b, first) }, larger(Ordering::Greater);
+        try_min_pair min_pair "min(self, other)" K, |a, b| { let first = a.clone().lower(b.clone()); pick(a, b, first) }, larger(Ordering::Less);
+        try_equal equal "self == other" Bool, |a, b| a.equal(b), order(|order| order == Some(Ordering::Equal));
+        try_not_equal not_equal "self != other" Bool, |a, b| a.not_equal(b), order(|order| order != Some(Ordering::Equal));
+        try_greater greater "self > other" Bool, |a, b| a.greater(b), order(|order| order == Some(Ordering::Greater));
+        try_greater_equal greater_equal "self >= other" Bool, |a, b| a.greater_equal(b), order(|order| order.is_some_and(Ordering::is_ge));
+        try_lower lower "self < other" Bool, |a, b| a.lower(b), order(|order| order == Some(Ordering::Less));
+        try_lower_equal lower_equal "self <= other" Bool, |a, b| a.lower_equal(b), order(|order| order.is_some_and(Ordering::is_le));
     }
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     pairs! {
-        try_powf powf "self ^ other" Float, |a, b| a.powf(b);
+        try_powf powf "self ^ other" Float, |a, b| a.powf(b), |_, _, _| None;
+        try_atan2 atan2 "the angle of the point (other, self)" Float, |a, b| a.atan2(b), zero_stays;
+        try_hypot hypot "sqrt(self^2 + other^2)" Float, |a, b| a.hypot(b), zero_stays;
     }
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Bool> {
     pairs! {
-        try_bool_and bool_and "self and other" Bool, |a, b| a.bool_and(b);
-        try_bool_or bool_or "self or other" Bool, |a, b| a.bool_or(b);
-        try_bool_xor bool_xor "self xor other" Bool, |a, b| a.bool_xor(b);
+        try_bool_and bool_and "self and other" Bool, |a, b| a.bool_and(b), logic(|a, b| a & b);
+        try_bool_or bool_or "self or other" Bool, |a, b| a.bool_or(b), logic(|a, b| a | b);
+        try_bool_xor bool_xor "self xor other" Bool, |a, b| a.bool_xor(b), logic(|a, b| a ^ b);
     }
 }
 
@@ -194,10 +255,11 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         } else {
             Tensor::zeros([pattern.nnz(), own.block()], (&own.device(), own.dtype()))
         };
-        let fill = if sides.contains(&true) {
-            Fill::Undefined
-        } else {
-            Fill::tensor(choose(own.fill_row(), mask.fill_row(), source.fill_row()))
+        let fill = match mask.fill.host() {
+            _ if sides.contains(&true) => Fill::Undefined,
+            Some(chosen) if chosen.elem() => source.fill.clone(),
+            Some(_) => own.fill.clone(),
+            None => Fill::tensor(choose(own.fill_row(), mask.fill_row(), source.fill_row())),
         };
         Ok(Self::from_parts(pattern, values, own.dense_shape, fill))
     }
@@ -215,11 +277,13 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// `shape_mismatch`, `layout_mismatch`, `device_mismatch`.
     pub fn try_mask_fill(&self, mask: &SparseTensor<P, D, Bool>, value: impl Into<Scalar>) -> Result<Self> {
         let value: Scalar = value.into();
-        self.zip_named("mask_fill", mask, |own, mask| {
+        let fill = |own, mask: Scalar, _| Some(host_fill(if mask.elem() { value } else { own }));
+        let choose = |own: Tensor<2, K>, mask| {
             let filled = Fill::<K>::scalar(value).row(1, own.dtype(), &own.device().inner());
             let filled = filled.expand(Shape::from(own.dims()));
             own.mask_where(mask, filled)
-        })
+        };
+        self.zip_named("mask_fill", mask, choose, fill)
     }
 
     /// [`try_mask_fill`](Self::try_mask_fill), with a panic in place of an error.

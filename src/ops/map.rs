@@ -4,6 +4,7 @@ use super::binary::apply;
 use crate::pattern::Pattern;
 use crate::tensor::{Fill, FillValue, Kind, Numeric, SparseTensor, host_float, host_order};
 use burn::tensor::{Bool, DType, ElementConversion, Float, Int, Scalar, Shape, Tensor};
+use sparse_autograd::{Erased, record};
 use sparse_burn::BinaryOp;
 use std::cmp::Ordering;
 
@@ -61,6 +62,17 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let values = rows_of(&merged, &f);
         merged.with_rows(values, Fill::Zero)
     }
+}
+
+/// The logistic function in full precision (NdArray's own is that of f32), without an exponential that overflows.
+fn logistic(rows: Tensor<2>) -> Tensor<2> {
+    let plain = rows.clone().inner();
+    let small = plain.clone().abs().neg().exp();
+    let top = small.clone().mask_where(plain.greater_equal_elem(0.0), small.ones_like());
+    let out = top / small.add_scalar(1.0);
+    record(out.clone(), [Erased::from(rows)], out, |out, grad, _| {
+        [Some((grad * out.clone() * out.clone().neg().add_scalar(1.0)).into())]
+    })
 }
 
 /// A fill of Bool: false is the zero.
@@ -139,12 +151,35 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
 
     /// `1 / (1 + e^-x)` of every element (see [`map`](Self::map)).
     pub fn sigmoid(&self) -> Self {
-        self.map(burn::tensor::activation::sigmoid)
+        self.map(logistic)
     }
 
     /// `x^p` of every element (see [`map`](Self::map)).
     pub fn powf_scalar(&self, power: f64) -> Self {
         self.map(|rows| rows.powf_scalar(power))
+    }
+
+    /// The remainder of every element's division by `divisor`, with the divisor's sign (see [`map`](Self::map)).
+    ///
+    /// # Panics
+    ///
+    /// If `divisor` is 0.
+    pub fn remainder_scalar(&self, divisor: f64) -> Self {
+        assert!(divisor != 0.0, "remainder_scalar: the divisor must not be 0, got {divisor}");
+        self.map_keeping_zero(|rows| rows.remainder_scalar(divisor))
+    }
+
+    /// The remainder of every element's division by `divisor`, with the element's sign (see [`map`](Self::map)).
+    ///
+    /// # Panics
+    ///
+    /// If `divisor` is 0.
+    pub fn fmod_scalar(&self, divisor: f64) -> Self {
+        assert!(divisor != 0.0, "fmod_scalar: the divisor must not be 0, got {divisor}");
+        self.map_keeping_zero(|rows| {
+            let by = Tensor::full(rows.dims(), divisor, (&rows.device().inner(), rows.dtype()));
+            rows.fmod(by)
+        })
     }
 
     /// Whether each element is NaN (see [`map`](Self::map)).
@@ -273,19 +308,25 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         if power > 0 { self.map_keeping_zero(power_of) } else { self.map(power_of) }
     }
 
+    /// [`map`](Self::map) of a clamp: a zero between the bounds stays a known zero.
+    fn map_bounded(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K>, low: Option<f64>, high: Option<f64>) -> Self {
+        let inside = low.is_none_or(|low| low <= 0.0) && high.is_none_or(|high| high >= 0.0);
+        if inside { self.map_keeping_zero(f) } else { self.map(f) }
+    }
+
     /// Every element brought into `[low, high]` (see [`map`](Self::map)).
     pub fn clamp<E: ElementConversion + Copy>(&self, low: E, high: E) -> Self {
-        self.map(|rows| rows.clamp(low, high))
+        self.map_bounded(|rows| rows.clamp(low, high), Some(low.elem()), Some(high.elem()))
     }
 
     /// Every element brought to at least `low` (see [`map`](Self::map)).
     pub fn clamp_min<E: ElementConversion + Copy>(&self, low: E) -> Self {
-        self.map(|rows| rows.clamp_min(low))
+        self.map_bounded(|rows| rows.clamp_min(low), Some(low.elem()), None)
     }
 
     /// Every element brought to at most `high` (see [`map`](Self::map)).
     pub fn clamp_max<E: ElementConversion + Copy>(&self, high: E) -> Self {
-        self.map(|rows| rows.clamp_max(high))
+        self.map_bounded(|rows| rows.clamp_max(high), None, Some(high.elem()))
     }
 }
 
@@ -299,6 +340,6 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Bool> {
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
     /// Whether each element is not zero (see [`map`](Self::map)).
     pub fn bool(&self) -> SparseTensor<P, D, Bool> {
-        self.map(|rows| rows.bool())
+        self.map_to_bool(|rows| rows.bool(), |x, _| x.elem::<i64>() != 0)
     }
 }

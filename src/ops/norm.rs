@@ -68,7 +68,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         self.coalesce().each(|rows| match p {
             2.0 => rows.clone() * rows,
             1.0 | f64::INFINITY => rows.abs(),
-            _ => without_zeros(rows.abs(), |rows| rows.powf_scalar(p)),
+            _ => without_zeros(rows.abs(), |rows| power(rows, p)),
         })
     }
 
@@ -94,8 +94,14 @@ fn root(sums: Tensor<2>, p: f64) -> Tensor<2> {
     match p {
         1.0 | f64::INFINITY => sums,
         2.0 => without_zeros(sums, Tensor::sqrt),
-        _ => without_zeros(sums, |sums| sums.powf_scalar(1.0 / p)),
+        _ => without_zeros(sums, |sums| power(sums, 1.0 / p)),
     }
+}
+
+/// `x^p` with `p` in the precision of the rows: some backends take a power that is a number as an f32.
+fn power(rows: Tensor<2>, p: f64) -> Tensor<2> {
+    let exponent = Tensor::full(rows.dims(), p, (&rows.device().inner(), rows.dtype()));
+    rows.powf(exponent)
 }
 
 /// `f` where rows are not 0, else 0, which never meets `f`: its slope there is no number.

@@ -1,6 +1,6 @@
 //! Dims in another order.
 
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, permuted};
 use crate::rows::move_rows;
 use crate::tensor::{Kind, SparseTensor, expect};
 use sparse_core::{Result, SparseError};
@@ -30,7 +30,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
                 });
             }
         }
-        let (pattern, map) = self.pattern.permute(&axes[..sparse]);
+        let (pattern, map) = permuted(&self.pattern, &axes[..sparse]);
         let moved = match map {
             None => self.values.clone(),
             Some(map) => move_rows(self.values.clone(), self.fill_row(), &map),

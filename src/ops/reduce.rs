@@ -285,8 +285,8 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         };
         return Ok(along.nothing(of, of.dtype(), fill));
     }
-    if fold == Fold::Mean && matches!(of.dtype(), DType::F16 | DType::BF16) {
-        return narrow_mean(op, of, axes);
+    if matches!(of.dtype(), DType::F16 | DType::BF16) {
+        return through_f32(op, of, axes, fold);
     }
     let linear = matches!(fold, Fold::Sum | Fold::Mean);
     let counted = !(undefined || linear && of.fill.is_zero());
@@ -294,7 +294,9 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         let what = "the number of elements along the axes";
         return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got: along.lines });
     }
-    let own = if linear && of.fill.is_zero() || fold == Fold::Sum && undefined { of.clone() } else { of.coalesce() };
+    // Without sparse dims all elements are duplicates of one.
+    let merged_anyway = linear && of.fill.is_zero() || fold == Fold::Sum && undefined;
+    let own = if merged_anyway && of.sparse_dims() > 0 { of.clone() } else { of.coalesce() };
     let lines = along.of(&own.pattern);
     let pattern = lines.as_ref().map_or_else(|| own.pattern.clone(), |lines| lines.pattern.clone());
     let values = if own.nnz() == 0 {
@@ -311,11 +313,12 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     Ok(SparseTensor::from_parts(pattern, values, along.blocks.shape, fill))
 }
 
-/// The mean of 16-bit floats: counts and sums do not fit them.
-fn narrow_mean<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
+/// The reduction of 16-bit floats: counts and partial sums do not fit them.
+fn through_f32<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     op: &'static str,
     of: &SparseTensor<P, D, K>,
     axes: &[isize],
+    fold: Fold,
 ) -> Result<SparseTensor<P, D, K>> {
     let cast = |rows: &Tensor<2, K>, to: FloatDType| from_float(as_float(rows).expect("a 16-bit float").cast(to));
     let convert = |tensor: &SparseTensor<P, D, K>, to: FloatDType| {
@@ -326,7 +329,7 @@ fn narrow_mean<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         tensor.with_rows(cast(&tensor.values, to), fill)
     };
     let back = if of.dtype() == DType::F16 { FloatDType::F16 } else { FloatDType::BF16 };
-    Ok(convert(&reduce(op, &convert(of, FloatDType::F32), axes, Fold::Mean)?, back))
+    Ok(convert(&reduce(op, &convert(of, FloatDType::F32), axes, fold)?, back))
 }
 
 /// The rows of the result, for rows that are not none.
@@ -364,7 +367,7 @@ fn fold_rows<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
             };
             match fold {
                 Fold::Sum => sums,
-                _ if of_specified => divided(sums, blocks.size),
+                _ if of_specified => divided(sums, blocks.size as u128),
                 _ => divided(sums, along.size()),
             }
         }
@@ -372,12 +375,11 @@ fn fold_rows<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
 }
 
 /// Rows divided by a count. (Burn's own division by a number takes its slope in f32.)
-fn divided<K: Numeric>(rows: Tensor<2, K>, count: impl TryInto<u64>) -> Tensor<2, K> {
+fn divided<K: Numeric>(rows: Tensor<2, K>, count: u128) -> Tensor<2, K> {
     if rows.shape().num_elements() == 0 {
         return rows;
     }
-    let count = count.try_into().unwrap_or(u64::MAX) as f64;
-    let by = Tensor::full(rows.dims(), count, (&rows.device().inner(), rows.dtype()));
+    let by = Tensor::full(rows.dims(), count as f64, (&rows.device().inner(), rows.dtype()));
     rows / by
 }
 
@@ -413,7 +415,7 @@ fn fold_fill<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
             Fill::Value(FillValue::Block(match fold {
                 Fold::Sum if dtype.is_float() => add(row).mul_scalar(along.lines as f64),
                 Fold::Sum => add(row).mul_scalar(along.lines as i64),
-                Fold::Mean => divided(add(row), blocks.size),
+                Fold::Mean => divided(add(row), blocks.size as u128),
                 Fold::Prod => {
                     let lines = along.lines as usize;
                     let times = Tensor::<2, Int>::full(

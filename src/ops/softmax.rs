@@ -88,7 +88,13 @@ fn normalize<P: Pattern, const D: usize>(
     if nnz == 0 {
         // All elements of a line are the fill, whatever it is.
         let share = if log { -(along.lines as f64).ln() } else { 1.0 / along.lines as f64 };
-        let fill = if unspecified { Fill::scalar(share) } else { own.fill.clone() };
+        let fill = match own.fill.host() {
+            _ if !unspecified => own.fill.clone(),
+            Some(value) if value.elem::<f64>().is_finite() => Fill::scalar(share),
+            Some(_) => Fill::scalar(f64::NAN),
+            // A fill that is not finite minus itself is NaN.
+            None => own.fill.map_row(block, own.dtype(), &own.device(), |row| (row.clone() - row).add_scalar(share)),
+        };
         return Ok(own.with_rows(own.values.clone(), fill));
     }
     if !unspecified || block == 0 {

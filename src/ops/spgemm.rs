@@ -1,14 +1,13 @@
 //! Sparse x sparse.
 
-use crate::kernel::{self, Compressed};
-use crate::pattern::{self, CooPattern, Matrix, Pattern, index_tensor, keep_product, known_product};
+use crate::kernel::{self, Arrays, Compressed};
+use crate::pattern::{self, CooPattern, CsrPattern, Matrix, Pattern, index_tensor, keep_product, known_product};
 use crate::tensor::{
     Exact, Fill, Kind, Numeric, SparseTensor, as_float, associate_like, dtype_name, expect, from_float, same_device,
 };
 use burn::tensor::{DType, Int, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
-use std::sync::{Arc, OnceLock};
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// `self x other`, both sparse: `[M, K] x [K, N] -> [M, N]`, for a batch `[B, M, K] x [B, K, N] -> [B, M, N]`.
@@ -147,7 +146,11 @@ fn symbolic<P: Pattern, const D: usize, K: Numeric>(
     let (view, values) = kernel::spgemm((&x, &a.values), (&y, &b.values), right.size()[1]);
     let mut shape = a.pattern.shape().to_vec();
     shape[D - 1] = b.pattern.shape()[D - 1];
-    let pattern = P::from_coo(coordinates(&view, &shape));
+    let pattern = if P::LAYOUT == CsrPattern::LAYOUT && D == 2 {
+        P::from_arrays(Arrays::Csr(view.ptr.clone(), view.idx.clone()), &shape, true)
+    } else {
+        P::from_coo(coordinates(&view, &shape))
+    };
     (keep_product(&a.pattern, &b.pattern, (pattern, view)), Some(values))
 }
 
@@ -180,7 +183,7 @@ struct Saved {
     by_row: [Compressed; 3],
     by_col: Option<[Compressed; 3]>,
     /// From the elements of B by columns back to its own order.
-    back: Arc<OnceLock<Tensor<1, Int>>>,
+    back: Option<Tensor<1, Int>>,
     a: Option<Tensor<2>>,
     b: Option<Tensor<2>>,
     cols: usize,
@@ -210,7 +213,7 @@ fn product<P: Pattern, const D: usize, K: Numeric>(
     let saved = Saved {
         by_row: [x, y, view],
         by_col,
-        back: Arc::default(),
+        back: if b_values.is_tracked() { right.from_cols().cloned() } else { None },
         a: b_values.is_tracked().then(|| a_values.clone().inner()),
         b: a_values.is_tracked().then(|| b_values.clone().inner()),
         cols,
@@ -232,8 +235,7 @@ impl Saved {
             let values = self.a.as_ref().expect("saved where B is tracked");
             // In the order of B's columns: B^T's element (j, k) is the product of C^T's row j and A^T's row k.
             let grad = kernel::spgemm_sampled(b, (c, grad), (a, values), self.rows);
-            let Some(order) = &b.perm else { return grad.into() };
-            let back = self.back.get_or_init(|| kernel::group_by(order, order.dims()[0]).0);
+            let Some(back) = &self.back else { return grad.into() };
             let zero = Tensor::zeros([1, 1], (&grad.device(), grad.dtype()));
             kernel::move_rows(&grad, &zero, back).into()
         });

@@ -127,7 +127,14 @@ impl Sealed for CooPattern {
     }
 
     fn matrix(&self) -> Option<&Matrix> {
-        matches!(self.0.shape.len(), 2 | 3).then(|| self.0.matrix.get_or_init(|| Matrix::from_coo(self)))
+        // The rows, and the columns, of a batch are those of one matrix, and must be countable.
+        let fits = |size: usize, other: usize| size.checked_mul(other).is_some_and(|rows| rows <= i64::MAX as usize);
+        let is_matrix = match *self.0.shape {
+            [_, _] => true,
+            [batch, rows, cols] => fits(batch, rows) && fits(batch, cols),
+            _ => false,
+        };
+        is_matrix.then(|| self.0.matrix.get_or_init(|| Matrix::from_coo(self)))
     }
 
     fn arrays(&self) -> Arrays {

@@ -10,8 +10,8 @@ use sparse_burn::{BinaryOp, MergeRule};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Merged patterns kept with a pattern. A training loop needs one or two; more are found again at the price of a merge.
-const KEPT: usize = 4;
+/// Patterns of each kind kept with a pattern. A training loop needs one or two; more are found again at the price of a merge.
+const KEPT: usize = 8;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -24,6 +24,7 @@ pub struct Derived<P> {
     merged: Mutex<Vec<(u64, MergeRule, Merged<P>)>>,
     located: Mutex<Vec<(u64, RowMap)>>,
     joined: Mutex<Vec<Joined<P>>>,
+    permuted: Mutex<Vec<Permuted<P>>>,
     products: Mutex<Vec<(u64, Product<P>)>>,
     turned: Mutex<Vec<Turned<P>>>,
     lines: Mutex<Vec<Along<P>>>,
@@ -56,6 +57,23 @@ type Turned<P> = (Turn, P, Vec<RowMap>);
 /// Lines by the axes they run along.
 type Along<P> = (Vec<bool>, Arc<Lines<P>>);
 
+/// A pattern with its dims in another order, and where its rows come from.
+type Permuted<P> = (Vec<usize>, P, Option<RowMap>);
+
+/// The pattern with its dims reordered, and where its rows come from (`None`: they stay). Kept with the pattern, so that a
+/// transpose is one pattern however often it is taken.
+pub(crate) fn permuted<P: Pattern>(pattern: &P, axes: &[usize]) -> (P, Option<RowMap>) {
+    let (_, made, map) = find_or_make(
+        &pattern.derived().permuted,
+        |(other, ..)| other == axes,
+        || {
+            let (made, map) = pattern.permute(axes);
+            (axes.to_vec(), made, map)
+        },
+    );
+    (made, map)
+}
+
 /// A pattern made of several, by their identities and the axis; the index map where one was asked for.
 #[derive(Clone, Debug)]
 struct Joined<P> {
@@ -74,6 +92,7 @@ impl<P> Derived<P> {
             merged: Mutex::default(),
             located: Mutex::default(),
             joined: Mutex::default(),
+            permuted: Mutex::default(),
             products: Mutex::default(),
             turned: Mutex::default(),
             lines: Mutex::default(),

@@ -16,6 +16,7 @@ pub(crate) struct Matrix {
     col_ids: Tensor<1, Int>,
     by_row: OnceLock<Compressed>,
     by_col: OnceLock<Compressed>,
+    from_cols: OnceLock<Tensor<1, Int>>,
     columns: OnceLock<RowMap>,
     order: OnceLock<Tensor<1, Int>>,
     /// Whether elements stand by ascending rows.
@@ -39,6 +40,7 @@ impl Matrix {
             col_ids,
             by_row: by_row.into(),
             by_col: OnceLock::new(),
+            from_cols: OnceLock::new(),
             columns: OnceLock::new(),
             order: OnceLock::new(),
             sorted: true,
@@ -65,6 +67,7 @@ impl Matrix {
             col_ids,
             by_row: OnceLock::new(),
             by_col: OnceLock::new(),
+            from_cols: OnceLock::new(),
             columns: OnceLock::new(),
             order: OnceLock::new(),
             sorted,
@@ -95,6 +98,13 @@ impl Matrix {
             }
             compressed_by(&self.row_ids, &self.col_ids, self.rows)
         })
+    }
+
+    /// For every element in storage order, where it stands by columns.
+    pub(crate) fn from_cols(&self) -> Option<&Tensor<1, Int>> {
+        let order = self.by_col().perm.as_ref()?;
+        // Grouping by a permutation inverts it.
+        Some(self.from_cols.get_or_init(|| kernel::group_by(order, order.dims()[0]).0))
     }
 
     /// Compressed columns: the transpose, with the permutation of its values.

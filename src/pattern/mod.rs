@@ -27,7 +27,7 @@ use burn::tensor::{DType, Device, Int, Tensor};
 pub(crate) use concat::{block_diag, concat, concat_at_once, stack};
 pub(crate) use derived::{
     Derived, Product, Turn, axis_map, dense_map, flat_index, keep_product, known_product, lines, located, merged,
-    turned, union_zip,
+    permuted, turned, union_zip,
 };
 use derived::{joined, keep_joined};
 pub(crate) use diagonal::{diagonal, off_diagonal, on_diagonal, with_diagonal};

@@ -107,7 +107,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Panics
     ///
-    /// If the fill's block has neither one element nor as many as the dense dims.
+    /// If the fill's block has neither one element nor as many as the dense dims, or another dtype or device.
     pub fn with_fill(mut self, fill: Fill<K>) -> Self {
         if let Fill::Value(FillValue::Block(row)) = &fill {
             let (got, block) = (row.dims()[1], self.block());
@@ -115,6 +115,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
                 got == 1 || got == block,
                 "with_fill: the fill must have 1 element or one for each element of the dense dims, got {got} and {block}"
             );
+            expect(same_elements("with_fill", &self.values, row));
         }
         self.fill = fill;
         self

@@ -1,4 +1,5 @@
 //! The device under test.
+#![allow(dead_code)] // Each test binary uses its part.
 #![allow(deprecated)] // NdArray is, and is tested all the same.
 
 use burn::tensor::Device;
@@ -22,4 +23,20 @@ pub fn named(name: &str) -> Device {
         "cuda" => Device::cuda(0),
         other => panic!("device {other} is not compiled in"),
     }
+}
+
+/// Whether f64 is complete on a device: GPUs may store and add it, but SPIR-V has no exponentials or sines of it.
+pub fn has_f64(device: &Device) -> bool {
+    let plain = device.clone().inner();
+    plain == Device::flex() || is_ndarray(&plain)
+}
+
+#[cfg(feature = "ndarray")]
+fn is_ndarray(device: &Device) -> bool {
+    *device == Device::ndarray()
+}
+
+#[cfg(not(feature = "ndarray"))]
+fn is_ndarray(_: &Device) -> bool {
+    false
 }

@@ -185,7 +185,7 @@ fn bump(value: &mut Value) {
 
 /// The float dtype that stands in for `dtype` on the device.
 pub fn float_on(device: &Device, dtype: FloatDType) -> FloatDType {
-    if dtype == FloatDType::F64 && !device.supports_dtype(DType::F64) { FloatDType::F32 } else { dtype }
+    if dtype == FloatDType::F64 && !crate::device::has_f64(device) { FloatDType::F32 } else { dtype }
 }
 
 /// Result of an operation under test; `None` for an op that the runner does not know.

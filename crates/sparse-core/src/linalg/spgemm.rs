@@ -31,46 +31,48 @@ pub fn spgemm<T: Element, I: Index>(
     let narrow = Columns::of(b.idx, cols);
     let idx = narrow.places(b.idx);
     let b = Compressed { idx: &idx, ..b };
-    let pieces: Vec<Piece<T, I>> = products(a, b)
-        .into_par_iter()
-        .with_max_len(1)
-        .map(|(rows, bound)| {
+    // Each piece writes to room for as many elements as it may have; pages that nobody touches cost nothing.
+    let pieces: Vec<(Range<usize>, usize)> = products(a, b)
+        .into_iter()
+        .map(|(rows, products)| (rows.clone(), products.min(rows.len().saturating_mul(narrow.width()))))
+        .collect();
+    let room = pieces.iter().map(|(_, room)| room).sum();
+    let (mut row_ptr, mut col_idx, mut values) = (zeroed(rows + 1), zeroed(room), zeroed(room));
+    let idx = split_mut(&mut col_idx, &pieces, |(_, room)| *room);
+    let out = split_mut(&mut values, &pieces, |(_, room)| *room);
+    let ends = split_mut(&mut row_ptr[1..], &pieces, |(rows, _)| rows.len());
+    let jobs = pieces.par_iter().with_max_len(1).zip(idx).zip(out).zip(ends);
+    let lens: Vec<usize> = jobs
+        .map(|((((rows, _), idx), out), ends)| {
             let mut row = Accumulator::<T>::new(narrow.width());
-            let mut piece = Piece { lens: Vec::with_capacity(rows.len()), idx: zeroed(bound), values: zeroed(bound) };
             let mut at = 0;
-            for r in rows {
-                let start = at;
+            for (r, end) in rows.clone().zip(ends) {
                 add_row(r, a, a_values, b, b_values, |at, product| row.add(at, product));
                 row.drain(|place, sum| {
-                    piece.idx[at] = narrow.column(place);
-                    piece.values[at] = T::narrow(sum);
+                    idx[at] = narrow.column(place);
+                    out[at] = T::narrow(sum);
                     at += 1;
                 });
-                piece.lens.push(at - start);
+                *end = I::from_usize(at);
             }
-            piece.idx.truncate(at);
-            piece.values.truncate(at);
-            piece
+            at
         })
         .collect();
-    let mut row_ptr = zeroed(rows + 1);
-    let mut sum = 0;
-    for (slot, len) in row_ptr[1..].iter_mut().zip(pieces.iter().flat_map(|piece| &piece.lens)) {
-        sum += len;
-        *slot = I::from_usize(sum);
+    // Pieces move together, and ends count from the first of all.
+    let (mut from, mut to) = (0, 0);
+    for ((rows, room), len) in pieces.into_iter().zip(lens) {
+        if from != to {
+            col_idx.copy_within(from..from + len, to);
+            values.copy_within(from..from + len, to);
+        }
+        for end in &mut row_ptr[rows.start + 1..=rows.end] {
+            *end = I::from_usize(end.to_usize() + to);
+        }
+        (from, to) = (from + room, to + len);
     }
-    assert!(row_ptr[rows].to_usize() == sum, "spgemm: the result must fit the index dtype, got {sum} elements");
-    if let [_] = pieces[..] {
-        let piece = pieces.into_iter().next().expect("one piece");
-        return (row_ptr, piece.idx, piece.values);
-    }
-    let (mut col_idx, mut values) = (zeroed(sum), zeroed(sum));
-    let lens = |piece: &Piece<T, I>| piece.idx.len();
-    let (idx, out) = (split_mut(&mut col_idx, &pieces, lens), split_mut(&mut values, &pieces, lens));
-    idx.into_par_iter().zip(out).zip(&pieces).for_each(|((idx, out), piece)| {
-        idx.copy_from_slice(&piece.idx);
-        out.copy_from_slice(&piece.values);
-    });
+    assert!(row_ptr[rows].to_usize() == to, "spgemm: the result must fit the index dtype, got {to} elements");
+    col_idx.truncate(to);
+    values.truncate(to);
     (row_ptr, col_idx, values)
 }
 
@@ -155,12 +157,6 @@ pub fn spgemm_sampled<T: Element, I: Index>(
             }
         },
     );
-}
-
-struct Piece<T, I> {
-    lens: Vec<usize>,
-    idx: Vec<I>,
-    values: Vec<T>,
 }
 
 /// Calls `add(column, product)` for the products of row `r`.

@@ -189,8 +189,9 @@ impl SparseBackend for CubeBackend {
         b_values: AnyTensor<Self>,
         cols: usize,
     ) -> (PatternArrays<Self>, AnyTensor<Self>) {
-        if runs([view(&a_values), view(&b_values), &a.ptr]) {
-            let (ptr, idx) = spgemm::pattern(&a, &b, cols);
+        if runs([view(&a_values), view(&b_values), &a.ptr])
+            && let Some((ptr, idx)) = spgemm::pattern(&a, &b, cols)
+        {
             let dtype = a_values.dtype();
             let values = spgemm::values(&ptr, &idx, a, inner(a_values), b, inner(b_values));
             return (PatternArrays::Csr(ptr, idx), wrap(dtype, values));
@@ -350,7 +351,7 @@ impl SparseBackend for CubeBackend {
             let out = put::put(inner(arr), inner(values), groups, target, reduce, include_self);
             return (wrap(dtype, out), if record { PutRecord::Given(order, ptr) } else { PutRecord::Absent });
         }
-        if !put::launches(&target) {
+        if put::is_nothing(&target) {
             // Nothing arrives, or there is nowhere to arrive.
             return (arr, PutRecord::Absent);
         }
@@ -402,7 +403,7 @@ impl SparseBackend for CubeBackend {
     }
 
     fn gather(x: AnyTensor<Self>, index: IntTensor<Self>, target: PutTarget) -> AnyTensor<Self> {
-        if runs([view(&x), &index]) {
+        if runs([view(&x), &index]) && put::fits(&target) {
             return wrap(x.dtype(), put::gather(inner(x), index, target));
         }
         fallback("gather");
@@ -438,8 +439,8 @@ fn sides(a: &PatternArrays<CubeBackend>, b: &PatternArrays<CubeBackend>) -> Opti
         }
     };
     let (a, b) = (side(a)?, side(b)?);
-    // Nothing to look for or in: the host writes down the answer.
-    (a.nnz() > 0 && b.nnz() > 0).then_some((a, b))
+    // Nothing to look for or in: the host writes down the answer. Positions in a union are 32-bit.
+    (a.nnz() > 0 && b.nnz() > 0 && a.nnz() + b.nnz() < i32::MAX as usize).then_some((a, b))
 }
 
 fn joined(parts: &PatternList<CubeBackend>, axis: &ConcatAxis) -> Option<Joined<CubeBackend>> {

@@ -422,6 +422,15 @@ pub(super) fn gather(x: CubeTensor, index: CubeTensor, target: PutTarget) -> Cub
 
 /// Whether a put over these sizes has anything to do, in arrays that 32-bit positions address.
 pub(super) fn launches(target: &PutTarget) -> bool {
-    let (cells, values) = (array_len(target), values_len(target));
-    cells > 0 && values > 0 && cells.max(values) < i32::MAX as usize
+    !is_nothing(target) && fits(target)
+}
+
+/// Whether nothing arrives, or there is nowhere to arrive.
+pub(super) fn is_nothing(target: &PutTarget) -> bool {
+    array_len(target) == 0 || values_len(target) == 0
+}
+
+/// Whether 32-bit positions address both sides.
+pub(super) fn fits(target: &PutTarget) -> bool {
+    array_len(target).max(values_len(target)) < i32::MAX as usize
 }

@@ -90,7 +90,8 @@ mod kernels {
         }
         for k in 0..ITEMS {
             if first + k < length {
-                let digit = (usize::cast_from(keys[first + k]) >> shift as usize) % DIGITS;
+                // Shifted in the keys' own width: positions are narrower than 64-bit keys.
+                let digit = usize::cast_from((keys[first + k] >> I::cast_from(shift)) & I::from_int(15));
                 counters[digit * CUBE + unit] += 1u32;
             }
         }
@@ -152,7 +153,7 @@ mod kernels {
         for k in 0..ITEMS {
             if first + k < length {
                 let key = keys[first + k];
-                let slot = (usize::cast_from(key) >> shift as usize) % DIGITS * CUBE + unit;
+                let slot = usize::cast_from((key >> I::cast_from(shift)) & I::from_int(15)) * CUBE + unit;
                 let place = counters[slot] as usize;
                 counters[slot] += 1u32;
                 keys_out[place] = key;

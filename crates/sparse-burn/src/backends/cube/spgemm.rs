@@ -4,13 +4,15 @@
 //! Olson and Bell, "Optimizing sparse matrix-matrix multiplication for the GPU", 2015). Values are found per element of the
 //! result, by binary search in sorted rows: nothing is added atomically.
 
-use super::fallback::last;
+use super::fallback::{count_read, last};
 use super::launch::{accumulated, arg, count, empty, flat, launch, stored};
 use super::rows::move_rows;
 use super::sort::{compress, expand_ptr, scan_to_ptr};
 use super::structure::coalesce;
 use super::take;
 use crate::RowsView;
+use burn::backend::ops::{FloatTensorOps, IntTensorOps};
+use burn::tensor::{FloatDType, read_sync};
 use burn_cubecl::CubeBackend;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
@@ -152,12 +154,17 @@ mod kernels {
     }
 }
 
-/// Row pointers and columns of the product. Reads two numbers: how many products there are, and how many elements.
-pub(super) fn pattern(a: &RowsView<CubeBackend>, b: &RowsView<CubeBackend>, cols: usize) -> (CubeTensor, CubeTensor) {
+/// Row pointers and columns of the product; `None` where 32-bit positions do not count the products. Reads three numbers: about
+/// how many products there are, exactly how many, and how many elements.
+pub(super) fn pattern(
+    a: &RowsView<CubeBackend>,
+    b: &RowsView<CubeBackend>,
+    cols: usize,
+) -> Option<(CubeTensor, CubeTensor)> {
     let (rows, nnz, dtype) = (count(&a.ptr) - 1, count(&a.idx), a.ptr.dtype);
     let nothing = || {
         let zeros = |length: usize| zeros(a.ptr.device.clone(), [length].into(), dtype);
-        (zeros(rows + 1), zeros(0))
+        Some((zeros(rows + 1), zeros(0)))
     };
     if nnz == 0 || count(&b.idx) == 0 {
         return nothing();
@@ -165,6 +172,9 @@ pub(super) fn pattern(a: &RowsView<CubeBackend>, b: &RowsView<CubeBackend>, cols
     let (a_idx, b_ptr, b_idx) = (flat(a.idx.clone()), flat(b.ptr.clone()), flat(b.idx.clone()));
     let lengths = empty(&a_idx, [nnz], dtype);
     launch!(lengths, lengths, nnz, (arg(&a_idx), arg(&b_ptr), arg(&lengths), nnz), stored(dtype));
+    if about(lengths.clone()) >= (1u64 << 30) as f64 {
+        return None;
+    }
     let first = scan_to_ptr(lengths);
     let total = last(&first) as usize;
     if total == 0 {
@@ -182,7 +192,15 @@ pub(super) fn pattern(a: &RowsView<CubeBackend>, b: &RowsView<CubeBackend>, cols
         let part = d * elements..(d + 1) * elements;
         flat(burn_cubecl::kernel::slice(list, std::slice::from_ref(&part)))
     };
-    (compress(line(0), rows), line(1))
+    Some((compress(line(0), rows), line(1)))
+}
+
+/// The sum of counts, which may be beyond their own type, as a float.
+fn about(counts: CubeTensor) -> f64 {
+    let sum = CubeBackend::float_sum(CubeBackend::int_into_float(counts, FloatDType::F32));
+    count_read();
+    let data = read_sync(CubeBackend::float_into_data(sum)).expect("a tensor can be read from its device");
+    data.iter::<f64>().next().expect("one number")
 }
 
 /// Pointers, columns, and values in their order.
