@@ -81,7 +81,13 @@ fn main() {
         if wants("row sum") {
             peer.compare("row sum", || vec![parts[0].sum_dim(1).values::<1>()]);
             let bytes = (parts[0].nnz() * 4 + ROWS * 8) as f64;
-            report_bandwidth("row sum", bytes, || drop(parts[0].sum_dim(1)));
+            report_bandwidth("row sum, 5 elements a row", bytes, || drop(parts[0].sum_dim(1)));
+            let mut rng = StdRng::seed_from_u64(4);
+            let (ptr, col) = random_csr(&mut rng, 100_000, 100_000, 20_000_000);
+            let values: Vec<f32> = col.iter().map(|_| rng.random_range(0.5..1.5)).collect();
+            let bytes = (values.len() * 4 + 100_000 * 8) as f64;
+            let long = csr(ptr, col, values, [100_000; 2], &Device::flex());
+            report_bandwidth("row sum, 200 elements a row", bytes, || drop(long.sum_dim(1)));
         }
     }
     if wants("spgemm") {

@@ -82,6 +82,16 @@ pub(crate) fn move_rows<K: Kind>(values: Tensor<2, K>, fill: Tensor<2, K>, map: 
     }))
 }
 
+/// Rows below rows. Parts without any are left out: some devices cannot join nothing.
+pub(crate) fn cat_rows<K: Kind>(parts: impl IntoIterator<Item = Tensor<2, K>>) -> Tensor<2, K> {
+    let (mut full, mut none): (Vec<_>, Vec<_>) = parts.into_iter().partition(|rows| rows.dims()[0] > 0);
+    match full.len() {
+        0 => none.pop().expect("at least one part"),
+        1 => full.pop().expect("one part"),
+        _ => Tensor::cat(full, 0),
+    }
+}
+
 /// Which old rows meet in each new row.
 #[derive(Clone, Debug)]
 pub(crate) struct RowSums(Arc<RowSumsParts>);

@@ -28,7 +28,10 @@ fn main() -> ExitCode {
     if std::env::args().any(|arg| arg == "--list") {
         return ExitCode::SUCCESS;
     }
-    let mut folders = vec![PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases"))];
+    // The folder of the working directory first: an executable may be built elsewhere.
+    let here = PathBuf::from("tests/cases");
+    let built = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases"));
+    let mut folders = vec![if here.is_dir() { here } else { built }];
     if let Ok(more) = std::env::var("SPARSE_ORACLE_DIR") {
         folders.extend(more.split(':').filter(|part| !part.is_empty()).map(PathBuf::from));
     }

@@ -421,3 +421,35 @@ fn fills_of_numbers() {
     let quotient: CooTensor<1> = &whole.clone().with_fill(Fill::scalar(4)) / whole.with_fill(Fill::scalar(2));
     assert_eq!(quotient.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [2.0, 1.0]);
 }
+
+/// Functions that the law does not draw, at fixed places with signs of both kinds.
+#[test]
+fn functions_of_pairs_and_numbers() {
+    let device = Device::flex();
+    let x = Tensor::<2>::from_floats([[0.0, -2.5, 1.5], [3.0, 0.0, -0.75]], &device);
+    let y = Tensor::<2>::from_floats([[1.25, 0.0, -2.0], [0.5, 0.0, 4.0]], &device);
+    let (a, b) = (CooTensor::<2>::from_dense(x.clone(), 0), CooTensor::<2>::from_dense(y.clone(), 0));
+    let same = |got: CooTensor<2>, want: Tensor<2>| close(&read(got.to_dense()), &read(want)).unwrap();
+    same(a.atan2(&b), x.clone().atan2(y.clone()));
+    same(a.hypot(&b), x.clone().hypot(y.clone()));
+    same(a.remainder_scalar(2.0), x.clone().remainder_scalar(2.0));
+    same(a.fmod_scalar(2.0), x.clone() - x.clone().div_scalar(2.0).trunc() * 2.0);
+    same(a.rad2deg().deg2rad(), x.clone());
+    same(a.zip_with(&b, |x, y| x.sin() + y), x.clone().sin() + y.clone());
+    same(a.matmul_transposed(&b), x.clone().matmul(y.clone().transpose()));
+    let (p, q) = (a.greater_elem(0.0), b.greater_elem(0.0));
+    let (dense_p, dense_q) = (x.greater_elem(0.0), y.greater_elem(0.0));
+    let same = |got: CooTensor<2, Bool>, want: Tensor<2, Bool>| {
+        assert!(matches!(got.fill(), Fill::Zero) || got.fill().to_string() == "1");
+        assert_eq!(got.to_dense().int().into_data(), want.int().into_data());
+    };
+    same(p.bool_and(&q), dense_p.clone().bool_and(dense_q.clone()));
+    same(p.bool_or(&q), dense_p.clone().bool_or(dense_q.clone()));
+    same(p.bool_xor(&q), dense_p.clone().not_equal(dense_q));
+    same(p.bool_not(), dense_p.bool_not());
+    // Fills of numbers are known without the device, so what needs a zero takes them.
+    assert_eq!(a.max_pair(&b).clamp(-1.0, 1.0).matmul_sparse(&b.transpose()).dims(), [2, 2]);
+    assert_eq!(a.masked_select(&a.greater(&b)).dims(), [2]);
+    // A transpose is one pattern however often it is taken.
+    assert!(sparse_tensor::pattern::Pattern::is_same(a.transpose().pattern(), a.transpose().pattern()));
+}

@@ -1,7 +1,7 @@
 //! Concatenation.
 
 use crate::pattern::{self, Pattern, merged};
-use crate::rows::{RowMap, move_rows};
+use crate::rows::{RowMap, cat_rows, move_rows};
 use crate::tensor::{
     CooTensor, CsrTensor, Exact, Fill, FillValue, Kind, SparseTensor, as_float, associate_like, dtype_name, expect,
     resolve_axis, same_device,
@@ -67,7 +67,7 @@ pub fn try_concat<P: Pattern, const D: usize, K: Kind>(
     let tracked = parts.iter().any(|part| as_float(&part.values).is_some_and(|values| values.is_tracked()));
     let (pattern, values) = if tracked {
         let (pattern, map) = pattern::concat(&patterns, axis, &shape);
-        let values = Tensor::cat(parts.iter().map(|part| part.values.clone()).collect(), 0);
+        let values = cat_rows(parts.iter().map(|part| part.values.clone()));
         let moved = map.map(|map| move_rows(values.clone(), first.fill_row(), &map));
         (pattern, moved.unwrap_or(values))
     } else {
@@ -143,6 +143,11 @@ fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
     // Blocks as [rows, outer, size of the part * inner]: joining the last dim joins the dense dim.
     let join = |rows: Vec<Tensor<2, K>>| -> Tensor<2, K> {
         let count = rows[0].dims()[0];
+        if count == 0 {
+            // Some devices cannot join nothing.
+            let width = rows.iter().map(|rows| rows.dims()[1]).sum();
+            return Tensor::zeros([0, width], (&rows[0].device(), rows[0].dtype()));
+        }
         let split = rows.into_iter().map(|rows| {
             let width = rows.dims()[1].checked_div(outer).unwrap_or(0);
             rows.reshape(Exact([count, outer, width]))

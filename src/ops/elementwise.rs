@@ -178,7 +178,7 @@ fn pick<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>, first: Tensor<2, Bool>) ->
     // A tie's value is the one that was picked; its gradient is shared.
     let out = as_float(&picked).expect("a float").inner();
     let (Some(a), Some(b)) = (as_float(&a), as_float(&b)) else { return picked };
-    let saved = (first_of(&a, &b, &out), tie);
+    let saved = (first_of(&a, &b, &out), tie.inner());
     from_float(record(out, [Erased::from(a), Erased::from(b)], saved, |(first, tie), grad, needs| {
         let half = grad.clone().mul_scalar(0.5);
         let side = |mine: Tensor<2, Bool>| {

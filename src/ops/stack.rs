@@ -2,7 +2,7 @@
 
 use super::concat::{check, try_concat};
 use crate::pattern::{self, CsrPattern, Pattern, check_sizes};
-use crate::rows::move_rows;
+use crate::rows::{cat_rows, move_rows};
 use crate::tensor::{Fill, Kind, SparseTensor, dtype_name, expect, resolve_axis, same_device};
 use burn::tensor::Tensor;
 use sparse_core::{Result, SparseError};
@@ -142,10 +142,7 @@ pub fn block_diag<P: Pattern, K: Kind>(parts: &[SparseTensor<P, 2, K>]) -> Spars
 }
 
 fn joined_values<P: Pattern, const D: usize, K: Kind>(parts: &[SparseTensor<P, D, K>]) -> Tensor<2, K> {
-    match parts {
-        [one] => one.values.clone(),
-        parts => Tensor::cat(parts.iter().map(|part| part.values.clone()).collect(), 0),
-    }
+    cat_rows(parts.iter().map(|part| part.values.clone()))
 }
 
 fn check_rank<P: Pattern>(op: &'static str, rank: usize, result: usize) -> Result<()> {

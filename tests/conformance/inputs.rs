@@ -16,6 +16,7 @@ pub struct Context {
     leaves: RefCell<Vec<(String, Leaf)>>,
     pub cotangent: Option<Vec<f64>>,
     pub cotangent_on_values: bool,
+    fails: bool,
 }
 
 impl Context {
@@ -24,7 +25,8 @@ impl Context {
         let tracked = cotangent.is_some();
         let device = if tracked { device.clone().autodiff() } else { device.clone() };
         let cotangent_on_values = case.cotangent_on_values();
-        Self { device, tracked, leaves: RefCell::default(), cotangent, cotangent_on_values }
+        let fails = case.error().is_some();
+        Self { device, tracked, leaves: RefCell::default(), cotangent, cotangent_on_values, fails }
     }
 
     /// The gradient of a named input: zeros are implied by `None` (no entry).
@@ -36,6 +38,8 @@ impl Context {
     /// The dtype on this device.
     pub fn dtype(&self, name: &str) -> DType {
         match name {
+            // A case about dtypes needs two of them, not arithmetic.
+            "f64" if self.fails && self.device.supports_dtype(DType::F64) => DType::F64,
             "f64" => float_on(&self.device, FloatDType::F64).into(),
             "f32" => DType::F32,
             "f16" => DType::F16,
