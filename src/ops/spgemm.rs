@@ -213,7 +213,7 @@ fn product<P: Pattern, const D: usize, K: Numeric>(
     let saved = Saved {
         by_row: [x, y, view],
         by_col,
-        back: if b_values.is_tracked() { right.from_cols().cloned() } else { None },
+        back: if b_values.is_tracked() { right.column_places().cloned() } else { None },
         a: b_values.is_tracked().then(|| a_values.clone().inner()),
         b: a_values.is_tracked().then(|| b_values.clone().inner()),
         cols,

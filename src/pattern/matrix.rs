@@ -16,7 +16,7 @@ pub(crate) struct Matrix {
     col_ids: Tensor<1, Int>,
     by_row: OnceLock<Compressed>,
     by_col: OnceLock<Compressed>,
-    from_cols: OnceLock<Tensor<1, Int>>,
+    column_places: OnceLock<Tensor<1, Int>>,
     columns: OnceLock<RowMap>,
     order: OnceLock<Tensor<1, Int>>,
     /// Whether elements stand by ascending rows.
@@ -40,7 +40,7 @@ impl Matrix {
             col_ids,
             by_row: by_row.into(),
             by_col: OnceLock::new(),
-            from_cols: OnceLock::new(),
+            column_places: OnceLock::new(),
             columns: OnceLock::new(),
             order: OnceLock::new(),
             sorted: true,
@@ -67,7 +67,7 @@ impl Matrix {
             col_ids,
             by_row: OnceLock::new(),
             by_col: OnceLock::new(),
-            from_cols: OnceLock::new(),
+            column_places: OnceLock::new(),
             columns: OnceLock::new(),
             order: OnceLock::new(),
             sorted,
@@ -101,10 +101,10 @@ impl Matrix {
     }
 
     /// For every element in storage order, where it stands by columns.
-    pub(crate) fn from_cols(&self) -> Option<&Tensor<1, Int>> {
+    pub(crate) fn column_places(&self) -> Option<&Tensor<1, Int>> {
         let order = self.by_col().perm.as_ref()?;
         // Grouping by a permutation inverts it.
-        Some(self.from_cols.get_or_init(|| kernel::group_by(order, order.dims()[0]).0))
+        Some(self.column_places.get_or_init(|| kernel::group_by(order, order.dims()[0]).0))
     }
 
     /// Compressed columns: the transpose, with the permutation of its values.

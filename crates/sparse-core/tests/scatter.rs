@@ -112,6 +112,8 @@ fn check_put<T: Element>(case: &Case, seed: usize, special: bool) {
         for include_self in [false, true] {
             let mut out = arr.clone();
             put(&case.target(), reduce, include_self, &values, &mut out);
+            let copied = put_copied(&case.target(), reduce, include_self, &values, &arr);
+            assert!(copied.iter().zip(&out).all(|(&x, &y)| same(x, y)), "{reduce:?}: a copy differs");
             for (c, group) in groups.iter().enumerate() {
                 let group: Vec<T> = group.iter().map(|&p| values[p]).collect();
                 let want = match group.is_empty() {

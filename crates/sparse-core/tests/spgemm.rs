@@ -67,10 +67,11 @@ proptest! {
         let c = Compressed { ptr: &ptr, idx: &idx, perm: None };
         spgemm_sampled((&left.ptr, &left.idx), c, &values, right.view(), &right.values, cols, &mut grad);
         for r in 0..m {
-            for e in left.ptr[r] as usize..left.ptr[r + 1] as usize {
-                let j = left.idx[e] as usize;
+            let row = left.ptr[r] as usize..left.ptr[r + 1] as usize;
+            for (got, j) in grad[row.clone()].iter().zip(&left.idx[row]) {
+                let j = *j as usize;
                 let want: f64 = (0..n).map(|c| dense[r * n + c] * b[j * n + c]).sum();
-                prop_assert_eq!(grad[e], want);
+                prop_assert_eq!(*got, want);
             }
         }
     }
