@@ -85,11 +85,15 @@ fn median(mut list: Vec<f64>) -> f64 {
 
 const COPIES: usize = 10;
 
+fn copy(buffer: &Tensor<2>) -> Tensor<1> {
+    buffer.clone().mul_scalar(1.5).flatten(0, 1)
+}
+
 /// GB/s of a kernel that reads and writes a large buffer, launched several times between two waits.
 fn copy_bandwidth(device: &Device, scale: f64) -> f64 {
     let rows = ((256.0 * scale).ceil() as usize) << 10;
     let buffer = Tensor::<2>::ones([rows, 256], device);
-    let copies = || (0..COPIES).map(|_| buffer.clone().mul_scalar(1.5).flatten(0, 1)).last().into_iter().collect();
+    let copies = || (1..COPIES).fold(vec![copy(&buffer)], |_, _| vec![copy(&buffer)]);
     let times = (0..ROUNDS + 3).map(|_| milliseconds(device, copies));
     (COPIES * rows * 256 * 4 * 2) as f64 / median(times.skip(3).collect()) / 1e6
 }
