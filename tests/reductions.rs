@@ -165,3 +165,21 @@ fn lines_longer_than_anything_stored() {
     assert_eq!(list(a.prod()), [0.0]);
     assert_eq!(list(a.norm(1.0)), [5.0]);
 }
+
+#[test]
+fn over_several_axes_and_stored_ones() {
+    let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[3.0, 0.0], [-4.0, 2.0]], &device()));
+    let list = |tensor: Tensor<2>| tensor.into_data().iter::<f32>().collect::<Vec<_>>();
+    let one = |tensor: Tensor<1>| tensor.into_scalar::<f32>();
+    let all: &[isize] = &[0, -1];
+    assert_eq!(list(a.norm_dims(2.0, all).to_dense()), [29f32.sqrt()]);
+    assert_eq!(list(a.norm_dims(f64::INFINITY, all).to_dense()), [4.0]);
+    let filled = a.clone().with_fill(Fill::scalar(9.0));
+    assert_eq!(list(filled.stored_amax_dims(all).to_dense_or(0)), [3.0]);
+    assert_eq!([one(filled.stored_sum()), one(filled.stored_mean())], [1.0, 1.0 / 3.0]);
+    assert_eq!([one(filled.stored_prod()), one(filled.stored_amin()), one(filled.stored_amax())], [-24.0, -4.0, 3.0]);
+    let mask = a.greater_elem(0.0);
+    assert!(mask.any_dims(all).to_dense().into_scalar::<bool>());
+    assert!(!mask.all_dims(all).to_dense().into_scalar::<bool>());
+    assert!(a.try_norm_dims(2.0, &[0, 0]).is_err());
+}

@@ -43,6 +43,36 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Bool> {
         expect(self.try_all_dim(axis))
     }
 
+    /// [`any_dim`](Self::any_dim) along several axes at once.
+    ///
+    /// # Errors
+    ///
+    /// `axis_out_of_range`; `shape_mismatch` for an axis given twice.
+    pub fn try_any_dims(&self, axes: &[isize]) -> Result<Self> {
+        any("any_dims", self, axes)
+    }
+
+    /// [`try_any_dims`](Self::try_any_dims), with a panic in place of an error.
+    #[track_caller]
+    pub fn any_dims(&self, axes: &[isize]) -> Self {
+        expect(self.try_any_dims(axes))
+    }
+
+    /// [`all_dim`](Self::all_dim) along several axes at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_any_dims`](Self::try_any_dims).
+    pub fn try_all_dims(&self, axes: &[isize]) -> Result<Self> {
+        Ok(any("all_dims", &self.coalesce().opposite(), axes)?.opposite())
+    }
+
+    /// [`try_all_dims`](Self::try_all_dims), with a panic in place of an error.
+    #[track_caller]
+    pub fn all_dims(&self, axes: &[isize]) -> Self {
+        expect(self.try_all_dims(axes))
+    }
+
     /// Whether any element holds.
     pub fn any(&self) -> Tensor<1, Bool> {
         let axes: Vec<isize> = (0..D as isize).collect();

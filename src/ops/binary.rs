@@ -80,6 +80,19 @@ pub(super) fn check<P: Pattern, const D: usize, K: Kind>(
     a: &SparseTensor<P, D, K>,
     b: &SparseTensor<P, D, K>,
 ) -> Result<()> {
+    same_structure(op, a, b)?;
+    if a.dtype() != b.dtype() {
+        return Err(SparseError::DtypeMismatch { op, left: dtype_name(a.dtype()), right: dtype_name(b.dtype()) });
+    }
+    Ok(())
+}
+
+/// Checks that two tensors, perhaps of two kinds, have one shape, its split into sparse and dense dims, and one device.
+pub(super) fn same_structure<P: Pattern, const D: usize, K: Kind, K2: Kind>(
+    op: &'static str,
+    a: &SparseTensor<P, D, K>,
+    b: &SparseTensor<P, D, K2>,
+) -> Result<()> {
     if a.dims() != b.dims() {
         let (left, right) = (a.dims().to_vec(), b.dims().to_vec());
         return Err(SparseError::ShapeMismatch { op, rule: "shapes must agree", left, right });
@@ -87,9 +100,6 @@ pub(super) fn check<P: Pattern, const D: usize, K: Kind>(
     if a.dense_dims() != b.dense_dims() {
         let name = |dims: usize| format!("{} with {dims} dense dims", P::LAYOUT);
         return Err(SparseError::LayoutMismatch { op, left: name(a.dense_dims()), right: name(b.dense_dims()) });
-    }
-    if a.dtype() != b.dtype() {
-        return Err(SparseError::DtypeMismatch { op, left: dtype_name(a.dtype()), right: dtype_name(b.dtype()) });
     }
     same_device(op, &a.device(), &b.device())
 }

@@ -1,16 +1,16 @@
 //! Functions of two elements beyond arithmetic: smallest and largest, powers, comparisons, choices.
 
-use super::binary::check;
+use super::binary::{check, same_structure};
 use super::map::bool_fill;
 use crate::pattern::{Pattern, located, merged};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::{
-    Fill, FillValue, Kind, Numeric, SparseTensor, as_float, expect, from_float, host_float, host_order, same_device,
+    Fill, FillValue, Kind, Numeric, SparseTensor, as_float, expect, from_float, host_float, host_order,
 };
 use burn::tensor::{Bool, DType, Float, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::MergeRule;
-use sparse_core::{Result, SparseError};
+use sparse_core::Result;
 use std::cmp::Ordering;
 
 /// The pattern that two tensors meet on, and where its rows come from on either side (`None`: they stay).
@@ -98,22 +98,6 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         };
         Ok(SparseTensor::from_parts(pattern, values, a.dense_shape, fill))
     }
-}
-
-fn same_structure<P: Pattern, const D: usize, K: Kind, K2: Kind>(
-    op: &'static str,
-    a: &SparseTensor<P, D, K>,
-    b: &SparseTensor<P, D, K2>,
-) -> Result<()> {
-    if a.dims() != b.dims() {
-        let (left, right) = (a.dims().to_vec(), b.dims().to_vec());
-        return Err(SparseError::ShapeMismatch { op, rule: "shapes must agree", left, right });
-    }
-    if a.dense_dims() != b.dense_dims() {
-        let name = |dims: usize| format!("{} with {dims} dense dims", P::LAYOUT);
-        return Err(SparseError::LayoutMismatch { op, left: name(a.dense_dims()), right: name(b.dense_dims()) });
-    }
-    same_device(op, &a.device(), &b.device())
 }
 
 macro_rules! pairs {

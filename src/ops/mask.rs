@@ -1,5 +1,6 @@
 //! Patterns as masks and as sets.
 
+use super::binary::same_structure;
 use super::broadcast::read_rows;
 use crate::pattern::select::{kept, subset};
 use crate::pattern::{Pattern, Turn, dense_map, located, merged, turned};
@@ -106,7 +107,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// As [`try_mask_by`](Self::try_mask_by); `undefined_fill` where a new element would have no value.
     pub fn try_union_with<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Result<Self> {
         const OP: &str = "union_with";
-        check(OP, self, other)?;
+        same_structure(OP, self, other)?;
         let (own, other) = (self.coalesce(), coalesced(&other.pattern));
         if own.pattern.is_same(&other) {
             return Ok(own);
@@ -148,7 +149,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// As [`try_mask_by`](Self::try_mask_by).
     pub fn try_difference<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Result<Self> {
-        check("difference", self, other)?;
+        same_structure("difference", self, other)?;
         let (own, other) = (self.coalesce(), coalesced(&other.pattern));
         if own.nnz() == 0 {
             return Ok(own);
@@ -168,7 +169,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 
     fn intersection<KM: Kind>(&self, op: &'static str, other: &SparseTensor<P, D, KM>) -> Result<Self> {
-        check(op, self, other)?;
+        same_structure(op, self, other)?;
         let (own, other) = (self.coalesce(), coalesced(&other.pattern));
         if own.pattern.is_same(&other) {
             return Ok(own);
@@ -176,22 +177,6 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let (pattern, [map, _]) = merged(MergeRule::Intersection, &own.pattern, &other);
         Ok(Self::from_parts(pattern, read_rows(own.values, &map), own.dense_shape, own.fill))
     }
-}
-
-fn check<P: Pattern, const D: usize, K: Kind, KM: Kind>(
-    op: &'static str,
-    a: &SparseTensor<P, D, K>,
-    b: &SparseTensor<P, D, KM>,
-) -> Result<()> {
-    if a.dims() != b.dims() {
-        let (left, right) = (a.dims().to_vec(), b.dims().to_vec());
-        return Err(SparseError::ShapeMismatch { op, rule: "shapes must agree", left, right });
-    }
-    if a.dense_dims() != b.dense_dims() {
-        let name = |dims: usize| format!("{} with {dims} dense dims", P::LAYOUT);
-        return Err(SparseError::LayoutMismatch { op, left: name(a.dense_dims()), right: name(b.dense_dims()) });
-    }
-    same_device(op, &a.device(), &b.device())
 }
 
 /// The pattern without duplicates.

@@ -17,20 +17,36 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
     ///
     /// `axis_out_of_range`, `overflow`; `invalid` if `p` is not above 0.
     pub fn try_norm_dim(&self, p: f64, axis: isize) -> Result<Self> {
-        const OP: &str = "norm_dim";
-        check(OP, p)?;
-        let nothing = self.dims()[self.axis(OP, axis)?] == 0;
-        let powers = self.powers(p);
-        if p == f64::INFINITY && !nothing {
-            return powers.try_amax_dim(axis);
-        }
-        Ok(powers.try_sum_dim(axis)?.each(|rows| root(rows, p)))
+        self.try_norm_dims(p, &[axis])
     }
 
     /// [`try_norm_dim`](Self::try_norm_dim), with a panic in place of an error.
     #[track_caller]
     pub fn norm_dim(&self, p: f64, axis: isize) -> Self {
         expect(self.try_norm_dim(p, axis))
+    }
+
+    /// [`norm_dim`](Self::norm_dim) along several axes at once.
+    ///
+    /// # Errors
+    ///
+    /// As for one axis; `shape_mismatch` for an axis given twice.
+    pub fn try_norm_dims(&self, p: f64, axes: &[isize]) -> Result<Self> {
+        const OP: &str = "norm_dims";
+        check(OP, p)?;
+        let nothing =
+            axes.iter().try_fold(false, |nothing, &axis| Ok(nothing | (self.dims()[self.axis(OP, axis)?] == 0)))?;
+        let powers = self.powers(p);
+        if p == f64::INFINITY && !nothing {
+            return powers.try_amax_dims(axes);
+        }
+        Ok(powers.try_sum_dims(axes)?.each(|rows| root(rows, p)))
+    }
+
+    /// [`try_norm_dims`](Self::try_norm_dims), with a panic in place of an error.
+    #[track_caller]
+    pub fn norm_dims(&self, p: f64, axes: &[isize]) -> Self {
+        expect(self.try_norm_dims(p, axes))
     }
 
     /// The norm of order `p` of all elements (2: the Frobenius norm of a matrix): see [`norm_dim`](Self::norm_dim).

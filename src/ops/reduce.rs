@@ -26,7 +26,7 @@ pub(super) enum Fold {
 
 macro_rules! along {
     ($fold:ident, $kind:ident, $what:literal, $rule:literal, $errors:literal;
-     $try_dim:ident $dim:ident $try_dims:ident $dims:ident $try_stored:ident $stored:ident) => {
+     $try_dim:ident $dim:ident $try_dims:ident $dims:ident $try_stored:ident $stored:ident $stored_dims:ident $stored_all:ident) => {
         #[doc = concat!($what, " along `axis`, sparse or dense, which stays with size 1.")]
         ///
         /// The dense answer, element by element: the unspecified ones count with the fill, whose own reduction over a
@@ -82,6 +82,22 @@ macro_rules! along {
         pub fn $stored(&self, axis: isize) -> Self {
             expect(self.$try_stored(axis))
         }
+
+        #[doc = concat!("[`", stringify!($try_stored), "`](Self::", stringify!($try_stored), ") along several axes at once, with a panic in place of an error.")]
+        #[track_caller]
+        pub fn $stored_dims(&self, axes: &[isize]) -> Self {
+            expect(reduce(stringify!($stored_dims), &self.clone().with_fill(Fill::Undefined), axes, Fold::$fold))
+        }
+
+        #[doc = concat!($what, " of all stored elements, whatever the fill is.")]
+        ///
+        /// # Panics
+        ///
+        /// As over all elements of an `Undefined` fill.
+        #[track_caller]
+        pub fn $stored_all(&self) -> Tensor<1, $kind> {
+            expect(total(stringify!($stored_all), &self.clone().with_fill(Fill::Undefined), Fold::$fold))
+        }
     };
 }
 
@@ -90,25 +106,25 @@ impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, 
         Sum, K, "The sum",
         "Backward: every element gets the gradient of its line, the fill that of the unspecified ones. Integers wrap.",
         "`axis_out_of_range`; `overflow` if unspecified elements that count are more than an index can say.";
-        try_sum_dim sum_dim try_sum_dims sum_dims try_stored_sum_dim stored_sum_dim
+        try_sum_dim sum_dim try_sum_dims sum_dims try_stored_sum_dim stored_sum_dim stored_sum_dims stored_sum
     }
     along! {
         Prod, K, "The product",
         "Backward: the gradient times the product of the others, exact with any zeros; also to the fill. Integers wrap.",
         "`axis_out_of_range`; `overflow` as for sums.";
-        try_prod_dim prod_dim try_prod_dims prod_dims try_stored_prod_dim stored_prod_dim
+        try_prod_dim prod_dim try_prod_dims prod_dims try_stored_prod_dim stored_prod_dim stored_prod_dims stored_prod
     }
     along! {
         Amax, K, "The largest element",
         "NaN wins. Backward: shared evenly by all that tie, unspecified ones included, whose part goes to the fill.",
         "`axis_out_of_range`; `empty_input` if there is nothing along the axis.";
-        try_amax_dim amax_dim try_amax_dims amax_dims try_stored_amax_dim stored_amax_dim
+        try_amax_dim amax_dim try_amax_dims amax_dims try_stored_amax_dim stored_amax_dim stored_amax_dims stored_amax
     }
     along! {
         Amin, K, "The smallest element",
         "NaN wins. Backward: shared evenly by all that tie, unspecified ones included, whose part goes to the fill.",
         "`axis_out_of_range`; `empty_input` if there is nothing along the axis.";
-        try_amin_dim amin_dim try_amin_dims amin_dims try_stored_amin_dim stored_amin_dim
+        try_amin_dim amin_dim try_amin_dims amin_dims try_stored_amin_dim stored_amin_dim stored_amin_dims stored_amin
     }
 
     /// The sum of all elements, the unspecified ones with the fill (0 of nothing): see [`sum_dim`](Self::sum_dim).
@@ -187,7 +203,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
         Mean, Float, "The mean",
         "Backward: as of the sum, divided by the number of elements that count. NaN of nothing.",
         "`axis_out_of_range`; `overflow` as for sums.";
-        try_mean_dim mean_dim try_mean_dims mean_dims try_stored_mean_dim stored_mean_dim
+        try_mean_dim mean_dim try_mean_dims mean_dims try_stored_mean_dim stored_mean_dim stored_mean_dims stored_mean
     }
 
     /// The mean of all elements (NaN of nothing): see [`mean_dim`](Self::mean_dim).
