@@ -104,6 +104,24 @@ pub(super) fn same_structure<P: Pattern, const D: usize, K: Kind, K2: Kind>(
     same_device(op, &a.device(), &b.device())
 }
 
+/// The pattern that two tensors meet on, and where its rows come from on either side (`None`: they stay).
+type Meeting<P> = (P, [Option<RowMap>; 2]);
+
+/// Only an `Undefined` operand restricts the pattern: the union, the one's, or the intersection.
+pub(super) fn meet<P: Pattern>(a: (&P, bool), b: (&P, bool)) -> Meeting<P> {
+    let both = |rule| {
+        let (pattern, maps) = merged(rule, a.0, b.0);
+        (pattern, maps.map(Some))
+    };
+    match (a.1, b.1) {
+        _ if a.0.is_same(b.0) => (a.0.clone(), [None, None]),
+        (false, false) => both(MergeRule::Union),
+        (true, true) => both(MergeRule::Intersection),
+        (true, false) => (a.0.clone(), [None, Some(located(a.0, b.0))]),
+        (false, true) => (b.0.clone(), [Some(located(b.0, a.0)), None]),
+    }
+}
+
 fn combine<P: Pattern, const D: usize, K: Numeric>(
     op: BinaryOp,
     a: &SparseTensor<P, D, K>,
@@ -111,21 +129,11 @@ fn combine<P: Pattern, const D: usize, K: Numeric>(
 ) -> Result<SparseTensor<P, D, K>> {
     check(op.name(), a, b)?;
     let (a, b) = (a.coalesce(), b.coalesce());
-    let both = |rule| {
-        let (pattern, [map_a, map_b]) = merged(rule, &a.pattern, &b.pattern);
-        (pattern, Some(map_a), Some(map_b))
-    };
     if let Some((pattern, values)) = combine_at_once(op, &a, &b) {
         let fill = combine_fills(op, &a, &b);
         return Ok(SparseTensor::from_parts(pattern, values, a.dense_shape.clone(), fill));
     }
-    let (pattern, map_a, map_b) = match (a.fill.is_undefined(), b.fill.is_undefined()) {
-        _ if a.pattern.is_same(&b.pattern) => (a.pattern.clone(), None, None),
-        (false, false) => both(MergeRule::Union),
-        (true, true) => both(MergeRule::Intersection),
-        (true, false) => (a.pattern.clone(), None, Some(located(&a.pattern, &b.pattern))),
-        (false, true) => (b.pattern.clone(), Some(located(&b.pattern, &a.pattern)), None),
-    };
+    let (pattern, [map_a, map_b]) = meet((&a.pattern, a.fill.is_undefined()), (&b.pattern, b.fill.is_undefined()));
     let values = zip(op, (&a.values, a.fill_row(), map_a), (&b.values, b.fill_row(), map_b));
     let mut fill = combine_fills(op, &a, &b);
     let cells = crate::pattern::cells(pattern.shape());

@@ -1,35 +1,16 @@
 //! Functions of two elements beyond arithmetic: smallest and largest, powers, comparisons, choices.
 
-use super::binary::{check, same_structure};
+use super::binary::{check, meet, same_structure};
 use super::map::bool_fill;
-use crate::pattern::{Pattern, located, merged};
+use crate::pattern::{Pattern, located};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::{
     Fill, FillValue, Kind, Numeric, SparseTensor, as_float, expect, from_float, host_float, host_order,
 };
 use burn::tensor::{Bool, DType, Float, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
-use sparse_burn::MergeRule;
 use sparse_core::Result;
 use std::cmp::Ordering;
-
-/// The pattern that two tensors meet on, and where its rows come from on either side (`None`: they stay).
-type Meeting<P> = (P, [Option<RowMap>; 2]);
-
-/// Only an `Undefined` operand restricts the pattern: the union, the one's, or the intersection.
-fn meet<P: Pattern>(a: (&P, bool), b: (&P, bool)) -> Meeting<P> {
-    let both = |rule| {
-        let (pattern, maps) = merged(rule, a.0, b.0);
-        (pattern, maps.map(Some))
-    };
-    match (a.1, b.1) {
-        _ if a.0.is_same(b.0) => (a.0.clone(), [None, None]),
-        (false, false) => both(MergeRule::Union),
-        (true, true) => both(MergeRule::Intersection),
-        (true, false) => (a.0.clone(), [None, Some(located(a.0, b.0))]),
-        (false, true) => (b.0.clone(), [Some(located(b.0, a.0)), None]),
-    }
-}
 
 fn rows<P: Pattern, const D: usize, K: Kind>(tensor: &SparseTensor<P, D, K>, map: &Option<RowMap>) -> Tensor<2, K> {
     match map {

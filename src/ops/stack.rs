@@ -1,7 +1,8 @@
 //! Several tensors in one: along a new axis, or along the diagonal.
 
+use super::blocks::check_layout;
 use super::concat::{check, try_concat};
-use crate::pattern::{self, CsrPattern, Pattern, check_sizes};
+use crate::pattern::{self, CsrPattern, Pattern};
 use crate::rows::{cat_rows, move_rows};
 use crate::tensor::{Fill, Kind, SparseTensor, dtype_name, expect, resolve_axis, same_device};
 use burn::tensor::Tensor;
@@ -57,7 +58,7 @@ pub fn try_stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
     }
     let mut shape = first.pattern.shape().to_vec();
     shape.insert(axis, parts.len());
-    check_csr::<P>(OP, &shape)?;
+    check_layout::<P>(OP, &shape)?;
     let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
     let (pattern, map) = pattern::stack(&patterns, axis, &shape);
     let values = joined_values(parts);
@@ -154,20 +155,6 @@ fn check_rank<P: Pattern>(op: &'static str, rank: usize, result: usize) -> Resul
         return Ok(());
     };
     Err(SparseError::ShapeMismatch { op, rule, left: vec![rank], right: vec![result] })
-}
-
-/// Checks that the rows, and the columns, of a batch can be counted through.
-fn check_csr<P: Pattern>(op: &'static str, shape: &[usize]) -> Result<()> {
-    check_sizes(op, shape)?;
-    let limit = i64::MAX as u128;
-    match *shape {
-        [batch, rows, cols] if P::LAYOUT == CsrPattern::LAYOUT => {
-            let got = batch as u128 * rows.max(cols) as u128;
-            let what = "batch * rows and batch * columns";
-            if got > limit { Err(SparseError::Overflow { op, what, limit, got }) } else { Ok(()) }
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Checks that both dims of a tensor of rank 2 are sparse.

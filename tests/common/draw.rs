@@ -4,7 +4,7 @@
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use proptest::prelude::*;
-use sparse_tensor::{CooTensor, CsrTensor};
+use sparse_tensor::{CooTensor, CsrTensor, Fill, SparseTensor, pattern::Pattern};
 
 /// A matrix as plain data: coordinates in storage order and one value each.
 #[derive(Clone, Debug)]
@@ -97,4 +97,32 @@ pub fn unravel(flat: usize, shape: &[usize]) -> Vec<usize> {
         .collect();
     at.reverse();
     at
+}
+
+/// The fills there are.
+#[derive(Clone, Copy, Debug)]
+pub enum FillKind {
+    Zero,
+    Undefined,
+    Number,
+    Tracked,
+}
+
+pub fn fill_kind() -> impl Strategy<Value = FillKind> {
+    prop_oneof![Just(FillKind::Zero), Just(FillKind::Undefined), Just(FillKind::Number), Just(FillKind::Tracked)]
+}
+
+/// The tensor with a fill of that kind: `number`, or `leaf` on the tape.
+pub fn filled<P: Pattern, const D: usize>(
+    tensor: SparseTensor<P, D>,
+    kind: FillKind,
+    number: f64,
+    leaf: Tensor<1>,
+) -> SparseTensor<P, D> {
+    match kind {
+        FillKind::Zero => tensor,
+        FillKind::Undefined => tensor.with_fill(Fill::Undefined),
+        FillKind::Number => tensor.with_fill(Fill::scalar(number)),
+        FillKind::Tracked => tensor.with_fill(Fill::tensor(leaf)),
+    }
 }

@@ -1,35 +1,18 @@
 //! Element-wise operations and concatenation.
 
-use crate::draw::{Plain, nonzero, plain, value};
+use crate::draw::{self, FillKind, Plain, fill_kind, nonzero, plain, value};
 use crate::{check, config};
 use burn::tensor::{Tensor, TensorData};
 use proptest::prelude::*;
 use sparse_tensor::{CooTensor, CsrTensor, Fill, SparseTensor, ops, pattern::Pattern};
 
-#[derive(Clone, Copy, Debug)]
-enum FillKind {
-    Zero,
-    Undefined,
-    Number,
-    Tracked,
-}
-
-fn fill_kind() -> impl Strategy<Value = FillKind> {
-    prop_oneof![Just(FillKind::Zero), Just(FillKind::Undefined), Just(FillKind::Number), Just(FillKind::Tracked)]
-}
-
 /// Divisors stay away from zero, in the fill too.
 fn filled<P: Pattern, const D: usize>(
     tensor: SparseTensor<P, D>,
     kind: FillKind,
-    leaf: burn::tensor::Tensor<1>,
+    leaf: Tensor<1>,
 ) -> SparseTensor<P, D> {
-    match kind {
-        FillKind::Zero => tensor,
-        FillKind::Undefined => tensor.with_fill(Fill::Undefined),
-        FillKind::Number => tensor.with_fill(Fill::scalar(2.5)),
-        FillKind::Tracked => tensor.with_fill(Fill::tensor(leaf)),
-    }
+    draw::filled(tensor, kind, 2.5, leaf)
 }
 
 fn apply<P: Pattern, const D: usize>(op: usize, a: &SparseTensor<P, D>, b: &SparseTensor<P, D>) -> SparseTensor<P, D> {

@@ -1,35 +1,18 @@
 //! Reductions, softmax and products with another reduction than a sum.
 
-use crate::draw::{Plain, plain, value};
+use crate::draw::{self, FillKind, Plain, fill_kind, plain, value};
 use crate::{check, config};
 use burn::tensor::{Tensor, TensorData};
 use proptest::prelude::*;
 use sparse_tensor::ops::Reduce;
 use sparse_tensor::{CooTensor, Fill, SparseTensor, pattern::Pattern};
 
-#[derive(Clone, Copy, Debug)]
-enum FillKind {
-    Zero,
-    Undefined,
-    Number,
-    Tracked,
-}
-
-fn fill_kind() -> impl Strategy<Value = FillKind> {
-    prop_oneof![Just(FillKind::Zero), Just(FillKind::Undefined), Just(FillKind::Number), Just(FillKind::Tracked)]
-}
-
 fn filled<P: Pattern, const D: usize>(
     tensor: SparseTensor<P, D>,
     kind: FillKind,
     leaf: Tensor<1>,
 ) -> SparseTensor<P, D> {
-    match kind {
-        FillKind::Zero => tensor,
-        FillKind::Undefined => tensor.with_fill(Fill::Undefined),
-        FillKind::Number => tensor.with_fill(Fill::scalar(1.25)),
-        FillKind::Tracked => tensor.with_fill(Fill::tensor(leaf)),
-    }
+    draw::filled(tensor, kind, 1.25, leaf)
 }
 
 fn dense<P: Pattern, const D: usize>(tensor: &SparseTensor<P, D>) -> Tensor<D> {
