@@ -6,8 +6,8 @@
 
 use std::sync::OnceLock;
 
-/// Allocations from this many bytes on are announced to the hook (two huge pages of x86-64).
-const LARGE: usize = 4 << 20;
+/// Allocations from this many bytes on are announced to the hook: a huge page of x86-64, so most of them hold one.
+const LARGE: usize = 2 << 20;
 
 static HOOK: OnceLock<fn(*mut u8, usize)> = OnceLock::new();
 

@@ -16,6 +16,10 @@ pub trait Lanes<T: Element>: 'static {
     fn splat<S: Simd>(simd: S, x: T::Acc) -> Self::V<S>;
     /// Widens the first `lanes` elements of `x`.
     fn load<S: Simd>(simd: S, x: &[T]) -> Self::V<S>;
+    /// The same with zeros from element `len` on; `x` holds `lanes` elements all the same.
+    fn load_head<S: Simd>(simd: S, x: &[T], len: usize) -> Self::V<S>;
+    /// The sum of all lanes: the upper half added to the lower one until one is left.
+    fn sum<S: Simd>(simd: S, a: Self::V<S>) -> T::Acc;
     /// `a + b`.
     fn add<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
     /// `a * b`, rounded.
@@ -37,7 +41,7 @@ pub(crate) fn acc_max<A: Copy + PartialOrd>(a: A, b: A) -> A {
 
 macro_rules! float_lanes {
     ($name:ident, $acc:ty, $vec:ident, $count:ident, $as:ident, $as_mut:ident, $splat:ident, $add:ident, $mul:ident,
-     $less:ident, $equal:ident, $not:ident, $or:ident, $select:ident) => {
+     $less:ident, $equal:ident, $not:ident, $or:ident, $select:ident, $sum:ident) => {
         #[doc = concat!("Native vectors of ", stringify!($acc), ".")]
         pub struct $name;
 
@@ -60,6 +64,17 @@ macro_rules! float_lanes {
                     *w = x.widen();
                 }
                 S::$as(wide).0[0]
+            }
+            #[inline(always)]
+            fn load_head<S: Simd>(simd: S, x: &[T], len: usize) -> S::$vec {
+                const LANE: [$acc; 16] = [0., 1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 11., 12., 13., 14., 15.];
+                let lane = S::$as(&LANE[..S::$count]).0[0];
+                let within = simd.$less(lane, simd.$splat(len.min(16) as $acc));
+                simd.$select(within, Self::load(simd, x), simd.$splat(0.0))
+            }
+            #[inline(always)]
+            fn sum<S: Simd>(simd: S, a: S::$vec) -> $acc {
+                simd.$sum(a)
             }
             #[inline(always)]
             fn add<S: Simd>(simd: S, a: S::$vec, b: S::$vec) -> S::$vec {
@@ -104,7 +119,8 @@ float_lanes!(
     equal_f32s,
     not_m32s,
     or_m32s,
-    select_f32s
+    select_f32s,
+    reduce_sum_f32s
 );
 float_lanes!(
     F64Lanes,
@@ -120,7 +136,8 @@ float_lanes!(
     equal_f64s,
     not_m64s,
     or_m64s,
-    select_f64s
+    select_f64s,
+    reduce_sum_f64s
 );
 
 /// Number of lanes of [`ArrayLanes`].
@@ -148,6 +165,22 @@ impl<T: Element> Lanes<T> for ArrayLanes {
     fn load<S: Simd>(_: S, x: &[T]) -> [T::Acc; ARRAY] {
         let x = &x[..ARRAY];
         each(|j| x[j].widen())
+    }
+    #[inline(always)]
+    fn load_head<S: Simd>(_: S, x: &[T], len: usize) -> [T::Acc; ARRAY] {
+        let x = &x[..ARRAY];
+        each(|j| if j < len { x[j].widen() } else { T::ACC_ZERO })
+    }
+    #[inline(always)]
+    fn sum<S: Simd>(_: S, mut a: [T::Acc; ARRAY]) -> T::Acc {
+        let mut half = ARRAY / 2;
+        while half > 0 {
+            for j in 0..half {
+                a[j] = T::add(a[j], a[j + half]);
+            }
+            half /= 2;
+        }
+        a[0]
     }
     #[inline(always)]
     fn add<S: Simd>(_: S, a: [T::Acc; ARRAY], b: [T::Acc; ARRAY]) -> [T::Acc; ARRAY] {

@@ -16,6 +16,7 @@ mod error;
 mod keys;
 mod lanes;
 mod linalg;
+mod lines;
 mod merge;
 mod par;
 mod pattern;

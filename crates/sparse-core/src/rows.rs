@@ -1,9 +1,9 @@
 //! Moving and combining value rows.
 
-use crate::par::{by_elements, even, for_pieces};
+use crate::lines::line_sums;
+use crate::par::{even, for_pieces};
 use crate::reduce::{Max, Reducer, Source, Sum, reduce_rows};
 use crate::{Element, Index};
-use pulp::{Arch, Simd, WithSimd};
 
 /// Moves rows of values by an index map: `out[k, :] = values[map[k], :]`, or `fill` where `map[k]` is the number of
 /// rows of `values`.
@@ -90,8 +90,8 @@ fn no_such_row(index: usize, rows: usize) -> ! {
 /// `k` in `ptr[s]..ptr[s + 1]`.
 ///
 /// `values` is row-major `[n, block]`, `out` `[ptr.len() - 1, block]`; every element of `out` is overwritten, an empty
-/// segment gives 0. Accumulated in [`Element::Acc`], in the order of the segment, whatever the number of threads (single values without
-/// an order in 32 interleaved lanes, where a segment has 64 and more).
+/// segment gives 0. Accumulated in [`Element::Acc`], in the order of the segment (single values without
+/// an order in 16 interleaved sums), whatever the number of threads.
 /// Parallel by elements, O(order.len() * block).
 ///
 /// # Panics
@@ -100,60 +100,9 @@ fn no_such_row(index: usize, rows: usize) -> ! {
 pub fn segment_sum<T: Element, I: Index>(values: &[T], block: usize, order: Option<&[I]>, ptr: &[I], out: &mut [T]) {
     if block == 1 && order.is_none() {
         assert_eq!(out.len(), ptr.len().saturating_sub(1), "segment_sum: out must hold a block for every segment");
-        let arch = Arch::new();
-        let ranges = by_elements(ptr, 1);
-        return for_pieces(
-            &ranges,
-            out,
-            |r| r.len(),
-            |rows, out| {
-                arch.dispatch(Lines { values, ptr: &ptr[rows.start..=rows.end], out });
-            },
-        );
+        return line_sums(values, ptr, out);
     }
     segment_reduce(Sum, "segment_sum", values, block, order, ptr, out);
-}
-
-/// Segments of single values that stand together.
-struct Lines<'a, T, I> {
-    values: &'a [T],
-    ptr: &'a [I],
-    out: &'a mut [T],
-}
-
-impl<T: Element, I: Index> WithSimd for Lines<'_, T, I> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for (pair, out) in self.ptr.windows(2).zip(self.out) {
-            *out = T::narrow(line_sum(&self.values[pair[0].to_usize()..pair[1].to_usize()]));
-        }
-    }
-}
-
-/// The sum of a line: in order where it is short, else in lanes that are added pairwise at the end. The order depends on the
-/// length alone.
-#[inline(always)]
-fn line_sum<T: Element>(line: &[T]) -> T::Acc {
-    const LANES: usize = 32;
-    let add = |sum: T::Acc, x: &T| T::add(sum, x.widen());
-    if line.len() < 2 * LANES {
-        return line.iter().fold(T::ACC_ZERO, add);
-    }
-    let mut sums = [T::ACC_ZERO; LANES];
-    let (chunks, rest) = line.as_chunks::<LANES>();
-    for chunk in chunks {
-        sums.iter_mut().zip(chunk).for_each(|(sum, x)| *sum = add(*sum, x));
-    }
-    sums.iter_mut().zip(rest).for_each(|(sum, x)| *sum = add(*sum, x));
-    let mut half = LANES / 2;
-    while half > 0 {
-        let (left, right) = sums.split_at_mut(half);
-        left.iter_mut().zip(right).for_each(|(sum, other)| *sum = T::add(*sum, *other));
-        half /= 2;
-    }
-    sums[0]
 }
 
 /// Maximum of rows of values per segment, like [`segment_sum`]. NaN wins; an empty segment gives
