@@ -2,7 +2,7 @@
 
 use super::binary::{check, meet, same_structure};
 use super::map::bool_fill;
-use crate::pattern::{Pattern, located};
+use crate::pattern::{Pattern, is_full, located};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::{
     Fill, FillValue, Kind, Numeric, SparseTensor, as_float, expect, from_float, host_float, host_order,
@@ -60,10 +60,10 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let undefined = [a.fill.is_undefined(), b.fill.is_undefined()];
         let (pattern, [map_a, map_b]) = meet((&a.pattern, undefined[0]), (&b.pattern, undefined[1]));
         let (nnz, block) = (pattern.nnz(), a.block());
-        let full = nnz as u128 == crate::pattern::cells(pattern.shape());
-        let (fill_a, fill_b) = (a.fill_row(), b.fill_row());
-        // Nothing is unspecified: a slope that is not finite there must not meet a gradient of zero.
-        let fill = if full { f(fill_a.inner(), fill_b.inner()) } else { f(fill_a, fill_b) };
+        let full = is_full(&pattern);
+        let fill_a = a.fill.clone().counting(full).row(block, a.dtype(), &a.device());
+        let fill_b = b.fill.clone().counting(full).row(block, b.dtype(), &b.device());
+        let fill = f(fill_a, fill_b);
         let values = if nnz * block > 0 {
             f(rows(&a, &map_a), rows(&b, &map_b))
         } else {

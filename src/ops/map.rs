@@ -1,7 +1,7 @@
 //! Functions of one element.
 
 use super::binary::apply;
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, is_full};
 use crate::tensor::{Fill, FillValue, Kind, Numeric, SparseTensor, host_float, host_order};
 use burn::tensor::{Bool, DType, ElementConversion, Float, Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
@@ -33,11 +33,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     pub fn map<K2: Kind>(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K2>) -> SparseTensor<P, D, K2> {
         let merged = self.coalesce();
         let values = rows_of(&merged, &f);
-        let full = merged.nnz() as u128 == crate::pattern::cells(merged.pattern.shape());
-        let fill = merged.fill.map_row(merged.block(), merged.dtype(), &merged.device(), |row| {
-            // Nothing is unspecified: a slope that is not finite there must not meet a gradient of zero.
-            f(if full { row.inner() } else { row })
-        });
+        let own = merged.fill.clone().counting(is_full(&merged.pattern));
+        let fill = own.map_row(merged.block(), merged.dtype(), &merged.device(), f);
         merged.with_rows(values, fill)
     }
 
@@ -55,12 +52,17 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 
     /// [`map`](Self::map) of a function that is known to keep zero.
     fn map_keeping_zero(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K>) -> Self {
+        self.map_zero(Fill::Zero, f)
+    }
+
+    /// [`map`](Self::map) of a function whose value at zero is known, and exact on every device.
+    fn map_zero(&self, at_zero: Fill<K>, f: impl Fn(Tensor<2, K>) -> Tensor<2, K>) -> Self {
         if !matches!(self.fill, Fill::Zero) {
             return self.map(f);
         }
         let merged = self.coalesce();
         let values = rows_of(&merged, &f);
-        merged.with_rows(values, Fill::Zero)
+        merged.with_rows(values, at_zero)
     }
 }
 
@@ -126,11 +128,13 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
         deg2rad "x in radians";
         rad2deg "x in degrees";
     }
-    functions! { map:
+    functions! { map_zero_to_one:
         exp "e^x";
-        log "ln x";
         cos "cos x";
         cosh "cosh x";
+    }
+    functions! { map:
+        log "ln x";
         acos "arccos x";
         acosh "arcosh x";
         recip "1 / x";
@@ -149,9 +153,13 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
         self.map_keeping_zero(burn::tensor::activation::relu)
     }
 
+    fn map_zero_to_one(&self, f: impl Fn(Tensor<2>) -> Tensor<2>) -> Self {
+        self.map_zero(Fill::scalar(1.0), f)
+    }
+
     /// `1 / (1 + e^-x)` of every element (see [`map`](Self::map)).
     pub fn sigmoid(&self) -> Self {
-        self.map(logistic)
+        self.map_zero(Fill::scalar(0.5), logistic)
     }
 
     /// `x^p` of every element (see [`map`](Self::map)).

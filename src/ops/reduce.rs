@@ -4,7 +4,7 @@ use super::extremum::{extremum, into_lines, one_target};
 use super::folds::Blocks;
 use super::put_along_axis::run;
 use crate::kernel::{self, Side};
-use crate::pattern::{CooPattern, Lines, Pattern, cells, lines};
+use crate::pattern::{CooPattern, Lines, Pattern, cells, is_full, lines};
 use crate::rows::RowSums;
 use crate::tensor::{
     Exact, Fill, FillValue, Kind, Numeric, SparseTensor, as_float, associate_like, expect, from_float, host_apply,
@@ -321,11 +321,7 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     } else {
         fold_rows(&own, &along, lines.as_deref(), counted, fold)
     };
-    let mut fill = fold_fill(&own, &along, fold);
-    if let (Fill::Value(FillValue::Block(row)), true) = (&fill, pattern.nnz() as u128 == cells(pattern.shape())) {
-        // Nothing is unspecified: a slope that is not finite there must not meet a gradient of zero.
-        fill = Fill::Value(FillValue::Block(row.clone().inner()));
-    }
+    let fill = fold_fill(&own, &along, fold).counting(is_full(&pattern));
     Ok(SparseTensor::from_parts(pattern, values, along.blocks.shape, fill))
 }
 
@@ -339,7 +335,7 @@ fn through_f32<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     let cast = |rows: &Tensor<2, K>, to: FloatDType| from_float(as_float(rows).expect("a 16-bit float").cast(to));
     let convert = |tensor: &SparseTensor<P, D, K>, to: FloatDType| {
         let fill = match &tensor.fill {
-            Fill::Value(FillValue::Block(row)) => Fill::Value(FillValue::Block(cast(row, to))),
+            Fill::Value(FillValue::Block(block)) => Fill::block(cast(block.row(), to)),
             other => other.clone(),
         };
         tensor.with_rows(cast(&tensor.values, to), fill)
@@ -428,7 +424,7 @@ fn fold_fill<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         _ => {
             let row = of.fill_row();
             let add = |row: Tensor<2, K>| blocks.fold(row, |rows| rows.sum_dim(1));
-            Fill::Value(FillValue::Block(match fold {
+            Fill::block(match fold {
                 Fold::Sum if dtype.is_float() => add(row).mul_scalar(along.lines as f64),
                 Fold::Sum => add(row).mul_scalar(along.lines as i64),
                 Fold::Mean => divided(add(row), blocks.size as u128),
@@ -442,7 +438,7 @@ fn fold_fill<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
                     power(multiplied(row, blocks), times, lines)
                 }
                 Fold::Amax | Fold::Amin => extremum::<P, K>(row, None, None, blocks, fold == Fold::Amax),
-            }))
+            })
         }
     }
 }

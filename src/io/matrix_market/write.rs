@@ -51,7 +51,7 @@ impl<P: Pattern, K: Kind> ToMatrixMarket for SparseTensor<P, 2, K> {
         if self.fill().is_undefined() {
             return Err(SparseError::UndefinedFill { op: OP, hint: "with_fill says what missing elements are" });
         }
-        if !self.fill().same(&Fill::Zero, 1, self.dtype(), &self.device()) {
+        if !self.fill().same(&Fill::Zero, self.dtype()) {
             let (left, right) = ("0".into(), self.fill().to_string());
             return Err(SparseError::FillMismatch { op: OP, left, right });
         }
