@@ -1,7 +1,7 @@
 //! Sparse tensors as safetensors files: every layout, dtype and fill, to the bit.
 //!
-//! One tensor is [`save`]d and [`load`]ed by itself; an [`Archive`] holds several, by name, in one file. Needs the feature
-//! `safetensors`.
+//! One tensor is [`save`]d and [`load`]ed by itself; an [`Archive`] holds several, by name, in one file. Needs the
+//! feature `safetensors`.
 //!
 //! # What a file holds
 //!
@@ -11,12 +11,13 @@
 //! | `row_ptr` (CSR) | `[M + 1]`, or `[B * (M + 1)]` with each matrix of a batch starting at 0 | I32 or I64 |
 //! | `col_idx` (CSR) | `[nnz]` | I32 or I64 |
 //! | `values` | `[nnz, dense dims..]` | F16, BF16, F32, F64, I32, I64, U8, BOOL |
-//! | `fill`, where the fill is a value | `[]`: one number of the host; `[1]`: one element; or the dense dims | that of `values` |
+//! | `fill` | `[]` for a number of the host; `[1]` or the dense dims for a tensor | that of `values` |
 //!
-//! In an [`Archive`] the names have the tensor's own and a dot before them: `graph.row_ptr`. The metadata has one entry,
-//! `sparse_tensor`, with JSON in it: `version` (1), and in `tensors` for each name (empty for a tensor by itself) its
-//! `layout` (`coo`, `csr`), `shape`, `sparse_dims`, `coalesced` (false where it is missing) and `fill` (`zero`, `undefined`,
-//! `value`). Tensors that it does not speak of are passed over. The same tensors give the same bytes.
+//! In an [`Archive`] the names have the tensor's own and a dot before them: `graph.row_ptr`. The metadata has one
+//! entry, `sparse_tensor`, with JSON in it: `version` (1), and in `tensors` for each name (empty for a tensor by itself) its
+//! `layout` (`coo`, `csr`), `shape`, `sparse_dims`, `coalesced` (false where it is missing) and `fill` (`zero`,
+//! `undefined`, or `value` for the array of that name). Tensors that it does not speak of are passed over. The same
+//! tensors give the same bytes.
 //!
 //! SciPy reads a CSR file, and writes one, so:
 //!

@@ -254,10 +254,14 @@ proptest! {
     }
 
     #[test]
-    fn digits_are_exact(values in prop::collection::vec(any::<f64>(), 1..20), ints in prop::collection::vec(any::<i64>(), 1..20)) {
+    fn digits_are_exact(
+        values in prop::collection::vec(any::<f64>(), 1..20), ints in prop::collection::vec(any::<i64>(), 1..20),
+    ) {
         let device = Device::flex();
-        let places = |count: usize| Tensor::<2, Int>::from_data(
-            burn::tensor::TensorData::new((0..2 * count as i32).map(|k| k % count as i32).collect(), [2, count]), &device);
+        let places = |count: usize| {
+            let diagonal = (0..2 * count).map(|k| (k % count) as i32).collect();
+            Tensor::<2, Int>::from_data(burn::tensor::TensorData::new(diagonal, [2, count]), &device)
+        };
         let back = |out: Vec<u8>| matrix_market::parse(&out[..]).unwrap().values;
         let count = values.len();
         let data = burn::tensor::TensorData::new(values.clone(), [count]);
@@ -268,7 +272,8 @@ proptest! {
         matrix_market::write_to(&mut csr, &a.to_csr()).unwrap();
         prop_assert_eq!(&coo, &csr);
         let Values::Real(read) = back(coo) else { panic!("real") };
-        prop_assert!(read.iter().zip(&values).all(|(a, b)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())));
+        let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+        prop_assert!(read.iter().zip(&values).all(same));
         let count = ints.len();
         let data = burn::tensor::TensorData::new(ints.clone(), [count]);
         let stored = Tensor::<1, Int>::from_data(data, (&device, DType::I64));

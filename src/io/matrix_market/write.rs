@@ -22,9 +22,9 @@ pub trait ToMatrixMarket {
 
 /// Writes a sparse matrix as `coordinate`, a dense one as `array`, always `general`.
 ///
-/// Floats are written so that reading gives the same bits; integers as `integer`; booleans as `pattern` where every stored one
-/// is true, else as `integer` (0 and 1). Repeated entries are summed first. `io::safetensors` (a feature) keeps what this
-/// format cannot: fills, other ranks, dense dims, dtypes.
+/// Floats are written so that reading gives the same bits; integers as `integer`; booleans as `pattern` where every
+/// stored one is true, else as `integer` (0 and 1). Repeated entries are summed first. `io::safetensors` (a feature)
+/// keeps what this format cannot: fills, other ranks, dense dims, dtypes.
 ///
 /// ```
 /// use burn::tensor::{Bool, Device, Tensor};
