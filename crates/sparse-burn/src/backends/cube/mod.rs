@@ -188,13 +188,13 @@ impl SparseBackend for CubeBackend {
         b: RowsView<Self>,
         b_values: AnyTensor<Self>,
         cols: usize,
-    ) -> (PatternArrays<Self>, AnyTensor<Self>) {
+    ) -> (PatternArrays<Self>, AnyTensor<Self>, Result<()>) {
         if runs([view(&a_values), view(&b_values), &a.ptr])
             && let Some((ptr, idx)) = spgemm::pattern(&a, &b, cols)
         {
             let dtype = a_values.dtype();
             let values = spgemm::values(&ptr, &idx, a, inner(a_values), b, inner(b_values));
-            return (PatternArrays::Csr(ptr, idx), wrap(dtype, values));
+            return (PatternArrays::Csr(ptr, idx), wrap(dtype, values), Ok(()));
         }
         fallback("spgemm");
         host::spgemm::<Self>(a, a_values, b, b_values, cols)
