@@ -14,10 +14,10 @@
 //! | `fill` | `[]` for a number of the host; `[1]` or the dense dims for a tensor | that of `values` |
 //!
 //! In an [`Archive`] the names have the tensor's own and a dot before them: `graph.row_ptr`. The metadata has one
-//! entry, `sparse_tensor`, with JSON in it: `version` (1), and in `tensors` for each name (empty for a tensor by itself) its
-//! `layout` (`coo`, `csr`), `shape`, `sparse_dims`, `coalesced` (false where it is missing) and `fill` (`zero`,
-//! `undefined`, or `value` for the array of that name). Tensors that it does not speak of are passed over. The same
-//! tensors give the same bytes.
+//! entry, `sparse_tensor`, with JSON in it: `version` (1), and in `tensors` for each name (empty for a tensor by
+//! itself) its `layout` (`coo`, `csr`), `shape`, `sparse_dims`, `coalesced` (false where it is missing) and `fill`
+//! (`zero`, `undefined`, or `value` for the array of that name). Tensors that it does not speak of are passed over. The
+//! same tensors give the same bytes.
 //!
 //! SciPy reads a CSR file, and writes one, so:
 //!

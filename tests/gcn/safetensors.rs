@@ -131,6 +131,9 @@ fn nothing_stored_and_sizes_of_zero() {
     round::<_, 2, 2, _>(&a.with_fill(Fill::tensor(Tensor::<1>::zeros([0], &device))));
     let all = Tensor::<2, Int>::zeros([0, 2], &device);
     round::<_, 1, 2, _>(&CooTensor::<1>::new(all, Tensor::<2>::ones([2, 3], &device), [3]).unwrap());
+    if !device.supports_dtype(DType::I64) {
+        return;
+    }
     let vast = CooTensor::<1>::new(indices, Tensor::<1>::ones([2], &device), [1 << 60]).unwrap();
     assert_eq!(vast.pattern().index_dtype(), DType::I64);
     round::<_, 1, 1, _>(&vast);
