@@ -350,4 +350,46 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
     pub fn bool(&self) -> SparseTensor<P, D, Bool> {
         self.map_to_bool(|rows| rows.bool(), |x, _| x.elem::<i64>() != 0)
     }
+
+    /// The remainder of every element's division by `divisor`, with the divisor's sign (see [`map`](Self::map)).
+    ///
+    /// # Panics
+    ///
+    /// If `divisor` is 0.
+    pub fn remainder_scalar(&self, divisor: i64) -> Self {
+        assert!(divisor != 0, "remainder_scalar: the divisor must not be 0, got {divisor}");
+        // By 1 as by -1, by which the smallest integer has no quotient.
+        let divisor = if divisor == -1 { 1 } else { divisor };
+        self.map_keeping_zero(|rows| rows.remainder_scalar(divisor))
+    }
+
+    /// The bits of every element that `mask` has too (see [`map`](Self::map)).
+    pub fn bitwise_and_scalar(&self, mask: i64) -> Self {
+        self.map_keeping_zero(|rows| rows.bitwise_and_scalar(mask))
+    }
+
+    /// The bits of every element and those of `mask` (see [`map`](Self::map)).
+    pub fn bitwise_or_scalar(&self, mask: i64) -> Self {
+        self.map_zero(Fill::scalar(mask), |rows| rows.bitwise_or_scalar(mask))
+    }
+
+    /// The bits that either every element or `mask` has (see [`map`](Self::map)).
+    pub fn bitwise_xor_scalar(&self, mask: i64) -> Self {
+        self.map_zero(Fill::scalar(mask), |rows| rows.bitwise_xor_scalar(mask))
+    }
+
+    /// The bits that every element does not have (see [`map`](Self::map)).
+    pub fn bitwise_not(&self) -> Self {
+        self.map(|rows| rows.bitwise_not())
+    }
+
+    /// Every element `<< bits` (see [`map`](Self::map)).
+    pub fn bitwise_left_shift_scalar(&self, bits: u32) -> Self {
+        self.map_keeping_zero(|rows| rows.bitwise_left_shift_scalar(bits))
+    }
+
+    /// Every element `>> bits` (see [`map`](Self::map)).
+    pub fn bitwise_right_shift_scalar(&self, bits: u32) -> Self {
+        self.map_keeping_zero(|rows| rows.bitwise_right_shift_scalar(bits))
+    }
 }
