@@ -49,6 +49,7 @@ fn every_operation<P: Pattern>(a: &SparseTensor<P, 2>, device: &Device) {
     same_twice("flip of both", a, |a| a.flip(&[0, 1]));
     same_twice("reshape", a, |a| a.reshape([4, 3]));
     same_twice("unsqueeze and squeeze", a, |a| a.unsqueeze_dim::<3>(0).squeeze_dim::<2>(0));
+    same_twice("repeat_dim", a, |a| a.repeat_dim(1, 3));
     for part in 0..3 {
         same_twice("split of columns", a, |a| a.split(2, 1).swap_remove(part % 2));
         same_twice("chunk of rows", a, |a| a.chunk(3, 0).swap_remove(part));

@@ -67,6 +67,8 @@ pub(crate) enum Turn {
     Flipped(Vec<bool>),
     /// Another shape of as many elements.
     Shaped(Vec<usize>),
+    /// Copies one after the other along an axis.
+    Repeated { axis: usize, times: usize },
 }
 
 type Turned<P> = (Turn, P, Vec<RowMap>);
