@@ -40,7 +40,7 @@ pub struct Derived<P> {
     products: Mutex<Vec<(u64, Product<P>)>>,
     turned: Mutex<Vec<Turned<P>>>,
     lines: Mutex<Vec<Along<P>>>,
-    selected: Mutex<Vec<(Selection, Arc<Vec<Part<P>>>)>>,
+    selected: Mutex<Vec<Selected<P>>>,
 }
 
 /// The pattern of a product of two sparse matrices, and its compressed rows.
@@ -86,6 +86,8 @@ pub(crate) enum Selection {
 
 /// A part of a pattern, and which rows of the values are its.
 pub(crate) type Part<P> = (P, Taken);
+
+type Selected<P> = (Selection, Arc<Vec<Part<P>>>);
 
 /// Lines by the axes they run along.
 type Along<P> = (Vec<bool>, Arc<Lines<P>>);
