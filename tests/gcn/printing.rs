@@ -22,7 +22,8 @@ fn a_tensor_shows_its_fill() {
 #[test]
 fn fills_of_other_kinds_print_as_their_elements() {
     let device = Device::flex();
-    let a = CooTensor::<1, Int>::from_dense(Tensor::from_ints([0, 1], &device), 0);
+    let dense = Tensor::<1, Int>::from_data([0i64, 1], (&device, burn::tensor::DType::I64));
+    let a = CooTensor::<1, Int>::from_dense(dense, 0);
     // Beyond what an f64 holds.
     assert!(a.with_fill(Fill::scalar(9_007_199_254_740_993i64)).to_string().contains("fill 9007199254740993\n"));
     let a = CooTensor::<1, Bool>::from_dense(Tensor::from_data([false, true], &device), 0);
