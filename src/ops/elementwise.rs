@@ -157,7 +157,7 @@ fn int_remainder(a: Tensor<2, Int>, b: Tensor<2, Int>) -> Tensor<2, Int> {
 fn powers(base: Tensor<2>, power: &Tensor<2, Int>) -> Tensor<2> {
     let dtype = base.dtype();
     let odd = power.clone().bitwise_and_scalar(1).equal_elem(1);
-    let size = base.clone().abs().powf(power.clone().float().cast(FloatDType::from(dtype)));
+    let size = base.clone().abs().powf(power.clone().cast(FloatDType::from(dtype)));
     let negative = base.lower_elem(0.0).bool_and(odd);
     let signed = size.clone().mask_where(negative, size.neg());
     signed.mask_fill(power.clone().equal_elem(0), 1.0)
@@ -168,7 +168,7 @@ fn int_power(base: Tensor<2>, power: Tensor<2, Int>) -> Tensor<2> {
     let (plain, power) = (base.clone().inner(), signed(power));
     let out = powers(plain.clone(), &power);
     record(out, [Erased::from(base)], (plain, power), |(base, power), grad, _| {
-        let times = power.clone().float().cast(FloatDType::from(base.dtype()));
+        let times = power.clone().cast(FloatDType::from(base.dtype()));
         let slope = powers(base.clone(), &power.clone().sub_scalar(1)) * times;
         let slope = slope.mask_fill(power.clone().equal_elem(0), 0.0);
         [Some((grad * slope).into())]

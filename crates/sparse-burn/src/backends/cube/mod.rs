@@ -34,6 +34,7 @@ use burn_cubecl::tensor::CubeTensor;
 use fallback::fallback;
 use launch::{count, runs};
 use sparse_core::{BinaryOp, Reduce, Result};
+use std::convert::identity;
 
 impl HostAccess for CubeBackend {
     fn to_host(tensor: AnyTensor<Self>) -> HostTensor {
@@ -55,11 +56,7 @@ fn view(tensor: &AnyTensor<CubeBackend>) -> &CubeTensor {
 
 /// A result of the kind of `like`.
 fn wrap(like: burn::backend::DType, tensor: CubeTensor) -> AnyTensor<CubeBackend> {
-    match like {
-        dtype if dtype.is_float() => AnyTensor::Float(tensor),
-        dtype if dtype.is_bool() => AnyTensor::Bool(tensor),
-        _ => AnyTensor::Int(tensor),
-    }
+    AnyTensor::of_dtype(like, tensor, identity, identity, identity)
 }
 
 fn given(tensor: &OptionalInt<CubeBackend>) -> Option<&CubeTensor> {
