@@ -98,11 +98,12 @@ pub(crate) fn spmm<K: Kind>(view: &Compressed, values: &Tensor<2, K>, dense: &Te
 pub(crate) type Factor<'a, K> = (&'a Compressed, &'a Tensor<2, K>);
 
 /// Pattern and values of a sparse x sparse product.
-pub(crate) fn spgemm<K: Kind>(a: Factor<'_, K>, b: Factor<'_, K>, cols: usize) -> (Compressed, Tensor<2, K>) {
-    let (pattern, values) = Dispatch::spgemm(a.0.send(), strip(a.1), b.0.send(), strip(b.1), cols);
+pub(crate) fn spgemm<K: Kind>(a: Factor<'_, K>, b: Factor<'_, K>, cols: usize) -> Result<(Compressed, Tensor<2, K>)> {
+    let (pattern, values, checked) = Dispatch::spgemm(a.0.send(), strip(a.1), b.0.send(), strip(b.1), cols);
+    checked?;
     let PatternArrays::Csr(ptr, idx) = pattern else { unreachable!("products are by compressed rows") };
     let view = Compressed { ptr: Tensor::from_dispatch(ptr), idx: Tensor::from_dispatch(idx), perm: None };
-    (view, values.into_tensor())
+    Ok((view, values.into_tensor()))
 }
 
 /// Values of a sparse x sparse product with a known pattern.

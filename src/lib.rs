@@ -14,4 +14,4 @@ pub use ops::to_dense::{dense_limit, set_dense_limit};
 #[cfg(any(feature = "wgpu", feature = "cuda", feature = "rocm"))]
 pub use sparse_burn::{device_reads, host_fallbacks};
 pub use sparse_core::{Result, SparseError};
-pub use tensor::{CooTensor, CsrTensor, Fill, FillValue, Kind, Numeric, SparseTensor, dtype_name};
+pub use tensor::{CooTensor, CsrTensor, Fill, FillBlock, FillValue, Kind, Numeric, SparseTensor, dtype_name};

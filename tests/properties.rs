@@ -285,6 +285,33 @@ fn sizes_beyond_32_and_64_bits() {
     assert_eq!(huge.unwrap_err().kind(), "overflow");
 }
 
+/// A column times a row has an element everywhere: more than can be counted are an error, and a panic with its message.
+#[test]
+fn products_beyond_32_bits() {
+    let device = Device::flex();
+    let line = |axis: usize| {
+        let ids = Tensor::<1, Int>::arange(0..70_000, &device).reshape([1, 70_000]);
+        let zeros = ids.zeros_like();
+        let at = Tensor::cat(if axis == 0 { vec![ids, zeros] } else { vec![zeros, ids] }, 0);
+        let shape = if axis == 0 { [70_000, 1] } else { [1, 70_000] };
+        CooTensor::<2>::new(at, Tensor::<1>::ones([70_000], &device), shape).unwrap()
+    };
+    let (column, row) = (line(0), line(1));
+    for trouble in [
+        column.try_matmul_sparse(&row).unwrap_err(),
+        column.to_csr().try_matmul_sparse(&row.to_csr()).unwrap_err(),
+        column.try_matmul_transposed(&column).unwrap_err(),
+        column.try_product_pattern(&row).unwrap_err(),
+    ] {
+        assert_eq!(trouble.kind(), "overflow");
+        assert!(trouble.to_string().ends_with("must fit 2147483646, got 4900000000"), "{trouble}");
+    }
+    let panic = std::panic::catch_unwind(|| column.matmul_sparse(&row)).unwrap_err();
+    let told = panic.downcast_ref::<String>().expect("a message");
+    assert_eq!(*told, column.try_matmul_sparse(&row).unwrap_err().to_string());
+    assert_eq!(row.matmul_sparse(&column).values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [70_000.0]);
+}
+
 #[test]
 fn messages_name_both_values() {
     let device = Device::flex();
@@ -422,6 +449,40 @@ fn fills_of_numbers() {
     assert_eq!(quotient.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [2.0, 1.0]);
 }
 
+/// Functions of whole numbers against the host's, with zeros on either side.
+#[test]
+fn functions_of_whole_numbers() {
+    let device = Device::flex();
+    let (x, y) = ([0, -7, 12, 5, 0, 9], [3, 2, 0, 3, 0, 1]);
+    let sparse = |values: [i32; 6]| {
+        CooTensor::<2, Int>::from_dense(Tensor::<1, Int>::from_ints(values, &device).reshape([2, 3]), 0)
+    };
+    let (a, b) = (sparse(x), sparse(y));
+    let list = |tensor: CooTensor<2, Int>| tensor.to_dense().into_data().convert::<i64>().iter().collect::<Vec<i64>>();
+    let pairs = |f: fn(i64, i64) -> i64| x.iter().zip(y).map(|(&a, b)| f(a.into(), b.into())).collect::<Vec<_>>();
+    let each = |f: fn(i64) -> i64| x.iter().map(|&a| f(a.into())).collect::<Vec<_>>();
+    assert_eq!(list(a.remainder(&b)), pairs(|a, b| if b == 0 { 0 } else { a.rem_euclid(b) }));
+    assert_eq!(list(a.powi(&b)), pairs(|a, b| a.pow(b as u32)));
+    assert_eq!(list(a.bitwise_and(&b)), pairs(|a, b| a & b));
+    assert_eq!(list(a.bitwise_or(&b)), pairs(|a, b| a | b));
+    assert_eq!(list(a.bitwise_xor(&b)), pairs(|a, b| a ^ b));
+    assert_eq!(list(a.bitwise_left_shift(&b)), pairs(|a, b| a << b));
+    assert_eq!(list(a.bitwise_right_shift(&b)), pairs(|a, b| a >> b));
+    assert_eq!(list(a.remainder_scalar(4)), each(|a| a.rem_euclid(4)));
+    assert_eq!(list(a.remainder_scalar(-1)), [0; 6]);
+    assert_eq!(list(a.bitwise_and_scalar(6)), each(|a| a & 6));
+    assert_eq!(list(a.bitwise_or_scalar(6)), each(|a| a | 6));
+    assert_eq!(list(a.bitwise_xor_scalar(6)), each(|a| a ^ 6));
+    assert_eq!(list(a.bitwise_not()), each(|a| !a));
+    assert_eq!(list(a.bitwise_left_shift_scalar(3)), each(|a| a << 3));
+    assert_eq!(list(a.bitwise_right_shift_scalar(1)), each(|a| a >> 1));
+    assert!(a.bitwise_or(&b).fill().is_zero() && a.remainder(&b.clone().with_fill(Fill::scalar(2))).fill().is_zero());
+    let least = Tensor::<1, Int>::from_ints([i32::MIN], &device);
+    let (least, minus) = (CooTensor::<1, Int>::from_dense(least, 0), Tensor::<1, Int>::from_ints([-1], &device));
+    let rest = least.remainder(&CooTensor::from_dense(minus, 0)).to_dense().into_data().convert::<i64>();
+    assert_eq!(rest.iter::<i64>().collect::<Vec<_>>(), [0]);
+}
+
 /// Functions that the law does not draw, at fixed places with signs of both kinds.
 #[test]
 fn functions_of_pairs_and_numbers() {
@@ -435,12 +496,25 @@ fn functions_of_pairs_and_numbers() {
     same(a.remainder_scalar(2.0), x.clone().remainder_scalar(2.0));
     same(a.fmod_scalar(2.0), x.clone() - x.clone().div_scalar(2.0).trunc() * 2.0);
     same(a.rad2deg().deg2rad(), x.clone());
+    // NaN where both are zero, as for dense tensors.
+    let numbers = |tensor: Tensor<2>| read(tensor.clone().mask_fill(tensor.is_nan(), 99.0));
+    close(&numbers(a.remainder(&b).to_dense()), &numbers(x.clone().remainder(y.clone()))).unwrap();
+    close(&numbers(a.fmod(&b).to_dense()), &numbers(x.clone().fmod(y.clone()))).unwrap();
+    assert!(a.remainder(&b.clone().with_fill(Fill::scalar(2.0))).fill().is_zero());
+    let n = Tensor::<2, Int>::from_ints([[3, 3, 2], [0, 0, -1]], &device);
+    let power = CooTensor::<2, Int>::from_dense(n.clone(), 0);
+    let want = [0.0, -15.625, 2.25, 1.0, 1.0, -4.0 / 3.0];
+    close(&read(a.powi(&power).to_dense()), &want).unwrap();
+    assert!(a.powi(&power.clone().with_fill(Fill::scalar(2))).fill().is_zero());
+    let bool = |tensor: CooTensor<2, Bool>| tensor.to_dense().into_data().iter::<bool>().collect::<Vec<_>>();
+    assert_eq!(bool(a.is_close(&a.mul_scalar(1.0 + 1e-6), 1e-5, 1e-8)), [true; 6]);
+    assert_eq!(bool(a.is_close(&b, 1e-5, 1e-8)), [false, false, false, false, true, false]);
     same(a.zip_with(&b, |x, y| x.sin() + y), x.clone().sin() + y.clone());
     same(a.matmul_transposed(&b), x.clone().matmul(y.clone().transpose()));
     let (p, q) = (a.greater_elem(0.0), b.greater_elem(0.0));
     let (dense_p, dense_q) = (x.greater_elem(0.0), y.greater_elem(0.0));
     let same = |got: CooTensor<2, Bool>, want: Tensor<2, Bool>| {
-        assert!(matches!(got.fill(), Fill::Zero) || got.fill().to_string() == "1");
+        assert!(matches!(got.fill(), Fill::Zero) || got.fill().to_string() == "true");
         assert_eq!(got.to_dense().int().into_data(), want.int().into_data());
     };
     same(p.bool_and(&q), dense_p.clone().bool_and(dense_q.clone()));

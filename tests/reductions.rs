@@ -102,6 +102,43 @@ fn counts() {
 }
 
 #[test]
+fn counts_along_any_axes() {
+    let a = matrix(Fill::Zero);
+    for axis in [1, -1] {
+        let counts = a.count_stored_dims(&[axis]);
+        assert_eq!((counts.dims(), ints(counts.to_dense())), ([3, 1], vec![2, 0, 2]));
+    }
+    assert_eq!(ints(a.to_csr().count_stored_dims(&[0]).to_dense()), [1, 1, 2]);
+    assert_eq!(ints(a.count_stored_dims(&[0, 1]).to_dense()), [4]);
+    assert_eq!(ints(a.count_stored_dims(&[]).to_dense()), [1, 0, 1, 0, 0, 0, 0, 1, 1]);
+    assert_eq!(a.try_count_stored_dims(&[0, -2]).unwrap_err().kind(), "shape_mismatch");
+    assert_eq!(a.try_count_stored_dims(&[2]).unwrap_err().kind(), "axis_out_of_range");
+    // Blocks of two, one of them twice.
+    let indices = Tensor::<2, Int>::from_ints([[2, 0, 2]], &device());
+    let hybrid = CooTensor::<2>::new(indices, Tensor::<2>::ones([3, 2], &device()), [3, 2]).unwrap();
+    assert_eq!(ints(hybrid.count_stored_dims(&[1]).to_dense()), [2, 0, 2]);
+    assert_eq!(ints(hybrid.count_stored_dims(&[0]).to_dense()), [2, 2]);
+    let batch = a.to_csr().unsqueeze_dim::<3>(0);
+    assert_eq!(ints(batch.count_stored_dims(&[0, 2]).to_dense()), [2, 0, 2]);
+}
+
+#[test]
+fn counts_beyond_32_bits() {
+    let far = |size: usize| {
+        let indices = Tensor::<2, Int>::from_ints([[1, 0], [2, 3]], &device());
+        CooTensor::<2>::new(indices, Tensor::<1>::from_floats([0.0, 1.0], &device()), [size, size]).unwrap()
+    };
+    let filled = |size: usize| far(size).with_fill(Fill::scalar(2.0));
+    assert_eq!(ints(filled(100_000).count_nonzero()), [9_999_999_999]);
+    let block = Fill::tensor(Tensor::<1>::from_floats([2.0], &device()));
+    assert_eq!(ints(far(100_000).with_fill(block).count_nonzero()), [9_999_999_999]);
+    assert_eq!(ints(far(1 << 40).count_nonzero()), [1]);
+    assert_eq!(filled(1 << 40).try_count_nonzero().unwrap_err().kind(), "overflow");
+    // Not a number of the dtype: it is zero there.
+    assert_eq!(ints(far(1 << 40).with_fill(Fill::scalar(1e-60)).count_nonzero()), [1]);
+}
+
+#[test]
 fn any_and_all() {
     let mask = Tensor::<2, Bool>::from_bool([[true, false], [true, true]], &device());
     let mask = CsrTensor::<2, Bool>::from_dense(mask);

@@ -115,7 +115,7 @@ fn any<P: Pattern, const D: usize>(
     let own = if counted || of.sparse_dims() == 0 { of.coalesce() } else { of.clone() };
     let within = |rows: Tensor<2, Bool>| along.blocks.fold(rows, |rows| rows.any_dim(1));
     let fill = match &own.fill {
-        Fill::Value(FillValue::Block(_)) => Fill::Value(FillValue::Block(within(own.fill_row()))),
+        Fill::Value(FillValue::Block(_)) => Fill::block(within(own.fill_row())),
         other => other.clone(),
     };
     let lines = along.of(&own.pattern);

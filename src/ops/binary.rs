@@ -1,7 +1,7 @@
 //! Element-wise `+ - * /` of two sparse tensors of one layout.
 
 use crate::kernel::{self, Side};
-use crate::pattern::{CsrPattern, Pattern, located, merged, union_zip};
+use crate::pattern::{CsrPattern, Pattern, is_full, located, merged, union_zip};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::{
     Fill, FillValue, Kind, Numeric, SparseTensor, as_float, associate_like, dtype_name, expect, from_float, host_apply,
@@ -135,12 +135,7 @@ fn combine<P: Pattern, const D: usize, K: Numeric>(
     }
     let (pattern, [map_a, map_b]) = meet((&a.pattern, a.fill.is_undefined()), (&b.pattern, b.fill.is_undefined()));
     let values = zip(op, (&a.values, a.fill_row(), map_a), (&b.values, b.fill_row(), map_b));
-    let mut fill = combine_fills(op, &a, &b);
-    let cells = crate::pattern::cells(pattern.shape());
-    if let (Fill::Value(FillValue::Block(row)), true) = (&fill, pattern.nnz() as u128 == cells) {
-        // Nothing is unspecified: a slope that is not finite there must not meet a gradient of zero.
-        fill = Fill::Value(FillValue::Block(row.clone().inner()));
-    }
+    let fill = combine_fills(op, &a, &b).counting(is_full(&pattern));
     Ok(SparseTensor::from_parts(pattern, values, a.dense_shape.clone(), fill))
 }
 
@@ -271,7 +266,7 @@ fn combine_fills<P: Pattern, const D: usize, K: Numeric>(
         (Fill::Zero, Fill::Zero) if op != BinaryOp::Div => Fill::Zero,
         (fill_a, fill_b) => match (fill_a.host(), fill_b.host()) {
             (Some(x), Some(y)) => Fill::Value(FillValue::Scalar(host_apply(op, x, y, a.dtype()))),
-            _ => Fill::Value(FillValue::Block(apply(op, a.fill_row(), b.fill_row()))),
+            _ => Fill::block(apply(op, a.fill_row(), b.fill_row())),
         },
     }
 }

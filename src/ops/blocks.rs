@@ -1,6 +1,6 @@
 //! What operations on dense dims share: blocks of values, and the fill's block, seen along one dim.
 
-use crate::pattern::{CooPattern, Pattern, dims::of_lines};
+use crate::pattern::{Pattern, dims};
 use crate::tensor::{Exact, Fill, FillValue, Kind, SparseTensor};
 use burn::tensor::Tensor;
 use sparse_core::{Result, SparseError};
@@ -22,8 +22,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             f(rows.reshape(Exact([count * outer, self.dense_shape[dim], inner]))).reshape(Exact([count, block]))
         };
         let fill = match &self.fill {
-            Fill::Value(FillValue::Block(row)) if block == 0 || row.dims()[1] == self.block() => {
-                Fill::Value(FillValue::Block(along(row.clone())))
+            Fill::Value(FillValue::Block(own)) if block == 0 || own.row().dims()[1] == self.block() => {
+                Fill::block(along(own.row().clone()))
             }
             other => other.clone(),
         };
@@ -32,8 +32,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 
     /// A pattern of `shape` with nothing stored, and its values.
     pub(crate) fn nothing(&self, shape: &[usize]) -> (P, Tensor<2, K>) {
-        let indices = of_lines(vec![], shape, 0, self.pattern.coordinates());
-        let pattern = P::from_coo(CooPattern::new_unchecked(indices, shape, true));
+        let pattern = dims::nothing(&self.pattern, shape);
         (pattern, Tensor::zeros([0, self.block()], (&self.device(), self.dtype())))
     }
 }

@@ -3,8 +3,8 @@
 use crate::pattern::{self, Pattern, merged};
 use crate::rows::{RowMap, cat_rows, move_rows};
 use crate::tensor::{
-    CooTensor, CsrTensor, Exact, Fill, FillValue, Kind, SparseTensor, as_float, associate_like, dtype_name, expect,
-    resolve_axis, same_device,
+    CooTensor, CsrTensor, Exact, Fill, Kind, SparseTensor, as_float, associate_like, dtype_name, expect, resolve_axis,
+    same_device,
 };
 use burn::tensor::Tensor;
 use sparse_burn::MergeRule;
@@ -12,7 +12,9 @@ use sparse_core::{Result, SparseError};
 
 /// The tensors of `parts` one after the other along `axis` in `[-rank, rank)`.
 ///
-/// Shapes agree off the axis; fills agree, and the result has the first's (so tracked fills should be one tensor).
+/// Shapes agree off the axis; fills agree, and the result has the first's. A fill in a tensor is compared by value, which
+/// reads it from the device once; one that is tracked is taken to agree, and is not read (so tracked fills should be one
+/// tensor).
 ///
 /// - COO along axis 0: coordinates are copied and shifted. Along another sparse axis coalesced parts are merged as the
 ///   sorted runs they are, and the result is coalesced; with an uncoalesced part the result is uncoalesced and its
@@ -112,7 +114,7 @@ pub(super) fn check<P: Pattern, const D: usize, K: Kind>(
     let same = if along_dense {
         first.fill.is_undefined() == part.fill.is_undefined()
     } else {
-        first.fill.same(&part.fill, first.block(), first.dtype(), &first.device())
+        first.fill.agrees(&part.fill, first.dtype())
     };
     if same {
         return Ok(());
@@ -167,7 +169,7 @@ fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
     let fill = match &first.fill {
         Fill::Undefined => Fill::Undefined,
         _ if parts.iter().all(|part| matches!(part.fill, Fill::Zero)) => Fill::Zero,
-        _ => Fill::Value(FillValue::Block(join(parts.iter().map(SparseTensor::fill_row).collect()))),
+        _ => Fill::block(join(parts.iter().map(SparseTensor::fill_row).collect())),
     };
     Ok(SparseTensor::from_parts(union, values, dense_shape, fill))
 }

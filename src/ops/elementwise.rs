@@ -2,12 +2,12 @@
 
 use super::binary::{check, meet, same_structure};
 use super::map::bool_fill;
-use crate::pattern::{Pattern, located};
+use crate::pattern::{Pattern, is_full, located, signed};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::{
     Fill, FillValue, Kind, Numeric, SparseTensor, as_float, expect, from_float, host_float, host_order,
 };
-use burn::tensor::{Bool, DType, Float, Scalar, Shape, Tensor};
+use burn::tensor::{Bool, DType, Float, FloatDType, Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::Result;
 use std::cmp::Ordering;
@@ -60,10 +60,10 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let undefined = [a.fill.is_undefined(), b.fill.is_undefined()];
         let (pattern, [map_a, map_b]) = meet((&a.pattern, undefined[0]), (&b.pattern, undefined[1]));
         let (nnz, block) = (pattern.nnz(), a.block());
-        let full = nnz as u128 == crate::pattern::cells(pattern.shape());
-        let (fill_a, fill_b) = (a.fill_row(), b.fill_row());
-        // Nothing is unspecified: a slope that is not finite there must not meet a gradient of zero.
-        let fill = if full { f(fill_a.inner(), fill_b.inner()) } else { f(fill_a, fill_b) };
+        let full = is_full(&pattern);
+        let fill_a = a.fill.clone().counting(full).row(block, a.dtype(), &a.device());
+        let fill_b = b.fill.clone().counting(full).row(block, b.dtype(), &b.device());
+        let fill = f(fill_a, fill_b);
         let values = if nnz * block > 0 {
             f(rows(&a, &map_a), rows(&b, &map_b))
         } else {
@@ -119,8 +119,60 @@ fn logic(holds: fn(bool, bool) -> bool) -> impl Fn(Scalar, Scalar, DType) -> Opt
 }
 
 /// For functions that are zero at two zeros.
-fn zero_stays(a: Scalar, b: Scalar, _: DType) -> Option<Fill<Float>> {
+fn zero_stays<K: Kind>(a: Scalar, b: Scalar, _: DType) -> Option<Fill<K>> {
     (a.elem::<f64>() == 0.0 && b.elem::<f64>() == 0.0).then_some(Fill::Zero)
+}
+
+/// For functions that are zero at a zero and any positive number.
+fn zero_by_positive<K: Kind>(a: Scalar, b: Scalar, dtype: DType) -> Option<Fill<K>> {
+    (host_float(a, dtype) == 0.0 && host_float(b, dtype) > 0.0).then_some(Fill::Zero)
+}
+
+/// Zero to the power of an integer that is not negative.
+fn power_of_zero<K: Kind>(a: Scalar, b: Scalar, dtype: DType) -> Option<Fill<K>> {
+    match b.elem::<i64>() {
+        _ if host_float(a, dtype) != 0.0 => None,
+        0 => Some(Fill::scalar(1)),
+        power if power > 0 && dtype.is_int() => Some(Fill::Zero),
+        _ => None,
+    }
+}
+
+fn bits(of: fn(i64, i64) -> i64) -> impl Fn(Scalar, Scalar, DType) -> Option<Fill<Int>> {
+    move |a, b, _| Some(host_fill(Scalar::Int(of(a.elem(), b.elem()))))
+}
+
+/// The remainder with the divisor's sign; that of a division by 0 is 0, as in NumPy.
+fn int_remainder(a: Tensor<2, Int>, b: Tensor<2, Int>) -> Tensor<2, Int> {
+    let mut unit = b.clone().equal_elem(0);
+    if b.dtype() != DType::U8 {
+        // The same answer, and the smallest integer has no quotient by -1.
+        unit = unit.bool_or(b.clone().equal_elem(-1));
+    }
+    a.remainder(b.mask_fill(unit, 1))
+}
+
+/// `base` to integer powers, `1` to the power 0 of anything. By the absolute value: not every device has powers of
+/// negative numbers.
+fn powers(base: Tensor<2>, power: &Tensor<2, Int>) -> Tensor<2> {
+    let dtype = base.dtype();
+    let odd = power.clone().bitwise_and_scalar(1).equal_elem(1);
+    let size = base.clone().abs().powf(power.clone().cast(FloatDType::from(dtype)));
+    let negative = base.lower_elem(0.0).bool_and(odd);
+    let signed = size.clone().mask_where(negative, size.neg());
+    signed.mask_fill(power.clone().equal_elem(0), 1.0)
+}
+
+/// Backward: `n x^(n - 1)` times the gradient, and nothing where the power `n` is 0.
+fn int_power(base: Tensor<2>, power: Tensor<2, Int>) -> Tensor<2> {
+    let (plain, power) = (base.clone().inner(), signed(power));
+    let out = powers(plain.clone(), &power);
+    record(out, [Erased::from(base)], (plain, power), |(base, power), grad, _| {
+        let times = power.clone().cast(FloatDType::from(base.dtype()));
+        let slope = powers(base.clone(), &power.clone().sub_scalar(1)) * times;
+        let slope = slope.mask_fill(power.clone().equal_elem(0), 0.0);
+        [Some((grad * slope).into())]
+    })
 }
 
 /// A fill of a number of the host.
@@ -182,6 +234,68 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
         try_powf powf "self ^ other" Float, |a, b| a.powf(b), |_, _, _| None;
         try_atan2 atan2 "the angle of the point (other, self)" Float, |a, b| a.atan2(b), zero_stays;
         try_hypot hypot "sqrt(self^2 + other^2)" Float, |a, b| a.hypot(b), zero_stays;
+        try_remainder remainder "the remainder of self / other, with the sign of other (NaN for a division by 0)" Float, |a, b| a.remainder(b), zero_by_positive;
+        try_fmod fmod "the remainder of self / other, with the sign of self (NaN for a division by 0)" Float, |a, b| a.fmod(b), zero_by_positive;
+    }
+
+    /// `self ^ other` for integer powers, element by element (see [`zip_with`](Self::zip_with)): also of negative
+    /// numbers; the power 0 of anything is 1. Powers are exact up to the integers that the dtype of `self` holds.
+    ///
+    /// Backward: `n x^(n - 1)`, and nothing where the power is 0.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `layout_mismatch`, `device_mismatch`.
+    pub fn try_powi(&self, other: &SparseTensor<P, D, Int>) -> Result<Self> {
+        self.zip_named("powi", other, int_power, power_of_zero)
+    }
+
+    /// [`try_powi`](Self::try_powi), with a panic in place of an error.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Int, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let device = Device::flex();
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[-2.0, 0.0, 3.0]], &device));
+    /// let n = CsrTensor::<2, Int>::from_dense(Tensor::from_ints([[3, 2, 0]], &device));
+    /// assert_eq!(a.powi(&n).to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [-8.0, 0.0, 1.0]);
+    /// ```
+    #[track_caller]
+    pub fn powi(&self, other: &SparseTensor<P, D, Int>) -> Self {
+        expect(self.try_powi(other))
+    }
+
+    /// Whether `|self - other| <= atol + rtol |other|`, or both are the same infinity, element by element (see
+    /// [`zip_with`](Self::zip_with)). Burn's defaults are `rtol` 1e-5 and `atol` 1e-8.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `layout_mismatch`, `dtype_mismatch`, `device_mismatch`.
+    pub fn try_is_close(&self, other: &Self, rtol: f64, atol: f64) -> Result<SparseTensor<P, D, Bool>> {
+        const OP: &str = "is_close";
+        check(OP, self, other)?;
+        let close = |a: Tensor<2>, b: Tensor<2>| a.inner().is_close(b.inner(), Some(rtol), Some(atol));
+        let equal = |a, b, dtype| (host_order(a, b, dtype)? == Ordering::Equal).then(|| bool_fill(true));
+        self.zip_named(OP, other, close, equal)
+    }
+
+    /// [`try_is_close`](Self::try_is_close), with a panic in place of an error.
+    #[track_caller]
+    pub fn is_close(&self, other: &Self, rtol: f64, atol: f64) -> SparseTensor<P, D, Bool> {
+        expect(self.try_is_close(other, rtol, atol))
+    }
+}
+
+impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
+    pairs! {
+        try_powi powi "self ^ other (other not negative; products wrap)" Int, |a, b| a.powi(b), power_of_zero;
+        try_remainder remainder "the remainder of self / other, with the sign of other (0 for a division by 0)" Int, int_remainder, zero_by_positive;
+        try_bitwise_and bitwise_and "self & other" Int, |a, b| a.bitwise_and(b), bits(|a, b| a & b);
+        try_bitwise_or bitwise_or "self | other" Int, |a, b| a.bitwise_or(b), bits(|a, b| a | b);
+        try_bitwise_xor bitwise_xor "self ^ other, bit by bit" Int, |a, b| a.bitwise_xor(b), bits(|a, b| a ^ b);
+        try_bitwise_left_shift bitwise_left_shift "self << other" Int, |a, b| a.bitwise_left_shift(b), zero_stays;
+        try_bitwise_right_shift bitwise_right_shift "self >> other" Int, |a, b| a.bitwise_right_shift(b), zero_stays;
     }
 }
 

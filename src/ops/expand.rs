@@ -1,12 +1,13 @@
 //! Copies of a tensor side by side.
 
 use super::blocks::check_layout;
-use crate::pattern::Pattern;
+use super::broadcast::read_rows;
 use crate::pattern::dims::{count_up, from_lines, lines, of_lines};
 use crate::pattern::select::sorted;
-use crate::pattern::{index_dtype, index_tensor};
-use crate::rows::{RowMap, move_rows};
+use crate::pattern::{Pattern, Turn, index_dtype, index_tensor, turned};
+use crate::rows::RowMap;
 use crate::tensor::{Kind, SparseTensor, expect};
+use burn::tensor::{Int, Tensor};
 use sparse_core::{Result, SparseError};
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
@@ -52,7 +53,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// A coalesced tensor stays coalesced, an uncoalesced one is neither sorted nor summed. Backward: each element gets
     /// the sum of its copies' gradients. Cost: that of the copies, and a sort of their coordinates unless the axis is
-    /// the first, or the last sparse one with size 1, or the tensor is uncoalesced.
+    /// the first, or the last sparse one with size 1, or the tensor is uncoalesced. The pattern is kept with this one.
     ///
     /// # Errors
     ///
@@ -84,35 +85,41 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             return Ok(self.map_blocks(dim, size, |rows| rows.repeat_dim(1, times)));
         }
         let mut shape = self.pattern.shape().to_vec();
-        let own = shape[axis];
         shape[axis] = size;
         check_layout::<P>(op, &shape)?;
-        let (nnz, coordinates) = (self.nnz(), self.pattern.coordinates());
-        let copies = product("the number of stored elements", nnz)?;
+        let copies = product("the number of stored elements", self.nnz())?;
         let (pattern, values) = if copies == 0 {
             self.nothing(&shape)
         } else {
-            let coordinates = index_tensor(coordinates.clone(), index_dtype(&shape, copies));
-            let at = count_up(copies, &coordinates);
-            // Copy by copy along the first axis, element by element else: the order of the result, where it is known.
-            let (copy, owner) = if axis == 0 {
-                let copy = at.clone().div_scalar(nnz as i64);
-                (copy.clone(), at - copy.mul_scalar(nnz as i64))
-            } else {
-                let owner = at.clone().div_scalar(times as i64);
-                (at - owner.clone().mul_scalar(times as i64), owner)
-            };
-            let mut lines: Vec<_> = lines(&coordinates).into_iter().map(|line| line.select(0, owner.clone())).collect();
-            lines[axis] = lines[axis].clone() + copy.mul_scalar(own as i64);
-            let in_order = axis == 0 || (own == 1 && axis == shape.len() - 1);
-            let (pattern, owner) = if in_order || !self.is_coalesced() {
-                (from_lines(lines, &shape, copies, self.is_coalesced(), &coordinates), owner)
-            } else {
-                let (pattern, order) = sorted(of_lines(lines, &shape, copies, &coordinates), &shape);
-                (pattern, owner.select(0, order))
-            };
-            (pattern, move_rows(self.values.clone(), self.fill_row(), &RowMap::new(owner, nnz)))
+            let (pattern, [map]) = turned(&self.pattern, Turn::Repeated { axis, times }, || {
+                let (pattern, owner) = repeat(&self.pattern, axis, times, &shape);
+                (pattern, [RowMap::new(owner, self.nnz())])
+            });
+            (pattern, read_rows(self.values.clone(), &map))
         };
         Ok(Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone()))
     }
+}
+
+/// The pattern, which is not empty, that many times one after the other along an axis, and whose copy each element is.
+fn repeat<P: Pattern>(pattern: &P, axis: usize, times: usize, shape: &[usize]) -> (P, Tensor<1, Int>) {
+    let (nnz, own, coalesced) = (pattern.nnz(), pattern.shape()[axis], pattern.is_coalesced());
+    let copies = nnz * times;
+    let coordinates = index_tensor(pattern.coordinates().clone(), index_dtype(shape, copies));
+    let at = count_up(copies, &coordinates);
+    // Copy by copy along the first axis, element by element else: the order of the result, where it is known.
+    let (copy, owner) = if axis == 0 {
+        let copy = at.clone().div_scalar(nnz as i64);
+        (copy.clone(), at - copy.mul_scalar(nnz as i64))
+    } else {
+        let owner = at.clone().div_scalar(times as i64);
+        (at - owner.clone().mul_scalar(times as i64), owner)
+    };
+    let mut lines: Vec<_> = lines(&coordinates).into_iter().map(|line| line.select(0, owner.clone())).collect();
+    lines[axis] = lines[axis].clone() + copy.mul_scalar(own as i64);
+    if !coalesced || axis == 0 || (own == 1 && axis == shape.len() - 1) {
+        return (from_lines(lines, shape, copies, coalesced, &coordinates), owner);
+    }
+    let (pattern, order) = sorted(of_lines(lines, shape, copies, &coordinates), shape);
+    (pattern, owner.select(0, order))
 }

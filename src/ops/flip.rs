@@ -1,10 +1,12 @@
 //! Dims in reverse.
 
-use crate::pattern::Pattern;
+use super::broadcast::read_rows;
 use crate::pattern::dims::{count_up, from_lines, lines, of_lines};
 use crate::pattern::select::sorted;
-use crate::rows::{RowMap, move_rows};
+use crate::pattern::{Pattern, Turn, turned};
+use crate::rows::RowMap;
 use crate::tensor::{Kind, SparseTensor, expect};
+use burn::tensor::{Int, Tensor};
 use sparse_core::{Result, SparseError};
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
@@ -12,7 +14,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// A coalesced tensor stays coalesced, an uncoalesced one is neither sorted nor summed. Backward: rows move back.
     /// Cost: a sort of the coordinates; none where all sparse dims are flipped (that reverses the order), where only
-    /// dense ones are, or for an uncoalesced tensor.
+    /// dense ones are, or for an uncoalesced tensor. The pattern is kept with this one.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -51,27 +53,46 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 
     fn flip_pattern(&self, flipped: &[bool]) -> Self {
-        let (shape, nnz, coordinates) = (self.pattern.shape(), self.nnz(), self.pattern.coordinates());
-        let turned: Vec<usize> = (0..shape.len()).filter(|&dim| flipped[dim] && shape[dim] > 1).collect();
-        if turned.is_empty() || nnz == 0 {
+        // Along a dim of size 1 nothing turns.
+        let turns: Vec<bool> =
+            self.pattern.shape().iter().zip(flipped).map(|(&size, &turns)| turns && size > 1).collect();
+        if !turns.contains(&true) || self.nnz() == 0 {
             return self.clone();
         }
-        let mut lines = lines(coordinates);
-        for dim in turned {
-            lines[dim] = lines[dim].clone().neg().add_scalar(shape[dim] as i64 - 1);
-        }
-        if !self.is_coalesced() {
-            let pattern = from_lines(lines, shape, nnz, false, coordinates);
-            return Self::from_parts(pattern, self.values.clone(), self.dense_shape.clone(), self.fill.clone());
-        }
-        let (pattern, order) = if (0..shape.len()).all(|dim| flipped[dim] || shape[dim] == 1) {
-            let order = count_up(nnz, coordinates).neg().add_scalar(nnz as i64 - 1);
-            let lines = lines.into_iter().map(|line| line.select(0, order.clone())).collect();
-            (from_lines(lines, shape, nnz, true, coordinates), order)
+        let turn = Turn::Flipped(turns.clone());
+        let (pattern, values) = if self.is_coalesced() {
+            let (pattern, [map]) = turned(&self.pattern, turn, || {
+                let (pattern, order) = flip_sorted(&self.pattern, &turns);
+                (pattern, [RowMap::permutation(order)])
+            });
+            (pattern, read_rows(self.values.clone(), &map))
         } else {
-            sorted(of_lines(lines, shape, nnz, coordinates), shape)
+            let (pattern, []) = turned(&self.pattern, turn, || {
+                let (shape, coordinates) = (self.pattern.shape(), self.pattern.coordinates());
+                (from_lines(flip_lines(&self.pattern, &turns), shape, self.nnz(), false, coordinates), [])
+            });
+            (pattern, self.values.clone())
         };
-        let values = move_rows(self.values.clone(), self.fill_row(), &RowMap::permutation(order));
         Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone())
     }
+}
+
+fn flip_lines<P: Pattern>(pattern: &P, turns: &[bool]) -> Vec<Tensor<1, Int>> {
+    let mut lines = lines(pattern.coordinates());
+    for dim in (0..lines.len()).filter(|&dim| turns[dim]) {
+        lines[dim] = lines[dim].clone().neg().add_scalar(pattern.shape()[dim] as i64 - 1);
+    }
+    lines
+}
+
+/// The pattern of a coalesced one flipped, and where its elements stood.
+fn flip_sorted<P: Pattern>(pattern: &P, turns: &[bool]) -> (P, Tensor<1, Int>) {
+    let (shape, nnz, coordinates) = (pattern.shape(), pattern.nnz(), pattern.coordinates());
+    let lines = flip_lines(pattern, turns);
+    if (0..shape.len()).any(|dim| !turns[dim] && shape[dim] > 1) {
+        return sorted(of_lines(lines, shape, nnz, coordinates), shape);
+    }
+    let order = count_up(nnz, coordinates).neg().add_scalar(nnz as i64 - 1);
+    let lines = lines.into_iter().map(|line| line.select(0, order.clone())).collect();
+    (from_lines(lines, shape, nnz, true, coordinates), order)
 }

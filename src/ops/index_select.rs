@@ -3,11 +3,14 @@
 use super::blocks::check_layout;
 use super::broadcast::read_rows;
 use super::gather::read;
+#[cfg(doc)]
+use super::plan::IndexPlan;
 use super::put_along_axis::target;
 use crate::kernel::{self, Arrays};
-use crate::pattern::dims::{from_lines, lines, of_lines};
+use crate::pattern::cut::Taken;
+use crate::pattern::dims::{from_lines, lines, nothing, of_lines};
 use crate::pattern::select::{self, Expansion, along, kept, sorted};
-use crate::pattern::{Pattern, index_tensor, located, sealed::Sealed, signed};
+use crate::pattern::{Part, Pattern, Selection, index_tensor, located, sealed::Sealed, selected, signed};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::{Exact, Kind, SparseTensor, expect, same_device};
 use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, TensorData};
@@ -23,7 +26,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// Indices are in `[-size, size)` and may repeat. A coalesced tensor stays coalesced, an uncoalesced one is neither
     /// sorted nor summed. Backward: each slice gets the sum of the gradients of the places that took it, in a fixed
     /// order. Cost: the index is checked (a read) and its slices are counted (another); along axis 0 of a coalesced
-    /// tensor that is all but copying them, else the result's coordinates are sorted.
+    /// tensor that is all but copying them, else the result's coordinates are sorted. An index that stays the same is
+    /// an [`IndexPlan`]: its [`index_select`](IndexPlan::index_select) pays for that in its first step only.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -42,29 +46,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         const OP: &str = "index_select";
         let axis = self.axis(OP, axis)?;
         same_device(OP, &self.device(), &index.device())?;
-        let (size, count) = (self.dims()[axis], index.dims()[0]);
-        let index = signed(index);
-        if count > 0 {
-            kernel::check_indices(OP, axis, size, &index)?;
-        }
-        if let Some(dim) = axis.checked_sub(self.sparse_dims()) {
-            let index = from_start(index, size, index_dtype_for(size.max(count)));
-            return Ok(self.map_blocks(dim, count, |rows| {
-                let [outer, _, inner] = rows.dims();
-                let target = target(rows.dims(), 1, count, true);
-                read(rows, index.clone(), target).reshape(Exact([outer, count, inner]))
-            }));
-        }
-        let mut shape = self.pattern.shape().to_vec();
-        shape[axis] = count;
-        check_layout::<P>(OP, &shape)?;
-        let (pattern, values) = if self.nnz() == 0 || count == 0 {
-            self.nothing(&shape)
-        } else {
-            let index = from_start(index, size, index_dtype_for(size.max(count).max(self.nnz())));
-            self.take_slices(axis, &shape, &index)
-        };
-        Ok(Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone()))
+        let index = checked_index(OP, axis, index, self.dims()[axis])?;
+        self.slices(OP, axis, &index, None)
     }
 
     /// [`try_index_select`](Self::try_index_select), with a panic in place of an error.
@@ -116,7 +99,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The elements where `mask` is true, in row-major order; those that are not stored are the fill.
     ///
     /// Both are coalesced first. Backward: stored elements, and the fill, get the gradients of their places. Cost: the
-    /// mask's elements are looked up in the pattern (kept with the mask's pattern), and one number is read.
+    /// mask's elements are looked up in the pattern (kept with the mask's pattern). How many there are depends on the
+    /// mask's values, so every call reads one number.
     ///
     /// ```
     /// use burn::tensor::{Bool, Device, Tensor};
@@ -195,56 +179,95 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         })
     }
 
-    /// The slices along a sparse axis that a checked index names. Something is stored, and something asked for.
-    fn take_slices(&self, axis: usize, shape: &[usize], index: &Tensor<1, Int>) -> (P, Tensor<2, K>) {
-        let (size, nnz, count) = (self.pattern.shape()[axis], self.nnz(), index.dims()[0]);
-        let (coordinates, dtype) = (self.pattern.coordinates(), index.dtype());
-        let at = index_tensor(along(coordinates, axis), dtype);
-        let table = size <= TABLE.max(nnz.saturating_add(count).saturating_mul(4));
-        let in_order = table && axis == 0 && self.is_coalesced();
-        // Slice by slice where they stand together, else element by element: which places take it.
-        let (starts, counts, order) = if in_order {
-            let (starts, counts) = lengths(&kernel::compress(&at, size), index);
-            (starts, counts, None)
-        } else if table {
-            let (order, ptr) = kernel::group_by(index, size);
-            let (starts, counts) = lengths(&ptr, &at);
-            (starts, counts, Some(order))
-        } else {
-            let (order, starts, counts) = look_up(index, &at, size);
-            (starts, counts, Some(order))
-        };
-        let dtype = total_dtype(&counts, nnz as u128 * count as u128);
-        let counts = index_tensor(counts, dtype);
-        let Expansion { owner, at, .. } = select::expand(&index_tensor(starts, dtype), &counts);
-        let total = owner.dims()[0];
-        if total == 0 {
-            return self.nothing(shape);
+    /// The slices along `axis` that a checked index without negative numbers names; kept with the pattern where the
+    /// index has an identity.
+    pub(super) fn slices(
+        &self,
+        op: &'static str,
+        axis: usize,
+        index: &Tensor<1, Int>,
+        identity: Option<u64>,
+    ) -> Result<Self> {
+        let count = index.dims()[0];
+        if let Some(dim) = axis.checked_sub(self.sparse_dims()) {
+            return Ok(self.map_blocks(dim, count, |rows| {
+                let [outer, _, inner] = rows.dims();
+                let target = target(rows.dims(), 1, count, true);
+                read(rows, index.clone(), target).reshape(Exact([outer, count, inner]))
+            }));
         }
-        let (place, element) = match order {
-            None => (owner, at),
-            Some(order) => (order.select(0, at), owner),
-        };
-        let mut lines: Vec<_> = lines(coordinates).into_iter().map(|line| line.select(0, element.clone())).collect();
-        lines[axis] = place;
-        let (pattern, element) = if in_order || !self.is_coalesced() {
-            (from_lines(lines, shape, total, self.is_coalesced(), coordinates), element)
-        } else {
-            let (pattern, order) = sorted(of_lines(lines, shape, total, coordinates), shape);
-            (pattern, element.select(0, order))
-        };
-        (pattern, move_rows(self.values.clone(), self.fill_row(), &RowMap::new(element, nnz)))
+        let mut shape = self.pattern.shape().to_vec();
+        shape[axis] = count;
+        check_layout::<P>(op, &shape)?;
+        let make = || take_slices(&self.pattern, axis, &shape, index);
+        Ok(match identity {
+            None => self.part(&make()),
+            Some(index) => self.part(&selected(&self.pattern, Selection::Slices { axis, index }, || vec![make()])[0]),
+        })
     }
 }
 
-/// An index in `[-size, size)` as one in `[0, size)`.
-fn from_start(index: Tensor<1, Int>, size: usize, dtype: DType) -> Tensor<1, Int> {
-    let index = index_tensor(index, dtype);
-    if index.dims()[0] == 0 {
-        return index;
+/// The slices along a sparse axis that a checked index without negative numbers names.
+fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Tensor<1, Int>) -> Part<P> {
+    let (size, nnz, count) = (pattern.shape()[axis], pattern.nnz(), index.dims()[0]);
+    if nnz == 0 || count == 0 {
+        return (nothing(pattern, shape), Taken::Nothing);
     }
+    let (coordinates, dtype) = (pattern.coordinates(), index_dtype_for(size.max(count).max(nnz)));
+    let index = index_tensor(index.clone(), dtype);
+    let at = index_tensor(along(coordinates, axis), dtype);
+    let table = size <= TABLE.max(nnz.saturating_add(count).saturating_mul(4));
+    let in_order = table && axis == 0 && pattern.is_coalesced();
+    // Slice by slice where they stand together, else element by element: which places take it.
+    let (starts, counts, order) = if in_order {
+        let (starts, counts) = lengths(&kernel::compress(&at, size), &index);
+        (starts, counts, None)
+    } else if table {
+        let (order, ptr) = kernel::group_by(&index, size);
+        let (starts, counts) = lengths(&ptr, &at);
+        (starts, counts, Some(order))
+    } else {
+        let (order, starts, counts) = look_up(&index, &at, size);
+        (starts, counts, Some(order))
+    };
+    let dtype = total_dtype(&counts, nnz as u128 * count as u128);
+    let counts = index_tensor(counts, dtype);
+    let Expansion { owner, at, .. } = select::expand(&index_tensor(starts, dtype), &counts);
+    let total = owner.dims()[0];
+    if total == 0 {
+        return (nothing(pattern, shape), Taken::Nothing);
+    }
+    let (place, element) = match order {
+        None => (owner, at),
+        Some(order) => (order.select(0, at), owner),
+    };
+    let mut lines: Vec<_> = lines(coordinates).into_iter().map(|line| line.select(0, element.clone())).collect();
+    lines[axis] = place;
+    let (made, element) = if in_order || !pattern.is_coalesced() {
+        (from_lines(lines, shape, total, pattern.is_coalesced(), coordinates), element)
+    } else {
+        let (made, order) = sorted(of_lines(lines, shape, total, coordinates), shape);
+        (made, element.select(0, order))
+    };
+    (made, Taken::Mapped(RowMap::new(element, nnz)))
+}
+
+/// An index in `[-size, size)`, checked (which reads the device once), as one in `[0, size)`.
+pub(super) fn checked_index(
+    op: &'static str,
+    axis: usize,
+    index: Tensor<1, Int>,
+    size: usize,
+) -> Result<Tensor<1, Int>> {
+    let (count, index) = (index.dims()[0], signed(index));
+    let dtype = index_dtype_for(size.max(count));
+    if count == 0 {
+        return Ok(index_tensor(index, dtype));
+    }
+    kernel::check_indices(op, axis, size, &index)?;
+    let index = index_tensor(index, dtype);
     let wrap = index_tensor(index.clone().lower_elem(0).int(), dtype).mul_scalar(size as i64);
-    index + wrap
+    Ok(index + wrap)
 }
 
 /// Where the groups `ids` start, and how many each holds.

@@ -1,7 +1,7 @@
 //! Functions of one element.
 
 use super::binary::apply;
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, is_full};
 use crate::tensor::{Fill, FillValue, Kind, Numeric, SparseTensor, host_float, host_order};
 use burn::tensor::{Bool, DType, ElementConversion, Float, Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
@@ -33,11 +33,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     pub fn map<K2: Kind>(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K2>) -> SparseTensor<P, D, K2> {
         let merged = self.coalesce();
         let values = rows_of(&merged, &f);
-        let full = merged.nnz() as u128 == crate::pattern::cells(merged.pattern.shape());
-        let fill = merged.fill.map_row(merged.block(), merged.dtype(), &merged.device(), |row| {
-            // Nothing is unspecified: a slope that is not finite there must not meet a gradient of zero.
-            f(if full { row.inner() } else { row })
-        });
+        let own = merged.fill.clone().counting(is_full(&merged.pattern));
+        let fill = own.map_row(merged.block(), merged.dtype(), &merged.device(), f);
         merged.with_rows(values, fill)
     }
 
@@ -55,12 +52,17 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 
     /// [`map`](Self::map) of a function that is known to keep zero.
     fn map_keeping_zero(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K>) -> Self {
+        self.map_zero(Fill::Zero, f)
+    }
+
+    /// [`map`](Self::map) of a function whose value at zero is known, and exact on every device.
+    fn map_zero(&self, at_zero: Fill<K>, f: impl Fn(Tensor<2, K>) -> Tensor<2, K>) -> Self {
         if !matches!(self.fill, Fill::Zero) {
             return self.map(f);
         }
         let merged = self.coalesce();
         let values = rows_of(&merged, &f);
-        merged.with_rows(values, Fill::Zero)
+        merged.with_rows(values, at_zero)
     }
 }
 
@@ -126,11 +128,13 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
         deg2rad "x in radians";
         rad2deg "x in degrees";
     }
-    functions! { map:
+    functions! { map_zero_to_one:
         exp "e^x";
-        log "ln x";
         cos "cos x";
         cosh "cosh x";
+    }
+    functions! { map:
+        log "ln x";
         acos "arccos x";
         acosh "arcosh x";
         recip "1 / x";
@@ -149,9 +153,13 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
         self.map_keeping_zero(burn::tensor::activation::relu)
     }
 
+    fn map_zero_to_one(&self, f: impl Fn(Tensor<2>) -> Tensor<2>) -> Self {
+        self.map_zero(Fill::scalar(1.0), f)
+    }
+
     /// `1 / (1 + e^-x)` of every element (see [`map`](Self::map)).
     pub fn sigmoid(&self) -> Self {
-        self.map(logistic)
+        self.map_zero(Fill::scalar(0.5), logistic)
     }
 
     /// `x^p` of every element (see [`map`](Self::map)).
@@ -341,5 +349,47 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
     /// Whether each element is not zero (see [`map`](Self::map)).
     pub fn bool(&self) -> SparseTensor<P, D, Bool> {
         self.map_to_bool(|rows| rows.bool(), |x, _| x.elem::<i64>() != 0)
+    }
+
+    /// The remainder of every element's division by `divisor`, with the divisor's sign (see [`map`](Self::map)).
+    ///
+    /// # Panics
+    ///
+    /// If `divisor` is 0.
+    pub fn remainder_scalar(&self, divisor: i64) -> Self {
+        assert!(divisor != 0, "remainder_scalar: the divisor must not be 0, got {divisor}");
+        // By 1 as by -1, by which the smallest integer has no quotient.
+        let divisor = if divisor == -1 { 1 } else { divisor };
+        self.map_keeping_zero(|rows| rows.remainder_scalar(divisor))
+    }
+
+    /// The bits of every element that `mask` has too (see [`map`](Self::map)).
+    pub fn bitwise_and_scalar(&self, mask: i64) -> Self {
+        self.map_keeping_zero(|rows| rows.bitwise_and_scalar(mask))
+    }
+
+    /// The bits of every element and those of `mask` (see [`map`](Self::map)).
+    pub fn bitwise_or_scalar(&self, mask: i64) -> Self {
+        self.map_zero(Fill::scalar(mask), |rows| rows.bitwise_or_scalar(mask))
+    }
+
+    /// The bits that either every element or `mask` has (see [`map`](Self::map)).
+    pub fn bitwise_xor_scalar(&self, mask: i64) -> Self {
+        self.map_zero(Fill::scalar(mask), |rows| rows.bitwise_xor_scalar(mask))
+    }
+
+    /// The bits that every element does not have (see [`map`](Self::map)).
+    pub fn bitwise_not(&self) -> Self {
+        self.map(|rows| rows.bitwise_not())
+    }
+
+    /// Every element `<< bits` (see [`map`](Self::map)).
+    pub fn bitwise_left_shift_scalar(&self, bits: u32) -> Self {
+        self.map_keeping_zero(|rows| rows.bitwise_left_shift_scalar(bits))
+    }
+
+    /// Every element `>> bits` (see [`map`](Self::map)).
+    pub fn bitwise_right_shift_scalar(&self, bits: u32) -> Self {
+        self.map_keeping_zero(|rows| rows.bitwise_right_shift_scalar(bits))
     }
 }

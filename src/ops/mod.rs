@@ -4,13 +4,13 @@
 //! tensors, are the functions here (Burn's `Tensor` has inherent methods of some of the same names, which would shadow
 //! ours).
 
+pub(crate) mod blocks;
 pub(crate) mod to_dense;
 
 mod addmm;
 mod any_all;
 mod argmax;
 mod binary;
-mod blocks;
 mod broadcast;
 mod cast;
 mod coalesce;
@@ -27,6 +27,7 @@ mod gather;
 mod graph;
 mod index_select;
 mod kron;
+mod line_sums;
 mod map;
 mod mask;
 mod masked_matmul;
@@ -35,6 +36,7 @@ mod matmul_reduce;
 mod norm;
 mod permute;
 mod plan;
+mod powers;
 mod prune;
 mod put_along_axis;
 mod reduce;

@@ -1,11 +1,12 @@
 //! An index that stays the same over a training run.
 
 use super::gather::read;
+use super::index_select::checked_index;
 use super::put_along_axis::{run, target};
-use crate::kernel::{self, Put};
-use crate::pattern::{index_tensor, signed};
+use crate::kernel::Put;
+use crate::pattern::{Pattern, identity};
 use crate::rows::RowMap;
-use crate::tensor::{Exact, Kind, Numeric, expect, resolve_axis, same_elements};
+use crate::tensor::{Exact, Kind, Numeric, SparseTensor, expect, resolve_axis, same_device, same_elements};
 use burn::tensor::{Int, Tensor};
 use sparse_burn::Reduce;
 use sparse_core::{Result, SparseError};
@@ -13,7 +14,8 @@ use sparse_core::{Result, SparseError};
 /// An index into an axis, checked once and sorted once into segments: the edges of a graph, the nodes of a split.
 ///
 /// Every call skips the check; `put`, with any reduction, and the backward of `gather` along axis 0 work by segments,
-/// without atomics. No call reads the device. (The idea of the sorted `edge_index` of PyG.)
+/// without atomics. Neither reads the device; `index_select` of a sparse tensor does the first time that it meets a
+/// pattern. (The idea of the sorted `edge_index` of PyG.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -31,6 +33,8 @@ pub struct IndexPlan {
     index: Tensor<1, Int>,
     size: usize,
     map: RowMap,
+    /// What names the index in the caches of patterns.
+    id: u64,
 }
 
 impl IndexPlan {
@@ -40,13 +44,8 @@ impl IndexPlan {
     ///
     /// `index_out_of_range`.
     pub fn new(index: Tensor<1, Int>, size: usize) -> Result<Self> {
-        let index = signed(index);
-        kernel::check_indices("IndexPlan::new", 0, size, &index)?;
-        let dtype = sparse_burn::index_dtype_for(size.max(index.dims()[0]));
-        let index = index_tensor(index, dtype);
-        let wrap = index.clone().lower_elem(0).int().cast(dtype).mul_scalar(size as i64);
-        let index: Tensor<1, Int> = index + wrap;
-        Ok(Self { map: RowMap::new(index.clone(), size), index, size })
+        let index = checked_index("IndexPlan::new", 0, index, size)?;
+        Ok(Self { map: RowMap::new(index.clone(), size), index, size, id: identity() })
     }
 
     /// Number of indices.
@@ -99,6 +98,48 @@ impl IndexPlan {
     #[track_caller]
     pub fn gather<const D: usize, K: Kind>(&self, x: Tensor<D, K>, axis: isize) -> Tensor<D, K> {
         expect(self.try_gather(x, axis))
+    }
+
+    /// The slices of a sparse tensor that the index names along `axis`: its
+    /// [`index_select`](SparseTensor::try_index_select), without a check.
+    ///
+    /// The result's pattern is kept with that of `x`, so a loop over fixed patterns finds it, and reads the device, in
+    /// its first step only.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::{CsrTensor, ops::IndexPlan, pattern::Pattern};
+    ///
+    /// let device = Device::flex();
+    /// let plan = IndexPlan::new(Tensor::from_ints([2, 0], &device), 3).unwrap();
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]], &device));
+    /// let b = plan.index_select(&a, 0);
+    /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [3.0, 4.0, 1.0, 0.0]);
+    /// assert!(b.pattern().is_same(plan.index_select(&a, 0).pattern()));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `axis_out_of_range`, `shape_mismatch`, `device_mismatch`, `overflow`.
+    pub fn try_index_select<P: Pattern, const D: usize, K: Kind>(
+        &self,
+        x: &SparseTensor<P, D, K>,
+        axis: isize,
+    ) -> Result<SparseTensor<P, D, K>> {
+        const OP: &str = "IndexPlan::index_select";
+        let axis = self.check(OP, x.dims(), axis, self.size)?;
+        same_device(OP, &x.device(), &self.index.device())?;
+        x.slices(OP, axis, &self.index, Some(self.id))
+    }
+
+    /// [`try_index_select`](Self::try_index_select), with a panic in place of an error.
+    #[track_caller]
+    pub fn index_select<P: Pattern, const D: usize, K: Kind>(
+        &self,
+        x: &SparseTensor<P, D, K>,
+        axis: isize,
+    ) -> SparseTensor<P, D, K> {
+        expect(self.try_index_select(x, axis))
     }
 
     /// [`put_along_axis`](super::put_along_axis) with one destination for each slice of `values` along `axis`.

@@ -2,17 +2,19 @@
 
 use super::extremum::{extremum, into_lines, one_target};
 use super::folds::Blocks;
+use super::line_sums::{divided, line_sums};
+use super::powers::{host_power, power};
 use super::put_along_axis::run;
-use crate::kernel::{self, Side};
-use crate::pattern::{CooPattern, Lines, Pattern, cells, lines};
-use crate::rows::RowSums;
+use crate::pattern::{CooPattern, Lines, Pattern, cells, is_full, lines};
 use crate::tensor::{
     Exact, Fill, FillValue, Kind, Numeric, SparseTensor, as_float, associate_like, expect, from_float, host_apply,
 };
-use burn::tensor::{DType, Float, FloatDType, Int, Scalar, Shape, Tensor, kind};
-use sparse_autograd::{Erased, record};
+use burn::tensor::{DType, Float, FloatDType, Int, Scalar, Tensor, kind};
 use sparse_burn::{BinaryOp, Reduce};
 use sparse_core::{Result, SparseError};
+
+pub(super) use super::line_sums::numbers;
+pub(super) use super::powers::wrapping_mul;
 
 /// What becomes of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -321,11 +323,7 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     } else {
         fold_rows(&own, &along, lines.as_deref(), counted, fold)
     };
-    let mut fill = fold_fill(&own, &along, fold);
-    if let (Fill::Value(FillValue::Block(row)), true) = (&fill, pattern.nnz() as u128 == cells(pattern.shape())) {
-        // Nothing is unspecified: a slope that is not finite there must not meet a gradient of zero.
-        fill = Fill::Value(FillValue::Block(row.clone().inner()));
-    }
+    let fill = fold_fill(&own, &along, fold).counting(is_full(&pattern));
     Ok(SparseTensor::from_parts(pattern, values, along.blocks.shape, fill))
 }
 
@@ -339,7 +337,7 @@ fn through_f32<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     let cast = |rows: &Tensor<2, K>, to: FloatDType| from_float(as_float(rows).expect("a 16-bit float").cast(to));
     let convert = |tensor: &SparseTensor<P, D, K>, to: FloatDType| {
         let fill = match &tensor.fill {
-            Fill::Value(FillValue::Block(row)) => Fill::Value(FillValue::Block(cast(row, to))),
+            Fill::Value(FillValue::Block(block)) => Fill::block(cast(block.row(), to)),
             other => other.clone(),
         };
         tensor.with_rows(cast(&tensor.values, to), fill)
@@ -390,15 +388,6 @@ fn fold_rows<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     }
 }
 
-/// Rows divided by a count. (Burn's own division by a number takes its slope in f32.)
-fn divided<K: Numeric>(rows: Tensor<2, K>, count: u128) -> Tensor<2, K> {
-    if rows.shape().num_elements() == 0 {
-        return rows;
-    }
-    let by = Tensor::full(rows.dims(), count as f64, (&rows.device().inner(), rows.dtype()));
-    rows / by
-}
-
 /// The product of rows along dense dims.
 fn multiplied<K: Numeric>(rows: Tensor<2, K>, blocks: &Blocks) -> Tensor<2, K> {
     blocks.fold(rows, |rows| {
@@ -428,7 +417,7 @@ fn fold_fill<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         _ => {
             let row = of.fill_row();
             let add = |row: Tensor<2, K>| blocks.fold(row, |rows| rows.sum_dim(1));
-            Fill::Value(FillValue::Block(match fold {
+            Fill::block(match fold {
                 Fold::Sum if dtype.is_float() => add(row).mul_scalar(along.lines as f64),
                 Fold::Sum => add(row).mul_scalar(along.lines as i64),
                 Fold::Mean => divided(add(row), blocks.size as u128),
@@ -442,154 +431,9 @@ fn fold_fill<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
                     power(multiplied(row, blocks), times, lines)
                 }
                 Fold::Amax | Fold::Amin => extremum::<P, K>(row, None, None, blocks, fold == Fold::Amax),
-            }))
+            })
         }
     }
-}
-
-fn host_power(value: Scalar, times: u128, dtype: DType) -> Scalar {
-    let (mut power, mut base, mut times) = (Scalar::Int(1), value, times);
-    if dtype.is_float() {
-        let Scalar::Float(value) = host_apply(BinaryOp::Add, value, Scalar::Int(0), DType::F64) else { unreachable!() };
-        return host_apply(BinaryOp::Mul, Scalar::Float(value.powf(times as f64)), Scalar::Int(1), dtype);
-    }
-    while times > 0 {
-        if times % 2 == 1 {
-            power = host_apply(BinaryOp::Mul, power, base, dtype);
-        }
-        base = host_apply(BinaryOp::Mul, base, base, dtype);
-        times /= 2;
-    }
-    power
-}
-
-#[derive(Debug)]
-struct Sums {
-    sums: RowSums,
-    stored: usize,
-    missing: Option<Tensor<2>>,
-    divisor: Option<Tensor<2>>,
-}
-
-/// Rows summed line by line, with the fill times the number of unspecified elements where it counts; divided by the
-/// number of stored ones for a mean of those. Linear, so the rule reads nothing but counts.
-fn line_sums<P: Pattern, K: Numeric>(
-    rows: Tensor<2, K>,
-    fill: Option<Tensor<2, K>>,
-    lines: &Lines<P>,
-    mean: bool,
-) -> Tensor<2, K> {
-    let dtype = rows.dtype();
-    let mut out = added(&rows, lines);
-    if let Some(fill) = &fill {
-        let missing = lines.missing();
-        let shape = Shape::from(out.dims());
-        let fill: Tensor<2, K> = fill.clone().inner().expand(shape.clone());
-        let times: Tensor<2, K> = numbers::<K>(missing.clone(), dtype).expand(shape.clone());
-        // Nothing times infinity is nothing.
-        let unspecified = wrapping_mul(times, fill).mask_fill(missing.equal_scalar(0).expand(shape), 0);
-        out = wrapping(BinaryOp::Add, &out, &unspecified);
-    }
-    let (Some(rows), Some(mut result)) = (as_float(&rows), as_float(&out)) else { return out };
-    let float = |counts| numbers::<Float>(counts, dtype);
-    let divisor = mean.then(|| float(lines.counts().reshape(Exact([lines.len(), 1]))));
-    if let Some(divisor) = &divisor {
-        result = result / divisor.clone();
-    }
-    let stored = rows.dims()[0];
-    let missing = fill.is_some().then(|| float(lines.missing()));
-    let saved = Sums { sums: lines.sums.clone(), stored, missing, divisor };
-    from_float(match fill.and_then(|fill| as_float(&fill)) {
-        None => record(result, [Erased::from(rows)], saved, |saved, grad, _| {
-            let [rows, _] = saved.backward(grad, [true, false]);
-            [rows]
-        }),
-        Some(fill) => record(result, [Erased::from(rows), Erased::from(fill)], saved, |saved, grad, needs| {
-            saved.backward(grad, needs)
-        }),
-    })
-}
-
-/// Rows summed line by line; one long line in two steps, so that threads share it.
-fn added<P: Pattern, K: Numeric>(rows: &Tensor<2, K>, lines: &Lines<P>) -> Tensor<2, K> {
-    const STEP: usize = 1 << 12;
-    let (stored, ptr) = (rows.dims()[0], lines.sums.ptr());
-    if lines.len() > 1 || stored <= 8 * STEP {
-        return kernel::segment_sum(rows, lines.sums.order(), ptr);
-    }
-    let parts = stored.div_ceil(STEP) as i64;
-    let starts = |end: i64| Tensor::<1, Int>::arange(0..end, (&ptr.device(), ptr.dtype()));
-    let ends = Tensor::cat(vec![starts(parts).mul_scalar(STEP as i64), ptr.clone().narrow(0, 1, 1)], 0);
-    let sums = kernel::segment_sum(rows, lines.sums.order(), &ends);
-    kernel::segment_sum(&sums, None, &starts(2).mul_scalar(parts))
-}
-
-impl Sums {
-    fn backward(&self, grad: Tensor<2>, needs: [bool; 2]) -> [Option<Erased>; 2] {
-        let grad = match &self.divisor {
-            None => grad,
-            Some(divisor) => grad / divisor.clone(),
-        };
-        let rows = needs[0].then(|| {
-            let zero = Tensor::zeros([1, grad.dims()[1]], (&grad.device(), grad.dtype()));
-            kernel::move_rows(&grad, &zero, self.sums.owner(self.stored)).into()
-        });
-        let fill = needs[1].then(|| {
-            let missing = self.missing.clone().expect("saved with the fill");
-            (grad * missing).sum_dim(0).into()
-        });
-        [rows, fill]
-    }
-}
-
-/// The product of rows of one shape: on the tape for floats, wrapping for integers.
-pub(super) fn wrapping_mul<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>) -> Tensor<2, K> {
-    if a.dtype().is_float() { a * b } else { wrapping(BinaryOp::Mul, &a, &b) }
-}
-
-/// `op` of plain rows of one shape, which are not none. Integers wrap in every build.
-fn wrapping<K: Numeric>(op: BinaryOp, a: &Tensor<2, K>, b: &Tensor<2, K>) -> Tensor<2, K> {
-    let (fill_a, fill_b) = (a.clone().narrow(0, 0, 1), b.clone().narrow(0, 0, 1));
-    let side = |values, fill| Side { values, fill, map: None };
-    kernel::zip_rows(op, side(a, &fill_a), side(b, &fill_b))
-}
-
-/// Counts as elements of a dtype.
-pub(super) fn numbers<K: Numeric>(counts: Tensor<2, Int>, dtype: DType) -> Tensor<2, K> {
-    if dtype.is_float() {
-        return from_float(counts.cast(FloatDType::from(dtype)));
-    }
-    Tensor::from_dispatch(crate::pattern::index_tensor(counts, dtype).into_dispatch())
-}
-
-/// The row `base` `[1, width]` to the powers `times` `[n, 1]` (at most `most`), with the power 0 of anything 1.
-///
-/// Backward: `times * base^(times - 1)` times the gradient, and nothing where `times` is 0.
-fn power<K: Numeric>(base: Tensor<2, K>, times: Tensor<2, Int>, most: usize) -> Tensor<2, K> {
-    let out = plain_power(base.clone().inner(), &times, most);
-    let (Some(base), Some(result)) = (as_float(&base), as_float(&out)) else { return out };
-    let saved = (base.clone().inner(), times, most);
-    from_float(record(result, [Erased::from(base)], saved, |(base, times, most), grad, _| {
-        let lower = times.clone().sub_scalar(1).clamp_min(0);
-        let slope = plain_power(base.clone(), &lower, *most) * numbers::<Float>(times.clone(), grad.dtype());
-        [Some((grad * slope).sum_dim(0).into())]
-    }))
-}
-
-/// By squares: a pass for each binary digit.
-fn plain_power<K: Numeric>(base: Tensor<2, K>, times: &Tensor<2, Int>, most: usize) -> Tensor<2, K> {
-    let shape = Shape::from([times.dims()[0], base.dims()[1]]);
-    let mut square = base;
-    let mut out = Tensor::<2, K>::ones(shape.clone(), (&square.device(), square.dtype()));
-    for digit in 0..usize::BITS - most.leading_zeros() {
-        if digit > 0 {
-            square = wrapping_mul(square.clone(), square);
-        }
-        let odd = times.clone().bitwise_and_scalar(1i64 << digit).not_equal_scalar(0).expand(shape.clone());
-        let factor: Tensor<2, K> = square.clone().expand(shape.clone());
-        out = out.clone().mask_where(odd, wrapping_mul(out, factor));
-    }
-    out
 }
 
 /// The reduction of everything.

@@ -91,7 +91,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
                 Scalar::Int(0) => Fill::Zero,
                 value => Fill::Value(FillValue::Scalar(value)),
             },
-            _ => Fill::Value(FillValue::Block(apply(op, self.fill_row(), row.clone()))),
+            _ => Fill::block(apply(op, self.fill_row(), row.clone())),
         };
         // Duplicates may be scaled one by one, but not where a term alone is infinite or NaN.
         let summed = if linear { self.clone() } else { self.coalesce() };

@@ -1,8 +1,8 @@
 //! The same elements in another shape.
 
 use super::blocks::check_layout;
-use crate::pattern::dims::{from_lines, lines};
-use crate::pattern::{Pattern, cells, index_tensor};
+use crate::pattern::dims::{from_lines, lines, nothing, unsqueezed};
+use crate::pattern::{Pattern, Turn, cells, index_tensor, try_turned};
 use crate::tensor::{Kind, SparseTensor, expect, resolve_axis};
 use burn::tensor::{Int, Tensor};
 use sparse_core::{Result, SparseError};
@@ -15,7 +15,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// where the old one does: with as many dense dims as before if that fits, else with as few as do. CSR keeps rank 2
     /// or 3. Values are not touched and order is kept: a coalesced tensor stays coalesced, an uncoalesced one
     /// uncoalesced. Dims that the two shapes share are copied, so only those between them need a flat index. Backward:
-    /// the values are the same tensor. Cost: one pass over the coordinates.
+    /// the values are the same tensor. Cost: one pass over the coordinates; the pattern is kept with this one.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -171,20 +171,25 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         dense: &[usize],
     ) -> Result<SparseTensor<P, D2, K>> {
         check_layout::<P>(op, sparse)?;
-        let pattern = reshape_pattern(op, &self.pattern, sparse)?;
+        let pattern = if self.pattern.shape() == sparse {
+            self.pattern.clone()
+        } else {
+            let make = || Ok((reshape_pattern(op, &self.pattern, sparse)?, []));
+            let (pattern, []) = try_turned(&self.pattern, Turn::Shaped(sparse.to_vec()), make)?;
+            pattern
+        };
         Ok(SparseTensor::from_parts(pattern, self.values.clone(), dense.to_vec(), self.fill.clone()))
     }
 }
 
 /// The pattern in a shape of as many elements: its elements stay where they are in storage.
 fn reshape_pattern<P: Pattern>(op: &'static str, pattern: &P, shape: &[usize]) -> Result<P> {
-    let (old, nnz) = (pattern.shape(), pattern.nnz());
-    if old == shape {
-        return Ok(pattern.clone());
-    }
-    let coordinates = pattern.coordinates();
+    let (old, nnz, coordinates) = (pattern.shape(), pattern.nnz(), pattern.coordinates());
     if nnz == 0 {
-        return Ok(from_lines(vec![], shape, 0, true, coordinates));
+        return Ok(nothing(pattern, shape));
+    }
+    if let Some(axis) = added(old, shape) {
+        return Ok(unsqueezed(pattern, axis));
     }
     let given = lines(coordinates);
     let mut made = Vec::with_capacity(shape.len());
@@ -208,6 +213,12 @@ fn reshape_pattern<P: Pattern>(op: &'static str, pattern: &P, shape: &[usize]) -
         made.extend(unravel(flat, &shape[to]));
     }
     Ok(from_lines(made, shape, nnz, pattern.is_coalesced(), coordinates))
+}
+
+/// The axis of size 1 that `new` has and `old` has not, if that is all the difference.
+fn added(old: &[usize], new: &[usize]) -> Option<usize> {
+    let axis = (0..new.len()).find(|&axis| old.get(axis) != Some(&new[axis]))?;
+    (new[axis] == 1 && new[axis + 1..] == old[axis..]).then_some(axis)
 }
 
 /// The coordinates that row-major positions in `shape` stand for.

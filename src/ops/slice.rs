@@ -1,53 +1,20 @@
 //! Parts of a tensor: ranges, steps, single positions, and all parts of one size.
 
 use super::blocks::check_layout;
-use crate::kernel;
-use crate::pattern::dims::{from_lines, lines};
-use crate::pattern::select::{along, columns, kept, read};
-use crate::pattern::{Pattern, index_tensor};
-use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Kind, SparseTensor, expect, ints};
-use burn::tensor::{Bool, Int, Tensor};
+use crate::pattern::Pattern;
+use crate::pattern::cut::{self, Cut, Taken};
+use crate::tensor::{Kind, SparseTensor, expect};
 use sparse_core::{Result, SparseError};
 use std::ops::Range;
-
-/// Positions `start`, `start + step`, .. along a dim, `count` of them. `step` is at least 1.
-#[derive(Clone, Copy, Debug)]
-struct Cut {
-    start: usize,
-    count: usize,
-    step: usize,
-}
-
-impl Cut {
-    fn is_whole(&self, size: usize) -> bool {
-        self.start == 0 && self.count == size && self.step == 1
-    }
-
-    /// Where the last position ends.
-    fn end(&self) -> usize {
-        self.start + (self.count.max(1) - 1) * self.step + usize::from(self.count > 0)
-    }
-
-    /// The positions of the middle dim.
-    fn of<K: Kind>(&self, rows: Tensor<3, K>) -> Tensor<3, K> {
-        if self.step == 1 {
-            return rows.narrow(1, self.start, self.count);
-        }
-        let at = (0..self.count).map(|k| (self.start + k * self.step) as i64).collect();
-        let device = rows.device().inner();
-        // Each position once, so the backward pass adds nothing up.
-        rows.select(1, ints(at, [self.count], &device))
-    }
-}
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The elements `start .. start + length` along `axis`.
     ///
     /// Along a sparse axis the stored elements that lie there, in their order (a coalesced tensor stays coalesced, an
     /// uncoalesced one uncoalesced), along a dense one that part of every block and of the fill. Backward: each element
-    /// that was kept gets its gradient. Cost: one pass over coordinates and values, and one number read (along axis 0
-    /// of a coalesced tensor two, and values are copied as one piece).
+    /// that was kept gets its gradient. Cost: one pass over coordinates and values (along axis 0 of a coalesced tensor
+    /// values are copied as one piece). The part's pattern is kept with this one, so that a loop over fixed ranges reads
+    /// the device (once, for the number of elements) in its first step only.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -165,8 +132,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The tensor in parts of `size` along `axis`, the last one smaller where the axis is no multiple of it. An axis of
     /// size 0 is one part.
     ///
-    /// Cost: one grouping of the stored elements and one read, however many parts. Gradient as
-    /// [`try_narrow`](Self::try_narrow).
+    /// Cost: one grouping of the stored elements and one read, however many parts; their patterns are kept with this
+    /// one. Gradient as [`try_narrow`](Self::try_narrow).
     ///
     /// # Errors
     ///
@@ -214,7 +181,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 
     fn whole(&self) -> [Cut; D] {
-        self.dims().map(|size| Cut { start: 0, count: size, step: 1 })
+        self.dims().map(Cut::whole)
     }
 
     fn cut_axis(&self, axis: usize, cut: Cut) -> Self {
@@ -226,135 +193,31 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The elements at the positions that every dim keeps.
     fn cut(&self, cuts: &[Cut; D]) -> Self {
         let (sparse, dense) = cuts.split_at(self.sparse_dims());
-        let (pattern, values) = self.cut_pattern(sparse);
-        let mut out = Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone());
+        let whole = sparse.iter().zip(self.pattern.shape()).all(|(cut, &size)| cut.is_whole(size));
+        let mut out = if whole { self.clone() } else { self.part(&cut::cut(&self.pattern, sparse)) };
         for (dim, cut) in dense.iter().enumerate().filter(|(dim, cut)| !cut.is_whole(self.dense_shape[*dim])) {
             out = out.map_blocks(dim, cut.count, |rows| cut.of(rows));
         }
         out
     }
 
-    fn cut_pattern(&self, cuts: &[Cut]) -> (P, Tensor<2, K>) {
-        let (old, nnz, coordinates) = (self.pattern.shape(), self.nnz(), self.pattern.coordinates());
-        let shape: Vec<usize> = cuts.iter().map(|cut| cut.count).collect();
-        let cut: Vec<(usize, Cut)> =
-            cuts.iter().copied().enumerate().filter(|(dim, cut)| !cut.is_whole(old[*dim])).collect();
-        if cut.is_empty() {
-            return (self.pattern.clone(), self.values.clone());
-        }
-        if nnz == 0 || shape.contains(&0) {
-            return self.nothing(&shape);
-        }
-        let (taken, values) = match cut[..] {
-            // They stand together.
-            [(0, Cut { start, step: 1, .. })] if self.is_coalesced() => {
-                let first = along(coordinates, 0);
-                let below = |bound: usize| match bound {
-                    0 => 0,
-                    _ if bound == old[0] => nnz,
-                    _ => count(first.clone().lower_elem(bound as i64), coordinates),
-                };
-                let (low, high) = (below(start), below(start + shape[0]));
-                if low == high {
-                    return self.nothing(&shape);
-                }
-                let taken = coordinates.clone().narrow(1, low, high - low);
-                (taken, self.values.clone().narrow(0, low, high - low))
-            }
-            _ => {
-                let lies = cut.iter().map(|(dim, cut)| lies_in(along(coordinates, *dim), cut, old[*dim]));
-                let Some(keep) = lies.reduce(Tensor::bool_and) else { unreachable!("some dim is cut") };
-                let positions = kept(keep, self.pattern.index_dtype());
-                if positions.dims()[0] == 0 {
-                    return self.nothing(&shape);
-                }
-                let taken = columns(coordinates, &positions);
-                (taken, move_rows(self.values.clone(), self.fill_row(), &RowMap::new(positions, nnz)))
-            }
-        };
-        let mut lines = lines(&taken);
-        for (dim, cut) in cut {
-            let from = lines[dim].clone().sub_scalar(cut.start as i64);
-            lines[dim] = if cut.step == 1 { from } else { from.div_scalar(cut.step as i64) };
-        }
-        (from_lines(lines, &shape, taken.dims()[1], self.is_coalesced(), coordinates), values)
+    /// The tensor at a part of its pattern.
+    pub(super) fn part(&self, (pattern, taken): &(P, Taken)) -> Self {
+        Self::from_parts(pattern.clone(), taken.of(&self.values), self.dense_shape.clone(), self.fill.clone())
     }
 
     /// Parts of `size` (at least 1) along an axis.
     fn parts(&self, axis: usize, size: usize) -> Vec<Self> {
         let whole = self.dims()[axis];
-        let size = size.min(whole.max(1));
-        let starts: Vec<usize> = (0..whole.div_ceil(size).max(1)).map(|part| part * size).collect();
-        let length = |start: usize| size.min(whole - start);
-        if starts.len() == 1 {
+        if size >= whole {
             return vec![self.clone()];
         }
-        if axis >= self.sparse_dims() || self.nnz() == 0 {
-            let cut = |&start: &usize| self.cut_axis(axis, Cut { start, count: length(start), step: 1 });
-            return starts.iter().map(cut).collect();
+        if axis < self.sparse_dims() {
+            return cut::parts(&self.pattern, axis, size).iter().map(|part| self.part(part)).collect();
         }
-        let coordinates = self.pattern.coordinates();
-        let part = along(coordinates, axis).div_scalar(size as i64);
-        // Along axis 0 of a coalesced tensor parts stand together.
-        let (order, ptr) = if axis == 0 && self.is_coalesced() {
-            (None, kernel::compress(&part, starts.len()))
-        } else {
-            let (order, ptr) = kernel::group_by(&part, starts.len());
-            (Some(order), ptr)
-        };
-        let ptr: Vec<i64> = ptr.into_data().convert::<i64>().iter().collect();
-        let made = starts.iter().zip(ptr.windows(2)).map(|(&start, ends)| {
-            let (low, count) = (ends[0] as usize, (ends[1] - ends[0]) as usize);
-            let mut shape = self.pattern.shape().to_vec();
-            shape[axis] = length(start);
-            let (pattern, values) = if count == 0 {
-                self.nothing(&shape)
-            } else {
-                let (taken, values) = match &order {
-                    None => (coordinates.clone().narrow(1, low, count), self.values.clone().narrow(0, low, count)),
-                    Some(order) => {
-                        let positions = order.clone().narrow(0, low, count);
-                        let taken = columns(coordinates, &positions);
-                        let map = RowMap::new(positions, self.nnz());
-                        (taken, move_rows(self.values.clone(), self.fill_row(), &map))
-                    }
-                };
-                let mut lines = lines(&taken);
-                lines[axis] = lines[axis].clone().sub_scalar(start as i64);
-                (from_lines(lines, &shape, count, self.is_coalesced(), coordinates), values)
-            };
-            Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone())
-        });
-        made.collect()
+        let part = |start| self.cut_axis(axis, Cut { start, count: size.min(whole - start), step: 1 });
+        (0..whole).step_by(size).map(part).collect()
     }
-}
-
-/// Whether each index along a dim of `size` is one of the positions.
-fn lies_in(line: Tensor<1, Int>, cut: &Cut, size: usize) -> Tensor<1, Bool> {
-    let mut all = None;
-    let mut and = |keep: Tensor<1, Bool>| {
-        all = Some(match all.take() {
-            None => keep,
-            Some(before) => Tensor::bool_and(before, keep),
-        });
-    };
-    if cut.start > 0 {
-        and(line.clone().greater_equal_elem(cut.start as i64));
-    }
-    if cut.end() < size {
-        and(line.clone().lower_elem(cut.end() as i64));
-    }
-    if cut.step > 1 {
-        let step = cut.step as i64;
-        let from = line.clone().sub_scalar(cut.start as i64);
-        and(from.clone().equal(from.div_scalar(step).mul_scalar(step)));
-    }
-    all.unwrap_or_else(|| line.greater_equal_elem(0))
-}
-
-/// How many are true, read from the device.
-fn count(hits: Tensor<1, Bool>, like: &Tensor<2, Int>) -> usize {
-    read(index_tensor(hits.int(), like.dtype()).sum())
 }
 
 fn length_of(op: &'static str, range: &Range<usize>) -> Result<usize> {

@@ -6,7 +6,7 @@ use super::reduce::Along;
 use crate::kernel;
 use crate::pattern::{Lines, Pattern, cells};
 use crate::rows::RowSums;
-use crate::tensor::{Exact, Fill, FillValue, SparseTensor, expect};
+use crate::tensor::{Exact, Fill, SparseTensor, expect};
 use burn::tensor::{Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::Reduce;
@@ -109,7 +109,7 @@ fn normalize<P: Pattern, const D: usize>(
     }
     let rows = with_fill(own.values.clone(), own.fill_row(), (places - nnz as u128) as f64, log);
     let (values, fill) = (rows.clone().narrow(0, 0, nnz), rows.narrow(0, nnz, 1));
-    Ok(own.with_rows(values, Fill::Value(FillValue::Block(fill))))
+    Ok(own.with_rows(values, Fill::block(fill)))
 }
 
 /// What a rule reads: the result, and how elements meet.

@@ -36,12 +36,13 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`, `would_densify` for another fill.
+    /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`, `would_densify` for another fill; `overflow` if the result
+    /// has more elements than the operands' index dtype counts or memory holds.
     pub fn try_matmul_sparse(&self, other: &Self) -> Result<Self> {
         const OP: &str = "matmul";
         let (a, b) = checked(OP, self, other)?;
         let fill = if a.fill.is_undefined() || b.fill.is_undefined() { Fill::Undefined } else { Fill::Zero };
-        let (pattern, values) = product(&a, &b);
+        let (pattern, values) = product(&a, &b)?;
         Ok(Self::from_parts(pattern, values, vec![], fill))
     }
 
@@ -77,7 +78,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// As [`try_matmul_sparse`](Self::try_matmul_sparse).
     pub fn try_product_pattern(&self, other: &Self) -> Result<P> {
         let (a, b) = checked("product_pattern", self, other)?;
-        Ok(symbolic(&a, &b).0.0)
+        Ok(symbolic(&a, &b)?.0.0)
     }
 }
 
@@ -137,13 +138,13 @@ type Patterned<P, K> = (pattern::Product<P>, Option<Tensor<2, K>>);
 fn symbolic<P: Pattern, const D: usize, K: Numeric>(
     a: &SparseTensor<P, D, K>,
     b: &SparseTensor<P, D, K>,
-) -> Patterned<P, K> {
+) -> Result<Patterned<P, K>> {
     if let Some(known) = known_product(&a.pattern, &b.pattern) {
-        return (known, None);
+        return Ok((known, None));
     }
     let (left, right) = (matrix(a), matrix(b));
     let [x, y] = rows(left, right);
-    let (view, values) = kernel::spgemm((&x, &a.values), (&y, &b.values), right.size()[1]);
+    let (view, values) = kernel::spgemm((&x, &a.values), (&y, &b.values), right.size()[1])?;
     let mut shape = a.pattern.shape().to_vec();
     shape[D - 1] = b.pattern.shape()[D - 1];
     let pattern = if P::LAYOUT == CsrPattern::LAYOUT && D == 2 {
@@ -151,7 +152,7 @@ fn symbolic<P: Pattern, const D: usize, K: Numeric>(
     } else {
         P::from_coo(coordinates(&view, &shape))
     };
-    (keep_product(&a.pattern, &b.pattern, (pattern, view)), Some(values))
+    Ok((keep_product(&a.pattern, &b.pattern, (pattern, view)), Some(values)))
 }
 
 /// Compressed rows of the matrix that a batch makes, as coordinates of the batch.
@@ -193,17 +194,17 @@ struct Saved {
 fn product<P: Pattern, const D: usize, K: Numeric>(
     a: &SparseTensor<P, D, K>,
     b: &SparseTensor<P, D, K>,
-) -> (P, Tensor<2, K>) {
-    let ((pattern, view), values) = symbolic(a, b);
+) -> Result<(P, Tensor<2, K>)> {
+    let ((pattern, view), values) = symbolic(a, b)?;
     let (left, right) = (matrix(a), matrix(b));
     let [x, y] = rows(left, right);
     let ([rows, _], [_, cols]) = (left.size(), right.size());
     let values = values.unwrap_or_else(|| kernel::spgemm_values(&view, (&x, &a.values), (&y, &b.values), cols));
     let (Some(a_values), Some(b_values)) = (as_float(&a.values), as_float(&b.values)) else {
-        return (pattern, values);
+        return Ok((pattern, values));
     };
     if !a_values.is_tracked() && !b_values.is_tracked() {
-        return (pattern, associate_like(values, &[&a.values, &b.values]));
+        return Ok((pattern, associate_like(values, &[&a.values, &b.values])));
     }
     let out = as_float(&values).expect("the kind of the operands");
     let by_col = b_values.is_tracked().then(|| {
@@ -220,7 +221,7 @@ fn product<P: Pattern, const D: usize, K: Numeric>(
         rows,
     };
     let parents = [Erased::from(a_values), Erased::from(b_values)];
-    (pattern, from_float(record(out, parents, saved, |saved, grad, needs| saved.backward(&grad, needs))))
+    Ok((pattern, from_float(record(out, parents, saved, |saved, grad, needs| saved.backward(&grad, needs)))))
 }
 
 impl Saved {

@@ -11,7 +11,7 @@ use sparse_core::{Result, SparseError};
 /// The tensors of `parts`, all of one shape, along a new `axis` in `[-rank - 1, rank + 1)`:
 /// `out[.., k, ..] = parts[k][.., ..]`. The rank `D2` is `D + 1`.
 ///
-/// Fills agree, and the result has the first's. In a hybrid tensor an axis after a dense dim is a dense dim, and one
+/// Fills agree, as for [`concat`](super::concat()), and the result has the first's. In a hybrid tensor an axis after a dense dim is a dense dim, and one
 /// right after the sparse dims is a sparse one; along a dense one the result has the union of the patterns and the
 /// fills are joined, as [`concat`](super::concat()) does. Matrices by compressed rows give a batch (axis 0) or the
 /// other two CSR tensors of rank 3.

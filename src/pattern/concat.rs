@@ -1,6 +1,7 @@
 //! Patterns joined along a sparse dim, along a new one, or along the diagonal.
 
-use super::{CooPattern, CsrPattern, Pattern, index_dtype, index_tensor, joined, keep_joined, offsets};
+use super::dims::unsqueezed;
+use super::{CooPattern, Pattern, index_dtype, index_tensor, joined, keep_joined, offsets};
 use crate::kernel::{self, Arrays};
 use crate::rows::RowMap;
 use crate::tensor::{Kind, ints};
@@ -52,33 +53,6 @@ pub(crate) fn stack<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P
             parts => concat(parts, axis, shape),
         }
     })
-}
-
-/// The pattern with a sparse dim of size 1 at `axis`: no element moves.
-fn unsqueezed<P: Pattern>(pattern: &P, axis: usize) -> P {
-    let mut shape = pattern.shape().to_vec();
-    shape.insert(axis, 1);
-    if P::LAYOUT == CsrPattern::LAYOUT && axis < 2 {
-        // A batch of one matrix, or of matrices of one row: the rows are the same.
-        return P::from_arrays(pattern.arrays(), &shape, true);
-    }
-    let (coordinates, nnz) = (pattern.coordinates().clone(), pattern.nnz());
-    let zeros = |lines| Tensor::zeros([lines, nnz], (&coordinates.device(), coordinates.dtype()));
-    let dims = shape.len() - 1;
-    let coordinates = if nnz == 0 {
-        zeros(dims + 1)
-    } else {
-        let mut lines = Vec::with_capacity(3);
-        if axis > 0 {
-            lines.push(coordinates.clone().narrow(0, 0, axis));
-        }
-        lines.push(zeros(1));
-        if axis < dims {
-            lines.push(coordinates.clone().narrow(0, axis, dims - axis));
-        }
-        Tensor::cat(lines, 0)
-    };
-    P::from_coo(CooPattern::new_unchecked(coordinates, &shape, pattern.is_coalesced()))
 }
 
 /// The block-diagonal matrix of several, whose rows stand part by part.

@@ -1,5 +1,6 @@
 //! What is computed from a pattern once and kept with it.
 
+use super::cut::{Cut, Taken};
 use super::lines::Lines;
 use super::{Pattern, index_tensor};
 use crate::kernel::{self, Compressed};
@@ -7,18 +8,29 @@ use crate::rows::RowMap;
 use crate::tensor::Kind;
 use burn::tensor::{DType, Int, Tensor};
 use sparse_burn::{BinaryOp, MergeRule};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Patterns of each kind kept with a pattern. A training loop needs one or two; more are found again at the price of a merge.
 const KEPT: usize = 8;
 
+/// How long a chain of patterns may be of which each is kept with the one that it was made of. A state that a loop
+/// replaces makes a pattern of the last one in every step: all would live as long as the first.
+const DEEPEST: u32 = 256;
+
 static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A number that no other pattern, or index, of the process has.
+pub(crate) fn identity() -> u64 {
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
 
 /// Caches of one pattern.
 #[derive(Debug)]
 pub struct Derived<P> {
     id: u64,
+    depth: AtomicU32,
     axes: Vec<OnceLock<RowMap>>,
     dense: OnceLock<RowMap>,
     merged: Mutex<Vec<(u64, MergeRule, Merged<P>)>>,
@@ -28,13 +40,14 @@ pub struct Derived<P> {
     products: Mutex<Vec<(u64, Product<P>)>>,
     turned: Mutex<Vec<Turned<P>>>,
     lines: Mutex<Vec<Along<P>>>,
+    selected: Mutex<Vec<Selected<P>>>,
 }
 
 /// The pattern of a product of two sparse matrices, and its compressed rows.
 pub(crate) type Product<P> = (P, Compressed);
 
 /// What an operation that looks at patterns only makes of one. (Other patterns are named by their identity.)
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// Elements at or below a diagonal.
     Lower(i64),
@@ -50,9 +63,31 @@ pub(crate) enum Turn {
     WithDiagonal,
     /// The Kronecker product with another pattern.
     Kron(u64),
+    /// The order reversed along the dims marked.
+    Flipped(Vec<bool>),
+    /// Another shape of as many elements.
+    Shaped(Vec<usize>),
+    /// Copies one after the other along an axis.
+    Repeated { axis: usize, times: usize },
 }
 
 type Turned<P> = (Turn, P, Vec<RowMap>);
+
+/// Which elements of a pattern make another one, or several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Selection {
+    /// Those at the positions that every dim keeps.
+    Cut(Vec<Cut>),
+    /// Parts of one size along an axis.
+    Parts { axis: usize, size: usize },
+    /// The slices along an axis that an index names; the index by its identity.
+    Slices { axis: usize, index: u64 },
+}
+
+/// A part of a pattern, and which rows of the values are its.
+pub(crate) type Part<P> = (P, Taken);
+
+type Selected<P> = (Selection, Arc<Vec<Part<P>>>);
 
 /// Lines by the axes they run along.
 type Along<P> = (Vec<bool>, Arc<Lines<P>>);
@@ -86,7 +121,8 @@ struct Joined<P> {
 impl<P> Derived<P> {
     pub(crate) fn new(dims: usize) -> Self {
         Self {
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            id: identity(),
+            depth: AtomicU32::new(0),
             axes: (0..dims).map(|_| OnceLock::new()).collect(),
             dense: OnceLock::new(),
             merged: Mutex::default(),
@@ -96,6 +132,7 @@ impl<P> Derived<P> {
             products: Mutex::default(),
             turned: Mutex::default(),
             lines: Mutex::default(),
+            selected: Mutex::default(),
         }
     }
 
@@ -111,15 +148,53 @@ pub(crate) fn turned<P: Pattern, const N: usize>(
     turn: Turn,
     make: impl FnOnce() -> (P, [RowMap; N]),
 ) -> (P, [RowMap; N]) {
-    let (_, made, maps) = find_or_make(
-        &pattern.derived().turned,
-        |(other, ..)| *other == turn,
-        || {
-            let (pattern, maps) = make();
-            (turn, pattern, maps.into())
-        },
-    );
-    (made, maps.try_into().expect("a turn has a fixed number of maps"))
+    let Ok(made) = try_turned(pattern, turn, || Ok::<_, Infallible>(make()));
+    made
+}
+
+/// [`turned`], where it may fail.
+pub(crate) fn try_turned<P: Pattern, const N: usize, E>(
+    pattern: &P,
+    turn: Turn,
+    make: impl FnOnce() -> Result<(P, [RowMap; N]), E>,
+) -> Result<(P, [RowMap; N]), E> {
+    let kept = &pattern.derived().turned;
+    if let Some((_, made, maps)) = find(kept, |(other, ..)| *other == turn) {
+        return Ok((made, maps.try_into().expect("a turn has a fixed number of maps")));
+    }
+    let (made, maps) = make()?;
+    if adopts(pattern, &made) {
+        keep(kept, (turn, made.clone(), maps.to_vec()));
+    }
+    Ok((made, maps))
+}
+
+/// The part, or parts, of a pattern that `selection` names. Kept with the pattern.
+pub(crate) fn selected<P: Pattern>(
+    pattern: &P,
+    selection: Selection,
+    make: impl FnOnce() -> Vec<Part<P>>,
+) -> Arc<Vec<Part<P>>> {
+    let kept = &pattern.derived().selected;
+    if let Some((_, parts)) = find(kept, |(other, _)| *other == selection) {
+        return parts;
+    }
+    let parts = Arc::new(make());
+    // All are asked, so that each knows its depth.
+    if parts.iter().filter(|(part, _)| !adopts(pattern, part)).count() == 0 {
+        keep(kept, (selection, parts.clone()));
+    }
+    parts
+}
+
+/// Whether a pattern may keep one that was made of it: not itself, and not at the end of a long chain.
+fn adopts<P: Pattern>(pattern: &P, made: &P) -> bool {
+    let depth = pattern.derived().depth.load(Ordering::Relaxed).saturating_add(1);
+    if made.is_same(pattern) || depth > DEEPEST {
+        return false;
+    }
+    made.derived().depth.fetch_max(depth, Ordering::Relaxed);
+    true
 }
 
 /// A pattern made of two, with the index maps from either. (A pass that needs no maps makes none.)

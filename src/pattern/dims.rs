@@ -1,6 +1,6 @@
 //! Coordinates dim by dim.
 
-use super::{CooPattern, Pattern, index_dtype, index_tensor, select::along};
+use super::{CooPattern, CsrPattern, Pattern, index_dtype, index_tensor, select::along};
 use burn::tensor::{Int, Tensor};
 
 /// Coordinates along each dim.
@@ -33,6 +33,25 @@ pub(crate) fn from_lines<P: Pattern, const R: usize>(
     like: &Tensor<R, Int>,
 ) -> P {
     P::from_coo(CooPattern::new_unchecked(of_lines(lines, shape, nnz, like), shape, coalesced))
+}
+
+/// A pattern of `shape` with nothing stored, on the device of `like`.
+pub(crate) fn nothing<P: Pattern>(like: &P, shape: &[usize]) -> P {
+    from_lines(vec![], shape, 0, true, like.coordinates())
+}
+
+/// The coordinates of `pattern` with a sparse dim of size 1 more, at `axis`: no element moves.
+pub(crate) fn unsqueezed<P: Pattern>(pattern: &P, axis: usize) -> P {
+    let mut shape = pattern.shape().to_vec();
+    shape.insert(axis, 1);
+    if P::LAYOUT == CsrPattern::LAYOUT && axis < 2 {
+        // A batch of one matrix, or of matrices of one row: the rows are the same.
+        return P::from_arrays(pattern.arrays(), &shape, true);
+    }
+    let coordinates = pattern.coordinates();
+    let mut lines = lines(coordinates);
+    lines.insert(axis, Tensor::zeros([pattern.nnz()], (&coordinates.device(), coordinates.dtype())));
+    from_lines(lines, &shape, pattern.nnz(), pattern.is_coalesced(), coordinates)
 }
 
 /// `0 .. length`, in the dtype and on the device of `like`.

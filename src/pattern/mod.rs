@@ -10,6 +10,7 @@
 mod concat;
 mod coo;
 mod csr;
+pub(crate) mod cut;
 mod derived;
 mod diagonal;
 pub(crate) mod dims;
@@ -26,8 +27,8 @@ use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor};
 pub(crate) use concat::{block_diag, concat, concat_at_once, stack};
 pub(crate) use derived::{
-    Derived, Product, Turn, axis_map, dense_map, flat_index, keep_product, known_product, lines, located, merged,
-    permuted, turned, union_zip,
+    Derived, Part, Product, Selection, Turn, axis_map, dense_map, flat_index, identity, keep_product, known_product,
+    lines, located, merged, permuted, selected, try_turned, turned, union_zip,
 };
 use derived::{joined, keep_joined};
 pub(crate) use diagonal::{diagonal, off_diagonal, on_diagonal, with_diagonal};
@@ -97,6 +98,11 @@ pub(crate) fn cells(shape: &[usize]) -> u128 {
         return 0;
     }
     shape.iter().fold(1, |cells: u128, &size| cells.saturating_mul(size as u128))
+}
+
+/// Whether every element is stored, for a coalesced pattern.
+pub(crate) fn is_full<P: Pattern>(pattern: &P) -> bool {
+    pattern.nnz() as u128 == cells(pattern.shape())
 }
 
 /// Checks that sizes fit an index at all, and gives the largest product a flat index would need.

@@ -1,8 +1,9 @@
 //! Construction: validated by default.
 
 use super::{CooTensor, CsrTensor, Exact, Fill, Kind, SparseTensor, dtype_name};
+use crate::ops::blocks::check_layout;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{DType, Device, Int, Tensor, TensorCreationOptions, TensorData};
 use sparse_core::{Result, SparseError};
 
 /// Values `[nnz, dense dims..]` as rows `[nnz, block]`.
@@ -276,10 +277,34 @@ fn nonzero_rows<K: Kind>(flat: &Tensor<2, K>) -> Vec<i64> {
 }
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// A tensor with nothing stored.
-    pub fn empty(shape: [usize; D], device: &Device, dtype: burn::tensor::DType) -> Self {
-        let indices = Tensor::zeros([D, 0], &device.clone().inner());
+    /// A tensor of zeros: nothing is stored. `options` are a device, or a device and a dtype, as for Burn's own.
+    ///
+    /// ```
+    /// use burn::tensor::{DType, Device};
+    /// use sparse_tensor::{CooTensor, CsrTensor};
+    ///
+    /// let device = Device::flex();
+    /// assert_eq!(CooTensor::<4>::zeros([2, 3, 4, 5], &device).unwrap().nnz(), 0);
+    /// assert_eq!(CsrTensor::<2>::zeros([2, 3], (&device, DType::F64)).unwrap().dtype(), DType::F64);
+    /// assert_eq!(CsrTensor::<4>::zeros([2, 3, 4, 5], &device).unwrap_err().kind(), "shape_mismatch");
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `overflow` for a size beyond 64 bits, `shape_mismatch` for a rank that the layout does not have,
+    /// `unsupported_dtype`.
+    pub fn zeros(shape: [usize; D], options: impl Into<TensorCreationOptions>) -> Result<Self> {
+        const OP: &str = "SparseTensor::zeros";
+        check_layout::<P>(OP, &shape)?;
+        let values = value_rows(OP, Tensor::<2, K>::zeros([0, 1], options), 0, &[1])?;
+        let indices = Tensor::zeros([D, 0], &values.device().inner());
         let pattern = P::from_coo(CooPattern::new_unchecked(indices, &shape, true));
-        Self::from_parts(pattern, Tensor::zeros([0, 1], (device, dtype)), vec![], Fill::Zero)
+        Ok(Self::from_parts(pattern, values, vec![], Fill::Zero))
+    }
+
+    /// [`zeros`](Self::zeros), with a panic in place of an error.
+    #[track_caller]
+    pub fn empty(shape: [usize; D], device: &Device, dtype: DType) -> Self {
+        super::expect(Self::zeros(shape, (device, dtype)))
     }
 }

@@ -1,10 +1,12 @@
 //! The value of every element that is not stored.
 
-use crate::tensor::{Exact, Kind};
-use burn::tensor::{DType, Device, Float, Scalar, Shape, Tensor};
+use crate::tensor::{Exact, Kind, as_float};
+use burn::tensor::{Bool, DType, Device, Float, Scalar, Shape, Tensor};
 use half::{bf16, f16};
 use sparse_burn::BinaryOp;
+use std::any::TypeId;
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 /// What the *unspecified* elements of a sparse tensor are.
 #[derive(Clone, Debug, Default)]
@@ -23,8 +25,44 @@ pub enum Fill<K: Kind = Float> {
 pub enum FillValue<K: Kind = Float> {
     /// One number, kept on the host: no kernel reads the device for it.
     Scalar(Scalar),
-    /// A block `[1, block]` of the dense dims' elements (one element where there are none); on the tape when tracked.
-    Block(Tensor<2, K>),
+    /// The elements of a block of the dense dims (one element where there are none), on the device.
+    Block(FillBlock<K>),
+}
+
+/// A fill that is a tensor: one row `[1, block]`, on the tape when tracked.
+///
+/// Its numbers, once they were read, are known to every copy of it.
+#[derive(Clone, Debug)]
+pub struct FillBlock<K: Kind = Float> {
+    row: Tensor<2, K>,
+    numbers: Arc<OnceLock<Vec<f64>>>,
+}
+
+impl<K: Kind> FillBlock<K> {
+    /// The row.
+    pub fn row(&self) -> &Tensor<2, K> {
+        &self.row
+    }
+
+    /// The same numbers in another tensor: on another device, or off the tape.
+    fn with_row(&self, row: Tensor<2, K>) -> Self {
+        Self { row, numbers: self.numbers.clone() }
+    }
+
+    fn is_tracked(&self) -> bool {
+        as_float(&self.row).is_some_and(|row| row.is_tracked())
+    }
+
+    /// The elements on the host. Reads the device the first time.
+    fn numbers(&self) -> &[f64] {
+        self.numbers.get_or_init(|| self.row.clone().inner().into_data().convert::<f64>().iter().collect())
+    }
+}
+
+impl<K: Kind> From<Tensor<2, K>> for FillBlock<K> {
+    fn from(row: Tensor<2, K>) -> Self {
+        Self { row, numbers: Arc::default() }
+    }
 }
 
 impl<K: Kind> Fill<K> {
@@ -36,7 +74,23 @@ impl<K: Kind> Fill<K> {
     /// A fill held by a tensor, on the tape when it is tracked: `[1]` for one number, or the shape of the dense dims.
     pub fn tensor<const D: usize>(value: Tensor<D, K>) -> Self {
         let block = value.shape().num_elements();
-        Self::Value(FillValue::Block(value.reshape(Exact([1, block]))))
+        Self::block(value.reshape(Exact([1, block])))
+    }
+
+    /// A fill of a row `[1, block]`.
+    pub(crate) fn block(row: Tensor<2, K>) -> Self {
+        Self::Value(FillValue::Block(row.into()))
+    }
+
+    /// The fill of a result that leaves `full` nothing unspecified: off the tape then, since a slope that is not finite
+    /// there must not meet a gradient of zero.
+    pub(crate) fn counting(self, full: bool) -> Self {
+        match self {
+            Self::Value(FillValue::Block(block)) if full => {
+                Self::Value(FillValue::Block(block.with_row(block.row.clone().inner())))
+            }
+            fill => fill,
+        }
     }
 
     /// Whether the fill is [`Fill::Undefined`].
@@ -64,13 +118,8 @@ impl<K: Kind> Fill<K> {
                 Scalar::UInt(value) => Tensor::full([1, block], value, (device, dtype)),
                 Scalar::Bool(value) => Tensor::full([1, block], value, (device, dtype)),
             },
-            Self::Value(FillValue::Block(row)) => {
-                if row.dims()[1] == block {
-                    row.clone()
-                } else {
-                    row.clone().expand(Shape::from([1, block]))
-                }
-            }
+            Self::Value(FillValue::Block(own)) if own.row.dims()[1] == block => own.row.clone(),
+            Self::Value(FillValue::Block(own)) => own.row.clone().expand(Shape::from([1, block])),
         }
     }
 
@@ -84,33 +133,48 @@ impl<K: Kind> Fill<K> {
     ) -> Fill<K2> {
         match self {
             Self::Undefined => Fill::Undefined,
-            _ => Fill::Value(FillValue::Block(f(self.row(block, dtype, device)))),
+            _ => Fill::block(f(self.row(block, dtype, device))),
         }
     }
 
     pub(crate) fn to_device(&self, device: &Device) -> Self {
         match self {
-            Self::Value(FillValue::Block(row)) => Self::Value(FillValue::Block(row.clone().to_device(device))),
+            Self::Value(FillValue::Block(block)) => {
+                Self::Value(FillValue::Block(block.with_row(block.row.clone().to_device(device))))
+            }
             other => other.clone(),
         }
     }
 
-    /// Whether two fills are the same. Blocks are compared by value, which reads the device.
-    pub(crate) fn same(&self, other: &Self, block: usize, dtype: DType, device: &Device) -> bool {
-        match (self, other) {
-            (Self::Undefined, Self::Undefined) => true,
-            (Self::Undefined, _) | (_, Self::Undefined) => false,
-            (Self::Value(FillValue::Block(_)), _) | (_, Self::Value(FillValue::Block(_))) => {
-                let read = |fill: &Self| -> Vec<f64> {
-                    fill.row(block, dtype, device).inner().into_data().convert::<f64>().iter().collect()
-                };
-                read(self).iter().zip(read(other)).all(|(&a, b)| equal(a, b))
-            }
-            (a, b) => match (a.host(), b.host()) {
-                (Some(a), Some(b)) => equal(element(a, dtype), element(b, dtype)),
-                _ => false,
-            },
+    /// Whether several tensors with these fills may become one, which has the first's. A tracked fill is taken to
+    /// agree: its value changes from step to step, and no step reads the device.
+    pub(crate) fn agrees(&self, other: &Self, dtype: DType) -> bool {
+        let tracked = |fill: &Self| matches!(fill, Self::Value(FillValue::Block(block)) if block.is_tracked());
+        if self.is_undefined() || other.is_undefined() || !(tracked(self) || tracked(other)) {
+            return self.same(other, dtype);
         }
+        true
+    }
+
+    /// Whether two fills are the same. The numbers of a block are read from the device the first time, unless both are
+    /// one block.
+    pub(crate) fn same(&self, other: &Self, dtype: DType) -> bool {
+        if let (Self::Value(FillValue::Block(a)), Self::Value(FillValue::Block(b))) = (self, other)
+            && Arc::ptr_eq(&a.numbers, &b.numbers)
+        {
+            return true;
+        }
+        let numbers = |fill: &Self| match fill {
+            Self::Undefined => vec![],
+            Self::Value(FillValue::Block(block)) => block.numbers().to_vec(),
+            fill => fill.host().map(|value| element(value, dtype)).into_iter().collect(),
+        };
+        let (a, b) = (numbers(self), numbers(other));
+        if a.is_empty() || b.is_empty() {
+            return self.is_undefined() == other.is_undefined();
+        }
+        // One number stands for a block of it.
+        (0..a.len().max(b.len())).all(|k| equal(a[k % a.len()], b[k % b.len()]))
     }
 
     /// The fill as a number of the host, where it is one.
@@ -119,6 +183,18 @@ impl<K: Kind> Fill<K> {
             Self::Zero => Some(Scalar::Int(0)),
             Self::Value(FillValue::Scalar(value)) => Some(*value),
             _ => None,
+        }
+    }
+}
+
+impl Fill {
+    /// The fill cut off the tape.
+    pub(crate) fn detach(self) -> Self {
+        match self {
+            Self::Value(FillValue::Block(block)) => {
+                Self::Value(FillValue::Block(block.with_row(block.row.clone().detach())))
+            }
+            other => other,
         }
     }
 }
@@ -198,14 +274,28 @@ fn scalar_f64(value: Scalar) -> f64 {
 }
 
 impl<K: Kind> fmt::Display for Fill<K> {
+    /// `0` (`false` for Bool), `undefined`, or the value: one number, or a list of the dense dims' elements. Reads the device
+    /// for a block.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Zero if TypeId::of::<K>() == TypeId::of::<Bool>() => f.write_str("false"),
             Self::Zero => f.write_str("0"),
             Self::Undefined => f.write_str("undefined"),
-            Self::Value(FillValue::Scalar(value)) => write!(f, "{}", scalar_f64(*value)),
-            Self::Value(FillValue::Block(row)) => {
-                let values: Vec<f64> = row.clone().inner().into_data().convert::<f64>().iter().collect();
-                if let [one] = values[..] { write!(f, "{one}") } else { write!(f, "{values:?}") }
+            Self::Value(FillValue::Scalar(value)) => match value {
+                Scalar::Float(value) => write!(f, "{value}"),
+                Scalar::Int(value) => write!(f, "{value}"),
+                Scalar::UInt(value) => write!(f, "{value}"),
+                Scalar::Bool(value) => write!(f, "{value}"),
+            },
+            Self::Value(FillValue::Block(block)) => {
+                let data = block.row.clone().inner().into_data();
+                let shown: Vec<String> = match data.dtype() {
+                    DType::F64 => data.iter::<f64>().map(|value| value.to_string()).collect(),
+                    dtype if dtype.is_float() => data.iter::<f32>().map(|value| value.to_string()).collect(),
+                    dtype if dtype.is_bool() => data.iter::<bool>().map(|value| value.to_string()).collect(),
+                    _ => data.iter::<i64>().map(|value| value.to_string()).collect(),
+                };
+                if let [one] = &shown[..] { f.write_str(one) } else { write!(f, "[{}]", shown.join(", ")) }
             }
         }
     }

@@ -8,7 +8,7 @@ mod fill;
 mod kind;
 
 pub(crate) use exact::Exact;
-pub use fill::{Fill, FillValue};
+pub use fill::{Fill, FillBlock, FillValue};
 pub(crate) use fill::{host_apply, host_float, host_order};
 pub use kind::{Kind, Numeric, dtype_name};
 pub(crate) use kind::{as_float, associate, associate_like, from_float, of_kind};
@@ -109,13 +109,13 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// If the fill's block has neither one element nor as many as the dense dims, or another dtype or device.
     pub fn with_fill(mut self, fill: Fill<K>) -> Self {
-        if let Fill::Value(FillValue::Block(row)) = &fill {
-            let (got, block) = (row.dims()[1], self.block());
+        if let Fill::Value(FillValue::Block(given)) = &fill {
+            let (got, block) = (given.row().dims()[1], self.block());
             assert!(
                 got == 1 || got == block,
                 "with_fill: the fill must have 1 element or one for each element of the dense dims, got {got} and {block}"
             );
-            expect(same_elements("with_fill", &self.values, row));
+            expect(same_elements("with_fill", &self.values, given.row()));
         }
         self.fill = fill;
         self
@@ -207,7 +207,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
     /// The gradient with respect to the fill, if it is a tracked leaf that has one: a row of the dense dims' elements.
     pub fn fill_grad(&self, grads: &Gradients) -> Option<Tensor<1>> {
         match &self.fill {
-            Fill::Value(FillValue::Block(row)) => row.grad(grads).map(|row| row.flatten(0, 1)),
+            Fill::Value(FillValue::Block(block)) => block.row().grad(grads).map(|row| row.flatten(0, 1)),
             _ => None,
         }
     }
@@ -215,9 +215,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
     /// The tensor cut off the tape.
     pub fn detach(mut self) -> Self {
         self.values = self.values.detach();
-        if let Fill::Value(FillValue::Block(row)) = self.fill {
-            self.fill = Fill::Value(FillValue::Block(row.detach()));
-        }
+        self.fill = self.fill.detach();
         self
     }
 }

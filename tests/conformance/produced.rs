@@ -61,7 +61,7 @@ impl Produced {
             Fill::Undefined => None,
             Fill::Zero => Some(vec![0.0]),
             Fill::Value(FillValue::Scalar(value)) => Some(vec![value.elem::<f64>()]),
-            Fill::Value(FillValue::Block(row)) => Some(floats(row.clone().inner().into_data())),
+            Fill::Value(FillValue::Block(block)) => Some(floats(block.row().clone().inner().into_data())),
         };
         let block = tensor.dims()[tensor.sparse_dims()..].iter().product();
         let indices = (0..dims).map(|dim| flat[dim * nnz..(dim + 1) * nnz].to_vec()).collect();

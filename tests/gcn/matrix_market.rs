@@ -1,4 +1,4 @@
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{Bool, DType, Device, Int, Tensor};
 use proptest::prelude::*;
 use sparse_tensor::io::matrix_market::{self, Field, Format, MatrixMarket, Symmetry, Values};
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
@@ -168,10 +168,32 @@ fn a_fill_cannot_be_written() {
     assert_eq!(kind(Fill::scalar(2.0)), "fill_mismatch");
     assert_eq!(kind(Fill::tensor(Tensor::<1>::ones([1], &Device::flex()))), "fill_mismatch");
     assert_eq!(kind(Fill::Undefined), "undefined_fill");
+    let trouble = |fill| matrix_market::write_to(Vec::new(), &a.clone().with_fill(fill)).unwrap_err().to_string();
+    for fill in [Fill::Undefined, Fill::scalar(2.0)] {
+        assert!(trouble(fill).contains("io::safetensors"));
+    }
     let zero = Fill::tensor(Tensor::<1>::zeros([1], &Device::flex()));
     assert!(matrix_market::write_to(Vec::new(), &a.clone().with_fill(zero)).is_ok());
     let trouble = matrix_market::write("/no/such/folder/a.mtx", &a).unwrap_err();
     assert_eq!(trouble.kind(), "invalid");
+}
+
+#[test]
+fn booleans_are_a_pattern_where_all_are_true() {
+    let device = Device::flex();
+    let edges = CooTensor::<2, Bool>::from_dense(Tensor::from_data([[false, true], [true, false]], &device), 0);
+    let mut out = Vec::new();
+    matrix_market::write_to(&mut out, &edges).unwrap();
+    let m = matrix_market::parse(&out[..]).unwrap();
+    assert_eq!((m.field(), m.coordinates), (Field::Pattern, vec![(0, 1), (1, 0)]));
+    // A stored false is an element, too.
+    let stored = edges.with_values(Tensor::<1, Bool>::from_data([false, true], &device)).unwrap();
+    let mut out = Vec::new();
+    matrix_market::write_to(&mut out, &stored).unwrap();
+    assert_eq!(matrix_market::parse(&out[..]).unwrap().values, Values::Integer(vec![0, 1]));
+    assert!(matrix_market::write_to(Vec::new(), &stored.with_fill(Fill::scalar(true))).is_err());
+    let hybrid = CooTensor::<2>::from_dense(Tensor::ones([2, 2], &device), 1);
+    assert_eq!(matrix_market::write_to(Vec::new(), &hybrid).unwrap_err().kind(), "shape_mismatch");
 }
 
 #[test]
@@ -229,6 +251,36 @@ proptest! {
             }
         }
         survives(&bytes);
+    }
+
+    #[test]
+    fn digits_are_exact(
+        values in prop::collection::vec(any::<f64>(), 1..20), ints in prop::collection::vec(any::<i64>(), 1..20),
+    ) {
+        let device = Device::flex();
+        let places = |count: usize| {
+            let diagonal = (0..2 * count).map(|k| (k % count) as i32).collect();
+            Tensor::<2, Int>::from_data(burn::tensor::TensorData::new(diagonal, [2, count]), &device)
+        };
+        let back = |out: Vec<u8>| matrix_market::parse(&out[..]).unwrap().values;
+        let count = values.len();
+        let data = burn::tensor::TensorData::new(values.clone(), [count]);
+        let stored = Tensor::<1>::from_data(data, (&device, DType::F64));
+        let a = CooTensor::<2>::new(places(count), stored, [count, count]).unwrap();
+        let (mut coo, mut csr) = (Vec::new(), Vec::new());
+        matrix_market::write_to(&mut coo, &a).unwrap();
+        matrix_market::write_to(&mut csr, &a.to_csr()).unwrap();
+        prop_assert_eq!(&coo, &csr);
+        let Values::Real(read) = back(coo) else { panic!("real") };
+        let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+        prop_assert!(read.iter().zip(&values).all(same));
+        let count = ints.len();
+        let data = burn::tensor::TensorData::new(ints.clone(), [count]);
+        let stored = Tensor::<1, Int>::from_data(data, (&device, DType::I64));
+        let a = CooTensor::<2, Int>::new(places(count), stored, [count, count]).unwrap();
+        let mut out = Vec::new();
+        matrix_market::write_to(&mut out, &a).unwrap();
+        prop_assert_eq!(back(out), Values::Integer(ints));
     }
 
     #[test]

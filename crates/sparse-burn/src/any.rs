@@ -7,6 +7,7 @@ use burn::backend::{
 };
 use burn::tensor::Tensor;
 use burn::tensor::kind::Basic;
+use std::convert::identity;
 
 /// A tensor of any kind. Values of sparse tensors are moved and summed alike whatever their kind, so one backend method
 /// serves all three.
@@ -21,6 +22,21 @@ pub enum AnyTensor<B: Backend> {
 }
 
 impl<B: Backend> AnyTensor<B> {
+    /// The tensor that one of three functions makes of `source`: the one for the kind of `dtype`.
+    pub(crate) fn of_dtype<S>(
+        dtype: DType,
+        source: S,
+        float: impl FnOnce(S) -> FloatTensor<B>,
+        int: impl FnOnce(S) -> IntTensor<B>,
+        bool: impl FnOnce(S) -> BoolTensor<B>,
+    ) -> Self {
+        match dtype {
+            dtype if dtype.is_float() => Self::Float(float(source)),
+            dtype if dtype.is_bool() => Self::Bool(bool(source)),
+            _ => Self::Int(int(source)),
+        }
+    }
+
     /// Element type.
     pub fn dtype(&self) -> DType {
         match self {
@@ -54,11 +70,7 @@ impl AnyTensor<Dispatch> {
     /// Wraps a user's tensor. It must carry no autodiff association (`Tensor::inner`).
     pub fn from_tensor<const D: usize, K: Basic>(tensor: Tensor<D, K>) -> Self {
         let tensor: DispatchTensor = tensor.into_dispatch();
-        match tensor.dtype() {
-            dtype if dtype.is_float() => Self::Float(tensor),
-            dtype if dtype.is_bool() => Self::Bool(tensor),
-            _ => Self::Int(tensor),
-        }
+        Self::of_dtype(tensor.dtype(), tensor, identity, identity, identity)
     }
 
     /// Back to a user's tensor.

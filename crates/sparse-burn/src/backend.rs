@@ -152,14 +152,14 @@ pub trait SparseBackend: HostAccess {
     }
 
     /// Sparse x sparse, structure and values: compressed rows of width `cols`, columns ascending. An element stands wherever
-    /// a product falls.
+    /// a product falls. With an error (`overflow`) there is nothing in either.
     fn spgemm(
         #[extension_type] a: RowsView<Self>,
         #[extension_type] a_values: AnyTensor<Self>,
         #[extension_type] b: RowsView<Self>,
         #[extension_type] b_values: AnyTensor<Self>,
         cols: usize,
-    ) -> (PatternArrays<Self>, AnyTensor<Self>) {
+    ) -> (PatternArrays<Self>, AnyTensor<Self>, Result<()>) {
         host::spgemm::<Self>(a, a_values, b, b_values, cols)
     }
 

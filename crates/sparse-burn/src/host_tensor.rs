@@ -93,11 +93,13 @@ pub trait HostAccess: Backend {
 
     /// A tensor on `device` that holds `data`, of the kind that its dtype says.
     fn to_device(data: TensorData, device: &Self::Device) -> AnyTensor<Self> {
-        match data.dtype() {
-            dtype if dtype.is_float() => AnyTensor::Float(Self::float_from_data(data, device)),
-            dtype if dtype.is_bool() => AnyTensor::Bool(Self::bool_from_data(data, device)),
-            _ => AnyTensor::Int(Self::int_from_data(data, device)),
-        }
+        AnyTensor::of_dtype(
+            data.dtype(),
+            data,
+            |data| Self::float_from_data(data, device),
+            |data| Self::int_from_data(data, device),
+            |data| Self::bool_from_data(data, device),
+        )
     }
 }
 

@@ -42,7 +42,7 @@ proptest! {
     ) {
         let (left, right) = (Matrix::of(&a, m, k, 1), Matrix::of(&b, k, n, stride));
         let cols = n * stride as usize;
-        let (ptr, idx, values) = spgemm(left.view(), &left.values, right.view(), &right.values, cols);
+        let (ptr, idx, values) = spgemm(left.view(), &left.values, right.view(), &right.values, cols).unwrap();
         let mut dense = vec![0.0; m * n];
         for r in 0..m {
             prop_assert!(idx[ptr[r] as usize..ptr[r + 1] as usize].is_sorted_by(|x, y| x < y));
@@ -75,4 +75,21 @@ proptest! {
             }
         }
     }
+}
+
+/// A column times a row has an element everywhere: too many to count are an error, before anything is computed.
+#[test]
+fn too_many_elements() {
+    let long = 70_000;
+    let (column, zeros) = ((0..=long).collect::<Vec<i32>>(), vec![0i32; long as usize]);
+    let (one, row) = (vec![0, long], (0..long).collect::<Vec<i32>>());
+    let a = Compressed { ptr: &column, idx: &zeros, perm: None };
+    let b = Compressed { ptr: &one, idx: &row, perm: None };
+    let ones = vec![1.0f32; long as usize];
+    let trouble = spgemm(a, &ones, b, &ones, long as usize).unwrap_err();
+    assert_eq!(trouble.kind(), "overflow");
+    assert!(trouble.to_string().contains("4900000000"), "{trouble}");
+    // As many products that all meet in one element are none too many.
+    let (ptr, idx, values) = spgemm(b, &ones, a, &ones, 1).unwrap();
+    assert_eq!((ptr, idx, values), (vec![0, 1], vec![0], vec![70_000.0]));
 }

@@ -2,7 +2,7 @@
 
 use super::{Format, MatrixMarket, Symmetry, Values, invalid};
 use crate::pattern::Pattern;
-use crate::{Fill, Kind, SparseTensor};
+use crate::{Kind, SparseTensor};
 use burn::tensor::{Tensor, TensorData};
 use sparse_core::{Result, SparseError};
 use std::fs::File;
@@ -15,14 +15,28 @@ pub trait ToMatrixMarket {
     ///
     /// # Errors
     ///
-    /// `fill_mismatch` for a fill other than zero and `undefined_fill` for a missing one: the format has neither.
+    /// `fill_mismatch` for a fill other than zero and `undefined_fill` for a missing one: the format has neither, which
+    /// `io::safetensors` has. `shape_mismatch` for a tensor with dense dims.
     fn to_matrix_market(&self) -> Result<MatrixMarket>;
 }
 
 /// Writes a sparse matrix as `coordinate`, a dense one as `array`, always `general`.
 ///
-/// Floats are written so that reading gives the same bits; integers and booleans (0 and 1) as `integer`. Repeated entries
-/// are summed first.
+/// Floats are written so that reading gives the same bits; integers as `integer`; booleans as `pattern` where every
+/// stored one is true, else as `integer` (0 and 1). Repeated entries are summed first. `io::safetensors` (a feature)
+/// keeps what this format cannot: fills, other ranks, dense dims, dtypes.
+///
+/// ```
+/// use burn::tensor::{Bool, Device, Tensor};
+/// use sparse_tensor::{CsrTensor, Fill, io::matrix_market};
+///
+/// let edges = Tensor::<2, Bool>::from_data([[false, true], [true, false]], &Device::flex());
+/// let a = CsrTensor::from_dense(edges);
+/// let mut out = Vec::new();
+/// matrix_market::write_to(&mut out, &a).unwrap();
+/// assert_eq!(out, b"%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 2\n2 1\n");
+/// assert!(matrix_market::write_to(out, &a.with_fill(Fill::scalar(true))).is_err());
+/// ```
 ///
 /// # Errors
 ///
@@ -48,13 +62,6 @@ pub fn write_to(mut out: impl Write, matrix: &impl ToMatrixMarket) -> Result<()>
 impl<P: Pattern, K: Kind> ToMatrixMarket for SparseTensor<P, 2, K> {
     fn to_matrix_market(&self) -> Result<MatrixMarket> {
         const OP: &str = "matrix_market::write";
-        if self.fill().is_undefined() {
-            return Err(SparseError::UndefinedFill { op: OP, hint: "with_fill says what missing elements are" });
-        }
-        if !self.fill().same(&Fill::Zero, 1, self.dtype(), &self.device()) {
-            let (left, right) = ("0".into(), self.fill().to_string());
-            return Err(SparseError::FillMismatch { op: OP, left, right });
-        }
         if self.dense_dims() > 0 {
             return Err(SparseError::ShapeMismatch {
                 op: OP,
@@ -63,11 +70,23 @@ impl<P: Pattern, K: Kind> ToMatrixMarket for SparseTensor<P, 2, K> {
                 right: vec![self.sparse_dims()],
             });
         }
+        if self.fill().is_undefined() {
+            let hint = "with_fill says what missing elements are; io::safetensors keeps them missing";
+            return Err(SparseError::UndefinedFill { op: OP, hint });
+        }
+        let is_zero = || self.fill_row().inner().into_data().convert::<f64>().iter::<f64>().all(|value| value == 0.0);
+        if !self.fill().is_zero() && !is_zero() {
+            let left = "0, the only one of the format (io::safetensors keeps others),".into();
+            return Err(SparseError::FillMismatch { op: OP, left, right: self.fill().to_string() });
+        }
         let merged = self.coalesce();
         let ends: Vec<i64> = merged.pattern().coordinates().clone().into_data().convert::<i64>().iter().collect();
         let (rows, cols) = ends.split_at(merged.nnz());
         let coordinates = rows.iter().zip(cols).map(|(&row, &col)| (row as usize, col as usize)).collect();
-        let values = host_values(merged.values::<1>().inner().into_data());
+        let values = match merged.values::<1>().inner().into_data() {
+            data if data.dtype().is_bool() && data.iter::<bool>().all(|value| value) => Values::Pattern,
+            data => host_values(data),
+        };
         let [rows, cols] = self.dims();
         Ok(MatrixMarket { rows, cols, format: Format::Coordinate, symmetry: Symmetry::General, coordinates, values })
     }

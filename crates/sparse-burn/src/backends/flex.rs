@@ -4,6 +4,7 @@ use crate::{AnyTensor, HostAccess, HostTensor, SparseBackend};
 use burn::backend::Flex;
 use burn::tensor::TensorData;
 use burn_flex::{FlexDevice, FlexTensor};
+use std::convert::identity;
 
 impl SparseBackend for Flex {}
 
@@ -15,12 +16,6 @@ impl HostAccess for Flex {
     }
 
     fn to_device(data: TensorData, _device: &FlexDevice) -> AnyTensor<Self> {
-        let dtype = data.dtype();
-        let tensor = FlexTensor::from_data(data);
-        match dtype {
-            dtype if dtype.is_float() => AnyTensor::Float(tensor),
-            dtype if dtype.is_bool() => AnyTensor::Bool(tensor),
-            _ => AnyTensor::Int(tensor),
-        }
+        AnyTensor::of_dtype(data.dtype(), FlexTensor::from_data(data), identity, identity, identity)
     }
 }

@@ -3,7 +3,7 @@
 use super::Compressed;
 use crate::alloc::zeroed;
 use crate::par::{by_elements, for_pieces, split_mut};
-use crate::{Element, Index};
+use crate::{Element, Index, Result, SparseError};
 use core::ops::Range;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -17,26 +17,44 @@ use std::borrow::Cow;
 /// than elements of B the accumulator is as wide as the columns that B has. Sums run in [`Element::Acc`] in the order of
 /// A's row, whatever the number of threads. O(products + rows) time; memory of the result and a row of B a thread.
 ///
+/// # Errors
+///
+/// `overflow`, before anything is computed, if the result has more elements than `I` counts or memory holds.
+///
 /// # Panics
 ///
-/// When lengths disagree, pointers descend, an index is out of range or the result has more elements than `I` counts.
+/// When lengths disagree, pointers descend or an index is out of range.
 pub fn spgemm<T: Element, I: Index>(
     a: Compressed<'_, I>,
     a_values: &[T],
     b: Compressed<'_, I>,
     b_values: &[T],
     cols: usize,
-) -> (Vec<I>, Vec<I>, Vec<T>) {
+) -> Result<(Vec<I>, Vec<I>, Vec<T>)> {
     let rows = a.ptr.len().saturating_sub(1);
     let narrow = Columns::of(b.idx, cols);
     let idx = narrow.places(b.idx);
     let b = Compressed { idx: &idx, ..b };
     // Each piece writes to room for as many elements as it may have; pages that nobody touches cost nothing.
-    let pieces: Vec<(Range<usize>, usize)> = products(a, b)
+    let mut pieces: Vec<(Range<usize>, usize)> = products(a, b)
         .into_iter()
         .map(|(rows, products)| (rows.clone(), products.min(rows.len().saturating_mul(narrow.width()))))
         .collect();
-    let room = pieces.iter().map(|(_, room)| room).sum();
+    let room_of = |pieces: &[(Range<usize>, usize)]| pieces.iter().fold(0usize, |sum, (_, n)| sum.saturating_add(*n));
+    if check_room::<T, I>(room_of(&pieces)).is_err() {
+        // Products may meet: the elements are counted, unless the longest rows alone are too many.
+        check_room::<T, I>((0..rows).map(|r| longest(a, b, r)).sum())?;
+        pieces.par_iter_mut().for_each(|(rows, room)| {
+            let mut row = Accumulator::<T>::new(narrow.width());
+            *room = 0;
+            for r in rows.clone() {
+                add_row(r, a, a_values, b, b_values, |at, product| row.add(at, product));
+                row.drain(|_, _| *room += 1);
+            }
+        });
+        check_room::<T, I>(room_of(&pieces))?;
+    }
+    let room = room_of(&pieces);
     let (mut row_ptr, mut col_idx, mut values) = (zeroed(rows + 1), zeroed(room), zeroed(room));
     let idx = split_mut(&mut col_idx, &pieces, |(_, room)| *room);
     let out = split_mut(&mut values, &pieces, |(_, room)| *room);
@@ -70,10 +88,34 @@ pub fn spgemm<T: Element, I: Index>(
         }
         (from, to) = (from + room, to + len);
     }
-    assert!(row_ptr[rows].to_usize() == to, "spgemm: the result must fit the index dtype, got {to} elements");
     col_idx.truncate(to);
     values.truncate(to);
-    (row_ptr, col_idx, values)
+    Ok((row_ptr, col_idx, values))
+}
+
+/// Checks that indices count so many elements of a result, and that there is memory for them.
+fn check_room<T, I: Index>(elements: usize) -> Result<()> {
+    let overflow = |what, limit: usize, got: usize| {
+        Err(SparseError::Overflow { op: "matmul", what, limit: limit as u128, got: got as u128 })
+    };
+    // One below the maximum: the number of elements is an index too ("missing").
+    if elements >= I::MAX {
+        return overflow("the number of elements of a sparse product", I::MAX - 1, elements);
+    }
+    const LARGE: usize = 1 << 30;
+    let bytes = elements.saturating_mul(size_of::<T>() + size_of::<I>());
+    let available = |bytes: &usize| Vec::<u8>::new().try_reserve_exact(*bytes).is_ok();
+    if bytes < LARGE || available(&bytes) {
+        return Ok(());
+    }
+    let limit = std::iter::successors(Some(bytes / 2), |bytes| Some(bytes / 2)).find(available).unwrap_or(0);
+    overflow("the bytes of a sparse product", limit, bytes)
+}
+
+/// Elements that row `r` of the product has at least: those of the longest row of B that it meets.
+fn longest<I: Index>(a: Compressed<'_, I>, b: Compressed<'_, I>, r: usize) -> usize {
+    let lengths = a.idx[span(a.ptr, &(r..r + 1))].iter().map(|k| span(b.ptr, &(k.to_usize()..k.to_usize() + 1)).len());
+    lengths.max().unwrap_or(0)
 }
 
 /// The values of a product whose pattern is known: those of [`spgemm`] at the elements of `c`.

@@ -159,9 +159,10 @@ impl<B: FusionBackend + SparseBackend> SparseBackend for Fusion<B> {
         b: RowsView<Self>,
         b_values: AnyTensor<Self>,
         cols: usize,
-    ) -> (PatternArrays<Self>, AnyTensor<Self>) {
-        let (pattern, values) = B::spgemm(enter_view(a), a_values.enter(), enter_view(b), b_values.enter(), cols);
-        (PatternArrays::leave(pattern), AnyTensor::leave(values))
+    ) -> (PatternArrays<Self>, AnyTensor<Self>, Result<()>) {
+        let (a, b) = (enter_view(a), enter_view(b));
+        let (pattern, values, checked) = B::spgemm(a, a_values.enter(), b, b_values.enter(), cols);
+        (PatternArrays::leave(pattern), AnyTensor::leave(values), checked)
     }
 
     fn spgemm_values(

@@ -34,6 +34,7 @@ use burn_cubecl::tensor::CubeTensor;
 use fallback::fallback;
 use launch::{count, runs};
 use sparse_core::{BinaryOp, Reduce, Result};
+use std::convert::identity;
 
 impl HostAccess for CubeBackend {
     fn to_host(tensor: AnyTensor<Self>) -> HostTensor {
@@ -55,11 +56,7 @@ fn view(tensor: &AnyTensor<CubeBackend>) -> &CubeTensor {
 
 /// A result of the kind of `like`.
 fn wrap(like: burn::backend::DType, tensor: CubeTensor) -> AnyTensor<CubeBackend> {
-    match like {
-        dtype if dtype.is_float() => AnyTensor::Float(tensor),
-        dtype if dtype.is_bool() => AnyTensor::Bool(tensor),
-        _ => AnyTensor::Int(tensor),
-    }
+    AnyTensor::of_dtype(like, tensor, identity, identity, identity)
 }
 
 fn given(tensor: &OptionalInt<CubeBackend>) -> Option<&CubeTensor> {
@@ -188,13 +185,13 @@ impl SparseBackend for CubeBackend {
         b: RowsView<Self>,
         b_values: AnyTensor<Self>,
         cols: usize,
-    ) -> (PatternArrays<Self>, AnyTensor<Self>) {
+    ) -> (PatternArrays<Self>, AnyTensor<Self>, Result<()>) {
         if runs([view(&a_values), view(&b_values), &a.ptr])
             && let Some((ptr, idx)) = spgemm::pattern(&a, &b, cols)
         {
             let dtype = a_values.dtype();
             let values = spgemm::values(&ptr, &idx, a, inner(a_values), b, inner(b_values));
-            return (PatternArrays::Csr(ptr, idx), wrap(dtype, values));
+            return (PatternArrays::Csr(ptr, idx), wrap(dtype, values), Ok(()));
         }
         fallback("spgemm");
         host::spgemm::<Self>(a, a_values, b, b_values, cols)

@@ -154,7 +154,7 @@ mod kernels {
     }
 }
 
-/// Row pointers and columns of the product; `None` where 32-bit positions do not count the products. Reads three numbers: about
+/// Row pointers and columns of the product; `None` where 32-bit positions do not count the products or no buffer holds them. Reads three numbers: about
 /// how many products there are, exactly how many, and how many elements.
 pub(super) fn pattern(
     a: &RowsView<CubeBackend>,
@@ -179,6 +179,9 @@ pub(super) fn pattern(
     let total = last(&first) as usize;
     if total == 0 {
         return nothing();
+    }
+    if (2 * total * dtype.size()) as u64 > first.client.properties().memory.max_page_size {
+        return None;
     }
     let (owner, row_ids) = (expand_ptr(first.clone(), total), expand_ptr(a.ptr.clone(), nnz));
     let out = empty(&first, [2, total], dtype);

@@ -4,7 +4,7 @@ use super::{ints, optional, write_ints};
 use crate::dtype::{Wide, with_index, with_wide};
 use crate::{AnyTensor, HostAccess, HostTensor, PatternArrays, RowsView};
 use burn::backend::tensor::IntTensor;
-use sparse_core::{Compressed, zeroed};
+use sparse_core::{Compressed, Result, zeroed};
 
 pub(crate) fn spmm<B: HostAccess>(view: RowsView<B>, values: AnyTensor<B>, dense: AnyTensor<B>) -> AnyTensor<B> {
     let (device, dtype) = (values.device(), values.dtype());
@@ -64,20 +64,25 @@ pub(crate) fn spgemm<B: HostAccess>(
     b: RowsView<B>,
     b_values: AnyTensor<B>,
     cols: usize,
-) -> (PatternArrays<B>, AnyTensor<B>) {
+) -> (PatternArrays<B>, AnyTensor<B>, Result<()>) {
     let (device, dtype) = (a_values.device(), a_values.dtype());
     let (a, b) = (Operand::read::<B>(a, a_values), Operand::read::<B>(b, b_values));
     with_index!("matmul", a.ptr.dtype(), I => {
-        let (ptr, idx, values) = with_wide!("matmul", dtype, T => {
+        let (ptr, idx, values, trouble) = with_wide!("matmul", dtype, T => {
             let (left, right) = (T::read(&a.values), T::read(&b.values));
-            let (ptr, idx, values) = sparse_core::spgemm::<T, I>(a.view(), &left, b.view(), &right, cols);
+            let product = sparse_core::spgemm::<T, I>(a.view(), &left, b.view(), &right, cols);
+            let (product, trouble) = match product {
+                Ok(product) => (product, Ok(())),
+                Err(trouble) => (Default::default(), Err(trouble)),
+            };
+            let (ptr, idx, values): (Vec<I>, Vec<I>, Vec<T>) = product;
             let nnz = idx.len();
-            (ptr, idx, T::data(values, vec![nnz, 1], dtype))
+            (ptr, idx, T::data(values, vec![nnz, 1], dtype), trouble)
         });
         let (rows, nnz) = (ptr.len(), idx.len());
         let ptr = write_ints::<B, I>(ptr, &[rows], a.ptr.dtype(), &device);
         let idx = write_ints::<B, I>(idx, &[nnz], a.ptr.dtype(), &device);
-        (PatternArrays::Csr(ptr, idx), B::to_device(values, &device))
+        (PatternArrays::Csr(ptr, idx), B::to_device(values, &device), trouble)
     })
 }
 

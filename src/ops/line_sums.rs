@@ -1,0 +1,106 @@
+//! Rows summed line by line, with what is not stored.
+
+use super::powers::{wrapping, wrapping_mul};
+use crate::kernel;
+use crate::pattern::{Lines, Pattern, index_tensor};
+use crate::rows::RowSums;
+use crate::tensor::{Exact, Numeric, as_float, from_float};
+use burn::tensor::{DType, Float, FloatDType, Int, Shape, Tensor};
+use sparse_autograd::{Erased, record};
+use sparse_burn::BinaryOp;
+
+/// Rows divided by a count. (Burn's own division by a number takes its slope in f32.)
+pub(super) fn divided<K: Numeric>(rows: Tensor<2, K>, count: u128) -> Tensor<2, K> {
+    if rows.shape().num_elements() == 0 {
+        return rows;
+    }
+    let by = Tensor::full(rows.dims(), count as f64, (&rows.device().inner(), rows.dtype()));
+    rows / by
+}
+
+#[derive(Debug)]
+struct Sums {
+    sums: RowSums,
+    stored: usize,
+    missing: Option<Tensor<2>>,
+    divisor: Option<Tensor<2>>,
+}
+
+/// Rows summed line by line, with the fill times the number of unspecified elements where it counts; divided by the
+/// number of stored ones for a mean of those. Linear, so the rule reads nothing but counts.
+pub(super) fn line_sums<P: Pattern, K: Numeric>(
+    rows: Tensor<2, K>,
+    fill: Option<Tensor<2, K>>,
+    lines: &Lines<P>,
+    mean: bool,
+) -> Tensor<2, K> {
+    let dtype = rows.dtype();
+    let mut out = added(&rows, lines);
+    if let Some(fill) = &fill {
+        let missing = lines.missing();
+        let shape = Shape::from(out.dims());
+        let fill: Tensor<2, K> = fill.clone().inner().expand(shape.clone());
+        let times: Tensor<2, K> = numbers::<K>(missing.clone(), dtype).expand(shape.clone());
+        // Nothing times infinity is nothing.
+        let unspecified = wrapping_mul(times, fill).mask_fill(missing.equal_scalar(0).expand(shape), 0);
+        out = wrapping(BinaryOp::Add, &out, &unspecified);
+    }
+    let (Some(rows), Some(mut result)) = (as_float(&rows), as_float(&out)) else { return out };
+    let float = |counts| numbers::<Float>(counts, dtype);
+    let divisor = mean.then(|| float(lines.counts().reshape(Exact([lines.len(), 1]))));
+    if let Some(divisor) = &divisor {
+        result = result / divisor.clone();
+    }
+    let stored = rows.dims()[0];
+    let missing = fill.is_some().then(|| float(lines.missing()));
+    let saved = Sums { sums: lines.sums.clone(), stored, missing, divisor };
+    from_float(match fill.and_then(|fill| as_float(&fill)) {
+        None => record(result, [Erased::from(rows)], saved, |saved, grad, _| {
+            let [rows, _] = saved.backward(grad, [true, false]);
+            [rows]
+        }),
+        Some(fill) => record(result, [Erased::from(rows), Erased::from(fill)], saved, |saved, grad, needs| {
+            saved.backward(grad, needs)
+        }),
+    })
+}
+
+/// Rows summed line by line; one long line in two steps, so that threads share it.
+fn added<P: Pattern, K: Numeric>(rows: &Tensor<2, K>, lines: &Lines<P>) -> Tensor<2, K> {
+    const STEP: usize = 1 << 12;
+    let (stored, ptr) = (rows.dims()[0], lines.sums.ptr());
+    if lines.len() > 1 || stored <= 8 * STEP {
+        return kernel::segment_sum(rows, lines.sums.order(), ptr);
+    }
+    let parts = stored.div_ceil(STEP) as i64;
+    let starts = |end: i64| Tensor::<1, Int>::arange(0..end, (&ptr.device(), ptr.dtype()));
+    let ends = Tensor::cat(vec![starts(parts).mul_scalar(STEP as i64), ptr.clone().narrow(0, 1, 1)], 0);
+    let sums = kernel::segment_sum(rows, lines.sums.order(), &ends);
+    kernel::segment_sum(&sums, None, &starts(2).mul_scalar(parts))
+}
+
+impl Sums {
+    fn backward(&self, grad: Tensor<2>, needs: [bool; 2]) -> [Option<Erased>; 2] {
+        let grad = match &self.divisor {
+            None => grad,
+            Some(divisor) => grad / divisor.clone(),
+        };
+        let rows = needs[0].then(|| {
+            let zero = Tensor::zeros([1, grad.dims()[1]], (&grad.device(), grad.dtype()));
+            kernel::move_rows(&grad, &zero, self.sums.owner(self.stored)).into()
+        });
+        let fill = needs[1].then(|| {
+            let missing = self.missing.clone().expect("saved with the fill");
+            (grad * missing).sum_dim(0).into()
+        });
+        [rows, fill]
+    }
+}
+
+/// Counts as elements of a dtype.
+pub(super) fn numbers<K: Numeric>(counts: Tensor<2, Int>, dtype: DType) -> Tensor<2, K> {
+    if dtype.is_float() {
+        return from_float(counts.cast(FloatDType::from(dtype)));
+    }
+    Tensor::from_dispatch(index_tensor(counts, dtype).into_dispatch())
+}

@@ -1,0 +1,67 @@
+//! Products and powers of rows. Integers wrap.
+
+use super::line_sums::numbers;
+use crate::kernel::{self, Side};
+use crate::tensor::{Numeric, as_float, from_float, host_apply};
+use burn::tensor::{DType, Float, Int, Scalar, Shape, Tensor};
+use sparse_autograd::{Erased, record};
+use sparse_burn::BinaryOp;
+
+/// The product of rows of one shape: on the tape for floats, wrapping for integers.
+pub(super) fn wrapping_mul<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>) -> Tensor<2, K> {
+    if a.dtype().is_float() { a * b } else { wrapping(BinaryOp::Mul, &a, &b) }
+}
+
+/// `op` of plain rows of one shape, which are not none. Integers wrap in every build.
+pub(super) fn wrapping<K: Numeric>(op: BinaryOp, a: &Tensor<2, K>, b: &Tensor<2, K>) -> Tensor<2, K> {
+    let (fill_a, fill_b) = (a.clone().narrow(0, 0, 1), b.clone().narrow(0, 0, 1));
+    let side = |values, fill| Side { values, fill, map: None };
+    kernel::zip_rows(op, side(a, &fill_a), side(b, &fill_b))
+}
+
+/// A number of the host to the power `times`, as elements of `dtype`.
+pub(super) fn host_power(value: Scalar, times: u128, dtype: DType) -> Scalar {
+    let (mut power, mut base, mut times) = (Scalar::Int(1), value, times);
+    if dtype.is_float() {
+        let Scalar::Float(value) = host_apply(BinaryOp::Add, value, Scalar::Int(0), DType::F64) else { unreachable!() };
+        return host_apply(BinaryOp::Mul, Scalar::Float(value.powf(times as f64)), Scalar::Int(1), dtype);
+    }
+    while times > 0 {
+        if times % 2 == 1 {
+            power = host_apply(BinaryOp::Mul, power, base, dtype);
+        }
+        base = host_apply(BinaryOp::Mul, base, base, dtype);
+        times /= 2;
+    }
+    power
+}
+
+/// The row `base` `[1, width]` to the powers `times` `[n, 1]` (at most `most`), with the power 0 of anything 1.
+///
+/// Backward: `times * base^(times - 1)` times the gradient, and nothing where `times` is 0.
+pub(super) fn power<K: Numeric>(base: Tensor<2, K>, times: Tensor<2, Int>, most: usize) -> Tensor<2, K> {
+    let out = plain_power(base.clone().inner(), &times, most);
+    let (Some(base), Some(result)) = (as_float(&base), as_float(&out)) else { return out };
+    let saved = (base.clone().inner(), times, most);
+    from_float(record(result, [Erased::from(base)], saved, |(base, times, most), grad, _| {
+        let lower = times.clone().sub_scalar(1).clamp_min(0);
+        let slope = plain_power(base.clone(), &lower, *most) * numbers::<Float>(times.clone(), grad.dtype());
+        [Some((grad * slope).sum_dim(0).into())]
+    }))
+}
+
+/// By squares: a pass for each binary digit.
+fn plain_power<K: Numeric>(base: Tensor<2, K>, times: &Tensor<2, Int>, most: usize) -> Tensor<2, K> {
+    let shape = Shape::from([times.dims()[0], base.dims()[1]]);
+    let mut square = base;
+    let mut out = Tensor::<2, K>::ones(shape.clone(), (&square.device(), square.dtype()));
+    for digit in 0..usize::BITS - most.leading_zeros() {
+        if digit > 0 {
+            square = wrapping_mul(square.clone(), square);
+        }
+        let odd = times.clone().bitwise_and_scalar(1i64 << digit).not_equal_scalar(0).expand(shape.clone());
+        let factor: Tensor<2, K> = square.clone().expand(shape.clone());
+        out = out.clone().mask_where(odd, wrapping_mul(out, factor));
+    }
+    out
+}

@@ -1,0 +1,200 @@
+//! Parts of a pattern: what stands at some positions of its dims. Kept with the pattern, so that a loop finds each once.
+
+use super::derived::{Part, Selection, selected};
+use super::dims::{from_lines, lines, nothing};
+use super::select::{along, columns, kept, read};
+use super::{Pattern, index_tensor};
+use crate::kernel;
+use crate::rows::{RowMap, move_rows};
+use crate::tensor::{Kind, ints};
+use burn::tensor::{Bool, Int, Tensor};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Positions `start`, `start + step`, .. along a dim, `count` of them. `step` is at least 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    pub(crate) start: usize,
+    pub(crate) count: usize,
+    pub(crate) step: usize,
+}
+
+impl Cut {
+    pub(crate) fn whole(size: usize) -> Self {
+        Self { start: 0, count: size, step: 1 }
+    }
+
+    pub(crate) fn is_whole(&self, size: usize) -> bool {
+        *self == Self::whole(size)
+    }
+
+    /// Where the last position ends.
+    fn end(&self) -> usize {
+        self.start + (self.count.max(1) - 1) * self.step + usize::from(self.count > 0)
+    }
+
+    /// The positions of the middle dim.
+    pub(crate) fn of<K: Kind>(&self, rows: Tensor<3, K>) -> Tensor<3, K> {
+        if self.step == 1 {
+            return rows.narrow(1, self.start, self.count);
+        }
+        let at = (0..self.count).map(|k| (self.start + k * self.step) as i64).collect();
+        let device = rows.device().inner();
+        // Each position once, so the backward pass adds nothing up.
+        rows.select(1, ints(at, [self.count], &device))
+    }
+}
+
+/// Which rows of values a part of a pattern has.
+#[derive(Clone, Debug)]
+pub(crate) enum Taken {
+    /// None.
+    Nothing,
+    /// Rows that stand together.
+    Together(Range<usize>),
+    /// Row `map[k]` is row `k` of the part; none is missing.
+    Mapped(RowMap),
+}
+
+impl Taken {
+    /// The part's rows of `values`.
+    pub(crate) fn of<K: Kind>(&self, values: &Tensor<2, K>) -> Tensor<2, K> {
+        let (block, device, dtype) = (values.dims()[1], values.device(), values.dtype());
+        match self {
+            Self::Nothing => Tensor::zeros([0, block], (&device, dtype)),
+            Self::Together(rows) => values.clone().narrow(0, rows.start, rows.len()),
+            Self::Mapped(map) => {
+                let fill = Tensor::zeros([1, block], (&device.inner(), dtype));
+                move_rows(values.clone(), fill, map)
+            }
+        }
+    }
+}
+
+/// The elements at the positions that every dim keeps; some dim does not keep all. Reads the device the first time.
+pub(crate) fn cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
+    selected(pattern, Selection::Cut(cuts.to_vec()), || vec![find_cut(pattern, cuts)])[0].clone()
+}
+
+/// Parts of `size` (less than the axis has) along a sparse axis. Reads the device the first time.
+pub(crate) fn parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Arc<Vec<Part<P>>> {
+    selected(pattern, Selection::Parts { axis, size }, || find_parts(pattern, axis, size))
+}
+
+fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
+    let (old, nnz, coordinates) = (pattern.shape(), pattern.nnz(), pattern.coordinates());
+    let shape: Vec<usize> = cuts.iter().map(|cut| cut.count).collect();
+    let cut: Vec<(usize, Cut)> =
+        cuts.iter().copied().enumerate().filter(|(dim, cut)| !cut.is_whole(old[*dim])).collect();
+    let none = || (nothing(pattern, &shape), Taken::Nothing);
+    if nnz == 0 || shape.contains(&0) {
+        return none();
+    }
+    let (columns, taken) = match cut[..] {
+        // They stand together.
+        [(0, Cut { start, count, step: 1 })] if pattern.is_coalesced() => {
+            let [low, high] = below(pattern, [start, start + count]);
+            if low == high {
+                return none();
+            }
+            (coordinates.clone().narrow(1, low, high - low), Taken::Together(low..high))
+        }
+        _ => {
+            let lies = cut.iter().map(|(dim, cut)| lies_in(along(coordinates, *dim), cut, old[*dim]));
+            let Some(keep) = lies.reduce(Tensor::bool_and) else { unreachable!("some dim is cut") };
+            let positions = kept(keep, pattern.index_dtype());
+            if positions.dims()[0] == 0 {
+                return none();
+            }
+            (columns(coordinates, &positions), Taken::Mapped(RowMap::new(positions, nnz)))
+        }
+    };
+    let mut lines = lines(&columns);
+    for (dim, cut) in cut {
+        let from = lines[dim].clone().sub_scalar(cut.start as i64);
+        lines[dim] = if cut.step == 1 { from } else { from.div_scalar(cut.step as i64) };
+    }
+    (from_lines(lines, &shape, columns.dims()[1], pattern.is_coalesced(), coordinates), taken)
+}
+
+fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>> {
+    let (whole, nnz, coordinates) = (pattern.shape()[axis], pattern.nnz(), pattern.coordinates());
+    let starts = (0..whole).step_by(size);
+    let count = starts.len();
+    let shape_of = |start: usize| {
+        let mut shape = pattern.shape().to_vec();
+        shape[axis] = size.min(whole - start);
+        shape
+    };
+    if nnz == 0 {
+        return starts.map(|start| (nothing(pattern, &shape_of(start)), Taken::Nothing)).collect();
+    }
+    let part = along(coordinates, axis).div_scalar(size as i64);
+    // Along axis 0 of a coalesced tensor parts stand together.
+    let (order, ptr) = if axis == 0 && pattern.is_coalesced() {
+        (None, kernel::compress(&part, count))
+    } else {
+        let (order, ptr) = kernel::group_by(&part, count);
+        (Some(order), ptr)
+    };
+    let ptr: Vec<i64> = ptr.into_data().convert::<i64>().iter().collect();
+    let made = starts.zip(ptr.windows(2)).map(|(start, ends)| {
+        let (low, count, shape) = (ends[0] as usize, (ends[1] - ends[0]) as usize, shape_of(start));
+        if count == 0 {
+            return (nothing(pattern, &shape), Taken::Nothing);
+        }
+        let (columns, taken) = match &order {
+            None => (coordinates.clone().narrow(1, low, count), Taken::Together(low..low + count)),
+            Some(order) => {
+                let positions = order.clone().narrow(0, low, count);
+                (columns(coordinates, &positions), Taken::Mapped(RowMap::new(positions, nnz)))
+            }
+        };
+        let mut lines = lines(&columns);
+        lines[axis] = lines[axis].clone().sub_scalar(start as i64);
+        (from_lines(lines, &shape, count, pattern.is_coalesced(), coordinates), taken)
+    });
+    made.collect()
+}
+
+/// How many elements of a coalesced pattern stand before either index of axis 0, in one read.
+fn below<P: Pattern>(pattern: &P, bounds: [usize; 2]) -> [usize; 2] {
+    let (size, nnz, coordinates) = (pattern.shape()[0], pattern.nnz(), pattern.coordinates());
+    let first = along(coordinates, 0);
+    let count = |bound: usize| -> Tensor<1, Int> {
+        index_tensor(first.clone().lower_elem(bound as i64).int(), coordinates.dtype()).sum().reshape([1])
+    };
+    match bounds {
+        [0, end] if end == size => [0, nnz],
+        [0, end] => [0, read(count(end))],
+        [start, end] if end == size => [read(count(start)), nnz],
+        bounds => {
+            let both = Tensor::cat(bounds.map(count).into(), 0).into_data().convert::<i64>();
+            let mut both = both.iter::<i64>().map(|count| count as usize);
+            std::array::from_fn(|_| both.next().expect("two numbers"))
+        }
+    }
+}
+
+/// Whether each index along a dim of `size` is one of the positions.
+fn lies_in(line: Tensor<1, Int>, cut: &Cut, size: usize) -> Tensor<1, Bool> {
+    let mut all = None;
+    let mut and = |keep: Tensor<1, Bool>| {
+        all = Some(match all.take() {
+            None => keep,
+            Some(before) => Tensor::bool_and(before, keep),
+        });
+    };
+    if cut.start > 0 {
+        and(line.clone().greater_equal_elem(cut.start as i64));
+    }
+    if cut.end() < size {
+        and(line.clone().lower_elem(cut.end() as i64));
+    }
+    if cut.step > 1 {
+        let step = cut.step as i64;
+        let from = line.clone().sub_scalar(cut.start as i64);
+        and(from.clone().equal(from.div_scalar(step).mul_scalar(step)));
+    }
+    all.unwrap_or_else(|| line.greater_equal_elem(0))
+}
