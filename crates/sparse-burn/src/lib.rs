@@ -24,4 +24,4 @@ pub use backend::{ConcatAxis, MergeRule, PutTarget, SparseBackend};
 pub use backends::{device_reads, host_fallbacks};
 pub use dtype::{index_dtype_for, is_supported};
 pub use host_tensor::{HostAccess, HostTensor};
-pub use sparse_core::{BinaryOp, Reduce};
+pub use sparse_core::{BinaryOp, Extremum, Reduce};

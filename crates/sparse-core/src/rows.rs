@@ -1,5 +1,6 @@
 //! Moving and combining value rows.
 
+use crate::lanes::add_lanes;
 use crate::par::{by_elements, even, for_pieces};
 use crate::reduce::{Max, Reducer, Source, Sum, reduce_rows};
 use crate::{Element, Index};
@@ -147,13 +148,7 @@ fn line_sum<T: Element>(line: &[T]) -> T::Acc {
         sums.iter_mut().zip(chunk).for_each(|(sum, x)| *sum = add(*sum, x));
     }
     sums.iter_mut().zip(rest).for_each(|(sum, x)| *sum = add(*sum, x));
-    let mut half = LANES / 2;
-    while half > 0 {
-        let (left, right) = sums.split_at_mut(half);
-        left.iter_mut().zip(right).for_each(|(sum, other)| *sum = T::add(*sum, *other));
-        half /= 2;
-    }
-    sums[0]
+    add_lanes::<T, LANES>(sums)
 }
 
 /// Maximum of rows of values per segment, like [`segment_sum`]. NaN wins; an empty segment gives
