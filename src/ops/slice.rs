@@ -302,7 +302,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             let (order, ptr) = kernel::group_by(&part, starts.len());
             (Some(order), ptr)
         };
-        let ptr: Vec<i64> = ptr.into_data().convert::<i64>().iter().collect();
+        let ptr: Vec<i64> = sparse_burn::read_data(ptr).convert::<i64>().iter().collect();
         let made = starts.iter().zip(ptr.windows(2)).map(|(&start, ends)| {
             let (low, count) = (ends[0] as usize, (ends[1] - ends[0]) as usize);
             let mut shape = self.pattern.shape().to_vec();

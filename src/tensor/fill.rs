@@ -102,7 +102,7 @@ impl<K: Kind> Fill<K> {
             (Self::Undefined, _) | (_, Self::Undefined) => false,
             (Self::Value(FillValue::Block(_)), _) | (_, Self::Value(FillValue::Block(_))) => {
                 let read = |fill: &Self| -> Vec<f64> {
-                    fill.row(block, dtype, device).inner().into_data().convert::<f64>().iter().collect()
+                    sparse_burn::read_data(fill.row(block, dtype, device).inner()).convert::<f64>().iter().collect()
                 };
                 read(self).iter().zip(read(other)).all(|(&a, b)| equal(a, b))
             }
@@ -204,7 +204,7 @@ impl<K: Kind> fmt::Display for Fill<K> {
             Self::Undefined => f.write_str("undefined"),
             Self::Value(FillValue::Scalar(value)) => write!(f, "{}", scalar_f64(*value)),
             Self::Value(FillValue::Block(row)) => {
-                let values: Vec<f64> = row.clone().inner().into_data().convert::<f64>().iter().collect();
+                let values: Vec<f64> = sparse_burn::read_data(row.clone().inner()).convert::<f64>().iter().collect();
                 if let [one] = values[..] { write!(f, "{one}") } else { write!(f, "{values:?}") }
             }
         }

@@ -4,6 +4,7 @@ use super::{Format, MatrixMarket, Symmetry, Values, invalid};
 use crate::pattern::Pattern;
 use crate::{Fill, Kind, SparseTensor};
 use burn::tensor::{Tensor, TensorData};
+use sparse_burn::read_data;
 use sparse_core::{Result, SparseError};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -64,10 +65,10 @@ impl<P: Pattern, K: Kind> ToMatrixMarket for SparseTensor<P, 2, K> {
             });
         }
         let merged = self.coalesce();
-        let ends: Vec<i64> = merged.pattern().coordinates().clone().into_data().convert::<i64>().iter().collect();
+        let ends: Vec<i64> = read_data(merged.pattern().coordinates().clone()).convert::<i64>().iter().collect();
         let (rows, cols) = ends.split_at(merged.nnz());
         let coordinates = rows.iter().zip(cols).map(|(&row, &col)| (row as usize, col as usize)).collect();
-        let values = host_values(merged.values::<1>().inner().into_data());
+        let values = host_values(read_data(merged.values::<1>().inner()));
         let [rows, cols] = self.dims();
         Ok(MatrixMarket { rows, cols, format: Format::Coordinate, symmetry: Symmetry::General, coordinates, values })
     }
@@ -76,7 +77,7 @@ impl<P: Pattern, K: Kind> ToMatrixMarket for SparseTensor<P, 2, K> {
 impl<K: Kind> ToMatrixMarket for Tensor<2, K> {
     fn to_matrix_market(&self) -> Result<MatrixMarket> {
         let [rows, cols] = self.dims();
-        let values = host_values(self.clone().inner().into_data());
+        let values = host_values(read_data(self.clone().inner()));
         let nonzero = |at: usize| match &values {
             Values::Real(values) => values[at] != 0.0,
             Values::Integer(values) => values[at] != 0,

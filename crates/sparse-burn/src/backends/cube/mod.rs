@@ -18,6 +18,7 @@ mod sort;
 mod spgemm;
 mod structure;
 
+pub(crate) use fallback::count_read;
 pub use fallback::{device_reads, host_fallbacks};
 
 use crate::backend::{ConcatAxis, MergeRule, PutTarget, SparseBackend};
@@ -175,7 +176,6 @@ impl SparseBackend for CubeBackend {
         host::spmm::<Self>(rows, values, dense)
     }
 
-    fn sddmm(rows: IntTensor<Self>, cols: IntTensor<Self>, x: AnyTensor<Self>, y: AnyTensor<Self>) -> AnyTensor<Self> {
     fn spmm_extremum(
         extremum: Extremum,
         rows: RowsView<Self>,
@@ -184,10 +184,7 @@ impl SparseBackend for CubeBackend {
     ) -> AnyTensor<Self> {
         if runs([view(&values), view(&dense), &rows.ptr]) && addressable(count(&rows.ptr), view(&dense)) {
             let (combine, weights) = (reduce::Combine::Extremum(extremum), Some((inner(values), take(rows.perm))));
-            return wrap(
-                dense.dtype(),
-                reduce::combine_rows(combine, rows.ptr, Some(rows.idx), weights, inner(dense)),
-            );
+            return wrap(dense.dtype(), reduce::combine_rows(combine, rows.ptr, Some(rows.idx), weights, inner(dense)));
         }
         fallback("spmm_extremum");
         host::spmm_extremum::<Self>(extremum, rows, values, dense)
@@ -226,6 +223,7 @@ impl SparseBackend for CubeBackend {
         host::extremum_cols_backward::<Self>(view, reads)
     }
 
+    fn sddmm(rows: IntTensor<Self>, cols: IntTensor<Self>, x: AnyTensor<Self>, y: AnyTensor<Self>) -> AnyTensor<Self> {
         if runs([&rows, view(&x), view(&y)]) {
             return wrap(x.dtype(), sddmm::sddmm(rows, cols, inner(x), inner(y)));
         }
