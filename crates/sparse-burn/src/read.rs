@@ -1,15 +1,16 @@
 //! What reaches the host.
 
-use burn::backend::DispatchDevice;
 use burn::tensor::kind::Basic;
 use burn::tensor::{Device, Tensor, TensorData};
 
 /// Whether a device is a GPU: reading it waits for all its work and is counted, see `device_reads`.
 pub fn is_gpu(device: &Device) -> bool {
-    match device.clone().inner().as_dispatch() {
-        #[cfg(feature = "gpu")]
-        DispatchDevice::Cube(_) => true,
-        _ => false,
+    #[cfg(feature = "gpu")]
+    return matches!(device.clone().inner().as_dispatch(), burn::backend::DispatchDevice::Cube(_));
+    #[cfg(not(feature = "gpu"))]
+    {
+        let _ = device;
+        false
     }
 }
 
