@@ -266,28 +266,3 @@ macro_rules! index {
 
 index!(i32);
 index!(i64);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rounds<T: Element<Acc = f32>>() {
-        // Every 16-bit prefix with the lower bits about which rounding decides, and some in between.
-        for upper in 0..=u16::MAX {
-            for lower in [0, 1, 0xfff, 0x1000, 0x1001, 0x2fff, 0x3000, 0x5a5a, 0x7fff, 0x8000, 0x8001, 0xf001, 0xffff] {
-                let x = f32::from_bits(u32::from(upper) << 16 | lower);
-                let (got, want) = (T::round(x), T::narrow(x).widen());
-                assert!(
-                    got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(),
-                    "{x:e}: {got:e} and {want:e}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn rounding_is_narrowing() {
-        rounds::<f16>();
-        rounds::<bf16>();
-    }
-}

@@ -29,6 +29,7 @@ mod kernels {
     fn term<T: Numeric, A: Numeric, I: Int, N: Size>(
         k: usize,
         at: usize,
+        column: usize,
         columns: usize,
         idx: &Tensor<I>,
         perm: &Tensor<I>,
@@ -39,7 +40,7 @@ mod kernels {
         #[comptime] how: How,
     ) -> Vector<A, N> {
         let row = if comptime!(how.indexed) { usize::cast_from(idx[k]) } else { k };
-        let from = row * columns + at % columns;
+        let from = row * columns + column;
         let x = Vector::<A, N>::cast_from(dense[from]);
         if comptime!(how.weighted) {
             let place = if comptime!(how.permuted) { usize::cast_from(perm[k]) } else { k };
@@ -98,6 +99,7 @@ mod kernels {
         }
         let at = ABSOLUTE_POS;
         let segment = at / columns;
+        let column = at % columns;
         let start = usize::cast_from(ptr[segment]);
         let end = usize::cast_from(ptr[segment + 1]);
         if end - start > most {
@@ -107,18 +109,18 @@ mod kernels {
         if comptime!(how.rule == MAX || how.rule == MIN) {
             // The first element counts twice, which does not matter; without any it is 0.
             if start < end {
-                sum = term::<T, A, I, N>(start, at, columns, idx, perm, weights, dense, own, other, how);
+                sum = term::<T, A, I, N>(start, at, column, columns, idx, perm, weights, dense, own, other, how);
             }
         }
         for k in start..end {
-            let term = term::<T, A, I, N>(k, at, columns, idx, perm, weights, dense, own, other, how);
+            let term = term::<T, A, I, N>(k, at, column, columns, idx, perm, weights, dense, own, other, how);
             sum = combine::<A, N>(sum, term, how.rule, how.float);
         }
         out[at] = finish::<T, A, N>(sum, at, other, how);
     }
 
-    /// A cube for each `group` rows of the result, one after the other, of which it computes those of more than `most`
-    /// elements: `slices` parts of the segment side by side, then a tree whose shape depends on nothing but the launch.
+    /// A cube for each `group` rows of the result, one after the other, of which it computes those of `least`
+    /// elements and more: `slices` parts of the segment side by side, then a tree whose shape depends on nothing but the launch.
     #[cube(launch)]
     pub fn long<T: Numeric, A: Numeric, I: Int, N: Size>(
         ptr: &Tensor<I>,
@@ -131,7 +133,7 @@ mod kernels {
         out: &mut Tensor<Vector<T, N>>,
         columns: usize,
         segments: usize,
-        most: usize,
+        least: usize,
         group: usize,
         fold: usize,
         #[comptime] slices: usize,
@@ -148,17 +150,17 @@ mod kernels {
             let segment = min(given, segments - 1);
             let start = usize::cast_from(ptr[segment]);
             let end = usize::cast_from(ptr[segment + 1]);
-            let mine = given < segments && column < columns && end - start > most;
+            let mine = given < segments && column < columns && end - start >= least;
             let at = segment * columns + min(column, columns - 1);
             let mut sum = Vector::<A, N>::cast_from(0u32);
-            if mine {
+            if mine && start < end {
                 if comptime!(how.rule == MAX || how.rule == MIN) {
                     // What combines to itself: slices without an element of their own have this one.
-                    sum = term::<T, A, I, N>(start, at, columns, idx, perm, weights, dense, own, other, how);
+                    sum = term::<T, A, I, N>(start, at, column, columns, idx, perm, weights, dense, own, other, how);
                 }
                 let mut k = start + slice;
                 while k < end {
-                    let term = term::<T, A, I, N>(k, at, columns, idx, perm, weights, dense, own, other, how);
+                    let term = term::<T, A, I, N>(k, at, column, columns, idx, perm, weights, dense, own, other, how);
                     sum = combine::<A, N>(sum, term, how.rule, how.float);
                     k += slices;
                 }
@@ -287,9 +289,9 @@ pub(super) fn combine_rows(
         read!(short, [units], (columns, units, most));
     }
     if most_are_long || (cooperative && terms > PATIENCE) {
-        let (group, most) = if most_are_long { (1, 0) } else { (GROUP, PATIENCE) };
+        let (group, least) = if most_are_long { (1, 0) } else { (GROUP, PATIENCE + 1) };
         let number = segments.div_ceil(group);
-        read!(long, [cubes(number, CUBE)], (columns, segments, most, group, slices / 2, slices, lanes));
+        read!(long, [cubes(number, CUBE)], (columns, segments, least, group, slices / 2, slices, lanes));
     }
     out
 }
