@@ -44,14 +44,13 @@ fn sizes_of(target: &PutTarget) -> kernels::SizesLaunch {
 /// A unit for each cell, but for those that are `shared`.
 fn alone(target: &PutTarget, shared: Option<&Shared>) -> kernels::WorkLaunch {
     let most = if shared.is_some() { PATIENCE } else { i32::MAX as usize };
-    kernels::WorkLaunch::new(array_len(target), most, 1, 1, 1, 1)
+    kernels::WorkLaunch::new(array_len(target), most, 1, 1, 1)
 }
 
 /// Groups that cubes take, one or more for each.
 struct Shared {
-    /// The groups, found among as many entries.
+    /// The groups, with their starts and ends.
     long: CubeTensor,
-    groups: usize,
     /// Neighbours side by side, and how many times that a line needs.
     lanes: usize,
     tiles: usize,
@@ -74,11 +73,16 @@ impl Shared {
             true => (target.inner.div_ceil(lanes), target.outer),
             false => (1, 1),
         };
-        Some(Self { long: long_groups(ptr, values, PATIENCE), groups: count(ptr) - 1, lanes, tiles, lines })
+        Some(Self { long: long_groups(ptr, values, PATIENCE), lanes, tiles, lines })
     }
 
     fn cubes(&self) -> usize {
-        count(&self.long) * self.lines * self.tiles
+        self.probes() * self.lines * self.tiles
+    }
+
+    /// Entries of the list.
+    fn probes(&self) -> usize {
+        self.long.meta.shape()[0]
     }
 
     /// Slices and lanes of a cube.
@@ -87,8 +91,8 @@ impl Shared {
     }
 
     fn work(&self, target: &PutTarget) -> kernels::WorkLaunch {
-        let (probes, parts) = (count(&self.long), self.lines * self.tiles);
-        kernels::WorkLaunch::new(array_len(target), PATIENCE, probes, self.groups, parts, self.tiles)
+        let (probes, parts) = (self.probes(), self.lines * self.tiles);
+        kernels::WorkLaunch::new(array_len(target), PATIENCE, probes, parts, self.tiles)
     }
 }
 
@@ -133,18 +137,18 @@ pub(super) fn put(
     let (code, float, along) = (code(reduce), dtype.is_float(), target.along_axis);
     // An assignment has one value, however many there are.
     let shared = if reduce == Reduce::Assign { None } else { Shared::of(&ptr, &target) };
-    let inputs = |long| (arg(&arr), arg(&values), arg(&order), arg(&ptr), arg(long), arg(&out));
-    let (a, v, o, p, l, r) = inputs(&ptr);
+    let inputs = |groups| (arg(&arr), arg(&values), arg(&order), arg(groups), arg(&out));
+    let (a, v, o, g, r) = inputs(&ptr);
     let (sizes, work) = (sizes_of(&target), alone(&target, shared.as_ref()));
-    launch!(put, out, units, (a, v, o, p, l, r, sizes, work, 1, 1, along, code, include_self, float), types);
+    launch!(put, out, units, (a, v, o, g, r, sizes, work, 1, 1, along, code, include_self, float), types);
     if let Some(shared) = shared {
-        let (a, v, o, p, l, r) = inputs(&shared.long);
+        let (a, v, o, g, r) = inputs(&shared.long);
         let (sizes, work, [slices, lanes]) = (sizes_of(&target), shared.work(&target), shared.shape());
         launch!(
             put,
             out,
             cubes(shared.cubes(), CUBE),
-            (a, v, o, p, l, r, sizes, work, slices, lanes, along, code, include_self, float),
+            (a, v, o, g, r, sizes, work, slices, lanes, along, code, include_self, float),
             types
         );
     }
@@ -169,25 +173,25 @@ pub(super) fn put_backward(
     let types = [stored(dtype), accumulated(dtype), stored(ptr.dtype)];
     let (code, along, [need_arr, need_values]) = (code(reduce), target.along_axis, needs);
     let shared = Shared::of(&ptr, &target);
-    let reads = || (arg(&grad), arg(&arr), arg(&values), arg(&result), arg(&order), arg(&ptr));
+    let reads = || (arg(&grad), arg(&arr), arg(&values), arg(&result), arg(&order));
     let writes = || (arg(&arr_grad), arg(&values_grad));
-    let ((g, a, v, y, o, p), (da, dv), l) = (reads(), writes(), arg(&ptr));
+    let ((g, a, v, y, o), p, (da, dv)) = (reads(), arg(&ptr), writes());
     let (sizes, work) = (sizes_of(&target), alone(&target, shared.as_ref()));
     launch!(
         put_backward,
         grad,
         units,
-        (g, a, v, y, o, p, l, da, dv, sizes, work, 1, 1, along, code, include_self, need_arr, need_values),
+        (g, a, v, y, o, p, da, dv, sizes, work, 1, 1, along, code, include_self, need_arr, need_values),
         types
     );
     if let Some(shared) = shared {
-        let ((g, a, v, y, o, p), (da, dv), l) = (reads(), writes(), arg(&shared.long));
+        let ((g, a, v, y, o), p, (da, dv)) = (reads(), arg(&shared.long), writes());
         let (sizes, work, [slices, lanes]) = (sizes_of(&target), shared.work(&target), shared.shape());
         launch!(
             put_backward,
             grad,
             cubes(shared.cubes(), CUBE),
-            (g, a, v, y, o, p, l, da, dv, sizes, work, slices, lanes, along, code, include_self, need_arr, need_values),
+            (g, a, v, y, o, p, da, dv, sizes, work, slices, lanes, along, code, include_self, need_arr, need_values),
             types
         );
     }

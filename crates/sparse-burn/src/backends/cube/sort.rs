@@ -222,7 +222,8 @@ mod kernels {
         out[ABSOLUTE_POS] = I::cast_from(group_of::<I>(ABSOLUTE_POS, ptr, groups));
     }
 
-    /// The group of each `step`-th position, if it has more than `step` elements and no earlier such position; else `groups`.
+    /// The group of each `step`-th position, its start and its end, if it has more than `step` elements and no earlier such
+    /// position; else zeros.
     #[cube(launch)]
     pub fn long_groups<I: Int>(
         ptr: &Tensor<I>,
@@ -239,11 +240,10 @@ mod kernels {
         let group = min(group_of::<I>(position, ptr, groups), groups - 1);
         let start = usize::cast_from(ptr[group]);
         let length = usize::cast_from(ptr[group + 1]) - start;
-        let mut found = groups;
-        if length > step && position - start < step {
-            found = group;
-        }
-        out[ABSOLUTE_POS] = I::cast_from(found);
+        let found = length > step && position - start < step;
+        out[3 * ABSOLUTE_POS] = I::cast_from(select(found, group, 0));
+        out[3 * ABSOLUTE_POS + 1] = I::cast_from(select(found, start, 0));
+        out[3 * ABSOLUTE_POS + 2] = I::cast_from(select(found, start + length, 0));
     }
 }
 
@@ -334,11 +334,12 @@ pub(super) fn expand_ptr(ptr: CubeTensor, nnz: usize) -> CubeTensor {
     out
 }
 
-/// The groups of more than `step` of the `length` elements, each once, in a list of `length / step` entries (rounded up) that
-/// are `groups` otherwise: a group that long holds one of the positions `0, step, 2 step, ..`, so no group is looked through.
+/// The groups of more than `step` of the `length` elements, with their starts and ends: `[length / step, 3]` (rounded up), each
+/// once and zeros otherwise. A group that long holds one of the positions `0, step, 2 step, ..`, so no list of groups is looked
+/// through.
 pub(super) fn long_groups(ptr: &CubeTensor, length: usize, step: usize) -> CubeTensor {
     let (groups, probes) = (count(ptr) - 1, length.div_ceil(step));
-    let out = empty(ptr, [probes], ptr.dtype);
+    let out = empty(ptr, [probes, 3], ptr.dtype);
     let ptr = flat(ptr.clone());
     launch!(long_groups, ptr, probes, (arg(&ptr), arg(&out), groups, step, probes), stored(ptr.dtype));
     out

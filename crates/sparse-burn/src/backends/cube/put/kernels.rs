@@ -98,13 +98,13 @@ fn divide<A: Numeric>(sum: A, members: usize, #[comptime] float: bool) -> A {
     if float { quotient } else { select(quotient * divisor > sum, quotient - A::from_int(1), quotient) }
 }
 
+/// `groups` are pointers into the order, or the list of long groups where there are `slices`; so too in the gradient.
 #[cube(launch)]
 pub fn put<T: Numeric, A: Numeric, I: Int>(
     arr: &Tensor<T>,
     values: &Tensor<T>,
     order: &Tensor<I>,
-    ptr: &Tensor<I>,
-    long: &Tensor<I>,
+    groups: &Tensor<I>,
     out: &mut Tensor<T>,
     sizes: Sizes,
     work: Work,
@@ -117,9 +117,9 @@ pub fn put<T: Numeric, A: Numeric, I: Int>(
     #[define(T, A, I)] _types: [ElemType; 3],
 ) {
     let part = if comptime!(slices > 1) {
-        together::<I>(ptr, long, &sizes, &work, lanes, along)
+        together::<I>(groups, &sizes, &work, lanes, along)
     } else {
-        alone::<I>(ptr, &sizes, &work, along)
+        alone::<I>(groups, &sizes, &work, along)
     };
     let (cell, end) = (part.cell, part.end);
     let hit = part.start < end;
@@ -197,8 +197,7 @@ pub fn put_backward<T: Float, A: Float, I: Int>(
     values: &Tensor<T>,
     result: &Tensor<T>,
     order: &Tensor<I>,
-    ptr: &Tensor<I>,
-    long: &Tensor<I>,
+    groups: &Tensor<I>,
     arr_grad: &mut Tensor<T>,
     values_grad: &mut Tensor<T>,
     sizes: Sizes,
@@ -213,9 +212,9 @@ pub fn put_backward<T: Float, A: Float, I: Int>(
     #[define(T, A, I)] _types: [ElemType; 3],
 ) {
     let part = if comptime!(slices > 1) {
-        together::<I>(ptr, long, &sizes, &work, lanes, along)
+        together::<I>(groups, &sizes, &work, lanes, along)
     } else {
-        alone::<I>(ptr, &sizes, &work, along)
+        alone::<I>(groups, &sizes, &work, along)
     };
     let (cell, start, end) = (part.cell, part.start, part.end);
     let first = start + part.slice;

@@ -11,9 +11,8 @@ pub struct Work {
     pub units: usize,
     /// Values of a cell that one unit reduces at most.
     pub most: usize,
-    /// Entries of the list of long groups, and what that says where there is none.
+    /// Entries of the list of long groups.
     pub probes: usize,
-    pub groups: usize,
     /// Cubes that a group takes: lines times tiles of a line.
     pub parts: usize,
     pub tiles: usize,
@@ -41,10 +40,9 @@ pub fn alone<I: Int>(ptr: &Tensor<I>, sizes: &Sizes, work: &Work, #[comptime] al
     Part { cell, start, end: select(mine, end, start), slice: 0usize.runtime(), mine }
 }
 
-/// A cell that the units of a lane share: `lanes` neighbours along a line for each cube.
+/// A cell of a `long` group that the units of a lane share: `lanes` neighbours along a line for each cube.
 #[cube]
 pub fn together<I: Int>(
-    ptr: &Tensor<I>,
     long: &Tensor<I>,
     sizes: &Sizes,
     work: &Work,
@@ -54,17 +52,17 @@ pub fn together<I: Int>(
     let unit = UNIT_POS as usize;
     let probe = CUBE_POS / work.parts;
     let part = CUBE_POS % work.parts;
-    let found = usize::cast_from(long[min(probe, work.probes - 1)]);
-    let group = min(found, work.groups - 1);
-    let mut mine = probe < work.probes && found < work.groups;
+    let entry = 3 * min(probe, work.probes - 1);
+    let group = usize::cast_from(long[entry]);
+    let start = usize::cast_from(long[entry + 1]);
+    let end = usize::cast_from(long[entry + 2]);
+    let mut mine = probe < work.probes && start < end;
     let mut cell = group;
     if along {
         let column = part % work.tiles * lanes + unit % lanes;
         mine = mine && column < sizes.inner;
         cell = (part / work.tiles * sizes.len + group) * sizes.inner + min(column, sizes.inner - 1);
     }
-    let start = usize::cast_from(ptr[group]);
-    let end = usize::cast_from(ptr[group + 1]);
     Part { cell, start, end: select(mine, end, start), slice: unit / lanes, mine }
 }
 
