@@ -107,8 +107,8 @@ pub(crate) fn spmm_extremum<K: Kind>(
 /// What the gradients of [`spmm_extremum`] read: the values, the dense operand and the result.
 pub(crate) type ExtremumReads<'a> = [&'a Tensor<2>; 3];
 
-/// The gradient of the result divided by the number of products that tie, and that of the values if needed. `rows` has the
-/// row of every element; they ascend.
+/// The gradient of the result divided by the number of products that tie, and that of the values if needed. `rows` has
+/// the row of every element; they ascend.
 pub(crate) fn extremum_rows_backward(
     rows: &Ints,
     view: &Compressed,

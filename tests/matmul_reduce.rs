@@ -1,5 +1,5 @@
-//! Extremes of products on the device in `SPARSE_TEST_DEVICE`, forward and backward, against plain loops, on rows that reach
-//! every launch strategy, with ties and NaN.
+//! Extremes of products on the device in `SPARSE_TEST_DEVICE`, forward and backward, against plain loops, on rows that
+//! reach every launch strategy, with ties and NaN.
 
 #[path = "common/device.rs"]
 mod device;
@@ -56,8 +56,8 @@ impl Case {
         Self { values: narrow(&self.values), dense: narrow(&self.dense), round, dtype, ..self }
     }
 
-    /// The result and the gradients of values and dense, for the gradient 1, 2, 3, 1 .. of the result; of each number also
-    /// the size of the terms it is the sum of, 0 where it must be exact.
+    /// The result and the gradients of values and dense, for the gradient 1, 2, 3, 1 .. of the result; of each number
+    /// also the size of the terms it is the sum of, 0 where it must be exact.
     fn want(&self, greatest: bool) -> [Vec<(f64, f64)>; 3] {
         let none = |count| vec![(0.0, 0.0); count];
         let mut out = none(self.rows() * self.features);

@@ -24,9 +24,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// shared evenly by the products that tie (products of f16 and bf16 as rounded to their type, NaN with NaN); mul:
     /// times the product of the others.
     ///
-    /// Cost: `O(nnz * F)` time. add, amax, amin and the mean of f32 and f64 are one pass like that of SpMM, with a backward
-    /// pass that forms the products again, for `O(nnz + (M + N) * F)` memory. mul and other means keep the products,
-    /// `nnz * F` elements.
+    /// Cost: `O(nnz * F)` time. add, amax, amin and the mean of f32 and f64 are one pass like that of SpMM, with a
+    /// backward pass that forms the products again, for `O(nnz + (M + N) * F)` memory. mul and other means keep the
+    /// products, `nnz * F` elements.
     ///
     /// # Errors
     ///
@@ -99,7 +99,8 @@ fn end(reduce: Reduce) -> Option<Extremum> {
     }
 }
 
-/// What the gradients of an extremum of products read. Which of them were the largest is found again, so no more is kept.
+/// What the gradients of an extremum of products read. Which of them were the largest is found again, so no more is
+/// kept.
 #[derive(Debug)]
 struct Extreme {
     row_ids: Tensor<1, Int>,

@@ -19,8 +19,8 @@ pub enum Extremum {
     Min,
 }
 
-/// The maximum of `flip(products)`. `flip` is its own inverse: the identity, or what reverses the order (`-p` of floats,
-/// `!p = -p - 1` of integers, which have no `-p` for the smallest).
+/// The maximum of `flip(products)`. `flip` is its own inverse: the identity, or what reverses the order (`-p` of
+/// floats, `!p = -p - 1` of integers, which have no `-p` for the smallest).
 #[derive(Clone, Copy)]
 struct Extreme<'a, T: Element, I> {
     weights: Weighted<'a, T, I>,
@@ -82,8 +82,8 @@ impl<T: Element, I: Index> Reducer<T> for Extreme<'_, T, I> {
 
 /// The largest or smallest product of each row: `out[r, :] = max over k of value[k] * dense[idx[k], :]`.
 ///
-/// Shapes, threads and tiles are those of [`spmm`](crate::spmm). NaN wins, an empty row gives 0; products of integers wrap
-/// before they are compared. O(nnz * features) time, no memory.
+/// Shapes, threads and tiles are those of [`spmm`](crate::spmm). NaN wins, an empty row gives 0; products of integers
+/// wrap before they are compared. O(nnz * features) time, no memory.
 ///
 /// # Panics
 ///
@@ -114,11 +114,11 @@ fn is_result<T: Element>(product: T::Acc, out: T) -> bool {
 
 /// The first half of the gradient of [`spmm_extremum`] over floats, row by row, and the gradient of its values.
 ///
-/// The elements of the compressed rows `(ptr, idx)` have their values in order. `out` is the result and `grad` its gradient,
-/// both row-major `[rows, features]`. `shares[r, f]` becomes `grad[r, f]` divided by the number of products of row `r` that
-/// are equal to `out[r, f]` (1 for none), and `value_grads[k]` the sum over `f` of `shares[r, f] * dense[idx[k], f]` where the
-/// product of element `k` is one of them. Sums run in [`Element::Acc`] in 32 interleaved lanes.
-/// O(nnz * features) time, parallel over rows by their elements; memory of one row a thread.
+/// The elements of the compressed rows `(ptr, idx)` have their values in order. `out` is the result and `grad` its
+/// gradient, both row-major `[rows, features]`. `shares[r, f]` becomes `grad[r, f]` divided by the number of products
+/// of row `r` that are equal to `out[r, f]` (1 for none), and `value_grads[k]` the sum over `f` of
+/// `shares[r, f] * dense[idx[k], f]` where the product of element `k` is one of them. Sums run in [`Element::Acc`] in
+/// 32 interleaved lanes. O(nnz * features) time, parallel over rows by their elements; memory of one row a thread.
 ///
 /// # Panics
 ///
@@ -235,8 +235,9 @@ fn matched_dot<T: Element>(value: T::Acc, x: &[T], out: &[T], shares: &[T]) -> T
 /// The second half of the gradient of [`spmm_extremum`] over floats: that of its dense operand.
 ///
 /// `a` is the transpose: row `c` of it holds the elements of column `c`, and `idx[k]` is the row of element `k`.
-/// `dense_grad[c, f]` becomes the sum over `k` of `shares[idx[k], f] * value[k]` where `value[k] * dense[c, f]` is equal to
-/// `out[idx[k], f]`; `shares` are those of [`extremum_rows_backward`]. Sums run in [`Element::Acc`] in the order of the column.
+/// `dense_grad[c, f]` becomes the sum over `k` of `shares[idx[k], f] * value[k]` where `value[k] * dense[c, f]` is
+/// equal to `out[idx[k], f]`; `shares` are those of [`extremum_rows_backward`]. Sums run in [`Element::Acc`] in the
+/// order of the column.
 /// O(nnz * features) time, parallel over columns by their elements; memory of one row a thread.
 ///
 /// # Panics

@@ -22,8 +22,8 @@ mod kernels {
         pub float: bool,
     }
 
-    /// The vector that element `k` of a segment adds. `own` has rows of the result's shape, `other` too where gradients are
-    /// shared, else the shape of `dense`.
+    /// The vector that element `k` of a segment adds. `own` has rows of the result's shape, `other` too where gradients
+    /// are shared, else the shape of `dense`.
     #[cube]
     #[allow(clippy::too_many_arguments)]
     fn term<T: Numeric, A: Numeric, I: Int, N: Size>(
@@ -119,8 +119,8 @@ mod kernels {
         out[at] = finish::<T, A, N>(sum, at, other, how);
     }
 
-    /// A cube for each `group` rows of the result, one after the other, of which it computes those of `least`
-    /// elements and more: `slices` parts of the segment side by side, then a tree whose shape depends on nothing but the launch.
+    /// A cube for each `group` rows of the result, one after the other, of which it computes those of `least` elements
+    /// and more: `slices` parts of the segment side by side, then a tree whose shape depends on nothing but the launch.
     #[cube(launch)]
     pub fn long<T: Numeric, A: Numeric, I: Int, N: Size>(
         ptr: &Tensor<I>,
@@ -187,8 +187,8 @@ mod kernels {
 /// Units of a cube that share a long row.
 const CUBE: usize = 256;
 
-/// Elements that one unit sums at most: beyond, the units of a cube share the row. Rows of power-law graphs, and the segment of
-/// a fill's gradient, are far longer than the mean.
+/// Elements that one unit sums at most: beyond, the units of a cube share the row. Rows of power-law graphs, and the
+/// segment of a fill's gradient, are far longer than the mean.
 const PATIENCE: usize = 512;
 
 /// Rows that a cube looks through for long ones, where most are short.
@@ -202,12 +202,13 @@ pub(super) enum Combine {
     Extremum(Extremum),
     /// Those that are equal to the result `out` are counted, and the gradient `grad` divided by their number.
     Shares { out: CubeTensor, grad: CubeTensor },
-    /// Those are added whose weight times the row's own `dense` is the element of `out` that stands where the term does.
+    /// Those are added whose weight times the row's own `dense` is the element of `out` that stands where the term
+    /// does.
     Matched { dense: CubeTensor, out: CubeTensor },
 }
 
-/// Row `s` of the result is the sum of rows `idx[k]` (or `k`) of `dense` for `k` in `ptr[s]..ptr[s + 1]`, times the weight
-/// of `k`, which stands at `perm[k]` (or `k`). Of Bool, whether any holds.
+/// Row `s` of the result is the sum of rows `idx[k]` (or `k`) of `dense` for `k` in `ptr[s]..ptr[s + 1]`, times the
+/// weight of `k`, which stands at `perm[k]` (or `k`). Of Bool, whether any holds.
 pub(super) fn sum_rows(
     ptr: CubeTensor,
     idx: Option<CubeTensor>,

@@ -75,8 +75,8 @@ pub(super) fn sddmm(rows: CubeTensor, cols: CubeTensor, x: CubeTensor, y: CubeTe
     sampled(rows, cols, x, y, None)
 }
 
-/// [`sddmm`]; with values and a result (of the shape of `x`), sums only what belongs to the result: `x[r, f] * y[c, f]` where
-/// `value * y[c, f]` is `result[r, f]`.
+/// [`sddmm`]; with values and a result (of the shape of `x`), sums only what belongs to the result: `x[r, f] * y[c, f]`
+/// where `value * y[c, f]` is `result[r, f]`.
 pub(super) fn sampled(
     rows: CubeTensor,
     cols: CubeTensor,

@@ -10,7 +10,8 @@ use burn::tensor::{DType, TensorData};
 use half::{bf16, f16};
 use sparse_core::{Element, Extremum, Index, zeroed};
 
-/// Integers in their own types, whose products wrap before they are compared. Floats may be wider: rounding keeps the order.
+/// Integers in their own types, whose products wrap before they are compared. Floats may be wider: rounding keeps the
+/// order.
 pub(crate) fn spmm_extremum<B: HostAccess>(
     extremum: Extremum,
     view: RowsView<B>,
