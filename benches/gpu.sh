@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# One call for a GPU: builds in release, runs the conformance cases on the device, then the benchmark, table last.
+# One call for a GPU: builds in release, runs the conformance cases and the GPU's tests on the device, then the benchmark, table last.
 #
 #   benches/gpu.sh vulkan [NAMES]        software Vulkan: SPARSE_BENCH_SCALE=0.001 benches/gpu.sh vulkan
 #   benches/gpu.sh cuda [NAMES]          needs CUDA's driver; see docs/cuda.md for how to build without network access
 #
 # SPARSE_BENCH_SCALE scales the sizes, SPARSE_PEER_PYTHON names a python with PyTorch (python3). With SPARSE_BENCH_BIN,
-# a folder that has the executables `conformance` and `gpu`, nothing is built; on CUDA the second one then also runs small under
-# compute-sanitizer, where that is installed.
+# a folder that has the executables `conformance`, `gpu-test` and `gpu` (the benchmark), nothing is built; on CUDA the last one
+# then also runs small under compute-sanitizer, where that is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,11 +21,12 @@ export SPARSE_PEER_SCRIPT="$PWD/benches/gpu_peers.py"
 
 if [ -n "${SPARSE_BENCH_BIN:-}" ]; then
   "$SPARSE_BENCH_BIN/conformance"
+  "$SPARSE_BENCH_BIN/gpu-test"
   if [ "$feature" = cuda ] && command -v compute-sanitizer >/dev/null; then
     SPARSE_BENCH_SCALE=0.001 SPARSE_PEER_PYTHON=none compute-sanitizer --error-exitcode 1 "$SPARSE_BENCH_BIN/gpu"
   fi
   "$SPARSE_BENCH_BIN/gpu" "$@"
 else
-  cargo test --release --features "$feature" --test conformance
+  cargo test --release --features "$feature" --test conformance --test gpu
   cargo bench --features "$feature" --bench gpu -- "$@"
 fi

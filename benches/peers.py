@@ -67,7 +67,7 @@ def scipy_add():
     return lambda: [(p[0] + p[1]).data]
 
 
-def spmm(backward):
+def spmm(backward, reduce="sum"):
     n = int(raw("graph.n", np.int64)[0])
     ptr, col = torch.from_numpy(raw("graph.ptr", np.int32)), torch.from_numpy(raw("graph.col", np.int32))
     values = torch.from_numpy(raw("graph.values", np.float32))
@@ -81,7 +81,7 @@ def spmm(backward):
         a = torch.sparse_csr_tensor(ptr, col, values, (n, n), check_invariants=False).requires_grad_()
         d = dense.detach().requires_grad_()
         # `a @ d` would form the dense gradient of `a`: 115 GB here.
-        out = torch.sparse.mm(a, d)
+        out = torch.sparse.mm(a, d) if reduce == "sum" else torch.sparse.mm(a, d, reduce)
         out.backward(ones)
         return [out.detach(), d.grad]
     return both if backward else forward
@@ -120,6 +120,7 @@ WORK = {
     "put add f+b": lambda: put("sum"), "put mul f+b": lambda: put("prod"), "put amax f+b": lambda: put("amax"),
     "put rows add": index_add, "concat axis 0": vstack, "concat axis 1": hstack, "coo concat axis 1": coo_cat,
     "add": scipy_add, "div": scipy_add, "spmm": lambda: spmm(False), "spmm f+b": lambda: spmm(True),
+    "spmm amax f+b": lambda: spmm(True, "amax"),
     "spgemm": spgemm, "softmax f+b": softmax, "row sum": row_sum,
 }
 current = (None, None)

@@ -96,13 +96,16 @@ fn main() {
         peer.compare("spgemm", || vec![fresh(&small).matmul_sparse(&small).values::<1>()]);
         peer.time_only("spgemm, known pattern", "spgemm", || vec![small.matmul_sparse(&small).values::<1>()]);
     }
-    if ["spmm", "spmm f+b"].iter().any(|name| wants(name)) {
+    if ["spmm", "spmm f+b", "spmm amax f+b"].iter().any(|name| wants(name)) {
         let graph = Graph::make(folder.path());
         if wants("spmm") {
             peer.compare("spmm", || vec![graph.adjacency.matmul(graph.dense.clone()).flatten(0, 1)]);
         }
         if wants("spmm f+b") {
-            peer.compare("spmm f+b", || graph.both());
+            peer.compare("spmm f+b", || graph.both(|a, x| a.matmul(x)));
+        }
+        if wants("spmm amax f+b") {
+            peer.compare("spmm amax f+b", || graph.both(|a, x| a.matmul_reduce(x, Reduce::Amax)));
         }
     }
 }
@@ -271,9 +274,9 @@ impl Graph {
         Self { adjacency, dense, tracked }
     }
 
-    fn both(&self) -> Vec<Tensor<1>> {
+    fn both(&self, product: impl Fn(CsrTensor<2>, Tensor<2>) -> Tensor<2>) -> Vec<Tensor<1>> {
         let dense = self.dense.clone().autodiff().require_grad();
-        let out = self.tracked.clone().require_grad().matmul(dense.clone());
+        let out = product(self.tracked.clone().require_grad(), dense.clone());
         let grads = out.backward();
         vec![out.inner().flatten(0, 1), dense.grad(&grads).expect("a leaf").flatten(0, 1)]
     }

@@ -5,8 +5,8 @@ use crate::tensor::{Kind, of_kind};
 use burn::backend::Dispatch;
 use burn::tensor::{DType, Int, Tensor};
 use sparse_burn::{
-    AnyTensor, BinaryOp, ConcatAxis, Groups, MergeRule, OptionalFloat, OptionalInt, PatternArrays, PatternList,
-    PutRecord, PutTarget, Reduce, RowsView, SparseBackend, TensorList,
+    AnyTensor, BinaryOp, ConcatAxis, Extremum, Groups, MergeRule, OptionalFloat, OptionalInt, PatternArrays,
+    PatternList, PutRecord, PutTarget, Reduce, RowsView, SparseBackend, TensorList,
 };
 use sparse_core::Result;
 
@@ -92,6 +92,45 @@ impl Compressed {
 
 pub(crate) fn spmm<K: Kind>(view: &Compressed, values: &Tensor<2, K>, dense: &Tensor<2, K>) -> Tensor<2, K> {
     Dispatch::spmm(view.send(), strip(values), strip(dense)).into_tensor()
+}
+
+/// Sparse x dense with an extremum in place of the sum.
+pub(crate) fn spmm_extremum<K: Kind>(
+    extremum: Extremum,
+    view: &Compressed,
+    values: &Tensor<2, K>,
+    dense: &Tensor<2, K>,
+) -> Tensor<2, K> {
+    Dispatch::spmm_extremum(extremum, view.send(), strip(values), strip(dense)).into_tensor()
+}
+
+/// What the gradients of [`spmm_extremum`] read: the values, the dense operand and the result.
+pub(crate) type ExtremumReads<'a> = [&'a Tensor<2>; 3];
+
+/// The gradient of the result divided by the number of products that tie, and that of the values if needed. `rows` has
+/// the row of every element; they ascend.
+pub(crate) fn extremum_rows_backward(
+    rows: &Ints,
+    view: &Compressed,
+    reads: ExtremumReads<'_>,
+    grad: Tensor<2>,
+    need_values: bool,
+) -> (Tensor<2>, Option<Tensor<2>>) {
+    let [values, dense, out] = reads.map(|read| read.clone().inner().into_dispatch());
+    let (rows, grad) = (int(rows), grad.into_dispatch());
+    let (shares, values) = Dispatch::extremum_rows_backward(rows, view.send(), values, dense, out, grad, need_values);
+    let values = match values {
+        OptionalFloat::Absent => None,
+        OptionalFloat::Given(tensor) => Some(Tensor::from_dispatch(tensor)),
+    };
+    (Tensor::from_dispatch(shares), values)
+}
+
+/// The gradient of the dense operand, from those shares; `view` is the transpose.
+pub(crate) fn extremum_cols_backward(view: &Compressed, reads: ExtremumReads<'_>, shares: Tensor<2>) -> Tensor<2> {
+    let [values, dense, out] = reads.map(|read| read.clone().inner().into_dispatch());
+    let shares = shares.into_dispatch();
+    Tensor::from_dispatch(Dispatch::extremum_cols_backward(view.send(), values, dense, out, shares))
 }
 
 /// Compressed rows and the values of elements by them.

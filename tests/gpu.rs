@@ -1,8 +1,12 @@
 //! What a GPU adds to the promises: native kernels agree with the CPU on sizes that reach every launch strategy, the same
-//! bits on every run, and nothing read back by a training step. Runs on the software Vulkan device of CI.
+//! bits on every run, and nothing read back by a training step. Runs on the software Vulkan device of CI, or on the device
+//! in `SPARSE_TEST_DEVICE`.
 //!
 //! `SPARSE_TEST_DEVICE=wgpu cargo test --workspace --features wgpu --test gpu`
-#![cfg(feature = "wgpu")]
+#![cfg(any(feature = "wgpu", feature = "cuda"))]
+
+#[path = "common/device.rs"]
+mod device;
 
 use burn::tensor::activation::{log_softmax, relu};
 use burn::tensor::{Device, Int, Tensor, TensorData};
@@ -17,6 +21,11 @@ use std::sync::Mutex;
 
 /// Counters are of the process: tests take turns.
 static TURN: Mutex<()> = Mutex::new(());
+
+/// The GPU under test: `SPARSE_TEST_DEVICE`, or the one that wgpu finds.
+fn gpu() -> Device {
+    device::named(&std::env::var("SPARSE_TEST_DEVICE").unwrap_or_else(|_| "wgpu".into()))
+}
 
 struct Data {
     rng: StdRng,
@@ -73,17 +82,22 @@ fn list<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
 
 /// Runs `f` on the CPU and on the GPU: results agree, and 20 runs of the GPU have the same bits.
 fn agree(name: &str, f: impl Fn(&Device) -> Vec<Vec<f32>>) {
+    agree_in(20, name, f);
+}
+
+fn agree_in(runs: usize, name: &str, f: impl Fn(&Device) -> Vec<Vec<f32>>) {
     let want = f(&Device::flex().autodiff());
-    let gpu = Device::wgpu(Default::default()).autodiff();
+    let gpu = gpu().autodiff();
     let got = f(&gpu);
     for (part, (got, want)) in got.iter().zip(&want).enumerate() {
         assert_eq!(got.len(), want.len(), "{name}, part {part}");
         for (k, (x, y)) in got.iter().zip(want).enumerate() {
-            assert!((x - y).abs() <= 1e-4 * y.abs().max(1.0), "{name}, part {part}, element {k}: got {x}, want {y}");
+            let close = (x - y).abs() <= 1e-4 * y.abs().max(1.0) || (x.is_nan() && y.is_nan());
+            assert!(close, "{name}, part {part}, element {k}: got {x}, want {y}");
         }
     }
     let bits = |parts: &[Vec<f32>]| -> Vec<u32> { parts.iter().flatten().map(|x| x.to_bits()).collect() };
-    for run in 1..20 {
+    for run in 1..runs {
         assert!(bits(&f(&gpu)) == bits(&got), "{name}: run {run} has other bits");
     }
 }
@@ -133,6 +147,109 @@ fn reductions_along_an_axis() {
             }
         }
     }
+}
+
+/// Cells that very many values belong to, which a cube shares, among short ones and one that gets nothing. Each value has an
+/// index of its own, or whole steps have: lines of which a cube takes some places, and lines that it takes in several turns.
+#[test]
+fn long_groups() {
+    let _turn = TURN.lock();
+    for (outer, inner, count, along) in [(1, 1, 110_000, false), (1, 3, 100_500, true), (2, 40, 3_000, true)] {
+        let (mut data, len) = (Data::new(7), 5);
+        // Most go to row 1, fewer to row 3, a few to rows 0 and 2, none to row 4.
+        let row = |k: usize| match k {
+            ..600 if k.is_multiple_of(5) => [0, 2][k % 2],
+            600.. if k < count / 3 && k.is_multiple_of(2) => 3,
+            _ => 1,
+        };
+        let index: Vec<i32> = (0..count).map(row).collect();
+        let random = [data.floats(outer * len * inner), data.floats(outer * count * inner)];
+        for reduce in Reduce::ALL {
+            let [mut arr, mut values] = random.clone().map(|list| match reduce {
+                // Factors of either sign near one: a product of many stays in range.
+                Reduce::Mul => list.iter().map(|x| x.signum() * (1.0 + x / 50_000.0)).collect(),
+                // Sums without rounding.
+                Reduce::Add | Reduce::Mean => list.iter().map(|x| (x * 8.0).round() / 8.0).collect(),
+                _ => list,
+            });
+            // In row 1: the first half of the places has two zeros, or three that tie; the last place has one zero, or NaN.
+            let (early, late) = (0..inner.div_ceil(2), (count / 2 + 2) * inner + inner - 1);
+            let mut set = |value: f32| {
+                for k in [count / 2, count - 2] {
+                    assert_eq!(index[k], 1);
+                    values[k * inner..][early.clone()].fill(value);
+                }
+            };
+            match reduce {
+                Reduce::Mul => set(0.0),
+                Reduce::Amax | Reduce::Amin => {
+                    let edge = if reduce == Reduce::Amax { 2.0 } else { -2.0 };
+                    set(edge);
+                    arr[inner..][early].fill(edge);
+                }
+                _ => {}
+            }
+            match reduce {
+                Reduce::Mul => values[late] = 0.0,
+                Reduce::Amax | Reduce::Amin if inner > 1 => values[late] = f32::NAN,
+                _ => {}
+            }
+            for own in [false, true] {
+                agree_in(5, &format!("put {reduce:?}, {count} x {inner}, own {own}"), |device| {
+                    let at = ints(&index, [1, count, 1], device);
+                    let at = if along { at } else { at.expand([outer, count, inner]) };
+                    let arr = floats(&arr, [outer, len, inner], device).require_grad();
+                    let values = floats(&values, [outer, count, inner], device).require_grad();
+                    let out = ops::put_along_axis(arr.clone(), at, values.clone(), 1, reduce, own);
+                    // The shares of a mean are small.
+                    let weight = if reduce == Reduce::Mean { count as f32 } else { 1.0 };
+                    let grads = ((out.clone() + 3.0) * out.clone() * weight).sum().backward();
+                    vec![list(out), list(arr.grad(&grads).unwrap()), list(values.grad(&grads).unwrap())]
+                });
+            }
+        }
+        // Integers, of either sign: means round down.
+        let (arr, values) = (data.ints(outer * len * inner, 9), data.ints(outer * count * inner, 1 << 20));
+        for reduce in [Reduce::Add, Reduce::Mean, Reduce::Amax, Reduce::Amin] {
+            agree_in(5, &format!("put {reduce:?} of integers, {count} x {inner}"), |device| {
+                let at = ints(&index, [1, count, 1], device);
+                let whole = |list: &[i32], rows| ints(list, [outer, rows, inner], device).sub_scalar(1 << 19);
+                let out = ops::put_along_axis(whole(&arr, len), at, whole(&values, count), 1, reduce, true);
+                vec![out.into_data().iter::<i32>().flat_map(|value| value.to_le_bytes().map(f32::from)).collect()]
+            });
+        }
+    }
+}
+
+/// What two patterns make together is kept, whether anything is tracked or not.
+#[test]
+fn a_union_merges_once() {
+    let _turn = TURN.lock();
+    let (device, mut data) = (gpu(), Data::new(8));
+    let [a, b] = [0, 1].map(|_| matrix(&data.csr(60, 50, 5), [60, 50], &device));
+    let before = device_reads();
+    let sum = &a + &b;
+    assert_eq!(device_reads() - before, 1, "a merge reads its size");
+    let (again, product) = (&a + &b, &a * &b);
+    assert_eq!(device_reads() - before, 1, "and is kept");
+    let dense = a.to_dense() + b.to_dense();
+    assert_eq!(list(sum.to_dense()), list(dense.clone()));
+    assert_eq!(list(again.to_dense()), list(dense));
+    assert_eq!(list(product.to_dense()), list(a.to_dense() * b.to_dense()));
+}
+
+/// What the library reads of a tensor to show or compare it counts as well.
+#[test]
+fn reads_are_counted() {
+    let _turn = TURN.lock();
+    let (device, mut data) = (gpu(), Data::new(9));
+    let a = matrix(&data.csr(6, 5, 2), [6, 5], &device);
+    let here = matrix(&data.csr(6, 5, 2), [6, 5], &Device::flex());
+    let before = device_reads();
+    drop(here.to_string());
+    assert_eq!(device_reads() - before, 0, "the CPU's memory is not read from a device");
+    drop(a.to_string());
+    assert_eq!(device_reads() - before, 2, "coordinates and values");
 }
 
 #[test]
@@ -195,7 +312,7 @@ fn patterns() {
         let of = |parts: &[CsrTensor<3>], axis| list(ops::concat(parts, axis).to_dense());
         vec![of(&[a.clone(), b.clone()], 0), of(&[a.clone(), c], 1), of(&[a, b], 2)]
     });
-    let device = Device::wgpu(Default::default());
+    let device = gpu();
     let wrong = |ptr: [i32; 4], col: [i32; 3]| {
         let (ptr, col) = (ints(&ptr, [4], &device), ints(&col, [3], &device));
         CsrTensor::<2>::new(ptr, col, Tensor::ones([3], &device), [3, 5]).map(|_| ()).map_err(|error| error.kind())
@@ -222,7 +339,7 @@ fn patterns() {
 #[test]
 fn indices_are_checked_with_one_read() {
     let _turn = TURN.lock();
-    let device = Device::wgpu(Default::default());
+    let device = gpu();
     let put = |index: [i32; 3]| {
         let index = Tensor::<1, Int>::from_ints(index, &device);
         let arr = Tensor::<1>::zeros([4], &device);
@@ -240,7 +357,7 @@ fn indices_are_checked_with_one_read() {
 #[test]
 fn a_step_stays_on_the_device() {
     let _turn = TURN.lock();
-    let device = Device::wgpu(Default::default()).autodiff();
+    let device = gpu().autodiff();
     let mut data = Data::new(4);
     let raw = data.csr(60, 60, 5);
     let adjacency = matrix(&raw, [60, 60], &device).require_grad();
@@ -335,7 +452,7 @@ fn train(graph: &Graph, hidden: usize, steps: usize, rate: f32, device: &Device)
 #[test]
 fn graph_networks_train() {
     let _turn = TURN.lock();
-    let gpu = Device::wgpu(Default::default()).autodiff();
+    let gpu = gpu().autodiff();
     let (losses, accuracy) = train(&karate(&gpu), 8, 200, 2.0, &gpu);
     assert!(losses[199] < 0.05 * losses[0] && accuracy > 0.9, "from {} to {}, {accuracy}", losses[0], losses[199]);
 

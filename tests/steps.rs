@@ -105,11 +105,15 @@ fn fills_agree() {
     assert_eq!(kind([with(one.clone()), with(Fill::Undefined)]), Some("fill_mismatch"));
     assert_eq!(kind([with(Fill::Undefined), with(Fill::Undefined)]), None);
     assert_eq!(kind([a.exp(), with(Fill::scalar(1.0))]), None);
-    // What changes from step to step is not read: the first one's is taken.
+    // Tracked ones too.
     let leaf = |value: f32| Tensor::<1>::from_floats([value], &device.clone().autodiff()).require_grad();
     let tracked =
-        [2.0, 3.0].map(|value| matrix(&device.clone().autodiff(), false).with_fill(Fill::tensor(leaf(value))));
+        [2.0, 2.0].map(|value| matrix(&device.clone().autodiff(), false).with_fill(Fill::tensor(leaf(value))));
     assert_eq!(list(ops::concat(&tracked, 0).get([0, 1])), [2.0]);
+    assert_eq!(
+        kind([tracked[0].clone(), tracked[1].clone().with_fill(Fill::tensor(leaf(3.0)))]),
+        Some("fill_mismatch")
+    );
     assert_eq!(kind([tracked[0].clone(), tracked[1].clone().with_fill(Fill::Undefined)]), Some("fill_mismatch"));
 }
 

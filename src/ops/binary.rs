@@ -9,7 +9,7 @@ use crate::tensor::{
 };
 use burn::tensor::{Float, FloatDType, Int, Tensor};
 use sparse_autograd::{Erased, record};
-use sparse_burn::{BinaryOp, MergeRule};
+use sparse_burn::{BinaryOp, MergeRule, is_gpu};
 use sparse_core::{Result, SparseError};
 use std::borrow::Borrow;
 
@@ -24,8 +24,8 @@ macro_rules! operations {
         ///
         /// Backward: the dense rule at the stored elements of either side, and the fills when tracked. Cost:
         /// `O(nnz_a + nnz_b)`; the merged pattern is kept with the left pattern, so a loop over fixed patterns has one
-        /// result pattern, and merges once (values that are not tracked are combined in the same pass as a merge, which
-        /// costs no more than reading kept index maps). The idea of SciPy's binary operations on canonical CSR.
+        /// result pattern, and merges once (on the CPU, values that are not tracked are combined in the same pass as a
+        /// merge, which costs no more than reading kept index maps). The idea of SciPy's binary operations on canonical CSR.
         ///
         /// # Errors
         ///
@@ -140,13 +140,15 @@ fn combine<P: Pattern, const D: usize, K: Numeric>(
 }
 
 /// The result in one pass over both operands, where no gradient will ask for index maps. For compressed rows of single
-/// values: half the time of a merge that leaves maps and a zip that reads them.
+/// values: half the time of a merge that leaves maps and a zip that reads them. Not on GPUs, where a merge waits for the device
+/// to say how large it is: the kept maps make that once.
 fn combine_at_once<P: Pattern, const D: usize, K: Numeric>(
     op: BinaryOp,
     a: &SparseTensor<P, D, K>,
     b: &SparseTensor<P, D, K>,
 ) -> Option<(P, Tensor<2, K>)> {
     let fits = P::LAYOUT == CsrPattern::LAYOUT && a.block() == 1 && !a.pattern.is_same(&b.pattern);
+    let fits = fits && !is_gpu(&a.device());
     let tracked = |tensor: &SparseTensor<P, D, K>| {
         [&tensor.values, &tensor.fill_row()].iter().any(|rows| as_float(rows).is_some_and(|rows| rows.is_tracked()))
     };

@@ -13,8 +13,7 @@ use sparse_core::{Result, SparseError};
 /// The tensors of `parts` one after the other along `axis` in `[-rank, rank)`.
 ///
 /// Shapes agree off the axis; fills agree, and the result has the first's. A fill in a tensor is compared by value, which
-/// reads it from the device once; one that is tracked is taken to agree, and is not read (so tracked fills should be one
-/// tensor).
+/// reads it from the device once; copies of one [`Fill`](crate::Fill) agree unread, which is what a training step wants.
 ///
 /// - COO along axis 0: coordinates are copied and shifted. Along another sparse axis coalesced parts are merged as the
 ///   sorted runs they are, and the result is coalesced; with an uncoalesced part the result is uncoalesced and its
@@ -114,7 +113,7 @@ pub(super) fn check<P: Pattern, const D: usize, K: Kind>(
     let same = if along_dense {
         first.fill.is_undefined() == part.fill.is_undefined()
     } else {
-        first.fill.agrees(&part.fill, first.dtype())
+        first.fill.same(&part.fill, first.dtype())
     };
     if same {
         return Ok(());

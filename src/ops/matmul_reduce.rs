@@ -3,13 +3,13 @@
 use super::matmul::{check, matrix};
 use super::put_along_axis::{run, target};
 use super::reduce::{numbers, wrapping_mul};
-use crate::kernel::{self, Put};
+use crate::kernel::{self, Compressed, Put};
 use crate::pattern::{Matrix, Pattern};
 use crate::rows::RowMap;
 use crate::tensor::{Exact, Fill, Numeric, SparseTensor, as_float, expect, from_float};
-use burn::tensor::{DType, Float, Shape, Tensor};
+use burn::tensor::{DType, Float, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
-use sparse_burn::Reduce;
+use sparse_burn::{Extremum, Reduce};
 use sparse_core::{Result, SparseError};
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
@@ -21,8 +21,12 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// `torch.sparse.mm(reduce=)` and of the aggregations of PyG.
     ///
     /// Backward, to the values and to `dense`: mean: the gradient divided by the number of stored elements; amax, amin:
-    /// shared evenly by the products that tie; mul: times the product of the others. Cost: add and mean of floats are
-    /// one SpMM; the others form the products, `nnz * F` elements, which the backward pass reads.
+    /// shared evenly by the products that tie (products of f16 and bf16 as rounded to their type, NaN with NaN); mul:
+    /// times the product of the others.
+    ///
+    /// Cost: `O(nnz * F)` time. add, amax, amin and the mean of f32 and f64 are one pass like that of SpMM, with a
+    /// backward pass that forms the products again, for `O(nnz + (M + N) * F)` memory. mul and other means keep the
+    /// products, `nnz * F` elements.
     ///
     /// # Errors
     ///
@@ -54,6 +58,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             return Ok(by_count(sums, matrix).reshape(Exact(shape)));
         }
         let flat = dense.reshape(Exact([batch * right[D - 2], features]));
+        if let Some(extremum) = end(reduce) {
+            return Ok(extreme_product(extremum, matrix, own.values.clone(), flat).reshape(Exact(shape)));
+        }
         let messages = messages(own.values.clone(), flat, matrix.columns());
         let put = Put {
             index: matrix.row_ids().clone().reshape(Exact([own.nnz(), 1])),
@@ -82,6 +89,57 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     pub fn matmul_reduce(&self, dense: Tensor<D, K>, reduce: Reduce) -> Tensor<D, K> {
         expect(self.try_matmul_reduce(dense, reduce))
     }
+}
+
+fn end(reduce: Reduce) -> Option<Extremum> {
+    match reduce {
+        Reduce::Amax => Some(Extremum::Max),
+        Reduce::Amin => Some(Extremum::Min),
+        _ => None,
+    }
+}
+
+/// What the gradients of an extremum of products read. Which of them were the largest is found again, so no more is
+/// kept.
+#[derive(Debug)]
+struct Extreme {
+    row_ids: Tensor<1, Int>,
+    by_row: Compressed,
+    by_col: Option<Compressed>,
+    values: Tensor<2>,
+    dense: Tensor<2>,
+    out: Tensor<2>,
+}
+
+/// The largest or smallest product of each row, for values `[nnz, 1]` of a coalesced matrix and dense `[cols, F]`.
+fn extreme_product<K: Numeric>(
+    extremum: Extremum,
+    matrix: &Matrix,
+    values: Tensor<2, K>,
+    dense: Tensor<2, K>,
+) -> Tensor<2, K> {
+    let out = kernel::spmm_extremum(extremum, matrix.by_row(), &values, &dense);
+    let (Some(values), Some(dense)) = (as_float(&values), as_float(&dense)) else { return out };
+    let out = as_float(&out).expect("the kind of the values");
+    let saved = Extreme {
+        row_ids: matrix.row_ids().clone(),
+        by_row: matrix.by_row().clone(),
+        by_col: dense.is_tracked().then(|| matrix.by_col().clone()),
+        values: values.clone().inner(),
+        dense: dense.clone().inner(),
+        out: out.clone(),
+    };
+    let parents = [Erased::from(values), Erased::from(dense)];
+    from_float(record(out, parents, saved, |saved, grad, needs| {
+        let Extreme { row_ids, by_row, by_col, values, dense, out } = saved;
+        let reads = [values, dense, out];
+        let (shares, d_values) = kernel::extremum_rows_backward(row_ids, by_row, reads, grad, needs[0]);
+        let d_dense = needs[1].then(|| {
+            let by_col = by_col.as_ref().expect("saved where the dense side is tracked");
+            kernel::extremum_cols_backward(by_col, reads, shares).into()
+        });
+        [d_values.map(Erased::from), d_dense]
+    }))
 }
 
 /// Sums of rows divided by how many elements they have (1 for none).

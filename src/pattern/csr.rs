@@ -65,7 +65,7 @@ impl CsrPattern {
                     limit: i64::MAX as u128,
                     got: batch as u128 * rows as u128,
                 })?;
-            let given: Vec<i64> = row_ptr.clone().into_data().convert::<i64>().iter().collect();
+            let given: Vec<i64> = sparse_burn::read_data(row_ptr.clone()).convert::<i64>().iter().collect();
             let joined = sparse_core::join_row_ptr::<i64>(op, batch, rows, &given)?;
             let device = row_ptr.device();
             let dtype = index_dtype(&[total, cols], nnz);

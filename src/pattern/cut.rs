@@ -137,7 +137,7 @@ fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>>
         let (order, ptr) = kernel::group_by(&part, count);
         (Some(order), ptr)
     };
-    let ptr: Vec<i64> = ptr.into_data().convert::<i64>().iter().collect();
+    let ptr: Vec<i64> = sparse_burn::read_data(ptr).convert::<i64>().iter().collect();
     let made = starts.zip(ptr.windows(2)).map(|(start, ends)| {
         let (low, count, shape) = (ends[0] as usize, (ends[1] - ends[0]) as usize, shape_of(start));
         if count == 0 {
@@ -169,7 +169,7 @@ fn below<P: Pattern>(pattern: &P, bounds: [usize; 2]) -> [usize; 2] {
         [0, end] => [0, read(count(end))],
         [start, end] if end == size => [read(count(start)), nnz],
         bounds => {
-            let both = Tensor::cat(bounds.map(count).into(), 0).into_data().convert::<i64>();
+            let both = sparse_burn::read_data(Tensor::cat(bounds.map(count).into(), 0)).convert::<i64>();
             let mut both = both.iter::<i64>().map(|count| count as usize);
             std::array::from_fn(|_| both.next().expect("two numbers"))
         }

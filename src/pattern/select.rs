@@ -42,7 +42,7 @@ pub(crate) fn expand(starts: &Tensor<1, Int>, counts: &Tensor<1, Int>) -> Expans
 
 /// One number of the device.
 pub(crate) fn read(number: Tensor<1, Int>) -> usize {
-    number.into_data().convert::<i64>().iter::<i64>().next().expect("one number") as usize
+    sparse_burn::read_data(number).convert::<i64>().iter::<i64>().next().expect("one number") as usize
 }
 
 /// The stored elements at `positions` (ascending, each at most once) of a pattern: a coalesced one stays coalesced.

@@ -230,7 +230,7 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
         if D == 2 {
             return joined.clone();
         }
-        let plain: Vec<i64> = joined.clone().into_data().convert::<i64>().iter().collect();
+        let plain: Vec<i64> = sparse_burn::read_data(joined.clone()).convert::<i64>().iter().collect();
         let split = sparse_core::split_row_ptr::<i64>(self.pattern.batch(), self.pattern.rows(), &plain);
         let length = split.len();
         let data = TensorData::new(split, [length]).convert_dtype(joined.dtype());
@@ -267,7 +267,7 @@ fn nonzero_rows<K: Kind>(flat: &Tensor<2, K>) -> Vec<i64> {
     if block == 0 {
         return vec![];
     }
-    let data = flat.clone().inner().into_data();
+    let data = sparse_burn::read_data(flat.clone().inner());
     let hits: Vec<bool> = match data.dtype() {
         dtype if dtype.is_float() => data.iter::<f64>().map(|value| value != 0.0).collect(),
         dtype if dtype.is_bool() => data.iter::<bool>().collect(),

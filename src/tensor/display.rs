@@ -3,6 +3,7 @@
 use super::{Kind, SparseTensor, dtype_name};
 use crate::pattern::Pattern;
 use burn::tensor::TensorData;
+use sparse_burn::read_data;
 use std::fmt;
 
 /// Entries shown by `Display`.
@@ -23,9 +24,9 @@ impl<P: Pattern, const D: usize, K: Kind> fmt::Display for SparseTensor<P, D, K>
             return Ok(());
         }
         let (shown, dims) = (self.nnz().min(SHOWN), self.sparse_dims());
-        let heads = self.pattern.coordinates().clone().narrow(1, 0, shown).into_data();
+        let heads = read_data(self.pattern.coordinates().clone().narrow(1, 0, shown));
         let heads: Vec<i64> = heads.convert::<i64>().iter().collect();
-        let values = self.values.clone().inner().narrow(0, 0, shown).into_data();
+        let values = read_data(self.values.clone().inner().narrow(0, 0, shown));
         let block = self.block();
         for k in 0..shown {
             let at: Vec<String> = (0..dims).map(|dim| heads[dim * shown + k].to_string()).collect();

@@ -1,9 +1,9 @@
 //! The value of every element that is not stored.
 
-use crate::tensor::{Exact, Kind, as_float};
+use crate::tensor::{Exact, Kind};
 use burn::tensor::{Bool, DType, Device, Float, Scalar, Shape, Tensor};
 use half::{bf16, f16};
-use sparse_burn::BinaryOp;
+use sparse_burn::{BinaryOp, read_data};
 use std::any::TypeId;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -49,13 +49,9 @@ impl<K: Kind> FillBlock<K> {
         Self { row, numbers: self.numbers.clone() }
     }
 
-    fn is_tracked(&self) -> bool {
-        as_float(&self.row).is_some_and(|row| row.is_tracked())
-    }
-
     /// The elements on the host. Reads the device the first time.
     fn numbers(&self) -> &[f64] {
-        self.numbers.get_or_init(|| self.row.clone().inner().into_data().convert::<f64>().iter().collect())
+        self.numbers.get_or_init(|| read_data(self.row.clone().inner()).convert::<f64>().iter().collect())
     }
 }
 
@@ -144,16 +140,6 @@ impl<K: Kind> Fill<K> {
             }
             other => other.clone(),
         }
-    }
-
-    /// Whether several tensors with these fills may become one, which has the first's. A tracked fill is taken to
-    /// agree: its value changes from step to step, and no step reads the device.
-    pub(crate) fn agrees(&self, other: &Self, dtype: DType) -> bool {
-        let tracked = |fill: &Self| matches!(fill, Self::Value(FillValue::Block(block)) if block.is_tracked());
-        if self.is_undefined() || other.is_undefined() || !(tracked(self) || tracked(other)) {
-            return self.same(other, dtype);
-        }
-        true
     }
 
     /// Whether two fills are the same. The numbers of a block are read from the device the first time, unless both are
@@ -288,7 +274,7 @@ impl<K: Kind> fmt::Display for Fill<K> {
                 Scalar::Bool(value) => write!(f, "{value}"),
             },
             Self::Value(FillValue::Block(block)) => {
-                let data = block.row.clone().inner().into_data();
+                let data = read_data(block.row.clone().inner());
                 let shown: Vec<String> = match data.dtype() {
                     DType::F64 => data.iter::<f64>().map(|value| value.to_string()).collect(),
                     dtype if dtype.is_float() => data.iter::<f32>().map(|value| value.to_string()).collect(),

@@ -7,7 +7,7 @@ use crate::{
 };
 use burn::backend::backend_extension;
 use burn::backend::tensor::{FloatTensor, IntTensor};
-use sparse_core::{BinaryOp, Reduce, Result};
+use sparse_core::{BinaryOp, Extremum, Reduce, Result};
 
 /// Which elements a merged pattern has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -139,6 +139,45 @@ pub trait SparseBackend: HostAccess {
         #[extension_type] dense: AnyTensor<Self>,
     ) -> AnyTensor<Self> {
         host::spmm::<Self>(view, values, dense)
+    }
+
+    /// Sparse x dense with an extremum in place of the sum: `out[r, :] = max_k values[k] * dense[idx[k], :]`. NaN wins; a row
+    /// without elements gives 0.
+    fn spmm_extremum(
+        extremum: Extremum,
+        #[extension_type] view: RowsView<Self>,
+        #[extension_type] values: AnyTensor<Self>,
+        #[extension_type] dense: AnyTensor<Self>,
+    ) -> AnyTensor<Self> {
+        host::spmm_extremum::<Self>(extremum, view, values, dense)
+    }
+
+    /// From the result `out` of `spmm_extremum` and its gradient: `shares`, the gradient divided by the number of products
+    /// equal to the result, and if asked for the gradient of the values, `sum_f shares[r, f] * dense[idx[k], f]` where the
+    /// product is one of them. Elements stand by ascending rows, and `rows` has the row of each.
+    #[allow(clippy::too_many_arguments)]
+    fn extremum_rows_backward(
+        rows: IntTensor<Self>,
+        #[extension_type] view: RowsView<Self>,
+        values: FloatTensor<Self>,
+        dense: FloatTensor<Self>,
+        out: FloatTensor<Self>,
+        grad: FloatTensor<Self>,
+        need_values: bool,
+    ) -> (FloatTensor<Self>, OptionalFloat<Self>) {
+        host::extremum_rows_backward::<Self>(rows, view, [values, dense, out, grad], need_values)
+    }
+
+    /// The gradient of the dense operand: `sum_k shares[idx[k], :] * values[k]` over the elements of each column, where the
+    /// product is the result. `view` is the transpose.
+    fn extremum_cols_backward(
+        #[extension_type] view: RowsView<Self>,
+        values: FloatTensor<Self>,
+        dense: FloatTensor<Self>,
+        out: FloatTensor<Self>,
+        shares: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        host::extremum_cols_backward::<Self>(view, [values, dense, out, shares])
     }
 
     /// Sampled dense x dense: `out[k] = <x[rows[k], :], y[cols[k], :]>`.

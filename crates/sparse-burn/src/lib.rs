@@ -14,6 +14,7 @@ mod backends;
 mod dtype;
 mod host_tensor;
 mod huge_pages;
+mod read;
 
 pub use any::{
     AnyTensor, Groups, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord, RowsView,
@@ -24,4 +25,5 @@ pub use backend::{ConcatAxis, MergeRule, PutTarget, SparseBackend};
 pub use backends::{device_reads, host_fallbacks};
 pub use dtype::{index_dtype_for, is_supported};
 pub use host_tensor::{HostAccess, HostTensor};
-pub use sparse_core::{BinaryOp, Reduce};
+pub use read::{is_gpu, read_data};
+pub use sparse_core::{BinaryOp, Extremum, Reduce};

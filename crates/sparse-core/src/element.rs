@@ -36,6 +36,8 @@ pub trait Element: Copy + Default + PartialEq + PartialOrd + Debug + Display + S
     fn widen(self) -> Self::Acc;
     /// Rounds the accumulator back.
     fn narrow(acc: Self::Acc) -> Self;
+    /// The accumulator rounded to a value that the type has: `widen(narrow(acc))`, without branches.
+    fn round(acc: Self::Acc) -> Self::Acc;
     /// `a + b`.
     fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc;
     /// `a - b`.
@@ -56,7 +58,7 @@ pub trait Element: Copy + Default + PartialEq + PartialOrd + Debug + Display + S
 }
 
 macro_rules! float_element {
-    ($t:ty, $acc:ty, $lanes:ty, $widen:expr, $narrow:expr, $zero:expr, $one:expr, $low:expr, $high:expr) => {
+    ($t:ty, $acc:ty, $lanes:ty, $widen:expr, $narrow:expr, $round:expr, $zero:expr, $one:expr, $low:expr, $high:expr) => {
         impl Element for $t {
             type Acc = $acc;
             type Lanes = $lanes;
@@ -75,6 +77,10 @@ macro_rules! float_element {
             #[inline(always)]
             fn narrow(acc: $acc) -> Self {
                 $narrow(acc)
+            }
+            #[inline(always)]
+            fn round(acc: $acc) -> $acc {
+                $round(acc)
             }
             #[inline(always)]
             fn add(a: $acc, b: $acc) -> $acc {
@@ -116,15 +122,52 @@ fn widen_bf16(x: bf16) -> f32 {
     f32::from_bits(u32::from(x.to_bits()) << 16)
 }
 
-float_element!(f32, f32, F32Lanes, |x| x, |x| x, 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY);
-float_element!(f64, f64, F64Lanes, |x| x, |x| x, 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY);
-float_element!(f16, f32, F32Lanes, widen_f16, f16::from_f32, f16::ZERO, f16::ONE, f16::NEG_INFINITY, f16::INFINITY);
+/// The upper bits of a number that rounds to nearest, ties to even, once the `drop` lower ones are gone. Not for NaN.
+#[inline(always)]
+fn round_bits(bits: u32, drop: u32) -> u32 {
+    let half = (1 << (drop - 1)) - 1;
+    (bits.wrapping_add(half + (bits >> drop & 1))) >> drop << drop
+}
+
+/// To the nearest f16, as f32.
+#[inline(always)]
+fn round_f16(x: f32) -> f32 {
+    let magnitude = x.abs();
+    let normal = f32::from_bits(round_bits(magnitude.to_bits(), 13));
+    let normal = if normal >= 65536.0 { f32::INFINITY } else { normal };
+    // Below 2^-14 the steps are 2^-24, those of f32 numbers from 0.5 to 1.
+    let small = (magnitude + 0.5) - 0.5;
+    let rounded = if magnitude < f32::from_bits((127 - 14) << 23) { small } else { normal };
+    if x.is_nan() { x } else { rounded.copysign(x) }
+}
+
+/// To the nearest bf16, as f32.
+#[inline(always)]
+fn round_bf16(x: f32) -> f32 {
+    if x.is_nan() { x } else { f32::from_bits(round_bits(x.to_bits(), 16)) }
+}
+
+float_element!(f32, f32, F32Lanes, |x| x, |x| x, |x| x, 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY);
+float_element!(f64, f64, F64Lanes, |x| x, |x| x, |x| x, 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY);
+float_element!(
+    f16,
+    f32,
+    F32Lanes,
+    widen_f16,
+    f16::from_f32,
+    round_f16,
+    f16::ZERO,
+    f16::ONE,
+    f16::NEG_INFINITY,
+    f16::INFINITY
+);
 float_element!(
     bf16,
     f32,
     F32Lanes,
     widen_bf16,
     bf16::from_f32,
+    round_bf16,
     bf16::ZERO,
     bf16::ONE,
     bf16::NEG_INFINITY,
@@ -150,6 +193,10 @@ macro_rules! int_element {
             }
             #[inline(always)]
             fn narrow(acc: $t) -> Self {
+                acc
+            }
+            #[inline(always)]
+            fn round(acc: $t) -> $t {
                 acc
             }
             #[inline(always)]

@@ -39,6 +39,18 @@ pub(crate) fn acc_max<A: Copy + PartialOrd>(a: A, b: A) -> A {
     if b > a || b != b { b } else { a }
 }
 
+/// The sum of lanes, as a tree: their number, a power of two, decides on the order.
+#[inline(always)]
+pub(crate) fn add_lanes<T: Element, const N: usize>(mut sums: [T::Acc; N]) -> T::Acc {
+    let mut half = N / 2;
+    while half > 0 {
+        let (left, right) = sums.split_at_mut(half);
+        left.iter_mut().zip(right).for_each(|(sum, other)| *sum = T::add(*sum, *other));
+        half /= 2;
+    }
+    sums[0]
+}
+
 macro_rules! float_lanes {
     ($name:ident, $acc:ty, $vec:ident, $count:ident, $as:ident, $as_mut:ident, $splat:ident, $add:ident, $mul:ident,
      $less:ident, $equal:ident, $not:ident, $or:ident, $select:ident, $sum:ident) => {
@@ -172,15 +184,8 @@ impl<T: Element> Lanes<T> for ArrayLanes {
         each(|j| if j < len { x[j].widen() } else { T::ACC_ZERO })
     }
     #[inline(always)]
-    fn sum<S: Simd>(_: S, mut a: [T::Acc; ARRAY]) -> T::Acc {
-        let mut half = ARRAY / 2;
-        while half > 0 {
-            for j in 0..half {
-                a[j] = T::add(a[j], a[j + half]);
-            }
-            half /= 2;
-        }
-        a[0]
+    fn sum<S: Simd>(_: S, a: [T::Acc; ARRAY]) -> T::Acc {
+        add_lanes::<T, ARRAY>(a)
     }
     #[inline(always)]
     fn add<S: Simd>(_: S, a: [T::Acc; ARRAY], b: [T::Acc; ARRAY]) -> [T::Acc; ARRAY] {

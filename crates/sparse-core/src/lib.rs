@@ -32,7 +32,10 @@ pub use concat::{
 };
 pub use element::{Element, Index};
 pub use error::{Result, SparseError};
-pub use linalg::{Compressed, sddmm, spgemm, spgemm_sampled, spgemm_values, spmm};
+pub use linalg::{
+    Compressed, Extremum, extremum_cols_backward, extremum_rows_backward, sddmm, spgemm, spgemm_sampled, spgemm_values,
+    spmm, spmm_extremum,
+};
 pub use merge::{
     BinaryOp, MergedCoo, MergedCsr, intersect_coo, intersect_csr, locate_coo, locate_csr, union_apply_csr, union_coo,
     union_csr, zip_rows,

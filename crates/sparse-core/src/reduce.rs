@@ -1,4 +1,5 @@
-//! One traversal for every "gather rows, combine them per segment": SpMM, segment sum, segment max.
+//! One traversal for every "gather rows, combine them per segment": SpMM, with a sum or an extremum, segment sum,
+//! segment max.
 //!
 //! A segment's output row is computed in register tiles: all its source rows are walked for the first tile of
 //! columns, then (they are in cache by then) for the next one. Each output element is accumulated by one thread in
@@ -11,21 +12,31 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 
-type V<T, S> = <<T as Element>::Lanes as Lanes<T>>::V<S>;
+pub(crate) type V<T, S> = <<T as Element>::Lanes as Lanes<T>>::V<S>;
 
 /// How source rows combine.
 pub(crate) trait Reducer<T: Element>: Copy + Sync {
-    /// Value of an empty segment, and the start of every other.
-    const INIT: T::Acc;
+    /// Where a segment starts; what `finish` makes of it is the value of an empty one.
+    fn start(&self, empty: bool) -> T::Acc;
     /// Weight of element `k`.
     fn weight(&self, k: usize) -> T::Acc;
     /// Asks for the weight of element `k` to be brought into the cache, where it will not come by itself.
     #[inline(always)]
     fn prefetch_weight(&self, _k: usize) {}
     /// Accumulator after an element.
-    fn step(acc: T::Acc, weight: T::Acc, x: T::Acc) -> T::Acc;
+    fn step(&self, acc: T::Acc, weight: T::Acc, x: T::Acc) -> T::Acc;
     /// The same on vectors.
-    fn step_lanes<S: Simd>(simd: S, acc: V<T, S>, weight: V<T, S>, x: V<T, S>) -> V<T, S>;
+    fn step_lanes<S: Simd>(&self, simd: S, acc: V<T, S>, weight: V<T, S>, x: V<T, S>) -> V<T, S>;
+    /// The result of a segment, from its accumulator.
+    #[inline(always)]
+    fn finish(&self, acc: T::Acc) -> T::Acc {
+        acc
+    }
+    /// The same on vectors.
+    #[inline(always)]
+    fn finish_lanes<S: Simd>(&self, _: S, acc: V<T, S>) -> V<T, S> {
+        acc
+    }
 }
 
 /// Weighted sum; the weight of element `k` is `values[perm[k]]` or `values[k]`.
@@ -36,7 +47,10 @@ pub(crate) struct Weighted<'a, T, I> {
 }
 
 impl<T: Element, I: Index> Reducer<T> for Weighted<'_, T, I> {
-    const INIT: T::Acc = T::ACC_ZERO;
+    #[inline(always)]
+    fn start(&self, _: bool) -> T::Acc {
+        T::ACC_ZERO
+    }
     #[inline(always)]
     fn weight(&self, k: usize) -> T::Acc {
         self.values[self.perm.map_or(k, |p| p[k].to_usize())].widen()
@@ -50,11 +64,11 @@ impl<T: Element, I: Index> Reducer<T> for Weighted<'_, T, I> {
         }
     }
     #[inline(always)]
-    fn step(acc: T::Acc, weight: T::Acc, x: T::Acc) -> T::Acc {
+    fn step(&self, acc: T::Acc, weight: T::Acc, x: T::Acc) -> T::Acc {
         T::add(acc, T::mul(weight, x))
     }
     #[inline(always)]
-    fn step_lanes<S: Simd>(simd: S, acc: V<T, S>, weight: V<T, S>, x: V<T, S>) -> V<T, S> {
+    fn step_lanes<S: Simd>(&self, simd: S, acc: V<T, S>, weight: V<T, S>, x: V<T, S>) -> V<T, S> {
         T::Lanes::add(simd, acc, T::Lanes::mul(simd, weight, x))
     }
 }
@@ -64,17 +78,20 @@ impl<T: Element, I: Index> Reducer<T> for Weighted<'_, T, I> {
 pub(crate) struct Sum;
 
 impl<T: Element> Reducer<T> for Sum {
-    const INIT: T::Acc = T::ACC_ZERO;
+    #[inline(always)]
+    fn start(&self, _: bool) -> T::Acc {
+        T::ACC_ZERO
+    }
     #[inline(always)]
     fn weight(&self, _: usize) -> T::Acc {
         T::ACC_ONE
     }
     #[inline(always)]
-    fn step(acc: T::Acc, _: T::Acc, x: T::Acc) -> T::Acc {
+    fn step(&self, acc: T::Acc, _: T::Acc, x: T::Acc) -> T::Acc {
         T::add(acc, x)
     }
     #[inline(always)]
-    fn step_lanes<S: Simd>(simd: S, acc: V<T, S>, _: V<T, S>, x: V<T, S>) -> V<T, S> {
+    fn step_lanes<S: Simd>(&self, simd: S, acc: V<T, S>, _: V<T, S>, x: V<T, S>) -> V<T, S> {
         T::Lanes::add(simd, acc, x)
     }
 }
@@ -84,17 +101,20 @@ impl<T: Element> Reducer<T> for Sum {
 pub(crate) struct Max;
 
 impl<T: Element> Reducer<T> for Max {
-    const INIT: T::Acc = T::ACC_LOWEST;
+    #[inline(always)]
+    fn start(&self, _: bool) -> T::Acc {
+        T::ACC_LOWEST
+    }
     #[inline(always)]
     fn weight(&self, _: usize) -> T::Acc {
         T::ACC_ONE
     }
     #[inline(always)]
-    fn step(acc: T::Acc, _: T::Acc, x: T::Acc) -> T::Acc {
+    fn step(&self, acc: T::Acc, _: T::Acc, x: T::Acc) -> T::Acc {
         acc_max(acc, x)
     }
     #[inline(always)]
-    fn step_lanes<S: Simd>(simd: S, acc: V<T, S>, _: V<T, S>, x: V<T, S>) -> V<T, S> {
+    fn step_lanes<S: Simd>(&self, simd: S, acc: V<T, S>, _: V<T, S>, x: V<T, S>) -> V<T, S> {
         T::Lanes::max(simd, acc, x)
     }
 }
@@ -103,8 +123,8 @@ impl<T: Element> Reducer<T> for Max {
 trait Tile<T: Element, S: Simd>: Copy {
     fn width() -> usize;
     fn init(simd: S, value: T::Acc) -> Self;
-    fn step<R: Reducer<T>>(&mut self, simd: S, weight: T::Acc, x: &[T]);
-    fn store(self, simd: S, out: &mut [T]);
+    fn step<R: Reducer<T>>(&mut self, simd: S, reducer: &R, weight: T::Acc, x: &[T]);
+    fn store<R: Reducer<T>>(self, simd: S, reducer: &R, out: &mut [T]);
 }
 
 /// `N` native vectors.
@@ -121,19 +141,19 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Vectors<T, V<T, S>, N> 
         Self([T::Lanes::splat(simd, value); N], PhantomData)
     }
     #[inline(always)]
-    fn step<R: Reducer<T>>(&mut self, simd: S, weight: T::Acc, x: &[T]) {
+    fn step<R: Reducer<T>>(&mut self, simd: S, reducer: &R, weight: T::Acc, x: &[T]) {
         let lanes = T::Lanes::lanes::<S>();
         let x = &x[..N * lanes];
         let weight = T::Lanes::splat(simd, weight);
         for (j, acc) in self.0.iter_mut().enumerate() {
-            *acc = R::step_lanes(simd, *acc, weight, T::Lanes::load(simd, &x[j * lanes..]));
+            *acc = reducer.step_lanes(simd, *acc, weight, T::Lanes::load(simd, &x[j * lanes..]));
         }
     }
     #[inline(always)]
-    fn store(self, simd: S, out: &mut [T]) {
+    fn store<R: Reducer<T>>(self, simd: S, reducer: &R, out: &mut [T]) {
         let lanes = T::Lanes::lanes::<S>();
         for (j, acc) in self.0.into_iter().enumerate() {
-            T::Lanes::store(simd, acc, &mut out[j * lanes..]);
+            T::Lanes::store(simd, reducer.finish_lanes(simd, acc), &mut out[j * lanes..]);
         }
     }
 }
@@ -152,16 +172,16 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Few<T::Acc, N> {
         Self([value; N])
     }
     #[inline(always)]
-    fn step<R: Reducer<T>>(&mut self, _: S, weight: T::Acc, x: &[T]) {
+    fn step<R: Reducer<T>>(&mut self, _: S, reducer: &R, weight: T::Acc, x: &[T]) {
         let x = &x[..N];
         for (acc, x) in self.0.iter_mut().zip(x) {
-            *acc = R::step(*acc, weight, x.widen());
+            *acc = reducer.step(*acc, weight, x.widen());
         }
     }
     #[inline(always)]
-    fn store(self, _: S, out: &mut [T]) {
+    fn store<R: Reducer<T>>(self, _: S, reducer: &R, out: &mut [T]) {
         for (out, acc) in out[..N].iter_mut().zip(self.0) {
-            *out = T::narrow(acc);
+            *out = T::narrow(reducer.finish(acc));
         }
     }
 }
@@ -248,23 +268,23 @@ impl<T: Element, I: Index, R: Reducer<T>> Job<'_, T, I, R> {
     #[inline(always)]
     fn tile<S: Simd, X: Tile<T, S>, const AHEAD: bool>(&mut self, simd: S, row: usize, at: usize, distance: usize) {
         let (low, high) = (self.ptr[row].to_usize(), self.ptr[row + 1].to_usize());
-        let mut tile = X::init(simd, R::INIT);
+        let mut tile = X::init(simd, self.reducer.start(low == high));
         if let Some(all) = self.idx {
             for (k, i) in (low..high).zip(&all[low..high]) {
                 if AHEAD && let Some(next) = all.get(k + distance) {
                     self.source.prefetch(next.to_usize());
                     self.reducer.prefetch_weight(k + distance);
                 }
-                tile.step::<R>(simd, self.reducer.weight(k), &self.source.row(i.to_usize())[at..]);
+                tile.step(simd, &self.reducer, self.reducer.weight(k), &self.source.row(i.to_usize())[at..]);
             }
         } else {
             assert!(low <= high, "row pointers must not descend");
             for k in low..high {
-                tile.step::<R>(simd, self.reducer.weight(k), &self.source.row(k)[at..]);
+                tile.step(simd, &self.reducer, self.reducer.weight(k), &self.source.row(k)[at..]);
             }
         }
         let width = self.source.width;
-        tile.store(simd, &mut self.out[(row - self.rows.start) * width + at..]);
+        tile.store(simd, &self.reducer, &mut self.out[(row - self.rows.start) * width + at..]);
     }
 
     /// A tile of the given width that starts at `at`, or further left where it would not fit: the elements computed

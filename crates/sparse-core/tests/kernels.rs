@@ -179,6 +179,23 @@ fn half_widens_exactly() {
     }
 }
 
+fn check_rounding<T: Element<Acc = f32>>() {
+    // Every upper half, with the lower bits that decide on rounding.
+    for upper in 0..=u16::MAX {
+        for lower in [0, 1, 0xfff, 0x1000, 0x1001, 0x2fff, 0x3000, 0x5a5a, 0x7fff, 0x8000, 0x8001, 0xf001, 0xffff] {
+            let x = f32::from_bits(u32::from(upper) << 16 | lower);
+            let (got, want) = (T::round(x), T::narrow(x).widen());
+            assert!(got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(), "{x:e}: {got:e} and {want:e}");
+        }
+    }
+}
+
+#[test]
+fn rounding_is_what_narrowing_does() {
+    check_rounding::<f16>();
+    check_rounding::<bf16>();
+}
+
 #[test]
 fn nan_wins_the_maximum() {
     for block in [1, 3, 8, 40] {

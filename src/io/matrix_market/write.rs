@@ -4,6 +4,7 @@ use super::{Format, MatrixMarket, Symmetry, Values, invalid};
 use crate::pattern::Pattern;
 use crate::{Kind, SparseTensor};
 use burn::tensor::{Tensor, TensorData};
+use sparse_burn::read_data;
 use sparse_core::{Result, SparseError};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -74,16 +75,16 @@ impl<P: Pattern, K: Kind> ToMatrixMarket for SparseTensor<P, 2, K> {
             let hint = "with_fill says what missing elements are; io::safetensors keeps them missing";
             return Err(SparseError::UndefinedFill { op: OP, hint });
         }
-        let is_zero = || self.fill_row().inner().into_data().convert::<f64>().iter::<f64>().all(|value| value == 0.0);
+        let is_zero = || read_data(self.fill_row().inner()).convert::<f64>().iter::<f64>().all(|value| value == 0.0);
         if !self.fill().is_zero() && !is_zero() {
             let left = "0, the only one of the format (io::safetensors keeps others),".into();
             return Err(SparseError::FillMismatch { op: OP, left, right: self.fill().to_string() });
         }
         let merged = self.coalesce();
-        let ends: Vec<i64> = merged.pattern().coordinates().clone().into_data().convert::<i64>().iter().collect();
+        let ends: Vec<i64> = read_data(merged.pattern().coordinates().clone()).convert::<i64>().iter().collect();
         let (rows, cols) = ends.split_at(merged.nnz());
         let coordinates = rows.iter().zip(cols).map(|(&row, &col)| (row as usize, col as usize)).collect();
-        let values = match merged.values::<1>().inner().into_data() {
+        let values = match read_data(merged.values::<1>().inner()) {
             data if data.dtype().is_bool() && data.iter::<bool>().all(|value| value) => Values::Pattern,
             data => host_values(data),
         };
@@ -95,7 +96,7 @@ impl<P: Pattern, K: Kind> ToMatrixMarket for SparseTensor<P, 2, K> {
 impl<K: Kind> ToMatrixMarket for Tensor<2, K> {
     fn to_matrix_market(&self) -> Result<MatrixMarket> {
         let [rows, cols] = self.dims();
-        let values = host_values(self.clone().inner().into_data());
+        let values = host_values(read_data(self.clone().inner()));
         let nonzero = |at: usize| match &values {
             Values::Real(values) => values[at] != 0.0,
             Values::Integer(values) => values[at] != 0,

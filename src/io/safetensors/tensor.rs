@@ -7,6 +7,7 @@ use crate::pattern::{CooPattern, CsrPattern, Pattern, cells, sealed::Sealed};
 use crate::{Fill, FillValue, Kind, SparseTensor, dtype_name};
 use ::safetensors::tensor::Dtype;
 use burn::tensor::{Bool, BoolStore, DType, Device, Float, Int, Scalar, Tensor, TensorData};
+use sparse_burn::read_data;
 use sparse_core::{Result, SparseError};
 use std::any::TypeId;
 
@@ -28,16 +29,16 @@ pub(super) fn to_arrays<P: Pattern, const D: usize, K: Kind>(
     let (shape, sparse_dims) = (tensor.dims(), tensor.sparse_dims());
     let (layout, mut arrays) = match tensor.pattern().arrays() {
         Arrays::Coo(indices) => {
-            (Layout::Coo, vec![("indices", array(indices.into_data(), vec![sparse_dims, tensor.nnz()]))])
+            (Layout::Coo, vec![("indices", array(read_data(indices), vec![sparse_dims, tensor.nnz()]))])
         }
         Arrays::Csr(row_ptr, col_idx) => {
-            let row_ptr = exchanged(row_ptr.into_data(), &shape);
+            let row_ptr = exchanged(read_data(row_ptr), &shape);
             let length = row_ptr.num_elements();
-            let (row_ptr, col_idx) = (array(row_ptr, vec![length]), array(col_idx.into_data(), vec![tensor.nnz()]));
+            let (row_ptr, col_idx) = (array(row_ptr, vec![length]), array(read_data(col_idx), vec![tensor.nnz()]));
             (Layout::Csr, vec![("row_ptr", row_ptr), ("col_idx", col_idx)])
         }
     };
-    let values = tensor.values.clone().inner().into_data();
+    let values = read_data(tensor.values.clone().inner());
     arrays.push(("values", array(values, [&[tensor.nnz()], &shape[sparse_dims..]].concat())));
     // What the fill is as an element of the tensor: a number of the host takes part in its dtype.
     let fill = match tensor.fill() {
@@ -47,7 +48,7 @@ pub(super) fn to_arrays<P: Pattern, const D: usize, K: Kind>(
             let scalar = matches!(value, FillValue::Scalar(_));
             let elements = if scalar { 1 } else { tensor.block() };
             let row = tensor.fill().row(elements, tensor.dtype(), &tensor.device());
-            let row = crate::tensor::of_kind(row).inner().into_data();
+            let row = read_data(crate::tensor::of_kind(row).inner());
             let shape = match &shape[sparse_dims..] {
                 _ if scalar => vec![],
                 [] => vec![1],

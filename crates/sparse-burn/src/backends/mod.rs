@@ -3,6 +3,8 @@
 #[cfg(feature = "gpu")]
 mod cube;
 #[cfg(feature = "gpu")]
+pub(crate) use cube::count_read;
+#[cfg(feature = "gpu")]
 pub use cube::{device_reads, host_fallbacks};
 #[cfg(feature = "flex")]
 mod flex;

@@ -1,13 +1,13 @@
 //! Sampled dense-dense matrix product.
 
-use crate::lanes::Lanes;
+use crate::lanes::{Lanes, add_lanes};
 use crate::par::{even, for_pieces};
 use crate::reduce::Source;
 use crate::{Element, Index};
 use pulp::{Arch, Simd, WithSimd};
 
 /// Lanes of the sum, on every instruction set: element `f` of a row goes to lane `f % 32`.
-const SUMS: usize = 32;
+pub(super) const SUMS: usize = 32;
 
 /// Dot products at sampled positions: `out[k] = sum over f of x[rows[k], f] * y[cols[k], f]`.
 ///
@@ -100,14 +100,7 @@ fn dot_lanes<T: Element, S: Simd, const N: usize>(simd: S, x: &[T], y: &[T]) -> 
     for ((sum, x), y) in sums.iter_mut().zip(x_rest).zip(y_rest) {
         *sum = T::add(*sum, T::mul(x.widen(), y.widen()));
     }
-    let mut half = SUMS / 2;
-    while half > 0 {
-        for j in 0..half {
-            sums[j] = T::add(sums[j], sums[j + half]);
-        }
-        half /= 2;
-    }
-    sums[0]
+    add_lanes::<T, SUMS>(sums)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! What leaves the device, and how often.
 
 use super::launch::count;
+use burn::backend::ExecutionError;
 use burn::backend::ops::IntTensorOps;
-use burn::tensor::read_sync;
+use burn::tensor::{TensorData, read_sync};
 use burn_cubecl::CubeBackend;
 use burn_cubecl::tensor::CubeTensor;
 use std::collections::BTreeSet;
@@ -24,30 +25,33 @@ pub fn host_fallbacks() -> Vec<&'static str> {
     RAN.lock().expect("no panic while it is held").iter().copied().collect()
 }
 
-/// How often this crate read a GPU tensor to the host since the program started.
+/// How often the library read a GPU tensor to the host since the program started, by [`read_data`](crate::read_data) or inside
+/// a kernel's method.
 pub fn device_reads() -> usize {
     READS.load(Ordering::Relaxed)
 }
 
-pub(super) fn count_read() {
+pub(crate) fn count_read() {
     READS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Waits for what a tensor of the device holds.
+pub(super) fn read(data: impl Future<Output = Result<TensorData, ExecutionError>>) -> TensorData {
+    count_read();
+    read_sync(data).expect("a tensor can be read from its device")
 }
 
 /// The last of some integers, in one read.
 pub(super) fn last(tensor: &CubeTensor) -> i64 {
-    count_read();
     let length = count(tensor);
     let end = length - 1..length;
     let one = burn_cubecl::kernel::slice(tensor.clone(), std::slice::from_ref(&end));
-    let data = read_sync(CubeBackend::int_into_data(one)).expect("a tensor can be read from its device");
-    data.iter::<i64>().next().expect("one number")
+    read(CubeBackend::int_into_data(one)).iter::<i64>().next().expect("one number")
 }
 
 /// The least and the largest of some integers, in one read.
 pub(super) fn bounds(tensor: CubeTensor) -> (i64, i64) {
-    count_read();
     let both = CubeBackend::int_cat(vec![CubeBackend::int_min(tensor.clone()), CubeBackend::int_max(tensor)], 0);
-    let data = read_sync(CubeBackend::int_into_data(both)).expect("a tensor can be read from its device");
-    let list: Vec<i64> = data.iter::<i64>().collect();
+    let list: Vec<i64> = read(CubeBackend::int_into_data(both)).iter::<i64>().collect();
     (list[0], list[1])
 }

@@ -14,7 +14,7 @@ use burn_fusion::custom::OperationIr;
 use burn_fusion::stream::StreamId;
 use burn_fusion::{Fusion, FusionBackend, FusionHandle, FusionTensor, NoOp, get_client};
 use burn_ir::InitOperationIr;
-use sparse_core::{BinaryOp, Reduce, Result};
+use sparse_core::{BinaryOp, Extremum, Reduce, Result};
 
 impl<B: FusionBackend> HostAccess for Fusion<B> {}
 
@@ -151,6 +151,41 @@ impl<B: FusionBackend + SparseBackend> SparseBackend for Fusion<B> {
 
     fn spmm(view: RowsView<Self>, values: AnyTensor<Self>, dense: AnyTensor<Self>) -> AnyTensor<Self> {
         AnyTensor::leave(B::spmm(enter_view(view), values.enter(), dense.enter()))
+    }
+
+    fn spmm_extremum(
+        extremum: Extremum,
+        view: RowsView<Self>,
+        values: AnyTensor<Self>,
+        dense: AnyTensor<Self>,
+    ) -> AnyTensor<Self> {
+        AnyTensor::leave(B::spmm_extremum(extremum, enter_view(view), values.enter(), dense.enter()))
+    }
+
+    fn extremum_rows_backward(
+        rows: IntTensor<Self>,
+        view: RowsView<Self>,
+        values: FloatTensor<Self>,
+        dense: FloatTensor<Self>,
+        out: FloatTensor<Self>,
+        grad: FloatTensor<Self>,
+        need_values: bool,
+    ) -> (FloatTensor<Self>, OptionalFloat<Self>) {
+        let [values, dense, out, grad] = [values, dense, out, grad].map(enter_float::<B>);
+        let (rows, view) = (enter_int::<B>(rows), enter_view(view));
+        let (shares, values) = B::extremum_rows_backward(rows, view, values, dense, out, grad, need_values);
+        (leave_float::<B>(shares), OptionalFloat::leave(values))
+    }
+
+    fn extremum_cols_backward(
+        view: RowsView<Self>,
+        values: FloatTensor<Self>,
+        dense: FloatTensor<Self>,
+        out: FloatTensor<Self>,
+        shares: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        let [values, dense, out, shares] = [values, dense, out, shares].map(enter_float::<B>);
+        leave_float::<B>(B::extremum_cols_backward(enter_view(view), values, dense, out, shares))
     }
 
     fn spgemm(

@@ -6,6 +6,7 @@
 //! (8-bit integers on WebGPU), arrays of 2^31 elements and more (positions are 32-bit), and quietly patterns without
 //! elements and the search for the wrong entry behind an error.
 
+mod extremum;
 mod fallback;
 mod fusion;
 mod launch;
@@ -17,6 +18,7 @@ mod sort;
 mod spgemm;
 mod structure;
 
+pub(crate) use fallback::count_read;
 pub use fallback::{device_reads, host_fallbacks};
 
 use crate::backend::{ConcatAxis, MergeRule, PutTarget, SparseBackend};
@@ -33,7 +35,7 @@ use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 use fallback::fallback;
 use launch::{count, runs};
-use sparse_core::{BinaryOp, Reduce, Result};
+use sparse_core::{BinaryOp, Extremum, Reduce, Result};
 use std::convert::identity;
 
 impl HostAccess for CubeBackend {
@@ -169,6 +171,53 @@ impl SparseBackend for CubeBackend {
         }
         fallback("spmm");
         host::spmm::<Self>(rows, values, dense)
+    }
+
+    fn spmm_extremum(
+        extremum: Extremum,
+        rows: RowsView<Self>,
+        values: AnyTensor<Self>,
+        dense: AnyTensor<Self>,
+    ) -> AnyTensor<Self> {
+        if runs([view(&values), view(&dense), &rows.ptr]) && addressable(count(&rows.ptr), view(&dense)) {
+            let (combine, weights) = (reduce::Combine::Extremum(extremum), Some((inner(values), take(rows.perm))));
+            return wrap(dense.dtype(), reduce::combine_rows(combine, rows.ptr, Some(rows.idx), weights, inner(dense)));
+        }
+        fallback("spmm_extremum");
+        host::spmm_extremum::<Self>(extremum, rows, values, dense)
+    }
+
+    fn extremum_rows_backward(
+        rows: IntTensor<Self>,
+        view: RowsView<Self>,
+        values: FloatTensor<Self>,
+        dense: FloatTensor<Self>,
+        out: FloatTensor<Self>,
+        grad: FloatTensor<Self>,
+        need_values: bool,
+    ) -> (FloatTensor<Self>, OptionalFloat<Self>) {
+        let reads = [values, dense, out, grad];
+        if runs(reads.iter().chain([&rows, &view.ptr])) {
+            let (shares, grads) = extremum::rows_backward(rows, (view.ptr, view.idx), reads, need_values);
+            return (shares, grads.map_or(OptionalFloat::Absent, OptionalFloat::Given));
+        }
+        fallback("extremum_rows_backward");
+        host::extremum_rows_backward::<Self>(rows, view, reads, need_values)
+    }
+
+    fn extremum_cols_backward(
+        view: RowsView<Self>,
+        values: FloatTensor<Self>,
+        dense: FloatTensor<Self>,
+        out: FloatTensor<Self>,
+        shares: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        let reads = [values, dense, out, shares];
+        if runs(reads.iter().chain([&view.ptr])) {
+            return extremum::cols_backward(view.ptr, view.idx, take(view.perm), reads);
+        }
+        fallback("extremum_cols_backward");
+        host::extremum_cols_backward::<Self>(view, reads)
     }
 
     fn sddmm(rows: IntTensor<Self>, cols: IntTensor<Self>, x: AnyTensor<Self>, y: AnyTensor<Self>) -> AnyTensor<Self> {

@@ -1,36 +1,79 @@
-//! Rows that are summed into rows: segment sums, and products with a dense matrix (sums with weights).
+//! Rows that become rows: segment sums, products with a dense matrix (sums with weights), and those with an extremum.
 
+use super::extremum::kernels::{ANY, MATCHED, MAX, MIN, SHARES, SUM};
 use super::launch::{accumulated, arg, count, empty, flat, launch, stored, vector_size};
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
+use sparse_core::Extremum;
 
 #[allow(missing_docs)]
 mod kernels {
+    use super::super::extremum::kernels::{MATCHED, MAX, MIN, SHARES, combine, matched, product};
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
-    /// The vector that element `k` of a segment adds.
+    /// What a launch is compiled for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct How {
+        pub rule: u32,
+        pub indexed: bool,
+        pub weighted: bool,
+        pub permuted: bool,
+        pub float: bool,
+    }
+
+    /// The vector that element `k` of a segment adds. `own` has rows of the result's shape, `other` too where gradients
+    /// are shared, else the shape of `dense`.
     #[cube]
     #[allow(clippy::too_many_arguments)]
     fn term<T: Numeric, A: Numeric, I: Int, N: Size>(
         k: usize,
+        at: usize,
         column: usize,
         columns: usize,
         idx: &Tensor<I>,
         perm: &Tensor<I>,
         weights: &Tensor<T>,
         dense: &Tensor<Vector<T, N>>,
-        #[comptime] indexed: bool,
-        #[comptime] weighted: bool,
-        #[comptime] permuted: bool,
+        own: &Tensor<Vector<T, N>>,
+        other: &Tensor<Vector<T, N>>,
+        #[comptime] how: How,
     ) -> Vector<A, N> {
-        let row = if indexed { usize::cast_from(idx[k]) } else { k };
-        let value = Vector::<A, N>::cast_from(dense[row * columns + column]);
-        if weighted {
-            let at = if permuted { usize::cast_from(perm[k]) } else { k };
-            value * Vector::<A, N>::new(A::cast_from(weights[at]))
+        let row = if comptime!(how.indexed) { usize::cast_from(idx[k]) } else { k };
+        let from = row * columns + column;
+        let x = Vector::<A, N>::cast_from(dense[from]);
+        if comptime!(how.weighted) {
+            let place = if comptime!(how.permuted) { usize::cast_from(perm[k]) } else { k };
+            let weight = Vector::<A, N>::new(A::cast_from(weights[place]));
+            if comptime!(how.rule == MAX || how.rule == MIN) {
+                product::<T, A, N>(weight, x)
+            } else if comptime!(how.rule == SHARES) {
+                let one = Vector::<A, N>::new(A::from_int(1));
+                matched::<T, A, N>(weight, x, Vector::<A, N>::cast_from(own[at]), one)
+            } else if comptime!(how.rule == MATCHED) {
+                let result = Vector::<A, N>::cast_from(other[from]);
+                matched::<T, A, N>(weight, Vector::<A, N>::cast_from(own[at]), result, x * weight)
+            } else {
+                x * weight
+            }
         } else {
-            value
+            x
+        }
+    }
+
+    /// What is stored of a row that was combined to `acc`.
+    #[cube]
+    fn finish<T: Numeric, A: Numeric, N: Size>(
+        acc: Vector<A, N>,
+        at: usize,
+        other: &Tensor<Vector<T, N>>,
+        #[comptime] how: How,
+    ) -> Vector<T, N> {
+        if comptime!(how.rule == SHARES) {
+            let ties = max(acc, Vector::<A, N>::new(A::from_int(1)));
+            Vector::<T, N>::cast_from(Vector::<A, N>::cast_from(other[at]) / ties)
+        } else {
+            Vector::<T, N>::cast_from(acc)
         }
     }
 
@@ -42,40 +85,42 @@ mod kernels {
         perm: &Tensor<I>,
         weights: &Tensor<T>,
         dense: &Tensor<Vector<T, N>>,
+        own: &Tensor<Vector<T, N>>,
+        other: &Tensor<Vector<T, N>>,
         out: &mut Tensor<Vector<T, N>>,
         columns: usize,
         units: usize,
         most: usize,
-        #[comptime] indexed: bool,
-        #[comptime] weighted: bool,
-        #[comptime] permuted: bool,
-        #[comptime] any: bool,
+        #[comptime] how: How,
         #[define(T, A, I)] _types: [ElemType; 3],
     ) {
         if ABSOLUTE_POS >= units {
             terminate!();
         }
-        let segment = ABSOLUTE_POS / columns;
-        let column = ABSOLUTE_POS % columns;
+        let at = ABSOLUTE_POS;
+        let segment = at / columns;
+        let column = at % columns;
         let start = usize::cast_from(ptr[segment]);
         let end = usize::cast_from(ptr[segment + 1]);
         if end - start > most {
             terminate!();
         }
         let mut sum = Vector::<A, N>::cast_from(0u32);
-        for k in start..end {
-            let term = term::<T, A, I, N>(k, column, columns, idx, perm, weights, dense, indexed, weighted, permuted);
-            if any {
-                sum = max(sum, term);
-            } else {
-                sum += term;
+        if comptime!(how.rule == MAX || how.rule == MIN) {
+            // The first element counts twice, which does not matter; without any it is 0.
+            if start < end {
+                sum = term::<T, A, I, N>(start, at, column, columns, idx, perm, weights, dense, own, other, how);
             }
         }
-        out[ABSOLUTE_POS] = Vector::cast_from(sum);
+        for k in start..end {
+            let term = term::<T, A, I, N>(k, at, column, columns, idx, perm, weights, dense, own, other, how);
+            sum = combine::<A, N>(sum, term, how.rule, how.float);
+        }
+        out[at] = finish::<T, A, N>(sum, at, other, how);
     }
 
-    /// A cube for each `group` rows of the result, one after the other, of which it computes those of more than `most`
-    /// elements: `slices` parts of the segment side by side, then a tree whose shape depends on nothing but the launch.
+    /// A cube for each `group` rows of the result, one after the other, of which it computes those of `least` elements
+    /// and more: `slices` parts of the segment side by side, then a tree whose shape depends on nothing but the launch.
     #[cube(launch)]
     pub fn long<T: Numeric, A: Numeric, I: Int, N: Size>(
         ptr: &Tensor<I>,
@@ -83,17 +128,17 @@ mod kernels {
         perm: &Tensor<I>,
         weights: &Tensor<T>,
         dense: &Tensor<Vector<T, N>>,
+        own: &Tensor<Vector<T, N>>,
+        other: &Tensor<Vector<T, N>>,
         out: &mut Tensor<Vector<T, N>>,
         columns: usize,
         segments: usize,
-        most: usize,
+        least: usize,
         group: usize,
         fold: usize,
         #[comptime] slices: usize,
         #[comptime] lanes: usize,
-        #[comptime] indexed: bool,
-        #[comptime] weighted: bool,
-        #[comptime] permuted: bool,
+        #[comptime] how: How,
         #[define(T, A, I)] _types: [ElemType; 3],
     ) {
         let mut sums = Shared::<[Vector<A, N>]>::new_slice(slices * lanes);
@@ -105,13 +150,18 @@ mod kernels {
             let segment = min(given, segments - 1);
             let start = usize::cast_from(ptr[segment]);
             let end = usize::cast_from(ptr[segment + 1]);
-            let own = given < segments && column < columns && end - start > most;
+            let mine = given < segments && column < columns && end - start >= least;
+            let at = segment * columns + min(column, columns - 1);
             let mut sum = Vector::<A, N>::cast_from(0u32);
-            if own {
+            if mine && start < end {
+                if comptime!(how.rule == MAX || how.rule == MIN) {
+                    // What combines to itself: slices without an element of their own have this one.
+                    sum = term::<T, A, I, N>(start, at, column, columns, idx, perm, weights, dense, own, other, how);
+                }
                 let mut k = start + slice;
                 while k < end {
-                    sum +=
-                        term::<T, A, I, N>(k, column, columns, idx, perm, weights, dense, indexed, weighted, permuted);
+                    let term = term::<T, A, I, N>(k, at, column, columns, idx, perm, weights, dense, own, other, how);
+                    sum = combine::<A, N>(sum, term, how.rule, how.float);
                     k += slices;
                 }
             }
@@ -121,14 +171,14 @@ mod kernels {
             let mut half = fold;
             while half > 0 {
                 if slice < half {
-                    let other = sums[unit + half * lanes];
-                    sums[unit] += other;
+                    let theirs = sums[unit + half * lanes];
+                    sums[unit] = combine::<A, N>(sums[unit], theirs, how.rule, how.float);
                 }
                 sync_cube();
                 half /= 2;
             }
-            if own && slice == 0 {
-                out[segment * columns + column] = Vector::cast_from(sums[unit]);
+            if mine && slice == 0 {
+                out[at] = finish::<T, A, N>(sums[unit], at, other, how);
             }
         }
     }
@@ -137,16 +187,40 @@ mod kernels {
 /// Units of a cube that share a long row.
 const CUBE: usize = 256;
 
-/// Elements that one unit sums at most: beyond, the units of a cube share the row. Rows of power-law graphs, and the segment of
-/// a fill's gradient, are far longer than the mean.
+/// Elements that one unit sums at most: beyond, the units of a cube share the row. Rows of power-law graphs, and the
+/// segment of a fill's gradient, are far longer than the mean.
 const PATIENCE: usize = 512;
 
 /// Rows that a cube looks through for long ones, where most are short.
 const GROUP: usize = 32;
 
-/// Row `s` of the result is the sum of rows `idx[k]` (or `k`) of `dense` for `k` in `ptr[s]..ptr[s + 1]`, times the weight
-/// of `k`, which stands at `perm[k]` (or `k`). Of Bool, whether any holds.
+/// How the terms of a row become one.
+pub(super) enum Combine {
+    /// They are added. Of Bool, whether any holds.
+    Sum,
+    /// The largest or smallest; NaN wins, and none gives 0.
+    Extremum(Extremum),
+    /// Those that are equal to the result `out` are counted, and the gradient `grad` divided by their number.
+    Shares { out: CubeTensor, grad: CubeTensor },
+    /// Those are added whose weight times the row's own `dense` is the element of `out` that stands where the term
+    /// does.
+    Matched { dense: CubeTensor, out: CubeTensor },
+}
+
+/// Row `s` of the result is the sum of rows `idx[k]` (or `k`) of `dense` for `k` in `ptr[s]..ptr[s + 1]`, times the
+/// weight of `k`, which stands at `perm[k]` (or `k`). Of Bool, whether any holds.
 pub(super) fn sum_rows(
+    ptr: CubeTensor,
+    idx: Option<CubeTensor>,
+    weights: Option<(CubeTensor, Option<CubeTensor>)>,
+    dense: CubeTensor,
+) -> CubeTensor {
+    combine_rows(Combine::Sum, ptr, idx, weights, dense)
+}
+
+/// The terms of [`sum_rows`], combined. All but a sum have weights.
+pub(super) fn combine_rows(
+    combine: Combine,
     ptr: CubeTensor,
     idx: Option<CubeTensor>,
     weights: Option<(CubeTensor, Option<CubeTensor>)>,
@@ -162,14 +236,22 @@ pub(super) fn sum_rows(
     }
     let (ptr, dense) = (flat(ptr), flat(dense));
     let out = empty(&dense, [segments, width], dtype);
+    let (rule, own, other) = match combine {
+        Combine::Sum if dtype.is_bool() => (ANY, None, None),
+        Combine::Sum => (SUM, None, None),
+        Combine::Extremum(Extremum::Max) => (MAX, None, None),
+        Combine::Extremum(Extremum::Min) => (MIN, None, None),
+        Combine::Shares { out, grad } => (SHARES, Some(out), Some(grad)),
+        Combine::Matched { dense, out } => (MATCHED, Some(dense), Some(out)),
+    };
     let (indexed, weighted) = (idx.is_some(), weights.is_some());
     let (weights, perm) = weights.unzip();
     let perm = perm.flatten();
-    let permuted = perm.is_some();
+    let how = kernels::How { rule, indexed, weighted, permuted: perm.is_some(), float: dtype.is_float() };
     // What is not read is bound as something of its type.
     let idx = idx.map_or_else(|| ptr.clone(), flat);
     let perm = perm.map_or_else(|| ptr.clone(), flat);
-    let weights = weights.map_or_else(|| dense.clone(), flat);
+    let [weights, own, other] = [weights, own, other].map(|read| read.map_or_else(|| dense.clone(), flat));
     let size = vector_size(width, &[&out]);
     let columns = width / size;
     let types = [stored(dtype), accumulated(dtype), stored(ptr.dtype)];
@@ -179,35 +261,38 @@ pub(super) fn sum_rows(
     let cooperative = !dtype.is_bool() && slices > 1 && limit >= CUBE;
     // A cube for every row where most are long enough to give each slice several terms.
     let most_are_long = cooperative && terms / segments >= 4 * slices;
-    let inputs = || (arg(&ptr), arg(&idx), arg(&perm), arg(&weights), arg(&dense), arg(&out));
+    macro_rules! read {
+        ($kernel:ident, [$($grid:tt)*], ($($size:expr),*)) => {
+            launch!(
+                $kernel,
+                out,
+                $($grid)*,
+                (
+                    size,
+                    arg(&ptr),
+                    arg(&idx),
+                    arg(&perm),
+                    arg(&weights),
+                    arg(&dense),
+                    arg(&own),
+                    arg(&other),
+                    arg(&out),
+                    $($size,)*
+                    how,
+                ),
+                types
+            )
+        };
+    }
     if !most_are_long {
         let units = segments * columns;
         let most = if cooperative { PATIENCE } else { terms };
-        let ((p, i, o, w, d, r), any) = (inputs(), dtype.is_bool());
-        let flags = (indexed, weighted, permuted);
-        launch!(
-            short,
-            out,
-            units,
-            (size, p, i, o, w, d, r, columns, units, most, flags.0, flags.1, flags.2, any),
-            types
-        );
+        read!(short, [units], (columns, units, most));
     }
     if most_are_long || (cooperative && terms > PATIENCE) {
-        let (group, most) = if most_are_long { (1, 0) } else { (GROUP, PATIENCE) };
-        let (p, i, o, w, d, r) = inputs();
-        let (number, fold, flags) = (segments.div_ceil(group), slices / 2, (indexed, weighted, permuted));
-        let sizes = (columns, segments, most, group, fold, slices, lanes);
-        launch!(
-            long,
-            out,
-            cubes(number, CUBE),
-            (
-                size, p, i, o, w, d, r, sizes.0, sizes.1, sizes.2, sizes.3, sizes.4, sizes.5, sizes.6, flags.0,
-                flags.1, flags.2,
-            ),
-            types
-        );
+        let (group, least) = if most_are_long { (1, 0) } else { (GROUP, PATIENCE + 1) };
+        let number = segments.div_ceil(group);
+        read!(long, [cubes(number, CUBE)], (columns, segments, least, group, slices / 2, slices, lanes));
     }
     out
 }

@@ -5,22 +5,27 @@ use burn_cubecl::tensor::CubeTensor;
 
 #[allow(missing_docs)]
 mod kernels {
+    use super::super::extremum::kernels::matched;
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
-    /// `lanes` units for each element: each takes every `lanes`-th vector of the two rows, then they add up as a tree.
+    /// `lanes` units for each element: each takes every `lanes`-th vector of the two rows, then they add up as a
+    /// tree. With `only`, products of the rows count where the value times `y` is the result.
     #[cube(launch)]
     pub fn sddmm<T: Numeric, A: Numeric, I: Int, N: Size>(
         rows: &Tensor<I>,
         cols: &Tensor<I>,
         x: &Tensor<Vector<T, N>>,
         y: &Tensor<Vector<T, N>>,
+        values: &Tensor<T>,
+        result: &Tensor<Vector<T, N>>,
         out: &mut Tensor<T>,
         columns: usize,
         nnz: usize,
         fold: usize,
         #[comptime] lanes: usize,
         #[comptime] cube: usize,
+        #[comptime] only: bool,
         #[define(T, A, I)] _types: [ElemType; 3],
     ) {
         let mut sums = Shared::<[A]>::new_slice(cube);
@@ -33,7 +38,12 @@ mod kernels {
             let col = usize::cast_from(cols[k]) * columns;
             let mut c = lane;
             while c < columns {
-                let product = Vector::<A, N>::cast_from(x[row + c]) * Vector::cast_from(y[col + c]);
+                let y = Vector::<A, N>::cast_from(y[col + c]);
+                let mut product = Vector::<A, N>::cast_from(x[row + c]) * y;
+                if only {
+                    let value = Vector::<A, N>::new(A::cast_from(values[k]));
+                    product = matched::<T, A, N>(value, y, Vector::<A, N>::cast_from(result[row + c]), product);
+                }
                 #[unroll]
                 for v in 0..product.vector_size() {
                     sum += product.extract(v);
@@ -62,6 +72,18 @@ mod kernels {
 const CUBE: usize = 256;
 
 pub(super) fn sddmm(rows: CubeTensor, cols: CubeTensor, x: CubeTensor, y: CubeTensor) -> CubeTensor {
+    sampled(rows, cols, x, y, None)
+}
+
+/// [`sddmm`]; with values and a result (of the shape of `x`), sums only what belongs to the result: `x[r, f] * y[c, f]`
+/// where `value * y[c, f]` is `result[r, f]`.
+pub(super) fn sampled(
+    rows: CubeTensor,
+    cols: CubeTensor,
+    x: CubeTensor,
+    y: CubeTensor,
+    only: Option<(CubeTensor, CubeTensor)>,
+) -> CubeTensor {
     let (nnz, width) = (count(&rows), x.meta.shape()[1]);
     if nnz == 0 {
         return empty(&x, [0, 1], x.dtype);
@@ -71,6 +93,9 @@ pub(super) fn sddmm(rows: CubeTensor, cols: CubeTensor, x: CubeTensor, y: CubeTe
     }
     let out = empty(&x, [nnz, 1], x.dtype);
     let (rows, cols, x, y) = (flat(rows), flat(cols), flat(x), flat(y));
+    let matching = only.is_some();
+    // What is not read is bound as something of its type.
+    let (values, result) = only.map_or_else(|| (x.clone(), x.clone()), |(values, result)| (flat(values), flat(result)));
     let size = vector_size(width, &[&x]);
     let columns = width / size;
     let limit = out.client.properties().hardware.max_units_per_cube as usize;
@@ -81,7 +106,22 @@ pub(super) fn sddmm(rows: CubeTensor, cols: CubeTensor, x: CubeTensor, y: CubeTe
         sddmm,
         out,
         cubes(nnz.div_ceil(cube / lanes), cube),
-        (size, arg(&rows), arg(&cols), arg(&x), arg(&y), arg(&out), columns, nnz, lanes / 2, lanes, cube),
+        (
+            size,
+            arg(&rows),
+            arg(&cols),
+            arg(&x),
+            arg(&y),
+            arg(&values),
+            arg(&result),
+            arg(&out),
+            columns,
+            nnz,
+            lanes / 2,
+            lanes,
+            cube,
+            matching,
+        ),
         types
     );
     out

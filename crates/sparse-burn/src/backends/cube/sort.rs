@@ -191,6 +191,22 @@ mod kernels {
         ptr[ABSOLUTE_POS] = I::cast_from(low);
     }
 
+    /// The last of the groups that starts at a position or before: the one it lies in.
+    #[cube]
+    fn group_of<I: Int>(position: usize, ptr: &Tensor<I>, groups: usize) -> usize {
+        let mut low = 0;
+        let mut high = groups;
+        while low < high {
+            let middle = (low + high) / 2;
+            if usize::cast_from(ptr[middle + 1]) <= position {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
     /// The group of each element.
     #[cube(launch)]
     pub fn expand<I: Int>(
@@ -203,18 +219,31 @@ mod kernels {
         if ABSOLUTE_POS >= units {
             terminate!();
         }
-        // The last group that starts here or before.
-        let mut low = 0;
-        let mut high = groups;
-        while low < high {
-            let middle = (low + high) / 2;
-            if usize::cast_from(ptr[middle + 1]) <= ABSOLUTE_POS {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+        out[ABSOLUTE_POS] = I::cast_from(group_of::<I>(ABSOLUTE_POS, ptr, groups));
+    }
+
+    /// The group of each `step`-th position, its start and its end, if it has more than `step` elements and no earlier such
+    /// position; else zeros.
+    #[cube(launch)]
+    pub fn long_groups<I: Int>(
+        ptr: &Tensor<I>,
+        out: &mut Tensor<I>,
+        groups: usize,
+        step: usize,
+        units: usize,
+        #[define(I)] _type: ElemType,
+    ) {
+        if ABSOLUTE_POS >= units {
+            terminate!();
         }
-        out[ABSOLUTE_POS] = I::cast_from(low);
+        let position = ABSOLUTE_POS * step;
+        let group = min(group_of::<I>(position, ptr, groups), groups - 1);
+        let start = usize::cast_from(ptr[group]);
+        let length = usize::cast_from(ptr[group + 1]) - start;
+        let found = length > step && position - start < step;
+        out[3 * ABSOLUTE_POS] = I::cast_from(select(found, group, 0));
+        out[3 * ABSOLUTE_POS + 1] = I::cast_from(select(found, start, 0));
+        out[3 * ABSOLUTE_POS + 2] = I::cast_from(select(found, start + length, 0));
     }
 }
 
@@ -302,5 +331,16 @@ pub(super) fn expand_ptr(ptr: CubeTensor, nnz: usize) -> CubeTensor {
         let ptr = flat(ptr);
         launch!(expand, ptr, nnz, (arg(&ptr), arg(&out), groups, nnz), stored(ptr.dtype));
     }
+    out
+}
+
+/// The groups of more than `step` of the `length` elements, with their starts and ends: `[length / step, 3]` (rounded up), each
+/// once and zeros otherwise. A group that long holds one of the positions `0, step, 2 step, ..`, so no list of groups is looked
+/// through.
+pub(super) fn long_groups(ptr: &CubeTensor, length: usize, step: usize) -> CubeTensor {
+    let (groups, probes) = (count(ptr) - 1, length.div_ceil(step));
+    let out = empty(ptr, [probes, 3], ptr.dtype);
+    let ptr = flat(ptr.clone());
+    launch!(long_groups, ptr, probes, (arg(&ptr), arg(&out), groups, step, probes), stored(ptr.dtype));
     out
 }

@@ -4,7 +4,7 @@
 //! Olson and Bell, "Optimizing sparse matrix-matrix multiplication for the GPU", 2015). Values are found per element of the
 //! result, by binary search in sorted rows: nothing is added atomically.
 
-use super::fallback::{count_read, last};
+use super::fallback::{last, read};
 use super::launch::{accumulated, arg, count, empty, flat, launch, stored};
 use super::rows::move_rows;
 use super::sort::{compress, expand_ptr, scan_to_ptr};
@@ -12,7 +12,7 @@ use super::structure::coalesce;
 use super::take;
 use crate::RowsView;
 use burn::backend::ops::{FloatTensorOps, IntTensorOps};
-use burn::tensor::{FloatDType, read_sync};
+use burn::tensor::FloatDType;
 use burn_cubecl::CubeBackend;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
@@ -201,9 +201,7 @@ pub(super) fn pattern(
 /// The sum of counts, which may be beyond their own type, as a float.
 fn about(counts: CubeTensor) -> f64 {
     let sum = CubeBackend::float_sum(CubeBackend::int_into_float(counts, FloatDType::F32));
-    count_read();
-    let data = read_sync(CubeBackend::float_into_data(sum)).expect("a tensor can be read from its device");
-    data.iter::<f64>().next().expect("one number")
+    read(CubeBackend::float_into_data(sum)).iter::<f64>().next().expect("one number")
 }
 
 /// Pointers, columns, and values in their order.

@@ -39,20 +39,20 @@ pub(crate) fn sddmm<B: HostAccess>(
 }
 
 /// A matrix by compressed rows, and its values.
-struct Operand {
-    ptr: HostTensor,
+pub(super) struct Operand {
+    pub(super) ptr: HostTensor,
     idx: HostTensor,
     perm: Option<HostTensor>,
-    values: HostTensor,
+    pub(super) values: HostTensor,
 }
 
 impl Operand {
-    fn read<B: HostAccess>(view: RowsView<B>, values: AnyTensor<B>) -> Self {
+    pub(super) fn read<B: HostAccess>(view: RowsView<B>, values: AnyTensor<B>) -> Self {
         let (ptr, idx, perm) = (ints::<B>(view.ptr), ints::<B>(view.idx), optional::<B>(view.perm));
         Self { ptr, idx, perm, values: B::to_host(values) }
     }
 
-    fn view<I: bytemuck::Pod>(&self) -> Compressed<'_, I> {
+    pub(super) fn view<I: bytemuck::Pod>(&self) -> Compressed<'_, I> {
         let perm = self.perm.as_ref().map(HostTensor::slice);
         Compressed { ptr: self.ptr.slice(), idx: self.idx.slice(), perm }
     }

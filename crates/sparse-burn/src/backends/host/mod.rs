@@ -1,11 +1,13 @@
 //! Default bodies: read to the host (on Flex nothing is copied), call `sparse-core`, write back.
 
+mod extremum;
 mod linalg;
 mod merge;
 mod put;
 mod rows;
 mod structure;
 
+pub(crate) use extremum::{extremum_cols_backward, extremum_rows_backward, spmm_extremum};
 pub(crate) use linalg::{sddmm, spgemm, spgemm_sampled, spgemm_values, spmm};
 pub(crate) use merge::{concat, concat_patterns, locate, merge, union_zip, zip_rows};
 pub(crate) use put::{check_indices, gather, put, put_backward};

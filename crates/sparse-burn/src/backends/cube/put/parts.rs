@@ -1,0 +1,121 @@
+//! Who reduces what: a unit each cell, or a cube each cell that very many values belong to.
+
+use super::kernels::{Sizes, combine, segment};
+use burn_cubecl::cubecl;
+use cubecl::prelude::*;
+
+/// How cells are shared out.
+#[derive(CubeType, CubeLaunch, Clone, Copy)]
+pub struct Work {
+    /// Cells.
+    pub units: usize,
+    /// Values of a cell that one unit reduces at most.
+    pub most: usize,
+    /// Entries of the list of long groups.
+    pub probes: usize,
+    /// Cubes that a group takes: lines times tiles of a line.
+    pub parts: usize,
+    pub tiles: usize,
+}
+
+/// What a unit does for a cell: the values of each `slices`-th entry of `start..end` from its slice on. Nothing belongs to
+/// a cell that is not `mine`, so that the unit passes every barrier all the same.
+#[derive(CubeType, Clone, Copy)]
+pub struct Part {
+    pub cell: usize,
+    pub start: usize,
+    pub end: usize,
+    pub slice: usize,
+    pub mine: bool,
+}
+
+/// A cell that this unit has to itself.
+#[cube]
+pub fn alone<I: Int>(ptr: &Tensor<I>, sizes: &Sizes, work: &Work, #[comptime] along: bool) -> Part {
+    let cell = min(ABSOLUTE_POS, work.units - 1);
+    let group = segment(cell, sizes, along);
+    let start = usize::cast_from(ptr[group]);
+    let end = usize::cast_from(ptr[group + 1]);
+    let mine = ABSOLUTE_POS < work.units && end - start <= work.most;
+    Part { cell, start, end: select(mine, end, start), slice: 0usize.runtime(), mine }
+}
+
+/// A cell of a `long` group that the units of a lane share: `lanes` neighbours along a line for each cube.
+#[cube]
+pub fn together<I: Int>(
+    long: &Tensor<I>,
+    sizes: &Sizes,
+    work: &Work,
+    #[comptime] lanes: usize,
+    #[comptime] along: bool,
+) -> Part {
+    let unit = UNIT_POS as usize;
+    let probe = CUBE_POS / work.parts;
+    let part = CUBE_POS % work.parts;
+    let entry = 3 * min(probe, work.probes - 1);
+    let group = usize::cast_from(long[entry]);
+    let start = usize::cast_from(long[entry + 1]);
+    let end = usize::cast_from(long[entry + 2]);
+    let mut mine = probe < work.probes && start < end;
+    let mut cell = group;
+    if along {
+        let column = part % work.tiles * lanes + unit % lanes;
+        mine = mine && column < sizes.inner;
+        cell = (part / work.tiles * sizes.len + group) * sizes.inner + min(column, sizes.inner - 1);
+    }
+    Part { cell, start, end: select(mine, end, start), slice: unit / lanes, mine }
+}
+
+/// What the slices of each lane come to, for all of them: a tree whose shape depends on nothing but the launch.
+#[cube]
+pub fn fold<A: Numeric>(
+    own: A,
+    #[comptime] slices: usize,
+    #[comptime] lanes: usize,
+    #[comptime] reduce: u32,
+    #[comptime] float: bool,
+) -> A {
+    if comptime!(slices == 1) {
+        own
+    } else {
+        let mut shared = Shared::<[A]>::new_slice(slices * lanes);
+        let unit = UNIT_POS as usize;
+        shared[unit] = own;
+        sync_cube();
+        let mut half = comptime!(slices / 2).runtime();
+        while half > 0 {
+            if unit / lanes < half {
+                let folded = combine::<A>(shared[unit], shared[unit + half * lanes], reduce, float);
+                shared[unit] = folded;
+            }
+            sync_cube();
+            half /= 2;
+        }
+        shared[unit % lanes]
+    }
+}
+
+/// The products of the slices before this one (or `behind` it), of its lane.
+#[cube]
+pub fn product_beside<A: Numeric>(
+    own: A,
+    slice: usize,
+    #[comptime] slices: usize,
+    #[comptime] lanes: usize,
+    #[comptime] behind: bool,
+) -> A {
+    let mut product = A::from_int(1);
+    if comptime!(slices > 1) {
+        let mut shared = Shared::<[A]>::new_slice(slices * lanes);
+        let unit = UNIT_POS as usize;
+        shared[unit] = own;
+        sync_cube();
+        for other in 0..slices {
+            let counts = if behind { other > slice } else { other < slice };
+            if counts {
+                product *= shared[other * lanes + unit % lanes];
+            }
+        }
+    }
+    product
+}
