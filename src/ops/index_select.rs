@@ -1,6 +1,6 @@
 //! Slices by an index, single elements, and elements by a mask.
 
-use super::blocks::check_layout;
+use super::blocks::{check_layout, held};
 use super::broadcast::read_rows;
 use super::gather::read;
 use super::put_along_axis::target;
@@ -57,7 +57,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         }
         let mut shape = self.pattern.shape().to_vec();
         shape[axis] = count;
-        check_layout::<P>(OP, &shape)?;
+        check_layout::<P>(OP, &shape, held(&self.pattern).max(count))?;
         let (pattern, values) = if self.nnz() == 0 || count == 0 {
             self.nothing(&shape)
         } else {

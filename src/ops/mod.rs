@@ -4,13 +4,13 @@
 //! tensors, are the functions here (Burn's `Tensor` has inherent methods of some of the same names, which would shadow
 //! ours).
 
+pub(crate) mod blocks;
 pub(crate) mod to_dense;
 
 mod addmm;
 mod any_all;
 mod argmax;
 mod binary;
-mod blocks;
 mod broadcast;
 mod cast;
 mod coalesce;
