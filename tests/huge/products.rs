@@ -2,7 +2,7 @@
 
 use crate::inputs::{SIZE, device, filled, index, ones, undefined};
 use crate::outcome::{done, refused, run};
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Int, Tensor};
 use sparse_tensor::nn::{self, GcnConvConfig};
 use sparse_tensor::ops::{IndexPlan, Reduce};
 use sparse_tensor::pattern::Pattern;
@@ -47,7 +47,8 @@ pub fn dense_tensors() {
     let x = || ones([SIZE, 2]);
     let at = || index([0, 993, 331, -1]).reshape([4, 1]).repeat_dim(1, 2);
     // Both coordinates of each element of [4, 2].
-    let both = || Tensor::stack::<3>(vec![at(), at().lower_elem(0).int()], 2);
+    let both = [[[0i64, 0], [0, 1]], [[993, 1], [993, 0]], [[331, 0], [331, 1]], [[-1, -1], [-1, 0]]];
+    let both = || Tensor::<3, Int>::from_data(both, &Device::flex());
     run! {
         ops =>
         gather(x(), at(), 0),
