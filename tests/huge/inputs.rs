@@ -2,7 +2,7 @@
 
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use sparse_tensor::pattern::Pattern;
-use sparse_tensor::{CooTensor, CsrTensor, Fill, SparseTensor, ops};
+use sparse_tensor::{CooTensor, CsrTensor, Fill, FillValue, SparseTensor, ops};
 
 pub const SIZE: usize = 1_000_000;
 pub const NNZ: usize = 3000;
@@ -50,7 +50,9 @@ pub fn hybrid(step: usize) -> CooTensor<3> {
 
 /// With a value at every element that is not stored, on the tape.
 pub fn filled<P: Pattern, const D: usize>(x: &SparseTensor<P, D>) -> SparseTensor<P, D> {
-    x.clone().with_fill(Fill::tensor(Tensor::<1>::from_floats([0.25], &device()).require_grad()))
+    // A leaf of the tape, which any number of backward passes may reach.
+    let row = Tensor::<2>::from_floats([[0.25]], &device()).require_grad();
+    x.clone().with_fill(Fill::Value(FillValue::Block(row)))
 }
 
 /// The same with a number of the host.

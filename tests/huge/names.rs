@@ -1,6 +1,6 @@
 //! Every public operation ran, or is named here with the reason why it did not.
 
-use crate::outcome::SEEN;
+use crate::outcome::{FAILED, SEEN};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -15,8 +15,10 @@ const EXEMPT: &[(&str, &str)] = &[
     ("set_dense_limit", "a setting, of the whole process"),
 ];
 
-/// Fails for an operation that is in no table, and for an exemption that is none.
+/// Fails for an operation that failed, one that is in no table, and for an exemption that is none.
 pub fn check() {
+    let failed = FAILED.lock().expect("a list");
+    assert!(failed.is_empty(), "{} failed:\n{}", failed.len(), failed.join("\n"));
     let public = public();
     let seen = SEEN.lock().expect("no test failed");
     let exempt: BTreeSet<&str> = EXEMPT.iter().map(|(name, _)| *name).collect();

@@ -4,7 +4,9 @@ use crate::inputs::SIZE;
 use burn::tensor::{Bool, Int, Tensor};
 use sparse_tensor::pattern::Pattern;
 use sparse_tensor::{Fill, FillValue, SparseError, SparseTensor};
+use std::any::Any;
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Mutex;
 
 /// Bytes that the whole process may take.
@@ -14,6 +16,8 @@ const STORED: usize = 5 * SIZE;
 
 /// Names of what ran, or was refused.
 pub static SEEN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+/// What failed, and where it stands in the tables.
+pub static FAILED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Runs methods (`value => name(arguments), ..;`), functions of `ops` or those of a type, by their names.
 macro_rules! run {
@@ -37,18 +41,31 @@ macro_rules! refused {
 
 pub(crate) use {refused, run};
 
-/// Runs one operation with its backward pass.
+/// Runs one operation with its backward pass. One that fails is reported at the end, with all others.
 #[track_caller]
 pub fn done<T: Outcome>(name: &'static str, operation: impl FnOnce() -> T) {
-    operation().finish(name);
+    let at = Location::caller();
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| operation().finish(name))) {
+        FAILED.lock().expect("a list").push(format!("{at}: {name}: {}", message(&*panic)));
+    }
     seen(name);
+}
+
+/// What a panic says.
+pub fn message(panic: &(dyn Any + Send)) -> &str {
+    let literal = panic.downcast_ref::<&str>().copied();
+    literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
 #[track_caller]
 pub fn refuses(name: &'static str, expected: u128, result: sparse_tensor::Result<()>) {
     match result {
-        Err(SparseError::WouldDensify { elements, .. }) => assert_eq!(elements, expected, "{name}"),
-        other => panic!("{name}: would_densify expected, got {other:?}"),
+        Err(SparseError::WouldDensify { elements, .. }) if elements == expected => {}
+        other => {
+            let failure =
+                format!("{}: {name}: would_densify of {expected} expected, got {other:?}", Location::caller());
+            FAILED.lock().expect("a list").push(failure);
+        }
     }
     seen(name);
 }

@@ -13,7 +13,8 @@ pub fn all<P: Pattern, const D: usize>(a: &SparseTensor<P, D>, b: &SparseTensor<
     let mut shape = a.dims();
     shape[D - 1] = 2;
     let x = ones(shape);
-    let row = x.clone().swap_dims(D - 2, D - 1);
+    shape.swap(D - 2, D - 1);
+    let row = ones(shape);
     for a in [a, &filled(a), &undefined(a)] {
         run! { a => matmul(x.clone()), rmatmul(row.clone()), addmm(0.5, x.clone(), 2.0, x.clone()); }
         for reduce in [Reduce::Add, Reduce::Mul, Reduce::Mean, Reduce::Amax, Reduce::Amin] {

@@ -1,7 +1,7 @@
 //! Shape, selection, joining, sets of coordinates, triangles, diagonals and conversions.
 
 use crate::inputs::{CELLS, SIZE, filled, host_filled, index, mask, ones, tall, undefined};
-use crate::outcome::{refused, refuses, run};
+use crate::outcome::{message, refused, refuses, run};
 use burn::tensor::{Device, Int};
 use sparse_tensor::ops::{self, DynTensor};
 use sparse_tensor::pattern::Pattern;
@@ -45,7 +45,7 @@ pub fn parts<P: Pattern, const D: usize>(a: &SparseTensor<P, D>, b: &SparseTenso
         cells => filled(a) => try_tril(0), try_triu(0), try_prune(1.0);
     }
     let asked = catch_unwind(AssertUnwindSafe(|| drop(a.to_dense_or(0.5)))).expect_err("would_densify");
-    let message = asked.downcast_ref::<String>().expect("a message");
+    let message = message(&*asked);
     assert!(message.contains(&cells.to_string()), "{message}");
 }
 
@@ -111,7 +111,7 @@ fn beside_dense<P: Pattern>(x: &SparseTensor<P, 2>) {
 pub fn layouts(a: &CooTensor<2>, b: &CooTensor<2>) {
     let nnz = a.nnz();
     let twice = CooTensor::<2>::new(a.indices().repeat_dim(1, 2), a.values::<1>().repeat_dim(0, 2), a.dims());
-    let twice = twice.expect("valid coordinates");
+    let twice = twice.expect("valid coordinates").detach().require_grad();
     for x in [a, &filled(a), &undefined(a), &twice] {
         run! {
             x => coalesce(), to_csr(), flatten::<1>(0, 1), select::<1>(0, 1655), select::<1>(1, 1655);
