@@ -20,8 +20,12 @@ pub fn take<const D: usize, const D2: usize, K: Kind>(
     }
     let at: Vec<i64> = from.iter().map(|from| from.unwrap_or(count) as i64).collect();
     let at = Tensor::<1, Int>::from_data(TensorData::new(at, [from.len()]), &x.device().inner());
-    let zero = zeros(&x, [1]);
-    Tensor::cat(vec![x.reshape([count]), zero], 0).select(0, at).reshape(shape)
+    let mut line = x.reshape([count]);
+    if from.contains(&None) {
+        let zero = zeros(&line, [1]);
+        line = Tensor::cat(vec![line, zero], 0);
+    }
+    line.select(0, at).reshape(shape)
 }
 
 /// The elements for which the mask holds, zero elsewhere.

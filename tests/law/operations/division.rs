@@ -4,7 +4,8 @@ use super::arithmetic::{along, pair, with_dense, with_number};
 use super::family;
 use crate::answer::{Answer, law};
 use crate::draw::{Build, Draw, Layout, Values};
-use burn::tensor::{Float, FloatDType, Int};
+use burn::tensor::FloatDType::F32;
+use burn::tensor::{Float, Int};
 use sparse_tensor::SparseTensor;
 use sparse_tensor::ops::ScalarArg;
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
@@ -36,7 +37,6 @@ fn div<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
 
 /// A true division, in f32 on both sides.
 fn div_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    use FloatDType::F32;
     let (a, b) = pair::<P, D, Int>(draw);
     law(|| &a.sparse / &b.sparse, || a.dense.float().cast(F32) / b.dense.float().cast(F32))
 }
@@ -50,7 +50,7 @@ fn div_scalar_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Int>(Values::Any);
     let number = draw.value(Values::Nonzero);
     draw.inputs.push(format!("number {number}"));
-    law(|| a.sparse.div_scalar(ScalarArg::from(number)), || a.dense.float().cast(FloatDType::F64).div_scalar(number))
+    law(|| a.sparse.div_scalar(ScalarArg::from(number)), || a.dense.float().cast(F32).div_scalar(number))
 }
 
 fn div_along<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
@@ -60,17 +60,17 @@ fn div_along<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
 
 fn div_along_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let own = |a: &SparseTensor<P, D, Int>, vector, axis| a.div_along(vector, axis);
-    along::<P, D, Int, Float>(draw, Values::Nonzero, own, |a, b| a / b)
+    along::<P, D, Int, Float>(draw, Values::Nonzero, own, |a, b| a.cast(F32) / b.cast(F32))
 }
 
 fn div_dense<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let own = |a: &SparseTensor<P, D>, dense| a.div_dense(dense);
-    with_dense::<P, D, Float, Float>(draw, Values::Nonzero, own, |a, b| a / b)
+    with_dense::<P, D, Float, Float>(draw, Values::Nonzero, own, |a, b| a.cast(F32) / b.cast(F32))
 }
 
 fn div_dense_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let own = |a: &SparseTensor<P, D, Int>, dense| a.div_dense(dense);
-    with_dense::<P, D, Int, Float>(draw, Values::Nonzero, own, |a, b| a / b)
+    with_dense::<P, D, Int, Float>(draw, Values::Nonzero, own, |a, b| a.cast(F32) / b.cast(F32))
 }
 
 /// A divisor of which no drawn element is a multiple, and the elements, whose slope is 1 then.
