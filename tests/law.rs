@@ -3,7 +3,9 @@
 //! Draws operations, shapes (sizes of 0 and 1 included), patterns, fills, layouts and values at random and compares
 //! with dense Burn, on the device named in `SPARSE_TEST_DEVICE` (default flex). `SPARSE_LAW_DRAWS` is the number of
 //! draws (2000), `SPARSE_LAW_SEED` the seed of the first; draw `k` has seed `SPARSE_LAW_SEED + k`, so the seed of a
-//! failure and one draw repeat it. Before that every operation's result and gradients are corrupted on purpose, and
+//! failure and one draw repeat it. Operations of floats are drawn in f16 and bf16 too, forward, where the device has
+//! them (else the draw counts as unsupported), and compared with the reference in f64 within four units in the last
+//! place. Operations on dense tensors are among them, and every operation of other kinds. Before that every operation's result and gradients are corrupted on purpose, and
 //! it is a failure if one is not noticed. The last line is one of totals.
 //!
 //! `--coverage [FILE]` writes instead what passes, an operation and layout at a time, as JSON for `.ci/coverage`.

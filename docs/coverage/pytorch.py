@@ -25,6 +25,8 @@ OPERATIONS = {
     "div": lambda a, like: a / like(N),
     "add_scalar": one(lambda a: a + 2.0), "sub_scalar": one(lambda a: a - 2.0), "mul_scalar": one(lambda a: a * 2.0),
     "div_scalar": one(lambda a: a / 2.0),
+    "add_along": ABSENT, "sub_along": ABSENT, "add_dense": ABSENT, "sub_dense": ABSENT,
+    "remainder_scalar": one(lambda a: torch.remainder(a, 0.7)), "fmod_scalar": one(lambda a: torch.fmod(a, 0.7)),
     "mul_along": one(lambda a: a * torch.tensor([[2.0], [3.0], [4.0]], dtype=a.dtype)),
     "div_along": one(lambda a: a / torch.tensor([[2.0], [3.0], [4.0]], dtype=a.dtype)),
     "mul_dense": one(lambda a: a * (N + 1)), "div_dense": one(lambda a: a / (N + 1)),
@@ -32,6 +34,7 @@ OPERATIONS = {
     "masked_matmul": lambda a, like: torch.sparse.sampled_addmm(a, (M @ X).detach(), X.T.contiguous(), beta=0.0)
         if a.layout != torch.strided else (a != 0) * ((M @ X) @ X.T),
     "matmul_sparse": lambda a, like: a @ like(N.T.contiguous()),
+    "matmul_transposed": lambda a, like: a @ like(N).t(), "product_pattern": ABSENT,
     "matmul_reduce": lambda a, like: torch.sparse.mm(a, X, "mean") if a.layout != torch.strided
         else (a @ X) / (a != 0).sum(1, keepdim=True),
     "addmm": one(lambda a: torch.addmm(torch.ones(3, 2, dtype=a.dtype), a, X, beta=0.5, alpha=2.0)),
@@ -39,10 +42,19 @@ OPERATIONS = {
     "coalesce": one(lambda a: a.coalesce() if a.layout != torch.strided else a),
     "to_csr": one(lambda a: a.to_sparse_csr()), "to_coo": one(lambda a: a.to_sparse_coo()),
     "cast": one(lambda a: a.to(torch.float32)), "int": one(lambda a: a.to(torch.int64)),
-    "float": one(lambda a: a.to(torch.int64).to(torch.float64)),
+    "cast (int)": one(lambda a: a.to(torch.int64).to(torch.int32)),
+    "int (bool)": one(lambda a: a.to(torch.bool).to(torch.int64)),
+    "float (int)": one(lambda a: a.to(torch.int64).to(torch.float64)),
+    "float (bool)": one(lambda a: a.to(torch.bool).to(torch.float64)),
+    "bool (int)": one(lambda a: a.to(torch.int64).to(torch.bool)),
+    "to_dense_within": ABSENT, "to_dense_or": ABSENT, "with_values": ABSENT, "with_fill": ABSENT,
+    "from_dense": lambda a, like: like(M.to(a.dtype)),
+    "values": one(lambda a: a.values() if a.layout != torch.strided else a[a != 0]),
+    "swap_dims": one(lambda a: a.transpose(0, 1)),
     "permute": one(lambda a: a.permute(1, 0)), "transpose": one(lambda a: a.t()),
     "concat": lambda a, like: torch.cat([a, like(N)], 1),
-    "map": ABSENT,
+    "map": ABSENT, "zip_with": ABSENT, "deg2rad": one(torch.deg2rad), "rad2deg": one(torch.rad2deg),
+    "atan2": lambda a, like: torch.atan2(a, like(N)), "hypot": lambda a, like: torch.hypot(a, like(N)),
     "abs": one(torch.abs), "neg": one(torch.neg), "sin": one(torch.sin), "cos": one(torch.cos), "tan": one(torch.tan),
     "asin": one(lambda a: torch.asin(a / 4)), "acos": one(lambda a: torch.acos(a / 4)), "atan": one(torch.atan),
     "sinh": one(torch.sinh), "cosh": one(torch.cosh), "tanh": one(torch.tanh), "asinh": one(torch.asinh),
@@ -63,7 +75,7 @@ OPERATIONS = {
     "greater_equal": lambda a, like: a >= like(N), "lower": lambda a, like: a < like(N),
     "lower_equal": lambda a, like: a <= like(N),
     "mask_where": lambda a, like: torch.where(M > 1.0, a, like(N)),
-    "mask_fill": one(lambda a: a.masked_fill(M > 1.0, 1.5)),
+    "mask_fill": one(lambda a: a.masked_fill(M > 1.0, 2.0)),
     "sum_dim": one(lambda a: torch.sum(a, 1, keepdim=True)), "mean_dim": one(lambda a: torch.mean(a, 1, keepdim=True)),
     "prod_dim": one(lambda a: torch.prod(a, 1, keepdim=True)),
     "amax_dim": one(lambda a: torch.amax(a, 1, keepdim=True)),
@@ -75,13 +87,20 @@ OPERATIONS = {
     "sum": one(torch.sum), "mean": one(torch.mean), "prod": one(torch.prod), "amax": one(torch.amax),
     "amin": one(torch.amin), "any": one(torch.any), "all": one(torch.all),
     "any_dim": one(lambda a: torch.any(a, 1, keepdim=True)), "all_dim": one(lambda a: torch.all(a, 1, keepdim=True)),
+    "any_dims": one(lambda a: torch.any(a, (0, 1), keepdim=True)),
+    "all_dims": one(lambda a: torch.all(a, (0, 1), keepdim=True)),
+    "bool_and": lambda a, like: torch.logical_and(a.to(torch.bool), like(N.to(torch.bool))),
+    "bool_or": lambda a, like: torch.logical_or(a.to(torch.bool), like(N.to(torch.bool))),
+    "bool_xor": lambda a, like: torch.logical_xor(a.to(torch.bool), like(N.to(torch.bool))),
+    "bool_not": one(lambda a: torch.logical_not(a.to(torch.bool))),
+    "norm_dims": one(lambda a: torch.norm(a, dim=(0, 1), keepdim=True)),
     "norm": one(torch.norm), "norm_dim": one(lambda a: torch.norm(a, dim=1, keepdim=True)),
     "argmax_dim": one(lambda a: torch.argmax(a, 1, keepdim=True)),
     "argmin_dim": one(lambda a: torch.argmin(a, 1, keepdim=True)),
     "count_stored": one(lambda a: torch.tensor(a._nnz() if a.layout != torch.strided else int((a != 0).sum()))),
     "count_stored_dim": ABSENT, "count_nonzero": one(torch.count_nonzero),
-    "stored_sum_dim": ABSENT, "stored_mean_dim": ABSENT, "stored_prod_dim": ABSENT, "stored_amax_dim": ABSENT,
-    "stored_amin_dim": ABSENT,
+    **{f"stored_{fold}{over}": ABSENT
+       for fold in ("sum", "mean", "prod", "amax", "amin") for over in ("_dim", "_dims", "")},
     "softmax": lambda a, like: torch.sparse.softmax(a, 1) if a.layout != torch.strided
         else torch.softmax(a.masked_fill(a == 0, -math.inf), 1),
     "log_softmax": lambda a, like: torch.sparse.log_softmax(a, 1) if a.layout != torch.strided
@@ -96,7 +115,7 @@ OPERATIONS = {
     "split": one(lambda a: torch.split(a, 2, 1)[0]), "chunk": one(lambda a: torch.chunk(a, 2, 1)[0]),
     "stack": lambda a, like: torch.stack([a, like(N)]), "block_diag": lambda a, like: torch.block_diag(a, like(N)),
     "eye": lambda a, like: torch.eye(3, dtype=a.dtype, layout=a.layout),
-    "from_diagonal": lambda a, like: diagonal(torch.tensor([1.0, 2.0]), a.layout),
+    "from_diagonal": lambda a, like: diagonal(torch.tensor([1.0, 2.0]).to(a.dtype), a.layout),
     "diagonal": one(torch.diagonal), "trace": one(torch.trace), "tril": one(torch.tril), "triu": one(torch.triu),
     "sparse_mask": lambda a, like: (X @ Y)[:3, :].repeat(1, 2)[:, :4].sparse_mask(a) if a.layout != torch.strided
         else (X @ Y)[:3, :].repeat(1, 2)[:, :4] * (a != 0),
@@ -105,25 +124,61 @@ OPERATIONS = {
     "add_self_loops": ABSENT, "remove_self_loops": ABSENT,
     "degree": one(lambda a: torch.sum(a, 1)),
     "kron": lambda a, like: torch.kron(a, like(N)),
-    "add (int)": lambda a, like: a.to(torch.int64) + like(N.to(torch.int64)),
-    "sub (int)": lambda a, like: a.to(torch.int64) - like(N.to(torch.int64)),
-    "mul (int)": lambda a, like: a.to(torch.int64) * like(N.to(torch.int64)),
-    "div (int)": lambda a, like: a.to(torch.int64) / like(N.to(torch.int64)),
-    "matmul (int)": one(lambda a: a.to(torch.int64) @ X.to(torch.int64)),
 }
+# The same on integers and on truths.
+INTEGERS = """
+    add sub mul add_scalar sub_scalar mul_scalar add_along sub_along mul_along add_dense sub_dense mul_dense
+    zip_with abs neg sign square powi_scalar clamp clamp_min clamp_max equal_elem not_equal_elem greater_elem
+    greater_equal_elem lower_elem lower_equal_elem min_pair max_pair equal not_equal greater greater_equal lower
+    lower_equal mask_where mask_fill sum_dim sum_dims sum prod_dim prod_dims prod amax_dim amax_dims amax amin_dim
+    amin_dims amin argmax_dim argmin_dim count_stored count_stored_dim count_nonzero stored_sum_dim stored_sum_dims
+    stored_sum stored_prod_dim stored_prod_dims stored_prod stored_amax_dim stored_amax_dims stored_amax
+    stored_amin_dim stored_amin_dims stored_amin matmul rmatmul matvec masked_matmul matmul_sparse matmul_transposed
+    matmul_reduce addmm to_dense to_dense_within to_dense_or from_dense values with_values with_fill coalesce to_csr
+    to_coo permute swap_dims transpose concat reshape flatten squeeze_dim unsqueeze_dim expand repeat_dim flip
+    narrow slice slice_step index_select select get masked_select split chunk stack block_diag eye from_diagonal
+    diagonal trace tril triu sparse_mask mask_by union_with intersect_with difference prune top_k_rows
+    add_self_loops remove_self_loops degree kron div div_scalar div_along div_dense
+""".split()
+TRUTHS = """
+    mask_where mask_fill count_nonzero to_dense to_dense_within to_dense_or from_dense values with_values with_fill
+    coalesce to_csr to_coo permute swap_dims transpose concat reshape flatten squeeze_dim unsqueeze_dim expand
+    repeat_dim flip narrow slice slice_step index_select select get masked_select split chunk stack block_diag eye
+    from_diagonal diagonal tril triu sparse_mask mask_by union_with intersect_with difference remove_self_loops
+""".split()
+
+
+def of_dtype(run, dtype):
+    def typed(a, like):
+        global M, N, X, Y
+        saved = M, N, X, Y
+        M, N, X, Y = (tensor.to(dtype) for tensor in saved)
+        try:
+            return run(a.to(dtype), lambda tensor: like(tensor.to(dtype)))
+        finally:
+            M, N, X, Y = saved
+    return ABSENT if run == ABSENT else typed
+
+
+for names, kind, dtype in ((INTEGERS, "int", torch.int64), (TRUTHS, "bool", torch.bool)):
+    OPERATIONS |= {f"{name} ({kind})": of_dtype(OPERATIONS[name], dtype) for name in names}
 NO_GRADIENT = {
     name for name in OPERATIONS
-    if name.endswith("(int)") or name.endswith("_elem") or name.startswith(("is_", "count_", "arg", "any", "all"))
-} | {"int", "float", "eye", "equal", "not_equal", "greater", "greater_equal", "lower", "lower_equal"}
+    if name.endswith(("(int)", "(bool)", "_elem")) or name.startswith(("is_", "count_", "arg", "any", "all", "bool_"))
+} | {"int", "eye", "equal", "not_equal", "greater", "greater_equal", "lower", "lower_equal"}
 # The operand whose gradient counts is the dense one, or the diagonal: `a` is only a pattern there.
-OTHER_OPERAND = {"masked_matmul", "sparse_mask", "from_diagonal"}
-SQUARE = {"trace"}
+OTHER_OPERAND = {"masked_matmul", "sparse_mask", "from_diagonal", "from_dense"}
+SQUARE = {"trace", "trace (int)"}
 
 
 def diagonal(values, layout):
     if layout == torch.strided:
         return torch.diag(values)
     return torch.sparse.spdiags(values, torch.tensor([0]), (len(values), len(values)), layout=layout)
+
+
+def to_sparse(tensor, layout):
+    return tensor.to_sparse_csr() if layout == torch.sparse_csr else tensor.to_sparse_coo()
 
 
 def dense(tensor):
@@ -179,6 +234,11 @@ def other_operand(name, run, to, source):
         elif name == "sparse_mask":
             x = torch.ones_like(source).requires_grad_()
             out, want = x.sparse_mask(to(source)), (source != 0).to(x.dtype)
+        elif name == "from_dense":
+            # What is zero is not stored: no gradient is asked for there.
+            x = source.clone().requires_grad_()
+            dense(to_sparse(x, to(source).layout)).sum().backward()
+            return "yes" if x.grad is not None and bool((x.grad[source != 0] == 1).all()) else "another answer"
         else:
             x = torch.tensor([1.0, 2.0]).requires_grad_()
             out, want = diagonal(x, to(source).layout), torch.ones(2)

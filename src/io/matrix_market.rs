@@ -25,6 +25,7 @@ mod write;
 
 pub use write::{ToMatrixMarket, write, write_to};
 
+use crate::ops::blocks::check_rows;
 use crate::tensor::ints;
 use crate::{CooTensor, CsrTensor, Kind};
 use burn::tensor::{Device, Int, Tensor, TensorData};
@@ -184,15 +185,7 @@ impl MatrixMarket {
     /// [`dense_limit`](crate::dense_limit) and almost all of them are empty: row pointers cost memory for every row, and a
     /// line of text must not be able to ask for more than there is. Such a matrix is kept by [`to_coo`](Self::to_coo).
     pub fn to_csr(&self, device: &Device) -> Result<CsrTensor<2>> {
-        let limit = crate::dense_limit();
-        if self.rows > limit && self.rows / 64 > self.coordinates.len() {
-            return Err(SparseError::WouldDensify {
-                op: "to_csr",
-                elements: self.rows as u128 + 1,
-                limit: limit as u128,
-                hint: "to_coo needs no row pointers",
-            });
-        }
+        check_rows("to_csr", self.rows, self.coordinates.len())?;
         Ok(self.to_coo(device)?.to_csr())
     }
 

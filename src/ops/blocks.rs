@@ -1,5 +1,6 @@
 //! What operations on dense dims share: blocks of values, and the fill's block, seen along one dim.
 
+use super::to_dense::dense_limit;
 use crate::pattern::{Pattern, dims};
 use crate::tensor::{Exact, Fill, FillValue, Kind, SparseTensor};
 use burn::tensor::Tensor;
@@ -37,8 +38,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 }
 
-/// Checks that the layout has tensors of this shape (of the sparse dims).
-pub(crate) fn check_layout<P: Pattern>(op: &'static str, shape: &[usize]) -> Result<()> {
+/// Checks that the layout has tensors of this shape (of the sparse dims), where so many numbers are `held` already.
+pub(crate) fn check_layout<P: Pattern>(op: &'static str, shape: &[usize], held: usize) -> Result<()> {
     crate::pattern::check_sizes(op, shape)?;
     if P::LAYOUT != "CSR" {
         return Ok(());
@@ -55,5 +56,22 @@ pub(crate) fn check_layout<P: Pattern>(op: &'static str, shape: &[usize]) -> Res
     if got > i64::MAX as u128 {
         return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got });
     }
-    Ok(())
+    check_rows(op, batch * rows, held)
+}
+
+/// Checks that pointers to all rows cost no memory out of proportion: few of them, or of as many numbers as are `held`.
+pub(crate) fn check_rows(op: &'static str, rows: usize, held: usize) -> Result<()> {
+    let limit = dense_limit();
+    if rows <= limit || rows / 64 <= held {
+        return Ok(());
+    }
+    let hint = "compressed rows need a pointer for every row, and almost all are empty: coordinates need none";
+    Err(SparseError::WouldDensify { op, elements: rows as u128 + 1, limit: limit as u128, hint })
+}
+
+/// Numbers that a pattern keeps, or may have to: of elements, and of rows where they are compressed.
+pub(crate) fn held<P: Pattern>(pattern: &P) -> usize {
+    let shape = pattern.shape();
+    let rows = if P::LAYOUT == "CSR" { shape[..shape.len() - 1].iter().product() } else { 0 };
+    pattern.nnz() + rows
 }

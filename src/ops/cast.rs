@@ -1,8 +1,29 @@
 //! Element types.
 
 use crate::pattern::Pattern;
-use crate::tensor::{Kind, SparseTensor};
-use burn::tensor::{Bool, Float, FloatDType, Int, IntDType, Tensor};
+use crate::tensor::{Fill, FillValue, Kind, Numeric, SparseTensor, as_float, from_float};
+use burn::tensor::{Bool, DType, Float, FloatDType, Int, IntDType, Tensor};
+
+/// Whether the elements are 16-bit floats, whose counts and partial sums are kept in f32.
+pub(super) fn is_half(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::BF16)
+}
+
+/// A tensor that is of floats in another float type.
+pub(super) fn in_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>, dtype: FloatDType) -> Tensor<D, K> {
+    from_float(as_float(tensor).expect("a tensor of floats").cast(dtype))
+}
+
+impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
+    /// Stored values and a fill in a tensor, which are of floats, in another float type; duplicates stay.
+    pub(super) fn in_float(&self, dtype: FloatDType) -> Self {
+        let fill = match &self.fill {
+            Fill::Value(FillValue::Block(block)) => Fill::block(in_float(block.row(), dtype)),
+            other => other.clone(),
+        };
+        self.with_rows(in_float(&self.values, dtype), fill)
+    }
+}
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// Applies a linear or value-wise conversion to stored values and fill alike.

@@ -1,7 +1,8 @@
 //! COO to CSR and back.
 
-use crate::pattern::{CooPattern, CsrPattern, sealed::Sealed};
-use crate::tensor::{CooTensor, CsrTensor, Kind};
+use super::blocks::check_layout;
+use crate::pattern::{CooPattern, CsrPattern, Pattern, sealed::Sealed};
+use crate::tensor::{CooTensor, CsrTensor, Kind, expect};
 
 impl<const D: usize, K: Kind> CooTensor<D, K> {
     /// The tensor by compressed rows: duplicates are summed, rows sorted. Rank 2 or 3, no dense dims.
@@ -10,10 +11,12 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
     ///
     /// # Panics
     ///
-    /// If the rank is not 2 or 3, or there are dense dims.
+    /// If the rank is not 2 or 3, or there are dense dims; `would_densify` for more rows than
+    /// [`dense_limit`](crate::dense_limit) of which almost all are empty, since each needs a pointer.
     pub fn to_csr(&self) -> CsrTensor<D, K> {
         assert!(D == 2 || D == 3, "to_csr: CSR must have rank 2 or 3, got {D}");
         assert!(self.dense_dims() == 0, "to_csr: CSR must have no dense dims, got {}", self.dense_dims());
+        expect(check_layout::<CsrPattern>("to_csr", self.pattern.shape(), self.nnz()));
         let merged = self.coalesce();
         let pattern = CsrPattern::from_coo(merged.pattern.clone());
         CsrTensor::from_parts(pattern, merged.values, vec![], merged.fill)

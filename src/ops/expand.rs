@@ -1,6 +1,6 @@
 //! Copies of a tensor side by side.
 
-use super::blocks::check_layout;
+use super::blocks::{check_layout, held};
 use super::broadcast::read_rows;
 use crate::pattern::dims::{count_up, from_lines, lines, of_lines};
 use crate::pattern::select::sorted;
@@ -37,7 +37,6 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             let rule = "dims must be 1 or keep their size";
             return Err(SparseError::ShapeMismatch { op: OP, rule, left: dims.to_vec(), right: shape.to_vec() });
         }
-        check_layout::<P>(OP, &shape[..self.sparse_dims()])?;
         // The first dim last: that one needs no sort, and what a sort sees stays small.
         let grown = (0..D).rev().filter(|&dim| dims[dim] != shape[dim]);
         grown.into_iter().try_fold(self.clone(), |tensor, dim| tensor.repeated(OP, dim, shape[dim]))
@@ -57,7 +56,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `overflow`.
+    /// `axis_out_of_range`; `overflow`; `would_densify` for CSR with more rows than [`dense_limit`](crate::dense_limit) of
+    /// which almost all are empty.
     pub fn try_repeat_dim(&self, axis: isize, times: usize) -> Result<Self> {
         const OP: &str = "repeat_dim";
         let axis = self.axis(OP, axis)?;
@@ -86,8 +86,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         }
         let mut shape = self.pattern.shape().to_vec();
         shape[axis] = size;
-        check_layout::<P>(op, &shape)?;
         let copies = product("the number of stored elements", self.nnz())?;
+        check_layout::<P>(op, &shape, copies.saturating_add(held(&self.pattern)))?;
         let (pattern, values) = if copies == 0 {
             self.nothing(&shape)
         } else {

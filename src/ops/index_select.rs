@@ -1,6 +1,6 @@
 //! Slices by an index, single elements, and elements by a mask.
 
-use super::blocks::check_layout;
+use super::blocks::{check_layout, held};
 use super::broadcast::read_rows;
 use super::gather::read;
 #[cfg(doc)]
@@ -198,7 +198,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         }
         let mut shape = self.pattern.shape().to_vec();
         shape[axis] = count;
-        check_layout::<P>(op, &shape)?;
+        check_layout::<P>(op, &shape, held(&self.pattern).max(count))?;
         let make = || take_slices(&self.pattern, axis, &shape, index);
         Ok(match identity {
             None => self.part(&make()),

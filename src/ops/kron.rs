@@ -1,6 +1,7 @@
 //! The Kronecker product.
 
 use super::binary::zip;
+use super::blocks::check_layout;
 use super::stack::check_matrix;
 use crate::pattern::select::sorted;
 use crate::pattern::{CooPattern, Pattern, Turn, cells, index_dtype, index_tensor, turned};
@@ -23,7 +24,8 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// # Errors
     ///
     /// `shape_mismatch` for a hybrid tensor, `dtype_mismatch`, `device_mismatch`, `overflow`; `would_densify` for
-    /// another fill than `Zero`, unless both are `Undefined`.
+    /// another fill than `Zero`, unless both are `Undefined`, and for CSR with more rows than
+    /// [`dense_limit`](crate::dense_limit) of which almost all are empty.
     pub fn try_kron(&self, other: &Self) -> Result<Self> {
         const OP: &str = "kron";
         check_matrix(OP, self)?;
@@ -49,6 +51,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
                 return Err(SparseError::Overflow { op: OP, what, limit, got });
             }
         }
+        check_layout::<P>(OP, &sizes.map(|size| size as usize), products as usize)?;
         let (pattern, [map_a, map_b]) = turned(&a.pattern, Turn::Kron(b.pattern.derived().id()), || {
             pairs(&a.pattern, &b.pattern, &sizes.map(|size| size as usize))
         });

@@ -1,8 +1,10 @@
 //! Sparse x dense, dense x sparse and sparse x vector.
 
+use super::cast::{in_float, is_half};
 use crate::kernel;
 use crate::pattern::{Matrix, Pattern};
 use crate::tensor::{Exact, Fill, Numeric, SparseTensor, as_float, dtype_name, expect, from_float};
+use burn::tensor::FloatDType::F32;
 use burn::tensor::Tensor;
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
@@ -13,7 +15,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// `out[r, f] = sum_c self[r, c] * dense[c, f]`. Any fill is exact: the specified elements go through the sparse
     /// kernel and the fill's part is `fill * column sums of dense` (so a fill that is not finite gives NaN in every row,
     /// as infinity minus infinity does). An `Undefined` fill takes no part. Duplicates need no coalesce. Float, and
-    /// Int with wrapping sums; f16 and bf16 accumulate in f32.
+    /// Int with wrapping sums; f16 and bf16 accumulate in f32 (with a fill, by copies of both operands in f32: its part and
+    /// the others' may cancel).
     ///
     /// Backward (Float): `d values[k] = <d out[r_k, :], dense[c_k, :]>` (SDDMM on the pattern) and
     /// `d dense = self^T x d out` (SpMM of the transposed pattern, whose permutation is computed once and kept).
@@ -33,6 +36,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let mut shape = left;
         shape[D - 1] = features;
         let flat = dense.clone().reshape(Exact([batch * right[D - 2], features]));
+        if is_half(self.dtype()) && fill_term(self).is_some() {
+            return Ok(in_float(&self.in_float(F32).try_matmul(in_float(&dense, F32))?, self.dtype().into()));
+        }
         let Some(fill) = fill_term(self) else {
             return Ok(spmm(matrix, self.values.clone(), flat).reshape(Exact(shape)));
         };
@@ -78,6 +84,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let mut shape = left;
         (shape[D - 2], shape[D - 1]) = (right[D - 1], features);
         let flat = dense.clone().swap_dims(D - 2, D - 1).reshape(Exact([batch * left[D - 1], features]));
+        if is_half(self.dtype()) && fill_term(self).is_some() {
+            return Ok(in_float(&self.in_float(F32).try_rmatmul(in_float(&dense, F32))?, self.dtype().into()));
+        }
         let Some(fill) = fill_term(self) else {
             return Ok(spmm_transposed(matrix, self.values.clone(), flat)
                 .reshape(Exact(shape))

@@ -1,5 +1,6 @@
 //! Dims in another order.
 
+use super::blocks::{check_layout, held};
 use crate::pattern::{Pattern, permuted};
 use crate::rows::move_rows;
 use crate::tensor::{Kind, SparseTensor, expect};
@@ -14,7 +15,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`, `shape_mismatch` for a dim given twice or one that would cross from sparse to dense.
+    /// `axis_out_of_range`, `shape_mismatch` for a dim given twice or one that would cross from sparse to dense;
+    /// `would_densify` for CSR with more rows than [`dense_limit`](crate::dense_limit) of which almost all are empty.
     pub fn try_permute(&self, axes: [isize; D]) -> Result<Self> {
         const OP: &str = "permute";
         let axes = axes.iter().map(|&axis| self.axis(OP, axis)).collect::<Result<Vec<_>>>()?;
@@ -30,6 +32,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
                 });
             }
         }
+        let shape: Vec<usize> = axes[..sparse].iter().map(|&axis| self.pattern.shape()[axis]).collect();
+        check_layout::<P>(OP, &shape, held(&self.pattern))?;
         let (pattern, map) = permuted(&self.pattern, &axes[..sparse]);
         let moved = match map {
             None => self.values.clone(),

@@ -1,14 +1,13 @@
 //! Sums, means, products and extremes along dims, with the fill counted.
 
+use super::cast::is_half;
 use super::extremum::{extremum, into_lines, one_target};
 use super::folds::Blocks;
 use super::line_sums::{divided, line_sums};
 use super::powers::{host_power, power};
 use super::put_along_axis::run;
 use crate::pattern::{CooPattern, Lines, Pattern, cells, is_full, lines};
-use crate::tensor::{
-    Exact, Fill, FillValue, Kind, Numeric, SparseTensor, as_float, associate_like, expect, from_float, host_apply,
-};
+use crate::tensor::{Exact, Fill, Kind, Numeric, SparseTensor, associate_like, expect, host_apply};
 use burn::tensor::{DType, Float, FloatDType, Int, Scalar, Tensor, kind};
 use sparse_burn::{BinaryOp, Reduce};
 use sparse_core::{Result, SparseError};
@@ -303,8 +302,8 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         };
         return Ok(along.nothing(of, of.dtype(), fill));
     }
-    if matches!(of.dtype(), DType::F16 | DType::BF16) {
-        return through_f32(op, of, axes, fold);
+    if is_half(of.dtype()) {
+        return Ok(reduce(op, &of.in_float(FloatDType::F32), axes, fold)?.in_float(of.dtype().into()));
     }
     let linear = matches!(fold, Fold::Sum | Fold::Mean);
     let counted = !(undefined || linear && of.fill.is_zero());
@@ -325,25 +324,6 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     };
     let fill = fold_fill(&own, &along, fold).counting(is_full(&pattern));
     Ok(SparseTensor::from_parts(pattern, values, along.blocks.shape, fill))
-}
-
-/// The reduction of 16-bit floats: counts and partial sums do not fit them.
-fn through_f32<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
-    op: &'static str,
-    of: &SparseTensor<P, D, K>,
-    axes: &[isize],
-    fold: Fold,
-) -> Result<SparseTensor<P, D, K>> {
-    let cast = |rows: &Tensor<2, K>, to: FloatDType| from_float(as_float(rows).expect("a 16-bit float").cast(to));
-    let convert = |tensor: &SparseTensor<P, D, K>, to: FloatDType| {
-        let fill = match &tensor.fill {
-            Fill::Value(FillValue::Block(block)) => Fill::block(cast(block.row(), to)),
-            other => other.clone(),
-        };
-        tensor.with_rows(cast(&tensor.values, to), fill)
-    };
-    let back = if of.dtype() == DType::F16 { FloatDType::F16 } else { FloatDType::BF16 };
-    Ok(convert(&reduce(op, &convert(of, FloatDType::F32), axes, fold)?, back))
 }
 
 /// The rows of the result, for rows that are not none.

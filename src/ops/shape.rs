@@ -1,6 +1,6 @@
 //! The same elements in another shape.
 
-use super::blocks::check_layout;
+use super::blocks::{check_layout, held};
 use crate::pattern::dims::{from_lines, lines, nothing, unsqueezed};
 use crate::pattern::{Pattern, Turn, cells, index_tensor, try_turned};
 use crate::tensor::{Kind, SparseTensor, expect, resolve_axis};
@@ -30,7 +30,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `shape_mismatch` for another number of elements, a split that does not fall on the boundary of sparse and dense
-    /// dims, or a rank that CSR does not have; `overflow` where a flat index of the dims that change passes 64 bits.
+    /// dims, or a rank that CSR does not have; `overflow` where a flat index of the dims that change passes 64 bits;
+    /// `would_densify` for CSR with more rows than [`dense_limit`](crate::dense_limit) of which almost all are empty.
     pub fn try_reshape<const D2: usize>(&self, shape: [usize; D2]) -> Result<SparseTensor<P, D2, K>> {
         const OP: &str = "reshape";
         let (sparse, dense) = (self.pattern.shape(), &self.dense_shape);
@@ -122,7 +123,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `shape_mismatch` if `D2` is not one more than the rank, or CSR has no such rank.
+    /// `axis_out_of_range`; `shape_mismatch` if `D2` is not one more than the rank, or CSR has no such rank;
+    /// `would_densify` as for a [`try_reshape`](Self::try_reshape).
     pub fn try_unsqueeze_dim<const D2: usize>(&self, axis: isize) -> Result<SparseTensor<P, D2, K>> {
         const OP: &str = "unsqueeze_dim";
         let axis = resolve_axis(OP, axis, D + 1)?;
@@ -170,7 +172,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         sparse: &[usize],
         dense: &[usize],
     ) -> Result<SparseTensor<P, D2, K>> {
-        check_layout::<P>(op, sparse)?;
+        check_layout::<P>(op, sparse, held(&self.pattern))?;
         let pattern = if self.pattern.shape() == sparse {
             self.pattern.clone()
         } else {

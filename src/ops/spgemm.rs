@@ -1,5 +1,6 @@
 //! Sparse x sparse.
 
+use super::blocks::{check_layout, held};
 use crate::kernel::{self, Arrays, Compressed};
 use crate::pattern::{self, CooPattern, CsrPattern, Matrix, Pattern, index_tensor, keep_product, known_product};
 use crate::tensor::{
@@ -36,8 +37,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`, `would_densify` for another fill; `overflow` if the result
-    /// has more elements than the operands' index dtype counts or memory holds.
+    /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`; `would_densify` for another fill, and for more rows than
+    /// [`dense_limit`](crate::dense_limit) of which almost all are empty; `overflow` if the result has more elements than
+    /// the operands' index dtype counts or memory holds.
     pub fn try_matmul_sparse(&self, other: &Self) -> Result<Self> {
         const OP: &str = "matmul";
         let (a, b) = checked(OP, self, other)?;
@@ -62,7 +64,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         if D < 2 {
             return Err(not_a_matrix("matmul_transposed", other));
         }
-        self.try_matmul_sparse(&other.transpose())
+        let mut axes: [isize; D] = std::array::from_fn(|axis| axis as isize);
+        axes.swap(D - 2, D - 1);
+        self.try_matmul_sparse(&other.try_permute(axes)?)
     }
 
     /// [`try_matmul_transposed`](Self::try_matmul_transposed), with a panic in place of an error.
@@ -111,6 +115,8 @@ fn checked<P: Pattern, const D: usize, K: Numeric>(
         return Err(SparseError::DtypeMismatch { op, left: dtype_name(a.dtype()), right: dtype_name(b.dtype()) });
     }
     same_device(op, &a.device(), &b.device())?;
+    // Products go by compressed rows, whatever the layout is.
+    [a, b].iter().try_for_each(|side| check_layout::<CsrPattern>(op, side.pattern.shape(), held(&side.pattern)))?;
     if [a, b].iter().any(|side| !side.fill.is_undefined() && !side.fill.is_zero()) {
         let mut shape = left;
         shape[D - 1] = right[D - 1];

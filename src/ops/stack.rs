@@ -1,6 +1,6 @@
 //! Several tensors in one: along a new axis, or along the diagonal.
 
-use super::blocks::check_layout;
+use super::blocks::{check_layout, held};
 use super::concat::{check, try_concat};
 use crate::pattern::{self, CsrPattern, Pattern};
 use crate::rows::{cat_rows, move_rows};
@@ -35,7 +35,8 @@ use sparse_core::{Result, SparseError};
 ///
 /// `empty_input`, `axis_out_of_range`, `shape_mismatch` (also where `D2` is not `D + 1`, or CSR would have another rank
 /// than 2 or 3), `layout_mismatch` (another number of dense dims), `dtype_mismatch`, `fill_mismatch`, `undefined_fill`,
-/// `device_mismatch`, `overflow`.
+/// `device_mismatch`, `overflow`; `would_densify` for CSR with more rows than [`dense_limit`](crate::dense_limit) of which
+/// almost all are empty.
 pub fn try_stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
     parts: &[SparseTensor<P, D, K>],
     axis: isize,
@@ -58,7 +59,7 @@ pub fn try_stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
     }
     let mut shape = first.pattern.shape().to_vec();
     shape.insert(axis, parts.len());
-    check_layout::<P>(OP, &shape)?;
+    check_layout::<P>(OP, &shape, parts.iter().map(|part| held(&part.pattern)).sum())?;
     let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
     let (pattern, map) = pattern::stack(&patterns, axis, &shape);
     let values = joined_values(parts);

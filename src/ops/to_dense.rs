@@ -12,7 +12,8 @@ const DEFAULT_LIMIT: usize = 1 << 28;
 
 static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
 
-/// The number of elements that `to_dense` gives at most.
+/// The number of elements that `to_dense` gives at most, and of rows that an operation compresses where almost all of
+/// them are empty.
 pub fn dense_limit() -> usize {
     LIMIT.load(Ordering::Relaxed)
 }

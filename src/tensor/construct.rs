@@ -292,10 +292,10 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `overflow` for a size beyond 64 bits, `shape_mismatch` for a rank that the layout does not have,
-    /// `unsupported_dtype`.
+    /// `unsupported_dtype`, `would_densify` for more compressed rows than [`dense_limit`](crate::dense_limit).
     pub fn zeros(shape: [usize; D], options: impl Into<TensorCreationOptions>) -> Result<Self> {
         const OP: &str = "SparseTensor::zeros";
-        check_layout::<P>(OP, &shape)?;
+        check_layout::<P>(OP, &shape, 0)?;
         let values = value_rows(OP, Tensor::<2, K>::zeros([0, 1], options), 0, &[1])?;
         let indices = Tensor::zeros([D, 0], &values.device().inner());
         let pattern = P::from_coo(CooPattern::new_unchecked(indices, &shape, true));

@@ -3,7 +3,7 @@
 use crate::device;
 use crate::draw::Layout;
 use crate::operations::Operation;
-use crate::runner::{Corruption, Verdict, one};
+use crate::runner::{Compare, Corruption, HALVES, Verdict, one};
 use burn::tensor::Device;
 use serde_json::{Map, Value, json};
 use std::process::ExitCode;
@@ -36,28 +36,33 @@ fn row(operation: &Operation, device: &Device, failures: &mut Vec<String>) -> Va
             row.insert(layout.name().into(), Value::Null);
             continue;
         }
-        let mut cell = |tracked: bool| {
-            let passes = passes(operation, layout, tracked, device);
+        let mut cell = |compare: Compare| {
+            let passes = passes(operation, layout, compare, device);
             if let Err(why) = &passes {
-                let what = if tracked { "gradient" } else { "forward" };
-                failures.push(format!("{} on {}, {what}: {why}", operation.name, layout.name()));
+                failures.push(format!("{} on {}, {compare:?}: {why}", operation.name, layout.name()));
             }
             passes.is_ok()
         };
-        let forward = cell(false);
-        let gradient = operation.gradient.then(|| cell(true));
+        let mut forward = cell(Compare::Forward);
+        if operation.gradient {
+            let halves = HALVES.into_iter().filter(|&dtype| device.supports_dtype(dtype));
+            halves.for_each(|dtype| forward &= cell(Compare::Half(dtype)));
+        }
+        let gradient = operation.gradient.then(|| cell(Compare::Gradient));
         row.insert(layout.name().into(), json!({ "forward": forward, "gradient": gradient }));
     }
     Value::Object(row)
 }
 
 /// Every draw passes, and together they compare something.
-fn passes(operation: &Operation, layout: Layout, tracked: bool, device: &Device) -> Result<(), String> {
+fn passes(operation: &Operation, layout: Layout, compare: Compare, device: &Device) -> Result<(), String> {
     let mut compared = 0;
     for seed in 0..DRAWS {
-        match one(operation, layout, tracked, seed, device, Corruption::None).0 {
-            Verdict::Passed { values, gradients } => compared += if tracked { gradients } else { values },
-            Verdict::NoReference => {}
+        match one(operation, layout, compare, seed, device, Corruption::None).0 {
+            Verdict::Passed { values, gradients } => {
+                compared += if compare == Compare::Gradient { gradients } else { values }
+            }
+            Verdict::NoReference | Verdict::Unsupported => {}
             Verdict::Failed(why) => return Err(format!("{why} (seed {seed})")),
         }
     }

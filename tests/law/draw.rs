@@ -3,12 +3,20 @@
 //! Every value is a multiple of 1/128 of modest size, so that sums of duplicates are exact in any order and in f32, and
 //! a tie is a tie on both sides.
 
+#[path = "kind.rs"]
+mod kind;
+#[path = "layout.rs"]
+mod layout;
+
+pub use kind::Drawn;
+pub use layout::Build;
+
 use burn::tensor::{DType, Device, Float, Gradients, Int, Tensor, TensorData};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use sparse_tensor::pattern::{CooPattern, CsrPattern, Pattern};
-use sparse_tensor::{CooTensor, CsrTensor, Fill, Kind, SparseTensor};
+use sparse_tensor::pattern::Pattern;
+use sparse_tensor::{Fill, Kind, SparseTensor};
 
 /// The columns of the coverage table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,13 +27,15 @@ pub enum Layout {
     Hybrid,
     /// CSR of rank 3.
     Batched,
+    /// Of operations on dense tensors.
+    Dense,
 }
 
 impl Layout {
-    pub const ALL: [Self; 4] = [Self::Coo, Self::Csr, Self::Hybrid, Self::Batched];
+    pub const ALL: [Self; 5] = [Self::Coo, Self::Csr, Self::Hybrid, Self::Batched, Self::Dense];
 
     pub fn name(self) -> &'static str {
-        ["coo", "csr", "hybrid", "batched"][self as usize]
+        ["coo", "csr", "hybrid", "batched", "dense"][self as usize]
     }
 }
 
@@ -145,56 +155,8 @@ pub struct Leaf {
     pub wants: Vec<Read>,
 }
 
-/// How a layout is built from plain data.
-pub trait Build: Pattern {
-    fn build<const D: usize, const R: usize, K: Kind>(
-        host: &Host,
-        values: Tensor<R, K>,
-        index: DType,
-    ) -> SparseTensor<Self, D, K>;
-}
-
-fn shape<const D: usize>(host: &Host) -> [usize; D] {
-    host.shape.clone().try_into().expect("the rank")
-}
-
 fn ints<const D: usize>(list: Vec<i64>, shape: [usize; D], device: &Device, dtype: DType) -> Tensor<D, Int> {
     Tensor::from_data(TensorData::new(list, shape).convert_dtype(dtype), (&device.clone().inner(), dtype))
-}
-
-impl Build for CooPattern {
-    fn build<const D: usize, const R: usize, K: Kind>(
-        host: &Host,
-        values: Tensor<R, K>,
-        index: DType,
-    ) -> CooTensor<D, K> {
-        let dims = host.sparse_dims;
-        let lines = (0..dims).flat_map(|dim| host.coordinates.iter().map(move |at| at[dim] as i64)).collect();
-        let at = ints(lines, [dims, host.coordinates.len()], &values.device(), index);
-        CooTensor::new(at, values, shape(host)).expect("valid coordinates")
-    }
-}
-
-impl Build for CsrPattern {
-    fn build<const D: usize, const R: usize, K: Kind>(
-        host: &Host,
-        values: Tensor<R, K>,
-        index: DType,
-    ) -> CsrTensor<D, K> {
-        let (rows, batch) = (host.shape[D - 2], host.shape[..D - 2].iter().product::<usize>());
-        let mut ptr = vec![];
-        for matrix in 0..batch {
-            // Row pointers of each matrix start at 0.
-            let own = host.coordinates.iter().filter(|at| D == 2 || at[0] == matrix);
-            let before = |row: usize| own.clone().filter(|at| at[D - 2] < row).count() as i64;
-            ptr.extend((0..=rows).map(before));
-        }
-        let columns: Vec<i64> = host.coordinates.iter().map(|at| at[D - 1] as i64).collect();
-        let (device, pointers, nnz) = (values.device(), ptr.len(), columns.len());
-        let (ptr, columns) = (ints(ptr, [pointers], &device, index), ints(columns, [nnz], &device, index));
-        let values = Tensor::<1, K>::from_dispatch(values.into_dispatch());
-        CsrTensor::new(ptr, columns, values, shape(host)).expect("valid rows")
-    }
 }
 
 /// One draw: where its inputs come from, and the leaves whose gradients are compared.
@@ -214,7 +176,8 @@ pub struct Draw {
 }
 
 impl Draw {
-    pub fn new(seed: u64, layout: Layout, tracked: bool, device: &Device) -> Self {
+    /// Floats of `dtype`, or of the widest that the device has.
+    pub fn new(seed: u64, layout: Layout, tracked: bool, dtype: Option<DType>, device: &Device) -> Self {
         let on_tape = |device: Device| if tracked { device.autodiff() } else { device };
         let first = |wide: DType, narrow: DType| if device.supports_dtype(wide) { wide } else { narrow };
         Self {
@@ -226,7 +189,7 @@ impl Draw {
             tracked,
             device: on_tape(device.clone()),
             reference: on_tape(Device::flex()),
-            float: if crate::device::has_f64(device) { DType::F64 } else { DType::F32 },
+            float: dtype.unwrap_or(if crate::device::has_f64(device) { DType::F64 } else { DType::F32 }),
             int: first(DType::I64, DType::I32),
         }
     }
@@ -305,7 +268,20 @@ impl Draw {
     }
 
     pub fn values(&mut self, count: usize, values: Values) -> Vec<f64> {
-        (0..count).map(|_| self.value(values)).collect()
+        let list = (0..count).map(|_| self.value(values)).collect();
+        self.rounded(list)
+    }
+
+    /// A result as the dtype under test has it: what is too large for 16 bits is infinite.
+    pub fn stored(&self, list: &[f64]) -> Vec<f64> {
+        let half = matches!(self.float, DType::F16 | DType::BF16);
+        if half { self.rounded(list.to_vec()) } else { list.to_vec() }
+    }
+
+    /// The numbers as the dtype under test has them.
+    fn rounded(&self, list: Vec<f64>) -> Vec<f64> {
+        let length = list.len();
+        TensorData::new(list, [length]).convert_dtype(self.float).iter::<f64>().collect()
     }
 
     /// Stored elements of a tensor: none, all or some; for COO also in any order and with duplicates.
@@ -328,7 +304,7 @@ impl Draw {
                 rest.iter_mut().zip(&part).for_each(|(rest, part)| *rest -= part);
                 rows.push((cell, part));
             }
-            rows.push((cell, rest));
+            rows.push((cell, self.rounded(rest)));
         }
         if loose {
             rows.shuffle(&mut self.rng);
@@ -359,8 +335,8 @@ impl Draw {
     }
 
     /// A fill for blocks of the dense dims; where `single`, one number whatever the block is.
-    pub fn fill(&mut self, block: usize, values: Values, fills: Fills, single: bool) -> SharedFill {
-        let number = self.value(values);
+    fn fill(&mut self, block: usize, values: Values, fills: Fills, single: bool) -> SharedFill {
+        let number = self.values(1, values)[0];
         match (fills, self.below(3)) {
             (Fills::Any, 1) => SharedFill { fill: Fill::scalar(number), host: vec![number], leaf: None },
             (Fills::Any, 2) => {
@@ -383,45 +359,49 @@ impl Draw {
     }
 
     /// A tensor of any shape with any fill.
-    pub fn sparse<P: Build, const D: usize>(&mut self, values: Values) -> Input<P, D> {
+    pub fn sparse<P: Build, const D: usize, K: Drawn>(&mut self, values: Values) -> Input<P, D, K> {
         let shape = self.shape();
         let dims = self.sparse_dims(D);
         self.shaped(shape, dims, values, Fills::Any)
     }
 
     /// A tensor of any shape whose sizes are at least 1.
-    pub fn full<P: Build, const D: usize>(&mut self, values: Values) -> Input<P, D> {
+    pub fn full<P: Build, const D: usize, K: Drawn>(&mut self, values: Values) -> Input<P, D, K> {
         let shape = self.full_shape();
         let dims = self.sparse_dims(D);
         self.shaped(shape, dims, values, Fills::Any)
     }
 
     /// A tensor of fill zero, for operations whose answer is sparse only then.
-    pub fn unfilled<P: Build, const D: usize>(&mut self, values: Values) -> Input<P, D> {
+    pub fn unfilled<P: Build, const D: usize, K: Drawn>(&mut self, values: Values) -> Input<P, D, K> {
         let shape = self.shape();
         let dims = self.sparse_dims(D);
         self.shaped(shape, dims, values, Fills::Zero)
     }
 
     /// A tensor of the same shape and layout with a pattern and fill of its own.
-    pub fn beside<P: Build, const D: usize>(&mut self, other: &Input<P, D>, values: Values) -> Input<P, D> {
+    pub fn beside<P: Build, const D: usize, K: Drawn>(
+        &mut self,
+        other: &Input<P, D, impl Kind>,
+        values: Values,
+    ) -> Input<P, D, K> {
         self.shaped(other.sparse.dims(), other.host.sparse_dims, values, Fills::Any)
     }
 
     /// A tensor of the given shape.
-    pub fn shaped<P: Build, const D: usize>(
+    pub fn shaped<P: Build, const D: usize, K: Drawn>(
         &mut self,
         shape: [usize; D],
         sparse_dims: usize,
         values: Values,
         fills: Fills,
-    ) -> Input<P, D> {
-        let fill = self.fill(shape[sparse_dims..].iter().product(), values, fills, false);
-        self.filled(shape, sparse_dims, values, &fill)
+    ) -> Input<P, D, K> {
+        let fill = K::shared(self, shape[sparse_dims..].iter().product(), values, fills, false);
+        K::input(self, shape, sparse_dims, values, &fill)
     }
 
     /// A tensor with a fill that it shares with others.
-    pub fn filled<P: Build, const D: usize>(
+    fn filled<P: Build, const D: usize>(
         &mut self,
         shape: [usize; D],
         sparse_dims: usize,
@@ -480,53 +460,12 @@ impl Draw {
         (P::build(host, values, index), leaf)
     }
 
-    /// A tensor of whole numbers.
-    pub fn whole<P: Build, const D: usize>(
-        &mut self,
-        shape: [usize; D],
-        sparse_dims: usize,
-        values: Values,
-        fills: Fills,
-    ) -> Input<P, D, Int> {
-        let fill = if fills == Fills::Any && self.coin() { self.value(values).trunc() } else { 0.0 };
-        let host = self.plain_host(&shape, sparse_dims, values, fill);
-        let list = |values: &[f64]| values.iter().map(|&value| value as i64).collect::<Vec<_>>();
-        let (own, dense) = (list(&host.values), list(&host.dense()));
-        let make = |shape: &[usize]| TensorData::new(own.clone(), shape.to_vec()).convert_dtype(self.int);
-        let sparse = assemble_plain(&host, &make, &self.device, self.int);
-        let dense = Tensor::from_data(TensorData::new(dense, shape), (&self.reference, DType::I64));
-        Input { sparse: sparse.with_fill(Fill::scalar(fill as i64)), dense, host }
-    }
-
-    /// A tensor of truths.
-    pub fn truths<P: Build, const D: usize>(
-        &mut self,
-        shape: [usize; D],
-        sparse_dims: usize,
-        fills: Fills,
-    ) -> Input<P, D, burn::tensor::Bool> {
-        let fill = if fills == Fills::Any && self.coin() { 1.0 } else { 0.0 };
-        let mut host = self.plain_host(&shape, sparse_dims, Values::Any, fill);
-        // Of duplicates any counts, which a sum of truths says too where it is not negative.
-        host.values.iter_mut().for_each(|value| *value = f64::from(*value > 0.0));
-        let list = |values: &[f64]| values.iter().map(|&value| value != 0.0).collect::<Vec<_>>();
-        let (own, dense) = (list(&host.values), list(&host.dense()));
-        let make = |shape: &[usize]| TensorData::new(own.clone(), shape.to_vec());
-        let dtype = DType::Bool(burn::tensor::BoolStore::Native);
-        let sparse = assemble_plain(&host, &make, &self.device, dtype);
-        let dense = Tensor::from_data(TensorData::new(dense, shape), (&self.reference, dtype));
-        Input { sparse: sparse.with_fill(Fill::scalar(fill != 0.0)), dense, host }
-    }
-
-    fn plain_host(&mut self, shape: &[usize], sparse_dims: usize, values: Values, fill: f64) -> Host {
-        let block = shape[sparse_dims..].iter().product();
-        let host = self.host(shape, sparse_dims, values, &vec![fill; block], true);
-        self.inputs.push(format!("{host:?}"));
-        host
-    }
-
     /// A dense operand.
-    pub fn dense<const D: usize>(&mut self, shape: [usize; D], values: Values) -> Twin<D> {
+    pub fn dense<const D: usize, K: Drawn>(&mut self, shape: [usize; D], values: Values) -> Twin<D, K> {
+        K::twin(self, shape, values)
+    }
+
+    fn dense_float<const D: usize>(&mut self, shape: [usize; D], values: Values) -> Twin<D> {
         let list = self.values(shape.iter().product(), values);
         self.inputs.push(format!("dense {shape:?} {list:?}"));
         self.has_empty |= shape.contains(&0);
@@ -543,26 +482,20 @@ impl Draw {
     /// Indices below `size` on the device under test, some counted from the end, and as plain data.
     pub fn index(&mut self, count: usize, size: usize) -> (Tensor<1, Int>, Vec<usize>) {
         let plain: Vec<usize> = (0..count).map(|_| self.below(size)).collect();
-        let from_end = |draw: &mut Self, at: usize| if draw.coin() { at as i64 - size as i64 } else { at as i64 };
-        let signed: Vec<i64> = plain.iter().map(|&at| from_end(self, at)).collect();
-        self.inputs.push(format!("index {signed:?}"));
-        (ints(signed, [count], &self.device, self.int), plain)
+        (self.signed_index(&plain, &vec![size; count], [count]), plain)
     }
-}
 
-/// A sparse tensor of a kind that has no gradient.
-fn assemble_plain<P: Build, const D: usize, K: Kind>(
-    host: &Host,
-    make: &dyn Fn(&[usize]) -> TensorData,
-    device: &Device,
-    dtype: DType,
-) -> SparseTensor<P, D, K> {
-    let (nnz, index) = (host.coordinates.len(), DType::I32);
-    match host.shape[host.sparse_dims..] {
-        [] => P::build::<D, 1, K>(host, Tensor::from_data(make(&[nnz]), (device, dtype)), index),
-        [a] => P::build::<D, 2, K>(host, Tensor::from_data(make(&[nnz, a]), (device, dtype)), index),
-        [a, b] => P::build::<D, 3, K>(host, Tensor::from_data(make(&[nnz, a, b]), (device, dtype)), index),
-        _ => panic!("at most two dense dims"),
+    /// Indices that count from either end of `sizes[k]`, on the device under test.
+    pub fn signed_index<const D: usize>(
+        &mut self,
+        plain: &[usize],
+        sizes: &[usize],
+        shape: [usize; D],
+    ) -> Tensor<D, Int> {
+        let from_end = |draw: &mut Self, at: usize, size| if draw.coin() { at as i64 - size as i64 } else { at as i64 };
+        let signed: Vec<i64> = plain.iter().zip(sizes).map(|(&at, &size)| from_end(self, at, size)).collect();
+        self.inputs.push(format!("index {shape:?} {signed:?}"));
+        ints(signed, shape, &self.device, self.int)
     }
 }
 

@@ -12,6 +12,17 @@ use std::collections::BTreeMap;
 /// Failures reported in full.
 const REPORTED: usize = 20;
 
+/// What a draw compares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Compare {
+    Forward,
+    Gradient,
+    /// The result in a 16-bit float.
+    Half(DType),
+}
+
+pub const HALVES: [DType; 2] = [DType::F16, DType::BF16];
+
 /// How a draw ended.
 pub enum Verdict {
     Passed {
@@ -20,6 +31,8 @@ pub enum Verdict {
     },
     /// Dense Burn does not answer for these sizes of 0; the operation did.
     NoReference,
+    /// The device does not have the dtype.
+    Unsupported,
     Failed(String),
 }
 
@@ -38,6 +51,8 @@ pub struct Totals {
     pub passed: usize,
     pub failed: usize,
     no_reference: usize,
+    halves: usize,
+    unsupported: usize,
     values: usize,
     gradients: usize,
 }
@@ -46,11 +61,13 @@ impl Totals {
     pub fn print(&self, device: &str) {
         println!(
             "law: {{\"device\":\"{device}\",\"draws\":{},\"passed\":{},\"failed\":{},\"no_reference\":{},\
-             \"operations\":{},\"values\":{},\"gradients\":{}}}",
+             \"halves\":{},\"unsupported\":{},\"operations\":{},\"values\":{},\"gradients\":{}}}",
             self.draws,
             self.passed,
             self.failed,
             self.no_reference,
+            self.halves,
+            self.unsupported,
             self.operations.len(),
             self.values,
             self.gradients
@@ -81,21 +98,28 @@ pub fn run_all(table: &[Operation], name: &str, seed: u64, draws: u64) -> Totals
         let operation = &table[rng.random_range(0..table.len())];
         let layouts: Vec<Layout> = operation.layouts().collect();
         let layout = layouts[rng.random_range(0..layouts.len())];
-        let tracked = operation.gradient && rng.random_bool(0.75);
-        let (verdict, draw) = one(operation, layout, tracked, seed, &device, Corruption::None);
+        let compare = match rng.random_range(0..20) {
+            0..14 if operation.gradient => Compare::Gradient,
+            // Whatever has a gradient is of floats.
+            half @ 14..17 if operation.gradient => Compare::Half(HALVES[half % 2]),
+            _ => Compare::Forward,
+        };
+        let (verdict, draw) = one(operation, layout, compare, seed, &device, Corruption::None);
         totals.draws += 1;
         *totals.operations.entry(operation.name).or_default() += 1;
         match verdict {
             Verdict::Passed { values, gradients } => {
                 totals.passed += 1;
+                totals.halves += usize::from(matches!(compare, Compare::Half(_)));
                 totals.values += values;
                 totals.gradients += gradients;
             }
             Verdict::NoReference => totals.no_reference += 1,
+            Verdict::Unsupported => totals.unsupported += 1,
             Verdict::Failed(why) => {
                 totals.failed += 1;
                 if totals.failed <= REPORTED {
-                    println!("FAILED {} on {}, seed {seed}: {why}", operation.name, layout.name());
+                    println!("FAILED {} on {}, {compare:?}, seed {seed}: {why}", operation.name, layout.name());
                     draw.inputs.iter().for_each(|input| println!("    {input}"));
                 }
             }
@@ -108,13 +132,17 @@ pub fn run_all(table: &[Operation], name: &str, seed: u64, draws: u64) -> Totals
 pub fn one(
     operation: &Operation,
     layout: Layout,
-    tracked: bool,
+    compare: Compare,
     seed: u64,
     device: &Device,
     corruption: Corruption,
 ) -> (Verdict, Draw) {
     // Not the stream that chose the operation.
-    let mut draw = Draw::new(!seed, layout, tracked, device);
+    let half = if let Compare::Half(dtype) = compare { Some(dtype) } else { None };
+    let mut draw = Draw::new(!seed, layout, compare == Compare::Gradient, half, device);
+    if half.is_some_and(|dtype| !device.supports_dtype(dtype)) {
+        return (Verdict::Unsupported, draw);
+    }
     let runs = operation.runs(layout);
     let run = runs[draw.below(runs.len())];
     let verdict = match caught(|| run(&mut draw)) {
@@ -136,7 +164,13 @@ fn judge(draw: &mut Draw, answer: Answer, corruption: Corruption) -> Verdict {
     {
         *value = if value.is_finite() { another(*value) } else { 0.0 };
     }
-    let tolerance = if draw.float() == DType::F64 { 1e-9 } else { 1e-3 };
+    // Of 16-bit floats a few units in the last place, of which there are 2^-10 or 2^-7.
+    let tolerance = match draw.float() {
+        DType::F64 => 1e-9,
+        DType::F16 => 4.0 / 1024.0,
+        DType::BF16 => 4.0 / 128.0,
+        _ => 1e-3,
+    };
     match compared(draw, got, want, tolerance, corruption) {
         Ok(None) => Verdict::NoReference,
         Ok(Some((values, gradients))) => Verdict::Passed { values, gradients },
@@ -160,8 +194,9 @@ fn compared(
         if got.shape != want.shape {
             return Err(format!("result {k} has shape {:?}, expected {:?}", got.shape, want.shape));
         }
-        all_close(&format!("result {k}"), &got.values, &want.values, tolerance)?;
-        count += want.values.len();
+        let want = draw.stored(&want.values);
+        all_close(&format!("result {k}"), &got.values, &want, tolerance)?;
+        count += want.len();
     }
     if !draw.tracked() || draw.leaves.is_empty() {
         return Ok(Some((count, 0)));
@@ -234,9 +269,10 @@ pub fn corruptions_missed(table: &[Operation], name: &str) -> Vec<String> {
             if tracked && !operation.gradient {
                 continue;
             }
+            let compare = if tracked { Compare::Gradient } else { Compare::Forward };
             // The first draw that compares something.
             let draw = (0..TRIES).map(|seed| (seed, layouts[seed as usize % layouts.len()])).find(|&(seed, layout)| {
-                let (verdict, _) = one(operation, layout, tracked, seed, &device, Corruption::None);
+                let (verdict, _) = one(operation, layout, compare, seed, &device, Corruption::None);
                 let compared = |values, gradients| if tracked { gradients > 0 } else { values > 0 };
                 matches!(verdict, Verdict::Passed { values, gradients } if compared(values, gradients))
             });
@@ -244,7 +280,7 @@ pub fn corruptions_missed(table: &[Operation], name: &str) -> Vec<String> {
                 missed.push(format!("{}: nothing to compare ({corruption:?})", operation.name));
                 continue;
             };
-            let (verdict, _) = one(operation, layout, tracked, seed, &device, corruption);
+            let (verdict, _) = one(operation, layout, compare, seed, &device, corruption);
             if !matches!(verdict, Verdict::Failed(_)) {
                 missed.push(format!("{}: a corruption ({corruption:?}) passed, seed {seed}", operation.name));
             }

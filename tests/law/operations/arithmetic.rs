@@ -1,175 +1,157 @@
-//! Sums, differences, products and quotients, of tensors, numbers and vectors.
+//! Sums, differences and products, of tensors, numbers and vectors.
 
 use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Fills, Input, Layout, Values};
-use crate::reference::from_start;
-use burn::tensor::Tensor;
+use crate::draw::{Build, Draw, Drawn, Input, Layout, Values};
+use crate::reference::{from_start, keep};
+use burn::tensor::{Float, Tensor};
+use sparse_tensor::ops::ScalarArg;
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
+use sparse_tensor::{Fill, Numeric, SparseTensor};
 
-family! { "arithmetic";
+family! { "arithmetic" of Float;
     "add" add [coo csr hybrid batched] gradient;
     "sub" sub [coo csr hybrid batched] gradient;
     "mul" mul [coo csr hybrid batched] gradient;
-    "div" div [coo csr hybrid batched] gradient;
-    "add (int)" add_int [coo csr hybrid batched] none;
-    "sub (int)" sub_int [coo csr hybrid batched] none;
-    "mul (int)" mul_int [coo csr hybrid batched] none;
-    "div (int)" div_int [coo csr hybrid batched] none;
     "add_scalar" add_scalar [coo csr hybrid batched] gradient;
     "sub_scalar" sub_scalar [coo csr hybrid batched] gradient;
     "mul_scalar" mul_scalar [coo csr hybrid batched] gradient;
-    "div_scalar" div_scalar [coo csr hybrid batched] gradient;
+    "add_along" add_along [coo csr hybrid batched] gradient;
+    "sub_along" sub_along [coo csr hybrid batched] gradient;
     "mul_along" mul_along [coo csr hybrid batched] gradient;
-    "div_along" div_along [coo csr hybrid batched] gradient;
+    "add_dense" add_dense [coo csr hybrid batched] gradient;
+    "sub_dense" sub_dense [coo csr hybrid batched] gradient;
     "mul_dense" mul_dense [coo csr hybrid batched] gradient;
-    "div_dense" div_dense [coo csr hybrid batched] gradient;
 }
 
 /// Two tensors of one shape. Without gradients NaN, infinities and minus zero too.
-fn pair<P: Build, const D: usize>(draw: &mut Draw) -> (Input<P, D>, Input<P, D>) {
+pub(super) fn pair<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> (Input<P, D, K>, Input<P, D, K>) {
     let special = !draw.tracked() && draw.coin();
     let values = if special { Values::Special } else { Values::Any };
-    let a = draw.sparse(values);
+    let a = draw.sparse::<P, D, K>(values);
     let b = draw.beside(&a, values);
     (a, b)
 }
 
-fn add<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let (a, b) = pair::<P, D>(draw);
+pub(super) fn add<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let (a, b) = pair::<P, D, K>(draw);
     law(|| &a.sparse + &b.sparse, || a.dense + b.dense)
 }
 
-fn sub<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let (a, b) = pair::<P, D>(draw);
+pub(super) fn sub<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let (a, b) = pair::<P, D, K>(draw);
     law(|| &a.sparse - &b.sparse, || a.dense - b.dense)
 }
 
-fn mul<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let (a, b) = pair::<P, D>(draw);
+pub(super) fn mul<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let (a, b) = pair::<P, D, K>(draw);
     law(|| &a.sparse * &b.sparse, || a.dense * b.dense)
-}
-
-/// By zeros too, 0 / 0 among them, where no gradient is compared.
-fn div<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let (a, b) = if draw.tracked() {
-        let a = draw.sparse(Values::Any);
-        let b = draw.beside::<P, D>(&a, Values::Nonzero);
-        (a, b)
-    } else {
-        pair(draw)
-    };
-    law(|| &a.sparse / &b.sparse, || a.dense / b.dense)
-}
-
-fn whole_pair<P: Build, const D: usize>(
-    draw: &mut Draw,
-) -> (Input<P, D, burn::tensor::Int>, Input<P, D, burn::tensor::Int>) {
-    let shape = draw.shape();
-    let dims = draw.sparse_dims(D);
-    (draw.whole(shape, dims, Values::Any, Fills::Any), draw.whole(shape, dims, Values::Any, Fills::Any))
-}
-
-fn add_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let (a, b) = whole_pair::<P, D>(draw);
-    law(|| &a.sparse + &b.sparse, || a.dense + b.dense)
-}
-
-fn sub_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let (a, b) = whole_pair::<P, D>(draw);
-    law(|| &a.sparse - &b.sparse, || a.dense - b.dense)
-}
-
-fn mul_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let (a, b) = whole_pair::<P, D>(draw);
-    law(|| &a.sparse * &b.sparse, || a.dense * b.dense)
-}
-
-/// A true division, in f32 on both sides.
-fn div_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    use burn::tensor::FloatDType::F32;
-    let (a, b) = whole_pair::<P, D>(draw);
-    law(|| &a.sparse / &b.sparse, || a.dense.float().cast(F32) / b.dense.float().cast(F32))
 }
 
 /// A number on the host, or one in a tensor that may be a leaf.
-fn with_number<P: Build, const D: usize>(
+pub(super) fn with_number<P: Build, const D: usize, K: Drawn + Numeric, Out: Into<crate::answer::Output>>(
     draw: &mut Draw,
     values: Values,
-    of_host: impl Fn(&Input<P, D>, f64) -> sparse_tensor::SparseTensor<P, D>,
-    of_tensor: impl Fn(&Input<P, D>, Tensor<1>) -> sparse_tensor::SparseTensor<P, D>,
+    own: impl Fn(&Input<P, D, K>, ScalarArg<K>) -> Out,
     dense: impl Fn(Tensor<D>, Tensor<D>) -> Tensor<D>,
 ) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
-    let number = draw.dense([1], values);
+    let a = draw.sparse::<P, D, K>(Values::Any);
     if draw.coin() {
+        let number = draw.dense::<1, K>([1], values);
         let shape = a.sparse.dims();
         let spread = |number: Tensor<1>| number.reshape([1; D]).expand(shape);
-        return law(|| of_tensor(&a, number.own), || dense(a.dense.clone(), spread(number.reference)));
+        let of_tensor = ScalarArg::Tensor(number.own);
+        return law(|| own(&a, of_tensor), || dense(K::real(a.dense.clone()), spread(K::real(number.reference))));
     }
     let number = draw.value(values);
     draw.inputs.push(format!("number {number}"));
-    let spread = Tensor::full_like(&a.dense, number);
-    law(|| of_host(&a, number), || dense(a.dense.clone(), spread))
+    let number = if K::IS_FLOAT { number } else { number.trunc() };
+    let real = K::real(a.dense.clone());
+    let spread = Tensor::full_like(&real, number);
+    law(|| own(&a, ScalarArg::Host(K::scalar(number))), || dense(real.clone(), spread))
 }
 
-fn add_scalar<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    with_number::<P, D>(draw, Values::Any, |a, x| a.sparse.add_scalar(x), |a, x| a.sparse.add_scalar(x), |a, x| a + x)
+pub(super) fn add_scalar<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    with_number::<P, D, K, _>(draw, Values::Any, |a, x| a.sparse.add_scalar(x), |a, x| a + x)
 }
 
-fn sub_scalar<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    with_number::<P, D>(draw, Values::Any, |a, x| a.sparse.sub_scalar(x), |a, x| a.sparse.sub_scalar(x), |a, x| a - x)
+pub(super) fn sub_scalar<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    with_number::<P, D, K, _>(draw, Values::Any, |a, x| a.sparse.sub_scalar(x), |a, x| a - x)
 }
 
-fn mul_scalar<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    with_number::<P, D>(draw, Values::Any, |a, x| a.sparse.mul_scalar(x), |a, x| a.sparse.mul_scalar(x), |a, x| a * x)
+pub(super) fn mul_scalar<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    with_number::<P, D, K, _>(draw, Values::Any, |a, x| a.sparse.mul_scalar(x), |a, x| a * x)
 }
 
-fn div_scalar<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    with_number::<P, D>(
-        draw,
-        Values::Nonzero,
-        |a, x| a.sparse.div_scalar(x),
-        |a, x| a.sparse.div_scalar(x),
-        |a, x| a / x,
-    )
-}
-
-fn along<P: Build, const D: usize>(
+/// The specified elements with the fill `Undefined`, and the vector along a sparse axis.
+pub(super) fn along<P: Build, const D: usize, K: Drawn + Numeric, Out: Drawn>(
     draw: &mut Draw,
     values: Values,
-    own: impl Fn(&Input<P, D>, Tensor<1>, isize) -> sparse_tensor::SparseTensor<P, D>,
+    own: impl Fn(&SparseTensor<P, D, K>, Tensor<1, K>, isize) -> SparseTensor<P, D, Out>,
     dense: impl Fn(Tensor<D>, Tensor<D>) -> Tensor<D>,
 ) -> Answer {
-    let a = draw.unfilled::<P, D>(Values::Any);
+    let a = draw.unfilled::<P, D, K>(Values::Any);
     let axis = draw.below(a.host.sparse_dims);
     let shape = a.sparse.dims();
-    let vector = draw.dense([shape[axis]], values);
+    let vector = draw.dense::<1, K>([shape[axis]], values);
     let signed = draw.signed(axis, D);
     let spread = |vector: Tensor<1>| {
         let mut one = [1; D];
         one[from_start(signed, D)] = shape[axis];
         vector.reshape(one).expand(shape)
     };
-    law(|| own(&a, vector.own, signed), || dense(a.dense.clone(), spread(vector.reference)))
+    law(
+        || own(&a.sparse.with_fill(Fill::Undefined), vector.own, signed).to_dense_or(Out::scalar(0.0)),
+        || keep(dense(K::real(a.dense.clone()), spread(K::real(vector.reference))), a.host.mask()),
+    )
 }
 
-fn mul_along<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    along::<P, D>(draw, Values::Any, |a, vector, axis| a.sparse.mul_along(vector, axis), |a, b| a * b)
+/// The specified elements with the fill `Undefined`, and a dense tensor.
+pub(super) fn with_dense<P: Build, const D: usize, K: Drawn + Numeric, Out: Drawn>(
+    draw: &mut Draw,
+    values: Values,
+    own: impl Fn(&SparseTensor<P, D, K>, Tensor<D, K>) -> SparseTensor<P, D, Out>,
+    dense: impl Fn(Tensor<D>, Tensor<D>) -> Tensor<D>,
+) -> Answer {
+    let a = draw.unfilled::<P, D, K>(Values::Any);
+    let b = draw.dense::<D, K>(a.sparse.dims(), values);
+    law(
+        || own(&a.sparse.with_fill(Fill::Undefined), b.own).to_dense_or(Out::scalar(0.0)),
+        || keep(dense(K::real(a.dense), K::real(b.reference)), a.host.mask()),
+    )
 }
 
-fn div_along<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    along::<P, D>(draw, Values::Nonzero, |a, vector, axis| a.sparse.div_along(vector, axis), |a, b| a / b)
+pub(super) fn add_along<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    along::<P, D, K, K>(draw, Values::Any, |a, vector, axis| a.add_along(vector, axis), |a, b| a + b)
 }
 
-fn mul_dense<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.unfilled::<P, D>(Values::Any);
-    let b = draw.dense(a.sparse.dims(), Values::Any);
-    law(|| a.sparse.mul_dense(b.own), || a.dense * b.reference)
+pub(super) fn add_dense<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    with_dense::<P, D, K, K>(draw, Values::Any, |a, b| a.add_dense(b), |a, b| a + b)
 }
 
-fn div_dense<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.unfilled::<P, D>(Values::Any);
-    let b = draw.dense(a.sparse.dims(), Values::Nonzero);
-    law(|| a.sparse.div_dense(b.own), || a.dense / b.reference)
+pub(super) fn sub_along<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    along::<P, D, K, K>(draw, Values::Any, |a, vector, axis| a.sub_along(vector, axis), |a, b| a - b)
+}
+
+pub(super) fn sub_dense<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    with_dense::<P, D, K, K>(draw, Values::Any, |a, b| a.sub_dense(b), |a, b| a - b)
+}
+
+/// With the fill zero, or none.
+pub(super) fn mul_along<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let none = draw.coin();
+    let own = |a: &SparseTensor<P, D, K>, vector, axis| {
+        let a = a.clone().with_fill(if none { Fill::Undefined } else { Fill::Zero });
+        a.mul_along(vector, axis)
+    };
+    along::<P, D, K, K>(draw, Values::Any, own, |a, b| a * b)
+}
+
+/// With the fill zero, or none.
+pub(super) fn mul_dense<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let none = draw.coin();
+    let own = |a: &SparseTensor<P, D, K>, dense| {
+        a.clone().with_fill(if none { Fill::Undefined } else { Fill::Zero }).mul_dense(dense)
+    };
+    with_dense::<P, D, K, K>(draw, Values::Any, own, |a, b| a * b)
 }

@@ -2,13 +2,13 @@
 
 use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Fills, Input, Layout, Values};
-use crate::reference::{flat, from_start, mask, positions, reshape, sum_dims, take};
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use crate::draw::{Build, Draw, Drawn, Fills, Input, Layout, Values};
+use crate::reference::{flat, from_start, keep, positions, reshape, sum_dims, take, zeros};
+use burn::tensor::{Float, Tensor};
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
-use sparse_tensor::{SparseTensor, ops};
+use sparse_tensor::{Numeric, SparseTensor, ops};
 
-family! { "patterns and graphs";
+family! { "patterns and graphs" of Float;
     "stack" stack [coo_up csr_up hybrid_up] gradient;
     "block_diag" block_diag [coo csr] gradient;
     "eye" eye [coo csr] none;
@@ -31,57 +31,61 @@ family! { "patterns and graphs";
 }
 
 /// Parts of one shape and one fill.
-fn stack<P: Build, const D: usize, const D2: usize>(draw: &mut Draw) -> Answer {
+pub(super) fn stack<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let shape = draw.shape::<D>();
     let dims = draw.sparse_dims(D);
-    let shared = draw.fill(shape[dims..].iter().product(), Values::Any, Fills::Any, true);
+    let shared = K::shared(draw, shape[dims..].iter().product(), Values::Any, Fills::Any, true);
     let count = 1 + draw.below(3);
-    let parts: Vec<Input<P, D>> = (0..count).map(|_| draw.filled(shape, dims, Values::Any, &shared)).collect();
+    let parts: Vec<Input<P, D, K>> = (0..count).map(|_| K::input(draw, shape, dims, Values::Any, &shared)).collect();
     let axis = draw.below(D2);
     draw.inputs.push(format!("axis {axis}"));
     let (own, dense): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.sparse, part.dense)).unzip();
-    law(|| ops::stack::<P, D, D2, _>(&own, axis as isize), || Tensor::stack::<D2>(dense, axis))
+    law(|| ops::stack::<P, D, D2, K>(&own, axis as isize), || Tensor::stack::<D2>(dense, axis))
 }
 
-fn block_diag<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let parts: Vec<Input<P, 2>> = (0..1 + draw.below(3)).map(|_| draw.unfilled(Values::Any)).collect();
+pub(super) fn block_diag<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let parts: Vec<Input<P, 2, K>> = (0..1 + draw.below(3)).map(|_| draw.unfilled(Values::Any)).collect();
     let shapes: Vec<[usize; 2]> = parts.iter().map(|part| part.sparse.dims()).collect();
     let total = [0, 1].map(|dim| shapes.iter().map(|shape| shape[dim]).sum::<usize>());
     let (own, dense): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.sparse, part.dense)).unzip();
+    let first: Tensor<2, K> = dense[0].clone();
     law(
         || ops::block_diag(&own),
         || {
             let mut start = [0, 0];
-            let mut sum = Tensor::<2>::zeros(total, (&dense[0].device(), dense[0].dtype()));
-            for (part, shape) in dense.into_iter().zip(shapes) {
-                let from = positions(total).map(|[row, column]| {
-                    let inside = row >= start[0] && row < start[0] + shape[0];
-                    let inside = inside && column >= start[1] && column < start[1] + shape[1];
-                    inside.then(|| flat([row - start[0], column - start[1]], shape))
+            let mut from = vec![None; total[0] * total[1]];
+            let mut before = 0;
+            for shape in shapes {
+                positions(shape).for_each(|[row, column]| {
+                    let to = flat([start[0] + row, start[1] + column], total);
+                    from[to] = Some(before + flat([row, column], shape));
                 });
-                sum = sum + take(part, &from.collect::<Vec<_>>(), total);
-                start = [start[0] + shape[0], start[1] + shape[1]];
+                (start, before) = ([start[0] + shape[0], start[1] + shape[1]], before + shape[0] * shape[1]);
             }
-            sum
+            let joined = dense.into_iter().filter(|part| part.shape().num_elements() > 0);
+            let joined: Vec<Tensor<1, K>> = joined.map(|part| part.flatten(0, 1)).collect();
+            if joined.is_empty() { zeros(&first, total) } else { take(Tensor::cat(joined, 0), &from, total) }
         },
     )
 }
 
-fn eye<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+pub(super) fn eye<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let n = draw.size();
-    let options = (&draw.device().clone(), draw.float());
-    let ones: Vec<f64> = (0..n * n).map(|at| f64::from(at / n.max(1) == at % n.max(1))).collect();
+    // Of the kind's own dtype.
+    let ones = draw.shaped::<P, 2, K>([n, n], 2, Values::Any, Fills::Zero);
+    let options = (&draw.device().clone(), ones.sparse.dtype());
+    let kept: Vec<bool> = positions([n, n]).map(|[row, column]| row == column).collect();
     law(
-        || SparseTensor::<P, 2>::eye(n, options),
-        || Tensor::<2>::from_data(TensorData::new(ones, [n, n]), (&Device::flex(), DType::F64)),
+        || SparseTensor::<P, 2, K>::eye(n, options),
+        || keep(Tensor::<2, K>::ones([n, n], (&ones.dense.device(), ones.dense.dtype())), kept),
     )
 }
 
-fn from_diagonal<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+pub(super) fn from_diagonal<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let n = draw.size();
-    let values = draw.dense([n], Values::Any);
+    let values = draw.dense::<1, K>([n], Values::Any);
     let from: Vec<Option<usize>> = positions([n, n]).map(|[row, column]| (row == column).then_some(row)).collect();
-    law(|| SparseTensor::<P, 2>::from_diagonal(values.own), || take(values.reference, &from, [n, n]))
+    law(|| SparseTensor::<P, 2, K>::from_diagonal(values.own), || take(values.reference, &from, [n, n]))
 }
 
 /// The positions of the diagonal of a matrix.
@@ -89,93 +93,93 @@ fn on_diagonal([rows, columns]: [usize; 2]) -> Vec<Option<usize>> {
     (0..rows.min(columns)).map(|k| Some(k * columns + k)).collect()
 }
 
-fn diagonal<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, 2>(Values::Any);
+pub(super) fn diagonal<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, 2, K>(Values::Any);
     let from = on_diagonal(a.sparse.dims());
     let length = from.len();
     law(|| a.sparse.diagonal(), || take(a.dense, &from, [length]))
 }
 
-fn trace<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.full::<P, 2>(Values::Any);
+pub(super) fn trace<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.full::<P, 2, K>(Values::Any);
     let from = on_diagonal(a.sparse.dims());
     let length = from.len();
     law(|| a.sparse.trace(), || take(a.dense, &from, [length]).sum())
 }
 
-fn triangle<P: Build, const D: usize>(
+fn triangle<P: Build, const D: usize, K: Drawn>(
     draw: &mut Draw,
-    own: impl Fn(&SparseTensor<P, D>, isize) -> SparseTensor<P, D>,
-    keep: impl Fn(isize, isize) -> bool,
+    own: impl Fn(&SparseTensor<P, D, K>, isize) -> SparseTensor<P, D, K>,
+    kept: impl Fn(isize, isize) -> bool,
 ) -> Answer {
     let shape = draw.shape();
     let last = if draw.layout == Layout::Hybrid { 2 } else { D };
-    let a = draw.shaped::<P, D>(shape, last, Values::Any, Fills::Zero);
+    let a = draw.shaped::<P, D, K>(shape, last, Values::Any, Fills::Zero);
     let k = draw.below(9) as isize - 4;
     draw.inputs.push(format!("k {k}"));
-    let kept = positions(a.sparse.dims()).map(|at| keep(at[last - 1] as isize - at[last - 2] as isize, k));
-    law(|| own(&a.sparse, k), || a.dense.clone() * mask(&a.dense, kept))
+    let inside = positions(a.sparse.dims()).map(|at| kept(at[last - 1] as isize - at[last - 2] as isize, k));
+    law(|| own(&a.sparse, k), || keep(a.dense, inside))
 }
 
-fn tril<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    triangle::<P, D>(draw, |a, k| a.tril(k), |offset, k| offset <= k)
+pub(super) fn tril<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    triangle::<P, D, K>(draw, |a, k| a.tril(k), |offset, k| offset <= k)
 }
 
-fn triu<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    triangle::<P, D>(draw, |a, k| a.triu(k), |offset, k| offset >= k)
+pub(super) fn triu<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    triangle::<P, D, K>(draw, |a, k| a.triu(k), |offset, k| offset >= k)
 }
 
-fn sparse_mask<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let pattern = draw.sparse::<P, D>(Values::Any);
-    let x = draw.dense(pattern.sparse.dims(), Values::Any);
+pub(super) fn sparse_mask<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let pattern = draw.sparse::<P, D, K>(Values::Any);
+    let x = draw.dense::<D, K>(pattern.sparse.dims(), Values::Any);
     let kept = pattern.host.mask();
-    law(|| ops::sparse_mask(x.own, &pattern.sparse), || x.reference.clone() * mask(&x.reference, kept.into_iter()))
+    law(|| ops::sparse_mask(x.own, &pattern.sparse), || keep(x.reference, kept))
 }
 
 /// A tensor of fill zero and another of its shape, whose pattern counts.
-fn beside<P: Build, const D: usize>(draw: &mut Draw) -> (Input<P, D>, Input<P, D>) {
+fn beside<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> (Input<P, D, K>, Input<P, D, K>) {
     let a = draw.unfilled(Values::Any);
     let b = draw.beside(&a, Values::Any);
     (a, b)
 }
 
-fn mask_by<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let (a, b) = beside::<P, D>(draw);
+pub(super) fn mask_by<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let (a, b) = beside::<P, D, K>(draw);
     let kept = b.host.mask();
-    law(|| a.sparse.mask_by(&b.sparse), || a.dense.clone() * mask(&a.dense, kept.into_iter()))
+    law(|| a.sparse.mask_by(&b.sparse), || keep(a.dense, kept))
 }
 
-fn intersect_with<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let (a, b) = beside::<P, D>(draw);
+pub(super) fn intersect_with<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let (a, b) = beside::<P, D, K>(draw);
     let kept = b.host.mask();
-    law(|| a.sparse.intersect_with(&b.sparse), || a.dense.clone() * mask(&a.dense, kept.into_iter()))
+    law(|| a.sparse.intersect_with(&b.sparse), || keep(a.dense, kept))
 }
 
-fn difference<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let (a, b) = beside::<P, D>(draw);
+pub(super) fn difference<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let (a, b) = beside::<P, D, K>(draw);
     let kept = b.host.mask();
-    law(|| a.sparse.difference(&b.sparse), || a.dense.clone() * mask(&a.dense, kept.into_iter().map(|other| !other)))
+    law(|| a.sparse.difference(&b.sparse), || keep(a.dense, kept.into_iter().map(|other| !other)))
 }
 
 /// The same elements, more of them specified.
-fn union_with<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
-    let b = draw.beside(&a, Values::Any);
+pub(super) fn union_with<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
+    let b = draw.beside::<P, D, K>(&a, Values::Any);
     law(|| a.sparse.union_with(&b.sparse), || a.dense)
 }
 
-fn prune<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.unfilled::<P, D>(Values::Any);
+pub(super) fn prune<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.unfilled::<P, D, K>(Values::Any);
     // A block stays if any of its elements does.
     let (block, dense) = (a.host.block(), a.host.dense());
     let stays = |block: &[f64]| block.iter().any(|value| value.abs() > 1.0);
     let kept = dense.chunks(block.max(1)).flat_map(|values| std::iter::repeat_n(stays(values), block));
-    law(|| a.sparse.prune(1.0), || a.dense.clone() * mask(&a.dense, kept))
+    law(|| a.sparse.prune(1.0), || keep(a.dense, kept))
 }
 
 /// The largest stored ones of each row, the smaller column first among equals.
-fn top_k_rows<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.unfilled::<P, 2>(Values::Any);
+pub(super) fn top_k_rows<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.unfilled::<P, 2, K>(Values::Any);
     let k = draw.below(4);
     draw.inputs.push(format!("k {k}"));
     let [rows, columns] = a.sparse.dims();
@@ -187,32 +191,32 @@ fn top_k_rows<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
         places.sort_by(|&x, &y| dense[y].abs().total_cmp(&dense[x].abs()));
         places.iter().take(k).for_each(|&cell| kept[cell] = true);
     }
-    law(|| a.sparse.top_k_rows(k), || a.dense.clone() * mask(&a.dense, kept.into_iter()))
+    law(|| a.sparse.top_k_rows(k), || keep(a.dense, kept))
 }
 
 /// A square matrix of any fill.
-fn square<P: Build>(draw: &mut Draw, fills: Fills) -> Input<P, 2> {
+fn square<P: Build, K: Drawn>(draw: &mut Draw, fills: Fills) -> Input<P, 2, K> {
     let n = draw.size();
     draw.shaped([n, n], 2, Values::Any, fills)
 }
 
-fn add_self_loops<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = square::<P>(draw, Fills::Any);
-    let value = draw.dense([1], Values::Any);
+pub(super) fn add_self_loops<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = square::<P, K>(draw, Fills::Any);
+    let value = draw.dense::<1, K>([1], Values::Any);
     let n = a.sparse.dims()[0];
     let from: Vec<Option<usize>> = positions([n, n]).map(|[row, column]| (row == column).then_some(0)).collect();
     law(|| a.sparse.add_self_loops(value.own), || a.dense + take(value.reference, &from, [n, n]))
 }
 
-fn remove_self_loops<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = square::<P>(draw, Fills::Zero);
+pub(super) fn remove_self_loops<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = square::<P, K>(draw, Fills::Zero);
     let kept = positions(a.sparse.dims()).map(|[row, column]| row != column);
-    law(|| a.sparse.remove_self_loops(), || a.dense.clone() * mask(&a.dense, kept))
+    law(|| a.sparse.remove_self_loops(), || keep(a.dense, kept))
 }
 
 /// One number for each index along the axis: the sum of its stored values.
-fn degree<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.unfilled::<P, 2>(Values::Any);
+pub(super) fn degree<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.unfilled::<P, 2, K>(Values::Any);
     let axis = draw.axis(2);
     draw.inputs.push(format!("axis {axis}"));
     let at = from_start(axis, 2);
@@ -220,8 +224,8 @@ fn degree<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     law(|| a.sparse.degree(axis), || reshape(sum_dims(a.dense, &[1 - at]), [length]))
 }
 
-fn kron<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let (a, b) = (draw.unfilled::<P, 2>(Values::Any), draw.unfilled::<P, 2>(Values::Any));
+pub(super) fn kron<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let (a, b) = (draw.unfilled::<P, 2, K>(Values::Any), draw.unfilled::<P, 2, K>(Values::Any));
     let ([m, n], [p, q]) = (a.sparse.dims(), b.sparse.dims());
     law(
         || a.sparse.kron(&b.sparse),

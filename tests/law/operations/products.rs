@@ -1,69 +1,157 @@
-//! Products with dense operands.
+//! Products with dense operands and with sparse ones.
 
 use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Fills, Layout, Values};
-use crate::reference::{matmul as dense_matmul, positions, take};
-use burn::tensor::Tensor;
-use sparse_tensor::ops;
+use crate::draw::{Build, Draw, Drawn, Fills, Layout, Values};
+use crate::reference::{elsewhere, extreme_dims, keep, mask, matmul as dense_matmul, prod_dims, sum_dims, take};
+use burn::tensor::{Float, Int, Tensor};
+use sparse_tensor::Numeric;
+use sparse_tensor::ops::{self, Reduce};
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
 
-family! { "products";
+family! { "products" of Float;
     "matmul" matmul [coo csr batched] gradient;
     "rmatmul" rmatmul [coo csr batched] gradient;
     "matvec" matvec [coo csr] gradient;
-    "matmul (int)" matmul_int [coo csr batched] none;
     "masked_matmul" masked_matmul [coo csr batched] gradient;
+    "matmul_sparse" matmul_sparse [coo csr batched] gradient;
+    "matmul_transposed" matmul_transposed [coo csr batched] gradient;
+    "product_pattern" product_pattern [coo csr batched] none;
+    "matmul_reduce" matmul_reduce [coo csr batched] gradient;
+    "addmm" addmm [coo csr batched] gradient;
 }
 
-fn matmul<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
+pub(super) fn matmul<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
     let mut shape = a.sparse.dims();
     (shape[D - 2], shape[D - 1]) = (shape[D - 1], draw.size());
-    let x = draw.dense(shape, Values::Any);
-    law(|| a.sparse.matmul(x.own), || dense_matmul(a.dense, x.reference))
+    let x = draw.dense::<D, K>(shape, Values::Any);
+    law(|| a.sparse.matmul(x.own), || dense_matmul(K::real(a.dense), K::real(x.reference)))
 }
 
-fn rmatmul<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
+pub(super) fn rmatmul<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
     let mut shape = a.sparse.dims();
     (shape[D - 2], shape[D - 1]) = (draw.size(), shape[D - 2]);
-    let x = draw.dense(shape, Values::Any);
-    law(|| a.sparse.rmatmul(x.own), || dense_matmul(x.reference, a.dense))
+    let x = draw.dense::<D, K>(shape, Values::Any);
+    law(|| a.sparse.rmatmul(x.own), || dense_matmul(K::real(x.reference), K::real(a.dense)))
 }
 
 /// Of matrices only, whatever the rank of the table.
-fn matvec<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, 2>(Values::Any);
+pub(super) fn matvec<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, 2, K>(Values::Any);
     let [rows, columns] = a.sparse.dims();
-    let x = draw.dense([columns], Values::Any);
+    let x = draw.dense::<1, K>([columns], Values::Any);
     let column = |x: Tensor<1>| take(x, &(0..columns).map(Some).collect::<Vec<_>>(), [columns, 1]);
     law(
         || a.sparse.matvec(x.own),
-        || take(dense_matmul(a.dense, column(x.reference)), &(0..rows).map(Some).collect::<Vec<_>>(), [rows]),
+        || {
+            let product = dense_matmul(K::real(a.dense), column(K::real(x.reference)));
+            take(product, &(0..rows).map(Some).collect::<Vec<_>>(), [rows])
+        },
     )
 }
 
-fn matmul_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let shape = draw.shape::<D>();
-    let a = draw.whole::<P, D>(shape, D, Values::Any, Fills::Any);
-    let mut shape = shape;
-    (shape[D - 2], shape[D - 1]) = (shape[D - 1], draw.size());
-    let x = draw.whole::<CooPattern, D>(shape, D, Values::Any, Fills::Any);
-    // Small whole numbers are exact as floats.
-    law(|| a.sparse.matmul(x.sparse.to_dense()), || dense_matmul(a.dense.float(), x.dense.float()))
-}
-
 /// The product at the mask's elements, zero elsewhere. A mask without duplicates: each of them has the product.
-fn masked_matmul<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+pub(super) fn masked_matmul<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
     let shape = draw.shape::<D>();
-    let mask = draw.whole::<P, D>(shape, D, Values::Any, Fills::Zero);
+    let mask = draw.shaped::<P, D, Int>(shape, D, Values::Any, Fills::Zero);
     let inner = draw.size();
     let (mut left, mut right) = (shape, shape);
     (left[D - 1], right[D - 2]) = (inner, inner);
-    let (x, y) = (draw.dense(left, Values::Any), draw.dense(right, Values::Any));
+    let (x, y) = (draw.dense::<D, K>(left, Values::Any), draw.dense::<D, K>(right, Values::Any));
     let coalesced = mask.sparse.coalesce();
-    let specified = mask.host.specified();
-    let kept: Vec<Option<usize>> = positions(shape).enumerate().map(|(k, _)| specified[k].then_some(k)).collect();
-    law(|| ops::masked_matmul(x.own, y.own, &coalesced), || take(dense_matmul(x.reference, y.reference), &kept, shape))
+    law(
+        || ops::masked_matmul(x.own, y.own, &coalesced),
+        || keep(dense_matmul(K::real(x.reference), K::real(y.reference)), mask.host.specified()),
+    )
+}
+
+pub(super) fn matmul_sparse<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.unfilled::<P, D, K>(Values::Any);
+    let mut shape = a.sparse.dims();
+    (shape[D - 2], shape[D - 1]) = (shape[D - 1], draw.size());
+    let b = draw.shaped::<P, D, K>(shape, D, Values::Any, Fills::Zero);
+    law(|| a.sparse.matmul_sparse(&b.sparse), || dense_matmul(K::real(a.dense), K::real(b.dense)))
+}
+
+pub(super) fn matmul_transposed<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.unfilled::<P, D, K>(Values::Any);
+    let mut shape = a.sparse.dims();
+    shape[D - 2] = draw.size();
+    let b = draw.shaped::<P, D, K>(shape, D, Values::Any, Fills::Zero);
+    law(|| a.sparse.matmul_transposed(&b.sparse), || dense_matmul(K::real(a.dense), K::real(b.dense).transpose()))
+}
+
+/// Where two stored elements meet, whatever their values are.
+pub(super) fn product_pattern<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.unfilled::<P, D, K>(Values::Any);
+    let mut shape = a.sparse.dims();
+    (shape[D - 2], shape[D - 1]) = (shape[D - 1], draw.size());
+    let b = draw.shaped::<P, D, K>(shape, D, Values::Any, Fills::Zero);
+    let device = draw.device().clone().inner();
+    law(
+        || {
+            let pattern = a.sparse.try_product_pattern(&b.sparse).expect("shapes agree");
+            let ones = Tensor::<1, Int>::ones([pattern.nnz()], &device);
+            P::of_pattern::<D, Int>(pattern, ones)
+        },
+        || {
+            let stored = |dense: Tensor<D>, host: &crate::draw::Host| mask(&dense, host.mask().into_iter());
+            let (a, b) = (stored(K::real(a.dense), &a.host), stored(K::real(b.dense), &b.host));
+            dense_matmul(a, b).clamp_max(1.0)
+        },
+    )
+}
+
+/// Over the stored elements of each row; a row without any gives 0.
+pub(super) fn matmul_reduce<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.full::<P, D, K>(Values::Any);
+    let dims = a.sparse.dims();
+    let (batch, [rows, inner]) = (dims[..D - 2].iter().product::<usize>(), [dims[D - 2], dims[D - 1]]);
+    let columns = draw.size().max(1);
+    let (mut right, mut out) = (dims, dims);
+    (right[D - 2], right[D - 1], out[D - 1]) = (inner, columns, columns);
+    let x = draw.dense::<D, K>(right, Values::Any);
+    let reduce = [Reduce::Add, Reduce::Mul, Reduce::Mean, Reduce::Amax, Reduce::Amin][draw.below(5)];
+    draw.inputs.push(format!("{reduce:?}"));
+    law(
+        || a.sparse.matmul_reduce(x.own, reduce),
+        || {
+            let shape = [batch, rows, inner, columns];
+            let dense = K::real(a.dense);
+            let spread = |x: Tensor<D>| x.reshape([batch, rows, inner, 1]).expand(shape);
+            let specified = spread(mask(&dense, a.host.mask().into_iter()));
+            let count = sum_dims(specified.clone(), &[2]);
+            let products = spread(dense) * K::real(x.reference).reshape([batch, 1, inner, columns]).expand(shape);
+            let stored = |neutral| elsewhere(products.clone(), &specified, neutral);
+            let reduced = match reduce {
+                Reduce::Amax => extreme_dims(stored(-1e6), &[2], true),
+                Reduce::Amin => extreme_dims(stored(1e6), &[2], false),
+                Reduce::Mul => prod_dims(stored(1.0), &[2]),
+                Reduce::Add => sum_dims(stored(0.0), &[2]),
+                _ => sum_dims(stored(0.0), &[2]) / count.clone().clamp_min(1.0),
+            };
+            let reduced = if K::IS_FLOAT { reduced } else { reduced.floor() };
+            (reduced * count.clamp_max(1.0)).reshape(out)
+        },
+    )
+}
+
+pub(super) fn addmm<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.full::<P, D, K>(Values::Any);
+    let (mut right, mut out) = (a.sparse.dims(), a.sparse.dims());
+    let columns = draw.size().max(1);
+    (right[D - 2], right[D - 1], out[D - 1]) = (right[D - 1], columns, columns);
+    // What is added may be broadcast.
+    let given = out.map(|size| if draw.below(4) == 0 { 1 } else { size });
+    let (x, c) = (draw.dense::<D, K>(right, Values::Any), draw.dense::<D, K>(given, Values::Any));
+    let beta = if K::IS_FLOAT { 0.5 } else { 3.0 };
+    law(
+        || a.sparse.addmm(beta, c.own, -2.0, x.own),
+        || {
+            let product = dense_matmul(K::real(a.dense), K::real(x.reference)).mul_scalar(-2.0);
+            K::real(c.reference).expand(out).mul_scalar(beta) + product
+        },
+    )
 }

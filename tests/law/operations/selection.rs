@@ -2,11 +2,12 @@
 
 use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Fills, Layout, Values};
+use crate::draw::{Build, Draw, Drawn, Fills, Layout, Values};
 use crate::reference::{flat, from_start, pick, positions, reshape as dense_reshape, take};
+use burn::tensor::{Bool, Float};
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
 
-family! { "shape and selection";
+family! { "shape and selection" of Float;
     "reshape" reshape [coo_up coo_down coo_same csr_up csr_same hybrid_up hybrid_down hybrid_same batched_down
         batched_same] gradient;
     "flatten" flatten [coo_down hybrid_down batched_down] gradient;
@@ -45,15 +46,15 @@ fn other_shape<const D: usize, const D2: usize>(draw: &mut Draw, shape: [usize; 
     to.try_into().expect("the rank")
 }
 
-fn reshape<P: Build, const D: usize, const D2: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.full::<P, D>(Values::Any);
+pub(super) fn reshape<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.full::<P, D, K>(Values::Any);
     let shape = other_shape::<D, D2>(draw, a.sparse.dims(), a.host.sparse_dims);
     draw.inputs.push(format!("shape {shape:?}"));
     law(|| a.sparse.reshape(shape), || dense_reshape(a.dense, shape))
 }
 
-fn flatten<P: Build, const D: usize, const D2: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
+pub(super) fn flatten<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
     let mut shape = a.sparse.dims().to_vec();
     let starts: Vec<usize> = (0..D - 1).filter(|&at| at + 1 != a.host.sparse_dims).collect();
     let start = starts[draw.below(starts.len())];
@@ -63,14 +64,14 @@ fn flatten<P: Build, const D: usize, const D2: usize>(draw: &mut Draw) -> Answer
     law(|| a.sparse.flatten::<D2>(start as isize, start as isize + 1 - D as isize), || dense_reshape(a.dense, shape))
 }
 
-fn squeeze_dim<P: Build, const D: usize, const D2: usize>(draw: &mut Draw) -> Answer {
+pub(super) fn squeeze_dim<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let mut shape = draw.shape::<D>();
     let dims = draw.sparse_dims(D);
     let axis = draw.axis(D);
     shape[from_start(axis, D)] = 1;
     // The last sparse dim stays.
     let dims = if dims == 1 && from_start(axis, D) == 0 { dims + 1 } else { dims };
-    let a = draw.shaped::<P, D>(shape, dims, Values::Any, Fills::Any);
+    let a = draw.shaped::<P, D, K>(shape, dims, Values::Any, Fills::Any);
     draw.inputs.push(format!("axis {axis}"));
     let mut to = shape.to_vec();
     to.remove(from_start(axis, D));
@@ -78,8 +79,8 @@ fn squeeze_dim<P: Build, const D: usize, const D2: usize>(draw: &mut Draw) -> An
     law(|| a.sparse.squeeze_dim::<D2>(axis), || dense_reshape(a.dense, to))
 }
 
-fn unsqueeze_dim<P: Build, const D: usize, const D2: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
+pub(super) fn unsqueeze_dim<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
     let axis = draw.below(D2);
     draw.inputs.push(format!("axis {axis}"));
     let mut to = a.sparse.dims().to_vec();
@@ -88,17 +89,17 @@ fn unsqueeze_dim<P: Build, const D: usize, const D2: usize>(draw: &mut Draw) -> 
     law(|| a.sparse.unsqueeze_dim::<D2>(axis as isize), || dense_reshape(a.dense, to))
 }
 
-fn expand<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+pub(super) fn expand<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let to = draw.full_shape::<D>();
     let from = to.map(|size| if draw.coin() { 1 } else { size });
     let dims = draw.sparse_dims(D);
-    let a = draw.shaped::<P, D>(from, dims, Values::Any, Fills::Any);
+    let a = draw.shaped::<P, D, K>(from, dims, Values::Any, Fills::Any);
     draw.inputs.push(format!("to {to:?}"));
     law(|| a.sparse.expand(to), || a.dense.expand(to))
 }
 
-fn repeat_dim<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
+pub(super) fn repeat_dim<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
     let (axis, times) = (draw.axis(D), 1 + draw.below(3));
     draw.inputs.push(format!("axis {axis}, {times} times"));
     let at = from_start(axis, D);
@@ -107,8 +108,8 @@ fn repeat_dim<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     law(|| a.sparse.repeat_dim(axis, times), || pick(a.dense, at, &index))
 }
 
-fn flip<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
+pub(super) fn flip<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
     let axes: Vec<usize> = (0..D).filter(|_| draw.coin()).collect();
     let signed: Vec<isize> = axes.iter().map(|&axis| draw.signed(axis, D)).collect();
     draw.inputs.push(format!("axes {signed:?}"));
@@ -129,8 +130,8 @@ fn range(draw: &mut Draw, size: usize) -> std::ops::Range<usize> {
     a.min(b)..a.max(b)
 }
 
-fn narrow<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
+pub(super) fn narrow<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
     let axis = draw.axis(D);
     let at = from_start(axis, D);
     let range = range(draw, a.sparse.dims()[at]);
@@ -139,8 +140,8 @@ fn narrow<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     law(|| a.sparse.narrow(axis, range.start, range.len()), || pick(a.dense, at, &index))
 }
 
-fn slice<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
+pub(super) fn slice<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
     let ranges = a.sparse.dims().map(|size| range(draw, size));
     draw.inputs.push(format!("{ranges:?}"));
     let indices = ranges.clone().map(|range| range.collect::<Vec<usize>>());
@@ -151,8 +152,8 @@ fn slice<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
 }
 
 /// A negative step walks the range from its end.
-fn slice_step<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
+pub(super) fn slice_step<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
     let axis = draw.axis(D);
     let at = from_start(axis, D);
     let range = range(draw, a.sparse.dims()[at]);
@@ -164,8 +165,8 @@ fn slice_step<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     law(|| a.sparse.slice_step(axis, range, step), || pick(a.dense, at, &index))
 }
 
-fn index_select<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
+pub(super) fn index_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
     let axis = draw.axis(D);
     let at = from_start(axis, D);
     let size = a.sparse.dims()[at];
@@ -175,14 +176,14 @@ fn index_select<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     law(|| a.sparse.index_select(axis, index), || pick(a.dense, at, &plain))
 }
 
-fn select<P: Build, const D: usize, const D2: usize>(draw: &mut Draw) -> Answer {
+pub(super) fn select<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let shape = draw.full_shape::<D>();
     let dims = draw.sparse_dims(D);
     let axis = draw.axis(D);
     let at = from_start(axis, D);
     // The last sparse dim stays.
     let dims = if dims == 1 && at == 0 { dims + 1 } else { dims };
-    let a = draw.shaped::<P, D>(shape, dims, Values::Any, Fills::Any);
+    let a = draw.shaped::<P, D, K>(shape, dims, Values::Any, Fills::Any);
     let place = draw.below(shape[at]);
     draw.inputs.push(format!("axis {axis}, at {place}"));
     let mut to = shape.to_vec();
@@ -191,8 +192,8 @@ fn select<P: Build, const D: usize, const D2: usize>(draw: &mut Draw) -> Answer 
     law(|| a.sparse.select::<D2>(axis, place as isize), || dense_reshape(pick(a.dense, at, &[place]), to))
 }
 
-fn get<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.full::<P, D>(Values::Any);
+pub(super) fn get<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.full::<P, D, K>(Values::Any);
     let shape = a.sparse.dims();
     let at = shape.map(|size| draw.below(size));
     draw.inputs.push(format!("at {at:?}"));
@@ -200,10 +201,10 @@ fn get<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
 }
 
 /// In row-major order, whatever the order of either.
-fn masked_select<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
+pub(super) fn masked_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
     let shape = a.sparse.dims();
-    let mask = draw.truths::<P, D>(shape, a.host.sparse_dims, Fills::Zero);
+    let mask = draw.shaped::<P, D, Bool>(shape, a.host.sparse_dims, Values::Any, Fills::Zero);
     let chosen = mask.host.dense();
     let from: Vec<Option<usize>> =
         positions(shape).map(|at| flat(at, shape)).filter(|&at| chosen[at] != 0.0).map(Some).collect();
@@ -212,15 +213,15 @@ fn masked_select<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     law(|| a.sparse.masked_select(&mask.sparse), || take(a.dense, &from, [count]))
 }
 
-fn split<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.full::<P, D>(Values::Any);
+pub(super) fn split<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.full::<P, D, K>(Values::Any);
     let (size, axis) = (1 + draw.below(3), draw.axis(D));
     draw.inputs.push(format!("size {size}, axis {axis}"));
     law(|| a.sparse.split(size, axis), || a.dense.split(size, from_start(axis, D)))
 }
 
-fn chunk<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.full::<P, D>(Values::Any);
+pub(super) fn chunk<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.full::<P, D, K>(Values::Any);
     let (count, axis) = (1 + draw.below(3), draw.axis(D));
     draw.inputs.push(format!("count {count}, axis {axis}"));
     let dim = from_start(axis, D);

@@ -1,71 +1,55 @@
 //! Layouts, orders and kinds of the same elements.
 
 use super::family;
-use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Fills, Layout, Values};
-use burn::tensor::{FloatDType, Tensor};
+use crate::answer::{Answer, floats, law};
+use crate::draw::{Build, Draw, Drawn, Fills, Host, Layout, Values};
+use crate::reference::{keep, reshape, take};
+use burn::tensor::{Float, Tensor};
 use rand::seq::SliceRandom;
 use sparse_tensor::ops;
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
+use sparse_tensor::{Fill, SparseTensor};
 
-family! { "structure";
+family! { "structure" of Float;
     "to_dense" to_dense [coo csr hybrid batched] gradient;
+    "to_dense_within" to_dense_within [coo csr hybrid batched] gradient;
+    "to_dense_or" to_dense_or [coo csr hybrid batched] gradient;
+    "from_dense" from_dense [coo csr hybrid batched] gradient;
+    "values" values [coo csr hybrid batched] gradient;
+    "with_values" with_values [coo csr hybrid batched] gradient;
+    "with_fill" with_fill [coo csr hybrid batched] gradient;
     "coalesce" coalesce [coo csr hybrid batched] gradient;
     "to_csr" to_csr [coo] gradient;
     "to_coo" to_coo [csr batched] gradient;
-    "cast" cast [coo csr hybrid batched] gradient;
-    "int" int [coo csr hybrid batched] none;
-    "float" float [coo csr hybrid batched] none;
     "permute" permute [coo csr hybrid batched] gradient;
+    "swap_dims" swap_dims [coo csr hybrid batched] gradient;
     "transpose" transpose [coo csr batched] gradient;
     "concat" concat [coo csr hybrid batched] gradient;
 }
 
-fn to_dense<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
+pub(super) fn to_dense<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
     law(|| a.sparse.to_dense(), || a.dense)
 }
 
-fn coalesce<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
+pub(super) fn coalesce<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
     law(|| a.sparse.coalesce(), || a.dense)
 }
 
-fn to_csr<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<CooPattern, D>(Values::Any);
+pub(super) fn to_csr<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<CooPattern, D, K>(Values::Any);
     law(|| a.sparse.to_csr(), || a.dense)
 }
 
-fn to_coo<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<CsrPattern, D>(Values::Any);
+pub(super) fn to_coo<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<CsrPattern, D, K>(Values::Any);
     law(|| a.sparse.to_coo(), || a.dense)
 }
 
-/// To f32, which holds every drawn number.
-fn cast<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
-    law(|| a.sparse.cast(FloatDType::F32), || a.dense)
-}
-
-fn int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
-    law(|| a.sparse.int(), || a.dense.int())
-}
-
-fn float<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let shape = draw.shape::<D>();
-    let dims = draw.sparse_dims(D);
-    if draw.coin() {
-        let a = draw.truths::<P, D>(shape, dims, Fills::Any);
-        return law(|| a.sparse.float(), || a.dense.float());
-    }
-    let a = draw.whole::<P, D>(shape, dims, Values::Any, Fills::Any);
-    law(|| a.sparse.float(), || a.dense.float())
-}
-
 /// Sparse dims among themselves, dense dims among themselves.
-fn permute<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
+pub(super) fn permute<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
     let mut axes: [isize; D] = std::array::from_fn(|axis| axis as isize);
     let (sparse, dense) = axes.split_at_mut(a.host.sparse_dims);
     sparse.shuffle(&mut draw.rng);
@@ -75,30 +59,138 @@ fn permute<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     law(|| a.sparse.permute(signed), || a.dense.permute(axes))
 }
 
-fn transpose<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D>(Values::Any);
+pub(super) fn transpose<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
     law(|| a.sparse.transpose(), || a.dense.transpose())
 }
 
 /// Two or three parts, which share their fill but along a dense dim, where each has its own.
-fn concat<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+pub(super) fn concat<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let shape = draw.shape::<D>();
     let dims = draw.sparse_dims(D);
     let axis = draw.axis(D);
     let at = crate::reference::from_start(axis, D);
     let block = shape[dims..].iter().product();
-    let shared = draw.fill(block, Values::Any, Fills::Any, false);
+    let shared = K::shared(draw, block, Values::Any, Fills::Any, false);
     let mut parts = vec![];
     for _ in 0..2 + draw.below(2) {
         let mut shape = shape;
         shape[at] = draw.size();
         parts.push(if at < dims {
-            draw.filled::<P, D>(shape, dims, Values::Any, &shared)
+            K::input::<P, D>(draw, shape, dims, Values::Any, &shared)
         } else {
-            draw.shaped(shape, dims, Values::Any, Fills::Any)
+            draw.shaped::<P, D, K>(shape, dims, Values::Any, Fills::Any)
         });
     }
     draw.inputs.push(format!("axis {axis}"));
     let (own, dense): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.sparse, part.dense)).unzip();
     law(|| ops::concat(&own, axis), || Tensor::cat(dense, at))
+}
+
+/// Two sparse dims, or two dense ones.
+pub(super) fn swap_dims<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
+    let sparse = a.host.sparse_dims;
+    let range = if sparse < D && draw.coin() { sparse..D } else { 0..sparse };
+    let [x, y] = [0, 1].map(|_| range.start + draw.below(range.len()));
+    let signed = [x, y].map(|axis| draw.signed(axis, D));
+    draw.inputs.push(format!("axes {signed:?}"));
+    law(|| a.sparse.swap_dims(signed[0], signed[1]), || a.dense.swap_dims(x, y))
+}
+
+pub(super) fn to_dense_within<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
+    let limit = a.host.shape.iter().product();
+    law(|| a.sparse.to_dense_within(limit), || a.dense)
+}
+
+/// Whatever the fill is: `None` stands for the number, which is the last element.
+pub(super) fn to_dense_or<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
+    let sparse = if draw.coin() { a.sparse.with_fill(Fill::Undefined) } else { a.sparse };
+    law(|| sparse.to_dense_or(K::scalar(1.0)), || unspecified(a.dense, &a.host, |x| x.ones_like()))
+}
+
+/// The dense tensor with another where nothing is stored.
+fn unspecified<const D: usize, K: Drawn>(
+    dense: Tensor<D, K>,
+    host: &Host,
+    other: impl FnOnce(&Tensor<1, K>) -> Tensor<1, K>,
+) -> Tensor<D, K> {
+    let (shape, count) = (dense.dims(), dense.shape().num_elements());
+    if count == 0 {
+        return dense;
+    }
+    let flat = dense.reshape([count]);
+    let other = other(&flat);
+    let from: Vec<Option<usize>> =
+        host.mask().into_iter().enumerate().map(|(at, stored)| Some(if stored { at } else { count + at })).collect();
+    take(Tensor::cat(vec![flat, other], 0), &from, shape)
+}
+
+/// The gradient of what is zero is nobody's.
+pub(super) fn from_dense<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let dims = draw.sparse_dims(D);
+    let shape = draw.shape();
+    let x = draw.dense::<D, K>(shape, Values::Any);
+    let block = shape[dims..].iter().product::<usize>().max(1);
+    let real = floats(x.reference.clone().into_data());
+    let kept: Vec<bool> = real
+        .chunks(block)
+        .flat_map(|values| std::iter::repeat_n(values.iter().any(|&value| value != 0.0), values.len()))
+        .collect();
+    law(|| P::of_dense(x.own, D - dims), || keep(x.reference, kept))
+}
+
+/// The rows of values as one line, whatever the number of dense dims is.
+fn line<P: Build, const D: usize, K: Drawn>(a: &SparseTensor<P, D, K>) -> Tensor<1, K> {
+    let length = a.nnz() * a.dims()[a.sparse_dims()..].iter().product::<usize>();
+    match a.dense_dims() {
+        0 => a.values::<1>(),
+        1 => reshape(a.values::<2>(), [length]),
+        _ => reshape(a.values::<3>(), [length]),
+    }
+}
+
+/// Of the coalesced tensor, in lexicographic order.
+pub(super) fn values<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
+    let from: Vec<Option<usize>> =
+        a.host.mask().into_iter().enumerate().filter(|(_, stored)| *stored).map(|(at, _)| Some(at)).collect();
+    draw.has_empty |= from.is_empty();
+    law(|| line(&a.sparse.coalesce()), || take(a.dense, &from, [from.len()]))
+}
+
+/// Others for the same pattern; the fill stays.
+pub(super) fn with_values<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
+    let own = a.sparse.coalesce();
+    let x = draw.dense::<D, K>(a.sparse.dims(), Values::Any);
+    // The values of another tensor on the same pattern are those of a dense one at its coordinates.
+    let other = ops::sparse_mask(x.own, &own);
+    law(
+        || {
+            match own.dense_dims() {
+                0 => own.with_values(other.values::<1>()),
+                1 => own.with_values(other.values::<2>()),
+                _ => own.with_values(other.values::<3>()),
+            }
+            .expect("values that fit")
+        },
+        || {
+            let count = x.reference.shape().num_elements();
+            if count == 0 {
+                return x.reference;
+            }
+            unspecified(x.reference, &a.host, |_| a.dense.reshape([count]))
+        },
+    )
+}
+
+/// One number in a tensor, for what is not stored.
+pub(super) fn with_fill<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
+    let number = draw.dense::<1, K>([1], Values::Any);
+    let fill = Fill::tensor(number.own);
+    law(|| a.sparse.with_fill(fill), || unspecified(a.dense, &a.host, |x| number.reference.expand(x.dims())))
 }

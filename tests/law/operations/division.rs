@@ -1,0 +1,96 @@
+//! Quotients and remainders: of integers in f32.
+
+use super::arithmetic::{along, pair, with_dense, with_number};
+use super::family;
+use crate::answer::{Answer, law};
+use crate::draw::{Build, Draw, Layout, Values};
+use burn::tensor::FloatDType::F32;
+use burn::tensor::{Float, Int};
+use sparse_tensor::SparseTensor;
+use sparse_tensor::ops::ScalarArg;
+use sparse_tensor::pattern::{CooPattern, CsrPattern};
+
+family! { "arithmetic";
+    "div" div [coo csr hybrid batched] gradient;
+    "div_scalar" div_scalar [coo csr hybrid batched] gradient;
+    "div_along" div_along [coo csr hybrid batched] gradient;
+    "div_dense" div_dense [coo csr hybrid batched] gradient;
+    "div (int)" div_int [coo csr hybrid batched] none;
+    "div_scalar (int)" div_scalar_int [coo csr hybrid batched] none;
+    "div_along (int)" div_along_int [coo csr hybrid batched] none;
+    "div_dense (int)" div_dense_int [coo csr hybrid batched] none;
+    "remainder_scalar" remainder_scalar [coo csr hybrid batched] gradient;
+    "fmod_scalar" fmod_scalar [coo csr hybrid batched] gradient;
+}
+
+/// By zeros too, 0 / 0 among them, where no gradient is compared.
+fn div<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let (a, b) = if draw.tracked() {
+        let a = draw.sparse::<P, D, Float>(Values::Any);
+        let b = draw.beside::<P, D, Float>(&a, Values::Nonzero);
+        (a, b)
+    } else {
+        pair(draw)
+    };
+    law(|| &a.sparse / &b.sparse, || a.dense / b.dense)
+}
+
+/// A true division, in f32 on both sides.
+fn div_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let (a, b) = pair::<P, D, Int>(draw);
+    law(|| &a.sparse / &b.sparse, || a.dense.float().cast(F32) / b.dense.float().cast(F32))
+}
+
+fn div_scalar<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    with_number::<P, D, Float, _>(draw, Values::Nonzero, |a, x| a.sparse.div_scalar(x), |a, x| a / x)
+}
+
+/// By a float.
+fn div_scalar_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, Int>(Values::Any);
+    let number = draw.value(Values::Nonzero);
+    draw.inputs.push(format!("number {number}"));
+    law(|| a.sparse.div_scalar(ScalarArg::from(number)), || a.dense.float().cast(F32).div_scalar(number))
+}
+
+fn div_along<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let own = |a: &SparseTensor<P, D>, vector, axis| a.div_along(vector, axis);
+    along::<P, D, Float, Float>(draw, Values::Nonzero, own, |a, b| a / b)
+}
+
+fn div_along_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let own = |a: &SparseTensor<P, D, Int>, vector, axis| a.div_along(vector, axis);
+    along::<P, D, Int, Float>(draw, Values::Nonzero, own, |a, b| a.cast(F32) / b.cast(F32))
+}
+
+fn div_dense<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let own = |a: &SparseTensor<P, D>, dense| a.div_dense(dense);
+    with_dense::<P, D, Float, Float>(draw, Values::Nonzero, own, |a, b| a.cast(F32) / b.cast(F32))
+}
+
+fn div_dense_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let own = |a: &SparseTensor<P, D, Int>, dense| a.div_dense(dense);
+    with_dense::<P, D, Int, Float>(draw, Values::Nonzero, own, |a, b| a.cast(F32) / b.cast(F32))
+}
+
+/// A divisor of which no drawn element is a multiple, and the elements, whose slope is 1 then.
+macro_rules! remainders {
+    ($($name:ident $round:ident;)*) => {$(
+        fn $name<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+            let a = draw.sparse::<P, D, Float>(Values::Odd);
+            let divisor = [0.75, -1.5, 2.0][draw.below(3)];
+            draw.inputs.push(format!("divisor {divisor}"));
+            law(
+                || a.sparse.$name(divisor),
+                || {
+                    let whole = a.dense.clone().detach().div_scalar(divisor).$round().mul_scalar(divisor);
+                    a.dense - whole
+                },
+            )
+        }
+    )*};
+}
+remainders! {
+    remainder_scalar floor;
+    fmod_scalar trunc;
+}
