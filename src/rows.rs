@@ -59,7 +59,7 @@ impl RowMap {
         let (old, block) = (self.0.old, grad.dims()[1]);
         // Burn refuses to narrow to nothing.
         let rows = |sums: Tensor<2>| {
-            if old == 0 { Tensor::zeros([0, block], (&grad.device(), grad.dtype())) } else { sums.narrow(0, 0, old) }
+            if old == 0 { Tensor::empty([0, block], (&grad.device(), grad.dtype())) } else { sums.narrow(0, 0, old) }
         };
         [values.then(|| rows(sums.clone())), fill.then(|| sums.narrow(0, old, 1))]
     }

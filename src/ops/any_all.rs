@@ -121,7 +121,7 @@ fn any<P: Pattern, const D: usize>(
     let lines = along.of(&own.pattern);
     let pattern = lines.as_ref().map_or_else(|| own.pattern.clone(), |lines| lines.pattern.clone());
     let values = if own.nnz() == 0 {
-        Tensor::zeros([0, along.blocks.kept()], (&own.device(), own.dtype()))
+        Tensor::empty([0, along.blocks.kept()], (&own.device(), own.dtype()))
     } else {
         let mut values = within(own.values.clone());
         if let Some(lines) = &lines {

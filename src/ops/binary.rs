@@ -223,7 +223,7 @@ pub(super) fn zip<K: Numeric>(op: BinaryOp, a: Operand<'_, K>, b: Operand<'_, K>
 
 /// The result without elements of two tensors: some devices cannot launch over nothing, here or in the backward pass.
 fn nothing<K: Kind>(a: Tensor<2>, b: Tensor<2>) -> Tensor<2, K> {
-    let out = Tensor::<2>::zeros([0, a.dims()[1]], (&a.device().inner(), a.dtype()));
+    let out = Tensor::<2>::empty([0, a.dims()[1]], (&a.device().inner(), a.dtype()));
     let shapes = [a.dims(), b.dims()];
     from_float(record(out, [Erased::from(a), Erased::from(b)], shapes, |shapes, grad, needs| {
         let zeros = |side: usize| Tensor::<2>::zeros(shapes[side], (&grad.device(), grad.dtype()));

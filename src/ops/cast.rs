@@ -1,5 +1,6 @@
 //! Element types.
 
+use super::map::rows_of;
 use crate::pattern::Pattern;
 use crate::tensor::{Fill, FillValue, Kind, Numeric, SparseTensor, as_float, from_float};
 use burn::tensor::{Bool, DType, Float, FloatDType, Int, IntDType, Tensor};
@@ -33,7 +34,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             crate::Fill::Undefined => crate::Fill::Undefined,
             fill => fill.map_row(self.block(), self.dtype(), &self.device(), &f),
         };
-        self.with_rows(f(self.values.clone()), fill)
+        self.with_rows(rows_of(self, &f), fill)
     }
 }
 

@@ -147,7 +147,7 @@ fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
         if count == 0 {
             // Some devices cannot join nothing.
             let width = rows.iter().map(|rows| rows.dims()[1]).sum();
-            return Tensor::zeros([0, width], (&rows[0].device(), rows[0].dtype()));
+            return Tensor::empty([0, width], (&rows[0].device(), rows[0].dtype()));
         }
         let split = rows.into_iter().map(|rows| {
             let width = rows.dims()[1].checked_div(outer).unwrap_or(0);

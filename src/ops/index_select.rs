@@ -136,13 +136,13 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let (own, mask) = (self.coalesce(), mask.coalesce());
         let (rows, block) = (mask.nnz(), own.block());
         let chosen = if rows * block == 0 {
-            Tensor::zeros([0], (&mask.pattern.device(), mask.pattern.index_dtype()))
+            Tensor::empty([0], (&mask.pattern.device(), mask.pattern.index_dtype()))
         } else {
             kept(mask.values.clone().inner().reshape(Exact([rows * block])), index_dtype_for(rows * block))
         };
         let count = chosen.dims()[0];
         if count == 0 {
-            return Ok(Tensor::zeros([0], (&self.device(), self.dtype())));
+            return Ok(Tensor::empty([0], (&self.device(), self.dtype())));
         }
         let map = if own.pattern.is_same(&mask.pattern) { None } else { Some(located(&mask.pattern, &own.pattern)) };
         let values = match map {

@@ -84,7 +84,7 @@ pub(super) fn bool_fill(value: bool) -> Fill<Bool> {
 
 /// `f` of the stored values; some devices cannot launch over nothing.
 #[track_caller]
-fn rows_of<P: Pattern, const D: usize, K: Kind, K2: Kind>(
+pub(super) fn rows_of<P: Pattern, const D: usize, K: Kind, K2: Kind>(
     merged: &SparseTensor<P, D, K>,
     f: &impl Fn(Tensor<2, K>) -> Tensor<2, K2>,
 ) -> Tensor<2, K2> {
@@ -96,7 +96,7 @@ fn rows_of<P: Pattern, const D: usize, K: Kind, K2: Kind>(
     }
     let one = Tensor::zeros([1, 1], (&merged.device(), merged.dtype()));
     let like = f(one);
-    Tensor::zeros(shape, (&like.device(), like.dtype()))
+    Tensor::empty(shape, (&like.device(), like.dtype()))
 }
 
 macro_rules! functions {

@@ -278,7 +278,7 @@ impl Along {
         let shape: Vec<usize> = shape.collect();
         let none = Tensor::zeros([shape.len(), 0], (&of.pattern.device(), of.pattern.index_dtype()));
         let pattern = P::from_coo(CooPattern::new_unchecked(none, &shape, true));
-        let values = Tensor::zeros([0, self.blocks.kept()], (&of.device(), dtype));
+        let values = Tensor::empty([0, self.blocks.kept()], (&of.device(), dtype));
         SparseTensor::from_parts(pattern, values, self.blocks.shape.clone(), fill)
     }
 }
@@ -317,7 +317,7 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     let lines = along.of(&own.pattern);
     let pattern = lines.as_ref().map_or_else(|| own.pattern.clone(), |lines| lines.pattern.clone());
     let values = if own.nnz() == 0 {
-        let none = Tensor::<2, K>::zeros([0, along.blocks.kept()], (&own.device().inner(), own.dtype()));
+        let none = Tensor::<2, K>::empty([0, along.blocks.kept()], (&own.device().inner(), own.dtype()));
         associate_like(none, &[&own.values])
     } else {
         fold_rows(&own, &along, lines.as_deref(), counted, fold)

@@ -61,7 +61,7 @@ impl Taken {
     pub(crate) fn of<K: Kind>(&self, values: &Tensor<2, K>) -> Tensor<2, K> {
         let (block, device, dtype) = (values.dims()[1], values.device(), values.dtype());
         match self {
-            Self::Nothing => Tensor::zeros([0, block], (&device, dtype)),
+            Self::Nothing => Tensor::empty([0, block], (&device, dtype)),
             Self::Together(rows) => values.clone().narrow(0, rows.start, rows.len()),
             Self::Mapped(map) => {
                 let fill = Tensor::zeros([1, block], (&device.inner(), dtype));

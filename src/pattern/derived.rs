@@ -346,7 +346,7 @@ pub(crate) fn axis_map<P: Pattern>(pattern: &P, axis: usize) -> RowMap {
         RowMap::new(ids, pattern.shape()[axis])
     };
     if pattern.nnz() == 0 {
-        let none = Tensor::zeros([0], (&pattern.device(), pattern.index_dtype()));
+        let none = Tensor::empty([0], (&pattern.device(), pattern.index_dtype()));
         return RowMap::new(none, pattern.shape()[axis]);
     }
     pattern.derived().axes[axis].get_or_init(make).clone()

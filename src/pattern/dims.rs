@@ -57,7 +57,7 @@ pub(crate) fn unsqueezed<P: Pattern>(pattern: &P, axis: usize) -> P {
 /// `0 .. length`, in the dtype and on the device of `like`.
 pub(crate) fn count_up<const R: usize>(length: usize, like: &Tensor<R, Int>) -> Tensor<1, Int> {
     if length == 0 {
-        return Tensor::zeros([0], (&like.device(), like.dtype()));
+        return Tensor::empty([0], (&like.device(), like.dtype()));
     }
     Tensor::arange(0..length as i64, (&like.device(), like.dtype()))
 }

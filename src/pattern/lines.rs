@@ -81,7 +81,7 @@ impl<P: Pattern> Lines<P> {
     pub(crate) fn counts(&self) -> Tensor<1, Int> {
         let (ptr, lines) = (self.sums.ptr(), self.len());
         if lines == 0 {
-            return Tensor::zeros([0], (&ptr.device(), ptr.dtype()));
+            return Tensor::empty([0], (&ptr.device(), ptr.dtype()));
         }
         ptr.clone().narrow(0, 1, lines) - ptr.clone().narrow(0, 0, lines)
     }

@@ -141,7 +141,7 @@ impl Matrix {
 fn differences(ptr: &Tensor<1, Int>) -> Tensor<1, Int> {
     let count = ptr.dims()[0] - 1;
     if count == 0 {
-        return Tensor::zeros([0], (&ptr.device(), ptr.dtype()));
+        return Tensor::empty([0], (&ptr.device(), ptr.dtype()));
     }
     ptr.clone().narrow(0, 1, count) - ptr.clone().narrow(0, 0, count)
 }

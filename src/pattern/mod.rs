@@ -116,16 +116,23 @@ pub(crate) fn check_sizes(op: &'static str, shape: &[usize]) -> Result<()> {
 }
 
 /// An index tensor as patterns keep them: without autodiff, of the given dtype.
+///
+/// One without elements is made anew: Burn 0.22's fusion joins a cast of nothing, or zeros of it, with operations that
+/// follow, and then runs none of them.
 pub(crate) fn index_tensor<const D: usize>(tensor: Tensor<D, Int>, dtype: DType) -> Tensor<D, Int> {
     let tensor = tensor.inner();
-    if tensor.dtype() == dtype { tensor } else { tensor.cast(dtype) }
+    match tensor.shape().num_elements() {
+        _ if tensor.dtype() == dtype => tensor,
+        0 => Tensor::empty(tensor.shape(), (&tensor.device(), dtype)),
+        _ => tensor.cast(dtype),
+    }
 }
 
 /// An index tensor that can be validated: i32 and i64 stay, narrower or unsigned ones are widened.
 pub(crate) fn signed<const D: usize>(tensor: Tensor<D, Int>) -> Tensor<D, Int> {
     match tensor.dtype() {
         DType::I32 | DType::I64 => tensor.inner(),
-        _ => tensor.inner().cast(DType::I64),
+        _ => index_tensor(tensor, DType::I64),
     }
 }
 

@@ -10,11 +10,11 @@ use burn::tensor::{Bool, DType, Int, Tensor};
 pub(crate) fn kept(keep: Tensor<1, Bool>, dtype: DType) -> Tensor<1, Int> {
     let length = keep.dims()[0];
     if length == 0 {
-        return Tensor::zeros([0], (&keep.device(), dtype));
+        return Tensor::empty([0], (&keep.device(), dtype));
     }
     let (order, ptr) = kernel::group_by(&index_tensor(keep.bool_not().int(), dtype), 2);
     let count = read(ptr.narrow(0, 1, 1));
-    if count == 0 { Tensor::zeros([0], (&order.device(), dtype)) } else { order.narrow(0, 0, count) }
+    if count == 0 { Tensor::empty([0], (&order.device(), dtype)) } else { order.narrow(0, 0, count) }
 }
 
 /// Things taken several times each: thing `k` stands for the positions `starts[k] .. starts[k] + counts[k]`.
@@ -31,7 +31,7 @@ pub(crate) fn expand(starts: &Tensor<1, Int>, counts: &Tensor<1, Int>) -> Expans
     let ptr = kernel::scan(counts);
     let total = read(ptr.clone().narrow(0, things, 1));
     if total == 0 {
-        let none = Tensor::zeros([0], (&device, dtype));
+        let none = Tensor::empty([0], (&device, dtype));
         return Expansion { owner: none.clone(), at: none };
     }
     let owner = kernel::expand_ptr(&ptr, total);

@@ -296,8 +296,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     pub fn zeros(shape: [usize; D], options: impl Into<TensorCreationOptions>) -> Result<Self> {
         const OP: &str = "SparseTensor::zeros";
         check_layout::<P>(OP, &shape, 0)?;
-        let values = value_rows(OP, Tensor::<2, K>::zeros([0, 1], options), 0, &[1])?;
-        let indices = Tensor::zeros([D, 0], &values.device().inner());
+        let values = value_rows(OP, Tensor::<2, K>::empty([0, 1], options), 0, &[1])?;
+        let indices = Tensor::empty([D, 0], &values.device().inner());
         let pattern = P::from_coo(CooPattern::new_unchecked(indices, &shape, true));
         Ok(Self::from_parts(pattern, values, vec![], Fill::Zero))
     }
