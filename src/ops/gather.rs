@@ -139,6 +139,10 @@ pub fn try_gather_nd<const D: usize, const DI: usize, K: Kind>(
     same_device(OP, &x.device(), &index.device())?;
     let (flat, shape) = flat_positions(OP, x.dims(), index, axes)?;
     let (elements, count) = (x.shape().num_elements(), flat.dims()[0]);
+    if count == 0 {
+        let out = Tensor::zeros(Shape::from(shape), (&x.device().inner(), x.dtype()));
+        return Ok(associate_like(out, &[&x]));
+    }
     let target = PutTarget { outer: 1, len: elements, inner: 1, count, along_axis: true };
     Ok(read(x.reshape(Exact([elements])), flat, target).reshape(Exact(shape)))
 }
@@ -173,6 +177,9 @@ pub fn try_scatter_nd<const D: usize, const DI: usize, K: Kind>(
     let (flat, shape) = flat_positions(OP, dims, index, axes)?;
     check_source(OP, &x, &src, shape)?;
     let (elements, count) = (x.shape().num_elements(), flat.dims()[0]);
+    if count == 0 {
+        return Ok(x);
+    }
     let target = PutTarget { outer: 1, len: elements, inner: 1, count, along_axis: true };
     let (x, src) = (x.reshape(Exact([elements])), src.reshape(Exact([count])));
     Ok(put(x, flat, src, target, Reduce::Assign, true).reshape(Exact(dims)))
@@ -267,6 +274,10 @@ fn flat_positions<const D: usize, const DI: usize>(
     let (elements, count): (usize, usize) = (dims.iter().product(), shape.iter().product());
     let dtype = sparse_burn::index_dtype_for(elements.max(count));
     let device = index.device().inner();
+    // Nothing to compute, which some devices cannot launch over.
+    if count == 0 {
+        return Ok((Tensor::zeros([0], (&device, dtype)), shape));
+    }
     let mut flat = Tensor::<D, Int>::zeros(shape, (&device, dtype));
     let index = signed(index);
     for dim in 0..D {
@@ -286,7 +297,6 @@ fn flat_positions<const D: usize, const DI: usize>(
                 let wrap = part.clone().lower_elem(0).int().cast(dtype).mul_scalar(dims[dim] as i64);
                 part + wrap
             }
-            None if count == 0 => continue,
             None => {
                 let mut line = [1; D];
                 line[dim] = shape[dim];

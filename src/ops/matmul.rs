@@ -45,7 +45,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         // A = (S - fill on its pattern) + fill everywhere; duplicates are one element only once they are merged.
         let merged = self.coalesce();
         let own = merged.pattern.matrix().expect("coalescing keeps the rank");
-        let out = spmm(own, merged.values - fill.clone(), flat).reshape(Exact(shape));
+        let out = spmm(own, without(merged.values, &fill), flat).reshape(Exact(shape));
         let sums = dense.sum_dim(D - 2);
         let mut one = [1; D];
         one[D - 1] = 1;
@@ -94,8 +94,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         };
         let merged = self.coalesce();
         let own = merged.pattern.matrix().expect("coalescing keeps the rank");
-        let out =
-            spmm_transposed(own, merged.values - fill.clone(), flat).reshape(Exact(shape)).swap_dims(D - 2, D - 1);
+        let out = spmm_transposed(own, without(merged.values, &fill), flat);
+        let out = out.reshape(Exact(shape)).swap_dims(D - 2, D - 1);
         Ok(out + dense.sum_dim(D - 1) * fill.reshape(Exact([1; D])))
     }
 
@@ -160,6 +160,11 @@ pub(crate) fn check<P: Pattern, const D: usize, K: Numeric>(
 fn fill_term<P: Pattern, const D: usize, K: Numeric>(sparse: &SparseTensor<P, D, K>) -> Option<Tensor<2, K>> {
     let absent = matches!(sparse.fill, Fill::Undefined) || sparse.fill.is_zero();
     (!absent).then(|| sparse.fill_row())
+}
+
+/// The values minus the fill; of none nothing is subtracted, over whose gradient some devices cannot sum.
+fn without<K: Numeric>(values: Tensor<2, K>, fill: &Tensor<2, K>) -> Tensor<2, K> {
+    if values.dims()[0] == 0 { values } else { values - fill.clone() }
 }
 
 /// What the backward pass of a product keeps: the shared pattern, and of each side what the other's gradient needs.
