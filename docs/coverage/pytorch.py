@@ -27,6 +27,7 @@ OPERATIONS = {
     "div_scalar": one(lambda a: a / 2.0),
     "add_along": ABSENT, "sub_along": ABSENT, "add_dense": ABSENT, "sub_dense": ABSENT,
     "remainder_scalar": one(lambda a: torch.remainder(a, 0.7)), "fmod_scalar": one(lambda a: torch.fmod(a, 0.7)),
+    "remainder": lambda a, like: torch.remainder(a, like(N)), "fmod": lambda a, like: torch.fmod(a, like(N)),
     "mul_along": one(lambda a: a * torch.tensor([[2.0], [3.0], [4.0]], dtype=a.dtype)),
     "div_along": one(lambda a: a / torch.tensor([[2.0], [3.0], [4.0]], dtype=a.dtype)),
     "mul_dense": one(lambda a: a * (N + 1)), "div_dense": one(lambda a: a / (N + 1)),
@@ -56,6 +57,8 @@ OPERATIONS = {
     "map": ABSENT, "zip_with": ABSENT, "deg2rad": one(torch.deg2rad), "rad2deg": one(torch.rad2deg),
     "atan2": lambda a, like: torch.atan2(a, like(N)), "hypot": lambda a, like: torch.hypot(a, like(N)),
     "abs": one(torch.abs), "neg": one(torch.neg), "sin": one(torch.sin), "cos": one(torch.cos), "tan": one(torch.tan),
+    "is_close": lambda a, like: torch.isclose(a, like(N)),
+    "powi": lambda a, like: torch.pow(a, like(N.to(torch.int64))),
     "asin": one(lambda a: torch.asin(a / 4)), "acos": one(lambda a: torch.acos(a / 4)), "atan": one(torch.atan),
     "sinh": one(torch.sinh), "cosh": one(torch.cosh), "tanh": one(torch.tanh), "asinh": one(torch.asinh),
     "acosh": one(torch.acosh), "atanh": one(lambda a: torch.atanh(a / 4)), "exp": one(torch.exp),
@@ -98,7 +101,7 @@ OPERATIONS = {
     "argmax_dim": one(lambda a: torch.argmax(a, 1, keepdim=True)),
     "argmin_dim": one(lambda a: torch.argmin(a, 1, keepdim=True)),
     "count_stored": one(lambda a: torch.tensor(a._nnz() if a.layout != torch.strided else int((a != 0).sum()))),
-    "count_stored_dim": ABSENT, "count_nonzero": one(torch.count_nonzero),
+    "count_stored_dim": ABSENT, "count_stored_dims": ABSENT, "count_nonzero": one(torch.count_nonzero),
     **{f"stored_{fold}{over}": ABSENT
        for fold in ("sum", "mean", "prod", "amax", "amin") for over in ("_dim", "_dims", "")},
     "softmax": lambda a, like: torch.sparse.softmax(a, 1) if a.layout != torch.strided
@@ -125,20 +128,35 @@ OPERATIONS = {
     "degree": one(lambda a: torch.sum(a, 1)),
     "kron": lambda a, like: torch.kron(a, like(N)),
 }
+OPERATIONS |= {
+    name: lambda a, like, f=f: f(a.to(torch.int64), like(N.to(torch.int64)))
+    for name, f in {
+        "bitwise_and": torch.bitwise_and, "bitwise_or": torch.bitwise_or, "bitwise_xor": torch.bitwise_xor,
+        "bitwise_left_shift": torch.bitwise_left_shift, "bitwise_right_shift": torch.bitwise_right_shift,
+        "bitwise_and_scalar": lambda a, b: torch.bitwise_and(a, 6),
+        "bitwise_or_scalar": lambda a, b: torch.bitwise_or(a, 5),
+        "bitwise_xor_scalar": lambda a, b: torch.bitwise_xor(a, 3),
+        "bitwise_not": lambda a, b: torch.bitwise_not(a),
+        "bitwise_left_shift_scalar": lambda a, b: torch.bitwise_left_shift(a, 2),
+        "bitwise_right_shift_scalar": lambda a, b: torch.bitwise_right_shift(a, 1),
+    }.items()
+}
 # The same on integers and on truths.
 INTEGERS = """
     add sub mul add_scalar sub_scalar mul_scalar add_along sub_along mul_along add_dense sub_dense mul_dense
     zip_with abs neg sign square powi_scalar clamp clamp_min clamp_max equal_elem not_equal_elem greater_elem
     greater_equal_elem lower_elem lower_equal_elem min_pair max_pair equal not_equal greater greater_equal lower
     lower_equal mask_where mask_fill sum_dim sum_dims sum prod_dim prod_dims prod amax_dim amax_dims amax amin_dim
-    amin_dims amin argmax_dim argmin_dim count_stored count_stored_dim count_nonzero stored_sum_dim stored_sum_dims
+    amin_dims amin argmax_dim argmin_dim count_stored count_stored_dim count_stored_dims
+    count_nonzero stored_sum_dim stored_sum_dims
     stored_sum stored_prod_dim stored_prod_dims stored_prod stored_amax_dim stored_amax_dims stored_amax
     stored_amin_dim stored_amin_dims stored_amin matmul rmatmul matvec masked_matmul matmul_sparse matmul_transposed
     matmul_reduce addmm to_dense to_dense_within to_dense_or from_dense values with_values with_fill coalesce to_csr
     to_coo permute swap_dims transpose concat reshape flatten squeeze_dim unsqueeze_dim expand repeat_dim flip
     narrow slice slice_step index_select select get masked_select split chunk stack block_diag eye from_diagonal
     diagonal trace tril triu sparse_mask mask_by union_with intersect_with difference prune top_k_rows
-    add_self_loops remove_self_loops degree kron div div_scalar div_along div_dense
+    add_self_loops remove_self_loops degree kron div div_scalar div_along div_dense remainder_scalar remainder
+    powi
 """.split()
 TRUTHS = """
     mask_where mask_fill count_nonzero to_dense to_dense_within to_dense_or from_dense values with_values with_fill
@@ -164,7 +182,8 @@ for names, kind, dtype in ((INTEGERS, "int", torch.int64), (TRUTHS, "bool", torc
     OPERATIONS |= {f"{name} ({kind})": of_dtype(OPERATIONS[name], dtype) for name in names}
 NO_GRADIENT = {
     name for name in OPERATIONS
-    if name.endswith(("(int)", "(bool)", "_elem")) or name.startswith(("is_", "count_", "arg", "any", "all", "bool_"))
+    if name.endswith(("(int)", "(bool)", "_elem"))
+    or name.startswith(("is_", "count_", "arg", "any", "all", "bool_", "bitwise_"))
 } | {"int", "eye", "equal", "not_equal", "greater", "greater_equal", "lower", "lower_equal"}
 # The operand whose gradient counts is the dense one, or the diagonal: `a` is only a pattern there.
 OTHER_OPERAND = {"masked_matmul", "sparse_mask", "from_diagonal", "from_dense"}

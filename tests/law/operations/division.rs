@@ -21,6 +21,8 @@ family! { "arithmetic";
     "div_dense (int)" div_dense_int [coo csr hybrid batched] none;
     "remainder_scalar" remainder_scalar [coo csr hybrid batched] gradient;
     "fmod_scalar" fmod_scalar [coo csr hybrid batched] gradient;
+    "remainder" remainder [coo csr hybrid batched] gradient;
+    "fmod" fmod [coo csr hybrid batched] gradient;
 }
 
 /// By zeros too, 0 / 0 among them, where no gradient is compared.
@@ -75,7 +77,7 @@ fn div_dense_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
 
 /// A divisor of which no drawn element is a multiple, and the elements, whose slope is 1 then.
 macro_rules! remainders {
-    ($($name:ident $round:ident;)*) => {$(
+    ($($name:ident $pair:ident $round:ident;)*) => {$(
         fn $name<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
             let a = draw.sparse::<P, D, Float>(Values::Odd);
             let divisor = [0.75, -1.5, 2.0][draw.below(3)];
@@ -88,9 +90,21 @@ macro_rules! remainders {
                 },
             )
         }
+
+        fn $pair<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+            let a = draw.sparse::<P, D, Float>(Values::Odd);
+            let b = draw.beside::<P, D, Float>(&a, Values::Nonzero);
+            law(
+                || a.sparse.$pair(&b.sparse),
+                || {
+                    let times = (a.dense.clone().detach() / b.dense.clone().detach()).$round();
+                    a.dense - times * b.dense
+                },
+            )
+        }
     )*};
 }
 remainders! {
-    remainder_scalar floor;
-    fmod_scalar trunc;
+    remainder_scalar remainder floor;
+    fmod_scalar fmod trunc;
 }

@@ -42,6 +42,7 @@ family! { "element-wise";
     "powf" powf [coo csr hybrid batched] gradient;
     "atan2" atan2 [coo csr hybrid batched] gradient;
     "hypot" hypot [coo csr hybrid batched] gradient;
+    "is_close" is_close [coo csr hybrid batched] none;
 }
 
 /// Functions that dense tensors have by the same name.
@@ -113,4 +114,14 @@ pairs! {
     powf Positive Any;
     atan2 Nonzero Nonzero;
     hypot Nonzero Nonzero;
+}
+
+/// Tolerances that no distance of drawn numbers meets exactly.
+fn is_close<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, Float>(Values::Any);
+    let b = draw.beside(&a, Values::Any);
+    law(
+        || a.sparse.is_close(&b.sparse, 0.3, 0.01),
+        || (a.dense - b.dense.clone()).abs().lower_equal(b.dense.abs() * 0.3 + 0.01),
+    )
 }

@@ -27,6 +27,7 @@ family! { "reductions" of Float;
     "argmin_dim" argmin_dim [coo csr hybrid batched] none;
     "count_stored" count_stored [coo csr hybrid batched] none;
     "count_stored_dim" count_stored_dim [coo csr] none;
+    "count_stored_dims" count_stored_dims [coo csr hybrid batched] none;
     "count_nonzero" count_nonzero [coo csr hybrid batched] none;
     "stored_sum_dim" stored_sum_dim [coo csr hybrid batched] gradient;
     "stored_sum_dims" stored_sum_dims [coo csr hybrid batched] gradient;
@@ -141,6 +142,16 @@ pub(super) fn count_stored_dim<P: Build, const D: usize, K: Drawn>(draw: &mut Dr
     law(
         || a.sparse.count_stored_dim(axis as isize),
         || Tensor::<1, Int>::from_data(TensorData::new(counts, [lines]), &device.inner()),
+    )
+}
+
+/// Every element of a stored block counts.
+pub(super) fn count_stored_dims<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.full::<P, D, K>(Values::Any);
+    let (axes, signed) = axes_of::<D>(draw);
+    law(
+        || a.sparse.count_stored_dims(&signed),
+        || dense_sum_dims(mask(&K::real(a.dense.clone()), a.host.mask().into_iter()), &axes).int(),
     )
 }
 

@@ -65,6 +65,7 @@ pub mod integers {
         "argmin_dim (int)" argmin_dim [coo csr hybrid batched] none;
         "count_stored (int)" count_stored [coo csr hybrid batched] none;
         "count_stored_dim (int)" count_stored_dim [coo csr] none;
+        "count_stored_dims (int)" count_stored_dims [coo csr hybrid batched] none;
         "count_nonzero (int)" count_nonzero [coo csr hybrid batched] none;
         "stored_sum_dim (int)" stored_sum_dim [coo csr hybrid batched] none;
         "stored_sum_dims (int)" stored_sum_dims [coo csr hybrid batched] none;

@@ -10,6 +10,7 @@ mod dense;
 mod division;
 mod elementwise;
 mod folds;
+mod integers;
 mod kinds;
 mod patterns;
 mod products;
@@ -142,6 +143,7 @@ pub fn all() -> Vec<Operation> {
         patterns::operations(),
         dense::operations(),
         kinds::integers::operations(),
+        integers::operations(),
         truths::operations(),
         kinds::truths::operations(),
     ]

@@ -1,0 +1,104 @@
+//! Bits and whole powers of integers, and of floats by them.
+
+use super::family;
+use crate::answer::{Answer, law};
+use crate::draw::{Build, Draw, Layout, Values};
+use burn::tensor::{Float, FloatDType, Int, Tensor};
+use sparse_tensor::pattern::{CooPattern, CsrPattern};
+
+family! { "integers";
+    "remainder_scalar (int)" remainder_scalar [coo csr hybrid batched] none;
+    "remainder (int)" remainder [coo csr hybrid batched] none;
+    "powi (int)" powi [coo csr hybrid batched] none;
+    "bitwise_and" bitwise_and [coo csr hybrid batched] none;
+    "bitwise_or" bitwise_or [coo csr hybrid batched] none;
+    "bitwise_xor" bitwise_xor [coo csr hybrid batched] none;
+    "bitwise_left_shift" bitwise_left_shift [coo csr hybrid batched] none;
+    "bitwise_right_shift" bitwise_right_shift [coo csr hybrid batched] none;
+    "bitwise_and_scalar" bitwise_and_scalar [coo csr hybrid batched] none;
+    "bitwise_or_scalar" bitwise_or_scalar [coo csr hybrid batched] none;
+    "bitwise_xor_scalar" bitwise_xor_scalar [coo csr hybrid batched] none;
+    "bitwise_not" bitwise_not [coo csr hybrid batched] none;
+    "bitwise_left_shift_scalar" bitwise_left_shift_scalar [coo csr hybrid batched] none;
+    "bitwise_right_shift_scalar" bitwise_right_shift_scalar [coo csr hybrid batched] none;
+    "powi" powi_float [coo csr hybrid batched] gradient;
+}
+
+fn real<const D: usize>(x: Tensor<D, Int>) -> Tensor<D> {
+    x.float().cast(FloatDType::F64)
+}
+
+/// The largest multiple of `b` that is not beyond `a`, taken off it: in floats, which say small integers exactly. Nothing
+/// where `b` is 0.
+fn rest<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
+    let none = b.clone().equal_elem(0.0);
+    (a.clone() - (a / b.clone()).floor() * b).mask_fill(none, 0.0)
+}
+
+fn remainder_scalar<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, Int>(Values::Any);
+    let divisor = [-3, -1, 1, 2][draw.below(4)];
+    draw.inputs.push(format!("divisor {divisor}"));
+    law(|| a.sparse.remainder_scalar(divisor), || rest(real(a.dense.clone()), real(a.dense * 0 + divisor)))
+}
+
+fn remainder<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, Int>(Values::Any);
+    let b = draw.beside::<P, D, Int>(&a, Values::Any);
+    law(|| a.sparse.remainder(&b.sparse), || rest(real(a.dense), real(b.dense)))
+}
+
+fn powi<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, Int>(Values::Any);
+    let b = draw.beside::<P, D, Int>(&a, Values::Positive);
+    law(|| a.sparse.powi(&b.sparse), || real(a.dense).powf(real(b.dense)))
+}
+
+/// Any base that is not 0, also by negative powers: its size to the power, with its sign where the power is odd.
+fn powi_float<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, Float>(Values::Nonzero);
+    let b = draw.beside::<P, D, Int>(&a, if draw.tracked() { Values::Positive } else { Values::Any });
+    law(
+        || a.sparse.powi(&b.sparse),
+        || {
+            let odd = b.dense.clone().bitwise_and_scalar(1).equal_elem(1);
+            let size = a.dense.clone().abs().powf(real(b.dense));
+            size.clone().mask_where(odd.bool_and(a.dense.lower_elem(0.0)), size.neg())
+        },
+    )
+}
+
+/// Two tensors, the second not negative where it says by how many bits.
+macro_rules! pairs {
+    ($($name:ident $right:ident;)*) => {$(
+        fn $name<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+            let a = draw.sparse::<P, D, Int>(Values::Any);
+            let b = draw.beside::<P, D, Int>(&a, Values::$right);
+            law(|| a.sparse.$name(&b.sparse), || a.dense.$name(b.dense))
+        }
+    )*};
+}
+pairs! {
+    bitwise_and Any;
+    bitwise_or Any;
+    bitwise_xor Any;
+    bitwise_left_shift Positive;
+    bitwise_right_shift Positive;
+}
+
+macro_rules! scalars {
+    ($($name:ident($($number:literal)?);)*) => {$(
+        fn $name<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+            let a = draw.sparse::<P, D, Int>(Values::Any);
+            law(|| a.sparse.$name($($number)?), || a.dense.$name($($number)?))
+        }
+    )*};
+}
+scalars! {
+    bitwise_and_scalar(6);
+    bitwise_or_scalar(5);
+    bitwise_xor_scalar(3);
+    bitwise_not();
+    bitwise_left_shift_scalar(2);
+    bitwise_right_shift_scalar(1);
+}
