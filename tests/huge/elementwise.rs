@@ -38,7 +38,9 @@ fn of_one<P: Pattern, const D: usize>(x: &SparseTensor<P, D>) {
 fn casts<P: Pattern, const D: usize>(x: &SparseTensor<P, D>) {
     run! {
         x => cast(FloatDType::F64), cast(FloatDType::F16), int();
-        x.int() => cast(IntDType::I64), cast(IntDType::U8), bool();
+        x.int() => cast(IntDType::I64), cast(IntDType::U8), bool(), remainder_scalar(2);
+        x.int() => bitwise_and_scalar(1), bitwise_or_scalar(2), bitwise_xor_scalar(3), bitwise_not();
+        x.int() => bitwise_left_shift_scalar(1), bitwise_right_shift_scalar(1);
         mask(x) => bool_not(), int();
     }
     // Floats that come from integers are not on the tape.
@@ -53,7 +55,10 @@ fn of_two<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, y: &SparseTensor<P
         x => equal(y), not_equal(y), greater(y), greater_equal(y), lower(y), lower_equal(y);
         mask(x) => bool_and(&mask(y)), bool_or(&mask(y)), bool_xor(&mask(y));
         x => mask_where(&mask(y), y), mask_fill(&mask(y), 2.0);
-        x.int() => add(&y.int()), mul(&y.int()), max_pair(&y.int());
+        x => remainder(y), fmod(y), powi(&y.int()), is_close(y, 1e-5, 1e-8);
+        x.int() => add(&y.int()), mul(&y.int()), max_pair(&y.int()), remainder(&y.int()), powi(&y.int());
+        x.int() => bitwise_and(&y.int()), bitwise_or(&y.int()), bitwise_xor(&y.int());
+        x.int() => bitwise_left_shift(&y.int()), bitwise_right_shift(&y.int());
     }
 }
 

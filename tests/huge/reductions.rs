@@ -35,6 +35,7 @@ fn along<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, axis: isize) {
 fn along_several<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, axes: &[isize]) {
     run! {
         x => sum_dims(axes), mean_dims(axes), prod_dims(axes), amax_dims(axes), amin_dims(axes), norm_dims(2.0, axes);
+        x => count_stored_dims(axes);
         mask(x) => any_dims(axes), all_dims(axes);
     }
 }
