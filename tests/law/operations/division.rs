@@ -67,7 +67,7 @@ fn div_along_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
 
 fn div_dense<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let own = |a: &SparseTensor<P, D>, dense| a.div_dense(dense);
-    with_dense::<P, D, Float, Float>(draw, Values::Nonzero, own, |a, b| a.cast(F32) / b.cast(F32))
+    with_dense::<P, D, Float, Float>(draw, Values::Nonzero, own, |a, b| a / b)
 }
 
 fn div_dense_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
