@@ -194,7 +194,7 @@ fn rows_cut_among_threads() {
         idx.extend((0..len).map(|k| (k * 31 + ptr.len() as i32) % 50));
         ptr.push(idx.len() as i32);
     }
-    let picks = (0..53).map(|k| 3 + (k * 5) % 38).collect();
+    let picks = (0..53usize).map(|k| (3 + (k * 5) % 38) as u8).collect();
     let c = Case { cols: 50, features: 20, ptr, idx, picks };
     for extremum in [Extremum::Max, Extremum::Min] {
         backward::<f32>(&c, extremum);
