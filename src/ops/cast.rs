@@ -10,6 +10,13 @@ pub(super) fn is_half(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::BF16)
 }
 
+/// A tensor of 16-bit floats in f32, in which counts, powers and partial sums fit, and the type to go back to.
+pub(super) fn widened<P: Pattern, const D: usize, K: Numeric>(
+    of: &SparseTensor<P, D, K>,
+) -> Option<(SparseTensor<P, D, K>, FloatDType)> {
+    is_half(of.dtype()).then(|| (of.in_float(FloatDType::F32), FloatDType::from(of.dtype())))
+}
+
 /// A tensor that is of floats in another float type.
 pub(super) fn in_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>, dtype: FloatDType) -> Tensor<D, K> {
     from_float(as_float(tensor).expect("a tensor of floats").cast(dtype))

@@ -1,5 +1,6 @@
 //! Norms.
 
+use super::cast::{in_float, widened};
 use super::reduce::{Fold, total};
 use crate::pattern::Pattern;
 use crate::tensor::{Exact, Fill, SparseTensor, expect};
@@ -36,6 +37,9 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         check(OP, p)?;
         let nothing =
             axes.iter().try_fold(false, |nothing, &axis| Ok(nothing | (self.dims()[self.axis(OP, axis)?] == 0)))?;
+        if let Some((own, back)) = widened(&self.coalesce()) {
+            return Ok(own.try_norm_dims(p, axes)?.in_float(back));
+        }
         let powers = self.powers(p);
         if p == f64::INFINITY && !nothing {
             return powers.try_amax_dims(axes);
@@ -65,6 +69,9 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
     /// `overflow`; `invalid` if `p` is not above 0.
     pub fn try_norm(&self, p: f64) -> Result<Tensor<1>> {
         check("norm", p)?;
+        if let Some((own, back)) = widened(&self.coalesce()) {
+            return Ok(in_float(&own.try_norm(p)?, back));
+        }
         let powers = self.powers(p);
         if p == f64::INFINITY && self.num_elements() > 0 && !(self.fill.is_undefined() && self.nnz() == 0) {
             return powers.try_amax();

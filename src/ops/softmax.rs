@@ -75,6 +75,9 @@ fn normalize<P: Pattern, const D: usize>(
 ) -> Result<SparseTensor<P, D>> {
     let along = Along::new(op, of, &[axis])?;
     let own = of.coalesce();
+    if let Some((own, back)) = widened(&own) {
+        return Ok(normalize(op, &own, axis, log)?.in_float(back));
+    }
     let (nnz, block) = (own.nnz(), own.block());
     let places = cells(own.pattern.shape());
     let unspecified = nnz as u128 != places && !own.fill.is_undefined();
