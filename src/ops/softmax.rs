@@ -1,5 +1,6 @@
 //! `softmax` and `log_softmax` along a dim.
 
+use super::cast::widened;
 use super::extremum::of_lines;
 use super::folds::Blocks;
 use super::reduce::Along;
