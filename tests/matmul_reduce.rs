@@ -127,6 +127,11 @@ impl Case {
             let bits = |lists: &[Vec<f32>; 3]| -> Vec<u32> { lists.iter().flatten().map(|x| x.to_bits()).collect() };
             assert!(bits(&again) == bits(&got), "{name}: two runs have the same bits");
         }
+        // Whatever the device.
+        #[cfg(any(feature = "wgpu", feature = "cuda"))]
+        for method in ["spmm_extremum", "extremum_rows_backward", "extremum_cols_backward"] {
+            assert!(!sparse_tensor::host_fallbacks().contains(&method), "{method} is native");
+        }
     }
 }
 

@@ -92,7 +92,7 @@ fn a_chain_of_patterns_ends() {
 /// Fills of numbers and of one tensor agree without a look at them, others by their values.
 #[test]
 fn fills_agree() {
-    let device = Device::flex();
+    let device = Device::flex().autodiff();
     let a = matrix(&device, false).detach();
     let with = |fill| a.clone().with_fill(fill);
     let block = |value: f32| Fill::tensor(Tensor::<1>::from_floats([value], &device));
@@ -106,9 +106,8 @@ fn fills_agree() {
     assert_eq!(kind([with(Fill::Undefined), with(Fill::Undefined)]), None);
     assert_eq!(kind([a.exp(), with(Fill::scalar(1.0))]), None);
     // Tracked ones too.
-    let leaf = |value: f32| Tensor::<1>::from_floats([value], &device.clone().autodiff()).require_grad();
-    let tracked =
-        [2.0, 2.0].map(|value| matrix(&device.clone().autodiff(), false).with_fill(Fill::tensor(leaf(value))));
+    let leaf = |value: f32| Tensor::<1>::from_floats([value], &device).require_grad();
+    let tracked = [2.0, 2.0].map(|value| matrix(&device, false).with_fill(Fill::tensor(leaf(value))));
     assert_eq!(list(ops::concat(&tracked, 0).get([0, 1])), [2.0]);
     assert_eq!(
         kind([tracked[0].clone(), tracked[1].clone().with_fill(Fill::tensor(leaf(3.0)))]),
@@ -130,7 +129,7 @@ fn steps_read_nothing() {
     let a = matrix(&device, false);
     let csr = matrix(&device, false).to_csr().detach().require_grad();
     let fill = Fill::tensor(Tensor::<1>::from_floats([0.5], &plain));
-    let leaf = Fill::tensor(Tensor::<1>::from_floats([0.25], &device).require_grad());
+    let parameter = Tensor::<1>::from_floats([0.25], &device).require_grad();
     let same = Fill::tensor(Tensor::<1>::from_floats([0.5], &plain));
     let plan = IndexPlan::new(Tensor::from_ints([2, 0, -3, 2], &plain), 3).unwrap();
     let step = || {
@@ -139,6 +138,7 @@ fn steps_read_nothing() {
         let cut = a.narrow(1, 1, 2) + a.slice([0..3, 0..2]) + a.slice_step(1, 0..4, -2);
         let joined = ops::concat(&[csr.narrow(0, 1, 2), plan.index_select(&csr, 0)], 0);
         let filled = ops::concat(&[a.clone().with_fill(fill.clone()), a.clone().with_fill(same.clone())], 0);
+        let leaf = Fill::tensor(parameter.clone());
         let tracked = ops::concat(&[a.clone().with_fill(leaf.clone()), a.clone().with_fill(leaf.clone())], 1);
         let ones = ops::concat(&[a.exp(), a.cos()], 0);
         let values = parts[0].values::<1>().sum()
@@ -166,7 +166,7 @@ fn steps_read_nothing() {
 /// A mask's elements depend on its values: nothing is kept, and the answer follows them.
 #[test]
 fn masks_are_read_again() {
-    let device = Device::flex();
+    let device = Device::flex().autodiff();
     let a = matrix(&device, false).detach();
     let mask = |hits: [bool; 4]| CooTensor::from_dense(Tensor::<2, Bool>::from_data([hits; 3], &device), 0);
     assert_eq!(list(a.masked_select(&mask([true, false, false, false]))), [1.0, 0.0, 4.0]);

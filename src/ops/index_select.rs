@@ -305,7 +305,7 @@ fn total_dtype(counts: &Tensor<1, Int>, most: u128) -> DType {
     }
     // A sum of that many floats is off by at most half: enough to tell, and any device has it.
     if counts.dtype() == DType::I32 && counts.dims()[0] <= 1 << 24 {
-        let sum = sparse_burn::read_data(counts.clone().float().cast(FloatDType::F32).sum()).convert::<f64>();
+        let sum = sparse_burn::read_data(counts.clone().float().cast(FloatDType::F32).sum_dim(0)).convert::<f64>();
         if sum.iter::<f64>().next().is_some_and(|sum| sum < f64::from(1 << 30)) {
             return DType::I32;
         }

@@ -47,7 +47,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let (rows, features) = (batch * left[D - 2], right[D - 1]);
         let mut shape = left;
         shape[D - 1] = features;
-        if reduce == Reduce::Add || (own.nnz() == 0 && own.dtype().is_float()) {
+        if reduce == Reduce::Add || (own.dtype().is_float() && (own.nnz() == 0 || features == 0)) {
             return own.try_matmul(dense);
         }
         if own.nnz() == 0 || features == 0 {

@@ -45,7 +45,7 @@ from_number!(f32, f64, i32, i64, u8, bool);
 /// - assign: the last write in row-major order of the broadcast indices wins. add, mul, mean (over integers it rounds
 ///   down), amax and amin (NaN wins). `include_self = false`: a target that is hit forgets `arr`, one that is not keeps it.
 ///
-/// `arr` is taken by value: its buffer is reused where nobody else holds it. f16 and bf16 accumulate in f32.
+/// `arr` is taken by value: on CPUs its buffer is reused where nobody else holds it. f16 and bf16 accumulate in f32.
 ///
 /// Backward, to `arr` and `values` (summed back over broadcast dims): assign: only the winner; add: the gradient; mean:
 /// divided by the count; mul: times the product of the others, exact with any number of zeros; amax, amin: shared evenly
