@@ -7,6 +7,7 @@
 use super::launch::{accumulated, arg, count, empty, flat, launch, stored};
 use super::sort::{group_by, long_groups};
 use crate::backend::PutTarget;
+use burn::backend::DType;
 use burn_cubecl::cubecl::ir::{ElemType, IntKind};
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
@@ -25,6 +26,18 @@ const PATIENCE: usize = 512;
 
 /// Neighbours along a line that a cube takes side by side, so that they are read together.
 const LANES: usize = 32;
+
+/// What a sum of integers that is to be divided is kept in: it must not wrap.
+const WIDE: ElemType = ElemType::Int(IntKind::I64);
+
+fn divides_ints(dtype: DType, reduce: Reduce) -> bool {
+    reduce == Reduce::Mean && dtype.is_int()
+}
+
+/// Whether the device has the type that sums are kept in.
+pub(super) fn sums(arr: &CubeTensor, reduce: Reduce) -> bool {
+    !divides_ints(arr.dtype, reduce) || arr.client.properties().supports_type(WIDE)
+}
 
 fn code(reduce: Reduce) -> u32 {
     match reduce {
@@ -128,11 +141,8 @@ pub(super) fn put(
     let units = array_len(&target);
     let (dtype, shape) = (arr.dtype, arr.meta.shape().clone());
     let out = empty(&arr, [units], dtype);
-    // A sum of integers that is to be divided must not wrap.
-    let wide = ElemType::Int(IntKind::I64);
-    let wide =
-        (reduce == Reduce::Mean && dtype.is_int() && arr.client.properties().supports_type(wide)).then_some(wide);
-    let types = [stored(dtype), wide.unwrap_or(accumulated(dtype)), stored(ptr.dtype)];
+    let acc = if divides_ints(dtype, reduce) { WIDE } else { accumulated(dtype) };
+    let types = [stored(dtype), acc, stored(ptr.dtype)];
     let (arr, values) = (flat(arr), flat(values));
     let (code, float, along) = (code(reduce), dtype.is_float(), target.along_axis);
     // An assignment has one value, however many there are.
@@ -153,6 +163,13 @@ pub(super) fn put(
         );
     }
     burn_cubecl::ops::reshape(out, shape)
+}
+
+/// The gradients where nothing arrives, or there is nowhere to arrive.
+pub(super) fn nothing_backward(grad: CubeTensor, target: &PutTarget, needs: [bool; 2]) -> [Option<CubeTensor>; 2] {
+    let (device, dtype) = (grad.device.clone(), grad.dtype);
+    let arr_grad = needs[0].then(|| burn_cubecl::ops::reshape(flat(grad), [array_len(target)].into()));
+    [arr_grad, needs[1].then(|| zeros(device, [values_len(target)].into(), dtype))]
 }
 
 /// `reads` are the array, the values and the result, where the reduction reads them.
