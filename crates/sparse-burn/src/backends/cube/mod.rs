@@ -431,7 +431,7 @@ impl SparseBackend for CubeBackend {
         include_self: bool,
         needs: [bool; 2],
     ) -> (OptionalFloat<Self>, OptionalFloat<Self>) {
-        if runs([&grad, &index]) && put::launches(&target) {
+        if runs([&grad, &index]) && put::launches(&target) && put::notes(&grad, &target, reduce) {
             let groups = match (record, groups) {
                 (PutRecord::Given(order, ptr), _) | (_, Groups::Given(order, ptr)) => (order, ptr),
                 _ => put::group(index, &target),

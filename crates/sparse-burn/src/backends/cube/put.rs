@@ -172,6 +172,20 @@ pub(super) fn nothing_backward(grad: CubeTensor, target: &PutTarget, needs: [boo
     [arr_grad, needs[1].then(|| zeros(device, [values_len(target)].into(), dtype))]
 }
 
+/// The type of what a product's gradient notes for each value.
+fn noted(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        _ => dtype,
+    }
+}
+
+/// Whether the device has a buffer for what the gradient of a product notes: two numbers for each value.
+pub(super) fn notes(grad: &CubeTensor, target: &PutTarget, reduce: Reduce) -> bool {
+    let bytes = 2 * values_len(target) as u64 * noted(grad.dtype).size() as u64;
+    reduce != Reduce::Mul || bytes <= grad.client.properties().memory.max_page_size
+}
+
 /// `reads` are the array, the values and the result, where the reduction reads them.
 pub(super) fn put_backward(
     grad: CubeTensor,
@@ -190,6 +204,51 @@ pub(super) fn put_backward(
     let types = [stored(dtype), accumulated(dtype), stored(ptr.dtype)];
     let (code, along, [need_arr, need_values]) = (code(reduce), target.along_axis, needs);
     let shared = Shared::of(&ptr, &target);
+    if reduce == Reduce::Mul {
+        // Numbers as wide as a product's exponent, whatever its factors: see `parts::Scaled`.
+        let steps = if dtype == DType::F64 { 17 } else { 2 };
+        let before = empty(&grad, [if need_values { 2 * values_len(&target) } else { 1 }], noted(dtype));
+        let inputs = |groups| (arg(&grad), arg(&arr), arg(&values), arg(&order), arg(groups), arg(&before));
+        let (sizes, work) = (sizes_of(&target), alone(&target, shared.as_ref()));
+        let ((g, a, v, o, p, b), (da, dv)) = (inputs(&ptr), (arg(&arr_grad), arg(&values_grad)));
+        launch!(
+            product_backward,
+            grad,
+            units,
+            (g, a, v, o, p, b, da, dv, sizes, work, 1, 1, along, include_self, need_arr, need_values, steps),
+            types
+        );
+        if let Some(shared) = shared {
+            let ((g, a, v, o, p, b), (da, dv)) = (inputs(&shared.long), (arg(&arr_grad), arg(&values_grad)));
+            let (sizes, work, [slices, lanes]) = (sizes_of(&target), shared.work(&target), shared.shape());
+            launch!(
+                product_backward,
+                grad,
+                cubes(shared.cubes(), CUBE),
+                (
+                    g,
+                    a,
+                    v,
+                    o,
+                    p,
+                    b,
+                    da,
+                    dv,
+                    sizes,
+                    work,
+                    slices,
+                    lanes,
+                    along,
+                    include_self,
+                    need_arr,
+                    need_values,
+                    steps
+                ),
+                types
+            );
+        }
+        return [needs[0].then_some(arr_grad), needs[1].then_some(values_grad)];
+    }
     let reads = || (arg(&grad), arg(&arr), arg(&values), arg(&result), arg(&order));
     let writes = || (arg(&arr_grad), arg(&values_grad));
     let ((g, a, v, y, o), p, (da, dv)) = (reads(), arg(&ptr), writes());
