@@ -470,7 +470,8 @@ mod kernels {
     }
 }
 
-fn number(value: usize, like: &CubeTensor) -> burn_cubecl::cubecl::prelude::InputScalar {
+/// A number as a scalar of a tensor's type.
+pub(super) fn number(value: usize, like: &CubeTensor) -> burn_cubecl::cubecl::prelude::InputScalar {
     burn_cubecl::cubecl::prelude::InputScalar::new(value as i64, stored(like.dtype))
 }
 
