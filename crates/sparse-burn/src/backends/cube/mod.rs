@@ -3,8 +3,8 @@
 //! Every method has kernels. A training step over existing patterns and plans reads nothing back; making a pattern reads
 //! at most one number at a time (whether it is valid, how large a merge or a coalesced pattern is). What still goes
 //! through the host, and is logged once and listed by [`host_fallbacks`]: dtypes that the device has no kernels for
-//! (8-bit integers on WebGPU), arrays of 2^31 elements and more (positions are 32-bit), and quietly patterns without
-//! elements and the search for the wrong entry behind an error.
+//! (8-bit integers on WebGPU), means of integers where it has none of 64 bits, arrays of 2^31 elements and more (positions
+//! are 32-bit), and quietly the validation of patterns without elements and the search for the wrong entry behind an error.
 
 mod extremum;
 mod fallback;
@@ -287,8 +287,17 @@ impl SparseBackend for CubeBackend {
     }
 
     fn merge(rule: MergeRule, a: PatternArrays<Self>, b: PatternArrays<Self>) -> Merged<Self> {
-        if let Some((a, b)) = sides(&a, &b) {
-            let (first, ptr, [map_a, map_b]) = structure::merge(rule, &a, &b);
+        if let Some([nnz_a, nnz_b]) = sides("merge", &a, &b) {
+            if nnz_a == 0 || nnz_b == 0 {
+                // All of the other side, or nothing.
+                let union = rule == MergeRule::Union;
+                let total = if union { nnz_a + nnz_b } else { 0 };
+                let (all, none) = (structure::positions(total, indices(&a)), structure::missing(total, indices(&a)));
+                let (map_a, map_b) = if nnz_a == 0 { (none, all) } else { (all, none) };
+                let pattern = if (nnz_a == 0) == union { b } else { a };
+                return Merged { pattern, map_a, map_b };
+            }
+            let (first, ptr, [map_a, map_b]) = structure::merge(rule, &side(a), &side(b));
             let pattern = match ptr {
                 None => PatternArrays::Coo(first),
                 Some(ptr) => PatternArrays::Csr(ptr, first),
@@ -299,8 +308,11 @@ impl SparseBackend for CubeBackend {
     }
 
     fn locate(a: PatternArrays<Self>, b: PatternArrays<Self>) -> IntTensor<Self> {
-        if let Some((a, b)) = sides(&a, &b) {
-            return structure::locate(&a, &b);
+        if let Some([nnz_a, nnz_b]) = sides("locate", &a, &b) {
+            if nnz_a == 0 || nnz_b == 0 {
+                return structure::missing(nnz_a, indices(&a));
+            }
+            return structure::locate(&side(a), &side(b));
         }
         host::locate::<Self>(a, b)
     }
@@ -387,8 +399,8 @@ impl SparseBackend for CubeBackend {
         include_self: bool,
         record: bool,
     ) -> (AnyTensor<Self>, PutRecord<Self>) {
-        if runs([view(&arr), view(&values), &index]) && put::launches(&target) {
-            let dtype = arr.dtype();
+        let dtype = arr.dtype();
+        if runs([view(&arr), view(&values), &index]) && put::launches(&target) && put::sums(view(&arr), reduce) {
             let (order, ptr) = match groups {
                 Groups::Given(order, ptr) => (order, ptr),
                 Groups::Unknown => put::group(index, &target),
@@ -419,7 +431,7 @@ impl SparseBackend for CubeBackend {
         include_self: bool,
         needs: [bool; 2],
     ) -> (OptionalFloat<Self>, OptionalFloat<Self>) {
-        if runs([&grad, &index]) && put::launches(&target) {
+        if runs([&grad, &index]) && put::launches(&target) && put::notes(&grad, &target, reduce) {
             let groups = match (record, groups) {
                 (PutRecord::Given(order, ptr), _) | (_, Groups::Given(order, ptr)) => (order, ptr),
                 _ => put::group(index, &target),
@@ -432,9 +444,12 @@ impl SparseBackend for CubeBackend {
             let [arr, values] = grads.map(|grad| grad.map_or(OptionalFloat::Absent, OptionalFloat::Given));
             return (arr, values);
         }
-        if count(&grad) > 0 {
-            fallback("put_backward");
+        if put::is_nothing(&target) {
+            let grads = put::nothing_backward(grad, &target, needs);
+            let [arr, values] = grads.map(|grad| grad.map_or(OptionalFloat::Absent, OptionalFloat::Given));
+            return (arr, values);
         }
+        fallback("put_backward");
         host::put_backward::<Self>(
             grad,
             index,
@@ -474,21 +489,40 @@ fn cat(parts: Vec<CubeTensor>) -> CubeTensor {
     }
 }
 
-/// Both patterns, where there are kernels for them and something in each.
-fn sides(a: &PatternArrays<CubeBackend>, b: &PatternArrays<CubeBackend>) -> Option<(structure::Side, structure::Side)> {
-    let side = |pattern: &PatternArrays<CubeBackend>| match pattern {
-        PatternArrays::Coo(indices) if runs([indices]) => Some(structure::Side::coo(indices.clone())),
-        PatternArrays::Csr(ptr, col) if runs([ptr, col]) => Some(structure::Side::csr(ptr.clone(), col.clone())),
-        _ => {
-            fallback("merge");
-            None
-        }
-    };
-    let (a, b) = (side(a)?, side(b)?);
-    // Nothing to look for or in: the host writes down the answer. Positions in a union are 32-bit.
-    (a.nnz() > 0 && b.nnz() > 0 && a.nnz() + b.nnz() < i32::MAX as usize).then_some((a, b))
+/// The coordinates of a pattern, or its columns.
+fn indices(pattern: &PatternArrays<CubeBackend>) -> &CubeTensor {
+    let (PatternArrays::Coo(indices) | PatternArrays::Csr(_, indices)) = pattern;
+    indices
 }
 
+fn side(pattern: PatternArrays<CubeBackend>) -> structure::Side {
+    match pattern {
+        PatternArrays::Coo(indices) => structure::Side::coo(indices),
+        PatternArrays::Csr(ptr, col) => structure::Side::csr(ptr, col),
+    }
+}
+
+/// The numbers of elements of both patterns, where `method` has kernels for them.
+fn sides(method: &'static str, a: &PatternArrays<CubeBackend>, b: &PatternArrays<CubeBackend>) -> Option<[usize; 2]> {
+    let runs = [a, b].into_iter().all(|pattern| match pattern {
+        PatternArrays::Coo(indices) => runs([indices]),
+        PatternArrays::Csr(ptr, col) => runs([ptr, col]),
+    });
+    let nnz = [a, b].map(|pattern| indices(pattern).meta.shape().last().copied().unwrap_or(0));
+    // Positions in a union are 32-bit.
+    let runs = runs && nnz[0] + nnz[1] < i32::MAX as usize;
+    if !runs {
+        fallback(method);
+    }
+    runs.then_some(nnz)
+}
+
+/// Whether 32-bit positions address this many elements together.
+fn positions(counts: impl Iterator<Item = usize>) -> bool {
+    counts.fold(0, usize::saturating_add) < i32::MAX as usize
+}
+
+/// The parts joined, where there are kernels for them and for what they come to.
 fn joined(parts: &PatternList<CubeBackend>, axis: &ConcatAxis) -> Option<Joined<CubeBackend>> {
     let map = |map: Option<CubeTensor>| map.map_or(OptionalInt::Identity, OptionalInt::By);
     if let ConcatAxis::Coo { axis, offsets, merge } = axis {
@@ -500,7 +534,8 @@ fn joined(parts: &PatternList<CubeBackend>, axis: &ConcatAxis) -> Option<Joined<
                 _ => None,
             })
             .collect();
-        let (indices, order) = structure::concat_coo(&parts?, *axis, offsets, *merge);
+        let parts = parts.filter(|parts| positions(parts.iter().map(count)))?;
+        let (indices, order) = structure::concat_coo(&parts, *axis, offsets, *merge);
         return Some(Joined { pattern: PatternArrays::Coo(indices), map: map(order) });
     }
     let parts: Option<Vec<(CubeTensor, CubeTensor)>> = parts
@@ -511,7 +546,13 @@ fn joined(parts: &PatternList<CubeBackend>, axis: &ConcatAxis) -> Option<Joined<
             _ => None,
         })
         .collect();
-    let (ptr, col, order) = structure::concat_csr(&parts?, axis);
+    let parts = parts.filter(|parts| positions(parts.iter().map(|(_, col)| count(col))))?;
+    // Rows side by side are no more than those of a part.
+    let below = !matches!(axis, ConcatAxis::CsrCols { .. });
+    if below && !positions(parts.iter().map(|(ptr, _)| count(ptr))) {
+        return None;
+    }
+    let (ptr, col, order) = structure::concat_csr(&parts, axis);
     Some(Joined { pattern: PatternArrays::Csr(ptr, col), map: map(order) })
 }
 

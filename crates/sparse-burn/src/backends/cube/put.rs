@@ -7,6 +7,7 @@
 use super::launch::{accumulated, arg, count, empty, flat, launch, stored};
 use super::sort::{group_by, long_groups};
 use crate::backend::PutTarget;
+use burn::backend::DType;
 use burn_cubecl::cubecl::ir::{ElemType, IntKind};
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
@@ -25,6 +26,18 @@ const PATIENCE: usize = 512;
 
 /// Neighbours along a line that a cube takes side by side, so that they are read together.
 const LANES: usize = 32;
+
+/// What a sum of integers that is to be divided is kept in: it must not wrap.
+const WIDE: ElemType = ElemType::Int(IntKind::I64);
+
+fn divides_ints(dtype: DType, reduce: Reduce) -> bool {
+    reduce == Reduce::Mean && dtype.is_int()
+}
+
+/// Whether the device has the type that sums are kept in.
+pub(super) fn sums(arr: &CubeTensor, reduce: Reduce) -> bool {
+    !divides_ints(arr.dtype, reduce) || arr.client.properties().supports_type(WIDE)
+}
 
 fn code(reduce: Reduce) -> u32 {
     match reduce {
@@ -128,11 +141,8 @@ pub(super) fn put(
     let units = array_len(&target);
     let (dtype, shape) = (arr.dtype, arr.meta.shape().clone());
     let out = empty(&arr, [units], dtype);
-    // A sum of integers that is to be divided must not wrap.
-    let wide = ElemType::Int(IntKind::I64);
-    let wide =
-        (reduce == Reduce::Mean && dtype.is_int() && arr.client.properties().supports_type(wide)).then_some(wide);
-    let types = [stored(dtype), wide.unwrap_or(accumulated(dtype)), stored(ptr.dtype)];
+    let acc = if divides_ints(dtype, reduce) { WIDE } else { accumulated(dtype) };
+    let types = [stored(dtype), acc, stored(ptr.dtype)];
     let (arr, values) = (flat(arr), flat(values));
     let (code, float, along) = (code(reduce), dtype.is_float(), target.along_axis);
     // An assignment has one value, however many there are.
@@ -155,6 +165,27 @@ pub(super) fn put(
     burn_cubecl::ops::reshape(out, shape)
 }
 
+/// The gradients where nothing arrives, or there is nowhere to arrive.
+pub(super) fn nothing_backward(grad: CubeTensor, target: &PutTarget, needs: [bool; 2]) -> [Option<CubeTensor>; 2] {
+    let (device, dtype) = (grad.device.clone(), grad.dtype);
+    let arr_grad = needs[0].then(|| burn_cubecl::ops::reshape(flat(grad), [array_len(target)].into()));
+    [arr_grad, needs[1].then(|| zeros(device, [values_len(target)].into(), dtype))]
+}
+
+/// The type of what a product's gradient notes for each value.
+fn noted(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        _ => dtype,
+    }
+}
+
+/// Whether the device has a buffer for what the gradient of a product notes: two numbers for each value.
+pub(super) fn notes(grad: &CubeTensor, target: &PutTarget, reduce: Reduce) -> bool {
+    let bytes = 2 * values_len(target) as u64 * noted(grad.dtype).size() as u64;
+    reduce != Reduce::Mul || bytes <= grad.client.properties().memory.max_page_size
+}
+
 /// `reads` are the array, the values and the result, where the reduction reads them.
 pub(super) fn put_backward(
     grad: CubeTensor,
@@ -173,6 +204,51 @@ pub(super) fn put_backward(
     let types = [stored(dtype), accumulated(dtype), stored(ptr.dtype)];
     let (code, along, [need_arr, need_values]) = (code(reduce), target.along_axis, needs);
     let shared = Shared::of(&ptr, &target);
+    if reduce == Reduce::Mul {
+        // Numbers as wide as a product's exponent, whatever its factors: see `parts::Scaled`.
+        let steps = if dtype == DType::F64 { 17 } else { 2 };
+        let before = empty(&grad, [if need_values { 2 * values_len(&target) } else { 1 }], noted(dtype));
+        let inputs = |groups| (arg(&grad), arg(&arr), arg(&values), arg(&order), arg(groups), arg(&before));
+        let (sizes, work) = (sizes_of(&target), alone(&target, shared.as_ref()));
+        let ((g, a, v, o, p, b), (da, dv)) = (inputs(&ptr), (arg(&arr_grad), arg(&values_grad)));
+        launch!(
+            product_backward,
+            grad,
+            units,
+            (g, a, v, o, p, b, da, dv, sizes, work, 1, 1, along, include_self, need_arr, need_values, steps),
+            types
+        );
+        if let Some(shared) = shared {
+            let ((g, a, v, o, p, b), (da, dv)) = (inputs(&shared.long), (arg(&arr_grad), arg(&values_grad)));
+            let (sizes, work, [slices, lanes]) = (sizes_of(&target), shared.work(&target), shared.shape());
+            launch!(
+                product_backward,
+                grad,
+                cubes(shared.cubes(), CUBE),
+                (
+                    g,
+                    a,
+                    v,
+                    o,
+                    p,
+                    b,
+                    da,
+                    dv,
+                    sizes,
+                    work,
+                    slices,
+                    lanes,
+                    along,
+                    include_self,
+                    need_arr,
+                    need_values,
+                    steps
+                ),
+                types
+            );
+        }
+        return [needs[0].then_some(arr_grad), needs[1].then_some(values_grad)];
+    }
     let reads = || (arg(&grad), arg(&arr), arg(&values), arg(&result), arg(&order));
     let writes = || (arg(&arr_grad), arg(&values_grad));
     let ((g, a, v, y, o), p, (da, dv)) = (reads(), arg(&ptr), writes());

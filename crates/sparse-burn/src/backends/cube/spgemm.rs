@@ -4,15 +4,13 @@
 //! Olson and Bell, "Optimizing sparse matrix-matrix multiplication for the GPU", 2015). Values are found per element of the
 //! result, by binary search in sorted rows: nothing is added atomically.
 
-use super::fallback::{last, read};
+use super::fallback::last;
 use super::launch::{accumulated, arg, count, empty, flat, launch, stored};
 use super::rows::move_rows;
 use super::sort::{compress, expand_ptr, scan_to_ptr};
-use super::structure::coalesce;
+use super::structure::{coalesce, number};
 use super::take;
 use crate::RowsView;
-use burn::backend::ops::{FloatTensorOps, IntTensorOps};
-use burn::tensor::FloatDType;
 use burn_cubecl::CubeBackend;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
@@ -36,6 +34,29 @@ mod kernels {
         }
         let row = usize::cast_from(idx[ABSOLUTE_POS]);
         out[ABSOLUTE_POS] = ptr[row + 1] - ptr[row];
+    }
+
+    /// Sums of every `units`-th count, none beyond `limit`: with that the order of the sums makes no difference.
+    #[cube(launch)]
+    pub fn limited_sums<I: Int>(
+        counts: &Tensor<I>,
+        out: &mut Tensor<I>,
+        limit: InputScalar,
+        length: usize,
+        units: usize,
+        #[define(I)] _type: ElemType,
+    ) {
+        if ABSOLUTE_POS >= units {
+            terminate!();
+        }
+        let limit = limit.get::<I>();
+        let mut sum = I::from_int(0);
+        let mut k = ABSOLUTE_POS;
+        while k < length {
+            sum += min(counts[k], limit - sum);
+            k += units;
+        }
+        out[ABSOLUTE_POS] = sum;
     }
 
     /// Row and column of every product.
@@ -154,8 +175,8 @@ mod kernels {
     }
 }
 
-/// Row pointers and columns of the product; `None` where 32-bit positions do not count the products or no buffer holds them. Reads three numbers: about
-/// how many products there are, exactly how many, and how many elements.
+/// Row pointers and columns of the product; `None` where 32-bit positions do not count the products or no buffer holds
+/// them. Reads two numbers: how many products there are, and how many elements.
 pub(super) fn pattern(
     a: &RowsView<CubeBackend>,
     b: &RowsView<CubeBackend>,
@@ -172,14 +193,14 @@ pub(super) fn pattern(
     let (a_idx, b_ptr, b_idx) = (flat(a.idx.clone()), flat(b.ptr.clone()), flat(b.idx.clone()));
     let lengths = empty(&a_idx, [nnz], dtype);
     launch!(lengths, lengths, nnz, (arg(&a_idx), arg(&b_ptr), arg(&lengths), nnz), stored(dtype));
-    if about(lengths.clone()) >= (1u64 << 30) as f64 {
+    let total = limited_sum(lengths.clone());
+    if total == LIMIT {
         return None;
     }
-    let first = scan_to_ptr(lengths);
-    let total = last(&first) as usize;
     if total == 0 {
         return nothing();
     }
+    let first = scan_to_ptr(lengths);
     if (2 * total * dtype.size()) as u64 > first.client.properties().memory.max_page_size {
         return None;
     }
@@ -198,10 +219,20 @@ pub(super) fn pattern(
     Some((compress(line(0), rows), line(1)))
 }
 
-/// The sum of counts, which may be beyond their own type, as a float.
-fn about(counts: CubeTensor) -> f64 {
-    let sum = CubeBackend::float_sum(CubeBackend::int_into_float(counts, FloatDType::F32));
-    read(CubeBackend::float_into_data(sum)).iter::<f64>().next().expect("one number")
+/// Products that 32-bit positions count, with a margin.
+const LIMIT: usize = 1 << 30;
+
+/// The sum of counts, or [`LIMIT`] if that is less.
+fn limited_sum(mut counts: CubeTensor) -> usize {
+    while count(&counts) > 1 {
+        let length = count(&counts);
+        let units = length.div_ceil(64);
+        let out = empty(&counts, [units], counts.dtype);
+        let (kind, limit) = (stored(counts.dtype), number(LIMIT, &counts));
+        launch!(limited_sums, counts, units, (arg(&counts), arg(&out), limit, length, units), kind);
+        counts = out;
+    }
+    (last(&counts) as usize).min(LIMIT)
 }
 
 /// Pointers, columns, and values in their order.

@@ -201,6 +201,14 @@ mod kernels {
         found[k] = has;
     }
 
+    #[cube(launch)]
+    pub fn positions<I: Int>(out: &mut Tensor<I>, units: usize, #[define(I)] _type: ElemType) {
+        if ABSOLUTE_POS >= units {
+            terminate!();
+        }
+        out[ABSOLUTE_POS] = I::cast_from(ABSOLUTE_POS);
+    }
+
     /// `at` where found, else `missing`.
     #[cube(launch)]
     pub fn pick<I: Int>(
@@ -462,7 +470,8 @@ mod kernels {
     }
 }
 
-fn number(value: usize, like: &CubeTensor) -> burn_cubecl::cubecl::prelude::InputScalar {
+/// A number as a scalar of a tensor's type.
+pub(super) fn number(value: usize, like: &CubeTensor) -> burn_cubecl::cubecl::prelude::InputScalar {
     burn_cubecl::cubecl::prelude::InputScalar::new(value as i64, stored(like.dtype))
 }
 
@@ -514,10 +523,20 @@ impl Side {
         let rows = expand_ptr(ptr.clone(), nnz);
         Self { coordinates: flat(col), rows: Some([flat(ptr), rows]), dims: 1, nnz }
     }
+}
 
-    pub(super) fn nnz(&self) -> usize {
-        self.nnz
+/// A map from all of so many elements to themselves.
+pub(super) fn positions(length: usize, like: &CubeTensor) -> CubeTensor {
+    let out = empty(like, [length], like.dtype);
+    if length > 0 {
+        launch!(positions, like, length, (arg(&out), length), stored(like.dtype));
     }
+    out
+}
+
+/// A map from so many elements to none of a pattern without any.
+pub(super) fn missing(length: usize, like: &CubeTensor) -> CubeTensor {
+    zeros(like.device.clone(), [length].into(), like.dtype)
 }
 
 /// Where each element of `a` stands or would stand in `b`, and whether it is there.

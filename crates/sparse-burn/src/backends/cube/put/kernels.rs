@@ -1,7 +1,7 @@
 //! Kernels of reductions along an axis.
 
 pub use super::parts::WorkLaunch;
-use super::parts::{Work, alone, fold, product_beside, together};
+use super::parts::{Scaled, Work, alone, fold, product_beside, scaled, times, together, unscaled};
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
@@ -153,43 +153,7 @@ pub fn put<T: Numeric, A: Numeric, I: Int>(
     }
 }
 
-/// Gradients of a product with respect to the values at entries `from..to`, given the products `before` and `behind` them:
-/// no division, so zeros are nothing special. Returns the product of all from `from` on.
-#[cube]
-#[allow(clippy::too_many_arguments)]
-fn product_gradients<T: Float, A: Float, I: Int>(
-    values: &Tensor<T>,
-    order: &Tensor<I>,
-    values_grad: &mut Tensor<T>,
-    cell: usize,
-    sizes: &Sizes,
-    from: usize,
-    to: usize,
-    before: A,
-    behind: A,
-    g: A,
-    #[comptime] along: bool,
-    #[comptime] need_values: bool,
-) -> A {
-    if need_values {
-        let mut product = before;
-        for t in from..to {
-            let at = position(usize::cast_from(order[t]), cell, sizes, along);
-            values_grad[at] = T::cast_from(product);
-            product *= A::cast_from(values[at]);
-        }
-    }
-    let mut behind = behind;
-    for back in from..to {
-        let at = position(usize::cast_from(order[to - 1 - (back - from)]), cell, sizes, along);
-        if need_values {
-            values_grad[at] = T::cast_from(A::cast_from(values_grad[at]) * behind * g);
-        }
-        behind *= A::cast_from(values[at]);
-    }
-    behind
-}
-
+/// Gradients of all reductions but [`MUL`].
 #[cube(launch)]
 pub fn put_backward<T: Float, A: Float, I: Int>(
     grad: &Tensor<T>,
@@ -247,39 +211,6 @@ pub fn put_backward<T: Float, A: Float, I: Int>(
                 t += slices;
             }
         }
-    } else if reduce == MUL {
-        // A slice is one piece here, with those before and behind as factors.
-        let length = (end - start).div_ceil(slices);
-        let from = min(start + part.slice * length, end);
-        let to = min(from + length, end);
-        let mut product = A::from_int(1);
-        if comptime!(slices > 1) {
-            for t in from..to {
-                product *= A::cast_from(values[position(usize::cast_from(order[t]), cell, &sizes, along)]);
-            }
-        }
-        let mut before = product_beside::<A>(product, part.slice, slices, lanes, false);
-        let behind = product_beside::<A>(product, part.slice, slices, lanes, true);
-        if include_self {
-            before *= A::cast_from(arr[cell]);
-        }
-        let all = product_gradients::<T, A, I>(
-            values,
-            order,
-            values_grad,
-            cell,
-            &sizes,
-            from,
-            to,
-            before,
-            behind,
-            g,
-            along,
-            need_values,
-        );
-        if include_self {
-            own = g * all;
-        }
     } else {
         let y = A::cast_from(result[cell]);
         let mut ties = 0u32;
@@ -316,6 +247,91 @@ pub fn put_backward<T: Float, A: Float, I: Int>(
     if need_arr && part.mine && part.slice == 0 {
         if start == end {
             own = g;
+        }
+        arr_grad[cell] = T::cast_from(own);
+    }
+}
+
+/// Gradients of [`MUL`]: the product of all the others of a group, without a division, so that zeros are nothing special.
+/// `before` takes for each value the fraction and the places of the product of those before it.
+#[cube(launch)]
+pub fn product_backward<T: Float, A: Float, I: Int>(
+    grad: &Tensor<T>,
+    arr: &Tensor<T>,
+    values: &Tensor<T>,
+    order: &Tensor<I>,
+    groups: &Tensor<I>,
+    before: &mut Tensor<A>,
+    arr_grad: &mut Tensor<T>,
+    values_grad: &mut Tensor<T>,
+    sizes: Sizes,
+    work: Work,
+    #[comptime] slices: usize,
+    #[comptime] lanes: usize,
+    #[comptime] along: bool,
+    #[comptime] include_self: bool,
+    #[comptime] need_arr: bool,
+    #[comptime] need_values: bool,
+    #[comptime] steps: usize,
+    #[define(T, A, I)] _types: [ElemType; 3],
+) {
+    let part = if comptime!(slices > 1) {
+        together::<I>(groups, &sizes, &work, lanes, along)
+    } else {
+        alone::<I>(groups, &sizes, &work, along)
+    };
+    let (cell, start, end) = (part.cell, part.start, part.end);
+    let (zero, one) = (A::from_int(0), A::from_int(1));
+    let g = scaled::<A>(A::cast_from(grad[cell]), zero, steps);
+    // A slice is one piece here, with those before and behind as factors.
+    let length = (end - start).div_ceil(slices);
+    let from = min(start + part.slice * length, end);
+    let to = min(from + length, end);
+    let mut x = A::from_int(1);
+    let mut places = A::from_int(0);
+    if comptime!(slices > 1) {
+        for t in from..to {
+            let at = position(usize::cast_from(order[t]), cell, &sizes, along);
+            let next = times::<A>(x, places, &scaled::<A>(A::cast_from(values[at]), zero, steps));
+            x = next.x;
+            places = next.places;
+        }
+    }
+    let first = product_beside::<A>(x, places, part.slice, slices, lanes, false);
+    let last = product_beside::<A>(x, places, part.slice, slices, lanes, true);
+    if need_values {
+        let own = if include_self { A::cast_from(arr[cell]) } else { one };
+        let own = scaled::<A>(own, zero, steps);
+        let lead = times::<A>(g.x, g.places, &own);
+        let lead = times::<A>(first.x, first.places, &lead);
+        let mut x = lead.x;
+        let mut places = lead.places;
+        for t in from..to {
+            let at = position(usize::cast_from(order[t]), cell, &sizes, along);
+            before[2 * at] = x;
+            before[2 * at + 1] = places;
+            let next = times::<A>(x, places, &scaled::<A>(A::cast_from(values[at]), zero, steps));
+            x = next.x;
+            places = next.places;
+        }
+    }
+    let mut x = last.x;
+    let mut places = last.places;
+    for back in from..to {
+        let at = position(usize::cast_from(order[to - 1 - (back - from)]), cell, &sizes, along);
+        let value = scaled::<A>(A::cast_from(values[at]), zero, steps);
+        if need_values {
+            let others = Scaled::<A> { x: before[2 * at], places: before[2 * at + 1] };
+            values_grad[at] = T::cast_from(unscaled::<A>(&times::<A>(x, places, &others), steps));
+        }
+        let next = times::<A>(x, places, &value);
+        x = next.x;
+        places = next.places;
+    }
+    if need_arr && part.mine && part.slice == 0 {
+        let mut own = A::cast_from(grad[cell]);
+        if start < end {
+            own = if include_self { unscaled::<A>(&times::<A>(x, places, &g), steps) } else { zero };
         }
         arr_grad[cell] = T::cast_from(own);
     }

@@ -95,27 +95,84 @@ pub fn fold<A: Numeric>(
     }
 }
 
+/// A number with a wide exponent: `x * 2^(64 places)`, where `|x|` is in `[2^-32, 2^32)`, or is zero, infinity or NaN.
+#[derive(CubeType, Clone, Copy)]
+pub struct Scaled<A: Float> {
+    pub x: A,
+    pub places: A,
+}
+
+/// A place, and the ends of `x`: powers of two, which multiply exactly.
+const LARGE: f32 = (1u64 << 32) as f32;
+const SMALL: f32 = 1.0 / LARGE;
+const UP: f32 = LARGE * LARGE;
+const DOWN: f32 = SMALL * SMALL;
+
+/// `value * 2^(64 places)`, of a value that is at most `steps` places off.
+#[cube]
+pub fn scaled<A: Float>(value: A, places: A, #[comptime] steps: usize) -> Scaled<A> {
+    let (zero, one) = (A::from_int(0), A::from_int(1));
+    let mut x = value;
+    let mut places = places;
+    for _ in 0..steps {
+        let size = select(x < zero, zero - x, x);
+        let large = size >= A::new(LARGE);
+        let small = size < A::new(SMALL);
+        x *= select(large, A::new(DOWN), select(small, A::new(UP), one));
+        places += select(large, one, select(small, zero - one, zero));
+    }
+    Scaled::<A> { x, places }
+}
+
+/// The product of `x * 2^(64 places)`, itself scaled, and another.
+#[cube]
+pub fn times<A: Float>(x: A, places: A, other: &Scaled<A>) -> Scaled<A> {
+    scaled::<A>(x * other.x, places + other.places, 1usize)
+}
+
+/// The number itself, of a type whose range is `steps` places either way.
+#[cube]
+pub fn unscaled<A: Float>(number: &Scaled<A>, #[comptime] steps: usize) -> A {
+    let (zero, one) = (A::from_int(0), A::from_int(1));
+    let mut x = number.x;
+    let mut places = number.places;
+    // Two places more reach zero and infinity from any `x`.
+    for _ in 0..comptime!(steps + 2) {
+        let (above, below) = (places > zero, places < zero);
+        x *= select(above, A::new(UP), select(below, A::new(DOWN), one));
+        places -= select(above, one, select(below, zero - one, zero));
+    }
+    x
+}
+
 /// The products of the slices before this one (or `behind` it), of its lane.
 #[cube]
-pub fn product_beside<A: Numeric>(
+pub fn product_beside<A: Float>(
     own: A,
+    own_places: A,
     slice: usize,
     #[comptime] slices: usize,
     #[comptime] lanes: usize,
     #[comptime] behind: bool,
-) -> A {
-    let mut product = A::from_int(1);
+) -> Scaled<A> {
+    let mut x = A::from_int(1);
+    let mut places = A::from_int(0);
     if comptime!(slices > 1) {
-        let mut shared = Shared::<[A]>::new_slice(slices * lanes);
+        let mut fractions = Shared::<[A]>::new_slice(slices * lanes);
+        let mut shifts = Shared::<[A]>::new_slice(slices * lanes);
         let unit = UNIT_POS as usize;
-        shared[unit] = own;
+        fractions[unit] = own;
+        shifts[unit] = own_places;
         sync_cube();
         for other in 0..slices {
             let counts = if behind { other > slice } else { other < slice };
             if counts {
-                product *= shared[other * lanes + unit % lanes];
+                let at = other * lanes + unit % lanes;
+                let next = times::<A>(x, places, &Scaled::<A> { x: fractions[at], places: shifts[at] });
+                x = next.x;
+                places = next.places;
             }
         }
     }
-    product
+    Scaled::<A> { x, places }
 }
