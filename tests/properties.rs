@@ -527,3 +527,47 @@ fn functions_of_pairs_and_numbers() {
     // A transpose is one pattern however often it is taken.
     assert!(sparse_tensor::pattern::Pattern::is_same(a.transpose().pattern(), a.transpose().pattern()));
 }
+
+/// One tensor on Flex, the other on NdArray: an error before any kernel runs, with the kind of the contract.
+#[test]
+fn two_devices_are_an_error() {
+    let (here, there) = (Device::flex(), Device::ndarray());
+    let kind = |result: Result<(), SparseError>| result.expect_err("two devices").kind();
+    let line = |device: &Device| Tensor::<1, Int>::from_ints([0, 1], device);
+    let ends = |device: &Device| Tensor::<2, Int>::from_ints([[0, 1], [1, 0]], device);
+    let values = |device: &Device| Tensor::<1>::from_floats([1.0, 2.0], device);
+    let square = |device: &Device| Tensor::<2>::ones([2, 2], device);
+    let ptr = |device: &Device| Tensor::<1, Int>::from_ints([0, 1, 2], device);
+
+    let coo = CooTensor::<2>::new(ends(&here), values(&here), [2, 2]).unwrap();
+    let csr = CsrTensor::<2>::new(ptr(&here), line(&here), values(&here), [2, 2]).unwrap();
+    let mismatches = [
+        kind(CooTensor::<2>::new(ends(&there), values(&here), [2, 2]).map(drop)),
+        kind(CsrTensor::<2>::new(ptr(&here), line(&here), values(&there), [2, 2]).map(drop)),
+        kind(CsrTensor::<2>::new(ptr(&there), line(&here), values(&here), [2, 2]).map(drop)),
+        kind(CooTensor::<2>::from_pattern(coo.pattern().clone(), values(&there)).map(drop)),
+        kind(CsrTensor::<2>::from_pattern(csr.pattern().clone(), values(&there)).map(drop)),
+        kind(coo.with_values(values(&there)).map(drop)),
+        kind(csr.try_matmul(square(&there)).map(drop)),
+        kind(csr.try_rmatmul(square(&there)).map(drop)),
+        kind(csr.try_matvec(values(&there)).map(drop)),
+        kind(csr.try_matmul_reduce(square(&there), Reduce::Amax).map(drop)),
+        kind(ops::try_masked_matmul(square(&here), square(&there), &csr).map(drop)),
+        kind(ops::try_masked_matmul(square(&there), square(&there), &csr).map(drop)),
+    ];
+    assert!(mismatches.iter().all(|kind| *kind == "device_mismatch"), "{mismatches:?}");
+    // An autodiff association makes no other device of it.
+    let tracked = Tensor::<1>::from_floats([1.0, 2.0], &here.clone().autodiff()).require_grad();
+    assert!(CooTensor::<2>::new(ends(&here), tracked.clone(), [2, 2]).is_ok());
+    assert!(coo.with_values(tracked).is_ok());
+}
+
+#[test]
+fn new_values_have_the_dtype_of_a_fill_in_a_tensor() {
+    let device = Device::flex();
+    let a = CooTensor::<2>::from_dense(Tensor::<2>::eye(2, &device), 0);
+    let doubles = Tensor::<1>::ones([2], (&device, DType::F64));
+    assert!(a.with_values(doubles.clone()).is_ok());
+    let filled = a.with_fill(Fill::tensor(Tensor::<1>::ones([1], &device)));
+    assert_eq!(filled.with_values(doubles).unwrap_err().kind(), "dtype_mismatch");
+}

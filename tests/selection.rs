@@ -380,3 +380,51 @@ fn errors() {
     assert_eq!(kind(a.try_masked_select(&mask.with_fill(Fill::scalar(true))).err()), "would_densify");
     assert!(none.index_select(0, index(&[1], &device)).flip(&[0]).repeat_dim(1, 2).fill().is_undefined());
 }
+
+/// Shapes whose sizes alone pass an integer: errors or empty results, not wrapped products.
+#[test]
+fn sizes_past_64_bits_are_errors() {
+    let device = Device::flex();
+    let (long, half) = (1usize << 62, 1usize << 61);
+    let a = CooTensor::<3>::zeros([long; 3], &device).unwrap();
+    assert_eq!(a.try_reshape::<3>([long, long, 1 << 60]).unwrap_err().kind(), "shape_mismatch");
+    assert_eq!(a.reshape::<3>([long; 3]).dims(), [long; 3]);
+    assert_eq!(a.reshape::<4>([1 << 31, 1 << 31, long, long]).nnz(), 0);
+
+    let wide = CsrTensor::<3>::zeros([2, 1, half], &device).unwrap();
+    assert_eq!(sparse_tensor::ops::try_concat(&[wide.clone(), wide.clone()], 2).unwrap_err().kind(), "overflow");
+    assert_eq!(sparse_tensor::ops::concat(&[wide.clone(), wide], 1).dims(), [2, 2, half]);
+
+    let empty = CooTensor::<3>::zeros([1 << 40, 1 << 40, 0], &device).unwrap();
+    assert_eq!(empty.try_to_dense().unwrap_err().kind(), "overflow");
+    let pattern = CooPattern::new(Tensor::empty([1, 0], (&device, DType::I64)), &[1 << 40]).unwrap();
+    let blocks = CooTensor::<2>::from_pattern(pattern, Tensor::<2>::empty([0, 0], &device)).unwrap();
+    assert_eq!(blocks.to_dense().dims(), [1 << 40, 0]);
+    assert_eq!(CooTensor::<2>::zeros([0, 1 << 40], &device).unwrap().to_dense().dims(), [0, 1 << 40]);
+}
+
+#[test]
+fn conversions_have_errors() {
+    let device = Device::flex();
+    let line = CooTensor::<1>::zeros([3], &device).unwrap();
+    assert_eq!(line.try_to_csr().unwrap_err().kind(), "shape_mismatch");
+    let hybrid = CooTensor::<3>::from_dense(Tensor::ones([2, 2, 2], &device), 1);
+    assert_eq!(hybrid.try_to_csr().unwrap_err().kind(), "shape_mismatch");
+    let large = CooTensor::<2>::zeros([1 << 40, 1 << 40], &device).unwrap();
+    assert_eq!(large.try_to_csr().unwrap_err().kind(), "would_densify");
+    assert_eq!(large.try_to_dense_or(1.0).unwrap_err().kind(), "would_densify");
+}
+
+/// A u64 past i64 is out of range, not the last element.
+#[test]
+fn unsigned_indices_do_not_wrap() {
+    let device = Device::flex();
+    let index = |last: u64| {
+        let data = TensorData::new(vec![0u64, last], [2]);
+        Tensor::<1, Int>::from_data(data, (&device, DType::U64))
+    };
+    let x = Tensor::<1>::from_floats([1.0, 2.0, 3.0], &device);
+    let picked = sparse_tensor::ops::gather(x.clone(), index(2), 0);
+    assert_eq!(picked.into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 3.0]);
+    assert_eq!(sparse_tensor::ops::try_gather(x, index(u64::MAX), 0).unwrap_err().kind(), "index_out_of_range");
+}

@@ -28,7 +28,7 @@ pub use write::{ToMatrixMarket, write, write_to};
 use crate::ops::blocks::check_rows;
 use crate::tensor::ints;
 use crate::{CooTensor, CsrTensor, Kind};
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Int, IntDType, Tensor, TensorData};
 use sparse_core::{Result, SparseError};
 use std::fmt;
 use std::fs::File;
@@ -81,8 +81,9 @@ pub enum Values {
 
 /// A matrix as a file holds it, on the host.
 ///
-/// Symmetric files are expanded: `coordinates` holds both triangles. An `array` file keeps the values that are not zero.
-/// Coordinates are in file order, counted from 0, and may repeat: an element is the sum of its repetitions.
+/// Symmetric files are expanded: `coordinates` holds both triangles. An `array` file keeps the values that are not zero,
+/// and -0.0, whose bits are others. Coordinates are in file order, counted from 0, and may repeat: an element is the sum
+/// of its repetitions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatrixMarket {
     /// Number of rows.
@@ -163,16 +164,24 @@ impl MatrixMarket {
     ///
     /// # Errors
     ///
-    /// `dtype_mismatch` for a `real` file; those of [`CooTensor::new`].
+    /// `dtype_mismatch` for a `real` file; `overflow` for a value beyond the device's integer type; those of
+    /// [`CooTensor::new`].
     pub fn to_coo_int(&self, device: &Device) -> Result<CooTensor<2, Int>> {
+        const OP: &str = "to_coo_int";
         let values = match &self.values {
             Values::Real(_) => {
                 let (left, right) = ("integer".into(), "real".into());
-                return Err(SparseError::DtypeMismatch { op: "to_coo_int", left, right });
+                return Err(SparseError::DtypeMismatch { op: OP, left, right });
             }
             Values::Integer(values) => values.clone(),
             Values::Pattern => vec![1; self.coordinates.len()],
         };
+        let (low, high) = range(device.settings().int_dtype);
+        if let Some(value) = values.iter().find(|value| !(low..=high).contains(*value)) {
+            let limit = if *value < 0 { low.unsigned_abs() } else { high.unsigned_abs() };
+            let (limit, got) = (limit.into(), value.unsigned_abs().into());
+            return Err(SparseError::Overflow { op: OP, what: "the magnitude of a value", limit, got });
+        }
         let length = values.len();
         self.coo(Tensor::<1, Int>::from_data(TensorData::new(values, [length]), device))
     }
@@ -186,7 +195,7 @@ impl MatrixMarket {
     /// line of text must not be able to ask for more than there is. Such a matrix is kept by [`to_coo`](Self::to_coo).
     pub fn to_csr(&self, device: &Device) -> Result<CsrTensor<2>> {
         check_rows("to_csr", self.rows, self.coordinates.len())?;
-        Ok(self.to_coo(device)?.to_csr())
+        self.to_coo(device)?.try_to_csr()
     }
 
     fn coo<K: Kind>(&self, values: Tensor<1, K>) -> Result<CooTensor<2, K>> {
@@ -204,6 +213,20 @@ impl MatrixMarket {
         let ends = self.coordinates.iter().map(|&(row, _)| row as i64);
         let ends = ends.chain(self.coordinates.iter().map(|&(_, col)| col as i64)).collect();
         CooTensor::new(ints(ends, [2, nnz], &values.device().inner()), values, [self.rows, self.cols])
+    }
+}
+
+/// The least and the greatest number of an integer type (that an i64 can be).
+fn range(dtype: IntDType) -> (i64, i64) {
+    match dtype {
+        IntDType::I64 => (i64::MIN, i64::MAX),
+        IntDType::I32 => (i32::MIN.into(), i32::MAX.into()),
+        IntDType::I16 => (i16::MIN.into(), i16::MAX.into()),
+        IntDType::I8 => (i8::MIN.into(), i8::MAX.into()),
+        IntDType::U64 => (0, i64::MAX),
+        IntDType::U32 => (0, u32::MAX.into()),
+        IntDType::U16 => (0, u16::MAX.into()),
+        IntDType::U8 => (0, u8::MAX.into()),
     }
 }
 

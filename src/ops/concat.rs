@@ -1,5 +1,6 @@
 //! Concatenation.
 
+use super::blocks::{check_layout, held};
 use crate::pattern::{self, Pattern, merged};
 use crate::rows::{RowMap, cat_rows, move_rows};
 use crate::tensor::{
@@ -64,6 +65,8 @@ pub fn try_concat<P: Pattern, const D: usize, K: Kind>(
     }
     let mut shape = first.pattern.shape().to_vec();
     shape[axis] = size;
+    // The parts have a pointer for every row already.
+    check_layout::<P>(OP, &shape, parts.iter().map(|part| held(&part.pattern)).sum())?;
     let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
     let tracked = parts.iter().any(|part| as_float(&part.values).is_some_and(|values| values.is_tracked()));
     let (pattern, values) = if tracked {

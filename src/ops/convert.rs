@@ -3,23 +3,34 @@
 use super::blocks::check_layout;
 use crate::pattern::{CooPattern, CsrPattern, Pattern, sealed::Sealed};
 use crate::tensor::{CooTensor, CsrTensor, Kind, expect};
+use sparse_core::{Result, SparseError};
 
 impl<const D: usize, K: Kind> CooTensor<D, K> {
     /// The tensor by compressed rows: duplicates are summed, rows sorted. Rank 2 or 3, no dense dims.
     ///
     /// Cost: nothing but the row pointers for a coalesced tensor, else a [`coalesce`](CooTensor::coalesce).
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If the rank is not 2 or 3, or there are dense dims; `would_densify` for more rows than
-    /// [`dense_limit`](crate::dense_limit) of which almost all are empty, since each needs a pointer.
-    pub fn to_csr(&self) -> CsrTensor<D, K> {
-        assert!(D == 2 || D == 3, "to_csr: CSR must have rank 2 or 3, got {D}");
-        assert!(self.dense_dims() == 0, "to_csr: CSR must have no dense dims, got {}", self.dense_dims());
-        expect(check_layout::<CsrPattern>("to_csr", self.pattern.shape(), self.nnz()));
+    /// `shape_mismatch` if the rank is not 2 or 3, or there are dense dims; `overflow` where the rows or columns of a
+    /// batch pass 64 bits; `would_densify` for more rows than [`dense_limit`](crate::dense_limit) of which almost all are
+    /// empty, since each needs a pointer.
+    pub fn try_to_csr(&self) -> Result<CsrTensor<D, K>> {
+        const OP: &str = "to_csr";
+        if self.dense_dims() > 0 {
+            let (left, right) = (self.dims().to_vec(), vec![self.sparse_dims(), self.dense_dims()]);
+            return Err(SparseError::ShapeMismatch { op: OP, rule: "CSR must have no dense dims", left, right });
+        }
+        check_layout::<CsrPattern>(OP, self.pattern.shape(), self.nnz())?;
         let merged = self.coalesce();
         let pattern = CsrPattern::from_coo(merged.pattern.clone());
-        CsrTensor::from_parts(pattern, merged.values, vec![], merged.fill)
+        Ok(CsrTensor::from_parts(pattern, merged.values, vec![], merged.fill))
+    }
+
+    /// [`try_to_csr`](Self::try_to_csr), with a panic in place of an error.
+    #[track_caller]
+    pub fn to_csr(&self) -> CsrTensor<D, K> {
+        expect(self.try_to_csr())
     }
 }
 

@@ -2,7 +2,9 @@
 
 use crate::kernel;
 use crate::pattern::Pattern;
-use crate::tensor::{Exact, Fill, Kind, Numeric, SparseTensor, as_float, dtype_name, expect, from_float};
+use crate::tensor::{
+    Exact, Fill, Kind, Numeric, SparseTensor, as_float, expect, from_float, same_device, same_elements,
+};
 use burn::tensor::{Int, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
@@ -15,7 +17,7 @@ use sparse_core::{Result, SparseError};
 ///
 /// # Errors
 ///
-/// `shape_mismatch`, `dtype_mismatch`.
+/// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
 pub fn try_masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
     x: Tensor<D, K>,
     y: Tensor<D, K>,
@@ -39,9 +41,8 @@ pub fn try_masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
             right: shape.to_vec(),
         });
     };
-    if x.dtype() != y.dtype() {
-        return Err(SparseError::DtypeMismatch { op: OP, left: dtype_name(x.dtype()), right: dtype_name(y.dtype()) });
-    }
+    same_elements(OP, &x, &y)?;
+    same_device(OP, &x.device(), &mask.device())?;
     let batch: usize = shape[..D - 2].iter().product();
     let (m, f, n) = (left[D - 2], left[D - 1], right[D - 1]);
     let x = x.reshape(Exact([batch * m, f]));

@@ -3,7 +3,7 @@
 use super::cast::{in_float, is_half};
 use crate::kernel;
 use crate::pattern::{Matrix, Pattern};
-use crate::tensor::{Exact, Fill, Numeric, SparseTensor, as_float, dtype_name, expect, from_float};
+use crate::tensor::{Exact, Fill, Numeric, SparseTensor, as_float, expect, from_float, same_elements};
 use burn::tensor::FloatDType::F32;
 use burn::tensor::Tensor;
 use sparse_autograd::{Erased, record};
@@ -24,7 +24,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if inner sizes or batches differ, or the tensor is no matrix; `dtype_mismatch`.
+    /// `shape_mismatch` if inner sizes or batches differ, or the tensor is no matrix; `dtype_mismatch`,
+    /// `device_mismatch`.
     pub fn try_matmul(&self, dense: Tensor<D, K>) -> Result<Tensor<D, K>> {
         const OP: &str = "matmul";
         let matrix = matrix(OP, self)?;
@@ -149,11 +150,7 @@ pub(crate) fn check<P: Pattern, const D: usize, K: Numeric>(
         let (left, right) = (sparse.dims().to_vec(), dense.dims().to_vec());
         return Err(SparseError::ShapeMismatch { op, rule, left, right });
     }
-    if sparse.dtype() != dense.dtype() {
-        let (left, right) = (dtype_name(sparse.dtype()), dtype_name(dense.dtype()));
-        return Err(SparseError::DtypeMismatch { op, left, right });
-    }
-    Ok(())
+    same_elements(op, &sparse.values, dense)
 }
 
 /// The fill as a row where it takes part in a product.

@@ -30,7 +30,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch`, `dtype_mismatch`; `invalid` for [`Reduce::Assign`].
+    /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`; `invalid` for [`Reduce::Assign`].
     pub fn try_matmul_reduce(&self, dense: Tensor<D, K>, reduce: Reduce) -> Result<Tensor<D, K>> {
         const OP: &str = "matmul_reduce";
         matrix(OP, self)?;

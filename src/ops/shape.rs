@@ -2,7 +2,7 @@
 
 use super::blocks::{check_layout, held};
 use crate::pattern::dims::{from_lines, lines, nothing, unsqueezed};
-use crate::pattern::{Pattern, Turn, cells, index_tensor, try_turned};
+use crate::pattern::{Pattern, Turn, cells, index_tensor, same_cells, try_turned};
 use crate::tensor::{Kind, SparseTensor, expect, resolve_axis};
 use burn::tensor::{Int, Tensor};
 use sparse_core::{Result, SparseError};
@@ -37,10 +37,10 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let (sparse, dense) = (self.pattern.shape(), &self.dense_shape);
         let mismatch =
             |rule| SparseError::ShapeMismatch { op: OP, rule, left: shape.to_vec(), right: self.dims().to_vec() };
-        if cells(&shape) != self.num_elements() {
+        if !same_cells(&shape, &self.dims()) {
             return Err(mismatch("the new shape must have as many elements"));
         }
-        let fits = |&at: &usize| cells(&shape[..at]) == cells(sparse) && cells(&shape[at..]) == cells(dense);
+        let fits = |&at: &usize| same_cells(&shape[..at], sparse) && same_cells(&shape[at..], dense);
         let mut splits = D2.checked_sub(dense.len()).into_iter().chain((0..=D2).rev());
         let split = if dense.is_empty() { Some(D2) } else { splits.find(fits) };
         let Some(split) = split else {

@@ -1,6 +1,6 @@
 //! The dense equivalent, when it is asked for.
 
-use crate::pattern::{Pattern, check_sizes, flat_index};
+use crate::pattern::{Pattern, cells, check_sizes, flat_index};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::{Exact, Fill, Kind, SparseTensor, expect};
 use burn::tensor::{IndexingUpdateOp, Int, Tensor};
@@ -31,7 +31,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `undefined_fill`; `would_densify` past [`dense_limit`].
+    /// `undefined_fill`; `would_densify` past [`dense_limit`]; `overflow` where there are no elements, but the other
+    /// dims pass 64 bits.
     pub fn try_to_dense(&self) -> Result<Tensor<D, K>> {
         self.try_to_dense_within(dense_limit())
     }
@@ -40,7 +41,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `undefined_fill`; `would_densify` past `limit`.
+    /// `undefined_fill`; `would_densify` past `limit`; `overflow` as [`try_to_dense`](Self::try_to_dense).
     pub fn try_to_dense_within(&self, limit: usize) -> Result<Tensor<D, K>> {
         const OP: &str = "to_dense";
         if self.fill.is_undefined() {
@@ -52,6 +53,18 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             return Err(SparseError::WouldDensify { op: OP, elements, limit: limit as u128, hint });
         }
         check_sizes(OP, self.pattern.shape())?;
+        if elements == 0 {
+            // Strides count an empty dim as one.
+            let got = cells(&self.dims().map(|size| size.max(1)));
+            if got > i64::MAX as u128 {
+                let what = "the product of the dims that are not empty";
+                return Err(SparseError::Overflow { op: OP, what, limit: i64::MAX as u128, got });
+            }
+            // No value has an element, and the map below has a number for each block all the same.
+            if cells(self.pattern.shape()) > limit as u128 {
+                return Ok(self.values.clone().reshape(Exact(self.dims())));
+            }
+        }
         let merged = self.coalesce();
         let map = dense_map(&merged.pattern);
         Ok(move_rows(merged.values.clone(), merged.fill_row(), &map).reshape(Exact(self.dims())))
@@ -69,10 +82,20 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         expect(self.try_to_dense_within(limit))
     }
 
-    /// The dense equivalent with `value` for the elements that are not stored, whatever the fill is.
+    /// The dense equivalent with `value` for the elements that are not stored, whatever the fill is. For a limit of its
+    /// own: [`with_fill`](Self::with_fill), then [`try_to_dense_within`](Self::try_to_dense_within).
+    ///
+    /// # Errors
+    ///
+    /// `would_densify`, `overflow` as [`try_to_dense`](Self::try_to_dense).
+    pub fn try_to_dense_or(&self, value: impl Into<burn::tensor::Scalar>) -> Result<Tensor<D, K>> {
+        self.clone().with_fill(Fill::scalar(value)).try_to_dense()
+    }
+
+    /// [`try_to_dense_or`](Self::try_to_dense_or), with a panic in place of an error.
     #[track_caller]
     pub fn to_dense_or(&self, value: impl Into<burn::tensor::Scalar>) -> Tensor<D, K> {
-        self.clone().with_fill(Fill::scalar(value)).to_dense()
+        expect(self.try_to_dense_or(value))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{CooPattern, Derived, Matrix, Pattern, check_sizes, index_dtype, index_tensor, sealed::Sealed, signed};
 use crate::kernel::{self, Arrays};
 use crate::rows::{RowMap, RowSums};
-use crate::tensor::Exact;
+use crate::tensor::{Exact, same_device};
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
@@ -34,7 +34,7 @@ impl CsrPattern {
     /// # Errors
     ///
     /// `shape_mismatch` if the rank is not 2 or 3, `length_mismatch`, `invalid_row_ptr`, `index_out_of_range`,
-    /// `unsorted_columns`, `overflow`.
+    /// `unsorted_columns`, `device_mismatch`, `overflow`.
     pub fn new(row_ptr: Tensor<1, Int>, col_idx: Tensor<1, Int>, shape: &[usize]) -> Result<Self> {
         Self::checked("CsrPattern::new", row_ptr, col_idx, shape)
     }
@@ -53,6 +53,7 @@ impl CsrPattern {
             let got = batch as u128 * cols as u128;
             return Err(SparseError::Overflow { op, what: "batch * columns", limit: i64::MAX as u128, got });
         }
+        same_device(op, &row_ptr.device(), &col_idx.device())?;
         let (row_ptr, col_idx) = (signed(row_ptr), signed(col_idx));
         let nnz = col_idx.dims()[0];
         let (row_ptr, total) = if shape.len() == 2 {

@@ -100,6 +100,25 @@ pub(crate) fn cells(shape: &[usize]) -> u128 {
     shape.iter().fold(1, |cells: u128, &size| cells.saturating_mul(size as u128))
 }
 
+/// Whether two shapes have the same number of elements, however large it is.
+pub(crate) fn same_cells(a: &[usize], b: &[usize]) -> bool {
+    if a.contains(&0) || b.contains(&0) {
+        return a.contains(&0) == b.contains(&0);
+    }
+    // What every pair has in common is divided out: equal products leave nothing.
+    let (mut a, mut b) = (a.to_vec(), b.to_vec());
+    for x in &mut a {
+        for y in &mut b {
+            let (mut common, mut rest) = (*x, *y);
+            while rest > 0 {
+                (common, rest) = (rest, common % rest);
+            }
+            (*x, *y) = (*x / common, *y / common);
+        }
+    }
+    a.iter().chain(&b).all(|&left| left == 1)
+}
+
 /// Whether every element is stored, for a coalesced pattern.
 pub(crate) fn is_full<P: Pattern>(pattern: &P) -> bool {
     pattern.nnz() as u128 == cells(pattern.shape())
@@ -128,10 +147,16 @@ pub(crate) fn index_tensor<const D: usize>(tensor: Tensor<D, Int>, dtype: DType)
     }
 }
 
-/// An index tensor that can be validated: i32 and i64 stay, narrower or unsigned ones are widened.
+/// An index tensor that can be validated: i32 and i64 stay, narrower or unsigned ones are widened. A u64 that i64 lacks
+/// becomes its largest number, which no dim has room for: cast as it is, it would be a negative one.
 pub(crate) fn signed<const D: usize>(tensor: Tensor<D, Int>) -> Tensor<D, Int> {
     match tensor.dtype() {
         DType::I32 | DType::I64 => tensor.inner(),
+        DType::U64 if tensor.shape().num_elements() > 0 => {
+            let wrapped = index_tensor(tensor, DType::I64);
+            let large = wrapped.clone().lower_elem(0);
+            wrapped.mask_fill(large, i64::MAX)
+        }
         _ => index_tensor(tensor, DType::I64),
     }
 }

@@ -1,6 +1,6 @@
 //! Construction: validated by default.
 
-use super::{CooTensor, CsrTensor, Exact, Fill, Kind, SparseTensor, dtype_name};
+use super::{CooTensor, CsrTensor, Exact, Fill, Kind, SparseTensor, dtype_name, same_device};
 use crate::ops::blocks::check_layout;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use burn::tensor::{DType, Device, Int, Tensor, TensorCreationOptions, TensorData};
@@ -51,7 +51,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch`, `length_mismatch`, `index_out_of_range`, `unsupported_dtype`, `overflow`.
+    /// `shape_mismatch`, `length_mismatch`, `index_out_of_range`, `unsupported_dtype`, `device_mismatch`, `overflow`.
     pub fn new<const R: usize>(indices: Tensor<2, Int>, values: Tensor<R, K>, shape: [usize; D]) -> Result<Self> {
         const OP: &str = "CooTensor::new";
         let [sparse_dims, nnz] = indices.dims();
@@ -64,6 +64,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
             });
         }
         let values = value_rows(OP, values, nnz, &shape[sparse_dims..])?;
+        same_device(OP, &indices.device(), &values.device())?;
         let pattern = CooPattern::checked(OP, indices, &shape[..sparse_dims])?;
         Ok(Self::from_parts(pattern, values, shape[sparse_dims..].to_vec(), Fill::Zero))
     }
@@ -89,7 +90,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
     ///
     /// # Errors
     ///
-    /// `length_mismatch` or `shape_mismatch` if the values do not fit.
+    /// `length_mismatch` or `shape_mismatch` if the values do not fit; `unsupported_dtype`, `device_mismatch`.
     pub fn from_pattern<const R: usize>(pattern: CooPattern, values: Tensor<R, K>) -> Result<Self> {
         const OP: &str = "CooTensor::from_pattern";
         let dims = values.dims();
@@ -97,6 +98,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
             return Err(rank_mismatch(OP, pattern.shape(), D));
         }
         let rows = value_rows(OP, values, pattern.nnz(), &dims[1..])?;
+        same_device(OP, &pattern.device(), &rows.device())?;
         Ok(Self::from_parts(pattern, rows, dims[1..].to_vec(), Fill::Zero))
     }
 
@@ -177,15 +179,17 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
     /// # Errors
     ///
     /// `shape_mismatch`, `length_mismatch`, `invalid_row_ptr`, `index_out_of_range`, `unsorted_columns`,
-    /// `unsupported_dtype`, `overflow`.
+    /// `unsupported_dtype`, `device_mismatch`, `overflow`.
     pub fn new(
         row_ptr: Tensor<1, Int>,
         col_idx: Tensor<1, Int>,
         values: Tensor<1, K>,
         shape: [usize; D],
     ) -> Result<Self> {
-        let values = value_rows("CsrTensor::new", values, col_idx.dims()[0], &[])?;
-        let pattern = CsrPattern::checked("CsrTensor::new", row_ptr, col_idx, &shape)?;
+        const OP: &str = "CsrTensor::new";
+        let values = value_rows(OP, values, col_idx.dims()[0], &[])?;
+        same_device(OP, &col_idx.device(), &values.device())?;
+        let pattern = CsrPattern::checked(OP, row_ptr, col_idx, &shape)?;
         Ok(Self::from_parts(pattern, values, vec![], Fill::Zero))
     }
 
@@ -208,13 +212,14 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
     ///
     /// # Errors
     ///
-    /// `length_mismatch` or `shape_mismatch` if the values do not fit.
+    /// `length_mismatch` or `shape_mismatch` if the values do not fit; `unsupported_dtype`, `device_mismatch`.
     pub fn from_pattern(pattern: CsrPattern, values: Tensor<1, K>) -> Result<Self> {
         const OP: &str = "CsrTensor::from_pattern";
         if pattern.shape().len() != D {
             return Err(rank_mismatch(OP, pattern.shape(), D));
         }
         let rows = value_rows(OP, values, pattern.nnz(), &[])?;
+        same_device(OP, &pattern.device(), &rows.device())?;
         Ok(Self::from_parts(pattern, rows, vec![], Fill::Zero))
     }
 

@@ -137,9 +137,15 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `length_mismatch` or `shape_mismatch` if the values do not fit the pattern.
+    /// `length_mismatch` or `shape_mismatch` if the values do not fit the pattern; `dtype_mismatch` for another dtype
+    /// than that of a fill in a tensor; `unsupported_dtype`, `device_mismatch`.
     pub fn with_values<const R: usize>(&self, values: Tensor<R, K>) -> Result<Self> {
-        let values = construct::value_rows("with_values", values, self.nnz(), &self.dense_shape)?;
+        const OP: &str = "with_values";
+        let values = construct::value_rows(OP, values, self.nnz(), &self.dense_shape)?;
+        same_device(OP, &self.device(), &values.device())?;
+        if let Fill::Value(FillValue::Block(fill)) = &self.fill {
+            same_elements(OP, &values, fill.row())?;
+        }
         Ok(self.with_rows(values, self.fill.clone()))
     }
 

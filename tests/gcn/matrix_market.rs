@@ -1,4 +1,4 @@
-use burn::tensor::{Bool, DType, Device, Int, Tensor};
+use burn::tensor::{Bool, DType, Device, Int, IntDType, Tensor};
 use proptest::prelude::*;
 use sparse_tensor::io::matrix_market::{self, Field, Format, MatrixMarket, Symmetry, Values};
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
@@ -159,6 +159,55 @@ fn writes_what_it_reads() {
         String::from_utf8(out).unwrap(),
         "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 2 2\n2 1 3\n"
     );
+}
+
+#[test]
+fn integers_past_the_device_are_an_error() {
+    let file = |value: &str| parse(&format!("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 {value}\n"));
+    let device = Device::flex();
+    let bits = device.settings().int_dtype;
+    for value in ["3000000000", "-3000000000"] {
+        let read = file(value).to_coo_int(&device);
+        if bits == IntDType::I64 {
+            assert!(read.is_ok());
+        } else {
+            assert_eq!(read.unwrap_err().kind(), "overflow");
+        }
+    }
+    for value in ["2147483647", "-2147483648"] {
+        let read = file(value).to_coo_int(&device).unwrap().values::<1>().into_data().convert::<i64>();
+        assert_eq!(read.iter::<i64>().collect::<Vec<_>>(), [value.parse::<i64>().unwrap()]);
+    }
+}
+
+#[test]
+fn dense_files_keep_the_sign_of_zero() {
+    let dense = Tensor::<2>::from_floats([[0.0, -0.0], [2.0, 0.0]], &Device::flex());
+    let mut out = Vec::new();
+    matrix_market::write_to(&mut out, &dense).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(text, "%%MatrixMarket matrix array real general\n2 2\n0.0\n2.0\n-0.0\n0.0\n");
+    let m = parse(&text);
+    assert_eq!(m.coordinates, [(1, 0), (0, 1)]);
+    let Values::Real(values) = m.values else { panic!("real") };
+    assert!(values[1] == 0.0 && values[1].is_sign_negative());
+}
+
+#[test]
+fn columns_of_nothing_are_not_walked() {
+    let text = "%%MatrixMarket matrix array real general\n0 1000000000000000000\n";
+    let mut out = Vec::new();
+    matrix_market::write_to(&mut out, &parse(text)).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), text);
+}
+
+#[test]
+fn messages_stay_short() {
+    let long = "7".repeat(5000);
+    for tail in [format!("1 1 1\n{long}\n"), format!("1 1 1 {long}\n")] {
+        let text = format!("%%MatrixMarket matrix coordinate real general\n2 2 1\n{tail}");
+        assert!(message(text.as_bytes()).len() < 300);
+    }
 }
 
 #[test]

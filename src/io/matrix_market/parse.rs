@@ -6,6 +6,8 @@ use std::io::BufRead;
 
 /// Entries for which room is made before any was read, where the length of the input is not known.
 const UNSEEN: usize = 1 << 12;
+/// The same where it is known: a claim may still be far from what the file holds.
+const CLAIMED: usize = 1 << 20;
 
 /// One entry as it stands in the file, from 0, before its mirror is added.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +29,7 @@ pub(crate) fn parse_checked(
     let (rows, cols, entries) = sizes(&mut lines, format, field, symmetry)?;
 
     // A line of the file has two bytes at least, so the file itself bounds what can come.
-    let room = if bytes == 0 { UNSEEN } else { usize::try_from(bytes / 2).unwrap_or(UNSEEN) };
+    let room = if bytes == 0 { UNSEEN } else { usize::try_from(bytes / 2).unwrap_or(CLAIMED).min(CLAIMED) };
     let room = usize::try_from(entries).unwrap_or(usize::MAX).min(room);
     let mut out = Collected { coordinates: Vec::with_capacity(room), real: vec![], integer: vec![], field, symmetry };
     let mut walk = ArrayWalk::new(rows, symmetry);
@@ -36,7 +38,7 @@ pub(crate) fn parse_checked(
         let number = line.number;
         let at = |message: String| invalid(format!("line {number}: {message}"));
         if read == entries {
-            return Err(at(format!("the file must end after its {entries} entries, got {:?}", line.text)));
+            return Err(at(format!("the file must end after its {entries} entries, got {:?}", shown(line.text))));
         }
         read += 1;
         let mut words = line.text.split_ascii_whitespace();
@@ -48,10 +50,10 @@ pub(crate) fn parse_checked(
         };
         let value = value(field, &mut words).map_err(at)?;
         if let Some(extra) = words.next() {
-            return Err(at(format!("an entry must have nothing after its value, got {extra:?}")));
+            return Err(at(format!("an entry must have nothing after its value, got {:?}", shown(extra))));
         }
         check(Entry { row, col, value: value.real() }).map_err(at)?;
-        if format == Format::Coordinate || !value.is_zero() {
+        if format == Format::Coordinate || !value.is_nothing() {
             out.push(row, col, value).map_err(at)?;
         }
     }
@@ -229,6 +231,11 @@ impl Number {
 
     fn is_zero(self) -> bool {
         self.real() == 0.0
+    }
+
+    /// Whether it reads back from what is not stored: -0.0 does not.
+    fn is_nothing(self) -> bool {
+        self.is_zero() && self.real().is_sign_positive()
     }
 }
 

@@ -98,7 +98,8 @@ impl<K: Kind> ToMatrixMarket for Tensor<2, K> {
         let [rows, cols] = self.dims();
         let values = host_values(read_data(self.clone().inner()));
         let nonzero = |at: usize| match &values {
-            Values::Real(values) => values[at] != 0.0,
+            // -0.0 has bits of its own.
+            Values::Real(values) => values[at] != 0.0 || values[at].is_sign_negative(),
             Values::Integer(values) => values[at] != 0,
             Values::Pattern => true,
         };
@@ -161,21 +162,25 @@ impl MatrixMarket {
     }
 
     fn write_array(&self, out: &mut impl Write) -> std::io::Result<()> {
+        // A file may name any number of columns that hold nothing.
+        if self.rows == 0 {
+            return Ok(());
+        }
         let mut order: Vec<usize> = (0..self.coordinates.len()).collect();
         order.sort_by_key(|&at| (self.coordinates[at].1, self.coordinates[at].0));
         let mut order = order.into_iter().peekable();
         for col in 0..self.cols {
             for row in 0..self.rows {
-                let (mut real, mut integer) = (0.0, 0i64);
+                let (mut real, mut integer) = (None, 0i64);
                 while let Some(at) = order.next_if(|&at| self.coordinates[at] == (row, col)) {
                     match &self.values {
-                        Values::Real(values) => real += values[at],
+                        Values::Real(values) => real = Some(real.map_or(values[at], |sum: f64| sum + values[at])),
                         Values::Integer(values) => integer = integer.wrapping_add(values[at]),
                         Values::Pattern => integer += 1,
                     }
                 }
                 match self.values {
-                    Values::Real(_) => writeln!(out, "{real:?}")?,
+                    Values::Real(_) => writeln!(out, "{:?}", real.unwrap_or(0.0))?,
                     _ => writeln!(out, "{integer}")?,
                 }
             }
