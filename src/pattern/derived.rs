@@ -16,7 +16,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 const KEPT: usize = 8;
 
 /// How long a chain of patterns may be of which each is kept with the one that it was made of. A state that a loop
-/// replaces makes a pattern of the last one in every step: all would live as long as the first.
+/// replaces makes a pattern of the last one in every step: all would live as long as the first, and dropping it, which
+/// drops one inside the other, would overflow the stack.
 const DEEPEST: u32 = 256;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -98,14 +99,14 @@ type Permuted<P> = (Vec<usize>, P, Option<RowMap>);
 /// The pattern with its dims reordered, and where its rows come from (`None`: they stay). Kept with the pattern, so that a
 /// transpose is one pattern however often it is taken.
 pub(crate) fn permuted<P: Pattern>(pattern: &P, axes: &[usize]) -> (P, Option<RowMap>) {
-    let (_, made, map) = find_or_make(
-        &pattern.derived().permuted,
-        |(other, ..)| other == axes,
-        || {
-            let (made, map) = pattern.permute(axes);
-            (axes.to_vec(), made, map)
-        },
-    );
+    let kept = &pattern.derived().permuted;
+    if let Some((_, made, map)) = find(kept, |(other, ..)| other == axes) {
+        return (made, map);
+    }
+    let (made, map) = pattern.permute(axes);
+    if adopts(pattern, &made) {
+        keep(kept, (axes.to_vec(), made.clone(), map.clone()));
+    }
     (made, map)
 }
 
@@ -193,8 +194,14 @@ fn adopts<P: Pattern>(pattern: &P, made: &P) -> bool {
     if made.is_same(pattern) || depth > DEEPEST {
         return false;
     }
-    made.derived().depth.fetch_max(depth, Ordering::Relaxed);
+    deepen(pattern, made);
     true
+}
+
+/// Notes that a pattern keeps `made`.
+pub(super) fn deepen<P: Pattern>(pattern: &P, made: &P) {
+    let depth = pattern.derived().depth.load(Ordering::Relaxed).saturating_add(1);
+    made.derived().depth.fetch_max(depth, Ordering::Relaxed);
 }
 
 /// A pattern made of two, with the index maps from either. (A pass that needs no maps makes none.)
@@ -212,20 +219,27 @@ impl<P: Pattern> Merged<P> {
 
 /// The union or intersection of two coalesced patterns of one shape. Kept with `a`, by the identity of `b`.
 pub(crate) fn merged<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> (P, [RowMap; 2]) {
+    if let Some(merged) = known_merge(rule, a, b) {
+        let maps = merged.maps(a, b);
+        return (merged.pattern, maps);
+    }
+    let (left, right) = common_dtype(a, b);
+    let (arrays, map_a, map_b) = kernel::merge(rule, &left, &right);
+    let pattern = P::from_arrays(arrays, a.shape(), true);
+    let maps = [RowMap::new(map_a, a.nnz()), RowMap::new(map_b, b.nnz())];
+    keep_merged(rule, a, b, Merged { pattern: pattern.clone(), maps: Arc::new(maps.clone().into()) });
+    (pattern, maps)
+}
+
+fn known_merge<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> Option<Merged<P>> {
     let id = b.derived().id;
-    let (.., merged) = find_or_make(
-        &a.derived().merged,
-        |(other, kind, _)| *other == id && *kind == rule,
-        || {
-            let (left, right) = common_dtype(a, b);
-            let (arrays, map_a, map_b) = kernel::merge(rule, &left, &right);
-            let pattern = P::from_arrays(arrays, a.shape(), true);
-            let maps = [RowMap::new(map_a, a.nnz()), RowMap::new(map_b, b.nnz())];
-            (id, rule, Merged { pattern, maps: Arc::new(maps.into()) })
-        },
-    );
-    let maps = merged.maps(a, b);
-    (merged.pattern, maps)
+    find(&a.derived().merged, |(other, kind, _)| *other == id && *kind == rule).map(|(.., merged)| merged)
+}
+
+fn keep_merged<P: Pattern>(rule: MergeRule, a: &P, b: &P, merged: Merged<P>) {
+    if adopts(a, &merged.pattern) {
+        keep(&a.derived().merged, (b.derived().id, rule, merged));
+    }
 }
 
 /// The union of two coalesced patterns and an operation on it in one pass, where the maps are not at hand already. The
@@ -235,19 +249,18 @@ pub(crate) fn union_zip<P: Pattern, K: Kind>(
     (a, values_a, fill_a): (&P, &Tensor<2, K>, &Tensor<2, K>),
     (b, values_b, fill_b): (&P, &Tensor<2, K>, &Tensor<2, K>),
 ) -> Option<(P, Tensor<2, K>)> {
-    let id = b.derived().id;
-    let kept = find(&a.derived().merged, |(other, kind, _)| *other == id && *kind == MergeRule::Union);
-    if kept.as_ref().is_some_and(|(.., merged)| merged.maps.get().is_some()) {
+    let known = known_merge(MergeRule::Union, a, b);
+    if known.as_ref().is_some_and(|merged| merged.maps.get().is_some()) {
         return None;
     }
     let (left, right) = common_dtype(a, b);
     let (arrays, values) = kernel::union_zip(op, (&left, values_a, fill_a), (&right, values_b, fill_b));
-    let (.., merged) = kept.unwrap_or_else(|| {
-        let pattern = P::from_arrays(arrays, a.shape(), true);
-        let merged = Merged { pattern, maps: Arc::default() };
-        keep(&a.derived().merged, (id, MergeRule::Union, merged))
-    });
-    Some((merged.pattern, values))
+    if let Some(merged) = known {
+        return Some((merged.pattern, values));
+    }
+    let pattern = P::from_arrays(arrays, a.shape(), true);
+    keep_merged(MergeRule::Union, a, b, Merged { pattern: pattern.clone(), maps: Arc::default() });
+    Some((pattern, values))
 }
 
 /// The pattern of `a x b`, if it is known.
@@ -258,7 +271,10 @@ pub(crate) fn known_product<P: Pattern>(a: &P, b: &P) -> Option<Product<P>> {
 
 /// Keeps the pattern of `a x b` with `a`.
 pub(crate) fn keep_product<P: Pattern>(a: &P, b: &P, product: Product<P>) -> Product<P> {
-    keep(&a.derived().products, (b.derived().id, product)).1
+    if adopts(a, &product.0) {
+        keep(&a.derived().products, (b.derived().id, product.clone()));
+    }
+    product
 }
 
 /// The pattern of several along an axis, and where its rows come from in the concatenation of theirs (`None`: they
@@ -278,18 +294,23 @@ pub(crate) fn joined<P: Pattern>(
     // A pattern that is known already keeps its identity, and what was derived from it.
     let pattern = found.map_or(pattern, |entry| entry.pattern);
     kept.lock().expect("a cache is never poisoned").retain(|entry| entry.axis != axis || entry.parts != key);
-    let entry = Joined { parts: key, axis, pattern, map: Some(map.clone()) };
-    (keep(kept, entry).pattern, map)
+    if adopts(&parts[0], &pattern) {
+        keep(kept, Joined { parts: key, axis, pattern: pattern.clone(), map: Some(map.clone()) });
+    }
+    (pattern, map)
 }
 
 /// A joined pattern that was made without a map: the one that is kept for these parts, if any, else `pattern`.
 pub(crate) fn keep_joined<P: Pattern>(parts: &[P], axis: usize, pattern: P) -> P {
     let kept = &parts[0].derived().joined;
     let key = ids(parts);
-    match find(kept, |entry| entry.axis == axis && entry.parts == key) {
-        Some(entry) => entry.pattern,
-        None => keep(kept, Joined { parts: key, axis, pattern, map: None }).pattern,
+    if let Some(entry) = find(kept, |entry| entry.axis == axis && entry.parts == key) {
+        return entry.pattern;
     }
+    if adopts(&parts[0], &pattern) {
+        keep(kept, Joined { parts: key, axis, pattern: pattern.clone(), map: None });
+    }
+    pattern
 }
 
 fn ids<P: Pattern>(parts: &[P]) -> Vec<u64> {
@@ -298,8 +319,13 @@ fn ids<P: Pattern>(parts: &[P]) -> Vec<u64> {
 
 /// For every element of `a`, where it stands in `b`. Kept with `a`.
 pub(crate) fn located<P: Pattern>(a: &P, b: &P) -> RowMap {
-    let id = b.derived().id;
-    find_or_make(&a.derived().located, |(other, _)| *other == id, || (id, locate(a, b))).1
+    let (id, kept) = (b.derived().id, &a.derived().located);
+    if let Some((_, map)) = find(kept, |(other, _)| *other == id) {
+        return map;
+    }
+    let map = locate(a, b);
+    keep(kept, (id, map.clone()));
+    map
 }
 
 fn locate<P: Pattern>(a: &P, b: &P) -> RowMap {
@@ -309,25 +335,27 @@ fn locate<P: Pattern>(a: &P, b: &P) -> RowMap {
 
 /// The stored elements by their coordinates off the `axes` marked. Kept with the pattern.
 pub(crate) fn lines<P: Pattern>(pattern: &P, axes: &[bool]) -> Arc<Lines<P>> {
-    let make = || (axes.to_vec(), Arc::new(Lines::new(pattern, axes)));
-    find_or_make(&pattern.derived().lines, |(kept, _)| kept == axes, make).1
-}
-
-fn find_or_make<T: Clone>(kept: &Mutex<Vec<T>>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> T {
-    find(kept, is).unwrap_or_else(|| keep(kept, make()))
+    let kept = &pattern.derived().lines;
+    if let Some((_, lines)) = find(kept, |(other, _)| other == axes) {
+        return lines;
+    }
+    let lines = Arc::new(Lines::new(pattern, axes));
+    if adopts(pattern, &lines.pattern) {
+        keep(kept, (axes.to_vec(), lines.clone()));
+    }
+    lines
 }
 
 fn find<T: Clone>(kept: &Mutex<Vec<T>>, is: impl Fn(&T) -> bool) -> Option<T> {
     kept.lock().expect("a cache is never poisoned").iter().find(|entry| is(entry)).cloned()
 }
 
-fn keep<T: Clone>(kept: &Mutex<Vec<T>>, entry: T) -> T {
+fn keep<T>(kept: &Mutex<Vec<T>>, entry: T) {
     let mut kept = kept.lock().expect("a cache is never poisoned");
     if kept.len() == KEPT {
         kept.remove(0);
     }
-    kept.push(entry.clone());
-    entry
+    kept.push(entry);
 }
 
 /// Both patterns' arrays in one index dtype.
