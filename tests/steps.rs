@@ -112,6 +112,23 @@ fn a_chain_of_patterns_ends() {
     chains_end(first, other, eye);
 }
 
+/// More ranges than a few, and parts up to a number.
+#[test]
+fn many_parts_are_found_again() {
+    let eye = |size| CooTensor::<2>::eye(size, &Device::flex());
+    let a = eye(40);
+    let parts: Vec<_> = (0..40).map(|row| a.narrow(0, row, 1)).collect();
+    for (row, part) in parts.iter().enumerate() {
+        assert!(part.pattern().is_same(a.narrow(0, row, 1).pattern()), "row {row}");
+    }
+    for (size, kept) in [(1024, true), (1025, false)] {
+        let a = eye(size);
+        let [first, second] = [a.split(1, 0), a.split(1, 0)];
+        assert_eq!(first.len(), size);
+        assert_eq!(first[7].pattern().is_same(second[7].pattern()), kept, "{size} parts");
+    }
+}
+
 /// Fills of numbers and of one tensor agree without a look at them, others by their values.
 #[test]
 fn fills_agree() {

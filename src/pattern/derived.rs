@@ -10,10 +10,21 @@ use burn::tensor::{DType, Int, Tensor};
 use sparse_burn::{BinaryOp, MergeRule};
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-/// Patterns of each kind kept with a pattern. A training loop needs one or two; more are found again at the price of a merge.
-const KEPT: usize = 8;
+/// Things of each kind kept with a pattern, those used last. A training loop needs one or two, or as many as it has fixed
+/// ranges; others are found again at the price of a merge.
+const KEPT: usize = 64;
+
+/// How many of them are kept whatever their size. More are only while all together hold no more elements than so many
+/// copies of the pattern.
+const COPIES: usize = 8;
+
+/// Elements that are too few to count.
+const FEW: usize = 1 << 16;
+
+/// Parts of one selection that are kept: each is a pattern, however few elements it has.
+const KEPT_PARTS: usize = 1024;
 
 /// How long a chain of patterns may be of which each is kept with the one that it was made of. A state that a loop
 /// replaces makes a pattern of the last one in every step: all would live as long as the first, and dropping it, which
@@ -34,14 +45,54 @@ pub struct Derived<P> {
     depth: AtomicU32,
     axes: Vec<OnceLock<RowMap>>,
     dense: OnceLock<RowMap>,
-    merged: Mutex<Vec<(u64, MergeRule, Merged<P>)>>,
-    located: Mutex<Vec<(u64, RowMap)>>,
-    joined: Mutex<Vec<Joined<P>>>,
-    permuted: Mutex<Vec<Permuted<P>>>,
-    products: Mutex<Vec<(u64, Product<P>)>>,
-    turned: Mutex<Vec<Turned<P>>>,
-    lines: Mutex<Vec<Along<P>>>,
-    selected: Mutex<Vec<Selected<P>>>,
+    merged: Kept<(u64, MergeRule, Merged<P>)>,
+    located: Kept<(u64, RowMap)>,
+    joined: Kept<Joined<P>>,
+    permuted: Kept<Permuted<P>>,
+    products: Kept<(u64, Product<P>)>,
+    turned: Kept<Turned<P>>,
+    lines: Kept<Along<P>>,
+    selected: Kept<Selected<P>>,
+}
+
+/// Things of one kind with the elements that each holds; the one used last stands last.
+#[derive(Debug)]
+struct Kept<T>(Mutex<Vec<(usize, T)>>);
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> Kept<T> {
+    fn lock(&self) -> MutexGuard<'_, Vec<(usize, T)>> {
+        self.0.lock().expect("a cache is never poisoned")
+    }
+
+    fn find(&self, is: impl Fn(&T) -> bool) -> Option<T>
+    where
+        T: Clone,
+    {
+        let mut kept = self.lock();
+        let at = kept.iter().position(|(_, entry)| is(entry))?;
+        kept[at..].rotate_left(1);
+        kept.last().map(|(_, entry)| entry.clone())
+    }
+
+    /// Keeps what holds `size` elements with `pattern`.
+    fn keep<P: Pattern>(&self, pattern: &P, size: usize, entry: T) {
+        let room = pattern.nnz().saturating_mul(COPIES).max(FEW);
+        let mut kept = self.lock();
+        kept.push((size, entry));
+        let mut held = 0usize;
+        let fits = kept.iter().rev().take(KEPT).enumerate().take_while(|(count, (size, _))| {
+            held = held.saturating_add(*size);
+            *count < COPIES || held <= room
+        });
+        let old = kept.len() - fits.count();
+        kept.drain(..old);
+    }
 }
 
 /// The pattern of a product of two sparse matrices, and its compressed rows.
@@ -100,12 +151,12 @@ type Permuted<P> = (Vec<usize>, P, Option<RowMap>);
 /// transpose is one pattern however often it is taken.
 pub(crate) fn permuted<P: Pattern>(pattern: &P, axes: &[usize]) -> (P, Option<RowMap>) {
     let kept = &pattern.derived().permuted;
-    if let Some((_, made, map)) = find(kept, |(other, ..)| other == axes) {
+    if let Some((_, made, map)) = kept.find(|(other, ..)| other == axes) {
         return (made, map);
     }
     let (made, map) = pattern.permute(axes);
     if adopts(pattern, &made) {
-        keep(kept, (axes.to_vec(), made.clone(), map.clone()));
+        kept.keep(pattern, made.nnz(), (axes.to_vec(), made.clone(), map.clone()));
     }
     (made, map)
 }
@@ -126,14 +177,14 @@ impl<P> Derived<P> {
             depth: AtomicU32::new(0),
             axes: (0..dims).map(|_| OnceLock::new()).collect(),
             dense: OnceLock::new(),
-            merged: Mutex::default(),
-            located: Mutex::default(),
-            joined: Mutex::default(),
-            permuted: Mutex::default(),
-            products: Mutex::default(),
-            turned: Mutex::default(),
-            lines: Mutex::default(),
-            selected: Mutex::default(),
+            merged: Kept::default(),
+            located: Kept::default(),
+            joined: Kept::default(),
+            permuted: Kept::default(),
+            products: Kept::default(),
+            turned: Kept::default(),
+            lines: Kept::default(),
+            selected: Kept::default(),
         }
     }
 
@@ -160,12 +211,12 @@ pub(crate) fn try_turned<P: Pattern, const N: usize, E>(
     make: impl FnOnce() -> Result<(P, [RowMap; N]), E>,
 ) -> Result<(P, [RowMap; N]), E> {
     let kept = &pattern.derived().turned;
-    if let Some((_, made, maps)) = find(kept, |(other, ..)| *other == turn) {
+    if let Some((_, made, maps)) = kept.find(|(other, ..)| *other == turn) {
         return Ok((made, maps.try_into().expect("a turn has a fixed number of maps")));
     }
     let (made, maps) = make()?;
     if adopts(pattern, &made) {
-        keep(kept, (turn, made.clone(), maps.to_vec()));
+        kept.keep(pattern, made.nnz(), (turn, made.clone(), maps.to_vec()));
     }
     Ok((made, maps))
 }
@@ -177,13 +228,14 @@ pub(crate) fn selected<P: Pattern>(
     make: impl FnOnce() -> Vec<Part<P>>,
 ) -> Arc<Vec<Part<P>>> {
     let kept = &pattern.derived().selected;
-    if let Some((_, parts)) = find(kept, |(other, _)| *other == selection) {
+    if let Some((_, parts)) = kept.find(|(other, _)| *other == selection) {
         return parts;
     }
     let parts = Arc::new(make());
     // All are asked, so that each knows its depth.
-    if parts.iter().filter(|(part, _)| !adopts(pattern, part)).count() == 0 {
-        keep(kept, (selection, parts.clone()));
+    if parts.len() <= KEPT_PARTS && parts.iter().filter(|(part, _)| !adopts(pattern, part)).count() == 0 {
+        let size = parts.iter().map(|(part, _)| part.nnz()).sum();
+        kept.keep(pattern, size, (selection, parts.clone()));
     }
     parts
 }
@@ -233,12 +285,12 @@ pub(crate) fn merged<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> (P, [RowMap; 
 
 fn known_merge<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> Option<Merged<P>> {
     let id = b.derived().id;
-    find(&a.derived().merged, |(other, kind, _)| *other == id && *kind == rule).map(|(.., merged)| merged)
+    a.derived().merged.find(|(other, kind, _)| *other == id && *kind == rule).map(|(.., merged)| merged)
 }
 
 fn keep_merged<P: Pattern>(rule: MergeRule, a: &P, b: &P, merged: Merged<P>) {
     if adopts(a, &merged.pattern) {
-        keep(&a.derived().merged, (b.derived().id, rule, merged));
+        a.derived().merged.keep(a, merged.pattern.nnz(), (b.derived().id, rule, merged));
     }
 }
 
@@ -266,13 +318,13 @@ pub(crate) fn union_zip<P: Pattern, K: Kind>(
 /// The pattern of `a x b`, if it is known.
 pub(crate) fn known_product<P: Pattern>(a: &P, b: &P) -> Option<Product<P>> {
     let id = b.derived().id;
-    find(&a.derived().products, |(other, _)| *other == id).map(|(_, product)| product)
+    a.derived().products.find(|(other, _)| *other == id).map(|(_, product)| product)
 }
 
 /// Keeps the pattern of `a x b` with `a`.
 pub(crate) fn keep_product<P: Pattern>(a: &P, b: &P, product: Product<P>) -> Product<P> {
     if adopts(a, &product.0) {
-        keep(&a.derived().products, (b.derived().id, product.clone()));
+        a.derived().products.keep(a, product.0.nnz(), (b.derived().id, product.clone()));
     }
     product
 }
@@ -286,16 +338,17 @@ pub(crate) fn joined<P: Pattern>(
 ) -> (P, Option<RowMap>) {
     let kept = &parts[0].derived().joined;
     let key = ids(parts);
-    let found = find(kept, |entry| entry.axis == axis && entry.parts == key);
+    let found = kept.find(|entry| entry.axis == axis && entry.parts == key);
     if let Some(Joined { pattern, map: Some(map), .. }) = found {
         return (pattern, map);
     }
     let (pattern, map) = make();
     // A pattern that is known already keeps its identity, and what was derived from it.
     let pattern = found.map_or(pattern, |entry| entry.pattern);
-    kept.lock().expect("a cache is never poisoned").retain(|entry| entry.axis != axis || entry.parts != key);
+    kept.lock().retain(|(_, entry)| entry.axis != axis || entry.parts != key);
     if adopts(&parts[0], &pattern) {
-        keep(kept, Joined { parts: key, axis, pattern: pattern.clone(), map: Some(map.clone()) });
+        let entry = Joined { parts: key, axis, pattern: pattern.clone(), map: Some(map.clone()) };
+        kept.keep(&parts[0], pattern.nnz(), entry);
     }
     (pattern, map)
 }
@@ -304,11 +357,12 @@ pub(crate) fn joined<P: Pattern>(
 pub(crate) fn keep_joined<P: Pattern>(parts: &[P], axis: usize, pattern: P) -> P {
     let kept = &parts[0].derived().joined;
     let key = ids(parts);
-    if let Some(entry) = find(kept, |entry| entry.axis == axis && entry.parts == key) {
+    if let Some(entry) = kept.find(|entry| entry.axis == axis && entry.parts == key) {
         return entry.pattern;
     }
     if adopts(&parts[0], &pattern) {
-        keep(kept, Joined { parts: key, axis, pattern: pattern.clone(), map: None });
+        let entry = Joined { parts: key, axis, pattern: pattern.clone(), map: None };
+        kept.keep(&parts[0], pattern.nnz(), entry);
     }
     pattern
 }
@@ -320,11 +374,11 @@ fn ids<P: Pattern>(parts: &[P]) -> Vec<u64> {
 /// For every element of `a`, where it stands in `b`. Kept with `a`.
 pub(crate) fn located<P: Pattern>(a: &P, b: &P) -> RowMap {
     let (id, kept) = (b.derived().id, &a.derived().located);
-    if let Some((_, map)) = find(kept, |(other, _)| *other == id) {
+    if let Some((_, map)) = kept.find(|(other, _)| *other == id) {
         return map;
     }
     let map = locate(a, b);
-    keep(kept, (id, map.clone()));
+    kept.keep(a, a.nnz(), (id, map.clone()));
     map
 }
 
@@ -336,26 +390,14 @@ fn locate<P: Pattern>(a: &P, b: &P) -> RowMap {
 /// The stored elements by their coordinates off the `axes` marked. Kept with the pattern.
 pub(crate) fn lines<P: Pattern>(pattern: &P, axes: &[bool]) -> Arc<Lines<P>> {
     let kept = &pattern.derived().lines;
-    if let Some((_, lines)) = find(kept, |(other, _)| other == axes) {
+    if let Some((_, lines)) = kept.find(|(other, _)| other == axes) {
         return lines;
     }
     let lines = Arc::new(Lines::new(pattern, axes));
     if adopts(pattern, &lines.pattern) {
-        keep(kept, (axes.to_vec(), lines.clone()));
+        kept.keep(pattern, lines.len(), (axes.to_vec(), lines.clone()));
     }
     lines
-}
-
-fn find<T: Clone>(kept: &Mutex<Vec<T>>, is: impl Fn(&T) -> bool) -> Option<T> {
-    kept.lock().expect("a cache is never poisoned").iter().find(|entry| is(entry)).cloned()
-}
-
-fn keep<T>(kept: &Mutex<Vec<T>>, entry: T) {
-    let mut kept = kept.lock().expect("a cache is never poisoned");
-    if kept.len() == KEPT {
-        kept.remove(0);
-    }
-    kept.push(entry);
 }
 
 /// Both patterns' arrays in one index dtype.
