@@ -109,6 +109,8 @@ pub(crate) enum Turn {
     Without(u64),
     /// The main diagonal itself.
     Diagonal,
+    /// Its stored elements, as a column.
+    DiagonalLine,
     /// Elements off the main diagonal.
     OffDiagonal,
     /// All elements and those of the main diagonal.
