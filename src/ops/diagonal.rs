@@ -56,7 +56,8 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// is stored.
     ///
     /// Backward: stored elements of the diagonal get their gradients, a tracked fill the sum of the rest. Cost:
-    /// `O(min(M, N) log nnz)` the first time, after a coalesce; where the elements stand is kept with the pattern. (NumPy's `diagonal`.)
+    /// `O(min(M, N) log nnz)` the first time, after a coalesce; where the elements stand is kept with the pattern.
+    /// (NumPy's `diagonal`.)
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};

@@ -15,7 +15,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// that was kept gets its gradient. Cost: one pass over coordinates and values (along axis 0 of a coalesced tensor
     /// values are copied as one piece). The part's pattern is kept with this one, so that a loop over fixed ranges reads
     /// the device (once, for the number of elements) in its first step only: those of the last 64 ranges, or of as many
-    /// (8 at least) as hold no more elements than eight copies of this one.
+    /// (8 at least) as hold no more than eight copies of this one.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};

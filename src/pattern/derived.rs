@@ -4,6 +4,7 @@ use super::cut::{Cut, Taken};
 use super::lines::Lines;
 use super::{Pattern, index_tensor};
 use crate::kernel::{self, Compressed};
+use crate::ops::blocks::held;
 use crate::rows::RowMap;
 use crate::tensor::Kind;
 use burn::tensor::{DType, Int, Tensor};
@@ -16,11 +17,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 /// ranges; others are found again at the price of a merge.
 const KEPT: usize = 64;
 
-/// How many of them are kept whatever their size. More are only while all together hold no more elements than so many
-/// copies of the pattern.
+/// How many of them are kept whatever their size. More are only while all together hold no more than so many copies of the
+/// pattern.
 const COPIES: usize = 8;
 
-/// Elements that are too few to count.
+/// Elements, and rows that are compressed, that are too few to count.
 const FEW: usize = 1 << 16;
 
 /// Parts of one selection that are kept: each is a pattern, however few elements it has.
@@ -55,7 +56,7 @@ pub struct Derived<P> {
     selected: Kept<Selected<P>>,
 }
 
-/// Things of one kind with the elements that each holds; the one used last stands last.
+/// Things of one kind with their sizes; the one used last stands last.
 #[derive(Debug)]
 struct Kept<T>(Mutex<Vec<(usize, T)>>);
 
@@ -80,15 +81,15 @@ impl<T> Kept<T> {
         kept.last().map(|(_, entry)| entry.clone())
     }
 
-    /// Keeps what holds `size` elements with `pattern`.
+    /// Keeps what has this size with `pattern`.
     fn keep<P: Pattern>(&self, pattern: &P, size: usize, entry: T) {
-        let room = pattern.nnz().saturating_mul(COPIES).max(FEW);
+        let room = held(pattern).saturating_mul(COPIES).max(FEW);
         let mut kept = self.lock();
         kept.push((size, entry));
-        let mut held = 0usize;
+        let mut all = 0usize;
         let fits = kept.iter().rev().take(KEPT).enumerate().take_while(|(count, (size, _))| {
-            held = held.saturating_add(*size);
-            *count < COPIES || held <= room
+            all = all.saturating_add(*size);
+            *count < COPIES || all <= room
         });
         let old = kept.len() - fits.count();
         kept.drain(..old);
@@ -158,7 +159,7 @@ pub(crate) fn permuted<P: Pattern>(pattern: &P, axes: &[usize]) -> (P, Option<Ro
     }
     let (made, map) = pattern.permute(axes);
     if adopts(pattern, &made) {
-        kept.keep(pattern, made.nnz(), (axes.to_vec(), made.clone(), map.clone()));
+        kept.keep(pattern, held(&made), (axes.to_vec(), made.clone(), map.clone()));
     }
     (made, map)
 }
@@ -218,7 +219,7 @@ pub(crate) fn try_turned<P: Pattern, const N: usize, E>(
     }
     let (made, maps) = make()?;
     if adopts(pattern, &made) {
-        kept.keep(pattern, made.nnz(), (turn, made.clone(), maps.to_vec()));
+        kept.keep(pattern, held(&made), (turn, made.clone(), maps.to_vec()));
     }
     Ok((made, maps))
 }
@@ -236,7 +237,7 @@ pub(crate) fn selected<P: Pattern>(
     let parts = Arc::new(make());
     // All are asked, so that each knows its depth.
     if parts.len() <= KEPT_PARTS && parts.iter().filter(|(part, _)| !adopts(pattern, part)).count() == 0 {
-        let size = parts.iter().map(|(part, _)| part.nnz()).sum();
+        let size = parts.iter().map(|(part, _)| held(part)).sum();
         kept.keep(pattern, size, (selection, parts.clone()));
     }
     parts
@@ -292,7 +293,7 @@ fn known_merge<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> Option<Merged<P>> {
 
 fn keep_merged<P: Pattern>(rule: MergeRule, a: &P, b: &P, merged: Merged<P>) {
     if adopts(a, &merged.pattern) {
-        a.derived().merged.keep(a, merged.pattern.nnz(), (b.derived().id, rule, merged));
+        a.derived().merged.keep(a, held(&merged.pattern), (b.derived().id, rule, merged));
     }
 }
 
@@ -326,7 +327,7 @@ pub(crate) fn known_product<P: Pattern>(a: &P, b: &P) -> Option<Product<P>> {
 /// Keeps the pattern of `a x b` with `a`.
 pub(crate) fn keep_product<P: Pattern>(a: &P, b: &P, product: Product<P>) -> Product<P> {
     if adopts(a, &product.0) {
-        a.derived().products.keep(a, product.0.nnz(), (b.derived().id, product.clone()));
+        a.derived().products.keep(a, held(&product.0), (b.derived().id, product.clone()));
     }
     product
 }
@@ -350,7 +351,7 @@ pub(crate) fn joined<P: Pattern>(
     kept.lock().retain(|(_, entry)| entry.axis != axis || entry.parts != key);
     if adopts(&parts[0], &pattern) {
         let entry = Joined { parts: key, axis, pattern: pattern.clone(), map: Some(map.clone()) };
-        kept.keep(&parts[0], pattern.nnz(), entry);
+        kept.keep(&parts[0], held(&pattern), entry);
     }
     (pattern, map)
 }
@@ -364,7 +365,7 @@ pub(crate) fn keep_joined<P: Pattern>(parts: &[P], axis: usize, pattern: P) -> P
     }
     if adopts(&parts[0], &pattern) {
         let entry = Joined { parts: key, axis, pattern: pattern.clone(), map: None };
-        kept.keep(&parts[0], pattern.nnz(), entry);
+        kept.keep(&parts[0], held(&pattern), entry);
     }
     pattern
 }
@@ -397,7 +398,7 @@ pub(crate) fn lines<P: Pattern>(pattern: &P, axes: &[bool]) -> Arc<Lines<P>> {
     }
     let lines = Arc::new(Lines::new(pattern, axes));
     if adopts(pattern, &lines.pattern) {
-        kept.keep(pattern, lines.len(), (axes.to_vec(), lines.clone()));
+        kept.keep(pattern, held(&lines.pattern), (axes.to_vec(), lines.clone()));
     }
     lines
 }
