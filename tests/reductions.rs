@@ -122,6 +122,41 @@ fn counts_along_any_axes() {
     assert_eq!(ints(batch.count_stored_dims(&[0, 2]).to_dense()), [2, 0, 2]);
 }
 
+/// What goes by stored elements needs no memory for a long dim; what gives a number for each of its indices says no.
+#[test]
+fn long_dims() {
+    let long = 1usize << 40;
+    let matrix = |device: &Device, size: [usize; 2]| {
+        let indices = Tensor::<2, Int>::from_ints([[1, 3, 3], [2, 3, 7]], &device.clone().inner());
+        CooTensor::<2>::new(indices, Tensor::<1>::from_floats([3.0, -4.0, 5.0], device), size).unwrap()
+    };
+    let a = matrix(&device(), [long, long]);
+    assert_eq!(list(a.trace()), [-4.0]);
+    assert_eq!(list(a.clone().with_fill(Fill::scalar(2.0)).trace()), [2.0 * long as f32]);
+    assert_eq!(list(a.top_k_rows(1).values::<1>()), [3.0, 5.0]);
+    for axis in [0, 1] {
+        assert_eq!(a.try_degree(axis).unwrap_err().kind(), "would_densify");
+        assert_eq!(a.try_count_stored_dim(axis).unwrap_err().kind(), "would_densify");
+    }
+    assert_eq!(a.try_diagonal().unwrap_err().kind(), "would_densify");
+    assert_eq!(a.try_add_self_loops(1.0).unwrap_err().kind(), "would_densify");
+    let device = device().autodiff();
+    let [left, right] = [[4, 8], [8, long]].map(|size| matrix(&device, size).require_grad());
+    assert_eq!(left.try_matmul_sparse(&right).unwrap_err().kind(), "would_densify");
+}
+
+/// A trace without a stored element has a gradient of zero.
+#[test]
+fn trace_of_what_is_off_the_diagonal() {
+    let indices = Tensor::<2, Int>::from_ints([[0, 1], [1, 0]], &device());
+    let values = Tensor::<1>::from_floats([3.0, 4.0], &device().autodiff());
+    let a = CooTensor::<2>::new(indices, values, [2, 2]).unwrap().with_fill(Fill::scalar(0.5)).require_grad();
+    let trace = a.trace();
+    assert_eq!(list(trace.clone()), [1.0]);
+    let grad = a.grad(&trace.backward()).expect("the trace is tracked").values::<1>();
+    assert_eq!(list(grad), [0.0, 0.0]);
+}
+
 #[test]
 fn counts_beyond_32_bits() {
     let far = |size: usize| {

@@ -73,20 +73,60 @@ fn patterns_are_found_again() {
     every_operation(&matrix(&device, false).to_csr().detach().require_grad(), &device);
 }
 
+/// 600 steps of a state that is replaced, its first value kept.
+fn chain_ends<P: Pattern>(
+    name: &str,
+    first: &SparseTensor<P, 2>,
+    step: impl Fn(&SparseTensor<P, 2>) -> SparseTensor<P, 2>,
+) -> SparseTensor<P, 2> {
+    let (mut state, mut ends) = (first.clone(), 0);
+    for _ in 0..600 {
+        let next = step(&state);
+        ends += usize::from(!next.pattern().is_same(step(&state).pattern()));
+        state = next;
+    }
+    assert_eq!(ends, 2, "{name}: a chain of 256 is kept, the next pattern is the first of another");
+    assert!(step(first).pattern().is_same(step(first).pattern()), "{name}");
+    state
+}
+
+fn chains_end<P: Pattern>(first: &SparseTensor<P, 2>, other: &SparseTensor<P, 2>, eye: &SparseTensor<P, 2>) {
+    let dense = list(first.to_dense());
+    assert_eq!(list(chain_ends("flip", first, |a| a.flip(&[0])).to_dense()), dense);
+    assert_eq!(list(chain_ends("transpose", first, SparseTensor::transpose).to_dense()), dense);
+    assert_eq!(list(chain_ends("product", first, |a| a.matmul_sparse(eye)).to_dense()), dense);
+    assert_eq!(list(chain_ends("sum", first, |a| a.sum_dim(0)).to_dense()), [3.0, 3.0]);
+    let sum: Vec<f32> = list(other.to_dense()).iter().zip(&dense).map(|(other, own)| own + 600.0 * other).collect();
+    assert_eq!(list(chain_ends("add", first, |a| a.add(other)).to_dense()), sum);
+    assert_eq!(chain_ends("concat", first, |a| ops::concat(&[a.clone(), other.clone()], 0)).dims(), [1202, 2]);
+}
+
 /// Patterns that a loop makes one of the other do not pile up behind the first.
 #[test]
 fn a_chain_of_patterns_ends() {
-    let values = Tensor::<2>::from_floats([[1.0, 0.0], [2.0, 3.0]], &Device::flex());
-    let first = CooTensor::<2>::from_dense(values, 0);
-    let (mut state, mut ends) = (first.clone(), 0);
-    for _ in 0..600 {
-        let next = state.flip(&[0]);
-        ends += usize::from(!next.pattern().is_same(state.flip(&[0]).pattern()));
-        state = next;
+    let matrix = |rows: [[f32; 2]; 2]| CooTensor::<2>::from_dense(Tensor::from_floats(rows, &Device::flex()), 0);
+    let parts = [[[1.0, 0.0], [2.0, 3.0]], [[0.0, 1.0], [0.0, 2.0]], [[1.0, 0.0], [0.0, 1.0]]].map(matrix);
+    let [first, other, eye] = &parts;
+    chains_end(first, other, eye);
+    let [first, other, eye] = &parts.each_ref().map(CooTensor::to_csr);
+    chains_end(first, other, eye);
+}
+
+/// More ranges than a few, and parts up to a number.
+#[test]
+fn many_parts_are_found_again() {
+    let eye = |size| CooTensor::<2>::eye(size, &Device::flex());
+    let a = eye(40);
+    let parts: Vec<_> = (0..40).map(|row| a.narrow(0, row, 1)).collect();
+    for (row, part) in parts.iter().enumerate() {
+        assert!(part.pattern().is_same(a.narrow(0, row, 1).pattern()), "row {row}");
     }
-    assert_eq!(list(state.to_dense()), list(first.to_dense()));
-    assert_eq!(ends, 2, "a chain of 256 is kept, the next pattern is the first of another");
-    assert!(first.flip(&[0]).pattern().is_same(first.flip(&[0]).pattern()));
+    for (size, kept) in [(1024, true), (1025, false)] {
+        let a = eye(size);
+        let [first, second] = [a.split(1, 0), a.split(1, 0)];
+        assert_eq!(first.len(), size);
+        assert_eq!(first[7].pattern().is_same(second[7].pattern()), kept, "{size} parts");
+    }
 }
 
 /// Fills of numbers and of one tensor agree without a look at them, others by their values.

@@ -61,12 +61,29 @@ pub(crate) fn check_layout<P: Pattern>(op: &'static str, shape: &[usize], held: 
 
 /// Checks that pointers to all rows cost no memory out of proportion: few of them, or of as many numbers as are `held`.
 pub(crate) fn check_rows(op: &'static str, rows: usize, held: usize) -> Result<()> {
+    let hint = "compressed rows need a pointer for every row, and almost all are empty: coordinates need none";
+    check_table(op, rows, rows as u128 + 1, held, hint)
+}
+
+/// Checks that a number for every index of a dim of `size` costs no memory out of proportion, as [`check_rows`] does.
+pub(super) fn check_line(op: &'static str, size: usize, held: usize) -> Result<()> {
+    let hint = "the result has a number for every index along a dim, and almost all are empty";
+    check_table(op, size, size as u128, held, hint)
+}
+
+/// Checks that `size` entries are few, or few beside the numbers that are `held`.
+pub(super) fn check_table(
+    op: &'static str,
+    size: usize,
+    elements: u128,
+    held: usize,
+    hint: &'static str,
+) -> Result<()> {
     let limit = dense_limit();
-    if rows <= limit || rows / 64 <= held {
+    if size <= limit || size / 64 <= held {
         return Ok(());
     }
-    let hint = "compressed rows need a pointer for every row, and almost all are empty: coordinates need none";
-    Err(SparseError::WouldDensify { op, elements: rows as u128 + 1, limit: limit as u128, hint })
+    Err(SparseError::WouldDensify { op, elements, limit: limit as u128, hint })
 }
 
 /// Numbers that a pattern keeps, or may have to: of elements, and of rows where they are compressed.

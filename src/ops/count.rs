@@ -1,5 +1,6 @@
 //! How many elements there are of a kind.
 
+use super::blocks::{check_line, held};
 use super::reduce::Along;
 use crate::pattern::{Pattern, cells, index_tensor};
 use crate::tensor::{Exact, Fill, Kind, SparseTensor, expect, host_float};
@@ -25,7 +26,8 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `shape_mismatch` for a tensor with dense dims.
+    /// `axis_out_of_range`; `shape_mismatch` for a tensor with dense dims; `would_densify` for more lines than
+    /// [`dense_limit`](crate::dense_limit) of which almost all are empty.
     pub fn try_count_stored_dim(&self, axis: isize) -> Result<Tensor<1, Int>> {
         const OP: &str = "count_stored_dim";
         let axis = self.axis(OP, axis)?;
@@ -37,6 +39,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
             let (left, right) = (self.dims().to_vec(), vec![self.sparse_dims(), self.dense_dims()]);
             return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
         };
+        check_line(OP, matrix.size()[1 - axis], held(pattern))?;
         Ok(if axis == 1 { matrix.row_counts() } else { matrix.column_counts() })
     }
 

@@ -1,9 +1,12 @@
 //! The main diagonal of a matrix: made, and read.
 
+use super::blocks::{check_line, held};
+use super::broadcast::read_rows;
+use super::reduce::{Fold, total};
 use super::stack::check_matrix;
-use crate::pattern::{Pattern, diagonal, on_diagonal};
-use crate::rows::{RowSums, move_rows, sum_rows};
-use crate::tensor::{Exact, Fill, Kind, Numeric, SparseTensor, dtype_name, expect, ints};
+use crate::pattern::{Pattern, diagonal, diagonal_line, on_diagonal};
+use crate::rows::{RowMap, move_rows};
+use crate::tensor::{Exact, Fill, Kind, Numeric, SparseTensor, dtype_name, expect};
 use burn::tensor::{Tensor, TensorCreationOptions};
 use sparse_core::{Result, SparseError};
 
@@ -53,8 +56,8 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// is stored.
     ///
     /// Backward: stored elements of the diagonal get their gradients, a tracked fill the sum of the rest. Cost:
-    /// `O(min(M, N) log nnz)` the
-    /// first time, after a coalesce; where the elements stand is kept with the pattern. (NumPy's `diagonal`.)
+    /// `O(min(M, N) log nnz)` the first time, after a coalesce; where the elements stand is kept with the pattern.
+    /// (NumPy's `diagonal`.)
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -66,10 +69,15 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     ///
     /// # Errors
     ///
-    /// `undefined_fill`; `shape_mismatch` for a hybrid tensor.
+    /// `undefined_fill`; `shape_mismatch` for a hybrid tensor; `would_densify` for a diagonal longer than
+    /// [`dense_limit`](crate::dense_limit) that is almost empty.
     pub fn try_diagonal(&self) -> Result<Tensor<1, K>> {
-        let rows = self.diagonal_rows("diagonal")?;
-        let length = rows.dims()[0];
+        const OP: &str = "diagonal";
+        let merged = self.specified(OP)?;
+        let [rows, cols] = merged.dims();
+        let length = rows.min(cols);
+        check_line(OP, length, held(&merged.pattern))?;
+        let rows = move_rows(merged.values.clone(), merged.fill_row(), &on_diagonal(&merged.pattern));
         Ok(rows.reshape(Exact([length])))
     }
 
@@ -79,27 +87,38 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
         expect(self.try_diagonal())
     }
 
-    /// The main diagonal as rows `[n, 1]`.
-    fn diagonal_rows(&self, op: &'static str) -> Result<Tensor<2, K>> {
+    /// The coalesced matrix, whose unspecified elements have a value.
+    fn specified(&self, op: &'static str) -> Result<Self> {
         check_matrix(op, self)?;
         if self.fill.is_undefined() {
             return Err(SparseError::UndefinedFill { op, hint: "with_fill gives the missing elements a value" });
         }
-        let merged = self.coalesce();
-        Ok(move_rows(merged.values.clone(), merged.fill_row(), &on_diagonal(&merged.pattern)))
+        Ok(self.coalesce())
     }
 }
 
 impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// The sum of the main diagonal, `[1]`: see [`diagonal`](Self::diagonal). Of an empty one: zero. Int wraps.
     ///
+    /// Cost: `O(nnz)`, however long the diagonal is. Which elements stand on it is kept with the pattern, so that a loop
+    /// reads the device (for their number) in its first step only.
+    ///
     /// # Errors
     ///
     /// `undefined_fill`; `shape_mismatch` for a hybrid tensor.
     pub fn try_trace(&self) -> Result<Tensor<1, K>> {
-        let rows = self.diagonal_rows("trace")?;
-        let ptr = ints(vec![0, rows.dims()[0] as i64], [2], &self.pattern.device());
-        Ok(sum_rows(rows, &RowSums::new(None, ptr)).reshape(Exact([1])))
+        const OP: &str = "trace";
+        let merged = self.specified(OP)?;
+        let (pattern, map) = diagonal_line(&merged.pattern);
+        let values = read_rows(merged.values.clone(), &map);
+        let line = Self::from_parts(pattern, values, vec![], merged.fill);
+        let sum = total(OP, &line, Fold::Sum)?;
+        if line.nnz() > 0 {
+            return Ok(sum);
+        }
+        // The stored elements take no part: their gradient is zero, not missing. So the sum is moved beside none of them.
+        let missing = Tensor::zeros([1], (&line.pattern.device(), line.pattern.index_dtype()));
+        Ok(move_rows(line.values, sum.reshape(Exact([1, 1])), &RowMap::new(missing, 0)).reshape(Exact([1])))
     }
 
     /// [`try_trace`](Self::try_trace), with a panic in place of an error.

@@ -1,5 +1,6 @@
 //! Matrices as graphs: self loops and degrees.
 
+use super::blocks::{check_line, held};
 use super::stack::check_matrix;
 use crate::kernel;
 use crate::ops::ScalarArg;
@@ -33,7 +34,8 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// # Errors
     ///
     /// `shape_mismatch` for what is not a square matrix of two sparse dims, or a tensor `value` of another shape than
-    /// `[1]`; `dtype_mismatch`, `device_mismatch`.
+    /// `[1]`; `dtype_mismatch`, `device_mismatch`; `would_densify` for more loops than
+    /// [`dense_limit`](crate::dense_limit) to a matrix that is almost empty.
     pub fn try_add_self_loops(&self, value: impl Into<ScalarArg<K>>) -> Result<Self> {
         const OP: &str = "add_self_loops";
         check_square(OP, self)?;
@@ -49,6 +51,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
             }
         };
         let own = self.coalesce();
+        check_line(OP, own.dims()[0], held(&own.pattern))?;
         let (pattern, [map, on]) = with_diagonal(&own.pattern);
         if pattern.nnz() == 0 {
             return Ok(own);
@@ -82,12 +85,14 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `shape_mismatch` for a hybrid tensor.
+    /// `axis_out_of_range`; `shape_mismatch` for a hybrid tensor; `would_densify` for more lines than
+    /// [`dense_limit`](crate::dense_limit) of which almost all are empty.
     pub fn try_degree(&self, axis: isize) -> Result<Tensor<1, K>> {
         const OP: &str = "degree";
         let axis = self.axis(OP, axis)?;
         check_matrix(OP, self)?;
         let size = self.dims()[axis];
+        check_line(OP, size, held(&self.pattern))?;
         Ok(sum_by(self.values.clone(), &axis_map(&self.pattern, axis), size).reshape(Exact([size])))
     }
 

@@ -3,8 +3,8 @@
 use super::broadcast::read_rows;
 use super::stack::{check_matrix, check_vanishing};
 use crate::kernel;
-use crate::pattern::select::{along, kept, subset};
-use crate::pattern::{Pattern, index_tensor};
+use crate::pattern::select::{kept, subset};
+use crate::pattern::{Pattern, index_tensor, lines};
 use crate::tensor::{Exact, Numeric, SparseTensor, as_float, expect};
 use burn::tensor::{Bool, DType, Int, IntDType, Tensor, kind};
 use sparse_core::Result;
@@ -80,11 +80,12 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         if nnz == 0 {
             return Ok(own);
         }
-        let [rows, _] = own.dims();
-        let ids = along(own.pattern.coordinates(), 0);
+        // Of the rows that have elements: there may be many without any.
+        let rows = lines(&own.pattern, &[false, true]);
+        let ids = index_tensor(rows.owner().clone(), dtype);
         // By size, then by row, stably both: in each row the largest first, and equal ones as they stand.
         let (by_size, _) = kernel::group_by(&ranks(own.values.clone().inner(), dtype), nnz);
-        let (by_row, ptr) = kernel::group_by(&ids.clone().select(0, by_size.clone()), rows);
+        let (by_row, ptr) = kernel::group_by(&ids.clone().select(0, by_size.clone()), rows.len());
         let order = by_size.select(0, by_row);
         // Rows stand in order before and after: position `p` of either belongs to row `ids[p]`.
         let place = Tensor::<1, Int>::arange(0..nnz as i64, (&ids.device(), dtype)) - ptr.select(0, ids);

@@ -14,7 +14,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// uncoalesced one uncoalesced), along a dense one that part of every block and of the fill. Backward: each element
     /// that was kept gets its gradient. Cost: one pass over coordinates and values (along axis 0 of a coalesced tensor
     /// values are copied as one piece). The part's pattern is kept with this one, so that a loop over fixed ranges reads
-    /// the device (once, for the number of elements) in its first step only.
+    /// the device (once, for the number of elements) in its first step only: those of the last 64 ranges, or of as many
+    /// (8 at least) as hold no more than eight copies of this one.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -133,7 +134,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// size 0 is one part.
     ///
     /// Cost: one grouping of the stored elements and one read, however many parts; their patterns are kept with this
-    /// one. Gradient as [`try_narrow`](Self::try_narrow).
+    /// one, unless there are more than 1024. Gradient as [`try_narrow`](Self::try_narrow).
     ///
     /// # Errors
     ///

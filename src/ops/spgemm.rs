@@ -1,6 +1,6 @@
 //! Sparse x sparse.
 
-use super::blocks::{check_layout, held};
+use super::blocks::{check_layout, check_table, held};
 use crate::kernel::{self, Arrays, Compressed};
 use crate::pattern::{self, CooPattern, CsrPattern, Matrix, Pattern, index_tensor, keep_product, known_product};
 use crate::tensor::{
@@ -38,11 +38,17 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`; `would_densify` for another fill, and for more rows than
-    /// [`dense_limit`](crate::dense_limit) of which almost all are empty; `overflow` if the result has more elements than
+    /// [`dense_limit`](crate::dense_limit) of which almost all are empty (or so many columns of a tracked second operand,
+    /// whose gradient goes by columns); `overflow` if the result has more elements than
     /// the operands' index dtype counts or memory holds.
     pub fn try_matmul_sparse(&self, other: &Self) -> Result<Self> {
         const OP: &str = "matmul";
         let (a, b) = checked(OP, self, other)?;
+        if as_float(&b.values).is_some_and(|values| values.is_tracked()) {
+            let cols = matrix(&b).size()[1];
+            let hint = "the gradient of the second operand needs a pointer for every column, and almost all are empty";
+            check_table(OP, cols, cols as u128 + 1, held(&b.pattern), hint)?;
+        }
         let fill = if a.fill.is_undefined() || b.fill.is_undefined() { Fill::Undefined } else { Fill::Zero };
         let (pattern, values) = product(&a, &b)?;
         Ok(Self::from_parts(pattern, values, vec![], fill))

@@ -1,5 +1,6 @@
 //! Coordinates.
 
+use super::derived::deepen;
 use super::{Derived, Matrix, Pattern, check_sizes, index_dtype, index_tensor, sealed::Sealed, signed};
 use crate::kernel::{self, Arrays};
 use crate::rows::{RowMap, RowSums};
@@ -79,7 +80,9 @@ impl CooPattern {
     fn merged(&self) -> &(Self, RowSums) {
         self.0.merged.get_or_init(|| {
             let (indices, order, ptr) = kernel::coalesce(&self.0.indices, &self.0.shape);
-            (Self::new_unchecked(indices, &self.0.shape, true), RowSums::new(Some(order), ptr))
+            let merged = Self::new_unchecked(indices, &self.0.shape, true);
+            deepen(self, &merged);
+            (merged, RowSums::new(Some(order), ptr))
         })
     }
 }

@@ -4,19 +4,32 @@ use super::cut::{Cut, Taken};
 use super::lines::Lines;
 use super::{Pattern, index_tensor};
 use crate::kernel::{self, Compressed};
+use crate::ops::blocks::held;
 use crate::rows::RowMap;
 use crate::tensor::Kind;
 use burn::tensor::{DType, Int, Tensor};
 use sparse_burn::{BinaryOp, MergeRule};
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-/// Patterns of each kind kept with a pattern. A training loop needs one or two; more are found again at the price of a merge.
-const KEPT: usize = 8;
+/// Things of each kind kept with a pattern, those used last. A training loop needs one or two, or as many as it has fixed
+/// ranges; others are found again at the price of a merge.
+const KEPT: usize = 64;
+
+/// How many of them are kept whatever their size. More are only while all together hold no more than so many copies of the
+/// pattern.
+const COPIES: usize = 8;
+
+/// Elements, and rows that are compressed, that are too few to count.
+const FEW: usize = 1 << 16;
+
+/// Parts of one selection that are kept: each is a pattern, however few elements it has.
+const KEPT_PARTS: usize = 1024;
 
 /// How long a chain of patterns may be of which each is kept with the one that it was made of. A state that a loop
-/// replaces makes a pattern of the last one in every step: all would live as long as the first.
+/// replaces makes a pattern of the last one in every step: all would live as long as the first, and dropping it, which
+/// drops one inside the other, would overflow the stack.
 const DEEPEST: u32 = 256;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -33,14 +46,54 @@ pub struct Derived<P> {
     depth: AtomicU32,
     axes: Vec<OnceLock<RowMap>>,
     dense: OnceLock<RowMap>,
-    merged: Mutex<Vec<(u64, MergeRule, Merged<P>)>>,
-    located: Mutex<Vec<(u64, RowMap)>>,
-    joined: Mutex<Vec<Joined<P>>>,
-    permuted: Mutex<Vec<Permuted<P>>>,
-    products: Mutex<Vec<(u64, Product<P>)>>,
-    turned: Mutex<Vec<Turned<P>>>,
-    lines: Mutex<Vec<Along<P>>>,
-    selected: Mutex<Vec<Selected<P>>>,
+    merged: Kept<(u64, MergeRule, Merged<P>)>,
+    located: Kept<(u64, RowMap)>,
+    joined: Kept<Joined<P>>,
+    permuted: Kept<Permuted<P>>,
+    products: Kept<(u64, Product<P>)>,
+    turned: Kept<Turned<P>>,
+    lines: Kept<Along<P>>,
+    selected: Kept<Selected<P>>,
+}
+
+/// Things of one kind with their sizes; the one used last stands last.
+#[derive(Debug)]
+struct Kept<T>(Mutex<Vec<(usize, T)>>);
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> Kept<T> {
+    fn lock(&self) -> MutexGuard<'_, Vec<(usize, T)>> {
+        self.0.lock().expect("a cache is never poisoned")
+    }
+
+    fn find(&self, is: impl Fn(&T) -> bool) -> Option<T>
+    where
+        T: Clone,
+    {
+        let mut kept = self.lock();
+        let at = kept.iter().position(|(_, entry)| is(entry))?;
+        kept[at..].rotate_left(1);
+        kept.last().map(|(_, entry)| entry.clone())
+    }
+
+    /// Keeps what has this size with `pattern`.
+    fn keep<P: Pattern>(&self, pattern: &P, size: usize, entry: T) {
+        let room = held(pattern).saturating_mul(COPIES).max(FEW);
+        let mut kept = self.lock();
+        kept.push((size, entry));
+        let mut all = 0usize;
+        let fits = kept.iter().rev().take(KEPT).enumerate().take_while(|(count, (size, _))| {
+            all = all.saturating_add(*size);
+            *count < COPIES || all <= room
+        });
+        let old = kept.len() - fits.count();
+        kept.drain(..old);
+    }
 }
 
 /// The pattern of a product of two sparse matrices, and its compressed rows.
@@ -57,6 +110,8 @@ pub(crate) enum Turn {
     Without(u64),
     /// The main diagonal itself.
     Diagonal,
+    /// Its stored elements, as a column.
+    DiagonalLine,
     /// Elements off the main diagonal.
     OffDiagonal,
     /// All elements and those of the main diagonal.
@@ -98,14 +153,14 @@ type Permuted<P> = (Vec<usize>, P, Option<RowMap>);
 /// The pattern with its dims reordered, and where its rows come from (`None`: they stay). Kept with the pattern, so that a
 /// transpose is one pattern however often it is taken.
 pub(crate) fn permuted<P: Pattern>(pattern: &P, axes: &[usize]) -> (P, Option<RowMap>) {
-    let (_, made, map) = find_or_make(
-        &pattern.derived().permuted,
-        |(other, ..)| other == axes,
-        || {
-            let (made, map) = pattern.permute(axes);
-            (axes.to_vec(), made, map)
-        },
-    );
+    let kept = &pattern.derived().permuted;
+    if let Some((_, made, map)) = kept.find(|(other, ..)| other == axes) {
+        return (made, map);
+    }
+    let (made, map) = pattern.permute(axes);
+    if adopts(pattern, &made) {
+        kept.keep(pattern, held(&made), (axes.to_vec(), made.clone(), map.clone()));
+    }
     (made, map)
 }
 
@@ -125,14 +180,14 @@ impl<P> Derived<P> {
             depth: AtomicU32::new(0),
             axes: (0..dims).map(|_| OnceLock::new()).collect(),
             dense: OnceLock::new(),
-            merged: Mutex::default(),
-            located: Mutex::default(),
-            joined: Mutex::default(),
-            permuted: Mutex::default(),
-            products: Mutex::default(),
-            turned: Mutex::default(),
-            lines: Mutex::default(),
-            selected: Mutex::default(),
+            merged: Kept::default(),
+            located: Kept::default(),
+            joined: Kept::default(),
+            permuted: Kept::default(),
+            products: Kept::default(),
+            turned: Kept::default(),
+            lines: Kept::default(),
+            selected: Kept::default(),
         }
     }
 
@@ -159,12 +214,12 @@ pub(crate) fn try_turned<P: Pattern, const N: usize, E>(
     make: impl FnOnce() -> Result<(P, [RowMap; N]), E>,
 ) -> Result<(P, [RowMap; N]), E> {
     let kept = &pattern.derived().turned;
-    if let Some((_, made, maps)) = find(kept, |(other, ..)| *other == turn) {
+    if let Some((_, made, maps)) = kept.find(|(other, ..)| *other == turn) {
         return Ok((made, maps.try_into().expect("a turn has a fixed number of maps")));
     }
     let (made, maps) = make()?;
     if adopts(pattern, &made) {
-        keep(kept, (turn, made.clone(), maps.to_vec()));
+        kept.keep(pattern, held(&made), (turn, made.clone(), maps.to_vec()));
     }
     Ok((made, maps))
 }
@@ -176,13 +231,14 @@ pub(crate) fn selected<P: Pattern>(
     make: impl FnOnce() -> Vec<Part<P>>,
 ) -> Arc<Vec<Part<P>>> {
     let kept = &pattern.derived().selected;
-    if let Some((_, parts)) = find(kept, |(other, _)| *other == selection) {
+    if let Some((_, parts)) = kept.find(|(other, _)| *other == selection) {
         return parts;
     }
     let parts = Arc::new(make());
     // All are asked, so that each knows its depth.
-    if parts.iter().filter(|(part, _)| !adopts(pattern, part)).count() == 0 {
-        keep(kept, (selection, parts.clone()));
+    if parts.len() <= KEPT_PARTS && parts.iter().filter(|(part, _)| !adopts(pattern, part)).count() == 0 {
+        let size = parts.iter().map(|(part, _)| held(part)).sum();
+        kept.keep(pattern, size, (selection, parts.clone()));
     }
     parts
 }
@@ -193,8 +249,14 @@ fn adopts<P: Pattern>(pattern: &P, made: &P) -> bool {
     if made.is_same(pattern) || depth > DEEPEST {
         return false;
     }
-    made.derived().depth.fetch_max(depth, Ordering::Relaxed);
+    deepen(pattern, made);
     true
+}
+
+/// Notes that a pattern keeps `made`.
+pub(super) fn deepen<P: Pattern>(pattern: &P, made: &P) {
+    let depth = pattern.derived().depth.load(Ordering::Relaxed).saturating_add(1);
+    made.derived().depth.fetch_max(depth, Ordering::Relaxed);
 }
 
 /// A pattern made of two, with the index maps from either. (A pass that needs no maps makes none.)
@@ -212,20 +274,27 @@ impl<P: Pattern> Merged<P> {
 
 /// The union or intersection of two coalesced patterns of one shape. Kept with `a`, by the identity of `b`.
 pub(crate) fn merged<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> (P, [RowMap; 2]) {
+    if let Some(merged) = known_merge(rule, a, b) {
+        let maps = merged.maps(a, b);
+        return (merged.pattern, maps);
+    }
+    let (left, right) = common_dtype(a, b);
+    let (arrays, map_a, map_b) = kernel::merge(rule, &left, &right);
+    let pattern = P::from_arrays(arrays, a.shape(), true);
+    let maps = [RowMap::new(map_a, a.nnz()), RowMap::new(map_b, b.nnz())];
+    keep_merged(rule, a, b, Merged { pattern: pattern.clone(), maps: Arc::new(maps.clone().into()) });
+    (pattern, maps)
+}
+
+fn known_merge<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> Option<Merged<P>> {
     let id = b.derived().id;
-    let (.., merged) = find_or_make(
-        &a.derived().merged,
-        |(other, kind, _)| *other == id && *kind == rule,
-        || {
-            let (left, right) = common_dtype(a, b);
-            let (arrays, map_a, map_b) = kernel::merge(rule, &left, &right);
-            let pattern = P::from_arrays(arrays, a.shape(), true);
-            let maps = [RowMap::new(map_a, a.nnz()), RowMap::new(map_b, b.nnz())];
-            (id, rule, Merged { pattern, maps: Arc::new(maps.into()) })
-        },
-    );
-    let maps = merged.maps(a, b);
-    (merged.pattern, maps)
+    a.derived().merged.find(|(other, kind, _)| *other == id && *kind == rule).map(|(.., merged)| merged)
+}
+
+fn keep_merged<P: Pattern>(rule: MergeRule, a: &P, b: &P, merged: Merged<P>) {
+    if adopts(a, &merged.pattern) {
+        a.derived().merged.keep(a, held(&merged.pattern), (b.derived().id, rule, merged));
+    }
 }
 
 /// The union of two coalesced patterns and an operation on it in one pass, where the maps are not at hand already. The
@@ -235,30 +304,32 @@ pub(crate) fn union_zip<P: Pattern, K: Kind>(
     (a, values_a, fill_a): (&P, &Tensor<2, K>, &Tensor<2, K>),
     (b, values_b, fill_b): (&P, &Tensor<2, K>, &Tensor<2, K>),
 ) -> Option<(P, Tensor<2, K>)> {
-    let id = b.derived().id;
-    let kept = find(&a.derived().merged, |(other, kind, _)| *other == id && *kind == MergeRule::Union);
-    if kept.as_ref().is_some_and(|(.., merged)| merged.maps.get().is_some()) {
+    let known = known_merge(MergeRule::Union, a, b);
+    if known.as_ref().is_some_and(|merged| merged.maps.get().is_some()) {
         return None;
     }
     let (left, right) = common_dtype(a, b);
     let (arrays, values) = kernel::union_zip(op, (&left, values_a, fill_a), (&right, values_b, fill_b));
-    let (.., merged) = kept.unwrap_or_else(|| {
-        let pattern = P::from_arrays(arrays, a.shape(), true);
-        let merged = Merged { pattern, maps: Arc::default() };
-        keep(&a.derived().merged, (id, MergeRule::Union, merged))
-    });
-    Some((merged.pattern, values))
+    if let Some(merged) = known {
+        return Some((merged.pattern, values));
+    }
+    let pattern = P::from_arrays(arrays, a.shape(), true);
+    keep_merged(MergeRule::Union, a, b, Merged { pattern: pattern.clone(), maps: Arc::default() });
+    Some((pattern, values))
 }
 
 /// The pattern of `a x b`, if it is known.
 pub(crate) fn known_product<P: Pattern>(a: &P, b: &P) -> Option<Product<P>> {
     let id = b.derived().id;
-    find(&a.derived().products, |(other, _)| *other == id).map(|(_, product)| product)
+    a.derived().products.find(|(other, _)| *other == id).map(|(_, product)| product)
 }
 
 /// Keeps the pattern of `a x b` with `a`.
 pub(crate) fn keep_product<P: Pattern>(a: &P, b: &P, product: Product<P>) -> Product<P> {
-    keep(&a.derived().products, (b.derived().id, product)).1
+    if adopts(a, &product.0) {
+        a.derived().products.keep(a, held(&product.0), (b.derived().id, product.clone()));
+    }
+    product
 }
 
 /// The pattern of several along an axis, and where its rows come from in the concatenation of theirs (`None`: they
@@ -270,26 +341,33 @@ pub(crate) fn joined<P: Pattern>(
 ) -> (P, Option<RowMap>) {
     let kept = &parts[0].derived().joined;
     let key = ids(parts);
-    let found = find(kept, |entry| entry.axis == axis && entry.parts == key);
+    let found = kept.find(|entry| entry.axis == axis && entry.parts == key);
     if let Some(Joined { pattern, map: Some(map), .. }) = found {
         return (pattern, map);
     }
     let (pattern, map) = make();
     // A pattern that is known already keeps its identity, and what was derived from it.
     let pattern = found.map_or(pattern, |entry| entry.pattern);
-    kept.lock().expect("a cache is never poisoned").retain(|entry| entry.axis != axis || entry.parts != key);
-    let entry = Joined { parts: key, axis, pattern, map: Some(map.clone()) };
-    (keep(kept, entry).pattern, map)
+    kept.lock().retain(|(_, entry)| entry.axis != axis || entry.parts != key);
+    if adopts(&parts[0], &pattern) {
+        let entry = Joined { parts: key, axis, pattern: pattern.clone(), map: Some(map.clone()) };
+        kept.keep(&parts[0], held(&pattern), entry);
+    }
+    (pattern, map)
 }
 
 /// A joined pattern that was made without a map: the one that is kept for these parts, if any, else `pattern`.
 pub(crate) fn keep_joined<P: Pattern>(parts: &[P], axis: usize, pattern: P) -> P {
     let kept = &parts[0].derived().joined;
     let key = ids(parts);
-    match find(kept, |entry| entry.axis == axis && entry.parts == key) {
-        Some(entry) => entry.pattern,
-        None => keep(kept, Joined { parts: key, axis, pattern, map: None }).pattern,
+    if let Some(entry) = kept.find(|entry| entry.axis == axis && entry.parts == key) {
+        return entry.pattern;
     }
+    if adopts(&parts[0], &pattern) {
+        let entry = Joined { parts: key, axis, pattern: pattern.clone(), map: None };
+        kept.keep(&parts[0], held(&pattern), entry);
+    }
+    pattern
 }
 
 fn ids<P: Pattern>(parts: &[P]) -> Vec<u64> {
@@ -298,8 +376,13 @@ fn ids<P: Pattern>(parts: &[P]) -> Vec<u64> {
 
 /// For every element of `a`, where it stands in `b`. Kept with `a`.
 pub(crate) fn located<P: Pattern>(a: &P, b: &P) -> RowMap {
-    let id = b.derived().id;
-    find_or_make(&a.derived().located, |(other, _)| *other == id, || (id, locate(a, b))).1
+    let (id, kept) = (b.derived().id, &a.derived().located);
+    if let Some((_, map)) = kept.find(|(other, _)| *other == id) {
+        return map;
+    }
+    let map = locate(a, b);
+    kept.keep(a, a.nnz(), (id, map.clone()));
+    map
 }
 
 fn locate<P: Pattern>(a: &P, b: &P) -> RowMap {
@@ -309,25 +392,15 @@ fn locate<P: Pattern>(a: &P, b: &P) -> RowMap {
 
 /// The stored elements by their coordinates off the `axes` marked. Kept with the pattern.
 pub(crate) fn lines<P: Pattern>(pattern: &P, axes: &[bool]) -> Arc<Lines<P>> {
-    let make = || (axes.to_vec(), Arc::new(Lines::new(pattern, axes)));
-    find_or_make(&pattern.derived().lines, |(kept, _)| kept == axes, make).1
-}
-
-fn find_or_make<T: Clone>(kept: &Mutex<Vec<T>>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> T {
-    find(kept, is).unwrap_or_else(|| keep(kept, make()))
-}
-
-fn find<T: Clone>(kept: &Mutex<Vec<T>>, is: impl Fn(&T) -> bool) -> Option<T> {
-    kept.lock().expect("a cache is never poisoned").iter().find(|entry| is(entry)).cloned()
-}
-
-fn keep<T: Clone>(kept: &Mutex<Vec<T>>, entry: T) -> T {
-    let mut kept = kept.lock().expect("a cache is never poisoned");
-    if kept.len() == KEPT {
-        kept.remove(0);
+    let kept = &pattern.derived().lines;
+    if let Some((_, lines)) = kept.find(|(other, _)| other == axes) {
+        return lines;
     }
-    kept.push(entry.clone());
-    entry
+    let lines = Arc::new(Lines::new(pattern, axes));
+    if adopts(pattern, &lines.pattern) {
+        kept.keep(pattern, held(&lines.pattern), (axes.to_vec(), lines.clone()));
+    }
+    lines
 }
 
 /// Both patterns' arrays in one index dtype.

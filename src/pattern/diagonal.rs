@@ -1,5 +1,6 @@
 //! Patterns of a matrix's main diagonal.
 
+use super::dims::from_lines;
 use super::select::{along, kept, subset};
 use super::{CooPattern, Pattern, Turn, index_dtype, located, merged, turned};
 use crate::rows::RowMap;
@@ -28,6 +29,24 @@ pub(crate) fn on_diagonal<P: Pattern>(pattern: &P) -> RowMap {
         (line, [map])
     });
     map
+}
+
+/// The stored elements of the main diagonal of a coalesced pattern, as a column `[n, 1]`. Reads the device the first time.
+pub(crate) fn diagonal_line<P: Pattern>(pattern: &P) -> (P, RowMap) {
+    let (pattern, [map]) = turned(pattern, Turn::DiagonalLine, || {
+        let (coordinates, shape) = (pattern.coordinates(), pattern.shape());
+        let rows = along(coordinates, 0);
+        let on = if pattern.nnz() == 0 {
+            Tensor::empty([0], (&pattern.device(), pattern.index_dtype()))
+        } else {
+            kept(rows.clone().equal(along(coordinates, 1)), pattern.index_dtype())
+        };
+        let nnz = on.dims()[0];
+        let lines = if nnz == 0 { vec![] } else { vec![rows.clone().select(0, on.clone()), on.zeros_like()] };
+        let line = from_lines(lines, &[shape[0].min(shape[1]), 1], nnz, true, coordinates);
+        (line, [RowMap::new(on, pattern.nnz())])
+    });
+    (pattern, map)
 }
 
 /// A coalesced pattern and the main diagonal: where its rows come from, and a map whose rows are 0 on the diagonal and

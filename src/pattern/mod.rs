@@ -31,7 +31,7 @@ pub(crate) use derived::{
     lines, located, merged, permuted, selected, try_turned, turned, union_zip,
 };
 use derived::{joined, keep_joined};
-pub(crate) use diagonal::{diagonal, off_diagonal, on_diagonal, with_diagonal};
+pub(crate) use diagonal::{diagonal, diagonal_line, off_diagonal, on_diagonal, with_diagonal};
 pub(crate) use lines::Lines;
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
