@@ -39,7 +39,7 @@ fn remainder_scalar<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Int>(Values::Any);
     let divisor = [-3, -1, 1, 2][draw.below(4)];
     draw.inputs.push(format!("divisor {divisor}"));
-    law(|| a.sparse.remainder_scalar(divisor), || rest(real(a.dense.clone()), real(a.dense * 0 + divisor)))
+    law(|| a.sparse.remainder_scalar(divisor), || rest(real(a.dense.clone()), real(a.dense.zeros_like() + divisor)))
 }
 
 fn remainder<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
