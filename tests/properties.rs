@@ -528,7 +528,7 @@ fn functions_of_pairs_and_numbers() {
     assert!(sparse_tensor::pattern::Pattern::is_same(a.transpose().pattern(), a.transpose().pattern()));
 }
 
-/// A zero that is known to be one stays so through functions that keep it, minus zero too, whose sign divides another way.
+/// A zero that is known to be one stays so through functions that keep it; minus zero too, which divides another way.
 #[test]
 fn zero_fills_stay_known() {
     use burn::tensor::{FloatDType, IntDType};

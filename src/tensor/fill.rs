@@ -73,8 +73,8 @@ impl<K: Kind> From<Tensor<2, K>> for FillBlock<K> {
 }
 
 impl<K: Kind> Fill<K> {
-    /// A fill of one number, which is an element of the tensor's dtype there: integers wrap, a float among integers loses
-    /// its fraction (NaN is 0, and beyond 64 bits the nearest that fits counts), and for Bool what is not 0 is true.
+    /// A fill of one number, which a tensor takes as an element of its dtype: integers wrap, a float among integers
+    /// loses its fraction (NaN is 0, and beyond 64 bits the nearest that fits counts), for Bool what is not 0 is true.
     pub fn scalar(value: impl Into<Scalar>) -> Self {
         Self::Value(FillValue::Scalar(value.into()))
     }

@@ -109,8 +109,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// For a fill in a tensor: `shape_mismatch` if it is neither one number nor of the shape of the dense dims nor a list of
-    /// their elements; `dtype_mismatch`, `device_mismatch`.
+    /// For a fill in a tensor: `shape_mismatch` if it is neither one number nor of the shape of the dense dims nor a
+    /// list of their elements; `dtype_mismatch`, `device_mismatch`.
     pub fn try_with_fill(mut self, fill: Fill<K>) -> Result<Self> {
         const OP: &str = "with_fill";
         let fill = fill.fitted(OP, &self.dense_shape)?;
