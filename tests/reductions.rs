@@ -1,6 +1,6 @@
 //! Reductions, softmax and counts on small tensors whose answers are plain to see.
 
-use burn::tensor::{Bool, Device, Int, Tensor};
+use burn::tensor::{Bool, DType, Device, Int, Tensor};
 use sparse_tensor::ops::Reduce;
 use sparse_tensor::{CooTensor, CsrTensor, Fill, SparseTensor, pattern::Pattern};
 
@@ -254,4 +254,13 @@ fn over_several_axes_and_stored_ones() {
     assert!(mask.any_dims(all).to_dense().into_scalar::<bool>());
     assert!(!mask.all_dims(all).to_dense().into_scalar::<bool>());
     assert!(a.try_norm_dims(2.0, &[0, 0]).is_err());
+}
+
+/// A fill to a large power: that of the element it is, the f32 after 1.
+#[test]
+fn powers_of_a_fill() {
+    let none = CooTensor::<1>::empty([10_000_000], &device(), DType::F32).with_fill(Fill::scalar(1.0000001));
+    let want = (1e7 * f64::from(f32::EPSILON).ln_1p()).exp() as f32;
+    let got = list(none.prod())[0];
+    assert!((got - want).abs() < 1e-2 * want, "{got} and {want}");
 }

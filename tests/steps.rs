@@ -1,7 +1,7 @@
 //! A loop over fixed patterns pays for structure in its first step: later ones find the same patterns, compute the same
 //! values and gradients, and (on a device) read nothing back.
 
-use burn::tensor::{Bool, Device, Int, Tensor};
+use burn::tensor::{Bool, DType, Device, Int, IntDType, Tensor};
 use sparse_tensor::ops::{self, IndexPlan};
 use sparse_tensor::pattern::Pattern;
 use sparse_tensor::{CooTensor, Fill, SparseTensor};
@@ -154,6 +154,16 @@ fn fills_agree() {
         Some("fill_mismatch")
     );
     assert_eq!(kind([tracked[0].clone(), tracked[1].clone().with_fill(Fill::Undefined)]), Some("fill_mismatch"));
+    // Integers to the last digit.
+    let whole = Tensor::<1, Int>::from_ints([1, 0], &device).cast(IntDType::I64);
+    let whole = CooTensor::<1, Int>::from_dense(whole, 0);
+    let large = |value: i64| whole.clone().with_fill(Fill::scalar(value));
+    let block =
+        |value: i64| whole.clone().with_fill(Fill::tensor(Tensor::<1, Int>::full([1], value, (&device, DType::I64))));
+    let mismatch = |parts: [CooTensor<1, Int>; 2]| ops::try_concat(&parts, 0).err().map(|trouble| trouble.kind());
+    assert_eq!(mismatch([large(1 << 53), large((1 << 53) + 1)]), Some("fill_mismatch"));
+    assert_eq!(mismatch([large(1 << 53), block((1 << 53) + 1)]), Some("fill_mismatch"));
+    assert_eq!(mismatch([large((1 << 53) + 1), block((1 << 53) + 1)]), None);
 }
 
 fn kind(parts: [CooTensor<2>; 2]) -> Option<&'static str> {

@@ -4,7 +4,7 @@ use crate::kernel::{self, Side};
 use crate::pattern::{CsrPattern, Pattern, is_full, located, merged, union_zip};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::{
-    Fill, FillValue, Kind, Numeric, SparseTensor, as_float, associate_like, dtype_name, expect, from_float, host_apply,
+    Fill, Kind, Numeric, SparseTensor, as_float, associate_like, dtype_name, expect, from_float, host_apply,
     same_device,
 };
 use burn::tensor::{Float, FloatDType, Int, Tensor};
@@ -267,7 +267,7 @@ fn combine_fills<P: Pattern, const D: usize, K: Numeric>(
         (Fill::Undefined, _) | (_, Fill::Undefined) => Fill::Undefined,
         (Fill::Zero, Fill::Zero) if op != BinaryOp::Div => Fill::Zero,
         (fill_a, fill_b) => match (fill_a.host(), fill_b.host()) {
-            (Some(x), Some(y)) => Fill::Value(FillValue::Scalar(host_apply(op, x, y, a.dtype()))),
+            (Some(x), Some(y)) => Fill::scalar(host_apply(op, x, y, a.dtype())),
             _ => Fill::block(apply(op, a.fill_row(), b.fill_row())),
         },
     }

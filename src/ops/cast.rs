@@ -2,7 +2,7 @@
 
 use super::map::rows_of;
 use crate::pattern::Pattern;
-use crate::tensor::{Fill, FillValue, Kind, Numeric, SparseTensor, as_float, from_float};
+use crate::tensor::{Fill, FillValue, Kind, Numeric, SparseTensor, as_float, from_float, host_float};
 use burn::tensor::{Bool, DType, Float, FloatDType, Int, IntDType, Tensor};
 
 /// Whether the elements are 16-bit floats, whose counts and partial sums are kept in f32.
@@ -27,6 +27,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     pub(super) fn in_float(&self, dtype: FloatDType) -> Self {
         let fill = match &self.fill {
             Fill::Value(FillValue::Block(block)) => Fill::block(in_float(block.row(), dtype)),
+            Fill::Value(FillValue::Scalar(value)) => Fill::scalar(host_float(*value, self.dtype())),
             other => other.clone(),
         };
         self.with_rows(in_float(&self.values, dtype), fill)
@@ -36,10 +37,10 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// Applies a linear or value-wise conversion to stored values and fill alike.
     fn convert<K2: Kind>(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K2>) -> SparseTensor<P, D, K2> {
-        let fill = match &self.fill {
-            crate::Fill::Zero => crate::Fill::Zero,
-            crate::Fill::Undefined => crate::Fill::Undefined,
-            fill => fill.map_row(self.block(), self.dtype(), &self.device(), &f),
+        // Every conversion keeps a zero, which stays known.
+        let fill = match self.fill.host().filter(|_| self.fill.is_zero()) {
+            Some(zero) => Fill::scalar(zero),
+            None => self.fill.map_row(self.block(), self.dtype(), &self.device(), &f),
         };
         self.with_rows(rows_of(self, &f), fill)
     }

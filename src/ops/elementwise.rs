@@ -4,9 +4,7 @@ use super::binary::{check, meet, same_structure};
 use super::map::bool_fill;
 use crate::pattern::{Pattern, is_full, located, signed};
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{
-    Fill, FillValue, Kind, Numeric, SparseTensor, as_float, expect, from_float, host_float, host_order,
-};
+use crate::tensor::{Fill, Kind, Numeric, SparseTensor, as_float, expect, from_float, host_float, host_order};
 use burn::tensor::{Bool, DType, Float, FloatDType, Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::Result;
@@ -106,7 +104,7 @@ fn larger<K: Kind>(wins: Ordering) -> impl Fn(Scalar, Scalar, DType) -> Option<F
     move |a, b, dtype| {
         let first =
             host_order(a, b, dtype).map_or(dtype.is_float() && host_float(a, dtype).is_nan(), |order| order == wins);
-        Some(host_fill(if first { a } else { b }))
+        Some(Fill::scalar(if first { a } else { b }))
     }
 }
 
@@ -123,23 +121,34 @@ fn zero_stays<K: Kind>(a: Scalar, b: Scalar, _: DType) -> Option<Fill<K>> {
     (a.elem::<f64>() == 0.0 && b.elem::<f64>() == 0.0).then_some(Fill::Zero)
 }
 
-/// For functions that are zero at a zero and any positive number.
-fn zero_by_positive<K: Kind>(a: Scalar, b: Scalar, dtype: DType) -> Option<Fill<K>> {
-    (host_float(a, dtype) == 0.0 && host_float(b, dtype) > 0.0).then_some(Fill::Zero)
+/// For remainders of floats: a zero by a positive number is that zero.
+fn zero_by_positive(a: Scalar, b: Scalar, dtype: DType) -> Option<Fill> {
+    (host_float(a, dtype) == 0.0 && host_float(b, dtype) > 0.0).then(|| Fill::scalar(a))
 }
 
-/// Zero to the power of an integer that is not negative.
+/// For the remainder of integers, which is 0 by 0 too.
+fn zero_by_any(a: Scalar, _: Scalar, _: DType) -> Option<Fill<Int>> {
+    (a.elem::<i64>() == 0).then_some(Fill::Zero)
+}
+
+/// The angle of a point on the positive half of the axis; one at minus zero is on the other half.
+fn angle_of_zero(a: Scalar, b: Scalar, dtype: DType) -> Option<Fill> {
+    let (a_is_zero, b) = (host_float(a, dtype) == 0.0, host_float(b, dtype));
+    (a_is_zero && b >= 0.0 && b.is_sign_positive()).then(|| Fill::scalar(a))
+}
+
+/// Zero to a power that is not negative; odd ones keep its sign.
 fn power_of_zero<K: Kind>(a: Scalar, b: Scalar, dtype: DType) -> Option<Fill<K>> {
-    match b.elem::<i64>() {
+    match b.elem::<f64>() {
         _ if host_float(a, dtype) != 0.0 => None,
-        0 => Some(Fill::scalar(1)),
-        power if power > 0 && dtype.is_int() => Some(Fill::Zero),
+        0.0 => Some(Fill::scalar(1)),
+        power if power > 0.0 => Some(if power % 2.0 == 1.0 { Fill::scalar(a) } else { Fill::Zero }),
         _ => None,
     }
 }
 
 fn bits(of: fn(i64, i64) -> i64) -> impl Fn(Scalar, Scalar, DType) -> Option<Fill<Int>> {
-    move |a, b, _| Some(host_fill(Scalar::Int(of(a.elem(), b.elem()))))
+    move |a, b, _| Some(Fill::scalar(of(a.elem(), b.elem())))
 }
 
 /// The remainder with the divisor's sign; that of a division by 0 is 0, as in NumPy.
@@ -173,16 +182,6 @@ fn int_power(base: Tensor<2>, power: Tensor<2, Int>) -> Tensor<2> {
         let slope = slope.mask_fill(power.clone().equal_elem(0), 0.0);
         [Some((grad * slope).into())]
     })
-}
-
-/// A fill of a number of the host.
-fn host_fill<K: Kind>(value: Scalar) -> Fill<K> {
-    let zero = match value {
-        Scalar::Float(value) => value == 0.0 && value.is_sign_positive(),
-        Scalar::Bool(value) => !value,
-        other => other.elem::<i64>() == 0,
-    };
-    if zero { Fill::Zero } else { Fill::Value(FillValue::Scalar(value)) }
 }
 
 /// `a` where `choose` holds, else `b`; a tie shares the gradient evenly, and NaN wins.
@@ -231,8 +230,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     pairs! {
-        try_powf powf "self ^ other" Float, |a, b| a.powf(b), |_, _, _| None;
-        try_atan2 atan2 "the angle of the point (other, self)" Float, |a, b| a.atan2(b), zero_stays;
+        try_powf powf "self ^ other" Float, |a, b| a.powf(b), power_of_zero;
+        try_atan2 atan2 "the angle of the point (other, self)" Float, |a, b| a.atan2(b), angle_of_zero;
         try_hypot hypot "sqrt(self^2 + other^2)" Float, |a, b| a.hypot(b), zero_stays;
         try_remainder remainder "the remainder of self / other, with the sign of other (NaN for a division by 0)" Float, |a, b| a.remainder(b), zero_by_positive;
         try_fmod fmod "the remainder of self / other, with the sign of self (NaN for a division by 0)" Float, |a, b| a.fmod(b), zero_by_positive;
@@ -290,7 +289,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
     pairs! {
         try_powi powi "self ^ other (other not negative; products wrap)" Int, |a, b| a.powi(b), power_of_zero;
-        try_remainder remainder "the remainder of self / other, with the sign of other (0 for a division by 0)" Int, int_remainder, zero_by_positive;
+        try_remainder remainder "the remainder of self / other, with the sign of other (0 for a division by 0)" Int, int_remainder, zero_by_any;
         try_bitwise_and bitwise_and "self & other" Int, |a, b| a.bitwise_and(b), bits(|a, b| a & b);
         try_bitwise_or bitwise_or "self | other" Int, |a, b| a.bitwise_or(b), bits(|a, b| a | b);
         try_bitwise_xor bitwise_xor "self ^ other, bit by bit" Int, |a, b| a.bitwise_xor(b), bits(|a, b| a ^ b);
@@ -356,7 +355,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// `shape_mismatch`, `layout_mismatch`, `device_mismatch`.
     pub fn try_mask_fill(&self, mask: &SparseTensor<P, D, Bool>, value: impl Into<Scalar>) -> Result<Self> {
         let value: Scalar = value.into();
-        let fill = |own, mask: Scalar, _| Some(host_fill(if mask.elem() { value } else { own }));
+        let fill = |own, mask: Scalar, _| Some(Fill::scalar(if mask.elem() { value } else { own }));
         let choose = |own: Tensor<2, K>, mask| {
             let filled = Fill::<K>::scalar(value).row(1, own.dtype(), &own.device().inner());
             let filled = filled.expand(Shape::from(own.dims()));

@@ -2,7 +2,7 @@
 
 use super::binary::apply;
 use crate::pattern::{Pattern, is_full};
-use crate::tensor::{Fill, FillValue, Kind, Numeric, SparseTensor, host_float, host_order};
+use crate::tensor::{Fill, Kind, Numeric, SparseTensor, host_apply, host_float, host_order};
 use burn::tensor::{Bool, DType, ElementConversion, Float, Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::BinaryOp;
@@ -50,14 +50,19 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         merged.with_rows(values, bool_fill(host(fill, merged.dtype())))
     }
 
-    /// [`map`](Self::map) of a function that is known to keep zero.
+    /// [`map`](Self::map) of a function that is known to keep zero, with its sign.
     fn map_keeping_zero(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K>) -> Self {
+        self.map_zero(self.fill.clone(), f)
+    }
+
+    /// [`map`](Self::map) of a function that is known to keep zero, and gives it no sign.
+    fn map_to_plain_zero(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K>) -> Self {
         self.map_zero(Fill::Zero, f)
     }
 
-    /// [`map`](Self::map) of a function whose value at zero is known, and exact on every device.
+    /// [`map`](Self::map) of a function whose value at a zero of either sign is known, and exact on every device.
     fn map_zero(&self, at_zero: Fill<K>, f: impl Fn(Tensor<2, K>) -> Tensor<2, K>) -> Self {
-        if !matches!(self.fill, Fill::Zero) {
+        if !self.fill.is_zero() {
             return self.map(f);
         }
         let merged = self.coalesce();
@@ -150,7 +155,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
 
     /// `max(x, 0)` of every element (see [`map`](Self::map)).
     pub fn relu(&self) -> Self {
-        self.map_keeping_zero(burn::tensor::activation::relu)
+        self.map_to_plain_zero(burn::tensor::activation::relu)
     }
 
     fn map_zero_to_one(&self, f: impl Fn(Tensor<2>) -> Tensor<2>) -> Self {
@@ -164,7 +169,13 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
 
     /// `x^p` of every element (see [`map`](Self::map)).
     pub fn powf_scalar(&self, power: f64) -> Self {
-        self.map(|rows| rows.powf_scalar(power))
+        let power_of = |rows: Tensor<2>| rows.powf_scalar(power);
+        match host_float(Scalar::Float(power), self.dtype()) {
+            _ if power == 0.0 => self.map_zero(Fill::scalar(1.0), power_of),
+            own if own > 0.0 && own % 2.0 == 1.0 => self.map_keeping_zero(power_of),
+            own if own > 0.0 => self.map_to_plain_zero(power_of),
+            _ => self.map(power_of),
+        }
     }
 
     /// The remainder of every element's division by `divisor`, with the divisor's sign (see [`map`](Self::map)).
@@ -255,35 +266,26 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         lower_equal_elem "at most" |order| order.is_some_and(Ordering::is_le);
     }
 
-    functions! { map_keeping_zero:
+    functions! { map_to_plain_zero:
         abs "|x|";
         sign "the sign of x";
     }
 
     /// `-x` of every element. A zero fill becomes minus zero, as the dense answer says.
     pub fn neg(&self) -> Self {
-        let Some(fill) = self.fill.host().filter(|_| !self.fill.is_undefined()) else {
-            return self.map(|rows| rows.neg());
-        };
+        let Some(fill) = self.fill.host() else { return self.map(|rows| rows.neg()) };
         let merged = self.coalesce();
         let values = rows_of(&merged, &|rows: Tensor<2, K>| rows.neg());
         let fill = match fill {
             Scalar::Float(value) => Scalar::Float(-value),
-            Scalar::Int(0) if merged.dtype().is_float() => Scalar::Float(-0.0),
-            Scalar::Int(value) => Scalar::Int(value.wrapping_neg()),
-            other => return merged.with_rows(values, Fill::scalar(other)).fill_times_minus_one(),
+            value => host_apply(BinaryOp::Mul, value, Scalar::Int(-1), merged.dtype()),
         };
-        merged.with_rows(values, Fill::Value(FillValue::Scalar(fill)))
-    }
-
-    fn fill_times_minus_one(mut self) -> Self {
-        self.fill = self.fill.map_row(self.block(), self.dtype(), &self.device(), |row| row.neg());
-        self
+        merged.with_rows(values, Fill::scalar(fill))
     }
 
     /// `x * x` of every element (see [`map`](Self::map)).
     pub fn square(&self) -> Self {
-        self.map_keeping_zero(|rows| apply(BinaryOp::Mul, rows.clone(), rows))
+        self.map_to_plain_zero(|rows| apply(BinaryOp::Mul, rows.clone(), rows))
     }
 
     /// `x^n` of every element, by repeated products (see [`map`](Self::map)); `x^0` is 1.
@@ -313,7 +315,12 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
                 Some(product) => product,
             }
         };
-        if power > 0 { self.map_keeping_zero(power_of) } else { self.map(power_of) }
+        match power {
+            0 => self.map_zero(Fill::scalar(1), power_of),
+            1.. if power % 2 == 1 => self.map_keeping_zero(power_of),
+            1.. => self.map_to_plain_zero(power_of),
+            _ => self.map(power_of),
+        }
     }
 
     /// [`map`](Self::map) of a clamp: a zero between the bounds stays a known zero.
@@ -380,7 +387,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
 
     /// The bits that every element does not have (see [`map`](Self::map)).
     pub fn bitwise_not(&self) -> Self {
-        self.map(|rows| rows.bitwise_not())
+        self.map_zero(Fill::scalar(-1), |rows| rows.bitwise_not())
     }
 
     /// Every element `<< bits` (see [`map`](Self::map)).

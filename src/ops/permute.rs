@@ -3,7 +3,7 @@
 use super::blocks::{check_layout, held};
 use crate::pattern::{Pattern, permuted};
 use crate::rows::move_rows;
-use crate::tensor::{Kind, SparseTensor, expect};
+use crate::tensor::{Fill, FillValue, Kind, SparseTensor, expect};
 use sparse_core::{Result, SparseError};
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
@@ -45,7 +45,11 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         }
         let dense_shape: Vec<usize> = dense.iter().map(|&axis| self.dense_shape[axis]).collect();
         let turn = |rows| permute_blocks(rows, &self.dense_shape, &dense);
-        let fill = self.fill.map_row(self.block(), self.dtype(), &self.device(), turn);
+        // One number has no order.
+        let fill = match &self.fill {
+            Fill::Value(FillValue::Block(own)) if own.row().dims()[1] > 1 => Fill::block(turn(own.row().clone())),
+            fill => fill.clone(),
+        };
         Ok(Self::from_parts(pattern, turn(moved), dense_shape, fill))
     }
 

@@ -2,7 +2,7 @@
 
 use super::line_sums::numbers;
 use crate::kernel::{self, Side};
-use crate::tensor::{Numeric, as_float, from_float, host_apply};
+use crate::tensor::{Numeric, as_float, from_float, host_apply, host_float};
 use burn::tensor::{DType, Float, Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::BinaryOp;
@@ -23,8 +23,7 @@ pub(super) fn wrapping<K: Numeric>(op: BinaryOp, a: &Tensor<2, K>, b: &Tensor<2,
 pub(super) fn host_power(value: Scalar, times: u128, dtype: DType) -> Scalar {
     let (mut power, mut base, mut times) = (Scalar::Int(1), value, times);
     if dtype.is_float() {
-        let Scalar::Float(value) = host_apply(BinaryOp::Add, value, Scalar::Int(0), DType::F64) else { unreachable!() };
-        return host_apply(BinaryOp::Mul, Scalar::Float(value.powf(times as f64)), Scalar::Int(1), dtype);
+        return Scalar::Float(host_float(Scalar::Float(host_float(value, dtype).powf(times as f64)), dtype));
     }
     while times > 0 {
         if times % 2 == 1 {

@@ -2,7 +2,7 @@
 
 use super::binary::apply;
 use crate::pattern::Pattern;
-use crate::tensor::{Exact, Fill, FillValue, Numeric, SparseTensor, expect, host_apply, same_elements};
+use crate::tensor::{Exact, Fill, Numeric, SparseTensor, expect, host_apply, same_elements};
 use burn::tensor::{Float, Int, Scalar, Tensor};
 use sparse_burn::BinaryOp;
 
@@ -84,13 +84,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         };
         let fill = match (&self.fill, self.fill.host(), host) {
             (Fill::Undefined, ..) => Fill::Undefined,
-            (Fill::Zero, _, None) if linear => Fill::Zero,
-            (_, Some(fill), Some(value)) => match host_apply(op, fill, value, dtype) {
-                // Minus zero is a zero that divides another way.
-                Scalar::Float(zero) if zero == 0.0 && zero.is_sign_positive() => Fill::Zero,
-                Scalar::Int(0) => Fill::Zero,
-                value => Fill::Value(FillValue::Scalar(value)),
-            },
+            (fill, _, None) if linear && fill.is_zero() => fill.clone(),
+            (_, Some(fill), Some(value)) => Fill::scalar(host_apply(op, fill, value, dtype)),
             _ => Fill::block(apply(op, self.fill_row(), row.clone())),
         };
         // Duplicates may be scaled one by one, but not where a term alone is infinite or NaN.

@@ -4,6 +4,7 @@ use crate::tensor::{Exact, Kind};
 use burn::tensor::{Bool, DType, Device, Float, Scalar, Shape, Tensor};
 use half::{bf16, f16};
 use sparse_burn::{BinaryOp, read_data};
+use sparse_core::{Result, SparseError};
 use std::any::TypeId;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -35,7 +36,9 @@ pub enum FillValue<K: Kind = Float> {
 #[derive(Clone, Debug)]
 pub struct FillBlock<K: Kind = Float> {
     row: Tensor<2, K>,
-    numbers: Arc<OnceLock<Vec<f64>>>,
+    /// The shape it was given with: `[block]` for a list of elements.
+    shape: Vec<usize>,
+    numbers: Arc<OnceLock<Vec<Scalar>>>,
 }
 
 impl<K: Kind> FillBlock<K> {
@@ -46,36 +49,83 @@ impl<K: Kind> FillBlock<K> {
 
     /// The same numbers in another tensor: on another device, or off the tape.
     fn with_row(&self, row: Tensor<2, K>) -> Self {
-        Self { row, numbers: self.numbers.clone() }
+        Self { row, shape: self.shape.clone(), numbers: self.numbers.clone() }
     }
 
     /// The elements on the host. Reads the device the first time.
-    fn numbers(&self) -> &[f64] {
-        self.numbers.get_or_init(|| read_data(self.row.clone().inner()).convert::<f64>().iter().collect())
+    fn numbers(&self) -> &[Scalar] {
+        self.numbers.get_or_init(|| {
+            let data = read_data(self.row.clone().inner());
+            if data.dtype().is_float() {
+                data.convert::<f64>().iter::<f64>().map(Scalar::Float).collect()
+            } else {
+                data.convert::<i64>().iter::<i64>().map(Scalar::Int).collect()
+            }
+        })
     }
 }
 
 impl<K: Kind> From<Tensor<2, K>> for FillBlock<K> {
     fn from(row: Tensor<2, K>) -> Self {
-        Self { row, numbers: Arc::default() }
+        let shape = vec![row.dims()[1]];
+        Self { row, shape, numbers: Arc::default() }
     }
 }
 
 impl<K: Kind> Fill<K> {
-    /// A fill of one number.
+    /// A fill of one number, which a tensor takes as an element of its dtype: integers wrap, a float among integers
+    /// loses its fraction (NaN is 0, and beyond 64 bits the nearest that fits counts), for Bool what is not 0 is true.
     pub fn scalar(value: impl Into<Scalar>) -> Self {
         Self::Value(FillValue::Scalar(value.into()))
     }
 
-    /// A fill held by a tensor, on the tape when it is tracked: `[1]` for one number, or the shape of the dense dims.
+    /// A fill held by a tensor, on the tape when it is tracked: `[1]` for one number, the shape of the dense dims, or a
+    /// list of their elements.
     pub fn tensor<const D: usize>(value: Tensor<D, K>) -> Self {
-        let block = value.shape().num_elements();
-        Self::block(value.reshape(Exact([1, block])))
+        let (shape, block) = (value.dims().to_vec(), value.shape().num_elements());
+        let row = value.reshape(Exact([1, block]));
+        Self::Value(FillValue::Block(FillBlock { row, shape, numbers: Arc::default() }))
     }
 
     /// A fill of a row `[1, block]`.
     pub(crate) fn block(row: Tensor<2, K>) -> Self {
         Self::Value(FillValue::Block(row.into()))
+    }
+
+    /// The fill of a tensor with these dense dims. A block must be one number, have the shape of the dense dims, or
+    /// be a list of their elements, as it is then kept.
+    pub(crate) fn fitted(self, op: &'static str, dense_shape: &[usize]) -> Result<Self> {
+        let Self::Value(FillValue::Block(mut block)) = self else { return Ok(self) };
+        let (elements, own) = (block.row.dims()[1], dense_shape.iter().product::<usize>());
+        if elements != 1 && block.shape != dense_shape && block.shape != [own] {
+            return Err(SparseError::ShapeMismatch {
+                op,
+                rule: "the fill must be one number, have the shape of the dense dims, or be a list of their elements",
+                left: block.shape,
+                right: dense_shape.to_vec(),
+            });
+        }
+        block.shape = vec![elements];
+        Ok(Self::Value(FillValue::Block(block)))
+    }
+
+    /// The fill as a tensor of `dtype` has it: a number that is zero there is [`Fill::Zero`], but minus zero stays one.
+    pub(crate) fn of_dtype(self, dtype: DType) -> Self {
+        let Self::Value(FillValue::Scalar(value)) = self else { return self };
+        let own = if dtype.is_float() {
+            match element(value, dtype) {
+                0.0 if element(value, dtype).is_sign_positive() => return Self::Zero,
+                0.0 => Scalar::Float(-0.0),
+                _ => value,
+            }
+        } else {
+            match integer(value, dtype) {
+                0 => return Self::Zero,
+                _ if dtype.is_bool() => Scalar::Bool(true),
+                value => Scalar::Int(value),
+            }
+        };
+        Self::Value(FillValue::Scalar(own))
     }
 
     /// The fill of a result that leaves `full` nothing unspecified: off the tape then, since a slope that is not finite
@@ -109,6 +159,9 @@ impl<K: Kind> Fill<K> {
         match self {
             Self::Zero | Self::Undefined => Tensor::zeros([1, block], (device, dtype)),
             Self::Value(FillValue::Scalar(value)) => match *value {
+                value if !dtype.is_float() && !dtype.is_bool() => {
+                    Tensor::full([1, block], integer(value, dtype), (device, dtype))
+                }
                 Scalar::Float(value) => Tensor::full([1, block], value, (device, dtype)),
                 Scalar::Int(value) => Tensor::full([1, block], value, (device, dtype)),
                 Scalar::UInt(value) => Tensor::full([1, block], value, (device, dtype)),
@@ -153,14 +206,14 @@ impl<K: Kind> Fill<K> {
         let numbers = |fill: &Self| match fill {
             Self::Undefined => vec![],
             Self::Value(FillValue::Block(block)) => block.numbers().to_vec(),
-            fill => fill.host().map(|value| element(value, dtype)).into_iter().collect(),
+            fill => fill.host().into_iter().collect(),
         };
         let (a, b) = (numbers(self), numbers(other));
         if a.is_empty() || b.is_empty() {
             return self.is_undefined() == other.is_undefined();
         }
         // One number stands for a block of it.
-        (0..a.len().max(b.len())).all(|k| equal(a[k % a.len()], b[k % b.len()]))
+        (0..a.len().max(b.len())).all(|k| equal(a[k % a.len()], b[k % b.len()], dtype))
     }
 
     /// The fill as a number of the host, where it is one.
@@ -190,7 +243,7 @@ pub(crate) fn host_order(a: Scalar, b: Scalar, dtype: DType) -> Option<std::cmp:
     if dtype.is_float() {
         element(a, dtype).partial_cmp(&element(b, dtype))
     } else {
-        Some(scalar_i64(a).cmp(&scalar_i64(b)))
+        Some(integer(a, dtype).cmp(&integer(b, dtype)))
     }
 }
 
@@ -212,18 +265,14 @@ pub(crate) fn host_apply(op: BinaryOp, a: Scalar, b: Scalar, dtype: DType) -> Sc
         };
         return Scalar::Float(element(Scalar::Float(exact), dtype));
     }
-    let (a, b) = (scalar_i64(a), scalar_i64(b));
+    let (a, b) = (integer(a, dtype), integer(b, dtype));
     let wide = match op {
         BinaryOp::Add => a.wrapping_add(b),
         BinaryOp::Sub => a.wrapping_sub(b),
         BinaryOp::Mul => a.wrapping_mul(b),
         BinaryOp::Div => a.checked_div(b).unwrap_or(0),
     };
-    Scalar::Int(match dtype {
-        DType::I32 => i64::from(wide as i32),
-        DType::U8 => i64::from(wide as u8),
-        _ => wide,
-    })
+    Scalar::Int(integer(Scalar::Int(wide), dtype))
 }
 
 /// A number of the host as an element of `dtype`.
@@ -237,17 +286,28 @@ fn element(value: Scalar, dtype: DType) -> f64 {
     }
 }
 
-fn scalar_i64(value: Scalar) -> i64 {
-    match value {
+/// A number of the host as an element of `dtype`, which is not of floats: it wraps; 1 is true.
+fn integer(value: Scalar, dtype: DType) -> i64 {
+    let wide = match value {
         Scalar::Float(value) => value as i64,
         Scalar::Int(value) => value,
         Scalar::UInt(value) => value as i64,
         Scalar::Bool(value) => i64::from(value),
+    };
+    match dtype {
+        DType::I32 => i64::from(wide as i32),
+        DType::U8 => i64::from(wide as u8),
+        DType::Bool(_) => i64::from(scalar_f64(value) != 0.0),
+        _ => wide,
     }
 }
 
-fn equal(a: f64, b: f64) -> bool {
-    a == b || (a.is_nan() && b.is_nan())
+/// Whether two numbers of the host are one element of `dtype`; NaN is NaN.
+fn equal(a: Scalar, b: Scalar, dtype: DType) -> bool {
+    match host_order(a, b, dtype) {
+        Some(order) => order.is_eq(),
+        None => element(a, dtype).is_nan() && element(b, dtype).is_nan(),
+    }
 }
 
 fn scalar_f64(value: Scalar) -> f64 {

@@ -44,7 +44,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     pub(crate) fn from_parts(pattern: P, values: Tensor<2, K>, dense_shape: Vec<usize>, fill: Fill<K>) -> Self {
         debug_assert_eq!(pattern.shape().len() + dense_shape.len(), D);
         debug_assert_eq!(values.dims(), [pattern.nnz(), dense_shape.iter().product()]);
-        Self { pattern, values: of_kind(values), dense_shape, fill }
+        let values = of_kind(values);
+        let fill = fill.of_dtype(values.dtype());
+        Self { pattern, values, dense_shape, fill }
     }
 
     /// The same structure with other value rows (and fill), perhaps of another kind.
@@ -105,20 +107,24 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 
     /// The same tensor with another fill.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If the fill's block has neither one element nor as many as the dense dims, or another dtype or device.
-    pub fn with_fill(mut self, fill: Fill<K>) -> Self {
+    /// For a fill in a tensor: `shape_mismatch` if it is neither one number nor of the shape of the dense dims nor a
+    /// list of their elements; `dtype_mismatch`, `device_mismatch`.
+    pub fn try_with_fill(mut self, fill: Fill<K>) -> Result<Self> {
+        const OP: &str = "with_fill";
+        let fill = fill.fitted(OP, &self.dense_shape)?;
         if let Fill::Value(FillValue::Block(given)) = &fill {
-            let (got, block) = (given.row().dims()[1], self.block());
-            assert!(
-                got == 1 || got == block,
-                "with_fill: the fill must have 1 element or one for each element of the dense dims, got {got} and {block}"
-            );
-            expect(same_elements("with_fill", &self.values, given.row()));
+            same_elements(OP, &self.values, given.row())?;
         }
-        self.fill = fill;
-        self
+        self.fill = fill.of_dtype(self.dtype());
+        Ok(self)
+    }
+
+    /// [`try_with_fill`](Self::try_with_fill), with a panic in place of an error.
+    #[track_caller]
+    pub fn with_fill(self, fill: Fill<K>) -> Self {
+        expect(self.try_with_fill(fill))
     }
 
     /// The stored values: `[nnz]`, or `[nnz, dense dims..]` for a hybrid tensor. `R` is 1 + the number of dense dims.
