@@ -37,6 +37,11 @@ pub(super) fn runs<'a>(tensors: impl IntoIterator<Item = &'a CubeTensor>) -> boo
     })
 }
 
+/// Whether the device binds as many buffers at once as a kernel takes, beside one of sizes. All bind seven.
+pub(super) fn binds(like: &CubeTensor, buffers: usize) -> bool {
+    like.client.properties().hardware.max_bindings as usize >= buffers
+}
+
 /// Number of elements.
 pub(super) fn count(tensor: &CubeTensor) -> usize {
     tensor.meta.num_elements()

@@ -4,7 +4,9 @@
 //! at most one number at a time (whether it is valid, how large a merge or a coalesced pattern is). What still goes
 //! through the host, and is logged once and listed by [`host_fallbacks`]: dtypes that the device has no kernels for
 //! (8-bit integers on WebGPU), means of integers where it has none of 64 bits, arrays of 2^31 elements and more (positions
-//! are 32-bit), and quietly the validation of patterns without elements and the search for the wrong entry behind an error.
+//! are 32-bit), the gradient of a product whose notes (two numbers for each value) no buffer holds, and sums, products of
+//! matrices and gradients where a kernel may bind fewer than 9 buffers (10 for sparse x sparse). Quietly, the validation
+//! of patterns without elements and the search for the wrong entry behind an error do.
 
 mod extremum;
 mod fallback;
@@ -34,7 +36,7 @@ use burn_cubecl::CubeBackend;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 use fallback::fallback;
-use launch::{count, runs};
+use launch::{binds, count, runs};
 use sparse_core::{BinaryOp, Extremum, Reduce, Result};
 use std::convert::identity;
 
@@ -157,7 +159,7 @@ impl SparseBackend for CubeBackend {
     }
 
     fn segment_sum(values: AnyTensor<Self>, order: OptionalInt<Self>, ptr: IntTensor<Self>) -> AnyTensor<Self> {
-        if runs([view(&values), &ptr]) && addressable(count(&ptr), view(&values)) {
+        if runs([view(&values), &ptr]) && binds(&ptr, reduce::BUFFERS) && addressable(count(&ptr), view(&values)) {
             return wrap(values.dtype(), reduce::sum_rows(ptr, take(order), None, inner(values)));
         }
         fallback("segment_sum");
@@ -165,7 +167,10 @@ impl SparseBackend for CubeBackend {
     }
 
     fn spmm(rows: RowsView<Self>, values: AnyTensor<Self>, dense: AnyTensor<Self>) -> AnyTensor<Self> {
-        if runs([view(&values), view(&dense), &rows.ptr]) && addressable(count(&rows.ptr), view(&dense)) {
+        if runs([view(&values), view(&dense), &rows.ptr])
+            && binds(&rows.ptr, reduce::BUFFERS)
+            && addressable(count(&rows.ptr), view(&dense))
+        {
             let weights = Some((inner(values), take(rows.perm)));
             return wrap(dense.dtype(), reduce::sum_rows(rows.ptr, Some(rows.idx), weights, inner(dense)));
         }
@@ -179,7 +184,10 @@ impl SparseBackend for CubeBackend {
         values: AnyTensor<Self>,
         dense: AnyTensor<Self>,
     ) -> AnyTensor<Self> {
-        if runs([view(&values), view(&dense), &rows.ptr]) && addressable(count(&rows.ptr), view(&dense)) {
+        if runs([view(&values), view(&dense), &rows.ptr])
+            && binds(&rows.ptr, reduce::BUFFERS)
+            && addressable(count(&rows.ptr), view(&dense))
+        {
             let (combine, weights) = (reduce::Combine::Extremum(extremum), Some((inner(values), take(rows.perm))));
             return wrap(dense.dtype(), reduce::combine_rows(combine, rows.ptr, Some(rows.idx), weights, inner(dense)));
         }
@@ -197,7 +205,7 @@ impl SparseBackend for CubeBackend {
         need_values: bool,
     ) -> (FloatTensor<Self>, OptionalFloat<Self>) {
         let reads = [values, dense, out, grad];
-        if runs(reads.iter().chain([&rows, &view.ptr])) {
+        if runs(reads.iter().chain([&rows, &view.ptr])) && binds(&rows, reduce::BUFFERS) {
             let (shares, grads) = extremum::rows_backward(rows, (view.ptr, view.idx), reads, need_values);
             return (shares, grads.map_or(OptionalFloat::Absent, OptionalFloat::Given));
         }
@@ -213,7 +221,7 @@ impl SparseBackend for CubeBackend {
         shares: FloatTensor<Self>,
     ) -> FloatTensor<Self> {
         let reads = [values, dense, out, shares];
-        if runs(reads.iter().chain([&view.ptr])) {
+        if runs(reads.iter().chain([&view.ptr])) && binds(&view.ptr, reduce::BUFFERS) {
             return extremum::cols_backward(view.ptr, view.idx, take(view.perm), reads);
         }
         fallback("extremum_cols_backward");
@@ -236,6 +244,7 @@ impl SparseBackend for CubeBackend {
         cols: usize,
     ) -> (PatternArrays<Self>, AnyTensor<Self>, Result<()>) {
         if runs([view(&a_values), view(&b_values), &a.ptr])
+            && binds(&a.ptr, spgemm::BUFFERS)
             && let Some((ptr, idx)) = spgemm::pattern(&a, &b, cols)
         {
             let dtype = a_values.dtype();
@@ -255,7 +264,9 @@ impl SparseBackend for CubeBackend {
         cols: usize,
     ) -> AnyTensor<Self> {
         match &c {
-            PatternArrays::Csr(ptr, idx) if runs([view(&a_values), view(&b_values), ptr, idx]) => {
+            PatternArrays::Csr(ptr, idx)
+                if runs([view(&a_values), view(&b_values), ptr, idx]) && binds(ptr, spgemm::BUFFERS) =>
+            {
                 let dtype = a_values.dtype();
                 wrap(dtype, spgemm::values(ptr, idx, a, inner(a_values), b, inner(b_values)))
             }
@@ -275,7 +286,9 @@ impl SparseBackend for CubeBackend {
         cols: usize,
     ) -> AnyTensor<Self> {
         match &mask {
-            PatternArrays::Csr(ptr, idx) if runs([view(&x_values), view(&y_values), ptr, idx]) => {
+            PatternArrays::Csr(ptr, idx)
+                if runs([view(&x_values), view(&y_values), ptr, idx]) && binds(ptr, spgemm::BUFFERS) =>
+            {
                 let dtype = x_values.dtype();
                 wrap(dtype, spgemm::sampled(ptr, idx, x, inner(x_values), y, inner(y_values)))
             }
@@ -431,7 +444,11 @@ impl SparseBackend for CubeBackend {
         include_self: bool,
         needs: [bool; 2],
     ) -> (OptionalFloat<Self>, OptionalFloat<Self>) {
-        if runs([&grad, &index]) && put::launches(&target) && put::notes(&grad, &target, reduce) {
+        if runs([&grad, &index])
+            && binds(&grad, put::BUFFERS)
+            && put::launches(&target)
+            && (!needs[1] || put::notes(&grad, &target, reduce))
+        {
             let groups = match (record, groups) {
                 (PutRecord::Given(order, ptr), _) | (_, Groups::Given(order, ptr)) => (order, ptr),
                 _ => put::group(index, &target),

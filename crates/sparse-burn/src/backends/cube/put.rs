@@ -18,6 +18,9 @@ mod kernels;
 #[allow(missing_docs)]
 mod parts;
 
+/// Buffers that the kernels of gradients bind.
+pub(super) const BUFFERS: usize = 8;
+
 /// Units of a cube that share a long group.
 const CUBE: usize = 256;
 

@@ -184,6 +184,9 @@ mod kernels {
     }
 }
 
+/// Buffers that the kernels bind.
+pub(super) const BUFFERS: usize = 8;
+
 /// Units of a cube that share a long row.
 const CUBE: usize = 256;
 

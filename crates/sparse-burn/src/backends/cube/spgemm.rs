@@ -175,6 +175,9 @@ mod kernels {
     }
 }
 
+/// Buffers that the kernels of values bind.
+pub(super) const BUFFERS: usize = 9;
+
 /// Row pointers and columns of the product; `None` where 32-bit positions do not count the products or no buffer holds
 /// them. Reads two numbers: how many products there are, and how many elements.
 pub(super) fn pattern(
