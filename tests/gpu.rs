@@ -224,6 +224,51 @@ fn long_groups() {
     }
 }
 
+/// The product of the others, where the products on the way leave the range of f32.
+#[test]
+fn gradients_of_products_beyond_the_range() {
+    let _turn = TURN.lock();
+    let device = gpu().autodiff();
+    for count in [4, 2048] {
+        // Ones after the first four, so that a cube has the cell too.
+        let mut list = vec![1.0; count];
+        list[..4].copy_from_slice(&[1e30, 1e30, 1e-30, 1e-30]);
+        let values = floats(&list, [count], &device).require_grad();
+        let arr = Tensor::<1>::zeros([1], &device);
+        let out =
+            ops::put_along_axis(arr, ints(&vec![0; count], [count], &device), values.clone(), 0, Reduce::Mul, false);
+        let grad = self::list(values.grad(&out.sum().backward()).unwrap());
+        for (got, want) in grad.iter().zip([1e-30, 1e-30, 1e30, 1e30, 1.0, 1.0]) {
+            assert!((got / want - 1.0).abs() < 1e-3, "{count} values: got {got}, want {want}");
+        }
+    }
+}
+
+/// Nothing to put, and patterns without elements, stay on the device.
+#[test]
+fn nothing_stays_on_the_device() {
+    let _turn = TURN.lock();
+    let device = gpu().autodiff();
+    let u = Data::new(3).floats(20);
+    let at: Vec<i32> = (0..20).chain((0..20).map(|k| k * 7 % 20)).collect();
+    let a = CooTensor::<2>::new(ints(&at, [2, 20], &device), floats(&u, [20], &device), [20, 20]).unwrap().coalesce();
+    let none = CooTensor::<2>::zeros(a.dims(), &device).unwrap();
+    let (reads, hosted) = (device_reads(), host_fallbacks());
+    let arr = Tensor::<2>::ones([5, 8], &device).require_grad();
+    let plan = IndexPlan::new(Tensor::empty([0], (&device.clone().inner(), burn::tensor::DType::I32)), 5).unwrap();
+    for reduce in [Reduce::Mean, Reduce::Mul, Reduce::Amax] {
+        let out = plan.put(arr.clone(), Tensor::empty([0, 8], &device), 0, reduce, true);
+        let grad = arr.grad(&(out * 2.0).sum().backward()).unwrap();
+        assert!(list(grad).iter().all(|x| *x == 2.0), "{reduce:?}");
+    }
+    for (x, y) in [(&a, &none), (&none, &a)] {
+        assert_eq!(list((x + y).to_dense()), list(a.to_dense()));
+        assert!(list((&x.to_csr() * &y.to_csr()).to_dense()).iter().all(|x| *x == 0.0));
+    }
+    assert_eq!(host_fallbacks(), hosted);
+    assert!(device_reads() - reads <= 4, "{} reads", device_reads() - reads);
+}
+
 /// What two patterns make together is kept, whether anything is tracked or not.
 #[test]
 fn a_union_merges_once() {
