@@ -166,9 +166,13 @@ fn long_groups() {
         let random = [data.floats(outer * len * inner), data.floats(outer * count * inner)];
         for reduce in Reduce::ALL {
             let [mut arr, mut values] = random.clone().map(|list| match reduce {
-                // Doubled and halved in turns, of either sign: products without rounding that stay in range.
+                // Doubled and halved now and then, of either sign: products without rounding, in range in any order.
                 Reduce::Mul => {
-                    let factor = |k: usize| if (k / inner % count / 2).is_multiple_of(2) { 2.0 } else { 0.5 };
+                    let factor = |k: usize| match k / inner % count % 1000 {
+                        0 => 2.0,
+                        500 => 0.5,
+                        _ => 1.0,
+                    };
                     list.iter().enumerate().map(|(k, x)| x.signum() * factor(k)).collect()
                 }
                 // Sums without rounding.
