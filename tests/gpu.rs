@@ -5,8 +5,18 @@
 //! `SPARSE_TEST_DEVICE=wgpu cargo test --workspace --features wgpu --test gpu`
 #![cfg(any(feature = "wgpu", feature = "cuda"))]
 
+// The training loop of the example, as it stands.
+#[allow(dead_code)]
+#[path = "../examples/gcn/args.rs"]
+mod args;
 #[path = "common/device.rs"]
 mod device;
+#[allow(dead_code)]
+#[path = "../examples/gcn/model.rs"]
+mod model;
+#[allow(dead_code)]
+#[path = "../examples/gcn/train.rs"]
+mod train;
 
 use burn::tensor::activation::{log_softmax, relu};
 use burn::tensor::{Device, Int, Tensor, TensorData};
@@ -461,7 +471,7 @@ fn operands_of_nothing() {
 
 /// Losses of full-batch training of two graph convolutions from fixed weights by plain gradient steps, and the final
 /// accuracy on all nodes. The second step on reads nothing but its loss.
-fn train(graph: &Graph, hidden: usize, steps: usize, rate: f32, device: &Device) -> (Vec<f32>, f32) {
+fn descend(graph: &Graph, hidden: usize, steps: usize, rate: f32, device: &Device) -> (Vec<f32>, f32) {
     let adjacency = symmetric_normalization(&graph.adjacency, true);
     let features = row_normalization(&graph.features);
     let mut data = Data::new(6);
@@ -488,15 +498,31 @@ fn train(graph: &Graph, hidden: usize, steps: usize, rate: f32, device: &Device)
         let loss = labelled.gather(1, labels.clone()).mean().neg();
         let grads = loss.backward();
         losses.push(loss.into_scalar::<f32>());
-        let descend = |weight: Tensor<2>| {
+        let lower = |weight: Tensor<2>| {
             let grad = weight.grad(&grads).unwrap();
             Tensor::from_inner(weight.inner() - grad * rate).require_grad()
         };
-        (first, second) = (descend(first), descend(second));
+        (first, second) = (lower(first), lower(second));
     }
     assert_eq!(device_reads() - reads, 0, "a training step reads nothing but its loss");
     let right = logits(&first, &second).argmax(1).flatten::<1>(0, 1).inner().equal(graph.labels.clone().inner());
     (losses, right.float().mean().into_scalar::<f32>())
+}
+
+/// Steps 2 to 10 of the example, evaluation, dropout and Adam included: the library reads nothing. What is left are the two
+/// reads of `train.rs` itself, the loss and the predictions.
+#[test]
+fn the_example_reads_its_loss_and_predictions() {
+    let _turn = TURN.lock();
+    let gpu = gpu().autodiff();
+    let args = <args::Args as clap::Parser>::parse_from(["gcn", "--epochs", "10"]);
+    let task = train::Task::new(&karate(&gpu), &gpu).unwrap();
+    let (mut reads, hosted) = (vec![], host_fallbacks());
+    let run = task.run(&args, 1, |_| reads.push(device_reads()));
+    assert_eq!(reads.len(), 10);
+    assert_eq!(reads[9] - reads[0], 0, "{reads:?}");
+    assert_eq!(host_fallbacks(), hosted);
+    assert!(run.losses[9] < run.losses[0], "{:?}", run.losses);
 }
 
 /// Graph convolutions on the GPU: karate to convergence; the losses of Flex on a graph of 600 nodes, and on Cora where
@@ -505,7 +531,7 @@ fn train(graph: &Graph, hidden: usize, steps: usize, rate: f32, device: &Device)
 fn graph_networks_train() {
     let _turn = TURN.lock();
     let gpu = gpu().autodiff();
-    let (losses, accuracy) = train(&karate(&gpu), 8, 200, 2.0, &gpu);
+    let (losses, accuracy) = descend(&karate(&gpu), 8, 200, 2.0, &gpu);
     assert!(losses[199] < 0.05 * losses[0] && accuracy > 0.9, "from {} to {}, {accuracy}", losses[0], losses[199]);
 
     let block = |device: &Device| stochastic_block_model(&[200, 200, 200], 0.05, 0.005, 5, device).unwrap();
@@ -519,7 +545,7 @@ fn graph_networks_train() {
             eprintln!("skipped: Cora, since SPARSE_DATA_DIR names no folder");
             continue;
         };
-        let ((want, _), (got, _)) = (train(&here, 16, steps, 0.5, &cpu), train(&there, 16, steps, 0.5, &gpu));
+        let ((want, _), (got, _)) = (descend(&here, 16, steps, 0.5, &cpu), descend(&there, 16, steps, 0.5, &gpu));
         let close = got.iter().zip(&want).all(|(x, y)| (x - y).abs() <= 1e-4 * y.abs().max(1.0));
         assert!(close, "losses on the GPU {got:?}, on the CPU {want:?}");
     }
