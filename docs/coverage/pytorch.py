@@ -113,6 +113,7 @@ OPERATIONS = {
     "expand": one(lambda a: a.unsqueeze(0).expand(2, 3, 4)), "repeat_dim": one(lambda a: a.repeat(2, 1)),
     "flip": one(lambda a: a.flip(0)), "narrow": one(lambda a: a.narrow(1, 1, 2)), "slice": one(lambda a: a[1:3, 0:2]),
     "slice_step": one(lambda a: a[:, ::2]),
+    "IndexPlan::index_select": ABSENT,
     "index_select": one(lambda a: a.index_select(1, torch.tensor([2, 0, 2]))), "select": one(lambda a: a.select(0, 1)),
     "get": one(lambda a: a[0, 1]), "masked_select": one(lambda a: a.masked_select(M > 1.0)),
     "split": one(lambda a: torch.split(a, 2, 1)[0]), "chunk": one(lambda a: torch.chunk(a, 2, 1)[0]),

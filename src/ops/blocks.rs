@@ -18,7 +18,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let along = |rows: Tensor<2, K>| {
             let count = rows.dims()[0];
             if count * block == 0 {
-                return Tensor::zeros([count, block], (&rows.device(), rows.dtype()));
+                return Tensor::empty([count, block], (&rows.device(), rows.dtype()));
             }
             f(rows.reshape(Exact([count * outer, self.dense_shape[dim], inner]))).reshape(Exact([count, block]))
         };

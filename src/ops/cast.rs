@@ -19,6 +19,9 @@ pub(super) fn widened<P: Pattern, const D: usize, K: Numeric>(
 
 /// A tensor that is of floats in another float type.
 pub(super) fn in_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>, dtype: FloatDType) -> Tensor<D, K> {
+    if tensor.shape().num_elements() == 0 {
+        return Tensor::empty(tensor.shape(), (&tensor.device(), DType::from(dtype)));
+    }
     from_float(as_float(tensor).expect("a tensor of floats").cast(dtype))
 }
 

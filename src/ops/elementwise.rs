@@ -65,7 +65,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let values = if nnz * block > 0 {
             f(rows(&a, &map_a), rows(&b, &map_b))
         } else {
-            Tensor::zeros([nnz, block], (&fill.device(), fill.dtype()))
+            Tensor::empty([nnz, block], (&fill.device(), fill.dtype()))
         };
         assert_eq!(values.dims(), [nnz, block], "{op}: the function must keep the shape of the rows");
         // Numbers of the host stay on the host, where a zero is known to be one.
@@ -331,7 +331,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let values = if pattern.nnz() * own.block() > 0 {
             choose(on(&own), rows(&mask, &map), on(&source))
         } else {
-            Tensor::zeros([pattern.nnz(), own.block()], (&own.device(), own.dtype()))
+            Tensor::empty([pattern.nnz(), own.block()], (&own.device(), own.dtype()))
         };
         let fill = match mask.fill.host() {
             _ if sides.contains(&true) => Fill::Undefined,

@@ -276,7 +276,7 @@ fn flat_positions<const D: usize, const DI: usize>(
     let device = index.device().inner();
     // Nothing to compute, which some devices cannot launch over.
     if count == 0 {
-        return Ok((Tensor::zeros([0], (&device, dtype)), shape));
+        return Ok((Tensor::empty([0], (&device, dtype)), shape));
     }
     let mut flat = Tensor::<D, Int>::zeros(shape, (&device, dtype));
     let index = signed(index);

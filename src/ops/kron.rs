@@ -85,7 +85,7 @@ fn pairs<P: Pattern>(a: &P, b: &P, shape: &[usize; 2]) -> (P, [RowMap; 2]) {
     let (device, dtype) = (a.device(), index_dtype(shape, nnz));
     if nnz == 0 {
         let none = || Tensor::empty([0], (&device, dtype));
-        let indices = Tensor::zeros([2, 0], (&device, dtype));
+        let indices = Tensor::empty([2, 0], (&device, dtype));
         let pattern = P::from_coo(CooPattern::new_unchecked(indices, shape, true));
         return (pattern, [RowMap::new(none(), a.nnz()), RowMap::new(none(), b.nnz())]);
     }

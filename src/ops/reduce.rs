@@ -276,7 +276,7 @@ impl Along {
     ) -> SparseTensor<P, D, K2> {
         let shape = of.pattern.shape().iter().zip(&self.sparse).map(|(&size, &along)| if along { 1 } else { size });
         let shape: Vec<usize> = shape.collect();
-        let none = Tensor::zeros([shape.len(), 0], (&of.pattern.device(), of.pattern.index_dtype()));
+        let none = Tensor::empty([shape.len(), 0], (&of.pattern.device(), of.pattern.index_dtype()));
         let pattern = P::from_coo(CooPattern::new_unchecked(none, &shape, true));
         let values = Tensor::empty([0, self.blocks.kept()], (&of.device(), dtype));
         SparseTensor::from_parts(pattern, values, self.blocks.shape.clone(), fill)

@@ -173,7 +173,7 @@ fn coordinates(view: &Compressed, shape: &[usize]) -> CooPattern {
     let dtype = pattern::index_dtype(shape, nnz);
     let line = |ids: Tensor<1, Int>| index_tensor(ids, dtype).reshape(Exact([1, nnz]));
     let indices = if nnz == 0 {
-        Tensor::zeros([shape.len(), 0], (&view.idx.device(), dtype))
+        Tensor::empty([shape.len(), 0], (&view.idx.device(), dtype))
     } else {
         let (row, col) = (kernel::expand_ptr(&view.ptr, nnz), view.idx.clone());
         match *shape {

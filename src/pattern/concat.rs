@@ -61,7 +61,7 @@ pub(crate) fn block_diag<P: Pattern>(parts: &[P], shape: &[usize]) -> P {
         let nnz = parts.iter().map(Pattern::nnz).sum();
         let (dtype, device) = (index_dtype(shape, nnz), parts[0].device());
         let coordinates = if nnz == 0 {
-            Tensor::zeros([2, 0], (&device, dtype))
+            Tensor::empty([2, 0], (&device, dtype))
         } else {
             let own = parts.iter().filter(|part| part.nnz() > 0);
             let own = own.map(|part| index_tensor(part.coordinates().clone(), dtype)).collect();

@@ -172,6 +172,9 @@ impl Pattern for CsrPattern {
     fn coordinates(&self) -> &Tensor<2, Int> {
         self.0.coordinates.get_or_init(|| {
             let nnz = self.nnz();
+            if nnz == 0 {
+                return Tensor::empty([self.0.shape.len(), 0], (&self.0.col_idx.device(), self.0.col_idx.dtype()));
+            }
             let line = |ids: Tensor<1, Int>| ids.reshape(Exact([1, nnz]));
             let (ids, cols) = (self.row_ids().clone(), line(self.0.col_idx.clone()));
             let rows = self.rows().max(1) as i64;

@@ -13,7 +13,7 @@ pub(crate) fn diagonal<P: Pattern>(shape: &[usize], device: &Device) -> P {
     let nnz = shape[0].min(shape[1]);
     let dtype = index_dtype(shape, nnz);
     let coordinates = if nnz == 0 {
-        Tensor::zeros([2, 0], (device, dtype))
+        Tensor::empty([2, 0], (device, dtype))
     } else {
         let line = Tensor::<1, Int>::arange(0..nnz as i64, (device, dtype)).reshape(Exact([1, nnz]));
         Tensor::cat(vec![line.clone(), line], 0)

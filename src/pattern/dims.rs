@@ -18,7 +18,7 @@ pub(crate) fn of_lines<const R: usize>(
 ) -> Tensor<2, Int> {
     let dtype = index_dtype(shape, nnz);
     if nnz == 0 || lines.is_empty() {
-        return Tensor::zeros([shape.len(), nnz], (&like.device(), dtype));
+        return Tensor::empty([shape.len(), nnz], (&like.device(), dtype));
     }
     let lines = lines.into_iter().map(|line| index_tensor(line, dtype).reshape([1, nnz as i64])).collect();
     Tensor::cat(lines, 0)

@@ -31,7 +31,7 @@ impl<P: Pattern> Lines<P> {
         let shape: Vec<usize> = old.iter().zip(axes).map(|(&size, &along)| if along { 1 } else { size }).collect();
         let (device, dtype) = (pattern.device(), pattern.index_dtype());
         let (indices, order, ptr) = if stored == 0 {
-            let none = Tensor::zeros([axes.len(), 0], (&device, dtype));
+            let none = Tensor::empty([axes.len(), 0], (&device, dtype));
             (none, None, Tensor::zeros([1], (&device, dtype)))
         } else if axes.iter().all(|&along| along) {
             let ptr = Tensor::<1, Int>::arange(0..2, (&device, dtype)).mul_scalar(stored as i64);

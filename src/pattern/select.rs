@@ -55,7 +55,7 @@ pub(crate) fn subset<P: Pattern>(pattern: &P, positions: &Tensor<1, Int>) -> (P,
 /// Columns of a matrix of coordinates.
 pub(crate) fn columns(coordinates: &Tensor<2, Int>, positions: &Tensor<1, Int>) -> Tensor<2, Int> {
     if positions.dims()[0] == 0 {
-        return Tensor::zeros([coordinates.dims()[0], 0], (&coordinates.device(), coordinates.dtype()));
+        return Tensor::empty([coordinates.dims()[0], 0], (&coordinates.device(), coordinates.dtype()));
     }
     coordinates.clone().select(1, positions.clone())
 }
@@ -72,7 +72,7 @@ pub(crate) fn sorted<P: Pattern>(coordinates: Tensor<2, Int>, shape: &[usize]) -
 pub(crate) fn line(coordinates: &Tensor<2, Int>, dim: usize) -> Tensor<2, Int> {
     let nnz = coordinates.dims()[1];
     if nnz == 0 {
-        return Tensor::zeros([1, 0], (&coordinates.device(), coordinates.dtype()));
+        return Tensor::empty([1, 0], (&coordinates.device(), coordinates.dtype()));
     }
     coordinates.clone().narrow(0, dim, 1)
 }

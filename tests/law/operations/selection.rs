@@ -5,6 +5,7 @@ use crate::answer::{Answer, law};
 use crate::draw::{Build, Draw, Drawn, Fills, Layout, Values};
 use crate::reference::{flat, from_start, pick, positions, reshape as dense_reshape, take};
 use burn::tensor::{Bool, Float};
+use sparse_tensor::ops::IndexPlan;
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
 
 family! { "shape and selection" of Float;
@@ -20,6 +21,7 @@ family! { "shape and selection" of Float;
     "slice" slice [coo csr hybrid batched] gradient;
     "slice_step" slice_step [coo csr hybrid batched] gradient;
     "index_select" index_select [coo csr hybrid batched] gradient;
+    "IndexPlan::index_select" plan_index_select [coo csr hybrid batched] gradient;
     "select" select [coo_down hybrid_down batched_down] gradient;
     "get" get [coo csr hybrid batched] gradient;
     "masked_select" masked_select [coo csr hybrid batched] gradient;
@@ -174,6 +176,18 @@ pub(super) fn index_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) 
     let (index, plain) = draw.index(count, size);
     draw.inputs.push(format!("axis {axis}"));
     law(|| a.sparse.index_select(axis, index), || pick(a.dense, at, &plain))
+}
+
+pub(super) fn plan_index_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
+    let axis = draw.axis(D);
+    let at = from_start(axis, D);
+    let size = a.sparse.dims()[at];
+    let count = if size == 0 { 0 } else { draw.size() };
+    let (index, plain) = draw.index(count, size);
+    draw.inputs.push(format!("axis {axis}"));
+    let plan = IndexPlan::new(index, size).expect("indices within");
+    law(|| plan.index_select(&a.sparse, axis), || pick(a.dense, at, &plain))
 }
 
 pub(super) fn select<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &mut Draw) -> Answer {
