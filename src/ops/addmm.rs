@@ -1,6 +1,6 @@
 //! A product added to a dense tensor.
 
-use super::cast::{in_float, is_half};
+use super::cast::{in_float, widened};
 use super::matmul::{check, matrix};
 use crate::pattern::Pattern;
 use crate::tensor::{Numeric, SparseTensor, expect, same_elements};
@@ -41,10 +41,10 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             return Err(SparseError::ShapeMismatch { op: OP, rule, left: given.to_vec(), right: shape.to_vec() });
         }
         same_elements(OP, &c, &dense)?;
-        if is_half(self.dtype()) {
+        if let Some((own, back)) = widened(self) {
             // Both terms are rounded once, as their sum: they may cancel.
             let (c, dense) = (in_float(&c, F32), in_float(&dense, F32));
-            return Ok(in_float(&self.in_float(F32).try_addmm(beta, c, alpha, dense)?, self.dtype().into()));
+            return Ok(in_float(&own.try_addmm(beta, c, alpha, dense)?, back));
         }
         let product = self.try_matmul(dense)?;
         // Nothing to add up, which some devices cannot launch over.

@@ -5,16 +5,11 @@ use crate::pattern::Pattern;
 use crate::tensor::{Fill, FillValue, Kind, Numeric, SparseTensor, as_float, from_float, host_float};
 use burn::tensor::{Bool, DType, Float, FloatDType, Int, IntDType, Tensor};
 
-/// Whether the elements are 16-bit floats, whose counts and partial sums are kept in f32.
-pub(super) fn is_half(dtype: DType) -> bool {
-    matches!(dtype, DType::F16 | DType::BF16)
-}
-
 /// A tensor of 16-bit floats in f32, in which counts, powers and partial sums fit, and the type to go back to.
 pub(super) fn widened<P: Pattern, const D: usize, K: Numeric>(
     of: &SparseTensor<P, D, K>,
 ) -> Option<(SparseTensor<P, D, K>, FloatDType)> {
-    is_half(of.dtype()).then(|| (of.in_float(FloatDType::F32), FloatDType::from(of.dtype())))
+    matches!(of.dtype(), DType::F16 | DType::BF16).then(|| (of.in_float(FloatDType::F32), FloatDType::from(of.dtype())))
 }
 
 /// A tensor that is of floats in another float type.

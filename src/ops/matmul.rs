@@ -1,6 +1,6 @@
 //! Sparse x dense, dense x sparse and sparse x vector.
 
-use super::cast::{in_float, is_half};
+use super::cast::{in_float, widened};
 use crate::kernel;
 use crate::pattern::{Matrix, Pattern};
 use crate::tensor::{Exact, Fill, Numeric, SparseTensor, as_float, expect, from_float, same_elements};
@@ -37,8 +37,10 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let mut shape = left;
         shape[D - 1] = features;
         let flat = dense.clone().reshape(Exact([batch * right[D - 2], features]));
-        if is_half(self.dtype()) && fill_term(self).is_some() {
-            return Ok(in_float(&self.in_float(F32).try_matmul(in_float(&dense, F32))?, self.dtype().into()));
+        if fill_term(self).is_some()
+            && let Some((own, back)) = widened(self)
+        {
+            return Ok(in_float(&own.try_matmul(in_float(&dense, F32))?, back));
         }
         let Some(fill) = fill_term(self) else {
             return Ok(spmm(matrix, self.values.clone(), flat).reshape(Exact(shape)));
@@ -85,8 +87,10 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let mut shape = left;
         (shape[D - 2], shape[D - 1]) = (right[D - 1], features);
         let flat = dense.clone().swap_dims(D - 2, D - 1).reshape(Exact([batch * left[D - 1], features]));
-        if is_half(self.dtype()) && fill_term(self).is_some() {
-            return Ok(in_float(&self.in_float(F32).try_rmatmul(in_float(&dense, F32))?, self.dtype().into()));
+        if fill_term(self).is_some()
+            && let Some((own, back)) = widened(self)
+        {
+            return Ok(in_float(&own.try_rmatmul(in_float(&dense, F32))?, back));
         }
         let Some(fill) = fill_term(self) else {
             return Ok(spmm_transposed(matrix, self.values.clone(), flat)

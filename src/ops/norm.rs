@@ -37,10 +37,11 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         check(OP, p)?;
         let nothing =
             axes.iter().try_fold(false, |nothing, &axis| Ok(nothing | (self.dims()[self.axis(OP, axis)?] == 0)))?;
-        if let Some((own, back)) = widened(&self.coalesce()) {
+        let own = self.coalesce();
+        if let Some((own, back)) = widened(&own) {
             return Ok(own.try_norm_dims(p, axes)?.in_float(back));
         }
-        let powers = self.powers(p);
+        let powers = own.powers(p);
         if p == f64::INFINITY && !nothing {
             return powers.try_amax_dims(axes);
         }
@@ -69,10 +70,11 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
     /// `overflow`; `invalid` if `p` is not above 0.
     pub fn try_norm(&self, p: f64) -> Result<Tensor<1>> {
         check("norm", p)?;
-        if let Some((own, back)) = widened(&self.coalesce()) {
+        let own = self.coalesce();
+        if let Some((own, back)) = widened(&own) {
             return Ok(in_float(&own.try_norm(p)?, back));
         }
-        let powers = self.powers(p);
+        let powers = own.powers(p);
         if p == f64::INFINITY && self.num_elements() > 0 && !(self.fill.is_undefined() && self.nnz() == 0) {
             return powers.try_amax();
         }
@@ -86,9 +88,9 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         expect(self.try_norm(p))
     }
 
-    /// `|x|^p` (`|x|` for infinity) of every element.
+    /// `|x|^p` (`|x|` for infinity) of every element of a coalesced tensor.
     fn powers(&self, p: f64) -> Self {
-        self.coalesce().each(|rows| match p {
+        self.each(|rows| match p {
             2.0 => rows.clone() * rows,
             1.0 | f64::INFINITY => rows.abs(),
             _ => without_zeros(rows.abs(), |rows| power(rows, p)),

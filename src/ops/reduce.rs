@@ -1,6 +1,6 @@
 //! Sums, means, products and extremes along dims, with the fill counted.
 
-use super::cast::is_half;
+use super::cast::widened;
 use super::extremum::{extremum, into_lines, one_target};
 use super::folds::Blocks;
 use super::line_sums::{divided, line_sums};
@@ -8,7 +8,7 @@ use super::powers::{host_power, power};
 use super::put_along_axis::run;
 use crate::pattern::{CooPattern, Lines, Pattern, cells, is_full, lines};
 use crate::tensor::{Exact, Fill, Kind, Numeric, SparseTensor, associate_like, expect, host_apply};
-use burn::tensor::{DType, Float, FloatDType, Int, Scalar, Tensor, kind};
+use burn::tensor::{DType, Float, Int, Scalar, Tensor, kind};
 use sparse_burn::{BinaryOp, Reduce};
 use sparse_core::{Result, SparseError};
 
@@ -302,8 +302,8 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         };
         return Ok(along.nothing(of, of.dtype(), fill));
     }
-    if is_half(of.dtype()) {
-        return Ok(reduce(op, &of.in_float(FloatDType::F32), axes, fold)?.in_float(of.dtype().into()));
+    if let Some((own, back)) = widened(of) {
+        return Ok(reduce(op, &own, axes, fold)?.in_float(back));
     }
     let linear = matches!(fold, Fold::Sum | Fold::Mean);
     let counted = !(undefined || linear && of.fill.is_zero());

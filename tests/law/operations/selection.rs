@@ -2,9 +2,9 @@
 
 use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Drawn, Fills, Layout, Values};
+use crate::draw::{Build, Draw, Drawn, Fills, Input, Layout, Values};
 use crate::reference::{flat, from_start, pick, positions, reshape as dense_reshape, take};
-use burn::tensor::{Bool, Float};
+use burn::tensor::{Bool, Float, Int, Tensor};
 use sparse_tensor::ops::IndexPlan;
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
 
@@ -167,25 +167,27 @@ pub(super) fn slice_step<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) ->
     law(|| a.sparse.slice_step(axis, range, step), || pick(a.dense, at, &index))
 }
 
-pub(super) fn index_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+/// A tensor, an axis (as drawn, and from the start), its size, and an index of it on the device and off it.
+type Indexed<P, const D: usize, K> = (Input<P, D, K>, (isize, usize), usize, (Tensor<1, Int>, Vec<usize>));
+
+fn indexed<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Indexed<P, D, K> {
     let a = draw.sparse::<P, D, K>(Values::Any);
     let axis = draw.axis(D);
     let at = from_start(axis, D);
     let size = a.sparse.dims()[at];
     let count = if size == 0 { 0 } else { draw.size() };
-    let (index, plain) = draw.index(count, size);
+    let index = draw.index(count, size);
     draw.inputs.push(format!("axis {axis}"));
+    (a, (axis, at), size, index)
+}
+
+pub(super) fn index_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let (a, (axis, at), _, (index, plain)) = indexed::<P, D, K>(draw);
     law(|| a.sparse.index_select(axis, index), || pick(a.dense, at, &plain))
 }
 
 pub(super) fn plan_index_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
-    let a = draw.sparse::<P, D, K>(Values::Any);
-    let axis = draw.axis(D);
-    let at = from_start(axis, D);
-    let size = a.sparse.dims()[at];
-    let count = if size == 0 { 0 } else { draw.size() };
-    let (index, plain) = draw.index(count, size);
-    draw.inputs.push(format!("axis {axis}"));
+    let (a, (axis, at), size, (index, plain)) = indexed::<P, D, K>(draw);
     let plan = IndexPlan::new(index, size).expect("indices within");
     law(|| plan.index_select(&a.sparse, axis), || pick(a.dense, at, &plain))
 }
