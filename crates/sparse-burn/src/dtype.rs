@@ -1,8 +1,9 @@
 //! The one thin layer that matches dtypes; everything below is generic.
 
 use crate::HostTensor;
+use crate::bytes::{cast, cast_mut, size_of};
 use crate::host_tensor::host_data;
-use burn::tensor::{BoolStore, Bytes, DType, TensorData};
+use burn::tensor::{Bytes, DType, TensorData};
 use half::{bf16, f16};
 use std::borrow::Cow;
 
@@ -45,7 +46,7 @@ macro_rules! with_wide {
 /// Runs `$body` with `$T` bound to an element type of the size of `$dtype`, for kernels that only move values.
 macro_rules! with_size {
     ($op:expr, $dtype:expr, $T:ident => $body:expr) => {
-        match crate::dtype::size_of($dtype) {
+        match crate::bytes::size_of($dtype) {
             1 => {
                 type $T = u8;
                 $body
@@ -87,14 +88,6 @@ macro_rules! with_index {
 
 pub(crate) use {with_index, with_size, with_wide};
 
-/// Size of one stored element in bytes.
-pub(crate) fn size_of(dtype: DType) -> usize {
-    match dtype {
-        DType::Bool(BoolStore::U32) => 4,
-        other => other.size(),
-    }
-}
-
 /// A type that kernels compute in, for the narrower dtypes it stands for.
 pub(crate) trait Wide: sparse_core::Element + bytemuck::Pod {
     /// The elements of bytes of `dtype`, converted where they are narrower.
@@ -117,16 +110,6 @@ pub(crate) trait Wide: sparse_core::Element + bytemuck::Pod {
         Self::narrow_into(&wide, &mut bytes, dtype);
         TensorData::from_bytes(bytes, shape, dtype)
     }
-}
-
-/// A slice of bytes as elements; an empty buffer may be dangling and misaligned.
-pub(crate) fn cast<T: bytemuck::Pod>(bytes: &[u8]) -> &[T] {
-    if bytes.is_empty() { &[] } else { bytemuck::cast_slice(bytes) }
-}
-
-/// [`cast`] of bytes that are written.
-pub(crate) fn cast_mut<T: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [T] {
-    if bytes.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(bytes) }
 }
 
 fn widen<N: bytemuck::Pod, W: Clone>(bytes: &[u8], f: impl Fn(N) -> W) -> Cow<'_, [W]> {

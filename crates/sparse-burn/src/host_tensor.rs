@@ -1,7 +1,7 @@
 //! Tensors seen from the host, and how a backend gets them there.
 
-use crate::any::AnyTensor;
-use crate::dtype::cast;
+use crate::AnyTensor;
+use crate::bytes::{cast, size_of};
 use burn::backend::Backend;
 use burn::tensor::{Bytes, DType, Shape, TensorData, read_sync};
 
@@ -44,7 +44,7 @@ impl HostTensor {
                     // An empty view may start beyond the end of its buffer.
                     return &[];
                 }
-                let size = crate::dtype::size_of(tensor.dtype());
+                let size = size_of(tensor.dtype());
                 let (start, end) = tensor.layout().contiguous_offsets().expect("made contiguous when read");
                 &tensor.bytes()[start * size..end * size]
             }

@@ -1,13 +1,13 @@
-//! One module a backend; `host` holds the default body of every method.
+//! One module a backend; `host` holds every kernel over host memory.
 
 #[cfg(feature = "gpu")]
 mod cube;
 #[cfg(feature = "gpu")]
 pub(crate) use cube::count_read;
 #[cfg(feature = "gpu")]
-pub use cube::{device_reads, host_fallbacks};
+pub use cube::{Declined, device_reads, host_fallbacks};
 #[cfg(feature = "flex")]
 mod flex;
-pub(crate) mod host;
+mod host;
 #[cfg(feature = "ndarray")]
 mod ndarray;
