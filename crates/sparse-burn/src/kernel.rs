@@ -139,6 +139,12 @@ kernels! {
     /// one); of Bool, whether any holds.
     segment_sum SegmentSum[K: Kind](values: Tensor<2, K>, order: Option<Ints>, ptr: Ints) -> Tensor<2, K>;
 
+    /// Row `k` of the result is the sum of rows `order[j]` (`j` without an order) over `j` from `ptr[s]` to `k`, or with
+    /// `reverse` from `k` to `ptr[s + 1] - 1`, where segment `s` has `k`. The segments are all rows.
+    segment_cumsum SegmentCumsum[K: Kind](
+        values: Tensor<2, K>, order: Option<Ints>, ptr: Ints, reverse: bool,
+    ) -> Tensor<2, K>;
+
     /// Sparse x dense: `out[r, :] = sum_k values[k] * dense[idx[k], :]`.
     spmm Spmm[K: Kind](view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K>;
 

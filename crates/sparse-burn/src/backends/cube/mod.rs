@@ -8,6 +8,7 @@
 //! matrices and gradients where a kernel may bind fewer than 9 buffers (10 for sparse x sparse). Quietly, the validation
 //! of patterns without elements and the search for the wrong entry behind an error do.
 
+mod cumsum;
 mod extremum;
 mod fallback;
 mod fusion;

@@ -3,7 +3,7 @@
 use crate::HostTensor;
 use crate::dtype::{Wide, with_index, with_size, with_wide};
 use crate::host_tensor::host_data;
-use crate::kernel::{MoveRows, SegmentSum};
+use crate::kernel::{MoveRows, SegmentCumsum, SegmentSum};
 use burn::tensor::TensorData;
 use sparse_core::zeroed;
 
@@ -32,6 +32,19 @@ impl SegmentSum<HostTensor> {
                 sparse_core::segment_sum::<T, I>(&T::read(&values), block, order, ptr.slice(), &mut out);
             }
             T::data(out, vec![segments, block], dtype)
+        }))
+    }
+}
+
+impl SegmentCumsum<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { values, order, ptr, reverse } = self;
+        let (rows, block, dtype) = (values.dims()[0], values.dims()[1], values.dtype());
+        with_index!("stored_cumsum", ptr.dtype(), I => with_wide!("stored_cumsum", dtype, T => {
+            let mut out = zeroed::<T>(rows * block);
+            let order = order.as_ref().map(HostTensor::slice::<I>);
+            sparse_core::segment_cumsum::<T, I>(&T::read(&values), block, order, ptr.slice(), reverse, &mut out);
+            T::data(out, vec![rows, block], dtype)
         }))
     }
 }
