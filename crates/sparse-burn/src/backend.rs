@@ -1,8 +1,48 @@
 //! The extension of Burn's backends.
 
+use crate::any::AnyTensor;
 use crate::carried::{Carried, Of};
-use crate::{AnyTensor, HostAccess, Kernel};
+use crate::host_tensor::{HostAccess, HostTensor};
 use burn::backend::{Dispatch, DispatchAutodiffContext, DispatchTensor, DispatchTensorKind};
+use burn::tensor::TensorData;
+
+#[cfg(feature = "gpu")]
+use burn_cubecl::tensor::CubeTensor;
+
+/// A kernel, as backends see it.
+pub trait Kernel {
+    /// Its name.
+    const NAME: &'static str;
+
+    /// Its arguments with tensors of type `T`.
+    type Args<T>;
+
+    /// Its result.
+    type Output: Carried;
+
+    /// Takes every tensor of the arguments to another type.
+    fn map<T, U>(args: Self::Args<T>, f: &mut impl FnMut(T) -> U) -> Self::Args<U>;
+
+    /// One of the tensors.
+    fn first<T>(args: &Self::Args<T>) -> &T;
+
+    /// The kernel in host memory.
+    fn host(args: Self::Args<HostTensor>) -> Of<Self::Output, TensorData>;
+
+    /// The kernel on a GPU, or the arguments where it has none for them.
+    #[cfg(feature = "gpu")]
+    fn gpu(args: Self::Args<CubeTensor>) -> Result<Of<Self::Output, CubeTensor>, Declined<Self::Args<CubeTensor>>>;
+}
+
+/// The arguments of a kernel that a GPU did not run: they go to the host.
+#[cfg(feature = "gpu")]
+#[derive(Debug)]
+pub enum Declined<A> {
+    /// The device has no kernel for them. This is logged once and listed by `host_fallbacks`.
+    NoKernel(A),
+    /// The host's part of the work: patterns without elements, and the search for the wrong entry behind an error.
+    Quietly(A),
+}
 
 /// A kernel's arguments on a backend.
 pub type Args<K, B> = <K as Kernel>::Args<AnyTensor<B>>;
@@ -10,7 +50,7 @@ pub type Args<K, B> = <K as Kernel>::Args<AnyTensor<B>>;
 /// A kernel's result on a backend.
 pub type Output<K, B> = Of<<K as Kernel>::Output, AnyTensor<B>>;
 
-/// What a backend does for sparse tensors: it runs [kernels](crate::kernel).
+/// What a backend does for sparse tensors: it runs kernels.
 pub trait SparseBackend: HostAccess {
     /// Runs a kernel, here over host memory.
     fn run<K: Kernel>(args: Args<K, Self>) -> Output<K, Self> {

@@ -1,7 +1,8 @@
 //! Values with tensors in them, and how they cross from one type of tensor to another: from a user's to the dispatch's, to
 //! a backend's, to host memory, and back.
 
-use crate::{AnyTensor, ConcatAxis, MergeRule, PutTarget};
+use crate::any::AnyTensor;
+use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::kind::{self, Basic};
 use burn::tensor::{Bool, Int, Tensor};

@@ -1,8 +1,7 @@
 //! The one thin layer that matches dtypes; everything below is generic.
 
-use crate::HostTensor;
 use crate::bytes::{cast, cast_mut, size_of};
-use crate::host_tensor::host_data;
+use crate::host_tensor::{HostTensor, host_data};
 use burn::tensor::{Bytes, DType, TensorData};
 use half::{bf16, f16};
 use std::borrow::Cow;

@@ -1,6 +1,6 @@
 //! Tensors seen from the host, and how a backend gets them there.
 
-use crate::AnyTensor;
+use crate::any::AnyTensor;
 use crate::bytes::{cast, size_of};
 use burn::backend::Backend;
 use burn::tensor::{Bytes, DType, Shape, TensorData, read_sync};

@@ -2,7 +2,7 @@
 //!
 //! A declaration says what a kernel takes and gives in terms of a user's tensors. From it follow
 //! - the struct of its arguments, generic over the type of their tensors;
-//! - its [`Kernel`], with which one method of [`SparseBackend`] serves them all;
+//! - its [`Kernel`], so that the one method of [`SparseBackend`] serves it;
 //! - its typed call, a function of the kernel's name.
 //!
 //! What a declaration needs beside it is two bodies, methods of its arguments: `host`, over [`HostTensor`]s, in
@@ -12,43 +12,20 @@
 //! ones, with the number of old rows for "missing". Sizes that the result depends on are arguments, so that only the
 //! structure kernels (validation, coalesce, merges) ever read the device.
 
-use crate::carried::{Carried, Give, Kind, Of, Sent};
-use crate::{ConcatAxis, HostTensor, MergeRule, PatternArrays, Put, PutTarget, RowsView, SparseBackend};
+use crate::backend::{Kernel, SparseBackend};
+use crate::carried::{Carried, Give, Kind, Of, PatternArrays, Put, RowsView, Sent};
+use crate::host_tensor::HostTensor;
+use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::{Float, Int, Tensor, TensorData};
 use sparse_core::{BinaryOp, Extremum, Result};
 
 #[cfg(feature = "gpu")]
-use crate::backends::Declined;
+use crate::backend::Declined;
 #[cfg(feature = "gpu")]
 use burn_cubecl::tensor::CubeTensor;
 
-/// A kernel, as backends see it.
-pub trait Kernel {
-    /// Its name.
-    const NAME: &'static str;
-
-    /// Its arguments with tensors of type `T`.
-    type Args<T>;
-
-    /// Its result.
-    type Output: Carried;
-
-    /// Takes every tensor of the arguments to another type.
-    fn map<T, U>(args: Self::Args<T>, f: &mut impl FnMut(T) -> U) -> Self::Args<U>;
-
-    /// One of the tensors.
-    fn first<T>(args: &Self::Args<T>) -> &T;
-
-    /// The kernel in host memory.
-    fn host(args: Self::Args<HostTensor>) -> Of<Self::Output, TensorData>;
-
-    /// The kernel on a GPU, or the arguments where it has none for them.
-    #[cfg(feature = "gpu")]
-    fn gpu(args: Self::Args<CubeTensor>) -> Result<Of<Self::Output, CubeTensor>, Declined<Self::Args<CubeTensor>>>;
-}
-
-/// The row numbers, pointers and columns of a user.
+// What a user has.
 type Ints = Tensor<1, Int>;
 type Rows = RowsView<Tensor<1, Int>>;
 type Arrays = PatternArrays<Tensor<1, Int>, Tensor<2, Int>>;

@@ -21,13 +21,14 @@ mod options;
 mod read;
 
 pub use any::AnyTensor;
-pub use backend::{Args, Output, SparseBackend};
 #[cfg(feature = "gpu")]
-pub use backends::{Declined, device_reads, host_fallbacks};
+pub use backend::Declined;
+pub use backend::{Args, Kernel, Output, SparseBackend};
+#[cfg(feature = "gpu")]
+pub use backends::{device_reads, host_fallbacks};
 pub use carried::{Carried, Give, Kind, Of, PatternArrays, Put, RowsView, of_kind};
 pub use dtype::{index_dtype_for, is_supported};
 pub use host_tensor::{HostAccess, HostTensor};
-pub use kernel::Kernel;
 pub use options::{ConcatAxis, MergeRule, PutTarget};
 pub use read::{is_gpu, read_data};
 pub use sparse_core::{BinaryOp, Extremum, Reduce};

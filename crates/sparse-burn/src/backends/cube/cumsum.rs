@@ -1,9 +1,9 @@
 //! Running sums within segments, as a tree of a fixed shape: each unit sums a few rows, these sums are summed along in the
 //! same way, and then each unit starts from what came before its rows. No unit walks a long segment alone.
 
-use super::fallback::Declined;
 use super::launch::{accumulated, arg, count, empty, flat, launch, runs, stored};
 use super::sort::expand_ptr;
+use crate::backend::Declined;
 use crate::kernel::SegmentCumsum;
 use burn::backend::DType;
 use burn_cubecl::tensor::CubeTensor;

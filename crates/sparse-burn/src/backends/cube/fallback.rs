@@ -13,15 +13,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 static RAN: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
 static READS: AtomicUsize = AtomicUsize::new(0);
 
-/// The arguments of a kernel that the device did not run: they go to the host.
-#[derive(Debug)]
-pub enum Declined<A> {
-    /// The device has no kernel for them. This is logged once and listed by [`host_fallbacks`].
-    NoKernel(A),
-    /// The host's part of the work: patterns without elements, and the search for the wrong entry behind an error.
-    Quietly(A),
-}
-
 /// Notes that an operation on a GPU tensor runs on the host, and says so the first time.
 pub(super) fn fallback(kernel: &'static str) {
     if RAN.lock().expect("no panic while it is held").insert(kernel) {

@@ -3,8 +3,10 @@
 //! Every kernel runs on the inner backend: the operations queued so far are launched (nothing is read), the kernel runs,
 //! and its results enter the queue as ready tensors, whose shapes are known because they exist.
 
-use crate::backend::{Args, Output, SparseBackend};
-use crate::{AnyTensor, Carried, HostAccess, Kernel};
+use crate::any::AnyTensor;
+use crate::backend::{Args, Kernel, Output, SparseBackend};
+use crate::carried::Carried;
+use crate::host_tensor::HostAccess;
 use burn::backend::{BackendTypes, TensorMetadata};
 use burn_fusion::custom::OperationIr;
 use burn_fusion::stream::StreamId;

@@ -1,10 +1,12 @@
 //! The kernels on a GPU: whether the device has what the arguments need, and the launch.
 
-use super::fallback::{self, Declined};
+use super::fallback;
 use super::launch::{self, binds, count, runs};
 use super::{extremum, gpu_or_host, put, reduce, rows, sddmm, sort, spgemm, structure};
+use crate::backend::Declined;
+use crate::carried::{PatternArrays, RowsView};
 use crate::kernel::*;
-use crate::{ConcatAxis, MergeRule, PatternArrays, RowsView};
+use crate::options::{ConcatAxis, MergeRule};
 use burn::backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
 use burn_cubecl::CubeBackend;
 use burn_cubecl::ops::numeric::zeros;

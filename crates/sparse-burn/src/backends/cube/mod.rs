@@ -23,11 +23,12 @@ mod spgemm;
 mod structure;
 
 pub(crate) use fallback::count_read;
-pub use fallback::{Declined, device_reads, host_fallbacks};
+pub use fallback::{device_reads, host_fallbacks};
 
-use crate::backend::{Args, Output, SparseBackend, on_host};
+use crate::any::AnyTensor;
+use crate::backend::{Args, Declined, Kernel, Output, SparseBackend, on_host};
 use crate::carried::{Carried, Of};
-use crate::{AnyTensor, HostAccess, HostTensor, Kernel};
+use crate::host_tensor::{HostAccess, HostTensor};
 use burn::backend::ops::IntTensorOps;
 use burn::tensor::TensorData;
 use burn_cubecl::CubeBackend;

@@ -9,7 +9,7 @@ use super::launch::{accumulated, arg, count, empty, flat, launch, stored};
 use super::rows::move_rows;
 use super::sort::{compress, expand_ptr, scan_to_ptr};
 use super::structure::{coalesce, number};
-use crate::RowsView;
+use crate::carried::RowsView;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 

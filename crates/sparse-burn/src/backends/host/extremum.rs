@@ -1,9 +1,9 @@
 //! Sparse x dense with an extremum, and its gradients.
 
+use crate::carried::RowsView;
 use crate::dtype::{Wide, with_index};
-use crate::host_tensor::host_data;
+use crate::host_tensor::{HostTensor, host_data};
 use crate::kernel::{ExtremumColsBackward, ExtremumRowsBackward, SpmmExtremum};
-use crate::{HostTensor, RowsView};
 use burn::tensor::{DType, TensorData};
 use half::{bf16, f16};
 use sparse_core::{Element, Extremum, Index, zeroed};

@@ -1,9 +1,10 @@
 //! Products.
 
 use super::ints;
+use crate::carried::RowsView;
 use crate::dtype::{Wide, with_index, with_wide};
+use crate::host_tensor::HostTensor;
 use crate::kernel::{Sddmm, Spgemm, SpgemmSampled, SpgemmValues, Spmm};
-use crate::{HostTensor, RowsView};
 use burn::tensor::TensorData;
 use sparse_core::{Compressed, Result, zeroed};
 

@@ -1,10 +1,11 @@
 //! Patterns that meet.
 
 use super::{coordinates, ints};
+use crate::carried::PatternArrays;
 use crate::dtype::{Wide, with_index, with_size, with_wide};
-use crate::host_tensor::host_data;
+use crate::host_tensor::{HostTensor, host_data};
 use crate::kernel::{Concat, ConcatPatterns, Locate, Merge, UnionZip, ZipRows};
-use crate::{ConcatAxis, HostTensor, MergeRule, PatternArrays};
+use crate::options::{ConcatAxis, MergeRule};
 use burn::tensor::{DType, TensorData};
 use sparse_core::zeroed;
 

@@ -2,10 +2,11 @@
 
 use super::ints;
 use crate::bytes::cast_mut;
+use crate::carried::Put;
 use crate::dtype::{Wide, with_index, with_size, with_wide};
-use crate::host_tensor::host_data;
+use crate::host_tensor::{HostTensor, host_data};
 use crate::kernel::{CheckIndices, Gather, PutBackward, PutRows};
-use crate::{HostTensor, Put, PutTarget};
+use crate::options::PutTarget;
 use burn::tensor::{DType, TensorData};
 use sparse_core::{Index, Record, Recorded, Reduce, Result, Target, TargetIndex, zeroed};
 use std::borrow::Cow;

@@ -1,8 +1,7 @@
 //! Rows that move, and rows that meet.
 
-use crate::HostTensor;
 use crate::dtype::{Wide, with_index, with_size, with_wide};
-use crate::host_tensor::host_data;
+use crate::host_tensor::{HostTensor, host_data};
 use crate::kernel::{MoveRows, SegmentCumsum, SegmentSum};
 use burn::tensor::TensorData;
 use sparse_core::zeroed;

@@ -1,9 +1,8 @@
 //! Validation, grouping, compression.
 
 use super::ints;
-use crate::HostTensor;
 use crate::dtype::with_index;
-use crate::host_tensor::host_data;
+use crate::host_tensor::{HostTensor, host_data};
 use crate::kernel::{Coalesce, Compress, ExpandPtr, GroupBy, Scan, ValidateCoo, ValidateCsr};
 use burn::tensor::TensorData;
 use sparse_core::Result;
