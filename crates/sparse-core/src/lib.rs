@@ -11,6 +11,7 @@
 mod alloc;
 mod check;
 mod concat;
+mod cumsum;
 pub mod dynamic;
 mod element;
 mod error;
@@ -31,6 +32,7 @@ pub use check::{join_row_ptr, split_row_ptr, validate_coo, validate_csr};
 pub use concat::{
     CsrPart, concat_coo, concat_csr_cols, concat_csr_cols_values, concat_csr_rows, concat_slices, interleave_csr_rows,
 };
+pub use cumsum::segment_cumsum;
 pub use element::{Element, Index, Plain};
 pub use error::{Result, SparseError};
 pub use linalg::{

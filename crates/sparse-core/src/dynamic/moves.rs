@@ -47,3 +47,18 @@ pub fn segment_any(values: Elements<'_>, block: usize, order: Option<Ids<'_>>, p
         other => panic!("segment_any: Bool must be stored as u8 or i32, got {other:?}"),
     }
 }
+
+/// See [`segment_cumsum`](crate::segment_cumsum()): a row for each entry of the segments.
+pub fn segment_cumsum(
+    values: Elements<'_>,
+    block: usize,
+    order: Option<Ids<'_>>,
+    ptr: Ids<'_>,
+    reverse: bool,
+) -> ElementVec {
+    with_ids!(ptr, I => with_elements!(values, T => {
+        let mut out = zeroed::<T>(values.len());
+        crate::segment_cumsum::<T, I>(T::elements(values), block, order.map(I::ids), I::ids(ptr), reverse, &mut out);
+        T::element_vec(out)
+    }))
+}

@@ -14,19 +14,19 @@ static RAN: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
 static READS: AtomicUsize = AtomicUsize::new(0);
 
 /// Notes that an operation on a GPU tensor runs on the host, and says so the first time.
-pub(super) fn fallback(method: &'static str) {
-    if RAN.lock().expect("no panic while it is held").insert(method) {
-        log::warn!("sparse-burn: {method} has no kernel for these tensors on this device and runs on the host");
+pub(super) fn fallback(kernel: &'static str) {
+    if RAN.lock().expect("no panic while it is held").insert(kernel) {
+        log::warn!("sparse-burn: {kernel} has no kernel for these tensors on this device and runs on the host");
     }
 }
 
-/// The methods of `SparseBackend` that ran on the host for a GPU tensor since the program started.
+/// The kernels that ran on the host for a GPU tensor since the program started.
 pub fn host_fallbacks() -> Vec<&'static str> {
     RAN.lock().expect("no panic while it is held").iter().copied().collect()
 }
 
 /// How often the library read a GPU tensor to the host since the program started, by [`read_data`](crate::read_data) or inside
-/// a kernel's method.
+/// a kernel's body.
 pub fn device_reads() -> usize {
     READS.load(Ordering::Relaxed)
 }

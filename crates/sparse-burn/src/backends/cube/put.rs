@@ -6,7 +6,7 @@
 
 use super::launch::{accumulated, arg, count, empty, flat, launch, stored};
 use super::sort::{group_by, long_groups};
-use crate::backend::PutTarget;
+use crate::options::PutTarget;
 use burn::backend::DType;
 use burn_cubecl::cubecl::ir::{ElemType, IntKind};
 use burn_cubecl::ops::numeric::zeros;

@@ -9,9 +9,7 @@ use super::launch::{accumulated, arg, count, empty, flat, launch, stored};
 use super::rows::move_rows;
 use super::sort::{compress, expand_ptr, scan_to_ptr};
 use super::structure::{coalesce, number};
-use super::take;
-use crate::RowsView;
-use burn_cubecl::CubeBackend;
+use crate::carried::RowsView;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -181,8 +179,8 @@ pub(super) const BUFFERS: usize = 9;
 /// Row pointers and columns of the product; `None` where 32-bit positions do not count the products or no buffer holds
 /// them. Reads two numbers: how many products there are, and how many elements.
 pub(super) fn pattern(
-    a: &RowsView<CubeBackend>,
-    b: &RowsView<CubeBackend>,
+    a: &RowsView<CubeTensor>,
+    b: &RowsView<CubeTensor>,
     cols: usize,
 ) -> Option<(CubeTensor, CubeTensor)> {
     let (rows, nnz, dtype) = (count(&a.ptr) - 1, count(&a.idx), a.ptr.dtype);
@@ -239,8 +237,8 @@ fn limited_sum(mut counts: CubeTensor) -> usize {
 }
 
 /// Pointers, columns, and values in their order.
-fn operand(view: RowsView<CubeBackend>, values: CubeTensor) -> [CubeTensor; 3] {
-    let values = match take(view.perm) {
+fn operand(view: RowsView<CubeTensor>, values: CubeTensor) -> [CubeTensor; 3] {
+    let values = match view.perm {
         None => values,
         Some(perm) => {
             let fill = zeros(values.device.clone(), [1, 1].into(), values.dtype);
@@ -256,9 +254,9 @@ macro_rules! per_element {
         pub(super) fn $kernel(
             ptr: &CubeTensor,
             idx: &CubeTensor,
-            a: RowsView<CubeBackend>,
+            a: RowsView<CubeTensor>,
             a_values: CubeTensor,
-            b: RowsView<CubeBackend>,
+            b: RowsView<CubeTensor>,
             b_values: CubeTensor,
         ) -> CubeTensor {
             let (nnz, types) = (count(idx), [stored(a_values.dtype), accumulated(a_values.dtype), stored(idx.dtype)]);

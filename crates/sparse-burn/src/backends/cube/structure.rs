@@ -4,7 +4,7 @@ use super::fallback::{bounds, last};
 use super::launch::{arg, count, empty, flat, launch, stored};
 use super::rows::move_rows;
 use super::sort::{compress, expand_ptr, scan, sort};
-use crate::backend::{ConcatAxis, MergeRule};
+use crate::options::{ConcatAxis, MergeRule};
 use burn::backend::DType;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
