@@ -1,7 +1,7 @@
 //! Typed calls of the backend methods. Everything that crosses here is stripped of its autodiff association first.
 
-use crate::pattern::index_tensor;
-use crate::tensor::{Kind, of_kind};
+use crate::base::index::index_tensor;
+use crate::base::kind::{Kind, of_kind};
 use burn::backend::Dispatch;
 use burn::tensor::{DType, Int, Tensor};
 use sparse_burn::{

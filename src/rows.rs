@@ -2,8 +2,8 @@
 //!
 //! Both are linear and each is the other's transpose, so the two rules are each other's forward.
 
+use crate::base::kind::{Kind, as_float, from_float};
 use crate::kernel;
-use crate::tensor::{Kind, as_float, from_float};
 use burn::tensor::{Int, Tensor};
 use sparse_autograd::{Erased, record};
 use std::sync::{Arc, OnceLock};
@@ -80,16 +80,6 @@ pub(crate) fn move_rows<K: Kind>(values: Tensor<2, K>, fill: Tensor<2, K>, map: 
     from_float(record(out, [Erased::from(values), Erased::from(fill)], map.clone(), |map, grad, [values, fill]| {
         map.back(&grad, values, fill).map(|grad| grad.map(Erased::from))
     }))
-}
-
-/// Rows below rows. Parts without any are left out: some devices cannot join nothing.
-pub(crate) fn cat_rows<K: Kind>(parts: impl IntoIterator<Item = Tensor<2, K>>) -> Tensor<2, K> {
-    let (mut full, mut none): (Vec<_>, Vec<_>) = parts.into_iter().partition(|rows| rows.dims()[0] > 0);
-    match full.len() {
-        0 => none.pop().expect("at least one part"),
-        1 => full.pop().expect("one part"),
-        _ => Tensor::cat(full, 0),
-    }
 }
 
 /// Which old rows meet in each new row.

@@ -1,9 +1,12 @@
 //! Whether any, or all, of a line's elements hold.
 
 use super::reduce::Along;
+use crate::base::checks::expect;
+use crate::base::exact::Exact;
 use crate::kernel;
-use crate::pattern::Pattern;
-use crate::tensor::{Exact, Fill, FillValue, SparseTensor, expect};
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::{Fill, FillValue};
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, Shape, Tensor};
 use sparse_core::Result;
 

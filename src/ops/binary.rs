@@ -1,12 +1,15 @@
 //! Element-wise `+ - * /` of two sparse tensors of one layout.
 
+use crate::base::checks::{expect, same_device};
+use crate::base::kind::{Kind, Numeric, as_float, associate_like, dtype_name, from_float};
+use crate::base::scalar::host_apply;
 use crate::kernel::{self, Side};
-use crate::pattern::{CsrPattern, Pattern, is_full, located, merged, union_zip};
+use crate::pattern::csr::CsrPattern;
+use crate::pattern::derived::{located, merged, union_zip};
+use crate::pattern::layout::{Pattern, is_full};
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{
-    Fill, Kind, Numeric, SparseTensor, as_float, associate_like, dtype_name, expect, from_float, host_apply,
-    same_device,
-};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Float, FloatDType, Int, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::{BinaryOp, MergeRule, is_gpu};

@@ -1,8 +1,11 @@
 //! Element types.
 
 use super::map::rows_of;
-use crate::pattern::Pattern;
-use crate::tensor::{Fill, FillValue, Kind, Numeric, SparseTensor, as_float, from_float, host_float};
+use crate::base::kind::{Kind, Numeric, as_float, from_float};
+use crate::base::scalar::host_float;
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::{Fill, FillValue};
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Float, FloatDType, Int, IntDType, Tensor};
 
 /// A tensor of 16-bit floats in f32, in which counts, powers and partial sums fit, and the type to go back to.

@@ -1,9 +1,16 @@
 //! How many elements there are of a kind.
 
-use super::blocks::{check_line, held};
 use super::reduce::Along;
-use crate::pattern::{Pattern, cells, index_tensor};
-use crate::tensor::{Exact, Fill, Kind, SparseTensor, expect, host_float};
+use crate::base::checks::expect;
+use crate::base::exact::Exact;
+use crate::base::index::index_tensor;
+use crate::base::kind::Kind;
+use crate::base::limits::check_dim;
+use crate::base::scalar::host_float;
+use crate::base::sizes::cells;
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Device, Int, Scalar, Shape, Tensor};
 use sparse_core::{Result, SparseError};
 
@@ -39,7 +46,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
             let (left, right) = (self.dims().to_vec(), vec![self.sparse_dims(), self.dense_dims()]);
             return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
         };
-        check_line(OP, matrix.size()[1 - axis], held(pattern))?;
+        check_dim(OP, matrix.size()[1 - axis], pattern.held())?;
         Ok(if axis == 1 { matrix.row_counts() } else { matrix.column_counts() })
     }
 

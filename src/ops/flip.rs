@@ -1,11 +1,16 @@
 //! Dims in reverse.
 
 use super::broadcast::read_rows;
-use crate::pattern::dims::{count_up, from_lines, lines, of_lines};
+use crate::base::checks::expect;
+use crate::base::coordinates::{by_dim, join_dims};
+use crate::base::index::count_up;
+use crate::base::kind::Kind;
+use crate::pattern::derived::{Turn, turned};
+use crate::pattern::dims::from_dims;
+use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
-use crate::pattern::{Pattern, Turn, turned};
 use crate::rows::RowMap;
-use crate::tensor::{Kind, SparseTensor, expect};
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Tensor};
 use sparse_core::{Result, SparseError};
 
@@ -69,7 +74,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         } else {
             let (pattern, []) = turned(&self.pattern, turn, || {
                 let (shape, coordinates) = (self.pattern.shape(), self.pattern.coordinates());
-                (from_lines(flip_lines(&self.pattern, &turns), shape, self.nnz(), false, coordinates), [])
+                (from_dims(flip_lines(&self.pattern, &turns), shape, self.nnz(), false, coordinates), [])
             });
             (pattern, self.values.clone())
         };
@@ -78,7 +83,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 }
 
 fn flip_lines<P: Pattern>(pattern: &P, turns: &[bool]) -> Vec<Tensor<1, Int>> {
-    let mut lines = lines(pattern.coordinates());
+    let mut lines = by_dim(pattern.coordinates());
     for dim in (0..lines.len()).filter(|&dim| turns[dim]) {
         lines[dim] = lines[dim].clone().neg().add_scalar(pattern.shape()[dim] as i64 - 1);
     }
@@ -90,9 +95,9 @@ fn flip_sorted<P: Pattern>(pattern: &P, turns: &[bool]) -> (P, Tensor<1, Int>) {
     let (shape, nnz, coordinates) = (pattern.shape(), pattern.nnz(), pattern.coordinates());
     let lines = flip_lines(pattern, turns);
     if (0..shape.len()).any(|dim| !turns[dim] && shape[dim] > 1) {
-        return sorted(of_lines(lines, shape, nnz, coordinates), shape);
+        return sorted(join_dims(lines, shape, nnz, coordinates), shape);
     }
     let order = count_up(nnz, coordinates).neg().add_scalar(nnz as i64 - 1);
     let lines = lines.into_iter().map(|line| line.select(0, order.clone())).collect();
-    (from_lines(lines, shape, nnz, true, coordinates), order)
+    (from_dims(lines, shape, nnz, true, coordinates), order)
 }

@@ -1,12 +1,18 @@
 //! The Kronecker product.
 
 use super::binary::zip;
-use super::blocks::check_layout;
 use super::stack::check_matrix;
+use crate::base::checks::{expect, same_elements};
+use crate::base::exact::Exact;
+use crate::base::index::{index_dtype, index_tensor};
+use crate::base::kind::Numeric;
+use crate::base::sizes::cells;
+use crate::pattern::derived::{Turn, turned};
+use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
-use crate::pattern::{CooPattern, Pattern, Turn, cells, index_dtype, index_tensor, turned};
 use crate::rows::RowMap;
-use crate::tensor::{Exact, Fill, Numeric, SparseTensor, expect, same_elements};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Tensor};
 use sparse_burn::BinaryOp;
 use sparse_core::{Result, SparseError};
@@ -51,7 +57,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
                 return Err(SparseError::Overflow { op: OP, what, limit, got });
             }
         }
-        check_layout::<P>(OP, &sizes.map(|size| size as usize), products as usize)?;
+        P::check_shape(OP, &sizes.map(|size| size as usize), products as usize)?;
         let (pattern, [map_a, map_b]) = turned(&a.pattern, Turn::Kron(b.pattern.derived().id()), || {
             pairs(&a.pattern, &b.pattern, &sizes.map(|size| size as usize))
         });
@@ -86,7 +92,7 @@ fn pairs<P: Pattern>(a: &P, b: &P, shape: &[usize; 2]) -> (P, [RowMap; 2]) {
     if nnz == 0 {
         let none = || Tensor::empty([0], (&device, dtype));
         let indices = Tensor::empty([2, 0], (&device, dtype));
-        let pattern = P::from_coo(CooPattern::new_unchecked(indices, shape, true));
+        let pattern = P::from_coordinates(indices, shape, true);
         return (pattern, [RowMap::new(none(), a.nnz()), RowMap::new(none(), b.nnz())]);
     }
     // Pairs as a table, elements of `a` by elements of `b`.

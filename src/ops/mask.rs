@@ -2,10 +2,15 @@
 
 use super::binary::same_structure;
 use super::broadcast::read_rows;
+use crate::base::checks::{expect, same_device};
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, dtype_name};
+use crate::pattern::derived::{Turn, from_dense_map, located, merged, turned};
+use crate::pattern::layout::Pattern;
 use crate::pattern::select::{kept, subset};
-use crate::pattern::{Pattern, Turn, dense_map, located, merged, turned};
 use crate::rows::move_rows;
-use crate::tensor::{Exact, Fill, Kind, SparseTensor, dtype_name, expect, same_device};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Tensor;
 use sparse_burn::MergeRule;
 use sparse_core::{Result, SparseError};
@@ -46,7 +51,7 @@ pub fn try_sparse_mask<P: Pattern, const D: usize, K: Kind, KM: Kind>(
     let pattern = coalesced(&mask.pattern);
     let rows = pattern.shape().iter().product();
     let block = mask.dense_shape.iter().product();
-    let values = read_rows(dense.reshape(Exact([rows, block])), &dense_map(&pattern));
+    let values = read_rows(dense.reshape(Exact([rows, block])), &from_dense_map(&pattern));
     Ok(SparseTensor::from_parts(pattern, values, mask.dense_shape.clone(), Fill::Zero))
 }
 

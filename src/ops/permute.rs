@@ -1,9 +1,12 @@
 //! Dims in another order.
 
-use super::blocks::{check_layout, held};
-use crate::pattern::{Pattern, permuted};
+use crate::base::checks::expect;
+use crate::base::kind::Kind;
+use crate::pattern::derived::permuted;
+use crate::pattern::layout::Pattern;
 use crate::rows::move_rows;
-use crate::tensor::{Fill, FillValue, Kind, SparseTensor, expect};
+use crate::tensor::fill::{Fill, FillValue};
+use crate::tensor::sparse::SparseTensor;
 use sparse_core::{Result, SparseError};
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
@@ -33,7 +36,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             }
         }
         let shape: Vec<usize> = axes[..sparse].iter().map(|&axis| self.pattern.shape()[axis]).collect();
-        check_layout::<P>(OP, &shape, held(&self.pattern))?;
+        P::check_shape(OP, &shape, self.pattern.held())?;
         let (pattern, map) = permuted(&self.pattern, &axes[..sparse]);
         let moved = match map {
             None => self.values.clone(),
@@ -95,6 +98,6 @@ fn permute_blocks<K: Kind>(
         source as i64
     });
     let device = rows.device().inner();
-    let columns = crate::tensor::ints(from.collect(), [block], &device);
+    let columns = crate::base::index::ints(from.collect(), [block], &device);
     rows.select(1, columns)
 }

@@ -2,10 +2,15 @@
 
 use super::broadcast::read_rows;
 use super::stack::{check_matrix, check_vanishing};
+use crate::base::checks::expect;
+use crate::base::exact::Exact;
+use crate::base::index::index_tensor;
+use crate::base::kind::{Numeric, as_float};
 use crate::kernel;
+use crate::pattern::derived::lines;
+use crate::pattern::layout::Pattern;
 use crate::pattern::select::{kept, subset};
-use crate::pattern::{Pattern, index_tensor, lines};
-use crate::tensor::{Exact, Numeric, SparseTensor, as_float, expect};
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Int, IntDType, Tensor, kind};
 use sparse_core::Result;
 

@@ -1,9 +1,14 @@
 //! The same elements in another shape.
 
-use super::blocks::{check_layout, held};
-use crate::pattern::dims::{from_lines, lines, nothing, unsqueezed};
-use crate::pattern::{Pattern, Turn, cells, index_tensor, same_cells, try_turned};
-use crate::tensor::{Kind, SparseTensor, expect, resolve_axis};
+use crate::base::checks::{expect, resolve_axis};
+use crate::base::coordinates::by_dim;
+use crate::base::index::index_tensor;
+use crate::base::kind::Kind;
+use crate::base::sizes::{cells, same_cells};
+use crate::pattern::derived::{Turn, try_turned};
+use crate::pattern::dims::{empty_pattern, from_dims, unsqueezed};
+use crate::pattern::layout::Pattern;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Tensor};
 use sparse_core::{Result, SparseError};
 use std::ops::Range;
@@ -172,7 +177,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         sparse: &[usize],
         dense: &[usize],
     ) -> Result<SparseTensor<P, D2, K>> {
-        check_layout::<P>(op, sparse, held(&self.pattern))?;
+        P::check_shape(op, sparse, self.pattern.held())?;
         let pattern = if self.pattern.shape() == sparse {
             self.pattern.clone()
         } else {
@@ -188,12 +193,12 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 fn reshape_pattern<P: Pattern>(op: &'static str, pattern: &P, shape: &[usize]) -> Result<P> {
     let (old, nnz, coordinates) = (pattern.shape(), pattern.nnz(), pattern.coordinates());
     if nnz == 0 {
-        return Ok(nothing(pattern, shape));
+        return Ok(empty_pattern(pattern, shape));
     }
     if let Some(axis) = added(old, shape) {
         return Ok(unsqueezed(pattern, axis));
     }
-    let given = lines(coordinates);
+    let given = by_dim(coordinates);
     let mut made = Vec::with_capacity(shape.len());
     for (from, to) in runs(op, old, shape)? {
         if from.len() == 1 && to.len() == 1 {
@@ -214,7 +219,7 @@ fn reshape_pattern<P: Pattern>(op: &'static str, pattern: &P, shape: &[usize]) -
         let flat = flat.unwrap_or_else(|| Tensor::zeros([nnz], (&coordinates.device(), dtype)));
         made.extend(unravel(flat, &shape[to]));
     }
-    Ok(from_lines(made, shape, nnz, pattern.is_coalesced(), coordinates))
+    Ok(from_dims(made, shape, nnz, pattern.is_coalesced(), coordinates))
 }
 
 /// The axis of size 1 that `new` has and `old` has not, if that is all the difference.

@@ -2,9 +2,13 @@
 
 use super::broadcast::read_rows;
 use super::stack::check_vanishing;
-use crate::pattern::select::{along, kept, subset};
-use crate::pattern::{Pattern, Turn, turned};
-use crate::tensor::{Kind, SparseTensor, expect};
+use crate::base::checks::expect;
+use crate::base::coordinates::along;
+use crate::base::kind::Kind;
+use crate::pattern::derived::{Turn, turned};
+use crate::pattern::layout::Pattern;
+use crate::pattern::select::{kept, subset};
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, Int, Tensor};
 use sparse_core::{Result, SparseError};
 

@@ -1,10 +1,13 @@
 //! Patterns joined along a sparse dim, along a new one, or along the diagonal.
 
+use super::derived::{joined, keep_joined};
 use super::dims::unsqueezed;
-use super::{CooPattern, Pattern, index_dtype, index_tensor, joined, keep_joined, offsets};
+use super::layout::Pattern;
+use crate::base::index::{index_dtype, index_tensor, ints};
+use crate::base::kind::Kind;
+use crate::base::sizes::offsets;
 use crate::kernel::{self, Arrays};
 use crate::rows::RowMap;
-use crate::tensor::{Kind, ints};
 use burn::tensor::Tensor;
 use sparse_burn::ConcatAxis;
 
@@ -77,7 +80,7 @@ pub(crate) fn block_diag<P: Pattern>(parts: &[P], shape: &[usize]) -> P {
             Tensor::cat(own, 1) + starts.select(1, kernel::expand_ptr(&ptr, nnz))
         };
         let coalesced = parts.iter().all(Pattern::is_coalesced);
-        (P::from_coo(CooPattern::new_unchecked(coordinates, shape, coalesced)), None)
+        (P::from_coordinates(coordinates, shape, coalesced), None)
     };
     joined(parts, DIAGONAL, make).0
 }

@@ -1,12 +1,14 @@
 //! Parts of a pattern: what stands at some positions of its dims. Kept with the pattern, so that a loop finds each once.
 
 use super::derived::{Part, Selection, selected};
-use super::dims::{from_lines, lines, nothing};
-use super::select::{along, columns, kept, read};
-use super::{Pattern, index_tensor};
+use super::dims::{empty_pattern, from_dims};
+use super::layout::Pattern;
+use super::select::kept;
+use crate::base::coordinates::{along, by_dim, columns};
+use crate::base::index::{index_tensor, ints, read};
+use crate::base::kind::Kind;
 use crate::kernel;
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Kind, ints};
 use burn::tensor::{Bool, Int, Tensor};
 use std::ops::Range;
 use std::sync::Arc;
@@ -86,7 +88,7 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
     let shape: Vec<usize> = cuts.iter().map(|cut| cut.count).collect();
     let cut: Vec<(usize, Cut)> =
         cuts.iter().copied().enumerate().filter(|(dim, cut)| !cut.is_whole(old[*dim])).collect();
-    let none = || (nothing(pattern, &shape), Taken::Nothing);
+    let none = || (empty_pattern(pattern, &shape), Taken::Nothing);
     if nnz == 0 || shape.contains(&0) {
         return none();
     }
@@ -109,12 +111,12 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
             (columns(coordinates, &positions), Taken::Mapped(RowMap::new(positions, nnz)))
         }
     };
-    let mut lines = lines(&columns);
+    let mut lines = by_dim(&columns);
     for (dim, cut) in cut {
         let from = lines[dim].clone().sub_scalar(cut.start as i64);
         lines[dim] = if cut.step == 1 { from } else { from.div_scalar(cut.step as i64) };
     }
-    (from_lines(lines, &shape, columns.dims()[1], pattern.is_coalesced(), coordinates), taken)
+    (from_dims(lines, &shape, columns.dims()[1], pattern.is_coalesced(), coordinates), taken)
 }
 
 fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>> {
@@ -127,7 +129,7 @@ fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>>
         shape
     };
     if nnz == 0 {
-        return starts.map(|start| (nothing(pattern, &shape_of(start)), Taken::Nothing)).collect();
+        return starts.map(|start| (empty_pattern(pattern, &shape_of(start)), Taken::Nothing)).collect();
     }
     let part = along(coordinates, axis).div_scalar(size as i64);
     // Along axis 0 of a coalesced tensor parts stand together.
@@ -141,7 +143,7 @@ fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>>
     let made = starts.zip(ptr.windows(2)).map(|(start, ends)| {
         let (low, count, shape) = (ends[0] as usize, (ends[1] - ends[0]) as usize, shape_of(start));
         if count == 0 {
-            return (nothing(pattern, &shape), Taken::Nothing);
+            return (empty_pattern(pattern, &shape), Taken::Nothing);
         }
         let (columns, taken) = match &order {
             None => (coordinates.clone().narrow(1, low, count), Taken::Together(low..low + count)),
@@ -150,9 +152,9 @@ fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>>
                 (columns(coordinates, &positions), Taken::Mapped(RowMap::new(positions, nnz)))
             }
         };
-        let mut lines = lines(&columns);
+        let mut lines = by_dim(&columns);
         lines[axis] = lines[axis].clone().sub_scalar(start as i64);
-        (from_lines(lines, &shape, count, pattern.is_coalesced(), coordinates), taken)
+        (from_dims(lines, &shape, count, pattern.is_coalesced(), coordinates), taken)
     });
     made.collect()
 }

@@ -1,12 +1,12 @@
 //! What is computed from a pattern once and kept with it.
 
 use super::cut::{Cut, Taken};
+use super::layout::Pattern;
 use super::lines::Lines;
-use super::{Pattern, index_tensor};
+use crate::base::index::index_tensor;
+use crate::base::kind::Kind;
 use crate::kernel::{self, Compressed};
-use crate::ops::blocks::held;
 use crate::rows::RowMap;
-use crate::tensor::Kind;
 use burn::tensor::{DType, Int, Tensor};
 use sparse_burn::{BinaryOp, MergeRule};
 use std::convert::Infallible;
@@ -83,7 +83,7 @@ impl<T> Kept<T> {
 
     /// Keeps what has this size with `pattern`.
     fn keep<P: Pattern>(&self, pattern: &P, size: usize, entry: T) {
-        let room = held(pattern).saturating_mul(COPIES).max(FEW);
+        let room = pattern.held().saturating_mul(COPIES).max(FEW);
         let mut kept = self.lock();
         kept.push((size, entry));
         let mut all = 0usize;
@@ -111,7 +111,7 @@ pub(crate) enum Turn {
     /// The main diagonal itself.
     Diagonal,
     /// Its stored elements, as a column.
-    DiagonalLine,
+    DiagonalColumn,
     /// Elements off the main diagonal.
     OffDiagonal,
     /// All elements and those of the main diagonal.
@@ -159,7 +159,7 @@ pub(crate) fn permuted<P: Pattern>(pattern: &P, axes: &[usize]) -> (P, Option<Ro
     }
     let (made, map) = pattern.permute(axes);
     if adopts(pattern, &made) {
-        kept.keep(pattern, held(&made), (axes.to_vec(), made.clone(), map.clone()));
+        kept.keep(pattern, made.held(), (axes.to_vec(), made.clone(), map.clone()));
     }
     (made, map)
 }
@@ -219,7 +219,7 @@ pub(crate) fn try_turned<P: Pattern, const N: usize, E>(
     }
     let (made, maps) = make()?;
     if adopts(pattern, &made) {
-        kept.keep(pattern, held(&made), (turn, made.clone(), maps.to_vec()));
+        kept.keep(pattern, made.held(), (turn, made.clone(), maps.to_vec()));
     }
     Ok((made, maps))
 }
@@ -237,7 +237,7 @@ pub(crate) fn selected<P: Pattern>(
     let parts = Arc::new(make());
     // All are asked, so that each knows its depth.
     if parts.len() <= KEPT_PARTS && parts.iter().filter(|(part, _)| !adopts(pattern, part)).count() == 0 {
-        let size = parts.iter().map(|(part, _)| held(part)).sum();
+        let size = parts.iter().map(|(part, _)| part.held()).sum();
         kept.keep(pattern, size, (selection, parts.clone()));
     }
     parts
@@ -293,7 +293,7 @@ fn known_merge<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> Option<Merged<P>> {
 
 fn keep_merged<P: Pattern>(rule: MergeRule, a: &P, b: &P, merged: Merged<P>) {
     if adopts(a, &merged.pattern) {
-        a.derived().merged.keep(a, held(&merged.pattern), (b.derived().id, rule, merged));
+        a.derived().merged.keep(a, merged.pattern.held(), (b.derived().id, rule, merged));
     }
 }
 
@@ -327,7 +327,7 @@ pub(crate) fn known_product<P: Pattern>(a: &P, b: &P) -> Option<Product<P>> {
 /// Keeps the pattern of `a x b` with `a`.
 pub(crate) fn keep_product<P: Pattern>(a: &P, b: &P, product: Product<P>) -> Product<P> {
     if adopts(a, &product.0) {
-        a.derived().products.keep(a, held(&product.0), (b.derived().id, product.clone()));
+        a.derived().products.keep(a, product.0.held(), (b.derived().id, product.clone()));
     }
     product
 }
@@ -351,7 +351,7 @@ pub(crate) fn joined<P: Pattern>(
     kept.lock().retain(|(_, entry)| entry.axis != axis || entry.parts != key);
     if adopts(&parts[0], &pattern) {
         let entry = Joined { parts: key, axis, pattern: pattern.clone(), map: Some(map.clone()) };
-        kept.keep(&parts[0], held(&pattern), entry);
+        kept.keep(&parts[0], pattern.held(), entry);
     }
     (pattern, map)
 }
@@ -365,7 +365,7 @@ pub(crate) fn keep_joined<P: Pattern>(parts: &[P], axis: usize, pattern: P) -> P
     }
     if adopts(&parts[0], &pattern) {
         let entry = Joined { parts: key, axis, pattern: pattern.clone(), map: None };
-        kept.keep(&parts[0], held(&pattern), entry);
+        kept.keep(&parts[0], pattern.held(), entry);
     }
     pattern
 }
@@ -398,7 +398,7 @@ pub(crate) fn lines<P: Pattern>(pattern: &P, axes: &[bool]) -> Arc<Lines<P>> {
     }
     let lines = Arc::new(Lines::new(pattern, axes));
     if adopts(pattern, &lines.pattern) {
-        kept.keep(pattern, held(&lines.pattern), (axes.to_vec(), lines.clone()));
+        kept.keep(pattern, lines.pattern.held(), (axes.to_vec(), lines.clone()));
     }
     lines
 }
@@ -426,7 +426,7 @@ pub(crate) fn axis_map<P: Pattern>(pattern: &P, axis: usize) -> RowMap {
 }
 
 /// The map that reads a dense tensor (its sparse dims flattened) at every stored element.
-pub(crate) fn dense_map<P: Pattern>(pattern: &P) -> RowMap {
+pub(crate) fn from_dense_map<P: Pattern>(pattern: &P) -> RowMap {
     let make = || {
         let rows: usize = pattern.shape().iter().product();
         RowMap::new(flat_index(pattern, sparse_burn::index_dtype_for(rows.max(pattern.nnz()))), rows)

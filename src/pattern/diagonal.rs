@@ -1,10 +1,13 @@
 //! Patterns of a matrix's main diagonal.
 
-use super::dims::from_lines;
-use super::select::{along, kept, subset};
-use super::{CooPattern, Pattern, Turn, index_dtype, located, merged, turned};
+use super::derived::{Turn, located, merged, turned};
+use super::dims::from_dims;
+use super::layout::Pattern;
+use super::select::{kept, subset};
+use crate::base::coordinates::along;
+use crate::base::exact::Exact;
+use crate::base::index::index_dtype;
 use crate::rows::RowMap;
-use crate::tensor::Exact;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_burn::MergeRule;
 
@@ -18,7 +21,7 @@ pub(crate) fn diagonal<P: Pattern>(shape: &[usize], device: &Device) -> P {
         let line = Tensor::<1, Int>::arange(0..nnz as i64, (device, dtype)).reshape(Exact([1, nnz]));
         Tensor::cat(vec![line.clone(), line], 0)
     };
-    P::from_coo(CooPattern::new_unchecked(coordinates, shape, true))
+    P::from_coordinates(coordinates, shape, true)
 }
 
 /// Where the elements of the main diagonal stand in a coalesced pattern.
@@ -32,8 +35,8 @@ pub(crate) fn on_diagonal<P: Pattern>(pattern: &P) -> RowMap {
 }
 
 /// The stored elements of the main diagonal of a coalesced pattern, as a column `[n, 1]`. Reads the device the first time.
-pub(crate) fn diagonal_line<P: Pattern>(pattern: &P) -> (P, RowMap) {
-    let (pattern, [map]) = turned(pattern, Turn::DiagonalLine, || {
+pub(crate) fn diagonal_column<P: Pattern>(pattern: &P) -> (P, RowMap) {
+    let (pattern, [map]) = turned(pattern, Turn::DiagonalColumn, || {
         let (coordinates, shape) = (pattern.coordinates(), pattern.shape());
         let rows = along(coordinates, 0);
         let on = if pattern.nnz() == 0 {
@@ -43,7 +46,7 @@ pub(crate) fn diagonal_line<P: Pattern>(pattern: &P) -> (P, RowMap) {
         };
         let nnz = on.dims()[0];
         let lines = if nnz == 0 { vec![] } else { vec![rows.clone().select(0, on.clone()), on.zeros_like()] };
-        let line = from_lines(lines, &[shape[0].min(shape[1]), 1], nnz, true, coordinates);
+        let line = from_dims(lines, &[shape[0].min(shape[1]), 1], nnz, true, coordinates);
         (line, [RowMap::new(on, pattern.nnz())])
     });
     (pattern, map)

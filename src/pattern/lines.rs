@@ -1,9 +1,11 @@
 //! Stored elements by their coordinates off some axes: what reductions and softmax go along.
 
-use super::{CooPattern, Pattern, index_tensor};
+use super::layout::Pattern;
+use crate::base::coordinates::row;
+use crate::base::exact::Exact;
+use crate::base::index::index_tensor;
 use crate::kernel;
 use crate::rows::RowSums;
-use crate::tensor::Exact;
 use burn::tensor::{Int, Tensor};
 use std::sync::OnceLock;
 
@@ -39,8 +41,8 @@ impl<P: Pattern> Lines<P> {
         } else {
             let coordinates = pattern.coordinates();
             let rows = axes.iter().enumerate().map(|(dim, &along)| {
-                let row = super::select::line(coordinates, dim);
-                if along { row.zeros_like() } else { row }
+                let own = row(coordinates, dim);
+                if along { own.zeros_like() } else { own }
             });
             let (indices, order, ptr) = kernel::coalesce(&Tensor::cat(rows.collect(), 0), &shape);
             // Sorted already: the sort is stable, so it changes nothing.
@@ -48,7 +50,7 @@ impl<P: Pattern> Lines<P> {
             (indices, (!together).then_some(order), ptr)
         };
         Self {
-            pattern: P::from_coo(CooPattern::new_unchecked(indices, &shape, true)),
+            pattern: P::from_coordinates(indices, &shape, true),
             sums: RowSums::new(order, ptr),
             size: size.min(i64::MAX as usize),
             stored,

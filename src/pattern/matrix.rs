@@ -1,6 +1,7 @@
 //! A pattern as linear algebra sees it.
 
-use super::{CooPattern, CsrPattern, Pattern, index_dtype, index_tensor};
+use crate::base::exact::Exact;
+use crate::base::index::{index_dtype, index_tensor};
 use crate::kernel::{self, Compressed};
 use crate::rows::RowMap;
 use burn::tensor::{Int, Tensor};
@@ -24,42 +25,13 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
-    pub(crate) fn from_csr(pattern: &CsrPattern) -> Self {
-        let batch = pattern.batch();
-        let row_ids = pattern.row_ids().clone();
-        let mut col_ids = pattern.col_idx().clone();
-        if batch > 1 {
-            let block = row_ids.clone().div_scalar(pattern.rows() as i64);
-            col_ids = col_ids + block.mul_scalar(pattern.cols() as i64);
-        }
-        let by_row = Compressed { ptr: pattern.row_ptr().clone(), idx: col_ids.clone(), perm: None };
-        Self {
-            rows: batch * pattern.rows(),
-            cols: batch * pattern.cols(),
-            row_ids,
-            col_ids,
-            by_row: by_row.into(),
-            by_col: OnceLock::new(),
-            column_places: OnceLock::new(),
-            columns: OnceLock::new(),
-            order: OnceLock::new(),
-            sorted: true,
-        }
-    }
-
-    pub(crate) fn from_coo(pattern: &CooPattern) -> Self {
-        let shape = pattern.shape();
-        let last = shape.len() - 1;
-        let batch: usize = shape[..last - 1].iter().product();
-        let [rows, cols] = [batch * shape[last - 1], batch * shape[last]];
-        let dtype = index_dtype(&[rows, cols], pattern.nnz());
-        let along = |dim| index_tensor(pattern.along(dim), dtype);
-        let (mut row_ids, mut col_ids) = (along(last - 1), along(last));
-        if last == 2 {
-            row_ids = row_ids + along(0).mul_scalar(shape[1] as i64);
-            col_ids = col_ids + along(0).mul_scalar(shape[2] as i64);
-        }
-        let sorted = pattern.is_coalesced();
+    /// The matrix `[rows, cols]` whose elements have these rows and columns, in storage order. `sorted`: rows ascend.
+    pub(super) fn new(
+        [rows, cols]: [usize; 2],
+        row_ids: Tensor<1, Int>,
+        col_ids: Tensor<1, Int>,
+        sorted: bool,
+    ) -> Self {
         Self {
             rows,
             cols,
@@ -72,6 +44,17 @@ impl Matrix {
             order: OnceLock::new(),
             sorted,
         }
+    }
+
+    /// The matrix of these row pointers, whose elements stand by ascending rows.
+    pub(super) fn compressed(
+        size: [usize; 2],
+        ptr: Tensor<1, Int>,
+        row_ids: Tensor<1, Int>,
+        col_ids: Tensor<1, Int>,
+    ) -> Self {
+        let by_row = Compressed { ptr, idx: col_ids.clone(), perm: None };
+        Self { by_row: by_row.into(), ..Self::new(size, row_ids, col_ids, true) }
     }
 
     /// Rows of all matrices of a batch, and their columns.
@@ -150,4 +133,24 @@ fn compressed_by(keys: &Tensor<1, Int>, others: &Tensor<1, Int>, groups: usize) 
     let (order, ptr) = kernel::group_by(keys, groups);
     let idx = others.clone().select(0, order.clone());
     Compressed { ptr, idx, perm: Some(order) }
+}
+
+/// Compressed rows of the matrix that a batch makes, as coordinates of the batch.
+pub(super) fn coordinates(view: &Compressed, shape: &[usize]) -> Tensor<2, Int> {
+    let nnz = view.idx.dims()[0];
+    let dtype = index_dtype(shape, nnz);
+    let as_row = |ids: Tensor<1, Int>| index_tensor(ids, dtype).reshape(Exact([1, nnz]));
+    if nnz == 0 {
+        return Tensor::empty([shape.len(), 0], (&view.idx.device(), dtype));
+    }
+    let (row, col) = (kernel::expand_ptr(&view.ptr, nnz), view.idx.clone());
+    match *shape {
+        [_, rows, cols] => {
+            let batch = row.clone().div_scalar(rows as i64);
+            let row = row - batch.clone().mul_scalar(rows as i64);
+            let col = col - batch.clone().mul_scalar(cols as i64);
+            Tensor::cat(vec![as_row(batch), as_row(row), as_row(col)], 0)
+        }
+        _ => Tensor::cat(vec![as_row(row), as_row(col)], 0),
+    }
 }
