@@ -6,6 +6,7 @@ pub(crate) mod empty;
 pub(crate) mod exact;
 pub(crate) mod index;
 pub(crate) mod kind;
+pub(crate) mod lazy;
 pub(crate) mod limits;
 pub(crate) mod scalar;
 pub(crate) mod sizes;

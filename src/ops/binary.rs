@@ -5,8 +5,8 @@ use crate::base::kind::{Kind, Numeric, as_float, associate_like, dtype_name, fro
 use crate::base::scalar::host_apply;
 use crate::kernel::{self, Side};
 use crate::pattern::csr::CsrPattern;
-use crate::pattern::derived::{located, merged, union_zip};
 use crate::pattern::layout::{Pattern, is_full};
+use crate::pattern::merge::{located, merged, union_zip};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;

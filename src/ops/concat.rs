@@ -5,8 +5,8 @@ use crate::base::empty::cat_rows;
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, as_float, associate_like, dtype_name};
 use crate::pattern::concat;
-use crate::pattern::derived::merged;
 use crate::pattern::layout::Pattern;
+use crate::pattern::merge::merged;
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::{CooTensor, CsrTensor, SparseTensor};
@@ -69,7 +69,7 @@ pub fn try_concat<P: Pattern, const D: usize, K: Kind>(
     let mut shape = first.pattern.shape().to_vec();
     shape[axis] = size;
     // The parts have a pointer for every row already.
-    P::check_shape(OP, &shape, parts.iter().map(|part| part.pattern.held()).sum())?;
+    P::check_shape(OP, &shape, parts.iter().map(|part| part.pattern.memo().held()).sum())?;
     let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
     let tracked = parts.iter().any(|part| as_float(&part.values).is_some_and(|values| values.is_tracked()));
     let (pattern, values) = if tracked {
@@ -167,7 +167,7 @@ fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
         if union.is_same(&part.pattern) {
             return part.values.clone();
         }
-        let map: RowMap = crate::pattern::derived::located(&union, &part.pattern);
+        let map: RowMap = crate::pattern::merge::located(&union, &part.pattern);
         move_rows(part.values.clone(), part.fill_row(), &map)
     });
     let values = join(rows.collect());

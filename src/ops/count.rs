@@ -46,7 +46,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
             let (left, right) = (self.dims().to_vec(), vec![self.sparse_dims(), self.dense_dims()]);
             return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
         };
-        check_dim(OP, matrix.size()[1 - axis], pattern.held())?;
+        check_dim(OP, matrix.size()[1 - axis], pattern.memo().held())?;
         Ok(if axis == 1 { matrix.row_counts() } else { matrix.column_counts() })
     }
 

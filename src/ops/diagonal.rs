@@ -81,7 +81,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
         let merged = self.specified(OP)?;
         let [rows, cols] = merged.dims();
         let length = rows.min(cols);
-        check_dim(OP, length, merged.pattern.held())?;
+        check_dim(OP, length, merged.pattern.memo().held())?;
         let rows = move_rows(merged.values.clone(), merged.fill_row(), &on_diagonal(&merged.pattern));
         Ok(rows.reshape(Exact([length])))
     }

@@ -5,7 +5,6 @@ use crate::base::checks::expect;
 use crate::base::coordinates::{by_dim, join_dims};
 use crate::base::index::{count_up, index_dtype, index_tensor};
 use crate::base::kind::Kind;
-use crate::pattern::derived::{Turn, turned};
 use crate::pattern::dims::from_dims;
 use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
@@ -91,18 +90,24 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let mut shape = self.pattern.shape().to_vec();
         shape[axis] = size;
         let copies = product("the number of stored elements", self.nnz())?;
-        P::check_shape(op, &shape, copies.saturating_add(self.pattern.held()))?;
+        P::check_shape(op, &shape, copies.saturating_add(self.pattern.memo().held()))?;
         let (pattern, values) = if copies == 0 {
             self.nothing(&shape)
         } else {
-            let (pattern, [map]) = turned(&self.pattern, Turn::Repeated { axis, times }, || {
+            let (pattern, map) = self.pattern.memo().get(Repeated { axis, times }, || {
                 let (pattern, owner) = repeat(&self.pattern, axis, times, &shape);
-                (pattern, [RowMap::new(owner, self.nnz())])
+                (pattern, RowMap::new(owner, self.nnz()))
             });
             (pattern, read_rows(self.values.clone(), &map))
         };
         Ok(Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone()))
     }
+}
+
+#[derive(PartialEq, Eq)]
+struct Repeated {
+    axis: usize,
+    times: usize,
 }
 
 /// The pattern, which is not empty, that many times one after the other along an axis, and whose copy each element is.

@@ -5,7 +5,6 @@ use crate::base::checks::expect;
 use crate::base::coordinates::{by_dim, join_dims};
 use crate::base::index::count_up;
 use crate::base::kind::Kind;
-use crate::pattern::derived::{Turn, turned};
 use crate::pattern::dims::from_dims;
 use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
@@ -64,23 +63,26 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if !turns.contains(&true) || self.nnz() == 0 {
             return self.clone();
         }
-        let turn = Turn::Flipped(turns.clone());
+        let (memo, key) = (self.pattern.memo(), Flipped(turns.clone()));
         let (pattern, values) = if self.is_coalesced() {
-            let (pattern, [map]) = turned(&self.pattern, turn, || {
+            let (pattern, map) = memo.get(key, || {
                 let (pattern, order) = flip_sorted(&self.pattern, &turns);
-                (pattern, [RowMap::permutation(order)])
+                (pattern, RowMap::permutation(order))
             });
             (pattern, read_rows(self.values.clone(), &map))
         } else {
-            let (pattern, []) = turned(&self.pattern, turn, || {
+            let pattern: P = memo.get(key, || {
                 let (shape, coordinates) = (self.pattern.shape(), self.pattern.coordinates());
-                (from_dims(flip_lines(&self.pattern, &turns), shape, self.nnz(), false, coordinates), [])
+                from_dims(flip_lines(&self.pattern, &turns), shape, self.nnz(), false, coordinates)
             });
             (pattern, self.values.clone())
         };
         Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone())
     }
 }
+
+#[derive(PartialEq, Eq)]
+struct Flipped(Vec<bool>);
 
 fn flip_lines<P: Pattern>(pattern: &P, turns: &[bool]) -> Vec<Tensor<1, Int>> {
     let mut lines = by_dim(pattern.coordinates());

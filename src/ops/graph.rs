@@ -8,9 +8,9 @@ use crate::base::limits::check_dim;
 use crate::kernel;
 use crate::ops::ScalarArg;
 use crate::ops::broadcast::read_rows;
-use crate::pattern::derived::axis_map;
 use crate::pattern::diagonal::{off_diagonal, with_diagonal};
 use crate::pattern::layout::Pattern;
+use crate::pattern::maps::axis_map;
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
@@ -57,7 +57,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
             }
         };
         let own = self.coalesce();
-        check_dim(OP, own.dims()[0], own.pattern.held())?;
+        check_dim(OP, own.dims()[0], own.pattern.memo().held())?;
         let (pattern, [map, on]) = with_diagonal(&own.pattern);
         if pattern.nnz() == 0 {
             return Ok(own);
@@ -98,7 +98,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         let axis = self.axis(OP, axis)?;
         check_matrix(OP, self)?;
         let size = self.dims()[axis];
-        check_dim(OP, size, self.pattern.held())?;
+        check_dim(OP, size, self.pattern.memo().held())?;
         Ok(sum_by(self.values.clone(), &axis_map(&self.pattern, axis), size).reshape(Exact([size])))
     }
 

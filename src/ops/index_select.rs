@@ -9,10 +9,10 @@ use crate::base::exact::Exact;
 use crate::base::index::{self, index_tensor, signed};
 use crate::base::kind::Kind;
 use crate::kernel::{self, Arrays};
-use crate::pattern::cut::Taken;
-use crate::pattern::derived::{Part, Selection, located, selected};
+use crate::pattern::cut::{Part, Taken};
 use crate::pattern::dims::{empty_pattern, from_dims};
 use crate::pattern::layout::Pattern;
+use crate::pattern::merge::located;
 use crate::pattern::select::{self, Expansion, kept, sorted};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::sparse::SparseTensor;
@@ -201,13 +201,20 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         }
         let mut shape = self.pattern.shape().to_vec();
         shape[axis] = count;
-        P::check_shape(op, &shape, self.pattern.held().max(count))?;
+        P::check_shape(op, &shape, self.pattern.memo().held().max(count))?;
         let make = || take_slices(&self.pattern, axis, &shape, index);
         Ok(match identity {
             None => self.part(&make()),
-            Some(index) => self.part(&selected(&self.pattern, Selection::Slices { axis, index }, || vec![make()])[0]),
+            Some(index) => self.part(&self.pattern.memo().get(Slices { axis, index }, make)),
         })
     }
+}
+
+/// The slices along an axis that an index names; the index by its identity.
+#[derive(PartialEq, Eq)]
+struct Slices {
+    axis: usize,
+    index: u64,
 }
 
 /// The slices along a sparse axis that a checked index without negative numbers names.

@@ -7,7 +7,6 @@ use crate::base::exact::Exact;
 use crate::base::index::{index_dtype, index_tensor};
 use crate::base::kind::Numeric;
 use crate::base::sizes::cells;
-use crate::pattern::derived::{Turn, turned};
 use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
 use crate::rows::RowMap;
@@ -58,9 +57,10 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
             }
         }
         P::check_shape(OP, &sizes.map(|size| size as usize), products as usize)?;
-        let (pattern, [map_a, map_b]) = turned(&a.pattern, Turn::Kron(b.pattern.derived().id()), || {
-            pairs(&a.pattern, &b.pattern, &sizes.map(|size| size as usize))
-        });
+        let (pattern, [map_a, map_b]) = a
+            .pattern
+            .memo()
+            .get(With(b.pattern.memo().id()), || pairs(&a.pattern, &b.pattern, &sizes.map(|size| size as usize)));
         let zero = || Tensor::zeros([1, 1], (&self.device().inner(), self.dtype()));
         let values = zip(BinaryOp::Mul, (&a.values, zero(), Some(map_a)), (&b.values, zero(), Some(map_b)));
         Ok(Self::from_parts(pattern, values, vec![], fill))
@@ -83,6 +83,9 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         expect(self.try_kron(other))
     }
 }
+
+#[derive(PartialEq, Eq)]
+struct With(u64);
 
 /// The pattern of all pairs of elements, and where either side of them stands.
 fn pairs<P: Pattern>(a: &P, b: &P, shape: &[usize; 2]) -> (P, [RowMap; 2]) {

@@ -2,9 +2,8 @@
 
 use crate::base::checks::expect;
 use crate::base::kind::Kind;
-use crate::pattern::derived::permuted;
 use crate::pattern::layout::Pattern;
-use crate::rows::move_rows;
+use crate::rows::{RowMap, move_rows};
 use crate::tensor::fill::{Fill, FillValue};
 use crate::tensor::sparse::SparseTensor;
 use sparse_core::{Result, SparseError};
@@ -36,7 +35,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             }
         }
         let shape: Vec<usize> = axes[..sparse].iter().map(|&axis| self.pattern.shape()[axis]).collect();
-        P::check_shape(OP, &shape, self.pattern.held())?;
+        P::check_shape(OP, &shape, self.pattern.memo().held())?;
         let (pattern, map) = permuted(&self.pattern, &axes[..sparse]);
         let moved = match map {
             None => self.values.clone(),
@@ -100,4 +99,13 @@ fn permute_blocks<K: Kind>(
     let device = rows.device().inner();
     let columns = crate::base::index::ints(from.collect(), [block], &device);
     rows.select(1, columns)
+}
+
+#[derive(PartialEq, Eq)]
+struct Permuted(Vec<usize>);
+
+/// The pattern with its dims reordered, and where its rows come from (`None`: they stay). Kept with the pattern, so that a
+/// transpose is one pattern however often it is taken.
+fn permuted<P: Pattern>(pattern: &P, axes: &[usize]) -> (P, Option<RowMap>) {
+    pattern.memo().get(Permuted(axes.to_vec()), || pattern.permute(axes))
 }

@@ -7,8 +7,8 @@ use crate::base::exact::Exact;
 use crate::base::index::index_tensor;
 use crate::base::kind::{Numeric, as_float};
 use crate::kernel;
-use crate::pattern::derived::lines;
 use crate::pattern::layout::Pattern;
+use crate::pattern::lines::Lines;
 use crate::pattern::select::{kept, subset};
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Int, IntDType, Tensor, kind};
@@ -86,7 +86,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
             return Ok(own);
         }
         // Of the rows that have elements: there may be many without any.
-        let rows = lines(&own.pattern, &[false, true]);
+        let rows = Lines::of(&own.pattern, &[false, true]);
         let ids = index_tensor(rows.owner().clone(), dtype);
         // By size, then by row, stably both: in each row the largest first, and equal ones as they stand.
         let (by_size, _) = kernel::group_by(&ranks(own.values.clone().inner(), dtype), nnz);

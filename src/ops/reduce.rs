@@ -11,7 +11,6 @@ use crate::base::exact::Exact;
 use crate::base::kind::{Kind, Numeric, associate_like};
 use crate::base::scalar::host_apply;
 use crate::base::sizes::cells;
-use crate::pattern::derived::lines;
 use crate::pattern::layout::{Pattern, is_full};
 use crate::pattern::lines::Lines;
 use crate::tensor::fill::Fill;
@@ -269,7 +268,7 @@ impl Along {
 
     /// The lines of a pattern, where sparse dims are reduced.
     pub(crate) fn of<P: Pattern>(&self, pattern: &P) -> Option<std::sync::Arc<Lines<P>>> {
-        self.sparse.contains(&true).then(|| lines(pattern, &self.sparse))
+        self.sparse.contains(&true).then(|| Lines::of(pattern, &self.sparse))
     }
 
     /// A result of the right shape that stores nothing.

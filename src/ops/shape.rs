@@ -5,7 +5,6 @@ use crate::base::coordinates::by_dim;
 use crate::base::index::index_tensor;
 use crate::base::kind::Kind;
 use crate::base::sizes::{cells, same_cells};
-use crate::pattern::derived::{Turn, try_turned};
 use crate::pattern::dims::{empty_pattern, from_dims, unsqueezed};
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::SparseTensor;
@@ -177,17 +176,18 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         sparse: &[usize],
         dense: &[usize],
     ) -> Result<SparseTensor<P, D2, K>> {
-        P::check_shape(op, sparse, self.pattern.held())?;
+        P::check_shape(op, sparse, self.pattern.memo().held())?;
         let pattern = if self.pattern.shape() == sparse {
             self.pattern.clone()
         } else {
-            let make = || Ok((reshape_pattern(op, &self.pattern, sparse)?, []));
-            let (pattern, []) = try_turned(&self.pattern, Turn::Shaped(sparse.to_vec()), make)?;
-            pattern
+            self.pattern.memo().try_get(Shaped(sparse.to_vec()), || reshape_pattern(op, &self.pattern, sparse))?
         };
         Ok(SparseTensor::from_parts(pattern, self.values.clone(), dense.to_vec(), self.fill.clone()))
     }
 }
+
+#[derive(PartialEq, Eq)]
+struct Shaped(Vec<usize>);
 
 /// The pattern in a shape of as many elements: its elements stay where they are in storage.
 fn reshape_pattern<P: Pattern>(op: &'static str, pattern: &P, shape: &[usize]) -> Result<P> {

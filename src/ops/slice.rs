@@ -115,7 +115,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if axis < shape.len() {
             shape.remove(axis);
         }
-        P::check_shape(OP, &shape, self.pattern.held())?;
+        P::check_shape(OP, &shape, self.pattern.memo().held())?;
         let size = self.dims()[axis];
         let start = if at < 0 { at as i128 + size as i128 } else { at as i128 };
         if start < 0 || start >= size as i128 {

@@ -6,7 +6,6 @@ use crate::base::limits::check_table;
 use crate::base::sizes::cells;
 use crate::kernel::{self, Compressed};
 use crate::pattern::csr::CsrPattern;
-use crate::pattern::derived::{Product, keep_product, known_product};
 use crate::pattern::layout::{Pattern, Sealed};
 use crate::pattern::matrix::Matrix;
 use crate::tensor::fill::Fill;
@@ -52,7 +51,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         if as_float(&b.values).is_some_and(|values| values.is_tracked()) {
             let cols = matrix(&b).size()[1];
             let hint = "the gradient of the second operand needs a pointer for every column, and almost all are empty";
-            check_table(OP, cols, cols as u128 + 1, b.pattern.held(), hint)?;
+            check_table(OP, cols, cols as u128 + 1, b.pattern.memo().held(), hint)?;
         }
         let fill = if a.fill.is_undefined() || b.fill.is_undefined() { Fill::Undefined } else { Fill::Zero };
         let (pattern, values) = product(&a, &b)?;
@@ -127,7 +126,7 @@ fn checked<P: Pattern, const D: usize, K: Numeric>(
     }
     same_device(op, &a.device(), &b.device())?;
     // Products go by compressed rows, whatever the layout is.
-    [a, b].iter().try_for_each(|side| CsrPattern::check_shape(op, side.pattern.shape(), side.pattern.held()))?;
+    [a, b].iter().try_for_each(|side| CsrPattern::check_shape(op, side.pattern.shape(), side.pattern.memo().held()))?;
     if [a, b].iter().any(|side| !side.fill.is_undefined() && !side.fill.is_zero()) {
         let mut shape = left;
         shape[D - 1] = right[D - 1];
@@ -149,6 +148,12 @@ fn rows(a: &Matrix, b: &Matrix) -> [Compressed; 2] {
     [left.cast(dtype), right.cast(dtype)]
 }
 
+/// The pattern of a product, and its compressed rows.
+type Product<P> = (P, Compressed);
+
+#[derive(PartialEq, Eq)]
+struct With(u64);
+
 type Patterned<P, K> = (Product<P>, Option<Tensor<2, K>>);
 
 /// The pattern of the product; with it the values, where the pattern had to be found.
@@ -156,7 +161,8 @@ fn symbolic<P: Pattern, const D: usize, K: Numeric>(
     a: &SparseTensor<P, D, K>,
     b: &SparseTensor<P, D, K>,
 ) -> Result<Patterned<P, K>> {
-    if let Some(known) = known_product(&a.pattern, &b.pattern) {
+    let (memo, key) = (a.pattern.memo(), With(b.pattern.memo().id()));
+    if let Some(known) = memo.find(&key) {
         return Ok((known, None));
     }
     let (left, right) = (matrix(a), matrix(b));
@@ -165,7 +171,7 @@ fn symbolic<P: Pattern, const D: usize, K: Numeric>(
     let mut shape = a.pattern.shape().to_vec();
     shape[D - 1] = b.pattern.shape()[D - 1];
     let pattern = P::from_rows(&view, &shape);
-    Ok((keep_product(&a.pattern, &b.pattern, (pattern, view)), Some(values)))
+    Ok((memo.keep(key, (pattern, view)), Some(values)))
 }
 
 /// What the backward pass keeps.

@@ -64,7 +64,7 @@ pub fn try_stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
     }
     let mut shape = first.pattern.shape().to_vec();
     shape.insert(axis, parts.len());
-    P::check_shape(OP, &shape, parts.iter().map(|part| part.pattern.held()).sum())?;
+    P::check_shape(OP, &shape, parts.iter().map(|part| part.pattern.memo().held()).sum())?;
     let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
     let (pattern, map) = concat::stack(&patterns, axis, &shape);
     let values = joined_values(parts);

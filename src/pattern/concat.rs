@@ -1,23 +1,57 @@
 //! Patterns joined along a sparse dim, along a new one, or along the diagonal.
 
-use super::derived::{joined, keep_joined};
 use super::dims::unsqueezed;
 use super::layout::Pattern;
 use crate::base::index::{index_dtype, index_tensor, ints};
 use crate::base::kind::Kind;
+use crate::base::lazy::Lazy;
 use crate::base::sizes::offsets;
 use crate::kernel::{self, Arrays};
 use crate::rows::RowMap;
 use burn::tensor::Tensor;
 use sparse_burn::ConcatAxis;
+use std::sync::Arc;
 
-/// Keys of what is kept for patterns that are joined in other ways than along an axis of theirs.
-const NEW_AXIS: usize = usize::MAX / 2;
-const DIAGONAL: usize = usize::MAX;
+/// How patterns are joined.
+#[derive(PartialEq, Eq)]
+enum How {
+    Along(usize),
+    NewAxis(usize),
+    Diagonal,
+}
 
-/// The pattern of several, and where its rows come from in the concatenation of theirs (`None`: they stay).
+/// The patterns that are joined, by their ids.
+#[derive(PartialEq, Eq)]
+struct Joined(How, Vec<u64>);
+
+impl Joined {
+    fn new<P: Pattern>(how: How, parts: &[P]) -> Self {
+        Self(how, parts.iter().map(|part| part.memo().id()).collect())
+    }
+}
+
+/// Where the rows of a joined pattern come from in the concatenation of the parts' (`None`: they stay). A pass that needs
+/// no map makes none.
+type Map = Arc<Lazy<Option<RowMap>>>;
+
+/// The pattern of several, and where its rows come from. Kept with the first.
+fn joined<P: Pattern>(how: How, parts: &[P], make: impl FnOnce() -> (P, Option<RowMap>)) -> (P, Option<RowMap>) {
+    let (memo, key) = (parts[0].memo(), Joined::new(how, parts));
+    let known: Option<(P, Map)> = memo.find(&key);
+    if let Some((pattern, map)) = &known
+        && let Some(map) = map.known()
+    {
+        return (pattern.clone(), map.clone());
+    }
+    let (pattern, map) = make();
+    // A pattern that is known already keeps its identity, and what was made of it.
+    let (pattern, kept) = known.unwrap_or_else(|| memo.keep(key, (pattern, Map::default())));
+    (pattern, kept.get(|| map).clone())
+}
+
+/// The pattern of several along an axis, and where its rows come from in the concatenation of theirs (`None`: they stay).
 pub(crate) fn concat<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P, Option<RowMap>) {
-    joined(parts, axis, || {
+    joined(How::Along(axis), parts, || {
         let (arrays, how) = arrays(parts, axis, shape);
         let coalesced = is_coalesced(&how);
         let (arrays, map) = kernel::concat_patterns(&arrays, how);
@@ -25,7 +59,7 @@ pub(crate) fn concat<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (
     })
 }
 
-/// The pattern of several and their values, in one pass that leaves no index map.
+/// The pattern of several along an axis and their values, in one pass that leaves no index map.
 pub(crate) fn concat_at_once<P: Pattern, K: Kind>(
     parts: &[P],
     values: &[&Tensor<2, K>],
@@ -35,7 +69,11 @@ pub(crate) fn concat_at_once<P: Pattern, K: Kind>(
     let (arrays, how) = arrays(parts, axis, shape);
     let coalesced = is_coalesced(&how);
     let (arrays, values) = kernel::concat(&arrays, values, how);
-    (keep_joined(parts, axis, P::from_arrays(arrays, shape, coalesced)), values)
+    let (memo, key) = (parts[0].memo(), Joined::new(How::Along(axis), parts));
+    let known: Option<(P, Map)> = memo.find(&key);
+    let (pattern, _) =
+        known.unwrap_or_else(|| memo.keep(key, (P::from_arrays(arrays, shape, coalesced), Map::default())));
+    (pattern, values)
 }
 
 fn arrays<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (Vec<Arrays>, ConcatAxis) {
@@ -49,7 +87,7 @@ fn is_coalesced(how: &ConcatAxis) -> bool {
 
 /// The pattern of several along a new sparse axis, and where its rows come from in the concatenation of theirs.
 pub(crate) fn stack<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P, Option<RowMap>) {
-    joined(parts, NEW_AXIS + axis, || {
+    joined(How::NewAxis(axis), parts, || {
         let parts: Vec<P> = parts.iter().map(|part| unsqueezed(part, axis)).collect();
         match &parts[..] {
             [one] => (one.clone(), None),
@@ -82,5 +120,5 @@ pub(crate) fn block_diag<P: Pattern>(parts: &[P], shape: &[usize]) -> P {
         let coalesced = parts.iter().all(Pattern::is_coalesced);
         (P::from_coordinates(coordinates, shape, coalesced), None)
     };
-    joined(parts, DIAGONAL, make).0
+    joined(How::Diagonal, parts, make).0
 }

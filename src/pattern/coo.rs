@@ -1,17 +1,18 @@
 //! Coordinates.
 
-use super::derived::{Derived, deepen};
 use super::layout::{Pattern, Sealed};
 use super::matrix::{Matrix, coordinates};
+use super::memo::Memo;
 use crate::base::coordinates::along;
 use crate::base::index::{index_dtype, index_tensor, signed};
+use crate::base::lazy::Lazy;
 use crate::base::sizes::{check_sizes, offsets};
 use crate::kernel::{self, Arrays, Compressed};
 use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor};
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// The coordinates of the stored elements: `indices [sparse_dims, nnz]`.
 ///
@@ -24,9 +25,9 @@ struct Parts {
     shape: Vec<usize>,
     indices: Tensor<2, Int>,
     coalesced: bool,
-    merged: OnceLock<(CooPattern, RowSums)>,
-    matrix: OnceLock<Matrix>,
-    derived: Derived<CooPattern>,
+    merged: Lazy<(CooPattern, RowSums)>,
+    matrix: Lazy<Matrix>,
+    memo: Memo,
 }
 
 impl CooPattern {
@@ -58,14 +59,15 @@ impl CooPattern {
 
     /// The pattern without a look at the coordinates. Wrong ones give wrong answers or a panic later, never memory errors.
     pub fn new_unchecked(indices: Tensor<2, Int>, shape: &[usize], coalesced: bool) -> Self {
-        let dtype = index_dtype(shape, indices.dims()[1]);
+        let nnz = indices.dims()[1];
+        let dtype = index_dtype(shape, nnz);
         Self(Arc::new(Parts {
             shape: shape.to_vec(),
             indices: index_tensor(indices, dtype),
             coalesced,
-            merged: OnceLock::new(),
-            matrix: OnceLock::new(),
-            derived: Derived::new(shape.len()),
+            merged: Lazy::new(),
+            matrix: Lazy::new(),
+            memo: Memo::new(nnz),
         }))
     }
 
@@ -91,10 +93,10 @@ impl CooPattern {
 
     /// The merged pattern, computed once.
     fn merged(&self) -> &(Self, RowSums) {
-        self.0.merged.get_or_init(|| {
+        self.0.merged.get(|| {
             let (indices, order, ptr) = kernel::coalesce(&self.0.indices, &self.0.shape);
             let merged = Self::new_unchecked(indices, &self.0.shape, true);
-            deepen(self, &merged);
+            self.0.memo.deepen(&merged.0.memo);
             (merged, RowSums::new(Some(order), ptr))
         })
     }
@@ -146,10 +148,6 @@ impl Sealed for CooPattern {
         Self::new_unchecked(coordinates(rows, shape), shape, true)
     }
 
-    fn held(&self) -> usize {
-        self.nnz()
-    }
-
     fn coalesce(&self) -> Option<(Self, RowSums)> {
         (!self.0.coalesced).then(|| self.merged().clone())
     }
@@ -162,7 +160,7 @@ impl Sealed for CooPattern {
             [batch, rows, cols] => fits(batch, rows) && fits(batch, cols),
             _ => false,
         };
-        is_matrix.then(|| self.0.matrix.get_or_init(|| self.to_matrix()))
+        is_matrix.then(|| self.0.matrix.get(|| self.to_matrix()))
     }
 
     fn arrays(&self) -> Arrays {
@@ -174,8 +172,8 @@ impl Sealed for CooPattern {
         Self::new_unchecked(indices, shape, coalesced)
     }
 
-    fn derived(&self) -> &Derived<Self> {
-        &self.0.derived
+    fn memo(&self) -> &Memo {
+        &self.0.memo
     }
 
     fn concat_axis(parts: &[Self], axis: usize, shape: &[usize]) -> (ConcatAxis, DType) {

@@ -1,13 +1,14 @@
 //! Compressed rows.
 
 use super::coo::CooPattern;
-use super::derived::Derived;
 use super::layout::{Pattern, Sealed};
 use super::matrix::{Matrix, coordinates};
+use super::memo::Memo;
 use crate::base::checks::same_device;
 use crate::base::coordinates::along;
 use crate::base::exact::Exact;
 use crate::base::index::{index_dtype, index_tensor, signed};
+use crate::base::lazy::Lazy;
 use crate::base::limits::check_rows;
 use crate::base::sizes::{check_sizes, offsets};
 use crate::kernel::{self, Arrays, Compressed};
@@ -15,7 +16,7 @@ use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Compressed rows of a matrix `[rows, cols]`, or of a batch `[batch, rows, cols]` in which each matrix has its own nnz.
 ///
@@ -28,10 +29,10 @@ struct Parts {
     shape: Vec<usize>,
     row_ptr: Tensor<1, Int>,
     col_idx: Tensor<1, Int>,
-    row_ids: OnceLock<Tensor<1, Int>>,
-    coordinates: OnceLock<Tensor<2, Int>>,
-    matrix: OnceLock<Matrix>,
-    derived: Derived<CsrPattern>,
+    row_ids: Lazy<Tensor<1, Int>>,
+    coordinates: Lazy<Tensor<2, Int>>,
+    matrix: Lazy<Matrix>,
+    memo: Memo,
 }
 
 impl CsrPattern {
@@ -96,15 +97,16 @@ impl CsrPattern {
     pub fn new_unchecked(row_ptr: Tensor<1, Int>, col_idx: Tensor<1, Int>, shape: &[usize]) -> Self {
         let batch: usize = shape[..shape.len() - 2].iter().product();
         let [rows, cols] = [shape[shape.len() - 2], shape[shape.len() - 1]];
-        let dtype = index_dtype(&[batch * rows, batch * cols], col_idx.dims()[0]);
+        let nnz = col_idx.dims()[0];
+        let dtype = index_dtype(&[batch * rows, batch * cols], nnz);
         Self(Arc::new(Parts {
             shape: shape.to_vec(),
             row_ptr: index_tensor(row_ptr, dtype),
             col_idx: index_tensor(col_idx, dtype),
-            row_ids: OnceLock::new(),
-            coordinates: OnceLock::new(),
-            matrix: OnceLock::new(),
-            derived: Derived::new(shape.len()),
+            row_ids: Lazy::new(),
+            coordinates: Lazy::new(),
+            matrix: Lazy::new(),
+            memo: Memo::new(nnz + batch * rows),
         }))
     }
 
@@ -120,7 +122,7 @@ impl CsrPattern {
 
     /// The row of `[batch * rows]` that every element stands in.
     pub fn row_ids(&self) -> &Tensor<1, Int> {
-        self.0.row_ids.get_or_init(|| kernel::expand_ptr(&self.0.row_ptr, self.nnz()))
+        self.0.row_ids.get(|| kernel::expand_ptr(&self.0.row_ptr, self.nnz()))
     }
 
     /// The coordinates as a pattern of their own.
@@ -193,7 +195,7 @@ impl Pattern for CsrPattern {
         self.0.col_idx.dtype()
     }
     fn coordinates(&self) -> &Tensor<2, Int> {
-        self.0.coordinates.get_or_init(|| {
+        self.0.coordinates.get(|| {
             let nnz = self.nnz();
             if nnz == 0 {
                 return Tensor::empty([self.0.shape.len(), 0], (&self.0.col_idx.device(), self.0.col_idx.dtype()));
@@ -260,16 +262,12 @@ impl Sealed for CsrPattern {
         }
     }
 
-    fn held(&self) -> usize {
-        self.nnz() + self.batch() * self.rows()
-    }
-
     fn coalesce(&self) -> Option<(Self, RowSums)> {
         None
     }
 
     fn matrix(&self) -> Option<&Matrix> {
-        Some(self.0.matrix.get_or_init(|| self.to_matrix()))
+        Some(self.0.matrix.get(|| self.to_matrix()))
     }
 
     fn arrays(&self) -> Arrays {
@@ -281,8 +279,8 @@ impl Sealed for CsrPattern {
         Self::new_unchecked(row_ptr, col_idx, shape)
     }
 
-    fn derived(&self) -> &Derived<Self> {
-        &self.0.derived
+    fn memo(&self) -> &Memo {
+        &self.0.memo
     }
 
     fn concat_axis(parts: &[Self], axis: usize, shape: &[usize]) -> (ConcatAxis, DType) {

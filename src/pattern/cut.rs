@@ -1,6 +1,5 @@
 //! Parts of a pattern: what stands at some positions of its dims. Kept with the pattern, so that a loop finds each once.
 
-use super::derived::{Part, Selection, selected};
 use super::dims::{empty_pattern, from_dims};
 use super::layout::Pattern;
 use super::select::kept;
@@ -47,6 +46,19 @@ impl Cut {
     }
 }
 
+#[derive(PartialEq, Eq)]
+struct Cuts(Vec<Cut>);
+
+/// Parts of one size along an axis.
+#[derive(PartialEq, Eq)]
+struct Parts {
+    axis: usize,
+    size: usize,
+}
+
+/// A part of a pattern, and which rows of the values are its.
+pub(crate) type Part<P> = (P, Taken);
+
 /// Which rows of values a part of a pattern has.
 #[derive(Clone, Debug)]
 pub(crate) enum Taken {
@@ -75,12 +87,12 @@ impl Taken {
 
 /// The elements at the positions that every dim keeps; some dim does not keep all. Reads the device the first time.
 pub(crate) fn cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
-    selected(pattern, Selection::Cut(cuts.to_vec()), || vec![find_cut(pattern, cuts)])[0].clone()
+    pattern.memo().get(Cuts(cuts.to_vec()), || find_cut(pattern, cuts))
 }
 
 /// Parts of `size` (less than the axis has) along a sparse axis. Reads the device the first time.
 pub(crate) fn parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Arc<Vec<Part<P>>> {
-    selected(pattern, Selection::Parts { axis, size }, || find_parts(pattern, axis, size))
+    pattern.memo().get(Parts { axis, size }, || Arc::new(find_parts(pattern, axis, size)))
 }
 
 fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {

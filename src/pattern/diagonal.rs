@@ -1,8 +1,8 @@
 //! Patterns of a matrix's main diagonal.
 
-use super::derived::{Turn, located, merged, turned};
 use super::dims::from_dims;
 use super::layout::Pattern;
+use super::merge::{located, merged};
 use super::select::{kept, subset};
 use crate::base::coordinates::along;
 use crate::base::exact::Exact;
@@ -10,6 +10,15 @@ use crate::base::index::index_dtype;
 use crate::rows::RowMap;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_burn::MergeRule;
+
+#[derive(PartialEq, Eq)]
+struct OnDiagonal;
+#[derive(PartialEq, Eq)]
+struct Column;
+#[derive(PartialEq, Eq)]
+struct WithDiagonal;
+#[derive(PartialEq, Eq)]
+struct OffDiagonal;
 
 /// The pattern of all elements `(i, i)` of a matrix.
 pub(crate) fn diagonal<P: Pattern>(shape: &[usize], device: &Device) -> P {
@@ -26,17 +35,17 @@ pub(crate) fn diagonal<P: Pattern>(shape: &[usize], device: &Device) -> P {
 
 /// Where the elements of the main diagonal stand in a coalesced pattern.
 pub(crate) fn on_diagonal<P: Pattern>(pattern: &P) -> RowMap {
-    let (_, [map]) = turned(pattern, Turn::Diagonal, || {
+    let (_, map) = pattern.memo().get(OnDiagonal, || {
         let line: P = diagonal(pattern.shape(), &pattern.device());
         let map = located(&line, pattern);
-        (line, [map])
+        (line, map)
     });
     map
 }
 
 /// The stored elements of the main diagonal of a coalesced pattern, as a column `[n, 1]`. Reads the device the first time.
 pub(crate) fn diagonal_column<P: Pattern>(pattern: &P) -> (P, RowMap) {
-    let (pattern, [map]) = turned(pattern, Turn::DiagonalColumn, || {
+    pattern.memo().get(Column, || {
         let (coordinates, shape) = (pattern.coordinates(), pattern.shape());
         let rows = along(coordinates, 0);
         let on = if pattern.nnz() == 0 {
@@ -47,15 +56,14 @@ pub(crate) fn diagonal_column<P: Pattern>(pattern: &P) -> (P, RowMap) {
         let nnz = on.dims()[0];
         let lines = if nnz == 0 { vec![] } else { vec![rows.clone().select(0, on.clone()), on.zeros_like()] };
         let line = from_dims(lines, &[shape[0].min(shape[1]), 1], nnz, true, coordinates);
-        (line, [RowMap::new(on, pattern.nnz())])
-    });
-    (pattern, map)
+        (line, RowMap::new(on, pattern.nnz()))
+    })
 }
 
 /// A coalesced pattern and the main diagonal: where its rows come from, and a map whose rows are 0 on the diagonal and
 /// 1 (missing) off it.
 pub(crate) fn with_diagonal<P: Pattern>(pattern: &P) -> (P, [RowMap; 2]) {
-    turned(pattern, Turn::WithDiagonal, || {
+    pattern.memo().get(WithDiagonal, || {
         let line: P = diagonal(pattern.shape(), &pattern.device());
         let (union, [own, on]) = merged(MergeRule::Union, pattern, &line);
         if union.nnz() == 0 {
@@ -69,11 +77,9 @@ pub(crate) fn with_diagonal<P: Pattern>(pattern: &P) -> (P, [RowMap; 2]) {
 
 /// The elements of a matrix off its main diagonal. Reads the device the first time.
 pub(crate) fn off_diagonal<P: Pattern>(pattern: &P) -> (P, RowMap) {
-    let (pattern, [map]) = turned(pattern, Turn::OffDiagonal, || {
+    pattern.memo().get(OffDiagonal, || {
         let coordinates = pattern.coordinates();
         let off = along(coordinates, 0).not_equal(along(coordinates, 1));
-        let (pattern, map) = subset(pattern, &kept(off, pattern.index_dtype()));
-        (pattern, [map])
-    });
-    (pattern, map)
+        subset(pattern, &kept(off, pattern.index_dtype()))
+    })
 }

@@ -1,7 +1,7 @@
 //! What a layout is.
 
-use super::derived::Derived;
 use super::matrix::Matrix;
+use super::memo::{Made, Memo};
 use crate::base::sizes::cells;
 use crate::kernel::{Arrays, Compressed};
 use crate::rows::{RowMap, RowSums};
@@ -47,8 +47,6 @@ pub trait Sealed: Sized {
     /// The pattern of a matrix (or of a batch of them) of `shape` from its compressed rows, all matrices of a batch being
     /// one block-diagonal matrix.
     fn from_rows(rows: &Compressed, shape: &[usize]) -> Self;
-    /// Numbers that the pattern keeps, or may have to: of elements, and of rows where they are compressed.
-    fn held(&self) -> usize;
     /// The merged pattern and its sums; `None` where it is coalesced already.
     fn coalesce(&self) -> Option<(Self, RowSums)>;
     /// The pattern of a matrix (or of a batch of them) by rows and by columns; `None` for other ranks.
@@ -57,14 +55,27 @@ pub trait Sealed: Sized {
     fn arrays(&self) -> Arrays;
     /// A pattern of the same layout from arrays that are right by construction.
     fn from_arrays(arrays: Arrays, shape: &[usize], coalesced: bool) -> Self;
-    /// What is derived from the pattern and kept with it.
-    fn derived(&self) -> &Derived<Self>;
+    /// What is made of the pattern and kept with it.
+    fn memo(&self) -> &Memo;
     /// How several are joined along a sparse dim, and the index dtype that the result needs.
     fn concat_axis(parts: &[Self], axis: usize, shape: &[usize]) -> (ConcatAxis, DType);
     /// The pattern with its dims in another order, and where its rows come from (`None`: they stay).
     fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>);
     /// The pattern with a sparse dim of size 1 more at `axis`, where its arrays stay what they are.
     fn unsqueezed(&self, axis: usize) -> Option<Self>;
+}
+
+impl<P: Pattern> Made for P {
+    fn memos(&self) -> Vec<&Memo> {
+        vec![self.memo()]
+    }
+}
+
+/// A pattern, and how it follows from another one.
+impl<P: Pattern, T: Clone + Send + Sync + 'static> Made for (P, T) {
+    fn memos(&self) -> Vec<&Memo> {
+        vec![self.0.memo()]
+    }
 }
 
 /// Whether every element is stored, for a coalesced pattern.

@@ -2,10 +2,10 @@
 
 use crate::base::exact::Exact;
 use crate::base::index::{index_dtype, index_tensor};
+use crate::base::lazy::Lazy;
 use crate::kernel::{self, Compressed};
 use crate::rows::RowMap;
 use burn::tensor::{Int, Tensor};
-use std::sync::OnceLock;
 
 /// A matrix pattern by rows and by columns. A batch `[B, M, N]` is the block-diagonal matrix `[B*M, B*N]`, so products
 /// know one case only.
@@ -15,11 +15,11 @@ pub(crate) struct Matrix {
     cols: usize,
     row_ids: Tensor<1, Int>,
     col_ids: Tensor<1, Int>,
-    by_row: OnceLock<Compressed>,
-    by_col: OnceLock<Compressed>,
-    column_places: OnceLock<Tensor<1, Int>>,
-    columns: OnceLock<RowMap>,
-    order: OnceLock<Tensor<1, Int>>,
+    by_row: Lazy<Compressed>,
+    by_col: Lazy<Compressed>,
+    column_places: Lazy<Tensor<1, Int>>,
+    columns: Lazy<RowMap>,
+    order: Lazy<Tensor<1, Int>>,
     /// Whether elements stand by ascending rows.
     sorted: bool,
 }
@@ -37,11 +37,11 @@ impl Matrix {
             cols,
             row_ids,
             col_ids,
-            by_row: OnceLock::new(),
-            by_col: OnceLock::new(),
-            column_places: OnceLock::new(),
-            columns: OnceLock::new(),
-            order: OnceLock::new(),
+            by_row: Lazy::new(),
+            by_col: Lazy::new(),
+            column_places: Lazy::new(),
+            columns: Lazy::new(),
+            order: Lazy::new(),
             sorted,
         }
     }
@@ -74,7 +74,7 @@ impl Matrix {
 
     /// Compressed rows.
     pub(crate) fn by_row(&self) -> &Compressed {
-        self.by_row.get_or_init(|| {
+        self.by_row.get(|| {
             if self.sorted {
                 let ptr = kernel::compress(&self.row_ids, self.rows);
                 return Compressed { ptr, idx: self.col_ids.clone(), perm: None };
@@ -87,23 +87,23 @@ impl Matrix {
     pub(crate) fn column_places(&self) -> Option<&Tensor<1, Int>> {
         let order = self.by_col().perm.as_ref()?;
         // Grouping by a permutation inverts it.
-        Some(self.column_places.get_or_init(|| kernel::group_by(order, order.dims()[0]).0))
+        Some(self.column_places.get(|| kernel::group_by(order, order.dims()[0]).0))
     }
 
     /// Compressed columns: the transpose, with the permutation of its values.
     pub(crate) fn by_col(&self) -> &Compressed {
-        self.by_col.get_or_init(|| compressed_by(&self.col_ids, &self.row_ids, self.cols))
+        self.by_col.get(|| compressed_by(&self.col_ids, &self.row_ids, self.cols))
     }
 
     /// The map that reads a dense operand's row at the column of every element.
     pub(crate) fn columns(&self) -> &RowMap {
-        self.columns.get_or_init(|| RowMap::new(self.col_ids.clone(), self.cols))
+        self.columns.get(|| RowMap::new(self.col_ids.clone(), self.cols))
     }
 
     /// Elements by rows, `(order, ptr)`, as `put` takes them.
     pub(crate) fn groups(&self) -> (Tensor<1, Int>, Tensor<1, Int>) {
         let Compressed { ptr, perm, .. } = self.by_row();
-        let order = self.order.get_or_init(|| match perm {
+        let order = self.order.get(|| match perm {
             Some(perm) => perm.clone(),
             None => Tensor::arange(0..self.row_ids.dims()[0] as i64, (&ptr.device(), ptr.dtype())),
         });

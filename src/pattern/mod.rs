@@ -11,12 +11,14 @@ pub(crate) mod concat;
 pub(crate) mod coo;
 pub(crate) mod csr;
 pub(crate) mod cut;
-pub(crate) mod derived;
 pub(crate) mod diagonal;
 pub(crate) mod dims;
 pub(crate) mod layout;
 pub(crate) mod lines;
+pub(crate) mod maps;
 pub(crate) mod matrix;
+pub(crate) mod memo;
+pub(crate) mod merge;
 pub(crate) mod select;
 
 pub use coo::CooPattern;

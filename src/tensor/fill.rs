@@ -2,13 +2,14 @@
 
 use crate::base::exact::Exact;
 use crate::base::kind::Kind;
+use crate::base::lazy::Lazy;
 use crate::base::scalar::{element, equal, integer, scalar_f64};
 use burn::tensor::{Bool, DType, Device, Float, Scalar, Shape, Tensor};
 use sparse_burn::read_data;
 use sparse_core::{Result, SparseError};
 use std::any::TypeId;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// What the *unspecified* elements of a sparse tensor are.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +40,7 @@ pub struct FillBlock<K: Kind = Float> {
     row: Tensor<2, K>,
     /// The shape it was given with: `[block]` for a list of elements.
     shape: Vec<usize>,
-    numbers: Arc<OnceLock<Vec<Scalar>>>,
+    numbers: Arc<Lazy<Vec<Scalar>>>,
 }
 
 impl<K: Kind> FillBlock<K> {
@@ -55,7 +56,7 @@ impl<K: Kind> FillBlock<K> {
 
     /// The elements on the host. Reads the device the first time.
     fn numbers(&self) -> &[Scalar] {
-        self.numbers.get_or_init(|| {
+        self.numbers.get(|| {
             let data = read_data(self.row.clone().inner());
             if data.dtype().is_float() {
                 data.convert::<f64>().iter::<f64>().map(Scalar::Float).collect()

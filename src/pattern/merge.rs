@@ -1,0 +1,72 @@
+//! Patterns made of two, and where the elements of one stand in another.
+
+use super::layout::Pattern;
+use crate::base::kind::Kind;
+use crate::base::lazy::Lazy;
+use crate::kernel::{self, Arrays};
+use crate::rows::RowMap;
+use burn::tensor::{DType, Tensor};
+use sparse_burn::{BinaryOp, MergeRule};
+use std::sync::Arc;
+
+/// A pattern made of two, and the index maps from either. (A pass that needs no maps makes none.)
+type Merged<P> = (P, Arc<Lazy<[RowMap; 2]>>);
+
+/// A merge with another pattern.
+#[derive(PartialEq, Eq)]
+struct With(MergeRule, u64);
+
+#[derive(PartialEq, Eq)]
+struct In(u64);
+
+/// The union or intersection of two coalesced patterns of one shape. Kept with `a`.
+pub(crate) fn merged<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> (P, [RowMap; 2]) {
+    let (pattern, maps): Merged<P> = a.memo().get(With(rule, b.memo().id()), || {
+        let (left, right) = common_dtype(a, b);
+        let (arrays, map_a, map_b) = kernel::merge(rule, &left, &right);
+        let maps = [RowMap::new(map_a, a.nnz()), RowMap::new(map_b, b.nnz())];
+        (P::from_arrays(arrays, a.shape(), true), Arc::new(maps.into()))
+    });
+    let maps = maps.get(|| [locate(&pattern, a), locate(&pattern, b)]).clone();
+    (pattern, maps)
+}
+
+/// The union of two coalesced patterns and an operation on it in one pass, where the maps are not at hand already. The
+/// pattern is kept as [`merged`] does.
+pub(crate) fn union_zip<P: Pattern, K: Kind>(
+    op: BinaryOp,
+    (a, values_a, fill_a): (&P, &Tensor<2, K>, &Tensor<2, K>),
+    (b, values_b, fill_b): (&P, &Tensor<2, K>, &Tensor<2, K>),
+) -> Option<(P, Tensor<2, K>)> {
+    let key = With(MergeRule::Union, b.memo().id());
+    let known: Option<Merged<P>> = a.memo().find(&key);
+    if known.as_ref().is_some_and(|(_, maps)| maps.known().is_some()) {
+        return None;
+    }
+    let (left, right) = common_dtype(a, b);
+    let (arrays, values) = kernel::union_zip(op, (&left, values_a, fill_a), (&right, values_b, fill_b));
+    let (pattern, _) = match known {
+        Some(known) => known,
+        None => a.memo().keep(key, (P::from_arrays(arrays, a.shape(), true), Arc::default())),
+    };
+    Some((pattern, values))
+}
+
+/// For every element of `a`, where it stands in `b`. Kept with `a`.
+pub(crate) fn located<P: Pattern>(a: &P, b: &P) -> RowMap {
+    a.memo().get(In(b.memo().id()), || locate(a, b))
+}
+
+fn locate<P: Pattern>(a: &P, b: &P) -> RowMap {
+    let (left, right) = common_dtype(a, b);
+    RowMap::new(kernel::locate(&left, &right), b.nnz())
+}
+
+/// Both patterns' arrays in one index dtype.
+fn common_dtype<P: Pattern>(a: &P, b: &P) -> (Arrays, Arrays) {
+    // A union may have as many elements as both.
+    let fits = sparse_burn::index_dtype_for(a.nnz().saturating_add(b.nnz())) == DType::I32;
+    let narrow = fits && a.index_dtype() == DType::I32 && b.index_dtype() == DType::I32;
+    let dtype = if narrow { DType::I32 } else { DType::I64 };
+    (a.arrays().cast(dtype), b.arrays().cast(dtype))
+}
