@@ -111,7 +111,7 @@ fn any<P: Pattern, const D: usize>(
     let along = Along::new(op, of, axes)?;
     let undefined = of.fill.is_undefined();
     if along.is_trivial() {
-        return Ok(along.nothing(of, of.dtype(), if undefined { Fill::Undefined } else { Fill::Zero }));
+        return Ok(along.empty_result(of, of.dtype(), if undefined { Fill::Undefined } else { Fill::Zero }));
     }
     let counted = !undefined && !of.fill.is_zero();
     // Without sparse dims all elements are duplicates of one.

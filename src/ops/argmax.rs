@@ -63,7 +63,7 @@ fn position<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         return Err(SparseError::EmptyInput { op });
     }
     if of.nnz() == 0 || of.block() == 0 {
-        return Ok(along.nothing(of, dtype, fill));
+        return Ok(along.empty_result(of, dtype, fill));
     }
     let own = of.coalesce();
     let lines = along.of(&own.pattern).expect("the axis is a sparse one");

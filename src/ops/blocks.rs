@@ -34,7 +34,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 
     /// A pattern of `shape` with nothing stored, and its values.
-    pub(crate) fn nothing(&self, shape: &[usize]) -> (P, Tensor<2, K>) {
+    pub(crate) fn empty_parts(&self, shape: &[usize]) -> (P, Tensor<2, K>) {
         let pattern = dims::empty_pattern(&self.pattern, shape);
         (pattern, Tensor::empty([0, self.block()], (&self.device(), self.dtype())))
     }

@@ -1,9 +1,8 @@
 //! Concatenation.
 
 use crate::base::checks::{expect, resolve_axis, same_device};
-use crate::base::empty::cat_rows;
 use crate::base::exact::Exact;
-use crate::base::kind::{Kind, as_float, associate_like, dtype_name};
+use crate::base::kind::{Kind, dtype_name};
 use crate::pattern::concat;
 use crate::pattern::layout::Pattern;
 use crate::pattern::merge::merged;
@@ -71,17 +70,8 @@ pub fn try_concat<P: Pattern, const D: usize, K: Kind>(
     // The parts have a pointer for every row already.
     P::check_shape(OP, &shape, parts.iter().map(|part| part.pattern.memo().held()).sum())?;
     let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
-    let tracked = parts.iter().any(|part| as_float(&part.values).is_some_and(|values| values.is_tracked()));
-    let (pattern, values) = if tracked {
-        let (pattern, map) = concat::concat(&patterns, axis, &shape);
-        let values = cat_rows(parts.iter().map(|part| part.values.clone()));
-        let moved = map.map(|map| move_rows(values.clone(), first.fill_row(), &map));
-        (pattern, moved.unwrap_or(values))
-    } else {
-        let values: Vec<&Tensor<2, K>> = parts.iter().map(|part| &part.values).collect();
-        let (pattern, joined) = concat::concat_at_once(&patterns, &values, axis, &shape);
-        (pattern, associate_like(joined, &values))
-    };
+    let values: Vec<&Tensor<2, K>> = parts.iter().map(|part| &part.values).collect();
+    let (pattern, values) = concat::concat(&patterns, &values, || first.fill_row(), axis, &shape);
     Ok(SparseTensor::from_parts(pattern, values, first.dense_shape.clone(), first.fill.clone()))
 }
 

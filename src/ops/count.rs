@@ -86,7 +86,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let most = (pattern.nnz() as u128).saturating_mul(along.blocks.size as u128);
         let dtype = count_dtype(OP, most, &pattern.device())?;
         if along.is_trivial() || pattern.nnz() == 0 {
-            return Ok(along.nothing(self, dtype, Fill::Zero));
+            return Ok(along.empty_result(self, dtype, Fill::Zero));
         }
         let (pattern, counts) = match along.of(pattern) {
             None => (pattern.clone(), Tensor::ones([pattern.nnz()], (&pattern.device(), dtype))),

@@ -4,7 +4,7 @@ use super::binary::{check, meet, same_structure};
 use super::map::bool_fill;
 use crate::base::checks::expect;
 use crate::base::index::signed;
-use crate::base::kind::{Kind, Numeric, as_float, from_float};
+use crate::base::kind::{Kind, Numeric, as_float, from_float, is_tracked};
 use crate::base::scalar::{host_float, host_order};
 use crate::pattern::layout::{Pattern, is_full};
 use crate::pattern::merge::located;
@@ -215,10 +215,6 @@ fn first_of(a: &Tensor<2>, b: &Tensor<2>, out: &Tensor<2>) -> Tensor<2, Bool> {
     let a = a.clone().inner();
     let nan = a.clone().is_nan();
     out.clone().equal(a).bool_or(nan).bool_and(b.clone().inner().equal(out.clone()).bool_not())
-}
-
-fn is_tracked<K: Kind>(rows: &Tensor<2, K>) -> bool {
-    crate::base::kind::as_float(rows).is_some_and(|rows| rows.is_tracked())
 }
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {

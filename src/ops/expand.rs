@@ -92,7 +92,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let copies = product("the number of stored elements", self.nnz())?;
         P::check_shape(op, &shape, copies.saturating_add(self.pattern.memo().held()))?;
         let (pattern, values) = if copies == 0 {
-            self.nothing(&shape)
+            self.empty_parts(&shape)
         } else {
             let (pattern, map) = self.pattern.memo().get(Repeated { axis, times }, || {
                 let (pattern, owner) = repeat(&self.pattern, axis, times, &shape);

@@ -272,7 +272,7 @@ impl Along {
     }
 
     /// A result of the right shape that stores nothing.
-    pub(crate) fn nothing<P: Pattern, const D: usize, K: Kind, K2: Kind>(
+    pub(crate) fn empty_result<P: Pattern, const D: usize, K: Kind, K2: Kind>(
         &self,
         of: &SparseTensor<P, D, K>,
         dtype: DType,
@@ -304,7 +304,7 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
             Fold::Mean if none => Fill::scalar(f64::NAN),
             _ => Fill::Zero,
         };
-        return Ok(along.nothing(of, of.dtype(), fill));
+        return Ok(along.empty_result(of, of.dtype(), fill));
     }
     if let Some((own, back)) = widened(of) {
         return Ok(reduce(op, &own, axes, fold)?.in_float(back));

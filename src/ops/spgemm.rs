@@ -1,7 +1,7 @@
 //! Sparse x sparse.
 
 use crate::base::checks::{expect, same_device};
-use crate::base::kind::{Kind, Numeric, as_float, associate_like, dtype_name, from_float};
+use crate::base::kind::{Kind, Numeric, as_float, associate_like, dtype_name, from_float, is_tracked};
 use crate::base::limits::check_table;
 use crate::base::sizes::cells;
 use crate::kernel::{self, Compressed};
@@ -48,7 +48,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     pub fn try_matmul_sparse(&self, other: &Self) -> Result<Self> {
         const OP: &str = "matmul";
         let (a, b) = checked(OP, self, other)?;
-        if as_float(&b.values).is_some_and(|values| values.is_tracked()) {
+        if is_tracked(&b.values) {
             let cols = matrix(&b).size()[1];
             let hint = "the gradient of the second operand needs a pointer for every column, and almost all are empty";
             check_table(OP, cols, cols as u128 + 1, b.pattern.memo().held(), hint)?;

@@ -2,12 +2,13 @@
 
 use super::dims::unsqueezed;
 use super::layout::Pattern;
+use crate::base::empty::cat_rows;
 use crate::base::index::{index_dtype, index_tensor, ints};
-use crate::base::kind::Kind;
+use crate::base::kind::{Kind, associate_like, is_tracked};
 use crate::base::lazy::Lazy;
 use crate::base::sizes::offsets;
 use crate::kernel::{self, Arrays};
-use crate::rows::RowMap;
+use crate::rows::{RowMap, move_rows};
 use burn::tensor::Tensor;
 use sparse_burn::ConcatAxis;
 use std::sync::Arc;
@@ -49,31 +50,42 @@ fn joined<P: Pattern>(how: How, parts: &[P], make: impl FnOnce() -> (P, Option<R
     (pattern, kept.get(|| map).clone())
 }
 
+/// Several tensors along a sparse axis: the pattern, and the value rows. `fill` is a row of the parts' fill.
+///
+/// An index map exists for gradients. Where no values are tracked they are moved with the pattern, in one pass.
+pub(crate) fn concat<P: Pattern, K: Kind>(
+    parts: &[P],
+    values: &[&Tensor<2, K>],
+    fill: impl FnOnce() -> Tensor<2, K>,
+    axis: usize,
+    shape: &[usize],
+) -> (P, Tensor<2, K>) {
+    if values.iter().any(|values| is_tracked(values)) {
+        let (pattern, map) = concat_patterns(parts, axis, shape);
+        let rows = cat_rows(values.iter().map(|&values| values.clone()));
+        return match map {
+            None => (pattern, rows),
+            Some(map) => (pattern, move_rows(rows, fill(), &map)),
+        };
+    }
+    let (arrays, how) = arrays(parts, axis, shape);
+    let coalesced = is_coalesced(&how);
+    let (arrays, rows) = kernel::concat(&arrays, values, how);
+    let (memo, key) = (parts[0].memo(), Joined::new(How::Along(axis), parts));
+    let known: Option<(P, Map)> = memo.find(&key);
+    let (pattern, _) =
+        known.unwrap_or_else(|| memo.keep(key, (P::from_arrays(arrays, shape, coalesced), Map::default())));
+    (pattern, associate_like(rows, values))
+}
+
 /// The pattern of several along an axis, and where its rows come from in the concatenation of theirs (`None`: they stay).
-pub(crate) fn concat<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P, Option<RowMap>) {
+fn concat_patterns<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P, Option<RowMap>) {
     joined(How::Along(axis), parts, || {
         let (arrays, how) = arrays(parts, axis, shape);
         let coalesced = is_coalesced(&how);
         let (arrays, map) = kernel::concat_patterns(&arrays, how);
         (P::from_arrays(arrays, shape, coalesced), map.map(RowMap::permutation))
     })
-}
-
-/// The pattern of several along an axis and their values, in one pass that leaves no index map.
-pub(crate) fn concat_at_once<P: Pattern, K: Kind>(
-    parts: &[P],
-    values: &[&Tensor<2, K>],
-    axis: usize,
-    shape: &[usize],
-) -> (P, Tensor<2, K>) {
-    let (arrays, how) = arrays(parts, axis, shape);
-    let coalesced = is_coalesced(&how);
-    let (arrays, values) = kernel::concat(&arrays, values, how);
-    let (memo, key) = (parts[0].memo(), Joined::new(How::Along(axis), parts));
-    let known: Option<(P, Map)> = memo.find(&key);
-    let (pattern, _) =
-        known.unwrap_or_else(|| memo.keep(key, (P::from_arrays(arrays, shape, coalesced), Map::default())));
-    (pattern, values)
 }
 
 fn arrays<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (Vec<Arrays>, ConcatAxis) {
@@ -91,7 +103,7 @@ pub(crate) fn stack<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P
         let parts: Vec<P> = parts.iter().map(|part| unsqueezed(part, axis)).collect();
         match &parts[..] {
             [one] => (one.clone(), None),
-            parts => concat(parts, axis, shape),
+            parts => concat_patterns(parts, axis, shape),
         }
     })
 }

@@ -132,6 +132,8 @@ impl Pattern for CooPattern {
 }
 
 impl Sealed for CooPattern {
+    const UNION_ZIP: bool = false;
+
     fn has_rank(_rank: usize) -> bool {
         true
     }

@@ -216,6 +216,8 @@ impl Pattern for CsrPattern {
 }
 
 impl Sealed for CsrPattern {
+    const UNION_ZIP: bool = true;
+
     fn has_rank(rank: usize) -> bool {
         rank == 2 || rank == 3
     }

@@ -37,6 +37,9 @@ pub trait Pattern: Clone + Debug + Send + Sync + 'static + Sealed {
 /// What operations ask of a layout. Structural operations work on coordinates and come back through `from_coordinates`,
 /// so that each is written once.
 pub trait Sealed: Sized {
+    /// Whether the kernels make the union of two such patterns, and an operation on single values, in one pass.
+    const UNION_ZIP: bool;
+
     /// Whether the layout has tensors of so many sparse dims.
     fn has_rank(rank: usize) -> bool;
     /// Checks that the layout has tensors of this shape (of the sparse dims), where so many numbers are `held` already.
