@@ -124,11 +124,11 @@ fn repeat<P: Pattern>(pattern: &P, axis: usize, times: usize, shape: &[usize]) -
         let owner = at.clone().div_scalar(times as i64);
         (at - owner.clone().mul_scalar(times as i64), owner)
     };
-    let mut lines: Vec<_> = by_dim(&coordinates).into_iter().map(|line| line.select(0, owner.clone())).collect();
-    lines[axis] = lines[axis].clone() + copy.mul_scalar(own as i64);
+    let mut dims: Vec<_> = by_dim(&coordinates).into_iter().map(|ids| ids.select(0, owner.clone())).collect();
+    dims[axis] = dims[axis].clone() + copy.mul_scalar(own as i64);
     if !coalesced || axis == 0 || (own == 1 && axis == shape.len() - 1) {
-        return (from_dims(lines, shape, copies, coalesced, &coordinates), owner);
+        return (from_dims(dims, shape, copies, coalesced, &coordinates), owner);
     }
-    let (pattern, order) = sorted(join_dims(lines, shape, copies, &coordinates), shape);
+    let (pattern, order) = sorted(join_dims(dims, shape, copies, &coordinates), shape);
     (pattern, owner.select(0, order))
 }

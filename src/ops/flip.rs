@@ -73,7 +73,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         } else {
             let pattern: P = memo.get(key, || {
                 let (shape, coordinates) = (self.pattern.shape(), self.pattern.coordinates());
-                from_dims(flip_lines(&self.pattern, &turns), shape, self.nnz(), false, coordinates)
+                from_dims(flip_dims(&self.pattern, &turns), shape, self.nnz(), false, coordinates)
             });
             (pattern, self.values.clone())
         };
@@ -84,22 +84,22 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 #[derive(PartialEq, Eq)]
 struct Flipped(Vec<bool>);
 
-fn flip_lines<P: Pattern>(pattern: &P, turns: &[bool]) -> Vec<Tensor<1, Int>> {
-    let mut lines = by_dim(pattern.coordinates());
-    for dim in (0..lines.len()).filter(|&dim| turns[dim]) {
-        lines[dim] = lines[dim].clone().neg().add_scalar(pattern.shape()[dim] as i64 - 1);
+fn flip_dims<P: Pattern>(pattern: &P, turns: &[bool]) -> Vec<Tensor<1, Int>> {
+    let mut dims = by_dim(pattern.coordinates());
+    for dim in (0..dims.len()).filter(|&dim| turns[dim]) {
+        dims[dim] = dims[dim].clone().neg().add_scalar(pattern.shape()[dim] as i64 - 1);
     }
-    lines
+    dims
 }
 
 /// The pattern of a coalesced one flipped, and where its elements stood.
 fn flip_sorted<P: Pattern>(pattern: &P, turns: &[bool]) -> (P, Tensor<1, Int>) {
     let (shape, nnz, coordinates) = (pattern.shape(), pattern.nnz(), pattern.coordinates());
-    let lines = flip_lines(pattern, turns);
+    let dims = flip_dims(pattern, turns);
     if (0..shape.len()).any(|dim| !turns[dim] && shape[dim] > 1) {
-        return sorted(join_dims(lines, shape, nnz, coordinates), shape);
+        return sorted(join_dims(dims, shape, nnz, coordinates), shape);
     }
     let order = count_up(nnz, coordinates).neg().add_scalar(nnz as i64 - 1);
-    let lines = lines.into_iter().map(|line| line.select(0, order.clone())).collect();
-    (from_dims(lines, shape, nnz, true, coordinates), order)
+    let dims = dims.into_iter().map(|ids| ids.select(0, order.clone())).collect();
+    (from_dims(dims, shape, nnz, true, coordinates), order)
 }

@@ -251,12 +251,12 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
         None => (owner, at),
         Some(order) => (order.select(0, at), owner),
     };
-    let mut lines: Vec<_> = by_dim(coordinates).into_iter().map(|line| line.select(0, element.clone())).collect();
-    lines[axis] = place;
+    let mut dims: Vec<_> = by_dim(coordinates).into_iter().map(|ids| ids.select(0, element.clone())).collect();
+    dims[axis] = place;
     let (made, element) = if in_order || !pattern.is_coalesced() {
-        (from_dims(lines, shape, total, pattern.is_coalesced(), coordinates), element)
+        (from_dims(dims, shape, total, pattern.is_coalesced(), coordinates), element)
     } else {
-        let (made, order) = sorted(join_dims(lines, shape, total, coordinates), shape);
+        let (made, order) = sorted(join_dims(dims, shape, total, coordinates), shape);
         (made, element.select(0, order))
     };
     (made, Taken::Mapped(RowMap::new(element, nnz)))

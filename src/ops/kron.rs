@@ -100,12 +100,12 @@ fn pairs<P: Pattern>(a: &P, b: &P, shape: &[usize; 2]) -> (P, [RowMap; 2]) {
     }
     // Pairs as a table, elements of `a` by elements of `b`.
     let shape_b = b.shape().iter().map(|&size| size as i64);
-    let lines = shape_b.enumerate().map(|(dim, size)| {
+    let rows = shape_b.enumerate().map(|(dim, size)| {
         let outer = index_tensor(a.coordinates().clone(), dtype).narrow(0, dim, 1).reshape(Exact([a.nnz(), 1]));
         let inner = index_tensor(b.coordinates().clone(), dtype).narrow(0, dim, 1).reshape(Exact([1, b.nnz()]));
         (outer.mul_scalar(size) + inner).reshape(Exact([1, nnz]))
     });
-    let (pattern, order) = sorted(Tensor::cat(lines.collect(), 0), shape);
+    let (pattern, order) = sorted(Tensor::cat(rows.collect(), 0), shape);
     let order: Tensor<1, Int> = index_tensor(order, dtype);
     let of_a = order.clone().div_scalar(b.nnz() as i64);
     let of_b = order - of_a.clone().mul_scalar(b.nnz() as i64);

@@ -213,8 +213,8 @@ fn reshape_pattern<P: Pattern>(op: &'static str, pattern: &P, shape: &[usize]) -
         let dtype = sparse_burn::index_dtype_for(size as usize);
         let mut flat: Option<Tensor<1, Int>> = None;
         for dim in from {
-            let line = index_tensor(given[dim].clone(), dtype);
-            flat = Some(flat.map_or(line.clone(), |flat| flat.mul_scalar(old[dim] as i64) + line));
+            let ids = index_tensor(given[dim].clone(), dtype);
+            flat = Some(flat.map_or(ids.clone(), |flat| flat.mul_scalar(old[dim] as i64) + ids));
         }
         let flat = flat.unwrap_or_else(|| Tensor::zeros([nnz], (&coordinates.device(), dtype)));
         made.extend(unravel(flat, &shape[to]));
@@ -231,17 +231,17 @@ fn added(old: &[usize], new: &[usize]) -> Option<usize> {
 /// The coordinates that row-major positions in `shape` stand for.
 fn unravel(flat: Tensor<1, Int>, shape: &[usize]) -> Vec<Tensor<1, Int>> {
     let mut rest = flat;
-    let mut lines: Vec<Tensor<1, Int>> = Vec::with_capacity(shape.len());
+    let mut dims: Vec<Tensor<1, Int>> = Vec::with_capacity(shape.len());
     for &size in shape.iter().skip(1).rev() {
         let above = rest.clone().div_scalar(size as i64);
-        lines.push(rest - above.clone().mul_scalar(size as i64));
+        dims.push(rest - above.clone().mul_scalar(size as i64));
         rest = above;
     }
     if !shape.is_empty() {
-        lines.push(rest);
+        dims.push(rest);
     }
-    lines.reverse();
-    lines
+    dims.reverse();
+    dims
 }
 
 /// The shortest runs of dims, of either shape, that have as many elements: what a reshape works on. No size is 0.

@@ -200,15 +200,15 @@ impl Pattern for CsrPattern {
             if nnz == 0 {
                 return Tensor::empty([self.0.shape.len(), 0], (&self.0.col_idx.device(), self.0.col_idx.dtype()));
             }
-            let line = |ids: Tensor<1, Int>| ids.reshape(Exact([1, nnz]));
-            let (ids, cols) = (self.row_ids().clone(), line(self.0.col_idx.clone()));
+            let as_row = |ids: Tensor<1, Int>| ids.reshape(Exact([1, nnz]));
+            let (ids, cols) = (self.row_ids().clone(), as_row(self.0.col_idx.clone()));
             let rows = self.rows().max(1) as i64;
             match self.0.shape.len() {
-                2 => Tensor::cat(vec![line(ids), cols], 0),
+                2 => Tensor::cat(vec![as_row(ids), cols], 0),
                 _ => {
                     let batch = ids.clone().div_scalar(rows);
                     let row = ids - batch.clone().mul_scalar(rows);
-                    Tensor::cat(vec![line(batch), line(row), cols], 0)
+                    Tensor::cat(vec![as_row(batch), as_row(row), cols], 0)
                 }
             }
         })

@@ -123,12 +123,12 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
             (columns(coordinates, &positions), Taken::Mapped(RowMap::new(positions, nnz)))
         }
     };
-    let mut lines = by_dim(&columns);
+    let mut dims = by_dim(&columns);
     for (dim, cut) in cut {
-        let from = lines[dim].clone().sub_scalar(cut.start as i64);
-        lines[dim] = if cut.step == 1 { from } else { from.div_scalar(cut.step as i64) };
+        let from = dims[dim].clone().sub_scalar(cut.start as i64);
+        dims[dim] = if cut.step == 1 { from } else { from.div_scalar(cut.step as i64) };
     }
-    (from_dims(lines, &shape, columns.dims()[1], pattern.is_coalesced(), coordinates), taken)
+    (from_dims(dims, &shape, columns.dims()[1], pattern.is_coalesced(), coordinates), taken)
 }
 
 fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>> {
@@ -164,9 +164,9 @@ fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>>
                 (columns(coordinates, &positions), Taken::Mapped(RowMap::new(positions, nnz)))
             }
         };
-        let mut lines = by_dim(&columns);
-        lines[axis] = lines[axis].clone().sub_scalar(start as i64);
-        (from_dims(lines, &shape, count, pattern.is_coalesced(), coordinates), taken)
+        let mut dims = by_dim(&columns);
+        dims[axis] = dims[axis].clone().sub_scalar(start as i64);
+        (from_dims(dims, &shape, count, pattern.is_coalesced(), coordinates), taken)
     });
     made.collect()
 }
@@ -191,7 +191,7 @@ fn below<P: Pattern>(pattern: &P, bounds: [usize; 2]) -> [usize; 2] {
 }
 
 /// Whether each index along a dim of `size` is one of the positions.
-fn lies_in(line: Tensor<1, Int>, cut: &Cut, size: usize) -> Tensor<1, Bool> {
+fn lies_in(ids: Tensor<1, Int>, cut: &Cut, size: usize) -> Tensor<1, Bool> {
     let mut all = None;
     let mut and = |keep: Tensor<1, Bool>| {
         all = Some(match all.take() {
@@ -200,15 +200,15 @@ fn lies_in(line: Tensor<1, Int>, cut: &Cut, size: usize) -> Tensor<1, Bool> {
         });
     };
     if cut.start > 0 {
-        and(line.clone().greater_equal_elem(cut.start as i64));
+        and(ids.clone().greater_equal_elem(cut.start as i64));
     }
     if cut.end() < size {
-        and(line.clone().lower_elem(cut.end() as i64));
+        and(ids.clone().lower_elem(cut.end() as i64));
     }
     if cut.step > 1 {
         let step = cut.step as i64;
-        let from = line.clone().sub_scalar(cut.start as i64);
+        let from = ids.clone().sub_scalar(cut.start as i64);
         and(from.clone().equal(from.div_scalar(step).mul_scalar(step)));
     }
-    all.unwrap_or_else(|| line.greater_equal_elem(0))
+    all.unwrap_or_else(|| ids.greater_equal_elem(0))
 }

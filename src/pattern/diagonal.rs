@@ -27,8 +27,8 @@ pub(crate) fn diagonal<P: Pattern>(shape: &[usize], device: &Device) -> P {
     let coordinates = if nnz == 0 {
         Tensor::empty([2, 0], (device, dtype))
     } else {
-        let line = Tensor::<1, Int>::arange(0..nnz as i64, (device, dtype)).reshape(Exact([1, nnz]));
-        Tensor::cat(vec![line.clone(), line], 0)
+        let both = Tensor::<1, Int>::arange(0..nnz as i64, (device, dtype)).reshape(Exact([1, nnz]));
+        Tensor::cat(vec![both.clone(), both], 0)
     };
     P::from_coordinates(coordinates, shape, true)
 }
@@ -36,9 +36,9 @@ pub(crate) fn diagonal<P: Pattern>(shape: &[usize], device: &Device) -> P {
 /// Where the elements of the main diagonal stand in a coalesced pattern.
 pub(crate) fn on_diagonal<P: Pattern>(pattern: &P) -> RowMap {
     let (_, map) = pattern.memo().get(OnDiagonal, || {
-        let line: P = diagonal(pattern.shape(), &pattern.device());
-        let map = located(&line, pattern);
-        (line, map)
+        let main: P = diagonal(pattern.shape(), &pattern.device());
+        let map = located(&main, pattern);
+        (main, map)
     });
     map
 }
@@ -54,9 +54,9 @@ pub(crate) fn diagonal_column<P: Pattern>(pattern: &P) -> (P, RowMap) {
             kept(rows.clone().equal(along(coordinates, 1)), pattern.index_dtype())
         };
         let nnz = on.dims()[0];
-        let lines = if nnz == 0 { vec![] } else { vec![rows.clone().select(0, on.clone()), on.zeros_like()] };
-        let line = from_dims(lines, &[shape[0].min(shape[1]), 1], nnz, true, coordinates);
-        (line, RowMap::new(on, pattern.nnz()))
+        let dims = if nnz == 0 { vec![] } else { vec![rows.clone().select(0, on.clone()), on.zeros_like()] };
+        let column = from_dims(dims, &[shape[0].min(shape[1]), 1], nnz, true, coordinates);
+        (column, RowMap::new(on, pattern.nnz()))
     })
 }
 
@@ -64,12 +64,12 @@ pub(crate) fn diagonal_column<P: Pattern>(pattern: &P) -> (P, RowMap) {
 /// 1 (missing) off it.
 pub(crate) fn with_diagonal<P: Pattern>(pattern: &P) -> (P, [RowMap; 2]) {
     pattern.memo().get(WithDiagonal, || {
-        let line: P = diagonal(pattern.shape(), &pattern.device());
-        let (union, [own, on]) = merged(MergeRule::Union, pattern, &line);
+        let main: P = diagonal(pattern.shape(), &pattern.device());
+        let (union, [own, on]) = merged(MergeRule::Union, pattern, &main);
         if union.nnz() == 0 {
             return (union, [own, on]);
         }
-        let off = on.map().clone().greater_equal_elem(line.nnz() as i64);
+        let off = on.map().clone().greater_equal_elem(main.nnz() as i64);
         let off = off.int().cast(on.map().dtype());
         (union, [own, RowMap::new(off, 1)])
     })

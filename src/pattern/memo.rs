@@ -126,9 +126,6 @@ impl Memo {
         if !self.adopts(&made) {
             return made;
         }
-        if let Some(first) = self.find(&key) {
-            return first;
-        }
         let entry = Entry { key, made: made.clone(), held: made.held() };
         let room = self.held.saturating_mul(COPIES).max(FEW);
         // Dropped after the lock is.
