@@ -81,19 +81,17 @@ fn parallel_loops_over_shared_patterns_end() {
         let device = Device::flex();
         for threads in [1, 2, 8] {
             let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            for round in 0..2 {
-                let shared: Vec<Shared> = (0..GROUPS).map(|group| Shared::new(&device, 10 * round + group)).collect();
-                let found: Vec<Vec<_>> = pool.install(|| {
-                    let groups = shared.par_iter();
-                    groups.map(|shared| (0..ITEMS).into_par_iter().map(|_| shared.step()).collect()).collect()
-                });
-                for items in found {
-                    let (coo, csr, total) = &items[0];
-                    for (others, other_csr, sum) in &items {
-                        assert!(same(coo, others), "one pattern for all");
-                        assert!(same(csr, other_csr), "one pattern for all");
-                        assert_eq!(total.to_bits(), sum.to_bits());
-                    }
+            let shared: Vec<Shared> = (0..GROUPS).map(|group| Shared::new(&device, 10 * threads + group)).collect();
+            let found: Vec<Vec<_>> = pool.install(|| {
+                let groups = shared.par_iter();
+                groups.map(|shared| (0..ITEMS).into_par_iter().map(|_| shared.step()).collect()).collect()
+            });
+            for items in found {
+                let (coo, csr, total) = &items[0];
+                for (others, other_csr, sum) in &items {
+                    assert!(same(coo, others), "one pattern for all");
+                    assert!(same(csr, other_csr), "one pattern for all");
+                    assert_eq!(total.to_bits(), sum.to_bits());
                 }
             }
             done.send(threads).unwrap();
