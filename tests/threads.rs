@@ -11,12 +11,12 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// Long enough that the kernels share their work among threads.
-const NNZ: usize = 20_000;
+const NNZ: usize = 34_000;
 const ROWS: usize = 300;
 const ITEMS: usize = 4;
 const GROUPS: usize = 2;
 /// Far more than the slowest machine needs for all of it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Coordinates in no order, some of them twice.
 fn fresh(device: &Device, seed: usize) -> CooPattern {
