@@ -1,7 +1,8 @@
 //! Dropout of stored values.
 
-use crate::pattern::Pattern;
-use crate::{Fill, SparseTensor};
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Distribution;
 
 /// Inverted dropout: each stored value becomes 0 with probability `p` and is divided by `1 - p` otherwise.

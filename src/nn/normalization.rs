@@ -1,9 +1,11 @@
 //! Matrices of a graph, scaled by degrees.
 
-use crate::pattern::{CooPattern, Pattern};
+use crate::base::checks::expect;
+use crate::base::exact::Exact;
+use crate::pattern::coo::CooPattern;
+use crate::pattern::layout::Pattern;
 use crate::rows::{RowMap, RowSums, move_rows, sum_rows};
-use crate::tensor::{Exact, expect};
-use crate::{CooTensor, CsrTensor};
+use crate::tensor::sparse::{CooTensor, CsrTensor};
 use burn::tensor::{Int, Tensor};
 use sparse_core::{Result, SparseError};
 

@@ -2,8 +2,10 @@
 
 use super::cast::{in_float, widened};
 use super::matmul::{check, matrix};
-use crate::pattern::Pattern;
-use crate::tensor::{Numeric, SparseTensor, expect, same_elements};
+use crate::base::checks::{expect, same_elements};
+use crate::base::kind::Numeric;
+use crate::pattern::layout::Pattern;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::FloatDType::F32;
 use burn::tensor::{ElementConversion, Shape, Tensor};
 use sparse_core::{Result, SparseError};

@@ -1,9 +1,12 @@
 //! Whether any, or all, of a line's elements hold.
 
 use super::reduce::Along;
+use crate::base::checks::expect;
+use crate::base::exact::Exact;
 use crate::kernel;
-use crate::pattern::Pattern;
-use crate::tensor::{Exact, Fill, FillValue, SparseTensor, expect};
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::{Fill, FillValue};
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, Shape, Tensor};
 use sparse_core::Result;
 
@@ -108,7 +111,7 @@ fn any<P: Pattern, const D: usize>(
     let along = Along::new(op, of, axes)?;
     let undefined = of.fill.is_undefined();
     if along.is_trivial() {
-        return Ok(along.nothing(of, of.dtype(), if undefined { Fill::Undefined } else { Fill::Zero }));
+        return Ok(along.empty_result(of, of.dtype(), if undefined { Fill::Undefined } else { Fill::Zero }));
     }
     let counted = !undefined && !of.fill.is_zero();
     // Without sparse dims all elements are duplicates of one.

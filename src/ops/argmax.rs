@@ -2,9 +2,16 @@
 
 use super::extremum::{end, extremum, of_lines};
 use super::reduce::Along;
+use crate::base::checks::expect;
+use crate::base::coordinates;
+use crate::base::exact::Exact;
+use crate::base::index::index_tensor;
+use crate::base::kind::{Numeric, as_float};
 use crate::kernel;
-use crate::pattern::{Lines, Pattern, index_tensor, select};
-use crate::tensor::{Exact, Fill, Numeric, SparseTensor, as_float, expect};
+use crate::pattern::layout::Pattern;
+use crate::pattern::lines::Lines;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, Int, Shape, Tensor, kind};
 use sparse_burn::Reduce;
 use sparse_core::{Result, SparseError};
@@ -56,7 +63,7 @@ fn position<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         return Err(SparseError::EmptyInput { op });
     }
     if of.nnz() == 0 || of.block() == 0 {
-        return Ok(along.nothing(of, dtype, fill));
+        return Ok(along.empty_result(of, dtype, fill));
     }
     let own = of.coalesce();
     let lines = along.of(&own.pattern).expect("the axis is a sparse one");
@@ -64,7 +71,7 @@ fn position<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     let filled = (!undefined).then(|| own.fill_row().inner());
     let best = extremum(values.clone(), filled.clone(), Some(&*lines), &along.blocks, greatest);
     let shape = Shape::from([own.nnz(), block]);
-    let here = select::along(own.pattern.coordinates(), at).reshape(Exact([own.nnz(), 1]));
+    let here = coordinates::along(own.pattern.coordinates(), at).reshape(Exact([own.nnz(), 1]));
     let here: Tensor<2, Int> = here.expand(shape.clone());
     let none = Tensor::zeros([1, block], (&best.device(), best.dtype()));
     let tied = same(values, kernel::move_rows(&best, &none, lines.owner()));
@@ -91,7 +98,7 @@ fn gap<P: Pattern>(pattern: &P, lines: &Lines<P>, axis: usize) -> Tensor<2, Int>
     let place = kernel::group_by(&order, nnz).0;
     let owner = lines.owner();
     let rank = place - ptr.select(0, owner.clone());
-    let here = index_tensor(select::along(pattern.coordinates(), axis), dtype);
+    let here = index_tensor(coordinates::along(pattern.coordinates(), axis), dtype);
     let count = lines.counts().select(0, owner.clone());
     let candidate = count.mask_where(here.greater(rank.clone()), rank);
     of_lines(lines, candidate.reshape(Exact([nnz, 1])), Reduce::Amin)

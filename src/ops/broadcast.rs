@@ -1,9 +1,13 @@
 //! `* /` with a vector along an axis, or with a dense tensor: stored-only operations, which keep the pattern.
 
 use super::binary::apply;
-use crate::pattern::{Pattern, axis_map, dense_map};
+use crate::base::checks::{expect, same_device};
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, Numeric, dtype_name};
+use crate::pattern::layout::Pattern;
+use crate::pattern::maps::{axis_map, from_dense_map};
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Exact, Kind, Numeric, SparseTensor, dtype_name, expect, same_device};
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Float, FloatDType, Int, Tensor};
 use sparse_burn::BinaryOp;
 use sparse_core::{Result, SparseError};
@@ -91,7 +95,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         self.check_stored_only(op, name, dense.dtype(), &dense.device())?;
         let own = self.summed(op);
         let rows = own.pattern.shape().iter().product();
-        let read = read_rows(dense.reshape(Exact([rows, own.block()])), &dense_map(&own.pattern));
+        let read = read_rows(dense.reshape(Exact([rows, own.block()])), &from_dense_map(&own.pattern));
         Ok(own.with_rows(apply(op, own.values.clone(), read), own.fill.clone()))
     }
 

@@ -1,12 +1,14 @@
 //! Concatenation.
 
-use super::blocks::{check_layout, held};
-use crate::pattern::{self, Pattern, merged};
-use crate::rows::{RowMap, cat_rows, move_rows};
-use crate::tensor::{
-    CooTensor, CsrTensor, Exact, Fill, Kind, SparseTensor, as_float, associate_like, dtype_name, expect, resolve_axis,
-    same_device,
-};
+use crate::base::checks::{expect, resolve_axis, same_device};
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, dtype_name};
+use crate::pattern::concat;
+use crate::pattern::layout::Pattern;
+use crate::pattern::merge::merged;
+use crate::rows::{RowMap, move_rows};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::{CooTensor, CsrTensor, SparseTensor};
 use burn::tensor::Tensor;
 use sparse_burn::MergeRule;
 use sparse_core::{Result, SparseError};
@@ -66,19 +68,10 @@ pub fn try_concat<P: Pattern, const D: usize, K: Kind>(
     let mut shape = first.pattern.shape().to_vec();
     shape[axis] = size;
     // The parts have a pointer for every row already.
-    check_layout::<P>(OP, &shape, parts.iter().map(|part| held(&part.pattern)).sum())?;
+    P::check_shape(OP, &shape, parts.iter().map(|part| part.pattern.memo().held()).sum())?;
     let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
-    let tracked = parts.iter().any(|part| as_float(&part.values).is_some_and(|values| values.is_tracked()));
-    let (pattern, values) = if tracked {
-        let (pattern, map) = pattern::concat(&patterns, axis, &shape);
-        let values = cat_rows(parts.iter().map(|part| part.values.clone()));
-        let moved = map.map(|map| move_rows(values.clone(), first.fill_row(), &map));
-        (pattern, moved.unwrap_or(values))
-    } else {
-        let values: Vec<&Tensor<2, K>> = parts.iter().map(|part| &part.values).collect();
-        let (pattern, joined) = pattern::concat_at_once(&patterns, &values, axis, &shape);
-        (pattern, associate_like(joined, &values))
-    };
+    let values: Vec<&Tensor<2, K>> = parts.iter().map(|part| &part.values).collect();
+    let (pattern, values) = concat::concat(&patterns, &values, || first.fill_row(), axis, &shape);
     Ok(SparseTensor::from_parts(pattern, values, first.dense_shape.clone(), first.fill.clone()))
 }
 
@@ -164,7 +157,7 @@ fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
         if union.is_same(&part.pattern) {
             return part.values.clone();
         }
-        let map: RowMap = crate::pattern::located(&union, &part.pattern);
+        let map: RowMap = crate::pattern::merge::located(&union, &part.pattern);
         move_rows(part.values.clone(), part.fill_row(), &map)
     });
     let values = join(rows.collect());
@@ -189,8 +182,8 @@ impl<const D: usize, K: Kind> DynTensor<D, K> {
     /// Name of the layout.
     pub fn layout(&self) -> &'static str {
         match self {
-            Self::Coo(_) => crate::pattern::CooPattern::LAYOUT,
-            Self::Csr(_) => crate::pattern::CsrPattern::LAYOUT,
+            Self::Coo(_) => crate::pattern::coo::CooPattern::LAYOUT,
+            Self::Csr(_) => crate::pattern::csr::CsrPattern::LAYOUT,
         }
     }
 

@@ -1,8 +1,10 @@
 //! COO to CSR and back.
 
-use super::blocks::check_layout;
-use crate::pattern::{CooPattern, CsrPattern, Pattern, sealed::Sealed};
-use crate::tensor::{CooTensor, CsrTensor, Kind, expect};
+use crate::base::checks::expect;
+use crate::base::kind::Kind;
+use crate::pattern::csr::CsrPattern;
+use crate::pattern::layout::{Pattern, Sealed};
+use crate::tensor::sparse::{CooTensor, CsrTensor};
 use sparse_core::{Result, SparseError};
 
 impl<const D: usize, K: Kind> CooTensor<D, K> {
@@ -21,9 +23,9 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
             let (left, right) = (self.dims().to_vec(), vec![self.sparse_dims(), self.dense_dims()]);
             return Err(SparseError::ShapeMismatch { op: OP, rule: "CSR must have no dense dims", left, right });
         }
-        check_layout::<CsrPattern>(OP, self.pattern.shape(), self.nnz())?;
+        CsrPattern::check_shape(OP, self.pattern.shape(), self.nnz())?;
         let merged = self.coalesce();
-        let pattern = CsrPattern::from_coo(merged.pattern.clone());
+        let pattern = CsrPattern::from_coordinates(merged.pattern.indices().clone(), merged.pattern.shape(), true);
         Ok(CsrTensor::from_parts(pattern, merged.values, vec![], merged.fill))
     }
 
@@ -37,7 +39,6 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
 impl<const D: usize, K: Kind> CsrTensor<D, K> {
     /// The tensor by coordinates, coalesced. Cost: the row pointers are expanded once and kept with the pattern.
     pub fn to_coo(&self) -> CooTensor<D, K> {
-        let pattern: CooPattern = self.pattern.to_coo();
-        CooTensor::from_parts(pattern, self.values.clone(), vec![], self.fill.clone())
+        CooTensor::from_parts(self.pattern.to_coo(), self.values.clone(), vec![], self.fill.clone())
     }
 }

@@ -1,9 +1,16 @@
 //! How many elements there are of a kind.
 
-use super::blocks::{check_line, held};
 use super::reduce::Along;
-use crate::pattern::{Pattern, cells, index_tensor};
-use crate::tensor::{Exact, Fill, Kind, SparseTensor, expect, host_float};
+use crate::base::checks::expect;
+use crate::base::exact::Exact;
+use crate::base::index::index_tensor;
+use crate::base::kind::Kind;
+use crate::base::limits::check_dim;
+use crate::base::scalar::host_float;
+use crate::base::sizes::cells;
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Device, Int, Scalar, Shape, Tensor};
 use sparse_core::{Result, SparseError};
 
@@ -39,7 +46,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
             let (left, right) = (self.dims().to_vec(), vec![self.sparse_dims(), self.dense_dims()]);
             return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
         };
-        check_line(OP, matrix.size()[1 - axis], held(pattern))?;
+        check_dim(OP, matrix.size()[1 - axis], pattern.memo().held())?;
         Ok(if axis == 1 { matrix.row_counts() } else { matrix.column_counts() })
     }
 
@@ -79,7 +86,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let most = (pattern.nnz() as u128).saturating_mul(along.blocks.size as u128);
         let dtype = count_dtype(OP, most, &pattern.device())?;
         if along.is_trivial() || pattern.nnz() == 0 {
-            return Ok(along.nothing(self, dtype, Fill::Zero));
+            return Ok(along.empty_result(self, dtype, Fill::Zero));
         }
         let (pattern, counts) = match along.of(pattern) {
             None => (pattern.clone(), Tensor::ones([pattern.nnz()], (&pattern.device(), dtype))),

@@ -1,10 +1,13 @@
 //! Running sums along a dim.
 
 use super::reduce::Along;
+use crate::base::checks::expect;
+use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::kernel;
-use crate::pattern::Pattern;
+use crate::pattern::layout::Pattern;
 use crate::rows::RowSums;
-use crate::tensor::{Fill, Kind, Numeric, SparseTensor, as_float, expect, from_float};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Tensor;
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};

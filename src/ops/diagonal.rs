@@ -1,12 +1,17 @@
 //! The main diagonal of a matrix: made, and read.
 
-use super::blocks::{check_line, held};
 use super::broadcast::read_rows;
 use super::reduce::{Fold, total};
 use super::stack::check_matrix;
-use crate::pattern::{Pattern, diagonal, diagonal_line, on_diagonal};
+use crate::base::checks::expect;
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, Numeric, dtype_name};
+use crate::base::limits::check_dim;
+use crate::pattern::diagonal::{diagonal, diagonal_column, on_diagonal};
+use crate::pattern::layout::Pattern;
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Exact, Fill, Kind, Numeric, SparseTensor, dtype_name, expect};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Tensor, TensorCreationOptions};
 use sparse_core::{Result, SparseError};
 
@@ -76,7 +81,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
         let merged = self.specified(OP)?;
         let [rows, cols] = merged.dims();
         let length = rows.min(cols);
-        check_line(OP, length, held(&merged.pattern))?;
+        check_dim(OP, length, merged.pattern.memo().held())?;
         let rows = move_rows(merged.values.clone(), merged.fill_row(), &on_diagonal(&merged.pattern));
         Ok(rows.reshape(Exact([length])))
     }
@@ -109,7 +114,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     pub fn try_trace(&self) -> Result<Tensor<1, K>> {
         const OP: &str = "trace";
         let merged = self.specified(OP)?;
-        let (pattern, map) = diagonal_line(&merged.pattern);
+        let (pattern, map) = diagonal_column(&merged.pattern);
         let values = read_rows(merged.values.clone(), &map);
         let line = Self::from_parts(pattern, values, vec![], merged.fill);
         let sum = total(OP, &line, Fold::Sum)?;

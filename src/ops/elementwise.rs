@@ -2,9 +2,15 @@
 
 use super::binary::{check, meet, same_structure};
 use super::map::bool_fill;
-use crate::pattern::{Pattern, is_full, located, signed};
+use crate::base::checks::expect;
+use crate::base::index::signed;
+use crate::base::kind::{Kind, Numeric, as_float, from_float, is_tracked};
+use crate::base::scalar::{host_float, host_order};
+use crate::pattern::layout::{Pattern, is_full};
+use crate::pattern::merge::located;
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Fill, Kind, Numeric, SparseTensor, as_float, expect, from_float, host_float, host_order};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Float, FloatDType, Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::Result;
@@ -209,10 +215,6 @@ fn first_of(a: &Tensor<2>, b: &Tensor<2>, out: &Tensor<2>) -> Tensor<2, Bool> {
     let a = a.clone().inner();
     let nan = a.clone().is_nan();
     out.clone().equal(a).bool_or(nan).bool_and(b.clone().inner().equal(out.clone()).bool_not())
-}
-
-fn is_tracked<K: Kind>(rows: &Tensor<2, K>) -> bool {
-    crate::tensor::as_float(rows).is_some_and(|rows| rows.is_tracked())
 }
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {

@@ -1,12 +1,15 @@
 //! Copies of a tensor side by side.
 
-use super::blocks::{check_layout, held};
 use super::broadcast::read_rows;
-use crate::pattern::dims::{count_up, from_lines, lines, of_lines};
+use crate::base::checks::expect;
+use crate::base::coordinates::{by_dim, join_dims};
+use crate::base::index::{count_up, index_dtype, index_tensor};
+use crate::base::kind::Kind;
+use crate::pattern::dims::from_dims;
+use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
-use crate::pattern::{Pattern, Turn, index_dtype, index_tensor, turned};
 use crate::rows::RowMap;
-use crate::tensor::{Kind, SparseTensor, expect};
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Tensor};
 use sparse_core::{Result, SparseError};
 
@@ -87,18 +90,24 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let mut shape = self.pattern.shape().to_vec();
         shape[axis] = size;
         let copies = product("the number of stored elements", self.nnz())?;
-        check_layout::<P>(op, &shape, copies.saturating_add(held(&self.pattern)))?;
+        P::check_shape(op, &shape, copies.saturating_add(self.pattern.memo().held()))?;
         let (pattern, values) = if copies == 0 {
-            self.nothing(&shape)
+            self.empty_parts(&shape)
         } else {
-            let (pattern, [map]) = turned(&self.pattern, Turn::Repeated { axis, times }, || {
+            let (pattern, map) = self.pattern.memo().get(Repeated { axis, times }, || {
                 let (pattern, owner) = repeat(&self.pattern, axis, times, &shape);
-                (pattern, [RowMap::new(owner, self.nnz())])
+                (pattern, RowMap::new(owner, self.nnz()))
             });
             (pattern, read_rows(self.values.clone(), &map))
         };
         Ok(Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone()))
     }
+}
+
+#[derive(PartialEq, Eq)]
+struct Repeated {
+    axis: usize,
+    times: usize,
 }
 
 /// The pattern, which is not empty, that many times one after the other along an axis, and whose copy each element is.
@@ -115,11 +124,11 @@ fn repeat<P: Pattern>(pattern: &P, axis: usize, times: usize, shape: &[usize]) -
         let owner = at.clone().div_scalar(times as i64);
         (at - owner.clone().mul_scalar(times as i64), owner)
     };
-    let mut lines: Vec<_> = lines(&coordinates).into_iter().map(|line| line.select(0, owner.clone())).collect();
-    lines[axis] = lines[axis].clone() + copy.mul_scalar(own as i64);
+    let mut dims: Vec<_> = by_dim(&coordinates).into_iter().map(|ids| ids.select(0, owner.clone())).collect();
+    dims[axis] = dims[axis].clone() + copy.mul_scalar(own as i64);
     if !coalesced || axis == 0 || (own == 1 && axis == shape.len() - 1) {
-        return (from_lines(lines, shape, copies, coalesced, &coordinates), owner);
+        return (from_dims(dims, shape, copies, coalesced, &coordinates), owner);
     }
-    let (pattern, order) = sorted(of_lines(lines, shape, copies, &coordinates), shape);
+    let (pattern, order) = sorted(join_dims(dims, shape, copies, &coordinates), shape);
     (pattern, owner.select(0, order))
 }

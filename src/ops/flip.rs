@@ -1,11 +1,15 @@
 //! Dims in reverse.
 
 use super::broadcast::read_rows;
-use crate::pattern::dims::{count_up, from_lines, lines, of_lines};
+use crate::base::checks::expect;
+use crate::base::coordinates::{by_dim, join_dims};
+use crate::base::index::count_up;
+use crate::base::kind::Kind;
+use crate::pattern::dims::from_dims;
+use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
-use crate::pattern::{Pattern, Turn, turned};
 use crate::rows::RowMap;
-use crate::tensor::{Kind, SparseTensor, expect};
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Tensor};
 use sparse_core::{Result, SparseError};
 
@@ -59,17 +63,17 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if !turns.contains(&true) || self.nnz() == 0 {
             return self.clone();
         }
-        let turn = Turn::Flipped(turns.clone());
+        let (memo, key) = (self.pattern.memo(), Flipped(turns.clone()));
         let (pattern, values) = if self.is_coalesced() {
-            let (pattern, [map]) = turned(&self.pattern, turn, || {
+            let (pattern, map) = memo.get(key, || {
                 let (pattern, order) = flip_sorted(&self.pattern, &turns);
-                (pattern, [RowMap::permutation(order)])
+                (pattern, RowMap::permutation(order))
             });
             (pattern, read_rows(self.values.clone(), &map))
         } else {
-            let (pattern, []) = turned(&self.pattern, turn, || {
+            let pattern: P = memo.get(key, || {
                 let (shape, coordinates) = (self.pattern.shape(), self.pattern.coordinates());
-                (from_lines(flip_lines(&self.pattern, &turns), shape, self.nnz(), false, coordinates), [])
+                from_dims(flip_dims(&self.pattern, &turns), shape, self.nnz(), false, coordinates)
             });
             (pattern, self.values.clone())
         };
@@ -77,22 +81,25 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 }
 
-fn flip_lines<P: Pattern>(pattern: &P, turns: &[bool]) -> Vec<Tensor<1, Int>> {
-    let mut lines = lines(pattern.coordinates());
-    for dim in (0..lines.len()).filter(|&dim| turns[dim]) {
-        lines[dim] = lines[dim].clone().neg().add_scalar(pattern.shape()[dim] as i64 - 1);
+#[derive(PartialEq, Eq)]
+struct Flipped(Vec<bool>);
+
+fn flip_dims<P: Pattern>(pattern: &P, turns: &[bool]) -> Vec<Tensor<1, Int>> {
+    let mut dims = by_dim(pattern.coordinates());
+    for dim in (0..dims.len()).filter(|&dim| turns[dim]) {
+        dims[dim] = dims[dim].clone().neg().add_scalar(pattern.shape()[dim] as i64 - 1);
     }
-    lines
+    dims
 }
 
 /// The pattern of a coalesced one flipped, and where its elements stood.
 fn flip_sorted<P: Pattern>(pattern: &P, turns: &[bool]) -> (P, Tensor<1, Int>) {
     let (shape, nnz, coordinates) = (pattern.shape(), pattern.nnz(), pattern.coordinates());
-    let lines = flip_lines(pattern, turns);
+    let dims = flip_dims(pattern, turns);
     if (0..shape.len()).any(|dim| !turns[dim] && shape[dim] > 1) {
-        return sorted(of_lines(lines, shape, nnz, coordinates), shape);
+        return sorted(join_dims(dims, shape, nnz, coordinates), shape);
     }
     let order = count_up(nnz, coordinates).neg().add_scalar(nnz as i64 - 1);
-    let lines = lines.into_iter().map(|line| line.select(0, order.clone())).collect();
-    (from_lines(lines, shape, nnz, true, coordinates), order)
+    let dims = dims.into_iter().map(|ids| ids.select(0, order.clone())).collect();
+    (from_dims(dims, shape, nnz, true, coordinates), order)
 }

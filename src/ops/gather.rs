@@ -1,11 +1,11 @@
 //! Gather and scatter on dense tensors, along one axis or over several.
 
 use super::put_along_axis::{put, target};
+use crate::base::checks::{expect, resolve_axis, same_device, same_elements};
+use crate::base::exact::Exact;
+use crate::base::index::signed;
+use crate::base::kind::{Kind, as_float, associate_like, from_float};
 use crate::kernel::{self, Put};
-use crate::pattern::signed;
-use crate::tensor::{
-    Exact, Kind, as_float, associate_like, expect, from_float, resolve_axis, same_device, same_elements,
-};
 use burn::tensor::{Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::{PutTarget, Reduce};

@@ -1,13 +1,19 @@
 //! Matrices as graphs: self loops and degrees.
 
-use super::blocks::{check_line, held};
 use super::stack::check_matrix;
+use crate::base::checks::{expect, same_elements};
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, Numeric, as_float, from_float};
+use crate::base::limits::check_dim;
 use crate::kernel;
 use crate::ops::ScalarArg;
 use crate::ops::broadcast::read_rows;
-use crate::pattern::{Pattern, axis_map, off_diagonal, with_diagonal};
+use crate::pattern::diagonal::{off_diagonal, with_diagonal};
+use crate::pattern::layout::Pattern;
+use crate::pattern::maps::axis_map;
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Exact, Fill, Kind, Numeric, SparseTensor, as_float, expect, from_float, same_elements};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Tensor;
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
@@ -51,7 +57,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
             }
         };
         let own = self.coalesce();
-        check_line(OP, own.dims()[0], held(&own.pattern))?;
+        check_dim(OP, own.dims()[0], own.pattern.memo().held())?;
         let (pattern, [map, on]) = with_diagonal(&own.pattern);
         if pattern.nnz() == 0 {
             return Ok(own);
@@ -92,7 +98,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         let axis = self.axis(OP, axis)?;
         check_matrix(OP, self)?;
         let size = self.dims()[axis];
-        check_line(OP, size, held(&self.pattern))?;
+        check_dim(OP, size, self.pattern.memo().held())?;
         Ok(sum_by(self.values.clone(), &axis_map(&self.pattern, axis), size).reshape(Exact([size])))
     }
 

@@ -1,18 +1,21 @@
 //! Slices by an index, single elements, and elements by a mask.
 
-use super::blocks::{check_layout, held};
 use super::broadcast::read_rows;
 use super::gather::read;
-#[cfg(doc)]
-use super::plan::IndexPlan;
 use super::put_along_axis::target;
+use crate::base::checks::{expect, same_device};
+use crate::base::coordinates::{along, by_dim, join_dims};
+use crate::base::exact::Exact;
+use crate::base::index::{self, index_tensor, signed};
+use crate::base::kind::Kind;
 use crate::kernel::{self, Arrays};
-use crate::pattern::cut::Taken;
-use crate::pattern::dims::{from_lines, lines, nothing, of_lines};
-use crate::pattern::select::{self, Expansion, along, kept, sorted};
-use crate::pattern::{Part, Pattern, Selection, index_tensor, located, sealed::Sealed, selected, signed};
+use crate::pattern::cut::{Part, Taken};
+use crate::pattern::dims::{empty_pattern, from_dims};
+use crate::pattern::layout::Pattern;
+use crate::pattern::merge::located;
+use crate::pattern::select::{self, Expansion, kept, sorted};
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Exact, Kind, SparseTensor, expect, same_device};
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, TensorData};
 use sparse_burn::index_dtype_for;
 use sparse_core::{Result, SparseError};
@@ -27,7 +30,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// sorted nor summed. Backward: each slice gets the sum of the gradients of the places that took it, in a fixed
     /// order. Cost: the index is checked (a read) and its slices are counted (another); along axis 0 of a coalesced
     /// tensor that is all but copying them, else the result's coordinates are sorted. An index that stays the same is
-    /// an [`IndexPlan`]: its [`index_select`](IndexPlan::index_select) pays for that in its first step only.
+    /// an [`IndexPlan`](super::IndexPlan): its [`index_select`](IndexPlan::index_select) pays for that in its first step only.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -73,8 +76,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             }
         }
         let own = self.coalesce();
-        let (pattern, dims, nnz) = (own.pattern.to_coo(), own.sparse_dims(), own.nnz());
-        let (device, dtype) = (pattern.device(), pattern.index_dtype());
+        let (coordinates, dims, nnz) = (own.pattern.coordinates().clone(), own.sparse_dims(), own.nnz());
+        let (device, dtype) = (coordinates.device(), coordinates.dtype());
         let map = if nnz == 0 || dims == 0 {
             // Nothing to find, or one element that has no coordinates.
             Tensor::zeros([1], (&device, dtype))
@@ -82,7 +85,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             let wanted: Vec<i64> = at[..dims].iter().map(|&index| index as i64).collect();
             let wanted = TensorData::new(wanted, [dims, 1]).convert_dtype(dtype);
             let wanted = Arrays::Coo(Tensor::from_data(wanted, (&device, dtype)));
-            kernel::locate(&wanted, &pattern.arrays())
+            kernel::locate(&wanted, &Arrays::Coo(coordinates))
         };
         own.check_found(OP, map.clone())?;
         let row = move_rows(own.values.clone(), own.fill_row(), &RowMap::new(map, nnz));
@@ -170,7 +173,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if !self.fill.is_undefined() {
             return Ok(());
         }
-        if select::read(map.max()) < self.nnz() {
+        if index::read(map.max()) < self.nnz() {
             return Ok(());
         }
         Err(SparseError::UndefinedFill {
@@ -198,20 +201,27 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         }
         let mut shape = self.pattern.shape().to_vec();
         shape[axis] = count;
-        check_layout::<P>(op, &shape, held(&self.pattern).max(count))?;
+        P::check_shape(op, &shape, self.pattern.memo().held().max(count))?;
         let make = || take_slices(&self.pattern, axis, &shape, index);
         Ok(match identity {
             None => self.part(&make()),
-            Some(index) => self.part(&selected(&self.pattern, Selection::Slices { axis, index }, || vec![make()])[0]),
+            Some(index) => self.part(&self.pattern.memo().get(Slices { axis, index }, make)),
         })
     }
+}
+
+/// The slices along an axis that an index names; the index by its identity.
+#[derive(PartialEq, Eq)]
+struct Slices {
+    axis: usize,
+    index: u64,
 }
 
 /// The slices along a sparse axis that a checked index without negative numbers names.
 fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Tensor<1, Int>) -> Part<P> {
     let (size, nnz, count) = (pattern.shape()[axis], pattern.nnz(), index.dims()[0]);
     if nnz == 0 || count == 0 {
-        return (nothing(pattern, shape), Taken::Nothing);
+        return (empty_pattern(pattern, shape), Taken::Nothing);
     }
     let (coordinates, dtype) = (pattern.coordinates(), index_dtype_for(size.max(count).max(nnz)));
     let index = index_tensor(index.clone(), dtype);
@@ -235,18 +245,18 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
     let Expansion { owner, at, .. } = select::expand(&index_tensor(starts, dtype), &counts);
     let total = owner.dims()[0];
     if total == 0 {
-        return (nothing(pattern, shape), Taken::Nothing);
+        return (empty_pattern(pattern, shape), Taken::Nothing);
     }
     let (place, element) = match order {
         None => (owner, at),
         Some(order) => (order.select(0, at), owner),
     };
-    let mut lines: Vec<_> = lines(coordinates).into_iter().map(|line| line.select(0, element.clone())).collect();
-    lines[axis] = place;
+    let mut dims: Vec<_> = by_dim(coordinates).into_iter().map(|ids| ids.select(0, element.clone())).collect();
+    dims[axis] = place;
     let (made, element) = if in_order || !pattern.is_coalesced() {
-        (from_lines(lines, shape, total, pattern.is_coalesced(), coordinates), element)
+        (from_dims(dims, shape, total, pattern.is_coalesced(), coordinates), element)
     } else {
-        let (made, order) = sorted(of_lines(lines, shape, total, coordinates), shape);
+        let (made, order) = sorted(join_dims(dims, shape, total, coordinates), shape);
         (made, element.select(0, order))
     };
     (made, Taken::Mapped(RowMap::new(element, nnz)))

@@ -1,12 +1,17 @@
 //! The Kronecker product.
 
 use super::binary::zip;
-use super::blocks::check_layout;
 use super::stack::check_matrix;
+use crate::base::checks::{expect, same_elements};
+use crate::base::exact::Exact;
+use crate::base::index::{index_dtype, index_tensor};
+use crate::base::kind::Numeric;
+use crate::base::sizes::cells;
+use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
-use crate::pattern::{CooPattern, Pattern, Turn, cells, index_dtype, index_tensor, turned};
 use crate::rows::RowMap;
-use crate::tensor::{Exact, Fill, Numeric, SparseTensor, expect, same_elements};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Tensor};
 use sparse_burn::BinaryOp;
 use sparse_core::{Result, SparseError};
@@ -51,10 +56,11 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
                 return Err(SparseError::Overflow { op: OP, what, limit, got });
             }
         }
-        check_layout::<P>(OP, &sizes.map(|size| size as usize), products as usize)?;
-        let (pattern, [map_a, map_b]) = turned(&a.pattern, Turn::Kron(b.pattern.derived().id()), || {
-            pairs(&a.pattern, &b.pattern, &sizes.map(|size| size as usize))
-        });
+        P::check_shape(OP, &sizes.map(|size| size as usize), products as usize)?;
+        let (pattern, [map_a, map_b]) = a
+            .pattern
+            .memo()
+            .get(With(b.pattern.memo().id()), || pairs(&a.pattern, &b.pattern, &sizes.map(|size| size as usize)));
         let zero = || Tensor::zeros([1, 1], (&self.device().inner(), self.dtype()));
         let values = zip(BinaryOp::Mul, (&a.values, zero(), Some(map_a)), (&b.values, zero(), Some(map_b)));
         Ok(Self::from_parts(pattern, values, vec![], fill))
@@ -78,6 +84,9 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     }
 }
 
+#[derive(PartialEq, Eq)]
+struct With(u64);
+
 /// The pattern of all pairs of elements, and where either side of them stands.
 fn pairs<P: Pattern>(a: &P, b: &P, shape: &[usize; 2]) -> (P, [RowMap; 2]) {
     let nnz = a.nnz() * b.nnz();
@@ -86,17 +95,17 @@ fn pairs<P: Pattern>(a: &P, b: &P, shape: &[usize; 2]) -> (P, [RowMap; 2]) {
     if nnz == 0 {
         let none = || Tensor::empty([0], (&device, dtype));
         let indices = Tensor::empty([2, 0], (&device, dtype));
-        let pattern = P::from_coo(CooPattern::new_unchecked(indices, shape, true));
+        let pattern = P::from_coordinates(indices, shape, true);
         return (pattern, [RowMap::new(none(), a.nnz()), RowMap::new(none(), b.nnz())]);
     }
     // Pairs as a table, elements of `a` by elements of `b`.
     let shape_b = b.shape().iter().map(|&size| size as i64);
-    let lines = shape_b.enumerate().map(|(dim, size)| {
+    let rows = shape_b.enumerate().map(|(dim, size)| {
         let outer = index_tensor(a.coordinates().clone(), dtype).narrow(0, dim, 1).reshape(Exact([a.nnz(), 1]));
         let inner = index_tensor(b.coordinates().clone(), dtype).narrow(0, dim, 1).reshape(Exact([1, b.nnz()]));
         (outer.mul_scalar(size) + inner).reshape(Exact([1, nnz]))
     });
-    let (pattern, order) = sorted(Tensor::cat(lines.collect(), 0), shape);
+    let (pattern, order) = sorted(Tensor::cat(rows.collect(), 0), shape);
     let order: Tensor<1, Int> = index_tensor(order, dtype);
     let of_a = order.clone().div_scalar(b.nnz() as i64);
     let of_b = order - of_a.clone().mul_scalar(b.nnz() as i64);

@@ -1,8 +1,11 @@
 //! Functions of one element.
 
 use super::binary::apply;
-use crate::pattern::{Pattern, is_full};
-use crate::tensor::{Fill, Kind, Numeric, SparseTensor, host_apply, host_float, host_order};
+use crate::base::kind::{Kind, Numeric};
+use crate::base::scalar::{host_apply, host_float, host_order};
+use crate::pattern::layout::{Pattern, is_full};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, ElementConversion, Float, Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::BinaryOp;

@@ -2,10 +2,16 @@
 
 use super::binary::same_structure;
 use super::broadcast::read_rows;
+use crate::base::checks::{expect, same_device};
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, dtype_name};
+use crate::pattern::layout::Pattern;
+use crate::pattern::maps::from_dense_map;
+use crate::pattern::merge::{located, merged};
 use crate::pattern::select::{kept, subset};
-use crate::pattern::{Pattern, Turn, dense_map, located, merged, turned};
 use crate::rows::move_rows;
-use crate::tensor::{Exact, Fill, Kind, SparseTensor, dtype_name, expect, same_device};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Tensor;
 use sparse_burn::MergeRule;
 use sparse_core::{Result, SparseError};
@@ -46,7 +52,7 @@ pub fn try_sparse_mask<P: Pattern, const D: usize, K: Kind, KM: Kind>(
     let pattern = coalesced(&mask.pattern);
     let rows = pattern.shape().iter().product();
     let block = mask.dense_shape.iter().product();
-    let values = read_rows(dense.reshape(Exact([rows, block])), &dense_map(&pattern));
+    let values = read_rows(dense.reshape(Exact([rows, block])), &from_dense_map(&pattern));
     Ok(SparseTensor::from_parts(pattern, values, mask.dense_shape.clone(), Fill::Zero))
 }
 
@@ -62,6 +68,9 @@ pub fn sparse_mask<P: Pattern, const D: usize, K: Kind, KM: Kind>(
 /// Patterns as sets of coordinates. The values of `other` do not matter, its kind may be another, and duplicates on
 /// either side are merged first. What belongs to a pair of patterns is kept with them: a loop over fixed patterns finds
 /// it once.
+#[derive(PartialEq, Eq)]
+struct Without(u64);
+
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The elements that are stored here and in `mask`. The others are unspecified afterwards: they read as the fill,
     /// which is kept.
@@ -154,10 +163,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if own.nnz() == 0 {
             return Ok(own);
         }
-        let (pattern, [map]) = turned(&own.pattern, Turn::Without(other.derived().id()), || {
+        let (pattern, map) = own.pattern.memo().get(Without(other.memo().id()), || {
             let missing = located(&own.pattern, &other).map().clone().greater_equal_elem(other.nnz() as i64);
-            let (pattern, map) = subset(&own.pattern, &kept(missing, own.pattern.index_dtype()));
-            (pattern, [map])
+            subset(&own.pattern, &kept(missing, own.pattern.index_dtype()))
         });
         Ok(Self::from_parts(pattern, read_rows(own.values, &map), own.dense_shape, own.fill))
     }

@@ -1,10 +1,12 @@
 //! Sampled dense x dense.
 
+use crate::base::checks::{expect, same_device, same_elements};
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::kernel;
-use crate::pattern::Pattern;
-use crate::tensor::{
-    Exact, Fill, Kind, Numeric, SparseTensor, as_float, expect, from_float, same_device, same_elements,
-};
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
@@ -27,7 +29,7 @@ pub fn try_masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
     let (left, right, shape) = (x.dims(), y.dims(), mask.dims());
     let matrix = if mask.dense_dims() == 0 { mask.pattern.matrix() } else { None };
     let fits = |matrix: &_| {
-        let _: &crate::pattern::Matrix = matrix;
+        let _: &crate::pattern::matrix::Matrix = matrix;
         left[D - 1] == right[D - 2]
             && left[..D - 1] == shape[..D - 1]
             && right[D - 1] == shape[D - 1]
@@ -70,7 +72,7 @@ struct Saved {
 }
 
 /// `out[k] = <x[row_k, :], y[col_k, :]>` for flat operands.
-fn sddmm<K: Numeric>(matrix: &crate::pattern::Matrix, x: Tensor<2, K>, y: Tensor<2, K>) -> Tensor<2, K> {
+fn sddmm<K: Numeric>(matrix: &crate::pattern::matrix::Matrix, x: Tensor<2, K>, y: Tensor<2, K>) -> Tensor<2, K> {
     let (rows, cols): (&Tensor<1, Int>, _) = (matrix.row_ids(), matrix.col_ids());
     let out = kernel::sddmm(rows, cols, &x, &y);
     let (Some(x), Some(y)) = (as_float(&x), as_float(&y)) else { return out };

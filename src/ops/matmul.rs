@@ -1,9 +1,14 @@
 //! Sparse x dense, dense x sparse and sparse x vector.
 
 use super::cast::{in_float, widened};
+use crate::base::checks::{expect, same_elements};
+use crate::base::exact::Exact;
+use crate::base::kind::{Numeric, as_float, from_float};
 use crate::kernel;
-use crate::pattern::{Matrix, Pattern};
-use crate::tensor::{Exact, Fill, Numeric, SparseTensor, as_float, expect, from_float, same_elements};
+use crate::pattern::layout::Pattern;
+use crate::pattern::matrix::Matrix;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::FloatDType::F32;
 use burn::tensor::Tensor;
 use sparse_autograd::{Erased, record};

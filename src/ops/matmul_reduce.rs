@@ -1,12 +1,18 @@
 //! Sparse x dense with another reduction than a sum: message passing with mean, max or min.
 
 use super::matmul::{check, matrix};
+use super::powers::wrapping_mul;
 use super::put_along_axis::{run, target};
-use super::reduce::{numbers, wrapping_mul};
+use crate::base::checks::expect;
+use crate::base::exact::Exact;
+use crate::base::index::numbers;
+use crate::base::kind::{Numeric, as_float, from_float};
 use crate::kernel::{self, Compressed, Put};
-use crate::pattern::{Matrix, Pattern};
+use crate::pattern::layout::Pattern;
+use crate::pattern::matrix::Matrix;
 use crate::rows::RowMap;
-use crate::tensor::{Exact, Fill, Numeric, SparseTensor, as_float, expect, from_float};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{DType, Float, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::{Extremum, Reduce};

@@ -2,8 +2,11 @@
 
 use super::cast::{in_float, widened};
 use super::reduce::{Fold, total};
-use crate::pattern::Pattern;
-use crate::tensor::{Exact, Fill, SparseTensor, expect};
+use crate::base::checks::expect;
+use crate::base::exact::Exact;
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Tensor;
 use sparse_core::{Result, SparseError};
 

@@ -1,9 +1,11 @@
 //! Dims in another order.
 
-use super::blocks::{check_layout, held};
-use crate::pattern::{Pattern, permuted};
-use crate::rows::move_rows;
-use crate::tensor::{Fill, FillValue, Kind, SparseTensor, expect};
+use crate::base::checks::expect;
+use crate::base::kind::Kind;
+use crate::pattern::layout::Pattern;
+use crate::rows::{RowMap, move_rows};
+use crate::tensor::fill::{Fill, FillValue};
+use crate::tensor::sparse::SparseTensor;
 use sparse_core::{Result, SparseError};
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
@@ -33,7 +35,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             }
         }
         let shape: Vec<usize> = axes[..sparse].iter().map(|&axis| self.pattern.shape()[axis]).collect();
-        check_layout::<P>(OP, &shape, held(&self.pattern))?;
+        P::check_shape(OP, &shape, self.pattern.memo().held())?;
         let (pattern, map) = permuted(&self.pattern, &axes[..sparse]);
         let moved = match map {
             None => self.values.clone(),
@@ -95,6 +97,15 @@ fn permute_blocks<K: Kind>(
         source as i64
     });
     let device = rows.device().inner();
-    let columns = crate::tensor::ints(from.collect(), [block], &device);
+    let columns = crate::base::index::ints(from.collect(), [block], &device);
     rows.select(1, columns)
+}
+
+#[derive(PartialEq, Eq)]
+struct Permuted(Vec<usize>);
+
+/// The pattern with its dims reordered, and where its rows come from (`None`: they stay). Kept with the pattern, so that a
+/// transpose is one pattern however often it is taken.
+fn permuted<P: Pattern>(pattern: &P, axes: &[usize]) -> (P, Option<RowMap>) {
+    pattern.memo().get(Permuted(axes.to_vec()), || pattern.permute(axes))
 }

@@ -3,10 +3,14 @@
 use super::gather::read;
 use super::index_select::checked_index;
 use super::put_along_axis::{run, target};
+use crate::base::checks::{expect, resolve_axis, same_device, same_elements};
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, Numeric};
 use crate::kernel::Put;
-use crate::pattern::{Pattern, identity};
+use crate::pattern::layout::Pattern;
+use crate::pattern::memo::identity;
 use crate::rows::RowMap;
-use crate::tensor::{Exact, Kind, Numeric, SparseTensor, expect, resolve_axis, same_device, same_elements};
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Tensor};
 use sparse_burn::Reduce;
 use sparse_core::{Result, SparseError};

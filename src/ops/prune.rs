@@ -2,10 +2,15 @@
 
 use super::broadcast::read_rows;
 use super::stack::{check_matrix, check_vanishing};
+use crate::base::checks::expect;
+use crate::base::exact::Exact;
+use crate::base::index::index_tensor;
+use crate::base::kind::{Numeric, as_float};
 use crate::kernel;
+use crate::pattern::layout::Pattern;
+use crate::pattern::lines::Lines;
 use crate::pattern::select::{kept, subset};
-use crate::pattern::{Pattern, index_tensor, lines};
-use crate::tensor::{Exact, Numeric, SparseTensor, as_float, expect};
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Int, IntDType, Tensor, kind};
 use sparse_core::Result;
 
@@ -81,7 +86,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
             return Ok(own);
         }
         // Of the rows that have elements: there may be many without any.
-        let rows = lines(&own.pattern, &[false, true]);
+        let rows = Lines::of(&own.pattern, &[false, true]);
         let ids = index_tensor(rows.owner().clone(), dtype);
         // By size, then by row, stably both: in each row the largest first, and equal ones as they stand.
         let (by_size, _) = kernel::group_by(&ranks(own.values.clone().inner(), dtype), nnz);

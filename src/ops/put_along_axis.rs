@@ -1,9 +1,10 @@
 //! `put_along_axis`: values reduced into positions of a dense tensor along one axis.
 
+use crate::base::checks::{expect, resolve_axis, same_device, same_elements};
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, as_float, associate, dtype_name, from_float};
 use crate::kernel::{self, Put, Record};
-use crate::tensor::{
-    Exact, Kind, as_float, associate, dtype_name, expect, from_float, resolve_axis, same_device, same_elements,
-};
+use crate::tensor::fill::Fill;
 use burn::tensor::{Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record as on_tape};
 use sparse_burn::{PutTarget, Reduce};
@@ -95,14 +96,14 @@ pub fn try_put_along_axis<const D: usize, K: Kind>(
     }
     let values = match values.into() {
         PutValues::Scalar(value) => {
-            let one: Tensor<2, K> = crate::Fill::scalar(value).row(1, arr.dtype(), &arr.device().inner());
+            let one: Tensor<2, K> = Fill::scalar(value).row(1, arr.dtype(), &arr.device().inner());
             one.reshape(Exact([1; D])).expand(Shape::from(full))
         }
         PutValues::Tensor(values) => broadcast(OP, values, full)?,
     };
     same_elements(OP, &arr, &values)?;
     same_device(OP, &arr.device(), &indices.device())?;
-    let indices = crate::pattern::signed(indices);
+    let indices = crate::base::index::signed(indices);
     kernel::check_indices(OP, axis, shape[axis], &indices)?;
     let along_axis = (0..D).all(|dim| dim == axis || given[dim] == 1);
     let target = target(shape, axis, full[axis], along_axis);

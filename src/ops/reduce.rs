@@ -4,16 +4,20 @@ use super::cast::widened;
 use super::extremum::{extremum, into_lines, one_target};
 use super::folds::Blocks;
 use super::line_sums::{divided, line_sums};
-use super::powers::{host_power, power};
+use super::powers::{host_power, power, wrapping_mul};
 use super::put_along_axis::run;
-use crate::pattern::{CooPattern, Lines, Pattern, cells, is_full, lines};
-use crate::tensor::{Exact, Fill, Kind, Numeric, SparseTensor, associate_like, expect, host_apply};
+use crate::base::checks::expect;
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, Numeric, associate_like};
+use crate::base::scalar::host_apply;
+use crate::base::sizes::cells;
+use crate::pattern::layout::{Pattern, is_full};
+use crate::pattern::lines::Lines;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{DType, Float, Int, Scalar, Tensor, kind};
 use sparse_burn::{BinaryOp, Reduce};
 use sparse_core::{Result, SparseError};
-
-pub(super) use super::line_sums::numbers;
-pub(super) use super::powers::wrapping_mul;
 
 /// What becomes of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -264,11 +268,11 @@ impl Along {
 
     /// The lines of a pattern, where sparse dims are reduced.
     pub(crate) fn of<P: Pattern>(&self, pattern: &P) -> Option<std::sync::Arc<Lines<P>>> {
-        self.sparse.contains(&true).then(|| lines(pattern, &self.sparse))
+        self.sparse.contains(&true).then(|| Lines::of(pattern, &self.sparse))
     }
 
     /// A result of the right shape that stores nothing.
-    pub(crate) fn nothing<P: Pattern, const D: usize, K: Kind, K2: Kind>(
+    pub(crate) fn empty_result<P: Pattern, const D: usize, K: Kind, K2: Kind>(
         &self,
         of: &SparseTensor<P, D, K>,
         dtype: DType,
@@ -277,7 +281,7 @@ impl Along {
         let shape = of.pattern.shape().iter().zip(&self.sparse).map(|(&size, &along)| if along { 1 } else { size });
         let shape: Vec<usize> = shape.collect();
         let none = Tensor::empty([shape.len(), 0], (&of.pattern.device(), of.pattern.index_dtype()));
-        let pattern = P::from_coo(CooPattern::new_unchecked(none, &shape, true));
+        let pattern = P::from_coordinates(none, &shape, true);
         let values = Tensor::empty([0, self.blocks.kept()], (&of.device(), dtype));
         SparseTensor::from_parts(pattern, values, self.blocks.shape.clone(), fill)
     }
@@ -300,7 +304,7 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
             Fold::Mean if none => Fill::scalar(f64::NAN),
             _ => Fill::Zero,
         };
-        return Ok(along.nothing(of, of.dtype(), fill));
+        return Ok(along.empty_result(of, of.dtype(), fill));
     }
     if let Some((own, back)) = widened(of) {
         return Ok(reduce(op, &own, axes, fold)?.in_float(back));

@@ -1,8 +1,13 @@
 //! `+ - * /` with one number.
 
 use super::binary::apply;
-use crate::pattern::Pattern;
-use crate::tensor::{Exact, Fill, Numeric, SparseTensor, expect, host_apply, same_elements};
+use crate::base::checks::{expect, same_elements};
+use crate::base::exact::Exact;
+use crate::base::kind::Numeric;
+use crate::base::scalar::host_apply;
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Float, Int, Scalar, Tensor};
 use sparse_burn::BinaryOp;
 

@@ -1,9 +1,13 @@
 //! The same elements in another shape.
 
-use super::blocks::{check_layout, held};
-use crate::pattern::dims::{from_lines, lines, nothing, unsqueezed};
-use crate::pattern::{Pattern, Turn, cells, index_tensor, same_cells, try_turned};
-use crate::tensor::{Kind, SparseTensor, expect, resolve_axis};
+use crate::base::checks::{expect, resolve_axis};
+use crate::base::coordinates::by_dim;
+use crate::base::index::index_tensor;
+use crate::base::kind::Kind;
+use crate::base::sizes::{cells, same_cells};
+use crate::pattern::dims::{empty_pattern, from_dims, unsqueezed};
+use crate::pattern::layout::Pattern;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Tensor};
 use sparse_core::{Result, SparseError};
 use std::ops::Range;
@@ -172,28 +176,29 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         sparse: &[usize],
         dense: &[usize],
     ) -> Result<SparseTensor<P, D2, K>> {
-        check_layout::<P>(op, sparse, held(&self.pattern))?;
+        P::check_shape(op, sparse, self.pattern.memo().held())?;
         let pattern = if self.pattern.shape() == sparse {
             self.pattern.clone()
         } else {
-            let make = || Ok((reshape_pattern(op, &self.pattern, sparse)?, []));
-            let (pattern, []) = try_turned(&self.pattern, Turn::Shaped(sparse.to_vec()), make)?;
-            pattern
+            self.pattern.memo().try_get(Shaped(sparse.to_vec()), || reshape_pattern(op, &self.pattern, sparse))?
         };
         Ok(SparseTensor::from_parts(pattern, self.values.clone(), dense.to_vec(), self.fill.clone()))
     }
 }
 
+#[derive(PartialEq, Eq)]
+struct Shaped(Vec<usize>);
+
 /// The pattern in a shape of as many elements: its elements stay where they are in storage.
 fn reshape_pattern<P: Pattern>(op: &'static str, pattern: &P, shape: &[usize]) -> Result<P> {
     let (old, nnz, coordinates) = (pattern.shape(), pattern.nnz(), pattern.coordinates());
     if nnz == 0 {
-        return Ok(nothing(pattern, shape));
+        return Ok(empty_pattern(pattern, shape));
     }
     if let Some(axis) = added(old, shape) {
         return Ok(unsqueezed(pattern, axis));
     }
-    let given = lines(coordinates);
+    let given = by_dim(coordinates);
     let mut made = Vec::with_capacity(shape.len());
     for (from, to) in runs(op, old, shape)? {
         if from.len() == 1 && to.len() == 1 {
@@ -208,13 +213,13 @@ fn reshape_pattern<P: Pattern>(op: &'static str, pattern: &P, shape: &[usize]) -
         let dtype = sparse_burn::index_dtype_for(size as usize);
         let mut flat: Option<Tensor<1, Int>> = None;
         for dim in from {
-            let line = index_tensor(given[dim].clone(), dtype);
-            flat = Some(flat.map_or(line.clone(), |flat| flat.mul_scalar(old[dim] as i64) + line));
+            let ids = index_tensor(given[dim].clone(), dtype);
+            flat = Some(flat.map_or(ids.clone(), |flat| flat.mul_scalar(old[dim] as i64) + ids));
         }
         let flat = flat.unwrap_or_else(|| Tensor::zeros([nnz], (&coordinates.device(), dtype)));
         made.extend(unravel(flat, &shape[to]));
     }
-    Ok(from_lines(made, shape, nnz, pattern.is_coalesced(), coordinates))
+    Ok(from_dims(made, shape, nnz, pattern.is_coalesced(), coordinates))
 }
 
 /// The axis of size 1 that `new` has and `old` has not, if that is all the difference.
@@ -226,17 +231,17 @@ fn added(old: &[usize], new: &[usize]) -> Option<usize> {
 /// The coordinates that row-major positions in `shape` stand for.
 fn unravel(flat: Tensor<1, Int>, shape: &[usize]) -> Vec<Tensor<1, Int>> {
     let mut rest = flat;
-    let mut lines: Vec<Tensor<1, Int>> = Vec::with_capacity(shape.len());
+    let mut dims: Vec<Tensor<1, Int>> = Vec::with_capacity(shape.len());
     for &size in shape.iter().skip(1).rev() {
         let above = rest.clone().div_scalar(size as i64);
-        lines.push(rest - above.clone().mul_scalar(size as i64));
+        dims.push(rest - above.clone().mul_scalar(size as i64));
         rest = above;
     }
     if !shape.is_empty() {
-        lines.push(rest);
+        dims.push(rest);
     }
-    lines.reverse();
-    lines
+    dims.reverse();
+    dims
 }
 
 /// The shortest runs of dims, of either shape, that have as many elements: what a reshape works on. No size is 0.

@@ -1,9 +1,10 @@
 //! Parts of a tensor: ranges, steps, single positions, and all parts of one size.
 
-use super::blocks::{check_layout, held};
-use crate::pattern::Pattern;
+use crate::base::checks::expect;
+use crate::base::kind::Kind;
 use crate::pattern::cut::{self, Cut, Taken};
-use crate::tensor::{Kind, SparseTensor, expect};
+use crate::pattern::layout::Pattern;
+use crate::tensor::sparse::SparseTensor;
 use sparse_core::{Result, SparseError};
 use std::ops::Range;
 
@@ -114,7 +115,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if axis < shape.len() {
             shape.remove(axis);
         }
-        check_layout::<P>(OP, &shape, held(&self.pattern))?;
+        P::check_shape(OP, &shape, self.pattern.memo().held())?;
         let size = self.dims()[axis];
         let start = if at < 0 { at as i128 + size as i128 } else { at as i128 };
         if start < 0 || start >= size as i128 {

@@ -1,11 +1,15 @@
 //! Sparse x sparse.
 
-use super::blocks::{check_layout, check_table, held};
-use crate::kernel::{self, Arrays, Compressed};
-use crate::pattern::{self, CooPattern, CsrPattern, Matrix, Pattern, index_tensor, keep_product, known_product};
-use crate::tensor::{
-    Exact, Fill, Kind, Numeric, SparseTensor, as_float, associate_like, dtype_name, expect, from_float, same_device,
-};
+use crate::base::checks::{expect, same_device};
+use crate::base::kind::{Kind, Numeric, as_float, associate_like, dtype_name, from_float, is_tracked};
+use crate::base::limits::check_table;
+use crate::base::sizes::cells;
+use crate::kernel::{self, Compressed};
+use crate::pattern::csr::CsrPattern;
+use crate::pattern::layout::{Pattern, Sealed};
+use crate::pattern::matrix::Matrix;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{DType, Int, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
@@ -44,10 +48,10 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     pub fn try_matmul_sparse(&self, other: &Self) -> Result<Self> {
         const OP: &str = "matmul";
         let (a, b) = checked(OP, self, other)?;
-        if as_float(&b.values).is_some_and(|values| values.is_tracked()) {
+        if is_tracked(&b.values) {
             let cols = matrix(&b).size()[1];
             let hint = "the gradient of the second operand needs a pointer for every column, and almost all are empty";
-            check_table(OP, cols, cols as u128 + 1, held(&b.pattern), hint)?;
+            check_table(OP, cols, cols as u128 + 1, b.pattern.memo().held(), hint)?;
         }
         let fill = if a.fill.is_undefined() || b.fill.is_undefined() { Fill::Undefined } else { Fill::Zero };
         let (pattern, values) = product(&a, &b)?;
@@ -122,12 +126,12 @@ fn checked<P: Pattern, const D: usize, K: Numeric>(
     }
     same_device(op, &a.device(), &b.device())?;
     // Products go by compressed rows, whatever the layout is.
-    [a, b].iter().try_for_each(|side| check_layout::<CsrPattern>(op, side.pattern.shape(), held(&side.pattern)))?;
+    [a, b].iter().try_for_each(|side| CsrPattern::check_shape(op, side.pattern.shape(), side.pattern.memo().held()))?;
     if [a, b].iter().any(|side| !side.fill.is_undefined() && !side.fill.is_zero()) {
         let mut shape = left;
         shape[D - 1] = right[D - 1];
         let hint = "a fill other than zero reaches every element of a product: matmul takes a dense operand";
-        return Err(SparseError::WouldDensify { op, elements: pattern::cells(&shape), limit: 0, hint });
+        return Err(SparseError::WouldDensify { op, elements: cells(&shape), limit: 0, hint });
     }
     Ok((a.coalesce(), b.coalesce()))
 }
@@ -144,14 +148,21 @@ fn rows(a: &Matrix, b: &Matrix) -> [Compressed; 2] {
     [left, right].map(|rows| kernel::cast_rows(rows, dtype))
 }
 
-type Patterned<P, K> = (pattern::Product<P>, Option<Tensor<2, K>>);
+/// The pattern of a product, and its compressed rows.
+type Product<P> = (P, Compressed);
+
+#[derive(PartialEq, Eq)]
+struct With(u64);
+
+type Patterned<P, K> = (Product<P>, Option<Tensor<2, K>>);
 
 /// The pattern of the product; with it the values, where the pattern had to be found.
 fn symbolic<P: Pattern, const D: usize, K: Numeric>(
     a: &SparseTensor<P, D, K>,
     b: &SparseTensor<P, D, K>,
 ) -> Result<Patterned<P, K>> {
-    if let Some(known) = known_product(&a.pattern, &b.pattern) {
+    let (memo, key) = (a.pattern.memo(), With(b.pattern.memo().id()));
+    if let Some(known) = memo.find(&key) {
         return Ok((known, None));
     }
     let (left, right) = (matrix(a), matrix(b));
@@ -159,34 +170,8 @@ fn symbolic<P: Pattern, const D: usize, K: Numeric>(
     let (view, values) = kernel::spgemm((&x, &a.values), (&y, &b.values), right.size()[1])?;
     let mut shape = a.pattern.shape().to_vec();
     shape[D - 1] = b.pattern.shape()[D - 1];
-    let pattern = if P::LAYOUT == CsrPattern::LAYOUT && D == 2 {
-        P::from_arrays(Arrays::Csr(view.ptr.clone(), view.idx.clone()), &shape, true)
-    } else {
-        P::from_coo(coordinates(&view, &shape))
-    };
-    Ok((keep_product(&a.pattern, &b.pattern, (pattern, view)), Some(values)))
-}
-
-/// Compressed rows of the matrix that a batch makes, as coordinates of the batch.
-fn coordinates(view: &Compressed, shape: &[usize]) -> CooPattern {
-    let nnz = view.idx.dims()[0];
-    let dtype = pattern::index_dtype(shape, nnz);
-    let line = |ids: Tensor<1, Int>| index_tensor(ids, dtype).reshape(Exact([1, nnz]));
-    let indices = if nnz == 0 {
-        Tensor::empty([shape.len(), 0], (&view.idx.device(), dtype))
-    } else {
-        let (row, col) = (kernel::expand_ptr(&view.ptr, nnz), view.idx.clone());
-        match *shape {
-            [_, rows, cols] => {
-                let batch = row.clone().div_scalar(rows as i64);
-                let row = row - batch.clone().mul_scalar(rows as i64);
-                let col = col - batch.clone().mul_scalar(cols as i64);
-                Tensor::cat(vec![line(batch), line(row), line(col)], 0)
-            }
-            _ => Tensor::cat(vec![line(row), line(col)], 0),
-        }
-    };
-    CooPattern::new_unchecked(indices, shape, true)
+    let pattern = P::from_rows(&view, &shape);
+    Ok((memo.keep(key, (pattern, view)), Some(values)))
 }
 
 /// What the backward pass keeps.

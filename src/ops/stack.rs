@@ -1,10 +1,15 @@
 //! Several tensors in one: along a new axis, or along the diagonal.
 
-use super::blocks::{check_layout, held};
 use super::concat::{check, try_concat};
-use crate::pattern::{self, CsrPattern, Pattern};
-use crate::rows::{cat_rows, move_rows};
-use crate::tensor::{Fill, Kind, SparseTensor, dtype_name, expect, resolve_axis, same_device};
+use crate::base::checks::{expect, resolve_axis, same_device};
+use crate::base::empty::cat_rows;
+use crate::base::kind::{Kind, dtype_name};
+use crate::base::sizes::cells;
+use crate::pattern::concat;
+use crate::pattern::layout::Pattern;
+use crate::rows::move_rows;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Tensor;
 use sparse_core::{Result, SparseError};
 
@@ -59,9 +64,9 @@ pub fn try_stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
     }
     let mut shape = first.pattern.shape().to_vec();
     shape.insert(axis, parts.len());
-    check_layout::<P>(OP, &shape, parts.iter().map(|part| held(&part.pattern)).sum())?;
+    P::check_shape(OP, &shape, parts.iter().map(|part| part.pattern.memo().held()).sum())?;
     let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
-    let (pattern, map) = pattern::stack(&patterns, axis, &shape);
+    let (pattern, map) = concat::stack(&patterns, axis, &shape);
     let values = joined_values(parts);
     let values = match map {
         None => values,
@@ -132,7 +137,7 @@ pub fn try_block_diag<P: Pattern, K: Kind>(parts: &[SparseTensor<P, 2, K>]) -> R
         return Ok(first.clone());
     }
     let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
-    let pattern = pattern::block_diag(&patterns, &shape);
+    let pattern = concat::block_diag(&patterns, &shape);
     let fill = if first.fill.is_undefined() { Fill::Undefined } else { Fill::Zero };
     Ok(SparseTensor::from_parts(pattern, joined_values(parts), vec![], fill))
 }
@@ -150,7 +155,7 @@ fn joined_values<P: Pattern, const D: usize, K: Kind>(parts: &[SparseTensor<P, D
 fn check_rank<P: Pattern>(op: &'static str, rank: usize, result: usize) -> Result<()> {
     let rule = if result != rank + 1 {
         "the result must have one dim more"
-    } else if P::LAYOUT == CsrPattern::LAYOUT && result != 3 {
+    } else if !P::has_rank(result) {
         "CSR must have rank 2 or 3: to_coo has no such limit"
     } else {
         return Ok(());
@@ -181,5 +186,5 @@ pub(super) fn check_vanishing<P: Pattern, const D: usize, K: Kind>(
         return Ok(());
     }
     let hint = "elements become zero beside a fill that is not: to_dense says so";
-    Err(SparseError::WouldDensify { op, elements: pattern::cells(shape), limit: 0, hint })
+    Err(SparseError::WouldDensify { op, elements: cells(shape), limit: 0, hint })
 }

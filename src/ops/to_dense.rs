@@ -1,27 +1,17 @@
 //! The dense equivalent, when it is asked for.
 
-use crate::pattern::{Pattern, cells, check_sizes, flat_index};
+use crate::base::checks::expect;
+use crate::base::exact::Exact;
+use crate::base::kind::Kind;
+use crate::base::limits::dense_limit;
+use crate::base::sizes::{cells, check_sizes};
+use crate::pattern::layout::Pattern;
+use crate::pattern::maps::flat_index;
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Exact, Fill, Kind, SparseTensor, expect};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{IndexingUpdateOp, Int, Tensor};
 use sparse_core::{Result, SparseError};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Elements that a dense result may have unless asked otherwise: 2^28, 1 GiB of f32.
-const DEFAULT_LIMIT: usize = 1 << 28;
-
-static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
-
-/// The number of elements that `to_dense` gives at most, and of rows that an operation compresses where almost all of
-/// them are empty.
-pub fn dense_limit() -> usize {
-    LIMIT.load(Ordering::Relaxed)
-}
-
-/// Sets the number of elements that `to_dense` gives at most, for the whole process.
-pub fn set_dense_limit(elements: usize) {
-    LIMIT.store(elements, Ordering::Relaxed);
-}
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The dense equivalent: the sum of its duplicates where an element is stored, the fill elsewhere.
@@ -66,7 +56,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             }
         }
         let merged = self.coalesce();
-        let map = dense_map(&merged.pattern);
+        let map = to_dense_map(&merged.pattern);
         Ok(move_rows(merged.values.clone(), merged.fill_row(), &map).reshape(Exact(self.dims())))
     }
 
@@ -100,7 +90,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 }
 
 /// The map from every coordinate to its element, with `nnz` where there is none.
-fn dense_map<P: Pattern>(pattern: &P) -> RowMap {
+fn to_dense_map<P: Pattern>(pattern: &P) -> RowMap {
     let (shape, nnz) = (pattern.shape(), pattern.nnz());
     let elements: usize = shape.iter().product();
     let dtype = sparse_burn::index_dtype_for(elements.max(nnz));

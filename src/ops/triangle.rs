@@ -2,11 +2,21 @@
 
 use super::broadcast::read_rows;
 use super::stack::check_vanishing;
-use crate::pattern::select::{along, kept, subset};
-use crate::pattern::{Pattern, Turn, turned};
-use crate::tensor::{Kind, SparseTensor, expect};
+use crate::base::checks::expect;
+use crate::base::coordinates::along;
+use crate::base::kind::Kind;
+use crate::pattern::layout::Pattern;
+use crate::pattern::select::{kept, subset};
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, Int, Tensor};
 use sparse_core::{Result, SparseError};
+
+/// Elements at or below a diagonal, or at or above it.
+#[derive(PartialEq, Eq)]
+enum Triangle {
+    Lower(i64),
+    Upper(i64),
+}
 
 macro_rules! triangle {
     ($try_name:ident $name:ident $turn:ident $keep:ident $side:literal $rule:literal) => {
@@ -26,7 +36,7 @@ macro_rules! triangle {
         /// `shape_mismatch` with fewer than two sparse dims; `would_densify` for another fill than `Zero` or
         /// `Undefined`.
         pub fn $try_name(&self, k: isize) -> Result<Self> {
-            self.triangle(stringify!($name), k, Turn::$turn, |offset, k| offset.$keep(k))
+            self.triangle(stringify!($name), k, Triangle::$turn, |offset, k| offset.$keep(k))
         }
 
         #[doc = concat!("[`", stringify!($try_name), "`](Self::", stringify!($try_name), "), with a panic in")]
@@ -54,7 +64,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         &self,
         op: &'static str,
         k: isize,
-        turn: fn(i64) -> Turn,
+        turn: fn(i64) -> Triangle,
         keep: impl FnOnce(Tensor<1, Int>, i64) -> Tensor<1, Bool>,
     ) -> Result<Self> {
         let sparse = self.sparse_dims();
@@ -70,11 +80,10 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if self.nnz() == 0 {
             return Ok(self.clone());
         }
-        let (pattern, [map]) = turned(&self.pattern, turn(k), || {
+        let (pattern, map) = self.pattern.memo().get(turn(k), || {
             let coordinates = self.pattern.coordinates();
             let offset = along(coordinates, sparse - 1) - along(coordinates, sparse - 2);
-            let (pattern, map) = subset(&self.pattern, &kept(keep(offset, k), self.pattern.index_dtype()));
-            (pattern, [map])
+            subset(&self.pattern, &kept(keep(offset, k), self.pattern.index_dtype()))
         });
         let values = read_rows(self.values.clone(), &map);
         Ok(Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone()))

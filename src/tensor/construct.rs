@@ -1,36 +1,16 @@
 //! Construction: validated by default.
 
-use super::{CooTensor, CsrTensor, Exact, Fill, Kind, SparseTensor, dtype_name, same_device};
-use crate::ops::blocks::check_layout;
-use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use super::fill::Fill;
+use super::sparse::{CooTensor, CsrTensor, SparseTensor, value_rows};
+use crate::base::checks::{expect, same_device};
+use crate::base::exact::Exact;
+use crate::base::index::ints;
+use crate::base::kind::Kind;
+use crate::pattern::coo::CooPattern;
+use crate::pattern::csr::CsrPattern;
+use crate::pattern::layout::{Pattern, Sealed};
 use burn::tensor::{DType, Device, Int, Tensor, TensorCreationOptions, TensorData};
 use sparse_core::{Result, SparseError};
-
-/// Values `[nnz, dense dims..]` as rows `[nnz, block]`.
-pub(crate) fn value_rows<const R: usize, K: Kind>(
-    op: &'static str,
-    values: Tensor<R, K>,
-    nnz: usize,
-    dense_shape: &[usize],
-) -> Result<Tensor<2, K>> {
-    let dims = values.dims();
-    if !sparse_burn::is_supported(values.dtype()) {
-        let what = "a sparse tensor".to_string();
-        return Err(SparseError::UnsupportedDtype { op, what, dtype: dtype_name(values.dtype()) });
-    }
-    if dims[0] != nnz {
-        return Err(SparseError::LengthMismatch { op, what: "values", expected: nnz, got: dims[0] });
-    }
-    if dims[1..] != *dense_shape {
-        return Err(SparseError::ShapeMismatch {
-            op,
-            rule: "values must have the shape of the dense dims after nnz",
-            left: dims[1..].to_vec(),
-            right: dense_shape.to_vec(),
-        });
-    }
-    Ok(values.reshape(Exact([nnz, dense_shape.iter().product()])))
-}
 
 impl<const D: usize, K: Kind> CooTensor<D, K> {
     /// A tensor from coordinates `[sparse_dims, nnz]` and values `[nnz, dense dims..]`, filled with zero.
@@ -81,7 +61,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         coalesced: bool,
     ) -> Self {
         let [sparse_dims, nnz] = indices.dims();
-        let values = super::expect(value_rows("CooTensor::new_unchecked", values, nnz, &shape[sparse_dims..]));
+        let values = expect(value_rows("CooTensor::new_unchecked", values, nnz, &shape[sparse_dims..]));
         let pattern = CooPattern::new_unchecked(indices, &shape[..sparse_dims], coalesced);
         Self::from_parts(pattern, values, shape[sparse_dims..].to_vec(), Fill::Zero)
     }
@@ -204,7 +184,7 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
         values: Tensor<1, K>,
         shape: [usize; D],
     ) -> Self {
-        let values = super::expect(value_rows("CsrTensor::new_unchecked", values, col_idx.dims()[0], &[]));
+        let values = expect(value_rows("CsrTensor::new_unchecked", values, col_idx.dims()[0], &[]));
         Self::from_parts(CsrPattern::new_unchecked(row_ptr, col_idx, &shape), values, vec![], Fill::Zero)
     }
 
@@ -225,7 +205,15 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
 
     /// The elements of `dense` that are not zero (not false). NaN is not zero. Reads the device.
     pub fn from_dense(dense: Tensor<D, K>) -> Self {
-        CooTensor::from_dense(dense, 0).to_csr()
+        let stored = CooTensor::from_dense(dense, 0);
+        let indices = stored.pattern.indices().clone();
+        expect(CsrPattern::check_shape("from_dense", stored.pattern.shape(), stored.nnz()));
+        Self::from_parts(
+            CsrPattern::from_coordinates(indices, stored.pattern.shape(), true),
+            stored.values,
+            vec![],
+            Fill::Zero,
+        )
     }
 
     /// Row pointers as they are exchanged: `[M + 1]`, or `[B * (M + 1)]` with each matrix starting at 0. Reads the device
@@ -257,13 +245,6 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
 
 fn rank_mismatch(op: &'static str, shape: &[usize], rank: usize) -> SparseError {
     SparseError::ShapeMismatch { op, rule: "the pattern must fit the rank", left: shape.to_vec(), right: vec![rank] }
-}
-
-/// Indices made on the host, i64 there and converted to the device's Int.
-pub(crate) fn ints<const R: usize>(values: Vec<i64>, shape: [usize; R], device: &Device) -> Tensor<R, Int> {
-    let largest = values.iter().copied().max().unwrap_or(0).unsigned_abs() as usize;
-    let dtype = sparse_burn::index_dtype_for(largest);
-    Tensor::from_data(TensorData::new(values, shape).convert_dtype(dtype), (device, dtype))
 }
 
 /// Rows of `flat` with an element that is not zero.
@@ -300,16 +281,16 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// `unsupported_dtype`, `would_densify` for more compressed rows than [`dense_limit`](crate::dense_limit).
     pub fn zeros(shape: [usize; D], options: impl Into<TensorCreationOptions>) -> Result<Self> {
         const OP: &str = "SparseTensor::zeros";
-        check_layout::<P>(OP, &shape, 0)?;
+        P::check_shape(OP, &shape, 0)?;
         let values = value_rows(OP, Tensor::<2, K>::empty([0, 1], options), 0, &[1])?;
         let indices = Tensor::empty([D, 0], &values.device().inner());
-        let pattern = P::from_coo(CooPattern::new_unchecked(indices, &shape, true));
+        let pattern = P::from_coordinates(indices, &shape, true);
         Ok(Self::from_parts(pattern, values, vec![], Fill::Zero))
     }
 
     /// [`zeros`](Self::zeros), with a panic in place of an error.
     #[track_caller]
     pub fn empty(shape: [usize; D], device: &Device, dtype: DType) -> Self {
-        super::expect(Self::zeros(shape, (device, dtype)))
+        expect(Self::zeros(shape, (device, dtype)))
     }
 }

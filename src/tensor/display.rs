@@ -1,7 +1,8 @@
 //! What a person sees.
 
-use super::{Kind, SparseTensor, dtype_name};
-use crate::pattern::Pattern;
+use super::sparse::SparseTensor;
+use crate::base::kind::{Kind, dtype_name};
+use crate::pattern::layout::Pattern;
 use burn::tensor::TensorData;
 use sparse_burn::read_data;
 use std::fmt;

@@ -1,8 +1,9 @@
 //! Entries to text.
 
-use super::{Format, MatrixMarket, Symmetry, Values, invalid};
-use crate::pattern::Pattern;
-use crate::{Kind, SparseTensor};
+use super::matrix::{Format, MatrixMarket, Symmetry, Values, invalid};
+use crate::base::kind::Kind;
+use crate::pattern::layout::Pattern;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Tensor, TensorData};
 use sparse_burn::read_data;
 use sparse_core::{Result, SparseError};

@@ -15,6 +15,11 @@ pub(crate) fn as_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> Option
     tensor.dtype().is_float().then(|| Tensor::from_dispatch(tensor.clone().into_dispatch()))
 }
 
+/// Whether the tensor takes part in a recorded graph.
+pub(crate) fn is_tracked<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> bool {
+    as_float(tensor).is_some_and(|tensor| tensor.is_tracked())
+}
+
 /// Back to the kind of the caller, which is known to be Float.
 pub(crate) fn from_float<const D: usize, K: Kind>(tensor: Tensor<D>) -> Tensor<D, K> {
     Tensor::from_dispatch(tensor.into_dispatch())
