@@ -19,7 +19,6 @@ mod linalg;
 mod lines;
 mod merge;
 mod par;
-mod pattern;
 mod reduce;
 mod rows;
 mod scatter;
@@ -40,7 +39,6 @@ pub use merge::{
     BinaryOp, MergedCoo, MergedCsr, intersect_coo, intersect_csr, locate_coo, locate_csr, union_apply_csr, union_coo,
     union_csr, zip_rows,
 };
-pub use pattern::{CooPattern, CsrPattern};
 pub use rows::{move_rows, segment_max, segment_sum};
 pub use scatter::{
     BackwardReads, Record, Recorded, Reduce, Target, TargetIndex, backward_reads, check_indices, gather, put,
