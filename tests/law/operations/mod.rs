@@ -192,6 +192,7 @@ fn merged(runs: Vec<(Layout, Vec<Run>)>) -> Vec<(Layout, Vec<Run>)> {
 /// Every entry, families together.
 pub fn all() -> Vec<Operation> {
     let mut all: Vec<Operation> = [
+        truths::operations(),
         arithmetic::operations(),
         division::operations(),
         elementwise::operations(),
@@ -205,12 +206,11 @@ pub fn all() -> Vec<Operation> {
         patterns::operations(),
         dense::operations(),
         integers::operations(),
-        truths::operations(),
     ]
     .into_iter()
     .flatten()
     .collect();
-    // Stable: what is of integers alone stands behind what is of any kind.
+    // Stable: the families of the other kinds last.
     all.sort_by_key(|operation| {
         [INTEGERS, TRUTHS].iter().position(|own| *own == operation.family).map_or(0, |at| at + 1)
     });
