@@ -13,6 +13,7 @@ fn is_sound(graph: &Graph) {
     let ends: Vec<i64> = coo.iter().collect();
     let (rows, cols) = ends.split_at(graph.adjacency.nnz());
     let pairs: std::collections::BTreeSet<(i64, i64)> = rows.iter().copied().zip(cols.iter().copied()).collect();
+    assert_eq!(pairs.len(), rows.len(), "every edge once");
     assert!(pairs.iter().all(|&(a, b)| a != b && pairs.contains(&(b, a))));
     let labels: Vec<i64> = graph.labels.to_data().convert::<i64>().iter().collect();
     assert!(labels.iter().all(|&label| (-1..graph.classes as i64).contains(&label)));

@@ -18,7 +18,8 @@ operations! { "integers";
     bitwise_xor_scalar [all] none, |h| h.each(|x| x.int().bitwise_xor_scalar(3));
     bitwise_not [all] none, |h| h.each(|x| x.int().bitwise_not());
     bitwise_left_shift_scalar [all] none, |h| h.each(|x| x.int().bitwise_left_shift_scalar(1));
-    bitwise_right_shift_scalar [all] none, |h| h.each(|x| x.int().bitwise_right_shift_scalar(1));
+    bitwise_right_shift_scalar [all] none,
+        |h| h.each(|x| x.int().bitwise_right_shift_scalar(1));
     "powi" powi_float [all] gradient, |h| h.pairs(|x, y| x.powi(&y.int()));
 }
 

@@ -9,11 +9,11 @@
 ///
 /// `name of Float Int [layouts] gradient, |h| ..;`
 ///
-/// where `name` is the operation and the function that draws it; `"name" function` where these differ. Functions that are
-/// not generic over the kind have no `of ..`. A layout with a suffix says how the rank changes, `all` stands for
-/// `coo csr hybrid batched`, and `none` in place of `gradient` says that there is none, `zero` that it is 0 everywhere. The last part runs the operation
-/// on huge inputs (`huge/mod.rs`), generic over the pattern `P`, the rank `D` and, where a layout has a suffix, the rank
-/// `D2` of the result.
+/// where `name` is the operation and the function that draws it; `"name" function` where these differ. Functions that
+/// are not generic over the kind have no `of ..`. A layout with a suffix says how the rank changes, and `all` stands for
+/// `coo csr hybrid batched`. In place of `gradient` stands `none` where there is none, and `zero` where it is 0
+/// everywhere. The last part runs the operation on huge inputs (`huge/mod.rs`). It is generic over the pattern `P`, the
+/// rank `D` and, where a layout has a suffix, the rank `D2` of the result.
 macro_rules! operations {
     ($family:literal; $($($name:literal)? $run:ident $(of $($kind:ident)+)? [$($layout:ident)+] $gradient:ident,
         |$h:ident| $huge:expr;)*) => {
@@ -39,7 +39,8 @@ macro_rules! operations {
             huge: $far,
         });
     };
-    (@entry $all:ident $family:literal $name:tt $run:ident [Float $($kind:ident)*] $layouts:tt $gradient:ident $far:ident) => {
+    (@entry $all:ident $family:literal $name:tt $run:ident [Float $($kind:ident)*] $layouts:tt $gradient:ident
+        $far:ident) => {
         $all.push($crate::operations::Operation {
             name: operations!(@name $name $run ""),
             family: $family,

@@ -8,7 +8,8 @@ use burn::tensor::{Bool, Int, Tensor};
 use sparse_tensor::ops::IndexPlan;
 
 operations! { "shape and selection";
-    reshape of Float Int Bool [coo_up coo_down coo_same csr_up csr_same hybrid_up hybrid_down hybrid_same batched_down batched_same] gradient,
+    reshape of Float Int Bool [coo_up coo_down coo_same csr_up csr_same hybrid_up hybrid_down hybrid_same batched_down
+        batched_same] gradient,
         |h| h.each(|x| x.reshape(huge_shape::<D, D2>(x.dims(), h.rows())));
     flatten of Float Int Bool [coo_down hybrid_down batched_down] gradient, |h| h.each(|x| x.flatten::<D2>(0, 1));
     squeeze_dim of Float Int Bool [coo_down hybrid_down batched_down] gradient,

@@ -25,8 +25,10 @@ operations! { "structure";
     };
     from_dense of Float Int Bool [all] gradient, |h| h.run(|| P::of_dense(h.tall().to_dense(), h.a.dense_dims()));
     values of Float Int Bool [all] gradient, |h| h.each(line);
-    with_values of Float Int Bool [all] gradient,
-        |h| h.each(|x| if x.dense_dims() == 0 { x.with_values(x.values::<1>()) } else { x.with_values(x.values::<2>()) });
+    with_values of Float Int Bool [all] gradient, |h| h.each(|x| match x.dense_dims() {
+        0 => x.with_values(x.values::<1>()),
+        _ => x.with_values(x.values::<2>()),
+    });
     with_fill of Float Int Bool [all] gradient, |h| h.each(|x| x.clone().with_fill(Fill::scalar(2.0)));
     coalesce of Float Int Bool [all] gradient, |h| h.each(|x| x.coalesce());
     to_csr of Float Int Bool [coo] gradient, |h| h.coo().each(|x| x.to_csr());

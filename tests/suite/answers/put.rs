@@ -8,11 +8,15 @@ use sparse_tensor::ops::{self, IndexPlan, Reduce};
 proptest! {
     /// A permutation put by assign, then gathered, is the identity.
     #[test]
-    fn put_then_gather(order in Just((0..5i64).collect::<Vec<_>>()).prop_shuffle(), x in proptest::collection::vec(any_value(), 10), pick: bool) {
+    fn put_then_gather(
+        order in Just((0..5i64).collect::<Vec<_>>()).prop_shuffle(), x in proptest::collection::vec(any_value(), 10),
+        pick: bool,
+    ) {
         let device = device(pick);
         let x = Tensor::<2>::from_data(TensorData::new(x, [5, 2]), (&device, DType::F64));
         let at = Tensor::<2, Int>::from_data(TensorData::new(order, [5, 1]), (&device, DType::I64));
-        let put = ops::put_along_axis(Tensor::zeros([5, 2], (&device, DType::F64)), at.clone(), x.clone(), 0, Reduce::Assign, true);
+        let zeros = Tensor::zeros([5, 2], (&device, DType::F64));
+        let put = ops::put_along_axis(zeros, at.clone(), x.clone(), 0, Reduce::Assign, true);
         identical(&read(ops::gather(put, at.expand([5, 2]), 0)), &read(x))?;
     }
 }

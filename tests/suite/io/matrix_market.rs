@@ -322,7 +322,7 @@ proptest! {
         prop_assert_eq!(&coo, &csr);
         let Values::Real(read) = back(coo) else { panic!("real") };
         let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
-        prop_assert!(read.iter().zip(&values).all(same));
+        prop_assert!(read.len() == values.len() && read.iter().zip(&values).all(same));
         let count = ints.len();
         let data = burn::tensor::TensorData::new(ints.clone(), [count]);
         let stored = Tensor::<1, Int>::from_data(data, (&device, DType::I64));
