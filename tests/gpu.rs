@@ -26,6 +26,7 @@ use sparse_tensor::data::{Graph, karate, read_folder, stochastic_block_model};
 use sparse_tensor::nn::{row_normalization, symmetric_normalization};
 use sparse_tensor::ops::{self, IndexPlan, Reduce};
 use sparse_tensor::{CooTensor, CsrTensor, Fill, device_reads, host_fallbacks};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -99,10 +100,13 @@ fn agree_in(runs: usize, name: &str, f: impl Fn(&Device) -> Vec<Vec<f32>>) {
     let want = f(&Device::flex().autodiff());
     let gpu = gpu().autodiff();
     let got = f(&gpu);
+    assert_eq!(got.len(), want.len(), "{name}");
     for (part, (got, want)) in got.iter().zip(&want).enumerate() {
         assert_eq!(got.len(), want.len(), "{name}, part {part}");
-        for (k, (x, y)) in got.iter().zip(want).enumerate() {
-            let close = (x - y).abs() <= 1e-4 * y.abs().max(1.0) || (x.is_nan() && y.is_nan());
+        for (k, (&x, &y)) in got.iter().zip(want).enumerate() {
+            // Beside an infinity every number would be near.
+            let near = y.is_finite() && (x - y).abs() <= 1e-4 * y.abs().max(1.0);
+            let close = x == y || near || (x.is_nan() && y.is_nan());
             assert!(close, "{name}, part {part}, element {k}: got {x}, want {y}");
         }
     }
@@ -273,6 +277,7 @@ fn gradients_of_products_beyond_the_range() {
         let out =
             ops::put_along_axis(arr, ints(&vec![0; count], [count], &device), values.clone(), 0, Reduce::Mul, false);
         let grad = self::list(values.grad(&out.sum().backward()).unwrap());
+        assert_eq!(grad.len(), count);
         for (got, want) in grad.iter().zip([1e-30, 1e-30, 1e30, 1e30, 1.0, 1.0]) {
             assert!((got / want - 1.0).abs() < 1e-3, "{count} values: got {got}, want {want}");
         }
@@ -294,11 +299,11 @@ fn nothing_stays_on_the_device() {
     for reduce in [Reduce::Mean, Reduce::Mul, Reduce::Amax] {
         let out = plan.put(arr.clone(), Tensor::empty([0, 8], &device), 0, reduce, true);
         let grad = arr.grad(&(out * 2.0).sum().backward()).unwrap();
-        assert!(list(grad).iter().all(|x| *x == 2.0), "{reduce:?}");
+        assert_eq!(list(grad), [2.0; 40], "{reduce:?}");
     }
     for (x, y) in [(&a, &none), (&none, &a)] {
         assert_eq!(list((x + y).to_dense()), list(a.to_dense()));
-        assert!(list((&x.to_csr() * &y.to_csr()).to_dense()).iter().all(|x| *x == 0.0));
+        assert_eq!(list((&x.to_csr() * &y.to_csr()).to_dense()), [0.0; 400]);
     }
     assert_eq!(host_fallbacks(), hosted);
     assert!(device_reads() - reads <= 4, "{} reads", device_reads() - reads);
@@ -473,6 +478,50 @@ fn a_step_stays_on_the_device() {
     }
 }
 
+/// Parts, joins and fills of one tensor, over patterns that the first step found.
+#[test]
+fn parts_and_joins_read_nothing() {
+    let _turn = TURN.lock();
+    let device = gpu().autodiff();
+    let plain = device.clone().inner();
+    let dense = floats(&[1.0, 0.0, 2.0, 0.0, 0.0, 3.0, 0.0, 0.0, 4.0, 0.0, 5.0, 6.0], [3, 4], &device);
+    let a = CooTensor::<2>::from_dense(dense, 0).detach().require_grad();
+    let csr = a.to_csr().detach().require_grad();
+    let fill = Fill::tensor(Tensor::<1>::from_floats([0.5], &plain));
+    let parameter = Tensor::<1>::from_floats([0.25], &device).require_grad();
+    let same = Fill::tensor(Tensor::<1>::from_floats([0.5], &plain));
+    let plan = IndexPlan::new(Tensor::from_ints([2, 0, -3, 2], &plain), 3).unwrap();
+    let step = || {
+        let parts: Vec<CooTensor<2>> = a.split(2, 1);
+        let rows: Vec<CsrTensor<2>> = csr.chunk(2, 0);
+        let cut = a.narrow(1, 1, 2) + a.slice([0..3, 0..2]) + a.slice_step(1, 0..4, -2);
+        let joined = ops::concat(&[csr.narrow(0, 1, 2), plan.index_select(&csr, 0)], 0);
+        let filled = ops::concat(&[a.clone().with_fill(fill.clone()), a.clone().with_fill(same.clone())], 0);
+        let leaf = Fill::tensor(parameter.clone());
+        let tracked = ops::concat(&[a.clone().with_fill(leaf.clone()), a.clone().with_fill(leaf.clone())], 1);
+        let ones = ops::concat(&[a.exp(), a.cos()], 0);
+        let values = parts[0].values::<1>().sum()
+            + rows[1].values::<1>().sum()
+            + cut.values::<1>().sum()
+            + joined.values::<1>().sum()
+            + filled.values::<1>().sum()
+            + tracked.values::<1>().sum()
+            + ones.values::<1>().sum()
+            + a.select::<1>(0, 2).values::<1>().sum();
+        let grads = values.backward();
+        (a.grad(&grads).unwrap(), csr.grad(&grads).unwrap())
+    };
+    let first = step();
+    let reads = device_reads();
+    let mut last = step();
+    for _ in 0..4 {
+        last = step();
+    }
+    assert_eq!(device_reads() - reads, 0, "a step reads nothing back");
+    assert_eq!(list(first.0.to_dense()), list(last.0.to_dense()));
+    assert_eq!(list(first.1.to_dense()), list(last.1.to_dense()));
+}
+
 /// Hybrid operands without elements, whose fills stand for everything.
 #[test]
 fn operands_of_nothing() {
@@ -563,11 +612,13 @@ fn graph_networks_train() {
     for (make, steps) in graphs {
         let cpu = Device::flex().autodiff();
         let (Some(here), Some(there)) = (make(&cpu), make(&gpu)) else {
-            eprintln!("skipped: Cora, since SPARSE_DATA_DIR names no folder");
+            // Not captured, unlike what a passing test prints.
+            let _ = writeln!(std::io::stderr(), "skipped: Cora, since SPARSE_DATA_DIR names no folder");
             continue;
         };
         let ((want, _), (got, _)) = (descend(&here, 16, steps, 0.5, &cpu), descend(&there, 16, steps, 0.5, &gpu));
-        let close = got.iter().zip(&want).all(|(x, y)| (x - y).abs() <= 1e-4 * y.abs().max(1.0));
-        assert!(close, "losses on the GPU {got:?}, on the CPU {want:?}");
+        let near = |(x, y): (&f32, &f32)| y.is_finite() && (x - y).abs() <= 1e-4 * y.abs().max(1.0);
+        let close = got.iter().zip(&want).all(near);
+        assert!(close && got.len() == steps && want.len() == steps, "losses on the GPU {got:?}, on the CPU {want:?}");
     }
 }

@@ -1,27 +1,44 @@
 //! Sums, differences and products, of tensors, numbers and vectors.
 
-use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Drawn, Input, Layout, Values};
+use crate::draw::{Build, Draw, Drawn, Input, Values};
+use crate::huge::{SIZE, filled, ones, undefined};
 use crate::reference::{from_start, keep};
-use burn::tensor::{Float, Tensor};
+use burn::tensor::Tensor;
 use sparse_tensor::ops::ScalarArg;
-use sparse_tensor::pattern::{CooPattern, CsrPattern};
 use sparse_tensor::{Fill, Numeric, SparseTensor};
 
-family! { "arithmetic" of Float;
-    "add" add [coo csr hybrid batched] gradient;
-    "sub" sub [coo csr hybrid batched] gradient;
-    "mul" mul [coo csr hybrid batched] gradient;
-    "add_scalar" add_scalar [coo csr hybrid batched] gradient;
-    "sub_scalar" sub_scalar [coo csr hybrid batched] gradient;
-    "mul_scalar" mul_scalar [coo csr hybrid batched] gradient;
-    "add_along" add_along [coo csr hybrid batched] gradient;
-    "sub_along" sub_along [coo csr hybrid batched] gradient;
-    "mul_along" mul_along [coo csr hybrid batched] gradient;
-    "add_dense" add_dense [coo csr hybrid batched] gradient;
-    "sub_dense" sub_dense [coo csr hybrid batched] gradient;
-    "mul_dense" mul_dense [coo csr hybrid batched] gradient;
+operations! { "arithmetic";
+    add of Float Int [all] gradient, |h| { h.pairs(|x, y| x.add(y)); h.pairs(|x, y| x.int().add(&y.int())) };
+    sub of Float Int [all] gradient, |h| h.pairs(|x, y| x.sub(y));
+    mul of Float Int [all] gradient, |h| { h.pairs(|x, y| x.mul(y)); h.pairs(|x, y| x.int().mul(&y.int())) };
+    add_scalar of Float Int [all] gradient, |h| h.each(|x| x.add_scalar(2.0));
+    sub_scalar of Float Int [all] gradient, |h| h.each(|x| x.sub_scalar(ones([1])));
+    mul_scalar of Float Int [all] gradient, |h| h.each(|x| x.mul_scalar(ones([1])));
+    add_along of Float Int [all] gradient, |h| {
+        h.lines(|x, size, axis| undefined(x).add_along(ones([size]), axis));
+        h.refuses(h.cells(), h.a.try_add_along(ones([SIZE]), -2));
+    };
+    sub_along of Float Int [all] gradient, |h| {
+        h.lines(|x, size, axis| undefined(x).sub_along(ones([size]), axis));
+        h.refuses(h.cells(), h.a.try_sub_along(ones([SIZE]), -2));
+    };
+    mul_along of Float Int [all] gradient, |h| {
+        h.lines(|x, size, axis| x.mul_along(ones([size]), axis));
+        h.refuses(h.cells(), filled(&h.a).try_mul_along(ones([SIZE]), -2));
+    };
+    add_dense of Float Int [all] gradient, |h| {
+        h.run(|| undefined(&h.tall()).add_dense(h.tall_ones()));
+        h.refuses(h.tall().num_elements(), h.tall().try_add_dense(h.tall_ones()));
+    };
+    sub_dense of Float Int [all] gradient, |h| {
+        h.run(|| undefined(&h.tall()).sub_dense(h.tall_ones()));
+        h.refuses(h.tall().num_elements(), h.tall().try_sub_dense(h.tall_ones()));
+    };
+    mul_dense of Float Int [all] gradient, |h| {
+        h.run(|| h.tall().mul_dense(h.tall_ones()));
+        h.refuses(h.tall().num_elements(), filled(&h.tall()).try_mul_dense(h.tall_ones()));
+    };
 }
 
 /// Two tensors of one shape. Without gradients NaN, infinities and minus zero too.

@@ -1,24 +1,47 @@
 //! Operations on dense tensors: indexed reads and writes.
 
-use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Draw, Drawn, Layout, Twin, Values};
+use crate::draw::{Draw, Drawn, Twin, Values};
+use crate::huge::{SIZE, index, ones, stored_index};
 use crate::reference::{extreme_dims, flat, from_start, positions, prod_dims, reshape, sum_dims, take};
-use burn::tensor::{Float, Int, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 use sparse_tensor::Numeric;
 use sparse_tensor::ops::{self, IndexPlan, PutValues, Reduce};
 
-family! { "dense tensors" of Float;
-    "put_along_axis" put_along_axis [dense] gradient;
-    "gather" gather [dense] gradient;
-    "scatter" scatter [dense] gradient;
-    "gather_nd" gather_nd [dense_up] gradient;
-    "scatter_nd" scatter_nd [dense_up] gradient;
-    "IndexPlan::gather" plan_gather [dense] gradient;
-    "IndexPlan::put" plan_put [dense] gradient;
+operations! { "dense tensors";
+    put_along_axis of Float Int Bool [dense] gradient, |h| Reduce::ALL.into_iter().for_each(|reduce| {
+        h.run(|| ops::put_along_axis(far(), far_rows(), ones([4, 2]), 0, reduce, true))
+    });
+    gather of Float Int Bool [dense] gradient, |h| h.run(|| ops::gather(far(), far_rows(), 0));
+    scatter of Float Int Bool [dense] gradient, |h| h.run(|| ops::scatter(far(), far_rows(), ones([4, 2]), 0));
+    gather_nd of Float Int Bool [dense_up] gradient, |h| h.run(|| ops::gather_nd(far(), far_places(), None));
+    scatter_nd of Float Int Bool [dense_up] gradient,
+        |h| h.run(|| ops::scatter_nd(far(), far_places(), ones([4, 2]), None));
+    "IndexPlan::gather" plan_gather of Float Int Bool [dense] gradient, |h| h.run(|| far_plan().gather(far(), 0));
+    "IndexPlan::put" plan_put of Float Int [dense] gradient, |h| Reduce::ALL.into_iter().for_each(|reduce| {
+        h.run(|| far_plan().put(far(), ones([4, 2]), 0, reduce, true))
+    });
 }
 
-const REDUCTIONS: [Reduce; 6] = [Reduce::Assign, Reduce::Add, Reduce::Mul, Reduce::Mean, Reduce::Amax, Reduce::Amin];
+/// A million rows.
+fn far() -> Tensor<2> {
+    ones([SIZE, 2])
+}
+
+/// A few of the rows, in both columns.
+fn far_rows() -> Tensor<2, Int> {
+    index(&[0, 993, 331, -1]).reshape([4, 1]).repeat_dim(1, 2)
+}
+
+/// Both coordinates of each element of `[4, 2]`.
+fn far_places() -> Tensor<3, Int> {
+    let both = [[[0i64, 0], [0, 1]], [[993, 1], [993, 0]], [[331, 0], [331, 1]], [[-1, -1], [-1, 0]]];
+    Tensor::from_data(both, &Device::flex())
+}
+
+fn far_plan() -> IndexPlan {
+    IndexPlan::new(stored_index(SIZE), SIZE).expect("valid indices")
+}
 
 /// Sizes of which one, the axis's, may be another one; nothing is read from an axis of size 0.
 fn read_shape<const D: usize>(draw: &mut Draw, from: [usize; D], axis: usize) -> [usize; D] {
@@ -105,7 +128,7 @@ pub(super) fn put_along_axis<const D: usize, K: Drawn>(draw: &mut Draw) -> Answe
     let wide: Vec<usize> = spread(given).map(|at| plain[at]).collect();
     let writes = along(full, &wide, at, shape);
     // Of truths there is no sum.
-    let reduce = if K::NUMERIC { REDUCTIONS[draw.below(6)] } else { Reduce::Assign };
+    let reduce = if K::NUMERIC { Reduce::ALL[draw.below(6)] } else { Reduce::Assign };
     let include_self = draw.coin();
     draw.inputs.push(format!("axis {axis}, {reduce:?}, include_self {include_self}"));
     if draw.below(4) == 0 {
@@ -242,7 +265,7 @@ pub(super) fn plan_put<const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> A
     let arr = draw.dense::<D, K>(shape, Values::Any);
     let (index, given, places) = plan(draw, shape, at);
     let values = draw.dense::<D, K>(given, Values::Any);
-    let (reduce, include_self) = (REDUCTIONS[draw.below(6)], draw.coin());
+    let (reduce, include_self) = (Reduce::ALL[draw.below(6)], draw.coin());
     draw.inputs.push(format!("axis {axis}, {reduce:?}, include_self {include_self}"));
     law(
         || {

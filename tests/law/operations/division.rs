@@ -1,28 +1,34 @@
 //! Quotients and remainders: of integers in f32.
 
 use super::arithmetic::{along, pair, with_dense, with_number};
-use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Layout, Values};
+use crate::draw::{Build, Draw, Values};
+use crate::huge::{SIZE, filled, ones};
 use burn::tensor::FloatDType::F32;
 use burn::tensor::{Float, Int};
 use sparse_tensor::SparseTensor;
 use sparse_tensor::ops::ScalarArg;
-use sparse_tensor::pattern::{CooPattern, CsrPattern};
 
-family! { "arithmetic";
-    "div" div [coo csr hybrid batched] gradient;
-    "div_scalar" div_scalar [coo csr hybrid batched] gradient;
-    "div_along" div_along [coo csr hybrid batched] gradient;
-    "div_dense" div_dense [coo csr hybrid batched] gradient;
-    "div (int)" div_int [coo csr hybrid batched] none;
-    "div_scalar (int)" div_scalar_int [coo csr hybrid batched] none;
-    "div_along (int)" div_along_int [coo csr hybrid batched] none;
-    "div_dense (int)" div_dense_int [coo csr hybrid batched] none;
-    "remainder_scalar" remainder_scalar [coo csr hybrid batched] gradient;
-    "fmod_scalar" fmod_scalar [coo csr hybrid batched] gradient;
-    "remainder" remainder [coo csr hybrid batched] gradient;
-    "fmod" fmod [coo csr hybrid batched] gradient;
+operations! { "arithmetic";
+    div [all] gradient, |h| h.pairs(|x, y| x.div(y));
+    div_scalar [all] gradient, |h| h.each(|x| x.div_scalar(2.0));
+    div_along [all] gradient, |h| {
+        h.lines(|x, size, axis| x.div_along(ones([size]), axis));
+        h.refuses(h.cells(), filled(&h.a).try_div_along(ones([SIZE]), -2));
+    };
+    div_dense [all] gradient, |h| {
+        h.run(|| h.tall().div_dense(h.tall_ones()));
+        h.refuses(h.tall().num_elements(), filled(&h.tall()).try_div_dense(h.tall_ones()));
+    };
+    "div (int)" div_int [all] none, |h| h.pairs(|x, y| x.int().div(&y.int()).int());
+    "div_scalar (int)" div_scalar_int [all] none, |h| h.each(|x| x.int().div_scalar(2).int());
+    "div_along (int)" div_along_int [all] none,
+        |h| h.lines(|x, size, axis| x.int().div_along(ones([size]).int(), axis).int());
+    "div_dense (int)" div_dense_int [all] none, |h| h.run(|| h.tall().int().div_dense(h.tall_ones().int()).int());
+    remainder_scalar [all] gradient, |h| h.each(|x| x.remainder_scalar(0.7));
+    fmod_scalar [all] gradient, |h| h.each(|x| x.fmod_scalar(0.7));
+    remainder [all] gradient, |h| h.pairs(|x, y| x.remainder(y));
+    fmod [all] gradient, |h| h.pairs(|x, y| x.fmod(y));
 }
 
 /// By zeros too, 0 / 0 among them, where no gradient is compared.

@@ -1,47 +1,47 @@
 //! Reductions that floats and integers have.
 
-use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Drawn, Input, Layout, Values};
+use crate::draw::{Build, Draw, Drawn, Input, Values};
+use crate::huge::mask as truths;
 use crate::reference::{
     elsewhere, extreme_dims, from_start, mask, prod_dims as dense_prod_dims, reshape, sum_dims as dense_sum_dims,
 };
-use burn::tensor::{Float, Int, Tensor, TensorData};
-use sparse_tensor::pattern::{CooPattern, CsrPattern};
+use burn::tensor::{Int, Tensor, TensorData};
 use sparse_tensor::{Fill, Numeric};
 
-family! { "reductions" of Float;
-    "sum_dim" sum_dim [coo csr hybrid batched] gradient;
-    "sum_dims" sum_dims [coo csr hybrid batched] gradient;
-    "sum" sum [coo csr hybrid batched] gradient;
-    "prod_dim" prod_dim [coo csr hybrid batched] gradient;
-    "prod_dims" prod_dims [coo csr hybrid batched] gradient;
-    "prod" prod [coo csr hybrid batched] gradient;
-    "amax_dim" amax_dim [coo csr hybrid batched] gradient;
-    "amax_dims" amax_dims [coo csr hybrid batched] gradient;
-    "amax" amax [coo csr hybrid batched] gradient;
-    "amin_dim" amin_dim [coo csr hybrid batched] gradient;
-    "amin_dims" amin_dims [coo csr hybrid batched] gradient;
-    "amin" amin [coo csr hybrid batched] gradient;
-    "argmax_dim" argmax_dim [coo csr hybrid batched] none;
-    "argmin_dim" argmin_dim [coo csr hybrid batched] none;
-    "count_stored" count_stored [coo csr hybrid batched] none;
-    "count_stored_dim" count_stored_dim [coo csr] none;
-    "count_stored_dims" count_stored_dims [coo csr hybrid batched] none;
-    "count_nonzero" count_nonzero [coo csr hybrid batched] none;
-    "stored_sum_dim" stored_sum_dim [coo csr hybrid batched] gradient;
-    "stored_sum_dims" stored_sum_dims [coo csr hybrid batched] gradient;
-    "stored_sum" stored_sum [coo csr hybrid batched] gradient;
-    "stored_cumsum" stored_cumsum [coo csr hybrid batched] gradient;
-    "stored_prod_dim" stored_prod_dim [coo csr hybrid batched] gradient;
-    "stored_prod_dims" stored_prod_dims [coo csr hybrid batched] gradient;
-    "stored_prod" stored_prod [coo csr hybrid batched] gradient;
-    "stored_amax_dim" stored_amax_dim [coo csr hybrid batched] gradient;
-    "stored_amax_dims" stored_amax_dims [coo csr hybrid batched] gradient;
-    "stored_amax" stored_amax [coo csr hybrid batched] gradient;
-    "stored_amin_dim" stored_amin_dim [coo csr hybrid batched] gradient;
-    "stored_amin_dims" stored_amin_dims [coo csr hybrid batched] gradient;
-    "stored_amin" stored_amin [coo csr hybrid batched] gradient;
+operations! { "reductions";
+    sum_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.sum_dim(axis));
+    sum_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.sum_dims(axes));
+    sum of Float Int [all] gradient, |h| { h.each(|x| x.sum()); h.each(|x| x.int().sum()) };
+    prod_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.prod_dim(axis));
+    prod_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.prod_dims(axes));
+    prod of Float Int [all] gradient, |h| { h.each(|x| x.prod()); h.each(|x| x.int().prod()) };
+    amax_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.amax_dim(axis));
+    amax_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.amax_dims(axes));
+    amax of Float Int [all] gradient, |h| { h.each(|x| x.amax()); h.each(|x| x.int().amax()) };
+    amin_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.amin_dim(axis));
+    amin_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.amin_dims(axes));
+    amin of Float Int [all] gradient, |h| h.each(|x| x.amin());
+    argmax_dim of Float Int [all] none, |h| h.sparse_axes(|x, axis| x.argmax_dim(axis));
+    argmin_dim of Float Int [all] none, |h| h.sparse_axes(|x, axis| x.argmin_dim(axis));
+    count_stored of Float Int [all] none, |h| h.each(|x| x.count_stored());
+    count_stored_dim of Float Int [coo csr] none, |h| h.matrix().axes(|x, axis| x.count_stored_dim(axis));
+    count_stored_dims of Float Int [all] none, |h| h.several(|x, axes| x.count_stored_dims(axes));
+    count_nonzero of Float Int Bool [all] none,
+        |h| { h.each(|x| x.count_nonzero()); h.each(|x| truths(x).count_nonzero()) };
+    stored_sum_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_sum_dim(axis));
+    stored_sum_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.stored_sum_dims(axes));
+    stored_sum of Float Int [all] gradient, |h| h.each(|x| x.stored_sum());
+    stored_cumsum of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_cumsum(axis));
+    stored_prod_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_prod_dim(axis));
+    stored_prod_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.stored_prod_dims(axes));
+    stored_prod of Float Int [all] gradient, |h| h.each(|x| x.stored_prod());
+    stored_amax_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_amax_dim(axis));
+    stored_amax_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.stored_amax_dims(axes));
+    stored_amax of Float Int [all] gradient, |h| h.each(|x| x.stored_amax());
+    stored_amin_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_amin_dim(axis));
+    stored_amin_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.stored_amin_dims(axes));
+    stored_amin of Float Int [all] gradient, |h| h.each(|x| x.stored_amin());
 }
 
 fn largest<const D: usize>(x: Tensor<D>, axes: &[usize]) -> Tensor<D> {

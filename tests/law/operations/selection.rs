@@ -1,32 +1,59 @@
 //! Shapes, and parts of tensors.
 
-use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Drawn, Fills, Input, Layout, Values};
+use crate::draw::{Build, Draw, Drawn, Fills, Input, Values};
+use crate::huge::{mask, stored_at, stored_index};
 use crate::reference::{flat, from_start, pick, positions, reshape as dense_reshape, take};
-use burn::tensor::{Bool, Float, Int, Tensor};
+use burn::tensor::{Bool, Int, Tensor};
 use sparse_tensor::ops::IndexPlan;
-use sparse_tensor::pattern::{CooPattern, CsrPattern};
 
-family! { "shape and selection" of Float;
-    "reshape" reshape [coo_up coo_down coo_same csr_up csr_same hybrid_up hybrid_down hybrid_same batched_down
-        batched_same] gradient;
-    "flatten" flatten [coo_down hybrid_down batched_down] gradient;
-    "squeeze_dim" squeeze_dim [coo_down hybrid_down batched_down] gradient;
-    "unsqueeze_dim" unsqueeze_dim [coo_up csr_up hybrid_up] gradient;
-    "expand" expand [coo csr hybrid batched] gradient;
-    "repeat_dim" repeat_dim [coo csr hybrid batched] gradient;
-    "flip" flip [coo csr hybrid batched] gradient;
-    "narrow" narrow [coo csr hybrid batched] gradient;
-    "slice" slice [coo csr hybrid batched] gradient;
-    "slice_step" slice_step [coo csr hybrid batched] gradient;
-    "index_select" index_select [coo csr hybrid batched] gradient;
-    "IndexPlan::index_select" plan_index_select [coo csr hybrid batched] gradient;
-    "select" select [coo_down hybrid_down batched_down] gradient;
-    "get" get [coo csr hybrid batched] gradient;
-    "masked_select" masked_select [coo csr hybrid batched] gradient;
-    "split" split [coo csr hybrid batched] gradient;
-    "chunk" chunk [coo csr hybrid batched] gradient;
+operations! { "shape and selection";
+    reshape of Float Int Bool [coo_up coo_down coo_same csr_up csr_same hybrid_up hybrid_down hybrid_same batched_down
+        batched_same] gradient,
+        |h| h.each(|x| x.reshape(huge_shape::<D, D2>(x.dims(), h.rows())));
+    flatten of Float Int Bool [coo_down hybrid_down batched_down] gradient, |h| h.each(|x| x.flatten::<D2>(0, 1));
+    squeeze_dim of Float Int Bool [coo_down hybrid_down batched_down] gradient,
+        |h| h.each(|x| x.narrow(0, 0, 1).squeeze_dim::<D2>(0));
+    unsqueeze_dim of Float Int Bool [coo_up csr_up hybrid_up] gradient,
+        |h| [0, 1].into_iter().for_each(|axis| h.each(|x| x.unsqueeze_dim::<D2>(axis)));
+    expand of Float Int Bool [all] gradient, |h| h.each(|x| {
+        let mut to = x.dims();
+        to[h.rows()] = 3;
+        x.narrow(h.rows() as isize, 0, 1).expand(to)
+    });
+    repeat_dim of Float Int Bool [all] gradient, |h| h.axes(|x, axis| x.repeat_dim(axis, 2));
+    flip of Float Int Bool [all] gradient, |h| { h.axes(|x, axis| x.flip(&[axis])); h.each(|x| x.flip(&[0, 1])) };
+    narrow of Float Int Bool [all] gradient, |h| h.parts(|x, size, axis| x.narrow(axis, size / 2, size - size / 2));
+    slice of Float Int Bool [all] gradient, |h| h.each(|x| x.slice(x.dims().map(|size| size / 2..size)));
+    slice_step of Float Int Bool [all] gradient, |h| h.parts(|x, size, axis| x.slice_step(axis, 0..size, -3));
+    index_select of Float Int Bool [all] gradient,
+        |h| h.parts(|x, size, axis| x.index_select(axis, stored_index(size)));
+    "IndexPlan::index_select" plan_index_select of Float [all] gradient,
+        |h| h.parts(|x, size, axis| IndexPlan::new(stored_index(size), size)?.try_index_select(x, axis));
+    select of Float Int Bool [coo_down hybrid_down batched_down] gradient,
+        |h| h.parts(|x, size, axis| x.select::<D2>(axis, stored_at(size) as isize));
+    get of Float Int Bool [all] gradient,
+        |h| { h.each(|x| x.get([0; D])); h.defined(|x| x.get(x.dims().map(|size| size - 1))) };
+    masked_select of Float Int Bool [all] gradient, |h| {
+        h.each(|x| x.masked_select(&mask(&h.a)));
+        h.refuses(h.cells(), h.a.try_masked_select(&mask(&h.b).bool_not()));
+    };
+    split of Float Int Bool [all] gradient, |h| h.parts(|x, size, axis| x.split(size / 2, axis));
+    chunk of Float Int Bool [all] gradient, |h| h.axes(|x, axis| x.chunk(2, axis));
+}
+
+/// Another shape of `D2` dims for huge inputs, whose rows are at `rows`.
+fn huge_shape<const D: usize, const D2: usize>(shape: [usize; D], rows: usize) -> [usize; D2] {
+    let mut to = shape.to_vec();
+    if D2 > D {
+        to[rows] /= 10;
+        to.insert(rows, 10);
+    } else if D2 < D {
+        to[0] *= to.remove(1);
+    } else {
+        (to[rows], to[rows + 1]) = (to[rows] / 4, to[rows + 1] * 4);
+    }
+    to.try_into().expect("the rank")
 }
 
 /// Another shape of `D2` dims: a dim split or two joined on one side of the boundary, or the sparse sizes turned round.
@@ -102,7 +129,7 @@ pub(super) fn expand<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Ans
 
 pub(super) fn repeat_dim<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
-    let (axis, times) = (draw.axis(D), 1 + draw.below(3));
+    let (axis, times) = (draw.axis(D), draw.below(4));
     draw.inputs.push(format!("axis {axis}, {times} times"));
     let at = from_start(axis, D);
     let size = a.sparse.dims()[at];
@@ -159,7 +186,7 @@ pub(super) fn slice_step<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) ->
     let axis = draw.axis(D);
     let at = from_start(axis, D);
     let range = range(draw, a.sparse.dims()[at]);
-    let step = [1, 2, 3, -1, -2][draw.below(5)];
+    let step = [1, 2, 3, -1, -2, isize::MIN][draw.below(6)];
     draw.inputs.push(format!("axis {axis}, {range:?} by {step}"));
     let every = isize::unsigned_abs(step);
     let index: Vec<usize> =

@@ -7,8 +7,8 @@ use crate::{Element, Index};
 /// The compressed rows of a sparse matrix: element `k` of row `r`, for `k` in `ptr[r]..ptr[r + 1]`, lies in column
 /// `idx[k]` and has the value `values[perm[k]]`, or `values[k]` without a permutation.
 ///
-/// The transpose of a CSR matrix is the `ptr`, `idx` and `perm` of [`transpose_csr`](crate::transpose_csr) over the
-/// values of the original.
+/// The transpose of a CSR matrix is its elements grouped by column: their pointers, rows and permutation, over the values
+/// of the original.
 #[derive(Debug, Clone, Copy)]
 pub struct Compressed<'a, I> {
     /// Where each row starts, and the end: `rows + 1` entries.
