@@ -1,8 +1,10 @@
 //! The two things kernels are generic over: the element and the index.
 
 use crate::lanes::{ArrayLanes, F32Lanes, F64Lanes, Lanes};
+use crate::simd;
 use core::fmt::{Debug, Display};
 use half::{bf16, f16};
+use pulp::WithSimd;
 
 /// A value that kernels can move.
 pub trait Plain: Copy + Default + Send + Sync + 'static {}
@@ -52,6 +54,9 @@ pub trait Element: Copy + Default + PartialEq + PartialOrd + Debug + Display + S
     fn div(a: Self::Acc, b: Self::Acc) -> Self::Acc;
     /// A count as an accumulator.
     fn from_count(n: usize) -> Self::Acc;
+    /// Runs a kernel on an instruction set that it is compiled for.
+    #[doc(hidden)]
+    fn dispatch<J: WithSimd>(job: J) -> J::Output;
     /// Whether the value is NaN.
     fn is_nan(self) -> bool {
         #[allow(clippy::eq_op)]
@@ -105,6 +110,10 @@ macro_rules! float_element {
             #[inline(always)]
             fn from_count(n: usize) -> $acc {
                 n as $acc
+            }
+            #[inline(always)]
+            fn dispatch<J: WithSimd>(job: J) -> J::Output {
+                simd::on_any(job)
             }
         }
     };
@@ -250,6 +259,10 @@ macro_rules! int_element {
             fn from_count(n: usize) -> $t {
                 n as $t
             }
+            #[inline(always)]
+            fn dispatch<J: WithSimd>(job: J) -> J::Output {
+                simd::on_two(job)
+            }
         }
     };
 }
@@ -269,10 +282,13 @@ pub trait Index: Copy + Default + Ord + Debug + Display + Send + Sync + 'static 
     fn to_i64(self) -> i64;
     /// From a `usize` that is known to fit (callers check sizes against [`Index::MAX`] first).
     fn from_usize(n: usize) -> Self;
+    /// Runs a kernel over elements `T` on an instruction set that it is compiled for.
+    #[doc(hidden)]
+    fn dispatch<T: Element, J: WithSimd>(job: J) -> J::Output;
 }
 
 macro_rules! index {
-    ($t:ty) => {
+    ($t:ty, |$job:ident: $T:ident| $dispatch:expr) => {
         impl Index for $t {
             const MAX: usize = <$t>::MAX as usize;
             #[inline(always)]
@@ -288,12 +304,16 @@ macro_rules! index {
                 debug_assert!(n <= <$t>::MAX as usize);
                 n as $t
             }
+            #[inline(always)]
+            fn dispatch<$T: Element, J: WithSimd>($job: J) -> J::Output {
+                $dispatch
+            }
         }
     };
 }
 
-index!(i32);
-index!(i64);
+index!(i32, |job: T| T::dispatch(job));
+index!(i64, |job: T| simd::on_baseline(job));
 
 #[cfg(test)]
 mod tests {

@@ -24,6 +24,7 @@ mod par;
 mod reduce;
 mod rows;
 mod scatter;
+mod simd;
 mod structure;
 
 pub use alloc::{set_large_alloc_hook, zeroed};
