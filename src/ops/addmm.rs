@@ -1,14 +1,15 @@
 //! A product added to a dense tensor.
 
 use super::cast::{in_float, widened};
-use super::matmul::{check, matrix};
-use crate::base::checks::{expect, same_elements};
+use super::matmul::{check_product, matrix};
+use crate::base::checks::same_elements;
 use crate::base::kind::Numeric;
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::FloatDType::F32;
 use burn::tensor::{ElementConversion, Shape, Tensor};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// `beta * c + alpha * self x dense`: `[M, N] x [N, F]` on top of `[M, F]`, and batches.
@@ -20,9 +21,22 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// Backward: `beta` times the gradient to `c`, summed over broadcast dims; to both factors as in a product, times
     /// `alpha`.
     ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CooTensor;
+    ///
+    /// let device = Device::flex();
+    /// let a = CooTensor::<2>::from_dense(Tensor::from_floats([[0.0, 2.0], [3.0, 0.0]], &device), 0);
+    /// let x = Tensor::<2>::from_floats([[1.0], [10.0]], &device);
+    /// let bias = Tensor::<2>::from_floats([[1.0]], &device);
+    /// let out = a.addmm(1.0, bias, 2.0, x);
+    /// assert_eq!(out.into_data().iter::<f32>().collect::<Vec<_>>(), [41.0, 7.0]);
+    /// ```
+    ///
     /// # Errors
     ///
     /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`.
+    #[or_panic]
     pub fn try_addmm(
         &self,
         beta: impl ElementConversion + Copy,
@@ -33,8 +47,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         const OP: &str = "addmm";
         matrix(OP, self)?;
         let (left, right) = (self.dims(), dense.dims());
-        let fits = left[D - 1] == right[D - 2] && left[..D - 2] == right[..D - 2];
-        check(OP, self, &dense, fits, "inner sizes and batches must agree")?;
+        check_product(OP, self, &dense)?;
         let mut shape = left;
         shape[D - 1] = right[D - 1];
         let given = c.dims();
@@ -48,7 +61,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             let (c, dense) = (in_float(&c, F32), in_float(&dense, F32));
             return Ok(in_float(&own.try_addmm(beta, c, alpha, dense)?, back));
         }
-        let product = self.try_matmul(dense)?;
+        let product = self.times(OP, dense)?;
         // Nothing to add up, which some devices cannot launch over.
         if shape.contains(&0) {
             return Ok(product);
@@ -59,29 +72,5 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         }
         let c = if beta.elem::<f64>() == 1.0 { c } else { c.mul_scalar(beta) };
         Ok(product + if given == shape { c } else { c.expand(Shape::from(shape)) })
-    }
-
-    /// [`try_addmm`](Self::try_addmm), with a panic in place of an error.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use sparse_tensor::CooTensor;
-    ///
-    /// let device = Device::flex();
-    /// let a = CooTensor::<2>::from_dense(Tensor::from_floats([[0.0, 2.0], [3.0, 0.0]], &device), 0);
-    /// let x = Tensor::<2>::from_floats([[1.0], [10.0]], &device);
-    /// let bias = Tensor::<2>::from_floats([[1.0]], &device);
-    /// let out = a.addmm(1.0, bias, 2.0, x);
-    /// assert_eq!(out.into_data().iter::<f32>().collect::<Vec<_>>(), [41.0, 7.0]);
-    /// ```
-    #[track_caller]
-    pub fn addmm(
-        &self,
-        beta: impl ElementConversion + Copy,
-        c: Tensor<D, K>,
-        alpha: impl ElementConversion + Copy,
-        dense: Tensor<D, K>,
-    ) -> Tensor<D, K> {
-        expect(self.try_addmm(beta, c, alpha, dense))
     }
 }

@@ -2,7 +2,6 @@
 
 use super::broadcast::read_rows;
 use super::stack::{check_matrix, check_vanishing};
-use crate::base::checks::expect;
 use crate::base::exact::Exact;
 use crate::base::index::index_tensor;
 use crate::base::kind::{Numeric, as_float};
@@ -13,6 +12,7 @@ use crate::pattern::select::{kept, subset};
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Int, IntDType, Tensor, kind};
 use sparse_core::Result;
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// The tensor without its stored elements of `|value| <= threshold`; a block where there are dense dims is dropped
@@ -24,9 +24,18 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// Backward: kept elements get their gradients. Cost: `O(nnz)`; the structure depends on the values, so every call
     /// reads the device once (for the number of elements).
     ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.5, -2.0], [1.0, 0.0]], &Device::flex()));
+    /// assert_eq!(a.prune(0.9).values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [-2.0, 1.0]);
+    /// ```
+    ///
     /// # Errors
     ///
     /// `would_densify` for another fill than `Zero` or `Undefined`.
+    #[or_panic]
     pub fn try_prune(&self, threshold: f64) -> Result<Self> {
         check_vanishing("prune", self, &self.dims())?;
         let own = self.coalesce();
@@ -38,20 +47,6 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let nnz = own.nnz();
         let keep = if own.block() == 1 { large } else { large.any_dim(1) }.reshape(Exact([nnz]));
         Ok(own.at(&kept(keep, own.pattern.index_dtype())))
-    }
-
-    /// [`try_prune`](Self::try_prune), with a panic in place of an error.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use sparse_tensor::CsrTensor;
-    ///
-    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.5, -2.0], [1.0, 0.0]], &Device::flex()));
-    /// assert_eq!(a.prune(0.9).values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [-2.0, 1.0]);
-    /// ```
-    #[track_caller]
-    pub fn prune(&self, threshold: f64) -> Self {
-        expect(self.try_prune(threshold))
     }
 
     /// The stored elements at ascending positions.
@@ -73,9 +68,19 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// on the host) and stable groupings of integers; the structure depends on the values, so every call reads the
     /// device.
     ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, -3.0, 2.0], [4.0, 4.0, 4.0]], &Device::flex()));
+    /// let top = a.top_k_rows(2);
+    /// assert_eq!(top.values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [-3.0, 2.0, 4.0, 4.0]);
+    /// ```
+    ///
     /// # Errors
     ///
     /// `shape_mismatch` for a hybrid tensor; `would_densify` for another fill than `Zero` or `Undefined`.
+    #[or_panic]
     pub fn try_top_k_rows(&self, k: usize) -> Result<Self> {
         const OP: &str = "top_k_rows";
         check_matrix(OP, self)?;
@@ -98,21 +103,6 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         let (inverse, _) = kernel::group_by(&order, nnz);
         let keep = place.select(0, inverse).lower_elem(k.min(nnz) as i64);
         Ok(own.at(&kept(keep, dtype)))
-    }
-
-    /// [`try_top_k_rows`](Self::try_top_k_rows), with a panic in place of an error.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use sparse_tensor::CsrTensor;
-    ///
-    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, -3.0, 2.0], [4.0, 4.0, 4.0]], &Device::flex()));
-    /// let top = a.top_k_rows(2);
-    /// assert_eq!(top.values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [-3.0, 2.0, 4.0, 4.0]);
-    /// ```
-    #[track_caller]
-    pub fn top_k_rows(&self, k: usize) -> Self {
-        expect(self.try_top_k_rows(k))
     }
 }
 

@@ -228,7 +228,7 @@ impl Sealed for CsrPattern {
             [rows, cols] => ([1, rows, cols], "a dimension"),
             [batch, rows, cols] => ([batch, rows, cols], "batch * rows and batch * columns"),
             _ => {
-                let rule = "CSR must have rank 2 or 3: to_coo has no such limit";
+                let rule = "CSR must have rank 2 or 3 (use to_coo for any other)";
                 return Err(SparseError::ShapeMismatch { op, rule, left: shape.to_vec(), right: vec![2, 3] });
             }
         };
