@@ -1,7 +1,7 @@
 //! Compressed rows.
 
 use super::coo::CooPattern;
-use super::layout::{Pattern, Sealed};
+use super::layout::Pattern;
 use super::matrix::{Matrix, coordinates};
 use super::memo::Memo;
 use crate::base::checks::same_device;
@@ -213,9 +213,7 @@ impl Pattern for CsrPattern {
             }
         })
     }
-}
 
-impl Sealed for CsrPattern {
     const UNION_ZIP: bool = true;
 
     fn has_rank(rank: usize) -> bool {
