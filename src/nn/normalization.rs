@@ -37,7 +37,7 @@ pub fn try_symmetric_normalization(adjacency: &CsrTensor<2>, self_loops: bool) -
     const OP: &str = "symmetric_normalization";
     let [rows, cols] = adjacency.dims();
     if rows != cols {
-        let rule = "an adjacency must be square";
+        let rule = "an adjacency must be square, got {left:1} rows and {right:1} columns";
         return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![rows], right: vec![cols] });
     }
     check_fill(OP, adjacency)?;

@@ -52,7 +52,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         shape[D - 1] = right[D - 1];
         let given = c.dims();
         if (0..D).any(|dim| given[dim] != shape[dim] && given[dim] != 1) {
-            let rule = "the tensor added must broadcast to the product";
+            let rule = "the tensor added {left} must broadcast to the product {right}";
             return Err(SparseError::ShapeMismatch { op: OP, rule, left: given.to_vec(), right: shape.to_vec() });
         }
         same_elements(OP, &c, &dense)?;

@@ -49,7 +49,8 @@ fn position<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     let at = of.axis(op, axis)?;
     if at >= of.sparse_dims() {
         let (left, right) = (of.dims().to_vec(), vec![of.sparse_dims(), of.dense_dims()]);
-        return Err(SparseError::ShapeMismatch { op, rule: "the axis must be a sparse one", left, right });
+        let rule = "the dim must be a sparse one, got shape {left} with [sparse, dense] dims {right}";
+        return Err(SparseError::ShapeMismatch { op, rule, left, right });
     }
     let along = Along::new(op, of, &[axis])?;
     let undefined = of.fill.is_undefined();

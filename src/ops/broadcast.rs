@@ -57,7 +57,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     fn with_dense(&self, name: &'static str, op: BinaryOp, dense: Tensor<D, K>) -> Result<Self> {
         let (shape, given) = (self.dims(), dense.dims());
         if (0..D).any(|dim| given[dim] != shape[dim] && given[dim] != 1) {
-            let rule = "the dense tensor must have the size of each dim, or 1";
+            let rule = "the dense tensor {left} must have the size of each dim of {right}, or 1";
             return Err(SparseError::ShapeMismatch { op: name, rule, left: given.to_vec(), right: shape.to_vec() });
         }
         self.check_stored_only(op, name, dense.dtype(), &dense.device())?;

@@ -22,7 +22,8 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         const OP: &str = "to_csr";
         if self.dense_dims() > 0 {
             let (left, right) = (self.dims().to_vec(), vec![self.sparse_dims(), self.dense_dims()]);
-            return Err(SparseError::ShapeMismatch { op: OP, rule: "CSR must have no dense dims", left, right });
+            let rule = "CSR must have no dense dims, got shape {left} with [sparse, dense] dims {right}";
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
         }
         CsrPattern::check_shape(OP, self.pattern.shape(), self.nnz())?;
         let merged = self.coalesce();

@@ -53,7 +53,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             None
         };
         let Some(sizes) = sizes else {
-            let rule = "a dim must be 1, keep its size or be asked for as -1, and new dims come first";
+            let rule =
+                "a dim must be 1, keep its size or be asked for as -1, and new dims come first, got {left} for {right}";
             let right = asked.iter().map(|&size| size.max(0) as usize).collect();
             return Err(SparseError::ShapeMismatch { op: OP, rule, left: self.dims().to_vec(), right });
         };

@@ -39,7 +39,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         for &axis in axes.as_ref() {
             let axis = self.axis(OP, axis)?;
             if std::mem::replace(&mut flipped[axis], true) {
-                let rule = "axes must name each dim at most once";
+                let rule = "axes must name each dim at most once, got dim {left:1} twice for shape {right}";
                 return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![axis], right: self.dims().to_vec() });
             }
         }

@@ -174,7 +174,7 @@ fn checked_index<const D: usize, K: Kind>(
 ) -> Result<Tensor<D, Int>> {
     let (shape, given) = (x.dims(), index.dims());
     if (0..D).any(|dim| dim != axis && given[dim] > shape[dim]) {
-        let rule = "the index must not be larger than the tensor off the axis";
+        let rule = "the indices {left} must not be larger than the tensor {right} off the dim";
         return Err(SparseError::ShapeMismatch { op, rule, left: given.to_vec(), right: shape.to_vec() });
     }
     same_device(op, &x.device(), &index.device())?;
@@ -191,7 +191,8 @@ fn check_source<const D: usize, K: Kind>(
 ) -> Result<()> {
     if src.dims() != shape {
         let (left, right) = (src.dims().to_vec(), shape.to_vec());
-        return Err(SparseError::ShapeMismatch { op, rule: "src must have the shape of the index", left, right });
+        let rule = "the values {left} must have the shape {right} of the indices";
+        return Err(SparseError::ShapeMismatch { op, rule, left, right });
     }
     same_elements(op, x, src)
 }
@@ -224,22 +225,25 @@ fn flat_positions<const D: usize, const DI: usize>(
     let mismatch =
         |rule: &'static str| SparseError::ShapeMismatch { op, rule, left: given.to_vec(), right: dims.to_vec() };
     if DI != D + 1 {
-        return Err(mismatch("the index must have one dim more than the tensor"));
+        return Err(mismatch("the indices {left} must have one dim more than the tensor {right}"));
     }
     let named = given[DI - 1];
     let axes: Vec<usize> = match axes {
         None if named <= D => (0..named).collect(),
-        None => return Err(mismatch("the last dim of the index must not exceed the rank")),
+        None => {
+            return Err(mismatch("the last dim of the indices {left} must not exceed the rank of the tensor {right}"));
+        }
         Some(axes) => axes.iter().map(|&axis| resolve_axis(op, axis, D)).collect::<Result<_>>()?,
     };
     let repeated = axes.iter().enumerate().any(|(k, axis)| axes[..k].contains(axis));
     if repeated || axes.len() != named {
-        let rule = "the last dim of the index must have one entry for each of the axes, each named once";
+        let rule =
+            "the last dim of the indices {left} must have one entry for each of the axes {right}, each named once";
         return Err(SparseError::ShapeMismatch { op, rule, left: given.to_vec(), right: axes });
     }
     let shape: [usize; D] = std::array::from_fn(|dim| given[dim]);
     if (0..D).any(|dim| !axes.contains(&dim) && shape[dim] > dims[dim]) {
-        return Err(mismatch("the index must not be larger than the tensor off the axes"));
+        return Err(mismatch("the indices {left} must not be larger than the tensor {right} off the axes"));
     }
     let (elements, count): (usize, usize) = (dims.iter().product(), shape.iter().product());
     let dtype = sparse_burn::index_dtype_for(elements.max(count));

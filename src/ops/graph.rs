@@ -140,7 +140,8 @@ fn check_square<P: Pattern, K: Kind>(op: &'static str, matrix: &SparseTensor<P, 
     if rows == cols {
         return Ok(());
     }
-    Err(SparseError::ShapeMismatch { op, rule: "an adjacency must be square", left: vec![rows], right: vec![cols] })
+    let rule = "an adjacency must be square, got {left:1} rows and {right:1} columns";
+    Err(SparseError::ShapeMismatch { op, rule, left: vec![rows], right: vec![cols] })
 }
 
 /// Rows `[size, 1]`: the sum of the values that read each of them through `map`. The transpose of a move, by the

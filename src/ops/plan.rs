@@ -79,7 +79,7 @@ impl IndexPlan {
         if dims[axis] == size {
             return Ok(axis);
         }
-        let rule = "the axis must have the size of the plan";
+        let rule = "the dim must have the size {right:1} of the plan, got shape {left}";
         Err(SparseError::ShapeMismatch { op, rule, left: dims.to_vec(), right: vec![size] })
     }
 
@@ -162,7 +162,7 @@ impl IndexPlan {
         let given = values.dims();
         self.check(OP, given, axis, self.len())?;
         if (0..D).any(|dim| dim != axis && given[dim] != dims[dim]) {
-            let rule = "values must have the shape of arr off the axis";
+            let rule = "values {left} must have the shape of arr {right} off the dim";
             return Err(SparseError::ShapeMismatch { op: OP, rule, left: given.to_vec(), right: dims.to_vec() });
         }
         same_elements(OP, &arr, &values)?;

@@ -87,7 +87,7 @@ pub fn try_put_along_axis<const D: usize, K: Kind>(
     if (0..D).any(|dim| dim != axis && given[dim] != full[dim] && given[dim] != 1) {
         return Err(SparseError::ShapeMismatch {
             op: OP,
-            rule: "indices must broadcast to arr off the axis",
+            rule: "indices {left} must broadcast to arr {right} off the dim",
             left: given.to_vec(),
             right: shape.to_vec(),
         });
@@ -125,7 +125,7 @@ fn broadcast<const D: usize, K: Kind>(
     if (0..D).any(|dim| given[dim] != full[dim] && given[dim] != 1) {
         return Err(SparseError::ShapeMismatch {
             op,
-            rule: "values must broadcast to the broadcast indices",
+            rule: "values {left} must broadcast to the broadcast indices {right}",
             left: given.to_vec(),
             right: full.to_vec(),
         });

@@ -241,7 +241,7 @@ impl Along {
         for &axis in axes {
             if std::mem::replace(&mut along[of.axis(op, axis)?], true) {
                 let left = axes.iter().map(|&axis| axis.rem_euclid(D as isize) as usize).collect();
-                let rule = "axes must name each dim at most once";
+                let rule = "dims must be named at most once, got {left} for shape {right}";
                 return Err(SparseError::ShapeMismatch { op, rule, left, right: of.dims().to_vec() });
             }
         }

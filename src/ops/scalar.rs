@@ -111,7 +111,7 @@ pub(super) fn one_number<K: Kind>(
     number: Tensor<1, K>,
 ) -> Result<Tensor<2, K>> {
     if number.dims() != [1] {
-        let (rule, left) = ("a number in a tensor must have shape [1]", number.dims().to_vec());
+        let (rule, left) = ("a number in a tensor must have shape {right}, got {left}", number.dims().to_vec());
         return Err(SparseError::ShapeMismatch { op, rule, left, right: vec![1] });
     }
     same_elements(op, values, &number)?;

@@ -72,13 +72,13 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         const OP: &str = "flatten";
         let (start, end) = (self.axis(OP, start_dim)?, self.axis(OP, end_dim)?);
         if end < start {
-            let rule = "the first dim must not be after the last";
+            let rule = "start_dim must not be after end_dim, got {left:1} and {right:1}";
             return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![start], right: vec![end] });
         }
         self.check_rank::<D2>(OP, D - (end - start))?;
         let at = self.sparse_dims();
         if start < at && end >= at {
-            let rule = "sparse and dense dims must be flattened among themselves";
+            let rule = "sparse and dense dims must be flattened among themselves, got dims {left} with [sparse, dense] dims {right}";
             let (left, right) = (vec![start, end], vec![at, self.dense_dims()]);
             return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
         }
@@ -106,7 +106,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let axis = self.axis(OP, dim)?;
         if self.dims()[axis] != 1 {
             let (left, right) = (self.dims().to_vec(), vec![axis]);
-            return Err(SparseError::ShapeMismatch { op: OP, rule: "the axis must have size 1", left, right });
+            let rule = "dim {right:1} must have size 1, got shape {left}";
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
         }
         self.without(OP, axis)
     }
@@ -151,7 +152,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if D2 == rank && rank > 0 {
             return Ok(());
         }
-        let rule = "the rank of the result must be what the operation gives, and not 0";
+        let rule = "the rank of the result, which must not be 0, is {right:1}: ask for that, got {left:1}";
         Err(SparseError::ShapeMismatch { op, rule, left: vec![D2], right: vec![rank] })
     }
 
@@ -187,7 +188,7 @@ fn inferred<const D: usize>(op: &'static str, asked: [isize; D], dims: &[usize])
     // A number of elements that is only known to be too large is not divided.
     let fits = open.len() == 1 && asked[open[0]] == -1 && known > 0 && all < u128::MAX && all % known == 0;
     let Some(size) = Some(all / known.max(1)).filter(|_| fits).and_then(|size| usize::try_from(size).ok()) else {
-        let rule = "at most one size may be -1, which the others must leave a whole number for";
+        let rule = "at most one size may be -1, and the others {left} must leave a whole number of {right} for it";
         return Err(SparseError::ShapeMismatch { op, rule, left: shape.to_vec(), right: dims.to_vec() });
     };
     shape[open[0]] = size;

@@ -65,7 +65,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     pub fn try_slice<const N: usize>(&self, slices: [impl Into<Slice>; N]) -> Result<Self> {
         const OP: &str = "slice";
         if N > D {
-            let rule = "there must be no more slices than dims: got {left} for rank {right}";
+            let rule = "there must be no more slices than dims: got {left:1} for rank {right:1}";
             return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![N], right: vec![D] });
         }
         let mut cuts = self.whole();
@@ -228,7 +228,7 @@ fn cut_of(op: &'static str, axis: usize, size: usize, slice: Slice) -> Result<(C
     let bound = |index: isize| if index < 0 { index as i128 + size as i128 } else { index as i128 };
     let (start, end) = (bound(slice.start), slice.end.map_or(size as i128, bound));
     if end < start {
-        let rule = "a range must not end before it starts";
+        let rule = "a range must not end before it starts, got {left:1}..{right:1}";
         let [left, right] = [start, end].map(|bound| vec![bound.max(0) as usize]);
         return Err(SparseError::ShapeMismatch { op, rule, left, right });
     }

@@ -142,9 +142,9 @@ fn joined_values<P: Pattern, const D: usize, K: Kind>(parts: &[SparseTensor<P, D
 
 fn check_rank<P: Pattern>(op: &'static str, rank: usize, result: usize) -> Result<()> {
     let rule = if result != rank + 1 {
-        "the result must have one dim more, got parts of rank {left} for a result of rank {right}"
+        "the result must have one dim more, got parts of rank {left:1} for a result of rank {right:1}"
     } else if !P::has_rank(result) {
-        "CSR must have rank 2 or 3 (use to_coo for any other), got parts of rank {left} for a result of rank {right}"
+        "CSR must have rank 2 or 3 (use to_coo for any other), got parts of rank {left:1} for a result of rank {right:1}"
     } else {
         return Ok(());
     };
@@ -158,7 +158,7 @@ pub(super) fn check_matrix<P: Pattern, K: Kind>(op: &'static str, matrix: &Spars
     }
     Err(SparseError::ShapeMismatch {
         op,
-        rule: "both dims of a matrix must be sparse",
+        rule: "both dims of a matrix must be sparse, got shape {left} with [sparse, dense] dims {right}",
         left: matrix.dims().to_vec(),
         right: vec![matrix.sparse_dims(), matrix.dense_dims()],
     })

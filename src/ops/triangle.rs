@@ -66,7 +66,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ) -> Result<Self> {
         let sparse = self.sparse_dims();
         if sparse < 2 {
-            let rule = "two sparse dims are needed";
+            let rule = "two sparse dims are needed, got shape {left} with [sparse, dense] dims {right}";
             let (left, right) = (self.dims().to_vec(), vec![sparse, self.dense_dims()]);
             return Err(SparseError::ShapeMismatch { op, rule, left, right });
         }

@@ -47,7 +47,7 @@ impl CooPattern {
         if dims != shape.len() {
             return Err(SparseError::ShapeMismatch {
                 op,
-                rule: "indices must have one row for each sparse dim",
+                rule: "indices {left} must have one row for each sparse dim of {right}",
                 left: vec![dims, nnz],
                 right: shape.to_vec(),
             });

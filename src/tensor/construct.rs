@@ -74,7 +74,8 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         const OP: &str = "CooTensor::new_inferred";
         let [sparse_dims, nnz] = indices.dims();
         if sparse_dims + R != D + 1 {
-            let rule = "the rank must be the number of rows of indices and that of the dense dims, got rank {right} for {left}";
+            let rule =
+                "the rank must be the rows of indices and the dense dims together, got rank {right:1} for {left}";
             let left = vec![sparse_dims, R - 1];
             return Err(SparseError::ShapeMismatch { op: OP, rule, left, right: vec![D] });
         }
@@ -132,7 +133,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
     #[or_panic]
     pub fn try_from_dense(dense: Tensor<D, K>, dense_dims: usize) -> Result<Self> {
         if dense_dims > D {
-            let rule = "dense_dims must be at most the rank {right}, got {left}";
+            let rule = "dense_dims must be at most the rank {right:1}, got {left:1}";
             let (left, right) = (vec![dense_dims], vec![D]);
             return Err(SparseError::ShapeMismatch { op: "from_dense", rule, left, right });
         }
@@ -314,7 +315,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
 fn rank_mismatch(op: &'static str, shape: &[usize], rank: usize) -> SparseError {
     SparseError::ShapeMismatch {
         op,
-        rule: "the pattern's dims {left} and those of the values must make the rank {right}",
+        rule: "the pattern's dims {left} and those of the values must make the rank {right:1}",
         left: shape.to_vec(),
         right: vec![rank],
     }

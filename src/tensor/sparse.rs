@@ -125,7 +125,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     #[or_panic]
     pub fn try_values<const R: usize>(&self) -> Result<Tensor<R, K>> {
         if R != 1 + self.dense_shape.len() {
-            let rule = "values have rank 1 + the number of dense dims: ask for values::<{right}>, got values::<{left}>";
+            let rule =
+                "values have rank 1 + the number of dense dims: ask for values::<{right:1}>, got values::<{left:1}>";
             let right = vec![1 + self.dense_shape.len()];
             return Err(SparseError::ShapeMismatch { op: "values", rule, left: vec![R], right });
         }

@@ -23,7 +23,8 @@ pub enum SparseError {
     ShapeMismatch {
         /// Operation.
         op: &'static str,
-        /// What must hold. Where it says `{left}` and `{right}` the shapes stand there, else they follow.
+        /// What must hold. Where it says `{left}` and `{right}` the shapes stand there (`{left:1}` and `{right:1}`: as a
+        /// number, of which there is one), else they follow.
         rule: &'static str,
         /// First shape.
         left: Vec<usize>,
@@ -186,12 +187,12 @@ pub enum SparseError {
 
 /// A rule with the sizes that broke it: in the places that it names, or after it.
 fn sizes(rule: &str, left: &[usize], right: &[usize]) -> String {
-    if !rule.contains("{left}") && !rule.contains("{right}") {
+    if !rule.contains("{left") && !rule.contains("{right") {
         return format!("{rule}, got {left:?} and {right:?}");
     }
-    // A list of one number is that number.
-    let shown = |sizes: &[usize]| if let [one] = sizes { one.to_string() } else { format!("{sizes:?}") };
-    rule.replace("{left}", &shown(left)).replace("{right}", &shown(right))
+    let one = |sizes: &[usize]| sizes.iter().map(usize::to_string).collect::<String>();
+    let rule = rule.replace("{left:1}", &one(left)).replace("{right:1}", &one(right));
+    rule.replace("{left}", &format!("{left:?}")).replace("{right}", &format!("{right:?}"))
 }
 
 fn over(limit: u128) -> String {
