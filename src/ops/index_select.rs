@@ -32,7 +32,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// sorted nor summed. Backward: each slice gets the sum of the gradients of the places that took it, in a fixed
     /// order. Cost: the indices are checked (a read) and its slices are counted (another); along dim 0 of a coalesced
     /// tensor that is all but copying them, else the result's coordinates are sorted. Indices that stay the same are
-    /// an [`IndexPlan`](super::IndexPlan): its [`select_sparse`](IndexPlan::select_sparse) pays for that in its first step only.
+    /// an [`IndexPlan`](super::IndexPlan): its [`select_sparse`](super::IndexPlan::select_sparse) pays for that in its first step only.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};

@@ -4,7 +4,6 @@ use super::cast::widened;
 use super::extremum::of_lines;
 use super::folds::Blocks;
 use super::reduce::Along;
-use crate::base::checks::plain_name;
 use crate::base::exact::Exact;
 use crate::base::sizes::cells;
 use crate::kernel;
@@ -20,7 +19,7 @@ use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
 macro_rules! normalized {
-    ($name:ident $log:literal $formula:literal $rule:literal $of_two:literal) => {
+    ($fallible:ident $name:ident $log:literal $formula:literal $rule:literal $of_two:literal) => {
         #[doc = concat!("`", $formula, "` along `dim`, with the largest element subtracted first.")]
         ///
         /// - `Undefined` fill: over the specified elements of each line, on the same pattern. An attention over the
@@ -41,7 +40,7 @@ macro_rules! normalized {
         ///
         /// let scores = Tensor::from_floats([[1.0, 0.0, 1.0], [0.0, 5.0, 0.0]], &Device::flex());
         /// let edges = CsrTensor::<2>::from_dense(scores).with_fill(Fill::Undefined);
-        #[doc = concat!("let values = edges.", stringify!($name), "(1).unwrap().values::<1>().into_data();")]
+        #[doc = concat!("let values = edges.", stringify!($name), "(1).values::<1>().into_data();")]
         /// let first = values.iter::<f32>().next().unwrap();
         #[doc = concat!("assert!((first - ", $of_two, ").abs() < 1e-6);")]
         /// ```
@@ -51,19 +50,19 @@ macro_rules! normalized {
         /// `axis_out_of_range`; `would_densify` as said (`with_fill(Fill::Undefined)` asks for the stored elements
         /// alone).
         #[or_panic]
-        pub fn $name(&self, dim: impl AsIndex) -> Result<Self> {
-            normalize(plain_name(stringify!($name)), self, dim.as_index(), $log)
+        pub fn $fallible(&self, dim: impl AsIndex) -> Result<Self> {
+            normalize(stringify!($name), self, dim.as_index(), $log)
         }
     };
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D> {
     normalized! {
-        try_softmax false "exp(x) / sum(exp(x))"
+        try_softmax softmax false "exp(x) / sum(exp(x))"
         "Backward: `dx = y * (g - sum(g * y))` in one rule." "0.5"
     }
     normalized! {
-        try_log_softmax true "x - log(sum(exp(x)))"
+        try_log_softmax log_softmax true "x - log(sum(exp(x)))"
         "Backward: `dx = g - exp(y) * sum(g)` in one rule." "0.5_f32.ln()"
     }
 }

@@ -2,7 +2,6 @@
 
 use super::broadcast::read_rows;
 use super::stack::check_vanishing;
-use crate::base::checks::plain_name;
 use crate::base::coordinates::along;
 use crate::base::kind::Kind;
 use crate::pattern::layout::Pattern;
@@ -20,7 +19,7 @@ enum Triangle {
 }
 
 macro_rules! triangle {
-    ($name:ident $turn:ident $keep:ident $side:literal $rule:literal) => {
+    ($fallible:ident $name:ident $turn:ident $keep:ident $side:literal $rule:literal) => {
         #[doc = concat!("The elements at or ", $side, " a diagonal of the last two sparse dims:")]
         #[doc = concat!("those with `", $rule, "`.")]
         ///
@@ -37,7 +36,7 @@ macro_rules! triangle {
         /// use sparse_tensor::CsrTensor;
         ///
         /// let a = CsrTensor::<2>::from_dense(Tensor::ones([2, 2], &Device::flex()));
-        #[doc = concat!("assert_eq!(a.", stringify!($name), "(0).unwrap().nnz(), 3);")]
+        #[doc = concat!("assert_eq!(a.", stringify!($name), "(0).nnz(), 3);")]
         /// ```
         ///
         /// # Errors
@@ -45,17 +44,15 @@ macro_rules! triangle {
         /// `shape_mismatch` with fewer than two sparse dims; `would_densify` for another fill than `Zero` or
         /// `Undefined`.
         #[or_panic]
-        pub fn $name(&self, diagonal: impl AsIndex) -> Result<Self> {
-            self.triangle(plain_name(stringify!($name)), diagonal.as_index() as i64, Triangle::$turn, |offset, k| {
-                offset.$keep(k)
-            })
+        pub fn $fallible(&self, diagonal: impl AsIndex) -> Result<Self> {
+            self.triangle(stringify!($name), diagonal.as_index() as i64, Triangle::$turn, |offset, k| offset.$keep(k))
         }
     };
 }
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    triangle!(try_tril Lower lower_equal_elem "below" "column - row <= diagonal");
-    triangle!(try_triu Upper greater_equal_elem "above" "column - row >= diagonal");
+    triangle!(try_tril tril Lower lower_equal_elem "below" "column - row <= diagonal");
+    triangle!(try_triu triu Upper greater_equal_elem "above" "column - row >= diagonal");
 
     fn triangle(
         &self,

@@ -51,12 +51,17 @@ impl Docs {
         self.lines.iter().any(|line| line.is(is_errors))
     }
 
-    /// Those of the twin that panics: the whole text.
+    /// Those of the twin that panics: the whole text, which speaks of other functions by their panicking names.
     pub fn panicking(&self) -> TokenStream {
-        let lines = self
-            .lines
-            .iter()
-            .map(|line| if line.is(is_errors) { Line::new(" # Panics").tokens } else { line.tokens.clone() });
+        let mut in_code = false;
+        let lines = self.lines.iter().map(|line| {
+            in_code ^= line.is(is_fence);
+            match &line.text {
+                _ if line.is(is_errors) => Line::new(" # Panics").tokens,
+                Some(text) if !in_code => Line::new(&text.replace("`try_", "`").replace("::try_", "::")).tokens,
+                _ => line.tokens.clone(),
+            }
+        });
         quote!(#(#lines)*)
     }
 
@@ -66,7 +71,7 @@ impl Docs {
         let mut kept: Vec<&Line> = vec![];
         let mut in_code = false;
         for line in &self.lines {
-            let fence = line.is(|text| text.starts_with("```"));
+            let fence = line.is(is_fence);
             if fence && !in_code {
                 drop_lead(&mut kept);
             }
@@ -92,6 +97,10 @@ fn drop_lead(lines: &mut Vec<&Line>) {
     if start > 0 && lines[start..end].last().is_some_and(|line| line.is(|text| text.ends_with(':'))) {
         lines.truncate(start);
     }
+}
+
+fn is_fence(text: &str) -> bool {
+    text.starts_with("```")
 }
 
 fn is_errors(text: &str) -> bool {

@@ -13,7 +13,7 @@ use proc_macro::TokenStream;
 /// function without a receiver that does not mention `Self` in its signature needs `#[or_panic(associated)]`.
 ///
 /// The documentation is written once, on `try_x`, and needs an `# Errors` section. `x` gets all of it, with `# Panics` for
-/// that heading. `try_x` keeps all but the code examples, so that each is shown, and run, once: examples call `x`.
+/// that heading and the panicking names for those that begin with `try_`. `try_x` keeps all but the code examples, so that each is shown, and run, once: examples call `x`.
 /// Attributes other than documentation are given to both.
 ///
 /// ```

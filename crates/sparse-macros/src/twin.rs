@@ -284,7 +284,7 @@ mod tests {
         let item = quote! {
             #[doc = concat!(" What ", stringify!(x), " does.")]
             ///
-            /// More.
+            /// More, as [`try_y`](Self::try_y).
             ///
             /// For example:
             ///
@@ -305,7 +305,7 @@ mod tests {
             ///
             /// This is [`x`](fn@x) with an error in place of a panic.
             ///
-            /// More.
+            /// More, as [`try_y`](Self::try_y).
             ///
             /// # Errors
             ///
@@ -316,7 +316,7 @@ mod tests {
 
             /// What x does.
             ///
-            /// More.
+            /// More, as [`y`](Self::y).
             ///
             /// For example:
             ///
