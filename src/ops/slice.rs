@@ -54,7 +54,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.0, 1.0, 4.0], [2.0, 0.0, 3.0]], &device));
     /// let b = a.slice(s![-1, ..;2]);
     /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [2.0, 3.0]);
-    /// assert_eq!(a.slice([0..1]).dims(), [1, 3]);
+    /// assert_eq!(a.slice(s![.., 1..]).dims(), [2, 2]);
     /// ```
     ///
     /// # Errors
