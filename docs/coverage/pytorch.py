@@ -167,6 +167,7 @@ INTEGERS = """
     powi
 """.split() + [f"{name}_dense (broadcast)" for name in ("add", "sub", "mul", "div")] + [
     "matmul (vector)", "matmul (sparse)", "matmul (sparse, transposed)",
+    "sum_dim_dense", "prod_dim_dense", "max_dim_dense", "min_dim_dense",
 ]
 TRUTHS = """
     mask_where mask_fill count_nonzero to_dense to_dense_within to_dense_or from_dense values with_values with_fill
