@@ -14,7 +14,10 @@
 //! The free functions `gather`, `scatter` and their `_nd` forms are in [`ops`](crate::ops): Burn's tensors have methods of
 //! those names.
 
+pub use crate::base::kind::{Kind, Numeric};
 pub use crate::nn::{GcnConv, GcnConvConfig, row_normalization, sparse_dropout, symmetric_normalization};
 pub use crate::ops::{IndexPlan, Reduce, block_diag, concat, masked_matmul, put_along_axis, sparse_mask, stack};
 pub use crate::pattern::{CooPattern, CsrPattern, Pattern};
-pub use crate::{CooTensor, CsrTensor, Fill, Kind, Numeric, SparseError, SparseTensor};
+pub use crate::tensor::fill::Fill;
+pub use crate::tensor::sparse::{CooTensor, CsrTensor, SparseTensor};
+pub use sparse_core::SparseError;
