@@ -149,7 +149,7 @@ fn check_square<P: Pattern, K: Kind>(op: &'static str, matrix: &SparseTensor<P, 
 fn sum_by<K: Numeric>(values: Tensor<2, K>, map: &RowMap, size: usize) -> Tensor<2, K> {
     let (order, ptr) = map.groups();
     // The last group would hold what is missing: nothing is.
-    let out = kernel::segment_sum(&values, Some(order), &ptr.clone().narrow(0, 0, size + 1));
+    let out = kernel::segment_sum(&values, Some(order), ptr.clone().narrow(0, 0, size + 1));
     let Some(parent) = as_float(&values) else { return out };
     let out = as_float(&out).expect("the kind of the values");
     from_float(record(out, [Erased::from(parent)], map.clone(), |map, grad, _| {

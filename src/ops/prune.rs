@@ -94,8 +94,8 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         let rows = Lines::of(&own.pattern, &[false, true]);
         let ids = index_tensor(rows.owner().clone(), dtype);
         // By size, then by row, stably both: in each row the largest first, and equal ones as they stand.
-        let (by_size, _) = kernel::group_by(&ranks(own.values.clone().inner(), dtype), nnz);
-        let (by_row, ptr) = kernel::group_by(&ids.clone().select(0, by_size.clone()), rows.len());
+        let (by_size, _) = kernel::group_by(ranks(own.values.clone().inner(), dtype), nnz);
+        let (by_row, ptr) = kernel::group_by(ids.clone().select(0, by_size.clone()), rows.len());
         let order = by_size.select(0, by_row);
         // Rows stand in order before and after: position `p` of either belongs to row `ids[p]`.
         let place = Tensor::<1, Int>::arange(0..nnz as i64, (&ids.device(), dtype)) - ptr.select(0, ids);
@@ -151,8 +151,8 @@ fn ranks_of<K: Numeric + kind::Ordered>(keys: Tensor<1, K>, dtype: DType) -> Ten
     }
     let (sorted, at) = keys.sort_with_indices(0);
     let steps = sorted.clone().narrow(0, 1, nnz - 1).not_equal(sorted.narrow(0, 0, nnz - 1));
-    let ranks = kernel::scan(&index_tensor(steps.int(), dtype));
+    let ranks = kernel::scan(index_tensor(steps.int(), dtype));
     // Burn's sort is not stable, but ranks are the same for equal keys; grouping by a permutation inverts it.
-    let (inverse, _) = kernel::group_by(&index_tensor(at, dtype), nnz);
+    let (inverse, _) = kernel::group_by(index_tensor(at, dtype), nnz);
     ranks.select(0, inverse)
 }
