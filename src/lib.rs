@@ -8,6 +8,7 @@ mod kernel;
 pub mod nn;
 pub mod ops;
 pub mod pattern;
+pub mod prelude;
 mod rows;
 mod tensor;
 

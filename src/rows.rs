@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// An index map: where each new row comes from among `old` rows, with `old` for "missing: take the fill".
 #[derive(Clone, Debug)]
-pub(crate) struct RowMap(Arc<RowMapParts>);
+pub struct RowMap(Arc<RowMapParts>);
 
 #[derive(Debug)]
 struct RowMapParts {
@@ -85,7 +85,7 @@ pub(crate) fn move_rows<K: Kind>(values: Tensor<2, K>, fill: Tensor<2, K>, map: 
 
 /// Which old rows meet in each new row.
 #[derive(Clone, Debug)]
-pub(crate) struct RowSums(Arc<RowSumsParts>);
+pub struct RowSums(Arc<RowSumsParts>);
 
 #[derive(Debug)]
 struct RowSumsParts {

@@ -19,7 +19,7 @@ mod model;
 mod train;
 
 use burn::tensor::activation::{log_softmax, relu};
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Int, Slice, Tensor, TensorData};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use sparse_tensor::data::{Graph, karate, read_folder, stochastic_block_model};
@@ -292,7 +292,7 @@ fn nothing_stays_on_the_device() {
     let u = Data::new(3).floats(20);
     let at: Vec<i32> = (0..20).chain((0..20).map(|k| k * 7 % 20)).collect();
     let a = CooTensor::<2>::new(ints(&at, [2, 20], &device), floats(&u, [20], &device), [20, 20]).unwrap().coalesce();
-    let none = CooTensor::<2>::zeros(a.dims(), &device).unwrap();
+    let none = CooTensor::<2>::zeros(a.dims(), &device);
     let (reads, hosted) = (device_reads(), host_fallbacks());
     let arr = Tensor::<2>::ones([5, 8], &device).require_grad();
     let plan = IndexPlan::new(Tensor::empty([0], (&device.clone().inner(), burn::tensor::DType::I32)), 5).unwrap();
@@ -454,10 +454,10 @@ fn a_step_stays_on_the_device() {
     let plan = IndexPlan::new(ints(&data.ints(40, 60), [40], &device), 60).unwrap();
     let step = || {
         let sum = &adjacency + &other;
-        let scaled = sum.mul_along(Tensor::full([60], 0.5, &device), 0);
+        let scaled = sum.mul_dense(Tensor::full([60, 1], 0.5, &device));
         let hidden = scaled.matmul(weight.clone());
         let joined = ops::concat(&[scaled, other.clone()], 0).matmul(weight.clone());
-        let messages = plan.gather(hidden, 0);
+        let messages = plan.select(hidden, 0);
         let mut loss = joined.sum();
         for reduce in Reduce::ALL {
             loss = loss + plan.put(Tensor::ones([60, 8], &device), messages.clone(), 0, reduce, true).sum();
@@ -494,8 +494,8 @@ fn parts_and_joins_read_nothing() {
     let step = || {
         let parts: Vec<CooTensor<2>> = a.split(2, 1);
         let rows: Vec<CsrTensor<2>> = csr.chunk(2, 0);
-        let cut = a.narrow(1, 1, 2) + a.slice([0..3, 0..2]) + a.slice_step(1, 0..4, -2);
-        let joined = ops::concat(&[csr.narrow(0, 1, 2), plan.index_select(&csr, 0)], 0);
+        let cut = a.narrow(1, 1, 2) + a.slice([0..3, 0..2]) + a.slice_dim(1, Slice::from_range_stepped(0..4, -2));
+        let joined = ops::concat(&[csr.narrow(0, 1, 2), plan.select_sparse(&csr, 0)], 0);
         let filled = ops::concat(&[a.clone().with_fill(fill.clone()), a.clone().with_fill(same.clone())], 0);
         let leaf = Fill::tensor(parameter.clone());
         let tracked = ops::concat(&[a.clone().with_fill(leaf.clone()), a.clone().with_fill(leaf.clone())], 1);
@@ -507,7 +507,7 @@ fn parts_and_joins_read_nothing() {
             + filled.values::<1>().sum()
             + tracked.values::<1>().sum()
             + ones.values::<1>().sum()
-            + a.select::<1>(0, 2).values::<1>().sum();
+            + a.select_dim::<1>(0, 2).values::<1>().sum();
         let grads = values.backward();
         (a.grad(&grads).unwrap(), csr.grad(&grads).unwrap())
     };
@@ -554,7 +554,7 @@ fn descend(graph: &Graph, hidden: usize, steps: usize, rate: f32, device: &Devic
     let mut second = floats(&second, [hidden, graph.classes], device).require_grad();
     let nodes: Vec<i32> = graph.splits.train.iter().map(|&node| node as i32).collect();
     let plan = IndexPlan::new(ints(&nodes, [nodes.len()], device), graph.nodes()).unwrap();
-    let labels = plan.gather(graph.labels.clone().inner(), 0).unsqueeze_dim::<2>(1);
+    let labels = plan.select(graph.labels.clone().inner(), 0).unsqueeze_dim::<2>(1);
     let logits = |first: &Tensor<2>, second: &Tensor<2>| {
         let hidden = relu(adjacency.matmul(features.matmul(first.clone())));
         adjacency.matmul(hidden.matmul(second.clone()))
@@ -564,7 +564,7 @@ fn descend(graph: &Graph, hidden: usize, steps: usize, rate: f32, device: &Devic
         if step == 1 {
             reads = device_reads();
         }
-        let labelled = log_softmax(plan.gather(logits(&first, &second), 0), 1);
+        let labelled = log_softmax(plan.select(logits(&first, &second), 0), 1);
         let loss = labelled.gather(1, labels.clone()).mean().neg();
         let grads = loss.backward();
         losses.push(loss.into_scalar::<f32>());

@@ -1,11 +1,12 @@
 //! Checks that operations share.
 
 use super::kind::{Kind, dtype_name};
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{AsIndex, Device, Tensor};
 use sparse_core::{Result, SparseError};
 
 /// Resolves an axis in `[-rank, rank)`.
-pub(crate) fn resolve_axis(op: &'static str, axis: isize, rank: usize) -> Result<usize> {
+pub(crate) fn resolve_axis(op: &'static str, axis: impl AsIndex, rank: usize) -> Result<usize> {
+    let axis = axis.as_index();
     let from_start = if axis < 0 { axis + rank as isize } else { axis };
     if (0..rank as isize).contains(&from_start) {
         Ok(from_start as usize)
@@ -14,10 +15,24 @@ pub(crate) fn resolve_axis(op: &'static str, axis: isize, rank: usize) -> Result
     }
 }
 
-/// Panics with the error's own text, as operations without a `try_` twin do.
+/// Axes as numbers of one type.
+pub(crate) fn as_axes(axes: &[impl AsIndex]) -> Vec<isize> {
+    axes.iter().map(|axis| axis.as_index()).collect()
+}
+
+/// The name of an operation by that of its fallible twin, which is what macros are given.
+pub(crate) fn plain_name(fallible: &'static str) -> &'static str {
+    fallible.strip_prefix("try_").unwrap_or(fallible)
+}
+
+/// Panics with the error's own text, for what has no `try_` twin.
 #[track_caller]
 pub(crate) fn expect<T>(result: Result<T>) -> T {
-    result.unwrap_or_else(|trouble| panic!("{trouble}"))
+    match result {
+        Ok(value) => value,
+        // Not in a closure, where the caller's line is lost.
+        Err(trouble) => panic!("{trouble}"),
+    }
 }
 
 /// Checks that two tensors have elements of one dtype, which kernels exist for, on one device.

@@ -21,13 +21,14 @@ pub fn set_dense_limit(elements: usize) {
 
 /// Checks that pointers to all rows cost no memory out of proportion: few of them, or of as many numbers as are `held`.
 pub(crate) fn check_rows(op: &'static str, rows: usize, held: usize) -> Result<()> {
-    let hint = "compressed rows need a pointer for every row, and almost all are empty: coordinates need none";
+    let hint = "use coordinates (to_coo): compressed rows need a pointer for every row, and almost all are empty";
     check_table(op, rows, rows as u128 + 1, held, hint)
 }
 
 /// Checks that a number for every index of a dim of `size` costs no memory out of proportion, as [`check_rows`] does.
 pub(crate) fn check_dim(op: &'static str, size: usize, held: usize) -> Result<()> {
-    let hint = "the result has a number for every index along a dim, and almost all are empty";
+    let hint = "use sum_dim or count_stored_dims, whose results are sparse: here there is a number for every index, \
+                and almost all are empty";
     check_table(op, size, size as u128, held, hint)
 }
 

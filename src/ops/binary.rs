@@ -1,6 +1,6 @@
 //! Element-wise `+ - * /` of two sparse tensors of one layout.
 
-use crate::base::checks::{expect, same_device};
+use crate::base::checks::same_device;
 use crate::base::kind::{Kind, Numeric, as_float, dtype_name, from_float, is_tracked};
 use crate::base::scalar::host_apply;
 use crate::kernel;
@@ -13,10 +13,11 @@ use burn::tensor::{Float, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::{BinaryOp, MergeRule};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 use std::borrow::Borrow;
 
 macro_rules! operations {
-    ($($try_name:ident $name:ident $op:ident $formula:literal;)*) => {$(
+    ($($name:ident $op:ident $formula:literal;)*) => {$(
         #[doc = concat!("`", $formula, "`, element by element.")]
         ///
         /// The result has the union of the two patterns and the fill that the operation gives for the two fills: exactly
@@ -32,24 +33,18 @@ macro_rules! operations {
         /// # Errors
         ///
         /// `shape_mismatch`, `layout_mismatch` (another number of dense dims), `dtype_mismatch`, `device_mismatch`.
-        pub fn $try_name(&self, other: &Self) -> Result<Self> {
+        #[or_panic]
+        pub fn $name(&self, other: &Self) -> Result<Self> {
             combine(BinaryOp::$op, self, other)
-        }
-
-        #[doc = concat!("`", $formula, "`: [`", stringify!($try_name), "`](Self::", stringify!($try_name),
-            ") with a panic in place of an error.")]
-        #[track_caller]
-        pub fn $name(&self, other: &Self) -> Self {
-            expect(self.$try_name(other))
         }
     )*};
 }
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     operations! {
-        try_add add Add "self + other";
-        try_sub sub Sub "self - other";
-        try_mul mul Mul "self * other";
+        try_add Add "self + other";
+        try_sub Sub "self - other";
+        try_mul Mul "self * other";
     }
 }
 
@@ -60,15 +55,10 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// As [`try_add`](Self::try_add).
+    #[or_panic]
     pub fn try_div(&self, other: &Self) -> Result<SparseTensor<P, D, Float>> {
         check("div", self, other)?;
         combine(BinaryOp::Div, &self.real(), &other.real())
-    }
-
-    /// [`try_div`](Self::try_div), with a panic in place of an error.
-    #[track_caller]
-    pub fn div(&self, other: &Self) -> SparseTensor<P, D, Float> {
-        expect(self.try_div(other))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Dims in reverse.
 
 use super::broadcast::read_rows;
-use crate::base::checks::expect;
 use crate::base::coordinates::{by_dim, join_dims};
 use crate::base::index::count_up;
 use crate::base::kind::Kind;
@@ -10,11 +9,12 @@ use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
 use crate::rows::RowMap;
 use crate::tensor::sparse::SparseTensor;
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{AsIndex, Int, Tensor};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The tensor with its elements in reverse order along each of `axes`.
+    /// The tensor with its elements in reverse order along each of `axes`: an array, as for Burn's, or a list.
     ///
     /// A coalesced tensor stays coalesced, an uncoalesced one is neither sorted nor summed. Backward: rows move back.
     /// Cost: a sort of the coordinates; none where all sparse dims are flipped (that reverses the order), where only
@@ -26,34 +26,34 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// let device = Device::flex();
     /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 2.0], [0.0, 3.0]], &device));
-    /// assert_eq!(a.flip(&[-1]).to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [2.0, 1.0, 3.0, 0.0]);
+    /// assert_eq!(a.flip([-1]).to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [2.0, 1.0, 3.0, 0.0]);
     /// ```
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `shape_mismatch` for an axis given twice.
-    pub fn try_flip(&self, axes: &[isize]) -> Result<Self> {
+    /// `axis_out_of_range`; `shape_mismatch` for a dim given twice.
+    #[or_panic]
+    pub fn try_flip<I: AsIndex>(&self, axes: impl AsRef<[I]>) -> Result<Self> {
         const OP: &str = "flip";
         let mut flipped = [false; D];
-        for &axis in axes {
+        for &axis in axes.as_ref() {
             let axis = self.axis(OP, axis)?;
             if std::mem::replace(&mut flipped[axis], true) {
-                let rule = "axes must name each dim at most once";
+                let rule = "axes must name each dim at most once, got dim {left:1} twice for shape {right}";
                 return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![axis], right: self.dims().to_vec() });
             }
         }
-        let (sparse, dense) = flipped.split_at(self.sparse_dims());
+        Ok(self.flipped(&flipped))
+    }
+
+    /// The tensor in reverse order along the dims marked.
+    pub(super) fn flipped(&self, dims: &[bool; D]) -> Self {
+        let (sparse, dense) = dims.split_at(self.sparse_dims());
         let mut out = self.flip_pattern(sparse);
         for dim in (0..dense.len()).filter(|&dim| dense[dim] && self.dense_shape[dim] > 1) {
             out = out.map_blocks(dim, self.dense_shape[dim], |rows| rows.flip([1]));
         }
-        Ok(out)
-    }
-
-    /// [`try_flip`](Self::try_flip), with a panic in place of an error.
-    #[track_caller]
-    pub fn flip(&self, axes: &[isize]) -> Self {
-        expect(self.try_flip(axes))
+        out
     }
 
     fn flip_pattern(&self, flipped: &[bool]) -> Self {

@@ -2,7 +2,7 @@
 
 use super::binary::zip;
 use super::stack::check_matrix;
-use crate::base::checks::{expect, same_elements};
+use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
 use crate::base::index::{index_dtype, index_tensor};
 use crate::base::kind::Numeric;
@@ -15,6 +15,7 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Tensor};
 use sparse_burn::BinaryOp;
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// The Kronecker product `[M * P, N * Q]` of matrices `[M, N]` and `[P, Q]`:
@@ -26,11 +27,23 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// Cost: `O(nnz * nnz of other)` and, the first time, a sort of the result's coordinates; the result's pattern and
     /// its maps are kept with that of `self`. (SciPy's and PyTorch's `kron`.)
     ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let device = Device::flex();
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[2.0, 0.0, 3.0]], &device));
+    /// let b = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0], [5.0]], &device));
+    /// let out = a.kron(&b).to_dense().into_data();
+    /// assert_eq!(out.iter::<f32>().collect::<Vec<_>>(), [2.0, 0.0, 3.0, 10.0, 0.0, 15.0]);
+    /// ```
+    ///
     /// # Errors
     ///
     /// `shape_mismatch` for a hybrid tensor, `dtype_mismatch`, `device_mismatch`, `overflow`; `would_densify` for
     /// another fill than `Zero`, unless both are `Undefined`, and for CSR with more rows than
     /// [`dense_limit`](crate::dense_limit) of which almost all are empty.
+    #[or_panic]
     pub fn try_kron(&self, other: &Self) -> Result<Self> {
         const OP: &str = "kron";
         check_matrix(OP, self)?;
@@ -42,7 +55,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
             (Fill::Undefined, Fill::Undefined) => Fill::Undefined,
             (a, b) if a.is_zero() && b.is_zero() => Fill::Zero,
             _ => {
-                let hint = "only zero fills, or two undefined ones, give one fill: to_dense says so";
+                let hint = "use to_dense first: only zero fills, or two undefined ones, leave one fill";
                 let elements = sizes[0].saturating_mul(sizes[1]);
                 return Err(SparseError::WouldDensify { op: OP, elements, limit: 0, hint });
             }
@@ -64,23 +77,6 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         let zero = || Tensor::zeros([1, 1], (&self.device().inner(), self.dtype()));
         let values = zip(BinaryOp::Mul, (&a.values, zero(), Some(map_a)), (&b.values, zero(), Some(map_b)));
         Ok(Self::from_parts(pattern, values, vec![], fill))
-    }
-
-    /// [`try_kron`](Self::try_kron), with a panic in place of an error.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use sparse_tensor::CsrTensor;
-    ///
-    /// let device = Device::flex();
-    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[2.0, 0.0, 3.0]], &device));
-    /// let b = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0], [5.0]], &device));
-    /// let out = a.kron(&b).to_dense().into_data();
-    /// assert_eq!(out.iter::<f32>().collect::<Vec<_>>(), [2.0, 0.0, 3.0, 10.0, 0.0, 15.0]);
-    /// ```
-    #[track_caller]
-    pub fn kron(&self, other: &Self) -> Self {
-        expect(self.try_kron(other))
     }
 }
 

@@ -79,7 +79,7 @@ fn added<P: Pattern, K: Numeric>(rows: &Tensor<2, K>, lines: &Lines<P>) -> Tenso
     let starts = |end: i64| Tensor::<1, Int>::arange(0..end, (&ptr.device(), ptr.dtype()));
     let ends = Tensor::cat(vec![starts(parts).mul_scalar(STEP as i64), ptr.clone().narrow(0, 1, 1)], 0);
     let sums = kernel::segment_sum(rows, lines.sums.order(), &ends);
-    kernel::segment_sum(&sums, None, &starts(2).mul_scalar(parts))
+    kernel::segment_sum(&sums, None, starts(2).mul_scalar(parts))
 }
 
 impl Sums {

@@ -1,6 +1,6 @@
 //! Sampled dense x dense.
 
-use crate::base::checks::{expect, same_device, same_elements};
+use crate::base::checks::{same_device, same_elements};
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::kernel;
@@ -10,6 +10,7 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 /// `x x y` at the pattern of `mask`, whose values do not matter: `[M, F] x [F, N]`, and batches.
 ///
@@ -20,6 +21,7 @@ use sparse_core::{Result, SparseError};
 /// # Errors
 ///
 /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
+#[or_panic]
 pub fn try_masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
     x: Tensor<D, K>,
     y: Tensor<D, K>,
@@ -38,7 +40,7 @@ pub fn try_masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
     let Some(matrix) = matrix.filter(|matrix| fits(matrix)) else {
         return Err(SparseError::ShapeMismatch {
             op: OP,
-            rule: "x [.., M, F] x y [.., F, N] must have the shape [.., M, N] of the mask",
+            rule: "x [.., M, F] x y [.., F, N] must have the shape [.., M, N] of the mask, got {left} (of x, then of y) and {right}",
             left: left.iter().chain(&right).copied().collect(),
             right: shape.to_vec(),
         });
@@ -51,16 +53,6 @@ pub fn try_masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
     let y = y.swap_dims(D - 2, D - 1).reshape(Exact([batch * n, f]));
     let values = sddmm(matrix, x, y);
     Ok(SparseTensor::from_parts(mask.pattern.clone(), values, vec![], Fill::Zero))
-}
-
-/// [`try_masked_matmul`], with a panic in place of an error.
-#[track_caller]
-pub fn masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
-    x: Tensor<D, K>,
-    y: Tensor<D, K>,
-    mask: &SparseTensor<P, D, KM>,
-) -> SparseTensor<P, D, K> {
-    expect(try_masked_matmul(x, y, mask))
 }
 
 #[derive(Debug)]

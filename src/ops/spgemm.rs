@@ -1,56 +1,29 @@
 //! Sparse x sparse.
 
-use crate::base::checks::{expect, same_device};
+use super::matmul::check_sizes;
+use crate::base::checks::same_device;
 use crate::base::kind::{Kind, Numeric, as_float, associate_like, dtype_name, from_float, is_tracked};
 use crate::base::limits::check_table;
 use crate::base::sizes::cells;
 use crate::kernel::{self, Compressed};
 use crate::pattern::csr::CsrPattern;
-use crate::pattern::layout::{Pattern, Sealed};
+use crate::pattern::layout::Pattern;
 use crate::pattern::matrix::Matrix;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{DType, Int, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
-    /// `self x other`, both sparse: `[M, K] x [K, N] -> [M, N]`, for a batch `[B, M, K] x [B, K, N] -> [B, M, N]`.
-    ///
-    /// `out[i, j] = sum_k self[i, k] * other[k, j]`, coalesced, with an element wherever a product falls (also where the sum is
-    /// zero). Fills must be zero, or `Undefined` (which takes no part and makes the result `Undefined`). Operands are
-    /// coalesced first. Float, and Int with wrapping sums; f16 and bf16 accumulate in f32.
-    ///
-    /// The symbolic phase and the numeric one are apart: the result's pattern is kept with the left operand's, and a loop
-    /// over fixed patterns finds it once. `product_pattern` computes it alone.
-    ///
-    /// Backward, on the operands' own patterns: `d self[i, k] = sum_j d out[i, j] * other[k, j]` at the elements of `self`, and
-    /// `d other[k, j] = sum_i self[i, k] * d out[i, j]` at those of `other`. Nothing of another size is formed (PyTorch has no
-    /// gradient of CSR @ CSR). Cost: the number of products forward, twice that backward. Gustavson's algorithm on CPUs.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use sparse_tensor::CsrTensor;
-    ///
-    /// let device = Device::flex();
-    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.0, 2.0], [3.0, 0.0]], &device));
-    /// let b = a.matmul_sparse(&a);
-    /// assert_eq!(b.nnz(), 2);
-    /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [6.0, 0.0, 0.0, 6.0]);
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`; `would_densify` for another fill, and for more rows than
-    /// [`dense_limit`](crate::dense_limit) of which almost all are empty (or so many columns of a tracked second operand,
-    /// whose gradient goes by columns); `overflow` if the result has more elements than
-    /// the operands' index dtype counts or memory holds.
-    pub fn try_matmul_sparse(&self, other: &Self) -> Result<Self> {
+    /// `self x other`, both sparse.
+    pub(super) fn times_sparse(&self, other: &Self) -> Result<Self> {
         const OP: &str = "matmul";
         let (a, b) = checked(OP, self, other)?;
         if is_tracked(&b.values) {
             let cols = matrix(&b).size()[1];
-            let hint = "the gradient of the second operand needs a pointer for every column, and almost all are empty";
+            let hint = "use detach on the second operand: its gradient needs a pointer for every column, and almost all are empty";
             check_table(OP, cols, cols as u128 + 1, b.pattern.memo().held(), hint)?;
         }
         let fill = if a.fill.is_undefined() || b.fill.is_undefined() { Fill::Undefined } else { Fill::Zero };
@@ -58,38 +31,13 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         Ok(Self::from_parts(pattern, values, vec![], fill))
     }
 
-    /// [`try_matmul_sparse`](Self::try_matmul_sparse), with a panic in place of an error.
-    #[track_caller]
-    pub fn matmul_sparse(&self, other: &Self) -> Self {
-        expect(self.try_matmul_sparse(other))
-    }
-
-    /// `self x other^T`, both sparse (see [`matmul_sparse`](Self::matmul_sparse)): the transposed view of `other` is kept with its
-    /// pattern.
+    /// The pattern of `self x other`, both sparse: the symbolic phase of [`matmul`](Self::matmul), which uses it from
+    /// then on.
     ///
     /// # Errors
     ///
-    /// As [`try_matmul_sparse`](Self::try_matmul_sparse).
-    pub fn try_matmul_transposed(&self, other: &Self) -> Result<Self> {
-        if D < 2 {
-            return Err(not_a_matrix("matmul_transposed", other));
-        }
-        let mut axes: [isize; D] = std::array::from_fn(|axis| axis as isize);
-        axes.swap(D - 2, D - 1);
-        self.try_matmul_sparse(&other.try_permute(axes)?)
-    }
-
-    /// [`try_matmul_transposed`](Self::try_matmul_transposed), with a panic in place of an error.
-    #[track_caller]
-    pub fn matmul_transposed(&self, other: &Self) -> Self {
-        expect(self.try_matmul_transposed(other))
-    }
-
-    /// The pattern of `self x other`: the symbolic phase of [`matmul_sparse`](Self::matmul_sparse), which uses it from then on.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_matmul_sparse`](Self::try_matmul_sparse).
+    /// As [`try_matmul`](Self::try_matmul).
+    #[or_panic]
     pub fn try_product_pattern(&self, other: &Self) -> Result<P> {
         let (a, b) = checked("product_pattern", self, other)?;
         Ok(symbolic(&a, &b)?.0.0)
@@ -99,7 +47,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 fn not_a_matrix<P: Pattern, const D: usize, K: Kind>(op: &'static str, sparse: &SparseTensor<P, D, K>) -> SparseError {
     SparseError::ShapeMismatch {
         op,
-        rule: "both must be matrices, or batches of matrices, without dense dims",
+        rule: "both must be matrices, or batches of matrices, without dense dims, got shape {left} with [sparse, dense] dims \
+               {right}",
         left: sparse.dims().to_vec(),
         right: vec![sparse.sparse_dims(), sparse.dense_dims()],
     }
@@ -117,10 +66,7 @@ fn checked<P: Pattern, const D: usize, K: Numeric>(
         }
     }
     let (left, right) = (a.dims(), b.dims());
-    if left[D - 1] != right[D - 2] || left[..D - 2] != right[..D - 2] {
-        let rule = "inner sizes and batches must agree";
-        return Err(SparseError::ShapeMismatch { op, rule, left: left.to_vec(), right: right.to_vec() });
-    }
+    check_sizes(op, &left, &right)?;
     if a.dtype() != b.dtype() {
         return Err(SparseError::DtypeMismatch { op, left: dtype_name(a.dtype()), right: dtype_name(b.dtype()) });
     }
@@ -130,7 +76,7 @@ fn checked<P: Pattern, const D: usize, K: Numeric>(
     if [a, b].iter().any(|side| !side.fill.is_undefined() && !side.fill.is_zero()) {
         let mut shape = left;
         shape[D - 1] = right[D - 1];
-        let hint = "a fill other than zero reaches every element of a product: matmul takes a dense operand";
+        let hint = "use to_dense on one operand: a fill other than zero reaches every element of a product";
         return Err(SparseError::WouldDensify { op, elements: cells(&shape), limit: 0, hint });
     }
     Ok((a.coalesce(), b.coalesce()))

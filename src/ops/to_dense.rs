@@ -1,6 +1,5 @@
 //! The dense equivalent, when it is asked for.
 
-use crate::base::checks::expect;
 use crate::base::exact::Exact;
 use crate::base::kind::Kind;
 use crate::base::limits::dense_limit;
@@ -12,6 +11,7 @@ use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{IndexingUpdateOp, Int, Tensor};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The dense equivalent: the sum of its duplicates where an element is stored, the fill elsewhere.
@@ -23,6 +23,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// `undefined_fill`; `would_densify` past [`dense_limit`]; `overflow` where there are no elements, but the other
     /// dims pass 64 bits.
+    #[or_panic]
     pub fn try_to_dense(&self) -> Result<Tensor<D, K>> {
         self.try_to_dense_within(dense_limit())
     }
@@ -32,23 +33,30 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `undefined_fill`; `would_densify` past `limit`; `overflow` as [`try_to_dense`](Self::try_to_dense).
+    #[or_panic]
     pub fn try_to_dense_within(&self, limit: usize) -> Result<Tensor<D, K>> {
-        const OP: &str = "to_dense";
+        self.dense_within("to_dense", limit)
+    }
+
+    pub(crate) fn dense_within(&self, op: &'static str, limit: usize) -> Result<Tensor<D, K>> {
         if self.fill.is_undefined() {
-            return Err(SparseError::UndefinedFill { op: OP, hint: "to_dense_or takes a value for the missing ones" });
+            return Err(SparseError::UndefinedFill {
+                op,
+                hint: "use to_dense_or to give the missing elements a value",
+            });
         }
         let elements = self.num_elements();
         if elements > limit as u128 {
-            let hint = "to_dense_within takes a limit of its own";
-            return Err(SparseError::WouldDensify { op: OP, elements, limit: limit as u128, hint });
+            let hint = "use to_dense_within or set_dense_limit for a larger limit";
+            return Err(SparseError::WouldDensify { op, elements, limit: limit as u128, hint });
         }
-        check_sizes(OP, self.pattern.shape())?;
+        check_sizes(op, self.pattern.shape())?;
         if elements == 0 {
             // Strides count an empty dim as one.
             let got = cells(&self.dims().map(|size| size.max(1)));
             if got > i64::MAX as u128 {
                 let what = "the product of the dims that are not empty";
-                return Err(SparseError::Overflow { op: OP, what, limit: i64::MAX as u128, got });
+                return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got });
             }
             // No value has an element, and the map below has a number for each block all the same.
             if cells(self.pattern.shape()) > limit as u128 {
@@ -60,32 +68,15 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(move_rows(merged.values.clone(), merged.fill_row(), &map).reshape(Exact(self.dims())))
     }
 
-    /// [`try_to_dense`](Self::try_to_dense), with a panic in place of an error.
-    #[track_caller]
-    pub fn to_dense(&self) -> Tensor<D, K> {
-        expect(self.try_to_dense())
-    }
-
-    /// [`try_to_dense_within`](Self::try_to_dense_within), with a panic in place of an error.
-    #[track_caller]
-    pub fn to_dense_within(&self, limit: usize) -> Tensor<D, K> {
-        expect(self.try_to_dense_within(limit))
-    }
-
     /// The dense equivalent with `value` for the elements that are not stored, whatever the fill is. For a limit of its
     /// own: [`with_fill`](Self::with_fill), then [`try_to_dense_within`](Self::try_to_dense_within).
     ///
     /// # Errors
     ///
     /// `would_densify`, `overflow` as [`try_to_dense`](Self::try_to_dense).
+    #[or_panic]
     pub fn try_to_dense_or(&self, value: impl Into<burn::tensor::Scalar>) -> Result<Tensor<D, K>> {
         self.clone().with_fill(Fill::scalar(value)).try_to_dense()
-    }
-
-    /// [`try_to_dense_or`](Self::try_to_dense_or), with a panic in place of an error.
-    #[track_caller]
-    pub fn to_dense_or(&self, value: impl Into<burn::tensor::Scalar>) -> Tensor<D, K> {
-        expect(self.try_to_dense_or(value))
     }
 }
 

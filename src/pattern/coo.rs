@@ -1,6 +1,6 @@
 //! Coordinates.
 
-use super::layout::{Pattern, Sealed};
+use super::layout::Pattern;
 use super::matrix::{Matrix, coordinates};
 use super::memo::Memo;
 use crate::base::coordinates::along;
@@ -47,7 +47,7 @@ impl CooPattern {
         if dims != shape.len() {
             return Err(SparseError::ShapeMismatch {
                 op,
-                rule: "indices must have one row for each sparse dim",
+                rule: "indices {left} must have one row for each sparse dim of {right}",
                 left: vec![dims, nnz],
                 right: shape.to_vec(),
             });
@@ -129,9 +129,7 @@ impl Pattern for CooPattern {
     fn coordinates(&self) -> &Tensor<2, Int> {
         &self.0.indices
     }
-}
 
-impl Sealed for CooPattern {
     const UNION_ZIP: bool = false;
 
     fn has_rank(_rank: usize) -> bool {

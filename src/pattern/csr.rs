@@ -1,7 +1,7 @@
 //! Compressed rows.
 
 use super::coo::CooPattern;
-use super::layout::{Pattern, Sealed};
+use super::layout::Pattern;
 use super::matrix::{Matrix, coordinates};
 use super::memo::Memo;
 use crate::base::checks::same_device;
@@ -162,7 +162,7 @@ fn batch_rows_cols(op: &'static str, shape: &[usize]) -> Result<(usize, usize, u
         [batch, rows, cols] => Ok((batch, rows, cols)),
         _ => Err(SparseError::ShapeMismatch {
             op,
-            rule: "CSR must have rank 2 or 3",
+            rule: "CSR must have rank 2 or 3, got shape {left}",
             left: shape.to_vec(),
             right: vec![2, 3],
         }),
@@ -213,9 +213,7 @@ impl Pattern for CsrPattern {
             }
         })
     }
-}
 
-impl Sealed for CsrPattern {
     const UNION_ZIP: bool = true;
 
     fn has_rank(rank: usize) -> bool {
@@ -228,7 +226,7 @@ impl Sealed for CsrPattern {
             [rows, cols] => ([1, rows, cols], "a dimension"),
             [batch, rows, cols] => ([batch, rows, cols], "batch * rows and batch * columns"),
             _ => {
-                let rule = "CSR must have rank 2 or 3: to_coo has no such limit";
+                let rule = "CSR must have rank 2 or 3 (use to_coo for any other), got shape {left}";
                 return Err(SparseError::ShapeMismatch { op, rule, left: shape.to_vec(), right: vec![2, 3] });
             }
         };

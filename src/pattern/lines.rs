@@ -60,7 +60,7 @@ impl<P: Pattern> Lines<P> {
                 let own = row(coordinates, dim);
                 if along { own.zeros_like() } else { own }
             });
-            let (indices, order, ptr) = kernel::coalesce(&Tensor::cat(rows.collect(), 0), &shape);
+            let (indices, order, ptr) = kernel::coalesce(Tensor::cat(rows.collect(), 0), &shape);
             // Sorted already: the sort is stable, so it changes nothing.
             let together = pattern.is_coalesced() && axes.is_sorted();
             (indices, (!together).then_some(order), ptr)

@@ -10,7 +10,7 @@ use burn::tensor::{Int, Tensor};
 /// A matrix pattern by rows and by columns. A batch `[B, M, N]` is the block-diagonal matrix `[B*M, B*N]`, so products
 /// know one case only.
 #[derive(Debug)]
-pub(crate) struct Matrix {
+pub struct Matrix {
     rows: usize,
     cols: usize,
     row_ids: Tensor<1, Int>,

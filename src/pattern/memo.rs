@@ -66,7 +66,7 @@ impl Made for RowMap {
 }
 
 /// What is kept with one pattern. Any thread of any pool may ask: nothing is made while the lock is held.
-pub(crate) struct Memo {
+pub struct Memo {
     id: u64,
     depth: AtomicU32,
     /// Numbers that the pattern itself holds.

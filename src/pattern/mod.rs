@@ -4,9 +4,6 @@
 //! the transpose permutation) is computed on first need and kept for all who share it. Their index tensors live on the
 //! device of the values and carry no autodiff association.
 
-// The sealed half of `Pattern` is named in a public trait but speaks of types of this crate only.
-#![allow(private_interfaces)]
-
 pub(crate) mod concat;
 pub(crate) mod coo;
 pub(crate) mod csr;

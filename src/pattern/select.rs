@@ -13,7 +13,7 @@ pub(crate) fn kept(keep: Tensor<1, Bool>, dtype: DType) -> Tensor<1, Int> {
     if length == 0 {
         return Tensor::empty([0], (&keep.device(), dtype));
     }
-    let (order, ptr) = kernel::group_by(&index_tensor(keep.bool_not().int(), dtype), 2);
+    let (order, ptr) = kernel::group_by(index_tensor(keep.bool_not().int(), dtype), 2);
     let count = read(ptr.narrow(0, 1, 1));
     if count == 0 { Tensor::empty([0], (&order.device(), dtype)) } else { order.narrow(0, 0, count) }
 }

@@ -102,7 +102,7 @@ impl<K: Kind> Fill<K> {
         if elements != 1 && block.shape != dense_shape && block.shape != [own] {
             return Err(SparseError::ShapeMismatch {
                 op,
-                rule: "the fill must be one number, have the shape of the dense dims, or be a list of their elements",
+                rule: "the fill {left} must be one number, have the shape {right} of the dense dims, or be a list of their elements",
                 left: block.shape,
                 right: dense_shape.to_vec(),
             });

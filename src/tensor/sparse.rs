@@ -1,15 +1,16 @@
 //! What a sparse tensor is.
 
 use super::fill::{Fill, FillValue};
-use crate::base::checks::{expect, resolve_axis, same_device, same_elements};
+use crate::base::checks::{resolve_axis, same_device, same_elements};
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, dtype_name, of_kind};
 use crate::base::sizes::cells;
 use crate::pattern::coo::CooPattern;
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::Pattern;
-use burn::tensor::{DType, Device, Float, Gradients, Tensor};
+use burn::tensor::{AsIndex, DType, Device, Float, Gradients, Tensor};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 /// A tensor of shape `[d0, .., dn]` whose *specified* elements are stored and whose *unspecified* ones all equal the
 /// [`Fill`] value.
@@ -105,6 +106,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// For a fill in a tensor: `shape_mismatch` if it is neither one number nor of the shape of the dense dims nor a
     /// list of their elements; `dtype_mismatch`, `device_mismatch`.
+    #[or_panic]
     pub fn try_with_fill(mut self, fill: Fill<K>) -> Result<Self> {
         const OP: &str = "with_fill";
         let fill = fill.fitted(OP, &self.dense_shape)?;
@@ -115,22 +117,22 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(self)
     }
 
-    /// [`try_with_fill`](Self::try_with_fill), with a panic in place of an error.
-    #[track_caller]
-    pub fn with_fill(self, fill: Fill<K>) -> Self {
-        expect(self.try_with_fill(fill))
-    }
-
     /// The stored values: `[nnz]`, or `[nnz, dense dims..]` for a hybrid tensor. `R` is 1 + the number of dense dims.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If `R` is another rank.
-    pub fn values<const R: usize>(&self) -> Tensor<R, K> {
-        assert_eq!(R, 1 + self.dense_shape.len(), "values: the rank must be 1 + dense dims");
+    /// `shape_mismatch` if `R` is another rank.
+    #[or_panic]
+    pub fn try_values<const R: usize>(&self) -> Result<Tensor<R, K>> {
+        if R != 1 + self.dense_shape.len() {
+            let rule =
+                "values have rank 1 + the number of dense dims: ask for values::<{right:1}>, got values::<{left:1}>";
+            let right = vec![1 + self.dense_shape.len()];
+            return Err(SparseError::ShapeMismatch { op: "values", rule, left: vec![R], right });
+        }
         let mut shape = [self.nnz(); R];
         shape[1..].copy_from_slice(&self.dense_shape);
-        self.values.clone().reshape(Exact(shape))
+        Ok(self.values.clone().reshape(Exact(shape)))
     }
 
     /// The same pattern and fill with other values `[nnz, dense dims..]`: how a pattern is reused without being copied.
@@ -139,7 +141,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// `length_mismatch` or `shape_mismatch` if the values do not fit the pattern; `dtype_mismatch` for another dtype
     /// than that of a fill in a tensor; `unsupported_dtype`, `device_mismatch`.
-    pub fn with_values<const R: usize>(&self, values: Tensor<R, K>) -> Result<Self> {
+    #[or_panic]
+    pub fn try_with_values<const R: usize>(&self, values: Tensor<R, K>) -> Result<Self> {
         const OP: &str = "with_values";
         let values = value_rows(OP, values, self.nnz(), &self.dense_shape)?;
         same_device(OP, &self.device(), &values.device())?;
@@ -171,7 +174,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 
     /// Resolves an axis in `[-rank, rank)`.
-    pub(crate) fn axis(&self, op: &'static str, axis: isize) -> Result<usize> {
+    pub(crate) fn axis(&self, op: &'static str, axis: impl AsIndex) -> Result<usize> {
         resolve_axis(op, axis, D)
     }
 }
@@ -228,7 +231,7 @@ pub(crate) fn value_rows<const R: usize, K: Kind>(
     if dims[1..] != *dense_shape {
         return Err(SparseError::ShapeMismatch {
             op,
-            rule: "values must have the shape of the dense dims after nnz",
+            rule: "values must have the shape {right} of the dense dims after nnz, got {left}",
             left: dims[1..].to_vec(),
             right: dense_shape.to_vec(),
         });

@@ -9,6 +9,7 @@ mod compare;
 #[path = "../common/device.rs"]
 mod device;
 mod inputs;
+mod layout;
 mod ops;
 mod produced;
 mod runner;

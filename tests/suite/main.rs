@@ -5,6 +5,7 @@
 #![allow(deprecated)] // NdArray is, and is tested all the same.
 
 mod answers;
+mod api;
 mod data;
 #[path = "../common/device.rs"]
 mod device;

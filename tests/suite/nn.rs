@@ -38,13 +38,13 @@ fn symmetric_normalization_is_the_formula() {
     assert_eq!(looped.nnz(), 8);
     close(looped.to_dense(), by_hand(dense + Tensor::eye(4, &device)));
     for nodes in [0, 3] {
-        let empty = CsrTensor::<2>::empty([nodes, nodes], &device, burn::tensor::DType::F32);
+        let empty = CsrTensor::<2>::zeros([nodes, nodes], (&device, burn::tensor::DType::F32));
         assert_eq!(symmetric_normalization(&empty, false).nnz(), 0);
         // Burn has no identity of no size.
         let identity = if nodes == 0 { Tensor::zeros([0, 0], &device) } else { Tensor::eye(nodes, &device) };
         close(symmetric_normalization(&empty, true).to_dense(), identity);
     }
-    let wide = CsrTensor::<2>::empty([2, 3], &device, burn::tensor::DType::F32);
+    let wide = CsrTensor::<2>::zeros([2, 3], (&device, burn::tensor::DType::F32));
     assert_eq!(try_symmetric_normalization(&wide, true).unwrap_err().kind(), "shape_mismatch");
     let filled = sparse.with_fill(Fill::scalar(1.0));
     assert_eq!(try_symmetric_normalization(&filled, true).unwrap_err().kind(), "fill_mismatch");
@@ -136,7 +136,7 @@ fn a_convolution_is_its_dense_formula() {
 fn isolated_and_empty_graphs_pass_through() {
     let device = Device::flex();
     for nodes in [0, 4] {
-        let none = CsrTensor::<2>::empty([nodes, nodes], &device, burn::tensor::DType::F32);
+        let none = CsrTensor::<2>::zeros([nodes, nodes], (&device, burn::tensor::DType::F32));
         let layer = GcnConvConfig::new(2, 3).init(&device);
         let x = Tensor::<2>::ones([nodes, 2], &device);
         for a in [none.clone(), symmetric_normalization(&none, true)] {

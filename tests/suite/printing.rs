@@ -12,7 +12,7 @@ fn a_tensor_shows_its_fill() {
     assert!(shown(Fill::scalar(f64::NEG_INFINITY)).contains(", fill -inf\n"));
     // A block is printed in its own precision, and nothing stored is no reason not to print it.
     assert!(shown(Fill::tensor(Tensor::<1>::from_floats([0.1], &device))).contains(", fill 0.1\n"));
-    let none = CooTensor::<2>::empty([2, 2], &device, burn::tensor::DType::F32).with_fill(Fill::scalar(3.0));
+    let none = CooTensor::<2>::zeros([2, 2], (&device, burn::tensor::DType::F32)).with_fill(Fill::scalar(3.0));
     assert!(none.to_string().ends_with("fill 3"));
     let hybrid = CooTensor::<2>::from_dense(Tensor::from_floats([[0.0, 0.0], [1.0, 2.0]], &device), 1);
     let hybrid = hybrid.with_fill(Fill::tensor(Tensor::<1>::from_floats([0.25, -1.0], &device)));

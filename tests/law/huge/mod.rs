@@ -124,6 +124,12 @@ impl<P: Pattern, const D: usize> Huge<P, D> {
     }
 
     #[track_caller]
+    /// Along every axis of a tensor whose dense equivalent memory holds.
+    pub fn tall_axes<T: Outcome>(&self, f: impl Fn(&SparseTensor<P, D>, isize) -> T) {
+        let x = self.tall();
+        (0..D as isize).for_each(|axis| self.run(|| f(&x, axis)));
+    }
+
     pub fn axes<T: Outcome>(&self, f: impl Fn(&SparseTensor<P, D>, isize) -> T) {
         self.parts(|x, _, axis| f(x, axis));
     }
@@ -193,6 +199,6 @@ impl<P: Pattern, const D: usize> Huge<P, D> {
         let axis = self.rows() + 1;
         let beside = self.a.dims().iter().product::<usize>() / SIZE / SIZE;
         let columns = &[0, 331, 5 * 331, 10 * 331][..4 / beside];
-        self.a.index_select(axis as isize, index(columns)).detach().require_grad()
+        self.a.select(axis as isize, index(columns)).detach().require_grad()
     }
 }

@@ -5,9 +5,10 @@ use super::Huge;
 use super::inputs::{CELLS, Inputs, NNZ, SIZE, device, index, ones, undefined};
 use super::outcome::done;
 use burn::tensor::Device;
+use burn::tensor::Slice;
 use sparse_tensor::io::matrix_market;
 use sparse_tensor::nn::{self, GcnConvConfig};
-use sparse_tensor::ops::{self, DynTensor};
+use sparse_tensor::ops;
 use sparse_tensor::pattern::Pattern;
 use sparse_tensor::{CooTensor, CsrTensor, SparseTensor};
 
@@ -16,7 +17,6 @@ pub fn all(inputs: &Inputs) {
     duplicates(coo);
     one_axis(coo);
     rows(csr, batch);
-    dynamic(&inputs.coo);
     made(csr, coo);
     graph(csr);
     files(coo);
@@ -32,7 +32,7 @@ fn duplicates(a: &CooTensor<2>) {
     h.each(|x| x.coalesce());
     h.each(|x| x.to_csr().to_coo());
     h.each(|x| x.flatten::<1>(0, 1));
-    h.each(|x| x.select::<1>(1, 5 * 331));
+    h.each(|x| x.select_dim::<1>(1, 5 * 331));
     h.each(|x| x.reshape::<4>([1000, 1000, 1000, 1000]));
     h.each(|x| x.unsqueeze_dim::<3>(2));
     h.each(|x| x.transpose());
@@ -44,16 +44,16 @@ fn duplicates(a: &CooTensor<2>) {
 fn one_axis(a: &CooTensor<2>) {
     let flat: CooTensor<1> = a.flatten(0, 1).detach().require_grad();
     let (all, last) = (SIZE * SIZE, 331 * 5 * (SIZE as i64 + 1));
-    let h = Huge::new("one axis", &[flat.clone(), flat.flip(&[0])]);
+    let h = Huge::new("one axis", &[flat.clone(), flat.flip([0])]);
     h.with_dense(|x| x.narrow(0, SIZE, all / 2));
-    h.with_dense(|x| x.slice_step(0, 0..all, 7));
-    h.with_dense(|x| x.flip(&[0]));
-    h.with_dense(|x| x.index_select(0, index(&[0, last, -1, last])));
+    h.with_dense(|x| x.slice_dim(0, Slice::from_range_stepped(0..all, 7)));
+    h.with_dense(|x| x.flip([0]));
+    h.with_dense(|x| x.select(0, index(&[0, last, -1, last])));
     h.with_dense(|x| x.split(all / 2, 0));
     h.with_dense(|x| x.repeat_dim(0, 3));
     h.with_dense(|x| x.sum_dim(0));
-    h.with_dense(|x| x.amax_dim(0));
-    h.with_dense(|x| x.argmin_dim(0));
+    h.with_dense(|x| x.max_dim(0));
+    h.with_dense(|x| x.argmin(0));
     h.with_dense(|x| x.get([0]));
     h.with_dense(|x| x.add(&h.b));
     h.with_dense(|x| x.reshape::<2>([SIZE, SIZE]));
@@ -70,22 +70,14 @@ fn rows(a: &CsrTensor<2>, batch: &CsrTensor<3>) {
     h.refuses(pointers, a.try_reshape::<2>([long, 1]));
     h.refuses(pointers, a.try_kron(a));
     h.refuses(pointers, a.reshape::<2>([1, long]).try_permute([1, 0]));
-    h.refuses(pointers, a.reshape::<2>([1, long]).try_matmul_transposed(&a.reshape([1, long])));
+    h.refuses(pointers, a.reshape::<2>([1, long]).try_matmul(a.reshape([1, long]).transpose()));
     h.refuses(pointers, batch.try_permute([1, 2, 0]));
     h.refuses(pointers, ops::try_stack::<_, 2, 3, _>(&[a.clone(), a.clone()], 2));
     // By coordinates all but the product can be, which needs the rows of its second operand.
     let line = a.to_coo().reshape::<2>([1, long]);
     h.run(|| line.transpose());
     h.run(|| line.transpose().unsqueeze_dim::<3>(2));
-    h.refuses(pointers, line.try_matmul_transposed(&line));
-}
-
-/// A layout that is known at run time only.
-fn dynamic(parts: &[CooTensor<2>; 2]) {
-    let either = parts.each_ref().map(|part| DynTensor::Coo(part.clone()));
-    done("DynTensor::div", || either[0].try_div(&either[1]).map(|out| out.as_coo().expect("COO").coalesce()));
-    let either = parts.each_ref().map(|part| DynTensor::Csr(part.to_csr()));
-    done("DynTensor::concat", || DynTensor::try_concat(&either, 1).map(|out| out.as_csr().expect("CSR").to_coo()));
+    h.refuses(pointers, line.try_matmul(line.transpose()));
 }
 
 /// Construction looks at what is stored.

@@ -12,12 +12,12 @@ operations! { "dense tensors";
     put_along_axis of Float Int Bool [dense] gradient, |h| Reduce::ALL.into_iter().for_each(|reduce| {
         h.run(|| ops::put_along_axis(far(), far_rows(), ones([4, 2]), 0, reduce, true))
     });
-    gather of Float Int Bool [dense] gradient, |h| h.run(|| ops::gather(far(), far_rows(), 0));
-    scatter of Float Int Bool [dense] gradient, |h| h.run(|| ops::scatter(far(), far_rows(), ones([4, 2]), 0));
+    gather of Float Int Bool [dense] gradient, |h| h.run(|| ops::gather(far(), 0, far_rows()));
+    scatter of Float Int Bool [dense] gradient, |h| h.run(|| ops::scatter(far(), 0, far_rows(), ones([4, 2])));
     gather_nd of Float Int Bool [dense_up] gradient, |h| h.run(|| ops::gather_nd(far(), far_places(), None));
     scatter_nd of Float Int Bool [dense_up] gradient,
         |h| h.run(|| ops::scatter_nd(far(), far_places(), ones([4, 2]), None));
-    "IndexPlan::gather" plan_gather of Float Int Bool [dense] gradient, |h| h.run(|| far_plan().gather(far(), 0));
+    "IndexPlan::select" plan_select of Float Int Bool [dense] gradient, |h| h.run(|| far_plan().select(far(), 0));
     "IndexPlan::put" plan_put of Float Int [dense] gradient, |h| Reduce::ALL.into_iter().for_each(|reduce| {
         h.run(|| far_plan().put(far(), ones([4, 2]), 0, reduce, true))
     });
@@ -162,7 +162,7 @@ pub(super) fn gather<const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let given = read_shape(draw, shape, at);
     let (index, plain) = indices(draw, given, shape[at].max(1));
     draw.inputs.push(format!("axis {axis}"));
-    law(|| ops::gather(x.own, index, axis), || read(x.reference, &along(given, &plain, at, shape), given))
+    law(|| ops::gather(x.own, axis, index), || read(x.reference, &along(given, &plain, at, shape), given))
 }
 
 /// The last write wins.
@@ -177,7 +177,7 @@ pub(super) fn scatter<const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     draw.inputs.push(format!("axis {axis}"));
     let writes = along(given, &plain, at, shape);
     law(
-        || ops::scatter(x.own, index, src.own, axis),
+        || ops::scatter(x.own, axis, index, src.own),
         || written(x.reference, src.reference, &writes, Reduce::Assign, true),
     )
 }
@@ -245,7 +245,7 @@ fn plan<const D: usize>(draw: &mut Draw, shape: [usize; D], axis: usize) -> (Ten
     (index, given, along(given, &wide, axis, shape))
 }
 
-pub(super) fn plan_gather<const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+pub(super) fn plan_select<const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let shape = draw.shape::<D>();
     let axis = draw.axis(D);
     let at = from_start(axis, D);
@@ -253,7 +253,7 @@ pub(super) fn plan_gather<const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let (index, given, places) = plan(draw, shape, at);
     draw.inputs.push(format!("axis {axis}"));
     law(
-        || IndexPlan::new(index, shape[at]).expect("indices within").gather(x.own, axis),
+        || IndexPlan::new(index, shape[at]).expect("indices within").select(x.own, axis),
         || reshape(read(x.reference, &places, given), given),
     )
 }

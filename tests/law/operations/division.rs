@@ -1,9 +1,9 @@
 //! Quotients and remainders: of integers in f32.
 
-use super::arithmetic::{along, pair, with_dense, with_number};
+use super::arithmetic::{along, line, pair, with_dense, with_number};
 use crate::answer::{Answer, law};
 use crate::draw::{Build, Draw, Values};
-use crate::huge::{SIZE, filled, ones};
+use crate::huge::{filled, ones};
 use burn::tensor::FloatDType::F32;
 use burn::tensor::{Float, Int};
 use sparse_tensor::SparseTensor;
@@ -12,9 +12,9 @@ use sparse_tensor::ops::ScalarArg;
 operations! { "arithmetic";
     div [all] gradient, |h| h.pairs(|x, y| x.div(y));
     div_scalar [all] gradient, |h| h.each(|x| x.div_scalar(2.0));
-    div_along [all] gradient, |h| {
-        h.lines(|x, size, axis| x.div_along(ones([size]), axis));
-        h.refuses(h.cells(), filled(&h.a).try_div_along(ones([SIZE]), -2));
+    "div_dense (broadcast)" div_broadcast [all] gradient, |h| {
+        h.lines(|x, size, axis| x.div_dense(line(size, axis)));
+        h.refuses(h.cells(), filled(&h.a).try_div_dense(ones([1; D])));
     };
     div_dense [all] gradient, |h| {
         h.run(|| h.tall().div_dense(h.tall_ones()));
@@ -22,8 +22,8 @@ operations! { "arithmetic";
     };
     "div (int)" div_int [all] none, |h| h.pairs(|x, y| x.int().div(&y.int()).int());
     "div_scalar (int)" div_scalar_int [all] none, |h| h.each(|x| x.int().div_scalar(2).int());
-    "div_along (int)" div_along_int [all] none,
-        |h| h.lines(|x, size, axis| x.int().div_along(ones([size]).int(), axis).int());
+    "div_dense (broadcast) (int)" div_broadcast_int [all] none,
+        |h| h.lines(|x, size, axis| x.int().div_dense(line(size, axis).int()).int());
     "div_dense (int)" div_dense_int [all] none, |h| h.run(|| h.tall().int().div_dense(h.tall_ones().int()).int());
     remainder_scalar [all] gradient, |h| h.each(|x| x.remainder_scalar(0.7));
     fmod_scalar [all] gradient, |h| h.each(|x| x.fmod_scalar(0.7));
@@ -61,13 +61,13 @@ fn div_scalar_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     law(|| a.sparse.div_scalar(ScalarArg::from(number)), || a.dense.float().cast(F32).div_scalar(number))
 }
 
-fn div_along<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let own = |a: &SparseTensor<P, D>, vector, axis| a.div_along(vector, axis);
+fn div_broadcast<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let own = |a: &SparseTensor<P, D>, vector| a.div_dense(vector);
     along::<P, D, Float, Float>(draw, Values::Nonzero, own, |a, b| a / b)
 }
 
-fn div_along_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let own = |a: &SparseTensor<P, D, Int>, vector, axis| a.div_along(vector, axis);
+fn div_broadcast_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let own = |a: &SparseTensor<P, D, Int>, vector| a.div_dense(vector);
     along::<P, D, Int, Float>(draw, Values::Nonzero, own, |a, b| a.cast(F32) / b.cast(F32))
 }
 

@@ -40,7 +40,7 @@ operations! { "element-wise";
     powf [all] gradient, |h| h.pairs(|x, y| x.powf(y));
     atan2 [all] gradient, |h| h.pairs(|x, y| x.atan2(y));
     hypot [all] gradient, |h| h.pairs(|x, y| x.hypot(y));
-    is_close [all] none, |h| h.pairs(|x, y| x.is_close(y, 1e-5, 1e-8));
+    is_close [all] none, |h| h.pairs(|x, y| x.is_close(y, Some(1e-5), Some(1e-8)));
 }
 
 /// Functions that dense tensors have by the same name.
@@ -119,7 +119,7 @@ fn is_close<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Float>(Values::Any);
     let b = draw.beside(&a, Values::Any);
     law(
-        || a.sparse.is_close(&b.sparse, 0.3, 0.01),
+        || a.sparse.is_close(&b.sparse, Some(0.3), Some(0.01)),
         || (a.dense - b.dense.clone()).abs().lower_equal(b.dense.abs() * 0.3 + 0.01),
     )
 }

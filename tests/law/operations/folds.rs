@@ -7,25 +7,30 @@ use crate::reference::{
     elsewhere, extreme_dims, from_start, mask, prod_dims as dense_prod_dims, reshape, sum_dims as dense_sum_dims,
 };
 use burn::tensor::{Int, Tensor, TensorData};
-use sparse_tensor::{Fill, Numeric};
+use sparse_tensor::{Fill, Numeric, SparseTensor};
 
 operations! { "reductions";
     sum_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.sum_dim(axis));
     sum_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.sum_dims(axes));
+    sum_dim_dense of Float Int [all] gradient, |h| h.tall_axes(|x, axis| x.sum_dim_dense(axis));
+    prod_dim_dense of Float Int [all] gradient, |h| h.tall_axes(|x, axis| x.prod_dim_dense(axis));
+    max_dim_dense of Float Int [all] gradient, |h| h.tall_axes(|x, axis| x.max_dim_dense(axis));
+    min_dim_dense of Float Int [all] gradient, |h| h.tall_axes(|x, axis| x.min_dim_dense(axis));
     sum of Float Int [all] gradient, |h| { h.each(|x| x.sum()); h.each(|x| x.int().sum()) };
     prod_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.prod_dim(axis));
     prod_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.prod_dims(axes));
     prod of Float Int [all] gradient, |h| { h.each(|x| x.prod()); h.each(|x| x.int().prod()) };
-    amax_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.amax_dim(axis));
-    amax_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.amax_dims(axes));
-    amax of Float Int [all] gradient, |h| { h.each(|x| x.amax()); h.each(|x| x.int().amax()) };
-    amin_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.amin_dim(axis));
-    amin_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.amin_dims(axes));
-    amin of Float Int [all] gradient, |h| h.each(|x| x.amin());
-    argmax_dim of Float Int [all] none, |h| h.sparse_axes(|x, axis| x.argmax_dim(axis));
-    argmin_dim of Float Int [all] none, |h| h.sparse_axes(|x, axis| x.argmin_dim(axis));
+    max_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.max_dim(axis));
+    max_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.max_dims(axes));
+    max of Float Int [all] gradient, |h| { h.each(|x| x.max()); h.each(|x| x.int().max()) };
+    min_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.min_dim(axis));
+    min_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.min_dims(axes));
+    min of Float Int [all] gradient, |h| h.each(|x| x.min());
+    argmax of Float Int [all] none, |h| h.sparse_axes(|x, axis| x.argmax(axis));
+    argmin of Float Int [all] none, |h| h.sparse_axes(|x, axis| x.argmin(axis));
     count_stored of Float Int [all] none, |h| h.each(|x| x.count_stored());
-    count_stored_dim of Float Int [coo csr] none, |h| h.matrix().axes(|x, axis| x.count_stored_dim(axis));
+    row_counts of Float Int [coo csr] none, |h| h.matrix().each(|x| x.row_counts());
+    col_counts of Float Int [coo csr] none, |h| h.matrix().each(|x| x.col_counts());
     count_stored_dims of Float Int [all] none, |h| h.several(|x, axes| x.count_stored_dims(axes));
     count_nonzero of Float Int Bool [all] none,
         |h| { h.each(|x| x.count_nonzero()); h.each(|x| truths(x).count_nonzero()) };
@@ -36,12 +41,12 @@ operations! { "reductions";
     stored_prod_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_prod_dim(axis));
     stored_prod_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.stored_prod_dims(axes));
     stored_prod of Float Int [all] gradient, |h| h.each(|x| x.stored_prod());
-    stored_amax_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_amax_dim(axis));
-    stored_amax_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.stored_amax_dims(axes));
-    stored_amax of Float Int [all] gradient, |h| h.each(|x| x.stored_amax());
-    stored_amin_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_amin_dim(axis));
-    stored_amin_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.stored_amin_dims(axes));
-    stored_amin of Float Int [all] gradient, |h| h.each(|x| x.stored_amin());
+    stored_max_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_max_dim(axis));
+    stored_max_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.stored_max_dims(axes));
+    stored_max of Float Int [all] gradient, |h| h.each(|x| x.stored_max());
+    stored_min_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_min_dim(axis));
+    stored_min_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.stored_min_dims(axes));
+    stored_min of Float Int [all] gradient, |h| h.each(|x| x.stored_min());
 }
 
 fn largest<const D: usize>(x: Tensor<D>, axes: &[usize]) -> Tensor<D> {
@@ -100,8 +105,25 @@ macro_rules! reductions {
 reductions! {
     sparse dense_sum_dims: sum_dim sum_dims sum;
     full dense_prod_dims: prod_dim prod_dims prod;
-    full largest: amax_dim amax_dims amax;
-    full smallest: amin_dim amin_dims amin;
+    full largest: max_dim max_dims max;
+    full smallest: min_dim min_dims min;
+}
+
+/// As ordinary tensors.
+macro_rules! dense_reductions {
+    ($($draw:ident $reference:ident: $dim:ident;)*) => {$(
+        pub(super) fn $dim<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+            let a = draw.$draw::<P, D, K>(Values::Any);
+            let (at, axis) = axis_of::<D>(draw);
+            law(|| a.sparse.$dim(axis), || $reference(K::real(a.dense), &[at]))
+        }
+    )*};
+}
+dense_reductions! {
+    sparse dense_sum_dims: sum_dim_dense;
+    full dense_prod_dims: prod_dim_dense;
+    full largest: max_dim_dense;
+    full smallest: min_dim_dense;
 }
 
 macro_rules! positions {
@@ -117,8 +139,8 @@ macro_rules! positions {
     )*};
 }
 positions! {
-    argmax_dim argmax;
-    argmin_dim argmin;
+    argmax argmax;
+    argmin argmin;
 }
 
 pub(super) fn count_stored<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -127,11 +149,21 @@ pub(super) fn count_stored<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) 
     law(|| a.sparse.count_stored(), || count)
 }
 
+pub(super) fn row_counts<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    counts::<P, K>(draw, 1, |a| a.row_counts())
+}
+
+pub(super) fn col_counts<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    counts::<P, K>(draw, 0, |a| a.col_counts())
+}
+
 /// One number for each line along the axis.
-pub(super) fn count_stored_dim<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+fn counts<P: Build, K: Drawn>(
+    draw: &mut Draw,
+    axis: usize,
+    own: impl Fn(&SparseTensor<P, 2, K>) -> Tensor<1, Int>,
+) -> Answer {
     let a = draw.full::<P, 2, K>(Values::Any);
-    let axis = draw.below(2);
-    draw.inputs.push(format!("axis {axis}"));
     let [rows, columns] = a.sparse.dims();
     let specified = a.host.specified();
     let lines = if axis == 1 { rows } else { columns };
@@ -140,10 +172,7 @@ pub(super) fn count_stored_dim<P: Build, const D: usize, K: Drawn>(draw: &mut Dr
         counts[if axis == 1 { cell / columns } else { cell % columns }] += 1;
     });
     let device = a.dense.device();
-    law(
-        || a.sparse.count_stored_dim(axis as isize),
-        || Tensor::<1, Int>::from_data(TensorData::new(counts, [lines]), &device.inner()),
-    )
+    law(|| own(&a.sparse), || Tensor::<1, Int>::from_data(TensorData::new(counts, [lines]), &device.inner()))
 }
 
 /// Every element of a stored block counts.
@@ -217,8 +246,8 @@ macro_rules! stored {
 stored! {
     (0.0) dense_sum_dims: stored_sum_dim stored_sum_dims stored_sum;
     (1.0) dense_prod_dims: stored_prod_dim stored_prod_dims stored_prod;
-    (-1e6) largest: stored_amax_dim stored_amax_dims stored_amax;
-    (1e6) smallest: stored_amin_dim stored_amin_dims stored_amin;
+    (-1e6) largest: stored_max_dim stored_max_dims stored_max;
+    (1e6) smallest: stored_min_dim stored_min_dims stored_min;
 }
 
 /// Running sums where something is specified; what is not adds nothing.

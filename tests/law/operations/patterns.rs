@@ -3,7 +3,7 @@
 use crate::answer::{Answer, Stored, law};
 use crate::draw::{Build, Draw, Drawn, Fills, Input, Layout, Values};
 use crate::huge::{Huge, SIZE, filled, mask, ones, undefined};
-use crate::reference::{flat, from_start, keep, positions, reshape, sum_dims, take, zeros};
+use crate::reference::{flat, keep, positions, reshape, sum_dims, take, zeros};
 use burn::tensor::{Device, Int, Tensor};
 use sparse_tensor::{Fill, Numeric, SparseTensor, ops};
 
@@ -30,7 +30,6 @@ operations! { "patterns and graphs";
         h.refuses(h.cells(), filled(&h.a).try_triu(0));
     };
     sparse_mask of Float Int Bool [all] gradient, |h| h.run(|| ops::sparse_mask(h.tall_ones(), &h.tall()));
-    mask_by of Float Int Bool [all] gradient, |h| h.each(|x| x.mask_by(&h.b));
     union_with of Float Int Bool [all] gradient, |h| h.defined(|x| x.union_with(&h.b));
     intersect_with of Float Int Bool [all] gradient, |h| h.each(|x| x.intersect_with(&mask(&h.b)));
     difference of Float Int Bool [all] gradient, |h| h.each(|x| x.difference(&h.b));
@@ -47,7 +46,8 @@ operations! { "patterns and graphs";
         h.matrix().each(|x| x.add_self_loops(ones([1])));
     };
     remove_self_loops of Float Int Bool [coo csr] gradient, |h| h.matrix().each(|x| x.remove_self_loops());
-    degree of Float Int [coo csr] gradient, |h| h.matrix().axes(|x, axis| x.degree(axis));
+    row_sums of Float Int [coo csr] gradient, |h| h.matrix().each(|x| x.row_sums());
+    col_sums of Float Int [coo csr] gradient, |h| h.matrix().each(|x| x.col_sums());
     kron of Float Int [coo csr] gradient, |h| {
         let m = h.matrix();
         m.sparse(|x| x.slice([0..4000, 0..4000]).kron(&m.b.clone().with_fill(x.fill().clone()).narrow(0, 0, 700)));
@@ -183,12 +183,6 @@ fn beside<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> (Input<P, D, K
     (a, b)
 }
 
-pub(super) fn mask_by<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
-    let (a, b) = beside::<P, D, K>(draw);
-    let stored = both(&a.host.mask(), &b.host.mask());
-    law(|| Stored(a.sparse.mask_by(&b.sparse)), || (keep(a.dense, b.host.mask()), stored))
-}
-
 pub(super) fn intersect_with<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let (a, b) = beside::<P, D, K>(draw);
     let stored = both(&a.host.mask(), &b.host.mask());
@@ -258,14 +252,17 @@ pub(super) fn remove_self_loops<P: Build, const D: usize, K: Drawn>(draw: &mut D
     law(|| Stored(a.sparse.remove_self_loops()), || (keep(a.dense, kept), stored))
 }
 
-/// One number for each index along the axis: the sum of its stored values.
-pub(super) fn degree<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
-    let a = draw.unfilled::<P, 2, K>(Values::Any);
-    let axis = draw.axis(2);
-    draw.inputs.push(format!("axis {axis}"));
-    let at = from_start(axis, 2);
-    let length = a.sparse.dims()[at];
-    law(|| a.sparse.degree(axis), || reshape(sum_dims(a.dense, &[1 - at]), [length]))
+/// One number for each row: the fill counts.
+pub(super) fn row_sums<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, 2, K>(Values::Any);
+    let length = a.sparse.dims()[0];
+    law(|| a.sparse.row_sums(), || reshape(sum_dims(a.dense, &[1]), [length]))
+}
+
+pub(super) fn col_sums<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, 2, K>(Values::Any);
+    let length = a.sparse.dims()[1];
+    law(|| a.sparse.col_sums(), || reshape(sum_dims(a.dense, &[0]), [length]))
 }
 
 pub(super) fn kron<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {

@@ -11,17 +11,17 @@ use sparse_tensor::ops::{self, Reduce};
 operations! { "products";
     matmul of Float Int [coo csr batched] gradient, |h| h.with_dense(|x| x.matmul(h.columns()));
     rmatmul of Float Int [coo csr batched] gradient, |h| h.with_dense(|x| x.rmatmul(h.lying()));
-    matvec of Float Int [coo csr] gradient, |h| h.matrix().each(|x| x.matvec(ones([SIZE])));
+    "matmul (vector)" matvec of Float Int [coo csr] gradient, |h| h.matrix().each(|x| x.matmul(ones([SIZE])));
     masked_matmul of Float Int [coo csr batched] gradient,
         |h| h.run(|| ops::masked_matmul(h.columns(), h.lying(), &h.a));
-    matmul_sparse of Float Int [coo csr batched] gradient, |h| {
-        h.sparse(|x| x.matmul_sparse(&h.b.transpose()));
-        h.refuses(h.cells(), filled(&h.a).try_matmul_sparse(&h.b));
+    "matmul (sparse)" matmul_sparse of Float Int [coo csr batched] gradient, |h| {
+        h.sparse(|x| x.matmul(&h.b.transpose()));
+        h.refuses(h.cells(), filled(&h.a).try_matmul(&h.b));
     };
-    matmul_transposed of Float Int [coo csr batched] gradient, |h| {
-        h.sparse(|x| x.matmul_transposed(&h.b));
-        h.sparse(|x| x.int().matmul_transposed(&h.b.int()));
-        h.refuses(h.cells(), filled(&h.a).try_matmul_transposed(&h.b));
+    "matmul (sparse, transposed)" matmul_transposed of Float Int [coo csr batched] gradient, |h| {
+        h.sparse(|x| x.matmul(h.b.transpose()));
+        h.sparse(|x| x.int().matmul(h.b.int().transpose()));
+        h.refuses(h.cells(), filled(&h.a).try_matmul(h.b.transpose()));
     };
     product_pattern of Float [coo csr batched] none, |h| {
         h.sparse(|x| x.try_product_pattern(&h.b).map(|pattern| pattern.nnz()));
@@ -56,7 +56,7 @@ pub(super) fn matvec<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Dr
     let x = draw.dense::<1, K>([columns], Values::Any);
     let column = |x: Tensor<1>| take(x, &(0..columns).map(Some).collect::<Vec<_>>(), [columns, 1]);
     law(
-        || a.sparse.matvec(x.own),
+        || a.sparse.matmul(x.own),
         || {
             let product = dense_matmul(K::real(a.dense), column(K::real(x.reference)));
             take(product, &(0..rows).map(Some).collect::<Vec<_>>(), [rows])
@@ -84,7 +84,7 @@ pub(super) fn matmul_sparse<P: Build, const D: usize, K: Drawn + Numeric>(draw: 
     let mut shape = a.sparse.dims();
     (shape[D - 2], shape[D - 1]) = (shape[D - 1], draw.size());
     let b = draw.shaped::<P, D, K>(shape, D, Values::Any, Fills::Zero);
-    law(|| a.sparse.matmul_sparse(&b.sparse), || dense_matmul(K::real(a.dense), K::real(b.dense)))
+    law(|| a.sparse.matmul(&b.sparse), || dense_matmul(K::real(a.dense), K::real(b.dense)))
 }
 
 pub(super) fn matmul_transposed<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
@@ -92,7 +92,7 @@ pub(super) fn matmul_transposed<P: Build, const D: usize, K: Drawn + Numeric>(dr
     let mut shape = a.sparse.dims();
     shape[D - 2] = draw.size();
     let b = draw.shaped::<P, D, K>(shape, D, Values::Any, Fills::Zero);
-    law(|| a.sparse.matmul_transposed(&b.sparse), || dense_matmul(K::real(a.dense), K::real(b.dense).transpose()))
+    law(|| a.sparse.matmul(b.sparse.transpose()), || dense_matmul(K::real(a.dense), K::real(b.dense).transpose()))
 }
 
 /// Where two stored elements meet, whatever their values are.

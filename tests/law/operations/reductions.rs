@@ -11,6 +11,7 @@ use sparse_tensor::{Fill, SparseTensor};
 operations! { "reductions";
     mean_dim [all] gradient, |h| h.axes(|x, axis| x.mean_dim(axis));
     mean_dims [all] gradient, |h| h.several(|x, axes| x.mean_dims(axes));
+    mean_dim_dense [all] gradient, |h| h.tall_axes(|x, axis| x.mean_dim_dense(axis));
     mean [all] gradient, |h| h.each(|x| x.mean());
     stored_mean_dim [all] gradient, |h| h.axes(|x, axis| x.stored_mean_dim(axis));
     stored_mean_dims [all] gradient, |h| h.several(|x, axes| x.stored_mean_dims(axes));
@@ -34,6 +35,12 @@ fn mean_dim<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, D, Float>(Values::Any);
     let (at, axis) = axis_of::<D>(draw);
     law(|| a.sparse.mean_dim(axis), || mean_of(a.dense, &[at]))
+}
+
+fn mean_dim_dense<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.full::<P, D, Float>(Values::Any);
+    let (at, axis) = axis_of::<D>(draw);
+    law(|| a.sparse.mean_dim_dense(axis), || mean_of(a.dense, &[at]))
 }
 
 fn mean_dims<P: Build, const D: usize>(draw: &mut Draw) -> Answer {

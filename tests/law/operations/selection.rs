@@ -4,7 +4,7 @@ use crate::answer::{Answer, law};
 use crate::draw::{Build, Draw, Drawn, Fills, Input, Values};
 use crate::huge::{mask, stored_at, stored_index};
 use crate::reference::{flat, from_start, pick, positions, reshape as dense_reshape, take};
-use burn::tensor::{Bool, Int, Tensor};
+use burn::tensor::{Bool, Int, Slice, Tensor};
 use sparse_tensor::ops::IndexPlan;
 
 operations! { "shape and selection";
@@ -22,21 +22,21 @@ operations! { "shape and selection";
         x.narrow(h.rows() as isize, 0, 1).expand(to)
     });
     repeat_dim of Float Int Bool [all] gradient, |h| h.axes(|x, axis| x.repeat_dim(axis, 2));
-    flip of Float Int Bool [all] gradient, |h| { h.axes(|x, axis| x.flip(&[axis])); h.each(|x| x.flip(&[0, 1])) };
+    flip of Float Int Bool [all] gradient, |h| { h.axes(|x, axis| x.flip([axis])); h.each(|x| x.flip([0, 1])) };
     narrow of Float Int Bool [all] gradient, |h| h.parts(|x, size, axis| x.narrow(axis, size / 2, size - size / 2));
     slice of Float Int Bool [all] gradient, |h| h.each(|x| x.slice(x.dims().map(|size| size / 2..size)));
-    slice_step of Float Int Bool [all] gradient, |h| h.parts(|x, size, axis| x.slice_step(axis, 0..size, -3));
-    index_select of Float Int Bool [all] gradient,
-        |h| h.parts(|x, size, axis| x.index_select(axis, stored_index(size)));
-    "IndexPlan::index_select" plan_index_select of Float [all] gradient,
-        |h| h.parts(|x, size, axis| IndexPlan::new(stored_index(size), size)?.try_index_select(x, axis));
-    select of Float Int Bool [coo_down hybrid_down batched_down] gradient,
-        |h| h.parts(|x, size, axis| x.select::<D2>(axis, stored_at(size) as isize));
+    slice_dim of Float Int Bool [all] gradient, |h| h.parts(|x, size, axis| x.slice_dim(axis, Slice::from_range_stepped(0..size, -3)));
+    select of Float Int Bool [all] gradient,
+        |h| h.parts(|x, size, axis| x.select(axis, stored_index(size)));
+    "IndexPlan::select_sparse" plan_select_sparse of Float [all] gradient,
+        |h| h.parts(|x, size, axis| IndexPlan::new(stored_index(size), size)?.try_select_sparse(x, axis));
+    select_dim of Float Int Bool [coo_down hybrid_down batched_down] gradient,
+        |h| h.parts(|x, size, axis| x.select_dim::<D2>(axis, stored_at(size) as isize));
     get of Float Int Bool [all] gradient,
         |h| { h.each(|x| x.get([0; D])); h.defined(|x| x.get(x.dims().map(|size| size - 1))) };
-    masked_select of Float Int Bool [all] gradient, |h| {
-        h.each(|x| x.masked_select(&mask(&h.a)));
-        h.refuses(h.cells(), h.a.try_masked_select(&mask(&h.b).bool_not()));
+    mask_select of Float Int Bool [all] gradient, |h| {
+        h.each(|x| x.mask_select(&mask(&h.a)));
+        h.refuses(h.cells(), h.a.try_mask_select(&mask(&h.b).bool_not()));
     };
     split of Float Int Bool [all] gradient, |h| h.parts(|x, size, axis| x.split(size / 2, axis));
     chunk of Float Int Bool [all] gradient, |h| h.axes(|x, axis| x.chunk(2, axis));
@@ -181,7 +181,7 @@ pub(super) fn slice<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answ
 }
 
 /// A negative step walks the range from its end.
-pub(super) fn slice_step<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+pub(super) fn slice_dim<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
     let axis = draw.axis(D);
     let at = from_start(axis, D);
@@ -191,7 +191,7 @@ pub(super) fn slice_step<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) ->
     let every = isize::unsigned_abs(step);
     let index: Vec<usize> =
         if step > 0 { range.clone().step_by(every).collect() } else { range.clone().rev().step_by(every).collect() };
-    law(|| a.sparse.slice_step(axis, range, step), || pick(a.dense, at, &index))
+    law(|| a.sparse.slice_dim(axis, Slice::from_range_stepped(range, step)), || pick(a.dense, at, &index))
 }
 
 /// A tensor, an axis (as drawn, and from the start), its size, and an index of it on the device and off it.
@@ -208,18 +208,18 @@ fn indexed<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Indexed<P, D,
     (a, (axis, at), size, index)
 }
 
-pub(super) fn index_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+pub(super) fn select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let (a, (axis, at), _, (index, plain)) = indexed::<P, D, K>(draw);
-    law(|| a.sparse.index_select(axis, index), || pick(a.dense, at, &plain))
+    law(|| a.sparse.select(axis, index), || pick(a.dense, at, &plain))
 }
 
-pub(super) fn plan_index_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+pub(super) fn plan_select_sparse<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let (a, (axis, at), size, (index, plain)) = indexed::<P, D, K>(draw);
     let plan = IndexPlan::new(index, size).expect("indices within");
-    law(|| plan.index_select(&a.sparse, axis), || pick(a.dense, at, &plain))
+    law(|| plan.select_sparse(&a.sparse, axis), || pick(a.dense, at, &plain))
 }
 
-pub(super) fn select<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+pub(super) fn select_dim<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let shape = draw.full_shape::<D>();
     let dims = draw.sparse_dims(D);
     let axis = draw.axis(D);
@@ -232,7 +232,7 @@ pub(super) fn select<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: 
     let mut to = shape.to_vec();
     to.remove(at);
     let to: [usize; D2] = to.try_into().expect("one dim less");
-    law(|| a.sparse.select::<D2>(axis, place as isize), || dense_reshape(pick(a.dense, at, &[place]), to))
+    law(|| a.sparse.select_dim::<D2>(axis, place as isize), || dense_reshape(pick(a.dense, at, &[place]), to))
 }
 
 pub(super) fn get<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -244,7 +244,7 @@ pub(super) fn get<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer
 }
 
 /// In row-major order, whatever the order of either.
-pub(super) fn masked_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+pub(super) fn mask_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
     let shape = a.sparse.dims();
     let mask = draw.shaped::<P, D, Bool>(shape, a.host.sparse_dims, Values::Any, Fills::Zero);
@@ -253,7 +253,7 @@ pub(super) fn masked_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw)
         positions(shape).map(|at| flat(at, shape)).filter(|&at| chosen[at] != 0.0).map(Some).collect();
     draw.has_empty |= from.is_empty();
     let count = from.len();
-    law(|| a.sparse.masked_select(&mask.sparse), || take(a.dense, &from, [count]))
+    law(|| a.sparse.mask_select(&mask.sparse), || take(a.dense, &from, [count]))
 }
 
 pub(super) fn split<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {

@@ -17,7 +17,7 @@ proptest! {
         let at = Tensor::<2, Int>::from_data(TensorData::new(order, [5, 1]), (&device, DType::I64));
         let zeros = Tensor::zeros([5, 2], (&device, DType::F64));
         let put = ops::put_along_axis(zeros, at.clone(), x.clone(), 0, Reduce::Assign, true);
-        identical(&read(ops::gather(put, at.expand([5, 2]), 0)), &read(x))?;
+        identical(&read(ops::gather(put, 0, at.expand([5, 2]))), &read(x))?;
     }
 }
 
@@ -89,7 +89,7 @@ fn dtypes_and_errors_of_put_and_plans() {
     let wide = values.clone().cast(FloatDType::F64);
     assert_eq!(plan.try_put(arr.clone(), wide.clone(), 0, Reduce::Add, true).unwrap_err().kind(), "dtype_mismatch");
     assert_eq!(plan.try_put(arr.clone(), arr.clone(), 0, Reduce::Add, true).unwrap_err().kind(), "shape_mismatch");
-    assert_eq!(plan.try_gather(narrow, 1).unwrap_err().kind(), "axis_out_of_range");
+    assert_eq!(plan.try_select(narrow, 1).unwrap_err().kind(), "axis_out_of_range");
     assert_eq!(
         ops::try_put_along_axis(arr.clone(), index(), wide, 0, Reduce::Add, true).unwrap_err().kind(),
         "dtype_mismatch"
@@ -101,7 +101,7 @@ fn dtypes_and_errors_of_put_and_plans() {
             assert_eq!(list(plan.put(arr.clone(), values.clone(), 0, reduce, own)), list(plain), "{reduce:?} {own}");
         }
     }
-    let empty = ops::gather(Tensor::<2>::ones([4, 3], &device), Tensor::zeros([2, 0], &device), 0);
+    let empty = ops::gather(Tensor::<2>::ones([4, 3], &device), 0, Tensor::zeros([2, 0], &device));
     assert_eq!(empty.dims(), [2, 0]);
     let at = Tensor::<3, Int>::from_ints([[[0, 0], [1, 9]]], &device);
     let trouble = ops::try_gather_nd(Tensor::<2>::ones([2, 2], &device), at, None).unwrap_err();
@@ -129,7 +129,7 @@ fn unsigned_indices_do_not_wrap() {
         Tensor::<1, Int>::from_data(data, (&device, DType::U64))
     };
     let x = Tensor::<1>::from_floats([1.0, 2.0, 3.0], &device);
-    let picked = ops::gather(x.clone(), index(2), 0);
+    let picked = ops::gather(x.clone(), 0, index(2));
     assert_eq!(picked.into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 3.0]);
-    assert_eq!(ops::try_gather(x, index(u64::MAX), 0).unwrap_err().kind(), "index_out_of_range");
+    assert_eq!(ops::try_gather(x, 0, index(u64::MAX)).unwrap_err().kind(), "index_out_of_range");
 }

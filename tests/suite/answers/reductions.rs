@@ -37,11 +37,11 @@ fn the_fill_counts() {
     assert_eq!(dense(&a.to_csr().sum_dim(0)), [5.0, 9.0, 10.0]);
     assert_eq!(dense(&a.mean_dim(1)), [2.0, 2.0, 4.0]);
     assert_eq!(dense(&a.prod_dim(1)), [6.0, 8.0, 50.0]);
-    assert_eq!(dense(&a.amin_dim(1)), [1.0, 2.0, 2.0]);
-    assert_eq!(dense(&a.amax_dim(0)), [2.0, 5.0, 5.0]);
+    assert_eq!(dense(&a.min_dim(1)), [1.0, 2.0, 2.0]);
+    assert_eq!(dense(&a.max_dim(0)), [2.0, 5.0, 5.0]);
     assert_eq!(list(a.sum()), [24.0]);
     assert_eq!(list(a.prod()), [75.0 * 32.0]);
-    assert_eq!(list(a.amax()), [5.0]);
+    assert_eq!(list(a.max()), [5.0]);
     assert_eq!(dense(&a.sum_dims(&[0, -1])), [24.0]);
 }
 
@@ -52,7 +52,7 @@ fn stored_only() {
     assert_eq!(sums.nnz(), 2);
     assert_eq!(list(sums.values::<1>()), [4.0, 10.0]);
     assert_eq!(list(matrix(Fill::Zero).stored_mean_dim(1).values::<1>()), [2.0, 5.0]);
-    assert_eq!(list(matrix(Fill::Undefined).amin_dim(1).values::<1>()), [1.0, 5.0]);
+    assert_eq!(list(matrix(Fill::Undefined).min_dim(1).values::<1>()), [1.0, 5.0]);
 }
 
 #[test]
@@ -62,8 +62,8 @@ fn nothing_to_reduce() {
     assert_eq!(dense(&none.sum_dim(0)), [0.0, 0.0]);
     assert_eq!(dense(&none.prod_dim(0)), [1.0, 1.0]);
     near(&dense(&none.mean_dim(0)), &[f32::NAN; 2]);
-    assert_eq!(none.try_amax_dim(0).unwrap_err().kind(), "empty_input");
-    assert_eq!(none.try_amax().unwrap_err().kind(), "empty_input");
+    assert_eq!(none.try_max_dim(0).unwrap_err().kind(), "empty_input");
+    assert_eq!(none.try_max().unwrap_err().kind(), "empty_input");
     assert_eq!(list(none.sum()), [0.0]);
     assert_eq!(list(none.prod()), [1.0]);
     assert_eq!(list(none.norm(f64::INFINITY)), [0.0]);
@@ -76,30 +76,30 @@ fn ties_share_evenly_with_the_fill() {
     let device = device().autodiff();
     let values = Tensor::<1>::from_floats([1.0, 3.0, 5.0, 5.0], &device).require_grad();
     let fill = Tensor::<1>::from_floats([3.0], &device).require_grad();
-    let a = matrix(Fill::Zero).with_values(values.clone()).unwrap().with_fill(Fill::tensor(fill.clone()));
+    let a = matrix(Fill::Zero).with_values(values.clone()).with_fill(Fill::tensor(fill.clone()));
     // Row 0 is [1, 3, 3] with one 3 unspecified, row 1 [3, 3, 3], row 2 [3, 5, 5].
-    let grads = a.amax_dim(1).to_dense().sum().backward();
+    let grads = a.max_dim(1).to_dense().sum().backward();
     assert_eq!(list(values.grad(&grads).unwrap()), [0.0, 0.5, 0.5, 0.5]);
     assert_eq!(list(fill.grad(&grads).unwrap()), [1.5]);
 }
 
 #[test]
 fn positions() {
-    let place = |a: &CooTensor<2>| ints(a.argmax_dim(1).to_dense());
+    let place = |a: &CooTensor<2>| ints(a.argmax(1).to_dense());
     assert_eq!(place(&matrix(Fill::Zero)), [2, 0, 1]);
     assert_eq!(place(&matrix(Fill::scalar(9.0))), [1, 0, 0]);
     assert_eq!(place(&matrix(Fill::scalar(3.0))), [1, 0, 1]);
-    assert_eq!(ints(matrix(Fill::Zero).to_csr().argmin_dim(1).to_dense()), [1, 0, 0]);
-    assert_eq!(ints(matrix(Fill::Zero).argmax_dim(0).to_dense()), [0, 2, 2]);
-    assert_eq!(ints(matrix(Fill::Undefined).argmin_dim(1).values::<1>()), [0, 1]);
+    assert_eq!(ints(matrix(Fill::Zero).to_csr().argmin(1).to_dense()), [1, 0, 0]);
+    assert_eq!(ints(matrix(Fill::Zero).argmax(0).to_dense()), [0, 2, 2]);
+    assert_eq!(ints(matrix(Fill::Undefined).argmin(1).values::<1>()), [0, 1]);
 }
 
 #[test]
 fn counts() {
     let a = matrix(Fill::Zero);
     assert_eq!(a.count_stored(), 4);
-    assert_eq!(ints(a.count_stored_dim(1)), [2, 0, 2]);
-    assert_eq!(ints(a.to_csr().count_stored_dim(0)), [1, 1, 2]);
+    assert_eq!(ints(a.row_counts()), [2, 0, 2]);
+    assert_eq!(ints(a.to_csr().col_counts()), [1, 1, 2]);
     assert_eq!(ints(a.count_nonzero()), [4]);
     assert_eq!(ints(a.with_fill(Fill::scalar(1.0)).count_nonzero()), [9]);
 }
@@ -113,7 +113,7 @@ fn counts_along_any_axes() {
     }
     assert_eq!(ints(a.to_csr().count_stored_dims(&[0]).to_dense()), [1, 1, 2]);
     assert_eq!(ints(a.count_stored_dims(&[0, 1]).to_dense()), [4]);
-    assert_eq!(ints(a.count_stored_dims(&[]).to_dense()), [1, 0, 1, 0, 0, 0, 0, 1, 1]);
+    assert_eq!(ints(a.count_stored_dims(&[0; 0]).to_dense()), [1, 0, 1, 0, 0, 0, 0, 1, 1]);
     assert_eq!(a.try_count_stored_dims(&[0, -2]).unwrap_err().kind(), "shape_mismatch");
     assert_eq!(a.try_count_stored_dims(&[2]).unwrap_err().kind(), "axis_out_of_range");
     // Blocks of two, one of them twice.
@@ -137,15 +137,15 @@ fn long_dims() {
     assert_eq!(list(a.trace()), [-4.0]);
     assert_eq!(list(a.clone().with_fill(Fill::scalar(2.0)).trace()), [2.0 * long as f32]);
     assert_eq!(list(a.top_k_rows(1).values::<1>()), [3.0, 5.0]);
-    for axis in [0, 1] {
-        assert_eq!(a.try_degree(axis).unwrap_err().kind(), "would_densify");
-        assert_eq!(a.try_count_stored_dim(axis).unwrap_err().kind(), "would_densify");
-    }
+    assert_eq!(a.try_row_sums().unwrap_err().kind(), "would_densify");
+    assert_eq!(a.try_col_sums().unwrap_err().kind(), "would_densify");
+    assert_eq!(a.try_row_counts().unwrap_err().kind(), "would_densify");
+    assert_eq!(a.try_col_counts().unwrap_err().kind(), "would_densify");
     assert_eq!(a.try_diagonal().unwrap_err().kind(), "would_densify");
     assert_eq!(a.try_add_self_loops(1.0).unwrap_err().kind(), "would_densify");
     let device = device().autodiff();
     let [left, right] = [[4, 8], [8, long]].map(|size| matrix(&device, size).require_grad());
-    assert_eq!(left.try_matmul_sparse(&right).unwrap_err().kind(), "would_densify");
+    assert_eq!(left.try_matmul(&right).unwrap_err().kind(), "would_densify");
 }
 
 /// A trace without a stored element has a gradient of zero.
@@ -193,7 +193,7 @@ fn integers() {
     let indices = Tensor::<2, Int>::from_ints([[0, 0, 1], [0, 2, 1]], &device());
     let a = CooTensor::<2, Int>::new(indices, Tensor::<1, Int>::from_ints([4, -7, 2], &device()), [2, 3]).unwrap();
     assert_eq!(ints(a.sum_dim(1).to_dense()), [-3, 2]);
-    assert_eq!(ints(a.amax_dim(1).to_dense()), [4, 2]);
+    assert_eq!(ints(a.max_dim(1).to_dense()), [4, 2]);
     assert_eq!(ints(a.clone().with_fill(Fill::scalar(3)).prod_dim(1).to_dense()), [-84, 18]);
     assert_eq!(ints(a.prod_dim(0).to_dense()), [0, 0, 0]);
 }
@@ -235,7 +235,7 @@ fn lines_longer_than_anything_stored() {
     let values = Tensor::<1>::from_floats([2.0, 3.0], &device());
     let a = CooTensor::<2>::new(indices, values, [1_000_000, 1_000_000]).unwrap();
     assert_eq!(a.sum_dim(1).nnz(), 2);
-    assert_eq!(list(a.amax()), [3.0]);
+    assert_eq!(list(a.max()), [3.0]);
     assert_eq!(list(a.prod()), [0.0]);
     assert_eq!(list(a.norm(1.0)), [5.0]);
 }
@@ -248,9 +248,9 @@ fn over_several_axes_and_stored_ones() {
     assert_eq!(list(a.norm_dims(2.0, all).to_dense()), [29f32.sqrt()]);
     assert_eq!(list(a.norm_dims(f64::INFINITY, all).to_dense()), [4.0]);
     let filled = a.clone().with_fill(Fill::scalar(9.0));
-    assert_eq!(list(filled.stored_amax_dims(all).to_dense_or(0)), [3.0]);
+    assert_eq!(list(filled.stored_max_dims(all).to_dense_or(0)), [3.0]);
     assert_eq!([one(filled.stored_sum()), one(filled.stored_mean())], [1.0, 1.0 / 3.0]);
-    assert_eq!([one(filled.stored_prod()), one(filled.stored_amin()), one(filled.stored_amax())], [-24.0, -4.0, 3.0]);
+    assert_eq!([one(filled.stored_prod()), one(filled.stored_min()), one(filled.stored_max())], [-24.0, -4.0, 3.0]);
     let mask = a.greater_elem(0.0);
     assert!(mask.any_dims(all).to_dense().into_scalar::<bool>());
     assert!(!mask.all_dims(all).to_dense().into_scalar::<bool>());
@@ -260,7 +260,7 @@ fn over_several_axes_and_stored_ones() {
 /// A fill to a large power: that of the element it is, the f32 after 1.
 #[test]
 fn powers_of_a_fill() {
-    let none = CooTensor::<1>::empty([10_000_000], &device(), DType::F32).with_fill(Fill::scalar(1.0000001));
+    let none = CooTensor::<1>::zeros([10_000_000], (&device(), DType::F32)).with_fill(Fill::scalar(1.0000001));
     let want = (1e7 * f64::from(f32::EPSILON).ln_1p()).exp() as f32;
     let got = list(none.prod())[0];
     assert!((got - want).abs() < 1e-2 * want, "{got} and {want}");

@@ -1,6 +1,6 @@
 //! Shape and selection: dims that no table would fit, corners and errors.
 
-use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
+use burn::tensor::{Bool, DType, Device, Int, Slice, Tensor, TensorData};
 use sparse_tensor::{CooTensor, Fill};
 
 fn index(values: &[i64], device: &Device) -> Tensor<1, Int> {
@@ -20,12 +20,12 @@ fn far_beyond_memory() {
         (at, tensor.values::<1>().into_data().iter().collect())
     };
     let (half, last) = (1i64 << 39, (1i64 << 40) - 1);
-    let rows = a.index_select(0, index(&[half, 3, 7, half - big as i64], &device));
+    let rows = a.select(0, index(&[half, 3, 7, half - big as i64], &device));
     assert_eq!(rows.dims(), [4, big]);
     assert_eq!(list(&rows), (vec![0, 2, 2, 3, 5, 0, last, 5], vec![3.0, 1.0, 2.0, 3.0]));
-    let cols = a.index_select(1, index(&[5, -1, 5], &device));
+    let cols = a.select(1, index(&[5, -1, 5], &device));
     assert_eq!(list(&cols), (vec![7, half, half, 1, 0, 2], vec![2.0, 3.0, 3.0]));
-    assert_eq!(list(&a.flip(&[1])).0, [7, 7, half, 0, last, last - 5]);
+    assert_eq!(list(&a.flip([1])).0, [7, 7, half, 0, last, last - 5]);
     assert_eq!(list(&a.narrow(0, 8, big - 8)).0, [half - 8, 5]);
     assert_eq!(a.reshape([big, 4, big / 4]).coalesce().nnz(), 3);
     assert_eq!(a.try_reshape([big / 2, big * 2]).unwrap_err().kind(), "overflow");
@@ -48,16 +48,16 @@ fn errors() {
         "reshape: the new shape must have as many elements, got [7, 1] and [2, 3]"
     );
     assert_eq!(kind(csr.try_reshape([6]).err()), "shape_mismatch");
-    assert_eq!(kind(csr.try_select::<1>(0, 0).err()), "shape_mismatch");
-    assert_eq!(kind(a.try_select::<2>(0, 0).err()), "shape_mismatch");
-    assert_eq!(kind(a.try_select::<1>(0, 2).err()), "index_out_of_range");
-    assert_eq!(kind(a.try_select::<1>(0, -3).err()), "index_out_of_range");
+    assert_eq!(kind(csr.try_select_dim::<1>(0, 0).err()), "shape_mismatch");
+    assert_eq!(kind(a.try_select_dim::<2>(0, 0).err()), "shape_mismatch");
+    assert_eq!(kind(a.try_select_dim::<1>(0, 2).err()), "index_out_of_range");
+    assert_eq!(kind(a.try_select_dim::<1>(0, -3).err()), "index_out_of_range");
     assert_eq!(kind(a.try_squeeze_dim::<1>(0).err()), "shape_mismatch");
     assert_eq!(kind(a.try_unsqueeze_dim::<3>(3).err()), "axis_out_of_range");
     assert_eq!(kind(a.try_flatten::<1>(1, 0).err()), "shape_mismatch");
     assert_eq!(kind(a.try_expand([2, 4]).err()), "shape_mismatch");
-    assert_eq!(kind(a.try_flip(&[0, -2]).err()), "shape_mismatch");
-    assert_eq!(kind(a.try_flip(&[2]).err()), "axis_out_of_range");
+    assert_eq!(kind(a.try_flip([0, -2]).err()), "shape_mismatch");
+    assert_eq!(kind(a.try_flip([2]).err()), "axis_out_of_range");
     assert_eq!(kind(a.try_narrow(1, 2, 2).err()), "index_out_of_range");
     assert_eq!(kind(a.try_narrow(1, 3, 0).err()), "none");
     assert_eq!(kind(a.try_narrow(1, usize::MAX, 2).err()), "index_out_of_range");
@@ -65,21 +65,21 @@ fn errors() {
     #[allow(clippy::reversed_empty_ranges)]
     let reversed = 2..1;
     assert_eq!(kind(a.try_slice([0..2, reversed]).err()), "shape_mismatch");
-    assert_eq!(kind(a.try_slice_step(0, 0..2, 0).err()), "invalid");
+    assert_eq!(kind(a.try_slice_dim(0, Slice { start: 0, end: Some(2), step: 0 }).err()), "invalid");
     assert_eq!(kind(a.try_split(0, 0).err()), "invalid");
     assert_eq!(kind(a.try_chunk(0, 0).err()), "invalid");
-    assert_eq!(kind(a.try_index_select(1, index(&[0, 3], &device)).err()), "index_out_of_range");
-    assert_eq!(kind(a.try_index_select(-3, index(&[0], &device)).err()), "axis_out_of_range");
+    assert_eq!(kind(a.try_select(1, index(&[0, 3], &device)).err()), "index_out_of_range");
+    assert_eq!(kind(a.try_select(-3, index(&[0], &device)).err()), "axis_out_of_range");
     assert_eq!(
         a.try_get([0, 3]).unwrap_err().to_string(),
-        "get: index along axis 1 must be in [0, 3), got 3 at position 1"
+        "get: index along axis 1 must be in [-3, 3), got 3 at position 1"
     );
-    let none = CooTensor::<2>::empty([2, 3], &device, DType::F32).with_fill(Fill::Undefined);
+    let none = CooTensor::<2>::zeros([2, 3], (&device, DType::F32)).with_fill(Fill::Undefined);
     assert_eq!(kind(none.try_get([0, 0]).err()), "undefined_fill");
-    let mask = CooTensor::<2, Bool>::empty([2, 3], &device, Tensor::<1, Bool>::full([1], true, &device).dtype());
-    assert_eq!(a.masked_select(&mask).dims(), [0]);
-    assert_eq!(kind(a.try_masked_select(&mask.with_fill(Fill::scalar(true))).err()), "would_densify");
-    assert!(none.index_select(0, index(&[1], &device)).flip(&[0]).repeat_dim(1, 2).fill().is_undefined());
+    let mask = CooTensor::<2, Bool>::zeros([2, 3], &device);
+    assert_eq!(a.mask_select(&mask).dims(), [0]);
+    assert_eq!(kind(a.try_mask_select(&mask.with_fill(Fill::scalar(true))).err()), "would_densify");
+    assert!(none.select(0, index(&[1], &device)).flip([0]).repeat_dim(1, 2).fill().is_undefined());
 }
 
 /// Where nothing is left of an axis, or of the sparse dims.
@@ -90,9 +90,9 @@ fn corners() {
     let a = CooTensor::<3>::from_dense(dense, 2).with_fill(Fill::scalar(4.0));
     assert_eq!(a.repeat_dim(0, 0).to_dense().dims(), [0, 1, 2]);
     assert_eq!(a.expand([3, 0, 2]).to_dense().dims(), [3, 0, 2]);
-    assert_eq!(a.index_select(2, index(&[], &device)).to_dense().dims(), [3, 1, 0]);
+    assert_eq!(a.select(2, index(&[], &device)).to_dense().dims(), [3, 1, 0]);
     // One block is left, with no coordinates.
-    let block: CooTensor<2> = a.select(0, -1);
+    let block: CooTensor<2> = a.select_dim(0, -1);
     assert_eq!(
         (block.sparse_dims(), block.values::<3>().into_data().iter().collect::<Vec<f32>>()),
         (0, vec![3.0, 0.0])
@@ -108,8 +108,8 @@ fn a_mask_over_what_is_missing() {
     let a = CooTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0], [0.0, 2.0]], &device), 0);
     let a = a.with_fill(Fill::Undefined);
     let mask = |rows: [[bool; 2]; 2]| CooTensor::<2, Bool>::from_dense(Tensor::from_data(rows, &device), 0);
-    let stored = a.masked_select(&mask([[false, false], [false, true]]));
+    let stored = a.mask_select(&mask([[false, false], [false, true]]));
     assert_eq!(stored.into_data().iter().collect::<Vec<f32>>(), [2.0]);
-    let missing = a.try_masked_select(&mask([[true, true], [false, false]]));
+    let missing = a.try_mask_select(&mask([[true, true], [false, false]]));
     assert_eq!(missing.unwrap_err().kind(), "undefined_fill");
 }

@@ -95,7 +95,7 @@ proptest! {
         let ones = TensorData::new(vec![1.5; a.values.len()], [a.values.len()]);
         check(pick, &[a.data(), ones], |xs| {
             let left: CooTensor<2> = a.coo(xs[0].tensor());
-            let right = left.with_values(xs[1].tensor::<1>()).unwrap();
+            let right = left.with_values(xs[1].tensor::<1>());
             let any = xs[1].tensor::<1>();
             apply(op, &filled(left, fill, any.clone()), &filled(right, fill, any)).to_dense_or(0.0)
         })?;
@@ -175,17 +175,14 @@ fn hybrid(plain: &Plain, values: Tensor<1>) -> CooTensor<2> {
 
 /// Every product and quotient with vectors and dense tensors.
 fn scaled<P: Pattern>(a: SparseTensor<P, 2>, row: Tensor<1>, column: Tensor<1>, full: Tensor<2>) -> Tensor<2> {
-    let a = a
-        .mul_along(row.clone(), 0)
-        .div_along(column.clone(), -1)
-        .div_along(row.clone(), 0)
-        .mul_along(column.clone(), 1);
+    let (row, column) = (row.unsqueeze_dim::<2>(1), column.unsqueeze_dim::<2>(0));
+    let a = a.mul_dense(row.clone()).div_dense(column.clone()).div_dense(row.clone()).mul_dense(column.clone());
     let a = a.mul_dense(full.clone()).div_dense(full.clone() * 2.0);
     // Sums need a fill that is not defined.
     if !a.fill().is_undefined() {
         return a.to_dense();
     }
-    a.add_along(row, 0).sub_along(column, 1).add_dense(full.clone()).sub_dense(full * 0.5).to_dense_or(0.0)
+    a.add_dense(row).sub_dense(column).add_dense(full.clone()).sub_dense(full * 0.5).to_dense_or(0.0)
 }
 
 /// Gradients of `op` of two tensors, by rows where `csr` gives them so.

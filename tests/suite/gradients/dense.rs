@@ -160,7 +160,7 @@ proptest! {
             let at = Tensor::<1, Int>::from_data(TensorData::new(index.clone(), [4]), (&device, DType::I64));
             let plan = IndexPlan::new(at, 3).unwrap();
             let put = plan.put(xs[0].tensor::<2>(), xs[1].tensor::<2>(), axis, reduce, own);
-            plan.gather(put * xs[0].tensor::<2>(), axis)
+            plan.select(put * xs[0].tensor::<2>(), axis)
         })?;
     }
 }
@@ -183,9 +183,9 @@ fn read_and_write<const D: usize>(
         let device = x.device().inner();
         let at = TensorData::new(index[..places].to_vec(), dims(small));
         let at = Tensor::<D, Int>::from_data(at, (&device, DType::I64));
-        let put = ops::scatter(x.clone(), at.clone(), xs[1].tensor::<D>(), axis as isize);
+        let put = ops::scatter(x.clone(), axis, at.clone(), xs[1].tensor::<D>());
         let back = axis as isize - D as isize;
-        ops::gather(put * x.clone(), at.clone(), back) + ops::gather(x, at, axis as isize).powi_scalar(2)
+        ops::gather(put * x.clone(), back, at.clone()) + ops::gather(x, axis, at).powi_scalar(2)
     })
 }
 

@@ -83,7 +83,7 @@ proptest! {
     fn sparse_times_sparse((a, b) in factors(), csr: bool, pick in 0usize..4) {
         check(pick, &[a.data(), b.data()], |xs| {
             let (a, b) = (a.coo::<2>(xs[0].tensor()), b.coo::<2>(xs[1].tensor()));
-            if csr { a.to_csr().matmul_sparse(&b.to_csr()).to_dense() } else { a.matmul_sparse(&b).to_dense() }
+            if csr { a.to_csr().matmul(&b.to_csr()).to_dense() } else { a.matmul(&b).to_dense() }
         })?;
     }
 
@@ -92,9 +92,9 @@ proptest! {
         check(pick, &[a.data(), b.data()], |xs| {
             let (a, b) = (a.csr::<3>(xs[0].tensor()), b.csr::<3>(xs[1].tensor()));
             // Twice, with the pattern known the second time, and operands on either side.
-            let product = a.matmul_transposed(&b);
-            let again = a.to_coo().matmul_transposed(&b.to_coo()).to_dense();
-            product.matmul_sparse(&b).to_dense().sum() + again.powi_scalar(2).sum() + a.matmul_transposed(&b).to_dense().sum()
+            let product = a.matmul(b.transpose());
+            let again = a.to_coo().matmul(b.to_coo().transpose()).to_dense();
+            product.matmul(&b).to_dense().sum() + again.powi_scalar(2).sum() + a.matmul(b.transpose()).to_dense().sum()
         })?;
     }
 

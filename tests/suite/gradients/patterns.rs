@@ -78,7 +78,7 @@ proptest! {
             let coo = a.coo::<2>(xs[0].tensor()).with_fill(Fill::tensor(xs[1].tensor::<1>()));
             let (diagonal, trace) =
                 if csr { (coo.to_csr().diagonal(), coo.to_csr().trace()) } else { (coo.diagonal(), coo.trace()) };
-            Tensor::cat(vec![CooTensor::<2>::from_diagonal(diagonal.clone()).degree(0), diagonal, trace], 0)
+            Tensor::cat(vec![CooTensor::<2>::from_diagonal(diagonal.clone()).row_sums(), diagonal, trace], 0)
         })?;
     }
 
@@ -131,7 +131,7 @@ proptest! {
                 Tensor::cat(vec![union, own.intersect_with(&other).values(), own.difference(&other).values()], 0)
             } else {
                 let union = own.union_with(&other).values::<1>();
-                Tensor::cat(vec![union, own.mask_by(&other).values(), own.difference(&other).values()], 0)
+                Tensor::cat(vec![union, own.intersect_with(&other).values(), own.difference(&other).values()], 0)
             }
         })?;
     }
@@ -174,7 +174,7 @@ proptest! {
     fn degrees(a in matrix(true), csr: bool, pick in 0usize..4) {
         check(pick, &[a.data()], |xs| {
             let a = a.coo::<2>(xs[0].tensor());
-            let sums = if csr { [a.to_csr().degree(0), a.to_csr().degree(1)] } else { [a.degree(0), a.degree(-1)] };
+            let sums = if csr { [a.to_csr().row_sums(), a.to_csr().col_sums()] } else { [a.row_sums(), a.col_sums()] };
             Tensor::cat(sums.to_vec(), 0)
         })?;
     }

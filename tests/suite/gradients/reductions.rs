@@ -60,10 +60,10 @@ fn smooth<P: Pattern, const D: usize>(a: &SparseTensor<P, D>, op: usize, axes: &
 
 fn extreme<P: Pattern, const D: usize>(a: &SparseTensor<P, D>, op: usize, axes: &[isize]) -> SparseTensor<P, D> {
     match op {
-        0 => a.amax_dims(axes),
-        1 => a.amin_dims(axes),
-        2 => a.stored_amax_dim(axes[0]),
-        _ => a.stored_amin_dim(axes[0]),
+        0 => a.max_dims(axes),
+        1 => a.min_dims(axes),
+        2 => a.stored_max_dim(axes[0]),
+        _ => a.stored_min_dim(axes[0]),
     }
 }
 

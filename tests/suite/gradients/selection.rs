@@ -2,7 +2,7 @@
 
 use super::check;
 use crate::draw::{Plain, plain, value};
-use burn::tensor::{Bool, DType, Int, Tensor, TensorData};
+use burn::tensor::{Bool, DType, Int, Slice, Tensor, TensorData};
 use proptest::prelude::*;
 use sparse_autograd::Var;
 use sparse_tensor::{CooTensor, Fill};
@@ -51,9 +51,9 @@ proptest! {
             let a = filled(&a, xs);
             if csr {
                 let deep = a.to_csr().unsqueeze_dim::<3>(1).reshape([n, 1, m]).squeeze_dim::<2>(1);
-                deep.flip(&[0]).to_dense()
+                deep.flip([0]).to_dense()
             } else {
-                a.unsqueeze_dim::<3>(0).flatten::<2>(0, 1).reshape([n, m]).flip(&[0, 1]).to_dense()
+                a.unsqueeze_dim::<3>(0).flatten::<2>(0, 1).reshape([n, m]).flip([0, 1]).to_dense()
             }
         })?;
     }
@@ -89,9 +89,9 @@ proptest! {
         check(pick, &[a.data(), one(fill)], |xs| {
             let a = filled(&a, xs);
             if csr {
-                a.to_csr().slice_step(0, rows.clone(), step).narrow(1, cols.start, cols.len()).to_dense()
+                a.to_csr().slice_dim(0, Slice::from_range_stepped(rows.clone(), step)).narrow(1, cols.start, cols.len()).to_dense()
             } else {
-                a.slice([rows.clone(), cols.clone()]).slice_step(1, 0..cols.len(), step).to_dense()
+                a.slice([rows.clone(), cols.clone()]).slice_dim(1, Slice::from_range_stepped(0..cols.len(), step)).to_dense()
             }
         })?;
     }
@@ -125,7 +125,7 @@ proptest! {
             let a = filled(&a, xs);
             let index = TensorData::new(index.clone(), [index.len()]);
             let index = Tensor::<1, Int>::from_data(index, (&a.device().inner(), DType::I64));
-            if csr { a.to_csr().index_select(axis, index).to_dense() } else { a.index_select(axis, index).to_dense() }
+            if csr { a.to_csr().select(axis, index).to_dense() } else { a.select(axis, index).to_dense() }
         })?;
     }
 
@@ -136,7 +136,7 @@ proptest! {
     ) {
         check(pick, &[a.data(), one(fill)], |xs| {
             let a = filled(&a, xs);
-            let row: CooTensor<1> = a.select(0, at.0 as isize);
+            let row: CooTensor<1> = a.select_dim(0, at.0);
             let element = if csr { a.to_csr().get([at.0, at.1]) } else { a.get([at.0, at.1]) };
             row.to_dense() * element
         })?;
@@ -151,7 +151,7 @@ proptest! {
             let device = a.device().inner();
             let hits: Tensor<1, Bool> = mask.leaf(&device).greater_equal_elem(0.0);
             let mask = CooTensor::<2, Bool>::new(mask.indices(&device), hits, [3, 4]).unwrap();
-            if csr { a.to_csr().masked_select(&mask.to_csr()) } else { a.masked_select(&mask) }
+            if csr { a.to_csr().mask_select(&mask.to_csr()) } else { a.mask_select(&mask) }
         })?;
     }
 
@@ -164,14 +164,14 @@ proptest! {
             match what {
                 0 => a.narrow(2, 1, 2).to_dense(),
                 1 => a.slice([1..3, 0..1, 0..2]).to_dense(),
-                2 => a.slice_step(2, 0..3, -2).to_dense(),
-                3 => a.flip(&[0, 2]).to_dense(),
-                4 => a.index_select(2, index()).to_dense(),
-                5 => a.index_select(0, index()).to_dense(),
+                2 => a.slice_dim(2, Slice::from_range_stepped(0..3, -2)).to_dense(),
+                3 => a.flip([0, 2]).to_dense(),
+                4 => a.select(2, index()).to_dense(),
+                5 => a.select(0, index()).to_dense(),
                 6 => a.repeat_dim(1, 2).to_dense(),
                 7 => a.narrow(1, 0, 1).expand([3, 4, 3]).to_dense(),
                 8 => a.flatten::<2>(1, 2).unsqueeze_dim::<3>(2).to_dense(),
-                _ => a.reshape([3, 1, 3, 2]).select::<3>(2, -1).to_dense() * a.get([1, 1, 2]).reshape([1, 1, 1]),
+                _ => a.reshape([3, 1, 3, 2]).select_dim::<3>(2, -1).to_dense() * a.get([1, 1, 2]).reshape([1, 1, 1]),
             }
         })?;
     }

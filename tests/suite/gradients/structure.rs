@@ -47,7 +47,7 @@ proptest! {
         let fill = TensorData::new(vec![fill], [1]);
         check(pick, &[a.data(), x, fill], |xs| {
             let coo = a.coo::<2>(xs[0].tensor()).with_fill(Fill::tensor(xs[2].tensor::<1>()));
-            if csr { coo.to_csr().matmul(xs[1].tensor()) } else { coo.matmul(xs[1].tensor()) }
+            if csr { coo.to_csr().matmul(xs[1].tensor::<2>()) } else { coo.matmul(xs[1].tensor::<2>()) }
         })?;
     }
 
@@ -58,7 +58,7 @@ proptest! {
     ) {
         check(pick, &[a.data(), x], |xs| {
             let coo = a.coo::<2>(xs[0].tensor());
-            if csr { coo.to_csr().matmul(xs[1].tensor()) } else { coo.matmul(xs[1].tensor()) }
+            if csr { coo.to_csr().matmul(xs[1].tensor::<2>()) } else { coo.matmul(xs[1].tensor::<2>()) }
         })?;
     }
 
@@ -78,13 +78,13 @@ proptest! {
         pick in 0usize..4,
     ) {
         let x = TensorData::new(x.clone(), [x.len()]);
-        check(pick, &[a.data(), x], |xs| a.coo::<2>(xs[0].tensor()).matvec(xs[1].tensor()))?;
+        check(pick, &[a.data(), x], |xs| a.coo::<2>(xs[0].tensor()).matmul(xs[1].tensor::<1>()))?;
     }
 
     #[test]
     fn batched(a in plain(vec![2, 2, 3], false), x in proptest::collection::vec(value(), 12), pick in 0usize..4) {
         let x = TensorData::new(x, [2, 3, 2]);
-        check(pick, &[a.data(), x], |xs| a.csr::<3>(xs[0].tensor()).matmul(xs[1].tensor()))?;
+        check(pick, &[a.data(), x], |xs| a.csr::<3>(xs[0].tensor()).matmul(xs[1].tensor::<3>()))?;
     }
 
     #[test]

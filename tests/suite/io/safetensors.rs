@@ -114,16 +114,16 @@ fn a_number_of_the_host_is_rounded_as_its_elements_are() {
 #[test]
 fn nothing_stored_and_sizes_of_zero() {
     let device = here();
-    let nothing = |shape: [usize; 2]| CooTensor::<2>::empty(shape, &device, DType::F32);
+    let nothing = |shape: [usize; 2]| CooTensor::<2>::zeros(shape, (&device, DType::F32));
     for shape in [[0, 0], [0, 3], [3, 0], [2, 3]] {
         for fill in [Fill::Zero, Fill::Undefined, Fill::scalar(2.0)] {
             round::<_, 2, 1, _>(&nothing(shape).with_fill(fill.clone()));
-            round::<_, 2, 1, _>(&CsrTensor::<2>::empty(shape, &device, DType::F32).with_fill(fill));
+            round::<_, 2, 1, _>(&CsrTensor::<2>::zeros(shape, (&device, DType::F32)).with_fill(fill));
         }
     }
     for shape in [[0, 2, 3], [2, 0, 3], [2, 3, 0], [2, 2, 2]] {
-        round::<_, 3, 1, _>(&CsrTensor::<3>::empty(shape, &device, DType::F32));
-        round::<_, 3, 1, _>(&CooTensor::<3>::empty(shape, &device, DType::F32));
+        round::<_, 3, 1, _>(&CsrTensor::<3>::zeros(shape, (&device, DType::F32)));
+        round::<_, 3, 1, _>(&CooTensor::<3>::zeros(shape, (&device, DType::F32)));
     }
     // A dense dim of 0, no sparse dims, larger than any dense tensor.
     let indices = Tensor::<2, Int>::from_data([[0, 2]], &device);
@@ -283,7 +283,7 @@ fn what_was_asked_for_must_be_there() {
     let a: CsrTensor<2> = archive.get("", &device).unwrap();
     says(safetensors::save("/no/such/folder/a.safetensors", &a).unwrap_err(), "invalid", &["/no/such/folder"]);
     // NdArray has no half precision.
-    let half = CooTensor::<1>::empty([3], &Device::flex(), DType::F16);
+    let half = CooTensor::<1>::zeros([3], (&Device::flex(), DType::F16));
     let bytes = safetensors::to_bytes(&half).unwrap();
     let trouble = safetensors::from_bytes(&bytes, &named("ndarray")).map(|a: CooTensor<1>| a).unwrap_err();
     says(trouble, "unsupported_dtype", &["f16", "NdArray"]);
