@@ -20,6 +20,7 @@ mod lanes;
 mod linalg;
 mod lines;
 mod merge;
+mod numbers;
 mod par;
 mod reduce;
 mod rows;

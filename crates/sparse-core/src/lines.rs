@@ -3,7 +3,7 @@
 //! Short segments of different lengths would cost a mispredicted branch each. So a segment's rest is read as whole
 //! vectors, what lies beyond its end is set to zero, and no branch depends on the length as long as it fits [`LANES`].
 
-use crate::lanes::Lanes;
+use crate::element::Lanes;
 use crate::par::{by_elements, for_pieces};
 use crate::reduce::prefetch;
 use crate::simd::dispatch;

@@ -5,7 +5,8 @@
 //! columns, then (they are in cache by then) for the next one. Each output element is accumulated by one thread in
 //! the order of the segment, so the result does not depend on the number of threads.
 
-use crate::lanes::{Lanes, acc_max};
+use crate::element::Lanes;
+use crate::lanes::acc_max;
 use crate::par::{by_elements, for_pieces};
 use crate::simd::dispatch;
 use crate::{Element, Index};

@@ -1,8 +1,9 @@
 //! Sparse matrix times dense matrix with an extremum in place of the sum, and its gradients.
 
-use super::Compressed;
+use super::compressed::Compressed;
 use super::sddmm::SUMS;
-use crate::lanes::{Lanes, acc_max, add_lanes};
+use crate::element::Lanes;
+use crate::lanes::{acc_max, add_lanes};
 use crate::par::{self, by_elements, for_pieces, split_mut};
 use crate::reduce::{Reducer, Source, V, Weighted, reduce_rows};
 use crate::simd::dispatch;

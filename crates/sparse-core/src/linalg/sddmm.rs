@@ -1,6 +1,7 @@
 //! Sampled dense-dense matrix product.
 
-use crate::lanes::{Lanes, add_lanes};
+use crate::element::Lanes;
+use crate::lanes::add_lanes;
 use crate::par::{even, for_pieces};
 use crate::reduce::Source;
 use crate::simd::dispatch;

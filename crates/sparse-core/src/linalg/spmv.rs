@@ -1,6 +1,6 @@
 //! Sparse matrix times vector.
 
-use super::Compressed;
+use super::compressed::Compressed;
 use crate::par::{by_elements, for_pieces};
 use crate::reduce::prefetch;
 use crate::simd::dispatch;

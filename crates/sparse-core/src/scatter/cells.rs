@@ -1,7 +1,7 @@
 //! The two traversals that everything along an axis is made of.
 
 use super::layout::Layout;
-use super::{Target, TargetIndex};
+use super::target::{Target, TargetIndex};
 use crate::reduce::{Source, prefetch};
 use crate::structure::{Segments, group_by};
 use crate::{Index, alloc::zeroed, par};
