@@ -6,6 +6,7 @@ use crate::base::index::count_up;
 use crate::base::kind::Kind;
 use crate::pattern::dims::from_dims;
 use crate::pattern::layout::Pattern;
+use crate::pattern::memo::Key;
 use crate::pattern::select::sorted;
 use crate::rows::RowMap;
 use crate::tensor::sparse::SparseTensor;
@@ -63,18 +64,28 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if !turns.contains(&true) || self.nnz() == 0 {
             return self.clone();
         }
-        let (memo, key) = (self.pattern.memo(), Flipped(turns.clone()));
+        let dims = |pattern: &P| flip_dims(pattern, &turns);
+        self.relocated(Flipped(turns.clone()), dims, |dims| flip_sorted(&self.pattern, dims, &turns))
+    }
+
+    /// The tensor with every stored element at other coordinates, distinct where its own are. `sort` makes the pattern of
+    /// those of a coalesced tensor, and says where its elements stood. Both are kept with the pattern, by the key.
+    pub(super) fn relocated(
+        &self,
+        key: impl Key,
+        coordinates: impl FnOnce(&P) -> Vec<Tensor<1, Int>>,
+        sort: impl FnOnce(Vec<Tensor<1, Int>>) -> (P, Tensor<1, Int>),
+    ) -> Self {
+        let (own, memo) = (&self.pattern, self.pattern.memo());
         let (pattern, values) = if self.is_coalesced() {
             let (pattern, map) = memo.get(key, || {
-                let (pattern, order) = flip_sorted(&self.pattern, &turns);
+                let (pattern, order) = sort(coordinates(own));
                 (pattern, RowMap::permutation(order))
             });
             (pattern, read_rows(self.values.clone(), &map))
         } else {
-            let pattern: P = memo.get(key, || {
-                let (shape, coordinates) = (self.pattern.shape(), self.pattern.coordinates());
-                from_dims(flip_dims(&self.pattern, &turns), shape, self.nnz(), false, coordinates)
-            });
+            let pattern: P =
+                memo.get(key, || from_dims(coordinates(own), own.shape(), self.nnz(), false, own.coordinates()));
             (pattern, self.values.clone())
         };
         Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone())
@@ -92,10 +103,9 @@ fn flip_dims<P: Pattern>(pattern: &P, turns: &[bool]) -> Vec<Tensor<1, Int>> {
     dims
 }
 
-/// The pattern of a coalesced one flipped, and where its elements stood.
-fn flip_sorted<P: Pattern>(pattern: &P, turns: &[bool]) -> (P, Tensor<1, Int>) {
+/// The pattern of the flipped coordinates of a coalesced one, and where its elements stood.
+fn flip_sorted<P: Pattern>(pattern: &P, dims: Vec<Tensor<1, Int>>, turns: &[bool]) -> (P, Tensor<1, Int>) {
     let (shape, nnz, coordinates) = (pattern.shape(), pattern.nnz(), pattern.coordinates());
-    let dims = flip_dims(pattern, turns);
     if (0..shape.len()).any(|dim| !turns[dim] && shape[dim] > 1) {
         return sorted(join_dims(dims, shape, nnz, coordinates), shape);
     }
