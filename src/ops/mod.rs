@@ -41,6 +41,7 @@ mod powers;
 mod prune;
 mod put_along_axis;
 mod reduce;
+mod roll;
 mod scalar;
 mod shape;
 mod slice;

@@ -47,6 +47,7 @@ fn every_operation<P: Pattern>(a: &SparseTensor<P, 2>, device: &Device) {
     same_twice("slice_dim backwards", a, |a| a.slice_dim(0, Slice::from_range_stepped(0..3, -2)));
     same_twice("flip", a, |a| a.flip([1]));
     same_twice("flip of both", a, |a| a.flip([0, 1]));
+    same_twice("roll", a, |a| a.roll([1, -1], [0, 1]));
     same_twice("reshape", a, |a| a.reshape([4, 3]));
     same_twice("unsqueeze and squeeze", a, |a| a.unsqueeze_dim::<3>(0).squeeze_dim::<2>(0));
     same_twice("block_diag", a, |a| ops::block_diag(&[a.clone(), a.clone()]));

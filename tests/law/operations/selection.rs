@@ -5,6 +5,7 @@ use crate::draw::{Build, Draw, Drawn, Fills, Input, Values};
 use crate::huge::{mask, stored_at, stored_index};
 use crate::reference::{flat, from_start, pick, positions, reshape as dense_reshape, take};
 use burn::tensor::{Bool, Int, Slice, Tensor};
+use sparse_tensor::Kind;
 use sparse_tensor::ops::IndexPlan;
 
 operations! { "shape and selection";
@@ -23,6 +24,8 @@ operations! { "shape and selection";
     });
     repeat_dim of Float Int Bool [all] gradient, |h| h.axes(|x, axis| x.repeat_dim(axis, 2));
     flip of Float Int Bool [all] gradient, |h| { h.axes(|x, axis| x.flip([axis])); h.each(|x| x.flip([0, 1])) };
+    roll of Float Int Bool [all] gradient, |h| h.parts(|x, size, axis| x.roll([size / 2, 1], [axis, 0]));
+    roll_dim of Float Int Bool [all] gradient, |h| h.axes(|x, axis| x.roll_dim(-7, axis));
     narrow of Float Int Bool [all] gradient, |h| h.parts(|x, size, axis| x.narrow(axis, size / 2, size - size / 2));
     slice of Float Int Bool [all] gradient, |h| h.each(|x| x.slice(x.dims().map(|size| size / 2..size)));
     slice_dim of Float Int Bool [all] gradient, |h| h.parts(|x, size, axis| x.slice_dim(axis, Slice::from_range_stepped(0..size, -3)));
@@ -151,6 +154,36 @@ pub(super) fn flip<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answe
             })
         },
     )
+}
+
+/// Shifts in both directions, beyond the size too.
+fn shift(draw: &mut Draw) -> isize {
+    draw.below(13) as isize - 6
+}
+
+fn dense_roll<const D: usize, K: Kind>(dense: Tensor<D, K>, axis: usize, shift: isize) -> Tensor<D, K> {
+    let size = dense.dims()[axis] as isize;
+    let index: Vec<usize> = (0..size).map(|at| (at - shift).rem_euclid(size) as usize).collect();
+    pick(dense, axis, &index)
+}
+
+/// Perhaps a dim several times, perhaps none.
+pub(super) fn roll<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
+    let rolls: Vec<(isize, isize)> = (0..draw.below(4)).map(|_| (shift(draw), draw.axis(D))).collect();
+    draw.inputs.push(format!("(shift, dim): {rolls:?}"));
+    let (shifts, dims): (Vec<isize>, Vec<isize>) = rolls.iter().copied().unzip();
+    law(
+        || a.sparse.roll(&shifts, &dims),
+        || rolls.iter().fold(a.dense, |dense, &(shift, axis)| dense_roll(dense, from_start(axis, D), shift)),
+    )
+}
+
+pub(super) fn roll_dim<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, K>(Values::Any);
+    let (shift, axis) = (shift(draw), draw.axis(D));
+    draw.inputs.push(format!("shift {shift}, dim {axis}"));
+    law(|| a.sparse.roll_dim(shift, axis), || dense_roll(a.dense, from_start(axis, D), shift))
 }
 
 /// A part of `0..size`, perhaps empty.

@@ -26,6 +26,8 @@ fn far_beyond_memory() {
     let cols = a.select(1, index(&[5, -1, 5], &device));
     assert_eq!(list(&cols), (vec![7, half, half, 1, 0, 2], vec![2.0, 3.0, 3.0]));
     assert_eq!(list(&a.flip([1])).0, [7, 7, half, 0, last, last - 5]);
+    assert_eq!(list(&a.roll([half], [0])).0, [0, half + 7, half + 7, 5, 0, last]);
+    assert_eq!(list(&a.roll_dim(isize::MIN, 1)).0, list(&a.roll_dim(0, 1)).0);
     assert_eq!(list(&a.narrow(0, 8, big - 8)).0, [half - 8, 5]);
     assert_eq!(a.reshape([big, 4, big / 4]).coalesce().nnz(), 3);
     assert_eq!(a.try_reshape([big / 2, big * 2]).unwrap_err().kind(), "overflow");
@@ -58,6 +60,12 @@ fn errors() {
     assert_eq!(kind(a.try_expand([2, 4]).err()), "shape_mismatch");
     assert_eq!(kind(a.try_flip([0, -2]).err()), "shape_mismatch");
     assert_eq!(kind(a.try_flip([2]).err()), "axis_out_of_range");
+    assert_eq!(
+        a.try_roll([1, 2], [0]).unwrap_err().to_string(),
+        "roll: there must be as many shifts as dims: got 2 and 1"
+    );
+    assert_eq!(kind(a.try_roll([1], [-3]).err()), "axis_out_of_range");
+    assert_eq!(kind(a.try_roll_dim(1, 2).err()), "axis_out_of_range");
     assert_eq!(kind(a.try_narrow(1, 2, 2).err()), "index_out_of_range");
     assert_eq!(kind(a.try_narrow(1, 3, 0).err()), "none");
     assert_eq!(kind(a.try_narrow(1, usize::MAX, 2).err()), "index_out_of_range");

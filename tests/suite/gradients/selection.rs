@@ -69,6 +69,17 @@ proptest! {
     }
 
     #[test]
+    fn rolled(
+        a in matrix(true), fill in value(), shifts in (-5isize..6, -5isize..6), csr: bool, pick in 0usize..4,
+    ) {
+        check(pick, &[a.data(), one(fill)], |xs| {
+            let a = filled(&a, xs);
+            let shifts = [shifts.0, shifts.1];
+            if csr { a.to_csr().roll(shifts, [0, 1]).to_dense() } else { a.roll(shifts, [0, 1]).to_dense() }
+        })?;
+    }
+
+    #[test]
     fn expanded(a in plain(vec![1, 3, 1], true), fill in value(), csr: bool, pick in 0usize..4) {
         check(pick, &[a.data(), one(fill)], |xs| {
             let a = a.coo::<3>(xs[0].tensor()).with_fill(Fill::tensor(xs[1].tensor::<1>()));
@@ -157,7 +168,7 @@ proptest! {
 
     /// Along dense dims the fill's block moves too.
     #[test]
-    fn blocks_move((at, values, fill) in blocks(), what in 0usize..10, pick in 0usize..4) {
+    fn blocks_move((at, values, fill) in blocks(), what in 0usize..11, pick in 0usize..4) {
         check(pick, &[values, fill], |xs| {
             let a = hybrid(&at, xs);
             let index = || Tensor::<1, Int>::from_ints([2, 0, -1, 2], &a.device().inner());
@@ -166,6 +177,7 @@ proptest! {
                 1 => a.slice([1..3, 0..1, 0..2]).to_dense(),
                 2 => a.slice_dim(2, Slice::from_range_stepped(0..3, -2)).to_dense(),
                 3 => a.flip([0, 2]).to_dense(),
+                10 => a.roll([1, -2, 4], [0, 2, 1]).to_dense(),
                 4 => a.select(2, index()).to_dense(),
                 5 => a.select(0, index()).to_dense(),
                 6 => a.repeat_dim(1, 2).to_dense(),
