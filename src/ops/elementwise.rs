@@ -181,6 +181,22 @@ fn int_power(base: Tensor<2>, power: Tensor<2, Int>) -> Tensor<2> {
     })
 }
 
+/// `log(exp(a) + exp(b))`. Backward: `1 / (1 + exp(b - a))` times the gradient for `a`, the rest for `b`.
+fn logaddexp(a: Tensor<2>, b: Tensor<2>) -> Tensor<2> {
+    let (x, y) = (a.clone().inner(), b.clone().inner());
+    let larger = x.clone().mask_where(y.clone().greater(x.clone()), y.clone());
+    // Equal infinities are 0 apart too, not NaN.
+    let apart = (x.clone() - y.clone()).abs().mask_fill(x.clone().equal(y.clone()), 0.0);
+    let out = larger + apart.neg().exp().log1p();
+    record(out, [Erased::from(a), Erased::from(b)], (x, y), |(x, y), grad, needs| {
+        let share = |own: &Tensor<2>, other: &Tensor<2>| {
+            let odds = (other.clone() - own.clone()).exp();
+            Erased::from(grad.clone() / odds.add_scalar(1.0))
+        };
+        [needs[0].then(|| share(x, y)), needs[1].then(|| share(y, x))]
+    })
+}
+
 /// `a` where `choose` holds, else `b`; a tie shares the gradient evenly, and NaN wins.
 fn pick<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>, first: Tensor<2, Bool>) -> Tensor<2, K> {
     let (tie, nan) = (a.clone().equal(b.clone()), a.clone().not_equal(a.clone()));
@@ -251,6 +267,41 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     #[or_panic]
     pub fn try_powi(&self, other: &SparseTensor<P, D, Int>) -> Result<Self> {
         self.zip_named("powi", other, int_power, power_of_zero)
+    }
+
+    /// `log(exp(self) + exp(other))`, element by element (see [`zip_with`](Self::zip_with)): the sum of two numbers of
+    /// which the logarithms are given.
+    ///
+    /// Computed as `max + log1p(exp(-|self - other|))`, which does not overflow. Infinities and NaN as in NumPy and PyTorch:
+    /// two infinities of one sign give that infinity. Two zero fills give the fill `log(2)`.
+    ///
+    /// Backward: each side gets its share of the gradient, `1 / (1 + exp(other - self))` for `self`, which is the softmax of
+    /// the pair. Two infinities of one sign have no share (NaN, as in PyTorch).
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::{CsrTensor, Fill};
+    ///
+    /// let device = Device::flex();
+    /// let never = Fill::scalar(f32::NEG_INFINITY);
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1000.0, 0.0]], &device)).with_fill(never.clone());
+    /// let b = CsrTensor::<2>::from_dense(Tensor::from_floats([[1000.0, 2.0]], &device)).with_fill(never);
+    /// let sum: Vec<f32> = a.logaddexp(&b).to_dense().into_data().iter().collect();
+    /// assert_eq!(sum, [1000.0 + 2f32.ln(), 2.0]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `layout_mismatch`, `dtype_mismatch`, `device_mismatch`.
+    #[or_panic]
+    pub fn try_logaddexp(&self, other: &Self) -> Result<Self> {
+        const OP: &str = "logaddexp";
+        check(OP, self, other)?;
+        self.zip_named(OP, other, logaddexp, |a, b, dtype| {
+            let (a, b) = (host_float(a, dtype), host_float(b, dtype));
+            let apart = if a == b { 0.0 } else { (a - b).abs() };
+            Some(Fill::scalar(a.max(b) + (-apart).exp().ln_1p()))
+        })
     }
 
     /// Whether `|self - other| <= atol + rtol |other|`, or both are the same infinity, element by element (see

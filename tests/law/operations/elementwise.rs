@@ -40,6 +40,7 @@ operations! { "element-wise";
     powf [all] gradient, |h| h.pairs(|x, y| x.powf(y));
     atan2 [all] gradient, |h| h.pairs(|x, y| x.atan2(y));
     hypot [all] gradient, |h| h.pairs(|x, y| x.hypot(y));
+    logaddexp [all] gradient, |h| h.pairs(|x, y| x.logaddexp(y));
     is_close [all] none, |h| h.pairs(|x, y| x.is_close(y, Some(1e-5), Some(1e-8)));
 }
 
@@ -112,6 +113,12 @@ pairs! {
     powf Positive Any;
     atan2 Nonzero Nonzero;
     hypot Nonzero Nonzero;
+}
+
+fn logaddexp<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, Float>(Values::Any);
+    let b = draw.beside(&a, Values::Any);
+    law(|| a.sparse.logaddexp(&b.sparse), || (a.dense.exp() + b.dense.exp()).log())
 }
 
 /// Tolerances that no distance of drawn numbers meets exactly.

@@ -70,6 +70,53 @@ fn remainders_and_powers_at_their_edges() {
     close(&read(a.powi(&power).to_dense()), &want).unwrap();
 }
 
+/// Infinities, NaN, sums that overflow, and ties, of stored elements and of fills: values and gradients are those that
+/// PyTorch 2.15 gives.
+#[test]
+fn logarithms_of_sums_at_their_edges() {
+    const INF: f64 = f64::INFINITY;
+    const NAN: f64 = f64::NAN;
+    let tie = std::f64::consts::LN_2;
+    for (a, b, want, grads) in [
+        (INF, INF, INF, [NAN, NAN]),
+        (-INF, -INF, -INF, [NAN, NAN]),
+        (INF, -INF, INF, [1.0, 0.0]),
+        (0.0, -INF, 0.0, [1.0, 0.0]),
+        (0.0, INF, INF, [0.0, 1.0]),
+        (NAN, 1.0, NAN, [NAN, NAN]),
+        (-INF, NAN, NAN, [NAN, NAN]),
+        (1.0, 1.0, 1.0 + tie, [0.5, 0.5]),
+        (1000.0, 1000.0, 1000.0 + tie, [0.5, 0.5]),
+        (1000.0, -1000.0, 1000.0, [1.0, 0.0]),
+    ] {
+        for (pick, stored) in (0..8).map(|run| (run < 4, run % 4)) {
+            let device = device(pick).autodiff();
+            let leaf = |value: f64| {
+                Tensor::<1>::from_data(TensorData::new(vec![value], [1]), (&device, DType::F64)).require_grad()
+            };
+            let leaves = [leaf(a), leaf(b)];
+            let side = |side: usize| {
+                let leaf = leaves[side].clone();
+                if stored & (1 << side) != 0 {
+                    let at = Tensor::<2, Int>::zeros([1, 1], &device.clone().inner());
+                    CooTensor::new(at, leaf, [1]).unwrap()
+                } else {
+                    CooTensor::<1>::zeros([1], (&device, DType::F64)).with_fill(Fill::tensor(leaf))
+                }
+            };
+            let out = side(0).logaddexp(&side(1)).to_dense();
+            let what = format!("logaddexp({a}, {b}), stored {stored:02b}");
+            close(&read(out.clone()), &[want]).expect(&what);
+            let tape = out.sum().backward();
+            let got = leaves.each_ref().map(|leaf| read(leaf.grad(&tape).expect("tracked"))[0]);
+            close(&got, &grads).expect(&what);
+        }
+        // Fills of numbers, which are combined on the host.
+        let fill = |fill: f64| CooTensor::<1>::zeros([1], (&Device::flex(), DType::F64)).with_fill(Fill::scalar(fill));
+        close(&read(fill(a).logaddexp(&fill(b)).to_dense()), &[want]).unwrap();
+    }
+}
+
 /// Fills of numbers are known without the device, so what needs a zero takes them.
 #[test]
 fn fills_of_results_are_known() {

@@ -74,6 +74,7 @@ fn pairwise<P: Pattern, const D: usize>(
         5 => a.fmod(b),
         // Powers of either sign and 0, none at a step of the rounding.
         6 => a.powi(&b.clone().detach().mul_scalar(1.7).add_scalar(0.31).int()),
+        7 => a.logaddexp(b),
         _ => a.zip_with(b, |x, y| x.clone() * y.clone() + x.sin()),
     }
 }
@@ -112,7 +113,7 @@ proptest! {
     #[test]
     fn functions_of_pairs(
         (a, b) in (1usize..4, 1usize..4).prop_flat_map(|(m, n)| (smooth(vec![m, n]), smooth(vec![m, n]))),
-        fills in (nonzero(), nonzero()), op in 0usize..8, undefined: bool, csr: bool, pick in 0usize..4,
+        fills in (nonzero(), nonzero()), op in 0usize..9, undefined: bool, csr: bool, pick in 0usize..4,
     ) {
         // Apart from each other: a tie is a kink.
         let a = Plain { values: a.values.iter().map(|value| value + 0.0037).collect(), ..a };
