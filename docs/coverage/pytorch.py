@@ -57,7 +57,7 @@ OPERATIONS = {
     "map": ABSENT, "zip_with": ABSENT, "deg2rad": one(torch.deg2rad), "rad2deg": one(torch.rad2deg),
     "atan2": lambda a, like: torch.atan2(a, like(N)), "hypot": lambda a, like: torch.hypot(a, like(N)),
     "abs": one(torch.abs), "neg": one(torch.neg), "sin": one(torch.sin), "cos": one(torch.cos), "tan": one(torch.tan),
-    "is_close": lambda a, like: torch.isclose(a, like(N)),
+    "logaddexp": lambda a, like: torch.logaddexp(a, like(N)), "is_close": lambda a, like: torch.isclose(a, like(N)),
     "powi": lambda a, like: torch.pow(a, like(N.to(torch.int64))),
     "asin": one(lambda a: torch.asin(a / 4)), "acos": one(lambda a: torch.acos(a / 4)), "atan": one(torch.atan),
     "sinh": one(torch.sinh), "cosh": one(torch.cosh), "tanh": one(torch.tanh), "asinh": one(torch.asinh),
@@ -104,6 +104,7 @@ OPERATIONS = {
     "row_counts": ABSENT, "col_counts": ABSENT, "count_stored_dims": ABSENT, "count_nonzero": one(torch.count_nonzero),
     **{f"stored_{fold}{over}": ABSENT
        for fold in ("sum", "mean", "prod", "max", "min") for over in ("_dim", "_dims", "")},
+    "stored_cumsum": ABSENT,
     "softmax": lambda a, like: torch.sparse.softmax(a, 1) if a.layout != torch.strided
         else torch.softmax(a.masked_fill(a == 0, -math.inf), 1),
     "log_softmax": lambda a, like: torch.sparse.log_softmax(a, 1) if a.layout != torch.strided
@@ -112,6 +113,7 @@ OPERATIONS = {
     "squeeze_dim": one(lambda a: a.unsqueeze(0).squeeze(0)), "unsqueeze_dim": one(lambda a: a.unsqueeze(0)),
     "expand": one(lambda a: a.unsqueeze(0).expand(2, 3, 4)), "repeat_dim": one(lambda a: a.repeat(2, 1)),
     "flip": one(lambda a: a.flip(0)), "narrow": one(lambda a: a.narrow(1, 1, 2)), "slice": one(lambda a: a[1:3, 0:2]),
+    "roll": one(lambda a: torch.roll(a, (1, -1), (0, 1))), "roll_dim": one(lambda a: torch.roll(a, 1, 0)),
     "slice_dim": one(lambda a: a[:, ::2]),
     "IndexPlan::select_sparse": ABSENT,
     "select": one(lambda a: a.index_select(1, torch.tensor([2, 0, 2]))), "select_dim": one(lambda a: a.select(0, 1)),
@@ -161,8 +163,8 @@ INTEGERS = """
     stored_min_dim stored_min_dims stored_min matmul rmatmul masked_matmul
     matmul_reduce addmm to_dense to_dense_within to_dense_or from_dense values with_values with_fill coalesce to_csr
     to_coo permute swap_dims transpose concat reshape flatten squeeze_dim unsqueeze_dim expand repeat_dim flip
-    narrow slice slice_dim select select_dim get mask_select split chunk stack block_diag eye from_diagonal
-    diagonal trace tril triu sparse_mask union_with intersect_with difference prune top_k_rows
+    roll roll_dim narrow slice slice_dim select select_dim get mask_select split chunk stack block_diag eye
+    from_diagonal diagonal trace tril triu sparse_mask union_with intersect_with difference prune top_k_rows
     add_self_loops remove_self_loops row_sums col_sums kron div div_scalar div_dense remainder_scalar remainder
     powi
 """.split() + [f"{name}_dense (broadcast)" for name in ("add", "sub", "mul", "div")] + [
@@ -172,8 +174,8 @@ INTEGERS = """
 TRUTHS = """
     mask_where mask_fill count_nonzero to_dense to_dense_within to_dense_or from_dense values with_values with_fill
     coalesce to_csr to_coo permute swap_dims transpose concat reshape flatten squeeze_dim unsqueeze_dim expand
-    repeat_dim flip narrow slice slice_dim select select_dim get mask_select split chunk stack block_diag eye
-    from_diagonal diagonal tril triu sparse_mask union_with intersect_with difference remove_self_loops
+    repeat_dim flip roll roll_dim narrow slice slice_dim select select_dim get mask_select split chunk stack
+    block_diag eye from_diagonal diagonal tril triu sparse_mask union_with intersect_with difference remove_self_loops
 """.split()
 
 
