@@ -1,4 +1,4 @@
-//! Typed calls of the kernels. Each is declared once, in [`sparse_burn::kernel`]; what crosses there is stripped of its
+//! Typed calls of the kernels. [`sparse_burn::kernel`] declares each of them once. A call strips its tensors of their
 //! autodiff association.
 
 pub(crate) use sparse_burn::kernel::*;
@@ -13,7 +13,7 @@ pub(crate) type Compressed = RowsView<Tensor<1, Int>>;
 /// The index arrays of a pattern.
 pub(crate) type Arrays = PatternArrays<Tensor<1, Int>, Tensor<2, Int>>;
 
-/// A reduction into positions along an axis: everything of it but the tensors of values.
+/// A reduction into positions along an axis, without the tensors of values.
 pub(crate) type Put<const DI: usize> = sparse_burn::Put<Tensor<DI, Int>, Tensor<1, Int>>;
 
 /// Which values a put chose, and where ties were seen.

@@ -1,4 +1,4 @@
-//! What a training program needs, beside `burn::prelude`.
+//! What a training program needs besides `burn::prelude`.
 //!
 //! ```
 //! use burn::prelude::*;

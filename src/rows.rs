@@ -1,6 +1,7 @@
-//! The one way values follow a pattern: rows are moved, or summed where they meet.
+//! How values follow a pattern: rows are moved, or summed where several become one.
 //!
-//! Both are linear and each is the other's transpose, so the two rules are each other's forward.
+//! Both operations are linear, and each is the transpose of the other. So the backward rule of one is the forward pass
+//! of the other.
 
 use crate::base::kind::{Kind, as_float, from_float};
 use crate::base::lazy::Lazy;
@@ -9,7 +10,8 @@ use burn::tensor::{Int, Tensor};
 use sparse_autograd::{Erased, record};
 use std::sync::Arc;
 
-/// An index map: where each new row comes from among `old` rows, with `old` for "missing: take the fill".
+/// An index map. For each new row it has the number of the old row that it comes from, or `old` (the number of old
+/// rows) for "missing: take the fill".
 #[derive(Clone, Debug)]
 pub struct RowMap(Arc<RowMapParts>);
 
@@ -27,14 +29,14 @@ impl RowMap {
         Self(Arc::new(RowMapParts { map, old, inverse: Lazy::new(), permutes: false, groups: Lazy::new() }))
     }
 
-    /// A map that uses every old row once: its inverse takes gradients back.
+    /// A map that uses every old row once. Its inverse takes gradients back.
     pub(crate) fn permutation(map: Tensor<1, Int>) -> Self {
         let old = map.dims()[0];
         Self(Arc::new(RowMapParts { map, old, inverse: Lazy::new(), permutes: true, groups: Lazy::new() }))
     }
 
-    /// A map that is known to use each old row at most once: `inverse` sends old rows to new ones (with the number of new
-    /// rows for "unused"), which saves the backward pass a sort.
+    /// A map that uses each old row at most once. `inverse` has the new row of each old one, or the number of new rows
+    /// for "unused". It saves the backward pass a sort.
     pub(crate) fn with_inverse(map: Tensor<1, Int>, inverse: Tensor<1, Int>) -> Self {
         let old = inverse.dims()[0];
         let inverse = Lazy::from(inverse);
@@ -58,7 +60,7 @@ impl RowMap {
         let (order, ptr) = self.groups();
         let sums = kernel::segment_sum(grad, Some(order), ptr);
         let (old, block) = (self.0.old, grad.dims()[1]);
-        // Burn refuses to narrow to nothing.
+        // Burn refuses to narrow to size 0.
         let rows = |sums: Tensor<2>| {
             if old == 0 { Tensor::empty([0, block], (&grad.device(), grad.dtype())) } else { sums.narrow(0, 0, old) }
         };
@@ -71,9 +73,10 @@ impl RowMap {
     }
 }
 
-/// Row `k` of the result is row `map[k]` of `values` `[n, block]`, or `fill` `[1, block]`.
+/// Row `k` of the result is row `map[k]` of `values` `[n, block]`, or `fill` `[1, block]` where it is missing.
 ///
-/// Backward: each old row gets the sum of the gradients of the new rows it went to, `fill` the sum of the rest.
+/// Backward: each old row gets the sum of the gradients of the new rows that it went to; `fill` gets the sum of the
+/// rest.
 pub(crate) fn move_rows<K: Kind>(values: Tensor<2, K>, fill: Tensor<2, K>, map: &RowMap) -> Tensor<2, K> {
     let out = kernel::move_rows(&values, &fill, map.map());
     let (Some(values), Some(fill)) = (as_float(&values), as_float(&fill)) else { return out };
@@ -83,7 +86,7 @@ pub(crate) fn move_rows<K: Kind>(values: Tensor<2, K>, fill: Tensor<2, K>, map: 
     }))
 }
 
-/// Which old rows meet in each new row.
+/// Which old rows are summed in each new row.
 #[derive(Clone, Debug)]
 pub struct RowSums(Arc<RowSumsParts>);
 
@@ -101,12 +104,12 @@ impl RowSums {
         Self(Arc::new(RowSumsParts { order, ptr, places: Lazy::new(), owner: Lazy::new() }))
     }
 
-    /// The order that brings the rows of a sum together; `None` where they stand together.
+    /// The order that puts the rows of each sum next to each other; `None` if they stand so already.
     pub(crate) fn order(&self) -> Option<&Tensor<1, Int>> {
         self.0.order.as_ref()
     }
 
-    /// Where each sum's rows start in the order.
+    /// Where the rows of each sum start in the order.
     pub(crate) fn ptr(&self) -> &Tensor<1, Int> {
         &self.0.ptr
     }
@@ -130,7 +133,7 @@ impl RowSums {
     }
 }
 
-/// Sums rows of `values` `[n, block]`; of Bool, whether any holds. Backward: each row gets its sum's gradient.
+/// Sums rows of `values` `[n, block]`; of Bool, whether any is true. Backward: each row gets the gradient of its sum.
 pub(crate) fn sum_rows<K: Kind>(values: Tensor<2, K>, sums: &RowSums) -> Tensor<2, K> {
     let out = kernel::segment_sum(&values, sums.0.order.as_ref(), &sums.0.ptr);
     let Some(parent) = as_float(&values) else { return out };

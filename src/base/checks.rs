@@ -20,22 +20,22 @@ pub(crate) fn as_axes(axes: &[impl AsIndex]) -> Vec<isize> {
     axes.iter().map(|axis| axis.as_index()).collect()
 }
 
-/// The name of an operation by that of its fallible twin, which is what macros are given.
+/// The name of an operation, from that of its fallible twin, which macros are given.
 pub(crate) fn plain_name(fallible: &'static str) -> &'static str {
     fallible.strip_prefix("try_").unwrap_or(fallible)
 }
 
-/// Panics with the error's own text, for what has no `try_` twin.
+/// Panics with the text of the error. For operations without a `try_` twin.
 #[track_caller]
 pub(crate) fn expect<T>(result: Result<T>) -> T {
     match result {
         Ok(value) => value,
-        // Not in a closure, where the caller's line is lost.
+        // A closure would lose the caller's line.
         Err(trouble) => panic!("{trouble}"),
     }
 }
 
-/// Checks that two tensors have elements of one dtype, which kernels exist for, on one device.
+/// Checks that two tensors have the same dtype, one that has kernels, and the same device.
 pub(crate) fn same_elements<const D: usize, const E: usize, K: Kind>(
     op: &'static str,
     a: &Tensor<D, K>,
@@ -51,7 +51,7 @@ pub(crate) fn same_elements<const D: usize, const E: usize, K: Kind>(
     same_device(op, &a.device(), &b.device())
 }
 
-/// Checks that two devices are one, whatever their autodiff association.
+/// Checks that two devices are the same, whatever their autodiff association is.
 pub(crate) fn same_device(op: &'static str, a: &Device, b: &Device) -> Result<()> {
     let (a, b) = (a.clone().inner(), b.clone().inner());
     if a == b {

@@ -10,7 +10,7 @@ use sparse_autograd::{Erased, record};
 pub trait Numeric: Kind + kind::Numeric + kind::Ordered {}
 impl<K: Kind + kind::Numeric + kind::Ordered> Numeric for K {}
 
-/// The tensor as a float one, if it is: rules are only recorded for floats.
+/// The tensor as a float tensor, if it is one. Backward rules are only recorded for floats.
 pub(crate) fn as_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> Option<Tensor<D>> {
     tensor.dtype().is_float().then(|| Tensor::from_dispatch(tensor.clone().into_dispatch()))
 }
@@ -20,7 +20,7 @@ pub(crate) fn is_tracked<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> bool
     as_float(tensor).is_some_and(|tensor| tensor.is_tracked())
 }
 
-/// Back to the kind of the caller, which is known to be Float.
+/// The tensor in the kind of the caller, which is known to be Float.
 pub(crate) fn from_float<const D: usize, K: Kind>(tensor: Tensor<D>) -> Tensor<D, K> {
     Tensor::from_dispatch(tensor.into_dispatch())
 }
@@ -33,7 +33,7 @@ pub fn dtype_name(dtype: DType) -> String {
     }
 }
 
-/// Gives the plain result of a kernel the autodiff association that any of its untracked operands has.
+/// Gives the untracked result of a kernel the autodiff association that any of its untracked operands has.
 pub(crate) fn associate_like<const D: usize, const E: usize, K: Kind>(
     out: Tensor<D, K>,
     operands: &[&Tensor<E, K>],
@@ -45,7 +45,7 @@ pub(crate) fn associate_like<const D: usize, const E: usize, K: Kind>(
     }
 }
 
-/// Gives a plain result the autodiff association of `device`, as an untracked tensor.
+/// Gives an untracked result the autodiff association of `device`. It stays untracked.
 pub(crate) fn associate<const D: usize>(tensor: Tensor<D>, device: &Device) -> Tensor<D> {
     let untracked = Tensor::<1>::zeros([1], device);
     record(tensor, [Erased::from(untracked)], (), |(), _, _| [None])

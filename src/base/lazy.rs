@@ -4,9 +4,9 @@ use std::sync::OnceLock;
 
 /// A value that is computed on first need and kept for all who share it.
 ///
-/// It is made outside the cell. A cell that made it inside would hold up every other thread that asks, and if one of
-/// those is the pool's thread that the work waits for (kernels run in parallel, and a waiting thread takes other tasks),
-/// nobody would get on. Two threads may so make the value twice: the first one's stays.
+/// The value is made outside the cell. A cell that made it inside would block every other thread that asks for it.
+/// Kernels run in parallel, and a thread that waits for its part of the work takes other tasks. If one of these asked
+/// for the same cell, nobody could continue. So two threads may make the value twice; the first one stays.
 #[derive(Debug)]
 pub(crate) struct Lazy<T>(OnceLock<T>);
 
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn the_first_value_stays() {
         let cell = Lazy::new();
-        // While it is made, another one is.
+        // While the value is made, another one is made and kept.
         assert_eq!(*cell.get(|| *cell.get(|| 1) + 1), 1);
         assert_eq!(cell.known(), Some(&1));
     }

@@ -1,4 +1,4 @@
-//! What every floor stands on: kinds, sizes, index tensors, checks, limits, and safe glue over Burn.
+//! What all other modules build on: kinds, sizes, index tensors, checks, limits, and safe glue over Burn.
 
 pub(crate) mod checks;
 pub(crate) mod coordinates;

@@ -1,10 +1,10 @@
-//! Numbers of the host, which count as elements of a dtype.
+//! Numbers on the host that stand for elements of a dtype.
 
 use burn::tensor::{DType, Scalar};
 use half::{bf16, f16};
 use sparse_burn::BinaryOp;
 
-/// How two numbers of the host compare, as two elements of `dtype` would (`None`: NaN).
+/// How two numbers of the host compare as elements of `dtype` (`None`: NaN).
 pub(crate) fn host_order(a: Scalar, b: Scalar, dtype: DType) -> Option<std::cmp::Ordering> {
     if dtype.is_float() {
         element(a, dtype).partial_cmp(&element(b, dtype))
@@ -18,11 +18,11 @@ pub(crate) fn host_float(value: Scalar, dtype: DType) -> f64 {
     element(value, dtype)
 }
 
-/// `op` of two numbers of the host, as it would be of two elements of `dtype`.
+/// `op` of two numbers of the host, computed as for two elements of `dtype`.
 pub(crate) fn host_apply(op: BinaryOp, a: Scalar, b: Scalar, dtype: DType) -> Scalar {
     if dtype.is_float() {
         let (a, b) = (element(a, dtype), element(b, dtype));
-        // Twice the precision and more: rounding its result is rounding the exact one.
+        // f64 has at least twice the precision, so rounding its result gives the same as rounding the exact result.
         let exact = match op {
             BinaryOp::Add => a + b,
             BinaryOp::Sub => a - b,
@@ -52,7 +52,7 @@ pub(crate) fn element(value: Scalar, dtype: DType) -> f64 {
     }
 }
 
-/// A number of the host as an element of `dtype`, which is not of floats: it wraps; 1 is true.
+/// A number of the host as an element of an integer or Bool `dtype`. Integers wrap; true is 1.
 pub(crate) fn integer(value: Scalar, dtype: DType) -> i64 {
     let wide = match value {
         Scalar::Float(value) => value as i64,
@@ -68,7 +68,7 @@ pub(crate) fn integer(value: Scalar, dtype: DType) -> i64 {
     }
 }
 
-/// Whether two numbers of the host are one element of `dtype`; NaN is NaN.
+/// Whether two numbers of the host are the same element of `dtype`. NaN is the same as NaN.
 pub(crate) fn equal(a: Scalar, b: Scalar, dtype: DType) -> bool {
     match host_order(a, b, dtype) {
         Some(order) => order.is_eq(),

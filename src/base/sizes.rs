@@ -15,7 +15,7 @@ pub(crate) fn same_cells(a: &[usize], b: &[usize]) -> bool {
     if a.contains(&0) || b.contains(&0) {
         return a.contains(&0) == b.contains(&0);
     }
-    // What every pair has in common is divided out: equal products leave nothing.
+    // Common factors of every pair are divided out. Equal products leave only ones.
     let (mut a, mut b) = (a.to_vec(), b.to_vec());
     for x in &mut a {
         for y in &mut b {
@@ -29,7 +29,7 @@ pub(crate) fn same_cells(a: &[usize], b: &[usize]) -> bool {
     a.iter().chain(&b).all(|&left| left == 1)
 }
 
-/// Checks that sizes fit an index at all, and gives the largest product a flat index would need.
+/// Checks that the sizes fit an index, and so does the largest product that a flat index needs.
 pub(crate) fn check_sizes(op: &'static str, shape: &[usize]) -> Result<()> {
     for &size in shape {
         if size as u128 > i64::MAX as u128 {

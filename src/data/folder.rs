@@ -15,11 +15,12 @@ use std::path::Path;
 /// | `labels.txt` | one class a line, in node order, in `[0, nodes)`; -1 where it is not known, for nodes in no split |
 /// | `train.txt`, `val.txt`, `test.txt` | node ids from 0, one a line; no node twice |
 ///
-/// Lines that are blank are skipped. The Planetoid graphs (Sen et al. 2008, splits of Yang et al. 2016) fit this form.
+/// Blank lines are skipped. The Planetoid graphs (Sen et al. 2008, splits of Yang et al. 2016) fit this form.
 ///
 /// # Errors
 ///
-/// `invalid`, naming the file and the line, for whatever cannot be read, breaks its format or contradicts another file.
+/// `invalid` for anything that cannot be read, breaks its format or contradicts another file. It names the file and the
+/// line.
 pub fn read_folder(path: impl AsRef<Path>, device: &Device) -> Result<Graph> {
     let folder = path.as_ref();
     if !folder.is_dir() {
@@ -75,7 +76,7 @@ fn read_adjacency(path: &Path) -> Result<MatrixMarket> {
         if entry.row == entry.col {
             return Err(format!("an edge must join two nodes, got a self loop at {}", entry.row + 1));
         }
-        // Written so that NaN fails too.
+        // In this form the check fails for NaN too.
         let weighs = entry.value > 0.0 && entry.value.is_finite();
         if weighs { Ok(()) } else { Err(format!("an edge's weight must be above 0, got {}", entry.value)) }
     })?;

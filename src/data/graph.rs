@@ -1,4 +1,4 @@
-//! What a graph is.
+//! The graph data structure.
 
 use crate::base::index::ints;
 use crate::pattern::csr::CsrPattern;
@@ -16,20 +16,20 @@ pub struct Graph {
     pub features: CsrTensor<2>,
     /// The class of every node, `[nodes]`; -1 where it is not known.
     pub labels: Tensor<1, Int>,
-    /// Number of classes: known labels are in `[0, classes)`, those of nodes in a split among them.
+    /// Number of classes. Known labels are in `[0, classes)`; nodes in a split have known labels.
     pub classes: usize,
-    /// Who trains and who is asked.
+    /// The nodes for training, validation and testing.
     pub splits: Splits,
 }
 
-/// Node ids, from 0; no node stands in two splits.
+/// Node ids, from 0. No node is in two splits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Splits {
-    /// Nodes whose class is known in training.
+    /// Nodes whose classes are used in training.
     pub train: Vec<usize>,
-    /// Nodes that choose the epoch.
+    /// Nodes on which the best epoch is chosen.
     pub val: Vec<usize>,
-    /// Nodes that the result is measured on.
+    /// Nodes on which the result is measured.
     pub test: Vec<usize>,
 }
 
@@ -60,7 +60,7 @@ impl Graph {
     }
 }
 
-/// The adjacency of undirected edges, each given once and none a self loop: symmetric, all values 1.
+/// The symmetric adjacency of undirected edges, with all values 1. Each edge is given once, and none is a self loop.
 pub(super) fn undirected(edges: &[(usize, usize)], nodes: usize, device: &Device) -> CsrTensor<2> {
     let mut ends: Vec<(usize, usize)> = edges.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
     ends.sort_unstable();
@@ -83,7 +83,7 @@ fn csr(row_ptr: Vec<i64>, col_idx: Vec<i64>, shape: [usize; 2], device: &Device)
     CsrTensor::from_pattern(pattern, Tensor::ones([nnz], device)).expect("one value for each column")
 }
 
-/// Features that tell nodes apart and nothing else.
+/// Identity features: they say which node it is and nothing else.
 pub(super) fn identity(nodes: usize, device: &Device) -> CsrTensor<2> {
     csr((0..=nodes as i64).collect(), (0..nodes as i64).collect(), [nodes, nodes], device)
 }

@@ -3,7 +3,7 @@
 use super::graph::{Graph, Splits, identity, label_tensor, undirected};
 use burn::tensor::Device;
 
-/// Who met whom outside the club, each tie once.
+/// Members who met outside the club. Each tie is listed once.
 #[rustfmt::skip]
 const EDGES: [(usize, usize); 78] = [
     (0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (0, 6), (0, 7), (0, 8), (0, 10), (0, 11),
@@ -26,7 +26,7 @@ const FACTIONS: [i64; 34] = [
 /// Zachary's karate club: 34 members, 78 ties, and the two sides of the split that followed.
 ///
 /// The two leaders, nodes 0 and 33, are the training set; the other 32 members are the test set. Features are the
-/// identity: a node knows its name only.
+/// identity matrix: they say only which node it is.
 ///
 /// Source: W. W. Zachary, *An Information Flow Model for Conflict and Fission in Small Groups*, Journal of
 /// Anthropological Research 33, 1977.

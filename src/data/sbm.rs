@@ -6,14 +6,14 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use sparse_core::{Result, SparseError};
 
-/// Edges that a generated graph may have: what 32-bit indices can count.
+/// The most edges that a generated graph may have, so that 32-bit indices can count them.
 const MOST_EDGES: f64 = 1e9;
 
-/// A random graph of blocks: two nodes of one block are joined with probability `p_in`, others with `p_out`.
+/// A random graph of blocks. Two nodes of the same block are joined with probability `p_in`, others with `p_out`.
 ///
-/// The label of a node is its block; blocks stand one after the other. The first tenth of every block (rounded up)
-/// trains, the next tenth validates, the rest tests: nodes of a block are exchangeable. Features are the identity. The
-/// same seed gives the same graph on every machine.
+/// The label of a node is its block, and the nodes of a block are consecutive. The first tenth of every block (rounded
+/// up) is for training, the next tenth for validation and the rest for testing. This is fair, since the nodes of a
+/// block are exchangeable. Features are the identity matrix. The same seed gives the same graph on every machine.
 ///
 /// Cost: `O(nodes + edges + blocks^2)`. Absent pairs are skipped by geometric jumps and not drawn one by one.
 ///
@@ -50,7 +50,7 @@ pub fn stochastic_block_model(sizes: &[usize], p_in: f64, p_out: f64, seed: u64,
     let mut edges = Vec::with_capacity(expected as usize);
     let starts: Vec<usize> = sizes.iter().scan(0, |next, &size| Some(std::mem::replace(next, *next + size))).collect();
     for (a, (&from, &rows)) in starts.iter().zip(sizes).enumerate() {
-        // Inside the block: row r meets the rows before it.
+        // Inside the block: row `r` has the rows before it as columns.
         let (mut row, mut before) = (0, 0);
         jumps(&mut rng, p_in, triangle(rows), |at| {
             while at >= before + row as u64 {

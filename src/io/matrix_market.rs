@@ -53,7 +53,7 @@ pub fn parse(reader: impl BufRead) -> Result<MatrixMarket> {
     parse_checked(reader, 0, |_| Ok(()))
 }
 
-/// [`read`] with a further rule for every entry, whose text joins the name of the line.
+/// [`read`] with an additional check of every entry. The text of its error follows the name of the line.
 pub(crate) fn read_checked(path: &Path, check: impl FnMut(Entry) -> Result<(), String>) -> Result<MatrixMarket> {
     let name = path.display();
     let open = |trouble| invalid(format!("{name}: cannot be read, got {trouble}"));

@@ -1,9 +1,9 @@
 //! File formats.
 //!
 //! [`matrix_market`] reads and writes the exchange format of sparse matrices: text, rank 2, filled with zero.
-//! `safetensors` (with the feature of that name) keeps every tensor as it is: layout, rank, dense dims, dtype and fill,
-//! to the bit. Nothing here panics on what a file holds, and nothing is allocated because a header merely claims a
-//! size.
+//! `safetensors` (with the feature of that name) keeps every tensor exactly: layout, rank, dense dims, dtype and fill.
+//! No content of a file causes a panic, and the size that a header claims is not allocated unless the file is that
+//! large.
 
 pub mod matrix_market;
 #[cfg(feature = "safetensors")]

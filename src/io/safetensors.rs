@@ -1,7 +1,7 @@
-//! Sparse tensors as safetensors files: every layout, dtype and fill, to the bit.
+//! Sparse tensors in safetensors files: every layout, dtype and fill, exactly.
 //!
-//! One tensor is [`save`]d and [`load`]ed by itself; an [`Archive`] holds several, by name, in one file. Needs the
-//! feature `safetensors`.
+//! [`save`] and [`load`] are for a single tensor. An [`Archive`] holds several, by name, in one file. Needs the feature
+//! `safetensors`.
 //!
 //! # What a file holds
 //!
@@ -13,13 +13,13 @@
 //! | `values` | `[nnz, dense dims..]` | F16, BF16, F32, F64, I32, I64, U8, BOOL |
 //! | `fill` | `[]` for a number of the host; `[1]` or the dense dims for a tensor | that of `values` |
 //!
-//! In an [`Archive`] the names have the tensor's own and a dot before them: `graph.row_ptr`. The metadata has one
-//! entry, `sparse_tensor`, with JSON in it: `version` (1), and in `tensors` for each name (empty for a tensor by
-//! itself) its `layout` (`coo`, `csr`), `shape`, `sparse_dims`, `coalesced` (false where it is missing) and `fill`
-//! (`zero`, `undefined`, or `value` for the array of that name). Tensors that it does not speak of are passed over. The
-//! same tensors give the same bytes.
+//! In an [`Archive`] each of these names follows the tensor's own name and a dot: `graph.row_ptr`. The metadata has one
+//! entry, `sparse_tensor`, which is JSON with `version` (1) and `tensors`. For each name (empty for a single tensor)
+//! `tensors` has `layout` (`coo`, `csr`), `shape`, `sparse_dims`, `coalesced` (false if missing) and `fill` (`zero`,
+//! `undefined`, or `value` for the array of that name). Tensors that it does not mention are skipped. Equal tensors
+//! give equal bytes.
 //!
-//! SciPy reads a CSR file, and writes one, so:
+//! SciPy can read and write a CSR file like this:
 //!
 //! ```python
 //! from safetensors.numpy import load_file, save_file
@@ -96,15 +96,17 @@ pub fn to_bytes<P: Pattern, const D: usize, K: Kind>(tensor: &SparseTensor<P, D,
     Archive::of(tensor).to_bytes()
 }
 
-/// Reads one tensor that [`save`] wrote onto `device`. Its layout, rank and kind are those asked for, its dtype is the
-/// file's; it is a leaf that asks for no gradient. Everything is checked, indices included, which may read the device.
+/// Reads one tensor that [`save`] wrote, onto `device`. The caller chooses layout, rank and kind; the dtype is that of
+/// the file. The result is a leaf without a gradient. Everything is checked, including the indices, which may read the
+/// device.
 ///
 /// # Errors
 ///
 /// - `layout_mismatch`, `shape_mismatch` (another rank, or arrays that do not fit it), `dtype_mismatch` (another kind);
-/// - `unsupported_dtype` if the device lacks the dtype of the values or of the indices, or the library has none such;
+/// - `unsupported_dtype` if the device lacks the dtype of the values or of the indices, or the library does not have
+///   it;
 /// - `length_mismatch`, `index_out_of_range`, `invalid_row_ptr`, `unsorted_columns`, `overflow`, as the constructors;
-/// - `invalid` if the file cannot be read, is no safetensors file, is cut off or holds no such tensor.
+/// - `invalid` if the file cannot be read, is not a safetensors file, is cut off or has no such tensor.
 pub fn load<P: Pattern, const D: usize, K: Kind>(
     path: impl AsRef<Path>,
     device: &Device,
@@ -121,7 +123,7 @@ pub fn from_bytes<P: Pattern, const D: usize, K: Kind>(bytes: &[u8], device: &De
     Archive::from_bytes(bytes)?.get("", device)
 }
 
-/// Sparse tensors by name, on the host, as one file holds them.
+/// Sparse tensors by name, on the host: the content of one file.
 ///
 /// ```
 /// use burn::tensor::{Bool, Device, Tensor};
@@ -146,7 +148,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// An archive of nothing.
+    /// An empty archive.
     pub fn new() -> Self {
         Self::default()
     }
@@ -157,12 +159,12 @@ impl Archive {
         archive
     }
 
-    /// Names, in order.
+    /// The names, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.heads.keys().map(String::as_str)
     }
 
-    /// Adds a copy of a tensor. Reads the device. The empty name is that of a tensor by itself, for [`load`].
+    /// Adds a copy of a tensor. Reads the device. The empty name is that of a single tensor, which [`load`] reads.
     ///
     /// # Errors
     ///
@@ -235,11 +237,11 @@ impl Archive {
         file::write(&mut out, &self.heads, &self.arrays).map_err(trouble)
     }
 
-    /// Reads a file, without a look at the elements yet.
+    /// Reads a file. The elements are not checked yet.
     ///
     /// # Errors
     ///
-    /// `invalid`: the file cannot be read, is no safetensors file, is cut off, or names no sparse tensors.
+    /// `invalid` if the file cannot be read, is not a safetensors file, is cut off, or names no sparse tensors.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let name = path.as_ref().display();
         let trouble = |trouble| invalid(format!("{name}: cannot be read, got {trouble}"));

@@ -9,10 +9,10 @@ use sparse_macros::or_panic;
 
 /// Inverted dropout: each stored value becomes 0 with probability `p` and is divided by `1 - p` otherwise.
 ///
-/// An unspecified zero stays zero either way, so this is dropout of the dense equivalent at the cost of the stored values.
-/// The pattern is kept and shared: what is derived from it is not computed again. Draws come from the device's generator
-/// (`Device::seed`). Unlike Burn's `Dropout` it always drops: call it in training only. Backward: kept values pass their
-/// gradient on, divided by `1 - p`.
+/// An unspecified zero stays zero in any case, so this equals dropout of the dense equivalent, at the cost of the
+/// stored values. The result shares the pattern, so nothing that was derived from it is computed again. Random numbers
+/// come from the device's generator (`Device::seed`). Unlike Burn's `Dropout` this always drops, so call it only in
+/// training. Backward: kept values pass their gradient on, divided by `1 - p`.
 ///
 /// Source: Srivastava et al., *Dropout: a simple way to prevent neural networks from overfitting*, 2014.
 ///
@@ -46,8 +46,8 @@ pub fn try_sparse_dropout<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, p:
     if p == 0.0 {
         return Ok(x.clone());
     }
-    // Uniform numbers compared, and a product: on the host Burn 0.22 takes twice as long to draw from Bernoulli, and again
-    // to fill by a mask (measured on x86-64, 50,000 values).
+    // This compares uniform numbers and multiplies. On the host, drawing from Bernoulli takes twice as long in Burn 0.22,
+    // and so does filling by a mask (measured on x86-64, 50,000 values).
     let kept = x.values.random_like(Distribution::Default).lower_scalar(1.0 - p);
     let factor = kept.float().cast(x.dtype()).mul_scalar(1.0 / (1.0 - p));
     Ok(x.with_rows(x.values.clone() * factor, Fill::clone(fill)))

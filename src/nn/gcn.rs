@@ -9,23 +9,23 @@ use burn::tensor::{Device, Tensor};
 /// Configuration of a [`GcnConv`].
 #[derive(Config, Debug)]
 pub struct GcnConvConfig {
-    /// Features of a node that come in.
+    /// Number of input features of a node.
     pub d_input: usize,
-    /// Features of a node that go out.
+    /// Number of output features of a node.
     pub d_output: usize,
     /// Whether a bias is added; it starts at 0.
     #[config(default = true)]
     pub bias: bool,
-    /// How the weight starts. The default is Glorot's uniform distribution, as published.
+    /// How the weight is initialised. The default is Glorot's uniform distribution, as in the paper.
     #[config(default = "Initializer::XavierUniform{gain:1.0}")]
     pub initializer: Initializer,
 }
 
 /// A graph convolution: `A X W + b`.
 ///
-/// `A` is a normalised adjacency (see [`symmetric_normalization`](crate::nn::symmetric_normalization)), `X` the nodes'
-/// features. The product is taken as `A (X W)`: the sparse product runs over the output features, which are fewer as a
-/// rule. Gradients reach the weight, the bias, `X`, and the values of `A` where they are tracked.
+/// `A` is a normalised adjacency (see [`symmetric_normalization`](crate::nn::symmetric_normalization)), and `X` has the
+/// features of the nodes. The product is computed as `A (X W)`, because there are usually fewer output features than
+/// input features. Gradients reach the weight, the bias, `X`, and the values of `A` if they are tracked.
 ///
 /// Source: Kipf and Welling, *Semi-supervised classification with graph convolutional networks*, ICLR 2017.
 ///

@@ -1,4 +1,4 @@
-//! Matrices of a graph, scaled by degrees.
+//! Normalisation of graph matrices by degrees.
 
 use crate::base::exact::Exact;
 use crate::pattern::coo::CooPattern;
@@ -11,12 +11,13 @@ use sparse_macros::or_panic;
 
 /// `D^-1/2 (A + I) D^-1/2`, with `D` the diagonal matrix of the row sums of `A + I`; without `self_loops`, of `A` alone.
 ///
-/// The value at `(i, j)` becomes `a_ij / sqrt(d_i d_j)`. A node of degree 0 (isolated, and without self loops) gets zeros.
-/// Edge weights should not be negative: a node whose degree is 0 or less counts as isolated. Self loops that `A` has
-/// already gain 1. `A` is expected symmetric; of another matrix the row sums serve both sides.
+/// The value at `(i, j)` becomes `a_ij / sqrt(d_i d_j)`. A node of degree 0 (isolated, and without self loops) gets
+/// zeros. Edge weights should not be negative: a node of negative degree counts as isolated. Self loops that `A`
+/// already has gain 1. `A` should be symmetric, since the row sums are used on both sides.
 ///
-/// Float `[N, N]` with fill zero (or undefined, which stays), graphs without nodes or edges included. Differentiable in
-/// the values of `A`. Cost: `O(nnz + N)` and, with self loops, a sort; call it once for a fixed graph.
+/// `A` is a Float matrix `[N, N]` with a fill of zero, or `Undefined`, which stays. Graphs without nodes or edges are
+/// allowed. Differentiable in the values of `A`. Cost: `O(nnz + N)` and, with self loops, a sort. For a fixed graph
+/// call it once.
 ///
 /// Source: Kipf and Welling, *Semi-supervised classification with graph convolutional networks*, ICLR 2017, section 2.
 ///
@@ -49,8 +50,8 @@ pub fn try_symmetric_normalization(adjacency: &CsrTensor<2>, self_loops: bool) -
     Ok(matrix.with_rows(values, matrix.fill().clone()))
 }
 
-/// Every row divided by its sum, `x_ij / sum_k x_ik`: how bag-of-words features are usually given. A row whose sum is 0 or
-/// less becomes zeros. Differentiable. Cost: `O(nnz + M)`.
+/// Divides every row by its sum: `x_ij / sum_k x_ik`. Bag-of-words features are usually given like this. A row whose
+/// sum is 0 or less becomes zeros. Differentiable. Cost: `O(nnz + M)`.
 ///
 /// # Errors
 ///
@@ -70,7 +71,7 @@ fn check_fill(op: &'static str, matrix: &CsrTensor<2>) -> Result<()> {
     Err(SparseError::FillMismatch { op, left: "0".into(), right: fill.to_string() })
 }
 
-/// `A + I`, by the sum of duplicates.
+/// `A + I`; loops that both have are summed.
 fn with_self_loops(adjacency: &CsrTensor<2>, nodes: usize) -> CsrTensor<2> {
     let entries = adjacency.pattern().coordinates().clone();
     let dtype = entries.dtype();
@@ -87,13 +88,14 @@ fn row_sums(matrix: &CsrTensor<2>) -> Tensor<2> {
     sum_rows(matrix.values.clone(), &RowSums::new(None, matrix.pattern().row_ptr().clone()))
 }
 
-/// `1 / f(sum)`, and 0 where the sum is not above 0. The masked sums never meet `f`, so no gradient of theirs is NaN.
+/// `1 / f(sum)`, and 0 if the sum is not above 0. `f` never sees the masked sums, so their gradients are not NaN.
 fn inverse(sums: Tensor<2>, f: impl Fn(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
     let empty = sums.clone().lower_equal_scalar(0.0);
     f(sums.mask_fill(empty.clone(), 1.0)).recip().mask_fill(empty, 0.0)
 }
 
-/// The factor `[rows, 1]` of every element's row, by an index map whose backward is a segment sum: no float atomics.
+/// For every element the factor `[rows, 1]` of its row, read by an index map. The backward pass is a segment sum
+/// without float atomics.
 fn spread(factor: &Tensor<2>, ids: &Tensor<1, Int>) -> Tensor<2> {
     let none = Tensor::zeros([1, 1], (&factor.device(), factor.dtype()));
     move_rows(factor.clone(), none, &RowMap::new(ids.clone(), factor.dims()[0]))

@@ -1,4 +1,4 @@
-//! Whether any, or all, of a line's elements hold.
+//! Whether any element along a dim is true, or all are.
 
 use super::reduce::Along;
 use crate::base::checks::as_axes;
@@ -12,10 +12,10 @@ use sparse_core::Result;
 use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Bool> {
-    /// Whether any element along `dim` holds; the dim stays with size 1.
+    /// Whether any element along `dim` is true. The dim stays with size 1.
     ///
-    /// The fill counts where a line has unspecified elements; with an `Undefined` one only specified elements count,
-    /// and a line without them stays unspecified. Nothing holds of nothing. Cost: one pass over the values.
+    /// Unspecified elements count with the fill. With an `Undefined` fill only the stored elements count, and a line
+    /// without them stays unspecified. For a line of size 0 the answer is false. Cost: one pass over the values.
     ///
     /// # Errors
     ///
@@ -25,7 +25,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Bool> {
         any("any_dim", self, &[dim.as_index()])
     }
 
-    /// Whether all elements along `dim` hold; the dim stays with size 1. Everything holds of nothing.
+    /// Whether all elements along `dim` are true. The dim stays with size 1. For a line of size 0 the answer is true.
     ///
     /// The fill counts as in [`try_any_dim`](Self::try_any_dim).
     ///
@@ -57,7 +57,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Bool> {
         Ok(any("all_dims", &self.coalesce().opposite(), &as_axes(dims))?.opposite())
     }
 
-    /// Whether any element holds.
+    /// Whether any element is true.
     pub fn any(&self) -> Tensor<1, Bool> {
         let axes: Vec<isize> = (0..D as isize).collect();
         let out = any("any", self, &axes).expect("every axis once");
@@ -66,12 +66,12 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Bool> {
         row.reshape(Exact([1]))
     }
 
-    /// Whether all elements hold.
+    /// Whether all elements are true.
     pub fn all(&self) -> Tensor<1, Bool> {
         self.coalesce().opposite().any().bool_not()
     }
 
-    /// Every element's opposite, the fill's included.
+    /// The negation of every element and of the fill.
     fn opposite(&self) -> Self {
         let fill = match &self.fill {
             Fill::Zero => Fill::scalar(true),
@@ -95,7 +95,7 @@ fn any<P: Pattern, const D: usize>(
         return Ok(along.empty_result(of, of.dtype(), if undefined { Fill::Undefined } else { Fill::Zero }));
     }
     let counted = !undefined && !of.fill.is_zero();
-    // Without sparse dims all elements are duplicates of one.
+    // Without sparse dims all stored elements are duplicates of one element.
     let own = if counted || of.sparse_dims() == 0 { of.coalesce() } else { of.clone() };
     let within = |rows: Tensor<2, Bool>| along.blocks.fold(rows, |rows| rows.any_dim(1));
     let fill = match &own.fill {

@@ -1,4 +1,4 @@
-//! Where the largest and smallest elements stand.
+//! Positions of the largest and smallest elements.
 
 use super::extremum::{end, extremum, of_lines};
 use super::reduce::Along;
@@ -21,13 +21,13 @@ macro_rules! positions {
     ($name:ident $greatest:literal $what:literal) => {
         #[doc = concat!("Where the ", $what, " element along a sparse `dim` stands; the dim stays with size 1.")]
         ///
-        /// The first of those that tie, as Burn's own; NaN wins. Where the fill wins it is the first unspecified
-        /// position. A line without stored elements has position 0 (it is unspecified if the fill is `Undefined`, when
-        /// only specified elements count). No gradient. Cost: a few passes over the values.
+        /// Of equal elements the first one is taken, as in Burn. NaN wins. If the fill wins, the result is the first
+        /// unspecified position. A line without stored elements has position 0; with an `Undefined` fill only stored
+        /// elements count, and such a line stays unspecified. There is no gradient. Cost: a few passes over the values.
         ///
         /// # Errors
         ///
-        /// `axis_out_of_range`; `empty_input` if there is nothing along the dim; `shape_mismatch` for a dense one.
+        /// `axis_out_of_range`; `empty_input` if the dim has size 0; `shape_mismatch` for a dense dim.
         #[or_panic]
         pub fn $name(&self, dim: impl AsIndex) -> Result<SparseTensor<P, D, Int>> {
             position(plain_name(stringify!($name)), self, dim.as_index(), $greatest)
@@ -86,7 +86,7 @@ fn position<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     Ok(SparseTensor::from_parts(lines.pattern.clone(), first, own.dense_shape.clone(), fill))
 }
 
-/// The first position of each line that is not stored, `[lines, 1]` (past the end, where all are).
+/// The first unspecified position of each line, `[lines, 1]`; past the end if every element is stored.
 fn gap<P: Pattern>(pattern: &P, lines: &Lines<P>, axis: usize) -> Tensor<2, Int> {
     let nnz = pattern.nnz();
     let (order, ptr) = lines.groups();

@@ -20,15 +20,17 @@ macro_rules! operations {
     ($($name:ident $op:ident $formula:literal;)*) => {$(
         #[doc = concat!("`", $formula, "`, element by element.")]
         ///
-        /// The result has the union of the two patterns and the fill that the operation gives for the two fills: exactly
-        /// the dense answer. Where one operand's fill is `Undefined` its pattern is the result's, and the other is read
-        /// with its fill; where both are, the intersection is; the result is `Undefined` then. Operands are coalesced
-        /// first. Floats follow IEEE 754, integers wrap.
+        /// The result has the union of the two patterns, and its fill is the operation applied to the two fills. This
+        /// is exactly the dense answer. Operands are coalesced first. Floats follow IEEE 754, integers wrap.
         ///
-        /// Backward: the dense rule at the stored elements of either side, and the fills when tracked. Cost:
-        /// `O(nnz_a + nnz_b)`; the merged pattern is kept with the left pattern, so a loop over fixed patterns has one
-        /// result pattern, and merges once (on the CPU, values that are not tracked are combined in the same pass as a
-        /// merge, which costs no more than reading kept index maps). The idea of SciPy's binary operations on canonical CSR.
+        /// If one operand has an `Undefined` fill, the result has the pattern of that operand, and the other operand is
+        /// read with its own fill. If both have one, the result has the intersection of the patterns. In either case
+        /// the fill of the result is `Undefined`.
+        ///
+        /// Backward: the dense rule, at the stored elements of both operands and at tracked fills. Cost: `O(nnz_a +
+        /// nnz_b)`. The merged pattern is kept with the left pattern, so a loop over fixed patterns merges once and
+        /// always has the same result pattern. On the CPU untracked values are combined in the same pass as the merge,
+        /// which costs no more than reading kept index maps. Source: SciPy's binary operations on canonical CSR.
         ///
         /// # Errors
         ///
@@ -49,8 +51,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 }
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
-    /// `self / other`, element by element: patterns, fills and gradients as [`try_add`](Self::try_add) says. Integers are
-    /// divided as f32.
+    /// `self / other`, element by element. Integers are divided as f32. Patterns, fills and gradients follow the rules
+    /// of [`try_add`](Self::try_add).
     ///
     /// # Errors
     ///
@@ -74,7 +76,8 @@ pub(super) fn check<P: Pattern, const D: usize, K: Kind>(
     Ok(())
 }
 
-/// Checks that two tensors, perhaps of two kinds, have one shape, its split into sparse and dense dims, and one device.
+/// Checks that two tensors agree in shape, in the split into sparse and dense dims, and in device. Their kinds may
+/// differ.
 pub(super) fn same_structure<P: Pattern, const D: usize, K: Kind, K2: Kind>(
     op: &'static str,
     a: &SparseTensor<P, D, K>,
@@ -91,10 +94,11 @@ pub(super) fn same_structure<P: Pattern, const D: usize, K: Kind, K2: Kind>(
     same_device(op, &a.device(), &b.device())
 }
 
-/// The pattern that two tensors meet on, and where its rows come from on either side (`None`: they stay).
+/// The pattern of a result, and for each operand the map that says where its rows come from (`None`: they stay in
+/// place).
 type Meeting<P> = (P, [Option<RowMap>; 2]);
 
-/// Only an `Undefined` operand restricts the pattern: the union, the one's, or the intersection.
+/// The union of the patterns; if one fill is `Undefined`, the pattern of that operand; if both are, the intersection.
 pub(super) fn meet<P: Pattern>(a: (&P, bool), b: (&P, bool)) -> Meeting<P> {
     let both = |rule| {
         let (pattern, maps) = merged(rule, a.0, b.0);
@@ -130,7 +134,7 @@ fn combine<P: Pattern, const D: usize, K: Numeric>(
 
 /// The dense operation on rows.
 pub(crate) fn apply<K: Numeric>(op: BinaryOp, a: Tensor<2, K>, b: Tensor<2, K>) -> Tensor<2, K> {
-    // Nothing stays nothing: some devices cannot launch over it, here or in the backward pass.
+    // An empty tensor is returned as it is: some devices cannot launch over it, here or in the backward pass.
     if a.shape().num_elements() == 0 {
         return a;
     }
@@ -152,8 +156,8 @@ struct Saved {
     sides: [Option<(Tensor<2>, Tensor<2>)>; 2],
 }
 
-/// `op` of rows that are read through index maps. One fused pass where no fill is tracked; with a tracked fill a side has
-/// two parents, and the pass is composed of moves.
+/// `op` of rows that are read through index maps. This is one fused pass if no fill is tracked. With a tracked fill a
+/// side has two parents, so the operation is composed of moves.
 pub(super) fn zip<K: Numeric>(op: BinaryOp, a: Operand<'_, K>, b: Operand<'_, K>) -> Tensor<2, K> {
     let rows = |operand: &Operand<'_, K>| operand.2.as_ref().map_or(operand.0.dims()[0], |map| map.map().dims()[0]);
     if rows(&a) == 0
@@ -183,7 +187,7 @@ pub(super) fn zip<K: Numeric>(op: BinaryOp, a: Operand<'_, K>, b: Operand<'_, K>
     from_float(record(out, [Erased::from(values_a), Erased::from(values_b)], saved, backward))
 }
 
-/// The result without elements of two tensors: some devices cannot launch over nothing, here or in the backward pass.
+/// The result of two tensors without elements. Some devices cannot launch over nothing, here or in the backward pass.
 fn empty<K: Kind>(a: Tensor<2>, b: Tensor<2>) -> Tensor<2, K> {
     let out = Tensor::<2>::empty([0, a.dims()[1]], (&a.device().inner(), a.dtype()));
     let shapes = [a.dims(), b.dims()];

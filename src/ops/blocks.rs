@@ -1,4 +1,4 @@
-//! What operations on dense dims share: blocks of values, and the fill's block, seen along one dim.
+//! Shared code for dense dims: value blocks, and the block of the fill, seen along one dim.
 
 use crate::base::exact::Exact;
 use crate::base::kind::Kind;
@@ -9,8 +9,9 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Tensor;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The tensor with `f` applied to every block, stored or fill, as `[n, old size, inner]` along dense dim `dim`, which
-    /// has `size` elements after it. `f` moves or repeats elements, so a fill of one number stays what it is.
+    /// Applies `f` to every block, stored or fill. `f` gets blocks as `[n, old size, inner]` along the dense dim `dim`,
+    /// which has `size` elements afterwards. It only moves or repeats elements, so a fill of one number stays that
+    /// number.
     pub(crate) fn map_blocks(&self, dim: usize, size: usize, f: impl Fn(Tensor<3, K>) -> Tensor<3, K>) -> Self {
         let mut dense_shape = self.dense_shape.clone();
         dense_shape[dim] = size;

@@ -18,16 +18,17 @@ macro_rules! with_dense {
     ($kind:ident: $name:ident $op:ident $formula:literal) => {
         #[doc = concat!("`", $formula, "` at the stored elements, with a dense tensor that broadcasts to this shape.")]
         ///
-        /// As for Burn's tensors, `dense` has the size of each dim or 1: a matrix meets one number a row as `[M, 1]` and
-        /// one a column as `[1, N]`, so there is no axis to name. What a reduction leaves has that shape.
+        /// As for Burn's tensors, each dim of `dense` has the size of this tensor's dim, or 1. A tensor `[M, 1]` gives
+        /// one number for each row of a matrix, and `[1, N]` one for each column. Reductions that keep their dim have
+        /// this shape.
         ///
-        /// Stored-only: the pattern is kept, so the fill must be `Zero` or `Undefined` for a product or a quotient (and a
-        /// zero divisor or an infinite factor does not reach the elements that are not stored), `Undefined` for a sum or a
-        /// difference.
+        /// This operation is stored-only: it keeps the pattern. For a product or a quotient the fill must therefore be
+        /// `Zero` or `Undefined`; a zero divisor or an infinite factor does not reach the elements that are not stored.
+        /// For a sum or a difference the fill must be `Undefined`.
         ///
-        /// Backward: to the values as usual; to the dense tensor the sum over the stored elements that met each of its
-        /// own, without atomics. Cost: one pass over the values. Where the dense tensor has all sparse dims, or one of
-        /// them, the positions that it is read at are kept with the pattern.
+        /// Backward: the values get the usual gradient. Each element of `dense` gets the sum over the stored elements
+        /// that were combined with it, without atomics. Cost: one pass over the values. If `dense` spans all sparse
+        /// dims, or one of them, the positions at which it is read are kept with the pattern.
         ///
         /// ```
         /// use burn::tensor::{Device, Tensor};
@@ -71,7 +72,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         Ok(own.with_rows(apply(op, own.values.clone(), read), own.fill.clone()))
     }
 
-    /// Where every stored element reads a dense tensor of these sizes, each 1 or that of the sparse dim, as rows.
+    /// For every stored element, the row that it reads of a dense tensor of these sizes. Each size is 1 or that of the
+    /// sparse dim.
     fn read_at(&self, sizes: &[usize]) -> RowMap {
         let shape = self.pattern.shape();
         let kept: Vec<usize> = (0..sizes.len()).filter(|&dim| sizes[dim] == shape[dim] && shape[dim] != 1).collect();
@@ -94,13 +96,13 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         }
     }
 
-    /// Rows of blocks of these sizes, each 1 or that of the dense dim, as blocks of all dense dims.
+    /// Expands blocks of these sizes, each 1 or that of the dense dim, to all dense dims.
     fn spread(&self, rows: Tensor<2, K>, sizes: &[usize]) -> Tensor<2, K> {
         let count = rows.dims()[0];
         if count * self.block() == 0 {
             return Tensor::empty([count, self.block()], (&rows.device(), rows.dtype()));
         }
-        // One dim after the other, the last first: each is what stands between those before and after it.
+        // From the last dim to the first: `inner` counts the elements behind the dim.
         let mut inner = 1;
         let mut rows = rows;
         for (dim, &size) in sizes.iter().enumerate().rev() {
@@ -116,7 +118,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         rows
     }
 
-    /// Without duplicates, unless each may be scaled alone.
+    /// Coalesced, unless the operation may scale each duplicate alone.
     fn summed(&self, op: BinaryOp) -> Self {
         if op == BinaryOp::Mul { self.clone() } else { self.coalesce() }
     }
@@ -152,7 +154,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
-    /// `self / dense` at the stored elements: a true division in f32 (see that of floats).
+    /// `self / dense` at the stored elements, as a true division in f32. See the method of float tensors.
     ///
     /// # Errors
     ///
@@ -164,7 +166,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
     }
 }
 
-/// Row `map[k]` of `rows`, none missing.
+/// Row `k` of the result is row `map[k]` of `rows`. No row is missing.
 pub(crate) fn read_rows<K: Kind>(rows: Tensor<2, K>, map: &RowMap) -> Tensor<2, K> {
     let fill = Tensor::zeros([1, rows.dims()[1]], (&rows.device().inner(), rows.dtype()));
     move_rows(rows, fill, map)

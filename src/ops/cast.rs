@@ -9,14 +9,14 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Float, FloatDType, Int, IntDType, Tensor};
 use std::any::Any;
 
-/// A tensor of 16-bit floats in f32, in which counts, powers and partial sums fit, and the type to go back to.
+/// A tensor of 16-bit floats in f32, where counts, powers and partial sums fit, and the type to convert back to.
 pub(super) fn widened<P: Pattern, const D: usize, K: Numeric>(
     of: &SparseTensor<P, D, K>,
 ) -> Option<(SparseTensor<P, D, K>, FloatDType)> {
     matches!(of.dtype(), DType::F16 | DType::BF16).then(|| (of.in_float(FloatDType::F32), FloatDType::from(of.dtype())))
 }
 
-/// A tensor that is of floats in another float type.
+/// The tensor in another float type, if it holds floats.
 pub(super) fn in_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>, dtype: FloatDType) -> Tensor<D, K> {
     if tensor.shape().num_elements() == 0 {
         return Tensor::empty(tensor.shape(), (&tensor.device(), DType::from(dtype)));
@@ -25,7 +25,7 @@ pub(super) fn in_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>, dtype: Fl
 }
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
-    /// Stored values and a fill in a tensor, which are of floats, in another float type; duplicates stay.
+    /// The tensor with its float values, and a float fill in a tensor, in another float type. Duplicates stay.
     pub(super) fn in_float(&self, dtype: FloatDType) -> Self {
         let fill = match &self.fill {
             Fill::Value(FillValue::Block(block)) => Fill::block(in_float(block.row(), dtype)),
@@ -39,7 +39,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// Applies a linear or value-wise conversion to stored values and fill alike.
     fn convert<K2: Kind>(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K2>) -> SparseTensor<P, D, K2> {
-        // Every conversion keeps a zero, which stays known.
+        // Every conversion maps zero to zero, so a fill that is known to be zero stays known.
         let fill = match self.fill.host().filter(|_| self.fill.is_zero()) {
             Some(zero) => Fill::scalar(zero),
             None => self.fill.map_row(self.block(), self.dtype(), &self.device(), &f),
@@ -49,7 +49,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 }
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
-    /// The tensor as a division takes it: floats as they are, integers, duplicates summed first, in f32.
+    /// The operand of a division. Floats stay as they are. Integers are converted to f32, with duplicates summed first.
     pub(super) fn real(&self) -> SparseTensor<P, D, Float> {
         let any: &dyn Any = self;
         match (any.downcast_ref::<SparseTensor<P, D, Float>>(), any.downcast_ref::<SparseTensor<P, D, Int>>()) {
@@ -61,7 +61,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
-    /// The tensor in another float type, duplicates summed first. Differentiable.
+    /// The tensor in another float type. Duplicates are summed first. Differentiable.
     pub fn cast(&self, dtype: FloatDType) -> Self {
         self.coalesce().convert(|rows| rows.cast(dtype))
     }
@@ -78,19 +78,19 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
         self.convert(|rows| rows.cast(dtype))
     }
 
-    /// The tensor as floats, duplicates summed first.
+    /// The tensor as floats. Duplicates are summed first.
     pub fn float(&self) -> SparseTensor<P, D, Float> {
         self.coalesce().convert(|rows| rows.float())
     }
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Bool> {
-    /// True as 1.
+    /// The tensor as integers: true becomes 1.
     pub fn int(&self) -> SparseTensor<P, D, Int> {
         self.coalesce().convert(|rows| rows.int())
     }
 
-    /// True as 1.0.
+    /// The tensor as floats: true becomes 1.0.
     pub fn float(&self) -> SparseTensor<P, D, Float> {
         self.coalesce().convert(|rows| rows.float())
     }

@@ -14,20 +14,23 @@ use sparse_burn::MergeRule;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// The tensors of `parts` one after the other along `dim` in `[-rank, rank)`: Burn's `Tensor::cat`.
+/// Joins the tensors of `parts` along `dim` in `[-rank, rank)`, like Burn's `Tensor::cat`.
 ///
-/// Shapes agree off the dim; fills agree, and the result has the first's. A fill in a tensor is compared by value, which
-/// reads it from the device once; copies of one [`Fill`](crate::Fill) agree unread, which is what a training step wants.
+/// The shapes must agree except along `dim`. The fills must agree, and the result has that fill. Fills held by tensors
+/// are compared by value, which reads them from the device once. Copies of one [`Fill`](crate::Fill) are known to agree
+/// without a read, so use those in a training step.
 ///
-/// - COO along dim 0: coordinates are copied and shifted. Along another sparse dim coalesced parts are merged as the
-///   sorted runs they are, and the result is coalesced; with an uncoalesced part the result is uncoalesced and its
-///   elements stand part by part.
-/// - CSR: rows below rows, columns merged row by row; for a batch along any of its three axes.
-/// - Along a dense dim of a hybrid tensor: the union of the patterns, where a part that has no block gives its fill. The
-///   fills are joined and may differ; with an `Undefined` one the patterns must be equal. Parts are coalesced first.
+/// - COO along dim 0: coordinates are copied and shifted. Along another sparse dim, coalesced parts are merged as
+///   sorted runs, and the result is coalesced. With an uncoalesced part the result is uncoalesced, and the elements of
+///   each part follow those of the part before it.
+/// - CSR along the rows: the rows of each part follow those of the part before it. Along the columns, the parts are
+///   merged row by row. A batch can be joined along any of its three dims.
+/// - Along a dense dim of a hybrid tensor: the result has the union of the patterns, and a part that has no block at
+///   some coordinate gives its fill there. The fills are joined and may differ. With an `Undefined` fill the patterns
+///   must be equal. Parts are coalesced first.
 ///
-/// Backward: each part gets the gradient of its own elements, in its own order. Cost: one pass over patterns and values;
-/// the joined pattern is kept with the first part's, so a loop over fixed patterns joins them once. Semantics of
+/// Backward: each part gets the gradient of its own elements, in its own order. Cost: one pass over patterns and
+/// values. The joined pattern is kept with the first part's, so a loop over fixed patterns joins them once. Semantics:
 /// SciPy's `vstack` and `hstack` and PyTorch's `cat`.
 ///
 /// ```
@@ -69,7 +72,7 @@ pub fn try_concat<P: Pattern, const D: usize, K: Kind>(
     }
     let mut shape = first.pattern.shape().to_vec();
     shape[axis] = size;
-    // The parts have a pointer for every row already.
+    // The row pointers of the parts take that much memory already.
     P::check_shape(OP, &shape, parts.iter().map(|part| part.pattern.memo().held()).sum())?;
     let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
     let values: Vec<&Tensor<2, K>> = parts.iter().map(|part| &part.values).collect();
@@ -110,7 +113,7 @@ pub(super) fn check<P: Pattern, const D: usize, K: Kind>(
     Err(SparseError::FillMismatch { op, left: first.fill.to_string(), right: part.fill.to_string() })
 }
 
-/// Along a dense dim: every part is brought to the union of the patterns, then blocks are joined.
+/// Along a dense dim: every part is brought to the union of the patterns, then the blocks are joined.
 fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
     op: &'static str,
     parts: &[SparseTensor<P, D, K>],
@@ -137,7 +140,7 @@ fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
     let join = |rows: Vec<Tensor<2, K>>| -> Tensor<2, K> {
         let count = rows[0].dims()[0];
         if count == 0 {
-            // Some devices cannot join nothing.
+            // Some devices cannot join empty tensors.
             let width = rows.iter().map(|rows| rows.dims()[1]).sum();
             return Tensor::empty([0, width], (&rows[0].device(), rows[0].dtype()));
         }

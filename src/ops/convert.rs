@@ -8,15 +8,15 @@ use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
 impl<const D: usize, K: Kind> CooTensor<D, K> {
-    /// The tensor by compressed rows: duplicates are summed, rows sorted. Rank 2 or 3, no dense dims.
+    /// Converts to compressed rows: duplicates are summed and rows are sorted. For rank 2 or 3 without dense dims.
     ///
-    /// Cost: nothing but the row pointers for a coalesced tensor, else a [`coalesce`](CooTensor::coalesce).
+    /// Cost: only the row pointers for a coalesced tensor, otherwise a [`coalesce`](CooTensor::coalesce) first.
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if the rank is not 2 or 3, or there are dense dims; `overflow` where the rows or columns of a
-    /// batch pass 64 bits; `would_densify` for more rows than [`dense_limit`](crate::dense_limit) of which almost all are
-    /// empty, since each needs a pointer.
+    /// `shape_mismatch` if the rank is not 2 or 3, or there are dense dims; `overflow` if the rows or columns of a
+    /// batch exceed 64 bits; `would_densify` for more than [`dense_limit`](crate::dense_limit) rows that are almost all
+    /// empty, since each row needs a pointer.
     #[or_panic]
     pub fn try_to_csr(&self) -> Result<CsrTensor<D, K>> {
         const OP: &str = "to_csr";
@@ -33,7 +33,8 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
 }
 
 impl<const D: usize, K: Kind> CsrTensor<D, K> {
-    /// The tensor by coordinates, coalesced. Cost: the row pointers are expanded once and kept with the pattern.
+    /// Converts to coordinates; the result is coalesced. Cost: the row pointers are expanded once and kept with the
+    /// pattern.
     pub fn to_coo(&self) -> CooTensor<D, K> {
         CooTensor::from_parts(self.pattern.to_coo(), self.values.clone(), vec![], self.fill.clone())
     }

@@ -1,4 +1,4 @@
-//! How many elements there are of a kind.
+//! Counts of elements.
 
 use super::reduce::Along;
 use super::stack::check_matrix;
@@ -17,9 +17,10 @@ use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// Number of stored elements, duplicates counted once: on the host. (Of stored blocks, where there are dense dims.)
+    /// The number of stored elements, on the host. Duplicates count once. With dense dims it is the number of stored
+    /// blocks.
     ///
-    /// Cost: that of a coalesce where there may be duplicates, which is kept with the pattern.
+    /// Cost: that of a coalesce if there may be duplicates. Its result is kept with the pattern.
     pub fn count_stored(&self) -> usize {
         match self.pattern.coalesce() {
             None => self.nnz(),
@@ -29,8 +30,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 }
 
 impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
-    /// Number of stored elements in each row of a matrix `[M, N]`, duplicates counted once: `[M]`. The out-degrees of an
-    /// adjacency without weights. (For any rank, and several dims: [`count_stored_dims`](Self::count_stored_dims).)
+    /// The number of stored elements in each row of a matrix `[M, N]`, as `[M]`. Duplicates count once. These are the
+    /// out-degrees of an adjacency without weights. For other ranks, or several dims, see
+    /// [`count_stored_dims`](Self::count_stored_dims).
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -50,7 +52,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
         self.stored_counts("row_counts", 0)
     }
 
-    /// Number of stored elements in each column of a matrix `[M, N]`, duplicates counted once: `[N]`. See
+    /// The number of stored elements in each column of a matrix `[M, N]`, as `[N]`. Duplicates count once. See
     /// [`row_counts`](Self::row_counts).
     ///
     /// # Errors
@@ -73,8 +75,9 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
 }
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// Number of stored elements along `dims`, sparse or dense, which stay with size 1; duplicates counted once, and each
-    /// element of a stored block. With fill zero: lines without a stored element are not stored in the result.
+    /// The number of stored elements along `dims`, sparse or dense. The dims stay with size 1. Duplicates count once,
+    /// and each element of a stored block counts. The fill of the result is zero: lines without a stored element are
+    /// not stored.
     ///
     /// Cost: the lines are found once and kept with the pattern.
     ///
@@ -91,8 +94,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `shape_mismatch` for a dim given twice; `overflow` if there are more than an integer of the
-    /// device can say.
+    /// `axis_out_of_range`; `shape_mismatch` for a dim given twice; `overflow` if a count may not fit the integers of
+    /// the device.
     #[or_panic]
     pub fn try_count_stored_dims(&self, dims: &[impl AsIndex]) -> Result<SparseTensor<P, D, Int>> {
         const OP: &str = "count_stored_dims";
@@ -113,13 +116,12 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(SparseTensor::from_parts(pattern, rows, along.blocks.shape, Fill::Zero))
     }
 
-    /// Number of elements that are not zero (of Bool: that hold), `[1]`: stored ones, and the unspecified ones where
-    /// the fill is not. NaN is not zero; with an `Undefined` fill only the specified elements are there. Duplicates are
-    /// summed first.
+    /// The number of elements that are not zero (of Bool: that are true), `[1]`. Unspecified elements count if the fill
+    /// is not zero. With an `Undefined` fill only stored elements count. NaN is not zero. Duplicates are summed first.
     ///
     /// # Errors
     ///
-    /// `overflow` if there may be more than an integer of the device can say.
+    /// `overflow` if the number may not fit the integers of the device.
     #[or_panic]
     pub fn try_count_nonzero(&self) -> Result<Tensor<1, Int>> {
         const OP: &str = "count_nonzero";

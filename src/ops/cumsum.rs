@@ -15,10 +15,11 @@ use sparse_macros::or_panic;
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// `y[.., i, ..] = sum_{j <= i} x[.., j, ..]` along `dim`, at the stored elements.
     ///
-    /// Stored-only along a sparse dim: elements that are not stored add nothing, and the pattern is kept, so the result says
-    /// nothing of the sum between two stored elements. The fill must be `Zero` or `Undefined`. Along a dense dim it is the
-    /// dense answer. Duplicates are summed first. Integers wrap. Long lines are summed in chunks of a fixed size, so a
-    /// float sum may be rounded otherwise than one from left to right, and always alike.
+    /// Along a sparse dim the operation is stored-only: elements that are not stored add nothing, and the pattern is
+    /// kept. So there is no result at the elements that are not stored, and the fill must be `Zero` or `Undefined`.
+    /// Along a dense dim the result is the dense answer. Duplicates are summed first. Integers wrap. Long lines are
+    /// summed in chunks of a fixed size. A float sum may therefore be rounded differently than a sum from left to
+    /// right, but in the same way on every run.
     ///
     /// Backward: the running sum of the gradient from the other end. Cost: two passes over the values, and two moves of
     /// them unless the dim is the last sparse dim; the lines are found once and kept with the pattern.

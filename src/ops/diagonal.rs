@@ -1,4 +1,4 @@
-//! The main diagonal of a matrix: made, and read.
+//! The main diagonal of a matrix: building and reading it.
 
 use super::broadcast::read_rows;
 use super::reduce::{Fold, total};
@@ -52,12 +52,12 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
         Self::try_from_diagonal(Tensor::ones([size], options))
     }
 
-    /// The main diagonal `[min(M, N)]` of a matrix `[M, N]`, dense: `out[i] = self[i, i]`, with the fill where nothing
-    /// is stored.
+    /// The main diagonal `[min(M, N)]` of a matrix `[M, N]` as a dense tensor: `out[i] = self[i, i]`. Elements that are
+    /// not stored give the fill.
     ///
-    /// Backward: stored elements of the diagonal get their gradients, a tracked fill the sum of the rest. Cost:
-    /// `O(min(M, N) log nnz)` the first time, after a coalesce; where the elements stand is kept with the pattern.
-    /// (NumPy's `diagonal`.)
+    /// Backward: stored elements of the diagonal get their gradients; a tracked fill gets the sum of the rest. Cost:
+    /// `O(min(M, N) log nnz)` the first time, after a coalesce. The positions of the elements are then kept with the
+    /// pattern. (NumPy's `diagonal`.)
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -70,7 +70,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// # Errors
     ///
     /// `undefined_fill`; `shape_mismatch` for a hybrid tensor; `would_densify` for a diagonal longer than
-    /// [`dense_limit`](crate::dense_limit) that is almost empty.
+    /// [`dense_limit`](crate::dense_limit) of a matrix that is almost empty.
     #[or_panic]
     pub fn try_diagonal(&self) -> Result<Tensor<1, K>> {
         const OP: &str = "diagonal";
@@ -93,10 +93,11 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
 }
 
 impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
-    /// The sum of the main diagonal, `[1]`: see [`diagonal`](Self::diagonal). Of an empty one: zero. Int wraps.
+    /// The sum of the main diagonal, `[1]`: see [`diagonal`](Self::diagonal). The sum of an empty diagonal is zero.
+    /// Integers wrap.
     ///
-    /// Cost: `O(nnz)`, however long the diagonal is. Which elements stand on it is kept with the pattern, so that a loop
-    /// reads the device (for their number) in its first step only.
+    /// Cost: `O(nnz)`, however long the diagonal is. The elements of the diagonal are found once and kept with the
+    /// pattern. Finding them reads their number from the device, so a loop reads only in its first step.
     ///
     /// # Errors
     ///

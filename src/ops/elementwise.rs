@@ -25,12 +25,12 @@ fn rows<P: Pattern, const D: usize, K: Kind>(tensor: &SparseTensor<P, D, K>, map
 }
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// `f` of every pair of elements, the fills included: `f` is any function of Burn that combines elements one by one, given
-    /// to rows of values `[n, block]` of both.
+    /// Applies `f` to every pair of elements, the fills included. `f` is any Burn function that combines elements one
+    /// by one. It gets rows of values `[n, block]` of both tensors.
     ///
-    /// The pattern is the union of both (where one operand is `Undefined` that one's, where both are the intersection), the
-    /// new fill `f` of the two fills, as for [`add`](SparseTensor::add). Operands are coalesced first. Backward: that of `f`.
-    /// Cost: `O(nnz_a + nnz_b)` and that of `f`; the merged pattern is kept with the left one.
+    /// The result has the union of the patterns, and its fill is `f` of the two fills. `Undefined` fills restrict the
+    /// pattern as for [`add`](SparseTensor::add). Operands are coalesced first. Backward: that of `f`. Cost: `O(nnz_a +
+    /// nnz_b)` and that of `f`. The merged pattern is kept with the left one.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if values.dims() != [nnz, block] {
             return Err(changed_shape(op, values.dims(), [nnz, block]));
         }
-        // Numbers of the host stay on the host, where a zero is known to be one.
+        // Fills that the host knows are combined on the host, so that a zero stays known.
         let known = a.fill.host().zip(b.fill.host()).and_then(|(x, y)| host(x, y, a.dtype()));
         let fill = match known {
             _ if undefined.contains(&true) => Fill::Undefined,
@@ -118,23 +118,23 @@ fn zero_stays<K: Kind>(a: Scalar, b: Scalar, _: DType) -> Option<Fill<K>> {
     (a.elem::<f64>() == 0.0 && b.elem::<f64>() == 0.0).then_some(Fill::Zero)
 }
 
-/// For remainders of floats: a zero by a positive number is that zero.
+/// For remainders of floats: that of zero divided by a positive number is this zero.
 fn zero_by_positive(a: Scalar, b: Scalar, dtype: DType) -> Option<Fill> {
     (host_float(a, dtype) == 0.0 && host_float(b, dtype) > 0.0).then(|| Fill::scalar(a))
 }
 
-/// For the remainder of integers, which is 0 by 0 too.
+/// For the remainder of integers: that of zero is 0 for every divisor, 0 included.
 fn zero_by_any(a: Scalar, _: Scalar, _: DType) -> Option<Fill<Int>> {
     (a.elem::<i64>() == 0).then_some(Fill::Zero)
 }
 
-/// The angle of a point on the positive half of the axis; one at minus zero is on the other half.
+/// The angle of a point on the positive half of the axis. A point at minus zero is on the other half.
 fn angle_of_zero(a: Scalar, b: Scalar, dtype: DType) -> Option<Fill> {
     let (a_is_zero, b) = (host_float(a, dtype) == 0.0, host_float(b, dtype));
     (a_is_zero && b >= 0.0 && b.is_sign_positive()).then(|| Fill::scalar(a))
 }
 
-/// Zero to a power that is not negative; odd ones keep its sign.
+/// Zero to a power that is not negative. Odd powers keep the sign of the zero.
 fn power_of_zero<K: Kind>(a: Scalar, b: Scalar, dtype: DType) -> Option<Fill<K>> {
     match b.elem::<f64>() {
         _ if host_float(a, dtype) != 0.0 => None,
@@ -152,14 +152,14 @@ fn bits(of: fn(i64, i64) -> i64) -> impl Fn(Scalar, Scalar, DType) -> Option<Fil
 fn int_remainder(a: Tensor<2, Int>, b: Tensor<2, Int>) -> Tensor<2, Int> {
     let mut unit = b.clone().equal_elem(0);
     if b.dtype() != DType::U8 {
-        // The same answer, and the smallest integer has no quotient by -1.
+        // The remainder by -1 is that by 1, and the smallest integer has no quotient by -1.
         unit = unit.bool_or(b.clone().equal_elem(-1));
     }
     a.remainder(b.mask_fill(unit, 1))
 }
 
-/// `base` to integer powers, `1` to the power 0 of anything. By the absolute value: not every device has powers of
-/// negative numbers.
+/// `base` to integer powers; the power 0 of anything is 1. It works on the absolute value, because not every device has
+/// powers of negative numbers.
 fn powers(base: Tensor<2>, power: &Tensor<2, Int>) -> Tensor<2> {
     let dtype = base.dtype();
     let odd = power.clone().bitwise_and_scalar(1).equal_elem(1);
@@ -169,7 +169,7 @@ fn powers(base: Tensor<2>, power: &Tensor<2, Int>) -> Tensor<2> {
     signed.mask_fill(power.clone().equal_elem(0), 1.0)
 }
 
-/// Backward: `n x^(n - 1)` times the gradient, and nothing where the power `n` is 0.
+/// Backward: `n x^(n - 1)` times the gradient, and 0 where the power `n` is 0.
 fn int_power(base: Tensor<2>, power: Tensor<2, Int>) -> Tensor<2> {
     let (plain, power) = (base.clone().inner(), signed(power));
     let out = powers(plain.clone(), &power);
@@ -197,14 +197,14 @@ fn logaddexp(a: Tensor<2>, b: Tensor<2>) -> Tensor<2> {
     })
 }
 
-/// `a` where `choose` holds, else `b`; a tie shares the gradient evenly, and NaN wins.
+/// `a` where `first` holds, else `b`; NaN wins. A tie shares the gradient evenly.
 fn pick<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>, first: Tensor<2, Bool>) -> Tensor<2, K> {
     let (tie, nan) = (a.clone().equal(b.clone()), a.clone().not_equal(a.clone()));
     let picked = b.clone().mask_where(first.bool_or(nan), a.clone());
     if !picked.dtype().is_float() || !(is_tracked(&a) || is_tracked(&b)) {
         return picked;
     }
-    // A tie's value is the one that was picked; its gradient is shared.
+    // The value of a tie is the picked one; its gradient is shared.
     let out = as_float(&picked).expect("a float").inner();
     let (Some(a), Some(b)) = (as_float(&a), as_float(&b)) else { return picked };
     let saved = (first_of(&a, &b, &out), tie.inner());
@@ -246,10 +246,11 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
         try_fmod "the remainder of self / other, with the sign of self (NaN for a division by 0)" Float, |a, b| a.fmod(b), zero_by_positive;
     }
 
-    /// `self ^ other` for integer powers, element by element (see [`zip_with`](Self::zip_with)): also of negative
-    /// numbers; the power 0 of anything is 1. Powers are exact up to the integers that the dtype of `self` holds.
+    /// `self ^ other` for integer powers, element by element (see [`zip_with`](Self::zip_with)). Negative bases are
+    /// allowed, and the power 0 of anything is 1. Exponents are exact up to the largest integer that the dtype of
+    /// `self` represents exactly.
     ///
-    /// Backward: `n x^(n - 1)`, and nothing where the power is 0.
+    /// Backward: `n x^(n - 1)`, and 0 where the power is 0.
     ///
     /// ```
     /// use burn::tensor::{Device, Int, Tensor};
@@ -269,14 +270,14 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
         self.zip_named("powi", other, int_power, power_of_zero)
     }
 
-    /// `log(exp(self) + exp(other))`, element by element (see [`zip_with`](Self::zip_with)): the sum of two numbers of
-    /// which the logarithms are given.
+    /// `log(exp(self) + exp(other))`, element by element (see [`zip_with`](Self::zip_with)). It adds two numbers that
+    /// are given by their logarithms.
     ///
-    /// Computed as `max + log1p(exp(-|self - other|))`, which does not overflow. Infinities and NaN as in NumPy and PyTorch:
-    /// two infinities of one sign give that infinity. Two zero fills give the fill `log(2)`.
+    /// Computed as `max + log1p(exp(-|self - other|))`, which does not overflow. Infinities and NaN behave as in NumPy
+    /// and PyTorch: two infinities of one sign give that infinity. Two zero fills give the fill `log(2)`.
     ///
-    /// Backward: each side gets its share of the gradient, `1 / (1 + exp(other - self))` for `self`, which is the softmax of
-    /// the pair. Two infinities of one sign have no share (NaN, as in PyTorch).
+    /// Backward: each side gets its share of the gradient. For `self` this is `1 / (1 + exp(other - self))`, so the
+    /// shares are the softmax of the pair. Two infinities of one sign have the gradient NaN, as in PyTorch.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -305,7 +306,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     }
 
     /// Whether `|self - other| <= atol + rtol |other|`, or both are the same infinity, element by element (see
-    /// [`zip_with`](Self::zip_with)). `None` is Burn's default: 1e-5 and 1e-8.
+    /// [`zip_with`](Self::zip_with)). `None` stands for Burn's defaults: `rtol` 1e-5 and `atol` 1e-8.
     ///
     /// # Errors
     ///
@@ -354,7 +355,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         check(OP, self, value)?;
         same_structure(OP, self, mask)?;
         let (own, mask, value) = (self.coalesce(), mask.coalesce(), value.coalesce());
-        // All three on one pattern: both values on their meeting, then those with the mask.
+        // Both values are brought to the pattern that they meet on, and then to that where it meets the mask.
         let sides = [own.fill.is_undefined(), value.fill.is_undefined(), mask.fill.is_undefined()];
         let (pair, _) = meet((&own.pattern, sides[0]), (&value.pattern, sides[1]));
         let (pattern, [_, map]) = meet((&pair, sides[0] || sides[1]), (&mask.pattern, sides[2]));

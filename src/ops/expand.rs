@@ -1,4 +1,4 @@
-//! Copies of a tensor side by side.
+//! Copies of a tensor along its dims.
 
 use super::broadcast::read_rows;
 use crate::base::coordinates::{by_dim, join_dims};
@@ -14,10 +14,10 @@ use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The tensor with dims of size 1 repeated to the sizes of `shape`; the others must be what they are, or -1.
+    /// Repeats dims of size 1 to the sizes of `shape`. Every other size of `shape` must be that of the tensor, or -1.
     ///
-    /// `shape` may have more dims than the tensor: those come first, as in Burn. The result stores every copy: `nnz` times
-    /// the sizes of the sparse dims that grow. Dims are expanded one by one, each as by
+    /// `shape` may have more dims than the tensor; the additional ones come first, as in Burn. The result stores every
+    /// copy: `nnz` times the sizes of the sparse dims that grow. Dims are expanded one by one, each as by
     /// [`repeat_dim`](Self::repeat_dim).
     ///
     /// ```
@@ -35,8 +35,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if a dim that is not 1 would change, a dim of another size than -1 is negative, or the layout has
-    /// no such rank; `overflow`.
+    /// `shape_mismatch` if a dim that is not 1 would change, if a size below 0 is not -1, or if the layout has no such
+    /// rank; `overflow`.
     #[or_panic]
     pub fn try_expand<const D2: usize>(&self, shape: [impl AsIndex; D2]) -> Result<SparseTensor<P, D2, K>> {
         const OP: &str = "expand";
@@ -59,21 +59,22 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             return Err(SparseError::ShapeMismatch { op: OP, rule, left: self.dims().to_vec(), right });
         };
         let own = self.reshaped(OP, &dims[..D2 - self.dense_dims()], &self.dense_shape)?;
-        // The first dim last: that one needs no sort, and what a sort sees stays small.
+        // The first dim is expanded last: it needs no sort, and the sorts before it see fewer elements.
         let grown = (0..D2).rev().filter(|&dim| dims[dim] != sizes[dim]);
         grown.into_iter().try_fold(own, |tensor, dim| tensor.repeated(OP, dim, sizes[dim]))
     }
 
-    /// The tensor `times` times, one copy after the other along `dim`.
+    /// Repeats the tensor `times` times along `dim`, one copy after the other.
     ///
-    /// A coalesced tensor stays coalesced, an uncoalesced one is neither sorted nor summed. Backward: each element gets
-    /// the sum of its copies' gradients. Cost: that of the copies, and a sort of their coordinates unless the dim is
-    /// the first, or the last sparse one with size 1, or the tensor is uncoalesced. The pattern is kept with this one.
+    /// A coalesced tensor stays coalesced; an uncoalesced one is neither sorted nor summed. Backward: each element gets
+    /// the sum of its copies' gradients. Cost: that of the copies, and a sort of their coordinates. No sort is needed
+    /// along the first dim, along the last sparse dim if its size is 1, or for an uncoalesced tensor. The new pattern
+    /// is kept with this one.
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `overflow`; `would_densify` for CSR with more rows than [`dense_limit`](crate::dense_limit) of
-    /// which almost all are empty.
+    /// `axis_out_of_range`; `overflow`; `would_densify` for CSR with more than [`dense_limit`](crate::dense_limit) rows
+    /// that are almost all empty.
     #[or_panic]
     pub fn try_repeat_dim(&self, dim: impl AsIndex, times: usize) -> Result<Self> {
         const OP: &str = "repeat_dim";
@@ -118,7 +119,7 @@ struct Repeated {
     times: usize,
 }
 
-/// The pattern, which is not empty, that many times one after the other along an axis, and whose copy each element is.
+/// Repeats a pattern, which is not empty, along an axis; and for each element of the result the element that it copies.
 fn repeat<P: Pattern>(pattern: &P, axis: usize, times: usize, shape: &[usize]) -> (P, Tensor<1, Int>) {
     let (nnz, own, coalesced) = (pattern.nnz(), pattern.shape()[axis], pattern.is_coalesced());
     let copies = nnz * times;

@@ -1,4 +1,4 @@
-//! The largest or smallest element of lines, with one rule that shares a gradient among all that tie.
+//! The largest or smallest element of each line, with one rule that shares a gradient evenly among ties.
 
 use super::folds::Blocks;
 use super::put_along_axis::target;
@@ -13,7 +13,7 @@ use burn::tensor::{Bool, Float, Int, Shape, Tensor, kind};
 use sparse_autograd::{Erased, record};
 use sparse_burn::Reduce;
 
-/// Which end of the order, as `put` names it.
+/// The reduction of `put` for this extreme.
 pub(crate) fn end(greatest: bool) -> Reduce {
     if greatest { Reduce::Amax } else { Reduce::Amin }
 }

@@ -15,11 +15,11 @@ use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The tensor with its elements in reverse order along each of `axes`: an array, as for Burn's, or a list.
+    /// Reverses the order of the elements along each of `axes`, an array or a list.
     ///
-    /// A coalesced tensor stays coalesced, an uncoalesced one is neither sorted nor summed. Backward: rows move back.
-    /// Cost: a sort of the coordinates; none where all sparse dims are flipped (that reverses the order), where only
-    /// dense ones are, or for an uncoalesced tensor. The pattern is kept with this one.
+    /// A coalesced tensor stays coalesced; an uncoalesced one is neither sorted nor summed. Backward: rows move back.
+    /// Cost: a sort of the coordinates. No sort is needed if all sparse dims are flipped (this reverses the storage
+    /// order), if only dense dims are, or for an uncoalesced tensor. The new pattern is kept with this one.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -58,7 +58,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 
     fn flip_pattern(&self, flipped: &[bool]) -> Self {
-        // Along a dim of size 1 nothing turns.
+        // Flipping a dim of size 1 changes nothing.
         let turns: Vec<bool> =
             self.pattern.shape().iter().zip(flipped).map(|(&size, &turns)| turns && size > 1).collect();
         if !turns.contains(&true) || self.nnz() == 0 {
@@ -68,8 +68,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.relocated(Flipped(turns.clone()), dims, |dims| flip_sorted(&self.pattern, dims, &turns))
     }
 
-    /// The tensor with every stored element at other coordinates, distinct where its own are. `sort` makes the pattern of
-    /// those of a coalesced tensor, and says where its elements stood. Both are kept with the pattern, by the key.
+    /// Moves every stored element to other coordinates; distinct ones stay distinct. For a coalesced tensor `sort`
+    /// makes the pattern of the new coordinates, and says where its elements stood. Pattern and order are kept with
+    /// this pattern, under `key`.
     pub(super) fn relocated(
         &self,
         key: impl Key,
@@ -103,7 +104,7 @@ fn flip_dims<P: Pattern>(pattern: &P, turns: &[bool]) -> Vec<Tensor<1, Int>> {
     dims
 }
 
-/// The pattern of the flipped coordinates of a coalesced one, and where its elements stood.
+/// The pattern of the flipped coordinates `dims` of a coalesced pattern, and where its elements stood.
 fn flip_sorted<P: Pattern>(pattern: &P, dims: Vec<Tensor<1, Int>>, turns: &[bool]) -> (P, Tensor<1, Int>) {
     let (shape, nnz, coordinates) = (pattern.shape(), pattern.nnz(), pattern.coordinates());
     if (0..shape.len()).any(|dim| !turns[dim] && shape[dim] > 1) {

@@ -1,4 +1,4 @@
-//! Value rows reduced along dense dims.
+//! Rows of values reduced along dense dims.
 
 use crate::base::exact::Exact;
 use crate::base::kind::Kind;
@@ -7,11 +7,12 @@ use burn::tensor::{Shape, Tensor};
 /// Some of the dense dims of value rows `[n, block]`, to be reduced one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
-    /// For each dim: the elements before it, along it and after it, with the dims reduced before it of size 1.
+    /// For each dim: the number of elements before it, along it and after it. Dims that were reduced before have size
+    /// 1.
     stages: Vec<[usize; 3]>,
-    /// The dense dims afterwards.
+    /// The dense dims of the result.
     pub(crate) shape: Vec<usize>,
-    /// Elements that become one.
+    /// How many elements become one.
     pub(crate) size: usize,
 }
 
@@ -26,7 +27,7 @@ impl Blocks {
         Self { stages, shape, size }
     }
 
-    /// Elements of a row afterwards.
+    /// Elements of a row of the result.
     pub(crate) fn kept(&self) -> usize {
         self.shape.iter().product()
     }

@@ -12,11 +12,12 @@ use sparse_burn::{PutTarget, Reduce};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// The elements of `tensor` that `indices` names along `dim`.
+/// Reads the elements of `tensor` that `indices` names along `dim`.
 ///
-/// For two dims and `dim` 0: `out[i, j] = tensor[indices[i, j], j]`. `indices` may be smaller than `tensor` off the dim (PyTorch's
-/// meaning), and holds numbers in `[-n, n)`. Backward: `d tensor` gets the sum of the gradients that were read from each
-/// element, in a fixed order. Cost: one pass. `gather(dim = d)` is `gather_nd(axes = [d])` of `indices.unsqueeze(-1)`.
+/// For two dims and `dim` 0: `out[i, j] = tensor[indices[i, j], j]`. `indices` holds numbers in `[-n, n)`, and may be
+/// smaller than `tensor` along the other dims, as in PyTorch. Backward: each element of `tensor` gets the sum of the
+/// gradients of the places that read it, in a fixed order. Cost: one pass. `gather(dim = d)` is `gather_nd(axes = [d])`
+/// of `indices.unsqueeze(-1)`.
 ///
 /// Example B_1 of the CINN design:
 ///
@@ -56,11 +57,11 @@ pub fn try_gather<const D: usize, K: Kind>(
     Ok(read(x, index, target).reshape(Exact(given)))
 }
 
-/// `tensor` with the elements that `indices` names along `dim` replaced by those of `values`.
+/// Replaces the elements of `tensor` that `indices` names along `dim` by those of `values`.
 ///
-/// For two dims and `dim` 0: `out[indices[i, j], j] = values[i, j]`; where several meet, the last in row-major order wins.
-/// `indices` may be smaller than `tensor` off the dim and has the shape of `values`. Backward: winners get their gradient, and `tensor`
-/// where it was not hit.
+/// For two dims and `dim` 0: `out[indices[i, j], j] = values[i, j]`. If several values meet, the last one in row-major
+/// order wins. `indices` has the shape of `values`, and may be smaller than `tensor` along the other dims. Backward:
+/// each value that won gets its gradient, and `tensor` gets the gradient where nothing was replaced.
 ///
 /// Example B_3 of the CINN design:
 ///
@@ -107,12 +108,12 @@ pub fn try_scatter<const D: usize, K: Kind>(
     Ok(x.slice_assign(ranges, part))
 }
 
-/// The elements of `tensor` at positions of which some axes are named by `indices`.
+/// Reads the elements of `tensor` at positions whose coordinates on some axes are given by `indices`.
 ///
-/// `indices` has the shape of the result and one more dim, of `axes.len()`: the output position is kept on the other axes
-/// and replaced on these, `out[p] = tensor[p with p[axes[j]] = indices[p, j]]`. The result may be smaller than `tensor` off the axes.
-/// `axes` are `None` for the first ones. Indices are in `[-n, n)`. Semantics: CINN's `gather_nd`. Backward as
-/// [`gather`].
+/// `indices` has the shape of the result, and one more dim of size `axes.len()`. Each output position is kept on the
+/// other axes and replaced on these: `out[p] = tensor[p with p[axes[j]] = indices[p, j]]`. The result may be smaller
+/// than `tensor` along the other axes. `axes` are the first ones if `None`. Indices are in `[-n, n)`. Semantics: CINN's
+/// `gather_nd`. Backward as [`gather`].
 ///
 /// # Errors
 ///
@@ -136,10 +137,12 @@ pub fn try_gather_nd<const D: usize, const DI: usize, K: Kind>(
     Ok(read(x.reshape(Exact([elements])), flat, target).reshape(Exact(shape)))
 }
 
-/// `tensor` with the elements at positions of which some axes are named by `indices` replaced by those of `values`.
+/// Replaces the elements of `tensor` at positions whose coordinates on some axes are given by `indices` by those of
+/// `values`.
 ///
-/// `out[p with p[axes[j]] = indices[p, j]] = values[p]`; where several meet, the last in row-major order wins. `indices` is as in
-/// [`gather_nd`] and `values` has its shape without the last dim. Semantics: CINN's `scatter_nd`. Backward as [`scatter`].
+/// `out[p with p[axes[j]] = indices[p, j]] = values[p]`. If several values meet, the last one in row-major order wins.
+/// `indices` is as in [`gather_nd`], and `values` has its shape without the last dim. Semantics: CINN's `scatter_nd`.
+/// Backward as [`scatter`].
 ///
 /// # Errors
 ///

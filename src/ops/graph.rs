@@ -20,13 +20,13 @@ use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
 impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
-    /// `A + value * I` of an adjacency `A` `[N, N]`: self loops that are missing get stored, those that `A` has gain
+    /// `A + value * I` for an adjacency `A` `[N, N]`. Missing self loops are stored, and those that `A` has gain
     /// `value`.
     ///
-    /// A missing one is read with the fill, which is kept (and counts as 0 where it is `Undefined`). `value` is a
-    /// number or a tensor `[1]`. Duplicates are summed first. Backward: the gradient; to a tensor `value` its sum over
-    /// the diagonal; to a tracked fill that over the missing loops. Cost: `O(nnz + N)`; the pattern is kept with that
-    /// of `A`. (PyG's `add_self_loops`, with a loop that was there already as one edge.)
+    /// A missing self loop starts at the fill, or at 0 if the fill is `Undefined`. The fill stays. `value` is a number
+    /// or a tensor `[1]`. Duplicates are summed first. Backward: `A` gets the gradient, a tensor `value` its sum over
+    /// the diagonal, and a tracked fill its sum over the missing loops. Cost: `O(nnz + N)`; the pattern is kept with
+    /// that of `A`. (PyG's `add_self_loops`, but a loop that `A` already has stays one edge.)
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -40,9 +40,9 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` for what is not a square matrix of two sparse dims, or a tensor `value` of another shape than
-    /// `[1]`; `dtype_mismatch`, `device_mismatch`; `would_densify` for more loops than
-    /// [`dense_limit`](crate::dense_limit) to a matrix that is almost empty.
+    /// `shape_mismatch` if this is not a square matrix of two sparse dims, or a tensor `value` is not `[1]`;
+    /// `dtype_mismatch`, `device_mismatch`; `would_densify` for more than [`dense_limit`](crate::dense_limit) loops of
+    /// a matrix that is almost empty.
     #[or_panic]
     pub fn try_add_self_loops(&self, value: impl Into<ScalarArg<K>>) -> Result<Self> {
         const OP: &str = "add_self_loops";
@@ -62,13 +62,16 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         Ok(Self::from_parts(pattern, values, vec![], own.fill))
     }
 
-    /// The sum of each row of a matrix `[M, N]`: `out[i] = sum_j self[i, j]`, `[M]`. The out-degrees of an adjacency.
+    /// The sum of each row of a matrix `[M, N]`: `out[i] = sum_j self[i, j]`, `[M]`. These are the out-degrees of an
+    /// adjacency.
     ///
-    /// What `sum_dim(1)` gives, as an ordinary vector: the fill counts; with an `Undefined` one only specified elements
-    /// do, and a row without any has the sum 0. `a.div_dense(a.sum_dim_dense(1))` normalises rows.
+    /// This is `sum_dim(1)` as an ordinary vector. Unspecified elements count with the fill. With an `Undefined` fill
+    /// only stored elements count, and a row without any has the sum 0. `a.div_dense(a.sum_dim_dense(1))` normalises
+    /// rows.
     ///
-    /// Backward: each element gets the gradient of its sum, the fill that of the unspecified ones. Cost: one pass over
-    /// the values, by segments that are kept with the pattern: no atomics. (PyG's `degree`, weighted.)
+    /// Backward: each element gets the gradient of its sum, and the fill gets that of the unspecified elements. Cost:
+    /// one pass over the values, by segments that are kept with the pattern, without atomics. (PyG's weighted
+    /// `degree`.)
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -81,15 +84,15 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` for a hybrid tensor; `would_densify` for more rows than [`dense_limit`](crate::dense_limit) of
-    /// which almost all are empty.
+    /// `shape_mismatch` for a hybrid tensor; `would_densify` for more than [`dense_limit`](crate::dense_limit) rows
+    /// that are almost all empty.
     #[or_panic]
     pub fn try_row_sums(&self) -> Result<Tensor<1, K>> {
         self.sums_at("row_sums", 0)
     }
 
-    /// The sum of each column of a matrix `[M, N]`: `out[j] = sum_i self[i, j]`, `[N]`. The in-degrees of an adjacency.
-    /// See [`row_sums`](Self::row_sums).
+    /// The sum of each column of a matrix `[M, N]`: `out[j] = sum_i self[i, j]`, `[N]`. These are the in-degrees of an
+    /// adjacency. See [`row_sums`](Self::row_sums).
     ///
     /// # Errors
     ///
@@ -114,15 +117,16 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
 }
 
 impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
-    /// The adjacency `[N, N]` without stored self loops: they are unspecified afterwards and read as the fill, which is
-    /// kept.
+    /// The adjacency `[N, N]` without its stored self loops. They are unspecified afterwards and read as the fill,
+    /// which is kept.
     ///
-    /// Backward: kept elements get their gradients. Cost: `O(nnz)`; the pattern is kept with this one, so that a loop
-    /// reads the device (for the number of elements) in its first step only. (PyG's `remove_self_loops`.)
+    /// Backward: kept elements get their gradients. Cost: `O(nnz)`. The new pattern is kept with this one. Finding it
+    /// reads its number of elements from the device, so a loop reads only in its first step. (PyG's
+    /// `remove_self_loops`.)
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` for what is not a square matrix of two sparse dims.
+    /// `shape_mismatch` if this is not a square matrix of two sparse dims.
     #[or_panic]
     pub fn try_remove_self_loops(&self) -> Result<Self> {
         check_square("remove_self_loops", self)?;
@@ -144,11 +148,11 @@ fn check_square<P: Pattern, K: Kind>(op: &'static str, matrix: &SparseTensor<P, 
     Err(SparseError::ShapeMismatch { op, rule, left: vec![rows], right: vec![cols] })
 }
 
-/// Rows `[size, 1]`: the sum of the values that read each of them through `map`. The transpose of a move, by the
-/// segments that the map keeps for its backward pass; a move is its backward.
+/// Rows `[size, 1]`: each is the sum of the values that read it through `map`. This is the transpose of a move, by the
+/// segments that the map keeps for its backward pass. Its own backward pass is a move.
 fn sum_by<K: Numeric>(values: Tensor<2, K>, map: &RowMap, size: usize) -> Tensor<2, K> {
     let (order, ptr) = map.groups();
-    // The last group would hold what is missing: nothing is.
+    // The last group is for missing rows, of which there are none.
     let out = kernel::segment_sum(&values, Some(order), ptr.clone().narrow(0, 0, size + 1));
     let Some(parent) = as_float(&values) else { return out };
     let out = as_float(&out).expect("the kind of the values");

@@ -22,17 +22,19 @@ use sparse_burn::index_dtype_for;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// Axes up to this size, or up to a multiple of what is stored and asked for, get a table of an entry a position.
+/// Axes up to this size, or up to a multiple of what is stored and asked for, get a table with one entry for each
+/// position.
 const TABLE: usize = 1 << 20;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The slices along `dim` that `indices` name, in their order: slice `k` of the result is slice `indices[k]`.
+    /// Selects the slices along `dim` that `indices` names: slice `k` of the result is slice `indices[k]`.
     ///
-    /// Indices are in `[-size, size)` and may repeat. A coalesced tensor stays coalesced, an uncoalesced one is neither
+    /// Indices are in `[-size, size)` and may repeat. A coalesced tensor stays coalesced; an uncoalesced one is neither
     /// sorted nor summed. Backward: each slice gets the sum of the gradients of the places that took it, in a fixed
-    /// order. Cost: the indices are checked (a read) and its slices are counted (another); along dim 0 of a coalesced
-    /// tensor that is all but copying them, else the result's coordinates are sorted. Indices that stay the same are
-    /// an [`IndexPlan`](super::IndexPlan): its [`select_sparse`](super::IndexPlan::select_sparse) pays for that in its first step only.
+    /// order. Cost: checking the indices reads the device once, and counting the elements of their slices reads it once
+    /// more. Along dim 0 of a coalesced tensor the rest is little more than a copy; otherwise the coordinates of the
+    /// result are sorted. For indices that stay the same use an [`IndexPlan`](super::IndexPlan): its
+    /// [`select_sparse`](super::IndexPlan::select_sparse) pays for this in its first step only.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -56,10 +58,11 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.slices(OP, axis, &index, None)
     }
 
-    /// One element, `[1]`: its duplicates summed, or the fill where it is not stored. Numbers below 0 count from the end.
+    /// Reads one element, `[1]`: the sum of its duplicates, or the fill if it is not stored. Indices below 0 count from
+    /// the end.
     ///
-    /// Backward: the element, or the fill, gets the gradient. Cost: a look-up among the coordinates, without a read
-    /// unless the fill is `Undefined`.
+    /// Backward: the gradient goes to the element, or to the fill. Cost: a look-up among the coordinates. It reads the
+    /// device only if the fill is `Undefined`.
     ///
     /// # Errors
     ///
@@ -73,7 +76,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let (coordinates, dims, nnz) = (own.pattern.coordinates().clone(), own.sparse_dims(), own.nnz());
         let (device, dtype) = (coordinates.device(), coordinates.dtype());
         let map = if nnz == 0 || dims == 0 {
-            // Nothing to find, or one element that has no coordinates.
+            // There is nothing to find, or one element that has no coordinates.
             Tensor::zeros([1], (&device, dtype))
         } else {
             let wanted: Vec<i64> = at[..dims].iter().map(|&index| index as i64).collect();
@@ -87,11 +90,11 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(row.narrow(1, column, 1).reshape([1]))
     }
 
-    /// The elements where `mask` is true, in row-major order; those that are not stored are the fill.
+    /// The elements where `mask` is true, in row-major order. Elements that are not stored give the fill.
     ///
-    /// Both are coalesced first. Backward: stored elements, and the fill, get the gradients of their places. Cost: the
-    /// mask's elements are looked up in the pattern (kept with the mask's pattern). How many there are depends on the
-    /// mask's values, so every call reads one number.
+    /// Both tensors are coalesced first. Backward: stored elements, and the fill, get the gradients of their places.
+    /// Cost: the elements of the mask are looked up in the pattern; the result of this is kept with the mask's pattern.
+    /// How many elements are selected depends on the mask's values, so every call reads one number from the device.
     ///
     /// ```
     /// use burn::tensor::{Bool, Device, Tensor};
@@ -151,7 +154,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(out.reshape(Exact([count])))
     }
 
-    /// Checks that no place of a map (which is not empty) is missing, where a missing one would have no value.
+    /// Checks that no place of a map (which is not empty) is missing, unless the fill gives missing places a value.
     fn check_found(&self, op: &'static str, map: Tensor<1, Int>) -> Result<()> {
         if !self.fill.is_undefined() {
             return Ok(());
@@ -162,8 +165,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Err(SparseError::UndefinedFill { op, hint: "use with_fill to give elements that are not stored a value" })
     }
 
-    /// The slices along `axis` that a checked index without negative numbers names; kept with the pattern where the
-    /// index has an identity.
+    /// The slices along `axis` that an index names. The index is checked and has no negative numbers. The result is
+    /// kept with the pattern if the index has an identity.
     pub(super) fn slices(
         &self,
         op: &'static str,
@@ -190,14 +193,14 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 }
 
-/// The slices along an axis that an index names; the index by its identity.
+/// A key: the slices along an axis that an index, given by its identity, names.
 #[derive(PartialEq, Eq)]
 struct Slices {
     axis: usize,
     index: u64,
 }
 
-/// The slices along a sparse axis that a checked index without negative numbers names.
+/// The slices along a sparse axis that an index names. The index is checked and has no negative numbers.
 fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Tensor<1, Int>) -> Part<P> {
     let (size, nnz, count) = (pattern.shape()[axis], pattern.nnz(), index.dims()[0]);
     if nnz == 0 || count == 0 {
@@ -242,7 +245,7 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
     (made, Taken::Mapped(RowMap::new(element, nnz)))
 }
 
-/// An index in `[-size, size)`, checked (which reads the device once), as one in `[0, size)`.
+/// Checks an index in `[-size, size)`, which reads the device once, and makes all its numbers positive or 0.
 pub(super) fn checked_index(
     op: &'static str,
     axis: usize,
@@ -268,8 +271,8 @@ fn lengths(ptr: &Tensor<1, Int>, ids: &Tensor<1, Int>) -> (Tensor<1, Int>, Tenso
     (starts, counts)
 }
 
-/// The index sorted, and where in it each element's places start and how many there are: without a table of the axis,
-/// which may be longer than memory.
+/// Sorts the index; and for each element, where its places in the sorted index start and how many there are. This needs
+/// no table of the axis, which may be longer than memory.
 fn look_up(
     index: &Tensor<1, Int>,
     at: &Tensor<1, Int>,

@@ -21,11 +21,12 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// The Kronecker product `[M * P, N * Q]` of matrices `[M, N]` and `[P, Q]`:
     /// `out[i * P + k, j * Q + l] = self[i, j] * other[k, l]`.
     ///
-    /// Both fills must be zero, or both `Undefined`, which stays. Duplicates are summed first. Int wraps.
+    /// Both fills must be zero, or both `Undefined`; the result has the same fill. Duplicates are summed first.
+    /// Integers wrap.
     ///
-    /// Backward: each element gets the sum of the gradients of its products times their other factors, by segments.
-    /// Cost: `O(nnz * nnz of other)` and, the first time, a sort of the result's coordinates; the result's pattern and
-    /// its maps are kept with that of `self`. (SciPy's and PyTorch's `kron`.)
+    /// Backward: each element gets the sum over its products of their gradients times the other factor, by segments.
+    /// Cost: `O(nnz * nnz of other)` and, the first time, a sort of the result's coordinates. The result's pattern and
+    /// its maps are kept with the pattern of `self`. (SciPy's and PyTorch's `kron`.)
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -40,9 +41,9 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` for a hybrid tensor, `dtype_mismatch`, `device_mismatch`, `overflow`; `would_densify` for
-    /// another fill than `Zero`, unless both are `Undefined`, and for CSR with more rows than
-    /// [`dense_limit`](crate::dense_limit) of which almost all are empty.
+    /// `shape_mismatch` for a hybrid tensor, `dtype_mismatch`, `device_mismatch`, `overflow`; `would_densify` for fills
+    /// other than two `Zero` or two `Undefined` ones, and for CSR with more than [`dense_limit`](crate::dense_limit)
+    /// rows that are almost all empty.
     #[or_panic]
     pub fn try_kron(&self, other: &Self) -> Result<Self> {
         const OP: &str = "kron";
@@ -83,7 +84,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
 #[derive(PartialEq, Eq)]
 struct With(u64);
 
-/// The pattern of all pairs of elements, and where either side of them stands.
+/// The pattern of all pairs of elements; and for each side, which of its elements is in each pair.
 fn pairs<P: Pattern>(a: &P, b: &P, shape: &[usize; 2]) -> (P, [RowMap; 2]) {
     let nnz = a.nnz() * b.nnz();
     debug_assert!(nnz as u128 <= cells(shape));

@@ -1,4 +1,4 @@
-//! Rows summed line by line, with what is not stored.
+//! Sums along lines, with the elements that are not stored.
 
 use super::powers::{wrapping, wrapping_mul};
 use crate::base::exact::Exact;
@@ -29,8 +29,8 @@ struct Sums {
     divisor: Option<Tensor<2>>,
 }
 
-/// Rows summed line by line, with the fill times the number of unspecified elements where it counts; divided by the
-/// number of stored ones for a mean of those. Linear, so the rule reads nothing but counts.
+/// Sums rows along lines. If the fill counts, it is added times the number of unspecified elements. A mean of the
+/// stored elements is divided by their number. All this is linear, so the backward rule needs only counts.
 pub(super) fn line_sums<P: Pattern, K: Numeric>(
     rows: Tensor<2, K>,
     fill: Option<Tensor<2, K>>,
@@ -44,7 +44,7 @@ pub(super) fn line_sums<P: Pattern, K: Numeric>(
         let shape = Shape::from(out.dims());
         let fill: Tensor<2, K> = fill.clone().inner().expand(shape.clone());
         let times: Tensor<2, K> = numbers::<K>(missing.clone(), dtype).expand(shape.clone());
-        // Nothing times infinity is nothing.
+        // Without unspecified elements an infinite fill adds nothing, not NaN.
         let unspecified = wrapping_mul(times, fill).mask_fill(missing.equal_scalar(0).expand(shape), 0);
         out = wrapping(BinaryOp::Add, &out, &unspecified);
     }
@@ -68,7 +68,7 @@ pub(super) fn line_sums<P: Pattern, K: Numeric>(
     })
 }
 
-/// Rows summed line by line; one long line in two steps, so that threads share it.
+/// Sums rows along lines. One long line is summed in two steps, so that threads share it.
 fn added<P: Pattern, K: Numeric>(rows: &Tensor<2, K>, lines: &Lines<P>) -> Tensor<2, K> {
     const STEP: usize = 1 << 12;
     let (stored, ptr) = (rows.dims()[0], lines.sums.ptr());

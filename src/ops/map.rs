@@ -14,11 +14,11 @@ use sparse_macros::or_panic;
 use std::cmp::Ordering;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// `f` of every element, the fill included: `f` is any function of Burn that maps elements one by one, given to rows of
-    /// values `[n, block]`.
+    /// Applies `f` to every element, the fill included. `f` is any Burn function that maps elements one by one. It gets
+    /// rows of values `[n, block]`.
     ///
-    /// The pattern stays; the new fill is `f` of the old one, on the tape when that is tracked (`Undefined` stays). Duplicates
-    /// are summed first. Backward: that of `f`. Cost: that of `f` over the stored values.
+    /// The pattern stays. The new fill is `f` of the old one, on the tape if the old one is tracked; `Undefined` stays.
+    /// Duplicates are summed first. Backward: that of `f`. Cost: that of `f` over the stored values.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -46,7 +46,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(merged.with_rows(values, fill))
     }
 
-    /// [`map`](Self::map) to Bool, with the fill computed on the host where it is a number there: `false` is then known.
+    /// [`map`](Self::map) to Bool. A fill that is a number on the host is computed there, so that `false` stays known.
     fn map_to_bool(
         &self,
         f: impl Fn(Tensor<2, K>) -> Tensor<2, Bool>,
@@ -58,17 +58,17 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         merged.with_rows(values, bool_fill(host(fill, merged.dtype())))
     }
 
-    /// [`map`](Self::map) of a function that is known to keep zero, with its sign.
+    /// [`map`](Self::map) with a function that is known to keep zero, and its sign.
     fn map_keeping_zero(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K>) -> Self {
         self.map_zero(self.fill.clone(), f)
     }
 
-    /// [`map`](Self::map) of a function that is known to keep zero, and gives it no sign.
+    /// [`map`](Self::map) with a function that is known to give zero without a sign for zero.
     fn map_to_plain_zero(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K>) -> Self {
         self.map_zero(Fill::Zero, f)
     }
 
-    /// [`map`](Self::map) of a function whose value at a zero of either sign is known, and exact on every device.
+    /// [`map`](Self::map) with a function whose value at a zero of either sign is known, and exact on every device.
     fn map_zero(&self, at_zero: Fill<K>, f: impl Fn(Tensor<2, K>) -> Tensor<2, K>) -> Self {
         if !self.fill.is_zero() {
             return self.map(f);
@@ -79,7 +79,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 }
 
-/// The logistic function in full precision (NdArray's own is that of f32), without an exponential that overflows.
+/// The logistic function in full precision, without an exponential that overflows. NdArray's own is that of f32.
 fn logistic(rows: Tensor<2>) -> Tensor<2> {
     let plain = rows.clone().inner();
     let small = plain.clone().abs().neg().exp();
@@ -90,7 +90,7 @@ fn logistic(rows: Tensor<2>) -> Tensor<2> {
     })
 }
 
-/// A fill of Bool: false is the zero.
+/// A fill of Bool: false is [`Fill::Zero`].
 pub(super) fn bool_fill(value: bool) -> Fill<Bool> {
     if value { Fill::scalar(true) } else { Fill::Zero }
 }
@@ -100,7 +100,7 @@ pub(super) fn changed_shape(op: &'static str, got: [usize; 2], expected: [usize;
     SparseError::ShapeMismatch { op, rule, left: got.to_vec(), right: expected.to_vec() }
 }
 
-/// `f` of the stored values; some devices cannot launch over nothing.
+/// `f` of the stored values. Without any, `f` is not called on them: some devices cannot launch over nothing.
 pub(super) fn rows_of<P: Pattern, const D: usize, K: Kind, K2: Kind>(
     merged: &SparseTensor<P, D, K>,
     f: &impl Fn(Tensor<2, K>) -> Tensor<2, K2>,
@@ -189,7 +189,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
         }
     }
 
-    /// The remainder of every element's division by `divisor`, with the divisor's sign (see [`map`](Self::map)).
+    /// The remainder of dividing every element by `divisor`, with the sign of the divisor (see [`map`](Self::map)).
     ///
     /// # Errors
     ///
@@ -201,7 +201,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
         Ok(self.map_keeping_zero(|rows| rows.remainder_scalar(divisor)))
     }
 
-    /// The remainder of every element's division by `divisor`, with the element's sign (see [`map`](Self::map)).
+    /// The remainder of dividing every element by `divisor`, with the sign of the element (see [`map`](Self::map)).
     ///
     /// # Errors
     ///
@@ -290,7 +290,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         sign "the sign of x";
     }
 
-    /// `-x` of every element. A zero fill becomes minus zero, as the dense answer says.
+    /// `-x` of every element. A zero fill becomes minus zero, as in the dense answer.
     pub fn neg(&self) -> Self {
         let Some(fill) = self.fill.host() else { return self.map(|rows| rows.neg()) };
         let merged = self.coalesce();
@@ -307,7 +307,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         self.map_to_plain_zero(|rows| apply(BinaryOp::Mul, rows.clone(), rows))
     }
 
-    /// `x^n` of every element, by repeated products (see [`map`](Self::map)); `x^0` is 1.
+    /// `x^n` of every element, by repeated products (see [`map`](Self::map)). `x^0` is 1.
     ///
     /// # Errors
     ///
@@ -346,23 +346,23 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         })
     }
 
-    /// [`map`](Self::map) of a clamp: a zero between the bounds stays a known zero.
+    /// [`map`](Self::map) with a clamp: a zero fill between the bounds stays a known zero.
     fn map_bounded(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K>, low: Option<f64>, high: Option<f64>) -> Self {
         let inside = low.is_none_or(|low| low <= 0.0) && high.is_none_or(|high| high >= 0.0);
         if inside { self.map_keeping_zero(f) } else { self.map(f) }
     }
 
-    /// Every element brought into `[low, high]` (see [`map`](Self::map)).
+    /// Clamps every element to `[low, high]` (see [`map`](Self::map)).
     pub fn clamp<E: ElementConversion + Copy>(&self, low: E, high: E) -> Self {
         self.map_bounded(|rows| rows.clamp(low, high), Some(low.elem()), Some(high.elem()))
     }
 
-    /// Every element brought to at least `low` (see [`map`](Self::map)).
+    /// Raises every element below `low` to `low` (see [`map`](Self::map)).
     pub fn clamp_min<E: ElementConversion + Copy>(&self, low: E) -> Self {
         self.map_bounded(|rows| rows.clamp_min(low), Some(low.elem()), None)
     }
 
-    /// Every element brought to at most `high` (see [`map`](Self::map)).
+    /// Lowers every element above `high` to `high` (see [`map`](Self::map)).
     pub fn clamp_max<E: ElementConversion + Copy>(&self, high: E) -> Self {
         self.map_bounded(|rows| rows.clamp_max(high), None, Some(high.elem()))
     }
@@ -381,7 +381,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
         self.map_to_bool(|rows| rows.bool(), |x, _| x.elem::<i64>() != 0)
     }
 
-    /// The remainder of every element's division by `divisor`, with the divisor's sign (see [`map`](Self::map)).
+    /// The remainder of dividing every element by `divisor`, with the sign of the divisor (see [`map`](Self::map)).
     ///
     /// # Errors
     ///
@@ -390,41 +390,41 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
     pub fn try_remainder_scalar(&self, divisor: impl ElementConversion) -> Result<Self> {
         let divisor: i64 = divisor.elem();
         check_divisor("remainder_scalar", divisor != 0)?;
-        // By 1 as by -1, by which the smallest integer has no quotient.
+        // The remainder by -1 is that by 1, and the smallest integer has no quotient by -1.
         let divisor = if divisor == -1 { 1 } else { divisor };
         Ok(self.map_keeping_zero(|rows| rows.remainder_scalar(divisor)))
     }
 
-    /// The bits of every element that `mask` has too (see [`map`](Self::map)).
+    /// `x & mask` of every element (see [`map`](Self::map)).
     pub fn bitwise_and_scalar(&self, mask: impl ElementConversion) -> Self {
         let mask: i64 = mask.elem();
         self.map_keeping_zero(|rows| rows.bitwise_and_scalar(mask))
     }
 
-    /// The bits of every element and those of `mask` (see [`map`](Self::map)).
+    /// `x | mask` of every element (see [`map`](Self::map)).
     pub fn bitwise_or_scalar(&self, mask: impl ElementConversion) -> Self {
         let mask: i64 = mask.elem();
         self.map_zero(Fill::scalar(mask), |rows| rows.bitwise_or_scalar(mask))
     }
 
-    /// The bits that either every element or `mask` has (see [`map`](Self::map)).
+    /// `x ^ mask`, bit by bit, of every element (see [`map`](Self::map)).
     pub fn bitwise_xor_scalar(&self, mask: impl ElementConversion) -> Self {
         let mask: i64 = mask.elem();
         self.map_zero(Fill::scalar(mask), |rows| rows.bitwise_xor_scalar(mask))
     }
 
-    /// The bits that every element does not have (see [`map`](Self::map)).
+    /// `!x` of every element: all its bits inverted (see [`map`](Self::map)).
     pub fn bitwise_not(&self) -> Self {
         self.map_zero(Fill::scalar(-1), |rows| rows.bitwise_not())
     }
 
-    /// Every element `<< bits` (see [`map`](Self::map)).
+    /// `x << bits` of every element (see [`map`](Self::map)).
     pub fn bitwise_left_shift_scalar(&self, bits: impl ElementConversion) -> Self {
         let bits: u32 = bits.elem();
         self.map_keeping_zero(|rows| rows.bitwise_left_shift_scalar(bits))
     }
 
-    /// Every element `>> bits` (see [`map`](Self::map)).
+    /// `x >> bits` of every element (see [`map`](Self::map)).
     pub fn bitwise_right_shift_scalar(&self, bits: impl ElementConversion) -> Self {
         let bits: u32 = bits.elem();
         self.map_keeping_zero(|rows| rows.bitwise_right_shift_scalar(bits))

@@ -17,10 +17,11 @@ use sparse_burn::MergeRule;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// The elements of `dense` at the pattern of `mask`, whose values (of any kind) do not matter; fill zero.
+/// The elements of `dense` at the pattern of `mask`, with fill zero. The values of `mask` do not matter and may be of
+/// any kind.
 ///
-/// `out[k] = dense[coordinates[k]]`, of a hybrid mask a block for each. Duplicates of the mask count once. Backward:
-/// the gradient at the stored positions, zero elsewhere. Cost: one pass over the stored elements; their positions are
+/// `out[k] = dense[coordinates[k]]`; for a hybrid mask each is a block. Duplicates of the mask count once. Backward:
+/// the gradient at the stored positions, zero elsewhere. Cost: one pass over the stored elements. Their positions are
 /// kept with the mask's pattern. (PyTorch's `sparse_mask`.)
 ///
 /// ```
@@ -58,15 +59,15 @@ pub fn try_sparse_mask<P: Pattern, const D: usize, K: Kind, KM: Kind>(
     Ok(SparseTensor::from_parts(pattern, values, mask.dense_shape.clone(), Fill::Zero))
 }
 
-/// Patterns as sets of coordinates. The values of `other` do not matter, its kind may be another, and duplicates on
-/// either side are merged first. What belongs to a pair of patterns is kept with them: a loop over fixed patterns finds
-/// it once.
+/// The key of a pattern without the elements of another one.
 #[derive(PartialEq, Eq)]
 struct Without(u64);
 
+/// Patterns as sets of coordinates. The values of `other` do not matter, and its kind may be another. Duplicates on either
+/// side are merged first. Results are kept with the patterns, so a loop over fixed patterns computes each once.
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The elements that are stored here and in `other`, a mask: the tensor on the intersection of both patterns. The
-    /// others are unspecified afterwards: they read as the fill, which is kept.
+    /// The elements that are stored both here and in `other`: the result has the intersection of the patterns. The
+    /// other elements are unspecified afterwards and read as the fill, which is kept.
     ///
     /// Backward: kept elements get their gradients. Cost: `O(nnz + nnz of other)`.
     ///
@@ -84,10 +85,11 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(Self::from_parts(pattern, read_rows(own.values, &map), own.dense_shape, own.fill))
     }
 
-    /// The same tensor stored on the union of both patterns: new elements read the fill, so the dense equivalent stays.
+    /// The same tensor, stored on the union of both patterns. New elements get the value of the fill, so the dense
+    /// equivalent stays.
     ///
-    /// Backward: old elements get their gradients, a tracked fill the sum over the new ones.
-    /// Cost: `O(nnz + nnz of other)`.
+    /// Backward: old elements get their gradients, and a tracked fill gets the sum over the new ones. Cost: `O(nnz +
+    /// nnz of other)`.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -104,7 +106,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// As [`try_intersect_with`](Self::try_intersect_with); `undefined_fill` where a new element would have no value.
+    /// As [`try_intersect_with`](Self::try_intersect_with); `undefined_fill` if a new element would have no value.
     #[or_panic]
     pub fn try_union_with<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Result<Self> {
         const OP: &str = "union_with";
@@ -121,11 +123,11 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(Self::from_parts(pattern, values, own.dense_shape, own.fill))
     }
 
-    /// The elements that are stored here and not in `other`. The others are unspecified afterwards: they read as the
-    /// fill, which is kept.
+    /// The elements that are stored here and not in `other`. The other elements are unspecified afterwards and read as
+    /// the fill, which is kept.
     ///
-    /// Backward: kept elements get their gradients. Cost: `O(nnz log(nnz of other))`; the first time one number is
-    /// read.
+    /// Backward: kept elements get their gradients. Cost: `O(nnz log(nnz of other))`. The first time, one number is
+    /// read from the device.
     ///
     /// # Errors
     ///
@@ -145,7 +147,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 }
 
-/// The pattern without duplicates.
+/// The pattern after a coalesce.
 fn coalesced<P: Pattern>(pattern: &P) -> P {
     pattern.coalesce().map_or_else(|| pattern.clone(), |(pattern, _)| pattern)
 }

@@ -1,4 +1,4 @@
-//! Sampled dense x dense.
+//! Dense x dense, sampled at a pattern.
 
 use crate::base::checks::{same_device, same_elements};
 use crate::base::exact::Exact;
@@ -12,7 +12,7 @@ use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// `x x y` at the pattern of `mask`, whose values do not matter: `[M, F] x [F, N]`, and batches.
+/// `x x y` at the pattern of `mask`, whose values do not matter: `[M, F] x [F, N]`, and batches of these.
 ///
 /// `out[k] = <x[r_k, :], y[:, c_k]>` (SDDMM). The result has the mask's pattern, in its order, and fill zero. Uncoalesced
 /// masks are legal: each duplicate gets the product. Backward: `d x = G x y^T` and `d y = x^T x G` with `G` the sparse

@@ -77,27 +77,27 @@ impl<P: Pattern, const D: usize, K: Numeric> MatmulRhs<P, D, K> for SparseTensor
 }
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
-    /// `self x rhs`, where `rhs` is dense, a vector or sparse: `[M, N] x [N, F] -> [M, F]`, `[M, N] x [N] -> [M]`, for a
-    /// batch `[B, M, N] x [B, N, F] -> [B, M, F]`. [`MatmulRhs`] lists what it takes.
+    /// `self x rhs`, where `rhs` is dense, a vector or sparse: `[M, N] x [N, F] -> [M, F]` or `[M, N] x [N] -> [M]`,
+    /// and for a batch `[B, M, N] x [B, N, F] -> [B, M, F]`. [`MatmulRhs`] lists the operands.
     ///
     /// `out[r, f] = sum_c self[r, c] * rhs[c, f]`. Float, and Int with wrapping sums; f16 and bf16 accumulate in f32.
     ///
-    /// **By a dense tensor or a vector.** Any fill is exact: the specified elements go through the sparse kernel and the
-    /// fill's part is `fill * column sums of rhs` (so a fill that is not finite gives NaN in every row, as infinity minus
-    /// infinity does; f16 and bf16 operands are copied in f32 then: the parts may cancel). An `Undefined` fill takes no
-    /// part. Duplicates need no coalesce. Backward (Float): `d values[k] = <d out[r_k, :], rhs[c_k, :]>` (SDDMM on the
-    /// pattern) and `d rhs = self^T x d out` (SpMM of the transposed pattern, whose permutation is computed once and
-    /// kept). It allocates `O(nnz + (M + N) * F)`, never `M x N`. Cost: `2 * nnz * F` operations forward, twice that
-    /// backward.
+    /// **By a dense tensor or a vector.** Any fill is allowed and gives the dense answer. The specified elements go
+    /// through the sparse kernel, and the fill adds `fill * column sums of rhs`. A fill that is not finite therefore
+    /// gives NaN in every row, as infinity minus infinity does. With a fill, f16 and bf16 operands are copied in f32,
+    /// since the two parts may cancel. An `Undefined` fill takes no part. Duplicates need no coalesce. Backward
+    /// (Float): `d values[k] = <d out[r_k, :], rhs[c_k, :]>` (SDDMM on the pattern), and `d rhs = self^T x d out` (SpMM
+    /// with the transposed pattern, whose permutation is computed once and kept). Memory: `O(nnz + (M + N) * F)`, never
+    /// `M x N`. Cost: `2 * nnz * F` operations forward, twice that backward.
     ///
-    /// **By a sparse tensor.** The result is coalesced, with an element wherever a product falls (also where the sum is
-    /// zero). Fills must be zero, or `Undefined` (which takes no part and makes the result `Undefined`). Operands are
-    /// coalesced first. The symbolic phase and the numeric one are apart: the result's pattern is kept with the left
-    /// operand's, and a loop over fixed patterns finds it once ([`product_pattern`](Self::product_pattern) computes it
-    /// alone). Backward, on the operands' own patterns: `d self[r, c] = sum_f d out[r, f] * rhs[c, f]` at the elements of
-    /// `self`, and `d rhs[c, f] = sum_r self[r, c] * d out[r, f]` at those of `rhs`. Nothing of another size is formed
-    /// (PyTorch has no gradient of CSR @ CSR). Cost: the number of products forward, twice that backward. Gustavson's
-    /// algorithm on CPUs.
+    /// **By a sparse tensor.** The result is coalesced. It stores an element wherever a product falls, even if the sum
+    /// is zero. Fills must be zero or `Undefined`; an `Undefined` one takes no part and makes the result `Undefined`.
+    /// Operands are coalesced first. The symbolic and the numeric phase are separate: the result's pattern is kept with
+    /// the left operand's, so a loop over fixed patterns finds it once ([`product_pattern`](Self::product_pattern)
+    /// computes it alone). Backward, on the operands' own patterns: `d self[r, c] = sum_f d out[r, f] * rhs[c, f]` at
+    /// the elements of `self`, and `d rhs[c, f] = sum_r self[r, c] * d out[r, f]` at those of `rhs`. No other elements
+    /// of the gradients are formed (PyTorch has no gradient of CSR @ CSR). Cost: the number of products forward, twice
+    /// that backward. Gustavson's algorithm on CPUs.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -116,11 +116,11 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if inner sizes or batches differ, or a sparse operand is no matrix; `dtype_mismatch`,
-    /// `device_mismatch`. By a sparse tensor also `would_densify` for another fill, and for more rows than
-    /// [`dense_limit`](crate::dense_limit) of which almost all are empty (or so many columns of a tracked second operand,
-    /// whose gradient goes by columns); `overflow` if the result has more elements than the operands' index dtype counts
-    /// or memory holds.
+    /// `shape_mismatch` if inner sizes or batches differ, or a sparse operand is not a matrix; `dtype_mismatch`,
+    /// `device_mismatch`. By a sparse tensor also: `would_densify` for another fill, and for more than
+    /// [`dense_limit`](crate::dense_limit) rows that are almost all empty (or so many columns of a tracked second
+    /// operand, whose gradient goes by columns); `overflow` if the result has more elements than the operands' index
+    /// dtype can count or memory can hold.
     #[or_panic]
     pub fn try_matmul<R: MatmulRhs<P, D, K>>(&self, rhs: R) -> Result<R::Output> {
         rhs.multiply(self, ThisCrate(()))
@@ -144,7 +144,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let Some(fill) = fill_term(self) else {
             return Ok(spmm(matrix, self.values.clone(), flat).reshape(Exact(shape)));
         };
-        // A = (S - fill on its pattern) + fill everywhere; duplicates are one element only once they are merged.
+        // A = (S - fill on its pattern) + fill everywhere. An element must be stored once for this, so duplicates are
+        // merged.
         let merged = self.coalesce();
         let own = merged.pattern.matrix().expect("coalescing keeps the rank");
         let out = spmm(own, without(merged.values, &fill), flat).reshape(Exact(shape));
@@ -154,7 +155,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         Ok(out + sums * fill.reshape(Exact(one)))
     }
 
-    /// `dense x self`: `[F, M] x [M, N] -> [F, N]`, and batches. As `(self^T x dense^T)^T`, with the same rules.
+    /// `dense x self`: `[F, M] x [M, N] -> [F, N]`, and batches. Computed as `(self^T x dense^T)^T`, with the same
+    /// rules.
     ///
     /// # Errors
     ///
@@ -234,18 +236,19 @@ fn check<const D: usize>(
     Err(SparseError::ShapeMismatch { op, rule, left: left.to_vec(), right: right.to_vec() })
 }
 
-/// The fill as a row where it takes part in a product.
+/// The fill as a row, if it takes part in a product.
 fn fill_term<P: Pattern, const D: usize, K: Numeric>(sparse: &SparseTensor<P, D, K>) -> Option<Tensor<2, K>> {
     let absent = matches!(sparse.fill, Fill::Undefined) || sparse.fill.is_zero();
     (!absent).then(|| sparse.fill_row())
 }
 
-/// The values minus the fill; of none nothing is subtracted, over whose gradient some devices cannot sum.
+/// The values minus the fill. Without values nothing is subtracted: some devices cannot sum its gradient then.
 fn without<K: Numeric>(values: Tensor<2, K>, fill: &Tensor<2, K>) -> Tensor<2, K> {
     if values.dims()[0] == 0 { values } else { values - fill.clone() }
 }
 
-/// What the backward pass of a product keeps: the shared pattern, and of each side what the other's gradient needs.
+/// What the backward pass of a product keeps: the shared pattern, and of each side what the gradient of the other
+/// needs.
 #[derive(Debug)]
 struct Saved {
     by_col: Option<kernel::Compressed>,

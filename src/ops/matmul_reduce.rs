@@ -23,15 +23,17 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// [M, F]`, and batches.
     ///
     /// Stored-only: the fill takes no part, whatever it is, and a row without stored elements gives 0. `reduce` is add,
-    /// mul, mean (over integers it rounds down), amax or amin (NaN wins). Duplicates are summed first. Semantics of
-    /// `torch.sparse.mm(reduce=)` and of the aggregations of PyG.
+    /// mul, mean (integers are rounded down), amax or amin (NaN wins). Duplicates are summed first. Semantics of
+    /// `torch.sparse.mm(reduce=)` and of PyG's aggregations.
     ///
-    /// Backward, to the values and to `dense`: mean: the gradient divided by the number of stored elements; amax, amin:
-    /// shared evenly by the products that tie (products of f16 and bf16 as rounded to their type, NaN with NaN); mul:
-    /// times the product of the others.
+    /// Backward, to the values and to `dense`:
+    /// - mean: the gradient divided by the number of stored elements;
+    /// - amax, amin: the gradient shared evenly by the products that tie. Products of f16 and bf16 are compared as
+    ///   rounded to their type, and NaN ties with NaN;
+    /// - mul: the gradient times the product of the others.
     ///
-    /// Cost: `O(nnz * F)` time. add, amax, amin and the mean of f32 and f64 are one pass like that of SpMM, with a
-    /// backward pass that forms the products again, for `O(nnz + (M + N) * F)` memory. mul and other means keep the
+    /// Cost: `O(nnz * F)` time. add, amax, amin and the mean of f32 and f64 take one pass like that of SpMM. Their
+    /// backward pass forms the products again, in `O(nnz + (M + N) * F)` memory. mul and the other means keep the
     /// products, `nnz * F` elements.
     ///
     /// ```
@@ -99,8 +101,8 @@ fn end(reduce: Reduce) -> Option<Extremum> {
     }
 }
 
-/// What the gradients of an extremum of products read. Which of them were the largest is found again, so no more is
-/// kept.
+/// What the gradients of an extremum of products need. The backward pass finds again which products were the largest,
+/// so nothing more is kept.
 #[derive(Debug)]
 struct Extreme {
     row_ids: Tensor<1, Int>,

@@ -1,8 +1,8 @@
-//! Operations, one file each: docs, checks, forward and backward rule together.
+//! Operations. Each file holds one, with its documentation, checks, forward pass and backward rule.
 //!
-//! Operations of one sparse tensor, or of two of one layout, are methods; those of several tensors, and those on dense
-//! tensors, are the functions here (Burn's `Tensor` has inherent methods of some of the same names, which would shadow
-//! ours).
+//! Operations on one sparse tensor, or on two of one layout, are methods. Operations on several tensors, or on dense
+//! tensors, are the functions of this module: Burn's `Tensor` has inherent methods with some of these names, which
+//! would shadow ours.
 
 pub(crate) mod blocks;
 pub(crate) mod to_dense;

@@ -14,9 +14,9 @@ use sparse_macros::or_panic;
 impl<P: Pattern, const D: usize> SparseTensor<P, D> {
     /// The norm of order `p` along `dim`, which stays with size 1: `sum(|x|^p)^(1/p)`, for infinity the largest `|x|`.
     ///
-    /// The fill counts as in [`sum_dim`](Self::sum_dim). The norm of nothing is 0.
+    /// The fill counts as in [`sum_dim`](Self::sum_dim). The norm of a line of size 0 is 0.
     ///
-    /// Backward: the dense rule; 0 where an element, or the norm itself, is 0.
+    /// Backward: the dense rule. It gives 0 where an element, or the norm itself, is 0.
     ///
     /// # Errors
     ///
@@ -115,13 +115,13 @@ fn root(sums: Tensor<2>, p: f64) -> Tensor<2> {
     }
 }
 
-/// `x^p` with `p` in the precision of the rows: some backends take a power that is a number as an f32.
+/// `x^p`, with `p` in the precision of the rows: some backends convert a power that is a number to f32.
 fn power(rows: Tensor<2>, p: f64) -> Tensor<2> {
     let exponent = Tensor::full(rows.dims(), p, (&rows.device().inner(), rows.dtype()));
     rows.powf(exponent)
 }
 
-/// `f` where rows are not 0, else 0, which never meets `f`: its slope there is no number.
+/// `f` of the rows where they are not 0, and 0 elsewhere. `f` never sees the zeros, where its slope is not a number.
 fn without_zeros(rows: Tensor<2>, f: impl Fn(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
     let zero = rows.clone().equal_scalar(0.0);
     f(rows.mask_fill(zero.clone(), 1.0)).mask_fill(zero, 0.0)

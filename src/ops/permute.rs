@@ -53,7 +53,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         }
         let dense_shape: Vec<usize> = dense.iter().map(|&axis| self.dense_shape[axis]).collect();
         let turn = |rows| permute_blocks(rows, &self.dense_shape, &dense);
-        // One number has no order.
+        // A fill of one number is the same in any order.
         let fill = match &self.fill {
             Fill::Value(FillValue::Block(own)) if own.row().dims()[1] > 1 => Fill::block(turn(own.row().clone())),
             fill => fill.clone(),
@@ -114,8 +114,8 @@ fn permute_blocks<K: Kind>(
 #[derive(PartialEq, Eq)]
 struct Permuted(Vec<usize>);
 
-/// The pattern with its dims reordered, and where its rows come from (`None`: they stay). Kept with the pattern, so that a
-/// transpose is one pattern however often it is taken.
+/// The pattern with its dims reordered, and where its rows come from (`None`: they stay). It is kept with the pattern,
+/// so a repeated transpose gives the same pattern.
 fn permuted<P: Pattern>(pattern: &P, axes: &[usize]) -> (P, Option<RowMap>) {
     pattern.memo().get(Permuted(axes.to_vec()), || pattern.permute(axes))
 }

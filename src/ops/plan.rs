@@ -1,4 +1,4 @@
-//! An index that stays the same over a training run.
+//! Indices that stay the same over a training run.
 
 use super::gather::read;
 use super::index_select::checked_index;
@@ -16,11 +16,12 @@ use sparse_burn::Reduce;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// An index into an axis, checked once and sorted once into segments: the edges of a graph, the nodes of a split.
+/// An index into an axis that is checked once and sorted into segments once. Examples are the edges of a graph and the
+/// nodes of a split.
 ///
-/// Every call skips the check; `put`, with any reduction, and the backward of `select` along dim 0 work by segments,
-/// without atomics. Neither reads the device; `select_sparse` does the first time that it meets a
-/// pattern. (The idea of the sorted `edge_index` of PyG.)
+/// No call checks the index again. `put` (with any reduction) and the backward pass of `select` along dim 0 work by
+/// segments, without atomics, and do not read the device. `select_sparse` reads it the first time that it meets a
+/// pattern. (The idea of PyG's sorted `edge_index`.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -38,7 +39,7 @@ pub struct IndexPlan {
     index: Tensor<1, Int>,
     size: usize,
     map: RowMap,
-    /// What names the index in the caches of patterns.
+    /// The name of the index in what patterns keep.
     id: u64,
 }
 
@@ -83,10 +84,10 @@ impl IndexPlan {
         Err(SparseError::ShapeMismatch { op, rule, left: dims.to_vec(), right: vec![size] })
     }
 
-    /// The slices of `tensor` that the index names along `dim`: `out[k, ..] = tensor[index[k], ..]` for dim 0. Burn's
-    /// `select`, deterministic.
+    /// The slices of `tensor` that the index names along `dim`; for dim 0 `out[k, ..] = tensor[index[k], ..]`. This is
+    /// Burn's `select`, but deterministic.
     ///
-    /// Backward: each slice of `tensor` gets the sum over the places that read it, a segment sum.
+    /// Backward: each slice of `tensor` gets the sum of the gradients of the places that read it, by segments.
     ///
     /// # Errors
     ///
@@ -107,11 +108,11 @@ impl IndexPlan {
         Ok(rows.reshape(Exact(shape)))
     }
 
-    /// The slices of a sparse tensor that the index names along `dim`: its [`select`](SparseTensor::select), without a
-    /// check.
+    /// The slices of a sparse tensor that the index names along `dim`. This is its [`select`](SparseTensor::select)
+    /// without the check.
     ///
-    /// The result's pattern is kept with that of `tensor`, so a loop over fixed patterns finds it, and reads the device, in
-    /// its first step only.
+    /// The pattern of the result is kept with that of `tensor`. So a loop over fixed patterns finds it, and reads the
+    /// device, in its first step only.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -142,7 +143,7 @@ impl IndexPlan {
 
     /// [`put_along_axis`](super::put_along_axis) with one destination for each slice of `values` along `axis`.
     ///
-    /// Gradients as there. The segments serve every reduction, forward and backward.
+    /// Gradients are those of `put_along_axis`. The segments serve every reduction, forward and backward.
     ///
     /// # Errors
     ///

@@ -13,7 +13,7 @@ pub(super) fn wrapping_mul<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>) -> Tens
     if a.dtype().is_float() { a * b } else { wrapping(BinaryOp::Mul, &a, &b) }
 }
 
-/// `op` of plain rows of one shape, which are not none. Integers wrap in every build.
+/// `op` of untracked rows of one shape, at least one. Integers wrap in every build.
 pub(super) fn wrapping<K: Numeric>(op: BinaryOp, a: &Tensor<2, K>, b: &Tensor<2, K>) -> Tensor<2, K> {
     let (fill_a, fill_b) = (a.clone().narrow(0, 0, 1), b.clone().narrow(0, 0, 1));
     kernel::zip_rows(op, [a, b], [fill_a, fill_b], [None, None])
@@ -35,9 +35,9 @@ pub(super) fn host_power(value: Scalar, times: u128, dtype: DType) -> Scalar {
     power
 }
 
-/// The row `base` `[1, width]` to the powers `times` `[n, 1]` (at most `most`), with the power 0 of anything 1.
+/// The row `base` `[1, width]` to the powers `times` `[n, 1]` (at most `most`). The power 0 of anything is 1.
 ///
-/// Backward: `times * base^(times - 1)` times the gradient, and nothing where `times` is 0.
+/// Backward: `times * base^(times - 1)` times the gradient, and 0 where `times` is 0.
 pub(super) fn power<K: Numeric>(base: Tensor<2, K>, times: Tensor<2, Int>, most: usize) -> Tensor<2, K> {
     let out = plain_power(base.clone().inner(), &times, most);
     let (Some(base), Some(result)) = (as_float(&base), as_float(&out)) else { return out };
@@ -49,7 +49,7 @@ pub(super) fn power<K: Numeric>(base: Tensor<2, K>, times: Tensor<2, Int>, most:
     }))
 }
 
-/// By squares: a pass for each binary digit.
+/// By repeated squares: one pass for each binary digit.
 fn plain_power<K: Numeric>(base: Tensor<2, K>, times: &Tensor<2, Int>, most: usize) -> Tensor<2, K> {
     let shape = Shape::from([times.dims()[0], base.dims()[1]]);
     let mut square = base;

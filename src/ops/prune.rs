@@ -1,4 +1,4 @@
-//! Stored elements dropped by their size.
+//! Dropping stored elements by their size.
 
 use super::broadcast::read_rows;
 use super::stack::{check_matrix, check_vanishing};
@@ -15,14 +15,14 @@ use sparse_core::Result;
 use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
-    /// The tensor without its stored elements of `|value| <= threshold`; a block where there are dense dims is dropped
-    /// if all its elements are. NaN stays. With threshold 0: without stored zeros.
+    /// Drops the stored elements with `|value| <= threshold`. With dense dims a block is dropped if all its elements
+    /// are so small. NaN stays. A threshold of 0 drops stored zeros.
     ///
-    /// What is dropped becomes zero, so the fill must be zero; an `Undefined` one stays, and the rest becomes
+    /// Dropped elements become zero, so the fill must be zero. An `Undefined` fill stays, and dropped elements become
     /// unspecified. Duplicates are summed first.
     ///
-    /// Backward: kept elements get their gradients. Cost: `O(nnz)`; the structure depends on the values, so every call
-    /// reads the device once (for the number of elements).
+    /// Backward: kept elements get their gradients. Cost: `O(nnz)`. The structure depends on the values, so every call
+    /// reads the number of elements from the device.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -58,15 +58,15 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 }
 
 impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
-    /// The `k` stored elements of largest `|value|` of each row of a matrix (all of a row that has no more); of equal
-    /// ones those in smaller columns. NaN counts as infinite.
+    /// Keeps the `k` stored elements of largest `|value|` in each row of a matrix. A row with at most `k` elements
+    /// keeps all of them. Of equal elements those in smaller columns are kept. NaN counts as infinite.
     ///
-    /// What is dropped becomes zero, so the fill must be zero; an `Undefined` one stays, and the rest becomes
+    /// Dropped elements become zero, so the fill must be zero. An `Undefined` fill stays, and dropped elements become
     /// unspecified. Duplicates are summed first.
     ///
-    /// Backward: kept elements get their gradients. Cost: a sort of the absolute values (by Burn, which most devices do
-    /// on the host) and stable groupings of integers; the structure depends on the values, so every call reads the
-    /// device.
+    /// Backward: kept elements get their gradients. Cost: a sort of the absolute values (by Burn, which sorts on the
+    /// host for most devices) and stable groupings of integers. The structure depends on the values, so every call
+    /// reads the device.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -90,10 +90,11 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         if nnz == 0 {
             return Ok(own);
         }
-        // Of the rows that have elements: there may be many without any.
+        // Only rows that have elements: there may be many without any.
         let rows = Lines::of(&own.pattern, &[false, true]);
         let ids = index_tensor(rows.owner().clone(), dtype);
-        // By size, then by row, stably both: in each row the largest first, and equal ones as they stand.
+        // Two stable groupings, by size and then by row: in each row the largest come first, and equal ones keep their
+        // order.
         let (by_size, _) = kernel::group_by(ranks(own.values.clone().inner(), dtype), nnz);
         let (by_row, ptr) = kernel::group_by(ids.clone().select(0, by_size.clone()), rows.len());
         let order = by_size.select(0, by_row);
@@ -122,7 +123,7 @@ fn large<K: Numeric>(values: Tensor<2, K>, threshold: f64) -> Tensor<2, Bool> {
     if values.dtype() == DType::U8 {
         return above;
     }
-    // Not by an absolute value: the smallest integer has none.
+    // Not by the absolute value: the smallest integer has none.
     above.bool_or(values.lower_elem(-threshold))
 }
 
@@ -137,7 +138,7 @@ fn ranks<K: Numeric>(values: Tensor<2, K>, dtype: DType) -> Tensor<1, Int> {
         }
         None => {
             let wide = Tensor::<1, Int>::from_dispatch(flat.into_dispatch()).cast(IntDType::I64);
-            // -|value|, which the smallest integer has too.
+            // -|value|: the smallest integer has this one.
             ranks_of(wide.clone().clamp_max(0) - wide.clamp_min(0), dtype)
         }
     }

@@ -14,7 +14,7 @@ use sparse_macros::or_panic;
 /// The values of a [`put_along_axis`]: a tensor, or one number for every position.
 #[derive(Clone, Debug)]
 pub enum PutValues<const D: usize, K: Kind> {
-    /// Broadcast to the broadcast indices.
+    /// A tensor, which is broadcast to the broadcast indices.
     Tensor(Tensor<D, K>),
     /// One number.
     Scalar(Scalar),
@@ -37,22 +37,31 @@ macro_rules! from_number {
 }
 from_number!(f32, f64, i32, i64, u8, bool);
 
-/// `arr` with `values` reduced into the positions that `indices` names along `axis`.
+/// Reduces `values` into the positions of `arr` that `indices` names along `axis`.
 ///
 /// For two dims and `axis` 0: `out[indices[i, j], j] = reduce(arr[indices[i, j], j], values[i, j], ..)`.
 ///
-/// - `indices` broadcasts to `arr` on every dim but `axis` and holds numbers in `[-n, n)`, checked whole before anything
-///   is written. Where it varies along `axis` only, one destination serves a whole row and nothing is broadcast.
-/// - `values`, a tensor or a number, broadcasts to the broadcast indices.
-/// - assign: the last write in row-major order of the broadcast indices wins. add, mul, mean (over integers it rounds
-///   down), amax and amin (NaN wins). `include_self = false`: a target that is hit forgets `arr`, one that is not keeps it.
+/// - `indices` broadcasts to `arr` on every dim but `axis`. It holds numbers in `[-n, n)`, all of which are checked
+///   before anything is written. If it varies along `axis` only, one destination serves a whole row and nothing is
+///   broadcast.
+/// - `values` is a tensor or a number, and broadcasts to the broadcast indices.
+/// - `reduce` is assign, add, mul, mean (integers are rounded down), amax or amin (NaN wins). With assign, the last
+///   write in row-major order of the broadcast indices wins.
+/// - With `include_self = false` the element of `arr` takes no part at a position that is written. Other positions keep
+///   theirs.
 ///
-/// `arr` is taken by value: on CPUs its buffer is reused where nobody else holds it. f16 and bf16 accumulate in f32.
+/// `arr` is taken by value: on CPUs its buffer is reused if nobody else holds it. f16 and bf16 accumulate in f32.
 ///
-/// Backward, to `arr` and `values` (summed back over broadcast dims): assign: only the winner; add: the gradient; mean:
-/// divided by the count; mul: times the product of the others, exact with any number of zeros; amax, amin: shared evenly
-/// among ties, of which `arr` is one only if `include_self`. Saved: the index; for mul the values and the result; for
-/// assign, amax and amin which value won (and with ties the values and the result). Deterministic. Semantics of NumPy's and Paddle's `put_along_axis` and PyTorch's `scatter_reduce`.
+/// Backward, to `arr` and to `values` (summed over the dims that were broadcast):
+/// - assign: the gradient goes to the winner only;
+/// - add: the gradient;
+/// - mean: the gradient divided by the count;
+/// - mul: the gradient times the product of the others, exact with any number of zeros;
+/// - amax, amin: the gradient shared evenly among ties. `arr` is one of them only with `include_self`.
+///
+/// Saved: the index; for mul the values and the result; for assign, amax and amin which value won (and with ties the
+/// values and the result). Deterministic. Semantics of NumPy's and Paddle's `put_along_axis` and PyTorch's
+/// `scatter_reduce`.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -169,7 +178,7 @@ pub(crate) fn run<const D: usize, K: Kind>(put: Put<D>, arr: Tensor<D, K>, value
     let arr: Tensor<D> = Tensor::from_dispatch(arr.into_dispatch());
     let shapes = [arr.dims(), values.dims()];
     if !arr.is_tracked() && !values.is_tracked() {
-        // Nobody keeps a handle: the kernel may write into the buffer of `arr`.
+        // No handle to `arr` is kept here, so the kernel may write into its buffer.
         let like = [arr.device(), values.device()].into_iter().find(|device| device.is_autodiff());
         let (out, _) = kernel::put(&put, arr, &values, false);
         return from_float(match like {

@@ -1,4 +1,4 @@
-//! Sums, means, products and extremes along dims, with the fill counted.
+//! Sums, means, products and extremes along dims; the fill counts.
 
 use super::cast::widened;
 use super::extremum::{extremum, into_lines, one_target};
@@ -36,12 +36,12 @@ macro_rules! along {
      $dim:ident $dims:ident $dense:ident $stored_dim:ident $stored_dims:ident $stored:ident) => {
         #[doc = concat!($what, " along `dim`, sparse or dense, which stays with size 1.")]
         ///
-        /// The dense answer, element by element: the unspecified ones count with the fill, whose own reduction over a
-        /// whole line is the result's fill. With an `Undefined` fill only specified elements count, and a line without
-        /// them stays unspecified. The result stores the lines that have stored elements; duplicates are summed first.
+        /// The result is the dense answer. Unspecified elements count with the fill. The fill of the result is the
+        /// reduction of a line of fills. With an `Undefined` fill only stored elements count, and a line without any
+        /// stays unspecified. The result stores the lines that have stored elements. Duplicates are summed first.
         ///
         #[doc = $rule]
-        /// Cost: one pass over the values; the lines are found once and kept with the pattern.
+        /// Cost: one pass over the values. The lines are found once and kept with the pattern.
         ///
         /// # Errors
         ///
@@ -65,7 +65,7 @@ macro_rules! along {
         ///
         #[doc = concat!("The dense equivalent of [`", stringify!($dim), "`](Self::", stringify!($dim), "), and differentiable as it is.")]
         #[doc = concat!("With an `Undefined` fill a line without specified elements has ", $of_nothing, ".")]
-        /// Cost: that of the reduction and of the result, whose size is the tensor's without `dim`.
+        /// Cost: that of the reduction and of the result, which has as many elements as the tensor without `dim`.
         ///
         /// # Errors
         ///
@@ -106,7 +106,7 @@ macro_rules! along {
         ///
         /// # Errors
         ///
-        /// As over all elements of an `Undefined` fill.
+        /// As for all elements of a tensor with an `Undefined` fill.
         #[or_panic]
         pub fn $stored(&self) -> Result<Tensor<1, $kind>> {
             total(plain_name(stringify!($stored)), &self.specified_only(), Fold::$fold)
@@ -115,7 +115,7 @@ macro_rules! along {
 }
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The stored elements, and nothing about the others.
+    /// The tensor with an `Undefined` fill: only its stored elements count.
     fn specified_only(&self) -> Self {
         self.clone().with_fill(Fill::Undefined)
     }
@@ -151,7 +151,8 @@ impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, 
         try_min_dim try_min_dims try_min_dim_dense try_stored_min_dim try_stored_min_dims try_stored_min
     }
 
-    /// The sum of all elements, the unspecified ones with the fill (0 of nothing): see [`sum_dim`](Self::sum_dim).
+    /// The sum of all elements; unspecified ones count with the fill. The sum of no elements is 0. See
+    /// [`sum_dim`](Self::sum_dim).
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -165,37 +166,37 @@ impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, 
     ///
     /// # Errors
     ///
-    /// `overflow` if unspecified elements that count are more than an index can say.
+    /// `overflow` if the number of unspecified elements that count does not fit an index.
     #[or_panic]
     pub fn try_sum(&self) -> Result<Tensor<1, K>> {
         total("sum", self, Fold::Sum)
     }
 
-    /// The product of all elements (1 of nothing): see [`prod_dim`](Self::prod_dim).
+    /// The product of all elements; that of no elements is 1. See [`prod_dim`](Self::prod_dim).
     ///
     /// # Errors
     ///
-    /// `overflow` if unspecified elements that count are more than an index can say.
+    /// `overflow` if the number of unspecified elements that count does not fit an index.
     #[or_panic]
     pub fn try_prod(&self) -> Result<Tensor<1, K>> {
         total("prod", self, Fold::Prod)
     }
 
-    /// The largest of all elements: see [`max_dim`](Self::max_dim).
+    /// The largest element: see [`max_dim`](Self::max_dim).
     ///
     /// # Errors
     ///
-    /// `empty_input` if there is none.
+    /// `empty_input` if there are no elements.
     #[or_panic]
     pub fn try_max(&self) -> Result<Tensor<1, K>> {
         total("max", self, Fold::Max)
     }
 
-    /// The smallest of all elements: see [`min_dim`](Self::min_dim).
+    /// The smallest element: see [`min_dim`](Self::min_dim).
     ///
     /// # Errors
     ///
-    /// `empty_input` if there is none.
+    /// `empty_input` if there are no elements.
     #[or_panic]
     pub fn try_min(&self) -> Result<Tensor<1, K>> {
         total("min", self, Fold::Min)
@@ -211,11 +212,11 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
         try_mean_dim try_mean_dims try_mean_dim_dense try_stored_mean_dim try_stored_mean_dims try_stored_mean
     }
 
-    /// The mean of all elements (NaN of nothing): see [`mean_dim`](Self::mean_dim).
+    /// The mean of all elements; that of no elements is NaN. See [`mean_dim`](Self::mean_dim).
     ///
     /// # Errors
     ///
-    /// `overflow` if unspecified elements that count are more than an index can say.
+    /// `overflow` if the number of unspecified elements that count does not fit an index.
     #[or_panic]
     pub fn try_mean(&self) -> Result<Tensor<1>> {
         total("mean", self, Fold::Mean)
@@ -251,12 +252,12 @@ impl Along {
         Ok(Self { sparse: sparse.to_vec(), blocks: Blocks::new(&of.dense_shape, dense), lines: cells(&sizes) })
     }
 
-    /// Elements that become one.
+    /// How many elements become one.
     pub(crate) fn size(&self) -> u128 {
         self.lines.saturating_mul(self.blocks.size as u128)
     }
 
-    /// Whether there are no elements to reduce, or none to give.
+    /// Whether there are no elements to reduce, or no elements in the result.
     pub(crate) fn is_trivial(&self) -> bool {
         self.size() == 0 || self.blocks.kept() == 0
     }
@@ -310,7 +311,7 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         let what = "the number of elements along the axes";
         return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got: along.lines });
     }
-    // Without sparse dims all elements are duplicates of one.
+    // Without sparse dims all stored elements are duplicates of one element.
     let merged_anyway = linear && of.fill.is_zero() || fold == Fold::Sum && undefined;
     let own = if merged_anyway && of.sparse_dims() > 0 { of.clone() } else { of.coalesce() };
     let lines = along.of(&own.pattern);
@@ -325,7 +326,7 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     Ok(SparseTensor::from_parts(pattern, values, along.blocks.shape, fill))
 }
 
-/// The rows of the result, for rows that are not none.
+/// The rows of the result, for at least one row of values.
 fn fold_rows<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     of: &SparseTensor<P, D, K>,
     along: &Along,
@@ -345,7 +346,7 @@ fn fold_rows<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
             let product = run(put, start, rows);
             match fill {
                 None => product,
-                // Zero to the power 1 is zero to any: one step will do.
+                // If the fill is zero, its power 1 is every higher power: one step is enough.
                 Some(fill) if of.fill.is_zero() => wrapping_mul(product, power(fill, lines.missing().clamp_max(1), 1)),
                 Some(fill) => wrapping_mul(product, power(fill, lines.missing(), lines.size)),
             }
@@ -415,7 +416,7 @@ fn fold_fill<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     }
 }
 
-/// A reduction as an ordinary tensor, with the answer for nothing where no element was specified.
+/// A reduction as an ordinary tensor. Where no element was specified it holds the reduction of no elements.
 fn dense<P: Pattern, const D: usize, K: Numeric>(
     op: &'static str,
     out: SparseTensor<P, D, K>,
@@ -426,7 +427,7 @@ fn dense<P: Pattern, const D: usize, K: Numeric>(
         Fold::Sum => Fill::Zero,
         Fold::Prod => Fill::scalar(1),
         Fold::Mean => Fill::scalar(f64::NAN),
-        // Nobody's, if every line has an answer.
+        // If every line has an answer, the fill is never read.
         Fold::Max | Fold::Min if is_full(&out.pattern) => Fill::Zero,
         Fold::Max | Fold::Min => {
             let hint = "use with_fill to give the missing elements a value: a line without any has no extremum";

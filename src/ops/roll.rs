@@ -1,4 +1,4 @@
-//! Elements shifted along dims, those that leave at one end back at the other.
+//! Shifting elements along dims: those that leave at one end come back at the other.
 
 use crate::base::coordinates::{by_dim, join_dims};
 use crate::base::index::index_tensor;
@@ -11,15 +11,16 @@ use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The tensor with its elements shifted along each of `dims`: element `i` goes to `(i + shift) mod size`.
+    /// Shifts the elements along each of `dims`: element `i` goes to `(i + shift) mod size`.
     ///
-    /// A shift may be negative, or larger than its dim. A dim that is named several times is shifted by the sum. As for
-    /// Burn's tensors there are as many shifts as dims; both are arrays or lists. Every layout, kind and fill; the shape
-    /// and the dtype stay.
+    /// A shift may be negative, or larger than its dim. If a dim is named several times, its shifts add up. As for
+    /// Burn's tensors there must be as many shifts as dims; both are arrays or lists. Works for every layout, kind and
+    /// fill. Shape and dtype stay.
     ///
-    /// A coalesced tensor stays coalesced. An uncoalesced one is neither sorted nor summed. Backward: rows move back.
-    /// Cost: `O(nnz)`, and a sort of the coordinates of a coalesced tensor where a sparse dim is shifted. The new pattern
-    /// is kept with this one, so a loop sorts once. The meaning is that of PyTorch's `roll`.
+    /// A coalesced tensor stays coalesced; an uncoalesced one is neither sorted nor summed. Backward: rows move back.
+    /// Cost: one pass over coordinates and values. If a sparse dim is shifted, the coordinates of a coalesced tensor
+    /// are also sorted. The new pattern is kept with this one, so a loop sorts once. The meaning is that of PyTorch's
+    /// `roll`.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -32,7 +33,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `shape_mismatch` for another number of shifts than of dims.
+    /// `axis_out_of_range`; `shape_mismatch` if there are not as many shifts as dims.
     #[or_panic]
     pub fn try_roll<Shift: AsIndex, Dim: AsIndex>(
         &self,
@@ -60,7 +61,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(out)
     }
 
-    /// The tensor with its elements shifted along one dim (see [`roll`](Self::roll)).
+    /// Shifts the elements along one dim (see [`roll`](Self::roll)).
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -95,13 +96,14 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 #[derive(PartialEq, Eq)]
 struct Rolled(Vec<usize>);
 
-/// `(start + shift) mod size`, for a start below the size; 0 where the dim is empty.
+/// `(start + shift) mod size`, for `start` below `size`; 0 for an empty dim.
 fn wrapped(shift: isize, start: usize, size: usize) -> usize {
-    // No dim has more than `isize::MAX` elements that can be named.
+    // Sizes beyond `isize::MAX` do not occur: an index could not name their elements.
     if size == 0 { 0 } else { (start + shift.rem_euclid(size as isize) as usize) % size }
 }
 
-/// `(ids + shift) mod size`, for a shift in `1..size`. No step leaves the index dtype, which holds `size`.
+/// `(ids + shift) mod size`, for a shift in `1..size`. No intermediate result exceeds the index dtype, which holds
+/// `size`.
 fn rolled(ids: Tensor<1, Int>, shift: usize, size: usize) -> Tensor<1, Int> {
     let ids = ids.sub_scalar((size - shift) as i64);
     let back = index_tensor(ids.clone().lower_elem(0).int(), ids.dtype());

@@ -40,10 +40,9 @@ impl<K: Numeric> From<Tensor<1, K>> for ScalarArg<K> {
 }
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
-    /// Every element plus `value`, the fill included, so the pattern stays: `out = self + value`. Duplicates are summed
-    /// first.
+    /// `self + value`, element by element, the fill included. The pattern stays. Duplicates are summed first.
     ///
-    /// Backward: the gradient; to a tensor `value` the sum over the stored elements and the fill.
+    /// Backward: the gradient. A tensor `value` gets its sum over the stored elements and the fill.
     ///
     /// # Errors
     ///
@@ -53,7 +52,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         self.with_scalar("add_scalar", BinaryOp::Add, value.into())
     }
 
-    /// Every element minus `value`, the fill included (see [`add_scalar`](Self::add_scalar)).
+    /// `self - value`, element by element, the fill included (see [`add_scalar`](Self::add_scalar)).
     ///
     /// # Errors
     ///
@@ -63,12 +62,12 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         self.with_scalar("sub_scalar", BinaryOp::Sub, value.into())
     }
 
-    /// Every element times `value`, the fill included: `out = self * value`.
+    /// `self * value`, element by element, the fill included.
     ///
-    /// A zero fill stays zero, unless `value` is a number of the host that is not finite (`0 * inf` is NaN). A `value` in
-    /// a tensor is taken to be finite: to know, the device would have to be read.
+    /// A zero fill stays zero, unless `value` is a number of the host that is not finite (`0 * inf` is NaN). A `value`
+    /// in a tensor is assumed to be finite, since a check would read the device.
     ///
-    /// Backward: the gradient times `value`; to a tensor `value` the sum of the gradient times the elements.
+    /// Backward: the gradient times `value`. A tensor `value` gets the sum of the gradient times the elements.
     ///
     /// # Errors
     ///
@@ -98,13 +97,13 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             (_, Some(fill), Some(value)) => Fill::scalar(host_apply(op, fill, value, dtype)),
             _ => Fill::block(apply(op, self.fill_row(), row.clone())),
         };
-        // Duplicates may be scaled one by one, but not where a term alone is infinite or NaN.
+        // Duplicates may be scaled one by one, unless a single term may be infinite or NaN.
         let summed = if linear { self.clone() } else { self.coalesce() };
         Ok(summed.with_rows(apply(op, summed.values.clone(), row), fill))
     }
 }
 
-/// A number in a tensor `[1]`, like those of `values`, as a row.
+/// A number in a tensor `[1]` of the dtype and device of `values`, as a row.
 pub(super) fn one_number<K: Kind>(
     op: &'static str,
     values: &Tensor<2, K>,
@@ -119,10 +118,10 @@ pub(super) fn one_number<K: Kind>(
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
-    /// Every element divided by `value`, the fill included: `out = self / value`.
+    /// `self / value`, element by element, the fill included.
     ///
     /// A zero fill stays zero, unless `value` is a number of the host that is 0 or NaN (`0 / 0` is NaN). A `value` in a
-    /// tensor is taken not to be zero: to know, the device would have to be read.
+    /// tensor is assumed not to be zero, since a check would read the device.
     ///
     /// # Errors
     ///
@@ -134,7 +133,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
-    /// Every element divided by `value`: a true division in f32.
+    /// `self / value`, element by element, as a true division in f32.
     ///
     /// # Errors
     ///

@@ -14,13 +14,14 @@ use sparse_macros::or_panic;
 use std::ops::Range;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The same elements, in row-major order, in another shape, of which one size may be -1: the one that fits.
+    /// The same elements, in row-major order, in another shape. One size may be -1; it is inferred.
     ///
-    /// Sparse dims are reshaped among themselves and dense dims among themselves, so a hybrid tensor's new shape splits
-    /// where the old one does: with as many dense dims as before if that fits, else with as few as do. CSR keeps rank 2
-    /// or 3. Values are not touched and order is kept: a coalesced tensor stays coalesced, an uncoalesced one
-    /// uncoalesced. Dims that the two shapes share are copied, so only those between them need a flat index. Backward:
-    /// the values are the same tensor. Cost: one pass over the coordinates; the pattern is kept with this one.
+    /// Sparse dims are reshaped among themselves, and dense dims among themselves. So the new shape of a hybrid tensor
+    /// must split where the old one does: with as many dense dims as before if that fits, otherwise with as few as
+    /// possible. CSR keeps rank 2 or 3. Values are not touched and their order is kept: a coalesced tensor stays
+    /// coalesced, and an uncoalesced one uncoalesced. Dims that the two shapes share are copied, so only those between
+    /// them need a flat index. Backward: the values are the same tensor. Cost: one pass over the coordinates. The new
+    /// pattern is kept with this one.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -34,9 +35,10 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` for another number of elements, sizes below 0 other than one -1, a split that does not fall on the boundary of sparse and dense
-    /// dims, or a rank that CSR does not have; `overflow` where a flat index of the dims that change passes 64 bits;
-    /// `would_densify` for CSR with more rows than [`dense_limit`](crate::dense_limit) of which almost all are empty.
+    /// `shape_mismatch` for another number of elements, for sizes below 0 other than a single -1, for a shape that does
+    /// not split at the boundary of sparse and dense dims, or for a rank that CSR does not have; `overflow` if a flat
+    /// index of the dims that change exceeds 64 bits; `would_densify` for CSR with more than
+    /// [`dense_limit`](crate::dense_limit) rows that are almost all empty.
     #[or_panic]
     pub fn try_reshape<const D2: usize>(&self, shape: [impl AsIndex; D2]) -> Result<SparseTensor<P, D2, K>> {
         const OP: &str = "reshape";
@@ -56,13 +58,13 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.reshaped(OP, &shape[..split], &shape[split..])
     }
 
-    /// Dims `start_dim ..= end_dim`, both in `[-rank, rank)`, as one; they are all sparse or all dense. See
-    /// [`try_reshape`](Self::try_reshape).
+    /// Joins the dims `start_dim ..= end_dim`, both in `[-rank, rank)`, into one. They must be all sparse or all dense.
+    /// See [`try_reshape`](Self::try_reshape).
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `shape_mismatch` if `end_dim` is before `start_dim`, `D2` is another rank, or sparse dims would
-    /// meet dense ones; `overflow`.
+    /// `axis_out_of_range`; `shape_mismatch` if `end_dim` is before `start_dim`, if `D2` is another rank, or if sparse
+    /// dims would be joined with dense ones; `overflow`.
     #[or_panic]
     pub fn try_flatten<const D2: usize>(
         &self,
@@ -94,7 +96,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.reshaped(OP, &sparse, &dense)
     }
 
-    /// The tensor without `dim`, whose size is 1. Cost and gradient as [`try_reshape`](Self::try_reshape).
+    /// Removes `dim`, whose size must be 1. Cost and gradient as [`try_reshape`](Self::try_reshape).
     ///
     /// # Errors
     ///
@@ -112,7 +114,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.without(OP, axis)
     }
 
-    /// The tensor with a dim of size 1 that is `dim` of the result, in `[-rank - 1, rank + 1)`.
+    /// Inserts a dim of size 1, which is `dim` of the result, in `[-rank - 1, rank + 1)`.
     ///
     /// Between sparse and dense dims the new one is sparse, as in PyTorch. Cost and gradient as
     /// [`try_reshape`](Self::try_reshape).
@@ -156,7 +158,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Err(SparseError::ShapeMismatch { op, rule, left: vec![D2], right: vec![rank] })
     }
 
-    /// The tensor with its sparse dims, and its dense dims, in other shapes of as many elements each.
+    /// The tensor with other shapes of its sparse dims and of its dense dims, each with as many elements as before.
     pub(super) fn reshaped<const D2: usize>(
         &self,
         op: &'static str,
@@ -176,7 +178,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 #[derive(PartialEq, Eq)]
 struct Shaped(Vec<usize>);
 
-/// The sizes asked for, with that in the place of a -1 which gives as many elements as `dims` have.
+/// The sizes asked for. A -1 among them is replaced by the size that gives as many elements as `dims` have.
 fn inferred<const D: usize>(op: &'static str, asked: [isize; D], dims: &[usize]) -> Result<[usize; D]> {
     let mut shape = asked.map(|size| size.max(0) as usize);
     let open: Vec<usize> = (0..D).filter(|&dim| asked[dim] < 0).collect();
@@ -185,7 +187,7 @@ fn inferred<const D: usize>(op: &'static str, asked: [isize; D], dims: &[usize])
     }
     let known: Vec<usize> = (0..D).filter(|&dim| asked[dim] >= 0).map(|dim| shape[dim]).collect();
     let (all, known) = (cells(dims), cells(&known));
-    // A number of elements that is only known to be too large is not divided.
+    // The number of elements may be cut off at the largest that can be counted. Such a number is not divided.
     let fits = open.len() == 1 && asked[open[0]] == -1 && known > 0 && all < u128::MAX && all % known == 0;
     let Some(size) = Some(all / known.max(1)).filter(|_| fits).and_then(|size| usize::try_from(size).ok()) else {
         let rule = "at most one size may be -1, and the others {left} must leave a whole number of {right} for it";
@@ -195,7 +197,7 @@ fn inferred<const D: usize>(op: &'static str, asked: [isize; D], dims: &[usize])
     Ok(shape)
 }
 
-/// The pattern in a shape of as many elements: its elements stay where they are in storage.
+/// The pattern in another shape with as many elements. Stored elements keep their order.
 fn reshape_pattern<P: Pattern>(op: &'static str, pattern: &P, shape: &[usize]) -> Result<P> {
     let (old, nnz, coordinates) = (pattern.shape(), pattern.nnz(), pattern.coordinates());
     if nnz == 0 {

@@ -11,12 +11,15 @@ use sparse_macros::or_panic;
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The elements `start .. start + length` along `dim`.
     ///
-    /// Along a sparse axis the stored elements that lie there, in their order (a coalesced tensor stays coalesced, an
-    /// uncoalesced one uncoalesced), along a dense one that part of every block and of the fill. Backward: each element
-    /// that was kept gets its gradient. Cost: one pass over coordinates and values (along axis 0 of a coalesced tensor
-    /// values are copied as one piece). The part's pattern is kept with this one, so that a loop over fixed ranges reads
-    /// the device (once, for the number of elements) in its first step only: those of the last 64 ranges, or of as many
-    /// (8 at least) as hold no more than eight copies of this one.
+    /// Along a sparse dim the result has the stored elements of that range, in their order: a coalesced tensor stays
+    /// coalesced, and an uncoalesced one uncoalesced. Along a dense dim it has that part of every block and of the
+    /// fill.
+    ///
+    /// Backward: each kept element gets its gradient. Cost: one pass over coordinates and values; along dim 0 of a
+    /// coalesced tensor the values are copied as one piece. The pattern of the result is kept with this one. Finding it
+    /// reads its number of elements from the device, so a loop over fixed ranges reads only in its first step. Patterns
+    /// of the last 64 ranges are kept; beyond the last 8, only while all together hold no more than eight copies of
+    /// this one.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -30,7 +33,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `index_out_of_range` if the part ends beyond the axis.
+    /// `axis_out_of_range`; `index_out_of_range` if the range ends beyond the dim.
     #[or_panic]
     pub fn try_narrow(&self, dim: impl AsIndex, start: usize, length: usize) -> Result<Self> {
         const OP: &str = "narrow";
@@ -39,12 +42,12 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(self.cut_axis(axis, Cut { start, count: length, step: 1 }))
     }
 
-    /// A part of every dim, all cut in one pass (see [`narrow`](Self::narrow)): ranges, numbers (which leave size 1) and
-    /// Burn's `s![..]` with its steps. Dims after the last one given stay whole.
+    /// Cuts a part out of every dim, in one pass (see [`narrow`](Self::narrow)). Each slice is a range, a number (which
+    /// leaves size 1) or Burn's `s![..]` with its steps. Dims after the last slice stay whole.
     ///
-    /// Bounds below 0 count from the end. A step of `n` takes every `n`-th element of the range; a negative one starts at
-    /// its last element and goes backwards, by a [`flip`](Self::flip) of what is left. Unlike Burn's, a range beyond its
-    /// dim is an error, not cut short.
+    /// Bounds below 0 count from the end. A step of `n` takes every `n`-th element of the range. A negative step starts
+    /// at the last element of the range and goes backwards: what is left is [`flip`](Self::flip)ped. Unlike in Burn, a
+    /// range beyond its dim is an error and is not cut short.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor, s};
@@ -59,8 +62,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `index_out_of_range` for a range that ends beyond its dim; `shape_mismatch` for one that ends before it starts, or
-    /// for more of them than dims; `invalid` for a step of 0.
+    /// `index_out_of_range` for a range that ends beyond its dim; `shape_mismatch` for one that ends before it starts,
+    /// or for more slices than dims; `invalid` for a step of 0.
     #[or_panic]
     pub fn try_slice<const N: usize>(&self, slices: [impl Into<Slice>; N]) -> Result<Self> {
         const OP: &str = "slice";
@@ -76,7 +79,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(self.cut(&cuts).reversed(&reversed))
     }
 
-    /// A part of one dim (see [`slice`](Self::slice)).
+    /// Cuts a part out of one dim (see [`slice`](Self::slice)).
     ///
     /// # Errors
     ///
@@ -96,7 +99,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if dims.contains(&true) { self.flipped(dims) } else { self }
     }
 
-    /// The elements at position `index`, in `[-size, size)`, of `dim`, without that dim.
+    /// The elements at position `index` of `dim`, in `[-size, size)`. The dim is removed.
     ///
     /// Cost and gradient as [`narrow`](Self::narrow).
     ///
@@ -122,11 +125,11 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.cut_axis(axis, Cut { start, count: 1, step: 1 }).without(OP, axis)
     }
 
-    /// The tensor in parts of `split_size` along `dim`, the last one smaller where the dim is no multiple of it. A dim of
-    /// size 0 is one part.
+    /// Splits the tensor into parts of `split_size` along `dim`. The last part is smaller if the size is no multiple of
+    /// it. A dim of size 0 gives one part.
     ///
-    /// Cost: one grouping of the stored elements and one read, however many parts; their patterns are kept with this
-    /// one, unless there are more than 1024. Gradient as [`try_narrow`](Self::try_narrow).
+    /// Cost: one grouping of the stored elements and one read, for any number of parts. Their patterns are kept with
+    /// this one, unless there are more than 1024. Gradient as [`try_narrow`](Self::try_narrow).
     ///
     /// # Errors
     ///
@@ -144,8 +147,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(self.parts(axis, split_size))
     }
 
-    /// The tensor in at most `chunks` parts of one size along `dim`, the last one smaller where need be: a
-    /// [`split`](Self::try_split) by the size divided by `chunks`, rounded up, as in Burn and PyTorch.
+    /// Splits the tensor into at most `chunks` parts of one size along `dim`; the last part may be smaller. The size is
+    /// that of the dim divided by `chunks`, rounded up, as in Burn and PyTorch. See [`split`](Self::try_split).
     ///
     /// # Errors
     ///
@@ -238,7 +241,7 @@ fn cut_of(op: &'static str, axis: usize, size: usize, slice: Slice) -> Result<(C
     };
     let length = end as usize - start;
     check_part(op, axis, size, start, length)?;
-    // A step beyond the range takes its first element, whatever it is.
+    // A step beyond the range takes only its first element.
     let stride = slice.step.unsigned_abs().min(length.max(1));
     let count = length.div_ceil(stride);
     let reversed = slice.step < 0;

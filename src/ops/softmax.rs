@@ -21,15 +21,17 @@ use sparse_macros::or_panic;
 macro_rules! normalized {
     ($fallible:ident $name:ident $log:literal $formula:literal $rule:literal $of_two:literal) => {
         #[doc = concat!("`", $formula, "` along `dim`, with the largest element subtracted first.")]
+        /// The fill says which elements a line has:
         ///
-        /// - `Undefined` fill: over the specified elements of each line, on the same pattern. An attention over the
-        ///   edges of a graph is one call on its adjacency, with a dense dim for the heads.
-        /// - `Zero` or `Value` along a dense dim: every block, and the fill as one more.
-        /// - `Zero` or `Value` along the only sparse dim: the unspecified elements count with the fill, and the
-        ///   result's fill is an array over the dense dims, on the tape where the fill or the values are.
+        /// - `Undefined`: the stored elements. The pattern stays. Attention over the edges of a graph is one call on
+        ///   its adjacency, with a dense dim for the heads.
+        /// - `Zero` or `Value`, along a dense dim: those of each block. The fill is one more block.
+        /// - `Zero` or `Value`, along the only sparse dim: all elements; the unspecified ones count with the fill. The
+        ///   fill of the result has one number for each element of the dense dims. It is on the tape if the old fill or
+        ///   the values are.
         ///
-        /// Otherwise every line would have a fill of its own, unless nothing is unspecified. Duplicates are summed
-        /// first.
+        /// In every other case each line would need a fill of its own. This is an error, unless nothing is unspecified.
+        /// Duplicates are summed first.
         ///
         #[doc = $rule]
         /// Cost: a few passes over the values; the lines are found once and kept with the pattern.
@@ -47,8 +49,8 @@ macro_rules! normalized {
         ///
         /// # Errors
         ///
-        /// `axis_out_of_range`; `would_densify` as said (`with_fill(Fill::Undefined)` asks for the stored elements
-        /// alone).
+        /// `axis_out_of_range`; `would_densify` in the cases named above (`with_fill(Fill::Undefined)` asks for the
+        /// stored elements alone).
         #[or_panic]
         pub fn $fallible(&self, dim: impl AsIndex) -> Result<Self> {
             normalize(stringify!($name), self, dim.as_index(), $log)
@@ -82,27 +84,27 @@ fn normalize<P: Pattern, const D: usize>(
     let places = cells(own.pattern.shape());
     let unspecified = nnz as u128 != places && !own.fill.is_undefined();
     let Some(lines) = along.of(&own.pattern) else {
-        // One softmax a block, the fill's among them.
+        // One softmax for each block, the fill's block among them.
         let fill = own.fill.map_row(block, own.dtype(), &own.device(), |row| in_blocks(row, &along.blocks, log));
         let values = if nnz == 0 { own.values.clone() } else { in_blocks(own.values.clone(), &along.blocks, log) };
         return Ok(own.with_rows(values, fill));
     };
     let one_line = own.sparse_dims() == 1;
     if nnz == 0 {
-        // All elements of a line are the fill, whatever it is.
+        // All elements of a line equal the fill, whatever its value is.
         let share = if log { -(along.lines as f64).ln() } else { 1.0 / along.lines as f64 };
         let fill = match own.fill.host() {
             _ if !unspecified => own.fill.clone(),
             Some(value) if value.elem::<f64>().is_finite() => Fill::scalar(share),
             Some(_) => Fill::scalar(f64::NAN),
-            // A fill that is not finite minus itself is NaN.
+            // A fill that is not finite gives NaN: it is subtracted from itself.
             None => own.fill.map_row(block, own.dtype(), &own.device(), |row| (row.clone() - row).add_scalar(share)),
         };
         return Ok(own.with_rows(own.values.clone(), fill));
     }
     if !unspecified || block == 0 {
         let values = in_lines(own.values.clone(), &lines, log);
-        // Where nothing is unspecified the fill is nobody's.
+        // If nothing is unspecified, the fill is never read.
         let fill = if own.fill.is_undefined() { Fill::Undefined } else { Fill::Zero };
         return Ok(own.with_rows(values, fill));
     }
@@ -116,7 +118,7 @@ fn normalize<P: Pattern, const D: usize>(
     Ok(own.with_rows(values, Fill::block(fill)))
 }
 
-/// What a rule reads: the result, and how elements meet.
+/// What a backward rule reads: the result, and how elements are grouped into lines.
 #[derive(Debug)]
 struct Saved<M> {
     out: Tensor<2>,
@@ -124,7 +126,7 @@ struct Saved<M> {
     meets: M,
 }
 
-/// The gradient of the input, from `total`, which sums and gives each element its line's sum.
+/// The gradient of the input. `total` sums over each line, and gives each element the sum of its line.
 fn back(out: &Tensor<2>, log: bool, grad: Tensor<2>, total: impl FnOnce(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
     if log {
         return grad.clone() - out.clone().exp() * total(grad);
@@ -179,7 +181,7 @@ fn at_elements(rows: &Tensor<2>, sums: &RowSums, stored: usize) -> Tensor<2> {
     kernel::move_rows(rows, &none, sums.owner(stored))
 }
 
-/// One line whose last row, the fill, stands for `times` elements: `[nnz + 1, block]`.
+/// One line, whose last row (the fill) stands for `times` elements: `[nnz + 1, block]`.
 fn with_fill(values: Tensor<2>, fill: Tensor<2>, times: f64, log: bool) -> Tensor<2> {
     let rows = Tensor::cat(vec![values.clone().inner(), fill.clone().inner()], 0);
     let shape = Shape::from(rows.dims());
@@ -192,8 +194,8 @@ fn with_fill(values: Tensor<2>, fill: Tensor<2>, times: f64, log: bool) -> Tenso
     record(out, [Erased::from(values), Erased::from(fill)], saved, |saved, grad, needs| {
         let Saved { out, log, meets: times } = saved;
         let (stored, width) = (out.dims()[0] - 1, out.dims()[1]);
-        // The gradient of the fill's row is that of all its elements together: it counts once in the sum over a line,
-        // and what comes back goes to each of them.
+        // The gradient of the fill's row is the sum over all elements that it stands for. So it counts once in the sum
+        // over a line, and the result of the rule goes to each of these elements.
         let weights = |rows: Tensor<2>| {
             let fill = rows.clone().narrow(0, stored, 1).mul_scalar(*times);
             Tensor::cat(vec![rows.narrow(0, 0, stored), fill], 0)
@@ -208,7 +210,7 @@ fn with_fill(values: Tensor<2>, fill: Tensor<2>, times: f64, log: bool) -> Tenso
     })
 }
 
-/// The sum of rows, the last of which stands for so many; `[1, width]`.
+/// The sum of rows, the last of which counts `times` times; `[1, width]`.
 fn weighted_sum(rows: Tensor<2>, times: f64) -> Tensor<2> {
     let stored = rows.dims()[0] - 1;
     let width = rows.dims()[1];

@@ -31,8 +31,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         Ok(Self::from_parts(pattern, values, vec![], fill))
     }
 
-    /// The pattern of `self x other`, both sparse: the symbolic phase of [`matmul`](Self::matmul), which uses it from
-    /// then on.
+    /// The pattern of `self x other`, both sparse. This is the symbolic phase of [`matmul`](Self::matmul), which finds
+    /// the pattern afterwards.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ fn checked<P: Pattern, const D: usize, K: Numeric>(
         return Err(SparseError::DtypeMismatch { op, left: dtype_name(a.dtype()), right: dtype_name(b.dtype()) });
     }
     same_device(op, &a.device(), &b.device())?;
-    // Products go by compressed rows, whatever the layout is.
+    // Products use compressed rows in every layout.
     [a, b].iter().try_for_each(|side| CsrPattern::check_shape(op, side.pattern.shape(), side.pattern.memo().held()))?;
     if [a, b].iter().any(|side| !side.fill.is_undefined() && !side.fill.is_zero()) {
         let mut shape = left;

@@ -1,4 +1,4 @@
-//! Several tensors in one: along a new axis, or along the diagonal.
+//! Joining several tensors along a new dim, or along the diagonal.
 
 use super::concat::{check, try_concat};
 use crate::base::checks::{resolve_axis, same_device};
@@ -14,13 +14,13 @@ use burn::tensor::{AsIndex, Tensor};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// The tensors of `parts`, all of one shape, along a new `dim` in `[-rank - 1, rank + 1)`:
-/// `out[.., k, ..] = parts[k][.., ..]`. The rank `D2` is `D + 1`.
+/// Stacks the tensors of `parts`, all of one shape, along a new `dim` in `[-rank - 1, rank + 1)`: `out[.., k, ..] =
+/// parts[k][.., ..]`. The rank `D2` is `D + 1`.
 ///
-/// Fills agree, as for [`concat`](super::concat()), and the result has the first's. In a hybrid tensor a dim after a dense one is a dense dim, and one
-/// right after the sparse dims is a sparse one; along a dense one the result has the union of the patterns and the
-/// fills are joined, as [`concat`](super::concat()) does. Matrices by compressed rows give a batch (dim 0) or the
-/// other two CSR tensors of rank 3.
+/// The fills must agree, as for [`concat`](super::concat()), and the result has that fill. In a hybrid tensor a new dim
+/// after a dense one is dense, and one right after the sparse dims is sparse. Along a dense dim the result has the
+/// union of the patterns and the fills are joined, as [`concat`](super::concat()) does. CSR matrices give a batch (dim
+/// 0), or a CSR tensor of rank 3 with the new dim second or last.
 ///
 /// Backward: each part gets the gradient of its own elements. Cost: one pass over patterns and values; the stacked
 /// pattern is kept with the first part's. Semantics of PyTorch's `stack`.
@@ -41,8 +41,8 @@ use sparse_macros::or_panic;
 ///
 /// `empty_input`, `axis_out_of_range`, `shape_mismatch` (also where `D2` is not `D + 1`, or CSR would have another rank
 /// than 2 or 3), `layout_mismatch` (another number of dense dims), `dtype_mismatch`, `fill_mismatch`, `undefined_fill`,
-/// `device_mismatch`, `overflow`; `would_densify` for CSR with more rows than [`dense_limit`](crate::dense_limit) of which
-/// almost all are empty.
+/// `device_mismatch`, `overflow`; `would_densify` for CSR with more than [`dense_limit`](crate::dense_limit) rows that
+/// are almost all empty.
 #[or_panic]
 pub fn try_stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
     parts: &[SparseTensor<P, D, K>],
@@ -54,7 +54,7 @@ pub fn try_stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
     let axis = resolve_axis(OP, dim, D2)?;
     let sparse = first.sparse_dims();
     let along_dense = axis > sparse;
-    // No dim is the one that may differ.
+    // No dim of the parts may differ.
     parts.iter().try_for_each(|part| check(OP, first, part, D, along_dense))?;
     if along_dense {
         let unsqueezed = parts.iter().map(|part| {
@@ -77,10 +77,10 @@ pub fn try_stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
     Ok(SparseTensor::from_parts(pattern, values, first.dense_shape.clone(), first.fill.clone()))
 }
 
-/// The block-diagonal matrix `[sum of rows, sum of columns]` of matrices `parts`, which need not have one shape: a
-/// batch of graphs as one graph.
+/// The block-diagonal matrix `[sum of rows, sum of columns]` of the matrices `parts`, whose shapes may differ. It makes
+/// one graph of a batch of graphs.
 ///
-/// Elements outside the blocks are zero, so the fills must be zero; or all `Undefined`, which stays.
+/// Elements outside the blocks are zero, so all fills must be zero. If all are `Undefined`, so is that of the result.
 ///
 /// Backward: each part gets the gradient of its own elements. Cost: a copy of coordinates and values; the pattern is
 /// kept with the first part's. Semantics of SciPy's `block_diag`.
@@ -164,7 +164,7 @@ pub(super) fn check_matrix<P: Pattern, K: Kind>(op: &'static str, matrix: &Spars
     })
 }
 
-/// Checks that elements which become zero may stay unspecified in a result of `shape`.
+/// Checks that elements that become zero may be unspecified in a result of `shape`.
 pub(super) fn check_vanishing<P: Pattern, const D: usize, K: Kind>(
     op: &'static str,
     tensor: &SparseTensor<P, D, K>,

@@ -1,4 +1,4 @@
-//! The dense equivalent, when it is asked for.
+//! Conversion to a dense tensor.
 
 use crate::base::exact::Exact;
 use crate::base::kind::Kind;
@@ -14,21 +14,21 @@ use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The dense equivalent: the sum of its duplicates where an element is stored, the fill elsewhere.
+    /// The dense equivalent. A stored element is the sum of its duplicates; every other element is the fill.
     ///
-    /// Backward: stored elements and the fill get the gradients of their positions. Cost: the number of elements, with
-    /// one index of scratch for each block.
+    /// Backward: stored elements and the fill get the gradients of their positions. Cost: the number of elements, and
+    /// one index of scratch memory for each block.
     ///
     /// # Errors
     ///
-    /// `undefined_fill`; `would_densify` past [`dense_limit`]; `overflow` where there are no elements, but the other
-    /// dims pass 64 bits.
+    /// `undefined_fill`; `would_densify` for more elements than [`dense_limit`]; `overflow` if a dim is empty and the
+    /// others exceed 64 bits.
     #[or_panic]
     pub fn try_to_dense(&self) -> Result<Tensor<D, K>> {
         self.try_to_dense_within(dense_limit())
     }
 
-    /// [`try_to_dense`](Self::try_to_dense) with a limit of its own.
+    /// [`try_to_dense`](Self::try_to_dense) with `limit` in place of [`dense_limit`].
     ///
     /// # Errors
     ///
@@ -68,8 +68,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(move_rows(merged.values.clone(), merged.fill_row(), &map).reshape(Exact(self.dims())))
     }
 
-    /// The dense equivalent with `value` for the elements that are not stored, whatever the fill is. For a limit of its
-    /// own: [`with_fill`](Self::with_fill), then [`try_to_dense_within`](Self::try_to_dense_within).
+    /// The dense equivalent with `value` for the elements that are not stored, whatever the fill is. To set a limit,
+    /// use [`with_fill`](Self::with_fill) and then [`try_to_dense_within`](Self::try_to_dense_within).
     ///
     /// # Errors
     ///

@@ -23,13 +23,13 @@ macro_rules! triangle {
         #[doc = concat!("The elements at or ", $side, " a diagonal of the last two sparse dims:")]
         #[doc = concat!("those with `", $rule, "`.")]
         ///
-        /// The rest becomes zero, so the fill must be zero; an `Undefined` one stays, and the rest becomes unspecified.
-        /// Of each matrix of a batch, of a tensor of any number of sparse dims, and of blocks where there are dense
-        /// dims. Diagonal 0 is the main one, those above it are positive.
+        /// The other elements become zero, so the fill must be zero. An `Undefined` fill stays, and the other elements
+        /// become unspecified. This works on each matrix of a batch, for any number of sparse dims, and on whole blocks
+        /// of dense dims. Diagonal 0 is the main one; those above it are positive.
         ///
-        /// Backward: kept elements get their gradients. Cost: `O(nnz)`; the pattern is kept with this one, so that a
-        /// loop reads the device (for the number of elements) in its first step only. (Burn's, NumPy's and PyTorch's
-        /// functions of the same name.)
+        /// Backward: kept elements get their gradients. Cost: `O(nnz)`. The new pattern is kept with this one. Finding
+        /// it reads its number of elements from the device, so a loop reads only in its first step. (Burn's, NumPy's
+        /// and PyTorch's functions of the same name.)
         ///
         /// ```
         /// use burn::tensor::{Device, Tensor};
@@ -69,7 +69,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         }
         check_vanishing(op, self, &self.dims())?;
         let [rows, cols] = [self.pattern.shape()[sparse - 2], self.pattern.shape()[sparse - 1]];
-        // Diagonals beyond the corners hold nothing more, and need not fit the index dtype.
+        // Diagonals beyond the corners give the same result, and need not fit the index dtype.
         let k = k.clamp(-(rows as i64), cols as i64);
         if self.nnz() == 0 {
             return Ok(self.clone());

@@ -31,11 +31,11 @@ impl Joined {
     }
 }
 
-/// Where the rows of a joined pattern come from in the concatenation of the parts' (`None`: they stay). A pass that needs
-/// no map makes none.
+/// Where the rows of a joined pattern come from in the concatenation of the parts' rows (`None`: they stay). It is only
+/// made when it is needed.
 type Map = Arc<Lazy<Option<RowMap>>>;
 
-/// The pattern of several, and where its rows come from. Kept with the first.
+/// The pattern that several make, and where its rows come from. It is kept with the first one.
 fn joined<P: Pattern>(how: How, parts: &[P], make: impl FnOnce() -> (P, Option<RowMap>)) -> (P, Option<RowMap>) {
     let (memo, key) = (parts[0].memo(), Joined::new(how, parts));
     let known: Option<(P, Map)> = memo.find(&key);
@@ -45,14 +45,14 @@ fn joined<P: Pattern>(how: How, parts: &[P], make: impl FnOnce() -> (P, Option<R
         return (pattern.clone(), map.clone());
     }
     let (pattern, map) = make();
-    // A pattern that is known already keeps its identity, and what was made of it.
+    // If the pattern is known already, it keeps its identity and what was derived from it.
     let (pattern, kept) = known.unwrap_or_else(|| memo.keep(key, (pattern, Map::default())));
     (pattern, kept.get(|| map).clone())
 }
 
-/// Several tensors along a sparse axis: the pattern, and the value rows. `fill` is a row of the parts' fill.
+/// Joins several tensors along a sparse axis: the pattern, and the rows of values. `fill` is a row of the parts' fill.
 ///
-/// An index map exists for gradients. Where no values are tracked they are moved with the pattern, in one pass.
+/// Index maps are only needed for gradients. Untracked values are moved together with the pattern, in one pass.
 pub(crate) fn concat<P: Pattern, K: Kind>(
     parts: &[P],
     values: &[&Tensor<2, K>],
@@ -78,7 +78,8 @@ pub(crate) fn concat<P: Pattern, K: Kind>(
     (pattern, associate_like(rows, values))
 }
 
-/// The pattern of several along an axis, and where its rows come from in the concatenation of theirs (`None`: they stay).
+/// Joins patterns along an axis; and where the rows come from in the concatenation of the parts' rows (`None`: they
+/// stay).
 fn concat_patterns<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P, Option<RowMap>) {
     joined(How::Along(axis), parts, || {
         let (arrays, how) = arrays(parts, axis, shape);
@@ -97,7 +98,7 @@ fn is_coalesced(how: &ConcatAxis) -> bool {
     !matches!(how, ConcatAxis::Coo { merge: false, .. })
 }
 
-/// The pattern of several along a new sparse axis, and where its rows come from in the concatenation of theirs.
+/// Stacks patterns along a new sparse axis; and where the rows come from in the concatenation of the parts' rows.
 pub(crate) fn stack<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P, Option<RowMap>) {
     joined(How::NewAxis(axis), parts, || {
         let parts: Vec<P> = parts.iter().map(|part| unsqueezed(part, axis)).collect();
@@ -108,7 +109,7 @@ pub(crate) fn stack<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P
     })
 }
 
-/// The block-diagonal matrix of several, whose rows stand part by part.
+/// The block-diagonal matrix of several. The rows of one part follow those of the part before it.
 pub(crate) fn block_diag<P: Pattern>(parts: &[P], shape: &[usize]) -> P {
     let make = || {
         let nnz = parts.iter().map(Pattern::nnz).sum();
@@ -118,7 +119,8 @@ pub(crate) fn block_diag<P: Pattern>(parts: &[P], shape: &[usize]) -> P {
         } else {
             let own = parts.iter().filter(|part| part.nnz() > 0);
             let own = own.map(|part| index_tensor(part.coordinates().clone(), dtype)).collect();
-            // Where each part's elements end, and where its rows and columns start: one table, read at every element.
+            // One table, which every element reads: where each part's elements end, and where its rows and columns
+            // start.
             let ends = std::iter::once(0).chain(parts.iter().scan(0, |end, part| {
                 *end += part.nnz() as i64;
                 Some(*end)

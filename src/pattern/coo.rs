@@ -1,4 +1,4 @@
-//! Coordinates.
+//! Coordinate patterns.
 
 use super::layout::Pattern;
 use super::matrix::{Matrix, coordinates};
@@ -40,7 +40,7 @@ impl CooPattern {
         Self::checked("CooPattern::new", indices, shape)
     }
 
-    /// [`new`](Self::new) on behalf of another operation, which its errors name.
+    /// [`new`](Self::new) for another operation, which errors name.
     pub(crate) fn checked(op: &'static str, indices: Tensor<2, Int>, shape: &[usize]) -> Result<Self> {
         check_sizes(op, shape)?;
         let [dims, nnz] = indices.dims();
@@ -57,7 +57,8 @@ impl CooPattern {
         Ok(Self::new_unchecked(indices, shape, coalesced))
     }
 
-    /// The pattern without a look at the coordinates. Wrong ones give wrong answers or a panic later, never memory errors.
+    /// The pattern without a check of the coordinates. Wrong ones cause wrong answers or a panic later, never memory
+    /// errors.
     pub fn new_unchecked(indices: Tensor<2, Int>, shape: &[usize], coalesced: bool) -> Self {
         let nnz = indices.dims()[1];
         let dtype = index_dtype(shape, nnz);
@@ -91,7 +92,7 @@ impl CooPattern {
         Matrix::new(size, row_ids, col_ids, self.0.coalesced)
     }
 
-    /// The merged pattern, computed once.
+    /// The coalesced pattern, computed once.
     fn merged(&self) -> &(Self, RowSums) {
         self.0.merged.get(|| {
             let (indices, order, ptr) = kernel::coalesce(&self.0.indices, &self.0.shape);
@@ -189,7 +190,7 @@ impl Pattern for CooPattern {
         if !self.0.coalesced || axes.is_sorted() {
             return (Self::new_unchecked(indices, &shape, self.0.coalesced), None);
         }
-        // Coalesced stays coalesced: no two coordinates meet, so the sort's order is the index map.
+        // Coalesced stays coalesced: all coordinates are distinct, so the order of the sort is the index map.
         let (indices, order, _) = kernel::coalesce(&indices, &shape);
         (Self::new_unchecked(indices, &shape, true), Some(RowMap::new(order, self.nnz())))
     }

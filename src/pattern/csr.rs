@@ -1,4 +1,4 @@
-//! Compressed rows.
+//! Compressed row patterns.
 
 use super::coo::CooPattern;
 use super::layout::Pattern;
@@ -48,7 +48,7 @@ impl CsrPattern {
         Self::checked("CsrPattern::new", row_ptr, col_idx, shape)
     }
 
-    /// [`new`](Self::new) on behalf of another operation, which its errors name.
+    /// [`new`](Self::new) for another operation, which errors name.
     pub(crate) fn checked(
         op: &'static str,
         row_ptr: Tensor<1, Int>,
@@ -57,7 +57,7 @@ impl CsrPattern {
     ) -> Result<Self> {
         check_sizes(op, shape)?;
         let (batch, rows, cols) = batch_rows_cols(op, shape)?;
-        // The columns of a batch side by side: the transpose is that of one matrix.
+        // The transpose of a batch is that of one matrix with the columns of all matrices side by side.
         if batch as u128 * cols as u128 > i64::MAX as u128 {
             let got = batch as u128 * cols as u128;
             return Err(SparseError::Overflow { op, what: "batch * columns", limit: i64::MAX as u128, got });
@@ -82,7 +82,7 @@ impl CsrPattern {
             let joined = TensorData::new(joined, [total + 1]).convert_dtype(dtype);
             (Tensor::from_data(joined, (&device, dtype)), total)
         };
-        // Both arrays in one dtype for the kernel: the wider of the two.
+        // The kernel takes both arrays in one dtype: the wider of the two.
         let (row_ptr, col_idx) = if row_ptr.dtype() == col_idx.dtype() {
             (row_ptr, col_idx)
         } else {
@@ -92,8 +92,8 @@ impl CsrPattern {
         Ok(Self::new_unchecked(row_ptr, col_idx, shape))
     }
 
-    /// The pattern without a look at the indices; `row_ptr` has `batch * rows + 1` entries that run through the batch.
-    /// Wrong ones give wrong answers or a panic later, never memory errors.
+    /// The pattern without a check of the indices. `row_ptr` has `batch * rows + 1` entries that run through the whole
+    /// batch. Wrong indices cause wrong answers or a panic later, never memory errors.
     pub fn new_unchecked(row_ptr: Tensor<1, Int>, col_idx: Tensor<1, Int>, shape: &[usize]) -> Self {
         let batch: usize = shape[..shape.len() - 2].iter().product();
         let [rows, cols] = [shape[shape.len() - 2], shape[shape.len() - 1]];
@@ -120,7 +120,7 @@ impl CsrPattern {
         &self.0.col_idx
     }
 
-    /// The row of `[batch * rows]` that every element stands in.
+    /// The row, in `[0, batch * rows)`, of every element.
     pub fn row_ids(&self) -> &Tensor<1, Int> {
         self.0.row_ids.get(|| kernel::expand_ptr(&self.0.row_ptr, self.nnz()))
     }
@@ -300,7 +300,7 @@ impl Pattern for CsrPattern {
 
     fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>) {
         if axes == [1, 0] {
-            // The transpose is the same matrix by columns, which is kept for the backward pass anyway.
+            // The transpose is the same matrix by columns, which is kept for backward passes anyway.
             let by_col = self.matrix().expect("CSR is a matrix").by_col();
             let shape = [self.cols(), self.rows()];
             let map = by_col.perm.clone().map(|order| RowMap::new(order, self.nnz()));

@@ -1,4 +1,5 @@
-//! Parts of a pattern: what stands at some positions of its dims. Kept with the pattern, so that a loop finds each once.
+//! Parts of a pattern: the elements at some positions of its dims. They are kept with the pattern, so a loop finds each
+//! once.
 
 use super::dims::{empty_pattern, from_dims};
 use super::layout::Pattern;
@@ -12,7 +13,7 @@ use burn::tensor::{Bool, Int, Tensor};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Positions `start`, `start + step`, .. along a dim, `count` of them. `step` is at least 1.
+/// `count` positions along a dim: `start`, `start + step`, .. `step` is at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
     pub(crate) start: usize,
@@ -41,7 +42,7 @@ impl Cut {
         }
         let at = (0..self.count).map(|k| (self.start + k * self.step) as i64).collect();
         let device = rows.device().inner();
-        // Each position once, so the backward pass adds nothing up.
+        // Each position is read once, so the backward pass sums nothing.
         rows.select(1, ints(at, [self.count], &device))
     }
 }
@@ -56,17 +57,17 @@ struct Parts {
     size: usize,
 }
 
-/// A part of a pattern, and which rows of the values are its.
+/// A part of a pattern, and which rows of the values belong to it.
 pub(crate) type Part<P> = (P, Taken);
 
-/// Which rows of values a part of a pattern has.
+/// Which rows of the values belong to a part of a pattern.
 #[derive(Clone, Debug)]
 pub(crate) enum Taken {
     /// None.
     Nothing,
-    /// Rows that stand together.
+    /// Consecutive rows.
     Together(Range<usize>),
-    /// Row `map[k]` is row `k` of the part; none is missing.
+    /// Row `k` of the part is row `map[k]`. No row is missing.
     Mapped(RowMap),
 }
 
@@ -85,7 +86,8 @@ impl Taken {
     }
 }
 
-/// The elements at the positions that every dim keeps; some dim does not keep all. Reads the device the first time.
+/// The elements at the positions that every dim keeps. At least one dim does not keep all. Reads the device the first
+/// time.
 pub(crate) fn cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
     pattern.memo().get(Cuts(cuts.to_vec()), || find_cut(pattern, cuts))
 }
@@ -105,7 +107,7 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
         return none();
     }
     let (columns, taken) = match cut[..] {
-        // They stand together.
+        // The elements stand next to each other.
         [(0, Cut { start, count, step: 1 })] if pattern.is_coalesced() => {
             let [low, high] = below(pattern, [start, start + count]);
             if low == high {
@@ -144,7 +146,7 @@ fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>>
         return starts.map(|start| (empty_pattern(pattern, &shape_of(start)), Taken::Nothing)).collect();
     }
     let part = along(coordinates, axis).div_scalar(size as i64);
-    // Along axis 0 of a coalesced tensor parts stand together.
+    // Along axis 0 of a coalesced tensor the elements of a part stand next to each other.
     let (order, ptr) = if axis == 0 && pattern.is_coalesced() {
         (None, kernel::compress(&part, count))
     } else {

@@ -60,8 +60,8 @@ pub(crate) fn diagonal_column<P: Pattern>(pattern: &P) -> (P, RowMap) {
     })
 }
 
-/// A coalesced pattern and the main diagonal: where its rows come from, and a map whose rows are 0 on the diagonal and
-/// 1 (missing) off it.
+/// Adds the main diagonal to a coalesced pattern. The first map says where the rows of the result come from. The second
+/// one is 0 on the diagonal and 1 (missing) elsewhere.
 pub(crate) fn with_diagonal<P: Pattern>(pattern: &P) -> (P, [RowMap; 2]) {
     pattern.memo().get(WithDiagonal, || {
         let main: P = diagonal(pattern.shape(), &pattern.device());

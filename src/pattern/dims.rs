@@ -1,10 +1,10 @@
-//! Coordinates dim by dim.
+//! Patterns from coordinates that are given dim by dim.
 
 use super::layout::Pattern;
 use crate::base::coordinates::{by_dim, join_dims};
 use burn::tensor::{Int, Tensor};
 
-/// The pattern of coordinates, dim by dim, that are in order already (or, for coordinates that may stay as they are, not coalesced).
+/// The pattern of coordinates, given dim by dim. They must be in order, or (for `coalesced` false) may be in any order.
 pub(crate) fn from_dims<P: Pattern, const R: usize>(
     dims: Vec<Tensor<1, Int>>,
     shape: &[usize],
@@ -20,7 +20,7 @@ pub(crate) fn empty_pattern<P: Pattern>(like: &P, shape: &[usize]) -> P {
     from_dims(vec![], shape, 0, true, like.coordinates())
 }
 
-/// The coordinates of `pattern` with a sparse dim of size 1 more, at `axis`: no element moves.
+/// The pattern with one more sparse dim, of size 1, at `axis`. No element moves.
 pub(crate) fn unsqueezed<P: Pattern>(pattern: &P, axis: usize) -> P {
     if let Some(same) = pattern.unsqueezed(axis) {
         return same;

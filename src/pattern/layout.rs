@@ -1,4 +1,4 @@
-//! What a layout is.
+//! The trait of sparse layouts.
 
 use super::matrix::Matrix;
 use super::memo::{Made, Memo};
@@ -33,30 +33,33 @@ pub trait Pattern: Clone + Debug + Send + Sync + 'static {
     /// The coordinates `[sparse_dims, nnz]` of every stored element, in storage order.
     fn coordinates(&self) -> &Tensor<2, Int>;
 
-    // What operations ask of a layout. Structural operations work on coordinates and come back through
-    // `from_coordinates`, so that each is written once. Nobody outside can implement this: its types cannot be named.
+    // What operations ask of a layout. Structural operations compute coordinates and come back through
+    // `from_coordinates`, so that each is written once. Types in these methods cannot be named outside this crate, so
+    // nobody else can implement the trait.
 
-    /// Whether the kernels make the union of two such patterns, and an operation on single values, in one pass.
+    /// Whether a kernel can make the union of two such patterns and combine their values in one pass, for single
+    /// values.
     #[doc(hidden)]
     const UNION_ZIP: bool;
-    /// Whether the layout has tensors of so many sparse dims.
+    /// Whether the layout has tensors of this number of sparse dims.
     #[doc(hidden)]
     fn has_rank(rank: usize) -> bool;
-    /// Checks that the layout has tensors of this shape (of the sparse dims), where so many numbers are `held` already.
+    /// Checks that the layout has tensors with sparse dims of this shape. `held` is how many numbers are in memory
+    /// already.
     #[doc(hidden)]
     fn check_shape(op: &'static str, shape: &[usize], held: usize) -> Result<()>;
-    /// The layout's pattern of coordinates `[sparse_dims, nnz]` that are right by construction. A layout that is always
-    /// coalesced is given coalesced ones only.
+    /// The pattern of coordinates `[sparse_dims, nnz]` that are right by construction. For a layout that is always
+    /// coalesced they must be coalesced.
     #[doc(hidden)]
     fn from_coordinates(coordinates: Tensor<2, Int>, shape: &[usize], coalesced: bool) -> Self;
-    /// The pattern of a matrix (or of a batch of them) of `shape` from its compressed rows, all matrices of a batch being
-    /// one block-diagonal matrix.
+    /// The pattern of a matrix, or of a batch of matrices, from its compressed rows. All matrices of a batch are one
+    /// block-diagonal matrix there.
     #[doc(hidden)]
     fn from_rows(rows: &Compressed, shape: &[usize]) -> Self;
-    /// The merged pattern and its sums; `None` where it is coalesced already.
+    /// The coalesced pattern, and how its rows are summed; `None` if this one is coalesced already.
     #[doc(hidden)]
     fn coalesce(&self) -> Option<(Self, RowSums)>;
-    /// The pattern of a matrix (or of a batch of them) by rows and by columns; `None` for other ranks.
+    /// The matrix, or batch of matrices, by rows and by columns; `None` for other ranks.
     #[doc(hidden)]
     fn matrix(&self) -> Option<&Matrix>;
     /// The index arrays, for kernels that merge or join patterns.
@@ -65,16 +68,16 @@ pub trait Pattern: Clone + Debug + Send + Sync + 'static {
     /// A pattern of the same layout from arrays that are right by construction.
     #[doc(hidden)]
     fn from_arrays(arrays: Arrays, shape: &[usize], coalesced: bool) -> Self;
-    /// What is made of the pattern and kept with it.
+    /// What is derived from the pattern and kept with it.
     #[doc(hidden)]
     fn memo(&self) -> &Memo;
-    /// How several are joined along a sparse dim, and the index dtype that the result needs.
+    /// How several patterns are joined along a sparse dim, and the index dtype of the result.
     #[doc(hidden)]
     fn concat_axis(parts: &[Self], axis: usize, shape: &[usize]) -> (ConcatAxis, DType);
     /// The pattern with its dims in another order, and where its rows come from (`None`: they stay).
     #[doc(hidden)]
     fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>);
-    /// The pattern with a sparse dim of size 1 more at `axis`, where its arrays stay what they are.
+    /// The pattern with one more sparse dim, of size 1, at `axis`, if its arrays stay the same.
     #[doc(hidden)]
     fn unsqueezed(&self, axis: usize) -> Option<Self>;
 }
@@ -85,7 +88,7 @@ impl<P: Pattern> Made for P {
     }
 }
 
-/// A pattern, and how it follows from another one.
+/// A pattern, and how it is derived from another one.
 impl<P: Pattern, T: Clone + Send + Sync + 'static> Made for (P, T) {
     fn memos(&self) -> Vec<&Memo> {
         vec![self.0.memo()]

@@ -1,4 +1,5 @@
-//! Stored elements by their coordinates off some axes: what reductions and softmax go along.
+//! Lines: the stored elements that differ only in their coordinates along some axes. Reductions and softmax work on
+//! them.
 
 use super::layout::Pattern;
 use super::memo::{Made, Memo};
@@ -14,13 +15,13 @@ use std::sync::Arc;
 #[derive(PartialEq, Eq)]
 struct Along(Vec<bool>);
 
-/// The lines of a pattern along some axes: its stored elements, grouped by their coordinates off them. Lines without a
-/// stored element are not here.
+/// The lines of a pattern along some axes: its stored elements, grouped by their other coordinates. Lines without a
+/// stored element are left out.
 #[derive(Debug)]
 pub(crate) struct Lines<P> {
-    /// A line each: the pattern with those axes of size 1. Coalesced.
+    /// One element for each line: the pattern with those axes of size 1. Coalesced.
     pub(crate) pattern: P,
-    /// Which stored elements a line has. They stand together (no order) where the axes are the last sparse dims.
+    /// The stored elements of each line. They are consecutive (there is no order) if the axes are the last sparse dims.
     pub(crate) sums: RowSums,
     /// Elements of a line, stored or not; at most `i64::MAX`.
     pub(crate) size: usize,
@@ -61,7 +62,7 @@ impl<P: Pattern> Lines<P> {
                 if along { own.zeros_like() } else { own }
             });
             let (indices, order, ptr) = kernel::coalesce(Tensor::cat(rows.collect(), 0), &shape);
-            // Sorted already: the sort is stable, so it changes nothing.
+            // Sorted already. The sort is stable, so it would change nothing.
             let together = pattern.is_coalesced() && axes.is_sorted();
             (indices, (!together).then_some(order), ptr)
         };

@@ -1,4 +1,4 @@
-//! A pattern as linear algebra sees it.
+//! A pattern as a matrix.
 
 use crate::base::exact::Exact;
 use crate::base::index::{index_dtype, index_tensor};
@@ -7,8 +7,8 @@ use crate::kernel::{self, Compressed};
 use crate::rows::RowMap;
 use burn::tensor::{Int, Tensor};
 
-/// A matrix pattern by rows and by columns. A batch `[B, M, N]` is the block-diagonal matrix `[B*M, B*N]`, so products
-/// know one case only.
+/// The pattern of a matrix by rows and by columns. A batch `[B, M, N]` is the block-diagonal matrix `[B*M, B*N]`, so
+/// products have only one case.
 #[derive(Debug)]
 pub struct Matrix {
     rows: usize,
@@ -20,12 +20,13 @@ pub struct Matrix {
     column_places: Lazy<Tensor<1, Int>>,
     columns: Lazy<RowMap>,
     order: Lazy<Tensor<1, Int>>,
-    /// Whether elements stand by ascending rows.
+    /// Whether elements stand in the order of their rows.
     sorted: bool,
 }
 
 impl Matrix {
-    /// The matrix `[rows, cols]` whose elements have these rows and columns, in storage order. `sorted`: rows ascend.
+    /// The matrix `[rows, cols]` whose elements have these rows and columns, in storage order. `sorted`: by ascending
+    /// rows.
     pub(super) fn new(
         [rows, cols]: [usize; 2],
         row_ids: Tensor<1, Int>,
@@ -46,7 +47,7 @@ impl Matrix {
         }
     }
 
-    /// The matrix of these row pointers, whose elements stand by ascending rows.
+    /// The matrix with these row pointers. Its elements stand in the order of their rows.
     pub(super) fn compressed(
         size: [usize; 2],
         ptr: Tensor<1, Int>,
@@ -57,7 +58,7 @@ impl Matrix {
         Self { by_row: by_row.into(), ..Self::new(size, row_ids, col_ids, true) }
     }
 
-    /// Rows of all matrices of a batch, and their columns.
+    /// The rows of all matrices of a batch together, and their columns.
     pub(crate) fn size(&self) -> [usize; 2] {
         [self.rows, self.cols]
     }
@@ -83,7 +84,7 @@ impl Matrix {
         })
     }
 
-    /// For every element in storage order, where it stands by columns.
+    /// For every element in storage order, its position in the order by columns.
     pub(crate) fn column_places(&self) -> Option<&Tensor<1, Int>> {
         let order = self.by_col().perm.as_ref()?;
         // Grouping by a permutation inverts it.
@@ -95,7 +96,7 @@ impl Matrix {
         self.by_col.get(|| compressed_by(&self.col_ids, &self.row_ids, self.cols))
     }
 
-    /// The map that reads a dense operand's row at the column of every element.
+    /// The map that reads, for every element, the row of a dense operand at its column.
     pub(crate) fn columns(&self) -> &RowMap {
         self.columns.get(|| RowMap::new(self.col_ids.clone(), self.cols))
     }
@@ -135,7 +136,7 @@ fn compressed_by(keys: &Tensor<1, Int>, others: &Tensor<1, Int>, groups: usize) 
     Compressed { ptr, idx, perm: Some(order) }
 }
 
-/// Compressed rows of the matrix that a batch makes, as coordinates of the batch.
+/// The compressed rows of the one matrix that a batch makes, as coordinates of the batch.
 pub(super) fn coordinates(view: &Compressed, shape: &[usize]) -> Tensor<2, Int> {
     let nnz = view.idx.dims()[0];
     let dtype = index_dtype(shape, nnz);

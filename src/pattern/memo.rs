@@ -1,4 +1,4 @@
-//! What is made of a pattern once and kept with it.
+//! What is derived from a pattern once and kept with it.
 
 use crate::rows::RowMap;
 use std::any::{Any, TypeId};
@@ -7,23 +7,23 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Things of each kind kept with a pattern, those used last. A training loop needs one or two, or as many as it has fixed
-/// ranges; others are found again at the price of a merge.
+/// How many derived things of each kind are kept with a pattern: those used last. A training loop needs one or two, or
+/// one for each of its fixed ranges. Others are derived again, at the price of a merge.
 const KEPT: usize = 64;
 
-/// How many of them are kept whatever their size. More are only while all together hold no more than so many copies of the
-/// pattern.
+/// How many of them are kept whatever their size. More are kept only while all together hold at most this many copies
+/// of the pattern.
 const COPIES: usize = 8;
 
-/// Elements, and rows that are compressed, that are too few to count.
+/// How many numbers they may hold all together however small the pattern is.
 const FEW: usize = 1 << 16;
 
-/// Patterns that a thing may have to be kept: each costs memory, however few elements it has.
+/// How many patterns one kept thing may have in it. Each costs memory, however few elements it has.
 const KEPT_PARTS: usize = 1024;
 
-/// How long a chain of patterns may be of which each is kept with the one that it was made of. A state that a loop
-/// replaces makes a pattern of the last one in every step: all would live as long as the first, and dropping it, which
-/// drops one inside the other, would overflow the stack.
+/// How long a chain of patterns may be, each of which is kept with the one that it was derived from. A loop that
+/// replaces its state derives a new pattern from the last one in every step. Without a limit all would live as long as
+/// the first one. Dropping that drops one inside the other, which would overflow the stack.
 const DEEPEST: u32 = 256;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -33,17 +33,17 @@ pub(crate) fn identity() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// What names a thing among those made of a pattern. Its type is the operation's own, so operations cannot meet; other
-/// patterns are named by their [`id`](Memo::id).
+/// The key of a derived thing. Every operation has its own type of key, so operations cannot collide. Other patterns
+/// are part of a key by their [`id`](Memo::id).
 pub(crate) trait Key: Eq + Send + Sync + 'static {}
 impl<K: Eq + Send + Sync + 'static> Key for K {}
 
-/// A thing that can be kept. A copy shares what it holds.
+/// A derived thing that can be kept. Copies share what it holds.
 pub(crate) trait Made: Clone + Send + Sync + 'static {
-    /// What the patterns in it keep in their turn.
+    /// The memos of the patterns in it.
     fn memos(&self) -> Vec<&Memo>;
 
-    /// Numbers that it holds.
+    /// How many numbers it holds.
     fn held(&self) -> usize {
         self.memos().iter().map(|memo| memo.held).sum()
     }
@@ -65,7 +65,7 @@ impl Made for RowMap {
     }
 }
 
-/// What is kept with one pattern. Any thread of any pool may ask: nothing is made while the lock is held.
+/// What is kept with one pattern. Any thread of any pool may ask for it: nothing is made while the lock is held.
 pub struct Memo {
     id: u64,
     depth: AtomicU32,
@@ -75,7 +75,7 @@ pub struct Memo {
     kinds: Mutex<Vec<(TypeId, Box<dyn Any + Send + Sync>)>>,
 }
 
-/// The one used last stands last.
+/// The entry used last is the last one.
 struct Entry<K, M> {
     key: K,
     made: M,
@@ -83,28 +83,28 @@ struct Entry<K, M> {
 }
 
 impl Memo {
-    /// For a pattern that holds so many numbers: of elements, and of rows where they are compressed.
+    /// For a pattern that holds so many numbers: those of its elements, and of its compressed rows.
     pub(crate) fn new(held: usize) -> Self {
         Self { id: identity(), depth: AtomicU32::new(0), held, kinds: Mutex::default() }
     }
 
-    /// What names the pattern in the keys of others.
+    /// The name of the pattern in the keys of others.
     pub(crate) fn id(&self) -> u64 {
         self.id
     }
 
-    /// Numbers that the pattern holds, or may have to.
+    /// How many numbers the pattern holds, or may have to hold.
     pub(crate) fn held(&self) -> usize {
         self.held
     }
 
-    /// What `make` makes of the pattern, made once.
+    /// What `make` derives from the pattern. It is made once.
     pub(crate) fn get<K: Key, M: Made>(&self, key: K, make: impl FnOnce() -> M) -> M {
         let Ok(made) = self.try_get(key, || Ok::<_, Infallible>(make()));
         made
     }
 
-    /// [`get`](Self::get), where it may fail.
+    /// [`get`](Self::get) for a `make` that can fail.
     pub(crate) fn try_get<K: Key, M: Made, E>(&self, key: K, make: impl FnOnce() -> Result<M, E>) -> Result<M, E> {
         match self.find(&key) {
             Some(made) => Ok(made),
@@ -121,14 +121,14 @@ impl Memo {
         kept.last().map(|entry| entry.made.clone())
     }
 
-    /// Keeps a thing that was made, and gives it back; if another thread was first, the other one's.
+    /// Keeps a thing and returns it. If another thread has kept one before, that one is returned.
     pub(crate) fn keep<K: Key, M: Made>(&self, key: K, made: M) -> M {
         if !self.adopts(&made) {
             return made;
         }
         let entry = Entry { key, made: made.clone(), held: made.held() };
         let room = self.held.saturating_mul(COPIES).max(FEW);
-        // Dropped after the lock is.
+        // These are dropped after the lock is released.
         let mut old: Vec<Entry<K, M>> = vec![];
         let mut kinds = self.lock();
         if entries::<K, M>(&mut kinds).is_none() {
@@ -153,8 +153,8 @@ impl Memo {
         made
     }
 
-    /// Whether the pattern may keep what was made of it: not itself, not too many patterns, and not at the end of a long
-    /// chain. All patterns in it learn how deep they stand.
+    /// Whether the pattern may keep a derived thing. It must not keep itself, too many patterns, or anything at the end
+    /// of a long chain. All patterns in the thing are told how deep they are in the chain.
     fn adopts(&self, made: &impl Made) -> bool {
         let memos = made.memos();
         let deep = !memos.is_empty() && self.depth.load(Ordering::Relaxed) >= DEEPEST;

@@ -1,4 +1,4 @@
-//! Patterns made of two, and where the elements of one stand in another.
+//! Patterns made of two others, and where the elements of one are in another.
 
 use super::layout::Pattern;
 use crate::base::kind::{Kind, associate_like, is_tracked};
@@ -9,7 +9,7 @@ use burn::tensor::{DType, Tensor};
 use sparse_burn::{BinaryOp, MergeRule, is_gpu};
 use std::sync::Arc;
 
-/// A pattern made of two, and the index maps from either. (A pass that needs no maps makes none.)
+/// A pattern made of two, and the index maps from both. The maps are only made when they are needed.
 type Merged<P> = (P, Arc<Lazy<[RowMap; 2]>>);
 
 /// A merge with another pattern.
@@ -34,10 +34,11 @@ pub(crate) fn merged<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> (P, [RowMap; 
 /// An operand of [`union_zip`]: a coalesced pattern, its values and the fill's row.
 pub(crate) type Operand<'a, P, K> = (&'a P, &'a Tensor<2, K>, &'a Tensor<2, K>);
 
-/// The union of two patterns and an operation on it in one pass, where that pays: for compressed rows of single values it
-/// takes half the time of a merge that leaves index maps and a zip that reads them. Not where a gradient will ask for
-/// the maps, nor where they are at hand; and not on GPUs, where every merge waits for the device to say how large it is
-/// and the kept maps make that once. The pattern is kept as [`merged`] does.
+/// The union of two patterns, and an operation on their values, in one pass where that pays. For compressed rows of
+/// single values it takes half the time of a merge that makes index maps and a zip that reads them. It is not used if a
+/// gradient will need the maps, or if they are known already. It is not used on GPUs either: there every merge waits
+/// for the device to say how large the result is, but kept maps need only one merge. The pattern is kept as by
+/// [`merged`].
 pub(crate) fn union_zip<P: Pattern, K: Kind>(
     op: BinaryOp,
     (a, values_a, fill_a): Operand<'_, P, K>,
@@ -61,7 +62,7 @@ pub(crate) fn union_zip<P: Pattern, K: Kind>(
     Some((pattern, associate_like(values, &[values_a, values_b])))
 }
 
-/// For every element of `a`, where it stands in `b`. Kept with `a`.
+/// For every element of `a`, its position in `b`. Kept with `a`.
 pub(crate) fn located<P: Pattern>(a: &P, b: &P) -> RowMap {
     a.memo().get(In(b.memo().id()), || locate(a, b))
 }

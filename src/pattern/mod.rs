@@ -1,8 +1,8 @@
-//! Where the stored elements of a sparse tensor stand.
+//! Where the stored elements of a sparse tensor are.
 //!
-//! Patterns are immutable and shared: cloning one copies a pointer, and what is derived from it (row ids, row pointers,
-//! the transpose permutation) is computed on first need and kept for all who share it. Their index tensors live on the
-//! device of the values and carry no autodiff association.
+//! Patterns are immutable and shared. Cloning one copies a pointer. What is derived from it (row ids, row pointers, the
+//! transpose permutation) is computed on first need and kept for all who share it. Index tensors are on the device of
+//! the values and have no autodiff association.
 
 pub(crate) mod concat;
 pub(crate) mod coo;

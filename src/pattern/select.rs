@@ -7,7 +7,7 @@ use crate::kernel;
 use crate::rows::RowMap;
 use burn::tensor::{Bool, DType, Int, Tensor};
 
-/// Positions that `keep` marks, ascending. Reads one number: how many there are.
+/// The positions that `keep` marks, ascending. Reads one number from the device: how many there are.
 pub(crate) fn kept(keep: Tensor<1, Bool>, dtype: DType) -> Tensor<1, Int> {
     let length = keep.dims()[0];
     if length == 0 {
@@ -18,15 +18,16 @@ pub(crate) fn kept(keep: Tensor<1, Bool>, dtype: DType) -> Tensor<1, Int> {
     if count == 0 { Tensor::empty([0], (&order.device(), dtype)) } else { order.narrow(0, 0, count) }
 }
 
-/// Things taken several times each: thing `k` stands for the positions `starts[k] .. starts[k] + counts[k]`.
+/// Ranges of positions, one for each of several things: thing `k` has `starts[k] .. starts[k] + counts[k]`.
 pub(crate) struct Expansion {
-    /// For every position taken: which thing it belongs to (ascending).
+    /// For every position of all ranges: the thing that it belongs to (ascending).
     pub(crate) owner: Tensor<1, Int>,
-    /// For every position taken: the position.
+    /// For every position of all ranges: the position.
     pub(crate) at: Tensor<1, Int>,
 }
 
-/// See [`Expansion`]. `starts` and `counts` are `[n]`, of one dtype that holds the total. Reads one number: the total.
+/// See [`Expansion`]. `starts` and `counts` are `[n]`, of one dtype that holds the total. Reads the total from the
+/// device.
 pub(crate) fn expand(starts: &Tensor<1, Int>, counts: &Tensor<1, Int>) -> Expansion {
     let (things, dtype, device) = (counts.dims()[0], counts.dtype(), counts.device());
     let ptr = kernel::scan(counts);
@@ -41,14 +42,14 @@ pub(crate) fn expand(starts: &Tensor<1, Int>, counts: &Tensor<1, Int>) -> Expans
     Expansion { owner, at }
 }
 
-/// The stored elements at `positions` (ascending, each at most once) of a pattern: a coalesced one stays coalesced.
+/// The stored elements at `positions`, ascending and without repeats. A coalesced pattern stays coalesced.
 pub(crate) fn subset<P: Pattern>(pattern: &P, positions: &Tensor<1, Int>) -> (P, RowMap) {
     let map = RowMap::new(positions.clone(), pattern.nnz());
     let coordinates = columns(pattern.coordinates(), positions);
     (P::from_coordinates(coordinates, pattern.shape(), pattern.is_coalesced()), map)
 }
 
-/// The pattern of coordinates `[dims, n]` that are distinct but stand in any order, and where its elements stand in them.
+/// The pattern of distinct coordinates `[dims, n]` in any order, and the position of each of its elements among them.
 pub(crate) fn sorted<P: Pattern>(coordinates: Tensor<2, Int>, shape: &[usize]) -> (P, Tensor<1, Int>) {
     let nnz = coordinates.dims()[1];
     let coordinates = index_tensor(coordinates, index_dtype(shape, nnz));

@@ -1,4 +1,4 @@
-//! Construction: validated by default.
+//! Constructors. They check their input unless their name says otherwise.
 
 use super::fill::Fill;
 use super::sparse::{CooTensor, CsrTensor, SparseTensor, value_rows};
@@ -16,8 +16,9 @@ use sparse_macros::or_panic;
 impl<const D: usize, K: Kind> CooTensor<D, K> {
     /// A tensor from coordinates `[sparse_dims, nnz]` and values `[nnz, dense dims..]`, filled with zero.
     ///
-    /// `sparse_dims` is the number of rows of `indices`; the rest of `shape` are dense dims. Duplicates are legal and mean
-    /// their sum. The coordinates are checked, which reads the device once; no index is negative here.
+    /// `sparse_dims` is the number of rows of `indices`; the rest of `shape` are dense dims. Duplicates are legal: an
+    /// element is the sum of its duplicates. The coordinates are checked, which reads the device once. Negative indices
+    /// are errors here.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -52,10 +53,11 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         Ok(Self::from_parts(pattern, values, shape[sparse_dims..].to_vec(), Fill::Zero))
     }
 
-    /// [`new`](Self::new) with the smallest shape that has all coordinates: one more than the largest along each sparse
-    /// dim (0 where there is none), and the dense dims of the values. PyTorch's `sparse_coo_tensor` without a size.
+    /// [`new`](Self::new) with the smallest shape that holds all coordinates. A sparse dim has one more than its
+    /// largest coordinate (0 if there is none); the dense dims are those of the values. This is PyTorch's
+    /// `sparse_coo_tensor` without a size.
     ///
-    /// Reads the device for the largest coordinates, besides the check.
+    /// Reads the largest coordinates from the device, besides the check.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -90,7 +92,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         Self::new(indices, values, shape)
     }
 
-    /// The tensor without a look at the coordinates (see [`CooPattern::new_unchecked`]).
+    /// The tensor without a check of the coordinates (see [`CooPattern::new_unchecked`]).
     ///
     /// # Panics
     ///
@@ -124,8 +126,8 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         Ok(Self::from_parts(pattern, rows, dims[1..].to_vec(), Fill::Zero))
     }
 
-    /// The elements of `dense` that are not zero (not false), with the last `dense_dims` dims kept dense: a block is
-    /// stored where any of its elements is not zero. NaN is not zero. Reads the device.
+    /// The elements of `dense` that are not zero (not false). The last `dense_dims` dims stay dense: a block is stored
+    /// if any of its elements is not zero. NaN is not zero. Reads the device.
     ///
     /// # Errors
     ///
@@ -158,8 +160,8 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
 }
 
 impl<K: Kind> CooTensor<2, K> {
-    /// The adjacency `[nodes, nodes]` of a list of directed edges `(from, to)`, with one value an edge. `nodes` is their
-    /// number, or `None` for one more than the largest that an edge names.
+    /// The adjacency `[nodes, nodes]` of a list of directed edges `(from, to)`, with one value for each edge. `nodes`
+    /// is the number of nodes; `None` stands for one more than the largest node of an edge.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -236,7 +238,7 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
         Ok(Self::from_parts(pattern, values, vec![], Fill::Zero))
     }
 
-    /// The tensor without a look at the indices (see [`CsrPattern::new_unchecked`] for the form of `row_ptr`).
+    /// The tensor without a check of the indices (see [`CsrPattern::new_unchecked`] for the form of `row_ptr`).
     ///
     /// # Panics
     ///
@@ -285,8 +287,8 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
         ))
     }
 
-    /// Row pointers as they are exchanged: `[M + 1]`, or `[B * (M + 1)]` with each matrix starting at 0. Reads the device
-    /// for a batch.
+    /// Row pointers in the form in which they are exchanged: `[M + 1]`, or `[B * (M + 1)]` with each matrix starting at
+    /// 0. Reads the device for a batch.
     pub fn row_ptr(&self) -> Tensor<1, Int> {
         let joined = self.pattern.row_ptr();
         if D == 2 {
@@ -322,10 +324,11 @@ fn rank_mismatch(op: &'static str, shape: &[usize], rank: usize) -> SparseError 
 }
 
 impl<K: Kind> CsrTensor<2, K> {
-    /// [`new`](Self::new) with the smallest shape that has all elements: a row for each pointer but the last, and one more
-    /// column than the largest (0 where there is none). PyTorch's `sparse_csr_tensor` without a size.
+    /// [`new`](Self::new) with the smallest shape that holds all elements. There is a row for each pointer but the
+    /// last, and one more column than the largest index (0 if there is none). This is PyTorch's `sparse_csr_tensor`
+    /// without a size.
     ///
-    /// Reads the device for the largest column, besides the check.
+    /// Reads the largest column from the device, besides the check.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -351,12 +354,12 @@ impl<K: Kind> CsrTensor<2, K> {
     }
 }
 
-/// Numbers of the device, on the host.
+/// Numbers of the device, read to the host.
 fn read_ints<const R: usize>(numbers: Tensor<R, Int>) -> Vec<i64> {
     sparse_burn::read_data(numbers).convert::<i64>().iter().collect()
 }
 
-/// The size of a dim whose largest index this is.
+/// The size of a dim with this largest index.
 fn size_for(op: &'static str, axis: usize, largest: i64) -> Result<usize> {
     match largest.checked_add(1) {
         Some(size @ 0..) => Ok(size as usize),

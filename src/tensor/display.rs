@@ -1,4 +1,4 @@
-//! What a person sees.
+//! Printing.
 
 use super::sparse::SparseTensor;
 use crate::base::kind::{Kind, dtype_name};
@@ -7,7 +7,7 @@ use burn::tensor::TensorData;
 use sparse_burn::read_data;
 use std::fmt;
 
-/// Entries shown.
+/// How many entries are printed.
 const SHOWN: usize = 8;
 
 impl<P: Pattern, const D: usize, K: Kind> fmt::Display for SparseTensor<P, D, K> {
@@ -48,7 +48,7 @@ fn entry(values: &TensorData, from: usize, block: usize) -> String {
 }
 
 impl<P: Pattern, const D: usize, K: Kind> fmt::Debug for SparseTensor<P, D, K> {
-    /// What `Display` shows: in a failed assertion the elements count. Reads the device.
+    /// The same as `Display`: in a failed assertion the elements matter. Reads the device.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

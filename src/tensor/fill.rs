@@ -17,28 +17,28 @@ pub enum Fill<K: Kind = Float> {
     /// Zero (false for Bool): what PyTorch, SciPy and Paddle mean.
     #[default]
     Zero,
-    /// Not defined: a missing edge stays missing. Such a tensor has no dense equivalent.
+    /// Not defined: elements that are not stored have no value. Such a tensor has no dense equivalent.
     Undefined,
-    /// A value of your own.
+    /// A given value.
     Value(FillValue<K>),
 }
 
 /// The value of a [`Fill::Value`].
 #[derive(Clone, Debug)]
 pub enum FillValue<K: Kind = Float> {
-    /// One number, kept on the host: no kernel reads the device for it.
+    /// One number, kept on the host. No kernel reads the device for it.
     Scalar(Scalar),
-    /// The elements of a block of the dense dims (one element where there are none), on the device.
+    /// A block of the dense dims (one element if there are none), on the device.
     Block(FillBlock<K>),
 }
 
-/// A fill that is a tensor: one row `[1, block]`, on the tape when tracked.
+/// A fill held by a tensor: one row `[1, block]`, on the tape if it is tracked.
 ///
-/// Its numbers, once they were read, are known to every copy of it.
+/// Once its numbers have been read from the device, all copies of it know them.
 #[derive(Clone, Debug)]
 pub struct FillBlock<K: Kind = Float> {
     row: Tensor<2, K>,
-    /// The shape it was given with: `[block]` for a list of elements.
+    /// The shape that it was given with: `[block]` for a list of elements.
     shape: Vec<usize>,
     numbers: Arc<Lazy<Vec<Scalar>>>,
 }
@@ -49,7 +49,7 @@ impl<K: Kind> FillBlock<K> {
         &self.row
     }
 
-    /// The same numbers in another tensor: on another device, or off the tape.
+    /// The same numbers in another tensor, which is on another device or off the tape.
     fn with_row(&self, row: Tensor<2, K>) -> Self {
         Self { row, shape: self.shape.clone(), numbers: self.numbers.clone() }
     }
@@ -75,14 +75,15 @@ impl<K: Kind> From<Tensor<2, K>> for FillBlock<K> {
 }
 
 impl<K: Kind> Fill<K> {
-    /// A fill of one number, which a tensor takes as an element of its dtype: integers wrap, a float among integers
-    /// loses its fraction (NaN is 0, and beyond 64 bits the nearest that fits counts), for Bool what is not 0 is true.
+    /// A fill of one number. A tensor converts it to its dtype. Integers wrap. A float that becomes an integer loses
+    /// its fraction; NaN becomes 0, and a number beyond 64 bits becomes the nearest one that fits. For Bool every
+    /// number but 0 is true.
     pub fn scalar(value: impl Into<Scalar>) -> Self {
         Self::Value(FillValue::Scalar(value.into()))
     }
 
-    /// A fill held by a tensor, on the tape when it is tracked: `[1]` for one number, the shape of the dense dims, or a
-    /// list of their elements.
+    /// A fill held by a tensor, on the tape if it is tracked. It has the shape `[1]` for one number, or the shape of
+    /// the dense dims, or it is a list of their elements.
     pub fn tensor<const D: usize>(value: Tensor<D, K>) -> Self {
         let (shape, block) = (value.dims().to_vec(), value.shape().num_elements());
         let row = value.reshape(Exact([1, block]));
@@ -94,8 +95,8 @@ impl<K: Kind> Fill<K> {
         Self::Value(FillValue::Block(row.into()))
     }
 
-    /// The fill of a tensor with these dense dims. A block must be one number, have the shape of the dense dims, or
-    /// be a list of their elements, as it is then kept.
+    /// The fill for a tensor with these dense dims. A block must be one number, have the shape of the dense dims, or be
+    /// a list of their elements; it is kept as such a list.
     pub(crate) fn fitted(self, op: &'static str, dense_shape: &[usize]) -> Result<Self> {
         let Self::Value(FillValue::Block(mut block)) = self else { return Ok(self) };
         let (elements, own) = (block.row.dims()[1], dense_shape.iter().product::<usize>());
@@ -111,7 +112,8 @@ impl<K: Kind> Fill<K> {
         Ok(Self::Value(FillValue::Block(block)))
     }
 
-    /// The fill as a tensor of `dtype` has it: a number that is zero there is [`Fill::Zero`], but minus zero stays one.
+    /// The fill as an element of `dtype`. A number that is zero there becomes [`Fill::Zero`]; minus zero stays a
+    /// number.
     pub(crate) fn of_dtype(self, dtype: DType) -> Self {
         let Self::Value(FillValue::Scalar(value)) = self else { return self };
         let own = if dtype.is_float() {
@@ -130,8 +132,8 @@ impl<K: Kind> Fill<K> {
         Self::Value(FillValue::Scalar(own))
     }
 
-    /// The fill of a result that leaves `full` nothing unspecified: off the tape then, since a slope that is not finite
-    /// there must not meet a gradient of zero.
+    /// The fill of a result. If the result is `full`, nothing is unspecified, and the fill is taken off the tape: a
+    /// slope that is not finite there must not be multiplied by a gradient of zero.
     pub(crate) fn counting(self, full: bool) -> Self {
         match self {
             Self::Value(FillValue::Block(block)) if full => {
@@ -156,7 +158,7 @@ impl<K: Kind> Fill<K> {
         }
     }
 
-    /// The fill as a row `[1, block]` (zeros where it is undefined: whoever reads that row must not count it).
+    /// The fill as a row `[1, block]`. An undefined fill gives zeros, which the caller must not count.
     pub(crate) fn row(&self, block: usize, dtype: DType, device: &Device) -> Tensor<2, K> {
         match self {
             Self::Zero | Self::Undefined => Tensor::zeros([1, block], (device, dtype)),
@@ -174,7 +176,7 @@ impl<K: Kind> Fill<K> {
         }
     }
 
-    /// The fill with another row, where it has a value.
+    /// The fill with `f` of its row, if it has a value.
     pub(crate) fn map_row<K2: Kind>(
         &self,
         block: usize,
@@ -197,8 +199,8 @@ impl<K: Kind> Fill<K> {
         }
     }
 
-    /// Whether two fills are the same. The numbers of a block are read from the device the first time, unless both are
-    /// one block.
+    /// Whether two fills are equal. The numbers of a block are read from the device the first time, unless both are
+    /// copies of one block.
     pub(crate) fn same(&self, other: &Self, dtype: DType) -> bool {
         if let (Self::Value(FillValue::Block(a)), Self::Value(FillValue::Block(b))) = (self, other)
             && Arc::ptr_eq(&a.numbers, &b.numbers)
@@ -214,7 +216,7 @@ impl<K: Kind> Fill<K> {
         if a.is_empty() || b.is_empty() {
             return self.is_undefined() == other.is_undefined();
         }
-        // One number stands for a block of it.
+        // A fill of one number equals a block that repeats it.
         (0..a.len().max(b.len())).all(|k| equal(a[k % a.len()], b[k % b.len()], dtype))
     }
 
@@ -229,7 +231,7 @@ impl<K: Kind> Fill<K> {
 }
 
 impl Fill {
-    /// The fill cut off the tape.
+    /// The fill detached from the tape.
     pub(crate) fn detach(self) -> Self {
         match self {
             Self::Value(FillValue::Block(block)) => {
@@ -241,8 +243,8 @@ impl Fill {
 }
 
 impl<K: Kind> fmt::Display for Fill<K> {
-    /// `0` (`false` for Bool), `undefined`, or the value: one number, or a list of the dense dims' elements. Reads the device
-    /// for a block.
+    /// `0` (`false` for Bool), `undefined`, or the value: one number, or a list of the dense dims' elements. Reads the
+    /// device for a block.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Zero if TypeId::of::<K>() == TypeId::of::<Bool>() => f.write_str("false"),

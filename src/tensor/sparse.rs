@@ -1,4 +1,4 @@
-//! What a sparse tensor is.
+//! The sparse tensor.
 
 use super::fill::{Fill, FillValue};
 use crate::base::checks::{resolve_axis, same_device, same_elements};
@@ -15,11 +15,11 @@ use sparse_macros::or_panic;
 /// A tensor of shape `[d0, .., dn]` whose *specified* elements are stored and whose *unspecified* ones all equal the
 /// [`Fill`] value.
 ///
-/// Values are rows `[nnz, block]`, one block of the dense dims' elements for each stored coordinate (one element where
-/// there are no dense dims). They are an ordinary Burn tensor, on the autodiff tape when tracked. Cloning copies no
-/// data: the pattern and the values are shared.
+/// Values are rows `[nnz, block]`: one block of the dense dims for each stored coordinate (one element if there are no
+/// dense dims). They are an ordinary Burn tensor, on the autodiff tape if tracked. Cloning copies no data: clones share
+/// the pattern and the values.
 ///
-/// Use it by its two layouts, [`CooTensor`] and [`CsrTensor`].
+/// Use it through its two layouts, [`CooTensor`] and [`CsrTensor`].
 #[derive(Clone)]
 pub struct SparseTensor<P: Pattern, const D: usize, K: Kind = Float> {
     pub(crate) pattern: P,
@@ -28,14 +28,14 @@ pub struct SparseTensor<P: Pattern, const D: usize, K: Kind = Float> {
     pub(crate) fill: Fill<K>,
 }
 
-/// Coordinates: any rank, hybrid (trailing dense dims), duplicates allowed.
+/// Coordinates (COO): any rank, hybrid (with dense dims at the end), duplicates allowed.
 pub type CooTensor<const D: usize, K = Float> = SparseTensor<CooPattern, D, K>;
 
-/// Compressed rows: rank 2, or rank 3 batched.
+/// Compressed rows (CSR): rank 2, or rank 3 for a batch.
 pub type CsrTensor<const D: usize, K = Float> = SparseTensor<CsrPattern, D, K>;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The parts of an operation's result, which are right by construction.
+    /// The result of an operation, from parts that are right by construction.
     pub(crate) fn from_parts(pattern: P, values: Tensor<2, K>, dense_shape: Vec<usize>, fill: Fill<K>) -> Self {
         debug_assert_eq!(pattern.shape().len() + dense_shape.len(), D);
         debug_assert_eq!(values.dims(), [pattern.nnz(), dense_shape.iter().product()]);
@@ -44,7 +44,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Self { pattern, values, dense_shape, fill }
     }
 
-    /// The same structure with other value rows (and fill), perhaps of another kind.
+    /// The same structure with other rows of values and another fill, perhaps of another kind.
     pub(crate) fn with_rows<K2: Kind>(&self, values: Tensor<2, K2>, fill: Fill<K2>) -> SparseTensor<P, D, K2> {
         SparseTensor::from_parts(self.pattern.clone(), values, self.dense_shape.clone(), fill)
     }
@@ -85,12 +85,12 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         &self.pattern
     }
 
-    /// Whether no coordinate is stored twice and all stand in lexicographic order. CSR always is.
+    /// Whether no coordinate is stored twice and all are in lexicographic order. CSR always is coalesced.
     pub fn is_coalesced(&self) -> bool {
         self.pattern.is_coalesced()
     }
 
-    /// What the unspecified elements are.
+    /// The value of the unspecified elements.
     pub fn fill(&self) -> &Fill<K> {
         &self.fill
     }
@@ -104,8 +104,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// For a fill in a tensor: `shape_mismatch` if it is neither one number nor of the shape of the dense dims nor a
-    /// list of their elements; `dtype_mismatch`, `device_mismatch`.
+    /// For a fill held by a tensor: `shape_mismatch` if it is not one number, of the shape of the dense dims, or a list
+    /// of their elements; `dtype_mismatch`, `device_mismatch`.
     #[or_panic]
     pub fn try_with_fill(mut self, fill: Fill<K>) -> Result<Self> {
         const OP: &str = "with_fill";
@@ -135,12 +135,12 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(self.values.clone().reshape(Exact(shape)))
     }
 
-    /// The same pattern and fill with other values `[nnz, dense dims..]`: how a pattern is reused without being copied.
+    /// The same pattern and fill with other values `[nnz, dense dims..]`. Use this to reuse a pattern without a copy.
     ///
     /// # Errors
     ///
-    /// `length_mismatch` or `shape_mismatch` if the values do not fit the pattern; `dtype_mismatch` for another dtype
-    /// than that of a fill in a tensor; `unsupported_dtype`, `device_mismatch`.
+    /// `length_mismatch` or `shape_mismatch` if the values do not fit the pattern; `dtype_mismatch` if a fill held by a
+    /// tensor has another dtype; `unsupported_dtype`, `device_mismatch`.
     #[or_panic]
     pub fn try_with_values<const R: usize>(&self, values: Tensor<R, K>) -> Result<Self> {
         const OP: &str = "with_values";
@@ -157,7 +157,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.values.device()
     }
 
-    /// The tensor on another device. The pattern is copied once for each tensor that moves.
+    /// The tensor on another device. Each call copies the pattern, so tensors that share one here have copies of their
+    /// own there.
     pub fn to_device(&self, device: &Device) -> Self {
         let plain = device.clone().inner();
         Self {
@@ -191,13 +192,15 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         self.values.is_tracked()
     }
 
-    /// The gradient with respect to this tensor, on its own pattern, if the values are a leaf that has one.
+    /// The gradient with respect to this tensor, on its own pattern. `None` if the values are not a leaf with a
+    /// gradient.
     pub fn grad(&self, grads: &Gradients) -> Option<Self> {
         let values = self.values.grad(grads)?;
         Some(self.with_rows(values, Fill::Zero))
     }
 
-    /// The gradient with respect to the fill, if it is a tracked leaf that has one: a row of the dense dims' elements.
+    /// The gradient with respect to the fill, as a list of the dense dims' elements. `None` if the fill is not a leaf
+    /// with one.
     pub fn fill_grad(&self, grads: &Gradients) -> Option<Tensor<1>> {
         match &self.fill {
             Fill::Value(FillValue::Block(block)) => block.row().grad(grads).map(|row| row.flatten(0, 1)),
@@ -205,7 +208,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         }
     }
 
-    /// The tensor cut off the tape.
+    /// The tensor detached from the tape.
     pub fn detach(mut self) -> Self {
         self.values = self.values.detach();
         self.fill = self.fill.detach();

@@ -3,7 +3,7 @@
 use burn::backend::TensorMetadata;
 use burn::tensor::{DispatchTensor, Tensor};
 
-/// A float tensor of any rank: how parents and gradients of different ranks travel in one array.
+/// A float tensor of any rank. Parents and gradients of different ranks can so be in one array.
 #[derive(Clone, Debug)]
 pub struct Erased(pub(crate) DispatchTensor);
 

@@ -14,7 +14,7 @@ pub struct Gradcheck {
 }
 
 impl Default for Gradcheck {
-    /// 1e-6 and 1e-6: the error of a central difference in f64 is about 1e-10 there.
+    /// 1e-6 for both. The error of a central difference in f64 with this step is about 1e-10.
     fn default() -> Self {
         Self { eps: 1e-6, tolerance: 1e-6 }
     }
@@ -61,8 +61,8 @@ impl Var {
 
 /// Compares every gradient of `f` with a central difference in f64, with the default step and tolerance.
 ///
-/// The loss is `sum(w * f(inputs))` with fixed weights `w` of no symmetry, so that every output element counts and
-/// none cancels another. Nothing is skipped: NaN on either side fails. `f` is called `2 * elements + 1` times.
+/// The loss is `sum(w * f(inputs))` with fixed weights `w` that have no symmetry, so that every output element counts
+/// and no two cancel. Nothing is skipped: NaN on either side fails. `f` is called `2 * elements + 1` times.
 ///
 /// # Errors
 ///
@@ -108,7 +108,7 @@ impl Gradcheck {
         let (weights, analytic) = gradients(device, DType::F64, &plain, &shapes, &f);
         let loss = |values: &[Vec<f64>]| -> f64 {
             let out = f(&vars(device, DType::F64, values, &shapes)) * weights.clone();
-            // Summed here: the order of a backend's own reduction would blur the difference.
+            // Summed here: the rounding of a backend's own reduction would blur the difference.
             out.inner().into_data().iter::<f64>().sum()
         };
         let mut report = Report { compared: 0, worst: 0.0 };
@@ -194,7 +194,7 @@ fn gradients<const D: usize>(
     (weights, found)
 }
 
-/// Makes a tracked leaf; the rank is only known here, hence the match.
+/// Makes a tracked leaf. The rank is only known at run time, hence the match.
 fn leaf(values: &[f64], shape: &[usize], device: &Device, dtype: DType) -> Erased {
     fn make<const D: usize>(values: &[f64], shape: &[usize], device: &Device, dtype: DType) -> Erased {
         let data = TensorData::new(values.to_vec(), shape.to_vec());

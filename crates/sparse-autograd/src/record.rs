@@ -1,4 +1,4 @@
-//! `record`: an output computed outside the tape joins it.
+//! `record` puts an output that was computed outside the tape on it.
 
 use crate::{Erased, Rule, Tape};
 use burn::backend::Dispatch;
@@ -13,9 +13,9 @@ use std::sync::Arc;
 /// once and an untracked parent costs nothing. `saved` should hold only what the tracked parents need (ask
 /// `Tensor::is_tracked`), and never a tracked tensor: that would keep the graph alive.
 ///
-/// `output` is the result as it came out of the kernels, without an autodiff association (`Tensor::inner`): its
-/// context is merged into the parents' one, so gradient checkpointing works in either strategy. Where no parent is
-/// on a tape the output comes back unchanged. Burn's autodiff is first-order: the rule runs outside any tape.
+/// `output` is the result of the kernels, without an autodiff association (`Tensor::inner`). Its context is merged into
+/// that of the parents, so gradient checkpointing works in either strategy. If no parent is on a tape, the output is
+/// returned unchanged. Burn's autodiff is first-order: the rule runs outside any tape.
 ///
 /// `N` is 1, 2 or 3 (Burn's `Backward` has a constant arity); join a longer list with `Tensor::cat` first.
 ///

@@ -1,4 +1,4 @@
-//! The one trait with an impl for `Autodiff<B, C>`.
+//! The one trait that is implemented for `Autodiff<B, C>`.
 
 use burn::backend::{
     Autodiff, Backend, BackendTensor, DispatchKindConversion, DispatchTensor,
@@ -13,7 +13,8 @@ use burn::backend::{
 use std::fmt;
 use std::sync::Arc;
 
-/// What a [`Rule`] calls: the gradient of the output and which parents need theirs, to the parents' gradients.
+/// The function of a [`Rule`]: from the gradient of the output, and which parents need theirs, to the parents'
+/// gradients.
 type RuleFn = dyn Fn(DispatchTensor, &[bool]) -> Vec<Option<DispatchTensor>> + Send + Sync;
 
 /// A joint backward rule with what it saved, ready for the tape.
@@ -63,7 +64,7 @@ impl Tape for burn::backend::Flex {}
 impl Tape for burn::backend::NdArray {}
 #[cfg(feature = "gpu")]
 impl Tape for burn_cubecl::CubeBackend {}
-// Any crate of a build may turn Burn's fusion on, and then Dispatch's Cube is this type.
+// Any crate of a build may turn Burn's fusion on. Then this type is the Cube backend of Dispatch.
 #[cfg(feature = "gpu")]
 impl<B: burn_fusion::FusionBackend> Tape for burn_fusion::Fusion<B> {}
 

@@ -4,8 +4,8 @@ use burn::backend::tensor::{BoolTensor, FloatTensor, IntTensor};
 use burn::backend::{Backend, BackendTensor, DType, Dispatch, DispatchTensor, TensorMetadata};
 use std::convert::identity;
 
-/// A tensor of any kind. Values of sparse tensors are moved and summed alike whatever their kind, so kernels take and
-/// give tensors of this one type, index arrays included.
+/// A tensor of any kind. The values of sparse tensors are moved and summed in the same way whatever their kind, so
+/// kernels take and give tensors of this one type. Index arrays are no exception.
 #[derive(Clone, Debug)]
 pub enum AnyTensor<B: Backend> {
     /// f16, bf16, f32 or f64.
@@ -17,7 +17,7 @@ pub enum AnyTensor<B: Backend> {
 }
 
 impl<B: Backend> AnyTensor<B> {
-    /// The tensor that one of three functions makes of `source`: the one for the kind of `dtype`.
+    /// The tensor that one of three functions makes of `source`. The kind of `dtype` says which one.
     pub(crate) fn of_dtype<S>(
         dtype: DType,
         source: S,

@@ -1,4 +1,4 @@
-//! The extension of Burn's backends.
+//! The extension of Burn's backends by sparse kernels.
 
 use crate::any::AnyTensor;
 use crate::carried::{Carried, Of};
@@ -9,7 +9,7 @@ use burn::tensor::TensorData;
 #[cfg(feature = "gpu")]
 use burn_cubecl::tensor::CubeTensor;
 
-/// A kernel, as backends see it.
+/// A kernel, as backends know it.
 pub trait Kernel {
     /// Its name.
     const NAME: &'static str;
@@ -20,27 +20,28 @@ pub trait Kernel {
     /// Its result.
     type Output: Carried;
 
-    /// Takes every tensor of the arguments to another type.
+    /// Converts every tensor of the arguments to another type.
     fn map<T, U>(args: Self::Args<T>, f: &mut impl FnMut(T) -> U) -> Self::Args<U>;
 
     /// One of the tensors.
     fn first<T>(args: &Self::Args<T>) -> &T;
 
-    /// The kernel in host memory.
+    /// Runs the kernel in host memory.
     fn host(args: Self::Args<HostTensor>) -> Of<Self::Output, TensorData>;
 
-    /// The kernel on a GPU, or the arguments where it has none for them.
+    /// Runs the kernel on a GPU, or returns the arguments if it has no GPU code for them.
     #[cfg(feature = "gpu")]
     fn gpu(args: Self::Args<CubeTensor>) -> Result<Of<Self::Output, CubeTensor>, Declined<Self::Args<CubeTensor>>>;
 }
 
-/// The arguments of a kernel that a GPU did not run: they go to the host.
+/// The arguments of a kernel that a GPU did not run. The kernel then runs on the host.
 #[cfg(feature = "gpu")]
 #[derive(Debug)]
 pub enum Declined<A> {
     /// The device has no kernel for them. This is logged once and listed by `host_fallbacks`.
     NoKernel(A),
-    /// The host's part of the work: patterns without elements, and the search for the wrong entry behind an error.
+    /// The host does this part of the work on purpose: patterns without elements, and the search for the entry behind
+    /// an error.
     Quietly(A),
 }
 
@@ -58,15 +59,15 @@ pub trait SparseBackend: HostAccess {
     }
 }
 
-/// Reads the arguments to the host (on Flex nothing is copied), runs the kernel there and writes its result back.
+/// Reads the arguments to the host, runs the kernel there and writes its result back. On Flex nothing is copied.
 pub(crate) fn on_host<K: Kernel, B: HostAccess>(args: Args<K, B>) -> Output<K, B> {
     let device = K::first(&args).device();
     let out = K::host(K::map(args, &mut B::to_host));
     <K::Output as Carried>::map(out, &mut |data| B::to_device(data, &device))
 }
 
-/// Routes to the backend of the arguments. Burn's `#[backend_extension]` writes such an impl for methods that name their
-/// tensors; here one method serves every kernel.
+/// Routes a kernel to the backend of its arguments. Burn's `#[backend_extension]` writes such an impl for methods whose
+/// tensors are separate arguments. Here one method serves every kernel.
 macro_rules! dispatch {
     ($($(#[$enabled:meta])* $Backend:ident),* $(,)?) => {
         impl SparseBackend for Dispatch {

@@ -1,5 +1,5 @@
-//! Values with tensors in them, and how they cross from one type of tensor to another: from a user's to the dispatch's, to
-//! a backend's, to host memory, and back.
+//! Values with tensors in them, and how they are converted from one type of tensor to another: from the tensors of a
+//! user to those of the dispatch, of a backend and of host memory, and back.
 
 use crate::any::AnyTensor;
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
@@ -16,25 +16,25 @@ pub(crate) type Sent = AnyTensor<Dispatch>;
 pub trait Kind: Basic + kind::Autodiff + 'static {}
 impl<K: Basic + kind::Autodiff + 'static> Kind for K {}
 
-/// What a kernel is declared to take or give, in terms of a user's tensors.
+/// What a kernel is declared to take or to return, in terms of a user's tensors.
 pub trait Carried: Sized {
-    /// The same value with every tensor a `T`.
+    /// The same value with tensors of type `T`.
     type Of<T>;
 
-    /// Takes every tensor to another type.
+    /// Converts every tensor to another type.
     fn map<T, U>(value: Self::Of<T>, f: &mut impl FnMut(T) -> U) -> Self::Of<U>;
 
     /// One of the tensors, if there are any.
     fn first<T>(value: &Self::Of<T>) -> Option<&T>;
 
-    /// The value as kernels take it: no tensor has an autodiff association.
+    /// The value in the form that kernels take: no tensor has an autodiff association.
     fn send(self) -> Self::Of<Sent>;
 
-    /// A kernel's result as a user has it.
+    /// A kernel's result in the form that a user has it.
     fn receive(sent: Self::Of<Sent>) -> Self;
 }
 
-/// The value that a declared one is with tensors of type `T`.
+/// The declared value `C` with tensors of type `T`.
 pub type Of<C, T> = <C as Carried>::Of<T>;
 
 /// The tensor, of Bool's own dtype if it is a Bool one: Flex gives the results of some operations as u8.
@@ -63,7 +63,7 @@ impl<const D: usize, K: Kind> Carried for Tensor<D, K> {
     }
 }
 
-/// What holds no tensor crosses as it is.
+/// Values without tensors are passed on as they are.
 macro_rules! plain {
     ($($plain:ty),* $(,)?) => {$(
         impl Carried for $plain {
@@ -91,7 +91,7 @@ macro_rules! plain {
 
 plain!((), bool, usize, &'static str, BinaryOp, ConcatAxis, Extremum, MergeRule, PutTarget, Reduce);
 
-/// What has a method `map`.
+/// Values that have a method `map`.
 macro_rules! mapped {
     ($([$($generic:tt)*] $own:ty, $of:ty;)*) => {$(
         impl<C: Carried, $($generic)*> Carried for $own {
@@ -159,8 +159,9 @@ macro_rules! tuple {
 tuple!(A, B);
 tuple!(A, B, C);
 
-/// A sparse matrix by compressed rows: row `r` holds elements `ptr[r]..ptr[r + 1]`, element `k` has column `idx[k]` and
-/// its value stands at `perm[k]`, or at `k`. The transpose of a pattern is the same thing with the roles swapped.
+/// A sparse matrix by compressed rows. Row `r` has the elements `ptr[r]..ptr[r + 1]`. Element `k` has column `idx[k]`,
+/// and its value is at `perm[k]`, or at `k` if there is no `perm`. The transpose of a pattern has the same form with
+/// the roles swapped.
 #[derive(Clone, Debug)]
 pub struct RowsView<T> {
     /// `[rows + 1]`.
@@ -172,7 +173,7 @@ pub struct RowsView<T> {
 }
 
 impl<T> RowsView<T> {
-    /// The arrays, each made into another.
+    /// Converts each of the arrays.
     pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> RowsView<U> {
         RowsView { ptr: f(self.ptr), idx: f(self.idx), perm: self.perm.map(f) }
     }
@@ -229,19 +230,19 @@ impl Carried for PatternArrays<Tensor<1, Int>, Tensor<2, Int>> {
     }
 }
 
-/// A reduction into positions along an axis: everything of it but the tensors of values.
+/// A reduction into positions along an axis, without the tensors of values.
 #[derive(Clone, Debug)]
 pub struct Put<I, T = I> {
-    /// Where along the axis each value goes, checked before.
+    /// Where along the axis each value goes. Checked before.
     pub index: I,
     /// Sizes.
     pub target: PutTarget,
-    /// How values meet.
+    /// How values that go to the same place are combined.
     pub reduce: Reduce,
     /// Whether the array's own elements take part.
     pub include_self: bool,
-    /// Steps along the axis by their destination, as `group_by` gives them: `(order, ptr)`, made once by a plan. For one
-    /// index a step.
+    /// Steps along the axis grouped by their destination, as `group_by` gives them: `(order, ptr)`. A plan makes this
+    /// once. Only for indices with one entry for each step.
     pub groups: Option<(T, T)>,
 }
 
@@ -266,7 +267,8 @@ impl<const D: usize> Carried for Put<Tensor<D, Int>, Tensor<1, Int>> {
     }
 }
 
-/// What a typed call takes for a `C`: the value itself, or a reference where cloning it costs a handle or a few numbers.
+/// What a typed call takes for a `C`: the value itself, or a reference if a clone costs no more than a handle or a few
+/// numbers.
 pub trait Give<C> {
     /// The value.
     fn give(self) -> C;

@@ -1,4 +1,4 @@
-//! Tensors seen from the host, and how a backend gets them there.
+//! Tensors in host memory, and how those of a backend get there.
 
 use crate::any::AnyTensor;
 use crate::bytes::{cast, size_of};
@@ -6,7 +6,7 @@ use burn::backend::Backend;
 use burn::tensor::{BoolStore, Bytes, DType, Shape, TensorData, read_sync};
 use sparse_core::dynamic::{BitVec, Bits, ElementVec, Elements, IdVec, Ids};
 
-/// A contiguous tensor in host memory: borrowed from the backend where it lives there, else read.
+/// A contiguous tensor in host memory. It shares the memory of a backend that is on the host; otherwise it was read.
 #[derive(Debug)]
 pub enum HostTensor {
     /// Read from the device.
@@ -35,14 +35,14 @@ impl HostTensor {
         }
     }
 
-    /// The elements' bytes, row-major.
+    /// The bytes of the elements, row-major.
     pub fn bytes(&self) -> &[u8] {
         match self {
             Self::Data(data) => data.as_bytes(),
             #[cfg(feature = "flex")]
             Self::Flex(tensor) => {
                 if tensor.layout().num_elements() == 0 {
-                    // An empty view may start beyond the end of its buffer.
+                    // The start of an empty view may be beyond the end of its buffer.
                     return &[];
                 }
                 let size = size_of(tensor.dtype());
@@ -52,7 +52,7 @@ impl HostTensor {
         }
     }
 
-    /// The elements, row-major, for kernels that compute with them. Bool is as it is stored: 0 and 1.
+    /// The elements, row-major, for kernels that compute with them. Bool elements are 0 and 1, as they are stored.
     pub fn elements(&self) -> Elements<'_> {
         let bytes = self.bytes();
         match self.dtype() {
@@ -88,7 +88,7 @@ impl HostTensor {
         }
     }
 
-    /// Whether another tensor holds the same memory, so that [`into_bytes`](Self::into_bytes) would copy it.
+    /// Whether another tensor uses the same memory. If so, [`into_bytes`](Self::into_bytes) makes a copy.
     pub fn is_shared(&self) -> bool {
         match self {
             Self::Data(_) => false,
@@ -97,7 +97,7 @@ impl HostTensor {
         }
     }
 
-    /// The elements as owned memory: without a copy where the buffer is not shared.
+    /// The elements as owned memory. Without a copy if the buffer is not shared.
     pub fn into_bytes(self) -> Bytes {
         match self {
             Self::Data(data) => data.into_bytes(),
@@ -107,9 +107,9 @@ impl HostTensor {
     }
 }
 
-/// What a kernel gives, as the data of a tensor.
+/// The output of a kernel, which becomes the data of a tensor.
 pub(crate) trait Given {
-    /// The data, of the dtype and the shape of the tensor that it becomes.
+    /// The data, with the dtype and the shape of the tensor.
     fn data(self, shape: impl Into<Shape>, dtype: DType) -> TensorData;
 }
 
@@ -159,5 +159,5 @@ pub(crate) fn read<B: Backend>(tensor: AnyTensor<B>) -> HostTensor {
     HostTensor::Data(data.expect("a tensor can be read from its device"))
 }
 
-// The dispatch itself is a backend, and extension traits are implemented for it.
+// The dispatch is a backend too, and extension traits are implemented for it.
 impl HostAccess for burn::backend::Dispatch {}

@@ -1,11 +1,11 @@
 //! Large results on huge pages.
 //!
-//! A fresh large buffer costs a page fault for every 4 KiB touched, which can take longer than writing it. NumPy advises
-//! the system to use huge pages for its arrays; so do we.
+//! A fresh large buffer costs a page fault for every 4 KiB that is touched. This can take longer than writing it. So we
+//! advise the system to use huge pages, as NumPy does for its arrays.
 
 use std::sync::Once;
 
-/// Tells `sparse-core` how to advise huge pages for its large outputs. Cheap after the first call.
+/// Tells `sparse-core` how to advise huge pages for large outputs. Cheap after the first call.
 pub(crate) fn register() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

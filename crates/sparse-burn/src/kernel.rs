@@ -5,12 +5,13 @@
 //! - its [`Kernel`], so that the one method of [`SparseBackend`] serves it;
 //! - its typed call, a function of the kernel's name.
 //!
-//! What a declaration needs beside it is two bodies, methods of its arguments: `host`, over [`HostTensor`]s, in
-//! `backends/host/`, and `gpu`, over `CubeTensor`s, in `backends/cube/`, which may give the arguments back to the host.
+//! A declaration needs two bodies besides, which are methods of its arguments: `host`, over [`HostTensor`]s, in
+//! `backends/host/`; and `gpu`, over `CubeTensor`s, in `backends/cube/`, which may give the arguments back for the
+//! host.
 //!
-//! Index tensors of one call share a dtype (i32 or i64). Values are `[nnz, block]`. An *index map* sends new rows to old
-//! ones, with the number of old rows for "missing". Sizes that the result depends on are arguments, so that only the
-//! structure kernels (validation, coalesce, merges) ever read the device.
+//! Index tensors of one call have the same dtype (i32 or i64). Values are `[nnz, block]`. An *index map* has the old
+//! row of each new row, or the number of old rows for "missing". Sizes that determine the shape of a result are
+//! arguments. So only the structure kernels (validation, coalesce, merges) ever read the device.
 
 use crate::backend::{Kernel, SparseBackend};
 use crate::carried::{Carried, Give, Kind, Of, PatternArrays, Put, RowsView, Sent};
@@ -25,12 +26,12 @@ use crate::backend::Declined;
 #[cfg(feature = "gpu")]
 use burn_cubecl::tensor::CubeTensor;
 
-// What a user has.
+// Types of a user.
 type Ints = Tensor<1, Int>;
 type Rows = RowsView<Tensor<1, Int>>;
 type Arrays = PatternArrays<Tensor<1, Int>, Tensor<2, Int>>;
 
-// In the structs of arguments, where kinds and ranks make no difference.
+// For the structs of arguments, where kinds and ranks make no difference.
 type K = Float;
 const D: usize = 1;
 const DI: usize = 1;
@@ -72,7 +73,7 @@ macro_rules! kernels {
         }
 
         impl $Args<Sent> {
-            // Here and not in the caller's crate, so that bodies are compiled with this one.
+            // In this crate and not in the caller's, so that bodies are compiled together with it.
             #[inline(never)]
             fn call(self) -> Of<$out, Sent> {
                 <Dispatch as SparseBackend>::run::<$Args<()>>(self)
@@ -88,19 +89,20 @@ macro_rules! kernels {
 }
 
 kernels! {
-    /// Checks COO coordinates `[sparse_dims, nnz]` against `shape`; whether they ascend strictly (are coalesced).
+    /// Checks COO coordinates `[sparse_dims, nnz]` against `shape`. Returns whether they ascend strictly (are
+    /// coalesced).
     validate_coo ValidateCoo(op: &'static str, indices: Tensor<2, Int>, shape: Vec<usize>) -> Result<bool>;
 
     /// Checks row pointers `[rows + 1]` and columns.
     validate_csr ValidateCsr(op: &'static str, row_ptr: Ints, col_idx: Ints, rows: usize, cols: usize) -> Result<()>;
 
-    /// Unique coordinates in lexicographic order, and for each its old elements: `(indices, order, ptr)`.
+    /// The distinct coordinates in lexicographic order, and the old elements of each: `(indices, order, ptr)`.
     coalesce Coalesce(indices: Tensor<2, Int>, shape: Vec<usize>) -> (Tensor<2, Int>, Ints, Ints);
 
-    /// Stable grouping of positions by key in `[0, groups)`: `(order, ptr)`.
+    /// Groups positions by key in `[0, groups)`, stably: `(order, ptr)`.
     group_by GroupBy(keys: Ints, groups: usize) -> (Ints, Ints);
 
-    /// Exclusive prefix sums of counts, and their total last: `counts.len() + 1` entries.
+    /// Exclusive prefix sums of counts, followed by their total: `counts.len() + 1` entries.
     scan Scan(counts: Ints) -> Ints;
 
     /// The group of every element: the inverse of `compress`.
@@ -112,8 +114,8 @@ kernels! {
     /// Row `k` of the result is row `map[k]` of `values`, or `fill` (`[1, block]`) where it is missing.
     move_rows MoveRows[K: Kind](values: Tensor<2, K>, fill: Tensor<2, K>, map: Ints) -> Tensor<2, K>;
 
-    /// Row `s` of the result is the sum of rows `order[ptr[s]..ptr[s + 1]]`, in that order (rows `ptr[s]..ptr[s + 1]` without
-    /// one); of Bool, whether any holds.
+    /// Row `s` of the result is the sum of rows `order[ptr[s]..ptr[s + 1]]`, in that order. Without `order` these are
+    /// rows `ptr[s]..ptr[s + 1]`. For Bool: whether any is true.
     segment_sum SegmentSum[K: Kind](values: Tensor<2, K>, order: Option<Ints>, ptr: Ints) -> Tensor<2, K>;
 
     /// Row `k` of the result is the sum of rows `order[j]` (`j` without an order) over `j` from `ptr[s]` to `k`, or with
@@ -143,11 +145,11 @@ kernels! {
     /// product is the result. `view` is the transpose, `reads` are `[values, dense, out]`.
     extremum_cols_backward ExtremumColsBackward(view: Rows, reads: [Tensor<2>; 3], shares: Tensor<2>) -> Tensor<2>;
 
-    /// Sampled dense x dense: `out[k] = <x[rows[k], :], y[cols[k], :]>`.
+    /// Dense x dense, sampled at some elements: `out[k] = <x[rows[k], :], y[cols[k], :]>`.
     sddmm Sddmm[K: Kind](rows: Ints, cols: Ints, x: Tensor<2, K>, y: Tensor<2, K>) -> Tensor<2, K>;
 
-    /// Sparse x sparse, structure and values: compressed rows of width `cols`, columns ascending. An element stands wherever
-    /// a product falls.
+    /// Sparse x sparse, pattern and values: compressed rows of width `cols`, columns ascending. An element is stored
+    /// wherever a product falls.
     spgemm Spgemm[K: Kind](a: (Rows, Tensor<2, K>), b: (Rows, Tensor<2, K>), cols: usize) -> Result<(Rows, Tensor<2, K>)>;
 
     /// The values of a sparse x sparse product whose compressed rows `c` (pointers and columns) of width `cols` are known.
@@ -161,26 +163,27 @@ kernels! {
         mask: (Ints, Ints), x: (Rows, Tensor<2, K>), y: (Rows, Tensor<2, K>), cols: usize,
     ) -> Tensor<2, K>;
 
-    /// Union or intersection of two coalesced patterns of one layout and shape, and where its rows come from on either side
-    /// (the number of elements there where they do not).
+    /// Union or intersection of two coalesced patterns of one layout and shape. For either side also where its rows
+    /// come from (the number of elements of that side for rows that it does not have).
     merge Merge(rule: MergeRule, a: Arrays, b: Arrays) -> (Arrays, Ints, Ints);
 
-    /// For every element of `a`, where it stands in `b`: `nnz` of `b` where it does not.
+    /// For every element of `a`, its position in `b`, or the `nnz` of `b` if it is not there.
     locate Locate(a: Arrays, b: Arrays) -> Ints;
 
-    /// One pattern of several, and where its rows come from in the plain concatenation of theirs (`None`: they stay).
+    /// Joins several patterns. Also where the rows come from in the concatenation of the parts' rows (`None`: they
+    /// stay).
     concat_patterns ConcatPatterns(parts: Vec<Arrays>, axis: ConcatAxis) -> (Arrays, Option<Ints>);
 
-    /// `concat_patterns` and the values in one pass, for values that need no gradient (and so no index map).
+    /// `concat_patterns` together with the values, in one pass. For values that need no gradient, and so no index map.
     concat Concat[K: Kind](parts: Vec<Arrays>, values: Vec<Tensor<2, K>>, axis: ConcatAxis) -> (Arrays, Tensor<2, K>);
 
-    /// `out[k] = op(a[map_a[k]], b[map_b[k]])`, with the fill rows `[1, block]` where a row is missing. Without a map a row
-    /// stands where it is.
+    /// `out[k] = op(a[map_a[k]], b[map_b[k]])`. Missing rows are read as the fill rows `[1, block]`. Without a map a
+    /// row stays in place.
     zip_rows ZipRows[K: Kind](
         op: BinaryOp, values: [Tensor<2, K>; 2], fills: [Tensor<2, K>; 2], maps: [Option<Ints>; 2],
     ) -> Tensor<2, K>;
 
-    /// `merge` to the union and `zip_rows` in one pass, for values that need no gradient (and so no index maps).
+    /// `merge` to the union and `zip_rows` in one pass. For values that need no gradient, and so no index maps.
     union_zip UnionZip[K: Kind](
         op: BinaryOp, patterns: [Arrays; 2], values: [Tensor<2, K>; 2], fills: [Tensor<2, K>; 2],
     ) -> (Arrays, Tensor<2, K>);

@@ -1,9 +1,10 @@
 //! Sparse kernels as an extension of Burn's backends.
 //!
-//! [`kernel`] declares each kernel once. A backend runs them by the one method of [`SparseBackend`], which is registered
-//! with Burn's runtime dispatch. Its default body reads the arguments, runs the kernel in host memory (`backends::host`) and
-//! writes the result back, so any backend works with an empty `impl`. How a backend is read and written is [`HostAccess`]:
-//! Flex overrides its two methods and is zero-copy in every operation at once. GPUs have kernels of their own.
+//! [`kernel`] declares each kernel once. A backend runs all of them through the one method of [`SparseBackend`], which
+//! is registered with Burn's runtime dispatch. Its default body reads the arguments, runs the kernel in host memory
+//! (`backends::host`) and writes the result back. So any backend works with an empty `impl`. [`HostAccess`] says how a
+//! backend is read and written. Flex overrides its two methods, so every operation on it works without a copy. GPUs
+//! have kernels of their own.
 //!
 //! Nothing here meets an autodiff tape: kernels take tensors without autodiff association.
 #![cfg_attr(feature = "ndarray", allow(deprecated))]

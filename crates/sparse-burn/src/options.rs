@@ -12,7 +12,7 @@ pub enum MergeRule {
 /// Where patterns are joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConcatAxis {
-    /// Coordinates along a sparse dim, each part moved by its offset; `merge` where the parts are coalesced and the
+    /// Coordinates along a sparse dim: each part is moved by its offset. `merge` if the parts are coalesced and the
     /// result must be.
     Coo {
         /// The sparse dim.
@@ -22,16 +22,16 @@ pub enum ConcatAxis {
         /// Keep coalesced parts coalesced.
         merge: bool,
     },
-    /// Compressed rows one below the other (also whole batches).
+    /// Compressed rows: those of each part follow those of the part before it. Also for whole batches.
     CsrRows,
-    /// Compressed rows one below the other in each matrix of a batch; rows of each part in a matrix.
+    /// Compressed rows of a batch: in each matrix, the rows of each part follow those of the part before it.
     CsrBatchRows {
         /// Number of matrices.
         batch: usize,
         /// Rows of a matrix, for each part.
         rows: Vec<usize>,
     },
-    /// Columns side by side, each part moved by its offset.
+    /// Columns side by side: those of each part are moved by its offset.
     CsrCols {
         /// Sum of the sizes before each part.
         offsets: Vec<usize>,
@@ -49,6 +49,6 @@ pub struct PutTarget {
     pub inner: usize,
     /// Size of the values along the axis.
     pub count: usize,
-    /// Whether one index serves a whole step along the axis (`[count]`), or each value has its own.
+    /// Whether one index serves a whole step along the axis (`[count]`). Otherwise each value has its own.
     pub along_axis: bool,
 }

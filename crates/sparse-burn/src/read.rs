@@ -1,4 +1,4 @@
-//! What reaches the host.
+//! Reading tensors to the host.
 
 use burn::tensor::kind::Basic;
 use burn::tensor::{Device, Tensor, TensorData};
@@ -14,7 +14,7 @@ pub fn is_gpu(device: &Device) -> bool {
     }
 }
 
-/// The elements of a tensor, on the host. All reads of the library that go over a user's tensor are this one.
+/// The elements of a tensor, on the host. All reads that start from a user's tensor go through this function.
 pub fn read_data<const D: usize, K: Basic>(tensor: Tensor<D, K>) -> TensorData {
     #[cfg(feature = "gpu")]
     if is_gpu(&tensor.device()) {

@@ -1,4 +1,4 @@
-//! Patterns that meet.
+//! Patterns that are merged or joined.
 
 use super::{coordinates, list, optional};
 use crate::carried::PatternArrays;
@@ -9,7 +9,7 @@ use burn::tensor::TensorData;
 use sparse_core::dynamic::{self, Bits, DynMerged, Ids};
 
 impl PatternArrays<HostTensor> {
-    /// Coordinates, and how many elements they are.
+    /// The coordinates, and the number of elements.
     fn coo(&self) -> (Ids<'_>, usize) {
         let Self::Coo(indices) = self else { unreachable!("patterns of one layout") };
         (indices.ids(), indices.dims()[1])

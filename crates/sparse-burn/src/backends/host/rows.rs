@@ -1,4 +1,4 @@
-//! Rows that move, and rows that meet.
+//! Rows that are moved or summed.
 
 use super::optional;
 use crate::host_tensor::{Given, HostTensor};
