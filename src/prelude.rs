@@ -11,8 +11,8 @@
 //! assert!(a.grad(&loss.backward()).is_none()); // not a leaf: its values are
 //! ```
 //!
-//! The free functions `gather`, `scatter` and their `_nd` forms are in [`ops`](crate::ops): Burn's tensors have methods of
-//! those names.
+//! The free functions `gather`, `scatter` and their `_nd` forms are in [`ops`](crate::ops): Burn's tensors have methods
+//! with these names.
 
 pub use crate::base::kind::{Kind, Numeric};
 pub use crate::nn::{GcnConv, GcnConvConfig, row_normalization, sparse_dropout, symmetric_normalization};

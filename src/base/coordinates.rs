@@ -24,7 +24,7 @@ pub(crate) fn by_dim(coordinates: &Tensor<2, Int>) -> Vec<Tensor<1, Int>> {
     (0..coordinates.dims()[0]).map(|dim| along(coordinates, dim)).collect()
 }
 
-/// The coordinates `[dims, nnz]` that are these along each dim, in the index dtype of `shape`; `like` is any index tensor of
+/// Joins the coordinates along each dim to `[dims, nnz]`, in the index dtype of `shape`. `like` is any index tensor of
 /// the device.
 pub(crate) fn join_dims<const R: usize>(
     dims: Vec<Tensor<1, Int>>,

@@ -1,9 +1,9 @@
-//! Safe ways around what Burn and its devices cannot do with nothing.
+//! Safe ways around what Burn and its devices cannot do with empty tensors.
 
 use super::kind::Kind;
 use burn::tensor::Tensor;
 
-/// Rows below rows. Parts without any are left out: some devices cannot join nothing.
+/// Concatenates parts along their rows. Empty parts are left out: some devices cannot concatenate nothing.
 pub(crate) fn cat_rows<K: Kind>(parts: impl IntoIterator<Item = Tensor<2, K>>) -> Tensor<2, K> {
     let (mut full, mut none): (Vec<_>, Vec<_>) = parts.into_iter().partition(|rows| rows.dims()[0] > 0);
     match full.len() {

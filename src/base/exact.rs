@@ -1,10 +1,10 @@
-//! Reshapes that take sizes as they are.
+//! Reshapes that take sizes literally.
 
 use burn::tensor::{ReshapeArgs, Shape};
 use std::fmt::Debug;
 
-/// Sizes of a reshape, taken literally: in Burn's own arguments a 0 means "keep this dim", and empty tensors cannot say
-/// what they are.
+/// Sizes of a reshape, taken literally. In Burn's own arguments a 0 means "keep this dim", so they cannot give the
+/// shape of an empty tensor.
 #[derive(Debug)]
 pub(crate) struct Exact<const D: usize>(pub(crate) [usize; D]);
 

@@ -8,10 +8,10 @@ pub(crate) fn index_dtype(shape: &[usize], nnz: usize) -> DType {
     sparse_burn::index_dtype_for(shape.iter().copied().chain([nnz]).max().unwrap_or(0))
 }
 
-/// An index tensor as patterns keep them: without autodiff, of the given dtype.
+/// An index tensor in the form that patterns keep: without autodiff, of the given dtype.
 ///
-/// One without elements is made anew: Burn 0.22's fusion joins a cast of nothing, or zeros of it, with operations that
-/// follow, and then runs none of them.
+/// An empty one is made anew. If Burn 0.22's fusion meets a cast of an empty tensor, or empty zeros, it joins them with
+/// the operations that follow, and then runs none of these.
 pub(crate) fn index_tensor<const D: usize>(tensor: Tensor<D, Int>, dtype: DType) -> Tensor<D, Int> {
     let tensor = tensor.inner();
     match tensor.shape().num_elements() {
@@ -21,8 +21,8 @@ pub(crate) fn index_tensor<const D: usize>(tensor: Tensor<D, Int>, dtype: DType)
     }
 }
 
-/// An index tensor that can be validated: i32 and i64 stay, narrower or unsigned ones are widened. A u64 that i64 lacks
-/// becomes its largest number, which no dim has room for: cast as it is, it would be a negative one.
+/// An index tensor that can be validated: i32 and i64 stay, narrower and unsigned ones are widened. A u64 beyond i64
+/// becomes the largest i64, which is out of range for every dim. A plain cast would make it negative.
 pub(crate) fn signed<const D: usize>(tensor: Tensor<D, Int>) -> Tensor<D, Int> {
     match tensor.dtype() {
         DType::I32 | DType::I64 => tensor.inner(),
@@ -35,7 +35,7 @@ pub(crate) fn signed<const D: usize>(tensor: Tensor<D, Int>) -> Tensor<D, Int> {
     }
 }
 
-/// Indices made on the host, i64 there and converted to the device's Int.
+/// Indices made on the host. They are i64 there, and are converted to the device's Int.
 pub(crate) fn ints<const R: usize>(values: Vec<i64>, shape: [usize; R], device: &Device) -> Tensor<R, Int> {
     let largest = values.iter().copied().max().unwrap_or(0).unsigned_abs() as usize;
     let dtype = sparse_burn::index_dtype_for(largest);
@@ -50,12 +50,12 @@ pub(crate) fn count_up<const R: usize>(length: usize, like: &Tensor<R, Int>) -> 
     Tensor::arange(0..length as i64, (&like.device(), like.dtype()))
 }
 
-/// One number of the device.
+/// Reads one number from the device.
 pub(crate) fn read(number: Tensor<1, Int>) -> usize {
     sparse_burn::read_data(number).convert::<i64>().iter::<i64>().next().expect("one number") as usize
 }
 
-/// Counts as elements of a dtype.
+/// Counts, converted to elements of a dtype.
 pub(crate) fn numbers<K: Numeric>(counts: Tensor<2, Int>, dtype: DType) -> Tensor<2, K> {
     if dtype.is_float() {
         return from_float(counts.cast(FloatDType::from(dtype)));

@@ -1,8 +1,8 @@
 //! Matrix Market: the text format of SuiteSparse, SciPy and the Planetoid graphs in this project's documentation.
 //!
-//! Read: `coordinate` and `array`; `real`, `integer` and `pattern`; `general`, `symmetric` and `skew-symmetric`; comments,
-//! blank lines and any letter case. `complex` and `hermitian` are errors, as is everything that breaks the format: each
-//! names its line and what stands there.
+//! Reads `coordinate` and `array`; `real`, `integer` and `pattern`; `general`, `symmetric` and `skew-symmetric`;
+//! comments, blank lines and any letter case. `complex` and `hermitian` are errors, and so is everything that breaks
+//! the format. Each error names the line and what was found there.
 //!
 //! Source: Boisvert, Pozo, Remington, *The Matrix Market Exchange Formats*, NISTIR 5935, 1996.
 //!

@@ -27,8 +27,8 @@ use sparse_macros::or_panic;
 ///
 /// # Errors
 ///
-/// `invalid` if `p` is outside `[0, 1)`, or duplicates are not summed yet; `fill_mismatch` if the fill is not known to be
-/// zero, or undefined.
+/// `invalid` if `p` is outside `[0, 1)`, or duplicates are not summed yet; `fill_mismatch` if the fill is neither known
+/// to be zero nor undefined.
 #[or_panic]
 pub fn try_sparse_dropout<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, p: f64) -> Result<SparseTensor<P, D>> {
     const OP: &str = "sparse_dropout";
@@ -46,8 +46,8 @@ pub fn try_sparse_dropout<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, p:
     if p == 0.0 {
         return Ok(x.clone());
     }
-    // This compares uniform numbers and multiplies. On the host, drawing from Bernoulli takes twice as long in Burn 0.22,
-    // and so does filling by a mask (measured on x86-64, 50,000 values).
+    // This compares uniform numbers and multiplies. On the host, drawing from Bernoulli takes twice as long in Burn
+    // 0.22, and so does filling by a mask (measured on x86-64, 50,000 values).
     let kept = x.values.random_like(Distribution::Default).lower_scalar(1.0 - p);
     let factor = kept.float().cast(x.dtype()).mul_scalar(1.0 / (1.0 - p));
     Ok(x.with_rows(x.values.clone() * factor, Fill::clone(fill)))

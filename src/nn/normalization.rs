@@ -9,7 +9,8 @@ use burn::tensor::{Int, Tensor};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// `D^-1/2 (A + I) D^-1/2`, with `D` the diagonal matrix of the row sums of `A + I`; without `self_loops`, of `A` alone.
+/// `D^-1/2 (A + I) D^-1/2`, with `D` the diagonal matrix of the row sums of `A + I`. Without `self_loops`, `A` takes
+/// the place of `A + I`.
 ///
 /// The value at `(i, j)` becomes `a_ij / sqrt(d_i d_j)`. A node of degree 0 (isolated, and without self loops) gets
 /// zeros. Edge weights should not be negative: a node of negative degree counts as isolated. Self loops that `A`

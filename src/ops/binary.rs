@@ -27,10 +27,11 @@ macro_rules! operations {
         /// read with its own fill. If both have one, the result has the intersection of the patterns. In either case
         /// the fill of the result is `Undefined`.
         ///
-        /// Backward: the dense rule, at the stored elements of both operands and at tracked fills. Cost: `O(nnz_a +
-        /// nnz_b)`. The merged pattern is kept with the left pattern, so a loop over fixed patterns merges once and
-        /// always has the same result pattern. On the CPU untracked values are combined in the same pass as the merge,
-        /// which costs no more than reading kept index maps. Source: SciPy's binary operations on canonical CSR.
+        /// Backward: the dense rule, at the stored elements of both operands and at tracked fills. Cost:
+        /// `O(nnz_a + nnz_b)`. The merged pattern is kept with the left pattern, so a loop over fixed patterns merges
+        /// once and always has the same result pattern. On the CPU untracked values are combined in the same pass as
+        /// the merge, which costs no more than reading kept index maps. Source: SciPy's binary operations on canonical
+        /// CSR.
         ///
         /// # Errors
         ///

@@ -113,7 +113,8 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         if line.nnz() > 0 {
             return Ok(sum);
         }
-        // The stored elements take no part: their gradient is zero, not missing. So the sum is moved beside none of them.
+        // The stored elements take no part, but their gradient is zero and not missing. So the sum is moved by a map
+        // that reads none of them.
         let missing = Tensor::zeros([1], (&line.pattern.device(), line.pattern.index_dtype()));
         Ok(move_rows(line.values, sum.reshape(Exact([1, 1])), &RowMap::new(missing, 0)).reshape(Exact([1])))
     }

@@ -29,8 +29,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// by one. It gets rows of values `[n, block]` of both tensors.
     ///
     /// The result has the union of the patterns, and its fill is `f` of the two fills. `Undefined` fills restrict the
-    /// pattern as for [`add`](SparseTensor::add). Operands are coalesced first. Backward: that of `f`. Cost: `O(nnz_a +
-    /// nnz_b)` and that of `f`. The merged pattern is kept with the left one.
+    /// pattern as for [`add`](SparseTensor::add). Operands are coalesced first. Backward: that of `f`. Cost:
+    /// `O(nnz_a + nnz_b)` and that of `f`. The merged pattern is kept with the left one.
     ///
     /// # Errors
     ///

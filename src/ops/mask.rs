@@ -63,8 +63,8 @@ pub fn try_sparse_mask<P: Pattern, const D: usize, K: Kind, KM: Kind>(
 #[derive(PartialEq, Eq)]
 struct Without(u64);
 
-/// Patterns as sets of coordinates. The values of `other` do not matter, and its kind may be another. Duplicates on either
-/// side are merged first. Results are kept with the patterns, so a loop over fixed patterns computes each once.
+/// Patterns as sets of coordinates. The values of `other` do not matter, and its kind may be another. Duplicates on
+/// either side are merged first. Results are kept with the patterns, so a loop over fixed patterns computes each once.
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The elements that are stored both here and in `other`: the result has the intersection of the patterns. The
     /// other elements are unspecified afterwards and read as the fill, which is kept.
@@ -88,8 +88,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The same tensor, stored on the union of both patterns. New elements get the value of the fill, so the dense
     /// equivalent stays.
     ///
-    /// Backward: old elements get their gradients, and a tracked fill gets the sum over the new ones. Cost: `O(nnz +
-    /// nnz of other)`.
+    /// Backward: old elements get their gradients, and a tracked fill gets the sum over the new ones. Cost:
+    /// `O(nnz + nnz of other)`.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};

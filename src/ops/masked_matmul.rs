@@ -14,9 +14,9 @@ use sparse_macros::or_panic;
 
 /// `x x y` at the pattern of `mask`, whose values do not matter: `[M, F] x [F, N]`, and batches of these.
 ///
-/// `out[k] = <x[r_k, :], y[:, c_k]>` (SDDMM). The result has the mask's pattern, in its order, and fill zero. Uncoalesced
-/// masks are legal: each duplicate gets the product. Backward: `d x = G x y^T` and `d y = x^T x G` with `G` the sparse
-/// gradient, by SpMM. Cost: `2 * nnz * F` operations; nothing of size `M x N` is formed.
+/// `out[k] = <x[r_k, :], y[:, c_k]>` (SDDMM). The result has the mask's pattern, in its order, and fill zero. A mask
+/// may be uncoalesced: each duplicate gets the product. Backward: `d x = G x y^T` and `d y = x^T x G` with `G` the
+/// sparse gradient, by SpMM. Cost: `2 * nnz * F` operations. Nothing of size `M x N` is formed.
 ///
 /// # Errors
 ///

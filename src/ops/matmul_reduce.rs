@@ -19,8 +19,8 @@ use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
-    /// `out[r, f] = reduce_k(self[r, c_k] * dense[c_k, f])` over the stored elements of each row: `[M, N] x [N, F] ->
-    /// [M, F]`, and batches.
+    /// `out[r, f] = reduce_k(self[r, c_k] * dense[c_k, f])` over the stored elements of each row:
+    /// `[M, N] x [N, F] -> [M, F]`, and batches.
     ///
     /// Stored-only: the fill takes no part, whatever it is, and a row without stored elements gives 0. `reduce` is add,
     /// mul, mean (integers are rounded down), amax or amin (NaN wins). Duplicates are summed first. Semantics of

@@ -14,8 +14,8 @@ use burn::tensor::{AsIndex, Tensor};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// Stacks the tensors of `parts`, all of one shape, along a new `dim` in `[-rank - 1, rank + 1)`: `out[.., k, ..] =
-/// parts[k][.., ..]`. The rank `D2` is `D + 1`.
+/// Stacks the tensors of `parts`, all of one shape, along a new `dim` in `[-rank - 1, rank + 1)`:
+/// `out[.., k, ..] = parts[k][.., ..]`. The rank `D2` is `D + 1`.
 ///
 /// The fills must agree, as for [`concat`](super::concat()), and the result has that fill. In a hybrid tensor a new dim
 /// after a dense one is dense, and one right after the sparse dims is sparse. Along a dense dim the result has the

@@ -18,7 +18,8 @@ use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
 use std::sync::Arc;
 
-/// Compressed rows of a matrix `[rows, cols]`, or of a batch `[batch, rows, cols]` in which each matrix has its own nnz.
+/// Compressed rows of a matrix `[rows, cols]`, or of a batch `[batch, rows, cols]` in which each matrix has its own
+/// nnz.
 ///
 /// A batch is stored as the rows of `[batch * rows, cols]`, one after the other. Columns ascend strictly in a row.
 #[derive(Clone, Debug)]

@@ -43,7 +43,8 @@ pub(crate) fn on_diagonal<P: Pattern>(pattern: &P) -> RowMap {
     map
 }
 
-/// The stored elements of the main diagonal of a coalesced pattern, as a column `[n, 1]`. Reads the device the first time.
+/// The stored elements of the main diagonal of a coalesced pattern, as a column `[n, 1]`. Reads the device the first
+/// time.
 pub(crate) fn diagonal_column<P: Pattern>(pattern: &P) -> (P, RowMap) {
     pattern.memo().get(Column, || {
         let (coordinates, shape) = (pattern.coordinates(), pattern.shape());

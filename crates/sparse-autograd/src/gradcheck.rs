@@ -136,9 +136,9 @@ impl Gradcheck {
         failure.map_or(Ok(report), |(_, trouble)| Err(trouble))
     }
 
-    /// Compares every gradient of `f` on a device with those on another one in f64, for devices whose floats are too narrow
-    /// for differences: `reference` is one that [`run`](Self::run) passes on. Differences of the elements stand for those of the
-    /// gradients in the error.
+    /// Compares every gradient of `f` on a device with that on another one in f64. This is for devices whose floats are
+    /// too narrow for differences. [`run`](Self::run) should pass on `reference`. In a [`GradcheckError`] the gradient
+    /// on `reference` takes the place of the central difference.
     ///
     /// # Errors
     ///

@@ -118,8 +118,8 @@ kernels! {
     /// rows `ptr[s]..ptr[s + 1]`. For Bool: whether any is true.
     segment_sum SegmentSum[K: Kind](values: Tensor<2, K>, order: Option<Ints>, ptr: Ints) -> Tensor<2, K>;
 
-    /// Row `k` of the result is the sum of rows `order[j]` (`j` without an order) over `j` from `ptr[s]` to `k`, or with
-    /// `reverse` from `k` to `ptr[s + 1] - 1`, where segment `s` has `k`. The segments are all rows.
+    /// Running sums within segments. Row `k` of the result, in segment `s`, is the sum of rows `order[j]` (`j` without an
+    /// order) over `j` from `ptr[s]` to `k`, or with `reverse` from `k` to `ptr[s + 1] - 1`. Every row is in a segment.
     segment_cumsum SegmentCumsum[K: Kind](
         values: Tensor<2, K>, order: Option<Ints>, ptr: Ints, reverse: bool,
     ) -> Tensor<2, K>;
@@ -127,22 +127,22 @@ kernels! {
     /// Sparse x dense: `out[r, :] = sum_k values[k] * dense[idx[k], :]`.
     spmm Spmm[K: Kind](view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K>;
 
-    /// Sparse x dense with an extremum in place of the sum: `out[r, :] = max_k values[k] * dense[idx[k], :]`. NaN wins; a row
-    /// without elements gives 0.
+    /// Sparse x dense with an extremum in place of the sum: `out[r, :] = max_k values[k] * dense[idx[k], :]`. NaN wins.
+    /// A row without elements gives 0.
     spmm_extremum SpmmExtremum[K: Kind](
         extremum: Extremum, view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>,
     ) -> Tensor<2, K>;
 
-    /// From `[values, dense, out]`, the operands and the result of `spmm_extremum`, and its gradient: `shares`, the gradient
-    /// divided by the number of products equal to the result, and if asked for the gradient of the values,
-    /// `sum_f shares[r, f] * dense[idx[k], f]` where the product is one of them. Elements stand by ascending rows, and `rows`
-    /// has the row of each.
+    /// The first half of the gradient of `spmm_extremum`. `reads` are `[values, dense, out]`: its operands and its
+    /// result. Gives `shares`, the gradient divided by the number of products that equal the result; and if asked for
+    /// the gradient of the values, `sum_f shares[r, f] * dense[idx[k], f]` over the products that equal it. Elements
+    /// are in the order of their rows, and `rows` has the row of each.
     extremum_rows_backward ExtremumRowsBackward(
         rows: Ints, view: Rows, reads: [Tensor<2>; 3], grad: Tensor<2>, need_values: bool,
     ) -> (Tensor<2>, Option<Tensor<2>>);
 
-    /// The gradient of the dense operand: `sum_k shares[idx[k], :] * values[k]` over the elements of each column, where the
-    /// product is the result. `view` is the transpose, `reads` are `[values, dense, out]`.
+    /// The second half, the gradient of the dense operand: `sum_k shares[idx[k], :] * values[k]` over the elements of
+    /// each column whose product equals the result. `view` is the transpose; `reads` are `[values, dense, out]`.
     extremum_cols_backward ExtremumColsBackward(view: Rows, reads: [Tensor<2>; 3], shares: Tensor<2>) -> Tensor<2>;
 
     /// Dense x dense, sampled at some elements: `out[k] = <x[rows[k], :], y[cols[k], :]>`.
@@ -152,13 +152,13 @@ kernels! {
     /// wherever a product falls.
     spgemm Spgemm[K: Kind](a: (Rows, Tensor<2, K>), b: (Rows, Tensor<2, K>), cols: usize) -> Result<(Rows, Tensor<2, K>)>;
 
-    /// The values of a sparse x sparse product whose compressed rows `c` (pointers and columns) of width `cols` are known.
+    /// The values of a sparse x sparse product whose compressed rows `c` (pointers and columns) are known, `cols` wide.
     spgemm_values SpgemmValues[K: Kind](
         c: (Ints, Ints), a: (Rows, Tensor<2, K>), b: (Rows, Tensor<2, K>), cols: usize,
     ) -> Tensor<2, K>;
 
-    /// `out[e] = sum_j x[i, j] * y[k, j]` for each element `e = (i, k)` of the compressed rows `mask` (pointers and columns);
-    /// `x` and `y` have `cols` columns.
+    /// `out[e] = sum_j x[i, j] * y[k, j]` for each element `e = (i, k)` of the compressed rows `mask` (pointers and
+    /// columns). `x` and `y` have `cols` columns.
     spgemm_sampled SpgemmSampled[K: Kind](
         mask: (Ints, Ints), x: (Rows, Tensor<2, K>), y: (Rows, Tensor<2, K>), cols: usize,
     ) -> Tensor<2, K>;
@@ -193,17 +193,18 @@ kernels! {
         op: &'static str, axis: usize, size: usize, index: Tensor<D, Int>,
     ) -> Result<()>;
 
-    /// Reduces values into `arr`, whose buffer is reused where it is given by value and nobody shares it. With `record` a
-    /// backend may also say which values were chosen, for the gradient's use, and for that backend alone: on the host,
-    /// winners `[outer * len * inner]` and the steps where a tie was seen (`sparse_core::Record`); on GPUs the values grouped
-    /// by cell, `order` and `ptr`. If the second array is empty, the gradient needs neither the array nor the values nor the
-    /// result.
+    /// Reduces values into `arr`. Its buffer is reused if it is given by value and nobody shares it. With `record` a
+    /// backend may also return which values were chosen. Only the gradient on the same backend reads this. On the host
+    /// it is the winners `[outer * len * inner]` and the steps where a tie was seen (`sparse_core::Record`). On GPUs it
+    /// is the values grouped by cell, `order` and `ptr`. If the second array is empty, the gradient needs neither the
+    /// array nor the values nor the result.
     put PutRows[const D: usize, const DI: usize, K: Kind](
         put: Put<Tensor<DI, Int>, Ints>, arr: Tensor<D, K>, values: Tensor<D, K>, record: bool,
     ) -> (Tensor<D, K>, Option<(Ints, Ints)>);
 
-    /// Gradients of `put` with respect to the array and the values, flat, as `needs` says. `reads` are the array, the values
-    /// and the result, each given where `sparse_core::backward_reads` says so, and not where a record without ties is.
+    /// Gradients of `put` with respect to the array and the values, flat, as `needs` says. `reads` are the array, the
+    /// values and the result. Each is given if `sparse_core::backward_reads` says so, unless there is a record without
+    /// ties.
     put_backward PutBackward[const D: usize, const DI: usize](
         put: Put<Tensor<DI, Int>, Ints>, grad: Tensor<D>, record: Option<(Ints, Ints)>, reads: [Option<Tensor<D>>; 3],
         needs: [bool; 2],

@@ -28,7 +28,7 @@ pub enum Field {
     Pattern,
 }
 
-/// Which entries of a file stand for two.
+/// Which entries of a file stand for two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symmetry {
     /// None.
@@ -39,7 +39,7 @@ pub enum Symmetry {
     SkewSymmetric,
 }
 
-/// The values of a [`MatrixMarket`], one a coordinate.
+/// The values of a [`MatrixMarket`], one for each coordinate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// Of a `real` file.
@@ -50,11 +50,11 @@ pub enum Values {
     Pattern,
 }
 
-/// A matrix as a file holds it, on the host.
+/// The matrix of a file, on the host.
 ///
-/// Symmetric files are expanded: `coordinates` holds both triangles. An `array` file keeps the values that are not zero,
-/// and -0.0, whose bits are others. Coordinates are in file order, counted from 0, and may repeat: an element is the sum
-/// of its repetitions.
+/// Symmetric files are expanded: `coordinates` holds both triangles. Of an `array` file the values that are not zero
+/// are kept, and so are those that are -0.0, whose bits differ from those of zero. Coordinates are in file order,
+/// counted from 0, and may repeat: an element is the sum of its repetitions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatrixMarket {
     /// Number of rows.
@@ -127,9 +127,10 @@ impl MatrixMarket {
     ///
     /// # Errors
     ///
-    /// Those of [`to_coo`](Self::to_coo); `would_densify` where the header claims more rows than
-    /// [`dense_limit`](crate::dense_limit) and almost all of them are empty: row pointers cost memory for every row, and a
-    /// line of text must not be able to ask for more than there is. Such a matrix is kept by [`to_coo`](Self::to_coo).
+    /// Those of [`to_coo`](Self::to_coo); `would_densify` if the header claims more than
+    /// [`dense_limit`](crate::dense_limit) rows that are almost all empty. Row pointers need memory for every row, and
+    /// a line of text must not make the program ask for more memory than there is. [`to_coo`](Self::to_coo) can hold
+    /// such a matrix.
     pub fn to_csr(&self, device: &Device) -> Result<CsrTensor<2>> {
         check_rows("to_csr", self.rows, self.coordinates.len())?;
         self.to_coo(device)?.try_to_csr()

@@ -4,12 +4,12 @@ use super::matrix::{Field, Format, MatrixMarket, Symmetry, Values, invalid};
 use sparse_core::Result;
 use std::io::BufRead;
 
-/// Entries for which room is made before any was read, where the length of the input is not known.
+/// How many entries room is made for before any was read, if the length of the input is not known.
 const UNSEEN: usize = 1 << 12;
-/// The same where it is known: a claim may still be far from what the file holds.
+/// The same if the length is known: the file may still hold far fewer than its header claims.
 const CLAIMED: usize = 1 << 20;
 
-/// One entry as it stands in the file, from 0, before its mirror is added.
+/// One entry of the file, counted from 0, before its mirror is added.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) row: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Entry {
     pub(crate) value: f64,
 }
 
-/// [`parse`](super::parse) of `bytes` bytes (0: not known), with a further rule for every entry.
+/// [`parse`](super::parse) of `bytes` bytes (0: not known), with an additional check of every entry.
 pub(crate) fn parse_checked(
     reader: impl BufRead,
     bytes: u64,
@@ -28,7 +28,7 @@ pub(crate) fn parse_checked(
     let (format, field, symmetry) = banner(&mut lines)?;
     let (rows, cols, entries) = sizes(&mut lines, format, field, symmetry)?;
 
-    // A line of the file has two bytes at least, so the file itself bounds what can come.
+    // Every entry has a line of at least two bytes, so the size of the file bounds their number.
     let room = if bytes == 0 { UNSEEN } else { usize::try_from(bytes / 2).unwrap_or(CLAIMED).min(CLAIMED) };
     let room = usize::try_from(entries).unwrap_or(usize::MAX).min(room);
     let mut out = Collected { coordinates: Vec::with_capacity(room), real: vec![], integer: vec![], field, symmetry };
@@ -69,7 +69,7 @@ pub(crate) fn parse_checked(
     Ok(MatrixMarket { rows, cols, format, symmetry, coordinates: out.coordinates, values })
 }
 
-/// Lines that say something: no comments, no blank ones.
+/// Lines that are neither comments nor blank.
 struct Lines<R> {
     reader: R,
     number: usize,
@@ -183,7 +183,7 @@ fn sizes<R: BufRead>(
     Ok((rows, cols, entries))
 }
 
-/// Positions of an array file: column by column, below the diagonal where that says all.
+/// Positions of an array file: column by column, and only the lower triangle if that determines the rest.
 struct ArrayWalk {
     rows: usize,
     symmetry: Symmetry,
@@ -233,7 +233,7 @@ impl Number {
         self.real() == 0.0
     }
 
-    /// Whether it reads back from what is not stored: -0.0 does not.
+    /// Whether this value is what unstored elements read back as. -0.0 is not.
     fn is_nothing(self) -> bool {
         self.is_zero() && self.real().is_sign_positive()
     }

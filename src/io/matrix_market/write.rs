@@ -17,16 +17,16 @@ pub trait ToMatrixMarket {
     ///
     /// # Errors
     ///
-    /// `fill_mismatch` for a fill other than zero and `undefined_fill` for a missing one: the format has neither, which
-    /// `io::safetensors` has. `shape_mismatch` for a tensor with dense dims.
+    /// `fill_mismatch` for a fill other than zero and `undefined_fill` for a missing one: the format has neither, but
+    /// `io::safetensors` does. `shape_mismatch` for a tensor with dense dims.
     fn to_matrix_market(&self) -> Result<MatrixMarket>;
 }
 
 /// Writes a sparse matrix as `coordinate`, a dense one as `array`, always `general`.
 ///
-/// Floats are written so that reading gives the same bits; integers as `integer`; booleans as `pattern` where every
-/// stored one is true, else as `integer` (0 and 1). Repeated entries are summed first. `io::safetensors` (a feature)
-/// keeps what this format cannot: fills, other ranks, dense dims, dtypes.
+/// Floats are written so that reading gives the same bits. Integers are written as `integer`. Booleans are written as
+/// `pattern` if every stored one is true, otherwise as `integer` (0 and 1). Repeated entries are summed first.
+/// `io::safetensors` (a feature) keeps what this format cannot: fills, other ranks, dense dims, dtypes.
 ///
 /// ```
 /// use burn::tensor::{Bool, Device, Tensor};
@@ -99,7 +99,7 @@ impl<K: Kind> ToMatrixMarket for Tensor<2, K> {
         let [rows, cols] = self.dims();
         let values = host_values(read_data(self.clone().inner()));
         let nonzero = |at: usize| match &values {
-            // -0.0 has bits of its own.
+            // The bits of -0.0 differ from those of zero.
             Values::Real(values) => values[at] != 0.0 || values[at].is_sign_negative(),
             Values::Integer(values) => values[at] != 0,
             Values::Pattern => true,
@@ -130,7 +130,7 @@ fn host_values(data: TensorData) -> Values {
 }
 
 impl MatrixMarket {
-    /// The text; `coordinates` are expanded already, so the symmetry is always `general`.
+    /// The text. `coordinates` are expanded already, so the symmetry is always `general`.
     fn write_text(&self, out: &mut impl Write) -> std::io::Result<()> {
         let (rows, cols, entries) = (self.rows, self.cols, self.coordinates.len());
         let lengths = match &self.values {
@@ -163,7 +163,7 @@ impl MatrixMarket {
     }
 
     fn write_array(&self, out: &mut impl Write) -> std::io::Result<()> {
-        // A file may name any number of columns that hold nothing.
+        // A file may have any number of empty columns.
         if self.rows == 0 {
             return Ok(());
         }
