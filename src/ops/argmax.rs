@@ -19,7 +19,7 @@ use sparse_macros::or_panic;
 
 macro_rules! positions {
     ($name:ident $greatest:literal $what:literal) => {
-        #[doc = concat!("Where the ", $what, " element along a sparse `dim` stands; the dim stays with size 1.")]
+        #[doc = concat!("The position of the ", $what, " element along a sparse `dim`. The dim stays with size 1.")]
         ///
         /// Of equal elements the first one is taken, as in Burn. NaN wins. If the fill wins, the result is the first
         /// unspecified position. A line without stored elements has position 0; with an `Undefined` fill only stored

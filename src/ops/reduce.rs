@@ -34,7 +34,7 @@ pub(super) enum Fold {
 macro_rules! along {
     ($fold:ident, $kind:ident, $what:literal, $rule:literal, $errors:literal, $of_nothing:literal;
      $dim:ident $dims:ident $dense:ident $stored_dim:ident $stored_dims:ident $stored:ident) => {
-        #[doc = concat!($what, " along `dim`, sparse or dense, which stays with size 1.")]
+        #[doc = concat!($what, " along `dim`, sparse or dense. The dim stays with size 1.")]
         ///
         /// The result is the dense answer. Unspecified elements count with the fill. The fill of the result is the
         /// reduction of a line of fills. With an `Undefined` fill only stored elements count, and a line without any
@@ -61,9 +61,9 @@ macro_rules! along {
             reduce(plain_name(stringify!($dims)), self, &as_axes(dims), Fold::$fold)
         }
 
-        #[doc = concat!($what, " along `dim`, which stays with size 1, as an ordinary tensor.")]
+        #[doc = concat!($what, " along `dim` as an ordinary (dense) tensor. The dim stays with size 1.")]
         ///
-        #[doc = concat!("The dense equivalent of [`", stringify!($dim), "`](Self::", stringify!($dim), "), and differentiable as it is.")]
+        #[doc = concat!("The dense equivalent of [`", stringify!($dim), "`](Self::", stringify!($dim), "), with the same gradients.")]
         #[doc = concat!("With an `Undefined` fill a line without specified elements has ", $of_nothing, ".")]
         /// Cost: that of the reduction and of the result, which has as many elements as the tensor without `dim`.
         ///
@@ -80,7 +80,7 @@ macro_rules! along {
         #[doc = concat!($what, " along `dim` over the stored elements only, whatever the fill is.")]
         ///
         /// Lines without stored elements are not stored in the result, whose fill is `Undefined`. The rules are those
-        #[doc = concat!("of [`", stringify!($dim), "`](Self::", stringify!($dim), ") of an `Undefined` fill.")]
+        #[doc = concat!("of [`", stringify!($dim), "`](Self::", stringify!($dim), ") with an `Undefined` fill.")]
         ///
         /// # Errors
         ///
@@ -124,29 +124,29 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, K> {
     along! {
         Sum, K, "The sum",
-        "Backward: every element gets the gradient of its line, the fill that of the unspecified ones. Integers wrap.",
-        "`axis_out_of_range`; `overflow` if unspecified elements that count are more than an index can say.",
+        "Backward: every element gets the gradient of its line; the fill gets that of the unspecified ones. Integers wrap.",
+        "`axis_out_of_range`; `overflow` if the number of unspecified elements that count does not fit an index.",
         "the sum 0";
         try_sum_dim try_sum_dims try_sum_dim_dense try_stored_sum_dim try_stored_sum_dims try_stored_sum
     }
     along! {
         Prod, K, "The product",
-        "Backward: the gradient times the product of the others, exact with any zeros; also to the fill. Integers wrap.",
+        "Backward: the gradient times the product of the others, exact with any zeros; the fill gets one too. Integers wrap.",
         "`axis_out_of_range`; `overflow` as for sums.",
         "the product 1";
         try_prod_dim try_prod_dims try_prod_dim_dense try_stored_prod_dim try_stored_prod_dims try_stored_prod
     }
     along! {
         Max, K, "The largest element",
-        "NaN wins. Backward: shared evenly by all that tie, unspecified ones included, whose part goes to the fill.",
-        "`axis_out_of_range`; `empty_input` if there is nothing along the dim.",
+        "NaN wins. Backward: shared evenly by all that tie. The part of unspecified ones goes to the fill.",
+        "`axis_out_of_range`; `empty_input` if the dim has size 0.",
         "no answer: `undefined_fill`";
         try_max_dim try_max_dims try_max_dim_dense try_stored_max_dim try_stored_max_dims try_stored_max
     }
     along! {
         Min, K, "The smallest element",
-        "NaN wins. Backward: shared evenly by all that tie, unspecified ones included, whose part goes to the fill.",
-        "`axis_out_of_range`; `empty_input` if there is nothing along the dim.",
+        "NaN wins. Backward: shared evenly by all that tie. The part of unspecified ones goes to the fill.",
+        "`axis_out_of_range`; `empty_input` if the dim has size 0.",
         "no answer: `undefined_fill`";
         try_min_dim try_min_dims try_min_dim_dense try_stored_min_dim try_stored_min_dims try_stored_min
     }
@@ -206,7 +206,7 @@ impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     along! {
         Mean, Float, "The mean",
-        "Backward: as of the sum, divided by the number of elements that count. NaN of nothing.",
+        "The mean of no elements is NaN. Backward: that of the sum, divided by the number of elements that count.",
         "`axis_out_of_range`; `overflow` as for sums.",
         "the mean NaN";
         try_mean_dim try_mean_dims try_mean_dim_dense try_stored_mean_dim try_stored_mean_dims try_stored_mean
