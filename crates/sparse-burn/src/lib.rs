@@ -22,6 +22,9 @@ pub use any::{
 };
 pub use backend::{ConcatAxis, MergeRule, PutTarget, SparseBackend};
 #[cfg(feature = "gpu")]
+#[doc(hidden)]
+pub use backends::forced;
+#[cfg(feature = "gpu")]
 pub use backends::{device_reads, host_fallbacks};
 pub use dtype::{index_dtype_for, is_supported};
 pub use host_tensor::{HostAccess, HostTensor};

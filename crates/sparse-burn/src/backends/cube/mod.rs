@@ -10,8 +10,11 @@
 
 mod extremum;
 mod fallback;
+pub mod forced;
 mod fusion;
+mod hardware;
 mod launch;
+mod parts;
 mod put;
 mod reduce;
 mod rows;
@@ -31,12 +34,11 @@ use crate::{
 };
 use burn::backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
 use burn::backend::tensor::{FloatTensor, IntTensor};
-use burn::tensor::TensorData;
 use burn_cubecl::CubeBackend;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 use fallback::fallback;
-use launch::{binds, count, runs};
+use launch::{binds, count, runs, take};
 use sparse_core::{BinaryOp, Extremum, Reduce, Result};
 use std::convert::identity;
 
@@ -64,13 +66,6 @@ fn wrap(like: burn::backend::DType, tensor: CubeTensor) -> AnyTensor<CubeBackend
 }
 
 fn given(tensor: &OptionalInt<CubeBackend>) -> Option<&CubeTensor> {
-    match tensor {
-        OptionalInt::Identity => None,
-        OptionalInt::By(tensor) => Some(tensor),
-    }
-}
-
-fn take(tensor: OptionalInt<CubeBackend>) -> Option<CubeTensor> {
     match tensor {
         OptionalInt::Identity => None,
         OptionalInt::By(tensor) => Some(tensor),
@@ -571,10 +566,4 @@ fn joined(parts: &PatternList<CubeBackend>, axis: &ConcatAxis) -> Option<Joined<
     }
     let (ptr, col, order) = structure::concat_csr(&parts, axis);
     Some(Joined { pattern: PatternArrays::Csr(ptr, col), map: map(order) })
-}
-
-/// A few numbers of the host, as a tensor like another.
-fn upload(list: &[i64], like: &CubeTensor) -> CubeTensor {
-    let data = TensorData::new(list.to_vec(), [list.len()]).convert_dtype(like.dtype);
-    CubeBackend::int_from_data(data, &like.device)
 }
