@@ -11,6 +11,8 @@
 mod args;
 #[path = "common/device.rs"]
 mod device;
+#[path = "gpu/forced.rs"]
+mod forced;
 #[allow(dead_code)]
 #[path = "../examples/gcn/model.rs"]
 mod model;

@@ -180,11 +180,15 @@ pub fn long<T: Numeric, A: Numeric, I: Int, N: Size>(
     for member in 0..group {
         // All units pass every barrier, whatever the rows: devices may insist.
         let segment = CUBE_POS * group + member;
-        let mut cell = cell::<T, I, N>(operands, min(segment, segments - 1), min(column, columns - 1), columns);
-        let mine = segment < segments && column < columns && cell.end - cell.start >= least;
-        if !mine {
-            cell.end = cell.start;
-        }
+        let whole = cell::<T, I, N>(operands, min(segment, segments - 1), min(column, columns - 1), columns);
+        let mine = segment < segments && column < columns && whole.end - whole.start >= least;
+        let cell = Cell {
+            at: whole.at,
+            column: whole.column,
+            columns,
+            start: whole.start,
+            end: select(mine, whole.end, whole.start),
+        };
         let own = walk::<T, A, I, N>(operands, &cell, slice, slices, how);
         tree::<A, N>(&mut shared, own, slice, slices, lanes, comptime!(how.combines()), how.float);
         if mine && slice == 0 {
