@@ -113,7 +113,7 @@ fn rows_of_16_bits() {
 fn cells_by_every_path() {
     let _turn = TURN.lock();
     let (shared, none): (&[&str], &[&str]) = (&["cells that cubes share"], &[]);
-    for (outer, inner, count, along) in [(1, 3, 60, false), (2, 5, 60, true), (1, 40, 30, true)] {
+    for (outer, inner, count, along) in [(1, 3, 900, false), (2, 5, 90, true), (1, 40, 30, true)] {
         let (mut data, len) = (Data::new(23), 5);
         // Most go to one row, and none to the last.
         let index: Vec<i32> = data.ints(count, 12).into_iter().map(|row| if row < 4 { row } else { 1 }).collect();

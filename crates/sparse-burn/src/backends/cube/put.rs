@@ -88,11 +88,13 @@ impl Strategy {
 }
 
 impl Shared {
+    /// Units that share a cell all have a value of it, so that long groups have more values than there are slices.
     fn of(target: &PutTarget, patience: usize) -> Self {
+        let lanes = if target.along_axis { target.inner.next_power_of_two().min(LANES) } else { 1 };
+        let patience = patience.max(CUBE / lanes);
         if !target.along_axis {
-            return Self { patience, probes: values_len(target).div_ceil(patience), lanes: 1, tiles: 1, lines: 1 };
+            return Self { patience, probes: values_len(target).div_ceil(patience), lanes, tiles: 1, lines: 1 };
         }
-        let lanes = target.inner.next_power_of_two().min(LANES);
         let (probes, tiles) = (target.count.div_ceil(patience), target.inner.div_ceil(lanes));
         Self { patience, probes, lanes, tiles, lines: target.outer }
     }
@@ -325,6 +327,12 @@ mod tests {
         assert_eq!(of(target(3, 1, 513, true)), shared(1, 1));
         assert_eq!(of(target(3, 5, 513, true)), shared(8, 1));
         assert_eq!(of(target(3, 40, 513, true)), shared(32, 2));
+    }
+
+    #[test]
+    fn every_slice_of_a_long_group_has_a_value() {
+        assert_eq!(Shared::of(&target(1, 1, 900, false), 4).patience, 256);
+        assert_eq!(Shared::of(&target(1, 5, 900, true), 4).patience, 32);
     }
 
     #[test]
