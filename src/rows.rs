@@ -100,13 +100,14 @@ pub(crate) struct RowSums(Arc<RowSumsParts>);
 struct RowSumsParts {
     order: Option<Tensor<1, Int>>,
     ptr: Tensor<1, Int>,
+    places: OnceLock<Tensor<1, Int>>,
     owner: OnceLock<Tensor<1, Int>>,
 }
 
 impl RowSums {
     /// New row `s` is the sum of old rows `order[ptr[s]..ptr[s + 1]]` (of `ptr[s]..ptr[s + 1]` without an order).
     pub(crate) fn new(order: Option<Tensor<1, Int>>, ptr: Tensor<1, Int>) -> Self {
-        Self(Arc::new(RowSumsParts { order, ptr, owner: OnceLock::new() }))
+        Self(Arc::new(RowSumsParts { order, ptr, places: OnceLock::new(), owner: OnceLock::new() }))
     }
 
     /// The order that brings the rows of a sum together; `None` where they stand together.
@@ -119,14 +120,20 @@ impl RowSums {
         &self.0.ptr
     }
 
+    /// Where each old row stands in the order.
+    pub(crate) fn places(&self) -> Option<&Tensor<1, Int>> {
+        // The order is a permutation: grouping by it inverts it.
+        let inverse = |order: &Tensor<1, Int>| kernel::group_by(order, order.dims()[0]).0;
+        self.0.order.as_ref().map(|order| self.0.places.get_or_init(|| inverse(order)))
+    }
+
     /// The new row that each old row went to.
     pub(crate) fn owner(&self, old: usize) -> &Tensor<1, Int> {
         self.0.owner.get_or_init(|| {
             let sorted = kernel::expand_ptr(&self.0.ptr, old);
-            match &self.0.order {
+            match self.places() {
                 None => sorted,
-                // `order` is a permutation: grouping by it inverts it.
-                Some(order) => sorted.select(0, kernel::group_by(order, old).0),
+                Some(places) => sorted.select(0, places.clone()),
             }
         })
     }

@@ -133,6 +133,27 @@ fn products() {
     }
 }
 
+/// Lines that are one step of the tree, several levels of it, and in another order than the elements.
+#[test]
+fn running_sums() {
+    let _turn = TURN.lock();
+    for (rows, cols, mean) in [(50, 40, 4), (3, 90_000, 3000), (4000, 3, 2)] {
+        let a = Data::new(9).csr(rows, cols, mean);
+        for axis in 0..2 {
+            agree_in(3, &format!("stored_cumsum({axis}) of {rows} x {cols}"), |device| {
+                let a = matrix(&a, [rows, cols], device).require_grad();
+                let sums = a.stored_cumsum(axis).values::<1>();
+                let grads = (sums.clone() * sums.clone()).sum().backward();
+                // A running sum has the error of its terms, which are larger than it may be.
+                let size = sums.clone().abs().max().add_scalar(1.0);
+                let slope = a.grad(&grads).unwrap().values::<1>();
+                let large = slope.clone().abs().max().add_scalar(1.0);
+                vec![list(sums / size), list(slope / large)]
+            });
+        }
+    }
+}
+
 #[test]
 fn reductions_along_an_axis() {
     let _turn = TURN.lock();

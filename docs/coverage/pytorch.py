@@ -150,7 +150,7 @@ INTEGERS = """
     lower_equal mask_where mask_fill sum_dim sum_dims sum prod_dim prod_dims prod amax_dim amax_dims amax amin_dim
     amin_dims amin argmax_dim argmin_dim count_stored count_stored_dim count_stored_dims
     count_nonzero stored_sum_dim stored_sum_dims
-    stored_sum stored_prod_dim stored_prod_dims stored_prod stored_amax_dim stored_amax_dims stored_amax
+    stored_sum stored_cumsum stored_prod_dim stored_prod_dims stored_prod stored_amax_dim stored_amax_dims stored_amax
     stored_amin_dim stored_amin_dims stored_amin matmul rmatmul matvec masked_matmul matmul_sparse matmul_transposed
     matmul_reduce addmm to_dense to_dense_within to_dense_or from_dense values with_values with_fill coalesce to_csr
     to_coo permute swap_dims transpose concat reshape flatten squeeze_dim unsqueeze_dim expand repeat_dim flip

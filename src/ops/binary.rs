@@ -1,6 +1,6 @@
 //! Element-wise `+ - * /` of two sparse tensors of one layout.
 
-use crate::kernel::{self, Side};
+use crate::kernel;
 use crate::pattern::{CsrPattern, Pattern, is_full, located, merged, union_zip};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::{
@@ -204,13 +204,8 @@ pub(super) fn zip<K: Numeric>(op: BinaryOp, a: Operand<'_, K>, b: Operand<'_, K>
     let side = |operand: &Operand<'_, K>| -> Option<(Tensor<2>, Tensor<2>)> {
         Some((as_float(operand.0)?.inner(), as_float(&operand.1)?.inner()))
     };
-    let kernel_side = |operand: &Operand<'_, K>| operand.2.as_ref().map(|map| map.map().clone());
-    let (map_a, map_b) = (kernel_side(&a), kernel_side(&b));
-    let out = kernel::zip_rows(
-        op,
-        Side { values: a.0, fill: &a.1, map: map_a.as_ref() },
-        Side { values: b.0, fill: &b.1, map: map_b.as_ref() },
-    );
+    let maps = [&a.2, &b.2].map(|map| map.as_ref().map(RowMap::map));
+    let out = kernel::zip_rows(op, [a.0, b.0], [&a.1, &b.1], maps);
     let (Some(values_a), Some(values_b)) = (as_float(a.0), as_float(b.0)) else { return out };
     let out = as_float(&out).expect("the kind of the values");
     let nonlinear = matches!(op, BinaryOp::Mul | BinaryOp::Div);

@@ -66,7 +66,7 @@ pub(crate) fn extremum<P: Pattern, K: Numeric + kind::Ordered>(
 fn whole<K: Numeric>(rows: Tensor<3, K>, reduce: Reduce) -> Tensor<3, K> {
     let [outer, length, inner] = rows.dims();
     let (put, start) = one_target(&rows, reduce, [outer, length, inner]);
-    put.run(start, &rows, false).0
+    kernel::put(&put, start, &rows, false).0
 }
 
 /// A put of all of dim 1 into one place, which is forgotten.
@@ -102,7 +102,7 @@ pub(crate) fn into_lines<P: Pattern>(lines: &Lines<P>, reduce: Reduce, [stored, 
 pub(crate) fn of_lines<P: Pattern, K: Numeric>(lines: &Lines<P>, rows: Tensor<2, K>, reduce: Reduce) -> Tensor<2, K> {
     let [stored, width] = rows.dims();
     let start = Tensor::zeros([lines.len(), width], (&rows.device(), rows.dtype()));
-    into_lines(lines, reduce, [stored, width]).run(start, &rows, false).0
+    kernel::put(&into_lines(lines, reduce, [stored, width]), start, &rows, false).0
 }
 
 /// The extreme of the stored elements `out`, or the fill where it is more so in a line that has unspecified elements.

@@ -238,7 +238,7 @@ pub(crate) fn read<const D: usize, const DI: usize, K: Kind>(
     from_float(record(out_float, [Erased::from(x)], saved, |(index, target, shape), grad, _| {
         let zeros = Tensor::<1>::zeros([shape.iter().product::<usize>()], (&grad.device(), grad.dtype()));
         let put = Put { index: index.clone(), target: *target, reduce: Reduce::Add, include_self: true, groups: None };
-        let (sums, _) = put.run(zeros, &grad, false);
+        let (sums, _) = kernel::put(&put, zeros, &grad, false);
         [Some(sums.reshape(Exact(*shape)).into())]
     }))
 }

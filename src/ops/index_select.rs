@@ -286,7 +286,7 @@ fn look_up(
     size: usize,
 ) -> (Tensor<1, Int>, Tensor<1, Int>, Tensor<1, Int>) {
     let (count, nnz, dtype) = (index.dims()[0], at.dims()[0], index.dtype());
-    let unique = |ids: &Tensor<1, Int>| kernel::coalesce(&ids.clone().reshape([1, ids.dims()[0] as i64]), &[size]);
+    let unique = |ids: &Tensor<1, Int>| kernel::coalesce(&ids.clone().reshape([1, ids.dims()[0] as i64]), &[size][..]);
     let (wanted, order, ptr) = unique(index);
     let (had, own_order, own_ptr) = unique(at);
     let found = kernel::locate(&Arrays::Coo(had), &Arrays::Coo(wanted));

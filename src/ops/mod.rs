@@ -17,6 +17,7 @@ mod coalesce;
 mod concat;
 mod convert;
 mod count;
+mod cumsum;
 mod diagonal;
 mod elementwise;
 mod expand;

@@ -1,7 +1,7 @@
 //! Products and powers of rows. Integers wrap.
 
 use super::line_sums::numbers;
-use crate::kernel::{self, Side};
+use crate::kernel;
 use crate::tensor::{Numeric, as_float, from_float, host_apply, host_float};
 use burn::tensor::{DType, Float, Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
@@ -15,8 +15,7 @@ pub(super) fn wrapping_mul<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>) -> Tens
 /// `op` of plain rows of one shape, which are not none. Integers wrap in every build.
 pub(super) fn wrapping<K: Numeric>(op: BinaryOp, a: &Tensor<2, K>, b: &Tensor<2, K>) -> Tensor<2, K> {
     let (fill_a, fill_b) = (a.clone().narrow(0, 0, 1), b.clone().narrow(0, 0, 1));
-    let side = |values, fill| Side { values, fill, map: None };
-    kernel::zip_rows(op, side(a, &fill_a), side(b, &fill_b))
+    kernel::zip_rows(op, [a, b], [fill_a, fill_b], [None, None])
 }
 
 /// A number of the host to the power `times`, as elements of `dtype`.

@@ -172,7 +172,7 @@ pub(crate) fn put<const D: usize, K: Kind>(
 /// The put, on the tape.
 pub(crate) fn run<const D: usize, K: Kind>(put: Put<D>, arr: Tensor<D, K>, values: Tensor<D, K>) -> Tensor<D, K> {
     let Some(values_float) = as_float(&values) else {
-        return put.run(arr, &values, false).0;
+        return kernel::put(&put, arr, &values, false).0;
     };
     drop(values);
     let values = values_float;
@@ -181,7 +181,7 @@ pub(crate) fn run<const D: usize, K: Kind>(put: Put<D>, arr: Tensor<D, K>, value
     if !arr.is_tracked() && !values.is_tracked() {
         // Nobody keeps a handle: the kernel may write into the buffer of `arr`.
         let like = [arr.device(), values.device()].into_iter().find(|device| device.is_autodiff());
-        let (out, _) = put.run(arr, &values, false);
+        let (out, _) = kernel::put(&put, arr, &values, false);
         return from_float(match like {
             None => out,
             Some(device) => associate(out, &device),
@@ -190,8 +190,8 @@ pub(crate) fn run<const D: usize, K: Kind>(put: Put<D>, arr: Tensor<D, K>, value
     let parent = arr.is_tracked().then(|| Erased::from(&arr));
     let reads = backward_reads(put.reduce, put.include_self);
     let kept_arr = reads.arr.then(|| arr.clone().inner());
-    let (out, record) = put.run(arr, &values, true);
-    let reads = if record.as_ref().is_some_and(|record| record.tied.dims()[0] == 0) {
+    let (out, record) = kernel::put(&put, arr, &values, true);
+    let reads = if record.as_ref().is_some_and(|(_, tied)| tied.dims()[0] == 0) {
         [None, None, None]
     } else {
         [kept_arr, reads.values.then(|| values.clone().inner()), reads.out.then(|| out.clone())]
@@ -214,7 +214,7 @@ impl<const D: usize> Saved<D> {
             return [Some(grad.into()), None];
         }
         let reads = self.reads.each_ref().map(Option::as_ref);
-        let [arr, values] = self.put.backward(grad, self.record.as_ref(), reads, needs);
+        let [arr, values] = kernel::put_backward(&self.put, grad, self.record.as_ref(), reads, needs);
         let shaped = |grad: Option<Tensor<1>>, shape: [usize; D]| grad.map(|grad| grad.reshape(Exact(shape)).into());
         [shaped(arr, self.shapes[0]), shaped(values, self.shapes[1])]
     }

@@ -141,7 +141,7 @@ fn rows(a: &Matrix, b: &Matrix) -> [Compressed; 2] {
     let (left, right) = (a.by_row(), b.by_row());
     let narrow = left.ptr.dtype() == DType::I32 && right.ptr.dtype() == DType::I32;
     let dtype = if narrow { DType::I32 } else { DType::I64 };
-    [left.cast(dtype), right.cast(dtype)]
+    [left, right].map(|rows| kernel::cast_rows(rows, dtype))
 }
 
 type Patterned<P, K> = (pattern::Product<P>, Option<Tensor<2, K>>);
@@ -211,7 +211,8 @@ fn product<P: Pattern, const D: usize, K: Numeric>(
     let (left, right) = (matrix(a), matrix(b));
     let [x, y] = rows(left, right);
     let ([rows, _], [_, cols]) = (left.size(), right.size());
-    let values = values.unwrap_or_else(|| kernel::spgemm_values(&view, (&x, &a.values), (&y, &b.values), cols));
+    let values =
+        values.unwrap_or_else(|| kernel::spgemm_values((&view.ptr, &view.idx), (&x, &a.values), (&y, &b.values), cols));
     let (Some(a_values), Some(b_values)) = (as_float(&a.values), as_float(&b.values)) else {
         return Ok((pattern, values));
     };
@@ -221,7 +222,7 @@ fn product<P: Pattern, const D: usize, K: Numeric>(
     let out = as_float(&values).expect("the kind of the operands");
     let by_col = b_values.is_tracked().then(|| {
         let own = pattern.matrix().expect("a product is a matrix").by_col();
-        [left.by_col(), right.by_col(), own].map(|view| view.cast(x.ptr.dtype()))
+        [left.by_col(), right.by_col(), own].map(|view| kernel::cast_rows(view, x.ptr.dtype()))
     });
     let saved = Saved {
         by_row: [x, y, view],
@@ -241,13 +242,13 @@ impl Saved {
         let [a, b, c] = &self.by_row;
         let to_a = needs[0].then(|| {
             let values = self.b.as_ref().expect("saved where A is tracked");
-            kernel::spgemm_sampled(a, (c, grad), (b, values), self.cols).into()
+            kernel::spgemm_sampled((&a.ptr, &a.idx), (c, grad), (b, values), self.cols).into()
         });
         let to_b = needs[1].then(|| {
             let [a, b, c] = self.by_col.as_ref().expect("saved where B is tracked");
             let values = self.a.as_ref().expect("saved where B is tracked");
             // In the order of B's columns: B^T's element (j, k) is the product of C^T's row j and A^T's row k.
-            let grad = kernel::spgemm_sampled(b, (c, grad), (a, values), self.rows);
+            let grad = kernel::spgemm_sampled((&b.ptr, &b.idx), (c, grad), (a, values), self.rows);
             let Some(back) = &self.back else { return grad.into() };
             let zero = Tensor::zeros([1, 1], (&grad.device(), grad.dtype()));
             kernel::move_rows(&grad, &zero, back).into()

@@ -37,7 +37,7 @@ pub(crate) fn concat_at_once<P: Pattern, K: Kind>(
 
 fn arrays<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (Vec<Arrays>, ConcatAxis) {
     let (how, dtype) = P::concat_axis(parts, axis, shape);
-    (parts.iter().map(|part| part.arrays().cast(dtype)).collect(), how)
+    (parts.iter().map(|part| kernel::cast_arrays(part.arrays(), dtype)).collect(), how)
 }
 
 fn is_coalesced(how: &ConcatAxis) -> bool {

@@ -309,7 +309,7 @@ pub(crate) fn union_zip<P: Pattern, K: Kind>(
         return None;
     }
     let (left, right) = common_dtype(a, b);
-    let (arrays, values) = kernel::union_zip(op, (&left, values_a, fill_a), (&right, values_b, fill_b));
+    let (arrays, values) = kernel::union_zip(op, [&left, &right], [values_a, values_b], [fill_a, fill_b]);
     if let Some(merged) = known {
         return Some((merged.pattern, values));
     }
@@ -409,7 +409,7 @@ fn common_dtype<P: Pattern>(a: &P, b: &P) -> (kernel::Arrays, kernel::Arrays) {
     let fits = sparse_burn::index_dtype_for(a.nnz().saturating_add(b.nnz())) == DType::I32;
     let narrow = fits && a.index_dtype() == DType::I32 && b.index_dtype() == DType::I32;
     let dtype = if narrow { DType::I32 } else { DType::I64 };
-    (a.arrays().cast(dtype), b.arrays().cast(dtype))
+    (kernel::cast_arrays(a.arrays(), dtype), kernel::cast_arrays(b.arrays(), dtype))
 }
 
 /// The map that reads a vector along `axis` at every stored element.

@@ -1,27 +1,14 @@
 //! The kinds of elements.
 
-use burn::tensor::{Bool, DType, Device, Tensor, kind};
-use sparse_autograd::{Erased, record};
-use std::any::{Any, TypeId};
+pub use sparse_burn::Kind;
+pub(crate) use sparse_burn::of_kind;
 
-/// What the elements of a sparse tensor can be: [`Float`](burn::tensor::Float), [`Int`](burn::tensor::Int) or
-/// [`Bool`](burn::tensor::Bool).
-pub trait Kind: kind::Basic + kind::Autodiff + 'static {}
-impl<K: kind::Basic + kind::Autodiff + 'static> Kind for K {}
+use burn::tensor::{DType, Device, Tensor, kind};
+use sparse_autograd::{Erased, record};
 
 /// Kinds with arithmetic: Float and Int.
 pub trait Numeric: Kind + kind::Numeric + kind::Ordered {}
 impl<K: Kind + kind::Numeric + kind::Ordered> Numeric for K {}
-
-/// The tensor, of Bool's own dtype if it is a Bool one: Flex gives the results of some operations as u8.
-pub(crate) fn of_kind<const D: usize, K: Kind>(tensor: Tensor<D, K>) -> Tensor<D, K> {
-    if TypeId::of::<K>() != TypeId::of::<Bool>() || tensor.dtype().is_bool() {
-        return tensor;
-    }
-    let stray: Box<dyn Any> = Box::new(tensor);
-    let stray = stray.downcast::<Tensor<D, Bool>>().expect("the kind was compared");
-    Tensor::from_dispatch(stray.int().bool().into_dispatch())
-}
 
 /// The tensor as a float one, if it is: rules are only recorded for floats.
 pub(crate) fn as_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> Option<Tensor<D>> {

@@ -53,6 +53,7 @@ fn smooth<P: Pattern, const D: usize>(a: &SparseTensor<P, D>, op: usize, axes: &
         2 => a.prod_dims(axes),
         3 => a.stored_sum_dim(axes[0]),
         4 => a.stored_mean_dim(axes[0]),
+        5 => a.clone().with_fill(Fill::Undefined).stored_cumsum(axes[0]),
         _ => a.stored_prod_dim(axes[0]),
     }
 }
@@ -101,7 +102,7 @@ proptest! {
 
     #[test]
     fn sums_and_products(
-        a in any_rank(true), op in 0usize..6, axes in axes(), kind in fill_kind(), fill in value(), pick in 0usize..4,
+        a in any_rank(true), op in 0usize..7, axes in axes(), kind in fill_kind(), fill in value(), pick in 0usize..4,
         csr: bool,
     ) {
         let a = small(a);
@@ -118,7 +119,7 @@ proptest! {
 
     #[test]
     fn sums_and_products_of_blocks(
-        a in matrix(true), op in 0usize..6, axes in axes(), kind in fill_kind(), fill in value(), pick in 0usize..4,
+        a in matrix(true), op in 0usize..7, axes in axes(), kind in fill_kind(), fill in value(), pick in 0usize..4,
     ) {
         prop_assume!(!a.values.is_empty());
         let a = small(a);

@@ -1,9 +1,10 @@
 //! Tensors seen from the host, and how a backend gets them there.
 
 use crate::any::AnyTensor;
-use crate::dtype::cast;
+use crate::bytes::{cast, size_of};
 use burn::backend::Backend;
-use burn::tensor::{Bytes, DType, Shape, TensorData, read_sync};
+use burn::tensor::{BoolStore, Bytes, DType, Shape, TensorData, read_sync};
+use sparse_core::dynamic::{BitVec, Bits, ElementVec, Elements, IdVec, Ids};
 
 /// A contiguous tensor in host memory: borrowed from the backend where it lives there, else read.
 #[derive(Debug)]
@@ -44,16 +45,47 @@ impl HostTensor {
                     // An empty view may start beyond the end of its buffer.
                     return &[];
                 }
-                let size = crate::dtype::size_of(tensor.dtype());
+                let size = size_of(tensor.dtype());
                 let (start, end) = tensor.layout().contiguous_offsets().expect("made contiguous when read");
                 &tensor.bytes()[start * size..end * size]
             }
         }
     }
 
-    /// The elements, row-major. `T` must have the size of the dtype's storage.
-    pub fn slice<T: bytemuck::Pod>(&self) -> &[T] {
-        cast(self.bytes())
+    /// The elements, row-major, for kernels that compute with them. Bool is as it is stored: 0 and 1.
+    pub fn elements(&self) -> Elements<'_> {
+        let bytes = self.bytes();
+        match self.dtype() {
+            DType::F16 => Elements::F16(cast(bytes)),
+            DType::BF16 => Elements::Bf16(cast(bytes)),
+            DType::F32 => Elements::F32(cast(bytes)),
+            DType::F64 => Elements::F64(cast(bytes)),
+            DType::I32 | DType::Bool(BoolStore::U32) => Elements::I32(cast(bytes)),
+            DType::I64 => Elements::I64(cast(bytes)),
+            DType::U8 | DType::Bool(_) => Elements::U8(bytes),
+            other => panic!("values must be f16, bf16, f32, f64, i32, i64, u8 or bool, got {other:?}"),
+        }
+    }
+
+    /// The elements, row-major, for kernels that only move them.
+    pub fn bits(&self) -> Bits<'_> {
+        let bytes = self.bytes();
+        match size_of(self.dtype()) {
+            1 => Bits::B8(bytes),
+            2 => Bits::B16(cast(bytes)),
+            4 => Bits::B32(cast(bytes)),
+            8 => Bits::B64(cast(bytes)),
+            other => panic!("values must have 1, 2, 4 or 8 bytes, got {other}"),
+        }
+    }
+
+    /// The elements as indices.
+    pub fn ids(&self) -> Ids<'_> {
+        match self.dtype() {
+            DType::I32 => Ids::I32(cast(self.bytes())),
+            DType::I64 => Ids::I64(cast(self.bytes())),
+            other => panic!("indices must be i32 or i64, got {other:?}"),
+        }
     }
 
     /// Whether another tensor holds the same memory, so that [`into_bytes`](Self::into_bytes) would copy it.
@@ -75,13 +107,27 @@ impl HostTensor {
     }
 }
 
-/// Elements with their shape and dtype, ready to be written to a device.
-pub(crate) fn host_data<T: bytemuck::Pod + Send + Sync>(
-    elements: Vec<T>,
-    shape: impl Into<Shape>,
-    dtype: DType,
-) -> TensorData {
-    TensorData::from_bytes(Bytes::from_elems(elements), shape, dtype)
+/// What a kernel gives, as the data of a tensor.
+pub(crate) trait Given {
+    /// The data, of the dtype and the shape of the tensor that it becomes.
+    fn data(self, shape: impl Into<Shape>, dtype: DType) -> TensorData;
+}
+
+macro_rules! given {
+    ($($name:ident: $($variant:ident)*;)*) => {$(
+        impl Given for $name {
+            fn data(self, shape: impl Into<Shape>, dtype: DType) -> TensorData {
+                let bytes = match self { $(Self::$variant(list) => Bytes::from_elems(list),)* };
+                TensorData::from_bytes(bytes, shape, dtype)
+            }
+        }
+    )*};
+}
+
+given! {
+    ElementVec: F16 Bf16 F32 F64 I32 I64 U8;
+    BitVec: B8 B16 B32 B64;
+    IdVec: I32 I64;
 }
 
 /// How tensors of a backend reach the host and come back. The default bodies work on any backend.

@@ -1,32 +1,37 @@
 //! Sparse kernels as an extension of Burn's backends.
 //!
-//! [`SparseBackend`] is registered with Burn's runtime dispatch. Every method has a host default body
-//! (`backends::host`): read the tensors, call `sparse-core`, write the result back, so any backend works with an empty
-//! `impl`. How a backend is read and written is [`HostAccess`]: Flex overrides its two methods and is zero-copy in
-//! every operation at once. Accelerated backends override the methods they have kernels for.
+//! [`kernel`] declares each kernel once. A backend runs them by the one method of [`SparseBackend`], which is registered
+//! with Burn's runtime dispatch. Its default body reads the arguments, runs the kernel in host memory (`backends::host`) and
+//! writes the result back, so any backend works with an empty `impl`. How a backend is read and written is [`HostAccess`]:
+//! Flex overrides its two methods and is zero-copy in every operation at once. GPUs have kernels of their own.
 //!
-//! Nothing here meets an autodiff tape: arguments carry no autodiff association.
+//! Nothing here meets an autodiff tape: kernels take tensors without autodiff association.
 #![cfg_attr(feature = "ndarray", allow(deprecated))]
 
 mod any;
 mod backend;
 mod backends;
+mod bytes;
+mod carried;
 mod dtype;
 mod host_tensor;
 mod huge_pages;
+pub mod kernel;
+mod options;
 mod read;
 
-pub use any::{
-    AnyTensor, Groups, Joined, Merged, OptionalFloat, OptionalInt, PatternArrays, PatternList, PutRecord, RowsView,
-    TensorList,
-};
-pub use backend::{ConcatAxis, MergeRule, PutTarget, SparseBackend};
+pub use any::AnyTensor;
+#[cfg(feature = "gpu")]
+pub use backend::Declined;
+pub use backend::{Args, Kernel, Output, SparseBackend};
 #[cfg(feature = "gpu")]
 #[doc(hidden)]
 pub use backends::forced;
 #[cfg(feature = "gpu")]
 pub use backends::{device_reads, host_fallbacks};
+pub use carried::{Carried, Give, Kind, Of, PatternArrays, Put, RowsView, of_kind};
 pub use dtype::{index_dtype_for, is_supported};
 pub use host_tensor::{HostAccess, HostTensor};
+pub use options::{ConcatAxis, MergeRule, PutTarget};
 pub use read::{is_gpu, read_data};
 pub use sparse_core::{BinaryOp, Extremum, Reduce};

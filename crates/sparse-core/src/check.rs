@@ -1,8 +1,7 @@
 //! Validation of indices: whole, before anything is built or written.
 
-use crate::par::{even, for_pieces};
+use crate::par::{self, even, for_pieces};
 use crate::{Index, Result, SparseError};
-use rayon::prelude::*;
 
 /// Whether every index lies in `[0, size)`. Branch-free inside, so that it runs at memory speed.
 fn in_range<I: Index>(indices: &[I], size: usize) -> bool {
@@ -28,7 +27,8 @@ fn first_out_of_range<I: Index>(
 
 /// Checks that `indices` (all along one axis) lie in `[0, size)`, in parallel.
 fn check_axis<I: Index>(op: &'static str, axis: usize, size: usize, indices: &[I]) -> Result<()> {
-    let ok = even(indices.len(), 1).into_par_iter().all(|r| in_range(&indices[r], size));
+    let ranges = even(indices.len(), 1);
+    let ok = par::all(ranges.len(), &|c| in_range(&indices[ranges[c].clone()], size));
     if ok { Ok(()) } else { first_out_of_range(op, axis, size, indices, 0).map_or(Ok(()), Err) }
 }
 
@@ -78,12 +78,14 @@ pub fn validate_coo<I: Index>(op: &'static str, shape: &[usize], indices: &[I], 
     if dims == 0 {
         return Ok(nnz <= 1);
     }
-    let check = |range: core::ops::Range<usize>| {
+    let ranges = even(nnz, dims);
+    let check = |piece: usize| {
+        let range = ranges[piece].clone();
         let valid = shape.iter().enumerate().all(|(d, &size)| in_range(&indices[d * nnz..][range.clone()], size));
         (valid, valid && ascends(indices, dims, nnz, range.start.max(1), range.end))
     };
     let (valid, coalesced) =
-        even(nnz, dims).into_par_iter().map(check).reduce(|| (true, true), |a, b| (a.0 && b.0, a.1 && b.1));
+        par::map(ranges.len(), &check).into_iter().fold((true, true), |a, b| (a.0 && b.0, a.1 && b.1));
     if !valid {
         for (d, &size) in shape.iter().enumerate() {
             if let Some(error) = first_out_of_range(op, d, size, &indices[d * nnz..(d + 1) * nnz], d * nnz) {
@@ -105,9 +107,10 @@ fn check_row_ptr<I: Index>(op: &'static str, rows: usize, nnz: usize, row_ptr: &
     if row_ptr[0] != I::default() {
         return Err(error("start at 0", 0));
     }
-    let descends = even(rows, 1)
-        .into_par_iter()
-        .find_map_first(|r| r.into_iter().find(|&k| row_ptr[k + 1] < row_ptr[k]).map(|k| k + 1));
+    let ranges = even(rows, 1);
+    let descends = par::find_first(ranges.len(), &|piece| {
+        ranges[piece].clone().find(|&k| row_ptr[k + 1] < row_ptr[k]).map(|k| k + 1)
+    });
     if let Some(position) = descends {
         return Err(error("never descend", position));
     }
@@ -134,7 +137,9 @@ pub fn validate_csr<I: Index>(op: &'static str, rows: usize, cols: usize, row_pt
     // A descent between neighbours is legal exactly at a row start, so columns are compared in one flat pass and only
     // the descents are looked up in the row pointers.
     let row_of = |k: usize| row_ptr.partition_point(|p| p.to_usize() <= k) - 1;
-    let unsorted = even(col_idx.len(), 1).into_par_iter().find_map_first(|range| {
+    let ranges = even(col_idx.len(), 1);
+    let unsorted = par::find_first(ranges.len(), &|piece| {
+        let range = ranges[piece].clone();
         let mut row = row_of(range.start);
         range.into_iter().skip_while(|&k| k == 0).find_map(|k| {
             if col_idx[k - 1] < col_idx[k] {
@@ -208,18 +213,12 @@ pub fn join_row_ptr<I: Index>(op: &'static str, batch: usize, rows: usize, ptr: 
 pub fn split_row_ptr<I: Index>(batch: usize, rows: usize, ptr: &[I]) -> Vec<I> {
     let mut split = vec![I::default(); batch * (rows + 1)];
     let batches: Vec<_> = (0..batch).map(|b| b..b + 1).collect();
-    for_pieces(
-        &batches,
-        &mut split,
-        |_| rows + 1,
-        |b, out| {
-            let part = &ptr[b.start * rows..][..rows + 1];
-            let base = part[0].to_usize();
-            for (slot, p) in out.iter_mut().zip(part) {
-                *slot =
-                    I::from_usize(p.to_usize().checked_sub(base).expect("split_row_ptr: row_ptr must never descend"));
-            }
-        },
-    );
+    for_pieces(&batches, &mut split, &|_| rows + 1, &|b, out| {
+        let part = &ptr[b.start * rows..][..rows + 1];
+        let base = part[0].to_usize();
+        for (slot, p) in out.iter_mut().zip(part) {
+            *slot = I::from_usize(p.to_usize().checked_sub(base).expect("split_row_ptr: row_ptr must never descend"));
+        }
+    });
     split
 }

@@ -8,7 +8,6 @@ use crate::keys::{WithKeys, rows, with_keys};
 use crate::{Index, alloc::zeroed, par};
 use core::marker::PhantomData;
 use core::ops::Range;
-use rayon::prelude::*;
 
 /// One CSR part: row pointers and columns.
 pub type CsrPart<'a, I> = (&'a [I], &'a [I]);
@@ -33,11 +32,10 @@ fn copy_parts<T: Sync, U: Send>(parts: &[&[T]], out: &mut [U], copy: impl Fn(usi
         .enumerate()
         .flat_map(|(p, part)| par::even(part.len(), 1).into_iter().map(move |range| (p, range)))
         .collect();
-    let out = par::split_mut(out, &pieces, |(_, range)| range.len());
-    out.into_par_iter()
-        .zip(&pieces)
-        .with_max_len(1)
-        .for_each(|(dst, (p, range))| copy(*p, &parts[*p][range.clone()], dst));
+    par::each(par::split_mut(out, &par::lens(&pieces, |(_, range)| range.len())), &|k, dst| {
+        let (p, range) = &pieces[k];
+        copy(*p, &parts[*p][range.clone()], dst);
+    });
 }
 
 /// Number of elements before each part, and of all.
@@ -86,10 +84,10 @@ pub fn concat_csr_cols<I: Index>(parts: &[CsrPart<'_, I>], col_offsets: &[usize]
     let nnz = bases[parts.len()];
     let (mut col_idx, mut map) = (zeroed(nnz), zeroed(nnz));
     let len = |rows: &Range<usize>| row_ptr[rows.end].to_usize() - row_ptr[rows.start].to_usize();
-    let cols = par::split_mut(&mut col_idx, &pieces, len);
-    let maps = par::split_mut(&mut map, &pieces, len);
-    cols.into_par_iter().zip(maps).zip(&pieces).with_max_len(1).for_each(|((mut cols, mut map), rows)| {
-        for r in rows.clone() {
+    let cols = par::split_mut(&mut col_idx, &par::lens(&pieces, len));
+    let maps = par::split_mut(&mut map, &par::lens(&pieces, len));
+    par::each(cols.into_iter().zip(maps).collect(), &|piece, (mut cols, mut map)| {
+        for r in pieces[piece].clone() {
             for (p, (ptr, col)) in parts.iter().enumerate() {
                 let (start, end) = (ptr[r].to_usize(), ptr[r + 1].to_usize());
                 let src = &col[start..end];
@@ -124,11 +122,11 @@ pub fn concat_csr_cols_values<T: Copy + Default + Send + Sync, I: Index>(
     let nnz = bases[parts.len()];
     let (mut col_idx, mut out) = (zeroed(nnz), zeroed(nnz));
     let len = |rows: &Range<usize>| row_ptr[rows.end].to_usize() - row_ptr[rows.start].to_usize();
-    let cols = par::split_mut(&mut col_idx, &pieces, len);
-    let vals = par::split_mut(&mut out, &pieces, len);
-    cols.into_par_iter().zip(vals).zip(&pieces).with_max_len(1).for_each(|((cols, vals), rows)| {
+    let cols = par::split_mut(&mut col_idx, &par::lens(&pieces, len));
+    let vals = par::split_mut(&mut out, &par::lens(&pieces, len));
+    par::each(cols.into_iter().zip(vals).collect(), &|piece, (cols, vals)| {
         let mut at = 0;
-        for r in rows.clone() {
+        for r in pieces[piece].clone() {
             for (((ptr, col), values), &offset) in parts.iter().zip(values).zip(col_offsets) {
                 let run = ptr[r].to_usize()..ptr[r + 1].to_usize();
                 move_run(col, run.clone(), cols, at, |c| I::from_usize(c.to_usize() + offset));
@@ -145,18 +143,13 @@ fn added_row_ptr<I: Index>(parts: &[CsrPart<'_, I>]) -> (Vec<I>, Vec<Range<usize
     let len = parts.first().map_or(1, |(ptr, _)| ptr.len());
     assert!(parts.iter().all(|(ptr, _)| ptr.len() == len), "concat: parts must have the same number of rows");
     let mut row_ptr: Vec<I> = zeroed(len);
-    par::for_pieces(
-        &par::even(len, parts.len()),
-        &mut row_ptr,
-        |r| r.len(),
-        |range, out| {
-            for (ptr, _) in parts {
-                for (out, add) in out.iter_mut().zip(&ptr[range.clone()]) {
-                    *out = I::from_usize(out.to_usize() + add.to_usize());
-                }
+    par::for_pieces(&par::even(len, parts.len()), &mut row_ptr, &|r| r.len(), &|range, out| {
+        for (ptr, _) in parts {
+            for (out, add) in out.iter_mut().zip(&ptr[range.clone()]) {
+                *out = I::from_usize(out.to_usize() + add.to_usize());
             }
-        },
-    );
+        }
+    });
     let pieces = par::by_elements(&row_ptr, 1);
     (row_ptr, pieces)
 }
@@ -213,32 +206,27 @@ pub fn interleave_csr_rows<I: Index>(batch: usize, parts: &[(usize, &[I], &[I])]
     // Elements before a batch: those of all parts before it.
     let before = |b: usize| parts.iter().map(|(rows, ptr, _)| ptr[b * rows].to_usize()).sum::<usize>();
     let batches = par::even(batch, (batch * height + nnz).div_ceil(batch.max(1)));
-    par::for_pieces(
-        &batches,
-        &mut row_ptr[1..],
-        |r| r.len() * height,
-        |batches, out| {
-            let mut at = before(batches.start);
-            let mut out = out.iter_mut();
-            for b in batches {
-                for (rows, ptr, _) in parts {
-                    let ptr = &ptr[b * rows..=(b + 1) * rows];
-                    let base = at - ptr[0].to_usize();
-                    // The pointers first: a zip that ends must not have taken an `out` already.
-                    for (end, out) in ptr[1..].iter().zip(out.by_ref()) {
-                        *out = I::from_usize(base + end.to_usize());
-                    }
-                    at = base + ptr[*rows].to_usize();
+    par::for_pieces(&batches, &mut row_ptr[1..], &|r| r.len() * height, &|batches, out| {
+        let mut at = before(batches.start);
+        let mut out = out.iter_mut();
+        for b in batches {
+            for (rows, ptr, _) in parts {
+                let ptr = &ptr[b * rows..=(b + 1) * rows];
+                let base = at - ptr[0].to_usize();
+                // The pointers first: a zip that ends must not have taken an `out` already.
+                for (end, out) in ptr[1..].iter().zip(out.by_ref()) {
+                    *out = I::from_usize(base + end.to_usize());
                 }
+                at = base + ptr[*rows].to_usize();
             }
-        },
-    );
+        }
+    });
     let (mut col_idx, mut map) = (zeroed(nnz), zeroed(nnz));
     let len = |r: &Range<usize>| row_ptr[r.end * height].to_usize() - row_ptr[r.start * height].to_usize();
-    let cols = par::split_mut(&mut col_idx, &batches, len);
-    let maps = par::split_mut(&mut map, &batches, len);
-    cols.into_par_iter().zip(maps).zip(&batches).with_max_len(1).for_each(|((mut cols, mut map), batches)| {
-        for b in batches.clone() {
+    let cols = par::split_mut(&mut col_idx, &par::lens(&batches, len));
+    let maps = par::split_mut(&mut map, &par::lens(&batches, len));
+    par::each(cols.into_iter().zip(maps).collect(), &|piece, (mut cols, mut map)| {
+        for b in batches[piece].clone() {
             for ((rows, ptr, col), base) in parts.iter().zip(&bases) {
                 let run = ptr[b * rows].to_usize()..ptr[(b + 1) * rows].to_usize();
                 let (dst, rest) = cols.split_at_mut(run.len());
@@ -315,15 +303,15 @@ impl<I: Index> WithKeys for MergeParts<'_, I> {
         let mut slots: Vec<Vec<&mut [I]>> = lengths.iter().map(|_| Vec::with_capacity(dims)).collect();
         if nnz > 0 {
             for row in indices.chunks_exact_mut(nnz) {
-                for (slot, piece) in slots.iter_mut().zip(par::split_mut(row, &lengths, |&n| n)) {
+                for (slot, piece) in slots.iter_mut().zip(par::split_mut(row, &lengths)) {
                     slot.push(piece);
                 }
             }
         }
-        let maps = par::split_mut(&mut map, &lengths, |&n| n);
-        maps.into_par_iter().zip(slots).zip(cuts.par_windows(2)).with_max_len(1).for_each(|((map, mut out), cut)| {
+        let maps = par::split_mut(&mut map, &lengths);
+        par::each(maps.into_iter().zip(slots).collect(), &|piece, (map, mut out)| {
             let mut at = 0;
-            merge_runs(keys, &cut[0], &cut[1], |p, run| {
+            merge_runs(keys, &cuts[piece], &cuts[piece + 1], |p, run| {
                 let to = at..at + run.len();
                 for (d, out) in out.iter_mut().enumerate() {
                     shift(&parts[p][d][run.clone()], &mut out[to.clone()], if d == axis { offsets[p] } else { 0 });

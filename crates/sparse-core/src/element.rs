@@ -4,6 +4,10 @@ use crate::lanes::{ArrayLanes, F32Lanes, F64Lanes, Lanes};
 use core::fmt::{Debug, Display};
 use half::{bf16, f16};
 
+/// A value that kernels can move.
+pub trait Plain: Copy + Default + Send + Sync + 'static {}
+impl<T: Copy + Default + Send + Sync + 'static> Plain for T {}
+
 /// A value that kernels can add, multiply and order.
 ///
 /// Sums run in [`Acc`](Element::Acc): f32 for f16 and bf16, the type itself otherwise. Integers wrap, as Burn's do.
@@ -129,6 +133,30 @@ fn round_bits(bits: u32, drop: u32) -> u32 {
     (bits.wrapping_add(half + (bits >> drop & 1))) >> drop << drop
 }
 
+/// To the nearest f16, ties to even: what `half` gives, without branches or a look at the processor, so that loops over
+/// it vectorise.
+#[inline(always)]
+fn narrow_f16(x: f32) -> f16 {
+    let magnitude = x.to_bits() & 0x7fff_ffff;
+    // The exponent biases differ by 112. Infinity from 2^16 on.
+    let normal = ((round_bits(magnitude, 13) >> 13).wrapping_sub(112 << 10)).min(0x7c00);
+    // Below 2^-14 the steps are 2^-24, those of f32 numbers from 0.5 to 1.
+    let small = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
+    let finite = if magnitude < (127 - 14) << 23 { small } else { normal };
+    let nan = 0x7e00 | magnitude >> 13 & 0x3ff;
+    let bits = if magnitude > 0x7f80_0000 { nan } else { finite };
+    f16::from_bits((bits | x.to_bits() >> 16 & 0x8000) as u16)
+}
+
+/// To the nearest bf16, ties to even.
+#[inline(always)]
+fn narrow_bf16(x: f32) -> bf16 {
+    let bits = x.to_bits();
+    let nan = bits >> 16 | 0x40;
+    let rounded = round_bits(bits, 16) >> 16;
+    bf16::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { nan } else { rounded } as u16)
+}
+
 /// To the nearest f16, as f32.
 #[inline(always)]
 fn round_f16(x: f32) -> f32 {
@@ -154,7 +182,7 @@ float_element!(
     f32,
     F32Lanes,
     widen_f16,
-    f16::from_f32,
+    narrow_f16,
     round_f16,
     f16::ZERO,
     f16::ONE,
@@ -166,7 +194,7 @@ float_element!(
     f32,
     F32Lanes,
     widen_bf16,
-    bf16::from_f32,
+    narrow_bf16,
     round_bf16,
     bf16::ZERO,
     bf16::ONE,
@@ -266,3 +294,40 @@ macro_rules! index {
 
 index!(i32);
 index!(i64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every 16-bit number, its neighbours in f32 and the middles between two, and numbers all over the range.
+    fn samples() -> impl Iterator<Item = f32> {
+        let near = (0..=u16::MAX).flat_map(|bits| {
+            let upper = u32::from(bits) << 16;
+            let half = f16::from_bits(bits).to_f32().to_bits();
+            let around = |x: u32| [x.wrapping_sub(1), x, x.wrapping_add(1)];
+            [upper, upper | 0x8000, half, half | 0x1000].into_iter().flat_map(around)
+        });
+        near.chain((0..1 << 22).map(|k: u32| k.wrapping_mul(1021))).map(f32::from_bits)
+    }
+
+    #[test]
+    fn narrowing_is_that_of_half() {
+        for x in samples() {
+            assert_eq!(narrow_f16(x).to_bits(), f16::from_f32(x).to_bits(), "{x:e} {:#x}", x.to_bits());
+            assert_eq!(narrow_bf16(x).to_bits(), bf16::from_f32(x).to_bits(), "{x:e} {:#x}", x.to_bits());
+        }
+    }
+
+    #[test]
+    fn widening_and_rounding_are_those_of_half() {
+        for bits in 0..=u16::MAX {
+            let (half, brain) = (f16::from_bits(bits), bf16::from_bits(bits));
+            assert!(widen_f16(half).to_bits() == half.to_f32().to_bits() || half.is_nan() && widen_f16(half).is_nan());
+            assert!(widen_bf16(brain) == brain.to_f32() || brain.is_nan() && widen_bf16(brain).is_nan());
+        }
+        for x in samples().filter(|x| !x.is_nan()) {
+            assert_eq!(round_f16(x).to_bits(), f16::from_f32(x).to_f32().to_bits(), "{x:e}");
+            assert_eq!(round_bf16(x).to_bits(), bf16::from_f32(x).to_f32().to_bits(), "{x:e}");
+        }
+    }
+}

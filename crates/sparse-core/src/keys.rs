@@ -2,7 +2,6 @@
 
 use crate::{Index, alloc::zeroed, par};
 use core::cmp::Ordering;
-use rayon::prelude::*;
 
 /// Coordinates `[dims, nnz]`, row-major: one slice a dimension.
 pub(crate) fn rows<I>(indices: &[I], dims: usize, nnz: usize) -> Vec<&[I]> {
@@ -50,7 +49,7 @@ pub(crate) fn with_keys<I: Index, W: WithKeys>(lists: &[Vec<&[I]>], work: W) -> 
         _ => {
             let bits: Vec<u32> = (0..dims)
                 .map(|d| {
-                    let max = lists.iter().flat_map(|l| l[d].par_iter().map(|x| x.to_i64()).max()).max();
+                    let max = lists.iter().flat_map(|list| largest(list[d])).max();
                     i64::BITS - max.unwrap_or(0).max(0).leading_zeros()
                 })
                 .collect();
@@ -68,19 +67,23 @@ pub(crate) fn with_keys<I: Index, W: WithKeys>(lists: &[Vec<&[I]>], work: W) -> 
     }
 }
 
+/// The largest coordinate.
+fn largest<I: Index>(coordinates: &[I]) -> Option<i64> {
+    let ranges = par::even(coordinates.len(), 1);
+    par::map(ranges.len(), &|piece| coordinates[ranges[piece].clone()].iter().map(|x| x.to_i64()).max())
+        .into_iter()
+        .flatten()
+        .max()
+}
+
 fn pack64<I: Index>(list: &[&[I]], bits: &[u32]) -> Vec<u64> {
     let mut keys: Vec<u64> = zeroed(list[0].len());
     for (d, &bits) in list.iter().zip(bits) {
-        par::for_pieces(
-            &par::even(d.len(), 1),
-            &mut keys,
-            |r| r.len(),
-            |range, keys| {
-                for (key, x) in keys.iter_mut().zip(&d[range]) {
-                    *key = *key << bits | x.to_i64() as u64;
-                }
-            },
-        );
+        par::for_pieces(&par::even(d.len(), 1), &mut keys, &|r| r.len(), &|range, keys| {
+            for (key, x) in keys.iter_mut().zip(&d[range]) {
+                *key = *key << bits | x.to_i64() as u64;
+            }
+        });
     }
     keys
 }
@@ -88,16 +91,11 @@ fn pack64<I: Index>(list: &[&[I]], bits: &[u32]) -> Vec<u64> {
 fn pack128<I: Index>(list: &[&[I]], bits: &[u32]) -> Vec<u128> {
     let mut keys: Vec<u128> = zeroed(list[0].len());
     for (d, &bits) in list.iter().zip(bits) {
-        par::for_pieces(
-            &par::even(d.len(), 1),
-            &mut keys,
-            |r| r.len(),
-            |range, keys| {
-                for (key, x) in keys.iter_mut().zip(&d[range]) {
-                    *key = *key << bits | x.to_i64() as u128;
-                }
-            },
-        );
+        par::for_pieces(&par::even(d.len(), 1), &mut keys, &|r| r.len(), &|range, keys| {
+            for (key, x) in keys.iter_mut().zip(&d[range]) {
+                *key = *key << bits | x.to_i64() as u128;
+            }
+        });
     }
     keys
 }

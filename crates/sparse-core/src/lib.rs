@@ -11,6 +11,8 @@
 mod alloc;
 mod check;
 mod concat;
+mod cumsum;
+pub mod dynamic;
 mod element;
 mod error;
 mod keys;
@@ -30,7 +32,8 @@ pub use check::{join_row_ptr, split_row_ptr, validate_coo, validate_csr};
 pub use concat::{
     CsrPart, concat_coo, concat_csr_cols, concat_csr_cols_values, concat_csr_rows, concat_slices, interleave_csr_rows,
 };
-pub use element::{Element, Index};
+pub use cumsum::segment_cumsum;
+pub use element::{Element, Index, Plain};
 pub use error::{Result, SparseError};
 pub use linalg::{
     Compressed, Extremum, extremum_cols_backward, extremum_rows_backward, sddmm, spgemm, spgemm_sampled, spgemm_values,
@@ -41,7 +44,7 @@ pub use merge::{
     union_csr, zip_rows,
 };
 pub use pattern::{CooPattern, CsrPattern};
-pub use rows::{move_rows, segment_max, segment_sum};
+pub use rows::{move_rows, segment_any, segment_sum};
 pub use scatter::{
     BackwardReads, Record, Recorded, Reduce, Target, TargetIndex, backward_reads, check_indices, gather, put,
     put_backward, put_copied, put_recorded, recorded_backward,

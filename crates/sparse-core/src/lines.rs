@@ -21,12 +21,9 @@ type V<T, S> = <<T as Element>::Lanes as Lanes<T>>::V<S>;
 /// `out[s] = sum of values[ptr[s]..ptr[s + 1]]`.
 pub(crate) fn line_sums<T: Element, I: Index>(values: &[T], ptr: &[I], out: &mut [T]) {
     let arch = Arch::new();
-    for_pieces(
-        &by_elements(ptr, 1),
-        out,
-        |r| r.len(),
-        |rows, out| arch.dispatch(LineSums { values, ptr: &ptr[rows.start..=rows.end], out }),
-    );
+    for_pieces(&by_elements(ptr, 1), out, &|r| r.len(), &|rows, out| {
+        arch.dispatch(LineSums { values, ptr: &ptr[rows.start..=rows.end], out })
+    });
 }
 
 struct LineSums<'a, T, I> {

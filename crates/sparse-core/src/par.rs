@@ -4,18 +4,20 @@ use crate::Index;
 use crate::alloc::zeroed;
 use core::ops::Range;
 use rayon::prelude::*;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Work below this many elements is not worth waking a thread for (a few microseconds of streaming).
 const GRAIN: usize = 16 * 1024;
 
 /// Number of pieces to cut `work` elements into: 8 a thread, so that uneven pieces even out.
 pub(crate) fn pieces(work: usize) -> usize {
-    if work <= GRAIN { 1 } else { (rayon::current_num_threads() * 8).min(work.div_ceil(GRAIN)) }
+    if work <= GRAIN { 1 } else { (threads() * 8).min(work.div_ceil(GRAIN)) }
 }
 
 /// Number of pieces when each costs memory of its own: one a thread.
 pub(crate) fn big_pieces(work: usize) -> usize {
-    if work <= 2 * GRAIN { 1 } else { rayon::current_num_threads().min(work.div_ceil(GRAIN)) }
+    if work <= 2 * GRAIN { 1 } else { threads().min(work.div_ceil(GRAIN)) }
 }
 
 /// `0..len` in `parts` even ranges.
@@ -63,44 +65,103 @@ pub(crate) fn by_elements<I: Index>(ptr: &[I], weight: usize) -> Vec<Range<usize
     cuts
 }
 
-/// Cuts a slice into one piece a range; piece `i` has `len(range i)` elements. The lengths add up to at most the slice.
-pub(crate) fn split_mut<'a, T, R>(mut slice: &'a mut [T], ranges: &[R], len: impl Fn(&R) -> usize) -> Vec<&'a mut [T]> {
-    let mut out = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        let (head, tail) = slice.split_at_mut(len(range));
+/// The length of each.
+pub(crate) fn lens<R>(items: &[R], len: impl Fn(&R) -> usize) -> Vec<usize> {
+    items.iter().map(len).collect()
+}
+
+/// Cuts a slice into pieces of these lengths, which add up to at most the slice.
+pub(crate) fn split_mut<'a, T>(mut slice: &'a mut [T], lens: &[usize]) -> Vec<&'a mut [T]> {
+    let mut out = Vec::with_capacity(lens.len());
+    for &len in lens {
+        let (head, tail) = slice.split_at_mut(len);
         out.push(head);
         slice = tail;
     }
     out
 }
 
+/// Runs `task(0..n)`, in parallel where there are several: the only loop over threads of the crate.
+///
+/// Each `task` is one piece of work, large enough to be worth a call through a pointer. It is a trait object so that the
+/// thread pool's code is compiled once and not for every kernel, element and index type.
+pub(crate) fn run(n: usize, task: &(dyn Fn(usize) + Sync)) {
+    if n <= 1 {
+        (0..n).for_each(task);
+    } else {
+        (0..n).into_par_iter().with_max_len(1).for_each(task);
+    }
+}
+
+/// Runs `body(k, jobs[k])` for every job.
+pub(crate) fn each<J: Send>(jobs: Vec<J>, body: &(dyn Fn(usize, J) + Sync)) {
+    let jobs: Vec<Mutex<Option<J>>> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
+    run(jobs.len(), &|k| {
+        let job = jobs[k].lock().expect("held only while a job is taken").take();
+        body(k, job.expect("each job is taken once"));
+    });
+}
+
+/// `body(k)` for `k` in `0..n`, in order.
+pub(crate) fn map<R: Send>(n: usize, body: &(dyn Fn(usize) -> R + Sync)) -> Vec<R> {
+    let mut out: Vec<Option<R>> = (0..n).map(|_| None).collect();
+    each(out.iter_mut().collect(), &|k, slot: &mut Option<R>| *slot = Some(body(k)));
+    out.into_iter().map(|slot| slot.expect("each job fills its slot")).collect()
+}
+
+/// The first `Some` of `body(k)` for `k` in `0..n`.
+pub(crate) fn find_first<R: Send>(n: usize, body: &(dyn Fn(usize) -> Option<R> + Sync)) -> Option<R> {
+    map(n, body).into_iter().flatten().next()
+}
+
+/// Whether `body(k)` holds for all `k` in `0..n`; what comes after a failure may be left out.
+pub(crate) fn all(n: usize, body: &(dyn Fn(usize) -> bool + Sync)) -> bool {
+    let holds = AtomicBool::new(true);
+    run(n, &|k| {
+        if holds.load(Ordering::Relaxed) && !body(k) {
+            holds.store(false, Ordering::Relaxed);
+        }
+    });
+    holds.into_inner()
+}
+
+/// Runs `body(k, chunk)` for the chunks of `len` elements of a slice, several to a task where they are small.
+pub(crate) fn chunks_mut<T: Send>(slice: &mut [T], len: usize, body: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    let pieces = even(slice.len() / len, len);
+    for_pieces(&pieces, slice, &|range| range.len() * len, &|range, piece| {
+        for (k, chunk) in range.zip(piece.chunks_exact_mut(len)) {
+            body(k, chunk);
+        }
+    });
+}
+
+/// Sorts in parallel; equal elements may change places.
+pub(crate) fn sort_unstable<T: Ord + Send>(slice: &mut [T]) {
+    slice.par_sort_unstable();
+}
+
+/// Number of threads that [`run`] shares work among.
+pub(crate) fn threads() -> usize {
+    rayon::current_num_threads()
+}
+
 /// Runs `body(range, piece)` for each range and its piece of `out`, in parallel when there are several.
 pub(crate) fn for_pieces<T: Send>(
     ranges: &[Range<usize>],
     out: &mut [T],
-    len: impl Fn(&Range<usize>) -> usize,
-    body: impl Fn(Range<usize>, &mut [T]) + Sync,
+    len: &dyn Fn(&Range<usize>) -> usize,
+    body: &(dyn Fn(Range<usize>, &mut [T]) + Sync),
 ) {
-    let out = split_mut(out, ranges, len);
-    if out.len() == 1 {
-        out.into_iter().for_each(|piece| body(ranges[0].clone(), piece));
-    } else {
-        out.into_par_iter().zip(ranges).with_max_len(1).for_each(|(piece, range)| body(range.clone(), piece));
-    }
+    each(split_mut(out, &lens(ranges, len)), &|k, piece| body(ranges[k].clone(), piece));
 }
 
 /// A vector filled in parallel: element `k` is `f(k)`.
 pub(crate) fn fill_with<T: Copy + Default + Send>(len: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let mut out = zeroed(len);
-    for_pieces(
-        &even(len, 1),
-        &mut out,
-        |r| r.len(),
-        |range, piece| {
-            for (k, slot) in range.zip(piece) {
-                *slot = f(k);
-            }
-        },
-    );
+    for_pieces(&even(len, 1), &mut out, &|r| r.len(), &|range, piece| {
+        for (k, slot) in range.zip(piece) {
+            *slot = f(k);
+        }
+    });
     out
 }

@@ -1,5 +1,5 @@
 //! One traversal for every "gather rows, combine them per segment": SpMM, with a sum or an extremum, segment sum,
-//! segment max.
+//! segment or.
 //!
 //! A segment's output row is computed in register tiles: all its source rows are walked for the first tile of
 //! columns, then (they are in cache by then) for the next one. Each output element is accumulated by one thread in
@@ -96,14 +96,14 @@ impl<T: Element> Reducer<T> for Sum {
     }
 }
 
-/// Maximum; NaN wins.
+/// The logical or of 0 and 1: their maximum, 0 of none.
 #[derive(Clone, Copy)]
-pub(crate) struct Max;
+pub(crate) struct Any;
 
-impl<T: Element> Reducer<T> for Max {
+impl<T: Element> Reducer<T> for Any {
     #[inline(always)]
     fn start(&self, _: bool) -> T::Acc {
-        T::ACC_LOWEST
+        T::ACC_ZERO
     }
     #[inline(always)]
     fn weight(&self, _: usize) -> T::Acc {
@@ -346,14 +346,9 @@ pub(crate) fn reduce_rows<T: Element, I: Index, R: Reducer<T>>(
     let width = source.width;
     let ranges = by_elements(ptr, width);
     let arch = Arch::new();
-    for_pieces(
-        &ranges,
-        out,
-        |r| r.len() * width,
-        |rows, out| {
-            arch.dispatch(Job { reducer, ptr, idx, source, rows, out });
-        },
-    );
+    for_pieces(&ranges, out, &|r| r.len() * width, &|rows, out| {
+        arch.dispatch(Job { reducer, ptr, idx, source, rows, out });
+    });
 }
 
 #[cfg(test)]
@@ -373,7 +368,7 @@ mod tests {
         let weights = Weighted::<T, i32> { values: data, perm: None };
         simd.vectorize(Job { reducer: weights, ptr, idx, source, rows: rows.clone(), out: a });
         simd.vectorize(Job { reducer: Sum, ptr, idx, source, rows: rows.clone(), out: b });
-        simd.vectorize(Job { reducer: Max, ptr, idx, source, rows, out: c });
+        simd.vectorize(Job { reducer: Any, ptr, idx, source, rows, out: c });
         out
     }
 

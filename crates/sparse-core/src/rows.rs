@@ -2,8 +2,8 @@
 
 use crate::lines::line_sums;
 use crate::par::{even, for_pieces};
-use crate::reduce::{Max, Reducer, Source, Sum, reduce_rows};
-use crate::{Element, Index};
+use crate::reduce::{Any, Reducer, Source, Sum, reduce_rows};
+use crate::{Element, Index, Plain};
 
 /// Moves rows of values by an index map: `out[k, :] = values[map[k], :]`, or `fill` where `map[k]` is the number of
 /// rows of `values`.
@@ -14,7 +14,7 @@ use crate::{Element, Index};
 /// # Panics
 ///
 /// When lengths disagree or an index lies outside `[0, n]`.
-pub fn move_rows<T: Element, I: Index>(values: &[T], block: usize, fill: &[T], map: &[I], out: &mut [T]) {
+pub fn move_rows<T: Plain, I: Index>(values: &[T], block: usize, fill: &[T], map: &[I], out: &mut [T]) {
     assert_eq!(out.len(), map.len() * block, "move_rows: out must hold a block for every entry of the map");
     // Fixed sizes let the compiler copy a block with a register move or two.
     match block {
@@ -30,45 +30,35 @@ pub fn move_rows<T: Element, I: Index>(values: &[T], block: usize, fill: &[T], m
 }
 
 /// [`move_rows`] for blocks of `N` elements.
-fn move_fixed<T: Element, I: Index, const N: usize>(values: &[T], fill: &[T], map: &[I], out: &mut [T]) {
+fn move_fixed<T: Plain, I: Index, const N: usize>(values: &[T], fill: &[T], map: &[I], out: &mut [T]) {
     let (values, rest) = values.as_chunks::<N>();
     assert!(rest.is_empty(), "move_rows: values must hold whole blocks");
     let fill = fill.as_chunks::<N>().0.first();
-    for_pieces(
-        &even(map.len(), N),
-        out,
-        |r| r.len() * N,
-        |range, out| {
-            for (out, i) in out.as_chunks_mut::<N>().0.iter_mut().zip(&map[range]) {
-                *out = match values.get(i.to_usize()) {
-                    Some(row) => *row,
-                    None => *missing(fill, i.to_usize(), values.len()),
-                };
-            }
-        },
-    );
+    for_pieces(&even(map.len(), N), out, &|r| r.len() * N, &|range, out| {
+        for (out, i) in out.as_chunks_mut::<N>().0.iter_mut().zip(&map[range]) {
+            *out = match values.get(i.to_usize()) {
+                Some(row) => *row,
+                None => *missing(fill, i.to_usize(), values.len()),
+            };
+        }
+    });
 }
 
 /// [`move_rows`] for any block.
-fn move_blocks<T: Element, I: Index>(values: &[T], block: usize, fill: &[T], map: &[I], out: &mut [T]) {
+fn move_blocks<T: Plain, I: Index>(values: &[T], block: usize, fill: &[T], map: &[I], out: &mut [T]) {
     let source = Source::new(values, block, "move_rows: values");
     let n = values.len() / block;
     let fill = (fill.len() == block).then_some(fill);
     let distance = source.distance();
-    for_pieces(
-        &even(map.len(), block),
-        out,
-        |r| r.len() * block,
-        |range, out| {
-            for ((out, k), i) in out.chunks_exact_mut(block).zip(range.clone()).zip(&map[range]) {
-                if let Some(next) = map.get(k + distance) {
-                    source.prefetch(next.to_usize());
-                }
-                let i = i.to_usize();
-                out.copy_from_slice(if i < n { source.row(i) } else { missing(fill, i, n) });
+    for_pieces(&even(map.len(), block), out, &|r| r.len() * block, &|range, out| {
+        for ((out, k), i) in out.chunks_exact_mut(block).zip(range.clone()).zip(&map[range]) {
+            if let Some(next) = map.get(k + distance) {
+                source.prefetch(next.to_usize());
             }
-        },
-    );
+            let i = i.to_usize();
+            out.copy_from_slice(if i < n { source.row(i) } else { missing(fill, i, n) });
+        }
+    });
 }
 
 /// The fill, for an index that is exactly the number of rows.
@@ -105,14 +95,13 @@ pub fn segment_sum<T: Element, I: Index>(values: &[T], block: usize, order: Opti
     segment_reduce(Sum, "segment_sum", values, block, order, ptr, out);
 }
 
-/// Maximum of rows of values per segment, like [`segment_sum`]. NaN wins; an empty segment gives
-/// [`Element::LOWEST`]. On Bool (u8 of 0 and 1) this is the logical or, false for an empty segment.
+/// Whether any value of a segment holds, for Bool (integers of 0 and 1), like [`segment_sum`]: 0 for an empty segment.
 ///
 /// # Panics
 ///
 /// When lengths disagree, `ptr` descends or an index is out of range.
-pub fn segment_max<T: Element, I: Index>(values: &[T], block: usize, order: Option<&[I]>, ptr: &[I], out: &mut [T]) {
-    segment_reduce(Max, "segment_max", values, block, order, ptr, out);
+pub fn segment_any<T: Element, I: Index>(values: &[T], block: usize, order: Option<&[I]>, ptr: &[I], out: &mut [T]) {
+    segment_reduce(Any, "segment_any", values, block, order, ptr, out);
 }
 
 fn segment_reduce<T: Element, I: Index, R: Reducer<T>>(

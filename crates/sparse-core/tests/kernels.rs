@@ -85,7 +85,7 @@ fn check_segments<T: Test>(g: &Graph, block: usize, ordered: bool) {
     let segments = g.ptr.len() - 1;
     let (mut sum, mut max) = (vec![T::of(3); segments * block], vec![T::of(3); segments * block]);
     segment_sum(&v, block, order, &g.ptr, &mut sum);
-    segment_max(&v, block, order, &g.ptr, &mut max);
+    segment_any(&v, block, order, &g.ptr, &mut max);
     for s in 0..segments {
         for b in 0..block {
             let (mut want_sum, mut want_max) = (T::ACC_ZERO, T::LOWEST);
@@ -95,6 +95,29 @@ fn check_segments<T: Test>(g: &Graph, block: usize, ordered: bool) {
                 want_max = if x > want_max { x } else { want_max };
             }
             assert_eq!((sum[s * block + b], max[s * block + b]), (T::narrow(want_sum), want_max));
+        }
+    }
+}
+
+/// Running sums of each segment's rows in order, from either end, against one loop over each segment.
+fn check_cumsum<T: Test>(ptr: &[i32], block: usize, ordered: bool, reverse: bool) {
+    let n = *ptr.last().unwrap() as usize;
+    let v = values::<T>(n * block, 8);
+    let order: Vec<i32> = (0..n as i32).map(|k| (k + n as i32 / 2) % n.max(1) as i32).collect();
+    let order = ordered.then_some(&order[..]);
+    let mut out = vec![T::of(3); n * block];
+    segment_cumsum(&v, block, order, ptr, reverse, &mut out);
+    for segment in ptr.windows(2) {
+        for b in 0..block {
+            let mut rows: Vec<usize> = (segment[0] as usize..segment[1] as usize).collect();
+            if reverse {
+                rows.reverse();
+            }
+            let mut sum = T::ACC_ZERO;
+            for k in rows {
+                sum = T::add(sum, v[order.map_or(k, |order| order[k] as usize) * block + b].widen());
+                assert_eq!(out[k * block + b], T::narrow(sum), "row {k} of segment {segment:?}");
+            }
         }
     }
 }
@@ -130,6 +153,13 @@ proptest! {
     #[test]
     fn segments_are_the_definition(g in graph(), block in prop::sample::select(&FEATURES), ordered: bool) {
         every_type!(check_segments(&g, block, ordered));
+    }
+
+    #[test]
+    fn running_sums_are_the_definition(
+        g in graph(), block in prop::sample::select(&FEATURES), ordered: bool, reverse: bool,
+    ) {
+        every_type!(check_cumsum(&g.ptr, block, ordered, reverse));
     }
 
     #[test]
@@ -169,6 +199,20 @@ fn one_row_holds_everything_and_threads_do_not_matter() {
     }
 }
 
+/// Lengths around the chunks that are summed apart, in i64 and f64, whose sums are exact.
+#[test]
+fn long_running_sums_carry_over() {
+    let lengths = [0, 4095, 1, 0, 4096, 4097, 20_000, 1, 0, 8192 - 7, 3, 0];
+    let mut ptr = vec![0i32];
+    lengths.iter().for_each(|length| ptr.push(ptr[ptr.len() - 1] + length));
+    for (block, ordered, reverse) in [(1, false, false), (1, true, true), (3, true, false), (3, false, true)] {
+        check_cumsum::<i64>(&ptr, block, ordered, reverse);
+        check_cumsum::<f64>(&ptr, block, ordered, reverse);
+        check_cumsum::<u8>(&ptr, block, ordered, reverse);
+        check_cumsum::<i64>(&[0, ptr[ptr.len() - 1]], block, ordered, reverse);
+    }
+}
+
 #[test]
 fn half_widens_exactly() {
     for bits in 0..=u16::MAX {
@@ -203,7 +247,7 @@ fn nan_wins_the_maximum() {
             let mut v = vec![1.0f32; 3 * block];
             v[place * block..][..block].fill(f32::NAN);
             let mut out = vec![0.0; block];
-            segment_max::<f32, i32>(&v, block, None, &[0, 3], &mut out);
+            segment_any::<f32, i32>(&v, block, None, &[0, 3], &mut out);
             assert!(out.iter().all(|x| x.is_nan()), "block {block}, NaN in row {place}");
         }
     }

@@ -7,8 +7,8 @@ use crate::reference::{
     elsewhere, extreme_dims, from_start, mask, prod_dims as dense_prod_dims, reshape, sum_dims as dense_sum_dims,
 };
 use burn::tensor::{Float, Int, Tensor, TensorData};
-use sparse_tensor::Numeric;
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
+use sparse_tensor::{Fill, Numeric};
 
 family! { "reductions" of Float;
     "sum_dim" sum_dim [coo csr hybrid batched] gradient;
@@ -32,6 +32,7 @@ family! { "reductions" of Float;
     "stored_sum_dim" stored_sum_dim [coo csr hybrid batched] gradient;
     "stored_sum_dims" stored_sum_dims [coo csr hybrid batched] gradient;
     "stored_sum" stored_sum [coo csr hybrid batched] gradient;
+    "stored_cumsum" stored_cumsum [coo csr hybrid batched] gradient;
     "stored_prod_dim" stored_prod_dim [coo csr hybrid batched] gradient;
     "stored_prod_dims" stored_prod_dims [coo csr hybrid batched] gradient;
     "stored_prod" stored_prod [coo csr hybrid batched] gradient;
@@ -218,4 +219,22 @@ stored! {
     (1.0) dense_prod_dims: stored_prod_dim stored_prod_dims stored_prod;
     (-1e6) largest: stored_amax_dim stored_amax_dims stored_amax;
     (1e6) smallest: stored_amin_dim stored_amin_dims stored_amin;
+}
+
+/// Running sums where something is specified; what is not adds nothing.
+pub(super) fn stored_cumsum<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.full::<P, D, K>(Values::Any);
+    let (at, axis) = axis_of::<D>(draw);
+    let zero = matches!(a.sparse.fill(), Fill::Zero);
+    law(
+        || {
+            let own = if zero { a.sparse.clone() } else { a.sparse.clone().with_fill(Fill::Undefined) };
+            own.stored_cumsum(axis).to_dense_or(K::scalar(0.0))
+        },
+        || {
+            let real = K::real(a.dense.clone());
+            let specified = mask(&real, a.host.mask().into_iter());
+            elsewhere(real, &specified, 0.0).cumsum(at) * specified
+        },
+    )
 }

@@ -70,6 +70,7 @@ pub mod integers {
         "stored_sum_dim (int)" stored_sum_dim [coo csr hybrid batched] none;
         "stored_sum_dims (int)" stored_sum_dims [coo csr hybrid batched] none;
         "stored_sum (int)" stored_sum [coo csr hybrid batched] none;
+        "stored_cumsum (int)" stored_cumsum [coo csr hybrid batched] none;
         "stored_prod_dim (int)" stored_prod_dim [coo csr hybrid batched] none;
         "stored_prod_dims (int)" stored_prod_dims [coo csr hybrid batched] none;
         "stored_prod (int)" stored_prod [coo csr hybrid batched] none;

@@ -1,6 +1,8 @@
 //! Flex: its storage is host memory, so the default bodies run on it directly.
 
-use crate::{AnyTensor, HostAccess, HostTensor, SparseBackend};
+use crate::any::AnyTensor;
+use crate::backend::SparseBackend;
+use crate::host_tensor::{HostAccess, HostTensor};
 use burn::backend::Flex;
 use burn::tensor::TensorData;
 use burn_flex::{FlexDevice, FlexTensor};

@@ -1,4 +1,4 @@
-//! One module a backend; `host` holds the default body of every method.
+//! One module a backend; `host` holds every kernel over host memory.
 
 #[cfg(feature = "gpu")]
 mod cube;
@@ -8,6 +8,6 @@ pub(crate) use cube::count_read;
 pub use cube::{device_reads, forced, host_fallbacks};
 #[cfg(feature = "flex")]
 mod flex;
-pub(crate) mod host;
+mod host;
 #[cfg(feature = "ndarray")]
 mod ndarray;

@@ -1,6 +1,7 @@
 //! NdArray (deprecated upstream): the default bodies are enough.
 
-use crate::{HostAccess, SparseBackend};
+use crate::backend::SparseBackend;
+use crate::host_tensor::HostAccess;
 use burn::backend::NdArray;
 
 impl SparseBackend for NdArray {}

@@ -3,12 +3,11 @@
 use super::Compressed;
 use super::sddmm::SUMS;
 use crate::lanes::{Lanes, acc_max, add_lanes};
-use crate::par::{by_elements, for_pieces, split_mut};
+use crate::par::{self, by_elements, for_pieces, split_mut};
 use crate::reduce::{Reducer, Source, V, Weighted, reduce_rows};
 use crate::{Element, Index};
 use core::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
 
 /// Which end of the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -148,15 +147,15 @@ pub fn extremum_rows_backward<T: Element, I: Index>(
     let dense = source(dense, "extremum_rows_backward: dense");
     let [out, grad] = [out, grad].map(|data| source(data, OP));
     let ranges = by_elements(ptr, 2 * features);
-    let shares = split_mut(shares, &ranges, |rows| rows.len() * features);
+    let shares = split_mut(shares, &par::lens(&ranges, |rows| rows.len() * features));
     let elements = |rows: &Range<usize>| ptr[rows.end].to_usize().wrapping_sub(ptr[rows.start].to_usize());
     let value_grads: Vec<Option<&mut [T]>> = match value_grads {
-        Some(grads) => split_mut(grads, &ranges, elements).into_iter().map(Some).collect(),
+        Some(grads) => split_mut(grads, &par::lens(&ranges, elements)).into_iter().map(Some).collect(),
         None => ranges.iter().map(|_| None).collect(),
     };
     let arch = Arch::new();
-    let pieces = ranges.into_par_iter().with_max_len(1).zip(shares).zip(value_grads);
-    pieces.for_each(|((rows, shares), value_grads)| {
+    par::each(shares.into_iter().zip(value_grads).collect(), &|piece, (shares, value_grads)| {
+        let rows = ranges[piece].clone();
         arch.dispatch(Rows { ptr, idx, values, dense, out, grad, rows, shares, value_grads });
     });
 }
@@ -263,14 +262,9 @@ pub fn extremum_cols_backward<T: Element, I: Index>(
     let [dense, out, shares] = [dense, out, shares].map(|data| Source::new(data, features, OP));
     let weights = Weighted { values, perm: a.perm };
     let arch = Arch::new();
-    for_pieces(
-        &by_elements(a.ptr, 2 * features),
-        dense_grad,
-        |cols| cols.len() * features,
-        |cols, grads| {
-            arch.dispatch(Cols { a, weights, dense, out, shares, cols, grads });
-        },
-    );
+    for_pieces(&by_elements(a.ptr, 2 * features), dense_grad, &|cols| cols.len() * features, &|cols, grads| {
+        arch.dispatch(Cols { a, weights, dense, out, shares, cols, grads });
+    });
 }
 
 /// Some columns, with their part of the gradient.

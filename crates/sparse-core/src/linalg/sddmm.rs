@@ -28,15 +28,10 @@ pub fn sddmm<T: Element, I: Index>(rows: &[I], cols: &[I], x: &[T], y: &[T], fea
     }
     let (x, y) = (Source::new(x, features, "sddmm: x"), Source::new(y, features, "sddmm: y"));
     let arch = Arch::new();
-    for_pieces(
-        &even(rows.len(), features),
-        out,
-        |r| r.len(),
-        |range, out| {
-            let (rows, cols) = (&rows[range.clone()], &cols[range]);
-            arch.dispatch(Samples { rows, cols, x, y, out });
-        },
-    );
+    for_pieces(&even(rows.len(), features), out, &|r| r.len(), &|range, out| {
+        let (rows, cols) = (&rows[range.clone()], &cols[range]);
+        arch.dispatch(Samples { rows, cols, x, y, out });
+    });
 }
 
 struct Samples<'a, T, I> {

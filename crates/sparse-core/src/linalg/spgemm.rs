@@ -2,10 +2,9 @@
 
 use super::Compressed;
 use crate::alloc::zeroed;
-use crate::par::{by_elements, for_pieces, split_mut};
+use crate::par::{self, by_elements, for_pieces, split_mut};
 use crate::{Element, Index, Result, SparseError};
 use core::ops::Range;
-use rayon::prelude::*;
 use std::borrow::Cow;
 
 /// Sparse x sparse, structure and values in one pass: `C[i, j] = sum over k of A[i, k] * B[k, j]`, of width `cols`.
@@ -44,7 +43,7 @@ pub fn spgemm<T: Element, I: Index>(
     if check_room::<T, I>(room_of(&pieces)).is_err() {
         // Products may meet: the elements are counted, unless the longest rows alone are too many.
         check_room::<T, I>((0..rows).map(|r| longest(a, b, r)).sum())?;
-        pieces.par_iter_mut().for_each(|(rows, room)| {
+        par::each(pieces.iter_mut().collect(), &|_, (rows, room)| {
             let mut row = Accumulator::<T>::new(narrow.width());
             *room = 0;
             for r in rows.clone() {
@@ -56,26 +55,23 @@ pub fn spgemm<T: Element, I: Index>(
     }
     let room = room_of(&pieces);
     let (mut row_ptr, mut col_idx, mut values) = (zeroed(rows + 1), zeroed(room), zeroed(room));
-    let idx = split_mut(&mut col_idx, &pieces, |(_, room)| *room);
-    let out = split_mut(&mut values, &pieces, |(_, room)| *room);
-    let ends = split_mut(&mut row_ptr[1..], &pieces, |(rows, _)| rows.len());
-    let jobs = pieces.par_iter().with_max_len(1).zip(idx).zip(out).zip(ends);
-    let lens: Vec<usize> = jobs
-        .map(|((((rows, _), idx), out), ends)| {
-            let mut row = Accumulator::<T>::new(narrow.width());
-            let mut at = 0;
-            for (r, end) in rows.clone().zip(ends) {
-                add_row(r, a, a_values, b, b_values, |at, product| row.add(at, product));
-                row.drain(|place, sum| {
-                    idx[at] = narrow.column(place);
-                    out[at] = T::narrow(sum);
-                    at += 1;
-                });
-                *end = I::from_usize(at);
-            }
-            at
-        })
-        .collect();
+    let idx = split_mut(&mut col_idx, &par::lens(&pieces, |(_, room)| *room));
+    let out = split_mut(&mut values, &par::lens(&pieces, |(_, room)| *room));
+    let ends = split_mut(&mut row_ptr[1..], &par::lens(&pieces, |(rows, _)| rows.len()));
+    let mut lens = vec![0usize; pieces.len()];
+    let jobs = idx.into_iter().zip(out).zip(ends).zip(&mut lens).collect();
+    par::each(jobs, &|piece, (((idx, out), ends), at)| {
+        let mut row = Accumulator::<T>::new(narrow.width());
+        for (r, end) in pieces[piece].0.clone().zip(ends) {
+            add_row(r, a, a_values, b, b_values, |at, product| row.add(at, product));
+            row.drain(|place, sum| {
+                idx[*at] = narrow.column(place);
+                out[*at] = T::narrow(sum);
+                *at += 1;
+            });
+            *end = I::from_usize(*at);
+        }
+    });
     // Pieces move together, and ends count from the first of all.
     let (mut from, mut to) = (0, 0);
     for ((rows, room), len) in pieces.into_iter().zip(lens) {
@@ -137,22 +133,17 @@ pub fn spgemm_values<T: Element, I: Index>(
     let narrow = Columns::of(b.idx, cols);
     let (idx, own) = (narrow.places(idx), narrow.places(b.idx));
     let b = Compressed { idx: &own, ..b };
-    for_pieces(
-        &by_elements(ptr, 8),
-        out,
-        |rows| span(ptr, rows).len(),
-        |rows, out| {
-            let first = ptr[rows.start].to_usize();
-            let mut sums: Vec<T::Acc> = vec![T::ACC_ZERO; narrow.width()];
-            for r in rows {
-                let row = ptr[r].to_usize()..ptr[r + 1].to_usize();
-                add_row(r, a, a_values, b, b_values, |at, product| sums[at] = T::add(sums[at], product));
-                for (slot, j) in out[row.start - first..row.end - first].iter_mut().zip(&idx[row.clone()]) {
-                    *slot = T::narrow(core::mem::replace(&mut sums[j.to_usize()], T::ACC_ZERO));
-                }
+    for_pieces(&by_elements(ptr, 8), out, &|rows| span(ptr, rows).len(), &|rows, out| {
+        let first = ptr[rows.start].to_usize();
+        let mut sums: Vec<T::Acc> = vec![T::ACC_ZERO; narrow.width()];
+        for r in rows {
+            let row = ptr[r].to_usize()..ptr[r + 1].to_usize();
+            add_row(r, a, a_values, b, b_values, |at, product| sums[at] = T::add(sums[at], product));
+            for (slot, j) in out[row.start - first..row.end - first].iter_mut().zip(&idx[row.clone()]) {
+                *slot = T::narrow(core::mem::replace(&mut sums[j.to_usize()], T::ACC_ZERO));
             }
-        },
-    );
+        }
+    });
 }
 
 /// Sampled sparse x sparse^T: `out[e] = sum over j of X[i, j] * Y[k, j]` for each element `e = (i, k)` of `mask`.
@@ -177,28 +168,23 @@ pub fn spgemm_sampled<T: Element, I: Index>(
     let narrow = Columns::of(x.idx, cols);
     let (own, other) = (narrow.places(x.idx), narrow.places(y.idx));
     let (x, y) = (Compressed { idx: &own, ..x }, Compressed { idx: &other, ..y });
-    for_pieces(
-        &by_elements(ptr, 8),
-        out,
-        |rows| span(ptr, rows).len(),
-        |rows, out| {
-            let first = ptr[rows.start].to_usize();
-            let mut line: Vec<T::Acc> = vec![T::ACC_ZERO; narrow.width()];
-            for r in rows {
-                let own = span(x.ptr, &(r..r + 1));
-                for e in own.clone() {
-                    line[x.idx[e].to_usize()] = x_values[position(x, e)].widen();
-                }
-                for e in ptr[r].to_usize()..ptr[r + 1].to_usize() {
-                    let k = idx[e].to_usize();
-                    out[e - first] = T::narrow(span(y.ptr, &(k..k + 1)).fold(T::ACC_ZERO, |sum, e| {
-                        T::add(sum, T::mul(line[y.idx[e].to_usize()], y_values[position(y, e)].widen()))
-                    }));
-                }
-                own.for_each(|e| line[x.idx[e].to_usize()] = T::ACC_ZERO);
+    for_pieces(&by_elements(ptr, 8), out, &|rows| span(ptr, rows).len(), &|rows, out| {
+        let first = ptr[rows.start].to_usize();
+        let mut line: Vec<T::Acc> = vec![T::ACC_ZERO; narrow.width()];
+        for r in rows {
+            let own = span(x.ptr, &(r..r + 1));
+            for e in own.clone() {
+                line[x.idx[e].to_usize()] = x_values[position(x, e)].widen();
             }
-        },
-    );
+            for e in ptr[r].to_usize()..ptr[r + 1].to_usize() {
+                let k = idx[e].to_usize();
+                out[e - first] = T::narrow(span(y.ptr, &(k..k + 1)).fold(T::ACC_ZERO, |sum, e| {
+                    T::add(sum, T::mul(line[y.idx[e].to_usize()], y_values[position(y, e)].widen()))
+                }));
+            }
+            own.for_each(|e| line[x.idx[e].to_usize()] = T::ACC_ZERO);
+        }
+    });
 }
 
 /// Calls `add(column, product)` for the products of row `r`.
@@ -243,7 +229,9 @@ fn products<I: Index>(a: Compressed<'_, I>, b: Compressed<'_, I>) -> Vec<(Range<
     let count = |r: usize| -> usize {
         span(a.ptr, &(r..r + 1)).map(|e| span(b.ptr, &(a.idx[e].to_usize()..a.idx[e].to_usize() + 1)).len()).sum()
     };
-    sums[1..].par_iter_mut().enumerate().with_min_len(1024).for_each(|(r, slot)| *slot = count(r) as i64);
+    for_pieces(&par::even(rows, 16), &mut sums[1..], &|rows| rows.len(), &|rows, sums| {
+        rows.zip(sums).for_each(|(r, slot)| *slot = count(r) as i64)
+    });
     for r in 0..rows {
         sums[r + 1] += sums[r];
     }
@@ -261,7 +249,7 @@ impl<I: Index> Columns<I> {
     fn of(idx: &[I], all: usize) -> Self {
         let used = (all > 8 * idx.len().max(1 << 16)).then(|| {
             let mut used = idx.to_vec();
-            used.par_sort_unstable();
+            par::sort_unstable(&mut used);
             used.dedup();
             used
         });
@@ -276,7 +264,7 @@ impl<I: Index> Columns<I> {
     fn places<'a>(&self, idx: &'a [I]) -> Cow<'a, [I]> {
         let Some(used) = &self.used else { return Cow::Borrowed(idx) };
         let place = |j: &I| I::from_usize(used.binary_search(j).unwrap_or(used.len()));
-        Cow::Owned(idx.par_iter().map(place).collect())
+        Cow::Owned(par::fill_with(idx.len(), |k| place(&idx[k])))
     }
 
     #[inline(always)]

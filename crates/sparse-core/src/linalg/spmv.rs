@@ -13,14 +13,9 @@ const AHEAD: usize = 32;
 pub(super) fn spmv<T: Element, I: Index>(a: Compressed<'_, I>, values: &[T], x: &[T], out: &mut [T]) {
     let ranges = by_elements(a.ptr, 1);
     let arch = Arch::new();
-    for_pieces(
-        &ranges,
-        out,
-        |r| r.len(),
-        |rows, out| {
-            arch.dispatch(Rows { a, first: rows.start, values, x, out });
-        },
-    );
+    for_pieces(&ranges, out, &|r| r.len(), &|rows, out| {
+        arch.dispatch(Rows { a, first: rows.start, values, x, out });
+    });
 }
 
 /// The rows from `first` on.

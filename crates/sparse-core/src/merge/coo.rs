@@ -7,7 +7,6 @@ use crate::{Index, alloc::zeroed, par};
 use core::hint::select_unpredictable;
 use core::marker::PhantomData;
 use core::ops::Range;
-use rayon::prelude::*;
 
 /// A coalesced COO pattern made of two, with a map into each.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,14 +72,11 @@ impl<I: Index> WithKeys for Merge<'_, I> {
     fn run<K: Ord + Copy + Send + Sync, F: Fn(usize) -> K + Sync>(self, keys: &[F]) -> MergedCoo<I> {
         let (a, b) = (&keys[0], &keys[1]);
         let stretches = stretches(a, self.nnz_a, b, self.nnz_b);
-        let counts: Vec<usize> = stretches
-            .par_iter()
-            .with_max_len(1)
-            .map(|(i, j)| {
-                let common = count_common(a, i.clone(), b, j.clone());
-                if self.keep == Keep::Union { i.len() + j.len() - common } else { common }
-            })
-            .collect();
+        let counts = par::map(stretches.len(), &|piece| {
+            let (i, j) = &stretches[piece];
+            let common = count_common(a, i.clone(), b, j.clone());
+            if self.keep == Keep::Union { i.len() + j.len() - common } else { common }
+        });
         let mut starts = vec![0];
         starts.extend(counts.iter().scan(0, |sum, n| {
             *sum += n;
@@ -99,13 +95,9 @@ impl<I: Index> WithKeys for Merge<'_, I> {
                 }
             }
         }
-        let cuts = cut(&mut map_a, &starts)
-            .into_par_iter()
-            .zip(cut(&mut map_b, &starts))
-            .zip(slots)
-            .zip(&stretches)
-            .with_max_len(1);
-        cuts.for_each(|(((map_a, map_b), out), (i, j))| {
+        let cuts = cut(&mut map_a, &starts).into_iter().zip(cut(&mut map_b, &starts)).zip(slots);
+        par::each(cuts.collect(), &|piece, ((map_a, map_b), out)| {
+            let (i, j) = &stretches[piece];
             match self.keep {
                 Keep::Union => {
                     fill_union((a, i.clone(), self.nnz_a), (b, j.clone(), self.nnz_b), map_a, map_b);
@@ -249,8 +241,9 @@ impl<I: Index> WithKeys for Locate<I> {
         let stretches = stretches(a, nnz_a, b, nnz_b);
         let missing = I::from_usize(nnz_b);
         let mut map = zeroed(nnz_a);
-        let pieces = par::split_mut(&mut map, &stretches, |s| s.0.len());
-        pieces.into_par_iter().zip(&stretches).with_max_len(1).for_each(|(map, (i, j))| {
+        let pieces = par::split_mut(&mut map, &par::lens(&stretches, |s| s.0.len()));
+        par::each(pieces, &|piece, map| {
+            let (i, j) = &stretches[piece];
             let mut q = j.start;
             for (p, slot) in i.clone().zip(map) {
                 let x = a(p);

@@ -4,7 +4,6 @@ use super::assert_fits;
 use crate::{Index, alloc::zeroed, par};
 use core::hint::select_unpredictable;
 use core::ops::Range;
-use rayon::prelude::*;
 
 /// A CSR pattern made of two, with a map into each.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,21 +65,15 @@ pub(super) fn count_rows<I: Index>(
     count: impl Fn(&[I], &[I]) -> usize + Sync,
 ) -> (Vec<I>, Vec<usize>) {
     let mut row_ptr: Vec<I> = zeroed(a.0.len());
-    let inner = par::split_mut(&mut row_ptr[1..], pieces, |r| r.len());
-    let totals: Vec<usize> = inner
-        .into_par_iter()
-        .zip(pieces)
-        .with_max_len(1)
-        .map(|(ends, rows)| {
-            let mut total = 0;
-            for (r, end) in rows.clone().zip(ends) {
-                total += count(row(a, r), row(b, r));
-                // A piece is checked against the index type as a whole below, before this value is used.
-                *end = I::from_usize(total.min(I::MAX));
-            }
-            total
-        })
-        .collect();
+    let inner = par::split_mut(&mut row_ptr[1..], &par::lens(pieces, |r| r.len()));
+    let mut totals = vec![0usize; pieces.len()];
+    par::each(inner.into_iter().zip(&mut totals).collect(), &|piece, (ends, total)| {
+        for (r, end) in pieces[piece].clone().zip(ends) {
+            *total += count(row(a, r), row(b, r));
+            // A piece is checked against the index type as a whole below, before this value is used.
+            *end = I::from_usize((*total).min(I::MAX));
+        }
+    });
     let mut starts = Vec::with_capacity(totals.len() + 1);
     let mut sum = 0usize;
     for &n in &totals {
@@ -89,10 +82,10 @@ pub(super) fn count_rows<I: Index>(
     }
     starts.push(sum);
     assert_fits::<I>(sum);
-    let inner = par::split_mut(&mut row_ptr[1..], pieces, |r| r.len());
-    inner.into_par_iter().zip(&starts).with_max_len(1).for_each(|(ends, &base)| {
+    let inner = par::split_mut(&mut row_ptr[1..], &par::lens(pieces, |r| r.len()));
+    par::each(inner, &|piece, ends| {
         for end in ends {
-            *end = I::from_usize(end.to_usize() + base);
+            *end = I::from_usize(end.to_usize() + starts[piece]);
         }
     });
     (row_ptr, starts)
@@ -107,7 +100,7 @@ pub(super) fn row<'a, I: Index, T>((ptr, col): (&[I], &'a [T]), r: usize) -> &'a
 /// Cuts a slice where the pieces of a merge start.
 pub(super) fn cut<'a, T>(slice: &'a mut [T], starts: &[usize]) -> Vec<&'a mut [T]> {
     let lengths: Vec<usize> = starts.windows(2).map(|w| w[1] - w[0]).collect();
-    par::split_mut(slice, &lengths, |&n| n)
+    par::split_mut(slice, &lengths)
 }
 
 /// Both phases: count rows, then fill each row of the outputs with `fill(a, b, a0, b0, out)`.
@@ -121,13 +114,9 @@ fn merge<I: Index>(
     let (row_ptr, starts) = count_rows(&pieces, a, b, count);
     let nnz = starts[pieces.len()];
     let (mut col_idx, mut map_a, mut map_b) = (zeroed(nnz), zeroed(nnz), zeroed(nnz));
-    let cuts = cut(&mut col_idx, &starts)
-        .into_par_iter()
-        .zip(cut(&mut map_a, &starts))
-        .zip(cut(&mut map_b, &starts))
-        .zip(&pieces)
-        .with_max_len(1);
-    cuts.for_each(|(((col, map_a), map_b), rows)| {
+    let cuts = cut(&mut col_idx, &starts).into_iter().zip(cut(&mut map_a, &starts)).zip(cut(&mut map_b, &starts));
+    par::each(cuts.collect(), &|piece, ((col, map_a), map_b)| {
+        let rows = &pieces[piece];
         let base = row_ptr[rows.start].to_usize();
         for r in rows.clone() {
             let out = row_ptr[r].to_usize() - base..row_ptr[r + 1].to_usize() - base;
@@ -228,7 +217,7 @@ pub fn locate_csr<I: Index>(a_ptr: &[I], a_col: &[I], b_ptr: &[I], b_col: &[I]) 
     let mut map = zeroed(a_col.len());
     let missing = I::from_usize(b_col.len());
     let len = |rows: &Range<usize>| a_ptr[rows.end].to_usize() - a_ptr[rows.start].to_usize();
-    par::for_pieces(&pieces, &mut map, len, |rows, map| {
+    par::for_pieces(&pieces, &mut map, &len, &|rows, map| {
         let base = a_ptr[rows.start].to_usize();
         for r in rows {
             let (a, b) = (row((a_ptr, a_col), r), row((b_ptr, b_col), r));

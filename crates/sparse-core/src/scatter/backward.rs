@@ -1,12 +1,11 @@
 //! Gradients of `put_along_axis`.
 
-use super::cells::{gather_map, index_state, scatter_cells, units};
+use super::cells::{Arrivals, LastStep, Step, gather_map, index_state, scatter_cells, units};
 use super::layout::Layout;
 use super::{Reduce, Target, product};
 use crate::alloc::{copied, zeroed};
-use crate::{Element, Index};
+use crate::{Element, Index, par};
 use core::hint::select_unpredictable;
-use rayon::prelude::*;
 
 /// Which slices the gradient of a reduction reads; the others may be empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,9 +72,8 @@ pub fn put_backward<T: Element, I: Index>(
     let no_values = units(target.values_len());
     match reduce {
         Reduce::Assign => {
-            // One more than the last k.
             let layout = Layout::of::<(T, u32), I>(target);
-            let last = index_state(target, &layout, |s, k| *s = k as u32 + 1);
+            let last = index_state(target, &layout, &LastStep);
             let arr_grad = need_arr.then(|| layout.spread(&last, |p, last| if last == 0 { grad[p] } else { T::ZERO }));
             let value_grad = values_grad(&|dv| {
                 let grad = layout.build(|p| grad[p]);
@@ -91,7 +89,7 @@ pub fn put_backward<T: Element, I: Index>(
         }
         Reduce::Mean => {
             let layout = Layout::of::<T, I>(target);
-            let n = index_state(target, &layout, |s, _| *s += 1);
+            let n = index_state(target, &layout, &Arrivals);
             let share = layout.spread(&n, |p, n| divide(grad[p], (n + include_self as u32).max(1)));
             let value_grad = values_grad(&|dv| super::gather(target, &share, dv));
             let arr_grad = need_arr.then(|| {
@@ -105,7 +103,7 @@ pub fn put_backward<T: Element, I: Index>(
             // branch that waits for it (a misprediction would cost a trip to memory).
             let layout = Layout::of::<(T, u32), I>(target);
             let mut ties: Vec<(T, u32)> = layout.build(|p| (out[p], (include_self && same(arr[p], out[p])) as u32));
-            scatter_cells(target, &layout, values, &mut ties, |tie, v, _| tie.1 += same(v, tie.0) as u32);
+            scatter_cells(target, &layout, values, &mut ties, &CountTies);
             let arr_grad = need_arr.then(|| {
                 layout.spread(&ties, |p, (y, ties)| {
                     if include_self && same(arr[p], y) {
@@ -119,9 +117,9 @@ pub fn put_backward<T: Element, I: Index>(
             });
             let value_grad = values_grad(&|dv| {
                 let grad = layout.build(|p| grad[p]);
-                let mut shares: Vec<(T, T)> = zeroed(ties.len());
-                shares.par_iter_mut().zip(&ties).zip(&grad).for_each(|((share, &(y, ties)), &grad)| {
-                    *share = (y, divide(grad, ties.max(1)));
+                let shares: Vec<(T, T)> = par::fill_with(ties.len(), |c| {
+                    let (y, ties) = ties[c];
+                    (y, divide(grad[c], ties.max(1)))
                 });
                 gather_map(target, &layout, &shares, values, dv, |c, dv, v, _| {
                     let (y, share) = shares[c];
@@ -133,10 +131,20 @@ pub fn put_backward<T: Element, I: Index>(
     }
 }
 
+/// Counts the values that equal the result.
+struct CountTies;
+
+impl<T: Element> Step<(T, u32), T> for CountTies {
+    #[inline(always)]
+    fn step(&self, (result, ties): &mut (T, u32), v: T, _: usize) {
+        *ties += same(v, *result) as u32;
+    }
+}
+
 /// `grad` where no value arrives, else 0: the gradient of an array that is forgotten where hit.
 pub(super) fn not_hit<T: Element, I: Index>(target: &Target<'_, I>, grad: &[T]) -> Vec<T> {
     let layout = Layout::of::<u32, I>(target);
-    let hit = index_state(target, &layout, |s, _| *s = 1);
+    let hit = index_state(target, &layout, &Arrivals);
     layout.spread(&hit, |p, hit| if hit == 0 { grad[p] } else { T::ZERO })
 }
 

@@ -3,11 +3,10 @@
 use super::layout::Layout;
 use super::{Target, TargetIndex};
 use crate::reduce::{Source, prefetch};
-use crate::structure::{Segments, group_with};
+use crate::structure::{Segments, group_by};
 use crate::{Index, alloc::zeroed, par};
 use core::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
 
 /// Below this many values one thread does the work.
 const GRAIN: usize = 16 * 1024;
@@ -21,6 +20,15 @@ const TILE: usize = 64;
 
 /// Rows whose cells to fetch ahead.
 const CELLS_AHEAD: usize = 4;
+
+/// What happens to a cell for each value that belongs to it; `k` is the value's step along the axis.
+///
+/// A trait of named types and not a closure: a closure inside a function that is generic over the index would be another
+/// type for each index, and all loops over it would be compiled again.
+pub(super) trait Step<X, V>: Sync {
+    /// Lets the cell take in the value.
+    fn step(&self, cell: &mut X, value: V, k: usize);
+}
 
 /// Values that take no memory, for traversals that need only the index.
 pub(super) fn units(len: usize) -> &'static [()] {
@@ -46,7 +54,7 @@ pub(super) fn scatter_cells<X, V, I>(
     layout: &Layout,
     values: &[V],
     cells: &mut [X],
-    step: impl Fn(&mut X, V, usize) + Sync,
+    step: &impl Step<X, V>,
 ) where
     X: Copy + Send + Sync,
     V: Copy + Sync,
@@ -62,7 +70,7 @@ pub(super) fn scatter_onto<X, V, I>(
     values: &[V],
     start: Option<&[X]>,
     cells: &mut [X],
-    step: impl Fn(&mut X, V, usize) + Sync,
+    step: &impl Step<X, V>,
 ) where
     X: Copy + Send + Sync,
     V: Copy + Sync,
@@ -76,21 +84,15 @@ pub(super) fn scatter_onto<X, V, I>(
         start.iter().for_each(|start| cells.copy_from_slice(start));
         return;
     }
-    if let TargetIndex::Grouped { order, ptr, .. } = index
-        && size_of::<V>() > 0
+    let wide = inner * size_of::<V>() >= 64 && count >= len / 8 && values.len() >= GRAIN;
+    let known = matches!(index, TargetIndex::Grouped { .. });
+    if size_of::<V>() > 0
+        && (known || wide)
+        && let Some(groups) = groups(index, len)
     {
-        return visit_groups(inner, ptr, order, values, start, cells, &step);
+        return visit_groups(inner, &groups, values, start, cells, step);
     }
     let index = index.plain();
-    if let TargetIndex::Axis(index) = index
-        && inner * size_of::<V>() >= 64
-        && count >= len / 8
-        && values.len() >= GRAIN
-        && count.max(len) <= i32::MAX as usize
-    {
-        let Segments::<i32> { ptr, order } = group_with(count, len, |k| resolve(index[k], len));
-        return visit_groups(inner, &ptr, &order, values, start, cells, &step);
-    }
     start.iter().for_each(|start| cells.copy_from_slice(start));
     let slab = count * inner;
     let slab_index = |o: usize| match index {
@@ -99,7 +101,7 @@ pub(super) fn scatter_onto<X, V, I>(
     };
     let visit = |o: usize, columns: Range<usize>, rows: Range<usize>, cells: &mut [X]| {
         let values = &values[o * slab..][..slab];
-        let visit = Visit { len, inner, values, columns, rows, cells, step: &step };
+        let visit = Visit { len, inner, values, columns, rows, cells, step };
         match slab_index(o) {
             TargetIndex::Full(index) if inner == 1 => visit.single(index),
             TargetIndex::Full(index) if visit.rows.len() < len => visit.some_rows(index),
@@ -108,19 +110,19 @@ pub(super) fn scatter_onto<X, V, I>(
             TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => visit.by_row(index),
         }
     };
-    let threads = if values.len() < GRAIN { 1 } else { rayon::current_num_threads() };
+    let threads = if values.len() < GRAIN { 1 } else { par::threads() };
     if threads == 1 || outer >= 2 * threads || !layout.is_plain() {
         // Consecutive slabs are joined until they are worth a task.
         let join = if threads == 1 { outer } else { (GRAIN / slab).clamp(1, outer.div_ceil(threads)) };
-        cells.par_chunks_mut(len * inner * join).enumerate().with_max_len(1).for_each(|(task, cells)| {
+        par::each(cells.chunks_mut(len * inner * join).collect(), &|task, cells| {
             for (s, cells) in cells.chunks_exact_mut(len * inner).enumerate() {
                 let blocks: Vec<Range<usize>> = layout.blocks().collect();
-                let pieces = par::split_mut(cells, &blocks, |columns| columns.len() * len);
-                let one = |(columns, cells)| visit(task * join + s, columns, 0..len, cells);
-                if join > 1 || blocks.len() == 1 {
-                    blocks.into_iter().zip(pieces).for_each(one);
+                let pieces = par::split_mut(cells, &par::lens(&blocks, |columns| columns.len() * len));
+                let one = |block: usize, cells| visit(task * join + s, blocks[block].clone(), 0..len, cells);
+                if join > 1 {
+                    pieces.into_iter().enumerate().for_each(|(block, cells)| one(block, cells));
                 } else {
-                    blocks.into_par_iter().zip(pieces).with_max_len(1).for_each(one);
+                    par::each(pieces, &one);
                 }
             }
         });
@@ -128,33 +130,48 @@ pub(super) fn scatter_onto<X, V, I>(
     }
     // Ranges of destinations. One a thread: each is a pass over index and values.
     let parts = threads.div_ceil(outer);
-    cells.par_chunks_mut(len * inner).enumerate().with_max_len(1).for_each(|(o, cells)| {
+    par::each(cells.chunks_mut(len * inner).collect(), &|o, cells| {
         let rows = match index {
             TargetIndex::Axis(index) => balanced(index, len, parts),
             _ => par::ranges(len, parts.min(len)),
         };
-        let pieces = par::split_mut(cells, &rows, |rows| rows.len() * inner);
-        rows.into_par_iter().zip(pieces).with_max_len(1).for_each(|(rows, cells)| visit(o, 0..inner, rows, cells));
+        par::for_pieces(&rows, cells, &|rows| rows.len() * inner, &|rows, cells| visit(o, 0..inner, rows, cells));
     });
 }
 
+/// The steps along the axis grouped by destination, where one index serves a whole step and 32 bits count them.
+fn groups<I: Index>(index: TargetIndex<'_, I>, len: usize) -> Option<Segments<i32>> {
+    let fits = |count: usize| count.max(len) <= i32::MAX as usize;
+    match index {
+        TargetIndex::Grouped { order, ptr, .. } if fits(order.len()) => {
+            let narrow = |list: &[I]| list.iter().map(|x| x.to_usize() as i32).collect();
+            Some(Segments { ptr: narrow(ptr), order: narrow(order) })
+        }
+        TargetIndex::Axis(index) if fits(index.len()) => {
+            let keys: Vec<i32> = index.iter().map(|&x| resolve(x, len) as i32).collect();
+            Some(group_by(&keys, len))
+        }
+        _ => None,
+    }
+}
+
 /// [`scatter_onto`] of rows whose destinations are grouped.
-fn visit_groups<S: Index, X: Copy + Send + Sync, V: Copy + Sync>(
+fn visit_groups<X: Copy + Send + Sync, V: Copy + Sync>(
     inner: usize,
-    ptr: &[S],
-    order: &[S],
+    groups: &Segments<i32>,
     values: &[V],
     start: Option<&[X]>,
     cells: &mut [X],
-    step: &(impl Fn(&mut X, V, usize) + Sync),
+    step: &impl Step<X, V>,
 ) {
+    let Segments { ptr, order } = groups;
     let (len, count) = (ptr.len() - 1, order.len());
     let arch = Arch::new();
     let ranges = par::by_elements(ptr, inner);
     let slab = len * inner;
-    cells.par_chunks_mut(slab).zip(values.par_chunks(count * inner)).enumerate().for_each(|(o, (cells, values))| {
-        let pieces = par::split_mut(cells, &ranges, |rows| rows.len() * inner);
-        ranges.par_iter().zip(pieces).with_max_len(1).for_each(|(rows, cells)| {
+    par::chunks_mut(cells, slab, &|o, cells| {
+        let values = &values[o * count * inner..][..count * inner];
+        par::for_pieces(&ranges, cells, &|rows| rows.len() * inner, &|rows, cells| {
             let start = start.map(|start| &start[o * slab + rows.start * inner..][..cells.len()]);
             arch.dispatch(VisitGroups { ptr: &ptr[rows.start..=rows.end], order, inner, values, start, cells, step });
         });
@@ -162,9 +179,9 @@ fn visit_groups<S: Index, X: Copy + Send + Sync, V: Copy + Sync>(
 }
 
 /// Some destinations of a slab, each with the rows of values that belong to it.
-struct VisitGroups<'a, V, S, X, F> {
-    ptr: &'a [S],
-    order: &'a [S],
+struct VisitGroups<'a, V, X, F> {
+    ptr: &'a [i32],
+    order: &'a [i32],
     inner: usize,
     values: &'a [V],
     start: Option<&'a [X]>,
@@ -172,7 +189,7 @@ struct VisitGroups<'a, V, S, X, F> {
     step: &'a F,
 }
 
-impl<V: Copy, S: Index, X: Copy, F: Fn(&mut X, V, usize)> WithSimd for VisitGroups<'_, V, S, X, F> {
+impl<V: Copy, X: Copy, F: Step<X, V>> WithSimd for VisitGroups<'_, V, X, F> {
     type Output = ();
 
     #[inline(always)]
@@ -194,7 +211,7 @@ impl<V: Copy, S: Index, X: Copy, F: Fn(&mut X, V, usize)> WithSimd for VisitGrou
                 for k in order {
                     let values = &rows.row(k.to_usize())[t * TILE..][..TILE];
                     for (cell, &v) in cells.iter_mut().zip(values) {
-                        step(cell, v, k.to_usize());
+                        step.step(cell, v, k.to_usize());
                     }
                 }
                 *tile = cells;
@@ -202,7 +219,7 @@ impl<V: Copy, S: Index, X: Copy, F: Fn(&mut X, V, usize)> WithSimd for VisitGrou
             let done = inner - rest.len();
             for k in order {
                 for (cell, &v) in rest.iter_mut().zip(&rows.row(k.to_usize())[done..]) {
-                    step(cell, v, k.to_usize());
+                    step.step(cell, v, k.to_usize());
                 }
             }
         }
@@ -239,7 +256,7 @@ struct Visit<'a, V, X, F> {
     step: &'a F,
 }
 
-impl<V: Copy, X, F: Fn(&mut X, V, usize)> Visit<'_, V, X, F> {
+impl<V: Copy, X, F: Step<X, V>> Visit<'_, V, X, F> {
     /// All destinations. `W` is the number of columns, or 0 if that is not known.
     fn all_rows<const W: usize, I: Index>(self, index: &[I]) {
         let Self { len, inner, values, columns, cells, step, .. } = self;
@@ -253,7 +270,7 @@ impl<V: Copy, X, F: Fn(&mut X, V, usize)> Visit<'_, V, X, F> {
             }
             let (index, values) = (&index[at..][..width], &values[at..][..width]);
             for i in 0..width {
-                step(&mut cells[resolve(index[i], len) * width + i], values[i], k);
+                step.step(&mut cells[resolve(index[i], len) * width + i], values[i], k);
             }
         }
     }
@@ -266,7 +283,7 @@ impl<V: Copy, X, F: Fn(&mut X, V, usize)> Visit<'_, V, X, F> {
             for (i, (&x, &v)) in index[columns.clone()].iter().zip(&values[columns.clone()]).enumerate() {
                 let j = resolve(x, len);
                 if rows.contains(&j) {
-                    step(&mut cells[(j - rows.start) * width + i], v, k);
+                    step.step(&mut cells[(j - rows.start) * width + i], v, k);
                 }
             }
         }
@@ -278,7 +295,7 @@ impl<V: Copy, X, F: Fn(&mut X, V, usize)> Visit<'_, V, X, F> {
         for (k, (&x, &v)) in index.iter().zip(values).enumerate() {
             let j = resolve(x, len).wrapping_sub(rows.start);
             if let Some(cell) = cells.get_mut(j) {
-                step(cell, v, k);
+                step.step(cell, v, k);
             }
         }
     }
@@ -291,7 +308,7 @@ impl<V: Copy, X, F: Fn(&mut X, V, usize)> Visit<'_, V, X, F> {
             if rows.contains(&j) {
                 let cells = &mut cells[(j - rows.start) * inner..][..inner];
                 for (cell, &v) in cells.iter_mut().zip(values) {
-                    step(cell, v, k);
+                    step.step(cell, v, k);
                 }
             }
         }
@@ -329,39 +346,32 @@ pub(super) fn gather_map<C, V, O, I>(
         let parts = 2 * par::big_pieces(out.len());
         par::ranges(outer * count, parts.min(outer * count))
     };
-    par::for_pieces(
-        &pieces,
-        out,
-        |rows| rows.len() * inner,
-        |rows, out| {
-            let (mut row, mut out) = (rows.start, out);
-            // A piece is cut where it passes from one slab to the next.
-            while row < rows.end {
-                let (o, k) = (row / count, row % count);
-                let n = (count - k).min(rows.end - row);
-                let (here, rest) = out.split_at_mut(n * inner);
-                let span = row * inner..(row + n) * inner;
-                let index = match index {
-                    TargetIndex::Full(index) => TargetIndex::Full(&index[span.clone()]),
-                    TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => {
-                        TargetIndex::Axis(&index[k..k + n])
-                    }
-                };
-                let values = &values[span];
-                for columns in layout.blocks() {
-                    let start = layout.block_start(o, columns.start);
-                    let read = Read { len, inner, cells, values, columns, start, first: k, out: here, f: &f };
-                    match index {
-                        TargetIndex::Full(index) if inner == 1 => read.single(index),
-                        TargetIndex::Full(index) if read.columns.len() == 8 => read.by_value::<8, I>(index),
-                        TargetIndex::Full(index) => read.by_value::<0, I>(index),
-                        TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => read.by_row(index),
-                    }
+    par::for_pieces(&pieces, out, &|rows| rows.len() * inner, &|rows, out| {
+        let (mut row, mut out) = (rows.start, out);
+        // A piece is cut where it passes from one slab to the next.
+        while row < rows.end {
+            let (o, k) = (row / count, row % count);
+            let n = (count - k).min(rows.end - row);
+            let (here, rest) = out.split_at_mut(n * inner);
+            let span = row * inner..(row + n) * inner;
+            let index = match index {
+                TargetIndex::Full(index) => TargetIndex::Full(&index[span.clone()]),
+                TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => TargetIndex::Axis(&index[k..k + n]),
+            };
+            let values = &values[span];
+            for columns in layout.blocks() {
+                let start = layout.block_start(o, columns.start);
+                let read = Read { len, inner, cells, values, columns, start, first: k, out: here, f: &f };
+                match index {
+                    TargetIndex::Full(index) if inner == 1 => read.single(index),
+                    TargetIndex::Full(index) if read.columns.len() == 8 => read.by_value::<8, I>(index),
+                    TargetIndex::Full(index) => read.by_value::<0, I>(index),
+                    TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => read.by_row(index),
                 }
-                (row, out) = (row + n, rest);
             }
-        },
-    );
+            (row, out) = (row + n, rest);
+        }
+    });
 }
 
 /// Some rows of values and some columns; their cells are at `start`, row by row.
@@ -419,22 +429,37 @@ impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Read<'_, C, V, O, F> {
     }
 }
 
-/// State that depends on the index alone, in the order of `layout`: `step(state, k)` for each value that belongs
-/// there, from 0.
-pub(super) fn index_state<I: Index>(
-    target: &Target<'_, I>,
-    layout: &Layout,
-    step: impl Fn(&mut u32, usize) + Sync,
-) -> Vec<u32> {
+/// State that depends on the index alone, in the order of `layout`: `step` for each value that belongs there, from 0.
+pub(super) fn index_state<I: Index>(target: &Target<'_, I>, layout: &Layout, step: &impl Step<u32, ()>) -> Vec<u32> {
     let mut states = zeroed(target.array_len());
     if !matches!(target.index, TargetIndex::Full(_)) {
         // The same for each slab and column: computed once and spread.
         let one = Target { outer: 1, inner: 1, index: target.index.plain(), ..*target };
         let mut row = zeroed(target.len);
-        scatter_cells(&one, &Layout::of::<u32, I>(&one), units(target.count), &mut row, |s, (), k| step(s, k));
+        scatter_cells(&one, &Layout::of::<u32, I>(&one), units(target.count), &mut row, step);
         layout.each(units(states.len()), &mut states, |p, s, ()| *s = row[p / target.inner % target.len]);
     } else {
-        scatter_cells(target, layout, units(target.values_len()), &mut states, |s, (), k| step(s, k));
+        scatter_cells(target, layout, units(target.values_len()), &mut states, step);
     }
     states
+}
+
+/// An [`index_state`]: one more than the last step that arrives, 0 for none.
+pub(super) struct LastStep;
+
+impl Step<u32, ()> for LastStep {
+    #[inline(always)]
+    fn step(&self, last: &mut u32, (): (), k: usize) {
+        *last = k as u32 + 1;
+    }
+}
+
+/// An [`index_state`]: how many values arrive.
+pub(super) struct Arrivals;
+
+impl Step<u32, ()> for Arrivals {
+    #[inline(always)]
+    fn step(&self, count: &mut u32, (): (), _: usize) {
+        *count += 1;
+    }
 }

@@ -3,7 +3,6 @@
 use super::{Target, TargetIndex};
 use crate::{Index, alloc::zeroed, par};
 use core::ops::Range;
-use rayon::prelude::*;
 
 /// Bytes of cells that one thread visits at random at a time. They stay in a second-level cache of 1 to 2 MiB and a
 /// thread's part of the third level; measured best on a Zen 5 server (1 MiB and 16 MiB a core).
@@ -32,7 +31,7 @@ impl Layout {
     pub(super) fn of<X, I: Index>(target: &Target<'_, I>) -> Self {
         let &Target { outer, len, inner, count, index } = target;
         let mut width = inner;
-        let threads = rayon::current_num_threads();
+        let threads = par::threads();
         let bytes = len * size_of::<X>();
         let alone = outer >= 2 * threads || threads == 1;
         if matches!(index, TargetIndex::Full(_)) && count >= len && (bytes * inner > RESIDENT || !alone) {
@@ -94,8 +93,9 @@ impl Layout {
     pub(super) fn build<X: Copy + Default + Send>(&self, f: impl Fn(usize) -> X + Sync) -> Vec<X> {
         let parts = self.parts();
         let mut cells = zeroed(self.cells());
-        let pieces = par::split_mut(&mut cells, &parts, |(_, columns, rows)| columns.len() * rows.len());
-        pieces.into_par_iter().zip(&parts).with_max_len(1).for_each(|(piece, (o, columns, rows))| {
+        let pieces = par::split_mut(&mut cells, &par::lens(&parts, |(_, columns, rows)| columns.len() * rows.len()));
+        par::each(pieces, &|k, piece| {
+            let (o, columns, rows) = &parts[k];
             for (cells, j) in piece.chunks_exact_mut(columns.len()).zip(rows.clone()) {
                 let first = (o * self.len + j) * self.inner + columns.start;
                 for (cell, p) in cells.iter_mut().zip(first..) {
@@ -117,24 +117,19 @@ impl Layout {
             return;
         }
         let rows = par::even(self.outer * self.len, self.inner);
-        par::for_pieces(
-            &rows,
-            out,
-            |rows| rows.len() * self.inner,
-            |rows, out| {
-                for (row, out) in rows.zip(out.chunks_exact_mut(self.inner)) {
-                    let (o, j) = (row / self.len, row % self.len);
-                    for columns in self.blocks() {
-                        let width = columns.len();
-                        let cells = &cells[self.block_start(o, columns.start) + j * width..][..width];
-                        let p = row * self.inner + columns.start;
-                        for ((out, &cell), p) in out[columns].iter_mut().zip(cells).zip(p..) {
-                            f(p, out, cell);
-                        }
+        par::for_pieces(&rows, out, &|rows| rows.len() * self.inner, &|rows, out| {
+            for (row, out) in rows.zip(out.chunks_exact_mut(self.inner)) {
+                let (o, j) = (row / self.len, row % self.len);
+                for columns in self.blocks() {
+                    let width = columns.len();
+                    let cells = &cells[self.block_start(o, columns.start) + j * width..][..width];
+                    let p = row * self.inner + columns.start;
+                    for ((out, &cell), p) in out[columns].iter_mut().zip(cells).zip(p..) {
+                        f(p, out, cell);
                     }
                 }
-            },
-        );
+            }
+        });
     }
 
     /// A row-major array computed from positions and cells.

@@ -17,10 +17,9 @@ pub use backward::{BackwardReads, backward_reads, put_backward};
 pub use put::{put, put_copied};
 pub use record::{Record, Recorded, put_recorded, recorded_backward};
 
-use crate::{Index, Result, SparseError};
+use crate::{Index, Result, SparseError, par};
 use layout::Layout;
 use pulp::{Simd, WithSimd};
-use rayon::prelude::*;
 
 /// How values that meet at one position become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -137,7 +136,8 @@ pub fn check_indices<I: Index>(op: &'static str, axis: usize, size: usize, index
     const CHUNK: usize = 1 << 15;
     let low = -(size as i64);
     let arch = pulp::Arch::new();
-    let bad = index.par_chunks(CHUNK).enumerate().find_map_first(|(c, chunk)| {
+    let bad = par::find_first(index.len().div_ceil(CHUNK), &|c| {
+        let chunk = &index[c * CHUNK..index.len().min((c + 1) * CHUNK)];
         let all = arch.dispatch(AllWithin { index: chunk, low, size: size as i64 });
         if all { None } else { chunk.iter().position(|&x| !within(x, low, size as i64)).map(|p| c * CHUNK + p) }
     });

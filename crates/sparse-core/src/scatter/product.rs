@@ -1,15 +1,15 @@
 //! Gradients of a product: the product of all the others of a group.
 
 use super::backward::not_hit;
-use super::cells::{gather_map, resolve, scatter_cells};
+use super::cells::{Step, gather_map, resolve, scatter_cells};
 use super::layout::Layout;
+use super::put::{Product, Wide};
 use super::{Target, TargetIndex};
 use crate::alloc::zeroed;
-use crate::{Element, Index};
-use core::any::Any;
+use crate::{Element, Index, par};
+use core::any::{Any, TypeId};
 use core::hint::select_unpredictable;
 use half::{bf16, f16};
-use rayon::prelude::*;
 
 /// One position in this many must hold a 0 for zeros to be counted everywhere.
 const MANY_ZEROS: usize = 64;
@@ -33,34 +33,39 @@ pub(super) fn backward<T: Element, I: Index>(
     }
     let nan = T::div(T::ACC_ZERO, T::ACC_ZERO);
     let layout = Layout::of::<T::Acc, I>(target);
+    // A product that was rounded to 16 bits says too little about its factors.
+    let exact = TypeId::of::<T>() == TypeId::of::<T::Acc>();
+    let products = (!exact).then(|| wide_products(target, &layout, include_self, arr, values));
+    let product = |p: usize| products.as_ref().map_or_else(|| out[p].widen(), |wide| wide[p]);
     let mut shares: Vec<T::Acc> = layout.build(|p| {
-        let share = T::mul(grad[p].widen(), out[p].widen());
+        let share = T::mul(grad[p].widen(), product(p));
         // An incoming gradient of 0 is exact.
-        let exact = is_normal(out[p]) && (is_normal(share) || grad[p] == T::ZERO);
+        let exact = is_normal(product(p)) && (is_normal(share) || grad[p] == T::ZERO);
         if exact { share } else { nan }
     });
     let mut zero: Vec<bool> = Vec::new();
     // A few are not worth a pass over all values.
-    if out.par_iter().filter(|&&y| y == T::ZERO).count() > out.len() / MANY_ZEROS {
+    let stretches = par::even(out.len(), 1);
+    let zeros = par::map(stretches.len(), &|s| stretches[s].clone().filter(|&p| product(p) == T::ACC_ZERO).count());
+    if zeros.into_iter().sum::<usize>() > out.len() / MANY_ZEROS {
         // Number of zeros and product of the rest.
         let mut rest: Vec<(T::Acc, u32)> = layout.build(|p| match include_self {
             true if arr[p] == T::ZERO => (T::ACC_ONE, 1),
             true => (arr[p].widen(), 0),
             false => (T::ACC_ONE, 0),
         });
-        scatter_cells(target, &layout, values, &mut rest, |rest, v: T, _| {
-            let is_zero = v == T::ZERO;
-            rest.0 = T::mul(rest.0, select_unpredictable(is_zero, T::ACC_ONE, v.widen()));
-            rest.1 += is_zero as u32;
-        });
-        zero = layout.build(|p| out[p] == T::ZERO);
+        scatter_cells(target, &layout, values, &mut rest, &NonZero);
+        zero = layout.build(|p| product(p) == T::ACC_ZERO);
         let grad = layout.build(|p| grad[p].widen());
-        shares.par_iter_mut().zip(&rest).zip(&mut zero).zip(&grad).for_each(|(((share, rest), zero), &grad)| {
-            let &(rest, zeros) = rest;
-            // One that is 0 without a zero underflowed, or was forgotten and nothing came (no value reads it).
-            *zero &= zeros > 0 && is_normal(rest);
-            if *zero {
-                *share = if zeros == 1 { T::mul(grad, rest) } else { T::ACC_ZERO };
+        // One that is 0 without a zero underflowed, or was forgotten and nothing came (no value reads it).
+        par::for_pieces(&stretches, &mut zero, &|r| r.len(), &|cells, zero| {
+            for (zero, (rest, zeros)) in zero.iter_mut().zip(&rest[cells]) {
+                *zero &= *zeros > 0 && is_normal(*rest);
+            }
+        });
+        par::for_pieces(&stretches, &mut shares, &|r| r.len(), &|cells, shares| {
+            for (c, share) in cells.zip(shares).filter(|(c, _)| zero[*c]) {
+                *share = if rest[c].1 == 1 { T::mul(grad[c], rest[c].0) } else { T::ACC_ZERO };
             }
         });
     }
@@ -68,7 +73,11 @@ pub(super) fn backward<T: Element, I: Index>(
     let from_zero = |share: T::Acc, v: T| T::narrow(select_unpredictable(v == T::ZERO, share, T::ACC_ZERO));
     let mut arr_grad = need_arr.then(|| match include_self {
         true => layout.spread(&shares, |p, share| {
-            if !zero.is_empty() && out[p] == T::ZERO { from_zero(share, arr[p]) } else { divided(share, arr[p]) }
+            if !zero.is_empty() && product(p) == T::ACC_ZERO {
+                from_zero(share, arr[p])
+            } else {
+                divided(share, arr[p])
+            }
         }),
         false => not_hit(target, grad),
     });
@@ -85,7 +94,7 @@ pub(super) fn backward<T: Element, I: Index>(
         dv
     });
     #[allow(clippy::eq_op)]
-    if shares.par_iter().any(|share| share != share) {
+    if !par::all(stretches.len(), &|s| shares[stretches[s].clone()].iter().all(|share| share == share)) {
         let apart = layout.spread(&shares, |_, share| (share != share) as u8);
         let apart = |p: usize| apart[p] == 1;
         let arr = if include_self { arr } else { &[] };
@@ -93,6 +102,31 @@ pub(super) fn backward<T: Element, I: Index>(
         exclude(target, arr, values, grad, apart, arr_grad, value_grad.as_deref_mut());
     }
     [arr_grad, value_grad]
+}
+
+/// The product of the values that are not 0, and how many are.
+struct NonZero;
+
+impl<T: Element> Step<(T::Acc, u32), T> for NonZero {
+    #[inline(always)]
+    fn step(&self, (product, zeros): &mut (T::Acc, u32), v: T, _: usize) {
+        let is_zero = v == T::ZERO;
+        *product = T::mul(*product, select_unpredictable(is_zero, T::ACC_ONE, v.widen()));
+        *zeros += is_zero as u32;
+    }
+}
+
+/// The product of each group in the accumulator's type, in row-major order.
+fn wide_products<T: Element, I: Index>(
+    target: &Target<'_, I>,
+    layout: &Layout,
+    include_self: bool,
+    arr: &[T],
+    values: &[T],
+) -> Vec<T::Acc> {
+    let mut cells: Vec<Wide<T>> = layout.build(|p| Wide(if include_self { arr[p].widen() } else { T::ACC_ONE }));
+    scatter_cells(target, layout, values, &mut cells, &Product);
+    layout.spread(&cells, |_, product| product.0)
 }
 
 /// Gradients of the groups at positions for which `apart` holds, as products over the others.
@@ -122,17 +156,16 @@ fn exclude<T: Element, I: Index>(
     };
     // What was computed for their members is NaN: most stretches of 64 values have none and are passed over quickly.
     let known = value_grad.as_deref();
-    let mut members: Vec<(usize, usize)> = (0..values.len().div_ceil(64))
-        .into_par_iter()
-        .with_min_len(256)
-        .flat_map_iter(|stretch| {
-            let span = stretch * 64..values.len().min(stretch * 64 + 64);
-            let any = known.is_none_or(|dv| dv[span.clone()].iter().fold(false, |any, x| any | x.is_nan()));
-            let span = if any { span } else { 0..0 };
-            span.filter(|&p| known.is_none_or(|dv| dv[p].is_nan())).map(|p| (cell(p), p)).filter(|&(c, _)| apart(c))
-        })
-        .collect();
-    members.par_sort_unstable();
+    let members_of = |stretch: usize| {
+        let span = stretch * 64..values.len().min(stretch * 64 + 64);
+        let any = known.is_none_or(|dv| dv[span.clone()].iter().fold(false, |any, x| any | x.is_nan()));
+        let span = if any { span } else { 0..0 };
+        span.filter(|&p| known.is_none_or(|dv| dv[p].is_nan())).map(|p| (cell(p), p)).filter(|&(c, _)| apart(c))
+    };
+    let pieces = par::even(values.len().div_ceil(64), 64);
+    let found = par::map(pieces.len(), &|k| pieces[k].clone().flat_map(members_of).collect::<Vec<_>>());
+    let mut members: Vec<(usize, usize)> = found.concat();
+    par::sort_unstable(&mut members);
     let own = |c: usize| if arr.is_empty() { Scaled::ONE } else { Scaled::new(to_f64(arr[c])) };
     // The array's own gradient: the product of all values, also of groups without any.
     if let Some(arr_grad) = arr_grad.as_deref_mut() {

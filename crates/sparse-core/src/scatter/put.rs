@@ -1,6 +1,6 @@
 //! The forward of `put_along_axis`.
 
-use super::cells::{scatter_cells, scatter_onto, units};
+use super::cells::{Step, scatter_cells, scatter_onto, units};
 use super::layout::Layout;
 use super::{Reduce, Target};
 use crate::alloc::zeroed;
@@ -73,47 +73,131 @@ fn run<T: Element, I: Index>(
     // What a target that is hit starts from if the array's own value is forgotten.
     let from = |neutral: T| (!include_self).then_some(neutral);
     match reduce {
-        Reduce::Assign => in_place(target, values, start, out, None, |x, v| *x = v),
-        Reduce::Amax => in_place(target, values, start, out, from(T::LOWEST), |x, v| {
-            *x = select_unpredictable((v > *x) | v.is_nan(), v, *x);
-        }),
-        Reduce::Amin => in_place(target, values, start, out, from(T::HIGHEST), |x, v| {
-            *x = select_unpredictable((v < *x) | v.is_nan(), v, *x);
-        }),
-        Reduce::Add => accumulate(target, values, start, out, from(T::ZERO), T::add),
-        Reduce::Mul => accumulate(target, values, start, out, from(T::ONE), T::mul),
+        Reduce::Assign => in_place(target, values, start, out, None, &Assign),
+        Reduce::Amax => in_place(target, values, start, out, from(T::LOWEST), &Extreme { largest: true }),
+        Reduce::Amin => in_place(target, values, start, out, from(T::HIGHEST), &Extreme { largest: false }),
+        Reduce::Add if exact => in_place(target, values, start, out, from(T::ZERO), &InPlace(Sum)),
+        Reduce::Mul if exact => in_place(target, values, start, out, from(T::ONE), &InPlace(Product)),
+        Reduce::Add => widened(target, values, out, from(T::ZERO), &Sum),
+        Reduce::Mul => widened(target, values, out, from(T::ONE), &Product),
         Reduce::Mean if T::IS_FLOAT => {
             let load = |x: T| if include_self { (x.widen(), 1) } else { (T::ACC_ZERO, 0) };
             let store = |x: T, (sum, n): (T::Acc, u32)| {
                 if n == 0 { x } else { T::narrow(T::div(sum, T::from_count(n as usize))) }
             };
-            through(target, values, out, None, load, |s, v| *s = (T::add(s.0, v.widen()), s.1 + 1), store);
+            through(target, values, out, None, load, &Mean, store);
         }
         Reduce::Mean => {
             let load = |x: T| if include_self { (to_i64(x), 1) } else { (0, 0) };
             let store = |x: T, (sum, n): (i64, u32)| {
                 if n == 0 { x } else { from_i64(sum.div_euclid(n as i64)) }
             };
-            through(target, values, out, None, load, |s, v| *s = (s.0.wrapping_add(to_i64(v)), s.1 + 1), store);
+            through(target, values, out, None, load, &IntegerMean, store);
         }
     }
 }
 
-/// Sums or multiplies in the accumulator type; in place where that is the element type.
-fn accumulate<T: Element, I: Index>(
+/// The last value stays.
+struct Assign;
+
+impl<T: Copy> Step<T, T> for Assign {
+    #[inline(always)]
+    fn step(&self, x: &mut T, v: T, _: usize) {
+        *x = v;
+    }
+}
+
+/// The largest or smallest; NaN wins.
+struct Extreme {
+    largest: bool,
+}
+
+impl<T: Element> Step<T, T> for Extreme {
+    #[inline(always)]
+    fn step(&self, x: &mut T, v: T, _: usize) {
+        let beyond = if self.largest { v > *x } else { v < *x };
+        *x = select_unpredictable(beyond | v.is_nan(), v, *x);
+    }
+}
+
+/// The sum, in the accumulator's type.
+struct Sum;
+
+impl<T: Element> Step<Wide<T>, T> for Sum {
+    #[inline(always)]
+    fn step(&self, sum: &mut Wide<T>, v: T, _: usize) {
+        sum.0 = T::add(sum.0, v.widen());
+    }
+}
+
+/// The product, in the accumulator's type.
+pub(super) struct Product;
+
+impl<T: Element> Step<Wide<T>, T> for Product {
+    #[inline(always)]
+    fn step(&self, product: &mut Wide<T>, v: T, _: usize) {
+        product.0 = T::mul(product.0, v.widen());
+    }
+}
+
+/// The accumulator of an element.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Wide<T: Element>(pub(super) T::Acc);
+
+/// A step of an accumulator in the element itself, where both are one type.
+struct InPlace<F>(F);
+
+impl<T: Element, F: Step<Wide<T>, T>> Step<T, T> for InPlace<F> {
+    #[inline(always)]
+    fn step(&self, x: &mut T, v: T, k: usize) {
+        let mut wide = Wide(x.widen());
+        self.0.step(&mut wide, v, k);
+        *x = T::narrow(wide.0);
+    }
+}
+
+/// The sum of floats and their number.
+struct Mean;
+
+impl<T: Element> Step<(T::Acc, u32), T> for Mean {
+    #[inline(always)]
+    fn step(&self, (sum, n): &mut (T::Acc, u32), v: T, _: usize) {
+        *sum = T::add(*sum, v.widen());
+        *n += 1;
+    }
+}
+
+/// The sum of integers in 64 bits and their number.
+struct IntegerMean;
+
+impl<T: Element> Step<(i64, u32), T> for IntegerMean {
+    #[inline(always)]
+    fn step(&self, (sum, n): &mut (i64, u32), v: T, _: usize) {
+        *sum = sum.wrapping_add(to_i64(v));
+        *n += 1;
+    }
+}
+
+/// Starts a cell anew.
+struct Restart<S>(S);
+
+impl<S: Copy + Sync> Step<S, ()> for Restart<S> {
+    #[inline(always)]
+    fn step(&self, cell: &mut S, (): (), _: usize) {
+        *cell = self.0;
+    }
+}
+
+/// Sums or multiplies in an accumulator that is wider than the element.
+fn widened<T: Element, I: Index>(
     target: &Target<'_, I>,
     values: &[T],
-    start: Option<&[T]>,
     out: &mut [T],
     from: Option<T>,
-    op: impl Fn(T::Acc, T::Acc) -> T::Acc + Sync,
+    step: &impl Step<Wide<T>, T>,
 ) {
-    if TypeId::of::<T>() == TypeId::of::<T::Acc>() {
-        in_place(target, values, start, out, from, |x, v| *x = T::narrow(op(x.widen(), v.widen())));
-    } else {
-        let from = from.map(T::widen);
-        through(target, values, out, from, T::widen, |s, v| *s = op(*s, v.widen()), |_, s| T::narrow(s));
-    }
+    let from = from.map(|x| Wide(x.widen()));
+    through(target, values, out, from, |x| Wide(x.widen()), step, |_, wide: Wide<T>| T::narrow(wide.0));
 }
 
 /// A scatter whose cells are the elements themselves.
@@ -123,18 +207,18 @@ fn in_place<T: Element, I: Index>(
     start: Option<&[T]>,
     out: &mut [T],
     from: Option<T>,
-    step: impl Fn(&mut T, T) + Sync,
+    step: &impl Step<T, T>,
 ) {
     let layout = Layout::of::<T, I>(target);
     assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");
     if layout.is_plain() {
         forget(target, &layout, from, out);
-        scatter_onto(target, &layout, values, start, out, |x, v, _| step(x, v));
+        scatter_onto(target, &layout, values, start, out, step);
     } else {
         let arr = start.unwrap_or(out);
         let mut cells = layout.build(|p| arr[p]);
         forget(target, &layout, from, &mut cells);
-        scatter_cells(target, &layout, values, &mut cells, |x, v, _| step(x, v));
+        scatter_cells(target, &layout, values, &mut cells, step);
         layout.each(&cells, out, |_, x, s| *x = s);
     }
 }
@@ -142,7 +226,7 @@ fn in_place<T: Element, I: Index>(
 /// Gives each cell that a value belongs to the value `from`, if there is one.
 fn forget<S: Copy + Send + Sync, I: Index>(target: &Target<'_, I>, layout: &Layout, from: Option<S>, cells: &mut [S]) {
     if let Some(from) = from {
-        scatter_cells(target, layout, units(target.values_len()), cells, |s, (), _| *s = from);
+        scatter_cells(target, layout, units(target.values_len()), cells, &Restart(from));
     }
 }
 
@@ -154,14 +238,14 @@ fn through<T: Element, S: Copy + Default + Send + Sync, I: Index>(
     out: &mut [T],
     from: Option<S>,
     load: impl Fn(T) -> S + Sync,
-    step: impl Fn(&mut S, T) + Sync,
+    step: &impl Step<S, T>,
     store: impl Fn(T, S) -> T + Sync,
 ) {
     let layout = Layout::of::<S, I>(target);
     assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");
     let mut cells: Vec<S> = layout.build(|p| load(out[p]));
     forget(target, &layout, from, &mut cells);
-    scatter_cells(target, &layout, values, &mut cells, |s, v, _| step(s, v));
+    scatter_cells(target, &layout, values, &mut cells, step);
     layout.each(&cells, out, |_, x, s| *x = store(*x, s));
 }
 

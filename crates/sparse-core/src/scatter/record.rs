@@ -4,13 +4,12 @@
 //! ties, of which the record keeps the rows where one was seen.
 
 use super::backward::same;
-use super::cells::{resolve, scatter_cells};
+use super::cells::{Step, resolve, scatter_cells};
 use super::layout::Layout;
 use super::{Reduce, Target, TargetIndex};
 use crate::alloc::zeroed;
 use crate::{Element, Index, par};
 use core::hint::select_unpredictable;
-use rayon::prelude::*;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -51,7 +50,6 @@ pub struct Recorded<'a, T> {
 ///
 /// # Panics
 /// If a length does not agree with the target.
-#[allow(clippy::neg_cmp_op_on_partial_ord)] // A NaN is neither.
 pub fn put_recorded<T: Element, I: Index>(
     target: &Target<'_, I>,
     reduce: Reduce,
@@ -62,18 +60,48 @@ pub fn put_recorded<T: Element, I: Index>(
     if target.count >= i32::MAX as usize {
         return None;
     }
-    // Whether a value takes the place of `x`, and whether it is certainly not equal to it. NaN takes that of a number.
-    // Without branches, which would depend on the data; `fresh` is a cell that forgets the array's own value.
-    let fresh = |k: i32| k == OWN;
-    let greater = |x: T, v: T| !(v <= x) & !x.is_nan();
-    let less = |x: T, v: T| !(v >= x) & !x.is_nan();
-    match (reduce, include_self) {
-        (Reduce::Assign, _) => choose(target, values, out, |_, _, _| (true, true)),
-        (Reduce::Amax, true) => choose(target, values, out, |x, _, v| (greater(x, v), v < x)),
-        (Reduce::Amin, true) => choose(target, values, out, |x, _, v| (less(x, v), v > x)),
-        (Reduce::Amax, false) => choose(target, values, out, |x, k, v| (fresh(k) | greater(x, v), v < x)),
-        (Reduce::Amin, false) => choose(target, values, out, |x, k, v| (fresh(k) | less(x, v), v > x)),
-        _ => None,
+    let by = match (reduce, include_self) {
+        (Reduce::Assign, _) => By::Last,
+        (Reduce::Amax, _) => By::Largest,
+        (Reduce::Amin, _) => By::Smallest,
+        _ => return None,
+    };
+    choose(target, values, out, by, !include_self)
+}
+
+/// Which value is chosen.
+#[derive(Clone, Copy, PartialEq)]
+enum By {
+    Last,
+    Largest,
+    Smallest,
+}
+
+/// A cell is the value chosen so far, and its step.
+struct Choose<'a> {
+    by: By,
+    /// Whether the first value takes the place of the array's own, whatever it is.
+    forget: bool,
+    ties: &'a Ties,
+}
+
+impl<T: Element> Step<(T, i32), T> for Choose<'_> {
+    // Without branches that depend on the data. A NaN takes the place of a number, and is neither larger nor smaller.
+    #[inline(always)]
+    #[allow(clippy::neg_cmp_op_on_partial_ord)]
+    fn step(&self, cell: &mut (T, i32), v: T, k: usize) {
+        let (x, chosen) = *cell;
+        let fresh = self.forget & (chosen == OWN);
+        let (take, differs) = match self.by {
+            By::Last => (true, true),
+            By::Largest => (fresh | (!(v <= x) & !x.is_nan()), v < x),
+            By::Smallest => (fresh | (!(v >= x) & !x.is_nan()), v > x),
+        };
+        cell.0 = select_unpredictable(take, v, x);
+        cell.1 = select_unpredictable(take, k as i32, chosen);
+        if !take & !differs && same(v, x) {
+            self.ties.note(&mut cell.1, k);
+        }
     }
 }
 
@@ -81,22 +109,15 @@ fn choose<T: Element, I: Index>(
     target: &Target<'_, I>,
     values: &[T],
     out: &mut [T],
-    compare: impl Fn(T, i32, T) -> (bool, bool) + Sync,
+    by: By,
+    forget: bool,
 ) -> Option<Record> {
     assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");
     let limit = (target.count / 64).max(8);
     let ties = Ties { limit, list: Mutex::default(), full: AtomicBool::new(false) };
     let layout = Layout::of::<(T, i32), I>(target);
     let mut cells: Vec<(T, i32)> = layout.build(|p| (out[p], OWN));
-    scatter_cells(target, &layout, values, &mut cells, |cell, v, k| {
-        let (x, first) = *cell;
-        let (take, differs) = compare(x, first, v);
-        cell.0 = select_unpredictable(take, v, x);
-        cell.1 = select_unpredictable(take, k as i32, first);
-        if !take & !differs && same(v, x) {
-            ties.note(&mut cell.1, k);
-        }
-    });
+    scatter_cells(target, &layout, values, &mut cells, &Choose { by, forget, ties: &ties });
     if ties.full.into_inner() {
         return None;
     }
@@ -176,11 +197,10 @@ pub fn recorded_backward<T: Element, I: Index>(
         }
         // Each thread writes some steps along the axis, and looks at all cells to find what belongs there.
         let parts = par::big_pieces(dv.len()).min(count);
-        dv.par_chunks_mut(count * inner).enumerate().for_each(|(o, slab)| {
+        let steps = par::ranges(count, parts);
+        par::chunks_mut(&mut dv, count * inner, &|o, slab| {
             let cells = o * len * inner..(o + 1) * len * inner;
-            let steps = par::ranges(count, parts);
-            let pieces = par::split_mut(slab, &steps, |steps| steps.len() * inner);
-            steps.into_par_iter().zip(pieces).with_max_len(1).for_each(|(steps, dv)| {
+            par::for_pieces(&steps, slab, &|steps| steps.len() * inner, &|steps, dv| {
                 let (winners, grad) = (&winners[cells.clone()], &grad[cells.clone()]);
                 for (winners, grad) in winners.chunks_exact(inner).zip(grad.chunks_exact(inner)) {
                     for (i, (&k, &grad)) in winners.iter().zip(grad).enumerate() {
@@ -209,12 +229,19 @@ fn tied_groups<T: Element, I: Index>(target: &Target<'_, I>, saved: &Recorded<'_
         return Vec::new();
     }
     // The first of a group was not seen as a tie; all others were.
-    let first = winners.par_iter().enumerate().filter(|&(_, &k)| k < OWN && k != OWN_TIED).map(|(p, &k)| {
-        let (o, i) = (p / inner / len, p % inner);
-        (p, (o * count + (-2 - k) as usize) * inner + i)
+    let stretches = par::even(winners.len(), 1);
+    let first = par::map(stretches.len(), &|s| {
+        let chosen = stretches[s].clone().filter(|&p| winners[p] < OWN && winners[p] != OWN_TIED);
+        let members = chosen.map(|p| {
+            let (o, i) = (p / inner / len, p % inner);
+            (p, (o * count + (-2 - winners[p]) as usize) * inner + i)
+        });
+        members.collect::<Vec<_>>()
     });
-    let later = tied.par_iter().flat_map_iter(|&k| {
-        (0..outer * inner).filter_map(move |line| {
+    let steps = par::even(tied.len(), outer * inner);
+    let later = par::map(steps.len(), &|s| {
+        let lines = tied[steps[s].clone()].iter().flat_map(|&k| (0..outer * inner).map(move |line| (k, line)));
+        let members = lines.filter_map(|(k, line)| {
             let (o, i) = (line / inner, line % inner);
             let v = (o * count + k as usize) * inner + i;
             let j = match index {
@@ -223,10 +250,11 @@ fn tied_groups<T: Element, I: Index>(target: &Target<'_, I>, saved: &Recorded<'_
             };
             let p = (o * len + resolve(j, len)) * inner + i;
             (winners[p] < OWN && same(values[v], out[p])).then_some((p, v))
-        })
+        });
+        members.collect::<Vec<_>>()
     });
-    let mut members: Vec<(usize, usize)> = first.chain(later).collect();
-    members.par_sort_unstable();
+    let mut members: Vec<(usize, usize)> = first.into_iter().chain(later).flatten().collect();
+    par::sort_unstable(&mut members);
     members.dedup();
     members.chunk_by(|a, b| a.0 == b.0).map(|group| (group[0].0, group.iter().map(|m| m.1).collect())).collect()
 }

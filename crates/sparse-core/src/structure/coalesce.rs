@@ -5,9 +5,8 @@ use super::partition::Word;
 use super::sort::{Layout, Sorted, sort};
 use crate::Index;
 use crate::alloc::zeroed;
-use crate::par::{even, split_mut};
+use crate::par::{self, even, split_mut};
 use core::ops::Range;
-use rayon::prelude::*;
 
 /// Result of [`coalesce`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -68,26 +67,27 @@ fn unique<I: Index>(
 ) -> Coalesced<I> {
     let ranges = if n == 0 { Vec::new() } else { even(n, 1) };
     let first = |k: usize| k == 0 || !same(k);
-    let counts: Vec<usize> = ranges.par_iter().map(|r| r.clone().map(|k| usize::from(first(k))).sum()).collect();
+    let counts: Vec<usize> = par::map(ranges.len(), &|c| ranges[c].clone().map(|k| usize::from(first(k))).sum());
     let m: usize = counts.iter().sum();
     let mut order = zeroed(n);
     let mut ptr = zeroed(m + 1);
     let mut indices = zeroed(dims * m);
     ptr[m] = I::from_usize(n);
     // Piece `c` of every array belongs to range `c`.
-    let orders = split_mut(&mut order, &ranges, |r: &Range<usize>| r.len());
-    let ptrs = split_mut(&mut ptr[..m], &counts, |&c| c);
+    let orders = split_mut(&mut order, &par::lens(&ranges, |r: &Range<usize>| r.len()));
+    let ptrs = split_mut(&mut ptr[..m], &counts);
     let mut rows: Vec<Vec<&mut [I]>> = counts.iter().map(|_| Vec::with_capacity(dims)).collect();
     if m > 0 {
         for row in indices.chunks_exact_mut(m) {
-            for (c, piece) in split_mut(row, &counts, |&c| c).into_iter().enumerate() {
+            for (c, piece) in split_mut(row, &counts).into_iter().enumerate() {
                 rows[c].push(piece);
             }
         }
     }
-    ranges.par_iter().zip(orders).zip(ptrs).zip(rows).for_each(|(((range, order), ptr), mut rows)| {
+    let jobs = orders.into_iter().zip(ptrs).zip(rows).collect();
+    par::each(jobs, &|c, ((order, ptr), mut rows)| {
         let mut at = 0;
-        for (k, slot) in range.clone().zip(order) {
+        for (k, slot) in ranges[c].clone().zip(order) {
             *slot = I::from_usize(position(k));
             if first(k) {
                 ptr[at] = I::from_usize(k);

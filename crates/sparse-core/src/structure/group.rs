@@ -3,8 +3,7 @@
 use super::partition::{Buckets, Word, bits};
 use crate::Index;
 use crate::alloc::zeroed;
-use crate::par::split_mut;
-use rayon::prelude::*;
+use crate::par::{self, split_mut};
 
 /// Positions grouped by a key: group `g` holds the positions `order[ptr[g]..ptr[g + 1]]`, in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -25,44 +24,36 @@ pub struct Segments<I> {
 ///
 /// When a key lies outside `[0, groups)`, or a count does not fit `I` (debug builds only).
 pub fn group_by<I: Index>(keys: &[I], groups: usize) -> Segments<I> {
-    group_with(keys.len(), groups, |k| keys[k].to_usize())
-}
-
-/// [`group_by`] of `n` keys that are computed where they are read, twice each.
-pub(crate) fn group_with<I: Index>(n: usize, groups: usize, key: impl Fn(usize) -> usize + Sync) -> Segments<I> {
+    let n = keys.len();
     // About 8k entries and 64k counters a bucket: both fit the second-level cache. Beyond 1024 buckets the partition
     // itself would miss the TLB.
     let buckets = (n / 8192).max(groups / 65536).clamp(1, 1024);
     let mut ptr = zeroed(groups + 1);
     let mut order = zeroed(n);
     if buckets == 1 {
-        count_sort((0..n).map(|k| (key(k), k)), 0, &mut ptr[1..], &mut order);
+        count_sort(keys.iter().map(|key| key.to_usize()).zip(0..), 0, &mut ptr[1..], &mut order);
     } else if bits(n) + bits(groups) <= u64::BITS {
-        bucketed::<u64, I>(n, key, groups, buckets, &mut ptr[1..], &mut order);
+        bucketed::<u64, I>(keys, groups, buckets, &mut ptr[1..], &mut order);
     } else {
-        bucketed::<u128, I>(n, key, groups, buckets, &mut ptr[1..], &mut order);
+        bucketed::<u128, I>(keys, groups, buckets, &mut ptr[1..], &mut order);
     }
     Segments { ptr, order }
 }
 
 /// Partitions by the high bits of the key, then finishes every bucket on its own. `ends` has an entry a group.
-fn bucketed<W: Word, I: Index>(
-    n: usize,
-    key: impl Fn(usize) -> usize + Sync,
-    groups: usize,
-    buckets: usize,
-    ends: &mut [I],
-    order: &mut [I],
-) {
+fn bucketed<W: Word, I: Index>(keys: &[I], groups: usize, buckets: usize, ends: &mut [I], order: &mut [I]) {
+    let n = keys.len();
     let shift = bits(n);
     let width = groups.div_ceil(buckets).next_power_of_two();
     let low = width.trailing_zeros();
     let buckets = groups.div_ceil(width);
-    let parts = Buckets::<W>::new(n, buckets, |k| W::pack(key(k) as u128, shift, k), |w| w.high(shift) >> low);
+    let parts =
+        Buckets::<W>::new(n, buckets, |k| W::pack(keys[k].to_usize() as u128, shift, k), |w| w.high(shift) >> low);
     let lens: Vec<usize> = (0..buckets).map(|b| parts.len(b)).collect();
     let firsts: Vec<usize> = lens.iter().scan(0, |sum, len| Some(core::mem::replace(sum, *sum + len))).collect();
-    let orders = split_mut(order, &lens, |&len| len);
-    ends.par_chunks_mut(width).zip(orders).zip(firsts).enumerate().for_each(|(b, ((ends, order), first))| {
+    let orders = split_mut(order, &lens);
+    let jobs = ends.chunks_mut(width).zip(orders).zip(firsts).collect();
+    par::each(jobs, &|b, ((ends, order), first)| {
         let words = parts.pieces(b).flatten();
         count_sort(words.map(|w| (w.high(shift) & (width - 1), w.field(0, shift))), first, ends, order);
     });

@@ -7,7 +7,6 @@ mod ptr;
 mod sort;
 
 pub use coalesce::{Coalesced, coalesce};
-pub(crate) use group::group_with;
 pub use group::{Segments, group_by};
 pub use ptr::{Transposed, compress, expand_ptr, scan, transpose_csr};
 pub use sort::sort_coords;

@@ -1,9 +1,8 @@
 //! The first step of both grouping and sorting: a stable, parallel partition of keys by their high bits.
 
 use crate::alloc::zeroed;
-use crate::par::{big_pieces, ranges};
+use crate::par::{self, big_pieces, ranges};
 use core::fmt::Debug;
-use rayon::prelude::*;
 
 /// An unsigned integer that holds a key above a position, so that sorting it keeps equal keys in order.
 pub(super) trait Word: Copy + Ord + Debug + Default + Send + Sync {
@@ -65,7 +64,9 @@ impl<W: Word> Buckets<W> {
         word: impl Fn(usize) -> W + Sync,
         digit: impl Fn(W) -> usize + Sync,
     ) -> Self {
-        let parts = ranges(n, big_pieces(n)).into_par_iter().map(|range| {
+        let ranges = ranges(n, big_pieces(n));
+        let parts = par::map(ranges.len(), &|part| {
+            let range = ranges[part].clone();
             let mut start = vec![0usize; buckets + 1];
             for k in range.clone() {
                 start[digit(word(k)) + 1] += 1;
@@ -83,7 +84,7 @@ impl<W: Word> Buckets<W> {
             }
             (words, start)
         });
-        Self { parts: parts.collect() }
+        Self { parts }
     }
 
     /// The pieces of bucket `b`, in order.

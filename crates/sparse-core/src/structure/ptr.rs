@@ -10,20 +10,15 @@ use crate::par::{by_elements, even, fill_with, for_pieces};
 /// `sorted_ids` never descend and lie in `[0, groups)`. O(n + groups), parallel.
 pub fn compress<I: Index>(sorted_ids: &[I], groups: usize) -> Vec<I> {
     let mut ptr = zeroed(groups + 1);
-    for_pieces(
-        &even(groups + 1, 1 + sorted_ids.len() / (groups + 1)),
-        &mut ptr,
-        |r| r.len(),
-        |rows, piece| {
-            let mut at = sorted_ids.partition_point(|id| id.to_usize() < rows.start);
-            for (r, slot) in rows.zip(piece) {
-                while at < sorted_ids.len() && sorted_ids[at].to_usize() < r {
-                    at += 1;
-                }
-                *slot = I::from_usize(at);
+    for_pieces(&even(groups + 1, 1 + sorted_ids.len() / (groups + 1)), &mut ptr, &|r| r.len(), &|rows, piece| {
+        let mut at = sorted_ids.partition_point(|id| id.to_usize() < rows.start);
+        for (r, slot) in rows.zip(piece) {
+            while at < sorted_ids.len() && sorted_ids[at].to_usize() < r {
+                at += 1;
             }
-        },
-    );
+            *slot = I::from_usize(at);
+        }
+    });
     ptr
 }
 
@@ -53,18 +48,13 @@ pub fn expand_ptr<I: Index>(ptr: &[I]) -> Vec<I> {
     assert!(ptr.is_sorted() && ptr[0] == I::default(), "expand_ptr: row_ptr must start at 0 and never descend");
     let mut ids = zeroed(last.to_usize());
     let ranges = by_elements(ptr, 1);
-    for_pieces(
-        &ranges,
-        &mut ids,
-        |r| ptr[r.end].to_usize() - ptr[r.start].to_usize(),
-        |rows, mut piece| {
-            for r in rows {
-                let (head, tail) = piece.split_at_mut(ptr[r + 1].to_usize() - ptr[r].to_usize());
-                head.fill(I::from_usize(r));
-                piece = tail;
-            }
-        },
-    );
+    for_pieces(&ranges, &mut ids, &|r| ptr[r.end].to_usize() - ptr[r.start].to_usize(), &|rows, mut piece| {
+        for r in rows {
+            let (head, tail) = piece.split_at_mut(ptr[r + 1].to_usize() - ptr[r].to_usize());
+            head.fill(I::from_usize(r));
+            piece = tail;
+        }
+    });
     ids
 }
 

@@ -3,9 +3,8 @@
 use super::partition::{Buckets, Word, bits};
 use crate::Index;
 use crate::alloc::zeroed;
-use crate::par::{even, fill_with, split_mut};
+use crate::par::{self, even, fill_with, split_mut};
 use core::ops::Range;
-use rayon::prelude::*;
 
 /// How coordinates are packed into one word: a bit field a dimension, the position below them.
 #[derive(Debug, Clone)]
@@ -95,7 +94,8 @@ fn survey<I: Index>(indices: &[I], dims: usize, nnz: usize) -> (bool, Vec<usize>
         indices[d * nnz..(d + 1) * nnz][r].iter().fold(I::default(), |m, &i| if i > m { i } else { m })
     };
     let ranges = even(nnz, dims);
-    let ordered = ranges.par_iter().all(|r| {
+    let ordered = par::all(ranges.len(), &|piece| {
+        let r = &ranges[piece];
         r.clone().skip(usize::from(r.start == 0)).all(|k| {
             for d in 0..dims {
                 let (a, b) = (indices[d * nnz + k - 1], indices[d * nnz + k]);
@@ -109,8 +109,11 @@ fn survey<I: Index>(indices: &[I], dims: usize, nnz: usize) -> (bool, Vec<usize>
     if ordered {
         return (true, Vec::new());
     }
-    let largest =
-        (0..dims).map(|d| ranges.par_iter().map(|r| largest(d, r.clone())).max().map_or(0, Index::to_usize)).collect();
+    let largest = (0..dims)
+        .map(|d| {
+            par::map(ranges.len(), &|c| largest(d, ranges[c].clone())).into_iter().max().map_or(0, Index::to_usize)
+        })
+        .collect();
     (false, largest)
 }
 
@@ -123,14 +126,14 @@ fn sort_words<W: Word>(n: usize, low: u32, high: u32, word: impl Fn(usize) -> W 
     let buckets = Buckets::new(n, 1 << lead, word, |w| w.high(shift));
     let lens: Vec<usize> = (0..1 << lead).map(|b| buckets.len(b)).collect();
     let mut sorted = zeroed(n);
-    let slices = split_mut(&mut sorted, &lens, |&len| len);
-    slices.into_par_iter().enumerate().for_each_init(Vec::new, |scratch, (b, slice)| {
-        let mut at = 0;
+    let slices = split_mut(&mut sorted, &lens);
+    par::each(slices, &|b, slice| {
+        let (mut at, mut scratch) = (0, Vec::new());
         for piece in buckets.pieces(b) {
             slice[at..at + piece.len()].copy_from_slice(piece);
             at += piece.len();
         }
-        radix_sort(slice, scratch, low, shift);
+        radix_sort(slice, &mut scratch, low, shift);
     });
     sorted
 }

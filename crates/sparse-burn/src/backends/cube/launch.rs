@@ -4,7 +4,6 @@
 //! its buffer.
 
 use super::hardware::Hardware;
-use crate::OptionalInt;
 use burn::backend::DType;
 use burn::backend::cubecl::dtype_to_storage_type;
 use burn::backend::ops::IntTensorOps;
@@ -57,14 +56,6 @@ pub(super) fn count(tensor: &CubeTensor) -> usize {
 /// The tensor with its elements in row-major order.
 pub(super) fn flat(tensor: CubeTensor) -> CubeTensor {
     into_contiguous(tensor)
-}
-
-/// The tensor, where there is one.
-pub(super) fn take(tensor: OptionalInt<CubeBackend>) -> Option<CubeTensor> {
-    match tensor {
-        OptionalInt::Identity => None,
-        OptionalInt::By(tensor) => Some(tensor),
-    }
 }
 
 /// A tensor to be written, on the device of `like`.

@@ -8,7 +8,7 @@ use super::forced::{self, Path};
 use super::hardware::{Grid, Hardware};
 use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, stored};
 use super::sort::{group_by, long_groups};
-use crate::backend::PutTarget;
+use crate::options::PutTarget;
 use burn::backend::DType;
 use burn_cubecl::cubecl::ir::{ElemType, IntKind};
 use burn_cubecl::cubecl::prelude::Int;

@@ -6,13 +6,12 @@
 
 use super::fallback::last;
 use super::hardware::Hardware;
-use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, line, number, stored, take};
+use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, line, number, stored};
 use super::rows::move_rows;
 use super::sort::{compress, expand_ptr, scan_to_ptr};
 use super::structure::coalesce;
-use crate::RowsView;
+use crate::carried::RowsView;
 use burn::backend::DType;
-use burn_cubecl::CubeBackend;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -171,8 +170,8 @@ fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
 /// Row pointers and columns of the product; `None` where that is left to the host. Reads two numbers: how many products
 /// there are, and how many elements.
 pub(super) fn pattern(
-    a: &RowsView<CubeBackend>,
-    b: &RowsView<CubeBackend>,
+    a: &RowsView<CubeTensor>,
+    b: &RowsView<CubeTensor>,
     cols: usize,
 ) -> Option<(CubeTensor, CubeTensor)> {
     let (rows, nnz, dtype) = (count(&a.ptr) - 1, count(&a.idx), a.ptr.dtype);
@@ -212,8 +211,8 @@ fn limited_sum(mut counts: CubeTensor) -> usize {
 }
 
 /// Pointers, columns, and values in their order.
-fn operand(view: RowsView<CubeBackend>, values: CubeTensor) -> [CubeTensor; 3] {
-    let values = match take(view.perm) {
+fn operand(view: RowsView<CubeTensor>, values: CubeTensor) -> [CubeTensor; 3] {
+    let values = match view.perm {
         None => values,
         Some(perm) => {
             let fill = zeros(values.device.clone(), [1, 1].into(), values.dtype);
@@ -227,9 +226,9 @@ fn operand(view: RowsView<CubeBackend>, values: CubeTensor) -> [CubeTensor; 3] {
 pub(super) fn values(
     ptr: &CubeTensor,
     idx: &CubeTensor,
-    a: RowsView<CubeBackend>,
+    a: RowsView<CubeTensor>,
     a_values: CubeTensor,
-    b: RowsView<CubeBackend>,
+    b: RowsView<CubeTensor>,
     b_values: CubeTensor,
 ) -> CubeTensor {
     let (rows, cols) = (expand_ptr(ptr.clone(), count(idx)), flat(idx.clone()));
@@ -240,9 +239,9 @@ pub(super) fn values(
 pub(super) fn sampled(
     ptr: &CubeTensor,
     idx: &CubeTensor,
-    x: RowsView<CubeBackend>,
+    x: RowsView<CubeTensor>,
     x_values: CubeTensor,
-    y: RowsView<CubeBackend>,
+    y: RowsView<CubeTensor>,
     y_values: CubeTensor,
 ) -> CubeTensor {
     let (rows, cols) = (expand_ptr(ptr.clone(), count(idx)), flat(idx.clone()));
@@ -252,8 +251,8 @@ pub(super) fn sampled(
 /// An element of the result for each pair of a row of `a` and a column of `b` (a row of it, where `sampled`).
 fn lookups(
     [rows, cols]: [CubeTensor; 2],
-    (a, a_values): (RowsView<CubeBackend>, CubeTensor),
-    (b, b_values): (RowsView<CubeBackend>, CubeTensor),
+    (a, a_values): (RowsView<CubeTensor>, CubeTensor),
+    (b, b_values): (RowsView<CubeTensor>, CubeTensor),
     sampled: bool,
 ) -> CubeTensor {
     let (nnz, dtype) = (count(&rows), a_values.dtype);

@@ -1,4 +1,4 @@
-//! Default bodies: read to the host (on Flex nothing is copied), call `sparse-core`, write back.
+//! The kernels over host memory: shells around `sparse_core::dynamic`, which matches the dtypes.
 
 mod extremum;
 mod linalg;
@@ -7,37 +7,29 @@ mod put;
 mod rows;
 mod structure;
 
-pub(crate) use extremum::{extremum_cols_backward, extremum_rows_backward, spmm_extremum};
-pub(crate) use linalg::{sddmm, spgemm, spgemm_sampled, spgemm_values, spmm};
-pub(crate) use merge::{concat, concat_patterns, locate, merge, union_zip, zip_rows};
-pub(crate) use put::{check_indices, gather, put, put_backward};
-pub(crate) use rows::{move_rows, segment_sum};
-pub(crate) use structure::{coalesce, compress, expand_ptr, group_by, scan, validate_coo, validate_csr};
+use crate::host_tensor::{Given, HostTensor};
+use burn::tensor::{DType, TensorData};
+use sparse_core::dynamic::{IdVec, Ids};
 
-use crate::host_tensor::host_data;
-use crate::{AnyTensor, HostAccess, HostTensor, OptionalInt};
-use burn::backend::tensor::IntTensor;
-use burn::tensor::DType;
-
-fn ints<B: HostAccess>(tensor: IntTensor<B>) -> HostTensor {
-    B::to_host(AnyTensor::Int(tensor))
+/// An index array.
+fn list(ids: IdVec) -> TensorData {
+    let (length, dtype) = (ids.len(), index_dtype(&ids));
+    ids.data([length], dtype)
 }
 
-fn write_ints<B: HostAccess, I: bytemuck::Pod + Send + Sync>(
-    elements: Vec<I>,
-    shape: &[usize],
-    dtype: DType,
-    device: &B::Device,
-) -> IntTensor<B> {
-    match B::to_device(host_data(elements, shape.to_vec(), dtype), device) {
-        AnyTensor::Int(tensor) => tensor,
-        _ => unreachable!("an index dtype is an int"),
+/// Coordinates `[dims, nnz]`.
+fn coordinates(ids: IdVec, dims: usize) -> TensorData {
+    let (nnz, dtype) = (ids.len() / dims, index_dtype(&ids));
+    ids.data([dims, nnz], dtype)
+}
+
+fn index_dtype(ids: &IdVec) -> DType {
+    match ids {
+        IdVec::I32(_) => DType::I32,
+        IdVec::I64(_) => DType::I64,
     }
 }
 
-fn optional<B: HostAccess>(tensor: OptionalInt<B>) -> Option<HostTensor> {
-    match tensor {
-        OptionalInt::Identity => None,
-        OptionalInt::By(tensor) => Some(ints::<B>(tensor)),
-    }
+fn optional(ids: &Option<HostTensor>) -> Option<Ids<'_>> {
+    ids.as_ref().map(HostTensor::ids)
 }

@@ -1,187 +1,103 @@
 //! Reductions into, and reads from, positions along an axis.
 
-use super::{ints, write_ints};
-use crate::backend::PutTarget;
-use crate::dtype::{Wide, cast_mut, with_index, with_size, with_wide};
-use crate::host_tensor::host_data;
-use crate::{AnyTensor, Groups, HostAccess, HostTensor, OptionalFloat, PutRecord};
-use burn::backend::tensor::{FloatTensor, IntTensor};
-use burn::tensor::{DType, TensorData};
-use sparse_core::{Index, Record, Recorded, Reduce, Result, Target, TargetIndex, zeroed};
-use std::borrow::Cow;
+use super::list;
+use crate::bytes::cast_mut;
+use crate::carried::Put;
+use crate::host_tensor::{Given, HostTensor};
+use crate::kernel::{CheckIndices, Gather, PutBackward, PutRows};
+use crate::options::PutTarget;
+use burn::tensor::{BoolStore, Bytes, DType, TensorData};
+use sparse_core::dynamic::{self, DynRecorded, DynTarget, DynTargetIndex, ElementsMut, IdVec, Ids};
+use sparse_core::{Record, Result};
 
-/// An index, and its groups where they are known.
-struct Indexed {
-    index: HostTensor,
-    groups: Option<[HostTensor; 2]>,
+fn target(sizes: PutTarget, index: DynTargetIndex<'_>) -> DynTarget<'_> {
+    let PutTarget { outer, len, inner, count, .. } = sizes;
+    DynTarget { outer, len, inner, count, index }
 }
 
-impl Indexed {
-    fn read<B: HostAccess>(index: IntTensor<B>, groups: Groups<B>) -> Self {
-        let groups = match groups {
-            Groups::Unknown => None,
-            Groups::Given(order, ptr) => Some([ints::<B>(order), ints::<B>(ptr)]),
-        };
-        Self { index: ints::<B>(index), groups }
-    }
-
-    fn target<I: Index + bytemuck::Pod>(&self, sizes: &PutTarget) -> Target<'_, I> {
-        let &PutTarget { outer, len, inner, count, along_axis } = sizes;
-        let index = self.index.slice::<I>();
+impl Put<HostTensor> {
+    fn target(&self) -> DynTarget<'_> {
+        let index = self.index.ids();
         let index = match &self.groups {
-            Some([order, ptr]) => TargetIndex::Grouped { index, order: order.slice(), ptr: ptr.slice() },
-            None if along_axis => TargetIndex::Axis(index),
-            None => TargetIndex::Full(index),
+            Some((order, ptr)) => DynTargetIndex::Grouped(index, order.ids(), ptr.ids()),
+            None if self.target.along_axis => DynTargetIndex::Axis(index),
+            None => DynTargetIndex::Full(index),
         };
-        Target { outer, len, inner, count, index }
+        target(self.target, index)
     }
 }
 
-pub(crate) fn check_indices<B: HostAccess>(
-    op: &'static str,
-    axis: usize,
-    size: usize,
-    index: IntTensor<B>,
-) -> Result<()> {
-    let index = ints::<B>(index);
-    with_index!(op, index.dtype(), I => sparse_core::check_indices::<I>(op, axis, size, index.slice()))
+impl CheckIndices<HostTensor> {
+    pub(crate) fn host(self) -> Result<()> {
+        let Self { op, axis, size, index } = self;
+        dynamic::check_indices(op, axis, size, index.ids())
+    }
 }
 
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn put<B: HostAccess>(
-    arr: AnyTensor<B>,
-    index: IntTensor<B>,
-    groups: Groups<B>,
-    values: AnyTensor<B>,
-    sizes: PutTarget,
-    reduce: Reduce,
-    include_self: bool,
-    record: bool,
-) -> (AnyTensor<B>, PutRecord<B>) {
-    let (device, dtype, shape) = (arr.device(), arr.dtype(), arr.dims());
-    let (arr, index, values) = (B::to_host(arr), Indexed::read::<B>(index, groups), B::to_host(values));
-    let (out, record) = with_index!("put_along_axis", index.index.dtype(), I => with_wide!("put_along_axis", dtype, T => {
-        let (target, values) = (index.target::<I>(&sizes), T::read(&values));
-        let run = |out: &mut [T]| {
-            let recorded = record.then(|| sparse_core::put_recorded(&target, reduce, include_self, &values, out));
-            let recorded = recorded.flatten();
-            if recorded.is_none() {
-                sparse_core::put::<T, I>(&target, reduce, include_self, &values, out);
+/// Owned memory as the elements that it holds.
+fn elements_mut(bytes: &mut Bytes, dtype: DType) -> ElementsMut<'_> {
+    match dtype {
+        DType::F16 => ElementsMut::F16(cast_mut(bytes)),
+        DType::BF16 => ElementsMut::Bf16(cast_mut(bytes)),
+        DType::F32 => ElementsMut::F32(cast_mut(bytes)),
+        DType::F64 => ElementsMut::F64(cast_mut(bytes)),
+        DType::I32 | DType::Bool(BoolStore::U32) => ElementsMut::I32(cast_mut(bytes)),
+        DType::I64 => ElementsMut::I64(cast_mut(bytes)),
+        DType::U8 | DType::Bool(_) => ElementsMut::U8(bytes),
+        other => panic!("put_along_axis: values must be f16, bf16, f32, f64, i32, i64, u8 or bool, got {other:?}"),
+    }
+}
+
+impl PutRows<HostTensor> {
+    pub(crate) fn host(self) -> (TensorData, Option<(TensorData, TensorData)>) {
+        let Self { put, arr, values, record } = self;
+        let (dtype, shape, reduce, include_self) = (arr.dtype(), arr.dims(), put.reduce, put.include_self);
+        let (target, values) = (put.target(), values.elements());
+        if !record && arr.is_shared() {
+            let out = dynamic::put_copied(&target, reduce, include_self, values, arr.elements());
+            return (out.data(shape, dtype), None);
+        }
+        let mut bytes = arr.into_bytes();
+        let recorded = record
+            .then(|| dynamic::put_recorded(&target, reduce, include_self, values, elements_mut(&mut bytes, dtype)));
+        let recorded = recorded.flatten();
+        if recorded.is_none() {
+            dynamic::put(&target, reduce, include_self, values, elements_mut(&mut bytes, dtype));
+        }
+        let noted = recorded.map(|Record { winners, tied }| (list(IdVec::I32(winners)), list(IdVec::I32(tied))));
+        (TensorData::from_bytes(bytes, shape, dtype), noted)
+    }
+}
+
+impl PutBackward<HostTensor> {
+    pub(crate) fn host(self) -> [Option<TensorData>; 2] {
+        let Self { put, grad, record, reads, needs } = self;
+        let (target, reads) = (put.target(), reads.each_ref().map(|read| read.as_ref().map(HostTensor::elements)));
+        let grads = match &record {
+            None => dynamic::put_backward(&target, put.reduce, put.include_self, reads, grad.elements(), needs),
+            Some((winners, tied)) => {
+                let (Ids::I32(winners), Ids::I32(tied)) = (winners.ids(), tied.ids()) else {
+                    unreachable!("records are of i32")
+                };
+                let saved = DynRecorded { winners, tied, reads };
+                dynamic::recorded_backward(&target, put.include_self, saved, grad.elements(), needs)
             }
-            recorded
         };
-        if !record && arr.is_shared() && let Cow::Borrowed(arr) = T::read(&arr) {
-            (T::data(sparse_core::put_copied(&target, reduce, include_self, &values, arr), shape, dtype), None)
-        } else {
-            let mut bytes = arr.into_bytes();
-            let recorded = if let Cow::Owned(mut wide) = T::widen_bytes(&bytes, dtype) {
-                let recorded = run(&mut wide);
-                T::narrow_into(&wide, &mut bytes, dtype);
-                recorded
-            } else {
-                run(cast_mut(&mut bytes))
-            };
-            (TensorData::from_bytes(bytes, shape, dtype), recorded)
-        }
-    }));
-    let out = B::to_device(out, &device);
-    let list = |list: Vec<i32>| {
-        let length = list.len();
-        write_ints::<B, i32>(list, &[length], DType::I32, &device)
-    };
-    let record =
-        record.map_or(PutRecord::Absent, |Record { winners, tied }| PutRecord::Given(list(winners), list(tied)));
-    (out, record)
-}
-
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn put_backward<B: HostAccess>(
-    grad: FloatTensor<B>,
-    index: IntTensor<B>,
-    groups: Groups<B>,
-    record: PutRecord<B>,
-    reads: [OptionalFloat<B>; 3],
-    sizes: PutTarget,
-    reduce: Reduce,
-    include_self: bool,
-    needs: [bool; 2],
-) -> (OptionalFloat<B>, OptionalFloat<B>) {
-    let grad = AnyTensor::<B>::Float(grad);
-    let (device, dtype) = (grad.device(), grad.dtype());
-    let (grad, index) = (B::to_host(grad), Indexed::read::<B>(index, groups));
-    let reads = reads.map(|tensor| match tensor {
-        OptionalFloat::Absent => None,
-        OptionalFloat::Given(tensor) => Some(B::to_host(AnyTensor::Float(tensor))),
-    });
-    let record = match record {
-        PutRecord::Absent => None,
-        PutRecord::Given(winners, tied) => Some([ints::<B>(winners), ints::<B>(tied)]),
-    };
-    let saved = Saved { index, record, reads };
-    let grads = with_index!("put_along_axis", saved.index.index.dtype(), I => match dtype {
-        DType::F64 => backward::<f64, I>(&sizes, &saved, reduce, include_self, &grad, needs),
-        _ => backward::<f32, I>(&sizes, &saved, reduce, include_self, &grad, needs),
-    });
-    let [arr, values] = grads;
-    let write = |data: Option<TensorData>| match data.map(|data| B::to_device(data, &device)) {
-        Some(AnyTensor::Float(tensor)) => OptionalFloat::Given(tensor),
-        _ => OptionalFloat::Absent,
-    };
-    (write(arr), write(values))
-}
-
-/// What the gradient reads beside the incoming one.
-struct Saved {
-    index: Indexed,
-    record: Option<[HostTensor; 2]>,
-    reads: [Option<HostTensor>; 3],
-}
-
-fn backward<T: Wide, I: Index + bytemuck::Pod>(
-    sizes: &PutTarget,
-    saved: &Saved,
-    reduce: Reduce,
-    include_self: bool,
-    grad: &HostTensor,
-    needs: [bool; 2],
-) -> [Option<TensorData>; 2] {
-    let reads = saved.reads.each_ref();
-    let [arr, values, out] = reads.map(|read| read.as_ref().map_or(Cow::Borrowed(&[][..]), T::read));
-    let target = saved.index.target::<I>(sizes);
-    let dense = T::read(grad);
-    // A product that was rounded to 16 bits says too little about its factors.
-    let narrow = crate::dtype::size_of(grad.dtype()) < core::mem::size_of::<T>();
-    let out = if narrow && reduce == Reduce::Mul {
-        let mut wide = if include_self { arr.to_vec() } else { out.into_owned() };
-        sparse_core::put::<T, I>(&target, reduce, include_self, &values, &mut wide);
-        Cow::Owned(wide)
-    } else {
-        out
-    };
-    let grads = match &saved.record {
-        None => sparse_core::put_backward::<T, I>(&target, reduce, include_self, &arr, &values, &out, &dense, needs),
-        Some([winners, tied]) => {
-            let saved =
-                Recorded { winners: winners.slice(), tied: tied.slice(), arr: &arr, values: &values, out: &out };
-            sparse_core::recorded_backward::<T, I>(&target, include_self, saved, &dense, needs)
-        }
-    };
-    grads.map(|list| {
-        list.map(|list| {
-            let length = list.len();
-            T::data(list, vec![length], grad.dtype())
+        grads.map(|list| {
+            list.map(|list| {
+                let length = list.len();
+                list.data([length], grad.dtype())
+            })
         })
-    })
+    }
 }
 
-pub(crate) fn gather<B: HostAccess>(x: AnyTensor<B>, index: IntTensor<B>, sizes: PutTarget) -> AnyTensor<B> {
-    let (device, dtype) = (x.device(), x.dtype());
-    let (x, index) = (B::to_host(x), Indexed::read::<B>(index, Groups::Unknown));
-    let length = sizes.outer * sizes.count * sizes.inner;
-    let out = with_index!("gather", index.index.dtype(), I => with_size!("gather", dtype, T => {
-        let mut out = zeroed::<T>(length);
-        sparse_core::gather::<T, I>(&index.target(&sizes), x.slice(), &mut out);
-        host_data(out, [length], dtype)
-    }));
-    B::to_device(out, &device)
+impl Gather<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { x, index, target: sizes } = self;
+        let (length, dtype) = (sizes.outer * sizes.count * sizes.inner, x.dtype());
+        let ids = index.ids();
+        let ids = if sizes.along_axis { DynTargetIndex::Axis(ids) } else { DynTargetIndex::Full(ids) };
+        dynamic::gather(&target(sizes, ids), x.bits()).data([length], dtype)
+    }
 }

@@ -1,41 +1,33 @@
 //! Rows that move, and rows that meet.
 
-use super::{ints, optional};
-use crate::dtype::{Wide, with_index, with_size, with_wide};
-use crate::host_tensor::host_data;
-use crate::{AnyTensor, HostAccess, HostTensor, OptionalInt};
-use burn::backend::tensor::IntTensor;
-use sparse_core::zeroed;
+use super::optional;
+use crate::host_tensor::{Given, HostTensor};
+use crate::kernel::{MoveRows, SegmentCumsum, SegmentSum};
+use burn::tensor::TensorData;
+use sparse_core::dynamic;
 
-pub(crate) fn move_rows<B: HostAccess>(values: AnyTensor<B>, fill: AnyTensor<B>, map: IntTensor<B>) -> AnyTensor<B> {
-    let (device, dtype) = (values.device(), values.dtype());
-    let (values, fill, map) = (B::to_host(values), B::to_host(fill), ints::<B>(map));
-    let (rows, block) = (map.dims()[0], values.dims()[1]);
-    let out = with_index!("move_rows", map.dtype(), I => with_size!("move_rows", dtype, T => {
-        let mut out = zeroed::<T>(rows * block);
-        sparse_core::move_rows::<T, I>(values.slice(), block, fill.slice(), map.slice(), &mut out);
-        host_data(out, [rows, block], dtype)
-    }));
-    B::to_device(out, &device)
+impl MoveRows<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { values, fill, map } = self;
+        let (rows, block, dtype) = (map.dims()[0], values.dims()[1], values.dtype());
+        dynamic::move_rows(values.bits(), block, fill.bits(), map.ids()).data([rows, block], dtype)
+    }
 }
 
-pub(crate) fn segment_sum<B: HostAccess>(
-    values: AnyTensor<B>,
-    order: OptionalInt<B>,
-    ptr: IntTensor<B>,
-) -> AnyTensor<B> {
-    let (device, dtype) = (values.device(), values.dtype());
-    let (values, order, ptr) = (B::to_host(values), optional::<B>(order), ints::<B>(ptr));
-    let (segments, block) = (ptr.dims()[0] - 1, values.dims()[1]);
-    let out = with_index!("segment_sum", ptr.dtype(), I => with_wide!("segment_sum", dtype, T => {
-        let mut out = zeroed::<T>(segments * block);
-        let order = order.as_ref().map(HostTensor::slice::<I>);
-        if dtype.is_bool() {
-            sparse_core::segment_max::<T, I>(&T::read(&values), block, order, ptr.slice(), &mut out);
-        } else {
-            sparse_core::segment_sum::<T, I>(&T::read(&values), block, order, ptr.slice(), &mut out);
-        }
-        T::data(out, vec![segments, block], dtype)
-    }));
-    B::to_device(out, &device)
+impl SegmentSum<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { values, order, ptr } = self;
+        let (segments, block, dtype) = (ptr.dims()[0] - 1, values.dims()[1], values.dtype());
+        let sum = if dtype.is_bool() { dynamic::segment_any } else { dynamic::segment_sum };
+        sum(values.elements(), block, optional(&order), ptr.ids()).data([segments, block], dtype)
+    }
+}
+
+impl SegmentCumsum<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { values, order, ptr, reverse } = self;
+        let (rows, block, dtype) = (values.dims()[0], values.dims()[1], values.dtype());
+        let out = dynamic::segment_cumsum(values.elements(), block, optional(&order), ptr.ids(), reverse);
+        out.data([rows, block], dtype)
+    }
 }

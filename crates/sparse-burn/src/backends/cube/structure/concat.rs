@@ -3,7 +3,7 @@
 use super::super::launch::{arg, count, empty, flat, launch, number, stored};
 use super::super::sort::expand_ptr;
 use super::search::count_before;
-use crate::backend::ConcatAxis;
+use crate::options::ConcatAxis;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 

@@ -4,7 +4,7 @@ use super::super::fallback::last;
 use super::super::launch::{arg, count, empty, launch, number, stored};
 use super::super::sort::scan;
 use super::search::{Side, search};
-use crate::backend::MergeRule;
+use crate::options::MergeRule;
 use burn_cubecl::tensor::CubeTensor;
 
 #[allow(missing_docs)]

@@ -1,0 +1,309 @@
+//! Values with tensors in them, and how they cross from one type of tensor to another: from a user's to the dispatch's, to
+//! a backend's, to host memory, and back.
+
+use crate::any::AnyTensor;
+use crate::options::{ConcatAxis, MergeRule, PutTarget};
+use burn::backend::Dispatch;
+use burn::tensor::kind::{self, Basic};
+use burn::tensor::{Bool, Int, Tensor};
+use sparse_core::{BinaryOp, Extremum, Reduce, SparseError};
+use std::any::{Any, TypeId};
+
+/// A tensor that the dispatch routes to its backend.
+pub(crate) type Sent = AnyTensor<Dispatch>;
+
+/// What the elements of a sparse tensor can be: [`Float`](burn::tensor::Float), [`Int`] or [`Bool`].
+pub trait Kind: Basic + kind::Autodiff + 'static {}
+impl<K: Basic + kind::Autodiff + 'static> Kind for K {}
+
+/// What a kernel is declared to take or give, in terms of a user's tensors.
+pub trait Carried: Sized {
+    /// The same value with every tensor a `T`.
+    type Of<T>;
+
+    /// Takes every tensor to another type.
+    fn map<T, U>(value: Self::Of<T>, f: &mut impl FnMut(T) -> U) -> Self::Of<U>;
+
+    /// One of the tensors, if there are any.
+    fn first<T>(value: &Self::Of<T>) -> Option<&T>;
+
+    /// The value as kernels take it: no tensor has an autodiff association.
+    fn send(self) -> Self::Of<Sent>;
+
+    /// A kernel's result as a user has it.
+    fn receive(sent: Self::Of<Sent>) -> Self;
+}
+
+/// The value that a declared one is with tensors of type `T`.
+pub type Of<C, T> = <C as Carried>::Of<T>;
+
+/// The tensor, of Bool's own dtype if it is a Bool one: Flex gives the results of some operations as u8.
+pub fn of_kind<const D: usize, K: Kind>(tensor: Tensor<D, K>) -> Tensor<D, K> {
+    if TypeId::of::<K>() != TypeId::of::<Bool>() || tensor.dtype().is_bool() {
+        return tensor;
+    }
+    let stray: Box<dyn Any> = Box::new(tensor);
+    let stray = stray.downcast::<Tensor<D, Bool>>().expect("the kind was compared");
+    Tensor::from_dispatch(stray.int().bool().into_dispatch())
+}
+
+impl<const D: usize, K: Kind> Carried for Tensor<D, K> {
+    type Of<T> = T;
+    fn map<T, U>(value: T, f: &mut impl FnMut(T) -> U) -> U {
+        f(value)
+    }
+    fn first<T>(value: &T) -> Option<&T> {
+        Some(value)
+    }
+    fn send(self) -> Sent {
+        of_kind(self.inner()).into_dispatch().into()
+    }
+    fn receive(sent: Sent) -> Self {
+        Tensor::from_dispatch(sent.into())
+    }
+}
+
+/// What holds no tensor crosses as it is.
+macro_rules! plain {
+    ($($plain:ty),* $(,)?) => {$(
+        impl Carried for $plain {
+            type Of<T> = Self;
+            fn map<T, U>(value: Self, _: &mut impl FnMut(T) -> U) -> Self {
+                value
+            }
+            fn first<T>(_: &Self) -> Option<&T> {
+                None
+            }
+            fn send(self) -> Self {
+                self
+            }
+            fn receive(sent: Self) -> Self {
+                sent
+            }
+        }
+        impl Give<$plain> for $plain {
+            fn give(self) -> $plain {
+                self
+            }
+        }
+    )*};
+}
+
+plain!((), bool, usize, &'static str, BinaryOp, ConcatAxis, Extremum, MergeRule, PutTarget, Reduce);
+
+/// What has a method `map`.
+macro_rules! mapped {
+    ($([$($generic:tt)*] $own:ty, $of:ty;)*) => {$(
+        impl<C: Carried, $($generic)*> Carried for $own {
+            type Of<T> = $of;
+            fn map<T, U>(value: Self::Of<T>, f: &mut impl FnMut(T) -> U) -> Self::Of<U> {
+                value.map(|value| C::map(value, f))
+            }
+            fn first<T>(value: &Self::Of<T>) -> Option<&T> {
+                value.iter().find_map(C::first)
+            }
+            fn send(self) -> Self::Of<Sent> {
+                self.map(C::send)
+            }
+            fn receive(sent: Self::Of<Sent>) -> Self {
+                sent.map(C::receive)
+            }
+        }
+    )*};
+}
+
+mapped! {
+    [] Option<C>, Option<C::Of<T>>;
+    [] Result<C, SparseError>, Result<C::Of<T>, SparseError>;
+    [const N: usize] [C; N], [C::Of<T>; N];
+}
+
+impl<C: Carried> Carried for Vec<C> {
+    type Of<T> = Vec<C::Of<T>>;
+    fn map<T, U>(value: Self::Of<T>, f: &mut impl FnMut(T) -> U) -> Self::Of<U> {
+        value.into_iter().map(|value| C::map(value, f)).collect()
+    }
+    fn first<T>(value: &Self::Of<T>) -> Option<&T> {
+        value.iter().find_map(C::first)
+    }
+    fn send(self) -> Self::Of<Sent> {
+        self.into_iter().map(C::send).collect()
+    }
+    fn receive(sent: Self::Of<Sent>) -> Self {
+        sent.into_iter().map(C::receive).collect()
+    }
+}
+
+macro_rules! tuple {
+    ($($part:ident),*) => {
+        #[allow(non_snake_case)]
+        impl<$($part: Carried),*> Carried for ($($part,)*) {
+            type Of<T> = ($($part::Of<T>,)*);
+            fn map<T, U>(($($part,)*): Self::Of<T>, f: &mut impl FnMut(T) -> U) -> Self::Of<U> {
+                ($($part::map($part, f),)*)
+            }
+            fn first<T>(($($part,)*): &Self::Of<T>) -> Option<&T> {
+                None$(.or($part::first($part)))*
+            }
+            fn send(self) -> Self::Of<Sent> {
+                let ($($part,)*) = self;
+                ($($part.send(),)*)
+            }
+            fn receive(($($part,)*): Self::Of<Sent>) -> Self {
+                ($($part::receive($part),)*)
+            }
+        }
+    };
+}
+
+tuple!(A, B);
+tuple!(A, B, C);
+
+/// A sparse matrix by compressed rows: row `r` holds elements `ptr[r]..ptr[r + 1]`, element `k` has column `idx[k]` and
+/// its value stands at `perm[k]`, or at `k`. The transpose of a pattern is the same thing with the roles swapped.
+#[derive(Clone, Debug)]
+pub struct RowsView<T> {
+    /// `[rows + 1]`.
+    pub ptr: T,
+    /// `[nnz]`.
+    pub idx: T,
+    /// Where the value of element `k` stands.
+    pub perm: Option<T>,
+}
+
+impl<T> RowsView<T> {
+    /// The arrays, each made into another.
+    pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> RowsView<U> {
+        RowsView { ptr: f(self.ptr), idx: f(self.idx), perm: self.perm.map(f) }
+    }
+}
+
+impl Carried for RowsView<Tensor<1, Int>> {
+    type Of<T> = RowsView<T>;
+    fn map<T, U>(value: RowsView<T>, f: &mut impl FnMut(T) -> U) -> RowsView<U> {
+        value.map(f)
+    }
+    fn first<T>(value: &RowsView<T>) -> Option<&T> {
+        Some(&value.ptr)
+    }
+    fn send(self) -> RowsView<Sent> {
+        self.map(Carried::send)
+    }
+    fn receive(sent: RowsView<Sent>) -> Self {
+        sent.map(Carried::receive)
+    }
+}
+
+/// The index arrays of a pattern.
+#[derive(Clone, Debug)]
+pub enum PatternArrays<T, C = T> {
+    /// Coordinates `[sparse_dims, nnz]`, coalesced unless a kernel says otherwise.
+    Coo(C),
+    /// Row pointers `[rows + 1]` and columns `[nnz]`, columns ascending strictly in a row.
+    Csr(T, T),
+}
+
+impl Carried for PatternArrays<Tensor<1, Int>, Tensor<2, Int>> {
+    type Of<T> = PatternArrays<T>;
+    fn map<T, U>(value: PatternArrays<T>, f: &mut impl FnMut(T) -> U) -> PatternArrays<U> {
+        match value {
+            PatternArrays::Coo(indices) => PatternArrays::Coo(f(indices)),
+            PatternArrays::Csr(ptr, col) => PatternArrays::Csr(f(ptr), f(col)),
+        }
+    }
+    fn first<T>(value: &PatternArrays<T>) -> Option<&T> {
+        let (PatternArrays::Coo(first) | PatternArrays::Csr(first, _)) = value;
+        Some(first)
+    }
+    fn send(self) -> PatternArrays<Sent> {
+        match self {
+            Self::Coo(indices) => PatternArrays::Coo(indices.send()),
+            Self::Csr(ptr, col) => PatternArrays::Csr(ptr.send(), col.send()),
+        }
+    }
+    fn receive(sent: PatternArrays<Sent>) -> Self {
+        match sent {
+            PatternArrays::Coo(indices) => Self::Coo(Carried::receive(indices)),
+            PatternArrays::Csr(ptr, col) => Self::Csr(Carried::receive(ptr), Carried::receive(col)),
+        }
+    }
+}
+
+/// A reduction into positions along an axis: everything of it but the tensors of values.
+#[derive(Clone, Debug)]
+pub struct Put<I, T = I> {
+    /// Where along the axis each value goes, checked before.
+    pub index: I,
+    /// Sizes.
+    pub target: PutTarget,
+    /// How values meet.
+    pub reduce: Reduce,
+    /// Whether the array's own elements take part.
+    pub include_self: bool,
+    /// Steps along the axis by their destination, as `group_by` gives them: `(order, ptr)`, made once by a plan. For one
+    /// index a step.
+    pub groups: Option<(T, T)>,
+}
+
+impl<const D: usize> Carried for Put<Tensor<D, Int>, Tensor<1, Int>> {
+    type Of<T> = Put<T>;
+    fn map<T, U>(value: Put<T>, f: &mut impl FnMut(T) -> U) -> Put<U> {
+        let Put { index, target, reduce, include_self, groups } = value;
+        let index = f(index);
+        Put { index, target, reduce, include_self, groups: groups.map(|(order, ptr)| (f(order), f(ptr))) }
+    }
+    fn first<T>(value: &Put<T>) -> Option<&T> {
+        Some(&value.index)
+    }
+    fn send(self) -> Put<Sent> {
+        let Self { index, target, reduce, include_self, groups } = self;
+        Put { index: index.send(), target, reduce, include_self, groups: groups.send() }
+    }
+    fn receive(sent: Put<Sent>) -> Self {
+        let Put { index, target, reduce, include_self, groups } = sent;
+        let index = Carried::receive(index);
+        Put { index, target, reduce, include_self, groups: Carried::receive(groups) }
+    }
+}
+
+/// What a typed call takes for a `C`: the value itself, or a reference where cloning it costs a handle or a few numbers.
+pub trait Give<C> {
+    /// The value.
+    fn give(self) -> C;
+}
+
+impl<const D: usize, K: Kind> Give<Tensor<D, K>> for Tensor<D, K> {
+    fn give(self) -> Self {
+        self
+    }
+}
+
+impl<C: Clone> Give<C> for &C {
+    fn give(self) -> C {
+        self.clone()
+    }
+}
+
+impl<C: Clone> Give<Option<C>> for Option<&C> {
+    fn give(self) -> Option<C> {
+        self.cloned()
+    }
+}
+
+impl<C, G: Give<C> + Clone> Give<Vec<C>> for &[G] {
+    fn give(self) -> Vec<C> {
+        self.iter().cloned().map(G::give).collect()
+    }
+}
+
+impl<C, G: Give<C>, const N: usize> Give<[C; N]> for [G; N] {
+    fn give(self) -> [C; N] {
+        self.map(G::give)
+    }
+}
+
+impl<A, B, G: Give<A>, H: Give<B>> Give<(A, B)> for (G, H) {
+    fn give(self) -> (A, B) {
+        (self.0.give(), self.1.give())
+    }
+}

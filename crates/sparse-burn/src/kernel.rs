@@ -1,0 +1,213 @@
+//! Every kernel, declared once.
+//!
+//! A declaration says what a kernel takes and gives in terms of a user's tensors. From it follow
+//! - the struct of its arguments, generic over the type of their tensors;
+//! - its [`Kernel`], so that the one method of [`SparseBackend`] serves it;
+//! - its typed call, a function of the kernel's name.
+//!
+//! What a declaration needs beside it is two bodies, methods of its arguments: `host`, over [`HostTensor`]s, in
+//! `backends/host/`, and `gpu`, over `CubeTensor`s, in `backends/cube/`, which may give the arguments back to the host.
+//!
+//! Index tensors of one call share a dtype (i32 or i64). Values are `[nnz, block]`. An *index map* sends new rows to old
+//! ones, with the number of old rows for "missing". Sizes that the result depends on are arguments, so that only the
+//! structure kernels (validation, coalesce, merges) ever read the device.
+
+use crate::backend::{Kernel, SparseBackend};
+use crate::carried::{Carried, Give, Kind, Of, PatternArrays, Put, RowsView, Sent};
+use crate::host_tensor::HostTensor;
+use crate::options::{ConcatAxis, MergeRule, PutTarget};
+use burn::backend::Dispatch;
+use burn::tensor::{Float, Int, Tensor, TensorData};
+use sparse_core::{BinaryOp, Extremum, Result};
+
+#[cfg(feature = "gpu")]
+use crate::backend::Declined;
+#[cfg(feature = "gpu")]
+use burn_cubecl::tensor::CubeTensor;
+
+// What a user has.
+type Ints = Tensor<1, Int>;
+type Rows = RowsView<Tensor<1, Int>>;
+type Arrays = PatternArrays<Tensor<1, Int>, Tensor<2, Int>>;
+
+// In the structs of arguments, where kinds and ranks make no difference.
+type K = Float;
+const D: usize = 1;
+const DI: usize = 1;
+
+macro_rules! kernels {
+    ($(
+        $(#[$about:meta])*
+        $name:ident $Args:ident $([$($generic:tt)*])? ($($field:ident: $ty:ty),* $(,)?) -> $out:ty;
+    )*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs)]
+        pub struct $Args<T> {
+            $(pub $field: Of<$ty, T>),*
+        }
+
+        impl Kernel for $Args<()> {
+            const NAME: &'static str = stringify!($name);
+            type Args<T> = $Args<T>;
+            type Output = $out;
+
+            fn map<T, U>(args: $Args<T>, f: &mut impl FnMut(T) -> U) -> $Args<U> {
+                $Args { $($field: <$ty as Carried>::map(args.$field, f)),* }
+            }
+
+            fn first<T>(args: &$Args<T>) -> &T {
+                let first = None$(.or_else(|| <$ty as Carried>::first(&args.$field)))*;
+                first.expect("a kernel takes a tensor")
+            }
+
+            fn host(args: $Args<HostTensor>) -> Of<$out, TensorData> {
+                args.host()
+            }
+
+            #[cfg(feature = "gpu")]
+            fn gpu(args: $Args<CubeTensor>) -> Result<Of<$out, CubeTensor>, Declined<$Args<CubeTensor>>> {
+                args.gpu()
+            }
+        }
+
+        impl $Args<Sent> {
+            // Here and not in the caller's crate, so that bodies are compiled with this one.
+            #[inline(never)]
+            fn call(self) -> Of<$out, Sent> {
+                <Dispatch as SparseBackend>::run::<$Args<()>>(self)
+            }
+        }
+
+        $(#[$about])*
+        #[allow(clippy::too_many_arguments)]
+        pub fn $name $(<$($generic)*>)? ($($field: impl Give<$ty>),*) -> $out {
+            <$out as Carried>::receive($Args { $($field: <$ty as Carried>::send($field.give())),* }.call())
+        }
+    )*};
+}
+
+kernels! {
+    /// Checks COO coordinates `[sparse_dims, nnz]` against `shape`; whether they ascend strictly (are coalesced).
+    validate_coo ValidateCoo(op: &'static str, indices: Tensor<2, Int>, shape: Vec<usize>) -> Result<bool>;
+
+    /// Checks row pointers `[rows + 1]` and columns.
+    validate_csr ValidateCsr(op: &'static str, row_ptr: Ints, col_idx: Ints, rows: usize, cols: usize) -> Result<()>;
+
+    /// Unique coordinates in lexicographic order, and for each its old elements: `(indices, order, ptr)`.
+    coalesce Coalesce(indices: Tensor<2, Int>, shape: Vec<usize>) -> (Tensor<2, Int>, Ints, Ints);
+
+    /// Stable grouping of positions by key in `[0, groups)`: `(order, ptr)`.
+    group_by GroupBy(keys: Ints, groups: usize) -> (Ints, Ints);
+
+    /// Exclusive prefix sums of counts, and their total last: `counts.len() + 1` entries.
+    scan Scan(counts: Ints) -> Ints;
+
+    /// The group of every element: the inverse of `compress`.
+    expand_ptr ExpandPtr(ptr: Ints, nnz: usize) -> Ints;
+
+    /// Group boundaries of ascending group ids.
+    compress Compress(ids: Ints, groups: usize) -> Ints;
+
+    /// Row `k` of the result is row `map[k]` of `values`, or `fill` (`[1, block]`) where it is missing.
+    move_rows MoveRows[K: Kind](values: Tensor<2, K>, fill: Tensor<2, K>, map: Ints) -> Tensor<2, K>;
+
+    /// Row `s` of the result is the sum of rows `order[ptr[s]..ptr[s + 1]]`, in that order (rows `ptr[s]..ptr[s + 1]` without
+    /// one); of Bool, whether any holds.
+    segment_sum SegmentSum[K: Kind](values: Tensor<2, K>, order: Option<Ints>, ptr: Ints) -> Tensor<2, K>;
+
+    /// Row `k` of the result is the sum of rows `order[j]` (`j` without an order) over `j` from `ptr[s]` to `k`, or with
+    /// `reverse` from `k` to `ptr[s + 1] - 1`, where segment `s` has `k`. The segments are all rows.
+    segment_cumsum SegmentCumsum[K: Kind](
+        values: Tensor<2, K>, order: Option<Ints>, ptr: Ints, reverse: bool,
+    ) -> Tensor<2, K>;
+
+    /// Sparse x dense: `out[r, :] = sum_k values[k] * dense[idx[k], :]`.
+    spmm Spmm[K: Kind](view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K>;
+
+    /// Sparse x dense with an extremum in place of the sum: `out[r, :] = max_k values[k] * dense[idx[k], :]`. NaN wins; a row
+    /// without elements gives 0.
+    spmm_extremum SpmmExtremum[K: Kind](
+        extremum: Extremum, view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>,
+    ) -> Tensor<2, K>;
+
+    /// From `[values, dense, out]`, the operands and the result of `spmm_extremum`, and its gradient: `shares`, the gradient
+    /// divided by the number of products equal to the result, and if asked for the gradient of the values,
+    /// `sum_f shares[r, f] * dense[idx[k], f]` where the product is one of them. Elements stand by ascending rows, and `rows`
+    /// has the row of each.
+    extremum_rows_backward ExtremumRowsBackward(
+        rows: Ints, view: Rows, reads: [Tensor<2>; 3], grad: Tensor<2>, need_values: bool,
+    ) -> (Tensor<2>, Option<Tensor<2>>);
+
+    /// The gradient of the dense operand: `sum_k shares[idx[k], :] * values[k]` over the elements of each column, where the
+    /// product is the result. `view` is the transpose, `reads` are `[values, dense, out]`.
+    extremum_cols_backward ExtremumColsBackward(view: Rows, reads: [Tensor<2>; 3], shares: Tensor<2>) -> Tensor<2>;
+
+    /// Sampled dense x dense: `out[k] = <x[rows[k], :], y[cols[k], :]>`.
+    sddmm Sddmm[K: Kind](rows: Ints, cols: Ints, x: Tensor<2, K>, y: Tensor<2, K>) -> Tensor<2, K>;
+
+    /// Sparse x sparse, structure and values: compressed rows of width `cols`, columns ascending. An element stands wherever
+    /// a product falls.
+    spgemm Spgemm[K: Kind](a: (Rows, Tensor<2, K>), b: (Rows, Tensor<2, K>), cols: usize) -> Result<(Rows, Tensor<2, K>)>;
+
+    /// The values of a sparse x sparse product whose compressed rows `c` (pointers and columns) of width `cols` are known.
+    spgemm_values SpgemmValues[K: Kind](
+        c: (Ints, Ints), a: (Rows, Tensor<2, K>), b: (Rows, Tensor<2, K>), cols: usize,
+    ) -> Tensor<2, K>;
+
+    /// `out[e] = sum_j x[i, j] * y[k, j]` for each element `e = (i, k)` of the compressed rows `mask` (pointers and columns);
+    /// `x` and `y` have `cols` columns.
+    spgemm_sampled SpgemmSampled[K: Kind](
+        mask: (Ints, Ints), x: (Rows, Tensor<2, K>), y: (Rows, Tensor<2, K>), cols: usize,
+    ) -> Tensor<2, K>;
+
+    /// Union or intersection of two coalesced patterns of one layout and shape, and where its rows come from on either side
+    /// (the number of elements there where they do not).
+    merge Merge(rule: MergeRule, a: Arrays, b: Arrays) -> (Arrays, Ints, Ints);
+
+    /// For every element of `a`, where it stands in `b`: `nnz` of `b` where it does not.
+    locate Locate(a: Arrays, b: Arrays) -> Ints;
+
+    /// One pattern of several, and where its rows come from in the plain concatenation of theirs (`None`: they stay).
+    concat_patterns ConcatPatterns(parts: Vec<Arrays>, axis: ConcatAxis) -> (Arrays, Option<Ints>);
+
+    /// `concat_patterns` and the values in one pass, for values that need no gradient (and so no index map).
+    concat Concat[K: Kind](parts: Vec<Arrays>, values: Vec<Tensor<2, K>>, axis: ConcatAxis) -> (Arrays, Tensor<2, K>);
+
+    /// `out[k] = op(a[map_a[k]], b[map_b[k]])`, with the fill rows `[1, block]` where a row is missing. Without a map a row
+    /// stands where it is.
+    zip_rows ZipRows[K: Kind](
+        op: BinaryOp, values: [Tensor<2, K>; 2], fills: [Tensor<2, K>; 2], maps: [Option<Ints>; 2],
+    ) -> Tensor<2, K>;
+
+    /// `merge` to the union and `zip_rows` in one pass, for values that need no gradient (and so no index maps).
+    union_zip UnionZip[K: Kind](
+        op: BinaryOp, patterns: [Arrays; 2], values: [Tensor<2, K>; 2], fills: [Tensor<2, K>; 2],
+    ) -> (Arrays, Tensor<2, K>);
+
+    /// Checks that every index is in `[-size, size)`.
+    check_indices CheckIndices[const D: usize](
+        op: &'static str, axis: usize, size: usize, index: Tensor<D, Int>,
+    ) -> Result<()>;
+
+    /// Reduces values into `arr`, whose buffer is reused where it is given by value and nobody shares it. With `record` a
+    /// backend may also say which values were chosen, for the gradient's use, and for that backend alone: on the host,
+    /// winners `[outer * len * inner]` and the steps where a tie was seen (`sparse_core::Record`); on GPUs the values grouped
+    /// by cell, `order` and `ptr`. If the second array is empty, the gradient needs neither the array nor the values nor the
+    /// result.
+    put PutRows[const D: usize, const DI: usize, K: Kind](
+        put: Put<Tensor<DI, Int>, Ints>, arr: Tensor<D, K>, values: Tensor<D, K>, record: bool,
+    ) -> (Tensor<D, K>, Option<(Ints, Ints)>);
+
+    /// Gradients of `put` with respect to the array and the values, flat, as `needs` says. `reads` are the array, the values
+    /// and the result, each given where `sparse_core::backward_reads` says so, and not where a record without ties is.
+    put_backward PutBackward[const D: usize, const DI: usize](
+        put: Put<Tensor<DI, Int>, Ints>, grad: Tensor<D>, record: Option<(Ints, Ints)>, reads: [Option<Tensor<D>>; 3],
+        needs: [bool; 2],
+    ) -> [Option<Tensor<1>>; 2];
+
+    /// `out[o, k, i] = x[o, index, i]`, flat `[outer * count * inner]`.
+    gather Gather[const D: usize, const DI: usize, K: Kind](
+        x: Tensor<D, K>, index: Tensor<DI, Int>, target: PutTarget,
+    ) -> Tensor<1, K>;
+}

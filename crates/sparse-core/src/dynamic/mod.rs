@@ -1,0 +1,30 @@
+//! The kernels for elements and indices whose types are known at run time only.
+//!
+//! Every function here matches the types once and calls the generic kernel of the same name, so that all instances of a
+//! kernel are compiled in this crate: crates above hold no kernel code, and building them does not wait for it. The types
+//! that one call must share (those of all indices, or of values and result) are read off the first argument that has
+//! them. A later argument of another type is a mistake of the caller and panics.
+
+mod linalg;
+mod merge;
+mod moves;
+mod scatter;
+mod slices;
+mod structure;
+
+pub use linalg::{
+    DynCompressed, extremum_cols_backward, extremum_rows_backward, sddmm, spgemm, spgemm_sampled, spgemm_values, spmm,
+    spmm_extremum,
+};
+pub use merge::{
+    DynMatrix, DynMerged, DynSide, concat_coo, concat_csr_cols, concat_csr_cols_values, concat_csr_rows,
+    interleave_csr_rows, intersect_coo, intersect_csr, locate_coo, locate_csr, union_apply_csr, union_coo, union_csr,
+    zip_rows,
+};
+pub use moves::{concat_slices, move_rows, segment_any, segment_cumsum, segment_sum};
+pub use scatter::{
+    DynRecorded, DynTarget, DynTargetIndex, check_indices, gather, put, put_backward, put_copied, put_recorded,
+    recorded_backward,
+};
+pub use slices::{BitVec, Bits, ElementVec, Elements, ElementsMut, IdVec, Ids};
+pub use structure::{coalesce, compress, expand_ptr, group_by, scan, validate_coo, validate_csr};

@@ -1,0 +1,64 @@
+//! Rows that move, and rows that meet.
+
+use super::slices::{AnyBits, AnyElement, AnyIndex, with_bits, with_elements, with_ids};
+use super::{BitVec, Bits, ElementVec, Elements, Ids};
+use crate::{rows, zeroed};
+
+/// See [`move_rows`](crate::move_rows()): `[map.len(), block]`.
+pub fn move_rows(values: Bits<'_>, block: usize, fill: Bits<'_>, map: Ids<'_>) -> BitVec {
+    with_ids!(map, I => with_bits!(values, T => {
+        let mut out = zeroed::<T>(map.len() * block);
+        rows::move_rows::<T, I>(T::bits(values), block, T::bits(fill), I::ids(map), &mut out);
+        T::bit_vec(out)
+    }))
+}
+
+/// See [`concat_slices`](crate::concat_slices()).
+pub fn concat_slices(parts: &[Bits<'_>]) -> BitVec {
+    with_bits!(parts[0], T => {
+        let parts: Vec<&[T]> = parts.iter().map(|part| T::bits(*part)).collect();
+        T::bit_vec(crate::concat_slices::<T>(&parts))
+    })
+}
+
+/// See [`segment_sum`](crate::segment_sum()): `[ptr.len() - 1, block]`.
+pub fn segment_sum(values: Elements<'_>, block: usize, order: Option<Ids<'_>>, ptr: Ids<'_>) -> ElementVec {
+    with_ids!(ptr, I => with_elements!(values, T => {
+        let mut out = zeroed::<T>((ptr.len() - 1) * block);
+        rows::segment_sum::<T, I>(T::elements(values), block, order.map(I::ids), I::ids(ptr), &mut out);
+        T::element_vec(out)
+    }))
+}
+
+/// Whether any element of a segment is not 0, for Bool as `u8` or `i32`; see [`segment_any`](crate::segment_any()).
+pub fn segment_any(values: Elements<'_>, block: usize, order: Option<Ids<'_>>, ptr: Ids<'_>) -> ElementVec {
+    macro_rules! run {
+        ($T:ty) => {
+            with_ids!(ptr, I => {
+                let mut out = zeroed::<$T>((ptr.len() - 1) * block);
+                rows::segment_any::<$T, I>(<$T>::elements(values), block, order.map(I::ids), I::ids(ptr), &mut out);
+                <$T>::element_vec(out)
+            })
+        };
+    }
+    match values {
+        Elements::U8(_) => run!(u8),
+        Elements::I32(_) => run!(i32),
+        other => panic!("segment_any: Bool must be stored as u8 or i32, got {other:?}"),
+    }
+}
+
+/// See [`segment_cumsum`](crate::segment_cumsum()): a row for each entry of the segments.
+pub fn segment_cumsum(
+    values: Elements<'_>,
+    block: usize,
+    order: Option<Ids<'_>>,
+    ptr: Ids<'_>,
+    reverse: bool,
+) -> ElementVec {
+    with_ids!(ptr, I => with_elements!(values, T => {
+        let mut out = zeroed::<T>(values.len());
+        crate::segment_cumsum::<T, I>(T::elements(values), block, order.map(I::ids), I::ids(ptr), reverse, &mut out);
+        T::element_vec(out)
+    }))
+}
