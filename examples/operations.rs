@@ -132,7 +132,7 @@ fn arithmetic(device: &Device) -> Result<()> {
 
     let csr: CsrTensor<2> = a.to_csr();
     let sums = Tensor::<1>::from_floats([3.0, 3.0], device).require_grad();
-    let normal = csr.div_along(sums.clone(), 0);
+    let normal = csr.div_dense(sums.clone().unsqueeze_dim(1));
     println!("\nrows of a by their sums: {}", dense(&normal.to_dense()));
     let grads = normal.to_dense().sum().backward();
     gradient("a", &a, &grads);
@@ -160,12 +160,12 @@ fn along_an_axis(device: &Device) -> Result<()> {
     let leaf = || Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], device).require_grad();
     let x = leaf();
     let at = Tensor::<2, Int>::from_ints([[1, -1], [1, 0]], device);
-    let read = gather(x.clone(), at.clone(), 0);
+    let read = gather(x.clone(), 0, at.clone());
     println!("\ngather of [1 2] [3 4] at [1 -1] [1 0]: {}", dense(&read));
     println!("gradient of x, how often each was read: {}", dense(&x.grad(&read.sum().backward()).expect("a leaf")));
 
     let (x, src) = (leaf(), Tensor::<2>::from_floats([[10.0, 20.0], [30.0, 40.0]], device).require_grad());
-    let out = scatter(x.clone(), at, src.clone(), 0);
+    let out = scatter(x.clone(), 0, at, src.clone());
     println!("scatter of [10 20] [30 40] there: {}", dense(&out));
     let grads = out.sum().backward();
     let (to_x, to_src) = (x.grad(&grads).expect("a leaf"), src.grad(&grads).expect("a leaf"));
@@ -189,7 +189,7 @@ fn plans(device: &Device) -> Result<()> {
     let source = IndexPlan::new(Tensor::from_ints([0, 2, 1], device), 3)?;
     let target = IndexPlan::new(Tensor::from_ints([1, 1, 0], device), 3)?;
     let nodes = Tensor::<2>::from_floats([[1.0], [10.0], [100.0]], device).require_grad();
-    let messages = source.gather(nodes.clone(), 0);
+    let messages = source.select(nodes.clone(), 0);
     let received = target.put(Tensor::zeros([3, 1], device), messages, 0, Reduce::Add, true);
     println!("received: {}", dense(&received));
     let grads = received.sum().backward();
@@ -215,7 +215,7 @@ fn sparse_products(device: &Device) -> Result<()> {
     let a = example(device)?;
     let b = CooTensor::<2>::from_dense(Tensor::from_floats([[0.0, 1.0], [5.0, 0.0], [0.0, 2.0]], device), 0);
     let b = b.require_grad();
-    let product = a.matmul_sparse(&b);
+    let product = a.matmul(&b);
     println!("a x b = {} (stored: {})", dense(&product.to_dense()), product.nnz());
     let grads = product.to_dense().sum().backward();
     gradient("a", &a, &grads);
@@ -228,8 +228,8 @@ fn reductions(device: &Device) -> Result<()> {
     let a = example(device)?;
     println!("sum of rows: {}", dense(&a.sum_dim(1).to_dense()));
     println!("mean of columns: {}", dense(&a.mean_dim(0).to_dense()));
-    println!("largest of rows, zeros counted: {}", dense(&a.neg().amax_dim(1).to_dense()));
-    println!("largest of rows, stored ones only: {}", dense(&a.neg().stored_amax_dim(1).to_dense_or(0)));
+    println!("largest of rows, zeros counted: {}", dense(&a.neg().max_dim(1).to_dense()));
+    println!("largest of rows, stored ones only: {}", dense(&a.neg().stored_max_dim(1).to_dense_or(0)));
     let attention = a.clone().with_fill(Fill::Undefined).softmax(1);
     println!("softmax over the stored elements of each row: {}", dense(&attention.values::<1>()));
     let weights = Tensor::<1>::from_floats([1.0, 0.0, 0.0], device);
@@ -242,12 +242,12 @@ fn reductions(device: &Device) -> Result<()> {
 fn selections(device: &Device) -> Result<()> {
     title(11, "Shape and selection");
     let a = example(device)?;
-    println!("columns 2 and 0: {}", dense(&a.index_select(1, Tensor::from_ints([2, 0], device)).to_dense()));
+    println!("columns 2 and 0: {}", dense(&a.select(1, Tensor::from_ints([2, 0], device)).to_dense()));
     println!("the last two columns: {}", dense(&a.narrow(1, 1, 2).to_dense()));
     println!("as [3, 2]: {}", dense(&a.reshape([3, 2]).to_dense()));
     println!("at or above the diagonal: {}", dense(&a.triu(0).to_dense()));
     println!("the largest of each row: {}", dense(&a.top_k_rows(1).to_dense()));
-    let grads = a.flip(&[1]).narrow(1, 0, 1).to_dense().sum().backward();
+    let grads = a.flip([1]).narrow(1, 0, 1).to_dense().sum().backward();
     println!("gradient of the sum of the last column:");
     gradient("a", &a, &grads);
     Ok(())

@@ -3,7 +3,7 @@
 
 pub(crate) use sparse_burn::kernel::*;
 
-use crate::pattern::index_tensor;
+use crate::base::index::index_tensor;
 use burn::tensor::{DType, Int, Tensor};
 use sparse_burn::{PatternArrays, RowsView};
 

@@ -2,42 +2,43 @@
 //!
 //! Both are linear and each is the other's transpose, so the two rules are each other's forward.
 
+use crate::base::kind::{Kind, as_float, from_float};
+use crate::base::lazy::Lazy;
 use crate::kernel;
-use crate::tensor::{Kind, as_float, from_float};
 use burn::tensor::{Int, Tensor};
 use sparse_autograd::{Erased, record};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// An index map: where each new row comes from among `old` rows, with `old` for "missing: take the fill".
 #[derive(Clone, Debug)]
-pub(crate) struct RowMap(Arc<RowMapParts>);
+pub struct RowMap(Arc<RowMapParts>);
 
 #[derive(Debug)]
 struct RowMapParts {
     map: Tensor<1, Int>,
     old: usize,
-    inverse: OnceLock<Tensor<1, Int>>,
+    inverse: Lazy<Tensor<1, Int>>,
     permutes: bool,
-    groups: OnceLock<(Tensor<1, Int>, Tensor<1, Int>)>,
+    groups: Lazy<(Tensor<1, Int>, Tensor<1, Int>)>,
 }
 
 impl RowMap {
     pub(crate) fn new(map: Tensor<1, Int>, old: usize) -> Self {
-        Self(Arc::new(RowMapParts { map, old, inverse: OnceLock::new(), permutes: false, groups: OnceLock::new() }))
+        Self(Arc::new(RowMapParts { map, old, inverse: Lazy::new(), permutes: false, groups: Lazy::new() }))
     }
 
     /// A map that uses every old row once: its inverse takes gradients back.
     pub(crate) fn permutation(map: Tensor<1, Int>) -> Self {
         let old = map.dims()[0];
-        Self(Arc::new(RowMapParts { map, old, inverse: OnceLock::new(), permutes: true, groups: OnceLock::new() }))
+        Self(Arc::new(RowMapParts { map, old, inverse: Lazy::new(), permutes: true, groups: Lazy::new() }))
     }
 
     /// A map that is known to use each old row at most once: `inverse` sends old rows to new ones (with the number of new
     /// rows for "unused"), which saves the backward pass a sort.
     pub(crate) fn with_inverse(map: Tensor<1, Int>, inverse: Tensor<1, Int>) -> Self {
         let old = inverse.dims()[0];
-        let inverse = OnceLock::from(inverse);
-        Self(Arc::new(RowMapParts { map, old, inverse, permutes: false, groups: OnceLock::new() }))
+        let inverse = Lazy::from(inverse);
+        Self(Arc::new(RowMapParts { map, old, inverse, permutes: false, groups: Lazy::new() }))
     }
 
     pub(crate) fn map(&self) -> &Tensor<1, Int> {
@@ -48,9 +49,9 @@ impl RowMap {
     pub(crate) fn back(&self, grad: &Tensor<2>, values: bool, fill: bool) -> [Option<Tensor<2>>; 2] {
         if self.0.permutes {
             // Grouping by a permutation inverts it.
-            self.0.inverse.get_or_init(|| kernel::group_by(&self.0.map, self.0.old).0);
+            self.0.inverse.get(|| kernel::group_by(&self.0.map, self.0.old).0);
         }
-        if let (Some(inverse), false) = (self.0.inverse.get(), fill) {
+        if let (Some(inverse), false) = (self.0.inverse.known(), fill) {
             let zero = Tensor::zeros([1, grad.dims()[1]], (&grad.device(), grad.dtype()));
             return [values.then(|| kernel::move_rows(grad, &zero, inverse)), None];
         }
@@ -66,7 +67,7 @@ impl RowMap {
 
     /// New rows grouped by the old row they come from; the last group takes the fill.
     pub(crate) fn groups(&self) -> &(Tensor<1, Int>, Tensor<1, Int>) {
-        self.0.groups.get_or_init(|| kernel::group_by(&self.0.map, self.0.old + 1))
+        self.0.groups.get(|| kernel::group_by(&self.0.map, self.0.old + 1))
     }
 }
 
@@ -82,32 +83,22 @@ pub(crate) fn move_rows<K: Kind>(values: Tensor<2, K>, fill: Tensor<2, K>, map: 
     }))
 }
 
-/// Rows below rows. Parts without any are left out: some devices cannot join nothing.
-pub(crate) fn cat_rows<K: Kind>(parts: impl IntoIterator<Item = Tensor<2, K>>) -> Tensor<2, K> {
-    let (mut full, mut none): (Vec<_>, Vec<_>) = parts.into_iter().partition(|rows| rows.dims()[0] > 0);
-    match full.len() {
-        0 => none.pop().expect("at least one part"),
-        1 => full.pop().expect("one part"),
-        _ => Tensor::cat(full, 0),
-    }
-}
-
 /// Which old rows meet in each new row.
 #[derive(Clone, Debug)]
-pub(crate) struct RowSums(Arc<RowSumsParts>);
+pub struct RowSums(Arc<RowSumsParts>);
 
 #[derive(Debug)]
 struct RowSumsParts {
     order: Option<Tensor<1, Int>>,
     ptr: Tensor<1, Int>,
-    places: OnceLock<Tensor<1, Int>>,
-    owner: OnceLock<Tensor<1, Int>>,
+    places: Lazy<Tensor<1, Int>>,
+    owner: Lazy<Tensor<1, Int>>,
 }
 
 impl RowSums {
     /// New row `s` is the sum of old rows `order[ptr[s]..ptr[s + 1]]` (of `ptr[s]..ptr[s + 1]` without an order).
     pub(crate) fn new(order: Option<Tensor<1, Int>>, ptr: Tensor<1, Int>) -> Self {
-        Self(Arc::new(RowSumsParts { order, ptr, places: OnceLock::new(), owner: OnceLock::new() }))
+        Self(Arc::new(RowSumsParts { order, ptr, places: Lazy::new(), owner: Lazy::new() }))
     }
 
     /// The order that brings the rows of a sum together; `None` where they stand together.
@@ -124,12 +115,12 @@ impl RowSums {
     pub(crate) fn places(&self) -> Option<&Tensor<1, Int>> {
         // The order is a permutation: grouping by it inverts it.
         let inverse = |order: &Tensor<1, Int>| kernel::group_by(order, order.dims()[0]).0;
-        self.0.order.as_ref().map(|order| self.0.places.get_or_init(|| inverse(order)))
+        self.0.order.as_ref().map(|order| self.0.places.get(|| inverse(order)))
     }
 
     /// The new row that each old row went to.
     pub(crate) fn owner(&self, old: usize) -> &Tensor<1, Int> {
-        self.0.owner.get_or_init(|| {
+        self.0.owner.get(|| {
             let sorted = kernel::expand_ptr(&self.0.ptr, old);
             match self.places() {
                 None => sorted,

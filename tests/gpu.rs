@@ -21,13 +21,14 @@ mod model;
 mod train;
 
 use burn::tensor::activation::{log_softmax, relu};
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Int, Slice, Tensor, TensorData};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use sparse_tensor::data::{Graph, karate, read_folder, stochastic_block_model};
 use sparse_tensor::nn::{row_normalization, symmetric_normalization};
 use sparse_tensor::ops::{self, IndexPlan, Reduce};
 use sparse_tensor::{CooTensor, CsrTensor, Fill, device_reads, host_fallbacks};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -101,10 +102,13 @@ fn agree_in(runs: usize, name: &str, f: impl Fn(&Device) -> Vec<Vec<f32>>) {
     let want = f(&Device::flex().autodiff());
     let gpu = gpu().autodiff();
     let got = f(&gpu);
+    assert_eq!(got.len(), want.len(), "{name}");
     for (part, (got, want)) in got.iter().zip(&want).enumerate() {
         assert_eq!(got.len(), want.len(), "{name}, part {part}");
-        for (k, (x, y)) in got.iter().zip(want).enumerate() {
-            let close = (x - y).abs() <= 1e-4 * y.abs().max(1.0) || (x.is_nan() && y.is_nan());
+        for (k, (&x, &y)) in got.iter().zip(want).enumerate() {
+            // Beside an infinity every number would be near.
+            let near = y.is_finite() && (x - y).abs() <= 1e-4 * y.abs().max(1.0);
+            let close = x == y || near || (x.is_nan() && y.is_nan());
             assert!(close, "{name}, part {part}, element {k}: got {x}, want {y}");
         }
     }
@@ -275,6 +279,7 @@ fn gradients_of_products_beyond_the_range() {
         let out =
             ops::put_along_axis(arr, ints(&vec![0; count], [count], &device), values.clone(), 0, Reduce::Mul, false);
         let grad = self::list(values.grad(&out.sum().backward()).unwrap());
+        assert_eq!(grad.len(), count);
         for (got, want) in grad.iter().zip([1e-30, 1e-30, 1e30, 1e30, 1.0, 1.0]) {
             assert!((got / want - 1.0).abs() < 1e-3, "{count} values: got {got}, want {want}");
         }
@@ -289,18 +294,18 @@ fn nothing_stays_on_the_device() {
     let u = Data::new(3).floats(20);
     let at: Vec<i32> = (0..20).chain((0..20).map(|k| k * 7 % 20)).collect();
     let a = CooTensor::<2>::new(ints(&at, [2, 20], &device), floats(&u, [20], &device), [20, 20]).unwrap().coalesce();
-    let none = CooTensor::<2>::zeros(a.dims(), &device).unwrap();
+    let none = CooTensor::<2>::zeros(a.dims(), &device);
     let (reads, hosted) = (device_reads(), host_fallbacks());
     let arr = Tensor::<2>::ones([5, 8], &device).require_grad();
     let plan = IndexPlan::new(Tensor::empty([0], (&device.clone().inner(), burn::tensor::DType::I32)), 5).unwrap();
     for reduce in [Reduce::Mean, Reduce::Mul, Reduce::Amax] {
         let out = plan.put(arr.clone(), Tensor::empty([0, 8], &device), 0, reduce, true);
         let grad = arr.grad(&(out * 2.0).sum().backward()).unwrap();
-        assert!(list(grad).iter().all(|x| *x == 2.0), "{reduce:?}");
+        assert_eq!(list(grad), [2.0; 40], "{reduce:?}");
     }
     for (x, y) in [(&a, &none), (&none, &a)] {
         assert_eq!(list((x + y).to_dense()), list(a.to_dense()));
-        assert!(list((&x.to_csr() * &y.to_csr()).to_dense()).iter().all(|x| *x == 0.0));
+        assert_eq!(list((&x.to_csr() * &y.to_csr()).to_dense()), [0.0; 400]);
     }
     assert_eq!(host_fallbacks(), hosted);
     assert!(device_reads() - reads <= 4, "{} reads", device_reads() - reads);
@@ -451,10 +456,10 @@ fn a_step_stays_on_the_device() {
     let plan = IndexPlan::new(ints(&data.ints(40, 60), [40], &device), 60).unwrap();
     let step = || {
         let sum = &adjacency + &other;
-        let scaled = sum.mul_along(Tensor::full([60], 0.5, &device), 0);
+        let scaled = sum.mul_dense(Tensor::full([60, 1], 0.5, &device));
         let hidden = scaled.matmul(weight.clone());
         let joined = ops::concat(&[scaled, other.clone()], 0).matmul(weight.clone());
-        let messages = plan.gather(hidden, 0);
+        let messages = plan.select(hidden, 0);
         let mut loss = joined.sum();
         for reduce in Reduce::ALL {
             loss = loss + plan.put(Tensor::ones([60, 8], &device), messages.clone(), 0, reduce, true).sum();
@@ -473,6 +478,50 @@ fn a_step_stays_on_the_device() {
     {
         assert!(!hosted.contains(&method), "{method} is native");
     }
+}
+
+/// Parts, joins and fills of one tensor, over patterns that the first step found.
+#[test]
+fn parts_and_joins_read_nothing() {
+    let _turn = TURN.lock();
+    let device = gpu().autodiff();
+    let plain = device.clone().inner();
+    let dense = floats(&[1.0, 0.0, 2.0, 0.0, 0.0, 3.0, 0.0, 0.0, 4.0, 0.0, 5.0, 6.0], [3, 4], &device);
+    let a = CooTensor::<2>::from_dense(dense, 0).detach().require_grad();
+    let csr = a.to_csr().detach().require_grad();
+    let fill = Fill::tensor(Tensor::<1>::from_floats([0.5], &plain));
+    let parameter = Tensor::<1>::from_floats([0.25], &device).require_grad();
+    let same = Fill::tensor(Tensor::<1>::from_floats([0.5], &plain));
+    let plan = IndexPlan::new(Tensor::from_ints([2, 0, -3, 2], &plain), 3).unwrap();
+    let step = || {
+        let parts: Vec<CooTensor<2>> = a.split(2, 1);
+        let rows: Vec<CsrTensor<2>> = csr.chunk(2, 0);
+        let cut = a.narrow(1, 1, 2) + a.slice([0..3, 0..2]) + a.slice_dim(1, Slice::from_range_stepped(0..4, -2));
+        let joined = ops::concat(&[csr.narrow(0, 1, 2), plan.select_sparse(&csr, 0)], 0);
+        let filled = ops::concat(&[a.clone().with_fill(fill.clone()), a.clone().with_fill(same.clone())], 0);
+        let leaf = Fill::tensor(parameter.clone());
+        let tracked = ops::concat(&[a.clone().with_fill(leaf.clone()), a.clone().with_fill(leaf.clone())], 1);
+        let ones = ops::concat(&[a.exp(), a.cos()], 0);
+        let values = parts[0].values::<1>().sum()
+            + rows[1].values::<1>().sum()
+            + cut.values::<1>().sum()
+            + joined.values::<1>().sum()
+            + filled.values::<1>().sum()
+            + tracked.values::<1>().sum()
+            + ones.values::<1>().sum()
+            + a.select_dim::<1>(0, 2).values::<1>().sum();
+        let grads = values.backward();
+        (a.grad(&grads).unwrap(), csr.grad(&grads).unwrap())
+    };
+    let first = step();
+    let reads = device_reads();
+    let mut last = step();
+    for _ in 0..4 {
+        last = step();
+    }
+    assert_eq!(device_reads() - reads, 0, "a step reads nothing back");
+    assert_eq!(list(first.0.to_dense()), list(last.0.to_dense()));
+    assert_eq!(list(first.1.to_dense()), list(last.1.to_dense()));
 }
 
 /// Hybrid operands without elements, whose fills stand for everything.
@@ -507,7 +556,7 @@ fn descend(graph: &Graph, hidden: usize, steps: usize, rate: f32, device: &Devic
     let mut second = floats(&second, [hidden, graph.classes], device).require_grad();
     let nodes: Vec<i32> = graph.splits.train.iter().map(|&node| node as i32).collect();
     let plan = IndexPlan::new(ints(&nodes, [nodes.len()], device), graph.nodes()).unwrap();
-    let labels = plan.gather(graph.labels.clone().inner(), 0).unsqueeze_dim::<2>(1);
+    let labels = plan.select(graph.labels.clone().inner(), 0).unsqueeze_dim::<2>(1);
     let logits = |first: &Tensor<2>, second: &Tensor<2>| {
         let hidden = relu(adjacency.matmul(features.matmul(first.clone())));
         adjacency.matmul(hidden.matmul(second.clone()))
@@ -517,7 +566,7 @@ fn descend(graph: &Graph, hidden: usize, steps: usize, rate: f32, device: &Devic
         if step == 1 {
             reads = device_reads();
         }
-        let labelled = log_softmax(plan.gather(logits(&first, &second), 0), 1);
+        let labelled = log_softmax(plan.select(logits(&first, &second), 0), 1);
         let loss = labelled.gather(1, labels.clone()).mean().neg();
         let grads = loss.backward();
         losses.push(loss.into_scalar::<f32>());
@@ -565,11 +614,13 @@ fn graph_networks_train() {
     for (make, steps) in graphs {
         let cpu = Device::flex().autodiff();
         let (Some(here), Some(there)) = (make(&cpu), make(&gpu)) else {
-            eprintln!("skipped: Cora, since SPARSE_DATA_DIR names no folder");
+            // Not captured, unlike what a passing test prints.
+            let _ = writeln!(std::io::stderr(), "skipped: Cora, since SPARSE_DATA_DIR names no folder");
             continue;
         };
         let ((want, _), (got, _)) = (descend(&here, 16, steps, 0.5, &cpu), descend(&there, 16, steps, 0.5, &gpu));
-        let close = got.iter().zip(&want).all(|(x, y)| (x - y).abs() <= 1e-4 * y.abs().max(1.0));
-        assert!(close, "losses on the GPU {got:?}, on the CPU {want:?}");
+        let near = |(x, y): (&f32, &f32)| y.is_finite() && (x - y).abs() <= 1e-4 * y.abs().max(1.0);
+        let close = got.iter().zip(&want).all(near);
+        assert!(close && got.len() == steps && want.len() == steps, "losses on the GPU {got:?}, on the CPU {want:?}");
     }
 }

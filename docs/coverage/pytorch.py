@@ -25,17 +25,17 @@ OPERATIONS = {
     "div": lambda a, like: a / like(N),
     "add_scalar": one(lambda a: a + 2.0), "sub_scalar": one(lambda a: a - 2.0), "mul_scalar": one(lambda a: a * 2.0),
     "div_scalar": one(lambda a: a / 2.0),
-    "add_along": ABSENT, "sub_along": ABSENT, "add_dense": ABSENT, "sub_dense": ABSENT,
+    "add_dense (broadcast)": ABSENT, "sub_dense (broadcast)": ABSENT, "add_dense": ABSENT, "sub_dense": ABSENT,
     "remainder_scalar": one(lambda a: torch.remainder(a, 0.7)), "fmod_scalar": one(lambda a: torch.fmod(a, 0.7)),
     "remainder": lambda a, like: torch.remainder(a, like(N)), "fmod": lambda a, like: torch.fmod(a, like(N)),
-    "mul_along": one(lambda a: a * torch.tensor([[2.0], [3.0], [4.0]], dtype=a.dtype)),
-    "div_along": one(lambda a: a / torch.tensor([[2.0], [3.0], [4.0]], dtype=a.dtype)),
+    "mul_dense (broadcast)": one(lambda a: a * torch.tensor([[2.0], [3.0], [4.0]], dtype=a.dtype)),
+    "div_dense (broadcast)": one(lambda a: a / torch.tensor([[2.0], [3.0], [4.0]], dtype=a.dtype)),
     "mul_dense": one(lambda a: a * (N + 1)), "div_dense": one(lambda a: a / (N + 1)),
-    "matmul": one(lambda a: a @ X), "rmatmul": one(lambda a: Y @ a), "matvec": one(lambda a: a @ X[:, 0]),
+    "matmul": one(lambda a: a @ X), "rmatmul": one(lambda a: Y @ a), "matmul (vector)": one(lambda a: a @ X[:, 0]),
     "masked_matmul": lambda a, like: torch.sparse.sampled_addmm(a, (M @ X).detach(), X.T.contiguous(), beta=0.0)
         if a.layout != torch.strided else (a != 0) * ((M @ X) @ X.T),
-    "matmul_sparse": lambda a, like: a @ like(N.T.contiguous()),
-    "matmul_transposed": lambda a, like: a @ like(N).t(), "product_pattern": ABSENT,
+    "matmul (sparse)": lambda a, like: a @ like(N.T.contiguous()),
+    "matmul (sparse, transposed)": lambda a, like: a @ like(N).t(), "product_pattern": ABSENT,
     "matmul_reduce": lambda a, like: torch.sparse.mm(a, X, "mean") if a.layout != torch.strided
         else (a @ X) / (a != 0).sum(1, keepdim=True),
     "addmm": one(lambda a: torch.addmm(torch.ones(3, 2, dtype=a.dtype), a, X, beta=0.5, alpha=2.0)),
@@ -81,14 +81,14 @@ OPERATIONS = {
     "mask_fill": one(lambda a: a.masked_fill(M > 1.0, 2.0)),
     "sum_dim": one(lambda a: torch.sum(a, 1, keepdim=True)), "mean_dim": one(lambda a: torch.mean(a, 1, keepdim=True)),
     "prod_dim": one(lambda a: torch.prod(a, 1, keepdim=True)),
-    "amax_dim": one(lambda a: torch.amax(a, 1, keepdim=True)),
-    "amin_dim": one(lambda a: torch.amin(a, 1, keepdim=True)),
+    "max_dim": one(lambda a: torch.amax(a, 1, keepdim=True)),
+    "min_dim": one(lambda a: torch.amin(a, 1, keepdim=True)),
     "sum_dims": one(lambda a: torch.sum(a, (0, 1), keepdim=True)),
     "mean_dims": one(lambda a: torch.mean(a, (0, 1), keepdim=True)), "prod_dims": ABSENT,
-    "amax_dims": one(lambda a: torch.amax(a, (0, 1), keepdim=True)),
-    "amin_dims": one(lambda a: torch.amin(a, (0, 1), keepdim=True)),
-    "sum": one(torch.sum), "mean": one(torch.mean), "prod": one(torch.prod), "amax": one(torch.amax),
-    "amin": one(torch.amin), "any": one(torch.any), "all": one(torch.all),
+    "max_dims": one(lambda a: torch.amax(a, (0, 1), keepdim=True)),
+    "min_dims": one(lambda a: torch.amin(a, (0, 1), keepdim=True)),
+    "sum": one(torch.sum), "mean": one(torch.mean), "prod": one(torch.prod), "max": one(torch.amax),
+    "min": one(torch.amin), "any": one(torch.any), "all": one(torch.all),
     "any_dim": one(lambda a: torch.any(a, 1, keepdim=True)), "all_dim": one(lambda a: torch.all(a, 1, keepdim=True)),
     "any_dims": one(lambda a: torch.any(a, (0, 1), keepdim=True)),
     "all_dims": one(lambda a: torch.all(a, (0, 1), keepdim=True)),
@@ -98,12 +98,12 @@ OPERATIONS = {
     "bool_not": one(lambda a: torch.logical_not(a.to(torch.bool))),
     "norm_dims": one(lambda a: torch.norm(a, dim=(0, 1), keepdim=True)),
     "norm": one(torch.norm), "norm_dim": one(lambda a: torch.norm(a, dim=1, keepdim=True)),
-    "argmax_dim": one(lambda a: torch.argmax(a, 1, keepdim=True)),
-    "argmin_dim": one(lambda a: torch.argmin(a, 1, keepdim=True)),
+    "argmax": one(lambda a: torch.argmax(a, 1, keepdim=True)),
+    "argmin": one(lambda a: torch.argmin(a, 1, keepdim=True)),
     "count_stored": one(lambda a: torch.tensor(a._nnz() if a.layout != torch.strided else int((a != 0).sum()))),
-    "count_stored_dim": ABSENT, "count_stored_dims": ABSENT, "count_nonzero": one(torch.count_nonzero),
+    "row_counts": ABSENT, "col_counts": ABSENT, "count_stored_dims": ABSENT, "count_nonzero": one(torch.count_nonzero),
     **{f"stored_{fold}{over}": ABSENT
-       for fold in ("sum", "mean", "prod", "amax", "amin") for over in ("_dim", "_dims", "")},
+       for fold in ("sum", "mean", "prod", "max", "min") for over in ("_dim", "_dims", "")},
     "softmax": lambda a, like: torch.sparse.softmax(a, 1) if a.layout != torch.strided
         else torch.softmax(a.masked_fill(a == 0, -math.inf), 1),
     "log_softmax": lambda a, like: torch.sparse.log_softmax(a, 1) if a.layout != torch.strided
@@ -112,10 +112,10 @@ OPERATIONS = {
     "squeeze_dim": one(lambda a: a.unsqueeze(0).squeeze(0)), "unsqueeze_dim": one(lambda a: a.unsqueeze(0)),
     "expand": one(lambda a: a.unsqueeze(0).expand(2, 3, 4)), "repeat_dim": one(lambda a: a.repeat(2, 1)),
     "flip": one(lambda a: a.flip(0)), "narrow": one(lambda a: a.narrow(1, 1, 2)), "slice": one(lambda a: a[1:3, 0:2]),
-    "slice_step": one(lambda a: a[:, ::2]),
-    "IndexPlan::index_select": ABSENT,
-    "index_select": one(lambda a: a.index_select(1, torch.tensor([2, 0, 2]))), "select": one(lambda a: a.select(0, 1)),
-    "get": one(lambda a: a[0, 1]), "masked_select": one(lambda a: a.masked_select(M > 1.0)),
+    "slice_dim": one(lambda a: a[:, ::2]),
+    "IndexPlan::select_sparse": ABSENT,
+    "select": one(lambda a: a.index_select(1, torch.tensor([2, 0, 2]))), "select_dim": one(lambda a: a.select(0, 1)),
+    "get": one(lambda a: a[0, 1]), "mask_select": one(lambda a: a.masked_select(M > 1.0)),
     "split": one(lambda a: torch.split(a, 2, 1)[0]), "chunk": one(lambda a: torch.chunk(a, 2, 1)[0]),
     "stack": lambda a, like: torch.stack([a, like(N)]), "block_diag": lambda a, like: torch.block_diag(a, like(N)),
     "eye": lambda a, like: torch.eye(3, dtype=a.dtype, layout=a.layout),
@@ -123,11 +123,18 @@ OPERATIONS = {
     "diagonal": one(torch.diagonal), "trace": one(torch.trace), "tril": one(torch.tril), "triu": one(torch.triu),
     "sparse_mask": lambda a, like: (X @ Y)[:3, :].repeat(1, 2)[:, :4].sparse_mask(a) if a.layout != torch.strided
         else (X @ Y)[:3, :].repeat(1, 2)[:, :4] * (a != 0),
-    "mask_by": lambda a, like: a.sparse_mask(like(N)) if a.layout != torch.strided else a * (N != 0),
-    "union_with": ABSENT, "intersect_with": ABSENT, "difference": ABSENT, "prune": ABSENT, "top_k_rows": ABSENT,
+    "intersect_with": lambda a, like: a.sparse_mask(like(N)) if a.layout != torch.strided else a * (N != 0),
+    "union_with": ABSENT, "difference": ABSENT, "prune": ABSENT, "top_k_rows": ABSENT,
     "add_self_loops": ABSENT, "remove_self_loops": ABSENT,
-    "degree": one(lambda a: torch.sum(a, 1)),
+    "row_sums": one(lambda a: torch.sum(a, 1)), "col_sums": one(lambda a: torch.sum(a, 0)),
     "kron": lambda a, like: torch.kron(a, like(N)),
+}
+# As ordinary tensors.
+OPERATIONS |= {
+    f"{fold}_dim_dense": one(lambda a, f=f: dense(f(a, 1, keepdim=True)))
+    for fold, f in {
+        "sum": torch.sum, "mean": torch.mean, "prod": torch.prod, "max": torch.amax, "min": torch.amin,
+    }.items()
 }
 OPERATIONS |= {
     name: lambda a, like, f=f: f(a.to(torch.int64), like(N.to(torch.int64)))
@@ -144,26 +151,29 @@ OPERATIONS |= {
 }
 # The same on integers and on truths.
 INTEGERS = """
-    add sub mul add_scalar sub_scalar mul_scalar add_along sub_along mul_along add_dense sub_dense mul_dense
+    add sub mul add_scalar sub_scalar mul_scalar add_dense sub_dense mul_dense
     zip_with abs neg sign square powi_scalar clamp clamp_min clamp_max equal_elem not_equal_elem greater_elem
     greater_equal_elem lower_elem lower_equal_elem min_pair max_pair equal not_equal greater greater_equal lower
-    lower_equal mask_where mask_fill sum_dim sum_dims sum prod_dim prod_dims prod amax_dim amax_dims amax amin_dim
-    amin_dims amin argmax_dim argmin_dim count_stored count_stored_dim count_stored_dims
+    lower_equal mask_where mask_fill sum_dim sum_dims sum prod_dim prod_dims prod max_dim max_dims max min_dim
+    min_dims min argmax argmin count_stored row_counts col_counts count_stored_dims
     count_nonzero stored_sum_dim stored_sum_dims
-    stored_sum stored_cumsum stored_prod_dim stored_prod_dims stored_prod stored_amax_dim stored_amax_dims stored_amax
-    stored_amin_dim stored_amin_dims stored_amin matmul rmatmul matvec masked_matmul matmul_sparse matmul_transposed
+    stored_sum stored_cumsum stored_prod_dim stored_prod_dims stored_prod stored_max_dim stored_max_dims stored_max
+    stored_min_dim stored_min_dims stored_min matmul rmatmul masked_matmul
     matmul_reduce addmm to_dense to_dense_within to_dense_or from_dense values with_values with_fill coalesce to_csr
     to_coo permute swap_dims transpose concat reshape flatten squeeze_dim unsqueeze_dim expand repeat_dim flip
-    narrow slice slice_step index_select select get masked_select split chunk stack block_diag eye from_diagonal
-    diagonal trace tril triu sparse_mask mask_by union_with intersect_with difference prune top_k_rows
-    add_self_loops remove_self_loops degree kron div div_scalar div_along div_dense remainder_scalar remainder
+    narrow slice slice_dim select select_dim get mask_select split chunk stack block_diag eye from_diagonal
+    diagonal trace tril triu sparse_mask union_with intersect_with difference prune top_k_rows
+    add_self_loops remove_self_loops row_sums col_sums kron div div_scalar div_dense remainder_scalar remainder
     powi
-""".split()
+""".split() + [f"{name}_dense (broadcast)" for name in ("add", "sub", "mul", "div")] + [
+    "matmul (vector)", "matmul (sparse)", "matmul (sparse, transposed)",
+    "sum_dim_dense", "prod_dim_dense", "max_dim_dense", "min_dim_dense",
+]
 TRUTHS = """
     mask_where mask_fill count_nonzero to_dense to_dense_within to_dense_or from_dense values with_values with_fill
     coalesce to_csr to_coo permute swap_dims transpose concat reshape flatten squeeze_dim unsqueeze_dim expand
-    repeat_dim flip narrow slice slice_step index_select select get masked_select split chunk stack block_diag eye
-    from_diagonal diagonal tril triu sparse_mask mask_by union_with intersect_with difference remove_self_loops
+    repeat_dim flip narrow slice slice_dim select select_dim get mask_select split chunk stack block_diag eye
+    from_diagonal diagonal tril triu sparse_mask union_with intersect_with difference remove_self_loops
 """.split()
 
 

@@ -88,7 +88,7 @@ impl Task {
         let start = Instant::now();
         for _ in 0..args.epochs {
             let logits = model.forward_dropped(adjacency, features, args.dropout);
-            let labelled = self.train_plan.gather(logits, 0);
+            let labelled = self.train_plan.select(logits, 0);
             let chosen = log_softmax(labelled, 1);
             let loss = chosen.gather(1, self.train_labels.clone()).mean().neg();
             let grads = GradientsParams::from_grads(loss.backward(), &model);

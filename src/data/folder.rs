@@ -1,6 +1,6 @@
 //! Graphs as plain text.
 
-use super::{Graph, Splits, label_tensor};
+use super::graph::{Graph, Splits, label_tensor};
 use crate::io::matrix_market::{self, MatrixMarket, Symmetry};
 use burn::tensor::Device;
 use sparse_core::{Result, SparseError};

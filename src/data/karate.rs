@@ -1,6 +1,6 @@
 //! Zachary's karate club.
 
-use super::{Graph, Splits, identity, label_tensor, undirected};
+use super::graph::{Graph, Splits, identity, label_tensor, undirected};
 use burn::tensor::Device;
 
 /// Who met whom outside the club, each tie once.

@@ -1,6 +1,6 @@
 //! The stochastic block model.
 
-use super::{Graph, Splits, identity, label_tensor, undirected};
+use super::graph::{Graph, Splits, identity, label_tensor, undirected};
 use burn::tensor::Device;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};

@@ -20,85 +20,20 @@
 //! assert_eq!(matrix_market::parse(&out[..]).unwrap().coordinates, [(0, 0), (0, 2), (2, 0)]);
 //! ```
 
+mod matrix;
 mod parse;
 mod write;
 
 pub use write::{ToMatrixMarket, write, write_to};
 
-use crate::ops::blocks::check_rows;
-use crate::tensor::ints;
-use crate::{CooTensor, CsrTensor, Kind};
-use burn::tensor::{Device, Int, IntDType, Tensor, TensorData};
+use matrix::invalid;
 use sparse_core::{Result, SparseError};
-use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+pub use matrix::{Field, Format, MatrixMarket, Symmetry, Values};
 pub(crate) use parse::{Entry, parse_checked};
-
-/// How the entries of a file are listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// `row column [value]`, counted from 1.
-    Coordinate,
-    /// Every value, column by column.
-    Array,
-}
-
-/// What the values of a file are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field {
-    /// Decimal numbers.
-    Real,
-    /// Whole numbers.
-    Integer,
-    /// No values: an entry is there or not.
-    Pattern,
-}
-
-/// Which entries of a file stand for two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Symmetry {
-    /// None.
-    General,
-    /// `a[j, i] = a[i, j]`.
-    Symmetric,
-    /// `a[j, i] = -a[i, j]`, with a zero diagonal.
-    SkewSymmetric,
-}
-
-/// The values of a [`MatrixMarket`], one a coordinate.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Values {
-    /// Of a `real` file.
-    Real(Vec<f64>),
-    /// Of an `integer` file.
-    Integer(Vec<i64>),
-    /// Of a `pattern` file: each coordinate counts as 1.
-    Pattern,
-}
-
-/// A matrix as a file holds it, on the host.
-///
-/// Symmetric files are expanded: `coordinates` holds both triangles. An `array` file keeps the values that are not zero,
-/// and -0.0, whose bits are others. Coordinates are in file order, counted from 0, and may repeat: an element is the sum
-/// of its repetitions.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MatrixMarket {
-    /// Number of rows.
-    pub rows: usize,
-    /// Number of columns.
-    pub cols: usize,
-    /// How the file lists (or will list) its entries.
-    pub format: Format,
-    /// The symmetry that the header named.
-    pub symmetry: Symmetry,
-    /// `(row, column)` of every entry, from 0.
-    pub coordinates: Vec<(usize, usize)>,
-    /// The value of every entry.
-    pub values: Values,
-}
 
 /// Reads a file.
 ///
@@ -129,122 +64,3 @@ pub(crate) fn read_checked(path: &Path, check: impl FnMut(Entry) -> Result<(), S
         other => other,
     })
 }
-
-pub(crate) fn invalid(message: String) -> SparseError {
-    SparseError::Invalid { op: "matrix_market", message }
-}
-
-impl MatrixMarket {
-    /// What the values are.
-    pub fn field(&self) -> Field {
-        match self.values {
-            Values::Real(_) => Field::Real,
-            Values::Integer(_) => Field::Integer,
-            Values::Pattern => Field::Pattern,
-        }
-    }
-
-    /// The matrix by coordinates, in file order, in the device's float type; entries of a `pattern` file are 1.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`CooTensor::new`], if the public fields were changed so that they do not fit.
-    pub fn to_coo(&self, device: &Device) -> Result<CooTensor<2>> {
-        let data = match &self.values {
-            Values::Real(values) => TensorData::new(values.clone(), [values.len()]),
-            Values::Integer(values) => {
-                TensorData::new(values.iter().map(|&value| value as f64).collect(), [values.len()])
-            }
-            Values::Pattern => TensorData::new(vec![1.0f64; self.coordinates.len()], [self.coordinates.len()]),
-        };
-        self.coo(Tensor::<1>::from_data(data, device))
-    }
-
-    /// The matrix by coordinates, in the device's integer type; entries of a `pattern` file are 1.
-    ///
-    /// # Errors
-    ///
-    /// `dtype_mismatch` for a `real` file; `overflow` for a value beyond the device's integer type; those of
-    /// [`CooTensor::new`].
-    pub fn to_coo_int(&self, device: &Device) -> Result<CooTensor<2, Int>> {
-        const OP: &str = "to_coo_int";
-        let values = match &self.values {
-            Values::Real(_) => {
-                let (left, right) = ("integer".into(), "real".into());
-                return Err(SparseError::DtypeMismatch { op: OP, left, right });
-            }
-            Values::Integer(values) => values.clone(),
-            Values::Pattern => vec![1; self.coordinates.len()],
-        };
-        let (low, high) = range(device.settings().int_dtype);
-        if let Some(value) = values.iter().find(|value| !(low..=high).contains(*value)) {
-            let limit = if *value < 0 { low.unsigned_abs() } else { high.unsigned_abs() };
-            let (limit, got) = (limit.into(), value.unsigned_abs().into());
-            return Err(SparseError::Overflow { op: OP, what: "the magnitude of a value", limit, got });
-        }
-        let length = values.len();
-        self.coo(Tensor::<1, Int>::from_data(TensorData::new(values, [length]), device))
-    }
-
-    /// The matrix by compressed rows: repeated entries are summed.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`to_coo`](Self::to_coo); `would_densify` where the header claims more rows than
-    /// [`dense_limit`](crate::dense_limit) and almost all of them are empty: row pointers cost memory for every row, and a
-    /// line of text must not be able to ask for more than there is. Such a matrix is kept by [`to_coo`](Self::to_coo).
-    pub fn to_csr(&self, device: &Device) -> Result<CsrTensor<2>> {
-        check_rows("to_csr", self.rows, self.coordinates.len())?;
-        self.to_coo(device)?.try_to_csr()
-    }
-
-    fn coo<K: Kind>(&self, values: Tensor<1, K>) -> Result<CooTensor<2, K>> {
-        const OP: &str = "MatrixMarket::to_coo";
-        // Checked here: a 32-bit device would wrap a large index silently.
-        for (position, &(row, col)) in self.coordinates.iter().enumerate() {
-            for (axis, index, size) in [(0, row, self.rows), (1, col, self.cols)] {
-                if index >= size || index > i64::MAX as usize {
-                    let index = i64::try_from(index).unwrap_or(i64::MAX);
-                    return Err(SparseError::IndexOutOfRange { op: OP, axis, low: 0, size, index, position });
-                }
-            }
-        }
-        let nnz = self.coordinates.len();
-        let ends = self.coordinates.iter().map(|&(row, _)| row as i64);
-        let ends = ends.chain(self.coordinates.iter().map(|&(_, col)| col as i64)).collect();
-        CooTensor::new(ints(ends, [2, nnz], &values.device().inner()), values, [self.rows, self.cols])
-    }
-}
-
-/// The least and the greatest number of an integer type (that an i64 can be).
-fn range(dtype: IntDType) -> (i64, i64) {
-    match dtype {
-        IntDType::I64 => (i64::MIN, i64::MAX),
-        IntDType::I32 => (i32::MIN.into(), i32::MAX.into()),
-        IntDType::I16 => (i16::MIN.into(), i16::MAX.into()),
-        IntDType::I8 => (i8::MIN.into(), i8::MAX.into()),
-        IntDType::U64 => (0, i64::MAX),
-        IntDType::U32 => (0, u32::MAX.into()),
-        IntDType::U16 => (0, u16::MAX.into()),
-        IntDType::U8 => (0, u8::MAX.into()),
-    }
-}
-
-macro_rules! names {
-    ($type:ident { $($variant:ident => $name:literal),* $(,)? }) => {
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self { $(Self::$variant => $name),* })
-            }
-        }
-        impl $type {
-            fn from_name(name: &str) -> Option<Self> {
-                $(if name.eq_ignore_ascii_case($name) { return Some(Self::$variant); })*
-                None
-            }
-        }
-    };
-}
-names!(Format { Coordinate => "coordinate", Array => "array" });
-names!(Field { Real => "real", Integer => "integer", Pattern => "pattern" });
-names!(Symmetry { General => "general", Symmetric => "symmetric", SkewSymmetric => "skew-symmetric" });

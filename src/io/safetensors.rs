@@ -53,17 +53,16 @@
 mod file;
 mod tensor;
 
-use crate::pattern::Pattern;
-use crate::{Kind, SparseTensor};
+use crate::base::kind::Kind;
+use crate::pattern::layout::Pattern;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Device;
-use file::{Array, Head};
-use sparse_core::{Result, SparseError};
+use file::{Array, Head, invalid};
+use sparse_core::Result;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
-
-const OP: &str = "safetensors";
 
 /// Writes one tensor. Reads the device; the file is as large as the tensor.
 ///
@@ -245,7 +244,7 @@ impl Archive {
         let name = path.as_ref().display();
         let trouble = |trouble| invalid(format!("{name}: cannot be read, got {trouble}"));
         let source = File::open(path.as_ref()).map_err(trouble)?;
-        file::read(BufReader::new(source)).map_err(|trouble| invalid(format!("{name}: {trouble}")))
+        file::read(BufReader::new(source)).map(Self::from).map_err(|trouble| invalid(format!("{name}: {trouble}")))
     }
 
     /// [`load`](Self::load) from memory.
@@ -263,10 +262,12 @@ impl Archive {
     ///
     /// As [`load`](Self::load).
     pub fn read_from(source: impl Read) -> Result<Self> {
-        file::read(source).map_err(invalid)
+        file::read(source).map(Self::from).map_err(invalid)
     }
 }
 
-fn invalid(message: String) -> SparseError {
-    SparseError::Invalid { op: OP, message }
+impl From<file::Parts> for Archive {
+    fn from((heads, arrays): file::Parts) -> Self {
+        Self { heads, arrays }
+    }
 }

@@ -1,8 +1,11 @@
 //! Dropout of stored values.
 
-use crate::pattern::Pattern;
-use crate::{Fill, SparseTensor};
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Distribution;
+use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 /// Inverted dropout: each stored value becomes 0 with probability `p` and is divided by `1 - p` otherwise.
 ///
@@ -22,20 +25,30 @@ use burn::tensor::Distribution;
 /// assert!(dropped.iter::<f32>().all(|value| value == 0.0 || value == 2.0));
 /// ```
 ///
-/// # Panics
+/// # Errors
 ///
-/// If `p` is outside `[0, 1)`; if the fill is not known to be zero, or undefined; if duplicates are not summed yet.
-pub fn sparse_dropout<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, p: f64) -> SparseTensor<P, D> {
-    assert!((0.0..1.0).contains(&p), "sparse_dropout: p must be in [0, 1), got {p}");
+/// `invalid` if `p` is outside `[0, 1)`, or duplicates are not summed yet; `fill_mismatch` if the fill is not known to be
+/// zero, or undefined.
+#[or_panic]
+pub fn try_sparse_dropout<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, p: f64) -> Result<SparseTensor<P, D>> {
+    const OP: &str = "sparse_dropout";
+    let invalid = |message: String| Err(SparseError::Invalid { op: OP, message });
+    if !(0.0..1.0).contains(&p) {
+        return invalid(format!("p must be in [0, 1), got {p}"));
+    }
     let fill = x.fill();
-    assert!(fill.is_zero() || fill.is_undefined(), "sparse_dropout: the fill must be zero or undefined, got {fill}");
-    assert!(x.is_coalesced(), "sparse_dropout: duplicates must be summed first, got an uncoalesced tensor");
+    if !fill.is_zero() && !fill.is_undefined() {
+        return Err(SparseError::FillMismatch { op: OP, left: "0".into(), right: fill.to_string() });
+    }
+    if !x.is_coalesced() {
+        return invalid("use coalesce first: duplicates must be summed, got an uncoalesced tensor".into());
+    }
     if p == 0.0 {
-        return x.clone();
+        return Ok(x.clone());
     }
     // Uniform numbers compared, and a product: on the host Burn 0.22 takes twice as long to draw from Bernoulli, and again
     // to fill by a mask (measured on x86-64, 50,000 values).
     let kept = x.values.random_like(Distribution::Default).lower_scalar(1.0 - p);
     let factor = kept.float().cast(x.dtype()).mul_scalar(1.0 / (1.0 - p));
-    x.with_rows(x.values.clone() * factor, Fill::clone(fill))
+    Ok(x.with_rows(x.values.clone() * factor, Fill::clone(fill)))
 }

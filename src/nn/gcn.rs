@@ -1,6 +1,6 @@
 //! Graph convolution.
 
-use crate::CsrTensor;
+use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, Param};
 use burn::nn::Initializer;

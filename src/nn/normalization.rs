@@ -1,11 +1,13 @@
 //! Matrices of a graph, scaled by degrees.
 
-use crate::pattern::{CooPattern, Pattern};
+use crate::base::exact::Exact;
+use crate::pattern::coo::CooPattern;
+use crate::pattern::layout::Pattern;
 use crate::rows::{RowMap, RowSums, move_rows, sum_rows};
-use crate::tensor::{Exact, expect};
-use crate::{CooTensor, CsrTensor};
+use crate::tensor::sparse::{CooTensor, CsrTensor};
 use burn::tensor::{Int, Tensor};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 /// `D^-1/2 (A + I) D^-1/2`, with `D` the diagonal matrix of the row sums of `A + I`; without `self_loops`, of `A` alone.
 ///
@@ -30,11 +32,12 @@ use sparse_core::{Result, SparseError};
 /// # Errors
 ///
 /// `shape_mismatch` if the matrix is not square; `fill_mismatch`.
+#[or_panic]
 pub fn try_symmetric_normalization(adjacency: &CsrTensor<2>, self_loops: bool) -> Result<CsrTensor<2>> {
     const OP: &str = "symmetric_normalization";
     let [rows, cols] = adjacency.dims();
     if rows != cols {
-        let rule = "an adjacency must be square";
+        let rule = "an adjacency must be square, got {left:1} rows and {right:1} columns";
         return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![rows], right: vec![cols] });
     }
     check_fill(OP, adjacency)?;
@@ -46,22 +49,17 @@ pub fn try_symmetric_normalization(adjacency: &CsrTensor<2>, self_loops: bool) -
     Ok(matrix.with_rows(values, matrix.fill().clone()))
 }
 
-/// [`try_symmetric_normalization`], with a panic in place of an error.
-#[track_caller]
-pub fn symmetric_normalization(adjacency: &CsrTensor<2>, self_loops: bool) -> CsrTensor<2> {
-    expect(try_symmetric_normalization(adjacency, self_loops))
-}
-
 /// Every row divided by its sum, `x_ij / sum_k x_ik`: how bag-of-words features are usually given. A row whose sum is 0 or
 /// less becomes zeros. Differentiable. Cost: `O(nnz + M)`.
 ///
-/// # Panics
+/// # Errors
 ///
-/// If the fill is not zero (or undefined).
-pub fn row_normalization(x: &CsrTensor<2>) -> CsrTensor<2> {
-    expect(check_fill("row_normalization", x));
+/// `fill_mismatch` if the fill is not zero (or undefined).
+#[or_panic]
+pub fn try_row_normalization(x: &CsrTensor<2>) -> Result<CsrTensor<2>> {
+    check_fill("row_normalization", x)?;
     let factor = inverse(row_sums(x), |sum| sum);
-    x.with_rows(x.values.clone() * spread(&factor, x.pattern().row_ids()), x.fill().clone())
+    Ok(x.with_rows(x.values.clone() * spread(&factor, x.pattern().row_ids()), x.fill().clone()))
 }
 
 fn check_fill(op: &'static str, matrix: &CsrTensor<2>) -> Result<()> {

@@ -1,12 +1,15 @@
 //! A product added to a dense tensor.
 
 use super::cast::{in_float, widened};
-use super::matmul::{check, matrix};
-use crate::pattern::Pattern;
-use crate::tensor::{Numeric, SparseTensor, expect, same_elements};
+use super::matmul::{check_product, matrix};
+use crate::base::checks::same_elements;
+use crate::base::kind::Numeric;
+use crate::pattern::layout::Pattern;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::FloatDType::F32;
 use burn::tensor::{ElementConversion, Shape, Tensor};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// `beta * c + alpha * self x dense`: `[M, N] x [N, F]` on top of `[M, F]`, and batches.
@@ -17,49 +20,6 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// Backward: `beta` times the gradient to `c`, summed over broadcast dims; to both factors as in a product, times
     /// `alpha`.
-    ///
-    /// # Errors
-    ///
-    /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`.
-    pub fn try_addmm(
-        &self,
-        beta: impl ElementConversion + Copy,
-        c: Tensor<D, K>,
-        alpha: impl ElementConversion + Copy,
-        dense: Tensor<D, K>,
-    ) -> Result<Tensor<D, K>> {
-        const OP: &str = "addmm";
-        matrix(OP, self)?;
-        let (left, right) = (self.dims(), dense.dims());
-        let fits = left[D - 1] == right[D - 2] && left[..D - 2] == right[..D - 2];
-        check(OP, self, &dense, fits, "inner sizes and batches must agree")?;
-        let mut shape = left;
-        shape[D - 1] = right[D - 1];
-        let given = c.dims();
-        if (0..D).any(|dim| given[dim] != shape[dim] && given[dim] != 1) {
-            let rule = "the tensor added must broadcast to the product";
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left: given.to_vec(), right: shape.to_vec() });
-        }
-        same_elements(OP, &c, &dense)?;
-        if let Some((own, back)) = widened(self) {
-            // Both terms are rounded once, as their sum: they may cancel.
-            let (c, dense) = (in_float(&c, F32), in_float(&dense, F32));
-            return Ok(in_float(&own.try_addmm(beta, c, alpha, dense)?, back));
-        }
-        let product = self.try_matmul(dense)?;
-        // Nothing to add up, which some devices cannot launch over.
-        if shape.contains(&0) {
-            return Ok(product);
-        }
-        let product = if alpha.elem::<f64>() == 1.0 { product } else { product.mul_scalar(alpha) };
-        if beta.elem::<f64>() == 0.0 {
-            return Ok(product);
-        }
-        let c = if beta.elem::<f64>() == 1.0 { c } else { c.mul_scalar(beta) };
-        Ok(product + if given == shape { c } else { c.expand(Shape::from(shape)) })
-    }
-
-    /// [`try_addmm`](Self::try_addmm), with a panic in place of an error.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -72,14 +32,45 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// let out = a.addmm(1.0, bias, 2.0, x);
     /// assert_eq!(out.into_data().iter::<f32>().collect::<Vec<_>>(), [41.0, 7.0]);
     /// ```
-    #[track_caller]
-    pub fn addmm(
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`.
+    #[or_panic]
+    pub fn try_addmm(
         &self,
         beta: impl ElementConversion + Copy,
         c: Tensor<D, K>,
         alpha: impl ElementConversion + Copy,
         dense: Tensor<D, K>,
-    ) -> Tensor<D, K> {
-        expect(self.try_addmm(beta, c, alpha, dense))
+    ) -> Result<Tensor<D, K>> {
+        const OP: &str = "addmm";
+        matrix(OP, self)?;
+        let (left, right) = (self.dims(), dense.dims());
+        check_product(OP, self, &dense)?;
+        let mut shape = left;
+        shape[D - 1] = right[D - 1];
+        let given = c.dims();
+        if (0..D).any(|dim| given[dim] != shape[dim] && given[dim] != 1) {
+            let rule = "the tensor added {left} must broadcast to the product {right}";
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left: given.to_vec(), right: shape.to_vec() });
+        }
+        same_elements(OP, &c, &dense)?;
+        if let Some((own, back)) = widened(self) {
+            // Both terms are rounded once, as their sum: they may cancel.
+            let (c, dense) = (in_float(&c, F32), in_float(&dense, F32));
+            return Ok(in_float(&own.try_addmm(beta, c, alpha, dense)?, back));
+        }
+        let product = self.times(OP, dense)?;
+        // Nothing to add up, which some devices cannot launch over.
+        if shape.contains(&0) {
+            return Ok(product);
+        }
+        let product = if alpha.elem::<f64>() == 1.0 { product } else { product.mul_scalar(alpha) };
+        if beta.elem::<f64>() == 0.0 {
+            return Ok(product);
+        }
+        let c = if beta.elem::<f64>() == 1.0 { c } else { c.mul_scalar(beta) };
+        Ok(product + if given == shape { c } else { c.expand(Shape::from(shape)) })
     }
 }

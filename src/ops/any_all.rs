@@ -1,14 +1,18 @@
 //! Whether any, or all, of a line's elements hold.
 
 use super::reduce::Along;
+use crate::base::checks::as_axes;
+use crate::base::exact::Exact;
 use crate::kernel;
-use crate::pattern::Pattern;
-use crate::tensor::{Exact, Fill, FillValue, SparseTensor, expect};
-use burn::tensor::{Bool, Shape, Tensor};
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::{Fill, FillValue};
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{AsIndex, Bool, Shape, Tensor};
 use sparse_core::Result;
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Bool> {
-    /// Whether any element along `axis` holds; the axis stays with size 1.
+    /// Whether any element along `dim` holds; the dim stays with size 1.
     ///
     /// The fill counts where a line has unspecified elements; with an `Undefined` one only specified elements count,
     /// and a line without them stays unspecified. Nothing holds of nothing. Cost: one pass over the values.
@@ -16,61 +20,41 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Bool> {
     /// # Errors
     ///
     /// `axis_out_of_range`.
-    pub fn try_any_dim(&self, axis: isize) -> Result<Self> {
-        any("any_dim", self, &[axis])
+    #[or_panic]
+    pub fn try_any_dim(&self, dim: impl AsIndex) -> Result<Self> {
+        any("any_dim", self, &[dim.as_index()])
     }
 
-    /// [`try_any_dim`](Self::try_any_dim), with a panic in place of an error.
-    #[track_caller]
-    pub fn any_dim(&self, axis: isize) -> Self {
-        expect(self.try_any_dim(axis))
-    }
-
-    /// Whether all elements along `axis` hold; the axis stays with size 1. Everything holds of nothing.
+    /// Whether all elements along `dim` hold; the dim stays with size 1. Everything holds of nothing.
     ///
     /// The fill counts as in [`try_any_dim`](Self::try_any_dim).
     ///
     /// # Errors
     ///
     /// `axis_out_of_range`.
-    pub fn try_all_dim(&self, axis: isize) -> Result<Self> {
-        Ok(any("all_dim", &self.coalesce().opposite(), &[axis])?.opposite())
+    #[or_panic]
+    pub fn try_all_dim(&self, dim: impl AsIndex) -> Result<Self> {
+        Ok(any("all_dim", &self.coalesce().opposite(), &[dim.as_index()])?.opposite())
     }
 
-    /// [`try_all_dim`](Self::try_all_dim), with a panic in place of an error.
-    #[track_caller]
-    pub fn all_dim(&self, axis: isize) -> Self {
-        expect(self.try_all_dim(axis))
-    }
-
-    /// [`any_dim`](Self::any_dim) along several axes at once.
+    /// [`any_dim`](Self::any_dim) along several dims at once.
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `shape_mismatch` for an axis given twice.
-    pub fn try_any_dims(&self, axes: &[isize]) -> Result<Self> {
-        any("any_dims", self, axes)
+    /// `axis_out_of_range`; `shape_mismatch` for a dim given twice.
+    #[or_panic]
+    pub fn try_any_dims(&self, dims: &[impl AsIndex]) -> Result<Self> {
+        any("any_dims", self, &as_axes(dims))
     }
 
-    /// [`try_any_dims`](Self::try_any_dims), with a panic in place of an error.
-    #[track_caller]
-    pub fn any_dims(&self, axes: &[isize]) -> Self {
-        expect(self.try_any_dims(axes))
-    }
-
-    /// [`all_dim`](Self::all_dim) along several axes at once.
+    /// [`all_dim`](Self::all_dim) along several dims at once.
     ///
     /// # Errors
     ///
     /// As [`try_any_dims`](Self::try_any_dims).
-    pub fn try_all_dims(&self, axes: &[isize]) -> Result<Self> {
-        Ok(any("all_dims", &self.coalesce().opposite(), axes)?.opposite())
-    }
-
-    /// [`try_all_dims`](Self::try_all_dims), with a panic in place of an error.
-    #[track_caller]
-    pub fn all_dims(&self, axes: &[isize]) -> Self {
-        expect(self.try_all_dims(axes))
+    #[or_panic]
+    pub fn try_all_dims(&self, dims: &[impl AsIndex]) -> Result<Self> {
+        Ok(any("all_dims", &self.coalesce().opposite(), &as_axes(dims))?.opposite())
     }
 
     /// Whether any element holds.
@@ -108,7 +92,7 @@ fn any<P: Pattern, const D: usize>(
     let along = Along::new(op, of, axes)?;
     let undefined = of.fill.is_undefined();
     if along.is_trivial() {
-        return Ok(along.nothing(of, of.dtype(), if undefined { Fill::Undefined } else { Fill::Zero }));
+        return Ok(along.empty_result(of, of.dtype(), if undefined { Fill::Undefined } else { Fill::Zero }));
     }
     let counted = !undefined && !of.fill.is_zero();
     // Without sparse dims all elements are duplicates of one.

@@ -2,16 +2,24 @@
 
 use super::extremum::{end, extremum, of_lines};
 use super::reduce::Along;
+use crate::base::checks::plain_name;
+use crate::base::coordinates;
+use crate::base::exact::Exact;
+use crate::base::index::index_tensor;
+use crate::base::kind::{Numeric, as_float};
 use crate::kernel;
-use crate::pattern::{Lines, Pattern, index_tensor, select};
-use crate::tensor::{Exact, Fill, Numeric, SparseTensor, as_float, expect};
-use burn::tensor::{Bool, Int, Shape, Tensor, kind};
+use crate::pattern::layout::Pattern;
+use crate::pattern::lines::Lines;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{AsIndex, Bool, Int, Shape, Tensor, kind};
 use sparse_burn::Reduce;
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 macro_rules! positions {
-    ($try_name:ident $name:ident $greatest:literal $what:literal) => {
-        #[doc = concat!("Where the ", $what, " element along a sparse `axis` stands; the axis stays with size 1.")]
+    ($name:ident $greatest:literal $what:literal) => {
+        #[doc = concat!("Where the ", $what, " element along a sparse `dim` stands; the dim stays with size 1.")]
         ///
         /// The first of those that tie, as Burn's own; NaN wins. Where the fill wins it is the first unspecified
         /// position. A line without stored elements has position 0 (it is unspecified if the fill is `Undefined`, when
@@ -19,22 +27,17 @@ macro_rules! positions {
         ///
         /// # Errors
         ///
-        /// `axis_out_of_range`; `empty_input` if there is nothing along the axis; `shape_mismatch` for a dense axis.
-        pub fn $try_name(&self, axis: isize) -> Result<SparseTensor<P, D, Int>> {
-            position(stringify!($name), self, axis, $greatest)
-        }
-
-        #[doc = concat!("[`", stringify!($try_name), "`](Self::", stringify!($try_name), "), with a panic in place of an error.")]
-        #[track_caller]
-        pub fn $name(&self, axis: isize) -> SparseTensor<P, D, Int> {
-            expect(self.$try_name(axis))
+        /// `axis_out_of_range`; `empty_input` if there is nothing along the dim; `shape_mismatch` for a dense one.
+        #[or_panic]
+        pub fn $name(&self, dim: impl AsIndex) -> Result<SparseTensor<P, D, Int>> {
+            position(plain_name(stringify!($name)), self, dim.as_index(), $greatest)
         }
     };
 }
 
 impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, K> {
-    positions!(try_argmax_dim argmax_dim true "largest");
-    positions!(try_argmin_dim argmin_dim false "smallest");
+    positions!(try_argmax true "largest");
+    positions!(try_argmin false "smallest");
 }
 
 fn position<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
@@ -46,7 +49,8 @@ fn position<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     let at = of.axis(op, axis)?;
     if at >= of.sparse_dims() {
         let (left, right) = (of.dims().to_vec(), vec![of.sparse_dims(), of.dense_dims()]);
-        return Err(SparseError::ShapeMismatch { op, rule: "the axis must be a sparse one", left, right });
+        let rule = "the dim must be a sparse one, got shape {left} with [sparse, dense] dims {right}";
+        return Err(SparseError::ShapeMismatch { op, rule, left, right });
     }
     let along = Along::new(op, of, &[axis])?;
     let undefined = of.fill.is_undefined();
@@ -56,7 +60,7 @@ fn position<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         return Err(SparseError::EmptyInput { op });
     }
     if of.nnz() == 0 || of.block() == 0 {
-        return Ok(along.nothing(of, dtype, fill));
+        return Ok(along.empty_result(of, dtype, fill));
     }
     let own = of.coalesce();
     let lines = along.of(&own.pattern).expect("the axis is a sparse one");
@@ -64,7 +68,7 @@ fn position<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     let filled = (!undefined).then(|| own.fill_row().inner());
     let best = extremum(values.clone(), filled.clone(), Some(&*lines), &along.blocks, greatest);
     let shape = Shape::from([own.nnz(), block]);
-    let here = select::along(own.pattern.coordinates(), at).reshape(Exact([own.nnz(), 1]));
+    let here = coordinates::along(own.pattern.coordinates(), at).reshape(Exact([own.nnz(), 1]));
     let here: Tensor<2, Int> = here.expand(shape.clone());
     let none = Tensor::zeros([1, block], (&best.device(), best.dtype()));
     let tied = same(values, kernel::move_rows(&best, &none, lines.owner()));
@@ -91,7 +95,7 @@ fn gap<P: Pattern>(pattern: &P, lines: &Lines<P>, axis: usize) -> Tensor<2, Int>
     let place = kernel::group_by(&order, nnz).0;
     let owner = lines.owner();
     let rank = place - ptr.select(0, owner.clone());
-    let here = index_tensor(select::along(pattern.coordinates(), axis), dtype);
+    let here = index_tensor(coordinates::along(pattern.coordinates(), axis), dtype);
     let count = lines.counts().select(0, owner.clone());
     let candidate = count.mask_where(here.greater(rank.clone()), rank);
     of_lines(lines, candidate.reshape(Exact([nnz, 1])), Reduce::Amin)

@@ -1,20 +1,23 @@
 //! Element-wise `+ - * /` of two sparse tensors of one layout.
 
+use crate::base::checks::same_device;
+use crate::base::kind::{Kind, Numeric, as_float, dtype_name, from_float, is_tracked};
+use crate::base::scalar::host_apply;
 use crate::kernel;
-use crate::pattern::{CsrPattern, Pattern, is_full, located, merged, union_zip};
+use crate::pattern::layout::{Pattern, is_full};
+use crate::pattern::merge::{located, merged, union_zip};
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{
-    Fill, Kind, Numeric, SparseTensor, as_float, associate_like, dtype_name, expect, from_float, host_apply,
-    same_device,
-};
-use burn::tensor::{Float, FloatDType, Int, Tensor};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{Float, Tensor};
 use sparse_autograd::{Erased, record};
-use sparse_burn::{BinaryOp, MergeRule, is_gpu};
+use sparse_burn::{BinaryOp, MergeRule};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 use std::borrow::Borrow;
 
 macro_rules! operations {
-    ($($try_name:ident $name:ident $op:ident $formula:literal;)*) => {$(
+    ($($name:ident $op:ident $formula:literal;)*) => {$(
         #[doc = concat!("`", $formula, "`, element by element.")]
         ///
         /// The result has the union of the two patterns and the fill that the operation gives for the two fills: exactly
@@ -30,48 +33,32 @@ macro_rules! operations {
         /// # Errors
         ///
         /// `shape_mismatch`, `layout_mismatch` (another number of dense dims), `dtype_mismatch`, `device_mismatch`.
-        pub fn $try_name(&self, other: &Self) -> Result<Self> {
+        #[or_panic]
+        pub fn $name(&self, other: &Self) -> Result<Self> {
             combine(BinaryOp::$op, self, other)
-        }
-
-        #[doc = concat!("`", $formula, "`: [`", stringify!($try_name), "`](Self::", stringify!($try_name),
-            ") with a panic in place of an error.")]
-        #[track_caller]
-        pub fn $name(&self, other: &Self) -> Self {
-            expect(self.$try_name(other))
         }
     )*};
 }
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     operations! {
-        try_add add Add "self + other";
-        try_sub sub Sub "self - other";
-        try_mul mul Mul "self * other";
+        try_add Add "self + other";
+        try_sub Sub "self - other";
+        try_mul Mul "self * other";
     }
 }
 
-impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
-    operations! {
-        try_div div Div "self / other";
-    }
-}
-
-impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
-    /// `self / other`, a true division in f32: see the division of floats.
+impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
+    /// `self / other`, element by element: patterns, fills and gradients as [`try_add`](Self::try_add) says. Integers are
+    /// divided as f32.
     ///
     /// # Errors
     ///
-    /// As for floats.
+    /// As [`try_add`](Self::try_add).
+    #[or_panic]
     pub fn try_div(&self, other: &Self) -> Result<SparseTensor<P, D, Float>> {
         check("div", self, other)?;
-        self.coalesce().float().cast(FloatDType::F32).try_div(&other.coalesce().float().cast(FloatDType::F32))
-    }
-
-    /// [`try_div`](Self::try_div), with a panic in place of an error.
-    #[track_caller]
-    pub fn div(&self, other: &Self) -> SparseTensor<P, D, Float> {
-        expect(self.try_div(other))
+        combine(BinaryOp::Div, &self.real(), &other.real())
     }
 }
 
@@ -129,35 +116,16 @@ fn combine<P: Pattern, const D: usize, K: Numeric>(
 ) -> Result<SparseTensor<P, D, K>> {
     check(op.name(), a, b)?;
     let (a, b) = (a.coalesce(), b.coalesce());
-    if let Some((pattern, values)) = combine_at_once(op, &a, &b) {
-        let fill = combine_fills(op, &a, &b);
-        return Ok(SparseTensor::from_parts(pattern, values, a.dense_shape.clone(), fill));
-    }
-    let (pattern, [map_a, map_b]) = meet((&a.pattern, a.fill.is_undefined()), (&b.pattern, b.fill.is_undefined()));
-    let values = zip(op, (&a.values, a.fill_row(), map_a), (&b.values, b.fill_row(), map_b));
+    let (fill_a, fill_b) = (a.fill_row(), b.fill_row());
+    let union = !a.fill.is_undefined() && !b.fill.is_undefined();
+    let at_once =
+        union.then(|| union_zip(op, (&a.pattern, &a.values, &fill_a), (&b.pattern, &b.values, &fill_b))).flatten();
+    let (pattern, values) = at_once.unwrap_or_else(|| {
+        let (pattern, [map_a, map_b]) = meet((&a.pattern, a.fill.is_undefined()), (&b.pattern, b.fill.is_undefined()));
+        (pattern, zip(op, (&a.values, fill_a, map_a), (&b.values, fill_b, map_b)))
+    });
     let fill = combine_fills(op, &a, &b).counting(is_full(&pattern));
     Ok(SparseTensor::from_parts(pattern, values, a.dense_shape.clone(), fill))
-}
-
-/// The result in one pass over both operands, where no gradient will ask for index maps. For compressed rows of single
-/// values: half the time of a merge that leaves maps and a zip that reads them. Not on GPUs, where a merge waits for the device
-/// to say how large it is: the kept maps make that once.
-fn combine_at_once<P: Pattern, const D: usize, K: Numeric>(
-    op: BinaryOp,
-    a: &SparseTensor<P, D, K>,
-    b: &SparseTensor<P, D, K>,
-) -> Option<(P, Tensor<2, K>)> {
-    let fits = P::LAYOUT == CsrPattern::LAYOUT && a.block() == 1 && !a.pattern.is_same(&b.pattern);
-    let fits = fits && !is_gpu(&a.device());
-    let tracked = |tensor: &SparseTensor<P, D, K>| {
-        [&tensor.values, &tensor.fill_row()].iter().any(|rows| as_float(rows).is_some_and(|rows| rows.is_tracked()))
-    };
-    if !fits || a.fill.is_undefined() || b.fill.is_undefined() || tracked(a) || tracked(b) {
-        return None;
-    }
-    let (pattern, values) =
-        union_zip(op, (&a.pattern, &a.values, &a.fill_row()), (&b.pattern, &b.values, &b.fill_row()))?;
-    Some((pattern, associate_like(values, &[&a.values, &b.values])))
 }
 
 /// The dense operation on rows.
@@ -187,14 +155,13 @@ struct Saved {
 /// `op` of rows that are read through index maps. One fused pass where no fill is tracked; with a tracked fill a side has
 /// two parents, and the pass is composed of moves.
 pub(super) fn zip<K: Numeric>(op: BinaryOp, a: Operand<'_, K>, b: Operand<'_, K>) -> Tensor<2, K> {
-    let tracked = |fill: &Tensor<2, K>| as_float(fill).is_some_and(|fill| fill.is_tracked());
     let rows = |operand: &Operand<'_, K>| operand.2.as_ref().map_or(operand.0.dims()[0], |map| map.map().dims()[0]);
     if rows(&a) == 0
         && let (Some(values_a), Some(values_b)) = (as_float(a.0), as_float(b.0))
     {
-        return nothing(values_a, values_b);
+        return empty(values_a, values_b);
     }
-    if tracked(&a.1) || tracked(&b.1) {
+    if is_tracked(&a.1) || is_tracked(&b.1) {
         let moved = |(values, fill, map): Operand<'_, K>| match map {
             None => values.clone(),
             Some(map) => move_rows(values.clone(), fill, &map),
@@ -217,7 +184,7 @@ pub(super) fn zip<K: Numeric>(op: BinaryOp, a: Operand<'_, K>, b: Operand<'_, K>
 }
 
 /// The result without elements of two tensors: some devices cannot launch over nothing, here or in the backward pass.
-fn nothing<K: Kind>(a: Tensor<2>, b: Tensor<2>) -> Tensor<2, K> {
+fn empty<K: Kind>(a: Tensor<2>, b: Tensor<2>) -> Tensor<2, K> {
     let out = Tensor::<2>::empty([0, a.dims()[1]], (&a.device().inner(), a.dtype()));
     let shapes = [a.dims(), b.dims()];
     from_float(record(out, [Erased::from(a), Erased::from(b)], shapes, |shapes, grad, needs| {
@@ -290,5 +257,4 @@ macro_rules! operator {
 operator!(Add, add, K => K, K: Numeric);
 operator!(Sub, sub, K => K, K: Numeric);
 operator!(Mul, mul, K => K, K: Numeric);
-operator!(Div, div, Float => Float,);
-operator!(Div, div, Int => Float,);
+operator!(Div, div, K => Float, K: Numeric);

@@ -1,98 +1,119 @@
-//! `* /` with a vector along an axis, or with a dense tensor: stored-only operations, which keep the pattern.
+//! `+ - * /` with a dense tensor that broadcasts: stored-only operations, which keep the pattern.
 
 use super::binary::apply;
-use crate::pattern::{Pattern, axis_map, dense_map};
+use crate::base::checks::{plain_name, same_device};
+use crate::base::exact::Exact;
+use crate::base::index::index_tensor;
+use crate::base::kind::{Kind, Numeric, dtype_name};
+use crate::pattern::layout::Pattern;
+use crate::pattern::maps::{axis_map, from_dense_map};
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Exact, Kind, Numeric, SparseTensor, dtype_name, expect, same_device};
-use burn::tensor::{Float, FloatDType, Int, Tensor};
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{Float, FloatDType, Int, Shape, Tensor};
 use sparse_burn::BinaryOp;
 use sparse_core::{Result, SparseError};
-
-macro_rules! along {
-    ($kind:ident: $try_name:ident $name:ident $op:ident $formula:literal) => {
-        #[doc = concat!("`", $formula, "` at the stored elements, with a vector along a sparse `axis`.")]
-        ///
-        /// For a matrix, axis 0 takes one number a row and axis 1 one a column: row-normalising an adjacency is one call.
-        /// Stored-only: the pattern is kept, so the fill must be `Zero` or `Undefined` for a product or a quotient (and a
-        /// zero divisor or an infinite factor does not reach the elements that are not stored), `Undefined` for a sum or a
-        /// difference. The usual case is D^-1 A of a graph (as PyG's `gcn_norm`).
-        ///
-        /// Backward: to the values as usual; to the vector the segment sum over each of its elements' stored ones,
-        /// without atomics. Cost: one pass over the values.
-        ///
-        /// # Errors
-        ///
-        /// `axis_out_of_range`, `shape_mismatch`, `dtype_mismatch`, `would_densify` for another fill.
-        pub fn $try_name(&self, vector: Tensor<1, $kind>, axis: isize) -> Result<Self> {
-            self.along(BinaryOp::$op, vector, axis)
-        }
-
-        #[doc = concat!("[`", stringify!($try_name), "`](Self::", stringify!($try_name), "), with a panic in place of an error.")]
-        #[track_caller]
-        pub fn $name(&self, vector: Tensor<1, $kind>, axis: isize) -> Self {
-            expect(self.$try_name(vector, axis))
-        }
-    };
-}
+use sparse_macros::or_panic;
 
 macro_rules! with_dense {
-    ($kind:ident: $try_name:ident $name:ident $op:ident $formula:literal) => {
-        #[doc = concat!("`", $formula, "` at the stored elements, with a dense tensor of the same shape.")]
+    ($kind:ident: $name:ident $op:ident $formula:literal) => {
+        #[doc = concat!("`", $formula, "` at the stored elements, with a dense tensor that broadcasts to this shape.")]
         ///
-        /// Stored-only, as with a vector. Backward: to the values as usual; to the dense tensor the gradient at the stored positions.
+        /// As for Burn's tensors, `dense` has the size of each dim or 1: a matrix meets one number a row as `[M, 1]` and
+        /// one a column as `[1, N]`, so there is no axis to name. What a reduction leaves has that shape.
+        ///
+        /// Stored-only: the pattern is kept, so the fill must be `Zero` or `Undefined` for a product or a quotient (and a
+        /// zero divisor or an infinite factor does not reach the elements that are not stored), `Undefined` for a sum or a
+        /// difference.
+        ///
+        /// Backward: to the values as usual; to the dense tensor the sum over the stored elements that met each of its
+        /// own, without atomics. Cost: one pass over the values. Where the dense tensor has all sparse dims, or one of
+        /// them, the positions that it is read at are kept with the pattern.
+        ///
+        /// ```
+        /// use burn::tensor::{Device, Tensor};
+        /// use sparse_tensor::CsrTensor;
+        ///
+        /// // D^-1 A: every row divided by its sum.
+        /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 3.0], [0.0, 2.0]], &Device::flex()));
+        /// let b = a.div_dense(a.sum_dim_dense(1));
+        /// assert_eq!(b.values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [0.25, 0.75, 1.0]);
+        /// ```
         ///
         /// # Errors
         ///
-        /// `shape_mismatch`, `dtype_mismatch`, `would_densify` for another fill than `Zero` or `Undefined`.
-        pub fn $try_name(&self, dense: Tensor<D, $kind>) -> Result<Self> {
-            self.with_dense(BinaryOp::$op, dense)
-        }
-
-        #[doc = concat!("[`", stringify!($try_name), "`](Self::", stringify!($try_name), "), with a panic in place of an error.")]
-        #[track_caller]
-        pub fn $name(&self, dense: Tensor<D, $kind>) -> Self {
-            expect(self.$try_name(dense))
+        /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`, `would_densify` for another fill.
+        #[or_panic]
+        pub fn $name(&self, dense: Tensor<D, $kind>) -> Result<Self> {
+            self.with_dense(plain_name(stringify!($name)), BinaryOp::$op, dense)
         }
     };
 }
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
-    along!(K: try_mul_along mul_along Mul "self * vector");
-    along!(K: try_add_along add_along Add "self + vector");
-    along!(K: try_sub_along sub_along Sub "self - vector");
-    with_dense!(K: try_mul_dense mul_dense Mul "self * dense");
-    with_dense!(K: try_add_dense add_dense Add "self + dense");
-    with_dense!(K: try_sub_dense sub_dense Sub "self - dense");
+    with_dense!(K: try_mul_dense Mul "self * dense");
+    with_dense!(K: try_add_dense Add "self + dense");
+    with_dense!(K: try_sub_dense Sub "self - dense");
 
-    fn along(&self, op: BinaryOp, vector: Tensor<1, K>, axis: isize) -> Result<Self> {
-        let name = ["add_along", "sub_along", "mul_along", "div_along"][op as usize];
-        let axis = self.axis(name, axis)?;
-        let (sparse, size) = (self.sparse_dims(), self.dims()[axis]);
-        if axis >= sparse || vector.dims()[0] != size {
-            return Err(SparseError::ShapeMismatch {
-                op: name,
-                rule: "the vector must have the length of a sparse axis",
-                left: vector.dims().to_vec(),
-                right: self.dims()[..sparse].to_vec(),
-            });
-        }
-        self.check_stored_only(op, name, vector.dtype(), &vector.device())?;
-        let own = self.summed(op);
-        let read = read_rows(vector.reshape(Exact([size, 1])), &axis_map(&own.pattern, axis));
-        Ok(own.with_rows(apply(op, own.values.clone(), read), own.fill.clone()))
-    }
-
-    fn with_dense(&self, op: BinaryOp, dense: Tensor<D, K>) -> Result<Self> {
-        let name = ["add_dense", "sub_dense", "mul_dense", "div_dense"][op as usize];
-        if dense.dims() != self.dims() {
-            let (left, right) = (self.dims().to_vec(), dense.dims().to_vec());
-            return Err(SparseError::ShapeMismatch { op: name, rule: "shapes must agree", left, right });
+    fn with_dense(&self, name: &'static str, op: BinaryOp, dense: Tensor<D, K>) -> Result<Self> {
+        let (shape, given) = (self.dims(), dense.dims());
+        if (0..D).any(|dim| given[dim] != shape[dim] && given[dim] != 1) {
+            let rule = "the dense tensor {left} must have the size of each dim of {right}, or 1";
+            return Err(SparseError::ShapeMismatch { op: name, rule, left: given.to_vec(), right: shape.to_vec() });
         }
         self.check_stored_only(op, name, dense.dtype(), &dense.device())?;
         let own = self.summed(op);
-        let rows = own.pattern.shape().iter().product();
-        let read = read_rows(dense.reshape(Exact([rows, own.block()])), &dense_map(&own.pattern));
+        let (sparse, dense_dims) = given.split_at(own.sparse_dims());
+        let (rows, block) = (sparse.iter().product(), own.block());
+        let width: usize = dense_dims.iter().product();
+        let blocks = dense.reshape(Exact([rows, width]));
+        let read = read_rows(blocks, &own.read_at(sparse));
+        let read = if width == block { read } else { own.spread(read, dense_dims) };
         Ok(own.with_rows(apply(op, own.values.clone(), read), own.fill.clone()))
+    }
+
+    /// Where every stored element reads a dense tensor of these sizes, each 1 or that of the sparse dim, as rows.
+    fn read_at(&self, sizes: &[usize]) -> RowMap {
+        let shape = self.pattern.shape();
+        let kept: Vec<usize> = (0..sizes.len()).filter(|&dim| sizes[dim] == shape[dim] && shape[dim] != 1).collect();
+        let rows: usize = sizes.iter().product();
+        match *kept {
+            _ if sizes == shape => from_dense_map(&self.pattern),
+            [dim] if rows == shape[dim] => axis_map(&self.pattern, dim),
+            _ => {
+                let (nnz, dtype) = (self.nnz(), sparse_burn::index_dtype_for(rows.max(self.nnz())));
+                let mut at = Tensor::<1, Int>::zeros([nnz], (&self.pattern.device(), dtype));
+                if nnz > 0 {
+                    let coordinates = index_tensor(self.pattern.coordinates().clone(), dtype);
+                    for dim in kept {
+                        let line = coordinates.clone().narrow(0, dim, 1).reshape(Exact([nnz]));
+                        at = at.mul_scalar(shape[dim] as i64) + line;
+                    }
+                }
+                RowMap::new(at, rows)
+            }
+        }
+    }
+
+    /// Rows of blocks of these sizes, each 1 or that of the dense dim, as blocks of all dense dims.
+    fn spread(&self, rows: Tensor<2, K>, sizes: &[usize]) -> Tensor<2, K> {
+        let count = rows.dims()[0];
+        if count * self.block() == 0 {
+            return Tensor::empty([count, self.block()], (&rows.device(), rows.dtype()));
+        }
+        // One dim after the other, the last first: each is what stands between those before and after it.
+        let mut inner = 1;
+        let mut rows = rows;
+        for (dim, &size) in sizes.iter().enumerate().rev() {
+            let full = self.dense_shape[dim];
+            let outer = sizes[..dim].iter().product::<usize>() * count;
+            if size != full {
+                let spread: Tensor<3, K> =
+                    rows.reshape(Exact([outer, 1, inner])).expand(Shape::from([outer, full, inner]));
+                rows = spread.reshape(Exact([count, outer / count * full * inner]));
+            }
+            inner *= full;
+        }
+        rows
     }
 
     /// Without duplicates, unless each may be scaled alone.
@@ -116,51 +137,30 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             return Ok(());
         }
         let hint = if scales {
-            "a fill other than zero has another value at every element: to_dense says so"
+            "use to_dense first, or with_fill(Fill::Undefined) for the stored elements alone; a fill other than zero gets \
+             another value at every element"
         } else {
-            "a sum has another value at every element that is not stored: to_dense says so"
+            "use to_dense first, or with_fill(Fill::Undefined) for the stored elements alone; a sum has another value at \
+             every element that is not stored"
         };
         Err(SparseError::WouldDensify { op, elements: self.num_elements(), limit: 0, hint })
     }
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D> {
-    along!(Float: try_div_along div_along Div "self / vector");
-    with_dense!(Float: try_div_dense div_dense Div "self / dense");
+    with_dense!(Float: try_div_dense Div "self / dense");
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
-    /// `self / vector` at the stored elements, with a vector along a sparse `axis`: a true division in f32 (see that of
-    /// floats).
-    ///
-    /// # Errors
-    ///
-    /// As for floats.
-    pub fn try_div_along(&self, vector: Tensor<1, Int>, axis: isize) -> Result<SparseTensor<P, D>> {
-        let vector = vector.float().cast(FloatDType::F32);
-        self.coalesce().float().cast(FloatDType::F32).try_div_along(vector, axis)
-    }
-
-    /// [`try_div_along`](Self::try_div_along), with a panic in place of an error.
-    #[track_caller]
-    pub fn div_along(&self, vector: Tensor<1, Int>, axis: isize) -> SparseTensor<P, D> {
-        expect(self.try_div_along(vector, axis))
-    }
-
     /// `self / dense` at the stored elements: a true division in f32 (see that of floats).
     ///
     /// # Errors
     ///
     /// As for floats.
+    #[or_panic]
     pub fn try_div_dense(&self, dense: Tensor<D, Int>) -> Result<SparseTensor<P, D>> {
         let dense = dense.float().cast(FloatDType::F32);
         self.coalesce().float().cast(FloatDType::F32).try_div_dense(dense)
-    }
-
-    /// [`try_div_dense`](Self::try_div_dense), with a panic in place of an error.
-    #[track_caller]
-    pub fn div_dense(&self, dense: Tensor<D, Int>) -> SparseTensor<P, D> {
-        expect(self.try_div_dense(dense))
     }
 }
 

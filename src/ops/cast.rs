@@ -1,9 +1,13 @@
 //! Element types.
 
 use super::map::rows_of;
-use crate::pattern::Pattern;
-use crate::tensor::{Fill, FillValue, Kind, Numeric, SparseTensor, as_float, from_float, host_float};
+use crate::base::kind::{Kind, Numeric, as_float, from_float};
+use crate::base::scalar::host_float;
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::{Fill, FillValue};
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Float, FloatDType, Int, IntDType, Tensor};
+use std::any::Any;
 
 /// A tensor of 16-bit floats in f32, in which counts, powers and partial sums fit, and the type to go back to.
 pub(super) fn widened<P: Pattern, const D: usize, K: Numeric>(
@@ -41,6 +45,18 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             None => self.fill.map_row(self.block(), self.dtype(), &self.device(), &f),
         };
         self.with_rows(rows_of(self, &f), fill)
+    }
+}
+
+impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
+    /// The tensor as a division takes it: floats as they are, integers, duplicates summed first, in f32.
+    pub(super) fn real(&self) -> SparseTensor<P, D, Float> {
+        let any: &dyn Any = self;
+        match (any.downcast_ref::<SparseTensor<P, D, Float>>(), any.downcast_ref::<SparseTensor<P, D, Int>>()) {
+            (Some(floats), _) => floats.clone(),
+            (_, Some(integers)) => integers.float().cast(FloatDType::F32),
+            _ => unreachable!("numbers are floats or integers"),
+        }
     }
 }
 

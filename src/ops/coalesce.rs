@@ -1,8 +1,9 @@
 //! Duplicates summed, coordinates sorted.
 
-use crate::pattern::Pattern;
+use crate::base::kind::Kind;
+use crate::pattern::layout::Pattern;
 use crate::rows::sum_rows;
-use crate::tensor::{Kind, SparseTensor};
+use crate::tensor::sparse::SparseTensor;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The same tensor with duplicates summed (of Bool: whether any holds) and coordinates in lexicographic order.

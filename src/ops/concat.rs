@@ -1,22 +1,25 @@
 //! Concatenation.
 
-use super::blocks::{check_layout, held};
-use crate::pattern::{self, Pattern, merged};
-use crate::rows::{RowMap, cat_rows, move_rows};
-use crate::tensor::{
-    CooTensor, CsrTensor, Exact, Fill, Kind, SparseTensor, as_float, associate_like, dtype_name, expect, resolve_axis,
-    same_device,
-};
-use burn::tensor::Tensor;
+use crate::base::checks::{resolve_axis, same_device};
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, dtype_name};
+use crate::pattern::concat;
+use crate::pattern::layout::Pattern;
+use crate::pattern::merge::merged;
+use crate::rows::{RowMap, move_rows};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{AsIndex, Tensor};
 use sparse_burn::MergeRule;
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
-/// The tensors of `parts` one after the other along `axis` in `[-rank, rank)`.
+/// The tensors of `parts` one after the other along `dim` in `[-rank, rank)`: Burn's `Tensor::cat`.
 ///
-/// Shapes agree off the axis; fills agree, and the result has the first's. A fill in a tensor is compared by value, which
+/// Shapes agree off the dim; fills agree, and the result has the first's. A fill in a tensor is compared by value, which
 /// reads it from the device once; copies of one [`Fill`](crate::Fill) agree unread, which is what a training step wants.
 ///
-/// - COO along axis 0: coordinates are copied and shifted. Along another sparse axis coalesced parts are merged as the
+/// - COO along dim 0: coordinates are copied and shifted. Along another sparse dim coalesced parts are merged as the
 ///   sorted runs they are, and the result is coalesced; with an uncoalesced part the result is uncoalesced and its
 ///   elements stand part by part.
 /// - CSR: rows below rows, columns merged row by row; for a batch along any of its three axes.
@@ -43,13 +46,14 @@ use sparse_core::{Result, SparseError};
 ///
 /// `empty_input`, `axis_out_of_range`, `shape_mismatch`, `layout_mismatch` (another number of dense dims),
 /// `dtype_mismatch`, `fill_mismatch`, `undefined_fill`, `device_mismatch`, `overflow`.
+#[or_panic]
 pub fn try_concat<P: Pattern, const D: usize, K: Kind>(
     parts: &[SparseTensor<P, D, K>],
-    axis: isize,
+    dim: impl AsIndex,
 ) -> Result<SparseTensor<P, D, K>> {
     const OP: &str = "concat";
     let Some(first) = parts.first() else { return Err(SparseError::EmptyInput { op: OP }) };
-    let axis = resolve_axis(OP, axis, D)?;
+    let axis = resolve_axis(OP, dim, D)?;
     let along_dense = axis >= first.sparse_dims();
     parts.iter().try_for_each(|part| check(OP, first, part, axis, along_dense))?;
     let size = parts.iter().try_fold(0usize, |sum, part| sum.checked_add(part.dims()[axis]));
@@ -66,29 +70,11 @@ pub fn try_concat<P: Pattern, const D: usize, K: Kind>(
     let mut shape = first.pattern.shape().to_vec();
     shape[axis] = size;
     // The parts have a pointer for every row already.
-    check_layout::<P>(OP, &shape, parts.iter().map(|part| held(&part.pattern)).sum())?;
+    P::check_shape(OP, &shape, parts.iter().map(|part| part.pattern.memo().held()).sum())?;
     let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
-    let tracked = parts.iter().any(|part| as_float(&part.values).is_some_and(|values| values.is_tracked()));
-    let (pattern, values) = if tracked {
-        let (pattern, map) = pattern::concat(&patterns, axis, &shape);
-        let values = cat_rows(parts.iter().map(|part| part.values.clone()));
-        let moved = map.map(|map| move_rows(values.clone(), first.fill_row(), &map));
-        (pattern, moved.unwrap_or(values))
-    } else {
-        let values: Vec<&Tensor<2, K>> = parts.iter().map(|part| &part.values).collect();
-        let (pattern, joined) = pattern::concat_at_once(&patterns, &values, axis, &shape);
-        (pattern, associate_like(joined, &values))
-    };
+    let values: Vec<&Tensor<2, K>> = parts.iter().map(|part| &part.values).collect();
+    let (pattern, values) = concat::concat(&patterns, &values, || first.fill_row(), axis, &shape);
     Ok(SparseTensor::from_parts(pattern, values, first.dense_shape.clone(), first.fill.clone()))
-}
-
-/// [`try_concat`], with a panic in place of an error.
-#[track_caller]
-pub fn concat<P: Pattern, const D: usize, K: Kind>(
-    parts: &[SparseTensor<P, D, K>],
-    axis: isize,
-) -> SparseTensor<P, D, K> {
-    expect(try_concat(parts, axis))
 }
 
 pub(super) fn check<P: Pattern, const D: usize, K: Kind>(
@@ -139,7 +125,10 @@ fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
         }
     }
     if first.fill.is_undefined() && parts.iter().any(|part| part.nnz() != union.nnz()) {
-        return Err(SparseError::UndefinedFill { op, hint: "along a dense dim such tensors must have equal patterns" });
+        return Err(SparseError::UndefinedFill {
+            op,
+            hint: "use with_fill, or intersect_with to give all parts one pattern: along a dense dim theirs must be equal",
+        });
     }
     let mut dense_shape = first.dense_shape.clone();
     dense_shape[dim] = parts.iter().map(|part| part.dense_shape[dim]).sum();
@@ -164,7 +153,7 @@ fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
         if union.is_same(&part.pattern) {
             return part.values.clone();
         }
-        let map: RowMap = crate::pattern::located(&union, &part.pattern);
+        let map: RowMap = crate::pattern::merge::located(&union, &part.pattern);
         move_rows(part.values.clone(), part.fill_row(), &map)
     });
     let values = join(rows.collect());
@@ -174,75 +163,4 @@ fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
         _ => Fill::block(join(parts.iter().map(SparseTensor::fill_row).collect())),
     };
     Ok(SparseTensor::from_parts(union, values, dense_shape, fill))
-}
-
-/// A sparse tensor whose layout is known at run time only.
-#[derive(Clone, Debug)]
-pub enum DynTensor<const D: usize, K: Kind = burn::tensor::Float> {
-    /// Coordinates.
-    Coo(CooTensor<D, K>),
-    /// Compressed rows.
-    Csr(CsrTensor<D, K>),
-}
-
-impl<const D: usize, K: Kind> DynTensor<D, K> {
-    /// Name of the layout.
-    pub fn layout(&self) -> &'static str {
-        match self {
-            Self::Coo(_) => crate::pattern::CooPattern::LAYOUT,
-            Self::Csr(_) => crate::pattern::CsrPattern::LAYOUT,
-        }
-    }
-
-    /// [`try_concat`] of tensors that may differ in layout.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_concat`], and `layout_mismatch` where they do differ.
-    pub fn try_concat(parts: &[Self], axis: isize) -> Result<Self> {
-        const OP: &str = "concat";
-        let Some(first) = parts.first() else { return Err(SparseError::EmptyInput { op: OP }) };
-        if let Some(other) = parts.iter().find(|part| part.layout() != first.layout()) {
-            return Err(layout_mismatch(OP, first, other));
-        }
-        match first {
-            Self::Coo(_) => {
-                let parts: Vec<_> = parts.iter().filter_map(Self::as_coo).cloned().collect();
-                try_concat(&parts, axis).map(Self::Coo)
-            }
-            Self::Csr(_) => {
-                let parts: Vec<_> = parts.iter().filter_map(Self::as_csr).cloned().collect();
-                try_concat(&parts, axis).map(Self::Csr)
-            }
-        }
-    }
-
-    /// The tensor, if it is COO.
-    pub fn as_coo(&self) -> Option<&CooTensor<D, K>> {
-        if let Self::Coo(tensor) = self { Some(tensor) } else { None }
-    }
-
-    /// The tensor, if it is CSR.
-    pub fn as_csr(&self) -> Option<&CsrTensor<D, K>> {
-        if let Self::Csr(tensor) = self { Some(tensor) } else { None }
-    }
-}
-
-impl<const D: usize> DynTensor<D> {
-    /// Division of tensors that may differ in layout.
-    ///
-    /// # Errors
-    ///
-    /// As for one layout, and `layout_mismatch` where they differ.
-    pub fn try_div(&self, other: &Self) -> Result<Self> {
-        match (self, other) {
-            (Self::Coo(a), Self::Coo(b)) => a.try_div(b).map(Self::Coo),
-            (Self::Csr(a), Self::Csr(b)) => a.try_div(b).map(Self::Csr),
-            _ => Err(layout_mismatch("div", self, other)),
-        }
-    }
-}
-
-fn layout_mismatch<const D: usize, K: Kind>(op: &'static str, a: &DynTensor<D, K>, b: &DynTensor<D, K>) -> SparseError {
-    SparseError::LayoutMismatch { op, left: a.layout().into(), right: b.layout().into() }
 }

@@ -1,11 +1,20 @@
 //! How many elements there are of a kind.
 
-use super::blocks::{check_line, held};
 use super::reduce::Along;
-use crate::pattern::{Pattern, cells, index_tensor};
-use crate::tensor::{Exact, Fill, Kind, SparseTensor, expect, host_float};
-use burn::tensor::{Bool, DType, Device, Int, Scalar, Shape, Tensor};
+use super::stack::check_matrix;
+use crate::base::checks::as_axes;
+use crate::base::exact::Exact;
+use crate::base::index::index_tensor;
+use crate::base::kind::Kind;
+use crate::base::limits::check_dim;
+use crate::base::scalar::host_float;
+use crate::base::sizes::cells;
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{AsIndex, Bool, DType, Device, Int, Scalar, Shape, Tensor};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// Number of stored elements, duplicates counted once: on the host. (Of stored blocks, where there are dense dims.)
@@ -20,38 +29,51 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 }
 
 impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
-    /// Number of stored elements of each line of a matrix along `axis`, duplicates counted once, as a list: axis 1 gives
-    /// one number a row, axis 0 one a column. (For any rank, and several axes:
-    /// [`try_count_stored_dims`](Self::try_count_stored_dims).)
+    /// Number of stored elements in each row of a matrix `[M, N]`, duplicates counted once: `[M]`. The out-degrees of an
+    /// adjacency without weights. (For any rank, and several dims: [`count_stored_dims`](Self::count_stored_dims).)
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.0, 1.0], [3.0, 2.0]], &Device::flex()));
+    /// assert_eq!(a.row_counts().into_data().convert::<i64>().iter::<i64>().collect::<Vec<_>>(), [1, 2]);
+    /// assert_eq!(a.col_counts().into_data().convert::<i64>().iter::<i64>().collect::<Vec<_>>(), [1, 2]);
+    /// ```
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `shape_mismatch` for a tensor with dense dims; `would_densify` for more lines than
+    /// `shape_mismatch` for a tensor with dense dims; `would_densify` for more rows than
     /// [`dense_limit`](crate::dense_limit) of which almost all are empty.
-    pub fn try_count_stored_dim(&self, axis: isize) -> Result<Tensor<1, Int>> {
-        const OP: &str = "count_stored_dim";
-        let axis = self.axis(OP, axis)?;
-        let merged = self.pattern.coalesce();
-        let pattern = merged.as_ref().map_or(&self.pattern, |(pattern, _)| pattern);
-        let matrix = pattern.matrix().filter(|_| self.dense_dims() == 0);
-        let Some(matrix) = matrix else {
-            let rule = "the tensor must be a matrix without dense dims";
-            let (left, right) = (self.dims().to_vec(), vec![self.sparse_dims(), self.dense_dims()]);
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
-        };
-        check_line(OP, matrix.size()[1 - axis], held(pattern))?;
-        Ok(if axis == 1 { matrix.row_counts() } else { matrix.column_counts() })
+    #[or_panic]
+    pub fn try_row_counts(&self) -> Result<Tensor<1, Int>> {
+        self.stored_counts("row_counts", 0)
     }
 
-    /// [`try_count_stored_dim`](Self::try_count_stored_dim), with a panic in place of an error.
-    #[track_caller]
-    pub fn count_stored_dim(&self, axis: isize) -> Tensor<1, Int> {
-        expect(self.try_count_stored_dim(axis))
+    /// Number of stored elements in each column of a matrix `[M, N]`, duplicates counted once: `[N]`. See
+    /// [`row_counts`](Self::row_counts).
+    ///
+    /// # Errors
+    ///
+    /// As [`try_row_counts`](Self::try_row_counts).
+    #[or_panic]
+    pub fn try_col_counts(&self) -> Result<Tensor<1, Int>> {
+        self.stored_counts("col_counts", 1)
+    }
+
+    /// One number for each index of `dim`.
+    fn stored_counts(&self, op: &'static str, dim: usize) -> Result<Tensor<1, Int>> {
+        check_matrix(op, self)?;
+        let merged = self.pattern.coalesce();
+        let pattern = merged.as_ref().map_or(&self.pattern, |(pattern, _)| pattern);
+        let matrix = pattern.matrix().expect("the rank is 2");
+        check_dim(op, matrix.size()[dim], pattern.memo().held())?;
+        Ok(if dim == 0 { matrix.row_counts() } else { matrix.column_counts() })
     }
 }
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// Number of stored elements along `axes`, sparse or dense, which stay with size 1; duplicates counted once, and each
+    /// Number of stored elements along `dims`, sparse or dense, which stay with size 1; duplicates counted once, and each
     /// element of a stored block. With fill zero: lines without a stored element are not stored in the result.
     ///
     /// Cost: the lines are found once and kept with the pattern.
@@ -69,17 +91,18 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `shape_mismatch` for an axis given twice; `overflow` if there are more than an integer of the
+    /// `axis_out_of_range`; `shape_mismatch` for a dim given twice; `overflow` if there are more than an integer of the
     /// device can say.
-    pub fn try_count_stored_dims(&self, axes: &[isize]) -> Result<SparseTensor<P, D, Int>> {
+    #[or_panic]
+    pub fn try_count_stored_dims(&self, dims: &[impl AsIndex]) -> Result<SparseTensor<P, D, Int>> {
         const OP: &str = "count_stored_dims";
-        let along = Along::new(OP, self, axes)?;
+        let along = Along::new(OP, self, &as_axes(dims))?;
         let merged = self.pattern.coalesce();
         let pattern = merged.as_ref().map_or(&self.pattern, |(pattern, _)| pattern);
         let most = (pattern.nnz() as u128).saturating_mul(along.blocks.size as u128);
         let dtype = count_dtype(OP, most, &pattern.device())?;
         if along.is_trivial() || pattern.nnz() == 0 {
-            return Ok(along.nothing(self, dtype, Fill::Zero));
+            return Ok(along.empty_result(self, dtype, Fill::Zero));
         }
         let (pattern, counts) = match along.of(pattern) {
             None => (pattern.clone(), Tensor::ones([pattern.nnz()], (&pattern.device(), dtype))),
@@ -90,12 +113,6 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(SparseTensor::from_parts(pattern, rows, along.blocks.shape, Fill::Zero))
     }
 
-    /// [`try_count_stored_dims`](Self::try_count_stored_dims), with a panic in place of an error.
-    #[track_caller]
-    pub fn count_stored_dims(&self, axes: &[isize]) -> SparseTensor<P, D, Int> {
-        expect(self.try_count_stored_dims(axes))
-    }
-
     /// Number of elements that are not zero (of Bool: that hold), `[1]`: stored ones, and the unspecified ones where
     /// the fill is not. NaN is not zero; with an `Undefined` fill only the specified elements are there. Duplicates are
     /// summed first.
@@ -103,6 +120,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `overflow` if there may be more than an integer of the device can say.
+    #[or_panic]
     pub fn try_count_nonzero(&self) -> Result<Tensor<1, Int>> {
         const OP: &str = "count_nonzero";
         let own = self.coalesce();
@@ -126,12 +144,6 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             Some(_) => stored.add_scalar((unspecified * block) as i64),
             None => stored + count(own.fill_row()).mul_scalar(unspecified as i64),
         })
-    }
-
-    /// [`try_count_nonzero`](Self::try_count_nonzero), with a panic in place of an error.
-    #[track_caller]
-    pub fn count_nonzero(&self) -> Tensor<1, Int> {
-        expect(self.try_count_nonzero())
     }
 }
 

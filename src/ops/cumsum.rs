@@ -1,16 +1,19 @@
 //! Running sums along a dim.
 
 use super::reduce::Along;
+use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::kernel;
-use crate::pattern::Pattern;
+use crate::pattern::layout::Pattern;
 use crate::rows::RowSums;
-use crate::tensor::{Fill, Kind, Numeric, SparseTensor, as_float, expect, from_float};
-use burn::tensor::Tensor;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{AsIndex, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
-    /// `y[.., i, ..] = sum_{j <= i} x[.., j, ..]` along `axis`, at the stored elements.
+    /// `y[.., i, ..] = sum_{j <= i} x[.., j, ..]` along `dim`, at the stored elements.
     ///
     /// Stored-only along a sparse dim: elements that are not stored add nothing, and the pattern is kept, so the result says
     /// nothing of the sum between two stored elements. The fill must be `Zero` or `Undefined`. Along a dense dim it is the
@@ -18,7 +21,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// float sum may be rounded otherwise than one from left to right, and always alike.
     ///
     /// Backward: the running sum of the gradient from the other end. Cost: two passes over the values, and two moves of
-    /// them unless the axis is the last sparse dim; the lines are found once and kept with the pattern.
+    /// them unless the dim is the last sparse dim; the lines are found once and kept with the pattern.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -32,28 +35,23 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `axis_out_of_range`; `would_densify` for another fill than `Zero` or `Undefined`.
-    pub fn try_stored_cumsum(&self, axis: isize) -> Result<Self> {
+    #[or_panic]
+    pub fn try_stored_cumsum(&self, dim: impl AsIndex) -> Result<Self> {
         const OP: &str = "stored_cumsum";
-        let (at, sparse) = (self.axis(OP, axis)?, self.sparse_dims());
+        let (at, sparse) = (self.axis(OP, dim)?, self.sparse_dims());
         if matches!(self.fill, Fill::Value(_)) {
-            let hint = "running sums of another fill than Zero or Undefined differ from element to element";
+            let hint = "use with_fill(Fill::Undefined) for the stored elements alone: running sums of another fill differ from element to element";
             return Err(SparseError::WouldDensify { op: OP, elements: self.num_elements(), limit: 0, hint });
         }
         let own = self.coalesce();
         if own.nnz() * own.block() == 0 {
             return Ok(own);
         }
-        let Some(lines) = Along::new(OP, &own, &[axis])?.of(&own.pattern) else {
-            let dim = at - sparse;
-            return Ok(own.map_blocks(dim, own.dense_shape[dim], |rows| rows.cumsum(1)));
+        let Some(lines) = Along::new(OP, &own, &[at as isize])?.of(&own.pattern) else {
+            let dense = at - sparse;
+            return Ok(own.map_blocks(dense, own.dense_shape[dense], |rows| rows.cumsum(1)));
         };
         Ok(own.with_rows(running_sums(own.values.clone(), &lines.sums), own.fill.clone()))
-    }
-
-    /// [`try_stored_cumsum`](Self::try_stored_cumsum), with a panic in place of an error.
-    #[track_caller]
-    pub fn stored_cumsum(&self, axis: isize) -> Self {
-        expect(self.try_stored_cumsum(axis))
     }
 }
 

@@ -1,14 +1,19 @@
 //! The main diagonal of a matrix: made, and read.
 
-use super::blocks::{check_line, held};
 use super::broadcast::read_rows;
 use super::reduce::{Fold, total};
 use super::stack::check_matrix;
-use crate::pattern::{Pattern, diagonal, diagonal_line, on_diagonal};
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, Numeric, dtype_name};
+use crate::base::limits::check_dim;
+use crate::pattern::diagonal::{diagonal, diagonal_column, on_diagonal};
+use crate::pattern::layout::Pattern;
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Exact, Fill, Kind, Numeric, SparseTensor, dtype_name, expect};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Tensor, TensorCreationOptions};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// The matrix `[n, n]` with `values` `[n]` on its main diagonal and fill zero: `out[i, i] = values[i]`. All of them
@@ -17,6 +22,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// # Errors
     ///
     /// `unsupported_dtype`.
+    #[or_panic]
     pub fn try_from_diagonal(values: Tensor<1, K>) -> Result<Self> {
         let [n] = values.dims();
         if !sparse_burn::is_supported(values.dtype()) {
@@ -27,13 +33,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
         Ok(Self::from_parts(pattern, values.reshape(Exact([n, 1])), vec![], Fill::Zero))
     }
 
-    /// [`try_from_diagonal`](Self::try_from_diagonal), with a panic in place of an error.
-    #[track_caller]
-    pub fn from_diagonal(values: Tensor<1, K>) -> Self {
-        expect(Self::try_from_diagonal(values))
-    }
-
-    /// The identity `[n, n]` (of Bool: true on the diagonal), on a device or with `(&device, dtype)`.
+    /// The identity `[size, size]` (of Bool: true on the diagonal), on a device or with `(&device, dtype)`.
     ///
     /// ```
     /// use burn::tensor::{DType, Device};
@@ -44,12 +44,12 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// assert_eq!(eye.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 0.0, 0.0, 1.0]);
     /// ```
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If the dtype is not supported.
-    #[track_caller]
-    pub fn eye(n: usize, options: impl Into<TensorCreationOptions>) -> Self {
-        Self::from_diagonal(Tensor::ones([n], options))
+    /// `unsupported_dtype`.
+    #[or_panic]
+    pub fn try_eye(size: usize, options: impl Into<TensorCreationOptions>) -> Result<Self> {
+        Self::try_from_diagonal(Tensor::ones([size], options))
     }
 
     /// The main diagonal `[min(M, N)]` of a matrix `[M, N]`, dense: `out[i] = self[i, i]`, with the fill where nothing
@@ -71,27 +71,22 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     ///
     /// `undefined_fill`; `shape_mismatch` for a hybrid tensor; `would_densify` for a diagonal longer than
     /// [`dense_limit`](crate::dense_limit) that is almost empty.
+    #[or_panic]
     pub fn try_diagonal(&self) -> Result<Tensor<1, K>> {
         const OP: &str = "diagonal";
         let merged = self.specified(OP)?;
         let [rows, cols] = merged.dims();
         let length = rows.min(cols);
-        check_line(OP, length, held(&merged.pattern))?;
+        check_dim(OP, length, merged.pattern.memo().held())?;
         let rows = move_rows(merged.values.clone(), merged.fill_row(), &on_diagonal(&merged.pattern));
         Ok(rows.reshape(Exact([length])))
-    }
-
-    /// [`try_diagonal`](Self::try_diagonal), with a panic in place of an error.
-    #[track_caller]
-    pub fn diagonal(&self) -> Tensor<1, K> {
-        expect(self.try_diagonal())
     }
 
     /// The coalesced matrix, whose unspecified elements have a value.
     fn specified(&self, op: &'static str) -> Result<Self> {
         check_matrix(op, self)?;
         if self.fill.is_undefined() {
-            return Err(SparseError::UndefinedFill { op, hint: "with_fill gives the missing elements a value" });
+            return Err(SparseError::UndefinedFill { op, hint: "use with_fill to give the missing elements a value" });
         }
         Ok(self.coalesce())
     }
@@ -106,10 +101,11 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// # Errors
     ///
     /// `undefined_fill`; `shape_mismatch` for a hybrid tensor.
+    #[or_panic]
     pub fn try_trace(&self) -> Result<Tensor<1, K>> {
         const OP: &str = "trace";
         let merged = self.specified(OP)?;
-        let (pattern, map) = diagonal_line(&merged.pattern);
+        let (pattern, map) = diagonal_column(&merged.pattern);
         let values = read_rows(merged.values.clone(), &map);
         let line = Self::from_parts(pattern, values, vec![], merged.fill);
         let sum = total(OP, &line, Fold::Sum)?;
@@ -119,11 +115,5 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         // The stored elements take no part: their gradient is zero, not missing. So the sum is moved beside none of them.
         let missing = Tensor::zeros([1], (&line.pattern.device(), line.pattern.index_dtype()));
         Ok(move_rows(line.values, sum.reshape(Exact([1, 1])), &RowMap::new(missing, 0)).reshape(Exact([1])))
-    }
-
-    /// [`try_trace`](Self::try_trace), with a panic in place of an error.
-    #[track_caller]
-    pub fn trace(&self) -> Tensor<1, K> {
-        expect(self.try_trace())
     }
 }

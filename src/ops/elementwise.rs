@@ -1,13 +1,20 @@
 //! Functions of two elements beyond arithmetic: smallest and largest, powers, comparisons, choices.
 
 use super::binary::{check, meet, same_structure};
-use super::map::bool_fill;
-use crate::pattern::{Pattern, is_full, located, signed};
+use super::map::{bool_fill, changed_shape};
+use crate::base::checks::plain_name;
+use crate::base::index::signed;
+use crate::base::kind::{Kind, Numeric, as_float, from_float, is_tracked};
+use crate::base::scalar::{host_float, host_order};
+use crate::pattern::layout::{Pattern, is_full};
+use crate::pattern::merge::located;
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Fill, Kind, Numeric, SparseTensor, as_float, expect, from_float, host_float, host_order};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Float, FloatDType, Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::Result;
+use sparse_macros::or_panic;
 use std::cmp::Ordering;
 
 fn rows<P: Pattern, const D: usize, K: Kind>(tensor: &SparseTensor<P, D, K>, map: &Option<RowMap>) -> Tensor<2, K> {
@@ -27,23 +34,15 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch`, `layout_mismatch` (another number of dense dims), `device_mismatch`.
+    /// `shape_mismatch` (also if `f` gives rows of another shape), `layout_mismatch` (another number of dense dims),
+    /// `device_mismatch`.
+    #[or_panic]
     pub fn try_zip_with<K2: Kind, K3: Kind>(
         &self,
         other: &SparseTensor<P, D, K2>,
         f: impl Fn(Tensor<2, K>, Tensor<2, K2>) -> Tensor<2, K3>,
     ) -> Result<SparseTensor<P, D, K3>> {
         self.zip_named("zip_with", other, f, |_, _, _| None)
-    }
-
-    /// [`try_zip_with`](Self::try_zip_with), with a panic in place of an error.
-    #[track_caller]
-    pub fn zip_with<K2: Kind, K3: Kind>(
-        &self,
-        other: &SparseTensor<P, D, K2>,
-        f: impl Fn(Tensor<2, K>, Tensor<2, K2>) -> Tensor<2, K3>,
-    ) -> SparseTensor<P, D, K3> {
-        expect(self.try_zip_with(other, f))
     }
 
     fn zip_named<K2: Kind, K3: Kind>(
@@ -67,7 +66,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         } else {
             Tensor::empty([nnz, block], (&fill.device(), fill.dtype()))
         };
-        assert_eq!(values.dims(), [nnz, block], "{op}: the function must keep the shape of the rows");
+        if values.dims() != [nnz, block] {
+            return Err(changed_shape(op, values.dims(), [nnz, block]));
+        }
         // Numbers of the host stay on the host, where a zero is known to be one.
         let known = a.fill.host().zip(b.fill.host()).and_then(|(x, y)| host(x, y, a.dtype()));
         let fill = match known {
@@ -80,21 +81,17 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 }
 
 macro_rules! pairs {
-    ($($try_name:ident $name:ident $formula:literal $out:ty, $f:expr, $host:expr;)*) => {$(
+    ($($name:ident $formula:literal $out:ty, $f:expr, $host:expr;)*) => {$(
         #[doc = concat!("`", $formula, "`, element by element (see [`zip_with`](Self::zip_with)).")]
         ///
         /// # Errors
         ///
         /// `shape_mismatch`, `layout_mismatch`, `dtype_mismatch`, `device_mismatch`.
-        pub fn $try_name(&self, other: &Self) -> Result<SparseTensor<P, D, $out>> {
-            check(stringify!($name), self, other)?;
-            self.zip_named(stringify!($name), other, $f, $host)
-        }
-
-        #[doc = concat!("[`", stringify!($try_name), "`](Self::", stringify!($try_name), "), with a panic in place of an error.")]
-        #[track_caller]
-        pub fn $name(&self, other: &Self) -> SparseTensor<P, D, $out> {
-            expect(self.$try_name(other))
+        #[or_panic]
+        pub fn $name(&self, other: &Self) -> Result<SparseTensor<P, D, $out>> {
+            let name = plain_name(stringify!($name));
+            check(name, self, other)?;
+            self.zip_named(name, other, $f, $host)
         }
     )*};
 }
@@ -211,45 +208,32 @@ fn first_of(a: &Tensor<2>, b: &Tensor<2>, out: &Tensor<2>) -> Tensor<2, Bool> {
     out.clone().equal(a).bool_or(nan).bool_and(b.clone().inner().equal(out.clone()).bool_not())
 }
 
-fn is_tracked<K: Kind>(rows: &Tensor<2, K>) -> bool {
-    crate::tensor::as_float(rows).is_some_and(|rows| rows.is_tracked())
-}
-
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     pairs! {
-        try_max_pair max_pair "max(self, other)" K, |a, b| { let first = a.clone().greater(b.clone()); pick(a, b, first) }, larger(Ordering::Greater);
-        try_min_pair min_pair "min(self, other)" K, |a, b| { let first = a.clone().lower(b.clone()); pick(a, b, first) }, larger(Ordering::Less);
-        try_equal equal "self == other" Bool, |a, b| a.equal(b), order(|order| order == Some(Ordering::Equal));
-        try_not_equal not_equal "self != other" Bool, |a, b| a.not_equal(b), order(|order| order != Some(Ordering::Equal));
-        try_greater greater "self > other" Bool, |a, b| a.greater(b), order(|order| order == Some(Ordering::Greater));
-        try_greater_equal greater_equal "self >= other" Bool, |a, b| a.greater_equal(b), order(|order| order.is_some_and(Ordering::is_ge));
-        try_lower lower "self < other" Bool, |a, b| a.lower(b), order(|order| order == Some(Ordering::Less));
-        try_lower_equal lower_equal "self <= other" Bool, |a, b| a.lower_equal(b), order(|order| order.is_some_and(Ordering::is_le));
+        try_max_pair "max(self, other)" K, |a, b| { let first = a.clone().greater(b.clone()); pick(a, b, first) }, larger(Ordering::Greater);
+        try_min_pair "min(self, other)" K, |a, b| { let first = a.clone().lower(b.clone()); pick(a, b, first) }, larger(Ordering::Less);
+        try_equal "self == other" Bool, |a, b| a.equal(b), order(|order| order == Some(Ordering::Equal));
+        try_not_equal "self != other" Bool, |a, b| a.not_equal(b), order(|order| order != Some(Ordering::Equal));
+        try_greater "self > other" Bool, |a, b| a.greater(b), order(|order| order == Some(Ordering::Greater));
+        try_greater_equal "self >= other" Bool, |a, b| a.greater_equal(b), order(|order| order.is_some_and(Ordering::is_ge));
+        try_lower "self < other" Bool, |a, b| a.lower(b), order(|order| order == Some(Ordering::Less));
+        try_lower_equal "self <= other" Bool, |a, b| a.lower_equal(b), order(|order| order.is_some_and(Ordering::is_le));
     }
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     pairs! {
-        try_powf powf "self ^ other" Float, |a, b| a.powf(b), power_of_zero;
-        try_atan2 atan2 "the angle of the point (other, self)" Float, |a, b| a.atan2(b), angle_of_zero;
-        try_hypot hypot "sqrt(self^2 + other^2)" Float, |a, b| a.hypot(b), zero_stays;
-        try_remainder remainder "the remainder of self / other, with the sign of other (NaN for a division by 0)" Float, |a, b| a.remainder(b), zero_by_positive;
-        try_fmod fmod "the remainder of self / other, with the sign of self (NaN for a division by 0)" Float, |a, b| a.fmod(b), zero_by_positive;
+        try_powf "self ^ other" Float, |a, b| a.powf(b), power_of_zero;
+        try_atan2 "the angle of the point (other, self)" Float, |a, b| a.atan2(b), angle_of_zero;
+        try_hypot "sqrt(self^2 + other^2)" Float, |a, b| a.hypot(b), zero_stays;
+        try_remainder "the remainder of self / other, with the sign of other (NaN for a division by 0)" Float, |a, b| a.remainder(b), zero_by_positive;
+        try_fmod "the remainder of self / other, with the sign of self (NaN for a division by 0)" Float, |a, b| a.fmod(b), zero_by_positive;
     }
 
     /// `self ^ other` for integer powers, element by element (see [`zip_with`](Self::zip_with)): also of negative
     /// numbers; the power 0 of anything is 1. Powers are exact up to the integers that the dtype of `self` holds.
     ///
     /// Backward: `n x^(n - 1)`, and nothing where the power is 0.
-    ///
-    /// # Errors
-    ///
-    /// `shape_mismatch`, `layout_mismatch`, `device_mismatch`.
-    pub fn try_powi(&self, other: &SparseTensor<P, D, Int>) -> Result<Self> {
-        self.zip_named("powi", other, int_power, power_of_zero)
-    }
-
-    /// [`try_powi`](Self::try_powi), with a panic in place of an error.
     ///
     /// ```
     /// use burn::tensor::{Device, Int, Tensor};
@@ -260,68 +244,68 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     /// let n = CsrTensor::<2, Int>::from_dense(Tensor::from_ints([[3, 2, 0]], &device));
     /// assert_eq!(a.powi(&n).to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [-8.0, 0.0, 1.0]);
     /// ```
-    #[track_caller]
-    pub fn powi(&self, other: &SparseTensor<P, D, Int>) -> Self {
-        expect(self.try_powi(other))
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `layout_mismatch`, `device_mismatch`.
+    #[or_panic]
+    pub fn try_powi(&self, other: &SparseTensor<P, D, Int>) -> Result<Self> {
+        self.zip_named("powi", other, int_power, power_of_zero)
     }
 
     /// Whether `|self - other| <= atol + rtol |other|`, or both are the same infinity, element by element (see
-    /// [`zip_with`](Self::zip_with)). Burn's defaults are `rtol` 1e-5 and `atol` 1e-8.
+    /// [`zip_with`](Self::zip_with)). `None` is Burn's default: 1e-5 and 1e-8.
     ///
     /// # Errors
     ///
     /// `shape_mismatch`, `layout_mismatch`, `dtype_mismatch`, `device_mismatch`.
-    pub fn try_is_close(&self, other: &Self, rtol: f64, atol: f64) -> Result<SparseTensor<P, D, Bool>> {
+    #[or_panic]
+    pub fn try_is_close(&self, other: &Self, rtol: Option<f64>, atol: Option<f64>) -> Result<SparseTensor<P, D, Bool>> {
         const OP: &str = "is_close";
         check(OP, self, other)?;
-        let close = |a: Tensor<2>, b: Tensor<2>| a.inner().is_close(b.inner(), Some(rtol), Some(atol));
+        let close = |a: Tensor<2>, b: Tensor<2>| a.inner().is_close(b.inner(), rtol, atol);
         let equal = |a, b, dtype| (host_order(a, b, dtype)? == Ordering::Equal).then(|| bool_fill(true));
         self.zip_named(OP, other, close, equal)
-    }
-
-    /// [`try_is_close`](Self::try_is_close), with a panic in place of an error.
-    #[track_caller]
-    pub fn is_close(&self, other: &Self, rtol: f64, atol: f64) -> SparseTensor<P, D, Bool> {
-        expect(self.try_is_close(other, rtol, atol))
     }
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
     pairs! {
-        try_powi powi "self ^ other (other not negative; products wrap)" Int, |a, b| a.powi(b), power_of_zero;
-        try_remainder remainder "the remainder of self / other, with the sign of other (0 for a division by 0)" Int, int_remainder, zero_by_any;
-        try_bitwise_and bitwise_and "self & other" Int, |a, b| a.bitwise_and(b), bits(|a, b| a & b);
-        try_bitwise_or bitwise_or "self | other" Int, |a, b| a.bitwise_or(b), bits(|a, b| a | b);
-        try_bitwise_xor bitwise_xor "self ^ other, bit by bit" Int, |a, b| a.bitwise_xor(b), bits(|a, b| a ^ b);
-        try_bitwise_left_shift bitwise_left_shift "self << other" Int, |a, b| a.bitwise_left_shift(b), zero_stays;
-        try_bitwise_right_shift bitwise_right_shift "self >> other" Int, |a, b| a.bitwise_right_shift(b), zero_stays;
+        try_powi "self ^ other (other not negative; products wrap)" Int, |a, b| a.powi(b), power_of_zero;
+        try_remainder "the remainder of self / other, with the sign of other (0 for a division by 0)" Int, int_remainder, zero_by_any;
+        try_bitwise_and "self & other" Int, |a, b| a.bitwise_and(b), bits(|a, b| a & b);
+        try_bitwise_or "self | other" Int, |a, b| a.bitwise_or(b), bits(|a, b| a | b);
+        try_bitwise_xor "self ^ other, bit by bit" Int, |a, b| a.bitwise_xor(b), bits(|a, b| a ^ b);
+        try_bitwise_left_shift "self << other" Int, |a, b| a.bitwise_left_shift(b), zero_stays;
+        try_bitwise_right_shift "self >> other" Int, |a, b| a.bitwise_right_shift(b), zero_stays;
     }
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Bool> {
     pairs! {
-        try_bool_and bool_and "self and other" Bool, |a, b| a.bool_and(b), logic(|a, b| a & b);
-        try_bool_or bool_or "self or other" Bool, |a, b| a.bool_or(b), logic(|a, b| a | b);
-        try_bool_xor bool_xor "self xor other" Bool, |a, b| a.bool_xor(b), logic(|a, b| a ^ b);
+        try_bool_and "self and other" Bool, |a, b| a.bool_and(b), logic(|a, b| a & b);
+        try_bool_or "self or other" Bool, |a, b| a.bool_or(b), logic(|a, b| a | b);
+        try_bool_xor "self xor other" Bool, |a, b| a.bool_xor(b), logic(|a, b| a ^ b);
     }
 }
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// `source` where `mask` holds, else `self`, element by element (see [`zip_with`](Self::zip_with)): NumPy's `where`.
+    /// `value` where `mask` holds, else `self`, element by element (see [`zip_with`](Self::zip_with)): NumPy's `where`.
     ///
     /// Backward: the gradient goes to the side that was taken.
     ///
     /// # Errors
     ///
     /// `shape_mismatch`, `layout_mismatch`, `dtype_mismatch`, `device_mismatch`.
-    pub fn try_mask_where(&self, mask: &SparseTensor<P, D, Bool>, source: &Self) -> Result<Self> {
+    #[or_panic]
+    pub fn try_mask_where(&self, mask: &SparseTensor<P, D, Bool>, value: &Self) -> Result<Self> {
         const OP: &str = "mask_where";
-        check(OP, self, source)?;
+        check(OP, self, value)?;
         same_structure(OP, self, mask)?;
-        let (own, mask, source) = (self.coalesce(), mask.coalesce(), source.coalesce());
+        let (own, mask, value) = (self.coalesce(), mask.coalesce(), value.coalesce());
         // All three on one pattern: both values on their meeting, then those with the mask.
-        let sides = [own.fill.is_undefined(), source.fill.is_undefined(), mask.fill.is_undefined()];
-        let (pair, _) = meet((&own.pattern, sides[0]), (&source.pattern, sides[1]));
+        let sides = [own.fill.is_undefined(), value.fill.is_undefined(), mask.fill.is_undefined()];
+        let (pair, _) = meet((&own.pattern, sides[0]), (&value.pattern, sides[1]));
         let (pattern, [_, map]) = meet((&pair, sides[0] || sides[1]), (&mask.pattern, sides[2]));
         let on = |tensor: &Self| {
             let map = (!pattern.is_same(&tensor.pattern)).then(|| located(&pattern, &tensor.pattern));
@@ -329,23 +313,17 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         };
         let choose = |a: Tensor<2, K>, mask: Tensor<2, Bool>, b: Tensor<2, K>| a.mask_where(mask, b);
         let values = if pattern.nnz() * own.block() > 0 {
-            choose(on(&own), rows(&mask, &map), on(&source))
+            choose(on(&own), rows(&mask, &map), on(&value))
         } else {
             Tensor::empty([pattern.nnz(), own.block()], (&own.device(), own.dtype()))
         };
         let fill = match mask.fill.host() {
             _ if sides.contains(&true) => Fill::Undefined,
-            Some(chosen) if chosen.elem() => source.fill.clone(),
+            Some(chosen) if chosen.elem() => value.fill.clone(),
             Some(_) => own.fill.clone(),
-            None => Fill::tensor(choose(own.fill_row(), mask.fill_row(), source.fill_row())),
+            None => Fill::tensor(choose(own.fill_row(), mask.fill_row(), value.fill_row())),
         };
         Ok(Self::from_parts(pattern, values, own.dense_shape, fill))
-    }
-
-    /// [`try_mask_where`](Self::try_mask_where), with a panic in place of an error.
-    #[track_caller]
-    pub fn mask_where(&self, mask: &SparseTensor<P, D, Bool>, source: &Self) -> Self {
-        expect(self.try_mask_where(mask, source))
     }
 
     /// `value` where `mask` holds, else `self`, element by element (see [`zip_with`](Self::zip_with)).
@@ -353,6 +331,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `shape_mismatch`, `layout_mismatch`, `device_mismatch`.
+    #[or_panic]
     pub fn try_mask_fill(&self, mask: &SparseTensor<P, D, Bool>, value: impl Into<Scalar>) -> Result<Self> {
         let value: Scalar = value.into();
         let fill = |own, mask: Scalar, _| Some(Fill::scalar(if mask.elem() { value } else { own }));
@@ -362,11 +341,5 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             own.mask_where(mask, filled)
         };
         self.zip_named("mask_fill", mask, choose, fill)
-    }
-
-    /// [`try_mask_fill`](Self::try_mask_fill), with a panic in place of an error.
-    #[track_caller]
-    pub fn mask_fill(&self, mask: &SparseTensor<P, D, Bool>, value: impl Into<Scalar>) -> Self {
-        expect(self.try_mask_fill(mask, value))
     }
 }

@@ -1,20 +1,24 @@
 //! Copies of a tensor side by side.
 
-use super::blocks::{check_layout, held};
 use super::broadcast::read_rows;
-use crate::pattern::dims::{count_up, from_lines, lines, of_lines};
+use crate::base::coordinates::{by_dim, join_dims};
+use crate::base::index::{count_up, index_dtype, index_tensor};
+use crate::base::kind::Kind;
+use crate::pattern::dims::from_dims;
+use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
-use crate::pattern::{Pattern, Turn, index_dtype, index_tensor, turned};
 use crate::rows::RowMap;
-use crate::tensor::{Kind, SparseTensor, expect};
-use burn::tensor::{Int, Tensor};
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{AsIndex, Int, Tensor};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The tensor with dims of size 1 repeated to the sizes of `shape`; the others must be what they are.
+    /// The tensor with dims of size 1 repeated to the sizes of `shape`; the others must be what they are, or -1.
     ///
-    /// The result stores every copy: `nnz` times the sizes of the sparse dims that grow. Dims are expanded one by one,
-    /// each as by [`try_repeat_dim`](Self::try_repeat_dim).
+    /// `shape` may have more dims than the tensor: those come first, as in Burn. The result stores every copy: `nnz` times
+    /// the sizes of the sparse dims that grow. Dims are expanded one by one, each as by
+    /// [`repeat_dim`](Self::repeat_dim).
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -22,52 +26,59 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// let device = Device::flex();
     /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0], [0.0]], &device));
-    /// let b = a.expand([2, 3]);
+    /// let b: CsrTensor<2> = a.expand([-1, 3]);
     /// assert_eq!(b.nnz(), 3);
     /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+    /// let batch: CsrTensor<3> = b.expand([4, 2, 3]);
+    /// assert_eq!(batch.nnz(), 12);
     /// ```
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if a dim that is not 1 would change; `overflow`.
-    pub fn try_expand(&self, shape: [usize; D]) -> Result<Self> {
+    /// `shape_mismatch` if a dim that is not 1 would change, a dim of another size than -1 is negative, or the layout has
+    /// no such rank; `overflow`.
+    #[or_panic]
+    pub fn try_expand<const D2: usize>(&self, shape: [impl AsIndex; D2]) -> Result<SparseTensor<P, D2, K>> {
         const OP: &str = "expand";
-        let dims = self.dims();
-        if (0..D).any(|dim| dims[dim] != 1 && dims[dim] != shape[dim]) {
-            let rule = "dims must be 1 or keep their size";
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left: dims.to_vec(), right: shape.to_vec() });
-        }
+        let mut dims = [1; D2];
+        let asked = shape.map(|size| size.as_index());
+        let sizes = if let Some(added) = D2.checked_sub(D) {
+            dims[added..].copy_from_slice(&self.dims());
+            let size = |dim: usize| match asked[dim] {
+                -1 if dim >= added => Some(dims[dim]),
+                size => usize::try_from(size).ok().filter(|&size| dims[dim] == 1 || dims[dim] == size),
+            };
+            (0..D2).map(size).collect::<Option<Vec<usize>>>()
+        } else {
+            None
+        };
+        let Some(sizes) = sizes else {
+            let rule =
+                "a dim must be 1, keep its size or be asked for as -1, and new dims come first, got {left} for {right}";
+            let right = asked.iter().map(|&size| size.max(0) as usize).collect();
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left: self.dims().to_vec(), right });
+        };
+        let own = self.reshaped(OP, &dims[..D2 - self.dense_dims()], &self.dense_shape)?;
         // The first dim last: that one needs no sort, and what a sort sees stays small.
-        let grown = (0..D).rev().filter(|&dim| dims[dim] != shape[dim]);
-        grown.into_iter().try_fold(self.clone(), |tensor, dim| tensor.repeated(OP, dim, shape[dim]))
+        let grown = (0..D2).rev().filter(|&dim| dims[dim] != sizes[dim]);
+        grown.into_iter().try_fold(own, |tensor, dim| tensor.repeated(OP, dim, sizes[dim]))
     }
 
-    /// [`try_expand`](Self::try_expand), with a panic in place of an error.
-    #[track_caller]
-    pub fn expand(&self, shape: [usize; D]) -> Self {
-        expect(self.try_expand(shape))
-    }
-
-    /// The tensor `times` times, one copy after the other along `axis`.
+    /// The tensor `times` times, one copy after the other along `dim`.
     ///
     /// A coalesced tensor stays coalesced, an uncoalesced one is neither sorted nor summed. Backward: each element gets
-    /// the sum of its copies' gradients. Cost: that of the copies, and a sort of their coordinates unless the axis is
+    /// the sum of its copies' gradients. Cost: that of the copies, and a sort of their coordinates unless the dim is
     /// the first, or the last sparse one with size 1, or the tensor is uncoalesced. The pattern is kept with this one.
     ///
     /// # Errors
     ///
     /// `axis_out_of_range`; `overflow`; `would_densify` for CSR with more rows than [`dense_limit`](crate::dense_limit) of
     /// which almost all are empty.
-    pub fn try_repeat_dim(&self, axis: isize, times: usize) -> Result<Self> {
+    #[or_panic]
+    pub fn try_repeat_dim(&self, dim: impl AsIndex, times: usize) -> Result<Self> {
         const OP: &str = "repeat_dim";
-        let axis = self.axis(OP, axis)?;
+        let axis = self.axis(OP, dim)?;
         self.repeated(OP, axis, times)
-    }
-
-    /// [`try_repeat_dim`](Self::try_repeat_dim), with a panic in place of an error.
-    #[track_caller]
-    pub fn repeat_dim(&self, axis: isize, times: usize) -> Self {
-        expect(self.try_repeat_dim(axis, times))
     }
 
     fn repeated(&self, op: &'static str, axis: usize, times: usize) -> Result<Self> {
@@ -87,18 +98,24 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let mut shape = self.pattern.shape().to_vec();
         shape[axis] = size;
         let copies = product("the number of stored elements", self.nnz())?;
-        check_layout::<P>(op, &shape, copies.saturating_add(held(&self.pattern)))?;
+        P::check_shape(op, &shape, copies.saturating_add(self.pattern.memo().held()))?;
         let (pattern, values) = if copies == 0 {
-            self.nothing(&shape)
+            self.empty_parts(&shape)
         } else {
-            let (pattern, [map]) = turned(&self.pattern, Turn::Repeated { axis, times }, || {
+            let (pattern, map) = self.pattern.memo().get(Repeated { axis, times }, || {
                 let (pattern, owner) = repeat(&self.pattern, axis, times, &shape);
-                (pattern, [RowMap::new(owner, self.nnz())])
+                (pattern, RowMap::new(owner, self.nnz()))
             });
             (pattern, read_rows(self.values.clone(), &map))
         };
         Ok(Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone()))
     }
+}
+
+#[derive(PartialEq, Eq)]
+struct Repeated {
+    axis: usize,
+    times: usize,
 }
 
 /// The pattern, which is not empty, that many times one after the other along an axis, and whose copy each element is.
@@ -115,11 +132,11 @@ fn repeat<P: Pattern>(pattern: &P, axis: usize, times: usize, shape: &[usize]) -
         let owner = at.clone().div_scalar(times as i64);
         (at - owner.clone().mul_scalar(times as i64), owner)
     };
-    let mut lines: Vec<_> = lines(&coordinates).into_iter().map(|line| line.select(0, owner.clone())).collect();
-    lines[axis] = lines[axis].clone() + copy.mul_scalar(own as i64);
+    let mut dims: Vec<_> = by_dim(&coordinates).into_iter().map(|ids| ids.select(0, owner.clone())).collect();
+    dims[axis] = dims[axis].clone() + copy.mul_scalar(own as i64);
     if !coalesced || axis == 0 || (own == 1 && axis == shape.len() - 1) {
-        return (from_lines(lines, shape, copies, coalesced, &coordinates), owner);
+        return (from_dims(dims, shape, copies, coalesced, &coordinates), owner);
     }
-    let (pattern, order) = sorted(of_lines(lines, shape, copies, &coordinates), shape);
+    let (pattern, order) = sorted(join_dims(dims, shape, copies, &coordinates), shape);
     (pattern, owner.select(0, order))
 }

@@ -2,11 +2,13 @@
 
 use super::folds::Blocks;
 use super::put_along_axis::target;
-use super::reduce::numbers;
+use crate::base::exact::Exact;
+use crate::base::index::numbers;
+use crate::base::kind::{Numeric, as_float, from_float};
 use crate::kernel::{self, Put};
-use crate::pattern::{Lines, Pattern};
+use crate::pattern::layout::Pattern;
+use crate::pattern::lines::Lines;
 use crate::rows::RowSums;
-use crate::tensor::{Exact, Numeric, as_float, from_float};
 use burn::tensor::{Bool, Float, Int, Shape, Tensor, kind};
 use sparse_autograd::{Erased, record};
 use sparse_burn::Reduce;

@@ -1,16 +1,20 @@
 //! Dims in reverse.
 
 use super::broadcast::read_rows;
-use crate::pattern::dims::{count_up, from_lines, lines, of_lines};
+use crate::base::coordinates::{by_dim, join_dims};
+use crate::base::index::count_up;
+use crate::base::kind::Kind;
+use crate::pattern::dims::from_dims;
+use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
-use crate::pattern::{Pattern, Turn, turned};
 use crate::rows::RowMap;
-use crate::tensor::{Kind, SparseTensor, expect};
-use burn::tensor::{Int, Tensor};
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{AsIndex, Int, Tensor};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The tensor with its elements in reverse order along each of `axes`.
+    /// The tensor with its elements in reverse order along each of `axes`: an array, as for Burn's, or a list.
     ///
     /// A coalesced tensor stays coalesced, an uncoalesced one is neither sorted nor summed. Backward: rows move back.
     /// Cost: a sort of the coordinates; none where all sparse dims are flipped (that reverses the order), where only
@@ -22,34 +26,34 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// let device = Device::flex();
     /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 2.0], [0.0, 3.0]], &device));
-    /// assert_eq!(a.flip(&[-1]).to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [2.0, 1.0, 3.0, 0.0]);
+    /// assert_eq!(a.flip([-1]).to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [2.0, 1.0, 3.0, 0.0]);
     /// ```
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `shape_mismatch` for an axis given twice.
-    pub fn try_flip(&self, axes: &[isize]) -> Result<Self> {
+    /// `axis_out_of_range`; `shape_mismatch` for a dim given twice.
+    #[or_panic]
+    pub fn try_flip<I: AsIndex>(&self, axes: impl AsRef<[I]>) -> Result<Self> {
         const OP: &str = "flip";
         let mut flipped = [false; D];
-        for &axis in axes {
+        for &axis in axes.as_ref() {
             let axis = self.axis(OP, axis)?;
             if std::mem::replace(&mut flipped[axis], true) {
-                let rule = "axes must name each dim at most once";
+                let rule = "axes must name each dim at most once, got dim {left:1} twice for shape {right}";
                 return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![axis], right: self.dims().to_vec() });
             }
         }
-        let (sparse, dense) = flipped.split_at(self.sparse_dims());
+        Ok(self.flipped(&flipped))
+    }
+
+    /// The tensor in reverse order along the dims marked.
+    pub(super) fn flipped(&self, dims: &[bool; D]) -> Self {
+        let (sparse, dense) = dims.split_at(self.sparse_dims());
         let mut out = self.flip_pattern(sparse);
         for dim in (0..dense.len()).filter(|&dim| dense[dim] && self.dense_shape[dim] > 1) {
             out = out.map_blocks(dim, self.dense_shape[dim], |rows| rows.flip([1]));
         }
-        Ok(out)
-    }
-
-    /// [`try_flip`](Self::try_flip), with a panic in place of an error.
-    #[track_caller]
-    pub fn flip(&self, axes: &[isize]) -> Self {
-        expect(self.try_flip(axes))
+        out
     }
 
     fn flip_pattern(&self, flipped: &[bool]) -> Self {
@@ -59,17 +63,17 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if !turns.contains(&true) || self.nnz() == 0 {
             return self.clone();
         }
-        let turn = Turn::Flipped(turns.clone());
+        let (memo, key) = (self.pattern.memo(), Flipped(turns.clone()));
         let (pattern, values) = if self.is_coalesced() {
-            let (pattern, [map]) = turned(&self.pattern, turn, || {
+            let (pattern, map) = memo.get(key, || {
                 let (pattern, order) = flip_sorted(&self.pattern, &turns);
-                (pattern, [RowMap::permutation(order)])
+                (pattern, RowMap::permutation(order))
             });
             (pattern, read_rows(self.values.clone(), &map))
         } else {
-            let (pattern, []) = turned(&self.pattern, turn, || {
+            let pattern: P = memo.get(key, || {
                 let (shape, coordinates) = (self.pattern.shape(), self.pattern.coordinates());
-                (from_lines(flip_lines(&self.pattern, &turns), shape, self.nnz(), false, coordinates), [])
+                from_dims(flip_dims(&self.pattern, &turns), shape, self.nnz(), false, coordinates)
             });
             (pattern, self.values.clone())
         };
@@ -77,22 +81,25 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 }
 
-fn flip_lines<P: Pattern>(pattern: &P, turns: &[bool]) -> Vec<Tensor<1, Int>> {
-    let mut lines = lines(pattern.coordinates());
-    for dim in (0..lines.len()).filter(|&dim| turns[dim]) {
-        lines[dim] = lines[dim].clone().neg().add_scalar(pattern.shape()[dim] as i64 - 1);
+#[derive(PartialEq, Eq)]
+struct Flipped(Vec<bool>);
+
+fn flip_dims<P: Pattern>(pattern: &P, turns: &[bool]) -> Vec<Tensor<1, Int>> {
+    let mut dims = by_dim(pattern.coordinates());
+    for dim in (0..dims.len()).filter(|&dim| turns[dim]) {
+        dims[dim] = dims[dim].clone().neg().add_scalar(pattern.shape()[dim] as i64 - 1);
     }
-    lines
+    dims
 }
 
 /// The pattern of a coalesced one flipped, and where its elements stood.
 fn flip_sorted<P: Pattern>(pattern: &P, turns: &[bool]) -> (P, Tensor<1, Int>) {
     let (shape, nnz, coordinates) = (pattern.shape(), pattern.nnz(), pattern.coordinates());
-    let lines = flip_lines(pattern, turns);
+    let dims = flip_dims(pattern, turns);
     if (0..shape.len()).any(|dim| !turns[dim] && shape[dim] > 1) {
-        return sorted(of_lines(lines, shape, nnz, coordinates), shape);
+        return sorted(join_dims(dims, shape, nnz, coordinates), shape);
     }
     let order = count_up(nnz, coordinates).neg().add_scalar(nnz as i64 - 1);
-    let lines = lines.into_iter().map(|line| line.select(0, order.clone())).collect();
-    (from_lines(lines, shape, nnz, true, coordinates), order)
+    let dims = dims.into_iter().map(|ids| ids.select(0, order.clone())).collect();
+    (from_dims(dims, shape, nnz, true, coordinates), order)
 }

@@ -1,6 +1,7 @@
 //! Value rows reduced along dense dims.
 
-use crate::tensor::{Exact, Kind};
+use crate::base::exact::Exact;
+use crate::base::kind::Kind;
 use burn::tensor::{Shape, Tensor};
 
 /// Some of the dense dims of value rows `[n, block]`, to be reduced one after the other.

@@ -1,21 +1,22 @@
 //! Gather and scatter on dense tensors, along one axis or over several.
 
 use super::put_along_axis::{put, target};
+use crate::base::checks::{resolve_axis, same_device, same_elements};
+use crate::base::exact::Exact;
+use crate::base::index::signed;
+use crate::base::kind::{Kind, as_float, associate_like, from_float};
 use crate::kernel::{self, Put};
-use crate::pattern::signed;
-use crate::tensor::{
-    Exact, Kind, as_float, associate_like, expect, from_float, resolve_axis, same_device, same_elements,
-};
-use burn::tensor::{Int, Shape, Tensor};
+use burn::tensor::{AsIndex, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::{PutTarget, Reduce};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
-/// The elements of `x` that `index` names along `axis`.
+/// The elements of `tensor` that `indices` names along `dim`.
 ///
-/// For two dims and `axis` 0: `out[i, j] = x[index[i, j], j]`. `index` may be smaller than `x` off the axis (PyTorch's
-/// meaning), and holds numbers in `[-n, n)`. Backward: `d x` gets the sum of the gradients that were read from each
-/// element, in a fixed order. Cost: one pass. `gather(axis = d)` is `gather_nd(axes = [d])` of `index.unsqueeze(-1)`.
+/// For two dims and `dim` 0: `out[i, j] = tensor[indices[i, j], j]`. `indices` may be smaller than `tensor` off the dim (PyTorch's
+/// meaning), and holds numbers in `[-n, n)`. Backward: `d tensor` gets the sum of the gradients that were read from each
+/// element, in a fixed order. Cost: one pass. `gather(dim = d)` is `gather_nd(axes = [d])` of `indices.unsqueeze(-1)`.
 ///
 /// Example B_1 of the CINN design:
 ///
@@ -26,27 +27,28 @@ use sparse_core::{Result, SparseError};
 /// let device = Device::flex();
 /// let a = Tensor::<1, Int>::arange(0..12, &device).float().reshape([4, 3]);
 /// let index = Tensor::<2, Int>::from_ints([[0, 1, 1], [3, 2, 0]], &device);
-/// let b = gather(a, index, 0);
+/// let b = gather(a, 0, index);
 /// assert_eq!(b.into_data().iter::<f32>().collect::<Vec<_>>(), [0.0, 4.0, 5.0, 9.0, 7.0, 2.0]);
 /// ```
 ///
 /// # Errors
 ///
 /// `axis_out_of_range`, `shape_mismatch`, `index_out_of_range`, `device_mismatch`.
+#[or_panic]
 pub fn try_gather<const D: usize, K: Kind>(
-    x: Tensor<D, K>,
-    index: Tensor<D, Int>,
-    axis: isize,
+    tensor: Tensor<D, K>,
+    dim: impl AsIndex,
+    indices: Tensor<D, Int>,
 ) -> Result<Tensor<D, K>> {
     const OP: &str = "gather";
-    let axis = resolve_axis(OP, axis, D)?;
-    let (shape, given) = (x.dims(), index.dims());
-    let index = checked_index(OP, &x, index, axis)?;
+    let axis = resolve_axis(OP, dim, D)?;
+    let (shape, given) = (tensor.dims(), indices.dims());
+    let index = checked_index(OP, &tensor, indices, axis)?;
     if given.contains(&0) {
-        let out = Tensor::zeros(Shape::from(given), (&x.device().inner(), x.dtype()));
-        return Ok(associate_like(out, &[&x]));
+        let out = Tensor::zeros(Shape::from(given), (&tensor.device().inner(), tensor.dtype()));
+        return Ok(associate_like(out, &[&tensor]));
     }
-    let mut x = x;
+    let mut x = tensor;
     for dim in (0..D).filter(|&dim| dim != axis && given[dim] != shape[dim]) {
         x = x.narrow(dim, 0, given[dim]);
     }
@@ -54,16 +56,10 @@ pub fn try_gather<const D: usize, K: Kind>(
     Ok(read(x, index, target).reshape(Exact(given)))
 }
 
-/// [`try_gather`], with a panic in place of an error.
-#[track_caller]
-pub fn gather<const D: usize, K: Kind>(x: Tensor<D, K>, index: Tensor<D, Int>, axis: isize) -> Tensor<D, K> {
-    expect(try_gather(x, index, axis))
-}
-
-/// `x` with the elements that `index` names along `axis` replaced by those of `src`.
+/// `tensor` with the elements that `indices` names along `dim` replaced by those of `values`.
 ///
-/// For two dims and `axis` 0: `out[index[i, j], j] = src[i, j]`; where several meet, the last in row-major order wins.
-/// `index` may be smaller than `x` off the axis and has the shape of `src`. Backward: winners get their gradient, and `x`
+/// For two dims and `dim` 0: `out[indices[i, j], j] = values[i, j]`; where several meet, the last in row-major order wins.
+/// `indices` may be smaller than `tensor` off the dim and has the shape of `values`. Backward: winners get their gradient, and `tensor`
 /// where it was not hit.
 ///
 /// Example B_3 of the CINN design:
@@ -75,7 +71,7 @@ pub fn gather<const D: usize, K: Kind>(x: Tensor<D, K>, index: Tensor<D, Int>, a
 /// let device = Device::flex();
 /// let a = Tensor::<1, Int>::arange(0..12, &device).float().reshape([4, 3]);
 /// let index = Tensor::<2, Int>::from_ints([[0, 1, 1], [3, 2, 0]], &device);
-/// let out = scatter(Tensor::<2>::zeros([4, 3], &device), index.clone(), gather(a, index, 0), 0);
+/// let out = scatter(Tensor::<2>::zeros([4, 3], &device), 0, index.clone(), gather(a, 0, index));
 /// let expected = [0.0, 0.0, 2.0, 0.0, 4.0, 5.0, 0.0, 7.0, 0.0, 9.0, 0.0, 0.0];
 /// assert_eq!(out.into_data().iter::<f32>().collect::<Vec<_>>(), expected);
 /// ```
@@ -83,17 +79,19 @@ pub fn gather<const D: usize, K: Kind>(x: Tensor<D, K>, index: Tensor<D, Int>, a
 /// # Errors
 ///
 /// `axis_out_of_range`, `shape_mismatch`, `dtype_mismatch`, `index_out_of_range`, `device_mismatch`.
+#[or_panic]
 pub fn try_scatter<const D: usize, K: Kind>(
-    x: Tensor<D, K>,
-    index: Tensor<D, Int>,
-    src: Tensor<D, K>,
-    axis: isize,
+    tensor: Tensor<D, K>,
+    dim: impl AsIndex,
+    indices: Tensor<D, Int>,
+    values: Tensor<D, K>,
 ) -> Result<Tensor<D, K>> {
     const OP: &str = "scatter";
-    let axis = resolve_axis(OP, axis, D)?;
-    let (shape, given) = (x.dims(), index.dims());
+    let axis = resolve_axis(OP, dim, D)?;
+    let (shape, given) = (tensor.dims(), indices.dims());
+    let (x, src) = (tensor, values);
     check_source(OP, &x, &src, given)?;
-    let index = checked_index(OP, &x, index, axis)?;
+    let index = checked_index(OP, &x, indices, axis)?;
     if given.contains(&0) {
         return Ok(x);
     }
@@ -109,33 +107,24 @@ pub fn try_scatter<const D: usize, K: Kind>(
     Ok(x.slice_assign(ranges, part))
 }
 
-/// [`try_scatter`], with a panic in place of an error.
-#[track_caller]
-pub fn scatter<const D: usize, K: Kind>(
-    x: Tensor<D, K>,
-    index: Tensor<D, Int>,
-    src: Tensor<D, K>,
-    axis: isize,
-) -> Tensor<D, K> {
-    expect(try_scatter(x, index, src, axis))
-}
-
-/// The elements of `x` at positions of which some axes are named by `index`.
+/// The elements of `tensor` at positions of which some axes are named by `indices`.
 ///
-/// `index` has the shape of the result and one more dim, of `axes.len()`: the output position is kept on the other axes
-/// and replaced on these, `out[p] = x[p with p[axes[j]] = index[p, j]]`. The result may be smaller than `x` off the axes.
+/// `indices` has the shape of the result and one more dim, of `axes.len()`: the output position is kept on the other axes
+/// and replaced on these, `out[p] = tensor[p with p[axes[j]] = indices[p, j]]`. The result may be smaller than `tensor` off the axes.
 /// `axes` are `None` for the first ones. Indices are in `[-n, n)`. Semantics: CINN's `gather_nd`. Backward as
 /// [`gather`].
 ///
 /// # Errors
 ///
 /// `axis_out_of_range`, `shape_mismatch` (an axis given twice included), `index_out_of_range`, `device_mismatch`.
+#[or_panic]
 pub fn try_gather_nd<const D: usize, const DI: usize, K: Kind>(
-    x: Tensor<D, K>,
-    index: Tensor<DI, Int>,
+    tensor: Tensor<D, K>,
+    indices: Tensor<DI, Int>,
     axes: Option<&[isize]>,
 ) -> Result<Tensor<D, K>> {
     const OP: &str = "gather_nd";
+    let (x, index) = (tensor, indices);
     same_device(OP, &x.device(), &index.device())?;
     let (flat, shape) = flat_positions(OP, x.dims(), index, axes)?;
     let (elements, count) = (x.shape().num_elements(), flat.dims()[0]);
@@ -147,31 +136,23 @@ pub fn try_gather_nd<const D: usize, const DI: usize, K: Kind>(
     Ok(read(x.reshape(Exact([elements])), flat, target).reshape(Exact(shape)))
 }
 
-/// [`try_gather_nd`], with a panic in place of an error.
-#[track_caller]
-pub fn gather_nd<const D: usize, const DI: usize, K: Kind>(
-    x: Tensor<D, K>,
-    index: Tensor<DI, Int>,
-    axes: Option<&[isize]>,
-) -> Tensor<D, K> {
-    expect(try_gather_nd(x, index, axes))
-}
-
-/// `x` with the elements at positions of which some axes are named by `index` replaced by those of `src`.
+/// `tensor` with the elements at positions of which some axes are named by `indices` replaced by those of `values`.
 ///
-/// `out[p with p[axes[j]] = index[p, j]] = src[p]`; where several meet, the last in row-major order wins. `index` is as in
-/// [`gather_nd`] and `src` has its shape without the last dim. Semantics: CINN's `scatter_nd`. Backward as [`scatter`].
+/// `out[p with p[axes[j]] = indices[p, j]] = values[p]`; where several meet, the last in row-major order wins. `indices` is as in
+/// [`gather_nd`] and `values` has its shape without the last dim. Semantics: CINN's `scatter_nd`. Backward as [`scatter`].
 ///
 /// # Errors
 ///
 /// `axis_out_of_range`, `shape_mismatch`, `dtype_mismatch`, `index_out_of_range`, `device_mismatch`.
+#[or_panic]
 pub fn try_scatter_nd<const D: usize, const DI: usize, K: Kind>(
-    x: Tensor<D, K>,
-    index: Tensor<DI, Int>,
-    src: Tensor<D, K>,
+    tensor: Tensor<D, K>,
+    indices: Tensor<DI, Int>,
+    values: Tensor<D, K>,
     axes: Option<&[isize]>,
 ) -> Result<Tensor<D, K>> {
     const OP: &str = "scatter_nd";
+    let (x, index, src) = (tensor, indices, values);
     same_device(OP, &x.device(), &index.device())?;
     let dims = x.dims();
     let (flat, shape) = flat_positions(OP, dims, index, axes)?;
@@ -185,17 +166,6 @@ pub fn try_scatter_nd<const D: usize, const DI: usize, K: Kind>(
     Ok(put(x, flat, src, target, Reduce::Assign, true).reshape(Exact(dims)))
 }
 
-/// [`try_scatter_nd`], with a panic in place of an error.
-#[track_caller]
-pub fn scatter_nd<const D: usize, const DI: usize, K: Kind>(
-    x: Tensor<D, K>,
-    index: Tensor<DI, Int>,
-    src: Tensor<D, K>,
-    axes: Option<&[isize]>,
-) -> Tensor<D, K> {
-    expect(try_scatter_nd(x, index, src, axes))
-}
-
 fn checked_index<const D: usize, K: Kind>(
     op: &'static str,
     x: &Tensor<D, K>,
@@ -204,7 +174,7 @@ fn checked_index<const D: usize, K: Kind>(
 ) -> Result<Tensor<D, Int>> {
     let (shape, given) = (x.dims(), index.dims());
     if (0..D).any(|dim| dim != axis && given[dim] > shape[dim]) {
-        let rule = "the index must not be larger than the tensor off the axis";
+        let rule = "the indices {left} must not be larger than the tensor {right} off the dim";
         return Err(SparseError::ShapeMismatch { op, rule, left: given.to_vec(), right: shape.to_vec() });
     }
     same_device(op, &x.device(), &index.device())?;
@@ -221,7 +191,8 @@ fn check_source<const D: usize, K: Kind>(
 ) -> Result<()> {
     if src.dims() != shape {
         let (left, right) = (src.dims().to_vec(), shape.to_vec());
-        return Err(SparseError::ShapeMismatch { op, rule: "src must have the shape of the index", left, right });
+        let rule = "the values {left} must have the shape {right} of the indices";
+        return Err(SparseError::ShapeMismatch { op, rule, left, right });
     }
     same_elements(op, x, src)
 }
@@ -254,22 +225,25 @@ fn flat_positions<const D: usize, const DI: usize>(
     let mismatch =
         |rule: &'static str| SparseError::ShapeMismatch { op, rule, left: given.to_vec(), right: dims.to_vec() };
     if DI != D + 1 {
-        return Err(mismatch("the index must have one dim more than the tensor"));
+        return Err(mismatch("the indices {left} must have one dim more than the tensor {right}"));
     }
     let named = given[DI - 1];
     let axes: Vec<usize> = match axes {
         None if named <= D => (0..named).collect(),
-        None => return Err(mismatch("the last dim of the index must not exceed the rank")),
+        None => {
+            return Err(mismatch("the last dim of the indices {left} must not exceed the rank of the tensor {right}"));
+        }
         Some(axes) => axes.iter().map(|&axis| resolve_axis(op, axis, D)).collect::<Result<_>>()?,
     };
     let repeated = axes.iter().enumerate().any(|(k, axis)| axes[..k].contains(axis));
     if repeated || axes.len() != named {
-        let rule = "the last dim of the index must have one entry for each of the axes, each named once";
+        let rule =
+            "the last dim of the indices {left} must have one entry for each of the axes {right}, each named once";
         return Err(SparseError::ShapeMismatch { op, rule, left: given.to_vec(), right: axes });
     }
     let shape: [usize; D] = std::array::from_fn(|dim| given[dim]);
     if (0..D).any(|dim| !axes.contains(&dim) && shape[dim] > dims[dim]) {
-        return Err(mismatch("the index must not be larger than the tensor off the axes"));
+        return Err(mismatch("the indices {left} must not be larger than the tensor {right} off the axes"));
     }
     let (elements, count): (usize, usize) = (dims.iter().product(), shape.iter().product());
     let dtype = sparse_burn::index_dtype_for(elements.max(count));

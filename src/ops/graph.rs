@@ -1,16 +1,23 @@
 //! Matrices as graphs: self loops and degrees.
 
-use super::blocks::{check_line, held};
+use super::scalar::one_number;
 use super::stack::check_matrix;
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, Numeric, as_float, from_float};
+use crate::base::limits::check_dim;
 use crate::kernel;
 use crate::ops::ScalarArg;
 use crate::ops::broadcast::read_rows;
-use crate::pattern::{Pattern, axis_map, off_diagonal, with_diagonal};
+use crate::pattern::diagonal::{off_diagonal, with_diagonal};
+use crate::pattern::layout::Pattern;
+use crate::pattern::maps::axis_map;
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Exact, Fill, Kind, Numeric, SparseTensor, as_float, expect, from_float, same_elements};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Tensor;
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// `A + value * I` of an adjacency `A` `[N, N]`: self loops that are missing get stored, those that `A` has gain
@@ -36,22 +43,16 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// `shape_mismatch` for what is not a square matrix of two sparse dims, or a tensor `value` of another shape than
     /// `[1]`; `dtype_mismatch`, `device_mismatch`; `would_densify` for more loops than
     /// [`dense_limit`](crate::dense_limit) to a matrix that is almost empty.
+    #[or_panic]
     pub fn try_add_self_loops(&self, value: impl Into<ScalarArg<K>>) -> Result<Self> {
         const OP: &str = "add_self_loops";
         check_square(OP, self)?;
         let value = match value.into() {
             ScalarArg::Host(value) => Fill::<K>::scalar(value).row(1, self.dtype(), &self.device()),
-            ScalarArg::Tensor(value) => {
-                if value.dims() != [1] {
-                    let (rule, left) = ("a scalar tensor must have shape [1]", value.dims().to_vec());
-                    return Err(SparseError::ShapeMismatch { op: OP, rule, left, right: vec![1] });
-                }
-                same_elements(OP, &self.values, &value)?;
-                value.reshape(Exact([1, 1]))
-            }
+            ScalarArg::Tensor(value) => one_number(OP, &self.values, value)?,
         };
         let own = self.coalesce();
-        check_line(OP, own.dims()[0], held(&own.pattern))?;
+        check_dim(OP, own.dims()[0], own.pattern.memo().held())?;
         let (pattern, [map, on]) = with_diagonal(&own.pattern);
         if pattern.nnz() == 0 {
             return Ok(own);
@@ -61,45 +62,54 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         Ok(Self::from_parts(pattern, values, vec![], own.fill))
     }
 
-    /// [`try_add_self_loops`](Self::try_add_self_loops), with a panic in place of an error.
-    #[track_caller]
-    pub fn add_self_loops(&self, value: impl Into<ScalarArg<K>>) -> Self {
-        expect(self.try_add_self_loops(value))
-    }
-
-    /// One number for each index along `axis`: the sum of its *stored* values. Axis 0 gives the row sums `[M]` of a
-    /// matrix `[M, N]` (out-degrees of an adjacency), axis 1 the column sums `[N]` (in-degrees).
+    /// The sum of each row of a matrix `[M, N]`: `out[i] = sum_j self[i, j]`, `[M]`. The out-degrees of an adjacency.
     ///
-    /// Stored-only: the fill takes no part, an index without elements has 0. `a.div_along(a.degree(0), 0)` normalises
-    /// rows. Backward: each element gets the gradient of its sum. Cost: one pass over the values, by segments that are
-    /// kept with the pattern: no atomics. (PyG's `degree`, weighted.)
+    /// What `sum_dim(1)` gives, as an ordinary vector: the fill counts; with an `Undefined` one only specified elements
+    /// do, and a row without any has the sum 0. `a.div_dense(a.sum_dim_dense(1))` normalises rows.
+    ///
+    /// Backward: each element gets the gradient of its sum, the fill that of the unspecified ones. Cost: one pass over
+    /// the values, by segments that are kept with the pattern: no atomics. (PyG's `degree`, weighted.)
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
     /// use sparse_tensor::CsrTensor;
     ///
     /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.0, 1.0], [3.0, 2.0]], &Device::flex()));
-    /// assert_eq!(a.degree(0).into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 5.0]);
-    /// assert_eq!(a.degree(1).into_data().iter::<f32>().collect::<Vec<_>>(), [3.0, 3.0]);
+    /// assert_eq!(a.row_sums().into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 5.0]);
+    /// assert_eq!(a.col_sums().into_data().iter::<f32>().collect::<Vec<_>>(), [3.0, 3.0]);
     /// ```
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `shape_mismatch` for a hybrid tensor; `would_densify` for more lines than
-    /// [`dense_limit`](crate::dense_limit) of which almost all are empty.
-    pub fn try_degree(&self, axis: isize) -> Result<Tensor<1, K>> {
-        const OP: &str = "degree";
-        let axis = self.axis(OP, axis)?;
-        check_matrix(OP, self)?;
-        let size = self.dims()[axis];
-        check_line(OP, size, held(&self.pattern))?;
-        Ok(sum_by(self.values.clone(), &axis_map(&self.pattern, axis), size).reshape(Exact([size])))
+    /// `shape_mismatch` for a hybrid tensor; `would_densify` for more rows than [`dense_limit`](crate::dense_limit) of
+    /// which almost all are empty.
+    #[or_panic]
+    pub fn try_row_sums(&self) -> Result<Tensor<1, K>> {
+        self.sums_at("row_sums", 0)
     }
 
-    /// [`try_degree`](Self::try_degree), with a panic in place of an error.
-    #[track_caller]
-    pub fn degree(&self, axis: isize) -> Tensor<1, K> {
-        expect(self.try_degree(axis))
+    /// The sum of each column of a matrix `[M, N]`: `out[j] = sum_i self[i, j]`, `[N]`. The in-degrees of an adjacency.
+    /// See [`row_sums`](Self::row_sums).
+    ///
+    /// # Errors
+    ///
+    /// As [`try_row_sums`](Self::try_row_sums).
+    #[or_panic]
+    pub fn try_col_sums(&self) -> Result<Tensor<1, K>> {
+        self.sums_at("col_sums", 1)
+    }
+
+    /// One sum for each index of `dim`.
+    fn sums_at(&self, op: &'static str, dim: usize) -> Result<Tensor<1, K>> {
+        check_matrix(op, self)?;
+        let size = self.dims()[dim];
+        check_dim(op, size, self.pattern.memo().held())?;
+        let sums = if self.fill.is_undefined() || self.fill.is_zero() {
+            sum_by(self.values.clone(), &axis_map(&self.pattern, dim), size)
+        } else {
+            self.try_sum_dim_dense(1 - dim)?
+        };
+        Ok(sums.reshape(Exact([size])))
     }
 }
 
@@ -113,6 +123,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// # Errors
     ///
     /// `shape_mismatch` for what is not a square matrix of two sparse dims.
+    #[or_panic]
     pub fn try_remove_self_loops(&self) -> Result<Self> {
         check_square("remove_self_loops", self)?;
         if self.nnz() == 0 {
@@ -120,12 +131,6 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
         }
         let (pattern, map) = off_diagonal(&self.pattern);
         Ok(Self::from_parts(pattern, read_rows(self.values.clone(), &map), vec![], self.fill.clone()))
-    }
-
-    /// [`try_remove_self_loops`](Self::try_remove_self_loops), with a panic in place of an error.
-    #[track_caller]
-    pub fn remove_self_loops(&self) -> Self {
-        expect(self.try_remove_self_loops())
     }
 }
 
@@ -135,7 +140,8 @@ fn check_square<P: Pattern, K: Kind>(op: &'static str, matrix: &SparseTensor<P, 
     if rows == cols {
         return Ok(());
     }
-    Err(SparseError::ShapeMismatch { op, rule: "an adjacency must be square", left: vec![rows], right: vec![cols] })
+    let rule = "an adjacency must be square, got {left:1} rows and {right:1} columns";
+    Err(SparseError::ShapeMismatch { op, rule, left: vec![rows], right: vec![cols] })
 }
 
 /// Rows `[size, 1]`: the sum of the values that read each of them through `map`. The transpose of a move, by the
@@ -143,7 +149,7 @@ fn check_square<P: Pattern, K: Kind>(op: &'static str, matrix: &SparseTensor<P, 
 fn sum_by<K: Numeric>(values: Tensor<2, K>, map: &RowMap, size: usize) -> Tensor<2, K> {
     let (order, ptr) = map.groups();
     // The last group would hold what is missing: nothing is.
-    let out = kernel::segment_sum(&values, Some(order), &ptr.clone().narrow(0, 0, size + 1));
+    let out = kernel::segment_sum(&values, Some(order), ptr.clone().narrow(0, 0, size + 1));
     let Some(parent) = as_float(&values) else { return out };
     let out = as_float(&out).expect("the kind of the values");
     from_float(record(out, [Erased::from(parent)], map.clone(), |map, grad, _| {

@@ -1,33 +1,38 @@
 //! Slices by an index, single elements, and elements by a mask.
 
-use super::blocks::{check_layout, held};
 use super::broadcast::read_rows;
 use super::gather::read;
-#[cfg(doc)]
-use super::plan::IndexPlan;
 use super::put_along_axis::target;
+use super::slice::from_start;
+use crate::base::checks::same_device;
+use crate::base::coordinates::{along, by_dim, join_dims};
+use crate::base::exact::Exact;
+use crate::base::index::{self, index_tensor, signed};
+use crate::base::kind::Kind;
 use crate::kernel::{self, Arrays};
-use crate::pattern::cut::Taken;
-use crate::pattern::dims::{from_lines, lines, nothing, of_lines};
-use crate::pattern::select::{self, Expansion, along, kept, sorted};
-use crate::pattern::{Part, Pattern, Selection, index_tensor, located, sealed::Sealed, selected, signed};
+use crate::pattern::cut::{Part, Taken};
+use crate::pattern::dims::{empty_pattern, from_dims};
+use crate::pattern::layout::Pattern;
+use crate::pattern::merge::located;
+use crate::pattern::select::{self, Expansion, kept, sorted};
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Exact, Kind, SparseTensor, expect, same_device};
-use burn::tensor::{Bool, DType, FloatDType, Int, Tensor, TensorData};
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{AsIndex, Bool, DType, FloatDType, Int, Tensor, TensorData};
 use sparse_burn::index_dtype_for;
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 /// Axes up to this size, or up to a multiple of what is stored and asked for, get a table of an entry a position.
 const TABLE: usize = 1 << 20;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The slices along `axis` that `index` names, in its order: slice `k` of the result is slice `index[k]`.
+    /// The slices along `dim` that `indices` name, in their order: slice `k` of the result is slice `indices[k]`.
     ///
     /// Indices are in `[-size, size)` and may repeat. A coalesced tensor stays coalesced, an uncoalesced one is neither
     /// sorted nor summed. Backward: each slice gets the sum of the gradients of the places that took it, in a fixed
-    /// order. Cost: the index is checked (a read) and its slices are counted (another); along axis 0 of a coalesced
-    /// tensor that is all but copying them, else the result's coordinates are sorted. An index that stays the same is
-    /// an [`IndexPlan`]: its [`index_select`](IndexPlan::index_select) pays for that in its first step only.
+    /// order. Cost: the indices are checked (a read) and its slices are counted (another); along dim 0 of a coalesced
+    /// tensor that is all but copying them, else the result's coordinates are sorted. Indices that stay the same are
+    /// an [`IndexPlan`](super::IndexPlan): its [`select_sparse`](super::IndexPlan::select_sparse) pays for that in its first step only.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -35,28 +40,23 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// let device = Device::flex();
     /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]], &device));
-    /// let b = a.index_select(0, Tensor::from_ints([2, 0, -1], &device));
+    /// let b = a.select(0, Tensor::from_ints([2, 0, -1], &device));
     /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [3.0, 4.0, 1.0, 0.0, 3.0, 4.0]);
     /// ```
     ///
     /// # Errors
     ///
     /// `axis_out_of_range`, `index_out_of_range`, `device_mismatch`, `overflow`.
-    pub fn try_index_select(&self, axis: isize, index: Tensor<1, Int>) -> Result<Self> {
-        const OP: &str = "index_select";
-        let axis = self.axis(OP, axis)?;
-        same_device(OP, &self.device(), &index.device())?;
-        let index = checked_index(OP, axis, index, self.dims()[axis])?;
+    #[or_panic]
+    pub fn try_select(&self, dim: impl AsIndex, indices: Tensor<1, Int>) -> Result<Self> {
+        const OP: &str = "select";
+        let axis = self.axis(OP, dim)?;
+        same_device(OP, &self.device(), &indices.device())?;
+        let index = checked_index(OP, axis, indices, self.dims()[axis])?;
         self.slices(OP, axis, &index, None)
     }
 
-    /// [`try_index_select`](Self::try_index_select), with a panic in place of an error.
-    #[track_caller]
-    pub fn index_select(&self, axis: isize, index: Tensor<1, Int>) -> Self {
-        expect(self.try_index_select(axis, index))
-    }
-
-    /// One element, `[1]`: its duplicates summed, or the fill where it is not stored.
+    /// One element, `[1]`: its duplicates summed, or the fill where it is not stored. Numbers below 0 count from the end.
     ///
     /// Backward: the element, or the fill, gets the gradient. Cost: a look-up among the coordinates, without a read
     /// unless the fill is `Undefined`.
@@ -64,17 +64,14 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `index_out_of_range`; `undefined_fill` if the element is not stored and the fill has no value.
-    pub fn try_get(&self, at: [usize; D]) -> Result<Tensor<1, K>> {
+    #[or_panic]
+    pub fn try_get(&self, at: [impl AsIndex; D]) -> Result<Tensor<1, K>> {
         const OP: &str = "get";
-        for (axis, (&index, size)) in at.iter().zip(self.dims()).enumerate() {
-            if index >= size {
-                let index = index.min(i64::MAX as usize) as i64;
-                return Err(SparseError::IndexOutOfRange { op: OP, axis, low: 0, size, index, position: axis });
-            }
-        }
+        let place = |(axis, (index, size))| from_start(OP, axis, size, index, axis);
+        let at = at.into_iter().zip(self.dims()).enumerate().map(place).collect::<Result<Vec<usize>>>()?;
         let own = self.coalesce();
-        let (pattern, dims, nnz) = (own.pattern.to_coo(), own.sparse_dims(), own.nnz());
-        let (device, dtype) = (pattern.device(), pattern.index_dtype());
+        let (coordinates, dims, nnz) = (own.pattern.coordinates().clone(), own.sparse_dims(), own.nnz());
+        let (device, dtype) = (coordinates.device(), coordinates.dtype());
         let map = if nnz == 0 || dims == 0 {
             // Nothing to find, or one element that has no coordinates.
             Tensor::zeros([1], (&device, dtype))
@@ -82,18 +79,12 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             let wanted: Vec<i64> = at[..dims].iter().map(|&index| index as i64).collect();
             let wanted = TensorData::new(wanted, [dims, 1]).convert_dtype(dtype);
             let wanted = Arrays::Coo(Tensor::from_data(wanted, (&device, dtype)));
-            kernel::locate(&wanted, &pattern.arrays())
+            kernel::locate(&wanted, &Arrays::Coo(coordinates))
         };
         own.check_found(OP, map.clone())?;
         let row = move_rows(own.values.clone(), own.fill_row(), &RowMap::new(map, nnz));
         let column = at[dims..].iter().zip(&own.dense_shape).fold(0, |flat, (&index, &size)| flat * size + index);
         Ok(row.narrow(1, column, 1).reshape([1]))
-    }
-
-    /// [`try_get`](Self::try_get), with a panic in place of an error.
-    #[track_caller]
-    pub fn get(&self, at: [usize; D]) -> Tensor<1, K> {
-        expect(self.try_get(at))
     }
 
     /// The elements where `mask` is true, in row-major order; those that are not stored are the fill.
@@ -110,15 +101,16 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// let a = CooTensor::<2>::from_dense(Tensor::from_floats([[0.0, 1.0], [2.0, 0.0]], &device), 0);
     /// let mask = Tensor::<2, Bool>::from_data([[true, false], [true, false]], &device);
     /// let mask = CooTensor::from_dense(mask, 0);
-    /// assert_eq!(a.masked_select(&mask).into_data().iter::<f32>().collect::<Vec<_>>(), [0.0, 2.0]);
+    /// assert_eq!(a.mask_select(&mask).into_data().iter::<f32>().collect::<Vec<_>>(), [0.0, 2.0]);
     /// ```
     ///
     /// # Errors
     ///
     /// `shape_mismatch`, `layout_mismatch` (another number of dense dims), `device_mismatch`; `would_densify` if the
     /// mask's fill is not known to be false; `undefined_fill` if an element is not stored and the fill has no value.
-    pub fn try_masked_select(&self, mask: &SparseTensor<P, D, Bool>) -> Result<Tensor<1, K>> {
-        const OP: &str = "masked_select";
+    #[or_panic]
+    pub fn try_mask_select(&self, mask: &SparseTensor<P, D, Bool>) -> Result<Tensor<1, K>> {
+        const OP: &str = "mask_select";
         if self.dims() != mask.dims() {
             let (left, right) = (self.dims().to_vec(), mask.dims().to_vec());
             return Err(SparseError::ShapeMismatch { op: OP, rule: "shapes must agree", left, right });
@@ -130,7 +122,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         }
         same_device(OP, &self.device(), &mask.device())?;
         if !mask.fill.is_zero() && !mask.fill.is_undefined() {
-            let hint = "the mask must be false, or undefined, where it is not stored";
+            let hint = "use with_fill(Fill::Zero) on the mask: it must be false, or undefined, where it is not stored";
             return Err(SparseError::WouldDensify { op: OP, elements: self.num_elements(), limit: 0, hint });
         }
         let (own, mask) = (self.coalesce(), mask.coalesce());
@@ -159,24 +151,15 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(out.reshape(Exact([count])))
     }
 
-    /// [`try_masked_select`](Self::try_masked_select), with a panic in place of an error.
-    #[track_caller]
-    pub fn masked_select(&self, mask: &SparseTensor<P, D, Bool>) -> Tensor<1, K> {
-        expect(self.try_masked_select(mask))
-    }
-
     /// Checks that no place of a map (which is not empty) is missing, where a missing one would have no value.
     fn check_found(&self, op: &'static str, map: Tensor<1, Int>) -> Result<()> {
         if !self.fill.is_undefined() {
             return Ok(());
         }
-        if select::read(map.max()) < self.nnz() {
+        if index::read(map.max()) < self.nnz() {
             return Ok(());
         }
-        Err(SparseError::UndefinedFill {
-            op,
-            hint: "an element that is not stored has no value: with_fill gives it one",
-        })
+        Err(SparseError::UndefinedFill { op, hint: "use with_fill to give elements that are not stored a value" })
     }
 
     /// The slices along `axis` that a checked index without negative numbers names; kept with the pattern where the
@@ -198,20 +181,27 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         }
         let mut shape = self.pattern.shape().to_vec();
         shape[axis] = count;
-        check_layout::<P>(op, &shape, held(&self.pattern).max(count))?;
+        P::check_shape(op, &shape, self.pattern.memo().held().max(count))?;
         let make = || take_slices(&self.pattern, axis, &shape, index);
         Ok(match identity {
             None => self.part(&make()),
-            Some(index) => self.part(&selected(&self.pattern, Selection::Slices { axis, index }, || vec![make()])[0]),
+            Some(index) => self.part(&self.pattern.memo().get(Slices { axis, index }, make)),
         })
     }
+}
+
+/// The slices along an axis that an index names; the index by its identity.
+#[derive(PartialEq, Eq)]
+struct Slices {
+    axis: usize,
+    index: u64,
 }
 
 /// The slices along a sparse axis that a checked index without negative numbers names.
 fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Tensor<1, Int>) -> Part<P> {
     let (size, nnz, count) = (pattern.shape()[axis], pattern.nnz(), index.dims()[0]);
     if nnz == 0 || count == 0 {
-        return (nothing(pattern, shape), Taken::Nothing);
+        return (empty_pattern(pattern, shape), Taken::Nothing);
     }
     let (coordinates, dtype) = (pattern.coordinates(), index_dtype_for(size.max(count).max(nnz)));
     let index = index_tensor(index.clone(), dtype);
@@ -235,18 +225,18 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
     let Expansion { owner, at, .. } = select::expand(&index_tensor(starts, dtype), &counts);
     let total = owner.dims()[0];
     if total == 0 {
-        return (nothing(pattern, shape), Taken::Nothing);
+        return (empty_pattern(pattern, shape), Taken::Nothing);
     }
     let (place, element) = match order {
         None => (owner, at),
         Some(order) => (order.select(0, at), owner),
     };
-    let mut lines: Vec<_> = lines(coordinates).into_iter().map(|line| line.select(0, element.clone())).collect();
-    lines[axis] = place;
+    let mut dims: Vec<_> = by_dim(coordinates).into_iter().map(|ids| ids.select(0, element.clone())).collect();
+    dims[axis] = place;
     let (made, element) = if in_order || !pattern.is_coalesced() {
-        (from_lines(lines, shape, total, pattern.is_coalesced(), coordinates), element)
+        (from_dims(dims, shape, total, pattern.is_coalesced(), coordinates), element)
     } else {
-        let (made, order) = sorted(of_lines(lines, shape, total, coordinates), shape);
+        let (made, order) = sorted(join_dims(dims, shape, total, coordinates), shape);
         (made, element.select(0, order))
     };
     (made, Taken::Mapped(RowMap::new(element, nnz)))
@@ -286,7 +276,7 @@ fn look_up(
     size: usize,
 ) -> (Tensor<1, Int>, Tensor<1, Int>, Tensor<1, Int>) {
     let (count, nnz, dtype) = (index.dims()[0], at.dims()[0], index.dtype());
-    let unique = |ids: &Tensor<1, Int>| kernel::coalesce(&ids.clone().reshape([1, ids.dims()[0] as i64]), &[size][..]);
+    let unique = |ids: &Tensor<1, Int>| kernel::coalesce(ids.clone().reshape([1, ids.dims()[0] as i64]), &[size][..]);
     let (wanted, order, ptr) = unique(index);
     let (had, own_order, own_ptr) = unique(at);
     let found = kernel::locate(&Arrays::Coo(had), &Arrays::Coo(wanted));

@@ -1,15 +1,21 @@
 //! The Kronecker product.
 
 use super::binary::zip;
-use super::blocks::check_layout;
 use super::stack::check_matrix;
+use crate::base::checks::same_elements;
+use crate::base::exact::Exact;
+use crate::base::index::{index_dtype, index_tensor};
+use crate::base::kind::Numeric;
+use crate::base::sizes::cells;
+use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
-use crate::pattern::{CooPattern, Pattern, Turn, cells, index_dtype, index_tensor, turned};
 use crate::rows::RowMap;
-use crate::tensor::{Exact, Fill, Numeric, SparseTensor, expect, same_elements};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Tensor};
 use sparse_burn::BinaryOp;
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// The Kronecker product `[M * P, N * Q]` of matrices `[M, N]` and `[P, Q]`:
@@ -21,11 +27,23 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// Cost: `O(nnz * nnz of other)` and, the first time, a sort of the result's coordinates; the result's pattern and
     /// its maps are kept with that of `self`. (SciPy's and PyTorch's `kron`.)
     ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let device = Device::flex();
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[2.0, 0.0, 3.0]], &device));
+    /// let b = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0], [5.0]], &device));
+    /// let out = a.kron(&b).to_dense().into_data();
+    /// assert_eq!(out.iter::<f32>().collect::<Vec<_>>(), [2.0, 0.0, 3.0, 10.0, 0.0, 15.0]);
+    /// ```
+    ///
     /// # Errors
     ///
     /// `shape_mismatch` for a hybrid tensor, `dtype_mismatch`, `device_mismatch`, `overflow`; `would_densify` for
     /// another fill than `Zero`, unless both are `Undefined`, and for CSR with more rows than
     /// [`dense_limit`](crate::dense_limit) of which almost all are empty.
+    #[or_panic]
     pub fn try_kron(&self, other: &Self) -> Result<Self> {
         const OP: &str = "kron";
         check_matrix(OP, self)?;
@@ -37,7 +55,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
             (Fill::Undefined, Fill::Undefined) => Fill::Undefined,
             (a, b) if a.is_zero() && b.is_zero() => Fill::Zero,
             _ => {
-                let hint = "only zero fills, or two undefined ones, give one fill: to_dense says so";
+                let hint = "use to_dense first: only zero fills, or two undefined ones, leave one fill";
                 let elements = sizes[0].saturating_mul(sizes[1]);
                 return Err(SparseError::WouldDensify { op: OP, elements, limit: 0, hint });
             }
@@ -51,32 +69,19 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
                 return Err(SparseError::Overflow { op: OP, what, limit, got });
             }
         }
-        check_layout::<P>(OP, &sizes.map(|size| size as usize), products as usize)?;
-        let (pattern, [map_a, map_b]) = turned(&a.pattern, Turn::Kron(b.pattern.derived().id()), || {
-            pairs(&a.pattern, &b.pattern, &sizes.map(|size| size as usize))
-        });
+        P::check_shape(OP, &sizes.map(|size| size as usize), products as usize)?;
+        let (pattern, [map_a, map_b]) = a
+            .pattern
+            .memo()
+            .get(With(b.pattern.memo().id()), || pairs(&a.pattern, &b.pattern, &sizes.map(|size| size as usize)));
         let zero = || Tensor::zeros([1, 1], (&self.device().inner(), self.dtype()));
         let values = zip(BinaryOp::Mul, (&a.values, zero(), Some(map_a)), (&b.values, zero(), Some(map_b)));
         Ok(Self::from_parts(pattern, values, vec![], fill))
     }
-
-    /// [`try_kron`](Self::try_kron), with a panic in place of an error.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use sparse_tensor::CsrTensor;
-    ///
-    /// let device = Device::flex();
-    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[2.0, 0.0, 3.0]], &device));
-    /// let b = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0], [5.0]], &device));
-    /// let out = a.kron(&b).to_dense().into_data();
-    /// assert_eq!(out.iter::<f32>().collect::<Vec<_>>(), [2.0, 0.0, 3.0, 10.0, 0.0, 15.0]);
-    /// ```
-    #[track_caller]
-    pub fn kron(&self, other: &Self) -> Self {
-        expect(self.try_kron(other))
-    }
 }
+
+#[derive(PartialEq, Eq)]
+struct With(u64);
 
 /// The pattern of all pairs of elements, and where either side of them stands.
 fn pairs<P: Pattern>(a: &P, b: &P, shape: &[usize; 2]) -> (P, [RowMap; 2]) {
@@ -86,17 +91,17 @@ fn pairs<P: Pattern>(a: &P, b: &P, shape: &[usize; 2]) -> (P, [RowMap; 2]) {
     if nnz == 0 {
         let none = || Tensor::empty([0], (&device, dtype));
         let indices = Tensor::empty([2, 0], (&device, dtype));
-        let pattern = P::from_coo(CooPattern::new_unchecked(indices, shape, true));
+        let pattern = P::from_coordinates(indices, shape, true);
         return (pattern, [RowMap::new(none(), a.nnz()), RowMap::new(none(), b.nnz())]);
     }
     // Pairs as a table, elements of `a` by elements of `b`.
     let shape_b = b.shape().iter().map(|&size| size as i64);
-    let lines = shape_b.enumerate().map(|(dim, size)| {
+    let rows = shape_b.enumerate().map(|(dim, size)| {
         let outer = index_tensor(a.coordinates().clone(), dtype).narrow(0, dim, 1).reshape(Exact([a.nnz(), 1]));
         let inner = index_tensor(b.coordinates().clone(), dtype).narrow(0, dim, 1).reshape(Exact([1, b.nnz()]));
         (outer.mul_scalar(size) + inner).reshape(Exact([1, nnz]))
     });
-    let (pattern, order) = sorted(Tensor::cat(lines.collect(), 0), shape);
+    let (pattern, order) = sorted(Tensor::cat(rows.collect(), 0), shape);
     let order: Tensor<1, Int> = index_tensor(order, dtype);
     let of_a = order.clone().div_scalar(b.nnz() as i64);
     let of_b = order - of_a.clone().mul_scalar(b.nnz() as i64);

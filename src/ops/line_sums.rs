@@ -1,11 +1,14 @@
 //! Rows summed line by line, with what is not stored.
 
 use super::powers::{wrapping, wrapping_mul};
+use crate::base::exact::Exact;
+use crate::base::index::numbers;
+use crate::base::kind::{Numeric, as_float, from_float};
 use crate::kernel;
-use crate::pattern::{Lines, Pattern, index_tensor};
+use crate::pattern::layout::Pattern;
+use crate::pattern::lines::Lines;
 use crate::rows::RowSums;
-use crate::tensor::{Exact, Numeric, as_float, from_float};
-use burn::tensor::{DType, Float, FloatDType, Int, Shape, Tensor};
+use burn::tensor::{Float, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::BinaryOp;
 
@@ -76,7 +79,7 @@ fn added<P: Pattern, K: Numeric>(rows: &Tensor<2, K>, lines: &Lines<P>) -> Tenso
     let starts = |end: i64| Tensor::<1, Int>::arange(0..end, (&ptr.device(), ptr.dtype()));
     let ends = Tensor::cat(vec![starts(parts).mul_scalar(STEP as i64), ptr.clone().narrow(0, 1, 1)], 0);
     let sums = kernel::segment_sum(rows, lines.sums.order(), &ends);
-    kernel::segment_sum(&sums, None, &starts(2).mul_scalar(parts))
+    kernel::segment_sum(&sums, None, starts(2).mul_scalar(parts))
 }
 
 impl Sums {
@@ -95,12 +98,4 @@ impl Sums {
         });
         [rows, fill]
     }
-}
-
-/// Counts as elements of a dtype.
-pub(super) fn numbers<K: Numeric>(counts: Tensor<2, Int>, dtype: DType) -> Tensor<2, K> {
-    if dtype.is_float() {
-        return from_float(counts.cast(FloatDType::from(dtype)));
-    }
-    Tensor::from_dispatch(index_tensor(counts, dtype).into_dispatch())
 }

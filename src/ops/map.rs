@@ -1,11 +1,16 @@
 //! Functions of one element.
 
 use super::binary::apply;
-use crate::pattern::{Pattern, is_full};
-use crate::tensor::{Fill, Kind, Numeric, SparseTensor, host_apply, host_float, host_order};
+use crate::base::kind::{Kind, Numeric};
+use crate::base::scalar::{host_apply, host_float, host_order};
+use crate::pattern::layout::{Pattern, is_full};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, ElementConversion, Float, Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::BinaryOp;
+use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 use std::cmp::Ordering;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
@@ -26,16 +31,19 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 7.0, 1.0]);
     /// ```
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If `f` gives rows of another shape.
-    #[track_caller]
-    pub fn map<K2: Kind>(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K2>) -> SparseTensor<P, D, K2> {
+    /// `shape_mismatch` if `f` gives rows of another shape.
+    #[or_panic]
+    pub fn try_map<K2: Kind>(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K2>) -> Result<SparseTensor<P, D, K2>> {
         let merged = self.coalesce();
         let values = rows_of(&merged, &f);
+        if values.dims() != merged.values.dims() {
+            return Err(changed_shape("map", values.dims(), merged.values.dims()));
+        }
         let own = merged.fill.clone().counting(is_full(&merged.pattern));
         let fill = own.map_row(merged.block(), merged.dtype(), &merged.device(), f);
-        merged.with_rows(values, fill)
+        Ok(merged.with_rows(values, fill))
     }
 
     /// [`map`](Self::map) to Bool, with the fill computed on the host where it is a number there: `false` is then known.
@@ -87,17 +95,19 @@ pub(super) fn bool_fill(value: bool) -> Fill<Bool> {
     if value { Fill::scalar(true) } else { Fill::Zero }
 }
 
+pub(super) fn changed_shape(op: &'static str, got: [usize; 2], expected: [usize; 2]) -> SparseError {
+    let rule = "the function must keep the shape of the rows, got {left} for {right}";
+    SparseError::ShapeMismatch { op, rule, left: got.to_vec(), right: expected.to_vec() }
+}
+
 /// `f` of the stored values; some devices cannot launch over nothing.
-#[track_caller]
 pub(super) fn rows_of<P: Pattern, const D: usize, K: Kind, K2: Kind>(
     merged: &SparseTensor<P, D, K>,
     f: &impl Fn(Tensor<2, K>) -> Tensor<2, K2>,
 ) -> Tensor<2, K2> {
     let shape = merged.values.dims();
     if shape[0] * shape[1] > 0 {
-        let values = f(merged.values.clone());
-        assert_eq!(values.dims(), shape, "map: the function must keep the shape of the rows");
-        return values;
+        return f(merged.values.clone());
     }
     let one = Tensor::zeros([1, 1], (&merged.device(), merged.dtype()));
     let like = f(one);
@@ -168,7 +178,8 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     }
 
     /// `x^p` of every element (see [`map`](Self::map)).
-    pub fn powf_scalar(&self, power: f64) -> Self {
+    pub fn powf_scalar(&self, power: impl ElementConversion) -> Self {
+        let power: f64 = power.elem();
         let power_of = |rows: Tensor<2>| rows.powf_scalar(power);
         match host_float(Scalar::Float(power), self.dtype()) {
             _ if power == 0.0 => self.map_zero(Fill::scalar(1.0), power_of),
@@ -180,25 +191,29 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
 
     /// The remainder of every element's division by `divisor`, with the divisor's sign (see [`map`](Self::map)).
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If `divisor` is 0.
-    pub fn remainder_scalar(&self, divisor: f64) -> Self {
-        assert!(divisor != 0.0, "remainder_scalar: the divisor must not be 0, got {divisor}");
-        self.map_keeping_zero(|rows| rows.remainder_scalar(divisor))
+    /// `invalid` if `divisor` is 0.
+    #[or_panic]
+    pub fn try_remainder_scalar(&self, divisor: impl ElementConversion) -> Result<Self> {
+        let divisor: f64 = divisor.elem();
+        check_divisor("remainder_scalar", divisor != 0.0)?;
+        Ok(self.map_keeping_zero(|rows| rows.remainder_scalar(divisor)))
     }
 
     /// The remainder of every element's division by `divisor`, with the element's sign (see [`map`](Self::map)).
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If `divisor` is 0.
-    pub fn fmod_scalar(&self, divisor: f64) -> Self {
-        assert!(divisor != 0.0, "fmod_scalar: the divisor must not be 0, got {divisor}");
-        self.map_keeping_zero(|rows| {
+    /// `invalid` if `divisor` is 0.
+    #[or_panic]
+    pub fn try_fmod_scalar(&self, divisor: impl ElementConversion) -> Result<Self> {
+        let divisor: f64 = divisor.elem();
+        check_divisor("fmod_scalar", divisor != 0.0)?;
+        Ok(self.map_keeping_zero(|rows| {
             let by = Tensor::full(rows.dims(), divisor, (&rows.device().inner(), rows.dtype()));
             rows.fmod(by)
-        })
+        }))
     }
 
     /// Whether each element is NaN (see [`map`](Self::map)).
@@ -215,6 +230,10 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     pub fn is_finite(&self) -> SparseTensor<P, D, Bool> {
         self.map_to_bool(|rows| rows.inner().is_finite(), |x, dtype| host_float(x, dtype).is_finite())
     }
+}
+
+fn check_divisor(op: &'static str, holds: bool) -> Result<()> {
+    if holds { Ok(()) } else { Err(SparseError::Invalid { op, message: "the divisor must not be 0".into() }) }
 }
 
 macro_rules! comparisons {
@@ -290,12 +309,16 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 
     /// `x^n` of every element, by repeated products (see [`map`](Self::map)); `x^0` is 1.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// For a negative power of integers.
-    pub fn powi_scalar(&self, power: i32) -> Self {
-        let float = self.dtype().is_float();
-        assert!(power >= 0 || float, "powi_scalar: a power of integers must not be negative, got {power}");
+    /// `invalid` for a negative power of integers.
+    #[or_panic]
+    pub fn try_powi_scalar(&self, power: impl ElementConversion) -> Result<Self> {
+        let power: i32 = power.elem();
+        if power < 0 && !self.dtype().is_float() {
+            let message = format!("the power of integers must not be negative, got {power}: float() makes them floats");
+            return Err(SparseError::Invalid { op: "powi_scalar", message });
+        }
         let power_of = move |rows: Tensor<2, K>| {
             let mut product: Option<Tensor<2, K>> = None;
             let (mut square, mut rest) = (rows.clone(), power.unsigned_abs());
@@ -315,12 +338,12 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
                 Some(product) => product,
             }
         };
-        match power {
+        Ok(match power {
             0 => self.map_zero(Fill::scalar(1), power_of),
             1.. if power % 2 == 1 => self.map_keeping_zero(power_of),
             1.. => self.map_to_plain_zero(power_of),
             _ => self.map(power_of),
-        }
+        })
     }
 
     /// [`map`](Self::map) of a clamp: a zero between the bounds stays a known zero.
@@ -360,28 +383,33 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
 
     /// The remainder of every element's division by `divisor`, with the divisor's sign (see [`map`](Self::map)).
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If `divisor` is 0.
-    pub fn remainder_scalar(&self, divisor: i64) -> Self {
-        assert!(divisor != 0, "remainder_scalar: the divisor must not be 0, got {divisor}");
+    /// `invalid` if `divisor` is 0.
+    #[or_panic]
+    pub fn try_remainder_scalar(&self, divisor: impl ElementConversion) -> Result<Self> {
+        let divisor: i64 = divisor.elem();
+        check_divisor("remainder_scalar", divisor != 0)?;
         // By 1 as by -1, by which the smallest integer has no quotient.
         let divisor = if divisor == -1 { 1 } else { divisor };
-        self.map_keeping_zero(|rows| rows.remainder_scalar(divisor))
+        Ok(self.map_keeping_zero(|rows| rows.remainder_scalar(divisor)))
     }
 
     /// The bits of every element that `mask` has too (see [`map`](Self::map)).
-    pub fn bitwise_and_scalar(&self, mask: i64) -> Self {
+    pub fn bitwise_and_scalar(&self, mask: impl ElementConversion) -> Self {
+        let mask: i64 = mask.elem();
         self.map_keeping_zero(|rows| rows.bitwise_and_scalar(mask))
     }
 
     /// The bits of every element and those of `mask` (see [`map`](Self::map)).
-    pub fn bitwise_or_scalar(&self, mask: i64) -> Self {
+    pub fn bitwise_or_scalar(&self, mask: impl ElementConversion) -> Self {
+        let mask: i64 = mask.elem();
         self.map_zero(Fill::scalar(mask), |rows| rows.bitwise_or_scalar(mask))
     }
 
     /// The bits that either every element or `mask` has (see [`map`](Self::map)).
-    pub fn bitwise_xor_scalar(&self, mask: i64) -> Self {
+    pub fn bitwise_xor_scalar(&self, mask: impl ElementConversion) -> Self {
+        let mask: i64 = mask.elem();
         self.map_zero(Fill::scalar(mask), |rows| rows.bitwise_xor_scalar(mask))
     }
 
@@ -391,12 +419,14 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
     }
 
     /// Every element `<< bits` (see [`map`](Self::map)).
-    pub fn bitwise_left_shift_scalar(&self, bits: u32) -> Self {
+    pub fn bitwise_left_shift_scalar(&self, bits: impl ElementConversion) -> Self {
+        let bits: u32 = bits.elem();
         self.map_keeping_zero(|rows| rows.bitwise_left_shift_scalar(bits))
     }
 
     /// Every element `>> bits` (see [`map`](Self::map)).
-    pub fn bitwise_right_shift_scalar(&self, bits: u32) -> Self {
+    pub fn bitwise_right_shift_scalar(&self, bits: impl ElementConversion) -> Self {
+        let bits: u32 = bits.elem();
         self.map_keeping_zero(|rows| rows.bitwise_right_shift_scalar(bits))
     }
 }

@@ -2,13 +2,20 @@
 
 use super::binary::same_structure;
 use super::broadcast::read_rows;
+use crate::base::checks::same_device;
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, dtype_name};
+use crate::pattern::layout::Pattern;
+use crate::pattern::maps::from_dense_map;
+use crate::pattern::merge::{located, merged};
 use crate::pattern::select::{kept, subset};
-use crate::pattern::{Pattern, Turn, dense_map, located, merged, turned};
 use crate::rows::move_rows;
-use crate::tensor::{Exact, Fill, Kind, SparseTensor, dtype_name, expect, same_device};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Tensor;
 use sparse_burn::MergeRule;
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 /// The elements of `dense` at the pattern of `mask`, whose values (of any kind) do not matter; fill zero.
 ///
@@ -29,6 +36,7 @@ use sparse_core::{Result, SparseError};
 /// # Errors
 ///
 /// `shape_mismatch`, `unsupported_dtype`, `device_mismatch`.
+#[or_panic]
 pub fn try_sparse_mask<P: Pattern, const D: usize, K: Kind, KM: Kind>(
     dense: Tensor<D, K>,
     mask: &SparseTensor<P, D, KM>,
@@ -46,81 +54,40 @@ pub fn try_sparse_mask<P: Pattern, const D: usize, K: Kind, KM: Kind>(
     let pattern = coalesced(&mask.pattern);
     let rows = pattern.shape().iter().product();
     let block = mask.dense_shape.iter().product();
-    let values = read_rows(dense.reshape(Exact([rows, block])), &dense_map(&pattern));
+    let values = read_rows(dense.reshape(Exact([rows, block])), &from_dense_map(&pattern));
     Ok(SparseTensor::from_parts(pattern, values, mask.dense_shape.clone(), Fill::Zero))
-}
-
-/// [`try_sparse_mask`], with a panic in place of an error.
-#[track_caller]
-pub fn sparse_mask<P: Pattern, const D: usize, K: Kind, KM: Kind>(
-    dense: Tensor<D, K>,
-    mask: &SparseTensor<P, D, KM>,
-) -> SparseTensor<P, D, K> {
-    expect(try_sparse_mask(dense, mask))
 }
 
 /// Patterns as sets of coordinates. The values of `other` do not matter, its kind may be another, and duplicates on
 /// either side are merged first. What belongs to a pair of patterns is kept with them: a loop over fixed patterns finds
 /// it once.
+#[derive(PartialEq, Eq)]
+struct Without(u64);
+
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The elements that are stored here and in `mask`. The others are unspecified afterwards: they read as the fill,
-    /// which is kept.
+    /// The elements that are stored here and in `other`, a mask: the tensor on the intersection of both patterns. The
+    /// others are unspecified afterwards: they read as the fill, which is kept.
     ///
-    /// Backward: kept elements get their gradients. Cost: `O(nnz + nnz of mask)`.
+    /// Backward: kept elements get their gradients. Cost: `O(nnz + nnz of other)`.
     ///
     /// # Errors
     ///
     /// `shape_mismatch`, `layout_mismatch` (another number of dense dims), `device_mismatch`.
-    pub fn try_mask_by<KM: Kind>(&self, mask: &SparseTensor<P, D, KM>) -> Result<Self> {
-        self.intersection("mask_by", mask)
-    }
-
-    /// [`try_mask_by`](Self::try_mask_by), with a panic in place of an error.
-    #[track_caller]
-    pub fn mask_by<KM: Kind>(&self, mask: &SparseTensor<P, D, KM>) -> Self {
-        expect(self.try_mask_by(mask))
-    }
-
-    /// The tensor on the intersection of both patterns: what [`mask_by`](Self::mask_by) gives, named as the set
-    /// operation.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_mask_by`](Self::try_mask_by).
+    #[or_panic]
     pub fn try_intersect_with<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Result<Self> {
-        self.intersection("intersect_with", other)
-    }
-
-    /// [`try_intersect_with`](Self::try_intersect_with), with a panic in place of an error.
-    #[track_caller]
-    pub fn intersect_with<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Self {
-        expect(self.try_intersect_with(other))
+        same_structure("intersect_with", self, other)?;
+        let (own, other) = (self.coalesce(), coalesced(&other.pattern));
+        if own.pattern.is_same(&other) {
+            return Ok(own);
+        }
+        let (pattern, [map, _]) = merged(MergeRule::Intersection, &own.pattern, &other);
+        Ok(Self::from_parts(pattern, read_rows(own.values, &map), own.dense_shape, own.fill))
     }
 
     /// The same tensor stored on the union of both patterns: new elements read the fill, so the dense equivalent stays.
     ///
     /// Backward: old elements get their gradients, a tracked fill the sum over the new ones.
     /// Cost: `O(nnz + nnz of other)`.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_mask_by`](Self::try_mask_by); `undefined_fill` where a new element would have no value.
-    pub fn try_union_with<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Result<Self> {
-        const OP: &str = "union_with";
-        same_structure(OP, self, other)?;
-        let (own, other) = (self.coalesce(), coalesced(&other.pattern));
-        if own.pattern.is_same(&other) {
-            return Ok(own);
-        }
-        let (pattern, [map, _]) = merged(MergeRule::Union, &own.pattern, &other);
-        if own.fill.is_undefined() && pattern.nnz() != own.nnz() {
-            return Err(SparseError::UndefinedFill { op: OP, hint: "with_fill gives the new elements a value" });
-        }
-        let values = move_rows(own.values.clone(), own.fill_row(), &map);
-        Ok(Self::from_parts(pattern, values, own.dense_shape, own.fill))
-    }
-
-    /// [`try_union_with`](Self::try_union_with), with a panic in place of an error.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -134,9 +101,24 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// assert_eq!(values(a.intersect_with(&b)), [1.0]);
     /// assert_eq!(values(a.difference(&b)), [3.0]);
     /// ```
-    #[track_caller]
-    pub fn union_with<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Self {
-        expect(self.try_union_with(other))
+    ///
+    /// # Errors
+    ///
+    /// As [`try_intersect_with`](Self::try_intersect_with); `undefined_fill` where a new element would have no value.
+    #[or_panic]
+    pub fn try_union_with<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Result<Self> {
+        const OP: &str = "union_with";
+        same_structure(OP, self, other)?;
+        let (own, other) = (self.coalesce(), coalesced(&other.pattern));
+        if own.pattern.is_same(&other) {
+            return Ok(own);
+        }
+        let (pattern, [map, _]) = merged(MergeRule::Union, &own.pattern, &other);
+        if own.fill.is_undefined() && pattern.nnz() != own.nnz() {
+            return Err(SparseError::UndefinedFill { op: OP, hint: "use with_fill to give the new elements a value" });
+        }
+        let values = move_rows(own.values.clone(), own.fill_row(), &map);
+        Ok(Self::from_parts(pattern, values, own.dense_shape, own.fill))
     }
 
     /// The elements that are stored here and not in `other`. The others are unspecified afterwards: they read as the
@@ -147,34 +129,18 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// As [`try_mask_by`](Self::try_mask_by).
+    /// As [`try_intersect_with`](Self::try_intersect_with).
+    #[or_panic]
     pub fn try_difference<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Result<Self> {
         same_structure("difference", self, other)?;
         let (own, other) = (self.coalesce(), coalesced(&other.pattern));
         if own.nnz() == 0 {
             return Ok(own);
         }
-        let (pattern, [map]) = turned(&own.pattern, Turn::Without(other.derived().id()), || {
+        let (pattern, map) = own.pattern.memo().get(Without(other.memo().id()), || {
             let missing = located(&own.pattern, &other).map().clone().greater_equal_elem(other.nnz() as i64);
-            let (pattern, map) = subset(&own.pattern, &kept(missing, own.pattern.index_dtype()));
-            (pattern, [map])
+            subset(&own.pattern, &kept(missing, own.pattern.index_dtype()))
         });
-        Ok(Self::from_parts(pattern, read_rows(own.values, &map), own.dense_shape, own.fill))
-    }
-
-    /// [`try_difference`](Self::try_difference), with a panic in place of an error.
-    #[track_caller]
-    pub fn difference<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Self {
-        expect(self.try_difference(other))
-    }
-
-    fn intersection<KM: Kind>(&self, op: &'static str, other: &SparseTensor<P, D, KM>) -> Result<Self> {
-        same_structure(op, self, other)?;
-        let (own, other) = (self.coalesce(), coalesced(&other.pattern));
-        if own.pattern.is_same(&other) {
-            return Ok(own);
-        }
-        let (pattern, [map, _]) = merged(MergeRule::Intersection, &own.pattern, &other);
         Ok(Self::from_parts(pattern, read_rows(own.values, &map), own.dense_shape, own.fill))
     }
 }

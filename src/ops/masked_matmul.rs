@@ -1,13 +1,16 @@
 //! Sampled dense x dense.
 
+use crate::base::checks::{same_device, same_elements};
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::kernel;
-use crate::pattern::Pattern;
-use crate::tensor::{
-    Exact, Fill, Kind, Numeric, SparseTensor, as_float, expect, from_float, same_device, same_elements,
-};
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 /// `x x y` at the pattern of `mask`, whose values do not matter: `[M, F] x [F, N]`, and batches.
 ///
@@ -18,6 +21,7 @@ use sparse_core::{Result, SparseError};
 /// # Errors
 ///
 /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
+#[or_panic]
 pub fn try_masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
     x: Tensor<D, K>,
     y: Tensor<D, K>,
@@ -27,7 +31,7 @@ pub fn try_masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
     let (left, right, shape) = (x.dims(), y.dims(), mask.dims());
     let matrix = if mask.dense_dims() == 0 { mask.pattern.matrix() } else { None };
     let fits = |matrix: &_| {
-        let _: &crate::pattern::Matrix = matrix;
+        let _: &crate::pattern::matrix::Matrix = matrix;
         left[D - 1] == right[D - 2]
             && left[..D - 1] == shape[..D - 1]
             && right[D - 1] == shape[D - 1]
@@ -36,7 +40,7 @@ pub fn try_masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
     let Some(matrix) = matrix.filter(|matrix| fits(matrix)) else {
         return Err(SparseError::ShapeMismatch {
             op: OP,
-            rule: "x [.., M, F] x y [.., F, N] must have the shape [.., M, N] of the mask",
+            rule: "x [.., M, F] x y [.., F, N] must have the shape [.., M, N] of the mask, got {left} (of x, then of y) and {right}",
             left: left.iter().chain(&right).copied().collect(),
             right: shape.to_vec(),
         });
@@ -51,16 +55,6 @@ pub fn try_masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
     Ok(SparseTensor::from_parts(mask.pattern.clone(), values, vec![], Fill::Zero))
 }
 
-/// [`try_masked_matmul`], with a panic in place of an error.
-#[track_caller]
-pub fn masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
-    x: Tensor<D, K>,
-    y: Tensor<D, K>,
-    mask: &SparseTensor<P, D, KM>,
-) -> SparseTensor<P, D, K> {
-    expect(try_masked_matmul(x, y, mask))
-}
-
 #[derive(Debug)]
 struct Saved {
     by_row: Option<kernel::Compressed>,
@@ -70,7 +64,7 @@ struct Saved {
 }
 
 /// `out[k] = <x[row_k, :], y[col_k, :]>` for flat operands.
-fn sddmm<K: Numeric>(matrix: &crate::pattern::Matrix, x: Tensor<2, K>, y: Tensor<2, K>) -> Tensor<2, K> {
+fn sddmm<K: Numeric>(matrix: &crate::pattern::matrix::Matrix, x: Tensor<2, K>, y: Tensor<2, K>) -> Tensor<2, K> {
     let (rows, cols): (&Tensor<1, Int>, _) = (matrix.row_ids(), matrix.col_ids());
     let out = kernel::sddmm(rows, cols, &x, &y);
     let (Some(x), Some(y)) = (as_float(&x), as_float(&y)) else { return out };

@@ -1,37 +1,136 @@
 //! Sparse x dense, dense x sparse and sparse x vector.
 
 use super::cast::{in_float, widened};
+use crate::base::checks::same_elements;
+use crate::base::exact::Exact;
+use crate::base::kind::{Numeric, as_float, from_float};
 use crate::kernel;
-use crate::pattern::{Matrix, Pattern};
-use crate::tensor::{Exact, Fill, Numeric, SparseTensor, as_float, expect, from_float, same_elements};
+use crate::pattern::layout::Pattern;
+use crate::pattern::matrix::Matrix;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::FloatDType::F32;
 use burn::tensor::Tensor;
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
+
+/// What a sparse tensor of rank `D` can be multiplied by: see [`matmul`](SparseTensor::matmul).
+///
+/// | right operand | product |
+/// |---|---|
+/// | `Tensor<D, K>`, dense | `Tensor<D, K>` |
+/// | `Tensor<1, K>`, a vector, where `D` is 2 | `Tensor<1, K>` |
+/// | `SparseTensor<P, D, K>` or `&SparseTensor<P, D, K>`, of the same layout | `SparseTensor<P, D, K>` |
+///
+/// It cannot be implemented outside this crate.
+#[diagnostic::on_unimplemented(
+    message = "a sparse tensor of rank {D} and kind `{K}` cannot be multiplied by `{Self}`",
+    label = "not an operand of `matmul` here",
+    note = "it takes a dense `Tensor<{D}, {K}>`, a vector `Tensor<1, {K}>` (a matrix only), or a sparse tensor of the same \
+            layout, rank and kind, by value or by reference; a dense operand goes by value: clone it to keep it"
+)]
+pub trait MatmulRhs<P: Pattern, const D: usize, K: Numeric> {
+    /// The product.
+    type Output;
+
+    #[doc(hidden)]
+    fn multiply(self, left: &SparseTensor<P, D, K>, only: ThisCrate) -> Result<Self::Output>;
+}
+
+/// Keeps [`MatmulRhs`] from being implemented elsewhere: nobody else can name it.
+#[derive(Clone, Copy, Debug)]
+pub struct ThisCrate(());
+
+impl<P: Pattern, const D: usize, K: Numeric> MatmulRhs<P, D, K> for Tensor<D, K> {
+    type Output = Self;
+
+    fn multiply(self, left: &SparseTensor<P, D, K>, _: ThisCrate) -> Result<Self> {
+        left.times("matmul", self)
+    }
+}
+
+impl<P: Pattern, K: Numeric> MatmulRhs<P, 2, K> for Tensor<1, K> {
+    type Output = Self;
+
+    fn multiply(self, left: &SparseTensor<P, 2, K>, _: ThisCrate) -> Result<Self> {
+        let [length] = self.dims();
+        let [rows, _] = left.dims();
+        Ok(left.times("matmul", self.reshape(Exact([length, 1])))?.reshape(Exact([rows])))
+    }
+}
+
+impl<P: Pattern, const D: usize, K: Numeric> MatmulRhs<P, D, K> for &SparseTensor<P, D, K> {
+    type Output = SparseTensor<P, D, K>;
+
+    fn multiply(self, left: &SparseTensor<P, D, K>, _: ThisCrate) -> Result<Self::Output> {
+        left.times_sparse(self)
+    }
+}
+
+impl<P: Pattern, const D: usize, K: Numeric> MatmulRhs<P, D, K> for SparseTensor<P, D, K> {
+    type Output = Self;
+
+    fn multiply(self, left: &SparseTensor<P, D, K>, _: ThisCrate) -> Result<Self> {
+        left.times_sparse(&self)
+    }
+}
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
-    /// `self x dense`: `[M, N] x [N, F] -> [M, F]`, for a batch `[B, M, N] x [B, N, F] -> [B, M, F]`.
+    /// `self x rhs`, where `rhs` is dense, a vector or sparse: `[M, N] x [N, F] -> [M, F]`, `[M, N] x [N] -> [M]`, for a
+    /// batch `[B, M, N] x [B, N, F] -> [B, M, F]`. [`MatmulRhs`] lists what it takes.
     ///
-    /// `out[r, f] = sum_c self[r, c] * dense[c, f]`. Any fill is exact: the specified elements go through the sparse
-    /// kernel and the fill's part is `fill * column sums of dense` (so a fill that is not finite gives NaN in every row,
-    /// as infinity minus infinity does). An `Undefined` fill takes no part. Duplicates need no coalesce. Float, and
-    /// Int with wrapping sums; f16 and bf16 accumulate in f32 (with a fill, by copies of both operands in f32: its part and
-    /// the others' may cancel).
+    /// `out[r, f] = sum_c self[r, c] * rhs[c, f]`. Float, and Int with wrapping sums; f16 and bf16 accumulate in f32.
     ///
-    /// Backward (Float): `d values[k] = <d out[r_k, :], dense[c_k, :]>` (SDDMM on the pattern) and
-    /// `d dense = self^T x d out` (SpMM of the transposed pattern, whose permutation is computed once and kept).
-    /// It allocates `O(nnz + (M + N) * F)`, never `M x N`. Cost: `2 * nnz * F` operations forward, twice that backward.
+    /// **By a dense tensor or a vector.** Any fill is exact: the specified elements go through the sparse kernel and the
+    /// fill's part is `fill * column sums of rhs` (so a fill that is not finite gives NaN in every row, as infinity minus
+    /// infinity does; f16 and bf16 operands are copied in f32 then: the parts may cancel). An `Undefined` fill takes no
+    /// part. Duplicates need no coalesce. Backward (Float): `d values[k] = <d out[r_k, :], rhs[c_k, :]>` (SDDMM on the
+    /// pattern) and `d rhs = self^T x d out` (SpMM of the transposed pattern, whose permutation is computed once and
+    /// kept). It allocates `O(nnz + (M + N) * F)`, never `M x N`. Cost: `2 * nnz * F` operations forward, twice that
+    /// backward.
+    ///
+    /// **By a sparse tensor.** The result is coalesced, with an element wherever a product falls (also where the sum is
+    /// zero). Fills must be zero, or `Undefined` (which takes no part and makes the result `Undefined`). Operands are
+    /// coalesced first. The symbolic phase and the numeric one are apart: the result's pattern is kept with the left
+    /// operand's, and a loop over fixed patterns finds it once ([`product_pattern`](Self::product_pattern) computes it
+    /// alone). Backward, on the operands' own patterns: `d self[r, c] = sum_f d out[r, f] * rhs[c, f]` at the elements of
+    /// `self`, and `d rhs[c, f] = sum_r self[r, c] * d out[r, f]` at those of `rhs`. Nothing of another size is formed
+    /// (PyTorch has no gradient of CSR @ CSR). Cost: the number of products forward, twice that backward. Gustavson's
+    /// algorithm on CPUs.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CooTensor;
+    ///
+    /// let device = Device::flex();
+    /// let a = CooTensor::<2>::from_dense(Tensor::from_floats([[0.0, 2.0], [3.0, 0.0]], &device), 0);
+    /// let x = Tensor::<2>::from_floats([[1.0], [10.0]], &device);
+    /// assert_eq!(a.matmul(x).into_data().iter::<f32>().collect::<Vec<_>>(), [20.0, 3.0]);
+    /// let v = Tensor::<1>::from_floats([1.0, 10.0], &device);
+    /// assert_eq!(a.matmul(v).into_data().iter::<f32>().collect::<Vec<_>>(), [20.0, 3.0]);
+    /// let b = a.matmul(&a);
+    /// assert_eq!(b.nnz(), 2);
+    /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [6.0, 0.0, 0.0, 6.0]);
+    /// ```
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if inner sizes or batches differ, or the tensor is no matrix; `dtype_mismatch`,
-    /// `device_mismatch`.
-    pub fn try_matmul(&self, dense: Tensor<D, K>) -> Result<Tensor<D, K>> {
-        const OP: &str = "matmul";
-        let matrix = matrix(OP, self)?;
+    /// `shape_mismatch` if inner sizes or batches differ, or a sparse operand is no matrix; `dtype_mismatch`,
+    /// `device_mismatch`. By a sparse tensor also `would_densify` for another fill, and for more rows than
+    /// [`dense_limit`](crate::dense_limit) of which almost all are empty (or so many columns of a tracked second operand,
+    /// whose gradient goes by columns); `overflow` if the result has more elements than the operands' index dtype counts
+    /// or memory holds.
+    #[or_panic]
+    pub fn try_matmul<R: MatmulRhs<P, D, K>>(&self, rhs: R) -> Result<R::Output> {
+        rhs.multiply(self, ThisCrate(()))
+    }
+
+    /// `self x dense`.
+    pub(super) fn times(&self, op: &'static str, dense: Tensor<D, K>) -> Result<Tensor<D, K>> {
+        let matrix = matrix(op, self)?;
         let (left, right) = (self.dims(), dense.dims());
-        let fits = left[D - 1] == right[D - 2] && left[..D - 2] == right[..D - 2];
-        check(OP, self, &dense, fits, "inner sizes and batches must agree")?;
+        check_product(op, self, &dense)?;
         let batch: usize = left[..D - 2].iter().product();
         let features = right[D - 1];
         let mut shape = left;
@@ -40,7 +139,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         if fill_term(self).is_some()
             && let Some((own, back)) = widened(self)
         {
-            return Ok(in_float(&own.try_matmul(in_float(&dense, F32))?, back));
+            return Ok(in_float(&own.times(op, in_float(&dense, F32))?, back));
         }
         let Some(fill) = fill_term(self) else {
             return Ok(spmm(matrix, self.values.clone(), flat).reshape(Exact(shape)));
@@ -55,33 +154,21 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         Ok(out + sums * fill.reshape(Exact(one)))
     }
 
-    /// [`try_matmul`](Self::try_matmul), with a panic in place of an error.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use sparse_tensor::CooTensor;
-    ///
-    /// let device = Device::flex();
-    /// let a = CooTensor::<2>::from_dense(Tensor::from_floats([[0.0, 2.0], [3.0, 0.0]], &device), 0);
-    /// let x = Tensor::<2>::from_floats([[1.0], [10.0]], &device);
-    /// assert_eq!(a.matmul(x).into_data().iter::<f32>().collect::<Vec<_>>(), [20.0, 3.0]);
-    /// ```
-    #[track_caller]
-    pub fn matmul(&self, dense: Tensor<D, K>) -> Tensor<D, K> {
-        expect(self.try_matmul(dense))
-    }
-
     /// `dense x self`: `[F, M] x [M, N] -> [F, N]`, and batches. As `(self^T x dense^T)^T`, with the same rules.
     ///
     /// # Errors
     ///
     /// As [`try_matmul`](Self::try_matmul).
+    #[or_panic]
     pub fn try_rmatmul(&self, dense: Tensor<D, K>) -> Result<Tensor<D, K>> {
         const OP: &str = "rmatmul";
         let matrix = matrix(OP, self)?;
         let (left, right) = (dense.dims(), self.dims());
         let fits = left[D - 1] == right[D - 2] && left[..D - 2] == right[..D - 2];
-        check(OP, self, &dense, fits, "inner sizes and batches must agree")?;
+        let rule =
+            "the dense tensor {left} must have as many columns as the sparse one {right} has rows, and its batch";
+        check(OP, (&left, &right), rule, fits)?;
+        same_elements(OP, &self.values, &dense)?;
         let batch: usize = left[..D - 2].iter().product();
         let features = left[D - 2];
         let mut shape = left;
@@ -103,31 +190,6 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let out = out.reshape(Exact(shape)).swap_dims(D - 2, D - 1);
         Ok(out + dense.sum_dim(D - 1) * fill.reshape(Exact([1; D])))
     }
-
-    /// [`try_rmatmul`](Self::try_rmatmul), with a panic in place of an error.
-    #[track_caller]
-    pub fn rmatmul(&self, dense: Tensor<D, K>) -> Tensor<D, K> {
-        expect(self.try_rmatmul(dense))
-    }
-}
-
-impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
-    /// `self x vector`: `[M, N] x [N] -> [M]`, with the rules of [`try_matmul`](Self::try_matmul).
-    ///
-    /// # Errors
-    ///
-    /// As [`try_matmul`](Self::try_matmul).
-    pub fn try_matvec(&self, vector: Tensor<1, K>) -> Result<Tensor<1, K>> {
-        let length = vector.dims()[0];
-        let rows = self.dims()[0];
-        Ok(self.try_matmul(vector.reshape(Exact([length, 1])))?.reshape(Exact([rows])))
-    }
-
-    /// [`try_matvec`](Self::try_matvec), with a panic in place of an error.
-    #[track_caller]
-    pub fn matvec(&self, vector: Tensor<1, K>) -> Tensor<1, K> {
-        expect(self.try_matvec(vector))
-    }
 }
 
 pub(crate) fn matrix<'a, P: Pattern, const D: usize, K: Numeric>(
@@ -137,24 +199,39 @@ pub(crate) fn matrix<'a, P: Pattern, const D: usize, K: Numeric>(
     let matrix = if sparse.dense_dims() == 0 { sparse.pattern.matrix() } else { None };
     matrix.ok_or_else(|| SparseError::ShapeMismatch {
         op,
-        rule: "the sparse tensor must be a matrix or a batch of matrices without dense dims",
+        rule: "the sparse tensor must be a matrix, or a batch of matrices, without dense dims, got shape {left} with \
+               [sparse, dense] dims {right}",
         left: sparse.dims().to_vec(),
         right: vec![sparse.sparse_dims(), sparse.dense_dims()],
     })
 }
 
-pub(crate) fn check<P: Pattern, const D: usize, K: Numeric>(
+/// Checks a product of a sparse and a dense tensor.
+pub(crate) fn check_product<P: Pattern, const D: usize, K: Numeric>(
     op: &'static str,
     sparse: &SparseTensor<P, D, K>,
     dense: &Tensor<D, K>,
-    fits: bool,
-    rule: &'static str,
 ) -> Result<()> {
-    if !fits {
-        let (left, right) = (sparse.dims().to_vec(), dense.dims().to_vec());
-        return Err(SparseError::ShapeMismatch { op, rule, left, right });
-    }
+    check_sizes(op, &sparse.dims(), &dense.dims())?;
     same_elements(op, &sparse.values, dense)
+}
+
+/// Checks that matrices, or batches of them, of these shapes have a product.
+pub(super) fn check_sizes<const D: usize>(op: &'static str, left: &[usize; D], right: &[usize; D]) -> Result<()> {
+    let rule = "the right operand {right} must have as many rows as the left one {left} has columns, and its batch";
+    check(op, (left, right), rule, left[D - 1] == right[D - 2] && left[..D - 2] == right[..D - 2])
+}
+
+fn check<const D: usize>(
+    op: &'static str,
+    (left, right): (&[usize; D], &[usize; D]),
+    rule: &'static str,
+    fits: bool,
+) -> Result<()> {
+    if fits {
+        return Ok(());
+    }
+    Err(SparseError::ShapeMismatch { op, rule, left: left.to_vec(), right: right.to_vec() })
 }
 
 /// The fill as a row where it takes part in a product.

@@ -1,16 +1,22 @@
 //! Sparse x dense with another reduction than a sum: message passing with mean, max or min.
 
-use super::matmul::{check, matrix};
+use super::matmul::{check_product, matrix};
+use super::powers::wrapping_mul;
 use super::put_along_axis::{run, target};
-use super::reduce::{numbers, wrapping_mul};
+use crate::base::exact::Exact;
+use crate::base::index::numbers;
+use crate::base::kind::{Numeric, as_float, from_float};
 use crate::kernel::{self, Compressed, Put};
-use crate::pattern::{Matrix, Pattern};
+use crate::pattern::layout::Pattern;
+use crate::pattern::matrix::Matrix;
 use crate::rows::RowMap;
-use crate::tensor::{Exact, Fill, Numeric, SparseTensor, as_float, expect, from_float};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{DType, Float, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::{Extremum, Reduce};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// `out[r, f] = reduce_k(self[r, c_k] * dense[c_k, f])` over the stored elements of each row: `[M, N] x [N, F] ->
@@ -28,15 +34,26 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// backward pass that forms the products again, for `O(nnz + (M + N) * F)` memory. mul and other means keep the
     /// products, `nnz * F` elements.
     ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::{CsrTensor, ops::Reduce};
+    ///
+    /// let device = Device::flex();
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 1.0], [0.0, 0.0]], &device));
+    /// let x = Tensor::<2>::from_floats([[1.0], [5.0]], &device);
+    /// let out = a.matmul_reduce(x, Reduce::Amax);
+    /// assert_eq!(out.into_data().iter::<f32>().collect::<Vec<_>>(), [5.0, 0.0]);
+    /// ```
+    ///
     /// # Errors
     ///
     /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`; `invalid` for [`Reduce::Assign`].
+    #[or_panic]
     pub fn try_matmul_reduce(&self, dense: Tensor<D, K>, reduce: Reduce) -> Result<Tensor<D, K>> {
         const OP: &str = "matmul_reduce";
         matrix(OP, self)?;
         let (left, right) = (self.dims(), dense.dims());
-        let fits = left[D - 1] == right[D - 2] && left[..D - 2] == right[..D - 2];
-        check(OP, self, &dense, fits, "inner sizes and batches must agree")?;
+        check_product(OP, self, &dense)?;
         if reduce == Reduce::Assign {
             let message = "reduce must be add, mul, mean, amax or amin, got assign".into();
             return Err(SparseError::Invalid { op: OP, message });
@@ -48,13 +65,13 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let mut shape = left;
         shape[D - 1] = features;
         if reduce == Reduce::Add || (own.dtype().is_float() && (own.nnz() == 0 || features == 0)) {
-            return own.try_matmul(dense);
+            return own.times(OP, dense);
         }
         if own.nnz() == 0 || features == 0 {
             return Ok(Tensor::zeros(shape, (&dense.device(), dense.dtype())));
         }
         if reduce == Reduce::Mean && matches!(own.dtype(), DType::F32 | DType::F64) {
-            let sums = own.try_matmul(dense)?.reshape(Exact([rows, features]));
+            let sums = own.times(OP, dense)?.reshape(Exact([rows, features]));
             return Ok(by_count(sums, matrix).reshape(Exact(shape)));
         }
         let flat = dense.reshape(Exact([batch * right[D - 2], features]));
@@ -71,23 +88,6 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         };
         let zeros = Tensor::zeros([rows, features], (&messages.device(), messages.dtype()));
         Ok(run(put, zeros, messages).reshape(Exact(shape)))
-    }
-
-    /// [`try_matmul_reduce`](Self::try_matmul_reduce), with a panic in place of an error.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use sparse_tensor::{CsrTensor, ops::Reduce};
-    ///
-    /// let device = Device::flex();
-    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 1.0], [0.0, 0.0]], &device));
-    /// let x = Tensor::<2>::from_floats([[1.0], [5.0]], &device);
-    /// let out = a.matmul_reduce(x, Reduce::Amax);
-    /// assert_eq!(out.into_data().iter::<f32>().collect::<Vec<_>>(), [5.0, 0.0]);
-    /// ```
-    #[track_caller]
-    pub fn matmul_reduce(&self, dense: Tensor<D, K>, reduce: Reduce) -> Tensor<D, K> {
-        expect(self.try_matmul_reduce(dense, reduce))
     }
 }
 

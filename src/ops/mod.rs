@@ -49,10 +49,11 @@ mod spgemm;
 mod stack;
 mod triangle;
 
-pub use concat::{DynTensor, concat, try_concat};
+pub use concat::{concat, try_concat};
 pub use gather::{gather, gather_nd, scatter, scatter_nd, try_gather, try_gather_nd, try_scatter, try_scatter_nd};
 pub use mask::{sparse_mask, try_sparse_mask};
 pub use masked_matmul::{masked_matmul, try_masked_matmul};
+pub use matmul::MatmulRhs;
 pub use plan::IndexPlan;
 pub use put_along_axis::{PutValues, put_along_axis, try_put_along_axis};
 pub use scalar::ScalarArg;

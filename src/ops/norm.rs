@@ -2,13 +2,17 @@
 
 use super::cast::{in_float, widened};
 use super::reduce::{Fold, total};
-use crate::pattern::Pattern;
-use crate::tensor::{Exact, Fill, SparseTensor, expect};
-use burn::tensor::Tensor;
+use crate::base::checks::as_axes;
+use crate::base::exact::Exact;
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{AsIndex, Tensor};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D> {
-    /// The norm of order `p` along `axis`, which stays with size 1: `sum(|x|^p)^(1/p)`, for infinity the largest `|x|`.
+    /// The norm of order `p` along `dim`, which stays with size 1: `sum(|x|^p)^(1/p)`, for infinity the largest `|x|`.
     ///
     /// The fill counts as in [`sum_dim`](Self::sum_dim). The norm of nothing is 0.
     ///
@@ -17,41 +21,34 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
     /// # Errors
     ///
     /// `axis_out_of_range`, `overflow`; `invalid` if `p` is not above 0.
-    pub fn try_norm_dim(&self, p: f64, axis: isize) -> Result<Self> {
-        self.try_norm_dims(p, &[axis])
+    #[or_panic]
+    pub fn try_norm_dim(&self, p: f64, dim: impl AsIndex) -> Result<Self> {
+        self.norm_along("norm_dim", p, &[dim.as_index()])
     }
 
-    /// [`try_norm_dim`](Self::try_norm_dim), with a panic in place of an error.
-    #[track_caller]
-    pub fn norm_dim(&self, p: f64, axis: isize) -> Self {
-        expect(self.try_norm_dim(p, axis))
-    }
-
-    /// [`norm_dim`](Self::norm_dim) along several axes at once.
+    /// [`norm_dim`](Self::norm_dim) along several dims at once.
     ///
     /// # Errors
     ///
-    /// As for one axis; `shape_mismatch` for an axis given twice.
-    pub fn try_norm_dims(&self, p: f64, axes: &[isize]) -> Result<Self> {
-        const OP: &str = "norm_dims";
-        check(OP, p)?;
+    /// As for one dim; `shape_mismatch` for a dim given twice.
+    #[or_panic]
+    pub fn try_norm_dims(&self, p: f64, dims: &[impl AsIndex]) -> Result<Self> {
+        self.norm_along("norm_dims", p, &as_axes(dims))
+    }
+
+    fn norm_along(&self, op: &'static str, p: f64, axes: &[isize]) -> Result<Self> {
+        check(op, p)?;
         let nothing =
-            axes.iter().try_fold(false, |nothing, &axis| Ok(nothing | (self.dims()[self.axis(OP, axis)?] == 0)))?;
+            axes.iter().try_fold(false, |nothing, &axis| Ok(nothing | (self.dims()[self.axis(op, axis)?] == 0)))?;
         let own = self.coalesce();
         if let Some((own, back)) = widened(&own) {
-            return Ok(own.try_norm_dims(p, axes)?.in_float(back));
+            return Ok(own.norm_along(op, p, axes)?.in_float(back));
         }
         let powers = own.powers(p);
         if p == f64::INFINITY && !nothing {
-            return powers.try_amax_dims(axes);
+            return powers.try_max_dims(axes);
         }
         Ok(powers.try_sum_dims(axes)?.each(|rows| root(rows, p)))
-    }
-
-    /// [`try_norm_dims`](Self::try_norm_dims), with a panic in place of an error.
-    #[track_caller]
-    pub fn norm_dims(&self, p: f64, axes: &[isize]) -> Self {
-        expect(self.try_norm_dims(p, axes))
     }
 
     /// The norm of order `p` of all elements (2: the Frobenius norm of a matrix): see [`norm_dim`](Self::norm_dim).
@@ -68,6 +65,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
     /// # Errors
     ///
     /// `overflow`; `invalid` if `p` is not above 0.
+    #[or_panic]
     pub fn try_norm(&self, p: f64) -> Result<Tensor<1>> {
         check("norm", p)?;
         let own = self.coalesce();
@@ -76,16 +74,10 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         }
         let powers = own.powers(p);
         if p == f64::INFINITY && self.num_elements() > 0 && !(self.fill.is_undefined() && self.nnz() == 0) {
-            return powers.try_amax();
+            return powers.try_max();
         }
         let sum = total("norm", &powers, Fold::Sum)?;
         Ok(root(sum.reshape(Exact([1, 1])), p).reshape(Exact([1])))
-    }
-
-    /// [`try_norm`](Self::try_norm), with a panic in place of an error.
-    #[track_caller]
-    pub fn norm(&self, p: f64) -> Tensor<1> {
-        expect(self.try_norm(p))
     }
 
     /// `|x|^p` (`|x|` for infinity) of every element of a coalesced tensor.

@@ -1,10 +1,13 @@
 //! Dims in another order.
 
-use super::blocks::{check_layout, held};
-use crate::pattern::{Pattern, permuted};
-use crate::rows::move_rows;
-use crate::tensor::{Fill, FillValue, Kind, SparseTensor, expect};
+use crate::base::kind::Kind;
+use crate::pattern::layout::Pattern;
+use crate::rows::{RowMap, move_rows};
+use crate::tensor::fill::{Fill, FillValue};
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::AsIndex;
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The tensor with its dims reordered: dim `i` of the result is dim `axes[i]`.
@@ -17,23 +20,28 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// `axis_out_of_range`, `shape_mismatch` for a dim given twice or one that would cross from sparse to dense;
     /// `would_densify` for CSR with more rows than [`dense_limit`](crate::dense_limit) of which almost all are empty.
-    pub fn try_permute(&self, axes: [isize; D]) -> Result<Self> {
+    #[or_panic]
+    pub fn try_permute(&self, axes: [impl AsIndex; D]) -> Result<Self> {
         const OP: &str = "permute";
-        let axes = axes.iter().map(|&axis| self.axis(OP, axis)).collect::<Result<Vec<_>>>()?;
+        let axes = axes.iter().map(|axis| self.axis(OP, axis)).collect::<Result<Vec<_>>>()?;
+        self.permuted(OP, &axes)
+    }
+
+    fn permuted(&self, op: &'static str, axes: &[usize]) -> Result<Self> {
         let sparse = self.sparse_dims();
         let mut seen = [false; D];
         for (to, &from) in axes.iter().enumerate() {
             if std::mem::replace(&mut seen[from], true) || (to < sparse) != (from < sparse) {
                 return Err(SparseError::ShapeMismatch {
-                    op: OP,
-                    rule: "axes must name each dim once and keep sparse dims before dense ones",
-                    left: axes,
+                    op,
+                    rule: "axes must name each dim once and keep sparse dims before dense ones, got {left} with [sparse, dense] dims {right}",
+                    left: axes.to_vec(),
                     right: vec![sparse, self.dense_dims()],
                 });
             }
         }
         let shape: Vec<usize> = axes[..sparse].iter().map(|&axis| self.pattern.shape()[axis]).collect();
-        check_layout::<P>(OP, &shape, held(&self.pattern))?;
+        P::check_shape(op, &shape, self.pattern.memo().held())?;
         let (pattern, map) = permuted(&self.pattern, &axes[..sparse]);
         let moved = match map {
             None => self.values.clone(),
@@ -53,26 +61,30 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(Self::from_parts(pattern, turn(moved), dense_shape, fill))
     }
 
-    /// [`try_permute`](Self::try_permute), with a panic in place of an error.
-    #[track_caller]
-    pub fn permute(&self, axes: [isize; D]) -> Self {
-        expect(self.try_permute(axes))
-    }
-
     /// Two dims swapped (see [`permute`](Self::permute)).
-    #[track_caller]
-    pub fn swap_dims(&self, a: isize, b: isize) -> Self {
-        let (a, b) = (expect(self.axis("swap_dims", a)), expect(self.axis("swap_dims", b)));
-        let mut axes: [isize; D] = std::array::from_fn(|axis| axis as isize);
-        axes.swap(a, b);
-        self.permute(axes)
+    ///
+    /// # Errors
+    ///
+    /// As [`try_permute`](Self::try_permute).
+    #[or_panic]
+    pub fn try_swap_dims(&self, dim1: impl AsIndex, dim2: impl AsIndex) -> Result<Self> {
+        self.swapped("swap_dims", dim1, dim2)
     }
 
     /// The last two dims swapped: the transpose of a matrix, or of each matrix of a batch.
-    #[track_caller]
-    pub fn transpose(&self) -> Self {
-        assert!(D >= 2, "transpose: the rank must be at least 2, got {D}");
-        self.swap_dims(-2, -1)
+    ///
+    /// # Errors
+    ///
+    /// As [`try_permute`](Self::try_permute); `axis_out_of_range` if there are no two dims.
+    #[or_panic]
+    pub fn try_transpose(&self) -> Result<Self> {
+        self.swapped("transpose", -2, -1)
+    }
+
+    fn swapped(&self, op: &'static str, dim1: impl AsIndex, dim2: impl AsIndex) -> Result<Self> {
+        let mut axes: [usize; D] = std::array::from_fn(|axis| axis);
+        axes.swap(self.axis(op, dim1)?, self.axis(op, dim2)?);
+        self.permuted(op, &axes)
     }
 }
 
@@ -95,6 +107,15 @@ fn permute_blocks<K: Kind>(
         source as i64
     });
     let device = rows.device().inner();
-    let columns = crate::tensor::ints(from.collect(), [block], &device);
+    let columns = crate::base::index::ints(from.collect(), [block], &device);
     rows.select(1, columns)
+}
+
+#[derive(PartialEq, Eq)]
+struct Permuted(Vec<usize>);
+
+/// The pattern with its dims reordered, and where its rows come from (`None`: they stay). Kept with the pattern, so that a
+/// transpose is one pattern however often it is taken.
+fn permuted<P: Pattern>(pattern: &P, axes: &[usize]) -> (P, Option<RowMap>) {
+    pattern.memo().get(Permuted(axes.to_vec()), || pattern.permute(axes))
 }

@@ -3,18 +3,23 @@
 use super::gather::read;
 use super::index_select::checked_index;
 use super::put_along_axis::{run, target};
+use crate::base::checks::{resolve_axis, same_device, same_elements};
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, Numeric};
 use crate::kernel::Put;
-use crate::pattern::{Pattern, identity};
+use crate::pattern::layout::Pattern;
+use crate::pattern::memo::identity;
 use crate::rows::RowMap;
-use crate::tensor::{Exact, Kind, Numeric, SparseTensor, expect, resolve_axis, same_device, same_elements};
-use burn::tensor::{Int, Tensor};
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{AsIndex, Int, Tensor};
 use sparse_burn::Reduce;
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 /// An index into an axis, checked once and sorted once into segments: the edges of a graph, the nodes of a split.
 ///
-/// Every call skips the check; `put`, with any reduction, and the backward of `gather` along axis 0 work by segments,
-/// without atomics. Neither reads the device; `index_select` of a sparse tensor does the first time that it meets a
+/// Every call skips the check; `put`, with any reduction, and the backward of `select` along dim 0 work by segments,
+/// without atomics. Neither reads the device; `select_sparse` does the first time that it meets a
 /// pattern. (The idea of the sorted `edge_index` of PyG.)
 ///
 /// ```
@@ -63,26 +68,34 @@ impl IndexPlan {
         self.size
     }
 
-    fn check<const D: usize>(&self, op: &'static str, dims: [usize; D], axis: isize, size: usize) -> Result<usize> {
+    fn check<const D: usize>(
+        &self,
+        op: &'static str,
+        dims: [usize; D],
+        axis: impl AsIndex,
+        size: usize,
+    ) -> Result<usize> {
         let axis = resolve_axis(op, axis, D)?;
         if dims[axis] == size {
             return Ok(axis);
         }
-        let rule = "the axis must have the size of the plan";
+        let rule = "the dim must have the size {right:1} of the plan, got shape {left}";
         Err(SparseError::ShapeMismatch { op, rule, left: dims.to_vec(), right: vec![size] })
     }
 
-    /// The slices of `x` that the index names along `axis`: `out[k, ..] = x[index[k], ..]` for axis 0.
+    /// The slices of `tensor` that the index names along `dim`: `out[k, ..] = tensor[index[k], ..]` for dim 0. Burn's
+    /// `select`, deterministic.
     ///
-    /// Backward: each slice of `x` gets the sum over the places that read it, a segment sum.
+    /// Backward: each slice of `tensor` gets the sum over the places that read it, a segment sum.
     ///
     /// # Errors
     ///
     /// `axis_out_of_range`, `shape_mismatch`, `unsupported_dtype`.
-    pub fn try_gather<const D: usize, K: Kind>(&self, x: Tensor<D, K>, axis: isize) -> Result<Tensor<D, K>> {
-        const OP: &str = "IndexPlan::gather";
-        let dims = x.dims();
-        let axis = self.check(OP, dims, axis, self.size)?;
+    #[or_panic]
+    pub fn try_select<const D: usize, K: Kind>(&self, tensor: Tensor<D, K>, dim: impl AsIndex) -> Result<Tensor<D, K>> {
+        const OP: &str = "IndexPlan::select";
+        let (dims, x) = (tensor.dims(), tensor);
+        let axis = self.check(OP, dims, dim, self.size)?;
         same_elements(OP, &x, &x)?;
         let mut shape = dims;
         shape[axis] = self.len();
@@ -94,16 +107,10 @@ impl IndexPlan {
         Ok(rows.reshape(Exact(shape)))
     }
 
-    /// [`try_gather`](Self::try_gather), with a panic in place of an error.
-    #[track_caller]
-    pub fn gather<const D: usize, K: Kind>(&self, x: Tensor<D, K>, axis: isize) -> Tensor<D, K> {
-        expect(self.try_gather(x, axis))
-    }
-
-    /// The slices of a sparse tensor that the index names along `axis`: its
-    /// [`index_select`](SparseTensor::try_index_select), without a check.
+    /// The slices of a sparse tensor that the index names along `dim`: its [`select`](SparseTensor::select), without a
+    /// check.
     ///
-    /// The result's pattern is kept with that of `x`, so a loop over fixed patterns finds it, and reads the device, in
+    /// The result's pattern is kept with that of `tensor`, so a loop over fixed patterns finds it, and reads the device, in
     /// its first step only.
     ///
     /// ```
@@ -113,33 +120,24 @@ impl IndexPlan {
     /// let device = Device::flex();
     /// let plan = IndexPlan::new(Tensor::from_ints([2, 0], &device), 3).unwrap();
     /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]], &device));
-    /// let b = plan.index_select(&a, 0);
+    /// let b = plan.select_sparse(&a, 0);
     /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [3.0, 4.0, 1.0, 0.0]);
-    /// assert!(b.pattern().is_same(plan.index_select(&a, 0).pattern()));
+    /// assert!(b.pattern().is_same(plan.select_sparse(&a, 0).pattern()));
     /// ```
     ///
     /// # Errors
     ///
     /// `axis_out_of_range`, `shape_mismatch`, `device_mismatch`, `overflow`.
-    pub fn try_index_select<P: Pattern, const D: usize, K: Kind>(
+    #[or_panic]
+    pub fn try_select_sparse<P: Pattern, const D: usize, K: Kind>(
         &self,
-        x: &SparseTensor<P, D, K>,
-        axis: isize,
+        tensor: &SparseTensor<P, D, K>,
+        dim: impl AsIndex,
     ) -> Result<SparseTensor<P, D, K>> {
-        const OP: &str = "IndexPlan::index_select";
-        let axis = self.check(OP, x.dims(), axis, self.size)?;
-        same_device(OP, &x.device(), &self.index.device())?;
-        x.slices(OP, axis, &self.index, Some(self.id))
-    }
-
-    /// [`try_index_select`](Self::try_index_select), with a panic in place of an error.
-    #[track_caller]
-    pub fn index_select<P: Pattern, const D: usize, K: Kind>(
-        &self,
-        x: &SparseTensor<P, D, K>,
-        axis: isize,
-    ) -> SparseTensor<P, D, K> {
-        expect(self.try_index_select(x, axis))
+        const OP: &str = "IndexPlan::select_sparse";
+        let axis = self.check(OP, tensor.dims(), dim, self.size)?;
+        same_device(OP, &tensor.device(), &self.index.device())?;
+        tensor.slices(OP, axis, &self.index, Some(self.id))
     }
 
     /// [`put_along_axis`](super::put_along_axis) with one destination for each slice of `values` along `axis`.
@@ -149,11 +147,12 @@ impl IndexPlan {
     /// # Errors
     ///
     /// `axis_out_of_range`, `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
+    #[or_panic]
     pub fn try_put<const D: usize, K: Numeric>(
         &self,
         arr: Tensor<D, K>,
         values: Tensor<D, K>,
-        axis: isize,
+        axis: impl AsIndex,
         reduce: Reduce,
         include_self: bool,
     ) -> Result<Tensor<D, K>> {
@@ -161,9 +160,9 @@ impl IndexPlan {
         let dims = arr.dims();
         let axis = self.check(OP, dims, axis, self.size)?;
         let given = values.dims();
-        self.check(OP, given, axis as isize, self.len())?;
+        self.check(OP, given, axis, self.len())?;
         if (0..D).any(|dim| dim != axis && given[dim] != dims[dim]) {
-            let rule = "values must have the shape of arr off the axis";
+            let rule = "values {left} must have the shape of arr {right} off the dim";
             return Err(SparseError::ShapeMismatch { op: OP, rule, left: given.to_vec(), right: dims.to_vec() });
         }
         same_elements(OP, &arr, &values)?;
@@ -176,19 +175,6 @@ impl IndexPlan {
             groups: Some((order.clone(), ptr.clone().narrow(0, 0, self.size + 1))),
         };
         Ok(run(put, arr, values))
-    }
-
-    /// [`try_put`](Self::try_put), with a panic in place of an error.
-    #[track_caller]
-    pub fn put<const D: usize, K: Numeric>(
-        &self,
-        arr: Tensor<D, K>,
-        values: Tensor<D, K>,
-        axis: isize,
-        reduce: Reduce,
-        include_self: bool,
-    ) -> Tensor<D, K> {
-        expect(self.try_put(arr, values, axis, reduce, include_self))
     }
 }
 

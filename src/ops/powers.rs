@@ -1,8 +1,9 @@
 //! Products and powers of rows. Integers wrap.
 
-use super::line_sums::numbers;
+use crate::base::index::numbers;
+use crate::base::kind::{Numeric, as_float, from_float};
+use crate::base::scalar::{host_apply, host_float};
 use crate::kernel;
-use crate::tensor::{Numeric, as_float, from_float, host_apply, host_float};
 use burn::tensor::{DType, Float, Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::BinaryOp;

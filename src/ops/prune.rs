@@ -2,12 +2,17 @@
 
 use super::broadcast::read_rows;
 use super::stack::{check_matrix, check_vanishing};
+use crate::base::exact::Exact;
+use crate::base::index::index_tensor;
+use crate::base::kind::{Numeric, as_float};
 use crate::kernel;
+use crate::pattern::layout::Pattern;
+use crate::pattern::lines::Lines;
 use crate::pattern::select::{kept, subset};
-use crate::pattern::{Pattern, index_tensor, lines};
-use crate::tensor::{Exact, Numeric, SparseTensor, as_float, expect};
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Int, IntDType, Tensor, kind};
 use sparse_core::Result;
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// The tensor without its stored elements of `|value| <= threshold`; a block where there are dense dims is dropped
@@ -19,9 +24,18 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// Backward: kept elements get their gradients. Cost: `O(nnz)`; the structure depends on the values, so every call
     /// reads the device once (for the number of elements).
     ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.5, -2.0], [1.0, 0.0]], &Device::flex()));
+    /// assert_eq!(a.prune(0.9).values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [-2.0, 1.0]);
+    /// ```
+    ///
     /// # Errors
     ///
     /// `would_densify` for another fill than `Zero` or `Undefined`.
+    #[or_panic]
     pub fn try_prune(&self, threshold: f64) -> Result<Self> {
         check_vanishing("prune", self, &self.dims())?;
         let own = self.coalesce();
@@ -33,20 +47,6 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let nnz = own.nnz();
         let keep = if own.block() == 1 { large } else { large.any_dim(1) }.reshape(Exact([nnz]));
         Ok(own.at(&kept(keep, own.pattern.index_dtype())))
-    }
-
-    /// [`try_prune`](Self::try_prune), with a panic in place of an error.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use sparse_tensor::CsrTensor;
-    ///
-    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.5, -2.0], [1.0, 0.0]], &Device::flex()));
-    /// assert_eq!(a.prune(0.9).values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [-2.0, 1.0]);
-    /// ```
-    #[track_caller]
-    pub fn prune(&self, threshold: f64) -> Self {
-        expect(self.try_prune(threshold))
     }
 
     /// The stored elements at ascending positions.
@@ -68,9 +68,19 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// on the host) and stable groupings of integers; the structure depends on the values, so every call reads the
     /// device.
     ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, -3.0, 2.0], [4.0, 4.0, 4.0]], &Device::flex()));
+    /// let top = a.top_k_rows(2);
+    /// assert_eq!(top.values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [-3.0, 2.0, 4.0, 4.0]);
+    /// ```
+    ///
     /// # Errors
     ///
     /// `shape_mismatch` for a hybrid tensor; `would_densify` for another fill than `Zero` or `Undefined`.
+    #[or_panic]
     pub fn try_top_k_rows(&self, k: usize) -> Result<Self> {
         const OP: &str = "top_k_rows";
         check_matrix(OP, self)?;
@@ -81,11 +91,11 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
             return Ok(own);
         }
         // Of the rows that have elements: there may be many without any.
-        let rows = lines(&own.pattern, &[false, true]);
+        let rows = Lines::of(&own.pattern, &[false, true]);
         let ids = index_tensor(rows.owner().clone(), dtype);
         // By size, then by row, stably both: in each row the largest first, and equal ones as they stand.
-        let (by_size, _) = kernel::group_by(&ranks(own.values.clone().inner(), dtype), nnz);
-        let (by_row, ptr) = kernel::group_by(&ids.clone().select(0, by_size.clone()), rows.len());
+        let (by_size, _) = kernel::group_by(ranks(own.values.clone().inner(), dtype), nnz);
+        let (by_row, ptr) = kernel::group_by(ids.clone().select(0, by_size.clone()), rows.len());
         let order = by_size.select(0, by_row);
         // Rows stand in order before and after: position `p` of either belongs to row `ids[p]`.
         let place = Tensor::<1, Int>::arange(0..nnz as i64, (&ids.device(), dtype)) - ptr.select(0, ids);
@@ -93,21 +103,6 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         let (inverse, _) = kernel::group_by(&order, nnz);
         let keep = place.select(0, inverse).lower_elem(k.min(nnz) as i64);
         Ok(own.at(&kept(keep, dtype)))
-    }
-
-    /// [`try_top_k_rows`](Self::try_top_k_rows), with a panic in place of an error.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use sparse_tensor::CsrTensor;
-    ///
-    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, -3.0, 2.0], [4.0, 4.0, 4.0]], &Device::flex()));
-    /// let top = a.top_k_rows(2);
-    /// assert_eq!(top.values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [-3.0, 2.0, 4.0, 4.0]);
-    /// ```
-    #[track_caller]
-    pub fn top_k_rows(&self, k: usize) -> Self {
-        expect(self.try_top_k_rows(k))
     }
 }
 
@@ -156,8 +151,8 @@ fn ranks_of<K: Numeric + kind::Ordered>(keys: Tensor<1, K>, dtype: DType) -> Ten
     }
     let (sorted, at) = keys.sort_with_indices(0);
     let steps = sorted.clone().narrow(0, 1, nnz - 1).not_equal(sorted.narrow(0, 0, nnz - 1));
-    let ranks = kernel::scan(&index_tensor(steps.int(), dtype));
+    let ranks = kernel::scan(index_tensor(steps.int(), dtype));
     // Burn's sort is not stable, but ranks are the same for equal keys; grouping by a permutation inverts it.
-    let (inverse, _) = kernel::group_by(&index_tensor(at, dtype), nnz);
+    let (inverse, _) = kernel::group_by(index_tensor(at, dtype), nnz);
     ranks.select(0, inverse)
 }

@@ -1,13 +1,15 @@
 //! `put_along_axis`: values reduced into positions of a dense tensor along one axis.
 
+use crate::base::checks::{resolve_axis, same_device, same_elements};
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, as_float, associate, dtype_name, from_float};
 use crate::kernel::{self, Put, Record};
-use crate::tensor::{
-    Exact, Kind, as_float, associate, dtype_name, expect, from_float, resolve_axis, same_device, same_elements,
-};
-use burn::tensor::{Int, Scalar, Shape, Tensor};
+use crate::tensor::fill::Fill;
+use burn::tensor::{AsIndex, Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record as on_tape};
 use sparse_burn::{PutTarget, Reduce};
 use sparse_core::{Result, SparseError, backward_reads};
+use sparse_macros::or_panic;
 
 /// The values of a [`put_along_axis`]: a tensor, or one number for every position.
 #[derive(Clone, Debug)]
@@ -68,11 +70,12 @@ from_number!(f32, f64, i32, i64, u8, bool);
 ///
 /// `axis_out_of_range`, `shape_mismatch`, `dtype_mismatch`, `device_mismatch`, `index_out_of_range`;
 /// `unsupported_dtype` for a reduction of Bool other than assign.
+#[or_panic]
 pub fn try_put_along_axis<const D: usize, K: Kind>(
     arr: Tensor<D, K>,
     indices: Tensor<D, Int>,
     values: impl Into<PutValues<D, K>>,
-    axis: isize,
+    axis: impl AsIndex,
     reduce: Reduce,
     include_self: bool,
 ) -> Result<Tensor<D, K>> {
@@ -84,7 +87,7 @@ pub fn try_put_along_axis<const D: usize, K: Kind>(
     if (0..D).any(|dim| dim != axis && given[dim] != full[dim] && given[dim] != 1) {
         return Err(SparseError::ShapeMismatch {
             op: OP,
-            rule: "indices must broadcast to arr off the axis",
+            rule: "indices {left} must broadcast to arr {right} off the dim",
             left: given.to_vec(),
             right: shape.to_vec(),
         });
@@ -95,32 +98,19 @@ pub fn try_put_along_axis<const D: usize, K: Kind>(
     }
     let values = match values.into() {
         PutValues::Scalar(value) => {
-            let one: Tensor<2, K> = crate::Fill::scalar(value).row(1, arr.dtype(), &arr.device().inner());
+            let one: Tensor<2, K> = Fill::scalar(value).row(1, arr.dtype(), &arr.device().inner());
             one.reshape(Exact([1; D])).expand(Shape::from(full))
         }
         PutValues::Tensor(values) => broadcast(OP, values, full)?,
     };
     same_elements(OP, &arr, &values)?;
     same_device(OP, &arr.device(), &indices.device())?;
-    let indices = crate::pattern::signed(indices);
+    let indices = crate::base::index::signed(indices);
     kernel::check_indices(OP, axis, shape[axis], &indices)?;
     let along_axis = (0..D).all(|dim| dim == axis || given[dim] == 1);
     let target = target(shape, axis, full[axis], along_axis);
     let indices = if along_axis || given == full { indices } else { indices.expand(Shape::from(full)) };
     Ok(put(arr, indices, values, target, reduce, include_self))
-}
-
-/// [`try_put_along_axis`], with a panic in place of an error.
-#[track_caller]
-pub fn put_along_axis<const D: usize, K: Kind>(
-    arr: Tensor<D, K>,
-    indices: Tensor<D, Int>,
-    values: impl Into<PutValues<D, K>>,
-    axis: isize,
-    reduce: Reduce,
-    include_self: bool,
-) -> Tensor<D, K> {
-    expect(try_put_along_axis(arr, indices, values, axis, reduce, include_self))
 }
 
 fn broadcast<const D: usize, K: Kind>(
@@ -135,7 +125,7 @@ fn broadcast<const D: usize, K: Kind>(
     if (0..D).any(|dim| given[dim] != full[dim] && given[dim] != 1) {
         return Err(SparseError::ShapeMismatch {
             op,
-            rule: "values must broadcast to the broadcast indices",
+            rule: "values {left} must broadcast to the broadcast indices {right}",
             left: given.to_vec(),
             right: full.to_vec(),
         });

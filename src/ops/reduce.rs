@@ -4,16 +4,22 @@ use super::cast::widened;
 use super::extremum::{extremum, into_lines, one_target};
 use super::folds::Blocks;
 use super::line_sums::{divided, line_sums};
-use super::powers::{host_power, power};
+use super::powers::{host_power, power, wrapping_mul};
 use super::put_along_axis::run;
-use crate::pattern::{CooPattern, Lines, Pattern, cells, is_full, lines};
-use crate::tensor::{Exact, Fill, Kind, Numeric, SparseTensor, associate_like, expect, host_apply};
-use burn::tensor::{DType, Float, Int, Scalar, Tensor, kind};
+use crate::base::checks::{as_axes, plain_name};
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, Numeric, associate_like};
+use crate::base::limits::dense_limit;
+use crate::base::scalar::host_apply;
+use crate::base::sizes::cells;
+use crate::pattern::layout::{Pattern, is_full};
+use crate::pattern::lines::Lines;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{AsIndex, DType, Float, Int, Scalar, Tensor, kind};
 use sparse_burn::{BinaryOp, Reduce};
 use sparse_core::{Result, SparseError};
-
-pub(super) use super::line_sums::numbers;
-pub(super) use super::powers::wrapping_mul;
+use sparse_macros::or_panic;
 
 /// What becomes of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,14 +27,14 @@ pub(super) enum Fold {
     Sum,
     Mean,
     Prod,
-    Amax,
-    Amin,
+    Max,
+    Min,
 }
 
 macro_rules! along {
-    ($fold:ident, $kind:ident, $what:literal, $rule:literal, $errors:literal;
-     $try_dim:ident $dim:ident $try_dims:ident $dims:ident $try_stored:ident $stored:ident $stored_dims:ident $stored_all:ident) => {
-        #[doc = concat!($what, " along `axis`, sparse or dense, which stays with size 1.")]
+    ($fold:ident, $kind:ident, $what:literal, $rule:literal, $errors:literal, $of_nothing:literal;
+     $dim:ident $dims:ident $dense:ident $stored_dim:ident $stored_dims:ident $stored:ident) => {
+        #[doc = concat!($what, " along `dim`, sparse or dense, which stays with size 1.")]
         ///
         /// The dense answer, element by element: the unspecified ones count with the fill, whose own reduction over a
         /// whole line is the result's fill. With an `Undefined` fill only specified elements count, and a line without
@@ -40,104 +46,112 @@ macro_rules! along {
         /// # Errors
         ///
         #[doc = $errors]
-        pub fn $try_dim(&self, axis: isize) -> Result<Self> {
-            reduce(stringify!($dim), self, &[axis], Fold::$fold)
+        #[or_panic]
+        pub fn $dim(&self, dim: impl AsIndex) -> Result<Self> {
+            reduce(plain_name(stringify!($dim)), self, &[dim.as_index()], Fold::$fold)
         }
 
-        #[doc = concat!("[`", stringify!($try_dim), "`](Self::", stringify!($try_dim), "), with a panic in place of an error.")]
-        #[track_caller]
-        pub fn $dim(&self, axis: isize) -> Self {
-            expect(self.$try_dim(axis))
-        }
-
-        #[doc = concat!("[`", stringify!($try_dim), "`](Self::", stringify!($try_dim), ") along several axes at once.")]
+        #[doc = concat!($what, " along several dims at once: see [`", stringify!($dim), "`](Self::", stringify!($dim), ").")]
         ///
         /// # Errors
         ///
-        /// As for one axis; `shape_mismatch` for an axis given twice.
-        pub fn $try_dims(&self, axes: &[isize]) -> Result<Self> {
-            reduce(stringify!($dims), self, axes, Fold::$fold)
+        /// As for one dim; `shape_mismatch` for a dim given twice.
+        #[or_panic]
+        pub fn $dims(&self, dims: &[impl AsIndex]) -> Result<Self> {
+            reduce(plain_name(stringify!($dims)), self, &as_axes(dims), Fold::$fold)
         }
 
-        #[doc = concat!("[`", stringify!($try_dims), "`](Self::", stringify!($try_dims), "), with a panic in place of an error.")]
-        #[track_caller]
-        pub fn $dims(&self, axes: &[isize]) -> Self {
-            expect(self.$try_dims(axes))
+        #[doc = concat!($what, " along `dim`, which stays with size 1, as an ordinary tensor.")]
+        ///
+        #[doc = concat!("The dense equivalent of [`", stringify!($dim), "`](Self::", stringify!($dim), "), and differentiable as it is.")]
+        #[doc = concat!("With an `Undefined` fill a line without specified elements has ", $of_nothing, ".")]
+        /// Cost: that of the reduction and of the result, whose size is the tensor's without `dim`.
+        ///
+        /// # Errors
+        ///
+        #[doc = $errors]
+        /// `would_densify` for a result of more than [`dense_limit`](crate::dense_limit) elements.
+        #[or_panic]
+        pub fn $dense(&self, dim: impl AsIndex) -> Result<Tensor<D, $kind>> {
+            const NAME: &str = stringify!($dense);
+            dense(plain_name(NAME), reduce(plain_name(NAME), self, &[dim.as_index()], Fold::$fold)?, Fold::$fold)
         }
 
-        #[doc = concat!($what, " along `axis` over the stored elements only, whatever the fill is.")]
+        #[doc = concat!($what, " along `dim` over the stored elements only, whatever the fill is.")]
         ///
         /// Lines without stored elements are not stored in the result, whose fill is `Undefined`. The rules are those
-        /// of
-        #[doc = concat!("[`", stringify!($try_dim), "`](Self::", stringify!($try_dim), ") of an `Undefined` fill.")]
+        #[doc = concat!("of [`", stringify!($dim), "`](Self::", stringify!($dim), ") of an `Undefined` fill.")]
         ///
         /// # Errors
         ///
         /// `axis_out_of_range`.
-        pub fn $try_stored(&self, axis: isize) -> Result<Self> {
-            reduce(stringify!($stored), &self.clone().with_fill(Fill::Undefined), &[axis], Fold::$fold)
+        #[or_panic]
+        pub fn $stored_dim(&self, dim: impl AsIndex) -> Result<Self> {
+            reduce(plain_name(stringify!($stored_dim)), &self.specified_only(), &[dim.as_index()], Fold::$fold)
         }
 
-        #[doc = concat!("[`", stringify!($try_stored), "`](Self::", stringify!($try_stored), "), with a panic in place of an error.")]
-        #[track_caller]
-        pub fn $stored(&self, axis: isize) -> Self {
-            expect(self.$try_stored(axis))
-        }
-
-        #[doc = concat!("[`", stringify!($try_stored), "`](Self::", stringify!($try_stored), ") along several axes at once, with a panic in place of an error.")]
-        #[track_caller]
-        pub fn $stored_dims(&self, axes: &[isize]) -> Self {
-            expect(reduce(stringify!($stored_dims), &self.clone().with_fill(Fill::Undefined), axes, Fold::$fold))
+        #[doc = concat!($what, " along several dims at once over the stored elements only, whatever the fill is.")]
+        ///
+        #[doc = concat!("See [`", stringify!($stored_dim), "`](Self::", stringify!($stored_dim), ").")]
+        ///
+        /// # Errors
+        ///
+        /// `axis_out_of_range`; `shape_mismatch` for a dim given twice.
+        #[or_panic]
+        pub fn $stored_dims(&self, dims: &[impl AsIndex]) -> Result<Self> {
+            reduce(plain_name(stringify!($stored_dims)), &self.specified_only(), &as_axes(dims), Fold::$fold)
         }
 
         #[doc = concat!($what, " of all stored elements, whatever the fill is.")]
         ///
-        /// # Panics
+        /// # Errors
         ///
         /// As over all elements of an `Undefined` fill.
-        #[track_caller]
-        pub fn $stored_all(&self) -> Tensor<1, $kind> {
-            expect(total(stringify!($stored_all), &self.clone().with_fill(Fill::Undefined), Fold::$fold))
+        #[or_panic]
+        pub fn $stored(&self) -> Result<Tensor<1, $kind>> {
+            total(plain_name(stringify!($stored)), &self.specified_only(), Fold::$fold)
         }
     };
+}
+
+impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+    /// The stored elements, and nothing about the others.
+    fn specified_only(&self) -> Self {
+        self.clone().with_fill(Fill::Undefined)
+    }
 }
 
 impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, K> {
     along! {
         Sum, K, "The sum",
         "Backward: every element gets the gradient of its line, the fill that of the unspecified ones. Integers wrap.",
-        "`axis_out_of_range`; `overflow` if unspecified elements that count are more than an index can say.";
-        try_sum_dim sum_dim try_sum_dims sum_dims try_stored_sum_dim stored_sum_dim stored_sum_dims stored_sum
+        "`axis_out_of_range`; `overflow` if unspecified elements that count are more than an index can say.",
+        "the sum 0";
+        try_sum_dim try_sum_dims try_sum_dim_dense try_stored_sum_dim try_stored_sum_dims try_stored_sum
     }
     along! {
         Prod, K, "The product",
         "Backward: the gradient times the product of the others, exact with any zeros; also to the fill. Integers wrap.",
-        "`axis_out_of_range`; `overflow` as for sums.";
-        try_prod_dim prod_dim try_prod_dims prod_dims try_stored_prod_dim stored_prod_dim stored_prod_dims stored_prod
+        "`axis_out_of_range`; `overflow` as for sums.",
+        "the product 1";
+        try_prod_dim try_prod_dims try_prod_dim_dense try_stored_prod_dim try_stored_prod_dims try_stored_prod
     }
     along! {
-        Amax, K, "The largest element",
+        Max, K, "The largest element",
         "NaN wins. Backward: shared evenly by all that tie, unspecified ones included, whose part goes to the fill.",
-        "`axis_out_of_range`; `empty_input` if there is nothing along the axis.";
-        try_amax_dim amax_dim try_amax_dims amax_dims try_stored_amax_dim stored_amax_dim stored_amax_dims stored_amax
+        "`axis_out_of_range`; `empty_input` if there is nothing along the dim.",
+        "no answer: `undefined_fill`";
+        try_max_dim try_max_dims try_max_dim_dense try_stored_max_dim try_stored_max_dims try_stored_max
     }
     along! {
-        Amin, K, "The smallest element",
+        Min, K, "The smallest element",
         "NaN wins. Backward: shared evenly by all that tie, unspecified ones included, whose part goes to the fill.",
-        "`axis_out_of_range`; `empty_input` if there is nothing along the axis.";
-        try_amin_dim amin_dim try_amin_dims amin_dims try_stored_amin_dim stored_amin_dim stored_amin_dims stored_amin
+        "`axis_out_of_range`; `empty_input` if there is nothing along the dim.",
+        "no answer: `undefined_fill`";
+        try_min_dim try_min_dims try_min_dim_dense try_stored_min_dim try_stored_min_dims try_stored_min
     }
 
     /// The sum of all elements, the unspecified ones with the fill (0 of nothing): see [`sum_dim`](Self::sum_dim).
-    ///
-    /// # Errors
-    ///
-    /// `overflow` if unspecified elements that count are more than an index can say.
-    pub fn try_sum(&self) -> Result<Tensor<1, K>> {
-        total("sum", self, Fold::Sum)
-    }
-
-    /// [`try_sum`](Self::try_sum), with a panic in place of an error.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -148,9 +162,13 @@ impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, 
     /// assert_eq!(a.sum().into_scalar::<f32>(), 3.0);
     /// assert_eq!(a.with_fill(Fill::scalar(0.5)).sum().into_scalar::<f32>(), 4.0);
     /// ```
-    #[track_caller]
-    pub fn sum(&self) -> Tensor<1, K> {
-        expect(self.try_sum())
+    ///
+    /// # Errors
+    ///
+    /// `overflow` if unspecified elements that count are more than an index can say.
+    #[or_panic]
+    pub fn try_sum(&self) -> Result<Tensor<1, K>> {
+        total("sum", self, Fold::Sum)
     }
 
     /// The product of all elements (1 of nothing): see [`prod_dim`](Self::prod_dim).
@@ -158,44 +176,29 @@ impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, 
     /// # Errors
     ///
     /// `overflow` if unspecified elements that count are more than an index can say.
+    #[or_panic]
     pub fn try_prod(&self) -> Result<Tensor<1, K>> {
         total("prod", self, Fold::Prod)
     }
 
-    /// [`try_prod`](Self::try_prod), with a panic in place of an error.
-    #[track_caller]
-    pub fn prod(&self) -> Tensor<1, K> {
-        expect(self.try_prod())
-    }
-
-    /// The largest of all elements: see [`amax_dim`](Self::amax_dim).
+    /// The largest of all elements: see [`max_dim`](Self::max_dim).
     ///
     /// # Errors
     ///
     /// `empty_input` if there is none.
-    pub fn try_amax(&self) -> Result<Tensor<1, K>> {
-        total("amax", self, Fold::Amax)
+    #[or_panic]
+    pub fn try_max(&self) -> Result<Tensor<1, K>> {
+        total("max", self, Fold::Max)
     }
 
-    /// [`try_amax`](Self::try_amax), with a panic in place of an error.
-    #[track_caller]
-    pub fn amax(&self) -> Tensor<1, K> {
-        expect(self.try_amax())
-    }
-
-    /// The smallest of all elements: see [`amin_dim`](Self::amin_dim).
+    /// The smallest of all elements: see [`min_dim`](Self::min_dim).
     ///
     /// # Errors
     ///
     /// `empty_input` if there is none.
-    pub fn try_amin(&self) -> Result<Tensor<1, K>> {
-        total("amin", self, Fold::Amin)
-    }
-
-    /// [`try_amin`](Self::try_amin), with a panic in place of an error.
-    #[track_caller]
-    pub fn amin(&self) -> Tensor<1, K> {
-        expect(self.try_amin())
+    #[or_panic]
+    pub fn try_min(&self) -> Result<Tensor<1, K>> {
+        total("min", self, Fold::Min)
     }
 }
 
@@ -203,8 +206,9 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     along! {
         Mean, Float, "The mean",
         "Backward: as of the sum, divided by the number of elements that count. NaN of nothing.",
-        "`axis_out_of_range`; `overflow` as for sums.";
-        try_mean_dim mean_dim try_mean_dims mean_dims try_stored_mean_dim stored_mean_dim stored_mean_dims stored_mean
+        "`axis_out_of_range`; `overflow` as for sums.",
+        "the mean NaN";
+        try_mean_dim try_mean_dims try_mean_dim_dense try_stored_mean_dim try_stored_mean_dims try_stored_mean
     }
 
     /// The mean of all elements (NaN of nothing): see [`mean_dim`](Self::mean_dim).
@@ -212,14 +216,9 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     /// # Errors
     ///
     /// `overflow` if unspecified elements that count are more than an index can say.
+    #[or_panic]
     pub fn try_mean(&self) -> Result<Tensor<1>> {
         total("mean", self, Fold::Mean)
-    }
-
-    /// [`try_mean`](Self::try_mean), with a panic in place of an error.
-    #[track_caller]
-    pub fn mean(&self) -> Tensor<1> {
-        expect(self.try_mean())
     }
 }
 
@@ -242,7 +241,7 @@ impl Along {
         for &axis in axes {
             if std::mem::replace(&mut along[of.axis(op, axis)?], true) {
                 let left = axes.iter().map(|&axis| axis.rem_euclid(D as isize) as usize).collect();
-                let rule = "axes must name each dim at most once";
+                let rule = "dims must be named at most once, got {left} for shape {right}";
                 return Err(SparseError::ShapeMismatch { op, rule, left, right: of.dims().to_vec() });
             }
         }
@@ -264,11 +263,11 @@ impl Along {
 
     /// The lines of a pattern, where sparse dims are reduced.
     pub(crate) fn of<P: Pattern>(&self, pattern: &P) -> Option<std::sync::Arc<Lines<P>>> {
-        self.sparse.contains(&true).then(|| lines(pattern, &self.sparse))
+        self.sparse.contains(&true).then(|| Lines::of(pattern, &self.sparse))
     }
 
     /// A result of the right shape that stores nothing.
-    pub(crate) fn nothing<P: Pattern, const D: usize, K: Kind, K2: Kind>(
+    pub(crate) fn empty_result<P: Pattern, const D: usize, K: Kind, K2: Kind>(
         &self,
         of: &SparseTensor<P, D, K>,
         dtype: DType,
@@ -277,7 +276,7 @@ impl Along {
         let shape = of.pattern.shape().iter().zip(&self.sparse).map(|(&size, &along)| if along { 1 } else { size });
         let shape: Vec<usize> = shape.collect();
         let none = Tensor::empty([shape.len(), 0], (&of.pattern.device(), of.pattern.index_dtype()));
-        let pattern = P::from_coo(CooPattern::new_unchecked(none, &shape, true));
+        let pattern = P::from_coordinates(none, &shape, true);
         let values = Tensor::empty([0, self.blocks.kept()], (&of.device(), dtype));
         SparseTensor::from_parts(pattern, values, self.blocks.shape.clone(), fill)
     }
@@ -295,12 +294,12 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         let none = along.size() == 0;
         let fill = match fold {
             _ if undefined => Fill::Undefined,
-            Fold::Amax | Fold::Amin if none => return Err(SparseError::EmptyInput { op }),
+            Fold::Max | Fold::Min if none => return Err(SparseError::EmptyInput { op }),
             Fold::Prod => Fill::scalar(1),
             Fold::Mean if none => Fill::scalar(f64::NAN),
             _ => Fill::Zero,
         };
-        return Ok(along.nothing(of, of.dtype(), fill));
+        return Ok(along.empty_result(of, of.dtype(), fill));
     }
     if let Some((own, back)) = widened(of) {
         return Ok(reduce(op, &own, axes, fold)?.in_float(back));
@@ -337,7 +336,7 @@ fn fold_rows<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     let blocks = &along.blocks;
     let fill = (counted && lines.is_some()).then(|| of.fill_row());
     match fold {
-        Fold::Amax | Fold::Amin => extremum(of.values.clone(), fill, lines, blocks, fold == Fold::Amax),
+        Fold::Max | Fold::Min => extremum(of.values.clone(), fill, lines, blocks, fold == Fold::Max),
         Fold::Prod => {
             let (rows, fill) = (multiplied(of.values.clone(), blocks), fill.map(|row| multiplied(row, blocks)));
             let Some(lines) = lines else { return rows };
@@ -410,10 +409,31 @@ fn fold_fill<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
                     );
                     power(multiplied(row, blocks), times, lines)
                 }
-                Fold::Amax | Fold::Amin => extremum::<P, K>(row, None, None, blocks, fold == Fold::Amax),
+                Fold::Max | Fold::Min => extremum::<P, K>(row, None, None, blocks, fold == Fold::Max),
             })
         }
     }
+}
+
+/// A reduction as an ordinary tensor, with the answer for nothing where no element was specified.
+fn dense<P: Pattern, const D: usize, K: Numeric>(
+    op: &'static str,
+    out: SparseTensor<P, D, K>,
+    fold: Fold,
+) -> Result<Tensor<D, K>> {
+    let of_nothing = match fold {
+        _ if !out.fill.is_undefined() => return out.dense_within(op, dense_limit()),
+        Fold::Sum => Fill::Zero,
+        Fold::Prod => Fill::scalar(1),
+        Fold::Mean => Fill::scalar(f64::NAN),
+        // Nobody's, if every line has an answer.
+        Fold::Max | Fold::Min if is_full(&out.pattern) => Fill::Zero,
+        Fold::Max | Fold::Min => {
+            let hint = "use with_fill to give the missing elements a value: a line without any has no extremum";
+            return Err(SparseError::UndefinedFill { op, hint });
+        }
+    };
+    out.with_fill(of_nothing).dense_within(op, dense_limit())
 }
 
 /// The reduction of everything.
@@ -428,7 +448,7 @@ pub(super) fn total<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         return Ok(out.values.reshape(Exact([1])));
     }
     let fill = match (fold, out.fill.is_undefined()) {
-        (Fold::Amax | Fold::Amin, true) => return Err(SparseError::EmptyInput { op }),
+        (Fold::Max | Fold::Min, true) => return Err(SparseError::EmptyInput { op }),
         (Fold::Prod, true) => Fill::scalar(1),
         (Fold::Mean, true) => Fill::scalar(f64::NAN),
         _ => out.fill,

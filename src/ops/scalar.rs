@@ -1,10 +1,17 @@
 //! `+ - * /` with one number.
 
 use super::binary::apply;
-use crate::pattern::Pattern;
-use crate::tensor::{Exact, Fill, Numeric, SparseTensor, expect, host_apply, same_elements};
+use crate::base::checks::same_elements;
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, Numeric};
+use crate::base::scalar::host_apply;
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Float, Int, Scalar, Tensor};
 use sparse_burn::BinaryOp;
+use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 /// One number: on the host, or in a tensor `[1]` that may be tracked.
 #[derive(Clone, Debug)]
@@ -24,7 +31,7 @@ macro_rules! from_number {
         }
     )*};
 }
-from_number!(f32, f64, i32, i64, u8, usize);
+from_number!(f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, usize);
 
 impl<K: Numeric> From<Tensor<1, K>> for ScalarArg<K> {
     fn from(value: Tensor<1, K>) -> Self {
@@ -38,16 +45,22 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// Backward: the gradient; to a tensor `value` the sum over the stored elements and the fill.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If a tensor `value` has another shape than `[1]`, or another dtype or device.
-    pub fn add_scalar(&self, value: impl Into<ScalarArg<K>>) -> Self {
-        self.with_scalar(BinaryOp::Add, value.into())
+    /// `shape_mismatch` if a tensor `value` has another shape than `[1]`; `dtype_mismatch`, `device_mismatch`.
+    #[or_panic]
+    pub fn try_add_scalar(&self, value: impl Into<ScalarArg<K>>) -> Result<Self> {
+        self.with_scalar("add_scalar", BinaryOp::Add, value.into())
     }
 
     /// Every element minus `value`, the fill included (see [`add_scalar`](Self::add_scalar)).
-    pub fn sub_scalar(&self, value: impl Into<ScalarArg<K>>) -> Self {
-        self.with_scalar(BinaryOp::Sub, value.into())
+    ///
+    /// # Errors
+    ///
+    /// As [`try_add_scalar`](Self::try_add_scalar).
+    #[or_panic]
+    pub fn try_sub_scalar(&self, value: impl Into<ScalarArg<K>>) -> Result<Self> {
+        self.with_scalar("sub_scalar", BinaryOp::Sub, value.into())
     }
 
     /// Every element times `value`, the fill included: `out = self * value`.
@@ -57,22 +70,19 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// Backward: the gradient times `value`; to a tensor `value` the sum of the gradient times the elements.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If a tensor `value` has another shape than `[1]`, or another dtype or device.
-    pub fn mul_scalar(&self, value: impl Into<ScalarArg<K>>) -> Self {
-        self.with_scalar(BinaryOp::Mul, value.into())
+    /// As [`try_add_scalar`](Self::try_add_scalar).
+    #[or_panic]
+    pub fn try_mul_scalar(&self, value: impl Into<ScalarArg<K>>) -> Result<Self> {
+        self.with_scalar("mul_scalar", BinaryOp::Mul, value.into())
     }
 
-    fn with_scalar(&self, op: BinaryOp, value: ScalarArg<K>) -> Self {
+    fn with_scalar(&self, name: &'static str, op: BinaryOp, value: ScalarArg<K>) -> Result<Self> {
         let (dtype, device) = (self.dtype(), self.device());
         let (row, host) = match value {
             ScalarArg::Host(value) => (Fill::<K>::scalar(value).row(1, dtype, &device), Some(value)),
-            ScalarArg::Tensor(value) => {
-                assert_eq!(value.dims(), [1], "{}: a scalar tensor must have shape [1]", op.name());
-                expect(same_elements(op.name(), &self.values, &value));
-                (value.reshape(Exact([1, 1])), None)
-            }
+            ScalarArg::Tensor(value) => (one_number(name, &self.values, value)?, None),
         };
         let linear = match (op, host) {
             (BinaryOp::Add | BinaryOp::Sub, _) => false,
@@ -90,8 +100,22 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         };
         // Duplicates may be scaled one by one, but not where a term alone is infinite or NaN.
         let summed = if linear { self.clone() } else { self.coalesce() };
-        summed.with_rows(apply(op, summed.values.clone(), row), fill)
+        Ok(summed.with_rows(apply(op, summed.values.clone(), row), fill))
     }
+}
+
+/// A number in a tensor `[1]`, like those of `values`, as a row.
+pub(super) fn one_number<K: Kind>(
+    op: &'static str,
+    values: &Tensor<2, K>,
+    number: Tensor<1, K>,
+) -> Result<Tensor<2, K>> {
+    if number.dims() != [1] {
+        let (rule, left) = ("a number in a tensor must have shape {right}, got {left}", number.dims().to_vec());
+        return Err(SparseError::ShapeMismatch { op, rule, left, right: vec![1] });
+    }
+    same_elements(op, values, &number)?;
+    Ok(number.reshape(Exact([1, 1])))
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
@@ -99,15 +123,25 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     ///
     /// A zero fill stays zero, unless `value` is a number of the host that is 0 or NaN (`0 / 0` is NaN). A `value` in a
     /// tensor is taken not to be zero: to know, the device would have to be read.
-    pub fn div_scalar(&self, value: impl Into<ScalarArg<Float>>) -> Self {
-        self.with_scalar(BinaryOp::Div, value.into())
+    ///
+    /// # Errors
+    ///
+    /// As [`try_add_scalar`](Self::try_add_scalar).
+    #[or_panic]
+    pub fn try_div_scalar(&self, value: impl Into<ScalarArg<Float>>) -> Result<Self> {
+        self.with_scalar("div_scalar", BinaryOp::Div, value.into())
     }
 }
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
     /// Every element divided by `value`: a true division in f32.
-    pub fn div_scalar(&self, value: impl Into<ScalarArg<Float>>) -> SparseTensor<P, D, Float> {
-        self.coalesce().float().cast(burn::tensor::FloatDType::F32).div_scalar(value)
+    ///
+    /// # Errors
+    ///
+    /// As [`try_add_scalar`](Self::try_add_scalar).
+    #[or_panic]
+    pub fn try_div_scalar(&self, value: impl Into<ScalarArg<Float>>) -> Result<SparseTensor<P, D, Float>> {
+        self.coalesce().float().cast(burn::tensor::FloatDType::F32).try_div_scalar(value)
     }
 }
 
@@ -122,12 +156,14 @@ macro_rules! operators {
     (@one $trait:ident, $method:ident, $call:ident, $kind:ident => $out:ident, $number:ty, $($own:tt)*) => {
         impl<P: Pattern, const D: usize, $($own)*> std::ops::$trait<$number> for &SparseTensor<P, D, $kind> {
             type Output = SparseTensor<P, D, $out>;
+            #[track_caller]
             fn $method(self, value: $number) -> Self::Output {
                 self.$call(value)
             }
         }
         impl<P: Pattern, const D: usize, $($own)*> std::ops::$trait<$number> for SparseTensor<P, D, $kind> {
             type Output = SparseTensor<P, D, $out>;
+            #[track_caller]
             fn $method(self, value: $number) -> Self::Output {
                 self.$call(value)
             }

@@ -1,15 +1,20 @@
 //! The same elements in another shape.
 
-use super::blocks::{check_layout, held};
-use crate::pattern::dims::{from_lines, lines, nothing, unsqueezed};
-use crate::pattern::{Pattern, Turn, cells, index_tensor, same_cells, try_turned};
-use crate::tensor::{Kind, SparseTensor, expect, resolve_axis};
-use burn::tensor::{Int, Tensor};
+use crate::base::checks::resolve_axis;
+use crate::base::coordinates::by_dim;
+use crate::base::index::index_tensor;
+use crate::base::kind::Kind;
+use crate::base::sizes::{cells, same_cells};
+use crate::pattern::dims::{empty_pattern, from_dims, unsqueezed};
+use crate::pattern::layout::Pattern;
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{AsIndex, Int, Tensor};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 use std::ops::Range;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The same elements, in row-major order, in another shape.
+    /// The same elements, in row-major order, in another shape, of which one size may be -1: the one that fits.
     ///
     /// Sparse dims are reshaped among themselves and dense dims among themselves, so a hybrid tensor's new shape splits
     /// where the old one does: with as many dense dims as before if that fits, else with as few as do. CSR keeps rank 2
@@ -23,17 +28,19 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// let device = Device::flex();
     /// let a = CooTensor::<2>::from_dense(Tensor::from_floats([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]], &device), 0);
-    /// let b = a.reshape([3, 2]);
+    /// let b = a.reshape([3, -1]);
     /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [0.0, 1.0, 0.0, 2.0, 0.0, 3.0]);
     /// ```
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` for another number of elements, a split that does not fall on the boundary of sparse and dense
+    /// `shape_mismatch` for another number of elements, sizes below 0 other than one -1, a split that does not fall on the boundary of sparse and dense
     /// dims, or a rank that CSR does not have; `overflow` where a flat index of the dims that change passes 64 bits;
     /// `would_densify` for CSR with more rows than [`dense_limit`](crate::dense_limit) of which almost all are empty.
-    pub fn try_reshape<const D2: usize>(&self, shape: [usize; D2]) -> Result<SparseTensor<P, D2, K>> {
+    #[or_panic]
+    pub fn try_reshape<const D2: usize>(&self, shape: [impl AsIndex; D2]) -> Result<SparseTensor<P, D2, K>> {
         const OP: &str = "reshape";
+        let shape = inferred(OP, shape.map(|size| size.as_index()), &self.dims())?;
         let (sparse, dense) = (self.pattern.shape(), &self.dense_shape);
         let mismatch =
             |rule| SparseError::ShapeMismatch { op: OP, rule, left: shape.to_vec(), right: self.dims().to_vec() };
@@ -49,30 +56,29 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.reshaped(OP, &shape[..split], &shape[split..])
     }
 
-    /// [`try_reshape`](Self::try_reshape), with a panic in place of an error.
-    #[track_caller]
-    pub fn reshape<const D2: usize>(&self, shape: [usize; D2]) -> SparseTensor<P, D2, K> {
-        expect(self.try_reshape(shape))
-    }
-
-    /// Dims `start ..= end`, both in `[-rank, rank)`, as one; they are all sparse or all dense. See
+    /// Dims `start_dim ..= end_dim`, both in `[-rank, rank)`, as one; they are all sparse or all dense. See
     /// [`try_reshape`](Self::try_reshape).
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `shape_mismatch` if `end` is before `start`, `D2` is another rank, or sparse dims would
+    /// `axis_out_of_range`; `shape_mismatch` if `end_dim` is before `start_dim`, `D2` is another rank, or sparse dims would
     /// meet dense ones; `overflow`.
-    pub fn try_flatten<const D2: usize>(&self, start: isize, end: isize) -> Result<SparseTensor<P, D2, K>> {
+    #[or_panic]
+    pub fn try_flatten<const D2: usize>(
+        &self,
+        start_dim: impl AsIndex,
+        end_dim: impl AsIndex,
+    ) -> Result<SparseTensor<P, D2, K>> {
         const OP: &str = "flatten";
-        let (start, end) = (self.axis(OP, start)?, self.axis(OP, end)?);
+        let (start, end) = (self.axis(OP, start_dim)?, self.axis(OP, end_dim)?);
         if end < start {
-            let rule = "the first dim must not be after the last";
+            let rule = "start_dim must not be after end_dim, got {left:1} and {right:1}";
             return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![start], right: vec![end] });
         }
         self.check_rank::<D2>(OP, D - (end - start))?;
         let at = self.sparse_dims();
         if start < at && end >= at {
-            let rule = "sparse and dense dims must be flattened among themselves";
+            let rule = "sparse and dense dims must be flattened among themselves, got dims {left} with [sparse, dense] dims {right}";
             let (left, right) = (vec![start, end], vec![at, self.dense_dims()]);
             return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
         }
@@ -88,35 +94,25 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.reshaped(OP, &sparse, &dense)
     }
 
-    /// [`try_flatten`](Self::try_flatten), with a panic in place of an error.
-    #[track_caller]
-    pub fn flatten<const D2: usize>(&self, start: isize, end: isize) -> SparseTensor<P, D2, K> {
-        expect(self.try_flatten(start, end))
-    }
-
-    /// The tensor without `axis`, whose size is 1. Cost and gradient as [`try_reshape`](Self::try_reshape).
+    /// The tensor without `dim`, whose size is 1. Cost and gradient as [`try_reshape`](Self::try_reshape).
     ///
     /// # Errors
     ///
     /// `axis_out_of_range`; `shape_mismatch` if the size is not 1, `D2` is not one less than the rank, or CSR has no
     /// such rank.
-    pub fn try_squeeze_dim<const D2: usize>(&self, axis: isize) -> Result<SparseTensor<P, D2, K>> {
+    #[or_panic]
+    pub fn try_squeeze_dim<const D2: usize>(&self, dim: impl AsIndex) -> Result<SparseTensor<P, D2, K>> {
         const OP: &str = "squeeze_dim";
-        let axis = self.axis(OP, axis)?;
+        let axis = self.axis(OP, dim)?;
         if self.dims()[axis] != 1 {
             let (left, right) = (self.dims().to_vec(), vec![axis]);
-            return Err(SparseError::ShapeMismatch { op: OP, rule: "the axis must have size 1", left, right });
+            let rule = "dim {right:1} must have size 1, got shape {left}";
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
         }
         self.without(OP, axis)
     }
 
-    /// [`try_squeeze_dim`](Self::try_squeeze_dim), with a panic in place of an error.
-    #[track_caller]
-    pub fn squeeze_dim<const D2: usize>(&self, axis: isize) -> SparseTensor<P, D2, K> {
-        expect(self.try_squeeze_dim(axis))
-    }
-
-    /// The tensor with a dim of size 1 that is `axis` of the result, in `[-rank - 1, rank + 1)`.
+    /// The tensor with a dim of size 1 that is `dim` of the result, in `[-rank - 1, rank + 1)`.
     ///
     /// Between sparse and dense dims the new one is sparse, as in PyTorch. Cost and gradient as
     /// [`try_reshape`](Self::try_reshape).
@@ -125,9 +121,10 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// `axis_out_of_range`; `shape_mismatch` if `D2` is not one more than the rank, or CSR has no such rank;
     /// `would_densify` as for a [`try_reshape`](Self::try_reshape).
-    pub fn try_unsqueeze_dim<const D2: usize>(&self, axis: isize) -> Result<SparseTensor<P, D2, K>> {
+    #[or_panic]
+    pub fn try_unsqueeze_dim<const D2: usize>(&self, dim: impl AsIndex) -> Result<SparseTensor<P, D2, K>> {
         const OP: &str = "unsqueeze_dim";
-        let axis = resolve_axis(OP, axis, D + 1)?;
+        let axis = resolve_axis(OP, dim, D + 1)?;
         self.check_rank::<D2>(OP, D + 1)?;
         let (mut sparse, mut dense) = (self.pattern.shape().to_vec(), self.dense_shape.clone());
         if axis <= sparse.len() {
@@ -136,12 +133,6 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             dense.insert(axis - sparse.len(), 1)
         }
         self.reshaped(OP, &sparse, &dense)
-    }
-
-    /// [`try_unsqueeze_dim`](Self::try_unsqueeze_dim), with a panic in place of an error.
-    #[track_caller]
-    pub fn unsqueeze_dim<const D2: usize>(&self, axis: isize) -> SparseTensor<P, D2, K> {
-        expect(self.try_unsqueeze_dim(axis))
     }
 
     /// The tensor without an axis that has size 1.
@@ -161,39 +152,59 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if D2 == rank && rank > 0 {
             return Ok(());
         }
-        let rule = "the rank of the result must be what the operation gives, and not 0";
+        let rule = "the rank of the result, which must not be 0, is {right:1}: ask for that, got {left:1}";
         Err(SparseError::ShapeMismatch { op, rule, left: vec![D2], right: vec![rank] })
     }
 
     /// The tensor with its sparse dims, and its dense dims, in other shapes of as many elements each.
-    fn reshaped<const D2: usize>(
+    pub(super) fn reshaped<const D2: usize>(
         &self,
         op: &'static str,
         sparse: &[usize],
         dense: &[usize],
     ) -> Result<SparseTensor<P, D2, K>> {
-        check_layout::<P>(op, sparse, held(&self.pattern))?;
+        P::check_shape(op, sparse, self.pattern.memo().held())?;
         let pattern = if self.pattern.shape() == sparse {
             self.pattern.clone()
         } else {
-            let make = || Ok((reshape_pattern(op, &self.pattern, sparse)?, []));
-            let (pattern, []) = try_turned(&self.pattern, Turn::Shaped(sparse.to_vec()), make)?;
-            pattern
+            self.pattern.memo().try_get(Shaped(sparse.to_vec()), || reshape_pattern(op, &self.pattern, sparse))?
         };
         Ok(SparseTensor::from_parts(pattern, self.values.clone(), dense.to_vec(), self.fill.clone()))
     }
+}
+
+#[derive(PartialEq, Eq)]
+struct Shaped(Vec<usize>);
+
+/// The sizes asked for, with that in the place of a -1 which gives as many elements as `dims` have.
+fn inferred<const D: usize>(op: &'static str, asked: [isize; D], dims: &[usize]) -> Result<[usize; D]> {
+    let mut shape = asked.map(|size| size.max(0) as usize);
+    let open: Vec<usize> = (0..D).filter(|&dim| asked[dim] < 0).collect();
+    if open.is_empty() {
+        return Ok(shape);
+    }
+    let known: Vec<usize> = (0..D).filter(|&dim| asked[dim] >= 0).map(|dim| shape[dim]).collect();
+    let (all, known) = (cells(dims), cells(&known));
+    // A number of elements that is only known to be too large is not divided.
+    let fits = open.len() == 1 && asked[open[0]] == -1 && known > 0 && all < u128::MAX && all % known == 0;
+    let Some(size) = Some(all / known.max(1)).filter(|_| fits).and_then(|size| usize::try_from(size).ok()) else {
+        let rule = "at most one size may be -1, and the others {left} must leave a whole number of {right} for it";
+        return Err(SparseError::ShapeMismatch { op, rule, left: shape.to_vec(), right: dims.to_vec() });
+    };
+    shape[open[0]] = size;
+    Ok(shape)
 }
 
 /// The pattern in a shape of as many elements: its elements stay where they are in storage.
 fn reshape_pattern<P: Pattern>(op: &'static str, pattern: &P, shape: &[usize]) -> Result<P> {
     let (old, nnz, coordinates) = (pattern.shape(), pattern.nnz(), pattern.coordinates());
     if nnz == 0 {
-        return Ok(nothing(pattern, shape));
+        return Ok(empty_pattern(pattern, shape));
     }
     if let Some(axis) = added(old, shape) {
         return Ok(unsqueezed(pattern, axis));
     }
-    let given = lines(coordinates);
+    let given = by_dim(coordinates);
     let mut made = Vec::with_capacity(shape.len());
     for (from, to) in runs(op, old, shape)? {
         if from.len() == 1 && to.len() == 1 {
@@ -208,13 +219,13 @@ fn reshape_pattern<P: Pattern>(op: &'static str, pattern: &P, shape: &[usize]) -
         let dtype = sparse_burn::index_dtype_for(size as usize);
         let mut flat: Option<Tensor<1, Int>> = None;
         for dim in from {
-            let line = index_tensor(given[dim].clone(), dtype);
-            flat = Some(flat.map_or(line.clone(), |flat| flat.mul_scalar(old[dim] as i64) + line));
+            let ids = index_tensor(given[dim].clone(), dtype);
+            flat = Some(flat.map_or(ids.clone(), |flat| flat.mul_scalar(old[dim] as i64) + ids));
         }
         let flat = flat.unwrap_or_else(|| Tensor::zeros([nnz], (&coordinates.device(), dtype)));
         made.extend(unravel(flat, &shape[to]));
     }
-    Ok(from_lines(made, shape, nnz, pattern.is_coalesced(), coordinates))
+    Ok(from_dims(made, shape, nnz, pattern.is_coalesced(), coordinates))
 }
 
 /// The axis of size 1 that `new` has and `old` has not, if that is all the difference.
@@ -226,17 +237,17 @@ fn added(old: &[usize], new: &[usize]) -> Option<usize> {
 /// The coordinates that row-major positions in `shape` stand for.
 fn unravel(flat: Tensor<1, Int>, shape: &[usize]) -> Vec<Tensor<1, Int>> {
     let mut rest = flat;
-    let mut lines: Vec<Tensor<1, Int>> = Vec::with_capacity(shape.len());
+    let mut dims: Vec<Tensor<1, Int>> = Vec::with_capacity(shape.len());
     for &size in shape.iter().skip(1).rev() {
         let above = rest.clone().div_scalar(size as i64);
-        lines.push(rest - above.clone().mul_scalar(size as i64));
+        dims.push(rest - above.clone().mul_scalar(size as i64));
         rest = above;
     }
     if !shape.is_empty() {
-        lines.push(rest);
+        dims.push(rest);
     }
-    lines.reverse();
-    lines
+    dims.reverse();
+    dims
 }
 
 /// The shortest runs of dims, of either shape, that have as many elements: what a reshape works on. No size is 0.

@@ -1,14 +1,15 @@
 //! Parts of a tensor: ranges, steps, single positions, and all parts of one size.
 
-use super::blocks::{check_layout, held};
-use crate::pattern::Pattern;
+use crate::base::kind::Kind;
 use crate::pattern::cut::{self, Cut, Taken};
-use crate::tensor::{Kind, SparseTensor, expect};
+use crate::pattern::layout::Pattern;
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{AsIndex, Slice};
 use sparse_core::{Result, SparseError};
-use std::ops::Range;
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The elements `start .. start + length` along `axis`.
+    /// The elements `start .. start + length` along `dim`.
     ///
     /// Along a sparse axis the stored elements that lie there, in their order (a coalesced tensor stays coalesced, an
     /// uncoalesced one uncoalesced), along a dense one that part of every block and of the fill. Backward: each element
@@ -30,107 +31,98 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `axis_out_of_range`; `index_out_of_range` if the part ends beyond the axis.
-    pub fn try_narrow(&self, axis: isize, start: usize, length: usize) -> Result<Self> {
+    #[or_panic]
+    pub fn try_narrow(&self, dim: impl AsIndex, start: usize, length: usize) -> Result<Self> {
         const OP: &str = "narrow";
-        let axis = self.axis(OP, axis)?;
+        let axis = self.axis(OP, dim)?;
         check_part(OP, axis, self.dims()[axis], start, length)?;
         Ok(self.cut_axis(axis, Cut { start, count: length, step: 1 }))
     }
 
-    /// [`try_narrow`](Self::try_narrow), with a panic in place of an error.
-    #[track_caller]
-    pub fn narrow(&self, axis: isize, start: usize, length: usize) -> Self {
-        expect(self.try_narrow(axis, start, length))
-    }
-
-    /// A range of every dim, all cut in one pass (see [`try_narrow`](Self::try_narrow)).
+    /// A part of every dim, all cut in one pass (see [`narrow`](Self::narrow)): ranges, numbers (which leave size 1) and
+    /// Burn's `s![..]` with its steps. Dims after the last one given stay whole.
+    ///
+    /// Bounds below 0 count from the end. A step of `n` takes every `n`-th element of the range; a negative one starts at
+    /// its last element and goes backwards, by a [`flip`](Self::flip) of what is left. Unlike Burn's, a range beyond its
+    /// dim is an error, not cut short.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor, s};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let device = Device::flex();
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.0, 1.0, 4.0], [2.0, 0.0, 3.0]], &device));
+    /// let b = a.slice(s![-1, ..;2]);
+    /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [2.0, 3.0]);
+    /// assert_eq!(a.slice(s![.., 1..]).dims(), [2, 2]);
+    /// ```
     ///
     /// # Errors
     ///
-    /// `index_out_of_range` for a range that ends beyond its dim, `shape_mismatch` for one that ends before it starts.
-    pub fn try_slice(&self, ranges: [Range<usize>; D]) -> Result<Self> {
+    /// `index_out_of_range` for a range that ends beyond its dim; `shape_mismatch` for one that ends before it starts, or
+    /// for more of them than dims; `invalid` for a step of 0.
+    #[or_panic]
+    pub fn try_slice<const N: usize>(&self, slices: [impl Into<Slice>; N]) -> Result<Self> {
         const OP: &str = "slice";
-        let mut cuts = self.whole();
-        for (axis, (range, size)) in ranges.iter().zip(self.dims()).enumerate() {
-            let count = length_of(OP, range)?;
-            check_part(OP, axis, size, range.start, count)?;
-            cuts[axis] = Cut { start: range.start, count, step: 1 };
+        if N > D {
+            let rule = "there must be no more slices than dims: got {left:1} for rank {right:1}";
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![N], right: vec![D] });
         }
-        Ok(self.cut(&cuts))
+        let mut cuts = self.whole();
+        let mut reversed = [false; D];
+        for (axis, slice) in slices.into_iter().enumerate() {
+            (cuts[axis], reversed[axis]) = cut_of(OP, axis, self.dims()[axis], slice.into())?;
+        }
+        Ok(self.cut(&cuts).reversed(&reversed))
     }
 
-    /// [`try_slice`](Self::try_slice), with a panic in place of an error.
-    #[track_caller]
-    pub fn slice(&self, ranges: [Range<usize>; D]) -> Self {
-        expect(self.try_slice(ranges))
-    }
-
-    /// Every `step`-th element of a range along `axis`, from its start; with a negative step from its last element
-    /// backwards, as in Burn's slices.
-    ///
-    /// Cost and gradient as [`try_narrow`](Self::try_narrow); a negative step flips what is left
-    /// (see [`try_flip`](Self::try_flip)).
+    /// A part of one dim (see [`slice`](Self::slice)).
     ///
     /// # Errors
     ///
     /// `axis_out_of_range`, `index_out_of_range`, `shape_mismatch` for a range that ends before it starts, `invalid`
     /// for a step of 0.
-    pub fn try_slice_step(&self, axis: isize, range: Range<usize>, step: isize) -> Result<Self> {
-        const OP: &str = "slice_step";
-        let axis = self.axis(OP, axis)?;
-        let size = self.dims()[axis];
-        let length = length_of(OP, &range)?;
-        check_part(OP, axis, size, range.start, length)?;
-        if step == 0 {
-            return Err(SparseError::Invalid { op: OP, message: "the step must not be 0, got 0".into() });
-        }
-        // A step beyond the range takes its first element, whatever it is.
-        let stride = step.unsigned_abs().min(length.max(1));
-        let count = length.div_ceil(stride);
-        let start = if step > 0 || count == 0 { range.start } else { range.end - 1 - (count - 1) * stride };
-        let part = self.cut_axis(axis, Cut { start, count, step: stride });
-        if step > 0 { Ok(part) } else { part.try_flip(&[axis as isize]) }
+    #[or_panic]
+    pub fn try_slice_dim(&self, dim: impl AsIndex, slice: impl Into<Slice>) -> Result<Self> {
+        const OP: &str = "slice_dim";
+        let axis = self.axis(OP, dim)?;
+        let (cut, turned) = cut_of(OP, axis, self.dims()[axis], slice.into())?;
+        let mut reversed = [false; D];
+        reversed[axis] = turned;
+        Ok(self.cut_axis(axis, cut).reversed(&reversed))
     }
 
-    /// [`try_slice_step`](Self::try_slice_step), with a panic in place of an error.
-    #[track_caller]
-    pub fn slice_step(&self, axis: isize, range: Range<usize>, step: isize) -> Self {
-        expect(self.try_slice_step(axis, range, step))
+    fn reversed(self, dims: &[bool; D]) -> Self {
+        if dims.contains(&true) { self.flipped(dims) } else { self }
     }
 
-    /// The elements at position `at`, in `[-size, size)`, of `axis`, without that axis.
+    /// The elements at position `index`, in `[-size, size)`, of `dim`, without that dim.
     ///
-    /// Cost and gradient as [`try_narrow`](Self::try_narrow).
+    /// Cost and gradient as [`narrow`](Self::narrow).
     ///
     /// # Errors
     ///
     /// `axis_out_of_range`, `index_out_of_range`; `shape_mismatch` if `D2` is not one less than the rank, or CSR has no
     /// such rank.
-    pub fn try_select<const D2: usize>(&self, axis: isize, at: isize) -> Result<SparseTensor<P, D2, K>> {
-        const OP: &str = "select";
-        let axis = self.axis(OP, axis)?;
+    #[or_panic]
+    pub fn try_select_dim<const D2: usize>(
+        &self,
+        dim: impl AsIndex,
+        index: impl AsIndex,
+    ) -> Result<SparseTensor<P, D2, K>> {
+        const OP: &str = "select_dim";
+        let axis = self.axis(OP, dim)?;
         self.check_rank::<D2>(OP, D - 1)?;
         let mut shape = self.pattern.shape().to_vec();
         if axis < shape.len() {
             shape.remove(axis);
         }
-        check_layout::<P>(OP, &shape, held(&self.pattern))?;
-        let size = self.dims()[axis];
-        let start = if at < 0 { at as i128 + size as i128 } else { at as i128 };
-        if start < 0 || start >= size as i128 {
-            let (low, index) = (-(size as i64), at as i64);
-            return Err(SparseError::IndexOutOfRange { op: OP, axis, low, size, index, position: 0 });
-        }
-        self.cut_axis(axis, Cut { start: start as usize, count: 1, step: 1 }).without(OP, axis)
+        P::check_shape(OP, &shape, self.pattern.memo().held())?;
+        let start = from_start(OP, axis, self.dims()[axis], index, 0)?;
+        self.cut_axis(axis, Cut { start, count: 1, step: 1 }).without(OP, axis)
     }
 
-    /// [`try_select`](Self::try_select), with a panic in place of an error.
-    #[track_caller]
-    pub fn select<const D2: usize>(&self, axis: isize, at: isize) -> SparseTensor<P, D2, K> {
-        expect(self.try_select(axis, at))
-    }
-
-    /// The tensor in parts of `size` along `axis`, the last one smaller where the axis is no multiple of it. An axis of
+    /// The tensor in parts of `split_size` along `dim`, the last one smaller where the dim is no multiple of it. A dim of
     /// size 0 is one part.
     ///
     /// Cost: one grouping of the stored elements and one read, however many parts; their patterns are kept with this
@@ -139,33 +131,29 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `axis_out_of_range`; `invalid` for a size of 0.
-    pub fn try_split(&self, size: usize, axis: isize) -> Result<Vec<Self>> {
+    #[or_panic]
+    pub fn try_split(&self, split_size: usize, dim: impl AsIndex) -> Result<Vec<Self>> {
         const OP: &str = "split";
-        let axis = self.axis(OP, axis)?;
-        if size == 0 {
+        let axis = self.axis(OP, dim)?;
+        if split_size == 0 {
             return Err(SparseError::Invalid {
                 op: OP,
                 message: "the size of a part must be at least 1, got 0".into(),
             });
         }
-        Ok(self.parts(axis, size))
+        Ok(self.parts(axis, split_size))
     }
 
-    /// [`try_split`](Self::try_split), with a panic in place of an error.
-    #[track_caller]
-    pub fn split(&self, size: usize, axis: isize) -> Vec<Self> {
-        expect(self.try_split(size, axis))
-    }
-
-    /// The tensor in at most `chunks` parts of one size along `axis`, the last one smaller where need be: a
-    /// [`split`](Self::try_split) by the size divided by `chunks`, rounded up, as in PyTorch.
+    /// The tensor in at most `chunks` parts of one size along `dim`, the last one smaller where need be: a
+    /// [`split`](Self::try_split) by the size divided by `chunks`, rounded up, as in Burn and PyTorch.
     ///
     /// # Errors
     ///
     /// `axis_out_of_range`; `invalid` for 0 chunks.
-    pub fn try_chunk(&self, chunks: usize, axis: isize) -> Result<Vec<Self>> {
+    #[or_panic]
+    pub fn try_chunk(&self, chunks: usize, dim: impl AsIndex) -> Result<Vec<Self>> {
         const OP: &str = "chunk";
-        let axis = self.axis(OP, axis)?;
+        let axis = self.axis(OP, dim)?;
         if chunks == 0 {
             return Err(SparseError::Invalid {
                 op: OP,
@@ -173,12 +161,6 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             });
         }
         Ok(self.parts(axis, self.dims()[axis].div_ceil(chunks).max(1)))
-    }
-
-    /// [`try_chunk`](Self::try_chunk), with a panic in place of an error.
-    #[track_caller]
-    pub fn chunk(&self, chunks: usize, axis: isize) -> Vec<Self> {
-        expect(self.try_chunk(chunks, axis))
     }
 
     fn whole(&self) -> [Cut; D] {
@@ -221,13 +203,47 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 }
 
-fn length_of(op: &'static str, range: &Range<usize>) -> Result<usize> {
-    range.end.checked_sub(range.start).ok_or(SparseError::ShapeMismatch {
-        op,
-        rule: "a range must not end before it starts",
-        left: vec![range.start],
-        right: vec![range.end],
-    })
+/// An index in `[-size, size)` from the start.
+pub(super) fn from_start(
+    op: &'static str,
+    axis: usize,
+    size: usize,
+    index: impl AsIndex,
+    position: usize,
+) -> Result<usize> {
+    let index = index.as_index();
+    let start = if index < 0 { index as i128 + size as i128 } else { index as i128 };
+    if (0..size as i128).contains(&start) {
+        return Ok(start as usize);
+    }
+    Err(SparseError::IndexOutOfRange { op, axis, low: -(size as i64), size, index: index as i64, position })
+}
+
+/// What a slice keeps of a dim, and whether in reverse order.
+fn cut_of(op: &'static str, axis: usize, size: usize, slice: Slice) -> Result<(Cut, bool)> {
+    if slice.step == 0 {
+        return Err(SparseError::Invalid { op, message: "the step must not be 0, got 0".into() });
+    }
+    // From the start; what is still below 0 is out of range.
+    let bound = |index: isize| if index < 0 { index as i128 + size as i128 } else { index as i128 };
+    let (start, end) = (bound(slice.start), slice.end.map_or(size as i128, bound));
+    if end < start {
+        let rule = "a range must not end before it starts, got {left:1}..{right:1}";
+        let [left, right] = [start, end].map(|bound| vec![bound.max(0) as usize]);
+        return Err(SparseError::ShapeMismatch { op, rule, left, right });
+    }
+    let Ok(start) = usize::try_from(start) else {
+        let (low, index) = (-(size as i64), slice.start as i64);
+        return Err(SparseError::IndexOutOfRange { op, axis, low, size, index, position: 0 });
+    };
+    let length = end as usize - start;
+    check_part(op, axis, size, start, length)?;
+    // A step beyond the range takes its first element, whatever it is.
+    let stride = slice.step.unsigned_abs().min(length.max(1));
+    let count = length.div_ceil(stride);
+    let reversed = slice.step < 0;
+    let start = if !reversed || count == 0 { start } else { start + length - 1 - (count - 1) * stride };
+    Ok((Cut { start, count, step: stride }, reversed))
 }
 
 /// Checks that `start .. start + length` lies in an axis.

@@ -1,91 +1,43 @@
 //! Sparse x sparse.
 
-use super::blocks::{check_layout, check_table, held};
-use crate::kernel::{self, Arrays, Compressed};
-use crate::pattern::{self, CooPattern, CsrPattern, Matrix, Pattern, index_tensor, keep_product, known_product};
-use crate::tensor::{
-    Exact, Fill, Kind, Numeric, SparseTensor, as_float, associate_like, dtype_name, expect, from_float, same_device,
-};
+use super::matmul::check_sizes;
+use crate::base::checks::same_device;
+use crate::base::kind::{Kind, Numeric, as_float, associate_like, dtype_name, from_float, is_tracked};
+use crate::base::limits::check_table;
+use crate::base::sizes::cells;
+use crate::kernel::{self, Compressed};
+use crate::pattern::csr::CsrPattern;
+use crate::pattern::layout::Pattern;
+use crate::pattern::matrix::Matrix;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{DType, Int, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
-    /// `self x other`, both sparse: `[M, K] x [K, N] -> [M, N]`, for a batch `[B, M, K] x [B, K, N] -> [B, M, N]`.
-    ///
-    /// `out[i, j] = sum_k self[i, k] * other[k, j]`, coalesced, with an element wherever a product falls (also where the sum is
-    /// zero). Fills must be zero, or `Undefined` (which takes no part and makes the result `Undefined`). Operands are
-    /// coalesced first. Float, and Int with wrapping sums; f16 and bf16 accumulate in f32.
-    ///
-    /// The symbolic phase and the numeric one are apart: the result's pattern is kept with the left operand's, and a loop
-    /// over fixed patterns finds it once. `product_pattern` computes it alone.
-    ///
-    /// Backward, on the operands' own patterns: `d self[i, k] = sum_j d out[i, j] * other[k, j]` at the elements of `self`, and
-    /// `d other[k, j] = sum_i self[i, k] * d out[i, j]` at those of `other`. Nothing of another size is formed (PyTorch has no
-    /// gradient of CSR @ CSR). Cost: the number of products forward, twice that backward. Gustavson's algorithm on CPUs.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use sparse_tensor::CsrTensor;
-    ///
-    /// let device = Device::flex();
-    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.0, 2.0], [3.0, 0.0]], &device));
-    /// let b = a.matmul_sparse(&a);
-    /// assert_eq!(b.nnz(), 2);
-    /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [6.0, 0.0, 0.0, 6.0]);
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`; `would_densify` for another fill, and for more rows than
-    /// [`dense_limit`](crate::dense_limit) of which almost all are empty (or so many columns of a tracked second operand,
-    /// whose gradient goes by columns); `overflow` if the result has more elements than
-    /// the operands' index dtype counts or memory holds.
-    pub fn try_matmul_sparse(&self, other: &Self) -> Result<Self> {
+    /// `self x other`, both sparse.
+    pub(super) fn times_sparse(&self, other: &Self) -> Result<Self> {
         const OP: &str = "matmul";
         let (a, b) = checked(OP, self, other)?;
-        if as_float(&b.values).is_some_and(|values| values.is_tracked()) {
+        if is_tracked(&b.values) {
             let cols = matrix(&b).size()[1];
-            let hint = "the gradient of the second operand needs a pointer for every column, and almost all are empty";
-            check_table(OP, cols, cols as u128 + 1, held(&b.pattern), hint)?;
+            let hint = "use detach on the second operand: its gradient needs a pointer for every column, and almost all are empty";
+            check_table(OP, cols, cols as u128 + 1, b.pattern.memo().held(), hint)?;
         }
         let fill = if a.fill.is_undefined() || b.fill.is_undefined() { Fill::Undefined } else { Fill::Zero };
         let (pattern, values) = product(&a, &b)?;
         Ok(Self::from_parts(pattern, values, vec![], fill))
     }
 
-    /// [`try_matmul_sparse`](Self::try_matmul_sparse), with a panic in place of an error.
-    #[track_caller]
-    pub fn matmul_sparse(&self, other: &Self) -> Self {
-        expect(self.try_matmul_sparse(other))
-    }
-
-    /// `self x other^T`, both sparse (see [`matmul_sparse`](Self::matmul_sparse)): the transposed view of `other` is kept with its
-    /// pattern.
+    /// The pattern of `self x other`, both sparse: the symbolic phase of [`matmul`](Self::matmul), which uses it from
+    /// then on.
     ///
     /// # Errors
     ///
-    /// As [`try_matmul_sparse`](Self::try_matmul_sparse).
-    pub fn try_matmul_transposed(&self, other: &Self) -> Result<Self> {
-        if D < 2 {
-            return Err(not_a_matrix("matmul_transposed", other));
-        }
-        let mut axes: [isize; D] = std::array::from_fn(|axis| axis as isize);
-        axes.swap(D - 2, D - 1);
-        self.try_matmul_sparse(&other.try_permute(axes)?)
-    }
-
-    /// [`try_matmul_transposed`](Self::try_matmul_transposed), with a panic in place of an error.
-    #[track_caller]
-    pub fn matmul_transposed(&self, other: &Self) -> Self {
-        expect(self.try_matmul_transposed(other))
-    }
-
-    /// The pattern of `self x other`: the symbolic phase of [`matmul_sparse`](Self::matmul_sparse), which uses it from then on.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_matmul_sparse`](Self::try_matmul_sparse).
+    /// As [`try_matmul`](Self::try_matmul).
+    #[or_panic]
     pub fn try_product_pattern(&self, other: &Self) -> Result<P> {
         let (a, b) = checked("product_pattern", self, other)?;
         Ok(symbolic(&a, &b)?.0.0)
@@ -95,7 +47,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 fn not_a_matrix<P: Pattern, const D: usize, K: Kind>(op: &'static str, sparse: &SparseTensor<P, D, K>) -> SparseError {
     SparseError::ShapeMismatch {
         op,
-        rule: "both must be matrices, or batches of matrices, without dense dims",
+        rule: "both must be matrices, or batches of matrices, without dense dims, got shape {left} with [sparse, dense] dims \
+               {right}",
         left: sparse.dims().to_vec(),
         right: vec![sparse.sparse_dims(), sparse.dense_dims()],
     }
@@ -113,21 +66,18 @@ fn checked<P: Pattern, const D: usize, K: Numeric>(
         }
     }
     let (left, right) = (a.dims(), b.dims());
-    if left[D - 1] != right[D - 2] || left[..D - 2] != right[..D - 2] {
-        let rule = "inner sizes and batches must agree";
-        return Err(SparseError::ShapeMismatch { op, rule, left: left.to_vec(), right: right.to_vec() });
-    }
+    check_sizes(op, &left, &right)?;
     if a.dtype() != b.dtype() {
         return Err(SparseError::DtypeMismatch { op, left: dtype_name(a.dtype()), right: dtype_name(b.dtype()) });
     }
     same_device(op, &a.device(), &b.device())?;
     // Products go by compressed rows, whatever the layout is.
-    [a, b].iter().try_for_each(|side| check_layout::<CsrPattern>(op, side.pattern.shape(), held(&side.pattern)))?;
+    [a, b].iter().try_for_each(|side| CsrPattern::check_shape(op, side.pattern.shape(), side.pattern.memo().held()))?;
     if [a, b].iter().any(|side| !side.fill.is_undefined() && !side.fill.is_zero()) {
         let mut shape = left;
         shape[D - 1] = right[D - 1];
-        let hint = "a fill other than zero reaches every element of a product: matmul takes a dense operand";
-        return Err(SparseError::WouldDensify { op, elements: pattern::cells(&shape), limit: 0, hint });
+        let hint = "use to_dense on one operand: a fill other than zero reaches every element of a product";
+        return Err(SparseError::WouldDensify { op, elements: cells(&shape), limit: 0, hint });
     }
     Ok((a.coalesce(), b.coalesce()))
 }
@@ -144,14 +94,21 @@ fn rows(a: &Matrix, b: &Matrix) -> [Compressed; 2] {
     [left, right].map(|rows| kernel::cast_rows(rows, dtype))
 }
 
-type Patterned<P, K> = (pattern::Product<P>, Option<Tensor<2, K>>);
+/// The pattern of a product, and its compressed rows.
+type Product<P> = (P, Compressed);
+
+#[derive(PartialEq, Eq)]
+struct With(u64);
+
+type Patterned<P, K> = (Product<P>, Option<Tensor<2, K>>);
 
 /// The pattern of the product; with it the values, where the pattern had to be found.
 fn symbolic<P: Pattern, const D: usize, K: Numeric>(
     a: &SparseTensor<P, D, K>,
     b: &SparseTensor<P, D, K>,
 ) -> Result<Patterned<P, K>> {
-    if let Some(known) = known_product(&a.pattern, &b.pattern) {
+    let (memo, key) = (a.pattern.memo(), With(b.pattern.memo().id()));
+    if let Some(known) = memo.find(&key) {
         return Ok((known, None));
     }
     let (left, right) = (matrix(a), matrix(b));
@@ -159,34 +116,8 @@ fn symbolic<P: Pattern, const D: usize, K: Numeric>(
     let (view, values) = kernel::spgemm((&x, &a.values), (&y, &b.values), right.size()[1])?;
     let mut shape = a.pattern.shape().to_vec();
     shape[D - 1] = b.pattern.shape()[D - 1];
-    let pattern = if P::LAYOUT == CsrPattern::LAYOUT && D == 2 {
-        P::from_arrays(Arrays::Csr(view.ptr.clone(), view.idx.clone()), &shape, true)
-    } else {
-        P::from_coo(coordinates(&view, &shape))
-    };
-    Ok((keep_product(&a.pattern, &b.pattern, (pattern, view)), Some(values)))
-}
-
-/// Compressed rows of the matrix that a batch makes, as coordinates of the batch.
-fn coordinates(view: &Compressed, shape: &[usize]) -> CooPattern {
-    let nnz = view.idx.dims()[0];
-    let dtype = pattern::index_dtype(shape, nnz);
-    let line = |ids: Tensor<1, Int>| index_tensor(ids, dtype).reshape(Exact([1, nnz]));
-    let indices = if nnz == 0 {
-        Tensor::empty([shape.len(), 0], (&view.idx.device(), dtype))
-    } else {
-        let (row, col) = (kernel::expand_ptr(&view.ptr, nnz), view.idx.clone());
-        match *shape {
-            [_, rows, cols] => {
-                let batch = row.clone().div_scalar(rows as i64);
-                let row = row - batch.clone().mul_scalar(rows as i64);
-                let col = col - batch.clone().mul_scalar(cols as i64);
-                Tensor::cat(vec![line(batch), line(row), line(col)], 0)
-            }
-            _ => Tensor::cat(vec![line(row), line(col)], 0),
-        }
-    };
-    CooPattern::new_unchecked(indices, shape, true)
+    let pattern = P::from_rows(&view, &shape);
+    Ok((memo.keep(key, (pattern, view)), Some(values)))
 }
 
 /// What the backward pass keeps.

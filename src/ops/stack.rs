@@ -1,19 +1,25 @@
 //! Several tensors in one: along a new axis, or along the diagonal.
 
-use super::blocks::{check_layout, held};
 use super::concat::{check, try_concat};
-use crate::pattern::{self, CsrPattern, Pattern};
-use crate::rows::{cat_rows, move_rows};
-use crate::tensor::{Fill, Kind, SparseTensor, dtype_name, expect, resolve_axis, same_device};
-use burn::tensor::Tensor;
+use crate::base::checks::{resolve_axis, same_device};
+use crate::base::empty::cat_rows;
+use crate::base::kind::{Kind, dtype_name};
+use crate::base::sizes::cells;
+use crate::pattern::concat;
+use crate::pattern::layout::Pattern;
+use crate::rows::move_rows;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{AsIndex, Tensor};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
-/// The tensors of `parts`, all of one shape, along a new `axis` in `[-rank - 1, rank + 1)`:
+/// The tensors of `parts`, all of one shape, along a new `dim` in `[-rank - 1, rank + 1)`:
 /// `out[.., k, ..] = parts[k][.., ..]`. The rank `D2` is `D + 1`.
 ///
-/// Fills agree, as for [`concat`](super::concat()), and the result has the first's. In a hybrid tensor an axis after a dense dim is a dense dim, and one
+/// Fills agree, as for [`concat`](super::concat()), and the result has the first's. In a hybrid tensor a dim after a dense one is a dense dim, and one
 /// right after the sparse dims is a sparse one; along a dense one the result has the union of the patterns and the
-/// fills are joined, as [`concat`](super::concat()) does. Matrices by compressed rows give a batch (axis 0) or the
+/// fills are joined, as [`concat`](super::concat()) does. Matrices by compressed rows give a batch (dim 0) or the
 /// other two CSR tensors of rank 3.
 ///
 /// Backward: each part gets the gradient of its own elements. Cost: one pass over patterns and values; the stacked
@@ -37,14 +43,15 @@ use sparse_core::{Result, SparseError};
 /// than 2 or 3), `layout_mismatch` (another number of dense dims), `dtype_mismatch`, `fill_mismatch`, `undefined_fill`,
 /// `device_mismatch`, `overflow`; `would_densify` for CSR with more rows than [`dense_limit`](crate::dense_limit) of which
 /// almost all are empty.
+#[or_panic]
 pub fn try_stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
     parts: &[SparseTensor<P, D, K>],
-    axis: isize,
+    dim: impl AsIndex,
 ) -> Result<SparseTensor<P, D2, K>> {
     const OP: &str = "stack";
     let Some(first) = parts.first() else { return Err(SparseError::EmptyInput { op: OP }) };
     check_rank::<P>(OP, D, D2)?;
-    let axis = resolve_axis(OP, axis, D2)?;
+    let axis = resolve_axis(OP, dim, D2)?;
     let sparse = first.sparse_dims();
     let along_dense = axis > sparse;
     // No dim is the one that may differ.
@@ -55,28 +62,19 @@ pub fn try_stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
             dense_shape.insert(axis - sparse, 1);
             SparseTensor::from_parts(part.pattern.clone(), part.values.clone(), dense_shape, part.fill.clone())
         });
-        return try_concat(&unsqueezed.collect::<Vec<_>>(), axis as isize);
+        return try_concat(&unsqueezed.collect::<Vec<_>>(), axis);
     }
     let mut shape = first.pattern.shape().to_vec();
     shape.insert(axis, parts.len());
-    check_layout::<P>(OP, &shape, parts.iter().map(|part| held(&part.pattern)).sum())?;
+    P::check_shape(OP, &shape, parts.iter().map(|part| part.pattern.memo().held()).sum())?;
     let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
-    let (pattern, map) = pattern::stack(&patterns, axis, &shape);
+    let (pattern, map) = concat::stack(&patterns, axis, &shape);
     let values = joined_values(parts);
     let values = match map {
         None => values,
         Some(map) => move_rows(values, first.fill_row(), &map),
     };
     Ok(SparseTensor::from_parts(pattern, values, first.dense_shape.clone(), first.fill.clone()))
-}
-
-/// [`try_stack`], with a panic in place of an error.
-#[track_caller]
-pub fn stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
-    parts: &[SparseTensor<P, D, K>],
-    axis: isize,
-) -> SparseTensor<P, D2, K> {
-    expect(try_stack(parts, axis))
 }
 
 /// The block-diagonal matrix `[sum of rows, sum of columns]` of matrices `parts`, which need not have one shape: a
@@ -102,6 +100,7 @@ pub fn stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
 ///
 /// `empty_input`, `shape_mismatch` for what is no matrix of two sparse dims, `dtype_mismatch`, `fill_mismatch`,
 /// `device_mismatch`, `would_densify` for another fill than `Zero` or `Undefined`, `overflow`.
+#[or_panic]
 pub fn try_block_diag<P: Pattern, K: Kind>(parts: &[SparseTensor<P, 2, K>]) -> Result<SparseTensor<P, 2, K>> {
     const OP: &str = "block_diag";
     let Some(first) = parts.first() else { return Err(SparseError::EmptyInput { op: OP }) };
@@ -132,15 +131,9 @@ pub fn try_block_diag<P: Pattern, K: Kind>(parts: &[SparseTensor<P, 2, K>]) -> R
         return Ok(first.clone());
     }
     let patterns: Vec<P> = parts.iter().map(|part| part.pattern.clone()).collect();
-    let pattern = pattern::block_diag(&patterns, &shape);
+    let pattern = concat::block_diag(&patterns, &shape);
     let fill = if first.fill.is_undefined() { Fill::Undefined } else { Fill::Zero };
     Ok(SparseTensor::from_parts(pattern, joined_values(parts), vec![], fill))
-}
-
-/// [`try_block_diag`], with a panic in place of an error.
-#[track_caller]
-pub fn block_diag<P: Pattern, K: Kind>(parts: &[SparseTensor<P, 2, K>]) -> SparseTensor<P, 2, K> {
-    expect(try_block_diag(parts))
 }
 
 fn joined_values<P: Pattern, const D: usize, K: Kind>(parts: &[SparseTensor<P, D, K>]) -> Tensor<2, K> {
@@ -149,9 +142,9 @@ fn joined_values<P: Pattern, const D: usize, K: Kind>(parts: &[SparseTensor<P, D
 
 fn check_rank<P: Pattern>(op: &'static str, rank: usize, result: usize) -> Result<()> {
     let rule = if result != rank + 1 {
-        "the result must have one dim more"
-    } else if P::LAYOUT == CsrPattern::LAYOUT && result != 3 {
-        "CSR must have rank 2 or 3: to_coo has no such limit"
+        "the result must have one dim more, got parts of rank {left:1} for a result of rank {right:1}"
+    } else if !P::has_rank(result) {
+        "CSR must have rank 2 or 3 (use to_coo for any other), got parts of rank {left:1} for a result of rank {right:1}"
     } else {
         return Ok(());
     };
@@ -165,7 +158,7 @@ pub(super) fn check_matrix<P: Pattern, K: Kind>(op: &'static str, matrix: &Spars
     }
     Err(SparseError::ShapeMismatch {
         op,
-        rule: "both dims of a matrix must be sparse",
+        rule: "both dims of a matrix must be sparse, got shape {left} with [sparse, dense] dims {right}",
         left: matrix.dims().to_vec(),
         right: vec![matrix.sparse_dims(), matrix.dense_dims()],
     })
@@ -180,6 +173,7 @@ pub(super) fn check_vanishing<P: Pattern, const D: usize, K: Kind>(
     if tensor.fill.is_undefined() || tensor.fill.is_zero() {
         return Ok(());
     }
-    let hint = "elements become zero beside a fill that is not: to_dense says so";
-    Err(SparseError::WouldDensify { op, elements: pattern::cells(shape), limit: 0, hint })
+    let hint =
+        "use to_dense first, or with_fill(Fill::Undefined): elements become zero, and the fill is another number";
+    Err(SparseError::WouldDensify { op, elements: cells(shape), limit: 0, hint })
 }

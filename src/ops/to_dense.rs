@@ -1,27 +1,17 @@
 //! The dense equivalent, when it is asked for.
 
-use crate::pattern::{Pattern, cells, check_sizes, flat_index};
+use crate::base::exact::Exact;
+use crate::base::kind::Kind;
+use crate::base::limits::dense_limit;
+use crate::base::sizes::{cells, check_sizes};
+use crate::pattern::layout::Pattern;
+use crate::pattern::maps::flat_index;
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Exact, Fill, Kind, SparseTensor, expect};
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{IndexingUpdateOp, Int, Tensor};
 use sparse_core::{Result, SparseError};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Elements that a dense result may have unless asked otherwise: 2^28, 1 GiB of f32.
-const DEFAULT_LIMIT: usize = 1 << 28;
-
-static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
-
-/// The number of elements that `to_dense` gives at most, and of rows that an operation compresses where almost all of
-/// them are empty.
-pub fn dense_limit() -> usize {
-    LIMIT.load(Ordering::Relaxed)
-}
-
-/// Sets the number of elements that `to_dense` gives at most, for the whole process.
-pub fn set_dense_limit(elements: usize) {
-    LIMIT.store(elements, Ordering::Relaxed);
-}
+use sparse_macros::or_panic;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The dense equivalent: the sum of its duplicates where an element is stored, the fill elsewhere.
@@ -33,6 +23,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// `undefined_fill`; `would_densify` past [`dense_limit`]; `overflow` where there are no elements, but the other
     /// dims pass 64 bits.
+    #[or_panic]
     pub fn try_to_dense(&self) -> Result<Tensor<D, K>> {
         self.try_to_dense_within(dense_limit())
     }
@@ -42,23 +33,30 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `undefined_fill`; `would_densify` past `limit`; `overflow` as [`try_to_dense`](Self::try_to_dense).
+    #[or_panic]
     pub fn try_to_dense_within(&self, limit: usize) -> Result<Tensor<D, K>> {
-        const OP: &str = "to_dense";
+        self.dense_within("to_dense", limit)
+    }
+
+    pub(crate) fn dense_within(&self, op: &'static str, limit: usize) -> Result<Tensor<D, K>> {
         if self.fill.is_undefined() {
-            return Err(SparseError::UndefinedFill { op: OP, hint: "to_dense_or takes a value for the missing ones" });
+            return Err(SparseError::UndefinedFill {
+                op,
+                hint: "use to_dense_or to give the missing elements a value",
+            });
         }
         let elements = self.num_elements();
         if elements > limit as u128 {
-            let hint = "to_dense_within takes a limit of its own";
-            return Err(SparseError::WouldDensify { op: OP, elements, limit: limit as u128, hint });
+            let hint = "use to_dense_within or set_dense_limit for a larger limit";
+            return Err(SparseError::WouldDensify { op, elements, limit: limit as u128, hint });
         }
-        check_sizes(OP, self.pattern.shape())?;
+        check_sizes(op, self.pattern.shape())?;
         if elements == 0 {
             // Strides count an empty dim as one.
             let got = cells(&self.dims().map(|size| size.max(1)));
             if got > i64::MAX as u128 {
                 let what = "the product of the dims that are not empty";
-                return Err(SparseError::Overflow { op: OP, what, limit: i64::MAX as u128, got });
+                return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got });
             }
             // No value has an element, and the map below has a number for each block all the same.
             if cells(self.pattern.shape()) > limit as u128 {
@@ -66,20 +64,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             }
         }
         let merged = self.coalesce();
-        let map = dense_map(&merged.pattern);
+        let map = to_dense_map(&merged.pattern);
         Ok(move_rows(merged.values.clone(), merged.fill_row(), &map).reshape(Exact(self.dims())))
-    }
-
-    /// [`try_to_dense`](Self::try_to_dense), with a panic in place of an error.
-    #[track_caller]
-    pub fn to_dense(&self) -> Tensor<D, K> {
-        expect(self.try_to_dense())
-    }
-
-    /// [`try_to_dense_within`](Self::try_to_dense_within), with a panic in place of an error.
-    #[track_caller]
-    pub fn to_dense_within(&self, limit: usize) -> Tensor<D, K> {
-        expect(self.try_to_dense_within(limit))
     }
 
     /// The dense equivalent with `value` for the elements that are not stored, whatever the fill is. For a limit of its
@@ -88,19 +74,14 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `would_densify`, `overflow` as [`try_to_dense`](Self::try_to_dense).
+    #[or_panic]
     pub fn try_to_dense_or(&self, value: impl Into<burn::tensor::Scalar>) -> Result<Tensor<D, K>> {
         self.clone().with_fill(Fill::scalar(value)).try_to_dense()
-    }
-
-    /// [`try_to_dense_or`](Self::try_to_dense_or), with a panic in place of an error.
-    #[track_caller]
-    pub fn to_dense_or(&self, value: impl Into<burn::tensor::Scalar>) -> Tensor<D, K> {
-        expect(self.try_to_dense_or(value))
     }
 }
 
 /// The map from every coordinate to its element, with `nnz` where there is none.
-fn dense_map<P: Pattern>(pattern: &P) -> RowMap {
+fn to_dense_map<P: Pattern>(pattern: &P) -> RowMap {
     let (shape, nnz) = (pattern.shape(), pattern.nnz());
     let elements: usize = shape.iter().product();
     let dtype = sparse_burn::index_dtype_for(elements.max(nnz));

@@ -2,15 +2,25 @@
 
 use super::broadcast::read_rows;
 use super::stack::check_vanishing;
-use crate::pattern::select::{along, kept, subset};
-use crate::pattern::{Pattern, Turn, turned};
-use crate::tensor::{Kind, SparseTensor, expect};
-use burn::tensor::{Bool, Int, Tensor};
+use crate::base::coordinates::along;
+use crate::base::kind::Kind;
+use crate::pattern::layout::Pattern;
+use crate::pattern::select::{kept, subset};
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{AsIndex, Bool, Int, Tensor};
 use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
+
+/// Elements at or below a diagonal, or at or above it.
+#[derive(PartialEq, Eq)]
+enum Triangle {
+    Lower(i64),
+    Upper(i64),
+}
 
 macro_rules! triangle {
-    ($try_name:ident $name:ident $turn:ident $keep:ident $side:literal $rule:literal) => {
-        #[doc = concat!("The elements at or ", $side, " the `k`-th diagonal of the last two sparse dims:")]
+    ($fallible:ident $name:ident $turn:ident $keep:ident $side:literal $rule:literal) => {
+        #[doc = concat!("The elements at or ", $side, " a diagonal of the last two sparse dims:")]
         #[doc = concat!("those with `", $rule, "`.")]
         ///
         /// The rest becomes zero, so the fill must be zero; an `Undefined` one stays, and the rest becomes unspecified.
@@ -18,19 +28,8 @@ macro_rules! triangle {
         /// dims. Diagonal 0 is the main one, those above it are positive.
         ///
         /// Backward: kept elements get their gradients. Cost: `O(nnz)`; the pattern is kept with this one, so that a
-        /// loop reads the device (for the number of elements) in its first step only. (NumPy's and PyTorch's functions
-        /// of the same name.)
-        ///
-        /// # Errors
-        ///
-        /// `shape_mismatch` with fewer than two sparse dims; `would_densify` for another fill than `Zero` or
-        /// `Undefined`.
-        pub fn $try_name(&self, k: isize) -> Result<Self> {
-            self.triangle(stringify!($name), k, Turn::$turn, |offset, k| offset.$keep(k))
-        }
-
-        #[doc = concat!("[`", stringify!($try_name), "`](Self::", stringify!($try_name), "), with a panic in")]
-        /// place of an error.
+        /// loop reads the device (for the number of elements) in its first step only. (Burn's, NumPy's and PyTorch's
+        /// functions of the same name.)
         ///
         /// ```
         /// use burn::tensor::{Device, Tensor};
@@ -39,42 +38,46 @@ macro_rules! triangle {
         /// let a = CsrTensor::<2>::from_dense(Tensor::ones([2, 2], &Device::flex()));
         #[doc = concat!("assert_eq!(a.", stringify!($name), "(0).nnz(), 3);")]
         /// ```
-        #[track_caller]
-        pub fn $name(&self, k: isize) -> Self {
-            expect(self.$try_name(k))
+        ///
+        /// # Errors
+        ///
+        /// `shape_mismatch` with fewer than two sparse dims; `would_densify` for another fill than `Zero` or
+        /// `Undefined`.
+        #[or_panic]
+        pub fn $fallible(&self, diagonal: impl AsIndex) -> Result<Self> {
+            self.triangle(stringify!($name), diagonal.as_index() as i64, Triangle::$turn, |offset, k| offset.$keep(k))
         }
     };
 }
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    triangle!(try_tril tril Lower lower_equal_elem "below" "column - row <= k");
-    triangle!(try_triu triu Upper greater_equal_elem "above" "column - row >= k");
+    triangle!(try_tril tril Lower lower_equal_elem "below" "column - row <= diagonal");
+    triangle!(try_triu triu Upper greater_equal_elem "above" "column - row >= diagonal");
 
     fn triangle(
         &self,
         op: &'static str,
-        k: isize,
-        turn: fn(i64) -> Turn,
+        k: i64,
+        turn: fn(i64) -> Triangle,
         keep: impl FnOnce(Tensor<1, Int>, i64) -> Tensor<1, Bool>,
     ) -> Result<Self> {
         let sparse = self.sparse_dims();
         if sparse < 2 {
-            let rule = "two sparse dims are needed";
+            let rule = "two sparse dims are needed, got shape {left} with [sparse, dense] dims {right}";
             let (left, right) = (self.dims().to_vec(), vec![sparse, self.dense_dims()]);
             return Err(SparseError::ShapeMismatch { op, rule, left, right });
         }
         check_vanishing(op, self, &self.dims())?;
         let [rows, cols] = [self.pattern.shape()[sparse - 2], self.pattern.shape()[sparse - 1]];
         // Diagonals beyond the corners hold nothing more, and need not fit the index dtype.
-        let k = (k as i64).clamp(-(rows as i64), cols as i64);
+        let k = k.clamp(-(rows as i64), cols as i64);
         if self.nnz() == 0 {
             return Ok(self.clone());
         }
-        let (pattern, [map]) = turned(&self.pattern, turn(k), || {
+        let (pattern, map) = self.pattern.memo().get(turn(k), || {
             let coordinates = self.pattern.coordinates();
             let offset = along(coordinates, sparse - 1) - along(coordinates, sparse - 2);
-            let (pattern, map) = subset(&self.pattern, &kept(keep(offset, k), self.pattern.index_dtype()));
-            (pattern, [map])
+            subset(&self.pattern, &kept(keep(offset, k), self.pattern.index_dtype()))
         });
         let values = read_rows(self.values.clone(), &map);
         Ok(Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone()))

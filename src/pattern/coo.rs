@@ -1,14 +1,18 @@
 //! Coordinates.
 
-use super::derived::deepen;
-use super::{Derived, Matrix, Pattern, check_sizes, index_dtype, index_tensor, sealed::Sealed, signed};
-use crate::kernel::{self, Arrays};
+use super::layout::Pattern;
+use super::matrix::{Matrix, coordinates};
+use super::memo::Memo;
+use crate::base::coordinates::along;
+use crate::base::index::{index_dtype, index_tensor, signed};
+use crate::base::lazy::Lazy;
+use crate::base::sizes::{check_sizes, offsets};
+use crate::kernel::{self, Arrays, Compressed};
 use crate::rows::{RowMap, RowSums};
-use crate::tensor::Exact;
 use burn::tensor::{DType, Device, Int, Tensor};
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// The coordinates of the stored elements: `indices [sparse_dims, nnz]`.
 ///
@@ -21,9 +25,9 @@ struct Parts {
     shape: Vec<usize>,
     indices: Tensor<2, Int>,
     coalesced: bool,
-    merged: OnceLock<(CooPattern, RowSums)>,
-    matrix: OnceLock<Matrix>,
-    derived: Derived<CooPattern>,
+    merged: Lazy<(CooPattern, RowSums)>,
+    matrix: Lazy<Matrix>,
+    memo: Memo,
 }
 
 impl CooPattern {
@@ -43,7 +47,7 @@ impl CooPattern {
         if dims != shape.len() {
             return Err(SparseError::ShapeMismatch {
                 op,
-                rule: "indices must have one row for each sparse dim",
+                rule: "indices {left} must have one row for each sparse dim of {right}",
                 left: vec![dims, nnz],
                 right: shape.to_vec(),
             });
@@ -55,14 +59,15 @@ impl CooPattern {
 
     /// The pattern without a look at the coordinates. Wrong ones give wrong answers or a panic later, never memory errors.
     pub fn new_unchecked(indices: Tensor<2, Int>, shape: &[usize], coalesced: bool) -> Self {
-        let dtype = index_dtype(shape, indices.dims()[1]);
+        let nnz = indices.dims()[1];
+        let dtype = index_dtype(shape, nnz);
         Self(Arc::new(Parts {
             shape: shape.to_vec(),
             indices: index_tensor(indices, dtype),
             coalesced,
-            merged: OnceLock::new(),
-            matrix: OnceLock::new(),
-            derived: Derived::new(shape.len()),
+            merged: Lazy::new(),
+            matrix: Lazy::new(),
+            memo: Memo::new(nnz),
         }))
     }
 
@@ -71,17 +76,27 @@ impl CooPattern {
         &self.0.indices
     }
 
-    /// Coordinates along one sparse dim.
-    pub(crate) fn along(&self, dim: usize) -> Tensor<1, Int> {
-        self.0.indices.clone().narrow(0, dim, 1).reshape(Exact([self.nnz()]))
+    fn to_matrix(&self) -> Matrix {
+        let shape = &self.0.shape;
+        let last = shape.len() - 1;
+        let batch: usize = shape[..last - 1].iter().product();
+        let size = [batch * shape[last - 1], batch * shape[last]];
+        let dtype = index_dtype(&size, self.nnz());
+        let ids = |dim| index_tensor(along(&self.0.indices, dim), dtype);
+        let (mut row_ids, mut col_ids) = (ids(last - 1), ids(last));
+        if last == 2 {
+            row_ids = row_ids + ids(0).mul_scalar(shape[1] as i64);
+            col_ids = col_ids + ids(0).mul_scalar(shape[2] as i64);
+        }
+        Matrix::new(size, row_ids, col_ids, self.0.coalesced)
     }
 
     /// The merged pattern, computed once.
     fn merged(&self) -> &(Self, RowSums) {
-        self.0.merged.get_or_init(|| {
+        self.0.merged.get(|| {
             let (indices, order, ptr) = kernel::coalesce(&self.0.indices, &self.0.shape);
             let merged = Self::new_unchecked(indices, &self.0.shape, true);
-            deepen(self, &merged);
+            self.0.memo.deepen(&merged.0.memo);
             (merged, RowSums::new(Some(order), ptr))
         })
     }
@@ -114,15 +129,23 @@ impl Pattern for CooPattern {
     fn coordinates(&self) -> &Tensor<2, Int> {
         &self.0.indices
     }
-}
 
-impl Sealed for CooPattern {
-    fn from_coo(pattern: CooPattern) -> Self {
-        pattern
+    const UNION_ZIP: bool = false;
+
+    fn has_rank(_rank: usize) -> bool {
+        true
     }
 
-    fn to_coo(&self) -> CooPattern {
-        self.clone()
+    fn check_shape(op: &'static str, shape: &[usize], _held: usize) -> Result<()> {
+        check_sizes(op, shape)
+    }
+
+    fn from_coordinates(coordinates: Tensor<2, Int>, shape: &[usize], coalesced: bool) -> Self {
+        Self::new_unchecked(coordinates, shape, coalesced)
+    }
+
+    fn from_rows(rows: &Compressed, shape: &[usize]) -> Self {
+        Self::new_unchecked(coordinates(rows, shape), shape, true)
     }
 
     fn coalesce(&self) -> Option<(Self, RowSums)> {
@@ -137,7 +160,7 @@ impl Sealed for CooPattern {
             [batch, rows, cols] => fits(batch, rows) && fits(batch, cols),
             _ => false,
         };
-        is_matrix.then(|| self.0.matrix.get_or_init(|| Matrix::from_coo(self)))
+        is_matrix.then(|| self.0.matrix.get(|| self.to_matrix()))
     }
 
     fn arrays(&self) -> Arrays {
@@ -149,12 +172,12 @@ impl Sealed for CooPattern {
         Self::new_unchecked(indices, shape, coalesced)
     }
 
-    fn derived(&self) -> &Derived<Self> {
-        &self.0.derived
+    fn memo(&self) -> &Memo {
+        &self.0.memo
     }
 
     fn concat_axis(parts: &[Self], axis: usize, shape: &[usize]) -> (ConcatAxis, DType) {
-        let offsets = super::offsets(parts.iter().map(|part| part.0.shape[axis]));
+        let offsets = offsets(parts.iter().map(|part| part.0.shape[axis]));
         let merge = parts.iter().all(Pattern::is_coalesced);
         (ConcatAxis::Coo { axis, offsets, merge }, index_dtype(shape, parts.iter().map(Pattern::nnz).sum()))
     }
@@ -169,5 +192,9 @@ impl Sealed for CooPattern {
         // Coalesced stays coalesced: no two coordinates meet, so the sort's order is the index map.
         let (indices, order, _) = kernel::coalesce(&indices, &shape);
         (Self::new_unchecked(indices, &shape, true), Some(RowMap::new(order, self.nnz())))
+    }
+
+    fn unsqueezed(&self, _axis: usize) -> Option<Self> {
+        None
     }
 }

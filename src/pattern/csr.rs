@@ -1,13 +1,22 @@
 //! Compressed rows.
 
-use super::{CooPattern, Derived, Matrix, Pattern, check_sizes, index_dtype, index_tensor, sealed::Sealed, signed};
-use crate::kernel::{self, Arrays};
+use super::coo::CooPattern;
+use super::layout::Pattern;
+use super::matrix::{Matrix, coordinates};
+use super::memo::Memo;
+use crate::base::checks::same_device;
+use crate::base::coordinates::along;
+use crate::base::exact::Exact;
+use crate::base::index::{index_dtype, index_tensor, signed};
+use crate::base::lazy::Lazy;
+use crate::base::limits::check_rows;
+use crate::base::sizes::{check_sizes, offsets};
+use crate::kernel::{self, Arrays, Compressed};
 use crate::rows::{RowMap, RowSums};
-use crate::tensor::{Exact, same_device};
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Compressed rows of a matrix `[rows, cols]`, or of a batch `[batch, rows, cols]` in which each matrix has its own nnz.
 ///
@@ -20,10 +29,10 @@ struct Parts {
     shape: Vec<usize>,
     row_ptr: Tensor<1, Int>,
     col_idx: Tensor<1, Int>,
-    row_ids: OnceLock<Tensor<1, Int>>,
-    coordinates: OnceLock<Tensor<2, Int>>,
-    matrix: OnceLock<Matrix>,
-    derived: Derived<CsrPattern>,
+    row_ids: Lazy<Tensor<1, Int>>,
+    coordinates: Lazy<Tensor<2, Int>>,
+    matrix: Lazy<Matrix>,
+    memo: Memo,
 }
 
 impl CsrPattern {
@@ -88,15 +97,16 @@ impl CsrPattern {
     pub fn new_unchecked(row_ptr: Tensor<1, Int>, col_idx: Tensor<1, Int>, shape: &[usize]) -> Self {
         let batch: usize = shape[..shape.len() - 2].iter().product();
         let [rows, cols] = [shape[shape.len() - 2], shape[shape.len() - 1]];
-        let dtype = index_dtype(&[batch * rows, batch * cols], col_idx.dims()[0]);
+        let nnz = col_idx.dims()[0];
+        let dtype = index_dtype(&[batch * rows, batch * cols], nnz);
         Self(Arc::new(Parts {
             shape: shape.to_vec(),
             row_ptr: index_tensor(row_ptr, dtype),
             col_idx: index_tensor(col_idx, dtype),
-            row_ids: OnceLock::new(),
-            coordinates: OnceLock::new(),
-            matrix: OnceLock::new(),
-            derived: Derived::new(shape.len()),
+            row_ids: Lazy::new(),
+            coordinates: Lazy::new(),
+            matrix: Lazy::new(),
+            memo: Memo::new(nnz + batch * rows),
         }))
     }
 
@@ -112,7 +122,22 @@ impl CsrPattern {
 
     /// The row of `[batch * rows]` that every element stands in.
     pub fn row_ids(&self) -> &Tensor<1, Int> {
-        self.0.row_ids.get_or_init(|| kernel::expand_ptr(&self.0.row_ptr, self.nnz()))
+        self.0.row_ids.get(|| kernel::expand_ptr(&self.0.row_ptr, self.nnz()))
+    }
+
+    /// The coordinates as a pattern of their own.
+    pub(crate) fn to_coo(&self) -> CooPattern {
+        CooPattern::new_unchecked(self.coordinates().clone(), &self.0.shape, true)
+    }
+
+    fn to_matrix(&self) -> Matrix {
+        let (batch, row_ids) = (self.batch(), self.row_ids().clone());
+        let mut col_ids = self.0.col_idx.clone();
+        if batch > 1 {
+            let block = row_ids.clone().div_scalar(self.rows() as i64);
+            col_ids = col_ids + block.mul_scalar(self.cols() as i64);
+        }
+        Matrix::compressed([batch * self.rows(), batch * self.cols()], self.0.row_ptr.clone(), row_ids, col_ids)
     }
 
     /// Number of matrices; 1 for rank 2.
@@ -137,7 +162,7 @@ fn batch_rows_cols(op: &'static str, shape: &[usize]) -> Result<(usize, usize, u
         [batch, rows, cols] => Ok((batch, rows, cols)),
         _ => Err(SparseError::ShapeMismatch {
             op,
-            rule: "CSR must have rank 2 or 3",
+            rule: "CSR must have rank 2 or 3, got shape {left}",
             left: shape.to_vec(),
             right: vec![2, 3],
         }),
@@ -170,45 +195,71 @@ impl Pattern for CsrPattern {
         self.0.col_idx.dtype()
     }
     fn coordinates(&self) -> &Tensor<2, Int> {
-        self.0.coordinates.get_or_init(|| {
+        self.0.coordinates.get(|| {
             let nnz = self.nnz();
             if nnz == 0 {
                 return Tensor::empty([self.0.shape.len(), 0], (&self.0.col_idx.device(), self.0.col_idx.dtype()));
             }
-            let line = |ids: Tensor<1, Int>| ids.reshape(Exact([1, nnz]));
-            let (ids, cols) = (self.row_ids().clone(), line(self.0.col_idx.clone()));
+            let as_row = |ids: Tensor<1, Int>| ids.reshape(Exact([1, nnz]));
+            let (ids, cols) = (self.row_ids().clone(), as_row(self.0.col_idx.clone()));
             let rows = self.rows().max(1) as i64;
             match self.0.shape.len() {
-                2 => Tensor::cat(vec![line(ids), cols], 0),
+                2 => Tensor::cat(vec![as_row(ids), cols], 0),
                 _ => {
                     let batch = ids.clone().div_scalar(rows);
                     let row = ids - batch.clone().mul_scalar(rows);
-                    Tensor::cat(vec![line(batch), line(row), cols], 0)
+                    Tensor::cat(vec![as_row(batch), as_row(row), cols], 0)
                 }
             }
         })
     }
-}
 
-impl Sealed for CsrPattern {
-    fn from_coo(pattern: CooPattern) -> Self {
-        let shape = pattern.shape().to_vec();
+    const UNION_ZIP: bool = true;
+
+    fn has_rank(rank: usize) -> bool {
+        rank == 2 || rank == 3
+    }
+
+    fn check_shape(op: &'static str, shape: &[usize], held: usize) -> Result<()> {
+        check_sizes(op, shape)?;
+        let ([batch, rows, cols], what) = match *shape {
+            [rows, cols] => ([1, rows, cols], "a dimension"),
+            [batch, rows, cols] => ([batch, rows, cols], "batch * rows and batch * columns"),
+            _ => {
+                let rule = "CSR must have rank 2 or 3 (use to_coo for any other), got shape {left}";
+                return Err(SparseError::ShapeMismatch { op, rule, left: shape.to_vec(), right: vec![2, 3] });
+            }
+        };
+        let got = batch as u128 * rows.max(cols) as u128;
+        if got > i64::MAX as u128 {
+            return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got });
+        }
+        check_rows(op, batch * rows, held)
+    }
+
+    fn from_coordinates(coordinates: Tensor<2, Int>, shape: &[usize], _coalesced: bool) -> Self {
+        let nnz = coordinates.dims()[1];
+        let coordinates = index_tensor(coordinates, index_dtype(shape, nnz));
         let last = shape.len() - 1;
         let batch: usize = shape[..last - 1].iter().product();
         let rows = shape[last - 1];
         let ids = match shape.len() {
-            2 => pattern.along(0),
+            2 => along(&coordinates, 0),
             _ => {
-                let dtype = index_dtype(&[batch * rows, batch * shape[last]], pattern.nnz());
-                index_tensor(pattern.along(0), dtype).mul_scalar(rows as i64) + index_tensor(pattern.along(1), dtype)
+                let dtype = index_dtype(&[batch * rows, batch * shape[last]], nnz);
+                let [batch, row] = [0, 1].map(|dim| index_tensor(along(&coordinates, dim), dtype));
+                batch.mul_scalar(rows as i64) + row
             }
         };
         let row_ptr = kernel::compress(&ids, batch * rows);
-        Self::new_unchecked(row_ptr, pattern.along(last), &shape)
+        Self::new_unchecked(row_ptr, along(&coordinates, last), shape)
     }
 
-    fn to_coo(&self) -> CooPattern {
-        CooPattern::new_unchecked(self.coordinates().clone(), &self.0.shape, true)
+    fn from_rows(rows: &Compressed, shape: &[usize]) -> Self {
+        match shape.len() {
+            2 => Self::new_unchecked(rows.ptr.clone(), rows.idx.clone(), shape),
+            _ => Self::from_coordinates(coordinates(rows, shape), shape, true),
+        }
     }
 
     fn coalesce(&self) -> Option<(Self, RowSums)> {
@@ -216,7 +267,7 @@ impl Sealed for CsrPattern {
     }
 
     fn matrix(&self) -> Option<&Matrix> {
-        Some(self.0.matrix.get_or_init(|| Matrix::from_csr(self)))
+        Some(self.0.matrix.get(|| self.to_matrix()))
     }
 
     fn arrays(&self) -> Arrays {
@@ -228,8 +279,8 @@ impl Sealed for CsrPattern {
         Self::new_unchecked(row_ptr, col_idx, shape)
     }
 
-    fn derived(&self) -> &Derived<Self> {
-        &self.0.derived
+    fn memo(&self) -> &Memo {
+        &self.0.memo
     }
 
     fn concat_axis(parts: &[Self], axis: usize, shape: &[usize]) -> (ConcatAxis, DType) {
@@ -238,7 +289,7 @@ impl Sealed for CsrPattern {
         let batch: usize = shape[..last - 1].iter().product();
         let dtype = index_dtype(&[batch * shape[last - 1], batch * shape[last]], nnz);
         let how = if axis == last {
-            ConcatAxis::CsrCols { offsets: super::offsets(parts.iter().map(Self::cols)) }
+            ConcatAxis::CsrCols { offsets: offsets(parts.iter().map(Self::cols)) }
         } else if axis == 0 {
             ConcatAxis::CsrRows
         } else {
@@ -256,6 +307,13 @@ impl Sealed for CsrPattern {
             return (Self::new_unchecked(by_col.ptr.clone(), by_col.idx.clone(), &shape), map);
         }
         let (pattern, map) = self.to_coo().permute(axes);
-        (Self::from_coo(pattern), map)
+        (Self::from_coordinates(pattern.indices().clone(), pattern.shape(), true), map)
+    }
+
+    fn unsqueezed(&self, axis: usize) -> Option<Self> {
+        // A batch of one matrix, or of matrices of one row: the rows are the same.
+        let mut shape = self.0.shape.clone();
+        shape.insert(axis, 1);
+        (axis < 2).then(|| Self::new_unchecked(self.0.row_ptr.clone(), self.0.col_idx.clone(), &shape))
     }
 }

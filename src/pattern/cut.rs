@@ -1,12 +1,13 @@
 //! Parts of a pattern: what stands at some positions of its dims. Kept with the pattern, so that a loop finds each once.
 
-use super::derived::{Part, Selection, selected};
-use super::dims::{from_lines, lines, nothing};
-use super::select::{along, columns, kept, read};
-use super::{Pattern, index_tensor};
+use super::dims::{empty_pattern, from_dims};
+use super::layout::Pattern;
+use super::select::kept;
+use crate::base::coordinates::{along, by_dim, columns};
+use crate::base::index::{index_tensor, ints, read};
+use crate::base::kind::Kind;
 use crate::kernel;
 use crate::rows::{RowMap, move_rows};
-use crate::tensor::{Kind, ints};
 use burn::tensor::{Bool, Int, Tensor};
 use std::ops::Range;
 use std::sync::Arc;
@@ -45,6 +46,19 @@ impl Cut {
     }
 }
 
+#[derive(PartialEq, Eq)]
+struct Cuts(Vec<Cut>);
+
+/// Parts of one size along an axis.
+#[derive(PartialEq, Eq)]
+struct Parts {
+    axis: usize,
+    size: usize,
+}
+
+/// A part of a pattern, and which rows of the values are its.
+pub(crate) type Part<P> = (P, Taken);
+
 /// Which rows of values a part of a pattern has.
 #[derive(Clone, Debug)]
 pub(crate) enum Taken {
@@ -73,12 +87,12 @@ impl Taken {
 
 /// The elements at the positions that every dim keeps; some dim does not keep all. Reads the device the first time.
 pub(crate) fn cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
-    selected(pattern, Selection::Cut(cuts.to_vec()), || vec![find_cut(pattern, cuts)])[0].clone()
+    pattern.memo().get(Cuts(cuts.to_vec()), || find_cut(pattern, cuts))
 }
 
 /// Parts of `size` (less than the axis has) along a sparse axis. Reads the device the first time.
 pub(crate) fn parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Arc<Vec<Part<P>>> {
-    selected(pattern, Selection::Parts { axis, size }, || find_parts(pattern, axis, size))
+    pattern.memo().get(Parts { axis, size }, || Arc::new(find_parts(pattern, axis, size)))
 }
 
 fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
@@ -86,7 +100,7 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
     let shape: Vec<usize> = cuts.iter().map(|cut| cut.count).collect();
     let cut: Vec<(usize, Cut)> =
         cuts.iter().copied().enumerate().filter(|(dim, cut)| !cut.is_whole(old[*dim])).collect();
-    let none = || (nothing(pattern, &shape), Taken::Nothing);
+    let none = || (empty_pattern(pattern, &shape), Taken::Nothing);
     if nnz == 0 || shape.contains(&0) {
         return none();
     }
@@ -109,12 +123,12 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
             (columns(coordinates, &positions), Taken::Mapped(RowMap::new(positions, nnz)))
         }
     };
-    let mut lines = lines(&columns);
+    let mut dims = by_dim(&columns);
     for (dim, cut) in cut {
-        let from = lines[dim].clone().sub_scalar(cut.start as i64);
-        lines[dim] = if cut.step == 1 { from } else { from.div_scalar(cut.step as i64) };
+        let from = dims[dim].clone().sub_scalar(cut.start as i64);
+        dims[dim] = if cut.step == 1 { from } else { from.div_scalar(cut.step as i64) };
     }
-    (from_lines(lines, &shape, columns.dims()[1], pattern.is_coalesced(), coordinates), taken)
+    (from_dims(dims, &shape, columns.dims()[1], pattern.is_coalesced(), coordinates), taken)
 }
 
 fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>> {
@@ -127,7 +141,7 @@ fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>>
         shape
     };
     if nnz == 0 {
-        return starts.map(|start| (nothing(pattern, &shape_of(start)), Taken::Nothing)).collect();
+        return starts.map(|start| (empty_pattern(pattern, &shape_of(start)), Taken::Nothing)).collect();
     }
     let part = along(coordinates, axis).div_scalar(size as i64);
     // Along axis 0 of a coalesced tensor parts stand together.
@@ -141,7 +155,7 @@ fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>>
     let made = starts.zip(ptr.windows(2)).map(|(start, ends)| {
         let (low, count, shape) = (ends[0] as usize, (ends[1] - ends[0]) as usize, shape_of(start));
         if count == 0 {
-            return (nothing(pattern, &shape), Taken::Nothing);
+            return (empty_pattern(pattern, &shape), Taken::Nothing);
         }
         let (columns, taken) = match &order {
             None => (coordinates.clone().narrow(1, low, count), Taken::Together(low..low + count)),
@@ -150,9 +164,9 @@ fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>>
                 (columns(coordinates, &positions), Taken::Mapped(RowMap::new(positions, nnz)))
             }
         };
-        let mut lines = lines(&columns);
-        lines[axis] = lines[axis].clone().sub_scalar(start as i64);
-        (from_lines(lines, &shape, count, pattern.is_coalesced(), coordinates), taken)
+        let mut dims = by_dim(&columns);
+        dims[axis] = dims[axis].clone().sub_scalar(start as i64);
+        (from_dims(dims, &shape, count, pattern.is_coalesced(), coordinates), taken)
     });
     made.collect()
 }
@@ -177,7 +191,7 @@ fn below<P: Pattern>(pattern: &P, bounds: [usize; 2]) -> [usize; 2] {
 }
 
 /// Whether each index along a dim of `size` is one of the positions.
-fn lies_in(line: Tensor<1, Int>, cut: &Cut, size: usize) -> Tensor<1, Bool> {
+fn lies_in(ids: Tensor<1, Int>, cut: &Cut, size: usize) -> Tensor<1, Bool> {
     let mut all = None;
     let mut and = |keep: Tensor<1, Bool>| {
         all = Some(match all.take() {
@@ -186,15 +200,15 @@ fn lies_in(line: Tensor<1, Int>, cut: &Cut, size: usize) -> Tensor<1, Bool> {
         });
     };
     if cut.start > 0 {
-        and(line.clone().greater_equal_elem(cut.start as i64));
+        and(ids.clone().greater_equal_elem(cut.start as i64));
     }
     if cut.end() < size {
-        and(line.clone().lower_elem(cut.end() as i64));
+        and(ids.clone().lower_elem(cut.end() as i64));
     }
     if cut.step > 1 {
         let step = cut.step as i64;
-        let from = line.clone().sub_scalar(cut.start as i64);
+        let from = ids.clone().sub_scalar(cut.start as i64);
         and(from.clone().equal(from.div_scalar(step).mul_scalar(step)));
     }
-    all.unwrap_or_else(|| line.greater_equal_elem(0))
+    all.unwrap_or_else(|| ids.greater_equal_elem(0))
 }

@@ -1,12 +1,24 @@
 //! Patterns of a matrix's main diagonal.
 
-use super::dims::from_lines;
-use super::select::{along, kept, subset};
-use super::{CooPattern, Pattern, Turn, index_dtype, located, merged, turned};
+use super::dims::from_dims;
+use super::layout::Pattern;
+use super::merge::{located, merged};
+use super::select::{kept, subset};
+use crate::base::coordinates::along;
+use crate::base::exact::Exact;
+use crate::base::index::index_dtype;
 use crate::rows::RowMap;
-use crate::tensor::Exact;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_burn::MergeRule;
+
+#[derive(PartialEq, Eq)]
+struct OnDiagonal;
+#[derive(PartialEq, Eq)]
+struct Column;
+#[derive(PartialEq, Eq)]
+struct WithDiagonal;
+#[derive(PartialEq, Eq)]
+struct OffDiagonal;
 
 /// The pattern of all elements `(i, i)` of a matrix.
 pub(crate) fn diagonal<P: Pattern>(shape: &[usize], device: &Device) -> P {
@@ -15,25 +27,25 @@ pub(crate) fn diagonal<P: Pattern>(shape: &[usize], device: &Device) -> P {
     let coordinates = if nnz == 0 {
         Tensor::empty([2, 0], (device, dtype))
     } else {
-        let line = Tensor::<1, Int>::arange(0..nnz as i64, (device, dtype)).reshape(Exact([1, nnz]));
-        Tensor::cat(vec![line.clone(), line], 0)
+        let both = Tensor::<1, Int>::arange(0..nnz as i64, (device, dtype)).reshape(Exact([1, nnz]));
+        Tensor::cat(vec![both.clone(), both], 0)
     };
-    P::from_coo(CooPattern::new_unchecked(coordinates, shape, true))
+    P::from_coordinates(coordinates, shape, true)
 }
 
 /// Where the elements of the main diagonal stand in a coalesced pattern.
 pub(crate) fn on_diagonal<P: Pattern>(pattern: &P) -> RowMap {
-    let (_, [map]) = turned(pattern, Turn::Diagonal, || {
-        let line: P = diagonal(pattern.shape(), &pattern.device());
-        let map = located(&line, pattern);
-        (line, [map])
+    let (_, map) = pattern.memo().get(OnDiagonal, || {
+        let main: P = diagonal(pattern.shape(), &pattern.device());
+        let map = located(&main, pattern);
+        (main, map)
     });
     map
 }
 
 /// The stored elements of the main diagonal of a coalesced pattern, as a column `[n, 1]`. Reads the device the first time.
-pub(crate) fn diagonal_line<P: Pattern>(pattern: &P) -> (P, RowMap) {
-    let (pattern, [map]) = turned(pattern, Turn::DiagonalLine, || {
+pub(crate) fn diagonal_column<P: Pattern>(pattern: &P) -> (P, RowMap) {
+    pattern.memo().get(Column, || {
         let (coordinates, shape) = (pattern.coordinates(), pattern.shape());
         let rows = along(coordinates, 0);
         let on = if pattern.nnz() == 0 {
@@ -42,23 +54,22 @@ pub(crate) fn diagonal_line<P: Pattern>(pattern: &P) -> (P, RowMap) {
             kept(rows.clone().equal(along(coordinates, 1)), pattern.index_dtype())
         };
         let nnz = on.dims()[0];
-        let lines = if nnz == 0 { vec![] } else { vec![rows.clone().select(0, on.clone()), on.zeros_like()] };
-        let line = from_lines(lines, &[shape[0].min(shape[1]), 1], nnz, true, coordinates);
-        (line, [RowMap::new(on, pattern.nnz())])
-    });
-    (pattern, map)
+        let dims = if nnz == 0 { vec![] } else { vec![rows.clone().select(0, on.clone()), on.zeros_like()] };
+        let column = from_dims(dims, &[shape[0].min(shape[1]), 1], nnz, true, coordinates);
+        (column, RowMap::new(on, pattern.nnz()))
+    })
 }
 
 /// A coalesced pattern and the main diagonal: where its rows come from, and a map whose rows are 0 on the diagonal and
 /// 1 (missing) off it.
 pub(crate) fn with_diagonal<P: Pattern>(pattern: &P) -> (P, [RowMap; 2]) {
-    turned(pattern, Turn::WithDiagonal, || {
-        let line: P = diagonal(pattern.shape(), &pattern.device());
-        let (union, [own, on]) = merged(MergeRule::Union, pattern, &line);
+    pattern.memo().get(WithDiagonal, || {
+        let main: P = diagonal(pattern.shape(), &pattern.device());
+        let (union, [own, on]) = merged(MergeRule::Union, pattern, &main);
         if union.nnz() == 0 {
             return (union, [own, on]);
         }
-        let off = on.map().clone().greater_equal_elem(line.nnz() as i64);
+        let off = on.map().clone().greater_equal_elem(main.nnz() as i64);
         let off = off.int().cast(on.map().dtype());
         (union, [own, RowMap::new(off, 1)])
     })
@@ -66,11 +77,9 @@ pub(crate) fn with_diagonal<P: Pattern>(pattern: &P) -> (P, [RowMap; 2]) {
 
 /// The elements of a matrix off its main diagonal. Reads the device the first time.
 pub(crate) fn off_diagonal<P: Pattern>(pattern: &P) -> (P, RowMap) {
-    let (pattern, [map]) = turned(pattern, Turn::OffDiagonal, || {
+    pattern.memo().get(OffDiagonal, || {
         let coordinates = pattern.coordinates();
         let off = along(coordinates, 0).not_equal(along(coordinates, 1));
-        let (pattern, map) = subset(pattern, &kept(off, pattern.index_dtype()));
-        (pattern, [map])
-    });
-    (pattern, map)
+        subset(pattern, &kept(off, pattern.index_dtype()))
+    })
 }

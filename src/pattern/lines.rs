@@ -1,11 +1,18 @@
 //! Stored elements by their coordinates off some axes: what reductions and softmax go along.
 
-use super::{CooPattern, Pattern, index_tensor};
+use super::layout::Pattern;
+use super::memo::{Made, Memo};
+use crate::base::coordinates::row;
+use crate::base::exact::Exact;
+use crate::base::index::index_tensor;
+use crate::base::lazy::Lazy;
 use crate::kernel;
 use crate::rows::RowSums;
-use crate::tensor::Exact;
 use burn::tensor::{Int, Tensor};
-use std::sync::OnceLock;
+use std::sync::Arc;
+
+#[derive(PartialEq, Eq)]
+struct Along(Vec<bool>);
 
 /// The lines of a pattern along some axes: its stored elements, grouped by their coordinates off them. Lines without a
 /// stored element are not here.
@@ -18,13 +25,24 @@ pub(crate) struct Lines<P> {
     /// Elements of a line, stored or not; at most `i64::MAX`.
     pub(crate) size: usize,
     stored: usize,
-    order: OnceLock<Tensor<1, Int>>,
-    missing: OnceLock<Tensor<1, Int>>,
+    order: Lazy<Tensor<1, Int>>,
+    missing: Lazy<Tensor<1, Int>>,
+}
+
+impl<P: Pattern> Made for Arc<Lines<P>> {
+    fn memos(&self) -> Vec<&Memo> {
+        vec![self.pattern.memo()]
+    }
 }
 
 impl<P: Pattern> Lines<P> {
+    /// The lines along the `axes` marked. Kept with the pattern.
+    pub(crate) fn of(pattern: &P, axes: &[bool]) -> Arc<Self> {
+        pattern.memo().get(Along(axes.to_vec()), || Arc::new(Self::new(pattern, axes)))
+    }
+
     /// Reads the device once (how many lines there are), unless all axes are marked.
-    pub(super) fn new(pattern: &P, axes: &[bool]) -> Self {
+    fn new(pattern: &P, axes: &[bool]) -> Self {
         let (old, stored) = (pattern.shape(), pattern.nnz());
         let along = |&(dim, _): &(usize, &usize)| axes[dim];
         let size = old.iter().enumerate().filter(along).fold(1usize, |size, (_, &n)| size.saturating_mul(n));
@@ -39,21 +57,21 @@ impl<P: Pattern> Lines<P> {
         } else {
             let coordinates = pattern.coordinates();
             let rows = axes.iter().enumerate().map(|(dim, &along)| {
-                let row = super::select::line(coordinates, dim);
-                if along { row.zeros_like() } else { row }
+                let own = row(coordinates, dim);
+                if along { own.zeros_like() } else { own }
             });
-            let (indices, order, ptr) = kernel::coalesce(&Tensor::cat(rows.collect(), 0), &shape);
+            let (indices, order, ptr) = kernel::coalesce(Tensor::cat(rows.collect(), 0), &shape);
             // Sorted already: the sort is stable, so it changes nothing.
             let together = pattern.is_coalesced() && axes.is_sorted();
             (indices, (!together).then_some(order), ptr)
         };
         Self {
-            pattern: P::from_coo(CooPattern::new_unchecked(indices, &shape, true)),
+            pattern: P::from_coordinates(indices, &shape, true),
             sums: RowSums::new(order, ptr),
             size: size.min(i64::MAX as usize),
             stored,
-            order: OnceLock::new(),
-            missing: OnceLock::new(),
+            order: Lazy::new(),
+            missing: Lazy::new(),
         }
     }
 
@@ -70,7 +88,7 @@ impl<P: Pattern> Lines<P> {
     /// `(order, ptr)` of the lines, as `put` takes them.
     pub(crate) fn groups(&self) -> (Tensor<1, Int>, Tensor<1, Int>) {
         let ptr = self.sums.ptr();
-        let order = self.order.get_or_init(|| match self.sums.order() {
+        let order = self.order.get(|| match self.sums.order() {
             Some(order) => order.clone(),
             None => Tensor::arange(0..self.stored as i64, (&ptr.device(), ptr.dtype())),
         });
@@ -88,7 +106,7 @@ impl<P: Pattern> Lines<P> {
 
     /// How many elements of each line are not stored, `[lines, 1]`; for a coalesced pattern.
     pub(crate) fn missing(&self) -> Tensor<2, Int> {
-        let missing = self.missing.get_or_init(|| {
+        let missing = self.missing.get(|| {
             let dtype = sparse_burn::index_dtype_for(self.size.max(self.stored));
             index_tensor(self.counts(), dtype).mul_scalar(-1).add_scalar(self.size as i64)
         });

@@ -1,36 +1,17 @@
 //! Construction: validated by default.
 
-use super::{CooTensor, CsrTensor, Exact, Fill, Kind, SparseTensor, dtype_name, same_device};
-use crate::ops::blocks::check_layout;
-use crate::pattern::{CooPattern, CsrPattern, Pattern};
-use burn::tensor::{DType, Device, Int, Tensor, TensorCreationOptions, TensorData};
+use super::fill::Fill;
+use super::sparse::{CooTensor, CsrTensor, SparseTensor, value_rows};
+use crate::base::checks::{expect, same_device};
+use crate::base::exact::Exact;
+use crate::base::index::{ints, signed};
+use crate::base::kind::Kind;
+use crate::pattern::coo::CooPattern;
+use crate::pattern::csr::CsrPattern;
+use crate::pattern::layout::Pattern;
+use burn::tensor::{Int, Tensor, TensorCreationOptions, TensorData};
 use sparse_core::{Result, SparseError};
-
-/// Values `[nnz, dense dims..]` as rows `[nnz, block]`.
-pub(crate) fn value_rows<const R: usize, K: Kind>(
-    op: &'static str,
-    values: Tensor<R, K>,
-    nnz: usize,
-    dense_shape: &[usize],
-) -> Result<Tensor<2, K>> {
-    let dims = values.dims();
-    if !sparse_burn::is_supported(values.dtype()) {
-        let what = "a sparse tensor".to_string();
-        return Err(SparseError::UnsupportedDtype { op, what, dtype: dtype_name(values.dtype()) });
-    }
-    if dims[0] != nnz {
-        return Err(SparseError::LengthMismatch { op, what: "values", expected: nnz, got: dims[0] });
-    }
-    if dims[1..] != *dense_shape {
-        return Err(SparseError::ShapeMismatch {
-            op,
-            rule: "values must have the shape of the dense dims after nnz",
-            left: dims[1..].to_vec(),
-            right: dense_shape.to_vec(),
-        });
-    }
-    Ok(values.reshape(Exact([nnz, dense_shape.iter().product()])))
-}
+use sparse_macros::or_panic;
 
 impl<const D: usize, K: Kind> CooTensor<D, K> {
     /// A tensor from coordinates `[sparse_dims, nnz]` and values `[nnz, dense dims..]`, filled with zero.
@@ -49,6 +30,8 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
     /// assert_eq!(a.nnz(), 3);
     /// ```
     ///
+    /// Without a shape: [`new_inferred`](Self::new_inferred).
+    ///
     /// # Errors
     ///
     /// `shape_mismatch`, `length_mismatch`, `index_out_of_range`, `unsupported_dtype`, `device_mismatch`, `overflow`.
@@ -58,7 +41,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         if sparse_dims > D {
             return Err(SparseError::ShapeMismatch {
                 op: OP,
-                rule: "indices must have one row for each sparse dim",
+                rule: "indices {left} must have one row for each sparse dim of the shape {right}, and no more",
                 left: vec![sparse_dims, nnz],
                 right: shape.to_vec(),
             });
@@ -69,11 +52,50 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         Ok(Self::from_parts(pattern, values, shape[sparse_dims..].to_vec(), Fill::Zero))
     }
 
+    /// [`new`](Self::new) with the smallest shape that has all coordinates: one more than the largest along each sparse
+    /// dim (0 where there is none), and the dense dims of the values. PyTorch's `sparse_coo_tensor` without a size.
+    ///
+    /// Reads the device for the largest coordinates, besides the check.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CooTensor;
+    ///
+    /// let device = Device::flex();
+    /// let indices = Tensor::from_data([[0, 1, 1], [2, 0, 2]], &device);
+    /// let a = CooTensor::<2>::new_inferred(indices, Tensor::<1>::ones([3], &device)).unwrap();
+    /// assert_eq!(a.dims(), [2, 3]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new); `index_out_of_range` for a negative coordinate.
+    pub fn new_inferred<const R: usize>(indices: Tensor<2, Int>, values: Tensor<R, K>) -> Result<Self> {
+        const OP: &str = "CooTensor::new_inferred";
+        let [sparse_dims, nnz] = indices.dims();
+        if sparse_dims + R != D + 1 {
+            let rule =
+                "the rank must be the rows of indices and the dense dims together, got rank {right:1} for {left}";
+            let left = vec![sparse_dims, R - 1];
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right: vec![D] });
+        }
+        let mut shape = [0; D];
+        shape[sparse_dims..].copy_from_slice(&values.dims()[1..]);
+        if sparse_dims * nnz > 0 {
+            let largest = read_ints(signed(indices.clone()).max_dim(1));
+            for (dim, &index) in largest.iter().enumerate() {
+                shape[dim] = size_for(OP, dim, index)?;
+            }
+        }
+        Self::new(indices, values, shape)
+    }
+
     /// The tensor without a look at the coordinates (see [`CooPattern::new_unchecked`]).
     ///
     /// # Panics
     ///
     /// If the values do not fit the number of coordinates.
+    #[track_caller]
     pub fn new_unchecked<const R: usize>(
         indices: Tensor<2, Int>,
         values: Tensor<R, K>,
@@ -81,7 +103,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         coalesced: bool,
     ) -> Self {
         let [sparse_dims, nnz] = indices.dims();
-        let values = super::expect(value_rows("CooTensor::new_unchecked", values, nnz, &shape[sparse_dims..]));
+        let values = expect(value_rows("CooTensor::new_unchecked", values, nnz, &shape[sparse_dims..]));
         let pattern = CooPattern::new_unchecked(indices, &shape[..sparse_dims], coalesced);
         Self::from_parts(pattern, values, shape[sparse_dims..].to_vec(), Fill::Zero)
     }
@@ -104,8 +126,17 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
 
     /// The elements of `dense` that are not zero (not false), with the last `dense_dims` dims kept dense: a block is
     /// stored where any of its elements is not zero. NaN is not zero. Reads the device.
-    pub fn from_dense(dense: Tensor<D, K>, dense_dims: usize) -> Self {
-        assert!(dense_dims <= D, "from_dense: dense_dims must be at most {D}, got {dense_dims}");
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch` for more dense dims than dims.
+    #[or_panic]
+    pub fn try_from_dense(dense: Tensor<D, K>, dense_dims: usize) -> Result<Self> {
+        if dense_dims > D {
+            let rule = "dense_dims must be at most the rank {right:1}, got {left:1}";
+            let (left, right) = (vec![dense_dims], vec![D]);
+            return Err(SparseError::ShapeMismatch { op: "from_dense", rule, left, right });
+        }
         let shape = dense.dims();
         let (sparse, tail) = shape.split_at(D - dense_dims);
         let (rows, block): (usize, usize) = (sparse.iter().product(), tail.iter().product());
@@ -122,17 +153,29 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         let indices = ints(coordinates, [sparse.len(), kept.len()], &device);
         let pattern = CooPattern::new_unchecked(indices, sparse, true);
         let rows = flat.select(0, ints(kept.clone(), [kept.len()], &device));
-        Self::from_parts(pattern, rows, tail.to_vec(), Fill::Zero)
+        Ok(Self::from_parts(pattern, rows, tail.to_vec(), Fill::Zero))
     }
 }
 
 impl<K: Kind> CooTensor<2, K> {
-    /// The adjacency `[nodes, nodes]` of a list of directed edges `(from, to)`, with one value an edge.
+    /// The adjacency `[nodes, nodes]` of a list of directed edges `(from, to)`, with one value an edge. `nodes` is their
+    /// number, or `None` for one more than the largest that an edge names.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CooTensor;
+    ///
+    /// let ones = Tensor::<1>::ones([2], &Device::flex());
+    /// assert_eq!(CooTensor::from_edges(&[(0, 1), (2, 1)], ones.clone(), 4).unwrap().dims(), [4, 4]);
+    /// assert_eq!(CooTensor::from_edges(&[(0, 1), (2, 1)], ones, None).unwrap().dims(), [3, 3]);
+    /// ```
     ///
     /// # Errors
     ///
     /// `length_mismatch`, `index_out_of_range`.
-    pub fn from_edges(edges: &[(usize, usize)], values: Tensor<1, K>, nodes: usize) -> Result<Self> {
+    pub fn from_edges(edges: &[(usize, usize)], values: Tensor<1, K>, nodes: impl Into<Option<usize>>) -> Result<Self> {
+        let named = || edges.iter().map(|&(from, to)| from.max(to)).max().map_or(0, |last| last.saturating_add(1));
+        let nodes = nodes.into().unwrap_or_else(named);
         let device = values.device().inner();
         let ends = edges.iter().map(|&(from, _)| from).chain(edges.iter().map(|&(_, to)| to));
         let ends = ends
@@ -198,13 +241,14 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
     /// # Panics
     ///
     /// If the values do not fit the number of columns.
+    #[track_caller]
     pub fn new_unchecked(
         row_ptr: Tensor<1, Int>,
         col_idx: Tensor<1, Int>,
         values: Tensor<1, K>,
         shape: [usize; D],
     ) -> Self {
-        let values = super::expect(value_rows("CsrTensor::new_unchecked", values, col_idx.dims()[0], &[]));
+        let values = expect(value_rows("CsrTensor::new_unchecked", values, col_idx.dims()[0], &[]));
         Self::from_parts(CsrPattern::new_unchecked(row_ptr, col_idx, &shape), values, vec![], Fill::Zero)
     }
 
@@ -224,8 +268,21 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
     }
 
     /// The elements of `dense` that are not zero (not false). NaN is not zero. Reads the device.
-    pub fn from_dense(dense: Tensor<D, K>) -> Self {
-        CooTensor::from_dense(dense, 0).to_csr()
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch` if the rank is not 2 or 3.
+    #[or_panic]
+    pub fn try_from_dense(dense: Tensor<D, K>) -> Result<Self> {
+        let stored = CooTensor::try_from_dense(dense, 0)?;
+        let indices = stored.pattern.indices().clone();
+        CsrPattern::check_shape("from_dense", stored.pattern.shape(), stored.nnz())?;
+        Ok(Self::from_parts(
+            CsrPattern::from_coordinates(indices, stored.pattern.shape(), true),
+            stored.values,
+            vec![],
+            Fill::Zero,
+        ))
     }
 
     /// Row pointers as they are exchanged: `[M + 1]`, or `[B * (M + 1)]` with each matrix starting at 0. Reads the device
@@ -256,14 +313,59 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
 }
 
 fn rank_mismatch(op: &'static str, shape: &[usize], rank: usize) -> SparseError {
-    SparseError::ShapeMismatch { op, rule: "the pattern must fit the rank", left: shape.to_vec(), right: vec![rank] }
+    SparseError::ShapeMismatch {
+        op,
+        rule: "the pattern's dims {left} and those of the values must make the rank {right:1}",
+        left: shape.to_vec(),
+        right: vec![rank],
+    }
 }
 
-/// Indices made on the host, i64 there and converted to the device's Int.
-pub(crate) fn ints<const R: usize>(values: Vec<i64>, shape: [usize; R], device: &Device) -> Tensor<R, Int> {
-    let largest = values.iter().copied().max().unwrap_or(0).unsigned_abs() as usize;
-    let dtype = sparse_burn::index_dtype_for(largest);
-    Tensor::from_data(TensorData::new(values, shape).convert_dtype(dtype), (device, dtype))
+impl<K: Kind> CsrTensor<2, K> {
+    /// [`new`](Self::new) with the smallest shape that has all elements: a row for each pointer but the last, and one more
+    /// column than the largest (0 where there is none). PyTorch's `sparse_csr_tensor` without a size.
+    ///
+    /// Reads the device for the largest column, besides the check.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let device = Device::flex();
+    /// let (row_ptr, col_idx) = (Tensor::from_data([0, 1, 3], &device), Tensor::from_data([2, 0, 2], &device));
+    /// let a = CsrTensor::new_inferred(row_ptr, col_idx, Tensor::<1>::ones([3], &device)).unwrap();
+    /// assert_eq!(a.dims(), [2, 3]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn new_inferred(row_ptr: Tensor<1, Int>, col_idx: Tensor<1, Int>, values: Tensor<1, K>) -> Result<Self> {
+        let rows = row_ptr.dims()[0].saturating_sub(1);
+        let cols = if col_idx.dims()[0] == 0 {
+            0
+        } else {
+            size_for("CsrTensor::new_inferred", 1, read_ints(signed(col_idx.clone()).max_dim(0))[0])?
+        };
+        Self::new(row_ptr, col_idx, values, [rows, cols])
+    }
+}
+
+/// Numbers of the device, on the host.
+fn read_ints<const R: usize>(numbers: Tensor<R, Int>) -> Vec<i64> {
+    sparse_burn::read_data(numbers).convert::<i64>().iter().collect()
+}
+
+/// The size of a dim whose largest index this is.
+fn size_for(op: &'static str, axis: usize, largest: i64) -> Result<usize> {
+    match largest.checked_add(1) {
+        Some(size @ 0..) => Ok(size as usize),
+        Some(_) => Err(SparseError::IndexOutOfRange { op, axis, low: 0, size: 0, index: largest, position: 0 }),
+        None => {
+            let (limit, got) = (i64::MAX as u128, i64::MAX as u128 + 1);
+            Err(SparseError::Overflow { op, what: "a dimension", limit, got })
+        }
+    }
 }
 
 /// Rows of `flat` with an element that is not zero.
@@ -289,27 +391,22 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// use sparse_tensor::{CooTensor, CsrTensor};
     ///
     /// let device = Device::flex();
-    /// assert_eq!(CooTensor::<4>::zeros([2, 3, 4, 5], &device).unwrap().nnz(), 0);
-    /// assert_eq!(CsrTensor::<2>::zeros([2, 3], (&device, DType::F64)).unwrap().dtype(), DType::F64);
-    /// assert_eq!(CsrTensor::<4>::zeros([2, 3, 4, 5], &device).unwrap_err().kind(), "shape_mismatch");
+    /// assert_eq!(CooTensor::<4>::zeros([2, 3, 4, 5], &device).nnz(), 0);
+    /// assert_eq!(CsrTensor::<2>::zeros([2, 3], (&device, DType::F64)).dtype(), DType::F64);
+    /// assert_eq!(CsrTensor::<4>::try_zeros([2, 3, 4, 5], &device).unwrap_err().kind(), "shape_mismatch");
     /// ```
     ///
     /// # Errors
     ///
     /// `overflow` for a size beyond 64 bits, `shape_mismatch` for a rank that the layout does not have,
     /// `unsupported_dtype`, `would_densify` for more compressed rows than [`dense_limit`](crate::dense_limit).
-    pub fn zeros(shape: [usize; D], options: impl Into<TensorCreationOptions>) -> Result<Self> {
-        const OP: &str = "SparseTensor::zeros";
-        check_layout::<P>(OP, &shape, 0)?;
+    #[or_panic]
+    pub fn try_zeros(shape: [usize; D], options: impl Into<TensorCreationOptions>) -> Result<Self> {
+        const OP: &str = "zeros";
+        P::check_shape(OP, &shape, 0)?;
         let values = value_rows(OP, Tensor::<2, K>::empty([0, 1], options), 0, &[1])?;
         let indices = Tensor::empty([D, 0], &values.device().inner());
-        let pattern = P::from_coo(CooPattern::new_unchecked(indices, &shape, true));
+        let pattern = P::from_coordinates(indices, &shape, true);
         Ok(Self::from_parts(pattern, values, vec![], Fill::Zero))
-    }
-
-    /// [`zeros`](Self::zeros), with a panic in place of an error.
-    #[track_caller]
-    pub fn empty(shape: [usize; D], device: &Device, dtype: DType) -> Self {
-        super::expect(Self::zeros(shape, (device, dtype)))
     }
 }

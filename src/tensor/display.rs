@@ -1,12 +1,13 @@
 //! What a person sees.
 
-use super::{Kind, SparseTensor, dtype_name};
-use crate::pattern::Pattern;
+use super::sparse::SparseTensor;
+use crate::base::kind::{Kind, dtype_name};
+use crate::pattern::layout::Pattern;
 use burn::tensor::TensorData;
 use sparse_burn::read_data;
 use std::fmt;
 
-/// Entries shown by `Display`.
+/// Entries shown.
 const SHOWN: usize = 8;
 
 impl<P: Pattern, const D: usize, K: Kind> fmt::Display for SparseTensor<P, D, K> {
@@ -47,16 +48,8 @@ fn entry(values: &TensorData, from: usize, block: usize) -> String {
 }
 
 impl<P: Pattern, const D: usize, K: Kind> fmt::Debug for SparseTensor<P, D, K> {
-    /// The structure without the elements: reads nothing.
+    /// What `Display` shows: in a failed assertion the elements count. Reads the device.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct(&format!("{}Tensor", P::LAYOUT))
-            .field("shape", &self.dims())
-            .field("dense_dims", &self.dense_dims())
-            .field("nnz", &self.nnz())
-            .field("dtype", &self.dtype())
-            .field("coalesced", &self.is_coalesced())
-            .field("fill", &self.fill)
-            .field("device", &self.device())
-            .finish()
+        fmt::Display::fmt(self, f)
     }
 }

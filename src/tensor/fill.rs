@@ -1,13 +1,15 @@
 //! The value of every element that is not stored.
 
-use crate::tensor::{Exact, Kind};
+use crate::base::exact::Exact;
+use crate::base::kind::Kind;
+use crate::base::lazy::Lazy;
+use crate::base::scalar::{element, equal, integer, scalar_f64};
 use burn::tensor::{Bool, DType, Device, Float, Scalar, Shape, Tensor};
-use half::{bf16, f16};
-use sparse_burn::{BinaryOp, read_data};
+use sparse_burn::read_data;
 use sparse_core::{Result, SparseError};
 use std::any::TypeId;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// What the *unspecified* elements of a sparse tensor are.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +40,7 @@ pub struct FillBlock<K: Kind = Float> {
     row: Tensor<2, K>,
     /// The shape it was given with: `[block]` for a list of elements.
     shape: Vec<usize>,
-    numbers: Arc<OnceLock<Vec<Scalar>>>,
+    numbers: Arc<Lazy<Vec<Scalar>>>,
 }
 
 impl<K: Kind> FillBlock<K> {
@@ -54,7 +56,7 @@ impl<K: Kind> FillBlock<K> {
 
     /// The elements on the host. Reads the device the first time.
     fn numbers(&self) -> &[Scalar] {
-        self.numbers.get_or_init(|| {
+        self.numbers.get(|| {
             let data = read_data(self.row.clone().inner());
             if data.dtype().is_float() {
                 data.convert::<f64>().iter::<f64>().map(Scalar::Float).collect()
@@ -100,7 +102,7 @@ impl<K: Kind> Fill<K> {
         if elements != 1 && block.shape != dense_shape && block.shape != [own] {
             return Err(SparseError::ShapeMismatch {
                 op,
-                rule: "the fill must be one number, have the shape of the dense dims, or be a list of their elements",
+                rule: "the fill {left} must be one number, have the shape {right} of the dense dims, or be a list of their elements",
                 left: block.shape,
                 right: dense_shape.to_vec(),
             });
@@ -235,87 +237,6 @@ impl Fill {
             }
             other => other,
         }
-    }
-}
-
-/// How two numbers of the host compare, as two elements of `dtype` would (`None`: NaN).
-pub(crate) fn host_order(a: Scalar, b: Scalar, dtype: DType) -> Option<std::cmp::Ordering> {
-    if dtype.is_float() {
-        element(a, dtype).partial_cmp(&element(b, dtype))
-    } else {
-        Some(integer(a, dtype).cmp(&integer(b, dtype)))
-    }
-}
-
-/// A number of the host as an f64, rounded as an element of a float `dtype` is.
-pub(crate) fn host_float(value: Scalar, dtype: DType) -> f64 {
-    element(value, dtype)
-}
-
-/// `op` of two numbers of the host, as it would be of two elements of `dtype`.
-pub(crate) fn host_apply(op: BinaryOp, a: Scalar, b: Scalar, dtype: DType) -> Scalar {
-    if dtype.is_float() {
-        let (a, b) = (element(a, dtype), element(b, dtype));
-        // Twice the precision and more: rounding its result is rounding the exact one.
-        let exact = match op {
-            BinaryOp::Add => a + b,
-            BinaryOp::Sub => a - b,
-            BinaryOp::Mul => a * b,
-            BinaryOp::Div => a / b,
-        };
-        return Scalar::Float(element(Scalar::Float(exact), dtype));
-    }
-    let (a, b) = (integer(a, dtype), integer(b, dtype));
-    let wide = match op {
-        BinaryOp::Add => a.wrapping_add(b),
-        BinaryOp::Sub => a.wrapping_sub(b),
-        BinaryOp::Mul => a.wrapping_mul(b),
-        BinaryOp::Div => a.checked_div(b).unwrap_or(0),
-    };
-    Scalar::Int(integer(Scalar::Int(wide), dtype))
-}
-
-/// A number of the host as an element of `dtype`.
-fn element(value: Scalar, dtype: DType) -> f64 {
-    let value = scalar_f64(value);
-    match dtype {
-        DType::F16 => f16::from_f64(value).to_f64(),
-        DType::BF16 => bf16::from_f64(value).to_f64(),
-        DType::F32 => f64::from(value as f32),
-        _ => value,
-    }
-}
-
-/// A number of the host as an element of `dtype`, which is not of floats: it wraps; 1 is true.
-fn integer(value: Scalar, dtype: DType) -> i64 {
-    let wide = match value {
-        Scalar::Float(value) => value as i64,
-        Scalar::Int(value) => value,
-        Scalar::UInt(value) => value as i64,
-        Scalar::Bool(value) => i64::from(value),
-    };
-    match dtype {
-        DType::I32 => i64::from(wide as i32),
-        DType::U8 => i64::from(wide as u8),
-        DType::Bool(_) => i64::from(scalar_f64(value) != 0.0),
-        _ => wide,
-    }
-}
-
-/// Whether two numbers of the host are one element of `dtype`; NaN is NaN.
-fn equal(a: Scalar, b: Scalar, dtype: DType) -> bool {
-    match host_order(a, b, dtype) {
-        Some(order) => order.is_eq(),
-        None => element(a, dtype).is_nan() && element(b, dtype).is_nan(),
-    }
-}
-
-fn scalar_f64(value: Scalar) -> f64 {
-    match value {
-        Scalar::Float(value) => value,
-        Scalar::Int(value) => value as f64,
-        Scalar::UInt(value) => value as f64,
-        Scalar::Bool(value) => f64::from(u8::from(value)),
     }
 }
 

@@ -2,11 +2,12 @@
 
 use crate::case::{Case, text, usizes};
 use crate::inputs::Context;
+use crate::layout::DynTensor;
 use crate::produced::Produced;
 use crate::runner::Answer;
 use burn::tensor::{Bool, Float, Int};
 use serde_json::Value;
-use sparse_tensor::ops::{self, DynTensor, Reduce};
+use sparse_tensor::ops::{self, Reduce};
 use sparse_tensor::{Kind, Numeric, Result, SparseTensor, pattern::Pattern};
 
 /// Binds `$D` to a rank from 1 to 4.
@@ -126,8 +127,8 @@ fn matmul(case: &Case, context: &Context) -> Result<Produced> {
 
 fn sparse_times_sparse(a: &Value, b: &Value, context: &Context) -> Result<Produced> {
     by_rank!(rank(a), D => match (dynamic::<D, Float>(context, "a", a)?, dynamic::<D, Float>(context, "b", b)?) {
-        (DynTensor::Coo(a), DynTensor::Coo(b)) => Ok(Produced::sparse(context, &a.try_matmul_sparse(&b)?)),
-        (DynTensor::Csr(a), DynTensor::Csr(b)) => Ok(Produced::sparse(context, &a.try_matmul_sparse(&b)?)),
+        (DynTensor::Coo(a), DynTensor::Coo(b)) => Ok(Produced::sparse(context, &a.try_matmul(&b)?)),
+        (DynTensor::Csr(a), DynTensor::Csr(b)) => Ok(Produced::sparse(context, &a.try_matmul(&b)?)),
         _ => panic!("layouts differ"),
     })
 }
@@ -146,8 +147,8 @@ fn reduce(case: &Case, context: &Context) -> Result<Produced> {
         Ok(Produced::sparse(context, &match text(case.attr("function")) {
             "sum" => a.try_sum_dim(axis)?,
             "mean" => a.try_mean_dim(axis)?,
-            "amax" => a.try_amax_dim(axis)?,
-            "amin" => a.try_amin_dim(axis)?,
+            "amax" => a.try_max_dim(axis)?,
+            "amin" => a.try_min_dim(axis)?,
             "prod" => a.try_prod_dim(axis)?,
             other => panic!("reduction {other}"),
         }))
@@ -181,7 +182,7 @@ fn selection(case: &Case, context: &Context) -> Result<Produced> {
         }
         let index: Vec<i64> = usizes(case.attr("index")).into_iter().map(|at| at as i64).collect();
         let length = index.len();
-        Ok(Produced::sparse(context, &a.try_index_select(axis, context.ints(index, [length]))?))
+        Ok(Produced::sparse(context, &a.try_select(axis, context.ints(index, [length]))?))
     }))
 }
 
@@ -308,8 +309,8 @@ fn along_axis(case: &Case, context: &Context) -> Result<Produced> {
         let index = context.dense::<D, Int>("index", case.input("index"));
         let axis = axis(case, "axis");
         let out = match case.op() {
-            "gather" => ops::try_gather(x, index, axis)?,
-            _ => ops::try_scatter(x, index, context.dense("src", case.input("src")), axis)?,
+            "gather" => ops::try_gather(x, axis, index)?,
+            _ => ops::try_scatter(x, axis, index, context.dense("src", case.input("src")))?,
         };
         Ok(Produced::dense(context, &out))
     })

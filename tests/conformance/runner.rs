@@ -5,7 +5,6 @@ use crate::compare;
 use crate::device;
 use crate::inputs::Context;
 use crate::ops;
-use crate::pending::PENDING;
 use crate::produced::Produced;
 use burn::tensor::{DType, Device, FloatDType};
 use serde_json::Value;
@@ -26,7 +25,6 @@ pub struct Totals {
     pub passed: usize,
     pub failed: usize,
     unsupported: usize,
-    pending: usize,
     outputs: usize,
     gradients: usize,
 }
@@ -37,11 +35,12 @@ impl Totals {
         for (key, [passed, failed, unsupported]) in &self.keys {
             println!("{key:<18}{passed:>8}{failed:>8}{unsupported:>13}");
         }
-        let cases = self.passed + self.failed + self.unsupported + self.pending;
+        let cases = self.passed + self.failed + self.unsupported;
+        // In the form that the oracle asks for; no case is left for later.
         println!(
             "conformance: {{\"device\":\"{device}\",\"cases\":{cases},\"passed\":{},\"failed\":{},\"unsupported\":{},\
-             \"pending\":{},\"outputs\":{},\"gradients\":{}}}",
-            self.passed, self.failed, self.unsupported, self.pending, self.outputs, self.gradients
+             \"pending\":0,\"outputs\":{},\"gradients\":{}}}",
+            self.passed, self.failed, self.unsupported, self.outputs, self.gradients
         );
     }
 }
@@ -50,10 +49,6 @@ pub fn run_all(cases: &[Case], device: &str) -> Totals {
     let device = device::named(device);
     let mut totals = Totals::default();
     for case in cases {
-        if PENDING.contains(&case.key()) {
-            totals.pending += 1;
-            continue;
-        }
         let counts = totals.keys.entry(case.key().to_string()).or_default();
         match run(case, &device) {
             Outcome::Passed { outputs, gradients } => {
@@ -103,29 +98,37 @@ fn judge(case: &Case, context: &Context, produced: Produced) -> Outcome {
     let compared = expected.iter().try_for_each(|expected| compare::output(expected, &produced, context));
     let compared = compared.and_then(|()| compare::gradients(case, context, produced.loss));
     match compared {
+        Ok(0) if expected.is_empty() => Outcome::Failed("nothing to compare".into()),
         Ok(gradients) => Outcome::Passed { outputs: expected.len(), gradients },
         Err(why) => Outcome::Failed(why),
     }
 }
+
+/// What is corrupted, one at a time.
+const WHAT: [&str; 5] = ["output", "fill", "specified", "gradient", "error"];
 
 /// Ids of cases that pass although their expectation was corrupted: one number, fill, coordinate, gradient or error kind.
 pub fn corruptions_missed(cases: &[Case], device: &str) -> Vec<String> {
     let device = device::named(device);
     let mut missed = vec![];
     let mut tried: BTreeMap<(String, &str), usize> = BTreeMap::new();
-    for case in cases.iter().filter(|case| !PENDING.contains(&case.key())) {
-        for what in ["output", "fill", "specified", "gradient", "error"] {
+    for case in cases {
+        for what in WHAT {
             let count = tried.entry((case.key().to_string(), what)).or_default();
             if *count >= 2 {
                 continue;
             }
             let Some(bad) = corrupt(case, what) else { continue };
-            *count += 1;
-            if matches!(run(&bad, &device), Outcome::Passed { .. }) {
-                missed.push(format!("{} ({what})", case.id()));
+            match run(&bad, &device) {
+                Outcome::Unsupported => continue,
+                Outcome::Passed { .. } => missed.push(format!("{} ({what})", case.id())),
+                Outcome::Failed(_) => {}
             }
+            *count += 1;
         }
     }
+    let unseen = WHAT.into_iter().filter(|what| !tried.iter().any(|((_, own), &count)| own == what && count > 0));
+    missed.extend(unseen.map(|what| format!("no case at all ({what})")));
     missed
 }
 

@@ -42,6 +42,38 @@ impl<P: Pattern, const D: usize, K: Kind> From<SparseTensor<P, D, K>> for Output
     }
 }
 
+/// A sparse tensor, and which of its elements are stored.
+pub struct Stored<P: Pattern, const D: usize, K: Kind>(pub SparseTensor<P, D, K>);
+
+impl<P: Pattern, const D: usize, K: Kind> From<Stored<P, D, K>> for Output {
+    fn from(Stored(tensor): Stored<P, D, K>) -> Self {
+        let shape = tensor.dims();
+        let (sparse, dense) = shape.split_at(tensor.sparse_dims());
+        let block: usize = dense.iter().product();
+        let mut stored = vec![false; sparse.iter().product::<usize>() * block];
+        for at in coordinates(tensor.pattern()) {
+            let cell = at.iter().zip(sparse).fold(0, |flat, (&index, &size)| flat * size + index as usize);
+            stored[cell * block..(cell + 1) * block].fill(true);
+        }
+        Output::from(tensor).and(stored)
+    }
+}
+
+/// A dense tensor, and which of its elements are stored in the sparse one.
+impl<const D: usize, K: Kind> From<(Tensor<D, K>, Vec<bool>)> for Output {
+    fn from((dense, stored): (Tensor<D, K>, Vec<bool>)) -> Self {
+        Output::from(dense).and(stored)
+    }
+}
+
+impl Output {
+    fn and(mut self, list: Vec<bool>) -> Self {
+        let values = list.into_iter().map(|truth| f64::from(u8::from(truth))).collect::<Vec<_>>();
+        self.0.push(Part { shape: vec![values.len()], values, loss: None });
+        self
+    }
+}
+
 /// A count on the host.
 impl From<usize> for Output {
     fn from(count: usize) -> Self {
@@ -55,18 +87,25 @@ impl<T: Into<Output>> From<Vec<T>> for Output {
     }
 }
 
-/// Coordinates stand within the shape, and in strict order where the pattern says that it is coalesced.
-fn check_structure<P: Pattern>(pattern: &P) {
+/// The coordinates of each stored block, in storage order.
+fn coordinates<P: Pattern>(pattern: &P) -> Vec<Vec<i64>> {
     let lines = pattern.coordinates().clone();
     let [dims, nnz] = lines.dims();
-    let flat: Vec<i64> = lines.into_data().iter::<i64>().collect();
-    let at = |k: usize| -> Vec<i64> { (0..dims).map(|dim| flat[dim * nnz + k]).collect() };
     assert_eq!(nnz, pattern.nnz(), "as many coordinates as the pattern says");
-    for k in 0..nnz {
-        let inside = at(k).iter().zip(pattern.shape()).all(|(&index, &size)| (0..size as i64).contains(&index));
-        assert!(inside, "coordinate {:?} must be within {:?}", at(k), pattern.shape());
-        let ordered = k == 0 || !pattern.is_coalesced() || at(k - 1) < at(k);
-        assert!(ordered, "coordinates {:?} and {:?} must ascend", at(k - 1), at(k));
+    let flat: Vec<i64> = lines.into_data().iter::<i64>().collect();
+    (0..nnz).map(|k| (0..dims).map(|dim| flat[dim * nnz + k]).collect()).collect()
+}
+
+/// Coordinates stand within the shape, and in strict order where the pattern says that it is coalesced.
+fn check_structure<P: Pattern>(pattern: &P) {
+    let places = coordinates(pattern);
+    for at in &places {
+        assert_eq!(at.len(), pattern.shape().len(), "an index for each sparse dim");
+        let inside = at.iter().zip(pattern.shape()).all(|(&index, &size)| (0..size as i64).contains(&index));
+        assert!(inside, "coordinate {at:?} must be within {:?}", pattern.shape());
+    }
+    for pair in places.windows(2).filter(|_| pattern.is_coalesced()) {
+        assert!(pair[0] < pair[1], "coordinates {:?} and {:?} must ascend", pair[0], pair[1]);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::device;
 use crate::draw::Layout;
-use crate::operations::Operation;
+use crate::operations::{Operation, exempt::EXEMPT};
 use crate::runner::{Compare, Corruption, HALVES, Verdict, one};
 use burn::tensor::Device;
 use serde_json::{Map, Value, json};
@@ -17,7 +17,10 @@ pub fn write(table: &[Operation], name: &str, file: Option<&str>) -> ExitCode {
     let mut failures = vec![];
     let operations: Vec<Value> = table.iter().map(|operation| row(operation, &device, &mut failures)).collect();
     let count = operations.len();
-    let text = serde_json::to_string_pretty(&json!({ "device": name, "operations": operations })).expect("plain data");
+    let exempt: Vec<Value> =
+        EXEMPT.iter().map(|(page, reason, names)| json!({ "page": page, "reason": reason, "names": names })).collect();
+    let table = json!({ "device": name, "operations": operations, "exempt": exempt });
+    let text = serde_json::to_string_pretty(&table).expect("plain data");
     match file {
         Some(file) => std::fs::write(file, text + "\n").unwrap_or_else(|trouble| panic!("{file}: {trouble}")),
         None => println!("{text}"),
@@ -59,8 +62,8 @@ fn passes(operation: &Operation, layout: Layout, compare: Compare, device: &Devi
     let mut compared = 0;
     for seed in 0..DRAWS {
         match one(operation, layout, compare, seed, device, Corruption::None).0 {
-            Verdict::Passed { values, gradients } => {
-                compared += if compare == Compare::Gradient { gradients } else { values }
+            Verdict::Passed(counts) => {
+                compared += if compare == Compare::Gradient { counts.gradients } else { counts.values }
             }
             Verdict::NoReference | Verdict::Unsupported => {}
             Verdict::Failed(why) => return Err(format!("{why} (seed {seed})")),

@@ -3,9 +3,7 @@
 //! Every value is a multiple of 1/128 of modest size, so that sums of duplicates are exact in any order and in f32, and
 //! a tie is a tie on both sides.
 
-#[path = "kind.rs"]
 mod kind;
-#[path = "layout.rs"]
 mod layout;
 
 pub use kind::Drawn;

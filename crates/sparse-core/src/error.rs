@@ -7,7 +7,8 @@ pub type Result<T, E = SparseError> = std::result::Result<T, E>;
 
 /// Everything that can be wrong with the arguments of a sparse operation.
 ///
-/// Each message reads `op: what must hold, got X and Y`. Operations that panic do so with the same text.
+/// Each message reads `op: what must hold, got X and Y`, or leads with what to do instead. Operations that panic do so with
+/// the same text.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SparseError {
@@ -18,11 +19,12 @@ pub enum SparseError {
         op: &'static str,
     },
     /// Shapes that must agree do not.
-    #[error("{op}: {rule}, got {left:?} and {right:?}")]
+    #[error("{op}: {}", sizes(rule, left, right))]
     ShapeMismatch {
         /// Operation.
         op: &'static str,
-        /// What must hold.
+        /// What must hold. Where it says `{left}` and `{right}` the shapes stand there (`{left:1}` and `{right:1}`: as a
+        /// number, of which there is one), else they follow.
         rule: &'static str,
         /// First shape.
         left: Vec<usize>,
@@ -30,7 +32,7 @@ pub enum SparseError {
         right: Vec<usize>,
     },
     /// Element types that must agree do not.
-    #[error("{op}: dtypes must agree, got {left} and {right}")]
+    #[error("{op}: dtypes must agree, got {left} and {right} (cast changes one)")]
     DtypeMismatch {
         /// Operation.
         op: &'static str,
@@ -50,7 +52,7 @@ pub enum SparseError {
         right: String,
     },
     /// Fill values that must agree do not.
-    #[error("{op}: fill values must agree, got {left} and {right}")]
+    #[error("{op}: fill values must agree, got {left} and {right} (with_fill changes one)")]
     FillMismatch {
         /// Operation.
         op: &'static str,
@@ -60,7 +62,7 @@ pub enum SparseError {
         right: String,
     },
     /// An undefined fill was asked for its value.
-    #[error("{op}: the fill value must be defined, got Fill::Undefined ({hint})")]
+    #[error("{op}: {hint}, got Fill::Undefined")]
     UndefinedFill {
         /// Operation.
         op: &'static str,
@@ -68,7 +70,7 @@ pub enum SparseError {
         hint: &'static str,
     },
     /// Tensors live on different devices.
-    #[error("{op}: tensors must share a device, got {left} and {right}")]
+    #[error("{op}: tensors must share a device, got {left} and {right} (to_device moves one)")]
     DeviceMismatch {
         /// Operation.
         op: &'static str,
@@ -140,7 +142,7 @@ pub enum SparseError {
         column: i64,
     },
     /// The device or the operation has no such element type.
-    #[error("{op}: {what} must support dtype {dtype}, got one that does not")]
+    #[error("{op}: {what} does not support dtype {dtype} (cast changes it)")]
     UnsupportedDtype {
         /// Operation.
         op: &'static str,
@@ -150,19 +152,19 @@ pub enum SparseError {
         dtype: String,
     },
     /// The answer cannot be kept sparse, or is larger than the limit for dense results.
-    #[error("{op}: a dense result of {elements} elements must be asked for and stay within {limit} ({hint})")]
+    #[error("{op}: {hint}; the dense result would have {elements} elements{}", over(*limit))]
     WouldDensify {
         /// Operation.
         op: &'static str,
         /// Number of elements of the dense result.
         elements: u128,
-        /// The limit in force.
+        /// The limit in force; 0 where the operation gives no dense result whatever its size.
         limit: u128,
-        /// What to call instead.
+        /// What to do instead, and why.
         hint: &'static str,
     },
     /// A size that does not fit its integer type.
-    #[error("{op}: {what} must fit {limit}, got {got}")]
+    #[error("{op}: {what} must be at most {limit}, got {got}")]
     Overflow {
         /// Operation.
         op: &'static str,
@@ -181,6 +183,20 @@ pub enum SparseError {
         /// What was found, and where.
         message: String,
     },
+}
+
+/// A rule with the sizes that broke it: in the places that it names, or after it.
+fn sizes(rule: &str, left: &[usize], right: &[usize]) -> String {
+    if !rule.contains("{left") && !rule.contains("{right") {
+        return format!("{rule}, got {left:?} and {right:?}");
+    }
+    let one = |sizes: &[usize]| sizes.iter().map(usize::to_string).collect::<String>();
+    let rule = rule.replace("{left:1}", &one(left)).replace("{right:1}", &one(right));
+    rule.replace("{left}", &format!("{left:?}")).replace("{right}", &format!("{right:?}"))
+}
+
+fn over(limit: u128) -> String {
+    if limit == 0 { String::new() } else { format!(", more than the limit of {limit}") }
 }
 
 impl SparseError {

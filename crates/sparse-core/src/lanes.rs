@@ -3,34 +3,8 @@
 //! Products are rounded before they are added (no fused multiply-add) and every output element has its own lane, so
 //! results have the same bits on every instruction set and equal those of the plain scalar loop.
 
-use crate::Element;
+use crate::element::{Element, Lanes};
 use pulp::Simd;
-
-/// Vectors that hold [`Element::Acc`] of `T`.
-pub trait Lanes<T: Element>: 'static {
-    /// A vector.
-    type V<S: Simd>: Copy;
-    /// Number of lanes of `V<S>`.
-    fn lanes<S: Simd>() -> usize;
-    /// All lanes `x`.
-    fn splat<S: Simd>(simd: S, x: T::Acc) -> Self::V<S>;
-    /// Widens the first `lanes` elements of `x`.
-    fn load<S: Simd>(simd: S, x: &[T]) -> Self::V<S>;
-    /// The same with zeros from element `len` on; `x` holds `lanes` elements all the same.
-    fn load_head<S: Simd>(simd: S, x: &[T], len: usize) -> Self::V<S>;
-    /// The sum of all lanes: the upper half added to the lower one until one is left.
-    fn sum<S: Simd>(simd: S, a: Self::V<S>) -> T::Acc;
-    /// `a + b`.
-    fn add<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
-    /// `a * b`, rounded.
-    fn mul<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
-    /// The larger one; NaN wins.
-    fn max<S: Simd>(simd: S, a: Self::V<S>, b: Self::V<S>) -> Self::V<S>;
-    /// Rounds into the first `lanes` elements of `out`.
-    fn store<S: Simd>(simd: S, v: Self::V<S>, out: &mut [T]);
-    /// Writes the first `lanes` elements of `out`, as they are.
-    fn store_acc<S: Simd>(simd: S, v: Self::V<S>, out: &mut [T::Acc]);
-}
 
 /// NaN-winning maximum of accumulators.
 #[inline(always)]

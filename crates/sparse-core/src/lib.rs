@@ -20,11 +20,12 @@ mod lanes;
 mod linalg;
 mod lines;
 mod merge;
+mod numbers;
 mod par;
-mod pattern;
 mod reduce;
 mod rows;
 mod scatter;
+mod simd;
 mod structure;
 
 pub use alloc::{set_large_alloc_hook, zeroed};
@@ -43,12 +44,9 @@ pub use merge::{
     BinaryOp, MergedCoo, MergedCsr, intersect_coo, intersect_csr, locate_coo, locate_csr, union_apply_csr, union_coo,
     union_csr, zip_rows,
 };
-pub use pattern::{CooPattern, CsrPattern};
 pub use rows::{move_rows, segment_any, segment_sum};
 pub use scatter::{
     BackwardReads, Record, Recorded, Reduce, Target, TargetIndex, backward_reads, check_indices, gather, put,
     put_backward, put_copied, put_recorded, recorded_backward,
 };
-pub use structure::{
-    Coalesced, Segments, Transposed, coalesce, compress, expand_ptr, group_by, scan, sort_coords, transpose_csr,
-};
+pub use structure::{Coalesced, Segments, coalesce, compress, expand_ptr, group_by, scan, sort_coords};

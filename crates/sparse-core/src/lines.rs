@@ -3,11 +3,12 @@
 //! Short segments of different lengths would cost a mispredicted branch each. So a segment's rest is read as whole
 //! vectors, what lies beyond its end is set to zero, and no branch depends on the length as long as it fits [`LANES`].
 
-use crate::lanes::Lanes;
+use crate::element::Lanes;
 use crate::par::{by_elements, for_pieces};
 use crate::reduce::prefetch;
+use crate::simd::dispatch;
 use crate::{Element, Index};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 /// Interleaved partial sums of a segment, added pairwise at the end: on every instruction set, so bits are the same.
 const LANES: usize = 16;
@@ -20,9 +21,8 @@ type V<T, S> = <<T as Element>::Lanes as Lanes<T>>::V<S>;
 
 /// `out[s] = sum of values[ptr[s]..ptr[s + 1]]`.
 pub(crate) fn line_sums<T: Element, I: Index>(values: &[T], ptr: &[I], out: &mut [T]) {
-    let arch = Arch::new();
     for_pieces(&by_elements(ptr, 1), out, &|r| r.len(), &|rows, out| {
-        arch.dispatch(LineSums { values, ptr: &ptr[rows.start..=rows.end], out })
+        dispatch::<T, I, _>(LineSums { values, ptr: &ptr[rows.start..=rows.end], out })
     });
 }
 
@@ -109,6 +109,7 @@ fn add<T: Element, S: Simd, const N: usize>(
 mod tests {
     use super::*;
     use half::f16;
+    use pulp::Arch;
 
     fn run<T: Element, S: Simd>(simd: S, values: &[T], ptr: &[i32]) -> Vec<T> {
         let mut out = vec![T::ONE; ptr.len() - 1];

@@ -5,12 +5,14 @@
 //! columns, then (they are in cache by then) for the next one. Each output element is accumulated by one thread in
 //! the order of the segment, so the result does not depend on the number of threads.
 
-use crate::lanes::{Lanes, acc_max};
+use crate::element::Lanes;
+use crate::lanes::acc_max;
 use crate::par::{by_elements, for_pieces};
+use crate::simd::dispatch;
 use crate::{Element, Index};
 use core::marker::PhantomData;
 use core::ops::Range;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 pub(crate) type V<T, S> = <<T as Element>::Lanes as Lanes<T>>::V<S>;
 
@@ -345,9 +347,8 @@ pub(crate) fn reduce_rows<T: Element, I: Index, R: Reducer<T>>(
 ) {
     let width = source.width;
     let ranges = by_elements(ptr, width);
-    let arch = Arch::new();
     for_pieces(&ranges, out, &|r| r.len() * width, &|rows, out| {
-        arch.dispatch(Job { reducer, ptr, idx, source, rows, out });
+        dispatch::<T, I, _>(Job { reducer, ptr, idx, source, rows, out });
     });
 }
 
@@ -355,6 +356,7 @@ pub(crate) fn reduce_rows<T: Element, I: Index, R: Reducer<T>>(
 mod tests {
     use super::*;
     use half::bf16;
+    use pulp::Arch;
 
     /// Segment sums and weighted sums of fractions on one instruction set.
     fn run<T: Element, S: Simd>(simd: S, data: &[T], width: usize) -> Vec<T> {

@@ -1,6 +1,6 @@
 //! Text to entries.
 
-use super::{Field, Format, MatrixMarket, Symmetry, Values, invalid};
+use super::matrix::{Field, Format, MatrixMarket, Symmetry, Values, invalid};
 use sparse_core::Result;
 use std::io::BufRead;
 

@@ -1,8 +1,9 @@
 //! Entries to text.
 
-use super::{Format, MatrixMarket, Symmetry, Values, invalid};
-use crate::pattern::Pattern;
-use crate::{Kind, SparseTensor};
+use super::matrix::{Format, MatrixMarket, Symmetry, Values, invalid};
+use crate::base::kind::Kind;
+use crate::pattern::layout::Pattern;
+use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Tensor, TensorData};
 use sparse_burn::read_data;
 use sparse_core::{Result, SparseError};
@@ -66,13 +67,13 @@ impl<P: Pattern, K: Kind> ToMatrixMarket for SparseTensor<P, 2, K> {
         if self.dense_dims() > 0 {
             return Err(SparseError::ShapeMismatch {
                 op: OP,
-                rule: "the tensor must have two sparse dims",
+                rule: "the tensor must have two sparse dims, got shape {left} with {right:1} of them",
                 left: self.dims().to_vec(),
                 right: vec![self.sparse_dims()],
             });
         }
         if self.fill().is_undefined() {
-            let hint = "with_fill says what missing elements are; io::safetensors keeps them missing";
+            let hint = "use with_fill to give missing elements a value, or io::safetensors, which keeps them missing";
             return Err(SparseError::UndefinedFill { op: OP, hint });
         }
         let is_zero = || read_data(self.fill_row().inner()).convert::<f64>().iter::<f64>().all(|value| value == 0.0);

@@ -1,12 +1,12 @@
 //! The file itself: a header of JSON, and arrays of bytes one after the other.
 
-use super::{Archive, invalid};
 use ::safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use serde::{Deserialize, Serialize};
-use sparse_core::Result;
+use sparse_core::{Result, SparseError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 
+pub(super) const OP: &str = "safetensors";
 /// Name of the one entry of the metadata: the order of several would change from run to run.
 const KEY: &str = "sparse_tensor";
 const VERSION: u32 = 1;
@@ -63,6 +63,9 @@ struct Tensors {
     tensors: BTreeMap<String, Head>,
 }
 
+/// The tensors of a file by name, and their arrays.
+pub(super) type Parts = (BTreeMap<String, Head>, BTreeMap<String, Array>);
+
 /// The parts that a sparse tensor may have.
 const PARTS: [&str; 5] = ["indices", "row_ptr", "col_idx", "values", "fill"];
 
@@ -106,7 +109,7 @@ pub(super) fn write(
 }
 
 /// Reads a file whole. Memory grows with what is there, not with what the header claims.
-pub(super) fn read(mut source: impl Read) -> Result<Archive, String> {
+pub(super) fn read(mut source: impl Read) -> Result<Parts, String> {
     let mut length = [0; 8];
     source.read_exact(&mut length).map_err(|trouble| format!("8 bytes of header length must come first, {trouble}"))?;
     let length = u64::from_le_bytes(length);
@@ -132,7 +135,7 @@ pub(super) fn read(mut source: impl Read) -> Result<Archive, String> {
         }
     }
     match io::copy(&mut source, &mut io::sink()).map_err(|trouble| trouble.to_string())? {
-        0 => Ok(Archive { heads, arrays }),
+        0 => Ok((heads, arrays)),
         rest => Err(format!("the file must end with its last tensor, got {rest} bytes more")),
     }
 }
@@ -158,4 +161,8 @@ fn read_heads(header: &Metadata) -> Result<BTreeMap<String, Head>, String> {
     }
     let Tensors { tensors } = serde_json::from_str(document).map_err(trouble)?;
     Ok(tensors)
+}
+
+pub(super) fn invalid(message: String) -> SparseError {
+    SparseError::Invalid { op: OP, message }
 }

@@ -1,10 +1,14 @@
 //! A sparse tensor and its arrays.
 
-use super::file::{Array, FillKind, Head, Layout};
-use super::{OP, invalid};
+use super::file::{Array, FillKind, Head, Layout, OP, invalid};
+use crate::base::kind::{Kind, dtype_name};
+use crate::base::sizes::cells;
 use crate::kernel::Arrays;
-use crate::pattern::{CooPattern, CsrPattern, Pattern, cells, sealed::Sealed};
-use crate::{Fill, FillValue, Kind, SparseTensor, dtype_name};
+use crate::pattern::coo::CooPattern;
+use crate::pattern::csr::CsrPattern;
+use crate::pattern::layout::Pattern;
+use crate::tensor::fill::{Fill, FillValue};
+use crate::tensor::sparse::SparseTensor;
 use ::safetensors::tensor::Dtype;
 use burn::tensor::{Bool, BoolStore, DType, Device, Float, Int, Scalar, Tensor, TensorData};
 use sparse_burn::read_data;
@@ -48,7 +52,7 @@ pub(super) fn to_arrays<P: Pattern, const D: usize, K: Kind>(
             let scalar = matches!(value, FillValue::Scalar(_));
             let elements = if scalar { 1 } else { tensor.block() };
             let row = tensor.fill().row(elements, tensor.dtype(), &tensor.device());
-            let row = read_data(crate::tensor::of_kind(row).inner());
+            let row = read_data(crate::base::kind::of_kind(row).inner());
             let shape = match &shape[sparse_dims..] {
                 _ if scalar => vec![],
                 [] => vec![1],

@@ -1,27 +1,51 @@
 //! Sums, differences and products, of tensors, numbers and vectors.
 
-use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Drawn, Input, Layout, Values};
+use crate::draw::{Build, Draw, Drawn, Input, Values};
+use crate::huge::{filled, ones, undefined};
 use crate::reference::{from_start, keep};
-use burn::tensor::{Float, Tensor};
+use burn::tensor::Tensor;
 use sparse_tensor::ops::ScalarArg;
-use sparse_tensor::pattern::{CooPattern, CsrPattern};
 use sparse_tensor::{Fill, Numeric, SparseTensor};
 
-family! { "arithmetic" of Float;
-    "add" add [coo csr hybrid batched] gradient;
-    "sub" sub [coo csr hybrid batched] gradient;
-    "mul" mul [coo csr hybrid batched] gradient;
-    "add_scalar" add_scalar [coo csr hybrid batched] gradient;
-    "sub_scalar" sub_scalar [coo csr hybrid batched] gradient;
-    "mul_scalar" mul_scalar [coo csr hybrid batched] gradient;
-    "add_along" add_along [coo csr hybrid batched] gradient;
-    "sub_along" sub_along [coo csr hybrid batched] gradient;
-    "mul_along" mul_along [coo csr hybrid batched] gradient;
-    "add_dense" add_dense [coo csr hybrid batched] gradient;
-    "sub_dense" sub_dense [coo csr hybrid batched] gradient;
-    "mul_dense" mul_dense [coo csr hybrid batched] gradient;
+operations! { "arithmetic";
+    add of Float Int [all] gradient, |h| { h.pairs(|x, y| x.add(y)); h.pairs(|x, y| x.int().add(&y.int())) };
+    sub of Float Int [all] gradient, |h| h.pairs(|x, y| x.sub(y));
+    mul of Float Int [all] gradient, |h| { h.pairs(|x, y| x.mul(y)); h.pairs(|x, y| x.int().mul(&y.int())) };
+    add_scalar of Float Int [all] gradient, |h| h.each(|x| x.add_scalar(2.0));
+    sub_scalar of Float Int [all] gradient, |h| h.each(|x| x.sub_scalar(ones([1])));
+    mul_scalar of Float Int [all] gradient, |h| h.each(|x| x.mul_scalar(ones([1])));
+    "add_dense (broadcast)" add_broadcast of Float Int [all] gradient, |h| {
+        h.lines(|x, size, axis| undefined(x).add_dense(line(size, axis)));
+        h.refuses(h.cells(), h.a.try_add_dense(ones([1; D])));
+    };
+    "sub_dense (broadcast)" sub_broadcast of Float Int [all] gradient, |h| {
+        h.lines(|x, size, axis| undefined(x).sub_dense(line(size, axis)));
+        h.refuses(h.cells(), h.a.try_sub_dense(ones([1; D])));
+    };
+    "mul_dense (broadcast)" mul_broadcast of Float Int [all] gradient, |h| {
+        h.lines(|x, size, axis| x.mul_dense(line(size, axis)));
+        h.refuses(h.cells(), filled(&h.a).try_mul_dense(ones([1; D])));
+    };
+    add_dense of Float Int [all] gradient, |h| {
+        h.run(|| undefined(&h.tall()).add_dense(h.tall_ones()));
+        h.refuses(h.tall().num_elements(), h.tall().try_add_dense(h.tall_ones()));
+    };
+    sub_dense of Float Int [all] gradient, |h| {
+        h.run(|| undefined(&h.tall()).sub_dense(h.tall_ones()));
+        h.refuses(h.tall().num_elements(), h.tall().try_sub_dense(h.tall_ones()));
+    };
+    mul_dense of Float Int [all] gradient, |h| {
+        h.run(|| h.tall().mul_dense(h.tall_ones()));
+        h.refuses(h.tall().num_elements(), filled(&h.tall()).try_mul_dense(h.tall_ones()));
+    };
+}
+
+/// Ones for each index of a sparse dim.
+pub(super) fn line<const D: usize>(size: usize, axis: isize) -> Tensor<D> {
+    let mut shape = [1; D];
+    shape[from_start(axis, D)] = size;
+    ones(shape)
 }
 
 /// Two tensors of one shape. Without gradients NaN, infinities and minus zero too.
@@ -87,21 +111,22 @@ pub(super) fn mul_scalar<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mu
 pub(super) fn along<P: Build, const D: usize, K: Drawn + Numeric, Out: Drawn>(
     draw: &mut Draw,
     values: Values,
-    own: impl Fn(&SparseTensor<P, D, K>, Tensor<1, K>, isize) -> SparseTensor<P, D, Out>,
+    own: impl Fn(&SparseTensor<P, D, K>, Tensor<D, K>) -> SparseTensor<P, D, Out>,
     dense: impl Fn(Tensor<D>, Tensor<D>) -> Tensor<D>,
 ) -> Answer {
     let a = draw.unfilled::<P, D, K>(Values::Any);
     let axis = draw.below(a.host.sparse_dims);
     let shape = a.sparse.dims();
     let vector = draw.dense::<1, K>([shape[axis]], values);
-    let signed = draw.signed(axis, D);
-    let spread = |vector: Tensor<1>| {
-        let mut one = [1; D];
-        one[from_start(signed, D)] = shape[axis];
-        vector.reshape(one).expand(shape)
+    let mut one = [1; D];
+    one[axis] = shape[axis];
+    // A 0 in a reshape would keep a dim.
+    let thin = |vector: Tensor<1, K>| {
+        if shape[axis] == 0 { Tensor::empty(one, (&vector.device(), vector.dtype())) } else { vector.reshape(one) }
     };
+    let spread = |vector: Tensor<1>| vector.reshape(one).expand(shape);
     law(
-        || own(&a.sparse.with_fill(Fill::Undefined), vector.own, signed).to_dense_or(Out::scalar(0.0)),
+        || own(&a.sparse.with_fill(Fill::Undefined), thin(vector.own)).to_dense_or(Out::scalar(0.0)),
         || keep(dense(K::real(a.dense.clone()), spread(K::real(vector.reference))), a.host.mask()),
     )
 }
@@ -121,16 +146,16 @@ pub(super) fn with_dense<P: Build, const D: usize, K: Drawn + Numeric, Out: Draw
     )
 }
 
-pub(super) fn add_along<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
-    along::<P, D, K, K>(draw, Values::Any, |a, vector, axis| a.add_along(vector, axis), |a, b| a + b)
+pub(super) fn add_broadcast<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    along::<P, D, K, K>(draw, Values::Any, |a, vector| a.add_dense(vector), |a, b| a + b)
 }
 
 pub(super) fn add_dense<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
     with_dense::<P, D, K, K>(draw, Values::Any, |a, b| a.add_dense(b), |a, b| a + b)
 }
 
-pub(super) fn sub_along<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
-    along::<P, D, K, K>(draw, Values::Any, |a, vector, axis| a.sub_along(vector, axis), |a, b| a - b)
+pub(super) fn sub_broadcast<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    along::<P, D, K, K>(draw, Values::Any, |a, vector| a.sub_dense(vector), |a, b| a - b)
 }
 
 pub(super) fn sub_dense<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
@@ -138,11 +163,11 @@ pub(super) fn sub_dense<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut
 }
 
 /// With the fill zero, or none.
-pub(super) fn mul_along<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+pub(super) fn mul_broadcast<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
     let none = draw.coin();
-    let own = |a: &SparseTensor<P, D, K>, vector, axis| {
+    let own = |a: &SparseTensor<P, D, K>, vector| {
         let a = a.clone().with_fill(if none { Fill::Undefined } else { Fill::Zero });
-        a.mul_along(vector, axis)
+        a.mul_dense(vector)
     };
     along::<P, D, K, K>(draw, Values::Any, own, |a, b| a * b)
 }

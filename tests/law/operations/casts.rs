@@ -1,19 +1,19 @@
 //! The same elements as another kind or in another dtype.
 
-use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Layout, Values};
+use crate::draw::{Build, Draw, Values};
+use crate::huge::mask;
 use burn::tensor::{Bool, DType, Float, FloatDType, Int, IntDType};
-use sparse_tensor::pattern::{CooPattern, CsrPattern};
 
-family! { "structure";
-    "cast" cast [coo csr hybrid batched] gradient;
-    "cast (int)" cast_int [coo csr hybrid batched] none;
-    "int" int [coo csr hybrid batched] none;
-    "int (bool)" int_of_bool [coo csr hybrid batched] none;
-    "float (int)" float_of_int [coo csr hybrid batched] none;
-    "float (bool)" float_of_bool [coo csr hybrid batched] none;
-    "bool (int)" bool_of_int [coo csr hybrid batched] none;
+operations! { "structure";
+    cast [all] gradient, |h| { h.each(|x| x.cast(FloatDType::F64)); h.each(|x| x.cast(FloatDType::F16)) };
+    "cast (int)" cast_int [all] none,
+        |h| { h.each(|x| x.int().cast(IntDType::I64)); h.each(|x| x.int().cast(IntDType::U8)) };
+    int [all] none, |h| h.each(|x| x.int());
+    "int (bool)" int_of_bool [all] none, |h| h.each(|x| mask(x).int());
+    "float (int)" float_of_int [all] none, |h| h.each(|x| x.int().float().int());
+    "float (bool)" float_of_bool [all] none, |h| h.each(|x| mask(x).float().int());
+    "bool (int)" bool_of_int [all] none, |h| h.each(|x| x.int().bool());
 }
 
 /// To f32, which holds every drawn number.

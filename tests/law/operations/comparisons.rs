@@ -1,39 +1,39 @@
 //! Functions of one element, and of two, that floats and integers have.
 
-use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Drawn, Fills, Layout, Values};
-use burn::tensor::{Bool, Float};
+use crate::draw::{Build, Draw, Drawn, Fills, Values};
+use crate::huge::mask;
+use burn::tensor::Bool;
 use sparse_tensor::Numeric;
-use sparse_tensor::pattern::{CooPattern, CsrPattern};
 
-family! { "element-wise" of Float;
-    "map" map [coo csr hybrid batched] gradient;
-    "zip_with" zip_with [coo csr hybrid batched] gradient;
-    "abs" abs [coo csr hybrid batched] gradient;
-    "neg" neg [coo csr hybrid batched] gradient;
-    "sign" sign [coo csr hybrid batched] gradient;
-    "square" square [coo csr hybrid batched] gradient;
-    "powi_scalar" powi_scalar [coo csr hybrid batched] gradient;
-    "clamp" clamp [coo csr hybrid batched] gradient;
-    "clamp_min" clamp_min [coo csr hybrid batched] gradient;
-    "clamp_max" clamp_max [coo csr hybrid batched] gradient;
-    "equal_elem" equal_elem [coo csr hybrid batched] none;
-    "not_equal_elem" not_equal_elem [coo csr hybrid batched] none;
-    "greater_elem" greater_elem [coo csr hybrid batched] none;
-    "greater_equal_elem" greater_equal_elem [coo csr hybrid batched] none;
-    "lower_elem" lower_elem [coo csr hybrid batched] none;
-    "lower_equal_elem" lower_equal_elem [coo csr hybrid batched] none;
-    "min_pair" min_pair [coo csr hybrid batched] gradient;
-    "max_pair" max_pair [coo csr hybrid batched] gradient;
-    "equal" equal [coo csr hybrid batched] none;
-    "not_equal" not_equal [coo csr hybrid batched] none;
-    "greater" greater [coo csr hybrid batched] none;
-    "greater_equal" greater_equal [coo csr hybrid batched] none;
-    "lower" lower [coo csr hybrid batched] none;
-    "lower_equal" lower_equal [coo csr hybrid batched] none;
-    "mask_where" mask_where [coo csr hybrid batched] gradient;
-    "mask_fill" mask_fill [coo csr hybrid batched] gradient;
+operations! { "element-wise";
+    map of Float [all] gradient, |h| h.each(|x| x.map(|rows| rows.mul_scalar(3.0)));
+    zip_with of Float Int [all] gradient, |h| h.pairs(|x, y| x.zip_with(y, |x, y| x * y.exp()));
+    abs of Float Int [all] gradient, |h| h.each(|x| x.abs());
+    neg of Float Int [all] gradient, |h| h.each(|x| x.neg());
+    sign of Float Int [all] zero, |h| h.each(|x| x.sign());
+    square of Float Int [all] gradient, |h| h.each(|x| x.square());
+    powi_scalar of Float Int [all] gradient, |h| h.each(|x| x.powi_scalar(3));
+    clamp of Float Int [all] gradient, |h| h.each(|x| x.clamp(0.5, 1.0));
+    clamp_min of Float Int [all] gradient, |h| h.each(|x| x.clamp_min(0.75));
+    clamp_max of Float Int [all] gradient, |h| h.each(|x| x.clamp_max(1.0));
+    equal_elem of Float Int [all] none, |h| h.each(|x| x.equal_elem(1.0));
+    not_equal_elem of Float Int [all] none, |h| h.each(|x| x.not_equal_elem(1.0));
+    greater_elem of Float Int [all] none, |h| h.each(|x| x.greater_elem(1.0));
+    greater_equal_elem of Float Int [all] none, |h| h.each(|x| x.greater_equal_elem(1.0));
+    lower_elem of Float Int [all] none, |h| h.each(|x| x.lower_elem(1.0));
+    lower_equal_elem of Float Int [all] none, |h| h.each(|x| x.lower_equal_elem(1.0));
+    min_pair of Float Int [all] gradient, |h| h.pairs(|x, y| x.min_pair(y));
+    max_pair of Float Int [all] gradient,
+        |h| { h.pairs(|x, y| x.max_pair(y)); h.pairs(|x, y| x.int().max_pair(&y.int())) };
+    equal of Float Int [all] none, |h| h.pairs(|x, y| x.equal(y));
+    not_equal of Float Int [all] none, |h| h.pairs(|x, y| x.not_equal(y));
+    greater of Float Int [all] none, |h| h.pairs(|x, y| x.greater(y));
+    greater_equal of Float Int [all] none, |h| h.pairs(|x, y| x.greater_equal(y));
+    lower of Float Int [all] none, |h| h.pairs(|x, y| x.lower(y));
+    lower_equal of Float Int [all] none, |h| h.pairs(|x, y| x.lower_equal(y));
+    mask_where of Float Int Bool [all] gradient, |h| h.pairs(|x, y| x.mask_where(&mask(y), y));
+    mask_fill of Float Int Bool [all] gradient, |h| h.pairs(|x, y| x.mask_fill(&mask(y), 2.0));
 }
 
 /// Functions that dense tensors have by the same name.

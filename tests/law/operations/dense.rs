@@ -1,24 +1,47 @@
 //! Operations on dense tensors: indexed reads and writes.
 
-use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Draw, Drawn, Layout, Twin, Values};
+use crate::draw::{Draw, Drawn, Twin, Values};
+use crate::huge::{SIZE, index, ones, stored_index};
 use crate::reference::{extreme_dims, flat, from_start, positions, prod_dims, reshape, sum_dims, take};
-use burn::tensor::{Float, Int, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 use sparse_tensor::Numeric;
 use sparse_tensor::ops::{self, IndexPlan, PutValues, Reduce};
 
-family! { "dense tensors" of Float;
-    "put_along_axis" put_along_axis [dense] gradient;
-    "gather" gather [dense] gradient;
-    "scatter" scatter [dense] gradient;
-    "gather_nd" gather_nd [dense_up] gradient;
-    "scatter_nd" scatter_nd [dense_up] gradient;
-    "IndexPlan::gather" plan_gather [dense] gradient;
-    "IndexPlan::put" plan_put [dense] gradient;
+operations! { "dense tensors";
+    put_along_axis of Float Int Bool [dense] gradient, |h| Reduce::ALL.into_iter().for_each(|reduce| {
+        h.run(|| ops::put_along_axis(far(), far_rows(), ones([4, 2]), 0, reduce, true))
+    });
+    gather of Float Int Bool [dense] gradient, |h| h.run(|| ops::gather(far(), 0, far_rows()));
+    scatter of Float Int Bool [dense] gradient, |h| h.run(|| ops::scatter(far(), 0, far_rows(), ones([4, 2])));
+    gather_nd of Float Int Bool [dense_up] gradient, |h| h.run(|| ops::gather_nd(far(), far_places(), None));
+    scatter_nd of Float Int Bool [dense_up] gradient,
+        |h| h.run(|| ops::scatter_nd(far(), far_places(), ones([4, 2]), None));
+    "IndexPlan::select" plan_select of Float Int Bool [dense] gradient, |h| h.run(|| far_plan().select(far(), 0));
+    "IndexPlan::put" plan_put of Float Int [dense] gradient, |h| Reduce::ALL.into_iter().for_each(|reduce| {
+        h.run(|| far_plan().put(far(), ones([4, 2]), 0, reduce, true))
+    });
 }
 
-const REDUCTIONS: [Reduce; 6] = [Reduce::Assign, Reduce::Add, Reduce::Mul, Reduce::Mean, Reduce::Amax, Reduce::Amin];
+/// A million rows.
+fn far() -> Tensor<2> {
+    ones([SIZE, 2])
+}
+
+/// A few of the rows, in both columns.
+fn far_rows() -> Tensor<2, Int> {
+    index(&[0, 993, 331, -1]).reshape([4, 1]).repeat_dim(1, 2)
+}
+
+/// Both coordinates of each element of `[4, 2]`.
+fn far_places() -> Tensor<3, Int> {
+    let both = [[[0i64, 0], [0, 1]], [[993, 1], [993, 0]], [[331, 0], [331, 1]], [[-1, -1], [-1, 0]]];
+    Tensor::from_data(both, &Device::flex())
+}
+
+fn far_plan() -> IndexPlan {
+    IndexPlan::new(stored_index(SIZE), SIZE).expect("valid indices")
+}
 
 /// Sizes of which one, the axis's, may be another one; nothing is read from an axis of size 0.
 fn read_shape<const D: usize>(draw: &mut Draw, from: [usize; D], axis: usize) -> [usize; D] {
@@ -105,7 +128,7 @@ pub(super) fn put_along_axis<const D: usize, K: Drawn>(draw: &mut Draw) -> Answe
     let wide: Vec<usize> = spread(given).map(|at| plain[at]).collect();
     let writes = along(full, &wide, at, shape);
     // Of truths there is no sum.
-    let reduce = if K::NUMERIC { REDUCTIONS[draw.below(6)] } else { Reduce::Assign };
+    let reduce = if K::NUMERIC { Reduce::ALL[draw.below(6)] } else { Reduce::Assign };
     let include_self = draw.coin();
     draw.inputs.push(format!("axis {axis}, {reduce:?}, include_self {include_self}"));
     if draw.below(4) == 0 {
@@ -139,7 +162,7 @@ pub(super) fn gather<const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let given = read_shape(draw, shape, at);
     let (index, plain) = indices(draw, given, shape[at].max(1));
     draw.inputs.push(format!("axis {axis}"));
-    law(|| ops::gather(x.own, index, axis), || read(x.reference, &along(given, &plain, at, shape), given))
+    law(|| ops::gather(x.own, axis, index), || read(x.reference, &along(given, &plain, at, shape), given))
 }
 
 /// The last write wins.
@@ -154,7 +177,7 @@ pub(super) fn scatter<const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     draw.inputs.push(format!("axis {axis}"));
     let writes = along(given, &plain, at, shape);
     law(
-        || ops::scatter(x.own, index, src.own, axis),
+        || ops::scatter(x.own, axis, index, src.own),
         || written(x.reference, src.reference, &writes, Reduce::Assign, true),
     )
 }
@@ -222,7 +245,7 @@ fn plan<const D: usize>(draw: &mut Draw, shape: [usize; D], axis: usize) -> (Ten
     (index, given, along(given, &wide, axis, shape))
 }
 
-pub(super) fn plan_gather<const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+pub(super) fn plan_select<const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let shape = draw.shape::<D>();
     let axis = draw.axis(D);
     let at = from_start(axis, D);
@@ -230,7 +253,7 @@ pub(super) fn plan_gather<const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let (index, given, places) = plan(draw, shape, at);
     draw.inputs.push(format!("axis {axis}"));
     law(
-        || IndexPlan::new(index, shape[at]).expect("indices within").gather(x.own, axis),
+        || IndexPlan::new(index, shape[at]).expect("indices within").select(x.own, axis),
         || reshape(read(x.reference, &places, given), given),
     )
 }
@@ -242,7 +265,7 @@ pub(super) fn plan_put<const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> A
     let arr = draw.dense::<D, K>(shape, Values::Any);
     let (index, given, places) = plan(draw, shape, at);
     let values = draw.dense::<D, K>(given, Values::Any);
-    let (reduce, include_self) = (REDUCTIONS[draw.below(6)], draw.coin());
+    let (reduce, include_self) = (Reduce::ALL[draw.below(6)], draw.coin());
     draw.inputs.push(format!("axis {axis}, {reduce:?}, include_self {include_self}"));
     law(
         || {

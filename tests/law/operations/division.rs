@@ -1,28 +1,34 @@
 //! Quotients and remainders: of integers in f32.
 
-use super::arithmetic::{along, pair, with_dense, with_number};
-use super::family;
+use super::arithmetic::{along, line, pair, with_dense, with_number};
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Layout, Values};
+use crate::draw::{Build, Draw, Values};
+use crate::huge::{filled, ones};
 use burn::tensor::FloatDType::F32;
 use burn::tensor::{Float, Int};
 use sparse_tensor::SparseTensor;
 use sparse_tensor::ops::ScalarArg;
-use sparse_tensor::pattern::{CooPattern, CsrPattern};
 
-family! { "arithmetic";
-    "div" div [coo csr hybrid batched] gradient;
-    "div_scalar" div_scalar [coo csr hybrid batched] gradient;
-    "div_along" div_along [coo csr hybrid batched] gradient;
-    "div_dense" div_dense [coo csr hybrid batched] gradient;
-    "div (int)" div_int [coo csr hybrid batched] none;
-    "div_scalar (int)" div_scalar_int [coo csr hybrid batched] none;
-    "div_along (int)" div_along_int [coo csr hybrid batched] none;
-    "div_dense (int)" div_dense_int [coo csr hybrid batched] none;
-    "remainder_scalar" remainder_scalar [coo csr hybrid batched] gradient;
-    "fmod_scalar" fmod_scalar [coo csr hybrid batched] gradient;
-    "remainder" remainder [coo csr hybrid batched] gradient;
-    "fmod" fmod [coo csr hybrid batched] gradient;
+operations! { "arithmetic";
+    div [all] gradient, |h| h.pairs(|x, y| x.div(y));
+    div_scalar [all] gradient, |h| h.each(|x| x.div_scalar(2.0));
+    "div_dense (broadcast)" div_broadcast [all] gradient, |h| {
+        h.lines(|x, size, axis| x.div_dense(line(size, axis)));
+        h.refuses(h.cells(), filled(&h.a).try_div_dense(ones([1; D])));
+    };
+    div_dense [all] gradient, |h| {
+        h.run(|| h.tall().div_dense(h.tall_ones()));
+        h.refuses(h.tall().num_elements(), filled(&h.tall()).try_div_dense(h.tall_ones()));
+    };
+    "div (int)" div_int [all] none, |h| h.pairs(|x, y| x.int().div(&y.int()).int());
+    "div_scalar (int)" div_scalar_int [all] none, |h| h.each(|x| x.int().div_scalar(2).int());
+    "div_dense (broadcast) (int)" div_broadcast_int [all] none,
+        |h| h.lines(|x, size, axis| x.int().div_dense(line(size, axis).int()).int());
+    "div_dense (int)" div_dense_int [all] none, |h| h.run(|| h.tall().int().div_dense(h.tall_ones().int()).int());
+    remainder_scalar [all] gradient, |h| h.each(|x| x.remainder_scalar(0.7));
+    fmod_scalar [all] gradient, |h| h.each(|x| x.fmod_scalar(0.7));
+    remainder [all] gradient, |h| h.pairs(|x, y| x.remainder(y));
+    fmod [all] gradient, |h| h.pairs(|x, y| x.fmod(y));
 }
 
 /// By zeros too, 0 / 0 among them, where no gradient is compared.
@@ -55,13 +61,13 @@ fn div_scalar_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     law(|| a.sparse.div_scalar(ScalarArg::from(number)), || a.dense.float().cast(F32).div_scalar(number))
 }
 
-fn div_along<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let own = |a: &SparseTensor<P, D>, vector, axis| a.div_along(vector, axis);
+fn div_broadcast<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let own = |a: &SparseTensor<P, D>, vector| a.div_dense(vector);
     along::<P, D, Float, Float>(draw, Values::Nonzero, own, |a, b| a / b)
 }
 
-fn div_along_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let own = |a: &SparseTensor<P, D, Int>, vector, axis| a.div_along(vector, axis);
+fn div_broadcast_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let own = |a: &SparseTensor<P, D, Int>, vector| a.div_dense(vector);
     along::<P, D, Int, Float>(draw, Values::Nonzero, own, |a, b| a.cast(F32) / b.cast(F32))
 }
 

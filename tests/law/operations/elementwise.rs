@@ -1,48 +1,46 @@
 //! Functions of one float, and of two.
 
-use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Layout, Values};
+use crate::draw::{Build, Draw, Values};
 use burn::tensor::Float;
 use burn::tensor::activation;
-use sparse_tensor::pattern::{CooPattern, CsrPattern};
 
-family! { "element-wise";
-    "sin" sin [coo csr hybrid batched] gradient;
-    "cos" cos [coo csr hybrid batched] gradient;
-    "tan" tan [coo csr hybrid batched] gradient;
-    "asin" asin [coo csr hybrid batched] gradient;
-    "acos" acos [coo csr hybrid batched] gradient;
-    "atan" atan [coo csr hybrid batched] gradient;
-    "sinh" sinh [coo csr hybrid batched] gradient;
-    "cosh" cosh [coo csr hybrid batched] gradient;
-    "tanh" tanh [coo csr hybrid batched] gradient;
-    "asinh" asinh [coo csr hybrid batched] gradient;
-    "acosh" acosh [coo csr hybrid batched] gradient;
-    "atanh" atanh [coo csr hybrid batched] gradient;
-    "exp" exp [coo csr hybrid batched] gradient;
-    "deg2rad" deg2rad [coo csr hybrid batched] gradient;
-    "rad2deg" rad2deg [coo csr hybrid batched] gradient;
-    "expm1" expm1 [coo csr hybrid batched] gradient;
-    "log" log [coo csr hybrid batched] gradient;
-    "log1p" log1p [coo csr hybrid batched] gradient;
-    "sqrt" sqrt [coo csr hybrid batched] gradient;
-    "recip" recip [coo csr hybrid batched] gradient;
-    "relu" relu [coo csr hybrid batched] gradient;
-    "sigmoid" sigmoid [coo csr hybrid batched] gradient;
-    "erf" erf [coo csr hybrid batched] gradient;
-    "floor" floor [coo csr hybrid batched] gradient;
-    "ceil" ceil [coo csr hybrid batched] gradient;
-    "round" round [coo csr hybrid batched] gradient;
-    "trunc" trunc [coo csr hybrid batched] gradient;
-    "powf_scalar" powf_scalar [coo csr hybrid batched] gradient;
-    "is_nan" is_nan [coo csr hybrid batched] none;
-    "is_inf" is_inf [coo csr hybrid batched] none;
-    "is_finite" is_finite [coo csr hybrid batched] none;
-    "powf" powf [coo csr hybrid batched] gradient;
-    "atan2" atan2 [coo csr hybrid batched] gradient;
-    "hypot" hypot [coo csr hybrid batched] gradient;
-    "is_close" is_close [coo csr hybrid batched] none;
+operations! { "element-wise";
+    sin [all] gradient, |h| h.each(|x| x.sin());
+    cos [all] gradient, |h| h.each(|x| x.cos());
+    tan [all] gradient, |h| h.each(|x| x.tan());
+    asin [all] gradient, |h| h.each(|x| x.asin());
+    acos [all] gradient, |h| h.each(|x| x.acos());
+    atan [all] gradient, |h| h.each(|x| x.atan());
+    sinh [all] gradient, |h| h.each(|x| x.sinh());
+    cosh [all] gradient, |h| h.each(|x| x.cosh());
+    tanh [all] gradient, |h| h.each(|x| x.tanh());
+    asinh [all] gradient, |h| h.each(|x| x.asinh());
+    acosh [all] gradient, |h| h.each(|x| x.acosh());
+    atanh [all] gradient, |h| h.each(|x| x.atanh());
+    exp [all] gradient, |h| h.each(|x| x.exp());
+    deg2rad [all] gradient, |h| h.each(|x| x.deg2rad());
+    rad2deg [all] gradient, |h| h.each(|x| x.rad2deg());
+    expm1 [all] gradient, |h| h.each(|x| x.expm1());
+    log [all] gradient, |h| h.each(|x| x.log());
+    log1p [all] gradient, |h| h.each(|x| x.log1p());
+    sqrt [all] gradient, |h| h.each(|x| x.sqrt());
+    recip [all] gradient, |h| h.each(|x| x.recip());
+    relu [all] gradient, |h| h.each(|x| x.relu());
+    sigmoid [all] gradient, |h| h.each(|x| x.sigmoid());
+    erf [all] gradient, |h| h.each(|x| x.erf());
+    floor [all] zero, |h| h.each(|x| x.floor());
+    ceil [all] zero, |h| h.each(|x| x.ceil());
+    round [all] zero, |h| h.each(|x| x.round());
+    trunc [all] zero, |h| h.each(|x| x.trunc());
+    powf_scalar [all] gradient, |h| h.each(|x| x.powf_scalar(1.5));
+    is_nan [all] none, |h| h.each(|x| x.is_nan());
+    is_inf [all] none, |h| h.each(|x| x.is_inf());
+    is_finite [all] none, |h| h.each(|x| x.is_finite());
+    powf [all] gradient, |h| h.pairs(|x, y| x.powf(y));
+    atan2 [all] gradient, |h| h.pairs(|x, y| x.atan2(y));
+    hypot [all] gradient, |h| h.pairs(|x, y| x.hypot(y));
+    is_close [all] none, |h| h.pairs(|x, y| x.is_close(y, Some(1e-5), Some(1e-8)));
 }
 
 /// Functions that dense tensors have by the same name.
@@ -121,7 +119,7 @@ fn is_close<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Float>(Values::Any);
     let b = draw.beside(&a, Values::Any);
     law(
-        || a.sparse.is_close(&b.sparse, 0.3, 0.01),
+        || a.sparse.is_close(&b.sparse, Some(0.3), Some(0.01)),
         || (a.dense - b.dense.clone()).abs().lower_equal(b.dense.abs() * 0.3 + 0.01),
     )
 }

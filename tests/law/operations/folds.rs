@@ -1,47 +1,52 @@
 //! Reductions that floats and integers have.
 
-use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Drawn, Input, Layout, Values};
+use crate::draw::{Build, Draw, Drawn, Input, Values};
+use crate::huge::mask as truths;
 use crate::reference::{
     elsewhere, extreme_dims, from_start, mask, prod_dims as dense_prod_dims, reshape, sum_dims as dense_sum_dims,
 };
-use burn::tensor::{Float, Int, Tensor, TensorData};
-use sparse_tensor::pattern::{CooPattern, CsrPattern};
-use sparse_tensor::{Fill, Numeric};
+use burn::tensor::{Int, Tensor, TensorData};
+use sparse_tensor::{Fill, Numeric, SparseTensor};
 
-family! { "reductions" of Float;
-    "sum_dim" sum_dim [coo csr hybrid batched] gradient;
-    "sum_dims" sum_dims [coo csr hybrid batched] gradient;
-    "sum" sum [coo csr hybrid batched] gradient;
-    "prod_dim" prod_dim [coo csr hybrid batched] gradient;
-    "prod_dims" prod_dims [coo csr hybrid batched] gradient;
-    "prod" prod [coo csr hybrid batched] gradient;
-    "amax_dim" amax_dim [coo csr hybrid batched] gradient;
-    "amax_dims" amax_dims [coo csr hybrid batched] gradient;
-    "amax" amax [coo csr hybrid batched] gradient;
-    "amin_dim" amin_dim [coo csr hybrid batched] gradient;
-    "amin_dims" amin_dims [coo csr hybrid batched] gradient;
-    "amin" amin [coo csr hybrid batched] gradient;
-    "argmax_dim" argmax_dim [coo csr hybrid batched] none;
-    "argmin_dim" argmin_dim [coo csr hybrid batched] none;
-    "count_stored" count_stored [coo csr hybrid batched] none;
-    "count_stored_dim" count_stored_dim [coo csr] none;
-    "count_stored_dims" count_stored_dims [coo csr hybrid batched] none;
-    "count_nonzero" count_nonzero [coo csr hybrid batched] none;
-    "stored_sum_dim" stored_sum_dim [coo csr hybrid batched] gradient;
-    "stored_sum_dims" stored_sum_dims [coo csr hybrid batched] gradient;
-    "stored_sum" stored_sum [coo csr hybrid batched] gradient;
-    "stored_cumsum" stored_cumsum [coo csr hybrid batched] gradient;
-    "stored_prod_dim" stored_prod_dim [coo csr hybrid batched] gradient;
-    "stored_prod_dims" stored_prod_dims [coo csr hybrid batched] gradient;
-    "stored_prod" stored_prod [coo csr hybrid batched] gradient;
-    "stored_amax_dim" stored_amax_dim [coo csr hybrid batched] gradient;
-    "stored_amax_dims" stored_amax_dims [coo csr hybrid batched] gradient;
-    "stored_amax" stored_amax [coo csr hybrid batched] gradient;
-    "stored_amin_dim" stored_amin_dim [coo csr hybrid batched] gradient;
-    "stored_amin_dims" stored_amin_dims [coo csr hybrid batched] gradient;
-    "stored_amin" stored_amin [coo csr hybrid batched] gradient;
+operations! { "reductions";
+    sum_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.sum_dim(axis));
+    sum_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.sum_dims(axes));
+    sum_dim_dense of Float Int [all] gradient, |h| h.tall_axes(|x, axis| x.sum_dim_dense(axis));
+    prod_dim_dense of Float Int [all] gradient, |h| h.tall_axes(|x, axis| x.prod_dim_dense(axis));
+    max_dim_dense of Float Int [all] gradient, |h| h.tall_axes(|x, axis| x.max_dim_dense(axis));
+    min_dim_dense of Float Int [all] gradient, |h| h.tall_axes(|x, axis| x.min_dim_dense(axis));
+    sum of Float Int [all] gradient, |h| { h.each(|x| x.sum()); h.each(|x| x.int().sum()) };
+    prod_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.prod_dim(axis));
+    prod_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.prod_dims(axes));
+    prod of Float Int [all] gradient, |h| { h.each(|x| x.prod()); h.each(|x| x.int().prod()) };
+    max_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.max_dim(axis));
+    max_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.max_dims(axes));
+    max of Float Int [all] gradient, |h| { h.each(|x| x.max()); h.each(|x| x.int().max()) };
+    min_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.min_dim(axis));
+    min_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.min_dims(axes));
+    min of Float Int [all] gradient, |h| h.each(|x| x.min());
+    argmax of Float Int [all] none, |h| h.sparse_axes(|x, axis| x.argmax(axis));
+    argmin of Float Int [all] none, |h| h.sparse_axes(|x, axis| x.argmin(axis));
+    count_stored of Float Int [all] none, |h| h.each(|x| x.count_stored());
+    row_counts of Float Int [coo csr] none, |h| h.matrix().each(|x| x.row_counts());
+    col_counts of Float Int [coo csr] none, |h| h.matrix().each(|x| x.col_counts());
+    count_stored_dims of Float Int [all] none, |h| h.several(|x, axes| x.count_stored_dims(axes));
+    count_nonzero of Float Int Bool [all] none,
+        |h| { h.each(|x| x.count_nonzero()); h.each(|x| truths(x).count_nonzero()) };
+    stored_sum_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_sum_dim(axis));
+    stored_sum_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.stored_sum_dims(axes));
+    stored_sum of Float Int [all] gradient, |h| h.each(|x| x.stored_sum());
+    stored_cumsum of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_cumsum(axis));
+    stored_prod_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_prod_dim(axis));
+    stored_prod_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.stored_prod_dims(axes));
+    stored_prod of Float Int [all] gradient, |h| h.each(|x| x.stored_prod());
+    stored_max_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_max_dim(axis));
+    stored_max_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.stored_max_dims(axes));
+    stored_max of Float Int [all] gradient, |h| h.each(|x| x.stored_max());
+    stored_min_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_min_dim(axis));
+    stored_min_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.stored_min_dims(axes));
+    stored_min of Float Int [all] gradient, |h| h.each(|x| x.stored_min());
 }
 
 fn largest<const D: usize>(x: Tensor<D>, axes: &[usize]) -> Tensor<D> {
@@ -100,8 +105,25 @@ macro_rules! reductions {
 reductions! {
     sparse dense_sum_dims: sum_dim sum_dims sum;
     full dense_prod_dims: prod_dim prod_dims prod;
-    full largest: amax_dim amax_dims amax;
-    full smallest: amin_dim amin_dims amin;
+    full largest: max_dim max_dims max;
+    full smallest: min_dim min_dims min;
+}
+
+/// As ordinary tensors.
+macro_rules! dense_reductions {
+    ($($draw:ident $reference:ident: $dim:ident;)*) => {$(
+        pub(super) fn $dim<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+            let a = draw.$draw::<P, D, K>(Values::Any);
+            let (at, axis) = axis_of::<D>(draw);
+            law(|| a.sparse.$dim(axis), || $reference(K::real(a.dense), &[at]))
+        }
+    )*};
+}
+dense_reductions! {
+    sparse dense_sum_dims: sum_dim_dense;
+    full dense_prod_dims: prod_dim_dense;
+    full largest: max_dim_dense;
+    full smallest: min_dim_dense;
 }
 
 macro_rules! positions {
@@ -117,8 +139,8 @@ macro_rules! positions {
     )*};
 }
 positions! {
-    argmax_dim argmax;
-    argmin_dim argmin;
+    argmax argmax;
+    argmin argmin;
 }
 
 pub(super) fn count_stored<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -127,11 +149,21 @@ pub(super) fn count_stored<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) 
     law(|| a.sparse.count_stored(), || count)
 }
 
+pub(super) fn row_counts<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    counts::<P, K>(draw, 1, |a| a.row_counts())
+}
+
+pub(super) fn col_counts<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    counts::<P, K>(draw, 0, |a| a.col_counts())
+}
+
 /// One number for each line along the axis.
-pub(super) fn count_stored_dim<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+fn counts<P: Build, K: Drawn>(
+    draw: &mut Draw,
+    axis: usize,
+    own: impl Fn(&SparseTensor<P, 2, K>) -> Tensor<1, Int>,
+) -> Answer {
     let a = draw.full::<P, 2, K>(Values::Any);
-    let axis = draw.below(2);
-    draw.inputs.push(format!("axis {axis}"));
     let [rows, columns] = a.sparse.dims();
     let specified = a.host.specified();
     let lines = if axis == 1 { rows } else { columns };
@@ -140,10 +172,7 @@ pub(super) fn count_stored_dim<P: Build, const D: usize, K: Drawn>(draw: &mut Dr
         counts[if axis == 1 { cell / columns } else { cell % columns }] += 1;
     });
     let device = a.dense.device();
-    law(
-        || a.sparse.count_stored_dim(axis as isize),
-        || Tensor::<1, Int>::from_data(TensorData::new(counts, [lines]), &device.inner()),
-    )
+    law(|| own(&a.sparse), || Tensor::<1, Int>::from_data(TensorData::new(counts, [lines]), &device.inner()))
 }
 
 /// Every element of a stored block counts.
@@ -217,8 +246,8 @@ macro_rules! stored {
 stored! {
     (0.0) dense_sum_dims: stored_sum_dim stored_sum_dims stored_sum;
     (1.0) dense_prod_dims: stored_prod_dim stored_prod_dims stored_prod;
-    (-1e6) largest: stored_amax_dim stored_amax_dims stored_amax;
-    (1e6) smallest: stored_amin_dim stored_amin_dims stored_amin;
+    (-1e6) largest: stored_max_dim stored_max_dims stored_max;
+    (1e6) smallest: stored_min_dim stored_min_dims stored_min;
 }
 
 /// Running sums where something is specified; what is not adds nothing.

@@ -1,27 +1,26 @@
 //! Bits and whole powers of integers, and of floats by them.
 
-use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Layout, Values};
+use crate::draw::{Build, Draw, Values};
 use burn::tensor::{Float, FloatDType, Int, Tensor};
-use sparse_tensor::pattern::{CooPattern, CsrPattern};
 
-family! { "integers";
-    "remainder_scalar (int)" remainder_scalar [coo csr hybrid batched] none;
-    "remainder (int)" remainder [coo csr hybrid batched] none;
-    "powi (int)" powi [coo csr hybrid batched] none;
-    "bitwise_and" bitwise_and [coo csr hybrid batched] none;
-    "bitwise_or" bitwise_or [coo csr hybrid batched] none;
-    "bitwise_xor" bitwise_xor [coo csr hybrid batched] none;
-    "bitwise_left_shift" bitwise_left_shift [coo csr hybrid batched] none;
-    "bitwise_right_shift" bitwise_right_shift [coo csr hybrid batched] none;
-    "bitwise_and_scalar" bitwise_and_scalar [coo csr hybrid batched] none;
-    "bitwise_or_scalar" bitwise_or_scalar [coo csr hybrid batched] none;
-    "bitwise_xor_scalar" bitwise_xor_scalar [coo csr hybrid batched] none;
-    "bitwise_not" bitwise_not [coo csr hybrid batched] none;
-    "bitwise_left_shift_scalar" bitwise_left_shift_scalar [coo csr hybrid batched] none;
-    "bitwise_right_shift_scalar" bitwise_right_shift_scalar [coo csr hybrid batched] none;
-    "powi" powi_float [coo csr hybrid batched] gradient;
+operations! { "integers";
+    "remainder_scalar (int)" remainder_scalar [all] none, |h| h.each(|x| x.int().remainder_scalar(2));
+    "remainder (int)" remainder [all] none, |h| h.pairs(|x, y| x.int().remainder(&y.int()));
+    "powi (int)" powi [all] none, |h| h.pairs(|x, y| x.int().powi(&y.int()));
+    bitwise_and [all] none, |h| h.pairs(|x, y| x.int().bitwise_and(&y.int()));
+    bitwise_or [all] none, |h| h.pairs(|x, y| x.int().bitwise_or(&y.int()));
+    bitwise_xor [all] none, |h| h.pairs(|x, y| x.int().bitwise_xor(&y.int()));
+    bitwise_left_shift [all] none, |h| h.pairs(|x, y| x.int().bitwise_left_shift(&y.int()));
+    bitwise_right_shift [all] none, |h| h.pairs(|x, y| x.int().bitwise_right_shift(&y.int()));
+    bitwise_and_scalar [all] none, |h| h.each(|x| x.int().bitwise_and_scalar(1));
+    bitwise_or_scalar [all] none, |h| h.each(|x| x.int().bitwise_or_scalar(2));
+    bitwise_xor_scalar [all] none, |h| h.each(|x| x.int().bitwise_xor_scalar(3));
+    bitwise_not [all] none, |h| h.each(|x| x.int().bitwise_not());
+    bitwise_left_shift_scalar [all] none, |h| h.each(|x| x.int().bitwise_left_shift_scalar(1));
+    bitwise_right_shift_scalar [all] none,
+        |h| h.each(|x| x.int().bitwise_right_shift_scalar(1));
+    "powi" powi_float [all] gradient, |h| h.pairs(|x, y| x.powi(&y.int()));
 }
 
 fn real<const D: usize>(x: Tensor<D, Int>) -> Tensor<D> {

@@ -1,7 +1,133 @@
-//! The registry: one entry an operation.
+//! The registry: one entry an operation, which the law, the huge inputs and the coverage table read.
 //!
-//! An operation is a function generic over pattern and rank that draws its inputs and gives both sides of the law. The
-//! table says on which layouts it is run and whether it has a gradient.
+//! An operation is a function generic over pattern and rank that draws its inputs and gives both sides of the law. Its
+//! entry says what it is called, of which kinds and layouts it is, whether it has a gradient, and how it runs on inputs
+//! that no memory holds as dense ones, or what it refuses there. Public functions that are no operations are listed in
+//! `exempt.rs`.
+
+/// The table of a family. An entry is
+///
+/// `name of Float Int [layouts] gradient, |h| ..;`
+///
+/// where `name` is the operation and the function that draws it; `"name" function` where these differ. Functions that
+/// are not generic over the kind have no `of ..`. A layout with a suffix says how the rank changes, and `all` stands for
+/// `coo csr hybrid batched`. In place of `gradient` stands `none` where there is none, and `zero` where it is 0
+/// everywhere. The last part runs the operation on huge inputs (`huge/mod.rs`). It is generic over the pattern `P`, the
+/// rank `D` and, where a layout has a suffix, the rank `D2` of the result.
+macro_rules! operations {
+    ($family:literal; $($($name:literal)? $run:ident $(of $($kind:ident)+)? [$($layout:ident)+] $gradient:ident,
+        |$h:ident| $huge:expr;)*) => {
+        pub fn operations() -> Vec<$crate::operations::Operation> {
+            let mut all = vec![];
+            $({
+                fn huge<P: $crate::draw::Build, const D: usize, const D2: usize>($h: &$crate::huge::Huge<P, D>) {
+                    let () = $huge;
+                }
+                let far: Vec<$crate::huge::Run> = [$(operations!(@far $layout huge)),+].concat();
+                operations!(@entry all $family [$($name)?] $run [$($($kind)+)?] [$($layout)+] $gradient far);
+            })*
+            all
+        }
+    };
+    (@entry $all:ident $family:literal $name:tt $run:ident [] $layouts:tt $gradient:ident $far:ident) => {
+        $all.push($crate::operations::Operation {
+            name: operations!(@name $name $run ""),
+            family: $family,
+            gradient: operations!(@gradient $gradient),
+            flat: operations!(@flat $gradient),
+            runs: operations!(@runs $layouts $run ()),
+            huge: $far,
+        });
+    };
+    (@entry $all:ident $family:literal $name:tt $run:ident [Float $($kind:ident)*] $layouts:tt $gradient:ident
+        $far:ident) => {
+        $all.push($crate::operations::Operation {
+            name: operations!(@name $name $run ""),
+            family: $family,
+            gradient: operations!(@gradient $gradient),
+            flat: operations!(@flat $gradient),
+            runs: operations!(@runs $layouts $run (, burn::tensor::Float)),
+            huge: $far,
+        });
+        $($all.push($crate::operations::Operation {
+            name: operations!(@of $kind $name $run),
+            family: operations!(@family $kind),
+            gradient: false,
+            flat: false,
+            runs: operations!(@runs $layouts $run (, burn::tensor::$kind)),
+            huge: vec![],
+        });)*
+    };
+    (@name [] $run:ident $suffix:literal) => { concat!(stringify!($run), $suffix) };
+    (@name [$name:literal] $run:ident $suffix:literal) => { concat!($name, $suffix) };
+    (@of Int $name:tt $run:ident) => { operations!(@name $name $run " (int)") };
+    (@of Bool $name:tt $run:ident) => { operations!(@name $name $run " (bool)") };
+    (@family Int) => { $crate::operations::INTEGERS };
+    (@family Bool) => { $crate::operations::TRUTHS };
+    (@gradient none) => { false };
+    (@gradient $other:ident) => { true };
+    (@flat zero) => { true };
+    (@flat $other:ident) => { false };
+    (@runs [$($layout:ident)+] $run:ident $kind:tt) => {
+        $crate::operations::merged([$(operations!(@layout $layout $run $kind)),+].concat())
+    };
+    (@at $run:ident $kind:tt $($layout:ident [$($rank:tt)+])+) => {{
+        use sparse_tensor::pattern::{CooPattern as Coo, CsrPattern as Csr};
+        // Some layouts use one of them.
+        let _ = (core::marker::PhantomData::<Coo>, core::marker::PhantomData::<Csr>);
+        let runs: Vec<($crate::draw::Layout, Vec<$crate::operations::Run>)> =
+            vec![$(($crate::draw::Layout::$layout, vec![$(operations!(@run $run $kind $rank)),+])),+];
+        runs
+    }};
+    (@run $run:ident ($($kind:tt)*) ($($rank:tt)*)) => { $run::<$($rank)* $($kind)*> };
+    (@layout all $run:ident $kind:tt) => {
+        operations!(@at $run $kind
+            Coo [(Coo, 2) (Coo, 3)] Csr [(Csr, 2)] Hybrid [(Coo, 2) (Coo, 3)] Batched [(Csr, 3)])
+    };
+    (@layout coo $run:ident $kind:tt) => { operations!(@at $run $kind Coo [(Coo, 2) (Coo, 3)]) };
+    (@layout csr $run:ident $kind:tt) => { operations!(@at $run $kind Csr [(Csr, 2)]) };
+    (@layout hybrid_matrix $run:ident $kind:tt) => { operations!(@at $run $kind Hybrid [(Coo, 3)]) };
+    (@layout batched $run:ident $kind:tt) => { operations!(@at $run $kind Batched [(Csr, 3)]) };
+    (@layout coo_up $run:ident $kind:tt) => { operations!(@at $run $kind Coo [(Coo, 2, 3) (Coo, 3, 4)]) };
+    (@layout csr_up $run:ident $kind:tt) => { operations!(@at $run $kind Csr [(Csr, 2, 3)]) };
+    (@layout hybrid_up $run:ident $kind:tt) => { operations!(@at $run $kind Hybrid [(Coo, 2, 3) (Coo, 3, 4)]) };
+    (@layout coo_same $run:ident $kind:tt) => { operations!(@at $run $kind Coo [(Coo, 2, 2) (Coo, 3, 3)]) };
+    (@layout csr_same $run:ident $kind:tt) => { operations!(@at $run $kind Csr [(Csr, 2, 2)]) };
+    (@layout hybrid_same $run:ident $kind:tt) => { operations!(@at $run $kind Hybrid [(Coo, 3, 3)]) };
+    (@layout batched_same $run:ident $kind:tt) => { operations!(@at $run $kind Batched [(Csr, 3, 3)]) };
+    (@layout coo_down $run:ident $kind:tt) => { operations!(@at $run $kind Coo [(Coo, 2, 1) (Coo, 3, 2)]) };
+    (@layout hybrid_down $run:ident $kind:tt) => { operations!(@at $run $kind Hybrid [(Coo, 3, 2)]) };
+    (@layout batched_down $run:ident $kind:tt) => { operations!(@at $run $kind Batched [(Csr, 3, 2)]) };
+    (@layout dense $run:ident $kind:tt) => { operations!(@at $run $kind Dense [(1) (2) (3)]) };
+    (@layout dense_up $run:ident $kind:tt) => { operations!(@at $run $kind Dense [(1, 2) (2, 3) (3, 4)]) };
+    // The huge inputs of a layout, and the rank of the result.
+    (@far all $huge:ident) => {
+        [
+            operations!(@far coo $huge), operations!(@far csr $huge),
+            operations!(@far hybrid_matrix $huge), operations!(@far batched $huge),
+        ].concat()
+    };
+    (@far coo $huge:ident) => { operations!(@input $huge coo 2) };
+    (@far csr $huge:ident) => { operations!(@input $huge csr 2) };
+    (@far hybrid_matrix $huge:ident) => { operations!(@input $huge hybrid 3) };
+    (@far batched $huge:ident) => { operations!(@input $huge batched 3) };
+    (@far coo_up $huge:ident) => { operations!(@input $huge coo 3) };
+    (@far csr_up $huge:ident) => { operations!(@input $huge csr 3) };
+    (@far hybrid_up $huge:ident) => { operations!(@input $huge hybrid 4) };
+    (@far coo_same $huge:ident) => { operations!(@input $huge coo 2) };
+    (@far csr_same $huge:ident) => { operations!(@input $huge csr 2) };
+    (@far hybrid_same $huge:ident) => { operations!(@input $huge hybrid 3) };
+    (@far batched_same $huge:ident) => { operations!(@input $huge batched 3) };
+    (@far coo_down $huge:ident) => { operations!(@input $huge coo 1) };
+    (@far hybrid_down $huge:ident) => { operations!(@input $huge hybrid 2) };
+    (@far batched_down $huge:ident) => { operations!(@input $huge batched 2) };
+    // Of dense tensors: they make their own.
+    (@far dense $huge:ident) => { operations!(@input $huge coo 2) };
+    (@far dense_up $huge:ident) => { operations!(@input $huge coo 2) };
+    (@input $huge:ident $input:ident $rank:literal) => {
+        vec![(|name, inputs| $huge::<_, _, $rank>(&$crate::huge::Huge::new(name, &inputs.$input))) as $crate::huge::Run]
+    };
+}
 
 mod arithmetic;
 mod casts;
@@ -9,9 +135,9 @@ mod comparisons;
 mod dense;
 mod division;
 mod elementwise;
+pub mod exempt;
 mod folds;
 mod integers;
-mod kinds;
 mod patterns;
 mod products;
 mod reductions;
@@ -24,12 +150,21 @@ use crate::draw::{Draw, Layout};
 
 pub type Run = fn(&mut Draw) -> Answer;
 
-/// An entry of the registry.
+/// The family of operations of integers.
+pub const INTEGERS: &str = "integers";
+/// The family of operations of truths.
+pub const TRUTHS: &str = "truths";
+
+/// An entry of the registry, for one kind.
 pub struct Operation {
     pub name: &'static str,
     pub family: &'static str,
     pub gradient: bool,
+    /// Whether the gradient is zero wherever there is one.
+    pub flat: bool,
     runs: Vec<(Layout, Vec<Run>)>,
+    /// On huge inputs; empty for the kinds after the first.
+    pub huge: Vec<crate::huge::Run>,
 }
 
 impl Operation {
@@ -43,79 +178,6 @@ impl Operation {
     }
 }
 
-/// The table of a family: `"name" function [layouts] gradient`. A layout with a suffix says how the rank changes;
-/// `none` in place of `gradient` that there is none. `"family" of Kind` is of functions that are generic over the kind.
-macro_rules! family {
-    ($family:literal; $($name:literal $run:ident [$($layout:ident)*] $gradient:ident;)*) => {
-        pub fn operations() -> Vec<crate::operations::Operation> {
-            vec![$(crate::operations::Operation {
-                name: $name,
-                family: $family,
-                gradient: crate::operations::family!(@gradient $gradient),
-                runs: crate::operations::merged(vec![$(crate::operations::family!(@layout $layout $run ())),*]),
-            }),*]
-        }
-    };
-    ($family:literal of $kind:ident; $($name:literal $run:ident [$($layout:ident)*] $gradient:ident;)*) => {
-        pub fn operations() -> Vec<crate::operations::Operation> {
-            vec![$(crate::operations::Operation {
-                name: $name,
-                family: $family,
-                gradient: crate::operations::family!(@gradient $gradient),
-                runs: crate::operations::merged(vec![$(crate::operations::family!(@layout $layout $run (, $kind))),*]),
-            }),*]
-        }
-    };
-    (@gradient gradient) => { true };
-    (@gradient none) => { false };
-    (@runs $layout:ident $run:ident $kind:tt [$(($($rank:tt)*))*]) => {
-        (Layout::$layout, vec![$(crate::operations::family!(@run $run $kind $($rank)*)),*])
-    };
-    (@run $run:ident ($($kind:tt)*) $($rank:tt)*) => { $run::<$($rank)* $($kind)*> };
-    (@layout coo $run:ident $kind:tt) => {
-        crate::operations::family!(@runs Coo $run $kind [(CooPattern, 2) (CooPattern, 3)])
-    };
-    (@layout csr $run:ident $kind:tt) => { crate::operations::family!(@runs Csr $run $kind [(CsrPattern, 2)]) };
-    (@layout hybrid $run:ident $kind:tt) => {
-        crate::operations::family!(@runs Hybrid $run $kind [(CooPattern, 2) (CooPattern, 3)])
-    };
-    (@layout hybrid_matrix $run:ident $kind:tt) => {
-        crate::operations::family!(@runs Hybrid $run $kind [(CooPattern, 3)])
-    };
-    (@layout batched $run:ident $kind:tt) => { crate::operations::family!(@runs Batched $run $kind [(CsrPattern, 3)]) };
-    (@layout coo_up $run:ident $kind:tt) => {
-        crate::operations::family!(@runs Coo $run $kind [(CooPattern, 2, 3) (CooPattern, 3, 4)])
-    };
-    (@layout csr_up $run:ident $kind:tt) => { crate::operations::family!(@runs Csr $run $kind [(CsrPattern, 2, 3)]) };
-    (@layout hybrid_up $run:ident $kind:tt) => {
-        crate::operations::family!(@runs Hybrid $run $kind [(CooPattern, 2, 3) (CooPattern, 3, 4)])
-    };
-    (@layout coo_same $run:ident $kind:tt) => {
-        crate::operations::family!(@runs Coo $run $kind [(CooPattern, 2, 2) (CooPattern, 3, 3)])
-    };
-    (@layout csr_same $run:ident $kind:tt) => { crate::operations::family!(@runs Csr $run $kind [(CsrPattern, 2, 2)]) };
-    (@layout hybrid_same $run:ident $kind:tt) => {
-        crate::operations::family!(@runs Hybrid $run $kind [(CooPattern, 3, 3)])
-    };
-    (@layout batched_same $run:ident $kind:tt) => {
-        crate::operations::family!(@runs Batched $run $kind [(CsrPattern, 3, 3)])
-    };
-    (@layout coo_down $run:ident $kind:tt) => {
-        crate::operations::family!(@runs Coo $run $kind [(CooPattern, 2, 1) (CooPattern, 3, 2)])
-    };
-    (@layout hybrid_down $run:ident $kind:tt) => {
-        crate::operations::family!(@runs Hybrid $run $kind [(CooPattern, 3, 2)])
-    };
-    (@layout batched_down $run:ident $kind:tt) => {
-        crate::operations::family!(@runs Batched $run $kind [(CsrPattern, 3, 2)])
-    };
-    (@layout dense $run:ident $kind:tt) => { crate::operations::family!(@runs Dense $run $kind [(1) (2) (3)]) };
-    (@layout dense_up $run:ident $kind:tt) => {
-        crate::operations::family!(@runs Dense $run $kind [(1, 2) (2, 3) (3, 4)])
-    };
-}
-use family;
-
 /// Runs of one layout under one entry.
 fn merged(runs: Vec<(Layout, Vec<Run>)>) -> Vec<(Layout, Vec<Run>)> {
     let mut merged: Vec<(Layout, Vec<Run>)> = vec![];
@@ -128,8 +190,10 @@ fn merged(runs: Vec<(Layout, Vec<Run>)>) -> Vec<(Layout, Vec<Run>)> {
     merged
 }
 
+/// Every entry, families together.
 pub fn all() -> Vec<Operation> {
-    [
+    let mut all: Vec<Operation> = [
+        truths::operations(),
         arithmetic::operations(),
         division::operations(),
         elementwise::operations(),
@@ -142,12 +206,14 @@ pub fn all() -> Vec<Operation> {
         selection::operations(),
         patterns::operations(),
         dense::operations(),
-        kinds::integers::operations(),
         integers::operations(),
-        truths::operations(),
-        kinds::truths::operations(),
     ]
     .into_iter()
     .flatten()
-    .collect()
+    .collect();
+    // Stable: the families of the other kinds last.
+    all.sort_by_key(|operation| {
+        [INTEGERS, TRUTHS].iter().position(|own| *own == operation.family).map_or(0, |at| at + 1)
+    });
+    all
 }

@@ -1,33 +1,58 @@
 //! Structure made from nothing, from masks and from graphs.
 
-use super::family;
-use crate::answer::{Answer, law};
+use crate::answer::{Answer, Stored, law};
 use crate::draw::{Build, Draw, Drawn, Fills, Input, Layout, Values};
-use crate::reference::{flat, from_start, keep, positions, reshape, sum_dims, take, zeros};
-use burn::tensor::{Float, Tensor};
-use sparse_tensor::pattern::{CooPattern, CsrPattern};
-use sparse_tensor::{Numeric, SparseTensor, ops};
+use crate::huge::{Huge, SIZE, filled, mask, ones, undefined};
+use crate::reference::{flat, keep, positions, reshape, sum_dims, take, zeros};
+use burn::tensor::{Device, Int, Tensor};
+use sparse_tensor::{Fill, Numeric, SparseTensor, ops};
 
-family! { "patterns and graphs" of Float;
-    "stack" stack [coo_up csr_up hybrid_up] gradient;
-    "block_diag" block_diag [coo csr] gradient;
-    "eye" eye [coo csr] none;
-    "from_diagonal" from_diagonal [coo csr] gradient;
-    "diagonal" diagonal [coo csr] gradient;
-    "trace" trace [coo csr] gradient;
-    "tril" tril [coo csr hybrid_matrix batched] gradient;
-    "triu" triu [coo csr hybrid_matrix batched] gradient;
-    "sparse_mask" sparse_mask [coo csr hybrid batched] gradient;
-    "mask_by" mask_by [coo csr hybrid batched] gradient;
-    "union_with" union_with [coo csr hybrid batched] gradient;
-    "intersect_with" intersect_with [coo csr hybrid batched] gradient;
-    "difference" difference [coo csr hybrid batched] gradient;
-    "prune" prune [coo csr hybrid batched] gradient;
-    "top_k_rows" top_k_rows [coo csr] gradient;
-    "add_self_loops" add_self_loops [coo csr] gradient;
-    "remove_self_loops" remove_self_loops [coo csr] gradient;
-    "degree" degree [coo csr] gradient;
-    "kron" kron [coo csr] gradient;
+operations! { "patterns and graphs";
+    stack of Float Int Bool [coo_up csr_up hybrid_up] gradient,
+        |h| [0, 1].into_iter().for_each(|axis| h.alike(|parts| ops::stack::<P, D, D2, _>(parts, axis)));
+    block_diag of Float Int Bool [coo csr] gradient, |h| {
+        let Huge { a, b, .. } = h.matrix();
+        h.run(|| ops::block_diag(&[a.clone(), b.clone()]));
+        h.run(|| ops::block_diag(&[undefined(a), undefined(b)]));
+        h.refuses(4 * h.cells(), ops::try_block_diag(&[filled(a), filled(b)]));
+    };
+    eye of Float Int Bool [coo csr] none, |h| h.run(|| SparseTensor::<P, 2, Int>::eye(SIZE, &Device::flex()));
+    from_diagonal of Float Int Bool [coo csr] gradient,
+        |h| h.run(|| SparseTensor::<P, 2>::from_diagonal(ones([SIZE])));
+    diagonal of Float Int Bool [coo csr] gradient, |h| h.matrix().defined(|x| x.diagonal());
+    trace of Float Int [coo csr] gradient, |h| h.matrix().defined(|x| x.trace());
+    tril of Float Int Bool [coo csr hybrid_matrix batched] gradient, |h| {
+        h.sparse(|x| x.tril(0));
+        h.refuses(h.cells(), filled(&h.a).try_tril(0));
+    };
+    triu of Float Int Bool [coo csr hybrid_matrix batched] gradient, |h| {
+        h.sparse(|x| x.triu(1));
+        h.refuses(h.cells(), filled(&h.a).try_triu(0));
+    };
+    sparse_mask of Float Int Bool [all] gradient, |h| h.run(|| ops::sparse_mask(h.tall_ones(), &h.tall()));
+    union_with of Float Int Bool [all] gradient, |h| h.defined(|x| x.union_with(&h.b));
+    intersect_with of Float Int Bool [all] gradient, |h| h.each(|x| x.intersect_with(&mask(&h.b)));
+    difference of Float Int Bool [all] gradient, |h| h.each(|x| x.difference(&h.b));
+    prune of Float Int [all] gradient, |h| {
+        h.sparse(|x| x.prune(1.0));
+        h.refuses(h.cells(), filled(&h.a).try_prune(1.0));
+    };
+    top_k_rows of Float Int [coo csr] gradient, |h| {
+        h.matrix().sparse(|x| x.top_k_rows(1));
+        h.refuses(h.cells(), filled(&h.matrix().a).try_top_k_rows(1));
+    };
+    add_self_loops of Float Int [coo csr] gradient, |h| {
+        h.matrix().each(|x| x.add_self_loops(1.0));
+        h.matrix().each(|x| x.add_self_loops(ones([1])));
+    };
+    remove_self_loops of Float Int Bool [coo csr] gradient, |h| h.matrix().each(|x| x.remove_self_loops());
+    row_sums of Float Int [coo csr] gradient, |h| h.matrix().each(|x| x.row_sums());
+    col_sums of Float Int [coo csr] gradient, |h| h.matrix().each(|x| x.col_sums());
+    kron of Float Int [coo csr] gradient, |h| {
+        let m = h.matrix();
+        m.sparse(|x| x.slice([0..4000, 0..4000]).kron(&m.b.clone().with_fill(x.fill().clone()).narrow(0, 0, 700)));
+        h.refuses(h.cells() * h.cells(), filled(&m.a).try_kron(&m.b));
+    };
 }
 
 /// Parts of one shape and one fill.
@@ -85,7 +110,11 @@ pub(super) fn from_diagonal<P: Build, const D: usize, K: Drawn>(draw: &mut Draw)
     let n = draw.size();
     let values = draw.dense::<1, K>([n], Values::Any);
     let from: Vec<Option<usize>> = positions([n, n]).map(|[row, column]| (row == column).then_some(row)).collect();
-    law(|| SparseTensor::<P, 2, K>::from_diagonal(values.own), || take(values.reference, &from, [n, n]))
+    let stored = from.iter().map(Option::is_some).collect();
+    law(
+        || Stored(SparseTensor::<P, 2, K>::from_diagonal(values.own)),
+        || (take(values.reference, &from, [n, n]), stored),
+    )
 }
 
 /// The positions of the diagonal of a matrix.
@@ -117,8 +146,14 @@ fn triangle<P: Build, const D: usize, K: Drawn>(
     let a = draw.shaped::<P, D, K>(shape, last, Values::Any, Fills::Zero);
     let k = draw.below(9) as isize - 4;
     draw.inputs.push(format!("k {k}"));
-    let inside = positions(a.sparse.dims()).map(|at| kept(at[last - 1] as isize - at[last - 2] as isize, k));
-    law(|| own(&a.sparse, k), || keep(a.dense, inside))
+    let inside: Vec<bool> =
+        positions(a.sparse.dims()).map(|at| kept(at[last - 1] as isize - at[last - 2] as isize, k)).collect();
+    if draw.coin() {
+        let undefined = a.sparse.with_fill(Fill::Undefined);
+        return law(|| own(&undefined, k).to_dense_or(K::scalar(0.0)), || keep(a.dense, inside));
+    }
+    let stored = both(&a.host.mask(), &inside);
+    law(|| Stored(own(&a.sparse, k)), || (keep(a.dense, inside), stored))
 }
 
 pub(super) fn tril<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -133,7 +168,12 @@ pub(super) fn sparse_mask<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -
     let pattern = draw.sparse::<P, D, K>(Values::Any);
     let x = draw.dense::<D, K>(pattern.sparse.dims(), Values::Any);
     let kept = pattern.host.mask();
-    law(|| ops::sparse_mask(x.own, &pattern.sparse), || keep(x.reference, kept))
+    law(|| Stored(ops::sparse_mask(x.own, &pattern.sparse)), || (keep(x.reference, kept.clone()), kept))
+}
+
+/// Where both hold.
+fn both(a: &[bool], b: &[bool]) -> Vec<bool> {
+    a.iter().zip(b).map(|(a, b)| *a && *b).collect()
 }
 
 /// A tensor of fill zero and another of its shape, whose pattern counts.
@@ -143,29 +183,25 @@ fn beside<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> (Input<P, D, K
     (a, b)
 }
 
-pub(super) fn mask_by<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
-    let (a, b) = beside::<P, D, K>(draw);
-    let kept = b.host.mask();
-    law(|| a.sparse.mask_by(&b.sparse), || keep(a.dense, kept))
-}
-
 pub(super) fn intersect_with<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let (a, b) = beside::<P, D, K>(draw);
-    let kept = b.host.mask();
-    law(|| a.sparse.intersect_with(&b.sparse), || keep(a.dense, kept))
+    let stored = both(&a.host.mask(), &b.host.mask());
+    law(|| Stored(a.sparse.intersect_with(&b.sparse)), || (keep(a.dense, b.host.mask()), stored))
 }
 
 pub(super) fn difference<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let (a, b) = beside::<P, D, K>(draw);
-    let kept = b.host.mask();
-    law(|| a.sparse.difference(&b.sparse), || keep(a.dense, kept.into_iter().map(|other| !other)))
+    let others: Vec<bool> = b.host.mask().into_iter().map(|other| !other).collect();
+    let stored = both(&a.host.mask(), &others);
+    law(|| Stored(a.sparse.difference(&b.sparse)), || (keep(a.dense, others), stored))
 }
 
 /// The same elements, more of them specified.
 pub(super) fn union_with<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
     let b = draw.beside::<P, D, K>(&a, Values::Any);
-    law(|| a.sparse.union_with(&b.sparse), || a.dense)
+    let either = a.host.mask().iter().zip(b.host.mask()).map(|(a, b)| *a || b).collect();
+    law(|| Stored(a.sparse.union_with(&b.sparse)), || (a.dense, either))
 }
 
 pub(super) fn prune<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
@@ -174,7 +210,8 @@ pub(super) fn prune<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Dra
     let (block, dense) = (a.host.block(), a.host.dense());
     let stays = |block: &[f64]| block.iter().any(|value| value.abs() > 1.0);
     let kept = dense.chunks(block.max(1)).flat_map(|values| std::iter::repeat_n(stays(values), block));
-    law(|| a.sparse.prune(1.0), || keep(a.dense, kept))
+    let kept: Vec<bool> = kept.collect();
+    law(|| Stored(a.sparse.prune(1.0)), || (keep(a.dense, kept.clone()), kept))
 }
 
 /// The largest stored ones of each row, the smaller column first among equals.
@@ -191,7 +228,7 @@ pub(super) fn top_k_rows<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mu
         places.sort_by(|&x, &y| dense[y].abs().total_cmp(&dense[x].abs()));
         places.iter().take(k).for_each(|&cell| kept[cell] = true);
     }
-    law(|| a.sparse.top_k_rows(k), || keep(a.dense, kept))
+    law(|| Stored(a.sparse.top_k_rows(k)), || (keep(a.dense, kept.clone()), kept))
 }
 
 /// A square matrix of any fill.
@@ -210,18 +247,22 @@ pub(super) fn add_self_loops<P: Build, const D: usize, K: Drawn + Numeric>(draw:
 
 pub(super) fn remove_self_loops<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = square::<P, K>(draw, Fills::Zero);
-    let kept = positions(a.sparse.dims()).map(|[row, column]| row != column);
-    law(|| a.sparse.remove_self_loops(), || keep(a.dense, kept))
+    let kept: Vec<bool> = positions(a.sparse.dims()).map(|[row, column]| row != column).collect();
+    let stored = both(&a.host.mask(), &kept);
+    law(|| Stored(a.sparse.remove_self_loops()), || (keep(a.dense, kept), stored))
 }
 
-/// One number for each index along the axis: the sum of its stored values.
-pub(super) fn degree<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
-    let a = draw.unfilled::<P, 2, K>(Values::Any);
-    let axis = draw.axis(2);
-    draw.inputs.push(format!("axis {axis}"));
-    let at = from_start(axis, 2);
-    let length = a.sparse.dims()[at];
-    law(|| a.sparse.degree(axis), || reshape(sum_dims(a.dense, &[1 - at]), [length]))
+/// One number for each row: the fill counts.
+pub(super) fn row_sums<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, 2, K>(Values::Any);
+    let length = a.sparse.dims()[0];
+    law(|| a.sparse.row_sums(), || reshape(sum_dims(a.dense, &[1]), [length]))
+}
+
+pub(super) fn col_sums<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, 2, K>(Values::Any);
+    let length = a.sparse.dims()[1];
+    law(|| a.sparse.col_sums(), || reshape(sum_dims(a.dense, &[0]), [length]))
 }
 
 pub(super) fn kron<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {

@@ -1,24 +1,36 @@
 //! Products with dense operands and with sparse ones.
 
-use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Drawn, Fills, Layout, Values};
+use crate::draw::{Build, Draw, Drawn, Fills, Values};
+use crate::huge::{SIZE, filled, ones};
 use crate::reference::{elsewhere, extreme_dims, keep, mask, matmul as dense_matmul, prod_dims, sum_dims, take};
-use burn::tensor::{Float, Int, Tensor};
+use burn::tensor::{Int, Tensor};
 use sparse_tensor::Numeric;
 use sparse_tensor::ops::{self, Reduce};
-use sparse_tensor::pattern::{CooPattern, CsrPattern};
 
-family! { "products" of Float;
-    "matmul" matmul [coo csr batched] gradient;
-    "rmatmul" rmatmul [coo csr batched] gradient;
-    "matvec" matvec [coo csr] gradient;
-    "masked_matmul" masked_matmul [coo csr batched] gradient;
-    "matmul_sparse" matmul_sparse [coo csr batched] gradient;
-    "matmul_transposed" matmul_transposed [coo csr batched] gradient;
-    "product_pattern" product_pattern [coo csr batched] none;
-    "matmul_reduce" matmul_reduce [coo csr batched] gradient;
-    "addmm" addmm [coo csr batched] gradient;
+operations! { "products";
+    matmul of Float Int [coo csr batched] gradient, |h| h.with_dense(|x| x.matmul(h.columns()));
+    rmatmul of Float Int [coo csr batched] gradient, |h| h.with_dense(|x| x.rmatmul(h.lying()));
+    "matmul (vector)" matvec of Float Int [coo csr] gradient, |h| h.matrix().each(|x| x.matmul(ones([SIZE])));
+    masked_matmul of Float Int [coo csr batched] gradient,
+        |h| h.run(|| ops::masked_matmul(h.columns(), h.lying(), &h.a));
+    "matmul (sparse)" matmul_sparse of Float Int [coo csr batched] gradient, |h| {
+        h.sparse(|x| x.matmul(&h.b.transpose()));
+        h.refuses(h.cells(), filled(&h.a).try_matmul(&h.b));
+    };
+    "matmul (sparse, transposed)" matmul_transposed of Float Int [coo csr batched] gradient, |h| {
+        h.sparse(|x| x.matmul(h.b.transpose()));
+        h.sparse(|x| x.int().matmul(h.b.int().transpose()));
+        h.refuses(h.cells(), filled(&h.a).try_matmul(h.b.transpose()));
+    };
+    product_pattern of Float [coo csr batched] none, |h| {
+        h.sparse(|x| x.try_product_pattern(&h.b).map(|pattern| pattern.nnz()));
+        h.refuses(h.cells(), filled(&h.a).try_product_pattern(&h.b));
+    };
+    matmul_reduce of Float Int [coo csr batched] gradient,
+        |h| REDUCES.into_iter().for_each(|reduce| h.with_dense(|x| x.matmul_reduce(h.columns(), reduce)));
+    addmm of Float Int [coo csr batched] gradient,
+        |h| h.with_dense(|x| x.addmm(0.5, h.columns(), 2.0, h.columns()));
 }
 
 pub(super) fn matmul<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
@@ -44,7 +56,7 @@ pub(super) fn matvec<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Dr
     let x = draw.dense::<1, K>([columns], Values::Any);
     let column = |x: Tensor<1>| take(x, &(0..columns).map(Some).collect::<Vec<_>>(), [columns, 1]);
     law(
-        || a.sparse.matvec(x.own),
+        || a.sparse.matmul(x.own),
         || {
             let product = dense_matmul(K::real(a.dense), column(K::real(x.reference)));
             take(product, &(0..rows).map(Some).collect::<Vec<_>>(), [rows])
@@ -72,7 +84,7 @@ pub(super) fn matmul_sparse<P: Build, const D: usize, K: Drawn + Numeric>(draw: 
     let mut shape = a.sparse.dims();
     (shape[D - 2], shape[D - 1]) = (shape[D - 1], draw.size());
     let b = draw.shaped::<P, D, K>(shape, D, Values::Any, Fills::Zero);
-    law(|| a.sparse.matmul_sparse(&b.sparse), || dense_matmul(K::real(a.dense), K::real(b.dense)))
+    law(|| a.sparse.matmul(&b.sparse), || dense_matmul(K::real(a.dense), K::real(b.dense)))
 }
 
 pub(super) fn matmul_transposed<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
@@ -80,7 +92,7 @@ pub(super) fn matmul_transposed<P: Build, const D: usize, K: Drawn + Numeric>(dr
     let mut shape = a.sparse.dims();
     shape[D - 2] = draw.size();
     let b = draw.shaped::<P, D, K>(shape, D, Values::Any, Fills::Zero);
-    law(|| a.sparse.matmul_transposed(&b.sparse), || dense_matmul(K::real(a.dense), K::real(b.dense).transpose()))
+    law(|| a.sparse.matmul(b.sparse.transpose()), || dense_matmul(K::real(a.dense), K::real(b.dense).transpose()))
 }
 
 /// Where two stored elements meet, whatever their values are.
@@ -104,6 +116,8 @@ pub(super) fn product_pattern<P: Build, const D: usize, K: Drawn + Numeric>(draw
     )
 }
 
+const REDUCES: [Reduce; 5] = [Reduce::Add, Reduce::Mul, Reduce::Mean, Reduce::Amax, Reduce::Amin];
+
 /// Over the stored elements of each row; a row without any gives 0.
 pub(super) fn matmul_reduce<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, D, K>(Values::Any);
@@ -113,7 +127,7 @@ pub(super) fn matmul_reduce<P: Build, const D: usize, K: Drawn + Numeric>(draw: 
     let (mut right, mut out) = (dims, dims);
     (right[D - 2], right[D - 1], out[D - 1]) = (inner, columns, columns);
     let x = draw.dense::<D, K>(right, Values::Any);
-    let reduce = [Reduce::Add, Reduce::Mul, Reduce::Mean, Reduce::Amax, Reduce::Amin][draw.below(5)];
+    let reduce = REDUCES[draw.below(5)];
     draw.inputs.push(format!("{reduce:?}"));
     law(
         || a.sparse.matmul_reduce(x.own, reduce),

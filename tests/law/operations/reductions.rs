@@ -1,26 +1,26 @@
 //! Reductions of floats: means, norms and softmax.
 
-use super::family;
 use super::folds::{all, axes_of, axis_of, dense_stored, some_axes, with_stored};
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Input, Layout, Values};
+use crate::draw::{Build, Draw, Input, Values};
+use crate::huge::{Huge, filled, undefined};
 use crate::reference::{elsewhere, extreme_dims, from_start, mask, reshape, sum_dims};
 use burn::tensor::{Float, Shape, Tensor, activation};
-use sparse_tensor::pattern::{CooPattern, CsrPattern};
 use sparse_tensor::{Fill, SparseTensor};
 
-family! { "reductions";
-    "mean_dim" mean_dim [coo csr hybrid batched] gradient;
-    "mean_dims" mean_dims [coo csr hybrid batched] gradient;
-    "mean" mean [coo csr hybrid batched] gradient;
-    "stored_mean_dim" stored_mean_dim [coo csr hybrid batched] gradient;
-    "stored_mean_dims" stored_mean_dims [coo csr hybrid batched] gradient;
-    "stored_mean" stored_mean [coo csr hybrid batched] gradient;
-    "norm_dim" norm_dim [coo csr hybrid batched] gradient;
-    "norm_dims" norm_dims [coo csr hybrid batched] gradient;
-    "norm" norm [coo csr hybrid batched] gradient;
-    "softmax" softmax [coo csr hybrid batched] gradient;
-    "log_softmax" log_softmax [coo csr hybrid batched] gradient;
+operations! { "reductions";
+    mean_dim [all] gradient, |h| h.axes(|x, axis| x.mean_dim(axis));
+    mean_dims [all] gradient, |h| h.several(|x, axes| x.mean_dims(axes));
+    mean_dim_dense [all] gradient, |h| h.tall_axes(|x, axis| x.mean_dim_dense(axis));
+    mean [all] gradient, |h| h.each(|x| x.mean());
+    stored_mean_dim [all] gradient, |h| h.axes(|x, axis| x.stored_mean_dim(axis));
+    stored_mean_dims [all] gradient, |h| h.several(|x, axes| x.stored_mean_dims(axes));
+    stored_mean [all] gradient, |h| h.each(|x| x.stored_mean());
+    norm_dim [all] gradient, |h| NORMS.into_iter().for_each(|p| h.axes(|x, axis| x.norm_dim(p, axis)));
+    norm_dims [all] gradient, |h| h.several(|x, axes| x.norm_dims(2.0, axes));
+    norm [all] gradient, |h| [2.0, f64::INFINITY].into_iter().for_each(|p| h.each(|x| x.norm(p)));
+    softmax [all] gradient, |h| huge_lines(h, |x, axis| x.try_softmax(axis));
+    log_softmax [all] gradient, |h| huge_lines(h, |x, axis| x.try_log_softmax(axis));
 }
 
 fn mean_of<const D: usize>(x: Tensor<D>, axes: &[usize]) -> Tensor<D> {
@@ -35,6 +35,12 @@ fn mean_dim<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, D, Float>(Values::Any);
     let (at, axis) = axis_of::<D>(draw);
     law(|| a.sparse.mean_dim(axis), || mean_of(a.dense, &[at]))
+}
+
+fn mean_dim_dense<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
+    let a = draw.full::<P, D, Float>(Values::Any);
+    let (at, axis) = axis_of::<D>(draw);
+    law(|| a.sparse.mean_dim_dense(axis), || mean_of(a.dense, &[at]))
 }
 
 fn mean_dims<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
@@ -122,6 +128,23 @@ fn along_lines<P: Build, const D: usize>(
             dense(elsewhere(twin.clone(), &specified, -1e4), at) * specified
         },
     )
+}
+
+/// Every line has a fill of its own, unless it lies in the blocks or only what is specified counts.
+fn huge_lines<P: Build, const D: usize>(
+    h: &Huge<P, D>,
+    own: impl Fn(&SparseTensor<P, D>, isize) -> sparse_tensor::Result<SparseTensor<P, D>>,
+) {
+    for (x, axis) in [&h.a, &h.b].into_iter().flat_map(|x| (0..D).map(move |axis| (x, axis))) {
+        let along = axis as isize;
+        h.run(|| own(&undefined(x), along));
+        if axis < x.sparse_dims() {
+            h.refuses(h.cells(), own(x, along));
+            h.refuses(h.cells(), own(&filled(x), along));
+        } else {
+            h.run(|| own(&filled(x), along));
+        }
+    }
 }
 
 fn softmax<P: Build, const D: usize>(draw: &mut Draw) -> Answer {

@@ -1,32 +1,59 @@
 //! Shapes, and parts of tensors.
 
-use super::family;
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Drawn, Fills, Input, Layout, Values};
+use crate::draw::{Build, Draw, Drawn, Fills, Input, Values};
+use crate::huge::{mask, stored_at, stored_index};
 use crate::reference::{flat, from_start, pick, positions, reshape as dense_reshape, take};
-use burn::tensor::{Bool, Float, Int, Tensor};
+use burn::tensor::{Bool, Int, Slice, Tensor};
 use sparse_tensor::ops::IndexPlan;
-use sparse_tensor::pattern::{CooPattern, CsrPattern};
 
-family! { "shape and selection" of Float;
-    "reshape" reshape [coo_up coo_down coo_same csr_up csr_same hybrid_up hybrid_down hybrid_same batched_down
-        batched_same] gradient;
-    "flatten" flatten [coo_down hybrid_down batched_down] gradient;
-    "squeeze_dim" squeeze_dim [coo_down hybrid_down batched_down] gradient;
-    "unsqueeze_dim" unsqueeze_dim [coo_up csr_up hybrid_up] gradient;
-    "expand" expand [coo csr hybrid batched] gradient;
-    "repeat_dim" repeat_dim [coo csr hybrid batched] gradient;
-    "flip" flip [coo csr hybrid batched] gradient;
-    "narrow" narrow [coo csr hybrid batched] gradient;
-    "slice" slice [coo csr hybrid batched] gradient;
-    "slice_step" slice_step [coo csr hybrid batched] gradient;
-    "index_select" index_select [coo csr hybrid batched] gradient;
-    "IndexPlan::index_select" plan_index_select [coo csr hybrid batched] gradient;
-    "select" select [coo_down hybrid_down batched_down] gradient;
-    "get" get [coo csr hybrid batched] gradient;
-    "masked_select" masked_select [coo csr hybrid batched] gradient;
-    "split" split [coo csr hybrid batched] gradient;
-    "chunk" chunk [coo csr hybrid batched] gradient;
+operations! { "shape and selection";
+    reshape of Float Int Bool [coo_up coo_down coo_same csr_up csr_same hybrid_up hybrid_down hybrid_same batched_down
+        batched_same] gradient,
+        |h| h.each(|x| x.reshape(huge_shape::<D, D2>(x.dims(), h.rows())));
+    flatten of Float Int Bool [coo_down hybrid_down batched_down] gradient, |h| h.each(|x| x.flatten::<D2>(0, 1));
+    squeeze_dim of Float Int Bool [coo_down hybrid_down batched_down] gradient,
+        |h| h.each(|x| x.narrow(0, 0, 1).squeeze_dim::<D2>(0));
+    unsqueeze_dim of Float Int Bool [coo_up csr_up hybrid_up] gradient,
+        |h| [0, 1].into_iter().for_each(|axis| h.each(|x| x.unsqueeze_dim::<D2>(axis)));
+    expand of Float Int Bool [all] gradient, |h| h.each(|x| {
+        let mut to = x.dims();
+        to[h.rows()] = 3;
+        x.narrow(h.rows() as isize, 0, 1).expand(to)
+    });
+    repeat_dim of Float Int Bool [all] gradient, |h| h.axes(|x, axis| x.repeat_dim(axis, 2));
+    flip of Float Int Bool [all] gradient, |h| { h.axes(|x, axis| x.flip([axis])); h.each(|x| x.flip([0, 1])) };
+    narrow of Float Int Bool [all] gradient, |h| h.parts(|x, size, axis| x.narrow(axis, size / 2, size - size / 2));
+    slice of Float Int Bool [all] gradient, |h| h.each(|x| x.slice(x.dims().map(|size| size / 2..size)));
+    slice_dim of Float Int Bool [all] gradient, |h| h.parts(|x, size, axis| x.slice_dim(axis, Slice::from_range_stepped(0..size, -3)));
+    select of Float Int Bool [all] gradient,
+        |h| h.parts(|x, size, axis| x.select(axis, stored_index(size)));
+    "IndexPlan::select_sparse" plan_select_sparse of Float [all] gradient,
+        |h| h.parts(|x, size, axis| IndexPlan::new(stored_index(size), size)?.try_select_sparse(x, axis));
+    select_dim of Float Int Bool [coo_down hybrid_down batched_down] gradient,
+        |h| h.parts(|x, size, axis| x.select_dim::<D2>(axis, stored_at(size) as isize));
+    get of Float Int Bool [all] gradient,
+        |h| { h.each(|x| x.get([0; D])); h.defined(|x| x.get(x.dims().map(|size| size - 1))) };
+    mask_select of Float Int Bool [all] gradient, |h| {
+        h.each(|x| x.mask_select(&mask(&h.a)));
+        h.refuses(h.cells(), h.a.try_mask_select(&mask(&h.b).bool_not()));
+    };
+    split of Float Int Bool [all] gradient, |h| h.parts(|x, size, axis| x.split(size / 2, axis));
+    chunk of Float Int Bool [all] gradient, |h| h.axes(|x, axis| x.chunk(2, axis));
+}
+
+/// Another shape of `D2` dims for huge inputs, whose rows are at `rows`.
+fn huge_shape<const D: usize, const D2: usize>(shape: [usize; D], rows: usize) -> [usize; D2] {
+    let mut to = shape.to_vec();
+    if D2 > D {
+        to[rows] /= 10;
+        to.insert(rows, 10);
+    } else if D2 < D {
+        to[0] *= to.remove(1);
+    } else {
+        (to[rows], to[rows + 1]) = (to[rows] / 4, to[rows + 1] * 4);
+    }
+    to.try_into().expect("the rank")
 }
 
 /// Another shape of `D2` dims: a dim split or two joined on one side of the boundary, or the sparse sizes turned round.
@@ -102,7 +129,7 @@ pub(super) fn expand<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Ans
 
 pub(super) fn repeat_dim<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
-    let (axis, times) = (draw.axis(D), 1 + draw.below(3));
+    let (axis, times) = (draw.axis(D), draw.below(4));
     draw.inputs.push(format!("axis {axis}, {times} times"));
     let at = from_start(axis, D);
     let size = a.sparse.dims()[at];
@@ -154,17 +181,17 @@ pub(super) fn slice<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answ
 }
 
 /// A negative step walks the range from its end.
-pub(super) fn slice_step<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+pub(super) fn slice_dim<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
     let axis = draw.axis(D);
     let at = from_start(axis, D);
     let range = range(draw, a.sparse.dims()[at]);
-    let step = [1, 2, 3, -1, -2][draw.below(5)];
+    let step = [1, 2, 3, -1, -2, isize::MIN][draw.below(6)];
     draw.inputs.push(format!("axis {axis}, {range:?} by {step}"));
     let every = isize::unsigned_abs(step);
     let index: Vec<usize> =
         if step > 0 { range.clone().step_by(every).collect() } else { range.clone().rev().step_by(every).collect() };
-    law(|| a.sparse.slice_step(axis, range, step), || pick(a.dense, at, &index))
+    law(|| a.sparse.slice_dim(axis, Slice::from_range_stepped(range, step)), || pick(a.dense, at, &index))
 }
 
 /// A tensor, an axis (as drawn, and from the start), its size, and an index of it on the device and off it.
@@ -181,18 +208,18 @@ fn indexed<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Indexed<P, D,
     (a, (axis, at), size, index)
 }
 
-pub(super) fn index_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+pub(super) fn select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let (a, (axis, at), _, (index, plain)) = indexed::<P, D, K>(draw);
-    law(|| a.sparse.index_select(axis, index), || pick(a.dense, at, &plain))
+    law(|| a.sparse.select(axis, index), || pick(a.dense, at, &plain))
 }
 
-pub(super) fn plan_index_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+pub(super) fn plan_select_sparse<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let (a, (axis, at), size, (index, plain)) = indexed::<P, D, K>(draw);
     let plan = IndexPlan::new(index, size).expect("indices within");
-    law(|| plan.index_select(&a.sparse, axis), || pick(a.dense, at, &plain))
+    law(|| plan.select_sparse(&a.sparse, axis), || pick(a.dense, at, &plain))
 }
 
-pub(super) fn select<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+pub(super) fn select_dim<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let shape = draw.full_shape::<D>();
     let dims = draw.sparse_dims(D);
     let axis = draw.axis(D);
@@ -205,7 +232,7 @@ pub(super) fn select<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: 
     let mut to = shape.to_vec();
     to.remove(at);
     let to: [usize; D2] = to.try_into().expect("one dim less");
-    law(|| a.sparse.select::<D2>(axis, place as isize), || dense_reshape(pick(a.dense, at, &[place]), to))
+    law(|| a.sparse.select_dim::<D2>(axis, place as isize), || dense_reshape(pick(a.dense, at, &[place]), to))
 }
 
 pub(super) fn get<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -217,7 +244,7 @@ pub(super) fn get<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer
 }
 
 /// In row-major order, whatever the order of either.
-pub(super) fn masked_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+pub(super) fn mask_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
     let shape = a.sparse.dims();
     let mask = draw.shaped::<P, D, Bool>(shape, a.host.sparse_dims, Values::Any, Fills::Zero);
@@ -226,7 +253,7 @@ pub(super) fn masked_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw)
         positions(shape).map(|at| flat(at, shape)).filter(|&at| chosen[at] != 0.0).map(Some).collect();
     draw.has_empty |= from.is_empty();
     let count = from.len();
-    law(|| a.sparse.masked_select(&mask.sparse), || take(a.dense, &from, [count]))
+    law(|| a.sparse.mask_select(&mask.sparse), || take(a.dense, &from, [count]))
 }
 
 pub(super) fn split<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {

@@ -1,30 +1,42 @@
 //! Layouts, orders and kinds of the same elements.
 
-use super::family;
-use crate::answer::{Answer, floats, law};
-use crate::draw::{Build, Draw, Drawn, Fills, Host, Layout, Values};
+use crate::answer::{Answer, Stored, floats, law};
+use crate::draw::{Build, Draw, Drawn, Fills, Host, Values};
+use crate::huge::SIZE;
 use crate::reference::{keep, reshape, take};
-use burn::tensor::{Float, Tensor};
+use burn::tensor::Tensor;
 use rand::seq::SliceRandom;
 use sparse_tensor::ops;
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
 use sparse_tensor::{Fill, SparseTensor};
 
-family! { "structure" of Float;
-    "to_dense" to_dense [coo csr hybrid batched] gradient;
-    "to_dense_within" to_dense_within [coo csr hybrid batched] gradient;
-    "to_dense_or" to_dense_or [coo csr hybrid batched] gradient;
-    "from_dense" from_dense [coo csr hybrid batched] gradient;
-    "values" values [coo csr hybrid batched] gradient;
-    "with_values" with_values [coo csr hybrid batched] gradient;
-    "with_fill" with_fill [coo csr hybrid batched] gradient;
-    "coalesce" coalesce [coo csr hybrid batched] gradient;
-    "to_csr" to_csr [coo] gradient;
-    "to_coo" to_coo [csr batched] gradient;
-    "permute" permute [coo csr hybrid batched] gradient;
-    "swap_dims" swap_dims [coo csr hybrid batched] gradient;
-    "transpose" transpose [coo csr batched] gradient;
-    "concat" concat [coo csr hybrid batched] gradient;
+operations! { "structure";
+    to_dense of Float Int Bool [all] gradient, |h| {
+        h.run(|| h.tall().to_dense());
+        h.refuses(h.cells(), h.a.try_to_dense());
+    };
+    to_dense_within of Float Int Bool [all] gradient, |h| {
+        h.run(|| h.tall().to_dense_within(4 * SIZE));
+        h.refuses(h.cells(), h.a.try_to_dense_within(1 << 30));
+    };
+    to_dense_or of Float Int Bool [all] gradient, |h| {
+        h.run(|| h.tall().to_dense_or(0.5));
+        h.refuses(h.cells(), h.a.try_to_dense_or(0.5));
+    };
+    from_dense of Float Int Bool [all] gradient, |h| h.run(|| P::of_dense(h.tall().to_dense(), h.a.dense_dims()));
+    values of Float Int Bool [all] gradient, |h| h.each(line);
+    with_values of Float Int Bool [all] gradient, |h| h.each(|x| match x.dense_dims() {
+        0 => x.with_values(x.values::<1>()),
+        _ => x.with_values(x.values::<2>()),
+    });
+    with_fill of Float Int Bool [all] gradient, |h| h.each(|x| x.clone().with_fill(Fill::scalar(2.0)));
+    coalesce of Float Int Bool [all] gradient, |h| h.each(|x| x.coalesce());
+    to_csr of Float Int Bool [coo] gradient, |h| h.coo().each(|x| x.to_csr());
+    to_coo of Float Int Bool [csr batched] gradient, |h| h.csr().each(|x| x.to_coo());
+    permute of Float Int Bool [all] gradient, |h| h.each(|x| x.permute(h.swapped()));
+    swap_dims of Float Int Bool [all] gradient, |h| h.each(|x| x.swap_dims(h.rows() as isize, h.rows() as isize + 1));
+    transpose of Float Int Bool [coo csr batched] gradient, |h| h.each(|x| x.transpose());
+    concat of Float Int Bool [all] gradient, |h| h.joins(|parts, axis| ops::concat(parts, axis));
 }
 
 pub(super) fn to_dense<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -34,7 +46,15 @@ pub(super) fn to_dense<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> A
 
 pub(super) fn coalesce<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
-    law(|| a.sparse.coalesce(), || a.dense)
+    let stored = a.host.mask();
+    law(
+        || {
+            let own = a.sparse.coalesce();
+            assert!(own.is_coalesced(), "what was coalesced says so");
+            Stored(own)
+        },
+        || (a.dense, stored),
+    )
 }
 
 pub(super) fn to_csr<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -139,7 +159,7 @@ pub(super) fn from_dense<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) ->
         .chunks(block)
         .flat_map(|values| std::iter::repeat_n(values.iter().any(|&value| value != 0.0), values.len()))
         .collect();
-    law(|| P::of_dense(x.own, D - dims), || keep(x.reference, kept))
+    law(|| Stored(P::of_dense(x.own, D - dims)), || (keep(x.reference, kept.clone()), kept))
 }
 
 /// The rows of values as one line, whatever the number of dense dims is.
@@ -169,13 +189,10 @@ pub(super) fn with_values<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -
     // The values of another tensor on the same pattern are those of a dense one at its coordinates.
     let other = ops::sparse_mask(x.own, &own);
     law(
-        || {
-            match own.dense_dims() {
-                0 => own.with_values(other.values::<1>()),
-                1 => own.with_values(other.values::<2>()),
-                _ => own.with_values(other.values::<3>()),
-            }
-            .expect("values that fit")
+        || match own.dense_dims() {
+            0 => own.with_values(other.values::<1>()),
+            1 => own.with_values(other.values::<2>()),
+            _ => own.with_values(other.values::<3>()),
         },
         || {
             let count = x.reference.shape().num_elements();

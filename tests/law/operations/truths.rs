@@ -1,23 +1,22 @@
 //! Logic, and reductions of truths.
 
-use super::family;
 use super::folds::{axes_of, axis_of};
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Layout, Values};
+use crate::draw::{Build, Draw, Values};
+use crate::huge::mask;
 use burn::tensor::Bool;
-use sparse_tensor::pattern::{CooPattern, CsrPattern};
 
-family! { "truths";
-    "bool_and" bool_and [coo csr hybrid batched] none;
-    "bool_or" bool_or [coo csr hybrid batched] none;
-    "bool_xor" bool_xor [coo csr hybrid batched] none;
-    "bool_not" bool_not [coo csr hybrid batched] none;
-    "any_dim" any_dim [coo csr hybrid batched] none;
-    "any_dims" any_dims [coo csr hybrid batched] none;
-    "any" any [coo csr hybrid batched] none;
-    "all_dim" all_dim [coo csr hybrid batched] none;
-    "all_dims" all_dims [coo csr hybrid batched] none;
-    "all" all [coo csr hybrid batched] none;
+operations! { "truths";
+    bool_and [all] none, |h| h.pairs(|x, y| mask(x).bool_and(&mask(y)));
+    bool_or [all] none, |h| h.pairs(|x, y| mask(x).bool_or(&mask(y)));
+    bool_xor [all] none, |h| h.pairs(|x, y| mask(x).bool_xor(&mask(y)));
+    bool_not [all] none, |h| h.each(|x| mask(x).bool_not());
+    any_dim [all] none, |h| h.axes(|x, axis| mask(x).any_dim(axis));
+    any_dims [all] none, |h| h.several(|x, axes| mask(x).any_dims(axes));
+    any [all] none, |h| h.each(|x| mask(x).any());
+    all_dim [all] none, |h| h.axes(|x, axis| mask(x).all_dim(axis));
+    all_dims [all] none, |h| h.several(|x, axes| mask(x).all_dims(axes));
+    all [all] none, |h| h.each(|x| mask(x).all());
 }
 
 macro_rules! pairs {

@@ -1,13 +1,15 @@
 //! Sparse matrix times dense matrix with an extremum in place of the sum, and its gradients.
 
-use super::Compressed;
+use super::compressed::Compressed;
 use super::sddmm::SUMS;
-use crate::lanes::{Lanes, acc_max, add_lanes};
+use crate::element::Lanes;
+use crate::lanes::{acc_max, add_lanes};
 use crate::par::{self, by_elements, for_pieces, split_mut};
 use crate::reduce::{Reducer, Source, V, Weighted, reduce_rows};
+use crate::simd::dispatch;
 use crate::{Element, Index};
 use core::ops::Range;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 /// Which end of the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -153,10 +155,9 @@ pub fn extremum_rows_backward<T: Element, I: Index>(
         Some(grads) => split_mut(grads, &par::lens(&ranges, elements)).into_iter().map(Some).collect(),
         None => ranges.iter().map(|_| None).collect(),
     };
-    let arch = Arch::new();
     par::each(shares.into_iter().zip(value_grads).collect(), &|piece, (shares, value_grads)| {
         let rows = ranges[piece].clone();
-        arch.dispatch(Rows { ptr, idx, values, dense, out, grad, rows, shares, value_grads });
+        dispatch::<T, I, _>(Rows { ptr, idx, values, dense, out, grad, rows, shares, value_grads });
     });
 }
 
@@ -261,9 +262,8 @@ pub fn extremum_cols_backward<T: Element, I: Index>(
     }
     let [dense, out, shares] = [dense, out, shares].map(|data| Source::new(data, features, OP));
     let weights = Weighted { values, perm: a.perm };
-    let arch = Arch::new();
     for_pieces(&by_elements(a.ptr, 2 * features), dense_grad, &|cols| cols.len() * features, &|cols, grads| {
-        arch.dispatch(Cols { a, weights, dense, out, shares, cols, grads });
+        dispatch::<T, I, _>(Cols { a, weights, dense, out, shares, cols, grads });
     });
 }
 

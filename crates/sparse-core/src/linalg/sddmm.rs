@@ -1,10 +1,12 @@
 //! Sampled dense-dense matrix product.
 
-use crate::lanes::{Lanes, add_lanes};
+use crate::element::Lanes;
+use crate::lanes::add_lanes;
 use crate::par::{even, for_pieces};
 use crate::reduce::Source;
+use crate::simd::dispatch;
 use crate::{Element, Index};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 /// Lanes of the sum, on every instruction set: element `f` of a row goes to lane `f % 32`.
 pub(super) const SUMS: usize = 32;
@@ -27,10 +29,9 @@ pub fn sddmm<T: Element, I: Index>(rows: &[I], cols: &[I], x: &[T], y: &[T], fea
         return;
     }
     let (x, y) = (Source::new(x, features, "sddmm: x"), Source::new(y, features, "sddmm: y"));
-    let arch = Arch::new();
     for_pieces(&even(rows.len(), features), out, &|r| r.len(), &|range, out| {
         let (rows, cols) = (&rows[range.clone()], &cols[range]);
-        arch.dispatch(Samples { rows, cols, x, y, out });
+        dispatch::<T, I, _>(Samples { rows, cols, x, y, out });
     });
 }
 
@@ -101,6 +102,7 @@ fn dot_lanes<T: Element, S: Simd, const N: usize>(simd: S, x: &[T], y: &[T]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pulp::Arch;
 
     fn run<S: Simd>(simd: S, x: &[f32], features: usize) -> Vec<f32> {
         let x = Source::new(x, features, "x");

@@ -1,6 +1,6 @@
 //! Sparse matrix times sparse matrix.
 
-use super::Compressed;
+use super::compressed::Compressed;
 use crate::alloc::zeroed;
 use crate::par::{self, by_elements, for_pieces, split_mut};
 use crate::{Element, Index, Result, SparseError};

@@ -1,10 +1,11 @@
 //! Sparse matrix times vector.
 
-use super::Compressed;
+use super::compressed::Compressed;
 use crate::par::{by_elements, for_pieces};
 use crate::reduce::prefetch;
+use crate::simd::dispatch;
 use crate::{Element, Index};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 /// How far ahead permuted values are asked for: each is a cache line of its own.
 const AHEAD: usize = 32;
@@ -12,9 +13,8 @@ const AHEAD: usize = 32;
 /// `out[r] = sum over k of value[k] * x[idx[k]]`; bound by memory, not by arithmetic.
 pub(super) fn spmv<T: Element, I: Index>(a: Compressed<'_, I>, values: &[T], x: &[T], out: &mut [T]) {
     let ranges = by_elements(a.ptr, 1);
-    let arch = Arch::new();
     for_pieces(&ranges, out, &|r| r.len(), &|rows, out| {
-        arch.dispatch(Rows { a, first: rows.start, values, x, out });
+        dispatch::<T, I, _>(Rows { a, first: rows.start, values, x, out });
     });
 }
 

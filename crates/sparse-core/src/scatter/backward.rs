@@ -1,8 +1,11 @@
 //! Gradients of `put_along_axis`.
 
 use super::cells::{Arrivals, LastStep, Step, gather_map, index_state, scatter_cells, units};
+use super::gather::gather;
 use super::layout::Layout;
-use super::{Reduce, Target, product};
+use super::product;
+use super::target::{Reduce, Target};
+use super::ties::{not_hit, same};
 use crate::alloc::{copied, zeroed};
 use crate::{Element, Index, par};
 use core::hint::select_unpredictable;
@@ -85,13 +88,13 @@ pub fn put_backward<T: Element, I: Index>(
         }
         Reduce::Add => {
             let arr_grad = need_arr.then(|| if include_self { copied(grad) } else { not_hit(target, grad) });
-            [arr_grad, values_grad(&|dv| super::gather(target, grad, dv))]
+            [arr_grad, values_grad(&|dv| gather(target, grad, dv))]
         }
         Reduce::Mean => {
             let layout = Layout::of::<T, I>(target);
             let n = index_state(target, &layout, &Arrivals);
             let share = layout.spread(&n, |p, n| divide(grad[p], (n + include_self as u32).max(1)));
-            let value_grad = values_grad(&|dv| super::gather(target, &share, dv));
+            let value_grad = values_grad(&|dv| gather(target, &share, dv));
             let arr_grad = need_arr.then(|| {
                 if include_self { share } else { layout.spread(&n, |p, n| if n == 0 { grad[p] } else { T::ZERO }) }
             });
@@ -141,20 +144,7 @@ impl<T: Element> Step<(T, u32), T> for CountTies {
     }
 }
 
-/// `grad` where no value arrives, else 0: the gradient of an array that is forgotten where hit.
-pub(super) fn not_hit<T: Element, I: Index>(target: &Target<'_, I>, grad: &[T]) -> Vec<T> {
-    let layout = Layout::of::<u32, I>(target);
-    let hit = index_state(target, &layout, &Arrivals);
-    layout.spread(&hit, |p, hit| if hit == 0 { grad[p] } else { T::ZERO })
-}
-
 #[inline(always)]
 fn divide<T: Element>(x: T, n: u32) -> T {
     T::narrow(T::div(x.widen(), T::from_count(n as usize)))
-}
-
-/// Equal, with NaN equal to itself.
-#[inline(always)]
-pub(super) fn same<T: Element>(a: T, b: T) -> bool {
-    (a == b) | (a.is_nan() & b.is_nan())
 }

@@ -1,7 +1,7 @@
 //! The two traversals that everything along an axis is made of.
 
 use super::layout::Layout;
-use super::{Target, TargetIndex};
+use super::target::{Target, TargetIndex};
 use crate::reduce::{Source, prefetch};
 use crate::structure::{Segments, group_by};
 use crate::{Index, alloc::zeroed, par};
@@ -76,7 +76,7 @@ pub(super) fn scatter_onto<X, V, I>(
     V: Copy + Sync,
     I: Index,
 {
-    let &Target { outer, len, inner, count, index } = target;
+    let &Target { len, inner, count, index, .. } = target;
     target.assert_index();
     assert_eq!(values.len(), target.values_len(), "scatter: values must be [outer, count, inner]");
     assert_eq!(cells.len(), target.array_len(), "scatter: the array must be [outer, len, inner]");
@@ -94,49 +94,77 @@ pub(super) fn scatter_onto<X, V, I>(
     }
     let index = index.plain();
     start.iter().for_each(|start| cells.copy_from_slice(start));
-    let slab = count * inner;
-    let slab_index = |o: usize| match index {
-        TargetIndex::Full(index) => TargetIndex::Full(&index[o * slab..][..slab]),
-        other => other,
-    };
-    let visit = |o: usize, columns: Range<usize>, rows: Range<usize>, cells: &mut [X]| {
-        let values = &values[o * slab..][..slab];
-        let visit = Visit { len, inner, values, columns, rows, cells, step };
-        match slab_index(o) {
-            TargetIndex::Full(index) if inner == 1 => visit.single(index),
-            TargetIndex::Full(index) if visit.rows.len() < len => visit.some_rows(index),
-            TargetIndex::Full(index) if visit.columns.len() == 8 => visit.all_rows::<8, I>(index),
-            TargetIndex::Full(index) => visit.all_rows::<0, I>(index),
-            TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => visit.by_row(index),
+    let tasks = tasks(target, layout);
+    let lens: Vec<usize> = tasks.iter().map(|parts| parts.iter().map(|part| part.cells()).sum()).collect();
+    par::each(par::split_mut(cells, &lens), &|task, mut cells| {
+        for part in &tasks[task] {
+            let (own, rest) = cells.split_at_mut(part.cells());
+            cells = rest;
+            visit(target, index, part, values, own, step);
         }
-    };
-    let threads = if values.len() < GRAIN { 1 } else { par::threads() };
+    });
+}
+
+/// Some rows and columns of one slab.
+struct Part {
+    slab: usize,
+    columns: Range<usize>,
+    rows: Range<usize>,
+}
+
+impl Part {
+    /// How many cells it has.
+    fn cells(&self) -> usize {
+        self.columns.len() * self.rows.len()
+    }
+}
+
+/// The cells in the order of `layout`, as tasks of parts that follow each other.
+fn tasks<I: Index>(target: &Target<'_, I>, layout: &Layout) -> Vec<Vec<Part>> {
+    let &Target { outer, len, inner, count, index } = target;
+    let slab = count * inner;
+    let threads = if outer * slab < GRAIN { 1 } else { par::threads() };
+    let blocks = |slab: usize| layout.blocks().map(move |columns| Part { slab, columns, rows: 0..len });
     if threads == 1 || outer >= 2 * threads || !layout.is_plain() {
-        // Consecutive slabs are joined until they are worth a task.
+        // Consecutive slabs are joined until they are worth a task; one alone is shared by its blocks.
         let join = if threads == 1 { outer } else { (GRAIN / slab).clamp(1, outer.div_ceil(threads)) };
-        par::each(cells.chunks_mut(len * inner * join).collect(), &|task, cells| {
-            for (s, cells) in cells.chunks_exact_mut(len * inner).enumerate() {
-                let blocks: Vec<Range<usize>> = layout.blocks().collect();
-                let pieces = par::split_mut(cells, &par::lens(&blocks, |columns| columns.len() * len));
-                let one = |block: usize, cells| visit(task * join + s, blocks[block].clone(), 0..len, cells);
-                if join > 1 {
-                    pieces.into_iter().enumerate().for_each(|(block, cells)| one(block, cells));
-                } else {
-                    par::each(pieces, &one);
-                }
-            }
-        });
-        return;
+        if join == 1 {
+            return (0..outer).flat_map(blocks).map(|part| vec![part]).collect();
+        }
+        let starts = (0..outer).step_by(join);
+        return starts.map(|first| (first..outer.min(first + join)).flat_map(blocks).collect()).collect();
     }
     // Ranges of destinations. One a thread: each is a pass over index and values.
     let parts = threads.div_ceil(outer);
-    par::each(cells.chunks_mut(len * inner).collect(), &|o, cells| {
-        let rows = match index {
-            TargetIndex::Axis(index) => balanced(index, len, parts),
-            _ => par::ranges(len, parts.min(len)),
-        };
-        par::for_pieces(&rows, cells, &|rows| rows.len() * inner, &|rows, cells| visit(o, 0..inner, rows, cells));
-    });
+    let rows = match index {
+        TargetIndex::Full(_) => par::ranges(len, parts.min(len)),
+        TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => balanced(index, len, parts),
+    };
+    let slabs =
+        (0..outer).flat_map(|slab| rows.iter().map(move |rows| Part { slab, columns: 0..inner, rows: rows.clone() }));
+    slabs.map(|part| vec![part]).collect()
+}
+
+/// Lets the cells of one part take in their values.
+fn visit<X, V: Copy, I: Index>(
+    target: &Target<'_, I>,
+    index: TargetIndex<'_, I>,
+    part: &Part,
+    values: &[V],
+    cells: &mut [X],
+    step: &impl Step<X, V>,
+) {
+    let &Target { len, inner, count, .. } = target;
+    let slab = part.slab * count * inner..(part.slab + 1) * count * inner;
+    let (columns, rows, values) = (part.columns.clone(), part.rows.clone(), &values[slab.clone()]);
+    let visit = Visit { len, inner, values, columns, rows, cells, step };
+    match index {
+        TargetIndex::Full(index) if inner == 1 => visit.single(&index[slab]),
+        TargetIndex::Full(index) if visit.rows.len() < len => visit.some_rows(&index[slab]),
+        TargetIndex::Full(index) if visit.columns.len() == 8 => visit.all_rows::<8, I>(&index[slab]),
+        TargetIndex::Full(index) => visit.all_rows::<0, I>(&index[slab]),
+        TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => visit.by_row(index),
+    }
 }
 
 /// The steps along the axis grouped by destination, where one index serves a whole step and 32 bits count them.

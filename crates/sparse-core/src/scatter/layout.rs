@@ -1,6 +1,6 @@
 //! How the cells of an array lie in memory while values are scattered into, or read from, them at random.
 
-use super::{Target, TargetIndex};
+use super::target::{Target, TargetIndex};
 use crate::{Index, alloc::zeroed, par};
 use core::ops::Range;
 

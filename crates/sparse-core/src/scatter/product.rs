@@ -1,10 +1,10 @@
 //! Gradients of a product: the product of all the others of a group.
 
-use super::backward::not_hit;
 use super::cells::{Step, gather_map, resolve, scatter_cells};
 use super::layout::Layout;
 use super::put::{Product, Wide};
-use super::{Target, TargetIndex};
+use super::target::{Target, TargetIndex};
+use super::ties::not_hit;
 use crate::alloc::zeroed;
 use crate::{Element, Index, par};
 use core::any::{Any, TypeId};

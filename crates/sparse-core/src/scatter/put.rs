@@ -2,7 +2,7 @@
 
 use super::cells::{Step, scatter_cells, scatter_onto, units};
 use super::layout::Layout;
-use super::{Reduce, Target};
+use super::target::{Reduce, Target};
 use crate::alloc::zeroed;
 use crate::{Element, Index};
 use core::any::{Any, TypeId};

@@ -3,10 +3,10 @@
 //! The gradient then goes to the recorded positions: neither index nor values are read again, except for groups with
 //! ties, of which the record keeps the rows where one was seen.
 
-use super::backward::same;
 use super::cells::{Step, resolve, scatter_cells};
 use super::layout::Layout;
-use super::{Reduce, Target, TargetIndex};
+use super::target::{Reduce, Target, TargetIndex};
+use super::ties::same;
 use crate::alloc::zeroed;
 use crate::{Element, Index, par};
 use core::hint::select_unpredictable;

@@ -1,4 +1,4 @@
-//! Structure without values: grouping, sorting, compression, transposition.
+//! Structure without values: grouping, sorting, compression.
 
 mod coalesce;
 mod group;
@@ -8,5 +8,5 @@ mod sort;
 
 pub use coalesce::{Coalesced, coalesce};
 pub use group::{Segments, group_by};
-pub use ptr::{Transposed, compress, expand_ptr, scan, transpose_csr};
+pub use ptr::{compress, expand_ptr, scan};
 pub use sort::sort_coords;

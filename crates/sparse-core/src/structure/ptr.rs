@@ -1,9 +1,8 @@
 //! Row pointers: compression, expansion, transposition.
 
-use super::group::{Segments, group_by};
 use crate::Index;
 use crate::alloc::zeroed;
-use crate::par::{by_elements, even, fill_with, for_pieces};
+use crate::par::{by_elements, even, for_pieces};
 
 /// Compresses sorted row ids into row pointers: `ptr[r]` is the number of ids smaller than `r`, `groups + 1` entries.
 ///
@@ -56,32 +55,4 @@ pub fn expand_ptr<I: Index>(ptr: &[I]) -> Vec<I> {
         }
     });
     ids
-}
-
-/// The compressed columns (CSC) of a CSR pattern. Result of [`transpose_csr`].
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Transposed<I> {
-    /// Where each column starts, and the end: `cols + 1` entries.
-    pub ptr: Vec<I>,
-    /// Row of every element, ascending in each column.
-    pub idx: Vec<I>,
-    /// Position of every element in the CSR arrays.
-    pub perm: Vec<I>,
-}
-
-/// Transposes a CSR pattern: its elements sorted by column, rows ascending in each.
-///
-/// The permuted transpose of Gustavson, "Two fast algorithms for sparse matrices: multiplication and permuted
-/// transposition", ACM TOMS 4(3), 1978, with the counting sort done by [`group_by`]. O(rows + cols + nnz), parallel.
-///
-/// # Panics
-///
-/// When `row_ptr` does not have `rows + 1` entries that rise from 0 to `col_idx.len()`, or a column is out of range.
-pub fn transpose_csr<I: Index>(rows: usize, cols: usize, row_ptr: &[I], col_idx: &[I]) -> Transposed<I> {
-    assert_eq!(row_ptr.len(), rows + 1, "transpose_csr: row_ptr must have rows + 1 entries");
-    let ids = expand_ptr(row_ptr);
-    assert_eq!(ids.len(), col_idx.len(), "transpose_csr: row_ptr must end at the number of stored elements");
-    let Segments { ptr, order: perm } = group_by(col_idx, cols);
-    let idx = fill_with(perm.len(), |k| ids[perm[k].to_usize()]);
-    Transposed { ptr, idx, perm }
 }

@@ -1,0 +1,16 @@
+//! A sparse matrix as products read it.
+
+/// The compressed rows of a sparse matrix: element `k` of row `r`, for `k` in `ptr[r]..ptr[r + 1]`, lies in column
+/// `idx[k]` and has the value `values[perm[k]]`, or `values[k]` without a permutation.
+///
+/// The transpose of a CSR matrix is its elements grouped by column: their pointers, rows and permutation, over the values
+/// of the original.
+#[derive(Debug, Clone, Copy)]
+pub struct Compressed<'a, I> {
+    /// Where each row starts, and the end: `rows + 1` entries.
+    pub ptr: &'a [I],
+    /// Column of every element.
+    pub idx: &'a [I],
+    /// Position of every element's value; `None` when they are in order.
+    pub perm: Option<&'a [I]>,
+}

@@ -1,0 +1,277 @@
+//! The elements (f16, bf16, f32, f64, i32, i64, u8) and the indices (i32, i64).
+
+use crate::element::{Element, Index};
+use crate::lanes::{ArrayLanes, F32Lanes, F64Lanes};
+use crate::simd;
+use half::{bf16, f16};
+use pulp::WithSimd;
+
+macro_rules! float_element {
+    ($t:ty, $acc:ty, $lanes:ty, $widen:expr, $narrow:expr, $round:expr, $zero:expr, $one:expr, $low:expr, $high:expr) => {
+        impl Element for $t {
+            type Acc = $acc;
+            type Lanes = $lanes;
+            const ZERO: Self = $zero;
+            const ONE: Self = $one;
+            const ACC_ZERO: $acc = 0.0;
+            const ACC_ONE: $acc = 1.0;
+            const ACC_LOWEST: $acc = <$acc>::NEG_INFINITY;
+            const IS_FLOAT: bool = true;
+            const LOWEST: Self = $low;
+            const HIGHEST: Self = $high;
+            #[inline(always)]
+            fn widen(self) -> $acc {
+                $widen(self)
+            }
+            #[inline(always)]
+            fn narrow(acc: $acc) -> Self {
+                $narrow(acc)
+            }
+            #[inline(always)]
+            fn round(acc: $acc) -> $acc {
+                $round(acc)
+            }
+            #[inline(always)]
+            fn add(a: $acc, b: $acc) -> $acc {
+                a + b
+            }
+            #[inline(always)]
+            fn sub(a: $acc, b: $acc) -> $acc {
+                a - b
+            }
+            #[inline(always)]
+            fn mul(a: $acc, b: $acc) -> $acc {
+                a * b
+            }
+            #[inline(always)]
+            fn div(a: $acc, b: $acc) -> $acc {
+                a / b
+            }
+            #[inline(always)]
+            fn from_count(n: usize) -> $acc {
+                n as $acc
+            }
+            #[inline(always)]
+            fn dispatch<J: WithSimd>(job: J) -> J::Output {
+                simd::on_any(job)
+            }
+        }
+    };
+}
+
+/// f16 to f32 without branches or feature detection, so that loops over it vectorise; exact.
+#[inline(always)]
+fn widen_f16(x: f16) -> f32 {
+    let magnitude = u32::from(x.to_bits() & 0x7fff) << 13;
+    // The exponent biases differ by 112; scaling by 2^112 also normalises subnormals.
+    let scaled = (f32::from_bits(magnitude) * f32::from_bits((127 + 112) << 23)).to_bits();
+    let special = if magnitude >= 0x7c00 << 13 { 0x7f80_0000 } else { 0 };
+    f32::from_bits(scaled | special | u32::from(x.to_bits() & 0x8000) << 16)
+}
+
+/// bf16 to f32: the upper half of its bits; exact.
+#[inline(always)]
+fn widen_bf16(x: bf16) -> f32 {
+    f32::from_bits(u32::from(x.to_bits()) << 16)
+}
+
+/// The upper bits of a number that rounds to nearest, ties to even, once the `drop` lower ones are gone. Not for NaN.
+#[inline(always)]
+fn round_bits(bits: u32, drop: u32) -> u32 {
+    let half = (1 << (drop - 1)) - 1;
+    (bits.wrapping_add(half + (bits >> drop & 1))) >> drop << drop
+}
+
+/// To the nearest f16, ties to even: what `half` gives, without branches or a look at the processor, so that loops over
+/// it vectorise.
+#[inline(always)]
+fn narrow_f16(x: f32) -> f16 {
+    let magnitude = x.to_bits() & 0x7fff_ffff;
+    // The exponent biases differ by 112. Infinity from 2^16 on.
+    let normal = ((round_bits(magnitude, 13) >> 13).wrapping_sub(112 << 10)).min(0x7c00);
+    // Below 2^-14 the steps are 2^-24, those of f32 numbers from 0.5 to 1.
+    let small = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
+    let finite = if magnitude < (127 - 14) << 23 { small } else { normal };
+    let nan = 0x7e00 | magnitude >> 13 & 0x3ff;
+    let bits = if magnitude > 0x7f80_0000 { nan } else { finite };
+    f16::from_bits((bits | x.to_bits() >> 16 & 0x8000) as u16)
+}
+
+/// To the nearest bf16, ties to even.
+#[inline(always)]
+fn narrow_bf16(x: f32) -> bf16 {
+    let bits = x.to_bits();
+    let nan = bits >> 16 | 0x40;
+    let rounded = round_bits(bits, 16) >> 16;
+    bf16::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { nan } else { rounded } as u16)
+}
+
+/// To the nearest f16, as f32.
+#[inline(always)]
+fn round_f16(x: f32) -> f32 {
+    let magnitude = x.abs();
+    let normal = f32::from_bits(round_bits(magnitude.to_bits(), 13));
+    let normal = if normal >= 65536.0 { f32::INFINITY } else { normal };
+    // Below 2^-14 the steps are 2^-24, those of f32 numbers from 0.5 to 1.
+    let small = (magnitude + 0.5) - 0.5;
+    let rounded = if magnitude < f32::from_bits((127 - 14) << 23) { small } else { normal };
+    if x.is_nan() { x } else { rounded.copysign(x) }
+}
+
+/// To the nearest bf16, as f32.
+#[inline(always)]
+fn round_bf16(x: f32) -> f32 {
+    if x.is_nan() { x } else { f32::from_bits(round_bits(x.to_bits(), 16)) }
+}
+
+float_element!(f32, f32, F32Lanes, |x| x, |x| x, |x| x, 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY);
+float_element!(f64, f64, F64Lanes, |x| x, |x| x, |x| x, 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY);
+float_element!(
+    f16,
+    f32,
+    F32Lanes,
+    widen_f16,
+    narrow_f16,
+    round_f16,
+    f16::ZERO,
+    f16::ONE,
+    f16::NEG_INFINITY,
+    f16::INFINITY
+);
+float_element!(
+    bf16,
+    f32,
+    F32Lanes,
+    widen_bf16,
+    narrow_bf16,
+    round_bf16,
+    bf16::ZERO,
+    bf16::ONE,
+    bf16::NEG_INFINITY,
+    bf16::INFINITY
+);
+
+macro_rules! int_element {
+    ($t:ty) => {
+        impl Element for $t {
+            type Acc = $t;
+            type Lanes = ArrayLanes;
+            const ZERO: Self = 0;
+            const ONE: Self = 1;
+            const ACC_ZERO: $t = 0;
+            const ACC_ONE: $t = 1;
+            const ACC_LOWEST: $t = <$t>::MIN;
+            const IS_FLOAT: bool = false;
+            const LOWEST: Self = <$t>::MIN;
+            const HIGHEST: Self = <$t>::MAX;
+            #[inline(always)]
+            fn widen(self) -> $t {
+                self
+            }
+            #[inline(always)]
+            fn narrow(acc: $t) -> Self {
+                acc
+            }
+            #[inline(always)]
+            fn round(acc: $t) -> $t {
+                acc
+            }
+            #[inline(always)]
+            fn add(a: $t, b: $t) -> $t {
+                a.wrapping_add(b)
+            }
+            #[inline(always)]
+            fn sub(a: $t, b: $t) -> $t {
+                a.wrapping_sub(b)
+            }
+            #[inline(always)]
+            fn mul(a: $t, b: $t) -> $t {
+                a.wrapping_mul(b)
+            }
+            #[inline(always)]
+            #[allow(unused_comparisons)]
+            fn div(a: $t, b: $t) -> $t {
+                let q = a.wrapping_div(b);
+                // Truncation and floor differ when the signs do and something is left over.
+                if a.wrapping_rem(b) != 0 && ((a < 0) != (b < 0)) { q.wrapping_sub(1) } else { q }
+            }
+            #[inline(always)]
+            fn from_count(n: usize) -> $t {
+                n as $t
+            }
+            #[inline(always)]
+            fn dispatch<J: WithSimd>(job: J) -> J::Output {
+                simd::on_two(job)
+            }
+        }
+    };
+}
+
+int_element!(i32);
+int_element!(i64);
+int_element!(u8);
+
+macro_rules! index {
+    ($t:ty, |$job:ident: $T:ident| $dispatch:expr) => {
+        impl Index for $t {
+            const MAX: usize = <$t>::MAX as usize;
+            #[inline(always)]
+            fn to_usize(self) -> usize {
+                self as isize as usize
+            }
+            #[inline(always)]
+            fn to_i64(self) -> i64 {
+                self as i64
+            }
+            #[inline(always)]
+            fn from_usize(n: usize) -> Self {
+                debug_assert!(n <= <$t>::MAX as usize);
+                n as $t
+            }
+            #[inline(always)]
+            fn dispatch<$T: Element, J: WithSimd>($job: J) -> J::Output {
+                $dispatch
+            }
+        }
+    };
+}
+
+index!(i32, |job: T| T::dispatch(job));
+index!(i64, |job: T| simd::on_baseline(job));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every 16-bit number, its neighbours in f32 and the middles between two, and numbers all over the range.
+    fn samples() -> impl Iterator<Item = f32> {
+        let near = (0..=u16::MAX).flat_map(|bits| {
+            let upper = u32::from(bits) << 16;
+            let half = f16::from_bits(bits).to_f32().to_bits();
+            let around = |x: u32| [x.wrapping_sub(1), x, x.wrapping_add(1)];
+            [upper, upper | 0x8000, half, half | 0x1000].into_iter().flat_map(around)
+        });
+        near.chain((0..1 << 22).map(|k: u32| k.wrapping_mul(1021))).map(f32::from_bits)
+    }
+
+    #[test]
+    fn narrowing_is_that_of_half() {
+        for x in samples() {
+            assert_eq!(narrow_f16(x).to_bits(), f16::from_f32(x).to_bits(), "{x:e} {:#x}", x.to_bits());
+            assert_eq!(narrow_bf16(x).to_bits(), bf16::from_f32(x).to_bits(), "{x:e} {:#x}", x.to_bits());
+        }
+    }
+
+    #[test]
+    fn widening_and_rounding_are_those_of_half() {
+        for bits in 0..=u16::MAX {
+            let (half, brain) = (f16::from_bits(bits), bf16::from_bits(bits));
+            assert!(widen_f16(half).to_bits() == half.to_f32().to_bits() || half.is_nan() && widen_f16(half).is_nan());
+            assert!(widen_bf16(brain) == brain.to_f32() || brain.is_nan() && widen_bf16(brain).is_nan());
+        }
+        for x in samples().filter(|x| !x.is_nan()) {
+            assert_eq!(round_f16(x).to_bits(), f16::from_f32(x).to_f32().to_bits(), "{x:e}");
+            assert_eq!(round_bf16(x).to_bits(), bf16::from_f32(x).to_f32().to_bits(), "{x:e}");
+        }
+    }
+}

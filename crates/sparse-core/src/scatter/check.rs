@@ -1,0 +1,45 @@
+//! Validation of an index along an axis: whole, before anything is written.
+
+use crate::{Index, Result, SparseError, par};
+use pulp::{Simd, WithSimd};
+
+/// Checks that every index is in `[-size, size)`.
+///
+/// The error names the first one that is not, and its position in `index`. One parallel pass over `index`.
+pub fn check_indices<I: Index>(op: &'static str, axis: usize, size: usize, index: &[I]) -> Result<()> {
+    const CHUNK: usize = 1 << 15;
+    let low = -(size as i64);
+    let arch = pulp::Arch::new();
+    let bad = par::find_first(index.len().div_ceil(CHUNK), &|c| {
+        let chunk = &index[c * CHUNK..index.len().min((c + 1) * CHUNK)];
+        let all = arch.dispatch(AllWithin { index: chunk, low, size: size as i64 });
+        if all { None } else { chunk.iter().position(|&x| !within(x, low, size as i64)).map(|p| c * CHUNK + p) }
+    });
+    match bad {
+        None => Ok(()),
+        Some(position) => {
+            Err(SparseError::IndexOutOfRange { op, axis, low, size, index: index[position].to_i64(), position })
+        }
+    }
+}
+
+#[inline(always)]
+fn within<I: Index>(x: I, low: i64, size: i64) -> bool {
+    (x.to_i64() >= low) & (x.to_i64() < size)
+}
+
+/// Whether all indices are in `[low, size)`; without an early exit, so that the loop is a SIMD one.
+struct AllWithin<'a, I> {
+    index: &'a [I],
+    low: i64,
+    size: i64,
+}
+
+impl<I: Index> WithSimd for AllWithin<'_, I> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> bool {
+        self.index.iter().fold(true, |all, &x| all & within(x, self.low, self.size))
+    }
+}

@@ -1,0 +1,111 @@
+//! Where values belong, and how they meet.
+
+use crate::Index;
+
+/// How values that meet at one position become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reduce {
+    /// The last value in row-major order.
+    Assign,
+    /// The sum.
+    Add,
+    /// The product.
+    Mul,
+    /// The sum divided by the number of values; over integers rounded towards minus infinity.
+    Mean,
+    /// The largest; NaN if any is.
+    Amax,
+    /// The smallest; NaN if any is.
+    Amin,
+}
+
+impl Reduce {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Assign, Self::Add, Self::Mul, Self::Mean, Self::Amax, Self::Amin];
+
+    /// Name as users spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Assign => "assign",
+            Self::Add => "add",
+            Self::Mul => "mul",
+            Self::Mean => "mean",
+            Self::Amax => "amax",
+            Self::Amin => "amin",
+        }
+    }
+}
+
+/// Where each value belongs: `(o, k, i)` of `[outer, count, inner]` to `(o, index, i)` of `[outer, len, inner]`.
+///
+/// Negative indices count from the end. Indices are expected in `[-len, len)` ([`check_indices`]); one outside may
+/// panic or address another position, never memory outside the slices.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a, I> {
+    /// Product of the dims before the axis.
+    pub outer: usize,
+    /// Size of the array along the axis.
+    pub len: usize,
+    /// Product of the dims after the axis.
+    pub inner: usize,
+    /// Size of the values along the axis.
+    pub count: usize,
+    /// The index along the axis.
+    pub index: TargetIndex<'a, I>,
+}
+
+/// The index of a [`Target`].
+#[derive(Debug, Clone, Copy)]
+pub enum TargetIndex<'a, I> {
+    /// One for each value: `[outer, count, inner]`.
+    Full(&'a [I]),
+    /// One for each step along the axis: `[count]`, the same for all of `outer` and `inner`.
+    Axis(&'a [I]),
+    /// [`Axis`](Self::Axis) with its steps grouped by destination already: those of position `j` are
+    /// `order[ptr[j]..ptr[j + 1]]`, ascending ([`group_by`](crate::group_by)).
+    Grouped {
+        /// As of `Axis`.
+        index: &'a [I],
+        /// Steps by destination.
+        order: &'a [I],
+        /// Where each destination starts in `order`: `len + 1` entries.
+        ptr: &'a [I],
+    },
+}
+
+impl<I> TargetIndex<'_, I> {
+    /// The index without its groups.
+    pub(crate) fn plain(self) -> Self {
+        match self {
+            Self::Grouped { index, .. } => Self::Axis(index),
+            plain => plain,
+        }
+    }
+}
+
+impl<I: Index> Target<'_, I> {
+    /// Number of elements of the array.
+    pub fn array_len(&self) -> usize {
+        self.outer * self.len * self.inner
+    }
+
+    /// Number of values.
+    pub fn values_len(&self) -> usize {
+        self.outer * self.count * self.inner
+    }
+
+    /// Panics unless the index has the length that the sizes say.
+    pub(super) fn assert_index(&self) {
+        let (got, expected) = match self.index {
+            TargetIndex::Full(index) => (index.len(), self.values_len()),
+            TargetIndex::Axis(index) => (index.len(), self.count),
+            TargetIndex::Grouped { index, order, ptr } => {
+                assert_eq!(order.len(), self.count, "scatter: the groups must hold each step once");
+                assert_eq!(ptr.len(), self.len + 1, "scatter: there must be a group for each destination");
+                (index.len(), self.count)
+            }
+        };
+        assert_eq!(got, expected, "scatter: the index must have one entry for each value (or row of values)");
+        assert!(self.count < u32::MAX as usize, "scatter: at most 2^32 - 2 values may share a position");
+    }
+}

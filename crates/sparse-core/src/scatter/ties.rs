@@ -1,0 +1,19 @@
+//! Which positions were hit, and which values are equal.
+
+use super::cells::{Arrivals, index_state};
+use super::layout::Layout;
+use super::target::Target;
+use crate::{Element, Index};
+
+/// `grad` where no value arrives, else 0: the gradient of an array that is forgotten where hit.
+pub(super) fn not_hit<T: Element, I: Index>(target: &Target<'_, I>, grad: &[T]) -> Vec<T> {
+    let layout = Layout::of::<u32, I>(target);
+    let hit = index_state(target, &layout, &Arrivals);
+    layout.spread(&hit, |p, hit| if hit == 0 { grad[p] } else { T::ZERO })
+}
+
+/// Equal, with NaN equal to itself.
+#[inline(always)]
+pub(super) fn same<T: Element>(a: T, b: T) -> bool {
+    (a == b) | (a.is_nan() & b.is_nan())
+}

@@ -1,0 +1,229 @@
+//! Sparse x dense with an extremum, and its gradients, against plain loops over the definition.
+
+use half::{bf16, f16};
+use proptest::prelude::*;
+use sparse_core::*;
+
+/// Around the widths of lanes and tiles.
+const FEATURES: [usize; 11] = [0, 1, 2, 3, 7, 16, 31, 33, 64, 129, 200];
+
+trait Test: Element {
+    /// Of a few numbers, so that products tie; NaN and infinities among the floats.
+    fn of(pick: u8) -> Self;
+}
+
+macro_rules! test_float {
+    ($($t:ty: $of:expr),*) => { $(impl Test for $t {
+        fn of(pick: u8) -> Self {
+            $of(match pick % 41 {
+                0 => f32::NAN,
+                1 => f32::INFINITY,
+                2 => f32::NEG_INFINITY,
+                3 => -0.0,
+                // Products of these round in 16 bits and in 32.
+                n => [0.0, 1.0, -1.0, 1.1, -1.3, 2.7, 0.37][n as usize % 7],
+            })
+        }
+    })* };
+}
+macro_rules! test_int {
+    ($($t:ty),*) => { $(impl Test for $t {
+        fn of(pick: u8) -> Self {
+            [0, 1, <$t>::MAX, <$t>::MIN, 3, 100, <$t>::MAX / 3][pick as usize % 7]
+        }
+    })* };
+}
+test_float!(f32: |x| x, f64: f64::from, f16: f16::from_f32, bf16: bf16::from_f32);
+test_int!(i32, i64, u8);
+
+#[derive(Clone, Debug)]
+struct Case {
+    cols: usize,
+    features: usize,
+    ptr: Vec<i32>,
+    idx: Vec<i32>,
+    picks: Vec<u8>,
+}
+
+impl Case {
+    fn rows(&self) -> usize {
+        self.ptr.len() - 1
+    }
+    fn list<T: Test>(&self, len: usize, seed: usize) -> Vec<T> {
+        (0..len).map(|k| T::of(self.picks[(k * 7 + k / 5 + seed) % self.picks.len()])).collect()
+    }
+    fn perm(&self) -> Vec<i32> {
+        (0..self.idx.len() as i32).rev().collect()
+    }
+    /// Columns compressed, and where their values stand.
+    fn transposed(&self) -> (Vec<i32>, Vec<i32>, Vec<i32>) {
+        let rows = expand_ptr(&self.ptr);
+        let mut perm: Vec<i32> = (0..self.idx.len() as i32).collect();
+        perm.sort_by_key(|&k| self.idx[k as usize]);
+        let ptr = (0..=self.cols as i32).map(|col| self.idx.iter().filter(|&&c| c < col).count() as i32).collect();
+        (ptr, perm.iter().map(|&k| rows[k as usize]).collect(), perm)
+    }
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let lists = prop::collection::vec(prop::collection::vec(0usize..1000, 0..9), 0..7);
+    let picks = prop::collection::vec(any::<u8>(), 53);
+    (1usize..7, 0..FEATURES.len(), lists, picks).prop_map(|(cols, features, lists, picks)| {
+        let (mut ptr, mut idx) = (vec![0], vec![]);
+        for list in lists {
+            idx.extend(list.into_iter().map(|c| (c % cols) as i32));
+            ptr.push(idx.len() as i32);
+        }
+        Case { cols, features: FEATURES[features], ptr, idx, picks }
+    })
+}
+
+fn same<T: Element>(a: T, b: T) -> bool {
+    a == b || (a.is_nan() && b.is_nan())
+}
+
+/// The product as it would be stored.
+fn product<T: Element>(value: T, x: T) -> T {
+    T::narrow(T::mul(value.widen(), x.widen()))
+}
+
+fn extreme<T: Element>(extremum: Extremum, products: impl Iterator<Item = T>) -> T {
+    let better = |a: T, b: T| match extremum {
+        _ if a.is_nan() || b.is_nan() => b.is_nan(),
+        Extremum::Max => b > a,
+        Extremum::Min => b < a,
+    };
+    products.reduce(|a, b| if better(a, b) { b } else { a }).unwrap_or(T::ZERO)
+}
+
+fn forward<T: Test>(c: &Case, extremum: Extremum, permuted: bool) -> Vec<T> {
+    let (values, dense) = (c.list::<T>(c.idx.len(), 1), c.list::<T>(c.cols * c.features, 2));
+    let mut out = vec![T::ONE; c.rows() * c.features];
+    let perm = c.perm();
+    let perm = permuted.then_some(&perm[..]);
+    spmm_extremum(extremum, Compressed { ptr: &c.ptr, idx: &c.idx, perm }, &values, &dense, c.features, &mut out);
+    for r in 0..c.rows() {
+        for f in 0..c.features {
+            let products = (c.ptr[r] as usize..c.ptr[r + 1] as usize).map(|k| {
+                let value = values[perm.map_or(k, |perm| perm[k] as usize)];
+                product(value, dense[c.idx[k] as usize * c.features + f])
+            });
+            let (got, want) = (out[r * c.features + f], extreme(extremum, products));
+            assert!(same(got, want), "{extremum:?} [{r}, {f}]: {got} and {want}");
+        }
+    }
+    out
+}
+
+fn close<T: Test + Into<f64>>(got: T, want: f64, size: f64) -> bool {
+    let got: f64 = got.into();
+    let step = if size_of::<T>() == 2 { 0.02 } else { 1e-4 };
+    (got.is_nan() && want.is_nan()) || got == want || (size.is_finite() && (got - want).abs() <= step * size)
+}
+
+fn backward<T: Test + Into<f64>>(c: &Case, extremum: Extremum) {
+    let (nnz, f_len, cells) = (c.idx.len(), c.features, c.rows() * c.features);
+    let (values, dense) = (c.list::<T>(nnz, 1), c.list::<T>(c.cols * f_len, 2));
+    let out = forward::<T>(c, extremum, false);
+    let grad: Vec<T> = (0..cells).map(|k| T::narrow(T::from_count(k % 5 + 1))).collect();
+    let (mut shares, mut value_grads) = (vec![T::ONE; cells], vec![T::ONE; nnz]);
+    let pattern = (&c.ptr[..], &c.idx[..]);
+    let grads = Some(&mut value_grads[..]);
+    extremum_rows_backward(pattern, &values, &dense, &out, &grad, f_len, &mut shares, grads);
+    let mut alone = vec![T::ZERO; cells];
+    extremum_rows_backward(pattern, &values, &dense, &out, &grad, f_len, &mut alone, None);
+    assert!(alone == shares, "shares must not depend on what else is asked for");
+    let (ptr, idx, perm) = c.transposed();
+    let mut dense_grad = vec![T::ONE; dense.len()];
+    let by_col = Compressed { ptr: &ptr, idx: &idx, perm: Some(&perm) };
+    extremum_cols_backward(by_col, &values, &dense, &out, &shares, f_len, &mut dense_grad);
+
+    let (mut want_values, mut want_dense) = (vec![(0.0, 0.0); nnz], vec![(0.0, 0.0); dense.len()]);
+    for r in 0..c.rows() {
+        for f in 0..f_len {
+            let row = c.ptr[r] as usize..c.ptr[r + 1] as usize;
+            let at = |k: usize| c.idx[k] as usize * f_len + f;
+            let won = |&k: &usize| same(product(values[k], dense[at(k)]), out[r * f_len + f]);
+            let ties = row.clone().filter(won).count();
+            assert!(ties > 0 || row.is_empty(), "the result is one of the products");
+            let share = grad[r * f_len + f].into() / ties.max(1) as f64;
+            assert!(close(shares[r * f_len + f], share, share.abs()), "a share");
+            for k in row.filter(won) {
+                let (value, x): (f64, f64) = (values[k].into(), dense[at(k)].into());
+                let add = |sum: &mut (f64, f64), term: f64| *sum = (sum.0 + term, sum.1 + term.abs());
+                add(&mut want_values[k], share * x);
+                add(&mut want_dense[at(k)], share * value);
+            }
+        }
+    }
+    for (got, want) in [(&value_grads, want_values), (&dense_grad, want_dense)] {
+        assert_eq!(got.len(), want.len());
+        for (&got, (want, size)) in got.iter().zip(want) {
+            assert!(close(got, want, size), "{extremum:?}: {got} and {want}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn forward_of_every_type(c in case(), permuted: bool) {
+        for extremum in [Extremum::Max, Extremum::Min] {
+            forward::<f32>(&c, extremum, permuted);
+            forward::<f64>(&c, extremum, permuted);
+            forward::<f16>(&c, extremum, permuted);
+            forward::<bf16>(&c, extremum, permuted);
+            forward::<i32>(&c, extremum, permuted);
+            forward::<i64>(&c, extremum, permuted);
+            forward::<u8>(&c, extremum, permuted);
+        }
+    }
+
+    #[test]
+    fn gradients_of_floats(c in case()) {
+        for extremum in [Extremum::Max, Extremum::Min] {
+            backward::<f32>(&c, extremum);
+            backward::<f64>(&c, extremum);
+            backward::<f16>(&c, extremum);
+            backward::<bf16>(&c, extremum);
+        }
+    }
+}
+
+/// Enough rows and elements for several threads, in one of them most of all.
+#[test]
+fn rows_cut_among_threads() {
+    let lens = (0..600).map(|r| if r == 77 { 4000 } else { r % 9 });
+    let (mut ptr, mut idx) = (vec![0], vec![]);
+    for len in lens {
+        idx.extend((0..len).map(|k| (k * 31 + ptr.len() as i32) % 50));
+        ptr.push(idx.len() as i32);
+    }
+    let picks = (0..53usize).map(|k| (3 + (k * 5) % 38) as u8).collect();
+    let c = Case { cols: 50, features: 20, ptr, idx, picks };
+    for extremum in [Extremum::Max, Extremum::Min] {
+        backward::<f32>(&c, extremum);
+        forward::<i32>(&c, extremum, true);
+    }
+}
+
+#[test]
+fn the_tie_is_shared() {
+    // 2 * 3 = 3 * 2 = 6 > 5 * 1; the second row is NaN twice, the third empty.
+    let (ptr, idx) = ([0i32, 3, 6, 6], [0i32, 1, 2, 0, 1, 2]);
+    let values = [2.0f32, 3.0, 5.0, f32::NAN, f32::NAN, 1.0];
+    let dense = [3.0f32, 2.0, 1.0];
+    let mut out = [1.0; 3];
+    let a = Compressed { ptr: &ptr, idx: &idx, perm: None };
+    spmm_extremum(Extremum::Max, a, &values, &dense, 1, &mut out);
+    assert!(out[0] == 6.0 && out[1].is_nan() && out[2] == 0.0);
+    let (mut shares, mut grads) = ([0.0; 3], [0.0; 6]);
+    extremum_rows_backward((&ptr, &idx), &values, &dense, &out, &[1.0; 3], 1, &mut shares, Some(&mut grads));
+    assert_eq!((shares, grads), ([0.5, 0.5, 1.0], [1.5, 1.0, 0.0, 1.5, 1.0, 0.0]));
+}
+
+#[test]
+#[should_panic(expected = "row index must be in [0, 2), got 2")]
+fn a_column_out_of_range_panics() {
+    let a = Compressed { ptr: &[0i32, 1], idx: &[2], perm: None };
+    spmm_extremum(Extremum::Min, a, &[1.0f32], &[1.0; 6], 3, &mut [0.0; 3]);
+}

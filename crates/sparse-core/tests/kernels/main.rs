@@ -1,0 +1,10 @@
+//! Every kernel and validator against plain loops over its definition.
+
+mod check;
+mod concat;
+mod extremum;
+mod merge;
+mod scatter;
+mod spgemm;
+mod structure;
+mod values;

@@ -1,0 +1,197 @@
+//! Merged patterns against sets and maps of coordinates.
+
+use half::f16;
+use proptest::prelude::*;
+use sparse_core::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+type Csr = (Vec<i32>, Vec<i32>);
+
+fn csr(rows: usize, at: &BTreeSet<(usize, i32)>) -> Csr {
+    let mut ptr = vec![0; rows + 1];
+    for &(r, _) in at {
+        ptr[r + 1] += 1;
+    }
+    for r in 0..rows {
+        ptr[r + 1] += ptr[r];
+    }
+    (ptr, at.iter().map(|&(_, c)| c).collect())
+}
+
+fn positions<K: Ord + Clone>(set: &BTreeSet<K>) -> BTreeMap<K, i32> {
+    set.iter().cloned().zip(0..).collect()
+}
+
+fn map_to<K: Ord + Clone>(merged: &BTreeSet<K>, operand: &BTreeSet<K>) -> Vec<i32> {
+    let at = positions(operand);
+    merged.iter().map(|k| at.get(k).copied().unwrap_or(operand.len() as i32)).collect()
+}
+
+fn check_csr(rows: usize, a: &BTreeSet<(usize, i32)>, b: &BTreeSet<(usize, i32)>) {
+    let ((ap, ac), (bp, bc)) = (csr(rows, a), csr(rows, b));
+    for (merged, got) in [(a | b, union_csr(&ap, &ac, &bp, &bc)), (a & b, intersect_csr(&ap, &ac, &bp, &bc))] {
+        let (row_ptr, col_idx) = csr(rows, &merged);
+        assert_eq!(got, MergedCsr { row_ptr, col_idx, map_a: map_to(&merged, a), map_b: map_to(&merged, b) });
+    }
+    assert_eq!(locate_csr(&ap, &ac, &bp, &bc), map_to(a, b));
+    let av: Vec<f64> = (0..ac.len()).map(|p| p as f64 - 2.0).collect();
+    let bv: Vec<f64> = (0..bc.len()).map(|p| 3.0 - p as f64).collect();
+    for (op, f) in ops() {
+        let (ptr, col, val) = union_apply_csr(op, &ap, &ac, &av, 0.0, &bp, &bc, &bv, -1.0);
+        let merged = union_csr(&ap, &ac, &bp, &bc);
+        assert_eq!((&ptr, &col), (&merged.row_ptr, &merged.col_idx));
+        let (at_a, at_b) = (positions(a), positions(b));
+        assert_eq!(val.len(), col.len());
+        for ((key, v), k) in (a | b).iter().zip(val).zip(0..) {
+            let x = at_a.get(key).map_or(0.0, |&p| av[p as usize]);
+            let y = at_b.get(key).map_or(-1.0, |&p| bv[p as usize]);
+            assert_eq!(v.to_bits(), f(x, y).to_bits(), "{op:?} at {k}");
+        }
+    }
+}
+
+type Scalar = fn(f64, f64) -> f64;
+
+fn ops() -> [(BinaryOp, Scalar); 4] {
+    [
+        (BinaryOp::Add, |x, y| x + y),
+        (BinaryOp::Sub, |x, y| x - y),
+        (BinaryOp::Mul, |x, y| x * y),
+        (BinaryOp::Div, |x, y| x / y),
+    ]
+}
+
+fn coo<I: Index>(dims: usize, at: &BTreeSet<Vec<i64>>) -> Vec<I> {
+    (0..dims).flat_map(|d| at.iter().map(move |k| I::from_usize(k[d] as usize))).collect()
+}
+
+fn check_coo<I: Index>(dims: usize, a: &BTreeSet<Vec<i64>>, b: &BTreeSet<Vec<i64>>) {
+    let (ai, bi) = (coo::<I>(dims, a), coo::<I>(dims, b));
+    let (na, nb) = (a.len(), b.len());
+    let index = |map: Vec<i32>| map.into_iter().map(|p| I::from_usize(p as usize)).collect::<Vec<I>>();
+    for (merged, got) in [(a | b, union_coo(dims, &ai, na, &bi, nb)), (a & b, intersect_coo(dims, &ai, na, &bi, nb))] {
+        assert_eq!(got.nnz, merged.len());
+        assert_eq!(got.indices, coo::<I>(dims, &merged));
+        assert_eq!(got.map_a, index(map_to(&merged, a)));
+        assert_eq!(got.map_b, index(map_to(&merged, b)));
+    }
+    assert_eq!(locate_coo(dims, &ai, na, &bi, nb), index(map_to(a, b)));
+}
+
+/// Small coordinates at `scale` steps, so that keys of every width are met.
+fn coords(dims: usize, scale: i64) -> impl Strategy<Value = BTreeSet<Vec<i64>>> {
+    prop::collection::btree_set(prop::collection::vec((0..4i64).prop_map(move |x| x * scale), dims), 0..20)
+}
+
+proptest! {
+    #[test]
+    fn csr_patterns(
+        rows in 0usize..6,
+        a in prop::collection::btree_set((0usize..6, 0i32..8), 0..30),
+        b in prop::collection::btree_set((0usize..6, 0i32..8), 0..30),
+    ) {
+        let keep = |s: BTreeSet<(usize, i32)>| s.into_iter().filter(|k| k.0 < rows).collect::<BTreeSet<_>>();
+        let (a, b) = (keep(a), keep(b));
+        check_csr(rows, &a, &b);
+        check_csr(rows, &a, &a);
+        check_csr(rows, &a, &BTreeSet::new());
+    }
+
+    #[test]
+    fn coo_patterns((dims, a, b) in (0usize..6).prop_flat_map(|d| (Just(d), coords(d, 1), coords(d, 1)))) {
+        check_coo::<i32>(dims, &a, &b);
+        check_coo::<i64>(dims, &a, &b);
+    }
+
+    #[test]
+    fn coo_beyond_64_bits(
+        (dims, a, b) in (1usize..5).prop_flat_map(|d| (Just(d), coords(d, i64::MAX / 3), coords(d, i64::MAX / 3)))
+    ) {
+        // Up to 4 coordinates of 63 bits: packed in 64, in 128, and compared one by one.
+        check_coo::<i64>(dims, &a, &b);
+    }
+
+    #[test]
+    fn coo_of_32_bits(
+        (dims, a, b) in (1usize..6).prop_flat_map(|d| {
+            (Just(d), coords(d, i32::MAX as i64 / 3), coords(d, i32::MAX as i64 / 3))
+        })
+    ) {
+        check_coo::<i32>(dims, &a, &b);
+    }
+
+    #[test]
+    fn zipped_rows(
+        block in 1usize..4,
+        maps in prop::collection::vec((0usize..5, 0usize..4), 0..20),
+        identity_a: bool,
+        identity_b: bool,
+    ) {
+        let n = maps.len();
+        let (rows_a, rows_b) = (if identity_a { n } else { 4 }, if identity_b { n } else { 3 });
+        let special = [0.0, -0.0, 1.5, -2.0, f64::INFINITY, f64::NAN];
+        let value = |p: usize, s: usize| special[(p * 7 + s) % special.len()];
+        let a: Vec<f64> = (0..rows_a * block).map(|p| value(p, 1)).collect();
+        let b: Vec<f64> = (0..rows_b * block).map(|p| value(p, 4)).collect();
+        let (fa, fb): (Vec<f64>, Vec<f64>) = ((0..block).map(|p| value(p, 0)).collect(), vec![-0.0; block]);
+        let ma: Vec<i64> = maps.iter().map(|m| m.0 as i64).collect();
+        let mb: Vec<i64> = maps.iter().map(|m| m.1 as i64).collect();
+        let row = |v: &[f64], fill: &[f64], p: usize| -> Vec<f64> {
+            v.chunks(block).nth(p).unwrap_or(fill).to_vec()
+        };
+        for (op, f) in ops() {
+            let mut out = vec![0.0; n * block];
+            let map_a = (!identity_a).then_some(&ma[..]);
+            let map_b = (!identity_b).then_some(&mb[..]);
+            zip_rows(op, &a, &fa, map_a, &b, &fb, map_b, block, &mut out);
+            for k in 0..n {
+                let x = row(&a, &fa, if identity_a { k } else { maps[k].0 });
+                let y = row(&b, &fb, if identity_b { k } else { maps[k].1 });
+                for i in 0..block {
+                    let (want, got) = (f(x[i], y[i]), out[k * block + i]);
+                    prop_assert!(want.to_bits() == got.to_bits() || want.is_nan() && got.is_nan());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn integers_wrap_and_halves_round_once() {
+    let mut out = [0u8; 2];
+    zip_rows::<_, i32>(BinaryOp::Sub, &[1, 200], &[], None, &[2, 100], &[], None, 1, &mut out);
+    assert_eq!(out, [255, 100]);
+    let mut out = [f16::ZERO; 1];
+    zip_rows::<_, i32>(BinaryOp::Div, &[f16::ONE], &[], None, &[f16::ZERO], &[], None, 1, &mut out);
+    assert_eq!(out, [f16::INFINITY]);
+}
+
+#[test]
+fn large_patterns_on_any_number_of_threads() {
+    let mut state = 7u64;
+    let mut next = |n: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % n
+    };
+    // A few full rows among many short ones.
+    let mut draw = |n: usize| -> BTreeSet<(usize, i32)> {
+        (0..n).map(|k| (if k % 3 == 0 { 17 } else { next(900) as usize }, next(60_000) as i32)).collect()
+    };
+    let (a, b) = (draw(60_000), draw(50_000));
+    let coords = |s: &BTreeSet<(usize, i32)>| -> BTreeSet<Vec<i64>> {
+        s.iter().map(|&(r, c)| vec![r as i64, c as i64 % 7, c as i64]).collect()
+    };
+    let (ac, bc) = (coords(&a), coords(&b));
+    for threads in [1, 2, 5] {
+        let pool = rayon_pool(threads);
+        pool.install(|| {
+            check_csr(900, &a, &b);
+            check_coo::<i64>(3, &ac, &bc);
+            check_coo::<i32>(3, &ac, &ac);
+        });
+    }
+}
+
+fn rayon_pool(threads: usize) -> rayon::ThreadPool {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+}

@@ -1,0 +1,129 @@
+//! Grouping, sorting, coalescing and transposing against the standard library's stable sort.
+
+use proptest::prelude::*;
+use sparse_core::*;
+
+/// A generator for large inputs; proptest's own vectors are too slow for them.
+fn random(n: usize, below: u64, mut seed: u64) -> Vec<i64> {
+    (0..n)
+        .map(|_| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((seed >> 33) % below) as i64
+        })
+        .collect()
+}
+
+fn check_groups(keys: &[i64], groups: usize) {
+    let Segments { ptr, order } = group_by(keys, groups);
+    let mut want: Vec<i64> = (0..keys.len() as i64).collect();
+    want.sort_by_key(|&k| keys[k as usize]);
+    assert_eq!(order, want);
+    assert_eq!(ptr.len(), groups + 1);
+    let mut counts = vec![0i64; groups + 1];
+    for &k in keys {
+        counts[k as usize + 1] += 1;
+    }
+    for g in 0..groups {
+        counts[g + 1] += counts[g];
+    }
+    assert_eq!(ptr, counts);
+    let sorted: Vec<i64> = order.iter().map(|&k| keys[k as usize]).collect();
+    assert_eq!(compress(&sorted, groups), counts);
+    assert_eq!(expand_ptr(&ptr), sorted);
+}
+
+fn entries(dims: usize, indices: &[i64], nnz: usize) -> Vec<Vec<i64>> {
+    (0..nnz).map(|k| (0..dims).map(|d| indices[d * nnz + k]).collect()).collect()
+}
+
+fn check_coords(shape: &[usize], indices: &[i64], nnz: usize) {
+    let coords = entries(shape.len(), indices, nnz);
+    let mut want: Vec<i64> = (0..nnz as i64).collect();
+    want.sort_by_key(|&k| &coords[k as usize]);
+    assert_eq!(sort_coords(shape, indices, nnz), want);
+
+    let Coalesced { indices: unique, segments } = coalesce(shape, indices, nnz);
+    let m = segments.ptr.len() - 1;
+    assert_eq!(segments.order, want);
+    let mut dedup: Vec<_> = want.iter().map(|&k| coords[k as usize].clone()).collect();
+    dedup.dedup();
+    assert_eq!(entries(shape.len(), &unique, m), dedup);
+    assert_eq!(m, dedup.len());
+    for (s, coordinate) in dedup.iter().enumerate() {
+        let members = &segments.order[segments.ptr[s] as usize..segments.ptr[s + 1] as usize];
+        assert!(!members.is_empty() && members.iter().all(|&k| coords[k as usize] == *coordinate));
+    }
+    assert_eq!(*segments.ptr.last().unwrap() as usize, nnz);
+}
+
+proptest! {
+    #[test]
+    fn groups(groups in 1usize..20, raw in prop::collection::vec(0i64..1000, 0..80)) {
+        let keys: Vec<i64> = raw.iter().map(|k| k % groups as i64).collect();
+        check_groups(&keys, groups);
+    }
+
+    #[test]
+    fn coordinates(
+        shape in prop::collection::vec(prop_oneof![1usize..4, Just(1usize << 31), Just(1usize << 62)], 0..6),
+        nnz in 0usize..40,
+        raw in prop::collection::vec((any::<u64>(), any::<bool>()), 240),
+    ) {
+        let indices: Vec<i64> = (0..shape.len() * nnz)
+            .map(|p| { let (x, near) = raw[p]; (if near { x % 2 } else { x } % shape[p / nnz] as u64) as i64 })
+            .collect();
+        check_coords(&shape, &indices, nnz);
+    }
+}
+
+#[test]
+fn large_groups() {
+    for (n, groups, below) in
+        [(300_000, 70_000, 70_000), (300_000, 5, 5), (300_000, 1 << 20, 7), (1000, 3_000_000, 3_000_000)]
+    {
+        check_groups(&random(n, below, 1), groups);
+    }
+    check_groups(&[], 0);
+    check_groups(&[], 100_000);
+}
+
+#[test]
+fn large_coordinates() {
+    let n = 200_000;
+    let join = |sizes: &[u64]| -> Vec<i64> {
+        sizes.iter().enumerate().flat_map(|(d, &s)| random(n, s, d as u64 + 3)).collect()
+    };
+    check_coords(&[1 << 20, 1 << 20], &join(&[1 << 20, 1 << 20]), n);
+    check_coords(&[300, 300], &join(&[300, 300]), n);
+    // Duplicates and one crowded bucket.
+    check_coords(&[1 << 31, 1 << 31, 4], &join(&[2, 1 << 30, 4]), n);
+    // 155 bits of coordinates.
+    check_coords(&[1 << 31; 5], &join(&[3, 1 << 31, 3, 1 << 31, 1 << 31]), n);
+    check_coords(&[1 << 31; 5], &join(&[1 << 31; 5]), n);
+    let mut ordered = join(&[1 << 20]);
+    ordered.sort_unstable();
+    check_coords(&[1 << 20], &ordered, n);
+}
+
+#[test]
+fn no_sparse_dims_is_one_coordinate() {
+    let one = coalesce::<i32>(&[], &[], 3);
+    assert_eq!((one.indices, one.segments.ptr, one.segments.order), (vec![], vec![0, 3], vec![0, 1, 2]));
+    let none = coalesce::<i32>(&[], &[], 0);
+    assert_eq!((none.segments.ptr, none.segments.order), (vec![0], vec![]));
+}
+
+#[test]
+fn threads_do_not_matter() {
+    let n = 150_000;
+    let keys = random(n, 5000, 9);
+    let coords: Vec<i64> = [random(n, 400, 1), random(n, 400, 2)].concat();
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            (group_by(&keys, 5000), coalesce(&[400, 400], &coords, n), validate_coo("t", &[400, 400], &coords, n))
+        })
+    };
+    assert_eq!(run(1), run(2));
+    assert_eq!(run(1), run(7));
+}

@@ -1,0 +1,285 @@
+//! Value kernels against plain loops over the definition.
+
+use half::{bf16, f16};
+use proptest::prelude::*;
+use sparse_core::*;
+
+const FEATURES: [usize; 12] = [0, 1, 2, 3, 7, 8, 16, 31, 64, 100, 128, 200];
+
+/// Small whole numbers, exact in every type, so that sums in any order agree to the bit.
+trait Test: Element {
+    fn of(n: i64) -> Self;
+}
+macro_rules! test_float {
+    ($($t:ty: $of:expr),*) => { $(impl Test for $t { fn of(n: i64) -> Self { $of(n as f32) } })* };
+}
+macro_rules! test_int {
+    ($($t:ty),*) => { $(impl Test for $t { fn of(n: i64) -> Self { n as $t } })* };
+}
+test_float!(f32: |x| x, f64: f64::from, f16: f16::from_f32, bf16: bf16::from_f32);
+test_int!(i32, i64, u8);
+
+fn values<T: Test>(n: usize, seed: i64) -> Vec<T> {
+    (0..n as i64)
+        .map(|k| T::of((k * 7 + seed * 13 + k * k % 11) % 4 - if T::LOWEST < T::ZERO { 1 } else { 0 }))
+        .collect()
+}
+
+/// Rows of random lengths, duplicates among the columns included.
+#[derive(Debug, Clone)]
+struct Graph {
+    cols: usize,
+    ptr: Vec<i32>,
+    idx: Vec<i32>,
+    perm: Vec<i32>,
+}
+
+fn graph() -> impl Strategy<Value = Graph> {
+    (0usize..9, prop::collection::vec(prop::collection::vec(0usize..1000, 0..12), 0..8)).prop_map(|(cols, lists)| {
+        let (mut ptr, mut idx) = (vec![0], vec![]);
+        for list in lists {
+            idx.extend(list.into_iter().filter(|_| cols > 0).map(|c| (c % cols) as i32));
+            ptr.push(idx.len() as i32);
+        }
+        let perm = (0..idx.len() as i32).rev().collect();
+        Graph { cols, ptr, idx, perm }
+    })
+}
+
+fn check_spmm<T: Test>(g: &Graph, features: usize, permuted: bool) {
+    let rows = g.ptr.len() - 1;
+    let (v, dense) = (values::<T>(g.idx.len(), 1), values::<T>(g.cols * features, 2));
+    let mut out = vec![T::of(3); rows * features];
+    let perm = permuted.then_some(&g.perm[..]);
+    spmm(Compressed { ptr: &g.ptr, idx: &g.idx, perm }, &v, &dense, features, &mut out);
+    for r in 0..rows {
+        for f in 0..features {
+            let mut sum = T::ACC_ZERO;
+            for k in g.ptr[r] as usize..g.ptr[r + 1] as usize {
+                let weight = v[perm.map_or(k, |p| p[k] as usize)];
+                sum = T::add(sum, T::mul(weight.widen(), dense[g.idx[k] as usize * features + f].widen()));
+            }
+            assert_eq!(out[r * features + f], T::narrow(sum), "row {r}, feature {f} of {features}");
+        }
+    }
+}
+
+fn check_sddmm<T: Test>(g: &Graph, features: usize) {
+    let ids = expand_ptr(&g.ptr);
+    let (x, y) = (values::<T>((g.ptr.len() - 1) * features, 3), values::<T>(g.cols * features, 4));
+    let mut out = vec![T::of(3); ids.len()];
+    sddmm(&ids, &g.idx, &x, &y, features, &mut out);
+    for k in 0..ids.len() {
+        let dot = (0..features).fold(T::ACC_ZERO, |sum, f| {
+            let (x, y) = (x[ids[k] as usize * features + f], y[g.idx[k] as usize * features + f]);
+            T::add(sum, T::mul(x.widen(), y.widen()))
+        });
+        assert_eq!(out[k], T::narrow(dot), "{features} features");
+    }
+}
+
+fn check_segments<T: Test>(g: &Graph, block: usize, ordered: bool) {
+    let n = if ordered { g.cols } else { g.idx.len() };
+    let v = values::<T>(n * block, 5);
+    let order = ordered.then_some(&g.idx[..]);
+    let segments = g.ptr.len() - 1;
+    let flags: Vec<u8> = (0..n * block).map(|k| u8::from(k * 7 % 5 == 0)).collect();
+    let (mut sum, mut any) = (vec![T::of(3); segments * block], vec![3u8; segments * block]);
+    segment_sum(&v, block, order, &g.ptr, &mut sum);
+    segment_any(&flags, block, order, &g.ptr, &mut any);
+    for s in 0..segments {
+        for b in 0..block {
+            let (mut want_sum, mut want_any) = (T::ACC_ZERO, 0);
+            for k in g.ptr[s] as usize..g.ptr[s + 1] as usize {
+                let at = order.map_or(k, |o| o[k] as usize) * block + b;
+                want_sum = T::add(want_sum, v[at].widen());
+                want_any |= flags[at];
+            }
+            assert_eq!((sum[s * block + b], any[s * block + b]), (T::narrow(want_sum), want_any));
+        }
+    }
+}
+
+/// Running sums of each segment's rows in order, from either end, against one loop over each segment.
+fn check_cumsum<T: Test>(ptr: &[i32], block: usize, ordered: bool, reverse: bool) {
+    let n = *ptr.last().unwrap() as usize;
+    let v = values::<T>(n * block, 8);
+    let order: Vec<i32> = (0..n as i32).map(|k| (k + n as i32 / 2) % n.max(1) as i32).collect();
+    let order = ordered.then_some(&order[..]);
+    let mut out = vec![T::of(3); n * block];
+    segment_cumsum(&v, block, order, ptr, reverse, &mut out);
+    for segment in ptr.windows(2) {
+        for b in 0..block {
+            let mut rows: Vec<usize> = (segment[0] as usize..segment[1] as usize).collect();
+            if reverse {
+                rows.reverse();
+            }
+            let mut sum = T::ACC_ZERO;
+            for k in rows {
+                sum = T::add(sum, v[order.map_or(k, |order| order[k] as usize) * block + b].widen());
+                assert_eq!(out[k * block + b], T::narrow(sum), "row {k} of segment {segment:?}");
+            }
+        }
+    }
+}
+
+fn check_move<T: Test>(n: usize, block: usize, map: &[usize]) {
+    let (v, fill) = (values::<T>(n * block, 6), values::<T>(block, 7));
+    let map: Vec<i64> = map.iter().map(|m| (m % (n + 1)) as i64).collect();
+    let mut out = vec![T::of(3); map.len() * block];
+    move_rows(&v, block, &fill, &map, &mut out);
+    let rows: Vec<&[T]> =
+        map.iter().map(|&m| if m as usize == n { &fill[..] } else { &v[m as usize * block..][..block] }).collect();
+    assert_eq!(out, rows.concat());
+}
+
+macro_rules! every_type {
+    ($check:ident($($arg:expr),*)) => {
+        $check::<f32>($($arg),*); $check::<f64>($($arg),*); $check::<f16>($($arg),*); $check::<bf16>($($arg),*);
+        $check::<i32>($($arg),*); $check::<i64>($($arg),*); $check::<u8>($($arg),*);
+    };
+}
+
+proptest! {
+    #[test]
+    fn spmm_is_the_definition(g in graph(), features in prop::sample::select(&FEATURES), permuted: bool) {
+        every_type!(check_spmm(&g, features, permuted));
+    }
+
+    #[test]
+    fn sddmm_is_the_definition(g in graph(), features in prop::sample::select(&FEATURES)) {
+        every_type!(check_sddmm(&g, features));
+    }
+
+    #[test]
+    fn segments_are_the_definition(g in graph(), block in prop::sample::select(&FEATURES), ordered: bool) {
+        every_type!(check_segments(&g, block, ordered));
+    }
+
+    #[test]
+    fn running_sums_are_the_definition(
+        g in graph(), block in prop::sample::select(&FEATURES), ordered: bool, reverse: bool,
+    ) {
+        every_type!(check_cumsum(&g.ptr, block, ordered, reverse));
+    }
+
+    #[test]
+    fn rows_move(n in 0usize..9, block in prop::sample::select(&FEATURES), map in prop::collection::vec(0usize..100, 0..20)) {
+        every_type!(check_move(n, block, &map));
+    }
+}
+
+/// Fractions: rounding must be that of the plain loop, for every width and thread count.
+#[test]
+fn one_row_holds_everything_and_threads_do_not_matter() {
+    let (rows, n) = (2000usize, 60_000usize);
+    let noise = |n: usize, step: f64| -> Vec<f32> { (0..n).map(|k| ((k as f64 * step).sin() * 3.0) as f32).collect() };
+    let mut ptr = vec![0i32; rows + 1];
+    ptr[701..].fill(n as i32);
+    let idx: Vec<i32> = (0..n).map(|k| (k * 7919 % 500) as i32).collect();
+    for features in [1, 5, 33, 128] {
+        let (v, dense) = (noise(n, 0.7), noise(500 * features, 0.3));
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let mut out = vec![1.0; rows * features];
+                spmm(Compressed { ptr: &ptr, idx: &idx, perm: None }, &v, &dense, features, &mut out);
+                let mut dots = vec![1.0; n];
+                sddmm(&idx, &idx, &dense, &dense, features, &mut dots);
+                (out, dots)
+            })
+        };
+        let (out, dots) = run(1);
+        assert_eq!((&out, &dots), (&run(2).0, &run(2).1));
+        assert_eq!((&out, &dots), (&run(5).0, &run(5).1));
+        for f in 0..features {
+            let terms = (0..n).map(|k| v[k] * dense[idx[k] as usize * features + f]);
+            assert_eq!(out[700 * features + f], terms.fold(0.0, |a, b| a + b));
+        }
+        assert!(out[..700 * features].iter().chain(&out[701 * features..]).all(|&x| x == 0.0));
+    }
+}
+
+/// Lengths around the chunks that are summed apart, in i64 and f64, whose sums are exact.
+#[test]
+fn long_running_sums_carry_over() {
+    let lengths = [0, 4095, 1, 0, 4096, 4097, 20_000, 1, 0, 8192 - 7, 3, 0];
+    let mut ptr = vec![0i32];
+    lengths.iter().for_each(|length| ptr.push(ptr[ptr.len() - 1] + length));
+    for (block, ordered, reverse) in [(1, false, false), (1, true, true), (3, true, false), (3, false, true)] {
+        check_cumsum::<i64>(&ptr, block, ordered, reverse);
+        check_cumsum::<f64>(&ptr, block, ordered, reverse);
+        check_cumsum::<u8>(&ptr, block, ordered, reverse);
+        check_cumsum::<i64>(&[0, ptr[ptr.len() - 1]], block, ordered, reverse);
+    }
+}
+
+#[test]
+fn half_widens_exactly() {
+    for bits in 0..=u16::MAX {
+        let (a, b) = (f16::from_bits(bits), bf16::from_bits(bits));
+        assert!(a.widen() == a.to_f32() || a.widen().is_nan() && a.is_nan());
+        assert!(a.widen().is_sign_negative() == a.to_f32().is_sign_negative());
+        assert!(b.widen() == b.to_f32() || b.widen().is_nan() && b.is_nan());
+    }
+}
+
+fn check_rounding<T: Element<Acc = f32>>() {
+    // Every upper half, with the lower bits that decide on rounding.
+    for upper in 0..=u16::MAX {
+        for lower in [0, 1, 0xfff, 0x1000, 0x1001, 0x2fff, 0x3000, 0x5a5a, 0x7fff, 0x8000, 0x8001, 0xf001, 0xffff] {
+            let x = f32::from_bits(u32::from(upper) << 16 | lower);
+            let (got, want) = (T::round(x), T::narrow(x).widen());
+            assert!(got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(), "{x:e}: {got:e} and {want:e}");
+        }
+    }
+}
+
+#[test]
+fn rounding_is_what_narrowing_does() {
+    check_rounding::<f16>();
+    check_rounding::<bf16>();
+}
+
+#[test]
+fn nan_wins_the_maximum() {
+    for block in [1, 3, 8, 40] {
+        for place in 0..3 {
+            let mut v = vec![1.0f32; 3 * block];
+            v[place * block..][..block].fill(f32::NAN);
+            let mut out = vec![0.0; block];
+            let all = Compressed { ptr: &[0i32, 3], idx: &[0, 1, 2], perm: None };
+            spmm_extremum(Extremum::Max, all, &[1.0; 3], &v, block, &mut out);
+            assert!(out.iter().all(|x| x.is_nan()), "block {block}, NaN in row {place}");
+        }
+    }
+}
+
+/// What must panic does, before anything is read out of bounds; `i64` indices are chosen to wrap the address.
+#[test]
+fn bad_input_panics() {
+    let panics = |f: &(dyn Fn() + std::panic::RefUnwindSafe)| assert!(std::panic::catch_unwind(f).is_err());
+    for features in [1usize, 2, 16, 128] {
+        let dense = vec![1f32; 3 * features];
+        for bad in [3i64, -1, i64::MIN, i64::MAX, 1 << 57, 1 << 60, 1 << 63 >> 1] {
+            panics(&|| {
+                let mut out = vec![0.0; features];
+                spmm(Compressed { ptr: &[0, 1], idx: &[bad], perm: None }, &[1.0], &dense, features, &mut out);
+            });
+            panics(&|| sddmm(&[0], &[bad], &dense, &dense, features, &mut [0.0]));
+            panics(&|| segment_sum(&dense, features, Some(&[bad]), &[0, 1], &mut vec![0.0; features]));
+        }
+        for bad in [4i64, -1, 1 << 57, i64::MIN] {
+            panics(&|| move_rows(&dense, features, &dense[..features], &[bad], &mut vec![0.0; features]));
+        }
+        for ptr in [[0i64, 2], [1, 0], [-1, 1], [0, i64::MAX]] {
+            panics(&|| {
+                let mut out = vec![0.0; features];
+                spmm(Compressed { ptr: &ptr, idx: &[0], perm: None }, &[1.0], &dense, features, &mut out);
+            });
+            if ptr != [0, 2] {
+                panics(&|| segment_sum::<_, i64>(&dense, features, None, &ptr, &mut vec![0.0; features]));
+            }
+        }
+    }
+}

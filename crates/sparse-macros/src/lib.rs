@@ -1,0 +1,37 @@
+//! The panicking twin of a fallible function.
+//!
+//! Every operation of sparse-tensor that can fail is written once, as `try_x`. [`or_panic`] makes the `x` that panics.
+
+mod docs;
+mod twin;
+
+use proc_macro::TokenStream;
+
+/// On `pub fn try_x(..) -> Result<T>`: also makes `pub fn x(..) -> T`, which panics with the error's own text.
+///
+/// The panic names the caller's line (`#[track_caller]`). Works on free functions and in `impl` blocks. An associated
+/// function without a receiver that does not mention `Self` in its signature needs `#[or_panic(associated)]`.
+///
+/// The documentation is written once, on `try_x`, and needs an `# Errors` section. `x` gets all of it, with `# Panics` for
+/// that heading and the panicking names for those that begin with `try_`. `try_x` keeps all but the code examples, so that each is shown, and run, once: examples call `x`.
+/// Attributes other than documentation are given to both.
+///
+/// ```
+/// # use sparse_macros::or_panic;
+/// /// Half of an even number.
+/// ///
+/// /// # Errors
+/// ///
+/// /// If it is odd.
+/// #[or_panic]
+/// pub fn try_half(number: u32) -> Result<u32, String> {
+///     if number % 2 == 0 { Ok(number / 2) } else { Err(format!("half: the number must be even, got {number}")) }
+/// }
+///
+/// assert_eq!(half(4), 2);
+/// assert!(try_half(3).is_err());
+/// ```
+#[proc_macro_attribute]
+pub fn or_panic(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    twin::expand(arguments.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}

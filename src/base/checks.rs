@@ -1,0 +1,61 @@
+//! Checks that operations share.
+
+use super::kind::{Kind, dtype_name};
+use burn::tensor::{AsIndex, Device, Tensor};
+use sparse_core::{Result, SparseError};
+
+/// Resolves an axis in `[-rank, rank)`.
+pub(crate) fn resolve_axis(op: &'static str, axis: impl AsIndex, rank: usize) -> Result<usize> {
+    let axis = axis.as_index();
+    let from_start = if axis < 0 { axis + rank as isize } else { axis };
+    if (0..rank as isize).contains(&from_start) {
+        Ok(from_start as usize)
+    } else {
+        Err(SparseError::AxisOutOfRange { op, axis, rank })
+    }
+}
+
+/// Axes as numbers of one type.
+pub(crate) fn as_axes(axes: &[impl AsIndex]) -> Vec<isize> {
+    axes.iter().map(|axis| axis.as_index()).collect()
+}
+
+/// The name of an operation by that of its fallible twin, which is what macros are given.
+pub(crate) fn plain_name(fallible: &'static str) -> &'static str {
+    fallible.strip_prefix("try_").unwrap_or(fallible)
+}
+
+/// Panics with the error's own text, for what has no `try_` twin.
+#[track_caller]
+pub(crate) fn expect<T>(result: Result<T>) -> T {
+    match result {
+        Ok(value) => value,
+        // Not in a closure, where the caller's line is lost.
+        Err(trouble) => panic!("{trouble}"),
+    }
+}
+
+/// Checks that two tensors have elements of one dtype, which kernels exist for, on one device.
+pub(crate) fn same_elements<const D: usize, const E: usize, K: Kind>(
+    op: &'static str,
+    a: &Tensor<D, K>,
+    b: &Tensor<E, K>,
+) -> Result<()> {
+    let (left, right) = (a.dtype(), b.dtype());
+    if left != right {
+        return Err(SparseError::DtypeMismatch { op, left: dtype_name(left), right: dtype_name(right) });
+    }
+    if !sparse_burn::is_supported(left) {
+        return Err(SparseError::UnsupportedDtype { op, what: "a tensor".into(), dtype: dtype_name(left) });
+    }
+    same_device(op, &a.device(), &b.device())
+}
+
+/// Checks that two devices are one, whatever their autodiff association.
+pub(crate) fn same_device(op: &'static str, a: &Device, b: &Device) -> Result<()> {
+    let (a, b) = (a.clone().inner(), b.clone().inner());
+    if a == b {
+        return Ok(());
+    }
+    Err(SparseError::DeviceMismatch { op, left: format!("{a:?}"), right: format!("{b:?}") })
+}

@@ -1,0 +1,14 @@
+//! Safe ways around what Burn and its devices cannot do with nothing.
+
+use super::kind::Kind;
+use burn::tensor::Tensor;
+
+/// Rows below rows. Parts without any are left out: some devices cannot join nothing.
+pub(crate) fn cat_rows<K: Kind>(parts: impl IntoIterator<Item = Tensor<2, K>>) -> Tensor<2, K> {
+    let (mut full, mut none): (Vec<_>, Vec<_>) = parts.into_iter().partition(|rows| rows.dims()[0] > 0);
+    match full.len() {
+        0 => none.pop().expect("at least one part"),
+        1 => full.pop().expect("one part"),
+        _ => Tensor::cat(full, 0),
+    }
+}

@@ -1,0 +1,52 @@
+//! The kinds of elements.
+
+pub use sparse_burn::Kind;
+pub(crate) use sparse_burn::of_kind;
+
+use burn::tensor::{DType, Device, Tensor, kind};
+use sparse_autograd::{Erased, record};
+
+/// Kinds with arithmetic: Float and Int.
+pub trait Numeric: Kind + kind::Numeric + kind::Ordered {}
+impl<K: Kind + kind::Numeric + kind::Ordered> Numeric for K {}
+
+/// The tensor as a float one, if it is: rules are only recorded for floats.
+pub(crate) fn as_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> Option<Tensor<D>> {
+    tensor.dtype().is_float().then(|| Tensor::from_dispatch(tensor.clone().into_dispatch()))
+}
+
+/// Whether the tensor takes part in a recorded graph.
+pub(crate) fn is_tracked<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> bool {
+    as_float(tensor).is_some_and(|tensor| tensor.is_tracked())
+}
+
+/// Back to the kind of the caller, which is known to be Float.
+pub(crate) fn from_float<const D: usize, K: Kind>(tensor: Tensor<D>) -> Tensor<D, K> {
+    Tensor::from_dispatch(tensor.into_dispatch())
+}
+
+/// Name of a dtype as the library's messages and conformance cases spell it.
+pub fn dtype_name(dtype: DType) -> String {
+    match dtype {
+        DType::Bool(_) => "bool".into(),
+        other => format!("{other:?}").to_lowercase(),
+    }
+}
+
+/// Gives the plain result of a kernel the autodiff association that any of its untracked operands has.
+pub(crate) fn associate_like<const D: usize, const E: usize, K: Kind>(
+    out: Tensor<D, K>,
+    operands: &[&Tensor<E, K>],
+) -> Tensor<D, K> {
+    let device = operands.iter().map(|operand| operand.device()).find(Device::is_autodiff);
+    match (device, as_float(&out)) {
+        (Some(device), Some(out)) => from_float(associate(out, &device)),
+        _ => out,
+    }
+}
+
+/// Gives a plain result the autodiff association of `device`, as an untracked tensor.
+pub(crate) fn associate<const D: usize>(tensor: Tensor<D>, device: &Device) -> Tensor<D> {
+    let untracked = Tensor::<1>::zeros([1], device);
+    record(tensor, [Erased::from(untracked)], (), |(), _, _| [None])
+}

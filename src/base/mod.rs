@@ -1,0 +1,12 @@
+//! What every floor stands on: kinds, sizes, index tensors, checks, limits, and safe glue over Burn.
+
+pub(crate) mod checks;
+pub(crate) mod coordinates;
+pub(crate) mod empty;
+pub(crate) mod exact;
+pub(crate) mod index;
+pub(crate) mod kind;
+pub(crate) mod lazy;
+pub(crate) mod limits;
+pub(crate) mod scalar;
+pub(crate) mod sizes;

@@ -1,0 +1,240 @@
+//! What a sparse tensor is.
+
+use super::fill::{Fill, FillValue};
+use crate::base::checks::{resolve_axis, same_device, same_elements};
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, dtype_name, of_kind};
+use crate::base::sizes::cells;
+use crate::pattern::coo::CooPattern;
+use crate::pattern::csr::CsrPattern;
+use crate::pattern::layout::Pattern;
+use burn::tensor::{AsIndex, DType, Device, Float, Gradients, Tensor};
+use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
+
+/// A tensor of shape `[d0, .., dn]` whose *specified* elements are stored and whose *unspecified* ones all equal the
+/// [`Fill`] value.
+///
+/// Values are rows `[nnz, block]`, one block of the dense dims' elements for each stored coordinate (one element where
+/// there are no dense dims). They are an ordinary Burn tensor, on the autodiff tape when tracked. Cloning copies no
+/// data: the pattern and the values are shared.
+///
+/// Use it by its two layouts, [`CooTensor`] and [`CsrTensor`].
+#[derive(Clone)]
+pub struct SparseTensor<P: Pattern, const D: usize, K: Kind = Float> {
+    pub(crate) pattern: P,
+    pub(crate) values: Tensor<2, K>,
+    pub(crate) dense_shape: Vec<usize>,
+    pub(crate) fill: Fill<K>,
+}
+
+/// Coordinates: any rank, hybrid (trailing dense dims), duplicates allowed.
+pub type CooTensor<const D: usize, K = Float> = SparseTensor<CooPattern, D, K>;
+
+/// Compressed rows: rank 2, or rank 3 batched.
+pub type CsrTensor<const D: usize, K = Float> = SparseTensor<CsrPattern, D, K>;
+
+impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+    /// The parts of an operation's result, which are right by construction.
+    pub(crate) fn from_parts(pattern: P, values: Tensor<2, K>, dense_shape: Vec<usize>, fill: Fill<K>) -> Self {
+        debug_assert_eq!(pattern.shape().len() + dense_shape.len(), D);
+        debug_assert_eq!(values.dims(), [pattern.nnz(), dense_shape.iter().product()]);
+        let values = of_kind(values);
+        let fill = fill.of_dtype(values.dtype());
+        Self { pattern, values, dense_shape, fill }
+    }
+
+    /// The same structure with other value rows (and fill), perhaps of another kind.
+    pub(crate) fn with_rows<K2: Kind>(&self, values: Tensor<2, K2>, fill: Fill<K2>) -> SparseTensor<P, D, K2> {
+        SparseTensor::from_parts(self.pattern.clone(), values, self.dense_shape.clone(), fill)
+    }
+
+    /// Shape, sparse dims first.
+    pub fn dims(&self) -> [usize; D] {
+        let mut dims = self.pattern.shape().iter().chain(&self.dense_shape);
+        std::array::from_fn(|_| *dims.next().expect("the rank is D"))
+    }
+
+    /// Number of stored elements (of stored blocks, where there are dense dims). Duplicates count.
+    pub fn nnz(&self) -> usize {
+        self.pattern.nnz()
+    }
+
+    /// Number of leading sparse dims.
+    pub fn sparse_dims(&self) -> usize {
+        self.pattern.shape().len()
+    }
+
+    /// Number of trailing dense dims.
+    pub fn dense_dims(&self) -> usize {
+        self.dense_shape.len()
+    }
+
+    /// Elements of a value block: the product of the dense dims.
+    pub(crate) fn block(&self) -> usize {
+        self.values.dims()[1]
+    }
+
+    /// Number of elements of the dense equivalent (at most 2^128 - 1).
+    pub fn num_elements(&self) -> u128 {
+        cells(&self.dims())
+    }
+
+    /// Where the stored elements stand.
+    pub fn pattern(&self) -> &P {
+        &self.pattern
+    }
+
+    /// Whether no coordinate is stored twice and all stand in lexicographic order. CSR always is.
+    pub fn is_coalesced(&self) -> bool {
+        self.pattern.is_coalesced()
+    }
+
+    /// What the unspecified elements are.
+    pub fn fill(&self) -> &Fill<K> {
+        &self.fill
+    }
+
+    /// The fill as a row `[1, block]`.
+    pub(crate) fn fill_row(&self) -> Tensor<2, K> {
+        self.fill.row(self.block(), self.dtype(), &self.device())
+    }
+
+    /// The same tensor with another fill.
+    ///
+    /// # Errors
+    ///
+    /// For a fill in a tensor: `shape_mismatch` if it is neither one number nor of the shape of the dense dims nor a
+    /// list of their elements; `dtype_mismatch`, `device_mismatch`.
+    #[or_panic]
+    pub fn try_with_fill(mut self, fill: Fill<K>) -> Result<Self> {
+        const OP: &str = "with_fill";
+        let fill = fill.fitted(OP, &self.dense_shape)?;
+        if let Fill::Value(FillValue::Block(given)) = &fill {
+            same_elements(OP, &self.values, given.row())?;
+        }
+        self.fill = fill.of_dtype(self.dtype());
+        Ok(self)
+    }
+
+    /// The stored values: `[nnz]`, or `[nnz, dense dims..]` for a hybrid tensor. `R` is 1 + the number of dense dims.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch` if `R` is another rank.
+    #[or_panic]
+    pub fn try_values<const R: usize>(&self) -> Result<Tensor<R, K>> {
+        if R != 1 + self.dense_shape.len() {
+            let rule =
+                "values have rank 1 + the number of dense dims: ask for values::<{right:1}>, got values::<{left:1}>";
+            let right = vec![1 + self.dense_shape.len()];
+            return Err(SparseError::ShapeMismatch { op: "values", rule, left: vec![R], right });
+        }
+        let mut shape = [self.nnz(); R];
+        shape[1..].copy_from_slice(&self.dense_shape);
+        Ok(self.values.clone().reshape(Exact(shape)))
+    }
+
+    /// The same pattern and fill with other values `[nnz, dense dims..]`: how a pattern is reused without being copied.
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch` or `shape_mismatch` if the values do not fit the pattern; `dtype_mismatch` for another dtype
+    /// than that of a fill in a tensor; `unsupported_dtype`, `device_mismatch`.
+    #[or_panic]
+    pub fn try_with_values<const R: usize>(&self, values: Tensor<R, K>) -> Result<Self> {
+        const OP: &str = "with_values";
+        let values = value_rows(OP, values, self.nnz(), &self.dense_shape)?;
+        same_device(OP, &self.device(), &values.device())?;
+        if let Fill::Value(FillValue::Block(fill)) = &self.fill {
+            same_elements(OP, &values, fill.row())?;
+        }
+        Ok(self.with_rows(values, self.fill.clone()))
+    }
+
+    /// Device of the values, with their autodiff association.
+    pub fn device(&self) -> Device {
+        self.values.device()
+    }
+
+    /// The tensor on another device. The pattern is copied once for each tensor that moves.
+    pub fn to_device(&self, device: &Device) -> Self {
+        let plain = device.clone().inner();
+        Self {
+            pattern: self.pattern.to_device(&plain),
+            values: self.values.clone().to_device(device),
+            dense_shape: self.dense_shape.clone(),
+            fill: self.fill.to_device(device),
+        }
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> DType {
+        self.values.dtype()
+    }
+
+    /// Resolves an axis in `[-rank, rank)`.
+    pub(crate) fn axis(&self, op: &'static str, axis: impl AsIndex) -> Result<usize> {
+        resolve_axis(op, axis, D)
+    }
+}
+
+impl<P: Pattern, const D: usize> SparseTensor<P, D> {
+    /// Makes the stored values a leaf of the autodiff tape. The device must be an autodiff one.
+    pub fn require_grad(mut self) -> Self {
+        self.values = self.values.require_grad();
+        self
+    }
+
+    /// Whether the values take part in a recorded graph.
+    pub fn is_tracked(&self) -> bool {
+        self.values.is_tracked()
+    }
+
+    /// The gradient with respect to this tensor, on its own pattern, if the values are a leaf that has one.
+    pub fn grad(&self, grads: &Gradients) -> Option<Self> {
+        let values = self.values.grad(grads)?;
+        Some(self.with_rows(values, Fill::Zero))
+    }
+
+    /// The gradient with respect to the fill, if it is a tracked leaf that has one: a row of the dense dims' elements.
+    pub fn fill_grad(&self, grads: &Gradients) -> Option<Tensor<1>> {
+        match &self.fill {
+            Fill::Value(FillValue::Block(block)) => block.row().grad(grads).map(|row| row.flatten(0, 1)),
+            _ => None,
+        }
+    }
+
+    /// The tensor cut off the tape.
+    pub fn detach(mut self) -> Self {
+        self.values = self.values.detach();
+        self.fill = self.fill.detach();
+        self
+    }
+}
+
+/// Values `[nnz, dense dims..]` as rows `[nnz, block]`.
+pub(crate) fn value_rows<const R: usize, K: Kind>(
+    op: &'static str,
+    values: Tensor<R, K>,
+    nnz: usize,
+    dense_shape: &[usize],
+) -> Result<Tensor<2, K>> {
+    let dims = values.dims();
+    if !sparse_burn::is_supported(values.dtype()) {
+        let what = "a sparse tensor".to_string();
+        return Err(SparseError::UnsupportedDtype { op, what, dtype: dtype_name(values.dtype()) });
+    }
+    if dims[0] != nnz {
+        return Err(SparseError::LengthMismatch { op, what: "values", expected: nnz, got: dims[0] });
+    }
+    if dims[1..] != *dense_shape {
+        return Err(SparseError::ShapeMismatch {
+            op,
+            rule: "values must have the shape {right} of the dense dims after nnz, got {left}",
+            left: dims[1..].to_vec(),
+            right: dense_shape.to_vec(),
+        });
+    }
+    Ok(values.reshape(Exact([nnz, dense_shape.iter().product()])))
+}

@@ -1,0 +1,57 @@
+//! The law: `dense(op(A, B, ..)) == op(dense(A), dense(B), ..)`, values and gradients, for every operation.
+//!
+//! Draws operations, shapes (sizes of 0 and 1 included), patterns, fills, layouts and values at random and compares
+//! with dense Burn, on the device named in `SPARSE_TEST_DEVICE` (default flex). `SPARSE_LAW_DRAWS` is the number of
+//! draws (2000), `SPARSE_LAW_SEED` the seed of the first; draw `k` has seed `SPARSE_LAW_SEED + k`, so the seed of a
+//! failure and one draw repeat it. Operations of floats are drawn in f16 and bf16 too, forward, where the device has
+//! them (else the draw counts as unsupported), and compared with the reference in f64 within four units in the last
+//! place. Operations on dense tensors are among them, and every operation of other kinds. Before that every operation's
+//! result and gradients are corrupted on purpose, and it is a failure if one is not noticed. The last line is one of
+//! totals.
+//!
+//! On Flex every operation also runs on inputs that no memory holds as dense ones (`huge/mod.rs`).
+//!
+//! `--coverage [FILE]` writes instead what passes, an operation and layout at a time, as JSON for `.ci/coverage`.
+
+mod answer;
+mod coverage;
+#[path = "../common/device.rs"]
+mod device;
+mod draw;
+mod huge;
+mod operations;
+mod reference;
+mod runner;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.iter().any(|arg| arg == "--list") {
+        return ExitCode::SUCCESS;
+    }
+    // Panics are caught and reported with the draw that they belong to.
+    runner::quiet();
+    let name = device::name();
+    let table = operations::all();
+    if let Some(at) = args.iter().position(|arg| arg == "--coverage") {
+        return coverage::write(&table, &name, args.get(at + 1).map(String::as_str));
+    }
+    let huge = if name == "flex" {
+        huge::run_all(&table)
+    } else {
+        println!("huge: not on {name}, whose memory is not that of the process");
+        ExitCode::SUCCESS
+    };
+    let number = |name: &str, default: u64| match std::env::var(name) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} must be a number, got {text}")),
+        Err(_) => default,
+    };
+    let blind = runner::corruptions_missed(&table, &name);
+    for what in &blind {
+        println!("FAILED: {what}");
+    }
+    let totals = runner::run_all(&table, &name, number("SPARSE_LAW_SEED", 20_240), number("SPARSE_LAW_DRAWS", 2000));
+    totals.print(&name);
+    if totals.failed > 0 || !blind.is_empty() || totals.passed == 0 { ExitCode::FAILURE } else { huge }
+}

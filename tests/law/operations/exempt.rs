@@ -1,0 +1,39 @@
+//! Public functions that have no entry in the registry, by page of the documentation, each with its reason. `try_x` is
+//! covered by `x`.
+
+/// `(page, reason, names)`. Written into the coverage table, where `.ci/coverage` holds them against the documentation.
+pub const EXEMPT: &[(&str, &str, &str)] = &[
+    (
+        "struct.SparseTensor.html",
+        "reads what the tensor holds; the law's structure check and its inputs go through it",
+        "dims nnz sparse_dims dense_dims num_elements pattern is_coalesced fill device dtype row_ptr col_idx indices",
+    ),
+    (
+        "struct.SparseTensor.html",
+        "construction: every input of the law is made by it, and gives errors that the conformance cases name",
+        "new new_inferred from_pattern zeros",
+    ),
+    ("struct.SparseTensor.html", "construction without a check: tests/suite/hostile.rs", "new_unchecked"),
+    (
+        "struct.SparseTensor.html",
+        "CooTensor::new of two lists of nodes: its own doctest and tests/law/huge/shapes.rs",
+        "from_edges",
+    ),
+    (
+        "struct.SparseTensor.html",
+        "the tape itself: every gradient that the law compares passes through leaves and their gradients",
+        "require_grad is_tracked grad fill_grad detach",
+    ),
+    ("struct.SparseTensor.html", "a copy: no second device in a run of the law", "to_device"),
+    (
+        "ops/struct.IndexPlan.html",
+        "made and read, not an operation; the law's IndexPlan::select and IndexPlan::put make one each",
+        "new len is_empty size",
+    ),
+    ("nn/struct.GcnConv.html", "a layer: tests/suite/nn.rs, and tests/law/huge/shapes.rs", "forward forward_sparse"),
+    ("fn", "of graphs: tests/suite/nn.rs, and tests/law/huge/shapes.rs", "row_normalization symmetric_normalization"),
+    ("fn", "random: tests/suite/nn.rs", "sparse_dropout"),
+    ("fn", "a limit of the process, not an operation", "dense_limit set_dense_limit"),
+    ("fn", "the name of a dtype", "dtype_name"),
+    ("fn", "counters of a GPU run: tests/gpu", "device_reads host_fallbacks"),
+];

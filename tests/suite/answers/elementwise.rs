@@ -1,0 +1,93 @@
+//! Functions of elements at corners that the law does not draw.
+
+use super::{any_value, close, device, identical, ints, read, special};
+use crate::draw::plain;
+use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use proptest::prelude::*;
+use sparse_tensor::pattern::Pattern;
+use sparse_tensor::{CooTensor, CsrTensor, Fill};
+
+proptest! {
+    /// The law of the element-wise operations, NaN, infinities and signed zeros included.
+    #[test]
+    fn arithmetic(
+        a in special(vec![3, 4]), b in special(vec![3, 4]), fills in (any_value(), any_value()), zero: (bool, bool),
+        csr: bool, pick: bool,
+    ) {
+        let device = device(pick);
+        let fill = |own: f64, zero: bool| if zero { Fill::Zero } else { Fill::scalar(own) };
+        let (fill_a, fill_b) = (if zero.0 { 0.0 } else { fills.0 }, if zero.1 { 0.0 } else { fills.1 });
+        let left: CooTensor<2> = a.coo(a.leaf(&device)).with_fill(fill(fills.0, zero.0));
+        let right: CooTensor<2> = b.coo(b.leaf(&device)).with_fill(fill(fills.1, zero.1));
+        let (dense_a, dense_b) = (a.dense(fill_a), b.dense(fill_b));
+        type Two<T> = fn(&T, &T) -> T;
+        type Op = (fn(f64, f64) -> f64, Two<CooTensor<2>>, Two<CsrTensor<2>>);
+        let ops: [Op; 4] = [
+            (|x, y| x + y, |a, b| a + b, |a, b| a + b),
+            (|x, y| x - y, |a, b| a - b, |a, b| a - b),
+            (|x, y| x * y, |a, b| a * b, |a, b| a * b),
+            (|x, y| x / y, |a, b| a / b, |a, b| a / b),
+        ];
+        for (scalar, coo, compressed) in ops {
+            let want: Vec<f64> = dense_a.iter().zip(&dense_b).map(|(&x, &y)| scalar(x, y)).collect();
+            let rows = || compressed(&left.to_csr(), &right.to_csr()).to_dense();
+            let got = if csr { rows() } else { coo(&left, &right).to_dense() };
+            identical(&read(got), &want)?;
+        }
+    }
+
+    /// Values that are views of a larger buffer, transposed or strided.
+    #[test]
+    fn values_that_are_not_contiguous(a in plain(vec![3, 4], false), pick: bool) {
+        let device = device(pick);
+        let n = a.values.len();
+        let doubled: Vec<f64> = a.values.iter().flat_map(|&value| [value, -9.0]).collect();
+        let wide = Tensor::<2>::from_data(TensorData::new(doubled, [n, 2]), (&device, DType::F64));
+        prop_assume!(n > 0);
+        let view = wide.narrow(1, 0, 1).reshape([n as i64]);
+        let x = TensorData::new((0..8).map(f64::from).collect::<Vec<_>>(), [2, 4]);
+        let x = Tensor::<2>::from_data(x, (&device, DType::F64)).transpose();
+        let got = a.coo::<2>(view).to_csr().matmul(x.clone());
+        close(&read(got), &read(a.coo::<2>(a.leaf(&device)).to_dense().matmul(x)))?;
+    }
+}
+
+#[test]
+fn remainders_and_powers_at_their_edges() {
+    let device = Device::flex();
+    let whole = |values: [i32; 2]| CooTensor::<1, Int>::from_dense(Tensor::from_ints(values, &device), 0);
+    assert_eq!(ints(whole([i32::MIN, 7]).remainder(&whole([-1, 0])).to_dense()), [0, 0]);
+    let x = Tensor::<2>::from_floats([[0.0, -2.5, 1.5], [3.0, 0.0, -0.75]], &device);
+    let y = Tensor::<2>::from_floats([[1.25, 0.0, -2.0], [0.5, 0.0, 4.0]], &device);
+    let (a, b) = (CooTensor::<2>::from_dense(x.clone(), 0), CooTensor::<2>::from_dense(y.clone(), 0));
+    // NaN where both are zero, as for dense tensors.
+    close(&read(a.remainder(&b).to_dense()), &read(x.clone().remainder(y.clone()))).unwrap();
+    let rest = |x: f64, y: f64| if y == 0.0 { f64::NAN } else { x % y };
+    let want: Vec<f64> = read(x).into_iter().zip(read(y)).map(|(x, y)| rest(x, y)).collect();
+    close(&read(a.fmod(&b).to_dense()), &want).unwrap();
+    let power = CooTensor::<2, Int>::from_dense(Tensor::from_ints([[3, 3, 2], [0, 0, -1]], &device), 0);
+    let want = [0.0, -15.625, 2.25, 1.0, 1.0, f64::from(-4.0f32 / 3.0)];
+    close(&read(a.powi(&power).to_dense()), &want).unwrap();
+}
+
+/// Fills of numbers are known without the device, so what needs a zero takes them.
+#[test]
+fn fills_of_results_are_known() {
+    let device = Device::flex();
+    let a = CooTensor::<2>::from_dense(Tensor::from_floats([[0.0, -2.5, 1.5], [3.0, 0.0, -0.75]], &device), 0);
+    let b = CooTensor::<2>::from_dense(Tensor::from_floats([[1.25, 0.0, -2.0], [0.5, 0.0, 4.0]], &device), 0);
+    assert!(a.remainder(&b.clone().with_fill(Fill::scalar(2.0))).fill().is_zero());
+    let whole = a.int();
+    assert!(whole.bitwise_or(&b.int()).fill().is_zero());
+    assert!(whole.remainder(&b.int().with_fill(Fill::scalar(2))).fill().is_zero());
+    assert!(a.powi(&whole.clone().with_fill(Fill::scalar(2))).fill().is_zero());
+    let (p, q) = (a.greater_elem(0.0), b.greater_elem(0.0));
+    for mask in [p.bool_and(&q), p.bool_or(&q), p.bool_xor(&q)] {
+        assert!(matches!(mask.fill(), Fill::Zero));
+    }
+    assert_eq!(p.bool_not().fill().to_string(), "true");
+    assert_eq!(a.max_pair(&b).clamp(-1.0, 1.0).matmul(&b.transpose()).dims(), [2, 2]);
+    assert_eq!(a.mask_select(&a.greater(&b)).dims(), [2]);
+    // A transpose is one pattern however often it is taken.
+    assert!(a.transpose().pattern().is_same(a.transpose().pattern()));
+}

@@ -1,0 +1,135 @@
+//! Indexed reads and writes of dense tensors.
+
+use super::{any_value, device, identical, read};
+use burn::tensor::{Bool, DType, Device, FloatDType, Int, IntDType, Tensor, TensorData};
+use proptest::prelude::*;
+use sparse_tensor::ops::{self, IndexPlan, Reduce};
+
+proptest! {
+    /// A permutation put by assign, then gathered, is the identity.
+    #[test]
+    fn put_then_gather(
+        order in Just((0..5i64).collect::<Vec<_>>()).prop_shuffle(), x in proptest::collection::vec(any_value(), 10),
+        pick: bool,
+    ) {
+        let device = device(pick);
+        let x = Tensor::<2>::from_data(TensorData::new(x, [5, 2]), (&device, DType::F64));
+        let at = Tensor::<2, Int>::from_data(TensorData::new(order, [5, 1]), (&device, DType::I64));
+        let zeros = Tensor::zeros([5, 2], (&device, DType::F64));
+        let put = ops::put_along_axis(zeros, at.clone(), x.clone(), 0, Reduce::Assign, true);
+        identical(&read(ops::gather(put, 0, at.expand([5, 2]))), &read(x))?;
+    }
+}
+
+/// put_along_axis writes into the buffer of an array that nobody else holds.
+#[test]
+fn put_reuses_the_buffer() {
+    let device = Device::flex();
+    let arr = Tensor::<2>::zeros([64, 8], &device);
+    let before = storage(&arr);
+    let index = Tensor::<2, Int>::zeros([3, 1], &device);
+    let out = ops::put_along_axis(arr, index.clone(), 1.0, 0, Reduce::Add, true);
+    assert_eq!(storage(&out), before, "no new buffer for an array given by value");
+    let kept = out.clone();
+    let other = ops::put_along_axis(out, index, 1.0, 0, Reduce::Add, true);
+    assert_ne!(storage(&other), before, "a shared array is not written to");
+    assert_eq!(kept.narrow(0, 0, 1).into_data().iter::<f32>().collect::<Vec<_>>(), [3.0; 8]);
+}
+
+/// Address of a Flex tensor's storage.
+fn storage(tensor: &Tensor<2>) -> usize {
+    let primitive = tensor.clone().try_into_primitive::<burn::backend::Flex>().expect("a Flex tensor");
+    primitive.bytes().as_ptr() as usize
+}
+
+/// What each operation promises outside f64 and valid input.
+#[test]
+fn dtypes_and_errors_of_put_and_plans() {
+    let device = Device::flex();
+    let index = || Tensor::<1, Int>::from_ints([0, 0, 1], &device);
+    let arr = Tensor::<1>::from_floats([2.0, 3.0], &device);
+    let values = Tensor::<1>::from_floats([1.5, 4.0, 0.5], &device);
+    let list = |tensor: Tensor<1>| tensor.into_data().iter::<f32>().collect::<Vec<f32>>();
+    for dtype in [FloatDType::F16, FloatDType::BF16, FloatDType::F64] {
+        let out =
+            ops::put_along_axis(arr.clone().cast(dtype), index(), values.clone().cast(dtype), 0, Reduce::Mul, true);
+        assert_eq!(list(out), [12.0, 1.5]);
+    }
+    let ints = |values: [i32; 2], dtype: IntDType| Tensor::<1, Int>::from_ints(values, &device).cast(dtype);
+    let out = ops::put_along_axis(
+        ints([7, 250], IntDType::U8),
+        Tensor::from_ints([1, 1], &device),
+        ints([1, 9], IntDType::U8),
+        0,
+        Reduce::Add,
+        true,
+    );
+    assert_eq!(out.into_data().iter::<i64>().collect::<Vec<_>>(), [7, 4], "u8 wraps");
+    let out = ops::put_along_axis(
+        Tensor::<1, Bool>::full([2], false, &device),
+        Tensor::from_ints([-1], &device),
+        true,
+        0,
+        Reduce::Assign,
+        true,
+    );
+    assert_eq!(out.into_data().iter::<bool>().collect::<Vec<_>>(), [false, true]);
+    let narrow = ints([1, 2], IntDType::I16);
+    let trouble = ops::try_put_along_axis(
+        narrow.clone(),
+        Tensor::from_ints([0], &device),
+        narrow.clone().narrow(0, 0, 1),
+        0,
+        Reduce::Add,
+        true,
+    );
+    assert_eq!(trouble.unwrap_err().kind(), "unsupported_dtype");
+
+    let plan = IndexPlan::new(index(), 2).unwrap();
+    let wide = values.clone().cast(FloatDType::F64);
+    assert_eq!(plan.try_put(arr.clone(), wide.clone(), 0, Reduce::Add, true).unwrap_err().kind(), "dtype_mismatch");
+    assert_eq!(plan.try_put(arr.clone(), arr.clone(), 0, Reduce::Add, true).unwrap_err().kind(), "shape_mismatch");
+    assert_eq!(plan.try_select(narrow, 1).unwrap_err().kind(), "axis_out_of_range");
+    assert_eq!(
+        ops::try_put_along_axis(arr.clone(), index(), wide, 0, Reduce::Add, true).unwrap_err().kind(),
+        "dtype_mismatch"
+    );
+    assert_eq!(IndexPlan::new(index(), 1).unwrap_err().kind(), "index_out_of_range");
+    for reduce in Reduce::ALL {
+        for own in [false, true] {
+            let plain = ops::put_along_axis(arr.clone(), index(), values.clone(), 0, reduce, own);
+            assert_eq!(list(plan.put(arr.clone(), values.clone(), 0, reduce, own)), list(plain), "{reduce:?} {own}");
+        }
+    }
+    let empty = ops::gather(Tensor::<2>::ones([4, 3], &device), 0, Tensor::zeros([2, 0], &device));
+    assert_eq!(empty.dims(), [2, 0]);
+    let at = Tensor::<3, Int>::from_ints([[[0, 0], [1, 9]]], &device);
+    let trouble = ops::try_gather_nd(Tensor::<2>::ones([2, 2], &device), at, None).unwrap_err();
+    assert!(trouble.to_string().contains("position 3"), "the position in the index: {trouble}");
+}
+
+/// The gradient of a product in f16 whose result is subnormal, which says too little to divide by.
+#[test]
+fn products_in_f16() {
+    let device = Device::flex().autodiff();
+    let half = |values: &[f32]| Tensor::<1>::from_floats(values, &device).cast(FloatDType::F16).detach().require_grad();
+    let (arr, values) = (half(&[1e-3]), half(&[1e-4]));
+    let out = ops::put_along_axis(arr.clone(), Tensor::from_ints([0], &device), values.clone(), 0, Reduce::Mul, true);
+    let grads = out.backward();
+    let got = |leaf: Tensor<1>| leaf.grad(&grads).unwrap().into_data().iter::<f32>().next().unwrap();
+    assert!((got(values) / 1e-3 - 1.0).abs() < 1e-2 && (got(arr) / 1e-4 - 1.0).abs() < 1e-2);
+}
+
+/// A u64 past i64 is out of range, not the last element.
+#[test]
+fn unsigned_indices_do_not_wrap() {
+    let device = Device::flex();
+    let index = |last: u64| {
+        let data = TensorData::new(vec![0u64, last], [2]);
+        Tensor::<1, Int>::from_data(data, (&device, DType::U64))
+    };
+    let x = Tensor::<1>::from_floats([1.0, 2.0, 3.0], &device);
+    let picked = ops::gather(x.clone(), 0, index(2));
+    assert_eq!(picked.into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 3.0]);
+    assert_eq!(ops::try_gather(x, 0, index(u64::MAX)).unwrap_err().kind(), "index_out_of_range");
+}

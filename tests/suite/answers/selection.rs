@@ -1,0 +1,115 @@
+//! Shape and selection: dims that no table would fit, corners and errors.
+
+use burn::tensor::{Bool, DType, Device, Int, Slice, Tensor, TensorData};
+use sparse_tensor::{CooTensor, Fill};
+
+fn index(values: &[i64], device: &Device) -> Tensor<1, Int> {
+    Tensor::from_data(TensorData::new(values.to_vec(), [values.len()]), (device, DType::I64))
+}
+
+/// Dims that no table would fit.
+#[test]
+fn far_beyond_memory() {
+    let device = Device::flex();
+    let big = 1usize << 40;
+    let at = TensorData::new(vec![7i64, 7, 1 << 39, 0, (1 << 40) - 1, 5], [2, 3]);
+    let at = Tensor::<2, Int>::from_data(at, (&device, DType::I64));
+    let a = CooTensor::<2>::new(at, Tensor::<1>::from_floats([1.0, 2.0, 3.0], &device), [big, big]).unwrap();
+    let list = |tensor: &CooTensor<2>| -> (Vec<i64>, Vec<f32>) {
+        let at = tensor.indices().into_data().convert::<i64>().iter().collect();
+        (at, tensor.values::<1>().into_data().iter().collect())
+    };
+    let (half, last) = (1i64 << 39, (1i64 << 40) - 1);
+    let rows = a.select(0, index(&[half, 3, 7, half - big as i64], &device));
+    assert_eq!(rows.dims(), [4, big]);
+    assert_eq!(list(&rows), (vec![0, 2, 2, 3, 5, 0, last, 5], vec![3.0, 1.0, 2.0, 3.0]));
+    let cols = a.select(1, index(&[5, -1, 5], &device));
+    assert_eq!(list(&cols), (vec![7, half, half, 1, 0, 2], vec![2.0, 3.0, 3.0]));
+    assert_eq!(list(&a.flip([1])).0, [7, 7, half, 0, last, last - 5]);
+    assert_eq!(list(&a.narrow(0, 8, big - 8)).0, [half - 8, 5]);
+    assert_eq!(a.reshape([big, 4, big / 4]).coalesce().nnz(), 3);
+    assert_eq!(a.try_reshape([big / 2, big * 2]).unwrap_err().kind(), "overflow");
+    assert_eq!(a.try_flatten::<1>(0, 1).unwrap_err().kind(), "overflow");
+    assert_eq!(a.try_repeat_dim(0, big).unwrap_err().kind(), "overflow");
+    assert_eq!(a.get([7, big - 1]).into_data().iter::<f32>().collect::<Vec<_>>(), [2.0]);
+    assert_eq!(a.unsqueeze_dim::<3>(2).expand([big, big, 2]).nnz(), 6);
+}
+
+/// Bad input is an error with both values.
+#[test]
+fn errors() {
+    let device = Device::flex();
+    let a = CooTensor::<2>::from_dense(Tensor::<2>::ones([2, 3], &device), 0);
+    let csr = a.to_csr();
+    let kind = |trouble: Option<sparse_tensor::SparseError>| trouble.map_or("none", |trouble| trouble.kind());
+    assert_eq!(kind(a.try_reshape([5]).err()), "shape_mismatch");
+    assert_eq!(
+        a.try_reshape([7, 1]).unwrap_err().to_string(),
+        "reshape: the new shape must have as many elements, got [7, 1] and [2, 3]"
+    );
+    assert_eq!(kind(csr.try_reshape([6]).err()), "shape_mismatch");
+    assert_eq!(kind(csr.try_select_dim::<1>(0, 0).err()), "shape_mismatch");
+    assert_eq!(kind(a.try_select_dim::<2>(0, 0).err()), "shape_mismatch");
+    assert_eq!(kind(a.try_select_dim::<1>(0, 2).err()), "index_out_of_range");
+    assert_eq!(kind(a.try_select_dim::<1>(0, -3).err()), "index_out_of_range");
+    assert_eq!(kind(a.try_squeeze_dim::<1>(0).err()), "shape_mismatch");
+    assert_eq!(kind(a.try_unsqueeze_dim::<3>(3).err()), "axis_out_of_range");
+    assert_eq!(kind(a.try_flatten::<1>(1, 0).err()), "shape_mismatch");
+    assert_eq!(kind(a.try_expand([2, 4]).err()), "shape_mismatch");
+    assert_eq!(kind(a.try_flip([0, -2]).err()), "shape_mismatch");
+    assert_eq!(kind(a.try_flip([2]).err()), "axis_out_of_range");
+    assert_eq!(kind(a.try_narrow(1, 2, 2).err()), "index_out_of_range");
+    assert_eq!(kind(a.try_narrow(1, 3, 0).err()), "none");
+    assert_eq!(kind(a.try_narrow(1, usize::MAX, 2).err()), "index_out_of_range");
+    assert_eq!(kind(a.try_slice([0..2, 1..4]).err()), "index_out_of_range");
+    #[allow(clippy::reversed_empty_ranges)]
+    let reversed = 2..1;
+    assert_eq!(kind(a.try_slice([0..2, reversed]).err()), "shape_mismatch");
+    assert_eq!(kind(a.try_slice_dim(0, Slice { start: 0, end: Some(2), step: 0 }).err()), "invalid");
+    assert_eq!(kind(a.try_split(0, 0).err()), "invalid");
+    assert_eq!(kind(a.try_chunk(0, 0).err()), "invalid");
+    assert_eq!(kind(a.try_select(1, index(&[0, 3], &device)).err()), "index_out_of_range");
+    assert_eq!(kind(a.try_select(-3, index(&[0], &device)).err()), "axis_out_of_range");
+    assert_eq!(
+        a.try_get([0, 3]).unwrap_err().to_string(),
+        "get: index along axis 1 must be in [-3, 3), got 3 at position 1"
+    );
+    let none = CooTensor::<2>::zeros([2, 3], (&device, DType::F32)).with_fill(Fill::Undefined);
+    assert_eq!(kind(none.try_get([0, 0]).err()), "undefined_fill");
+    let mask = CooTensor::<2, Bool>::zeros([2, 3], &device);
+    assert_eq!(a.mask_select(&mask).dims(), [0]);
+    assert_eq!(kind(a.try_mask_select(&mask.with_fill(Fill::scalar(true))).err()), "would_densify");
+    assert!(none.select(0, index(&[1], &device)).flip([0]).repeat_dim(1, 2).fill().is_undefined());
+}
+
+/// Where nothing is left of an axis, or of the sparse dims.
+#[test]
+fn corners() {
+    let device = Device::flex();
+    let dense = Tensor::<3>::from_floats([[[1.0, 2.0]], [[0.0, 0.0]], [[3.0, 0.0]]], &device);
+    let a = CooTensor::<3>::from_dense(dense, 2).with_fill(Fill::scalar(4.0));
+    assert_eq!(a.repeat_dim(0, 0).to_dense().dims(), [0, 1, 2]);
+    assert_eq!(a.expand([3, 0, 2]).to_dense().dims(), [3, 0, 2]);
+    assert_eq!(a.select(2, index(&[], &device)).to_dense().dims(), [3, 1, 0]);
+    // One block is left, with no coordinates.
+    let block: CooTensor<2> = a.select_dim(0, -1);
+    assert_eq!(
+        (block.sparse_dims(), block.values::<3>().into_data().iter().collect::<Vec<f32>>()),
+        (0, vec![3.0, 0.0])
+    );
+    assert_eq!(a.unsqueeze_dim::<4>(1).sparse_dims(), 2);
+    assert_eq!(a.chunk(2, 0).iter().map(|part| part.dims()[0]).collect::<Vec<_>>(), [2, 1]);
+}
+
+/// Without a fill only what is stored can be chosen.
+#[test]
+fn a_mask_over_what_is_missing() {
+    let device = Device::flex();
+    let a = CooTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0], [0.0, 2.0]], &device), 0);
+    let a = a.with_fill(Fill::Undefined);
+    let mask = |rows: [[bool; 2]; 2]| CooTensor::<2, Bool>::from_dense(Tensor::from_data(rows, &device), 0);
+    let stored = a.mask_select(&mask([[false, false], [false, true]]));
+    assert_eq!(stored.into_data().iter().collect::<Vec<f32>>(), [2.0]);
+    let missing = a.try_mask_select(&mask([[true, true], [false, false]]));
+    assert_eq!(missing.unwrap_err().kind(), "undefined_fill");
+}

@@ -1,0 +1,249 @@
+//! Reductions, softmax and products with another reduction than a sum.
+
+use super::check;
+use crate::draw::{self, FillKind, Plain, fill_kind, plain, value};
+use burn::tensor::{Tensor, TensorData};
+use proptest::prelude::*;
+use sparse_tensor::ops::Reduce;
+use sparse_tensor::{CooTensor, Fill, SparseTensor, pattern::Pattern};
+
+fn filled<P: Pattern, const D: usize>(
+    tensor: SparseTensor<P, D>,
+    kind: FillKind,
+    leaf: Tensor<1>,
+) -> SparseTensor<P, D> {
+    draw::filled(tensor, kind, 1.25, leaf)
+}
+
+fn dense<P: Pattern, const D: usize>(tensor: &SparseTensor<P, D>) -> Tensor<D> {
+    if tensor.fill().is_undefined() { tensor.to_dense_or(0.5) } else { tensor.to_dense() }
+}
+
+/// Values far from each other: an extreme one stays the only one under a small step.
+fn apart(mut plain: Plain) -> Plain {
+    for (k, value) in plain.values.iter_mut().enumerate() {
+        *value = ((k * 7 + 3) % 97) as f64 * 0.37 - 1.1;
+    }
+    plain
+}
+
+/// Values below 1: long products stay where a difference is precise.
+fn small(mut plain: Plain) -> Plain {
+    plain.values.iter_mut().for_each(|value| *value *= 0.3);
+    plain
+}
+
+fn matrix(duplicates: bool) -> impl Strategy<Value = Plain> {
+    (1usize..4, 1usize..4).prop_flat_map(move |(m, n)| plain(vec![m, n], duplicates))
+}
+
+fn any_rank(duplicates: bool) -> impl Strategy<Value = Plain> {
+    proptest::collection::vec(1usize..4, 3).prop_flat_map(move |shape| plain(shape, duplicates))
+}
+
+fn one(value: f64) -> TensorData {
+    TensorData::new(vec![value], [1])
+}
+
+/// Reductions with a smooth slope.
+fn smooth<P: Pattern, const D: usize>(a: &SparseTensor<P, D>, op: usize, axes: &[isize]) -> SparseTensor<P, D> {
+    match op {
+        0 => a.sum_dims(axes),
+        1 => a.mean_dims(axes),
+        2 => a.prod_dims(axes),
+        3 => a.stored_sum_dim(axes[0]),
+        4 => a.stored_mean_dim(axes[0]),
+        5 => a.clone().with_fill(Fill::Undefined).stored_cumsum(axes[0]),
+        _ => a.stored_prod_dim(axes[0]),
+    }
+}
+
+fn extreme<P: Pattern, const D: usize>(a: &SparseTensor<P, D>, op: usize, axes: &[isize]) -> SparseTensor<P, D> {
+    match op {
+        0 => a.max_dims(axes),
+        1 => a.min_dims(axes),
+        2 => a.stored_max_dim(axes[0]),
+        _ => a.stored_min_dim(axes[0]),
+    }
+}
+
+fn total<P: Pattern, const D: usize>(a: &SparseTensor<P, D>, op: usize) -> Tensor<1> {
+    match op {
+        0 => a.sum(),
+        1 => a.mean(),
+        2 => a.prod(),
+        3 => a.norm(2.0),
+        4 => a.norm(1.0),
+        _ => a.norm(3.0),
+    }
+}
+
+/// Blocks of 2 that differ, so that dense dims have something to reduce.
+fn hybrid(plain: &Plain, values: Tensor<1>) -> CooTensor<3> {
+    let blocks = Tensor::stack::<2>(vec![values.clone(), values * 0.7 + 0.2], 1);
+    let indices = plain.indices(&blocks.device().inner());
+    CooTensor::new(indices, blocks, [plain.shape[0], plain.shape[1], 2]).unwrap()
+}
+
+fn axes() -> impl Strategy<Value = Vec<isize>> {
+    prop_oneof![
+        Just(vec![0]),
+        Just(vec![1]),
+        Just(vec![-1]),
+        Just(vec![0, 1]),
+        Just(vec![1, 2]),
+        Just(vec![2, 0]),
+        Just(vec![0, 1, 2])
+    ]
+}
+
+proptest! {
+    #[test]
+    fn sums_and_products(
+        a in any_rank(true), op in 0usize..7, axes in axes(), kind in fill_kind(), fill in value(), pick in 0usize..4,
+        csr: bool,
+    ) {
+        let a = small(a);
+        check(pick, &[a.data(), one(fill * 0.3)], |xs| {
+            let coo: CooTensor<3> = a.coo(xs[0].tensor());
+            let leaf = xs[1].tensor::<1>();
+            if csr {
+                dense(&smooth(&filled(coo.to_csr(), kind, leaf), op, &axes))
+            } else {
+                dense(&smooth(&filled(coo, kind, leaf), op, &axes))
+            }
+        })?;
+    }
+
+    #[test]
+    fn sums_and_products_of_blocks(
+        a in matrix(true), op in 0usize..7, axes in axes(), kind in fill_kind(), fill in value(), pick in 0usize..4,
+    ) {
+        prop_assume!(!a.values.is_empty());
+        let a = small(a);
+        check(pick, &[a.data(), one(fill * 0.3)], |xs| {
+            dense(&smooth(&filled(hybrid(&a, xs[0].tensor()), kind, xs[1].tensor()), op, &axes))
+        })?;
+    }
+
+    #[test]
+    fn extremes(
+        a in any_rank(false), op in 0usize..4, axes in axes(), kind in fill_kind(), pick in 0usize..4, csr: bool,
+    ) {
+        let a = apart(a);
+        check(pick, &[a.data(), one(0.55)], |xs| {
+            let coo: CooTensor<3> = a.coo(xs[0].tensor());
+            let leaf = xs[1].tensor::<1>();
+            if csr {
+                dense(&extreme(&filled(coo.to_csr(), kind, leaf), op, &axes))
+            } else {
+                dense(&extreme(&filled(coo, kind, leaf), op, &axes))
+            }
+        })?;
+    }
+
+    #[test]
+    fn extremes_of_blocks(a in matrix(false), op in 0usize..4, axes in axes(), kind in fill_kind(), pick in 0usize..4) {
+        let a = apart(a);
+        prop_assume!(!a.values.is_empty());
+        check(pick, &[a.data(), one(0.551)], |xs| {
+            dense(&extreme(&filled(hybrid(&a, xs[0].tensor()), kind, xs[1].tensor()), op, &axes))
+        })?;
+    }
+
+    #[test]
+    fn totals_and_norms(
+        a in matrix(true), op in 0usize..6, kind in fill_kind(), fill in value(), pick in 0usize..4, csr: bool,
+    ) {
+        // The mean of nothing is NaN.
+        prop_assume!(!a.values.is_empty() || !matches!(kind, FillKind::Undefined));
+        // A norm has a corner where an element is 0.
+        let mut a = small(a);
+        if op >= 3 {
+            a = Plain { values: a.values.iter().map(|value| value.abs() + 0.3).collect(), ..a };
+        }
+        let fill = if op >= 3 { fill.abs() + 0.3 } else { fill * 0.3 };
+        check(pick, &[a.data(), one(fill)], |xs| {
+            let coo: CooTensor<2> = a.coo(xs[0].tensor());
+            let leaf = xs[1].tensor::<1>();
+            if csr {
+                total(&filled(coo.to_csr(), kind, leaf), op)
+            } else {
+                total(&filled(coo, kind, leaf), op)
+            }
+        })?;
+    }
+
+    #[test]
+    fn softmax_of_specified(a in any_rank(true), axis in 0isize..3, log: bool, pick in 0usize..4, csr: bool) {
+        check(pick, &[a.data()], |xs| {
+            let coo = a.coo::<3>(xs[0].tensor()).with_fill(Fill::Undefined);
+            if csr {
+                let csr = coo.to_csr();
+                (if log { csr.log_softmax(axis) } else { csr.softmax(axis) }).values::<1>()
+            } else {
+                (if log { coo.log_softmax(axis) } else { coo.softmax(axis) }).values::<1>()
+            }
+        })?;
+    }
+
+    #[test]
+    fn softmax_of_blocks(
+        a in (1usize..5).prop_flat_map(|n| plain(vec![n], true)), axis in 0isize..2, log: bool, kind in fill_kind(),
+        fill in value(), pick in 0usize..4,
+    ) {
+        prop_assume!(!a.values.is_empty());
+        check(pick, &[a.data(), one(fill)], |xs| {
+            let values = xs[0].tensor::<1>();
+            let blocks = Tensor::stack::<2>(vec![values.clone(), values * 0.7 + 0.2], 1);
+            let tensor: CooTensor<2> =
+                CooTensor::new(a.indices(&blocks.device().inner()), blocks, [a.shape[0], 2]).unwrap();
+            let tensor = filled(tensor, kind, xs[1].tensor());
+            dense(&if log { tensor.log_softmax(axis) } else { tensor.softmax(axis) })
+        })?;
+    }
+
+    #[test]
+    fn reduced_products(
+        (a, x) in matrix(true).prop_flat_map(|a| {
+            let entries = proptest::collection::vec(value(), a.shape[1] * 2);
+            (Just(a), entries)
+        }),
+        reduce in prop_oneof![Just(Reduce::Add), Just(Reduce::Mean), Just(Reduce::Mul)], pick in 0usize..4, csr: bool,
+    ) {
+        let x = TensorData::new(x, [a.shape[1], 2]);
+        check(pick, &[a.data(), x], |xs| {
+            let coo: CooTensor<2> = a.coo(xs[0].tensor());
+            let dense = xs[1].tensor::<2>();
+            if csr { coo.to_csr().matmul_reduce(dense, reduce) } else { coo.matmul_reduce(dense, reduce) }
+        })?;
+    }
+
+    #[test]
+    fn extremes_of_products(a in matrix(false), greatest: bool, pick in 0usize..4, csr: bool) {
+        let a = apart(a);
+        let entries: Vec<f64> = (0..a.shape[1] * 2).map(|k| 0.913 + 0.171 * k as f64).collect();
+        let x = TensorData::new(entries, [a.shape[1], 2]);
+        let reduce = if greatest { Reduce::Amax } else { Reduce::Amin };
+        check(pick, &[a.data(), x], |xs| {
+            let coo: CooTensor<2> = a.coo(xs[0].tensor());
+            let dense = xs[1].tensor::<2>();
+            if csr { coo.to_csr().matmul_reduce(dense, reduce) } else { coo.matmul_reduce(dense, reduce) }
+        })?;
+    }
+
+    #[test]
+    fn products_on_top(
+        (a, x, c) in matrix(true).prop_flat_map(|a| {
+            let (m, n) = (a.shape[0], a.shape[1]);
+            (Just(a), proptest::collection::vec(value(), n * 2), proptest::collection::vec(value(), m * 2))
+        }),
+        kind in fill_kind(), fill in value(), pick in 0usize..4,
+    ) {
+        let (x, c) = (TensorData::new(x, [a.shape[1], 2]), TensorData::new(c, [a.shape[0], 2]));
+        check(pick, &[a.data(), x, c, one(fill)], |xs| {
+            let a = filled(a.coo::<2>(xs[0].tensor()), kind, xs[3].tensor());
+            a.addmm(0.5, xs[2].tensor(), 2.0, xs[1].tensor())
+        })?;
+    }
+}

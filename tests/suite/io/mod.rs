@@ -1,0 +1,4 @@
+//! File formats.
+
+mod matrix_market;
+mod safetensors;

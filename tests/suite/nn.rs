@@ -1,0 +1,162 @@
+use burn::module::Module;
+use burn::tensor::{Device, Distribution, Tensor, TensorData, Tolerance};
+use sparse_autograd::gradcheck;
+use sparse_tensor::data::karate;
+use sparse_tensor::nn::{
+    GcnConvConfig, row_normalization, sparse_dropout, symmetric_normalization, try_symmetric_normalization,
+};
+use sparse_tensor::{CooTensor, CsrTensor, Fill};
+
+fn close<const D: usize>(a: Tensor<D>, b: Tensor<D>) {
+    a.inner().into_data().assert_approx_eq::<f32>(&b.inner().into_data(), Tolerance::default());
+}
+
+fn adjacency(device: &Device) -> Tensor<2> {
+    // Node 3 is isolated, node 2 has a loop of its own.
+    Tensor::from_floats(
+        [[0.0, 1.0, 2.0, 0.0], [1.0, 0.0, 0.0, 0.0], [2.0, 0.0, 3.0, 0.0], [0.0, 0.0, 0.0, 0.0]],
+        device,
+    )
+}
+
+/// `D^-1/2 A D^-1/2` by dense arithmetic, rows of degree 0 left at zero.
+fn by_hand(a: Tensor<2>) -> Tensor<2> {
+    let degrees: Vec<f32> = a.clone().sum_dim(1).into_data().iter().collect();
+    let factors: Vec<f32> = degrees.iter().map(|&d| if d > 0.0 { 1.0 / d.sqrt() } else { 0.0 }).collect();
+    let nodes = factors.len();
+    let factors = Tensor::<1>::from_data(TensorData::new(factors, [nodes]), &a.device());
+    a * factors.clone().unsqueeze_dim::<2>(1) * factors.unsqueeze_dim::<2>(0)
+}
+
+#[test]
+fn symmetric_normalization_is_the_formula() {
+    let device = Device::flex();
+    let dense = adjacency(&device);
+    let sparse = CsrTensor::from_dense(dense.clone());
+    close(symmetric_normalization(&sparse, false).to_dense(), by_hand(dense.clone()));
+    let looped = symmetric_normalization(&sparse, true);
+    assert_eq!(looped.nnz(), 8);
+    close(looped.to_dense(), by_hand(dense + Tensor::eye(4, &device)));
+    for nodes in [0, 3] {
+        let empty = CsrTensor::<2>::zeros([nodes, nodes], (&device, burn::tensor::DType::F32));
+        assert_eq!(symmetric_normalization(&empty, false).nnz(), 0);
+        // Burn has no identity of no size.
+        let identity = if nodes == 0 { Tensor::zeros([0, 0], &device) } else { Tensor::eye(nodes, &device) };
+        close(symmetric_normalization(&empty, true).to_dense(), identity);
+    }
+    let wide = CsrTensor::<2>::zeros([2, 3], (&device, burn::tensor::DType::F32));
+    assert_eq!(try_symmetric_normalization(&wide, true).unwrap_err().kind(), "shape_mismatch");
+    let filled = sparse.with_fill(Fill::scalar(1.0));
+    assert_eq!(try_symmetric_normalization(&filled, true).unwrap_err().kind(), "fill_mismatch");
+}
+
+#[test]
+fn normalizations_have_the_right_gradient() {
+    let device = Device::flex().autodiff();
+    let pattern = CsrTensor::from_dense(adjacency(&device.clone().inner())).pattern().clone();
+    let values = TensorData::from([1.0f64, 2.0, 1.5, 2.5, 3.0]);
+    for self_loops in [false, true] {
+        gradcheck(&device, std::slice::from_ref(&values), |xs| {
+            let a = CsrTensor::<2>::from_pattern(pattern.clone(), xs[0].tensor()).unwrap();
+            symmetric_normalization(&a, self_loops).values::<1>()
+        })
+        .unwrap();
+    }
+    gradcheck(&device, &[values], |xs| {
+        row_normalization(&CsrTensor::<2>::from_pattern(pattern.clone(), xs[0].tensor()).unwrap()).values::<1>()
+    })
+    .unwrap();
+}
+
+#[test]
+fn rows_sum_to_one() {
+    let device = Device::flex();
+    let x = CsrTensor::from_dense(adjacency(&device));
+    let sums: Vec<f32> = row_normalization(&x).to_dense().sum_dim(1).into_data().iter().collect();
+    assert_eq!(sums, [1.0, 1.0, 1.0, 0.0]);
+}
+
+#[test]
+fn dropout_drops_a_share_and_keeps_the_mean() {
+    let device = Device::flex().autodiff();
+    let x = CsrTensor::<2>::from_dense(Tensor::ones([200, 200], &device.clone().inner()));
+    let x =
+        CsrTensor::<2>::from_pattern(x.pattern().clone(), Tensor::<1>::ones([40_000], &device)).unwrap().require_grad();
+    let dropped = sparse_dropout(&x, 0.25);
+    let values: Vec<f32> = dropped.values::<1>().into_data().iter().collect();
+    let kept = values.iter().filter(|&&value| value != 0.0).count();
+    assert!((29_500..30_500).contains(&kept), "{kept}");
+    assert!(values.iter().all(|&value| value == 0.0 || (value - 4.0 / 3.0).abs() < 1e-6));
+    let grads = dropped.values::<1>().sum().backward();
+    let grad: Vec<f32> = x.grad(&grads).unwrap().values::<1>().into_data().iter().collect();
+    assert_eq!(grad, values);
+    assert_eq!(sparse_dropout(&x, 0.0).values::<1>().into_data(), x.values::<1>().into_data());
+}
+
+#[test]
+#[should_panic(expected = "sparse_dropout: p must be in [0, 1), got 1")]
+fn dropout_of_everything_panics() {
+    sparse_dropout(&CooTensor::<2>::from_dense(Tensor::ones([2, 2], &Device::flex()), 0), 1.0);
+}
+
+#[test]
+fn a_convolution_is_its_dense_formula() {
+    let device = Device::flex().autodiff();
+    let graph = karate(&device);
+    let a = symmetric_normalization(&graph.adjacency, true);
+    let x = Tensor::<2>::random([34, 5], Distribution::Default, &device);
+    let sparse_x = CsrTensor::from_dense(x.clone());
+    for bias in [true, false] {
+        let layer = GcnConvConfig::new(5, 3).with_bias(bias).init(&device);
+        assert_eq!(layer.num_params(), 15 + if bias { 3 } else { 0 });
+        let limit = (6.0f32 / 8.0).sqrt();
+        assert!(layer.weight.val().into_data().iter::<f32>().all(|w| w.abs() <= limit), "Glorot's bound");
+        let out = layer.forward(&a, x.clone());
+        // Dense Burn, on leaves of its own.
+        let weight = Tensor::<2>::from_inner(layer.weight.val().inner()).require_grad();
+        let offset = Tensor::<1>::zeros([3], &device).require_grad();
+        let dense_a = Tensor::from_inner(a.to_dense().inner());
+        let expected = dense_a.matmul(x.clone()).matmul(weight.clone()) + offset.clone().unsqueeze();
+        close(out.clone(), expected.clone());
+        let sparse = layer.forward_sparse(&a, &sparse_x);
+        close(sparse.clone(), expected.clone());
+        let loss = |out: Tensor<2>| out.powf_scalar(2.0).sum().backward();
+        let reference = loss(expected);
+        for grads in [loss(out), loss(sparse)] {
+            close(layer.weight.val().grad(&grads).unwrap(), weight.grad(&reference).unwrap());
+            assert_eq!(layer.bias.is_some(), bias);
+            if let Some(bias) = &layer.bias {
+                close(bias.val().grad(&grads).unwrap(), offset.grad(&reference).unwrap());
+            }
+        }
+    }
+}
+
+#[test]
+fn isolated_and_empty_graphs_pass_through() {
+    let device = Device::flex();
+    for nodes in [0, 4] {
+        let none = CsrTensor::<2>::zeros([nodes, nodes], (&device, burn::tensor::DType::F32));
+        let layer = GcnConvConfig::new(2, 3).init(&device);
+        let x = Tensor::<2>::ones([nodes, 2], &device);
+        for a in [none.clone(), symmetric_normalization(&none, true)] {
+            assert_eq!(layer.forward(&a, x.clone()).dims(), [nodes, 3]);
+            assert_eq!(layer.forward_sparse(&a, &CsrTensor::from_dense(x.clone())).dims(), [nodes, 3]);
+        }
+    }
+}
+
+#[test]
+fn a_layer_is_saved_and_loaded() {
+    let device = Device::flex();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("layer");
+    let saved = GcnConvConfig::new(6, 4).init(&device);
+    let weight = saved.weight.val().into_data();
+    saved.clone().save_file(&path).unwrap();
+    let fresh = GcnConvConfig::new(6, 4).init(&device);
+    assert_ne!(fresh.weight.val().into_data(), weight);
+    let loaded = fresh.try_load_file(&path).unwrap();
+    assert_eq!(loaded.weight.val().into_data(), weight);
+    assert_eq!(loaded.bias.unwrap().val().into_data(), saved.bias.unwrap().val().into_data());
+}

@@ -1,0 +1,104 @@
+//! Items that share fresh patterns, in a parallel loop of the user's: what is made of a pattern is asked for by several
+//! threads at once, and each of them waits in its turn for parallel work of the same pool. Nothing may wait for good, and
+//! all get one pattern.
+
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
+use sparse_tensor::pattern::{CooPattern, CsrPattern, Pattern};
+use sparse_tensor::{CooTensor, CsrTensor, ops};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// Long enough that the kernels share their work among threads.
+const NNZ: usize = 34_000;
+const ROWS: usize = 300;
+const ITEMS: usize = 4;
+const GROUPS: usize = 2;
+/// Far more than the slowest machine needs for all of it.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Coordinates in no order, some of them twice.
+fn fresh(device: &Device, seed: usize) -> CooPattern {
+    let at = |k: usize| (k * 7919 + seed * 104_729) % (ROWS * ROWS);
+    let rows = (0..NNZ).map(|k| (at(k) / ROWS) as i64);
+    let cols = (0..NNZ).map(|k| (at(k) % ROWS) as i64);
+    let indices =
+        Tensor::<2, Int>::from_data(TensorData::new(rows.chain(cols).collect::<Vec<i64>>(), [2, NNZ]), device);
+    CooPattern::new(indices, &[ROWS, ROWS]).unwrap()
+}
+
+/// What the items of a loop share.
+struct Shared {
+    coo: [CooPattern; 2],
+    csr: [CsrPattern; 2],
+    values: Tensor<1>,
+    /// For `csr`, which has no duplicates.
+    merged: [Tensor<1>; 2],
+}
+
+impl Shared {
+    fn new(device: &Device, seed: usize) -> Self {
+        let coo = [seed, seed + 1].map(|seed| fresh(device, seed));
+        let values = Tensor::<1>::from_data(TensorData::new(vec![1.0f32; NNZ], [NNZ]), device);
+        let csr = coo.each_ref().map(|pattern| {
+            // Made of a pattern that nobody else has.
+            let copy = CooPattern::new(pattern.indices().clone(), pattern.shape()).unwrap();
+            CooTensor::<2>::from_pattern(copy, values.clone()).unwrap().to_csr()
+        });
+        let merged = csr.each_ref().map(|tensor| tensor.values::<1>());
+        let csr = csr.map(|tensor| CsrPattern::new_unchecked(tensor.row_ptr(), tensor.col_idx(), &[ROWS, ROWS]));
+        Self { coo, csr, values, merged }
+    }
+
+    /// One item: the patterns that it finds, and the sum of its numbers.
+    fn step(&self) -> (Vec<CooPattern>, Vec<CsrPattern>, f32) {
+        let loose =
+            self.coo.each_ref().map(|own| CooTensor::<2>::from_pattern(own.clone(), self.values.clone()).unwrap());
+        let [c, d] = [0, 1].map(|k| CsrTensor::<2>::from_pattern(self.csr[k].clone(), self.merged[k].clone()).unwrap());
+        let [a, b] = loose.each_ref().map(CooTensor::coalesce);
+        let (sum, turned, joined) = (a.add(&b), a.transpose(), ops::concat(&loose, 1));
+        let (rows, across, below) = (c.add(&d), c.transpose(), ops::concat(&[c.clone(), d.clone()], 0));
+        let dense = Tensor::<2>::ones([ROWS, 8], &self.values.device());
+        let products = [c.matmul(dense.clone()), d.transpose().matmul(dense.clone()), loose[0].matmul(dense)];
+        let numbers = products.map(Tensor::sum).into_iter().chain([loose[1].to_csr().to_dense().sum()]);
+        let numbers = numbers.chain([sum.sum(), turned.sum(), joined.sum(), rows.sum(), across.sum(), below.sum()]);
+        let total = numbers.map(|number| number.into_scalar::<f32>()).sum();
+        let coo = [a, b, sum, turned, joined].map(|tensor| tensor.pattern().clone());
+        let csr = [rows, across, below].map(|tensor| tensor.pattern().clone());
+        (coo.into(), csr.into(), total)
+    }
+}
+
+fn same<P: Pattern>(a: &[P], b: &[P]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_same(b))
+}
+
+#[test]
+fn parallel_loops_over_shared_patterns_end() {
+    let (done, wait) = mpsc::channel();
+    std::thread::spawn(move || {
+        let device = Device::flex();
+        for threads in [1, 2, 8] {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let shared: Vec<Shared> = (0..GROUPS).map(|group| Shared::new(&device, 10 * threads + group)).collect();
+            let found: Vec<Vec<_>> = pool.install(|| {
+                let groups = shared.par_iter();
+                groups.map(|shared| (0..ITEMS).into_par_iter().map(|_| shared.step()).collect()).collect()
+            });
+            for items in found {
+                let (coo, csr, total) = &items[0];
+                for (others, other_csr, sum) in &items {
+                    assert!(same(coo, others), "one pattern for all");
+                    assert!(same(csr, other_csr), "one pattern for all");
+                    assert_eq!(total.to_bits(), sum.to_bits());
+                }
+            }
+            done.send(threads).unwrap();
+        }
+    });
+    for threads in [1, 2, 8] {
+        let ended = wait.recv_timeout(PATIENCE);
+        assert_eq!(ended, Ok(threads), "a loop in a pool of {threads} threads ends");
+    }
+}
