@@ -185,9 +185,9 @@ fn grids_of_two_axes() {
             let joined = ops::concat(&[(&a + &b).to_csr(), a.to_csr()], 1);
             let x = floats(&x, [60, 20], device).require_grad();
             let y = joined.transpose().matmul(x.clone());
-            let square = a.to_csr().matmul_sparse(&b.to_csr());
+            let square = a.to_csr().matmul(&b.to_csr());
             let at = ints(&index, [60, 1], device);
-            let rows = ops::gather(x.clone(), at.clone().expand([60, 20]), 0);
+            let rows = ops::gather(x.clone(), 0, at.clone().expand([60, 20]));
             let arr = Tensor::<2>::zeros([9, 20], device);
             let out = ops::put_along_axis(arr, at, rows, 0, Reduce::Add, true);
             let loss = y.clone().sum() + (out.clone() * 2.0).sum() + square.values::<1>().sum();
