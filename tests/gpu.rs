@@ -11,6 +11,8 @@
 mod args;
 #[path = "common/device.rs"]
 mod device;
+#[path = "gpu/forced.rs"]
+mod forced;
 #[allow(dead_code)]
 #[path = "../examples/gcn/model.rs"]
 mod model;
@@ -348,7 +350,7 @@ fn structure_and_arithmetic() {
     agree("merge, concat, transpose", |device| {
         let (a, b) = (matrix(&a, [200, 100], device).require_grad(), matrix(&b, [200, 100], device).require_grad());
         let joined = ops::concat(&[&a * &b, &a + &b], 1);
-        let out = joined.transpose().matmul(Tensor::ones([200, 3], device));
+        let out = joined.transpose().matmul(Tensor::<2>::ones([200, 3], device));
         let grads = (out.clone() * out.clone()).sum().backward();
         let grad = |x: &CsrTensor<2>| list(x.grad(&grads).unwrap().values::<1>());
         vec![list(out), grad(&a), grad(&b)]

@@ -26,6 +26,9 @@ pub use any::AnyTensor;
 pub use backend::Declined;
 pub use backend::{Args, Kernel, Output, SparseBackend};
 #[cfg(feature = "gpu")]
+#[doc(hidden)]
+pub use backends::forced;
+#[cfg(feature = "gpu")]
 pub use backends::{device_reads, host_fallbacks};
 pub use carried::{Carried, Give, Kind, Of, PatternArrays, Put, RowsView, of_kind};
 pub use dtype::{index_dtype_for, is_supported};

@@ -39,10 +39,40 @@ fn time(name: &str, mut run: impl FnMut()) {
     println!("{name:<44} median {:>8.2} ms   min {:>8.2} ms", times[RUNS / 2], times[0]);
 }
 
+/// The compressed rows of a square matrix.
+struct Graph {
+    n: usize,
+    ptr: Vec<i32>,
+    idx: Vec<i32>,
+}
+
+impl Graph {
+    fn nnz(&self) -> usize {
+        self.idx.len()
+    }
+    fn row_ptr(&self) -> &[i32] {
+        &self.ptr
+    }
+    fn col_idx(&self) -> &[i32] {
+        &self.idx
+    }
+    fn row_ids(&self) -> Vec<i32> {
+        expand_ptr(&self.ptr)
+    }
+    /// Pointers, rows and permutation of the elements by column.
+    fn transpose(&self) -> (Vec<i32>, Vec<i32>, Vec<i32>) {
+        let (ids, Segments { ptr, order }) = (self.row_ids(), group_by(&self.idx, self.n));
+        let idx = order.iter().map(|&k| ids[k as usize]).collect();
+        (ptr, idx, order)
+    }
+}
+
 /// A random graph with sorted columns, duplicates dropped.
-fn graph(n: usize, nnz: usize, random: &mut Random) -> CsrPattern<i32> {
+fn graph(n: usize, nnz: usize, random: &mut Random) -> Graph {
     let indices: Vec<i32> = (0..2 * nnz).map(|_| random.below(n)).collect();
-    CooPattern::new("bench", vec![n, n], indices, nnz).expect("indices are in range").to_csr().0
+    let unique = coalesce(&[n, n], &indices, nnz).indices;
+    let (rows, cols) = unique.split_at(unique.len() / 2);
+    Graph { n, ptr: compress(rows, n), idx: cols.to_vec() }
 }
 
 fn close(got: f32, want: f64, size: f64) {
@@ -64,21 +94,21 @@ fn products(n: usize, nnz: usize, features: usize, random: &mut Random) {
     }
     let label = format!("N={n} nnz={} F={features}", a.nnz());
     time(&format!("spmm  {label}"), || spmm(compressed, &values, &dense, features, black_box(&mut out)));
-    let t = a.transpose();
-    let transposed = Compressed { ptr: &t.ptr, idx: &t.idx, perm: Some(&t.perm) };
+    let (ptr, idx, perm) = a.transpose();
+    let transposed = Compressed { ptr: &ptr, idx: &idx, perm: Some(&perm) };
     time(&format!("spmm^T {label}"), || spmm(transposed, &values, &dense, features, black_box(&mut out)));
     if features == 1 {
         return;
     }
     let (rows, mut dots) = (a.row_ids(), vec![1f32; a.nnz()]);
     let y = random.floats(n * features);
-    sddmm(rows, a.col_idx(), &dense, &y, features, &mut dots);
+    sddmm(&rows, a.col_idx(), &dense, &y, features, &mut dots);
     for k in (0..a.nnz()).step_by(997) {
         let (r, c) = (rows[k] as usize, a.col_idx()[k] as usize);
         let terms = (0..features).map(|f| f64::from(dense[r * features + f]) * f64::from(y[c * features + f]));
         close(dots[k], terms.clone().sum(), terms.map(f64::abs).sum());
     }
-    time(&format!("sddmm {label}"), || sddmm(rows, a.col_idx(), &dense, &y, features, black_box(&mut dots)));
+    time(&format!("sddmm {label}"), || sddmm(&rows, a.col_idx(), &dense, &y, features, black_box(&mut dots)));
 }
 
 fn structures(random: &mut Random) {

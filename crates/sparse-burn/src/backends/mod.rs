@@ -5,7 +5,7 @@ mod cube;
 #[cfg(feature = "gpu")]
 pub(crate) use cube::count_read;
 #[cfg(feature = "gpu")]
-pub use cube::{device_reads, host_fallbacks};
+pub use cube::{device_reads, forced, host_fallbacks};
 #[cfg(feature = "flex")]
 mod flex;
 mod host;

@@ -1,12 +1,16 @@
 //! What leaves the device, and how often.
 
 use super::launch::count;
+use crate::any::AnyTensor;
+use crate::backend::{Declined, Kernel, on_host};
+use crate::carried::{Carried, Of};
 use burn::backend::ExecutionError;
 use burn::backend::ops::IntTensorOps;
 use burn::tensor::{TensorData, read_sync};
 use burn_cubecl::CubeBackend;
 use burn_cubecl::tensor::CubeTensor;
 use std::collections::BTreeSet;
+use std::convert::identity;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,6 +22,29 @@ pub(super) fn fallback(kernel: &'static str) {
     if RAN.lock().expect("no panic while it is held").insert(kernel) {
         log::warn!("sparse-burn: {kernel} has no kernel for these tensors on this device and runs on the host");
     }
+}
+
+/// Runs a kernel on the device, or on the host where the device has none for these arguments.
+pub(super) fn gpu_or_host<K: Kernel>(args: K::Args<CubeTensor>) -> Of<K::Output, CubeTensor> {
+    let args = match K::gpu(args) {
+        Ok(out) => return out,
+        Err(Declined::NoKernel(args)) => {
+            fallback(K::NAME);
+            args
+        }
+        Err(Declined::Quietly(args)) => args,
+    };
+    let out = on_host::<K, CubeBackend>(K::map(args, &mut wrap));
+    <K::Output as Carried>::map(out, &mut inner)
+}
+
+pub(super) fn inner(tensor: AnyTensor<CubeBackend>) -> CubeTensor {
+    let (AnyTensor::Float(tensor) | AnyTensor::Int(tensor) | AnyTensor::Bool(tensor)) = tensor;
+    tensor
+}
+
+pub(super) fn wrap(tensor: CubeTensor) -> AnyTensor<CubeBackend> {
+    AnyTensor::of_dtype(tensor.dtype, tensor, identity, identity, identity)
 }
 
 /// The kernels that ran on the host for a GPU tensor since the program started.

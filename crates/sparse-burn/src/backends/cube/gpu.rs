@@ -1,8 +1,8 @@
 //! The kernels on a GPU: whether the device has what the arguments need, and the launch.
 
-use super::fallback;
-use super::launch::{self, binds, count, runs};
-use super::{extremum, gpu_or_host, put, reduce, rows, sddmm, sort, spgemm, structure};
+use super::fallback::{bounds, gpu_or_host};
+use super::launch::{binds, count, empty, runs};
+use super::{extremum, put, reduce, rows, sddmm, sort, spgemm, structure};
 use crate::backend::Declined;
 use crate::carried::{PatternArrays, RowsView};
 use crate::kernel::*;
@@ -269,7 +269,7 @@ impl CheckIndices<CubeTensor> {
             return Ok(Ok(()));
         }
         // Two numbers are read; the index itself only to say which entry is wrong.
-        let (low, high) = fallback::bounds(self.index.clone());
+        let (low, high) = bounds(self.index.clone());
         let size = self.size as i64;
         if low >= -size && high < size { Ok(Ok(())) } else { Err(Declined::Quietly(self)) }
     }
@@ -333,7 +333,7 @@ fn cat(parts: Vec<CubeTensor>) -> CubeTensor {
     let rows: usize = parts.iter().map(|part| part.meta.shape()[0]).sum();
     let filled: Vec<CubeTensor> = parts.iter().filter(|part| count(part) > 0).cloned().collect();
     match &filled[..] {
-        [] => launch::empty(&parts[0], [rows, parts[0].meta.shape()[1]], parts[0].dtype),
+        [] => empty(&parts[0], [rows, parts[0].meta.shape()[1]], parts[0].dtype),
         [one, ..] if one.dtype.is_float() => CubeBackend::float_cat(filled, 0),
         [one, ..] if one.dtype.is_bool() => CubeBackend::bool_cat(filled, 0),
         _ => CubeBackend::int_cat(filled, 0),

@@ -1,15 +1,16 @@
-//! What every launch needs: contiguous inputs, outputs that fit the device, and a grid.
+//! What every launch needs: contiguous inputs, outputs that fit the device, and its grid.
 //!
 //! Launches are checked ones: an index that nobody validated (`_unchecked` constructors) reads or writes nothing outside
 //! its buffer.
 
+use super::hardware::Hardware;
 use burn::backend::DType;
 use burn::backend::cubecl::dtype_to_storage_type;
-use burn::tensor::{BoolStore, Shape};
-use burn_cubecl::cubecl::client::Client;
+use burn::backend::ops::IntTensorOps;
+use burn::tensor::{BoolStore, Shape, TensorData};
+use burn_cubecl::CubeBackend;
 use burn_cubecl::cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
-use burn_cubecl::cubecl::prelude::TensorArg;
-use burn_cubecl::cubecl::{CubeCount, CubeDim, calculate_cube_count_elemwise};
+use burn_cubecl::cubecl::prelude::{InputScalar, TensorArg};
 use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
 use burn_cubecl::tensor::CubeTensor;
@@ -39,7 +40,12 @@ pub(super) fn runs<'a>(tensors: impl IntoIterator<Item = &'a CubeTensor>) -> boo
 
 /// Whether the device binds as many buffers at once as a kernel takes, beside one of sizes. All bind seven.
 pub(super) fn binds(like: &CubeTensor, buffers: usize) -> bool {
-    like.client.properties().hardware.max_bindings as usize >= buffers
+    hardware(like).bindings >= buffers
+}
+
+/// The limits of a tensor's device.
+pub(super) fn hardware(like: &CubeTensor) -> Hardware {
+    Hardware::of(&like.client)
 }
 
 /// Number of elements.
@@ -59,51 +65,51 @@ pub(super) fn flat(tensor: CubeTensor) -> CubeTensor {
 /// If the device cannot bind a buffer of that size.
 pub(super) fn empty<const D: usize>(like: &CubeTensor, shape: [usize; D], dtype: DType) -> CubeTensor {
     let bytes = shape.iter().product::<usize>() as u64 * dtype.size() as u64;
-    let limit = like.client.properties().memory.max_page_size;
+    let limit = hardware(like).buffer;
     assert!(bytes <= limit, "a buffer must fit the device's limit of {limit} bytes, got {bytes} for {shape:?}");
     empty_device_contiguous_dtype(like.client.clone(), like.device.clone(), Shape::from(shape), dtype)
 }
 
-/// A grid of at least `units` units.
-pub(super) fn grid(client: &Client, units: usize) -> (CubeCount, CubeDim) {
-    let dim = CubeDim::new(client, units);
-    (calculate_cube_count_elemwise(client, units, dim), dim)
+/// A few numbers of the host, as a tensor like another.
+pub(super) fn upload(list: &[i64], like: &CubeTensor) -> CubeTensor {
+    let data = TensorData::new(list.to_vec(), [list.len()]).convert_dtype(like.dtype);
+    CubeBackend::int_from_data(data, &like.device)
 }
 
-/// Launches `kernels::$kernel` of the calling module over so many units, or `cubes(number, units of each)`: `(arguments)`
-/// follow the grid, the element types follow them.
-macro_rules! launch {
-    ($kernel:ident, $like:expr, cubes($number:expr, $size:expr), ($($arg:expr),* $(,)?), $types:expr) => {{
-        let client = $like.client.clone();
-        let (cubes, dim) = $crate::backends::cube::launch::cubes(&client, $number, $size);
-        kernels::$kernel::launch(&client, cubes, dim, $($arg,)* $types);
-    }};
-    ($kernel:ident, $like:expr, $units:expr, ($($arg:expr),* $(,)?), $types:expr) => {{
-        let client = $like.client.clone();
-        let (cubes, dim) = $crate::backends::cube::launch::grid(&client, $units);
-        kernels::$kernel::launch(&client, cubes, dim, $($arg,)* $types);
-    }};
+/// A number as a scalar of a tensor's type.
+pub(super) fn number(value: usize, like: &CubeTensor) -> InputScalar {
+    InputScalar::new(value as i64, stored(like.dtype))
 }
-pub(super) use launch;
 
 /// A tensor as an argument of a launch.
 pub(super) fn arg(tensor: &CubeTensor) -> TensorArg {
     tensor.clone().into_tensor_arg()
 }
 
-/// A grid of at least `number` cubes of `units` units.
-pub(super) fn cubes(client: &Client, number: usize, units: usize) -> (CubeCount, CubeDim) {
-    let dim = CubeDim::new_1d(units as u32);
-    (calculate_cube_count_elemwise(client, number * units, dim), dim)
+/// Row `d` of `[dims, n]`.
+pub(super) fn line(tensor: &CubeTensor, d: usize) -> CubeTensor {
+    let (all, n) = (count(tensor), tensor.meta.shape()[1]);
+    let list = burn_cubecl::ops::reshape(tensor.clone(), [all].into());
+    let part = d * n..(d + 1) * n;
+    flat(burn_cubecl::kernel::slice(list, std::slice::from_ref(&part)))
 }
 
-/// Elements that one unit moves at once: the most that divide a row of `width` elements of all `tensors`.
-pub(super) fn vector_size(width: usize, tensors: &[&CubeTensor]) -> usize {
-    let fits = |size: usize| {
-        width.is_multiple_of(size)
-            && tensors.iter().all(|tensor| {
-                tensor.client.io_optimized_vector_sizes(tensor.dtype.size()).any(|possible| possible == size)
-            })
+/// Launches `kernels::$kernel` of the calling module over a grid: `(arguments)` follow it, the element types follow them.
+/// A number in place of the grid stands for so many units, each of which works alone.
+macro_rules! launch {
+    ($kernel:ident, $like:expr, grid($grid:expr), ($($arg:expr),* $(,)?), $types:expr) => {{
+        let (client, grid) = ($like.client.clone(), $grid);
+        $crate::backends::cube::forced::note(stringify!($kernel));
+        kernels::$kernel::launch(&client, grid.count(), grid.dim(), $($arg,)* $types);
+    }};
+    ($kernel:ident, $like:expr, $units:expr, ($($arg:expr),* $(,)?), $types:expr) => {
+        launch!(
+            $kernel,
+            $like,
+            grid($crate::backends::cube::launch::hardware(&$like).units($units)),
+            ($($arg),*),
+            $types
+        )
     };
-    [4, 2].into_iter().find(|&size| fits(size)).unwrap_or(1)
 }
+pub(super) use launch;

@@ -4,19 +4,25 @@
 //! the same bits on every run, without atomics. The sort is the record that the gradient takes over. Cells of very many
 //! values are found on the device and left to whole cubes: a second launch of the same kernel, in slices.
 
-use super::launch::{accumulated, arg, count, empty, flat, launch, stored};
+use super::forced::{self, Path};
+use super::hardware::{Grid, Hardware};
+use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, stored};
 use super::sort::{group_by, long_groups};
 use crate::options::PutTarget;
 use burn::backend::DType;
 use burn_cubecl::cubecl::ir::{ElemType, IntKind};
+use burn_cubecl::cubecl::prelude::Int;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 use sparse_core::Reduce;
+use work::Share;
 
 #[allow(missing_docs)]
 mod kernels;
 #[allow(missing_docs)]
-mod parts;
+mod scaled;
+#[allow(missing_docs)]
+mod work;
 
 /// Buffers that the kernels of gradients bind.
 pub(super) const BUFFERS: usize = 8;
@@ -24,7 +30,8 @@ pub(super) const BUFFERS: usize = 8;
 /// Units of a cube that share a long group.
 const CUBE: usize = 256;
 
-/// Values that one unit reduces at most, where a cube can take over: several for each of its slices, as of rows that are summed.
+/// Values that one unit reduces at most, where a cube can take over: several for each of its slices, as of rows that are
+/// summed.
 const PATIENCE: usize = 512;
 
 /// Neighbours along a line that a cube takes side by side, so that they are read together.
@@ -32,6 +39,111 @@ const LANES: usize = 32;
 
 /// What a sum of integers that is to be divided is kept in: it must not wrap.
 const WIDE: ElemType = ElemType::Int(IntKind::I64);
+
+/// The sizes of a put, and whether a group's values are read: an assignment has one, however many there are.
+#[derive(Clone, Copy, Debug)]
+struct Problem {
+    target: PutTarget,
+    reads_all: bool,
+}
+
+/// How cells are reduced: by a unit each, and those of more values than a unit takes by cubes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Strategy {
+    Alone,
+    Shared(Shared),
+}
+
+/// Groups that cubes take, one or more for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shared {
+    /// Values that a unit takes at most. There is a place for a long group among every so many values.
+    patience: usize,
+    probes: usize,
+    /// Neighbours side by side, how many times that a line needs, and lines.
+    lanes: usize,
+    tiles: usize,
+    lines: usize,
+}
+
+fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
+    let shared = Shared::of(&problem.target, PATIENCE);
+    // Two numbers of at most eight bytes for each unit, before and behind: see `scaled::beside`.
+    let cooperates = hardware.units >= CUBE && hardware.shared >= 32 * CUBE;
+    if problem.reads_all && cooperates && shared.probes > 1 { Strategy::Shared(shared) } else { Strategy::Alone }
+}
+
+impl Strategy {
+    /// With what a test forces.
+    fn forced(self, problem: &Problem) -> Self {
+        let forced = forced::now();
+        match (forced.path, forced.patience) {
+            (Some(Path::Short), _) => Self::Alone,
+            (Some(_), patience) if problem.reads_all => {
+                Self::Shared(Shared::of(&problem.target, patience.unwrap_or(PATIENCE)))
+            }
+            _ => self,
+        }
+    }
+}
+
+impl Shared {
+    /// Units that share a cell all have a value of it, so that long groups have more values than there are slices.
+    fn of(target: &PutTarget, patience: usize) -> Self {
+        let lanes = if target.along_axis { target.inner.next_power_of_two().min(LANES) } else { 1 };
+        let patience = patience.max(CUBE / lanes);
+        if !target.along_axis {
+            return Self { patience, probes: values_len(target).div_ceil(patience), lanes, tiles: 1, lines: 1 };
+        }
+        let (probes, tiles) = (target.count.div_ceil(patience), target.inner.div_ceil(lanes));
+        Self { patience, probes, lanes, tiles, lines: target.outer }
+    }
+
+    fn grid(&self, hardware: &Hardware) -> Grid {
+        hardware.cubes(self.probes * self.lines * self.tiles, CUBE)
+    }
+}
+
+/// Launches of a kernel over the cells of an array: how units share them, and what they read of the groups.
+struct Launch {
+    grid: Grid,
+    share: Share,
+    groups: CubeTensor,
+    work: [usize; 5],
+}
+
+/// One for the cells that units have to themselves, and one for those that cubes share.
+fn launches_of(order: &CubeTensor, ptr: &CubeTensor, problem: &Problem) -> Vec<Launch> {
+    let (target, hardware) = (&problem.target, hardware(order));
+    let (units, along) = (array_len(target), target.along_axis);
+    let alone = |most| Launch {
+        grid: hardware.units(units),
+        share: Share { slices: 1, lanes: 1, along },
+        groups: ptr.clone(),
+        work: [units, most, 1, 1, 1],
+    };
+    let Strategy::Shared(shared) = strategy(problem, &hardware).forced(problem) else {
+        return vec![alone(i32::MAX as usize)];
+    };
+    forced::note("cells that cubes share");
+    let Shared { patience, probes, lanes, tiles, lines } = shared;
+    let values = if along { target.count } else { values_len(target) };
+    let together = Launch {
+        grid: shared.grid(&hardware),
+        share: Share { slices: CUBE / lanes, lanes, along },
+        groups: long_groups(ptr, values, patience),
+        work: [units, patience, probes, lines * tiles, tiles],
+    };
+    vec![alone(patience), together]
+}
+
+impl Launch {
+    fn cells<I: Int>(&self, order: &CubeTensor, target: &PutTarget) -> work::CellsLaunch<I> {
+        let [units, most, probes, parts, tiles] = self.work;
+        let work = work::WorkLaunch::new(units, most, probes, parts, tiles);
+        work::CellsLaunch::new(arg(order), arg(&self.groups), sizes_of(target), work)
+    }
+}
 
 fn divides_ints(dtype: DType, reduce: Reduce) -> bool {
     reduce == Reduce::Mean && dtype.is_int()
@@ -42,74 +154,8 @@ pub(super) fn sums(arr: &CubeTensor, reduce: Reduce) -> bool {
     !divides_ints(arr.dtype, reduce) || arr.client.properties().supports_type(WIDE)
 }
 
-fn code(reduce: Reduce) -> u32 {
-    match reduce {
-        Reduce::Assign => kernels::ASSIGN,
-        Reduce::Add => kernels::ADD,
-        Reduce::Mul => kernels::MUL,
-        Reduce::Mean => kernels::MEAN,
-        Reduce::Amax => kernels::AMAX,
-        Reduce::Amin => kernels::AMAX + 1,
-    }
-}
-
-fn sizes_of(target: &PutTarget) -> kernels::SizesLaunch {
-    kernels::SizesLaunch::new(target.len, target.inner, target.count)
-}
-
-/// A unit for each cell, but for those that are `shared`.
-fn alone(target: &PutTarget, shared: Option<&Shared>) -> kernels::WorkLaunch {
-    let most = if shared.is_some() { PATIENCE } else { i32::MAX as usize };
-    kernels::WorkLaunch::new(array_len(target), most, 1, 1, 1)
-}
-
-/// Groups that cubes take, one or more for each.
-struct Shared {
-    /// The groups, with their starts and ends.
-    long: CubeTensor,
-    /// Neighbours side by side, and how many times that a line needs.
-    lanes: usize,
-    tiles: usize,
-    /// Lines of the array.
-    lines: usize,
-}
-
-impl Shared {
-    /// What there may be of groups of more than [`PATIENCE`] values, on a device that has cubes for them.
-    fn of(ptr: &CubeTensor, target: &PutTarget) -> Option<Self> {
-        let (values, lanes) = match target.along_axis {
-            true => (target.count, target.inner.next_power_of_two().min(LANES)),
-            false => (values_len(target), 1),
-        };
-        let limit = ptr.client.properties().hardware.max_units_per_cube as usize;
-        if values <= PATIENCE || limit < CUBE {
-            return None;
-        }
-        let (tiles, lines) = match target.along_axis {
-            true => (target.inner.div_ceil(lanes), target.outer),
-            false => (1, 1),
-        };
-        Some(Self { long: long_groups(ptr, values, PATIENCE), lanes, tiles, lines })
-    }
-
-    fn cubes(&self) -> usize {
-        self.probes() * self.lines * self.tiles
-    }
-
-    /// Entries of the list.
-    fn probes(&self) -> usize {
-        self.long.meta.shape()[0]
-    }
-
-    /// Slices and lanes of a cube.
-    fn shape(&self) -> [usize; 2] {
-        [CUBE / self.lanes, self.lanes]
-    }
-
-    fn work(&self, target: &PutTarget) -> kernels::WorkLaunch {
-        let (probes, parts) = (self.probes(), self.lines * self.tiles);
-        kernels::WorkLaunch::new(array_len(target), PATIENCE, probes, parts, self.tiles)
-    }
+fn sizes_of(target: &PutTarget) -> work::SizesLaunch {
+    work::SizesLaunch::new(target.len, target.inner, target.count)
 }
 
 fn array_len(target: &PutTarget) -> usize {
@@ -141,29 +187,14 @@ pub(super) fn put(
     reduce: Reduce,
     include_self: bool,
 ) -> CubeTensor {
-    let units = array_len(&target);
     let (dtype, shape) = (arr.dtype, arr.meta.shape().clone());
-    let out = empty(&arr, [units], dtype);
+    let out = empty(&arr, [array_len(&target)], dtype);
     let acc = if divides_ints(dtype, reduce) { WIDE } else { accumulated(dtype) };
     let types = [stored(dtype), acc, stored(ptr.dtype)];
-    let (arr, values) = (flat(arr), flat(values));
-    let (code, float, along) = (code(reduce), dtype.is_float(), target.along_axis);
-    // An assignment has one value, however many there are.
-    let shared = if reduce == Reduce::Assign { None } else { Shared::of(&ptr, &target) };
-    let inputs = |groups| (arg(&arr), arg(&values), arg(&order), arg(groups), arg(&out));
-    let (a, v, o, g, r) = inputs(&ptr);
-    let (sizes, work) = (sizes_of(&target), alone(&target, shared.as_ref()));
-    launch!(put, out, units, (a, v, o, g, r, sizes, work, 1, 1, along, code, include_self, float), types);
-    if let Some(shared) = shared {
-        let (a, v, o, g, r) = inputs(&shared.long);
-        let (sizes, work, [slices, lanes]) = (sizes_of(&target), shared.work(&target), shared.shape());
-        launch!(
-            put,
-            out,
-            cubes(shared.cubes(), CUBE),
-            (a, v, o, g, r, sizes, work, slices, lanes, along, code, include_self, float),
-            types
-        );
+    let (arr, values, float) = (flat(arr), flat(values), dtype.is_float());
+    for launch in launches_of(&order, &ptr, &Problem { target, reads_all: reduce != Reduce::Assign }) {
+        let (cells, [a, v, o]) = (launch.cells(&order, &target), [&arr, &values, &out].map(arg));
+        launch!(put, out, grid(launch.grid), (cells, a, v, o, launch.share, reduce, include_self, float), types);
     }
     burn_cubecl::ops::reshape(out, shape)
 }
@@ -186,7 +217,7 @@ fn noted(dtype: DType) -> DType {
 /// Whether the device has a buffer for what the gradient of a product notes: two numbers for each value.
 pub(super) fn notes(grad: &CubeTensor, target: &PutTarget, reduce: Reduce) -> bool {
     let bytes = 2 * values_len(target) as u64 * noted(grad.dtype).size() as u64;
-    reduce != Reduce::Mul || bytes <= grad.client.properties().memory.max_page_size
+    reduce != Reduce::Mul || bytes <= hardware(grad).buffer
 }
 
 /// `reads` are the array, the values and the result, where the reduction reads them.
@@ -199,80 +230,36 @@ pub(super) fn put_backward(
     include_self: bool,
     needs: [bool; 2],
 ) -> [Option<CubeTensor>; 2] {
-    let (units, dtype) = (array_len(&target), grad.dtype);
+    let dtype = grad.dtype;
     let grad = flat(grad);
-    let arr_grad = empty(&grad, [if needs[0] { units } else { 1 }], dtype);
+    let arr_grad = empty(&grad, [if needs[0] { array_len(&target) } else { 1 }], dtype);
     let values_grad = empty(&grad, [if needs[1] { values_len(&target) } else { 1 }], dtype);
     let [arr, values, result] = reads.map(|read| read.map_or_else(|| grad.clone(), flat));
     let types = [stored(dtype), accumulated(dtype), stored(ptr.dtype)];
-    let (code, along, [need_arr, need_values]) = (code(reduce), target.along_axis, needs);
-    let shared = Shared::of(&ptr, &target);
-    if reduce == Reduce::Mul {
-        // Numbers as wide as a product's exponent, whatever its factors: see `parts::Scaled`.
-        let steps = if dtype == DType::F64 { 17 } else { 2 };
-        let before = empty(&grad, [if need_values { 2 * values_len(&target) } else { 1 }], noted(dtype));
-        let inputs = |groups| (arg(&grad), arg(&arr), arg(&values), arg(&order), arg(groups), arg(&before));
-        let (sizes, work) = (sizes_of(&target), alone(&target, shared.as_ref()));
-        let ((g, a, v, o, p, b), (da, dv)) = (inputs(&ptr), (arg(&arr_grad), arg(&values_grad)));
-        launch!(
-            product_backward,
-            grad,
-            units,
-            (g, a, v, o, p, b, da, dv, sizes, work, 1, 1, along, include_self, need_arr, need_values, steps),
-            types
-        );
-        if let Some(shared) = shared {
-            let ((g, a, v, o, p, b), (da, dv)) = (inputs(&shared.long), (arg(&arr_grad), arg(&values_grad)));
-            let (sizes, work, [slices, lanes]) = (sizes_of(&target), shared.work(&target), shared.shape());
+    // What the gradient of a product notes on the way.
+    let before = match reduce {
+        Reduce::Mul => empty(&grad, [if needs[1] { 2 * values_len(&target) } else { 1 }], noted(dtype)),
+        _ => grad.clone(),
+    };
+    // Numbers as wide as a product's exponent, whatever its factors: see `scaled`.
+    let steps = if dtype == DType::F64 { 17 } else { 2 };
+    for launch in launches_of(&order, &ptr, &Problem { target, reads_all: true }) {
+        let (grid, share) = (launch.grid, launch.share);
+        let ([g, a, v, y], [da, dv, b]) =
+            ([&grad, &arr, &values, &result].map(arg), [&arr_grad, &values_grad, &before].map(arg));
+        if reduce == Reduce::Mul {
+            let (cells, how) = (launch.cells(&order, &target), kernels::Product { include_self, needs, steps });
+            launch!(product_backward, grad, grid(grid), (cells, g, a, v, b, da, dv, share, how), types);
+        } else {
+            let cells = launch.cells(&order, &target);
             launch!(
-                product_backward,
+                put_backward,
                 grad,
-                cubes(shared.cubes(), CUBE),
-                (
-                    g,
-                    a,
-                    v,
-                    o,
-                    p,
-                    b,
-                    da,
-                    dv,
-                    sizes,
-                    work,
-                    slices,
-                    lanes,
-                    along,
-                    include_self,
-                    need_arr,
-                    need_values,
-                    steps
-                ),
+                grid(grid),
+                (cells, g, a, v, y, da, dv, share, reduce, include_self, needs),
                 types
             );
         }
-        return [needs[0].then_some(arr_grad), needs[1].then_some(values_grad)];
-    }
-    let reads = || (arg(&grad), arg(&arr), arg(&values), arg(&result), arg(&order));
-    let writes = || (arg(&arr_grad), arg(&values_grad));
-    let ((g, a, v, y, o), p, (da, dv)) = (reads(), arg(&ptr), writes());
-    let (sizes, work) = (sizes_of(&target), alone(&target, shared.as_ref()));
-    launch!(
-        put_backward,
-        grad,
-        units,
-        (g, a, v, y, o, p, da, dv, sizes, work, 1, 1, along, code, include_self, need_arr, need_values),
-        types
-    );
-    if let Some(shared) = shared {
-        let ((g, a, v, y, o), p, (da, dv)) = (reads(), arg(&shared.long), writes());
-        let (sizes, work, [slices, lanes]) = (sizes_of(&target), shared.work(&target), shared.shape());
-        launch!(
-            put_backward,
-            grad,
-            cubes(shared.cubes(), CUBE),
-            (g, a, v, y, o, p, da, dv, sizes, work, slices, lanes, along, code, include_self, need_arr, need_values),
-            types
-        );
     }
     [needs[0].then_some(arr_grad), needs[1].then_some(values_grad)]
 }
@@ -306,4 +293,60 @@ pub(super) fn is_nothing(target: &PutTarget) -> bool {
 /// Whether 32-bit positions address both sides.
 pub(super) fn fits(target: &PutTarget) -> bool {
     array_len(target).max(values_len(target)) < i32::MAX as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::hardware::tests::SMALL;
+    use super::*;
+
+    fn target(outer: usize, inner: usize, count: usize, along_axis: bool) -> PutTarget {
+        PutTarget { outer, len: 5, inner, count, along_axis }
+    }
+
+    fn of(target: PutTarget) -> Strategy {
+        strategy(&Problem { target, reads_all: true }, &SMALL)
+    }
+
+    #[test]
+    fn cubes_share_cells_that_more_values_may_belong_to_than_a_unit_takes() {
+        assert_eq!(of(target(2, 4, 64, false)), Strategy::Alone);
+        let shared = |probes| Strategy::Shared(Shared { patience: 512, probes, lanes: 1, tiles: 1, lines: 1 });
+        assert_eq!(of(target(1, 1, 513, false)), shared(2));
+        assert_eq!(of(target(2, 4, 65, false)), shared(2));
+        // An assignment reads one value of a cell.
+        let problem = Problem { target: target(1, 1, 513, false), reads_all: false };
+        assert_eq!(strategy(&problem, &SMALL), Strategy::Alone);
+    }
+
+    #[test]
+    fn steps_along_an_axis_have_cells_side_by_side() {
+        // The steps count, not their values.
+        assert_eq!(of(target(100, 100, 512, true)), Strategy::Alone);
+        let shared = |lanes, tiles| Strategy::Shared(Shared { patience: 512, probes: 2, lanes, tiles, lines: 3 });
+        assert_eq!(of(target(3, 1, 513, true)), shared(1, 1));
+        assert_eq!(of(target(3, 5, 513, true)), shared(8, 1));
+        assert_eq!(of(target(3, 40, 513, true)), shared(32, 2));
+    }
+
+    #[test]
+    fn every_slice_of_a_long_group_has_a_value() {
+        assert_eq!(Shared::of(&target(1, 1, 900, false), 4).patience, 256);
+        assert_eq!(Shared::of(&target(1, 5, 900, true), 4).patience, 32);
+    }
+
+    #[test]
+    fn many_long_groups_take_a_grid_of_two_axes() {
+        let Strategy::Shared(shared) = of(target(65_536, 1, 513, true)) else { panic!("cells are shared") };
+        assert_eq!(shared.grid(&SMALL).cubes, [43_691, 3, 1]);
+    }
+
+    #[test]
+    fn cubes_share_cells_where_the_device_has_them() {
+        let problem = Problem { target: target(1, 1, 1 << 20, false), reads_all: true };
+        for poor in [Hardware { units: 128, ..SMALL }, Hardware { shared: 8191, ..SMALL }] {
+            assert_eq!(strategy(&problem, &poor), Strategy::Alone);
+        }
+        assert!(matches!(strategy(&problem, &Hardware { shared: 8192, ..SMALL }), Strategy::Shared(_)));
+    }
 }

@@ -1,188 +1,21 @@
 //! Rows that become rows: segment sums, products with a dense matrix (sums with weights), and those with an extremum.
+//!
+//! A row's elements are combined by one unit for each vector of it, or by a whole cube, whose units take parts of the row
+//! and then combine as a tree.
 
-use super::extremum::kernels::{ANY, MATCHED, MAX, MIN, SHARES, SUM};
-use super::launch::{accumulated, arg, count, empty, flat, launch, stored, vector_size};
+use super::forced::{self, Path};
+use super::hardware::{Grid, Hardware};
+use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, stored};
+use super::parts::{ANY, MAX, MIN, SUM};
+use burn::backend::DType;
+use burn_cubecl::cubecl::prelude::{Int, Numeric, Size};
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
+use kernels::{MATCHED, SHARES};
 use sparse_core::Extremum;
 
 #[allow(missing_docs)]
-mod kernels {
-    use super::super::extremum::kernels::{MATCHED, MAX, MIN, SHARES, combine, matched, product};
-    use burn_cubecl::cubecl;
-    use cubecl::prelude::*;
-
-    /// What a launch is compiled for.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    pub struct How {
-        pub rule: u32,
-        pub indexed: bool,
-        pub weighted: bool,
-        pub permuted: bool,
-        pub float: bool,
-    }
-
-    /// The vector that element `k` of a segment adds. `own` has rows of the result's shape, `other` too where gradients
-    /// are shared, else the shape of `dense`.
-    #[cube]
-    #[allow(clippy::too_many_arguments)]
-    fn term<T: Numeric, A: Numeric, I: Int, N: Size>(
-        k: usize,
-        at: usize,
-        column: usize,
-        columns: usize,
-        idx: &Tensor<I>,
-        perm: &Tensor<I>,
-        weights: &Tensor<T>,
-        dense: &Tensor<Vector<T, N>>,
-        own: &Tensor<Vector<T, N>>,
-        other: &Tensor<Vector<T, N>>,
-        #[comptime] how: How,
-    ) -> Vector<A, N> {
-        let row = if comptime!(how.indexed) { usize::cast_from(idx[k]) } else { k };
-        let from = row * columns + column;
-        let x = Vector::<A, N>::cast_from(dense[from]);
-        if comptime!(how.weighted) {
-            let place = if comptime!(how.permuted) { usize::cast_from(perm[k]) } else { k };
-            let weight = Vector::<A, N>::new(A::cast_from(weights[place]));
-            if comptime!(how.rule == MAX || how.rule == MIN) {
-                product::<T, A, N>(weight, x)
-            } else if comptime!(how.rule == SHARES) {
-                let one = Vector::<A, N>::new(A::from_int(1));
-                matched::<T, A, N>(weight, x, Vector::<A, N>::cast_from(own[at]), one)
-            } else if comptime!(how.rule == MATCHED) {
-                let result = Vector::<A, N>::cast_from(other[from]);
-                matched::<T, A, N>(weight, Vector::<A, N>::cast_from(own[at]), result, x * weight)
-            } else {
-                x * weight
-            }
-        } else {
-            x
-        }
-    }
-
-    /// What is stored of a row that was combined to `acc`.
-    #[cube]
-    fn finish<T: Numeric, A: Numeric, N: Size>(
-        acc: Vector<A, N>,
-        at: usize,
-        other: &Tensor<Vector<T, N>>,
-        #[comptime] how: How,
-    ) -> Vector<T, N> {
-        if comptime!(how.rule == SHARES) {
-            let ties = max(acc, Vector::<A, N>::new(A::from_int(1)));
-            Vector::<T, N>::cast_from(Vector::<A, N>::cast_from(other[at]) / ties)
-        } else {
-            Vector::<T, N>::cast_from(acc)
-        }
-    }
-
-    /// One unit for each vector of a row of the result, but for rows of more than `most` elements.
-    #[cube(launch)]
-    pub fn short<T: Numeric, A: Numeric, I: Int, N: Size>(
-        ptr: &Tensor<I>,
-        idx: &Tensor<I>,
-        perm: &Tensor<I>,
-        weights: &Tensor<T>,
-        dense: &Tensor<Vector<T, N>>,
-        own: &Tensor<Vector<T, N>>,
-        other: &Tensor<Vector<T, N>>,
-        out: &mut Tensor<Vector<T, N>>,
-        columns: usize,
-        units: usize,
-        most: usize,
-        #[comptime] how: How,
-        #[define(T, A, I)] _types: [ElemType; 3],
-    ) {
-        if ABSOLUTE_POS >= units {
-            terminate!();
-        }
-        let at = ABSOLUTE_POS;
-        let segment = at / columns;
-        let column = at % columns;
-        let start = usize::cast_from(ptr[segment]);
-        let end = usize::cast_from(ptr[segment + 1]);
-        if end - start > most {
-            terminate!();
-        }
-        let mut sum = Vector::<A, N>::cast_from(0u32);
-        if comptime!(how.rule == MAX || how.rule == MIN) {
-            // The first element counts twice, which does not matter; without any it is 0.
-            if start < end {
-                sum = term::<T, A, I, N>(start, at, column, columns, idx, perm, weights, dense, own, other, how);
-            }
-        }
-        for k in start..end {
-            let term = term::<T, A, I, N>(k, at, column, columns, idx, perm, weights, dense, own, other, how);
-            sum = combine::<A, N>(sum, term, how.rule, how.float);
-        }
-        out[at] = finish::<T, A, N>(sum, at, other, how);
-    }
-
-    /// A cube for each `group` rows of the result, one after the other, of which it computes those of `least` elements
-    /// and more: `slices` parts of the segment side by side, then a tree whose shape depends on nothing but the launch.
-    #[cube(launch)]
-    pub fn long<T: Numeric, A: Numeric, I: Int, N: Size>(
-        ptr: &Tensor<I>,
-        idx: &Tensor<I>,
-        perm: &Tensor<I>,
-        weights: &Tensor<T>,
-        dense: &Tensor<Vector<T, N>>,
-        own: &Tensor<Vector<T, N>>,
-        other: &Tensor<Vector<T, N>>,
-        out: &mut Tensor<Vector<T, N>>,
-        columns: usize,
-        segments: usize,
-        least: usize,
-        group: usize,
-        fold: usize,
-        #[comptime] slices: usize,
-        #[comptime] lanes: usize,
-        #[comptime] how: How,
-        #[define(T, A, I)] _types: [ElemType; 3],
-    ) {
-        let mut sums = Shared::<[Vector<A, N>]>::new_slice(slices * lanes);
-        let unit = UNIT_POS as usize;
-        let slice = unit / lanes;
-        let column = unit % lanes;
-        for member in 0..group {
-            let given = CUBE_POS * group + member;
-            let segment = min(given, segments - 1);
-            let start = usize::cast_from(ptr[segment]);
-            let end = usize::cast_from(ptr[segment + 1]);
-            let mine = given < segments && column < columns && end - start >= least;
-            let at = segment * columns + min(column, columns - 1);
-            let mut sum = Vector::<A, N>::cast_from(0u32);
-            if mine && start < end {
-                if comptime!(how.rule == MAX || how.rule == MIN) {
-                    // What combines to itself: slices without an element of their own have this one.
-                    sum = term::<T, A, I, N>(start, at, column, columns, idx, perm, weights, dense, own, other, how);
-                }
-                let mut k = start + slice;
-                while k < end {
-                    let term = term::<T, A, I, N>(k, at, column, columns, idx, perm, weights, dense, own, other, how);
-                    sum = combine::<A, N>(sum, term, how.rule, how.float);
-                    k += slices;
-                }
-            }
-            // All units pass every barrier, whatever the rows: devices may insist.
-            sums[unit] = sum;
-            sync_cube();
-            let mut half = fold;
-            while half > 0 {
-                if slice < half {
-                    let theirs = sums[unit + half * lanes];
-                    sums[unit] = combine::<A, N>(sums[unit], theirs, how.rule, how.float);
-                }
-                sync_cube();
-                half /= 2;
-            }
-            if mine && slice == 0 {
-                out[at] = finish::<T, A, N>(sums[unit], at, other, how);
-            }
-        }
-    }
-}
+mod kernels;
 
 /// Buffers that the kernels bind.
 pub(super) const BUFFERS: usize = 8;
@@ -197,6 +30,65 @@ const PATIENCE: usize = 512;
 /// Rows that a cube looks through for long ones, where most are short.
 const GROUP: usize = 32;
 
+/// Rows of the result and their width, and the elements that all of them are combined of.
+#[derive(Clone, Copy, Debug)]
+struct Problem {
+    segments: usize,
+    terms: usize,
+    width: usize,
+    dtype: DType,
+}
+
+/// How rows are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Strategy {
+    path: Path,
+    /// Elements of a vector, and vectors of a row.
+    vector: usize,
+    columns: usize,
+    /// Units of a cube along a row of the result, and among its elements.
+    lanes: usize,
+    slices: usize,
+    /// Elements that one unit combines at most, where cubes take the rest.
+    patience: usize,
+}
+
+fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
+    let vector = hardware.vector(problem.width, problem.dtype.size());
+    let columns = problem.width / vector;
+    let lanes = columns.next_power_of_two().min(CUBE);
+    let slices = CUBE / lanes;
+    let held = CUBE * vector * accumulated(problem.dtype).size();
+    // Bool has the short path only.
+    let cooperates = !problem.dtype.is_bool() && slices > 1 && hardware.units >= CUBE && hardware.shared >= held;
+    let path = if !cooperates {
+        Path::Short
+    } else if problem.terms / problem.segments >= 4 * slices {
+        // Most are long enough to give each slice several terms.
+        Path::Long
+    } else if problem.terms > PATIENCE {
+        Path::Hybrid
+    } else {
+        Path::Short
+    };
+    Strategy { path, vector, columns, lanes, slices, patience: PATIENCE }
+}
+
+impl Strategy {
+    /// With what a test forces. Rows as wide as a cube have no slices.
+    fn forced(self) -> Self {
+        let forced = forced::now();
+        let path = forced.path.filter(|_| self.slices > 1).unwrap_or(self.path);
+        Self { path, patience: forced.patience.unwrap_or(self.patience), ..self }
+    }
+
+    /// Rows that a cube looks through, those of fewest elements that it takes, and the cubes.
+    fn cubes(&self, segments: usize, hardware: &Hardware) -> (usize, usize, Grid) {
+        let (group, least) = if self.path == Path::Long { (1, 0) } else { (GROUP, self.patience + 1) };
+        (group, least, hardware.cubes(segments.div_ceil(group), CUBE))
+    }
+}
+
 /// How the terms of a row become one.
 pub(super) enum Combine {
     /// They are added. Of Bool, whether any holds.
@@ -208,6 +100,20 @@ pub(super) enum Combine {
     /// Those are added whose weight times the row's own `dense` is the element of `out` that stands where the term
     /// does.
     Matched { dense: CubeTensor, out: CubeTensor },
+}
+
+/// What kernels read, in the order of [`kernels::Operands`].
+struct Operands {
+    indices: [CubeTensor; 3],
+    weights: CubeTensor,
+    rows: [CubeTensor; 3],
+}
+
+impl Operands {
+    fn args<T: Numeric, I: Int, N: Size>(&self) -> kernels::OperandsLaunch<T, I, N> {
+        let ([ptr, idx, perm], [dense, own, other]) = (self.indices.each_ref().map(arg), self.rows.each_ref().map(arg));
+        kernels::OperandsLaunch::new(ptr, idx, perm, arg(&self.weights), dense, own, other)
+    }
 }
 
 /// Row `s` of the result is the sum of rows `idx[k]` (or `k`) of `dense` for `k` in `ptr[s]..ptr[s + 1]`, times the
@@ -229,8 +135,8 @@ pub(super) fn combine_rows(
     weights: Option<(CubeTensor, Option<CubeTensor>)>,
     dense: CubeTensor,
 ) -> CubeTensor {
-    let (segments, width, dtype) = (count(&ptr) - 1, dense.meta.shape()[1], dense.dtype);
     let terms = idx.as_ref().map_or(dense.meta.shape()[0], count);
+    let (segments, width, dtype) = (count(&ptr) - 1, dense.meta.shape()[1], dense.dtype);
     if segments * width == 0 {
         return empty(&dense, [segments, width], dtype);
     }
@@ -252,50 +158,79 @@ pub(super) fn combine_rows(
     let perm = perm.flatten();
     let how = kernels::How { rule, indexed, weighted, permuted: perm.is_some(), float: dtype.is_float() };
     // What is not read is bound as something of its type.
-    let idx = idx.map_or_else(|| ptr.clone(), flat);
-    let perm = perm.map_or_else(|| ptr.clone(), flat);
+    let [idx, perm] = [idx, perm].map(|read| read.map_or_else(|| ptr.clone(), flat));
     let [weights, own, other] = [weights, own, other].map(|read| read.map_or_else(|| dense.clone(), flat));
-    let size = vector_size(width, &[&out]);
-    let columns = width / size;
-    let types = [stored(dtype), accumulated(dtype), stored(ptr.dtype)];
-    let lanes = columns.next_power_of_two().min(CUBE);
-    let slices = CUBE / lanes;
-    let limit = out.client.properties().hardware.max_units_per_cube as usize;
-    let cooperative = !dtype.is_bool() && slices > 1 && limit >= CUBE;
-    // A cube for every row where most are long enough to give each slice several terms.
-    let most_are_long = cooperative && terms / segments >= 4 * slices;
-    macro_rules! read {
-        ($kernel:ident, [$($grid:tt)*], ($($size:expr),*)) => {
-            launch!(
-                $kernel,
-                out,
-                $($grid)*,
-                (
-                    size,
-                    arg(&ptr),
-                    arg(&idx),
-                    arg(&perm),
-                    arg(&weights),
-                    arg(&dense),
-                    arg(&own),
-                    arg(&other),
-                    arg(&out),
-                    $($size,)*
-                    how,
-                ),
-                types
-            )
-        };
-    }
-    if !most_are_long {
+    let operands = Operands { indices: [ptr, idx, perm], weights, rows: [dense, own, other] };
+    let hardware = hardware(&out);
+    let strategy = strategy(&Problem { segments, terms, width, dtype }, &hardware).forced();
+    let Strategy { path, vector, columns, lanes, slices, patience } = strategy;
+    let types = [stored(dtype), accumulated(dtype), stored(operands.indices[0].dtype)];
+    if path != Path::Long {
         let units = segments * columns;
-        let most = if cooperative { PATIENCE } else { terms };
-        read!(short, [units], (columns, units, most));
+        let most = if path == Path::Short { terms } else { patience };
+        launch!(short, out, units, (vector, operands.args(), arg(&out), columns, units, most, how), types);
     }
-    if most_are_long || (cooperative && terms > PATIENCE) {
-        let (group, least) = if most_are_long { (1, 0) } else { (GROUP, PATIENCE + 1) };
-        let number = segments.div_ceil(group);
-        read!(long, [cubes(number, CUBE)], (columns, segments, least, group, slices / 2, slices, lanes));
+    if path != Path::Short {
+        let (group, least, grid) = strategy.cubes(segments, &hardware);
+        launch!(
+            long,
+            out,
+            grid(grid),
+            (vector, operands.args(), arg(&out), columns, segments, least, group, slices, lanes, how),
+            types
+        );
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::hardware::tests::SMALL;
+    use super::*;
+    use burn::tensor::BoolStore;
+
+    fn of(segments: usize, terms: usize, width: usize, dtype: DType) -> Strategy {
+        strategy(&Problem { segments, terms, width, dtype }, &SMALL)
+    }
+
+    #[test]
+    fn rows_are_short_until_one_may_be_long() {
+        assert_eq!(of(100, 512, 8, DType::F32).path, Path::Short);
+        assert_eq!(of(100, 513, 8, DType::F32).path, Path::Hybrid);
+    }
+
+    #[test]
+    fn rows_are_long_where_every_slice_has_four_elements() {
+        // 2 vectors of a row: 128 slices.
+        let (before, after) = (of(10, 5119, 8, DType::F32), of(10, 5120, 8, DType::F32));
+        assert_eq!((before.path, before.lanes, before.slices), (Path::Hybrid, 2, 128));
+        assert_eq!(after.path, Path::Long);
+        assert_eq!(of(1, 1024, 1, DType::F16).path, Path::Long);
+    }
+
+    #[test]
+    fn wide_rows_and_bool_have_a_unit_for_each_vector() {
+        let (narrow, wide) = (of(1, 1 << 20, 512, DType::F32), of(1, 1 << 20, 516, DType::F32));
+        assert_eq!((narrow.path, narrow.columns, narrow.slices), (Path::Long, 128, 2));
+        assert_eq!((wide.path, wide.columns, wide.slices), (Path::Short, 129, 1));
+        assert_eq!(of(1, 1 << 20, 8, DType::Bool(BoolStore::U32)).path, Path::Short);
+    }
+
+    #[test]
+    fn cubes_share_rows_where_the_device_has_them() {
+        let problem = Problem { segments: 1, terms: 1 << 20, width: 8, dtype: DType::F32 };
+        for poor in [Hardware { units: 128, ..SMALL }, Hardware { shared: 4095, ..SMALL }] {
+            assert_eq!(strategy(&problem, &poor).path, Path::Short);
+        }
+        assert_eq!(strategy(&problem, &Hardware { shared: 4096, ..SMALL }).path, Path::Long);
+    }
+
+    #[test]
+    fn cubes_look_through_rows_or_have_one_each() {
+        let (long, hybrid) = (of(10, 5120, 8, DType::F32), of(3_000_000, 12_000_000, 8, DType::F32));
+        assert_eq!(long.cubes(10, &SMALL), (1, 0, SMALL.cubes(10, 256)));
+        // So many that they need a second axis.
+        let (group, least, grid) = hybrid.cubes(3_000_000, &SMALL);
+        assert_eq!((group, least, grid.cubes), (32, 513, [46_875, 2, 1]));
+    }
 }

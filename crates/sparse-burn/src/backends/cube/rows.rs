@@ -1,6 +1,8 @@
-//! Rows that move, and rows that are combined one to one.
+//! Rows that move, and rows that are combined one to one. A unit for each vector of the result.
 
-use super::launch::{accumulated, arg, count, empty, flat, launch, stored, vector_size};
+use super::hardware::Hardware;
+use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, stored};
+use burn::backend::DType;
 use burn_cubecl::tensor::CubeTensor;
 use sparse_core::BinaryOp;
 
@@ -79,20 +81,47 @@ mod kernels {
     }
 }
 
+/// Rows to be written.
+#[derive(Clone, Copy, Debug)]
+struct Problem {
+    rows: usize,
+    width: usize,
+    dtype: DType,
+}
+
+/// Elements that a unit writes, how many such vectors a row has, and units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Strategy {
+    vector: usize,
+    columns: usize,
+    units: usize,
+}
+
+fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
+    let vector = hardware.vector(problem.width, problem.dtype.size());
+    let columns = problem.width / vector;
+    Strategy { vector, columns, units: problem.rows * columns }
+}
+
 pub(super) fn move_rows(values: CubeTensor, fill: CubeTensor, map: CubeTensor) -> CubeTensor {
-    let (old, block) = (values.meta.shape()[0], values.meta.shape()[1]);
-    let rows = count(&map);
-    let out = empty(&values, [rows, block], values.dtype);
-    if rows * block == 0 {
+    let (old, width) = (values.meta.shape()[0], values.meta.shape()[1]);
+    let problem = Problem { rows: count(&map), width, dtype: values.dtype };
+    let out = empty(&values, [problem.rows, width], values.dtype);
+    if problem.rows * width == 0 {
         return out;
     }
     let fill = flat(fill);
     // A buffer of nothing cannot be bound; it is not read either.
     let values = if old == 0 { fill.clone() } else { flat(values) };
-    let size = vector_size(block, &[&out]);
-    let (columns, units) = (block / size, rows * block / size);
+    let Strategy { vector, columns, units } = strategy(&problem, &hardware(&out));
     let (types, map) = ([stored(out.dtype), stored(map.dtype)], flat(map));
-    launch!(move_rows, out, units, (size, arg(&values), arg(&fill), arg(&map), arg(&out), old, columns, units), types);
+    launch!(
+        move_rows,
+        out,
+        units,
+        (vector, arg(&values), arg(&fill), arg(&map), arg(&out), old, columns, units),
+        types
+    );
     out
 }
 
@@ -100,13 +129,14 @@ pub(super) fn move_rows(values: CubeTensor, fill: CubeTensor, map: CubeTensor) -
 pub(super) type Side = (CubeTensor, CubeTensor, Option<CubeTensor>);
 
 pub(super) fn zip_rows(op: BinaryOp, a: Side, b: Side) -> CubeTensor {
-    let block = a.0.meta.shape()[1];
+    let width = a.0.meta.shape()[1];
     let rows = a.2.as_ref().map_or(a.0.meta.shape()[0], count);
-    let out = empty(&a.0, [rows, block], a.0.dtype);
-    if rows * block == 0 {
+    let problem = Problem { rows, width, dtype: a.0.dtype };
+    let out = empty(&a.0, [rows, width], a.0.dtype);
+    if rows * width == 0 {
         return out;
     }
-    let index = [&a.2, &b.2].into_iter().flatten().next().map_or(burn::backend::DType::I32, |map| map.dtype);
+    let index = [&a.2, &b.2].into_iter().flatten().next().map_or(DType::I32, |map| map.dtype);
     let side = |(values, fill, map): Side| {
         let old = values.meta.shape()[0];
         let fill = flat(fill);
@@ -116,8 +146,7 @@ pub(super) fn zip_rows(op: BinaryOp, a: Side, b: Side) -> CubeTensor {
         (values.clone(), fill, map.map_or(values, flat), old, mapped)
     };
     let (a, b) = (side(a), side(b));
-    let size = vector_size(block, &[&out]);
-    let (columns, units) = (block / size, rows * block / size);
+    let Strategy { vector, columns, units } = strategy(&problem, &hardware(&out));
     let types = [stored(out.dtype), accumulated(out.dtype), stored(index)];
     let code = match op {
         BinaryOp::Add => 0,
@@ -130,7 +159,7 @@ pub(super) fn zip_rows(op: BinaryOp, a: Side, b: Side) -> CubeTensor {
         out,
         units,
         (
-            size,
+            vector,
             arg(&a.0),
             arg(&a.1),
             arg(&a.2),
@@ -149,4 +178,18 @@ pub(super) fn zip_rows(op: BinaryOp, a: Side, b: Side) -> CubeTensor {
         types
     );
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::hardware::tests::SMALL;
+    use super::*;
+
+    #[test]
+    fn a_unit_moves_a_vector() {
+        let of = |rows, width, dtype| strategy(&Problem { rows, width, dtype }, &SMALL);
+        assert_eq!(of(10, 12, DType::F32), Strategy { vector: 4, columns: 3, units: 30 });
+        assert_eq!(of(10, 12, DType::F64), Strategy { vector: 2, columns: 6, units: 60 });
+        assert_eq!(of(10, 7, DType::F16), Strategy { vector: 1, columns: 7, units: 70 });
+    }
 }

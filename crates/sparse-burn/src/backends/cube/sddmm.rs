@@ -1,11 +1,14 @@
-//! Sampled products of dense matrices.
+//! Sampled products of dense matrices: a few units for each element of the result, which share its two rows.
 
-use super::launch::{accumulated, arg, count, empty, flat, launch, stored, vector_size};
+use super::hardware::{Grid, Hardware};
+use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, stored};
+use burn::backend::DType;
+use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 
 #[allow(missing_docs)]
 mod kernels {
-    use super::super::extremum::kernels::matched;
+    use super::super::parts::{One, SUM, matched, tree};
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
@@ -22,13 +25,12 @@ mod kernels {
         out: &mut Tensor<T>,
         columns: usize,
         nnz: usize,
-        fold: usize,
         #[comptime] lanes: usize,
         #[comptime] cube: usize,
         #[comptime] only: bool,
         #[define(T, A, I)] _types: [ElemType; 3],
     ) {
-        let mut sums = Shared::<[A]>::new_slice(cube);
+        let mut shared = Shared::<[Vector<A, One>]>::new_slice(cube);
         let unit = UNIT_POS as usize;
         let lane = unit % lanes;
         let k = CUBE_POS * (cube / lanes) + unit / lanes;
@@ -51,25 +53,46 @@ mod kernels {
                 c += lanes;
             }
         }
-        sums[unit] = sum;
-        sync_cube();
-        let mut half = fold;
-        while half > 0 {
-            if lane < half {
-                let other = sums[unit + half];
-                sums[unit] += other;
-            }
-            sync_cube();
-            half /= 2;
-        }
+        tree::<A, One>(&mut shared, Vector::<A, One>::new(sum), lane, lanes, 1usize, SUM, false);
         if lane == 0 && k < nnz {
-            out[k] = T::cast_from(sums[unit]);
+            out[k] = T::cast_from(shared[unit].extract(0usize));
         }
     }
 }
 
 /// Units of a cube, where the device has as many.
 const CUBE: usize = 256;
+
+/// Most units that share an element.
+const LANES: usize = 32;
+
+/// Elements of the result, and the width of the rows that each is a product of.
+#[derive(Clone, Copy, Debug)]
+struct Problem {
+    nnz: usize,
+    width: usize,
+    dtype: DType,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Strategy {
+    /// Elements of a vector, and vectors of a row.
+    vector: usize,
+    columns: usize,
+    /// Units of a cube, and those of them that share an element.
+    cube: usize,
+    lanes: usize,
+    grid: Grid,
+}
+
+fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
+    let vector = hardware.vector(problem.width, problem.dtype.size());
+    let columns = problem.width / vector;
+    let cube = CUBE.min(1 << hardware.units.ilog2());
+    let lanes = columns.next_power_of_two().min(LANES).min(cube);
+    let grid = hardware.cubes(problem.nnz.div_ceil(cube / lanes), cube);
+    Strategy { vector, columns, cube, lanes, grid }
+}
 
 pub(super) fn sddmm(rows: CubeTensor, cols: CubeTensor, x: CubeTensor, y: CubeTensor) -> CubeTensor {
     sampled(rows, cols, x, y, None)
@@ -84,45 +107,55 @@ pub(super) fn sampled(
     y: CubeTensor,
     only: Option<(CubeTensor, CubeTensor)>,
 ) -> CubeTensor {
-    let (nnz, width) = (count(&rows), x.meta.shape()[1]);
+    let (nnz, width, dtype) = (count(&rows), x.meta.shape()[1], x.dtype);
     if nnz == 0 {
-        return empty(&x, [0, 1], x.dtype);
+        return empty(&x, [0, 1], dtype);
     }
     if width == 0 {
-        return burn_cubecl::ops::numeric::zeros(x.device.clone(), [nnz, 1].into(), x.dtype);
+        return zeros(x.device.clone(), [nnz, 1].into(), dtype);
     }
-    let out = empty(&x, [nnz, 1], x.dtype);
+    let out = empty(&x, [nnz, 1], dtype);
     let (rows, cols, x, y) = (flat(rows), flat(cols), flat(x), flat(y));
     let matching = only.is_some();
     // What is not read is bound as something of its type.
     let (values, result) = only.map_or_else(|| (x.clone(), x.clone()), |(values, result)| (flat(values), flat(result)));
-    let size = vector_size(width, &[&x]);
-    let columns = width / size;
-    let limit = out.client.properties().hardware.max_units_per_cube as usize;
-    let cube = CUBE.min((limit + 1).next_power_of_two() / 2);
-    let lanes = columns.next_power_of_two().min(32).min(cube);
-    let types = [stored(out.dtype), accumulated(out.dtype), stored(rows.dtype)];
-    launch!(
-        sddmm,
-        out,
-        cubes(nnz.div_ceil(cube / lanes), cube),
-        (
-            size,
-            arg(&rows),
-            arg(&cols),
-            arg(&x),
-            arg(&y),
-            arg(&values),
-            arg(&result),
-            arg(&out),
-            columns,
-            nnz,
-            lanes / 2,
-            lanes,
-            cube,
-            matching,
-        ),
-        types
-    );
+    let strategy = strategy(&Problem { nnz, width, dtype }, &hardware(&out));
+    let Strategy { vector, columns, cube, lanes, grid } = strategy;
+    let types = [stored(dtype), accumulated(dtype), stored(rows.dtype)];
+    let ([r, c, x, y], [v, o, w]) = ([&rows, &cols, &x, &y].map(arg), [&values, &result, &out].map(arg));
+    launch!(sddmm, out, grid(grid), (vector, r, c, x, y, v, o, w, columns, nnz, lanes, cube, matching), types);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::hardware::tests::SMALL;
+    use super::*;
+
+    fn of(nnz: usize, width: usize, hardware: &Hardware) -> Strategy {
+        strategy(&Problem { nnz, width, dtype: DType::F32 }, hardware)
+    }
+
+    #[test]
+    fn units_share_an_element_by_the_width_of_its_rows() {
+        let shape = |width| (of(1000, width, &SMALL).lanes, of(1000, width, &SMALL).grid.cubes[0]);
+        assert_eq!(shape(1), (1, 4));
+        assert_eq!(shape(12), (4, 16));
+        assert_eq!(shape(7), (8, 32));
+        assert_eq!(shape(128), (32, 125));
+        assert_eq!(shape(4096), (32, 125));
+    }
+
+    #[test]
+    fn small_cubes_have_fewer_units() {
+        let poor = Hardware { units: 96, ..SMALL };
+        assert_eq!((of(1000, 128, &poor).cube, of(1000, 128, &poor).lanes), (64, 32));
+        assert_eq!(of(1000, 128, &Hardware { units: 16, ..SMALL }).lanes, 16);
+    }
+
+    #[test]
+    fn many_elements_take_a_grid_of_two_axes() {
+        assert_eq!(of(8 * 65_535, 128, &SMALL).grid.cubes, [65_535, 1, 1]);
+        assert_eq!(of(8 * 65_535 + 1, 128, &SMALL).grid.cubes, [32_768, 2, 1]);
+    }
 }

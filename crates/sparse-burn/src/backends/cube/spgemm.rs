@@ -5,16 +5,19 @@
 //! result, by binary search in sorted rows: nothing is added atomically.
 
 use super::fallback::last;
-use super::launch::{accumulated, arg, count, empty, flat, launch, stored};
+use super::hardware::Hardware;
+use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, line, number, stored};
 use super::rows::move_rows;
 use super::sort::{compress, expand_ptr, scan_to_ptr};
-use super::structure::{coalesce, number};
+use super::structure::coalesce;
 use crate::carried::RowsView;
+use burn::backend::DType;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 
 #[allow(missing_docs)]
 mod kernels {
+    use super::super::parts::bound;
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
@@ -80,29 +83,11 @@ mod kernels {
         out[units + p] = b_idx[start + p - usize::cast_from(first[e])];
     }
 
-    /// Where `column` stands in `idx[low..high]`, which ascends; `high` if it does not.
-    #[cube]
-    fn find<I: Int>(idx: &Tensor<I>, column: I, start: usize, end: usize) -> usize {
-        let mut low = start;
-        let mut high = end;
-        while low < high {
-            let middle = (low + high) / 2;
-            if idx[middle] < column {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        let mut at = end;
-        if low < end && idx[low] == column {
-            at = low;
-        }
-        at
-    }
-
-    /// A unit for each element of the result: the elements of A's row, each with its partner in B.
+    /// A unit for each element of the result: what one matrix holds in a row, each with its partner in the other. Of a
+    /// product that is row `rows[e]` of A, whose columns are rows of B with `cols[e]` looked for in them; `sampled`, it is
+    /// row `rows[e]` of Y, whose columns are looked for in row `cols[e]` of X.
     #[cube(launch)]
-    pub fn values<T: Numeric, A: Numeric, I: Int>(
+    pub fn lookups<T: Numeric, A: Numeric, I: Int>(
         rows: &Tensor<I>,
         cols: &Tensor<I>,
         a_ptr: &Tensor<I>,
@@ -113,6 +98,7 @@ mod kernels {
         b_values: &Tensor<T>,
         out: &mut Tensor<T>,
         units: usize,
+        #[comptime] sampled: bool,
         #[define(T, A, I)] _types: [ElemType; 3],
     ) {
         let e = ABSOLUTE_POS;
@@ -120,52 +106,28 @@ mod kernels {
             terminate!();
         }
         let row = usize::cast_from(rows[e]);
-        let column = cols[e];
+        let mut key = cols[e];
+        let mut start = 0usize;
+        let mut stop = 0usize;
+        if comptime!(sampled) {
+            let row = usize::cast_from(key);
+            start = usize::cast_from(b_ptr[row]);
+            stop = usize::cast_from(b_ptr[row + 1]);
+        }
         let mut sum = A::from_int(0);
         let mut q = usize::cast_from(a_ptr[row]);
         let end = usize::cast_from(a_ptr[row + 1]);
         while q < end {
-            let k = usize::cast_from(a_idx[q]);
-            let stop = usize::cast_from(b_ptr[k + 1]);
-            let at = find::<I>(b_idx, column, usize::cast_from(b_ptr[k]), stop);
-            if at < stop {
-                sum += A::cast_from(a_values[q]) * A::cast_from(b_values[at]);
+            if comptime!(sampled) {
+                key = a_idx[q];
+            } else {
+                let row = usize::cast_from(a_idx[q]);
+                start = usize::cast_from(b_ptr[row]);
+                stop = usize::cast_from(b_ptr[row + 1]);
             }
-            q += 1;
-        }
-        out[e] = T::cast_from(sum);
-    }
-
-    /// A unit for each element `(i, k)` of the mask: the elements of row `k` of Y, each with its partner in row `i` of X.
-    #[cube(launch)]
-    pub fn sampled<T: Numeric, A: Numeric, I: Int>(
-        rows: &Tensor<I>,
-        cols: &Tensor<I>,
-        x_ptr: &Tensor<I>,
-        x_idx: &Tensor<I>,
-        x_values: &Tensor<T>,
-        y_ptr: &Tensor<I>,
-        y_idx: &Tensor<I>,
-        y_values: &Tensor<T>,
-        out: &mut Tensor<T>,
-        units: usize,
-        #[define(T, A, I)] _types: [ElemType; 3],
-    ) {
-        let e = ABSOLUTE_POS;
-        if e >= units {
-            terminate!();
-        }
-        let row = usize::cast_from(rows[e]);
-        let other = usize::cast_from(cols[e]);
-        let start = usize::cast_from(x_ptr[row]);
-        let stop = usize::cast_from(x_ptr[row + 1]);
-        let mut sum = A::from_int(0);
-        let mut q = usize::cast_from(y_ptr[other]);
-        let end = usize::cast_from(y_ptr[other + 1]);
-        while q < end {
-            let at = find::<I>(x_idx, y_idx[q], start, stop);
-            if at < stop {
-                sum += A::cast_from(x_values[at]) * A::cast_from(y_values[q]);
+            let at = bound::<I>(key, b_idx, start, stop, false);
+            if at < stop && b_idx[at] == key {
+                sum += A::cast_from(a_values[q]) * A::cast_from(b_values[at]);
             }
             q += 1;
         }
@@ -176,52 +138,64 @@ mod kernels {
 /// Buffers that the kernels of values bind.
 pub(super) const BUFFERS: usize = 9;
 
-/// Row pointers and columns of the product; `None` where 32-bit positions do not count the products or no buffer holds
-/// them. Reads two numbers: how many products there are, and how many elements.
+/// Products that 32-bit positions count, with a margin.
+const LIMIT: usize = 1 << 30;
+
+/// Products that a pattern comes from, none counted beyond [`LIMIT`], and the dtype of their positions.
+#[derive(Clone, Copy, Debug)]
+struct Problem {
+    products: usize,
+    dtype: DType,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Strategy {
+    /// No product, no element.
+    Nothing,
+    /// The positions of all products are written and sorted.
+    Expand,
+    /// The host finds the pattern: 32-bit positions do not count the products, or no buffer holds them.
+    Host,
+}
+
+fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
+    let bytes = (2 * problem.products * problem.dtype.size()) as u64;
+    match problem.products {
+        0 => Strategy::Nothing,
+        products if products < LIMIT && bytes <= hardware.buffer => Strategy::Expand,
+        _ => Strategy::Host,
+    }
+}
+
+/// Row pointers and columns of the product; `None` where that is left to the host. Reads two numbers: how many products
+/// there are, and how many elements.
 pub(super) fn pattern(
     a: &RowsView<CubeTensor>,
     b: &RowsView<CubeTensor>,
     cols: usize,
 ) -> Option<(CubeTensor, CubeTensor)> {
     let (rows, nnz, dtype) = (count(&a.ptr) - 1, count(&a.idx), a.ptr.dtype);
-    let nothing = || {
-        let zeros = |length: usize| zeros(a.ptr.device.clone(), [length].into(), dtype);
-        Some((zeros(rows + 1), zeros(0)))
-    };
+    let zeros = |length: usize| zeros(a.ptr.device.clone(), [length].into(), dtype);
     if nnz == 0 || count(&b.idx) == 0 {
-        return nothing();
+        return Some((zeros(rows + 1), zeros(0)));
     }
     let (a_idx, b_ptr, b_idx) = (flat(a.idx.clone()), flat(b.ptr.clone()), flat(b.idx.clone()));
     let lengths = empty(&a_idx, [nnz], dtype);
     launch!(lengths, lengths, nnz, (arg(&a_idx), arg(&b_ptr), arg(&lengths), nnz), stored(dtype));
-    let total = limited_sum(lengths.clone());
-    if total == LIMIT {
-        return None;
-    }
-    if total == 0 {
-        return nothing();
+    let products = limited_sum(lengths.clone());
+    match strategy(&Problem { products, dtype }, &hardware(&lengths)) {
+        Strategy::Nothing => return Some((zeros(rows + 1), zeros(0))),
+        Strategy::Host => return None,
+        Strategy::Expand => {}
     }
     let first = scan_to_ptr(lengths);
-    if (2 * total * dtype.size()) as u64 > first.client.properties().memory.max_page_size {
-        return None;
-    }
-    let (owner, row_ids) = (expand_ptr(first.clone(), total), expand_ptr(a.ptr.clone(), nnz));
-    let out = empty(&first, [2, total], dtype);
-    let types = stored(dtype);
-    let (o, f, r) = (arg(&owner), arg(&first), arg(&row_ids));
-    launch!(products, out, total, (o, f, r, arg(&a_idx), arg(&b_ptr), arg(&b_idx), arg(&out), total), types);
+    let (owner, row_ids) = (expand_ptr(first.clone(), products), expand_ptr(a.ptr.clone(), nnz));
+    let out = empty(&first, [2, products], dtype);
+    let [o, f, r, a, p, i, w] = [&owner, &first, &row_ids, &a_idx, &b_ptr, &b_idx, &out].map(arg);
+    launch!(products, out, products, (o, f, r, a, p, i, w, products), stored(dtype));
     let [unique, ..] = coalesce(out, &[rows, cols]);
-    let elements = unique.meta.shape()[1];
-    let line = |d: usize| {
-        let list = burn_cubecl::ops::reshape(unique.clone(), [2 * elements].into());
-        let part = d * elements..(d + 1) * elements;
-        flat(burn_cubecl::kernel::slice(list, std::slice::from_ref(&part)))
-    };
-    Some((compress(line(0), rows), line(1)))
+    Some((compress(line(&unique, 0), rows), line(&unique, 1)))
 }
-
-/// Products that 32-bit positions count, with a margin.
-const LIMIT: usize = 1 << 30;
 
 /// The sum of counts, or [`LIMIT`] if that is less.
 fn limited_sum(mut counts: CubeTensor) -> usize {
@@ -248,40 +222,69 @@ fn operand(view: RowsView<CubeTensor>, values: CubeTensor) -> [CubeTensor; 3] {
     [flat(view.ptr), flat(view.idx), flat(values)]
 }
 
-macro_rules! per_element {
-    ($kernel:ident, $about:literal) => {
-        #[doc = $about]
-        pub(super) fn $kernel(
-            ptr: &CubeTensor,
-            idx: &CubeTensor,
-            a: RowsView<CubeTensor>,
-            a_values: CubeTensor,
-            b: RowsView<CubeTensor>,
-            b_values: CubeTensor,
-        ) -> CubeTensor {
-            let (nnz, types) = (count(idx), [stored(a_values.dtype), accumulated(a_values.dtype), stored(idx.dtype)]);
-            let out = empty(&a_values, [nnz, 1], a_values.dtype);
-            if nnz == 0 {
-                return out;
-            }
-            if count(&a_values) == 0 || count(&b_values) == 0 {
-                return zeros(out.device.clone(), [nnz, 1].into(), out.dtype);
-            }
-            let (rows, cols) = (expand_ptr(ptr.clone(), nnz), flat(idx.clone()));
-            let ([p, i, v], [q, j, w]) = (operand(a, a_values), operand(b, b_values));
-            let (r, c) = (arg(&rows), arg(&cols));
-            let (left, right) = ((arg(&p), arg(&i), arg(&v)), (arg(&q), arg(&j), arg(&w)));
-            launch!(
-                $kernel,
-                out,
-                nnz,
-                (r, c, left.0, left.1, left.2, right.0, right.1, right.2, arg(&out), nnz),
-                types
-            );
-            out
-        }
-    };
+/// The values of a product at the elements of its pattern.
+pub(super) fn values(
+    ptr: &CubeTensor,
+    idx: &CubeTensor,
+    a: RowsView<CubeTensor>,
+    a_values: CubeTensor,
+    b: RowsView<CubeTensor>,
+    b_values: CubeTensor,
+) -> CubeTensor {
+    let (rows, cols) = (expand_ptr(ptr.clone(), count(idx)), flat(idx.clone()));
+    lookups([rows, cols], (a, a_values), (b, b_values), false)
 }
 
-per_element!(values, "The values of a product at the elements of its pattern.");
-per_element!(sampled, "`X Y^T` at the elements of a mask.");
+/// `X Y^T` at the elements of a mask.
+pub(super) fn sampled(
+    ptr: &CubeTensor,
+    idx: &CubeTensor,
+    x: RowsView<CubeTensor>,
+    x_values: CubeTensor,
+    y: RowsView<CubeTensor>,
+    y_values: CubeTensor,
+) -> CubeTensor {
+    let (rows, cols) = (expand_ptr(ptr.clone(), count(idx)), flat(idx.clone()));
+    lookups([cols, rows], (y, y_values), (x, x_values), true)
+}
+
+/// An element of the result for each pair of a row of `a` and a column of `b` (a row of it, where `sampled`).
+fn lookups(
+    [rows, cols]: [CubeTensor; 2],
+    (a, a_values): (RowsView<CubeTensor>, CubeTensor),
+    (b, b_values): (RowsView<CubeTensor>, CubeTensor),
+    sampled: bool,
+) -> CubeTensor {
+    let (nnz, dtype) = (count(&rows), a_values.dtype);
+    let out = empty(&a_values, [nnz, 1], dtype);
+    if nnz == 0 {
+        return out;
+    }
+    if count(&a_values) == 0 || count(&b_values) == 0 {
+        return zeros(out.device.clone(), [nnz, 1].into(), dtype);
+    }
+    let types = [stored(dtype), accumulated(dtype), stored(rows.dtype)];
+    let (r, c, o) = (arg(&rows), arg(&cols), arg(&out));
+    let [[p, i, v], [q, j, w]] = [operand(a, a_values), operand(b, b_values)].map(|arrays| arrays.map(|own| arg(&own)));
+    launch!(lookups, out, nnz, (r, c, p, i, v, q, j, w, o, nnz, sampled), types);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::hardware::tests::SMALL;
+    use super::*;
+
+    #[test]
+    fn products_are_expanded_where_positions_and_a_buffer_hold_them() {
+        let of = |products, dtype, hardware| strategy(&Problem { products, dtype }, hardware);
+        assert_eq!(of(0, DType::I32, &SMALL), Strategy::Nothing);
+        assert_eq!(of(16 << 20, DType::I32, &SMALL), Strategy::Expand);
+        assert_eq!(of((16 << 20) + 1, DType::I32, &SMALL), Strategy::Host);
+        assert_eq!(of(8 << 20, DType::I64, &SMALL), Strategy::Expand);
+        assert_eq!(of((8 << 20) + 1, DType::I64, &SMALL), Strategy::Host);
+        let large = Hardware { buffer: u64::MAX, ..SMALL };
+        assert_eq!(of(LIMIT - 1, DType::I64, &large), Strategy::Expand);
+        assert_eq!(of(LIMIT, DType::I64, &large), Strategy::Host);
+    }
+}

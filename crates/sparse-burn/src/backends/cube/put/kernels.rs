@@ -1,22 +1,20 @@
-//! Kernels of reductions along an axis.
+//! Kernels of reductions along an axis, of their gradients, and of reads.
 
-pub use super::parts::WorkLaunch;
-use super::parts::{Scaled, Work, alone, fold, product_beside, scaled, times, together, unscaled};
+use super::super::parts::{MAX, MIN, One, PRODUCT, SUM, combine, same, tree};
+use super::scaled::{Scaled, beside, scaled, times, unscaled};
+use super::work::{Cells, Part, Share, Sizes, part, position};
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
+use sparse_core::Reduce;
 
-pub const ASSIGN: u32 = 0;
-pub const ADD: u32 = 1;
-pub const MUL: u32 = 2;
-pub const MEAN: u32 = 3;
-pub const AMAX: u32 = 4;
-
-/// Sizes of a put, as `PutTarget`.
-#[derive(CubeType, CubeLaunch, Clone, Copy)]
-pub struct Sizes {
-    pub len: usize,
-    pub inner: usize,
-    pub count: usize,
+/// The rule by which the members of a group become one.
+fn rule(reduce: Reduce) -> u32 {
+    match reduce {
+        Reduce::Assign | Reduce::Add | Reduce::Mean => SUM,
+        Reduce::Mul => PRODUCT,
+        Reduce::Amax => MAX,
+        Reduce::Amin => MIN,
+    }
 }
 
 /// An index as a position, counting from the end where negative.
@@ -48,45 +46,37 @@ pub fn cells<I: Int>(
     out[ABSOLUTE_POS] = I::cast_from(cell);
 }
 
-/// Where the values of a cell stand in the order.
+/// [`combine`] of two numbers.
 #[cube]
-pub fn segment(cell: usize, sizes: &Sizes, #[comptime] along: bool) -> usize {
-    if along { cell / sizes.inner % sizes.len } else { cell }
+fn combine_one<A: Numeric>(acc: A, x: A, #[comptime] reduce: Reduce, #[comptime] float: bool) -> A {
+    let (acc, x) = (Vector::<A, One>::new(acc), Vector::<A, One>::new(x));
+    combine::<A, One>(acc, x, comptime!(rule(reduce)), float).extract(0usize)
 }
 
-/// The position of a value of a cell, from its entry in the order.
+/// [`same`] of two numbers.
 #[cube]
-fn position(entry: usize, cell: usize, sizes: &Sizes, #[comptime] along: bool) -> usize {
-    if along {
-        let o = cell / sizes.inner / sizes.len;
-        (o * sizes.count + entry) * sizes.inner + cell % sizes.inner
+fn ties<A: Numeric>(x: A, y: A) -> bool {
+    same::<A, One>(Vector::<A, One>::new(x), Vector::<A, One>::new(y)).extract(0usize)
+}
+
+/// What the slices of each lane come to, for all of them.
+#[cube]
+fn fold<A: Numeric>(own: A, #[comptime] share: Share, #[comptime] rule: u32, #[comptime] float: bool) -> A {
+    if comptime!(share.slices == 1) {
+        own
     } else {
-        entry
+        let mut shared = Shared::<[Vector<A, One>]>::new_slice(comptime!(share.slices * share.lanes));
+        let unit = UNIT_POS as usize;
+        let (own, slice) = (Vector::<A, One>::new(own), unit / share.lanes);
+        tree::<A, One>(&mut shared, own, slice, share.slices, share.lanes, rule, float);
+        shared[unit % share.lanes].extract(0usize)
     }
 }
 
+/// How many a cell is the mean of.
 #[cube]
-fn is_nan<A: Numeric>(x: A, #[comptime] float: bool) -> bool {
-    if float { f32::cast_from(x).is_nan() } else { false.runtime() }
-}
-
-/// Equal, with NaN equal to itself.
-#[cube]
-fn same<A: Numeric>(x: A, y: A, #[comptime] float: bool) -> bool {
-    x == y || (is_nan::<A>(x, float) && is_nan::<A>(y, float))
-}
-
-/// Two members of a group as one: the first stays where they tie, and NaN wins.
-#[cube]
-pub fn combine<A: Numeric>(sum: A, value: A, #[comptime] reduce: u32, #[comptime] float: bool) -> A {
-    if reduce == ADD || reduce == MEAN {
-        sum + value
-    } else if reduce == MUL {
-        sum * value
-    } else {
-        let better = if reduce == AMAX { value > sum } else { value < sum };
-        select(better || is_nan::<A>(value, float), value, sum)
-    }
+fn members(part: &Part, #[comptime] include_self: bool) -> usize {
+    if include_self { part.end - part.start + 1 } else { part.end - part.start }
 }
 
 /// The mean from a sum.
@@ -98,153 +88,122 @@ fn divide<A: Numeric>(sum: A, members: usize, #[comptime] float: bool) -> A {
     if float { quotient } else { select(quotient * divisor > sum, quotient - A::from_int(1), quotient) }
 }
 
-/// `groups` are pointers into the order, or the list of long groups where there are `slices`; so too in the gradient.
 #[cube(launch)]
 pub fn put<T: Numeric, A: Numeric, I: Int>(
+    cells: &Cells<I>,
     arr: &Tensor<T>,
     values: &Tensor<T>,
-    order: &Tensor<I>,
-    groups: &Tensor<I>,
     out: &mut Tensor<T>,
-    sizes: Sizes,
-    work: Work,
-    #[comptime] slices: usize,
-    #[comptime] lanes: usize,
-    #[comptime] along: bool,
-    #[comptime] reduce: u32,
+    #[comptime] share: Share,
+    #[comptime] reduce: Reduce,
     #[comptime] include_self: bool,
     #[comptime] float: bool,
     #[define(T, A, I)] _types: [ElemType; 3],
 ) {
-    let part = if comptime!(slices > 1) {
-        together::<I>(groups, &sizes, &work, lanes, along)
-    } else {
-        alone::<I>(groups, &sizes, &work, along)
-    };
+    let part = part::<I>(cells, share);
     let (cell, end) = (part.cell, part.end);
     let hit = part.start < end;
     let mut sum = A::from_int(0);
     if hit {
-        let first = if comptime!(reduce == ASSIGN) { end - 1 } else { part.start + part.slice };
-        sum = A::cast_from(values[position(usize::cast_from(order[first]), cell, &sizes, along)]);
-        if comptime!(reduce != ASSIGN) {
+        // An assignment has one value, the last.
+        let first = if comptime!(reduce == Reduce::Assign) { end - 1 } else { part.start + part.slice };
+        sum = A::cast_from(values[position::<I>(cells, &part, first, share)]);
+        if comptime!(reduce != Reduce::Assign) {
             // The array's own value is the group's first member.
             if include_self && part.slice == 0 {
-                sum = combine::<A>(A::cast_from(arr[cell]), sum, reduce, float);
+                sum = combine_one::<A>(A::cast_from(arr[cell]), sum, reduce, float);
             }
-            let mut t = first + slices;
+            let mut t = first + share.slices;
             while t < end {
-                let value = A::cast_from(values[position(usize::cast_from(order[t]), cell, &sizes, along)]);
-                sum = combine::<A>(sum, value, reduce, float);
-                t += slices;
+                let value = A::cast_from(values[position::<I>(cells, &part, t, share)]);
+                sum = combine_one::<A>(sum, value, reduce, float);
+                t += share.slices;
             }
         }
     }
-    let sum = if comptime!(reduce == ASSIGN) { sum } else { fold::<A>(sum, slices, lanes, reduce, float) };
+    let sum =
+        if comptime!(reduce == Reduce::Assign) { sum } else { fold::<A>(sum, share, comptime!(rule(reduce)), float) };
     if part.mine && part.slice == 0 {
         if !hit {
             out[cell] = arr[cell];
-        } else if reduce == MEAN {
-            let members = if include_self { end - part.start + 1 } else { end - part.start };
-            out[cell] = T::cast_from(divide::<A>(sum, members, float));
+        } else if comptime!(reduce == Reduce::Mean) {
+            out[cell] = T::cast_from(divide::<A>(sum, members(&part, include_self), float));
         } else {
             out[cell] = T::cast_from(sum);
         }
     }
 }
 
-/// Gradients of all reductions but [`MUL`].
+/// Gradients of all reductions but products.
 #[cube(launch)]
 pub fn put_backward<T: Float, A: Float, I: Int>(
+    cells: &Cells<I>,
     grad: &Tensor<T>,
     arr: &Tensor<T>,
     values: &Tensor<T>,
     result: &Tensor<T>,
-    order: &Tensor<I>,
-    groups: &Tensor<I>,
     arr_grad: &mut Tensor<T>,
     values_grad: &mut Tensor<T>,
-    sizes: Sizes,
-    work: Work,
-    #[comptime] slices: usize,
-    #[comptime] lanes: usize,
-    #[comptime] along: bool,
-    #[comptime] reduce: u32,
+    #[comptime] share: Share,
+    #[comptime] reduce: Reduce,
     #[comptime] include_self: bool,
-    #[comptime] need_arr: bool,
-    #[comptime] need_values: bool,
+    #[comptime] needs: [bool; 2],
     #[define(T, A, I)] _types: [ElemType; 3],
 ) {
-    let part = if comptime!(slices > 1) {
-        together::<I>(groups, &sizes, &work, lanes, along)
-    } else {
-        alone::<I>(groups, &sizes, &work, along)
-    };
+    let extremum = comptime!(matches!(reduce, Reduce::Amax | Reduce::Amin));
+    let part = part::<I>(cells, share);
     let (cell, start, end) = (part.cell, part.start, part.end);
     let first = start + part.slice;
     let g = A::cast_from(grad[cell]);
     let zero = A::from_int(0);
-    // What the array's own value gets.
+    // What a value gets that gets any, and what the array's own value gets.
+    let mut gets = g;
     let mut own = zero;
-    if reduce == ASSIGN {
-        if need_values {
-            let mut t = first;
-            while t < end {
-                let share = select(t + 1 == end, g, zero);
-                values_grad[position(usize::cast_from(order[t]), cell, &sizes, along)] = T::cast_from(share);
-                t += slices;
-            }
-        }
-    } else if reduce == ADD || reduce == MEAN {
-        let mut share = g;
-        if reduce == MEAN {
-            let members = if include_self { end - start + 1 } else { end - start };
-            share = g / A::cast_from(max(members, 1) as u32);
-        }
-        if include_self {
-            own = share;
-        }
-        if need_values {
-            let mut t = first;
-            while t < end {
-                values_grad[position(usize::cast_from(order[t]), cell, &sizes, along)] = T::cast_from(share);
-                t += slices;
-            }
-        }
-    } else {
-        let y = A::cast_from(result[cell]);
-        let mut ties = 0u32;
+    let y = if extremum { A::cast_from(result[cell]) } else { zero };
+    if extremum {
+        let mut tied = 0u32;
         let mut t = first;
         while t < end {
-            let at = position(usize::cast_from(order[t]), cell, &sizes, along);
-            if same::<A>(A::cast_from(values[at]), y, true) {
-                ties += 1;
+            if ties::<A>(A::cast_from(values[position::<I>(cells, &part, t, share)]), y) {
+                tied += 1;
             }
-            t += slices;
+            t += share.slices;
         }
-        let mut ties = fold::<u32>(ties, slices, lanes, ADD, false);
+        let mut tied = fold::<u32>(tied, share, SUM, false);
         let mut own_ties = false;
         if include_self {
-            own_ties = same::<A>(A::cast_from(arr[cell]), y, true);
+            own_ties = ties::<A>(A::cast_from(arr[cell]), y);
             if own_ties {
-                ties += 1;
+                tied += 1;
             }
         }
-        let share = g / A::cast_from(max(ties, 1u32));
+        gets = g / A::cast_from(max(tied, 1u32));
         if own_ties {
-            own = share;
+            own = gets;
         }
-        if need_values {
-            let mut t = first;
-            while t < end {
-                let at = position(usize::cast_from(order[t]), cell, &sizes, along);
-                let mine = select(same::<A>(A::cast_from(values[at]), y, true), share, zero);
-                values_grad[at] = T::cast_from(mine);
-                t += slices;
-            }
+    } else if comptime!(reduce != Reduce::Assign) {
+        if comptime!(reduce == Reduce::Mean) {
+            gets = g / A::cast_from(max(members(&part, include_self), 1) as u32);
+        }
+        if include_self {
+            own = gets;
         }
     }
-    if need_arr && part.mine && part.slice == 0 {
+    if comptime!(needs[1]) {
+        let mut t = first;
+        while t < end {
+            let at = position::<I>(cells, &part, t, share);
+            let mut mine = gets;
+            if extremum {
+                mine = select(ties::<A>(A::cast_from(values[at]), y), gets, zero);
+            } else if comptime!(reduce == Reduce::Assign) {
+                mine = select(t + 1 == end, gets, zero);
+            }
+            values_grad[at] = T::cast_from(mine);
+            t += share.slices;
+        }
+    }
+    if comptime!(needs[0]) && part.mine && part.slice == 0 {
         if start == end {
             own = g;
         }
@@ -252,86 +211,102 @@ pub fn put_backward<T: Float, A: Float, I: Int>(
     }
 }
 
-/// Gradients of [`MUL`]: the product of all the others of a group, without a division, so that zeros are nothing special.
-/// `before` takes for each value the fraction and the places of the product of those before it.
+/// What is compiled into the gradient of a product; `steps` as of [`scaled`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Product {
+    pub include_self: bool,
+    pub needs: [bool; 2],
+    pub steps: usize,
+}
+
+/// A number times the values of the entries `from..to`; with `note`, the products before each value are noted.
+#[cube]
+fn walk<T: Float, A: Float, I: Int>(
+    number: &Scaled<A>,
+    cells: &Cells<I>,
+    part: &Part,
+    values: &Tensor<T>,
+    before: &mut Tensor<A>,
+    from: usize,
+    to: usize,
+    #[comptime] note: bool,
+    #[comptime] steps: usize,
+    #[comptime] share: Share,
+) -> Scaled<A> {
+    let mut x = number.x;
+    let mut places = number.places;
+    for t in from..to {
+        let at = position::<I>(cells, part, t, share);
+        if note {
+            before[2 * at] = x;
+            before[2 * at + 1] = places;
+        }
+        let value = scaled::<A>(A::cast_from(values[at]), steps);
+        let next = times::<A>(&Scaled::<A> { x, places }, &value);
+        x = next.x;
+        places = next.places;
+    }
+    Scaled::<A> { x, places }
+}
+
+/// Gradients of products: the product of all the others of a group, without a division, so that zeros are nothing
+/// special. `before` takes for each value the fraction and the places of the product of those before it.
 #[cube(launch)]
 pub fn product_backward<T: Float, A: Float, I: Int>(
+    cells: &Cells<I>,
     grad: &Tensor<T>,
     arr: &Tensor<T>,
     values: &Tensor<T>,
-    order: &Tensor<I>,
-    groups: &Tensor<I>,
     before: &mut Tensor<A>,
     arr_grad: &mut Tensor<T>,
     values_grad: &mut Tensor<T>,
-    sizes: Sizes,
-    work: Work,
-    #[comptime] slices: usize,
-    #[comptime] lanes: usize,
-    #[comptime] along: bool,
-    #[comptime] include_self: bool,
-    #[comptime] need_arr: bool,
-    #[comptime] need_values: bool,
-    #[comptime] steps: usize,
+    #[comptime] share: Share,
+    #[comptime] how: Product,
     #[define(T, A, I)] _types: [ElemType; 3],
 ) {
-    let part = if comptime!(slices > 1) {
-        together::<I>(groups, &sizes, &work, lanes, along)
-    } else {
-        alone::<I>(groups, &sizes, &work, along)
-    };
+    let part = part::<I>(cells, share);
     let (cell, start, end) = (part.cell, part.start, part.end);
-    let (zero, one) = (A::from_int(0), A::from_int(1));
-    let g = scaled::<A>(A::cast_from(grad[cell]), zero, steps);
+    let one = Scaled::<A> { x: A::from_int(1), places: A::from_int(0) };
+    let g = scaled::<A>(A::cast_from(grad[cell]), how.steps);
     // A slice is one piece here, with those before and behind as factors.
-    let length = (end - start).div_ceil(slices);
+    let length = (end - start).div_ceil(share.slices);
     let from = min(start + part.slice * length, end);
     let to = min(from + length, end);
-    let mut x = A::from_int(1);
-    let mut places = A::from_int(0);
-    if comptime!(slices > 1) {
-        for t in from..to {
-            let at = position(usize::cast_from(order[t]), cell, &sizes, along);
-            let next = times::<A>(x, places, &scaled::<A>(A::cast_from(values[at]), zero, steps));
-            x = next.x;
-            places = next.places;
-        }
-    }
-    let first = product_beside::<A>(x, places, part.slice, slices, lanes, false);
-    let last = product_beside::<A>(x, places, part.slice, slices, lanes, true);
-    if need_values {
-        let own = if include_self { A::cast_from(arr[cell]) } else { one };
-        let own = scaled::<A>(own, zero, steps);
-        let lead = times::<A>(g.x, g.places, &own);
-        let lead = times::<A>(first.x, first.places, &lead);
-        let mut x = lead.x;
-        let mut places = lead.places;
-        for t in from..to {
-            let at = position(usize::cast_from(order[t]), cell, &sizes, along);
-            before[2 * at] = x;
-            before[2 * at + 1] = places;
-            let next = times::<A>(x, places, &scaled::<A>(A::cast_from(values[at]), zero, steps));
-            x = next.x;
-            places = next.places;
-        }
+    let piece = if comptime!(share.slices > 1) {
+        walk::<T, A, I>(&one, cells, &part, values, before, from, to, false, how.steps, share)
+    } else {
+        one
+    };
+    let first = beside::<A>(&piece, part.slice, share, false);
+    let last = beside::<A>(&piece, part.slice, share, true);
+    if comptime!(how.needs[1]) {
+        let own = if comptime!(how.include_self) { A::cast_from(arr[cell]) } else { A::from_int(1) };
+        let lead = times::<A>(&g, &scaled::<A>(own, how.steps));
+        let lead = times::<A>(&first, &lead);
+        walk::<T, A, I>(&lead, cells, &part, values, before, from, to, true, how.steps, share);
     }
     let mut x = last.x;
     let mut places = last.places;
     for back in from..to {
-        let at = position(usize::cast_from(order[to - 1 - (back - from)]), cell, &sizes, along);
-        let value = scaled::<A>(A::cast_from(values[at]), zero, steps);
-        if need_values {
+        let at = position::<I>(cells, &part, to - 1 - (back - from), share);
+        let value = scaled::<A>(A::cast_from(values[at]), how.steps);
+        let behind = Scaled::<A> { x, places };
+        if comptime!(how.needs[1]) {
             let others = Scaled::<A> { x: before[2 * at], places: before[2 * at + 1] };
-            values_grad[at] = T::cast_from(unscaled::<A>(&times::<A>(x, places, &others), steps));
+            values_grad[at] = T::cast_from(unscaled::<A>(&times::<A>(&behind, &others), how.steps));
         }
-        let next = times::<A>(x, places, &value);
+        let next = times::<A>(&behind, &value);
         x = next.x;
         places = next.places;
     }
-    if need_arr && part.mine && part.slice == 0 {
+    if comptime!(how.needs[0]) && part.mine && part.slice == 0 {
         let mut own = A::cast_from(grad[cell]);
         if start < end {
-            own = if include_self { unscaled::<A>(&times::<A>(x, places, &g), steps) } else { zero };
+            own = if comptime!(how.include_self) {
+                unscaled::<A>(&times::<A>(&Scaled::<A> { x, places }, &g), how.steps)
+            } else {
+                A::from_int(0)
+            };
         }
         arr_grad[cell] = T::cast_from(own);
     }

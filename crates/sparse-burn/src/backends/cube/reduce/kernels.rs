@@ -1,0 +1,198 @@
+//! Kernels that combine the elements of a row: by one unit for each vector of it, or by the units of a cube.
+
+use super::super::parts::{MAX, MIN, SUM, combine, matched, product, tree};
+use burn_cubecl::cubecl;
+use cubecl::prelude::*;
+
+/// Rules beside those of two numbers. The gradient is divided by the number of products that are equal to the result.
+pub const SHARES: u32 = 5;
+/// The terms are added whose product is equal to the result.
+pub const MATCHED: u32 = 6;
+
+/// What a launch is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct How {
+    pub rule: u32,
+    pub indexed: bool,
+    pub weighted: bool,
+    pub permuted: bool,
+    pub float: bool,
+}
+
+impl How {
+    fn is_extremum(self) -> bool {
+        self.rule == MAX || self.rule == MIN
+    }
+
+    /// The rule by which terms become one.
+    fn combines(self) -> u32 {
+        if self.rule == SHARES || self.rule == MATCHED { SUM } else { self.rule }
+    }
+}
+
+/// What rows are combined of. `own` has rows of the result's shape, `other` too where gradients are shared, else the
+/// shape of `dense`.
+#[derive(CubeType, CubeLaunch)]
+pub struct Operands<T: Numeric, I: Int, N: Size> {
+    ptr: OwnedTensor<I>,
+    idx: OwnedTensor<I>,
+    perm: OwnedTensor<I>,
+    weights: OwnedTensor<T>,
+    dense: OwnedTensor<Vector<T, N>>,
+    own: OwnedTensor<Vector<T, N>>,
+    other: OwnedTensor<Vector<T, N>>,
+}
+
+/// A vector of the result: where it stands, and the elements that it is combined of.
+#[derive(CubeType, Clone, Copy)]
+struct Cell {
+    at: usize,
+    column: usize,
+    columns: usize,
+    start: usize,
+    end: usize,
+}
+
+#[cube]
+fn cell<T: Numeric, I: Int, N: Size>(
+    operands: &Operands<T, I, N>,
+    segment: usize,
+    column: usize,
+    columns: usize,
+) -> Cell {
+    let start = usize::cast_from(operands.ptr[segment]);
+    let end = usize::cast_from(operands.ptr[segment + 1]);
+    Cell { at: segment * columns + column, column, columns, start, end }
+}
+
+/// The vector that element `k` adds to a cell.
+#[cube]
+fn term<T: Numeric, A: Numeric, I: Int, N: Size>(
+    operands: &Operands<T, I, N>,
+    cell: &Cell,
+    k: usize,
+    #[comptime] how: How,
+) -> Vector<A, N> {
+    let row = if comptime!(how.indexed) { usize::cast_from(operands.idx[k]) } else { k };
+    let from = row * cell.columns + cell.column;
+    let x = Vector::<A, N>::cast_from(operands.dense[from]);
+    if comptime!(how.weighted) {
+        let place = if comptime!(how.permuted) { usize::cast_from(operands.perm[k]) } else { k };
+        let weight = Vector::<A, N>::new(A::cast_from(operands.weights[place]));
+        if comptime!(how.is_extremum()) {
+            product::<T, A, N>(weight, x)
+        } else if comptime!(how.rule == SHARES) {
+            let one = Vector::<A, N>::new(A::from_int(1));
+            matched::<T, A, N>(weight, x, Vector::<A, N>::cast_from(operands.own[cell.at]), one)
+        } else if comptime!(how.rule == MATCHED) {
+            let result = Vector::<A, N>::cast_from(operands.other[from]);
+            matched::<T, A, N>(weight, Vector::<A, N>::cast_from(operands.own[cell.at]), result, x * weight)
+        } else {
+            x * weight
+        }
+    } else {
+        x
+    }
+}
+
+/// What every `slices`-th element of a cell comes to, from number `slice` on.
+#[cube]
+fn walk<T: Numeric, A: Numeric, I: Int, N: Size>(
+    operands: &Operands<T, I, N>,
+    cell: &Cell,
+    slice: usize,
+    #[comptime] slices: usize,
+    #[comptime] how: How,
+) -> Vector<A, N> {
+    let mut acc = Vector::<A, N>::cast_from(0u32);
+    if comptime!(how.is_extremum()) {
+        // The first element counts twice, which does not matter, and for slices without any. An empty cell is 0.
+        if cell.start < cell.end {
+            acc = term::<T, A, I, N>(operands, cell, cell.start, how);
+        }
+    }
+    let mut k = cell.start + slice;
+    while k < cell.end {
+        let term = term::<T, A, I, N>(operands, cell, k, how);
+        acc = combine::<A, N>(acc, term, comptime!(how.combines()), how.float);
+        k += slices;
+    }
+    acc
+}
+
+/// What is stored of a cell that was combined to `acc`.
+#[cube]
+fn finish<T: Numeric, A: Numeric, I: Int, N: Size>(
+    operands: &Operands<T, I, N>,
+    cell: &Cell,
+    acc: Vector<A, N>,
+    #[comptime] how: How,
+) -> Vector<T, N> {
+    if comptime!(how.rule == SHARES) {
+        let ties = max(acc, Vector::<A, N>::new(A::from_int(1)));
+        Vector::<T, N>::cast_from(Vector::<A, N>::cast_from(operands.other[cell.at]) / ties)
+    } else {
+        Vector::<T, N>::cast_from(acc)
+    }
+}
+
+/// One unit for each vector of a row of the result, but for rows of more than `most` elements.
+#[cube(launch)]
+pub fn short<T: Numeric, A: Numeric, I: Int, N: Size>(
+    operands: &Operands<T, I, N>,
+    out: &mut Tensor<Vector<T, N>>,
+    columns: usize,
+    units: usize,
+    most: usize,
+    #[comptime] how: How,
+    #[define(T, A, I)] _types: [ElemType; 3],
+) {
+    if ABSOLUTE_POS >= units {
+        terminate!();
+    }
+    let cell = cell::<T, I, N>(operands, ABSOLUTE_POS / columns, ABSOLUTE_POS % columns, columns);
+    if cell.end - cell.start > most {
+        terminate!();
+    }
+    let acc = walk::<T, A, I, N>(operands, &cell, 0, 1usize, how);
+    out[cell.at] = finish::<T, A, I, N>(operands, &cell, acc, how);
+}
+
+/// A cube for each `group` rows of the result, one after the other, of which it computes those of `least` elements and
+/// more: `slices` parts of the row side by side, then a tree.
+#[cube(launch)]
+pub fn long<T: Numeric, A: Numeric, I: Int, N: Size>(
+    operands: &Operands<T, I, N>,
+    out: &mut Tensor<Vector<T, N>>,
+    columns: usize,
+    segments: usize,
+    least: usize,
+    group: usize,
+    #[comptime] slices: usize,
+    #[comptime] lanes: usize,
+    #[comptime] how: How,
+    #[define(T, A, I)] _types: [ElemType; 3],
+) {
+    let mut shared = Shared::<[Vector<A, N>]>::new_slice(slices * lanes);
+    let unit = UNIT_POS as usize;
+    let slice = unit / lanes;
+    let column = unit % lanes;
+    for member in 0..group {
+        // All units pass every barrier, whatever the rows: devices may insist.
+        let segment = CUBE_POS * group + member;
+        let whole = cell::<T, I, N>(operands, min(segment, segments - 1), min(column, columns - 1), columns);
+        let mine = segment < segments && column < columns && whole.end - whole.start >= least;
+        let cell = Cell {
+            at: whole.at,
+            column: whole.column,
+            columns,
+            start: whole.start,
+            end: select(mine, whole.end, whole.start),
+        };
+        let own = walk::<T, A, I, N>(operands, &cell, slice, slices, how);
+        tree::<A, N>(&mut shared, own, slice, slices, lanes, comptime!(how.combines()), how.float);
+        if mine && slice == 0 {
+            out[cell.at] = finish::<T, A, I, N>(operands, &cell, shared[unit], how);
+        }
+    }
+}

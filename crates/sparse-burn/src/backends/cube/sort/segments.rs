@@ -1,0 +1,104 @@
+//! Segments as pointers (where each starts) and as ids (the one that each element is in), and those that are long.
+
+use super::super::launch::{arg, count, empty, flat, launch, stored};
+use burn_cubecl::ops::numeric::zeros;
+use burn_cubecl::tensor::CubeTensor;
+
+#[allow(missing_docs)]
+mod kernels {
+    use super::super::super::parts::bound;
+    use burn_cubecl::cubecl;
+    use cubecl::prelude::*;
+
+    /// Where each group starts among ascending ids.
+    #[cube(launch)]
+    pub fn compress<I: Int>(
+        ids: &Tensor<I>,
+        ptr: &mut Tensor<I>,
+        length: usize,
+        units: usize,
+        #[define(I)] _type: ElemType,
+    ) {
+        if ABSOLUTE_POS >= units {
+            terminate!();
+        }
+        ptr[ABSOLUTE_POS] = I::cast_from(bound::<I>(I::cast_from(ABSOLUTE_POS), ids, 0, length, false));
+    }
+
+    /// The last of the groups that starts at a position or before: the one it lies in.
+    #[cube]
+    fn group_of<I: Int>(position: usize, ptr: &Tensor<I>, groups: usize) -> usize {
+        bound::<I>(I::cast_from(position), ptr, 1, groups + 1, true) - 1
+    }
+
+    /// The group of each element.
+    #[cube(launch)]
+    pub fn expand<I: Int>(
+        ptr: &Tensor<I>,
+        out: &mut Tensor<I>,
+        groups: usize,
+        units: usize,
+        #[define(I)] _type: ElemType,
+    ) {
+        if ABSOLUTE_POS >= units {
+            terminate!();
+        }
+        out[ABSOLUTE_POS] = I::cast_from(group_of::<I>(ABSOLUTE_POS, ptr, groups));
+    }
+
+    /// The group of each `step`-th position, its start and its end, if it has more than `step` elements and no earlier
+    /// such position; else zeros.
+    #[cube(launch)]
+    pub fn long_groups<I: Int>(
+        ptr: &Tensor<I>,
+        out: &mut Tensor<I>,
+        groups: usize,
+        step: usize,
+        units: usize,
+        #[define(I)] _type: ElemType,
+    ) {
+        if ABSOLUTE_POS >= units {
+            terminate!();
+        }
+        let position = ABSOLUTE_POS * step;
+        let group = min(group_of::<I>(position, ptr, groups), groups - 1);
+        let start = usize::cast_from(ptr[group]);
+        let length = usize::cast_from(ptr[group + 1]) - start;
+        let found = length > step && position - start < step;
+        out[3 * ABSOLUTE_POS] = I::cast_from(select(found, group, 0));
+        out[3 * ABSOLUTE_POS + 1] = I::cast_from(select(found, start, 0));
+        out[3 * ABSOLUTE_POS + 2] = I::cast_from(select(found, start + length, 0));
+    }
+}
+
+/// Pointers of groups from the ascending ids of their elements.
+pub fn compress(ids: CubeTensor, groups: usize) -> CubeTensor {
+    let length = count(&ids);
+    if length == 0 {
+        return zeros(ids.device.clone(), [groups + 1].into(), ids.dtype);
+    }
+    let (ids, ptr) = (flat(ids.clone()), empty(&ids, [groups + 1], ids.dtype));
+    launch!(compress, ids, groups + 1, (arg(&ids), arg(&ptr), length, groups + 1), stored(ids.dtype));
+    ptr
+}
+
+/// The group of each of the `nnz` elements.
+pub fn expand_ptr(ptr: CubeTensor, nnz: usize) -> CubeTensor {
+    let (groups, out) = (count(&ptr) - 1, empty(&ptr, [nnz], ptr.dtype));
+    if nnz > 0 {
+        let ptr = flat(ptr);
+        launch!(expand, ptr, nnz, (arg(&ptr), arg(&out), groups, nnz), stored(ptr.dtype));
+    }
+    out
+}
+
+/// The groups of more than `step` of the `length` elements, with their starts and ends: `[length / step, 3]` (rounded up),
+/// each once and zeros otherwise. A group that long holds one of the positions `0, step, 2 step, ..`, so no list of groups
+/// is looked through.
+pub fn long_groups(ptr: &CubeTensor, length: usize, step: usize) -> CubeTensor {
+    let (groups, probes) = (count(ptr) - 1, length.div_ceil(step));
+    let out = empty(ptr, [probes, 3], ptr.dtype);
+    let ptr = flat(ptr.clone());
+    launch!(long_groups, ptr, probes, (arg(&ptr), arg(&out), groups, step, probes), stored(ptr.dtype));
+    out
+}

@@ -1,0 +1,210 @@
+//! Patterns joined along an axis: every element knows its place from what stands before it in the other parts.
+
+use super::super::launch::{arg, count, empty, flat, launch, number, stored};
+use super::super::sort::expand_ptr;
+use super::search::count_before;
+use crate::options::ConcatAxis;
+use burn_cubecl::ops::numeric::zeros;
+use burn_cubecl::tensor::CubeTensor;
+
+#[allow(missing_docs)]
+mod kernels {
+    use burn_cubecl::cubecl;
+    use cubecl::prelude::*;
+
+    /// `shift[g] += ptr[(g + first) * rows]`.
+    #[cube(launch)]
+    pub fn add_ptr<I: Int>(
+        ptr: &Tensor<I>,
+        shift: &mut Tensor<I>,
+        rows: usize,
+        first: usize,
+        n: usize,
+        #[define(I)] _type: ElemType,
+    ) {
+        if ABSOLUTE_POS >= n {
+            terminate!();
+        }
+        shift[ABSOLUTE_POS] += ptr[(ABSOLUTE_POS + first) * rows];
+    }
+
+    /// Pointers of a part's rows among those of a batch.
+    #[cube(launch)]
+    pub fn place_ptr<I: Int>(
+        ptr: &Tensor<I>,
+        shift: &Tensor<I>,
+        out: &mut Tensor<I>,
+        rows: usize,
+        height: usize,
+        offset: usize,
+        n: usize,
+        #[define(I)] _type: ElemType,
+    ) {
+        let r = ABSOLUTE_POS;
+        if r >= n {
+            terminate!();
+        }
+        let b = r / rows;
+        out[b * height + offset + r % rows + 1] = ptr[r + 1] + shift[b];
+    }
+
+    /// Elements of a part of compressed rows to their places: `k + shift[row / rows]`.
+    #[cube(launch)]
+    pub fn place_csr<I: Int>(
+        row: &Tensor<I>,
+        col: &Tensor<I>,
+        shift: &Tensor<I>,
+        out: &mut Tensor<I>,
+        map: &mut Tensor<I>,
+        rows: usize,
+        offset: InputScalar,
+        base: usize,
+        n: usize,
+        #[define(I)] _type: ElemType,
+    ) {
+        let k = ABSOLUTE_POS;
+        if k >= n {
+            terminate!();
+        }
+        let place = k + usize::cast_from(shift[usize::cast_from(row[k]) / rows]);
+        out[place] = col[k] + offset.get::<I>();
+        map[place] = I::cast_from(base + k);
+    }
+
+    /// Elements of a part of coordinates to their places: `k + at[k]`, or behind the parts before.
+    #[cube(launch)]
+    pub fn place_coo<I: Int>(
+        own: &Tensor<I>,
+        at: &Tensor<I>,
+        out: &mut Tensor<I>,
+        map: &mut Tensor<I>,
+        n: usize,
+        total: usize,
+        dims: usize,
+        axis: usize,
+        offset: InputScalar,
+        base: usize,
+        #[comptime] merge: bool,
+        #[define(I)] _type: ElemType,
+    ) {
+        let k = ABSOLUTE_POS;
+        if k >= n {
+            terminate!();
+        }
+        let place = if merge { k + usize::cast_from(at[k]) } else { k + base };
+        for d in 0..dims {
+            let mut index = own[d * n + k];
+            if d == axis {
+                index += offset.get::<I>();
+            }
+            out[d * total + place] = index;
+        }
+        map[place] = I::cast_from(base + k);
+    }
+}
+
+/// Row pointers and columns of parts of compressed rows, and the map.
+pub fn concat_csr(
+    parts: &[(CubeTensor, CubeTensor)],
+    axis: &ConcatAxis,
+) -> (CubeTensor, CubeTensor, Option<CubeTensor>) {
+    let like = &parts[0].0;
+    let rows_of = |p: usize| count(&parts[p].0) - 1;
+    // Groups (rows, or matrices of a batch) whose parts follow each other, and how many rows each part has in one.
+    let (groups, heights): (usize, Vec<usize>) = match axis {
+        ConcatAxis::CsrCols { .. } => (rows_of(0), vec![1; parts.len()]),
+        ConcatAxis::CsrBatchRows { batch, rows } => (*batch, rows.clone()),
+        _ => (1, (0..parts.len()).map(rows_of).collect()),
+    };
+    let offset = |p: usize| match axis {
+        ConcatAxis::CsrCols { offsets } => offsets[p],
+        _ => 0,
+    };
+    let nnz: usize = parts.iter().map(|(_, col)| count(col)).sum();
+    let zero = |length: usize| zeros(like.device.clone(), [length].into(), like.dtype);
+    let columns = matches!(axis, ConcatAxis::CsrCols { .. });
+    let height: usize = heights.iter().sum();
+    let out_ptr = zero(if columns { groups + 1 } else { groups * height + 1 });
+    let (out, map) = (empty(like, [nnz], like.dtype), empty(like, [nnz], like.dtype));
+    let (mut base, mut above) = (0, 0);
+    for (p, (ptr, col)) in parts.iter().enumerate() {
+        let (ptr, n) = (flat(ptr.clone()), count(col));
+        if columns {
+            launch!(add_ptr, like, groups + 1, (arg(&ptr), arg(&out_ptr), 1, 0, groups + 1), stored(like.dtype));
+        }
+        let shift = zero(groups);
+        for (q, (other, _)) in parts.iter().enumerate().filter(|&(q, _)| q != p && groups > 0) {
+            let other = flat(other.clone());
+            launch!(
+                add_ptr,
+                like,
+                groups,
+                (arg(&other), arg(&shift), heights[q], usize::from(q < p), groups),
+                stored(like.dtype)
+            );
+        }
+        let rows = heights[p] * groups;
+        if !columns && rows > 0 {
+            launch!(
+                place_ptr,
+                like,
+                rows,
+                (arg(&ptr), arg(&shift), arg(&out_ptr), heights[p], height, above, rows),
+                stored(like.dtype)
+            );
+        }
+        if n > 0 {
+            let (row, col) = (expand_ptr(ptr, n), flat(col.clone()));
+            launch!(
+                place_csr,
+                like,
+                n,
+                (arg(&row), arg(&col), arg(&shift), arg(&out), arg(&map), heights[p], number(offset(p), like), base, n,),
+                stored(like.dtype)
+            );
+        }
+        base += n;
+        above += heights[p];
+    }
+    let stays = matches!(axis, ConcatAxis::CsrRows);
+    (out_ptr, out, (!stays).then_some(map))
+}
+
+/// Coordinates of parts along a sparse axis, and the map.
+pub fn concat_coo(
+    parts: &[CubeTensor],
+    axis: usize,
+    offsets: &[usize],
+    merge: bool,
+) -> (CubeTensor, Option<CubeTensor>) {
+    let like = &parts[0];
+    let dims = like.meta.shape()[0];
+    let merge = merge && axis > 0 && parts.len() > 1;
+    let parts: Vec<CubeTensor> = parts.iter().cloned().map(flat).collect();
+    let nnz_of = |part: &CubeTensor| part.meta.shape()[1];
+    let total: usize = parts.iter().map(nnz_of).sum();
+    let (out, map) = (empty(like, [dims, total], like.dtype), empty(like, [total], like.dtype));
+    let mut base = 0;
+    for (p, part) in parts.iter().enumerate() {
+        let n = nnz_of(part);
+        if n == 0 {
+            continue;
+        }
+        // What stands before each element: all of earlier parts up to its prefix, of later ones those below it.
+        let at = zeros(like.device.clone(), [n].into(), like.dtype);
+        if merge {
+            for (q, other) in parts.iter().enumerate().filter(|&(q, other)| q != p && nnz_of(other) > 0) {
+                count_before(part, other, &at, axis, q < p);
+            }
+        }
+        launch!(
+            place_coo,
+            like,
+            n,
+            (arg(part), arg(&at), arg(&out), arg(&map), n, total, dims, axis, number(offsets[p], like), base, merge,),
+            stored(like.dtype)
+        );
+        base += n;
+    }
+    (out, merge.then_some(map))
+}

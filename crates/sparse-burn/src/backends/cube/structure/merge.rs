@@ -1,0 +1,156 @@
+//! Union and intersection of two patterns: each side's elements are looked up in the other, and go to where that says.
+
+use super::super::fallback::last;
+use super::super::launch::{arg, count, empty, launch, number, stored};
+use super::super::sort::scan;
+use super::search::{Side, search};
+use crate::options::MergeRule;
+use burn_cubecl::tensor::CubeTensor;
+
+#[allow(missing_docs)]
+mod kernels {
+    use burn_cubecl::cubecl;
+    use cubecl::prelude::*;
+
+    /// `found`, or its opposite, with a 0 behind: the scan of it ends with the sum.
+    #[cube(launch)]
+    pub fn keep<I: Int>(
+        found: &Tensor<I>,
+        out: &mut Tensor<I>,
+        n: usize,
+        #[comptime] missing: bool,
+        #[define(I)] _type: ElemType,
+    ) {
+        if ABSOLUTE_POS > n {
+            terminate!();
+        }
+        let mut value = I::from_int(0);
+        if ABSOLUTE_POS < n {
+            let one = if missing { I::from_int(1) - found[ABSOLUTE_POS] } else { found[ABSOLUTE_POS] };
+            value = one;
+        }
+        out[ABSOLUTE_POS] = value;
+    }
+
+    pub const UNION_A: u32 = 0;
+    pub const UNION_B: u32 = 1;
+    pub const INTERSECTION: u32 = 2;
+
+    /// Writes the elements of one side of a merge to their places.
+    #[cube(launch)]
+    pub fn place_merged<I: Int>(
+        own: &Tensor<I>,
+        at: &Tensor<I>,
+        found: &Tensor<I>,
+        sums: &Tensor<I>,
+        coordinates: &mut Tensor<I>,
+        own_map: &mut Tensor<I>,
+        other_map: &mut Tensor<I>,
+        n: usize,
+        total: usize,
+        dims: usize,
+        missing: InputScalar,
+        #[comptime] side: u32,
+        #[define(I)] _type: ElemType,
+    ) {
+        let k = ABSOLUTE_POS;
+        if k >= n {
+            terminate!();
+        }
+        let here = found[k] != I::from_int(0);
+        let written = if comptime!(side == UNION_A) {
+            true.runtime()
+        } else if comptime!(side == UNION_B) {
+            !here
+        } else {
+            here
+        };
+        if written {
+            let place = if comptime!(side == UNION_A) {
+                k + usize::cast_from(sums[usize::cast_from(at[k])])
+            } else if comptime!(side == UNION_B) {
+                usize::cast_from(at[k]) + usize::cast_from(sums[k])
+            } else {
+                usize::cast_from(sums[k])
+            };
+            own_map[place] = I::cast_from(k);
+            let mut other = missing.get::<I>();
+            if here {
+                other = at[k];
+            }
+            other_map[place] = other;
+            for d in 0..dims {
+                coordinates[d * total + place] = own[d * n + k];
+            }
+        }
+    }
+
+    /// `out[k] = left[k] + sums[right[k]]` (without `add`, `sums[right[k]]`).
+    #[cube(launch)]
+    pub fn merge_ptr<I: Int>(
+        left: &Tensor<I>,
+        right: &Tensor<I>,
+        sums: &Tensor<I>,
+        out: &mut Tensor<I>,
+        n: usize,
+        #[comptime] add: bool,
+        #[define(I)] _type: ElemType,
+    ) {
+        if ABSOLUTE_POS >= n {
+            terminate!();
+        }
+        let sum = sums[usize::cast_from(right[ABSOLUTE_POS])];
+        out[ABSOLUTE_POS] = if add { left[ABSOLUTE_POS] + sum } else { sum };
+    }
+}
+
+/// Coordinates and row pointers of the merged pattern, and the two maps.
+pub fn merge(rule: MergeRule, a: &Side, b: &Side) -> (CubeTensor, Option<CubeTensor>, [CubeTensor; 2]) {
+    let like = &a.coordinates;
+    let [at_a, found_a] = search(a, b);
+    let union = rule == MergeRule::Union;
+    let of_b = union.then(|| search(b, a));
+    // Those of b that a has not, or those of a that b has.
+    let (counted, n) = match &of_b {
+        Some([_, found_b]) => (found_b, b.nnz),
+        None => (&found_a, a.nnz),
+    };
+    let kept = empty(like, [n + 1], like.dtype);
+    launch!(keep, like, n + 1, (arg(counted), arg(&kept), n, union), stored(like.dtype));
+    let sums = scan(kept);
+    let total = last(&sums) as usize + if union { a.nnz } else { 0 };
+    let make = |length: usize| empty(like, [length], like.dtype);
+    let (coordinates, map_a, map_b) = (make(a.dims * total), make(total), make(total));
+    // One side's elements to their places, with the map of its own and that of the other.
+    let place = |own: &Side, at: &CubeTensor, found: &CubeTensor, maps: [&CubeTensor; 2], others: usize, side: u32| {
+        let [c, a, f, s, out] = [&own.coordinates, at, found, &sums, &coordinates].map(arg);
+        let ([own_map, other_map], missing) = (maps.map(arg), number(others, like));
+        let (n, dims) = (own.nnz, own.dims);
+        launch!(
+            place_merged,
+            like,
+            n,
+            (c, a, f, s, out, own_map, other_map, n, total, dims, missing, side),
+            stored(like.dtype)
+        );
+    };
+    if total > 0 {
+        let side = if union { kernels::UNION_A } else { kernels::INTERSECTION };
+        place(a, &at_a, &found_a, [&map_a, &map_b], b.nnz, side);
+        if let Some([at_b, found_b]) = &of_b {
+            place(b, at_b, found_b, [&map_b, &map_a], a.nnz, kernels::UNION_B);
+        }
+    }
+    let ptr = match (&a.rows, &b.rows) {
+        (Some([ptr_a, _]), Some([ptr_b, _])) => {
+            let n = count(ptr_a);
+            let out = make(n);
+            let right = if union { ptr_b } else { ptr_a };
+            launch!(merge_ptr, like, n, (arg(ptr_a), arg(right), arg(&sums), arg(&out), n, union), stored(like.dtype));
+            Some(out)
+        }
+        _ => None,
+    };
+    let shape = if ptr.is_some() { vec![total] } else { vec![a.dims, total] };
+    (burn_cubecl::ops::reshape(coordinates, shape.into()), ptr, [map_a, map_b])
+}

@@ -1,0 +1,167 @@
+//! Patterns as the sides of a search: where the elements of one stand in another, and maps from that.
+
+use super::super::launch::{arg, count, empty, flat, launch, number, stored};
+use super::super::sort::expand_ptr;
+use burn_cubecl::ops::numeric::zeros;
+use burn_cubecl::tensor::CubeTensor;
+
+#[allow(missing_docs)]
+mod kernels {
+    use super::super::super::parts::{bound, compare, search};
+    use burn_cubecl::cubecl;
+    use cubecl::prelude::*;
+
+    /// For each element of `a` the number of elements of `b` before it (with `upper` also those equal), added to `at`, and
+    /// whether `b` has it.
+    #[cube(launch)]
+    pub fn search_coo<I: Int>(
+        a: &Tensor<I>,
+        b: &Tensor<I>,
+        at: &mut Tensor<I>,
+        found: &mut Tensor<I>,
+        n: usize,
+        m: usize,
+        #[comptime] dims: usize,
+        #[comptime] upper: bool,
+        #[define(I)] _type: ElemType,
+    ) {
+        let k = ABSOLUTE_POS;
+        if k >= n {
+            terminate!();
+        }
+        let mut key = Sequence::<I>::new();
+        #[unroll]
+        for d in 0..dims {
+            key.push(a[d * n + k]);
+        }
+        let low = search::<I>(&key, b, m, 0, m, dims, upper);
+        at[k] += I::cast_from(low);
+        let mut has = I::from_int(0);
+        if low < m && compare::<I>(&key, b, m, low, dims) == 0 {
+            has = I::from_int(1);
+        }
+        found[k] = has;
+    }
+
+    /// The same for compressed rows.
+    #[cube(launch)]
+    pub fn search_csr<I: Int>(
+        rows: &Tensor<I>,
+        col: &Tensor<I>,
+        ptr: &Tensor<I>,
+        other: &Tensor<I>,
+        at: &mut Tensor<I>,
+        found: &mut Tensor<I>,
+        n: usize,
+        #[define(I)] _type: ElemType,
+    ) {
+        let k = ABSOLUTE_POS;
+        if k >= n {
+            terminate!();
+        }
+        let row = usize::cast_from(rows[k]);
+        let end = usize::cast_from(ptr[row + 1]);
+        let low = bound::<I>(col[k], other, usize::cast_from(ptr[row]), end, false);
+        at[k] = I::cast_from(low);
+        let mut has = I::from_int(0);
+        if low < end && other[low] == col[k] {
+            has = I::from_int(1);
+        }
+        found[k] = has;
+    }
+
+    #[cube(launch)]
+    pub fn positions<I: Int>(out: &mut Tensor<I>, units: usize, #[define(I)] _type: ElemType) {
+        if ABSOLUTE_POS >= units {
+            terminate!();
+        }
+        out[ABSOLUTE_POS] = I::cast_from(ABSOLUTE_POS);
+    }
+
+    /// `at` where found, else `missing`.
+    #[cube(launch)]
+    pub fn pick<I: Int>(
+        at: &mut Tensor<I>,
+        found: &Tensor<I>,
+        n: usize,
+        missing: InputScalar,
+        #[define(I)] _type: ElemType,
+    ) {
+        if ABSOLUTE_POS >= n {
+            terminate!();
+        }
+        if found[ABSOLUTE_POS] == I::from_int(0) {
+            at[ABSOLUTE_POS] = missing.get::<I>();
+        }
+    }
+}
+
+/// A pattern's arrays: coordinates `[dims, nnz]`, with row pointers and rows for compressed ones (whose coordinates are
+/// the columns).
+#[derive(Clone)]
+pub struct Side {
+    pub coordinates: CubeTensor,
+    pub rows: Option<[CubeTensor; 2]>,
+    pub dims: usize,
+    pub nnz: usize,
+}
+
+impl Side {
+    pub fn coo(indices: CubeTensor) -> Self {
+        let (dims, nnz) = (indices.meta.shape()[0], indices.meta.shape()[1]);
+        Self { coordinates: flat(indices), rows: None, dims, nnz }
+    }
+
+    pub fn csr(ptr: CubeTensor, col: CubeTensor) -> Self {
+        let nnz = count(&col);
+        let rows = expand_ptr(ptr.clone(), nnz);
+        Self { coordinates: flat(col), rows: Some([flat(ptr), rows]), dims: 1, nnz }
+    }
+}
+
+/// A map from all of so many elements to themselves.
+pub fn positions(length: usize, like: &CubeTensor) -> CubeTensor {
+    let out = empty(like, [length], like.dtype);
+    if length > 0 {
+        launch!(positions, like, length, (arg(&out), length), stored(like.dtype));
+    }
+    out
+}
+
+/// A map from so many elements to none of a pattern without any.
+pub fn missing(length: usize, like: &CubeTensor) -> CubeTensor {
+    zeros(like.device.clone(), [length].into(), like.dtype)
+}
+
+/// Adds to `at`, for each element of coordinates `a`, the number of elements of `b` before it by the first `dims` (with
+/// `upper` also of equal ones). Whether `b` has it.
+pub fn count_before(a: &CubeTensor, b: &CubeTensor, at: &CubeTensor, dims: usize, upper: bool) -> CubeTensor {
+    let (n, m) = (a.meta.shape()[1], b.meta.shape()[1]);
+    let found = empty(a, [n], a.dtype);
+    let (l, r, p, f) = (arg(a), arg(b), arg(at), arg(&found));
+    launch!(search_coo, a, n, (l, r, p, f, n, m, dims, upper), stored(a.dtype));
+    found
+}
+
+/// Where each element of `a` stands or would stand in `b`, and whether it is there.
+pub fn search(a: &Side, b: &Side) -> [CubeTensor; 2] {
+    let (like, n) = (&a.coordinates, a.nnz);
+    let at = zeros(like.device.clone(), [n].into(), like.dtype);
+    let found = match (&a.rows, &b.rows) {
+        (Some([_, rows]), Some([ptr, _])) => {
+            let found = empty(like, [n], like.dtype);
+            let [r, c, p, o, k, f] = [rows, like, ptr, &b.coordinates, &at, &found].map(arg);
+            launch!(search_csr, like, n, (r, c, p, o, k, f, n), stored(like.dtype));
+            found
+        }
+        _ => count_before(like, &b.coordinates, &at, a.dims, false),
+    };
+    [at, found]
+}
+
+/// Where each element of `a` stands in `b`, and the number of elements of `b` where it does not.
+pub fn locate(a: &Side, b: &Side) -> CubeTensor {
+    let [at, found] = search(a, b);
+    launch!(pick, at, a.nnz, (arg(&at), arg(&found), a.nnz, number(b.nnz, &at)), stored(at.dtype));
+    at
+}

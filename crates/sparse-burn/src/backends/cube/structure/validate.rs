@@ -1,0 +1,125 @@
+//! Whether coordinates, or compressed rows, keep to the rules of a pattern.
+
+use super::super::fallback::bounds;
+use super::super::launch::{arg, count, empty, flat, launch, number, stored, upload};
+use burn::backend::DType;
+use burn_cubecl::tensor::CubeTensor;
+
+#[allow(missing_docs)]
+mod kernels {
+    use super::super::super::parts::bound;
+    use burn_cubecl::cubecl;
+    use cubecl::prelude::*;
+
+    /// 2 for a coordinate outside `shape`, 1 for one that does not ascend, else 0.
+    #[cube(launch)]
+    pub fn check_coo<I: Int>(
+        indices: &Tensor<I>,
+        shape: &Tensor<I>,
+        codes: &mut Tensor<I>,
+        dims: usize,
+        nnz: usize,
+        #[define(I)] _type: ElemType,
+    ) {
+        let k = ABSOLUTE_POS;
+        if k >= nnz {
+            terminate!();
+        }
+        let mut code = I::from_int(0);
+        let mut outside = I::from_int(0);
+        let mut decided = k == 0;
+        for d in 0..dims {
+            let index = indices[d * nnz + k];
+            if index < I::from_int(0) || index >= shape[d] {
+                outside = I::from_int(2);
+            }
+            if !decided {
+                let before = indices[d * nnz + k - 1];
+                if index > before {
+                    decided = true;
+                }
+                if index < before {
+                    decided = true;
+                    code = I::from_int(1);
+                }
+            }
+        }
+        if !decided {
+            code = I::from_int(1);
+        }
+        codes[k] = max(code, outside);
+    }
+
+    /// 1 wherever compressed rows break a rule.
+    #[cube(launch)]
+    pub fn check_csr<I: Int>(
+        ptr: &Tensor<I>,
+        col: &Tensor<I>,
+        codes: &mut Tensor<I>,
+        rows: usize,
+        cols: InputScalar,
+        nnz: usize,
+        units: usize,
+        #[define(I)] _type: ElemType,
+    ) {
+        let k = ABSOLUTE_POS;
+        if k >= units {
+            terminate!();
+        }
+        let mut code = I::from_int(0);
+        let bad = I::from_int(1);
+        if k <= rows {
+            let here = ptr[k];
+            if k == 0 && here != I::from_int(0) {
+                code = bad;
+            }
+            if k == rows && here != I::cast_from(nnz) {
+                code = bad;
+            }
+            if k > 0 && here < ptr[k - 1] {
+                code = bad;
+            }
+        }
+        if k < nnz {
+            let here = col[k];
+            if here < I::from_int(0) || here >= cols.get::<I>() {
+                code = bad;
+            }
+            if k > 0 && here <= col[k - 1] {
+                // Only where a row starts.
+                let low = bound::<I>(I::cast_from(k), ptr, 0, rows, false);
+                if ptr[low] != I::cast_from(k) {
+                    code = bad;
+                }
+            }
+        }
+        codes[k] = code;
+    }
+}
+
+/// Whether coordinates are valid, and whether they ascend; `None` where one is outside the shape.
+pub fn validate_coo(indices: CubeTensor, shape: &[usize]) -> Option<bool> {
+    let (dims, nnz) = (indices.meta.shape()[0], indices.meta.shape()[1]);
+    let indices = flat(indices);
+    let limit = if indices.dtype == DType::I32 { i32::MAX as i64 } else { i64::MAX };
+    let sizes: Vec<i64> = shape.iter().map(|&size| (size as i64).min(limit)).collect();
+    let sizes = upload(&sizes, &indices);
+    let codes = empty(&indices, [nnz], indices.dtype);
+    launch!(check_coo, indices, nnz, (arg(&indices), arg(&sizes), arg(&codes), dims, nnz), stored(indices.dtype));
+    match bounds(codes).1 {
+        2 => None,
+        code => Some(code == 0),
+    }
+}
+
+/// Whether compressed rows are valid.
+pub fn validate_csr(ptr: CubeTensor, col: CubeTensor, rows: usize, cols: usize) -> bool {
+    let nnz = count(&col);
+    let (ptr, col) = (flat(ptr), flat(col));
+    let units = nnz.max(rows + 1);
+    let codes = empty(&ptr, [units], ptr.dtype);
+    let limit = if ptr.dtype == DType::I32 { cols.min(i32::MAX as usize) } else { cols };
+    let cols = number(limit, &ptr);
+    launch!(check_csr, ptr, units, (arg(&ptr), arg(&col), arg(&codes), rows, cols, nnz, units), stored(ptr.dtype));
+    bounds(codes).1 == 0
+}

@@ -1,0 +1,204 @@
+//! Every path of the kernels, on problems too small to choose it: strategies are forced, and what was launched is asserted.
+
+use super::{Data, TURN, floats, gpu, ints, list, matrix};
+use burn::tensor::{Device, FloatDType, Tensor};
+use sparse_burn::forced::{Forced, Path, forced};
+use sparse_tensor::CooTensor;
+use sparse_tensor::ops::{self, Reduce};
+
+/// Runs `f` on the CPU and, with strategies forced, on the GPU: results agree, a second run has the same bits, and of the
+/// two lists the first was launched and the second was not.
+fn agree(name: &str, force: Forced, [ran, not]: [&[&str]; 2], tolerance: f32, f: impl Fn(&Device) -> Vec<Vec<f32>>) {
+    let want = f(&Device::flex().autodiff());
+    let gpu = gpu().autodiff();
+    let run = || forced(force, || f(&gpu));
+    let (got, launched) = run();
+    assert_eq!(got.len(), want.len());
+    for (part, (got, want)) in got.iter().zip(&want).enumerate() {
+        assert_eq!(got.len(), want.len(), "{name}, part {part}");
+        for (k, (x, y)) in got.iter().zip(want).enumerate() {
+            let close = (x - y).abs() <= tolerance * y.abs().max(1.0) || (x.is_nan() && y.is_nan());
+            assert!(close, "{name}, part {part}, element {k}: got {x}, want {y}");
+        }
+    }
+    let bits = |parts: Vec<Vec<f32>>| -> Vec<u32> { parts.iter().flatten().map(|x| x.to_bits()).collect() };
+    assert!(bits(run().0) == bits(got), "{name}: other bits");
+    for (list, is) in [(ran, true), (not, false)] {
+        for what in list {
+            assert_eq!(launched.contains(what), is, "{name}: `{what}` among {launched:?}");
+        }
+    }
+}
+
+const PATHS: [(Path, [&[&str]; 2]); 3] = [
+    (Path::Short, [&["short"], &["long"]]),
+    (Path::Long, [&["long"], &["short"]]),
+    (Path::Hybrid, [&["short", "long"], &[]]),
+];
+
+#[test]
+fn rows_by_every_path() {
+    let _turn = TURN.lock();
+    let (rows, cols) = (40, 30);
+    for (path, launched) in PATHS {
+        // Vectors of four, and of one.
+        for width in [12, 3] {
+            let mut data = Data::new(20);
+            let (mut a, mut x) = (data.csr(rows, cols, 5), data.floats(cols * width));
+            // Ties, and a NaN among them.
+            a.2.iter_mut().for_each(|value| *value = (*value * 2.0).round());
+            x.iter_mut().for_each(|x| *x = (*x * 4.0).round() / 4.0);
+            let force = Forced { path: Some(path), patience: Some(4), ..Forced::default() };
+            for nan in [false, true] {
+                if nan {
+                    x[width + 1] = f32::NAN;
+                }
+                agree(&format!("{path:?} rows, {width}, NaN {nan}"), force, launched, 1e-4, |device| {
+                    let a = matrix(&a, [rows, cols], device).require_grad();
+                    let x = floats(&x, [cols, width], device).require_grad();
+                    let mut parts = vec![];
+                    for y in [
+                        a.matmul(x.clone()),
+                        a.matmul_reduce(x.clone(), Reduce::Amax),
+                        a.matmul_reduce(x.clone(), Reduce::Amin),
+                    ] {
+                        let grads = (y.clone() * 2.0).sum().backward();
+                        parts.push(list(y));
+                        parts.push(list(a.grad(&grads).unwrap().values::<1>()));
+                        parts.push(list(x.grad(&grads).unwrap()));
+                    }
+                    parts
+                });
+            }
+        }
+    }
+}
+
+/// Rows so wide that no units of a cube are left to share their elements.
+#[test]
+fn wide_rows() {
+    let _turn = TURN.lock();
+    let mut data = Data::new(21);
+    let (a, x) = (data.csr(4, 60, 20), data.floats(60 * 1100));
+    let force = Forced { path: Some(Path::Long), ..Forced::default() };
+    agree("wide rows", force, [&["short"], &["long"]], 1e-4, |device| {
+        let (a, x) = (matrix(&a, [4, 60], device), floats(&x, [60, 1100], device));
+        vec![list(a.matmul(x))]
+    });
+}
+
+/// 16-bit values in every path of rows; sums are kept in 32 bits. Where the device has them.
+#[test]
+fn rows_of_16_bits() {
+    let _turn = TURN.lock();
+    if !gpu().supports_dtype(burn::tensor::DType::F16) {
+        eprintln!("skipped: the device has no f16");
+        return;
+    }
+    let mut data = Data::new(22);
+    let (a, x) = (data.csr(20, 30, 40), data.floats(30 * 8));
+    for (path, launched) in PATHS {
+        let force = Forced { path: Some(path), patience: Some(4), ..Forced::default() };
+        agree(&format!("{path:?} rows of f16"), force, launched, 2e-3, |device| {
+            let a = matrix(&a, [20, 30], device).cast(FloatDType::F16).detach().require_grad();
+            let x = floats(&x, [30, 8], device).cast(FloatDType::F16).detach().require_grad();
+            let y = a.matmul(x.clone());
+            let grads = y.clone().sum().backward();
+            vec![list(y), list(a.grad(&grads).unwrap().values::<1>()), list(x.grad(&grads).unwrap())]
+        });
+    }
+}
+
+#[test]
+fn cells_by_every_path() {
+    let _turn = TURN.lock();
+    let (shared, none): (&[&str], &[&str]) = (&["cells that cubes share"], &[]);
+    for (outer, inner, count, along) in [(1, 3, 900, false), (2, 5, 90, true), (1, 40, 30, true)] {
+        let (mut data, len) = (Data::new(23), 5);
+        // Most go to one row, and none to the last.
+        let index: Vec<i32> = data.ints(count, 12).into_iter().map(|row| if row < 4 { row } else { 1 }).collect();
+        let (arr, values) = (data.floats(outer * len * inner), data.floats(outer * count * inner));
+        // Ties, zeros and, for extrema, NaN.
+        let coarse = |list: &[f32]| -> Vec<f32> { list.iter().map(|x| (x * 2.0).round() / 2.0).collect() };
+        let (arr, values) = (coarse(&arr), coarse(&values));
+        for (path, launched) in [(Path::Short, [none, shared]), (Path::Hybrid, [shared, none])] {
+            let force = Forced { path: Some(path), patience: Some(4), ..Forced::default() };
+            for reduce in Reduce::ALL {
+                let mut values = values.clone();
+                if matches!(reduce, Reduce::Amax | Reduce::Amin) {
+                    values[count / 2 * inner] = f32::NAN;
+                }
+                let what = format!("{reduce:?} of {count} x {inner}, {path:?}");
+                agree(&what, force, launched, 1e-4, |device| {
+                    let at = ints(&index, [1, count, 1], device);
+                    let at = if along { at } else { at.expand([outer, count, inner]) };
+                    let arr = floats(&arr, [outer, len, inner], device).require_grad();
+                    let values = floats(&values, [outer, count, inner], device).require_grad();
+                    let out = ops::put_along_axis(arr.clone(), at, values.clone(), 1, reduce, true);
+                    let grads = (out.clone() * 3.0).sum().backward();
+                    vec![list(out), list(arr.grad(&grads).unwrap()), list(values.grad(&grads).unwrap())]
+                });
+            }
+        }
+    }
+}
+
+fn coo(at: &[i32], values: &[f32], shape: [usize; 2], device: &Device) -> CooTensor<2> {
+    let nnz = values.len();
+    CooTensor::new(ints(at, [2, nnz], device), floats(values, [nnz], device), shape).unwrap()
+}
+
+/// Scans of the sums of sums of tiles: a sort of 20,000 keys in tiles of 64.
+#[test]
+fn scans_of_three_levels() {
+    let _turn = TURN.lock();
+    let (mut data, nnz) = (Data::new(24), 20_000);
+    let (at, values) = (data.ints(2 * nnz, 90), data.floats(nnz));
+    let force = Forced { items: Some(1), ..Forced::default() };
+    agree("coalesce", force, [&["a scan of three levels"], &[]], 1e-4, |device| {
+        let a = coo(&at, &values, [90, 90], device).coalesce();
+        vec![list(a.values::<1>()), a.indices().into_data().iter::<i32>().map(|index| index as f32).collect()]
+    });
+}
+
+/// More cubes than one axis of a grid takes, of every family of kernels: as if the device took two.
+#[test]
+fn grids_of_two_axes() {
+    let _turn = TURN.lock();
+    let (mut data, nnz) = (Data::new(25), 1500);
+    let (at, other) = (data.ints(2 * nnz, 60), data.ints(2 * nnz, 60));
+    let (u, v, x) = (data.floats(nnz), data.floats(nnz), data.floats(60 * 20));
+    let index = data.ints(60, 9);
+    let families =
+        ["move_rows", "zip_rows", "short", "sddmm", "count_digits", "scan_tiles", "search_coo", "place_merged"];
+    let others = ["place_csr", "lookups", "put", "put_backward", "gather", "a grid of two axes"];
+    let ran = [&families[..], &others[..]].concat();
+    for path in [Path::Short, Path::Long] {
+        let force = Forced { cubes: Some(2), path: Some(path), patience: Some(4), ..Forced::default() };
+        let ran: Vec<&str> = match path {
+            Path::Short => ran.clone(),
+            _ => ran.iter().map(|&what| if what == "short" { "long" } else { what }).collect(),
+        };
+        agree(&format!("two axes, {path:?}"), force, [&ran, &[]], 1e-3, |device| {
+            let (a, b) = (coo(&at, &u, [60, 60], device).coalesce(), coo(&other, &v, [60, 60], device).coalesce());
+            let (a, b) = (a.detach().require_grad(), b.detach());
+            let joined = ops::concat(&[(&a + &b).to_csr(), a.to_csr()], 1);
+            let x = floats(&x, [60, 20], device).require_grad();
+            let y = joined.transpose().matmul(x.clone());
+            let square = a.to_csr().matmul(&b.to_csr());
+            let at = ints(&index, [60, 1], device);
+            let rows = ops::gather(x.clone(), 0, at.clone().expand([60, 20]));
+            let arr = Tensor::<2>::zeros([9, 20], device);
+            let out = ops::put_along_axis(arr, at, rows, 0, Reduce::Add, true);
+            let loss = y.clone().sum() + (out.clone() * 2.0).sum() + square.values::<1>().sum();
+            let grads = loss.backward();
+            vec![
+                list(y),
+                list(out),
+                list(square.values::<1>()),
+                list(a.grad(&grads).unwrap().values::<1>()),
+                list(x.grad(&grads).unwrap()),
+            ]
+        });
+    }
+}
