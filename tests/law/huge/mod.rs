@@ -22,9 +22,11 @@ pub type Run = fn(&'static str, &Inputs);
 pub fn run_all(table: &[Operation]) -> ExitCode {
     let inputs = Inputs::new();
     for operation in table {
-        operation.huge.iter().for_each(|run| run(operation.name, &inputs));
+        for run in &operation.huge {
+            outcome::prepared(operation.name, || run(operation.name, &inputs));
+        }
     }
-    shapes::all(&inputs);
+    outcome::prepared("shapes", || shapes::all(&inputs));
     let (failures, runs) = outcome::found();
     failures.iter().for_each(|failure| println!("FAILED huge: {failure}"));
     let peak = match outcome::peak() {

@@ -27,6 +27,13 @@ pub fn done<T: Outcome>(name: &str, operation: impl FnOnce() -> T) {
     note(name, result);
 }
 
+/// Runs what runs operations. What panics outside of one is a failure by the entry's name, and not the end of all.
+pub fn prepared(name: &str, entry: impl FnOnce()) {
+    if let Err(why) = caught(entry) {
+        FOUND.lock().expect("a list").0.push(format!("{name}: {why}"));
+    }
+}
+
 #[track_caller]
 pub fn refuses(name: &str, expected: u128, result: sparse_tensor::Result<()>) {
     note(

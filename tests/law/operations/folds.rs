@@ -37,7 +37,8 @@ operations! { "reductions";
     stored_sum_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_sum_dim(axis));
     stored_sum_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.stored_sum_dims(axes));
     stored_sum of Float Int [all] gradient, |h| h.each(|x| x.stored_sum());
-    stored_cumsum of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_cumsum(axis));
+    stored_cumsum of Float Int [all] gradient,
+        |h| (0..h.a.dims().len() as isize).for_each(|axis| h.sparse(|x| x.stored_cumsum(axis)));
     stored_prod_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.stored_prod_dim(axis));
     stored_prod_dims of Float Int [all] gradient, |h| h.several(|x, axes| x.stored_prod_dims(axes));
     stored_prod of Float Int [all] gradient, |h| h.each(|x| x.stored_prod());
