@@ -31,8 +31,12 @@ pub trait Kernel {
 
     /// Runs the kernel on a GPU, or returns the arguments if it has no GPU code for them.
     #[cfg(feature = "gpu")]
-    fn gpu(args: Self::Args<CubeTensor>) -> Result<Of<Self::Output, CubeTensor>, Declined<Self::Args<CubeTensor>>>;
+    fn gpu(args: Self::Args<CubeTensor>) -> Gpu<Of<Self::Output, CubeTensor>, Self::Args<CubeTensor>>;
 }
+
+/// A kernel's result on a GPU, or its arguments.
+#[cfg(feature = "gpu")]
+pub type Gpu<T, A> = Result<T, Declined<A>>;
 
 /// The arguments of a kernel that a GPU did not run. The kernel then runs on the host.
 #[cfg(feature = "gpu")]

@@ -22,7 +22,7 @@ use burn::tensor::{Float, Int, Tensor, TensorData};
 use sparse_core::{BinaryOp, Extremum, Result};
 
 #[cfg(feature = "gpu")]
-use crate::backend::Declined;
+use crate::backend::Gpu;
 #[cfg(feature = "gpu")]
 use burn_cubecl::tensor::CubeTensor;
 
@@ -67,7 +67,7 @@ macro_rules! kernels {
             }
 
             #[cfg(feature = "gpu")]
-            fn gpu(args: $Args<CubeTensor>) -> Result<Of<$out, CubeTensor>, Declined<$Args<CubeTensor>>> {
+            fn gpu(args: $Args<CubeTensor>) -> Gpu<Of<$out, CubeTensor>, $Args<CubeTensor>> {
                 args.gpu()
             }
         }

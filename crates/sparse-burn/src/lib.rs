@@ -22,9 +22,9 @@ mod options;
 mod read;
 
 pub use any::AnyTensor;
-#[cfg(feature = "gpu")]
-pub use backend::Declined;
 pub use backend::{Args, Kernel, Output, SparseBackend};
+#[cfg(feature = "gpu")]
+pub use backend::{Declined, Gpu};
 #[cfg(feature = "gpu")]
 #[doc(hidden)]
 pub use backends::forced;

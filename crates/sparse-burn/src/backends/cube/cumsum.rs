@@ -3,7 +3,7 @@
 
 use super::launch::{accumulated, arg, count, empty, flat, launch, runs, stored};
 use super::sort::expand_ptr;
-use crate::backend::Declined;
+use crate::backend::{Declined, Gpu};
 use crate::kernel::SegmentCumsum;
 use burn::backend::DType;
 use burn_cubecl::tensor::CubeTensor;
@@ -108,7 +108,7 @@ mod kernels {
 }
 
 impl SegmentCumsum<CubeTensor> {
-    pub(crate) fn gpu(self) -> Result<CubeTensor, Declined<Self>> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
         if !runs([&self.values, &self.ptr]) {
             return Err(Declined::NoKernel(self));
         }

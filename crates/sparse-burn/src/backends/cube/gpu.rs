@@ -3,7 +3,7 @@
 use super::fallback::{bounds, gpu_or_host};
 use super::launch::{binds, count, empty, runs};
 use super::{extremum, put, reduce, rows, sddmm, sort, spgemm, structure};
-use crate::backend::Declined;
+use crate::backend::{Declined, Gpu};
 use crate::carried::{PatternArrays, RowsView};
 use crate::kernel::*;
 use crate::options::{ConcatAxis, MergeRule};
@@ -11,9 +11,6 @@ use burn::backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
 use burn_cubecl::CubeBackend;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
-
-/// A kernel's result, or its arguments for the host.
-type Gpu<O, A> = Result<O, Declined<A>>;
 
 impl ValidateCoo<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<sparse_core::Result<bool>, Self> {
