@@ -38,8 +38,9 @@ impl Reduce {
 
 /// Where each value belongs: `(o, k, i)` of `[outer, count, inner]` to `(o, index, i)` of `[outer, len, inner]`.
 ///
-/// Negative indices count from the end. Indices are expected in `[-len, len)` ([`check_indices`]); one outside may
-/// panic or address another position, never memory outside the slices.
+/// Negative indices count from the end. Indices are expected in `[-len, len)`, as
+/// [`check_indices`](crate::check_indices) checks. One outside may panic or address another position, never memory outside
+/// the slices.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a, I> {
     /// Product of the dims before the axis.
