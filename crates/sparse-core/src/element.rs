@@ -2,6 +2,7 @@
 
 use core::fmt::{Debug, Display};
 use pulp::{Simd, WithSimd};
+use std::borrow::Cow;
 
 /// A value that kernels can move.
 pub trait Plain: Copy + Default + Send + Sync + 'static {}
@@ -100,6 +101,9 @@ pub trait Index: Copy + Default + Ord + Debug + Display + Send + Sync + 'static 
     fn to_i64(self) -> i64;
     /// From a `usize` that is known to fit (callers check sizes against [`Index::MAX`] first).
     fn from_usize(n: usize) -> Self;
+    /// The indices as i32, which hold them: as they are where they are i32.
+    #[doc(hidden)]
+    fn narrow(list: &[Self]) -> Cow<'_, [i32]>;
     /// Runs a kernel over elements `T` on an instruction set that it is compiled for.
     #[doc(hidden)]
     fn dispatch<T: Element, J: WithSimd>(job: J) -> J::Output;

@@ -5,6 +5,7 @@ use crate::lanes::{ArrayLanes, F32Lanes, F64Lanes};
 use crate::simd;
 use half::{bf16, f16};
 use pulp::WithSimd;
+use std::borrow::Cow;
 
 macro_rules! float_element {
     ($t:ty, $acc:ty, $lanes:ty, $widen:expr, $narrow:expr, $round:expr, $zero:expr, $one:expr, $low:expr, $high:expr) => {
@@ -212,7 +213,7 @@ int_element!(i64);
 int_element!(u8);
 
 macro_rules! index {
-    ($t:ty, |$job:ident: $T:ident| $dispatch:expr) => {
+    ($t:ty, |$list:ident| $narrow:expr, |$job:ident: $T:ident| $dispatch:expr) => {
         impl Index for $t {
             const MAX: usize = <$t>::MAX as usize;
             #[inline(always)]
@@ -228,6 +229,9 @@ macro_rules! index {
                 debug_assert!(n <= <$t>::MAX as usize);
                 n as $t
             }
+            fn narrow($list: &[Self]) -> Cow<'_, [i32]> {
+                $narrow
+            }
             #[inline(always)]
             fn dispatch<$T: Element, J: WithSimd>($job: J) -> J::Output {
                 $dispatch
@@ -236,8 +240,8 @@ macro_rules! index {
     };
 }
 
-index!(i32, |job: T| T::dispatch(job));
-index!(i64, |job: T| simd::on_baseline(job));
+index!(i32, |list| Cow::Borrowed(list), |job: T| T::dispatch(job));
+index!(i64, |list| list.iter().map(|&x| x as i32).collect(), |job: T| simd::on_baseline(job));
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@ use crate::structure::{Segments, group_by};
 use crate::{Index, alloc::zeroed, par};
 use core::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
+use std::borrow::Cow;
 
 /// Below this many values one thread does the work.
 const GRAIN: usize = 16 * 1024;
@@ -88,9 +89,9 @@ pub(super) fn scatter_onto<X, V, I>(
     let known = matches!(index, TargetIndex::Grouped { .. });
     if size_of::<V>() > 0
         && (known || wide)
-        && let Some(groups) = groups(index, len)
+        && let Some((ptr, order)) = groups(index, len)
     {
-        return visit_groups(inner, &groups, values, start, cells, step);
+        return visit_groups(inner, (&ptr, &order), values, start, cells, step);
     }
     let index = index.plain();
     start.iter().for_each(|start| cells.copy_from_slice(start));
@@ -168,31 +169,31 @@ fn visit<X, V: Copy, I: Index>(
 }
 
 /// The steps along the axis grouped by destination, where one index serves a whole step and 32 bits count them.
-fn groups<I: Index>(index: TargetIndex<'_, I>, len: usize) -> Option<Segments<i32>> {
+fn groups<'a, I: Index>(index: TargetIndex<'a, I>, len: usize) -> Option<Groups<'a>> {
     let fits = |count: usize| count.max(len) <= i32::MAX as usize;
     match index {
-        TargetIndex::Grouped { order, ptr, .. } if fits(order.len()) => {
-            let narrow = |list: &[I]| list.iter().map(|x| x.to_usize() as i32).collect();
-            Some(Segments { ptr: narrow(ptr), order: narrow(order) })
-        }
+        TargetIndex::Grouped { order, ptr, .. } if fits(order.len()) => Some((I::narrow(ptr), I::narrow(order))),
         TargetIndex::Axis(index) if fits(index.len()) => {
             let keys: Vec<i32> = index.iter().map(|&x| resolve(x, len) as i32).collect();
-            Some(group_by(&keys, len))
+            let Segments { ptr, order } = group_by(&keys, len);
+            Some((Cow::Owned(ptr), Cow::Owned(order)))
         }
         _ => None,
     }
 }
 
+/// Where each destination starts in the order, and the steps in it.
+type Groups<'a> = (Cow<'a, [i32]>, Cow<'a, [i32]>);
+
 /// [`scatter_onto`] of rows whose destinations are grouped.
 fn visit_groups<X: Copy + Send + Sync, V: Copy + Sync>(
     inner: usize,
-    groups: &Segments<i32>,
+    (ptr, order): (&[i32], &[i32]),
     values: &[V],
     start: Option<&[X]>,
     cells: &mut [X],
     step: &impl Step<X, V>,
 ) {
-    let Segments { ptr, order } = groups;
     let (len, count) = (ptr.len() - 1, order.len());
     let arch = Arch::new();
     let ranges = par::by_elements(ptr, inner);
