@@ -18,16 +18,16 @@ fn main() {
     let values: Vec<f32> = (0..count * inner).map(|_| random.float()).collect();
     let arr: Vec<f32> = (0..len * inner).map(|_| random.float()).collect();
     let grad: Vec<f32> = (0..len * inner).map(|_| random.float()).collect();
-    let full = Target { outer: 1, len, inner, count, index: TargetIndex::Full(&index) };
-    let axis = Target { index: TargetIndex::Axis(&rows), ..full };
-    let forward = |target: &Target<i64>, index: &[i64], reduce, include_self| {
+    let full = Target { outer: 1, len, inner, count, index: TargetIndex::Full(index[..].into()) };
+    let axis = Target { index: TargetIndex::Axis(rows[..].into()), ..full };
+    let forward = |target: &Target<'_>, index: &[i64], reduce, include_self| {
         check_indices("put_along_axis", 0, len, index).unwrap();
         let mut out = arr.clone();
         put(target, reduce, include_self, &values, &mut out);
         out
     };
-    check(&full, &values, &arr, &forward(&full, &index, Reduce::Add, true));
-    check(&axis, &values, &arr, &forward(&axis, &rows, Reduce::Add, true));
+    check(&full, &index, &values, &arr, &forward(&full, &index, Reduce::Add, true));
+    check(&axis, &rows, &values, &arr, &forward(&axis, &rows, Reduce::Add, true));
 
     report("index check alone", time(|| check_indices("put_along_axis", 0, len, &index)), None);
     let gathered = || {
@@ -77,15 +77,12 @@ fn main() {
 }
 
 /// Compares a column with a plain loop.
-fn check(target: &Target<i64>, values: &[f32], arr: &[f32], out: &[f32]) {
+fn check(target: &Target<'_>, index: &[i64], values: &[f32], arr: &[f32], out: &[f32]) {
     let Target { inner, count, .. } = *target;
     for i in [0, 1, inner - 1] {
         let mut sums: Vec<f32> = arr.iter().skip(i).step_by(inner).copied().collect();
         for k in 0..count {
-            let x = match target.index {
-                TargetIndex::Full(index) => index[k * inner + i],
-                TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => index[k],
-            };
+            let x = index[if index.len() == count { k } else { k * inner + i }];
             sums[x as usize] += values[k * inner + i];
         }
         assert!(sums.iter().eq(out.iter().skip(i).step_by(inner)), "column {i}");

@@ -9,7 +9,7 @@ mod linalg;
 mod merge;
 mod moves;
 mod scatter;
-mod slices;
+pub(crate) mod slices;
 mod structure;
 
 pub use linalg::{
@@ -23,8 +23,7 @@ pub use merge::{
 };
 pub use moves::{concat_slices, move_rows, segment_any, segment_cumsum, segment_sum};
 pub use scatter::{
-    DynRecorded, DynTarget, DynTargetIndex, check_indices, gather, put, put_backward, put_copied, put_recorded,
-    recorded_backward,
+    DynRecorded, check_indices, gather, put, put_backward, put_copied, put_recorded, recorded_backward,
 };
 pub use slices::{BitVec, Bits, ElementVec, Elements, ElementsMut, IdVec, Ids};
 pub use structure::{coalesce, compress, expand_ptr, group_by, scan, validate_coo, validate_csr};

@@ -1,7 +1,10 @@
 //! Slices and vectors whose element type is known at run time only.
 
+use crate::reduce::prefetch;
 use crate::{Element, Index, Plain};
+use core::ops::Range;
 use half::{bf16, f16};
+use std::borrow::Cow;
 
 macro_rules! families {
     ($(#[$doc:meta])* $trait:ident: $bound:path, $slice:ident $of:ident, $vec:ident $erase:ident, [$($variant:ident $t:ty),*]) => {
@@ -86,6 +89,52 @@ families! {
 families! {
     /// Indices.
     AnyIndex: Index, Ids ids, IdVec id_vec, [I32 i32, I64 i64]
+}
+
+impl<'a> Ids<'a> {
+    /// Some of the entries.
+    pub(crate) fn slice(self, range: Range<usize>) -> Self {
+        match self {
+            Self::I32(ids) => Self::I32(&ids[range]),
+            Self::I64(ids) => Self::I64(&ids[range]),
+        }
+    }
+
+    /// One entry. Loops match the type once instead.
+    pub(crate) fn get(self, k: usize) -> i64 {
+        match self {
+            Self::I32(ids) => ids[k].into(),
+            Self::I64(ids) => ids[k],
+        }
+    }
+
+    /// Asks for an entry, if it exists, to be brought into the cache.
+    pub(crate) fn prefetch(self, k: usize) {
+        match self {
+            Self::I32(ids) => prefetch(ids, k),
+            Self::I64(ids) => prefetch(ids, k),
+        }
+    }
+
+    /// Calls `f` with the position that each entry names along an axis of `len`: from the end where it is negative.
+    pub(crate) fn positions(self, len: usize, f: impl FnMut(usize)) {
+        fn each<I: Index>(ids: &[I], len: usize, f: impl FnMut(usize)) {
+            let from_end = |j: i64| if j < 0 { j.wrapping_add(len as i64) } else { j };
+            ids.iter().map(|id| from_end(id.to_i64()) as usize).for_each(f);
+        }
+        match self {
+            Self::I32(ids) => each(ids, len, f),
+            Self::I64(ids) => each(ids, len, f),
+        }
+    }
+
+    /// The entries as i32, which hold them.
+    pub(crate) fn narrow(self) -> Cow<'a, [i32]> {
+        match self {
+            Self::I32(ids) => Cow::Borrowed(ids),
+            Self::I64(ids) => Cow::Owned(ids.iter().map(|&id| id as i32).collect()),
+        }
+    }
 }
 
 families! {

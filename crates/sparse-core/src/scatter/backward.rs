@@ -1,13 +1,13 @@
 //! Gradients of `put_along_axis`.
 
-use super::cells::{Arrivals, LastStep, Step, gather_map, index_state, scatter_cells, units};
-use super::gather::gather;
+use super::cells::{Arrivals, LastStep, Step, index_state, scatter_rows, units};
+use super::gather::{gather, gather_map};
 use super::layout::Layout;
 use super::product;
 use super::target::{Reduce, Target};
 use super::ties::{not_hit, same};
 use crate::alloc::{copied, zeroed};
-use crate::{Element, Index, par};
+use crate::{Element, par};
 use core::hint::select_unpredictable;
 
 /// Which slices the gradient of a reduction reads; the others may be empty.
@@ -49,8 +49,8 @@ pub const fn backward_reads(reduce: Reduce, include_self: bool) -> BackwardReads
 /// # Panics
 /// If `T` is not a float or a length does not agree with the target.
 #[allow(clippy::too_many_arguments)]
-pub fn put_backward<T: Element, I: Index>(
-    target: &Target<'_, I>,
+pub fn put_backward<T: Element>(
+    target: &Target<'_>,
     reduce: Reduce,
     include_self: bool,
     arr: &[T],
@@ -75,7 +75,7 @@ pub fn put_backward<T: Element, I: Index>(
     let no_values = units(target.values_len());
     match reduce {
         Reduce::Assign => {
-            let layout = Layout::of::<(T, u32), I>(target);
+            let layout = Layout::of::<(T, u32)>(target);
             let last = index_state(target, &layout, &LastStep);
             let arr_grad = need_arr.then(|| layout.spread(&last, |p, last| if last == 0 { grad[p] } else { T::ZERO }));
             let value_grad = values_grad(&|dv| {
@@ -91,7 +91,7 @@ pub fn put_backward<T: Element, I: Index>(
             [arr_grad, values_grad(&|dv| gather(target, grad, dv))]
         }
         Reduce::Mean => {
-            let layout = Layout::of::<T, I>(target);
+            let layout = Layout::of::<T>(target);
             let n = index_state(target, &layout, &Arrivals);
             let share = layout.spread(&n, |p, n| divide(grad[p], (n + include_self as u32).max(1)));
             let value_grad = values_grad(&|dv| gather(target, &share, dv));
@@ -104,9 +104,9 @@ pub fn put_backward<T: Element, I: Index>(
         Reduce::Amax | Reduce::Amin => {
             // The result and how many of the group equal it, side by side: one random access for each value, and no
             // branch that waits for it (a misprediction would cost a trip to memory).
-            let layout = Layout::of::<(T, u32), I>(target);
+            let layout = Layout::of::<(T, u32)>(target);
             let mut ties: Vec<(T, u32)> = layout.build(|p| (out[p], (include_self && same(arr[p], out[p])) as u32));
-            scatter_cells(target, &layout, values, &mut ties, &CountTies);
+            scatter_rows(target, &layout, values, None, &mut ties, &CountTies);
             let arr_grad = need_arr.then(|| {
                 layout.spread(&ties, |p, (y, ties)| {
                     if include_self && same(arr[p], y) {

@@ -1,9 +1,12 @@
-//! Reads along an axis.
+//! Reading: each value's place takes something from its cell.
 
-use super::cells::{gather_map, units};
+use super::cells::units;
 use super::layout::Layout;
-use super::target::Target;
-use crate::{Index, Plain};
+use super::target::{Target, TargetIndex};
+use super::walk::{AHEAD, Stretch, Visitor, Walk};
+use crate::reduce::prefetch;
+use crate::{Plain, par};
+use core::ops::Range;
 
 /// `out[o, k, i] = x[o, index, i]`: a read along the axis.
 ///
@@ -12,14 +15,112 @@ use crate::{Index, Plain};
 ///
 /// # Panics
 /// If a length does not agree with the target.
-pub fn gather<T: Plain, I: Index>(target: &Target<'_, I>, x: &[T], out: &mut [T]) {
+pub fn gather<T: Plain>(target: &Target<'_>, x: &[T], out: &mut [T]) {
     assert_eq!(x.len(), target.array_len(), "gather: x must be [outer, len, inner]");
-    let layout = Layout::of::<T, I>(target);
-    let values = units(target.values_len());
+    let layout = Layout::of::<T>(target);
+    let reordered = (!layout.is_plain()).then(|| layout.build(|p| x[p]));
+    let x = reordered.as_deref().unwrap_or(x);
+    gather_map(target, &layout, x, units(target.values_len()), out, |cell, out, (), _| *out = x[cell]);
+}
+
+/// Calls `f(c, &mut out[p], values[p], k)` for each value's position `p = (o, k, i)` and the place `c` in `cells` (in the
+/// order of `layout`) that it belongs to. The cells are not read here, but fetched ahead.
+///
+/// One parallel pass; each piece of it goes through the blocks of the layout one after the other.
+pub(super) fn gather_map<C: Sync, V: Copy + Sync, O: Send>(
+    target: &Target<'_>,
+    layout: &Layout,
+    cells: &[C],
+    values: &[V],
+    out: &mut [O],
+    f: impl Fn(usize, &mut O, V, usize) + Sync,
+) {
+    target.assert_index();
+    assert_eq!(values.len(), target.values_len(), "gather: values must be [outer, count, inner]");
+    assert_eq!(out.len(), target.values_len(), "gather: the result must be [outer, count, inner]");
+    if out.is_empty() {
+        return;
+    }
+    let pieces = pieces(target, layout);
+    let index: TargetIndex<'_> = target.index.plain();
+    par::for_pieces(&pieces, out, &|rows| rows.len() * target.inner, &|rows, mut out| {
+        for walks in slabs(target, layout, rows) {
+            let first = walks[0].row * target.inner;
+            let (here, rest) = out.split_at_mut(walks[0].count * target.inner);
+            let values = &values[first..][..here.len()];
+            for walk in &walks {
+                walk.run(index, &mut Read { cells, values, out: here, first: walk.k, f: &f });
+            }
+            out = rest;
+        }
+    });
+}
+
+/// Rows of values for each task.
+fn pieces(target: &Target<'_>, layout: &Layout) -> Vec<Range<usize>> {
+    let &Target { outer, inner, count, .. } = target;
     if layout.is_plain() {
-        gather_map(target, &layout, x, values, out, |cell, out, (), _| *out = x[cell]);
-    } else {
-        let x = layout.build(|p| x[p]);
-        gather_map(target, &layout, &x, values, out, |cell, out, (), _| *out = x[cell]);
+        return par::even(outer * count, inner);
+    }
+    // Long pieces: each brings every block to its cache once.
+    let parts = 2 * par::big_pieces(target.values_len());
+    par::ranges(outer * count, parts.min(outer * count))
+}
+
+/// The ways through some rows of values: for each slab that they are of, one for each block.
+fn slabs(target: &Target<'_>, layout: &Layout, rows: Range<usize>) -> Vec<Vec<Walk>> {
+    let &Target { len, inner, count, .. } = target;
+    let mut slabs = Vec::new();
+    let mut row = rows.start;
+    while row < rows.end {
+        let (slab, k) = (row / count, row % count);
+        let count = (count - k).min(rows.end - row);
+        let walk = |columns: Range<usize>| {
+            let base = layout.block_start(slab, columns.start);
+            Walk { len, inner, row, k, count, columns, rows: 0..len, base }
+        };
+        slabs.push(layout.blocks().map(walk).collect());
+        row += count;
+    }
+    slabs
+}
+
+/// Some rows of values and of the result.
+struct Read<'a, C, V, O, F> {
+    cells: &'a [C],
+    values: &'a [V],
+    out: &'a mut [O],
+    first: usize,
+    f: &'a F,
+}
+
+impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Visitor for Read<'_, C, V, O, F> {
+    fn prefetch(&mut self, cells: &[usize]) {
+        for &cell in cells {
+            prefetch(self.cells, cell);
+        }
+    }
+
+    fn values(&mut self, stretch: &Stretch<'_>) {
+        let &Stretch { cells, mut first, width, stride, k, along } = stretch;
+        let mut k = self.first + k;
+        for cells in cells.chunks_exact(width) {
+            prefetch(self.values, first + AHEAD * stride);
+            prefetch(self.out, first + AHEAD * stride);
+            let (values, out) = (&self.values[first..][..width], &mut self.out[first..][..width]);
+            for i in 0..width {
+                (self.f)(cells[i], &mut out[i], values[i], k + i * along);
+            }
+            (first, k) = (first + stride, k + 1);
+        }
+    }
+
+    fn rows(&mut self, cells: &[usize], inner: usize, k: usize) {
+        for (k, &cell) in (k..).zip(cells) {
+            let (values, out) = (&self.values[k * inner..][..inner], &mut self.out[k * inner..][..inner]);
+            for i in 0..inner {
+                (self.f)(cell.wrapping_add(i), &mut out[i], values[i], self.first + k);
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! How the cells of an array lie in memory while values are scattered into, or read from, them at random.
 
 use super::target::{Target, TargetIndex};
-use crate::{Index, alloc::zeroed, par};
+use crate::{alloc::zeroed, par};
 use core::ops::Range;
 
 /// Bytes of cells that one thread visits at random at a time. They stay in a second-level cache of 1 to 2 MiB and a
@@ -28,11 +28,15 @@ type Part = (usize, Range<usize>, Range<usize>);
 
 impl Layout {
     /// The layout for cells of `X`: blocks where each cell is visited often enough to pay for the change of layout.
-    pub(super) fn of<X, I: Index>(target: &Target<'_, I>) -> Self {
+    pub(super) fn of<X>(target: &Target<'_>) -> Self {
+        Self::of_size(target, size_of::<X>())
+    }
+
+    fn of_size(target: &Target<'_>, size: usize) -> Self {
         let &Target { outer, len, inner, count, index } = target;
         let mut width = inner;
         let threads = par::threads();
-        let bytes = len * size_of::<X>();
+        let bytes = len * size;
         let alone = outer >= 2 * threads || threads == 1;
         if matches!(index, TargetIndex::Full(_)) && count >= len && (bytes * inner > RESIDENT || !alone) {
             // Narrow enough for the cache, and for every thread to have a block.
@@ -96,11 +100,14 @@ impl Layout {
         let pieces = par::split_mut(&mut cells, &par::lens(&parts, |(_, columns, rows)| columns.len() * rows.len()));
         par::each(pieces, &|k, piece| {
             let (o, columns, rows) = &parts[k];
-            for (cells, j) in piece.chunks_exact_mut(columns.len()).zip(rows.clone()) {
-                let first = (o * self.len + j) * self.inner + columns.start;
-                for (cell, p) in cells.iter_mut().zip(first..) {
-                    *cell = f(p);
+            // Rows of all columns follow each other.
+            let width = if self.is_plain() { piece.len() } else { columns.len() };
+            let mut first = (o * self.len + rows.start) * self.inner + columns.start;
+            for cells in piece.chunks_exact_mut(width) {
+                for i in 0..width {
+                    cells[i] = f(first + i);
                 }
+                first += self.inner;
             }
         });
         cells
@@ -118,18 +125,30 @@ impl Layout {
         }
         let rows = par::even(self.outer * self.len, self.inner);
         par::for_pieces(&rows, out, &|rows| rows.len() * self.inner, &|rows, out| {
-            for (row, out) in rows.zip(out.chunks_exact_mut(self.inner)) {
-                let (o, j) = (row / self.len, row % self.len);
-                for columns in self.blocks() {
-                    let width = columns.len();
-                    let cells = &cells[self.block_start(o, columns.start) + j * width..][..width];
-                    let p = row * self.inner + columns.start;
-                    for ((out, &cell), p) in out[columns].iter_mut().zip(cells).zip(p..) {
-                        f(p, out, cell);
-                    }
+            for run in self.runs(rows.clone()) {
+                let cells = &cells[run.cell..][..run.len];
+                let out = &mut out[run.position - rows.start * self.inner..][..run.len];
+                for i in 0..run.len {
+                    f(run.position + i, &mut out[i], cells[i]);
                 }
             }
         });
+    }
+
+    /// Neighbouring elements of some rows whose cells are neighbours too.
+    fn runs(&self, rows: Range<usize>) -> impl Iterator<Item = Run> {
+        let plain = self.is_plain();
+        let whole = plain.then(|| {
+            let position = rows.start * self.inner;
+            Run { position, cell: position, len: rows.len() * self.inner }
+        });
+        let rows = if plain { 0..0 } else { rows };
+        let blocks = rows.flat_map(|row| self.blocks().map(move |columns| (row, columns)));
+        whole.into_iter().chain(blocks.map(|(row, columns)| {
+            let (o, j, len) = (row / self.len, row % self.len, columns.len());
+            let cell = self.block_start(o, columns.start) + j * len;
+            Run { position: row * self.inner + columns.start, cell, len }
+        }))
     }
 
     /// A row-major array computed from positions and cells.
@@ -142,4 +161,11 @@ impl Layout {
         self.each(cells, &mut out, |p, out, cell| *out = f(p, cell));
         out
     }
+}
+
+/// `len` elements from a position on, and where their cells start.
+struct Run {
+    position: usize,
+    cell: usize,
+    len: usize,
 }

@@ -10,12 +10,15 @@ mod backward;
 mod cells;
 mod check;
 mod gather;
+mod groups;
 mod layout;
+mod plan;
 mod product;
 mod put;
 mod record;
 mod target;
 mod ties;
+mod walk;
 
 pub use backward::{BackwardReads, backward_reads, put_backward};
 pub use check::check_indices;

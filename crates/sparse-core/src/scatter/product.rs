@@ -1,12 +1,13 @@
 //! Gradients of a product: the product of all the others of a group.
 
-use super::cells::{Step, gather_map, resolve, scatter_cells};
+use super::cells::{Step, scatter_rows};
+use super::gather::gather_map;
 use super::layout::Layout;
 use super::put::{Product, Wide};
-use super::target::{Target, TargetIndex};
+use super::target::Target;
 use super::ties::not_hit;
 use crate::alloc::zeroed;
-use crate::{Element, Index, par};
+use crate::{Element, par};
 use core::any::{Any, TypeId};
 use core::hint::select_unpredictable;
 use half::{bf16, f16};
@@ -19,8 +20,8 @@ const MANY_ZEROS: usize = 64;
 /// A cell tells the values that belong to it `grad * product`, and a value `v` gets that divided by `v`. Where the
 /// product is 0 a value of 0 gets `grad` times the product of the others, and any other value 0. NaN marks a group that
 /// is done apart.
-pub(super) fn backward<T: Element, I: Index>(
-    target: &Target<'_, I>,
+pub(super) fn backward<T: Element>(
+    target: &Target<'_>,
     include_self: bool,
     arr: &[T],
     values: &[T],
@@ -32,7 +33,7 @@ pub(super) fn backward<T: Element, I: Index>(
         return [need_arr.then(|| not_hit(target, grad)), None];
     }
     let nan = T::div(T::ACC_ZERO, T::ACC_ZERO);
-    let layout = Layout::of::<T::Acc, I>(target);
+    let layout = Layout::of::<T::Acc>(target);
     // A product that was rounded to 16 bits says too little about its factors.
     let exact = TypeId::of::<T>() == TypeId::of::<T::Acc>();
     let products = (!exact).then(|| wide_products(target, &layout, include_self, arr, values));
@@ -54,7 +55,7 @@ pub(super) fn backward<T: Element, I: Index>(
             true => (arr[p].widen(), 0),
             false => (T::ACC_ONE, 0),
         });
-        scatter_cells(target, &layout, values, &mut rest, &NonZero);
+        scatter_rows(target, &layout, values, None, &mut rest, &NonZero);
         zero = layout.build(|p| product(p) == T::ACC_ZERO);
         let grad = layout.build(|p| grad[p].widen());
         // One that is 0 without a zero underflowed, or was forgotten and nothing came (no value reads it).
@@ -96,10 +97,22 @@ pub(super) fn backward<T: Element, I: Index>(
     #[allow(clippy::eq_op)]
     if !par::all(stretches.len(), &|s| shares[stretches[s].clone()].iter().all(|share| share == share)) {
         let apart = layout.spread(&shares, |_, share| (share != share) as u8);
-        let apart = |p: usize| apart[p] == 1;
-        let arr = if include_self { arr } else { &[] };
-        let arr_grad = arr_grad.as_deref_mut().filter(|_| include_self);
-        exclude(target, arr, values, grad, apart, arr_grad, value_grad.as_deref_mut());
+        let own = |p: usize| to_f64(arr[p]);
+        let own: Option<&Reads> = if include_self { Some(&own) } else { None };
+        let group = Apart { target, apart: &apart, own, value: &|p| to_f64(values[p]), grad: &|p| to_f64(grad[p]) };
+        // What was computed for their members is NaN.
+        let suspect = |p: usize| value_grad.as_ref().is_none_or(|dv: &Vec<T>| dv[p].is_nan());
+        let members = group.members(values.len(), &suspect);
+        if let Some(arr_grad) = arr_grad.as_mut().filter(|_| include_self) {
+            // The product of all values, of groups without any as well.
+            for p in (0..arr_grad.len()).filter(|&p| apart[p] == 1) {
+                arr_grad[p] = grad[p];
+            }
+            group.array_gradients(&members, &mut |p, x| arr_grad[p] = from_f64(x));
+        }
+        if let Some(value_grad) = &mut value_grad {
+            group.value_gradients(&members, &mut |p, x| value_grad[p] = from_f64(x));
+        }
     }
     [arr_grad, value_grad]
 }
@@ -117,78 +130,73 @@ impl<T: Element> Step<(T::Acc, u32), T> for NonZero {
 }
 
 /// The product of each group in the accumulator's type, in row-major order.
-fn wide_products<T: Element, I: Index>(
-    target: &Target<'_, I>,
+fn wide_products<T: Element>(
+    target: &Target<'_>,
     layout: &Layout,
     include_self: bool,
     arr: &[T],
     values: &[T],
 ) -> Vec<T::Acc> {
     let mut cells: Vec<Wide<T>> = layout.build(|p| Wide(if include_self { arr[p].widen() } else { T::ACC_ONE }));
-    scatter_cells(target, layout, values, &mut cells, &Product);
+    scatter_rows(target, layout, values, None, &mut cells, &Product);
     layout.spread(&cells, |_, product| product.0)
 }
 
-/// Gradients of the groups at positions for which `apart` holds, as products over the others.
+/// Reads a number by its position.
+type Reads<'a> = dyn Fn(usize) -> f64 + Sync + 'a;
+
+/// Gradients of the groups at the positions that `apart` marks, as products over the others.
 ///
-/// Elements are grouped by a stable sort; within a group, products of those before and of those after.
-fn exclude<T: Element, I: Index>(
-    target: &Target<'_, I>,
-    arr: &[T],
-    values: &[T],
-    grad: &[T],
-    apart: impl Fn(usize) -> bool + Sync,
-    mut arr_grad: Option<&mut [T]>,
-    mut value_grad: Option<&mut [T]>,
-) {
-    let &Target { len, inner, count, index, .. } = target;
-    if values.is_empty() && arr.is_empty() {
-        return;
+/// Elements are grouped by a stable sort; within a group, products of those before and of those after. Such groups are
+/// rare, so numbers are read through a pointer, and this is compiled once.
+struct Apart<'a> {
+    target: &'a Target<'a>,
+    apart: &'a [u8],
+    /// The array's own values, where they are of the group.
+    own: Option<&'a Reads<'a>>,
+    value: &'a Reads<'a>,
+    grad: &'a Reads<'a>,
+}
+
+impl Apart<'_> {
+    /// The values of such groups, among those that `suspect` holds for: (position of the group, position of the value),
+    /// ascending.
+    fn members(&self, values: usize, suspect: &(dyn Fn(usize) -> bool + Sync)) -> Vec<(usize, usize)> {
+        let pieces = par::even(values, 1);
+        let found = par::map(pieces.len(), &|k| {
+            let members = pieces[k].clone().filter(|&p| suspect(p)).map(|p| (self.target.position(p), p));
+            members.filter(|&(c, _)| self.apart[c] == 1).collect::<Vec<_>>()
+        });
+        let mut members = found.concat();
+        par::sort_unstable(&mut members);
+        members
     }
-    // (cell, position of the value), in order of position.
-    let cell = |p: usize| {
-        let (row, i) = (p / inner, p % inner);
-        let x = match index {
-            TargetIndex::Full(index) => index[p],
-            TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => index[row % count],
-        };
-        (row / count * len + resolve(x, len)) * inner + i
-    };
-    // What was computed for their members is NaN: most stretches of 64 values have none and are passed over quickly.
-    let known = value_grad.as_deref();
-    let members_of = |stretch: usize| {
-        let span = stretch * 64..values.len().min(stretch * 64 + 64);
-        let any = known.is_none_or(|dv| dv[span.clone()].iter().fold(false, |any, x| any | x.is_nan()));
-        let span = if any { span } else { 0..0 };
-        span.filter(|&p| known.is_none_or(|dv| dv[p].is_nan())).map(|p| (cell(p), p)).filter(|&(c, _)| apart(c))
-    };
-    let pieces = par::even(values.len().div_ceil(64), 64);
-    let found = par::map(pieces.len(), &|k| pieces[k].clone().flat_map(members_of).collect::<Vec<_>>());
-    let mut members: Vec<(usize, usize)> = found.concat();
-    par::sort_unstable(&mut members);
-    let own = |c: usize| if arr.is_empty() { Scaled::ONE } else { Scaled::new(to_f64(arr[c])) };
-    // The array's own gradient: the product of all values, also of groups without any.
-    if let Some(arr_grad) = arr_grad.as_deref_mut() {
-        for c in (0..arr_grad.len()).filter(|&c| apart(c)) {
-            arr_grad[c] = grad[c];
+
+    /// For each group, the product of its values times the gradient.
+    fn array_gradients(&self, members: &[(usize, usize)], write: &mut dyn FnMut(usize, f64)) {
+        for group in members.chunk_by(|a, b| a.0 == b.0) {
+            let c = group[0].0;
+            let start = Scaled::new((self.grad)(c));
+            let product = group.iter().rev().fold(Scaled::ONE, |x, m| x.times(Scaled::new((self.value)(m.1))));
+            write(c, product.times(start).value());
         }
     }
-    for group in members.chunk_by(|a, b| a.0 == b.0) {
-        let c = group[0].0;
-        let g = Scaled::new(to_f64(grad[c]));
-        // after[m]: product of the members after m.
-        let mut after = vec![Scaled::ONE; group.len()];
-        for m in (1..group.len()).rev() {
-            after[m - 1] = after[m].times(Scaled::new(to_f64(values[group[m].1])));
-        }
-        if let Some(arr_grad) = arr_grad.as_deref_mut() {
-            arr_grad[c] = from_f64(after[0].times(Scaled::new(to_f64(values[group[0].1]))).times(g).value());
-        }
-        if let Some(value_grad) = value_grad.as_deref_mut() {
-            let mut before = own(c).times(g);
-            for (&(_, p), after) in group.iter().zip(after) {
-                value_grad[p] = from_f64(before.times(after).value());
-                before = before.times(Scaled::new(to_f64(values[p])));
+
+    /// For each value, the product of the others of its group times the gradient.
+    fn value_gradients(&self, members: &[(usize, usize)], write: &mut dyn FnMut(usize, f64)) {
+        for group in members.chunk_by(|a, b| a.0 == b.0) {
+            let c = group[0].0;
+            let factor = |m: &(usize, usize)| Scaled::new((self.value)(m.1));
+            // after[m]: product of the members after m.
+            let mut after = vec![Scaled::ONE; group.len()];
+            for m in (1..group.len()).rev() {
+                after[m - 1] = after[m].times(factor(&group[m]));
+            }
+            let own = self.own.map_or(Scaled::ONE, |own| Scaled::new(own(c)));
+            let mut before = own.times(Scaled::new((self.grad)(c)));
+            for (member, after) in group.iter().zip(after) {
+                write(member.1, before.times(after).value());
+                before = before.times(factor(member));
             }
         }
     }

@@ -1,12 +1,13 @@
 //! The forward of `put_along_axis`.
 
-use super::cells::{Step, scatter_cells, scatter_onto, units};
+use super::cells::{Step, scatter_cells, scatter_rows, units};
 use super::layout::Layout;
 use super::target::{Reduce, Target};
 use crate::alloc::zeroed;
-use crate::{Element, Index};
+use crate::{Element, simd};
 use core::any::{Any, TypeId};
 use core::hint::select_unpredictable;
+use pulp::WithSimd;
 
 /// Reduces `values` into the positions of `out` that they belong to.
 ///
@@ -22,8 +23,8 @@ use core::hint::select_unpredictable;
 ///
 /// # Panics
 /// If a length does not agree with the target.
-pub fn put<T: Element, I: Index>(
-    target: &Target<'_, I>,
+pub fn put<T: Element>(
+    target: &Target<'_>,
     reduce: Reduce,
     include_self: bool,
     values: &[T],
@@ -36,8 +37,8 @@ pub fn put<T: Element, I: Index>(
 ///
 /// # Panics
 /// If a length does not agree with the target.
-pub fn put_copied<T: Element, I: Index>(
-    target: &Target<'_, I>,
+pub fn put_copied<T: Element>(
+    target: &Target<'_>,
     reduce: Reduce,
     include_self: bool,
     values: &[T],
@@ -49,8 +50,8 @@ pub fn put_copied<T: Element, I: Index>(
 }
 
 /// `start` is the array, if it is not in `out` already.
-fn run<T: Element, I: Index>(
-    target: &Target<'_, I>,
+fn run<T: Element>(
+    target: &Target<'_>,
     reduce: Reduce,
     include_self: bool,
     values: &[T],
@@ -105,6 +106,11 @@ impl<T: Copy> Step<T, T> for Assign {
     fn step(&self, x: &mut T, v: T, _: usize) {
         *x = v;
     }
+
+    #[inline(always)]
+    fn dispatch<J: WithSimd>(job: J) -> J::Output {
+        simd::on_two(job)
+    }
 }
 
 /// The largest or smallest; NaN wins.
@@ -118,6 +124,11 @@ impl<T: Element> Step<T, T> for Extreme {
         let beyond = if self.largest { v > *x } else { v < *x };
         *x = select_unpredictable(beyond | v.is_nan(), v, *x);
     }
+
+    #[inline(always)]
+    fn dispatch<J: WithSimd>(job: J) -> J::Output {
+        simd::on_two(job)
+    }
 }
 
 /// The sum, in the accumulator's type.
@@ -128,6 +139,11 @@ impl<T: Element> Step<Wide<T>, T> for Sum {
     fn step(&self, sum: &mut Wide<T>, v: T, _: usize) {
         sum.0 = T::add(sum.0, v.widen());
     }
+
+    #[inline(always)]
+    fn dispatch<J: WithSimd>(job: J) -> J::Output {
+        simd::on_two(job)
+    }
 }
 
 /// The product, in the accumulator's type.
@@ -137,6 +153,11 @@ impl<T: Element> Step<Wide<T>, T> for Product {
     #[inline(always)]
     fn step(&self, product: &mut Wide<T>, v: T, _: usize) {
         product.0 = T::mul(product.0, v.widen());
+    }
+
+    #[inline(always)]
+    fn dispatch<J: WithSimd>(job: J) -> J::Output {
+        simd::on_two(job)
     }
 }
 
@@ -153,6 +174,11 @@ impl<T: Element, F: Step<Wide<T>, T>> Step<T, T> for InPlace<F> {
         let mut wide = Wide(x.widen());
         self.0.step(&mut wide, v, k);
         *x = T::narrow(wide.0);
+    }
+
+    #[inline(always)]
+    fn dispatch<J: WithSimd>(job: J) -> J::Output {
+        F::dispatch(job)
     }
 }
 
@@ -189,8 +215,8 @@ impl<S: Copy + Sync> Step<S, ()> for Restart<S> {
 }
 
 /// Sums or multiplies in an accumulator that is wider than the element.
-fn widened<T: Element, I: Index>(
-    target: &Target<'_, I>,
+fn widened<T: Element>(
+    target: &Target<'_>,
     values: &[T],
     out: &mut [T],
     from: Option<T>,
@@ -201,19 +227,19 @@ fn widened<T: Element, I: Index>(
 }
 
 /// A scatter whose cells are the elements themselves.
-fn in_place<T: Element, I: Index>(
-    target: &Target<'_, I>,
+fn in_place<T: Element>(
+    target: &Target<'_>,
     values: &[T],
     start: Option<&[T]>,
     out: &mut [T],
     from: Option<T>,
     step: &impl Step<T, T>,
 ) {
-    let layout = Layout::of::<T, I>(target);
+    let layout = Layout::of::<T>(target);
     assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");
     if layout.is_plain() {
         forget(target, &layout, from, out);
-        scatter_onto(target, &layout, values, start, out, step);
+        scatter_rows(target, &layout, values, start, out, step);
     } else {
         let arr = start.unwrap_or(out);
         let mut cells = layout.build(|p| arr[p]);
@@ -224,7 +250,7 @@ fn in_place<T: Element, I: Index>(
 }
 
 /// Gives each cell that a value belongs to the value `from`, if there is one.
-fn forget<S: Copy + Send + Sync, I: Index>(target: &Target<'_, I>, layout: &Layout, from: Option<S>, cells: &mut [S]) {
+fn forget<S: Copy + Send + Sync>(target: &Target<'_>, layout: &Layout, from: Option<S>, cells: &mut [S]) {
     if let Some(from) = from {
         scatter_cells(target, layout, units(target.values_len()), cells, &Restart(from));
     }
@@ -232,8 +258,8 @@ fn forget<S: Copy + Send + Sync, I: Index>(target: &Target<'_, I>, layout: &Layo
 
 /// A scatter through cells of their own type and order: `load` them, `step` for each value, `store` them. With `from`
 /// a cell that is hit starts from that.
-fn through<T: Element, S: Copy + Default + Send + Sync, I: Index>(
-    target: &Target<'_, I>,
+fn through<T: Element, S: Copy + Default + Send + Sync>(
+    target: &Target<'_>,
     values: &[T],
     out: &mut [T],
     from: Option<S>,
@@ -241,11 +267,11 @@ fn through<T: Element, S: Copy + Default + Send + Sync, I: Index>(
     step: &impl Step<S, T>,
     store: impl Fn(T, S) -> T + Sync,
 ) {
-    let layout = Layout::of::<S, I>(target);
+    let layout = Layout::of::<S>(target);
     assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");
     let mut cells: Vec<S> = layout.build(|p| load(out[p]));
     forget(target, &layout, from, &mut cells);
-    scatter_cells(target, &layout, values, &mut cells, step);
+    scatter_rows(target, &layout, values, None, &mut cells, step);
     layout.each(&cells, out, |_, x, s| *x = store(*x, s));
 }
 

@@ -3,12 +3,12 @@
 //! The gradient then goes to the recorded positions: neither index nor values are read again, except for groups with
 //! ties, of which the record keeps the rows where one was seen.
 
-use super::cells::{Step, resolve, scatter_cells};
+use super::cells::{Step, scatter_rows};
 use super::layout::Layout;
-use super::target::{Reduce, Target, TargetIndex};
+use super::target::{Reduce, Target};
 use super::ties::same;
 use crate::alloc::zeroed;
-use crate::{Element, Index, par};
+use crate::{Element, par};
 use core::hint::select_unpredictable;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,8 +50,8 @@ pub struct Recorded<'a, T> {
 ///
 /// # Panics
 /// If a length does not agree with the target.
-pub fn put_recorded<T: Element, I: Index>(
-    target: &Target<'_, I>,
+pub fn put_recorded<T: Element>(
+    target: &Target<'_>,
     reduce: Reduce,
     include_self: bool,
     values: &[T],
@@ -105,8 +105,8 @@ impl<T: Element> Step<(T, i32), T> for Choose<'_> {
     }
 }
 
-fn choose<T: Element, I: Index>(
-    target: &Target<'_, I>,
+fn choose<T: Element>(
+    target: &Target<'_>,
     values: &[T],
     out: &mut [T],
     by: By,
@@ -115,9 +115,9 @@ fn choose<T: Element, I: Index>(
     assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");
     let limit = (target.count / 64).max(8);
     let ties = Ties { limit, list: Mutex::default(), full: AtomicBool::new(false) };
-    let layout = Layout::of::<(T, i32), I>(target);
+    let layout = Layout::of::<(T, i32)>(target);
     let mut cells: Vec<(T, i32)> = layout.build(|p| (out[p], OWN));
-    scatter_cells(target, &layout, values, &mut cells, &Choose { by, forget, ties: &ties });
+    scatter_rows(target, &layout, values, None, &mut cells, &Choose { by, forget, ties: &ties });
     if ties.full.into_inner() {
         return None;
     }
@@ -163,8 +163,8 @@ impl Ties {
 ///
 /// # Panics
 /// If `T` is not a float or a length does not agree with the target.
-pub fn recorded_backward<T: Element, I: Index>(
-    target: &Target<'_, I>,
+pub fn recorded_backward<T: Element>(
+    target: &Target<'_>,
     include_self: bool,
     saved: Recorded<'_, T>,
     grad: &[T],
@@ -175,7 +175,7 @@ pub fn recorded_backward<T: Element, I: Index>(
     assert_eq!(grad.len(), target.array_len(), "put_backward: the gradient must be [outer, len, inner]");
     assert_eq!(winners.len(), grad.len(), "put_backward: the record must be [outer, len, inner]");
     let &Target { len, inner, count, .. } = target;
-    let ties = tied_groups(target, &saved);
+    let ties = tied_groups(target, winners, saved.tied, &|v, p| same(saved.values[v], out[p]));
     let own_ties = |p: usize| include_self && same(arr[p], out[p]);
     let share = |p: usize, members: usize| {
         let members = members + own_ties(p) as usize;
@@ -221,10 +221,14 @@ pub fn recorded_backward<T: Element, I: Index>(
     [arr_grad, values_grad]
 }
 
-/// The groups with ties: a position of the array, and the positions of the values that were equal there.
-fn tied_groups<T: Element, I: Index>(target: &Target<'_, I>, saved: &Recorded<'_, T>) -> Vec<(usize, Vec<usize>)> {
-    let &Target { outer, len, inner, count, index } = target;
-    let &Recorded { winners, tied, values, out, .. } = saved;
+/// The groups with ties: a position of the array, and the positions of the values that were `equal` there.
+fn tied_groups(
+    target: &Target<'_>,
+    winners: &[i32],
+    tied: &[i32],
+    equal: &(dyn Fn(usize, usize) -> bool + Sync),
+) -> Vec<(usize, Vec<usize>)> {
+    let &Target { outer, len, inner, count, .. } = target;
     if tied.is_empty() {
         return Vec::new();
     }
@@ -244,12 +248,8 @@ fn tied_groups<T: Element, I: Index>(target: &Target<'_, I>, saved: &Recorded<'_
         let members = lines.filter_map(|(k, line)| {
             let (o, i) = (line / inner, line % inner);
             let v = (o * count + k as usize) * inner + i;
-            let j = match index {
-                TargetIndex::Full(index) => index[v],
-                TargetIndex::Axis(index) | TargetIndex::Grouped { index, .. } => index[k as usize],
-            };
-            let p = (o * len + resolve(j, len)) * inner + i;
-            (winners[p] < OWN && same(values[v], out[p])).then_some((p, v))
+            let p = target.position(v);
+            (winners[p] < OWN && equal(v, p)).then_some((p, v))
         });
         members.collect::<Vec<_>>()
     });

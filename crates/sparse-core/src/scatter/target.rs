@@ -1,6 +1,6 @@
 //! Where values belong, and how they meet.
 
-use crate::Index;
+use crate::dynamic::slices::Ids;
 
 /// How values that meet at one position become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,10 +39,10 @@ impl Reduce {
 /// Where each value belongs: `(o, k, i)` of `[outer, count, inner]` to `(o, index, i)` of `[outer, len, inner]`.
 ///
 /// Negative indices count from the end. Indices are expected in `[-len, len)`, as
-/// [`check_indices`](crate::check_indices) checks. One outside may panic or address another position, never memory outside
-/// the slices.
+/// [`check_indices`](crate::check_indices) checks. One outside may panic, address another position or be passed over; it
+/// never reaches memory outside the slices.
 #[derive(Debug, Clone, Copy)]
-pub struct Target<'a, I> {
+pub struct Target<'a> {
     /// Product of the dims before the axis.
     pub outer: usize,
     /// Size of the array along the axis.
@@ -52,39 +52,47 @@ pub struct Target<'a, I> {
     /// Size of the values along the axis.
     pub count: usize,
     /// The index along the axis.
-    pub index: TargetIndex<'a, I>,
+    pub index: TargetIndex<'a>,
 }
 
 /// The index of a [`Target`].
 #[derive(Debug, Clone, Copy)]
-pub enum TargetIndex<'a, I> {
+pub enum TargetIndex<'a> {
     /// One for each value: `[outer, count, inner]`.
-    Full(&'a [I]),
+    Full(Ids<'a>),
     /// One for each step along the axis: `[count]`, the same for all of `outer` and `inner`.
-    Axis(&'a [I]),
+    Axis(Ids<'a>),
     /// [`Axis`](Self::Axis) with its steps grouped by destination already: those of position `j` are
     /// `order[ptr[j]..ptr[j + 1]]`, ascending ([`group_by`](crate::group_by)).
     Grouped {
         /// As of `Axis`.
-        index: &'a [I],
+        index: Ids<'a>,
         /// Steps by destination.
-        order: &'a [I],
+        order: Ids<'a>,
         /// Where each destination starts in `order`: `len + 1` entries.
-        ptr: &'a [I],
+        ptr: Ids<'a>,
     },
 }
 
-impl<I> TargetIndex<'_, I> {
+impl<'a> TargetIndex<'a> {
     /// The index without its groups.
-    pub(crate) fn plain(self) -> Self {
+    pub(super) fn plain(self) -> Self {
         match self {
             Self::Grouped { index, .. } => Self::Axis(index),
             plain => plain,
         }
     }
+
+    /// The entries, and whether there is one for each value.
+    pub(super) fn ids(self) -> (Ids<'a>, bool) {
+        match self {
+            Self::Full(ids) => (ids, true),
+            Self::Axis(ids) | Self::Grouped { index: ids, .. } => (ids, false),
+        }
+    }
 }
 
-impl<I: Index> Target<'_, I> {
+impl Target<'_> {
     /// Number of elements of the array.
     pub fn array_len(&self) -> usize {
         self.outer * self.len * self.inner
@@ -93,6 +101,15 @@ impl<I: Index> Target<'_, I> {
     /// Number of values.
     pub fn values_len(&self) -> usize {
         self.outer * self.count * self.inner
+    }
+
+    /// The position in the array that value `v` belongs to. For a few values: a traversal finds them faster.
+    pub(super) fn position(&self, v: usize) -> usize {
+        let (row, i) = (v / self.inner, v % self.inner);
+        let (ids, full) = self.index.ids();
+        let j = ids.get(if full { v } else { row % self.count });
+        let j = if j < 0 { j.wrapping_add(self.len as i64) } else { j } as usize;
+        (row / self.count * self.len + j) * self.inner + i
     }
 
     /// Panics unless the index has the length that the sizes say.

@@ -3,11 +3,11 @@
 use super::cells::{Arrivals, index_state};
 use super::layout::Layout;
 use super::target::Target;
-use crate::{Element, Index};
+use crate::Element;
 
 /// `grad` where no value arrives, else 0: the gradient of an array that is forgotten where hit.
-pub(super) fn not_hit<T: Element, I: Index>(target: &Target<'_, I>, grad: &[T]) -> Vec<T> {
-    let layout = Layout::of::<u32, I>(target);
+pub(super) fn not_hit<T: Element>(target: &Target<'_>, grad: &[T]) -> Vec<T> {
+    let layout = Layout::of::<u32>(target);
     let hit = index_state(target, &layout, &Arrivals);
     layout.spread(&hit, |p, hit| if hit == 0 { grad[p] } else { T::ZERO })
 }

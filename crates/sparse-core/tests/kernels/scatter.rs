@@ -16,8 +16,8 @@ struct Case {
 }
 
 impl Case {
-    fn target(&self) -> Target<'_, i64> {
-        let index = if self.axis { TargetIndex::Axis(&self.index) } else { TargetIndex::Full(&self.index) };
+    fn target(&self) -> Target<'_> {
+        let index = if self.axis { TargetIndex::Axis(self.index[..].into()) } else { TargetIndex::Full(self.index[..].into()) };
         Target { outer: self.outer, len: self.len, inner: self.inner, count: self.count, index }
     }
 
@@ -332,7 +332,7 @@ fn large_cases_agree_with_plain_loops() {
 #[test]
 fn too_many_ties_are_not_recorded() {
     let index = vec![0i64; 1000];
-    let target = Target { outer: 1, len: 1, inner: 1, count: 1000, index: TargetIndex::Axis(&index) };
+    let target = Target { outer: 1, len: 1, inner: 1, count: 1000, index: TargetIndex::Axis(index[..].into()) };
     let mut out = [0.5];
     assert_eq!(put_recorded(&target, Reduce::Amax, true, &[1.0; 1000], &mut out), None);
     assert_eq!(out, [0.5]);
@@ -344,7 +344,7 @@ fn too_many_ties_are_not_recorded() {
 #[test]
 fn products_that_overflow_and_underflow() {
     let target =
-        Target { outer: 1, len: 3, inner: 1, count: 8, index: TargetIndex::Axis(&[0, 0, 0, 1, 1, -1, -1, -1]) };
+        Target { outer: 1, len: 3, inner: 1, count: 8, index: TargetIndex::Axis([0i64, 0, 0, 1, 1, -1, -1, -1][..].into()) };
     // Overflow on the way, underflow on the way, and zeros beside a product that overflows.
     let values = [1e30f32, 1e30, 1e-30, 1e-30, 1e-30, 0.0, 1e30, 1e30];
     let arr = [1e-20f32, 1.0, 2.0];
@@ -363,11 +363,11 @@ fn products_that_overflow_and_underflow() {
 #[test]
 fn integer_means_are_exact() {
     let index = vec![0i64; 300];
-    let target = Target { outer: 1, len: 1, inner: 1, count: 300, index: TargetIndex::Full(&index) };
+    let target = Target { outer: 1, len: 1, inner: 1, count: 300, index: TargetIndex::Full(index[..].into()) };
     let mut out = [0u8];
     put(&target, Reduce::Mean, false, &[201u8; 300], &mut out);
     assert_eq!(out, [201]);
-    let target = Target { outer: 1, len: 1, inner: 1, count: 2, index: TargetIndex::Full(&index[..2]) };
+    let target = Target { outer: 1, len: 1, inner: 1, count: 2, index: TargetIndex::Full(index[..2].into()) };
     let mut out = [-4i32];
     put(&target, Reduce::Mean, true, &[i32::MIN, i32::MIN + 1], &mut out);
     assert_eq!(out, [((2 * i32::MIN as i64 - 3) as f64 / 3.0).floor() as i32]);

@@ -7,21 +7,21 @@ use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::{CheckIndices, Gather, PutBackward, PutRows};
 use crate::options::PutTarget;
 use burn::tensor::{BoolStore, Bytes, DType, TensorData};
-use sparse_core::dynamic::{self, DynRecorded, DynTarget, DynTargetIndex, ElementsMut, IdVec, Ids};
-use sparse_core::{Record, Result};
+use sparse_core::dynamic::{self, DynRecorded, ElementsMut, IdVec, Ids};
+use sparse_core::{Record, Result, Target, TargetIndex};
 
-fn target(sizes: PutTarget, index: DynTargetIndex<'_>) -> DynTarget<'_> {
+fn target(sizes: PutTarget, index: TargetIndex<'_>) -> Target<'_> {
     let PutTarget { outer, len, inner, count, .. } = sizes;
-    DynTarget { outer, len, inner, count, index }
+    Target { outer, len, inner, count, index }
 }
 
 impl Put<HostTensor> {
-    fn target(&self) -> DynTarget<'_> {
+    fn target(&self) -> Target<'_> {
         let index = self.index.ids();
         let index = match &self.groups {
-            Some((order, ptr)) => DynTargetIndex::Grouped(index, order.ids(), ptr.ids()),
-            None if self.target.along_axis => DynTargetIndex::Axis(index),
-            None => DynTargetIndex::Full(index),
+            Some((order, ptr)) => TargetIndex::Grouped { index, order: order.ids(), ptr: ptr.ids() },
+            None if self.target.along_axis => TargetIndex::Axis(index),
+            None => TargetIndex::Full(index),
         };
         target(self.target, index)
     }
@@ -97,7 +97,7 @@ impl Gather<HostTensor> {
         let Self { x, index, target: sizes } = self;
         let (length, dtype) = (sizes.outer * sizes.count * sizes.inner, x.dtype());
         let ids = index.ids();
-        let ids = if sizes.along_axis { DynTargetIndex::Axis(ids) } else { DynTargetIndex::Full(ids) };
+        let ids = if sizes.along_axis { TargetIndex::Axis(ids) } else { TargetIndex::Full(ids) };
         dynamic::gather(&target(sizes, ids), x.bits()).data([length], dtype)
     }
 }

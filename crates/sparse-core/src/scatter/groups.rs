@@ -1,0 +1,104 @@
+//! Scattering of whole rows of values whose destinations are grouped.
+
+use super::cells::Step;
+use super::target::TargetIndex;
+use crate::par;
+use crate::reduce::Source;
+use crate::structure::{Segments, group_by};
+use pulp::{Simd, WithSimd};
+use std::borrow::Cow;
+
+/// Columns that are reduced together, in registers.
+const TILE: usize = 64;
+
+/// Where each destination starts in the order, and the steps in it.
+type Groups<'a> = (Cow<'a, [i32]>, Cow<'a, [i32]>);
+
+/// The steps along the axis grouped by destination, where one index serves a whole step and 32 bits count them.
+pub(super) fn of<'a>(index: TargetIndex<'a>, len: usize) -> Option<Groups<'a>> {
+    let fits = |count: usize| count.max(len) <= i32::MAX as usize;
+    match index {
+        TargetIndex::Grouped { order, ptr, .. } if fits(order.len()) => Some((ptr.narrow(), order.narrow())),
+        TargetIndex::Axis(index) if fits(index.len()) => {
+            let mut keys = Vec::with_capacity(index.len());
+            index.positions(len, |j| keys.push(j as i32));
+            let Segments { ptr, order } = group_by(&keys, len);
+            Some((Cow::Owned(ptr), Cow::Owned(order)))
+        }
+        _ => None,
+    }
+}
+
+/// [`scatter_rows`](super::cells::scatter_rows) with known groups.
+pub(super) fn visit_groups<X: Copy + Send + Sync, V: Copy + Sync, F: Step<X, V>>(
+    inner: usize,
+    (ptr, order): (&[i32], &[i32]),
+    values: &[V],
+    start: Option<&[X]>,
+    cells: &mut [X],
+    step: &F,
+) {
+    let (len, count) = (ptr.len() - 1, order.len());
+    let ranges = par::by_elements(ptr, inner);
+    let slab = len * inner;
+    par::chunks_mut(cells, slab, &|o, cells| {
+        let values = &values[o * count * inner..][..count * inner];
+        par::for_pieces(&ranges, cells, &|rows| rows.len() * inner, &|rows, cells| {
+            let start = start.map(|start| &start[o * slab + rows.start * inner..][..cells.len()]);
+            F::dispatch(VisitGroups { ptr: &ptr[rows.start..=rows.end], order, inner, values, start, cells, step });
+        });
+    });
+}
+
+/// Some destinations of a slab, each with the rows of values that belong to it.
+struct VisitGroups<'a, V, X, F> {
+    ptr: &'a [i32],
+    order: &'a [i32],
+    inner: usize,
+    values: &'a [V],
+    start: Option<&'a [X]>,
+    cells: &'a mut [X],
+    step: &'a F,
+}
+
+impl<V: Copy, X: Copy, F: Step<X, V>> WithSimd for VisitGroups<'_, V, X, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<A: Simd>(self, _: A) {
+        let Self { ptr, order, inner, values, start, cells, step } = self;
+        let rows = Source::new(values, inner, "scatter: values");
+        let distance = rows.distance();
+        for (j, group) in ptr.windows(2).enumerate() {
+            let cells = &mut cells[j * inner..][..inner];
+            if let Some(start) = start {
+                cells.copy_from_slice(&start[j * inner..][..inner]);
+            }
+            let (low, high) = (group[0] as usize, group[1] as usize);
+            let ahead = order.len().min(low + distance)..order.len().min(high + distance);
+            for &next in &order[ahead] {
+                rows.prefetch(next as usize);
+            }
+            let order = &order[low..high];
+            let (tiles, rest) = cells.as_chunks_mut::<TILE>();
+            for (t, tile) in tiles.iter_mut().enumerate() {
+                // A copy stays in registers.
+                let mut cells = *tile;
+                for &k in order {
+                    let values = &rows.row(k as usize)[t * TILE..][..TILE];
+                    for i in 0..TILE {
+                        step.step(&mut cells[i], values[i], k as usize);
+                    }
+                }
+                *tile = cells;
+            }
+            let done = inner - rest.len();
+            for &k in order {
+                let values = &rows.row(k as usize)[done..][..rest.len()];
+                for i in 0..rest.len() {
+                    step.step(&mut rest[i], values[i], k as usize);
+                }
+            }
+        }
+    }
+}

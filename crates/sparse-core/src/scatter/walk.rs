@@ -1,0 +1,142 @@
+//! Which cell each value belongs to.
+//!
+//! All traversals of an index are here, compiled once: they find the cells of a stretch of values and hand them to a
+//! [`Visitor`], whose loops over that stretch are all that is compiled for each element type and each reduction.
+
+use super::target::TargetIndex;
+use crate::dynamic::slices::Ids;
+use crate::Index;
+use core::ops::Range;
+
+/// Values of a stretch, at most. Their cells are fetched while the stretch before is visited.
+const STRETCH: usize = 128;
+
+/// Rows of the index to fetch ahead: a block uses a cache line of each, too far apart for the hardware to foresee, and the
+/// processor itself looks some 5 rows ahead.
+pub(super) const AHEAD: usize = 24;
+
+/// The cell of a value that belongs elsewhere: beyond the end of any slice.
+const ELSEWHERE: usize = usize::MAX;
+
+/// What is done with values whose cells are known.
+pub(super) trait Visitor {
+    /// Asks for cells that the next stretch needs.
+    fn prefetch(&mut self, cells: &[usize]);
+    /// Visits a stretch of values.
+    fn values(&mut self, stretch: &Stretch<'_>);
+    /// Visits rows of `inner` values from step `k` on. Row `r` belongs to the cells from `cells[r]` on.
+    fn rows(&mut self, cells: &[usize], inner: usize, k: usize);
+}
+
+/// Rows of values and the cell of each value.
+///
+/// Row `r` has `width` values from `first + r * stride` on; value `i` of it is of step `k + r + i * along`.
+pub(super) struct Stretch<'a> {
+    pub(super) cells: &'a [usize],
+    pub(super) first: usize,
+    pub(super) width: usize,
+    pub(super) stride: usize,
+    pub(super) k: usize,
+    pub(super) along: usize,
+}
+
+/// Steps along the axis of one slab, and the columns and destinations in it that are looked for.
+pub(super) struct Walk {
+    /// Length of the axis of the array.
+    pub(super) len: usize,
+    /// Values of a step.
+    pub(super) inner: usize,
+    /// First row of values, counted over all slabs.
+    pub(super) row: usize,
+    /// The step of that row.
+    pub(super) k: usize,
+    /// Number of steps.
+    pub(super) count: usize,
+    /// The columns.
+    pub(super) columns: Range<usize>,
+    /// The destinations. Values that belong to others are passed over.
+    pub(super) rows: Range<usize>,
+    /// The cell of the first column and the first destination. Cells lie row by row.
+    pub(super) base: usize,
+}
+
+impl Walk {
+    /// Takes a visitor through the values. Their positions, and steps, count from the first one of the walk.
+    pub(super) fn run(&self, index: TargetIndex<'_>, visitor: &mut dyn Visitor) {
+        let (ids, full) = index.ids();
+        if full {
+            self.each_value(ids.slice(self.row * self.inner..(self.row + self.count) * self.inner), visitor);
+        } else if self.inner == 1 {
+            self.each_value(ids.slice(self.k..self.k + self.count), visitor);
+        } else {
+            let ids = ids.slice(self.k..self.k + self.count);
+            let mut cells = [0; STRETCH];
+            for k in (0..self.count).step_by(STRETCH) {
+                let cells = &mut cells[..STRETCH.min(self.count - k)];
+                self.find(ids, k, None, cells);
+                visitor.rows(cells, self.inner, k);
+            }
+        }
+    }
+
+    /// A cell for each value.
+    fn each_value(&self, ids: Ids<'_>, visitor: &mut dyn Visitor) {
+        // A single column is one long row.
+        let along = self.inner == 1;
+        let (rows, width) = if along { (1, self.count) } else { (self.count, self.columns.len()) };
+        let (height, piece) = if width > STRETCH { (1, STRETCH) } else { (STRETCH / width, width) };
+        let stretches = (0..rows)
+            .step_by(height)
+            .flat_map(|r| (0..width).step_by(piece).map(move |c| (r, height.min(rows - r), c, piece.min(width - c))));
+        // One stretch is visited while the next one, found already, is fetched. An empty one comes last.
+        let mut buffers = [[0; STRETCH]; 2];
+        let [mut cells, mut next] = buffers.each_mut();
+        let mut found = None;
+        for (r, n, c, width) in stretches.chain([(0, 0, 0, 0)]) {
+            for row in r..r + n {
+                let at = row * self.inner + self.columns.start + c;
+                if !along {
+                    ids.prefetch(at + AHEAD * self.inner);
+                }
+                self.find(ids, at, (!along).then_some(c), &mut next[(row - r) * width..][..width]);
+            }
+            if !along {
+                visitor.prefetch(&next[..n * width]);
+            }
+            if let Some((r, n, c, width)) = found {
+                visitor.values(&Stretch {
+                    cells: &cells[..n * width],
+                    first: r * self.inner + self.columns.start + c,
+                    width,
+                    stride: self.inner,
+                    k: if along { c } else { r },
+                    along: along as usize,
+                });
+            }
+            found = (n > 0).then_some((r, n, c, width));
+            core::mem::swap(&mut cells, &mut next);
+        }
+    }
+
+    /// The cells that the entries from `at` on name. With `column` they are those of neighbouring columns, from that one on.
+    fn find(&self, ids: Ids<'_>, at: usize, column: Option<usize>, cells: &mut [usize]) {
+        let width = cells.len();
+        match ids {
+            Ids::I32(ids) => self.find_in(&ids[at..][..width], column, cells),
+            Ids::I64(ids) => self.find_in(&ids[at..][..width], column, cells),
+        }
+    }
+
+    #[inline(always)]
+    fn find_in<I: Index>(&self, ids: &[I], column: Option<usize>, cells: &mut [usize]) {
+        let (len, width, rows) = (self.len as i64, self.columns.len(), self.rows.len());
+        let (mut base, step) = (self.base + column.unwrap_or(0), column.is_some() as usize);
+        for (cell, id) in cells.iter_mut().zip(ids) {
+            let j = id.to_i64();
+            let j = if j < 0 { j.wrapping_add(len) } else { j } as usize;
+            let row = j.wrapping_sub(self.rows.start);
+            *cell = if row < rows { base + row * width } else { ELSEWHERE };
+            base += step;
+        }
+    }
+}
