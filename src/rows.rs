@@ -3,6 +3,8 @@
 //! Both operations are linear, and each is the transpose of the other. So the backward rule of one is the forward pass
 //! of the other.
 
+pub(crate) mod zip;
+
 use crate::base::kind::{Kind, as_float, from_float};
 use crate::base::lazy::Lazy;
 use crate::kernel;

@@ -131,8 +131,6 @@ impl Pattern for CooPattern {
         &self.0.indices
     }
 
-    const UNION_ZIP: bool = false;
-
     fn has_rank(_rank: usize) -> bool {
         true
     }

@@ -215,8 +215,6 @@ impl Pattern for CsrPattern {
         })
     }
 
-    const UNION_ZIP: bool = true;
-
     fn has_rank(rank: usize) -> bool {
         rank == 2 || rank == 3
     }

@@ -37,10 +37,6 @@ pub trait Pattern: Clone + Debug + Send + Sync + 'static {
     // `from_coordinates`, so that each is written once. Types in these methods cannot be named outside this crate, so
     // nobody else can implement the trait.
 
-    /// Whether a kernel can make the union of two such patterns and combine their values in one pass, for single
-    /// values.
-    #[doc(hidden)]
-    const UNION_ZIP: bool;
     /// Whether the layout has tensors of this number of sparse dims.
     #[doc(hidden)]
     fn has_rank(rank: usize) -> bool;
