@@ -10,15 +10,15 @@ use crate::base::lazy::Lazy;
 use crate::kernel;
 use burn::tensor::{Int, Tensor};
 use sparse_autograd::{Erased, record};
+use std::fmt;
 use std::sync::Arc;
 
 /// An index map. For each new row it has the number of the old row that it comes from, or `old` (the number of old
 /// rows) for "missing: take the fill".
-#[derive(Clone, Debug)]
-pub struct RowMap(Arc<RowMapParts>);
+#[derive(Clone)]
+pub(crate) struct RowMap(Arc<RowMapData>);
 
-#[derive(Debug)]
-struct RowMapParts {
+struct RowMapData {
     map: Tensor<1, Int>,
     old: usize,
     inverse: Lazy<Tensor<1, Int>>,
@@ -26,15 +26,21 @@ struct RowMapParts {
     groups: Lazy<(Tensor<1, Int>, Tensor<1, Int>)>,
 }
 
+impl fmt::Debug for RowMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RowMap({} of {} rows)", self.map().dims()[0], self.0.old)
+    }
+}
+
 impl RowMap {
     pub(crate) fn new(map: Tensor<1, Int>, old: usize) -> Self {
-        Self(Arc::new(RowMapParts { map, old, inverse: Lazy::new(), permutes: false, groups: Lazy::new() }))
+        Self(Arc::new(RowMapData { map, old, inverse: Lazy::new(), permutes: false, groups: Lazy::new() }))
     }
 
     /// A map that uses every old row once. Its inverse takes gradients back.
     pub(crate) fn permutation(map: Tensor<1, Int>) -> Self {
         let old = map.dims()[0];
-        Self(Arc::new(RowMapParts { map, old, inverse: Lazy::new(), permutes: true, groups: Lazy::new() }))
+        Self(Arc::new(RowMapData { map, old, inverse: Lazy::new(), permutes: true, groups: Lazy::new() }))
     }
 
     /// A map that uses each old row at most once. `inverse` has the new row of each old one, or the number of new rows
@@ -42,7 +48,7 @@ impl RowMap {
     pub(crate) fn with_inverse(map: Tensor<1, Int>, inverse: Tensor<1, Int>) -> Self {
         let old = inverse.dims()[0];
         let inverse = Lazy::from(inverse);
-        Self(Arc::new(RowMapParts { map, old, inverse, permutes: false, groups: Lazy::new() }))
+        Self(Arc::new(RowMapData { map, old, inverse, permutes: false, groups: Lazy::new() }))
     }
 
     pub(crate) fn map(&self) -> &Tensor<1, Int> {
@@ -89,21 +95,26 @@ pub(crate) fn move_rows<K: Kind>(values: Tensor<2, K>, fill: Tensor<2, K>, map: 
 }
 
 /// Which old rows are summed in each new row.
-#[derive(Clone, Debug)]
-pub struct RowSums(Arc<RowSumsParts>);
+#[derive(Clone)]
+pub(crate) struct RowSums(Arc<RowSumsData>);
 
-#[derive(Debug)]
-struct RowSumsParts {
+struct RowSumsData {
     order: Option<Tensor<1, Int>>,
     ptr: Tensor<1, Int>,
     places: Lazy<Tensor<1, Int>>,
     owner: Lazy<Tensor<1, Int>>,
 }
 
+impl fmt::Debug for RowSums {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RowSums({} sums)", self.0.ptr.dims()[0] - 1)
+    }
+}
+
 impl RowSums {
     /// New row `s` is the sum of old rows `order[ptr[s]..ptr[s + 1]]` (of `ptr[s]..ptr[s + 1]` without an order).
     pub(crate) fn new(order: Option<Tensor<1, Int>>, ptr: Tensor<1, Int>) -> Self {
-        Self(Arc::new(RowSumsParts { order, ptr, places: Lazy::new(), owner: Lazy::new() }))
+        Self(Arc::new(RowSumsData { order, ptr, places: Lazy::new(), owner: Lazy::new() }))
     }
 
     /// The order that puts the rows of each sum next to each other; `None` if they stand so already.

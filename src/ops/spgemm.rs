@@ -7,7 +7,7 @@ use crate::base::limits::check_table;
 use crate::base::sizes::cells;
 use crate::kernel::{self, Compressed};
 use crate::pattern::csr::CsrPattern;
-use crate::pattern::layout::Pattern;
+use crate::pattern::layout::{Pattern, Structure};
 use crate::pattern::matrix::Matrix;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;

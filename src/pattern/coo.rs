@@ -1,6 +1,6 @@
 //! Coordinate patterns.
 
-use super::layout::Pattern;
+use super::layout::{Pattern, Structure, describe};
 use super::matrix::{Matrix, coordinates};
 use super::memo::Memo;
 use crate::base::coordinates::along;
@@ -12,16 +12,16 @@ use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor};
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
+use std::fmt;
 use std::sync::Arc;
 
 /// The coordinates of the stored elements: `indices [sparse_dims, nnz]`.
 ///
 /// Duplicates are legal: an element is the sum of its duplicates.
-#[derive(Clone, Debug)]
-pub struct CooPattern(Arc<Parts>);
+#[derive(Clone)]
+pub struct CooPattern(Arc<CooData>);
 
-#[derive(Debug)]
-struct Parts {
+struct CooData {
     shape: Vec<usize>,
     indices: Tensor<2, Int>,
     coalesced: bool,
@@ -62,7 +62,7 @@ impl CooPattern {
     pub fn new_unchecked(indices: Tensor<2, Int>, shape: &[usize], coalesced: bool) -> Self {
         let nnz = indices.dims()[1];
         let dtype = index_dtype(shape, nnz);
-        Self(Arc::new(Parts {
+        Self(Arc::new(CooData {
             shape: shape.to_vec(),
             indices: index_tensor(indices, dtype),
             coalesced,
@@ -103,6 +103,12 @@ impl CooPattern {
     }
 }
 
+impl fmt::Debug for CooPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(self, f)
+    }
+}
+
 impl Pattern for CooPattern {
     const LAYOUT: &'static str = "COO";
 
@@ -130,7 +136,9 @@ impl Pattern for CooPattern {
     fn coordinates(&self) -> &Tensor<2, Int> {
         &self.0.indices
     }
+}
 
+impl Structure for CooPattern {
     fn has_rank(_rank: usize) -> bool {
         true
     }

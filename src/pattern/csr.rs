@@ -1,7 +1,7 @@
 //! Compressed row patterns.
 
 use super::coo::CooPattern;
-use super::layout::Pattern;
+use super::layout::{Pattern, Structure, describe};
 use super::matrix::{Matrix, coordinates};
 use super::memo::Memo;
 use crate::base::checks::same_device;
@@ -16,17 +16,17 @@ use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
+use std::fmt;
 use std::sync::Arc;
 
 /// Compressed rows of a matrix `[rows, cols]`, or of a batch `[batch, rows, cols]` in which each matrix has its own
 /// nnz.
 ///
 /// A batch is stored as the rows of `[batch * rows, cols]`, one after the other. Columns ascend strictly in a row.
-#[derive(Clone, Debug)]
-pub struct CsrPattern(Arc<Parts>);
+#[derive(Clone)]
+pub struct CsrPattern(Arc<CsrData>);
 
-#[derive(Debug)]
-struct Parts {
+struct CsrData {
     shape: Vec<usize>,
     row_ptr: Tensor<1, Int>,
     col_idx: Tensor<1, Int>,
@@ -100,7 +100,7 @@ impl CsrPattern {
         let [rows, cols] = [shape[shape.len() - 2], shape[shape.len() - 1]];
         let nnz = col_idx.dims()[0];
         let dtype = index_dtype(&[batch * rows, batch * cols], nnz);
-        Self(Arc::new(Parts {
+        Self(Arc::new(CsrData {
             shape: shape.to_vec(),
             row_ptr: index_tensor(row_ptr, dtype),
             col_idx: index_tensor(col_idx, dtype),
@@ -170,6 +170,12 @@ fn batch_rows_cols(op: &'static str, shape: &[usize]) -> Result<(usize, usize, u
     }
 }
 
+impl fmt::Debug for CsrPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(self, f)
+    }
+}
+
 impl Pattern for CsrPattern {
     const LAYOUT: &'static str = "CSR";
 
@@ -214,7 +220,9 @@ impl Pattern for CsrPattern {
             }
         })
     }
+}
 
+impl Structure for CsrPattern {
     fn has_rank(rank: usize) -> bool {
         rank == 2 || rank == 3
     }

@@ -17,7 +17,6 @@ struct Along(Vec<bool>);
 
 /// The lines of a pattern along some axes: its stored elements, grouped by their other coordinates. Lines without a
 /// stored element are left out.
-#[derive(Debug)]
 pub(crate) struct Lines<P> {
     /// One element for each line: the pattern with those axes of size 1. Coalesced.
     pub(crate) pattern: P,

@@ -9,8 +9,7 @@ use burn::tensor::{Int, Tensor};
 
 /// The pattern of a matrix by rows and by columns. A batch `[B, M, N]` is the block-diagonal matrix `[B*M, B*N]`, so
 /// products have only one case.
-#[derive(Debug)]
-pub struct Matrix {
+pub(crate) struct Matrix {
     rows: usize,
     cols: usize,
     row_ids: Tensor<1, Int>,

@@ -3,7 +3,6 @@
 use crate::rows::RowMap;
 use std::any::{Any, TypeId};
 use std::convert::Infallible;
-use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -195,12 +194,6 @@ impl Memo {
 fn entries<K: Key, M: Made>(kinds: &mut [(TypeId, Box<dyn Any + Send + Sync>)]) -> Option<&mut Vec<Entry<K, M>>> {
     let (_, kept) = kinds.iter_mut().find(|(kind, _)| *kind == TypeId::of::<(K, M)>())?;
     kept.downcast_mut()
-}
-
-impl fmt::Debug for Memo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Memo").field("id", &self.id).finish_non_exhaustive()
-    }
 }
 
 #[cfg(test)]

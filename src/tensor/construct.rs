@@ -8,7 +8,7 @@ use crate::base::index::{ints, signed};
 use crate::base::kind::Kind;
 use crate::pattern::coo::CooPattern;
 use crate::pattern::csr::CsrPattern;
-use crate::pattern::layout::Pattern;
+use crate::pattern::layout::{Pattern, Structure};
 use burn::tensor::{Int, Tensor, TensorCreationOptions, TensorData};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
