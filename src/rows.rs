@@ -5,6 +5,7 @@
 
 pub(crate) mod zip;
 
+use crate::base::index::count_up;
 use crate::base::kind::{Kind, as_float, from_float};
 use crate::base::lazy::Lazy;
 use crate::kernel;
@@ -103,6 +104,7 @@ struct RowSumsData {
     ptr: Tensor<1, Int>,
     places: Lazy<Tensor<1, Int>>,
     owner: Lazy<Tensor<1, Int>>,
+    identity: Lazy<Tensor<1, Int>>,
 }
 
 impl fmt::Debug for RowSums {
@@ -114,10 +116,10 @@ impl fmt::Debug for RowSums {
 impl RowSums {
     /// New row `s` is the sum of old rows `order[ptr[s]..ptr[s + 1]]` (of `ptr[s]..ptr[s + 1]` without an order).
     pub(crate) fn new(order: Option<Tensor<1, Int>>, ptr: Tensor<1, Int>) -> Self {
-        Self(Arc::new(RowSumsData { order, ptr, places: Lazy::new(), owner: Lazy::new() }))
+        Self(Arc::new(RowSumsData { order, ptr, places: Lazy::new(), owner: Lazy::new(), identity: Lazy::new() }))
     }
 
-    /// The order that puts the rows of each sum next to each other; `None` if they stand so already.
+    /// The order that puts the rows of each sum next to each other; `None` if they are consecutive already.
     pub(crate) fn order(&self) -> Option<&Tensor<1, Int>> {
         self.0.order.as_ref()
     }
@@ -127,7 +129,13 @@ impl RowSums {
         &self.0.ptr
     }
 
-    /// Where each old row stands in the order.
+    /// `(order, ptr)` for `old` rows, as `put` takes them: with an order in every case.
+    pub(crate) fn groups(&self, old: usize) -> (Tensor<1, Int>, Tensor<1, Int>) {
+        let order = self.order().unwrap_or_else(|| self.0.identity.get(|| count_up(old, self.ptr())));
+        (order.clone(), self.ptr().clone())
+    }
+
+    /// The place of each old row in the order.
     pub(crate) fn places(&self) -> Option<&Tensor<1, Int>> {
         // The order is a permutation: grouping by it inverts it.
         let inverse = |order: &Tensor<1, Int>| kernel::group_by(order, order.dims()[0]).0;

@@ -50,6 +50,15 @@ pub(crate) fn count_up<const R: usize>(length: usize, like: &Tensor<R, Int>) -> 
     Tensor::arange(0..length as i64, (&like.device(), like.dtype()))
 }
 
+/// The sizes of segments that start at `ptr[k]` and end at `ptr[k + 1]`.
+pub(crate) fn differences(ptr: &Tensor<1, Int>) -> Tensor<1, Int> {
+    let count = ptr.dims()[0] - 1;
+    if count == 0 {
+        return Tensor::empty([0], (&ptr.device(), ptr.dtype()));
+    }
+    ptr.clone().narrow(0, 1, count) - ptr.clone().narrow(0, 0, count)
+}
+
 /// Reads one number from the device.
 pub(crate) fn read(number: Tensor<1, Int>) -> usize {
     sparse_burn::read_data(number).convert::<i64>().iter::<i64>().next().expect("one number") as usize

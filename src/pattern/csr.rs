@@ -2,7 +2,7 @@
 
 use super::coo::CooPattern;
 use super::layout::{Pattern, Structure, describe};
-use super::matrix::{Matrix, coordinates};
+use super::matrix::{Matrix, coordinates, split_rows};
 use super::memo::Memo;
 use crate::base::checks::same_device;
 use crate::base::coordinates::along;
@@ -207,17 +207,14 @@ impl Pattern for CsrPattern {
             if nnz == 0 {
                 return Tensor::empty([self.0.shape.len(), 0], (&self.0.col_idx.device(), self.0.col_idx.dtype()));
             }
-            let as_row = |ids: Tensor<1, Int>| ids.reshape(Exact([1, nnz]));
-            let (ids, cols) = (self.row_ids().clone(), as_row(self.0.col_idx.clone()));
-            let rows = self.rows().max(1) as i64;
-            match self.0.shape.len() {
-                2 => Tensor::cat(vec![as_row(ids), cols], 0),
-                _ => {
-                    let batch = ids.clone().div_scalar(rows);
-                    let row = ids - batch.clone().mul_scalar(rows);
-                    Tensor::cat(vec![as_row(batch), as_row(row), cols], 0)
-                }
-            }
+            let (row_ids, cols) = (self.row_ids().clone(), self.0.col_idx.clone());
+            let dims = if self.0.shape.len() == 2 {
+                vec![row_ids, cols]
+            } else {
+                let [batch, row] = split_rows(row_ids, self.rows());
+                vec![batch, row, cols]
+            };
+            Tensor::cat(dims.into_iter().map(|ids| ids.reshape(Exact([1, nnz]))).collect(), 0)
         })
     }
 }

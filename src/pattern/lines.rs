@@ -5,7 +5,7 @@ use super::layout::Pattern;
 use super::memo::{Made, Memo};
 use crate::base::coordinates::row;
 use crate::base::exact::Exact;
-use crate::base::index::index_tensor;
+use crate::base::index::{differences, index_tensor};
 use crate::base::lazy::Lazy;
 use crate::kernel;
 use crate::rows::RowSums;
@@ -25,7 +25,6 @@ pub(crate) struct Lines<P> {
     /// Elements of a line, stored or not; at most `i64::MAX`.
     pub(crate) size: usize,
     stored: usize,
-    order: Lazy<Tensor<1, Int>>,
     missing: Lazy<Tensor<1, Int>>,
 }
 
@@ -70,7 +69,6 @@ impl<P: Pattern> Lines<P> {
             sums: RowSums::new(order, ptr),
             size: size.min(i64::MAX as usize),
             stored,
-            order: Lazy::new(),
             missing: Lazy::new(),
         }
     }
@@ -87,21 +85,12 @@ impl<P: Pattern> Lines<P> {
 
     /// `(order, ptr)` of the lines, as `put` takes them.
     pub(crate) fn groups(&self) -> (Tensor<1, Int>, Tensor<1, Int>) {
-        let ptr = self.sums.ptr();
-        let order = self.order.get(|| match self.sums.order() {
-            Some(order) => order.clone(),
-            None => Tensor::arange(0..self.stored as i64, (&ptr.device(), ptr.dtype())),
-        });
-        (order.clone(), ptr.clone())
+        self.sums.groups(self.stored)
     }
 
     /// How many elements of each line are stored (duplicates count).
     pub(crate) fn counts(&self) -> Tensor<1, Int> {
-        let (ptr, lines) = (self.sums.ptr(), self.len());
-        if lines == 0 {
-            return Tensor::empty([0], (&ptr.device(), ptr.dtype()));
-        }
-        ptr.clone().narrow(0, 1, lines) - ptr.clone().narrow(0, 0, lines)
+        differences(self.sums.ptr())
     }
 
     /// How many elements of each line are not stored, `[lines, 1]`; for a coalesced pattern.
