@@ -64,6 +64,11 @@ pub(crate) fn read(number: Tensor<1, Int>) -> usize {
     sparse_burn::read_data(number).convert::<i64>().iter::<i64>().next().expect("one number") as usize
 }
 
+/// Reads all numbers of a tensor from the device.
+pub(crate) fn read_all<const D: usize>(numbers: Tensor<D, Int>) -> Vec<i64> {
+    sparse_burn::read_data(numbers).convert::<i64>().iter().collect()
+}
+
 /// Counts, converted to elements of a dtype.
 pub(crate) fn numbers<K: Numeric>(counts: Tensor<2, Int>, dtype: DType) -> Tensor<2, K> {
     if dtype.is_float() {

@@ -7,7 +7,7 @@ use super::memo::Memo;
 use crate::base::checks::same_device;
 use crate::base::coordinates::along;
 use crate::base::exact::Exact;
-use crate::base::index::{index_dtype, index_tensor, signed};
+use crate::base::index::{index_dtype, index_tensor, ints, read, read_all, signed};
 use crate::base::lazy::Lazy;
 use crate::base::limits::check_rows;
 use crate::base::sizes::{check_sizes, offsets};
@@ -66,22 +66,24 @@ impl CsrPattern {
         same_device(op, &row_ptr.device(), &col_idx.device())?;
         let (row_ptr, col_idx) = (signed(row_ptr), signed(col_idx));
         let nnz = col_idx.dims()[0];
-        let (row_ptr, total) = if shape.len() == 2 {
-            (row_ptr, rows)
+        let total =
+            batch.checked_mul(rows).filter(|&total| total <= i64::MAX as usize).ok_or(SparseError::Overflow {
+                op,
+                what: "batch * rows",
+                limit: i64::MAX as u128,
+                got: batch as u128 * rows as u128,
+            })?;
+        // The error of a batch names the entry of `given`, so the host looks for it.
+        let given = row_ptr.clone();
+        let host_joined = || sparse_core::join_row_ptr(op, batch, rows, &read_all(given.clone()));
+        let row_ptr = if shape.len() == 2 {
+            row_ptr
+        } else if let Some(joined) = joined_row_ptr(&row_ptr, [batch, rows], nnz) {
+            joined
         } else {
-            let total =
-                batch.checked_mul(rows).filter(|&total| total <= i64::MAX as usize).ok_or(SparseError::Overflow {
-                    op,
-                    what: "batch * rows",
-                    limit: i64::MAX as u128,
-                    got: batch as u128 * rows as u128,
-                })?;
-            let given: Vec<i64> = sparse_burn::read_data(row_ptr.clone()).convert::<i64>().iter().collect();
-            let joined = sparse_core::join_row_ptr::<i64>(op, batch, rows, &given)?;
-            let device = row_ptr.device();
             let dtype = index_dtype(&[total, cols], nnz);
-            let joined = TensorData::new(joined, [total + 1]).convert_dtype(dtype);
-            (Tensor::from_data(joined, (&device, dtype)), total)
+            let joined = TensorData::new(host_joined()?, [total + 1]).convert_dtype(dtype);
+            Tensor::from_data(joined, (&row_ptr.device(), dtype))
         };
         // The kernel takes both arrays in one dtype: the wider of the two.
         let (row_ptr, col_idx) = if row_ptr.dtype() == col_idx.dtype() {
@@ -89,7 +91,10 @@ impl CsrPattern {
         } else {
             (index_tensor(row_ptr, DType::I64), index_tensor(col_idx, DType::I64))
         };
-        kernel::validate_csr(op, &row_ptr, &col_idx, total, cols)?;
+        kernel::validate_csr(op, &row_ptr, &col_idx, total, cols).map_err(|error| match shape.len() {
+            2 => error,
+            _ => host_joined().err().unwrap_or(error),
+        })?;
         Ok(Self::new_unchecked(row_ptr, col_idx, shape))
     }
 
@@ -114,6 +119,21 @@ impl CsrPattern {
     /// Row pointers `[batch * rows + 1]` that run through the batch.
     pub fn row_ptr(&self) -> &Tensor<1, Int> {
         &self.0.row_ptr
+    }
+
+    /// Row pointers `[batch * (rows + 1)]`, those of each matrix starting at 0; the same as `row_ptr` for rank 2.
+    pub(crate) fn split_row_ptr(&self) -> Tensor<1, Int> {
+        let (joined, [batch, rows]) = (self.row_ptr(), [self.batch(), self.rows()]);
+        if self.0.shape.len() == 2 {
+            return joined.clone();
+        }
+        let (total, length) = (batch * rows, batch * (rows + 1));
+        if total == 0 {
+            return index_tensor(ints(vec![0; length], [length], &joined.device()), joined.dtype());
+        }
+        let [start, end] = [0, 1].map(|at| joined.clone().narrow(0, at, total).reshape(Exact([batch, rows])));
+        let first = start.narrow(1, 0, 1);
+        Tensor::cat(vec![first.zeros_like(), end - first], 1).reshape(Exact([length]))
     }
 
     /// Columns `[nnz]`.
@@ -155,6 +175,28 @@ impl CsrPattern {
     pub fn cols(&self) -> usize {
         self.0.shape[self.0.shape.len() - 1]
     }
+}
+
+/// Row pointers `[batch * (rows + 1)]`, those of each matrix starting at 0, as those `[batch * rows + 1]` of one matrix.
+/// `None` if they are wrong, if there are no rows, or if the sums could overflow. Reads one number from the device.
+fn joined_row_ptr(row_ptr: &Tensor<1, Int>, [batch, rows]: [usize; 2], nnz: usize) -> Option<Tensor<1, Int>> {
+    let dtype = row_ptr.dtype();
+    let largest = if dtype == DType::I32 { i32::MAX as u128 } else { i64::MAX as u128 };
+    let length = batch.checked_mul(rows.checked_add(1)?)?;
+    if batch * rows == 0 || length != row_ptr.dims()[0] || (batch as u128 + 1) * nnz as u128 > largest {
+        return None;
+    }
+    let table = row_ptr.clone().reshape(Exact([batch, rows + 1]));
+    let bound = nnz as i64;
+    let start = table.clone().narrow(1, 0, 1).not_equal_elem(0).int().sum();
+    let wrong = table.clone().lower_elem(0).bool_or(table.clone().greater_elem(bound)).int().sum();
+    if read(index_tensor(start + wrong, dtype)) > 0 {
+        return None;
+    }
+    let before = kernel::scan(table.clone().narrow(1, rows, 1).reshape(Exact([batch])));
+    let start = before.clone().narrow(0, 0, batch).reshape(Exact([batch, 1]));
+    let starts = (table.narrow(1, 0, rows) + start).reshape(Exact([batch * rows]));
+    Some(Tensor::cat(vec![starts, before.narrow(0, batch, 1)], 0))
 }
 
 fn batch_rows_cols(op: &'static str, shape: &[usize]) -> Result<(usize, usize, usize)> {

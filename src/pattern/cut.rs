@@ -5,7 +5,7 @@ use super::dims::{empty_pattern, from_dims};
 use super::layout::Pattern;
 use super::select::kept;
 use crate::base::coordinates::{along, by_dim, columns};
-use crate::base::index::{index_tensor, ints, read};
+use crate::base::index::{index_tensor, ints, read, read_all};
 use crate::base::kind::Kind;
 use crate::kernel;
 use crate::rows::{RowMap, move_rows};
@@ -153,7 +153,7 @@ fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>>
         let (order, ptr) = kernel::group_by(&part, count);
         (Some(order), ptr)
     };
-    let ptr: Vec<i64> = sparse_burn::read_data(ptr).convert::<i64>().iter().collect();
+    let ptr = read_all(ptr);
     let made = starts.zip(ptr.windows(2)).map(|(start, ends)| {
         let (low, count, shape) = (ends[0] as usize, (ends[1] - ends[0]) as usize, shape_of(start));
         if count == 0 {
@@ -185,9 +185,8 @@ fn below<P: Pattern>(pattern: &P, bounds: [usize; 2]) -> [usize; 2] {
         [0, end] => [0, read(count(end))],
         [start, end] if end == size => [read(count(start)), nnz],
         bounds => {
-            let both = sparse_burn::read_data(Tensor::cat(bounds.map(count).into(), 0)).convert::<i64>();
-            let mut both = both.iter::<i64>().map(|count| count as usize);
-            std::array::from_fn(|_| both.next().expect("two numbers"))
+            let both = read_all(Tensor::cat(bounds.map(count).into(), 0));
+            [both[0] as usize, both[1] as usize]
         }
     }
 }
