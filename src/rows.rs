@@ -1,7 +1,7 @@
-//! How values follow a pattern: rows are moved, or summed where several become one.
+//! Values under a change of pattern: rows are moved, or summed where several become one.
 //!
-//! Both operations are linear, and each is the transpose of the other. So the backward rule of one is the forward pass
-//! of the other.
+//! Both operations are linear, and each is the transpose of the other. So the backward pass of one runs the kernel of
+//! the other.
 
 pub(crate) mod zip;
 
@@ -14,8 +14,7 @@ use sparse_autograd::{Erased, record};
 use std::fmt;
 use std::sync::Arc;
 
-/// An index map. For each new row it has the number of the old row that it comes from, or `old` (the number of old
-/// rows) for "missing: take the fill".
+/// An index map: for each new row the old row that it comes from, or `old` (the number of old rows) for the fill.
 #[derive(Clone)]
 pub(crate) struct RowMap(Arc<RowMapData>);
 
@@ -38,14 +37,14 @@ impl RowMap {
         Self(Arc::new(RowMapData { map, old, inverse: Lazy::new(), permutes: false, groups: Lazy::new() }))
     }
 
-    /// A map that uses every old row once. Its inverse takes gradients back.
+    /// A map that uses every old row once. The backward pass reads its inverse.
     pub(crate) fn permutation(map: Tensor<1, Int>) -> Self {
         let old = map.dims()[0];
         Self(Arc::new(RowMapData { map, old, inverse: Lazy::new(), permutes: true, groups: Lazy::new() }))
     }
 
     /// A map that uses each old row at most once. `inverse` has the new row of each old one, or the number of new rows
-    /// for "unused". It saves the backward pass a sort.
+    /// for an unused one. With it the backward pass needs no sort.
     pub(crate) fn with_inverse(map: Tensor<1, Int>, inverse: Tensor<1, Int>) -> Self {
         let old = inverse.dims()[0];
         let inverse = Lazy::from(inverse);
@@ -56,7 +55,7 @@ impl RowMap {
         &self.0.map
     }
 
-    /// Gradients of the old rows and of the fill, from that of the new rows.
+    /// The gradients of the old rows (if `values`) and of the fill (if `fill`), from that of the new rows.
     pub(crate) fn back(&self, grad: &Tensor<2>, values: bool, fill: bool) -> [Option<Tensor<2>>; 2] {
         if self.0.permutes {
             // Grouping by a permutation inverts it.
@@ -76,7 +75,7 @@ impl RowMap {
         [values.then(|| rows(sums.clone())), fill.then(|| sums.narrow(0, old, 1))]
     }
 
-    /// New rows grouped by the old row they come from; the last group takes the fill.
+    /// New rows grouped by their old row; the last group has those that take the fill.
     pub(crate) fn groups(&self) -> &(Tensor<1, Int>, Tensor<1, Int>) {
         self.0.groups.get(|| kernel::group_by(&self.0.map, self.0.old + 1))
     }
@@ -95,7 +94,7 @@ pub(crate) fn move_rows<K: Kind>(values: Tensor<2, K>, fill: Tensor<2, K>, map: 
     }))
 }
 
-/// Which old rows are summed in each new row.
+/// The old rows that are summed in each new row.
 #[derive(Clone)]
 pub(crate) struct RowSums(Arc<RowSumsData>);
 
@@ -124,7 +123,7 @@ impl RowSums {
         self.0.order.as_ref()
     }
 
-    /// Where the rows of each sum start in the order.
+    /// The start of each sum in the order.
     pub(crate) fn ptr(&self) -> &Tensor<1, Int> {
         &self.0.ptr
     }
@@ -142,7 +141,7 @@ impl RowSums {
         self.0.order.as_ref().map(|order| self.0.places.get(|| inverse(order)))
     }
 
-    /// The new row that each old row went to.
+    /// The sum that each of `old` rows belongs to.
     pub(crate) fn owner(&self, old: usize) -> &Tensor<1, Int> {
         self.0.owner.get(|| {
             let sorted = kernel::expand_ptr(&self.0.ptr, old);

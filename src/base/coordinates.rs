@@ -1,4 +1,4 @@
-//! Coordinates `[dims, nnz]` and their parts.
+//! Coordinates `[dims, nnz]`: reading single dims, and making them from single dims.
 
 use super::exact::Exact;
 use super::index::{index_dtype, index_tensor};

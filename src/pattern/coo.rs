@@ -35,12 +35,12 @@ impl CooPattern {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if `indices` has another number of rows than `shape` has dims, `index_out_of_range`, `overflow`.
+    /// `shape_mismatch` if `indices` does not have one row for each dim of `shape`; `index_out_of_range`, `overflow`.
     pub fn new(indices: Tensor<2, Int>, shape: &[usize]) -> Result<Self> {
         Self::checked("CooPattern::new", indices, shape)
     }
 
-    /// [`new`](Self::new) for another operation, which errors name.
+    /// [`new`](Self::new), with the name of the operation for errors.
     pub(crate) fn checked(op: &'static str, indices: Tensor<2, Int>, shape: &[usize]) -> Result<Self> {
         check_sizes(op, shape)?;
         let [dims, nnz] = indices.dims();
@@ -160,7 +160,7 @@ impl Structure for CooPattern {
     }
 
     fn matrix(&self) -> Option<&Matrix> {
-        // The rows, and the columns, of a batch are those of one matrix, and must be countable.
+        // A batch is one block-diagonal matrix, whose numbers of rows and columns must fit an index.
         let fits = |size: usize, other: usize| size.checked_mul(other).is_some_and(|rows| rows <= i64::MAX as usize);
         let is_matrix = match *self.0.shape {
             [_, _] => true,
@@ -196,7 +196,7 @@ impl Structure for CooPattern {
         if !self.0.coalesced || axes.is_sorted() {
             return (Self::new_unchecked(indices, &shape, self.0.coalesced), None);
         }
-        // Coalesced stays coalesced: all coordinates are distinct, so the order of the sort is the index map.
+        // All coordinates are distinct, so the order of the sort is the index map.
         let (indices, order, _) = kernel::coalesce(&indices, &shape);
         (Self::new_unchecked(indices, &shape, true), Some(RowMap::new(order, self.nnz())))
     }

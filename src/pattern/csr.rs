@@ -37,7 +37,8 @@ struct CsrData {
 }
 
 impl CsrPattern {
-    /// Checks row pointers and columns against `[rows, cols]` or `[batch, rows, cols]`. Reads the device once.
+    /// Checks row pointers and columns against `[rows, cols]` or `[batch, rows, cols]`. Reads one number from the
+    /// device, for a batch two.
     ///
     /// `row_ptr` has `batch * (rows + 1)` entries, those of each matrix starting at 0.
     ///
@@ -49,7 +50,7 @@ impl CsrPattern {
         Self::checked("CsrPattern::new", row_ptr, col_idx, shape)
     }
 
-    /// [`new`](Self::new) for another operation, which errors name.
+    /// [`new`](Self::new), with the name of the operation for errors.
     pub(crate) fn checked(
         op: &'static str,
         row_ptr: Tensor<1, Int>,
@@ -58,7 +59,7 @@ impl CsrPattern {
     ) -> Result<Self> {
         check_sizes(op, shape)?;
         let (batch, rows, cols) = batch_rows_cols(op, shape)?;
-        // The transpose of a batch is that of one matrix with the columns of all matrices side by side.
+        // A batch is one block-diagonal matrix, so its transpose has a row for each column of each matrix.
         if batch as u128 * cols as u128 > i64::MAX as u128 {
             let got = batch as u128 * cols as u128;
             return Err(SparseError::Overflow { op, what: "batch * columns", limit: i64::MAX as u128, got });
@@ -177,8 +178,8 @@ impl CsrPattern {
     }
 }
 
-/// Row pointers `[batch * (rows + 1)]`, those of each matrix starting at 0, as those `[batch * rows + 1]` of one matrix.
-/// `None` if they are wrong, if there are no rows, or if the sums could overflow. Reads one number from the device.
+/// Joins the row pointers `[batch * (rows + 1)]` of a batch to those of one matrix, `[batch * rows + 1]`. `None` if
+/// they are wrong, if there are no rows, or if the sums could overflow. Reads one number from the device.
 fn joined_row_ptr(row_ptr: &Tensor<1, Int>, [batch, rows]: [usize; 2], nnz: usize) -> Option<Tensor<1, Int>> {
     let dtype = row_ptr.dtype();
     let largest = if dtype == DType::I32 { i32::MAX as u128 } else { i64::MAX as u128 };
@@ -346,7 +347,7 @@ impl Structure for CsrPattern {
 
     fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>) {
         if axes == [1, 0] {
-            // The transpose is the same matrix by columns, which is kept for backward passes anyway.
+            // The matrix keeps its compressed columns for backward passes anyway.
             let by_col = self.matrix().expect("CSR is a matrix").by_col();
             let shape = [self.cols(), self.rows()];
             let map = by_col.perm.clone().map(|order| RowMap::new(order, self.nnz()));
@@ -357,7 +358,7 @@ impl Structure for CsrPattern {
     }
 
     fn unsqueezed(&self, axis: usize) -> Option<Self> {
-        // A batch of one matrix, or of matrices of one row: the rows are the same.
+        // The result is a batch of one matrix, or of matrices of one row: the row pointers are the same.
         let mut shape = self.0.shape.clone();
         shape.insert(axis, 1);
         (axis < 2).then(|| Self::new_unchecked(self.0.row_ptr.clone(), self.0.col_idx.clone(), &shape))

@@ -1,5 +1,5 @@
-//! Lines: the stored elements that differ only in their coordinates along some axes. Reductions and softmax work on
-//! them.
+//! Lines: groups of stored elements that differ only in their coordinates along some axes. Reductions and softmax work
+//! on them.
 
 use super::layout::Pattern;
 use super::memo::{Made, Memo};
@@ -20,9 +20,9 @@ struct Along(Vec<bool>);
 pub(crate) struct Lines<P> {
     /// One element for each line: the pattern with those axes of size 1. Coalesced.
     pub(crate) pattern: P,
-    /// The stored elements of each line. They are consecutive (there is no order) if the axes are the last sparse dims.
+    /// The stored elements of each line. If the axes are the last sparse dims, they are consecutive and need no order.
     pub(crate) sums: RowSums,
-    /// Elements of a line, stored or not; at most `i64::MAX`.
+    /// Number of elements of a line, stored or not; at most `i64::MAX`.
     pub(crate) size: usize,
     stored: usize,
     missing: Lazy<Tensor<1, Int>>,
@@ -60,7 +60,7 @@ impl<P: Pattern> Lines<P> {
                 if along { own.zeros_like() } else { own }
             });
             let (indices, order, ptr) = kernel::coalesce(Tensor::cat(rows.collect(), 0), &shape);
-            // Sorted already. The sort is stable, so it would change nothing.
+            // The elements are sorted already, and a stable sort keeps their order.
             let together = pattern.is_coalesced() && axes.is_sorted();
             (indices, (!together).then_some(order), ptr)
         };
@@ -88,12 +88,12 @@ impl<P: Pattern> Lines<P> {
         self.sums.groups(self.stored)
     }
 
-    /// How many elements of each line are stored (duplicates count).
+    /// Number of stored elements of each line (duplicates count).
     pub(crate) fn counts(&self) -> Tensor<1, Int> {
         differences(self.sums.ptr())
     }
 
-    /// How many elements of each line are not stored, `[lines, 1]`; for a coalesced pattern.
+    /// Number of elements of each line that are not stored, `[lines, 1]`; for a coalesced pattern.
     pub(crate) fn missing(&self) -> Tensor<2, Int> {
         let missing = self.missing.get(|| {
             let dtype = sparse_burn::index_dtype_for(self.size.max(self.stored));

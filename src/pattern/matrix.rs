@@ -7,8 +7,8 @@ use crate::kernel::{self, Compressed};
 use crate::rows::{RowMap, RowSums};
 use burn::tensor::{Int, Tensor};
 
-/// The pattern of a matrix by rows and by columns. A batch `[B, M, N]` is the block-diagonal matrix `[B*M, B*N]`, so
-/// products have only one case.
+/// The pattern of a matrix by rows and by columns. A batch `[B, M, N]` is treated as the block-diagonal matrix
+/// `[B*M, B*N]`, so products have only one case.
 pub(crate) struct Matrix {
     rows: usize,
     cols: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Matrix {
     column_places: Lazy<Tensor<1, Int>>,
     columns: Lazy<RowMap>,
     row_sums: Lazy<RowSums>,
-    /// Whether elements stand in the order of their rows.
+    /// Whether elements are in the order of their rows.
     sorted: bool,
 }
 
@@ -46,7 +46,7 @@ impl Matrix {
         }
     }
 
-    /// The matrix with these row pointers. Its elements stand in the order of their rows.
+    /// The matrix with these row pointers. Its elements are in the order of their rows.
     pub(super) fn compressed(
         size: [usize; 2],
         ptr: Tensor<1, Int>,
@@ -57,7 +57,7 @@ impl Matrix {
         Self { by_row: by_row.into(), ..Self::new(size, row_ids, col_ids, true) }
     }
 
-    /// The rows of all matrices of a batch together, and their columns.
+    /// Numbers of rows and columns; for a batch those of all matrices together.
     pub(crate) fn size(&self) -> [usize; 2] {
         [self.rows, self.cols]
     }

@@ -20,8 +20,8 @@ const FEW: usize = 1 << 16;
 /// A result with more patterns than this is not kept. Every pattern takes memory, even one without elements.
 const KEPT_PARTS: usize = 1024;
 
-/// The longest chain of patterns, each kept by the one that it is derived from. A loop that replaces its state derives a
-/// new pattern from the last one in every step. Without a limit all of them would live as long as the first one, and
+/// The longest chain of patterns, each kept by the one that it is derived from. A loop that replaces its state derives
+/// a new pattern from the last one in every step. Without a limit all of them would live as long as the first one, and
 /// dropping that one would drop the others recursively and overflow the stack.
 const DEEPEST: u32 = 256;
 
@@ -32,8 +32,8 @@ pub(crate) fn identity() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The key of a kept result. Every operation has its own type of key, so the keys of two operations never collide. A key
-/// refers to other patterns by their [`id`](Memo::id).
+/// The key of a kept result. Every operation has its own type of key, so the keys of two operations never collide. A
+/// key refers to other patterns by their [`id`](Memo::id).
 pub(crate) trait Key: Eq + Send + Sync + 'static {}
 impl<K: Eq + Send + Sync + 'static> Key for K {}
 

@@ -28,12 +28,12 @@ pub(crate) type Mapped<'a, K> = (&'a Tensor<2, K>, Tensor<2, K>, Option<RowMap>)
 struct Saved {
     op: BinaryOp,
     maps: [Option<RowMap>; 2],
-    /// Values and fill of each side, where the other side's gradient reads them.
+    /// Values and fill of each side, if the gradient of the other side reads them.
     sides: [Option<(Tensor<2>, Tensor<2>)>; 2],
 }
 
-/// `op` of rows that are read through index maps. One kernel does this if no fill is tracked. A side with a tracked fill
-/// has two parents, so then the rows are moved first.
+/// `op` of rows that are read through index maps. One kernel does this if no fill is tracked. A side with a tracked
+/// fill has two parents, so then the rows are moved first.
 pub(crate) fn zip<K: Numeric>(op: BinaryOp, a: Mapped<'_, K>, b: Mapped<'_, K>) -> Tensor<2, K> {
     let rows = |side: &Mapped<'_, K>| side.2.as_ref().map_or(side.0.dims()[0], |map| map.map().dims()[0]);
     if rows(&a) == 0

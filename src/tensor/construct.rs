@@ -156,7 +156,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
 
 impl<K: Kind> CooTensor<2, K> {
     /// The adjacency `[nodes, nodes]` of a list of directed edges `(from, to)`, with one value for each edge. `nodes`
-    /// is the number of nodes; `None` stands for one more than the largest node of an edge.
+    /// is the number of nodes; with `None` it is one more than the largest node of an edge.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -201,8 +201,9 @@ impl<K: Kind> CooTensor<2, K> {
 }
 
 impl<const D: usize, K: Kind> CsrTensor<D, K> {
-    /// A matrix `[M, N]`, or a batch `[B, M, N]`, from row pointers `[B * (M + 1)]` (each matrix starting at 0), columns
-    /// `[nnz]` and values `[nnz]`, filled with zero. Columns ascend strictly in a row. Reads the device once to check.
+    /// A matrix `[M, N]`, or a batch `[B, M, N]`, from row pointers `[B * (M + 1)]` (each matrix starting at 0),
+    /// columns `[nnz]` and values `[nnz]`, filled with zero. Columns ascend strictly in a row. The check reads one
+    /// number from the device, for a batch two.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};

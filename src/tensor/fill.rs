@@ -38,7 +38,7 @@ pub enum FillValue<K: Kind = Float> {
 #[derive(Clone)]
 pub struct FillBlock<K: Kind = Float> {
     row: Tensor<2, K>,
-    /// The shape that it was given with: `[block]` for a list of elements.
+    /// The shape of the given tensor: `[block]` for a list of elements.
     shape: Vec<usize>,
     numbers: Arc<Lazy<Vec<Scalar>>>,
 }
@@ -177,7 +177,7 @@ impl<K: Kind> Fill<K> {
         }
     }
 
-    /// The fill with `f` of its row, if it has a value.
+    /// A fill of `f` of this fill's row; `Undefined` stays so.
     pub(crate) fn map_row<K2: Kind>(
         &self,
         block: usize,
