@@ -181,17 +181,20 @@ impl CsrPattern {
 /// Joins the row pointers `[batch * (rows + 1)]` of a batch to those of one matrix, `[batch * rows + 1]`. `None` if
 /// they are wrong, if there are no rows, or if the sums could overflow. Reads one number from the device.
 fn joined_row_ptr(row_ptr: &Tensor<1, Int>, [batch, rows]: [usize; 2], nnz: usize) -> Option<Tensor<1, Int>> {
-    let dtype = row_ptr.dtype();
-    let largest = if dtype == DType::I32 { i32::MAX as u128 } else { i64::MAX as u128 };
     let length = batch.checked_mul(rows.checked_add(1)?)?;
-    if batch * rows == 0 || length != row_ptr.dims()[0] || (batch as u128 + 1) * nnz as u128 > largest {
+    // No number of the sums below is larger.
+    let largest = (batch as u128 + 1) * nnz as u128;
+    let wide = largest > i32::MAX as u128;
+    let fits = !wide || largest <= i64::MAX as u128 && row_ptr.device().supports_dtype(DType::I64);
+    if batch * rows == 0 || length != row_ptr.dims()[0] || !fits {
         return None;
     }
-    let table = row_ptr.clone().reshape(Exact([batch, rows + 1]));
+    let row_ptr = if wide { index_tensor(row_ptr.clone(), DType::I64) } else { row_ptr.clone() };
+    let table = row_ptr.reshape(Exact([batch, rows + 1]));
     let bound = nnz as i64;
     let start = table.clone().narrow(1, 0, 1).not_equal_elem(0).int().sum();
     let wrong = table.clone().lower_elem(0).bool_or(table.clone().greater_elem(bound)).int().sum();
-    if read(index_tensor(start + wrong, dtype)) > 0 {
+    if read(start + wrong) > 0 {
         return None;
     }
     let before = kernel::scan(table.clone().narrow(1, rows, 1).reshape(Exact([batch])));
