@@ -1,4 +1,4 @@
-//! What a training program needs besides `burn::prelude`.
+//! The names that a training program needs besides `burn::prelude`.
 //!
 //! ```
 //! use burn::prelude::*;
@@ -15,9 +15,19 @@
 //! with these names.
 
 pub use crate::base::kind::{Kind, Numeric};
-pub use crate::nn::{GcnConv, GcnConvConfig, row_normalization, sparse_dropout, symmetric_normalization};
-pub use crate::ops::{IndexPlan, Reduce, block_diag, concat, masked_matmul, put_along_axis, sparse_mask, stack};
-pub use crate::pattern::{CooPattern, CsrPattern, Pattern};
+pub use crate::nn::dropout::sparse_dropout;
+pub use crate::nn::gcn::{GcnConv, GcnConvConfig};
+pub use crate::nn::normalization::{row_normalization, symmetric_normalization};
+pub use crate::ops::concat::concat;
+pub use crate::ops::mask::sparse_mask;
+pub use crate::ops::masked_matmul::masked_matmul;
+pub use crate::ops::plan::IndexPlan;
+pub use crate::ops::put_along_axis::put_along_axis;
+pub use crate::ops::stack::{block_diag, stack};
+pub use crate::pattern::coo::CooPattern;
+pub use crate::pattern::csr::CsrPattern;
+pub use crate::pattern::layout::Pattern;
 pub use crate::tensor::fill::Fill;
 pub use crate::tensor::sparse::{CooTensor, CsrTensor, SparseTensor};
+pub use sparse_burn::Reduce;
 pub use sparse_core::SparseError;

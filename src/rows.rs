@@ -1,22 +1,24 @@
-//! How values follow a pattern: rows are moved, or summed where several become one.
+//! Values under a change of pattern: rows are moved, or summed where several become one.
 //!
-//! Both operations are linear, and each is the transpose of the other. So the backward rule of one is the forward pass
-//! of the other.
+//! Both operations are linear, and each is the transpose of the other. So the backward pass of one runs the kernel of
+//! the other.
 
+pub(crate) mod zip;
+
+use crate::base::index::count_up;
 use crate::base::kind::{Kind, as_float, from_float};
 use crate::base::lazy::Lazy;
 use crate::kernel;
 use burn::tensor::{Int, Tensor};
 use sparse_autograd::{Erased, record};
+use std::fmt;
 use std::sync::Arc;
 
-/// An index map. For each new row it has the number of the old row that it comes from, or `old` (the number of old
-/// rows) for "missing: take the fill".
-#[derive(Clone, Debug)]
-pub struct RowMap(Arc<RowMapParts>);
+/// An index map: for each new row the old row that it comes from, or `old` (the number of old rows) for the fill.
+#[derive(Clone)]
+pub(crate) struct RowMap(Arc<RowMapData>);
 
-#[derive(Debug)]
-struct RowMapParts {
+struct RowMapData {
     map: Tensor<1, Int>,
     old: usize,
     inverse: Lazy<Tensor<1, Int>>,
@@ -24,30 +26,36 @@ struct RowMapParts {
     groups: Lazy<(Tensor<1, Int>, Tensor<1, Int>)>,
 }
 
+impl fmt::Debug for RowMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RowMap({} of {} rows)", self.map().dims()[0], self.0.old)
+    }
+}
+
 impl RowMap {
     pub(crate) fn new(map: Tensor<1, Int>, old: usize) -> Self {
-        Self(Arc::new(RowMapParts { map, old, inverse: Lazy::new(), permutes: false, groups: Lazy::new() }))
+        Self(Arc::new(RowMapData { map, old, inverse: Lazy::new(), permutes: false, groups: Lazy::new() }))
     }
 
-    /// A map that uses every old row once. Its inverse takes gradients back.
+    /// A map that uses every old row once. The backward pass reads its inverse.
     pub(crate) fn permutation(map: Tensor<1, Int>) -> Self {
         let old = map.dims()[0];
-        Self(Arc::new(RowMapParts { map, old, inverse: Lazy::new(), permutes: true, groups: Lazy::new() }))
+        Self(Arc::new(RowMapData { map, old, inverse: Lazy::new(), permutes: true, groups: Lazy::new() }))
     }
 
     /// A map that uses each old row at most once. `inverse` has the new row of each old one, or the number of new rows
-    /// for "unused". It saves the backward pass a sort.
+    /// for an unused one. With it the backward pass needs no sort.
     pub(crate) fn with_inverse(map: Tensor<1, Int>, inverse: Tensor<1, Int>) -> Self {
         let old = inverse.dims()[0];
         let inverse = Lazy::from(inverse);
-        Self(Arc::new(RowMapParts { map, old, inverse, permutes: false, groups: Lazy::new() }))
+        Self(Arc::new(RowMapData { map, old, inverse, permutes: false, groups: Lazy::new() }))
     }
 
     pub(crate) fn map(&self) -> &Tensor<1, Int> {
         &self.0.map
     }
 
-    /// Gradients of the old rows and of the fill, from that of the new rows.
+    /// The gradients of the old rows (if `values`) and of the fill (if `fill`), from that of the new rows.
     pub(crate) fn back(&self, grad: &Tensor<2>, values: bool, fill: bool) -> [Option<Tensor<2>>; 2] {
         if self.0.permutes {
             // Grouping by a permutation inverts it.
@@ -67,7 +75,7 @@ impl RowMap {
         [values.then(|| rows(sums.clone())), fill.then(|| sums.narrow(0, old, 1))]
     }
 
-    /// New rows grouped by the old row they come from; the last group takes the fill.
+    /// New rows grouped by their old row; the last group has those that take the fill.
     pub(crate) fn groups(&self) -> &(Tensor<1, Int>, Tensor<1, Int>) {
         self.0.groups.get(|| kernel::group_by(&self.0.map, self.0.old + 1))
     }
@@ -86,42 +94,54 @@ pub(crate) fn move_rows<K: Kind>(values: Tensor<2, K>, fill: Tensor<2, K>, map: 
     }))
 }
 
-/// Which old rows are summed in each new row.
-#[derive(Clone, Debug)]
-pub struct RowSums(Arc<RowSumsParts>);
+/// The old rows that are summed in each new row.
+#[derive(Clone)]
+pub(crate) struct RowSums(Arc<RowSumsData>);
 
-#[derive(Debug)]
-struct RowSumsParts {
+struct RowSumsData {
     order: Option<Tensor<1, Int>>,
     ptr: Tensor<1, Int>,
     places: Lazy<Tensor<1, Int>>,
     owner: Lazy<Tensor<1, Int>>,
+    identity: Lazy<Tensor<1, Int>>,
+}
+
+impl fmt::Debug for RowSums {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RowSums({} sums)", self.0.ptr.dims()[0] - 1)
+    }
 }
 
 impl RowSums {
     /// New row `s` is the sum of old rows `order[ptr[s]..ptr[s + 1]]` (of `ptr[s]..ptr[s + 1]` without an order).
     pub(crate) fn new(order: Option<Tensor<1, Int>>, ptr: Tensor<1, Int>) -> Self {
-        Self(Arc::new(RowSumsParts { order, ptr, places: Lazy::new(), owner: Lazy::new() }))
+        Self(Arc::new(RowSumsData { order, ptr, places: Lazy::new(), owner: Lazy::new(), identity: Lazy::new() }))
     }
 
-    /// The order that puts the rows of each sum next to each other; `None` if they stand so already.
+    /// The order that puts the rows of each sum next to each other; `None` if they are consecutive already.
     pub(crate) fn order(&self) -> Option<&Tensor<1, Int>> {
         self.0.order.as_ref()
     }
 
-    /// Where the rows of each sum start in the order.
+    /// The start of each sum in the order.
     pub(crate) fn ptr(&self) -> &Tensor<1, Int> {
         &self.0.ptr
     }
 
-    /// Where each old row stands in the order.
+    /// `(order, ptr)` for `old` rows, as `put` takes them: with an order in every case.
+    pub(crate) fn groups(&self, old: usize) -> (Tensor<1, Int>, Tensor<1, Int>) {
+        let order = self.order().unwrap_or_else(|| self.0.identity.get(|| count_up(old, self.ptr())));
+        (order.clone(), self.ptr().clone())
+    }
+
+    /// The place of each old row in the order.
     pub(crate) fn places(&self) -> Option<&Tensor<1, Int>> {
         // The order is a permutation: grouping by it inverts it.
         let inverse = |order: &Tensor<1, Int>| kernel::group_by(order, order.dims()[0]).0;
         self.0.order.as_ref().map(|order| self.0.places.get(|| inverse(order)))
     }
 
-    /// The new row that each old row went to.
+    /// The sum that each of `old` rows belongs to.
     pub(crate) fn owner(&self, old: usize) -> &Tensor<1, Int> {
         self.0.owner.get(|| {
             let sorted = kernel::expand_ptr(&self.0.ptr, old);

@@ -20,7 +20,7 @@ pub(crate) fn as_axes(axes: &[impl AsIndex]) -> Vec<isize> {
     axes.iter().map(|axis| axis.as_index()).collect()
 }
 
-/// The name of an operation, from that of its fallible twin, which macros are given.
+/// The name of an operation without `try_`. Macros get the name of the fallible method.
 pub(crate) fn plain_name(fallible: &'static str) -> &'static str {
     fallible.strip_prefix("try_").unwrap_or(fallible)
 }
@@ -35,7 +35,7 @@ pub(crate) fn expect<T>(result: Result<T>) -> T {
     }
 }
 
-/// Checks that two tensors have the same dtype, one that has kernels, and the same device.
+/// Checks that two tensors have the same device and the same dtype, and that there are kernels for this dtype.
 pub(crate) fn same_elements<const D: usize, const E: usize, K: Kind>(
     op: &'static str,
     a: &Tensor<D, K>,
@@ -51,7 +51,7 @@ pub(crate) fn same_elements<const D: usize, const E: usize, K: Kind>(
     same_device(op, &a.device(), &b.device())
 }
 
-/// Checks that two devices are the same, whatever their autodiff association is.
+/// Checks that two devices are the same, apart from their autodiff association.
 pub(crate) fn same_device(op: &'static str, a: &Device, b: &Device) -> Result<()> {
     let (a, b) = (a.clone().inner(), b.clone().inner());
     if a == b {

@@ -1,4 +1,4 @@
-//! Coordinates `[dims, nnz]` and their parts.
+//! Coordinates `[dims, nnz]`: reading single dims, and making them from single dims.
 
 use super::exact::Exact;
 use super::index::{index_dtype, index_tensor};
@@ -46,4 +46,20 @@ pub(crate) fn columns(coordinates: &Tensor<2, Int>, positions: &Tensor<1, Int>) 
         return Tensor::empty([coordinates.dims()[0], 0], (&coordinates.device(), coordinates.dtype()));
     }
     coordinates.clone().select(1, positions.clone())
+}
+
+/// The coordinates, dim by dim, of row-major positions in `shape`.
+pub(crate) fn unravel(flat: Tensor<1, Int>, shape: &[usize]) -> Vec<Tensor<1, Int>> {
+    let mut rest = flat;
+    let mut dims: Vec<Tensor<1, Int>> = Vec::with_capacity(shape.len());
+    for &size in shape.iter().skip(1).rev() {
+        let above = rest.clone().div_scalar(size as i64);
+        dims.push(rest - above.clone().mul_scalar(size as i64));
+        rest = above;
+    }
+    if !shape.is_empty() {
+        dims.push(rest);
+    }
+    dims.reverse();
+    dims
 }

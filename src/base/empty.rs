@@ -1,9 +1,9 @@
-//! Safe ways around what Burn and its devices cannot do with empty tensors.
+//! Operations that Burn, or one of its devices, does not support for empty tensors.
 
 use super::kind::Kind;
 use burn::tensor::Tensor;
 
-/// Concatenates parts along their rows. Empty parts are left out: some devices cannot concatenate nothing.
+/// Concatenates tensors along dim 0. Empty ones are left out: some devices cannot concatenate them.
 pub(crate) fn cat_rows<K: Kind>(parts: impl IntoIterator<Item = Tensor<2, K>>) -> Tensor<2, K> {
     let (mut full, mut none): (Vec<_>, Vec<_>) = parts.into_iter().partition(|rows| rows.dims()[0] > 0);
     match full.len() {

@@ -8,10 +8,10 @@ pub(crate) fn index_dtype(shape: &[usize], nnz: usize) -> DType {
     sparse_burn::index_dtype_for(shape.iter().copied().chain([nnz]).max().unwrap_or(0))
 }
 
-/// An index tensor in the form that patterns keep: without autodiff, of the given dtype.
+/// An index tensor of the given dtype, without autodiff association, as patterns keep it.
 ///
-/// An empty one is made anew. If Burn 0.22's fusion meets a cast of an empty tensor, or empty zeros, it joins them with
-/// the operations that follow, and then runs none of these.
+/// An empty tensor is not cast but created again. Burn 0.22's fusion fuses a cast of an empty tensor, or empty zeros,
+/// with later operations and then runs none of them.
 pub(crate) fn index_tensor<const D: usize>(tensor: Tensor<D, Int>, dtype: DType) -> Tensor<D, Int> {
     let tensor = tensor.inner();
     match tensor.shape().num_elements() {
@@ -21,8 +21,8 @@ pub(crate) fn index_tensor<const D: usize>(tensor: Tensor<D, Int>, dtype: DType)
     }
 }
 
-/// An index tensor that can be validated: i32 and i64 stay, narrower and unsigned ones are widened. A u64 beyond i64
-/// becomes the largest i64, which is out of range for every dim. A plain cast would make it negative.
+/// An index tensor for validation: i32 or i64. Other dtypes are cast to i64. A u64 that does not fit becomes the
+/// largest i64, which is out of range for every dim; a plain cast would make it negative.
 pub(crate) fn signed<const D: usize>(tensor: Tensor<D, Int>) -> Tensor<D, Int> {
     match tensor.dtype() {
         DType::I32 | DType::I64 => tensor.inner(),
@@ -35,7 +35,7 @@ pub(crate) fn signed<const D: usize>(tensor: Tensor<D, Int>) -> Tensor<D, Int> {
     }
 }
 
-/// Indices made on the host. They are i64 there, and are converted to the device's Int.
+/// An index tensor from numbers of the host: i32 if all of them fit, else i64.
 pub(crate) fn ints<const R: usize>(values: Vec<i64>, shape: [usize; R], device: &Device) -> Tensor<R, Int> {
     let largest = values.iter().copied().max().unwrap_or(0).unsigned_abs() as usize;
     let dtype = sparse_burn::index_dtype_for(largest);
@@ -50,9 +50,23 @@ pub(crate) fn count_up<const R: usize>(length: usize, like: &Tensor<R, Int>) -> 
     Tensor::arange(0..length as i64, (&like.device(), like.dtype()))
 }
 
+/// The sizes of segments that start at `ptr[k]` and end at `ptr[k + 1]`.
+pub(crate) fn differences(ptr: &Tensor<1, Int>) -> Tensor<1, Int> {
+    let count = ptr.dims()[0] - 1;
+    if count == 0 {
+        return Tensor::empty([0], (&ptr.device(), ptr.dtype()));
+    }
+    ptr.clone().narrow(0, 1, count) - ptr.clone().narrow(0, 0, count)
+}
+
 /// Reads one number from the device.
 pub(crate) fn read(number: Tensor<1, Int>) -> usize {
     sparse_burn::read_data(number).convert::<i64>().iter::<i64>().next().expect("one number") as usize
+}
+
+/// Reads all numbers of a tensor from the device.
+pub(crate) fn read_all<const D: usize>(numbers: Tensor<D, Int>) -> Vec<i64> {
+    sparse_burn::read_data(numbers).convert::<i64>().iter().collect()
 }
 
 /// Counts, converted to elements of a dtype.

@@ -3,7 +3,7 @@
 pub use sparse_burn::Kind;
 pub(crate) use sparse_burn::of_kind;
 
-use burn::tensor::{DType, Device, Tensor, kind};
+use burn::tensor::{Bool, DType, Device, FloatDType, Tensor, kind};
 use sparse_autograd::{Erased, record};
 
 /// Kinds with arithmetic: Float and Int.
@@ -23,6 +23,22 @@ pub(crate) fn is_tracked<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> bool
 /// The tensor in the kind of the caller, which is known to be Float.
 pub(crate) fn from_float<const D: usize, K: Kind>(tensor: Tensor<D>) -> Tensor<D, K> {
     Tensor::from_dispatch(tensor.into_dispatch())
+}
+
+/// Whether each element is not zero (of Bool: is true). NaN is not zero.
+pub(crate) fn nonzero<const D: usize, K: Kind>(tensor: Tensor<D, K>) -> Tensor<D, Bool> {
+    let dtype = tensor.dtype();
+    if dtype.is_bool() {
+        return Tensor::from_dispatch(tensor.into_dispatch());
+    }
+    // Some GPUs store 16-bit floats but do not compare them.
+    if matches!(dtype, DType::F16 | DType::BF16)
+        && !tensor.device().inner().supports_dtype(dtype)
+        && let Some(narrow) = as_float(&tensor)
+    {
+        return narrow.cast(FloatDType::F32).not_equal_scalar(0);
+    }
+    tensor.not_equal_scalar(0)
 }
 
 /// Name of a dtype as the library's messages and conformance cases spell it.

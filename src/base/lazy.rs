@@ -2,11 +2,11 @@
 
 use std::sync::OnceLock;
 
-/// A value that is computed on first need and kept for all who share it.
+/// A value that is computed on first need and then shared.
 ///
-/// The value is made outside the cell. A cell that made it inside would block every other thread that asks for it.
-/// Kernels run in parallel, and a thread that waits for its part of the work takes other tasks. If one of these asked
-/// for the same cell, nobody could continue. So two threads may make the value twice; the first one stays.
+/// Unlike `OnceLock::get_or_init`, it is computed without a lock. With one, parallel kernels could deadlock: a rayon
+/// thread that waits takes other tasks, and such a task may need the same value. So two threads may compute the value;
+/// the first result is kept.
 #[derive(Debug)]
 pub(crate) struct Lazy<T>(OnceLock<T>);
 
@@ -15,7 +15,7 @@ impl<T> Lazy<T> {
         Self(OnceLock::new())
     }
 
-    /// The value, if it was made.
+    /// The value, if it has been computed.
     pub(crate) fn known(&self) -> Option<&T> {
         self.0.get()
     }
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn the_first_value_stays() {
         let cell = Lazy::new();
-        // While the value is made, another one is made and kept.
+        // While the first value is computed, another one is computed and kept.
         assert_eq!(*cell.get(|| *cell.get(|| 1) + 1), 1);
         assert_eq!(cell.known(), Some(&1));
     }

@@ -1,15 +1,15 @@
-//! Limits of memory that no operation exceeds unless it is told to.
+//! Limits on memory. No operation exceeds them unless the user raises them.
 
 use sparse_core::{Result, SparseError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many elements a dense result may have by default: 2^28, 1 GiB of f32.
+/// The default limit: 2^28 elements, 1 GiB of f32.
 const DEFAULT_LIMIT: usize = 1 << 28;
 
 static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
 
-/// The largest number of elements that `to_dense` gives, and of rows that an operation compresses if almost all of them
-/// are empty.
+/// The largest number of elements of a `to_dense` result. Also the largest number of rows for which an operation makes
+/// row pointers, if almost all rows are empty.
 pub fn dense_limit() -> usize {
     LIMIT.load(Ordering::Relaxed)
 }
@@ -19,21 +19,20 @@ pub fn set_dense_limit(elements: usize) {
     LIMIT.store(elements, Ordering::Relaxed);
 }
 
-/// Checks that pointers to all rows need no memory out of proportion: the rows are few, or few beside the numbers
-/// `held`.
+/// Error if pointers for `rows` rows would be far larger than the `held` numbers that are in memory already.
 pub(crate) fn check_rows(op: &'static str, rows: usize, held: usize) -> Result<()> {
     let hint = "use coordinates (to_coo): compressed rows need a pointer for every row, and almost all are empty";
     check_table(op, rows, rows as u128 + 1, held, hint)
 }
 
-/// Checks that one number for every index of a dim of `size` needs no memory out of proportion, as [`check_rows`] does.
+/// Error if a vector of length `size` would be far larger than the `held` numbers that are in memory already.
 pub(crate) fn check_dim(op: &'static str, size: usize, held: usize) -> Result<()> {
     let hint = "use sum_dim or count_stored_dims, whose results are sparse: here there is a number for every index, \
                 and almost all are empty";
     check_table(op, size, size as u128, held, hint)
 }
 
-/// Checks that `size` entries are few, or few beside the numbers that are `held` already.
+/// Error if `size` is above [`dense_limit`] and more than 64 times `held`. The error names `elements`.
 pub(crate) fn check_table(
     op: &'static str,
     size: usize,

@@ -1,4 +1,4 @@
-//! What all other modules build on: kinds, sizes, index tensors, checks, limits, and safe glue over Burn.
+//! The basis of all other modules: kinds, sizes, index tensors, checks, limits, workarounds for Burn.
 
 pub(crate) mod checks;
 pub(crate) mod coordinates;

@@ -1,10 +1,10 @@
-//! Numbers on the host that stand for elements of a dtype.
+//! Arithmetic on host numbers as on elements of a dtype.
 
 use burn::tensor::{DType, Scalar};
 use half::{bf16, f16};
 use sparse_burn::BinaryOp;
 
-/// How two numbers of the host compare as elements of `dtype` (`None`: NaN).
+/// Compares two host numbers as elements of `dtype` (`None`: NaN).
 pub(crate) fn host_order(a: Scalar, b: Scalar, dtype: DType) -> Option<std::cmp::Ordering> {
     if dtype.is_float() {
         element(a, dtype).partial_cmp(&element(b, dtype))
@@ -13,12 +13,12 @@ pub(crate) fn host_order(a: Scalar, b: Scalar, dtype: DType) -> Option<std::cmp:
     }
 }
 
-/// A number of the host as an f64, rounded as an element of a float `dtype` is.
+/// A host number as an f64, rounded to a float `dtype`.
 pub(crate) fn host_float(value: Scalar, dtype: DType) -> f64 {
     element(value, dtype)
 }
 
-/// `op` of two numbers of the host, computed as for two elements of `dtype`.
+/// `op` of two host numbers, computed as for two elements of `dtype`.
 pub(crate) fn host_apply(op: BinaryOp, a: Scalar, b: Scalar, dtype: DType) -> Scalar {
     if dtype.is_float() {
         let (a, b) = (element(a, dtype), element(b, dtype));
@@ -41,7 +41,7 @@ pub(crate) fn host_apply(op: BinaryOp, a: Scalar, b: Scalar, dtype: DType) -> Sc
     Scalar::Int(integer(Scalar::Int(wide), dtype))
 }
 
-/// A number of the host as an element of `dtype`.
+/// A host number rounded to `dtype`, as an f64.
 pub(crate) fn element(value: Scalar, dtype: DType) -> f64 {
     let value = scalar_f64(value);
     match dtype {
@@ -52,7 +52,7 @@ pub(crate) fn element(value: Scalar, dtype: DType) -> f64 {
     }
 }
 
-/// A number of the host as an element of an integer or Bool `dtype`. Integers wrap; true is 1.
+/// A host number as an element of an integer or Bool `dtype`. Integers wrap; true is 1.
 pub(crate) fn integer(value: Scalar, dtype: DType) -> i64 {
     let wide = match value {
         Scalar::Float(value) => value as i64,
@@ -68,7 +68,7 @@ pub(crate) fn integer(value: Scalar, dtype: DType) -> i64 {
     }
 }
 
-/// Whether two numbers of the host are the same element of `dtype`. NaN is the same as NaN.
+/// Whether two host numbers are the same element of `dtype`. NaN equals NaN.
 pub(crate) fn equal(a: Scalar, b: Scalar, dtype: DType) -> bool {
     match host_order(a, b, dtype) {
         Some(order) => order.is_eq(),

@@ -1,7 +1,8 @@
 //! Graphs as plain text.
 
 use super::graph::{Graph, Splits, label_tensor};
-use crate::io::matrix_market::{self, MatrixMarket, Symmetry};
+use crate::io::matrix_market;
+use crate::io::matrix_market::matrix::{MatrixMarket, Symmetry, Values};
 use burn::tensor::Device;
 use sparse_core::{Result, SparseError};
 use std::path::Path;
@@ -94,9 +95,9 @@ fn read_adjacency(path: &Path) -> Result<MatrixMarket> {
     }
     if matrix.symmetry == Symmetry::General {
         let value = |k: usize| match &matrix.values {
-            matrix_market::Values::Real(values) => values[k],
-            matrix_market::Values::Integer(values) => values[k] as f64,
-            matrix_market::Values::Pattern => 1.0,
+            Values::Real(values) => values[k],
+            Values::Integer(values) => values[k] as f64,
+            Values::Pattern => 1.0,
         };
         let lonely = |&k: &usize| {
             let (row, col) = matrix.coordinates[k];

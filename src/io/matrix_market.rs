@@ -20,7 +20,7 @@
 //! assert_eq!(matrix_market::parse(&out[..]).unwrap().coordinates, [(0, 0), (0, 2), (2, 0)]);
 //! ```
 
-mod matrix;
+pub(crate) mod matrix;
 mod parse;
 mod write;
 

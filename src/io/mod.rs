@@ -9,4 +9,4 @@ pub mod matrix_market;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
 
-pub use matrix_market::MatrixMarket;
+pub use matrix_market::matrix::MatrixMarket;

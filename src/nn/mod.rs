@@ -1,8 +1,8 @@
 //! Layers that work on sparse tensors, as Burn modules.
 
-mod dropout;
-mod gcn;
-mod normalization;
+pub(crate) mod dropout;
+pub(crate) mod gcn;
+pub(crate) mod normalization;
 
 pub use dropout::{sparse_dropout, try_sparse_dropout};
 pub use gcn::{GcnConv, GcnConvConfig};

@@ -1,12 +1,12 @@
 //! `+ - * /` with a dense tensor that broadcasts: stored-only operations, which keep the pattern.
 
-use super::binary::apply;
 use crate::base::checks::{plain_name, same_device};
 use crate::base::exact::Exact;
 use crate::base::index::index_tensor;
 use crate::base::kind::{Kind, Numeric, dtype_name};
 use crate::pattern::layout::Pattern;
 use crate::pattern::maps::{axis_map, from_dense_map};
+use crate::rows::zip::apply;
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Float, FloatDType, Int, Shape, Tensor};

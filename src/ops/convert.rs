@@ -2,7 +2,7 @@
 
 use crate::base::kind::Kind;
 use crate::pattern::csr::CsrPattern;
-use crate::pattern::layout::Pattern;
+use crate::pattern::layout::{Pattern, Structure};
 use crate::tensor::sparse::{CooTensor, CsrTensor};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;

@@ -5,14 +5,14 @@ use super::stack::check_matrix;
 use crate::base::checks::as_axes;
 use crate::base::exact::Exact;
 use crate::base::index::index_tensor;
-use crate::base::kind::Kind;
+use crate::base::kind::{Kind, nonzero};
 use crate::base::limits::check_dim;
 use crate::base::scalar::host_float;
 use crate::base::sizes::cells;
 use crate::pattern::layout::Pattern;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
-use burn::tensor::{AsIndex, Bool, DType, Device, Int, Scalar, Shape, Tensor};
+use burn::tensor::{AsIndex, DType, Device, Int, Scalar, Shape, Tensor};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
@@ -147,10 +147,6 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             None => stored + count(own.fill_row()).mul_scalar(unspecified as i64),
         })
     }
-}
-
-fn nonzero<K: Kind>(rows: Tensor<2, K>) -> Tensor<2, Bool> {
-    if rows.dtype().is_bool() { Tensor::from_dispatch(rows.into_dispatch()) } else { rows.not_equal_scalar(0) }
 }
 
 /// Whether a number of the host is not zero as an element of `dtype`.

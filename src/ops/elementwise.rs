@@ -1,13 +1,13 @@
 //! Functions of two elements beyond arithmetic: smallest and largest, powers, comparisons, choices.
 
-use super::binary::{check, meet, same_structure};
+use super::binary::{check, same_structure};
 use super::map::{bool_fill, changed_shape};
 use crate::base::checks::plain_name;
 use crate::base::index::signed;
 use crate::base::kind::{Kind, Numeric, as_float, from_float, is_tracked};
 use crate::base::scalar::{host_float, host_order};
 use crate::pattern::layout::{Pattern, is_full};
-use crate::pattern::merge::located;
+use crate::pattern::merge::{located, meet};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;

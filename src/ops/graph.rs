@@ -1,12 +1,11 @@
 //! Matrices as graphs: self loops and degrees.
 
-use super::scalar::one_number;
+use super::scalar::{ScalarArg, one_number};
 use super::stack::check_matrix;
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::base::limits::check_dim;
 use crate::kernel;
-use crate::ops::ScalarArg;
 use crate::ops::broadcast::read_rows;
 use crate::pattern::diagonal::{off_diagonal, with_diagonal};
 use crate::pattern::layout::Pattern;

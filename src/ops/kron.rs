@@ -1,6 +1,5 @@
 //! The Kronecker product.
 
-use super::binary::zip;
 use super::stack::check_matrix;
 use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
@@ -10,6 +9,7 @@ use crate::base::sizes::cells;
 use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
 use crate::rows::RowMap;
+use crate::rows::zip::zip;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Tensor};

@@ -1,9 +1,9 @@
 //! Functions of one element.
 
-use super::binary::apply;
 use crate::base::kind::{Kind, Numeric};
 use crate::base::scalar::{host_apply, host_float, host_order};
 use crate::pattern::layout::{Pattern, is_full};
+use crate::rows::zip::apply;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, ElementConversion, Float, Int, Scalar, Shape, Tensor};

@@ -30,30 +30,35 @@ use sparse_macros::or_panic;
     note = "it takes a dense `Tensor<{D}, {K}>`, a vector `Tensor<1, {K}>` (a matrix only), or a sparse tensor of the same \
             layout, rank and kind, by value or by reference; a dense operand goes by value: clone it to keep it"
 )]
-pub trait MatmulRhs<P: Pattern, const D: usize, K: Numeric> {
+#[allow(private_bounds)] // Sealed.
+pub trait MatmulRhs<P: Pattern, const D: usize, K: Numeric>:
+    Multiply<P, D, K, <Self as MatmulRhs<P, D, K>>::Output>
+{
     /// The product.
     type Output;
-
-    #[doc(hidden)]
-    fn multiply(self, left: &SparseTensor<P, D, K>, only: ThisCrate) -> Result<Self::Output>;
 }
 
-/// Keeps [`MatmulRhs`] from being implemented elsewhere: nobody else can name it.
-#[derive(Clone, Copy, Debug)]
-pub struct ThisCrate(());
+/// The method of [`MatmulRhs`]. The trait is private, so nobody else can implement that one.
+trait Multiply<P: Pattern, const D: usize, K: Numeric, O> {
+    fn multiply(self, left: &SparseTensor<P, D, K>) -> Result<O>;
+}
 
 impl<P: Pattern, const D: usize, K: Numeric> MatmulRhs<P, D, K> for Tensor<D, K> {
     type Output = Self;
+}
 
-    fn multiply(self, left: &SparseTensor<P, D, K>, _: ThisCrate) -> Result<Self> {
+impl<P: Pattern, const D: usize, K: Numeric> Multiply<P, D, K, Self> for Tensor<D, K> {
+    fn multiply(self, left: &SparseTensor<P, D, K>) -> Result<Self> {
         left.times("matmul", self)
     }
 }
 
 impl<P: Pattern, K: Numeric> MatmulRhs<P, 2, K> for Tensor<1, K> {
     type Output = Self;
+}
 
-    fn multiply(self, left: &SparseTensor<P, 2, K>, _: ThisCrate) -> Result<Self> {
+impl<P: Pattern, K: Numeric> Multiply<P, 2, K, Self> for Tensor<1, K> {
+    fn multiply(self, left: &SparseTensor<P, 2, K>) -> Result<Self> {
         let [length] = self.dims();
         let [rows, _] = left.dims();
         Ok(left.times("matmul", self.reshape(Exact([length, 1])))?.reshape(Exact([rows])))
@@ -62,16 +67,20 @@ impl<P: Pattern, K: Numeric> MatmulRhs<P, 2, K> for Tensor<1, K> {
 
 impl<P: Pattern, const D: usize, K: Numeric> MatmulRhs<P, D, K> for &SparseTensor<P, D, K> {
     type Output = SparseTensor<P, D, K>;
+}
 
-    fn multiply(self, left: &SparseTensor<P, D, K>, _: ThisCrate) -> Result<Self::Output> {
+impl<P: Pattern, const D: usize, K: Numeric> Multiply<P, D, K, SparseTensor<P, D, K>> for &SparseTensor<P, D, K> {
+    fn multiply(self, left: &SparseTensor<P, D, K>) -> Result<SparseTensor<P, D, K>> {
         left.times_sparse(self)
     }
 }
 
 impl<P: Pattern, const D: usize, K: Numeric> MatmulRhs<P, D, K> for SparseTensor<P, D, K> {
     type Output = Self;
+}
 
-    fn multiply(self, left: &SparseTensor<P, D, K>, _: ThisCrate) -> Result<Self> {
+impl<P: Pattern, const D: usize, K: Numeric> Multiply<P, D, K, Self> for SparseTensor<P, D, K> {
+    fn multiply(self, left: &SparseTensor<P, D, K>) -> Result<Self> {
         left.times_sparse(&self)
     }
 }
@@ -123,7 +132,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// dtype can count or memory can hold.
     #[or_panic]
     pub fn try_matmul<R: MatmulRhs<P, D, K>>(&self, rhs: R) -> Result<R::Output> {
-        rhs.multiply(self, ThisCrate(()))
+        rhs.multiply(self)
     }
 
     /// `self x dense`.

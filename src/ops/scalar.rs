@@ -1,11 +1,11 @@
 //! `+ - * /` with one number.
 
-use super::binary::apply;
 use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, Numeric};
 use crate::base::scalar::host_apply;
 use crate::pattern::layout::Pattern;
+use crate::rows::zip::apply;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Float, Int, Scalar, Tensor};

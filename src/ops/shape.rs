@@ -1,7 +1,7 @@
 //! The same elements in another shape.
 
 use crate::base::checks::resolve_axis;
-use crate::base::coordinates::by_dim;
+use crate::base::coordinates::{by_dim, unravel};
 use crate::base::index::index_tensor;
 use crate::base::kind::Kind;
 use crate::base::sizes::{cells, same_cells};
@@ -234,22 +234,6 @@ fn reshape_pattern<P: Pattern>(op: &'static str, pattern: &P, shape: &[usize]) -
 fn added(old: &[usize], new: &[usize]) -> Option<usize> {
     let axis = (0..new.len()).find(|&axis| old.get(axis) != Some(&new[axis]))?;
     (new[axis] == 1 && new[axis + 1..] == old[axis..]).then_some(axis)
-}
-
-/// The coordinates that row-major positions in `shape` stand for.
-fn unravel(flat: Tensor<1, Int>, shape: &[usize]) -> Vec<Tensor<1, Int>> {
-    let mut rest = flat;
-    let mut dims: Vec<Tensor<1, Int>> = Vec::with_capacity(shape.len());
-    for &size in shape.iter().skip(1).rev() {
-        let above = rest.clone().div_scalar(size as i64);
-        dims.push(rest - above.clone().mul_scalar(size as i64));
-        rest = above;
-    }
-    if !shape.is_empty() {
-        dims.push(rest);
-    }
-    dims.reverse();
-    dims
 }
 
 /// The shortest runs of dims, of either shape, that have as many elements: what a reshape works on. No size is 0.

@@ -7,7 +7,7 @@ use crate::base::limits::check_table;
 use crate::base::sizes::cells;
 use crate::kernel::{self, Compressed};
 use crate::pattern::csr::CsrPattern;
-use crate::pattern::layout::Pattern;
+use crate::pattern::layout::{Pattern, Structure};
 use crate::pattern::matrix::Matrix;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
@@ -98,7 +98,7 @@ fn rows(a: &Matrix, b: &Matrix) -> [Compressed; 2] {
 type Product<P> = (P, Compressed);
 
 #[derive(PartialEq, Eq)]
-struct With(u64);
+struct Times(u64);
 
 type Patterned<P, K> = (Product<P>, Option<Tensor<2, K>>);
 
@@ -107,17 +107,16 @@ fn symbolic<P: Pattern, const D: usize, K: Numeric>(
     a: &SparseTensor<P, D, K>,
     b: &SparseTensor<P, D, K>,
 ) -> Result<Patterned<P, K>> {
-    let (memo, key) = (a.pattern.memo(), With(b.pattern.memo().id()));
-    if let Some(known) = memo.find(&key) {
-        return Ok((known, None));
-    }
-    let (left, right) = (matrix(a), matrix(b));
-    let [x, y] = rows(left, right);
-    let (view, values) = kernel::spgemm((&x, &a.values), (&y, &b.values), right.size()[1])?;
-    let mut shape = a.pattern.shape().to_vec();
-    shape[D - 1] = b.pattern.shape()[D - 1];
-    let pattern = P::from_rows(&view, &shape);
-    Ok((memo.keep(key, (pattern, view)), Some(values)))
+    let key = Times(b.pattern.memo().id());
+    a.pattern.memo().try_get_with(key, || {
+        let (left, right) = (matrix(a), matrix(b));
+        let [x, y] = rows(left, right);
+        let (view, values) = kernel::spgemm((&x, &a.values), (&y, &b.values), right.size()[1])?;
+        let mut shape = a.pattern.shape().to_vec();
+        shape[D - 1] = b.pattern.shape()[D - 1];
+        let pattern = P::from_rows(&view, &shape);
+        Ok(((pattern, view), values))
+    })
 }
 
 /// What the backward pass keeps.

@@ -21,7 +21,7 @@ enum How {
     Diagonal,
 }
 
-/// The patterns that are joined, by their ids.
+/// Key of a joined pattern: the ids of its parts.
 #[derive(PartialEq, Eq)]
 struct Joined(How, Vec<u64>);
 
@@ -31,28 +31,25 @@ impl Joined {
     }
 }
 
-/// Where the rows of a joined pattern come from in the concatenation of the parts' rows (`None`: they stay). It is only
-/// made when it is needed.
+/// The index map of a joined pattern, from the concatenation of the parts' rows (`None`: they stay in place). It is
+/// computed when a gradient needs it.
 type Map = Arc<Lazy<Option<RowMap>>>;
 
-/// The pattern that several make, and where its rows come from. It is kept with the first one.
-fn joined<P: Pattern>(how: How, parts: &[P], make: impl FnOnce() -> (P, Option<RowMap>)) -> (P, Option<RowMap>) {
-    let (memo, key) = (parts[0].memo(), Joined::new(how, parts));
-    let known: Option<(P, Map)> = memo.find(&key);
-    if let Some((pattern, map)) = &known
-        && let Some(map) = map.known()
-    {
-        return (pattern.clone(), map.clone());
-    }
-    let (pattern, map) = make();
-    // If the pattern is known already, it keeps its identity and what was derived from it.
-    let (pattern, kept) = known.unwrap_or_else(|| memo.keep(key, (pattern, Map::default())));
-    (pattern, kept.get(|| map).clone())
+/// The pattern of several parts and its index map. The first part keeps them.
+fn joined<P: Pattern>(how: How, parts: &[P], make: impl Fn() -> (P, Option<RowMap>)) -> (P, Option<RowMap>) {
+    let memo = parts[0].memo();
+    let ((pattern, map), made) = memo.get_with(Joined::new(how, parts), || {
+        let (pattern, map) = make();
+        ((pattern, Map::default()), map)
+    });
+    // `concat` keeps a pattern without its map.
+    let map = map.get(|| made.unwrap_or_else(|| make().1)).clone();
+    (pattern, map)
 }
 
 /// Joins several tensors along a sparse axis: the pattern, and the rows of values. `fill` is a row of the parts' fill.
 ///
-/// Index maps are only needed for gradients. Untracked values are moved together with the pattern, in one pass.
+/// Only gradients need an index map. Without gradients one kernel computes both pattern and values.
 pub(crate) fn concat<P: Pattern, K: Kind>(
     parts: &[P],
     values: &[&Tensor<2, K>],
@@ -69,17 +66,17 @@ pub(crate) fn concat<P: Pattern, K: Kind>(
         };
     }
     let (arrays, how) = arrays(parts, axis, shape);
-    let coalesced = is_coalesced(&how);
-    let (arrays, rows) = kernel::concat(&arrays, values, how);
-    let (memo, key) = (parts[0].memo(), Joined::new(How::Along(axis), parts));
-    let known: Option<(P, Map)> = memo.find(&key);
-    let (pattern, _) =
-        known.unwrap_or_else(|| memo.keep(key, (P::from_arrays(arrays, shape, coalesced), Map::default())));
+    let joined = || kernel::concat(&arrays, values, how.clone());
+    let key = Joined::new(How::Along(axis), parts);
+    let ((pattern, _), rows) = parts[0].memo().get_with(key, || {
+        let (arrays, rows) = joined();
+        ((P::from_arrays(arrays, shape, is_coalesced(&how)), Map::default()), rows)
+    });
+    let rows = rows.unwrap_or_else(|| joined().1);
     (pattern, associate_like(rows, values))
 }
 
-/// Joins patterns along an axis; and where the rows come from in the concatenation of the parts' rows (`None`: they
-/// stay).
+/// Joins patterns along an axis: the pattern, and its index map (`None`: rows stay in place).
 fn concat_patterns<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P, Option<RowMap>) {
     joined(How::Along(axis), parts, || {
         let (arrays, how) = arrays(parts, axis, shape);
@@ -98,7 +95,7 @@ fn is_coalesced(how: &ConcatAxis) -> bool {
     !matches!(how, ConcatAxis::Coo { merge: false, .. })
 }
 
-/// Stacks patterns along a new sparse axis; and where the rows come from in the concatenation of the parts' rows.
+/// Stacks patterns along a new sparse axis: the pattern, and its index map as for [`concat_patterns`].
 pub(crate) fn stack<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P, Option<RowMap>) {
     joined(How::NewAxis(axis), parts, || {
         let parts: Vec<P> = parts.iter().map(|part| unsqueezed(part, axis)).collect();
@@ -109,7 +106,7 @@ pub(crate) fn stack<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P
     })
 }
 
-/// The block-diagonal matrix of several. The rows of one part follow those of the part before it.
+/// The block-diagonal matrix of several matrices. Rows of values stay in place.
 pub(crate) fn block_diag<P: Pattern>(parts: &[P], shape: &[usize]) -> P {
     let make = || {
         let nnz = parts.iter().map(Pattern::nnz).sum();
@@ -119,8 +116,7 @@ pub(crate) fn block_diag<P: Pattern>(parts: &[P], shape: &[usize]) -> P {
         } else {
             let own = parts.iter().filter(|part| part.nnz() > 0);
             let own = own.map(|part| index_tensor(part.coordinates().clone(), dtype)).collect();
-            // One table, which every element reads: where each part's elements end, and where its rows and columns
-            // start.
+            // `ends` of each part's elements, and the row and column where its block `starts`.
             let ends = std::iter::once(0).chain(parts.iter().scan(0, |end, part| {
                 *end += part.nnz() as i64;
                 Some(*end)

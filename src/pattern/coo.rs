@@ -1,6 +1,6 @@
 //! Coordinate patterns.
 
-use super::layout::Pattern;
+use super::layout::{Pattern, Structure, describe};
 use super::matrix::{Matrix, coordinates};
 use super::memo::Memo;
 use crate::base::coordinates::along;
@@ -12,16 +12,16 @@ use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor};
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
+use std::fmt;
 use std::sync::Arc;
 
 /// The coordinates of the stored elements: `indices [sparse_dims, nnz]`.
 ///
 /// Duplicates are legal: an element is the sum of its duplicates.
-#[derive(Clone, Debug)]
-pub struct CooPattern(Arc<Parts>);
+#[derive(Clone)]
+pub struct CooPattern(Arc<CooData>);
 
-#[derive(Debug)]
-struct Parts {
+struct CooData {
     shape: Vec<usize>,
     indices: Tensor<2, Int>,
     coalesced: bool,
@@ -35,12 +35,12 @@ impl CooPattern {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if `indices` has another number of rows than `shape` has dims, `index_out_of_range`, `overflow`.
+    /// `shape_mismatch` if `indices` does not have one row for each dim of `shape`; `index_out_of_range`, `overflow`.
     pub fn new(indices: Tensor<2, Int>, shape: &[usize]) -> Result<Self> {
         Self::checked("CooPattern::new", indices, shape)
     }
 
-    /// [`new`](Self::new) for another operation, which errors name.
+    /// [`new`](Self::new), with the name of the operation for errors.
     pub(crate) fn checked(op: &'static str, indices: Tensor<2, Int>, shape: &[usize]) -> Result<Self> {
         check_sizes(op, shape)?;
         let [dims, nnz] = indices.dims();
@@ -62,7 +62,7 @@ impl CooPattern {
     pub fn new_unchecked(indices: Tensor<2, Int>, shape: &[usize], coalesced: bool) -> Self {
         let nnz = indices.dims()[1];
         let dtype = index_dtype(shape, nnz);
-        Self(Arc::new(Parts {
+        Self(Arc::new(CooData {
             shape: shape.to_vec(),
             indices: index_tensor(indices, dtype),
             coalesced,
@@ -103,6 +103,12 @@ impl CooPattern {
     }
 }
 
+impl fmt::Debug for CooPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(self, f)
+    }
+}
+
 impl Pattern for CooPattern {
     const LAYOUT: &'static str = "COO";
 
@@ -130,9 +136,9 @@ impl Pattern for CooPattern {
     fn coordinates(&self) -> &Tensor<2, Int> {
         &self.0.indices
     }
+}
 
-    const UNION_ZIP: bool = false;
-
+impl Structure for CooPattern {
     fn has_rank(_rank: usize) -> bool {
         true
     }
@@ -154,7 +160,7 @@ impl Pattern for CooPattern {
     }
 
     fn matrix(&self) -> Option<&Matrix> {
-        // The rows, and the columns, of a batch are those of one matrix, and must be countable.
+        // A batch is one block-diagonal matrix, whose numbers of rows and columns must fit an index.
         let fits = |size: usize, other: usize| size.checked_mul(other).is_some_and(|rows| rows <= i64::MAX as usize);
         let is_matrix = match *self.0.shape {
             [_, _] => true,
@@ -190,7 +196,7 @@ impl Pattern for CooPattern {
         if !self.0.coalesced || axes.is_sorted() {
             return (Self::new_unchecked(indices, &shape, self.0.coalesced), None);
         }
-        // Coalesced stays coalesced: all coordinates are distinct, so the order of the sort is the index map.
+        // All coordinates are distinct, so the order of the sort is the index map.
         let (indices, order, _) = kernel::coalesce(&indices, &shape);
         (Self::new_unchecked(indices, &shape, true), Some(RowMap::new(order, self.nnz())))
     }

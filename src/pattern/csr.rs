@@ -1,13 +1,13 @@
 //! Compressed row patterns.
 
 use super::coo::CooPattern;
-use super::layout::Pattern;
-use super::matrix::{Matrix, coordinates};
+use super::layout::{Pattern, Structure, describe};
+use super::matrix::{Matrix, coordinates, split_rows};
 use super::memo::Memo;
 use crate::base::checks::same_device;
 use crate::base::coordinates::along;
 use crate::base::exact::Exact;
-use crate::base::index::{index_dtype, index_tensor, signed};
+use crate::base::index::{index_dtype, index_tensor, ints, read, read_all, signed};
 use crate::base::lazy::Lazy;
 use crate::base::limits::check_rows;
 use crate::base::sizes::{check_sizes, offsets};
@@ -16,17 +16,17 @@ use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
+use std::fmt;
 use std::sync::Arc;
 
 /// Compressed rows of a matrix `[rows, cols]`, or of a batch `[batch, rows, cols]` in which each matrix has its own
 /// nnz.
 ///
 /// A batch is stored as the rows of `[batch * rows, cols]`, one after the other. Columns ascend strictly in a row.
-#[derive(Clone, Debug)]
-pub struct CsrPattern(Arc<Parts>);
+#[derive(Clone)]
+pub struct CsrPattern(Arc<CsrData>);
 
-#[derive(Debug)]
-struct Parts {
+struct CsrData {
     shape: Vec<usize>,
     row_ptr: Tensor<1, Int>,
     col_idx: Tensor<1, Int>,
@@ -37,7 +37,8 @@ struct Parts {
 }
 
 impl CsrPattern {
-    /// Checks row pointers and columns against `[rows, cols]` or `[batch, rows, cols]`. Reads the device once.
+    /// Checks row pointers and columns against `[rows, cols]` or `[batch, rows, cols]`. Reads one number from the
+    /// device, for a batch two.
     ///
     /// `row_ptr` has `batch * (rows + 1)` entries, those of each matrix starting at 0.
     ///
@@ -49,7 +50,7 @@ impl CsrPattern {
         Self::checked("CsrPattern::new", row_ptr, col_idx, shape)
     }
 
-    /// [`new`](Self::new) for another operation, which errors name.
+    /// [`new`](Self::new), with the name of the operation for errors.
     pub(crate) fn checked(
         op: &'static str,
         row_ptr: Tensor<1, Int>,
@@ -58,7 +59,7 @@ impl CsrPattern {
     ) -> Result<Self> {
         check_sizes(op, shape)?;
         let (batch, rows, cols) = batch_rows_cols(op, shape)?;
-        // The transpose of a batch is that of one matrix with the columns of all matrices side by side.
+        // A batch is one block-diagonal matrix, so its transpose has a row for each column of each matrix.
         if batch as u128 * cols as u128 > i64::MAX as u128 {
             let got = batch as u128 * cols as u128;
             return Err(SparseError::Overflow { op, what: "batch * columns", limit: i64::MAX as u128, got });
@@ -66,22 +67,24 @@ impl CsrPattern {
         same_device(op, &row_ptr.device(), &col_idx.device())?;
         let (row_ptr, col_idx) = (signed(row_ptr), signed(col_idx));
         let nnz = col_idx.dims()[0];
-        let (row_ptr, total) = if shape.len() == 2 {
-            (row_ptr, rows)
+        let total =
+            batch.checked_mul(rows).filter(|&total| total <= i64::MAX as usize).ok_or(SparseError::Overflow {
+                op,
+                what: "batch * rows",
+                limit: i64::MAX as u128,
+                got: batch as u128 * rows as u128,
+            })?;
+        // The error of a batch names the entry of `given`, so the host looks for it.
+        let given = row_ptr.clone();
+        let host_joined = || sparse_core::join_row_ptr(op, batch, rows, &read_all(given.clone()));
+        let row_ptr = if shape.len() == 2 {
+            row_ptr
+        } else if let Some(joined) = joined_row_ptr(&row_ptr, [batch, rows], nnz) {
+            joined
         } else {
-            let total =
-                batch.checked_mul(rows).filter(|&total| total <= i64::MAX as usize).ok_or(SparseError::Overflow {
-                    op,
-                    what: "batch * rows",
-                    limit: i64::MAX as u128,
-                    got: batch as u128 * rows as u128,
-                })?;
-            let given: Vec<i64> = sparse_burn::read_data(row_ptr.clone()).convert::<i64>().iter().collect();
-            let joined = sparse_core::join_row_ptr::<i64>(op, batch, rows, &given)?;
-            let device = row_ptr.device();
             let dtype = index_dtype(&[total, cols], nnz);
-            let joined = TensorData::new(joined, [total + 1]).convert_dtype(dtype);
-            (Tensor::from_data(joined, (&device, dtype)), total)
+            let joined = TensorData::new(host_joined()?, [total + 1]).convert_dtype(dtype);
+            Tensor::from_data(joined, (&row_ptr.device(), dtype))
         };
         // The kernel takes both arrays in one dtype: the wider of the two.
         let (row_ptr, col_idx) = if row_ptr.dtype() == col_idx.dtype() {
@@ -89,7 +92,10 @@ impl CsrPattern {
         } else {
             (index_tensor(row_ptr, DType::I64), index_tensor(col_idx, DType::I64))
         };
-        kernel::validate_csr(op, &row_ptr, &col_idx, total, cols)?;
+        kernel::validate_csr(op, &row_ptr, &col_idx, total, cols).map_err(|error| match shape.len() {
+            2 => error,
+            _ => host_joined().err().unwrap_or(error),
+        })?;
         Ok(Self::new_unchecked(row_ptr, col_idx, shape))
     }
 
@@ -100,7 +106,7 @@ impl CsrPattern {
         let [rows, cols] = [shape[shape.len() - 2], shape[shape.len() - 1]];
         let nnz = col_idx.dims()[0];
         let dtype = index_dtype(&[batch * rows, batch * cols], nnz);
-        Self(Arc::new(Parts {
+        Self(Arc::new(CsrData {
             shape: shape.to_vec(),
             row_ptr: index_tensor(row_ptr, dtype),
             col_idx: index_tensor(col_idx, dtype),
@@ -114,6 +120,21 @@ impl CsrPattern {
     /// Row pointers `[batch * rows + 1]` that run through the batch.
     pub fn row_ptr(&self) -> &Tensor<1, Int> {
         &self.0.row_ptr
+    }
+
+    /// Row pointers `[batch * (rows + 1)]`, those of each matrix starting at 0; the same as `row_ptr` for rank 2.
+    pub(crate) fn split_row_ptr(&self) -> Tensor<1, Int> {
+        let (joined, [batch, rows]) = (self.row_ptr(), [self.batch(), self.rows()]);
+        if self.0.shape.len() == 2 {
+            return joined.clone();
+        }
+        let (total, length) = (batch * rows, batch * (rows + 1));
+        if total == 0 {
+            return index_tensor(ints(vec![0; length], [length], &joined.device()), joined.dtype());
+        }
+        let [start, end] = [0, 1].map(|at| joined.clone().narrow(0, at, total).reshape(Exact([batch, rows])));
+        let first = start.narrow(1, 0, 1);
+        Tensor::cat(vec![first.zeros_like(), end - first], 1).reshape(Exact([length]))
     }
 
     /// Columns `[nnz]`.
@@ -157,6 +178,31 @@ impl CsrPattern {
     }
 }
 
+/// Joins the row pointers `[batch * (rows + 1)]` of a batch to those of one matrix, `[batch * rows + 1]`. `None` if
+/// they are wrong, if there are no rows, or if the sums could overflow. Reads one number from the device.
+fn joined_row_ptr(row_ptr: &Tensor<1, Int>, [batch, rows]: [usize; 2], nnz: usize) -> Option<Tensor<1, Int>> {
+    let length = batch.checked_mul(rows.checked_add(1)?)?;
+    // No number of the sums below is larger.
+    let largest = (batch as u128 + 1) * nnz as u128;
+    let wide = largest > i32::MAX as u128;
+    let fits = !wide || largest <= i64::MAX as u128 && row_ptr.device().supports_dtype(DType::I64);
+    if batch * rows == 0 || length != row_ptr.dims()[0] || !fits {
+        return None;
+    }
+    let row_ptr = if wide { index_tensor(row_ptr.clone(), DType::I64) } else { row_ptr.clone() };
+    let table = row_ptr.reshape(Exact([batch, rows + 1]));
+    let bound = nnz as i64;
+    let start = table.clone().narrow(1, 0, 1).not_equal_elem(0).int().sum();
+    let wrong = table.clone().lower_elem(0).bool_or(table.clone().greater_elem(bound)).int().sum();
+    if read(start + wrong) > 0 {
+        return None;
+    }
+    let before = kernel::scan(table.clone().narrow(1, rows, 1).reshape(Exact([batch])));
+    let start = before.clone().narrow(0, 0, batch).reshape(Exact([batch, 1]));
+    let starts = (table.narrow(1, 0, rows) + start).reshape(Exact([batch * rows]));
+    Some(Tensor::cat(vec![starts, before.narrow(0, batch, 1)], 0))
+}
+
 fn batch_rows_cols(op: &'static str, shape: &[usize]) -> Result<(usize, usize, usize)> {
     match *shape {
         [rows, cols] => Ok((1, rows, cols)),
@@ -167,6 +213,12 @@ fn batch_rows_cols(op: &'static str, shape: &[usize]) -> Result<(usize, usize, u
             left: shape.to_vec(),
             right: vec![2, 3],
         }),
+    }
+}
+
+impl fmt::Debug for CsrPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(self, f)
     }
 }
 
@@ -201,22 +253,19 @@ impl Pattern for CsrPattern {
             if nnz == 0 {
                 return Tensor::empty([self.0.shape.len(), 0], (&self.0.col_idx.device(), self.0.col_idx.dtype()));
             }
-            let as_row = |ids: Tensor<1, Int>| ids.reshape(Exact([1, nnz]));
-            let (ids, cols) = (self.row_ids().clone(), as_row(self.0.col_idx.clone()));
-            let rows = self.rows().max(1) as i64;
-            match self.0.shape.len() {
-                2 => Tensor::cat(vec![as_row(ids), cols], 0),
-                _ => {
-                    let batch = ids.clone().div_scalar(rows);
-                    let row = ids - batch.clone().mul_scalar(rows);
-                    Tensor::cat(vec![as_row(batch), as_row(row), cols], 0)
-                }
-            }
+            let (row_ids, cols) = (self.row_ids().clone(), self.0.col_idx.clone());
+            let dims = if self.0.shape.len() == 2 {
+                vec![row_ids, cols]
+            } else {
+                let [batch, row] = split_rows(row_ids, self.rows());
+                vec![batch, row, cols]
+            };
+            Tensor::cat(dims.into_iter().map(|ids| ids.reshape(Exact([1, nnz]))).collect(), 0)
         })
     }
+}
 
-    const UNION_ZIP: bool = true;
-
+impl Structure for CsrPattern {
     fn has_rank(rank: usize) -> bool {
         rank == 2 || rank == 3
     }
@@ -301,7 +350,7 @@ impl Pattern for CsrPattern {
 
     fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>) {
         if axes == [1, 0] {
-            // The transpose is the same matrix by columns, which is kept for backward passes anyway.
+            // The matrix keeps its compressed columns for backward passes anyway.
             let by_col = self.matrix().expect("CSR is a matrix").by_col();
             let shape = [self.cols(), self.rows()];
             let map = by_col.perm.clone().map(|order| RowMap::new(order, self.nnz()));
@@ -312,7 +361,7 @@ impl Pattern for CsrPattern {
     }
 
     fn unsqueezed(&self, axis: usize) -> Option<Self> {
-        // A batch of one matrix, or of matrices of one row: the rows are the same.
+        // The result is a batch of one matrix, or of matrices of one row: the row pointers are the same.
         let mut shape = self.0.shape.clone();
         shape.insert(axis, 1);
         (axis < 2).then(|| Self::new_unchecked(self.0.row_ptr.clone(), self.0.col_idx.clone(), &shape))

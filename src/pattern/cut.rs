@@ -1,11 +1,11 @@
-//! Parts of a pattern: the elements at some positions of its dims. They are kept with the pattern, so a loop finds each
+//! Parts of a pattern: the elements at some positions of its dims. The pattern keeps them, so a loop computes each part
 //! once.
 
 use super::dims::{empty_pattern, from_dims};
 use super::layout::Pattern;
 use super::select::kept;
 use crate::base::coordinates::{along, by_dim, columns};
-use crate::base::index::{index_tensor, ints, read};
+use crate::base::index::{index_tensor, ints, read, read_all};
 use crate::base::kind::Kind;
 use crate::kernel;
 use crate::rows::{RowMap, move_rows};
@@ -30,7 +30,7 @@ impl Cut {
         *self == Self::whole(size)
     }
 
-    /// Where the last position ends.
+    /// One past the last position.
     fn end(&self) -> usize {
         self.start + (self.count.max(1) - 1) * self.step + usize::from(self.count > 0)
     }
@@ -42,7 +42,7 @@ impl Cut {
         }
         let at = (0..self.count).map(|k| (self.start + k * self.step) as i64).collect();
         let device = rows.device().inner();
-        // Each position is read once, so the backward pass sums nothing.
+        // Positions are distinct, so the scatter-add of the backward pass is deterministic.
         rows.select(1, ints(at, [self.count], &device))
     }
 }
@@ -50,17 +50,17 @@ impl Cut {
 #[derive(PartialEq, Eq)]
 struct Cuts(Vec<Cut>);
 
-/// Parts of one size along an axis.
+/// Key of all parts of one size along an axis.
 #[derive(PartialEq, Eq)]
 struct Parts {
     axis: usize,
     size: usize,
 }
 
-/// A part of a pattern, and which rows of the values belong to it.
+/// A part of a pattern, and its rows of the values.
 pub(crate) type Part<P> = (P, Taken);
 
-/// Which rows of the values belong to a part of a pattern.
+/// The rows of the values that belong to a part of a pattern.
 #[derive(Clone, Debug)]
 pub(crate) enum Taken {
     /// None.
@@ -86,8 +86,7 @@ impl Taken {
     }
 }
 
-/// The elements at the positions that every dim keeps. At least one dim does not keep all. Reads the device the first
-/// time.
+/// The elements at the given positions of every dim; at least one dim is cut. Reads the device the first time.
 pub(crate) fn cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
     pattern.memo().get(Cuts(cuts.to_vec()), || find_cut(pattern, cuts))
 }
@@ -107,7 +106,7 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
         return none();
     }
     let (columns, taken) = match cut[..] {
-        // The elements stand next to each other.
+        // The elements are consecutive.
         [(0, Cut { start, count, step: 1 })] if pattern.is_coalesced() => {
             let [low, high] = below(pattern, [start, start + count]);
             if low == high {
@@ -146,14 +145,14 @@ fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>>
         return starts.map(|start| (empty_pattern(pattern, &shape_of(start)), Taken::Nothing)).collect();
     }
     let part = along(coordinates, axis).div_scalar(size as i64);
-    // Along axis 0 of a coalesced tensor the elements of a part stand next to each other.
+    // Along axis 0 of a coalesced tensor the elements of a part are consecutive.
     let (order, ptr) = if axis == 0 && pattern.is_coalesced() {
         (None, kernel::compress(&part, count))
     } else {
         let (order, ptr) = kernel::group_by(&part, count);
         (Some(order), ptr)
     };
-    let ptr: Vec<i64> = sparse_burn::read_data(ptr).convert::<i64>().iter().collect();
+    let ptr = read_all(ptr);
     let made = starts.zip(ptr.windows(2)).map(|(start, ends)| {
         let (low, count, shape) = (ends[0] as usize, (ends[1] - ends[0]) as usize, shape_of(start));
         if count == 0 {
@@ -173,7 +172,8 @@ fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>>
     made.collect()
 }
 
-/// How many elements of a coalesced pattern stand before either index of axis 0, in one read.
+/// For both bounds: the number of elements of a coalesced pattern with a smaller index along axis 0. Reads the device
+/// at most once.
 fn below<P: Pattern>(pattern: &P, bounds: [usize; 2]) -> [usize; 2] {
     let (size, nnz, coordinates) = (pattern.shape()[0], pattern.nnz(), pattern.coordinates());
     let first = along(coordinates, 0);
@@ -185,14 +185,13 @@ fn below<P: Pattern>(pattern: &P, bounds: [usize; 2]) -> [usize; 2] {
         [0, end] => [0, read(count(end))],
         [start, end] if end == size => [read(count(start)), nnz],
         bounds => {
-            let both = sparse_burn::read_data(Tensor::cat(bounds.map(count).into(), 0)).convert::<i64>();
-            let mut both = both.iter::<i64>().map(|count| count as usize);
-            std::array::from_fn(|_| both.next().expect("two numbers"))
+            let both = read_all(Tensor::cat(bounds.map(count).into(), 0));
+            [both[0] as usize, both[1] as usize]
         }
     }
 }
 
-/// Whether each index along a dim of `size` is one of the positions.
+/// Whether each index along a dim of `size` is one of the cut's positions.
 fn lies_in(ids: Tensor<1, Int>, cut: &Cut, size: usize) -> Tensor<1, Bool> {
     let mut all = None;
     let mut and = |keep: Tensor<1, Bool>| {

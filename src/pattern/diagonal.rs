@@ -33,7 +33,7 @@ pub(crate) fn diagonal<P: Pattern>(shape: &[usize], device: &Device) -> P {
     P::from_coordinates(coordinates, shape, true)
 }
 
-/// Where the elements of the main diagonal stand in a coalesced pattern.
+/// The position of each element of the main diagonal in a coalesced pattern.
 pub(crate) fn on_diagonal<P: Pattern>(pattern: &P) -> RowMap {
     let (_, map) = pattern.memo().get(OnDiagonal, || {
         let main: P = diagonal(pattern.shape(), &pattern.device());
@@ -61,8 +61,8 @@ pub(crate) fn diagonal_column<P: Pattern>(pattern: &P) -> (P, RowMap) {
     })
 }
 
-/// Adds the main diagonal to a coalesced pattern. The first map says where the rows of the result come from. The second
-/// one is 0 on the diagonal and 1 (missing) elsewhere.
+/// Adds the main diagonal to a coalesced pattern. The first index map is from the pattern to the result. The second one
+/// is 0 on the diagonal and 1 (missing) elsewhere.
 pub(crate) fn with_diagonal<P: Pattern>(pattern: &P) -> (P, [RowMap; 2]) {
     pattern.memo().get(WithDiagonal, || {
         let main: P = diagonal(pattern.shape(), &pattern.device());

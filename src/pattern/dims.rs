@@ -4,7 +4,7 @@ use super::layout::Pattern;
 use crate::base::coordinates::{by_dim, join_dims};
 use burn::tensor::{Int, Tensor};
 
-/// The pattern of coordinates, given dim by dim. They must be in order, or (for `coalesced` false) may be in any order.
+/// The pattern of coordinates that are given dim by dim. With `coalesced` they must be distinct and in order.
 pub(crate) fn from_dims<P: Pattern, const R: usize>(
     dims: Vec<Tensor<1, Int>>,
     shape: &[usize],

@@ -8,11 +8,12 @@ use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor};
 use sparse_burn::ConcatAxis;
 use sparse_core::Result;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
-/// A sparse layout. Implemented by [`CooPattern`](super::CooPattern) and [`CsrPattern`](super::CsrPattern); cannot be
-/// implemented outside this crate.
-pub trait Pattern: Clone + Debug + Send + Sync + 'static {
+/// A sparse layout: [`CooPattern`](super::CooPattern) or [`CsrPattern`](super::CsrPattern). It cannot be implemented
+/// outside this crate.
+#[allow(private_bounds)] // Sealed.
+pub trait Pattern: Structure + Clone + Debug + Send + Sync + 'static {
     /// Name of the layout.
     const LAYOUT: &'static str;
 
@@ -20,7 +21,7 @@ pub trait Pattern: Clone + Debug + Send + Sync + 'static {
     fn shape(&self) -> &[usize];
     /// Number of stored elements (of blocks, where there are dense dims).
     fn nnz(&self) -> usize;
-    /// Whether no coordinate is stored twice and all stand in lexicographic order.
+    /// Whether no coordinate is stored twice and all are in lexicographic order.
     fn is_coalesced(&self) -> bool;
     /// Whether both are one and the same shared pattern.
     fn is_same(&self, other: &Self) -> bool;
@@ -32,54 +33,46 @@ pub trait Pattern: Clone + Debug + Send + Sync + 'static {
     fn index_dtype(&self) -> DType;
     /// The coordinates `[sparse_dims, nnz]` of every stored element, in storage order.
     fn coordinates(&self) -> &Tensor<2, Int>;
+}
 
-    // What operations ask of a layout. Structural operations compute coordinates and come back through
-    // `from_coordinates`, so that each is written once. Types in these methods cannot be named outside this crate, so
-    // nobody else can implement the trait.
-
-    /// Whether a kernel can make the union of two such patterns and combine their values in one pass, for single
-    /// values.
-    #[doc(hidden)]
-    const UNION_ZIP: bool;
+/// What operations ask of a layout. Structural operations compute coordinates and make the pattern by
+/// [`from_coordinates`](Self::from_coordinates), so each is written once for all layouts.
+///
+/// The trait is private, so nobody else can implement [`Pattern`].
+pub(crate) trait Structure: Sized {
     /// Whether the layout has tensors of this number of sparse dims.
-    #[doc(hidden)]
     fn has_rank(rank: usize) -> bool;
     /// Checks that the layout has tensors with sparse dims of this shape. `held` is how many numbers are in memory
     /// already.
-    #[doc(hidden)]
     fn check_shape(op: &'static str, shape: &[usize], held: usize) -> Result<()>;
     /// The pattern of coordinates `[sparse_dims, nnz]` that are right by construction. For a layout that is always
     /// coalesced they must be coalesced.
-    #[doc(hidden)]
     fn from_coordinates(coordinates: Tensor<2, Int>, shape: &[usize], coalesced: bool) -> Self;
-    /// The pattern of a matrix, or of a batch of matrices, from its compressed rows. All matrices of a batch are one
-    /// block-diagonal matrix there.
-    #[doc(hidden)]
+    /// The pattern of a matrix, or of a batch of matrices, from its compressed rows. There all matrices of a batch are
+    /// one block-diagonal matrix.
     fn from_rows(rows: &Compressed, shape: &[usize]) -> Self;
     /// The coalesced pattern, and how its rows are summed; `None` if this one is coalesced already.
-    #[doc(hidden)]
     fn coalesce(&self) -> Option<(Self, RowSums)>;
     /// The matrix, or batch of matrices, by rows and by columns; `None` for other ranks.
-    #[doc(hidden)]
     fn matrix(&self) -> Option<&Matrix>;
     /// The index arrays, for kernels that merge or join patterns.
-    #[doc(hidden)]
     fn arrays(&self) -> Arrays;
     /// A pattern of the same layout from arrays that are right by construction.
-    #[doc(hidden)]
     fn from_arrays(arrays: Arrays, shape: &[usize], coalesced: bool) -> Self;
-    /// What is derived from the pattern and kept with it.
-    #[doc(hidden)]
+    /// The derived results that the pattern keeps.
     fn memo(&self) -> &Memo;
     /// How several patterns are joined along a sparse dim, and the index dtype of the result.
-    #[doc(hidden)]
     fn concat_axis(parts: &[Self], axis: usize, shape: &[usize]) -> (ConcatAxis, DType);
-    /// The pattern with its dims in another order, and where its rows come from (`None`: they stay).
-    #[doc(hidden)]
+    /// The pattern with its dims in another order, and its index map (`None`: rows stay in place).
     fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>);
     /// The pattern with one more sparse dim, of size 1, at `axis`, if its arrays stay the same.
-    #[doc(hidden)]
     fn unsqueezed(&self, axis: usize) -> Option<Self>;
+}
+
+/// The first line of a tensor's `Display`, for a pattern: handles of index tensors would say nothing.
+pub(super) fn describe<P: Pattern>(pattern: &P, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{} pattern {:?}, nnz {}", P::LAYOUT, pattern.shape(), pattern.nnz())?;
+    if pattern.is_coalesced() { Ok(()) } else { f.write_str(", not coalesced") }
 }
 
 impl<P: Pattern> Made for P {

@@ -1,11 +1,11 @@
-//! Lines: the stored elements that differ only in their coordinates along some axes. Reductions and softmax work on
-//! them.
+//! Lines: groups of stored elements that differ only in their coordinates along some axes. Reductions and softmax work
+//! on them.
 
 use super::layout::Pattern;
 use super::memo::{Made, Memo};
 use crate::base::coordinates::row;
 use crate::base::exact::Exact;
-use crate::base::index::index_tensor;
+use crate::base::index::{differences, index_tensor};
 use crate::base::lazy::Lazy;
 use crate::kernel;
 use crate::rows::RowSums;
@@ -17,16 +17,14 @@ struct Along(Vec<bool>);
 
 /// The lines of a pattern along some axes: its stored elements, grouped by their other coordinates. Lines without a
 /// stored element are left out.
-#[derive(Debug)]
 pub(crate) struct Lines<P> {
     /// One element for each line: the pattern with those axes of size 1. Coalesced.
     pub(crate) pattern: P,
-    /// The stored elements of each line. They are consecutive (there is no order) if the axes are the last sparse dims.
+    /// The stored elements of each line. If the axes are the last sparse dims, they are consecutive and need no order.
     pub(crate) sums: RowSums,
-    /// Elements of a line, stored or not; at most `i64::MAX`.
+    /// Number of elements of a line, stored or not; at most `i64::MAX`.
     pub(crate) size: usize,
     stored: usize,
-    order: Lazy<Tensor<1, Int>>,
     missing: Lazy<Tensor<1, Int>>,
 }
 
@@ -62,7 +60,7 @@ impl<P: Pattern> Lines<P> {
                 if along { own.zeros_like() } else { own }
             });
             let (indices, order, ptr) = kernel::coalesce(Tensor::cat(rows.collect(), 0), &shape);
-            // Sorted already. The sort is stable, so it would change nothing.
+            // The elements are sorted already, and a stable sort keeps their order.
             let together = pattern.is_coalesced() && axes.is_sorted();
             (indices, (!together).then_some(order), ptr)
         };
@@ -71,7 +69,6 @@ impl<P: Pattern> Lines<P> {
             sums: RowSums::new(order, ptr),
             size: size.min(i64::MAX as usize),
             stored,
-            order: Lazy::new(),
             missing: Lazy::new(),
         }
     }
@@ -88,24 +85,15 @@ impl<P: Pattern> Lines<P> {
 
     /// `(order, ptr)` of the lines, as `put` takes them.
     pub(crate) fn groups(&self) -> (Tensor<1, Int>, Tensor<1, Int>) {
-        let ptr = self.sums.ptr();
-        let order = self.order.get(|| match self.sums.order() {
-            Some(order) => order.clone(),
-            None => Tensor::arange(0..self.stored as i64, (&ptr.device(), ptr.dtype())),
-        });
-        (order.clone(), ptr.clone())
+        self.sums.groups(self.stored)
     }
 
-    /// How many elements of each line are stored (duplicates count).
+    /// Number of stored elements of each line (duplicates count).
     pub(crate) fn counts(&self) -> Tensor<1, Int> {
-        let (ptr, lines) = (self.sums.ptr(), self.len());
-        if lines == 0 {
-            return Tensor::empty([0], (&ptr.device(), ptr.dtype()));
-        }
-        ptr.clone().narrow(0, 1, lines) - ptr.clone().narrow(0, 0, lines)
+        differences(self.sums.ptr())
     }
 
-    /// How many elements of each line are not stored, `[lines, 1]`; for a coalesced pattern.
+    /// Number of elements of each line that are not stored, `[lines, 1]`; for a coalesced pattern.
     pub(crate) fn missing(&self) -> Tensor<2, Int> {
         let missing = self.missing.get(|| {
             let dtype = sparse_burn::index_dtype_for(self.size.max(self.stored));

@@ -1,16 +1,15 @@
 //! A pattern as a matrix.
 
-use crate::base::exact::Exact;
-use crate::base::index::{index_dtype, index_tensor};
+use crate::base::coordinates::join_dims;
+use crate::base::index::differences;
 use crate::base::lazy::Lazy;
 use crate::kernel::{self, Compressed};
-use crate::rows::RowMap;
+use crate::rows::{RowMap, RowSums};
 use burn::tensor::{Int, Tensor};
 
-/// The pattern of a matrix by rows and by columns. A batch `[B, M, N]` is the block-diagonal matrix `[B*M, B*N]`, so
-/// products have only one case.
-#[derive(Debug)]
-pub struct Matrix {
+/// The pattern of a matrix by rows and by columns. A batch `[B, M, N]` is treated as the block-diagonal matrix
+/// `[B*M, B*N]`, so products have only one case.
+pub(crate) struct Matrix {
     rows: usize,
     cols: usize,
     row_ids: Tensor<1, Int>,
@@ -19,8 +18,8 @@ pub struct Matrix {
     by_col: Lazy<Compressed>,
     column_places: Lazy<Tensor<1, Int>>,
     columns: Lazy<RowMap>,
-    order: Lazy<Tensor<1, Int>>,
-    /// Whether elements stand in the order of their rows.
+    row_sums: Lazy<RowSums>,
+    /// Whether elements are in the order of their rows.
     sorted: bool,
 }
 
@@ -42,12 +41,12 @@ impl Matrix {
             by_col: Lazy::new(),
             column_places: Lazy::new(),
             columns: Lazy::new(),
-            order: Lazy::new(),
+            row_sums: Lazy::new(),
             sorted,
         }
     }
 
-    /// The matrix with these row pointers. Its elements stand in the order of their rows.
+    /// The matrix with these row pointers. Its elements are in the order of their rows.
     pub(super) fn compressed(
         size: [usize; 2],
         ptr: Tensor<1, Int>,
@@ -58,7 +57,7 @@ impl Matrix {
         Self { by_row: by_row.into(), ..Self::new(size, row_ids, col_ids, true) }
     }
 
-    /// The rows of all matrices of a batch together, and their columns.
+    /// Numbers of rows and columns; for a batch those of all matrices together.
     pub(crate) fn size(&self) -> [usize; 2] {
         [self.rows, self.cols]
     }
@@ -103,12 +102,11 @@ impl Matrix {
 
     /// Elements by rows, `(order, ptr)`, as `put` takes them.
     pub(crate) fn groups(&self) -> (Tensor<1, Int>, Tensor<1, Int>) {
-        let Compressed { ptr, perm, .. } = self.by_row();
-        let order = self.order.get(|| match perm {
-            Some(perm) => perm.clone(),
-            None => Tensor::arange(0..self.row_ids.dims()[0] as i64, (&ptr.device(), ptr.dtype())),
+        let sums = self.row_sums.get(|| {
+            let Compressed { ptr, perm, .. } = self.by_row();
+            RowSums::new(perm.clone(), ptr.clone())
         });
-        (order.clone(), ptr.clone())
+        sums.groups(self.row_ids.dims()[0])
     }
 
     /// How many elements each row has, `[rows]`.
@@ -122,36 +120,33 @@ impl Matrix {
     }
 }
 
-fn differences(ptr: &Tensor<1, Int>) -> Tensor<1, Int> {
-    let count = ptr.dims()[0] - 1;
-    if count == 0 {
-        return Tensor::empty([0], (&ptr.device(), ptr.dtype()));
-    }
-    ptr.clone().narrow(0, 1, count) - ptr.clone().narrow(0, 0, count)
-}
-
 fn compressed_by(keys: &Tensor<1, Int>, others: &Tensor<1, Int>, groups: usize) -> Compressed {
     let (order, ptr) = kernel::group_by(keys, groups);
     let idx = others.clone().select(0, order.clone());
     Compressed { ptr, idx, perm: Some(order) }
 }
 
-/// The compressed rows of the one matrix that a batch makes, as coordinates of the batch.
-pub(super) fn coordinates(view: &Compressed, shape: &[usize]) -> Tensor<2, Int> {
-    let nnz = view.idx.dims()[0];
-    let dtype = index_dtype(shape, nnz);
-    let as_row = |ids: Tensor<1, Int>| index_tensor(ids, dtype).reshape(Exact([1, nnz]));
-    if nnz == 0 {
-        return Tensor::empty([shape.len(), 0], (&view.idx.device(), dtype));
-    }
-    let (row, col) = (kernel::expand_ptr(&view.ptr, nnz), view.idx.clone());
-    match *shape {
-        [_, rows, cols] => {
-            let batch = row.clone().div_scalar(rows as i64);
-            let row = row - batch.clone().mul_scalar(rows as i64);
-            let col = col - batch.clone().mul_scalar(cols as i64);
-            Tensor::cat(vec![as_row(batch), as_row(row), as_row(col)], 0)
+/// The coordinates of a matrix, or of a batch of matrices, from compressed rows. Those of a batch are of its one
+/// block-diagonal matrix.
+pub(super) fn coordinates(rows: &Compressed, shape: &[usize]) -> Tensor<2, Int> {
+    let nnz = rows.idx.dims()[0];
+    let row_ids = if nnz == 0 { rows.idx.clone() } else { kernel::expand_ptr(&rows.ptr, nnz) };
+    let dims = match *shape {
+        [_, rows_of_one, cols_of_one] if nnz > 0 => {
+            let [batch, row] = split_rows(row_ids, rows_of_one);
+            let col = rows.idx.clone() - batch.clone().mul_scalar(cols_of_one as i64);
+            vec![batch, row, col]
         }
-        _ => Tensor::cat(vec![as_row(row), as_row(col)], 0),
-    }
+        _ => vec![row_ids, rows.idx.clone()],
+    };
+    join_dims(dims, shape, nnz, &rows.idx)
+}
+
+/// The matrix of a batch that each row belongs to, and the row in that matrix, for ids of rows in `[0, batch * rows)`.
+pub(super) fn split_rows(row_ids: Tensor<1, Int>, rows: usize) -> [Tensor<1, Int>; 2] {
+    // Unchecked rows may be in matrices without rows.
+    let rows = rows.max(1) as i64;
+    let batch = row_ids.clone().div_scalar(rows);
+    let row = row_ids - batch.clone().mul_scalar(rows);
+    [batch, row]
 }

@@ -1,49 +1,48 @@
-//! What is derived from a pattern once and kept with it.
+//! Results that are derived from a pattern once and kept with it.
 
 use crate::rows::RowMap;
 use std::any::{Any, TypeId};
 use std::convert::Infallible;
-use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// How many derived things of each kind are kept with a pattern: those used last. A training loop needs one or two, or
-/// one for each of its fixed ranges. Others are derived again, at the price of a merge.
+/// A pattern keeps at most this many results of each kind: the last ones used. A training loop needs one or two, or one
+/// for each of its fixed ranges. Others are derived again, which costs about as much as a merge.
 const KEPT: usize = 64;
 
-/// How many of them are kept whatever their size. More are kept only while all together hold at most this many copies
-/// of the pattern.
+/// This many of them are kept whatever their size. More are kept only while all of them together take at most as much
+/// memory as this many copies of the pattern.
 const COPIES: usize = 8;
 
-/// How many numbers they may hold all together however small the pattern is.
+/// For a small pattern: this many numbers may be kept in any case.
 const FEW: usize = 1 << 16;
 
-/// How many patterns one kept thing may have in it. Each costs memory, however few elements it has.
+/// A result with more patterns than this is not kept. Every pattern takes memory, even one without elements.
 const KEPT_PARTS: usize = 1024;
 
-/// How long a chain of patterns may be, each of which is kept with the one that it was derived from. A loop that
-/// replaces its state derives a new pattern from the last one in every step. Without a limit all would live as long as
-/// the first one. Dropping that drops one inside the other, which would overflow the stack.
+/// The longest chain of patterns, each kept by the one that it is derived from. A loop that replaces its state derives
+/// a new pattern from the last one in every step. Without a limit all of them would live as long as the first one, and
+/// dropping that one would drop the others recursively and overflow the stack.
 const DEEPEST: u32 = 256;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// A number that no other pattern, or index, of the process has.
+/// A new number, different from that of every other pattern and index of this process.
 pub(crate) fn identity() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The key of a derived thing. Every operation has its own type of key, so operations cannot collide. Other patterns
-/// are part of a key by their [`id`](Memo::id).
+/// The key of a kept result. Every operation has its own type of key, so the keys of two operations never collide. A
+/// key refers to other patterns by their [`id`](Memo::id).
 pub(crate) trait Key: Eq + Send + Sync + 'static {}
 impl<K: Eq + Send + Sync + 'static> Key for K {}
 
-/// A derived thing that can be kept. Copies share what it holds.
+/// A result that can be kept. Its clones share their data.
 pub(crate) trait Made: Clone + Send + Sync + 'static {
     /// The memos of the patterns in it.
     fn memos(&self) -> Vec<&Memo>;
 
-    /// How many numbers it holds.
+    /// How many numbers it keeps in memory.
     fn held(&self) -> usize {
         self.memos().iter().map(|memo| memo.held).sum()
     }
@@ -65,17 +64,18 @@ impl Made for RowMap {
     }
 }
 
-/// What is kept with one pattern. Any thread of any pool may ask for it: nothing is made while the lock is held.
-pub struct Memo {
+/// The results that one pattern keeps. Any thread of any pool may use it: `make` runs without the lock.
+pub(crate) struct Memo {
     id: u64,
+    /// Length of the longest chain of keepers above this pattern.
     depth: AtomicU32,
-    /// Numbers that the pattern itself holds.
+    /// How many numbers the pattern itself keeps in memory.
     held: usize,
-    /// For each type of key and thing, a `Vec` of `Entry`.
+    /// A `Vec<Entry<K, M>>` for each pair of types `K` and `M`.
     kinds: Mutex<Vec<(TypeId, Box<dyn Any + Send + Sync>)>>,
 }
 
-/// The entry used last is the last one.
+/// Entries are in the order of their last use.
 struct Entry<K, M> {
     key: K,
     made: M,
@@ -83,37 +83,52 @@ struct Entry<K, M> {
 }
 
 impl Memo {
-    /// For a pattern that holds so many numbers: those of its elements, and of its compressed rows.
+    /// An empty memo for a pattern of `held` numbers: those of its elements and of its compressed rows.
     pub(crate) fn new(held: usize) -> Self {
         Self { id: identity(), depth: AtomicU32::new(0), held, kinds: Mutex::default() }
     }
 
-    /// The name of the pattern in the keys of others.
+    /// The number by which keys refer to the pattern.
     pub(crate) fn id(&self) -> u64 {
         self.id
     }
 
-    /// How many numbers the pattern holds, or may have to hold.
+    /// How many numbers the pattern keeps in memory.
     pub(crate) fn held(&self) -> usize {
         self.held
     }
 
-    /// What `make` derives from the pattern. It is made once.
+    /// Returns what is kept under `key`. If there is nothing, `make` derives it, and it is kept.
     pub(crate) fn get<K: Key, M: Made>(&self, key: K, make: impl FnOnce() -> M) -> M {
-        let Ok(made) = self.try_get(key, || Ok::<_, Infallible>(make()));
-        made
+        self.get_with(key, || (make(), ())).0
     }
 
     /// [`get`](Self::get) for a `make` that can fail.
     pub(crate) fn try_get<K: Key, M: Made, E>(&self, key: K, make: impl FnOnce() -> Result<M, E>) -> Result<M, E> {
-        match self.find(&key) {
-            Some(made) => Ok(made),
-            None => Ok(self.keep(key, make()?)),
-        }
+        Ok(self.try_get_with(key, || Ok((make()?, ())))?.0)
     }
 
-    /// What is known by this key.
-    pub(crate) fn find<K: Key, M: Made>(&self, key: &K) -> Option<M> {
+    /// [`get`](Self::get) for a `make` with a second result, which is not kept: it is returned if `make` has run.
+    pub(crate) fn get_with<K: Key, M: Made, X>(&self, key: K, make: impl FnOnce() -> (M, X)) -> (M, Option<X>) {
+        let Ok(found) = self.try_get_with(key, || Ok::<_, Infallible>(make()));
+        found
+    }
+
+    /// [`get_with`](Self::get_with) for a `make` that can fail.
+    pub(crate) fn try_get_with<K: Key, M: Made, X, E>(
+        &self,
+        key: K,
+        make: impl FnOnce() -> Result<(M, X), E>,
+    ) -> Result<(M, Option<X>), E> {
+        if let Some(found) = self.find(&key) {
+            return Ok((found, None));
+        }
+        let (made, extra) = make()?;
+        Ok((self.keep(key, made), Some(extra)))
+    }
+
+    /// What is kept under `key`.
+    fn find<K: Key, M: Made>(&self, key: &K) -> Option<M> {
         let mut kinds = self.lock();
         let kept = entries::<K, M>(&mut kinds)?;
         let at = kept.iter().position(|entry| entry.key == *key)?;
@@ -121,8 +136,8 @@ impl Memo {
         kept.last().map(|entry| entry.made.clone())
     }
 
-    /// Keeps a thing and returns it. If another thread has kept one before, that one is returned.
-    pub(crate) fn keep<K: Key, M: Made>(&self, key: K, made: M) -> M {
+    /// Keeps `made` and returns it. If another thread has kept a result under this key meanwhile, returns that one.
+    fn keep<K: Key, M: Made>(&self, key: K, made: M) -> M {
         if !self.adopts(&made) {
             return made;
         }
@@ -134,7 +149,7 @@ impl Memo {
         if entries::<K, M>(&mut kinds).is_none() {
             kinds.push((TypeId::of::<(K, M)>(), Box::new(Vec::<Entry<K, M>>::new())));
         }
-        let kept = entries::<K, M>(&mut kinds).expect("it was put there");
+        let kept = entries::<K, M>(&mut kinds).expect("added above");
         if let Some(first) = kept.iter().find(|other| other.key == entry.key) {
             let first = first.made.clone();
             old.push(entry);
@@ -153,8 +168,8 @@ impl Memo {
         made
     }
 
-    /// Whether the pattern may keep a derived thing. It must not keep itself, too many patterns, or anything at the end
-    /// of a long chain. All patterns in the thing are told how deep they are in the chain.
+    /// Whether the pattern may keep a result. It must not keep itself or too many patterns, and the last pattern of a
+    /// long chain keeps no others. If it may, the patterns in the result learn their depth in the chain.
     fn adopts(&self, made: &impl Made) -> bool {
         let memos = made.memos();
         let deep = !memos.is_empty() && self.depth.load(Ordering::Relaxed) >= DEEPEST;
@@ -165,26 +180,20 @@ impl Memo {
         true
     }
 
-    /// Notes that the pattern keeps another one.
+    /// Tells another pattern that this one keeps it.
     pub(super) fn deepen(&self, made: &Self) {
         let depth = self.depth.load(Ordering::Relaxed).saturating_add(1);
         made.depth.fetch_max(depth, Ordering::Relaxed);
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<(TypeId, Box<dyn Any + Send + Sync>)>> {
-        self.kinds.lock().expect("nothing panics while it is held")
+        self.kinds.lock().expect("no code panics while it is locked")
     }
 }
 
 fn entries<K: Key, M: Made>(kinds: &mut [(TypeId, Box<dyn Any + Send + Sync>)]) -> Option<&mut Vec<Entry<K, M>>> {
     let (_, kept) = kinds.iter_mut().find(|(kind, _)| *kind == TypeId::of::<(K, M)>())?;
     kept.downcast_mut()
-}
-
-impl fmt::Debug for Memo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Memo").field("id", &self.id).finish_non_exhaustive()
-    }
 }
 
 #[cfg(test)]
@@ -211,7 +220,7 @@ mod tests {
     struct B(usize);
 
     #[test]
-    fn kinds_do_not_meet_and_the_first_stays() {
+    fn kinds_are_separate_and_the_first_result_stays() {
         let memo = Memo::new(1);
         assert_eq!(memo.get(A(0), || thing(1, 1)).1, 1);
         assert_eq!(memo.get(B(0), || thing(1, 2)).1, 2);
@@ -224,6 +233,10 @@ mod tests {
         assert_eq!(late.1, 4);
         assert!(memo.try_get(A(2), || Err::<Thing, ()>(())).is_err());
         assert!(memo.find::<_, Thing>(&A(2)).is_none());
+        // The second result of `make` is returned only if it has run.
+        let [first, again] = [7, 8].map(|extra| memo.get_with(A(3), || (thing(1, extra), extra)));
+        assert_eq!((first.0.1, first.1), (7, Some(7)));
+        assert_eq!((again.0.1, again.1), (7, None));
     }
 
     #[test]
@@ -232,7 +245,7 @@ mod tests {
             let memo = Memo::new(1);
             (0..2 * KEPT).for_each(|k| {
                 memo.get(A(k), || thing(held, 0));
-                // What is used stays.
+                // An entry in use stays.
                 assert!(memo.find::<_, Thing>(&A(0)).is_some());
             });
             (0..2 * KEPT).filter(|&k| memo.find::<_, Thing>(&A(k)).is_some()).count()
@@ -242,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_break_and_neither_itself_nor_too_many_are_kept() {
+    fn chains_are_cut_and_neither_itself_nor_too_many_are_kept() {
         let mut last = Arc::new(Memo::new(1));
         let mut kept = 0;
         for _ in 0..2 * DEEPEST {
@@ -250,7 +263,7 @@ mod tests {
             kept += usize::from(last.find::<_, Thing>(&A(0)).is_some());
             last = next;
         }
-        // One that is as deep as any may be keeps nothing: what was made of it starts another chain.
+        // The last pattern of the longest chain keeps nothing, so the next one starts another chain.
         assert_eq!(kept, 2 * DEEPEST as usize - 1);
         let memo = Arc::new(Memo::new(1));
         memo.get(A(0), || Thing(memo.clone(), 0));

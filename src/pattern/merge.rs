@@ -1,70 +1,124 @@
 //! Patterns made of two others, and where the elements of one are in another.
 
 use super::layout::Pattern;
-use crate::base::kind::{Kind, associate_like, is_tracked};
+use crate::base::kind::{Numeric, associate_like, is_tracked};
 use crate::base::lazy::Lazy;
 use crate::kernel::{self, Arrays};
-use crate::rows::RowMap;
+use crate::rows::{self, RowMap};
 use burn::tensor::{DType, Tensor};
-use sparse_burn::{BinaryOp, MergeRule, is_gpu};
+use sparse_burn::{BinaryOp, MergeRule};
 use std::sync::Arc;
 
-/// A pattern made of two, and the index maps from both. The maps are only made when they are needed.
+/// A pattern made of two, and the index maps from both. The maps are computed when they are needed.
 type Merged<P> = (P, Arc<Lazy<[RowMap; 2]>>);
 
-/// A merge with another pattern.
+/// Key of a merge with another pattern.
 #[derive(PartialEq, Eq)]
-struct With(MergeRule, u64);
+struct Merge(MergeRule, u64);
 
+/// Key of the positions in another pattern.
 #[derive(PartialEq, Eq)]
-struct In(u64);
+struct Located(u64);
 
-/// The union or intersection of two coalesced patterns of one shape. Kept with `a`.
+/// The union or intersection of two coalesced patterns of one shape, and the index maps from both. Kept with `a`.
 pub(crate) fn merged<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> (P, [RowMap; 2]) {
-    let (pattern, maps): Merged<P> = a.memo().get(With(rule, b.memo().id()), || {
-        let (left, right) = common_dtype(a, b);
-        let (arrays, map_a, map_b) = kernel::merge(rule, &left, &right);
-        let maps = [RowMap::new(map_a, a.nnz()), RowMap::new(map_b, b.nnz())];
-        (P::from_arrays(arrays, a.shape(), true), Arc::new(maps.into()))
-    });
-    let maps = maps.get(|| [locate(&pattern, a), locate(&pattern, b)]).clone();
+    let (pattern, maps) = a.memo().get(Merge(rule, b.memo().id()), || merge(rule, a, b));
+    let maps = index_maps(&pattern, &maps, a, b);
     (pattern, maps)
 }
 
-/// An operand of [`union_zip`]: a coalesced pattern, its values and the fill's row.
-pub(crate) type Operand<'a, P, K> = (&'a P, &'a Tensor<2, K>, &'a Tensor<2, K>);
-
-/// The union of two patterns, and an operation on their values, in one pass where that pays. For compressed rows of
-/// single values it takes half the time of a merge that makes index maps and a zip that reads them. It is not used if a
-/// gradient will need the maps, or if they are known already. It is not used on GPUs either: there every merge waits
-/// for the device to say how large the result is, but kept maps need only one merge. The pattern is kept as by
-/// [`merged`].
-pub(crate) fn union_zip<P: Pattern, K: Kind>(
-    op: BinaryOp,
-    (a, values_a, fill_a): Operand<'_, P, K>,
-    (b, values_b, fill_b): Operand<'_, P, K>,
-) -> Option<(P, Tensor<2, K>)> {
-    let fits = P::UNION_ZIP && values_a.dims()[1] == 1 && !a.is_same(b) && !is_gpu(&values_a.device());
-    if !fits || [values_a, fill_a, values_b, fill_b].into_iter().any(is_tracked) {
-        return None;
-    }
-    let key = With(MergeRule::Union, b.memo().id());
-    let known: Option<Merged<P>> = a.memo().find(&key);
-    if known.as_ref().is_some_and(|(_, maps)| maps.known().is_some()) {
-        return None;
-    }
+fn merge<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> Merged<P> {
     let (left, right) = common_dtype(a, b);
-    let (arrays, values) = kernel::union_zip(op, [&left, &right], [values_a, values_b], [fill_a, fill_b]);
-    let (pattern, _) = match known {
-        Some(known) => known,
-        None => a.memo().keep(key, (P::from_arrays(arrays, a.shape(), true), Arc::default())),
+    let (arrays, map_a, map_b) = kernel::merge(rule, &left, &right);
+    let maps = [RowMap::new(map_a, a.nnz()), RowMap::new(map_b, b.nnz())];
+    (P::from_arrays(arrays, a.shape(), true), Arc::new(maps.into()))
+}
+
+/// The index maps of a merged pattern. [`union_zip`] keeps patterns without them.
+fn index_maps<P: Pattern>(pattern: &P, maps: &Lazy<[RowMap; 2]>, a: &P, b: &P) -> [RowMap; 2] {
+    maps.get(|| [locate(pattern, a), locate(pattern, b)]).clone()
+}
+
+/// The pattern of a result, and the index map from each operand (`None`: its rows stay in place).
+type Meeting<P> = (P, [Option<RowMap>; 2]);
+
+/// The pattern of an element-wise operation on two coalesced patterns, each given with whether its fill is `Undefined`.
+/// It is the union of the patterns. If one fill is `Undefined`, it is the pattern of that operand; if both are, the
+/// intersection.
+pub(crate) fn meet<P: Pattern>(a: (&P, bool), b: (&P, bool)) -> Meeting<P> {
+    let both = |rule| {
+        let (pattern, maps) = merged(rule, a.0, b.0);
+        (pattern, maps.map(Some))
     };
-    Some((pattern, associate_like(values, &[values_a, values_b])))
+    match (a.1, b.1) {
+        _ if a.0.is_same(b.0) => (a.0.clone(), [None, None]),
+        (false, false) => both(MergeRule::Union),
+        (true, true) => both(MergeRule::Intersection),
+        (true, false) => (a.0.clone(), [None, Some(located(a.0, b.0))]),
+        (false, true) => (b.0.clone(), [Some(located(b.0, a.0)), None]),
+    }
+}
+
+/// An operand of [`zip`].
+pub(crate) struct Operand<'a, P, K: Numeric> {
+    /// Coalesced.
+    pub(crate) pattern: &'a P,
+    pub(crate) values: &'a Tensor<2, K>,
+    /// The fill as a row.
+    pub(crate) fill: Tensor<2, K>,
+    /// Whether the fill is `Undefined`.
+    pub(crate) undefined: bool,
+}
+
+/// `op`, element by element: the pattern of the result, as [`meet`] says, and its values.
+pub(crate) fn zip<P: Pattern, K: Numeric>(
+    op: BinaryOp,
+    a: Operand<'_, P, K>,
+    b: Operand<'_, P, K>,
+) -> (P, Tensor<2, K>) {
+    let tracked = [a.values, &a.fill, b.values, &b.fill].into_iter().any(is_tracked);
+    let union = !a.undefined && !b.undefined && !a.pattern.is_same(b.pattern);
+    let (pattern, [map_a, map_b]) = if union && !tracked {
+        match union_zip(op, &a, &b) {
+            (pattern, Ok(values)) => return (pattern, associate_like(values, &[a.values, b.values])),
+            (pattern, Err(maps)) => (pattern, maps.map(Some)),
+        }
+    } else {
+        meet((a.pattern, a.undefined), (b.pattern, b.undefined))
+    };
+    (pattern, rows::zip::zip(op, (a.values, a.fill, map_a), (b.values, b.fill, map_b)))
+}
+
+/// The union of two patterns, with the values of the result if a kernel computes both in one pass, else with the index
+/// maps. If the maps are known already, reading them costs no more than another merge. The pattern is kept as by
+/// [`merged`].
+fn union_zip<P: Pattern, K: Numeric>(
+    op: BinaryOp,
+    a: &Operand<'_, P, K>,
+    b: &Operand<'_, P, K>,
+) -> (P, Result<Tensor<2, K>, [RowMap; 2]>) {
+    let one_pass = || {
+        let (left, right) = common_dtype(a.pattern, b.pattern);
+        kernel::union_zip(op, [&left, &right], [a.values, b.values], [&a.fill, &b.fill])
+    };
+    let key = Merge(MergeRule::Union, b.pattern.memo().id());
+    let ((pattern, maps), values) = a.pattern.memo().get_with(key, || match one_pass() {
+        Some((arrays, values)) => ((P::from_arrays(arrays, a.pattern.shape(), true), Arc::default()), Some(values)),
+        None => (merge(MergeRule::Union, a.pattern, b.pattern), None),
+    });
+    let again = || if maps.known().is_some() { None } else { Some(one_pass()?.1) };
+    match values.flatten().or_else(again) {
+        Some(values) => (pattern, Ok(values)),
+        None => {
+            let maps = index_maps(&pattern, &maps, a.pattern, b.pattern);
+            (pattern, Err(maps))
+        }
+    }
 }
 
 /// For every element of `a`, its position in `b`. Kept with `a`.
 pub(crate) fn located<P: Pattern>(a: &P, b: &P) -> RowMap {
-    a.memo().get(In(b.memo().id()), || locate(a, b))
+    a.memo().get(Located(b.memo().id()), || locate(a, b))
 }
 
 fn locate<P: Pattern>(a: &P, b: &P) -> RowMap {

@@ -1,8 +1,8 @@
-//! Where the stored elements of a sparse tensor are.
+//! The positions of the stored elements of a sparse tensor.
 //!
-//! Patterns are immutable and shared. Cloning one copies a pointer. What is derived from it (row ids, row pointers, the
-//! transpose permutation) is computed on first need and kept for all who share it. Index tensors are on the device of
-//! the values and have no autodiff association.
+//! Patterns are immutable and shared. Cloning one copies a pointer. Row ids, row pointers, the transpose permutation
+//! and other derived structure are computed on first need, and all clones share them. Index tensors are on the device
+//! of the values and have no autodiff association.
 
 pub(crate) mod concat;
 pub(crate) mod coo;

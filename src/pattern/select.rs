@@ -1,4 +1,4 @@
-//! Selections of stored elements: the index maps that structural operations are made of.
+//! Selections of stored elements, and the index maps that they give.
 
 use super::layout::Pattern;
 use crate::base::coordinates::columns;
@@ -7,7 +7,7 @@ use crate::kernel;
 use crate::rows::RowMap;
 use burn::tensor::{Bool, DType, Int, Tensor};
 
-/// The positions that `keep` marks, ascending. Reads one number from the device: how many there are.
+/// The positions where `keep` is true, ascending. Reads their number from the device.
 pub(crate) fn kept(keep: Tensor<1, Bool>, dtype: DType) -> Tensor<1, Int> {
     let length = keep.dims()[0];
     if length == 0 {
@@ -18,9 +18,9 @@ pub(crate) fn kept(keep: Tensor<1, Bool>, dtype: DType) -> Tensor<1, Int> {
     if count == 0 { Tensor::empty([0], (&order.device(), dtype)) } else { order.narrow(0, 0, count) }
 }
 
-/// Ranges of positions, one for each of several things: thing `k` has `starts[k] .. starts[k] + counts[k]`.
+/// All positions of several ranges, one after the other: range `k` is `starts[k] .. starts[k] + counts[k]`.
 pub(crate) struct Expansion {
-    /// For every position of all ranges: the thing that it belongs to (ascending).
+    /// For every position of all ranges: the range that it belongs to (ascending).
     pub(crate) owner: Tensor<1, Int>,
     /// For every position of all ranges: the position.
     pub(crate) at: Tensor<1, Int>,
@@ -29,15 +29,15 @@ pub(crate) struct Expansion {
 /// See [`Expansion`]. `starts` and `counts` are `[n]`, of one dtype that holds the total. Reads the total from the
 /// device.
 pub(crate) fn expand(starts: &Tensor<1, Int>, counts: &Tensor<1, Int>) -> Expansion {
-    let (things, dtype, device) = (counts.dims()[0], counts.dtype(), counts.device());
+    let (ranges, dtype, device) = (counts.dims()[0], counts.dtype(), counts.device());
     let ptr = kernel::scan(counts);
-    let total = read(ptr.clone().narrow(0, things, 1));
+    let total = read(ptr.clone().narrow(0, ranges, 1));
     if total == 0 {
         let none = Tensor::empty([0], (&device, dtype));
         return Expansion { owner: none.clone(), at: none };
     }
     let owner = kernel::expand_ptr(&ptr, total);
-    let first = starts.clone() - ptr.clone().narrow(0, 0, things);
+    let first = starts.clone() - ptr.clone().narrow(0, 0, ranges);
     let at = Tensor::<1, Int>::arange(0..total as i64, (&device, dtype)) + first.select(0, owner.clone());
     Expansion { owner, at }
 }

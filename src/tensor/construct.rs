@@ -3,13 +3,15 @@
 use super::fill::Fill;
 use super::sparse::{CooTensor, CsrTensor, SparseTensor, value_rows};
 use crate::base::checks::{expect, same_device};
+use crate::base::coordinates::{join_dims, unravel};
 use crate::base::exact::Exact;
-use crate::base::index::{ints, signed};
-use crate::base::kind::Kind;
+use crate::base::index::{ints, read_all, signed};
+use crate::base::kind::{Kind, nonzero};
 use crate::pattern::coo::CooPattern;
 use crate::pattern::csr::CsrPattern;
-use crate::pattern::layout::Pattern;
-use burn::tensor::{Int, Tensor, TensorCreationOptions, TensorData};
+use crate::pattern::layout::{Pattern, Structure};
+use crate::pattern::select::kept;
+use burn::tensor::{Int, Tensor, TensorCreationOptions};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
@@ -84,7 +86,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         let mut shape = [0; D];
         shape[sparse_dims..].copy_from_slice(&values.dims()[1..]);
         if sparse_dims * nnz > 0 {
-            let largest = read_ints(signed(indices.clone()).max_dim(1));
+            let largest = read_all(signed(indices.clone()).max_dim(1));
             for (dim, &index) in largest.iter().enumerate() {
                 shape[dim] = size_for(OP, dim, index)?;
             }
@@ -127,7 +129,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
     }
 
     /// The elements of `dense` that are not zero (not false). The last `dense_dims` dims stay dense: a block is stored
-    /// if any of its elements is not zero. NaN is not zero. Reads the device.
+    /// if any of its elements is not zero. NaN is not zero. Reads the number of them from the device.
     ///
     /// # Errors
     ///
@@ -143,25 +145,18 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         let (sparse, tail) = shape.split_at(D - dense_dims);
         let (rows, block): (usize, usize) = (sparse.iter().product(), tail.iter().product());
         let flat = dense.reshape(Exact([rows, block]));
-        let kept = nonzero_rows(&flat);
-        let coordinates: Vec<i64> = (0..sparse.len())
-            .flat_map(|axis| {
-                let stride: usize = sparse[axis + 1..].iter().product();
-                let size = sparse[axis].max(1);
-                kept.iter().map(move |&row| (row as usize / stride.max(1) % size) as i64)
-            })
-            .collect();
-        let device = flat.device().inner();
-        let indices = ints(coordinates, [sparse.len(), kept.len()], &device);
-        let pattern = CooPattern::new_unchecked(indices, sparse, true);
-        let rows = flat.select(0, ints(kept.clone(), [kept.len()], &device));
+        let stored = nonzero_rows(&flat);
+        let nnz = stored.dims()[0];
+        let coordinates = if nnz == 0 { vec![] } else { unravel(stored.clone(), sparse) };
+        let pattern = CooPattern::new_unchecked(join_dims(coordinates, sparse, nnz, &stored), sparse, true);
+        let rows = flat.select(0, stored);
         Ok(Self::from_parts(pattern, rows, tail.to_vec(), Fill::Zero))
     }
 }
 
 impl<K: Kind> CooTensor<2, K> {
     /// The adjacency `[nodes, nodes]` of a list of directed edges `(from, to)`, with one value for each edge. `nodes`
-    /// is the number of nodes; `None` stands for one more than the largest node of an edge.
+    /// is the number of nodes; with `None` it is one more than the largest node of an edge.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -206,8 +201,9 @@ impl<K: Kind> CooTensor<2, K> {
 }
 
 impl<const D: usize, K: Kind> CsrTensor<D, K> {
-    /// A matrix `[M, N]`, or a batch `[B, M, N]`, from row pointers `[B * (M + 1)]` (each matrix starting at 0), columns
-    /// `[nnz]` and values `[nnz]`, filled with zero. Columns ascend strictly in a row. Reads the device once to check.
+    /// A matrix `[M, N]`, or a batch `[B, M, N]`, from row pointers `[B * (M + 1)]` (each matrix starting at 0),
+    /// columns `[nnz]` and values `[nnz]`, filled with zero. Columns ascend strictly in a row. The check reads one
+    /// number from the device, for a batch two.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -269,7 +265,7 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
         Ok(Self::from_parts(pattern, rows, vec![], Fill::Zero))
     }
 
-    /// The elements of `dense` that are not zero (not false). NaN is not zero. Reads the device.
+    /// The elements of `dense` that are not zero (not false). NaN is not zero. Reads their number from the device.
     ///
     /// # Errors
     ///
@@ -287,18 +283,10 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
         ))
     }
 
-    /// Row pointers in the form in which they are exchanged: `[M + 1]`, or `[B * (M + 1)]` with each matrix starting at
-    /// 0. Reads the device for a batch.
+    /// Row pointers in the form that [`new`](Self::new) takes: `[M + 1]`, or `[B * (M + 1)]` with each matrix starting
+    /// at 0.
     pub fn row_ptr(&self) -> Tensor<1, Int> {
-        let joined = self.pattern.row_ptr();
-        if D == 2 {
-            return joined.clone();
-        }
-        let plain: Vec<i64> = sparse_burn::read_data(joined.clone()).convert::<i64>().iter().collect();
-        let split = sparse_core::split_row_ptr::<i64>(self.pattern.batch(), self.pattern.rows(), &plain);
-        let length = split.len();
-        let data = TensorData::new(split, [length]).convert_dtype(joined.dtype());
-        Tensor::from_data(data, (&joined.device(), joined.dtype()))
+        self.pattern.split_row_ptr()
     }
 
     /// Columns `[nnz]`.
@@ -348,15 +336,10 @@ impl<K: Kind> CsrTensor<2, K> {
         let cols = if col_idx.dims()[0] == 0 {
             0
         } else {
-            size_for("CsrTensor::new_inferred", 1, read_ints(signed(col_idx.clone()).max_dim(0))[0])?
+            size_for("CsrTensor::new_inferred", 1, read_all(signed(col_idx.clone()).max_dim(0))[0])?
         };
         Self::new(row_ptr, col_idx, values, [rows, cols])
     }
-}
-
-/// Numbers of the device, read to the host.
-fn read_ints<const R: usize>(numbers: Tensor<R, Int>) -> Vec<i64> {
-    sparse_burn::read_data(numbers).convert::<i64>().iter().collect()
 }
 
 /// The size of a dim with this largest index.
@@ -371,19 +354,16 @@ fn size_for(op: &'static str, axis: usize, largest: i64) -> Result<usize> {
     }
 }
 
-/// Rows of `flat` with an element that is not zero.
-fn nonzero_rows<K: Kind>(flat: &Tensor<2, K>) -> Vec<i64> {
-    let [rows, block] = flat.dims();
-    if block == 0 {
-        return vec![];
+/// Positions of the rows of `flat` with an element that is not zero, ascending. Reads their number from the device.
+fn nonzero_rows<K: Kind>(flat: &Tensor<2, K>) -> Tensor<1, Int> {
+    let ([rows, block], device) = (flat.dims(), flat.device().inner());
+    let dtype = sparse_burn::index_dtype_for(rows);
+    if rows == 0 || block == 0 {
+        return Tensor::empty([0], (&device, dtype));
     }
-    let data = sparse_burn::read_data(flat.clone().inner());
-    let hits: Vec<bool> = match data.dtype() {
-        dtype if dtype.is_float() => data.iter::<f64>().map(|value| value != 0.0).collect(),
-        dtype if dtype.is_bool() => data.iter::<bool>().collect(),
-        _ => data.iter::<i64>().map(|value| value != 0).collect(),
-    };
-    (0..rows).filter(|row| hits[row * block..(row + 1) * block].contains(&true)).map(|row| row as i64).collect()
+    let hit = nonzero(flat.clone().inner());
+    let hit = if block == 1 { hit } else { hit.any_dim(1) };
+    kept(hit.reshape(Exact([rows])), dtype)
 }
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {

@@ -11,8 +11,8 @@ use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
-/// What the *unspecified* elements of a sparse tensor are.
-#[derive(Clone, Debug, Default)]
+/// The value of the *unspecified* elements of a sparse tensor.
+#[derive(Clone, Default)]
 pub enum Fill<K: Kind = Float> {
     /// Zero (false for Bool): what PyTorch, SciPy and Paddle mean.
     #[default]
@@ -35,10 +35,10 @@ pub enum FillValue<K: Kind = Float> {
 /// A fill held by a tensor: one row `[1, block]`, on the tape if it is tracked.
 ///
 /// Once its numbers have been read from the device, all copies of it know them.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct FillBlock<K: Kind = Float> {
     row: Tensor<2, K>,
-    /// The shape that it was given with: `[block]` for a list of elements.
+    /// The shape of the given tensor: `[block]` for a list of elements.
     shape: Vec<usize>,
     numbers: Arc<Lazy<Vec<Scalar>>>,
 }
@@ -82,8 +82,8 @@ impl<K: Kind> Fill<K> {
         Self::Value(FillValue::Scalar(value.into()))
     }
 
-    /// A fill held by a tensor, on the tape if it is tracked. It has the shape `[1]` for one number, or the shape of
-    /// the dense dims, or it is a list of their elements.
+    /// A fill held by a tensor, on the tape if it is tracked. Its shape is `[1]` for one number, or that of the dense
+    /// dims, or the tensor is a list of their elements.
     pub fn tensor<const D: usize>(value: Tensor<D, K>) -> Self {
         let (shape, block) = (value.dims().to_vec(), value.shape().num_elements());
         let row = value.reshape(Exact([1, block]));
@@ -103,7 +103,8 @@ impl<K: Kind> Fill<K> {
         if elements != 1 && block.shape != dense_shape && block.shape != [own] {
             return Err(SparseError::ShapeMismatch {
                 op,
-                rule: "the fill {left} must be one number, have the shape {right} of the dense dims, or be a list of their elements",
+                rule: "the fill {left} must be one number, have the shape {right} of the dense dims, or be a list of \
+                       their elements",
                 left: block.shape,
                 right: dense_shape.to_vec(),
             });
@@ -132,8 +133,8 @@ impl<K: Kind> Fill<K> {
         Self::Value(FillValue::Scalar(own))
     }
 
-    /// The fill of a result. If the result is `full`, nothing is unspecified, and the fill is taken off the tape: a
-    /// slope that is not finite there must not be multiplied by a gradient of zero.
+    /// The fill of a result. If every element is stored (`full`), the fill is unused. We detach it then: an infinite
+    /// slope times a zero gradient would be NaN.
     pub(crate) fn counting(self, full: bool) -> Self {
         match self {
             Self::Value(FillValue::Block(block)) if full => {
@@ -176,7 +177,7 @@ impl<K: Kind> Fill<K> {
         }
     }
 
-    /// The fill with `f` of its row, if it has a value.
+    /// A fill of `f` of this fill's row; `Undefined` stays so.
     pub(crate) fn map_row<K2: Kind>(
         &self,
         block: usize,
@@ -256,16 +257,28 @@ impl<K: Kind> fmt::Display for Fill<K> {
                 Scalar::UInt(value) => write!(f, "{value}"),
                 Scalar::Bool(value) => write!(f, "{value}"),
             },
-            Self::Value(FillValue::Block(block)) => {
-                let data = read_data(block.row.clone().inner());
-                let shown: Vec<String> = match data.dtype() {
-                    DType::F64 => data.iter::<f64>().map(|value| value.to_string()).collect(),
-                    dtype if dtype.is_float() => data.iter::<f32>().map(|value| value.to_string()).collect(),
-                    dtype if dtype.is_bool() => data.iter::<bool>().map(|value| value.to_string()).collect(),
-                    _ => data.iter::<i64>().map(|value| value.to_string()).collect(),
-                };
-                if let [one] = &shown[..] { f.write_str(one) } else { write!(f, "[{}]", shown.join(", ")) }
-            }
+            Self::Value(FillValue::Block(block)) => fmt::Debug::fmt(block, f),
         }
+    }
+}
+
+impl<K: Kind> fmt::Debug for Fill<K> {
+    /// The same as `Display`. Reads the device for a block.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl<K: Kind> fmt::Debug for FillBlock<K> {
+    /// One number, or a list of the dense dims' elements. Reads the device.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let data = read_data(self.row.clone().inner());
+        let shown: Vec<String> = match data.dtype() {
+            DType::F64 => data.iter::<f64>().map(|value| value.to_string()).collect(),
+            dtype if dtype.is_float() => data.iter::<f32>().map(|value| value.to_string()).collect(),
+            dtype if dtype.is_bool() => data.iter::<bool>().map(|value| value.to_string()).collect(),
+            _ => data.iter::<i64>().map(|value| value.to_string()).collect(),
+        };
+        if let [one] = &shown[..] { f.write_str(one) } else { write!(f, "[{}]", shown.join(", ")) }
     }
 }

@@ -80,7 +80,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         cells(&self.dims())
     }
 
-    /// Where the stored elements stand.
+    /// The positions of the stored elements.
     pub fn pattern(&self) -> &P {
         &self.pattern
     }

@@ -6,7 +6,7 @@ use crate::base::sizes::cells;
 use crate::kernel::Arrays;
 use crate::pattern::coo::CooPattern;
 use crate::pattern::csr::CsrPattern;
-use crate::pattern::layout::Pattern;
+use crate::pattern::layout::{Pattern, Structure};
 use crate::tensor::fill::{Fill, FillValue};
 use crate::tensor::sparse::SparseTensor;
 use ::safetensors::tensor::Dtype;
