@@ -23,21 +23,22 @@ pub fn set_dense_limit(elements: usize) {
 /// `held`.
 pub(crate) fn check_rows(op: &'static str, rows: usize, held: usize) -> Result<()> {
     let hint = "use coordinates (to_coo): compressed rows need a pointer for every row, and almost all are empty";
-    check_table(op, rows, rows as u128 + 1, held, hint)
+    check_table(op, ("the row pointers", rows as u128 + 1), rows, held, hint)
 }
 
 /// Checks that one number for every index of a dim of `size` needs no memory out of proportion, as [`check_rows`] does.
 pub(crate) fn check_dim(op: &'static str, size: usize, held: usize) -> Result<()> {
     let hint = "use sum_dim or count_stored_dims, whose results are sparse: here there is a number for every index, \
                 and almost all are empty";
-    check_table(op, size, size as u128, held, hint)
+    check_table(op, ("the result", size as u128), size, held, hint)
 }
 
-/// Checks that `size` entries are few, or few beside the numbers that are `held` already.
+/// Checks that a table with an entry for each of `size` rows or columns is small, or small beside the numbers that are
+/// `held` already. `what` names the table and has its number of elements.
 pub(crate) fn check_table(
     op: &'static str,
+    (what, elements): (&'static str, u128),
     size: usize,
-    elements: u128,
     held: usize,
     hint: &'static str,
 ) -> Result<()> {
@@ -45,5 +46,5 @@ pub(crate) fn check_table(
     if size <= limit || size / 64 <= held {
         return Ok(());
     }
-    Err(SparseError::WouldDensify { op, elements, limit: limit as u128, hint })
+    Err(SparseError::WouldDensify { op, what, elements, limit: limit as u128, hint })
 }

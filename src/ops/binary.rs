@@ -86,7 +86,8 @@ pub(super) fn same_structure<P: Pattern, const D: usize, K: Kind, K2: Kind>(
 ) -> Result<()> {
     if a.dims() != b.dims() {
         let (left, right) = (a.dims().to_vec(), b.dims().to_vec());
-        return Err(SparseError::ShapeMismatch { op, rule: "shapes must agree", left, right });
+        let rule = "the second tensor {right} must have the shape {left} of the first (expand repeats dims of size 1)";
+        return Err(SparseError::ShapeMismatch { op, rule, left, right });
     }
     if a.dense_dims() != b.dense_dims() {
         let name = |dims: usize| format!("{} with {dims} dense dims", P::LAYOUT);

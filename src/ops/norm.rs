@@ -1,7 +1,7 @@
 //! Norms.
 
 use super::cast::{in_float, widened};
-use super::reduce::{Fold, total};
+use super::fold_lines::{Fold, total};
 use crate::base::checks::as_axes;
 use crate::base::exact::Exact;
 use crate::pattern::layout::Pattern;
@@ -41,7 +41,9 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         let nothing =
             axes.iter().try_fold(false, |nothing, &axis| Ok(nothing | (self.dims()[self.axis(op, axis)?] == 0)))?;
         let own = self.coalesce();
-        if let Some((own, back)) = widened(&own) {
+        if !keeps_precision(p)
+            && let Some((own, back)) = widened(&own)
+        {
             return Ok(own.norm_along(op, p, axes)?.in_float(back));
         }
         let powers = own.powers(p);
@@ -69,7 +71,9 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
     pub fn try_norm(&self, p: f64) -> Result<Tensor<1>> {
         check("norm", p)?;
         let own = self.coalesce();
-        if let Some((own, back)) = widened(&own) {
+        if !keeps_precision(p)
+            && let Some((own, back)) = widened(&own)
+        {
             return Ok(in_float(&own.try_norm(p)?, back));
         }
         let powers = own.powers(p);
@@ -107,6 +111,12 @@ fn check(op: &'static str, p: f64) -> Result<()> {
     Err(SparseError::Invalid { op, message: format!("the order of a norm must be above 0, got {p}") })
 }
 
+/// Whether the steps of the norm before and after its sum, or maximum, do not round. If they do, 16-bit floats are
+/// computed in f32.
+fn keeps_precision(p: f64) -> bool {
+    p == 1.0 || p == f64::INFINITY
+}
+
 fn root(sums: Tensor<2>, p: f64) -> Tensor<2> {
     match p {
         1.0 | f64::INFINITY => sums,
@@ -121,7 +131,7 @@ fn power(rows: Tensor<2>, p: f64) -> Tensor<2> {
     rows.powf(exponent)
 }
 
-/// `f` of the rows where they are not 0, and 0 elsewhere. `f` never sees the zeros, where its slope is not a number.
+/// `f` of the rows where they are not 0, and 0 elsewhere. `f` gets 1 in place of a zero, where its slope may be NaN.
 fn without_zeros(rows: Tensor<2>, f: impl Fn(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
     let zero = rows.clone().equal_scalar(0.0);
     f(rows.mask_fill(zero.clone(), 1.0)).mask_fill(zero, 0.0)

@@ -47,7 +47,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let mismatch =
             |rule| SparseError::ShapeMismatch { op: OP, rule, left: shape.to_vec(), right: self.dims().to_vec() };
         if !same_cells(&shape, &self.dims()) {
-            return Err(mismatch("the new shape must have as many elements"));
+            return Err(mismatch("the new shape {left} must have as many elements as the tensor {right}"));
         }
         let fits = |&at: &usize| same_cells(&shape[..at], sparse) && same_cells(&shape[at..], dense);
         let mut splits = D2.checked_sub(dense.len()).into_iter().chain((0..=D2).rev());
@@ -274,7 +274,7 @@ fn runs(op: &'static str, old: &[usize], new: &[usize]) -> Result<Vec<(Range<usi
         while sizes[0] != sizes[1] {
             let side = usize::from(sizes[1] < sizes[0]);
             if !take(&mut sizes, side)? {
-                let rule = "the new shape must have as many elements";
+                let rule = "the new shape {left} must have as many elements as the tensor {right}";
                 return Err(SparseError::ShapeMismatch { op, rule, left: new.to_vec(), right: old.to_vec() });
             }
         }

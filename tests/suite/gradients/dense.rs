@@ -159,7 +159,7 @@ proptest! {
             let device = xs[0].tensor::<2>().device().inner();
             let at = Tensor::<1, Int>::from_data(TensorData::new(index.clone(), [4]), (&device, DType::I64));
             let plan = IndexPlan::new(at, 3).unwrap();
-            let put = plan.put(xs[0].tensor::<2>(), xs[1].tensor::<2>(), axis, reduce, own);
+            let put = plan.put(xs[0].tensor::<2>(), axis, xs[1].tensor::<2>(), reduce, own);
             plan.select(put * xs[0].tensor::<2>(), axis)
         })?;
     }

@@ -1,5 +1,6 @@
 //! Slices by an index, single elements, and elements by a mask.
 
+use super::binary::same_structure;
 use super::broadcast::read_rows;
 use super::gather::read;
 use super::put_along_axis::target;
@@ -22,8 +23,8 @@ use sparse_burn::index_dtype_for;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// Axes up to this size, or up to a multiple of what is stored and asked for, get a table with one entry for each
-/// position.
+/// An axis gets a table with one entry for each position if its size is at most this, or at most a small multiple of the
+/// numbers of stored elements and of indices.
 const TABLE: usize = 1 << 20;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
@@ -114,19 +115,16 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     #[or_panic]
     pub fn try_mask_select(&self, mask: &SparseTensor<P, D, Bool>) -> Result<Tensor<1, K>> {
         const OP: &str = "mask_select";
-        if self.dims() != mask.dims() {
-            let (left, right) = (self.dims().to_vec(), mask.dims().to_vec());
-            return Err(SparseError::ShapeMismatch { op: OP, rule: "shapes must agree", left, right });
-        }
-        if self.dense_dims() != mask.dense_dims() {
-            let name = |dims: usize| format!("{} with {dims} dense dims", P::LAYOUT);
-            let (left, right) = (name(self.dense_dims()), name(mask.dense_dims()));
-            return Err(SparseError::LayoutMismatch { op: OP, left, right });
-        }
-        same_device(OP, &self.device(), &mask.device())?;
+        same_structure(OP, self, mask)?;
         if !mask.fill.is_zero() && !mask.fill.is_undefined() {
             let hint = "use with_fill(Fill::Zero) on the mask: it must be false, or undefined, where it is not stored";
-            return Err(SparseError::WouldDensify { op: OP, elements: self.num_elements(), limit: 0, hint });
+            return Err(SparseError::WouldDensify {
+                op: OP,
+                what: "the result",
+                elements: self.num_elements(),
+                limit: 0,
+                hint,
+            });
         }
         let (own, mask) = (self.coalesce(), mask.coalesce());
         let (rows, block) = (mask.nnz(), own.block());
