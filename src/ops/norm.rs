@@ -1,7 +1,7 @@
 //! Norms.
 
 use super::cast::{in_float, widened};
-use super::fold_lines::{Fold, total};
+use super::fold_lines::{Fold, reduce, total};
 use crate::base::checks::as_axes;
 use crate::base::exact::Exact;
 use crate::pattern::layout::Pattern;
@@ -48,9 +48,9 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         }
         let powers = own.powers(p);
         if p == f64::INFINITY && !nothing {
-            return powers.try_max_dims(axes);
+            return reduce(op, &powers, axes, Fold::Max);
         }
-        Ok(powers.try_sum_dims(axes)?.each(|rows| root(rows, p)))
+        Ok(reduce(op, &powers, axes, Fold::Sum)?.each(|rows| root(rows, p)))
     }
 
     /// The norm of order `p` of all elements (2: the Frobenius norm of a matrix): see [`norm_dim`](Self::norm_dim).
@@ -78,7 +78,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         }
         let powers = own.powers(p);
         if p == f64::INFINITY && self.num_elements() > 0 && !(self.fill.is_undefined() && self.nnz() == 0) {
-            return powers.try_max();
+            return total("norm", &powers, Fold::Max);
         }
         let sum = total("norm", &powers, Fold::Sum)?;
         Ok(root(sum.reshape(Exact([1, 1])), p).reshape(Exact([1])))
