@@ -68,8 +68,8 @@ pub(super) fn check_fill<P: Pattern, const D: usize>(op: &'static str, tensor: &
     Err(SparseError::WrongFill { op, expected, fill, hint: "use with_fill" })
 }
 
-/// `1 / f(sum)` of each row, `[rows, 1]`, and 0 if the sum is not above 0. `f` gets 1 in place of such a sum, so that the
-/// gradient is not NaN.
+/// `1 / f(sum)` of each row, `[rows, 1]`, and 0 if the sum is not above 0. `f` gets 1 in place of such a sum, so that
+/// the gradient is not NaN.
 fn inverse(matrix: &CsrTensor<2>, f: impl Fn(Tensor<2>) -> Tensor<2>) -> Result<Tensor<2>> {
     let sums = matrix.try_row_sums()?.reshape(Exact([matrix.dims()[0], 1]));
     let empty = sums.clone().lower_equal_scalar(0.0);

@@ -116,11 +116,11 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             return Ok(());
         }
         let hint = if scales {
-            "use to_dense first, or with_fill(Fill::Undefined) for the stored elements alone; a fill other than zero gets \
-             another value at every element"
+            "use to_dense first, or with_fill(Fill::Undefined) for the stored elements alone: a fill other than zero \
+             gets another value at every element"
         } else {
-            "use to_dense first, or with_fill(Fill::Undefined) for the stored elements alone; a sum has another value at \
-             every element that is not stored"
+            "use to_dense first, or with_fill(Fill::Undefined) for the stored elements alone: a sum has another value \
+             at every element that is not stored"
         };
         Err(SparseError::WouldDensify { op, what: "the result", elements: self.num_elements(), limit: 0, hint })
     }

@@ -14,7 +14,7 @@ use sparse_burn::MergeRule;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// Joins the tensors of `parts` along `dim` in `[-rank, rank)`, as Burn's `Tensor::cat` does.
+/// Joins the tensors of `parts` along `dim` in `[-rank, rank)`, as Burn's `Tensor::cat` does, which takes them by value.
 ///
 /// The shapes must agree except along `dim`. The fills must agree, and the result has that fill. Fills held by tensors
 /// are compared by value, which reads them from the device once. Copies of one [`Fill`](crate::Fill) are known to agree
@@ -62,7 +62,7 @@ pub fn try_concat<P: Pattern, const D: usize, K: Kind>(
     let size = parts.iter().try_fold(0usize, |sum, part| sum.checked_add(part.dims()[axis]));
     let Some(size) = size.filter(|&size| size <= i64::MAX as usize) else {
         let got = parts.iter().map(|part| part.dims()[axis] as u128).sum();
-        return Err(SparseError::Overflow { op: OP, what: "the joined axis", limit: i64::MAX as u128, got });
+        return Err(SparseError::Overflow { op: OP, what: "the joined dim", limit: i64::MAX as u128, got });
     };
     if parts.len() == 1 {
         return Ok(first.clone());
@@ -137,7 +137,8 @@ fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
     if first.fill.is_undefined() && parts.iter().any(|part| part.nnz() != union.nnz()) {
         return Err(SparseError::UndefinedFill {
             op,
-            hint: "use with_fill, or intersect_with to give all parts one pattern: along a dense dim theirs must be equal",
+            hint: "use with_fill, or intersect_with to give all parts one pattern: along a dense dim theirs must be \
+                   equal",
         });
     }
     let mut dense_shape = first.dense_shape.clone();

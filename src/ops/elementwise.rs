@@ -246,7 +246,8 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
         try_fmod "the remainder of self / other, with the sign of self (NaN for a division by 0)" Float, |a, b| a.fmod(b), zero_by_positive;
     }
 
-    /// `self ^ other` for integer powers, element by element (see [`zip_with`](Self::zip_with)). Negative bases are
+    /// `self ^ other` for integer powers, element by element (see [`zip_with`](Self::zip_with)). For one power see
+    /// [`powi_scalar`](Self::powi_scalar), for powers that are floats [`powf`](Self::powf). Negative bases are
     /// allowed, and the power 0 of anything is 1. Exponents are exact up to the largest integer that the dtype of
     /// `self` represents exactly.
     ///
@@ -306,7 +307,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     }
 
     /// Whether `|self - other| <= atol + rtol |other|`, or both are the same infinity, element by element (see
-    /// [`zip_with`](Self::zip_with)). `None` stands for Burn's defaults: `rtol` 1e-5 and `atol` 1e-8.
+    /// [`zip_with`](Self::zip_with)). `None` means Burn's defaults: `rtol` 1e-5 and `atol` 1e-8.
     ///
     /// # Errors
     ///
@@ -355,7 +356,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         check(OP, self, value)?;
         same_structure(OP, self, mask)?;
         let (own, mask, value) = (self.coalesce(), mask.coalesce(), value.coalesce());
-        // Both values are brought to the pattern that they meet on, and then to that where it meets the mask.
+        // The pattern of the result: that of both values, combined with the mask's. All three are read on it.
         let sides = [own.fill.is_undefined(), value.fill.is_undefined(), mask.fill.is_undefined()];
         let (pair, _) = meet((&own.pattern, sides[0]), (&value.pattern, sides[1]));
         let (pattern, [_, map]) = meet((&pair, sides[0] || sides[1]), (&mask.pattern, sides[2]));

@@ -62,7 +62,7 @@ pub(super) fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         return Ok(reduce(op, &own, axes, fold)?.in_float(back));
     }
     if counted && !of.fill.is_zero() && along.lines > i64::MAX as u128 {
-        let what = "the number of elements along the axes";
+        let what = "the number of elements along the dims";
         return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got: along.lines });
     }
     // Without sparse dims all stored elements are duplicates of one element.

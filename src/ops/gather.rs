@@ -60,8 +60,8 @@ pub fn try_gather<const D: usize, K: Kind>(
 /// Replaces the elements of `tensor` that `indices` names along `dim` by those of `values`.
 ///
 /// For two dims and `dim` 0: `out[indices[i, j], j] = values[i, j]`. Of several values for one position the last one in
-/// row-major order wins. This assigns; [`put_along_axis`](super::put_along_axis()) also adds, multiplies and takes means
-/// and extremes, and Burn's method `Tensor::scatter` adds. `indices` has the shape of `values`, and may be smaller than `tensor` along the other dims. Backward:
+/// row-major order wins. `indices` has the shape of `values`, and may be smaller than `tensor` along the other dims.
+/// This assigns; for sums, products, means and extremes there is [`put_along_axis`](super::put_along_axis()). Backward:
 /// each value that won gets its gradient, and `tensor` gets the gradient where nothing was replaced.
 ///
 /// Example B_3 of the CINN design:
@@ -135,8 +135,8 @@ impl From<Option<&[isize]>> for NdAxes {
 /// Reads the elements of `tensor` at positions whose coordinates on some axes are given by `indices`.
 ///
 /// `indices` has the shape of the result, and one more dim with an entry for each of `axes`. Each output position is
-/// kept on the other axes and replaced on these: `out[p] = tensor[p with p[axes[j]] = indices[p, j]]`. The result may be
-/// smaller than `tensor` along the other axes. Indices are in `[-n, n)`. Backward as [`gather`].
+/// kept on the other axes and replaced on these: `out[p] = tensor[p with p[axes[j]] = indices[p, j]]`. The result may
+/// be smaller than `tensor` along the other axes. Indices are in `[-n, n)`. Backward as [`gather`].
 ///
 /// The name and the meaning are those of CINN. Burn's method `Tensor::gather_nd` does something else: it reads whole
 /// slices, at coordinates on the first axes.

@@ -21,7 +21,7 @@ use sparse_macros::or_panic;
 /// nodes of a split.
 ///
 /// No call checks the index again. `put` (with any reduction) and the backward pass of `select` along dim 0 work by
-/// segments, without atomics, and do not read the device. `select_sparse` reads it the first time that it meets a
+/// segments, without atomics, and do not read the device. `select_sparse` reads it the first time for each
 /// pattern. (The idea of PyG's sorted `edge_index`.)
 ///
 /// ```

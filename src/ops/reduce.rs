@@ -30,7 +30,8 @@ macro_rules! along {
             reduce(plain_name(stringify!($dim)), self, &[dim.as_index()], Fold::$fold)
         }
 
-        #[doc = concat!($what, " along several dims at once: see [`", stringify!($dim), "`](Self::", stringify!($dim), ").")]
+        #[doc = concat!($what, " along several dims at once: see")]
+        #[doc = concat!("[`", stringify!($dim), "`](Self::", stringify!($dim), "). `to_dense` makes the result dense.")]
         ///
         /// # Errors
         ///
@@ -42,7 +43,8 @@ macro_rules! along {
 
         #[doc = concat!($what, " along `dim` as an ordinary (dense) tensor. The dim stays with size 1.")]
         ///
-        #[doc = concat!("The dense equivalent of [`", stringify!($dim), "`](Self::", stringify!($dim), "), with the same gradients.")]
+        #[doc = concat!("The dense equivalent of [`", stringify!($dim), "`](Self::", stringify!($dim), "), with the same")]
+        /// gradients.
         #[doc = concat!("With an `Undefined` fill a line without specified elements has ", $of_nothing, ".")]
         /// Cost: that of the reduction and of the result, which has as many elements as the tensor without `dim`.
         ///
@@ -103,14 +105,16 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, K> {
     along! {
         Sum, K, "The sum",
-        "Backward: every element gets the gradient of its line; the fill gets that of the unspecified ones. Integers wrap.",
+        "Backward: every element gets the gradient of its line; the fill gets that of the unspecified ones. Integers \
+         wrap.",
         "`axis_out_of_range`; `overflow` if the number of unspecified elements that count does not fit an index.",
         "the sum 0";
         try_sum_dim try_sum_dims try_sum_dim_dense try_stored_sum_dim try_stored_sum_dims try_stored_sum
     }
     along! {
         Prod, K, "The product",
-        "Backward: the gradient times the product of the others, exact with any zeros; the fill gets one too. Integers wrap.",
+        "Backward: the gradient times the product of the others, exact with any zeros; the fill gets one too. Integers \
+         wrap.",
         "`axis_out_of_range`; `overflow` as for sums.",
         "the product 1";
         try_prod_dim try_prod_dims try_prod_dim_dense try_stored_prod_dim try_stored_prod_dims try_stored_prod

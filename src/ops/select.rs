@@ -23,8 +23,8 @@ use sparse_burn::index_dtype_for;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// An axis gets a table with one entry for each position if its size is at most this, or at most a small multiple of the
-/// numbers of stored elements and of indices.
+/// An axis gets a table with one entry for each position if its size is at most this, or at most four times the number
+/// of stored elements and indices.
 const TABLE: usize = 1 << 20;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
@@ -209,7 +209,8 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
     let at = index_tensor(along(coordinates, axis), dtype);
     let table = size <= TABLE.max(nnz.saturating_add(count).saturating_mul(4));
     let in_order = table && axis == 0 && pattern.is_coalesced();
-    // Slice by slice where they stand together, else element by element: which places take it.
+    // If the elements of a slice are consecutive, each index takes a run of them. Otherwise each element is taken by a
+    // run of the sorted index.
     let (starts, counts, order) = if in_order {
         let (starts, counts) = lengths(&kernel::compress(&at, size), &index);
         (starts, counts, None)

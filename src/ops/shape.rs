@@ -53,7 +53,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let mut splits = D2.checked_sub(dense.len()).into_iter().chain((0..=D2).rev());
         let split = if dense.is_empty() { Some(D2) } else { splits.find(fits) };
         let Some(split) = split else {
-            return Err(mismatch("sparse and dense dims must be reshaped among themselves"));
+            return Err(mismatch("sparse and dense dims must be reshaped among themselves, got {left} for {right}"));
         };
         self.reshaped(OP, &shape[..split], &shape[split..])
     }
@@ -80,7 +80,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.check_rank::<D2>(OP, D - (end - start))?;
         let at = self.sparse_dims();
         if start < at && end >= at {
-            let rule = "sparse and dense dims must be flattened among themselves, got dims {left} with [sparse, dense] dims {right}";
+            let rule = "sparse and dense dims must be flattened among themselves, got dims {left} with [sparse, dense] \
+                        dims {right}";
             let (left, right) = (vec![start, end], vec![at, self.dense_dims()]);
             return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
         }
@@ -236,7 +237,7 @@ fn added(old: &[usize], new: &[usize]) -> Option<usize> {
     (new[axis] == 1 && new[axis + 1..] == old[axis..]).then_some(axis)
 }
 
-/// The coordinates that row-major positions in `shape` stand for.
+/// The coordinates of row-major positions in `shape`.
 fn unravel(flat: Tensor<1, Int>, shape: &[usize]) -> Vec<Tensor<1, Int>> {
     let mut rest = flat;
     let mut dims: Vec<Tensor<1, Int>> = Vec::with_capacity(shape.len());

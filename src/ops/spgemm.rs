@@ -48,8 +48,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 fn not_a_matrix<P: Pattern, const D: usize, K: Kind>(op: &'static str, sparse: &SparseTensor<P, D, K>) -> SparseError {
     SparseError::ShapeMismatch {
         op,
-        rule: "both must be matrices, or batches of matrices, without dense dims, got shape {left} with [sparse, dense] dims \
-               {right}",
+        rule: "both must be matrices, or batches of matrices, without dense dims, got shape {left} with [sparse, \
+               dense] dims {right}",
         left: sparse.dims().to_vec(),
         right: vec![sparse.sparse_dims(), sparse.dense_dims()],
     }

@@ -144,7 +144,7 @@ fn check_rank<P: Pattern>(op: &'static str, rank: usize, result: usize) -> Resul
     let rule = if result != rank + 1 {
         "the result must have one dim more, got parts of rank {left:1} for a result of rank {right:1}"
     } else if !P::has_rank(result) {
-        "CSR must have rank 2 or 3 (use to_coo for any other), got parts of rank {left:1} for a result of rank {right:1}"
+        "CSR must have rank 2 or 3 (use COO for any other), got parts of rank {left:1} for a result of rank {right:1}"
     } else {
         return Ok(());
     };

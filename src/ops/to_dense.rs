@@ -39,8 +39,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.dense_within("to_dense", limit, larger)
     }
 
-    /// [`try_to_dense_within`](Self::try_to_dense_within) for another operation, which errors name. `larger` says how it
-    /// takes a larger limit.
+    /// [`try_to_dense_within`](Self::try_to_dense_within) for another operation, which errors name. `larger` says how
+    /// to allow more elements.
     pub(super) fn dense_within(&self, op: &'static str, limit: usize, larger: &'static str) -> Result<Tensor<D, K>> {
         if self.fill.is_undefined() {
             return Err(SparseError::UndefinedFill {

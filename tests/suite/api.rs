@@ -28,8 +28,8 @@ fn messages_lead_with_what_to_do() {
     let blocks = CooTensor::<3>::from_dense(Tensor::<3>::ones([2, 2, 4], &device), 1);
     assert_eq!(
         told(blocks.try_matmul(Tensor::<3>::ones([2, 4, 1], &device)).unwrap_err()),
-        "matmul: the sparse tensor must be a matrix, or a batch of matrices, without dense dims, got shape [2, 2, 4] with \
-         [sparse, dense] dims [2, 1]"
+        "matmul: the sparse tensor must be a matrix, or a batch of matrices, without dense dims, got shape [2, 2, 4] \
+         with [sparse, dense] dims [2, 1]"
     );
     assert_eq!(
         told(a.try_matmul(&a).unwrap_err()),
@@ -87,8 +87,8 @@ fn messages_lead_with_what_to_do() {
     assert_eq!(
         told(large.try_sum_dim_dense(1).unwrap_err()),
         format!(
-            "sum_dim_dense: use the reduction without `_dense`, whose result is sparse, or set_dense_limit for a larger \
-             limit; the dense result would have {} elements, more than the limit of {}",
+            "sum_dim_dense: use the reduction without `_dense`, whose result is sparse, or set_dense_limit for a \
+             larger limit; the dense result would have {} elements, more than the limit of {}",
             1u64 << 40,
             1 << 28
         )

@@ -125,7 +125,7 @@ fn counts_along_any_axes() {
     assert_eq!(ints(batch.count_stored_dims(&[0, 2]).to_dense()), [2, 0, 2]);
 }
 
-/// What goes by stored elements needs no memory for a long dim; what gives a number for each of its indices says no.
+/// Reductions with a sparse result need no memory for a long dim. Those with a number for each index refuse it.
 #[test]
 fn long_dims() {
     let long = 1usize << 40;

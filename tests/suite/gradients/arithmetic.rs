@@ -49,7 +49,7 @@ fn signed(axis: usize, rank: usize, back: bool) -> isize {
     axis as isize - if back { rank as isize } else { 0 }
 }
 
-/// Divisors that are not zero even where duplicates meet.
+/// Divisors that are not zero even if they are sums of duplicates.
 fn as_divisor(mut b: Plain) -> Plain {
     b.values.iter_mut().for_each(|value| *value = value.abs() + 0.7);
     b
