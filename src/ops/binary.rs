@@ -243,18 +243,20 @@ fn combine_fills<P: Pattern, const D: usize, K: Numeric>(
 
 macro_rules! operator {
     ($trait:ident, $method:ident, $kind:path => $out:path, $($own:tt)*) => {
-        operator!(@one $trait, $method, $kind => $out, (&SparseTensor<P, D, $kind>, &SparseTensor<P, D, $kind>), $($own)*);
-        operator!(@one $trait, $method, $kind => $out, (SparseTensor<P, D, $kind>, SparseTensor<P, D, $kind>), $($own)*);
-        operator!(@one $trait, $method, $kind => $out, (&SparseTensor<P, D, $kind>, SparseTensor<P, D, $kind>), $($own)*);
-        operator!(@one $trait, $method, $kind => $out, (SparseTensor<P, D, $kind>, &SparseTensor<P, D, $kind>), $($own)*);
+        operator!(@one $trait, $method, $kind => $out, [&] [&], $($own)*);
+        operator!(@one $trait, $method, $kind => $out, [] [], $($own)*);
+        operator!(@one $trait, $method, $kind => $out, [&] [], $($own)*);
+        operator!(@one $trait, $method, $kind => $out, [] [&], $($own)*);
     };
-    (@one $trait:ident, $method:ident, $kind:path => $out:path, ($left:ty, $right:ty), $($own:tt)*) => {
-        impl<P: Pattern, const D: usize, $($own)*> std::ops::$trait<$right> for $left {
+    (@one $trait:ident, $method:ident, $kind:path => $out:path, [$($left:tt)?] [$($right:tt)?], $($own:tt)*) => {
+        impl<P: Pattern, const D: usize, $($own)*> std::ops::$trait<$($right)? SparseTensor<P, D, $kind>>
+            for $($left)? SparseTensor<P, D, $kind>
+        {
             type Output = SparseTensor<P, D, $out>;
             #[track_caller]
-            fn $method(self, other: $right) -> Self::Output {
-                let (left, right): (&SparseTensor<P, D, $kind>, &SparseTensor<P, D, $kind>) = (self.borrow(), other.borrow());
-                SparseTensor::<P, D, $kind>::$method(left, right)
+            fn $method(self, other: $($right)? SparseTensor<P, D, $kind>) -> Self::Output {
+                let right: &SparseTensor<P, D, $kind> = other.borrow();
+                SparseTensor::<P, D, $kind>::$method(self.borrow(), right)
             }
         }
     };

@@ -14,7 +14,7 @@ use sparse_burn::MergeRule;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// Joins the tensors of `parts` along `dim` in `[-rank, rank)`, as Burn's `Tensor::cat` does, which takes them by value.
+/// Joins the tensors of `parts` along `dim` in `[-rank, rank)`. Burn's `Tensor::cat` does the same, but takes a `Vec`.
 ///
 /// The shapes must agree except along `dim`. The fills must agree, and the result has that fill. Fills held by tensors
 /// are compared by value, which reads them from the device once. Copies of one [`Fill`](crate::Fill) are known to agree

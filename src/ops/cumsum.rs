@@ -41,8 +41,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         const OP: &str = "stored_cumsum";
         let (at, sparse) = (self.axis(OP, dim)?, self.sparse_dims());
         if matches!(self.fill, Fill::Value(_)) {
-            let hint = "use with_fill(Fill::Undefined) for the stored elements alone: with another fill the running sum \
-                        differs at every element";
+            let hint = "use with_fill(Fill::Undefined) for the stored elements alone: with another fill the running \
+                        sum differs at every element";
             return Err(SparseError::WouldDensify {
                 op: OP,
                 what: "the result",

@@ -58,8 +58,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 }
 
 impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
-    /// Keeps the `k` stored elements of largest `|value|` in each row of a matrix, and drops the others. A row with at
-    /// most `k` elements keeps all of them. (Burn's `topk` takes the largest values and returns them alone.) Of equal elements those in smaller columns are kept. NaN counts as infinite.
+    /// Keeps the `k` stored elements of largest `|value|` in each row of a matrix. A row with at most `k` elements
+    /// keeps all of them. Of equal elements those in smaller columns are kept. NaN counts as infinite. (Burn's `topk`
+    /// takes the largest values, not absolute values, and returns them without their places.)
     ///
     /// Dropped elements become zero, so the fill must be zero. An `Undefined` fill stays, and dropped elements become
     /// unspecified. Duplicates are summed first.

@@ -43,8 +43,8 @@ macro_rules! along {
 
         #[doc = concat!($what, " along `dim` as an ordinary (dense) tensor. The dim stays with size 1.")]
         ///
-        #[doc = concat!("The dense equivalent of [`", stringify!($dim), "`](Self::", stringify!($dim), "), with the same")]
-        /// gradients.
+        #[doc = concat!("The dense equivalent of [`", stringify!($dim), "`](Self::", stringify!($dim), "), with the")]
+        /// same gradients.
         #[doc = concat!("With an `Undefined` fill a line without specified elements has ", $of_nothing, ".")]
         /// Cost: that of the reduction and of the result, which has as many elements as the tensor without `dim`.
         ///

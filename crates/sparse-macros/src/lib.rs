@@ -12,9 +12,9 @@ use proc_macro::TokenStream;
 /// The panic names the caller's line (`#[track_caller]`). Works on free functions and in `impl` blocks. An associated
 /// function without a receiver that does not mention `Self` in its signature needs `#[or_panic(associated)]`.
 ///
-/// The documentation is written once, on `try_x`, and needs an `# Errors` section. `x` gets a copy, in which that heading
-/// is `# Panics` and names lose their `try_`. Code examples call `x` and appear only there, so that each runs once. Other
-/// attributes are copied to `x`.
+/// The documentation is written once, on `try_x`, and needs an `# Errors` section. `x` gets a copy, in which that
+/// heading is `# Panics` and names lose their `try_`. Code examples call `x` and appear only there, so that each runs
+/// once. Other attributes are copied to `x`.
 ///
 /// ```
 /// # use sparse_macros::or_panic;
