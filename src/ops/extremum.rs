@@ -33,14 +33,14 @@ pub(crate) fn extremum<P: Pattern, K: Numeric + kind::Ordered>(
     greatest: bool,
 ) -> Tensor<2, K> {
     let reduce = end(greatest);
-    let shortest = |rows: Tensor<2, K>| blocks.fold(rows.inner(), |rows| whole(rows, reduce));
-    let mut out = shortest(values.clone());
+    let within = |rows: Tensor<2, K>| blocks.fold(rows.inner(), |rows| whole(rows, reduce));
+    let mut out = within(values.clone());
     let mut missing = None;
     if let Some(lines) = lines {
         out = of_lines(lines, out, reduce);
         if let Some(fill) = &fill {
             let unspecified = lines.missing();
-            out = with_fill(out, shortest(fill.clone()), unspecified.clone(), greatest);
+            out = with_fill(out, within(fill.clone()), unspecified.clone(), greatest);
             missing = Some(unspecified);
         }
     }

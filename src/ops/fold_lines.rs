@@ -19,7 +19,7 @@ use burn::tensor::{Int, Scalar, Tensor, kind};
 use sparse_burn::{BinaryOp, Reduce};
 use sparse_core::{Result, SparseError};
 
-/// What becomes of a line.
+/// How the elements of a line become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fold {
     Sum,

@@ -40,7 +40,7 @@ pub struct IndexPlan {
     index: Tensor<1, Int>,
     size: usize,
     map: RowMap,
-    /// The name of the index in what patterns keep.
+    /// Identifies the index in what patterns keep.
     id: u64,
 }
 
