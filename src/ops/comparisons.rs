@@ -26,7 +26,7 @@ macro_rules! comparisons {
     )*};
 }
 
-/// Comparisons of rows by the names of those with a number.
+/// Comparisons of two tensors of rows, under the names of the comparisons with a number.
 mod compare {
     use super::*;
 

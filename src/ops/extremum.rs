@@ -19,12 +19,11 @@ pub(crate) fn end(greatest: bool) -> Reduce {
     if greatest { Reduce::Amax } else { Reduce::Amin }
 }
 
-/// Rows `[n, block]` (not none) to the extreme elements of each line and dense position `[lines, kept]`; of each row
-/// where there are no lines. `fill` is the row `[1, block]` of the elements that are not stored, where they count. NaN
-/// wins.
+/// The extreme elements `[lines, kept]` of rows `[n, block]`, at least one: of each line and dense position, or of each
+/// row without `lines`. If unspecified elements count, `fill` `[1, block]` has their values. NaN wins.
 ///
-/// Backward: the gradient of a line is shared evenly by all its elements that are equal to the extreme one, those that
-/// are not stored included: their part goes to `fill`. Saved: values, fill and result.
+/// Backward: the gradient of a line is shared evenly by all its elements that equal the extreme one. The part of
+/// unspecified ones goes to `fill`. Saved: values, fill and result.
 pub(crate) fn extremum<P: Pattern, K: Numeric + kind::Ordered>(
     values: Tensor<2, K>,
     fill: Option<Tensor<2, K>>,

@@ -93,7 +93,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         })
     }
 
-    /// A function that keeps zero of stored values and fill.
+    /// Applies a function that keeps zero to stored values and fill.
     fn each(&self, f: impl Fn(Tensor<2>) -> Tensor<2>) -> Self {
         let fill = match &self.fill {
             fill if fill.is_zero() => Fill::Zero,

@@ -270,8 +270,8 @@ fn lengths(ptr: &Tensor<1, Int>, ids: &Tensor<1, Int>) -> (Tensor<1, Int>, Tenso
     (starts, counts)
 }
 
-/// Sorts the index; and for each element, where its places in the sorted index start and how many there are. This needs
-/// no table of the axis, which may be longer than memory.
+/// The order that sorts the index, and for each element where its places in the sorted index start and how many there
+/// are. This needs no table of the axis, which may be longer than memory.
 fn look_up(
     index: &Tensor<1, Int>,
     at: &Tensor<1, Int>,

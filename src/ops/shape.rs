@@ -231,7 +231,7 @@ fn reshape_pattern<P: Pattern>(op: &'static str, pattern: &P, shape: &[usize]) -
     Ok(from_dims(made, shape, nnz, pattern.is_coalesced(), coordinates))
 }
 
-/// The axis of size 1 that `new` has and `old` has not, if that is all the difference.
+/// The axis of size 1 that makes `new` from `old`, if one such axis does.
 fn added(old: &[usize], new: &[usize]) -> Option<usize> {
     let axis = (0..new.len()).find(|&axis| old.get(axis) != Some(&new[axis]))?;
     (new[axis] == 1 && new[axis + 1..] == old[axis..]).then_some(axis)
@@ -253,7 +253,8 @@ fn unravel(flat: Tensor<1, Int>, shape: &[usize]) -> Vec<Tensor<1, Int>> {
     dims
 }
 
-/// The shortest runs of dims, of either shape, that have as many elements: what a reshape works on. No size is 0.
+/// Splits both shapes into the shortest runs of dims with equal numbers of elements. A reshape works run by run. No size
+/// is 0.
 fn runs(op: &'static str, old: &[usize], new: &[usize]) -> Result<Vec<(Range<usize>, Range<usize>)>> {
     let (mut runs, mut at) = (vec![], [0, 0]);
     while at[0] < old.len() || at[1] < new.len() {

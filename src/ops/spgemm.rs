@@ -103,7 +103,7 @@ struct With(u64);
 
 type Patterned<P, K> = (Product<P>, Option<Tensor<2, K>>);
 
-/// The pattern of the product; with it the values, where the pattern had to be found.
+/// The pattern of the product. The pass that finds it also computes the values, which are `None` if it was known.
 fn symbolic<P: Pattern, const D: usize, K: Numeric>(
     a: &SparseTensor<P, D, K>,
     b: &SparseTensor<P, D, K>,
