@@ -69,8 +69,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 
     /// Moves every stored element to other coordinates; distinct ones stay distinct. For a coalesced tensor `sort`
-    /// makes the pattern of the new coordinates, and gives the old place of each element. Pattern and order are kept with
-    /// this pattern, under `key`.
+    /// makes the pattern of the new coordinates, and gives the old place of each element. Both are kept with this pattern,
+    /// under `key`.
     pub(super) fn relocated(
         &self,
         key: impl Key,

@@ -253,8 +253,8 @@ fn unravel(flat: Tensor<1, Int>, shape: &[usize]) -> Vec<Tensor<1, Int>> {
     dims
 }
 
-/// Splits both shapes into the shortest runs of dims with equal numbers of elements. A reshape works run by run. No size
-/// is 0.
+/// Splits both shapes into the shortest runs of dims with equal numbers of elements. A reshape works run by run. No
+/// size is 0.
 fn runs(op: &'static str, old: &[usize], new: &[usize]) -> Result<Vec<(Range<usize>, Range<usize>)>> {
     let (mut runs, mut at) = (vec![], [0, 0]);
     while at[0] < old.len() || at[1] < new.len() {
