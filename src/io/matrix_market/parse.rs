@@ -18,7 +18,7 @@ pub(crate) struct Entry {
     pub(crate) value: f64,
 }
 
-/// [`parse`](super::parse) of `bytes` bytes (0: not known), with an additional check of every entry.
+/// [`parse`](super::parse()) of `bytes` bytes (0: not known), with an additional check of every entry.
 pub(crate) fn parse_checked(
     reader: impl BufRead,
     bytes: u64,
