@@ -190,7 +190,7 @@ fn plans(device: &Device) -> Result<()> {
     let target = IndexPlan::new(Tensor::from_ints([1, 1, 0], device), 3)?;
     let nodes = Tensor::<2>::from_floats([[1.0], [10.0], [100.0]], device).require_grad();
     let messages = source.select(nodes.clone(), 0);
-    let received = target.put(Tensor::zeros([3, 1], device), messages, 0, Reduce::Add, true);
+    let received = target.put(Tensor::zeros([3, 1], device), 0, messages, Reduce::Add, true);
     println!("received: {}", dense(&received));
     let grads = received.sum().backward();
     println!("gradient of the nodes: {}", dense(&nodes.grad(&grads).expect("a leaf")));

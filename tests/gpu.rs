@@ -299,7 +299,7 @@ fn nothing_stays_on_the_device() {
     let arr = Tensor::<2>::ones([5, 8], &device).require_grad();
     let plan = IndexPlan::new(Tensor::empty([0], (&device.clone().inner(), burn::tensor::DType::I32)), 5).unwrap();
     for reduce in [Reduce::Mean, Reduce::Mul, Reduce::Amax] {
-        let out = plan.put(arr.clone(), Tensor::empty([0, 8], &device), 0, reduce, true);
+        let out = plan.put(arr.clone(), 0, Tensor::empty([0, 8], &device), reduce, true);
         let grad = arr.grad(&(out * 2.0).sum().backward()).unwrap();
         assert_eq!(list(grad), [2.0; 40], "{reduce:?}");
     }
@@ -462,7 +462,7 @@ fn a_step_stays_on_the_device() {
         let messages = plan.select(hidden, 0);
         let mut loss = joined.sum();
         for reduce in Reduce::ALL {
-            loss = loss + plan.put(Tensor::ones([60, 8], &device), messages.clone(), 0, reduce, true).sum();
+            loss = loss + plan.put(Tensor::ones([60, 8], &device), 0, messages.clone(), reduce, true).sum();
         }
         let grads = loss.backward();
         weight.grad(&grads).unwrap()

@@ -22,21 +22,22 @@ pub fn set_dense_limit(elements: usize) {
 /// Error if pointers for `rows` rows would be far larger than the `held` numbers that are in memory already.
 pub(crate) fn check_rows(op: &'static str, rows: usize, held: usize) -> Result<()> {
     let hint = "use coordinates (to_coo): compressed rows need a pointer for every row, and almost all are empty";
-    check_table(op, rows, rows as u128 + 1, held, hint)
+    check_table(op, ("the row pointers", rows as u128 + 1), rows, held, hint)
 }
 
 /// Error if a vector of length `size` would be far larger than the `held` numbers that are in memory already.
 pub(crate) fn check_dim(op: &'static str, size: usize, held: usize) -> Result<()> {
     let hint = "use sum_dim or count_stored_dims, whose results are sparse: here there is a number for every index, \
                 and almost all are empty";
-    check_table(op, size, size as u128, held, hint)
+    check_table(op, ("the result", size as u128), size, held, hint)
 }
 
-/// Error if `size` is above [`dense_limit`] and more than 64 times `held`. The error names `elements`.
+/// Error if `size` is above [`dense_limit`] and more than 64 times `held`. `what` names the table and has its number of
+/// elements.
 pub(crate) fn check_table(
     op: &'static str,
+    (what, elements): (&'static str, u128),
     size: usize,
-    elements: u128,
     held: usize,
     hint: &'static str,
 ) -> Result<()> {
@@ -44,5 +45,5 @@ pub(crate) fn check_table(
     if size <= limit || size / 64 <= held {
         return Ok(());
     }
-    Err(SparseError::WouldDensify { op, elements, limit: limit as u128, hint })
+    Err(SparseError::WouldDensify { op, what, elements, limit: limit as u128, hint })
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 /// | file | content |
 /// |---|---|
 /// | `adjacency.mtx` | Matrix Market, square and symmetric in content, each edge once, no self loops, weights above 0 |
-/// | `features.mtx` | Matrix Market, node x feature, as it stands: not normalised |
+/// | `features.mtx` | Matrix Market, node x feature, not normalised |
 /// | `labels.txt` | one class a line, in node order, in `[0, nodes)`; -1 where it is not known, for nodes in no split |
 /// | `train.txt`, `val.txt`, `test.txt` | node ids from 0, one a line; no node twice |
 ///
@@ -54,7 +54,7 @@ pub fn read_folder(path: impl AsRef<Path>, device: &Device) -> Result<Graph> {
         let ids: Vec<(usize, usize)> = ids.into_iter().map(|(line, node)| (line, node as usize)).collect();
         for &(line, node) in &ids {
             let trouble = match owner[node].replace(name) {
-                Some(other) => format!("a node must stand once, got {node}, also in {other}"),
+                Some(other) => format!("a node must be listed once, got {node}, also in {other}"),
                 None if labels[node] < 0 => format!("a node of a split must have a class, got {node}, which has none"),
                 None => continue,
             };
@@ -91,7 +91,7 @@ fn read_adjacency(path: &Path) -> Result<MatrixMarket> {
     let at = |k: usize| matrix.coordinates[order[k]];
     if let Some(k) = (1..order.len()).find(|&k| at(k) == at(k - 1)) {
         let (row, col) = at(k);
-        return Err(invalid(format!("{name}: an edge must stand once, got ({}, {}) twice", row + 1, col + 1)));
+        return Err(invalid(format!("{name}: an edge must be listed once, got ({}, {}) twice", row + 1, col + 1)));
     }
     if matrix.symmetry == Symmetry::General {
         let value = |k: usize| match &matrix.values {

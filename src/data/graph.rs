@@ -83,7 +83,7 @@ fn csr(row_ptr: Vec<i64>, col_idx: Vec<i64>, shape: [usize; 2], device: &Device)
     CsrTensor::from_pattern(pattern, Tensor::ones([nnz], device)).expect("one value for each column")
 }
 
-/// Identity features: they say which node it is and nothing else.
+/// The identity matrix as features: each node has a feature of its own.
 pub(super) fn identity(nodes: usize, device: &Device) -> CsrTensor<2> {
     csr((0..=nodes as i64).collect(), (0..nodes as i64).collect(), [nodes, nodes], device)
 }

@@ -1,7 +1,7 @@
 //! Dropout of stored values.
 
+use super::normalization::check_fill;
 use crate::pattern::layout::Pattern;
-use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Distribution;
 use sparse_core::{Result, SparseError};
@@ -36,10 +36,7 @@ pub fn try_sparse_dropout<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, p:
     if !(0.0..1.0).contains(&p) {
         return invalid(format!("p must be in [0, 1), got {p}"));
     }
-    let fill = x.fill();
-    if !fill.is_zero() && !fill.is_undefined() {
-        return Err(SparseError::FillMismatch { op: OP, left: "0".into(), right: fill.to_string() });
-    }
+    check_fill(OP, x)?;
     if !x.is_coalesced() {
         return invalid("use coalesce first: duplicates must be summed, got an uncoalesced tensor".into());
     }
@@ -50,5 +47,5 @@ pub fn try_sparse_dropout<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, p:
     // 0.22, and so does filling by a mask (measured on x86-64, 50,000 values).
     let kept = x.values.random_like(Distribution::Default).lower_scalar(1.0 - p);
     let factor = kept.float().cast(x.dtype()).mul_scalar(1.0 / (1.0 - p));
-    Ok(x.with_rows(x.values.clone() * factor, Fill::clone(fill)))
+    Ok(x.with_rows(x.values.clone() * factor, x.fill().clone()))
 }

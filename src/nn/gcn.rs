@@ -1,10 +1,13 @@
 //! Graph convolution.
 
+use crate::base::checks::same_elements;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, Param};
 use burn::nn::Initializer;
 use burn::tensor::{Device, Tensor};
+use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
 
 /// Configuration of a [`GcnConv`].
 #[derive(Config, Debug)]
@@ -62,32 +65,54 @@ impl GcnConvConfig {
 impl GcnConv {
     /// `A X W + b` for dense features: `adjacency [N, N]`, `x [N, d_input]` to `[N, d_output]`.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If the shapes or dtypes do not fit.
-    #[track_caller]
-    pub fn forward(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Tensor<2> {
-        self.propagate(adjacency, x.matmul(self.weight.val()))
+    /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
+    #[or_panic]
+    pub fn try_forward(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<Tensor<2>> {
+        const OP: &str = "GcnConv::forward";
+        let weight = self.weight.val();
+        check(OP, adjacency.dims(), x.dims(), weight.dims())?;
+        same_elements(OP, &adjacency.values, &x)?;
+        same_elements(OP, &x, &weight)?;
+        self.propagate(adjacency, x.matmul(weight))
     }
 
     /// `A X W + b` for sparse features, which stay sparse: `adjacency [N, N]`, `x [N, d_input]` to `[N, d_output]`.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If the shapes or dtypes do not fit.
-    #[track_caller]
-    pub fn forward_sparse(&self, adjacency: &CsrTensor<2>, x: &CsrTensor<2>) -> Tensor<2> {
-        self.propagate(adjacency, x.matmul(self.weight.val()))
+    /// As [`try_forward`](Self::try_forward).
+    #[or_panic]
+    pub fn try_forward_sparse(&self, adjacency: &CsrTensor<2>, x: &CsrTensor<2>) -> Result<Tensor<2>> {
+        const OP: &str = "GcnConv::forward_sparse";
+        let weight = self.weight.val();
+        check(OP, adjacency.dims(), x.dims(), weight.dims())?;
+        same_elements(OP, &adjacency.values, &x.values)?;
+        same_elements(OP, &x.values, &weight)?;
+        self.propagate(adjacency, x.try_matmul(weight)?)
     }
 
-    #[track_caller]
-    fn propagate(&self, adjacency: &CsrTensor<2>, projected: Tensor<2>) -> Tensor<2> {
-        let out = adjacency.matmul(projected);
-        match &self.bias {
+    fn propagate(&self, adjacency: &CsrTensor<2>, projected: Tensor<2>) -> Result<Tensor<2>> {
+        let out = adjacency.try_matmul(projected)?;
+        Ok(match &self.bias {
             Some(bias) => out + bias.val().unsqueeze(),
             None => out,
-        }
+        })
     }
+}
+
+fn check(op: &'static str, adjacency: [usize; 2], x: [usize; 2], weight: [usize; 2]) -> Result<()> {
+    let mismatch = |rule, left: [usize; 2], right: [usize; 2]| {
+        Err(SparseError::ShapeMismatch { op, rule, left: left.to_vec(), right: right.to_vec() })
+    };
+    if adjacency[1] != x[0] {
+        return mismatch("the adjacency {left} must have a column for each row of the features {right}", adjacency, x);
+    }
+    if x[1] != weight[0] {
+        return mismatch("the features {left} must have a column for each row of the weight {right}", x, weight);
+    }
+    Ok(())
 }
 
 impl ModuleDisplay for GcnConv {

@@ -1,11 +1,12 @@
 //! Normalisation of graph matrices by degrees.
 
 use crate::base::exact::Exact;
-use crate::pattern::coo::CooPattern;
+use crate::ops::broadcast::read_rows;
+use crate::ops::graph::check_square;
 use crate::pattern::layout::Pattern;
-use crate::rows::{RowMap, RowSums, move_rows, sum_rows};
-use crate::tensor::sparse::{CooTensor, CsrTensor};
-use burn::tensor::{Int, Tensor};
+use crate::pattern::maps::axis_map;
+use crate::tensor::sparse::{CsrTensor, SparseTensor};
+use burn::tensor::Tensor;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
@@ -37,17 +38,11 @@ use sparse_macros::or_panic;
 #[or_panic]
 pub fn try_symmetric_normalization(adjacency: &CsrTensor<2>, self_loops: bool) -> Result<CsrTensor<2>> {
     const OP: &str = "symmetric_normalization";
-    let [rows, cols] = adjacency.dims();
-    if rows != cols {
-        let rule = "an adjacency must be square, got {left:1} rows and {right:1} columns";
-        return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![rows], right: vec![cols] });
-    }
+    check_square(OP, adjacency)?;
     check_fill(OP, adjacency)?;
-    let matrix = if self_loops { with_self_loops(adjacency, rows) } else { adjacency.clone() };
-    let factor = inverse(row_sums(&matrix), |degree| degree.sqrt());
-    let left = spread(&factor, matrix.pattern().row_ids());
-    let right = spread(&factor, matrix.pattern().col_idx());
-    let values = matrix.values.clone() * left * right;
+    let matrix = if self_loops { adjacency.try_add_self_loops(1.0)? } else { adjacency.clone() };
+    let factor = inverse(&matrix, Tensor::sqrt)?;
+    let values = matrix.values.clone() * at_elements(&factor, &matrix, 0) * at_elements(&factor, &matrix, 1);
     Ok(matrix.with_rows(values, matrix.fill().clone()))
 }
 
@@ -60,44 +55,28 @@ pub fn try_symmetric_normalization(adjacency: &CsrTensor<2>, self_loops: bool) -
 #[or_panic]
 pub fn try_row_normalization(x: &CsrTensor<2>) -> Result<CsrTensor<2>> {
     check_fill("row_normalization", x)?;
-    let factor = inverse(row_sums(x), |sum| sum);
-    Ok(x.with_rows(x.values.clone() * spread(&factor, x.pattern().row_ids()), x.fill().clone()))
+    let factor = inverse(x, |sum| sum)?;
+    Ok(x.with_rows(x.values.clone() * at_elements(&factor, x, 0), x.fill().clone()))
 }
 
-fn check_fill(op: &'static str, matrix: &CsrTensor<2>) -> Result<()> {
-    let fill = matrix.fill();
+pub(super) fn check_fill<P: Pattern, const D: usize>(op: &'static str, tensor: &SparseTensor<P, D>) -> Result<()> {
+    let fill = tensor.fill();
     if fill.is_undefined() || fill.is_zero() {
         return Ok(());
     }
-    Err(SparseError::FillMismatch { op, left: "0".into(), right: fill.to_string() })
+    let (expected, fill) = ("zero or undefined", fill.to_string());
+    Err(SparseError::WrongFill { op, expected, fill, hint: "use with_fill" })
 }
 
-/// `A + I`; loops that both have are summed.
-fn with_self_loops(adjacency: &CsrTensor<2>, nodes: usize) -> CsrTensor<2> {
-    let entries = adjacency.pattern().coordinates().clone();
-    let dtype = entries.dtype();
-    let diagonal = Tensor::<1, Int>::arange(0..nodes as i64, (&entries.device(), dtype)).reshape(Exact([1, nodes]));
-    let diagonal = Tensor::cat(vec![diagonal.clone(), diagonal], 0);
-    let ones = Tensor::ones([nodes, 1], (&adjacency.device(), adjacency.dtype()));
-    let pattern = CooPattern::new_unchecked(Tensor::cat(vec![entries, diagonal], 1), &[nodes, nodes], false);
-    let values = Tensor::cat(vec![adjacency.values.clone(), ones], 0);
-    CooTensor::from_parts(pattern, values, vec![], adjacency.fill().clone()).to_csr()
-}
-
-/// `[rows, 1]`.
-fn row_sums(matrix: &CsrTensor<2>) -> Tensor<2> {
-    sum_rows(matrix.values.clone(), &RowSums::new(None, matrix.pattern().row_ptr().clone()))
-}
-
-/// `1 / f(sum)`, and 0 if the sum is not above 0. `f` never sees the masked sums, so their gradients are not NaN.
-fn inverse(sums: Tensor<2>, f: impl Fn(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
+/// `1 / f(sum)` of each row, `[rows, 1]`, and 0 if the sum is not above 0. `f` gets 1 in place of such a sum, so that
+/// the gradient is not NaN.
+fn inverse(matrix: &CsrTensor<2>, f: impl Fn(Tensor<2>) -> Tensor<2>) -> Result<Tensor<2>> {
+    let sums = matrix.try_row_sums()?.reshape(Exact([matrix.dims()[0], 1]));
     let empty = sums.clone().lower_equal_scalar(0.0);
-    f(sums.mask_fill(empty.clone(), 1.0)).recip().mask_fill(empty, 0.0)
+    Ok(f(sums.mask_fill(empty.clone(), 1.0)).recip().mask_fill(empty, 0.0))
 }
 
-/// For every element the factor `[rows, 1]` of its row, read by an index map. The backward pass is a segment sum
-/// without float atomics.
-fn spread(factor: &Tensor<2>, ids: &Tensor<1, Int>) -> Tensor<2> {
-    let none = Tensor::zeros([1, 1], (&factor.device(), factor.dtype()));
-    move_rows(factor.clone(), none, &RowMap::new(ids.clone(), factor.dims()[0]))
+/// For every element the factor of its row (`dim` 0) or column (`dim` 1).
+fn at_elements(factor: &Tensor<2>, matrix: &CsrTensor<2>, dim: usize) -> Tensor<2> {
+    read_rows(factor.clone(), &axis_map(matrix.pattern(), dim))
 }

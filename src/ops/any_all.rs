@@ -1,6 +1,6 @@
 //! Whether any element along a dim is true, or all are.
 
-use super::reduce::Along;
+use super::along::Along;
 use crate::base::checks::as_axes;
 use crate::base::exact::Exact;
 use crate::kernel;

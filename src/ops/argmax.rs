@@ -1,7 +1,7 @@
 //! Positions of the largest and smallest elements.
 
+use super::along::Along;
 use super::extremum::{end, extremum, of_lines};
-use super::reduce::Along;
 use crate::base::checks::plain_name;
 use crate::base::coordinates;
 use crate::base::exact::Exact;
@@ -57,7 +57,7 @@ fn position<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     let dtype = of.pattern.index_dtype();
     let fill = if undefined { Fill::Undefined } else { Fill::Zero };
     if along.lines == 0 && !undefined {
-        return Err(SparseError::EmptyInput { op });
+        return Err(along.empty_dim(op, &of.dims()));
     }
     if of.nnz() == 0 || of.block() == 0 {
         return Ok(along.empty_result(of, dtype, fill));
@@ -91,7 +91,7 @@ fn gap<P: Pattern>(pattern: &P, lines: &Lines<P>, axis: usize) -> Tensor<2, Int>
     let nnz = pattern.nnz();
     let (order, ptr) = lines.groups();
     let dtype = ptr.dtype();
-    // In a line elements ascend along the axis: one that stands behind its rank leaves a gap there, or before.
+    // In a line elements ascend along the axis. One whose coordinate exceeds its rank has a gap before it.
     let place = kernel::group_by(&order, nnz).0;
     let owner = lines.owner();
     let rank = place - ptr.select(0, owner.clone());

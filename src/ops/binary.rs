@@ -84,7 +84,8 @@ pub(super) fn same_structure<P: Pattern, const D: usize, K: Kind, K2: Kind>(
 ) -> Result<()> {
     if a.dims() != b.dims() {
         let (left, right) = (a.dims().to_vec(), b.dims().to_vec());
-        return Err(SparseError::ShapeMismatch { op, rule: "shapes must agree", left, right });
+        let rule = "the second tensor {right} must have the shape {left} of the first (expand repeats dims of size 1)";
+        return Err(SparseError::ShapeMismatch { op, rule, left, right });
     }
     if a.dense_dims() != b.dense_dims() {
         let name = |dims: usize| format!("{} with {dims} dense dims", P::LAYOUT);
@@ -127,18 +128,20 @@ fn combine_fills<P: Pattern, const D: usize, K: Numeric>(
 
 macro_rules! operator {
     ($trait:ident, $method:ident, $kind:path => $out:path, $($own:tt)*) => {
-        operator!(@one $trait, $method, $kind => $out, (&SparseTensor<P, D, $kind>, &SparseTensor<P, D, $kind>), $($own)*);
-        operator!(@one $trait, $method, $kind => $out, (SparseTensor<P, D, $kind>, SparseTensor<P, D, $kind>), $($own)*);
-        operator!(@one $trait, $method, $kind => $out, (&SparseTensor<P, D, $kind>, SparseTensor<P, D, $kind>), $($own)*);
-        operator!(@one $trait, $method, $kind => $out, (SparseTensor<P, D, $kind>, &SparseTensor<P, D, $kind>), $($own)*);
+        operator!(@one $trait, $method, $kind => $out, [&] [&], $($own)*);
+        operator!(@one $trait, $method, $kind => $out, [] [], $($own)*);
+        operator!(@one $trait, $method, $kind => $out, [&] [], $($own)*);
+        operator!(@one $trait, $method, $kind => $out, [] [&], $($own)*);
     };
-    (@one $trait:ident, $method:ident, $kind:path => $out:path, ($left:ty, $right:ty), $($own:tt)*) => {
-        impl<P: Pattern, const D: usize, $($own)*> std::ops::$trait<$right> for $left {
+    (@one $trait:ident, $method:ident, $kind:path => $out:path, [$($left:tt)?] [$($right:tt)?], $($own:tt)*) => {
+        impl<P: Pattern, const D: usize, $($own)*> std::ops::$trait<$($right)? SparseTensor<P, D, $kind>>
+            for $($left)? SparseTensor<P, D, $kind>
+        {
             type Output = SparseTensor<P, D, $out>;
             #[track_caller]
-            fn $method(self, other: $right) -> Self::Output {
-                let (left, right): (&SparseTensor<P, D, $kind>, &SparseTensor<P, D, $kind>) = (self.borrow(), other.borrow());
-                SparseTensor::<P, D, $kind>::$method(left, right)
+            fn $method(self, other: $($right)? SparseTensor<P, D, $kind>) -> Self::Output {
+                let right: &SparseTensor<P, D, $kind> = other.borrow();
+                SparseTensor::<P, D, $kind>::$method(self.borrow(), right)
             }
         }
     };

@@ -1,15 +1,15 @@
 //! `+ - * /` with a dense tensor that broadcasts: stored-only operations, which keep the pattern.
 
+use super::folds::Blocks;
 use crate::base::checks::{plain_name, same_device};
 use crate::base::exact::Exact;
-use crate::base::index::index_tensor;
 use crate::base::kind::{Kind, Numeric, dtype_name};
 use crate::pattern::layout::Pattern;
-use crate::pattern::maps::{axis_map, from_dense_map};
+use crate::pattern::maps::{axis_map, flat_index, from_dense_map};
 use crate::rows::zip::apply;
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::sparse::SparseTensor;
-use burn::tensor::{Float, FloatDType, Int, Shape, Tensor};
+use burn::tensor::{Float, FloatDType, Int, Tensor};
 use sparse_burn::BinaryOp;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
@@ -68,7 +68,14 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let width: usize = dense_dims.iter().product();
         let blocks = dense.reshape(Exact([rows, width]));
         let read = read_rows(blocks, &own.read_at(sparse));
-        let read = if width == block { read } else { own.spread(read, dense_dims) };
+        let read = match read.dims()[0] * block {
+            _ if width == block => read,
+            0 => Tensor::empty([read.dims()[0], block], (&read.device(), read.dtype())),
+            _ => {
+                let repeated: Vec<bool> = dense_dims.iter().map(|&size| size == 1).collect();
+                Blocks::new(&own.dense_shape, &repeated).spread(read)
+            }
+        };
         Ok(own.with_rows(apply(op, own.values.clone(), read), own.fill.clone()))
     }
 
@@ -82,40 +89,10 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             _ if sizes == shape => from_dense_map(&self.pattern),
             [dim] if rows == shape[dim] => axis_map(&self.pattern, dim),
             _ => {
-                let (nnz, dtype) = (self.nnz(), sparse_burn::index_dtype_for(rows.max(self.nnz())));
-                let mut at = Tensor::<1, Int>::zeros([nnz], (&self.pattern.device(), dtype));
-                if nnz > 0 {
-                    let coordinates = index_tensor(self.pattern.coordinates().clone(), dtype);
-                    for dim in kept {
-                        let line = coordinates.clone().narrow(0, dim, 1).reshape(Exact([nnz]));
-                        at = at.mul_scalar(shape[dim] as i64) + line;
-                    }
-                }
-                RowMap::new(at, rows)
+                let dtype = sparse_burn::index_dtype_for(rows.max(self.nnz()));
+                RowMap::new(flat_index(&self.pattern, kept, dtype), rows)
             }
         }
-    }
-
-    /// Expands blocks of these sizes, each 1 or that of the dense dim, to all dense dims.
-    fn spread(&self, rows: Tensor<2, K>, sizes: &[usize]) -> Tensor<2, K> {
-        let count = rows.dims()[0];
-        if count * self.block() == 0 {
-            return Tensor::empty([count, self.block()], (&rows.device(), rows.dtype()));
-        }
-        // From the last dim to the first: `inner` counts the elements behind the dim.
-        let mut inner = 1;
-        let mut rows = rows;
-        for (dim, &size) in sizes.iter().enumerate().rev() {
-            let full = self.dense_shape[dim];
-            let outer = sizes[..dim].iter().product::<usize>() * count;
-            if size != full {
-                let spread: Tensor<3, K> =
-                    rows.reshape(Exact([outer, 1, inner])).expand(Shape::from([outer, full, inner]));
-                rows = spread.reshape(Exact([count, outer / count * full * inner]));
-            }
-            inner *= full;
-        }
-        rows
     }
 
     /// Coalesced, unless the operation may scale each duplicate alone.
@@ -139,13 +116,13 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             return Ok(());
         }
         let hint = if scales {
-            "use to_dense first, or with_fill(Fill::Undefined) for the stored elements alone; a fill other than zero gets \
-             another value at every element"
+            "use to_dense first, or with_fill(Fill::Undefined) for the stored elements alone: a fill other than zero \
+             gets another value at every element"
         } else {
-            "use to_dense first, or with_fill(Fill::Undefined) for the stored elements alone; a sum has another value at \
-             every element that is not stored"
+            "use to_dense first, or with_fill(Fill::Undefined) for the stored elements alone: a sum has another value \
+             at every element that is not stored"
         };
-        Err(SparseError::WouldDensify { op, elements: self.num_elements(), limit: 0, hint })
+        Err(SparseError::WouldDensify { op, what: "the result", elements: self.num_elements(), limit: 0, hint })
     }
 }
 
@@ -161,8 +138,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
     /// As for floats.
     #[or_panic]
     pub fn try_div_dense(&self, dense: Tensor<D, Int>) -> Result<SparseTensor<P, D>> {
-        let dense = dense.float().cast(FloatDType::F32);
-        self.coalesce().float().cast(FloatDType::F32).try_div_dense(dense)
+        self.real().try_div_dense(dense.float().cast(FloatDType::F32))
     }
 }
 

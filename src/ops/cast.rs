@@ -9,11 +9,16 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Float, FloatDType, Int, IntDType, Tensor};
 use std::any::Any;
 
-/// A tensor of 16-bit floats in f32, where counts, powers and partial sums fit, and the type to convert back to.
+pub(super) fn is_16_bit(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::BF16)
+}
+
+/// A tensor of 16-bit floats in f32, and the type to convert back to. For operations of several steps: a sum that is
+/// divided, say, is neither rounded nor infinite in between.
 pub(super) fn widened<P: Pattern, const D: usize, K: Numeric>(
     of: &SparseTensor<P, D, K>,
 ) -> Option<(SparseTensor<P, D, K>, FloatDType)> {
-    matches!(of.dtype(), DType::F16 | DType::BF16).then(|| (of.in_float(FloatDType::F32), FloatDType::from(of.dtype())))
+    is_16_bit(of.dtype()).then(|| (of.in_float(FloatDType::F32), FloatDType::from(of.dtype())))
 }
 
 /// The tensor in another float type, if it holds floats.

@@ -14,7 +14,7 @@ use sparse_burn::MergeRule;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// Joins the tensors of `parts` along `dim` in `[-rank, rank)`, like Burn's `Tensor::cat`.
+/// Joins the tensors of `parts` along `dim` in `[-rank, rank)`. Burn's `Tensor::cat` does the same, but takes a `Vec`.
 ///
 /// The shapes must agree except along `dim`. The fills must agree, and the result has that fill. Fills held by tensors
 /// are compared by value, which reads them from the device once. Copies of one [`Fill`](crate::Fill) are known to agree
@@ -55,14 +55,14 @@ pub fn try_concat<P: Pattern, const D: usize, K: Kind>(
     dim: impl AsIndex,
 ) -> Result<SparseTensor<P, D, K>> {
     const OP: &str = "concat";
-    let Some(first) = parts.first() else { return Err(SparseError::EmptyInput { op: OP }) };
+    let first = first_part(OP, parts)?;
     let axis = resolve_axis(OP, dim, D)?;
     let along_dense = axis >= first.sparse_dims();
     parts.iter().try_for_each(|part| check(OP, first, part, axis, along_dense))?;
     let size = parts.iter().try_fold(0usize, |sum, part| sum.checked_add(part.dims()[axis]));
     let Some(size) = size.filter(|&size| size <= i64::MAX as usize) else {
         let got = parts.iter().map(|part| part.dims()[axis] as u128).sum();
-        return Err(SparseError::Overflow { op: OP, what: "the joined axis", limit: i64::MAX as u128, got });
+        return Err(SparseError::Overflow { op: OP, what: "the joined dim", limit: i64::MAX as u128, got });
     };
     if parts.len() == 1 {
         return Ok(first.clone());
@@ -80,6 +80,13 @@ pub fn try_concat<P: Pattern, const D: usize, K: Kind>(
     Ok(SparseTensor::from_parts(pattern, values, first.dense_shape.clone(), first.fill.clone()))
 }
 
+/// The first of the tensors to join.
+pub(super) fn first_part<'a, T>(op: &'static str, parts: &'a [T]) -> Result<&'a T> {
+    let what = "at least one tensor is needed, got an empty list";
+    parts.first().ok_or_else(|| SparseError::EmptyInput { op, what: what.into() })
+}
+
+/// Checks that a part can be joined to the first one along an axis, or along a new one (`axis` is the rank).
 pub(super) fn check<P: Pattern, const D: usize, K: Kind>(
     op: &'static str,
     first: &SparseTensor<P, D, K>,
@@ -89,7 +96,7 @@ pub(super) fn check<P: Pattern, const D: usize, K: Kind>(
 ) -> Result<()> {
     let (left, right) = (first.dims(), part.dims());
     if (0..D).any(|dim| dim != axis && left[dim] != right[dim]) {
-        let rule = "shapes must agree off the axis";
+        let rule = "each part must have the sizes {left} of the first one except along the joined dim, got {right}";
         return Err(SparseError::ShapeMismatch { op, rule, left: left.to_vec(), right: right.to_vec() });
     }
     if first.dense_dims() != part.dense_dims() {
@@ -130,7 +137,8 @@ fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
     if first.fill.is_undefined() && parts.iter().any(|part| part.nnz() != union.nnz()) {
         return Err(SparseError::UndefinedFill {
             op,
-            hint: "use with_fill, or intersect_with to give all parts one pattern: along a dense dim theirs must be equal",
+            hint: "use with_fill, or intersect_with to give all parts one pattern: along a dense dim theirs must be \
+                   equal",
         });
     }
     let mut dense_shape = first.dense_shape.clone();

@@ -1,6 +1,6 @@
 //! Counts of elements.
 
-use super::reduce::Along;
+use super::along::Along;
 use super::stack::check_matrix;
 use crate::base::checks::as_axes;
 use crate::base::exact::Exact;

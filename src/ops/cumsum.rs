@@ -1,6 +1,6 @@
 //! Running sums along a dim.
 
-use super::reduce::Along;
+use super::along::Along;
 use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::kernel;
 use crate::pattern::layout::Pattern;
@@ -41,8 +41,15 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         const OP: &str = "stored_cumsum";
         let (at, sparse) = (self.axis(OP, dim)?, self.sparse_dims());
         if matches!(self.fill, Fill::Value(_)) {
-            let hint = "use with_fill(Fill::Undefined) for the stored elements alone: running sums of another fill differ from element to element";
-            return Err(SparseError::WouldDensify { op: OP, elements: self.num_elements(), limit: 0, hint });
+            let hint = "use with_fill(Fill::Undefined) for the stored elements alone: with another fill the running \
+                        sum differs at every element";
+            return Err(SparseError::WouldDensify {
+                op: OP,
+                what: "the result",
+                elements: self.num_elements(),
+                limit: 0,
+                hint,
+            });
         }
         let own = self.coalesce();
         if own.nnz() * own.block() == 0 {

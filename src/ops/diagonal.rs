@@ -1,7 +1,7 @@
 //! The main diagonal of a matrix: building and reading it.
 
 use super::broadcast::read_rows;
-use super::reduce::{Fold, total};
+use super::fold_lines::{Fold, total};
 use super::stack::check_matrix;
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, Numeric, dtype_name};

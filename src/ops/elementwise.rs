@@ -226,14 +226,18 @@ fn first_of(a: &Tensor<2>, b: &Tensor<2>, out: &Tensor<2>) -> Tensor<2, Bool> {
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     pairs! {
-        try_max_pair "max(self, other)" K, |a, b| { let first = a.clone().greater(b.clone()); pick(a, b, first) }, larger(Ordering::Greater);
-        try_min_pair "min(self, other)" K, |a, b| { let first = a.clone().lower(b.clone()); pick(a, b, first) }, larger(Ordering::Less);
+        try_max_pair "max(self, other)" K,
+            |a, b| { let first = a.clone().greater(b.clone()); pick(a, b, first) }, larger(Ordering::Greater);
+        try_min_pair "min(self, other)" K,
+            |a, b| { let first = a.clone().lower(b.clone()); pick(a, b, first) }, larger(Ordering::Less);
         try_equal "self == other" Bool, |a, b| a.equal(b), order(|order| order == Some(Ordering::Equal));
         try_not_equal "self != other" Bool, |a, b| a.not_equal(b), order(|order| order != Some(Ordering::Equal));
         try_greater "self > other" Bool, |a, b| a.greater(b), order(|order| order == Some(Ordering::Greater));
-        try_greater_equal "self >= other" Bool, |a, b| a.greater_equal(b), order(|order| order.is_some_and(Ordering::is_ge));
+        try_greater_equal "self >= other" Bool,
+            |a, b| a.greater_equal(b), order(|order| order.is_some_and(Ordering::is_ge));
         try_lower "self < other" Bool, |a, b| a.lower(b), order(|order| order == Some(Ordering::Less));
-        try_lower_equal "self <= other" Bool, |a, b| a.lower_equal(b), order(|order| order.is_some_and(Ordering::is_le));
+        try_lower_equal "self <= other" Bool,
+            |a, b| a.lower_equal(b), order(|order| order.is_some_and(Ordering::is_le));
     }
 }
 
@@ -242,11 +246,14 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
         try_powf "self ^ other" Float, |a, b| a.powf(b), power_of_zero;
         try_atan2 "the angle of the point (other, self)" Float, |a, b| a.atan2(b), angle_of_zero;
         try_hypot "sqrt(self^2 + other^2)" Float, |a, b| a.hypot(b), zero_stays;
-        try_remainder "the remainder of self / other, with the sign of other (NaN for a division by 0)" Float, |a, b| a.remainder(b), zero_by_positive;
-        try_fmod "the remainder of self / other, with the sign of self (NaN for a division by 0)" Float, |a, b| a.fmod(b), zero_by_positive;
+        try_remainder "the remainder of self / other, with the sign of other (NaN for a division by 0)" Float,
+            |a, b| a.remainder(b), zero_by_positive;
+        try_fmod "the remainder of self / other, with the sign of self (NaN for a division by 0)" Float,
+            |a, b| a.fmod(b), zero_by_positive;
     }
 
-    /// `self ^ other` for integer powers, element by element (see [`zip_with`](Self::zip_with)). Negative bases are
+    /// `self ^ other` for integer powers, element by element (see [`zip_with`](Self::zip_with)). For one power see
+    /// [`powi_scalar`](Self::powi_scalar), for powers that are floats [`powf`](Self::powf). Negative bases are
     /// allowed, and the power 0 of anything is 1. Exponents are exact up to the largest integer that the dtype of
     /// `self` represents exactly.
     ///
@@ -306,7 +313,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     }
 
     /// Whether `|self - other| <= atol + rtol |other|`, or both are the same infinity, element by element (see
-    /// [`zip_with`](Self::zip_with)). `None` stands for Burn's defaults: `rtol` 1e-5 and `atol` 1e-8.
+    /// [`zip_with`](Self::zip_with)). `None` means Burn's defaults: `rtol` 1e-5 and `atol` 1e-8.
     ///
     /// # Errors
     ///
@@ -324,7 +331,8 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
     pairs! {
         try_powi "self ^ other (other not negative; products wrap)" Int, |a, b| a.powi(b), power_of_zero;
-        try_remainder "the remainder of self / other, with the sign of other (0 for a division by 0)" Int, int_remainder, zero_by_any;
+        try_remainder "the remainder of self / other, with the sign of other (0 for a division by 0)" Int,
+            int_remainder, zero_by_any;
         try_bitwise_and "self & other" Int, |a, b| a.bitwise_and(b), bits(|a, b| a & b);
         try_bitwise_or "self | other" Int, |a, b| a.bitwise_or(b), bits(|a, b| a | b);
         try_bitwise_xor "self ^ other, bit by bit" Int, |a, b| a.bitwise_xor(b), bits(|a, b| a ^ b);
@@ -355,7 +363,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         check(OP, self, value)?;
         same_structure(OP, self, mask)?;
         let (own, mask, value) = (self.coalesce(), mask.coalesce(), value.coalesce());
-        // Both values are brought to the pattern that they meet on, and then to that where it meets the mask.
+        // The pattern of the result: that of both values, combined with the mask's. All three are read on it.
         let sides = [own.fill.is_undefined(), value.fill.is_undefined(), mask.fill.is_undefined()];
         let (pair, _) = meet((&own.pattern, sides[0]), (&value.pattern, sides[1]));
         let (pattern, [_, map]) = meet((&pair, sides[0] || sides[1]), (&mask.pattern, sides[2]));

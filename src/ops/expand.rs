@@ -88,7 +88,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             let got = a as u128 * times as u128;
             fits.ok_or(SparseError::Overflow { op, what, limit: i64::MAX as u128, got })
         };
-        let size = product("the repeated axis", self.dims()[axis])?;
+        let size = product("the repeated dim", self.dims()[axis])?;
         if times == 1 {
             return Ok(self.clone());
         }
@@ -119,13 +119,14 @@ struct Repeated {
     times: usize,
 }
 
-/// Repeats a pattern, which is not empty, along an axis; and for each element of the result the element that it copies.
+/// The pattern (not an empty one) repeated along an axis, and for each element of the result the element it copies.
 fn repeat<P: Pattern>(pattern: &P, axis: usize, times: usize, shape: &[usize]) -> (P, Tensor<1, Int>) {
     let (nnz, own, coalesced) = (pattern.nnz(), pattern.shape()[axis], pattern.is_coalesced());
     let copies = nnz * times;
     let coordinates = index_tensor(pattern.coordinates().clone(), index_dtype(shape, copies));
     let at = count_up(copies, &coordinates);
-    // Copy by copy along the first axis, element by element else: the order of the result, where it is known.
+    // Along the first axis the result is in order copy by copy, along the last element by element. Otherwise it is
+    // sorted below.
     let (copy, owner) = if axis == 0 {
         let copy = at.clone().div_scalar(nnz as i64);
         (copy.clone(), at - copy.mul_scalar(nnz as i64))

@@ -1,5 +1,6 @@
 //! The largest or smallest element of each line, with one rule that shares a gradient evenly among ties.
 
+use super::cast::is_16_bit;
 use super::folds::Blocks;
 use super::put_along_axis::target;
 use crate::base::exact::Exact;
@@ -9,7 +10,7 @@ use crate::kernel::{self, Put};
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
 use crate::rows::RowSums;
-use burn::tensor::{Bool, Float, Int, Shape, Tensor, kind};
+use burn::tensor::{Bool, DType, Float, FloatDType, Int, Shape, Tensor, kind};
 use sparse_autograd::{Erased, record};
 use sparse_burn::Reduce;
 
@@ -18,12 +19,11 @@ pub(crate) fn end(greatest: bool) -> Reduce {
     if greatest { Reduce::Amax } else { Reduce::Amin }
 }
 
-/// Rows `[n, block]` (not none) to the extreme elements of each line and dense position `[lines, kept]`; of each row
-/// where there are no lines. `fill` is the row `[1, block]` of the elements that are not stored, where they count. NaN
-/// wins.
+/// The extreme elements `[lines, kept]` of rows `[n, block]`, at least one: of each line and dense position, or of each
+/// row without `lines`. If unspecified elements count, `fill` `[1, block]` has their values. NaN wins.
 ///
-/// Backward: the gradient of a line is shared evenly by all its elements that are equal to the extreme one, those that
-/// are not stored included: their part goes to `fill`. Saved: values, fill and result.
+/// Backward: the gradient of a line is shared evenly by all its elements that equal the extreme one. The part of
+/// unspecified ones goes to `fill`. Saved: values, fill and result.
 pub(crate) fn extremum<P: Pattern, K: Numeric + kind::Ordered>(
     values: Tensor<2, K>,
     fill: Option<Tensor<2, K>>,
@@ -32,14 +32,14 @@ pub(crate) fn extremum<P: Pattern, K: Numeric + kind::Ordered>(
     greatest: bool,
 ) -> Tensor<2, K> {
     let reduce = end(greatest);
-    let shortest = |rows: Tensor<2, K>| blocks.fold(rows.inner(), |rows| whole(rows, reduce));
-    let mut out = shortest(values.clone());
+    let within = |rows: Tensor<2, K>| blocks.fold(rows.inner(), |rows| whole(rows, reduce));
+    let mut out = within(values.clone());
     let mut missing = None;
     if let Some(lines) = lines {
         out = of_lines(lines, out, reduce);
         if let Some(fill) = &fill {
             let unspecified = lines.missing();
-            out = with_fill(out, shortest(fill.clone()), unspecified.clone(), greatest);
+            out = with_fill(out, within(fill.clone()), unspecified.clone(), greatest);
             missing = Some(unspecified);
         }
     }
@@ -50,7 +50,7 @@ pub(crate) fn extremum<P: Pattern, K: Numeric + kind::Ordered>(
         sums: lines.map(|lines| lines.sums.clone()),
         values: values.clone().inner(),
         fill: fill.clone().map(Tensor::inner),
-        missing: missing.map(|missing| numbers::<Float>(missing, values.dtype())),
+        missing: missing.map(|missing| numbers::<Float>(missing, counting(values.dtype()))),
         out: result.clone(),
     };
     from_float(match fill {
@@ -71,7 +71,7 @@ fn whole<K: Numeric>(rows: Tensor<3, K>, reduce: Reduce) -> Tensor<3, K> {
     kernel::put(&put, start, &rows, false).0
 }
 
-/// A put of all of dim 1 into one place, which is forgotten.
+/// A `put` that reduces dim 1 to one element. The element's start value is not used.
 pub(crate) fn one_target<K: Numeric>(
     rows: &Tensor<3, K>,
     reduce: Reduce,
@@ -107,7 +107,7 @@ pub(crate) fn of_lines<P: Pattern, K: Numeric>(lines: &Lines<P>, rows: Tensor<2,
     kernel::put(&into_lines(lines, reduce, [stored, width]), start, &rows, false).0
 }
 
-/// The extreme of the stored elements `out`, or the fill where it is more so in a line that has unspecified elements.
+/// `out`, or the fill where that is more extreme and the line has unspecified elements.
 fn with_fill<K: Numeric + kind::Ordered>(
     out: Tensor<2, K>,
     fill: Tensor<2, K>,
@@ -146,8 +146,8 @@ impl Saved {
                 }
             })
         };
-        let dtype = grad.dtype();
-        let mine: Tensor<2> = same(self.values.clone(), at_elements(self.out.clone())).float().cast(dtype);
+        let (dtype, wide) = (grad.dtype(), counting(grad.dtype()));
+        let mine: Tensor<2> = same(self.values.clone(), at_elements(self.out.clone())).float().cast(wide);
         let mut ties = blocks.fold(mine.clone(), |rows| rows.sum_dim(1));
         if let Some(sums) = &self.sums {
             ties = kernel::segment_sum(&ties, sums.order(), sums.ptr());
@@ -155,20 +155,29 @@ impl Saved {
         let filled = self.fill.as_ref().zip(self.missing.as_ref()).map(|(fill, missing)| {
             let out = blocks.spread(self.out.clone());
             let fill: Tensor<2> = fill.clone().expand(Shape::from(out.dims()));
-            let tied: Tensor<2> = same(fill, out).float().cast(dtype);
+            let tied: Tensor<2> = same(fill, out).float().cast(wide);
             (tied, missing.clone())
         });
         if let Some((tied, missing)) = &filled {
             ties = ties + blocks.fold(tied.clone(), |rows| rows.sum_dim(1)) * missing.clone();
         }
-        let share = grad / ties;
-        let values = to_values.then(|| (mine * at_elements(share.clone())).into());
+        let share = cast(grad, wide) / ties;
+        let values = to_values.then(|| (cast(mine, dtype) * at_elements(cast(share.clone(), dtype))).into());
         let fill = to_fill.then(|| {
             let (tied, missing) = filled.expect("saved with the fill");
-            (tied * blocks.spread(share * missing)).sum_dim(0).into()
+            cast((tied * blocks.spread(share * missing)).sum_dim(0), dtype).into()
         });
         [values, fill]
     }
+}
+
+/// The dtype in which ties and unspecified elements are counted. 16-bit floats do not hold large counts.
+fn counting(dtype: DType) -> DType {
+    if is_16_bit(dtype) { DType::F32 } else { dtype }
+}
+
+fn cast(rows: Tensor<2>, dtype: DType) -> Tensor<2> {
+    if rows.dtype() == dtype { rows } else { rows.cast(FloatDType::from(dtype)) }
 }
 
 /// Equal, with NaN equal to itself.

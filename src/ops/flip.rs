@@ -69,8 +69,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 
     /// Moves every stored element to other coordinates; distinct ones stay distinct. For a coalesced tensor `sort`
-    /// makes the pattern of the new coordinates, and says where its elements stood. Pattern and order are kept with
-    /// this pattern, under `key`.
+    /// makes the pattern of the new coordinates, and gives the old place of each element. Both are kept with this pattern,
+    /// under `key`.
     pub(super) fn relocated(
         &self,
         key: impl Key,
@@ -104,7 +104,7 @@ fn flip_dims<P: Pattern>(pattern: &P, turns: &[bool]) -> Vec<Tensor<1, Int>> {
     dims
 }
 
-/// The pattern of the flipped coordinates `dims` of a coalesced pattern, and where its elements stood.
+/// The pattern of the flipped coordinates `dims` of a coalesced pattern, and the old place of each element.
 fn flip_sorted<P: Pattern>(pattern: &P, dims: Vec<Tensor<1, Int>>, turns: &[bool]) -> (P, Tensor<1, Int>) {
     let (shape, nnz, coordinates) = (pattern.shape(), pattern.nnz(), pattern.coordinates());
     if (0..shape.len()).any(|dim| !turns[dim] && shape[dim] > 1) {

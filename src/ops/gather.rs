@@ -1,7 +1,7 @@
 //! Gather and scatter on dense tensors, along one axis or over several.
 
 use super::put_along_axis::{put, target};
-use crate::base::checks::{resolve_axis, same_device, same_elements};
+use crate::base::checks::{as_axes, resolve_axis, same_device, same_elements};
 use crate::base::exact::Exact;
 use crate::base::index::signed;
 use crate::base::kind::{Kind, as_float, associate_like, from_float};
@@ -59,8 +59,9 @@ pub fn try_gather<const D: usize, K: Kind>(
 
 /// Replaces the elements of `tensor` that `indices` names along `dim` by those of `values`.
 ///
-/// For two dims and `dim` 0: `out[indices[i, j], j] = values[i, j]`. If several values meet, the last one in row-major
-/// order wins. `indices` has the shape of `values`, and may be smaller than `tensor` along the other dims. Backward:
+/// For two dims and `dim` 0: `out[indices[i, j], j] = values[i, j]`. Of several values for one position the last one in
+/// row-major order wins. `indices` has the shape of `values`, and may be smaller than `tensor` along the other dims.
+/// This assigns; for sums, products, means and extremes there is [`put_along_axis`](super::put_along_axis()). Backward:
 /// each value that won gets its gradient, and `tensor` gets the gradient where nothing was replaced.
 ///
 /// Example B_3 of the CINN design:
@@ -108,12 +109,48 @@ pub fn try_scatter<const D: usize, K: Kind>(
     Ok(x.slice_assign(ranges, part))
 }
 
+/// The axes of [`gather_nd`] and [`scatter_nd`]: a list of any integers, or `None` for the first ones, as many as the
+/// last dim of the indices has entries.
+#[derive(Clone, Debug)]
+pub struct NdAxes(Option<Vec<isize>>);
+
+impl<A: AsIndex, const N: usize> From<[A; N]> for NdAxes {
+    fn from(axes: [A; N]) -> Self {
+        Self(Some(as_axes(&axes)))
+    }
+}
+
+impl<A: AsIndex> From<&[A]> for NdAxes {
+    fn from(axes: &[A]) -> Self {
+        Self(Some(as_axes(axes)))
+    }
+}
+
+impl From<Option<&[isize]>> for NdAxes {
+    fn from(axes: Option<&[isize]>) -> Self {
+        Self(axes.map(<[isize]>::to_vec))
+    }
+}
+
 /// Reads the elements of `tensor` at positions whose coordinates on some axes are given by `indices`.
 ///
-/// `indices` has the shape of the result, and one more dim of size `axes.len()`. Each output position is kept on the
-/// other axes and replaced on these: `out[p] = tensor[p with p[axes[j]] = indices[p, j]]`. The result may be smaller
-/// than `tensor` along the other axes. `axes` are the first ones if `None`. Indices are in `[-n, n)`. Semantics: CINN's
-/// `gather_nd`. Backward as [`gather`].
+/// `indices` has the shape of the result, and one more dim with an entry for each of `axes`. Each output position is
+/// kept on the other axes and replaced on these: `out[p] = tensor[p with p[axes[j]] = indices[p, j]]`. The result may
+/// be smaller than `tensor` along the other axes. Indices are in `[-n, n)`. Backward as [`gather`].
+///
+/// The name and the meaning are those of CINN. Burn's method `Tensor::gather_nd` does something else: it reads whole
+/// slices, at coordinates on the first axes.
+///
+/// ```
+/// use burn::tensor::{Device, Int, Tensor};
+/// use sparse_tensor::ops::gather_nd;
+///
+/// let device = Device::flex();
+/// let a = Tensor::<2>::from_floats([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], &device);
+/// // In each row the element of one column.
+/// let columns = Tensor::<3, Int>::from_ints([[[2]], [[0]]], &device);
+/// assert_eq!(gather_nd(a, columns, [1]).into_data().iter::<f32>().collect::<Vec<_>>(), [3.0, 4.0]);
+/// ```
 ///
 /// # Errors
 ///
@@ -122,12 +159,12 @@ pub fn try_scatter<const D: usize, K: Kind>(
 pub fn try_gather_nd<const D: usize, const DI: usize, K: Kind>(
     tensor: Tensor<D, K>,
     indices: Tensor<DI, Int>,
-    axes: Option<&[isize]>,
+    axes: impl Into<NdAxes>,
 ) -> Result<Tensor<D, K>> {
     const OP: &str = "gather_nd";
     let (x, index) = (tensor, indices);
     same_device(OP, &x.device(), &index.device())?;
-    let (flat, shape) = flat_positions(OP, x.dims(), index, axes)?;
+    let (flat, shape) = flat_positions(OP, x.dims(), index, axes.into())?;
     let (elements, count) = (x.shape().num_elements(), flat.dims()[0]);
     if count == 0 {
         let out = Tensor::zeros(Shape::from(shape), (&x.device().inner(), x.dtype()));
@@ -140,9 +177,10 @@ pub fn try_gather_nd<const D: usize, const DI: usize, K: Kind>(
 /// Replaces the elements of `tensor` at positions whose coordinates on some axes are given by `indices` by those of
 /// `values`.
 ///
-/// `out[p with p[axes[j]] = indices[p, j]] = values[p]`. If several values meet, the last one in row-major order wins.
-/// `indices` is as in [`gather_nd`], and `values` has its shape without the last dim. Semantics: CINN's `scatter_nd`.
-/// Backward as [`scatter`].
+/// `out[p with p[axes[j]] = indices[p, j]] = values[p]`. Of several values for one position the last one in row-major
+/// order wins.
+/// `indices` is as in [`gather_nd`], and `values` has its shape without the last dim. Backward as [`scatter`]. The name
+/// and the meaning are those of CINN, and not those of Burn's method `Tensor::scatter_nd`.
 ///
 /// # Errors
 ///
@@ -152,13 +190,13 @@ pub fn try_scatter_nd<const D: usize, const DI: usize, K: Kind>(
     tensor: Tensor<D, K>,
     indices: Tensor<DI, Int>,
     values: Tensor<D, K>,
-    axes: Option<&[isize]>,
+    axes: impl Into<NdAxes>,
 ) -> Result<Tensor<D, K>> {
     const OP: &str = "scatter_nd";
     let (x, index, src) = (tensor, indices, values);
     same_device(OP, &x.device(), &index.device())?;
     let dims = x.dims();
-    let (flat, shape) = flat_positions(OP, dims, index, axes)?;
+    let (flat, shape) = flat_positions(OP, dims, index, axes.into())?;
     check_source(OP, &x, &src, shape)?;
     let (elements, count) = (x.shape().num_elements(), flat.dims()[0]);
     if count == 0 {
@@ -177,7 +215,7 @@ fn checked_index<const D: usize, K: Kind>(
 ) -> Result<Tensor<D, Int>> {
     let (shape, given) = (x.dims(), index.dims());
     if (0..D).any(|dim| dim != axis && given[dim] > shape[dim]) {
-        let rule = "the indices {left} must not be larger than the tensor {right} off the dim";
+        let rule = "the indices {left} must not be larger than the tensor {right} except along the dim";
         return Err(SparseError::ShapeMismatch { op, rule, left: given.to_vec(), right: shape.to_vec() });
     }
     same_device(op, &x.device(), &index.device())?;
@@ -222,7 +260,7 @@ fn flat_positions<const D: usize, const DI: usize>(
     op: &'static str,
     dims: [usize; D],
     index: Tensor<DI, Int>,
-    axes: Option<&[isize]>,
+    axes: NdAxes,
 ) -> Result<(Tensor<1, Int>, [usize; D])> {
     let given = index.dims();
     let mismatch =
@@ -231,12 +269,12 @@ fn flat_positions<const D: usize, const DI: usize>(
         return Err(mismatch("the indices {left} must have one dim more than the tensor {right}"));
     }
     let named = given[DI - 1];
-    let axes: Vec<usize> = match axes {
+    let axes: Vec<usize> = match axes.0 {
         None if named <= D => (0..named).collect(),
         None => {
             return Err(mismatch("the last dim of the indices {left} must not exceed the rank of the tensor {right}"));
         }
-        Some(axes) => axes.iter().map(|&axis| resolve_axis(op, axis, D)).collect::<Result<_>>()?,
+        Some(axes) => axes.into_iter().map(|axis| resolve_axis(op, axis, D)).collect::<Result<_>>()?,
     };
     let repeated = axes.iter().enumerate().any(|(k, axis)| axes[..k].contains(axis));
     if repeated || axes.len() != named {
@@ -246,7 +284,7 @@ fn flat_positions<const D: usize, const DI: usize>(
     }
     let shape: [usize; D] = std::array::from_fn(|dim| given[dim]);
     if (0..D).any(|dim| !axes.contains(&dim) && shape[dim] > dims[dim]) {
-        return Err(mismatch("the indices {left} must not be larger than the tensor {right} off the axes"));
+        return Err(mismatch("the indices {left} must not be larger than the tensor {right} except along the axes"));
     }
     let (elements, count): (usize, usize) = (dims.iter().product(), shape.iter().product());
     let dtype = sparse_burn::index_dtype_for(elements.max(count));

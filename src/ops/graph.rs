@@ -1,12 +1,12 @@
 //! Matrices as graphs: self loops and degrees.
 
+use super::broadcast::read_rows;
 use super::scalar::{ScalarArg, one_number};
 use super::stack::check_matrix;
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::base::limits::check_dim;
 use crate::kernel;
-use crate::ops::broadcast::read_rows;
 use crate::pattern::diagonal::{off_diagonal, with_diagonal};
 use crate::pattern::layout::Pattern;
 use crate::pattern::maps::axis_map;
@@ -137,7 +137,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     }
 }
 
-fn check_square<P: Pattern, K: Kind>(op: &'static str, matrix: &SparseTensor<P, 2, K>) -> Result<()> {
+pub(crate) fn check_square<P: Pattern, K: Kind>(op: &'static str, matrix: &SparseTensor<P, 2, K>) -> Result<()> {
     check_matrix(op, matrix)?;
     let [rows, cols] = matrix.dims();
     if rows == cols {

@@ -58,7 +58,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
             _ => {
                 let hint = "use to_dense first: only zero fills, or two undefined ones, leave one fill";
                 let elements = sizes[0].saturating_mul(sizes[1]);
-                return Err(SparseError::WouldDensify { op: OP, elements, limit: 0, hint });
+                return Err(SparseError::WouldDensify { op: OP, what: "the result", elements, limit: 0, hint });
             }
         };
         let (a, b) = (self.coalesce(), other.coalesce());

@@ -1,5 +1,6 @@
 //! Sums along lines, with the elements that are not stored.
 
+use super::cast::{in_float, is_16_bit};
 use super::powers::{wrapping, wrapping_mul};
 use crate::base::exact::Exact;
 use crate::base::index::numbers;
@@ -8,7 +9,7 @@ use crate::kernel;
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
 use crate::rows::RowSums;
-use burn::tensor::{Float, Int, Shape, Tensor};
+use burn::tensor::{Float, FloatDType, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::BinaryOp;
 
@@ -68,12 +69,17 @@ pub(super) fn line_sums<P: Pattern, K: Numeric>(
     })
 }
 
-/// Sums rows along lines. One long line is summed in two steps, so that threads share it.
+/// Sums rows along lines. One long line is summed in two steps, so that threads share it; 16-bit floats in f32, so that
+/// they are rounded once.
 fn added<P: Pattern, K: Numeric>(rows: &Tensor<2, K>, lines: &Lines<P>) -> Tensor<2, K> {
     const STEP: usize = 1 << 12;
     let (stored, ptr) = (rows.dims()[0], lines.sums.ptr());
     if lines.len() > 1 || stored <= 8 * STEP {
         return kernel::segment_sum(rows, lines.sums.order(), ptr);
+    }
+    if is_16_bit(rows.dtype()) {
+        let sums = added(&in_float(&rows.clone().inner(), FloatDType::F32), lines);
+        return in_float(&sums, FloatDType::from(rows.dtype()));
     }
     let parts = stored.div_ceil(STEP) as i64;
     let starts = |end: i64| Tensor::<1, Int>::arange(0..end, (&ptr.device(), ptr.dtype()));

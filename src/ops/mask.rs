@@ -45,7 +45,8 @@ pub fn try_sparse_mask<P: Pattern, const D: usize, K: Kind, KM: Kind>(
     const OP: &str = "sparse_mask";
     if dense.dims() != mask.dims() {
         let (left, right) = (dense.dims().to_vec(), mask.dims().to_vec());
-        return Err(SparseError::ShapeMismatch { op: OP, rule: "shapes must agree", left, right });
+        let rule = "the dense tensor {left} must have the shape {right} of the mask";
+        return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
     }
     if !sparse_burn::is_supported(dense.dtype()) {
         let (what, dtype) = ("a sparse tensor".into(), dtype_name(dense.dtype()));

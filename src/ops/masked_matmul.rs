@@ -40,7 +40,8 @@ pub fn try_masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
     let Some(matrix) = matrix.filter(|matrix| fits(matrix)) else {
         return Err(SparseError::ShapeMismatch {
             op: OP,
-            rule: "x [.., M, F] x y [.., F, N] must have the shape [.., M, N] of the mask, got {left} (of x, then of y) and {right}",
+            rule: "x [.., M, F] x y [.., F, N] must have the shape [.., M, N] of the mask, got {left} (of x, then of \
+                   y) and {right}",
             left: left.iter().chain(&right).copied().collect(),
             right: shape.to_vec(),
         });

@@ -27,8 +27,9 @@ use sparse_macros::or_panic;
 #[diagnostic::on_unimplemented(
     message = "a sparse tensor of rank {D} and kind `{K}` cannot be multiplied by `{Self}`",
     label = "not an operand of `matmul` here",
-    note = "it takes a dense `Tensor<{D}, {K}>`, a vector `Tensor<1, {K}>` (a matrix only), or a sparse tensor of the same \
-            layout, rank and kind, by value or by reference; a dense operand goes by value: clone it to keep it"
+    note = "it takes a dense `Tensor<{D}, {K}>`, a vector `Tensor<1, {K}>` (a matrix only), or a sparse tensor of the \
+            same layout, rank and kind, by value or by reference; a dense operand is taken by value: clone it \
+            to keep it"
 )]
 #[allow(private_bounds)] // Sealed.
 pub trait MatmulRhs<P: Pattern, const D: usize, K: Numeric>:
@@ -127,9 +128,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// `shape_mismatch` if inner sizes or batches differ, or a sparse operand is not a matrix; `dtype_mismatch`,
     /// `device_mismatch`. By a sparse tensor also: `would_densify` for another fill, and for more than
-    /// [`dense_limit`](crate::dense_limit) rows that are almost all empty (or so many columns of a tracked second
-    /// operand, whose gradient goes by columns); `overflow` if the result has more elements than the operands' index
-    /// dtype can count or memory can hold.
+    /// [`dense_limit`](crate::dense_limit) rows that are almost all empty (or columns, if the second operand is
+    /// tracked: its gradient is computed by columns); `overflow` if the result has more elements than the operands'
+    /// index dtype can count or memory can hold.
     #[or_panic]
     pub fn try_matmul<R: MatmulRhs<P, D, K>>(&self, rhs: R) -> Result<R::Output> {
         rhs.multiply(self)

@@ -160,7 +160,7 @@ struct Saved {
     read: Option<Tensor<2>>,
 }
 
-/// Every element's value `[nnz, 1]` times the row of `dense` `[cols, F]` that it meets.
+/// Every element's value `[nnz, 1]` times the row of `dense` `[cols, F]` of its column.
 ///
 /// Backward: to a value the sum over its row, to `dense` the sum over each column's elements.
 fn messages<K: Numeric>(values: Tensor<2, K>, dense: Tensor<2, K>, columns: &RowMap) -> Tensor<2, K> {

@@ -5,15 +5,18 @@
 //! would shadow ours.
 
 pub(crate) mod blocks;
+pub(crate) mod broadcast;
+pub(crate) mod graph;
 pub(crate) mod to_dense;
 
 mod addmm;
+mod along;
 mod any_all;
 mod argmax;
 mod binary;
-mod broadcast;
 mod cast;
 mod coalesce;
+mod comparisons;
 pub(crate) mod concat;
 mod convert;
 mod count;
@@ -23,10 +26,10 @@ mod elementwise;
 mod expand;
 mod extremum;
 mod flip;
+mod fold_lines;
 mod folds;
+mod functions;
 mod gather;
-mod graph;
-mod index_select;
 mod kron;
 mod line_sums;
 mod map;
@@ -43,6 +46,7 @@ pub(crate) mod put_along_axis;
 mod reduce;
 mod roll;
 mod scalar;
+mod select;
 mod shape;
 mod slice;
 mod softmax;
@@ -51,12 +55,15 @@ pub(crate) mod stack;
 mod triangle;
 
 pub use concat::{concat, try_concat};
-pub use gather::{gather, gather_nd, scatter, scatter_nd, try_gather, try_gather_nd, try_scatter, try_scatter_nd};
+pub use gather::{
+    NdAxes, gather, gather_nd, scatter, scatter_nd, try_gather, try_gather_nd, try_scatter, try_scatter_nd,
+};
 pub use mask::{sparse_mask, try_sparse_mask};
 pub use masked_matmul::{masked_matmul, try_masked_matmul};
 pub use matmul::MatmulRhs;
 pub use plan::IndexPlan;
 pub use put_along_axis::{PutValues, put_along_axis, try_put_along_axis};
 pub use scalar::ScalarArg;
+pub use slice::Slices;
 pub use sparse_burn::Reduce;
 pub use stack::{block_diag, stack, try_block_diag, try_stack};

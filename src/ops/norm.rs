@@ -1,7 +1,7 @@
 //! Norms.
 
 use super::cast::{in_float, widened};
-use super::reduce::{Fold, total};
+use super::fold_lines::{Fold, reduce, total};
 use crate::base::checks::as_axes;
 use crate::base::exact::Exact;
 use crate::pattern::layout::Pattern;
@@ -41,14 +41,16 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         let nothing =
             axes.iter().try_fold(false, |nothing, &axis| Ok(nothing | (self.dims()[self.axis(op, axis)?] == 0)))?;
         let own = self.coalesce();
-        if let Some((own, back)) = widened(&own) {
+        if !keeps_precision(p)
+            && let Some((own, back)) = widened(&own)
+        {
             return Ok(own.norm_along(op, p, axes)?.in_float(back));
         }
         let powers = own.powers(p);
         if p == f64::INFINITY && !nothing {
-            return powers.try_max_dims(axes);
+            return reduce(op, &powers, axes, Fold::Max);
         }
-        Ok(powers.try_sum_dims(axes)?.each(|rows| root(rows, p)))
+        Ok(reduce(op, &powers, axes, Fold::Sum)?.each(|rows| root(rows, p)))
     }
 
     /// The norm of order `p` of all elements (2: the Frobenius norm of a matrix): see [`norm_dim`](Self::norm_dim).
@@ -69,12 +71,14 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
     pub fn try_norm(&self, p: f64) -> Result<Tensor<1>> {
         check("norm", p)?;
         let own = self.coalesce();
-        if let Some((own, back)) = widened(&own) {
+        if !keeps_precision(p)
+            && let Some((own, back)) = widened(&own)
+        {
             return Ok(in_float(&own.try_norm(p)?, back));
         }
         let powers = own.powers(p);
         if p == f64::INFINITY && self.num_elements() > 0 && !(self.fill.is_undefined() && self.nnz() == 0) {
-            return powers.try_max();
+            return total("norm", &powers, Fold::Max);
         }
         let sum = total("norm", &powers, Fold::Sum)?;
         Ok(root(sum.reshape(Exact([1, 1])), p).reshape(Exact([1])))
@@ -89,7 +93,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         })
     }
 
-    /// A function that keeps zero of stored values and fill.
+    /// Applies a function that keeps zero to stored values and fill.
     fn each(&self, f: impl Fn(Tensor<2>) -> Tensor<2>) -> Self {
         let fill = match &self.fill {
             fill if fill.is_zero() => Fill::Zero,
@@ -107,6 +111,12 @@ fn check(op: &'static str, p: f64) -> Result<()> {
     Err(SparseError::Invalid { op, message: format!("the order of a norm must be above 0, got {p}") })
 }
 
+/// Whether the steps of the norm before and after its sum, or maximum, do not round. If they do, 16-bit floats are
+/// computed in f32.
+fn keeps_precision(p: f64) -> bool {
+    p == 1.0 || p == f64::INFINITY
+}
+
 fn root(sums: Tensor<2>, p: f64) -> Tensor<2> {
     match p {
         1.0 | f64::INFINITY => sums,
@@ -121,7 +131,7 @@ fn power(rows: Tensor<2>, p: f64) -> Tensor<2> {
     rows.powf(exponent)
 }
 
-/// `f` of the rows where they are not 0, and 0 elsewhere. `f` never sees the zeros, where its slope is not a number.
+/// `f` of the rows where they are not 0, and 0 elsewhere. `f` gets 1 in place of a zero, where its slope may be NaN.
 fn without_zeros(rows: Tensor<2>, f: impl Fn(Tensor<2>) -> Tensor<2>) -> Tensor<2> {
     let zero = rows.clone().equal_scalar(0.0);
     f(rows.mask_fill(zero.clone(), 1.0)).mask_fill(zero, 0.0)

@@ -34,7 +34,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             if std::mem::replace(&mut seen[from], true) || (to < sparse) != (from < sparse) {
                 return Err(SparseError::ShapeMismatch {
                     op,
-                    rule: "axes must name each dim once and keep sparse dims before dense ones, got {left} with [sparse, dense] dims {right}",
+                    rule: "axes must name each dim once and keep sparse dims before dense ones, got {left} with \
+                           [sparse, dense] dims {right}",
                     left: axes.to_vec(),
                     right: vec![sparse, self.dense_dims()],
                 });

@@ -1,8 +1,9 @@
 //! Indices that stay the same over a training run.
 
 use super::gather::read;
-use super::index_select::checked_index;
+
 use super::put_along_axis::{run, target};
+use super::select::checked_index;
 use crate::base::checks::{resolve_axis, same_device, same_elements};
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, Numeric};
@@ -20,7 +21,7 @@ use sparse_macros::or_panic;
 /// nodes of a split.
 ///
 /// No call checks the index again. `put` (with any reduction) and the backward pass of `select` along dim 0 work by
-/// segments, without atomics, and do not read the device. `select_sparse` reads it the first time that it meets a
+/// segments, without atomics, and do not read the device. `select_sparse` reads it the first time for each
 /// pattern. (The idea of PyG's sorted `edge_index`.)
 ///
 /// ```
@@ -31,7 +32,7 @@ use sparse_macros::or_panic;
 /// // Three messages, to nodes 0, 2 and 0 of three.
 /// let plan = IndexPlan::new(Tensor::from_ints([0, 2, 0], &device), 3).unwrap();
 /// let messages = Tensor::<2>::from_floats([[1.0], [2.0], [3.0]], &device);
-/// let sums = plan.put(Tensor::zeros([3, 1], &device), messages, 0, Reduce::Add, true);
+/// let sums = plan.put(Tensor::zeros([3, 1], &device), 0, messages, Reduce::Add, true);
 /// assert_eq!(sums.into_data().iter::<f32>().collect::<Vec<_>>(), [4.0, 0.0, 2.0]);
 /// ```
 #[derive(Clone, Debug)]
@@ -39,7 +40,7 @@ pub struct IndexPlan {
     index: Tensor<1, Int>,
     size: usize,
     map: RowMap,
-    /// The name of the index in what patterns keep.
+    /// Identifies the index in what patterns keep.
     id: u64,
 }
 
@@ -141,7 +142,7 @@ impl IndexPlan {
         tensor.slices(OP, axis, &self.index, Some(self.id))
     }
 
-    /// [`put_along_axis`](super::put_along_axis) with one destination for each slice of `values` along `axis`.
+    /// [`put_along_axis`](super::put_along_axis) with one destination for each slice of `values` along `dim`.
     ///
     /// Gradients are those of `put_along_axis`. The segments serve every reduction, forward and backward.
     ///
@@ -151,22 +152,22 @@ impl IndexPlan {
     #[or_panic]
     pub fn try_put<const D: usize, K: Numeric>(
         &self,
-        arr: Tensor<D, K>,
+        tensor: Tensor<D, K>,
+        dim: impl AsIndex,
         values: Tensor<D, K>,
-        axis: impl AsIndex,
         reduce: Reduce,
         include_self: bool,
     ) -> Result<Tensor<D, K>> {
         const OP: &str = "IndexPlan::put";
-        let dims = arr.dims();
-        let axis = self.check(OP, dims, axis, self.size)?;
+        let dims = tensor.dims();
+        let axis = self.check(OP, dims, dim, self.size)?;
         let given = values.dims();
         self.check(OP, given, axis, self.len())?;
         if (0..D).any(|dim| dim != axis && given[dim] != dims[dim]) {
-            let rule = "values {left} must have the shape of arr {right} off the dim";
+            let rule = "the values {left} must have the shape {right} of the tensor except along the dim";
             return Err(SparseError::ShapeMismatch { op: OP, rule, left: given.to_vec(), right: dims.to_vec() });
         }
-        same_elements(OP, &arr, &values)?;
+        same_elements(OP, &tensor, &values)?;
         let (order, ptr) = self.map.groups();
         let put = Put {
             index: self.index.clone().reshape(line(axis, self.len())),
@@ -175,7 +176,7 @@ impl IndexPlan {
             include_self,
             groups: Some((order.clone(), ptr.clone().narrow(0, 0, self.size + 1))),
         };
-        Ok(run(put, arr, values))
+        Ok(run(put, tensor, values))
     }
 }
 

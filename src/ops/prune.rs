@@ -59,7 +59,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 
 impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// Keeps the `k` stored elements of largest `|value|` in each row of a matrix. A row with at most `k` elements
-    /// keeps all of them. Of equal elements those in smaller columns are kept. NaN counts as infinite.
+    /// keeps all of them. Of equal elements those in smaller columns are kept. NaN counts as infinite. (Burn's `topk`
+    /// takes the largest values, not absolute values, and returns them without their places.)
     ///
     /// Dropped elements become zero, so the fill must be zero. An `Undefined` fill stays, and dropped elements become
     /// unspecified. Duplicates are summed first.
@@ -98,7 +99,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         let (by_size, _) = kernel::group_by(ranks(own.values.clone().inner(), dtype), nnz);
         let (by_row, ptr) = kernel::group_by(ids.clone().select(0, by_size.clone()), rows.len());
         let order = by_size.select(0, by_row);
-        // Rows stand in order before and after: position `p` of either belongs to row `ids[p]`.
+        // Both orders are row by row: position `p` of either belongs to row `ids[p]`.
         let place = Tensor::<1, Int>::arange(0..nnz as i64, (&ids.device(), dtype)) - ptr.select(0, ids);
         // Grouping by a permutation inverts it.
         let (inverse, _) = kernel::group_by(&order, nnz);

@@ -96,7 +96,7 @@ pub fn try_put_along_axis<const D: usize, K: Kind>(
     if (0..D).any(|dim| dim != axis && given[dim] != full[dim] && given[dim] != 1) {
         return Err(SparseError::ShapeMismatch {
             op: OP,
-            rule: "indices {left} must broadcast to arr {right} off the dim",
+            rule: "indices {left} must broadcast to arr {right} on every dim but `axis`",
             left: given.to_vec(),
             right: shape.to_vec(),
         });

@@ -140,7 +140,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
     /// As [`try_add_scalar`](Self::try_add_scalar).
     #[or_panic]
     pub fn try_div_scalar(&self, value: impl Into<ScalarArg<Float>>) -> Result<SparseTensor<P, D, Float>> {
-        self.coalesce().float().cast(burn::tensor::FloatDType::F32).try_div_scalar(value)
+        self.real().try_div_scalar(value)
     }
 }
 

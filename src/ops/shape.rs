@@ -47,13 +47,13 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let mismatch =
             |rule| SparseError::ShapeMismatch { op: OP, rule, left: shape.to_vec(), right: self.dims().to_vec() };
         if !same_cells(&shape, &self.dims()) {
-            return Err(mismatch("the new shape must have as many elements"));
+            return Err(mismatch("the new shape {left} must have as many elements as the tensor {right}"));
         }
         let fits = |&at: &usize| same_cells(&shape[..at], sparse) && same_cells(&shape[at..], dense);
         let mut splits = D2.checked_sub(dense.len()).into_iter().chain((0..=D2).rev());
         let split = if dense.is_empty() { Some(D2) } else { splits.find(fits) };
         let Some(split) = split else {
-            return Err(mismatch("sparse and dense dims must be reshaped among themselves"));
+            return Err(mismatch("sparse and dense dims must be reshaped among themselves, got {left} for {right}"));
         };
         self.reshaped(OP, &shape[..split], &shape[split..])
     }
@@ -80,7 +80,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.check_rank::<D2>(OP, D - (end - start))?;
         let at = self.sparse_dims();
         if start < at && end >= at {
-            let rule = "sparse and dense dims must be flattened among themselves, got dims {left} with [sparse, dense] dims {right}";
+            let rule = "sparse and dense dims must be flattened among themselves, got dims {left} with [sparse, dense] \
+                        dims {right}";
             let (left, right) = (vec![start, end], vec![at, self.dense_dims()]);
             return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
         }
@@ -230,13 +231,14 @@ fn reshape_pattern<P: Pattern>(op: &'static str, pattern: &P, shape: &[usize]) -
     Ok(from_dims(made, shape, nnz, pattern.is_coalesced(), coordinates))
 }
 
-/// The axis of size 1 that `new` has and `old` has not, if that is all the difference.
+/// The axis of size 1 that makes `new` from `old`, if one such axis does.
 fn added(old: &[usize], new: &[usize]) -> Option<usize> {
     let axis = (0..new.len()).find(|&axis| old.get(axis) != Some(&new[axis]))?;
     (new[axis] == 1 && new[axis + 1..] == old[axis..]).then_some(axis)
 }
 
-/// The shortest runs of dims, of either shape, that have as many elements: what a reshape works on. No size is 0.
+/// Splits both shapes into the shortest runs of dims with equal numbers of elements. A reshape works run by run. No
+/// size is 0.
 fn runs(op: &'static str, old: &[usize], new: &[usize]) -> Result<Vec<(Range<usize>, Range<usize>)>> {
     let (mut runs, mut at) = (vec![], [0, 0]);
     while at[0] < old.len() || at[1] < new.len() {
@@ -258,7 +260,7 @@ fn runs(op: &'static str, old: &[usize], new: &[usize]) -> Result<Vec<(Range<usi
         while sizes[0] != sizes[1] {
             let side = usize::from(sizes[1] < sizes[0]);
             if !take(&mut sizes, side)? {
-                let rule = "the new shape must have as many elements";
+                let rule = "the new shape {left} must have as many elements as the tensor {right}";
                 return Err(SparseError::ShapeMismatch { op, rule, left: new.to_vec(), right: old.to_vec() });
             }
         }

@@ -7,6 +7,64 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{AsIndex, Slice};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
+/// What [`slice`](SparseTensor::slice) takes: one slice, or a list with one for each of the first dims.
+///
+/// These are the types of Burn's `SliceArg`, which cannot be used itself: it cuts a range that leaves its dim short.
+pub trait Slices {
+    /// One slice for each of the first dims.
+    fn into_slices(self) -> Vec<Slice>;
+}
+
+impl<S: Into<Slice>, const N: usize> Slices for [S; N] {
+    fn into_slices(self) -> Vec<Slice> {
+        self.into_iter().map(Into::into).collect()
+    }
+}
+
+impl<S: Into<Slice> + Clone> Slices for &[S] {
+    fn into_slices(self) -> Vec<Slice> {
+        self.iter().cloned().map(Into::into).collect()
+    }
+}
+
+impl<S: Into<Slice> + Clone, const N: usize> Slices for &[S; N] {
+    fn into_slices(self) -> Vec<Slice> {
+        self.as_slice().into_slices()
+    }
+}
+
+impl Slices for &Vec<Slice> {
+    fn into_slices(self) -> Vec<Slice> {
+        self.clone()
+    }
+}
+
+macro_rules! one_slice {
+    ($($one:ty),*) => {$(
+        impl Slices for $one {
+            fn into_slices(self) -> Vec<Slice> {
+                vec![self.into()]
+            }
+        }
+    )*};
+}
+one_slice!(Slice, usize, isize, i32, i64, RangeFull);
+
+macro_rules! one_range {
+    ($($range:ident),*) => {$(
+        impl<I: AsIndex> Slices for $range<I>
+        where
+            Slice: From<Self>,
+        {
+            fn into_slices(self) -> Vec<Slice> {
+                vec![self.into()]
+            }
+        }
+    )*};
+}
+one_range!(Range, RangeInclusive, RangeFrom, RangeTo, RangeToInclusive);
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The elements `start .. start + length` along `dim`.
@@ -17,9 +75,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// Backward: each kept element gets its gradient. Cost: one pass over coordinates and values; along dim 0 of a
     /// coalesced tensor the values are copied as one piece. The pattern of the result is kept with this one. Finding it
-    /// reads its number of elements from the device, so a loop over fixed ranges reads only in its first step. Patterns
-    /// of the last 64 ranges are kept; beyond the last 8, only while all together hold no more than eight copies of
-    /// this one.
+    /// reads its number of elements from the device, so a loop over fixed ranges reads only in its first step. The
+    /// patterns of the last 8 ranges are kept, and up to 64 if they are small.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -42,8 +99,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(self.cut_axis(axis, Cut { start, count: length, step: 1 }))
     }
 
-    /// Cuts a part out of every dim, in one pass (see [`narrow`](Self::narrow)). Each slice is a range, a number (which
-    /// leaves size 1) or Burn's `s![..]` with its steps. Dims after the last slice stay whole.
+    /// Cuts a part out of every dim, in one pass (see [`narrow`](Self::narrow)). The argument is
+    /// what Burn's `slice` takes: a slice or a list of them. Each is a range, a number (which leaves size 1) or Burn's
+    /// `s![..]` with its steps. Dims after the last slice stay whole.
     ///
     /// Bounds below 0 count from the end. A step of `n` takes every `n`-th element of the range. A negative step starts
     /// at the last element of the range and goes backwards: what is left is [`flip`](Self::flip)ped. Unlike in Burn, a
@@ -58,6 +116,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// let b = a.slice(s![-1, ..;2]);
     /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [2.0, 3.0]);
     /// assert_eq!(a.slice(s![.., 1..]).dims(), [2, 2]);
+    /// assert_eq!(a.slice(0..1).dims(), [1, 3]);
     /// ```
     ///
     /// # Errors
@@ -65,16 +124,17 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// `index_out_of_range` for a range that ends beyond its dim; `shape_mismatch` for one that ends before it starts,
     /// or for more slices than dims; `invalid` for a step of 0.
     #[or_panic]
-    pub fn try_slice<const N: usize>(&self, slices: [impl Into<Slice>; N]) -> Result<Self> {
+    pub fn try_slice(&self, slices: impl Slices) -> Result<Self> {
         const OP: &str = "slice";
-        if N > D {
-            let rule = "there must be no more slices than dims: got {left:1} for rank {right:1}";
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![N], right: vec![D] });
+        let slices = slices.into_slices();
+        if slices.len() > D {
+            let rule = "there must be no more slices than dims, got {left:1} for rank {right:1}";
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![slices.len()], right: vec![D] });
         }
         let mut cuts = self.whole();
         let mut reversed = [false; D];
         for (axis, slice) in slices.into_iter().enumerate() {
-            (cuts[axis], reversed[axis]) = cut_of(OP, axis, self.dims()[axis], slice.into())?;
+            (cuts[axis], reversed[axis]) = cut_of(OP, axis, self.dims()[axis], slice)?;
         }
         Ok(self.cut(&cuts).reversed(&reversed))
     }

@@ -1,9 +1,9 @@
 //! `softmax` and `log_softmax` along a dim.
 
+use super::along::Along;
 use super::cast::widened;
 use super::extremum::of_lines;
 use super::folds::Blocks;
-use super::reduce::Along;
 use crate::base::exact::Exact;
 use crate::base::sizes::cells;
 use crate::kernel;
@@ -77,6 +77,7 @@ fn normalize<P: Pattern, const D: usize>(
 ) -> Result<SparseTensor<P, D>> {
     let along = Along::new(op, of, &[axis])?;
     let own = of.coalesce();
+    // The exponentials and their sum are used again, so 16-bit floats are computed in f32.
     if let Some((own, back)) = widened(&own) {
         return Ok(normalize(op, &own, axis, log)?.in_float(back));
     }
@@ -109,9 +110,9 @@ fn normalize<P: Pattern, const D: usize>(
         return Ok(own.with_rows(values, fill));
     }
     if !one_line {
-        let hint = "use with_fill(Fill::Undefined) to normalise the stored elements alone; with this fill every line would have one of \
-                    its own";
-        return Err(SparseError::WouldDensify { op, elements: own.num_elements(), limit: 0, hint });
+        let hint = "use with_fill(Fill::Undefined) to normalise the stored elements alone: with this fill every line \
+                    would have one of its own";
+        return Err(SparseError::WouldDensify { op, what: "the result", elements: own.num_elements(), limit: 0, hint });
     }
     let rows = with_fill(own.values.clone(), own.fill_row(), (places - nnz as u128) as f64, log);
     let (values, fill) = (rows.clone().narrow(0, 0, nnz), rows.narrow(0, nnz, 1));
@@ -123,7 +124,7 @@ fn normalize<P: Pattern, const D: usize>(
 struct Saved<M> {
     out: Tensor<2>,
     log: bool,
-    meets: M,
+    groups: M,
 }
 
 /// The gradient of the input. `total` sums over each line, and gives each element the sum of its line.
@@ -146,9 +147,9 @@ fn in_blocks(rows: Tensor<2>, blocks: &Blocks, log: bool) -> Tensor<2> {
     let exp = shifted.clone().exp();
     let sums = blocks.fold(exp.clone(), |rows| rows.sum_dim(1));
     let out = if log { shifted - blocks.spread(sums.log()) } else { exp / blocks.spread(sums) };
-    let saved = Saved { out: out.clone(), log, meets: blocks.clone() };
+    let saved = Saved { out: out.clone(), log, groups: blocks.clone() };
     record(out, [Erased::from(rows)], saved, |saved, grad, _| {
-        let blocks = &saved.meets;
+        let blocks = &saved.groups;
         let total = |rows| blocks.spread(blocks.fold(rows, |rows| rows.sum_dim(1)));
         [Some(back(&saved.out, saved.log, grad, total).into())]
     })
@@ -167,9 +168,9 @@ fn in_lines<P: Pattern>(rows: Tensor<2>, lines: &Lines<P>, log: bool) -> Tensor<
     let total = kernel::segment_sum(&exp, sums.order(), sums.ptr());
     let out =
         if log { shifted - at_elements(&total.log(), &sums, stored) } else { exp / at_elements(&total, &sums, stored) };
-    let saved = Saved { out: out.clone(), log, meets: sums };
+    let saved = Saved { out: out.clone(), log, groups: sums };
     record(out, [Erased::from(rows)], saved, |saved, grad, _| {
-        let (sums, stored) = (&saved.meets, saved.out.dims()[0]);
+        let (sums, stored) = (&saved.groups, saved.out.dims()[0]);
         let total = |rows| at_elements(&kernel::segment_sum(&rows, sums.order(), sums.ptr()), sums, stored);
         [Some(back(&saved.out, saved.log, grad, total).into())]
     })
@@ -181,7 +182,8 @@ fn at_elements(rows: &Tensor<2>, sums: &RowSums, stored: usize) -> Tensor<2> {
     kernel::move_rows(rows, &none, sums.owner(stored))
 }
 
-/// One line, whose last row (the fill) stands for `times` elements: `[nnz + 1, block]`.
+/// Over one line: the rows of its stored elements, and a last row for the `times` elements that equal the fill:
+/// `[nnz + 1, block]`.
 fn with_fill(values: Tensor<2>, fill: Tensor<2>, times: f64, log: bool) -> Tensor<2> {
     let rows = Tensor::cat(vec![values.clone().inner(), fill.clone().inner()], 0);
     let shape = Shape::from(rows.dims());
@@ -190,12 +192,12 @@ fn with_fill(values: Tensor<2>, fill: Tensor<2>, times: f64, log: bool) -> Tenso
     let exp = shifted.clone().exp();
     let sums = weighted_sum(exp.clone(), times);
     let out = if log { shifted - spread(sums.log()) } else { exp / spread(sums) };
-    let saved = Saved { out: out.clone(), log, meets: times };
+    let saved = Saved { out: out.clone(), log, groups: times };
     record(out, [Erased::from(values), Erased::from(fill)], saved, |saved, grad, needs| {
-        let Saved { out, log, meets: times } = saved;
+        let Saved { out, log, groups: times } = saved;
         let (stored, width) = (out.dims()[0] - 1, out.dims()[1]);
-        // The gradient of the fill's row is the sum over all elements that it stands for. So it counts once in the sum
-        // over a line, and the result of the rule goes to each of these elements.
+        // The gradient of the fill's row is already the sum over all unspecified elements. So it counts once in the sum
+        // over the line, and the second term of the rule counts once for each of these elements.
         let weights = |rows: Tensor<2>| {
             let fill = rows.clone().narrow(0, stored, 1).mul_scalar(*times);
             Tensor::cat(vec![rows.narrow(0, 0, stored), fill], 0)

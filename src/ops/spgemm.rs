@@ -23,8 +23,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let (a, b) = checked(OP, self, other)?;
         if is_tracked(&b.values) {
             let cols = matrix(&b).size()[1];
-            let hint = "use detach on the second operand: its gradient needs a pointer for every column, and almost all are empty";
-            check_table(OP, cols, cols as u128 + 1, b.pattern.memo().held(), hint)?;
+            let hint = "use detach on the second operand: its gradient needs a pointer for every column, and almost \
+                        all are empty";
+            check_table(OP, ("the column pointers", cols as u128 + 1), cols, b.pattern.memo().held(), hint)?;
         }
         let fill = if a.fill.is_undefined() || b.fill.is_undefined() { Fill::Undefined } else { Fill::Zero };
         let (pattern, values) = product(&a, &b)?;
@@ -47,8 +48,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 fn not_a_matrix<P: Pattern, const D: usize, K: Kind>(op: &'static str, sparse: &SparseTensor<P, D, K>) -> SparseError {
     SparseError::ShapeMismatch {
         op,
-        rule: "both must be matrices, or batches of matrices, without dense dims, got shape {left} with [sparse, dense] dims \
-               {right}",
+        rule: "both must be matrices, or batches of matrices, without dense dims, got shape {left} with [sparse, \
+               dense] dims {right}",
         left: sparse.dims().to_vec(),
         right: vec![sparse.sparse_dims(), sparse.dense_dims()],
     }
@@ -77,7 +78,7 @@ fn checked<P: Pattern, const D: usize, K: Numeric>(
         let mut shape = left;
         shape[D - 1] = right[D - 1];
         let hint = "use to_dense on one operand: a fill other than zero reaches every element of a product";
-        return Err(SparseError::WouldDensify { op, elements: cells(&shape), limit: 0, hint });
+        return Err(SparseError::WouldDensify { op, what: "the result", elements: cells(&shape), limit: 0, hint });
     }
     Ok((a.coalesce(), b.coalesce()))
 }
@@ -102,7 +103,7 @@ struct Times(u64);
 
 type Patterned<P, K> = (Product<P>, Option<Tensor<2, K>>);
 
-/// The pattern of the product; with it the values, where the pattern had to be found.
+/// The pattern of the product. The pass that finds it also computes the values, which are `None` if it was known.
 fn symbolic<P: Pattern, const D: usize, K: Numeric>(
     a: &SparseTensor<P, D, K>,
     b: &SparseTensor<P, D, K>,

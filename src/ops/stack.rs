@@ -1,6 +1,6 @@
 //! Joining several tensors along a new dim, or along the diagonal.
 
-use super::concat::{check, try_concat};
+use super::concat::{check, first_part, try_concat};
 use crate::base::checks::{resolve_axis, same_device};
 use crate::base::empty::cat_rows;
 use crate::base::kind::{Kind, dtype_name};
@@ -49,7 +49,7 @@ pub fn try_stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
     dim: impl AsIndex,
 ) -> Result<SparseTensor<P, D2, K>> {
     const OP: &str = "stack";
-    let Some(first) = parts.first() else { return Err(SparseError::EmptyInput { op: OP }) };
+    let first = first_part(OP, parts)?;
     check_rank::<P>(OP, D, D2)?;
     let axis = resolve_axis(OP, dim, D2)?;
     let sparse = first.sparse_dims();
@@ -103,7 +103,7 @@ pub fn try_stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(
 #[or_panic]
 pub fn try_block_diag<P: Pattern, K: Kind>(parts: &[SparseTensor<P, 2, K>]) -> Result<SparseTensor<P, 2, K>> {
     const OP: &str = "block_diag";
-    let Some(first) = parts.first() else { return Err(SparseError::EmptyInput { op: OP }) };
+    let first = first_part(OP, parts)?;
     let mut shape = [0u128; 2];
     for part in parts {
         check_matrix(OP, part)?;
@@ -144,7 +144,7 @@ fn check_rank<P: Pattern>(op: &'static str, rank: usize, result: usize) -> Resul
     let rule = if result != rank + 1 {
         "the result must have one dim more, got parts of rank {left:1} for a result of rank {right:1}"
     } else if !P::has_rank(result) {
-        "CSR must have rank 2 or 3 (use to_coo for any other), got parts of rank {left:1} for a result of rank {right:1}"
+        "CSR must have rank 2 or 3 (use COO for any other), got parts of rank {left:1} for a result of rank {right:1}"
     } else {
         return Ok(());
     };
@@ -175,5 +175,5 @@ pub(super) fn check_vanishing<P: Pattern, const D: usize, K: Kind>(
     }
     let hint =
         "use to_dense first, or with_fill(Fill::Undefined): elements become zero, and the fill is another number";
-    Err(SparseError::WouldDensify { op, elements: cells(shape), limit: 0, hint })
+    Err(SparseError::WouldDensify { op, what: "the result", elements: cells(shape), limit: 0, hint })
 }

@@ -35,10 +35,13 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// `undefined_fill`; `would_densify` past `limit`; `overflow` as [`try_to_dense`](Self::try_to_dense).
     #[or_panic]
     pub fn try_to_dense_within(&self, limit: usize) -> Result<Tensor<D, K>> {
-        self.dense_within("to_dense", limit)
+        let larger = "use to_dense_within or set_dense_limit for a larger limit";
+        self.dense_within("to_dense", limit, larger)
     }
 
-    pub(crate) fn dense_within(&self, op: &'static str, limit: usize) -> Result<Tensor<D, K>> {
+    /// [`try_to_dense_within`](Self::try_to_dense_within) for another operation, which errors name. `larger` says how
+    /// to allow more elements.
+    pub(super) fn dense_within(&self, op: &'static str, limit: usize, larger: &'static str) -> Result<Tensor<D, K>> {
         if self.fill.is_undefined() {
             return Err(SparseError::UndefinedFill {
                 op,
@@ -47,8 +50,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         }
         let elements = self.num_elements();
         if elements > limit as u128 {
-            let hint = "use to_dense_within or set_dense_limit for a larger limit";
-            return Err(SparseError::WouldDensify { op, elements, limit: limit as u128, hint });
+            let (what, limit) = ("the dense result", limit as u128);
+            return Err(SparseError::WouldDensify { op, what, elements, limit, hint: larger });
         }
         check_sizes(op, self.pattern.shape())?;
         if elements == 0 {
@@ -76,7 +79,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// `would_densify`, `overflow` as [`try_to_dense`](Self::try_to_dense).
     #[or_panic]
     pub fn try_to_dense_or(&self, value: impl Into<burn::tensor::Scalar>) -> Result<Tensor<D, K>> {
-        self.clone().with_fill(Fill::scalar(value)).try_to_dense()
+        let larger = "use with_fill and to_dense_within, or set_dense_limit, for a larger limit";
+        self.clone().with_fill(Fill::scalar(value)).dense_within("to_dense_or", dense_limit(), larger)
     }
 }
 
@@ -86,7 +90,7 @@ fn to_dense_map<P: Pattern>(pattern: &P) -> RowMap {
     let elements: usize = shape.iter().product();
     let dtype = sparse_burn::index_dtype_for(elements.max(nnz));
     let device = pattern.device();
-    let at = flat_index(pattern, dtype);
+    let at = flat_index(pattern, 0..shape.len(), dtype);
     let missing = Tensor::<1, Int>::full([elements], nnz as i64, (&device, dtype));
     if nnz == 0 {
         return RowMap::with_inverse(missing, at);

@@ -209,7 +209,7 @@ fn batch_rows_cols(op: &'static str, shape: &[usize]) -> Result<(usize, usize, u
         [batch, rows, cols] => Ok((batch, rows, cols)),
         _ => Err(SparseError::ShapeMismatch {
             op,
-            rule: "CSR must have rank 2 or 3, got shape {left}",
+            rule: "CSR must have rank 2 or 3 (use COO for any other), got shape {left}",
             left: shape.to_vec(),
             right: vec![2, 3],
         }),
@@ -276,7 +276,7 @@ impl Structure for CsrPattern {
             [rows, cols] => ([1, rows, cols], "a dimension"),
             [batch, rows, cols] => ([batch, rows, cols], "batch * rows and batch * columns"),
             _ => {
-                let rule = "CSR must have rank 2 or 3 (use to_coo for any other), got shape {left}";
+                let rule = "CSR must have rank 2 or 3 (use COO for any other), got shape {left}";
                 return Err(SparseError::ShapeMismatch { op, rule, left: shape.to_vec(), right: vec![2, 3] });
             }
         };

@@ -21,20 +21,25 @@ pub(crate) fn axis_map<P: Pattern>(pattern: &P, axis: usize) -> RowMap {
 pub(crate) fn from_dense_map<P: Pattern>(pattern: &P) -> RowMap {
     pattern.memo().get(Dense, || {
         let rows: usize = pattern.shape().iter().product();
-        RowMap::new(flat_index(pattern, sparse_burn::index_dtype_for(rows.max(pattern.nnz()))), rows)
+        let dtype = sparse_burn::index_dtype_for(rows.max(pattern.nnz()));
+        RowMap::new(flat_index(pattern, 0..pattern.shape().len(), dtype), rows)
     })
 }
 
-/// The row-major position of every stored element among the sparse dims.
-pub(crate) fn flat_index<P: Pattern>(pattern: &P, dtype: DType) -> Tensor<1, Int> {
+/// The row-major position of every stored element among some of the sparse dims.
+pub(crate) fn flat_index<P: Pattern>(
+    pattern: &P,
+    dims: impl IntoIterator<Item = usize>,
+    dtype: DType,
+) -> Tensor<1, Int> {
     let nnz = pattern.nnz();
     let mut at = Tensor::<1, Int>::zeros([nnz], (&pattern.device(), dtype));
     if nnz == 0 {
         return at;
     }
     let coordinates = index_tensor(pattern.coordinates().clone(), dtype);
-    for (dim, &size) in pattern.shape().iter().enumerate() {
-        at = at.mul_scalar(size as i64) + along(&coordinates, dim);
+    for dim in dims {
+        at = at.mul_scalar(pattern.shape()[dim] as i64) + along(&coordinates, dim);
     }
     at
 }

@@ -324,8 +324,8 @@ fn over_axes(case: &Case, context: &Context) -> Result<Produced> {
         let index = context.dense::<DI, Int>("index", case.input("index"));
         let axes: Vec<isize> = usizes(case.attr("axes")).into_iter().map(|axis| axis as isize).collect();
         let out = match case.op() {
-            "gather_nd" => ops::try_gather_nd(x, index, Some(&axes))?,
-            _ => ops::try_scatter_nd(x, index, context.dense("src", case.input("src")), Some(&axes))?,
+            "gather_nd" => ops::try_gather_nd(x, index, &axes[..])?,
+            _ => ops::try_scatter_nd(x, index, context.dense("src", case.input("src")), &axes[..])?,
         };
         Ok(Produced::dense(context, &out))
     })

@@ -14,6 +14,7 @@ mod gradients;
 mod io;
 mod matmul_reduce;
 mod nn;
+mod panics;
 mod printing;
 mod steps;
 mod training;

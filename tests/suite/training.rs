@@ -53,7 +53,7 @@ fn the_loss_falls_by_the_gradient_through_the_sparse_product() {
 
 #[test]
 fn without_that_gradient_the_loss_stays() {
-    // The same values forward, a zero gradient backward: were the fall above not the product's doing, it would show here.
+    // The same values forward and a zero gradient backward: only the gradient of the product lowers the loss above.
     let (first, last) = train(|sparse, dense| sparse.matmul(dense.detach()));
     assert_eq!(first, last, "a frozen product must not train");
 }

@@ -7,24 +7,26 @@ pub type Result<T, E = SparseError> = std::result::Result<T, E>;
 
 /// Everything that can be wrong with the arguments of a sparse operation.
 ///
-/// Each message reads `op: what must hold, got X and Y`, or leads with what to do instead. Operations that panic do so with
-/// the same text.
+/// Each message reads `op: what must hold, got X and Y`, or leads with what to do instead. Operations that panic do so
+/// with the same text.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SparseError {
-    /// An operation over a list got none.
-    #[error("{op}: at least one tensor is needed, got an empty list")]
+    /// A list without tensors, or a maximum or minimum of no elements.
+    #[error("{op}: {what}")]
     EmptyInput {
         /// Operation.
         op: &'static str,
+        /// What must not be empty, and what was given.
+        what: String,
     },
     /// Shapes that must agree do not.
     #[error("{op}: {}", sizes(rule, left, right))]
     ShapeMismatch {
         /// Operation.
         op: &'static str,
-        /// What must hold. Where it says `{left}` and `{right}` the shapes stand there (`{left:1}` and `{right:1}`: as a
-        /// number, of which there is one), else they follow.
+        /// What must hold. The shapes replace `{left}` and `{right}` in it, or follow it if it has neither. `{left:1}`
+        /// and `{right:1}` print a list of one number as that number.
         rule: &'static str,
         /// First shape.
         left: Vec<usize>,
@@ -41,7 +43,7 @@ pub enum SparseError {
         /// Second dtype.
         right: String,
     },
-    /// COO met CSR, or a batched layout a plain one.
+    /// Layouts that must agree do not: COO and CSR, or another number of dense dims.
     #[error("{op}: layouts must agree, got {left} and {right}")]
     LayoutMismatch {
         /// Operation.
@@ -61,7 +63,19 @@ pub enum SparseError {
         /// Second fill.
         right: String,
     },
-    /// An undefined fill was asked for its value.
+    /// A fill that the operation does not take.
+    #[error("{op}: the fill must be {expected}, got {fill}: {hint}")]
+    WrongFill {
+        /// Operation.
+        op: &'static str,
+        /// The fills that it takes.
+        expected: &'static str,
+        /// The fill it got.
+        fill: String,
+        /// What to call instead.
+        hint: &'static str,
+    },
+    /// The value of an undefined fill is needed.
     #[error("{op}: {hint}, got Fill::Undefined")]
     UndefinedFill {
         /// Operation.
@@ -69,7 +83,7 @@ pub enum SparseError {
         /// What to call instead.
         hint: &'static str,
     },
-    /// Tensors live on different devices.
+    /// Tensors are on different devices.
     #[error("{op}: tensors must share a device, got {left} and {right} (to_device moves one)")]
     DeviceMismatch {
         /// Operation.
@@ -80,7 +94,7 @@ pub enum SparseError {
         right: String,
     },
     /// An axis outside `[-rank, rank)`.
-    #[error("{op}: axis must be in [-{rank}, {rank}), got {axis}")]
+    #[error("{op}: the dim must be in [-{rank}, {rank}), got {axis}")]
     AxisOutOfRange {
         /// Operation.
         op: &'static str,
@@ -90,7 +104,7 @@ pub enum SparseError {
         rank: usize,
     },
     /// An index outside its dimension.
-    #[error("{op}: index along axis {axis} must be in [{low}, {size}), got {index} at position {position}")]
+    #[error("{op}: index along dim {axis} must be in [{low}, {size}), got {index} at position {position}")]
     IndexOutOfRange {
         /// Operation.
         op: &'static str,
@@ -152,13 +166,15 @@ pub enum SparseError {
         dtype: String,
     },
     /// The answer cannot be kept sparse, or is larger than the limit for dense results.
-    #[error("{op}: {hint}; the dense result would have {elements} elements{}", over(*limit))]
+    #[error("{op}: {hint}; {what} would {}", size(*elements, *limit))]
     WouldDensify {
         /// Operation.
         op: &'static str,
-        /// Number of elements of the dense result.
+        /// What is too large: the dense result, or a table that the operation needs.
+        what: &'static str,
+        /// Number of its elements.
         elements: u128,
-        /// The limit in force; 0 where the operation gives no dense result whatever its size.
+        /// The limit in force; 0 if the operation never gives a dense result, however small it is.
         limit: u128,
         /// What to do instead, and why.
         hint: &'static str,
@@ -195,8 +211,11 @@ fn sizes(rule: &str, left: &[usize], right: &[usize]) -> String {
     rule.replace("{left}", &format!("{left:?}")).replace("{right}", &format!("{right:?}"))
 }
 
-fn over(limit: u128) -> String {
-    if limit == 0 { String::new() } else { format!(", more than the limit of {limit}") }
+fn size(elements: u128, limit: u128) -> String {
+    match limit {
+        0 => format!("store all {elements} elements"),
+        _ => format!("have {elements} elements, more than the limit of {limit}"),
+    }
 }
 
 impl SparseError {
@@ -207,7 +226,7 @@ impl SparseError {
             Self::ShapeMismatch { .. } => "shape_mismatch",
             Self::DtypeMismatch { .. } => "dtype_mismatch",
             Self::LayoutMismatch { .. } => "layout_mismatch",
-            Self::FillMismatch { .. } => "fill_mismatch",
+            Self::FillMismatch { .. } | Self::WrongFill { .. } => "fill_mismatch",
             Self::UndefinedFill { .. } => "undefined_fill",
             Self::DeviceMismatch { .. } => "device_mismatch",
             Self::AxisOutOfRange { .. } => "axis_out_of_range",

@@ -89,7 +89,7 @@ impl Docs {
     }
 }
 
-/// Drops the paragraph at the end if it says what the code after it is.
+/// Drops the last paragraph if it introduces the code after it.
 fn drop_lead(lines: &mut Vec<&Line>) {
     let end = lines.iter().rposition(|line| !line.is_blank()).map_or(0, |last| last + 1);
     let start = lines[..end].iter().rposition(|line| line.is_blank()).map_or(0, |blank| blank + 1);

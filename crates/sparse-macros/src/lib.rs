@@ -12,9 +12,9 @@ use proc_macro::TokenStream;
 /// The panic names the caller's line (`#[track_caller]`). Works on free functions and in `impl` blocks. An associated
 /// function without a receiver that does not mention `Self` in its signature needs `#[or_panic(associated)]`.
 ///
-/// The documentation is written once, on `try_x`, and needs an `# Errors` section. `x` gets all of it, with `# Panics` for
-/// that heading and the panicking names for those that begin with `try_`. `try_x` keeps all but the code examples, so that each is shown, and run, once: examples call `x`.
-/// Attributes other than documentation are given to both.
+/// The documentation is written once, on `try_x`, and needs an `# Errors` section. `x` gets a copy, in which that
+/// heading is `# Panics` and names lose their `try_`. Code examples call `x` and appear only there, so that each runs
+/// once. Other attributes are copied to `x`.
 ///
 /// ```
 /// # use sparse_macros::or_panic;

@@ -28,7 +28,7 @@ pub enum Field {
     Pattern,
 }
 
-/// Which entries of a file stand for two elements.
+/// Which entries of a file give two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symmetry {
     /// None.

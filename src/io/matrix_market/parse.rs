@@ -4,7 +4,7 @@ use super::matrix::{Field, Format, MatrixMarket, Symmetry, Values, invalid};
 use sparse_core::Result;
 use std::io::BufRead;
 
-/// How many entries room is made for before any was read, if the length of the input is not known.
+/// How many entries to allocate for before the first is read, if the length of the input is not known.
 const UNSEEN: usize = 1 << 12;
 /// The same if the length is known: the file may still hold far fewer than its header claims.
 const CLAIMED: usize = 1 << 20;
@@ -18,7 +18,7 @@ pub(crate) struct Entry {
     pub(crate) value: f64,
 }
 
-/// [`parse`](super::parse) of `bytes` bytes (0: not known), with an additional check of every entry.
+/// [`parse`](super::parse()) of `bytes` bytes (0: not known), with an additional check of every entry.
 pub(crate) fn parse_checked(
     reader: impl BufRead,
     bytes: u64,

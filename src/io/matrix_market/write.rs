@@ -78,8 +78,8 @@ impl<P: Pattern, K: Kind> ToMatrixMarket for SparseTensor<P, 2, K> {
         }
         let is_zero = || read_data(self.fill_row().inner()).convert::<f64>().iter::<f64>().all(|value| value == 0.0);
         if !self.fill().is_zero() && !is_zero() {
-            let left = "0, the only one of the format (io::safetensors keeps others),".into();
-            return Err(SparseError::FillMismatch { op: OP, left, right: self.fill().to_string() });
+            let hint = "use io::safetensors, which keeps every fill, or with_fill";
+            return Err(SparseError::WrongFill { op: OP, expected: "zero", fill: self.fill().to_string(), hint });
         }
         let merged = self.coalesce();
         let ends: Vec<i64> = read_data(merged.pattern().coordinates().clone()).convert::<i64>().iter().collect();

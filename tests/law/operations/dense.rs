@@ -19,7 +19,7 @@ operations! { "dense tensors";
         |h| h.run(|| ops::scatter_nd(far(), far_places(), ones([4, 2]), None));
     "IndexPlan::select" plan_select of Float Int Bool [dense] gradient, |h| h.run(|| far_plan().select(far(), 0));
     "IndexPlan::put" plan_put of Float Int [dense] gradient, |h| Reduce::ALL.into_iter().for_each(|reduce| {
-        h.run(|| far_plan().put(far(), ones([4, 2]), 0, reduce, true))
+        h.run(|| far_plan().put(far(), 0, ones([4, 2]), reduce, true))
     });
 }
 
@@ -270,7 +270,7 @@ pub(super) fn plan_put<const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> A
     law(
         || {
             let plan = IndexPlan::new(index, shape[at]).expect("indices within");
-            plan.put(arr.own, values.own, axis, reduce, include_self)
+            plan.put(arr.own, axis, values.own, reduce, include_self)
         },
         || written(arr.reference, values.reference, &places, reduce, include_self),
     )

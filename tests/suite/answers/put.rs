@@ -87,8 +87,8 @@ fn dtypes_and_errors_of_put_and_plans() {
 
     let plan = IndexPlan::new(index(), 2).unwrap();
     let wide = values.clone().cast(FloatDType::F64);
-    assert_eq!(plan.try_put(arr.clone(), wide.clone(), 0, Reduce::Add, true).unwrap_err().kind(), "dtype_mismatch");
-    assert_eq!(plan.try_put(arr.clone(), arr.clone(), 0, Reduce::Add, true).unwrap_err().kind(), "shape_mismatch");
+    assert_eq!(plan.try_put(arr.clone(), 0, wide.clone(), Reduce::Add, true).unwrap_err().kind(), "dtype_mismatch");
+    assert_eq!(plan.try_put(arr.clone(), 0, arr.clone(), Reduce::Add, true).unwrap_err().kind(), "shape_mismatch");
     assert_eq!(plan.try_select(narrow, 1).unwrap_err().kind(), "axis_out_of_range");
     assert_eq!(
         ops::try_put_along_axis(arr.clone(), index(), wide, 0, Reduce::Add, true).unwrap_err().kind(),
@@ -98,7 +98,7 @@ fn dtypes_and_errors_of_put_and_plans() {
     for reduce in Reduce::ALL {
         for own in [false, true] {
             let plain = ops::put_along_axis(arr.clone(), index(), values.clone(), 0, reduce, own);
-            assert_eq!(list(plan.put(arr.clone(), values.clone(), 0, reduce, own)), list(plain), "{reduce:?} {own}");
+            assert_eq!(list(plan.put(arr.clone(), 0, values.clone(), reduce, own)), list(plain), "{reduce:?} {own}");
         }
     }
     let empty = ops::gather(Tensor::<2>::ones([4, 3], &device), 0, Tensor::zeros([2, 0], &device));

@@ -125,7 +125,7 @@ fn counts_along_any_axes() {
     assert_eq!(ints(batch.count_stored_dims(&[0, 2]).to_dense()), [2, 0, 2]);
 }
 
-/// What goes by stored elements needs no memory for a long dim; what gives a number for each of its indices says no.
+/// Reductions with a sparse result need no memory for a long dim. Those with a number for each index refuse it.
 #[test]
 fn long_dims() {
     let long = 1usize << 40;
@@ -264,4 +264,24 @@ fn powers_of_a_fill() {
     let want = (1e7 * f64::from(f32::EPSILON).ln_1p()).exp() as f32;
     let got = list(none.prod())[0];
     assert!((got - want).abs() < 1e-2 * want, "{got} and {want}");
+}
+
+/// Counts and sums that f16 does not hold in between.
+#[test]
+fn many_elements_in_f16() {
+    let device = Device::flex().autodiff();
+    let count = 70_000;
+    let indices = Tensor::<1, Int>::arange(0..count, &device.clone().inner()).reshape([1, count]);
+    let of = |value: f32| {
+        let values = Tensor::<1>::full([count as usize], value, (&device, DType::F16));
+        CooTensor::<1>::new(indices.clone(), values, [80_000]).unwrap().require_grad()
+    };
+    let a = of(1.0);
+    let grads = a.max().backward();
+    let shares = list(a.grad(&grads).unwrap().values::<1>());
+    assert!(shares.iter().all(|share| (share * count as f32 - 1.0).abs() < 1e-2), "{:?}", shares[0]);
+    // 0.1 in f16 is 0.099975586, and numbers beside the sum are 4 apart.
+    let sum = of(0.1).sum();
+    assert_eq!(sum.dtype(), DType::F16);
+    assert_eq!(list(sum), [7000.0]);
 }

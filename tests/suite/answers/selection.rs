@@ -47,7 +47,7 @@ fn errors() {
     assert_eq!(kind(a.try_reshape([5]).err()), "shape_mismatch");
     assert_eq!(
         a.try_reshape([7, 1]).unwrap_err().to_string(),
-        "reshape: the new shape must have as many elements, got [7, 1] and [2, 3]"
+        "reshape: the new shape [7, 1] must have as many elements as the tensor [2, 3]"
     );
     assert_eq!(kind(csr.try_reshape([6]).err()), "shape_mismatch");
     assert_eq!(kind(csr.try_select_dim::<1>(0, 0).err()), "shape_mismatch");
@@ -80,7 +80,7 @@ fn errors() {
     assert_eq!(kind(a.try_select(-3, index(&[0], &device)).err()), "axis_out_of_range");
     assert_eq!(
         a.try_get([0, 3]).unwrap_err().to_string(),
-        "get: index along axis 1 must be in [-3, 3), got 3 at position 1"
+        "get: index along dim 1 must be in [-3, 3), got 3 at position 1"
     );
     let none = CooTensor::<2>::zeros([2, 3], (&device, DType::F32)).with_fill(Fill::Undefined);
     assert_eq!(kind(none.try_get([0, 0]).err()), "undefined_fill");

@@ -49,7 +49,7 @@ fn signed(axis: usize, rank: usize, back: bool) -> isize {
     axis as isize - if back { rank as isize } else { 0 }
 }
 
-/// Divisors that are not zero even where duplicates meet.
+/// Divisors that are not zero even if they are sums of duplicates.
 fn as_divisor(mut b: Plain) -> Plain {
     b.values.iter_mut().for_each(|value| *value = value.abs() + 0.7);
     b
@@ -75,14 +75,17 @@ proptest! {
 
     #[test]
     fn binary_of_hybrids(
-        (a, b) in pair(1), op in 0usize..4, kinds in (fill_kind(), fill_kind()), pick in 0usize..4, fills in (nonzero(), nonzero()),
+        (a, b) in pair(1), op in 0usize..4, kinds in (fill_kind(), fill_kind()), pick in 0usize..4,
+        fills in (nonzero(), nonzero()),
     ) {
         prop_assume!(op < 3 || !matches!(kinds.1, FillKind::Zero));
         prop_assume!(!a.values.is_empty() && !b.values.is_empty());
         let b = if op == 3 { as_divisor(b) } else { b };
         let one = |value: f64| TensorData::new(vec![value], [1]);
         check(pick, &[a.data(), b.data(), one(fills.0), one(fills.1)], |xs| {
-            let part = |plain: &Plain, at: usize, kind| filled(hybrid(plain, xs[at].tensor::<1>()), kind, xs[2 + at].tensor::<1>());
+            let part = |plain: &Plain, at: usize, kind| {
+                filled(hybrid(plain, xs[at].tensor::<1>()), kind, xs[2 + at].tensor::<1>())
+            };
             let out = apply(op, &part(&a, 0, kinds.0), &part(&b, 1, kinds.1));
             if out.fill().is_undefined() { out.to_dense_or(0.0) } else { out.to_dense() }
         })?;
@@ -102,7 +105,9 @@ proptest! {
     }
 
     #[test]
-    fn scalars((a, _) in pair(2), number in nonzero(), kind in fill_kind(), fill in nonzero(), csr: bool, pick in 0usize..4) {
+    fn scalars(
+        (a, _) in pair(2), number in nonzero(), kind in fill_kind(), fill in nonzero(), csr: bool, pick in 0usize..4,
+    ) {
         let one = |value: f64| TensorData::new(vec![value], [1]);
         check(pick, &[a.data(), one(number), one(fill)], |xs| {
             let a: CooTensor<2> = a.coo(xs[0].tensor());
@@ -119,9 +124,14 @@ proptest! {
     }
 
     #[test]
-    fn vectors_and_dense((a, _) in pair(2), seeds in proptest::collection::vec(nonzero(), 15), pick in 0usize..4, csr: bool, undefined: bool) {
+    fn vectors_and_dense(
+        (a, _) in pair(2), seeds in proptest::collection::vec(nonzero(), 15), pick in 0usize..4, csr: bool,
+        undefined: bool,
+    ) {
         let [rows, cols] = [a.shape[0], a.shape[1]];
-        let list = |from: usize, count: usize| seeds.iter().cycle().skip(from).take(count).copied().collect::<Vec<f64>>();
+        let list = |from: usize, count: usize| -> Vec<f64> {
+            seeds.iter().cycle().skip(from).take(count).copied().collect()
+        };
         let inputs = [
             a.data(),
             TensorData::new(list(0, rows), [rows]),
@@ -137,13 +147,17 @@ proptest! {
     }
 
     #[test]
-    fn concat_of_rank_2((list, axis) in parts(2, 3), back: bool, csr: bool, pick in 0usize..4, kind in fill_kind(), fill in nonzero()) {
+    fn concat_of_rank_2(
+        (list, axis) in parts(2, 3), back: bool, csr: bool, pick in 0usize..4, kind in fill_kind(),
+        fill in nonzero(),
+    ) {
         check_concat::<2>(&list, signed(axis, 2, back), pick, kind, fill, |a| csr.then(|| a.to_csr()))?;
     }
 
     #[test]
     fn concat_of_rank_1_and_3(
-        (list, axis) in parts(3, 2), (lines, _) in parts(1, 3), back: bool, csr: bool, pick in 0usize..4, kind in fill_kind(), fill in nonzero(),
+        (list, axis) in parts(3, 2), (lines, _) in parts(1, 3), back: bool, csr: bool, pick in 0usize..4,
+        kind in fill_kind(), fill in nonzero(),
     ) {
         check_concat::<3>(&list, signed(axis, 3, back), pick, kind, fill, |a| csr.then(|| a.to_csr()))?;
         check_concat::<1>(&lines, signed(0, 1, back), pick, kind, fill, |_| None)?;

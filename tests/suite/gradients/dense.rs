@@ -97,7 +97,8 @@ proptest! {
     fn put_mul(mut case in (1usize..4).prop_flat_map(put), own: bool, pick in 0usize..4, zeros in 0usize..4) {
         // None, one or more zeros in a group, in arr and in the values.
         let stride = [usize::MAX, 5, 3, 2][zeros];
-        case.arr.iter_mut().chain(&mut case.values).enumerate().filter(|(k, _)| k % stride == 1).for_each(|(_, v)| *v = 0.0);
+        let some = case.arr.iter_mut().chain(&mut case.values).enumerate().filter(|(k, _)| k % stride == 1);
+        some.for_each(|(_, v)| *v = 0.0);
         by_rank(&case, Reduce::Mul, own, pick)?;
     }
     #[test]
@@ -114,8 +115,10 @@ proptest! {
 
     #[test]
     fn gather_and_scatter(
-        x in proptest::collection::vec(value(), 27), src in proptest::collection::vec(value(), 27), index in proptest::collection::vec(-3i64..3, 27),
-        sizes in (1usize..4, 1usize..4, 1usize..4), given in (1usize..4, 1usize..4, 1usize..4), axis in -3isize..3, rank in 1usize..4, pick in 0usize..4,
+        x in proptest::collection::vec(value(), 27), src in proptest::collection::vec(value(), 27),
+        index in proptest::collection::vec(-3i64..3, 27),
+        sizes in (1usize..4, 1usize..4, 1usize..4), given in (1usize..4, 1usize..4, 1usize..4), axis in -3isize..3,
+        rank in 1usize..4, pick in 0usize..4,
     ) {
         // The axis has 3 places; off it the index may be smaller.
         let axis = axis.rem_euclid(rank as isize) as usize;
@@ -132,7 +135,10 @@ proptest! {
     }
 
     #[test]
-    fn gather_nd_and_scatter_nd(x in proptest::collection::vec(value(), 12), src in proptest::collection::vec(value(), 6), index in proptest::collection::vec(-3i64..3, 12), pick in 0usize..4, both: bool) {
+    fn gather_nd_and_scatter_nd(
+        x in proptest::collection::vec(value(), 12), src in proptest::collection::vec(value(), 6),
+        index in proptest::collection::vec(-3i64..3, 12), pick in 0usize..4, both: bool,
+    ) {
         let inputs = [TensorData::new(x, [4, 3]), TensorData::new(src, [3, 2])];
         check(pick, &inputs, |xs| {
             let x = xs[0].tensor::<2>();
@@ -147,10 +153,16 @@ proptest! {
     }
 
     #[test]
-    fn plans(x in proptest::collection::vec(value(), 6), v in proptest::collection::vec(nonzero(), 8), index in proptest::collection::vec(-3i64..3, 4), axis in 0isize..2, reduce in 0usize..6, own: bool, pick in 0usize..4) {
+    fn plans(
+        x in proptest::collection::vec(value(), 6), v in proptest::collection::vec(nonzero(), 8),
+        index in proptest::collection::vec(-3i64..3, 4), axis in 0isize..2, reduce in 0usize..6, own: bool,
+        pick in 0usize..4,
+    ) {
         let shapes = if axis == 0 { ([3, 2], [4, 2]) } else { ([2, 3], [2, 4]) };
         let reduce = Reduce::ALL[reduce];
-        let mut case = Put { shape: vec![], axis: 0, given: vec![], index: vec![], arr: x, values: v, value_shape: vec![] };
+        let none = Vec::new;
+        let mut case =
+            Put { shape: none(), axis: 0, given: none(), index: vec![], arr: x, values: v, value_shape: none() };
         if matches!(reduce, Reduce::Amax | Reduce::Amin) {
             distinct(&mut case);
         }
@@ -159,7 +171,7 @@ proptest! {
             let device = xs[0].tensor::<2>().device().inner();
             let at = Tensor::<1, Int>::from_data(TensorData::new(index.clone(), [4]), (&device, DType::I64));
             let plan = IndexPlan::new(at, 3).unwrap();
-            let put = plan.put(xs[0].tensor::<2>(), xs[1].tensor::<2>(), axis, reduce, own);
+            let put = plan.put(xs[0].tensor::<2>(), axis, xs[1].tensor::<2>(), reduce, own);
             plan.select(put * xs[0].tensor::<2>(), axis)
         })?;
     }

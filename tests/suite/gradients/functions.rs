@@ -121,8 +121,13 @@ proptest! {
         check(pick, &[a.data(), b.data(), one(fills.0 + 0.0037), one(fills.1)], |xs| {
             let left = a.coo::<2>(xs[0].tensor()).with_fill(Fill::tensor(xs[2].tensor::<1>()));
             let right = b.coo::<2>(xs[1].tensor());
-            let right = if undefined { right.with_fill(Fill::Undefined) } else { right.with_fill(Fill::tensor(xs[3].tensor::<1>())) };
-            if csr { pairwise(op, &left.to_csr(), &right.to_csr()).to_dense_or(0.0) } else { pairwise(op, &left, &right).to_dense_or(0.0) }
+            let fill = if undefined { Fill::Undefined } else { Fill::tensor(xs[3].tensor::<1>()) };
+            let right = right.with_fill(fill);
+            if csr {
+                pairwise(op, &left.to_csr(), &right.to_csr()).to_dense_or(0.0)
+            } else {
+                pairwise(op, &left, &right).to_dense_or(0.0)
+            }
         })?;
     }
 }

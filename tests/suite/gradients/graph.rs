@@ -45,8 +45,8 @@ impl HalfTanh for Tensor<2> {
     }
 }
 
-/// The backward pass of sparse x dense works on nnz + rows * features numbers, never on rows x columns: with 200,000 rows
-/// and columns those would be 40 G numbers, which no machine here has.
+/// The backward pass of sparse x dense works on nnz + rows * features numbers, never on rows x columns: with 200,000
+/// rows and columns those would be 40 G numbers, which no machine here has.
 #[test]
 fn backward_of_a_large_product_stays_small() {
     const N: usize = 200_000;

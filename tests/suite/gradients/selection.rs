@@ -100,9 +100,11 @@ proptest! {
         check(pick, &[a.data(), one(fill)], |xs| {
             let a = filled(&a, xs);
             if csr {
-                a.to_csr().slice_dim(0, Slice::from_range_stepped(rows.clone(), step)).narrow(1, cols.start, cols.len()).to_dense()
+                let part = a.to_csr().slice_dim(0, Slice::from_range_stepped(rows.clone(), step));
+                part.narrow(1, cols.start, cols.len()).to_dense()
             } else {
-                a.slice([rows.clone(), cols.clone()]).slice_dim(1, Slice::from_range_stepped(0..cols.len(), step)).to_dense()
+                let part = a.slice([rows.clone(), cols.clone()]);
+                part.slice_dim(1, Slice::from_range_stepped(0..cols.len(), step)).to_dense()
             }
         })?;
     }

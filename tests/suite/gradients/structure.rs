@@ -74,7 +74,10 @@ proptest! {
 
     #[test]
     fn sparse_times_vector(
-        (a, x) in matrix(true).prop_flat_map(|a| { let n = a.shape[1]; (Just(a), proptest::collection::vec(value(), n)) }),
+        (a, x) in matrix(true).prop_flat_map(|a| {
+            let n = a.shape[1];
+            (Just(a), proptest::collection::vec(value(), n))
+        }),
         pick in 0usize..4,
     ) {
         let x = TensorData::new(x.clone(), [x.len()]);

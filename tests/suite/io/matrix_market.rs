@@ -288,7 +288,10 @@ proptest! {
     }
 
     #[test]
-    fn mutated_files_survive(sample in 0usize..SAMPLES.len(), edits in prop::collection::vec((any::<u16>(), any::<u8>(), 0..3u8), 1..6)) {
+    fn mutated_files_survive(
+        sample in 0usize..SAMPLES.len(),
+        edits in prop::collection::vec((any::<u16>(), any::<u8>(), 0..3u8), 1..6),
+    ) {
         let mut bytes = SAMPLES[sample].as_bytes().to_vec();
         for (at, byte, edit) in edits {
             let at = at as usize % bytes.len().max(1);
@@ -336,7 +339,8 @@ proptest! {
     fn round_trips(rows in 0usize..6, cols in 0usize..6, seed in prop::collection::vec(-100i32..100, 36)) {
         let device = Device::flex();
         // Half of the elements are zero; the others have no short decimal form.
-        let values: Vec<f32> = seed[..rows * cols].iter().map(|&v| if v % 2 == 0 { 0.0 } else { v as f32 / 7.0 }).collect();
+        let value = |&v: &_| if v % 2 == 0 { 0.0 } else { v as f32 / 7.0 };
+        let values: Vec<f32> = seed[..rows * cols].iter().map(value).collect();
         let dense = Tensor::<2>::from_data(burn::tensor::TensorData::new(values, [rows, cols]), &device);
         let expected = dense.to_data();
         let mut files = [Vec::new(), Vec::new()];

@@ -139,7 +139,7 @@ fn nothing_stored_and_sizes_of_zero() {
     round::<_, 1, 1, _>(&vast);
 }
 
-/// The header and what stands behind it, by the format's own description.
+/// The header and the bytes after it, by the format's own description.
 fn opened(bytes: &[u8]) -> (Value, Value, Vec<u8>) {
     let end = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     let header: Value = serde_json::from_slice(&bytes[8..end]).unwrap();

@@ -1,5 +1,6 @@
 //! Slices by an index, single elements, and elements by a mask.
 
+use super::binary::same_structure;
 use super::broadcast::read_rows;
 use super::gather::read;
 use super::put_along_axis::target;
@@ -22,8 +23,8 @@ use sparse_burn::index_dtype_for;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// Axes up to this size, or up to a multiple of what is stored and asked for, get a table with one entry for each
-/// position.
+/// An axis gets a table with one entry for each position if its size is at most this, or at most four times the number
+/// of stored elements and indices.
 const TABLE: usize = 1 << 20;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
@@ -114,19 +115,16 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     #[or_panic]
     pub fn try_mask_select(&self, mask: &SparseTensor<P, D, Bool>) -> Result<Tensor<1, K>> {
         const OP: &str = "mask_select";
-        if self.dims() != mask.dims() {
-            let (left, right) = (self.dims().to_vec(), mask.dims().to_vec());
-            return Err(SparseError::ShapeMismatch { op: OP, rule: "shapes must agree", left, right });
-        }
-        if self.dense_dims() != mask.dense_dims() {
-            let name = |dims: usize| format!("{} with {dims} dense dims", P::LAYOUT);
-            let (left, right) = (name(self.dense_dims()), name(mask.dense_dims()));
-            return Err(SparseError::LayoutMismatch { op: OP, left, right });
-        }
-        same_device(OP, &self.device(), &mask.device())?;
+        same_structure(OP, self, mask)?;
         if !mask.fill.is_zero() && !mask.fill.is_undefined() {
             let hint = "use with_fill(Fill::Zero) on the mask: it must be false, or undefined, where it is not stored";
-            return Err(SparseError::WouldDensify { op: OP, elements: self.num_elements(), limit: 0, hint });
+            return Err(SparseError::WouldDensify {
+                op: OP,
+                what: "the result",
+                elements: self.num_elements(),
+                limit: 0,
+                hint,
+            });
         }
         let (own, mask) = (self.coalesce(), mask.coalesce());
         let (rows, block) = (mask.nnz(), own.block());
@@ -211,7 +209,8 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
     let at = index_tensor(along(coordinates, axis), dtype);
     let table = size <= TABLE.max(nnz.saturating_add(count).saturating_mul(4));
     let in_order = table && axis == 0 && pattern.is_coalesced();
-    // Slice by slice where they stand together, else element by element: which places take it.
+    // If the elements of a slice are consecutive, each index takes a run of them. Otherwise each element is taken by a
+    // run of the sorted index.
     let (starts, counts, order) = if in_order {
         let (starts, counts) = lengths(&kernel::compress(&at, size), &index);
         (starts, counts, None)
@@ -271,8 +270,8 @@ fn lengths(ptr: &Tensor<1, Int>, ids: &Tensor<1, Int>) -> (Tensor<1, Int>, Tenso
     (starts, counts)
 }
 
-/// Sorts the index; and for each element, where its places in the sorted index start and how many there are. This needs
-/// no table of the axis, which may be longer than memory.
+/// The order that sorts the index, and for each element where its places in the sorted index start and how many there
+/// are. This needs no table of the axis, which may be longer than memory.
 fn look_up(
     index: &Tensor<1, Int>,
     at: &Tensor<1, Int>,
