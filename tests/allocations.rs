@@ -11,8 +11,8 @@ use sparse_tensor::pattern::{CooPattern, CsrPattern};
 use sparse_tensor::{CooTensor, CsrTensor, Kind, Numeric};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The system's allocator, and the bytes that were asked of it.
 struct Counting;
@@ -47,6 +47,10 @@ static ALLOCATOR: Counting = Counting;
 
 /// The count is of the process: tests take turns.
 static TURN: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What threads, shapes and handles take, and a few index arrays of [`NNZ`] entries.
 const SPARE: usize = 192 << 10;
@@ -88,7 +92,12 @@ impl<T> Work<'_, T> {
         let (asked, with_copy) = (asked(false), asked(true));
         let bound = self.bytes + SPARE;
         assert!(asked <= bound, "{}: {asked} bytes are allocated, at most {bound} expected", self.name);
-        assert!(asked >= self.bytes, "{}: {asked} bytes are allocated, the results alone have {}", self.name, self.bytes);
+        assert!(
+            asked >= self.bytes,
+            "{}: {asked} bytes are allocated, the results alone have {}",
+            self.name,
+            self.bytes
+        );
         assert!(with_copy > bound, "{}: a copy of an operand is not noticed", self.name);
     }
 }
@@ -153,7 +162,7 @@ fn moves<K: Kind>(dtype: DType) {
 
 #[test]
 fn rows_move_without_a_copy_of_the_operands() {
-    let _turn = TURN.lock().unwrap();
+    let _turn = turn();
     HALVES.into_iter().for_each(moves::<Float>);
     INTEGERS.into_iter().for_each(moves::<Int>);
     moves::<Bool>(BOOL);
@@ -176,7 +185,7 @@ fn arithmetic<K: Numeric>(dtype: DType) {
 
 #[test]
 fn sums_and_elementwise_operations_copy_no_operand() {
-    let _turn = TURN.lock().unwrap();
+    let _turn = turn();
     HALVES.into_iter().for_each(arithmetic::<Float>);
     INTEGERS.into_iter().for_each(arithmetic::<Int>);
     let own = data([NNZ, BLOCK], BOOL);
@@ -188,9 +197,9 @@ fn sums_and_elementwise_operations_copy_no_operand() {
 
 fn products<K: Numeric>(dtype: DType) {
     const ROWS: usize = 512;
-    const COLS: usize = 4096;
+    const COLS: usize = 16_384;
     const STORED: usize = 1024;
-    const FEATURES: usize = 128;
+    const FEATURES: usize = 32;
     let nnz = ROWS * STORED;
     let pattern = CsrPattern::new(
         indices([ROWS + 1], |row| row * STORED),
@@ -205,7 +214,7 @@ fn products<K: Numeric>(dtype: DType) {
 
 #[test]
 fn products_copy_no_operand() {
-    let _turn = TURN.lock().unwrap();
+    let _turn = turn();
     HALVES.into_iter().for_each(products::<Float>);
     INTEGERS.into_iter().for_each(products::<Int>);
 }
@@ -239,7 +248,7 @@ fn reads<K: Kind>(dtype: DType) {
 
 #[test]
 fn put_and_gather_copy_no_operand() {
-    let _turn = TURN.lock().unwrap();
+    let _turn = turn();
     for reduce in [Reduce::Assign, Reduce::Add, Reduce::Amax] {
         HALVES.into_iter().for_each(|dtype| put::<Float>(dtype, reduce));
         INTEGERS.into_iter().for_each(|dtype| put::<Int>(dtype, reduce));

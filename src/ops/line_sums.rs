@@ -68,11 +68,18 @@ pub(super) fn line_sums<P: Pattern, K: Numeric>(
     })
 }
 
+/// Elements of a step in which a long line is summed.
+const STEP: usize = 1 << 12;
+
+/// Whether the sums are rounded once: they are not split into steps.
+pub(super) fn is_one_step<P: Pattern>(stored: usize, lines: &Lines<P>) -> bool {
+    lines.len() > 1 || stored <= 8 * STEP
+}
+
 /// Sums rows along lines. One long line is summed in two steps, so that threads share it.
 fn added<P: Pattern, K: Numeric>(rows: &Tensor<2, K>, lines: &Lines<P>) -> Tensor<2, K> {
-    const STEP: usize = 1 << 12;
     let (stored, ptr) = (rows.dims()[0], lines.sums.ptr());
-    if lines.len() > 1 || stored <= 8 * STEP {
+    if is_one_step(stored, lines) {
         return kernel::segment_sum(rows, lines.sums.order(), ptr);
     }
     let parts = stored.div_ceil(STEP) as i64;

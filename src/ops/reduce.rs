@@ -3,7 +3,7 @@
 use super::cast::widened;
 use super::extremum::{extremum, into_lines, one_target};
 use super::folds::Blocks;
-use super::line_sums::{divided, line_sums};
+use super::line_sums::{divided, is_one_step, line_sums};
 use super::powers::{host_power, power, wrapping_mul};
 use super::put_along_axis::run;
 use crate::base::checks::{as_axes, plain_name};
@@ -302,11 +302,16 @@ fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         };
         return Ok(along.empty_result(of, of.dtype(), fill));
     }
-    if let Some((own, back)) = widened(of) {
-        return Ok(reduce(op, &own, axes, fold)?.in_float(back));
-    }
     let linear = matches!(fold, Fold::Sum | Fold::Mean);
     let counted = !(undefined || linear && of.fill.is_zero());
+    // One kernel call, which accumulates 16-bit floats in f32, needs no copy in f32.
+    let rounds_once = fold == Fold::Sum
+        && !counted
+        && along.blocks.size == 1
+        && along.of(&of.pattern).is_some_and(|lines| is_one_step(of.nnz(), &lines));
+    if !rounds_once && let Some((own, back)) = widened(of) {
+        return Ok(reduce(op, &own, axes, fold)?.in_float(back));
+    }
     if counted && !of.fill.is_zero() && along.lines > i64::MAX as u128 {
         let what = "the number of elements along the axes";
         return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got: along.lines });
