@@ -153,6 +153,8 @@ fn moves<K: Kind>(dtype: DType) {
     };
     let (a, b) = (blocks::<K>(&sorted(), &own), blocks::<K>(&pattern(|k| 4 * k + k % 2), &own));
     measure("concat along rows", 2 * whole, &|| ops::concat(&[a.clone(), b.clone()], 0));
+    // The parts' rows are joined first, and then moved.
+    measure("concat along columns", 4 * whole, &|| ops::concat(&[a.clone(), b.clone()], 1));
     measure("permute", whole, &|| a.permute([1, 0, 2]));
     measure("slice", whole / 2, &|| a.slice(s![.., ..64]));
     let loose = blocks::<K>(&pattern(|k| k * 7919 % (SIDE * SIDE) / 2 * 2), &own);
@@ -193,6 +195,30 @@ fn sums_and_elementwise_operations_copy_no_operand() {
     let b = CooTensor::<3, Bool>::from_pattern(a.pattern().clone(), tensor::<2, Bool>(&own)).unwrap();
     measure("any_dim", BOOL, SIDE * BLOCK, std::slice::from_ref(&own), || a.any_dim(1));
     measure("or", BOOL, NNZ * BLOCK, std::slice::from_ref(&own), || a.bool_or(&b));
+}
+
+/// Compressed rows whose patterns and values are made in one pass. The new pattern is made on each call.
+fn in_one_pass<K: Numeric>(dtype: DType) {
+    const SIDE: usize = 1024;
+    let nnz = SIDE * SIDE / 2;
+    let operands = [data([nnz], dtype)];
+    let half = |odd: usize| {
+        let (ptr, col) = (indices([SIDE + 1], |row| row * SIDE / 2), indices([nnz], |k| k % (SIDE / 2) * 2 + odd));
+        let pattern = CsrPattern::new(ptr, col, &[SIDE, SIDE]).unwrap();
+        CsrTensor::<2, K>::from_pattern(pattern, tensor::<1, K>(&operands[0])).unwrap()
+    };
+    let (a, b) = (half(0), half(1));
+    let bytes = 2 * nnz * (size(dtype) + size_of::<i32>());
+    measure("add of compressed rows", dtype, bytes, &operands, || a.add(&b));
+    measure("concat of compressed rows", dtype, bytes, &operands, || ops::concat(&[a.clone(), b.clone()], 0));
+    measure("concat of compressed rows' columns", dtype, bytes, &operands, || ops::concat(&[a.clone(), b.clone()], 1));
+}
+
+#[test]
+fn fused_operations_copy_no_operand() {
+    let _turn = turn();
+    HALVES.into_iter().for_each(in_one_pass::<Float>);
+    INTEGERS.into_iter().for_each(in_one_pass::<Int>);
 }
 
 fn products<K: Numeric>(dtype: DType) {
