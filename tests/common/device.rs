@@ -4,12 +4,22 @@
 
 use burn::tensor::Device;
 
+/// The CPU backends of the build: Flex, and NdArray with its feature.
+pub fn cpus() -> Vec<Device> {
+    [
+        Device::flex(),
+        #[cfg(feature = "ndarray")]
+        Device::ndarray(),
+    ]
+    .into()
+}
+
 /// Name of the device under test: `SPARSE_TEST_DEVICE`, or flex.
 pub fn name() -> String {
     std::env::var("SPARSE_TEST_DEVICE").unwrap_or_else(|_| "flex".into())
 }
 
-/// The device by name.
+/// The device by name. A test never falls back to another one.
 pub fn named(name: &str) -> Device {
     match name {
         "flex" => Device::flex(),
@@ -21,22 +31,11 @@ pub fn named(name: &str) -> Device {
         "vulkan" => Device::vulkan(Default::default()),
         #[cfg(feature = "cuda")]
         "cuda" => Device::cuda(0),
-        other => panic!("device {other} is not compiled in"),
+        other => panic!("the device {other} is not in this build: add --features {other}"),
     }
 }
 
 /// Whether f64 is complete on a device: GPUs may store and add it, but SPIR-V has no exponentials or sines of it.
 pub fn has_f64(device: &Device) -> bool {
-    let plain = device.clone().inner();
-    plain == Device::flex() || is_ndarray(&plain)
-}
-
-#[cfg(feature = "ndarray")]
-fn is_ndarray(device: &Device) -> bool {
-    *device == Device::ndarray()
-}
-
-#[cfg(not(feature = "ndarray"))]
-fn is_ndarray(_: &Device) -> bool {
-    false
+    cpus().contains(&device.clone().inner())
 }

@@ -1,6 +1,7 @@
 //! Every path of the kernels, on problems too small to choose it: strategies are forced, and what was launched is asserted.
 
-use super::{Data, TURN, floats, gpu, ints, list, matrix};
+use super::data::{Data, floats, ints, list, matrix};
+use super::{TURN, gpu};
 use burn::tensor::{Device, FloatDType, Tensor};
 use sparse_burn::forced::{Forced, Path, forced};
 use sparse_tensor::CooTensor;

@@ -96,7 +96,7 @@ impl Gradcheck {
     ///
     /// # Panics
     ///
-    /// If `device` is not an autodiff device.
+    /// If `device` is not an autodiff device, or if a gradient has not as many elements as its input.
     pub fn run<const D: usize>(
         &self,
         device: &Device,
@@ -220,7 +220,9 @@ fn gradient(leaf: &Var, elements: usize, grads: &burn::tensor::Gradients) -> Vec
         _ => get::<4>(leaf, grads),
     };
     // No entry means that the output does not depend on the input.
-    found.unwrap_or_else(|| vec![0.0; elements])
+    let found = found.unwrap_or_else(|| vec![0.0; elements]);
+    assert_eq!(found.len(), elements, "gradcheck: a gradient must have as many elements as its input");
+    found
 }
 
 /// Fixed weights of mixed signs that no structure of the output can cancel: the fractional parts of multiples of the

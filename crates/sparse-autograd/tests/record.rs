@@ -1,4 +1,4 @@
-//! `record` in every arity, on both CPU backends, with and without gradient checkpointing.
+//! `record` in every arity, on every CPU backend of the build, with and without gradient checkpointing.
 #![allow(deprecated)] // NdArray is, and is tested all the same.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};

@@ -131,6 +131,7 @@ fn messages_name_both_values() {
 }
 
 /// One tensor on Flex, the other on NdArray: an error before any kernel runs, with the kind of the contract.
+#[cfg(feature = "ndarray")]
 #[test]
 fn two_devices_are_an_error() {
     let (here, there) = (Device::flex(), Device::ndarray());

@@ -8,12 +8,15 @@ mod put;
 mod reductions;
 mod selection;
 
+use crate::device::cpus;
 use crate::draw::{Plain, plain, value};
 use burn::tensor::{Device, Int, Tensor};
 use proptest::prelude::*;
 
+/// The first or the last CPU backend of the build.
 fn device(pick: bool) -> Device {
-    if pick { Device::flex() } else { Device::ndarray() }
+    let mut devices = cpus();
+    if pick { devices.swap_remove(0) } else { devices.pop().expect("Flex") }
 }
 
 fn read<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {

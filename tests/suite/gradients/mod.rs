@@ -1,4 +1,4 @@
-//! Every rule against central differences in f64, on both CPU backends, with and without gradient checkpointing.
+//! Every rule against central differences in f64, on every CPU backend of the build, with and without gradient checkpointing.
 //!
 //! With `SPARSE_TEST_DEVICE` set to a GPU: every rule there, in f32, against Flex in f64.
 
@@ -18,8 +18,7 @@ use sparse_autograd::{Gradcheck, Var};
 
 /// Autodiff devices under test.
 pub fn devices() -> Vec<Device> {
-    let plain = [Device::flex(), Device::ndarray()];
-    plain
+    device::cpus()
         .into_iter()
         .flat_map(|device| [device.clone().autodiff(), device.autodiff().gradient_checkpointing()])
         .collect()
@@ -33,11 +32,11 @@ pub fn check<const D: usize>(
 ) -> Result<(), TestCaseError> {
     let devices = devices();
     let device = &devices[pick % devices.len()];
-    let name = device::name();
-    let checked = if ["flex", "ndarray"].contains(&name.as_str()) {
+    let asked = device::named(&device::name());
+    let checked = if device::cpus().contains(&asked) {
         Gradcheck { eps: 1e-5, tolerance: 1e-6 }.run(device, inputs, f)
     } else {
-        let plain = device::named(&name).autodiff();
+        let plain = asked.autodiff();
         let gpu = if pick.is_multiple_of(2) { plain } else { plain.gradient_checkpointing() };
         Gradcheck { eps: 0.0, tolerance: 2e-3 }.agree(&devices[pick % 2], &gpu, DType::F32, inputs, f)
     };

@@ -282,7 +282,11 @@ fn what_was_asked_for_must_be_there() {
     says(trouble, "invalid", &["/no/such.safetensors"]);
     let a: CsrTensor<2> = archive.get("", &device).unwrap();
     says(safetensors::save("/no/such/folder/a.safetensors", &a).unwrap_err(), "invalid", &["/no/such/folder"]);
-    // NdArray has no half precision.
+}
+
+#[cfg(feature = "ndarray")]
+#[test]
+fn ndarray_has_no_half_precision() {
     let half = CooTensor::<1>::zeros([3], (&Device::flex(), DType::F16));
     let bytes = safetensors::to_bytes(&half).unwrap();
     let trouble = safetensors::from_bytes(&bytes, &named("ndarray")).map(|a: CooTensor<1>| a).unwrap_err();

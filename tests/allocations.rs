@@ -1,0 +1,286 @@
+//! On Flex, operations on 16-bit floats, integers and Bool allocate their results and no copy of an operand: kernels
+//! compute in the dtype that the tensors have.
+//!
+//! The allocator counts every byte that the process asks for, whichever thread asks. An operation runs once before it is
+//! measured, so that its patterns and index maps are kept. The bound is then the bytes of its results, and a spare that is
+//! less than half of the smallest operand. A second run clones that operand, and must pass the bound.
+
+use burn::tensor::{Bool, BoolStore, DType, Device, Float, Int, Tensor, TensorData, s};
+use sparse_tensor::ops::{self, IndexPlan, Reduce};
+use sparse_tensor::pattern::{CooPattern, CsrPattern};
+use sparse_tensor::{CooTensor, CsrTensor, Kind, Numeric};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The system's allocator, and the bytes that were asked of it.
+struct Counting;
+
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ASKED.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promises are those that `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        ASKED.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ASKED.fetch_add(size, Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(old, layout, size) }
+    }
+    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(old, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The count is of the process: tests take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What threads, shapes and handles take, and a few index arrays of [`NNZ`] entries.
+const SPARE: usize = 192 << 10;
+const HALVES: [DType; 2] = [DType::F16, DType::BF16];
+const INTEGERS: [DType; 2] = [DType::I32, DType::U8];
+const BOOL: DType = DType::Bool(BoolStore::Native);
+
+/// Stored elements, and those of a block. The smallest values have 1 MiB.
+const NNZ: usize = 4096;
+const BLOCK: usize = 256;
+/// Rows and columns that hold the stored elements.
+const SIDE: usize = 128;
+
+/// An operation under test.
+struct Work<'a, T> {
+    name: String,
+    /// Bytes that it may allocate besides the spare.
+    bytes: usize,
+    /// What it reads: each tensor's data.
+    operands: &'a [TensorData],
+    /// What it is given by value. Made anew for each run, and not counted.
+    given: &'a dyn Fn() -> T,
+}
+
+impl<T> Work<'_, T> {
+    fn measure<R>(&self, run: &dyn Fn(T) -> R) {
+        let smallest = self.operands.iter().min_by_key(|data| data.as_bytes().len()).expect("an operand");
+        assert!(smallest.as_bytes().len() > 2 * SPARE, "{}: the spare would hide a copy", self.name);
+        drop(run((self.given)()));
+        let asked = |copies: bool| {
+            let given = (self.given)();
+            let before = ASKED.load(Ordering::SeqCst);
+            let copy = copies.then(|| black_box(smallest.clone()));
+            let out = black_box(run(given));
+            let asked = ASKED.load(Ordering::SeqCst) - before;
+            drop((copy, out));
+            asked
+        };
+        let (asked, with_copy) = (asked(false), asked(true));
+        let bound = self.bytes + SPARE;
+        assert!(asked <= bound, "{}: {asked} bytes are allocated, at most {bound} expected", self.name);
+        assert!(
+            asked >= self.bytes,
+            "{}: {asked} bytes are allocated, the results alone have {}",
+            self.name,
+            self.bytes
+        );
+        assert!(with_copy > bound, "{}: a copy of an operand is not noticed", self.name);
+    }
+}
+
+/// Runs an operation that takes nothing by value.
+fn measure<R>(name: &str, dtype: DType, bytes: usize, operands: &[TensorData], run: impl Fn() -> R) {
+    Work { name: format!("{name} of {dtype:?}"), bytes, operands, given: &|| () }.measure(&|()| run());
+}
+
+fn size(dtype: DType) -> usize {
+    if dtype == BOOL { 1 } else { dtype.size() }
+}
+
+/// Small numbers, exact in every dtype.
+fn data<const D: usize>(shape: [usize; D], dtype: DType) -> TensorData {
+    let numbers: Vec<u8> = (0..shape.iter().product()).map(|k: usize| (k * 7 % 5 % 2) as u8).collect();
+    let data = TensorData::new(numbers, shape).convert_dtype(dtype);
+    assert_eq!(data.as_bytes().len(), shape.iter().product::<usize>() * size(dtype));
+    data
+}
+
+fn tensor<const D: usize, K: Kind>(data: &TensorData) -> Tensor<D, K> {
+    Tensor::from_data(data.clone(), (&Device::flex(), data.dtype()))
+}
+
+fn indices<const D: usize>(shape: [usize; D], entry: impl Fn(usize) -> usize) -> Tensor<D, Int> {
+    let list: Vec<i32> = (0..shape.iter().product()).map(|k| entry(k) as i32).collect();
+    Tensor::from_data(TensorData::new(list, shape), (&Device::flex(), DType::I32))
+}
+
+/// Element `k` stands at `place(k)` of the matrix, row-major.
+fn pattern(place: impl Fn(usize) -> usize) -> CooPattern {
+    let at = |k: usize| if k < NNZ { place(k) / SIDE } else { place(k - NNZ) % SIDE };
+    CooPattern::new(indices([2, NNZ], at), &[SIDE, SIDE]).unwrap()
+}
+
+/// Every fourth place.
+fn sorted() -> CooPattern {
+    pattern(|k| 4 * k)
+}
+
+fn blocks<K: Kind>(pattern: &CooPattern, data: &TensorData) -> CooTensor<3, K> {
+    CooTensor::from_pattern(pattern.clone(), tensor::<2, K>(data)).unwrap()
+}
+
+/// Rows that move or meet.
+fn moves<K: Kind>(dtype: DType) {
+    let own = data([NNZ, BLOCK], dtype);
+    let operands = [own.clone()];
+    let whole = NNZ * BLOCK * size(dtype);
+    let measure = |name: &str, bytes: usize, run: &dyn Fn() -> CooTensor<3, K>| {
+        measure(name, dtype, bytes, &operands, run);
+    };
+    let (a, b) = (blocks::<K>(&sorted(), &own), blocks::<K>(&pattern(|k| 4 * k + k % 2), &own));
+    measure("concat along rows", 2 * whole, &|| ops::concat(&[a.clone(), b.clone()], 0));
+    // The parts' rows are joined first, and then moved.
+    measure("concat along columns", 4 * whole, &|| ops::concat(&[a.clone(), b.clone()], 1));
+    measure("permute", whole, &|| a.permute([1, 0, 2]));
+    measure("slice", whole / 2, &|| a.slice(s![.., ..64]));
+    let loose = blocks::<K>(&pattern(|k| k * 7919 % (SIDE * SIDE) / 2 * 2), &own);
+    let merged = loose.coalesce().nnz() * BLOCK * size(dtype);
+    measure("coalesce", merged, &|| loose.coalesce());
+}
+
+#[test]
+fn rows_move_without_a_copy_of_the_operands() {
+    let _turn = turn();
+    HALVES.into_iter().for_each(moves::<Float>);
+    INTEGERS.into_iter().for_each(moves::<Int>);
+    moves::<Bool>(BOOL);
+}
+
+/// Sums of segments, and element-wise operations.
+fn arithmetic<K: Numeric>(dtype: DType) {
+    let own = data([NNZ, BLOCK], dtype);
+    let operands = [own.clone()];
+    let (row, whole) = (BLOCK * size(dtype), NNZ * BLOCK * size(dtype));
+    let (a, same) = (blocks::<K>(&sorted(), &own), blocks::<K>(&sorted(), &own));
+    // Half of its places are those of `a`.
+    let other = blocks::<K>(&pattern(|k| 4 * k + k % 2), &own);
+    let same = CooTensor::<3, K>::from_pattern(a.pattern().clone(), same.values::<2>()).unwrap();
+    measure("sum_dim of rows", dtype, SIDE * row, &operands, || a.sum_dim(1));
+    measure("sum_dim of columns", dtype, SIDE / 4 * row, &operands, || a.sum_dim(0));
+    measure("add in one pattern", dtype, whole, &operands, || a.add(&same));
+    measure("mul of two patterns", dtype, whole * 3 / 2, &operands, || a.mul(&other));
+}
+
+#[test]
+fn sums_and_elementwise_operations_copy_no_operand() {
+    let _turn = turn();
+    HALVES.into_iter().for_each(arithmetic::<Float>);
+    INTEGERS.into_iter().for_each(arithmetic::<Int>);
+    let own = data([NNZ, BLOCK], BOOL);
+    let a = blocks::<Bool>(&sorted(), &own);
+    let b = CooTensor::<3, Bool>::from_pattern(a.pattern().clone(), tensor::<2, Bool>(&own)).unwrap();
+    measure("any_dim", BOOL, SIDE * BLOCK, std::slice::from_ref(&own), || a.any_dim(1));
+    measure("or", BOOL, NNZ * BLOCK, std::slice::from_ref(&own), || a.bool_or(&b));
+}
+
+/// Compressed rows whose patterns and values are made in one pass. The new pattern is made on each call.
+fn in_one_pass<K: Numeric>(dtype: DType) {
+    const SIDE: usize = 1024;
+    let nnz = SIDE * SIDE / 2;
+    let operands = [data([nnz], dtype)];
+    let half = |odd: usize| {
+        let (ptr, col) = (indices([SIDE + 1], |row| row * SIDE / 2), indices([nnz], |k| k % (SIDE / 2) * 2 + odd));
+        let pattern = CsrPattern::new(ptr, col, &[SIDE, SIDE]).unwrap();
+        CsrTensor::<2, K>::from_pattern(pattern, tensor::<1, K>(&operands[0])).unwrap()
+    };
+    let (a, b) = (half(0), half(1));
+    let bytes = 2 * nnz * (size(dtype) + size_of::<i32>());
+    measure("add of compressed rows", dtype, bytes, &operands, || a.add(&b));
+    measure("concat of compressed rows", dtype, bytes, &operands, || ops::concat(&[a.clone(), b.clone()], 0));
+    measure("concat of compressed rows' columns", dtype, bytes, &operands, || ops::concat(&[a.clone(), b.clone()], 1));
+}
+
+#[test]
+fn fused_operations_copy_no_operand() {
+    let _turn = turn();
+    HALVES.into_iter().for_each(in_one_pass::<Float>);
+    INTEGERS.into_iter().for_each(in_one_pass::<Int>);
+}
+
+fn products<K: Numeric>(dtype: DType) {
+    const ROWS: usize = 512;
+    const COLS: usize = 16_384;
+    const STORED: usize = 1024;
+    const FEATURES: usize = 32;
+    let nnz = ROWS * STORED;
+    let pattern = CsrPattern::new(
+        indices([ROWS + 1], |row| row * STORED),
+        indices([nnz], |k| k % STORED * (COLS / STORED)),
+        &[ROWS, COLS],
+    );
+    let operands = [data([nnz], dtype), data([COLS, FEATURES], dtype)];
+    let a = CsrTensor::<2, K>::from_pattern(pattern.unwrap(), tensor::<1, K>(&operands[0])).unwrap();
+    let x = tensor::<2, K>(&operands[1]);
+    measure("matmul", dtype, ROWS * FEATURES * size(dtype), &operands, || a.matmul(x.clone()));
+}
+
+#[test]
+fn products_copy_no_operand() {
+    let _turn = turn();
+    HALVES.into_iter().for_each(products::<Float>);
+    INTEGERS.into_iter().for_each(products::<Int>);
+}
+
+/// Rows of an array, of the values that are put into it, and their width.
+const LENGTH: usize = 4096;
+const COUNT: usize = 8192;
+const WIDTH: usize = 128;
+
+/// The array is given by value: its buffer becomes that of the result.
+fn put<K: Kind>(dtype: DType, reduce: Reduce) {
+    let operands = [data([LENGTH, WIDTH], dtype), data([COUNT, WIDTH], dtype)];
+    let (index, values) = (indices([COUNT, 1], |k| k * 31 % LENGTH), tensor::<2, K>(&operands[1]));
+    // A sum of 16-bit floats is rounded once: each element of the array needs an accumulator in f32.
+    let exact = dtype.is_float() && reduce == Reduce::Add;
+    let bytes = if exact { LENGTH * WIDTH * size_of::<f32>() } else { 0 };
+    let name = format!("put_along_axis ({reduce:?}) of {dtype:?}");
+    Work { name, bytes, operands: &operands, given: &|| tensor::<2, K>(&operands[0]) }
+        .measure(&|arr| ops::put_along_axis(arr, index.clone(), values.clone(), 0, reduce, true));
+}
+
+fn reads<K: Kind>(dtype: DType) {
+    let operands = [data([LENGTH, WIDTH], dtype)];
+    let x = tensor::<2, K>(&operands[0]);
+    let index = indices([LENGTH / 2, WIDTH], |k| k * 31 % LENGTH);
+    let bytes = LENGTH / 2 * WIDTH * size(dtype);
+    measure("gather", dtype, bytes, &operands, || ops::gather(x.clone(), 0, index.clone()));
+    let plan = IndexPlan::new(indices([LENGTH / 2], |k| k * 31 % LENGTH), LENGTH).unwrap();
+    measure("IndexPlan::select", dtype, bytes, &operands, || plan.select(x.clone(), 0));
+}
+
+#[test]
+fn put_and_gather_copy_no_operand() {
+    let _turn = turn();
+    for reduce in [Reduce::Assign, Reduce::Add, Reduce::Amax] {
+        HALVES.into_iter().for_each(|dtype| put::<Float>(dtype, reduce));
+        INTEGERS.into_iter().for_each(|dtype| put::<Int>(dtype, reduce));
+    }
+    put::<Bool>(BOOL, Reduce::Assign);
+    HALVES.into_iter().for_each(reads::<Float>);
+    INTEGERS.into_iter().for_each(reads::<Int>);
+    reads::<Bool>(BOOL);
+}
