@@ -24,8 +24,11 @@ pub fn concat_slices<T: Plain>(parts: &[&[T]]) -> Vec<T> {
     out
 }
 
+/// Copies a piece of a part: `copy(part number, src, dst)`.
+type CopyPiece<'a, T> = &'a (dyn Fn(usize, &[T], &mut [T]) + Sync);
+
 /// Calls `copy(part number, src, dst)` for pieces of each part and their place in `out`, in parallel.
-fn copy_parts<T: Plain>(parts: &[&[T]], out: &mut [T], copy: &(dyn Fn(usize, &[T], &mut [T]) + Sync)) {
+fn copy_parts<T: Plain>(parts: &[&[T]], out: &mut [T], copy: CopyPiece<'_, T>) {
     let mut pieces = Vec::new();
     for (p, part) in parts.iter().enumerate() {
         pieces.extend(par::even(part.len(), 1).into_iter().map(|range| (p, range)));

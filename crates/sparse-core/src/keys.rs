@@ -28,6 +28,9 @@ pub(crate) fn split_rows<'a, T>(lists: &mut [&'a mut [T]], len: usize, lens: &[u
     pieces
 }
 
+/// A list and the elements of it that share a key.
+pub(crate) type Run = (usize, Range<usize>);
+
 /// The order of the elements of some sorted lists.
 pub(crate) trait Keys: Sync {
     /// How many elements of lists 0 and 1, which have `n` and `m`, are among the first `diagonal` of both; equal ones stay
@@ -37,9 +40,9 @@ pub(crate) trait Keys: Sync {
     fn merge(&self, i: Range<usize>, j: Range<usize>, steps: &mut [u8]) -> usize;
     /// For each list, how many of its first `lens[l]` elements come before element `p` of `list`.
     fn before(&self, list: usize, p: usize, lens: &[usize]) -> Vec<usize>;
-    /// Runs `(list, elements)` of equal keys of the lists' elements `from[l]..to[l]`, smallest key first, equal keys in
+    /// Runs of equal keys of the lists' elements `from[l]..to[l]`, smallest key first, equal keys in
     /// the order of the lists. They are given to `emit` some at a time.
-    fn runs(&self, from: &[usize], to: &[usize], emit: &mut dyn FnMut(&[(usize, Range<usize>)]));
+    fn runs(&self, from: &[usize], to: &[usize], emit: &mut dyn FnMut(&[Run]));
 }
 
 /// Keys for lists of coordinates (each given as its dimensions' slices, the same number of them, and its length).
@@ -61,10 +64,12 @@ pub(crate) fn keys<'a, I: Index>(lists: &[(&[&'a [I]], usize)]) -> Box<dyn Keys 
         })
         .collect();
     // Dimensions packed into each word.
-    let mut words = vec![0..0];
+    let mut words: Vec<Range<usize>> = Vec::new();
     for d in 0..dims {
-        let word = words.last_mut().expect("one at least");
-        if bits[word.start..=d].iter().sum::<u32>() <= u128::BITS { word.end = d + 1 } else { words.push(d..d + 1) }
+        match words.last_mut() {
+            Some(word) if bits[word.start..=d].iter().sum::<u32>() <= u128::BITS => word.end = d + 1,
+            _ => words.push(d..d + 1),
+        }
     }
     if bits.iter().sum::<u32>() <= u64::BITS {
         return Box::new(lists.iter().map(|&(list, n)| pack(list, n, &bits, |x| x as u64)).collect::<Vec<_>>());
@@ -204,7 +209,7 @@ impl<L: List> Keys for Vec<L> {
         before
     }
 
-    fn runs(&self, from: &[usize], to: &[usize], emit: &mut dyn FnMut(&[(usize, Range<usize>)])) {
+    fn runs(&self, from: &[usize], to: &[usize], emit: &mut dyn FnMut(&[Run])) {
         const SOME: usize = 64;
         let mut runs = Vec::with_capacity(SOME + self.len());
         // Key, list, position and end of each list that has something left. A scan finds the smallest key: there are few

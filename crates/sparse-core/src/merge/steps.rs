@@ -36,7 +36,7 @@ pub(crate) fn merge<K: Ord>(
     while p < i.end && q < j.end {
         let (x, y) = (a(p), b(q));
         let (take_a, take_b) = (u8::from(x <= y), u8::from(y <= x));
-        steps[k] = take_a * A | take_b * B;
+        steps[k] = (take_a * A) | (take_b * B);
         p += usize::from(take_a);
         q += usize::from(take_b);
         k += 1;

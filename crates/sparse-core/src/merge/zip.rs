@@ -61,7 +61,7 @@ pub(super) type Apply<'a, T> = &'a (dyn Fn(&mut [T], &[T], &[T]) + Sync);
 pub(super) const CHUNK: usize = 256;
 
 /// Rows of this many elements are worth a call of the operation each.
-const LONG: usize = 16;
+const LONG: usize = 64;
 
 /// `out[k] = op(a[map_a[k]], b[map_b[k]])`, a row of `block` values for each element of a merged pattern.
 ///
