@@ -119,17 +119,18 @@ pub fn locate_csr<I: Index>(a_ptr: &[I], a_col: &[I], b_ptr: &[I], b_col: &[I]) 
     assert_fits::<I>(b_col.len());
     let (mut map, missing) = (zeroed(a_col.len()), I::from_usize(b_col.len()));
     let len = |rows: &Range<usize>| a_ptr[rows.end].to_usize() - a_ptr[rows.start].to_usize();
-    par::for_pieces(&row_pieces(a_ptr, b_ptr), &mut map, &len, &|rows, mut map| {
+    par::for_pieces(&row_pieces(a_ptr, b_ptr), &mut map, &len, &|rows, map| {
+        let base = a_ptr[rows.start].to_usize();
         for r in rows {
             let (a, b) = (row((a_ptr, a_col), r), row((b_ptr, b_col), r));
-            let (slots, rest) = map.split_at_mut(a.len());
-            map = rest;
+            let (a_start, b_start) = (a_ptr[r].to_usize(), b_ptr[r].to_usize());
+            let map = &mut map[a_start - base..][..a.len()];
             let mut j = 0;
-            for (x, slot) in a.iter().zip(slots) {
-                while j < b.len() && b[j] < *x {
+            for (&x, slot) in a.iter().zip(map) {
+                while j < b.len() && b[j] < x {
                     j += 1;
                 }
-                *slot = if j < b.len() && b[j] == *x { I::from_usize(b_ptr[r].to_usize() + j) } else { missing };
+                *slot = if j < b.len() && b[j] == x { I::from_usize(b_start + j) } else { missing };
             }
         }
     });
