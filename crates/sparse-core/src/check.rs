@@ -4,7 +4,7 @@ use crate::par::{self, even, for_pieces};
 use crate::{Index, Result, SparseError};
 
 /// Whether every index lies in `[0, size)`. Branch-free inside, so that it runs at memory speed.
-fn in_range<I: Index>(indices: &[I], size: usize) -> bool {
+pub(crate) fn in_range<I: Index>(indices: &[I], size: usize) -> bool {
     if size == 0 {
         return indices.is_empty();
     }

@@ -4,9 +4,8 @@
 //! at `nnz_0 + .. + nnz_(p-1) + j`. Where the map would be the identity none is made. Elements are moved in runs and
 //! never sorted: along any axis the parts are sorted runs already.
 
-use crate::keys::{WithKeys, rows, with_keys};
-use crate::{Index, alloc::zeroed, par};
-use core::marker::PhantomData;
+use crate::keys::{Keys, keys, rows, split_rows};
+use crate::{Index, Plain, alloc::zeroed, par};
 use core::ops::Range;
 
 /// One CSR part: row pointers and columns.
@@ -19,19 +18,21 @@ const LONG_RUN: usize = 32;
 const SHORT_RUN: usize = 8;
 
 /// The concatenation of slices, copied in parallel: `out = parts[0] ++ parts[1] ++ ..`.
-pub fn concat_slices<T: Copy + Default + Send + Sync>(parts: &[&[T]]) -> Vec<T> {
+pub fn concat_slices<T: Plain>(parts: &[&[T]]) -> Vec<T> {
     let mut out = zeroed(parts.iter().map(|p| p.len()).sum());
-    copy_parts(parts, &mut out, |_, src, dst| dst.copy_from_slice(src));
+    copy_parts(parts, &mut out, &|_, src, dst| dst.copy_from_slice(src));
     out
 }
 
+/// Copies a piece of a part: `copy(part number, src, dst)`.
+type CopyPiece<'a, T> = &'a (dyn Fn(usize, &[T], &mut [T]) + Sync);
+
 /// Calls `copy(part number, src, dst)` for pieces of each part and their place in `out`, in parallel.
-fn copy_parts<T: Sync, U: Send>(parts: &[&[T]], out: &mut [U], copy: impl Fn(usize, &[T], &mut [U]) + Sync) {
-    let pieces: Vec<(usize, Range<usize>)> = parts
-        .iter()
-        .enumerate()
-        .flat_map(|(p, part)| par::even(part.len(), 1).into_iter().map(move |range| (p, range)))
-        .collect();
+fn copy_parts<T: Plain>(parts: &[&[T]], out: &mut [T], copy: CopyPiece<'_, T>) {
+    let mut pieces = Vec::new();
+    for (p, part) in parts.iter().enumerate() {
+        pieces.extend(par::even(part.len(), 1).into_iter().map(|range| (p, range)));
+    }
     par::each(par::split_mut(out, &par::lens(&pieces, |(_, range)| range.len())), &|k, dst| {
         let (p, range) = &pieces[k];
         copy(*p, &parts[*p][range.clone()], dst);
@@ -39,7 +40,7 @@ fn copy_parts<T: Sync, U: Send>(parts: &[&[T]], out: &mut [U], copy: impl Fn(usi
 }
 
 /// Number of elements before each part, and of all.
-fn bases<I: Index>(lengths: impl Iterator<Item = usize>) -> Vec<usize> {
+fn bases<I: Index>(lengths: &[usize]) -> Vec<usize> {
     let mut bases = vec![0];
     let mut sum = 0;
     for n in lengths {
@@ -58,14 +59,10 @@ fn bases<I: Index>(lengths: impl Iterator<Item = usize>) -> Vec<usize> {
 /// # Panics
 /// If nnz of the result does not fit the index type.
 pub fn concat_csr_rows<I: Index>(parts: &[CsrPart<'_, I>]) -> (Vec<I>, Vec<I>) {
-    let bases = bases::<I>(parts.iter().map(|(_, col)| col.len()));
+    let bases = bases::<I>(&par::lens(parts, |(_, col)| col.len()));
     let ends: Vec<&[I]> = parts.iter().map(|(ptr, _)| &ptr[1..]).collect();
     let mut row_ptr = zeroed(ends.iter().map(|p| p.len()).sum::<usize>() + 1);
-    copy_parts(&ends, &mut row_ptr[1..], |p, src, dst| {
-        for (dst, src) in dst.iter_mut().zip(src) {
-            *dst = I::from_usize(src.to_usize() + bases[p]);
-        }
-    });
+    copy_parts(&ends, &mut row_ptr[1..], &|p, src, dst| shift(src, dst, bases[p]));
     let cols: Vec<&[I]> = parts.iter().map(|&(_, col)| col).collect();
     (row_ptr, concat_slices(&cols))
 }
@@ -79,26 +76,21 @@ pub fn concat_csr_rows<I: Index>(parts: &[CsrPart<'_, I>]) -> (Vec<I>, Vec<I>) {
 /// # Panics
 /// If the parts differ in rows or nnz of the result does not fit the index type.
 pub fn concat_csr_cols<I: Index>(parts: &[CsrPart<'_, I>], col_offsets: &[usize]) -> (Vec<I>, Vec<I>, Vec<I>) {
-    let bases = bases::<I>(parts.iter().map(|(_, col)| col.len()));
+    let bases = bases::<I>(&par::lens(parts, |(_, col)| col.len()));
     let (row_ptr, pieces) = added_row_ptr(parts);
     let nnz = bases[parts.len()];
+    let lens = par::lens(&pieces, |rows| row_ptr[rows.end].to_usize() - row_ptr[rows.start].to_usize());
     let (mut col_idx, mut map) = (zeroed(nnz), zeroed(nnz));
-    let len = |rows: &Range<usize>| row_ptr[rows.end].to_usize() - row_ptr[rows.start].to_usize();
-    let cols = par::split_mut(&mut col_idx, &par::lens(&pieces, len));
-    let maps = par::split_mut(&mut map, &par::lens(&pieces, len));
-    par::each(cols.into_iter().zip(maps).collect(), &|piece, (mut cols, mut map)| {
+    par::each(split_rows(&mut [&mut col_idx, &mut map], nnz, &lens), &|piece, slots: Vec<&mut [I]>| {
+        let Ok([cols, map]) = <[&mut [I]; 2]>::try_from(slots) else { return };
+        let mut at = 0;
         for r in pieces[piece].clone() {
             for (p, (ptr, col)) in parts.iter().enumerate() {
-                let (start, end) = (ptr[r].to_usize(), ptr[r + 1].to_usize());
-                let src = &col[start..end];
-                let (dst, rest) = cols.split_at_mut(src.len());
-                shift(src, dst, col_offsets[p]);
-                cols = rest;
-                let (dst, rest) = map.split_at_mut(src.len());
-                for (dst, at) in dst.iter_mut().zip(bases[p] + start..) {
-                    *dst = I::from_usize(at);
-                }
-                map = rest;
+                let run = ptr[r].to_usize()..ptr[r + 1].to_usize();
+                let to = at..at + run.len();
+                count(bases[p] + run.start, &mut map[to.clone()]);
+                shift(&col[run], &mut cols[to.clone()], col_offsets[p]);
+                at = to.end;
             }
         }
     });
@@ -111,13 +103,13 @@ pub fn concat_csr_cols<I: Index>(parts: &[CsrPart<'_, I>], col_offsets: &[usize]
 ///
 /// # Panics
 /// If the parts differ in rows, a part and its values in length, or nnz of the result does not fit the index type.
-pub fn concat_csr_cols_values<T: Copy + Default + Send + Sync, I: Index>(
+pub fn concat_csr_cols_values<T: Plain, I: Index>(
     parts: &[CsrPart<'_, I>],
     values: &[&[T]],
     col_offsets: &[usize],
 ) -> (Vec<I>, Vec<I>, Vec<T>) {
     assert_eq!(parts.len(), values.len(), "concat: each part must come with its values");
-    let bases = bases::<I>(parts.iter().map(|(_, col)| col.len()));
+    let bases = bases::<I>(&par::lens(parts, |(_, col)| col.len()));
     let (row_ptr, pieces) = added_row_ptr(parts);
     let nnz = bases[parts.len()];
     let (mut col_idx, mut out) = (zeroed(nnz), zeroed(nnz));
@@ -161,6 +153,14 @@ fn shift<I: Index>(src: &[I], dst: &mut [I], offset: usize) {
     }
 }
 
+/// `dst[k] = start + k`.
+#[inline(always)]
+fn count<I: Index>(start: usize, dst: &mut [I]) {
+    for (dst, at) in dst.iter_mut().zip(start..) {
+        *dst = I::from_usize(at);
+    }
+}
+
 #[inline(always)]
 fn copy_run<T: Copy>(src: &[T], dst: &mut [T]) {
     if src.len() >= LONG_RUN {
@@ -196,7 +196,7 @@ fn move_run<A: Copy, B>(src: &[A], run: Range<usize>, dst: &mut [B], at: usize, 
 /// If a part has another number of row pointers than `batch * rows_p + 1` or nnz of the result does not fit the
 /// index type.
 pub fn interleave_csr_rows<I: Index>(batch: usize, parts: &[(usize, &[I], &[I])]) -> (Vec<I>, Vec<I>, Vec<I>) {
-    let bases = bases::<I>(parts.iter().map(|(.., col)| col.len()));
+    let bases = bases::<I>(&par::lens(parts, |(.., col)| col.len()));
     let height: usize = parts.iter().map(|(rows, ..)| rows).sum();
     for (rows, ptr, _) in parts {
         assert_eq!(ptr.len(), batch * rows + 1, "concat: a part must have batch * rows + 1 row pointers");
@@ -221,22 +221,18 @@ pub fn interleave_csr_rows<I: Index>(batch: usize, parts: &[(usize, &[I], &[I])]
             }
         }
     });
+    let lens = par::lens(&batches, |r| row_ptr[r.end * height].to_usize() - row_ptr[r.start * height].to_usize());
     let (mut col_idx, mut map) = (zeroed(nnz), zeroed(nnz));
-    let len = |r: &Range<usize>| row_ptr[r.end * height].to_usize() - row_ptr[r.start * height].to_usize();
-    let cols = par::split_mut(&mut col_idx, &par::lens(&batches, len));
-    let maps = par::split_mut(&mut map, &par::lens(&batches, len));
-    par::each(cols.into_iter().zip(maps).collect(), &|piece, (mut cols, mut map)| {
+    par::each(split_rows(&mut [&mut col_idx, &mut map], nnz, &lens), &|piece, slots: Vec<&mut [I]>| {
+        let Ok([cols, map]) = <[&mut [I]; 2]>::try_from(slots) else { return };
+        let mut at = 0;
         for b in batches[piece].clone() {
             for ((rows, ptr, col), base) in parts.iter().zip(&bases) {
                 let run = ptr[b * rows].to_usize()..ptr[(b + 1) * rows].to_usize();
-                let (dst, rest) = cols.split_at_mut(run.len());
-                copy_run(&col[run.clone()], dst);
-                cols = rest;
-                let (dst, rest) = map.split_at_mut(run.len());
-                for (dst, at) in dst.iter_mut().zip(base + run.start..) {
-                    *dst = I::from_usize(at);
-                }
-                map = rest;
+                let to = at..at + run.len();
+                count(base + run.start, &mut map[to.clone()]);
+                copy_run(&col[run], &mut cols[to.clone()]);
+                at = to.end;
             }
         }
     });
@@ -262,12 +258,11 @@ pub fn concat_coo<I: Index>(
 ) -> (Vec<I>, Option<Vec<I>>) {
     assert!(axis < sparse_dims, "concat: axis must be a sparse one (below {sparse_dims}), got {axis}");
     assert_eq!(offsets.len(), parts.len(), "concat: each part must have an offset");
-    let bases = bases::<I>(parts.iter().map(|&(_, nnz)| nnz));
+    let bases = bases::<I>(&par::lens(parts, |part| part.1));
     let parts: Vec<Vec<&[I]>> = parts.iter().map(|&(indices, nnz)| rows(indices, sparse_dims, nnz)).collect();
     if axis > 0 && coalesced && parts.len() > 1 {
-        let prefixes: Vec<Vec<&[I]>> = parts.iter().map(|part| part[..axis].to_vec()).collect();
-        let merge = MergeParts { axis, offsets, bases: &bases, parts: &parts, index: PhantomData };
-        let (indices, map) = with_keys(&prefixes, merge);
+        let prefixes: Vec<(&[&[I]], usize)> = parts.iter().map(|part| (&part[..axis], part[axis].len())).collect();
+        let (indices, map) = merge_parts(&*keys(&prefixes), axis, offsets, &bases, &parts);
         return (indices, Some(map));
     }
     let nnz = bases[parts.len()];
@@ -275,110 +270,56 @@ pub fn concat_coo<I: Index>(
     if nnz > 0 {
         for (d, out) in indices.chunks_exact_mut(nnz).enumerate() {
             let slices: Vec<&[I]> = parts.iter().map(|part| part[d]).collect();
-            copy_parts(&slices, out, |p, src, dst| shift(src, dst, if d == axis { offsets[p] } else { 0 }));
+            copy_parts(&slices, out, &|p, src, dst| shift(src, dst, if d == axis { offsets[p] } else { 0 }));
         }
     }
     (indices, None)
 }
 
-/// The k-way merge of [`concat_coo`], once keys of the coordinates before the axis are at hand.
-struct MergeParts<'a, I> {
+/// The k-way merge of [`concat_coo`], by keys of the coordinates before the axis.
+fn merge_parts<I: Index>(
+    keys: &dyn Keys,
     axis: usize,
-    offsets: &'a [usize],
-    bases: &'a [usize],
-    parts: &'a [Vec<&'a [I]>],
-    index: PhantomData<I>,
-}
-
-impl<I: Index> WithKeys for MergeParts<'_, I> {
-    type Output = (Vec<I>, Vec<I>);
-
-    fn run<K: Ord + Copy + Send + Sync, F: Fn(usize) -> K + Sync>(self, keys: &[F]) -> (Vec<I>, Vec<I>) {
-        let Self { axis, offsets, bases, parts, .. } = self;
-        let dims = parts[0].len();
-        let nnz = bases[parts.len()];
-        let cuts = self.cuts(keys);
-        let lengths: Vec<usize> = cuts.windows(2).map(|w| w[1].iter().zip(&w[0]).map(|(e, s)| e - s).sum()).collect();
-        let (mut indices, mut map) = (zeroed(nnz * dims), zeroed(nnz));
-        let mut slots: Vec<Vec<&mut [I]>> = lengths.iter().map(|_| Vec::with_capacity(dims)).collect();
-        if nnz > 0 {
-            for row in indices.chunks_exact_mut(nnz) {
-                for (slot, piece) in slots.iter_mut().zip(par::split_mut(row, &lengths)) {
-                    slot.push(piece);
+    offsets: &[usize],
+    bases: &[usize],
+    parts: &[Vec<&[I]>],
+) -> (Vec<I>, Vec<I>) {
+    let cuts = cuts(keys, bases);
+    let lengths: Vec<usize> =
+        cuts.windows(2).map(|w| w[1].iter().sum::<usize>() - w[0].iter().sum::<usize>()).collect();
+    let nnz = bases[parts.len()];
+    let (mut indices, mut map) = (zeroed(nnz * parts[0].len()), zeroed(nnz));
+    let slots = split_rows(&mut [&mut map, &mut indices], nnz, &lengths);
+    par::each(slots, &|piece, mut slots: Vec<&mut [I]>| {
+        let [map, out @ ..] = &mut slots[..] else { return };
+        let mut start = 0;
+        keys.runs(&cuts[piece], &cuts[piece + 1], &mut |runs| {
+            let mut at = start;
+            for (p, run) in runs {
+                count(bases[*p] + run.start, &mut map[at..at + run.len()]);
+                at += run.len();
+            }
+            for (d, out) in out.iter_mut().enumerate() {
+                let mut at = start;
+                for (p, run) in runs {
+                    let offset = if d == axis { offsets[*p] } else { 0 };
+                    move_run(parts[*p][d], run.clone(), out, at, |c| I::from_usize(c.to_usize() + offset));
+                    at += run.len();
                 }
             }
-        }
-        let maps = par::split_mut(&mut map, &lengths);
-        par::each(maps.into_iter().zip(slots).collect(), &|piece, (map, mut out)| {
-            let mut at = 0;
-            merge_runs(keys, &cuts[piece], &cuts[piece + 1], |p, run| {
-                let to = at..at + run.len();
-                for (d, out) in out.iter_mut().enumerate() {
-                    shift(&parts[p][d][run.clone()], &mut out[to.clone()], if d == axis { offsets[p] } else { 0 });
-                }
-                for (dst, j) in map[to.clone()].iter_mut().zip(bases[p] + run.start..) {
-                    *dst = I::from_usize(j);
-                }
-                at = to.end;
-            });
+            start = at;
         });
-        (indices, map)
-    }
+    });
+    (indices, map)
 }
 
-impl<I: Index> MergeParts<'_, I> {
-    /// Positions in each part where the merge is cut: all elements with one key are in one piece.
-    fn cuts<K: Ord, F: Fn(usize) -> K>(&self, keys: &[F]) -> Vec<Vec<usize>> {
-        let lengths: Vec<usize> = self.bases.windows(2).map(|w| w[1] - w[0]).collect();
-        let (longest, &len) = lengths.iter().enumerate().max_by_key(|&(_, n)| n).expect("at least one part");
-        let pieces = par::ranges(len, par::pieces(self.bases[lengths.len()]).min(len.max(1)));
-        let mut cuts = vec![vec![0; lengths.len()]];
-        for piece in &pieces[1..] {
-            let pivot = keys[longest](piece.start);
-            cuts.push(keys.iter().zip(&lengths).map(|(key, &n)| lower_bound(n, |j| key(j) < pivot)).collect());
-        }
-        cuts.push(lengths);
-        cuts
-    }
-}
-
-/// First of `0..len` for which `before` does not hold.
-fn lower_bound(len: usize, before: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, len);
-    while low < high {
-        let mid = low + (high - low) / 2;
-        if before(mid) { low = mid + 1 } else { high = mid }
-    }
-    low
-}
-
-/// Calls `emit(part, run)` for runs of equal keys of the sorted parts `from[p]..to[p]`, smallest key first, equal
-/// keys in the order of the parts.
-fn merge_runs<K: Ord + Copy>(
-    keys: &[impl Fn(usize) -> K],
-    from: &[usize],
-    to: &[usize],
-    mut emit: impl FnMut(usize, Range<usize>),
-) {
-    // Key, position and end of each part that has something left. A scan finds the smallest key: concatenations
-    // have few parts, and one scan serves all the parts that share the key.
-    let mut heads: Vec<(K, usize, usize, usize)> =
-        (0..keys.len()).filter(|&p| from[p] < to[p]).map(|p| (keys[p](from[p]), p, from[p], to[p])).collect();
-    while let Some(min) = heads.iter().map(|head| head.0).min() {
-        let mut ended = false;
-        for (key, p, at, end) in &mut heads {
-            if *key == min {
-                let start = *at;
-                *at += 1;
-                while *at < *end && keys[*p](*at) == min {
-                    *at += 1;
-                }
-                emit(*p, start..*at);
-                if *at < *end { *key = keys[*p](*at) } else { ended = true }
-            }
-        }
-        if ended {
-            heads.retain(|&(_, _, at, end)| at < end);
-        }
-    }
+/// Positions in each part where the merge is cut: all elements with one key are in one piece.
+fn cuts(keys: &dyn Keys, bases: &[usize]) -> Vec<Vec<usize>> {
+    let lengths: Vec<usize> = bases.windows(2).map(|w| w[1] - w[0]).collect();
+    let (longest, &len) = lengths.iter().enumerate().max_by_key(|&(_, n)| n).expect("at least one part");
+    let pieces = par::ranges(len, par::pieces(bases[lengths.len()]).min(len.max(1)));
+    let mut cuts = vec![vec![0; lengths.len()]];
+    cuts.extend(pieces[1..].iter().map(|piece| keys.before(longest, piece.start, &lengths)));
+    cuts.push(lengths);
+    cuts
 }

@@ -1,5 +1,6 @@
 //! What kernels are generic over: the element with its vectors, and the index.
 
+use crate::bits::OfBits;
 use core::fmt::{Debug, Display};
 use pulp::{Simd, WithSimd};
 use std::borrow::Cow;
@@ -11,7 +12,7 @@ impl<T: Copy + Default + Send + Sync + 'static> Plain for T {}
 /// A value that kernels can add, multiply and order.
 ///
 /// Sums run in [`Acc`](Element::Acc): f32 for f16 and bf16, the type itself otherwise. Integers wrap, as Burn's do.
-pub trait Element: Copy + Default + PartialEq + PartialOrd + Debug + Display + Send + Sync + 'static {
+pub trait Element: OfBits + Copy + Default + PartialEq + PartialOrd + Debug + Display + Send + Sync + 'static {
     /// Type that sums and products are accumulated in.
     type Acc: Copy + Default + PartialEq + PartialOrd + Debug + Send + Sync + 'static;
 

@@ -1,7 +1,12 @@
 //! Sort keys of COO coordinates: the shortest form that orders elements as their coordinates do.
+//!
+//! What compares keys is compiled once a form, and nothing else: [`Keys`] has no types of indices.
 
+use crate::merge::steps;
 use crate::{Index, alloc::zeroed, par};
 use core::cmp::Ordering;
+use core::ops::{BitOr, Range, Shl};
+use std::borrow::Cow;
 
 /// Coordinates `[dims, nnz]`, row-major: one slice a dimension.
 pub(crate) fn rows<I>(indices: &[I], dims: usize, nnz: usize) -> Vec<&[I]> {
@@ -9,120 +14,237 @@ pub(crate) fn rows<I>(indices: &[I], dims: usize, nnz: usize) -> Vec<&[I]> {
     (0..dims).map(|d| &indices[d * nnz..(d + 1) * nnz]).collect()
 }
 
-/// Something done with an order on the elements of some lists.
-///
-/// A trait, since a closure cannot be generic over the key's type.
-pub(crate) trait WithKeys {
-    /// What the work gives back.
-    type Output;
-    /// `lists[l](p)` is the key of element `p` of list `l`.
-    fn run<K: Ord + Copy + Send + Sync, F: Fn(usize) -> K + Sync>(self, lists: &[F]) -> Self::Output;
-}
-
-/// Runs `work` with keys for lists of coordinates (each given as its dimensions' slices, the same number of them).
-///
-/// One or two dimensions of 32 bits are packed as they are read. More are packed into one `u64` or `u128` an
-/// element where the bits of the largest coordinates fit, and compared one by one where they do not.
-pub(crate) fn with_keys<I: Index, W: WithKeys>(lists: &[Vec<&[I]>], work: W) -> W::Output {
-    let dims = lists.first().map_or(0, Vec::len);
-    let narrow = I::MAX <= i32::MAX as usize;
-    match dims {
-        0 => work.run(&lists.iter().map(|_| |_: usize| ()).collect::<Vec<_>>()),
-        1 => work.run(
-            &lists
-                .iter()
-                .map(|l| {
-                    let d0 = l[0];
-                    move |p: usize| d0[p]
-                })
-                .collect::<Vec<_>>(),
-        ),
-        2 if narrow => work.run(
-            &lists
-                .iter()
-                .map(|l| {
-                    let (d0, d1) = (l[0], &l[1][..l[0].len()]);
-                    move |p: usize| (d0[p].to_i64() as u64) << 32 | d1[p].to_i64() as u64
-                })
-                .collect::<Vec<_>>(),
-        ),
-        _ => {
-            let bits: Vec<u32> = (0..dims)
-                .map(|d| {
-                    let max = lists.iter().flat_map(|list| largest(list[d])).max();
-                    i64::BITS - max.unwrap_or(0).max(0).leading_zeros()
-                })
-                .collect();
-            let total: u32 = bits.iter().sum();
-            if total <= u64::BITS {
-                let packed: Vec<Vec<u64>> = lists.iter().map(|l| pack64(l, &bits)).collect();
-                work.run(&packed.iter().map(|keys| |p: usize| keys[p]).collect::<Vec<_>>())
-            } else if total <= u128::BITS {
-                let packed: Vec<Vec<u128>> = lists.iter().map(|l| pack128(l, &bits)).collect();
-                work.run(&packed.iter().map(|keys| |p: usize| keys[p]).collect::<Vec<_>>())
-            } else {
-                work.run(&lists.iter().map(|list| move |position: usize| Lex { list, position }).collect::<Vec<_>>())
+/// Cuts every row of some `[.., len]` lists into pieces of the given lengths: for each piece its slices of all rows (of
+/// none where `len` is 0).
+pub(crate) fn split_rows<'a, T>(lists: &mut [&'a mut [T]], len: usize, lens: &[usize]) -> Vec<Vec<&'a mut [T]>> {
+    let mut pieces: Vec<Vec<&mut [T]>> = lens.iter().map(|_| Vec::new()).collect();
+    for list in lists {
+        for row in core::mem::take(list).chunks_exact_mut(len.max(1)) {
+            for (slices, piece) in pieces.iter_mut().zip(par::split_mut(row, lens)) {
+                slices.push(piece);
             }
         }
     }
+    pieces
 }
 
-/// The largest coordinate.
-fn largest<I: Index>(coordinates: &[I]) -> Option<i64> {
+/// A list and the elements of it that share a key.
+pub(crate) type Run = (usize, Range<usize>);
+
+/// The order of the elements of some sorted lists.
+pub(crate) trait Keys: Sync {
+    /// How many elements of lists 0 and 1, which have `n` and `m`, are among the first `diagonal` of both; equal ones stay
+    /// together.
+    fn split(&self, n: usize, m: usize, diagonal: usize) -> (usize, usize);
+    /// The steps of a merge of elements `i` of list 0 and `j` of list 1; see [`steps::merge`].
+    fn merge(&self, i: Range<usize>, j: Range<usize>, steps: &mut [u8]) -> usize;
+    /// For each list, how many of its first `lens[l]` elements come before element `p` of `list`.
+    fn before(&self, list: usize, p: usize, lens: &[usize]) -> Vec<usize>;
+    /// Runs of equal keys of the lists' elements `from[l]..to[l]`, smallest key first, equal keys in
+    /// the order of the lists. They are given to `emit` some at a time.
+    fn runs(&self, from: &[usize], to: &[usize], emit: &mut dyn FnMut(&[Run]));
+}
+
+/// Keys for lists of coordinates (each given as its dimensions' slices, the same number of them, and its length).
+///
+/// One or two dimensions of 32 bits are packed as they are read. More are packed into one `u64` or `u128` an
+/// element where the bits of the largest coordinates fit, and into several `u128` where they do not.
+pub(crate) fn keys<'a, I: Index>(lists: &[(&[&'a [I]], usize)]) -> Box<dyn Keys + 'a> {
+    let dims = lists.first().map_or(0, |(list, _)| list.len());
+    if let (1 | 2, Some(lists)) = (dims, narrow(lists)) {
+        return match dims {
+            1 => Box::new(lists.iter().map(|list| list[0]).collect::<Vec<_>>()),
+            _ => Box::new(lists.iter().map(|list| (list[0], list[1])).collect::<Vec<_>>()),
+        };
+    }
+    let bits: Vec<u32> = (0..dims)
+        .map(|d| {
+            let max = lists.iter().map(|(list, _)| largest(list[d])).max();
+            i64::BITS - max.unwrap_or(0).leading_zeros()
+        })
+        .collect();
+    // Dimensions packed into each word.
+    let mut words: Vec<Range<usize>> = Vec::new();
+    for d in 0..dims {
+        match words.last_mut() {
+            Some(word) if bits[word.start..=d].iter().sum::<u32>() <= u128::BITS => word.end = d + 1,
+            _ => words.push(d..d + 1),
+        }
+    }
+    if bits.iter().sum::<u32>() <= u64::BITS {
+        return Box::new(lists.iter().map(|&(list, n)| pack(list, n, &bits, |x| x as u64)).collect::<Vec<_>>());
+    }
+    let wide = |d: &Range<usize>| -> Vec<Vec<u128>> {
+        lists.iter().map(|&(list, n)| pack(&list[d.clone()], n, &bits[d.clone()], |x| x as u128)).collect()
+    };
+    if let [word] = &words[..] {
+        return Box::new(wide(word));
+    }
+    let mut packed: Vec<Vec<Vec<u128>>> = lists.iter().map(|_| Vec::new()).collect();
+    for word in &words {
+        packed.iter_mut().zip(wide(word)).for_each(|(list, word)| list.push(word));
+    }
+    Box::new(packed)
+}
+
+/// The lists as they are, if their coordinates have 32 bits.
+fn narrow<'a, I: Index>(lists: &[(&[&'a [I]], usize)]) -> Option<Vec<Vec<&'a [i32]>>> {
+    if I::MAX > i32::MAX as usize {
+        return None;
+    }
+    let row = |row: &&'a [I]| match I::narrow(row) {
+        Cow::Borrowed(row) => Some(row),
+        Cow::Owned(_) => None,
+    };
+    lists.iter().map(|(list, _)| list.iter().map(row).collect()).collect()
+}
+
+/// The largest coordinate, or 0.
+fn largest<I: Index>(coordinates: &[I]) -> i64 {
     let ranges = par::even(coordinates.len(), 1);
-    par::map(ranges.len(), &|piece| coordinates[ranges[piece].clone()].iter().map(|x| x.to_i64()).max())
-        .into_iter()
-        .flatten()
-        .max()
+    let max = |piece: usize| coordinates[ranges[piece].clone()].iter().fold(0, |max, x| x.to_i64().max(max));
+    par::map(ranges.len(), &max).into_iter().fold(0, i64::max)
 }
 
-fn pack64<I: Index>(list: &[&[I]], bits: &[u32]) -> Vec<u64> {
-    let mut keys: Vec<u64> = zeroed(list[0].len());
+/// Coordinates of each element in one word, `bits[d]` for dimension `d`.
+fn pack<I: Index, W>(list: &[&[I]], len: usize, bits: &[u32], word: fn(i64) -> W) -> Vec<W>
+where
+    W: Copy + Default + Send + Shl<u32, Output = W> + BitOr<Output = W>,
+{
+    let mut keys: Vec<W> = zeroed(len);
     for (d, &bits) in list.iter().zip(bits) {
-        par::for_pieces(&par::even(d.len(), 1), &mut keys, &|r| r.len(), &|range, keys| {
+        par::for_pieces(&par::even(len, 1), &mut keys, &|r| r.len(), &|range, keys| {
             for (key, x) in keys.iter_mut().zip(&d[range]) {
-                *key = *key << bits | x.to_i64() as u64;
+                *key = *key << bits | word(x.to_i64());
             }
         });
     }
     keys
 }
 
-fn pack128<I: Index>(list: &[&[I]], bits: &[u32]) -> Vec<u128> {
-    let mut keys: Vec<u128> = zeroed(list[0].len());
-    for (d, &bits) in list.iter().zip(bits) {
-        par::for_pieces(&par::even(d.len(), 1), &mut keys, &|r| r.len(), &|range, keys| {
-            for (key, x) in keys.iter_mut().zip(&d[range]) {
-                *key = *key << bits | x.to_i64() as u128;
-            }
-        });
-    }
-    keys
+/// One form of keys.
+trait List: Sync {
+    type Key<'a>: Ord + Copy
+    where
+        Self: 'a;
+    fn key(&self, p: usize) -> Self::Key<'_>;
 }
 
-/// An element compared coordinate by coordinate.
+macro_rules! list {
+    ($($list:ty => $key:ty: |$self:ident, $p:ident| $body:expr;)*) => {$(
+        impl List for $list {
+            type Key<'a>
+                = $key
+            where
+                Self: 'a;
+            #[inline(always)]
+            fn key(&$self, $p: usize) -> Self::Key<'_> {
+                $body
+            }
+        }
+    )*};
+}
+
+list! {
+    &[i32] => i32: |self, p| self[p];
+    (&[i32], &[i32]) => u64: |self, p| (self.0[p] as u64) << 32 | self.1[p] as u64;
+    Vec<u64> => u64: |self, p| self[p];
+    Vec<u128> => u128: |self, p| self[p];
+    Vec<Vec<u128>> => Words<'a>: |self, p| Words(self, p);
+}
+
+/// An element compared word by word.
 #[derive(Clone, Copy)]
-struct Lex<'a, I> {
-    list: &'a [&'a [I]],
-    position: usize,
-}
+struct Words<'a>(&'a [Vec<u128>], usize);
 
-impl<I: Index> Ord for Lex<'_, I> {
+impl Ord for Words<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.list.iter().map(|d| d[self.position]).cmp(other.list.iter().map(|d| d[other.position]))
+        self.0.iter().map(|word| word[self.1]).cmp(other.0.iter().map(|word| word[other.1]))
     }
 }
 
-impl<I: Index> PartialOrd for Lex<'_, I> {
+impl PartialOrd for Words<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<I: Index> PartialEq for Lex<'_, I> {
+impl PartialEq for Words<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl<I: Index> Eq for Lex<'_, I> {}
+impl Eq for Words<'_> {}
+
+impl<L: List> Keys for Vec<L> {
+    fn split(&self, n: usize, m: usize, diagonal: usize) -> (usize, usize) {
+        let (a, b) = (&self[0], &self[1]);
+        // The first i with a[i] > b[diagonal - i - 1]: everything before it and that b come first.
+        let (mut low, mut high) = (diagonal.saturating_sub(m), diagonal.min(n));
+        while low < high {
+            let mid = low + (high - low) / 2;
+            if a.key(mid) <= b.key(diagonal - mid - 1) { low = mid + 1 } else { high = mid }
+        }
+        let (i, j) = (low, diagonal - low);
+        // The twin of the last element of a goes with it.
+        let twin = i > 0 && j < m && a.key(i - 1) == b.key(j);
+        (i, j + usize::from(twin))
+    }
+
+    fn merge(&self, i: Range<usize>, j: Range<usize>, steps: &mut [u8]) -> usize {
+        steps::merge(|p| self[0].key(p), i, |q| self[1].key(q), j, steps)
+    }
+
+    fn before(&self, list: usize, p: usize, lens: &[usize]) -> Vec<usize> {
+        let pivot = self[list].key(p);
+        let mut before = lens.to_vec();
+        for (list, high) in self.iter().zip(&mut before) {
+            let mut low = 0;
+            while low < *high {
+                let mid = low + (*high - low) / 2;
+                if list.key(mid) < pivot { low = mid + 1 } else { *high = mid }
+            }
+        }
+        before
+    }
+
+    fn runs(&self, from: &[usize], to: &[usize], emit: &mut dyn FnMut(&[Run])) {
+        const SOME: usize = 64;
+        let mut runs = Vec::with_capacity(SOME + self.len());
+        // Key, list, position and end of each list that has something left. A scan finds the smallest key: there are few
+        // lists, and one scan serves all that share the key.
+        let mut heads = Vec::new();
+        for (l, list) in self.iter().enumerate() {
+            if from[l] < to[l] {
+                heads.push((list.key(from[l]), l, from[l], to[l]));
+            }
+        }
+        while let Some(first) = heads.first() {
+            let mut min = first.0;
+            for head in &heads[1..] {
+                min = min.min(head.0);
+            }
+            let mut ended = false;
+            for (key, l, at, end) in &mut heads {
+                if *key == min {
+                    let (list, start) = (&self[*l], *at);
+                    *at += 1;
+                    while *at < *end && list.key(*at) == min {
+                        *at += 1;
+                    }
+                    runs.push((*l, start..*at));
+                    if *at < *end { *key = list.key(*at) } else { ended = true }
+                }
+            }
+            if ended {
+                heads.retain(|&(_, _, at, end)| at < end);
+            }
+            if runs.len() >= SOME {
+                emit(&runs);
+                runs.clear();
+            }
+        }
+        emit(&runs);
+    }
+}

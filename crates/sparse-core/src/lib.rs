@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod alloc;
+mod bits;
 mod check;
 mod concat;
 mod cumsum;

@@ -1,8 +1,8 @@
 //! Merging two CSR patterns of one shape.
 
 use super::assert_fits;
+use super::steps::{self, Keep, Steps};
 use crate::{Index, alloc::zeroed, par};
-use core::hint::select_unpredictable;
 use core::ops::Range;
 
 /// A CSR pattern made of two, with a map into each.
@@ -19,7 +19,7 @@ pub struct MergedCsr<I> {
 }
 
 /// Row ranges with about the same number of elements of both patterns (plus rows).
-pub(super) fn row_pieces<I: Index>(a_ptr: &[I], b_ptr: &[I]) -> Vec<Range<usize>> {
+fn row_pieces<I: Index>(a_ptr: &[I], b_ptr: &[I]) -> Vec<Range<usize>> {
     assert_eq!(a_ptr.len(), b_ptr.len(), "merge: both patterns must have the same number of rows");
     let rows = a_ptr.len() - 1;
     let cost = |r: usize| a_ptr[r].to_usize() + b_ptr[r].to_usize() + r;
@@ -38,110 +38,53 @@ pub(super) fn row_pieces<I: Index>(a_ptr: &[I], b_ptr: &[I]) -> Vec<Range<usize>
     cuts
 }
 
-/// Length of the union of two ascending rows.
-#[inline(always)]
-pub(super) fn count_union<I: Index>(a: &[I], b: &[I]) -> usize {
-    a.len() + b.len() - count_common(a, b)
-}
-
-/// Number of common columns of two ascending rows.
-#[inline(always)]
-fn count_common<I: Index>(a: &[I], b: &[I]) -> usize {
-    let (mut i, mut j, mut n) = (0, 0, 0);
-    while i < a.len() && j < b.len() {
-        let (x, y) = (a[i], b[j]);
-        n += (x == y) as usize;
-        i += (x <= y) as usize;
-        j += (y <= x) as usize;
-    }
-    n
-}
-
-/// Row pointers from the number of elements of each row; also the end of each piece.
-pub(super) fn count_rows<I: Index>(
-    pieces: &[Range<usize>],
-    a: (&[I], &[I]),
-    b: (&[I], &[I]),
-    count: impl Fn(&[I], &[I]) -> usize + Sync,
-) -> (Vec<I>, Vec<usize>) {
+/// Row pointers of what is kept, and the steps of the merge.
+pub(super) fn steps<I: Index>(keep: Keep, a: (&[I], &[I]), b: (&[I], &[I])) -> (Vec<I>, Steps) {
+    let pieces = row_pieces(a.0, b.0);
     let mut row_ptr: Vec<I> = zeroed(a.0.len());
-    let inner = par::split_mut(&mut row_ptr[1..], &par::lens(pieces, |r| r.len()));
-    let mut totals = vec![0usize; pieces.len()];
-    par::each(inner.into_iter().zip(&mut totals).collect(), &|piece, (ends, total)| {
+    let lens = par::lens(&pieces, Range::len);
+    let all = |ptr: &[I], rows: &Range<usize>| ptr[rows.start].to_usize()..ptr[rows.end].to_usize();
+    let ranges = pieces.iter().map(|rows| (all(a.0, rows), all(b.0, rows))).collect();
+    let ends = par::split_mut(&mut row_ptr[1..], &lens);
+    let steps = Steps::find(ranges, ends, &|piece, ends: &mut [I], steps| {
+        let (mut at, mut common, mut kept) = (0, 0, 0);
         for (r, end) in pieces[piece].clone().zip(ends) {
-            *total += count(row(a, r), row(b, r));
+            let (x, y) = (row(a, r), row(b, r));
+            let both = steps::merge(|p| x[p], 0..x.len(), |q| y[q], 0..y.len(), &mut steps[at..]);
+            let union = x.len() + y.len() - both;
+            at += union;
+            common += both;
+            kept += if keep == Keep::Union { union } else { both };
             // A piece is checked against the index type as a whole below, before this value is used.
-            *end = I::from_usize((*total).min(I::MAX));
+            *end = I::from_usize(kept.min(I::MAX));
         }
+        common
     });
-    let mut starts = Vec::with_capacity(totals.len() + 1);
-    let mut sum = 0usize;
-    for &n in &totals {
-        starts.push(sum);
-        sum += n;
-    }
-    starts.push(sum);
-    assert_fits::<I>(sum);
-    let inner = par::split_mut(&mut row_ptr[1..], &par::lens(pieces, |r| r.len()));
-    par::each(inner, &|piece, ends| {
+    let kept = steps.lens(keep);
+    assert_fits::<I>(kept.iter().sum());
+    let mut before = 0;
+    let jobs = par::split_mut(&mut row_ptr[1..], &lens).into_iter().zip(&kept).map(|(ends, kept)| {
+        before += kept;
+        (ends, before - kept)
+    });
+    par::each(jobs.collect(), &|_, (ends, before)| {
         for end in ends {
-            *end = I::from_usize(end.to_usize() + starts[piece]);
+            *end = I::from_usize(end.to_usize() + before);
         }
     });
-    (row_ptr, starts)
+    (row_ptr, steps)
 }
 
 /// Columns of one row.
 #[inline(always)]
-pub(super) fn row<'a, I: Index, T>((ptr, col): (&[I], &'a [T]), r: usize) -> &'a [T] {
+fn row<'a, I: Index>((ptr, col): (&[I], &'a [I]), r: usize) -> &'a [I] {
     &col[ptr[r].to_usize()..ptr[r + 1].to_usize()]
 }
 
-/// Cuts a slice where the pieces of a merge start.
-pub(super) fn cut<'a, T>(slice: &'a mut [T], starts: &[usize]) -> Vec<&'a mut [T]> {
-    let lengths: Vec<usize> = starts.windows(2).map(|w| w[1] - w[0]).collect();
-    par::split_mut(slice, &lengths)
-}
-
-/// Both phases: count rows, then fill each row of the outputs with `fill(a, b, a0, b0, out)`.
-fn merge<I: Index>(
-    a: (&[I], &[I]),
-    b: (&[I], &[I]),
-    count: impl Fn(&[I], &[I]) -> usize + Sync,
-    fill: impl Fn(RowPair<'_, I>, &mut [I], &mut [I], &mut [I]) + Sync,
-) -> MergedCsr<I> {
-    let pieces = row_pieces(a.0, b.0);
-    let (row_ptr, starts) = count_rows(&pieces, a, b, count);
-    let nnz = starts[pieces.len()];
-    let (mut col_idx, mut map_a, mut map_b) = (zeroed(nnz), zeroed(nnz), zeroed(nnz));
-    let cuts = cut(&mut col_idx, &starts).into_iter().zip(cut(&mut map_a, &starts)).zip(cut(&mut map_b, &starts));
-    par::each(cuts.collect(), &|piece, ((col, map_a), map_b)| {
-        let rows = &pieces[piece];
-        let base = row_ptr[rows.start].to_usize();
-        for r in rows.clone() {
-            let out = row_ptr[r].to_usize() - base..row_ptr[r + 1].to_usize() - base;
-            let pair = RowPair {
-                a: row(a, r),
-                b: row(b, r),
-                a_start: a.0[r].to_usize(),
-                b_start: b.0[r].to_usize(),
-                nnz_a: I::from_usize(a.1.len()),
-                nnz_b: I::from_usize(b.1.len()),
-            };
-            fill(pair, &mut col[out.clone()], &mut map_a[out.clone()], &mut map_b[out]);
-        }
-    });
-    MergedCsr { row_ptr, col_idx, map_a, map_b }
-}
-
-/// One row of both operands and where it starts in each.
-struct RowPair<'a, I> {
-    a: &'a [I],
-    b: &'a [I],
-    a_start: usize,
-    b_start: usize,
-    nnz_a: I,
-    nnz_b: I,
+fn merge<I: Index>(keep: Keep, a: (&[I], &[I]), b: (&[I], &[I])) -> MergedCsr<I> {
+    let (row_ptr, steps) = steps(keep, a, b);
+    let merged = steps.merged(keep, &[a.1], &[b.1]);
+    MergedCsr { row_ptr, col_idx: merged.indices, map_a: merged.map_a, map_b: merged.map_b }
 }
 
 /// Union of two CSR patterns of one shape, with the maps into both.
@@ -153,33 +96,7 @@ struct RowPair<'a, I> {
 /// If the row counts differ or the union does not fit the index type.
 pub fn union_csr<I: Index>(a_ptr: &[I], a_col: &[I], b_ptr: &[I], b_col: &[I]) -> MergedCsr<I> {
     assert_fits::<I>(a_col.len().max(b_col.len()));
-    merge((a_ptr, a_col), (b_ptr, b_col), count_union, |row, col, map_a, map_b| {
-        let RowPair { a, b, a_start, b_start, nnz_a, nnz_b } = row;
-        let (mut i, mut j) = (0, 0);
-        // `n` is the length of the row, so the three writes need no further check.
-        let n = col.len();
-        let (map_a, map_b) = (&mut map_a[..n], &mut map_b[..n]);
-        let mut k = 0;
-        while i < a.len() && j < b.len() && k < n {
-            let (x, y) = (a[i], b[j]);
-            let (take_a, take_b) = (x <= y, y <= x);
-            col[k] = x.min(y);
-            map_a[k] = select_unpredictable(take_a, I::from_usize(a_start + i), nnz_a);
-            map_b[k] = select_unpredictable(take_b, I::from_usize(b_start + j), nnz_b);
-            i += take_a as usize;
-            j += take_b as usize;
-            k += 1;
-        }
-        for (((&x, col), map_a), map_b) in a[i..].iter().zip(&mut col[k..]).zip(&mut map_a[k..]).zip(&mut map_b[k..]) {
-            (*col, *map_a, *map_b) = (x, I::from_usize(a_start + i), nnz_b);
-            i += 1;
-            k += 1;
-        }
-        for (((&y, col), map_a), map_b) in b[j..].iter().zip(&mut col[k..]).zip(&mut map_a[k..]).zip(&mut map_b[k..]) {
-            (*col, *map_a, *map_b) = (y, nnz_a, I::from_usize(b_start + j));
-            j += 1;
-        }
-    })
+    merge(Keep::Union, (a_ptr, a_col), (b_ptr, b_col))
 }
 
 /// Intersection of two CSR patterns of one shape, with the maps into both.
@@ -189,20 +106,7 @@ pub fn union_csr<I: Index>(a_ptr: &[I], a_col: &[I], b_ptr: &[I], b_col: &[I]) -
 /// # Panics
 /// If the row counts differ.
 pub fn intersect_csr<I: Index>(a_ptr: &[I], a_col: &[I], b_ptr: &[I], b_col: &[I]) -> MergedCsr<I> {
-    merge((a_ptr, a_col), (b_ptr, b_col), count_common, |row, col, map_a, map_b| {
-        let RowPair { a, b, a_start, b_start, .. } = row;
-        let (mut i, mut j, mut k) = (0, 0, 0);
-        while k < col.len() {
-            let (x, y) = (a[i], b[j]);
-            // Written again until both agree.
-            col[k] = x;
-            map_a[k] = I::from_usize(a_start + i);
-            map_b[k] = I::from_usize(b_start + j);
-            k += (x == y) as usize;
-            i += (x <= y) as usize;
-            j += (y <= x) as usize;
-        }
-    })
+    merge(Keep::Common, (a_ptr, a_col), (b_ptr, b_col))
 }
 
 /// For each element of `a` its position in `b`, or `nnz_b` where `b` lacks it.
@@ -213,11 +117,9 @@ pub fn intersect_csr<I: Index>(a_ptr: &[I], a_col: &[I], b_ptr: &[I], b_col: &[I
 /// If the row counts differ.
 pub fn locate_csr<I: Index>(a_ptr: &[I], a_col: &[I], b_ptr: &[I], b_col: &[I]) -> Vec<I> {
     assert_fits::<I>(b_col.len());
-    let pieces = row_pieces(a_ptr, b_ptr);
-    let mut map = zeroed(a_col.len());
-    let missing = I::from_usize(b_col.len());
+    let (mut map, missing) = (zeroed(a_col.len()), I::from_usize(b_col.len()));
     let len = |rows: &Range<usize>| a_ptr[rows.end].to_usize() - a_ptr[rows.start].to_usize();
-    par::for_pieces(&pieces, &mut map, &len, &|rows, map| {
+    par::for_pieces(&row_pieces(a_ptr, b_ptr), &mut map, &len, &|rows, map| {
         let base = a_ptr[rows.start].to_usize();
         for r in rows {
             let (a, b) = (row((a_ptr, a_col), r), row((b_ptr, b_col), r));

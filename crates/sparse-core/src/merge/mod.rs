@@ -9,6 +9,7 @@
 
 mod coo;
 mod csr;
+pub(crate) mod steps;
 mod zip;
 
 pub use coo::{MergedCoo, intersect_coo, locate_coo, union_coo};

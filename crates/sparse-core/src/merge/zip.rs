@@ -1,11 +1,16 @@
 //! Applying an element-wise operation through two index maps.
+//!
+//! Operands are brought together by the size of their elements, in buffers that stay in the first-level cache. The
+//! operation is a loop over slices: all that is compiled for each type and operation.
 
-use super::csr::{count_rows, cut, row, row_pieces};
-use crate::simd::dispatch;
-use crate::{Element, Index, alloc::zeroed, par};
+use super::csr::steps;
+use super::steps::Keep;
+use crate::bits::OfBits;
+use crate::check::in_range;
+use crate::{Element, Index, Plain, alloc::zeroed, par};
+use bytemuck::{cast_slice, cast_slice_mut};
 use core::hint::select_unpredictable;
 use core::ops::Range;
-use pulp::{Simd, WithSimd};
 
 /// An element-wise operation of two operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,19 +35,33 @@ impl BinaryOp {
             Self::Div => "div",
         }
     }
+
+    /// `out[k] = op(x[k], y[k])`.
+    fn apply<T: Element>(self, out: &mut [T], x: &[T], y: &[T]) {
+        match self {
+            Self::Add => each(out, x, y, T::add),
+            Self::Sub => each(out, x, y, T::sub),
+            Self::Mul => each(out, x, y, T::mul),
+            Self::Div => each(out, x, y, T::div),
+        }
+    }
 }
 
-/// Calls `$run` with the closure of the operation: the match is outside every loop.
-macro_rules! with_op {
-    ($op:expr, $t:ty, $run:expr) => {
-        match $op {
-            BinaryOp::Add => $run(|a: $t, b: $t| <$t>::narrow(<$t>::add(a.widen(), b.widen()))),
-            BinaryOp::Sub => $run(|a: $t, b: $t| <$t>::narrow(<$t>::sub(a.widen(), b.widen()))),
-            BinaryOp::Mul => $run(|a: $t, b: $t| <$t>::narrow(<$t>::mul(a.widen(), b.widen()))),
-            BinaryOp::Div => $run(|a: $t, b: $t| <$t>::narrow(<$t>::div(a.widen(), b.widen()))),
-        }
-    };
+#[inline(always)]
+fn each<T: Element>(out: &mut [T], x: &[T], y: &[T], f: impl Fn(T::Acc, T::Acc) -> T::Acc) {
+    for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
+        *out = T::narrow(f(x.widen(), y.widen()));
+    }
 }
+
+/// An operation on slices of one length, which it sees as elements of their own type: `apply(out, x, y)`.
+pub(super) type Apply<'a, T> = &'a (dyn Fn(&mut [T], &[T], &[T]) + Sync);
+
+/// Elements brought together at a time.
+pub(super) const CHUNK: usize = 256;
+
+/// Rows of this many elements are worth a call of the operation each.
+const LONG: usize = 64;
 
 /// `out[k] = op(a[map_a[k]], b[map_b[k]])`, a row of `block` values for each element of a merged pattern.
 ///
@@ -65,18 +84,11 @@ pub fn zip_rows<T: Element, I: Index>(
     block: usize,
     out: &mut [T],
 ) {
-    if out.is_empty() {
-        return;
-    }
-    assert_eq!(out.len() % block, 0, "zip_rows: out must be rows of block values");
-    let nnz = out.len() / block;
-    for (name, map, values) in [("map_a", map_a, a), ("map_b", map_b, b)] {
-        let len = map.map_or(values.len() / block, <[I]>::len);
-        assert_eq!(len, nnz, "zip_rows: {name} must have one entry for each row of out");
-    }
-    let a = Side { values: a, fill: fill_a, map: map_a, block };
-    let b = Side { values: b, fill: fill_b, map: map_b, block };
-    with_op!(op, T, |f| zip_with(a, b, out, f))
+    let a = Side { values: cast_slice(a), fill: cast_slice(fill_a), map: map_a, block };
+    let b = Side { values: cast_slice(b), fill: cast_slice(fill_b), map: map_b, block };
+    zip::<T::Bits, I>(a, b, cast_slice_mut(out), &|out, x, y| {
+        op.apply::<T>(cast_slice_mut(out), cast_slice(x), cast_slice(y))
+    });
 }
 
 /// One operand: its rows, the row for a missing element, and the way to them.
@@ -88,9 +100,15 @@ struct Side<'a, T, I> {
     block: usize,
 }
 
-impl<'a, T: Copy, I: Index> Side<'a, T, I> {
-    fn row(&self, k: usize) -> &'a [T] {
-        let p = self.map.map_or(k, |map| map[k].to_usize());
+impl<'a, T: Plain, I: Index> Side<'a, T, I> {
+    fn check(&self, name: &str, rows: usize) {
+        let len = self.map.map_or(self.values.len() / self.block, <[I]>::len);
+        assert_eq!(len, rows, "zip_rows: {name} must have one entry for each row of out");
+    }
+
+    /// The stored row `p`, or the fill.
+    #[inline(always)]
+    fn row(&self, p: usize) -> &'a [T] {
         // p * block cannot overflow for a stored row, and a larger p is not one.
         if p.checked_mul(self.block).is_some_and(|at| at < self.values.len()) {
             &self.values[p * self.block..][..self.block]
@@ -99,59 +117,75 @@ impl<'a, T: Copy, I: Index> Side<'a, T, I> {
             &self.fill[..self.block]
         }
     }
+
+    /// Single values, some of them missing, without branches.
+    fn pick(&self, map: &[I], out: &mut [T]) {
+        let (n, fill) = (self.values.len(), self.fill.first().copied().unwrap_or_default());
+        let filled = [fill];
+        let values = if n == 0 { &filled } else { self.values };
+        for (slot, p) in out.iter_mut().zip(map) {
+            let p = p.to_usize();
+            assert!(p <= n, "zip_rows: a map entry is out of range");
+            *slot = select_unpredictable(p < n, values[p.min(values.len() - 1)], fill);
+        }
+    }
+
+    /// The rows that meet rows `range` of the result: where they stand if they are together there, else in `buffer`.
+    fn rows<'b>(&self, range: Range<usize>, buffer: &'b mut [T]) -> &'b [T]
+    where
+        'a: 'b,
+    {
+        let block = self.block;
+        let map = match self.map {
+            None => return &self.values[range.start * block..range.end * block],
+            Some(map) => &map[range],
+        };
+        if block == 1 {
+            let values = self.values;
+            if in_range(map, values.len()) {
+                for (slot, p) in buffer.iter_mut().zip(map) {
+                    *slot = values[p.to_usize()];
+                }
+            } else {
+                self.pick(map, buffer);
+            }
+        } else if let [p] = map {
+            return self.row(p.to_usize());
+        } else {
+            for (slot, p) in buffer.chunks_exact_mut(block).zip(map) {
+                for (slot, x) in slot.iter_mut().zip(self.row(p.to_usize())) {
+                    *slot = *x;
+                }
+            }
+        }
+        &buffer[..map.len() * block]
+    }
 }
 
-fn zip_with<T: Element, I: Index>(a: Side<T, I>, b: Side<T, I>, out: &mut [T], f: impl Fn(T, T) -> T + Sync + Copy) {
+fn zip<T: Plain, I: Index>(a: Side<T, I>, b: Side<T, I>, out: &mut [T], apply: Apply<'_, T>) {
+    if out.is_empty() {
+        return;
+    }
     let block = a.block;
-    let pieces = par::even(out.len() / block, block);
-    par::for_pieces(&pieces, out, &|r| r.len() * block, &|rows, out| {
-        if block > 1 {
-            for (k, out) in rows.zip(out.chunks_exact_mut(block)) {
-                for ((out, &x), &y) in out.iter_mut().zip(a.row(k)).zip(b.row(k)) {
-                    *out = f(x, y);
-                }
-            }
-            return;
-        }
-        let (fill_a, fill_b) = (first(a.fill), first(b.fill));
-        match (a.map, b.map) {
-            (None, None) => {
-                for ((out, &x), &y) in out.iter_mut().zip(&a.values[rows.clone()]).zip(&b.values[rows]) {
-                    *out = f(x, y);
-                }
-            }
-            (Some(ma), Some(mb)) => {
-                for ((out, p), q) in out.iter_mut().zip(&ma[rows.clone()]).zip(&mb[rows]) {
-                    *out = f(pick(a.values, fill_a, *p), pick(b.values, fill_b, *q));
-                }
-            }
-            (None, Some(mb)) => {
-                for ((out, &x), q) in out.iter_mut().zip(&a.values[rows.clone()]).zip(&mb[rows]) {
-                    *out = f(x, pick(b.values, fill_b, *q));
-                }
-            }
-            (Some(ma), None) => {
-                for ((out, p), &y) in out.iter_mut().zip(&ma[rows.clone()]).zip(&b.values[rows]) {
-                    *out = f(pick(a.values, fill_a, *p), y);
-                }
-            }
+    assert_eq!(out.len() % block, 0, "zip_rows: out must be rows of block values");
+    let rows = out.len() / block;
+    a.check("map_a", rows);
+    b.check("map_b", rows);
+    // Rows without maps are one row of single values. One long row needs no buffer.
+    let identity = a.map.is_none() && b.map.is_none();
+    let block = if identity { 1 } else { block };
+    let (a, b, rows) = (Side { block, ..a }, Side { block, ..b }, out.len() / block);
+    let step = if block < LONG { CHUNK / block } else { 1 };
+    par::for_pieces(&par::even(rows, block), out, &|r| r.len() * block, &|rows, out| {
+        let (mut x, mut y) = ([T::default(); CHUNK], [T::default(); CHUNK]);
+        for (start, out) in rows.step_by(step).zip(out.chunks_mut(step * block)) {
+            let rows = start..start + out.len() / block;
+            apply(out, a.rows(rows.clone(), &mut x), b.rows(rows, &mut y));
         }
     });
 }
 
-#[inline(always)]
-fn first<T: Copy + Default>(fill: &[T]) -> T {
-    fill.first().copied().unwrap_or_default()
-}
-
-#[inline(always)]
-fn pick<T: Copy, I: Index>(values: &[T], fill: T, p: I) -> T {
-    let p = p.to_usize();
-    assert!(p <= values.len(), "zip_rows: a map entry is out of range");
-    if p < values.len() { values[p] } else { fill }
-}
-
-/// Structure and values of an element-wise operation on the union of two CSR matrices, in one pass over both.
+/// Structure and values of an element-wise operation on the union of two CSR matrices.
 ///
 /// The same result as [`union_csr`](super::union_csr) and then [`zip_rows`] with `block` 1, without the two maps in
 /// memory. Returns `(row_ptr, col_idx, values)`.
@@ -170,78 +204,15 @@ pub fn union_apply_csr<T: Element, I: Index>(
     b_val: &[T],
     fill_b: T,
 ) -> (Vec<I>, Vec<I>, Vec<T>) {
-    let a = Matrix { ptr: a_ptr, col: a_col, val: a_val, fill: fill_a };
-    let b = Matrix { ptr: b_ptr, col: b_col, val: b_val, fill: fill_b };
-    with_op!(op, T, |f| union_apply(a, b, f))
-}
-
-#[derive(Clone, Copy)]
-struct Matrix<'a, T, I> {
-    ptr: &'a [I],
-    col: &'a [I],
-    val: &'a [T],
-    fill: T,
-}
-
-fn union_apply<T: Element, I: Index>(
-    a: Matrix<T, I>,
-    b: Matrix<T, I>,
-    f: impl Fn(T, T) -> T + Sync,
-) -> (Vec<I>, Vec<I>, Vec<T>) {
-    let pieces = row_pieces(a.ptr, b.ptr);
-    let (row_ptr, starts) = count_rows(&pieces, (a.ptr, a.col), (b.ptr, b.col), super::csr::count_union);
-    let nnz = starts[pieces.len()];
-    let (mut col_idx, mut values) = (zeroed(nnz), zeroed(nnz));
-    let cuts = cut(&mut col_idx, &starts).into_iter().zip(cut(&mut values, &starts)).collect();
-    par::each(cuts, &|piece, (col, val)| {
-        // AVX-512 has masked scalar loads; without them choosing between a value and the fill becomes a branch that
-        // is mispredicted every other time (50 against 30 ms for 5M + 5M elements).
-        dispatch::<T, I, _>(UnionRows { a, b, row_ptr: &row_ptr, rows: pieces[piece].clone(), col, val, f: &f });
-    });
+    let (row_ptr, steps) = steps(Keep::Union, (a_ptr, a_col), (b_ptr, b_col));
+    let col_idx = steps.indices(&[a_col], &[b_col]);
+    let mut values = zeroed::<T>(col_idx.len());
+    let bits = |x: T| -> T::Bits { bytemuck::cast(x) };
+    steps.values::<<T as OfBits>::Bits>(
+        (cast_slice(a_val), bits(fill_a)),
+        (cast_slice(b_val), bits(fill_b)),
+        cast_slice_mut(&mut values),
+        &|out, x, y| op.apply::<T>(cast_slice_mut(out), cast_slice(x), cast_slice(y)),
+    );
     (row_ptr, col_idx, values)
-}
-
-/// Columns and values of some rows of the union.
-struct UnionRows<'a, T, I, F> {
-    a: Matrix<'a, T, I>,
-    b: Matrix<'a, T, I>,
-    row_ptr: &'a [I],
-    rows: Range<usize>,
-    col: &'a mut [I],
-    val: &'a mut [T],
-    f: &'a F,
-}
-
-impl<T: Element, I: Index, F: Fn(T, T) -> T> WithSimd for UnionRows<'_, T, I, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { a, b, row_ptr, rows, col, val, f } = self;
-        let base = row_ptr[rows.start].to_usize();
-        for r in rows {
-            let out = row_ptr[r].to_usize() - base..row_ptr[r + 1].to_usize() - base;
-            let (col, val) = (&mut col[out.clone()], &mut val[out]);
-            let (ac, bc) = (row((a.ptr, a.col), r), row((b.ptr, b.col), r));
-            let (av, bv) = (row((a.ptr, a.val), r), row((b.ptr, b.val), r));
-            let (mut i, mut j, mut k) = (0, 0, 0);
-            while i < ac.len() && j < bc.len() {
-                let (x, y) = (ac[i], bc[j]);
-                let (take_a, take_b) = (x <= y, y <= x);
-                col[k] = x.min(y);
-                let (v, w) = (av[i], bv[j]);
-                val[k] = f(select_unpredictable(take_a, v, a.fill), select_unpredictable(take_b, w, b.fill));
-                i += take_a as usize;
-                j += take_b as usize;
-                k += 1;
-            }
-            for ((&x, &v), (col, val)) in ac[i..].iter().zip(&av[i..]).zip(col[k..].iter_mut().zip(&mut val[k..])) {
-                (*col, *val) = (x, f(v, b.fill));
-                k += 1;
-            }
-            for ((&y, &v), (col, val)) in bc[j..].iter().zip(&bv[j..]).zip(col[k..].iter_mut().zip(&mut val[k..])) {
-                (*col, *val) = (y, f(a.fill, v));
-            }
-        }
-    }
 }
