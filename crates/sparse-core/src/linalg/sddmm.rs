@@ -1,11 +1,12 @@
 //! Sampled dense-dense matrix product.
 
 use crate::element::Lanes;
+use crate::ids::IdList;
 use crate::lanes::add_lanes;
 use crate::par::{even, for_pieces};
 use crate::reduce::Source;
-use crate::simd::dispatch;
 use crate::{Element, Index};
+use core::ops::Range;
 use pulp::{Simd, WithSimd};
 
 /// Lanes of the sum, on every instruction set: element `f` of a row goes to lane `f % 32`.
@@ -22,6 +23,17 @@ pub(super) const SUMS: usize = 32;
 ///
 /// When lengths disagree or an index is out of range.
 pub fn sddmm<T: Element, I: Index>(rows: &[I], cols: &[I], x: &[T], y: &[T], features: usize, out: &mut [T]) {
+    sddmm_lists(I::list(rows), I::list(cols), x, y, features, out);
+}
+
+fn sddmm_lists<T: Element>(
+    rows: IdList<'_>,
+    cols: IdList<'_>,
+    x: &[T],
+    y: &[T],
+    features: usize,
+    out: &mut [T],
+) {
     assert_eq!(rows.len(), cols.len(), "sddmm: rows and cols must have the same length");
     assert_eq!(out.len(), rows.len(), "sddmm: out must have one entry a sample");
     if features == 0 {
@@ -30,34 +42,33 @@ pub fn sddmm<T: Element, I: Index>(rows: &[I], cols: &[I], x: &[T], y: &[T], fea
     }
     let (x, y) = (Source::new(x, features, "sddmm: x"), Source::new(y, features, "sddmm: y"));
     for_pieces(&even(rows.len(), features), out, &|r| r.len(), &|range, out| {
-        let (rows, cols) = (&rows[range.clone()], &cols[range]);
-        dispatch::<T, I, _>(Samples { rows, cols, x, y, out });
+        T::dispatch(Samples { rows, cols, x, y, range, out });
     });
 }
 
-struct Samples<'a, T, I> {
-    rows: &'a [I],
-    cols: &'a [I],
+struct Samples<'a, T> {
+    rows: IdList<'a>,
+    cols: IdList<'a>,
     x: Source<'a, T>,
     y: Source<'a, T>,
+    range: Range<usize>,
     out: &'a mut [T],
 }
 
-impl<T: Element, I: Index> WithSimd for Samples<'_, T, I> {
+impl<T: Element> WithSimd for Samples<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { rows, cols, x, y, out } = self;
-        let distance = x.distance();
-        for (k, ((r, c), out)) in rows.iter().zip(cols).zip(out).enumerate() {
-            if let (Some(next_r), Some(next_c)) = (rows.get(k + distance), cols.get(k + distance)) {
-                y.prefetch(next_c.to_usize());
-                if next_r != r {
-                    x.prefetch(next_r.to_usize());
-                }
+        let Self { rows, cols, x, y, range, out } = self;
+        for (k, out) in range.zip(out) {
+            let (r, next) = (rows.at(k), k + x.distance());
+            y.prefetch(cols.peek(next));
+            let next_r = rows.peek(next);
+            if next_r != r {
+                x.prefetch(next_r);
             }
-            *out = T::narrow(dot::<T, S>(simd, x.row(r.to_usize()), y.row(c.to_usize())));
+            *out = T::narrow(dot::<T, S>(simd, x.row(r), y.row(cols.at(k))));
         }
     }
 }
@@ -65,36 +76,25 @@ impl<T: Element, I: Index> WithSimd for Samples<'_, T, I> {
 /// Dot product of two rows of the same length.
 #[inline(always)]
 fn dot<T: Element, S: Simd>(simd: S, x: &[T], y: &[T]) -> T::Acc {
-    match T::Lanes::lanes::<S>() {
-        16 => dot_lanes::<T, S, 2>(simd, x, y),
-        8 => dot_lanes::<T, S, 4>(simd, x, y),
-        4 => dot_lanes::<T, S, 8>(simd, x, y),
-        2 => dot_lanes::<T, S, 16>(simd, x, y),
-        _ => dot_lanes::<T, S, 32>(simd, x, y),
-    }
-}
-
-/// [`dot`] with `N` vectors of `SUMS / N` lanes.
-#[inline(always)]
-fn dot_lanes<T: Element, S: Simd, const N: usize>(simd: S, x: &[T], y: &[T]) -> T::Acc {
-    let lanes = SUMS / N;
+    let lanes = T::Lanes::lanes::<S>();
     let mut sums = [T::ACC_ZERO; SUMS];
     let (x_whole, x_rest) = x.as_chunks::<SUMS>();
     let (y_whole, y_rest) = y.as_chunks::<SUMS>();
     if !x_whole.is_empty() {
-        let mut acc = [T::Lanes::splat(simd, T::ACC_ZERO); N];
+        // Only the first `SUMS / lanes` are used, a number that the instruction set fixes.
+        let mut acc = [T::Lanes::splat(simd, T::ACC_ZERO); SUMS];
         for (x, y) in x_whole.iter().zip(y_whole) {
-            for (j, acc) in acc.iter_mut().enumerate() {
+            for j in 0..SUMS / lanes {
                 let (x, y) = (T::Lanes::load(simd, &x[j * lanes..]), T::Lanes::load(simd, &y[j * lanes..]));
-                *acc = T::Lanes::add(simd, *acc, T::Lanes::mul(simd, x, y));
+                acc[j] = T::Lanes::add(simd, acc[j], T::Lanes::mul(simd, x, y));
             }
         }
-        for (j, acc) in acc.into_iter().enumerate() {
-            T::Lanes::store_acc(simd, acc, &mut sums[j * lanes..]);
+        for j in 0..SUMS / lanes {
+            T::Lanes::store_acc(simd, acc[j], &mut sums[j * lanes..]);
         }
     }
-    for ((sum, x), y) in sums.iter_mut().zip(x_rest).zip(y_rest) {
-        *sum = T::add(*sum, T::mul(x.widen(), y.widen()));
+    for j in 0..x_rest.len() {
+        sums[j] = T::add(sums[j], T::mul(x_rest[j].widen(), y_rest[j].widen()));
     }
     add_lanes::<T, SUMS>(sums)
 }
@@ -107,7 +107,8 @@ mod tests {
     fn run<S: Simd>(simd: S, x: &[f32], features: usize) -> Vec<f32> {
         let x = Source::new(x, features, "x");
         let mut out = vec![0.0; 3];
-        simd.vectorize(Samples { rows: &[0, 1, 1], cols: &[1, 2, 0], x, y: x, out: &mut out });
+        let (rows, cols) = (IdList::I32(&[0, 1, 1]), IdList::I32(&[1, 2, 0]));
+        simd.vectorize(Samples { rows, cols, x, y: x, range: 0..3, out: &mut out });
         out
     }
 

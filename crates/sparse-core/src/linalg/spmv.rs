@@ -1,57 +1,48 @@
 //! Sparse matrix times vector.
 
-use super::compressed::Compressed;
-use crate::par::{by_elements, for_pieces};
-use crate::reduce::prefetch;
-use crate::simd::dispatch;
+use super::compressed::View;
+use crate::ids::IdList;
+use crate::par::for_pieces;
+use crate::reduce::Weights;
 use crate::{Element, Index};
-use pulp::{Simd, WithSimd};
+use core::ops::Range;
 
 /// How far ahead permuted values are asked for: each is a cache line of its own.
 const AHEAD: usize = 32;
 
 /// `out[r] = sum over k of value[k] * x[idx[k]]`; bound by memory, not by arithmetic.
-pub(super) fn spmv<T: Element, I: Index>(a: Compressed<'_, I>, values: &[T], x: &[T], out: &mut [T]) {
-    let ranges = by_elements(a.ptr, 1);
-    for_pieces(&ranges, out, &|r| r.len(), &|rows, out| {
-        dispatch::<T, I, _>(Rows { a, first: rows.start, values, x, out });
+pub(super) fn spmv<T: Element>(a: View<'_>, values: &[T], x: &[T], out: &mut [T]) {
+    let weights = Weights { values: Some(values), perm: a.perm };
+    for_pieces(&a.ptr.cuts(1), out, &|r| r.len(), &|rows, out| {
+        for (row, out) in rows.zip(out) {
+            let elements = a.ptr.span(row);
+            // One accumulator suffices: its additions are hidden behind the loads of the rows that follow, while more
+            // of them need a second loop, with an exit that no branch predictor guesses, in every short row.
+            *out = T::narrow(match (a.idx, a.perm) {
+                (IdList::I32(idx), None) => dot(&values[elements.clone()], &idx[elements], x),
+                _ => gather_dot(a.idx, &weights, elements, x),
+            });
+        }
     });
 }
 
-/// The rows from `first` on.
-struct Rows<'a, T, I> {
-    a: Compressed<'a, I>,
-    first: usize,
-    values: &'a [T],
-    x: &'a [T],
-    out: &'a mut [T],
-}
-
-impl<T: Element, I: Index> WithSimd for Rows<'_, T, I> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { a: Compressed { ptr, idx, perm }, first, values, x, out } = self;
-        for (pair, out) in ptr[first..].windows(2).zip(out) {
-            let (low, high) = (pair[0].to_usize(), pair[1].to_usize());
-            let cols = idx[low..high].iter().map(|c| x[c.to_usize()]);
-            // One accumulator suffices: its additions are hidden behind the loads of the rows that follow, while more
-            // of them need a second loop, with an exit that no branch predictor guesses, in every short row.
-            *out = T::narrow(if let Some(perm) = perm {
-                for next in perm.iter().take(high.saturating_add(AHEAD)).skip(low.saturating_add(AHEAD)) {
-                    prefetch(values, next.to_usize());
-                }
-                dot(perm[low..high].iter().map(|k| values[k.to_usize()]), cols)
-            } else {
-                dot(values[low..high].iter().copied(), cols)
-            });
-        }
-    }
-}
-
-/// Sum of products, in order.
+/// The sum of products, in order.
 #[inline(always)]
-fn dot<T: Element>(a: impl Iterator<Item = T>, b: impl Iterator<Item = T>) -> T::Acc {
-    a.zip(b).fold(T::ACC_ZERO, |sum, (a, b)| T::add(sum, T::mul(a.widen(), b.widen())))
+fn dot<T: Element>(values: &[T], idx: &[i32], x: &[T]) -> T::Acc {
+    let mut sum = T::ACC_ZERO;
+    for (value, &i) in values.iter().zip(idx) {
+        sum = T::add(sum, T::mul(value.widen(), x[i.to_usize()].widen()));
+    }
+    sum
+}
+
+/// The same for any indices and weights.
+#[inline(always)]
+fn gather_dot<T: Element>(idx: IdList<'_>, weights: &Weights<'_, T>, elements: Range<usize>, x: &[T]) -> T::Acc {
+    let mut sum = T::ACC_ZERO;
+    for k in elements {
+        weights.prefetch(k + AHEAD);
+        sum = T::add(sum, T::mul(weights.at(k), x[idx.at(k)].widen()));
+    }
+    sum
 }
