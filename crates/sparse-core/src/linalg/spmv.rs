@@ -14,14 +14,14 @@ const AHEAD: usize = 32;
 pub(super) fn spmv<T: Element>(a: View<'_>, values: &[T], x: &[T], out: &mut [T]) {
     let weights = Weights { values: Some(values), perm: a.perm };
     for_pieces(&a.ptr.cuts(1), out, &|r| r.len(), &|rows, out| {
-        for (row, out) in rows.zip(out) {
-            let elements = a.ptr.span(row);
-            // One accumulator suffices: its additions are hidden behind the loads of the rows that follow, while more
-            // of them need a second loop, with an exit that no branch predictor guesses, in every short row.
-            *out = T::narrow(match (a.idx, a.perm) {
-                (IdList::I32(idx), None) => dot(&values[elements.clone()], &idx[elements], x),
-                _ => gather_dot(a.idx, &weights, elements, x),
-            });
+        let rows = rows.zip(out).map(|(row, out)| (a.ptr.span(row), out));
+        // One accumulator suffices: its additions are hidden behind the loads of the rows that follow, while more of
+        // them need a second loop, with an exit that no branch predictor guesses, in every short row.
+        match (a.idx, a.perm) {
+            (IdList::I32(idx), None) => {
+                rows.for_each(|(row, out)| *out = T::narrow(dot(&values[row.clone()], &idx[row], x)));
+            }
+            _ => rows.for_each(|(row, out)| *out = T::narrow(gather_dot(a.idx, &weights, row, x))),
         }
     });
 }
