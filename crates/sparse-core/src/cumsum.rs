@@ -46,7 +46,8 @@ impl<T: Element> Job<'_, T> {
         let carries = self.carries(chunks);
         for_pieces(&chunks.pieces(block), out, &|range| chunks.rows_of(range).len() * block, &|range, mut piece| {
             for chunk in range {
-                let (rows, sum) = (chunks.rows_of(&(chunk..chunk + 1)), &mut carries[chunk * block..][..block].to_vec());
+                let (rows, sum) =
+                    (chunks.rows_of(&(chunk..chunk + 1)), &mut carries[chunk * block..][..block].to_vec());
                 let (head, tail) = piece.split_at_mut(rows.len() * block);
                 self.sum(rows, sum, Some(head));
                 piece = tail;

@@ -3,11 +3,11 @@
 //! Short segments of different lengths would cost a mispredicted branch each. So a segment's rest is read as whole
 //! vectors, what lies beyond its end is set to zero, and no branch depends on the length as long as it fits [`LANES`].
 
+use crate::Element;
 use crate::element::Lanes;
 use crate::ids::IdList;
 use crate::par::for_pieces;
 use crate::reduce::prefetch;
-use crate::Element;
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
 

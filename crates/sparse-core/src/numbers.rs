@@ -249,7 +249,13 @@ macro_rules! index {
 }
 
 index!(i32, I32, |list| Cow::Borrowed(list), |list| list, |job: T| T::dispatch(job));
-index!(i64, I64, |list| par::fill_with(list.len(), |k| i32::try_from(list[k]).unwrap_or(-1)).into(), |list| list.into_iter().map(i64::from).collect(), |job: T| simd::on_baseline(job));
+index!(
+    i64,
+    I64,
+    |list| par::fill_with(list.len(), |k| i32::try_from(list[k]).unwrap_or(-1)).into(),
+    |list| list.into_iter().map(i64::from).collect(),
+    |job: T| simd::on_baseline(job)
+);
 
 #[cfg(test)]
 mod tests {

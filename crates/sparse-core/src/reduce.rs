@@ -5,39 +5,36 @@
 //! columns, then (they are in cache by then) for the next one. Each output element is accumulated by one thread in
 //! the order of the segment, so the result does not depend on the number of threads.
 
-use crate::Element;
 use crate::element::Lanes;
 use crate::ids::IdList;
 use crate::lanes::acc_max;
 use crate::par::for_pieces;
+use crate::{Element, Index, simd};
 use core::marker::PhantomData;
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
 
 pub(crate) type V<T, S> = <<T as Element>::Lanes as Lanes<T>>::V<S>;
 
-/// What source rows are multiplied by. The weight of element `k` is `values[perm[k]]`, or `values[k]` without a
-/// permutation, or one without values.
+/// What source rows are multiplied by: the weight of element `k` is `values[perm[k]]`, or `values[k]` without a
+/// permutation.
 #[derive(Clone, Copy)]
 pub(crate) struct Weights<'a, T> {
-    pub(crate) values: Option<&'a [T]>,
+    pub(crate) values: &'a [T],
     pub(crate) perm: Option<IdList<'a>>,
 }
 
 impl<T: Element> Weights<'_, T> {
     #[inline(always)]
     pub(crate) fn at(&self, k: usize) -> T::Acc {
-        match self.values {
-            Some(values) => values[self.perm.map_or(k, |perm| perm.at(k))].widen(),
-            None => T::ACC_ONE,
-        }
+        self.values[self.perm.map_or(k, |perm| perm.at(k))].widen()
     }
 
     /// Asks for the weight of element `k` to be brought into the cache, where it will not come by itself.
     #[inline(always)]
     pub(crate) fn prefetch(&self, k: usize) {
-        if let (Some(values), Some(perm)) = (self.values, self.perm) {
-            prefetch(values, perm.peek(k));
+        if let Some(perm) = self.perm {
+            prefetch(self.values, perm.peek(k));
         }
     }
 }
@@ -46,7 +43,7 @@ impl<T: Element> Weights<'_, T> {
 pub(crate) trait Reducer<T: Element>: Copy + Sync {
     /// Where a segment starts; what `finish` makes of it is the value of an empty one.
     fn start(&self, empty: bool) -> T::Acc;
-    /// What is multiplied by the source row, for a weight.
+    /// What is multiplied by the source row, for a weight. Without weights the source row is the product.
     fn factor(&self, weight: T::Acc) -> T::Acc;
     /// Accumulator after a product.
     fn step(&self, acc: T::Acc, product: T::Acc) -> T::Acc;
@@ -149,7 +146,7 @@ impl<T: Element> Reducer<T> for Extreme<T::Acc> {
 trait Tile<T: Element, S: Simd>: Copy {
     fn width() -> usize;
     fn init(simd: S, value: T::Acc) -> Self;
-    fn step<R: Reducer<T>>(&mut self, simd: S, reducer: &R, factor: T::Acc, x: &[T]);
+    fn step<R: Reducer<T>>(&mut self, simd: S, reducer: &R, factor: Option<T::Acc>, x: &[T]);
     fn store<R: Reducer<T>>(self, simd: S, reducer: &R, out: &mut [T]);
 }
 
@@ -167,13 +164,19 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Vectors<T, V<T, S>, N> 
         Self([T::Lanes::splat(simd, value); N], PhantomData)
     }
     #[inline(always)]
-    fn step<R: Reducer<T>>(&mut self, simd: S, reducer: &R, factor: T::Acc, x: &[T]) {
+    fn step<R: Reducer<T>>(&mut self, simd: S, reducer: &R, factor: Option<T::Acc>, x: &[T]) {
         let lanes = T::Lanes::lanes::<S>();
         let x = &x[..N * lanes];
-        let factor = T::Lanes::splat(simd, factor);
-        for j in 0..N {
-            let product = T::Lanes::mul(simd, factor, T::Lanes::load(simd, &x[j * lanes..]));
-            self.0[j] = reducer.step_lanes(simd, self.0[j], product);
+        if let Some(factor) = factor {
+            let factor = T::Lanes::splat(simd, factor);
+            for j in 0..N {
+                let product = T::Lanes::mul(simd, factor, T::Lanes::load(simd, &x[j * lanes..]));
+                self.0[j] = reducer.step_lanes(simd, self.0[j], product);
+            }
+        } else {
+            for j in 0..N {
+                self.0[j] = reducer.step_lanes(simd, self.0[j], T::Lanes::load(simd, &x[j * lanes..]));
+            }
         }
     }
     #[inline(always)]
@@ -199,10 +202,16 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Few<T::Acc, N> {
         Self([value; N])
     }
     #[inline(always)]
-    fn step<R: Reducer<T>>(&mut self, _: S, reducer: &R, factor: T::Acc, x: &[T]) {
+    fn step<R: Reducer<T>>(&mut self, _: S, reducer: &R, factor: Option<T::Acc>, x: &[T]) {
         let x = &x[..N];
-        for j in 0..N {
-            self.0[j] = reducer.step(self.0[j], T::mul(factor, x[j].widen()));
+        if let Some(factor) = factor {
+            for j in 0..N {
+                self.0[j] = reducer.step(self.0[j], T::mul(factor, x[j].widen()));
+            }
+        } else {
+            for j in 0..N {
+                self.0[j] = reducer.step(self.0[j], x[j].widen());
+            }
         }
     }
     #[inline(always)]
@@ -217,7 +226,7 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Few<T::Acc, N> {
 /// The segments `rows` and their part of the output.
 struct Job<'a, T, R> {
     reducer: R,
-    weights: Weights<'a, T>,
+    weights: Option<Weights<'a, T>>,
     ptr: IdList<'a>,
     idx: Option<IdList<'a>>,
     source: Source<'a, T>,
@@ -303,40 +312,74 @@ impl<T: Element, R: Reducer<T>> Job<'_, T, R> {
         let start = at.min(self.source.width - X::width());
         let distance = self.source.distance();
         let mut tile = X::init(simd, self.reducer.start(elements.is_empty()));
-        for k in elements {
-            // The rows are in the cache after the first tile.
-            if at == 0
-                && let Some(idx) = self.idx
-            {
-                self.source.prefetch(idx.peek(k + distance));
-                self.weights.prefetch(k + distance);
+        // The rows are in the cache after the first tile.
+        let fetch = at == 0 && self.idx.is_some();
+        if let Some(IdList::I32(idx)) = self.idx {
+            for (k, i) in elements.clone().zip(&idx[elements]) {
+                if fetch && let Some(next) = idx.get(k + distance) {
+                    self.prefetch(k + distance, next.to_usize());
+                }
+                self.step(simd, &mut tile, k, i.to_usize(), start);
             }
-            let factor = self.reducer.factor(self.weights.at(k));
-            let source = self.source.row(self.idx.map_or(k, |idx| idx.at(k)));
-            tile.step(simd, &self.reducer, factor, &source[start..]);
+        } else {
+            for k in elements {
+                if fetch && let Some(idx) = self.idx {
+                    self.prefetch(k + distance, idx.peek(k + distance));
+                }
+                self.step(simd, &mut tile, k, self.idx.map_or(k, |idx| idx.at(k)), start);
+            }
         }
         let first = (row - self.rows.start) * self.source.width;
         tile.store(simd, &self.reducer, &mut self.out[first + start..]);
         start + X::width()
     }
 
-    /// Rows narrower than a native vector: compiled for the baseline only.
+    /// Asks for what element `k` with the source row `i` needs.
+    #[inline(always)]
+    fn prefetch(&self, k: usize, i: usize) {
+        self.source.prefetch(i);
+        if let Some(weights) = self.weights {
+            weights.prefetch(k);
+        }
+    }
+
+    /// Element `k` of a segment: source row `i`, from column `start` on.
+    #[inline(always)]
+    fn step<S: Simd, X: Tile<T, S>>(&self, simd: S, tile: &mut X, k: usize, i: usize, start: usize) {
+        let factor = self.weights.map(|weights| self.reducer.factor(weights.at(k)));
+        tile.step(simd, &self.reducer, factor, &self.source.row(i)[start..]);
+    }
+
+    /// Rows narrower than a native vector.
     #[inline(never)]
-    fn narrow(mut self) {
-        let (simd, width) = (pulp::Scalar::new(), self.source.width);
-        for row in self.rows.clone() {
-            let elements = self.ptr.span(row);
+    fn narrow(self) {
+        simd::on_two(Narrow(self));
+    }
+}
+
+/// A job of rows that are narrower than a native vector.
+struct Narrow<'a, T, R>(Job<'a, T, R>);
+
+impl<T: Element, R: Reducer<T>> WithSimd for Narrow<'_, T, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self(mut job) = self;
+        let width = job.source.width;
+        for row in job.rows.clone() {
+            let elements = job.ptr.span(row);
             let mut at = 0;
             while at < width {
                 let elements = elements.clone();
                 at = if width >= 8 {
-                    self.tile::<_, Few<T::Acc, 8>>(simd, row, elements, at)
+                    job.tile::<S, Few<T::Acc, 8>>(simd, row, elements, at)
                 } else if width >= 4 {
-                    self.tile::<_, Few<T::Acc, 4>>(simd, row, elements, at)
+                    job.tile::<S, Few<T::Acc, 4>>(simd, row, elements, at)
                 } else if width >= 2 {
-                    self.tile::<_, Few<T::Acc, 2>>(simd, row, elements, at)
+                    job.tile::<S, Few<T::Acc, 2>>(simd, row, elements, at)
                 } else {
-                    self.tile::<_, Few<T::Acc, 1>>(simd, row, elements, at)
+                    job.tile::<S, Few<T::Acc, 1>>(simd, row, elements, at)
                 };
             }
         }
@@ -377,7 +420,7 @@ impl<T: Element, R: Reducer<T>> WithSimd for Job<'_, T, R> {
 /// `out[s, :]` = all rows `idx[k]` (or `k`) of `source` for `k` in `ptr[s]..ptr[s + 1]`, combined in order.
 pub(crate) fn reduce_rows<T: Element, R: Reducer<T>>(
     reducer: R,
-    weights: Weights<'_, T>,
+    weights: Option<Weights<'_, T>>,
     ptr: IdList<'_>,
     idx: Option<IdList<'_>>,
     source: Source<'_, T>,
@@ -404,11 +447,11 @@ mod tests {
         let (a, rest) = out.split_at_mut(3 * width);
         let (b, c) = rest.split_at_mut(3 * width);
         let (ptr, idx) = (IdList::I32(&ptr), Some(IdList::I32(&idx)));
-        let (weights, ones) = (Weights { values: Some(data), perm: None }, Weights { values: None, perm: None });
+        let weights = Some(Weights { values: data, perm: None });
         let (largest, rows) = (Extreme::largest::<T>(), || 0..3);
         simd.vectorize(Job { reducer: Sum, weights, ptr, idx, source, rows: rows(), out: a });
-        simd.vectorize(Job { reducer: Sum, weights: ones, ptr, idx, source, rows: rows(), out: b });
-        simd.vectorize(Job { reducer: largest, weights: ones, ptr, idx, source, rows: rows(), out: c });
+        simd.vectorize(Job { reducer: Sum, weights: None, ptr, idx, source, rows: rows(), out: b });
+        simd.vectorize(Job { reducer: largest, weights: None, ptr, idx, source, rows: rows(), out: c });
         out
     }
 

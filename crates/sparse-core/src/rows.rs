@@ -3,7 +3,7 @@
 use crate::ids::IdList;
 use crate::lines::line_sums;
 use crate::par::{even, for_pieces};
-use crate::reduce::{Extreme, Reducer, Source, Sum, Weights, reduce_rows};
+use crate::reduce::{Extreme, Reducer, Source, Sum, reduce_rows};
 use crate::{Element, Index, Plain};
 
 /// Moves rows of values by an index map: `out[k, :] = values[map[k], :]`, or `fill` where `map[k]` is the number of
@@ -122,7 +122,6 @@ fn segment_reduce<T: Element, R: Reducer<T>>(
 ) {
     assert_eq!(out.len(), ptr.rows() * block, "{op}: out must hold a block for every segment");
     if block > 0 {
-        let ones = Weights { values: None, perm: None };
-        reduce_rows(reducer, ones, ptr, order, Source::new(values, block, op), out);
+        reduce_rows(reducer, None, ptr, order, Source::new(values, block, op), out);
     }
 }

@@ -43,7 +43,7 @@ pub fn spmm_extremum<T: Element, I: Index>(
     assert_eq!(out.len(), ptr.rows() * features, "spmm_extremum: out must be [rows, features]");
     if features > 0 {
         let dense = Source::new(dense, features, "spmm_extremum: dense");
-        reduce_rows(reducer, Weights { values: Some(values), perm }, ptr, Some(idx), dense, out);
+        reduce_rows(reducer, Some(Weights { values, perm }), ptr, Some(idx), dense, out);
     }
 }
 
@@ -215,7 +215,7 @@ fn cols_backward<T: Element>(
     }
     let source = |data| Source::new(data, features, OP);
     let [dense, out, shares] = [source(dense), source(out), source(shares)];
-    let weights = Weights { values: Some(values), perm: a.perm };
+    let weights = Weights { values, perm: a.perm };
     for_pieces(&a.ptr.cuts(2 * features), dense_grad, &|cols| cols.len() * features, &|cols, grads| {
         T::dispatch(Cols { a, weights, dense, out, shares, cols, grads });
     });

@@ -1,12 +1,11 @@
 //! Sampled dense-dense matrix product.
 
 use crate::element::Lanes;
-use crate::ids::IdList;
 use crate::lanes::add_lanes;
 use crate::par::{even, for_pieces};
 use crate::reduce::Source;
+use crate::simd::dispatch;
 use crate::{Element, Index};
-use core::ops::Range;
 use pulp::{Simd, WithSimd};
 
 /// Lanes of the sum, on every instruction set: element `f` of a row goes to lane `f % 32`.
@@ -23,17 +22,6 @@ pub(super) const SUMS: usize = 32;
 ///
 /// When lengths disagree or an index is out of range.
 pub fn sddmm<T: Element, I: Index>(rows: &[I], cols: &[I], x: &[T], y: &[T], features: usize, out: &mut [T]) {
-    sddmm_lists(I::list(rows), I::list(cols), x, y, features, out);
-}
-
-fn sddmm_lists<T: Element>(
-    rows: IdList<'_>,
-    cols: IdList<'_>,
-    x: &[T],
-    y: &[T],
-    features: usize,
-    out: &mut [T],
-) {
     assert_eq!(rows.len(), cols.len(), "sddmm: rows and cols must have the same length");
     assert_eq!(out.len(), rows.len(), "sddmm: out must have one entry a sample");
     if features == 0 {
@@ -42,33 +30,34 @@ fn sddmm_lists<T: Element>(
     }
     let (x, y) = (Source::new(x, features, "sddmm: x"), Source::new(y, features, "sddmm: y"));
     for_pieces(&even(rows.len(), features), out, &|r| r.len(), &|range, out| {
-        T::dispatch(Samples { rows, cols, x, y, range, out });
+        let (rows, cols) = (&rows[range.clone()], &cols[range]);
+        dispatch::<T, I, _>(Samples { rows, cols, x, y, out });
     });
 }
 
-struct Samples<'a, T> {
-    rows: IdList<'a>,
-    cols: IdList<'a>,
+struct Samples<'a, T, I> {
+    rows: &'a [I],
+    cols: &'a [I],
     x: Source<'a, T>,
     y: Source<'a, T>,
-    range: Range<usize>,
     out: &'a mut [T],
 }
 
-impl<T: Element> WithSimd for Samples<'_, T> {
+impl<T: Element, I: Index> WithSimd for Samples<'_, T, I> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { rows, cols, x, y, range, out } = self;
-        for (k, out) in range.zip(out) {
-            let (r, next) = (rows.at(k), k + x.distance());
-            y.prefetch(cols.peek(next));
-            let next_r = rows.peek(next);
-            if next_r != r {
-                x.prefetch(next_r);
+        let Self { rows, cols, x, y, out } = self;
+        let distance = x.distance();
+        for (k, ((r, c), out)) in rows.iter().zip(cols).zip(out).enumerate() {
+            if let (Some(next_r), Some(next_c)) = (rows.get(k + distance), cols.get(k + distance)) {
+                y.prefetch(next_c.to_usize());
+                if next_r != r {
+                    x.prefetch(next_r.to_usize());
+                }
             }
-            *out = T::narrow(dot::<T, S>(simd, x.row(r), y.row(cols.at(k))));
+            *out = T::narrow(dot::<T, S>(simd, x.row(r.to_usize()), y.row(c.to_usize())));
         }
     }
 }
@@ -107,8 +96,7 @@ mod tests {
     fn run<S: Simd>(simd: S, x: &[f32], features: usize) -> Vec<f32> {
         let x = Source::new(x, features, "x");
         let mut out = vec![0.0; 3];
-        let (rows, cols) = (IdList::I32(&[0, 1, 1]), IdList::I32(&[1, 2, 0]));
-        simd.vectorize(Samples { rows, cols, x, y: x, range: 0..3, out: &mut out });
+        simd.vectorize(Samples { rows: &[0, 1, 1], cols: &[1, 2, 0], x, y: x, out: &mut out });
         out
     }
 

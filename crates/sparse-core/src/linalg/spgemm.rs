@@ -227,9 +227,16 @@ fn sample<T: Element>(
             }
             for e in ptr.span(r) {
                 let mut sum = T::ACC_ZERO;
-                for e in y.ptr.span(idx.at(e)) {
-                    let product = T::mul(line[y.places[e].to_usize()], y_values[position(y.perm, e)].widen());
-                    sum = T::add(sum, product);
+                let row = y.ptr.span(idx.at(e));
+                if y.perm.is_none() {
+                    for (place, v) in y.places[row.clone()].iter().zip(&y_values[row]) {
+                        sum = T::add(sum, T::mul(line[place.to_usize()], v.widen()));
+                    }
+                } else {
+                    for e in row {
+                        let v = y_values[position(y.perm, e)].widen();
+                        sum = T::add(sum, T::mul(line[y.places[e].to_usize()], v));
+                    }
                 }
                 out[e - first] = T::narrow(sum);
             }

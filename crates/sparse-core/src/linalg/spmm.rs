@@ -19,18 +19,14 @@ use crate::{Element, Index};
 ///
 /// When lengths disagree, `ptr` descends or an index is out of range.
 pub fn spmm<T: Element, I: Index>(a: Compressed<'_, I>, values: &[T], dense: &[T], features: usize, out: &mut [T]) {
-    spmm_view(a.view(), values, dense, features, out);
-}
-
-fn spmm_view<T: Element>(a: View<'_>, values: &[T], dense: &[T], features: usize, out: &mut [T]) {
-    assert_eq!(out.len(), a.ptr.rows() * features, "spmm: out must be [rows, features]");
+    assert_eq!(out.len(), I::list(a.ptr).rows() * features, "spmm: out must be [rows, features]");
     match features {
         0 => {}
         1 => spmv(a, values, dense, out),
         _ => {
+            let View { ptr, idx, perm } = a.view();
             let dense = Source::new(dense, features, "spmm: dense");
-            let weights = Weights { values: Some(values), perm: a.perm };
-            reduce_rows(Sum, weights, a.ptr, Some(a.idx), dense, out);
+            reduce_rows(Sum, Some(Weights { values, perm }), ptr, Some(idx), dense, out);
         }
     }
 }
