@@ -223,13 +223,19 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Few<T::Acc, N> {
     }
 }
 
-/// The segments `rows` and their part of the output.
-struct Job<'a, T, R> {
+/// What is combined. A tile copies it, so that the compiler knows that nothing in it changes.
+#[derive(Clone, Copy)]
+struct Inputs<'a, T, R> {
     reducer: R,
     weights: Option<Weights<'a, T>>,
-    ptr: IdList<'a>,
     idx: Option<IdList<'a>>,
     source: Source<'a, T>,
+}
+
+/// The segments `rows` and their part of the output.
+struct Job<'a, T, R> {
+    inputs: Inputs<'a, T, R>,
+    ptr: IdList<'a>,
     rows: Range<usize>,
     out: &'a mut [T],
 }
@@ -304,36 +310,7 @@ fn out_of_range(row: usize, rows: usize) -> ! {
     panic!("row index must be in [0, {rows}), got {}", row as isize)
 }
 
-impl<T: Element, R: Reducer<T>> Job<'_, T, R> {
-    /// One tile of the segment `elements`: its rows' columns from `at` on, or from further left where the tile would not
-    /// fit: what is computed twice gets the same bits. Returns where the next tile starts.
-    #[inline(always)]
-    fn tile<S: Simd, X: Tile<T, S>>(&mut self, simd: S, row: usize, elements: Range<usize>, at: usize) -> usize {
-        let start = at.min(self.source.width - X::width());
-        let distance = self.source.distance();
-        let mut tile = X::init(simd, self.reducer.start(elements.is_empty()));
-        // The rows are in the cache after the first tile.
-        let fetch = at == 0 && self.idx.is_some();
-        if let Some(IdList::I32(idx)) = self.idx {
-            for (k, i) in elements.clone().zip(&idx[elements]) {
-                if fetch && let Some(next) = idx.get(k + distance) {
-                    self.prefetch(k + distance, next.to_usize());
-                }
-                self.step(simd, &mut tile, k, i.to_usize(), start);
-            }
-        } else {
-            for k in elements {
-                if fetch && let Some(idx) = self.idx {
-                    self.prefetch(k + distance, idx.peek(k + distance));
-                }
-                self.step(simd, &mut tile, k, self.idx.map_or(k, |idx| idx.at(k)), start);
-            }
-        }
-        let first = (row - self.rows.start) * self.source.width;
-        tile.store(simd, &self.reducer, &mut self.out[first + start..]);
-        start + X::width()
-    }
-
+impl<T: Element, R: Reducer<T>> Inputs<'_, T, R> {
     /// Asks for what element `k` with the source row `i` needs.
     #[inline(always)]
     fn prefetch(&self, k: usize, i: usize) {
@@ -348,6 +325,44 @@ impl<T: Element, R: Reducer<T>> Job<'_, T, R> {
     fn step<S: Simd, X: Tile<T, S>>(&self, simd: S, tile: &mut X, k: usize, i: usize, start: usize) {
         let factor = self.weights.map(|weights| self.reducer.factor(weights.at(k)));
         tile.step(simd, &self.reducer, factor, &self.source.row(i)[start..]);
+    }
+}
+
+impl<T: Element, R: Reducer<T>> Job<'_, T, R> {
+    /// One tile of the segment `elements`: its rows' columns from `at` on, or from further left where the tile would not
+    /// fit: what is computed twice gets the same bits. Returns where the next tile starts.
+    #[inline(always)]
+    fn tile<S: Simd, X: Tile<T, S>>(&mut self, simd: S, row: usize, elements: Range<usize>, at: usize) -> usize {
+        let inputs = self.inputs;
+        let (width, distance) = (inputs.source.width, inputs.source.distance());
+        let start = at.min(width - X::width());
+        let mut tile = X::init(simd, inputs.reducer.start(elements.is_empty()));
+        match inputs.idx {
+            Some(IdList::I32(idx)) => {
+                for (k, i) in elements.clone().zip(&idx[elements]) {
+                    // The rows are in the cache after the first tile.
+                    if at == 0
+                        && let Some(next) = idx.get(k + distance)
+                    {
+                        inputs.prefetch(k + distance, next.to_usize());
+                    }
+                    inputs.step(simd, &mut tile, k, i.to_usize(), start);
+                }
+            }
+            Some(idx) => {
+                for k in elements {
+                    inputs.step(simd, &mut tile, k, idx.at(k), start);
+                }
+            }
+            None => {
+                for k in elements {
+                    inputs.step(simd, &mut tile, k, k, start);
+                }
+            }
+        }
+        let first = (row - self.rows.start) * width;
+        tile.store(simd, &inputs.reducer, &mut self.out[first + start..]);
+        start + X::width()
     }
 
     /// Rows narrower than a native vector.
@@ -366,7 +381,7 @@ impl<T: Element, R: Reducer<T>> WithSimd for Narrow<'_, T, R> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self(mut job) = self;
-        let width = job.source.width;
+        let width = job.inputs.source.width;
         for row in job.rows.clone() {
             let elements = job.ptr.span(row);
             let mut at = 0;
@@ -391,7 +406,7 @@ impl<T: Element, R: Reducer<T>> WithSimd for Job<'_, T, R> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let (width, lanes) = (self.source.width, T::Lanes::lanes::<S>());
+        let (width, lanes) = (self.inputs.source.width, T::Lanes::lanes::<S>());
         if width < lanes {
             return self.narrow();
         }
@@ -428,7 +443,7 @@ pub(crate) fn reduce_rows<T: Element, R: Reducer<T>>(
 ) {
     let width = source.width;
     for_pieces(&ptr.cuts(width), out, &|r| r.len() * width, &|rows, out| {
-        T::dispatch(Job { reducer, weights, ptr, idx, source, rows, out });
+        T::dispatch(Job { inputs: Inputs { reducer, weights, idx, source }, ptr, rows, out });
     });
 }
 
@@ -449,9 +464,14 @@ mod tests {
         let (ptr, idx) = (IdList::I32(&ptr), Some(IdList::I32(&idx)));
         let weights = Some(Weights { values: data, perm: None });
         let (largest, rows) = (Extreme::largest::<T>(), || 0..3);
-        simd.vectorize(Job { reducer: Sum, weights, ptr, idx, source, rows: rows(), out: a });
-        simd.vectorize(Job { reducer: Sum, weights: None, ptr, idx, source, rows: rows(), out: b });
-        simd.vectorize(Job { reducer: largest, weights: None, ptr, idx, source, rows: rows(), out: c });
+        simd.vectorize(Job { inputs: Inputs { reducer: Sum, weights, idx, source }, ptr, rows: rows(), out: a });
+        simd.vectorize(Job { inputs: Inputs { reducer: Sum, weights: None, idx, source }, ptr, rows: rows(), out: b });
+        simd.vectorize(Job {
+            inputs: Inputs { reducer: largest, weights: None, idx, source },
+            ptr,
+            rows: rows(),
+            out: c,
+        });
         out
     }
 
