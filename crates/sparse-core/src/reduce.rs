@@ -39,6 +39,33 @@ impl<T: Element> Weights<'_, T> {
     }
 }
 
+/// [`Weights`], or none: nothing is multiplied then. A type of its own, because a branch in the loop over a segment
+/// would keep narrow rows from being vectorised.
+pub(crate) trait Weigh<T: Element>: Copy + Sync {
+    fn weight(&self, k: usize) -> Option<T::Acc>;
+    fn fetch(&self, k: usize);
+}
+
+impl<T: Element> Weigh<T> for Weights<'_, T> {
+    #[inline(always)]
+    fn weight(&self, k: usize) -> Option<T::Acc> {
+        Some(self.at(k))
+    }
+    #[inline(always)]
+    fn fetch(&self, k: usize) {
+        self.prefetch(k);
+    }
+}
+
+impl<T: Element> Weigh<T> for () {
+    #[inline(always)]
+    fn weight(&self, _: usize) -> Option<T::Acc> {
+        None
+    }
+    #[inline(always)]
+    fn fetch(&self, _: usize) {}
+}
+
 /// How weighted source rows combine.
 pub(crate) trait Reducer<T: Element>: Copy + Sync {
     /// Where a segment starts; what `finish` makes of it is the value of an empty one.
@@ -225,16 +252,16 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Few<T::Acc, N> {
 
 /// What is combined. A tile copies it, so that the compiler knows that nothing in it changes.
 #[derive(Clone, Copy)]
-struct Inputs<'a, T, R> {
+struct Inputs<'a, T, R, W> {
     reducer: R,
-    weights: Option<Weights<'a, T>>,
+    weights: W,
     idx: Option<IdList<'a>>,
     source: Source<'a, T>,
 }
 
 /// The segments `rows` and their part of the output.
-struct Job<'a, T, R> {
-    inputs: Inputs<'a, T, R>,
+struct Job<'a, T, R, W> {
+    inputs: Inputs<'a, T, R, W>,
     ptr: IdList<'a>,
     rows: Range<usize>,
     out: &'a mut [T],
@@ -310,25 +337,23 @@ fn out_of_range(row: usize, rows: usize) -> ! {
     panic!("row index must be in [0, {rows}), got {}", row as isize)
 }
 
-impl<T: Element, R: Reducer<T>> Inputs<'_, T, R> {
+impl<T: Element, R: Reducer<T>, W: Weigh<T>> Inputs<'_, T, R, W> {
     /// Asks for what element `k` with the source row `i` needs.
     #[inline(always)]
     fn prefetch(&self, k: usize, i: usize) {
         self.source.prefetch(i);
-        if let Some(weights) = self.weights {
-            weights.prefetch(k);
-        }
+        self.weights.fetch(k);
     }
 
     /// Element `k` of a segment: source row `i`, from column `start` on.
     #[inline(always)]
     fn step<S: Simd, X: Tile<T, S>>(&self, simd: S, tile: &mut X, k: usize, i: usize, start: usize) {
-        let factor = self.weights.map(|weights| self.reducer.factor(weights.at(k)));
+        let factor = self.weights.weight(k).map(|weight| self.reducer.factor(weight));
         tile.step(simd, &self.reducer, factor, &self.source.row(i)[start..]);
     }
 }
 
-impl<T: Element, R: Reducer<T>> Job<'_, T, R> {
+impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
     /// One tile of the segment `elements`: its rows' columns from `at` on, or from further left where the tile would not
     /// fit: what is computed twice gets the same bits. Returns where the next tile starts.
     #[inline(always)]
@@ -373,9 +398,9 @@ impl<T: Element, R: Reducer<T>> Job<'_, T, R> {
 }
 
 /// A job of rows that are narrower than a native vector.
-struct Narrow<'a, T, R>(Job<'a, T, R>);
+struct Narrow<'a, T, R, W>(Job<'a, T, R, W>);
 
-impl<T: Element, R: Reducer<T>> WithSimd for Narrow<'_, T, R> {
+impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Narrow<'_, T, R, W> {
     type Output = ();
 
     #[inline(always)]
@@ -401,7 +426,7 @@ impl<T: Element, R: Reducer<T>> WithSimd for Narrow<'_, T, R> {
     }
 }
 
-impl<T: Element, R: Reducer<T>> WithSimd for Job<'_, T, R> {
+impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
     type Output = ();
 
     #[inline(always)]
@@ -433,9 +458,9 @@ impl<T: Element, R: Reducer<T>> WithSimd for Job<'_, T, R> {
 }
 
 /// `out[s, :]` = all rows `idx[k]` (or `k`) of `source` for `k` in `ptr[s]..ptr[s + 1]`, combined in order.
-pub(crate) fn reduce_rows<T: Element, R: Reducer<T>>(
+pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
     reducer: R,
-    weights: Option<Weights<'_, T>>,
+    weights: W,
     ptr: IdList<'_>,
     idx: Option<IdList<'_>>,
     source: Source<'_, T>,
@@ -462,12 +487,12 @@ mod tests {
         let (a, rest) = out.split_at_mut(3 * width);
         let (b, c) = rest.split_at_mut(3 * width);
         let (ptr, idx) = (IdList::I32(&ptr), Some(IdList::I32(&idx)));
-        let weights = Some(Weights { values: data, perm: None });
+        let weights = Weights { values: data, perm: None };
         let (largest, rows) = (Extreme::largest::<T>(), || 0..3);
         simd.vectorize(Job { inputs: Inputs { reducer: Sum, weights, idx, source }, ptr, rows: rows(), out: a });
-        simd.vectorize(Job { inputs: Inputs { reducer: Sum, weights: None, idx, source }, ptr, rows: rows(), out: b });
+        simd.vectorize(Job { inputs: Inputs { reducer: Sum, weights: (), idx, source }, ptr, rows: rows(), out: b });
         simd.vectorize(Job {
-            inputs: Inputs { reducer: largest, weights: None, idx, source },
+            inputs: Inputs { reducer: largest, weights: (), idx, source },
             ptr,
             rows: rows(),
             out: c,

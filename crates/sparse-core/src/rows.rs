@@ -122,6 +122,6 @@ fn segment_reduce<T: Element, R: Reducer<T>>(
 ) {
     assert_eq!(out.len(), ptr.rows() * block, "{op}: out must hold a block for every segment");
     if block > 0 {
-        reduce_rows(reducer, None, ptr, order, Source::new(values, block, op), out);
+        reduce_rows(reducer, (), ptr, order, Source::new(values, block, op), out);
     }
 }

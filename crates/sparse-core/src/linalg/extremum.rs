@@ -43,7 +43,7 @@ pub fn spmm_extremum<T: Element, I: Index>(
     assert_eq!(out.len(), ptr.rows() * features, "spmm_extremum: out must be [rows, features]");
     if features > 0 {
         let dense = Source::new(dense, features, "spmm_extremum: dense");
-        reduce_rows(reducer, Some(Weights { values, perm }), ptr, Some(idx), dense, out);
+        reduce_rows(reducer, Weights { values, perm }, ptr, Some(idx), dense, out);
     }
 }
 

@@ -26,7 +26,7 @@ pub fn spmm<T: Element, I: Index>(a: Compressed<'_, I>, values: &[T], dense: &[T
         _ => {
             let View { ptr, idx, perm } = a.view();
             let dense = Source::new(dense, features, "spmm: dense");
-            reduce_rows(Sum, Some(Weights { values, perm }), ptr, Some(idx), dense, out);
+            reduce_rows(Sum, Weights { values, perm }, ptr, Some(idx), dense, out);
         }
     }
 }
