@@ -196,13 +196,13 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Vectors<T, V<T, S>, N> 
         let x = &x[..N * lanes];
         if let Some(factor) = factor {
             let factor = T::Lanes::splat(simd, factor);
-            for j in 0..N {
+            for (j, acc) in self.0.iter_mut().enumerate() {
                 let product = T::Lanes::mul(simd, factor, T::Lanes::load(simd, &x[j * lanes..]));
-                self.0[j] = reducer.step_lanes(simd, self.0[j], product);
+                *acc = reducer.step_lanes(simd, *acc, product);
             }
         } else {
-            for j in 0..N {
-                self.0[j] = reducer.step_lanes(simd, self.0[j], T::Lanes::load(simd, &x[j * lanes..]));
+            for (j, acc) in self.0.iter_mut().enumerate() {
+                *acc = reducer.step_lanes(simd, *acc, T::Lanes::load(simd, &x[j * lanes..]));
             }
         }
     }
@@ -232,20 +232,19 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Few<T::Acc, N> {
     fn step<R: Reducer<T>>(&mut self, _: S, reducer: &R, factor: Option<T::Acc>, x: &[T]) {
         let x = &x[..N];
         if let Some(factor) = factor {
-            for j in 0..N {
-                self.0[j] = reducer.step(self.0[j], T::mul(factor, x[j].widen()));
+            for (acc, x) in self.0.iter_mut().zip(x) {
+                *acc = reducer.step(*acc, T::mul(factor, x.widen()));
             }
         } else {
-            for j in 0..N {
-                self.0[j] = reducer.step(self.0[j], x[j].widen());
+            for (acc, x) in self.0.iter_mut().zip(x) {
+                *acc = reducer.step(*acc, x.widen());
             }
         }
     }
     #[inline(always)]
     fn store<R: Reducer<T>>(self, _: S, reducer: &R, out: &mut [T]) {
-        let out = &mut out[..N];
-        for j in 0..N {
-            out[j] = T::narrow(reducer.finish(self.0[j]));
+        for (out, acc) in out[..N].iter_mut().zip(&self.0) {
+            *out = T::narrow(reducer.finish(*acc));
         }
     }
 }

@@ -72,18 +72,19 @@ fn dot<T: Element, S: Simd>(simd: S, x: &[T], y: &[T]) -> T::Acc {
     if !x_whole.is_empty() {
         // Only the first `SUMS / lanes` are used, a number that the instruction set fixes.
         let mut acc = [T::Lanes::splat(simd, T::ACC_ZERO); SUMS];
+        let acc = &mut acc[..SUMS / lanes];
         for (x, y) in x_whole.iter().zip(y_whole) {
-            for j in 0..SUMS / lanes {
+            for (j, acc) in acc.iter_mut().enumerate() {
                 let (x, y) = (T::Lanes::load(simd, &x[j * lanes..]), T::Lanes::load(simd, &y[j * lanes..]));
-                acc[j] = T::Lanes::add(simd, acc[j], T::Lanes::mul(simd, x, y));
+                *acc = T::Lanes::add(simd, *acc, T::Lanes::mul(simd, x, y));
             }
         }
-        for j in 0..SUMS / lanes {
-            T::Lanes::store_acc(simd, acc[j], &mut sums[j * lanes..]);
+        for (j, acc) in acc.iter().enumerate() {
+            T::Lanes::store_acc(simd, *acc, &mut sums[j * lanes..]);
         }
     }
-    for j in 0..x_rest.len() {
-        sums[j] = T::add(sums[j], T::mul(x_rest[j].widen(), y_rest[j].widen()));
+    for ((sum, x), y) in sums.iter_mut().zip(x_rest).zip(y_rest) {
+        *sum = T::add(*sum, T::mul(x.widen(), y.widen()));
     }
     add_lanes::<T, SUMS>(sums)
 }
