@@ -1,5 +1,6 @@
 //! Running sums within segments.
 
+use crate::ids::IdList;
 use crate::par::{even, for_pieces};
 use crate::{Element, Index};
 use core::ops::Range;
@@ -23,57 +24,53 @@ pub fn segment_cumsum<T: Element, I: Index>(
     reverse: bool,
     out: &mut [T],
 ) {
-    if out.is_empty() {
-        return;
+    let job = Job { values, block, order: order.map(I::list), ptr: I::list(ptr), reverse };
+    if !out.is_empty() {
+        job.run(out);
     }
-    let rows = out.len() / block;
-    let end = |end: Option<&I>| end.map(|end| end.to_usize());
-    let all = end(ptr.first()) == Some(0) && end(ptr.last()) == Some(rows);
-    assert!(all && ptr.is_sorted(), "segments must be all {rows} rows");
-    let job = Job { values, block, order, ptr, reverse };
-    let chunks: Vec<Range<usize>> = (0..rows).step_by(CHUNK).map(|start| start..rows.min(start + CHUNK)).collect();
-    let carries = job.carries(&chunks);
-    for_pieces(
-        &even(chunks.len(), CHUNK * block),
-        out,
-        &|range| (chunks[range.end - 1].end - chunks[range.start].start) * block,
-        &|range, piece| {
-            let first = chunks[range.start].start;
-            for chunk in range {
-                job.sum(chunks[chunk].clone(), &mut carries[chunk * block..][..block].to_vec(), |k, sum| {
-                    let row = &mut piece[(k - first) * block..][..block];
-                    row.iter_mut().zip(sum).for_each(|(slot, &sum)| *slot = T::narrow(sum));
-                });
-            }
-        },
-    );
 }
 
-struct Job<'a, T, I> {
+struct Job<'a, T> {
     values: &'a [T],
     block: usize,
-    order: Option<&'a [I]>,
-    ptr: &'a [I],
+    order: Option<IdList<'a>>,
+    ptr: IdList<'a>,
     reverse: bool,
 }
 
-impl<T: Element, I: Index> Job<'_, T, I> {
-    /// What is summed of a segment before each chunk that it reaches into.
-    fn carries(&self, chunks: &[Range<usize>]) -> Vec<T::Acc> {
+impl<T: Element> Job<'_, T> {
+    fn run(&self, out: &mut [T]) {
         let block = self.block;
+        let chunks = Chunks { rows: out.len() / block };
+        self.ptr.check_covers(chunks.rows);
+        let carries = self.carries(chunks);
+        for_pieces(&chunks.pieces(block), out, &|range| chunks.rows_of(range).len() * block, &|range, mut piece| {
+            for chunk in range {
+                let (rows, sum) =
+                    (chunks.rows_of(&(chunk..chunk + 1)), &mut carries[chunk * block..][..block].to_vec());
+                let (head, tail) = piece.split_at_mut(rows.len() * block);
+                self.sum(rows, sum, Some(head));
+                piece = tail;
+            }
+        });
+    }
+
+    /// What is summed of a segment before each chunk that it reaches into.
+    fn carries(&self, chunks: Chunks) -> Vec<T::Acc> {
+        let (block, count) = (self.block, chunks.count());
         // Of each chunk, the sum since its last start of a segment.
-        let mut sums = vec![T::ACC_ZERO; chunks.len() * block];
-        if chunks.len() > 1 {
-            for_pieces(&even(chunks.len(), CHUNK * block), &mut sums, &|range| range.len() * block, &|range, piece| {
-                range
-                    .zip(piece.chunks_exact_mut(block))
-                    .for_each(|(c, sum)| self.sum(chunks[c].clone(), sum, |_, _| ()))
+        let mut sums = vec![T::ACC_ZERO; count * block];
+        if count > 1 {
+            for_pieces(&chunks.pieces(block), &mut sums, &|range| range.len() * block, &|range, piece| {
+                for (chunk, sum) in range.zip(piece.chunks_exact_mut(block)) {
+                    self.sum(chunks.rows_of(&(chunk..chunk + 1)), sum, None);
+                }
             });
         }
         let mut carry = vec![T::ACC_ZERO; block];
-        for k in 0..chunks.len() {
-            let chunk = if self.reverse { chunks.len() - 1 - k } else { k };
-            let fresh = self.starts(&chunks[chunk]);
+        for k in 0..count {
+            let chunk = if self.reverse { count - 1 - k } else { k };
+            let fresh = starts(self.ptr, chunks.rows_of(&(chunk..chunk + 1)), self.reverse);
             for (carry, sum) in carry.iter_mut().zip(&mut sums[chunk * block..][..block]) {
                 let before = *carry;
                 *carry = if fresh { *sum } else { T::add(before, *sum) };
@@ -83,38 +80,66 @@ impl<T: Element, I: Index> Job<'_, T, I> {
         sums
     }
 
-    /// Whether a segment starts in the chunk, in the direction of the sums.
-    fn starts(&self, rows: &Range<usize>) -> bool {
-        let (low, high) = if self.reverse { (rows.start + 1, rows.end) } else { (rows.start, rows.end - 1) };
-        let next = self.ptr.partition_point(|start| start.to_usize() < low);
-        self.ptr.get(next).is_some_and(|start| start.to_usize() <= high)
-    }
-
-    /// Sums the rows in the direction of the sums, with `sum` as what was summed before, and shows each running sum.
-    fn sum(&self, rows: Range<usize>, sum: &mut [T::Acc], mut show: impl FnMut(usize, &[T::Acc])) {
+    /// Sums the rows in the direction of the sums, with `sum` as what was summed before, and writes each running sum.
+    fn sum(&self, rows: Range<usize>, sum: &mut [T::Acc], mut out: Option<&mut [T]>) {
+        let block = self.block;
         let last = if self.reverse { rows.end - 1 } else { rows.start };
         // The segment of the row at hand; empty ones are passed over.
-        let mut segment = self.ptr.partition_point(|start| start.to_usize() <= last) - 1;
-        let mut step = |k: usize| {
-            if self.reverse {
-                while self.ptr[segment].to_usize() > k {
+        let mut segment = self.ptr.below(last + 1) - 1;
+        for step in 0..rows.len() {
+            let k = if self.reverse { rows.end - 1 - step } else { rows.start + step };
+            let first = if self.reverse {
+                while self.ptr.at(segment) > k {
                     segment -= 1;
                 }
+                self.ptr.at(segment + 1) - 1
             } else {
-                while self.ptr[segment + 1].to_usize() <= k {
+                while self.ptr.at(segment + 1) <= k {
                     segment += 1;
                 }
-            }
-            let first = if self.reverse { self.ptr[segment + 1].to_usize() - 1 } else { self.ptr[segment].to_usize() };
+                self.ptr.at(segment)
+            };
             if k == first {
                 sum.fill(T::ACC_ZERO);
             }
-            let row = self.order.map_or(k, |order| order[k].to_usize());
-            for (sum, x) in sum.iter_mut().zip(&self.values[row * self.block..][..self.block]) {
+            let row = self.order.map_or(k, |order| order.at(k));
+            for (sum, x) in sum.iter_mut().zip(&self.values[row * block..][..block]) {
                 *sum = T::add(*sum, x.widen());
             }
-            show(k, sum);
-        };
-        if self.reverse { rows.rev().for_each(&mut step) } else { rows.for_each(&mut step) }
+            if let Some(out) = &mut out {
+                for (slot, &sum) in out[(k - rows.start) * block..][..block].iter_mut().zip(&*sum) {
+                    *slot = T::narrow(sum);
+                }
+            }
+        }
     }
+}
+
+/// All rows, cut into chunks of [`CHUNK`].
+#[derive(Clone, Copy)]
+struct Chunks {
+    rows: usize,
+}
+
+impl Chunks {
+    fn count(self) -> usize {
+        self.rows.div_ceil(CHUNK)
+    }
+
+    /// The rows of some chunks.
+    fn rows_of(self, chunks: &Range<usize>) -> Range<usize> {
+        chunks.start * CHUNK..self.rows.min(chunks.end * CHUNK)
+    }
+
+    /// Pieces of chunks for the threads.
+    fn pieces(self, block: usize) -> Vec<Range<usize>> {
+        even(self.count(), CHUNK * block)
+    }
+}
+
+/// Whether a segment starts among the rows, in the direction of the sums.
+fn starts(ptr: IdList<'_>, rows: Range<usize>, reverse: bool) -> bool {
+    let (low, high) = if reverse { (rows.start + 1, rows.end) } else { (rows.start, rows.end - 1) };
+    let next = ptr.below(low);
+    next < ptr.len() && ptr.at(next) <= high
 }

@@ -1,6 +1,7 @@
 //! What kernels are generic over: the element with its vectors, and the index.
 
 use crate::bits::OfBits;
+use crate::ids::IdList;
 use core::fmt::{Debug, Display};
 use pulp::{Simd, WithSimd};
 use std::borrow::Cow;
@@ -104,10 +105,16 @@ pub trait Index: Copy + Default + Ord + Debug + Display + Send + Sync + 'static 
     fn to_i64(self) -> i64;
     /// From a `usize` that is known to fit (callers check sizes against [`Index::MAX`] first).
     fn from_usize(n: usize) -> Self;
-    /// The indices as i32, which hold them: as they are where they are i32.
+    /// The indices as i32: as they are where they are i32. One that i32 cannot hold becomes -1, out of any range.
     #[doc(hidden)]
     fn narrow(list: &[Self]) -> Cow<'_, [i32]>;
     /// Runs a kernel over elements `T` on an instruction set that it is compiled for.
     #[doc(hidden)]
     fn dispatch<T: Element, J: WithSimd>(job: J) -> J::Output;
+    /// Indices that are i32.
+    #[doc(hidden)]
+    fn widen(list: Vec<i32>) -> Vec<Self>;
+    /// The indices without their type.
+    #[doc(hidden)]
+    fn list(list: &[Self]) -> IdList<'_>;
 }

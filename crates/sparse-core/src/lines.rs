@@ -3,11 +3,12 @@
 //! Short segments of different lengths would cost a mispredicted branch each. So a segment's rest is read as whole
 //! vectors, what lies beyond its end is set to zero, and no branch depends on the length as long as it fits [`LANES`].
 
+use crate::Element;
 use crate::element::Lanes;
-use crate::par::{by_elements, for_pieces};
+use crate::ids::IdList;
+use crate::par::for_pieces;
 use crate::reduce::prefetch;
-use crate::simd::dispatch;
-use crate::{Element, Index};
+use core::ops::Range;
 use pulp::{Simd, WithSimd};
 
 /// Interleaved partial sums of a segment, added pairwise at the end: on every instruction set, so bits are the same.
@@ -17,70 +18,62 @@ const LANES: usize = 16;
 /// MB take three times as long without.
 const AHEAD: usize = 512;
 
-type V<T, S> = <<T as Element>::Lanes as Lanes<T>>::V<S>;
-
 /// `out[s] = sum of values[ptr[s]..ptr[s + 1]]`.
-pub(crate) fn line_sums<T: Element, I: Index>(values: &[T], ptr: &[I], out: &mut [T]) {
-    for_pieces(&by_elements(ptr, 1), out, &|r| r.len(), &|rows, out| {
-        dispatch::<T, I, _>(LineSums { values, ptr: &ptr[rows.start..=rows.end], out })
-    });
+pub(crate) fn line_sums<T: Element>(values: &[T], ptr: IdList<'_>, out: &mut [T]) {
+    for_pieces(&ptr.cuts(1), out, &|r| r.len(), &|rows, out| T::dispatch(LineSums { values, ptr, rows, out }));
 }
 
-struct LineSums<'a, T, I> {
+struct LineSums<'a, T> {
     values: &'a [T],
-    ptr: &'a [I],
+    ptr: IdList<'a>,
+    rows: Range<usize>,
     out: &'a mut [T],
 }
 
-impl<T: Element, I: Index> WithSimd for LineSums<'_, T, I> {
+impl<T: Element> WithSimd for LineSums<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        match LANES / T::Lanes::lanes::<S>() {
-            1 => self.run::<S, 1>(simd),
-            2 => self.run::<S, 2>(simd),
-            4 => self.run::<S, 4>(simd),
-            8 => self.run::<S, 8>(simd),
-            _ => self.run::<S, LANES>(simd),
-        }
-    }
-}
-
-impl<T: Element, I: Index> LineSums<'_, T, I> {
-    #[inline(always)]
-    fn run<S: Simd, const N: usize>(self, simd: S) {
-        let mut low = self.ptr[0].to_usize();
-        for (high, out) in self.ptr[1..].iter().zip(self.out) {
-            let high = high.to_usize();
+        let mut low = self.ptr.at(self.rows.start);
+        for (row, out) in self.rows.zip(self.out) {
+            let high = self.ptr.at(row + 1);
             prefetch(self.values, low.wrapping_add(AHEAD));
-            *out = T::narrow(line_sum::<T, S, N>(simd, self.values, low, high));
+            *out = T::narrow(line_sum::<T, S>(simd, self.values, low, high));
             low = high;
         }
     }
 }
 
-/// The sum of `values[low..high]` in `N` vectors.
+/// The sum of `values[low..high]`.
 #[inline(always)]
-fn line_sum<T: Element, S: Simd, const N: usize>(simd: S, values: &[T], mut low: usize, high: usize) -> T::Acc {
+fn line_sum<T: Element, S: Simd>(simd: S, values: &[T], mut low: usize, high: usize) -> T::Acc {
     assert!(low <= high && high <= values.len(), "segment_sum: ptr must ascend within the values");
     let lanes = T::Lanes::lanes::<S>();
-    let mut sums = [T::Lanes::splat(simd, T::ACC_ZERO); N];
+    // Only the first `LANES / lanes` are used, a number that the instruction set fixes.
+    let mut sums = [T::Lanes::splat(simd, T::ACC_ZERO); LANES];
     while high - low > LANES {
-        add(simd, &mut sums, &values[low..], |_, x| T::Lanes::load(simd, x));
+        let x = &values[low..low + LANES];
+        for j in 0..LANES / lanes {
+            sums[j] = T::Lanes::add(simd, sums[j], T::Lanes::load(simd, &x[j * lanes..]));
+        }
         low += LANES;
     }
     let rest = high - low;
-    let head = |j: usize, x: &[T]| T::Lanes::load_head(simd, x, rest.saturating_sub(j * lanes));
-    match values.get(low..low + LANES) {
-        Some(whole) => add(simd, &mut sums, whole, head),
+    let mut copy;
+    let x = match values.get(low..low + LANES) {
+        Some(x) => x,
         None => {
-            let mut whole = [T::ZERO; LANES];
-            whole[..rest].copy_from_slice(&values[low..high]);
-            add(simd, &mut sums, &whole, head);
+            copy = [T::ZERO; LANES];
+            copy[..rest].copy_from_slice(&values[low..high]);
+            &copy[..]
         }
+    };
+    for j in 0..LANES / lanes {
+        let head = T::Lanes::load_head(simd, &x[j * lanes..], rest.saturating_sub(j * lanes));
+        sums[j] = T::Lanes::add(simd, sums[j], head);
     }
-    let mut half = N / 2;
+    let mut half = LANES / lanes / 2;
     while half > 0 {
         for j in 0..half {
             sums[j] = T::Lanes::add(simd, sums[j], sums[j + half]);
@@ -88,21 +81,6 @@ fn line_sum<T: Element, S: Simd, const N: usize>(simd: S, values: &[T], mut low:
         half /= 2;
     }
     T::Lanes::sum(simd, sums[0])
-}
-
-/// Adds vectors of `x` to the sums.
-#[inline(always)]
-fn add<T: Element, S: Simd, const N: usize>(
-    simd: S,
-    sums: &mut [V<T, S>; N],
-    x: &[T],
-    load: impl Fn(usize, &[T]) -> V<T, S>,
-) {
-    let lanes = T::Lanes::lanes::<S>();
-    let x = &x[..N * lanes];
-    for (j, sum) in sums.iter_mut().enumerate() {
-        *sum = T::Lanes::add(simd, *sum, load(j, &x[j * lanes..]));
-    }
 }
 
 #[cfg(test)]
@@ -113,7 +91,8 @@ mod tests {
 
     fn run<T: Element, S: Simd>(simd: S, values: &[T], ptr: &[i32]) -> Vec<T> {
         let mut out = vec![T::ONE; ptr.len() - 1];
-        simd.vectorize(LineSums { values, ptr, out: &mut out });
+        let rows = 0..ptr.len() - 1;
+        simd.vectorize(LineSums { values, ptr: IdList::I32(ptr), rows, out: &mut out });
         out
     }
 
@@ -163,7 +142,7 @@ mod tests {
     fn neighbours_take_no_part() {
         let values = [f32::NAN, 1.0, 2.0, f32::INFINITY, 3.0];
         let mut out = [0.0; 4];
-        line_sums(&values, &[1i64, 3, 3, 4, 5], &mut out);
+        line_sums(&values, IdList::I64(&[1, 3, 3, 4, 5]), &mut out);
         assert_eq!(out, [3.0, 0.0, f32::INFINITY, 3.0]);
     }
 }

@@ -1,8 +1,9 @@
 //! The elements (f16, bf16, f32, f64, i32, i64, u8) and the indices (i32, i64).
 
 use crate::element::{Element, Index};
+use crate::ids::IdList;
 use crate::lanes::{ArrayLanes, F32Lanes, F64Lanes};
-use crate::simd;
+use crate::{par, simd};
 use half::{bf16, f16};
 use pulp::WithSimd;
 use std::borrow::Cow;
@@ -213,7 +214,7 @@ int_element!(i64);
 int_element!(u8);
 
 macro_rules! index {
-    ($t:ty, |$list:ident| $narrow:expr, |$job:ident: $T:ident| $dispatch:expr) => {
+    ($t:ty, $variant:ident, |$list:ident| $narrow:expr, |$narrow_list:ident| $widen:expr, |$job:ident: $T:ident| $dispatch:expr) => {
         impl Index for $t {
             const MAX: usize = <$t>::MAX as usize;
             #[inline(always)]
@@ -236,12 +237,25 @@ macro_rules! index {
             fn dispatch<$T: Element, J: WithSimd>($job: J) -> J::Output {
                 $dispatch
             }
+            fn widen($narrow_list: Vec<i32>) -> Vec<Self> {
+                $widen
+            }
+            #[inline(always)]
+            fn list(list: &[Self]) -> IdList<'_> {
+                IdList::$variant(list)
+            }
         }
     };
 }
 
-index!(i32, |list| Cow::Borrowed(list), |job: T| T::dispatch(job));
-index!(i64, |list| list.iter().map(|&x| x as i32).collect(), |job: T| simd::on_baseline(job));
+index!(i32, I32, |list| Cow::Borrowed(list), |list| list, |job: T| T::dispatch(job));
+index!(
+    i64,
+    I64,
+    |list| par::fill_with(list.len(), |k| i32::try_from(list[k]).unwrap_or(-1)).into(),
+    |list| list.into_iter().map(i64::from).collect(),
+    |job: T| simd::on_baseline(job)
+);
 
 #[cfg(test)]
 mod tests {

@@ -6,76 +6,83 @@
 //! the order of the segment, so the result does not depend on the number of threads.
 
 use crate::element::Lanes;
+use crate::ids::IdList;
 use crate::lanes::acc_max;
-use crate::par::{by_elements, for_pieces};
-use crate::simd::dispatch;
-use crate::{Element, Index};
+use crate::par::for_pieces;
+use crate::{Element, Index, simd};
 use core::marker::PhantomData;
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
 
 pub(crate) type V<T, S> = <<T as Element>::Lanes as Lanes<T>>::V<S>;
 
-/// How source rows combine.
+/// What source rows are multiplied by: the weight of element `k` is `values[perm[k]]`, or `values[k]` without a
+/// permutation.
+#[derive(Clone, Copy)]
+pub(crate) struct Weights<'a, T> {
+    pub(crate) values: &'a [T],
+    pub(crate) perm: Option<IdList<'a>>,
+}
+
+impl<T: Element> Weights<'_, T> {
+    #[inline(always)]
+    pub(crate) fn at(&self, k: usize) -> T::Acc {
+        self.values[self.perm.map_or(k, |perm| perm.at(k))].widen()
+    }
+
+    /// Asks for the weight of element `k` to be brought into the cache, where it will not come by itself.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, k: usize) {
+        if let Some(perm) = self.perm {
+            prefetch(self.values, perm.peek(k));
+        }
+    }
+}
+
+/// [`Weights`], or none: nothing is multiplied then. A type of its own, because a branch in the loop over a segment
+/// would keep narrow rows from being vectorised.
+pub(crate) trait Weigh<T: Element>: Copy + Sync {
+    fn weight(&self, k: usize) -> Option<T::Acc>;
+    fn fetch(&self, k: usize);
+}
+
+impl<T: Element> Weigh<T> for Weights<'_, T> {
+    #[inline(always)]
+    fn weight(&self, k: usize) -> Option<T::Acc> {
+        Some(self.at(k))
+    }
+    #[inline(always)]
+    fn fetch(&self, k: usize) {
+        self.prefetch(k);
+    }
+}
+
+impl<T: Element> Weigh<T> for () {
+    #[inline(always)]
+    fn weight(&self, _: usize) -> Option<T::Acc> {
+        None
+    }
+    #[inline(always)]
+    fn fetch(&self, _: usize) {}
+}
+
+/// How weighted source rows combine.
 pub(crate) trait Reducer<T: Element>: Copy + Sync {
     /// Where a segment starts; what `finish` makes of it is the value of an empty one.
     fn start(&self, empty: bool) -> T::Acc;
-    /// Weight of element `k`.
-    fn weight(&self, k: usize) -> T::Acc;
-    /// Asks for the weight of element `k` to be brought into the cache, where it will not come by itself.
-    #[inline(always)]
-    fn prefetch_weight(&self, _k: usize) {}
-    /// Accumulator after an element.
-    fn step(&self, acc: T::Acc, weight: T::Acc, x: T::Acc) -> T::Acc;
+    /// What is multiplied by the source row, for a weight. Without weights the source row is the product.
+    fn factor(&self, weight: T::Acc) -> T::Acc;
+    /// Accumulator after a product.
+    fn step(&self, acc: T::Acc, product: T::Acc) -> T::Acc;
     /// The same on vectors.
-    fn step_lanes<S: Simd>(&self, simd: S, acc: V<T, S>, weight: V<T, S>, x: V<T, S>) -> V<T, S>;
+    fn step_lanes<S: Simd>(&self, simd: S, acc: V<T, S>, product: V<T, S>) -> V<T, S>;
     /// The result of a segment, from its accumulator.
-    #[inline(always)]
-    fn finish(&self, acc: T::Acc) -> T::Acc {
-        acc
-    }
+    fn finish(&self, acc: T::Acc) -> T::Acc;
     /// The same on vectors.
-    #[inline(always)]
-    fn finish_lanes<S: Simd>(&self, _: S, acc: V<T, S>) -> V<T, S> {
-        acc
-    }
+    fn finish_lanes<S: Simd>(&self, simd: S, acc: V<T, S>) -> V<T, S>;
 }
 
-/// Weighted sum; the weight of element `k` is `values[perm[k]]` or `values[k]`.
-#[derive(Clone, Copy)]
-pub(crate) struct Weighted<'a, T, I> {
-    pub(crate) values: &'a [T],
-    pub(crate) perm: Option<&'a [I]>,
-}
-
-impl<T: Element, I: Index> Reducer<T> for Weighted<'_, T, I> {
-    #[inline(always)]
-    fn start(&self, _: bool) -> T::Acc {
-        T::ACC_ZERO
-    }
-    #[inline(always)]
-    fn weight(&self, k: usize) -> T::Acc {
-        self.values[self.perm.map_or(k, |p| p[k].to_usize())].widen()
-    }
-    #[inline(always)]
-    fn prefetch_weight(&self, k: usize) {
-        if let Some(perm) = self.perm
-            && let Some(at) = perm.get(k)
-        {
-            prefetch(self.values, at.to_usize());
-        }
-    }
-    #[inline(always)]
-    fn step(&self, acc: T::Acc, weight: T::Acc, x: T::Acc) -> T::Acc {
-        T::add(acc, T::mul(weight, x))
-    }
-    #[inline(always)]
-    fn step_lanes<S: Simd>(&self, simd: S, acc: V<T, S>, weight: V<T, S>, x: V<T, S>) -> V<T, S> {
-        T::Lanes::add(simd, acc, T::Lanes::mul(simd, weight, x))
-    }
-}
-
-/// Plain sum.
+/// The sum.
 #[derive(Clone, Copy)]
 pub(crate) struct Sum;
 
@@ -85,39 +92,80 @@ impl<T: Element> Reducer<T> for Sum {
         T::ACC_ZERO
     }
     #[inline(always)]
-    fn weight(&self, _: usize) -> T::Acc {
-        T::ACC_ONE
+    fn factor(&self, weight: T::Acc) -> T::Acc {
+        weight
     }
     #[inline(always)]
-    fn step(&self, acc: T::Acc, _: T::Acc, x: T::Acc) -> T::Acc {
-        T::add(acc, x)
+    fn step(&self, acc: T::Acc, product: T::Acc) -> T::Acc {
+        T::add(acc, product)
     }
     #[inline(always)]
-    fn step_lanes<S: Simd>(&self, simd: S, acc: V<T, S>, _: V<T, S>, x: V<T, S>) -> V<T, S> {
-        T::Lanes::add(simd, acc, x)
+    fn step_lanes<S: Simd>(&self, simd: S, acc: V<T, S>, product: V<T, S>) -> V<T, S> {
+        T::Lanes::add(simd, acc, product)
+    }
+    #[inline(always)]
+    fn finish(&self, acc: T::Acc) -> T::Acc {
+        acc
+    }
+    #[inline(always)]
+    fn finish_lanes<S: Simd>(&self, _: S, acc: V<T, S>) -> V<T, S> {
+        acc
     }
 }
 
-/// The logical or of 0 and 1: their maximum, 0 of none.
+/// The largest product, or the smallest: the largest of what `flip` makes of them. `flip` is its own inverse: the
+/// identity, or what reverses the order (`-p` of floats, `!p = -p - 1` of integers, which have no `-p` for the smallest).
 #[derive(Clone, Copy)]
-pub(crate) struct Any;
+pub(crate) struct Extreme<A> {
+    sign: A,
+    offset: A,
+}
 
-impl<T: Element> Reducer<T> for Any {
+impl<A: Copy> Extreme<A> {
+    pub(crate) fn largest<T: Element<Acc = A>>() -> Self {
+        Self { sign: T::ACC_ONE, offset: T::ACC_ZERO }
+    }
+
+    pub(crate) fn smallest<T: Element<Acc = A>>() -> Self {
+        let minus = T::sub(T::ACC_ZERO, T::ACC_ONE);
+        Self { sign: minus, offset: if T::IS_FLOAT { T::ACC_ZERO } else { minus } }
+    }
+
     #[inline(always)]
-    fn start(&self, _: bool) -> T::Acc {
-        T::ACC_ZERO
+    fn shift<T: Element<Acc = A>>(&self, signed: A) -> A {
+        if T::IS_FLOAT { signed } else { T::add(signed, self.offset) }
+    }
+
+    #[inline(always)]
+    fn shift_lanes<T: Element<Acc = A>, S: Simd>(&self, simd: S, signed: V<T, S>) -> V<T, S> {
+        if T::IS_FLOAT { signed } else { T::Lanes::add(simd, signed, T::Lanes::splat(simd, self.offset)) }
+    }
+}
+
+impl<T: Element> Reducer<T> for Extreme<T::Acc> {
+    #[inline(always)]
+    fn start(&self, empty: bool) -> T::Acc {
+        if empty { Reducer::<T>::finish(self, T::ACC_ZERO) } else { T::ACC_LOWEST }
     }
     #[inline(always)]
-    fn weight(&self, _: usize) -> T::Acc {
-        T::ACC_ONE
+    fn factor(&self, weight: T::Acc) -> T::Acc {
+        T::mul(self.sign, weight)
     }
     #[inline(always)]
-    fn step(&self, acc: T::Acc, _: T::Acc, x: T::Acc) -> T::Acc {
-        acc_max(acc, x)
+    fn step(&self, acc: T::Acc, product: T::Acc) -> T::Acc {
+        acc_max(acc, self.shift::<T>(product))
     }
     #[inline(always)]
-    fn step_lanes<S: Simd>(&self, simd: S, acc: V<T, S>, _: V<T, S>, x: V<T, S>) -> V<T, S> {
-        T::Lanes::max(simd, acc, x)
+    fn step_lanes<S: Simd>(&self, simd: S, acc: V<T, S>, product: V<T, S>) -> V<T, S> {
+        T::Lanes::max(simd, acc, self.shift_lanes::<T, S>(simd, product))
+    }
+    #[inline(always)]
+    fn finish(&self, acc: T::Acc) -> T::Acc {
+        self.shift::<T>(T::mul(self.sign, acc))
+    }
+    #[inline(always)]
+    fn finish_lanes<S: Simd>(&self, simd: S, acc: V<T, S>) -> V<T, S> {
+        self.shift_lanes::<T, S>(simd, T::Lanes::mul(simd, T::Lanes::splat(simd, self.sign), acc))
     }
 }
 
@@ -125,7 +173,7 @@ impl<T: Element> Reducer<T> for Any {
 trait Tile<T: Element, S: Simd>: Copy {
     fn width() -> usize;
     fn init(simd: S, value: T::Acc) -> Self;
-    fn step<R: Reducer<T>>(&mut self, simd: S, reducer: &R, weight: T::Acc, x: &[T]);
+    fn step<R: Reducer<T>>(&mut self, simd: S, reducer: &R, factor: Option<T::Acc>, x: &[T]);
     fn store<R: Reducer<T>>(self, simd: S, reducer: &R, out: &mut [T]);
 }
 
@@ -143,19 +191,26 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Vectors<T, V<T, S>, N> 
         Self([T::Lanes::splat(simd, value); N], PhantomData)
     }
     #[inline(always)]
-    fn step<R: Reducer<T>>(&mut self, simd: S, reducer: &R, weight: T::Acc, x: &[T]) {
+    fn step<R: Reducer<T>>(&mut self, simd: S, reducer: &R, factor: Option<T::Acc>, x: &[T]) {
         let lanes = T::Lanes::lanes::<S>();
         let x = &x[..N * lanes];
-        let weight = T::Lanes::splat(simd, weight);
-        for (j, acc) in self.0.iter_mut().enumerate() {
-            *acc = reducer.step_lanes(simd, *acc, weight, T::Lanes::load(simd, &x[j * lanes..]));
+        if let Some(factor) = factor {
+            let factor = T::Lanes::splat(simd, factor);
+            for (j, acc) in self.0.iter_mut().enumerate() {
+                let product = T::Lanes::mul(simd, factor, T::Lanes::load(simd, &x[j * lanes..]));
+                *acc = reducer.step_lanes(simd, *acc, product);
+            }
+        } else {
+            for (j, acc) in self.0.iter_mut().enumerate() {
+                *acc = reducer.step_lanes(simd, *acc, T::Lanes::load(simd, &x[j * lanes..]));
+            }
         }
     }
     #[inline(always)]
     fn store<R: Reducer<T>>(self, simd: S, reducer: &R, out: &mut [T]) {
         let lanes = T::Lanes::lanes::<S>();
-        for (j, acc) in self.0.into_iter().enumerate() {
-            T::Lanes::store(simd, reducer.finish_lanes(simd, acc), &mut out[j * lanes..]);
+        for j in 0..N {
+            T::Lanes::store(simd, reducer.finish_lanes(simd, self.0[j]), &mut out[j * lanes..]);
         }
     }
 }
@@ -174,26 +229,39 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Few<T::Acc, N> {
         Self([value; N])
     }
     #[inline(always)]
-    fn step<R: Reducer<T>>(&mut self, _: S, reducer: &R, weight: T::Acc, x: &[T]) {
+    fn step<R: Reducer<T>>(&mut self, _: S, reducer: &R, factor: Option<T::Acc>, x: &[T]) {
         let x = &x[..N];
-        for (acc, x) in self.0.iter_mut().zip(x) {
-            *acc = reducer.step(*acc, weight, x.widen());
+        if let Some(factor) = factor {
+            for (acc, x) in self.0.iter_mut().zip(x) {
+                *acc = reducer.step(*acc, T::mul(factor, x.widen()));
+            }
+        } else {
+            for (acc, x) in self.0.iter_mut().zip(x) {
+                *acc = reducer.step(*acc, x.widen());
+            }
         }
     }
     #[inline(always)]
     fn store<R: Reducer<T>>(self, _: S, reducer: &R, out: &mut [T]) {
-        for (out, acc) in out[..N].iter_mut().zip(self.0) {
-            *out = T::narrow(reducer.finish(acc));
+        for (out, acc) in out[..N].iter_mut().zip(&self.0) {
+            *out = T::narrow(reducer.finish(*acc));
         }
     }
 }
 
-/// The segments `rows` and their part of the output.
-struct Job<'a, T, I, R> {
+/// What is combined. A tile copies it, so that the compiler knows that nothing in it changes.
+#[derive(Clone, Copy)]
+struct Inputs<'a, T, R, W> {
     reducer: R,
-    ptr: &'a [I],
-    idx: Option<&'a [I]>,
+    weights: W,
+    idx: Option<IdList<'a>>,
     source: Source<'a, T>,
+}
+
+/// The segments `rows` and their part of the output.
+struct Job<'a, T, R, W> {
+    inputs: Inputs<'a, T, R, W>,
+    ptr: IdList<'a>,
     rows: Range<usize>,
     out: &'a mut [T],
 }
@@ -204,6 +272,7 @@ pub(crate) struct Source<'a, T> {
     data: &'a [T],
     rows: usize,
     width: usize,
+    distance: usize,
 }
 
 /// Cache lines to have under way at once: 16 rows of 128 f32. Measured on Zen 5 while other jobs loaded the memory: with
@@ -214,7 +283,8 @@ impl<'a, T> Source<'a, T> {
     /// `data` as rows of `width >= 1` elements.
     pub(crate) fn new(data: &'a [T], width: usize, what: &str) -> Self {
         assert!(data.len().is_multiple_of(width), "{what} must hold whole rows of {width}, got {}", data.len());
-        Self { data, rows: data.len() / width, width }
+        let distance = (LINES_AHEAD / (width * size_of::<T>()).div_ceil(64)).clamp(4, 32);
+        Self { data, rows: data.len() / width, width, distance }
     }
 
     /// Row `r`.
@@ -227,8 +297,9 @@ impl<'a, T> Source<'a, T> {
     }
 
     /// How many rows ahead to prefetch.
+    #[inline(always)]
     pub(crate) fn distance(&self) -> usize {
-        (LINES_AHEAD / (self.width * size_of::<T>()).div_ceil(64)).clamp(4, 32)
+        self.distance
     }
 
     /// Asks for row `r`, if it exists, to be brought into the cache.
@@ -265,72 +336,120 @@ fn out_of_range(row: usize, rows: usize) -> ! {
     panic!("row index must be in [0, {rows}), got {}", row as isize)
 }
 
-impl<T: Element, I: Index, R: Reducer<T>> Job<'_, T, I, R> {
-    /// One tile of a segment: columns `at ..` of its rows, combined. `AHEAD` prefetches on the way.
+impl<T: Element, R: Reducer<T>, W: Weigh<T>> Inputs<'_, T, R, W> {
+    /// Asks for what element `k` with the source row `i` needs.
     #[inline(always)]
-    fn tile<S: Simd, X: Tile<T, S>, const AHEAD: bool>(&mut self, simd: S, row: usize, at: usize, distance: usize) {
-        let (low, high) = (self.ptr[row].to_usize(), self.ptr[row + 1].to_usize());
-        let mut tile = X::init(simd, self.reducer.start(low == high));
-        if let Some(all) = self.idx {
-            for (k, i) in (low..high).zip(&all[low..high]) {
-                if AHEAD && let Some(next) = all.get(k + distance) {
-                    self.source.prefetch(next.to_usize());
-                    self.reducer.prefetch_weight(k + distance);
-                }
-                tile.step(simd, &self.reducer, self.reducer.weight(k), &self.source.row(i.to_usize())[at..]);
-            }
-        } else {
-            assert!(low <= high, "row pointers must not descend");
-            for k in low..high {
-                tile.step(simd, &self.reducer, self.reducer.weight(k), &self.source.row(k)[at..]);
-            }
-        }
-        let width = self.source.width;
-        tile.store(simd, &self.reducer, &mut self.out[(row - self.rows.start) * width + at..]);
+    fn prefetch(&self, k: usize, i: usize) {
+        self.source.prefetch(i);
+        self.weights.fetch(k);
     }
 
-    /// A tile of the given width that starts at `at`, or further left where it would not fit: the elements computed
-    /// twice get the same bits. Returns where the next tile starts.
+    /// Element `k` of a segment: source row `i`, from column `start` on.
     #[inline(always)]
-    fn place<S: Simd, X: Tile<T, S>>(&mut self, simd: S, row: usize, at: usize, distance: usize) -> usize {
-        let start = at.min(self.source.width - X::width());
-        if at == 0 {
-            self.tile::<S, X, true>(simd, row, start, distance);
-        } else {
-            self.tile::<S, X, false>(simd, row, start, distance);
-        }
-        start + X::width()
+    fn step<S: Simd, X: Tile<T, S>>(&self, simd: S, tile: &mut X, k: usize, i: usize, start: usize) {
+        let factor = self.weights.weight(k).map(|weight| self.reducer.factor(weight));
+        tile.step(simd, &self.reducer, factor, &self.source.row(i)[start..]);
     }
 }
 
-impl<T: Element, I: Index, R: Reducer<T>> WithSimd for Job<'_, T, I, R> {
+impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
+    /// One tile of the segment `elements`: its rows' columns from `at` on, or from further left where the tile would not
+    /// fit: what is computed twice gets the same bits. Returns where the next tile starts.
+    #[inline(always)]
+    fn tile<S: Simd, X: Tile<T, S>>(&mut self, simd: S, row: usize, elements: Range<usize>, at: usize) -> usize {
+        let inputs = self.inputs;
+        let (width, distance) = (inputs.source.width, inputs.source.distance());
+        let start = at.min(width - X::width());
+        let mut tile = X::init(simd, inputs.reducer.start(elements.is_empty()));
+        match inputs.idx {
+            Some(IdList::I32(idx)) => {
+                for (k, i) in elements.clone().zip(&idx[elements]) {
+                    // The rows are in the cache after the first tile.
+                    if at == 0
+                        && let Some(next) = idx.get(k + distance)
+                    {
+                        inputs.prefetch(k + distance, next.to_usize());
+                    }
+                    inputs.step(simd, &mut tile, k, i.to_usize(), start);
+                }
+            }
+            Some(idx) => {
+                for k in elements {
+                    inputs.step(simd, &mut tile, k, idx.at(k), start);
+                }
+            }
+            None => {
+                for k in elements {
+                    inputs.step(simd, &mut tile, k, k, start);
+                }
+            }
+        }
+        let first = (row - self.rows.start) * width;
+        tile.store(simd, &inputs.reducer, &mut self.out[first + start..]);
+        start + X::width()
+    }
+
+    /// Rows narrower than a native vector.
+    #[inline(never)]
+    fn narrow(self) {
+        simd::on_two(Narrow(self));
+    }
+}
+
+/// A job of rows that are narrower than a native vector.
+struct Narrow<'a, T, R, W>(Job<'a, T, R, W>);
+
+impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Narrow<'_, T, R, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self(mut job) = self;
+        let width = job.inputs.source.width;
+        for row in job.rows.clone() {
+            let elements = job.ptr.span(row);
+            let mut at = 0;
+            while at < width {
+                let elements = elements.clone();
+                at = if width >= 8 {
+                    job.tile::<S, Few<T::Acc, 8>>(simd, row, elements, at)
+                } else if width >= 4 {
+                    job.tile::<S, Few<T::Acc, 4>>(simd, row, elements, at)
+                } else if width >= 2 {
+                    job.tile::<S, Few<T::Acc, 2>>(simd, row, elements, at)
+                } else {
+                    job.tile::<S, Few<T::Acc, 1>>(simd, row, elements, at)
+                };
+            }
+        }
+    }
+}
+
+impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let (width, lanes, distance) = (self.source.width, T::Lanes::lanes::<S>(), self.source.distance());
+        let (width, lanes) = (self.inputs.source.width, T::Lanes::lanes::<S>());
+        if width < lanes {
+            return self.narrow();
+        }
         for row in self.rows.clone() {
+            let elements = self.ptr.span(row);
             let mut at = 0;
             while at < width {
                 // The smallest tile that covers the rest, if the row is as wide as it; else the largest that fits.
                 let rest = width - at;
                 let covers = |n: usize| rest > n / 2 * lanes && n * lanes <= width;
+                let elements = elements.clone();
                 at = if covers(8) {
-                    self.place::<S, Vectors<T, V<T, S>, 8>>(simd, row, at, distance)
+                    self.tile::<S, Vectors<T, V<T, S>, 8>>(simd, row, elements, at)
                 } else if covers(4) {
-                    self.place::<S, Vectors<T, V<T, S>, 4>>(simd, row, at, distance)
+                    self.tile::<S, Vectors<T, V<T, S>, 4>>(simd, row, elements, at)
                 } else if covers(2) {
-                    self.place::<S, Vectors<T, V<T, S>, 2>>(simd, row, at, distance)
-                } else if lanes <= width {
-                    self.place::<S, Vectors<T, V<T, S>, 1>>(simd, row, at, distance)
-                } else if width >= 8 {
-                    self.place::<S, Few<T::Acc, 8>>(simd, row, at, distance)
-                } else if width >= 4 {
-                    self.place::<S, Few<T::Acc, 4>>(simd, row, at, distance)
-                } else if width >= 2 {
-                    self.place::<S, Few<T::Acc, 2>>(simd, row, at, distance)
+                    self.tile::<S, Vectors<T, V<T, S>, 2>>(simd, row, elements, at)
                 } else {
-                    self.place::<S, Few<T::Acc, 1>>(simd, row, at, distance)
+                    self.tile::<S, Vectors<T, V<T, S>, 1>>(simd, row, elements, at)
                 };
             }
         }
@@ -338,17 +457,17 @@ impl<T: Element, I: Index, R: Reducer<T>> WithSimd for Job<'_, T, I, R> {
 }
 
 /// `out[s, :]` = all rows `idx[k]` (or `k`) of `source` for `k` in `ptr[s]..ptr[s + 1]`, combined in order.
-pub(crate) fn reduce_rows<T: Element, I: Index, R: Reducer<T>>(
+pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
     reducer: R,
-    ptr: &[I],
-    idx: Option<&[I]>,
+    weights: W,
+    ptr: IdList<'_>,
+    idx: Option<IdList<'_>>,
     source: Source<'_, T>,
     out: &mut [T],
 ) {
     let width = source.width;
-    let ranges = by_elements(ptr, width);
-    for_pieces(&ranges, out, &|r| r.len() * width, &|rows, out| {
-        dispatch::<T, I, _>(Job { reducer, ptr, idx, source, rows, out });
+    for_pieces(&ptr.cuts(width), out, &|r| r.len() * width, &|rows, out| {
+        T::dispatch(Job { inputs: Inputs { reducer, weights, idx, source }, ptr, rows, out });
     });
 }
 
@@ -366,11 +485,17 @@ mod tests {
         let mut out = vec![T::ZERO; 9 * width];
         let (a, rest) = out.split_at_mut(3 * width);
         let (b, c) = rest.split_at_mut(3 * width);
-        let (ptr, idx, rows) = (&ptr[..], Some(&idx[..]), 0..3);
-        let weights = Weighted::<T, i32> { values: data, perm: None };
-        simd.vectorize(Job { reducer: weights, ptr, idx, source, rows: rows.clone(), out: a });
-        simd.vectorize(Job { reducer: Sum, ptr, idx, source, rows: rows.clone(), out: b });
-        simd.vectorize(Job { reducer: Any, ptr, idx, source, rows, out: c });
+        let (ptr, idx) = (IdList::I32(&ptr), Some(IdList::I32(&idx)));
+        let weights = Weights { values: data, perm: None };
+        let (largest, rows) = (Extreme::largest::<T>(), || 0..3);
+        simd.vectorize(Job { inputs: Inputs { reducer: Sum, weights, idx, source }, ptr, rows: rows(), out: a });
+        simd.vectorize(Job { inputs: Inputs { reducer: Sum, weights: (), idx, source }, ptr, rows: rows(), out: b });
+        simd.vectorize(Job {
+            inputs: Inputs { reducer: largest, weights: (), idx, source },
+            ptr,
+            rows: rows(),
+            out: c,
+        });
         out
     }
 

@@ -1,8 +1,9 @@
 //! Moving and combining value rows.
 
+use crate::ids::IdList;
 use crate::lines::line_sums;
 use crate::par::{even, for_pieces};
-use crate::reduce::{Any, Reducer, Source, Sum, reduce_rows};
+use crate::reduce::{Extreme, Reducer, Source, Sum, reduce_rows};
 use crate::{Element, Index, Plain};
 
 /// Moves rows of values by an index map: `out[k, :] = values[map[k], :]`, or `fill` where `map[k]` is the number of
@@ -19,43 +20,47 @@ pub fn move_rows<T: Plain, I: Index>(values: &[T], block: usize, fill: &[T], map
     // Fixed sizes let the compiler copy a block with a register move or two.
     match block {
         0 => {}
-        1 => move_fixed::<T, I, 1>(values, fill, map, out),
-        2 => move_fixed::<T, I, 2>(values, fill, map, out),
-        3 => move_fixed::<T, I, 3>(values, fill, map, out),
-        4 => move_fixed::<T, I, 4>(values, fill, map, out),
-        8 => move_fixed::<T, I, 8>(values, fill, map, out),
-        16 => move_fixed::<T, I, 16>(values, fill, map, out),
-        _ => move_blocks(values, block, fill, map, out),
+        1 => move_fixed::<T, 1>(values, fill, I::list(map), out),
+        2 => move_fixed::<T, 2>(values, fill, I::list(map), out),
+        3 => move_fixed::<T, 3>(values, fill, I::list(map), out),
+        4 => move_fixed::<T, 4>(values, fill, I::list(map), out),
+        8 => move_fixed::<T, 8>(values, fill, I::list(map), out),
+        16 => move_fixed::<T, 16>(values, fill, I::list(map), out),
+        _ => move_blocks(values, block, fill, I::list(map), out),
     }
 }
 
 /// [`move_rows`] for blocks of `N` elements.
-fn move_fixed<T: Plain, I: Index, const N: usize>(values: &[T], fill: &[T], map: &[I], out: &mut [T]) {
+fn move_fixed<T: Plain, const N: usize>(values: &[T], fill: &[T], map: IdList<'_>, out: &mut [T]) {
     let (values, rest) = values.as_chunks::<N>();
     assert!(rest.is_empty(), "move_rows: values must hold whole blocks");
     let fill = fill.as_chunks::<N>().0.first();
     for_pieces(&even(map.len(), N), out, &|r| r.len() * N, &|range, out| {
-        for (out, i) in out.as_chunks_mut::<N>().0.iter_mut().zip(&map[range]) {
-            *out = match values.get(i.to_usize()) {
-                Some(row) => *row,
-                None => *missing(fill, i.to_usize(), values.len()),
-            };
+        let out = out.as_chunks_mut::<N>().0;
+        match map {
+            IdList::I32(map) => move_piece(values, fill, &map[range], out),
+            IdList::I64(map) => move_piece(values, fill, &map[range], out),
         }
     });
 }
 
+#[inline(always)]
+fn move_piece<B: Copy, I: Index>(values: &[B], fill: Option<&B>, map: &[I], out: &mut [B]) {
+    for (out, i) in out.iter_mut().zip(map) {
+        let i = i.to_usize();
+        *out = *values.get(i).unwrap_or_else(|| missing(fill, i, values.len()));
+    }
+}
+
 /// [`move_rows`] for any block.
-fn move_blocks<T: Plain, I: Index>(values: &[T], block: usize, fill: &[T], map: &[I], out: &mut [T]) {
+fn move_blocks<T: Plain>(values: &[T], block: usize, fill: &[T], map: IdList<'_>, out: &mut [T]) {
     let source = Source::new(values, block, "move_rows: values");
     let n = values.len() / block;
     let fill = (fill.len() == block).then_some(fill);
-    let distance = source.distance();
     for_pieces(&even(map.len(), block), out, &|r| r.len() * block, &|range, out| {
-        for ((out, k), i) in out.chunks_exact_mut(block).zip(range.clone()).zip(&map[range]) {
-            if let Some(next) = map.get(k + distance) {
-                source.prefetch(next.to_usize());
-            }
-            let i = i.to_usize();
+        for (out, k) in out.chunks_exact_mut(block).zip(range) {
+            source.prefetch(map.peek(k + source.distance()));
+            let i = map.at(k);
             out.copy_from_slice(if i < n { source.row(i) } else { missing(fill, i, n) });
         }
     });
@@ -88,8 +93,9 @@ fn no_such_row(index: usize, rows: usize) -> ! {
 ///
 /// When lengths disagree, `ptr` descends or an index is out of range.
 pub fn segment_sum<T: Element, I: Index>(values: &[T], block: usize, order: Option<&[I]>, ptr: &[I], out: &mut [T]) {
+    let (order, ptr) = (order.map(I::list), I::list(ptr));
     if block == 1 && order.is_none() {
-        assert_eq!(out.len(), ptr.len().saturating_sub(1), "segment_sum: out must hold a block for every segment");
+        assert_eq!(out.len(), ptr.rows(), "segment_sum: out must hold a block for every segment");
         return line_sums(values, ptr, out);
     }
     segment_reduce(Sum, "segment_sum", values, block, order, ptr, out);
@@ -101,21 +107,21 @@ pub fn segment_sum<T: Element, I: Index>(values: &[T], block: usize, order: Opti
 ///
 /// When lengths disagree, `ptr` descends or an index is out of range.
 pub fn segment_any<T: Element, I: Index>(values: &[T], block: usize, order: Option<&[I]>, ptr: &[I], out: &mut [T]) {
-    segment_reduce(Any, "segment_any", values, block, order, ptr, out);
+    let largest = Extreme::largest::<T>();
+    segment_reduce(largest, "segment_any", values, block, order.map(I::list), I::list(ptr), out);
 }
 
-fn segment_reduce<T: Element, I: Index, R: Reducer<T>>(
+fn segment_reduce<T: Element, R: Reducer<T>>(
     reducer: R,
     op: &str,
     values: &[T],
     block: usize,
-    order: Option<&[I]>,
-    ptr: &[I],
+    order: Option<IdList<'_>>,
+    ptr: IdList<'_>,
     out: &mut [T],
 ) {
-    let segments = ptr.len().saturating_sub(1);
-    assert_eq!(out.len(), segments * block, "{op}: out must hold a block for every segment");
+    assert_eq!(out.len(), ptr.rows() * block, "{op}: out must hold a block for every segment");
     if block > 0 {
-        reduce_rows(reducer, ptr, order, Source::new(values, block, op), out);
+        reduce_rows(reducer, (), ptr, order, Source::new(values, block, op), out);
     }
 }

@@ -65,32 +65,22 @@ impl<T: Element, I: Index> WithSimd for Samples<'_, T, I> {
 /// Dot product of two rows of the same length.
 #[inline(always)]
 fn dot<T: Element, S: Simd>(simd: S, x: &[T], y: &[T]) -> T::Acc {
-    match T::Lanes::lanes::<S>() {
-        16 => dot_lanes::<T, S, 2>(simd, x, y),
-        8 => dot_lanes::<T, S, 4>(simd, x, y),
-        4 => dot_lanes::<T, S, 8>(simd, x, y),
-        2 => dot_lanes::<T, S, 16>(simd, x, y),
-        _ => dot_lanes::<T, S, 32>(simd, x, y),
-    }
-}
-
-/// [`dot`] with `N` vectors of `SUMS / N` lanes.
-#[inline(always)]
-fn dot_lanes<T: Element, S: Simd, const N: usize>(simd: S, x: &[T], y: &[T]) -> T::Acc {
-    let lanes = SUMS / N;
+    let lanes = T::Lanes::lanes::<S>();
     let mut sums = [T::ACC_ZERO; SUMS];
     let (x_whole, x_rest) = x.as_chunks::<SUMS>();
     let (y_whole, y_rest) = y.as_chunks::<SUMS>();
     if !x_whole.is_empty() {
-        let mut acc = [T::Lanes::splat(simd, T::ACC_ZERO); N];
+        // Only the first `SUMS / lanes` are used, a number that the instruction set fixes.
+        let mut acc = [T::Lanes::splat(simd, T::ACC_ZERO); SUMS];
+        let acc = &mut acc[..SUMS / lanes];
         for (x, y) in x_whole.iter().zip(y_whole) {
             for (j, acc) in acc.iter_mut().enumerate() {
                 let (x, y) = (T::Lanes::load(simd, &x[j * lanes..]), T::Lanes::load(simd, &y[j * lanes..]));
                 *acc = T::Lanes::add(simd, *acc, T::Lanes::mul(simd, x, y));
             }
         }
-        for (j, acc) in acc.into_iter().enumerate() {
-            T::Lanes::store_acc(simd, acc, &mut sums[j * lanes..]);
+        for (j, acc) in acc.iter().enumerate() {
+            T::Lanes::store_acc(simd, *acc, &mut sums[j * lanes..]);
         }
     }
     for ((sum, x), y) in sums.iter_mut().zip(x_rest).zip(y_rest) {

@@ -1,7 +1,8 @@
 //! Sparse matrix times sparse matrix.
 
-use super::compressed::Compressed;
+use super::compressed::{Compressed, View};
 use crate::alloc::zeroed;
+use crate::ids::IdList;
 use crate::par::{self, by_elements, for_pieces, split_mut};
 use crate::{Element, Index, Result, SparseError};
 use core::ops::Range;
@@ -30,88 +31,116 @@ pub fn spgemm<T: Element, I: Index>(
     b_values: &[T],
     cols: usize,
 ) -> Result<(Vec<I>, Vec<I>, Vec<T>)> {
-    let rows = a.ptr.len().saturating_sub(1);
-    let narrow = Columns::of(b.idx, cols);
-    let idx = narrow.places(b.idx);
-    let b = Compressed { idx: &idx, ..b };
-    // Each piece writes to room for as many elements as it may have; pages that nobody touches cost nothing.
-    let mut pieces: Vec<(Range<usize>, usize)> = products(a, b)
-        .into_iter()
-        .map(|(rows, products)| (rows.clone(), products.min(rows.len().saturating_mul(narrow.width()))))
-        .collect();
-    let room_of = |pieces: &[(Range<usize>, usize)]| pieces.iter().fold(0usize, |sum, (_, n)| sum.saturating_add(*n));
-    if check_room::<T, I>(room_of(&pieces)).is_err() {
-        // Products may meet: the elements are counted, unless the longest rows alone are too many.
-        check_room::<T, I>((0..rows).map(|r| longest(a, b, r)).sum())?;
-        par::each(pieces.iter_mut().collect(), &|_, (rows, room)| {
-            let mut row = Accumulator::<T>::new(narrow.width());
-            *room = 0;
-            for r in rows.clone() {
-                add_row(r, a, a_values, b, b_values, |at, product| row.add(at, product));
-                row.drain(|_, _| *room += 1);
-            }
-        });
-        check_room::<T, I>(room_of(&pieces))?;
-    }
-    let room = room_of(&pieces);
-    let (mut row_ptr, mut col_idx, mut values) = (zeroed(rows + 1), zeroed(room), zeroed(room));
-    let idx = split_mut(&mut col_idx, &par::lens(&pieces, |(_, room)| *room));
-    let out = split_mut(&mut values, &par::lens(&pieces, |(_, room)| *room));
-    let ends = split_mut(&mut row_ptr[1..], &par::lens(&pieces, |(rows, _)| rows.len()));
-    let mut lens = vec![0usize; pieces.len()];
-    let jobs = idx.into_iter().zip(out).zip(ends).zip(&mut lens).collect();
-    par::each(jobs, &|piece, (((idx, out), ends), at)| {
-        let mut row = Accumulator::<T>::new(narrow.width());
+    let columns = Columns::of(b.idx, cols);
+    let places = columns.places(b.idx);
+    let b = Right::of(b, &places, &columns);
+    let room = Room { elements: I::MAX, bytes: size_of::<T>() + size_of::<I>() };
+    let (ends, places, values) = multiply(a.view(), a_values, b, b_values, room)?;
+    Ok((columns.pointers(&ends), columns.names(places), values))
+}
+
+/// Where the rows of a product end, the places of its columns, and its values.
+type Product<T> = (Vec<usize>, Vec<i32>, Vec<T>);
+
+fn multiply<T: Element>(a: View<'_>, a_values: &[T], b: Right<'_>, b_values: &[T], room: Room) -> Result<Product<T>> {
+    let pieces = plan(a, b, room)?;
+    let rooms: Vec<usize> = pieces.iter().map(|(_, room)| *room).collect();
+    let room = rooms.iter().sum();
+    let (mut ends, mut places, mut values) = (zeroed(a.ptr.rows()), zeroed::<i32>(room), zeroed(room));
+    let own = split_mut(&mut places, &rooms).into_iter().zip(split_mut(&mut values, &rooms));
+    let jobs = own.zip(split_mut(&mut ends, &par::lens(&pieces, |(rows, _)| rows.len()))).collect();
+    par::each(jobs, &|piece, ((places, out), ends): ((&mut [i32], &mut [T]), &mut [usize])| {
+        let (mut sums, mut hits) = (vec![T::ACC_ZERO; b.width], Hits::new(b.width));
+        let mut at = 0;
         for (r, end) in pieces[piece].0.clone().zip(ends) {
-            add_row(r, a, a_values, b, b_values, |at, product| row.add(at, product));
-            row.drain(|place, sum| {
-                idx[*at] = narrow.column(place);
-                out[*at] = T::narrow(sum);
-                *at += 1;
+            add_row(r, a, a_values, b, b_values, |place, product| {
+                sums[place] = T::add(sums[place], product);
+                hits.add(place);
             });
-            *end = I::from_usize(*at);
+            let row = at..at + hits.drain(&mut places[at..]);
+            for (slot, place) in out[row.clone()].iter_mut().zip(&places[row.clone()]) {
+                *slot = T::narrow(core::mem::replace(&mut sums[place.to_usize()], T::ACC_ZERO));
+            }
+            at = row.end;
+            *end = at;
         }
     });
     // Pieces move together, and ends count from the first of all.
     let (mut from, mut to) = (0, 0);
-    for ((rows, room), len) in pieces.into_iter().zip(lens) {
+    for (rows, room) in pieces {
+        let ends = &mut ends[rows];
+        let len = ends.last().map_or(0, |end| *end);
         if from != to {
-            col_idx.copy_within(from..from + len, to);
+            places.copy_within(from..from + len, to);
             values.copy_within(from..from + len, to);
         }
-        for end in &mut row_ptr[rows.start + 1..=rows.end] {
-            *end = I::from_usize(end.to_usize() + to);
-        }
+        ends.iter_mut().for_each(|end| *end += to);
         (from, to) = (from + room, to + len);
     }
-    col_idx.truncate(to);
+    places.truncate(to);
     values.truncate(to);
-    Ok((row_ptr, col_idx, values))
+    Ok((ends, places, values))
 }
 
-/// Checks that indices count so many elements of a result, and that there is memory for them.
-fn check_room<T, I: Index>(elements: usize) -> Result<()> {
-    let overflow = |what, limit: usize, got: usize| {
-        Err(SparseError::Overflow { op: "matmul", what, limit: limit as u128, got: got as u128 })
-    };
-    // One below the maximum: the number of elements is an index too ("missing").
-    if elements >= I::MAX {
-        return overflow("the number of elements of a sparse product", I::MAX - 1, elements);
+/// Rows of A for each piece of the work, with room for as many elements as they may have; pages that nobody touches
+/// cost nothing.
+fn plan(a: View<'_>, b: Right<'_>, room: Room) -> Result<Vec<(Range<usize>, usize)>> {
+    let mut pieces = products(a, b);
+    for (rows, products) in &mut pieces {
+        *products = rows.len().saturating_mul(b.width).min(*products);
     }
-    const LARGE: usize = 1 << 30;
-    let bytes = elements.saturating_mul(size_of::<T>() + size_of::<I>());
-    let available = |bytes: &usize| Vec::<u8>::new().try_reserve_exact(*bytes).is_ok();
-    if bytes < LARGE || available(&bytes) {
-        return Ok(());
+    let sum = |pieces: &[(Range<usize>, usize)]| pieces.iter().fold(0usize, |sum, (_, n)| sum.saturating_add(*n));
+    if room.check(sum(&pieces)).is_err() {
+        // Products may meet: the elements are counted, unless the longest rows alone are too many.
+        room.check((0..a.ptr.rows()).map(|r| longest(a, b, r)).sum())?;
+        par::each(pieces.iter_mut().collect(), &|_, (rows, count): &mut (Range<usize>, usize)| {
+            let (mut hits, mut places) = (Hits::new(b.width), vec![0; b.width]);
+            *count = 0;
+            for r in rows.clone() {
+                for k in a.ptr.span(r) {
+                    b.places[b.ptr.span(a.idx.at(k))].iter().for_each(|place| hits.add(place.to_usize()));
+                }
+                *count += hits.drain(&mut places);
+            }
+        });
+        room.check(sum(&pieces))?;
     }
-    let limit = std::iter::successors(Some(bytes / 2), |bytes| Some(bytes / 2)).find(available).unwrap_or(0);
-    overflow("the bytes of a sparse product", limit, bytes)
+    Ok(pieces)
+}
+
+/// What a result may have.
+#[derive(Clone, Copy)]
+struct Room {
+    /// The largest index.
+    elements: usize,
+    /// Bytes of an element.
+    bytes: usize,
+}
+
+impl Room {
+    /// Checks that indices count so many elements, and that there is memory for them.
+    fn check(self, elements: usize) -> Result<()> {
+        let overflow = |what, limit: usize, got: usize| {
+            Err(SparseError::Overflow { op: "matmul", what, limit: limit as u128, got: got as u128 })
+        };
+        // One below the maximum: the number of elements is an index too ("missing").
+        if elements >= self.elements {
+            return overflow("the number of elements of a sparse product", self.elements - 1, elements);
+        }
+        const LARGE: usize = 1 << 30;
+        let bytes = elements.saturating_mul(self.bytes);
+        let available = |bytes: &usize| Vec::<u8>::new().try_reserve_exact(*bytes).is_ok();
+        if bytes < LARGE || available(&bytes) {
+            return Ok(());
+        }
+        let limit = std::iter::successors(Some(bytes / 2), |bytes| Some(bytes / 2)).find(available).unwrap_or(0);
+        overflow("the bytes of a sparse product", limit, bytes)
+    }
 }
 
 /// Elements that row `r` of the product has at least: those of the longest row of B that it meets.
-fn longest<I: Index>(a: Compressed<'_, I>, b: Compressed<'_, I>, r: usize) -> usize {
-    let lengths = a.idx[span(a.ptr, &(r..r + 1))].iter().map(|k| span(b.ptr, &(k.to_usize()..k.to_usize() + 1)).len());
-    lengths.max().unwrap_or(0)
+fn longest(a: View<'_>, b: Right<'_>, r: usize) -> usize {
+    a.ptr.span(r).map(|k| b.ptr.span(a.idx.at(k)).len()).max().unwrap_or(0)
 }
 
 /// The values of a product whose pattern is known: those of [`spgemm`] at the elements of `c`.
@@ -128,16 +157,26 @@ pub fn spgemm_values<T: Element, I: Index>(
     cols: usize,
     out: &mut [T],
 ) {
-    let (ptr, idx) = c;
+    let columns = Columns::of(b.idx, cols);
+    let (idx, places) = (columns.places(c.1), columns.places(b.idx));
+    let b = Right::of(b, &places, &columns);
+    multiply_values((I::list(c.0), &idx), a.view(), a_values, b, b_values, out);
+}
+
+fn multiply_values<T: Element>(
+    (ptr, idx): (IdList<'_>, &[i32]),
+    a: View<'_>,
+    a_values: &[T],
+    b: Right<'_>,
+    b_values: &[T],
+    out: &mut [T],
+) {
     assert_eq!(out.len(), idx.len(), "spgemm: out must have an element for each of the pattern");
-    let narrow = Columns::of(b.idx, cols);
-    let (idx, own) = (narrow.places(idx), narrow.places(b.idx));
-    let b = Compressed { idx: &own, ..b };
-    for_pieces(&by_elements(ptr, 8), out, &|rows| span(ptr, rows).len(), &|rows, out| {
-        let first = ptr[rows.start].to_usize();
-        let mut sums: Vec<T::Acc> = vec![T::ACC_ZERO; narrow.width()];
+    for_pieces(&ptr.cuts(8), out, &|rows| ptr.spans(rows).len(), &|rows, out| {
+        let first = ptr.at(rows.start);
+        let mut sums: Vec<T::Acc> = vec![T::ACC_ZERO; b.width];
         for r in rows {
-            let row = ptr[r].to_usize()..ptr[r + 1].to_usize();
+            let row = ptr.span(r);
             add_row(r, a, a_values, b, b_values, |at, product| sums[at] = T::add(sums[at], product));
             for (slot, j) in out[row.start - first..row.end - first].iter_mut().zip(&idx[row.clone()]) {
                 *slot = T::narrow(core::mem::replace(&mut sums[j.to_usize()], T::ACC_ZERO));
@@ -163,50 +202,84 @@ pub fn spgemm_sampled<T: Element, I: Index>(
     cols: usize,
     out: &mut [T],
 ) {
-    let (ptr, idx) = mask;
+    let columns = Columns::of(x.idx, cols);
+    let (own, other) = (columns.places(x.idx), columns.places(y.idx));
+    let (x, y) = (Right::of(x, &own, &columns), Right::of(y, &other, &columns));
+    sample((I::list(mask.0), I::list(mask.1)), x, x_values, y, y_values, out);
+}
+
+fn sample<T: Element>(
+    (ptr, idx): (IdList<'_>, IdList<'_>),
+    x: Right<'_>,
+    x_values: &[T],
+    y: Right<'_>,
+    y_values: &[T],
+    out: &mut [T],
+) {
     assert_eq!(out.len(), idx.len(), "spgemm: out must have an element for each of the mask");
-    let narrow = Columns::of(x.idx, cols);
-    let (own, other) = (narrow.places(x.idx), narrow.places(y.idx));
-    let (x, y) = (Compressed { idx: &own, ..x }, Compressed { idx: &other, ..y });
-    for_pieces(&by_elements(ptr, 8), out, &|rows| span(ptr, rows).len(), &|rows, out| {
-        let first = ptr[rows.start].to_usize();
-        let mut line: Vec<T::Acc> = vec![T::ACC_ZERO; narrow.width()];
+    for_pieces(&ptr.cuts(8), out, &|rows| ptr.spans(rows).len(), &|rows, out| {
+        let first = ptr.at(rows.start);
+        let mut line: Vec<T::Acc> = vec![T::ACC_ZERO; x.width];
         for r in rows {
-            let own = span(x.ptr, &(r..r + 1));
+            let own = x.ptr.span(r);
             for e in own.clone() {
-                line[x.idx[e].to_usize()] = x_values[position(x, e)].widen();
+                line[x.places[e].to_usize()] = x_values[position(x.perm, e)].widen();
             }
-            for e in ptr[r].to_usize()..ptr[r + 1].to_usize() {
-                let k = idx[e].to_usize();
-                out[e - first] = T::narrow(span(y.ptr, &(k..k + 1)).fold(T::ACC_ZERO, |sum, e| {
-                    T::add(sum, T::mul(line[y.idx[e].to_usize()], y_values[position(y, e)].widen()))
-                }));
+            for e in ptr.span(r) {
+                let mut sum = T::ACC_ZERO;
+                let row = y.ptr.span(idx.at(e));
+                if y.perm.is_none() {
+                    for (place, v) in y.places[row.clone()].iter().zip(&y_values[row]) {
+                        sum = T::add(sum, T::mul(line[place.to_usize()], v.widen()));
+                    }
+                } else {
+                    for e in row {
+                        let v = y_values[position(y.perm, e)].widen();
+                        sum = T::add(sum, T::mul(line[y.places[e].to_usize()], v));
+                    }
+                }
+                out[e - first] = T::narrow(sum);
             }
-            own.for_each(|e| line[x.idx[e].to_usize()] = T::ACC_ZERO);
+            x.places[own].iter().for_each(|place| line[place.to_usize()] = T::ACC_ZERO);
         }
     });
 }
 
-/// Calls `add(column, product)` for the products of row `r`.
+/// Compressed rows with the places of their columns in a dense row of `width`.
+#[derive(Clone, Copy)]
+struct Right<'a> {
+    ptr: IdList<'a>,
+    places: &'a [i32],
+    perm: Option<IdList<'a>>,
+    width: usize,
+}
+
+impl<'a> Right<'a> {
+    fn of<I: Index>(view: Compressed<'a, I>, places: &'a [i32], columns: &Columns<I>) -> Self {
+        Self { ptr: I::list(view.ptr), places, perm: view.perm.map(I::list), width: columns.width() }
+    }
+}
+
+/// Calls `add(place, product)` for the products of row `r`.
 #[inline(always)]
-fn add_row<T: Element, I: Index>(
+fn add_row<T: Element>(
     r: usize,
-    a: Compressed<'_, I>,
+    a: View<'_>,
     a_values: &[T],
-    b: Compressed<'_, I>,
+    b: Right<'_>,
     b_values: &[T],
     mut add: impl FnMut(usize, T::Acc),
 ) {
-    for e in a.ptr[r].to_usize()..a.ptr[r + 1].to_usize() {
-        let weight = a_values[position(a, e)].widen();
-        let row = span(b.ptr, &(a.idx[e].to_usize()..a.idx[e].to_usize() + 1));
+    for e in a.ptr.span(r) {
+        let weight = a_values[position(a.perm, e)].widen();
+        let row = b.ptr.span(a.idx.at(e));
         if b.perm.is_none() {
-            for (j, v) in b.idx[row.clone()].iter().zip(&b_values[row]) {
-                add(j.to_usize(), T::mul(weight, v.widen()));
+            for (place, v) in b.places[row.clone()].iter().zip(&b_values[row]) {
+                add(place.to_usize(), T::mul(weight, v.widen()));
             }
         } else {
             for e in row {
-                add(b.idx[e].to_usize(), T::mul(weight, b_values[position(b, e)].widen()));
+                add(b.places[e].to_usize(), T::mul(weight, b_values[position(b.perm, e)].widen()));
             }
         }
     }
@@ -214,23 +287,18 @@ fn add_row<T: Element, I: Index>(
 
 /// Where the value of element `e` stands.
 #[inline(always)]
-fn position<I: Index>(view: Compressed<'_, I>, e: usize) -> usize {
-    view.perm.map_or(e, |perm| perm[e].to_usize())
-}
-
-fn span<I: Index>(ptr: &[I], rows: &Range<usize>) -> Range<usize> {
-    ptr[rows.start].to_usize()..ptr[rows.end].to_usize()
+fn position(perm: Option<IdList<'_>>, e: usize) -> usize {
+    perm.map_or(e, |perm| perm.at(e))
 }
 
 /// Rows of A in pieces of about equal numbers of products, and how many each has.
-fn products<I: Index>(a: Compressed<'_, I>, b: Compressed<'_, I>) -> Vec<(Range<usize>, usize)> {
-    let rows = a.ptr.len().saturating_sub(1);
+fn products(a: View<'_>, b: Right<'_>) -> Vec<(Range<usize>, usize)> {
+    let rows = a.ptr.rows();
     let mut sums = vec![0i64; rows + 1];
-    let count = |r: usize| -> usize {
-        span(a.ptr, &(r..r + 1)).map(|e| span(b.ptr, &(a.idx[e].to_usize()..a.idx[e].to_usize() + 1)).len()).sum()
-    };
     for_pieces(&par::even(rows, 16), &mut sums[1..], &|rows| rows.len(), &|rows, sums| {
-        rows.zip(sums).for_each(|(r, slot)| *slot = count(r) as i64)
+        for (r, slot) in rows.zip(sums) {
+            *slot = a.ptr.span(r).map(|k| b.ptr.span(a.idx.at(k)).len() as i64).sum();
+        }
     });
     for r in 0..rows {
         sums[r + 1] += sums[r];
@@ -247,10 +315,11 @@ struct Columns<I> {
 
 impl<I: Index> Columns<I> {
     fn of(idx: &[I], all: usize) -> Self {
-        let used = (all > 8 * idx.len().max(1 << 16)).then(|| {
+        let used = (all > 8 * idx.len().max(1 << 16) || all > i32::MAX as usize).then(|| {
             let mut used = idx.to_vec();
             par::sort_unstable(&mut used);
             used.dedup();
+            assert!(used.len() < i32::MAX as usize, "spgemm: fewer than 2^31 - 1 columns must be in use");
             used
         });
         Self { all, used }
@@ -261,52 +330,63 @@ impl<I: Index> Columns<I> {
     }
 
     /// The places of columns.
-    fn places<'a>(&self, idx: &'a [I]) -> Cow<'a, [I]> {
-        let Some(used) = &self.used else { return Cow::Borrowed(idx) };
-        let place = |j: &I| I::from_usize(used.binary_search(j).unwrap_or(used.len()));
+    fn places<'a>(&self, idx: &'a [I]) -> Cow<'a, [i32]> {
+        let Some(used) = &self.used else { return I::narrow(idx) };
+        let place = |j: &I| used.binary_search(j).unwrap_or(used.len()) as i32;
         Cow::Owned(par::fill_with(idx.len(), |k| place(&idx[k])))
     }
 
-    #[inline(always)]
-    fn column(&self, place: usize) -> I {
-        self.used.as_ref().map_or_else(|| I::from_usize(place), |used| used[place])
+    /// The columns of places.
+    fn names(&self, places: Vec<i32>) -> Vec<I> {
+        match &self.used {
+            None => I::widen(places),
+            Some(used) => par::fill_with(places.len(), |k| used[places[k].to_usize()]),
+        }
+    }
+
+    /// Row pointers, from the end of every row.
+    fn pointers(&self, ends: &[usize]) -> Vec<I> {
+        let mut ptr = zeroed(ends.len() + 1);
+        for (slot, end) in ptr[1..].iter_mut().zip(ends) {
+            *slot = I::from_usize(*end);
+        }
+        ptr
     }
 }
 
-/// A dense row of sums, and a bitmap of two levels of the places that were hit.
-struct Accumulator<T: Element> {
-    sums: Vec<T::Acc>,
+/// The places of a dense row that were hit: a bitmap of two levels.
+struct Hits {
     hit: Vec<u64>,
     words: Vec<u64>,
 }
 
-impl<T: Element> Accumulator<T> {
+impl Hits {
     fn new(width: usize) -> Self {
         let words = width.div_ceil(64);
-        Self { sums: vec![T::ACC_ZERO; width], hit: vec![0; words], words: vec![0; words.div_ceil(64)] }
+        Self { hit: vec![0; words], words: vec![0; words.div_ceil(64)] }
     }
 
     #[inline(always)]
-    fn add(&mut self, at: usize, product: T::Acc) {
-        self.sums[at] = T::add(self.sums[at], product);
+    fn add(&mut self, at: usize) {
         self.hit[at / 64] |= 1 << (at % 64);
         self.words[at / 4096] |= 1 << (at / 64 % 64);
     }
 
-    /// Gives the sums in order of their places, and forgets them.
-    #[inline(always)]
-    fn drain(&mut self, mut give: impl FnMut(usize, T::Acc)) {
+    /// Writes the places in order, forgets them, and says how many they were.
+    fn drain(&mut self, places: &mut [i32]) -> usize {
+        let mut count = 0;
         for (group, words) in self.words.iter_mut().enumerate() {
             while *words != 0 {
                 let word = group * 64 + words.trailing_zeros() as usize;
                 *words &= *words - 1;
                 let mut hit = core::mem::take(&mut self.hit[word]);
                 while hit != 0 {
-                    let at = word * 64 + hit.trailing_zeros() as usize;
+                    places[count] = (word * 64) as i32 + hit.trailing_zeros() as i32;
                     hit &= hit - 1;
-                    give(at, core::mem::replace(&mut self.sums[at], T::ACC_ZERO));
+                    count += 1;
                 }
             }
         }
+        count
     }
 }

@@ -1,8 +1,8 @@
 //! Sparse matrix times dense matrix.
 
-use super::compressed::Compressed;
+use super::compressed::{Compressed, View};
 use super::spmv::spmv;
-use crate::reduce::{Source, Weighted, reduce_rows};
+use crate::reduce::{Source, Sum, Weights, reduce_rows};
 use crate::{Element, Index};
 
 /// Sparse x dense: `out[r, :] = sum over k of value[k] * dense[idx[k], :]`.
@@ -19,14 +19,14 @@ use crate::{Element, Index};
 ///
 /// When lengths disagree, `ptr` descends or an index is out of range.
 pub fn spmm<T: Element, I: Index>(a: Compressed<'_, I>, values: &[T], dense: &[T], features: usize, out: &mut [T]) {
-    let rows = a.ptr.len().saturating_sub(1);
-    assert_eq!(out.len(), rows * features, "spmm: out must be [rows, features]");
+    assert_eq!(out.len(), I::list(a.ptr).rows() * features, "spmm: out must be [rows, features]");
     match features {
         0 => {}
         1 => spmv(a, values, dense, out),
         _ => {
+            let View { ptr, idx, perm } = a.view();
             let dense = Source::new(dense, features, "spmm: dense");
-            reduce_rows(Weighted { values, perm: a.perm }, a.ptr, Some(a.idx), dense, out);
+            reduce_rows(Sum, Weights { values, perm }, ptr, Some(idx), dense, out);
         }
     }
 }
