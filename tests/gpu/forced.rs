@@ -1,6 +1,6 @@
 //! Every path of the kernels, on problems too small to choose it: strategies are forced, and what was launched is asserted.
 
-use super::{Data, TURN, floats, gpu, ints, list, matrix};
+use crate::common::{Data, TURN, floats, gpu, ints, list, matrix};
 use burn::tensor::{Device, FloatDType, Tensor};
 use sparse_burn::forced::{Forced, Path, forced};
 use sparse_tensor::CooTensor;

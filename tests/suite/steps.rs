@@ -1,5 +1,5 @@
 //! A loop over fixed patterns pays for structure in its first step: later ones find the same patterns, and compute the same
-//! values and gradients. That they read nothing of a device is in `tests/gpu.rs`.
+//! values and gradients. That they read nothing of a device is in `tests/gpu`.
 
 use burn::tensor::{Bool, DType, Device, Int, IntDType, Slice, Tensor};
 use sparse_tensor::ops::{self, IndexPlan};

@@ -1,0 +1,26 @@
+//! What is promised of a GPU: its kernels agree with the CPU on sizes that reach every launch strategy, every run gives
+//! the same bits, and a training step reads nothing back. Runs on the software Vulkan device of CI, or on the device in
+//! `SPARSE_TEST_DEVICE`.
+//!
+//! `SPARSE_TEST_DEVICE=wgpu cargo test --workspace --features wgpu --test gpu`
+#![cfg(any(feature = "wgpu", feature = "cuda"))]
+
+// The training loop of the example, unchanged.
+#[allow(dead_code)]
+#[path = "../../examples/gcn/args.rs"]
+mod args;
+mod common;
+#[path = "../common/device.rs"]
+mod device;
+mod forced;
+#[allow(dead_code)]
+#[path = "../../examples/gcn/model.rs"]
+mod model;
+mod put;
+mod reads;
+mod structure;
+mod sums;
+#[allow(dead_code)]
+#[path = "../../examples/gcn/train.rs"]
+mod train;
+mod training;
