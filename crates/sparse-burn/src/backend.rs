@@ -64,7 +64,7 @@ pub trait SparseBackend: HostAccess {
 }
 
 /// Reads the arguments to the host, runs the kernel there and writes its result back. On Flex nothing is copied.
-pub(crate) fn on_host<K: Kernel, B: HostAccess>(args: Args<K, B>) -> Output<K, B> {
+fn on_host<K: Kernel, B: HostAccess>(args: Args<K, B>) -> Output<K, B> {
     let device = K::first(&args).device();
     let out = K::host(K::map(args, &mut B::to_host));
     <K::Output as Carried>::map(out, &mut |data| B::to_device(data, &device))

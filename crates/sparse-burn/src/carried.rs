@@ -177,6 +177,12 @@ impl<T> RowsView<T> {
     pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> RowsView<U> {
         RowsView { ptr: f(self.ptr), idx: f(self.idx), perm: self.perm.map(f) }
     }
+
+    /// The arrays.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn arrays(&self) -> impl Iterator<Item = &T> {
+        [&self.ptr, &self.idx].into_iter().chain(&self.perm)
+    }
 }
 
 impl Carried for RowsView<Tensor<1, Int>> {
@@ -202,6 +208,18 @@ pub enum PatternArrays<T, C = T> {
     Coo(C),
     /// Row pointers `[rows + 1]` and columns `[nnz]`, columns ascending strictly in a row.
     Csr(T, T),
+}
+
+#[cfg(feature = "gpu")]
+impl<T> PatternArrays<T> {
+    /// The arrays: coordinates, or row pointers and columns.
+    pub(crate) fn arrays(&self) -> impl Iterator<Item = &T> {
+        let (first, second) = match self {
+            Self::Coo(indices) => (indices, None),
+            Self::Csr(ptr, col) => (ptr, Some(col)),
+        };
+        [first].into_iter().chain(second)
+    }
 }
 
 impl Carried for PatternArrays<Tensor<1, Int>, Tensor<2, Int>> {

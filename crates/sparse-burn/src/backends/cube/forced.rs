@@ -23,8 +23,10 @@ pub struct Forced {
     pub path: Option<Path>,
     /// Elements that one unit takes at most.
     pub patience: Option<usize>,
-    /// Elements that a unit scans or sorts.
+    /// Elements that a unit scans or sorts. For running sums at least two.
     pub items: Option<usize>,
+    /// Bytes of the largest buffer. Kernels that would need a larger one are left to the host.
+    pub buffer: Option<u64>,
 }
 
 struct Scope {

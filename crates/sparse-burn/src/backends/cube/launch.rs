@@ -30,12 +30,18 @@ pub(super) fn accumulated(dtype: DType) -> ElemType {
     }
 }
 
-/// Whether the device has kernels for all of these tensors: their types, and sizes that a 32-bit position addresses.
+/// Whether kernels can read all of these tensors: the device has their types, and can hold a contiguous copy of each.
 pub(super) fn runs<'a>(tensors: impl IntoIterator<Item = &'a CubeTensor>) -> bool {
     tensors.into_iter().all(|tensor| {
         let native = tensor.dtype != DType::Bool(BoolStore::Native);
-        native && tensor.client.properties().supports_type(stored(tensor.dtype)) && count(tensor) < i32::MAX as usize
+        let exists = native && tensor.client.properties().supports_type(stored(tensor.dtype));
+        exists && holds(tensor, count(tensor), tensor.dtype)
     })
+}
+
+/// Whether the device of `like` can hold an array: 32-bit positions address its elements, and it fits in a buffer.
+pub(super) fn holds(like: &CubeTensor, elements: usize, dtype: DType) -> bool {
+    elements < i32::MAX as usize && hardware(like).holds(elements, dtype.size())
 }
 
 /// Whether the device binds as many buffers at once as a kernel takes, beside one of sizes. All bind seven.
@@ -62,11 +68,11 @@ pub(super) fn flat(tensor: CubeTensor) -> CubeTensor {
 ///
 /// # Panics
 ///
-/// If the device cannot bind a buffer of that size.
+/// If a buffer of that size is larger than the device allows. Kernels must ask [`holds`] first.
 pub(super) fn empty<const D: usize>(like: &CubeTensor, shape: [usize; D], dtype: DType) -> CubeTensor {
-    let bytes = shape.iter().product::<usize>() as u64 * dtype.size() as u64;
-    let limit = hardware(like).buffer;
-    assert!(bytes <= limit, "a buffer must fit the device's limit of {limit} bytes, got {bytes} for {shape:?}");
+    let (hardware, size) = (hardware(like), dtype.size());
+    let fits = hardware.holds(shape.iter().product(), size);
+    assert!(fits, "a buffer must have at most {} bytes, got {shape:?} of {size} bytes each", hardware.buffer);
     empty_device_contiguous_dtype(like.client.clone(), like.device.clone(), Shape::from(shape), dtype)
 }
 

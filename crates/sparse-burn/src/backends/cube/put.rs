@@ -6,8 +6,9 @@
 
 use super::forced::{self, Path};
 use super::hardware::{Grid, Hardware};
-use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, stored};
+use super::launch::{accumulated, arg, count, empty, flat, hardware, holds, launch, stored};
 use super::sort::{group_by, long_groups};
+use crate::carried::Put;
 use crate::options::PutTarget;
 use burn::backend::DType;
 use burn_cubecl::cubecl::ir::{ElemType, IntKind};
@@ -162,16 +163,27 @@ fn array_len(target: &PutTarget) -> usize {
     target.outer * target.len * target.inner
 }
 
-fn values_len(target: &PutTarget) -> usize {
+pub(super) fn values_len(target: &PutTarget) -> usize {
     target.outer * target.count * target.inner
+}
+
+/// Values (or steps along the axis), and the cells (or rows) that they are grouped by.
+fn grouped(target: &PutTarget) -> (usize, usize) {
+    match target.along_axis {
+        true => (target.count, target.len),
+        false => (values_len(target), array_len(target)),
+    }
+}
+
+/// Whether the device can hold the groups, where there are none yet: their keys, and their pointers.
+pub(super) fn holds_groups(put: &Put<CubeTensor>) -> bool {
+    let (keys, groups) = grouped(&put.target);
+    put.groups.is_some() || holds(&put.index, keys.max(groups + 1), put.index.dtype)
 }
 
 /// Values (or steps along the axis) grouped by the cell (or row) they belong to.
 pub(super) fn group(index: CubeTensor, target: &PutTarget) -> (CubeTensor, CubeTensor) {
-    let (units, groups) = match target.along_axis {
-        true => (target.count, target.len),
-        false => (values_len(target), array_len(target)),
-    };
+    let (units, groups) = grouped(target);
     let keys = empty(&index, [units], index.dtype);
     let index = flat(index);
     let sizes = sizes_of(target);
@@ -214,10 +226,11 @@ fn noted(dtype: DType) -> DType {
     }
 }
 
-/// Whether the device has a buffer for what the gradient of a product notes: two numbers for each value.
-pub(super) fn notes(grad: &CubeTensor, target: &PutTarget, reduce: Reduce) -> bool {
-    let bytes = 2 * values_len(target) as u64 * noted(grad.dtype).size() as u64;
-    reduce != Reduce::Mul || bytes <= hardware(grad).buffer
+/// Whether the device can hold the gradients of the values, and two numbers for each value where these are of a product.
+pub(super) fn holds_gradients(grad: &CubeTensor, target: &PutTarget, reduce: Reduce) -> bool {
+    let values = values_len(target);
+    let notes = reduce != Reduce::Mul || hardware(grad).holds(2 * values, noted(grad.dtype).size());
+    holds(grad, values, grad.dtype) && notes
 }
 
 /// `reads` are the array, the values and the result, where the reduction reads them.
@@ -280,19 +293,9 @@ pub(super) fn gather(x: CubeTensor, index: CubeTensor, target: PutTarget) -> Cub
     out
 }
 
-/// Whether a put over these sizes has anything to do, in arrays that 32-bit positions address.
-pub(super) fn launches(target: &PutTarget) -> bool {
-    !is_nothing(target) && fits(target)
-}
-
 /// Whether nothing arrives, or there is nowhere to arrive.
 pub(super) fn is_nothing(target: &PutTarget) -> bool {
     array_len(target) == 0 || values_len(target) == 0
-}
-
-/// Whether 32-bit positions address both sides.
-pub(super) fn fits(target: &PutTarget) -> bool {
-    array_len(target).max(values_len(target)) < i32::MAX as usize
 }
 
 #[cfg(test)]

@@ -54,8 +54,7 @@ struct Strategy {
 }
 
 fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
-    let vector = hardware.vector(problem.width, problem.dtype.size());
-    let columns = problem.width / vector;
+    let (vector, columns) = hardware.vectors(problem.width, problem.dtype.size());
     let lanes = columns.next_power_of_two().min(CUBE);
     let slices = CUBE / lanes;
     let held = CUBE * vector * accumulated(problem.dtype).size();

@@ -98,8 +98,7 @@ struct Strategy {
 }
 
 fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
-    let vector = hardware.vector(problem.width, problem.dtype.size());
-    let columns = problem.width / vector;
+    let (vector, columns) = hardware.vectors(problem.width, problem.dtype.size());
     Strategy { vector, columns, units: problem.rows * columns }
 }
 

@@ -86,8 +86,7 @@ struct Strategy {
 }
 
 fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
-    let vector = hardware.vector(problem.width, problem.dtype.size());
-    let columns = problem.width / vector;
+    let (vector, columns) = hardware.vectors(problem.width, problem.dtype.size());
     let cube = CUBE.min(1 << hardware.units.ilog2());
     let lanes = columns.next_power_of_two().min(LANES).min(cube);
     let grid = hardware.cubes(problem.nnz.div_ceil(cube / lanes), cube);

@@ -159,10 +159,9 @@ enum Strategy {
 }
 
 fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
-    let bytes = (2 * problem.products * problem.dtype.size()) as u64;
     match problem.products {
         0 => Strategy::Nothing,
-        products if products < LIMIT && bytes <= hardware.buffer => Strategy::Expand,
+        products if products < LIMIT && hardware.holds(2 * products, problem.dtype.size()) => Strategy::Expand,
         _ => Strategy::Host,
     }
 }
@@ -226,26 +225,22 @@ fn operand(view: RowsView<CubeTensor>, values: CubeTensor) -> [CubeTensor; 3] {
 pub(super) fn values(
     ptr: &CubeTensor,
     idx: &CubeTensor,
-    a: RowsView<CubeTensor>,
-    a_values: CubeTensor,
-    b: RowsView<CubeTensor>,
-    b_values: CubeTensor,
+    a: (RowsView<CubeTensor>, CubeTensor),
+    b: (RowsView<CubeTensor>, CubeTensor),
 ) -> CubeTensor {
     let (rows, cols) = (expand_ptr(ptr.clone(), count(idx)), flat(idx.clone()));
-    lookups([rows, cols], (a, a_values), (b, b_values), false)
+    lookups([rows, cols], a, b, false)
 }
 
 /// `X Y^T` at the elements of a mask.
 pub(super) fn sampled(
     ptr: &CubeTensor,
     idx: &CubeTensor,
-    x: RowsView<CubeTensor>,
-    x_values: CubeTensor,
-    y: RowsView<CubeTensor>,
-    y_values: CubeTensor,
+    x: (RowsView<CubeTensor>, CubeTensor),
+    y: (RowsView<CubeTensor>, CubeTensor),
 ) -> CubeTensor {
     let (rows, cols) = (expand_ptr(ptr.clone(), count(idx)), flat(idx.clone()));
-    lookups([cols, rows], (y, y_values), (x, x_values), true)
+    lookups([cols, rows], y, x, true)
 }
 
 /// An element of the result for each pair of a row of `a` and a column of `b` (a row of it, where `sampled`).
