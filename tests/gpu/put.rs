@@ -32,8 +32,8 @@ fn reductions_along_an_axis() {
     }
 }
 
-/// Cells that very many values belong to, which a cube shares, among short ones and one that gets nothing. Each value has an
-/// index of its own, or whole steps have: lines of which a cube takes some places, and lines that it takes in several turns.
+/// Cells with very many values, which a cube shares, among cells with few values and one with none. Indices are of single
+/// values or of whole steps. A step has fewer cells than a cube takes, or needs several cubes.
 #[test]
 fn long_groups() {
     let _turn = TURN.lock();
@@ -62,7 +62,8 @@ fn long_groups() {
                 Reduce::Add | Reduce::Mean => list.iter().map(|x| (x * 8.0).round() / 8.0).collect(),
                 _ => list,
             });
-            // In row 1: the first half of the places has two zeros, or three that tie; the last place has one zero, or NaN.
+            // In row 1, the first half of the cells has two zeros, or three values that tie. The last cell has one
+            // zero, or NaN.
             let (early, late) = (0..inner.div_ceil(2), (count / 2 + 2) * inner + inner - 1);
             let mut set = |value: f32| {
                 for k in [count / 2, count - 2] {
@@ -111,7 +112,7 @@ fn long_groups() {
     }
 }
 
-/// The product of the others, where the products on the way leave the range of f32.
+/// The product of the other values, if intermediate products leave the range of f32.
 #[test]
 fn gradients_of_products_beyond_the_range() {
     let _turn = TURN.lock();

@@ -20,7 +20,7 @@ fn structure_and_arithmetic() {
     });
 }
 
-/// Patterns are made on the device too: sorted, merged, joined, looked up, checked.
+/// Patterns are sorted, merged, joined, searched and checked on the device.
 #[test]
 fn patterns() {
     let _turn = TURN.lock();
@@ -89,7 +89,7 @@ fn patterns() {
     }
 }
 
-/// Hybrid operands without elements, whose fills stand for everything.
+/// Hybrid operands without elements: all their values are fills.
 #[test]
 fn operands_of_nothing() {
     let _turn = TURN.lock();

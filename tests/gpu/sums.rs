@@ -5,7 +5,8 @@ use crate::common::{Data, TURN, agree, agree_in, floats, list, matrix};
 #[test]
 fn products() {
     let _turn = TURN.lock();
-    // Short rows, long rows (a cube for each), one long row among short ones, and widths that vectors do and do not divide.
+    // Short rows, long rows (a cube for each), one long row among short ones, and widths that vectors do and do not
+    // divide.
     for (rows, cols, mean, width) in
         [(50, 40, 4, 12), (600, 3000, 4, 4), (600, 3000, 4, 1), (9, 3000, 700, 4), (9, 2000, 700, 1), (30, 30, 5, 7)]
     {
@@ -21,7 +22,7 @@ fn products() {
     }
 }
 
-/// Lines that are one step of the tree, several levels of it, and in another order than the elements.
+/// Segments of one step, of several levels, and in another order than the elements.
 #[test]
 fn running_sums() {
     let _turn = TURN.lock();

@@ -51,8 +51,8 @@ fn descend(graph: &Graph, hidden: usize, steps: usize, rate: f32, device: &Devic
     (losses, right.float().mean().into_scalar::<f32>())
 }
 
-/// Steps 2 to 10 of the example, evaluation, dropout and Adam included: the library reads nothing. What is left are the two
-/// reads of `train.rs` itself, the loss and the predictions.
+/// Steps 2 to 10 of the example, with evaluation, dropout and Adam. The library reads nothing: the only reads are those
+/// of `train.rs` itself, the loss and the predictions.
 #[test]
 fn the_example_reads_its_loss_and_predictions() {
     let _turn = TURN.lock();
