@@ -32,8 +32,8 @@ fn reductions_along_an_axis() {
     }
 }
 
-/// Cells with very many values, which a cube shares, among cells with few values and one with none. Indices are of single
-/// values or of whole steps. A step has fewer cells than a cube takes, or needs several cubes.
+/// Cells with very many values, which a cube shares, among cells with few values and one with none. Indices are of
+/// single values or of whole steps. A step has fewer cells than a cube takes, or needs several cubes.
 #[test]
 fn long_groups() {
     let _turn = TURN.lock();

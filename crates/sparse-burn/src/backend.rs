@@ -55,7 +55,7 @@ pub type Args<K, B> = <K as Kernel>::Args<AnyTensor<B>>;
 /// A kernel's result on a backend.
 pub type Output<K, B> = Of<<K as Kernel>::Output, AnyTensor<B>>;
 
-/// What a backend does for sparse tensors: it runs kernels.
+/// A backend that runs the kernels.
 pub trait SparseBackend: HostAccess {
     /// Runs a kernel, here over host memory.
     fn run<K: Kernel>(args: Args<K, Self>) -> Output<K, Self> {

@@ -12,11 +12,11 @@ use std::any::{Any, TypeId};
 /// A tensor that the dispatch routes to its backend.
 pub(crate) type Sent = AnyTensor<Dispatch>;
 
-/// What the elements of a sparse tensor can be: [`Float`](burn::tensor::Float), [`Int`] or [`Bool`].
+/// The kind of the elements of a sparse tensor: [`Float`](burn::tensor::Float), [`Int`] or [`Bool`].
 pub trait Kind: Basic + kind::Autodiff + 'static {}
 impl<K: Basic + kind::Autodiff + 'static> Kind for K {}
 
-/// What a kernel is declared to take or to return, in terms of a user's tensors.
+/// An argument or the result of a kernel, as its declaration names it: with tensors of a user.
 pub trait Carried: Sized {
     /// The same value with tensors of type `T`.
     type Of<T>;
@@ -168,7 +168,7 @@ pub struct RowsView<T> {
     pub ptr: T,
     /// `[nnz]`.
     pub idx: T,
-    /// Where the value of element `k` stands.
+    /// The position of the value of element `k`.
     pub perm: Option<T>,
 }
 
@@ -251,7 +251,7 @@ impl Carried for PatternArrays<Tensor<1, Int>, Tensor<2, Int>> {
 /// A reduction into positions along an axis, without the tensors of values.
 #[derive(Clone, Debug)]
 pub struct Put<I, T = I> {
-    /// Where along the axis each value goes. Checked before.
+    /// The position of each value along the axis. Checked before.
     pub index: I,
     /// Sizes.
     pub target: PutTarget,
@@ -285,8 +285,8 @@ impl<const D: usize> Carried for Put<Tensor<D, Int>, Tensor<1, Int>> {
     }
 }
 
-/// What a typed call takes for a `C`: the value itself, or a reference if a clone costs no more than a handle or a few
-/// numbers.
+/// An argument of a typed call for a `C`: the value itself, or a reference if a clone costs no more than a handle or a
+/// few numbers.
 pub trait Give<C> {
     /// The value.
     fn give(self) -> C;

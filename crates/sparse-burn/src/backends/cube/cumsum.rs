@@ -29,7 +29,7 @@ mod kernels {
         units: usize,
     }
 
-    /// What a launch is compiled for.
+    /// Compile-time settings.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct How {
         /// Rows that a unit sums.
@@ -50,7 +50,8 @@ mod kernels {
         at: usize,
     }
 
-    /// An element of a level sums `stride` rows, but only those in the same segment as the last row. Returns that segment.
+    /// An element of a level sums `stride` rows, but only those in the same segment as the last row. Returns that
+    /// segment.
     #[cube]
     fn segment<T: Numeric, I: Int>(level: &Level<T, I>, k: usize, #[comptime] how: How) -> I {
         let end = min((k + 1) * level.stride, level.rows);

@@ -1,4 +1,4 @@
-//! What leaves the device, and how often.
+//! Reads of the device, and kernels that run on the host.
 
 use super::forced;
 use super::launch::count;
@@ -46,7 +46,7 @@ pub(super) fn gpu_or_host<K: Kernel>(args: K::Args<CubeTensor>) -> Of<K::Output,
     })
 }
 
-/// A result of the host goes back to the device, which must have a buffer of its size.
+/// Fails if a result of the host cannot return to the device.
 fn check_size(kernel: &str, bytes: u64, limit: u64) {
     assert!(
         bytes <= limit,
@@ -68,8 +68,8 @@ pub fn host_fallbacks() -> Vec<&'static str> {
     RAN.lock().expect("no panic while it is held").iter().copied().collect()
 }
 
-/// How often the library read a GPU tensor to the host since the program started, by [`read_data`](crate::read_data) or inside
-/// a kernel's body.
+/// How often the library read a GPU tensor to the host since the program started, by [`read_data`](crate::read_data) or
+/// inside a kernel's body.
 pub fn device_reads() -> usize {
     READS.load(Ordering::Relaxed)
 }
@@ -78,7 +78,7 @@ pub(crate) fn count_read() {
     READS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Waits for what a tensor of the device holds.
+/// Waits for the data of a tensor of the device.
 pub(super) fn read(data: impl Future<Output = Result<TensorData, ExecutionError>>) -> TensorData {
     count_read();
     read_sync(data).expect("a tensor can be read from its device")

@@ -384,7 +384,7 @@ fn cat(parts: Vec<CubeTensor>) -> CubeTensor {
     }
 }
 
-/// The coordinates of a pattern, or its columns.
+/// The coordinates of a pattern, or its columns if its rows are compressed.
 fn indices(pattern: &PatternArrays<CubeTensor>) -> &CubeTensor {
     let (PatternArrays::Coo(indices) | PatternArrays::Csr(_, indices)) = pattern;
     indices

@@ -1,4 +1,4 @@
-//! What strategies know of a device: its limits, and the grids and vectors that keep to them. Plain numbers, asked once.
+//! The limits of a device, as plain numbers, and grids and vectors within these limits.
 
 use super::forced;
 use burn_cubecl::cubecl::client::Client;
@@ -11,7 +11,7 @@ pub(super) struct Hardware {
     pub cubes: [usize; 3],
     /// Most units of a cube.
     pub units: usize,
-    /// Units of a plane, which run side by side.
+    /// Units of a plane. They run at the same time.
     pub plane: usize,
     /// Bytes of memory that the units of a cube share.
     pub shared: usize,
@@ -21,7 +21,7 @@ pub(super) struct Hardware {
     pub width: usize,
     /// Most elements of a vector.
     pub vector: usize,
-    /// Most buffers that a kernel binds, beside one of sizes.
+    /// Most buffers that a kernel binds, without the one that has the sizes.
     pub bindings: usize,
 }
 
@@ -32,11 +32,11 @@ pub(super) struct Grid {
     pub units: [usize; 2],
 }
 
-/// Planes of a cube whose units each work alone: what CubeCL takes for element-wise kernels.
+/// Planes of a cube whose units each work alone, as in CubeCL's element-wise kernels.
 const PLANES: usize = 8;
 
 impl Hardware {
-    /// Those of a device.
+    /// The limits of a device.
     pub fn of(client: &Client) -> Self {
         let properties = client.properties();
         let limits = &properties.hardware;
@@ -55,12 +55,12 @@ impl Hardware {
         }
     }
 
-    /// At least `number` cubes of `units` units, over as few axes as hold them. Kernels look for the end themselves.
+    /// At least `number` cubes of `units` units, over as few axes as possible. Kernels must check the bounds.
     pub fn cubes(&self, number: usize, units: usize) -> Grid {
         let mut left = number;
         let mut cubes = [1; 3];
         for (axis, most) in self.cubes.into_iter().enumerate() {
-            // What the axes behind must hold.
+            // Cubes along the axes after this one.
             let rest = left.div_ceil(most);
             cubes[axis] = left.div_ceil(rest.max(1));
             left = rest;

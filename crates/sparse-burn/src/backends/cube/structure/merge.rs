@@ -1,4 +1,4 @@
-//! Union and intersection of two patterns: each side's elements are looked up in the other, and go to where that says.
+//! Union and intersection of two patterns. Each element is searched in the other pattern, which gives its new position.
 
 use super::super::fallback::last;
 use super::super::launch::{arg, count, empty, holds, launch, number, stored};
@@ -12,7 +12,7 @@ mod kernels {
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
-    /// `found`, or its opposite, with a 0 behind: the scan of it ends with the sum.
+    /// `found` (with `missing` its opposite), then a 0. So the last entry of its scan is the sum.
     #[cube(launch)]
     pub fn keep<I: Int>(
         found: &Tensor<I>,
@@ -113,7 +113,7 @@ pub fn merge(rule: MergeRule, a: &Side, b: &Side) -> Option<Merged> {
     let [at_a, found_a] = search(a, b);
     let union = rule == MergeRule::Union;
     let of_b = union.then(|| search(b, a));
-    // Those of b that a has not, or those of a that b has.
+    // For a union the elements of b that a does not have, for an intersection those of a that b has.
     let (counted, n) = match &of_b {
         Some([_, found_b]) => (found_b, b.nnz),
         None => (&found_a, a.nnz),
@@ -127,7 +127,7 @@ pub fn merge(rule: MergeRule, a: &Side, b: &Side) -> Option<Merged> {
     }
     let make = |length: usize| empty(like, [length], like.dtype);
     let (coordinates, map_a, map_b) = (make(a.dims * total), make(total), make(total));
-    // One side's elements to their places, with the map of its own and that of the other.
+    // Moves the elements of one side to their places, and writes both maps.
     let place = |own: &Side, at: &CubeTensor, found: &CubeTensor, maps: [&CubeTensor; 2], others: usize, side: u32| {
         let [c, a, f, s, out] = [&own.coordinates, at, found, &sums, &coordinates].map(arg);
         let ([own_map, other_map], missing) = (maps.map(arg), number(others, like));
