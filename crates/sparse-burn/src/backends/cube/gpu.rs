@@ -267,17 +267,15 @@ impl ConcatPatterns<CubeTensor> {
 
 /// Whether the device has kernels for the parts and can hold the result.
 fn joins(args: &ConcatPatterns<CubeTensor>) -> bool {
-    let first = indices(&args.parts[0]);
-    let total = |counts: &mut dyn Iterator<Item = usize>| counts.fold(0, usize::saturating_add);
-    let pointers = match &args.axis {
-        ConcatAxis::Coo { .. } => 0,
-        // The result has as many rows as each part.
-        ConcatAxis::CsrCols { .. } => args.parts[0].arrays().map(count).next().unwrap_or(0),
-        _ => total(&mut args.parts.iter().flat_map(|part| part.arrays().next()).map(count)),
-    };
-    runs(args.parts.iter().flat_map(PatternArrays::arrays))
-        && holds(first, total(&mut args.parts.iter().map(|part| count(indices(part)))), first.dtype)
-        && holds(first, pointers, first.dtype)
+    fn total<'a>(arrays: impl Iterator<Item = &'a CubeTensor>) -> usize {
+        arrays.map(count).fold(0, usize::saturating_add)
+    }
+    let (parts, like) = (&args.parts[..], indices(&args.parts[0]));
+    // If columns are joined, the result has as many rows as each part.
+    let stacked = if matches!(args.axis, ConcatAxis::CsrCols { .. }) { &parts[..1] } else { parts };
+    runs(parts.iter().flat_map(PatternArrays::arrays))
+        && holds(like, total(parts.iter().map(indices)), like.dtype)
+        && holds(like, total(stacked.iter().filter_map(|part| part.arrays().next())), like.dtype)
 }
 
 impl Concat<CubeTensor> {
