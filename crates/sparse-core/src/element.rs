@@ -29,6 +29,8 @@ pub trait Element: Copy + Default + PartialEq + PartialOrd + Debug + Display + S
     const ACC_ONE: Self::Acc;
     /// Smallest value of the accumulator.
     const ACC_LOWEST: Self::Acc;
+    /// Whether sums and products run in the type itself.
+    const EXACT: bool = size_of::<Self>() == size_of::<Self::Acc>();
     /// Whether the type is a float.
     const IS_FLOAT: bool;
     /// Smallest value: minus infinity for floats.

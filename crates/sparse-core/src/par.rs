@@ -95,18 +95,32 @@ pub(crate) fn run(n: usize, task: &(dyn Fn(usize) + Sync)) {
 
 /// Runs `body(k, jobs[k])` for every job.
 pub(crate) fn each<J: Send>(jobs: Vec<J>, body: &(dyn Fn(usize, J) + Sync)) {
-    let jobs: Vec<Mutex<Option<J>>> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
-    run(jobs.len(), &|k| {
-        let job = jobs[k].lock().expect("held only while a job is taken").take();
+    // Plain loops here and below: these functions are compiled for every type of job.
+    let mut slots = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        slots.push(Mutex::new(Some(job)));
+    }
+    run(slots.len(), &|k| {
+        let job = slots[k].lock().ok().and_then(|mut slot| slot.take());
         body(k, job.expect("each job is taken once"));
     });
 }
 
 /// `body(k)` for `k` in `0..n`, in order.
 pub(crate) fn map<R: Send>(n: usize, body: &(dyn Fn(usize) -> R + Sync)) -> Vec<R> {
-    let mut out: Vec<Option<R>> = (0..n).map(|_| None).collect();
-    each(out.iter_mut().collect(), &|k, slot: &mut Option<R>| *slot = Some(body(k)));
-    out.into_iter().map(|slot| slot.expect("each job fills its slot")).collect()
+    let mut slots = Vec::with_capacity(n);
+    for _ in 0..n {
+        slots.push(Mutex::new(None));
+    }
+    run(n, &|k| {
+        let result = body(k);
+        *slots[k].lock().expect("held only while a result is put in") = Some(result);
+    });
+    let mut out = Vec::with_capacity(n);
+    for slot in slots {
+        out.extend(slot.into_inner().ok().flatten());
+    }
+    out
 }
 
 /// The first `Some` of `body(k)` for `k` in `0..n`.
@@ -152,7 +166,14 @@ pub(crate) fn for_pieces<T: Send>(
     len: &dyn Fn(&Range<usize>) -> usize,
     body: &(dyn Fn(Range<usize>, &mut [T]) + Sync),
 ) {
-    each(split_mut(out, &lens(ranges, len)), &|k, piece| body(ranges[k].clone(), piece));
+    let mut pieces = Vec::with_capacity(ranges.len());
+    let mut rest = out;
+    for range in ranges {
+        let (piece, tail) = rest.split_at_mut(len(range));
+        pieces.push(piece);
+        rest = tail;
+    }
+    each(pieces, &|k, piece| body(ranges[k].clone(), piece));
 }
 
 /// A vector filled in parallel: element `k` is `f(k)`.

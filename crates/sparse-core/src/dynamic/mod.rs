@@ -22,8 +22,6 @@ pub use merge::{
     zip_rows,
 };
 pub use moves::{concat_slices, join_rows, move_rows, segment_any, segment_cumsum, segment_sum};
-pub use scatter::{
-    DynRecorded, check_indices, gather, put, put_backward, put_copied, put_recorded, recorded_backward,
-};
+pub use scatter::{DynRecorded, check_indices, gather, put, put_backward, put_copied, put_recorded, recorded_backward};
 pub use slices::{BitVec, Bits, ElementVec, Elements, ElementsMut, IdVec, Ids};
 pub use structure::{coalesce, compress, expand_ptr, group_by, scan, validate_coo, validate_csr};

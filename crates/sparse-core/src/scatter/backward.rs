@@ -79,7 +79,7 @@ pub fn put_backward<T: Element>(
             let last = index_state(target, &layout, &LastStep);
             let arr_grad = need_arr.then(|| layout.spread(&last, |p, last| if last == 0 { grad[p] } else { T::ZERO }));
             let value_grad = values_grad(&|dv| {
-                let grad = layout.build(|p| grad[p]);
+                let grad = layout.reordered(grad);
                 gather_map(target, &layout, &last, no_values, dv, |c, dv, (), k| {
                     *dv = select_unpredictable(last[c] == k as u32 + 1, grad[c], T::ZERO);
                 });
@@ -119,7 +119,7 @@ pub fn put_backward<T: Element>(
                 })
             });
             let value_grad = values_grad(&|dv| {
-                let grad = layout.build(|p| grad[p]);
+                let grad = layout.reordered(grad);
                 let shares: Vec<(T, T)> = par::fill_with(ties.len(), |c| {
                     let (y, ties) = ties[c];
                     (y, divide(grad[c], ties.max(1)))

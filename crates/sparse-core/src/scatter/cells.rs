@@ -2,7 +2,7 @@
 
 use super::groups::{self, visit_groups};
 use super::layout::Layout;
-use super::plan::{GRAIN, tasks};
+use super::plan::tasks;
 use super::target::{Target, TargetIndex};
 use super::walk::{AHEAD, Stretch, Visitor};
 use crate::alloc::zeroed;
@@ -43,8 +43,7 @@ pub(super) fn scatter_cells<X: Send, V: Copy + Sync>(
         return;
     }
     let index = target.index.plain();
-    let tasks = tasks(target, layout);
-    let lens = par::lens(&tasks, |parts| parts.iter().map(|part| part.cells()).sum());
+    let (tasks, lens) = tasks(target, layout);
     let slab = target.count * target.inner;
     par::each(par::split_mut(cells, &lens), &|task, mut cells| {
         for part in &tasks[task] {
@@ -67,16 +66,9 @@ pub(super) fn scatter_rows<X: Copy + Send + Sync, V: Copy + Sync>(
     cells: &mut [X],
     step: &impl Step<X, V>,
 ) {
-    let &Target { len, inner, count, index, .. } = target;
     assert_lengths(target, values.len(), cells.len());
-    let wide = inner * size_of::<V>() >= 64 && count >= len / 8 && values.len() >= GRAIN;
-    let known = matches!(index, TargetIndex::Grouped { .. });
-    if !cells.is_empty()
-        && !values.is_empty()
-        && (known || wide)
-        && let Some((ptr, order)) = groups::of(index, len)
-    {
-        return visit_groups(inner, (&ptr, &order), values, start, cells, step);
+    if let Some((ptr, order)) = groups::of(target, size_of::<V>()) {
+        return visit_groups(target.inner, (&ptr, &order), values, start, cells, step);
     }
     if let Some(start) = start {
         cells.copy_from_slice(start);

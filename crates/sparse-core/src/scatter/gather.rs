@@ -2,7 +2,7 @@
 
 use super::cells::units;
 use super::layout::Layout;
-use super::target::{Target, TargetIndex};
+use super::target::Target;
 use super::walk::{AHEAD, Stretch, Visitor, Walk};
 use crate::reduce::prefetch;
 use crate::{Plain, par};
@@ -18,7 +18,7 @@ use core::ops::Range;
 pub fn gather<T: Plain>(target: &Target<'_>, x: &[T], out: &mut [T]) {
     assert_eq!(x.len(), target.array_len(), "gather: x must be [outer, len, inner]");
     let layout = Layout::of::<T>(target);
-    let reordered = (!layout.is_plain()).then(|| layout.build(|p| x[p]));
+    let reordered = (!layout.is_plain()).then(|| layout.reordered(x));
     let x = reordered.as_deref().unwrap_or(x);
     gather_map(target, &layout, x, units(target.values_len()), out, |cell, out, (), _| *out = x[cell]);
 }
@@ -42,7 +42,7 @@ pub(super) fn gather_map<C: Sync, V: Copy + Sync, O: Send>(
         return;
     }
     let pieces = pieces(target, layout);
-    let index: TargetIndex<'_> = target.index.plain();
+    let index = target.index.plain();
     par::for_pieces(&pieces, out, &|rows| rows.len() * target.inner, &|rows, mut out| {
         for walks in slabs(target, layout, rows) {
             let first = walks[0].row * target.inner;

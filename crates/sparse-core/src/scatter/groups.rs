@@ -1,7 +1,8 @@
 //! Scattering of whole rows of values whose destinations are grouped.
 
 use super::cells::Step;
-use super::target::TargetIndex;
+use super::plan::GRAIN;
+use super::target::{Target, TargetIndex};
 use crate::par;
 use crate::reduce::Source;
 use crate::structure::{Segments, group_by};
@@ -14,13 +15,17 @@ const TILE: usize = 64;
 /// Where each destination starts in the order, and the steps in it.
 type Groups<'a> = (Cow<'a, [i32]>, Cow<'a, [i32]>);
 
-/// The steps along the axis grouped by destination, where one index serves a whole step and 32 bits count them.
-pub(super) fn of<'a>(index: TargetIndex<'a>, len: usize) -> Option<Groups<'a>> {
-    let fits = |count: usize| count.max(len) <= i32::MAX as usize;
+/// The steps along the axis grouped by destination, where that pays for rows of values of `size` bytes each, one index
+/// serves a whole row, and 32 bits count the steps.
+pub(super) fn of<'a>(target: &Target<'a>, size: usize) -> Option<Groups<'a>> {
+    let &Target { len, inner, count, index, .. } = target;
+    let fits = count.max(len) <= i32::MAX as usize;
+    let wide = inner * size >= 64 && count >= len / 8 && target.values_len() >= GRAIN;
     match index {
-        TargetIndex::Grouped { order, ptr, .. } if fits(order.len()) => Some((ptr.narrow(), order.narrow())),
-        TargetIndex::Axis(index) if fits(index.len()) => {
-            let mut keys = Vec::with_capacity(index.len());
+        _ if !fits || target.array_len() == 0 || target.values_len() == 0 => None,
+        TargetIndex::Grouped { order, ptr, .. } => Some((ptr.narrow(), order.narrow())),
+        TargetIndex::Axis(index) if wide => {
+            let mut keys = Vec::with_capacity(count);
             index.positions(len, |j| keys.push(j as i32));
             let Segments { ptr, order } = group_by(&keys, len);
             Some((Cow::Owned(ptr), Cow::Owned(order)))

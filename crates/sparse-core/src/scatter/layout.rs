@@ -1,7 +1,7 @@
 //! How the cells of an array lie in memory while values are scattered into, or read from, them at random.
 
 use super::target::{Target, TargetIndex};
-use crate::{alloc::zeroed, par};
+use crate::{Plain, alloc::zeroed, par};
 use core::ops::Range;
 
 /// Bytes of cells that one thread visits at random at a time. They stay in a second-level cache of 1 to 2 MiB and a
@@ -97,7 +97,7 @@ impl Layout {
     pub(super) fn build<X: Copy + Default + Send>(&self, f: impl Fn(usize) -> X + Sync) -> Vec<X> {
         let parts = self.parts();
         let mut cells = zeroed(self.cells());
-        let pieces = par::split_mut(&mut cells, &par::lens(&parts, |(_, columns, rows)| columns.len() * rows.len()));
+        let pieces = par::split_mut(&mut cells, &lens(&parts));
         par::each(pieces, &|k, piece| {
             let (o, columns, rows) = &parts[k];
             // Rows of all columns follow each other.
@@ -151,6 +151,16 @@ impl Layout {
         }))
     }
 
+    /// A row-major array in this layout.
+    pub(super) fn reordered<X: Plain>(&self, arr: &[X]) -> Vec<X> {
+        self.build(|p| arr[p])
+    }
+
+    /// Undoes [`reordered`](Self::reordered).
+    pub(super) fn restore<X: Plain>(&self, cells: &[X], out: &mut [X]) {
+        self.each(cells, out, |_, x, cell| *x = cell);
+    }
+
     /// A row-major array computed from positions and cells.
     pub(super) fn spread<X: Copy + Sync, T: Copy + Default + Send>(
         &self,
@@ -168,4 +178,9 @@ struct Run {
     position: usize,
     cell: usize,
     len: usize,
+}
+
+/// The number of cells of each part.
+fn lens(parts: &[Part]) -> Vec<usize> {
+    par::lens(parts, |(_, columns, rows)| columns.len() * rows.len())
 }

@@ -31,12 +31,18 @@ impl Part {
     }
 }
 
-/// The cells in the order of `layout`, as tasks of parts that follow each other.
+/// The cells in the order of `layout`, as tasks of parts that follow each other, and the number of cells of each task.
 ///
 /// The values of one cell are of one task, so the result does not depend on the number of threads: slabs of `outer` and
 /// blocks of columns are independent, and where there are too few of them each task has a range of destinations, reads the
 /// whole index and passes over what belongs to others.
-pub(super) fn tasks(target: &Target<'_>, layout: &Layout) -> Vec<Vec<Part>> {
+pub(super) fn tasks(target: &Target<'_>, layout: &Layout) -> (Vec<Vec<Part>>, Vec<usize>) {
+    let tasks = split(target, layout);
+    let lens = par::lens(&tasks, |parts| parts.iter().map(Part::cells).sum());
+    (tasks, lens)
+}
+
+fn split(target: &Target<'_>, layout: &Layout) -> Vec<Vec<Part>> {
     let &Target { outer, len, inner, count, index } = target;
     let slab = count * inner;
     let threads = if outer * slab < GRAIN { 1 } else { par::threads() };

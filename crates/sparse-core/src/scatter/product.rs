@@ -8,7 +8,7 @@ use super::target::Target;
 use super::ties::not_hit;
 use crate::alloc::zeroed;
 use crate::{Element, par};
-use core::any::{Any, TypeId};
+use core::any::Any;
 use core::hint::select_unpredictable;
 use half::{bf16, f16};
 
@@ -35,8 +35,7 @@ pub(super) fn backward<T: Element>(
     let nan = T::div(T::ACC_ZERO, T::ACC_ZERO);
     let layout = Layout::of::<T::Acc>(target);
     // A product that was rounded to 16 bits says too little about its factors.
-    let exact = TypeId::of::<T>() == TypeId::of::<T::Acc>();
-    let products = (!exact).then(|| wide_products(target, &layout, include_self, arr, values));
+    let products = if T::EXACT { None } else { Some(wide_products(target, &layout, include_self, arr, values)) };
     let product = |p: usize| products.as_ref().map_or_else(|| out[p].widen(), |wide| wide[p]);
     let mut shares: Vec<T::Acc> = layout.build(|p| {
         let share = T::mul(grad[p].widen(), product(p));

@@ -5,7 +5,7 @@ use super::layout::Layout;
 use super::target::{Reduce, Target};
 use crate::alloc::zeroed;
 use crate::{Element, simd};
-use core::any::{Any, TypeId};
+use core::any::Any;
 use core::hint::select_unpredictable;
 use pulp::WithSimd;
 
@@ -23,13 +23,7 @@ use pulp::WithSimd;
 ///
 /// # Panics
 /// If a length does not agree with the target.
-pub fn put<T: Element>(
-    target: &Target<'_>,
-    reduce: Reduce,
-    include_self: bool,
-    values: &[T],
-    out: &mut [T],
-) {
+pub fn put<T: Element>(target: &Target<'_>, reduce: Reduce, include_self: bool, values: &[T], out: &mut [T]) {
     run(target, reduce, include_self, values, None, out);
 }
 
@@ -58,11 +52,10 @@ fn run<T: Element>(
     start: Option<&[T]>,
     out: &mut [T],
 ) {
-    let exact = TypeId::of::<T>() == TypeId::of::<T::Acc>();
     let in_one_pass = match reduce {
         Reduce::Assign => true,
         Reduce::Amax | Reduce::Amin => include_self,
-        Reduce::Add | Reduce::Mul => include_self && exact,
+        Reduce::Add | Reduce::Mul => include_self && T::EXACT,
         Reduce::Mean => false,
     };
     let start = start.filter(|start| {
@@ -77,8 +70,8 @@ fn run<T: Element>(
         Reduce::Assign => in_place(target, values, start, out, None, &Assign),
         Reduce::Amax => in_place(target, values, start, out, from(T::LOWEST), &Extreme { largest: true }),
         Reduce::Amin => in_place(target, values, start, out, from(T::HIGHEST), &Extreme { largest: false }),
-        Reduce::Add if exact => in_place(target, values, start, out, from(T::ZERO), &InPlace(Sum)),
-        Reduce::Mul if exact => in_place(target, values, start, out, from(T::ONE), &InPlace(Product)),
+        Reduce::Add if T::EXACT => in_place(target, values, start, out, from(T::ZERO), &InPlace(Sum)),
+        Reduce::Mul if T::EXACT => in_place(target, values, start, out, from(T::ONE), &InPlace(Product)),
         Reduce::Add => widened(target, values, out, from(T::ZERO), &Sum),
         Reduce::Mul => widened(target, values, out, from(T::ONE), &Product),
         Reduce::Mean if T::IS_FLOAT => {
@@ -241,11 +234,10 @@ fn in_place<T: Element>(
         forget(target, &layout, from, out);
         scatter_rows(target, &layout, values, start, out, step);
     } else {
-        let arr = start.unwrap_or(out);
-        let mut cells = layout.build(|p| arr[p]);
+        let mut cells = layout.reordered(start.unwrap_or(out));
         forget(target, &layout, from, &mut cells);
         scatter_cells(target, &layout, values, &mut cells, step);
-        layout.each(&cells, out, |_, x, s| *x = s);
+        layout.restore(&cells, out);
     }
 }
 

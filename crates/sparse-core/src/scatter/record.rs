@@ -105,13 +105,7 @@ impl<T: Element> Step<(T, i32), T> for Choose<'_> {
     }
 }
 
-fn choose<T: Element>(
-    target: &Target<'_>,
-    values: &[T],
-    out: &mut [T],
-    by: By,
-    forget: bool,
-) -> Option<Record> {
+fn choose<T: Element>(target: &Target<'_>, values: &[T], out: &mut [T], by: By, forget: bool) -> Option<Record> {
     assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");
     let limit = (target.count / 64).max(8);
     let ties = Ties { limit, list: Mutex::default(), full: AtomicBool::new(false) };

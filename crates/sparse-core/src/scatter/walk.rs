@@ -4,8 +4,8 @@
 //! [`Visitor`], whose loops over that stretch are all that is compiled for each element type and each reduction.
 
 use super::target::TargetIndex;
-use crate::dynamic::slices::Ids;
 use crate::Index;
+use crate::dynamic::slices::Ids;
 use core::ops::Range;
 
 /// Values of a stretch, at most. Their cells are fetched while the stretch before is visited.

@@ -17,7 +17,8 @@ struct Case {
 
 impl Case {
     fn target(&self) -> Target<'_> {
-        let index = if self.axis { TargetIndex::Axis(self.index[..].into()) } else { TargetIndex::Full(self.index[..].into()) };
+        let index =
+            if self.axis { TargetIndex::Axis(self.index[..].into()) } else { TargetIndex::Full(self.index[..].into()) };
         Target { outer: self.outer, len: self.len, inner: self.inner, count: self.count, index }
     }
 
@@ -343,8 +344,13 @@ fn too_many_ties_are_not_recorded() {
 
 #[test]
 fn products_that_overflow_and_underflow() {
-    let target =
-        Target { outer: 1, len: 3, inner: 1, count: 8, index: TargetIndex::Axis([0i64, 0, 0, 1, 1, -1, -1, -1][..].into()) };
+    let target = Target {
+        outer: 1,
+        len: 3,
+        inner: 1,
+        count: 8,
+        index: TargetIndex::Axis([0i64, 0, 0, 1, 1, -1, -1, -1][..].into()),
+    };
     // Overflow on the way, underflow on the way, and zeros beside a product that overflows.
     let values = [1e30f32, 1e30, 1e-30, 1e-30, 1e-30, 0.0, 1e30, 1e30];
     let arr = [1e-20f32, 1.0, 2.0];
