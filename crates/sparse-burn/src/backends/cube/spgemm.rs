@@ -37,7 +37,7 @@ mod kernels {
         out[ABSOLUTE_POS] = ptr[row + 1] - ptr[row];
     }
 
-    /// Sums of every `units`-th count, but at most `limit`. So no sum overflows, whatever the order.
+    /// Sums of every `units`-th count, each at most `limit`. So no sum overflows, and the order does not matter.
     #[cube(launch)]
     pub fn limited_sums<I: Int>(
         counts: &Tensor<I>,
