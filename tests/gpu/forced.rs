@@ -1,14 +1,14 @@
-//! Every path of the kernels, on problems too small to choose it: strategies are forced, and what was launched is asserted.
+//! Every path of the kernels, on problems too small to choose it: strategies are forced, and what was launched is
+//! asserted.
 
-use super::data::{Data, floats, ints, list, matrix};
-use super::{TURN, gpu};
+use crate::common::{Data, TURN, floats, gpu, ints, list, matrix};
 use burn::tensor::{Device, FloatDType, Tensor};
 use sparse_burn::forced::{Forced, Path, forced};
 use sparse_tensor::CooTensor;
-use sparse_tensor::ops::{self, Reduce};
+use sparse_tensor::ops::{self, IndexPlan, Reduce};
 
-/// Runs `f` on the CPU and, with strategies forced, on the GPU: results agree, a second run has the same bits, and of the
-/// two lists the first was launched and the second was not.
+/// Runs `f` on the CPU and, with strategies forced, on the GPU: results agree, a second run has the same bits, and of
+/// the two lists the first was launched and the second was not.
 fn agree(name: &str, force: Forced, [ran, not]: [&[&str]; 2], tolerance: f32, f: impl Fn(&Device) -> Vec<Vec<f32>>) {
     let want = f(&Device::flex().autodiff());
     let gpu = gpu().autodiff();
@@ -162,44 +162,131 @@ fn scans_of_three_levels() {
     });
 }
 
-/// More cubes than one axis of a grid takes, of every family of kernels: as if the device took two.
+/// Operands for kernels of every family, and the kernels that [`Families::results`] launches for them.
+struct Families {
+    at: [Vec<i32>; 2],
+    values: [Vec<f32>; 2],
+    x: Vec<f32>,
+    index: Vec<i32>,
+}
+
+impl Families {
+    const KERNELS: [&[&str]; 2] = [
+        &["move_rows", "zip_rows", "short", "sddmm", "count_digits", "scan_tiles", "search_coo", "place_merged"],
+        &["place_csr", "lookups", "put", "put_backward", "gather"],
+    ];
+
+    fn new() -> Self {
+        let (mut data, nnz) = (Data::new(25), 1500);
+        let at = [data.ints(2 * nnz, 60), data.ints(2 * nnz, 60)];
+        let values = [data.floats(nnz), data.floats(nnz)];
+        Self { at, values, x: data.floats(60 * 20), index: data.ints(60, 9) }
+    }
+
+    fn results(&self, device: &Device) -> Vec<Vec<f32>> {
+        let part = |k: usize| coo(&self.at[k], &self.values[k], [60, 60], device).coalesce().detach();
+        let (a, b) = (part(0).require_grad(), part(1));
+        let joined = ops::concat(&[(&a + &b).to_csr(), a.to_csr()], 1);
+        let x = floats(&self.x, [60, 20], device).require_grad();
+        let y = joined.transpose().matmul(x.clone());
+        let square = a.to_csr().matmul(&b.to_csr());
+        let at = ints(&self.index, [60, 1], device);
+        let rows = ops::gather(x.clone(), 0, at.clone().expand([60, 20]));
+        let arr = Tensor::<2>::zeros([9, 20], device);
+        let out = ops::put_along_axis(arr, at, rows, 0, Reduce::Add, true);
+        let loss = y.clone().sum() + (out.clone() * 2.0).sum() + square.values::<1>().sum();
+        let grads = loss.backward();
+        vec![
+            list(y),
+            list(out),
+            list(square.values::<1>()),
+            list(a.grad(&grads).unwrap().values::<1>()),
+            list(x.grad(&grads).unwrap()),
+        ]
+    }
+}
+
+/// More cubes than one axis of a grid allows, in every family of kernels: as if the device allowed two.
 #[test]
 fn grids_of_two_axes() {
     let _turn = TURN.lock();
-    let (mut data, nnz) = (Data::new(25), 1500);
-    let (at, other) = (data.ints(2 * nnz, 60), data.ints(2 * nnz, 60));
-    let (u, v, x) = (data.floats(nnz), data.floats(nnz), data.floats(60 * 20));
-    let index = data.ints(60, 9);
-    let families =
-        ["move_rows", "zip_rows", "short", "sddmm", "count_digits", "scan_tiles", "search_coo", "place_merged"];
-    let others = ["place_csr", "lookups", "put", "put_backward", "gather", "a grid of two axes"];
-    let ran = [&families[..], &others[..]].concat();
+    let families = Families::new();
+    let ran = [&Families::KERNELS.concat()[..], &["a grid of two axes"]].concat();
     for path in [Path::Short, Path::Long] {
         let force = Forced { cubes: Some(2), path: Some(path), patience: Some(4), ..Forced::default() };
         let ran: Vec<&str> = match path {
             Path::Short => ran.clone(),
             _ => ran.iter().map(|&what| if what == "short" { "long" } else { what }).collect(),
         };
-        agree(&format!("two axes, {path:?}"), force, [&ran, &[]], 1e-3, |device| {
-            let (a, b) = (coo(&at, &u, [60, 60], device).coalesce(), coo(&other, &v, [60, 60], device).coalesce());
-            let (a, b) = (a.detach().require_grad(), b.detach());
-            let joined = ops::concat(&[(&a + &b).to_csr(), a.to_csr()], 1);
-            let x = floats(&x, [60, 20], device).require_grad();
-            let y = joined.transpose().matmul(x.clone());
-            let square = a.to_csr().matmul(&b.to_csr());
-            let at = ints(&index, [60, 1], device);
-            let rows = ops::gather(x.clone(), 0, at.clone().expand([60, 20]));
-            let arr = Tensor::<2>::zeros([9, 20], device);
-            let out = ops::put_along_axis(arr, at, rows, 0, Reduce::Add, true);
-            let loss = y.clone().sum() + (out.clone() * 2.0).sum() + square.values::<1>().sum();
-            let grads = loss.backward();
-            vec![
-                list(y),
-                list(out),
-                list(square.values::<1>()),
-                list(a.grad(&grads).unwrap().values::<1>()),
-                list(x.grad(&grads).unwrap()),
-            ]
+        agree(&format!("two axes, {path:?}"), force, [&ran, &[]], 1e-3, |device| families.results(device));
+    }
+}
+
+/// Running sums of at least three levels: a unit sums two rows.
+#[test]
+fn running_sums_of_three_levels() {
+    let _turn = TURN.lock();
+    let a = Data::new(26).csr(7, 40, 9);
+    let force = Forced { items: Some(2), ..Forced::default() };
+    let ran = ["tails", "running", "running sums of three levels"];
+    for axis in 0..2 {
+        agree(&format!("stored_cumsum({axis})"), force, [&ran, &[]], 1e-4, |device| {
+            let a = matrix(&a, [7, 40], device).require_grad();
+            let sums = a.stored_cumsum(axis).values::<1>();
+            let grads = (sums.clone() * sums.clone()).sum().backward();
+            vec![list(sums), list(a.grad(&grads).unwrap().values::<1>())]
         });
     }
+}
+
+/// As if no buffer of the device held an operand: every family of kernels runs on the host.
+#[test]
+fn operands_larger_than_a_buffer() {
+    let _turn = TURN.lock();
+    let families = Families::new();
+    let force = Forced { buffer: Some(64), ..Forced::default() };
+    agree("small buffers", force, [&[], &Families::KERNELS.concat()], 1e-3, |device| families.results(device));
+}
+
+/// As if buffers held the operands but not the result, or not an array on the way to it.
+#[test]
+fn results_larger_than_a_buffer() {
+    let _turn = TURN.lock();
+    let small = Forced { buffer: Some(1024), ..Forced::default() };
+    let check = |kernel: &str, f: &dyn Fn(&Device) -> Vec<Vec<f32>>| {
+        agree(kernel, Forced::default(), [&[kernel], &[]], 1e-4, f);
+        agree(kernel, small, [&[], &[kernel]], 1e-4, f);
+    };
+    let mut data = Data::new(27);
+    let (a, x) = (data.csr(40, 10, 2), data.floats(10 * 8));
+    check("short", &|device| vec![list(matrix(&a, [40, 10], device).matmul(floats(&x, [10, 8], device)))]);
+    let index = data.ints(60, 10);
+    check("gather", &|device| {
+        let plan = IndexPlan::new(ints(&index, [60], device), 10).unwrap();
+        vec![list(plan.select(floats(&x, [10, 8], device), 0))]
+    });
+    // Coordinates of 800 bytes each.
+    let at = [0, 1].map(|first| -> Vec<i32> {
+        let cells = (0..100).map(|k| 4 * k + first);
+        cells.clone().map(|cell| cell / 20).chain(cells.map(|cell| cell % 20)).collect()
+    });
+    let values = [data.floats(100), data.floats(100)];
+    let parts = |device: &Device| [0, 1].map(|k| coo(&at[k], &values[k], [20, 20], device));
+    check("place_merged", &|device| {
+        let [a, b] = parts(device);
+        vec![list((&a + &b).to_dense())]
+    });
+    check("place_coo", &|device| vec![list(ops::concat(&parts(device), 1).to_dense())]);
+    check("products", &|device| {
+        let [a, b] = parts(device);
+        vec![list(a.to_csr().matmul(&b.to_csr()).to_dense())]
+    });
+    // A product's gradient notes two numbers for each value.
+    let (index, factors) = (data.ints(150, 30), data.floats(150));
+    check("product_backward", &|device| {
+        let values = floats(&factors, [150], device).require_grad();
+        let arr = floats(&[2.0; 30], [30], device);
+        let out = ops::put_along_axis(arr, ints(&index, [150], device), values.clone(), 0, Reduce::Mul, true);
+        vec![list(out.clone()), list(values.grad(&out.sum().backward()).unwrap())]
+    });
 }

@@ -1,10 +1,51 @@
-//! What is read back from the device, and that a step over known patterns reads nothing.
+//! What is read from the device, and that nothing else is.
 
-use super::data::{Data, floats, ints, list, matrix};
-use super::{TURN, gpu};
+use crate::common::{Data, TURN, floats, gpu, ints, list, matrix};
 use burn::tensor::{Device, Int, Slice, Tensor};
 use sparse_tensor::ops::{self, IndexPlan, Reduce};
 use sparse_tensor::{CooTensor, CsrTensor, Fill, device_reads, host_fallbacks};
+
+/// Nothing to put, and patterns without elements, stay on the device.
+#[test]
+fn nothing_stays_on_the_device() {
+    let _turn = TURN.lock();
+    let device = gpu().autodiff();
+    let u = Data::new(3).floats(20);
+    let at: Vec<i32> = (0..20).chain((0..20).map(|k| k * 7 % 20)).collect();
+    let a = CooTensor::<2>::new(ints(&at, [2, 20], &device), floats(&u, [20], &device), [20, 20]).unwrap().coalesce();
+    let none = CooTensor::<2>::zeros(a.dims(), &device);
+    let (reads, hosted) = (device_reads(), host_fallbacks());
+    let arr = Tensor::<2>::ones([5, 8], &device).require_grad();
+    let plan = IndexPlan::new(Tensor::empty([0], (&device.clone().inner(), burn::tensor::DType::I32)), 5).unwrap();
+    for reduce in [Reduce::Mean, Reduce::Mul, Reduce::Amax] {
+        let out = plan.put(arr.clone(), 0, Tensor::empty([0, 8], &device), reduce, true);
+        let grad = arr.grad(&(out * 2.0).sum().backward()).unwrap();
+        assert_eq!(list(grad), [2.0; 40], "{reduce:?}");
+    }
+    for (x, y) in [(&a, &none), (&none, &a)] {
+        assert_eq!(list((x + y).to_dense()), list(a.to_dense()));
+        assert_eq!(list((&x.to_csr() * &y.to_csr()).to_dense()), [0.0; 400]);
+    }
+    assert_eq!(host_fallbacks(), hosted);
+    assert!(device_reads() - reads <= 4, "{} reads", device_reads() - reads);
+}
+
+/// What two patterns make together is kept, whether anything is tracked or not.
+#[test]
+fn a_union_merges_once() {
+    let _turn = TURN.lock();
+    let (device, mut data) = (gpu(), Data::new(8));
+    let [a, b] = [0, 1].map(|_| matrix(&data.csr(60, 50, 5), [60, 50], &device));
+    let before = device_reads();
+    let sum = &a + &b;
+    assert_eq!(device_reads() - before, 1, "a merge reads its size");
+    let (again, product) = (&a + &b, &a * &b);
+    assert_eq!(device_reads() - before, 1, "and is kept");
+    let dense = a.to_dense() + b.to_dense();
+    assert_eq!(list(sum.to_dense()), list(dense.clone()));
+    assert_eq!(list(again.to_dense()), list(dense));
+    assert_eq!(list(product.to_dense()), list(a.to_dense() * b.to_dense()));
+}
 
 /// What the library reads of a tensor to show or compare it counts as well.
 #[test]

@@ -1,7 +1,7 @@
-//! Graph networks, the example's among them.
+//! Graph networks train on the device, and read nothing but their losses.
 
-use super::data::{Data, floats, ints};
-use super::{TURN, args, gpu, train};
+use crate::common::{Data, TURN, floats, gpu, ints};
+use crate::{args, train};
 use burn::tensor::activation::{log_softmax, relu};
 use burn::tensor::{Device, Tensor};
 use sparse_tensor::data::{Graph, karate, read_folder, stochastic_block_model};
@@ -51,8 +51,8 @@ fn descend(graph: &Graph, hidden: usize, steps: usize, rate: f32, device: &Devic
     (losses, right.float().mean().into_scalar::<f32>())
 }
 
-/// Steps 2 to 10 of the example, evaluation, dropout and Adam included: the library reads nothing. What is left are the two
-/// reads of `train.rs` itself, the loss and the predictions.
+/// Steps 2 to 10 of the example, with evaluation, dropout and Adam. The library reads nothing: the only reads are those
+/// of `train.rs` itself, the loss and the predictions.
 #[test]
 fn the_example_reads_its_loss_and_predictions() {
     let _turn = TURN.lock();

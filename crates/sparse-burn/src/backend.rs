@@ -55,7 +55,7 @@ pub type Args<K, B> = <K as Kernel>::Args<AnyTensor<B>>;
 /// A kernel's result on a backend.
 pub type Output<K, B> = Of<<K as Kernel>::Output, AnyTensor<B>>;
 
-/// What a backend does for sparse tensors: it runs kernels.
+/// A backend that runs the kernels.
 pub trait SparseBackend: HostAccess {
     /// Runs a kernel, here over host memory.
     fn run<K: Kernel>(args: Args<K, Self>) -> Output<K, Self> {
@@ -64,7 +64,7 @@ pub trait SparseBackend: HostAccess {
 }
 
 /// Reads the arguments to the host, runs the kernel there and writes its result back. On Flex nothing is copied.
-pub(crate) fn on_host<K: Kernel, B: HostAccess>(args: Args<K, B>) -> Output<K, B> {
+fn on_host<K: Kernel, B: HostAccess>(args: Args<K, B>) -> Output<K, B> {
     let device = K::first(&args).device();
     let out = K::host(K::map(args, &mut B::to_host));
     <K::Output as Carried>::map(out, &mut |data| B::to_device(data, &device))

@@ -1,15 +1,5 @@
 //! Bytes as elements.
 
-use burn::tensor::{BoolStore, DType};
-
-/// Size of one stored element in bytes.
-pub(crate) fn size_of(dtype: DType) -> usize {
-    match dtype {
-        DType::Bool(BoolStore::U32) => 4,
-        other => other.size(),
-    }
-}
-
 /// A slice of bytes as elements. An empty buffer may be dangling and misaligned, and is not cast.
 pub(crate) fn cast<T: bytemuck::Pod>(bytes: &[u8]) -> &[T] {
     if bytes.is_empty() { &[] } else { bytemuck::cast_slice(bytes) }

@@ -12,11 +12,11 @@ use std::any::{Any, TypeId};
 /// A tensor that the dispatch routes to its backend.
 pub(crate) type Sent = AnyTensor<Dispatch>;
 
-/// What the elements of a sparse tensor can be: [`Float`](burn::tensor::Float), [`Int`] or [`Bool`].
+/// The kind of the elements of a sparse tensor: [`Float`](burn::tensor::Float), [`Int`] or [`Bool`].
 pub trait Kind: Basic + kind::Autodiff + 'static {}
 impl<K: Basic + kind::Autodiff + 'static> Kind for K {}
 
-/// What a kernel is declared to take or to return, in terms of a user's tensors.
+/// An argument or the result of a kernel, as its declaration names it: with tensors of a user.
 pub trait Carried: Sized {
     /// The same value with tensors of type `T`.
     type Of<T>;
@@ -168,7 +168,7 @@ pub struct RowsView<T> {
     pub ptr: T,
     /// `[nnz]`.
     pub idx: T,
-    /// Where the value of element `k` stands.
+    /// The position of the value of element `k`.
     pub perm: Option<T>,
 }
 
@@ -176,6 +176,12 @@ impl<T> RowsView<T> {
     /// Converts each of the arrays.
     pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> RowsView<U> {
         RowsView { ptr: f(self.ptr), idx: f(self.idx), perm: self.perm.map(f) }
+    }
+
+    /// The arrays.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn arrays(&self) -> impl Iterator<Item = &T> {
+        [&self.ptr, &self.idx].into_iter().chain(&self.perm)
     }
 }
 
@@ -202,6 +208,18 @@ pub enum PatternArrays<T, C = T> {
     Coo(C),
     /// Row pointers `[rows + 1]` and columns `[nnz]`, columns ascending strictly in a row.
     Csr(T, T),
+}
+
+#[cfg(feature = "gpu")]
+impl<T> PatternArrays<T> {
+    /// The arrays: coordinates, or row pointers and columns.
+    pub(crate) fn arrays(&self) -> impl Iterator<Item = &T> {
+        let (first, second) = match self {
+            Self::Coo(indices) => (indices, None),
+            Self::Csr(ptr, col) => (ptr, Some(col)),
+        };
+        [first].into_iter().chain(second)
+    }
 }
 
 impl Carried for PatternArrays<Tensor<1, Int>, Tensor<2, Int>> {
@@ -233,7 +251,7 @@ impl Carried for PatternArrays<Tensor<1, Int>, Tensor<2, Int>> {
 /// A reduction into positions along an axis, without the tensors of values.
 #[derive(Clone, Debug)]
 pub struct Put<I, T = I> {
-    /// Where along the axis each value goes. Checked before.
+    /// The position of each value along the axis. Checked before.
     pub index: I,
     /// Sizes.
     pub target: PutTarget,
@@ -267,8 +285,8 @@ impl<const D: usize> Carried for Put<Tensor<D, Int>, Tensor<1, Int>> {
     }
 }
 
-/// What a typed call takes for a `C`: the value itself, or a reference if a clone costs no more than a handle or a few
-/// numbers.
+/// An argument of a typed call for a `C`: the value itself, or a reference if a clone costs no more than a handle or a
+/// few numbers.
 pub trait Give<C> {
     /// The value.
     fn give(self) -> C;

@@ -1,12 +1,12 @@
-//! Tensors in host memory, and how those of a backend get there.
+//! Tensors in host memory, and how they are read from a backend.
 
 use crate::any::AnyTensor;
-use crate::bytes::{cast, size_of};
+use crate::bytes::cast;
 use burn::backend::Backend;
 use burn::tensor::{BoolStore, Bytes, DType, Shape, TensorData, read_sync};
 use sparse_core::dynamic::{BitVec, Bits, ElementVec, Elements, IdVec, Ids};
 
-/// A contiguous tensor in host memory. It shares the memory of a backend that is on the host; otherwise it was read.
+/// A contiguous tensor in host memory. It shares the storage of a Flex tensor, or was read from another backend.
 #[derive(Debug)]
 pub enum HostTensor {
     /// Read from the device.
@@ -45,7 +45,7 @@ impl HostTensor {
                     // The start of an empty view may be beyond the end of its buffer.
                     return &[];
                 }
-                let size = size_of(tensor.dtype());
+                let size = tensor.dtype().size();
                 let (start, end) = tensor.layout().contiguous_offsets().expect("made contiguous when read");
                 &tensor.bytes()[start * size..end * size]
             }
@@ -70,7 +70,7 @@ impl HostTensor {
     /// The elements, row-major, for kernels that only move them.
     pub fn bits(&self) -> Bits<'_> {
         let bytes = self.bytes();
-        match size_of(self.dtype()) {
+        match self.dtype().size() {
             1 => Bits::B8(bytes),
             2 => Bits::B16(cast(bytes)),
             4 => Bits::B32(cast(bytes)),

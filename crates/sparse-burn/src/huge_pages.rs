@@ -20,8 +20,8 @@ fn advise(address: *mut u8, bytes: usize) {
     let start = (address as usize).next_multiple_of(PAGE);
     let end = (address as usize + bytes) / PAGE * PAGE;
     if start < end {
-        // SAFETY: the range lies inside one allocation of this process; the advice changes how it is backed, not what it
-        // holds, and a failure changes nothing.
+        // SAFETY: the range is inside one allocation of this process. The advice does not change its contents. If the
+        // call fails, nothing changes.
         unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
     }
 }

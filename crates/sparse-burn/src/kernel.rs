@@ -1,13 +1,13 @@
 //! Every kernel, declared once.
 //!
-//! A declaration says what a kernel takes and gives in terms of a user's tensors. From it follow
+//! A declaration names the arguments and the result of a kernel, as tensors of a user. The macro makes from it
 //! - the struct of its arguments, generic over the type of their tensors;
 //! - its [`Kernel`], so that the one method of [`SparseBackend`] serves it;
 //! - its typed call, a function of the kernel's name.
 //!
-//! A declaration needs two bodies besides, which are methods of its arguments: `host`, over [`HostTensor`]s, in
-//! `backends/host/`; and `gpu`, over `CubeTensor`s, in `backends/cube/`, which may give the arguments back for the
-//! host.
+//! Each kernel also needs two bodies, which are methods of its arguments. `host` in `backends/host/` works on
+//! [`HostTensor`]s. `gpu` in `backends/cube/` works on `CubeTensor`s, or returns the arguments, and then the host runs
+//! the kernel.
 //!
 //! Index tensors of one call have the same dtype (i32 or i64). Values are `[nnz, block]`. An *index map* has the old
 //! row of each new row, or the number of old rows for "missing". Sizes that determine the shape of a result are
@@ -118,8 +118,9 @@ kernels! {
     /// rows `ptr[s]..ptr[s + 1]`. For Bool: whether any is true.
     segment_sum SegmentSum[K: Kind](values: Tensor<2, K>, order: Option<Ints>, ptr: Ints) -> Tensor<2, K>;
 
-    /// Running sums within segments. Row `k` of the result, in segment `s`, is the sum of rows `order[j]` (`j` without an
-    /// order) over `j` from `ptr[s]` to `k`, or with `reverse` from `k` to `ptr[s + 1] - 1`. Every row is in a segment.
+    /// Running sums within segments. Row `k` of the result, in segment `s`, is the sum of rows `order[j]` (`j` without
+    /// an order) over `j` from `ptr[s]` to `k`, or with `reverse` from `k` to `ptr[s + 1] - 1`. Every row is in a
+    /// segment.
     segment_cumsum SegmentCumsum[K: Kind](
         values: Tensor<2, K>, order: Option<Ints>, ptr: Ints, reverse: bool,
     ) -> Tensor<2, K>;
@@ -134,23 +135,25 @@ kernels! {
     ) -> Tensor<2, K>;
 
     /// The first half of the gradient of `spmm_extremum`. `reads` are `[values, dense, out]`: its operands and its
-    /// result. Gives `shares`, the gradient divided by the number of products that equal the result; and if asked for
-    /// the gradient of the values, `sum_f shares[r, f] * dense[idx[k], f]` over the products that equal it. Elements
-    /// are in the order of their rows, and `rows` has the row of each.
+    /// result. Returns `shares`, the gradient divided by the number of products that equal the result. With
+    /// `need_values` also returns the gradient of the values: `sum_f shares[r, f] * dense[idx[k], f]` over these
+    /// products. Elements are in the order of their rows, and `rows` has the row of each.
     extremum_rows_backward ExtremumRowsBackward(
         rows: Ints, view: Rows, reads: [Tensor<2>; 3], grad: Tensor<2>, need_values: bool,
     ) -> (Tensor<2>, Option<Tensor<2>>);
 
     /// The second half, the gradient of the dense operand: `sum_k shares[idx[k], :] * values[k]` over the elements of
-    /// each column whose product equals the result. `view` is the transpose; `reads` are `[values, dense, out]`.
+    /// each column whose product equals the result. `view` is the transpose. `reads` are `[values, dense, out]`.
     extremum_cols_backward ExtremumColsBackward(view: Rows, reads: [Tensor<2>; 3], shares: Tensor<2>) -> Tensor<2>;
 
     /// Dense x dense, sampled at some elements: `out[k] = <x[rows[k], :], y[cols[k], :]>`.
     sddmm Sddmm[K: Kind](rows: Ints, cols: Ints, x: Tensor<2, K>, y: Tensor<2, K>) -> Tensor<2, K>;
 
     /// Sparse x sparse, pattern and values: compressed rows of width `cols`, columns ascending. An element is stored
-    /// wherever a product falls.
-    spgemm Spgemm[K: Kind](a: (Rows, Tensor<2, K>), b: (Rows, Tensor<2, K>), cols: usize) -> Result<(Rows, Tensor<2, K>)>;
+    /// at the position of every product.
+    spgemm Spgemm[K: Kind](
+        a: (Rows, Tensor<2, K>), b: (Rows, Tensor<2, K>), cols: usize,
+    ) -> Result<(Rows, Tensor<2, K>)>;
 
     /// The values of a sparse x sparse product whose compressed rows `c` (pointers and columns) are known, `cols` wide.
     spgemm_values SpgemmValues[K: Kind](

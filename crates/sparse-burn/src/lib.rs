@@ -6,7 +6,7 @@
 //! backend is read and written. Flex overrides its two methods, so every operation on it works without a copy. GPUs
 //! have kernels of their own.
 //!
-//! Nothing here meets an autodiff tape: kernels take tensors without autodiff association.
+//! Kernels take tensors without autodiff association. Gradients are the work of the crates above.
 #![cfg_attr(feature = "ndarray", allow(deprecated))]
 
 mod any;

@@ -31,7 +31,7 @@ pub enum ConcatAxis {
         /// Rows of a matrix, for each part.
         rows: Vec<usize>,
     },
-    /// Columns side by side: those of each part are moved by its offset.
+    /// Along the columns: those of each part are moved by its offset.
     CsrCols {
         /// Sum of the sizes before each part.
         offsets: Vec<usize>,

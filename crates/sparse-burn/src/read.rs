@@ -3,7 +3,7 @@
 use burn::tensor::kind::Basic;
 use burn::tensor::{Device, Tensor, TensorData};
 
-/// Whether a device is a GPU: reading it waits for all its work and is counted, see `device_reads`.
+/// Whether a device is a GPU. A read waits for all its work, and `device_reads` counts it.
 pub fn is_gpu(device: &Device) -> bool {
     #[cfg(feature = "gpu")]
     return matches!(device.clone().inner().as_dispatch(), burn::backend::DispatchDevice::Cube(_));

@@ -26,6 +26,7 @@ mod numbers;
 mod par;
 mod reduce;
 mod rows;
+mod rows_parts;
 mod scatter;
 mod simd;
 mod structure;
@@ -47,6 +48,7 @@ pub use merge::{
     union_csr, zip_rows,
 };
 pub use rows::{move_rows, segment_any, segment_sum};
+pub use rows_parts::join_rows;
 pub use scatter::{
     BackwardReads, Record, Recorded, Reduce, Target, TargetIndex, backward_reads, check_indices, gather, put,
     put_backward, put_copied, put_recorded, recorded_backward,

@@ -1,4 +1,4 @@
-//! Flex: its storage is host memory, so the default bodies run on it directly.
+//! Flex. Its storage is host memory, so the default bodies use it directly.
 
 use crate::any::AnyTensor;
 use crate::backend::SparseBackend;

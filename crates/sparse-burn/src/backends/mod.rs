@@ -1,4 +1,4 @@
-//! One module a backend; `host` holds every kernel over host memory.
+//! One module for each backend. `host` has every kernel for host memory.
 
 #[cfg(feature = "gpu")]
 mod cube;

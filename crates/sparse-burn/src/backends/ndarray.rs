@@ -1,4 +1,4 @@
-//! NdArray (deprecated upstream): the default bodies are enough.
+//! NdArray (deprecated by Burn). The default bodies are enough.
 
 use crate::backend::SparseBackend;
 use crate::host_tensor::HostAccess;

@@ -21,7 +21,7 @@ pub use merge::{
     interleave_csr_rows, intersect_coo, intersect_csr, locate_coo, locate_csr, union_apply_csr, union_coo, union_csr,
     zip_rows,
 };
-pub use moves::{concat_slices, move_rows, segment_any, segment_cumsum, segment_sum};
+pub use moves::{concat_slices, join_rows, move_rows, segment_any, segment_cumsum, segment_sum};
 pub use scatter::{DynRecorded, check_indices, gather, put, put_backward, put_copied, put_recorded, recorded_backward};
 pub use slices::{BitVec, Bits, ElementVec, Elements, ElementsMut, IdVec, Ids};
 pub use structure::{coalesce, compress, expand_ptr, group_by, scan, validate_coo, validate_csr};

@@ -13,6 +13,16 @@ pub fn move_rows(values: Bits<'_>, block: usize, fill: Bits<'_>, map: Ids<'_>) -
     }))
 }
 
+/// See [`join_rows`](crate::join_rows()): `[map.len(), block]`.
+pub fn join_rows(parts: &[Bits<'_>], block: usize, map: Ids<'_>) -> BitVec {
+    with_ids!(map, I => with_bits!(parts[0], T => {
+        let parts: Vec<&[T]> = parts.iter().map(|part| T::bits(*part)).collect();
+        let mut out = zeroed::<T>(map.len() * block);
+        crate::join_rows::<T, I>(&parts, block, I::ids(map), &mut out);
+        T::bit_vec(out)
+    }))
+}
+
 /// See [`concat_slices`](crate::concat_slices()).
 pub fn concat_slices(parts: &[Bits<'_>]) -> BitVec {
     with_bits!(parts[0], T => {

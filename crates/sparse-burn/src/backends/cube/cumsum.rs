@@ -1,193 +1,256 @@
-//! Running sums within segments, as a tree of a fixed shape: each unit sums a few rows, these sums are summed along in the
-//! same way, and then each unit starts from what came before its rows. No unit walks a long segment alone.
+//! Running sums within segments.
+//!
+//! Each unit sums a few rows. The sums of the units are summed in the same way, level by level. Then each unit starts
+//! from the sum of the rows before its own. No unit reads a whole long segment.
 
-use super::launch::{accumulated, arg, count, empty, flat, launch, runs, stored};
+use super::forced;
+use super::launch::{accumulated, arg, count, empty, flat, launch, stored};
 use super::sort::expand_ptr;
-use crate::backend::{Declined, Gpu};
-use crate::kernel::SegmentCumsum;
 use burn::backend::DType;
+use burn_cubecl::cubecl::prelude::{Int, Numeric};
 use burn_cubecl::tensor::CubeTensor;
-
-/// Elements that a unit sums.
-const STEP: usize = 32;
 
 #[allow(missing_docs)]
 mod kernels {
-    use super::STEP;
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
-    /// An element of a level is the sum of `stride` rows, of which only those count that are in the segment of the last.
-    /// This is that segment, which `owner` has for every row. With `reverse` the first element is of the last rows.
-    #[cube]
-    fn segment<I: Int>(owner: &Tensor<I>, k: usize, stride: usize, rows: usize, #[comptime] reverse: bool) -> I {
-        let end = min((k + 1) * stride, rows);
-        let at = if reverse { rows - end } else { end - 1 };
-        owner[at]
-    }
-
-    /// The sum of each unit's elements since the last start of a segment.
-    #[cube(launch)]
-    pub fn tails<T: Numeric, A: Numeric, I: Int>(
-        values: &Tensor<T>,
-        order: &Tensor<I>,
-        owner: &Tensor<I>,
-        sums: &mut Tensor<A>,
+    /// Rows that are summed: those of the values, or the sums of `stride` of them each.
+    #[derive(CubeType, CubeLaunch)]
+    pub struct Level<T: Numeric, I: Int> {
+        values: OwnedTensor<T>,
+        order: OwnedTensor<I>,
+        /// The segment of each row of the values.
+        owner: OwnedTensor<I>,
         length: usize,
         columns: usize,
         stride: usize,
         rows: usize,
         units: usize,
-        #[comptime] ordered: bool,
-        #[comptime] flipped: bool,
-        #[comptime] reverse: bool,
+    }
+
+    /// Compile-time settings.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct How {
+        /// Rows that a unit sums.
+        pub step: usize,
+        /// Whether rows are read in `order`.
+        pub ordered: bool,
+        /// Whether rows are read from their end.
+        pub flipped: bool,
+        /// Whether the first level is read from its end. Later levels are in the order in which they were written.
+        pub reverse: bool,
+    }
+
+    /// The sum up to a row, the segment of that row, and where the sum is written.
+    #[derive(CubeType, Clone, Copy)]
+    struct Running<A: Numeric, I: Int> {
+        sum: A,
+        segment: I,
+        at: usize,
+    }
+
+    /// An element of a level sums `stride` rows, but only those in the same segment as the last row. Returns that
+    /// segment.
+    #[cube]
+    fn segment<T: Numeric, I: Int>(level: &Level<T, I>, k: usize, #[comptime] how: How) -> I {
+        let end = min((k + 1) * level.stride, level.rows);
+        let at = if comptime!(how.reverse) { level.rows - end } else { end - 1 };
+        level.owner[at]
+    }
+
+    /// Adds row `k` to the sum of the rows before it. A new segment starts from zero.
+    #[cube]
+    fn add<T: Numeric, A: Numeric, I: Int>(
+        level: &Level<T, I>,
+        sum: A,
+        before: I,
+        k: usize,
+        column: usize,
+        #[comptime] how: How,
+    ) -> Running<A, I> {
+        let segment = segment::<T, I>(level, k, how);
+        let at = if comptime!(how.flipped) { level.length - 1 - k } else { k };
+        let row = if comptime!(how.ordered) { usize::cast_from(level.order[at]) } else { at };
+        let start = select(segment == before, sum, A::from_int(0));
+        Running::<A, I> { sum: start + A::cast_from(level.values[row * level.columns + column]), segment, at }
+    }
+
+    /// The sum of each unit's rows since the last start of a segment.
+    #[cube(launch)]
+    pub fn tails<T: Numeric, A: Numeric, I: Int>(
+        level: &Level<T, I>,
+        sums: &mut Tensor<A>,
+        #[comptime] how: How,
         #[define(T, A, I)] _types: [ElemType; 3],
     ) {
-        if ABSOLUTE_POS >= units {
+        if ABSOLUTE_POS >= level.units {
             terminate!();
         }
-        let column = ABSOLUTE_POS % columns;
-        let first = ABSOLUTE_POS / columns * STEP;
-        let mut own = segment::<I>(owner, first, stride, rows, reverse);
+        let column = ABSOLUTE_POS % level.columns;
+        let first = ABSOLUTE_POS / level.columns * how.step;
+        let mut own = segment::<T, I>(level, first, how);
         let mut sum = A::from_int(0);
-        for k in first..min(first + STEP, length) {
-            let next = segment::<I>(owner, k, stride, rows, reverse);
-            if next != own {
-                sum = A::from_int(0);
-            }
-            own = next;
-            let at = if flipped { length - 1 - k } else { k };
-            let row = if ordered { usize::cast_from(order[at]) } else { at };
-            sum += A::cast_from(values[row * columns + column]);
+        for k in first..min(first + how.step, level.length) {
+            let next = add::<T, A, I>(level, sum, own, k, column, how);
+            sum = next.sum;
+            own = next.segment;
         }
         sums[ABSOLUTE_POS] = sum;
     }
 
-    /// The running sums, from the sums of the units `before` each.
+    /// The running sums. `before` has the running sums of the units, which end where the next unit starts.
     #[cube(launch)]
     pub fn running<T: Numeric, A: Numeric, I: Int>(
-        values: &Tensor<T>,
-        order: &Tensor<I>,
-        owner: &Tensor<I>,
+        level: &Level<T, I>,
         before: &Tensor<A>,
         out: &mut Tensor<T>,
-        length: usize,
-        columns: usize,
-        stride: usize,
-        rows: usize,
-        units: usize,
-        #[comptime] ordered: bool,
-        #[comptime] flipped: bool,
-        #[comptime] reverse: bool,
+        #[comptime] how: How,
         #[define(T, A, I)] _types: [ElemType; 3],
     ) {
-        if ABSOLUTE_POS >= units {
+        if ABSOLUTE_POS >= level.units {
             terminate!();
         }
+        let columns = level.columns;
         let column = ABSOLUTE_POS % columns;
         let unit = ABSOLUTE_POS / columns;
-        let first = unit * STEP;
-        let mut own = segment::<I>(owner, first, stride, rows, reverse);
+        let first = unit * how.step;
+        let mut own = segment::<T, I>(level, first, how);
         let mut sum = A::from_int(0);
         if unit > 0 {
-            own = segment::<I>(owner, first - 1, stride, rows, reverse);
+            own = segment::<T, I>(level, first - 1, how);
             sum = before[(unit - 1) * columns + column];
         }
-        for k in first..min(first + STEP, length) {
-            let next = segment::<I>(owner, k, stride, rows, reverse);
-            if next != own {
-                sum = A::from_int(0);
-            }
-            own = next;
-            let at = if flipped { length - 1 - k } else { k };
-            let row = if ordered { usize::cast_from(order[at]) } else { at };
-            sum += A::cast_from(values[row * columns + column]);
-            out[at * columns + column] = T::cast_from(sum);
+        for k in first..min(first + how.step, level.length) {
+            let next = add::<T, A, I>(level, sum, own, k, column, how);
+            sum = next.sum;
+            own = next.segment;
+            out[next.at * columns + column] = T::cast_from(sum);
         }
     }
 }
 
-impl SegmentCumsum<CubeTensor> {
-    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        if !runs([&self.values, &self.ptr]) {
-            return Err(Declined::NoKernel(self));
+/// Rows that a unit sums.
+const STEP: usize = 32;
+
+#[derive(Clone, Copy, Debug)]
+struct Problem {
+    rows: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Strategy {
+    /// Rows that a unit sums.
+    step: usize,
+    /// Rows of each level: those of the values, their sums, and so on, until one unit sums them all.
+    levels: Vec<usize>,
+}
+
+/// The same on every device.
+fn strategy(problem: &Problem) -> Strategy {
+    Strategy::of(problem, STEP)
+}
+
+impl Strategy {
+    fn of(problem: &Problem, step: usize) -> Self {
+        let mut levels = vec![problem.rows];
+        while let Some(&last) = levels.last().filter(|&&last| last > step) {
+            levels.push(last.div_ceil(step));
         }
-        if count(&self.values) == 0 {
-            return Ok(self.values);
-        }
-        let owner = expand_ptr(self.ptr, self.values.meta.shape()[0]);
-        Ok(level(flat(self.values), self.order.map(flat), &owner, 1, self.reverse))
+        Self { step, levels }
+    }
+
+    /// Applies the settings that a test forces. A unit that sums one row would add levels without end.
+    fn forced(self, problem: &Problem) -> Self {
+        forced::now().items.map_or(self, |items| Self::of(problem, items.max(2)))
     }
 }
 
-/// The running sums of the elements of a level.
-fn level(
-    values: CubeTensor,
-    order: Option<CubeTensor>,
-    owner: &CubeTensor,
-    stride: usize,
-    reverse: bool,
-) -> CubeTensor {
-    let (length, columns, rows) = (values.meta.shape()[0], values.meta.shape()[1], count(owner));
-    let (dtype, units) = (values.dtype, length.div_ceil(STEP));
-    let types = [stored(dtype), accumulated(dtype), stored(owner.dtype)];
-    // Rows are read from their end; the levels above are in that order.
-    let flipped = reverse && stride == 1;
-    let ordered = order.is_some();
-    // What is not read is bound as something of its type.
-    let order = order.unwrap_or_else(|| owner.clone());
-    let wide = match dtype {
+/// The type that the sums of the units are stored in.
+fn wide(dtype: DType) -> DType {
+    match dtype {
         DType::F16 | DType::BF16 => DType::F32,
         DType::U8 => DType::I32,
         other => other,
-    };
-    let sums = empty(&values, [units, columns], wide);
-    let before = if units == 1 {
-        sums
-    } else {
-        launch!(
-            tails,
-            values,
-            units * columns,
-            (
-                arg(&values),
-                arg(&order),
-                arg(owner),
-                arg(&sums),
-                length,
-                columns,
-                stride,
-                rows,
-                units * columns,
-                ordered,
-                flipped,
-                reverse,
-            ),
-            types
-        );
-        level(sums, None, owner, stride * STEP, reverse)
-    };
-    let out = empty(&values, [length, columns], dtype);
-    launch!(
-        running,
-        values,
-        units * columns,
-        (
-            arg(&values),
-            arg(&order),
-            arg(owner),
-            arg(&before),
-            arg(&out),
-            length,
-            columns,
-            stride,
-            rows,
-            units * columns,
-            ordered,
-            flipped,
-            reverse,
-        ),
-        types
-    );
-    out
+    }
+}
+
+/// A level on the device.
+struct Level {
+    values: CubeTensor,
+    order: Option<CubeTensor>,
+    length: usize,
+    stride: usize,
+    how: kernels::How,
+}
+
+impl Level {
+    /// Units of a column.
+    fn parts(&self) -> usize {
+        self.length.div_ceil(self.how.step)
+    }
+
+    fn args<T: Numeric, I: Int>(&self, owner: &CubeTensor, columns: usize) -> kernels::LevelLaunch<T, I> {
+        // An order that is not read is bound as another tensor of its type.
+        let order = arg(self.order.as_ref().unwrap_or(owner));
+        let (length, stride, units) = (self.length, self.stride, self.parts() * columns);
+        kernels::LevelLaunch::new(arg(&self.values), order, arg(owner), length, columns, stride, count(owner), units)
+    }
+}
+
+/// Row `k` of the result is the sum of rows `order[j]` (or `j`) of the values, from the start of its segment to `k`, or
+/// with `reverse` from `k` to its end.
+pub(super) fn segment_cumsum(
+    values: CubeTensor,
+    order: Option<CubeTensor>,
+    ptr: CubeTensor,
+    reverse: bool,
+) -> CubeTensor {
+    if count(&values) == 0 {
+        return values;
+    }
+    let (rows, columns, dtype) = (values.meta.shape()[0], values.meta.shape()[1], values.dtype);
+    let problem = Problem { rows };
+    let Strategy { step, levels } = strategy(&problem).forced(&problem);
+    if levels.len() > 2 {
+        forced::note("running sums of three levels");
+    }
+    let owner = expand_ptr(ptr, rows);
+    let types = |stored_as| [stored(stored_as), accumulated(dtype), stored(owner.dtype)];
+    let how = kernels::How { step, ordered: order.is_some(), flipped: reverse, reverse };
+    let mut level = Level { values: flat(values), order: order.map(flat), length: rows, stride: 1, how };
+    let mut below = vec![];
+    for length in levels.into_iter().skip(1) {
+        let sums = empty(&level.values, [length, columns], wide(dtype));
+        let units = length * columns;
+        launch!(tails, sums, units, (level.args(&owner, columns), arg(&sums), level.how), types(level.values.dtype));
+        let how = kernels::How { ordered: false, flipped: false, ..how };
+        let next = Level { values: sums, order: None, length, stride: level.stride * step, how };
+        below.push(std::mem::replace(&mut level, next));
+    }
+    // The last level has one unit for each column, which has nothing before it. One element is bound and not read.
+    let mut before = empty(&level.values, [1], wide(dtype));
+    loop {
+        let (own, out) = (level.values.dtype, empty(&level.values, [level.length, columns], level.values.dtype));
+        let units = level.parts() * columns;
+        launch!(running, out, units, (level.args(&owner, columns), arg(&before), arg(&out), level.how), types(own));
+        let Some(next) = below.pop() else { return out };
+        (level, before) = (next, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_sums_the_sums_of_the_one_before() {
+        let levels = |rows| strategy(&Problem { rows }).levels;
+        assert_eq!(levels(1), [1]);
+        assert_eq!(levels(32), [32]);
+        assert_eq!(levels(33), [33, 2]);
+        assert_eq!(levels(1024), [1024, 32]);
+        assert_eq!(levels(1025), [1025, 33, 2]);
+        assert_eq!(Strategy::of(&Problem { rows: 9 }, 2).levels, [9, 5, 3, 2]);
+    }
 }

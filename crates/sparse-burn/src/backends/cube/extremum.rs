@@ -1,7 +1,8 @@
-//! Gradients of sparse x dense with an extremum: the kernels of [`reduce`](super::reduce) and [`sddmm`](super::sddmm),
-//! with what is matched in place of a sum of products.
+//! Gradients of sparse x dense with an extremum, by the kernels of [`reduce`](super::reduce) and
+//! [`sddmm`](super::sddmm). They sum only the terms whose product equals the result.
 //!
-//! No product is stored. The backward pass forms each again, in the same arithmetic, and compares it with the result.
+//! No product is stored. The backward pass computes each again, in the same arithmetic, and compares it with the
+//! result.
 
 use super::reduce::{Combine, combine_rows};
 use super::sddmm::sampled;

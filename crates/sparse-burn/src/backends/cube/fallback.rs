@@ -1,9 +1,11 @@
-//! What leaves the device, and how often.
+//! Reads of the device, and kernels that run on the host.
 
+use super::forced;
 use super::launch::count;
 use crate::any::AnyTensor;
-use crate::backend::{Declined, Kernel, on_host};
+use crate::backend::{Declined, Kernel};
 use crate::carried::{Carried, Of};
+use crate::host_tensor::HostAccess;
 use burn::backend::ExecutionError;
 use burn::backend::ops::IntTensorOps;
 use burn::tensor::{TensorData, read_sync};
@@ -17,9 +19,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 static RAN: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
 static READS: AtomicUsize = AtomicUsize::new(0);
 
-/// Notes that an operation on a GPU tensor runs on the host, and says so the first time.
-pub(super) fn fallback(kernel: &'static str) {
-    if RAN.lock().expect("no panic while it is held").insert(kernel) {
+/// Notes that a kernel runs on the host for tensors of a GPU. The first time this is logged.
+fn fallback(kernel: &'static str) {
+    // A limit that a test forces says nothing about the device.
+    if forced::now().buffer.is_none() && RAN.lock().expect("no panic while it is held").insert(kernel) {
         log::warn!("sparse-burn: {kernel} has no kernel for these tensors on this device and runs on the host");
     }
 }
@@ -34,8 +37,21 @@ pub(super) fn gpu_or_host<K: Kernel>(args: K::Args<CubeTensor>) -> Of<K::Output,
         }
         Err(Declined::Quietly(args)) => args,
     };
-    let out = on_host::<K, CubeBackend>(K::map(args, &mut wrap));
-    <K::Output as Carried>::map(out, &mut inner)
+    let first = K::first(&args);
+    let (device, limit) = (first.device.clone(), first.client.properties().memory.max_page_size);
+    let out = K::host(K::map(args, &mut |tensor| CubeBackend::to_host(wrap(tensor))));
+    <K::Output as Carried>::map(out, &mut |data| {
+        check_size(K::NAME, data.as_bytes().len() as u64, limit);
+        inner(CubeBackend::to_device(data, &device))
+    })
+}
+
+/// Fails if a result of the host cannot return to the device.
+fn check_size(kernel: &str, bytes: u64, limit: u64) {
+    assert!(
+        bytes <= limit,
+        "{kernel}: a result must fit in a buffer of the device, at most {limit} bytes, got {bytes}"
+    );
 }
 
 pub(super) fn inner(tensor: AnyTensor<CubeBackend>) -> CubeTensor {
@@ -52,8 +68,8 @@ pub fn host_fallbacks() -> Vec<&'static str> {
     RAN.lock().expect("no panic while it is held").iter().copied().collect()
 }
 
-/// How often the library read a GPU tensor to the host since the program started, by [`read_data`](crate::read_data) or inside
-/// a kernel's body.
+/// How often the library read a GPU tensor to the host since the program started, by [`read_data`](crate::read_data) or
+/// inside a kernel's body.
 pub fn device_reads() -> usize {
     READS.load(Ordering::Relaxed)
 }
@@ -62,7 +78,7 @@ pub(crate) fn count_read() {
     READS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Waits for what a tensor of the device holds.
+/// Waits for the data of a tensor of the device.
 pub(super) fn read(data: impl Future<Output = Result<TensorData, ExecutionError>>) -> TensorData {
     count_read();
     read_sync(data).expect("a tensor can be read from its device")
@@ -81,4 +97,16 @@ pub(super) fn bounds(tensor: CubeTensor) -> (i64, i64) {
     let both = CubeBackend::int_cat(vec![CubeBackend::int_min(tensor.clone()), CubeBackend::int_max(tensor)], 0);
     let list: Vec<i64> = read(CubeBackend::int_into_data(both)).iter::<i64>().collect();
     (list[0], list[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_size;
+
+    #[test]
+    #[should_panic(expected = "spmm: a result must fit in a buffer of the device, at most 1024 bytes, got 1028")]
+    fn results_that_no_buffer_holds_are_errors() {
+        check_size("spmm", 1024, 1024);
+        check_size("spmm", 1028, 1024);
+    }
 }

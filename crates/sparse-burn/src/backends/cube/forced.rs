@@ -1,4 +1,4 @@
-//! Strategies that a test chooses, so that a small problem reaches every path, and what was launched while it did.
+//! Settings that a test forces, so that a small problem reaches every path, and a record of the kernels launched.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,21 +10,23 @@ pub enum Path {
     Short,
     /// A cube for each.
     Long,
-    /// A unit for each, but for those of more elements than one unit takes: these have a cube.
+    /// A unit for each, but a cube for those that have more elements than one unit takes.
     Hybrid,
 }
 
-/// What strategies are told in place of what they would choose; `None` leaves it to them.
+/// Values that replace those a strategy would choose. `None` leaves the choice to the strategy.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Forced {
-    /// Most cubes along the first axis of a grid, however many the device takes.
+    /// Most cubes along the first axis of a grid, if the device allows more.
     pub cubes: Option<usize>,
     /// How rows are combined, and cells of `put` (which have no [`Path::Long`]).
     pub path: Option<Path>,
     /// Elements that one unit takes at most.
     pub patience: Option<usize>,
-    /// Elements that a unit scans or sorts.
+    /// Elements that a unit scans or sorts. For running sums at least two.
     pub items: Option<usize>,
+    /// Bytes of the largest buffer. The host runs the kernels that need a larger one.
+    pub buffer: Option<u64>,
 }
 
 struct Scope {
@@ -36,9 +38,9 @@ thread_local! {
     static SCOPE: RefCell<Option<Scope>> = const { RefCell::new(None) };
 }
 
-/// Runs `f` with strategies forced on this thread. Also the kernels that it launched, and what else strategies noted.
+/// Runs `f` with settings forced on this thread. Also returns the kernels that were launched, and other notes.
 pub fn forced<R>(forced: Forced, f: impl FnOnce() -> R) -> (R, BTreeSet<&'static str>) {
-    /// Ends the scope when a test fails, too.
+    /// Ends the scope also if a test fails.
     struct End(Option<Scope>);
     impl Drop for End {
         fn drop(&mut self) {
@@ -52,12 +54,12 @@ pub fn forced<R>(forced: Forced, f: impl FnOnce() -> R) -> (R, BTreeSet<&'static
     (result, scope.launched)
 }
 
-/// What a test forces now.
+/// The settings that a test forces now.
 pub(super) fn now() -> Forced {
     SCOPE.with_borrow(|scope| scope.as_ref().map_or_else(Forced::default, |scope| scope.forced))
 }
 
-/// Notes a launch, or how it is made, for the test that forces it.
+/// Notes the name of a kernel, or how it is launched, for the test that forces it.
 pub(super) fn note(what: &'static str) {
     SCOPE.with_borrow_mut(|scope| scope.as_mut().map(|scope| scope.launched.insert(what)));
 }

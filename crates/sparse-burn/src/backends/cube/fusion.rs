@@ -1,7 +1,7 @@
-//! Burn's fusion. Any crate of a build may turn it on, and then Dispatch's Cube is `Fusion<CubeBackend>`.
+//! Burn's fusion. If any crate of a build enables it, the Cube of Dispatch is `Fusion<CubeBackend>`.
 //!
-//! Every kernel runs on the inner backend: the operations queued so far are launched (nothing is read), the kernel runs,
-//! and its results enter the queue as ready tensors, whose shapes are known because they exist.
+//! Every kernel runs on the inner backend. First the queued operations are launched, without a read. Then the kernel
+//! runs, and its results enter the queue as initialised tensors.
 
 use crate::any::AnyTensor;
 use crate::backend::{Args, Kernel, Output, SparseBackend};
@@ -39,7 +39,7 @@ fn leave<B: FusionBackend>(tensor: AnyTensor<B>) -> AnyTensor<Fusion<B>> {
     }
 }
 
-/// A tensor that exists, as one of the queue.
+/// An initialised tensor, registered with the queue.
 fn ready<B: FusionBackend, T: TensorMetadata<Device = <B as BackendTypes>::Device>>(
     tensor: T,
     handle: impl FnOnce(T) -> FusionHandle<B::FusionRuntime>,

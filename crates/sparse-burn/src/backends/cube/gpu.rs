@@ -1,8 +1,8 @@
-//! The kernels on a GPU: whether the device has what the arguments need, and the launch.
+//! The kernels on a GPU: whether the device supports the arguments, and the launch.
 
 use super::fallback::{bounds, gpu_or_host};
-use super::launch::{binds, count, empty, runs};
-use super::{extremum, put, reduce, rows, sddmm, sort, spgemm, structure};
+use super::launch::{binds, count, empty, holds, runs};
+use super::{cumsum, extremum, put, reduce, rows, sddmm, sort, spgemm, structure};
 use crate::backend::{Declined, Gpu};
 use crate::carried::{PatternArrays, RowsView};
 use crate::kernel::*;
@@ -12,125 +12,146 @@ use burn_cubecl::CubeBackend;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 
+/// The arguments, unless the device has no kernel for them.
+fn supported<A>(args: A, supports: impl FnOnce(&A) -> bool) -> Result<A, Declined<A>> {
+    if supports(&args) { Ok(args) } else { Err(Declined::NoKernel(args)) }
+}
+
+/// Whether the device can hold a matrix of `rows` rows, of the width and dtype of `like`.
+fn holds_rows(like: &CubeTensor, rows: usize) -> bool {
+    holds(like, rows.saturating_mul(like.meta.shape()[1]), like.dtype)
+}
+
 impl ValidateCoo<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<sparse_core::Result<bool>, Self> {
         if count(&self.indices) > 0 {
-            if !runs([&self.indices]) {
-                return Err(Declined::NoKernel(self));
-            }
-            if let Some(ascends) = structure::validate_coo(self.indices.clone(), &self.shape) {
-                return Ok(Ok(ascends));
-            }
+            let args = supported(self, |args| runs([&args.indices]))?;
+            return match structure::validate_coo(args.indices.clone(), &args.shape) {
+                Some(ascends) => Ok(Ok(ascends)),
+                // The host finds the coordinate that the error names.
+                None => Err(Declined::Quietly(args)),
+            };
         }
-        // The host says which coordinate is wrong, and looks at patterns of nothing.
         Err(Declined::Quietly(self))
     }
 }
 
 impl ValidateCsr<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<sparse_core::Result<()>, Self> {
-        let Self { row_ptr, col_idx, rows, cols, .. } = &self;
-        if count(row_ptr) == rows + 1 && count(col_idx) > 0 {
-            if !runs([row_ptr, col_idx]) {
-                return Err(Declined::NoKernel(self));
-            }
-            if structure::validate_csr(row_ptr.clone(), col_idx.clone(), *rows, *cols) {
-                return Ok(Ok(()));
-            }
+        if count(&self.row_ptr) != self.rows + 1 || count(&self.col_idx) == 0 {
+            return Err(Declined::Quietly(self));
         }
-        Err(Declined::Quietly(self))
+        let args = supported(self, |args| runs([&args.row_ptr, &args.col_idx]))?;
+        if structure::validate_csr(args.row_ptr.clone(), args.col_idx.clone(), args.rows, args.cols) {
+            return Ok(Ok(()));
+        }
+        Err(Declined::Quietly(args))
     }
 }
 
 impl Coalesce<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<(CubeTensor, CubeTensor, CubeTensor), Self> {
-        if count(&self.indices) == 0 {
+        let elements = count(&self.indices);
+        if elements == 0 {
             return Err(Declined::Quietly(self));
         }
-        if !runs([&self.indices]) {
-            return Err(Declined::NoKernel(self));
-        }
-        let [indices, order, ptr] = structure::coalesce(self.indices, &self.shape);
+        // Pointers have one entry more than there are elements.
+        let Self { indices, shape } =
+            supported(self, |Self { indices, .. }| runs([indices]) && holds(indices, elements + 1, indices.dtype))?;
+        let [indices, order, ptr] = structure::coalesce(indices, &shape);
         Ok((indices, order, ptr))
     }
 }
 
 impl GroupBy<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<(CubeTensor, CubeTensor), Self> {
-        if runs([&self.keys]) { Ok(sort::group_by(self.keys, self.groups)) } else { Err(Declined::NoKernel(self)) }
+        let Self { keys, groups } =
+            supported(self, |Self { keys, groups }| runs([keys]) && holds(keys, groups + 1, keys.dtype))?;
+        Ok(sort::group_by(keys, groups))
     }
 }
 
 impl Scan<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        if runs([&self.counts]) { Ok(sort::scan_to_ptr(self.counts)) } else { Err(Declined::NoKernel(self)) }
+        let Self { counts } =
+            supported(self, |Self { counts }| runs([counts]) && holds(counts, count(counts) + 1, counts.dtype))?;
+        Ok(sort::scan_to_ptr(counts))
     }
 }
 
 impl ExpandPtr<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        if runs([&self.ptr]) { Ok(sort::expand_ptr(self.ptr, self.nnz)) } else { Err(Declined::NoKernel(self)) }
+        let Self { ptr, nnz } = supported(self, |Self { ptr, nnz }| runs([ptr]) && holds(ptr, *nnz, ptr.dtype))?;
+        Ok(sort::expand_ptr(ptr, nnz))
     }
 }
 
 impl Compress<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        if runs([&self.ids]) { Ok(sort::compress(self.ids, self.groups)) } else { Err(Declined::NoKernel(self)) }
+        let Self { ids, groups } =
+            supported(self, |Self { ids, groups }| runs([ids]) && holds(ids, groups + 1, ids.dtype))?;
+        Ok(sort::compress(ids, groups))
     }
 }
 
 impl MoveRows<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        if runs([&self.values, &self.map]) && addressable(count(&self.map), &self.values) {
-            Ok(rows::move_rows(self.values, self.fill, self.map))
-        } else {
-            Err(Declined::NoKernel(self))
-        }
+        let Self { values, fill, map } =
+            supported(self, |Self { values, map, .. }| runs([values, map]) && holds_rows(values, count(map)))?;
+        Ok(rows::move_rows(values, fill, map))
     }
 }
 
 impl SegmentSum<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        let Self { values, ptr, .. } = &self;
-        if runs([values, ptr]) && binds(ptr, reduce::BUFFERS) && addressable(count(ptr), values) {
-            Ok(reduce::sum_rows(self.ptr, self.order, None, self.values))
-        } else {
-            Err(Declined::NoKernel(self))
-        }
+        let Self { values, order, ptr } = supported(self, |Self { values, order, ptr }| {
+            runs([values, ptr].into_iter().chain(order))
+                && binds(ptr, reduce::BUFFERS)
+                && holds_rows(values, count(ptr) - 1)
+        })?;
+        Ok(reduce::sum_rows(ptr, order, None, values))
+    }
+}
+
+impl SegmentCumsum<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { values, order, ptr, reverse } = supported(self, |Self { values, order, ptr, .. }| {
+            runs([values, ptr].into_iter().chain(order)) && holds(ptr, values.meta.shape()[0], ptr.dtype)
+        })?;
+        Ok(cumsum::segment_cumsum(values, order, ptr, reverse))
     }
 }
 
 impl Spmm<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        if !multiplies(&self.view, &self.values, &self.dense) {
-            return Err(Declined::NoKernel(self));
-        }
-        let RowsView { ptr, idx, perm } = self.view;
-        Ok(reduce::sum_rows(ptr, Some(idx), Some((self.values, perm)), self.dense))
+        let Self { view, values, dense } = supported(self, |args| multiplies(&args.view, &args.values, &args.dense))?;
+        let RowsView { ptr, idx, perm } = view;
+        Ok(reduce::sum_rows(ptr, Some(idx), Some((values, perm)), dense))
     }
 }
 
 impl SpmmExtremum<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        if !multiplies(&self.view, &self.values, &self.dense) {
-            return Err(Declined::NoKernel(self));
-        }
-        let (combine, RowsView { ptr, idx, perm }) = (reduce::Combine::Extremum(self.extremum), self.view);
-        Ok(reduce::combine_rows(combine, ptr, Some(idx), Some((self.values, perm)), self.dense))
+        let Self { extremum, view, values, dense } =
+            supported(self, |args| multiplies(&args.view, &args.values, &args.dense))?;
+        let (combine, RowsView { ptr, idx, perm }) = (reduce::Combine::Extremum(extremum), view);
+        Ok(reduce::combine_rows(combine, ptr, Some(idx), Some((values, perm)), dense))
     }
 }
 
 /// Whether the device has a kernel for a sparse x dense product.
 fn multiplies(view: &RowsView<CubeTensor>, values: &CubeTensor, dense: &CubeTensor) -> bool {
-    runs([values, dense, &view.ptr]) && binds(&view.ptr, reduce::BUFFERS) && addressable(count(&view.ptr), dense)
+    runs(view.arrays().chain([values, dense]))
+        && binds(&view.ptr, reduce::BUFFERS)
+        && holds_rows(dense, count(&view.ptr) - 1)
 }
 
 impl ExtremumRowsBackward<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<(CubeTensor, Option<CubeTensor>), Self> {
-        let Self { rows, view, reads, grad, need_values } = self;
-        if !(runs(reads.iter().chain([&grad, &rows, &view.ptr])) && binds(&rows, reduce::BUFFERS)) {
-            return Err(Declined::NoKernel(Self { rows, view, reads, grad, need_values }));
-        }
+        let Self { rows, view, reads, grad, need_values } =
+            supported(self, |Self { rows, view, reads, grad, .. }| {
+                runs(view.arrays().chain(reads).chain([grad, rows])) && binds(rows, reduce::BUFFERS)
+            })?;
         let [values, dense, out] = reads;
         Ok(extremum::rows_backward(rows, (view.ptr, view.idx), [values, dense, out, grad], need_values))
     }
@@ -138,10 +159,9 @@ impl ExtremumRowsBackward<CubeTensor> {
 
 impl ExtremumColsBackward<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        let Self { view, reads, shares } = self;
-        if !(runs(reads.iter().chain([&shares, &view.ptr])) && binds(&view.ptr, reduce::BUFFERS)) {
-            return Err(Declined::NoKernel(Self { view, reads, shares }));
-        }
+        let Self { view, reads, shares } = supported(self, |Self { view, reads, shares }| {
+            runs(view.arrays().chain(reads).chain([shares])) && binds(shares, reduce::BUFFERS)
+        })?;
         let [values, dense, out] = reads;
         Ok(extremum::cols_backward(view.ptr, view.idx, view.perm, [values, dense, out, shares]))
     }
@@ -149,63 +169,68 @@ impl ExtremumColsBackward<CubeTensor> {
 
 impl Sddmm<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        if runs([&self.rows, &self.x, &self.y]) {
-            Ok(sddmm::sddmm(self.rows, self.cols, self.x, self.y))
-        } else {
-            Err(Declined::NoKernel(self))
-        }
+        let Self { rows, cols, x, y } =
+            supported(self, |Self { rows, cols, x, y }| runs([rows, cols, x, y]) && holds(x, count(rows), x.dtype))?;
+        Ok(sddmm::sddmm(rows, cols, x, y))
     }
+}
+
+/// A sparse matrix: its pattern by rows, and its values.
+type Matrix = (RowsView<CubeTensor>, CubeTensor);
+
+/// Whether the device has kernels for two sparse factors.
+fn multiply((a, a_values): &Matrix, (b, b_values): &Matrix) -> bool {
+    // The scan of the products has one entry more than there are elements.
+    runs(a.arrays().chain(b.arrays()).chain([a_values, b_values]))
+        && binds(&a.ptr, spgemm::BUFFERS)
+        && holds(&a.idx, count(&a.idx) + 1, a.idx.dtype)
+}
+
+/// Whether the device has a kernel for values at the elements of `ptr` and `idx`, each from a row of two factors.
+fn looks_up((ptr, idx): &(CubeTensor, CubeTensor), a: &Matrix, b: &Matrix) -> bool {
+    runs([ptr, idx]) && multiply(a, b) && holds(idx, count(idx), a.1.dtype)
 }
 
 impl Spgemm<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<sparse_core::Result<(RowsView<CubeTensor>, CubeTensor)>, Self> {
-        let Self { a: (a, a_values), b: (b, b_values), cols } = self;
-        if runs([&a_values, &b_values, &a.ptr])
-            && binds(&a.ptr, spgemm::BUFFERS)
-            && let Some((ptr, idx)) = spgemm::pattern(&a, &b, cols)
-        {
-            let values = spgemm::values(&ptr, &idx, a, a_values, b, b_values);
-            return Ok(Ok((RowsView { ptr, idx, perm: None }, values)));
-        }
-        Err(Declined::NoKernel(Self { a: (a, a_values), b: (b, b_values), cols }))
+        let Self { a, b, cols } = supported(self, |args| multiply(&args.a, &args.b))?;
+        let Some((ptr, idx)) = spgemm::pattern(&a.0, &b.0, cols) else {
+            return Err(Declined::NoKernel(Self { a, b, cols }));
+        };
+        let values = spgemm::values(&ptr, &idx, a, b);
+        Ok(Ok((RowsView { ptr, idx, perm: None }, values)))
     }
 }
 
 impl SpgemmValues<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        let Self { c: (ptr, idx), a, b, .. } = &self;
-        if !(runs([&a.1, &b.1, ptr, idx]) && binds(ptr, spgemm::BUFFERS)) {
-            return Err(Declined::NoKernel(self));
-        }
-        let Self { c: (ptr, idx), a: (a, a_values), b: (b, b_values), .. } = self;
-        Ok(spgemm::values(&ptr, &idx, a, a_values, b, b_values))
+        let Self { c: (ptr, idx), a, b, .. } = supported(self, |args| looks_up(&args.c, &args.a, &args.b))?;
+        Ok(spgemm::values(&ptr, &idx, a, b))
     }
 }
 
 impl SpgemmSampled<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        let Self { mask: (ptr, idx), x, y, .. } = &self;
-        if !(runs([&x.1, &y.1, ptr, idx]) && binds(ptr, spgemm::BUFFERS)) {
-            return Err(Declined::NoKernel(self));
-        }
-        let Self { mask: (ptr, idx), x: (x, x_values), y: (y, y_values), .. } = self;
-        Ok(spgemm::sampled(&ptr, &idx, x, x_values, y, y_values))
+        let Self { mask: (ptr, idx), x, y, .. } = supported(self, |args| looks_up(&args.mask, &args.x, &args.y))?;
+        Ok(spgemm::sampled(&ptr, &idx, x, y))
     }
 }
 
 impl Merge<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<(PatternArrays<CubeTensor>, CubeTensor, CubeTensor), Self> {
-        let Some([nnz_a, nnz_b]) = sides(&self.a, &self.b) else { return Err(Declined::NoKernel(self)) };
-        let Self { rule, a, b } = self;
+        let Self { rule, a, b } = supported(self, |args| merges(&args.a, &args.b))?;
+        let [nnz_a, nnz_b] = [&a, &b].map(elements);
         if nnz_a == 0 || nnz_b == 0 {
-            // All of the other side, or nothing.
+            // The result is the other side, or has no elements.
             let union = rule == MergeRule::Union;
             let total = if union { nnz_a + nnz_b } else { 0 };
             let (all, none) = (structure::positions(total, indices(&a)), structure::missing(total, indices(&a)));
             let (map_a, map_b) = if nnz_a == 0 { (none, all) } else { (all, none) };
             return Ok((if (nnz_a == 0) == union { b } else { a }, map_a, map_b));
         }
-        let (first, ptr, [map_a, map_b]) = structure::merge(rule, &side(a), &side(b));
+        let Some((first, ptr, [map_a, map_b])) = structure::merge(rule, &side(a.clone()), &side(b.clone())) else {
+            return Err(Declined::NoKernel(Self { rule, a, b }));
+        };
         let pattern = match ptr {
             None => PatternArrays::Coo(first),
             Some(ptr) => PatternArrays::Csr(ptr, first),
@@ -216,23 +241,48 @@ impl Merge<CubeTensor> {
 
 impl Locate<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        match sides(&self.a, &self.b) {
-            None => Err(Declined::NoKernel(self)),
-            Some([nnz_a, nnz_b]) if nnz_a == 0 || nnz_b == 0 => Ok(structure::missing(nnz_a, indices(&self.a))),
-            Some(_) => Ok(structure::locate(&side(self.a), &side(self.b))),
+        let Self { a, b } = supported(self, |args| merges(&args.a, &args.b))?;
+        if elements(&a) == 0 || elements(&b) == 0 {
+            return Ok(structure::missing(elements(&a), indices(&a)));
         }
+        Ok(structure::locate(&side(a), &side(b)))
     }
 }
 
 impl ConcatPatterns<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<(PatternArrays<CubeTensor>, Option<CubeTensor>), Self> {
-        joined(&self.parts, &self.axis).ok_or(Declined::NoKernel(self))
+        let Self { parts, axis } = supported(self, joins)?;
+        let coo = |part| if let PatternArrays::Coo(indices) = part { Some(indices) } else { None };
+        let csr = |part| if let PatternArrays::Csr(ptr, col) = part { Some((ptr, col)) } else { None };
+        if let ConcatAxis::Coo { axis, offsets, merge } = axis {
+            let parts: Vec<CubeTensor> = parts.into_iter().filter_map(coo).collect();
+            let (indices, map) = structure::concat_coo(&parts, axis, &offsets, merge);
+            return Ok((PatternArrays::Coo(indices), map));
+        }
+        let parts: Vec<(CubeTensor, CubeTensor)> = parts.into_iter().filter_map(csr).collect();
+        let (ptr, col, map) = structure::concat_csr(&parts, &axis);
+        Ok((PatternArrays::Csr(ptr, col), map))
     }
+}
+
+/// Whether the device has kernels for the parts and can hold the result.
+fn joins(args: &ConcatPatterns<CubeTensor>) -> bool {
+    fn total<'a>(arrays: impl Iterator<Item = &'a CubeTensor>) -> usize {
+        arrays.map(count).fold(0, usize::saturating_add)
+    }
+    let (parts, like) = (&args.parts[..], indices(&args.parts[0]));
+    // If columns are joined, the result has as many rows as each part.
+    let stacked = if matches!(args.axis, ConcatAxis::CsrCols { .. }) { &parts[..1] } else { parts };
+    runs(parts.iter().flat_map(PatternArrays::arrays))
+        && holds(like, total(parts.iter().map(indices)), like.dtype)
+        && holds(like, total(stacked.iter().filter_map(|part| part.arrays().next())), like.dtype)
 }
 
 impl Concat<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<(PatternArrays<CubeTensor>, CubeTensor), Self> {
-        let Self { parts, values, axis } = self;
+        let Self { parts, values, axis } = supported(self, |Self { values, .. }| {
+            holds_rows(&values[0], values.iter().map(|part| part.meta.shape()[0]).sum())
+        })?;
         let (pattern, map) = gpu_or_host::<ConcatPatterns<()>>(ConcatPatterns { parts, axis });
         let values = cat(values);
         let Some(map) = map else { return Ok((pattern, values)) };
@@ -243,10 +293,11 @@ impl Concat<CubeTensor> {
 
 impl ZipRows<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        if !runs(self.values.iter().chain(self.maps.iter().flatten())) {
-            return Err(Declined::NoKernel(self));
-        }
-        let Self { op, values: [a, b], fills: [fill_a, fill_b], maps: [map_a, map_b] } = self;
+        let Self { op, values, fills, maps } = supported(self, |Self { values, maps, .. }| {
+            let rows = maps[0].as_ref().map_or(values[0].meta.shape()[0], count);
+            runs(values.iter().chain(maps.iter().flatten())) && holds_rows(&values[0], rows)
+        })?;
+        let ([a, b], [fill_a, fill_b], [map_a, map_b]) = (values, fills, maps);
         Ok(rows::zip_rows(op, (a, fill_a, map_a), (b, fill_b, map_b)))
     }
 }
@@ -265,7 +316,7 @@ impl CheckIndices<CubeTensor> {
         if count(&self.index) == 0 {
             return Ok(Ok(()));
         }
-        // Two numbers are read; the index itself only to say which entry is wrong.
+        // Two numbers are read. The host reads the index only to find the entry that the error names.
         let (low, high) = bounds(self.index.clone());
         let size = self.size as i64;
         if low >= -size && high < size { Ok(Ok(())) } else { Err(Declined::Quietly(self)) }
@@ -276,18 +327,17 @@ impl PutRows<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<(CubeTensor, Option<(CubeTensor, CubeTensor)>), Self> {
         let Self { put, arr, values, record } = self;
         let (target, reduce) = (put.target, put.reduce);
-        if runs([&arr, &values, &put.index]) && put::launches(&target) && put::sums(&arr, reduce) {
-            let (order, ptr) = put.groups.unwrap_or_else(|| put::group(put.index, &target));
-            let groups = (order.clone(), ptr.clone());
-            let out = put::put(arr, values, groups, target, reduce, put.include_self);
-            return Ok((out, record.then_some((order, ptr))));
-        }
         if put::is_nothing(&target) {
-            // Nothing arrives, or there is nowhere to arrive.
             return Ok((arr, None));
         }
-        // A record of the host's would be taken for one of the device's.
-        Err(Declined::NoKernel(Self { put, arr, values, record: false }))
+        if !(runs([&arr, &values, &put.index]) && put::sums(&arr, reduce) && put::holds_groups(&put)) {
+            // The gradient on the device could not read a record of the host.
+            return Err(Declined::NoKernel(Self { put, arr, values, record: false }));
+        }
+        let (order, ptr) = put.groups.unwrap_or_else(|| put::group(put.index, &target));
+        let groups = (order.clone(), ptr.clone());
+        let out = put::put(arr, values, groups, target, reduce, put.include_self);
+        Ok((out, record.then_some((order, ptr))))
     }
 }
 
@@ -295,37 +345,32 @@ impl PutBackward<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<[Option<CubeTensor>; 2], Self> {
         let Self { put, grad, record, reads, needs } = self;
         let (target, reduce) = (put.target, put.reduce);
-        if runs([&grad, &put.index])
-            && binds(&grad, put::BUFFERS)
-            && put::launches(&target)
-            && (!needs[1] || put::notes(&grad, &target, reduce))
-        {
-            let groups = record.or(put.groups).unwrap_or_else(|| put::group(put.index, &target));
-            return Ok(put::put_backward(grad, groups, reads, target, reduce, put.include_self, needs));
-        }
         if put::is_nothing(&target) {
             return Ok(put::nothing_backward(grad, &target, needs));
         }
-        Err(Declined::NoKernel(Self { put, grad, record: None, reads, needs }))
+        let native = runs(reads.iter().flatten().chain([&grad, &put.index]))
+            && binds(&grad, put::BUFFERS)
+            && (record.is_some() || put::holds_groups(&put))
+            && (!needs[1] || put::holds_gradients(&grad, &target, reduce));
+        if !native {
+            // The host cannot read a record of the device.
+            return Err(Declined::NoKernel(Self { put, grad, record: None, reads, needs }));
+        }
+        let groups = record.or(put.groups).unwrap_or_else(|| put::group(put.index, &target));
+        Ok(put::put_backward(grad, groups, reads, target, reduce, put.include_self, needs))
     }
 }
 
 impl Gather<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        if runs([&self.x, &self.index]) && put::fits(&self.target) {
-            Ok(put::gather(self.x, self.index, self.target))
-        } else {
-            Err(Declined::NoKernel(self))
-        }
+        let Self { x, index, target } = supported(self, |Self { x, index, target }| {
+            runs([x, index]) && holds(x, put::values_len(target), x.dtype)
+        })?;
+        Ok(put::gather(x, index, target))
     }
 }
 
-/// Whether `rows` rows as wide as those of `like` can be addressed.
-fn addressable(rows: usize, like: &CubeTensor) -> bool {
-    rows.saturating_mul(like.meta.shape()[1]) < i32::MAX as usize
-}
-
-/// Rows one below the other.
+/// The parts, one below the other.
 fn cat(parts: Vec<CubeTensor>) -> CubeTensor {
     let rows: usize = parts.iter().map(|part| part.meta.shape()[0]).sum();
     let filled: Vec<CubeTensor> = parts.iter().filter(|part| count(part) > 0).cloned().collect();
@@ -337,7 +382,7 @@ fn cat(parts: Vec<CubeTensor>) -> CubeTensor {
     }
 }
 
-/// The coordinates of a pattern, or its columns.
+/// The coordinates of a pattern, or its columns if its rows are compressed.
 fn indices(pattern: &PatternArrays<CubeTensor>) -> &CubeTensor {
     let (PatternArrays::Coo(indices) | PatternArrays::Csr(_, indices)) = pattern;
     indices
@@ -350,50 +395,16 @@ fn side(pattern: PatternArrays<CubeTensor>) -> structure::Side {
     }
 }
 
-/// The numbers of elements of both patterns, where there are kernels for them.
-fn sides(a: &PatternArrays<CubeTensor>, b: &PatternArrays<CubeTensor>) -> Option<[usize; 2]> {
-    let runs = [a, b].into_iter().all(|pattern| match pattern {
-        PatternArrays::Coo(indices) => runs([indices]),
-        PatternArrays::Csr(ptr, col) => runs([ptr, col]),
-    });
-    let nnz = [a, b].map(|pattern| indices(pattern).meta.shape().last().copied().unwrap_or(0));
-    // Positions in a union are 32-bit.
-    (runs && nnz[0] + nnz[1] < i32::MAX as usize).then_some(nnz)
+/// Number of elements of a pattern.
+fn elements(pattern: &PatternArrays<CubeTensor>) -> usize {
+    indices(pattern).meta.shape().last().copied().unwrap_or(0)
 }
 
-/// Whether 32-bit positions address this many elements together.
-fn positions(counts: impl Iterator<Item = usize>) -> bool {
-    counts.fold(0, usize::saturating_add) < i32::MAX as usize
-}
-
-/// The parts joined, where there are kernels for them and for what they come to.
-fn joined(
-    parts: &[PatternArrays<CubeTensor>],
-    axis: &ConcatAxis,
-) -> Option<(PatternArrays<CubeTensor>, Option<CubeTensor>)> {
-    if let ConcatAxis::Coo { axis, offsets, merge } = axis {
-        let parts = parts.iter().map(|part| match part {
-            PatternArrays::Coo(indices) if runs([indices]) => Some(indices.clone()),
-            _ => None,
-        });
-        let parts: Vec<CubeTensor> = parts.collect::<Option<_>>()?;
-        if !positions(parts.iter().map(count)) {
-            return None;
-        }
-        let (indices, order) = structure::concat_coo(&parts, *axis, offsets, *merge);
-        return Some((PatternArrays::Coo(indices), order));
-    }
-    let parts = parts.iter().map(|part| match part {
-        PatternArrays::Csr(ptr, col) if runs([ptr, col]) => Some((ptr.clone(), col.clone())),
-        _ => None,
-    });
-    let parts: Vec<(CubeTensor, CubeTensor)> = parts.collect::<Option<_>>()?;
-    // Rows side by side are no more than those of a part.
-    let below = !matches!(axis, ConcatAxis::CsrCols { .. });
-    let fits = positions(parts.iter().map(|(_, col)| count(col)));
-    if !fits || (below && !positions(parts.iter().map(|(ptr, _)| count(ptr)))) {
-        return None;
-    }
-    let (ptr, col, order) = structure::concat_csr(&parts, axis);
-    Some((PatternArrays::Csr(ptr, col), order))
+/// Whether the device has kernels for two patterns that are merged.
+fn merges(a: &PatternArrays<CubeTensor>, b: &PatternArrays<CubeTensor>) -> bool {
+    let like = indices(a);
+    // The sums of a merge have one entry more than there are elements, and positions in a union are 32-bit.
+    runs(a.arrays().chain(b.arrays()))
+        && holds(like, elements(a).max(elements(b)) + 1, like.dtype)
+        && elements(a) + elements(b) < i32::MAX as usize
 }

@@ -1,4 +1,4 @@
-//! What strategies know of a device: its limits, and the grids and vectors that keep to them. Plain numbers, asked once.
+//! The limits of a device, as plain numbers, and grids and vectors within these limits.
 
 use super::forced;
 use burn_cubecl::cubecl::client::Client;
@@ -11,7 +11,7 @@ pub(super) struct Hardware {
     pub cubes: [usize; 3],
     /// Most units of a cube.
     pub units: usize,
-    /// Units of a plane, which run side by side.
+    /// Units of a plane. They run at the same time.
     pub plane: usize,
     /// Bytes of memory that the units of a cube share.
     pub shared: usize,
@@ -21,7 +21,7 @@ pub(super) struct Hardware {
     pub width: usize,
     /// Most elements of a vector.
     pub vector: usize,
-    /// Most buffers that a kernel binds, beside one of sizes.
+    /// Most buffers that a kernel binds, without the one that has the sizes.
     pub bindings: usize,
 }
 
@@ -32,34 +32,35 @@ pub(super) struct Grid {
     pub units: [usize; 2],
 }
 
-/// Planes of a cube whose units each work alone: what CubeCL takes for element-wise kernels.
+/// Planes of a cube whose units each work alone, as in CubeCL's element-wise kernels.
 const PLANES: usize = 8;
 
 impl Hardware {
-    /// Those of a device.
+    /// The limits of a device.
     pub fn of(client: &Client) -> Self {
         let properties = client.properties();
         let limits = &properties.hardware;
         let (x, y, z) = limits.max_cube_count;
-        let x = forced::now().cubes.map_or(x, |most| x.min(most as u32));
+        let forced = forced::now();
+        let x = forced.cubes.map_or(x, |most| x.min(most as u32));
         Self {
             cubes: [x, y, z].map(|most| most as usize),
             units: limits.max_units_per_cube as usize,
             plane: limits.plane_size_max as usize,
             shared: limits.max_shared_memory_size,
-            buffer: properties.memory.max_page_size,
+            buffer: properties.memory.max_page_size.min(forced.buffer.unwrap_or(u64::MAX)),
             width: properties.io_width() as usize,
             vector: limits.max_vector_size,
             bindings: limits.max_bindings as usize,
         }
     }
 
-    /// At least `number` cubes of `units` units, over as few axes as hold them. Kernels look for the end themselves.
+    /// At least `number` cubes of `units` units, over as few axes as possible. Kernels must check the bounds.
     pub fn cubes(&self, number: usize, units: usize) -> Grid {
         let mut left = number;
         let mut cubes = [1; 3];
         for (axis, most) in self.cubes.into_iter().enumerate() {
-            // What the axes behind must hold.
+            // Cubes along the axes after this one.
             let rest = left.div_ceil(most);
             cubes[axis] = left.div_ceil(rest.max(1));
             left = rest;
@@ -76,10 +77,17 @@ impl Hardware {
         Grid { units: [self.plane, planes], ..self.cubes(number, self.plane * planes) }
     }
 
-    /// Elements of `bytes` bytes that one unit moves at once: the most that divide a row of `width`.
-    pub fn vector(&self, width: usize, bytes: usize) -> usize {
+    /// Whether a buffer can have so many elements of `bytes` bytes.
+    pub fn holds(&self, elements: usize, bytes: usize) -> bool {
+        (elements as u64).saturating_mul(bytes as u64) <= self.buffer
+    }
+
+    /// How a row of `width` elements of `bytes` bytes is cut into vectors, the largest that divide it: elements of a
+    /// vector, and vectors of the row.
+    pub fn vectors(&self, width: usize, bytes: usize) -> (usize, usize) {
         let widest = (self.width / (8 * bytes)).min(self.vector);
-        [4, 2].into_iter().find(|&size| size <= widest && width.is_multiple_of(size)).unwrap_or(1)
+        let vector = [4, 2].into_iter().find(|&size| size <= widest && width.is_multiple_of(size)).unwrap_or(1);
+        (vector, width / vector)
     }
 }
 
@@ -148,9 +156,15 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn buffers_have_a_limit() {
+        assert!(SMALL.holds(32 << 20, 4) && !SMALL.holds((32 << 20) + 1, 4));
+        assert!(!SMALL.holds(usize::MAX, 8));
+    }
+
+    #[test]
     fn vectors_divide_rows_and_fit_a_read() {
-        assert_eq!([12, 6, 7].map(|width| SMALL.vector(width, 4)), [4, 2, 1]);
-        assert_eq!([12, 6, 7].map(|width| SMALL.vector(width, 8)), [2, 2, 1]);
-        assert_eq!([12, 6, 7].map(|width| SMALL.vector(width, 2)), [4, 2, 1]);
+        assert_eq!([12, 6, 7].map(|width| SMALL.vectors(width, 4).0), [4, 2, 1]);
+        assert_eq!([12, 6, 7].map(|width| SMALL.vectors(width, 8).0), [2, 2, 1]);
+        assert_eq!([12, 6, 7].map(|width| SMALL.vectors(width, 2).0), [4, 2, 1]);
     }
 }

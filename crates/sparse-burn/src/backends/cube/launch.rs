@@ -1,6 +1,6 @@
-//! What every launch needs: contiguous inputs, outputs that fit the device, and its grid.
+//! What every launch needs: contiguous inputs, outputs within the limits of the device, and a grid.
 //!
-//! Launches are checked ones: an index that nobody validated (`_unchecked` constructors) reads or writes nothing outside
+//! Launches are checked. So an index that was not validated (`_unchecked` constructors) cannot read or write outside
 //! its buffer.
 
 use super::hardware::Hardware;
@@ -15,12 +15,12 @@ use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
 use burn_cubecl::tensor::CubeTensor;
 
-/// The type that values of a dtype are stored in.
+/// The type in which values of a dtype are stored.
 pub(super) fn stored(dtype: DType) -> ElemType {
     dtype_to_storage_type(dtype)
 }
 
-/// The type that sums of values of a dtype are kept in: f32 for f16 and bf16, 32 bits for u8 and Bool.
+/// The type in which values of a dtype are summed: f32 for f16 and bf16, 32 bits for u8 and Bool.
 pub(super) fn accumulated(dtype: DType) -> ElemType {
     match dtype {
         DType::F16 | DType::BF16 | DType::F32 => ElemType::Float(FloatKind::F32),
@@ -30,15 +30,22 @@ pub(super) fn accumulated(dtype: DType) -> ElemType {
     }
 }
 
-/// Whether the device has kernels for all of these tensors: their types, and sizes that a 32-bit position addresses.
+/// Whether kernels can read all of these tensors: the device has their types, and can hold a contiguous copy of each.
 pub(super) fn runs<'a>(tensors: impl IntoIterator<Item = &'a CubeTensor>) -> bool {
     tensors.into_iter().all(|tensor| {
         let native = tensor.dtype != DType::Bool(BoolStore::Native);
-        native && tensor.client.properties().supports_type(stored(tensor.dtype)) && count(tensor) < i32::MAX as usize
+        let exists = native && tensor.client.properties().supports_type(stored(tensor.dtype));
+        exists && holds(tensor, count(tensor), tensor.dtype)
     })
 }
 
-/// Whether the device binds as many buffers at once as a kernel takes, beside one of sizes. All bind seven.
+/// Whether the device of `like` can hold an array: 32-bit positions address its elements, and it fits in a buffer.
+pub(super) fn holds(like: &CubeTensor, elements: usize, dtype: DType) -> bool {
+    elements < i32::MAX as usize && hardware(like).holds(elements, dtype.size())
+}
+
+/// Whether a kernel can bind so many buffers on this device, without the one that has the sizes. All devices allow
+/// seven.
 pub(super) fn binds(like: &CubeTensor, buffers: usize) -> bool {
     hardware(like).bindings >= buffers
 }
@@ -53,30 +60,30 @@ pub(super) fn count(tensor: &CubeTensor) -> usize {
     tensor.meta.num_elements()
 }
 
-/// The tensor with its elements in row-major order.
+/// The tensor with contiguous elements, in row-major order.
 pub(super) fn flat(tensor: CubeTensor) -> CubeTensor {
     into_contiguous(tensor)
 }
 
-/// A tensor to be written, on the device of `like`.
+/// An uninitialised tensor on the device of `like`, for a kernel to write.
 ///
 /// # Panics
 ///
-/// If the device cannot bind a buffer of that size.
+/// If a buffer of that size is larger than the device allows. Kernels must ask [`holds`] first.
 pub(super) fn empty<const D: usize>(like: &CubeTensor, shape: [usize; D], dtype: DType) -> CubeTensor {
-    let bytes = shape.iter().product::<usize>() as u64 * dtype.size() as u64;
-    let limit = hardware(like).buffer;
-    assert!(bytes <= limit, "a buffer must fit the device's limit of {limit} bytes, got {bytes} for {shape:?}");
+    let (hardware, size) = (hardware(like), dtype.size());
+    let fits = hardware.holds(shape.iter().product(), size);
+    assert!(fits, "a buffer must have at most {} bytes, got {shape:?} of {size} bytes each", hardware.buffer);
     empty_device_contiguous_dtype(like.client.clone(), like.device.clone(), Shape::from(shape), dtype)
 }
 
-/// A few numbers of the host, as a tensor like another.
+/// A few numbers of the host, as a tensor on the device and of the dtype of `like`.
 pub(super) fn upload(list: &[i64], like: &CubeTensor) -> CubeTensor {
     let data = TensorData::new(list.to_vec(), [list.len()]).convert_dtype(like.dtype);
     CubeBackend::int_from_data(data, &like.device)
 }
 
-/// A number as a scalar of a tensor's type.
+/// A number as a scalar of a tensor's dtype.
 pub(super) fn number(value: usize, like: &CubeTensor) -> InputScalar {
     InputScalar::new(value as i64, stored(like.dtype))
 }
@@ -86,16 +93,16 @@ pub(super) fn arg(tensor: &CubeTensor) -> TensorArg {
     tensor.clone().into_tensor_arg()
 }
 
-/// Row `d` of `[dims, n]`.
-pub(super) fn line(tensor: &CubeTensor, d: usize) -> CubeTensor {
+/// The coordinates along dim `d`: row `d` of `[dims, n]`.
+pub(super) fn coordinates(tensor: &CubeTensor, d: usize) -> CubeTensor {
     let (all, n) = (count(tensor), tensor.meta.shape()[1]);
     let list = burn_cubecl::ops::reshape(tensor.clone(), [all].into());
     let part = d * n..(d + 1) * n;
     flat(burn_cubecl::kernel::slice(list, std::slice::from_ref(&part)))
 }
 
-/// Launches `kernels::$kernel` of the calling module over a grid: `(arguments)` follow it, the element types follow them.
-/// A number in place of the grid stands for so many units, each of which works alone.
+/// Launches `kernels::$kernel` of the calling module over a grid, with its `(arguments)` and its element types. A
+/// number in place of the grid launches so many units, each of which works alone.
 macro_rules! launch {
     ($kernel:ident, $like:expr, grid($grid:expr), ($($arg:expr),* $(,)?), $types:expr) => {{
         let (client, grid) = ($like.client.clone(), $grid);

@@ -1,12 +1,17 @@
 //! CubeCL: CUDA, ROCm, Vulkan, Metal and WebGPU from one source.
 //!
 //! Every kernel of [`crate::kernel`] has a body here (`gpu`). A training step over existing patterns and plans reads
-//! nothing back; making a pattern reads at most one number at a time (whether it is valid, how large a merge or a coalesced
-//! pattern is). What still goes through the host, and is logged once and listed by [`host_fallbacks`]: dtypes that the
-//! device has no kernels for (8-bit integers on WebGPU), means of integers where it has none of 64 bits, arrays of 2^31 elements and more (positions
-//! are 32-bit), the gradient of a product whose notes (two numbers for each value) no buffer holds, and sums, products of
-//! matrices and gradients where a kernel may bind fewer than 9 buffers (10 for sparse x sparse). Quietly, the validation
-//! of patterns without elements and the search for the wrong entry behind an error do.
+//! nothing back. Making a pattern reads one number at a time: whether it is valid, or how many elements it has.
+//!
+//! A few cases run on the host instead. The first time this is logged, and [`host_fallbacks`] lists the kernels:
+//! - element types that the device has no kernels for, and means of integers on a device without i64;
+//! - operands, results and intermediate arrays of 2^31 elements and more, because positions are 32-bit;
+//! - those that are larger than the largest buffer of the device. If a result is, it cannot return to the device: this
+//!   is an error that names both sizes;
+//! - sums, matrix products and gradients, if the device binds fewer than 9 buffers to a kernel (10 for sparse x
+//!   sparse).
+//!
+//! Two cases use the host without a warning: validating an empty pattern, and finding the entry that an error names.
 
 mod cumsum;
 mod extremum;

@@ -1,5 +1,5 @@
-//! What kernels of several families are made of: how two numbers become one, the tree in which the units of a cube do so,
-//! and the search in a list that ascends. Nothing here is launched by itself.
+//! Device functions that several kernels share: how two numbers are combined, the tree reduction over the units of a
+//! cube, and binary search in an ascending list. Nothing here is launched by itself.
 
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
@@ -7,15 +7,15 @@ use cubecl::prelude::*;
 /// A vector of one number.
 pub type One = Const<1>;
 
-/// Rules by which numbers become one: they are added.
+/// Rules that combine two numbers. This one adds them.
 pub const SUM: u32 = 0;
-/// Whether any holds, of Bool.
+/// Of Bool: whether any is true.
 pub const ANY: u32 = 1;
 pub const MAX: u32 = 2;
 pub const MIN: u32 = 3;
 pub const PRODUCT: u32 = 4;
 
-/// Whether numbers are NaN, by their bits: a compiler may take for granted that a float is not.
+/// Whether numbers are NaN, by their bits: a shader compiler may assume that a float is not NaN.
 #[cube]
 fn is_nan<A: Numeric, N: Size>(x: Vector<A, N>) -> Vector<bool, N> {
     let bits = Vector::<u32, N>::reinterpret(Vector::<f32, N>::cast_from(x));
@@ -29,7 +29,7 @@ pub fn same<A: Numeric, N: Size>(x: Vector<A, N>, y: Vector<A, N>) -> Vector<boo
     x.equal(&y).or(is_nan::<A, N>(x).vec_and(is_nan::<A, N>(y)))
 }
 
-/// Two accumulators, or one and a term, as one. The first stays where an extremum ties, and NaN wins it.
+/// Combines two accumulators, or an accumulator and a term. An extremum keeps the first if they tie, and NaN wins.
 #[cube]
 pub fn combine<A: Numeric, N: Size>(
     acc: Vector<A, N>,
@@ -54,8 +54,9 @@ pub fn combine<A: Numeric, N: Size>(
     }
 }
 
-/// Combines what the units of a group hold in `shared`, until the first of them holds all. The tree's shape depends on
-/// nothing but the launch. A group has `members` units (a power of two), `stride` apart. All units of the cube must call it.
+/// Tree reduction over groups of units. The first unit of a group ends with the combination of all. The shape of the
+/// tree depends only on the launch. A group has `members` units (a power of two), `stride` apart. All units of the cube
+/// must call this function.
 #[cube]
 pub fn tree<A: Numeric, N: Size>(
     shared: &mut Shared<[Vector<A, N>]>,
@@ -80,7 +81,7 @@ pub fn tree<A: Numeric, N: Size>(
     }
 }
 
-/// How a key compares with element `at` of a list `[dims, stride]`: 1 if it comes after, -1 before, 0 if they are equal.
+/// Compares a key with element `at` of a list `[dims, stride]`: 1 if the key is greater, -1 if it is less, 0 if equal.
 #[cube]
 pub fn compare<I: Int>(key: &Sequence<I>, list: &Tensor<I>, stride: usize, at: usize, #[comptime] dims: usize) -> i32 {
     let mut order = 0i32;
@@ -99,8 +100,8 @@ pub fn compare<I: Int>(key: &Sequence<I>, list: &Tensor<I>, stride: usize, at: u
     order
 }
 
-/// The first of the positions `start..end` of a list `[dims, stride]`, which ascends there, that a key does not come
-/// after; with `upper`, the first that it comes before. `end` if there is none.
+/// Binary search in positions `start..end` of a list `[dims, stride]`, which must ascend there. Returns the first
+/// position whose element is not less than the key, or with `upper` greater than it. `end` if there is none.
 #[cube]
 pub fn search<I: Int>(
     key: &Sequence<I>,
@@ -126,7 +127,7 @@ pub fn search<I: Int>(
     low
 }
 
-/// [`search`] of one number.
+/// [`search`] for one number.
 #[cube]
 pub fn bound<I: Int>(key: I, list: &Tensor<I>, start: usize, end: usize, #[comptime] upper: bool) -> usize {
     let mut keys = Sequence::<I>::new();
@@ -134,13 +135,13 @@ pub fn bound<I: Int>(key: I, list: &Tensor<I>, start: usize, end: usize, #[compt
     search::<I>(&keys, list, 0, start, end, 1usize, upper)
 }
 
-/// The product of a value and an element of a dense operand, as it would be stored.
+/// The product of a value and an element of a dense operand, rounded to the stored type.
 #[cube]
 pub fn product<T: Numeric, A: Numeric, N: Size>(value: Vector<A, N>, x: Vector<A, N>) -> Vector<A, N> {
     Vector::<A, N>::cast_from(Vector::<T, N>::cast_from(value * x))
 }
 
-/// `term` where the product is the stored `result`, else 0.
+/// `term` where the product equals the stored `result`, else 0.
 #[cube]
 pub fn matched<T: Numeric, A: Numeric, N: Size>(
     value: Vector<A, N>,

@@ -1,13 +1,14 @@
 //! Reductions into, and reads from, positions along an axis.
 //!
-//! Values are sorted by the cell they belong to, stably, so that each unit reduces a cell of its own in row-major order:
-//! the same bits on every run, without atomics. The sort is the record that the gradient takes over. Cells of very many
-//! values are found on the device and left to whole cubes: a second launch of the same kernel, in slices.
+//! A stable sort groups the values by their cell. Each unit then reduces the values of one cell, in row-major order.
+//! This gives the same bits on every run, without atomics. The gradient reuses the groups. Cells with very many values
+//! are found on the device, and whole cubes reduce them in a second launch of the same kernel.
 
 use super::forced::{self, Path};
 use super::hardware::{Grid, Hardware};
-use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, stored};
+use super::launch::{accumulated, arg, count, empty, flat, hardware, holds, launch, stored};
 use super::sort::{group_by, long_groups};
+use crate::carried::Put;
 use crate::options::PutTarget;
 use burn::backend::DType;
 use burn_cubecl::cubecl::ir::{ElemType, IntKind};
@@ -24,57 +25,60 @@ mod scaled;
 #[allow(missing_docs)]
 mod work;
 
-/// Buffers that the kernels of gradients bind.
+/// Buffers that the kernels of gradients bind, without the one that has the sizes.
 pub(super) const BUFFERS: usize = 8;
 
 /// Units of a cube that share a long group.
 const CUBE: usize = 256;
 
-/// Values that one unit reduces at most, where a cube can take over: several for each of its slices, as of rows that are
-/// summed.
+/// A unit reduces at most this many values. Cubes share longer groups.
 const PATIENCE: usize = 512;
 
-/// Neighbours along a line that a cube takes side by side, so that they are read together.
+/// Most adjacent cells of a cube. Their units read adjacent values at the same time.
 const LANES: usize = 32;
 
-/// What a sum of integers that is to be divided is kept in: it must not wrap.
+/// Accumulator of integer means. 64 bits, so that the sum does not wrap.
 const WIDE: ElemType = ElemType::Int(IntKind::I64);
 
-/// The sizes of a put, and whether a group's values are read: an assignment has one, however many there are.
+/// The sizes of a put, and whether all values of a group are read. An assignment reads one.
 #[derive(Clone, Copy, Debug)]
 struct Problem {
     target: PutTarget,
     reads_all: bool,
 }
 
-/// How cells are reduced: by a unit each, and those of more values than a unit takes by cubes.
+/// How cells are reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Strategy {
+    /// By one unit each.
     Alone,
+    /// By one unit each, except that cubes share long groups.
     Shared(Shared),
 }
 
-/// Groups that cubes take, one or more for each.
+/// How cubes share long groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shared {
-    /// Values that a unit takes at most. There is a place for a long group among every so many values.
+    /// Values that one unit reduces at most.
     patience: usize,
+    /// Most long groups that there can be: one for every `patience` values.
     probes: usize,
-    /// Neighbours side by side, how many times that a line needs, and lines.
+    /// Adjacent cells of a cube.
     lanes: usize,
+    /// Cubes that cover the `inner` cells of a step, and outer indices.
     tiles: usize,
-    lines: usize,
+    outer: usize,
 }
 
 fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
     let shared = Shared::of(&problem.target, PATIENCE);
-    // Two numbers of at most eight bytes for each unit, before and behind: see `scaled::beside`.
+    // `scaled::beside` shares two numbers of at most eight bytes for each unit, and runs twice.
     let cooperates = hardware.units >= CUBE && hardware.shared >= 32 * CUBE;
     if problem.reads_all && cooperates && shared.probes > 1 { Strategy::Shared(shared) } else { Strategy::Alone }
 }
 
 impl Strategy {
-    /// With what a test forces.
+    /// Applies the settings that a test forces.
     fn forced(self, problem: &Problem) -> Self {
         let forced = forced::now();
         match (forced.path, forced.patience) {
@@ -88,31 +92,33 @@ impl Strategy {
 }
 
 impl Shared {
-    /// Units that share a cell all have a value of it, so that long groups have more values than there are slices.
+    /// A long group must have a value for each slice of a cube.
     fn of(target: &PutTarget, patience: usize) -> Self {
         let lanes = if target.along_axis { target.inner.next_power_of_two().min(LANES) } else { 1 };
         let patience = patience.max(CUBE / lanes);
         if !target.along_axis {
-            return Self { patience, probes: values_len(target).div_ceil(patience), lanes, tiles: 1, lines: 1 };
+            return Self { patience, probes: values_len(target).div_ceil(patience), lanes, tiles: 1, outer: 1 };
         }
         let (probes, tiles) = (target.count.div_ceil(patience), target.inner.div_ceil(lanes));
-        Self { patience, probes, lanes, tiles, lines: target.outer }
+        Self { patience, probes, lanes, tiles, outer: target.outer }
     }
 
     fn grid(&self, hardware: &Hardware) -> Grid {
-        hardware.cubes(self.probes * self.lines * self.tiles, CUBE)
+        hardware.cubes(self.probes * self.outer * self.tiles, CUBE)
     }
 }
 
-/// Launches of a kernel over the cells of an array: how units share them, and what they read of the groups.
+/// A launch of a kernel over the cells of an array.
 struct Launch {
     grid: Grid,
     share: Share,
+    /// Pointers of the groups, or the list of the long ones.
     groups: CubeTensor,
+    /// The fields of `work::Work`.
     work: [usize; 5],
 }
 
-/// One for the cells that units have to themselves, and one for those that cubes share.
+/// A launch for the cells that one unit reduces, and a launch for those that cubes share.
 fn launches_of(order: &CubeTensor, ptr: &CubeTensor, problem: &Problem) -> Vec<Launch> {
     let (target, hardware) = (&problem.target, hardware(order));
     let (units, along) = (array_len(target), target.along_axis);
@@ -126,13 +132,13 @@ fn launches_of(order: &CubeTensor, ptr: &CubeTensor, problem: &Problem) -> Vec<L
         return vec![alone(i32::MAX as usize)];
     };
     forced::note("cells that cubes share");
-    let Shared { patience, probes, lanes, tiles, lines } = shared;
+    let Shared { patience, probes, lanes, tiles, outer } = shared;
     let values = if along { target.count } else { values_len(target) };
     let together = Launch {
         grid: shared.grid(&hardware),
         share: Share { slices: CUBE / lanes, lanes, along },
         groups: long_groups(ptr, values, patience),
-        work: [units, patience, probes, lines * tiles, tiles],
+        work: [units, patience, probes, outer * tiles, tiles],
     };
     vec![alone(patience), together]
 }
@@ -149,7 +155,7 @@ fn divides_ints(dtype: DType, reduce: Reduce) -> bool {
     reduce == Reduce::Mean && dtype.is_int()
 }
 
-/// Whether the device has the type that sums are kept in.
+/// Whether the device has the type of the accumulator.
 pub(super) fn sums(arr: &CubeTensor, reduce: Reduce) -> bool {
     !divides_ints(arr.dtype, reduce) || arr.client.properties().supports_type(WIDE)
 }
@@ -162,16 +168,27 @@ fn array_len(target: &PutTarget) -> usize {
     target.outer * target.len * target.inner
 }
 
-fn values_len(target: &PutTarget) -> usize {
+pub(super) fn values_len(target: &PutTarget) -> usize {
     target.outer * target.count * target.inner
+}
+
+/// The numbers of values and of cells, or of steps along the axis and of rows: the first are grouped by the second.
+fn grouped(target: &PutTarget) -> (usize, usize) {
+    match target.along_axis {
+        true => (target.count, target.len),
+        false => (values_len(target), array_len(target)),
+    }
+}
+
+/// Whether the device can hold the groups, where there are none yet: their keys, and their pointers.
+pub(super) fn holds_groups(put: &Put<CubeTensor>) -> bool {
+    let (keys, groups) = grouped(&put.target);
+    put.groups.is_some() || holds(&put.index, keys.max(groups + 1), put.index.dtype)
 }
 
 /// Values (or steps along the axis) grouped by the cell (or row) they belong to.
 pub(super) fn group(index: CubeTensor, target: &PutTarget) -> (CubeTensor, CubeTensor) {
-    let (units, groups) = match target.along_axis {
-        true => (target.count, target.len),
-        false => (values_len(target), array_len(target)),
-    };
+    let (units, groups) = grouped(target);
     let keys = empty(&index, [units], index.dtype);
     let index = flat(index);
     let sizes = sizes_of(target);
@@ -199,28 +216,30 @@ pub(super) fn put(
     burn_cubecl::ops::reshape(out, shape)
 }
 
-/// The gradients where nothing arrives, or there is nowhere to arrive.
+/// Gradients if there are no values or no target elements.
 pub(super) fn nothing_backward(grad: CubeTensor, target: &PutTarget, needs: [bool; 2]) -> [Option<CubeTensor>; 2] {
     let (device, dtype) = (grad.device.clone(), grad.dtype);
     let arr_grad = needs[0].then(|| burn_cubecl::ops::reshape(flat(grad), [array_len(target)].into()));
     [arr_grad, needs[1].then(|| zeros(device, [values_len(target)].into(), dtype))]
 }
 
-/// The type of what a product's gradient notes for each value.
-fn noted(dtype: DType) -> DType {
+/// The type of the two numbers that a product's gradient stores for each value.
+fn wide(dtype: DType) -> DType {
     match dtype {
         DType::F16 | DType::BF16 => DType::F32,
         _ => dtype,
     }
 }
 
-/// Whether the device has a buffer for what the gradient of a product notes: two numbers for each value.
-pub(super) fn notes(grad: &CubeTensor, target: &PutTarget, reduce: Reduce) -> bool {
-    let bytes = 2 * values_len(target) as u64 * noted(grad.dtype).size() as u64;
-    reduce != Reduce::Mul || bytes <= hardware(grad).buffer
+/// Whether the device can hold the gradients of the values, and two numbers for each value where these are of a
+/// product.
+pub(super) fn holds_gradients(grad: &CubeTensor, target: &PutTarget, reduce: Reduce) -> bool {
+    let values = values_len(target);
+    let notes = reduce != Reduce::Mul || hardware(grad).holds(2 * values, wide(grad.dtype).size());
+    holds(grad, values, grad.dtype) && notes
 }
 
-/// `reads` are the array, the values and the result, where the reduction reads them.
+/// `reads` are the array, the values and the result. Each is given if the gradient reads it.
 pub(super) fn put_backward(
     grad: CubeTensor,
     (order, ptr): (CubeTensor, CubeTensor),
@@ -236,12 +255,12 @@ pub(super) fn put_backward(
     let values_grad = empty(&grad, [if needs[1] { values_len(&target) } else { 1 }], dtype);
     let [arr, values, result] = reads.map(|read| read.map_or_else(|| grad.clone(), flat));
     let types = [stored(dtype), accumulated(dtype), stored(ptr.dtype)];
-    // What the gradient of a product notes on the way.
+    // For each value the product of those before it, if the reduction is a product.
     let before = match reduce {
-        Reduce::Mul => empty(&grad, [if needs[1] { 2 * values_len(&target) } else { 1 }], noted(dtype)),
+        Reduce::Mul => empty(&grad, [if needs[1] { 2 * values_len(&target) } else { 1 }], wide(dtype)),
         _ => grad.clone(),
     };
-    // Numbers as wide as a product's exponent, whatever its factors: see `scaled`.
+    // Steps that bring any number of the type into the range of `scaled`.
     let steps = if dtype == DType::F64 { 17 } else { 2 };
     for launch in launches_of(&order, &ptr, &Problem { target, reads_all: true }) {
         let (grid, share) = (launch.grid, launch.share);
@@ -280,19 +299,9 @@ pub(super) fn gather(x: CubeTensor, index: CubeTensor, target: PutTarget) -> Cub
     out
 }
 
-/// Whether a put over these sizes has anything to do, in arrays that 32-bit positions address.
-pub(super) fn launches(target: &PutTarget) -> bool {
-    !is_nothing(target) && fits(target)
-}
-
-/// Whether nothing arrives, or there is nowhere to arrive.
+/// Whether there are no values or no target elements.
 pub(super) fn is_nothing(target: &PutTarget) -> bool {
     array_len(target) == 0 || values_len(target) == 0
-}
-
-/// Whether 32-bit positions address both sides.
-pub(super) fn fits(target: &PutTarget) -> bool {
-    array_len(target).max(values_len(target)) < i32::MAX as usize
 }
 
 #[cfg(test)]
@@ -311,7 +320,7 @@ mod tests {
     #[test]
     fn cubes_share_cells_that_more_values_may_belong_to_than_a_unit_takes() {
         assert_eq!(of(target(2, 4, 64, false)), Strategy::Alone);
-        let shared = |probes| Strategy::Shared(Shared { patience: 512, probes, lanes: 1, tiles: 1, lines: 1 });
+        let shared = |probes| Strategy::Shared(Shared { patience: 512, probes, lanes: 1, tiles: 1, outer: 1 });
         assert_eq!(of(target(1, 1, 513, false)), shared(2));
         assert_eq!(of(target(2, 4, 65, false)), shared(2));
         // An assignment reads one value of a cell.
@@ -323,7 +332,7 @@ mod tests {
     fn steps_along_an_axis_have_cells_side_by_side() {
         // The steps count, not their values.
         assert_eq!(of(target(100, 100, 512, true)), Strategy::Alone);
-        let shared = |lanes, tiles| Strategy::Shared(Shared { patience: 512, probes: 2, lanes, tiles, lines: 3 });
+        let shared = |lanes, tiles| Strategy::Shared(Shared { patience: 512, probes: 2, lanes, tiles, outer: 3 });
         assert_eq!(of(target(3, 1, 513, true)), shared(1, 1));
         assert_eq!(of(target(3, 5, 513, true)), shared(8, 1));
         assert_eq!(of(target(3, 40, 513, true)), shared(32, 2));

@@ -1,7 +1,8 @@
-//! Rows that become rows: segment sums, products with a dense matrix (sums with weights), and those with an extremum.
+//! Rows that are combined to rows: segment sums, products with a dense matrix (weighted sums), and products with an
+//! extremum.
 //!
-//! A row's elements are combined by one unit for each vector of it, or by a whole cube, whose units take parts of the row
-//! and then combine as a tree.
+//! One unit combines the elements of a row, for each vector of the result. Or a whole cube does: its units combine
+//! parts of the row, and a tree reduction combines the parts.
 
 use super::forced::{self, Path};
 use super::hardware::{Grid, Hardware};
@@ -17,20 +18,20 @@ use sparse_core::Extremum;
 #[allow(missing_docs)]
 mod kernels;
 
-/// Buffers that the kernels bind.
+/// Buffers that the kernels bind, without the one that has the sizes.
 pub(super) const BUFFERS: usize = 8;
 
 /// Units of a cube that share a long row.
 const CUBE: usize = 256;
 
-/// Elements that one unit sums at most: beyond, the units of a cube share the row. Rows of power-law graphs, and the
-/// segment of a fill's gradient, are far longer than the mean.
+/// A unit sums at most this many elements. A cube shares longer rows. Rows of power-law graphs, and the segment of a
+/// fill's gradient, are far longer than the mean.
 const PATIENCE: usize = 512;
 
-/// Rows that a cube looks through for long ones, where most are short.
+/// Rows that one cube searches for long ones, if most rows are short.
 const GROUP: usize = 32;
 
-/// Rows of the result and their width, and the elements that all of them are combined of.
+/// The rows of the result and their width, and the number of all terms.
 #[derive(Clone, Copy, Debug)]
 struct Problem {
     segments: usize,
@@ -49,13 +50,12 @@ struct Strategy {
     /// Units of a cube along a row of the result, and among its elements.
     lanes: usize,
     slices: usize,
-    /// Elements that one unit combines at most, where cubes take the rest.
+    /// Rows with more elements than this are given to cubes.
     patience: usize,
 }
 
 fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
-    let vector = hardware.vector(problem.width, problem.dtype.size());
-    let columns = problem.width / vector;
+    let (vector, columns) = hardware.vectors(problem.width, problem.dtype.size());
     let lanes = columns.next_power_of_two().min(CUBE);
     let slices = CUBE / lanes;
     let held = CUBE * vector * accumulated(problem.dtype).size();
@@ -64,7 +64,7 @@ fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
     let path = if !cooperates {
         Path::Short
     } else if problem.terms / problem.segments >= 4 * slices {
-        // Most are long enough to give each slice several terms.
+        // On average each slice has at least four terms.
         Path::Long
     } else if problem.terms > PATIENCE {
         Path::Hybrid
@@ -75,34 +75,33 @@ fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
 }
 
 impl Strategy {
-    /// With what a test forces. Rows as wide as a cube have no slices.
+    /// Applies the settings that a test forces. If a row is as wide as a cube, there are no slices.
     fn forced(self) -> Self {
         let forced = forced::now();
         let path = forced.path.filter(|_| self.slices > 1).unwrap_or(self.path);
         Self { path, patience: forced.patience.unwrap_or(self.patience), ..self }
     }
 
-    /// Rows that a cube looks through, those of fewest elements that it takes, and the cubes.
+    /// The number of rows of each cube, the least number of elements of a row that it combines, and the grid.
     fn cubes(&self, segments: usize, hardware: &Hardware) -> (usize, usize, Grid) {
         let (group, least) = if self.path == Path::Long { (1, 0) } else { (GROUP, self.patience + 1) };
         (group, least, hardware.cubes(segments.div_ceil(group), CUBE))
     }
 }
 
-/// How the terms of a row become one.
+/// How the terms of a row are combined.
 pub(super) enum Combine {
-    /// They are added. Of Bool, whether any holds.
+    /// They are added. Of Bool: whether any is true.
     Sum,
-    /// The largest or smallest; NaN wins, and none gives 0.
+    /// The largest or smallest. NaN wins. A row without terms gives 0.
     Extremum(Extremum),
-    /// Those that are equal to the result `out` are counted, and the gradient `grad` divided by their number.
+    /// The gradient `grad` is divided by the number of terms that equal the result `out`.
     Shares { out: CubeTensor, grad: CubeTensor },
-    /// Those are added whose weight times the row's own `dense` is the element of `out` that stands where the term
-    /// does.
+    /// Adds the terms for which weight * dense equals the result at the term's position.
     Matched { dense: CubeTensor, out: CubeTensor },
 }
 
-/// What kernels read, in the order of [`kernels::Operands`].
+/// The operands of a kernel, in the order of [`kernels::Operands`].
 struct Operands {
     indices: [CubeTensor; 3],
     weights: CubeTensor,
@@ -116,8 +115,8 @@ impl Operands {
     }
 }
 
-/// Row `s` of the result is the sum of rows `idx[k]` (or `k`) of `dense` for `k` in `ptr[s]..ptr[s + 1]`, times the
-/// weight of `k`, which stands at `perm[k]` (or `k`). Of Bool, whether any holds.
+/// Row `s` of the result is the sum of rows `idx[k]` (or `k`) of `dense` for `k` in `ptr[s]..ptr[s + 1]`, each times
+/// the weight at `perm[k]` (or `k`). Of Bool: whether any is true.
 pub(super) fn sum_rows(
     ptr: CubeTensor,
     idx: Option<CubeTensor>,
@@ -127,7 +126,7 @@ pub(super) fn sum_rows(
     combine_rows(Combine::Sum, ptr, idx, weights, dense)
 }
 
-/// The terms of [`sum_rows`], combined. All but a sum have weights.
+/// Combines the terms of [`sum_rows`]. Only a sum may have no weights.
 pub(super) fn combine_rows(
     combine: Combine,
     ptr: CubeTensor,
@@ -157,7 +156,7 @@ pub(super) fn combine_rows(
     let (weights, perm) = weights.unzip();
     let perm = perm.flatten();
     let how = kernels::How { rule, indexed, weighted, permuted: perm.is_some(), float: dtype.is_float() };
-    // What is not read is bound as something of its type.
+    // An operand that is not read is bound as another tensor of its type.
     let [idx, perm] = [idx, perm].map(|read| read.map_or_else(|| ptr.clone(), flat));
     let [weights, own, other] = [weights, own, other].map(|read| read.map_or_else(|| dense.clone(), flat));
     let operands = Operands { indices: [ptr, idx, perm], weights, rows: [dense, own, other] };

@@ -1,4 +1,4 @@
-//! Rows that move, and rows that are combined one to one. A unit for each vector of the result.
+//! Moving rows by an index map, and combining the rows of two operands. One unit for each vector of the result.
 
 use super::hardware::Hardware;
 use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, stored};
@@ -81,7 +81,7 @@ mod kernels {
     }
 }
 
-/// Rows to be written.
+/// The rows of the result.
 #[derive(Clone, Copy, Debug)]
 struct Problem {
     rows: usize,
@@ -89,7 +89,7 @@ struct Problem {
     dtype: DType,
 }
 
-/// Elements that a unit writes, how many such vectors a row has, and units.
+/// Elements of a vector, vectors of a row, and units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Strategy {
     vector: usize,
@@ -98,8 +98,7 @@ struct Strategy {
 }
 
 fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
-    let vector = hardware.vector(problem.width, problem.dtype.size());
-    let columns = problem.width / vector;
+    let (vector, columns) = hardware.vectors(problem.width, problem.dtype.size());
     Strategy { vector, columns, units: problem.rows * columns }
 }
 
@@ -111,7 +110,7 @@ pub(super) fn move_rows(values: CubeTensor, fill: CubeTensor, map: CubeTensor) -
         return out;
     }
     let fill = flat(fill);
-    // A buffer of nothing cannot be bound; it is not read either.
+    // An empty buffer cannot be bound. It is not read either.
     let values = if old == 0 { fill.clone() } else { flat(values) };
     let Strategy { vector, columns, units } = strategy(&problem, &hardware(&out));
     let (types, map) = ([stored(out.dtype), stored(map.dtype)], flat(map));
@@ -140,7 +139,7 @@ pub(super) fn zip_rows(op: BinaryOp, a: Side, b: Side) -> CubeTensor {
     let side = |(values, fill, map): Side| {
         let old = values.meta.shape()[0];
         let fill = flat(fill);
-        // What is not read is bound as anything there is.
+        // An operand that is not read is bound as another tensor.
         let values = if old == 0 { fill.clone() } else { flat(values) };
         let mapped = map.is_some();
         (values.clone(), fill, map.map_or(values, flat), old, mapped)

@@ -1,4 +1,4 @@
-//! Sampled products of dense matrices: a few units for each element of the result, which share its two rows.
+//! Sampled products of dense matrices. A few units share the two rows of each element of the result.
 
 use super::hardware::{Grid, Hardware};
 use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, stored};
@@ -12,8 +12,8 @@ mod kernels {
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
-    /// `lanes` units for each element: each takes every `lanes`-th vector of the two rows, then they add up as a
-    /// tree. With `only`, products of the rows count where the value times `y` is the result.
+    /// `lanes` units for each element. Each sums the products of every `lanes`-th vector of the two rows, then a tree
+    /// reduction adds their sums. With `only` a product counts if the value times `y` equals the result.
     #[cube(launch)]
     pub fn sddmm<T: Numeric, A: Numeric, I: Int, N: Size>(
         rows: &Tensor<I>,
@@ -60,13 +60,13 @@ mod kernels {
     }
 }
 
-/// Units of a cube, where the device has as many.
+/// Units of a cube, if the device allows as many.
 const CUBE: usize = 256;
 
 /// Most units that share an element.
 const LANES: usize = 32;
 
-/// Elements of the result, and the width of the rows that each is a product of.
+/// Elements of the result, and the width of their rows.
 #[derive(Clone, Copy, Debug)]
 struct Problem {
     nnz: usize,
@@ -79,15 +79,14 @@ struct Strategy {
     /// Elements of a vector, and vectors of a row.
     vector: usize,
     columns: usize,
-    /// Units of a cube, and those of them that share an element.
+    /// Units of a cube, and units that share an element.
     cube: usize,
     lanes: usize,
     grid: Grid,
 }
 
 fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
-    let vector = hardware.vector(problem.width, problem.dtype.size());
-    let columns = problem.width / vector;
+    let (vector, columns) = hardware.vectors(problem.width, problem.dtype.size());
     let cube = CUBE.min(1 << hardware.units.ilog2());
     let lanes = columns.next_power_of_two().min(LANES).min(cube);
     let grid = hardware.cubes(problem.nnz.div_ceil(cube / lanes), cube);
@@ -98,8 +97,8 @@ pub(super) fn sddmm(rows: CubeTensor, cols: CubeTensor, x: CubeTensor, y: CubeTe
     sampled(rows, cols, x, y, None)
 }
 
-/// [`sddmm`]; with values and a result (of the shape of `x`), sums only what belongs to the result: `x[r, f] * y[c, f]`
-/// where `value * y[c, f]` is `result[r, f]`.
+/// [`sddmm`]. With values and a result (of the shape of `x`), only the products `x[r, f] * y[c, f]` are summed for
+/// which `value * y[c, f]` equals `result[r, f]`.
 pub(super) fn sampled(
     rows: CubeTensor,
     cols: CubeTensor,
@@ -117,7 +116,7 @@ pub(super) fn sampled(
     let out = empty(&x, [nnz, 1], dtype);
     let (rows, cols, x, y) = (flat(rows), flat(cols), flat(x), flat(y));
     let matching = only.is_some();
-    // What is not read is bound as something of its type.
+    // An operand that is not read is bound as another tensor of its type.
     let (values, result) = only.map_or_else(|| (x.clone(), x.clone()), |(values, result)| (flat(values), flat(result)));
     let strategy = strategy(&Problem { nnz, width, dtype }, &hardware(&out));
     let Strategy { vector, columns, cube, lanes, grid } = strategy;

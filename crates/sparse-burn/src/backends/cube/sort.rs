@@ -1,4 +1,4 @@
-//! Scans, stable sorts, and segments as pointers or as ids: what patterns are made with.
+//! Scans, stable sorts, and segments as pointers or as ids. Patterns are made with these.
 
 mod radix;
 mod scan;

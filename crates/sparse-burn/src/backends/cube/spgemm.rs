@@ -1,12 +1,12 @@
 //! Sparse x sparse.
 //!
-//! The pattern comes from expanding every product's position, sorting them and keeping each once (the structure of Dalton,
-//! Olson and Bell, "Optimizing sparse matrix-matrix multiplication for the GPU", 2015). Values are found per element of the
-//! result, by binary search in sorted rows: nothing is added atomically.
+//! To find the pattern, the positions of all products are written and sorted, and each is kept once (Dalton, Olson and
+//! Bell, "Optimizing sparse matrix-matrix multiplication for the GPU", 2015). Then one unit computes the value of each
+//! element of the result, by binary search in sorted rows. No addition is atomic.
 
 use super::fallback::last;
 use super::hardware::Hardware;
-use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, line, number, stored};
+use super::launch::{accumulated, arg, coordinates, count, empty, flat, hardware, launch, number, stored};
 use super::rows::move_rows;
 use super::sort::{compress, expand_ptr, scan_to_ptr};
 use super::structure::coalesce;
@@ -21,7 +21,7 @@ mod kernels {
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
-    /// The number of products that each element of A takes part in.
+    /// The number of products of each element of A.
     #[cube(launch)]
     pub fn lengths<I: Int>(
         idx: &Tensor<I>,
@@ -37,7 +37,7 @@ mod kernels {
         out[ABSOLUTE_POS] = ptr[row + 1] - ptr[row];
     }
 
-    /// Sums of every `units`-th count, none beyond `limit`: with that the order of the sums makes no difference.
+    /// Sums of every `units`-th count, each at most `limit`. So no sum overflows, and the order does not matter.
     #[cube(launch)]
     pub fn limited_sums<I: Int>(
         counts: &Tensor<I>,
@@ -83,9 +83,9 @@ mod kernels {
         out[units + p] = b_idx[start + p - usize::cast_from(first[e])];
     }
 
-    /// A unit for each element of the result: what one matrix holds in a row, each with its partner in the other. Of a
-    /// product that is row `rows[e]` of A, whose columns are rows of B with `cols[e]` looked for in them; `sampled`, it is
-    /// row `rows[e]` of Y, whose columns are looked for in row `cols[e]` of X.
+    /// A unit for each element `e` of the result. For a product it goes through row `rows[e]` of A. Each column there
+    /// is a row of B, in which it searches for column `cols[e]`. With `sampled`, A is Y and B is X: it goes through row
+    /// `rows[e]` of Y, and searches for each column in row `cols[e]` of X.
     #[cube(launch)]
     pub fn lookups<T: Numeric, A: Numeric, I: Int>(
         rows: &Tensor<I>,
@@ -135,13 +135,13 @@ mod kernels {
     }
 }
 
-/// Buffers that the kernels of values bind.
+/// Buffers that the kernel of values binds, without the one that has the sizes.
 pub(super) const BUFFERS: usize = 9;
 
-/// Products that 32-bit positions count, with a margin.
+/// Most products, so that 32-bit positions count them with a margin.
 const LIMIT: usize = 1 << 30;
 
-/// Products that a pattern comes from, none counted beyond [`LIMIT`], and the dtype of their positions.
+/// The number of products (at most [`LIMIT`] are counted), and the dtype of their positions.
 #[derive(Clone, Copy, Debug)]
 struct Problem {
     products: usize,
@@ -150,24 +150,23 @@ struct Problem {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Strategy {
-    /// No product, no element.
+    /// There are no products.
     Nothing,
     /// The positions of all products are written and sorted.
     Expand,
-    /// The host finds the pattern: 32-bit positions do not count the products, or no buffer holds them.
+    /// The host finds the pattern: 32-bit positions cannot count the products, or no buffer can hold them.
     Host,
 }
 
 fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
-    let bytes = (2 * problem.products * problem.dtype.size()) as u64;
     match problem.products {
         0 => Strategy::Nothing,
-        products if products < LIMIT && bytes <= hardware.buffer => Strategy::Expand,
+        products if products < LIMIT && hardware.holds(2 * products, problem.dtype.size()) => Strategy::Expand,
         _ => Strategy::Host,
     }
 }
 
-/// Row pointers and columns of the product; `None` where that is left to the host. Reads two numbers: how many products
+/// Row pointers and columns of the product, or `None` if the host must find them. Reads two numbers: how many products
 /// there are, and how many elements.
 pub(super) fn pattern(
     a: &RowsView<CubeTensor>,
@@ -194,7 +193,7 @@ pub(super) fn pattern(
     let [o, f, r, a, p, i, w] = [&owner, &first, &row_ids, &a_idx, &b_ptr, &b_idx, &out].map(arg);
     launch!(products, out, products, (o, f, r, a, p, i, w, products), stored(dtype));
     let [unique, ..] = coalesce(out, &[rows, cols]);
-    Some((compress(line(&unique, 0), rows), line(&unique, 1)))
+    Some((compress(coordinates(&unique, 0), rows), coordinates(&unique, 1)))
 }
 
 /// The sum of counts, or [`LIMIT`] if that is less.
@@ -210,7 +209,7 @@ fn limited_sum(mut counts: CubeTensor) -> usize {
     (last(&counts) as usize).min(LIMIT)
 }
 
-/// Pointers, columns, and values in their order.
+/// Pointers, columns, and values in the order of the columns.
 fn operand(view: RowsView<CubeTensor>, values: CubeTensor) -> [CubeTensor; 3] {
     let values = match view.perm {
         None => values,
@@ -226,29 +225,25 @@ fn operand(view: RowsView<CubeTensor>, values: CubeTensor) -> [CubeTensor; 3] {
 pub(super) fn values(
     ptr: &CubeTensor,
     idx: &CubeTensor,
-    a: RowsView<CubeTensor>,
-    a_values: CubeTensor,
-    b: RowsView<CubeTensor>,
-    b_values: CubeTensor,
+    a: (RowsView<CubeTensor>, CubeTensor),
+    b: (RowsView<CubeTensor>, CubeTensor),
 ) -> CubeTensor {
     let (rows, cols) = (expand_ptr(ptr.clone(), count(idx)), flat(idx.clone()));
-    lookups([rows, cols], (a, a_values), (b, b_values), false)
+    lookups([rows, cols], a, b, false)
 }
 
 /// `X Y^T` at the elements of a mask.
 pub(super) fn sampled(
     ptr: &CubeTensor,
     idx: &CubeTensor,
-    x: RowsView<CubeTensor>,
-    x_values: CubeTensor,
-    y: RowsView<CubeTensor>,
-    y_values: CubeTensor,
+    x: (RowsView<CubeTensor>, CubeTensor),
+    y: (RowsView<CubeTensor>, CubeTensor),
 ) -> CubeTensor {
     let (rows, cols) = (expand_ptr(ptr.clone(), count(idx)), flat(idx.clone()));
-    lookups([cols, rows], (y, y_values), (x, x_values), true)
+    lookups([cols, rows], y, x, true)
 }
 
-/// An element of the result for each pair of a row of `a` and a column of `b` (a row of it, where `sampled`).
+/// Computes the result for each pair of a row of `a` and a column of `b` (with `sampled` a row of `b`).
 fn lookups(
     [rows, cols]: [CubeTensor; 2],
     (a, a_values): (RowsView<CubeTensor>, CubeTensor),

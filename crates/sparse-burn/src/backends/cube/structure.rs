@@ -1,4 +1,4 @@
-//! Patterns: validation, coalescing, merging, joining. Each reads at most one number back: how large its result is.
+//! Patterns: validation, coalescing, merging, joining. Each reads at most one number: the size of its result.
 
 mod coalesce;
 mod concat;

@@ -1,4 +1,4 @@
-//! Products.
+//! Matrix products.
 
 use super::{list, optional};
 use crate::carried::RowsView;

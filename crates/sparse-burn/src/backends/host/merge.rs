@@ -1,4 +1,4 @@
-//! Patterns that are merged or joined.
+//! Merging and joining patterns.
 
 use super::{coordinates, list, optional};
 use crate::carried::PatternArrays;
@@ -108,11 +108,9 @@ impl Concat<HostTensor> {
             return (PatternArrays::Csr(list(ptr), list(col)), out.data([rows, 1], dtype));
         }
         let (pattern, map) = ConcatPatterns { parts, axis }.host();
-        let joined = dynamic::concat_slices(&lists);
         let values = match map.map(HostTensor::Data) {
-            None => joined,
-            // Every row has a place: no fill is read.
-            Some(map) => dynamic::move_rows(joined.as_slice(), block, joined.as_slice(), map.ids()),
+            None => dynamic::concat_slices(&lists),
+            Some(map) => dynamic::join_rows(&lists, block, map.ids()),
         };
         let (PatternArrays::Coo(last) | PatternArrays::Csr(_, last)) = &pattern;
         let rows = last.shape().last().copied().expect("index arrays have a dim of elements");

@@ -1,4 +1,4 @@
-//! The kernels over host memory: shells around `sparse_core::dynamic`, which matches the dtypes.
+//! The kernels for host memory. Each calls `sparse_core::dynamic`, which matches the dtypes.
 
 mod extremum;
 mod linalg;

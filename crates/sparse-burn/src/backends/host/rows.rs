@@ -1,4 +1,4 @@
-//! Rows that are moved or summed.
+//! Moving and summing rows.
 
 use super::optional;
 use crate::host_tensor::{Given, HostTensor};

@@ -1,4 +1,4 @@
-//! Validation, grouping, compression.
+//! Validation, coalescing, grouping, and segments.
 
 use super::{index_dtype, list};
 use crate::host_tensor::{Given, HostTensor};

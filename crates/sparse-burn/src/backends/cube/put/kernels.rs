@@ -7,7 +7,7 @@ use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 use sparse_core::Reduce;
 
-/// The rule by which the members of a group become one.
+/// The rule that combines the values of a group.
 fn rule(reduce: Reduce) -> u32 {
     match reduce {
         Reduce::Assign | Reduce::Add | Reduce::Mean => SUM,
@@ -17,13 +17,13 @@ fn rule(reduce: Reduce) -> u32 {
     }
 }
 
-/// An index as a position, counting from the end where negative.
+/// The position of an index. A negative index counts from the end.
 #[cube]
 fn resolve<I: Int>(index: I, len: usize) -> usize {
     usize::cast_from(select(index < I::from_int(0), index + I::cast_from(len), index))
 }
 
-/// The cell of each value, or the row of each step where `along` the axis.
+/// The cell of each value, or with `along` the row of each step along the axis.
 #[cube(launch)]
 pub fn cells<I: Int>(
     index: &Tensor<I>,
@@ -59,7 +59,7 @@ fn ties<A: Numeric>(x: A, y: A) -> bool {
     same::<A, One>(Vector::<A, One>::new(x), Vector::<A, One>::new(y)).extract(0usize)
 }
 
-/// What the slices of each lane come to, for all of them.
+/// Combines the slices of each lane. All units of the lane get the result.
 #[cube]
 fn fold<A: Numeric>(own: A, #[comptime] share: Share, #[comptime] rule: u32, #[comptime] float: bool) -> A {
     if comptime!(share.slices == 1) {
@@ -73,13 +73,13 @@ fn fold<A: Numeric>(own: A, #[comptime] share: Share, #[comptime] rule: u32, #[c
     }
 }
 
-/// How many a cell is the mean of.
+/// How many numbers the mean of a cell has.
 #[cube]
 fn members(part: &Part, #[comptime] include_self: bool) -> usize {
     if include_self { part.end - part.start + 1 } else { part.end - part.start }
 }
 
-/// The mean from a sum.
+/// The mean, given the sum.
 #[cube]
 fn divide<A: Numeric>(sum: A, members: usize, #[comptime] float: bool) -> A {
     let divisor = A::cast_from(members as u32);
@@ -105,11 +105,11 @@ pub fn put<T: Numeric, A: Numeric, I: Int>(
     let hit = part.start < end;
     let mut sum = A::from_int(0);
     if hit {
-        // An assignment has one value, the last.
+        // An assignment reads one value, the last.
         let first = if comptime!(reduce == Reduce::Assign) { end - 1 } else { part.start + part.slice };
         sum = A::cast_from(values[position::<I>(cells, &part, first, share)]);
         if comptime!(reduce != Reduce::Assign) {
-            // The array's own value is the group's first member.
+            // The array's own element is the first of the group.
             if include_self && part.slice == 0 {
                 sum = combine_one::<A>(A::cast_from(arr[cell]), sum, reduce, float);
             }
@@ -134,7 +134,7 @@ pub fn put<T: Numeric, A: Numeric, I: Int>(
     }
 }
 
-/// Gradients of all reductions but products.
+/// Gradients of all reductions except products.
 #[cube(launch)]
 pub fn put_backward<T: Float, A: Float, I: Int>(
     cells: &Cells<I>,
@@ -156,7 +156,7 @@ pub fn put_backward<T: Float, A: Float, I: Int>(
     let first = start + part.slice;
     let g = A::cast_from(grad[cell]);
     let zero = A::from_int(0);
-    // What a value gets that gets any, and what the array's own value gets.
+    // The gradient of a chosen value, and of the array's own element.
     let mut gets = g;
     let mut own = zero;
     let y = if extremum { A::cast_from(result[cell]) } else { zero };
@@ -211,7 +211,7 @@ pub fn put_backward<T: Float, A: Float, I: Int>(
     }
 }
 
-/// What is compiled into the gradient of a product; `steps` as of [`scaled`].
+/// Compile-time settings of the gradient of a product. `steps` as in [`scaled`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Product {
     pub include_self: bool,
@@ -219,7 +219,8 @@ pub struct Product {
     pub steps: usize,
 }
 
-/// A number times the values of the entries `from..to`; with `note`, the products before each value are noted.
+/// A number times the values of the entries `from..to`. With `note` the product before each value is stored in
+/// `before`.
 #[cube]
 fn walk<T: Float, A: Float, I: Int>(
     number: &Scaled<A>,
@@ -249,8 +250,9 @@ fn walk<T: Float, A: Float, I: Int>(
     Scaled::<A> { x, places }
 }
 
-/// Gradients of products: the product of all the others of a group, without a division, so that zeros are nothing
-/// special. `before` takes for each value the fraction and the places of the product of those before it.
+/// Gradients of products. The gradient of a value has the product of all other values of its group as a factor. This is
+/// computed without division, so zeros need no special case. `before` stores, for each value, the fraction and the
+/// places of the product of the values before it.
 #[cube(launch)]
 pub fn product_backward<T: Float, A: Float, I: Int>(
     cells: &Cells<I>,
@@ -268,7 +270,7 @@ pub fn product_backward<T: Float, A: Float, I: Int>(
     let (cell, start, end) = (part.cell, part.start, part.end);
     let one = Scaled::<A> { x: A::from_int(1), places: A::from_int(0) };
     let g = scaled::<A>(A::cast_from(grad[cell]), how.steps);
-    // A slice is one piece here, with those before and behind as factors.
+    // Here a slice is a contiguous piece. The products of the other slices are factors of its first and last product.
     let length = (end - start).div_ceil(share.slices);
     let from = min(start + part.slice * length, end);
     let to = min(from + length, end);

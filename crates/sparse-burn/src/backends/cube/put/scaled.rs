@@ -1,29 +1,29 @@
-//! Numbers with an exponent so wide that no product on the way leaves the range.
+//! Numbers with an exponent so wide that no intermediate product overflows or underflows.
 
 use super::work::Share;
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-/// A number with a wide exponent: `x * 2^(64 places)`, where `|x|` is in `[2^-32, 2^32)`, or is zero, infinity or NaN.
+/// A number with a wide exponent: `x * 2^(64 places)`. `|x|` is in `[2^-32, 2^32)`, or `x` is zero, infinity or NaN.
 #[derive(CubeType, Clone, Copy)]
 pub struct Scaled<A: Float> {
     pub x: A,
     pub places: A,
 }
 
-/// A place, and the ends of `x`: powers of two, which multiply exactly.
+/// The bounds of `|x|`, and the factors of one place. All are powers of two, so multiplying by them is exact.
 const LARGE: f32 = (1u64 << 32) as f32;
 const SMALL: f32 = 1.0 / LARGE;
 const UP: f32 = LARGE * LARGE;
 const DOWN: f32 = SMALL * SMALL;
 
-/// A number of a type whose range is `steps` places either way.
+/// A number of a type whose range spans `steps` places either way.
 #[cube]
 pub fn scaled<A: Float>(value: A, #[comptime] steps: usize) -> Scaled<A> {
     shifted::<A>(value, A::from_int(0), steps)
 }
 
-/// `x * 2^(64 places)`, of an `x` that is at most `steps` places off.
+/// `x * 2^(64 places)`, for an `x` that is at most `steps` places out of range.
 #[cube]
 fn shifted<A: Float>(x: A, places: A, #[comptime] steps: usize) -> Scaled<A> {
     let (zero, one) = (A::from_int(0), A::from_int(1));
@@ -39,13 +39,13 @@ fn shifted<A: Float>(x: A, places: A, #[comptime] steps: usize) -> Scaled<A> {
     Scaled::<A> { x, places }
 }
 
-/// The product of two.
+/// The product of two numbers.
 #[cube]
 pub fn times<A: Float>(a: &Scaled<A>, b: &Scaled<A>) -> Scaled<A> {
     shifted::<A>(a.x * b.x, a.places + b.places, 1usize)
 }
 
-/// The number itself, of a type whose range is `steps` places either way.
+/// The number in a type whose range spans `steps` places either way.
 #[cube]
 pub fn unscaled<A: Float>(number: &Scaled<A>, #[comptime] steps: usize) -> A {
     let (zero, one) = (A::from_int(0), A::from_int(1));
@@ -60,7 +60,8 @@ pub fn unscaled<A: Float>(number: &Scaled<A>, #[comptime] steps: usize) -> A {
     x
 }
 
-/// The products of the slices before this one (or `behind` it), of its lane.
+/// The product of the slices of the same lane before this one, or with `behind` after it. Each unit multiplies them one
+/// after the other, at most 255 from shared memory: this needs one barrier, where a scan needs one for every step.
 #[cube]
 pub fn beside<A: Float>(
     own: &Scaled<A>,

@@ -1,4 +1,4 @@
-//! Who reduces what: a unit each cell, or a cube each cell that very many values belong to.
+//! Which values a unit reduces: those of one cell, or a part of a cell that several units of a cube share.
 
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
@@ -6,15 +6,15 @@ use cubecl::prelude::*;
 /// The cells of an array, and the values of each.
 #[derive(CubeType, CubeLaunch)]
 pub struct Cells<I: Int> {
-    /// Values (or steps along the axis), grouped by the cell (or row) they belong to.
+    /// Values grouped by their cell, or steps along the axis grouped by their row.
     order: OwnedTensor<I>,
-    /// Where each group starts in the order, or the list of long groups for units that share them.
+    /// Where each group starts in the order. For units that share a cell: the list of long groups.
     groups: OwnedTensor<I>,
     sizes: Sizes,
     work: Work,
 }
 
-/// Sizes of a put, as `PutTarget`.
+/// Sizes of a put, as in `PutTarget`.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
 pub struct Sizes {
     pub len: usize,
@@ -22,22 +22,22 @@ pub struct Sizes {
     pub count: usize,
 }
 
-/// How cells are shared out.
+/// How cells are distributed.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
 pub struct Work {
     /// Cells.
     units: usize,
-    /// Values of a cell that one unit reduces at most.
+    /// Values that one unit reduces at most.
     most: usize,
     /// Entries of the list of long groups.
     probes: usize,
-    /// Cubes that a group takes: lines times tiles of a line.
+    /// Cubes of a group: outer indices times tiles.
     parts: usize,
+    /// Cubes that cover the `inner` cells of a step.
     tiles: usize,
 }
 
-/// What a launch is compiled for: the units that share a cell, cells side by side in a cube, and whether groups are of
-/// steps along the axis.
+/// Compile-time settings: units per cell, adjacent cells per cube, and whether groups have steps along the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Share {
     pub slices: usize,
@@ -45,8 +45,8 @@ pub struct Share {
     pub along: bool,
 }
 
-/// What a unit does for a cell: the values of each `slices`-th entry of `start..end` from its slice on. Nothing belongs to
-/// a cell that is not `mine`, so that the unit passes every barrier all the same.
+/// The work of a unit for a cell: every `slices`-th entry of `start..end`, from its slice on. A unit without a cell has
+/// an empty range, and `mine` is false. It must still reach every barrier.
 #[derive(CubeType, Clone, Copy)]
 pub struct Part {
     pub cell: usize,
@@ -62,7 +62,7 @@ pub fn part<I: Int>(cells: &Cells<I>, #[comptime] share: Share) -> Part {
     if comptime!(share.slices > 1) { together::<I>(cells, share) } else { alone::<I>(cells, share) }
 }
 
-/// A cell that this unit has to itself.
+/// A cell that this unit reduces alone.
 #[cube]
 fn alone<I: Int>(cells: &Cells<I>, #[comptime] share: Share) -> Part {
     let cell = min(ABSOLUTE_POS, cells.work.units - 1);
@@ -73,7 +73,7 @@ fn alone<I: Int>(cells: &Cells<I>, #[comptime] share: Share) -> Part {
     Part { cell, start, end: select(mine, end, start), slice: 0usize.runtime(), mine }
 }
 
-/// A cell of a long group that the units of a lane share: `lanes` neighbours along a line for each cube.
+/// A cell of a long group. The units of a lane share it, and a cube has `lanes` adjacent cells.
 #[cube]
 fn together<I: Int>(cells: &Cells<I>, #[comptime] share: Share) -> Part {
     let (sizes, work) = (&cells.sizes, &cells.work);
@@ -94,7 +94,7 @@ fn together<I: Int>(cells: &Cells<I>, #[comptime] share: Share) -> Part {
     Part { cell, start, end: select(mine, end, start), slice: unit / share.lanes, mine }
 }
 
-/// The position of the value that entry `t` of the order gives a cell.
+/// The position of the value that entry `t` of the order names for a cell.
 #[cube]
 pub fn position<I: Int>(cells: &Cells<I>, part: &Part, t: usize, #[comptime] share: Share) -> usize {
     let entry = usize::cast_from(cells.order[t]);

@@ -1,15 +1,15 @@
-//! Kernels that combine the elements of a row: by one unit for each vector of it, or by the units of a cube.
+//! Kernels that combine the elements of a row: one unit for each vector of the result, or the units of a cube.
 
 use super::super::parts::{MAX, MIN, SUM, combine, matched, product, tree};
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-/// Rules beside those of two numbers. The gradient is divided by the number of products that are equal to the result.
+/// Rules besides those of [`parts`](super::super::parts). The gradient is divided by the number of matching products.
 pub const SHARES: u32 = 5;
-/// The terms are added whose product is equal to the result.
+/// The terms whose product equals the result are added.
 pub const MATCHED: u32 = 6;
 
-/// What a launch is compiled for.
+/// Compile-time settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct How {
     pub rule: u32,
@@ -24,14 +24,13 @@ impl How {
         self.rule == MAX || self.rule == MIN
     }
 
-    /// The rule by which terms become one.
+    /// The rule that combines two terms.
     fn combines(self) -> u32 {
         if self.rule == SHARES || self.rule == MATCHED { SUM } else { self.rule }
     }
 }
 
-/// What rows are combined of. `own` has rows of the result's shape, `other` too where gradients are shared, else the
-/// shape of `dense`.
+/// The operands. `own` has the shape of the result. `other` has it too for [`SHARES`], and else the shape of `dense`.
 #[derive(CubeType, CubeLaunch)]
 pub struct Operands<T: Numeric, I: Int, N: Size> {
     ptr: OwnedTensor<I>,
@@ -43,7 +42,7 @@ pub struct Operands<T: Numeric, I: Int, N: Size> {
     other: OwnedTensor<Vector<T, N>>,
 }
 
-/// A vector of the result: where it stands, and the elements that it is combined of.
+/// A vector of the result: its position, its column, and the range of its terms.
 #[derive(CubeType, Clone, Copy)]
 struct Cell {
     at: usize,
@@ -65,7 +64,7 @@ fn cell<T: Numeric, I: Int, N: Size>(
     Cell { at: segment * columns + column, column, columns, start, end }
 }
 
-/// The vector that element `k` adds to a cell.
+/// The term of element `k` for a cell.
 #[cube]
 fn term<T: Numeric, A: Numeric, I: Int, N: Size>(
     operands: &Operands<T, I, N>,
@@ -95,7 +94,7 @@ fn term<T: Numeric, A: Numeric, I: Int, N: Size>(
     }
 }
 
-/// What every `slices`-th element of a cell comes to, from number `slice` on.
+/// Combines every `slices`-th term of a cell, from number `slice` on.
 #[cube]
 fn walk<T: Numeric, A: Numeric, I: Int, N: Size>(
     operands: &Operands<T, I, N>,
@@ -106,7 +105,8 @@ fn walk<T: Numeric, A: Numeric, I: Int, N: Size>(
 ) -> Vector<A, N> {
     let mut acc = Vector::<A, N>::cast_from(0u32);
     if comptime!(how.is_extremum()) {
-        // The first element counts twice, which does not matter, and for slices without any. An empty cell is 0.
+        // The first term is used twice, and also for slices without terms. This does not change an extremum. An empty
+        // cell is 0.
         if cell.start < cell.end {
             acc = term::<T, A, I, N>(operands, cell, cell.start, how);
         }
@@ -120,7 +120,7 @@ fn walk<T: Numeric, A: Numeric, I: Int, N: Size>(
     acc
 }
 
-/// What is stored of a cell that was combined to `acc`.
+/// The stored result of a cell, given its accumulator.
 #[cube]
 fn finish<T: Numeric, A: Numeric, I: Int, N: Size>(
     operands: &Operands<T, I, N>,
@@ -136,7 +136,7 @@ fn finish<T: Numeric, A: Numeric, I: Int, N: Size>(
     }
 }
 
-/// One unit for each vector of a row of the result, but for rows of more than `most` elements.
+/// One unit for each vector of the result, except in rows with more than `most` elements.
 #[cube(launch)]
 pub fn short<T: Numeric, A: Numeric, I: Int, N: Size>(
     operands: &Operands<T, I, N>,
@@ -158,8 +158,8 @@ pub fn short<T: Numeric, A: Numeric, I: Int, N: Size>(
     out[cell.at] = finish::<T, A, I, N>(operands, &cell, acc, how);
 }
 
-/// A cube for each `group` rows of the result, one after the other, of which it computes those of `least` elements and
-/// more: `slices` parts of the row side by side, then a tree.
+/// A cube for each `group` rows of the result, one after the other. It computes the rows with `least` elements or more:
+/// each of `slices` units combines a part of the row, then a tree reduction combines the parts.
 #[cube(launch)]
 pub fn long<T: Numeric, A: Numeric, I: Int, N: Size>(
     operands: &Operands<T, I, N>,
@@ -178,7 +178,7 @@ pub fn long<T: Numeric, A: Numeric, I: Int, N: Size>(
     let slice = unit / lanes;
     let column = unit % lanes;
     for member in 0..group {
-        // All units pass every barrier, whatever the rows: devices may insist.
+        // All units must reach every barrier, whatever their rows.
         let segment = CUBE_POS * group + member;
         let whole = cell::<T, I, N>(operands, min(segment, segments - 1), min(column, columns - 1), columns);
         let mine = segment < segments && column < columns && whole.end - whole.start >= least;

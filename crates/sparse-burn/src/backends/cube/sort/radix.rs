@@ -1,5 +1,6 @@
-//! Stable radix sort, by four bits a pass: counts of digits in each tile, their scan, and every element moved to its place
-//! (Satish, Harris and Garland, "Designing efficient sorting algorithms for manycore GPUs", 2009).
+//! Stable radix sort, with four bits in each pass. A pass counts the digits of each tile, scans the counts, and moves
+//! every element to its place (Satish, Harris and Garland, "Designing efficient sorting algorithms for manycore GPUs",
+//! 2009).
 
 use super::super::forced;
 use super::super::launch::{arg, count, empty, flat, hardware, launch, stored};
@@ -18,10 +19,10 @@ mod kernels {
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
-    /// The counter of an element's digit, of this unit: `[digit, unit]`.
+    /// This unit's counter of an element's digit, in `[digit, unit]`.
     #[cube]
     fn slot<I: Int>(key: I, shift: u32) -> usize {
-        // Shifted in the keys' own width: positions are narrower than 64-bit keys.
+        // The shift is in the type of the keys: positions are narrower than 64-bit keys.
         usize::cast_from((key >> I::cast_from(shift)) & I::from_int(15)) * CUBE + UNIT_POS as usize
     }
 
@@ -71,7 +72,7 @@ mod kernels {
         }
     }
 
-    /// Moves keys and positions to where `offsets` (the scan of the counts) and their rank in the tile say.
+    /// Moves keys and positions to their places: `offsets` (the scan of the counts) plus the rank in the tile.
     #[cube(launch)]
     pub fn move_digits<I: Int>(
         keys: &Tensor<I>,
@@ -91,7 +92,7 @@ mod kernels {
         let tile = min(CUBE_POS, tiles - 1);
         let first = (CUBE_POS * CUBE + unit) * items;
         count_own::<I>(&mut counters, keys, first, length, shift, items);
-        // Each of the first units turns the counts of a digit into places.
+        // Each of the first units scans the counts of one digit, which gives the places.
         if unit < DIGITS {
             let mut sum = u32::cast_from(offsets[unit * tiles + tile]);
             for other in 0..CUBE {
@@ -118,7 +119,7 @@ mod kernels {
     }
 }
 
-/// Keys below a bound.
+/// The number of keys, and a bound that all are below.
 #[derive(Clone, Copy, Debug)]
 struct Problem {
     length: usize,
@@ -141,14 +142,14 @@ fn strategy(problem: &Problem) -> Strategy {
 }
 
 impl Strategy {
-    /// With what a test forces.
+    /// Applies the settings that a test forces.
     fn forced(self, length: usize) -> Self {
         let items = forced::now().items.unwrap_or(self.items);
         Self { items, tiles: length.div_ceil(CUBE * items), ..self }
     }
 }
 
-/// Keys below `bound` in ascending order, and the position each came from; equal keys keep their order.
+/// Keys below `bound` in ascending order, and the old position of each. Equal keys keep their order.
 pub fn sort(keys: CubeTensor, bound: usize) -> (CubeTensor, CubeTensor) {
     let (length, dtype, hardware) = (count(&keys), keys.dtype, hardware(&keys));
     let strategy = strategy(&Problem { length, bound }).forced(length);
@@ -160,7 +161,7 @@ pub fn sort(keys: CubeTensor, bound: usize) -> (CubeTensor, CubeTensor) {
         let shift = (pass * BITS) as u32;
         let counts = empty(&keys, [DIGITS * tiles], dtype);
         launch!(count_digits, keys, grid(grid), (arg(&keys), arg(&counts), length, tiles, shift, items), kind);
-        // The scan of the counts gives every element a place of its own.
+        // The scan of the counts gives the first place of each digit of a tile.
         let offsets = scan(counts);
         let [keys_out, positions_out] = [(); 2].map(|()| empty(&keys, [length], dtype));
         let [k, p, o, ko, po] = [&keys, &positions, &offsets, &keys_out, &positions_out].map(arg);

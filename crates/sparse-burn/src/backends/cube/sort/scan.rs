@@ -1,6 +1,6 @@
-//! Exclusive prefix sums, level by level: each tile by itself, the sums of the tiles in the same way, and these added to
-//! their tiles (Blelloch, "Prefix sums and their applications", 1990). Every step is a launch of its own and no workgroup
-//! waits for another, so it runs on any device, whatever its scheduler promises.
+//! Exclusive prefix sums, level by level. Each tile is scanned alone, the sums of the tiles are scanned in the same
+//! way, and the results are added to the tiles (Blelloch, "Prefix sums and their applications", 1990). Every step is a
+//! launch, and no workgroup waits for another. So this runs on any device, whatever its scheduler guarantees.
 
 use super::super::forced;
 use super::super::launch::{arg, count, empty, flat, hardware, launch, stored};
@@ -15,7 +15,7 @@ mod kernels {
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
-    /// Exclusive scan of one number a unit, through `shared`; the sum of all stands in its last entry.
+    /// Exclusive scan of one number of each unit, in `shared`. The last entry is the sum of all.
     #[cube]
     fn scan_units(shared: &mut Shared<[u32]>, own: u32) -> u32 {
         let unit = UNIT_POS as usize;
@@ -96,7 +96,7 @@ pub struct Problem {
 pub struct Strategy {
     /// Elements of a unit.
     pub items: usize,
-    /// Numbers of tiles: of the array, of the sums of its tiles, and so on until there is one.
+    /// Tiles of each level: of the array, of the sums of its tiles, and so on until there is one.
     pub tiles: Vec<usize>,
 }
 
@@ -114,7 +114,7 @@ impl Strategy {
         Self { items, tiles }
     }
 
-    /// With what a test forces.
+    /// Applies the settings that a test forces.
     pub fn forced(self, problem: &Problem) -> Self {
         forced::now().items.map_or(self, |items| Self::of(problem, items))
     }

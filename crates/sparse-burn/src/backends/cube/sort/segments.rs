@@ -1,4 +1,4 @@
-//! Segments as pointers (where each starts) and as ids (the one that each element is in), and those that are long.
+//! Segments as pointers (where each starts) and as ids (the segment of each element), and the search for long ones.
 
 use super::super::launch::{arg, count, empty, flat, launch, stored};
 use burn_cubecl::ops::numeric::zeros;
@@ -25,7 +25,7 @@ mod kernels {
         ptr[ABSOLUTE_POS] = I::cast_from(bound::<I>(I::cast_from(ABSOLUTE_POS), ids, 0, length, false));
     }
 
-    /// The last of the groups that starts at a position or before: the one it lies in.
+    /// The group of a position: the last group that starts at or before it.
     #[cube]
     fn group_of<I: Int>(position: usize, ptr: &Tensor<I>, groups: usize) -> usize {
         bound::<I>(I::cast_from(position), ptr, 1, groups + 1, true) - 1
@@ -46,8 +46,8 @@ mod kernels {
         out[ABSOLUTE_POS] = I::cast_from(group_of::<I>(ABSOLUTE_POS, ptr, groups));
     }
 
-    /// The group of each `step`-th position, its start and its end, if it has more than `step` elements and no earlier
-    /// such position; else zeros.
+    /// The group of each `step`-th position with its start and end, if it has more than `step` elements and this is its
+    /// first such position. Else zeros.
     #[cube(launch)]
     pub fn long_groups<I: Int>(
         ptr: &Tensor<I>,
@@ -92,9 +92,9 @@ pub fn expand_ptr(ptr: CubeTensor, nnz: usize) -> CubeTensor {
     out
 }
 
-/// The groups of more than `step` of the `length` elements, with their starts and ends: `[length / step, 3]` (rounded up),
-/// each once and zeros otherwise. A group that long holds one of the positions `0, step, 2 step, ..`, so no list of groups
-/// is looked through.
+/// The groups with more than `step` of the `length` elements, with their starts and ends: `[length / step, 3]` (rounded
+/// up). Each group is listed once, and other entries are zeros. So long a group contains one of the positions `0, step,
+/// 2 step, ..`, so only the groups of these positions are looked at.
 pub fn long_groups(ptr: &CubeTensor, length: usize, step: usize) -> CubeTensor {
     let (groups, probes) = (count(ptr) - 1, length.div_ceil(step));
     let out = empty(ptr, [probes, 3], ptr.dtype);

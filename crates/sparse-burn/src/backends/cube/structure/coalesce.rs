@@ -1,7 +1,7 @@
-//! Coordinates sorted, and each kept once.
+//! Sorts coordinates and keeps each once.
 
 use super::super::fallback::last;
-use super::super::launch::{arg, empty, flat, launch, line, stored};
+use super::super::launch::{arg, coordinates, empty, flat, launch, stored};
 use super::super::rows::move_rows;
 use super::super::sort::{compress, scan, sort};
 use burn_cubecl::ops::numeric::zeros;
@@ -12,7 +12,7 @@ mod kernels {
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
-    /// 1 where a sorted coordinate differs from the one before.
+    /// 1 if a sorted element has other coordinates than the one before it, else 0.
     #[cube(launch)]
     pub fn differs<I: Int>(
         indices: &Tensor<I>,
@@ -76,7 +76,7 @@ mod kernels {
     }
 }
 
-/// Unique coordinates in lexicographic order, and for each its old elements.
+/// Unique coordinates in lexicographic order, and the old elements of each.
 pub fn coalesce(indices: CubeTensor, shape: &[usize]) -> [CubeTensor; 3] {
     let (dims, n) = (indices.meta.shape()[0], indices.meta.shape()[1]);
     let indices = flat(indices);
@@ -86,10 +86,10 @@ pub fn coalesce(indices: CubeTensor, shape: &[usize]) -> [CubeTensor; 3] {
         let fill = zeros(like.device.clone(), [1, 1].into(), like.dtype);
         burn_cubecl::ops::reshape(move_rows(column(values), fill, map.clone()), [n].into())
     };
-    // Least significant dimension first; a stable sort keeps what came before.
+    // The last dim first: a stable sort keeps the order of earlier sorts.
     let mut order: Option<CubeTensor> = None;
     for d in (0..dims).rev() {
-        let keys = order.as_ref().map_or_else(|| line(like, d), |order| follow(line(like, d), order));
+        let keys = order.as_ref().map_or_else(|| coordinates(like, d), |order| follow(coordinates(like, d), order));
         let (_, positions) = sort(keys, shape[d]);
         order = Some(match order {
             None => positions,

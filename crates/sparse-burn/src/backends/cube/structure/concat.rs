@@ -1,4 +1,5 @@
-//! Patterns joined along an axis: every element knows its place from what stands before it in the other parts.
+//! Joins patterns along an axis. The new position of an element is its own plus the number of earlier elements in the
+//! other parts.
 
 use super::super::launch::{arg, count, empty, flat, launch, number, stored};
 use super::super::sort::expand_ptr;
@@ -28,7 +29,7 @@ mod kernels {
         shift[ABSOLUTE_POS] += ptr[(ABSOLUTE_POS + first) * rows];
     }
 
-    /// Pointers of a part's rows among those of a batch.
+    /// Moves a part's row pointers to their places in a batch.
     #[cube(launch)]
     pub fn place_ptr<I: Int>(
         ptr: &Tensor<I>,
@@ -48,7 +49,7 @@ mod kernels {
         out[b * height + offset + r % rows + 1] = ptr[r + 1] + shift[b];
     }
 
-    /// Elements of a part of compressed rows to their places: `k + shift[row / rows]`.
+    /// Moves the elements of a part of compressed rows to their places: `k + shift[row / rows]`.
     #[cube(launch)]
     pub fn place_csr<I: Int>(
         row: &Tensor<I>,
@@ -71,7 +72,7 @@ mod kernels {
         map[place] = I::cast_from(base + k);
     }
 
-    /// Elements of a part of coordinates to their places: `k + at[k]`, or behind the parts before.
+    /// Moves the elements of a part of coordinates to their places: `k + at[k]` with `merge`, else `k + base`.
     #[cube(launch)]
     pub fn place_coo<I: Int>(
         own: &Tensor<I>,
@@ -110,7 +111,7 @@ pub fn concat_csr(
 ) -> (CubeTensor, CubeTensor, Option<CubeTensor>) {
     let like = &parts[0].0;
     let rows_of = |p: usize| count(&parts[p].0) - 1;
-    // Groups (rows, or matrices of a batch) whose parts follow each other, and how many rows each part has in one.
+    // In each group (a row, or a matrix of a batch) the parts follow each other. The rows of each part in a group.
     let (groups, heights): (usize, Vec<usize>) = match axis {
         ConcatAxis::CsrCols { .. } => (rows_of(0), vec![1; parts.len()]),
         ConcatAxis::CsrBatchRows { batch, rows } => (*batch, rows.clone()),
@@ -155,11 +156,12 @@ pub fn concat_csr(
         }
         if n > 0 {
             let (row, col) = (expand_ptr(ptr, n), flat(col.clone()));
+            let [r, c, s, o, m] = [&row, &col, &shift, &out, &map].map(arg);
             launch!(
                 place_csr,
                 like,
                 n,
-                (arg(&row), arg(&col), arg(&shift), arg(&out), arg(&map), heights[p], number(offset(p), like), base, n,),
+                (r, c, s, o, m, heights[p], number(offset(p), like), base, n),
                 stored(like.dtype)
             );
         }
@@ -190,7 +192,7 @@ pub fn concat_coo(
         if n == 0 {
             continue;
         }
-        // What stands before each element: all of earlier parts up to its prefix, of later ones those below it.
+        // Elements before each one: in earlier parts those up to its prefix, in later parts those below it.
         let at = zeros(like.device.clone(), [n].into(), like.dtype);
         if merge {
             for (q, other) in parts.iter().enumerate().filter(|&(q, other)| q != p && nnz_of(other) > 0) {
@@ -201,7 +203,7 @@ pub fn concat_coo(
             place_coo,
             like,
             n,
-            (arg(part), arg(&at), arg(&out), arg(&map), n, total, dims, axis, number(offsets[p], like), base, merge,),
+            (arg(part), arg(&at), arg(&out), arg(&map), n, total, dims, axis, number(offsets[p], like), base, merge),
             stored(like.dtype)
         );
         base += n;

@@ -1,7 +1,7 @@
-//! Union and intersection of two patterns: each side's elements are looked up in the other, and go to where that says.
+//! Union and intersection of two patterns. Each element is searched in the other pattern, which gives its new position.
 
 use super::super::fallback::last;
-use super::super::launch::{arg, count, empty, launch, number, stored};
+use super::super::launch::{arg, count, empty, holds, launch, number, stored};
 use super::super::sort::scan;
 use super::search::{Side, search};
 use crate::options::MergeRule;
@@ -12,7 +12,7 @@ mod kernels {
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
-    /// `found`, or its opposite, with a 0 behind: the scan of it ends with the sum.
+    /// `found` (with `missing` its opposite), then a 0. So the last entry of its scan is the sum.
     #[cube(launch)]
     pub fn keep<I: Int>(
         found: &Tensor<I>,
@@ -104,13 +104,16 @@ mod kernels {
     }
 }
 
-/// Coordinates and row pointers of the merged pattern, and the two maps.
-pub fn merge(rule: MergeRule, a: &Side, b: &Side) -> (CubeTensor, Option<CubeTensor>, [CubeTensor; 2]) {
+/// Coordinates (or columns) and row pointers of a merged pattern, and the maps into both sides.
+pub type Merged = (CubeTensor, Option<CubeTensor>, [CubeTensor; 2]);
+
+/// The merged pattern, unless the device cannot hold it. Its size is read.
+pub fn merge(rule: MergeRule, a: &Side, b: &Side) -> Option<Merged> {
     let like = &a.coordinates;
     let [at_a, found_a] = search(a, b);
     let union = rule == MergeRule::Union;
     let of_b = union.then(|| search(b, a));
-    // Those of b that a has not, or those of a that b has.
+    // For a union the elements of b that a does not have, for an intersection those of a that b has.
     let (counted, n) = match &of_b {
         Some([_, found_b]) => (found_b, b.nnz),
         None => (&found_a, a.nnz),
@@ -119,9 +122,12 @@ pub fn merge(rule: MergeRule, a: &Side, b: &Side) -> (CubeTensor, Option<CubeTen
     launch!(keep, like, n + 1, (arg(counted), arg(&kept), n, union), stored(like.dtype));
     let sums = scan(kept);
     let total = last(&sums) as usize + if union { a.nnz } else { 0 };
+    if !holds(like, a.dims.saturating_mul(total), like.dtype) {
+        return None;
+    }
     let make = |length: usize| empty(like, [length], like.dtype);
     let (coordinates, map_a, map_b) = (make(a.dims * total), make(total), make(total));
-    // One side's elements to their places, with the map of its own and that of the other.
+    // Moves the elements of one side to their places, and writes both maps.
     let place = |own: &Side, at: &CubeTensor, found: &CubeTensor, maps: [&CubeTensor; 2], others: usize, side: u32| {
         let [c, a, f, s, out] = [&own.coordinates, at, found, &sums, &coordinates].map(arg);
         let ([own_map, other_map], missing) = (maps.map(arg), number(others, like));
@@ -152,5 +158,5 @@ pub fn merge(rule: MergeRule, a: &Side, b: &Side) -> (CubeTensor, Option<CubeTen
         _ => None,
     };
     let shape = if ptr.is_some() { vec![total] } else { vec![a.dims, total] };
-    (burn_cubecl::ops::reshape(coordinates, shape.into()), ptr, [map_a, map_b])
+    Some((burn_cubecl::ops::reshape(coordinates, shape.into()), ptr, [map_a, map_b]))
 }

@@ -1,4 +1,4 @@
-//! Patterns as the sides of a search: where the elements of one stand in another, and maps from that.
+//! Finds the elements of one pattern in another, and makes index maps from the result.
 
 use super::super::launch::{arg, count, empty, flat, launch, number, stored};
 use super::super::sort::expand_ptr;
@@ -11,8 +11,8 @@ mod kernels {
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
-    /// For each element of `a` the number of elements of `b` before it (with `upper` also those equal), added to `at`, and
-    /// whether `b` has it.
+    /// Adds to `at`, for each element of `a`, the number of elements of `b` before it (with `upper` also equal ones).
+    /// `found` is whether `b` has the element.
     #[cube(launch)]
     pub fn search_coo<I: Int>(
         a: &Tensor<I>,
@@ -96,8 +96,8 @@ mod kernels {
     }
 }
 
-/// A pattern's arrays: coordinates `[dims, nnz]`, with row pointers and rows for compressed ones (whose coordinates are
-/// the columns).
+/// The arrays of a pattern: coordinates `[dims, nnz]`. If rows are compressed, these are the columns, and there are row
+/// pointers and the row of each element too.
 #[derive(Clone)]
 pub struct Side {
     pub coordinates: CubeTensor,
@@ -119,7 +119,7 @@ impl Side {
     }
 }
 
-/// A map from all of so many elements to themselves.
+/// The map of so many elements that stay in place.
 pub fn positions(length: usize, like: &CubeTensor) -> CubeTensor {
     let out = empty(like, [length], like.dtype);
     if length > 0 {
@@ -128,13 +128,13 @@ pub fn positions(length: usize, like: &CubeTensor) -> CubeTensor {
     out
 }
 
-/// A map from so many elements to none of a pattern without any.
+/// The map of so many elements into an empty pattern: all are missing.
 pub fn missing(length: usize, like: &CubeTensor) -> CubeTensor {
     zeros(like.device.clone(), [length].into(), like.dtype)
 }
 
-/// Adds to `at`, for each element of coordinates `a`, the number of elements of `b` before it by the first `dims` (with
-/// `upper` also of equal ones). Whether `b` has it.
+/// Adds to `at`, for each element of coordinates `a`, the number of elements of `b` before it (with `upper` also equal
+/// ones). Only the first `dims` are compared. Returns whether `b` has the element.
 pub fn count_before(a: &CubeTensor, b: &CubeTensor, at: &CubeTensor, dims: usize, upper: bool) -> CubeTensor {
     let (n, m) = (a.meta.shape()[1], b.meta.shape()[1]);
     let found = empty(a, [n], a.dtype);
@@ -143,7 +143,7 @@ pub fn count_before(a: &CubeTensor, b: &CubeTensor, at: &CubeTensor, dims: usize
     found
 }
 
-/// Where each element of `a` stands or would stand in `b`, and whether it is there.
+/// The position of each element of `a` in `b`, or where it would be inserted, and whether it is there.
 pub fn search(a: &Side, b: &Side) -> [CubeTensor; 2] {
     let (like, n) = (&a.coordinates, a.nnz);
     let at = zeros(like.device.clone(), [n].into(), like.dtype);
@@ -159,7 +159,7 @@ pub fn search(a: &Side, b: &Side) -> [CubeTensor; 2] {
     [at, found]
 }
 
-/// Where each element of `a` stands in `b`, and the number of elements of `b` where it does not.
+/// The position of each element of `a` in `b`, or the number of elements of `b` if it is not there.
 pub fn locate(a: &Side, b: &Side) -> CubeTensor {
     let [at, found] = search(a, b);
     launch!(pick, at, a.nnz, (arg(&at), arg(&found), a.nnz, number(b.nnz, &at)), stored(at.dtype));

@@ -1,4 +1,4 @@
-//! Whether coordinates, or compressed rows, keep to the rules of a pattern.
+//! Checks coordinates and compressed rows.
 
 use super::super::fallback::bounds;
 use super::super::launch::{arg, count, empty, flat, launch, number, stored, upload};
@@ -11,7 +11,7 @@ mod kernels {
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
-    /// 2 for a coordinate outside `shape`, 1 for one that does not ascend, else 0.
+    /// 2 for an element outside `shape`, 1 for one that does not ascend, else 0.
     #[cube(launch)]
     pub fn check_coo<I: Int>(
         indices: &Tensor<I>,
@@ -50,7 +50,7 @@ mod kernels {
         codes[k] = max(code, outside);
     }
 
-    /// 1 wherever compressed rows break a rule.
+    /// 1 where compressed rows are not valid, else 0.
     #[cube(launch)]
     pub fn check_csr<I: Int>(
         ptr: &Tensor<I>,
@@ -86,7 +86,7 @@ mod kernels {
                 code = bad;
             }
             if k > 0 && here <= col[k - 1] {
-                // Only where a row starts.
+                // This is allowed only where a row starts.
                 let low = bound::<I>(I::cast_from(k), ptr, 0, rows, false);
                 if ptr[low] != I::cast_from(k) {
                     code = bad;
@@ -97,7 +97,7 @@ mod kernels {
     }
 }
 
-/// Whether coordinates are valid, and whether they ascend; `None` where one is outside the shape.
+/// Whether coordinates ascend strictly, or `None` if one is outside the shape.
 pub fn validate_coo(indices: CubeTensor, shape: &[usize]) -> Option<bool> {
     let (dims, nnz) = (indices.meta.shape()[0], indices.meta.shape()[1]);
     let indices = flat(indices);

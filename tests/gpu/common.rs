@@ -1,9 +1,19 @@
-//! Drawn data, and tensors of it.
+//! What the tests share: the device, random operands, and the comparison with the CPU.
 
+use crate::device;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use sparse_tensor::CsrTensor;
+use std::sync::Mutex;
+
+/// Counters are of the process: tests take turns.
+pub static TURN: Mutex<()> = Mutex::new(());
+
+/// The GPU under test: `SPARSE_TEST_DEVICE`, or the one that wgpu finds.
+pub fn gpu() -> Device {
+    device::named(&std::env::var("SPARSE_TEST_DEVICE").unwrap_or_else(|_| "wgpu".into()))
+}
 
 pub struct Data {
     rng: StdRng,
@@ -56,4 +66,29 @@ pub fn matrix(data: &(Vec<i32>, Vec<i32>, Vec<f32>), shape: [usize; 2], device: 
 
 pub fn list<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.into_data().iter::<f32>().collect()
+}
+
+/// Runs `f` on the CPU and on the GPU: results agree, and 20 runs of the GPU have the same bits.
+pub fn agree(name: &str, f: impl Fn(&Device) -> Vec<Vec<f32>>) {
+    agree_in(20, name, f);
+}
+
+pub fn agree_in(runs: usize, name: &str, f: impl Fn(&Device) -> Vec<Vec<f32>>) {
+    let want = f(&Device::flex().autodiff());
+    let gpu = gpu().autodiff();
+    let got = f(&gpu);
+    assert_eq!(got.len(), want.len(), "{name}");
+    for (part, (got, want)) in got.iter().zip(&want).enumerate() {
+        assert_eq!(got.len(), want.len(), "{name}, part {part}");
+        for (k, (&x, &y)) in got.iter().zip(want).enumerate() {
+            // Beside an infinity every number would be near.
+            let near = y.is_finite() && (x - y).abs() <= 1e-4 * y.abs().max(1.0);
+            let close = x == y || near || (x.is_nan() && y.is_nan());
+            assert!(close, "{name}, part {part}, element {k}: got {x}, want {y}");
+        }
+    }
+    let bits = |parts: &[Vec<f32>]| -> Vec<u32> { parts.iter().flatten().map(|x| x.to_bits()).collect() };
+    for run in 1..runs {
+        assert!(bits(&f(&gpu)) == bits(&got), "{name}: run {run} has other bits");
+    }
 }

@@ -1,50 +1,8 @@
-//! Kernels that compute with values, on sizes that reach every launch strategy.
+//! Reductions along an axis, and their gradients, agree with the CPU.
 
-use super::agree::{agree, agree_in};
-use super::data::{Data, floats, ints, list, matrix};
-use super::{TURN, gpu};
+use crate::common::{Data, TURN, agree, agree_in, floats, gpu, ints, list};
 use burn::tensor::Tensor;
 use sparse_tensor::ops::{self, Reduce};
-
-#[test]
-fn products() {
-    let _turn = TURN.lock();
-    // Short rows, long rows (a cube for each), one long row among short ones, and widths that vectors do and do not divide.
-    for (rows, cols, mean, width) in
-        [(50, 40, 4, 12), (600, 3000, 4, 4), (600, 3000, 4, 1), (9, 3000, 700, 4), (9, 2000, 700, 1), (30, 30, 5, 7)]
-    {
-        let mut data = Data::new(1);
-        let (a, x) = (data.csr(rows, cols, mean), data.floats(cols * width));
-        agree(&format!("spmm {rows} x {cols}, {width}"), |device| {
-            let a = matrix(&a, [rows, cols], device).require_grad();
-            let x = floats(&x, [cols, width], device).require_grad();
-            let y = a.matmul(x.clone());
-            let grads = (y.clone() * y.clone()).sum().backward();
-            vec![list(y), list(a.grad(&grads).unwrap().values::<1>()), list(x.grad(&grads).unwrap())]
-        });
-    }
-}
-
-/// Lines that are one step of the tree, several levels of it, and in another order than the elements.
-#[test]
-fn running_sums() {
-    let _turn = TURN.lock();
-    for (rows, cols, mean) in [(50, 40, 4), (3, 90_000, 3000), (4000, 3, 2)] {
-        let a = Data::new(9).csr(rows, cols, mean);
-        for axis in 0..2 {
-            agree_in(3, &format!("stored_cumsum({axis}) of {rows} x {cols}"), |device| {
-                let a = matrix(&a, [rows, cols], device).require_grad();
-                let sums = a.stored_cumsum(axis).values::<1>();
-                let grads = (sums.clone() * sums.clone()).sum().backward();
-                // A running sum has the error of its terms, which are larger than it may be.
-                let size = sums.clone().abs().max().add_scalar(1.0);
-                let slope = a.grad(&grads).unwrap().values::<1>();
-                let large = slope.clone().abs().max().add_scalar(1.0);
-                vec![list(sums / size), list(slope / large)]
-            });
-        }
-    }
-}
 
 #[test]
 fn reductions_along_an_axis() {
@@ -74,8 +32,8 @@ fn reductions_along_an_axis() {
     }
 }
 
-/// Cells that very many values belong to, which a cube shares, among short ones and one that gets nothing. Each value has an
-/// index of its own, or whole steps have: lines of which a cube takes some places, and lines that it takes in several turns.
+/// Cells with very many values, which a cube shares, among cells with few values and one with none. Indices are of
+/// single values or of whole steps. A step has fewer cells than a cube takes, or needs several cubes.
 #[test]
 fn long_groups() {
     let _turn = TURN.lock();
@@ -104,7 +62,8 @@ fn long_groups() {
                 Reduce::Add | Reduce::Mean => list.iter().map(|x| (x * 8.0).round() / 8.0).collect(),
                 _ => list,
             });
-            // In row 1: the first half of the places has two zeros, or three that tie; the last place has one zero, or NaN.
+            // In row 1, the first half of the cells has two zeros, or three values that tie. The last cell has one
+            // zero, or NaN.
             let (early, late) = (0..inner.div_ceil(2), (count / 2 + 2) * inner + inner - 1);
             let mut set = |value: f32| {
                 for k in [count / 2, count - 2] {
@@ -153,7 +112,7 @@ fn long_groups() {
     }
 }
 
-/// The product of the others, where the products on the way leave the range of f32.
+/// The product of the other values, if intermediate products leave the range of f32.
 #[test]
 fn gradients_of_products_beyond_the_range() {
     let _turn = TURN.lock();

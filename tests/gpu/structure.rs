@@ -1,13 +1,26 @@
-//! Patterns that are made on the device: sorted, merged, joined, looked up, checked. And those without elements.
+//! Patterns are made on the device, and arithmetic over them agrees with the CPU.
 
-use super::agree::agree;
-use super::data::{Data, floats, ints, list, matrix};
-use super::{TURN, gpu};
+use crate::common::{Data, TURN, agree, floats, gpu, ints, list, matrix};
 use burn::tensor::{Device, Tensor};
-use sparse_tensor::ops::{self, IndexPlan, Reduce};
+use sparse_tensor::ops;
 use sparse_tensor::{CooTensor, CsrTensor, Fill, device_reads, host_fallbacks};
 
-/// Patterns are made on the device too: sorted, merged, joined, looked up, checked.
+#[test]
+fn structure_and_arithmetic() {
+    let _turn = TURN.lock();
+    let mut data = Data::new(3);
+    let (a, b) = (data.csr(200, 100, 9), data.csr(200, 100, 9));
+    agree("merge, concat, transpose", |device| {
+        let (a, b) = (matrix(&a, [200, 100], device).require_grad(), matrix(&b, [200, 100], device).require_grad());
+        let joined = ops::concat(&[&a * &b, &a + &b], 1);
+        let out = joined.transpose().matmul(Tensor::<2>::ones([200, 3], device));
+        let grads = (out.clone() * out.clone()).sum().backward();
+        let grad = |x: &CsrTensor<2>| list(x.grad(&grads).unwrap().values::<1>());
+        vec![list(out), grad(&a), grad(&b)]
+    });
+}
+
+/// Patterns are sorted, merged, joined, searched and checked on the device.
 #[test]
 fn patterns() {
     let _turn = TURN.lock();
@@ -76,39 +89,7 @@ fn patterns() {
     }
 }
 
-#[test]
-fn structure_and_arithmetic() {
-    let _turn = TURN.lock();
-    let mut data = Data::new(3);
-    let (a, b) = (data.csr(200, 100, 9), data.csr(200, 100, 9));
-    agree("merge, concat, transpose", |device| {
-        let (a, b) = (matrix(&a, [200, 100], device).require_grad(), matrix(&b, [200, 100], device).require_grad());
-        let joined = ops::concat(&[&a * &b, &a + &b], 1);
-        let out = joined.transpose().matmul(Tensor::<2>::ones([200, 3], device));
-        let grads = (out.clone() * out.clone()).sum().backward();
-        let grad = |x: &CsrTensor<2>| list(x.grad(&grads).unwrap().values::<1>());
-        vec![list(out), grad(&a), grad(&b)]
-    });
-}
-
-/// What two patterns make together is kept, whether anything is tracked or not.
-#[test]
-fn a_union_merges_once() {
-    let _turn = TURN.lock();
-    let (device, mut data) = (gpu(), Data::new(8));
-    let [a, b] = [0, 1].map(|_| matrix(&data.csr(60, 50, 5), [60, 50], &device));
-    let before = device_reads();
-    let sum = &a + &b;
-    assert_eq!(device_reads() - before, 1, "a merge reads its size");
-    let (again, product) = (&a + &b, &a * &b);
-    assert_eq!(device_reads() - before, 1, "and is kept");
-    let dense = a.to_dense() + b.to_dense();
-    assert_eq!(list(sum.to_dense()), list(dense.clone()));
-    assert_eq!(list(again.to_dense()), list(dense));
-    assert_eq!(list(product.to_dense()), list(a.to_dense() * b.to_dense()));
-}
-
-/// Hybrid operands without elements, whose fills stand for everything.
+/// Hybrid operands without elements: all their values are fills.
 #[test]
 fn operands_of_nothing() {
     let _turn = TURN.lock();
@@ -123,29 +104,4 @@ fn operands_of_nothing() {
         let grads = (out.clone() * out.clone()).sum().backward();
         vec![list(out), list(values.grad(&grads).unwrap()), list(fill.grad(&grads).unwrap())]
     });
-}
-
-/// Nothing to put, and patterns without elements, stay on the device.
-#[test]
-fn nothing_stays_on_the_device() {
-    let _turn = TURN.lock();
-    let device = gpu().autodiff();
-    let u = Data::new(3).floats(20);
-    let at: Vec<i32> = (0..20).chain((0..20).map(|k| k * 7 % 20)).collect();
-    let a = CooTensor::<2>::new(ints(&at, [2, 20], &device), floats(&u, [20], &device), [20, 20]).unwrap().coalesce();
-    let none = CooTensor::<2>::zeros(a.dims(), &device);
-    let (reads, hosted) = (device_reads(), host_fallbacks());
-    let arr = Tensor::<2>::ones([5, 8], &device).require_grad();
-    let plan = IndexPlan::new(Tensor::empty([0], (&device.clone().inner(), burn::tensor::DType::I32)), 5).unwrap();
-    for reduce in [Reduce::Mean, Reduce::Mul, Reduce::Amax] {
-        let out = plan.put(arr.clone(), 0, Tensor::empty([0, 8], &device), reduce, true);
-        let grad = arr.grad(&(out * 2.0).sum().backward()).unwrap();
-        assert_eq!(list(grad), [2.0; 40], "{reduce:?}");
-    }
-    for (x, y) in [(&a, &none), (&none, &a)] {
-        assert_eq!(list((x + y).to_dense()), list(a.to_dense()));
-        assert_eq!(list((&x.to_csr() * &y.to_csr()).to_dense()), [0.0; 400]);
-    }
-    assert_eq!(host_fallbacks(), hosted);
-    assert!(device_reads() - reads <= 4, "{} reads", device_reads() - reads);
 }

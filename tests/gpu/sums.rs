@@ -1,0 +1,44 @@
+//! Products and running sums agree with the CPU.
+
+use crate::common::{Data, TURN, agree, agree_in, floats, list, matrix};
+
+#[test]
+fn products() {
+    let _turn = TURN.lock();
+    // Short rows, long rows (a cube for each), one long row among short ones, and widths that vectors do and do not
+    // divide.
+    for (rows, cols, mean, width) in
+        [(50, 40, 4, 12), (600, 3000, 4, 4), (600, 3000, 4, 1), (9, 3000, 700, 4), (9, 2000, 700, 1), (30, 30, 5, 7)]
+    {
+        let mut data = Data::new(1);
+        let (a, x) = (data.csr(rows, cols, mean), data.floats(cols * width));
+        agree(&format!("spmm {rows} x {cols}, {width}"), |device| {
+            let a = matrix(&a, [rows, cols], device).require_grad();
+            let x = floats(&x, [cols, width], device).require_grad();
+            let y = a.matmul(x.clone());
+            let grads = (y.clone() * y.clone()).sum().backward();
+            vec![list(y), list(a.grad(&grads).unwrap().values::<1>()), list(x.grad(&grads).unwrap())]
+        });
+    }
+}
+
+/// Segments of one step, of several levels, and in another order than the elements.
+#[test]
+fn running_sums() {
+    let _turn = TURN.lock();
+    for (rows, cols, mean) in [(50, 40, 4), (3, 90_000, 3000), (4000, 3, 2)] {
+        let a = Data::new(9).csr(rows, cols, mean);
+        for axis in 0..2 {
+            agree_in(3, &format!("stored_cumsum({axis}) of {rows} x {cols}"), |device| {
+                let a = matrix(&a, [rows, cols], device).require_grad();
+                let sums = a.stored_cumsum(axis).values::<1>();
+                let grads = (sums.clone() * sums.clone()).sum().backward();
+                // A running sum has the error of its terms, which are larger than it may be.
+                let size = sums.clone().abs().max().add_scalar(1.0);
+                let slope = a.grad(&grads).unwrap().values::<1>();
+                let large = slope.clone().abs().max().add_scalar(1.0);
+                vec![list(sums / size), list(slope / large)]
+            });
+        }
+    }
+}
