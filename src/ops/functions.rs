@@ -1,10 +1,10 @@
 //! Functions of one element by name.
 
-use super::binary::apply;
 use super::map::rows_of;
 use crate::base::kind::Numeric;
 use crate::base::scalar::{host_apply, host_float};
 use crate::pattern::layout::Pattern;
+use crate::rows::zip::apply;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, ElementConversion, Float, Int, Scalar, Tensor};

@@ -2,7 +2,6 @@
 
 use crate::base::kind::Kind;
 use crate::pattern::layout::{Pattern, is_full};
-use crate::rows::zip::apply;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Scalar, Tensor};

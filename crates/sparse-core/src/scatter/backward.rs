@@ -1,9 +1,10 @@
 //! Gradients of `put_along_axis`.
 
-use super::cells::{Arrivals, LastStep, Step, index_state, scatter_rows, units};
+use super::cells::{Arrivals, LastStep, index_state, scatter_rows, units};
 use super::gather::{gather, gather_map};
 use super::layout::Layout;
 use super::product;
+use super::step::Step;
 use super::target::{Reduce, Target};
 use super::ties::{not_hit, same};
 use crate::alloc::{copied, zeroed};

@@ -3,24 +3,12 @@
 use super::groups::{self, visit_groups};
 use super::layout::Layout;
 use super::plan::tasks;
+use super::step::Step;
 use super::target::{Target, TargetIndex};
 use super::walk::{AHEAD, Stretch, Visitor};
 use crate::alloc::zeroed;
+use crate::par;
 use crate::reduce::prefetch;
-use crate::{par, simd};
-use pulp::WithSimd;
-
-/// What happens to a cell for each value that belongs to it; `k` is the value's step along the axis.
-pub(super) trait Step<X, V>: Sync {
-    /// Lets the cell take in the value.
-    fn step(&self, cell: &mut X, value: V, k: usize);
-
-    /// Runs a loop over neighbouring cells on the instruction sets that it gains from.
-    #[inline(always)]
-    fn dispatch<J: WithSimd>(job: J) -> J::Output {
-        simd::on_baseline(job)
-    }
-}
 
 /// Values that take no memory, for traversals that need only the index.
 pub(super) fn units(len: usize) -> &'static [()] {
@@ -101,9 +89,9 @@ impl<X, V: Copy, F: Step<X, V>> Visitor for Visit<'_, X, V, F> {
         for cells in cells.chunks_exact(width) {
             prefetch(self.values, first + AHEAD * stride);
             let values = &self.values[first..][..width];
-            for i in 0..width {
-                if let Some(cell) = self.cells.get_mut(cells[i]) {
-                    self.step.step(cell, values[i], k + i * along);
+            for (i, (&cell, &value)) in cells.iter().zip(values).enumerate() {
+                if let Some(cell) = self.cells.get_mut(cell) {
+                    self.step.step(cell, value, k + i * along);
                 }
             }
             (first, k) = (first + stride, k + 1);
@@ -114,8 +102,8 @@ impl<X, V: Copy, F: Step<X, V>> Visitor for Visit<'_, X, V, F> {
         for (k, &cell) in (k..).zip(cells) {
             let Some(cells) = self.cells.get_mut(cell..).map(|cells| &mut cells[..inner]) else { continue };
             let values = &self.values[k * inner..][..inner];
-            for i in 0..inner {
-                self.step.step(&mut cells[i], values[i], k);
+            for (cell, &value) in cells.iter_mut().zip(values) {
+                self.step.step(cell, value, k);
             }
         }
     }

@@ -108,8 +108,8 @@ impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Visitor for Read<'_, C, V, O
             prefetch(self.values, first + AHEAD * stride);
             prefetch(self.out, first + AHEAD * stride);
             let (values, out) = (&self.values[first..][..width], &mut self.out[first..][..width]);
-            for i in 0..width {
-                (self.f)(cells[i], &mut out[i], values[i], k + i * along);
+            for (i, (&cell, (out, &value))) in cells.iter().zip(out.iter_mut().zip(values)).enumerate() {
+                (self.f)(cell, out, value, k + i * along);
             }
             (first, k) = (first + stride, k + 1);
         }
@@ -118,8 +118,8 @@ impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Visitor for Read<'_, C, V, O
     fn rows(&mut self, cells: &[usize], inner: usize, k: usize) {
         for (k, &cell) in (k..).zip(cells) {
             let (values, out) = (&self.values[k * inner..][..inner], &mut self.out[k * inner..][..inner]);
-            for i in 0..inner {
-                (self.f)(cell.wrapping_add(i), &mut out[i], values[i], self.first + k);
+            for (i, (out, &value)) in out.iter_mut().zip(values).enumerate() {
+                (self.f)(cell.wrapping_add(i), out, value, self.first + k);
             }
         }
     }

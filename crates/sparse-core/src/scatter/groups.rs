@@ -1,7 +1,7 @@
 //! Scattering of whole rows of values whose destinations are grouped.
 
-use super::cells::Step;
 use super::plan::GRAIN;
+use super::step::Step;
 use super::target::{Target, TargetIndex};
 use crate::par;
 use crate::reduce::Source;
@@ -91,8 +91,8 @@ impl<V: Copy, X: Copy, F: Step<X, V>> WithSimd for VisitGroups<'_, V, X, F> {
                 let mut cells = *tile;
                 for &k in order {
                     let values = &rows.row(k as usize)[t * TILE..][..TILE];
-                    for i in 0..TILE {
-                        step.step(&mut cells[i], values[i], k as usize);
+                    for (cell, &value) in cells.iter_mut().zip(values) {
+                        step.step(cell, value, k as usize);
                     }
                 }
                 *tile = cells;
@@ -100,8 +100,8 @@ impl<V: Copy, X: Copy, F: Step<X, V>> WithSimd for VisitGroups<'_, V, X, F> {
             let done = inner - rest.len();
             for &k in order {
                 let values = &rows.row(k as usize)[done..][..rest.len()];
-                for i in 0..rest.len() {
-                    step.step(&mut rest[i], values[i], k as usize);
+                for (cell, &value) in rest.iter_mut().zip(values) {
+                    step.step(cell, value, k as usize);
                 }
             }
         }

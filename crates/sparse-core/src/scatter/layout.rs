@@ -104,8 +104,8 @@ impl Layout {
             let width = if self.is_plain() { piece.len() } else { columns.len() };
             let mut first = (o * self.len + rows.start) * self.inner + columns.start;
             for cells in piece.chunks_exact_mut(width) {
-                for i in 0..width {
-                    cells[i] = f(first + i);
+                for (i, cell) in cells.iter_mut().enumerate() {
+                    *cell = f(first + i);
                 }
                 first += self.inner;
             }
@@ -128,8 +128,8 @@ impl Layout {
             for run in self.runs(rows.clone()) {
                 let cells = &cells[run.cell..][..run.len];
                 let out = &mut out[run.position - rows.start * self.inner..][..run.len];
-                for i in 0..run.len {
-                    f(run.position + i, &mut out[i], cells[i]);
+                for (i, (out, &cell)) in out.iter_mut().zip(cells).enumerate() {
+                    f(run.position + i, out, cell);
                 }
             }
         });

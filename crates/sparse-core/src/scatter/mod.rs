@@ -16,6 +16,7 @@ mod plan;
 mod product;
 mod put;
 mod record;
+mod step;
 mod target;
 mod ties;
 mod walk;

@@ -1,9 +1,10 @@
 //! Gradients of a product: the product of all the others of a group.
 
-use super::cells::{Step, scatter_rows};
+use super::cells::scatter_rows;
 use super::gather::gather_map;
 use super::layout::Layout;
 use super::put::{Product, Wide};
+use super::step::Step;
 use super::target::Target;
 use super::ties::not_hit;
 use crate::alloc::zeroed;

@@ -1,7 +1,8 @@
 //! The forward of `put_along_axis`.
 
-use super::cells::{Step, scatter_cells, scatter_rows, units};
+use super::cells::{scatter_cells, scatter_rows, units};
 use super::layout::Layout;
+use super::step::Step;
 use super::target::{Reduce, Target};
 use crate::alloc::zeroed;
 use crate::{Element, simd};

@@ -3,8 +3,9 @@
 //! The gradient then goes to the recorded positions: neither index nor values are read again, except for groups with
 //! ties, of which the record keeps the rows where one was seen.
 
-use super::cells::{Step, scatter_rows};
+use super::cells::scatter_rows;
 use super::layout::Layout;
+use super::step::Step;
 use super::target::{Reduce, Target};
 use super::ties::same;
 use crate::alloc::zeroed;
