@@ -1,8 +1,11 @@
 //! Elements as unsigned integers of their size: kernels that only move them are compiled once a size.
 
-use crate::Plain;
 use bytemuck::Pod;
 use half::{bf16, f16};
+
+/// A value that kernels can move.
+pub trait Plain: Copy + Default + Send + Sync + 'static {}
+impl<T: Copy + Default + Send + Sync + 'static> Plain for T {}
 
 /// A type whose values can be moved as unsigned integers.
 #[doc(hidden)]

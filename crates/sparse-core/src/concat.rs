@@ -4,7 +4,7 @@
 //! at `nnz_0 + .. + nnz_(p-1) + j`. Where the map would be the identity none is made. Elements are moved in runs and
 //! never sorted: along any axis the parts are sorted runs already.
 
-use crate::keys::{Keys, keys, rows, split_rows};
+use crate::keys::{Keys, keys, rows};
 use crate::{Index, Plain, alloc::zeroed, par};
 use core::ops::Range;
 
@@ -81,7 +81,7 @@ pub fn concat_csr_cols<I: Index>(parts: &[CsrPart<'_, I>], col_offsets: &[usize]
     let nnz = bases[parts.len()];
     let lens = par::lens(&pieces, |rows| row_ptr[rows.end].to_usize() - row_ptr[rows.start].to_usize());
     let (mut col_idx, mut map) = (zeroed(nnz), zeroed(nnz));
-    par::each(split_rows(&mut [&mut col_idx, &mut map], nnz, &lens), &|piece, slots: Vec<&mut [I]>| {
+    par::each(par::split_rows(&mut [&mut col_idx, &mut map], nnz, &lens), &|piece, slots: Vec<&mut [I]>| {
         let Ok([cols, map]) = <[&mut [I]; 2]>::try_from(slots) else { return };
         let mut at = 0;
         for r in pieces[piece].clone() {
@@ -223,7 +223,7 @@ pub fn interleave_csr_rows<I: Index>(batch: usize, parts: &[(usize, &[I], &[I])]
     });
     let lens = par::lens(&batches, |r| row_ptr[r.end * height].to_usize() - row_ptr[r.start * height].to_usize());
     let (mut col_idx, mut map) = (zeroed(nnz), zeroed(nnz));
-    par::each(split_rows(&mut [&mut col_idx, &mut map], nnz, &lens), &|piece, slots: Vec<&mut [I]>| {
+    par::each(par::split_rows(&mut [&mut col_idx, &mut map], nnz, &lens), &|piece, slots: Vec<&mut [I]>| {
         let Ok([cols, map]) = <[&mut [I]; 2]>::try_from(slots) else { return };
         let mut at = 0;
         for b in batches[piece].clone() {
@@ -289,7 +289,7 @@ fn merge_parts<I: Index>(
         cuts.windows(2).map(|w| w[1].iter().sum::<usize>() - w[0].iter().sum::<usize>()).collect();
     let nnz = bases[parts.len()];
     let (mut indices, mut map) = (zeroed(nnz * parts[0].len()), zeroed(nnz));
-    let slots = split_rows(&mut [&mut map, &mut indices], nnz, &lengths);
+    let slots = par::split_rows(&mut [&mut map, &mut indices], nnz, &lengths);
     par::each(slots, &|piece, mut slots: Vec<&mut [I]>| {
         let [map, out @ ..] = &mut slots[..] else { return };
         let mut start = 0;

@@ -1,6 +1,6 @@
 //! Running sums within segments.
 
-use crate::ids::IdList;
+use crate::element::IdList;
 use crate::par::{even, for_pieces};
 use crate::{Element, Index};
 use core::ops::Range;

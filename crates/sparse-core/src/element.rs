@@ -1,14 +1,9 @@
 //! What kernels are generic over: the element with its vectors, and the index.
 
 use crate::bits::OfBits;
-use crate::ids::IdList;
 use core::fmt::{Debug, Display};
 use pulp::{Simd, WithSimd};
 use std::borrow::Cow;
-
-/// A value that kernels can move.
-pub trait Plain: Copy + Default + Send + Sync + 'static {}
-impl<T: Copy + Default + Send + Sync + 'static> Plain for T {}
 
 /// A value that kernels can add, multiply and order.
 ///
@@ -92,6 +87,15 @@ pub trait Lanes<T: Element>: 'static {
     fn store<S: Simd>(simd: S, v: Self::V<S>, out: &mut [T]);
     /// Writes the first `lanes` elements of `out`, as they are.
     fn store_acc<S: Simd>(simd: S, v: Self::V<S>, out: &mut [T::Acc]);
+}
+
+/// A list of indices. Its type is asked for at each access, which costs a branch that is always predicted.
+#[derive(Clone, Copy)]
+pub enum IdList<'a> {
+    /// Of `i32`.
+    I32(&'a [i32]),
+    /// Of `i64`.
+    I64(&'a [i64]),
 }
 
 /// An index type: i32 or i64.

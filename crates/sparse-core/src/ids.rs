@@ -1,17 +1,8 @@
 //! Indices of either type, for kernels that are compiled once for both.
 
-use crate::Index;
+use crate::element::{IdList, Index};
 use crate::par::by_elements;
 use core::ops::Range;
-
-/// A list of indices. Its type is asked for at each access, which costs a branch that is always predicted.
-#[derive(Clone, Copy)]
-pub enum IdList<'a> {
-    /// Of `i32`.
-    I32(&'a [i32]),
-    /// Of `i64`.
-    I64(&'a [i64]),
-}
 
 impl IdList<'_> {
     /// Number of indices.

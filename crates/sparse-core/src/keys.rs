@@ -14,20 +14,6 @@ pub(crate) fn rows<I>(indices: &[I], dims: usize, nnz: usize) -> Vec<&[I]> {
     (0..dims).map(|d| &indices[d * nnz..(d + 1) * nnz]).collect()
 }
 
-/// Cuts every row of some `[.., len]` lists into pieces of the given lengths: for each piece its slices of all rows (of
-/// none where `len` is 0).
-pub(crate) fn split_rows<'a, T>(lists: &mut [&'a mut [T]], len: usize, lens: &[usize]) -> Vec<Vec<&'a mut [T]>> {
-    let mut pieces: Vec<Vec<&mut [T]>> = lens.iter().map(|_| Vec::new()).collect();
-    for list in lists {
-        for row in core::mem::take(list).chunks_exact_mut(len.max(1)) {
-            for (slices, piece) in pieces.iter_mut().zip(par::split_mut(row, lens)) {
-                slices.push(piece);
-            }
-        }
-    }
-    pieces
-}
-
 /// A list and the elements of it that share a key.
 pub(crate) type Run = (usize, Range<usize>);
 

@@ -32,12 +32,13 @@ mod simd;
 mod structure;
 
 pub use alloc::{set_large_alloc_hook, zeroed};
+pub use bits::Plain;
 pub use check::{join_row_ptr, split_row_ptr, validate_coo, validate_csr};
 pub use concat::{
     CsrPart, concat_coo, concat_csr_cols, concat_csr_cols_values, concat_csr_rows, concat_slices, interleave_csr_rows,
 };
 pub use cumsum::segment_cumsum;
-pub use element::{Element, Index, Plain};
+pub use element::{Element, Index};
 pub use error::{Result, SparseError};
 pub use linalg::{
     Compressed, Extremum, extremum_cols_backward, extremum_rows_backward, sddmm, spgemm, spgemm_sampled, spgemm_values,

@@ -4,8 +4,8 @@
 //! vectors, what lies beyond its end is set to zero, and no branch depends on the length as long as it fits [`LANES`].
 
 use crate::Element;
+use crate::element::IdList;
 use crate::element::Lanes;
-use crate::ids::IdList;
 use crate::par::for_pieces;
 use crate::reduce::prefetch;
 use core::ops::Range;

@@ -1,7 +1,7 @@
 //! The elements (f16, bf16, f32, f64, i32, i64, u8) and the indices (i32, i64).
 
+use crate::element::IdList;
 use crate::element::{Element, Index};
-use crate::ids::IdList;
 use crate::lanes::{ArrayLanes, F32Lanes, F64Lanes};
 use crate::{par, simd};
 use half::{bf16, f16};

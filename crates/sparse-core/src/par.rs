@@ -81,6 +81,20 @@ pub(crate) fn split_mut<'a, T>(mut slice: &'a mut [T], lens: &[usize]) -> Vec<&'
     out
 }
 
+/// Cuts every row of some `[.., len]` lists into pieces of the given lengths: for each piece its slices of all rows (of
+/// none where `len` is 0).
+pub(crate) fn split_rows<'a, T>(lists: &mut [&'a mut [T]], len: usize, lens: &[usize]) -> Vec<Vec<&'a mut [T]>> {
+    let mut pieces: Vec<Vec<&mut [T]>> = lens.iter().map(|_| Vec::new()).collect();
+    for list in lists {
+        for row in core::mem::take(list).chunks_exact_mut(len.max(1)) {
+            for (slices, piece) in pieces.iter_mut().zip(split_mut(row, lens)) {
+                slices.push(piece);
+            }
+        }
+    }
+    pieces
+}
+
 /// Runs `task(0..n)`, in parallel where there are several: the only loop over threads of the crate.
 ///
 /// Each `task` is one piece of work, large enough to be worth a call through a pointer. It is a trait object so that the

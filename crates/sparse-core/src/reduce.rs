@@ -5,8 +5,8 @@
 //! columns, then (they are in cache by then) for the next one. Each output element is accumulated by one thread in
 //! the order of the segment, so the result does not depend on the number of threads.
 
+use crate::element::IdList;
 use crate::element::Lanes;
-use crate::ids::IdList;
 use crate::lanes::acc_max;
 use crate::par::for_pieces;
 use crate::{Element, Index, simd};

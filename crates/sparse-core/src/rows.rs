@@ -1,6 +1,6 @@
 //! Moving and combining value rows.
 
-use crate::ids::IdList;
+use crate::element::IdList;
 use crate::lines::line_sums;
 use crate::par::{even, for_pieces};
 use crate::reduce::{Extreme, Reducer, Source, Sum, reduce_rows};

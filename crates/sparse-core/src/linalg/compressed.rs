@@ -1,7 +1,7 @@
 //! A sparse matrix as products read it.
 
 use crate::Index;
-use crate::ids::IdList;
+use crate::element::IdList;
 
 /// The compressed rows of a sparse matrix: element `k` of row `r`, for `k` in `ptr[r]..ptr[r + 1]`, lies in column
 /// `idx[k]` and has the value `values[perm[k]]`, or `values[k]` without a permutation.

@@ -2,7 +2,7 @@
 
 use super::compressed::{Compressed, View};
 use super::sddmm::SUMS;
-use crate::ids::IdList;
+use crate::element::IdList;
 use crate::lanes::add_lanes;
 use crate::par::{self, for_pieces, split_mut};
 use crate::reduce::{Extreme, Source, Weights, reduce_rows};

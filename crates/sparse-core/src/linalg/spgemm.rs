@@ -2,7 +2,7 @@
 
 use super::compressed::{Compressed, View};
 use crate::alloc::zeroed;
-use crate::ids::IdList;
+use crate::element::IdList;
 use crate::par::{self, by_elements, for_pieces, split_mut};
 use crate::{Element, Index, Result, SparseError};
 use core::ops::Range;

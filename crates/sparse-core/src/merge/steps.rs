@@ -5,7 +5,6 @@
 
 use super::assert_fits;
 use crate::alloc::zeroed;
-use crate::keys::split_rows;
 use crate::{Index, Plain, par};
 use core::hint::select_unpredictable;
 use core::ops::Range;
@@ -20,6 +19,12 @@ const BOTH: u8 = A | B;
 /// Up to this many steps after the last comparison are written as if there were as many: a loop that ends after any
 /// number of them mispredicts its end.
 const SHORT: usize = 8;
+
+/// An operation on slices of one length, which it sees as elements of their own type: `apply(out, x, y)`.
+pub(super) type Apply<'a, T> = &'a (dyn Fn(&mut [T], &[T], &[T]) + Sync);
+
+/// Elements brought together at a time.
+pub(super) const CHUNK: usize = 256;
 
 /// Merges elements `i` of one list with elements `j` of another, given by their keys, and says how many are common.
 ///
@@ -110,7 +115,7 @@ impl Steps {
         let nnz: usize = lens.iter().sum();
         assert_fits::<I>(nnz);
         let mut indices = zeroed(nnz * a.len());
-        par::each(split_rows(&mut [&mut indices], nnz, &lens), &|k, rows| {
+        par::each(par::split_rows(&mut [&mut indices], nnz, &lens), &|k, rows| {
             let piece = &self.pieces[k];
             for (d, out) in rows.into_iter().enumerate() {
                 either(self.of(piece), &a[d][piece.a.clone()], &b[d][piece.b.clone()], out);
@@ -125,7 +130,7 @@ impl Steps {
         let nnz: usize = lens.iter().sum();
         assert_fits::<I>(nnz);
         let (mut indices, mut map_a, mut map_b) = (zeroed(nnz * a.len()), zeroed(nnz), zeroed(nnz));
-        let slots = split_rows(&mut [&mut map_a, &mut map_b, &mut indices], nnz, &lens);
+        let slots = par::split_rows(&mut [&mut map_a, &mut map_b, &mut indices], nnz, &lens);
         par::each(slots, &|k, mut slots: Vec<&mut [I]>| {
             let piece = &self.pieces[k];
             let steps = self.of(piece);
@@ -176,9 +181,8 @@ impl Steps {
         (a, fill_a): (&[T], T),
         (b, fill_b): (&[T], T),
         out: &mut [T],
-        apply: super::zip::Apply<'_, T>,
+        apply: Apply<'_, T>,
     ) {
-        const CHUNK: usize = super::zip::CHUNK;
         par::each(par::split_mut(out, &self.lens(Keep::Union)), &|k, out| {
             let piece = &self.pieces[k];
             let (mut a, mut b) = (&a[piece.a.clone()], &b[piece.b.clone()]);

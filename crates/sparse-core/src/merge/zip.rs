@@ -4,7 +4,7 @@
 //! operation is a loop over slices: all that is compiled for each type and operation.
 
 use super::csr::steps;
-use super::steps::Keep;
+use super::steps::{Apply, CHUNK, Keep};
 use crate::bits::OfBits;
 use crate::check::in_range;
 use crate::{Element, Index, Plain, alloc::zeroed, par};
@@ -53,12 +53,6 @@ fn each<T: Element>(out: &mut [T], x: &[T], y: &[T], f: impl Fn(T::Acc, T::Acc) 
         *out = T::narrow(f(x.widen(), y.widen()));
     }
 }
-
-/// An operation on slices of one length, which it sees as elements of their own type: `apply(out, x, y)`.
-pub(super) type Apply<'a, T> = &'a (dyn Fn(&mut [T], &[T], &[T]) + Sync);
-
-/// Elements brought together at a time.
-pub(super) const CHUNK: usize = 256;
 
 /// Rows of this many elements are worth a call of the operation each.
 const LONG: usize = 64;
