@@ -42,7 +42,9 @@ impl<T: Element> Weights<'_, T> {
 /// [`Weights`], or none: nothing is multiplied then. A type of its own, because a branch in the loop over a segment
 /// would keep narrow rows from being vectorised.
 pub(crate) trait Weigh<T: Element>: Copy + Sync {
+    /// The weight of element `k`, if there are weights.
     fn weight(&self, k: usize) -> Option<T::Acc>;
+    /// [`Weights::prefetch`].
     fn fetch(&self, k: usize);
 }
 
