@@ -1,5 +1,30 @@
-#![doc = include_str!("../README.md")]
+//! Sparse COO and CSR tensors for [Burn](https://burn.dev) 0.22 that train.
+//!
+//! - Tensors: [`CooTensor`] of any rank and [`CsrTensor`] of rank 2 and 3, with a [`Fill`] for what is not stored. Their
+//!   methods are the operations; each has a backward rule on Burn's autodiff tape.
+//! - Operations on dense tensors, and on several sparse ones: [`ops`].
+//! - Layers: [`nn`]. Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`].
+//!
+//! ```
+//! use burn::prelude::*;
+//! use sparse_tensor::prelude::*;
+//!
+//! let device = Device::flex().autodiff();
+//! let indices = Tensor::<2, Int>::from_ints([[0, 0, 1], [0, 2, 2]], &device);
+//! let values = Tensor::<1>::from_floats([1.0, 2.0, 3.0], &device);
+//! let a = CooTensor::<2>::new(indices, values, [2, 3]).unwrap().require_grad();
+//! let y = a.to_csr().matmul(Tensor::<2>::ones([3, 4], &device));
+//! let grads = y.sum().backward();
+//! assert_eq!(a.grad(&grads).unwrap().nnz(), 3);
+//! ```
+//!
+//! An operation `x` panics, as Burn's operations do; `try_x` returns a [`Result`].
 #![cfg_attr(feature = "ndarray", allow(deprecated))]
+
+// Its examples are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod base;
 pub mod data;

@@ -11,8 +11,8 @@
 //! assert!(a.grad(&loss.backward()).is_none()); // not a leaf: its values are
 //! ```
 //!
-//! The free functions `gather`, `scatter` and their `_nd` forms are in [`ops`](crate::ops): Burn's tensors have methods
-//! with these names.
+//! The free functions `gather`, `scatter` and their `_nd` forms are in [`ops`](crate::ops): their names are common, and
+//! Burn's tensors have methods of the same names.
 
 pub use crate::base::kind::{Kind, Numeric};
 pub use crate::nn::dropout::sparse_dropout;
