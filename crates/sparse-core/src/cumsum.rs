@@ -1,6 +1,6 @@
 //! Running sums within segments.
 
-use crate::element::IdList;
+use crate::element::Ids;
 use crate::par::{even, for_pieces};
 use crate::{Element, Index};
 use core::ops::Range;
@@ -33,8 +33,8 @@ pub fn segment_cumsum<T: Element, I: Index>(
 struct Job<'a, T> {
     values: &'a [T],
     block: usize,
-    order: Option<IdList<'a>>,
-    ptr: IdList<'a>,
+    order: Option<Ids<'a>>,
+    ptr: Ids<'a>,
     reverse: bool,
 }
 
@@ -138,7 +138,7 @@ impl Chunks {
 }
 
 /// Whether a segment starts among the rows, in the direction of the sums.
-fn starts(ptr: IdList<'_>, rows: Range<usize>, reverse: bool) -> bool {
+fn starts(ptr: Ids<'_>, rows: Range<usize>, reverse: bool) -> bool {
     let (low, high) = if reverse { (rows.start + 1, rows.end) } else { (rows.start, rows.end - 1) };
     let next = ptr.below(low);
     next < ptr.len() && ptr.at(next) <= high

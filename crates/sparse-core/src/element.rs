@@ -90,8 +90,8 @@ pub trait Lanes<T: Element>: 'static {
 }
 
 /// A list of indices. Its type is asked for at each access, which costs a branch that is always predicted.
-#[derive(Clone, Copy)]
-pub enum IdList<'a> {
+#[derive(Clone, Copy, Debug)]
+pub enum Ids<'a> {
     /// Of `i32`.
     I32(&'a [i32]),
     /// Of `i64`.
@@ -120,5 +120,5 @@ pub trait Index: Copy + Default + Ord + Debug + Display + Send + Sync + 'static 
     fn widen(list: Vec<i32>) -> Vec<Self>;
     /// The indices without their type.
     #[doc(hidden)]
-    fn list(list: &[Self]) -> IdList<'_>;
+    fn list(list: &[Self]) -> Ids<'_>;
 }

@@ -1,16 +1,53 @@
 //! Indices of either type, for kernels that are compiled once for both.
 
-use crate::element::{IdList, Index};
+use crate::element::{Ids, Index};
 use crate::par::by_elements;
+use crate::reduce::prefetch;
 use core::ops::Range;
+use std::borrow::Cow;
 
-impl IdList<'_> {
-    /// Number of indices.
-    #[inline(always)]
-    pub fn len(self) -> usize {
+impl<'a> Ids<'a> {
+    /// Some of the entries.
+    pub(crate) fn slice(self, range: Range<usize>) -> Self {
         match self {
-            Self::I32(list) => list.len(),
-            Self::I64(list) => list.len(),
+            Self::I32(ids) => Self::I32(&ids[range]),
+            Self::I64(ids) => Self::I64(&ids[range]),
+        }
+    }
+
+    /// One entry. Loops match the type once instead.
+    pub(crate) fn get(self, k: usize) -> i64 {
+        match self {
+            Self::I32(ids) => ids[k].into(),
+            Self::I64(ids) => ids[k],
+        }
+    }
+
+    /// Asks for an entry, if it exists, to be brought into the cache.
+    pub(crate) fn prefetch(self, k: usize) {
+        match self {
+            Self::I32(ids) => prefetch(ids, k),
+            Self::I64(ids) => prefetch(ids, k),
+        }
+    }
+
+    /// Calls `f` with the position that each entry names along an axis of `len`: from the end where it is negative.
+    pub(crate) fn positions(self, len: usize, f: impl FnMut(usize)) {
+        fn each<I: Index>(ids: &[I], len: usize, f: impl FnMut(usize)) {
+            let from_end = |j: i64| if j < 0 { j.wrapping_add(len as i64) } else { j };
+            ids.iter().map(|id| from_end(id.to_i64()) as usize).for_each(f);
+        }
+        match self {
+            Self::I32(ids) => each(ids, len, f),
+            Self::I64(ids) => each(ids, len, f),
+        }
+    }
+
+    /// The entries as i32, which hold them.
+    pub(crate) fn narrow(self) -> Cow<'a, [i32]> {
+        match self {
+            Self::I32(ids) => Cow::Borrowed(ids),
+            Self::I64(ids) => Cow::Owned(ids.iter().map(|&id| id as i32).collect()),
         }
     }
 

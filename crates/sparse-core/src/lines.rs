@@ -4,7 +4,7 @@
 //! vectors, what lies beyond its end is set to zero, and no branch depends on the length as long as it fits [`LANES`].
 
 use crate::Element;
-use crate::element::IdList;
+use crate::element::Ids;
 use crate::element::Lanes;
 use crate::par::for_pieces;
 use crate::reduce::prefetch;
@@ -19,13 +19,13 @@ const LANES: usize = 16;
 const AHEAD: usize = 512;
 
 /// `out[s] = sum of values[ptr[s]..ptr[s + 1]]`.
-pub(crate) fn line_sums<T: Element>(values: &[T], ptr: IdList<'_>, out: &mut [T]) {
+pub(crate) fn line_sums<T: Element>(values: &[T], ptr: Ids<'_>, out: &mut [T]) {
     for_pieces(&ptr.cuts(1), out, &|r| r.len(), &|rows, out| T::dispatch(LineSums { values, ptr, rows, out }));
 }
 
 struct LineSums<'a, T> {
     values: &'a [T],
-    ptr: IdList<'a>,
+    ptr: Ids<'a>,
     rows: Range<usize>,
     out: &'a mut [T],
 }
@@ -92,7 +92,7 @@ mod tests {
     fn run<T: Element, S: Simd>(simd: S, values: &[T], ptr: &[i32]) -> Vec<T> {
         let mut out = vec![T::ONE; ptr.len() - 1];
         let rows = 0..ptr.len() - 1;
-        simd.vectorize(LineSums { values, ptr: IdList::I32(ptr), rows, out: &mut out });
+        simd.vectorize(LineSums { values, ptr: Ids::I32(ptr), rows, out: &mut out });
         out
     }
 
@@ -142,7 +142,7 @@ mod tests {
     fn neighbours_take_no_part() {
         let values = [f32::NAN, 1.0, 2.0, f32::INFINITY, 3.0];
         let mut out = [0.0; 4];
-        line_sums(&values, IdList::I64(&[1, 3, 3, 4, 5]), &mut out);
+        line_sums(&values, Ids::I64(&[1, 3, 3, 4, 5]), &mut out);
         assert_eq!(out, [3.0, 0.0, f32::INFINITY, 3.0]);
     }
 }

@@ -1,6 +1,6 @@
 //! The elements (f16, bf16, f32, f64, i32, i64, u8) and the indices (i32, i64).
 
-use crate::element::IdList;
+use crate::element::Ids;
 use crate::element::{Element, Index};
 use crate::lanes::{ArrayLanes, F32Lanes, F64Lanes};
 use crate::{par, simd};
@@ -241,8 +241,8 @@ macro_rules! index {
                 $widen
             }
             #[inline(always)]
-            fn list(list: &[Self]) -> IdList<'_> {
-                IdList::$variant(list)
+            fn list(list: &[Self]) -> Ids<'_> {
+                Ids::$variant(list)
             }
         }
     };

@@ -5,7 +5,7 @@
 //! columns, then (they are in cache by then) for the next one. Each output element is accumulated by one thread in
 //! the order of the segment, so the result does not depend on the number of threads.
 
-use crate::element::IdList;
+use crate::element::Ids;
 use crate::element::Lanes;
 use crate::lanes::acc_max;
 use crate::par::for_pieces;
@@ -21,7 +21,7 @@ pub(crate) type V<T, S> = <<T as Element>::Lanes as Lanes<T>>::V<S>;
 #[derive(Clone, Copy)]
 pub(crate) struct Weights<'a, T> {
     pub(crate) values: &'a [T],
-    pub(crate) perm: Option<IdList<'a>>,
+    pub(crate) perm: Option<Ids<'a>>,
 }
 
 impl<T: Element> Weights<'_, T> {
@@ -256,14 +256,14 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Few<T::Acc, N> {
 struct Inputs<'a, T, R, W> {
     reducer: R,
     weights: W,
-    idx: Option<IdList<'a>>,
+    idx: Option<Ids<'a>>,
     source: Source<'a, T>,
 }
 
 /// The segments `rows` and their part of the output.
 struct Job<'a, T, R, W> {
     inputs: Inputs<'a, T, R, W>,
-    ptr: IdList<'a>,
+    ptr: Ids<'a>,
     rows: Range<usize>,
     out: &'a mut [T],
 }
@@ -364,7 +364,7 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
         let start = at.min(width - X::width());
         let mut tile = X::init(simd, inputs.reducer.start(elements.is_empty()));
         match inputs.idx {
-            Some(IdList::I32(idx)) => {
+            Some(Ids::I32(idx)) => {
                 for (k, i) in elements.clone().zip(&idx[elements]) {
                     // The rows are in the cache after the first tile.
                     if at == 0
@@ -462,8 +462,8 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
 pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
     reducer: R,
     weights: W,
-    ptr: IdList<'_>,
-    idx: Option<IdList<'_>>,
+    ptr: Ids<'_>,
+    idx: Option<Ids<'_>>,
     source: Source<'_, T>,
     out: &mut [T],
 ) {
@@ -487,7 +487,7 @@ mod tests {
         let mut out = vec![T::ZERO; 9 * width];
         let (a, rest) = out.split_at_mut(3 * width);
         let (b, c) = rest.split_at_mut(3 * width);
-        let (ptr, idx) = (IdList::I32(&ptr), Some(IdList::I32(&idx)));
+        let (ptr, idx) = (Ids::I32(&ptr), Some(Ids::I32(&idx)));
         let weights = Weights { values: data, perm: None };
         let (largest, rows) = (Extreme::largest::<T>(), || 0..3);
         simd.vectorize(Job { inputs: Inputs { reducer: Sum, weights, idx, source }, ptr, rows: rows(), out: a });

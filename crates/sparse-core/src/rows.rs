@@ -1,6 +1,6 @@
 //! Moving and combining value rows.
 
-use crate::element::IdList;
+use crate::element::Ids;
 use crate::lines::line_sums;
 use crate::par::{even, for_pieces};
 use crate::reduce::{Extreme, Reducer, Source, Sum, reduce_rows};
@@ -31,15 +31,15 @@ pub fn move_rows<T: Plain, I: Index>(values: &[T], block: usize, fill: &[T], map
 }
 
 /// [`move_rows`] for blocks of `N` elements.
-fn move_fixed<T: Plain, const N: usize>(values: &[T], fill: &[T], map: IdList<'_>, out: &mut [T]) {
+fn move_fixed<T: Plain, const N: usize>(values: &[T], fill: &[T], map: Ids<'_>, out: &mut [T]) {
     let (values, rest) = values.as_chunks::<N>();
     assert!(rest.is_empty(), "move_rows: values must hold whole blocks");
     let fill = fill.as_chunks::<N>().0.first();
     for_pieces(&even(map.len(), N), out, &|r| r.len() * N, &|range, out| {
         let out = out.as_chunks_mut::<N>().0;
         match map {
-            IdList::I32(map) => move_piece(values, fill, &map[range], out),
-            IdList::I64(map) => move_piece(values, fill, &map[range], out),
+            Ids::I32(map) => move_piece(values, fill, &map[range], out),
+            Ids::I64(map) => move_piece(values, fill, &map[range], out),
         }
     });
 }
@@ -53,7 +53,7 @@ fn move_piece<B: Copy, I: Index>(values: &[B], fill: Option<&B>, map: &[I], out:
 }
 
 /// [`move_rows`] for any block.
-fn move_blocks<T: Plain>(values: &[T], block: usize, fill: &[T], map: IdList<'_>, out: &mut [T]) {
+fn move_blocks<T: Plain>(values: &[T], block: usize, fill: &[T], map: Ids<'_>, out: &mut [T]) {
     let source = Source::new(values, block, "move_rows: values");
     let n = values.len() / block;
     let fill = (fill.len() == block).then_some(fill);
@@ -116,8 +116,8 @@ fn segment_reduce<T: Element, R: Reducer<T>>(
     op: &str,
     values: &[T],
     block: usize,
-    order: Option<IdList<'_>>,
-    ptr: IdList<'_>,
+    order: Option<Ids<'_>>,
+    ptr: Ids<'_>,
     out: &mut [T],
 ) {
     assert_eq!(out.len(), ptr.rows() * block, "{op}: out must hold a block for every segment");

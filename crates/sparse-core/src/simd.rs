@@ -2,7 +2,7 @@
 //!
 //! Every instance is build time that each user pays. So kernels over floats are compiled for all sets, and those over
 //! integers for AVX2 and the target's baseline. Kernels that are compiled for each index type give indices of 64 bits,
-//! which only sizes of 2^31 and more ask for, the baseline; others read both types through [`IdList`](crate::ids::IdList).
+//! which only sizes of 2^31 and more ask for, the baseline; others read both types through [`Ids`](crate::ids::Ids).
 //! The bits of a result are the same on all of them.
 
 use crate::{Element, Index};

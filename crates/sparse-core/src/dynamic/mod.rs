@@ -9,9 +9,10 @@ mod linalg;
 mod merge;
 mod moves;
 mod scatter;
-pub(crate) mod slices;
+mod slices;
 mod structure;
 
+pub use crate::element::Ids;
 pub use linalg::{
     DynCompressed, extremum_cols_backward, extremum_rows_backward, sddmm, spgemm, spgemm_sampled, spgemm_values, spmm,
     spmm_extremum,
@@ -23,5 +24,5 @@ pub use merge::{
 };
 pub use moves::{concat_slices, join_rows, move_rows, segment_any, segment_cumsum, segment_sum};
 pub use scatter::{DynRecorded, check_indices, gather, put, put_backward, put_copied, put_recorded, recorded_backward};
-pub use slices::{BitVec, Bits, ElementVec, Elements, ElementsMut, IdVec, Ids};
+pub use slices::{BitVec, Bits, ElementVec, Elements, ElementsMut, IdVec};
 pub use structure::{coalesce, compress, expand_ptr, group_by, scan, validate_coo, validate_csr};

@@ -1,19 +1,31 @@
 //! Slices and vectors whose element type is known at run time only.
 
-use crate::reduce::prefetch;
+use crate::element::Ids;
 use crate::{Element, Index, Plain};
-use core::ops::Range;
 use half::{bf16, f16};
-use std::borrow::Cow;
 
-macro_rules! families {
-    ($(#[$doc:meta])* $trait:ident: $bound:path, $slice:ident $of:ident, $vec:ident $erase:ident, [$($variant:ident $t:ty),*]) => {
+macro_rules! slices {
+    ($(#[$doc:meta])* $slice:ident [$($variant:ident $t:ty),*]) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub enum $slice<'a> {
             $(#[doc = concat!("Of `", stringify!($t), "`.")] $variant(&'a [$t]),)*
         }
+    };
+}
 
+slices! {
+    /// Elements that kernels compute with. Bool travels as `u8` of 0 and 1.
+    Elements [F16 f16, Bf16 bf16, F32 f32, F64 f64, I32 i32, I64 i64, U8 u8]
+}
+
+slices! {
+    /// Elements that kernels only move: their size is all that counts.
+    Bits [B8 u8, B16 u16, B32 u32, B64 u64]
+}
+
+macro_rules! families {
+    ($trait:ident: $bound:path, $slice:ident $of:ident, $vec:ident $erase:ident, [$($variant:ident $t:ty),*]) => {
         #[doc = concat!("Owned [`", stringify!($slice), "`].")]
         #[derive(Clone, Debug, PartialEq)]
         pub enum $vec {
@@ -22,6 +34,7 @@ macro_rules! families {
 
         impl $slice<'_> {
             /// Number of entries.
+            #[inline]
             pub fn len(&self) -> usize {
                 match self { $(Self::$variant(x) => x.len(),)* }
             }
@@ -81,64 +94,15 @@ macro_rules! families {
 }
 
 families! {
-    /// Elements that kernels compute with. Bool travels as `u8` of 0 and 1.
     AnyElement: Element, Elements elements, ElementVec element_vec,
     [F16 f16, Bf16 bf16, F32 f32, F64 f64, I32 i32, I64 i64, U8 u8]
 }
 
 families! {
-    /// Indices.
     AnyIndex: Index, Ids ids, IdVec id_vec, [I32 i32, I64 i64]
 }
 
-impl<'a> Ids<'a> {
-    /// Some of the entries.
-    pub(crate) fn slice(self, range: Range<usize>) -> Self {
-        match self {
-            Self::I32(ids) => Self::I32(&ids[range]),
-            Self::I64(ids) => Self::I64(&ids[range]),
-        }
-    }
-
-    /// One entry. Loops match the type once instead.
-    pub(crate) fn get(self, k: usize) -> i64 {
-        match self {
-            Self::I32(ids) => ids[k].into(),
-            Self::I64(ids) => ids[k],
-        }
-    }
-
-    /// Asks for an entry, if it exists, to be brought into the cache.
-    pub(crate) fn prefetch(self, k: usize) {
-        match self {
-            Self::I32(ids) => prefetch(ids, k),
-            Self::I64(ids) => prefetch(ids, k),
-        }
-    }
-
-    /// Calls `f` with the position that each entry names along an axis of `len`: from the end where it is negative.
-    pub(crate) fn positions(self, len: usize, f: impl FnMut(usize)) {
-        fn each<I: Index>(ids: &[I], len: usize, f: impl FnMut(usize)) {
-            let from_end = |j: i64| if j < 0 { j.wrapping_add(len as i64) } else { j };
-            ids.iter().map(|id| from_end(id.to_i64()) as usize).for_each(f);
-        }
-        match self {
-            Self::I32(ids) => each(ids, len, f),
-            Self::I64(ids) => each(ids, len, f),
-        }
-    }
-
-    /// The entries as i32, which hold them.
-    pub(crate) fn narrow(self) -> Cow<'a, [i32]> {
-        match self {
-            Self::I32(ids) => Cow::Borrowed(ids),
-            Self::I64(ids) => Cow::Owned(ids.iter().map(|&id| id as i32).collect()),
-        }
-    }
-}
-
 families! {
-    /// Elements that kernels only move: their size is all that counts.
     AnyBits: Plain, Bits bits, BitVec bit_vec, [B8 u8, B16 u16, B32 u32, B64 u64]
 }
 

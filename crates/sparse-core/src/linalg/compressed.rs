@@ -1,7 +1,7 @@
 //! A sparse matrix as products read it.
 
 use crate::Index;
-use crate::element::IdList;
+use crate::element::Ids;
 
 /// The compressed rows of a sparse matrix: element `k` of row `r`, for `k` in `ptr[r]..ptr[r + 1]`, lies in column
 /// `idx[k]` and has the value `values[perm[k]]`, or `values[k]` without a permutation.
@@ -28,7 +28,7 @@ impl<'a, I: Index> Compressed<'a, I> {
 /// [`Compressed`] rows with indices of either type.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
-    pub(super) ptr: IdList<'a>,
-    pub(super) idx: IdList<'a>,
-    pub(super) perm: Option<IdList<'a>>,
+    pub(super) ptr: Ids<'a>,
+    pub(super) idx: Ids<'a>,
+    pub(super) perm: Option<Ids<'a>>,
 }

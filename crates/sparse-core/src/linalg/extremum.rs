@@ -2,7 +2,7 @@
 
 use super::compressed::{Compressed, View};
 use super::sddmm::SUMS;
-use crate::element::IdList;
+use crate::element::Ids;
 use crate::lanes::add_lanes;
 use crate::par::{self, for_pieces, split_mut};
 use crate::reduce::{Extreme, Source, Weights, reduce_rows};
@@ -81,7 +81,7 @@ pub fn extremum_rows_backward<T: Element, I: Index>(
 }
 
 fn rows_backward<T: Element>(
-    (ptr, idx): (IdList<'_>, IdList<'_>),
+    (ptr, idx): (Ids<'_>, Ids<'_>),
     [values, dense, out, grad]: [&[T]; 4],
     features: usize,
     shares: &mut [T],
@@ -111,8 +111,8 @@ fn rows_backward<T: Element>(
 
 /// Some rows, with their part of the outputs.
 struct Rows<'a, T> {
-    ptr: IdList<'a>,
-    idx: IdList<'a>,
+    ptr: Ids<'a>,
+    idx: Ids<'a>,
     values: &'a [T],
     dense: Source<'a, T>,
     out: Source<'a, T>,

@@ -2,7 +2,7 @@
 
 use super::compressed::{Compressed, View};
 use crate::alloc::zeroed;
-use crate::element::IdList;
+use crate::element::Ids;
 use crate::par::{self, by_elements, for_pieces, split_mut};
 use crate::{Element, Index, Result, SparseError};
 use core::ops::Range;
@@ -164,7 +164,7 @@ pub fn spgemm_values<T: Element, I: Index>(
 }
 
 fn multiply_values<T: Element>(
-    (ptr, idx): (IdList<'_>, &[i32]),
+    (ptr, idx): (Ids<'_>, &[i32]),
     a: View<'_>,
     a_values: &[T],
     b: Right<'_>,
@@ -209,7 +209,7 @@ pub fn spgemm_sampled<T: Element, I: Index>(
 }
 
 fn sample<T: Element>(
-    (ptr, idx): (IdList<'_>, IdList<'_>),
+    (ptr, idx): (Ids<'_>, Ids<'_>),
     x: Right<'_>,
     x_values: &[T],
     y: Right<'_>,
@@ -248,9 +248,9 @@ fn sample<T: Element>(
 /// Compressed rows with the places of their columns in a dense row of `width`.
 #[derive(Clone, Copy)]
 struct Right<'a> {
-    ptr: IdList<'a>,
+    ptr: Ids<'a>,
     places: &'a [i32],
-    perm: Option<IdList<'a>>,
+    perm: Option<Ids<'a>>,
     width: usize,
 }
 
@@ -287,7 +287,7 @@ fn add_row<T: Element>(
 
 /// Where the value of element `e` stands.
 #[inline(always)]
-fn position(perm: Option<IdList<'_>>, e: usize) -> usize {
+fn position(perm: Option<Ids<'_>>, e: usize) -> usize {
     perm.map_or(e, |perm| perm.at(e))
 }
 

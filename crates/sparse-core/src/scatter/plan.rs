@@ -3,7 +3,7 @@
 use super::layout::Layout;
 use super::target::{Target, TargetIndex};
 use super::walk::Walk;
-use crate::dynamic::slices::Ids;
+use crate::element::Ids;
 use crate::par;
 use core::ops::Range;
 

@@ -1,6 +1,6 @@
 //! Where values belong, and how they meet.
 
-use crate::dynamic::slices::Ids;
+use crate::element::Ids;
 
 /// How values that meet at one position become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

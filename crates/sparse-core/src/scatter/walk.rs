@@ -5,7 +5,7 @@
 
 use super::target::TargetIndex;
 use crate::Index;
-use crate::dynamic::slices::Ids;
+use crate::element::Ids;
 use core::ops::Range;
 
 /// Values of a stretch, at most. Their cells are fetched while the stretch before is visited.
