@@ -1,9 +1,9 @@
 //! This library beside PyTorch and SciPy, in one run, alternating, on the same inputs.
 //!
-//! `SPARSE_PEER_PYTHON=/path/to/python cargo bench --bench peers [name]`, with torch, scipy and numpy installed there. Sums
-//! of the results are compared before anything is timed. Without a peer only this library is timed. Both sides
-//! run on `SPARSE_BENCH_THREADS` threads (2) and advise huge pages. Large results get fresh memory from the system; with
-//! `SPARSE_BENCH_REUSE` set both sides use again what they freed.
+//! `SPARSE_PEER_PYTHON=/path/to/python cargo bench --bench peers [name]`, with torch, scipy and numpy installed there.
+//! Sums of the results are compared before anything is timed. Without a peer only this library is timed. Both sides run
+//! on `SPARSE_BENCH_THREADS` threads (2) and advise huge pages. Large results get fresh memory from the system; with
+//! `SPARSE_BENCH_REUSE` set, both sides reuse the memory that they freed.
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use rand::rngs::StdRng;
@@ -20,8 +20,8 @@ const ROWS: usize = 1_000_000;
 const PART_NNZ: usize = 5_000_000;
 
 fn main() {
-    // Burn's own buffers come from malloc; only the environment of the process can put those on huge pages, and keep freed
-    // memory for the next result. The peer inherits it.
+    // Burn's own buffers come from malloc. Only the environment of the process can put them on huge pages, and keep
+    // freed memory for the next result. The peer inherits it.
     if std::env::var_os("GLIBC_TUNABLES").is_none() && cfg!(target_os = "linux") {
         let reused = std::env::var_os("SPARSE_BENCH_REUSE").is_some();
         let keep = "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=17179869184";

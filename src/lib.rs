@@ -1,7 +1,7 @@
 //! Sparse COO and CSR tensors for [Burn](https://burn.dev) 0.22 that train.
 //!
-//! - Tensors: [`CooTensor`] of any rank and [`CsrTensor`] of rank 2 and 3, with a [`Fill`] for what is not stored. Their
-//!   methods are the operations; each has a backward rule on Burn's autodiff tape.
+//! - Tensors: [`CooTensor`] of any rank and [`CsrTensor`] of rank 2 and 3, with a [`Fill`] for what is not stored.
+//!   Their methods are the operations; each has a backward rule on Burn's autodiff tape.
 //! - Operations on dense tensors, and on several sparse ones: [`ops`].
 //! - Layers: [`nn`]. Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`].
 //!

@@ -1,9 +1,9 @@
 //! On Flex, operations on 16-bit floats, integers and Bool allocate their results and no copy of an operand: kernels
 //! compute in the dtype that the tensors have.
 //!
-//! The allocator counts every byte that the process asks for, whichever thread asks. An operation runs once before it is
-//! measured, so that its patterns and index maps are kept. The bound is then the bytes of its results, and a spare that is
-//! less than half of the smallest operand. A second run clones that operand, and must pass the bound.
+//! The allocator counts every byte that the process requests, on any thread. An operation runs once before it is
+//! measured, so that its patterns and index maps are kept. The bound is then the bytes of its results, plus a spare
+//! that is less than half of the smallest operand. A second run clones that operand, and must exceed the bound.
 
 use burn::tensor::{Bool, BoolStore, DType, Device, Float, Int, Tensor, TensorData, s};
 use sparse_tensor::ops::{self, IndexPlan, Reduce};

@@ -1,6 +1,6 @@
-//! Items that share fresh patterns, in a parallel loop of the user's: what is made of a pattern is asked for by several
-//! threads at once, and each of them waits in its turn for parallel work of the same pool. Nothing may wait for good, and
-//! all get one pattern.
+//! Items that share fresh patterns, in a parallel loop of the user. Several threads request the same derived data of a
+//! pattern at once, and each of them waits for parallel work of the same pool. There must be no deadlock, and all
+//! threads must get the same pattern.
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use rayon::ThreadPoolBuilder;

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 /// Trains a two-layer graph convolutional network on a graph, with its adjacency and features as sparse tensors.
 ///
-/// Without --data the graph is Zachary's karate club: 34 members, 78 ties, one labelled member on each side. The defaults
-/// are the set-up of Kipf and Welling (2017). The last line of the output is always
-/// `test accuracy: mean M std S over N seeds, E ms/epoch`, an epoch being one step of training and one evaluation.
+/// Without --data the graph is Zachary's karate club: 34 members, 78 ties, one labelled member on each side. The
+/// defaults are the set-up of Kipf and Welling (2017). The last line of the output is always `test accuracy: mean M std
+/// S over N seeds, E ms/epoch`, an epoch being one step of training and one evaluation.
 #[derive(Parser, Debug)]
 #[command(name = "gcn")]
 pub(crate) struct Args {

@@ -1,7 +1,7 @@
 //! Principal components by power iteration.
 
-/// The two first principal components of `points` `[rows, dims]`, as `(x, y)` for each row. Two columns or fewer come back
-/// as they are.
+/// The first two principal components of `points` `[rows, dims]`, as `(x, y)` for each row. Two or fewer columns are
+/// returned unchanged.
 pub(crate) fn to_plane(points: &[f64], dims: usize) -> Vec<(f64, f64)> {
     if dims <= 2 {
         return points.chunks(dims.max(1)).map(|row| (row[0], row.get(1).copied().unwrap_or(0.0))).collect();

@@ -219,8 +219,8 @@ fn entries_in(area: &Area, entries: &[(RGBAColor, String)]) -> Drawn {
     Ok(())
 }
 
-/// The range of the finite values, with a margin; of many, without the outermost half a percent on each side, which would
-/// press the rest together.
+/// The range of the finite values, with a margin. If there are many, the outermost half a percent on each side is left
+/// out, because it would press the rest together.
 fn range(values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
     let mut finite: Vec<f64> = values.filter(|value| value.is_finite()).collect();
     finite.sort_by(f64::total_cmp);

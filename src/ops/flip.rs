@@ -68,9 +68,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.relocated(Flipped(turns.clone()), dims, |dims| flip_sorted(&self.pattern, dims, &turns))
     }
 
-    /// Moves every stored element to other coordinates; distinct ones stay distinct. For a coalesced tensor `sort`
-    /// makes the pattern of the new coordinates, and gives the old place of each element. Both are kept with this pattern,
-    /// under `key`.
+    /// Moves every stored element to other coordinates; distinct coordinates stay distinct. For a coalesced tensor
+    /// `sort` makes the pattern of the new coordinates and gives the old position of each element. Both are kept with
+    /// this pattern, under `key`.
     pub(super) fn relocated(
         &self,
         key: impl Key,

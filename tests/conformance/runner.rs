@@ -107,7 +107,8 @@ fn judge(case: &Case, context: &Context, produced: Produced) -> Outcome {
 /// What is corrupted, one at a time.
 const WHAT: [&str; 5] = ["output", "fill", "specified", "gradient", "error"];
 
-/// Ids of cases that pass although their expectation was corrupted: one number, fill, coordinate, gradient or error kind.
+/// Ids of cases that pass although their expectation was corrupted: one number, fill, coordinate, gradient or kind of
+/// error.
 pub fn corruptions_missed(cases: &[Case], device: &str) -> Vec<String> {
     let device = device::named(device);
     let mut missed = vec![];

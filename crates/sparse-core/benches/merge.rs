@@ -1,4 +1,4 @@
-//! Union, intersection and concatenation of CSR matrices, f32 values and i32 indices, beside SciPy.
+//! Union, intersection and concatenation of CSR matrices, f32 values and i32 indices, compared with SciPy.
 
 mod common;
 
@@ -12,7 +12,7 @@ struct Csr {
 }
 
 impl Csr {
-    /// `per_row` random columns in each row; the few drawn twice are kept once.
+    /// `per_row` random columns in each row. Columns drawn twice are kept once.
     fn random(rows: usize, per_row: usize, cols: usize, random: &mut Random) -> Self {
         let (mut ptr, mut col) = (vec![0], Vec::new());
         for _ in 0..rows {
@@ -83,7 +83,7 @@ fn main() {
         let (row_ptr, col_idx, map) = concat_csr_cols(&patterns, &offsets);
         let all = concat_slices(&values);
         let mut out = common::zeroed::<f32>(all.len());
-        // The shared `move_rows` for one value an element.
+        // The general `move_rows`, with one value per element.
         move_rows(&all, 1, &[], &map, &mut out);
         (row_ptr, col_idx, out)
     };
@@ -105,7 +105,7 @@ fn main() {
     report("concat_coo axis 1", time(|| concat_coo(1, &offsets, &coo, 2, true)), None);
 }
 
-/// Compares a sample of rows with a merge through a sorted list.
+/// Checks a sample of rows against a merge through a sorted list.
 fn check_union(a: &Csr, b: &Csr, (ptr, col, val): &(Vec<i32>, Vec<i32>, Vec<f32>)) {
     for r in (0..a.ptr.len() - 1).step_by(97) {
         let mut sums = std::collections::BTreeMap::new();

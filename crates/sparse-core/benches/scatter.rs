@@ -1,4 +1,4 @@
-//! `put` and its gradients, [1M, 64] into [100k, 64] along axis 0, f32 with i64 indices, beside PyTorch.
+//! `put` and its gradients, [1M, 64] into [100k, 64] along axis 0, f32 with i64 indices, compared with PyTorch.
 //!
 //! An optional argument is the number of rows in thousands (default 1000).
 
@@ -66,7 +66,7 @@ fn main() {
         );
     }
     report("add forward, without self", time(|| forward(&full, &index, Reduce::Add, false)), None);
-    // Half of the values 0: every group has several.
+    // Half of the values are 0, so every group has several zeros.
     let zeros: Vec<f32> = values.iter().map(|v| v.max(0.0)).collect();
     let both = || {
         let mut out = arr.clone();
@@ -76,7 +76,7 @@ fn main() {
     report("mul forward+backward, half zeros", time(both), None);
 }
 
-/// Compares a column with a plain loop.
+/// Checks a column against a plain loop.
 fn check(target: &Target<'_>, index: &[i64], values: &[f32], arr: &[f32], out: &[f32]) {
     let Target { inner, count, .. } = *target;
     for i in [0, 1, inner - 1] {

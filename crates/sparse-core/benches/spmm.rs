@@ -1,8 +1,8 @@
-//! Times the kernels on graphs of the sizes that papers and libraries quote. Every result is checked against a plain
-//! loop before it is timed. Output buffers are reused, so page faults are not part of the products' times; what
-//! returns vectors (coalesce, group_by) pays for fresh memory.
+//! Times the kernels on graphs of the sizes that papers and libraries report. Every result is checked against a plain
+//! loop before it is timed. The products reuse their output buffers, so page faults are not part of their times.
+//! Functions that return vectors (coalesce, group_by) pay for fresh memory.
 //!
-//! `cargo bench -p sparse-core --bench spmm [-- name]`; the number of threads is rayon's (`RAYON_NUM_THREADS`).
+//! `cargo bench -p sparse-core --bench spmm [-- name]`. `RAYON_NUM_THREADS` sets the number of threads.
 
 use sparse_core::*;
 use std::hint::black_box;
@@ -59,7 +59,7 @@ impl Graph {
     fn row_ids(&self) -> Vec<i32> {
         expand_ptr(&self.ptr)
     }
-    /// Pointers, rows and permutation of the elements by column.
+    /// Pointers, rows and permutation of the elements, grouped by column.
     fn transpose(&self) -> (Vec<i32>, Vec<i32>, Vec<i32>) {
         let (ids, Segments { ptr, order }) = (self.row_ids(), group_by(&self.idx, self.n));
         let idx = order.iter().map(|&k| ids[k as usize]).collect();
@@ -67,7 +67,7 @@ impl Graph {
     }
 }
 
-/// A random graph with sorted columns, duplicates dropped.
+/// A random graph with sorted columns and without duplicates.
 fn graph(n: usize, nnz: usize, random: &mut Random) -> Graph {
     let indices: Vec<i32> = (0..2 * nnz).map(|_| random.below(n)).collect();
     let unique = coalesce(&[n, n], &indices, nnz).indices;

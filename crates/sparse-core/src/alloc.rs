@@ -1,26 +1,28 @@
-//! Where large outputs get their memory.
+//! Memory for large outputs.
 //!
-//! A fresh large `Vec` costs a page fault for every 4 KiB touched: ten times the cost of writing it. Advising the
-//! kernel to use huge pages removes nearly all of them, but the system call is foreign code. This crate forbids
-//! `unsafe`, so it calls a hook that a crate above may register.
+//! Writing to a fresh large `Vec` causes a page fault for every 4 KiB: ten times the cost of the write itself. Huge
+//! pages avoid most page faults. The system call needs `unsafe`, which this crate forbids. So the crate calls a hook
+//! that a higher crate may register.
 
 use std::sync::OnceLock;
 
-/// Allocations from this many bytes on are announced to the hook: a huge page of x86-64, so most of them hold one.
+/// Allocations of at least this many bytes are reported to the hook. It is the size of a huge page on x86-64, so most
+/// of these allocations contain a whole one.
 const LARGE: usize = 2 << 20;
 
 static HOOK: OnceLock<fn(*mut u8, usize)> = OnceLock::new();
 
-/// Registers a function that is told address and length in bytes of each large output before it is written.
+/// Registers a function that receives the address and the length in bytes of each large output before it is written.
 ///
-/// It is meant to pass a hint to the operating system, such as `madvise(MADV_HUGEPAGE)` over the pages inside the
-/// range; it must not read or write the memory. The first registration of a process stays; the result says
-/// whether this one was it.
+/// The function should pass a hint to the operating system, such as `madvise(MADV_HUGEPAGE)` for the pages inside the
+/// range. It must not read or write the memory. Only the first registration in a process takes effect; the return value
+/// tells whether it was this one.
 pub fn set_large_alloc_hook(hook: fn(*mut u8, usize)) -> bool {
     HOOK.set(hook).is_ok()
 }
 
-/// A vector of `len` zeros. The pages of a large one are mapped when first written, by the thread that writes them.
+/// A vector of `len` zeros. The operating system maps the pages of a large one on the first write, for the thread that
+/// writes.
 pub fn zeroed<T: Copy + Default>(len: usize) -> Vec<T> {
     let mut out = vec![T::default(); len];
     announce(&mut out);

@@ -1,4 +1,4 @@
-//! Elements as unsigned integers of their size: kernels that only move them are compiled once a size.
+//! Elements as unsigned integers of the same size. Kernels that only move elements are compiled once per size.
 
 use bytemuck::Pod;
 use half::{bf16, f16};

@@ -1,9 +1,9 @@
-//! Validation of indices: whole, before anything is built or written.
+//! Validation of indices. All indices are checked before anything is built or written.
 
 use crate::par::{self, even, for_pieces};
 use crate::{Index, Result, SparseError};
 
-/// Whether every index lies in `[0, size)`. Branch-free inside, so that it runs at memory speed.
+/// Whether every index lies in `[0, size)`. The loop has no branches, so it runs at memory speed.
 pub(crate) fn in_range<I: Index>(indices: &[I], size: usize) -> bool {
     if size == 0 {
         return indices.is_empty();
@@ -12,7 +12,7 @@ pub(crate) fn in_range<I: Index>(indices: &[I], size: usize) -> bool {
     indices.iter().fold(true, |ok, &i| ok & (i >= I::default()) & (i <= last))
 }
 
-/// Error for the first index of `indices` outside `[0, size)`; `None` when there is none.
+/// The error for the first index of `indices` outside `[0, size)`, or `None` if all are inside.
 fn first_out_of_range<I: Index>(
     op: &'static str,
     axis: usize,
@@ -25,7 +25,7 @@ fn first_out_of_range<I: Index>(
     Some(SparseError::IndexOutOfRange { op, axis, low: 0, size, index, position: offset + position })
 }
 
-/// Checks that `indices` (all along one axis) lie in `[0, size)`, in parallel.
+/// Checks in parallel that all `indices` of one axis lie in `[0, size)`.
 fn check_axis<I: Index>(op: &'static str, axis: usize, size: usize, indices: &[I]) -> Result<()> {
     let ranges = even(indices.len(), 1);
     let ok = par::all(ranges.len(), &|c| in_range(&indices[ranges[c].clone()], size));
@@ -34,7 +34,7 @@ fn check_axis<I: Index>(op: &'static str, axis: usize, size: usize, indices: &[I
 
 /// Whether entries `from - 1 .. to` ascend strictly in lexicographic order. `from >= 1`.
 fn ascends<I: Index>(indices: &[I], dims: usize, nnz: usize, from: usize, to: usize) -> bool {
-    // Blocks keep the flags in L1; dimensions run from the last (least significant) to the first.
+    // A block of flags fits in the L1 cache. Dimensions are compared from the last (least significant) to the first.
     const BLOCK: usize = 1024;
     let mut less = [false; BLOCK];
     let mut start = from;
@@ -56,19 +56,19 @@ fn ascends<I: Index>(indices: &[I], dims: usize, nnz: usize, from: usize, to: us
     true
 }
 
-/// Checks COO indices and says whether they are coalesced.
+/// Checks COO indices and returns whether they are coalesced.
 ///
 /// `indices` is row-major `[shape.len(), nnz]`: all indices along the first dimension, then the second, and so on.
-/// Coalesced means that the coordinates ascend strictly in lexicographic order. `shape` may be empty; then every entry
-/// has the same (empty) coordinate and at most one of them is coalesced.
+/// Coalesced means that the coordinates ascend strictly in lexicographic order. `shape` may be empty. Then all entries
+/// have the same (empty) coordinate, and they are coalesced if there is at most one.
 ///
 /// One parallel pass, O(nnz * dims).
 ///
 /// # Errors
 ///
-/// [`SparseError::LengthMismatch`] when `indices` does not hold `shape.len() * nnz` entries, and
-/// [`SparseError::IndexOutOfRange`] for the first (in memory order) index outside `[0, shape[d])`; its position is the
-/// flat one.
+/// [`SparseError::LengthMismatch`] if `indices` does not hold `shape.len() * nnz` entries.
+/// [`SparseError::IndexOutOfRange`] for the first index (in memory order) outside `[0, shape[d])`; its position is the
+/// position in the flat list.
 pub fn validate_coo<I: Index>(op: &'static str, shape: &[usize], indices: &[I], nnz: usize) -> Result<bool> {
     let dims = shape.len();
     let expected = dims.saturating_mul(nnz);
@@ -96,7 +96,7 @@ pub fn validate_coo<I: Index>(op: &'static str, shape: &[usize], indices: &[I], 
     Ok(coalesced)
 }
 
-/// Checks row pointers: one entry a row and one more, from 0 to `nnz`, never descending.
+/// Checks row pointers: `rows + 1` entries that start at 0, never descend and end at `nnz`.
 fn check_row_ptr<I: Index>(op: &'static str, rows: usize, nnz: usize, row_ptr: &[I]) -> Result<()> {
     let expected = rows.saturating_add(1);
     if row_ptr.len() != expected || rows == usize::MAX {
@@ -114,7 +114,7 @@ fn check_row_ptr<I: Index>(op: &'static str, rows: usize, nnz: usize, row_ptr: &
     if let Some(position) = descends {
         return Err(error("never descend", position));
     }
-    // Starting at 0 and never descending, an entry beyond nnz shows in the last one.
+    // The pointers start at 0 and never descend, so if any entry exceeds nnz, the last one does.
     if row_ptr[rows].to_usize() != nnz {
         return Err(error("end at the number of stored elements", rows));
     }
@@ -134,8 +134,8 @@ fn check_row_ptr<I: Index>(op: &'static str, rows: usize, nnz: usize, row_ptr: &
 pub fn validate_csr<I: Index>(op: &'static str, rows: usize, cols: usize, row_ptr: &[I], col_idx: &[I]) -> Result<()> {
     check_row_ptr(op, rows, col_idx.len(), row_ptr)?;
     check_axis(op, 1, cols, col_idx)?;
-    // A descent between neighbours is legal exactly at a row start, so columns are compared in one flat pass and only
-    // the descents are looked up in the row pointers.
+    // Columns may descend only at the start of a row. So neighbours are compared in one flat pass, and row pointers are
+    // read only where the columns descend.
     let row_of = |k: usize| row_ptr.partition_point(|p| p.to_usize() <= k) - 1;
     let ranges = even(col_idx.len(), 1);
     let unsorted = par::find_first(ranges.len(), &|piece| {
@@ -164,13 +164,13 @@ pub fn validate_csr<I: Index>(op: &'static str, rows: usize, cols: usize, row_pt
 
 /// Joins the row pointers of a batch of CSR matrices into those of the stacked matrix.
 ///
-/// `ptr` holds `batch * (rows + 1)` entries, each batch starting from 0; the result holds `batch * rows + 1` entries of
-/// the `[batch * rows, cols]` matrix. Inverse of [`split_row_ptr`]. O(batch * rows).
+/// `ptr` holds `batch * (rows + 1)` entries; the pointers of each batch start at 0. The result holds the `batch * rows
+/// + 1` entries of the `[batch * rows, cols]` matrix. This is the inverse of [`split_row_ptr`]. O(batch * rows).
 ///
 /// # Errors
 ///
-/// [`SparseError::LengthMismatch`] for a wrong number of entries, [`SparseError::InvalidRowPtr`] when a batch does not
-/// start at 0 or descends, [`SparseError::Overflow`] when the total does not fit the index type.
+/// [`SparseError::LengthMismatch`] for a wrong number of entries, [`SparseError::InvalidRowPtr`] if the pointers of a
+/// batch do not start at 0 or descend, [`SparseError::Overflow`] if the total does not fit the index type.
 pub fn join_row_ptr<I: Index>(op: &'static str, batch: usize, rows: usize, ptr: &[I]) -> Result<Vec<I>> {
     let expected = rows.checked_add(1).and_then(|n| n.checked_mul(batch));
     if expected != Some(ptr.len()) {
@@ -203,13 +203,14 @@ pub fn join_row_ptr<I: Index>(op: &'static str, batch: usize, rows: usize, ptr: 
     Ok(joined)
 }
 
-/// Splits the row pointers of a stacked matrix into those of each batch, every batch starting from 0.
+/// Splits the row pointers of a stacked matrix into the row pointers of each batch, which start at 0.
 ///
-/// `ptr` holds `batch * rows + 1` entries; the result holds `batch * (rows + 1)`. Inverse of [`join_row_ptr`].
+/// `ptr` holds `batch * rows + 1` entries; the result holds `batch * (rows + 1)`. This is the inverse of
+/// [`join_row_ptr`].
 ///
 /// # Panics
 ///
-/// When `ptr` has fewer entries or descends from a batch's start.
+/// If `ptr` has fewer entries, or an entry is smaller than the first one of its batch.
 pub fn split_row_ptr<I: Index>(batch: usize, rows: usize, ptr: &[I]) -> Vec<I> {
     let mut split = vec![I::default(); batch * (rows + 1)];
     let batches: Vec<_> = (0..batch).map(|b| b..b + 1).collect();

@@ -1,8 +1,8 @@
-//! Patterns of concatenations.
+//! Patterns of concatenated sparse tensors.
 //!
-//! Values follow through an index map into the plain concatenation of the parts' values: element `j` of part `p` is
-//! at `nnz_0 + .. + nnz_(p-1) + j`. Where the map would be the identity none is made. Elements are moved in runs and
-//! never sorted: along any axis the parts are sorted runs already.
+//! Values are moved with an index map into the plain concatenation of the parts' values: element `j` of part `p` is at
+//! `nnz_0 + .. + nnz_(p-1) + j`. No map is made where it would be the identity. Each part is already sorted along any
+//! axis. So elements are moved in runs and never sorted.
 
 use crate::keys::{Keys, keys, rows};
 use crate::{Index, Plain, alloc::zeroed, par};
@@ -11,10 +11,10 @@ use core::ops::Range;
 /// One CSR part: row pointers and columns.
 pub type CsrPart<'a, I> = (&'a [I], &'a [I]);
 
-/// Runs of this many elements or more are worth a call of `memcpy`.
+/// Runs of at least this many elements are copied with `memcpy`.
 const LONG_RUN: usize = 32;
 
-/// Runs of up to this many elements are moved as if they had as many.
+/// Runs of at most this many elements are moved as if they had exactly this many.
 const SHORT_RUN: usize = 8;
 
 /// The concatenation of slices, copied in parallel: `out = parts[0] ++ parts[1] ++ ..`.
@@ -24,10 +24,11 @@ pub fn concat_slices<T: Plain>(parts: &[&[T]]) -> Vec<T> {
     out
 }
 
-/// Copies a piece of a part: `copy(part number, src, dst)`.
+/// Copies a piece of a part: `copy(part number, source, destination)`.
 type CopyPiece<'a, T> = &'a (dyn Fn(usize, &[T], &mut [T]) + Sync);
 
-/// Calls `copy(part number, src, dst)` for pieces of each part and their place in `out`, in parallel.
+/// Calls `copy(part number, source, destination)` for pieces of each part, in parallel. The destination is the piece's
+/// place in `out`.
 fn copy_parts<T: Plain>(parts: &[&[T]], out: &mut [T], copy: CopyPiece<'_, T>) {
     let mut pieces = Vec::new();
     for (p, part) in parts.iter().enumerate() {
@@ -39,7 +40,7 @@ fn copy_parts<T: Plain>(parts: &[&[T]], out: &mut [T], copy: CopyPiece<'_, T>) {
     });
 }
 
-/// Number of elements before each part, and of all.
+/// For each part, the number of elements before it. The last entry is the total.
 fn bases<I: Index>(lengths: &[usize]) -> Vec<usize> {
     let mut bases = vec![0];
     let mut sum = 0;
@@ -51,7 +52,7 @@ fn bases<I: Index>(lengths: &[usize]) -> Vec<usize> {
     bases
 }
 
-/// Pattern of CSR matrices one below the other: `(row_ptr, col_idx)`.
+/// Pattern of CSR matrices stacked along the rows: `(row_ptr, col_idx)`.
 ///
 /// Part `p` is `[rows_p, cols]` with `rows_p + 1` row pointers. Values are the plain concatenation of the parts'
 /// values. Time and memory O(rows + nnz).
@@ -74,7 +75,7 @@ pub fn concat_csr_rows<I: Index>(parts: &[CsrPart<'_, I>]) -> (Vec<I>, Vec<I>) {
 /// call.
 ///
 /// # Panics
-/// If the parts differ in rows or nnz of the result does not fit the index type.
+/// If the parts differ in their number of rows, or nnz of the result does not fit the index type.
 pub fn concat_csr_cols<I: Index>(parts: &[CsrPart<'_, I>], col_offsets: &[usize]) -> (Vec<I>, Vec<I>, Vec<I>) {
     let bases = bases::<I>(&par::lens(parts, |(_, col)| col.len()));
     let (row_ptr, pieces) = added_row_ptr(parts);
@@ -102,7 +103,8 @@ pub fn concat_csr_cols<I: Index>(parts: &[CsrPart<'_, I>], col_offsets: &[usize]
 /// `values[p]` holds one value for each element of part `p`.
 ///
 /// # Panics
-/// If the parts differ in rows, a part and its values in length, or nnz of the result does not fit the index type.
+/// If the parts differ in their number of rows, a part does not have one value for each element, or nnz of the result
+/// does not fit the index type.
 pub fn concat_csr_cols_values<T: Plain, I: Index>(
     parts: &[CsrPart<'_, I>],
     values: &[&[T]],
@@ -130,7 +132,7 @@ pub fn concat_csr_cols_values<T: Plain, I: Index>(
     (row_ptr, col_idx, out)
 }
 
-/// Row pointers of parts side by side, and rows cut into pieces of equal work.
+/// Row pointers of parts that are side by side, and the rows split into pieces of equal work.
 fn added_row_ptr<I: Index>(parts: &[CsrPart<'_, I>]) -> (Vec<I>, Vec<Range<usize>>) {
     let len = parts.first().map_or(1, |(ptr, _)| ptr.len());
     assert!(parts.iter().all(|(ptr, _)| ptr.len() == len), "concat: parts must have the same number of rows");
@@ -172,10 +174,11 @@ fn copy_run<T: Copy>(src: &[T], dst: &mut [T]) {
     }
 }
 
-/// `dst[at..] = f(src[run])`. May also write up to [`SHORT_RUN`] elements of `dst` behind the run, which come later.
+/// `dst[at..] = f(src[run])`. May also write up to [`SHORT_RUN`] elements of `dst` after the run; the next runs
+/// overwrite them.
 ///
-/// Rows of a graph are short and of any length: a loop over one mispredicts its end each time, which costs more than
-/// moving a fixed number of elements.
+/// The rows of a graph are short and vary in length. A loop over such a row mispredicts its last branch almost every
+/// time. That costs more than moving a fixed number of elements.
 #[inline(always)]
 fn move_run<A: Copy, B>(src: &[A], run: Range<usize>, dst: &mut [B], at: usize, f: impl Fn(A) -> B) {
     let (from, to) = (src.get(run.start..run.start + SHORT_RUN), dst.get_mut(at..at + SHORT_RUN));
@@ -189,12 +192,11 @@ fn move_run<A: Copy, B>(src: &[A], run: Range<usize>, dst: &mut [B], at: usize, 
 
 /// Pattern of batched CSR tensors concatenated along the rows of each batch: `(row_ptr, col_idx, map)`.
 ///
-/// Part `p` is `[batch, rows_p, cols]`, given as `(rows_p, row_ptr, col_idx)` of the CSR of `[batch * rows_p, cols]`;
-/// the result is `[batch, rows_0 + rows_1 + .., cols]`, likewise. Time and memory O(batch * rows + nnz).
+/// Part `p` is `[batch, rows_p, cols]`, given as `(rows_p, row_ptr, col_idx)` of the CSR matrix `[batch * rows_p,
+/// cols]`. The result is `[batch, rows_0 + rows_1 + .., cols]` in the same form. Time and memory O(batch * rows + nnz).
 ///
 /// # Panics
-/// If a part has another number of row pointers than `batch * rows_p + 1` or nnz of the result does not fit the
-/// index type.
+/// If a part does not have `batch * rows_p + 1` row pointers, or nnz of the result does not fit the index type.
 pub fn interleave_csr_rows<I: Index>(batch: usize, parts: &[(usize, &[I], &[I])]) -> (Vec<I>, Vec<I>, Vec<I>) {
     let bases = bases::<I>(&par::lens(parts, |(.., col)| col.len()));
     let height: usize = parts.iter().map(|(rows, ..)| rows).sum();
@@ -203,7 +205,7 @@ pub fn interleave_csr_rows<I: Index>(batch: usize, parts: &[(usize, &[I], &[I])]
     }
     let nnz = bases[parts.len()];
     let mut row_ptr: Vec<I> = zeroed(batch * height + 1);
-    // Elements before a batch: those of all parts before it.
+    // The number of elements of all parts before batch `b`.
     let before = |b: usize| parts.iter().map(|(rows, ptr, _)| ptr[b * rows].to_usize()).sum::<usize>();
     let batches = par::even(batch, (batch * height + nnz).div_ceil(batch.max(1)));
     par::for_pieces(&batches, &mut row_ptr[1..], &|r| r.len() * height, &|batches, out| {
@@ -213,7 +215,7 @@ pub fn interleave_csr_rows<I: Index>(batch: usize, parts: &[(usize, &[I], &[I])]
             for (rows, ptr, _) in parts {
                 let ptr = &ptr[b * rows..=(b + 1) * rows];
                 let base = at - ptr[0].to_usize();
-                // The pointers first: a zip that ends must not have taken an `out` already.
+                // The pointers come first in the zip: when they end, no element of `out` may have been taken.
                 for (end, out) in ptr[1..].iter().zip(out.by_ref()) {
                     *out = I::from_usize(base + end.to_usize());
                 }
@@ -241,11 +243,14 @@ pub fn interleave_csr_rows<I: Index>(batch: usize, parts: &[(usize, &[I], &[I])]
 
 /// Pattern of COO tensors concatenated along a sparse `axis`: `(indices, map)`.
 ///
-/// Part `p` is `(indices [sparse_dims, nnz_p], nnz_p)`; `offsets[p]` is added to its coordinates along `axis` (the sum
-/// of the sizes before it). With `coalesced` the parts are, and so is the result: along axis 0 and for a single part
-/// by itself (map `None`: values are the plain concatenation), else by merging the parts, which are sorted runs
-/// already: elements with equal coordinates before the axis follow each other part by part. Without `coalesced` the
-/// result is the plain concatenation. Time O(sparse_dims * nnz), plus O(nnz * parts) for a merge.
+/// Part `p` is `(indices [sparse_dims, nnz_p], nnz_p)`. `offsets[p]` (the sum of the sizes before it) is added to its
+/// coordinates along `axis`.
+///
+/// With `coalesced`, the parts are coalesced and so is the result. Along axis 0, or with a single part, the plain
+/// concatenation is already coalesced; the map is `None`, because the values are the plain concatenation too. Otherwise
+/// the parts are merged: each is already sorted, and elements that agree in all coordinates before the axis follow each
+/// other part by part. Without `coalesced` the result is the plain concatenation. Time O(sparse_dims * nnz), plus O(nnz
+/// * parts) for a merge.
 ///
 /// # Panics
 /// If `axis >= sparse_dims`, a length does not fit, or nnz of the result does not fit the index type.
@@ -276,7 +281,7 @@ pub fn concat_coo<I: Index>(
     (indices, None)
 }
 
-/// The k-way merge of [`concat_coo`], by keys of the coordinates before the axis.
+/// The k-way merge of [`concat_coo`]. Its keys are the coordinates before the axis.
 fn merge_parts<I: Index>(
     keys: &dyn Keys,
     axis: usize,
@@ -313,7 +318,7 @@ fn merge_parts<I: Index>(
     (indices, map)
 }
 
-/// Positions in each part where the merge is cut: all elements with one key are in one piece.
+/// Positions in each part where the merge is split. All elements with the same key are in the same piece.
 fn cuts(keys: &dyn Keys, bases: &[usize]) -> Vec<Vec<usize>> {
     let lengths: Vec<usize> = bases.windows(2).map(|w| w[1] - w[0]).collect();
     let (longest, &len) = lengths.iter().enumerate().max_by_key(|&(_, n)| n).expect("at least one part");

@@ -5,17 +5,18 @@ use crate::par::{even, for_pieces};
 use crate::{Element, Index};
 use core::ops::Range;
 
-/// Rows that one thread sums in a row. What comes before them is summed first, chunk by chunk: the cuts decide how a float
-/// sum is rounded, so they do not depend on the number of threads.
+/// Rows in a chunk. Each chunk is summed by one thread; the sum of the rows before it is computed first, chunk by
+/// chunk. The chunks determine how a float sum is rounded, so they do not depend on the number of threads.
 const CHUNK: usize = 4096;
 
-/// Row `k` of `out` is the sum of rows `order[j]` of `values` (`j` without an order) over `j` from the start of the segment
-/// that has `k` to `k` itself, or with `reverse` from `k` to the segment's end. Segment `s` is `ptr[s]..ptr[s + 1]`, and
-/// together they are all rows of `out`. Rows are `block` elements.
+/// Running sums of rows within segments. Row `k` of `out` is the sum of the rows `order[j]` of `values` (rows `j`
+/// without an order). `j` runs from the start of the segment of `k` to `k`, or with `reverse` from `k` to the end of
+/// the segment. Segment `s` is `ptr[s]..ptr[s + 1]`; together the segments cover all rows of `out`. A row has `block`
+/// elements.
 ///
 /// # Panics
 ///
-/// If the segments are not all rows, or an order names a row that `values` has not.
+/// If the segments do not cover all rows, or `order` contains a row that `values` does not have.
 pub fn segment_cumsum<T: Element, I: Index>(
     values: &[T],
     block: usize,
@@ -55,10 +56,10 @@ impl<T: Element> Job<'_, T> {
         });
     }
 
-    /// What is summed of a segment before each chunk that it reaches into.
+    /// For each chunk, the part already summed of the segment that continues into it.
     fn carries(&self, chunks: Chunks) -> Vec<T::Acc> {
         let (block, count) = (self.block, chunks.count());
-        // Of each chunk, the sum since its last start of a segment.
+        // For each chunk, the sum from the last start of a segment in it.
         let mut sums = vec![T::ACC_ZERO; count * block];
         if count > 1 {
             for_pieces(&chunks.pieces(block), &mut sums, &|range| range.len() * block, &|range, piece| {
@@ -80,11 +81,11 @@ impl<T: Element> Job<'_, T> {
         sums
     }
 
-    /// Sums the rows in the direction of the sums, with `sum` as what was summed before, and writes each running sum.
+    /// Sums the rows in the direction of the sums and writes each running sum. `sum` holds the sum of the rows before.
     fn sum(&self, rows: Range<usize>, sum: &mut [T::Acc], mut out: Option<&mut [T]>) {
         let block = self.block;
         let last = if self.reverse { rows.end - 1 } else { rows.start };
-        // The segment of the row at hand; empty ones are passed over.
+        // The segment of the current row. Empty segments are skipped.
         let mut segment = self.ptr.below(last + 1) - 1;
         for step in 0..rows.len() {
             let k = if self.reverse { rows.end - 1 - step } else { rows.start + step };
@@ -126,18 +127,18 @@ impl Chunks {
         self.rows.div_ceil(CHUNK)
     }
 
-    /// The rows of some chunks.
+    /// The rows of a range of chunks.
     fn rows_of(self, chunks: &Range<usize>) -> Range<usize> {
         chunks.start * CHUNK..self.rows.min(chunks.end * CHUNK)
     }
 
-    /// Pieces of chunks for the threads.
+    /// Ranges of chunks, one for each task.
     fn pieces(self, block: usize) -> Vec<Range<usize>> {
         even(self.count(), CHUNK * block)
     }
 }
 
-/// Whether a segment starts among the rows, in the direction of the sums.
+/// Whether a segment starts in these rows, seen in the direction of the sums.
 fn starts(ptr: Ids<'_>, rows: Range<usize>, reverse: bool) -> bool {
     let (low, high) = if reverse { (rows.start + 1, rows.end) } else { (rows.start, rows.end - 1) };
     let next = ptr.below(low);

@@ -7,8 +7,8 @@ pub type Result<T, E = SparseError> = std::result::Result<T, E>;
 
 /// Everything that can be wrong with the arguments of a sparse operation.
 ///
-/// Each message reads `op: what must hold, got X and Y`, or leads with what to do instead. Operations that panic do so
-/// with the same text.
+/// Each message has the form `op: what must hold, got X and Y`, or begins with what to do instead. Operations that
+/// panic use the same text.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SparseError {
@@ -63,12 +63,12 @@ pub enum SparseError {
         /// Second fill.
         right: String,
     },
-    /// A fill that the operation does not take.
+    /// A fill that the operation does not support.
     #[error("{op}: the fill must be {expected}, got {fill}: {hint}")]
     WrongFill {
         /// Operation.
         op: &'static str,
-        /// The fills that it takes.
+        /// The fills that it supports.
         expected: &'static str,
         /// The fill it got.
         fill: String,
@@ -131,7 +131,7 @@ pub enum SparseError {
         /// The length it has.
         got: usize,
     },
-    /// Row pointers that do not start at 0, descend, or do not end at nnz.
+    /// Row pointers that do not start at 0, that descend, or that do not end at nnz.
     #[error("{op}: row_ptr must {rule}, got {got} at position {position}")]
     InvalidRowPtr {
         /// Operation.
@@ -143,7 +143,7 @@ pub enum SparseError {
         /// Its position.
         position: usize,
     },
-    /// Columns of a CSR row that do not ascend strictly.
+    /// Columns of a CSR row that are not strictly ascending.
     #[error("{op}: columns must ascend strictly in a row, got {previous} and then {column} in row {row}")]
     UnsortedColumns {
         /// Operation.
@@ -165,7 +165,7 @@ pub enum SparseError {
         /// The dtype asked for.
         dtype: String,
     },
-    /// The answer cannot be kept sparse, or is larger than the limit for dense results.
+    /// The result cannot be sparse, or it is larger than the limit for dense results.
     #[error("{op}: {hint}; {what} would {}", size(*elements, *limit))]
     WouldDensify {
         /// Operation.
@@ -174,7 +174,7 @@ pub enum SparseError {
         what: &'static str,
         /// Number of its elements.
         elements: u128,
-        /// The limit in force; 0 if the operation never gives a dense result, however small it is.
+        /// The current limit; 0 if the operation never returns a dense result, however small.
         limit: u128,
         /// What to do instead, and why.
         hint: &'static str,
@@ -201,7 +201,7 @@ pub enum SparseError {
     },
 }
 
-/// A rule with the sizes that broke it: in the places that it names, or after it.
+/// A rule with the sizes that violate it: in place of its placeholders, or after it.
 fn sizes(rule: &str, left: &[usize], right: &[usize]) -> String {
     if !rule.contains("{left") && !rule.contains("{right") {
         return format!("{rule}, got {left:?} and {right:?}");
@@ -219,7 +219,7 @@ fn size(elements: u128, limit: u128) -> String {
 }
 
 impl SparseError {
-    /// Stable name of the kind, as conformance cases spell it.
+    /// Stable name of the kind of error, as used in conformance cases.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::EmptyInput { .. } => "empty_input",

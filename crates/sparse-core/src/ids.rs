@@ -1,4 +1,4 @@
-//! Indices of either type, for kernels that are compiled once for both.
+//! Indices of either type, for kernels that are compiled once for both types.
 
 use crate::element::{Ids, Index};
 use crate::par::by_elements;
@@ -7,7 +7,7 @@ use core::ops::Range;
 use std::borrow::Cow;
 
 impl<'a> Ids<'a> {
-    /// Some of the entries.
+    /// A range of the entries.
     pub(crate) fn slice(self, range: Range<usize>) -> Self {
         match self {
             Self::I32(ids) => Self::I32(&ids[range]),
@@ -15,7 +15,7 @@ impl<'a> Ids<'a> {
         }
     }
 
-    /// One entry. Loops match the type once instead.
+    /// One entry. Loops should match the type once instead.
     pub(crate) fn get(self, k: usize) -> i64 {
         match self {
             Self::I32(ids) => ids[k].into(),
@@ -23,7 +23,7 @@ impl<'a> Ids<'a> {
         }
     }
 
-    /// Asks for an entry, if it exists, to be brought into the cache.
+    /// Prefetches an entry into the cache, if it exists.
     pub(crate) fn prefetch(self, k: usize) {
         match self {
             Self::I32(ids) => prefetch(ids, k),
@@ -31,7 +31,7 @@ impl<'a> Ids<'a> {
         }
     }
 
-    /// Calls `f` with the position that each entry names along an axis of `len`: from the end where it is negative.
+    /// Calls `f` with the position of each entry along an axis of size `len`. Negative entries count from the end.
     pub(crate) fn positions(self, len: usize, f: impl FnMut(usize)) {
         fn each<I: Index>(ids: &[I], len: usize, f: impl FnMut(usize)) {
             let from_end = |j: i64| if j < 0 { j.wrapping_add(len as i64) } else { j };
@@ -43,7 +43,7 @@ impl<'a> Ids<'a> {
         }
     }
 
-    /// The entries as i32, which hold them.
+    /// The entries as i32. They must fit.
     pub(crate) fn narrow(self) -> Cow<'a, [i32]> {
         match self {
             Self::I32(ids) => Cow::Borrowed(ids),
@@ -51,7 +51,7 @@ impl<'a> Ids<'a> {
         }
     }
 
-    /// Index `k`; a negative one becomes a value beyond any length.
+    /// Index `k`. A negative index becomes a value larger than any length.
     #[inline(always)]
     pub fn at(self, k: usize) -> usize {
         match self {
@@ -60,13 +60,13 @@ impl<'a> Ids<'a> {
         }
     }
 
-    /// Index `k`, or a value beyond any length where the list ends before.
+    /// Index `k`, or a value larger than any length if there is no entry `k`.
     #[inline(always)]
     pub(crate) fn peek(self, k: usize) -> usize {
         if k < self.len() { self.at(k) } else { usize::MAX }
     }
 
-    /// Row pointers: the elements of row `row`.
+    /// For row pointers: the elements of row `row`.
     #[inline(always)]
     pub(crate) fn span(self, row: usize) -> Range<usize> {
         let span = self.at(row)..self.at(row + 1);
@@ -76,7 +76,7 @@ impl<'a> Ids<'a> {
         span
     }
 
-    /// Row pointers: the elements of some rows.
+    /// For row pointers: the elements of a range of rows.
     pub(crate) fn spans(self, rows: &Range<usize>) -> Range<usize> {
         let span = self.at(rows.start)..self.at(rows.end);
         if span.start > span.end {
@@ -85,12 +85,12 @@ impl<'a> Ids<'a> {
         span
     }
 
-    /// Row pointers: the number of rows.
+    /// For row pointers: the number of rows.
     pub(crate) fn rows(self) -> usize {
         self.len().saturating_sub(1)
     }
 
-    /// Row pointers: how many are below `k`.
+    /// For row pointers: the number of pointers below `k`.
     pub(crate) fn below(self, k: usize) -> usize {
         match self {
             Self::I32(ptr) => ptr.partition_point(|at| at.to_usize() < k),
@@ -98,7 +98,7 @@ impl<'a> Ids<'a> {
         }
     }
 
-    /// Row pointers: panics unless they are those of all of `elements`.
+    /// For row pointers: panics unless they ascend from 0 to `elements`.
     pub(crate) fn check_covers(self, elements: usize) {
         let ascends = match self {
             Self::I32(ptr) => ptr.is_sorted(),
@@ -108,7 +108,7 @@ impl<'a> Ids<'a> {
         assert!(all, "segments must be all {elements} rows");
     }
 
-    /// Row pointers: rows cut by their elements, see [`by_elements`].
+    /// For row pointers: ranges of rows with about equal numbers of elements, see [`by_elements`].
     pub(crate) fn cuts(self, weight: usize) -> Vec<Range<usize>> {
         match self {
             Self::I32(ptr) => by_elements(ptr, weight),

@@ -1,6 +1,6 @@
-//! Sort keys of COO coordinates: the shortest form that orders elements as their coordinates do.
+//! Sort keys of COO coordinates. A key is the shortest form that has the same order as the coordinates.
 //!
-//! What compares keys is compiled once a form, and nothing else: [`Keys`] has no types of indices.
+//! The code that compares keys is compiled once per form of key. [`Keys`] does not depend on the index type.
 
 use crate::merge::steps;
 use crate::{Index, alloc::zeroed, par};
@@ -8,33 +8,34 @@ use core::cmp::Ordering;
 use core::ops::{BitOr, Range, Shl};
 use std::borrow::Cow;
 
-/// Coordinates `[dims, nnz]`, row-major: one slice a dimension.
+/// Splits row-major coordinates `[dims, nnz]` into one slice per dimension.
 pub(crate) fn rows<I>(indices: &[I], dims: usize, nnz: usize) -> Vec<&[I]> {
     assert_eq!(indices.len(), dims * nnz, "indices must have sparse_dims * nnz entries");
     (0..dims).map(|d| &indices[d * nnz..(d + 1) * nnz]).collect()
 }
 
-/// A list and the elements of it that share a key.
+/// The number of a list, and its elements that share a key.
 pub(crate) type Run = (usize, Range<usize>);
 
-/// The order of the elements of some sorted lists.
+/// The order of the elements of several sorted lists.
 pub(crate) trait Keys: Sync {
-    /// How many elements of lists 0 and 1, which have `n` and `m`, are among the first `diagonal` of both; equal ones stay
-    /// together.
+    /// For a merge of list 0 (`n` elements) and list 1 (`m` elements): how many elements of each are among the first
+    /// `diagonal` elements. Equal elements are not separated.
     fn split(&self, n: usize, m: usize, diagonal: usize) -> (usize, usize);
-    /// The steps of a merge of elements `i` of list 0 and `j` of list 1; see [`steps::merge`].
+    /// The steps of the merge of elements `i` of list 0 with elements `j` of list 1; see [`steps::merge`].
     fn merge(&self, i: Range<usize>, j: Range<usize>, steps: &mut [u8]) -> usize;
-    /// For each list, how many of its first `lens[l]` elements come before element `p` of `list`.
+    /// For each list `l`, how many of its first `lens[l]` elements come before element `p` of `list`.
     fn before(&self, list: usize, p: usize, lens: &[usize]) -> Vec<usize>;
-    /// Runs of equal keys of the lists' elements `from[l]..to[l]`, smallest key first, equal keys in
-    /// the order of the lists. They are given to `emit` some at a time.
+    /// Finds the runs of equal keys in the elements `from[l]..to[l]` of each list `l`. Runs have ascending keys; runs
+    /// with equal keys are in the order of the lists. Several runs at a time are passed to `emit`.
     fn runs(&self, from: &[usize], to: &[usize], emit: &mut dyn FnMut(&[Run]));
 }
 
-/// Keys for lists of coordinates (each given as its dimensions' slices, the same number of them, and its length).
+/// Keys for lists of coordinates. Each list is given as one slice per dimension and its length; all have the same
+/// number of dimensions.
 ///
-/// One or two dimensions of 32 bits are packed as they are read. More are packed into one `u64` or `u128` an
-/// element where the bits of the largest coordinates fit, and into several `u128` where they do not.
+/// One or two dimensions of 32 bits are packed when a key is read. Otherwise each element is packed in advance: into
+/// one `u64` or `u128` if the bits of the largest coordinates fit, else into several `u128`.
 pub(crate) fn keys<'a, I: Index>(lists: &[(&[&'a [I]], usize)]) -> Box<dyn Keys + 'a> {
     let dims = lists.first().map_or(0, |(list, _)| list.len());
     if let (1 | 2, Some(lists)) = (dims, narrow(lists)) {
@@ -49,7 +50,7 @@ pub(crate) fn keys<'a, I: Index>(lists: &[(&[&'a [I]], usize)]) -> Box<dyn Keys 
             i64::BITS - max.unwrap_or(0).leading_zeros()
         })
         .collect();
-    // Dimensions packed into each word.
+    // The dimensions that are packed into each word.
     let mut words: Vec<Range<usize>> = Vec::new();
     for d in 0..dims {
         match words.last_mut() {
@@ -73,7 +74,7 @@ pub(crate) fn keys<'a, I: Index>(lists: &[(&[&'a [I]], usize)]) -> Box<dyn Keys 
     Box::new(packed)
 }
 
-/// The lists as they are, if their coordinates have 32 bits.
+/// The lists without a copy, if their coordinates have 32 bits.
 fn narrow<'a, I: Index>(lists: &[(&[&'a [I]], usize)]) -> Option<Vec<Vec<&'a [i32]>>> {
     if I::MAX > i32::MAX as usize {
         return None;
@@ -92,7 +93,7 @@ fn largest<I: Index>(coordinates: &[I]) -> i64 {
     par::map(ranges.len(), &max).into_iter().fold(0, i64::max)
 }
 
-/// Coordinates of each element in one word, `bits[d]` for dimension `d`.
+/// Packs the coordinates of each element into one word, with `bits[d]` bits for dimension `d`.
 fn pack<I: Index, W>(list: &[&[I]], len: usize, bits: &[u32], word: fn(i64) -> W) -> Vec<W>
 where
     W: Copy + Default + Send + Shl<u32, Output = W> + BitOr<Output = W>,
@@ -139,7 +140,7 @@ list! {
     Vec<Vec<u128>> => Words<'a>: |self, p| Words(self, p);
 }
 
-/// An element compared word by word.
+/// An element whose key has several words. They are compared one by one.
 #[derive(Clone, Copy)]
 struct Words<'a>(&'a [Vec<u128>], usize);
 
@@ -166,14 +167,15 @@ impl Eq for Words<'_> {}
 impl<L: List> Keys for Vec<L> {
     fn split(&self, n: usize, m: usize, diagonal: usize) -> (usize, usize) {
         let (a, b) = (&self[0], &self[1]);
-        // The first i with a[i] > b[diagonal - i - 1]: everything before it and that b come first.
+        // Binary search for the first i with a[i] > b[diagonal - i - 1]. Everything before a[i], and that b, comes
+        // first.
         let (mut low, mut high) = (diagonal.saturating_sub(m), diagonal.min(n));
         while low < high {
             let mid = low + (high - low) / 2;
             if a.key(mid) <= b.key(diagonal - mid - 1) { low = mid + 1 } else { high = mid }
         }
         let (i, j) = (low, diagonal - low);
-        // The twin of the last element of a goes with it.
+        // If b has an element equal to the last element of a, it stays with it.
         let twin = i > 0 && j < m && a.key(i - 1) == b.key(j);
         (i, j + usize::from(twin))
     }
@@ -198,8 +200,8 @@ impl<L: List> Keys for Vec<L> {
     fn runs(&self, from: &[usize], to: &[usize], emit: &mut dyn FnMut(&[Run])) {
         const SOME: usize = 64;
         let mut runs = Vec::with_capacity(SOME + self.len());
-        // Key, list, position and end of each list that has something left. A scan finds the smallest key: there are few
-        // lists, and one scan serves all that share the key.
+        // Key, list, position and end of each list that is not finished. A scan finds the smallest key: there are few
+        // lists, and one scan serves all lists that share the key.
         let mut heads = Vec::new();
         for (l, list) in self.iter().enumerate() {
             if from[l] < to[l] {

@@ -1,19 +1,19 @@
-//! SIMD vectors of accumulators, one trait for all element types.
+//! SIMD vectors of accumulators: one trait for all element types.
 //!
-//! Products are rounded before they are added (no fused multiply-add) and every output element has its own lane, so
-//! results have the same bits on every instruction set and equal those of the plain scalar loop.
+//! Products are rounded before they are added (no fused multiply-add), and every output element has its own lane. So
+//! results have the same bits on every instruction set, and the same bits as the plain scalar loop.
 
 use crate::element::{Element, Lanes};
 use pulp::Simd;
 
-/// NaN-winning maximum of accumulators.
+/// Maximum of accumulators; NaN if either is NaN.
 #[inline(always)]
 #[allow(clippy::eq_op)]
 pub(crate) fn acc_max<A: Copy + PartialOrd>(a: A, b: A) -> A {
     if b > a || b != b { b } else { a }
 }
 
-/// The sum of lanes, as a tree: their number, a power of two, decides on the order.
+/// The sum of the lanes, added as a tree. `N` is a power of two; it alone determines the order of the additions.
 #[inline(always)]
 pub(crate) fn add_lanes<T: Element, const N: usize>(mut sums: [T::Acc; N]) -> T::Acc {
     let mut half = N / 2;
@@ -43,7 +43,8 @@ macro_rules! float_lanes {
             }
             #[inline(always)]
             fn load<S: Simd>(_: S, x: &[T]) -> S::$vec {
-                // At most 16 lanes exist; the copy is a register move (f32, f64) or the widening itself (f16, bf16).
+                // No instruction set has more than 16 lanes. The copy compiles to a register move (f32, f64) or to the
+                // widening itself (f16, bf16).
                 let mut wide: [$acc; 16] = [0.0; 16];
                 let wide = &mut wide[..S::$count];
                 for (w, x) in wide.iter_mut().zip(&x[..S::$count]) {
@@ -129,7 +130,7 @@ float_lanes!(
 /// Number of lanes of [`ArrayLanes`].
 const ARRAY: usize = 8;
 
-/// Arrays that the compiler vectorises: integers.
+/// Vectors of integers: arrays that the compiler vectorises.
 pub struct ArrayLanes;
 
 #[inline(always)]

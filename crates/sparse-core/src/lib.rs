@@ -1,11 +1,11 @@
 //! Sparse formats, validation and CPU kernels on plain slices.
 //!
-//! This crate knows nothing of tensors, devices or gradients: every function takes slices and gives back
-//! vectors (or fills a slice), is generic over the element ([`Element`]: f16, bf16, f32, f64, i32, i64, u8)
-//! and the index ([`Index`]: i32, i64), runs in parallel on the current rayon pool and gives the same bits
-//! for any number of threads.
+//! This crate does not use tensors, devices or gradients. Every function takes slices and returns vectors (or fills a
+//! slice). It is generic over the element ([`Element`]: f16, bf16, f32, f64, i32, i64, u8) and the index ([`Index`]:
+//! i32, i64). It runs in parallel on the current rayon pool, and its result has the same bits for any number of
+//! threads.
 //!
-//! Bool values travel as `u8` holding 0 or 1.
+//! Bool values are stored as `u8` of 0 or 1.
 #![forbid(unsafe_code)]
 
 mod alloc;

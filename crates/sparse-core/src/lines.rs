@@ -1,7 +1,8 @@
-//! Sums of segments of single values that stand together: row sums.
+//! Sums of contiguous segments with one value per element, for example row sums of CSR.
 //!
-//! Short segments of different lengths would cost a mispredicted branch each. So a segment's rest is read as whole
-//! vectors, what lies beyond its end is set to zero, and no branch depends on the length as long as it fits [`LANES`].
+//! A loop over short segments of different lengths would mispredict a branch in each. So the rest of a segment is read
+//! as whole vectors, and the lanes after its end are set to zero. No branch depends on the length if it is at most
+//! [`LANES`].
 
 use crate::Element;
 use crate::element::Ids;
@@ -11,11 +12,12 @@ use crate::reduce::prefetch;
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
 
-/// Interleaved partial sums of a segment, added pairwise at the end: on every instruction set, so bits are the same.
+/// Number of interleaved partial sums of a segment, which are added pairwise at the end. It is the same on every
+/// instruction set, so the bits of the result are the same.
 const LANES: usize = 16;
 
-/// Values to fetch ahead. Vectors that are read masked do not wake the hardware's prefetcher: on Zen 5 rows of 5 of 20
-/// MB take three times as long without.
+/// How many values ahead to prefetch. Masked loads do not trigger the hardware prefetcher: on Zen 5, rows of 5 values
+/// in 20 MB take three times as long without this.
 const AHEAD: usize = 512;
 
 /// `out[s] = sum of values[ptr[s]..ptr[s + 1]]`.
@@ -50,7 +52,7 @@ impl<T: Element> WithSimd for LineSums<'_, T> {
 fn line_sum<T: Element, S: Simd>(simd: S, values: &[T], mut low: usize, high: usize) -> T::Acc {
     assert!(low <= high && high <= values.len(), "segment_sum: ptr must ascend within the values");
     let lanes = T::Lanes::lanes::<S>();
-    // Only the first `LANES / lanes` are used, a number that the instruction set fixes.
+    // Only the first `LANES / lanes` are used. The instruction set determines that number.
     let mut sums = [T::Lanes::splat(simd, T::ACC_ZERO); LANES];
     while high - low > LANES {
         let x = &values[low..low + LANES];
@@ -104,7 +106,7 @@ mod tests {
         }
     }
 
-    /// Every length to beyond four rounds, at every distance from the end of the values.
+    /// Segments of every length up to more than four rounds of the loop, at every distance from the end of the values.
     fn lengths() -> Vec<i32> {
         let mut ptr = vec![0];
         for length in (0..70).chain((0..70).rev()) {

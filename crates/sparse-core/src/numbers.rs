@@ -1,4 +1,4 @@
-//! The elements (f16, bf16, f32, f64, i32, i64, u8) and the indices (i32, i64).
+//! The element types (f16, bf16, f32, f64, i32, i64, u8) and the index types (i32, i64).
 
 use crate::element::Ids;
 use crate::element::{Element, Index};
@@ -9,7 +9,8 @@ use pulp::WithSimd;
 use std::borrow::Cow;
 
 macro_rules! float_element {
-    ($t:ty, $acc:ty, $lanes:ty, $widen:expr, $narrow:expr, $round:expr, $zero:expr, $one:expr, $low:expr, $high:expr) => {
+    ($t:ty, $acc:ty, $lanes:ty, $widen:expr, $narrow:expr, $round:expr,
+     $zero:expr, $one:expr, $low:expr, $high:expr) => {
         impl Element for $t {
             type Acc = $acc;
             type Lanes = $lanes;
@@ -61,35 +62,35 @@ macro_rules! float_element {
     };
 }
 
-/// f16 to f32 without branches or feature detection, so that loops over it vectorise; exact.
+/// Converts f16 to f32 exactly, without branches or feature detection, so that loops over it vectorise.
 #[inline(always)]
 fn widen_f16(x: f16) -> f32 {
     let magnitude = u32::from(x.to_bits() & 0x7fff) << 13;
-    // The exponent biases differ by 112; scaling by 2^112 also normalises subnormals.
+    // The exponent biases differ by 112. Scaling by 2^112 also normalises subnormals.
     let scaled = (f32::from_bits(magnitude) * f32::from_bits((127 + 112) << 23)).to_bits();
     let special = if magnitude >= 0x7c00 << 13 { 0x7f80_0000 } else { 0 };
     f32::from_bits(scaled | special | u32::from(x.to_bits() & 0x8000) << 16)
 }
 
-/// bf16 to f32: the upper half of its bits; exact.
+/// Converts bf16 to f32 exactly: its bits are the upper half of the f32.
 #[inline(always)]
 fn widen_bf16(x: bf16) -> f32 {
     f32::from_bits(u32::from(x.to_bits()) << 16)
 }
 
-/// The upper bits of a number that rounds to nearest, ties to even, once the `drop` lower ones are gone. Not for NaN.
+/// Rounds to nearest, ties to even, so that the `drop` lowest bits become 0. Not for NaN.
 #[inline(always)]
 fn round_bits(bits: u32, drop: u32) -> u32 {
     let half = (1 << (drop - 1)) - 1;
     (bits.wrapping_add(half + (bits >> drop & 1))) >> drop << drop
 }
 
-/// To the nearest f16, ties to even: what `half` gives, without branches or a look at the processor, so that loops over
-/// it vectorise.
+/// Rounds to the nearest f16, ties to even. The result is that of `half`, but without branches or feature detection, so
+/// that loops over it vectorise.
 #[inline(always)]
 fn narrow_f16(x: f32) -> f16 {
     let magnitude = x.to_bits() & 0x7fff_ffff;
-    // The exponent biases differ by 112. Infinity from 2^16 on.
+    // The exponent biases differ by 112. Values from 2^16 on become infinity.
     let normal = ((round_bits(magnitude, 13) >> 13).wrapping_sub(112 << 10)).min(0x7c00);
     // Below 2^-14 the steps are 2^-24, those of f32 numbers from 0.5 to 1.
     let small = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
@@ -99,7 +100,7 @@ fn narrow_f16(x: f32) -> f16 {
     f16::from_bits((bits | x.to_bits() >> 16 & 0x8000) as u16)
 }
 
-/// To the nearest bf16, ties to even.
+/// Rounds to the nearest bf16, ties to even.
 #[inline(always)]
 fn narrow_bf16(x: f32) -> bf16 {
     let bits = x.to_bits();
@@ -108,7 +109,7 @@ fn narrow_bf16(x: f32) -> bf16 {
     bf16::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { nan } else { rounded } as u16)
 }
 
-/// To the nearest f16, as f32.
+/// Rounds to the nearest f16, as f32.
 #[inline(always)]
 fn round_f16(x: f32) -> f32 {
     let magnitude = x.abs();
@@ -120,7 +121,7 @@ fn round_f16(x: f32) -> f32 {
     if x.is_nan() { x } else { rounded.copysign(x) }
 }
 
-/// To the nearest bf16, as f32.
+/// Rounds to the nearest bf16, as f32.
 #[inline(always)]
 fn round_bf16(x: f32) -> f32 {
     if x.is_nan() { x } else { f32::from_bits(round_bits(x.to_bits(), 16)) }
@@ -194,7 +195,7 @@ macro_rules! int_element {
             #[allow(unused_comparisons)]
             fn div(a: $t, b: $t) -> $t {
                 let q = a.wrapping_div(b);
-                // Truncation and floor differ when the signs do and something is left over.
+                // Truncation and floor differ if the signs differ and the remainder is not 0.
                 if a.wrapping_rem(b) != 0 && ((a < 0) != (b < 0)) { q.wrapping_sub(1) } else { q }
             }
             #[inline(always)]
@@ -214,7 +215,8 @@ int_element!(i64);
 int_element!(u8);
 
 macro_rules! index {
-    ($t:ty, $variant:ident, |$list:ident| $narrow:expr, |$narrow_list:ident| $widen:expr, |$job:ident: $T:ident| $dispatch:expr) => {
+    ($t:ty, $variant:ident, |$list:ident| $narrow:expr, |$narrow_list:ident| $widen:expr,
+     |$job:ident: $T:ident| $dispatch:expr) => {
         impl Index for $t {
             const MAX: usize = <$t>::MAX as usize;
             #[inline(always)]
@@ -261,7 +263,8 @@ index!(
 mod tests {
     use super::*;
 
-    /// Every 16-bit number, its neighbours in f32 and the middles between two, and numbers all over the range.
+    /// Every 16-bit number, its neighbours in f32, the midpoints between two 16-bit numbers, and numbers from the whole
+    /// range.
     fn samples() -> impl Iterator<Item = f32> {
         let near = (0..=u16::MAX).flat_map(|bits| {
             let upper = u32::from(bits) << 16;

@@ -1,4 +1,5 @@
-//! How loops are shared among threads: fixed cuts of the work, never of a sum.
+//! How loops are shared among threads. Work is split into pieces, but no sum is split by them, so results do not depend
+//! on the number of threads.
 
 use crate::Index;
 use crate::alloc::zeroed;
@@ -7,33 +8,33 @@ use rayon::prelude::*;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Work below this many elements is not worth waking a thread for (a few microseconds of streaming).
+/// Work on fewer elements than this (a few microseconds of streaming) is not worth waking a thread for.
 const GRAIN: usize = 16 * 1024;
 
-/// Number of pieces to cut `work` elements into: 8 a thread, so that uneven pieces even out.
+/// Number of pieces for `work` elements: 8 per thread, to balance pieces that take different times.
 pub(crate) fn pieces(work: usize) -> usize {
     if work <= GRAIN { 1 } else { (threads() * 8).min(work.div_ceil(GRAIN)) }
 }
 
-/// Number of pieces when each costs memory of its own: one a thread.
+/// Number of pieces if each needs its own memory: one per thread.
 pub(crate) fn big_pieces(work: usize) -> usize {
     if work <= 2 * GRAIN { 1 } else { threads().min(work.div_ceil(GRAIN)) }
 }
 
-/// `0..len` in `parts` even ranges.
+/// Splits `0..len` into `parts` ranges of about equal length.
 pub(crate) fn ranges(len: usize, parts: usize) -> Vec<Range<usize>> {
     let at = |p: usize| (len as u128 * p as u128 / parts as u128) as usize;
     (0..parts).map(|p| at(p)..at(p + 1)).collect()
 }
 
-/// Even ranges of `0..len`, as many as the work of `len * weight` elements deserves.
+/// Splits `0..len` into ranges of about equal length. Their number depends on the work of `len * weight` elements.
 pub(crate) fn even(len: usize, weight: usize) -> Vec<Range<usize>> {
     ranges(len, pieces(len.saturating_mul(weight.max(1))).min(len.max(1)))
 }
 
-/// Ranges of compressed rows with about the same number of elements (plus rows) each.
+/// Splits compressed rows into ranges of about equal cost: the number of elements plus the number of rows.
 ///
-/// Any `ptr` gives ranges that cover the rows once and in order; only a valid one gives balanced ranges.
+/// The ranges cover the rows once and in order for any `ptr`. They are balanced only if `ptr` is valid.
 pub(crate) fn by_elements<I: Index>(ptr: &[I], weight: usize) -> Vec<Range<usize>> {
     let rows = ptr.len().saturating_sub(1);
     if rows == 0 {
@@ -65,12 +66,12 @@ pub(crate) fn by_elements<I: Index>(ptr: &[I], weight: usize) -> Vec<Range<usize
     cuts
 }
 
-/// The length of each.
+/// The length of each item.
 pub(crate) fn lens<R>(items: &[R], len: impl Fn(&R) -> usize) -> Vec<usize> {
     items.iter().map(len).collect()
 }
 
-/// Cuts a slice into pieces of these lengths, which add up to at most the slice.
+/// Splits a slice into pieces of the given lengths. Their sum is at most the length of the slice.
 pub(crate) fn split_mut<'a, T>(mut slice: &'a mut [T], lens: &[usize]) -> Vec<&'a mut [T]> {
     let mut out = Vec::with_capacity(lens.len());
     for &len in lens {
@@ -81,8 +82,8 @@ pub(crate) fn split_mut<'a, T>(mut slice: &'a mut [T], lens: &[usize]) -> Vec<&'
     out
 }
 
-/// Cuts every row of some `[.., len]` lists into pieces of the given lengths: for each piece its slices of all rows (of
-/// none where `len` is 0).
+/// Splits every row of several `[.., len]` lists into pieces of the given lengths. The result has, for each piece, its
+/// slices of all rows (no slices if `len` is 0).
 pub(crate) fn split_rows<'a, T>(lists: &mut [&'a mut [T]], len: usize, lens: &[usize]) -> Vec<Vec<&'a mut [T]>> {
     let mut pieces: Vec<Vec<&mut [T]>> = lens.iter().map(|_| Vec::new()).collect();
     for list in lists {
@@ -95,10 +96,11 @@ pub(crate) fn split_rows<'a, T>(lists: &mut [&'a mut [T]], len: usize, lens: &[u
     pieces
 }
 
-/// Runs `task(0..n)`, in parallel where there are several: the only loop over threads of the crate.
+/// Runs `task(0..n)`, in parallel if `n > 1`. This is the crate's only loop over threads. The only other code that runs
+/// in rayon's pool is [`sort_unstable`].
 ///
-/// Each `task` is one piece of work, large enough to be worth a call through a pointer. It is a trait object so that the
-/// thread pool's code is compiled once and not for every kernel, element and index type.
+/// Each `task` is one piece of work, large enough for a call through a pointer. It is a trait object so that the code
+/// of the thread pool is compiled once, not for every kernel, element and index type.
 pub(crate) fn run(n: usize, task: &(dyn Fn(usize) + Sync)) {
     if n <= 1 {
         (0..n).for_each(task);
@@ -109,7 +111,7 @@ pub(crate) fn run(n: usize, task: &(dyn Fn(usize) + Sync)) {
 
 /// Runs `body(k, jobs[k])` for every job.
 pub(crate) fn each<J: Send>(jobs: Vec<J>, body: &(dyn Fn(usize, J) + Sync)) {
-    // Plain loops here and below: these functions are compiled for every type of job.
+    // The functions from here on use plain loops, because they are compiled for every type of job.
     let mut slots = Vec::with_capacity(jobs.len());
     for job in jobs {
         slots.push(Mutex::new(Some(job)));
@@ -120,7 +122,7 @@ pub(crate) fn each<J: Send>(jobs: Vec<J>, body: &(dyn Fn(usize, J) + Sync)) {
     });
 }
 
-/// `body(k)` for `k` in `0..n`, in order.
+/// The results of `body(k)` for `k` in `0..n`, in order.
 pub(crate) fn map<R: Send>(n: usize, body: &(dyn Fn(usize) -> R + Sync)) -> Vec<R> {
     let mut slots = Vec::with_capacity(n);
     for _ in 0..n {
@@ -142,7 +144,7 @@ pub(crate) fn find_first<R: Send>(n: usize, body: &(dyn Fn(usize) -> Option<R> +
     map(n, body).into_iter().flatten().next()
 }
 
-/// Whether `body(k)` holds for all `k` in `0..n`; what comes after a failure may be left out.
+/// Whether `body(k)` is true for all `k` in `0..n`. After a failure the remaining calls may be skipped.
 pub(crate) fn all(n: usize, body: &(dyn Fn(usize) -> bool + Sync)) -> bool {
     let holds = AtomicBool::new(true);
     run(n, &|k| {
@@ -153,7 +155,7 @@ pub(crate) fn all(n: usize, body: &(dyn Fn(usize) -> bool + Sync)) -> bool {
     holds.into_inner()
 }
 
-/// Runs `body(k, chunk)` for the chunks of `len` elements of a slice, several to a task where they are small.
+/// Runs `body(k, chunk)` for the chunks of `len` elements of a slice. A task runs several small chunks.
 pub(crate) fn chunks_mut<T: Send>(slice: &mut [T], len: usize, body: &(dyn Fn(usize, &mut [T]) + Sync)) {
     let pieces = even(slice.len() / len, len);
     for_pieces(&pieces, slice, &|range| range.len() * len, &|range, piece| {
@@ -163,17 +165,17 @@ pub(crate) fn chunks_mut<T: Send>(slice: &mut [T], len: usize, body: &(dyn Fn(us
     });
 }
 
-/// Sorts in parallel; equal elements may change places.
+/// Sorts in parallel; the order of equal elements may change.
 pub(crate) fn sort_unstable<T: Ord + Send>(slice: &mut [T]) {
     slice.par_sort_unstable();
 }
 
-/// Number of threads that [`run`] shares work among.
+/// Number of threads that [`run`] uses.
 pub(crate) fn threads() -> usize {
     rayon::current_num_threads()
 }
 
-/// Runs `body(range, piece)` for each range and its piece of `out`, in parallel when there are several.
+/// Runs `body(range, piece)` for each range and its piece of `out`, in parallel if there are several.
 pub(crate) fn for_pieces<T: Send>(
     ranges: &[Range<usize>],
     out: &mut [T],

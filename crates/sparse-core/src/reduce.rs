@@ -1,9 +1,9 @@
-//! One traversal for every "gather rows, combine them per segment": SpMM, with a sum or an extremum, segment sum,
-//! segment or.
+//! One traversal for all kernels that gather rows and combine them per segment: SpMM with a sum or an extremum, segment
+//! sum, segment any.
 //!
-//! A segment's output row is computed in register tiles: all its source rows are walked for the first tile of
-//! columns, then (they are in cache by then) for the next one. Each output element is accumulated by one thread in
-//! the order of the segment, so the result does not depend on the number of threads.
+//! The output row of a segment is computed in register tiles. All source rows are read for the first tile of columns,
+//! then again for the next tile; they are in the cache by then. Each output element is accumulated by one thread in the
+//! order of the segment, so the result does not depend on the number of threads.
 
 use crate::element::Ids;
 use crate::element::Lanes;
@@ -16,7 +16,7 @@ use pulp::{Simd, WithSimd};
 
 pub(crate) type V<T, S> = <<T as Element>::Lanes as Lanes<T>>::V<S>;
 
-/// What source rows are multiplied by: the weight of element `k` is `values[perm[k]]`, or `values[k]` without a
+/// The factors of the source rows. The weight of element `k` is `values[perm[k]]`, or `values[k]` without a
 /// permutation.
 #[derive(Clone, Copy)]
 pub(crate) struct Weights<'a, T> {
@@ -30,7 +30,8 @@ impl<T: Element> Weights<'_, T> {
         self.values[self.perm.map_or(k, |perm| perm.at(k))].widen()
     }
 
-    /// Asks for the weight of element `k` to be brought into the cache, where it will not come by itself.
+    /// Prefetches the weight of element `k` if the weights are permuted. The hardware prefetches weights that are in
+    /// order.
     #[inline(always)]
     pub(crate) fn prefetch(&self, k: usize) {
         if let Some(perm) = self.perm {
@@ -39,8 +40,8 @@ impl<T: Element> Weights<'_, T> {
     }
 }
 
-/// [`Weights`], or none: nothing is multiplied then. A type of its own, because a branch in the loop over a segment
-/// would keep narrow rows from being vectorised.
+/// [`Weights`] or `()`, which means no weights: nothing is multiplied. The choice is a type, because a branch in the
+/// loop over a segment would prevent narrow rows from being vectorised.
 pub(crate) trait Weigh<T: Element>: Copy + Sync {
     /// The weight of element `k`, if there are weights.
     fn weight(&self, k: usize) -> Option<T::Acc>;
@@ -68,17 +69,17 @@ impl<T: Element> Weigh<T> for () {
     fn fetch(&self, _: usize) {}
 }
 
-/// How weighted source rows combine.
+/// How weighted source rows are combined.
 pub(crate) trait Reducer<T: Element>: Copy + Sync {
-    /// Where a segment starts; what `finish` makes of it is the value of an empty one.
+    /// The initial accumulator of a segment. The result of an empty segment is `finish(start(true))`.
     fn start(&self, empty: bool) -> T::Acc;
-    /// What is multiplied by the source row, for a weight. Without weights the source row is the product.
+    /// The factor of the source row for a given weight. Without weights the source row itself is the product.
     fn factor(&self, weight: T::Acc) -> T::Acc;
-    /// Accumulator after a product.
+    /// The accumulator after a product.
     fn step(&self, acc: T::Acc, product: T::Acc) -> T::Acc;
     /// The same on vectors.
     fn step_lanes<S: Simd>(&self, simd: S, acc: V<T, S>, product: V<T, S>) -> V<T, S>;
-    /// The result of a segment, from its accumulator.
+    /// The result of a segment, computed from its accumulator.
     fn finish(&self, acc: T::Acc) -> T::Acc;
     /// The same on vectors.
     fn finish_lanes<S: Simd>(&self, simd: S, acc: V<T, S>) -> V<T, S>;
@@ -115,8 +116,8 @@ impl<T: Element> Reducer<T> for Sum {
     }
 }
 
-/// The largest product, or the smallest: the largest of what `flip` makes of them. `flip` is its own inverse: the
-/// identity, or what reverses the order (`-p` of floats, `!p = -p - 1` of integers, which have no `-p` for the smallest).
+/// The largest or smallest product, computed as `flip(max(flip(product)))`. `flip` is its own inverse. It is the
+/// identity, or it reverses the order: `-p` for floats, `!p = -p - 1` for integers, whose smallest value has no `-p`.
 #[derive(Clone, Copy)]
 pub(crate) struct Extreme<A> {
     sign: A,
@@ -171,7 +172,7 @@ impl<T: Element> Reducer<T> for Extreme<T::Acc> {
     }
 }
 
-/// Adjacent output elements that are accumulated together, in registers.
+/// Adjacent output elements that are accumulated together in registers.
 trait Tile<T: Element, S: Simd>: Copy {
     fn width() -> usize;
     fn init(simd: S, value: T::Acc) -> Self;
@@ -217,7 +218,7 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Vectors<T, V<T, S>, N> 
     }
 }
 
-/// `N` elements, fewer than a native vector holds.
+/// `N` elements, fewer than the lanes of a native vector.
 #[derive(Clone, Copy)]
 struct Few<A, const N: usize>([A; N]);
 
@@ -251,7 +252,7 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Few<T::Acc, N> {
     }
 }
 
-/// What is combined. A tile copies it, so that the compiler knows that nothing in it changes.
+/// The inputs of the traversal. Each tile works on a copy, so that the compiler knows that they do not change.
 #[derive(Clone, Copy)]
 struct Inputs<'a, T, R, W> {
     reducer: R,
@@ -277,12 +278,12 @@ pub(crate) struct Source<'a, T> {
     distance: usize,
 }
 
-/// Cache lines to have under way at once: 16 rows of 128 f32. Measured on Zen 5 while other jobs loaded the memory: with
-/// half as many SDDMM takes up to a third longer, without prefetching three times as long.
+/// Number of cache lines to prefetch at a time: 16 rows of 128 f32. Measured on Zen 5 while other jobs used the memory:
+/// with half as many, SDDMM takes up to a third longer; without prefetching it takes three times as long.
 const LINES_AHEAD: usize = 128;
 
 impl<'a, T> Source<'a, T> {
-    /// `data` as rows of `width >= 1` elements.
+    /// Splits `data` into rows of `width >= 1` elements.
     pub(crate) fn new(data: &'a [T], width: usize, what: &str) -> Self {
         assert!(data.len().is_multiple_of(width), "{what} must hold whole rows of {width}, got {}", data.len());
         let distance = (LINES_AHEAD / (width * size_of::<T>()).div_ceil(64)).clamp(4, 32);
@@ -304,7 +305,7 @@ impl<'a, T> Source<'a, T> {
         self.distance
     }
 
-    /// Asks for row `r`, if it exists, to be brought into the cache.
+    /// Prefetches row `r` into the cache, if it exists.
     #[inline(always)]
     pub(crate) fn prefetch(&self, r: usize) {
         #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
@@ -313,7 +314,7 @@ impl<'a, T> Source<'a, T> {
             for x in row.iter().step_by(64 / size_of::<T>()) {
                 safe_arch::prefetch_t0(x);
             }
-            // The last line of a row that does not start on one.
+            // The last cache line, if the row does not start at the beginning of a cache line.
             safe_arch::prefetch_t0(&row[row.len() - 1]);
         }
         #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
@@ -321,7 +322,7 @@ impl<'a, T> Source<'a, T> {
     }
 }
 
-/// Asks for `data[at]`, if it exists, to be brought into the cache.
+/// Prefetches `data[at]` into the cache, if it exists.
 #[inline(always)]
 pub(crate) fn prefetch<T>(data: &[T], at: usize) {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
@@ -339,14 +340,14 @@ fn out_of_range(row: usize, rows: usize) -> ! {
 }
 
 impl<T: Element, R: Reducer<T>, W: Weigh<T>> Inputs<'_, T, R, W> {
-    /// Asks for what element `k` with the source row `i` needs.
+    /// Prefetches the weight of element `k` and its source row `i`.
     #[inline(always)]
     fn prefetch(&self, k: usize, i: usize) {
         self.source.prefetch(i);
         self.weights.fetch(k);
     }
 
-    /// Element `k` of a segment: source row `i`, from column `start` on.
+    /// Adds element `k` of a segment to the tile: source row `i`, from column `start` on.
     #[inline(always)]
     fn step<S: Simd, X: Tile<T, S>>(&self, simd: S, tile: &mut X, k: usize, i: usize, start: usize) {
         let factor = self.weights.weight(k).map(|weight| self.reducer.factor(weight));
@@ -355,8 +356,8 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Inputs<'_, T, R, W> {
 }
 
 impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
-    /// One tile of the segment `elements`: its rows' columns from `at` on, or from further left where the tile would not
-    /// fit: what is computed twice gets the same bits. Returns where the next tile starts.
+    /// Computes one tile of the segment `elements`: the columns from `at` on. If the tile does not fit there, it starts
+    /// further left; columns that are computed twice get the same bits. Returns where the next tile starts.
     #[inline(always)]
     fn tile<S: Simd, X: Tile<T, S>>(&mut self, simd: S, row: usize, elements: Range<usize>, at: usize) -> usize {
         let inputs = self.inputs;
@@ -440,7 +441,8 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
             let elements = self.ptr.span(row);
             let mut at = 0;
             while at < width {
-                // The smallest tile that covers the rest, if the row is as wide as it; else the largest that fits.
+                // The smallest tile that covers the remaining columns, if the row is at least that wide; else the
+                // largest tile that fits.
                 let rest = width - at;
                 let covers = |n: usize| rest > n / 2 * lanes && n * lanes <= width;
                 let elements = elements.clone();
@@ -458,7 +460,7 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
     }
 }
 
-/// `out[s, :]` = all rows `idx[k]` (or `k`) of `source` for `k` in `ptr[s]..ptr[s + 1]`, combined in order.
+/// `out[s, :]` = the rows `idx[k]` (or `k`) of `source` for `k` in `ptr[s]..ptr[s + 1]`, combined in order.
 pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
     reducer: R,
     weights: W,
@@ -479,7 +481,7 @@ mod tests {
     use half::bf16;
     use pulp::Arch;
 
-    /// Segment sums and weighted sums of fractions on one instruction set.
+    /// Weighted sums, sums and maxima of fractions on one instruction set.
     fn run<T: Element, S: Simd>(simd: S, data: &[T], width: usize) -> Vec<T> {
         let ptr = [0i32, 3, 3, 7];
         let idx = [4i32, 0, 2, 1, 1, 3, 0];
@@ -505,7 +507,7 @@ mod tests {
         for width in 2..140 {
             let data: Vec<T> = (0..5 * width).map(|k| of((k as f32 * 0.37).sin() * 50.0)).collect();
             let plain = run(pulp::Scalar, &data, width);
-            // Whatever this machine has.
+            // The best instruction set of this machine.
             struct Op<'a, T>(&'a [T], usize);
             impl<T: Element> WithSimd for Op<'_, T> {
                 type Output = Vec<T>;

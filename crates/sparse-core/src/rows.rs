@@ -1,4 +1,4 @@
-//! Moving and combining value rows.
+//! Moving and combining rows of values.
 
 use crate::element::Ids;
 use crate::lines::line_sums;
@@ -6,18 +6,18 @@ use crate::par::{even, for_pieces};
 use crate::reduce::{Extreme, Reducer, Source, Sum, reduce_rows};
 use crate::{Element, Index, Plain};
 
-/// Moves rows of values by an index map: `out[k, :] = values[map[k], :]`, or `fill` where `map[k]` is the number of
-/// rows of `values`.
+/// Moves rows of values by an index map: `out[k, :] = values[map[k], :]`, or `fill` if `map[k]` is the number of rows
+/// of `values`.
 ///
-/// `values` is row-major `[n, block]`, `out` `[map.len(), block]`; `fill` holds one block, and may be empty when no row
-/// asks for it. `block` may be 0. O(map.len() * block), parallel.
+/// `values` is row-major `[n, block]`, `out` is `[map.len(), block]`. `fill` holds one block; it may be empty if no
+/// entry of the map asks for it. `block` may be 0. O(map.len() * block), parallel.
 ///
 /// # Panics
 ///
 /// When lengths disagree or an index lies outside `[0, n]`.
 pub fn move_rows<T: Plain, I: Index>(values: &[T], block: usize, fill: &[T], map: &[I], out: &mut [T]) {
     assert_eq!(out.len(), map.len() * block, "move_rows: out must hold a block for every entry of the map");
-    // Fixed sizes let the compiler copy a block with a register move or two.
+    // With a fixed size the compiler copies a block with one or two register moves.
     match block {
         0 => {}
         1 => move_fixed::<T, 1>(values, fill, I::list(map), out),
@@ -66,7 +66,7 @@ fn move_blocks<T: Plain>(values: &[T], block: usize, fill: &[T], map: Ids<'_>, o
     });
 }
 
-/// The fill, for an index that is exactly the number of rows.
+/// The fill if the index is exactly the number of rows, else a panic.
 #[inline]
 fn missing<F>(fill: Option<F>, index: usize, rows: usize) -> F {
     match fill {
@@ -84,10 +84,10 @@ fn no_such_row(index: usize, rows: usize) -> ! {
 /// Sums rows of values per segment: `out[s, :] = sum of values[order[k], :]` (or `values[k, :]` without an order) over
 /// `k` in `ptr[s]..ptr[s + 1]`.
 ///
-/// `values` is row-major `[n, block]`, `out` `[ptr.len() - 1, block]`; every element of `out` is overwritten, an empty
-/// segment gives 0. Accumulated in [`Element::Acc`], in the order of the segment (single values without
-/// an order in 16 interleaved sums), whatever the number of threads.
-/// Parallel by elements, O(order.len() * block).
+/// `values` is row-major `[n, block]`, `out` is `[ptr.len() - 1, block]`. Every element of `out` is overwritten; an
+/// empty segment gives 0. Sums are accumulated in [`Element::Acc`] in the order of the segment, whatever the number of
+/// threads. Single values without an order are accumulated in 16 interleaved sums. Parallel, with work split by
+/// elements; O(order.len() * block).
 ///
 /// # Panics
 ///
@@ -101,7 +101,8 @@ pub fn segment_sum<T: Element, I: Index>(values: &[T], block: usize, order: Opti
     segment_reduce(Sum, "segment_sum", values, block, order, ptr, out);
 }
 
-/// Whether any value of a segment holds, for Bool (integers of 0 and 1), like [`segment_sum`]: 0 for an empty segment.
+/// Whether any value of a segment is 1, for Bool stored as integers 0 and 1. Arguments are as for [`segment_sum`]; an
+/// empty segment gives 0.
 ///
 /// # Panics
 ///

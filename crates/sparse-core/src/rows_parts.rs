@@ -1,23 +1,23 @@
-//! Rows of several parts, moved into one array.
+//! Moving rows of several parts into one array.
 
 use crate::par::{even, for_pieces};
 use crate::{Index, Plain};
 
-/// Joins the rows of several parts by an index map: `out[k, :]` is row `map[k]` of the parts one below the other. That
-/// array is not made.
+/// Joins the rows of several parts by an index map: `out[k, :]` is row `map[k]` of the concatenated parts. The
+/// concatenation itself is not made.
 ///
-/// Each part is row-major `[n_p, block]`, `out` is `[map.len(), block]`. O(map.len() * block), parallel; O(log parts)
-/// more wherever the map goes on to another part.
+/// Each part is row-major `[n_p, block]`, `out` is `[map.len(), block]`. O(map.len() * block), parallel, plus O(log
+/// parts) each time the map changes to another part.
 ///
 /// # Panics
 ///
-/// If lengths disagree or an index is not below the number of rows of all parts.
+/// If lengths disagree, or an index is not less than the total number of rows.
 pub fn join_rows<T: Plain, I: Index>(parts: &[&[T]], block: usize, map: &[I], out: &mut [T]) {
     assert_eq!(out.len(), map.len() * block, "join_rows: out must hold a block for every entry of the map");
     if block == 0 {
         return;
     }
-    // The first row of each part, and the number of all rows.
+    // The first row of each part, then the total number of rows.
     let mut bases = vec![0];
     for part in parts {
         assert!(part.len().is_multiple_of(block), "join_rows: parts must hold whole rows of {block}");
@@ -34,7 +34,7 @@ pub fn join_rows<T: Plain, I: Index>(parts: &[&[T]], block: usize, map: &[I], ou
             }
             let at = (i - rows.start) * block;
             match (out, &part[at..at + block]) {
-                // Not worth a call of `memcpy`.
+                // A single element is not worth a call of `memcpy`.
                 ([out], [value]) => *out = *value,
                 (out, row) => out.copy_from_slice(row),
             }
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn rows_are_those_of_the_joined_parts() {
-        // An empty part, a part of many rows, and more entries than one piece of the loop has.
+        // An empty part, a part with many rows, and more entries than one piece of the loop handles.
         let (first, last): (Vec<u32>, Vec<u32>) = ((0..12).collect(), (12..60_012).collect());
         let joined: Vec<u32> = first.iter().chain(&last).copied().collect();
         for block in [1, 2, 4] {

@@ -1,9 +1,9 @@
 //! Which instruction sets a kernel is compiled for.
 //!
-//! Every instance is build time that each user pays. So kernels over floats are compiled for all sets, and those over
-//! integers for AVX2 and the target's baseline. Kernels that are compiled for each index type give indices of 64 bits,
-//! which only sizes of 2^31 and more ask for, the baseline; others read both types through [`Ids`](crate::ids::Ids).
-//! The bits of a result are the same on all of them.
+//! Every instance adds to each user's build time. So kernels over floats are compiled for all sets; kernels over
+//! integers are compiled for AVX2 and the target's baseline. Kernels that are compiled per index type use the baseline
+//! for 64-bit indices, which only sizes of 2^31 and more need. Other kernels read both index types through
+//! [`Ids`](crate::ids::Ids). The bits of a result are the same on all sets.
 
 use crate::{Element, Index};
 use pulp::{Arch, Simd, WithSimd};
@@ -11,17 +11,16 @@ use pulp::{Arch, Simd, WithSimd};
 /// Runs a kernel over elements `T` and indices `I` on the best instruction set that it is compiled for.
 #[inline(always)]
 pub(crate) fn dispatch<T: Element, I: Index, J: WithSimd>(job: J) -> J::Output {
-    // Types choose, not constants: what a constant rules out would be compiled all the same.
     I::dispatch::<T, J>(job)
 }
 
-/// On every set.
+/// Runs a kernel on the best set of this machine.
 #[inline(always)]
 pub(crate) fn on_any<J: WithSimd>(job: J) -> J::Output {
     Arch::new().dispatch(job)
 }
 
-/// On AVX2 and the baseline.
+/// Runs a kernel on AVX2 if the machine has it, else on the baseline.
 #[inline(always)]
 pub(crate) fn on_two<J: WithSimd>(job: J) -> J::Output {
     #[cfg(target_arch = "x86_64")]
@@ -31,7 +30,7 @@ pub(crate) fn on_two<J: WithSimd>(job: J) -> J::Output {
     on_baseline(job)
 }
 
-/// On the baseline.
+/// Runs a kernel on the baseline.
 #[inline(always)]
 pub(crate) fn on_baseline<J: WithSimd>(job: J) -> J::Output {
     pulp::Scalar::new().vectorize(job)

@@ -1,4 +1,4 @@
-//! The documentation of both twins from that of one.
+//! The documentation of both twins, made from the documentation of one.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,7 +9,7 @@ use syn::{Attribute, Expr, Lit, Meta, Token};
 /// A line of documentation.
 struct Line {
     tokens: TokenStream,
-    /// `None` where it is an expression that only the compiler knows.
+    /// `None` for an expression that only the compiler can evaluate.
     text: Option<String>,
 }
 
@@ -27,13 +27,13 @@ impl Line {
     }
 }
 
-/// The documentation of a pair.
+/// The documentation of a pair of twins.
 pub struct Docs {
     lines: Vec<Line>,
 }
 
 impl Docs {
-    /// Those among the attributes of an item.
+    /// The documentation lines among the attributes of an item.
     pub fn of(attributes: &[Attribute]) -> Self {
         let mut lines = vec![];
         for attribute in attributes {
@@ -46,12 +46,12 @@ impl Docs {
         Self { lines }
     }
 
-    /// Whether they say what goes wrong.
+    /// Whether the documentation has a section on errors.
     pub fn have_errors(&self) -> bool {
         self.lines.iter().any(|line| line.is(is_errors))
     }
 
-    /// Those of the twin that panics: the whole text, which speaks of other functions by their panicking names.
+    /// The documentation of the panicking twin: the whole text, in which other functions get their panicking names.
     pub fn panicking(&self) -> TokenStream {
         let mut in_code = false;
         let lines = self.lines.iter().map(|line| {
@@ -65,8 +65,8 @@ impl Docs {
         quote!(#(#lines)*)
     }
 
-    /// Those of the twin that gives an error: without examples and what leads to them, with `link` to the other twin
-    /// after the first paragraph.
+    /// The documentation of the twin that returns an error: without examples and the sentence that introduces them,
+    /// with `link` to the other twin after the first paragraph.
     pub fn fallible(&self, link: &str) -> TokenStream {
         let mut kept: Vec<&Line> = vec![];
         let mut in_code = false;
@@ -93,7 +93,7 @@ impl Docs {
 fn drop_lead(lines: &mut Vec<&Line>) {
     let end = lines.iter().rposition(|line| !line.is_blank()).map_or(0, |last| last + 1);
     let start = lines[..end].iter().rposition(|line| line.is_blank()).map_or(0, |blank| blank + 1);
-    // The summary stays, whatever it ends in.
+    // The first paragraph always stays.
     if start > 0 && lines[start..end].last().is_some_and(|line| line.is(|text| text.ends_with(':'))) {
         lines.truncate(start);
     }
@@ -114,7 +114,7 @@ fn value(attribute: &Attribute) -> Option<&Expr> {
     }
 }
 
-/// Text that is written out: a literal, or `concat!` and `stringify!` of such, as macros by example leave them.
+/// The text of a literal, or of `concat!` and `stringify!` of literals, which `macro_rules!` macros produce.
 fn evaluate(value: &Expr) -> Option<String> {
     match value {
         Expr::Group(group) => evaluate(&group.expr),

@@ -7,13 +7,13 @@ mod twin;
 
 use proc_macro::TokenStream;
 
-/// On `pub fn try_x(..) -> Result<T>`: also makes `pub fn x(..) -> T`, which panics with the error's own text.
+/// On `pub fn try_x(..) -> Result<T>`: also makes `pub fn x(..) -> T`, which panics with the text of the error.
 ///
 /// The panic names the caller's line (`#[track_caller]`). Works on free functions and in `impl` blocks. An associated
 /// function without a receiver that does not mention `Self` in its signature needs `#[or_panic(associated)]`.
 ///
-/// The documentation is written once, on `try_x`, and needs an `# Errors` section. `x` gets a copy, in which that
-/// heading is `# Panics` and names lose their `try_`. Code examples call `x` and appear only there, so that each runs
+/// The documentation is written once, on `try_x`, and needs an `# Errors` section. `x` gets a copy, where that heading
+/// becomes `# Panics` and names lose their `try_`. Code examples call `x` and appear only there, so that each runs
 /// once. Other attributes are copied to `x`.
 ///
 /// ```

@@ -10,7 +10,7 @@ use syn::{
     Visibility,
 };
 
-/// A function whose body is not looked at.
+/// A function whose body is not parsed.
 struct Function {
     attributes: Vec<Attribute>,
     visibility: Visibility,
@@ -63,7 +63,7 @@ pub fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> 
         #visibility #twin {
             match #call {
                 ::core::result::Result::Ok(output) => output,
-                // Not in a closure, where the caller's line is lost.
+                // Not in a closure, because a closure loses the caller's line.
                 ::core::result::Result::Err(error) => ::core::panic!("{error}"),
             }
         }
@@ -89,7 +89,7 @@ fn twin_name(signature: &Signature) -> Result<Ident> {
     }
 }
 
-/// `T` of the `Result<T>` that the function gives.
+/// `T` of the `Result<T>` that the function returns.
 fn success(signature: &Signature) -> Result<&Type> {
     let wrong = |span| {
         let message = format!("`{}` must return a `Result`, whose error is what the twin panics with", signature.ident);
@@ -115,7 +115,7 @@ fn mentions_self(tokens: TokenStream) -> bool {
     })
 }
 
-/// The signature with another name and output, whose arguments all have plain names.
+/// The signature with another name and output, where every argument has a plain name.
 fn panicking_signature(signature: &Signature, name: Ident, output: &Type) -> Signature {
     let mut twin = signature.clone();
     twin.ident = name;
@@ -133,7 +133,7 @@ fn panicking_signature(signature: &Signature, name: Ident, output: &Type) -> Sig
     twin
 }
 
-/// The name of an argument: its own, or a new one where it is taken apart by a pattern.
+/// The name of an argument: its own, or a new one if the argument is a pattern.
 fn argument_name(pattern: &Pat, at: usize) -> Ident {
     match pattern {
         Pat::Ident(own) if own.subpat.is_none() => own.ident.clone(),
@@ -141,8 +141,8 @@ fn argument_name(pattern: &Pat, at: usize) -> Ident {
     }
 }
 
-/// The call of the function with the twin's arguments. Type and constant parameters are passed on: an output that takes
-/// part in no inference may need them.
+/// The call of the function with the twin's arguments. Type and constant parameters are passed explicitly, because they
+/// may not be inferable from the arguments or the output.
 fn call(signature: &Signature, in_impl: bool) -> TokenStream {
     let function = &signature.ident;
     let path = if in_impl { quote!(Self::#function) } else { quote!(#function) };
@@ -178,7 +178,7 @@ mod tests {
         expand(TokenStream::new(), item).expect("a function that has a twin").to_string()
     }
 
-    /// The panicking twin alone.
+    /// Only the panicking twin.
     fn twin(item: TokenStream) -> String {
         let both = twins(item);
         both[both.rfind("# [track_caller]").expect("a twin")..].to_string()

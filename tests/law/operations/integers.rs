@@ -27,8 +27,8 @@ fn real<const D: usize>(x: Tensor<D, Int>) -> Tensor<D> {
     x.float().cast(FloatDType::F64)
 }
 
-/// The largest multiple of `b` that is not beyond `a`, taken off it: in floats, which say small integers exactly. Nothing
-/// where `b` is 0.
+/// `a` minus the largest multiple of `b` that is not beyond `a`, in floats, which are exact for small integers. 0 where
+/// `b` is 0.
 fn rest<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
     let none = b.clone().equal_elem(0.0);
     (a.clone() - (a / b.clone()).floor() * b).mask_fill(none, 0.0)

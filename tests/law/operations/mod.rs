@@ -10,8 +10,8 @@
 /// `name of Float Int [layouts] gradient, |h| ..;`
 ///
 /// where `name` is the operation and the function that draws it; `"name" function` where these differ. Functions that
-/// are not generic over the kind have no `of ..`. A layout with a suffix says how the rank changes, and `all` stands for
-/// `coo csr hybrid batched`. In place of `gradient` stands `none` where there is none, and `zero` where it is 0
+/// are not generic over the kind have no `of ..`. A layout with a suffix says how the rank changes, and `all` means
+/// `coo csr hybrid batched`. In place of `gradient` is `none` if there is no gradient, and `zero` if it is 0
 /// everywhere. The last part runs the operation on huge inputs (`huge/mod.rs`). It is generic over the pattern `P`, the
 /// rank `D` and, where a layout has a suffix, the rank `D2` of the result.
 macro_rules! operations {

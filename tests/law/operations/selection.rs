@@ -28,7 +28,8 @@ operations! { "shape and selection";
     roll_dim of Float Int Bool [all] gradient, |h| h.axes(|x, axis| x.roll_dim(-7, axis));
     narrow of Float Int Bool [all] gradient, |h| h.parts(|x, size, axis| x.narrow(axis, size / 2, size - size / 2));
     slice of Float Int Bool [all] gradient, |h| h.each(|x| x.slice(x.dims().map(|size| size / 2..size)));
-    slice_dim of Float Int Bool [all] gradient, |h| h.parts(|x, size, axis| x.slice_dim(axis, Slice::from_range_stepped(0..size, -3)));
+    slice_dim of Float Int Bool [all] gradient,
+        |h| h.parts(|x, size, axis| x.slice_dim(axis, Slice::from_range_stepped(0..size, -3)));
     select of Float Int Bool [all] gradient,
         |h| h.parts(|x, size, axis| x.select(axis, stored_index(size)));
     "IndexPlan::select_sparse" plan_select_sparse of Float [all] gradient,

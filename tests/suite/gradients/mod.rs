@@ -1,4 +1,5 @@
-//! Every rule against central differences in f64, on every CPU backend of the build, with and without gradient checkpointing.
+//! Every rule against central differences in f64, on every CPU backend of the build, with and without gradient
+//! checkpointing.
 //!
 //! With `SPARSE_TEST_DEVICE` set to a GPU: every rule there, in f32, against Flex in f64.
 

@@ -1,4 +1,4 @@
-//! What the benchmarks share: medians, random numbers, huge pages, and a peer measured in the same run.
+//! Code shared by the benchmarks: medians, random numbers, huge pages, and a peer measured in the same run.
 #![allow(dead_code)]
 
 use std::collections::HashMap;
@@ -9,14 +9,15 @@ use std::time::Instant;
 /// Repetitions of each measurement.
 pub(crate) const RUNS: usize = 7;
 
-/// Median and least time in milliseconds: the least says what the code costs where other work shares the machine.
+/// Median and minimal time in milliseconds. The minimum is the cost of the code itself when other work shares the
+/// machine.
 #[derive(Clone, Copy)]
 pub(crate) struct Time {
     pub(crate) median: f64,
     pub(crate) least: f64,
 }
 
-/// Times of `f` after one run to warm up. The result is dropped outside the timed part.
+/// Times `f` after one run to warm up. The result is dropped outside the timed part.
 pub(crate) fn time<R>(mut f: impl FnMut() -> R) -> Time {
     drop(black_box(f()));
     let mut times: Vec<f64> = (0..RUNS)
@@ -53,7 +54,7 @@ impl Random {
     }
 }
 
-/// Advises huge pages for large outputs, as NumPy does for its arrays; `NO_HUGE_PAGES=1` leaves them out.
+/// Advises huge pages for large outputs, as NumPy does for its arrays. `NO_HUGE_PAGES=1` turns this off.
 pub(crate) fn huge_pages() {
     if std::env::var_os("NO_HUGE_PAGES").is_none() {
         sparse_core::set_large_alloc_hook(advise);
@@ -68,14 +69,15 @@ fn advise(address: *mut u8, bytes: usize) {
     const MADV_HUGEPAGE: i32 = 14;
     let start = address.addr().next_multiple_of(4096);
     let end = (address.addr() + bytes) / 4096 * 4096;
-    // SAFETY: whole pages of one live allocation; this advice changes no content.
+    // SAFETY: the range is whole pages of one live allocation, and this advice does not change their content.
     unsafe { madvise(address.with_addr(start), end - start, MADV_HUGEPAGE) };
 }
 
 #[cfg(not(target_os = "linux"))]
 fn advise(_: *mut u8, _: usize) {}
 
-/// Times of a peer, by name of the workload: `$PEER_PYTHON benches/peers.py <group>`, if it is set.
+/// The times of a peer for each workload, by name: runs `$PEER_PYTHON benches/peers.py <group>`, if the variable is
+/// set.
 pub(crate) fn peers(group: &str) -> HashMap<String, Time> {
     let Some(python) = std::env::var_os("PEER_PYTHON") else {
         println!("(set PEER_PYTHON to a Python with torch and scipy to measure the peers)");
@@ -96,7 +98,7 @@ pub(crate) fn peers(group: &str) -> HashMap<String, Time> {
         .collect()
 }
 
-/// One line of the table; ratios of medians and of the least times.
+/// Prints one line of the table, with the ratios of the medians and of the minimal times.
 pub(crate) fn report(name: &str, time: Time, peer: Option<&Time>) {
     let Time { median, least } = time;
     print!("{name:<34} {median:8.1} ({least:7.1}) ms");
@@ -107,7 +109,7 @@ pub(crate) fn report(name: &str, time: Time, peer: Option<&Time>) {
     println!();
 }
 
-/// An output of zeros, on huge pages where the library's own are.
+/// An output of zeros. It is on huge pages if the library's own outputs are.
 pub(crate) fn zeroed<T: Copy + Default>(len: usize) -> Vec<T> {
     let mut out = vec![T::default(); len];
     if std::env::var_os("NO_HUGE_PAGES").is_none() {

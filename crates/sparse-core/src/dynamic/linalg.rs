@@ -7,11 +7,11 @@ use crate::{Compressed, Extremum, Result, zeroed};
 /// [`Compressed`] rows.
 #[derive(Clone, Copy, Debug)]
 pub struct DynCompressed<'a> {
-    /// Where each row starts, and the end: `rows + 1` entries.
+    /// Where each row starts, then the end of the last row: `rows + 1` entries.
     pub ptr: Ids<'a>,
     /// Column of every element.
     pub idx: Ids<'a>,
-    /// Position of every element's value; `None` when they are in order.
+    /// Position of the value of every element; `None` if the values are in order.
     pub perm: Option<Ids<'a>>,
 }
 
@@ -34,7 +34,7 @@ pub fn spmm(a: DynCompressed<'_>, values: Elements<'_>, dense: Elements<'_>, fea
     }))
 }
 
-/// See [`sddmm`](crate::sddmm()): one entry a sample.
+/// See [`sddmm`](crate::sddmm()): one value per sample.
 pub fn sddmm(rows: Ids<'_>, cols: Ids<'_>, x: Elements<'_>, y: Elements<'_>, features: usize) -> ElementVec {
     with_ids!(rows, I => with_elements!(x, T => {
         let mut out = zeroed::<T>(rows.len());
@@ -58,8 +58,8 @@ pub fn spmm_extremum(
     }))
 }
 
-/// See [`extremum_rows_backward`](crate::extremum_rows_backward()): shares `[rows, features]`, and the gradient of the
-/// values if needed. `reads` are the values, the dense operand, the result and its gradient.
+/// See [`extremum_rows_backward`](crate::extremum_rows_backward()): the shares `[rows, features]` and, if needed, the
+/// gradient of the values. `reads` holds the values, the dense operand, the result and the gradient of the result.
 pub fn extremum_rows_backward(
     (ptr, idx): (Ids<'_>, Ids<'_>),
     reads: [Elements<'_>; 4],
@@ -77,8 +77,8 @@ pub fn extremum_rows_backward(
     }))
 }
 
-/// See [`extremum_cols_backward`](crate::extremum_cols_backward()): `[cols, features]`. `reads` are the values, the dense
-/// operand, the result and the shares.
+/// See [`extremum_cols_backward`](crate::extremum_cols_backward()): `[cols, features]`. `reads` holds the values, the
+/// dense operand, the result and the shares.
 pub fn extremum_cols_backward(a: DynCompressed<'_>, reads: [Elements<'_>; 4], features: usize) -> ElementVec {
     with_ids!(a.ptr, I => with_floats!(reads[0], T => {
         let [values, dense, out, shares] = reads.map(T::elements);
@@ -92,7 +92,7 @@ pub fn extremum_cols_backward(a: DynCompressed<'_>, reads: [Elements<'_>; 4], fe
 ///
 /// # Errors
 ///
-/// `overflow`, as there.
+/// `overflow`, as in [`spgemm`](crate::spgemm()).
 pub fn spgemm(
     a: DynCompressed<'_>,
     a_values: Elements<'_>,
@@ -101,7 +101,8 @@ pub fn spgemm(
     cols: usize,
 ) -> Result<(IdVec, IdVec, ElementVec)> {
     with_ids!(a.ptr, I => with_elements!(a_values, T => {
-        let (ptr, idx, values) = crate::spgemm::<T, I>(a.of(), T::elements(a_values), b.of(), T::elements(b_values), cols)?;
+        let (ptr, idx, values) =
+            crate::spgemm::<T, I>(a.of(), T::elements(a_values), b.of(), T::elements(b_values), cols)?;
         Ok((I::id_vec(ptr), I::id_vec(idx), T::element_vec(values)))
     }))
 }

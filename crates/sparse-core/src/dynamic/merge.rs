@@ -1,4 +1,4 @@
-//! Patterns that meet.
+//! Merged and concatenated patterns.
 
 use super::slices::{AnyBits, AnyElement, AnyIndex, with_bits, with_elements, with_ids};
 use super::{BitVec, Bits, ElementVec, Elements, IdVec, Ids};
@@ -7,17 +7,17 @@ use crate::{BinaryOp, CsrPart, zeroed};
 /// Row pointers and columns.
 type Csr<'a> = (Ids<'a>, Ids<'a>);
 
-/// A pattern made of two, with a map into each: entry `k` is where element `k` stands there, or that operand's number of
-/// elements where it lacks it.
+/// A pattern merged from two patterns, with an index map into each. Entry `k` of a map is the position of element `k`
+/// in that operand, or the operand's number of elements if the operand does not have it.
 #[derive(Debug)]
 pub struct DynMerged {
-    /// Row pointers of compressed rows; `None` for coordinates.
+    /// Row pointers of a CSR pattern; `None` for a COO pattern.
     pub row_ptr: Option<IdVec>,
     /// Columns, or coordinates `[sparse_dims, nnz]`.
     pub indices: IdVec,
-    /// Where each element stands in the first operand.
+    /// Position of each element in the first operand.
     pub map_a: IdVec,
-    /// Where each element stands in the second operand.
+    /// Position of each element in the second operand.
     pub map_b: IdVec,
 }
 
@@ -102,7 +102,7 @@ pub fn union_apply_csr(op: BinaryOp, a: DynMatrix<'_>, b: DynMatrix<'_>) -> (IdV
     }))
 }
 
-/// See [`concat_coo`](crate::concat_coo()): coordinates, and the map where rows do not stay.
+/// See [`concat_coo`](crate::concat_coo()): coordinates, and the map unless it is the identity.
 pub fn concat_coo(
     axis: usize,
     offsets: &[usize],
@@ -147,11 +147,12 @@ pub fn concat_csr_cols_values(parts: &[Csr<'_>], values: &[Bits<'_>], col_offset
     }))
 }
 
-/// See [`interleave_csr_rows`](crate::interleave_csr_rows()): row pointers, columns and the map. `rows` has the rows of a
-/// matrix for each part.
+/// See [`interleave_csr_rows`](crate::interleave_csr_rows()): row pointers, columns and the map. `rows` is the number
+/// of rows per batch of each part.
 pub fn interleave_csr_rows(batch: usize, rows: &[usize], parts: &[Csr<'_>]) -> (IdVec, IdVec, IdVec) {
     with_ids!(parts[0].0, I => {
-        let parts: Vec<_> = rows.iter().zip(parts).map(|(&rows, &(ptr, col))| (rows, I::ids(ptr), I::ids(col))).collect();
+        let parts: Vec<_> =
+            rows.iter().zip(parts).map(|(&rows, &(ptr, col))| (rows, I::ids(ptr), I::ids(col))).collect();
         let (ptr, col, map) = crate::interleave_csr_rows::<I>(batch, &parts);
         (I::id_vec(ptr), I::id_vec(col), I::id_vec(map))
     })

@@ -1,9 +1,9 @@
-//! The kernels for elements and indices whose types are known at run time only.
+//! The kernels for elements and indices whose types are known only at run time.
 //!
-//! Every function here matches the types once and calls the generic kernel of the same name, so that all instances of a
-//! kernel are compiled in this crate: crates above hold no kernel code, and building them does not wait for it. The types
-//! that one call must share (those of all indices, or of values and result) are read off the first argument that has
-//! them. A later argument of another type is a mistake of the caller and panics.
+//! Every function here matches the types once and calls the generic kernel of the same name. So all instances of a
+//! kernel are compiled in this crate. Higher crates contain no kernel code, and their build does not wait for it. Some
+//! arguments of a call must have the same type: all indices, or values and result. That type is read from the first
+//! such argument. A later argument of another type is a bug of the caller and panics.
 
 mod linalg;
 mod merge;

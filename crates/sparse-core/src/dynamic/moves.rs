@@ -1,4 +1,4 @@
-//! Rows that move, and rows that meet.
+//! Moving rows, and reducing rows per segment.
 
 use super::slices::{AnyBits, AnyElement, AnyIndex, with_bits, with_elements, with_ids};
 use super::{BitVec, Bits, ElementVec, Elements, Ids};
@@ -40,7 +40,8 @@ pub fn segment_sum(values: Elements<'_>, block: usize, order: Option<Ids<'_>>, p
     }))
 }
 
-/// Whether any element of a segment is not 0, for Bool as `u8` or `i32`; see [`segment_any`](crate::segment_any()).
+/// Whether any element of a segment is nonzero, for Bool stored as `u8` or `i32`; see
+/// [`segment_any`](crate::segment_any()).
 pub fn segment_any(values: Elements<'_>, block: usize, order: Option<Ids<'_>>, ptr: Ids<'_>) -> ElementVec {
     macro_rules! run {
         ($T:ty) => {
@@ -58,7 +59,7 @@ pub fn segment_any(values: Elements<'_>, block: usize, order: Option<Ids<'_>>, p
     }
 }
 
-/// See [`segment_cumsum`](crate::segment_cumsum()): a row for each entry of the segments.
+/// See [`segment_cumsum`](crate::segment_cumsum()): one row for each entry of the segments.
 pub fn segment_cumsum(
     values: Elements<'_>,
     block: usize,

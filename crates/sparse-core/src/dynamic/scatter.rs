@@ -1,4 +1,4 @@
-//! Reductions into, and reads from, positions along an axis.
+//! Reductions into positions along an axis, and reads from them.
 
 use super::slices::{AnyBits, AnyElement, AnyIndex, with_bits, with_elements, with_floats, with_ids};
 use super::{BitVec, Bits, ElementVec, Elements, ElementsMut, Ids};
@@ -21,7 +21,8 @@ pub fn gather(target: &Target<'_>, x: Bits<'_>) -> BitVec {
 /// Runs `$body` with `$T` bound to the type of `$out`, and `$slice` to its elements.
 macro_rules! with_mut {
     ($out:expr, ($slice:ident: $T:ident) => $body:expr) => {
-        with_mut!(@arms $out, $slice, $T, $body, F16 half::f16, Bf16 half::bf16, F32 f32, F64 f64, I32 i32, I64 i64, U8 u8)
+        with_mut!(@arms $out, $slice, $T, $body,
+            F16 half::f16, Bf16 half::bf16, F32 f32, F64 f64, I32 i32, I64 i64, U8 u8)
     };
     (@arms $out:expr, $slice:ident, $T:ident, $body:expr, $($variant:ident $t:ty),*) => {
         match $out {
@@ -66,8 +67,8 @@ pub fn put_copied(
     })
 }
 
-/// See [`put_backward`](crate::put_backward()). `reads` are the array, the values and the result; those that are not read
-/// may be absent.
+/// See [`put_backward`](crate::put_backward()). `reads` holds the array, the values and the result. Those that the
+/// gradient does not read may be `None`.
 pub fn put_backward(
     target: &Target<'_>,
     reduce: Reduce,
@@ -90,7 +91,7 @@ pub struct DynRecorded<'a> {
     pub winners: &'a [i32],
     /// [`Record::tied`].
     pub tied: &'a [i32],
-    /// The array before the operation, the values and the result, where `tied` is not empty.
+    /// The array before the operation, the values and the result. May be `None` if `tied` is empty.
     pub reads: [Option<Elements<'a>>; 3],
 }
 

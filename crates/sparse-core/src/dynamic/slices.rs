@@ -1,4 +1,4 @@
-//! Slices and vectors whose element type is known at run time only.
+//! Slices and vectors whose element type is known only at run time.
 
 use crate::element::Ids;
 use crate::{Element, Index, Plain};
@@ -15,12 +15,12 @@ macro_rules! slices {
 }
 
 slices! {
-    /// Elements that kernels compute with. Bool travels as `u8` of 0 and 1.
+    /// Elements that kernels compute with. Bool is stored as `u8` of 0 and 1.
     Elements [F16 f16, Bf16 bf16, F32 f32, F64 f64, I32 i32, I64 i64, U8 u8]
 }
 
 slices! {
-    /// Elements that kernels only move: their size is all that counts.
+    /// Elements that kernels only move. Only their size matters.
     Bits [B8 u8, B16 u16, B32 u32, B64 u64]
 }
 
@@ -106,7 +106,7 @@ families! {
     AnyBits: Plain, Bits bits, BitVec bit_vec, [B8 u8, B16 u16, B32 u32, B64 u64]
 }
 
-/// [`Elements`] that are written.
+/// Mutable [`Elements`].
 #[derive(Debug)]
 pub enum ElementsMut<'a> {
     /// Of `f16`.
@@ -162,7 +162,7 @@ macro_rules! with_elements {
     };
 }
 
-/// Runs `$body` with `$T` bound to the type of the elements, which are floats.
+/// Runs `$body` with `$T` bound to the type of the elements, which must be floats.
 macro_rules! with_floats {
     ($elements:expr, $T:ident => $body:expr) => {
         match $elements {

@@ -14,10 +14,11 @@ pub fn validate_csr(op: &'static str, rows: usize, cols: usize, row_ptr: Ids<'_>
     with_ids!(row_ptr, I => crate::validate_csr::<I>(op, rows, cols, I::ids(row_ptr), I::ids(col_idx)))
 }
 
-/// See [`coalesce`](crate::coalesce()): unique coordinates, and the order and pointers of what meets in each.
+/// See [`coalesce`](crate::coalesce()): unique coordinates, then the order and the pointers of the entries of each.
 pub fn coalesce(shape: &[usize], indices: Ids<'_>, nnz: usize) -> (IdVec, IdVec, IdVec) {
     with_ids!(indices, I => {
-        let Coalesced { indices, segments: Segments { ptr, order } } = crate::coalesce::<I>(shape, I::ids(indices), nnz);
+        let Coalesced { indices, segments: Segments { ptr, order } } =
+            crate::coalesce::<I>(shape, I::ids(indices), nnz);
         (I::id_vec(indices), I::id_vec(order), I::id_vec(ptr))
     })
 }

@@ -1,25 +1,25 @@
-//! A sparse matrix as products read it.
+//! The form of a sparse matrix that products read.
 
 use crate::Index;
 use crate::element::Ids;
 
-/// The compressed rows of a sparse matrix: element `k` of row `r`, for `k` in `ptr[r]..ptr[r + 1]`, lies in column
-/// `idx[k]` and has the value `values[perm[k]]`, or `values[k]` without a permutation.
+/// The compressed rows of a sparse matrix. The elements of row `r` are `k` in `ptr[r]..ptr[r + 1]`. Element `k` is in
+/// column `idx[k]` and has the value `values[perm[k]]`, or `values[k]` without a permutation.
 ///
-/// The transpose of a CSR matrix is its elements grouped by column: their pointers, rows and permutation, over the values
-/// of the original.
+/// The transpose of a CSR matrix is its elements grouped by column: `ptr` are the column pointers, `idx` the row of
+/// each element, and `perm` the position of its value in the original values.
 #[derive(Debug, Clone, Copy)]
 pub struct Compressed<'a, I> {
-    /// Where each row starts, and the end: `rows + 1` entries.
+    /// Where each row starts, then the end of the last row: `rows + 1` entries.
     pub ptr: &'a [I],
     /// Column of every element.
     pub idx: &'a [I],
-    /// Position of every element's value; `None` when they are in order.
+    /// Position of the value of every element; `None` if the values are in order.
     pub perm: Option<&'a [I]>,
 }
 
 impl<'a, I: Index> Compressed<'a, I> {
-    /// The same without the type of the indices.
+    /// The same rows, with the index type erased.
     pub(super) fn view(self) -> View<'a> {
         View { ptr: I::list(self.ptr), idx: I::list(self.idx), perm: self.perm.map(I::list) }
     }

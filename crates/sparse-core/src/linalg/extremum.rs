@@ -1,4 +1,4 @@
-//! Sparse matrix times dense matrix with an extremum in place of the sum, and its gradients.
+//! Sparse matrix times dense matrix with a maximum or minimum in place of the sum, and its gradients.
 
 use super::compressed::{Compressed, View};
 use super::sddmm::SUMS;
@@ -10,7 +10,7 @@ use crate::{Element, Index};
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
 
-/// Which end of the order.
+/// Maximum or minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extremum {
     /// The largest.
@@ -21,8 +21,8 @@ pub enum Extremum {
 
 /// The largest or smallest product of each row: `out[r, :] = max over k of value[k] * dense[idx[k], :]`.
 ///
-/// Shapes, threads and tiles are those of [`spmm`](crate::spmm). NaN wins, an empty row gives 0; products of integers
-/// wrap before they are compared. O(nnz * features) time, no memory.
+/// Shapes, threads and tiles are as in [`spmm`](crate::spmm). If any product is NaN, the result is NaN. An empty row
+/// gives 0. Integer products wrap before they are compared. O(nnz * features) time, no extra memory.
 ///
 /// # Panics
 ///
@@ -47,7 +47,7 @@ pub fn spmm_extremum<T: Element, I: Index>(
     }
 }
 
-/// Whether a product, rounded as the stored results are, is the result. NaN is equal to itself.
+/// Whether a product, rounded like the stored result, is equal to the result. NaN is equal to itself.
 #[inline(always)]
 #[allow(clippy::eq_op)]
 fn is_result<T: Element>(product: T::Acc, out: T) -> bool {
@@ -55,13 +55,14 @@ fn is_result<T: Element>(product: T::Acc, out: T) -> bool {
     (product == out) | ((product != product) & (out != out))
 }
 
-/// The first half of the gradient of [`spmm_extremum`] over floats, row by row, and the gradient of its values.
+/// The first half of the gradient of [`spmm_extremum`] for floats, computed row by row, and the gradient of its values.
 ///
-/// The elements of the compressed rows `(ptr, idx)` have their values in order. `out` is the result and `grad` its
-/// gradient, both row-major `[rows, features]`. `shares[r, f]` becomes `grad[r, f]` divided by the number of products
-/// of row `r` that are equal to `out[r, f]` (1 for none), and `value_grads[k]` the sum over `f` of
-/// `shares[r, f] * dense[idx[k], f]` where the product of element `k` is one of them. Sums run in [`Element::Acc`] in
-/// 32 interleaved lanes. O(nnz * features) time, parallel over rows by their elements; memory of one row a thread.
+/// The values of the compressed rows `(ptr, idx)` are in order. `out` is the result and `grad` its gradient, both
+/// row-major `[rows, features]`. `shares[r, f]` becomes `grad[r, f]` divided by the number of products of row `r` that
+/// are equal to `out[r, f]` (by 1 if there are none). `value_grads[k]` becomes the sum of `shares[r, f] * dense[idx[k],
+/// f]` over the `f` where the product of element `k` is equal to `out[r, f]`. Sums are accumulated in [`Element::Acc`]
+/// in 32 interleaved lanes. O(nnz * features) time, parallel over rows weighted by their elements; each thread needs
+/// memory for one row.
 ///
 /// # Panics
 ///
@@ -109,7 +110,7 @@ fn rows_backward<T: Element>(
     });
 }
 
-/// Some rows, with their part of the outputs.
+/// A range of rows, with its part of the outputs.
 struct Rows<'a, T> {
     ptr: Ids<'a>,
     idx: Ids<'a>,
@@ -177,13 +178,13 @@ fn matched_dot<T: Element>(value: T::Acc, x: &[T], out: &[T], shares: &[T]) -> T
     add_lanes::<T, SUMS>(sums)
 }
 
-/// The second half of the gradient of [`spmm_extremum`] over floats: that of its dense operand.
+/// The second half of the gradient of [`spmm_extremum`] for floats: the gradient of its dense operand.
 ///
-/// `a` is the transpose: row `c` of it holds the elements of column `c`, and `idx[k]` is the row of element `k`.
-/// `dense_grad[c, f]` becomes the sum over `k` of `shares[idx[k], f] * value[k]` where `value[k] * dense[c, f]` is
-/// equal to `out[idx[k], f]`; `shares` are those of [`extremum_rows_backward`]. Sums run in [`Element::Acc`] in the
-/// order of the column.
-/// O(nnz * features) time, parallel over columns by their elements; memory of one row a thread.
+/// `a` is the transpose: its row `c` holds the elements of column `c`, and `idx[k]` is the row of element `k`.
+/// `dense_grad[c, f]` becomes the sum of `shares[idx[k], f] * value[k]` over the elements `k` where `value[k] *
+/// dense[c, f]` is equal to `out[idx[k], f]`. `shares` comes from [`extremum_rows_backward`]. Sums are accumulated in
+/// [`Element::Acc`] in the order of the column. O(nnz * features) time, parallel over columns weighted by their
+/// elements; each thread needs memory for one row.
 ///
 /// # Panics
 ///
@@ -221,7 +222,7 @@ fn cols_backward<T: Element>(
     });
 }
 
-/// Some columns, with their part of the gradient.
+/// A range of columns, with its part of the gradient.
 struct Cols<'a, T> {
     a: View<'a>,
     weights: Weights<'a, T>,

@@ -8,15 +8,16 @@ use crate::simd::dispatch;
 use crate::{Element, Index};
 use pulp::{Simd, WithSimd};
 
-/// Lanes of the sum, on every instruction set: element `f` of a row goes to lane `f % 32`.
+/// Number of partial sums, the same on every instruction set: element `f` of a row is added to sum `f % 32`.
 pub(super) const SUMS: usize = 32;
 
 /// Dot products at sampled positions: `out[k] = sum over f of x[rows[k], f] * y[cols[k], f]`.
 ///
-/// `x` is row-major `[m, features]`, `y` `[n, features]`; `rows`, `cols` and `out` have one entry a sample. With sorted
-/// `rows` (as those of a CSR matrix are) the row of `x` stays in the first-level cache. Sums run in [`Element::Acc`] in
-/// 32 interleaved lanes that are added pairwise at the end: the same bits whatever the number of threads and the
-/// instruction set. No `m x n` product is formed: O(nnz * features) time, parallel over the samples.
+/// `x` is row-major `[m, features]`, `y` is `[n, features]`. `rows`, `cols` and `out` have one entry per sample. If
+/// `rows` is sorted, as for a CSR matrix, the row of `x` stays in the first-level cache. Sums are accumulated in
+/// [`Element::Acc`] in 32 interleaved lanes that are added pairwise at the end. So the bits of the result depend
+/// neither on the number of threads nor on the instruction set. The `m x n` product is never formed: O(nnz * features)
+/// time, parallel over the samples.
 ///
 /// # Panics
 ///
@@ -70,7 +71,7 @@ fn dot<T: Element, S: Simd>(simd: S, x: &[T], y: &[T]) -> T::Acc {
     let (x_whole, x_rest) = x.as_chunks::<SUMS>();
     let (y_whole, y_rest) = y.as_chunks::<SUMS>();
     if !x_whole.is_empty() {
-        // Only the first `SUMS / lanes` are used, a number that the instruction set fixes.
+        // Only the first `SUMS / lanes` are used. The instruction set determines that number.
         let mut acc = [T::Lanes::splat(simd, T::ACC_ZERO); SUMS];
         let acc = &mut acc[..SUMS / lanes];
         for (x, y) in x_whole.iter().zip(y_whole) {

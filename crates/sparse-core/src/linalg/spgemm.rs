@@ -8,18 +8,21 @@ use crate::{Element, Index, Result, SparseError};
 use core::ops::Range;
 use std::borrow::Cow;
 
-/// Sparse x sparse, structure and values in one pass: `C[i, j] = sum over k of A[i, k] * B[k, j]`, of width `cols`.
+/// Sparse x sparse, structure and values in one pass: `C[i, j] = sum over k of A[i, k] * B[k, j]`. `cols` is the width
+/// of C.
 ///
-/// The result `(row_ptr, col_idx, values)` has an element wherever a product falls, also where the sum is zero, with columns
-/// ascending in each row.
-/// Rows are computed in a dense accumulator (Gustavson, "Two fast algorithms for sparse matrices", 1978); which columns were hit
-/// is kept in a bitmap of two levels, which gives them back in order without a sort. Where there are many more columns
-/// than elements of B the accumulator is as wide as the columns that B has. Sums run in [`Element::Acc`] in the order of
-/// A's row, whatever the number of threads. O(products + rows) time; memory of the result and a row of B a thread.
+/// The result is `(row_ptr, col_idx, values)`, with ascending columns in each row. It has an element wherever there is
+/// a product, even if the sum is zero.
+///
+/// Each row is summed in a dense accumulator (Gustavson, "Two fast algorithms for sparse matrices", 1978). A bitmap of
+/// two levels marks the columns that have a product and lists them in order without a sort. If the matrix has many more
+/// columns than B has elements, the accumulator has a place only for each column that B uses. Sums are accumulated in
+/// [`Element::Acc`] in the order of A's row, whatever the number of threads. O(products + rows) time. Memory for the
+/// result, and for one dense row per thread.
 ///
 /// # Errors
 ///
-/// `overflow`, before anything is computed, if the result has more elements than `I` counts or memory holds.
+/// `overflow`, before anything is computed, if the result has more elements than `I` can count or than fit in memory.
 ///
 /// # Panics
 ///
@@ -39,7 +42,7 @@ pub fn spgemm<T: Element, I: Index>(
     Ok((columns.pointers(&ends), columns.names(places), values))
 }
 
-/// Where the rows of a product end, the places of its columns, and its values.
+/// The ends of the rows of a product, the places of its columns, and its values.
 type Product<T> = (Vec<usize>, Vec<i32>, Vec<T>);
 
 fn multiply<T: Element>(a: View<'_>, a_values: &[T], b: Right<'_>, b_values: &[T], room: Room) -> Result<Product<T>> {
@@ -65,7 +68,7 @@ fn multiply<T: Element>(a: View<'_>, a_values: &[T], b: Right<'_>, b_values: &[T
             *end = at;
         }
     });
-    // Pieces move together, and ends count from the first of all.
+    // Closes the gaps between the pieces. The ends of the rows then count from the first element of all.
     let (mut from, mut to) = (0, 0);
     for (rows, room) in pieces {
         let ends = &mut ends[rows];
@@ -82,8 +85,8 @@ fn multiply<T: Element>(a: View<'_>, a_values: &[T], b: Right<'_>, b_values: &[T
     Ok((ends, places, values))
 }
 
-/// Rows of A for each piece of the work, with room for as many elements as they may have; pages that nobody touches
-/// cost nothing.
+/// The rows of A of each piece of work, and the maximal number of elements that these rows can have. Memory is reserved
+/// for that many; pages that are never touched cost nothing.
 fn plan(a: View<'_>, b: Right<'_>, room: Room) -> Result<Vec<(Range<usize>, usize)>> {
     let mut pieces = products(a, b);
     for (rows, products) in &mut pieces {
@@ -91,7 +94,8 @@ fn plan(a: View<'_>, b: Right<'_>, room: Room) -> Result<Vec<(Range<usize>, usiz
     }
     let sum = |pieces: &[(Range<usize>, usize)]| pieces.iter().fold(0usize, |sum, (_, n)| sum.saturating_add(*n));
     if room.check(sum(&pieces)).is_err() {
-        // Products may meet: the elements are counted, unless the longest rows alone are too many.
+        // Several products may belong to one element. So the elements are counted exactly, unless the lower bound is
+        // already too large.
         room.check((0..a.ptr.rows()).map(|r| longest(a, b, r)).sum())?;
         par::each(pieces.iter_mut().collect(), &|_, (rows, count): &mut (Range<usize>, usize)| {
             let (mut hits, mut places) = (Hits::new(b.width), vec![0; b.width]);
@@ -108,7 +112,7 @@ fn plan(a: View<'_>, b: Right<'_>, room: Room) -> Result<Vec<(Range<usize>, usiz
     Ok(pieces)
 }
 
-/// What a result may have.
+/// Limits for the result.
 #[derive(Clone, Copy)]
 struct Room {
     /// The largest index.
@@ -118,12 +122,12 @@ struct Room {
 }
 
 impl Room {
-    /// Checks that indices count so many elements, and that there is memory for them.
+    /// Checks that the index type can count this many elements, and that there is memory for them.
     fn check(self, elements: usize) -> Result<()> {
         let overflow = |what, limit: usize, got: usize| {
             Err(SparseError::Overflow { op: "matmul", what, limit: limit as u128, got: got as u128 })
         };
-        // One below the maximum: the number of elements is an index too ("missing").
+        // One less than the maximum, because the number of elements is used as an index too ("missing").
         if elements >= self.elements {
             return overflow("the number of elements of a sparse product", self.elements - 1, elements);
         }
@@ -138,12 +142,12 @@ impl Room {
     }
 }
 
-/// Elements that row `r` of the product has at least: those of the longest row of B that it meets.
+/// A lower bound for the elements of row `r` of the product: the length of the longest row of B that takes part.
 fn longest(a: View<'_>, b: Right<'_>, r: usize) -> usize {
     a.ptr.span(r).map(|k| b.ptr.span(a.idx.at(k)).len()).max().unwrap_or(0)
 }
 
-/// The values of a product whose pattern is known: those of [`spgemm`] at the elements of `c`.
+/// The values of a product whose pattern is known: [`spgemm`] at the elements of `c`.
 ///
 /// # Panics
 ///
@@ -187,8 +191,9 @@ fn multiply_values<T: Element>(
 
 /// Sampled sparse x sparse^T: `out[e] = sum over j of X[i, j] * Y[k, j]` for each element `e = (i, k)` of `mask`.
 ///
-/// The gradients of [`spgemm`]: of A with X the gradient of C and Y = B, of B with everything transposed. Row `i` of X is
-/// spread over a dense row, at which the rows of Y are read. O(nnz of X + products) time, a dense row a thread.
+/// This computes the gradients of [`spgemm`]. For the gradient of A, X is the gradient of C and Y is B. For the
+/// gradient of B, everything is transposed. Row `i` of X is written into a dense row, where the rows of Y look up their
+/// factors. O(nnz of X + products) time, and memory for one dense row per thread.
 ///
 /// # Panics
 ///
@@ -245,7 +250,7 @@ fn sample<T: Element>(
     });
 }
 
-/// Compressed rows with the places of their columns in a dense row of `width`.
+/// Compressed rows whose columns are replaced by places in a dense row of `width`.
 #[derive(Clone, Copy)]
 struct Right<'a> {
     ptr: Ids<'a>,
@@ -260,7 +265,7 @@ impl<'a> Right<'a> {
     }
 }
 
-/// Calls `add(place, product)` for the products of row `r`.
+/// Calls `add(place, product)` for each product of row `r`.
 #[inline(always)]
 fn add_row<T: Element>(
     r: usize,
@@ -285,13 +290,13 @@ fn add_row<T: Element>(
     }
 }
 
-/// Where the value of element `e` stands.
+/// Position of the value of element `e`.
 #[inline(always)]
 fn position(perm: Option<Ids<'_>>, e: usize) -> usize {
     perm.map_or(e, |perm| perm.at(e))
 }
 
-/// Rows of A in pieces of about equal numbers of products, and how many each has.
+/// The rows of A in pieces with about equal numbers of products, and the number of products of each piece.
 fn products(a: View<'_>, b: Right<'_>) -> Vec<(Range<usize>, usize)> {
     let rows = a.ptr.rows();
     let mut sums = vec![0i64; rows + 1];
@@ -306,8 +311,8 @@ fn products(a: View<'_>, b: Right<'_>) -> Vec<(Range<usize>, usize)> {
     by_elements(&sums, 1).into_iter().map(|rows| (rows.clone(), (sums[rows.end] - sums[rows.start]) as usize)).collect()
 }
 
-/// The columns that a dense row has places for: all, or where those in use are far fewer these, ascending, and one more place
-/// for all others.
+/// The columns that have a place in a dense row. These are all columns; or, if far fewer are in use, the used ones in
+/// ascending order, with one more place for all others.
 struct Columns<I> {
     all: usize,
     used: Option<Vec<I>>,
@@ -329,14 +334,14 @@ impl<I: Index> Columns<I> {
         self.used.as_ref().map_or(self.all, |used| used.len() + 1)
     }
 
-    /// The places of columns.
+    /// The place of each column.
     fn places<'a>(&self, idx: &'a [I]) -> Cow<'a, [i32]> {
         let Some(used) = &self.used else { return I::narrow(idx) };
         let place = |j: &I| used.binary_search(j).unwrap_or(used.len()) as i32;
         Cow::Owned(par::fill_with(idx.len(), |k| place(&idx[k])))
     }
 
-    /// The columns of places.
+    /// The column of each place.
     fn names(&self, places: Vec<i32>) -> Vec<I> {
         match &self.used {
             None => I::widen(places),
@@ -344,7 +349,7 @@ impl<I: Index> Columns<I> {
         }
     }
 
-    /// Row pointers, from the end of every row.
+    /// Row pointers from the end of every row.
     fn pointers(&self, ends: &[usize]) -> Vec<I> {
         let mut ptr = zeroed(ends.len() + 1);
         for (slot, end) in ptr[1..].iter_mut().zip(ends) {
@@ -354,7 +359,7 @@ impl<I: Index> Columns<I> {
     }
 }
 
-/// The places of a dense row that were hit: a bitmap of two levels.
+/// The places of a dense row that have a product, as a bitmap of two levels.
 struct Hits {
     hit: Vec<u64>,
     words: Vec<u64>,
@@ -372,7 +377,7 @@ impl Hits {
         self.words[at / 4096] |= 1 << (at / 64 % 64);
     }
 
-    /// Writes the places in order, forgets them, and says how many they were.
+    /// Writes the places in order, clears the bitmap, and returns the number of places.
     fn drain(&mut self, places: &mut [i32]) -> usize {
         let mut count = 0;
         for (group, words) in self.words.iter_mut().enumerate() {

@@ -7,13 +7,14 @@ use crate::{Element, Index};
 
 /// Sparse x dense: `out[r, :] = sum over k of value[k] * dense[idx[k], :]`.
 ///
-/// `dense` is row-major `[cols, features]`, `out` `[rows, features]`, every element of which is overwritten (an empty
-/// row gives 0). Sums run in [`Element::Acc`] in the order of the row, whatever the number of threads and the
-/// instruction set. One feature is a sparse matrix-vector product and has a path of its own.
+/// `dense` is row-major `[cols, features]`, `out` is `[rows, features]`. Every element of `out` is overwritten; an
+/// empty row gives 0. Sums are accumulated in [`Element::Acc`] in the order of the row, whatever the number of threads
+/// and the instruction set. One feature is a sparse matrix-vector product and has its own code path.
 ///
-/// Rows are shared among threads by their elements, not by their number; a wide row is a register tile of 8 vectors at
-/// a time with the dense rows prefetched (the scheme of Yang, Buluc and Owens, "Design principles for sparse matrix
-/// multiplication on the GPU", Euro-Par 2018, carried over to SIMD lanes). O(nnz * features) time, no memory.
+/// Rows are shared among threads by their number of elements, not by their number. A wide row is computed in register
+/// tiles of 8 vectors, with the dense rows prefetched (the scheme of Yang, Buluc and Owens, "Design principles for
+/// sparse matrix multiplication on the GPU", Euro-Par 2018, applied to SIMD lanes). O(nnz * features) time, no extra
+/// memory.
 ///
 /// # Panics
 ///

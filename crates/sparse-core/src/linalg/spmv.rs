@@ -6,10 +6,11 @@ use crate::reduce::prefetch;
 use crate::{Element, Index};
 use core::ops::Range;
 
-/// How far ahead permuted values are asked for: each is a cache line of its own.
+/// How many elements ahead permuted values are prefetched. Each of them is in a different cache line.
 const AHEAD: usize = 32;
 
-/// `out[r] = sum over k of value[k] * x[idx[k]]`; bound by memory, not by arithmetic, so compiled for the baseline only.
+/// `out[r] = sum over k of value[k] * x[idx[k]]`. The limit is memory, not arithmetic, so it is compiled for the
+/// baseline only.
 pub(super) fn spmv<T: Element, I: Index>(a: Compressed<'_, I>, values: &[T], x: &[T], out: &mut [T]) {
     for_pieces(&by_elements(a.ptr, 1), out, &|r| r.len(), &|rows, out| dot_rows(a, rows, values, x, out));
 }
@@ -19,8 +20,8 @@ fn dot_rows<T: Element, I: Index>(a: Compressed<'_, I>, rows: Range<usize>, valu
     for (high, out) in a.ptr[rows.start + 1..].iter().zip(out) {
         let row = low..high.to_usize();
         low = row.end;
-        // One accumulator suffices: its additions are hidden behind the loads of the rows that follow, while more of
-        // them need a second loop, with an exit that no branch predictor guesses, in every short row.
+        // One accumulator is enough: its additions overlap with the loads of the next rows. More accumulators would
+        // need a second loop in every short row, and its exit would be mispredicted.
         let mut sum = T::ACC_ZERO;
         if let Some(perm) = a.perm {
             for (k, (i, at)) in row.clone().zip(a.idx[row.clone()].iter().zip(&perm[row])) {

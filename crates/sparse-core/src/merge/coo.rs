@@ -1,25 +1,25 @@
-//! Merging two coalesced COO patterns of one shape.
+//! Merging two coalesced COO patterns of the same shape.
 
 use super::assert_fits;
 use super::steps::{Keep, Steps};
 use crate::keys::{keys, rows};
 use crate::{Index, par};
 
-/// A coalesced COO pattern made of two, with a map into each.
+/// A coalesced COO pattern merged from two patterns, with an index map into each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergedCoo<I> {
     /// Coordinates `[sparse_dims, nnz]`, strictly ascending lexicographically.
     pub indices: Vec<I>,
-    /// Number of elements (not to be had from `indices` where `sparse_dims` is 0).
+    /// Number of elements. It does not follow from `indices` if `sparse_dims` is 0.
     pub nnz: usize,
-    /// For each element its position in `a`, or `nnz_a` where `a` lacks it.
+    /// For each element its position in `a`, or `nnz_a` if `a` does not have it.
     pub map_a: Vec<I>,
-    /// For each element its position in `b`, or `nnz_b` where `b` lacks it.
+    /// For each element its position in `b`, or `nnz_b` if `b` does not have it.
     pub map_b: Vec<I>,
 }
 
-/// The steps of the merge of two patterns, given as a slice a dimension. Pieces are stretches of about equal length of
-/// the merge path; equal keys stay together.
+/// The steps of the merge of two patterns, given as one slice per dimension. The pieces are parts of the merge path of
+/// about equal length. Equal keys are in the same piece.
 fn steps<I: Index>(a: &[&[I]], nnz_a: usize, b: &[&[I]], nnz_b: usize) -> Steps {
     let keys = keys(&[(a, nnz_a), (b, nnz_b)]);
     let total = nnz_a + nnz_b;
@@ -27,7 +27,7 @@ fn steps<I: Index>(a: &[&[I]], nnz_a: usize, b: &[&[I]], nnz_b: usize) -> Steps 
     let mut pieces = Vec::new();
     for range in par::ranges(total, par::pieces(total)) {
         let (i, j) = keys.split(nnz_a, nnz_b, range.end);
-        // The cut before may have gone one further already.
+        // The cut before this one may already be one element further.
         let (i, j) = (i.max(i0), j.max(j0));
         pieces.push((i0..i, j0..j));
         (i0, j0) = (i, j);
@@ -54,14 +54,14 @@ fn merge<I: Index>(
     MergedCoo { indices: merged.indices, nnz: merged.nnz, map_a: merged.map_a, map_b: merged.map_b }
 }
 
-/// Union of two coalesced COO patterns of one shape, with the maps into both.
+/// Union of two coalesced COO patterns of the same shape, with the maps into both.
 ///
-/// `a_indices` is `[sparse_dims, nnz_a]`, `b_indices` `[sparse_dims, nnz_b]`, both row-major and strictly ascending
-/// lexicographically; `sparse_dims` may be 0 (at most one element then). Right for any shape, however many elements
-/// its dense form would have. Time O(sparse_dims * (nnz_a + nnz_b)).
+/// `a_indices` is `[sparse_dims, nnz_a]`, `b_indices` is `[sparse_dims, nnz_b]`. Both are row-major and strictly
+/// ascending in lexicographic order. `sparse_dims` may be 0 (then there is at most one element). The result is correct
+/// for any shape, however many elements the dense form would have. Time O(sparse_dims * (nnz_a + nnz_b)).
 ///
 /// # Panics
-/// If a length does not fit or the union does not fit the index type.
+/// If a length is wrong, or the union does not fit the index type.
 pub fn union_coo<I: Index>(
     sparse_dims: usize,
     a_indices: &[I],
@@ -72,9 +72,9 @@ pub fn union_coo<I: Index>(
     merge(Keep::Union, sparse_dims, a_indices, nnz_a, b_indices, nnz_b)
 }
 
-/// Intersection of two coalesced COO patterns of one shape, with the maps into both.
+/// Intersection of two coalesced COO patterns of the same shape, with the maps into both.
 ///
-/// Shapes and cost as [`union_coo`]; no map entry is "missing".
+/// Shapes and cost are as for [`union_coo`]. No map entry is "missing".
 ///
 /// # Panics
 /// If a length does not fit.
@@ -88,9 +88,9 @@ pub fn intersect_coo<I: Index>(
     merge(Keep::Common, sparse_dims, a_indices, nnz_a, b_indices, nnz_b)
 }
 
-/// For each element of `a` its position in `b`, or `nnz_b` where `b` lacks it.
+/// For each element of `a` its position in `b`, or `nnz_b` if `b` does not have it.
 ///
-/// Shapes as [`union_coo`]; the result has `nnz_a` entries. Time O(sparse_dims * (nnz_a + nnz_b)).
+/// Shapes are as for [`union_coo`]; the result has `nnz_a` entries. Time O(sparse_dims * (nnz_a + nnz_b)).
 ///
 /// # Panics
 /// If a length does not fit.

@@ -1,24 +1,24 @@
-//! Merging two CSR patterns of one shape.
+//! Merging two CSR patterns of the same shape.
 
 use super::assert_fits;
 use super::steps::{self, Keep, Steps};
 use crate::{Index, alloc::zeroed, par};
 use core::ops::Range;
 
-/// A CSR pattern made of two, with a map into each.
+/// A CSR pattern merged from two patterns, with an index map into each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergedCsr<I> {
     /// Row pointers, `rows + 1`.
     pub row_ptr: Vec<I>,
     /// Columns, strictly ascending in each row.
     pub col_idx: Vec<I>,
-    /// For each element its position in `a`, or `nnz_a` where `a` lacks it.
+    /// For each element its position in `a`, or `nnz_a` if `a` does not have it.
     pub map_a: Vec<I>,
-    /// For each element its position in `b`, or `nnz_b` where `b` lacks it.
+    /// For each element its position in `b`, or `nnz_b` if `b` does not have it.
     pub map_b: Vec<I>,
 }
 
-/// Row ranges with about the same number of elements of both patterns (plus rows).
+/// Ranges of rows with about equal cost. The cost is the number of elements of both patterns plus the number of rows.
 fn row_pieces<I: Index>(a_ptr: &[I], b_ptr: &[I]) -> Vec<Range<usize>> {
     assert_eq!(a_ptr.len(), b_ptr.len(), "merge: both patterns must have the same number of rows");
     let rows = a_ptr.len() - 1;
@@ -38,7 +38,7 @@ fn row_pieces<I: Index>(a_ptr: &[I], b_ptr: &[I]) -> Vec<Range<usize>> {
     cuts
 }
 
-/// Row pointers of what is kept, and the steps of the merge.
+/// The row pointers of the elements that are kept, and the steps of the merge.
 pub(super) fn steps<I: Index>(keep: Keep, a: (&[I], &[I]), b: (&[I], &[I])) -> (Vec<I>, Steps) {
     let pieces = row_pieces(a.0, b.0);
     let mut row_ptr: Vec<I> = zeroed(a.0.len());
@@ -55,7 +55,7 @@ pub(super) fn steps<I: Index>(keep: Keep, a: (&[I], &[I]), b: (&[I], &[I])) -> (
             at += union;
             common += both;
             kept += if keep == Keep::Union { union } else { both };
-            // A piece is checked against the index type as a whole below, before this value is used.
+            // Below, the total is checked against the index type before this value is used.
             *end = I::from_usize(kept.min(I::MAX));
         }
         common
@@ -75,7 +75,7 @@ pub(super) fn steps<I: Index>(keep: Keep, a: (&[I], &[I]), b: (&[I], &[I])) -> (
     (row_ptr, steps)
 }
 
-/// Columns of one row.
+/// The columns of one row.
 #[inline(always)]
 fn row<'a, I: Index>((ptr, col): (&[I], &'a [I]), r: usize) -> &'a [I] {
     &col[ptr[r].to_usize()..ptr[r + 1].to_usize()]
@@ -87,10 +87,10 @@ fn merge<I: Index>(keep: Keep, a: (&[I], &[I]), b: (&[I], &[I])) -> MergedCsr<I>
     MergedCsr { row_ptr, col_idx: merged.indices, map_a: merged.map_a, map_b: merged.map_b }
 }
 
-/// Union of two CSR patterns of one shape, with the maps into both.
+/// Union of two CSR patterns of the same shape, with the maps into both.
 ///
-/// `a_ptr` and `b_ptr` have `rows + 1` entries; columns ascend strictly in a row. Time and memory
-/// O(rows + nnz_a + nnz_b).
+/// `a_ptr` and `b_ptr` have `rows + 1` entries; the columns of each row are strictly ascending. Time and memory O(rows
+/// + nnz_a + nnz_b).
 ///
 /// # Panics
 /// If the row counts differ or the union does not fit the index type.
@@ -99,9 +99,9 @@ pub fn union_csr<I: Index>(a_ptr: &[I], a_col: &[I], b_ptr: &[I], b_col: &[I]) -
     merge(Keep::Union, (a_ptr, a_col), (b_ptr, b_col))
 }
 
-/// Intersection of two CSR patterns of one shape, with the maps into both.
+/// Intersection of two CSR patterns of the same shape, with the maps into both.
 ///
-/// Shapes and cost as [`union_csr`]; no map entry is "missing".
+/// Shapes and cost are as for [`union_csr`]. No map entry is "missing".
 ///
 /// # Panics
 /// If the row counts differ.
@@ -109,9 +109,9 @@ pub fn intersect_csr<I: Index>(a_ptr: &[I], a_col: &[I], b_ptr: &[I], b_col: &[I
     merge(Keep::Common, (a_ptr, a_col), (b_ptr, b_col))
 }
 
-/// For each element of `a` its position in `b`, or `nnz_b` where `b` lacks it.
+/// For each element of `a` its position in `b`, or `nnz_b` if `b` does not have it.
 ///
-/// Shapes as [`union_csr`]; the result has `nnz_a` entries. Time O(rows + nnz_a + nnz_b).
+/// Shapes are as for [`union_csr`]; the result has `nnz_a` entries. Time O(rows + nnz_a + nnz_b).
 ///
 /// # Panics
 /// If the row counts differ.

@@ -1,11 +1,12 @@
-//! Patterns of two tensors put together: union, intersection, location.
+//! Combining the patterns of two tensors: union, intersection, and the position of the elements of one in the other.
 //!
-//! A merged pattern comes with two *index maps*, from its elements to those of each operand; the value `nnz` of the
-//! operand means "missing there, take the fill". [`zip_rows`] applies an operation through them.
+//! A merged pattern has two *index maps*, one from its elements to those of each operand. The entry `nnz` of the
+//! operand means "missing there, use the fill". [`zip_rows`] applies an operation through the maps.
 //!
-//! Two phases, as in SciPy's `csr_binop_csr`: pieces of equal work are counted, then filled in parallel into
-//! disjoint parts of exactly sized outputs. Pieces are ranges of rows (CSR) or of the merge path (COO; Green,
-//! McColl and Bader, "GPU Merge Path", 2012), so no element order and no bit depends on the number of threads.
+//! There are two phases, as in SciPy's `csr_binop_csr`. First, the elements of pieces of equal work are counted. Then
+//! the pieces are filled in parallel into disjoint parts of outputs of the exact size. Pieces are ranges of rows (CSR)
+//! or of the merge path (COO; Green, McColl and Bader, "GPU Merge Path", 2012). So neither the order of the elements
+//! nor any bit depends on the number of threads.
 
 mod coo;
 mod csr;

@@ -1,7 +1,8 @@
-//! The steps of a merge: which operand has each element of the union of two sorted lists.
+//! The steps of a merge of two sorted lists. A step tells, for one element of the union, which operands have it.
 //!
-//! Keys are compared once, to find the steps: a byte for each. Maps, coordinates and values then follow from the steps
-//! and the positions in both lists alone, in loops without keys, without rows and without branches on the data.
+//! Keys are compared only once, to find the steps. A step is one byte. Maps, coordinates and values then follow from
+//! the steps and the positions in both lists. Their loops need no keys, no rows and no branches that depend on the
+//! data.
 
 use super::assert_fits;
 use crate::alloc::zeroed;
@@ -13,22 +14,23 @@ use core::ops::Range;
 const A: u8 = 1;
 /// The second operand has it.
 const B: u8 = 2;
-/// Both have it.
+/// Both operands have it.
 const BOTH: u8 = A | B;
 
-/// Up to this many steps after the last comparison are written as if there were as many: a loop that ends after any
-/// number of them mispredicts its end.
+/// If at most this many steps remain after the last comparison, exactly this many are written. A loop over a varying
+/// number of steps would mispredict its end.
 const SHORT: usize = 8;
 
-/// An operation on slices of one length, which it sees as elements of their own type: `apply(out, x, y)`.
+/// An operation on slices of equal length: `apply(out, x, y)`. It casts them to their element type.
 pub(super) type Apply<'a, T> = &'a (dyn Fn(&mut [T], &[T], &[T]) + Sync);
 
-/// Elements brought together at a time.
+/// Number of elements that are gathered into a buffer at a time.
 pub(super) const CHUNK: usize = 256;
 
-/// Merges elements `i` of one list with elements `j` of another, given by their keys, and says how many are common.
+/// Merges elements `i` of one list with elements `j` of another and returns how many they have in common. `a` and `b`
+/// give the keys.
 ///
-/// May also write up to [`SHORT`] bytes behind the last step.
+/// May also write up to [`SHORT`] bytes after the last step.
 #[inline(always)]
 pub(crate) fn merge<K: Ord>(
     a: impl Fn(usize) -> K,
@@ -54,28 +56,28 @@ pub(crate) fn merge<K: Ord>(
     i.len() + j.len() - rest - k
 }
 
-/// What of two patterns a merge keeps.
+/// Which elements a merge keeps.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Keep {
     Union,
     Common,
 }
 
-/// Elements of both operands that no other piece has keys between or equal to.
+/// A range of elements of both operands. No other piece has keys between these or equal to them.
 pub(super) struct Piece {
     pub(super) a: Range<usize>,
     pub(super) b: Range<usize>,
     common: usize,
 }
 
-/// A merge: its pieces and their steps, which start at `a.start + b.start`.
+/// A merge: its pieces and their steps. The steps of a piece start at `a.start + b.start`.
 pub(super) struct Steps {
     steps: Vec<u8>,
     nnz: (usize, usize),
     pieces: Vec<Piece>,
 }
 
-/// Coordinates of a merged pattern and the maps into its operands.
+/// The coordinates of a merged pattern and the maps into its operands.
 pub(super) struct Merged<I> {
     pub(super) nnz: usize,
     pub(super) indices: Vec<I>,
@@ -84,8 +86,8 @@ pub(super) struct Merged<I> {
 }
 
 impl Steps {
-    /// Finds the steps of the pieces in parallel: `merge(k, job, steps)` writes those of piece `k` and counts what is
-    /// common.
+    /// Finds the steps of the pieces in parallel. `merge(k, job, steps)` writes the steps of piece `k` and returns the
+    /// number of common elements.
     pub(super) fn find<J: Send>(
         ranges: Vec<(Range<usize>, Range<usize>)>,
         jobs: Vec<J>,
@@ -100,7 +102,7 @@ impl Steps {
         Self { steps, nnz, pieces }
     }
 
-    /// Number of elements kept of each piece.
+    /// The number of elements that each piece keeps.
     pub(super) fn lens(&self, keep: Keep) -> Vec<usize> {
         par::lens(&self.pieces, |piece| if keep == Keep::Union { piece.union() } else { piece.common })
     }
@@ -109,7 +111,7 @@ impl Steps {
         &self.steps[piece.a.start + piece.b.start..][..piece.union()]
     }
 
-    /// Coordinates of the union, one slice a dimension in `a` and `b`: `[dims, nnz]`.
+    /// The coordinates `[dims, nnz]` of the union. `a` and `b` have one slice per dimension.
     pub(super) fn indices<I: Index>(&self, a: &[&[I]], b: &[&[I]]) -> Vec<I> {
         let lens = self.lens(Keep::Union);
         let nnz: usize = lens.iter().sum();
@@ -124,7 +126,7 @@ impl Steps {
         indices
     }
 
-    /// Coordinates of what is kept, and the maps.
+    /// The coordinates of the elements that are kept, and the maps.
     pub(super) fn merged<I: Index>(&self, keep: Keep, a: &[&[I]], b: &[&[I]]) -> Merged<I> {
         let lens = self.lens(keep);
         let nnz: usize = lens.iter().sum();
@@ -156,7 +158,7 @@ impl Steps {
         Merged { nnz, indices, map_a, map_b }
     }
 
-    /// For each element of `a` its position in `b`, or their number there where `b` lacks it.
+    /// For each element of `a` its position in `b`, or the number of elements of `b` if `b` does not have it.
     pub(super) fn located<I: Index>(&self) -> Vec<I> {
         let missing = I::from_usize(self.nnz.1);
         let mut map = zeroed(self.nnz.0);
@@ -165,7 +167,7 @@ impl Steps {
             let piece = &self.pieces[k];
             let (mut p, mut q) = (0, piece.b.start);
             for &step in self.of(piece) {
-                // Written again until `a` has the element.
+                // A step without `a` is overwritten by the next one.
                 let Some(slot) = map.get_mut(p) else { break };
                 *slot = select_unpredictable(step == BOTH, I::from_usize(q), missing);
                 p += usize::from(step & A);
@@ -175,7 +177,8 @@ impl Steps {
         map
     }
 
-    /// Values of the union in `out`: `apply(out, x, y)` for chunks of both operands' values, a fill for what is missing.
+    /// Writes the values of the union to `out` with `apply(out, x, y)`. `x` and `y` are chunks of the operands' values,
+    /// with the fill for missing elements.
     pub(super) fn values<T: Plain>(
         &self,
         (a, fill_a): (&[T], T),
@@ -202,7 +205,7 @@ impl Piece {
     }
 }
 
-/// The element that either operand has.
+/// Takes each element from an operand that has it.
 fn either<I: Index>(steps: &[u8], a: &[I], b: &[I], out: &mut [I]) {
     let (mut p, mut q) = (0, 0);
     for (out, step) in out.iter_mut().zip(steps) {
@@ -213,7 +216,7 @@ fn either<I: Index>(steps: &[u8], a: &[I], b: &[I], out: &mut [I]) {
     }
 }
 
-/// Where each element stands in operand `side`, or `missing`.
+/// The position of each element in operand `side`, or `missing`.
 fn positions<I: Index>(steps: &[u8], side: u32, start: usize, missing: usize, out: &mut [I]) {
     let (mut p, missing) = (start, I::from_usize(missing));
     for (out, step) in out.iter_mut().zip(steps) {
@@ -223,9 +226,9 @@ fn positions<I: Index>(steps: &[u8], side: u32, start: usize, missing: usize, ou
     }
 }
 
-/// Where common elements stand in both operands.
+/// The positions of the common elements in both operands.
 fn common<I: Index>(steps: &[u8], mut p: usize, map_a: &mut [I], mut q: usize, map_b: &mut [I]) {
-    // Stretches without any are common where patterns have little to do with each other.
+    // If the patterns overlap little, many stretches have no common element and are skipped.
     const STRETCH: usize = 32;
     let mut k = 0;
     for steps in steps.chunks(STRETCH) {
@@ -236,7 +239,7 @@ fn common<I: Index>(steps: &[u8], mut p: usize, map_a: &mut [I], mut q: usize, m
             continue;
         }
         for &step in steps {
-            // Written again until both have the element.
+            // A step that is not common is overwritten by the next one.
             let (Some(at_a), Some(at_b)) = (map_a.get_mut(k), map_b.get_mut(k)) else { return };
             (*at_a, *at_b) = (I::from_usize(p), I::from_usize(q));
             k += usize::from(step == BOTH);
@@ -246,7 +249,7 @@ fn common<I: Index>(steps: &[u8], mut p: usize, map_a: &mut [I], mut q: usize, m
     }
 }
 
-/// Values of operand `side`, or the fill; says how many there were.
+/// The values of operand `side`, with the fill for missing elements. Returns how many values were read.
 fn pick<T: Plain>(steps: &[u8], side: u32, values: &[T], fill: T, out: &mut [T]) -> usize {
     let mut p = 0;
     for (out, step) in out.iter_mut().zip(steps) {

@@ -1,7 +1,7 @@
 //! Applying an element-wise operation through two index maps.
 //!
-//! Operands are brought together by the size of their elements, in buffers that stay in the first-level cache. The
-//! operation is a loop over slices: all that is compiled for each type and operation.
+//! Operands are gathered into buffers that stay in the first-level cache. The gathering depends only on the size of the
+//! elements. The operation is a loop over slices; only this loop is compiled for each type and each operation.
 
 use super::csr::steps;
 use super::steps::{Apply, CHUNK, Keep};
@@ -26,7 +26,7 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
-    /// Name of the operation as errors spell it.
+    /// Name of the operation in error messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Add => "add",
@@ -54,18 +54,18 @@ fn each<T: Element>(out: &mut [T], x: &[T], y: &[T], f: impl Fn(T::Acc, T::Acc) 
     }
 }
 
-/// Rows of this many elements are worth a call of the operation each.
+/// Rows of at least this many elements get one call of the operation each.
 const LONG: usize = 64;
 
-/// `out[k] = op(a[map_a[k]], b[map_b[k]])`, a row of `block` values for each element of a merged pattern.
+/// `out[k] = op(a[map_a[k]], b[map_b[k]])`, with a row of `block` values for each element of a merged pattern.
 ///
-/// `a` is `[nnz_a, block]`, `fill_a` one row of `block` that stands for a missing element (map entry `nnz_a`; it
-/// may be empty where none is missing), likewise `b`; `out` is `[nnz, block]`. A map of `None` is the identity.
-/// Floats follow IEEE 754 (`x / 0`, `0 / 0`, signed zeros), integers wrap; f16 and bf16 are computed in f32 and
-/// rounded once. Time O(nnz * block), no memory.
+/// `a` is `[nnz_a, block]`. `fill_a` is one row of `block` values that is used for a missing element (map entry
+/// `nnz_a`); it may be empty if none is missing. The same applies to `b`. `out` is `[nnz, block]`. A map of `None` is
+/// the identity. Floats follow IEEE 754 (`x / 0`, `0 / 0`, signed zeros), integers wrap. f16 and bf16 are computed in
+/// f32 and rounded once. Time O(nnz * block), no extra memory.
 ///
 /// # Panics
-/// If a map entry is out of range or the lengths do not agree.
+/// If a map entry is out of range or lengths disagree.
 #[allow(clippy::too_many_arguments)]
 pub fn zip_rows<T: Element, I: Index>(
     op: BinaryOp,
@@ -85,7 +85,7 @@ pub fn zip_rows<T: Element, I: Index>(
     });
 }
 
-/// One operand: its rows, the row for a missing element, and the way to them.
+/// One operand: its rows, the row for a missing element, and the map to them.
 #[derive(Clone, Copy)]
 struct Side<'a, T, I> {
     values: &'a [T],
@@ -103,7 +103,7 @@ impl<'a, T: Plain, I: Index> Side<'a, T, I> {
     /// The stored row `p`, or the fill.
     #[inline(always)]
     fn row(&self, p: usize) -> &'a [T] {
-        // p * block cannot overflow for a stored row, and a larger p is not one.
+        // p * block overflows only if p is not a stored row.
         if p.checked_mul(self.block).is_some_and(|at| at < self.values.len()) {
             &self.values[p * self.block..][..self.block]
         } else {
@@ -112,7 +112,7 @@ impl<'a, T: Plain, I: Index> Side<'a, T, I> {
         }
     }
 
-    /// Single values, some of them missing, without branches.
+    /// Gathers single values, some of which are missing, without branches.
     fn pick(&self, map: &[I], out: &mut [T]) {
         let (n, fill) = (self.values.len(), self.fill.first().copied().unwrap_or_default());
         let filled = [fill];
@@ -124,7 +124,8 @@ impl<'a, T: Plain, I: Index> Side<'a, T, I> {
         }
     }
 
-    /// The rows that meet rows `range` of the result: where they stand if they are together there, else in `buffer`.
+    /// The operand's rows for the rows `range` of the result: a slice of the values if they are contiguous there, else
+    /// a copy in `buffer`.
     fn rows<'b>(&self, range: Range<usize>, buffer: &'b mut [T]) -> &'b [T]
     where
         'a: 'b,
@@ -165,7 +166,7 @@ fn zip<T: Plain, I: Index>(a: Side<T, I>, b: Side<T, I>, out: &mut [T], apply: A
     let rows = out.len() / block;
     a.check("map_a", rows);
     b.check("map_b", rows);
-    // Rows without maps are one row of single values. One long row needs no buffer.
+    // Without maps the operands are two flat lists of single values. A single long row needs no buffer.
     let identity = a.map.is_none() && b.map.is_none();
     let block = if identity { 1 } else { block };
     let (a, b, rows) = (Side { block, ..a }, Side { block, ..b }, out.len() / block);
@@ -181,8 +182,8 @@ fn zip<T: Plain, I: Index>(a: Side<T, I>, b: Side<T, I>, out: &mut [T], apply: A
 
 /// Structure and values of an element-wise operation on the union of two CSR matrices.
 ///
-/// The same result as [`union_csr`](super::union_csr) and then [`zip_rows`] with `block` 1, without the two maps in
-/// memory. Returns `(row_ptr, col_idx, values)`.
+/// The result is the same as [`union_csr`](super::union_csr) followed by [`zip_rows`] with `block` 1, but the two maps
+/// are not stored. Returns `(row_ptr, col_idx, values)`.
 ///
 /// # Panics
 /// If the row counts differ or the union does not fit the index type.

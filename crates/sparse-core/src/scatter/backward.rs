@@ -11,7 +11,7 @@ use crate::alloc::{copied, zeroed};
 use crate::{Element, par};
 use core::hint::select_unpredictable;
 
-/// Which slices the gradient of a reduction reads; the others may be empty.
+/// Which slices the gradient of a reduction reads. The others may be empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackwardReads {
     /// The array before the operation.
@@ -24,7 +24,8 @@ pub struct BackwardReads {
 
 /// What [`put_backward`] reads besides the index and the incoming gradient.
 ///
-/// Nothing for assign, add and mean; values, result and (with `include_self`) the array for mul, amax and amin.
+/// Nothing for assign, add and mean. For mul, amax and amin: the values, the result and (with `include_self`) the
+/// array.
 pub const fn backward_reads(reduce: Reduce, include_self: bool) -> BackwardReads {
     let reads = matches!(reduce, Reduce::Mul | Reduce::Amax | Reduce::Amin);
     BackwardReads { arr: reads && include_self, values: reads, out: reads }
@@ -32,20 +33,21 @@ pub const fn backward_reads(reduce: Reduce, include_self: bool) -> BackwardReads
 
 /// Gradients of [`put()`](super::put()) with respect to the array and the values.
 ///
-/// `grad` is that of the result, `[outer, len, inner]`; `needs` says which of `[array, values]` are wanted. `arr`,
-/// `values` and `out` are read as [`backward_reads`] says and may be empty otherwise. With `g` the gradient and `y`
-/// the result at the position a value `v` belongs to, and a position *hit* if any value belongs there:
+/// `grad` is the gradient of the result, `[outer, len, inner]`. `needs` tells which gradients of `[array, values]` are
+/// wanted. `arr`, `values` and `out` are read only as [`backward_reads`] says, and may be empty otherwise. A position
+/// of the array is *hit* if any value belongs to it. For a value `v`, let `g` be the gradient and `y` the result at its
+/// position:
 ///
-/// - assign: the last value in row-major order gets `g`, the others 0; the array gets `g` where not hit.
-/// - add: `g` for each value, and for the array (with `include_self = false` only where not hit).
-/// - mean: `g / n`, with `n` the number of values that were averaged.
-/// - mul: `g` times the product of the others of the group. By division where `y` is a normal number; from the zeros
-///   and the product of the rest where `y` is 0; as a product over the others, with a wide exponent, where the group
-///   over- or underflows or holds NaN or infinity.
-/// - amax, amin: `g` shared evenly among those equal to `y` (if `y` is NaN, those that are NaN).
+/// - assign: the last value in row-major order gets `g`, the others get 0. The array gets `g` where it is not hit.
+/// - add: each value gets `g`, and so does the array (with `include_self = false` only where it is not hit).
+/// - mean: `g / n`, where `n` is the number of values in the mean.
+/// - mul: `g` times the product of the other values of the group. There are three cases. If `y` is a normal number,
+///   this is a division. If `y` is 0, it follows from the number of zeros and the product of the rest. If the group
+///   overflows, underflows or holds NaN or infinity, it is a product over the others with a wide exponent.
+/// - amax, amin: the values equal to `y` get equal shares of `g` (the NaN values if `y` is NaN).
 ///
-/// With `include_self = false` the array is no member of a group, and gets `g` where not hit. Time O(count * outer *
-/// inner) for all but the last case of mul, which sorts the values concerned.
+/// With `include_self = false` the array is not a member of a group, and gets `g` where it is not hit. Time O(count *
+/// outer * inner) for all but the last case of mul, which sorts the values of those groups.
 ///
 /// # Panics
 /// If `T` is not a float or a length does not agree with the target.
@@ -103,8 +105,8 @@ pub fn put_backward<T: Element>(
         }
         Reduce::Mul => product::backward(target, include_self, arr, values, out, grad, needs),
         Reduce::Amax | Reduce::Amin => {
-            // The result and how many of the group equal it, side by side: one random access for each value, and no
-            // branch that waits for it (a misprediction would cost a trip to memory).
+            // Each cell holds the result and the number of members equal to it. So a value needs one random access, and
+            // no branch depends on it (a misprediction would cost a memory access).
             let layout = Layout::of::<(T, u32)>(target);
             let mut ties: Vec<(T, u32)> = layout.build(|p| (out[p], (include_self && same(arr[p], out[p])) as u32));
             scatter_rows(target, &layout, values, None, &mut ties, &CountTies);
@@ -135,7 +137,7 @@ pub fn put_backward<T: Element>(
     }
 }
 
-/// Counts the values that equal the result.
+/// Counts the values that are equal to the result.
 struct CountTies;
 
 impl<T: Element> Step<(T, u32), T> for CountTies {

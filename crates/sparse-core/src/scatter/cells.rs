@@ -1,4 +1,4 @@
-//! Scattering: each cell takes in the values that belong to it.
+//! Scattering: each cell is updated with the values that belong to it.
 
 use super::groups::{self, visit_groups};
 use super::layout::Layout;
@@ -10,15 +10,15 @@ use crate::alloc::zeroed;
 use crate::par;
 use crate::reduce::prefetch;
 
-/// Values that take no memory, for traversals that need only the index.
+/// Values that need no memory, for traversals that use only the index.
 pub(super) fn units(len: usize) -> &'static [()] {
     &[(); usize::MAX][..len]
 }
 
 /// Calls `step(cell, value, k)` for each value and the cell it belongs to.
 ///
-/// `cells` is `[outer, len, inner]` in the order of `layout`, `values` `[outer, count, inner]`. The calls for one cell
-/// come in ascending `k` and from one thread at a time, so the result does not depend on the number of threads.
+/// `cells` is `[outer, len, inner]` in the order of `layout`, `values` is `[outer, count, inner]`. For each cell the
+/// calls have ascending `k` and come from one thread. So the result does not depend on the number of threads.
 pub(super) fn scatter_cells<X: Send, V: Copy + Sync>(
     target: &Target<'_>,
     layout: &Layout,
@@ -42,10 +42,10 @@ pub(super) fn scatter_cells<X: Send, V: Copy + Sync>(
     });
 }
 
-/// [`scatter_cells`] of values into row-major cells that begin as `start`, if given.
+/// [`scatter_cells`] into row-major cells. If `start` is given, the cells begin with its contents.
 ///
-/// Wide rows of values are grouped by their destinations: each cell is then in memory once while values pass by once, and
-/// is copied from `start` on the way.
+/// Wide rows of values are grouped by their destinations. Then each cell and each value is loaded once, and the cell is
+/// copied from `start` in the same pass.
 pub(super) fn scatter_rows<X: Copy + Send + Sync, V: Copy + Sync>(
     target: &Target<'_>,
     layout: &Layout,
@@ -70,7 +70,7 @@ fn assert_lengths(target: &Target<'_>, values: usize, cells: usize) {
     assert_eq!(cells, target.array_len(), "scatter: the array must be [outer, len, inner]");
 }
 
-/// The values of one slab and some cells.
+/// The values of one slab and the cells of one part.
 struct Visit<'a, X, V, F> {
     values: &'a [V],
     cells: &'a mut [X],
@@ -109,13 +109,14 @@ impl<X, V: Copy, F: Step<X, V>> Visitor for Visit<'_, X, V, F> {
     }
 }
 
-/// State that depends on the index alone, in the order of `layout`: `step` for each value that belongs there, from 0.
+/// State that depends only on the index, in the order of `layout`. Each state starts at 0; `step` is called for each
+/// value that belongs to it.
 pub(super) fn index_state(target: &Target<'_>, layout: &Layout, step: &impl Step<u32, ()>) -> Vec<u32> {
     let mut states = zeroed(target.array_len());
     if let TargetIndex::Full(_) = target.index {
         scatter_cells(target, layout, units(target.values_len()), &mut states, step);
     } else {
-        // The same for each slab and column: computed once and spread.
+        // The state is the same for each slab and column, so it is computed once and copied.
         let one = Target { outer: 1, inner: 1, index: target.index.plain(), ..*target };
         let mut row = zeroed(target.len);
         scatter_cells(&one, &Layout::of::<u32>(&one), units(target.count), &mut row, step);
@@ -124,7 +125,7 @@ pub(super) fn index_state(target: &Target<'_>, layout: &Layout, step: &impl Step
     states
 }
 
-/// An [`index_state`]: one more than the last step that arrives, 0 for none.
+/// An [`index_state`]: the last step that arrives plus one, or 0 if none arrives.
 pub(super) struct LastStep;
 
 impl Step<u32, ()> for LastStep {
@@ -134,7 +135,7 @@ impl Step<u32, ()> for LastStep {
     }
 }
 
-/// An [`index_state`]: how many values arrive.
+/// An [`index_state`]: the number of values that arrive.
 pub(super) struct Arrivals;
 
 impl Step<u32, ()> for Arrivals {

@@ -1,11 +1,11 @@
-//! Validation of an index along an axis: whole, before anything is written.
+//! Validation of an index along an axis. All of it is checked before anything is written.
 
 use crate::{Index, Result, SparseError, par};
 use pulp::{Simd, WithSimd};
 
 /// Checks that every index is in `[-size, size)`.
 ///
-/// The error names the first one that is not, and its position in `index`. One parallel pass over `index`.
+/// The error names the first index outside and its position in `index`. One parallel pass over `index`.
 pub fn check_indices<I: Index>(op: &'static str, axis: usize, size: usize, index: &[I]) -> Result<()> {
     const CHUNK: usize = 1 << 15;
     let low = -(size as i64);
@@ -28,7 +28,7 @@ fn within<I: Index>(x: I, low: i64, size: i64) -> bool {
     (x.to_i64() >= low) & (x.to_i64() < size)
 }
 
-/// Whether all indices are in `[low, size)`; without an early exit, so that the loop is a SIMD one.
+/// Whether all indices are in `[low, size)`. There is no early exit, so that the loop is vectorised.
 struct AllWithin<'a, I> {
     index: &'a [I],
     low: i64,

@@ -1,4 +1,4 @@
-//! Reading: each value's place takes something from its cell.
+//! Reading: each element of the result is computed from its cell.
 
 use super::cells::units;
 use super::layout::Layout;
@@ -8,13 +8,13 @@ use crate::reduce::prefetch;
 use crate::{Plain, par};
 use core::ops::Range;
 
-/// `out[o, k, i] = x[o, index, i]`: a read along the axis.
+/// `out[o, k, i] = x[o, index, i]`: reads along the axis.
 ///
-/// `x` is `[outer, len, inner]`, `out` `[outer, count, inner]`. One parallel pass over index and `out`; large arrays read
-/// often are copied in another order first.
+/// `x` is `[outer, len, inner]`, `out` is `[outer, count, inner]`. One parallel pass over the index and `out`. A large
+/// array that is read often is first copied into a layout for the cache.
 ///
 /// # Panics
-/// If a length does not agree with the target.
+/// If a length does not match the target.
 pub fn gather<T: Plain>(target: &Target<'_>, x: &[T], out: &mut [T]) {
     assert_eq!(x.len(), target.array_len(), "gather: x must be [outer, len, inner]");
     let layout = Layout::of::<T>(target);
@@ -23,10 +23,10 @@ pub fn gather<T: Plain>(target: &Target<'_>, x: &[T], out: &mut [T]) {
     gather_map(target, &layout, x, units(target.values_len()), out, |cell, out, (), _| *out = x[cell]);
 }
 
-/// Calls `f(c, &mut out[p], values[p], k)` for each value's position `p = (o, k, i)` and the place `c` in `cells` (in the
-/// order of `layout`) that it belongs to. The cells are not read here, but fetched ahead.
+/// Calls `f(c, &mut out[p], values[p], k)` for each position `p = (o, k, i)` of the values. `c` is the position in
+/// `cells`, in the order of `layout`, that the value belongs to. The cells are only prefetched here, not read.
 ///
-/// One parallel pass; each piece of it goes through the blocks of the layout one after the other.
+/// One parallel pass. Each piece goes through the blocks of the layout one after the other.
 pub(super) fn gather_map<C: Sync, V: Copy + Sync, O: Send>(
     target: &Target<'_>,
     layout: &Layout,
@@ -56,18 +56,18 @@ pub(super) fn gather_map<C: Sync, V: Copy + Sync, O: Send>(
     });
 }
 
-/// Rows of values for each task.
+/// The rows of values of each task.
 fn pieces(target: &Target<'_>, layout: &Layout) -> Vec<Range<usize>> {
     let &Target { outer, inner, count, .. } = target;
     if layout.is_plain() {
         return par::even(outer * count, inner);
     }
-    // Long pieces: each brings every block to its cache once.
+    // Long pieces, because each piece loads every block into its cache once.
     let parts = 2 * par::big_pieces(target.values_len());
     par::ranges(outer * count, parts.min(outer * count))
 }
 
-/// The ways through some rows of values: for each slab that they are of, one for each block.
+/// The walks through a range of rows of values. Each slab in the range has one walk per block.
 fn slabs(target: &Target<'_>, layout: &Layout, rows: Range<usize>) -> Vec<Vec<Walk>> {
     let &Target { len, inner, count, .. } = target;
     let mut slabs = Vec::new();
@@ -85,7 +85,7 @@ fn slabs(target: &Target<'_>, layout: &Layout, rows: Range<usize>) -> Vec<Vec<Wa
     slabs
 }
 
-/// Some rows of values and of the result.
+/// A range of rows of the values and of the result.
 struct Read<'a, C, V, O, F> {
     cells: &'a [C],
     values: &'a [V],

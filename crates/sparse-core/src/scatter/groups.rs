@@ -1,4 +1,4 @@
-//! Scattering of whole rows of values whose destinations are grouped.
+//! Scattering of whole rows of values, grouped by destination.
 
 use super::plan::GRAIN;
 use super::step::Step;
@@ -9,14 +9,14 @@ use crate::structure::{Segments, group_by};
 use pulp::{Simd, WithSimd};
 use std::borrow::Cow;
 
-/// Columns that are reduced together, in registers.
+/// Number of columns that are reduced together in registers.
 const TILE: usize = 64;
 
-/// Where each destination starts in the order, and the steps in it.
+/// Where each destination starts in the order, and the steps in that order.
 type Groups<'a> = (Cow<'a, [i32]>, Cow<'a, [i32]>);
 
-/// The steps along the axis grouped by destination, where that pays for rows of values of `size` bytes each, one index
-/// serves a whole row, and 32 bits count the steps.
+/// The steps along the axis, grouped by destination. `None` if that does not pay for rows with values of `size` bytes,
+/// if the index has one entry per value instead of one per row, or if 32 bits cannot count the steps.
 pub(super) fn of<'a>(target: &Target<'a>, size: usize) -> Option<Groups<'a>> {
     let &Target { len, inner, count, index, .. } = target;
     let fits = count.max(len) <= i32::MAX as usize;
@@ -55,7 +55,7 @@ pub(super) fn visit_groups<X: Copy + Send + Sync, V: Copy + Sync, F: Step<X, V>>
     });
 }
 
-/// Some destinations of a slab, each with the rows of values that belong to it.
+/// A range of destinations of a slab, with the rows of values that belong to them.
 struct VisitGroups<'a, V, X, F> {
     ptr: &'a [i32],
     order: &'a [i32],
@@ -87,7 +87,7 @@ impl<V: Copy, X: Copy, F: Step<X, V>> WithSimd for VisitGroups<'_, V, X, F> {
             let order = &order[low..high];
             let (tiles, rest) = cells.as_chunks_mut::<TILE>();
             for (t, tile) in tiles.iter_mut().enumerate() {
-                // A copy stays in registers.
+                // The copy stays in registers.
                 let mut cells = *tile;
                 for &k in order {
                     let values = &rows.row(k as usize)[t * TILE..][..TILE];

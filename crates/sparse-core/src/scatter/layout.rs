@@ -1,20 +1,20 @@
-//! How the cells of an array lie in memory while values are scattered into, or read from, them at random.
+//! The order of the cells of an array in memory during a scatter or a gather, which access them at random.
 
 use super::target::{Target, TargetIndex};
 use crate::{Plain, alloc::zeroed, par};
 use core::ops::Range;
 
-/// Bytes of cells that one thread visits at random at a time. They stay in a second-level cache of 1 to 2 MiB and a
-/// thread's part of the third level; measured best on a Zen 5 server (1 MiB and 16 MiB a core).
+/// Bytes of cells that one thread accesses at random at a time. They fit in a second-level cache of 1 to 2 MiB and the
+/// thread's part of the third level. This value was the fastest on a Zen 5 server (1 MiB and 16 MiB per core).
 const RESIDENT: usize = 3 << 20;
-/// Columns of a block, at least: a cache line of i64 indices.
+/// Minimal number of columns of a block: a cache line of i64 indices.
 const COLUMNS: usize = 8;
 
-/// Cells `[outer, len, inner]`, stored as `[outer, blocks, len, width]`: blocks of `width` columns (the last block of
-/// a row has what is left).
+/// Cells `[outer, len, inner]`, stored as `[outer, blocks, len, width]`: blocks of `width` columns. The last block of a
+/// row has the remaining columns.
 ///
-/// With an index for each value the columns are independent, so blocks are the unit of work of threads, and one block
-/// is small enough to stay in cache while the values pass by. One block of all columns is the row-major layout.
+/// With one index per value the columns are independent, so blocks are the threads' units of work. One block fits in
+/// the cache while the values are streamed. A single block of all columns is the row-major layout.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
     pub(super) outer: usize,
@@ -27,7 +27,8 @@ pub(super) struct Layout {
 type Part = (usize, Range<usize>, Range<usize>);
 
 impl Layout {
-    /// The layout for cells of `X`: blocks where each cell is visited often enough to pay for the change of layout.
+    /// The layout for cells of type `X`. Blocks are used if each cell is accessed often enough to pay for the
+    /// reordering.
     pub(super) fn of<X>(target: &Target<'_>) -> Self {
         Self::of_size(target, size_of::<X>())
     }
@@ -39,11 +40,11 @@ impl Layout {
         let bytes = len * size;
         let alone = outer >= 2 * threads || threads == 1;
         if matches!(index, TargetIndex::Full(_)) && count >= len && (bytes * inner > RESIDENT || !alone) {
-            // Narrow enough for the cache, and for every thread to have a block.
+            // A block must fit in the cache, and every thread must get one.
             let fitting = (RESIDENT / bytes.max(1)).max(COLUMNS) / COLUMNS * COLUMNS;
             let shared = if alone { inner } else { inner.div_ceil(threads.div_ceil(outer.max(1))) };
             let shared = if shared > COLUMNS { shared.next_multiple_of(COLUMNS) } else { shared };
-            // A power of two where possible: its loops are unrolled.
+            // A power of two if possible, because its loops are unrolled.
             let fitting = if fitting.is_power_of_two() { fitting } else { fitting.next_power_of_two() / 2 };
             width = fitting.min(shared).min(inner).max(1);
         }
@@ -60,25 +61,25 @@ impl Layout {
         self.outer * self.len * self.inner
     }
 
-    /// Columns of each block.
+    /// The columns of each block.
     pub(super) fn blocks(&self) -> impl Iterator<Item = Range<usize>> + Clone + use<> {
         let (inner, width) = (self.inner, self.width);
         (0..inner).step_by(width).map(move |c| c..(c + width).min(inner))
     }
 
-    /// Where the block of some columns starts in slab `o`.
+    /// Where the block with the given first column starts in slab `o`.
     #[inline(always)]
     pub(super) fn block_start(&self, o: usize, first_column: usize) -> usize {
         (o * self.inner + first_column) * self.len
     }
 
-    /// Pieces of the cells, in the order they are stored in.
+    /// Pieces of the cells, in storage order.
     fn parts(&self) -> Vec<Part> {
         if self.cells() == 0 {
             return Vec::new();
         }
         if self.is_plain() {
-            // Slabs follow each other like rows.
+            // Slabs are contiguous, so their rows form one list.
             let rows = par::even(self.outer * self.len, self.inner);
             return rows.into_iter().map(|rows| (0, 0..self.inner, rows)).collect();
         }
@@ -93,14 +94,14 @@ impl Layout {
         parts
     }
 
-    /// Cells in this layout, from their positions in row-major order.
+    /// Cells in this layout, computed from their row-major positions.
     pub(super) fn build<X: Copy + Default + Send>(&self, f: impl Fn(usize) -> X + Sync) -> Vec<X> {
         let parts = self.parts();
         let mut cells = zeroed(self.cells());
         let pieces = par::split_mut(&mut cells, &lens(&parts));
         par::each(pieces, &|k, piece| {
             let (o, columns, rows) = &parts[k];
-            // Rows of all columns follow each other.
+            // Rows that have all columns are contiguous.
             let width = if self.is_plain() { piece.len() } else { columns.len() };
             let mut first = (o * self.len + rows.start) * self.inner + columns.start;
             for cells in piece.chunks_exact_mut(width) {
@@ -135,7 +136,7 @@ impl Layout {
         });
     }
 
-    /// Neighbouring elements of some rows whose cells are neighbours too.
+    /// Runs of contiguous elements in a range of rows whose cells are contiguous too.
     fn runs(&self, rows: Range<usize>) -> impl Iterator<Item = Run> {
         let plain = self.is_plain();
         let whole = plain.then(|| {
@@ -151,7 +152,7 @@ impl Layout {
         }))
     }
 
-    /// A row-major array in this layout.
+    /// Copies a row-major array into this layout.
     pub(super) fn reordered<X: Plain>(&self, arr: &[X]) -> Vec<X> {
         self.build(|p| arr[p])
     }
@@ -161,7 +162,7 @@ impl Layout {
         self.each(cells, out, |_, x, cell| *x = cell);
     }
 
-    /// A row-major array computed from positions and cells.
+    /// A row-major array computed from the positions and the cells.
     pub(super) fn spread<X: Copy + Sync, T: Copy + Default + Send>(
         &self,
         cells: &[X],
@@ -173,7 +174,7 @@ impl Layout {
     }
 }
 
-/// `len` elements from a position on, and where their cells start.
+/// `len` elements from `position` on, whose cells start at `cell`.
 struct Run {
     position: usize,
     cell: usize,

@@ -1,10 +1,20 @@
-//! Reductions into, and reads from, positions along one axis of a dense array.
+//! Reductions into positions along one axis of a dense array, and reads from them.
 //!
-//! An array is a row-major `[outer, len, inner]`, values are `[outer, count, inner]`, and position `(o, k, i)` of the
-//! values belongs to `(o, index, i)` of the array ([`Target`]). Everything rests on two traversals: [`cells`] visits
-//! the array's cells with the values that belong to them, in row-major order of the values for each cell, whatever
-//! the number of threads; its `gather_map` computes a result for each value from its cell. [`put()`] and the gradients
-//! are closures given to these two.
+//! An array is a row-major `[outer, len, inner]`, values are `[outer, count, inner]`. Position `(o, k, i)` of the
+//! values belongs to position `(o, index, i)` of the array, its *cell* ([`Target`]). Each cell takes its values in
+//! row-major order, whatever the number of threads.
+//!
+//! The traversals:
+//!
+//! - `walk` finds the cell of each value. It is compiled once, for all element types and operations.
+//! - `plan` shares the cells among threads.
+//! - `cells` scatters values into cells; a `Step` (in `step`) updates a cell with a value.
+//! - `groups` does the same for wide rows whose destinations are grouped.
+//! - `gather` reads cells: it computes a result for each value from its cell.
+//! - `layout` orders the cells for the cache.
+//!
+//! The operations on top of them are `put` (the reductions), `backward` (their gradients), `record` (reductions that
+//! record which value they chose, and their gradients) and `product` (the gradient of a product).
 
 mod backward;
 mod cells;

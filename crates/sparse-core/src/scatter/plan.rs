@@ -1,4 +1,4 @@
-//! How the cells of an array are shared among threads while values are scattered into them.
+//! How the cells of an array are shared among threads in a scatter.
 
 use super::layout::Layout;
 use super::target::{Target, TargetIndex};
@@ -7,10 +7,10 @@ use crate::element::Ids;
 use crate::par;
 use core::ops::Range;
 
-/// Below this many values one thread does the work.
+/// With fewer values than this, one thread does the work.
 pub(super) const GRAIN: usize = 16 * 1024;
 
-/// Some rows and columns of one slab.
+/// A range of rows and columns of one slab.
 pub(super) struct Part {
     pub(super) slab: usize,
     columns: Range<usize>,
@@ -18,12 +18,12 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// How many cells it has.
+    /// The number of cells.
     pub(super) fn cells(&self) -> usize {
         self.columns.len() * self.rows.len()
     }
 
-    /// The way through the values of its slab.
+    /// The walk through the values of its slab.
     pub(super) fn walk(&self, target: &Target<'_>) -> Walk {
         let &Target { len, inner, count, .. } = target;
         let (columns, rows) = (self.columns.clone(), self.rows.clone());
@@ -31,11 +31,12 @@ impl Part {
     }
 }
 
-/// The cells in the order of `layout`, as tasks of parts that follow each other, and the number of cells of each task.
+/// The tasks, which cover the cells in the order of `layout`, and the number of cells of each task. A task is a list of
+/// contiguous parts.
 ///
-/// The values of one cell are of one task, so the result does not depend on the number of threads: slabs of `outer` and
-/// blocks of columns are independent, and where there are too few of them each task has a range of destinations, reads the
-/// whole index and passes over what belongs to others.
+/// All values of a cell are handled by one task, so the result does not depend on the number of threads. The slabs of
+/// `outer` and the blocks of columns are independent. If there are too few of them, each task gets a range of
+/// destinations: it reads the whole index and skips the values that belong to other tasks.
 pub(super) fn tasks(target: &Target<'_>, layout: &Layout) -> (Vec<Vec<Part>>, Vec<usize>) {
     let tasks = split(target, layout);
     let lens = par::lens(&tasks, |parts| parts.iter().map(Part::cells).sum());
@@ -48,7 +49,8 @@ fn split(target: &Target<'_>, layout: &Layout) -> Vec<Vec<Part>> {
     let threads = if outer * slab < GRAIN { 1 } else { par::threads() };
     let blocks = |slab: usize| layout.blocks().map(move |columns| Part { slab, columns, rows: 0..len });
     if threads == 1 || outer >= 2 * threads || !layout.is_plain() {
-        // Consecutive slabs are joined until they are worth a task; one alone is shared by its blocks.
+        // Consecutive slabs are joined until they are worth a task. A slab that is large enough by itself is split into
+        // its blocks.
         let join = if threads == 1 { outer } else { (GRAIN / slab).clamp(1, outer.div_ceil(threads)) };
         if join == 1 {
             return (0..outer).flat_map(blocks).map(|part| vec![part]).collect();
@@ -56,7 +58,7 @@ fn split(target: &Target<'_>, layout: &Layout) -> Vec<Vec<Part>> {
         let starts = (0..outer).step_by(join);
         return starts.map(|first| (first..outer.min(first + join)).flat_map(blocks).collect()).collect();
     }
-    // Ranges of destinations. One a thread: each is a pass over index and values.
+    // Ranges of destinations. There is only one per thread, because each is a pass over the index and the values.
     let parts = threads.div_ceil(outer);
     let rows = match index {
         TargetIndex::Full(_) => par::ranges(len, parts.min(len)),
@@ -67,7 +69,7 @@ fn split(target: &Target<'_>, layout: &Layout) -> Vec<Vec<Part>> {
     slabs.map(|part| vec![part]).collect()
 }
 
-/// Destinations in ranges of about equal numbers of values.
+/// Splits the destinations into ranges with about equal numbers of values.
 fn balanced(index: Ids<'_>, len: usize, parts: usize) -> Vec<Range<usize>> {
     let mut hits = vec![0u32; len];
     index.positions(len, |j| hits[j] += 1);

@@ -1,4 +1,4 @@
-//! Gradients of a product: the product of all the others of a group.
+//! Gradients of a product: for each member of a group, the product of all the others.
 
 use super::cells::scatter_rows;
 use super::gather::gather_map;
@@ -13,14 +13,16 @@ use core::any::Any;
 use core::hint::select_unpredictable;
 use half::{bf16, f16};
 
-/// One position in this many must hold a 0 for zeros to be counted everywhere.
+/// Zeros are counted everywhere if more than one product in this many is 0.
 const MANY_ZEROS: usize = 64;
 
 /// See [`put_backward`](super::put_backward).
 ///
-/// A cell tells the values that belong to it `grad * product`, and a value `v` gets that divided by `v`. Where the
-/// product is 0 a value of 0 gets `grad` times the product of the others, and any other value 0. NaN marks a group that
-/// is done apart.
+/// Each cell holds `grad * product`. A value's gradient is that divided by the value. NaN marks a group that needs the
+/// slow path.
+///
+/// If the product is 0, the cell holds `grad` times the product of the values that are not 0 (or 0 if the group has
+/// several zeros). That is the gradient of a value that is 0; any other value gets 0.
 pub(super) fn backward<T: Element>(
     target: &Target<'_>,
     include_self: bool,
@@ -35,21 +37,21 @@ pub(super) fn backward<T: Element>(
     }
     let nan = T::div(T::ACC_ZERO, T::ACC_ZERO);
     let layout = Layout::of::<T::Acc>(target);
-    // A product that was rounded to 16 bits says too little about its factors.
+    // A product that was rounded to 16 bits is too inexact to divide. It is computed again in the accumulator's type.
     let products = if T::EXACT { None } else { Some(wide_products(target, &layout, include_self, arr, values)) };
     let product = |p: usize| products.as_ref().map_or_else(|| out[p].widen(), |wide| wide[p]);
     let mut shares: Vec<T::Acc> = layout.build(|p| {
         let share = T::mul(grad[p].widen(), product(p));
-        // An incoming gradient of 0 is exact.
+        // If the incoming gradient is 0, the share is exactly 0.
         let exact = is_normal(product(p)) && (is_normal(share) || grad[p] == T::ZERO);
         if exact { share } else { nan }
     });
     let mut zero: Vec<bool> = Vec::new();
-    // A few are not worth a pass over all values.
+    // A few zeros are not worth a pass over all values; they take the slow path.
     let stretches = par::even(out.len(), 1);
     let zeros = par::map(stretches.len(), &|s| stretches[s].clone().filter(|&p| product(p) == T::ACC_ZERO).count());
     if zeros.into_iter().sum::<usize>() > out.len() / MANY_ZEROS {
-        // Number of zeros and product of the rest.
+        // For each group, the product of the values that are not 0, and the number of zeros.
         let mut rest: Vec<(T::Acc, u32)> = layout.build(|p| match include_self {
             true if arr[p] == T::ZERO => (T::ACC_ONE, 1),
             true => (arr[p].widen(), 0),
@@ -58,7 +60,8 @@ pub(super) fn backward<T: Element>(
         scatter_rows(target, &layout, values, None, &mut rest, &NonZero);
         zero = layout.build(|p| product(p) == T::ACC_ZERO);
         let grad = layout.build(|p| grad[p].widen());
-        // One that is 0 without a zero underflowed, or was forgotten and nothing came (no value reads it).
+        // A product of 0 without a zero underflowed. Or the array's own value was forgotten and no value arrived; then
+        // no value reads it.
         par::for_pieces(&stretches, &mut zero, &|r| r.len(), &|cells, zero| {
             for (zero, (rest, zeros)) in zero.iter_mut().zip(&rest[cells]) {
                 *zero &= *zeros > 0 && is_normal(*rest);
@@ -100,11 +103,11 @@ pub(super) fn backward<T: Element>(
         let own = |p: usize| to_f64(arr[p]);
         let own: Option<&Reads> = if include_self { Some(&own) } else { None };
         let group = Apart { target, apart: &apart, own, value: &|p| to_f64(values[p]), grad: &|p| to_f64(grad[p]) };
-        // What was computed for their members is NaN.
+        // The gradients of the members of these groups are NaN so far.
         let suspect = |p: usize| value_grad.as_ref().is_none_or(|dv: &Vec<T>| dv[p].is_nan());
         let members = group.members(values.len(), &suspect);
         if let Some(arr_grad) = arr_grad.as_mut().filter(|_| include_self) {
-            // The product of all values, of groups without any as well.
+            // The product of all values is 1 for a group without values.
             for p in (0..arr_grad.len()).filter(|&p| apart[p] == 1) {
                 arr_grad[p] = grad[p];
             }
@@ -117,7 +120,7 @@ pub(super) fn backward<T: Element>(
     [arr_grad, value_grad]
 }
 
-/// The product of the values that are not 0, and how many are.
+/// The product of the values that are not 0, and the number of zeros.
 struct NonZero;
 
 impl<T: Element> Step<(T::Acc, u32), T> for NonZero {
@@ -142,25 +145,26 @@ fn wide_products<T: Element>(
     layout.spread(&cells, |_, product| product.0)
 }
 
-/// Reads a number by its position.
+/// Reads the number at a position.
 type Reads<'a> = dyn Fn(usize) -> f64 + Sync + 'a;
 
-/// Gradients of the groups at the positions that `apart` marks, as products over the others.
+/// The slow path: gradients of the groups that `apart` marks, as products over the others.
 ///
-/// Elements are grouped by a stable sort; within a group, products of those before and of those after. Such groups are
-/// rare, so numbers are read through a pointer, and this is compiled once.
+/// Elements are grouped by a stable sort. Within a group, a gradient is the product of the members before times the
+/// product of the members after. Such groups are rare. So numbers are read through a function pointer, and this code is
+/// compiled once.
 struct Apart<'a> {
     target: &'a Target<'a>,
     apart: &'a [u8],
-    /// The array's own values, where they are of the group.
+    /// The array's own values, if they are members of the groups.
     own: Option<&'a Reads<'a>>,
     value: &'a Reads<'a>,
     grad: &'a Reads<'a>,
 }
 
 impl Apart<'_> {
-    /// The values of such groups, among those that `suspect` holds for: (position of the group, position of the value),
-    /// ascending.
+    /// The values of such groups for which `suspect` is true, as (position of the group, position of the value) in
+    /// ascending order.
     fn members(&self, values: usize, suspect: &(dyn Fn(usize) -> bool + Sync)) -> Vec<(usize, usize)> {
         let pieces = par::even(values, 1);
         let found = par::map(pieces.len(), &|k| {
@@ -172,7 +176,7 @@ impl Apart<'_> {
         members
     }
 
-    /// For each group, the product of its values times the gradient.
+    /// For each group, the gradient times the product of its values.
     fn array_gradients(&self, members: &[(usize, usize)], write: &mut dyn FnMut(usize, f64)) {
         for group in members.chunk_by(|a, b| a.0 == b.0) {
             let c = group[0].0;
@@ -182,7 +186,7 @@ impl Apart<'_> {
         }
     }
 
-    /// For each value, the product of the others of its group times the gradient.
+    /// For each value, the gradient times the product of the others of its group.
     fn value_gradients(&self, members: &[(usize, usize)], write: &mut dyn FnMut(usize, f64)) {
         for group in members.chunk_by(|a, b| a.0 == b.0) {
             let c = group[0].0;
@@ -202,7 +206,8 @@ impl Apart<'_> {
     }
 }
 
-/// A number with a wide exponent: `fraction * 2^exponent`, `|fraction|` in `[1, 2)`, or any zero, infinity or NaN.
+/// A number with a wide exponent: `fraction * 2^exponent`. `|fraction|` is in `[1, 2)`, or `fraction` is zero, infinity
+/// or NaN.
 #[derive(Clone, Copy)]
 struct Scaled {
     fraction: f64,
@@ -216,7 +221,7 @@ impl Scaled {
         if x == 0.0 || !x.is_finite() {
             return Self { fraction: x, exponent: 0 };
         }
-        // A subnormal number has no exponent of its own: scaled up by 2^64 first.
+        // A subnormal number is first scaled by 2^64, because its bits do not hold its exponent.
         let (x, shift) = if x.is_normal() { (x, 0) } else { (x * 2f64.powi(64), 64) };
         let exponent = (x.to_bits() >> 52 & 0x7ff) as i64 - 1023;
         Self { fraction: f64::from_bits(x.to_bits() & !(0x7ff << 52) | 1023 << 52), exponent: exponent - shift }
@@ -228,7 +233,8 @@ impl Scaled {
     }
 
     fn value(self) -> f64 {
-        // In steps that are powers of two in range; 4,200 covers zero and infinity from any fraction.
+        // Multiplies in steps, so that each power of two is in range. An exponent of 4,200 takes any fraction to zero
+        // or infinity.
         let (mut x, mut e) = (self.fraction, self.exponent.clamp(-4200, 4200) as i32);
         while e != 0 && x.is_finite() && x != 0.0 {
             let step = e.clamp(-1000, 1000);

@@ -12,15 +12,15 @@ use pulp::WithSimd;
 
 /// Reduces `values` into the positions of `out` that they belong to.
 ///
-/// `values` is `[outer, count, inner]`; `out` `[outer, len, inner]` holds the array on entry and the result on return.
-/// The array's own value is the first of each group, or with `include_self = false` forgotten wherever a value
-/// arrives. Values are taken in row-major order: assign keeps the last, sums and products round in that order (f16
-/// and bf16 in f32, rounded once at the end). A mean divides by the number of values (and of the array's own, if
-/// included); over integers it is exact (the sum is kept in 64 bits) and rounds towards minus infinity. NaN wins in
-/// amax and amin. Where no value arrives the array's value stays.
+/// `values` is `[outer, count, inner]`. `out` `[outer, len, inner]` holds the array on entry and the result on return.
+/// The array's own value is the first of each group; with `include_self = false` it is forgotten wherever a value
+/// arrives. It stays where no value arrives. Values are taken in row-major order: assign keeps the last one, sums and
+/// products are rounded in that order (f16 and bf16 are computed in f32 and rounded once at the end). A mean divides by
+/// the number of values (plus one for the array's own value, if included). Over integers the mean is exact (the sum is
+/// kept in 64 bits) and rounded towards minus infinity. For amax and amin, any NaN gives NaN.
 ///
-/// Time O(count * outer * inner), and up to a copy of the array in memory for each of: columns shared among threads,
-/// an accumulator wider than the element (f16, bf16, mean).
+/// Time O(count * outer * inner). The memory is up to one copy of the array for each of these: columns that are shared
+/// among threads, and an accumulator that is wider than the element (f16, bf16, mean).
 ///
 /// # Panics
 /// If a length does not agree with the target.
@@ -28,7 +28,7 @@ pub fn put<T: Element>(target: &Target<'_>, reduce: Reduce, include_self: bool, 
     run(target, reduce, include_self, values, None, out);
 }
 
-/// [`put()`] into a copy of the array: one pass where the destinations of whole rows are grouped.
+/// [`put()`] into a copy of the array. Copy and reduction are one pass if the destinations of whole rows are grouped.
 ///
 /// # Panics
 /// If a length does not agree with the target.
@@ -44,7 +44,7 @@ pub fn put_copied<T: Element>(
     out
 }
 
-/// `start` is the array, if it is not in `out` already.
+/// `start` is the array, unless `out` already holds it.
 fn run<T: Element>(
     target: &Target<'_>,
     reduce: Reduce,
@@ -65,7 +65,7 @@ fn run<T: Element>(
         }
         in_one_pass
     });
-    // What a target that is hit starts from if the array's own value is forgotten.
+    // The value that a hit cell starts from if the array's own value is forgotten.
     let from = |neutral: T| (!include_self).then_some(neutral);
     match reduce {
         Reduce::Assign => in_place(target, values, start, out, None, &Assign),
@@ -92,7 +92,7 @@ fn run<T: Element>(
     }
 }
 
-/// The last value stays.
+/// Keeps the last value.
 struct Assign;
 
 impl<T: Copy> Step<T, T> for Assign {
@@ -107,7 +107,7 @@ impl<T: Copy> Step<T, T> for Assign {
     }
 }
 
-/// The largest or smallest; NaN wins.
+/// Keeps the largest or smallest value; any NaN gives NaN.
 struct Extreme {
     largest: bool,
 }
@@ -159,7 +159,7 @@ impl<T: Element> Step<Wide<T>, T> for Product {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Wide<T: Element>(pub(super) T::Acc);
 
-/// A step of an accumulator in the element itself, where both are one type.
+/// A step on the accumulator, applied to the element itself. Both have the same type.
 struct InPlace<F>(F);
 
 impl<T: Element, F: Step<Wide<T>, T>> Step<T, T> for InPlace<F> {
@@ -176,7 +176,7 @@ impl<T: Element, F: Step<Wide<T>, T>> Step<T, T> for InPlace<F> {
     }
 }
 
-/// The sum of floats and their number.
+/// The sum and the number of floats.
 struct Mean;
 
 impl<T: Element> Step<(T::Acc, u32), T> for Mean {
@@ -187,7 +187,7 @@ impl<T: Element> Step<(T::Acc, u32), T> for Mean {
     }
 }
 
-/// The sum of integers in 64 bits and their number.
+/// The sum (in 64 bits) and the number of integers.
 struct IntegerMean;
 
 impl<T: Element> Step<(i64, u32), T> for IntegerMean {
@@ -198,7 +198,7 @@ impl<T: Element> Step<(i64, u32), T> for IntegerMean {
     }
 }
 
-/// Starts a cell anew.
+/// Resets a cell to its start.
 struct Restart<S>(S);
 
 impl<S: Copy + Sync> Step<S, ()> for Restart<S> {
@@ -208,7 +208,7 @@ impl<S: Copy + Sync> Step<S, ()> for Restart<S> {
     }
 }
 
-/// Sums or multiplies in an accumulator that is wider than the element.
+/// A sum or product in an accumulator that is wider than the element.
 fn widened<T: Element>(
     target: &Target<'_>,
     values: &[T],
@@ -242,15 +242,15 @@ fn in_place<T: Element>(
     }
 }
 
-/// Gives each cell that a value belongs to the value `from`, if there is one.
+/// Sets each cell that is hit to `from`, if given.
 fn forget<S: Copy + Send + Sync>(target: &Target<'_>, layout: &Layout, from: Option<S>, cells: &mut [S]) {
     if let Some(from) = from {
         scatter_cells(target, layout, units(target.values_len()), cells, &Restart(from));
     }
 }
 
-/// A scatter through cells of their own type and order: `load` them, `step` for each value, `store` them. With `from`
-/// a cell that is hit starts from that.
+/// A scatter through cells that have their own type and order: `load` each cell, `step` for each value, `store` each
+/// cell. If `from` is given, a cell that is hit starts from it.
 fn through<T: Element, S: Copy + Default + Send + Sync>(
     target: &Target<'_>,
     values: &[T],
@@ -283,7 +283,7 @@ fn to_i64<T: Element>(x: T) -> i64 {
     }
 }
 
-/// The integer element of a value that fits.
+/// Converts an `i64` to the element type. It must fit.
 #[inline(always)]
 fn from_i64<T: Element>(x: i64) -> T {
     let (wide, narrow, byte) = (x, x as i32, x as u8);

@@ -1,7 +1,7 @@
-//! Reductions that choose one of their group (assign, amax, amin), with a record of which it was.
+//! Reductions that choose one value of a group (assign, amax, amin), and record which one.
 //!
-//! The gradient then goes to the recorded positions: neither index nor values are read again, except for groups with
-//! ties, of which the record keeps the rows where one was seen.
+//! The gradient then goes to the recorded positions, without reading the index or the values again. The exception is
+//! groups with ties: for these the record holds the steps where a tie was seen.
 
 use super::cells::scatter_rows;
 use super::layout::Layout;
@@ -14,22 +14,23 @@ use core::hint::select_unpredictable;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The array's own value was chosen (or stayed).
+/// The array's own value was chosen, or no value arrived.
 const OWN: i32 = -1;
-/// A tie of the array's own value with others.
+/// The array's own value was chosen, and others are equal to it.
 const OWN_TIED: i32 = i32::MIN;
 
-/// Which value each position of a [`put_recorded`] took.
+/// The value that [`put_recorded`] chose at each position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// For each element of the array `k`, the step along the axis that it took; -1 for its own value; below that where
-    /// several were equal (`-2 - k` for the first of them).
+    /// For each element of the array, the step `k` along the axis of the value that was chosen. -1 means the array's
+    /// own value. Smaller numbers mean a tie: `-2 - k` if step `k` is the first of the equal values, `i32::MIN` if the
+    /// array's own value is.
     pub winners: Vec<i32>,
-    /// The steps where a value equal to the one chosen so far was seen, ascending.
+    /// The steps of values that were equal to the value chosen so far, ascending.
     pub tied: Vec<i32>,
 }
 
-/// What the gradient reads of the forward pass. `arr`, `values` and `out` may be empty where `tied` is.
+/// The data of the forward pass that the gradient reads. `arr`, `values` and `out` may be empty if `tied` is empty.
 #[derive(Debug, Clone, Copy)]
 pub struct Recorded<'a, T> {
     /// [`Record::winners`].
@@ -44,10 +45,10 @@ pub struct Recorded<'a, T> {
     pub out: &'a [T],
 }
 
-/// [`put()`](super::put()) of assign, amax or amin that also says which value was chosen where.
+/// [`put()`](super::put()) with assign, amax or amin that also returns which value was chosen at each position.
 ///
-/// `None`, and `out` as it was, where a record does not pay: for another reduction, where there are so many ties that
-/// reading all values again is better, or too many steps for its type.
+/// Returns `None` and leaves `out` unchanged if a record is not possible or does not pay: for another reduction, if
+/// there are so many ties that it is faster to read all values again, or if `i32` cannot count the steps.
 ///
 /// # Panics
 /// If a length does not agree with the target.
@@ -70,7 +71,7 @@ pub fn put_recorded<T: Element>(
     choose(target, values, out, by, !include_self)
 }
 
-/// Which value is chosen.
+/// Which value of a group is chosen.
 #[derive(Clone, Copy, PartialEq)]
 enum By {
     Last,
@@ -78,16 +79,16 @@ enum By {
     Smallest,
 }
 
-/// A cell is the value chosen so far, and its step.
+/// A step whose cell is the value chosen so far, and the step of that value.
 struct Choose<'a> {
     by: By,
-    /// Whether the first value takes the place of the array's own, whatever it is.
+    /// Whether the first value always replaces the array's own value.
     forget: bool,
     ties: &'a Ties,
 }
 
 impl<T: Element> Step<(T, i32), T> for Choose<'_> {
-    // Without branches that depend on the data. A NaN takes the place of a number, and is neither larger nor smaller.
+    // No branch depends on the data. A NaN replaces a number, and is neither larger nor smaller.
     #[inline(always)]
     #[allow(clippy::neg_cmp_op_on_partial_ord)]
     fn step(&self, cell: &mut (T, i32), v: T, k: usize) {
@@ -125,7 +126,7 @@ fn choose<T: Element>(target: &Target<'_>, values: &[T], out: &mut [T], by: By, 
     Some(Record { winners, tied })
 }
 
-/// Steps where ties were seen, as long as there are few.
+/// The steps where ties were seen, up to a limit.
 struct Ties {
     limit: usize,
     list: Mutex<Vec<i32>>,
@@ -153,7 +154,7 @@ impl Ties {
     }
 }
 
-/// Gradients of [`put_recorded`] with respect to the array and the values: those of
+/// Gradients of [`put_recorded`] with respect to the array and the values. They are the same as those of
 /// [`put_backward`](super::put_backward), in time O(array + values written).
 ///
 /// # Panics
@@ -190,7 +191,7 @@ pub fn recorded_backward<T: Element>(
         if dv.is_empty() {
             return dv;
         }
-        // Each thread writes some steps along the axis, and looks at all cells to find what belongs there.
+        // Each task writes the gradients of a range of steps. It reads all cells to find them.
         let parts = par::big_pieces(dv.len()).min(count);
         let steps = par::ranges(count, parts);
         par::chunks_mut(&mut dv, count * inner, &|o, slab| {
@@ -216,7 +217,7 @@ pub fn recorded_backward<T: Element>(
     [arr_grad, values_grad]
 }
 
-/// The groups with ties: a position of the array, and the positions of the values that were `equal` there.
+/// The groups with ties, as the position in the array and the positions of the values that are `equal` there.
 fn tied_groups(
     target: &Target<'_>,
     winners: &[i32],
@@ -227,7 +228,7 @@ fn tied_groups(
     if tied.is_empty() {
         return Vec::new();
     }
-    // The first of a group was not seen as a tie; all others were.
+    // `tied` has the steps of all members of a group except the first, which is in `winners`.
     let stretches = par::even(winners.len(), 1);
     let first = par::map(stretches.len(), &|s| {
         let chosen = stretches[s].clone().filter(|&p| winners[p] < OWN && winners[p] != OWN_TIED);

@@ -1,8 +1,8 @@
-//! Where values belong, and how they meet.
+//! The destination of each value, and how values with the same destination are combined.
 
 use crate::element::Ids;
 
-/// How values that meet at one position become one.
+/// How values at the same position are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reduce {
     /// The last value in row-major order.
@@ -13,17 +13,17 @@ pub enum Reduce {
     Mul,
     /// The sum divided by the number of values; over integers rounded towards minus infinity.
     Mean,
-    /// The largest; NaN if any is.
+    /// The largest value; NaN if any value is NaN.
     Amax,
-    /// The smallest; NaN if any is.
+    /// The smallest value; NaN if any value is NaN.
     Amin,
 }
 
 impl Reduce {
-    /// All of them.
+    /// All reductions.
     pub const ALL: [Self; 6] = [Self::Assign, Self::Add, Self::Mul, Self::Mean, Self::Amax, Self::Amin];
 
-    /// Name as users spell it.
+    /// The name in the public interface.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Assign => "assign",
@@ -36,11 +36,12 @@ impl Reduce {
     }
 }
 
-/// Where each value belongs: `(o, k, i)` of `[outer, count, inner]` to `(o, index, i)` of `[outer, len, inner]`.
+/// The destination of each value: position `(o, k, i)` of `[outer, count, inner]` belongs to position `(o, index, i)`
+/// of `[outer, len, inner]`.
 ///
-/// Negative indices count from the end. Indices are expected in `[-len, len)`, as
-/// [`check_indices`](crate::check_indices) checks. One outside may panic, address another position or be passed over; it
-/// never reaches memory outside the slices.
+/// Negative indices count from the end. Indices must be in `[-len, len)`, which [`check_indices`](crate::check_indices)
+/// checks. An index outside may panic, address another position or be skipped. It never reaches memory outside the
+/// slices.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
     /// Product of the dims before the axis.
@@ -58,18 +59,18 @@ pub struct Target<'a> {
 /// The index of a [`Target`].
 #[derive(Debug, Clone, Copy)]
 pub enum TargetIndex<'a> {
-    /// One for each value: `[outer, count, inner]`.
+    /// One index for each value: `[outer, count, inner]`.
     Full(Ids<'a>),
-    /// One for each step along the axis: `[count]`, the same for all of `outer` and `inner`.
+    /// One index for each step along the axis: `[count]`, the same for all of `outer` and `inner`.
     Axis(Ids<'a>),
-    /// [`Axis`](Self::Axis) with its steps grouped by destination already: those of position `j` are
-    /// `order[ptr[j]..ptr[j + 1]]`, ascending ([`group_by`](crate::group_by)).
+    /// [`Axis`](Self::Axis) with its steps already grouped by destination: `order[ptr[j]..ptr[j + 1]]` are the steps
+    /// with destination `j`, ascending ([`group_by`](crate::group_by)).
     Grouped {
-        /// As of `Axis`.
+        /// The index, as in `Axis`.
         index: Ids<'a>,
-        /// Steps by destination.
+        /// The steps sorted by destination.
         order: Ids<'a>,
-        /// Where each destination starts in `order`: `len + 1` entries.
+        /// Where each destination starts in `order`, then the end: `len + 1` entries.
         ptr: Ids<'a>,
     },
 }
@@ -103,7 +104,7 @@ impl Target<'_> {
         self.outer * self.count * self.inner
     }
 
-    /// The position in the array that value `v` belongs to. For a few values: a traversal finds them faster.
+    /// The position in the array that value `v` belongs to. Only for a few values: a traversal is faster.
     pub(super) fn position(&self, v: usize) -> usize {
         let (row, i) = (v / self.inner, v % self.inner);
         let (ids, full) = self.index.ids();
@@ -112,7 +113,7 @@ impl Target<'_> {
         (row / self.count * self.len + j) * self.inner + i
     }
 
-    /// Panics unless the index has the length that the sizes say.
+    /// Panics unless the index has the length that the sizes require.
     pub(super) fn assert_index(&self) {
         let (got, expected) = match self.index {
             TargetIndex::Full(index) => (index.len(), self.values_len()),

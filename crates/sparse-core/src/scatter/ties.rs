@@ -1,11 +1,11 @@
-//! Which positions were hit, and which values are equal.
+//! Which positions are hit, and which values are equal.
 
 use super::cells::{Arrivals, index_state};
 use super::layout::Layout;
 use super::target::Target;
 use crate::Element;
 
-/// `grad` where no value arrives, else 0: the gradient of an array that is forgotten where hit.
+/// `grad` where no value arrives, else 0. This is the gradient of the array if its own value is forgotten.
 pub(super) fn not_hit<T: Element>(target: &Target<'_>, grad: &[T]) -> Vec<T> {
     let layout = Layout::of::<u32>(target);
     let hit = index_state(target, &layout, &Arrivals);

@@ -1,36 +1,36 @@
-//! Which cell each value belongs to.
+//! The cell of each value.
 //!
-//! All traversals of an index are here, compiled once: they find the cells of a stretch of values and hand them to a
-//! [`Visitor`], whose loops over that stretch are all that is compiled for each element type and each reduction.
+//! All traversals of an index are here and are compiled once. They find the cells of a stretch of values and pass them
+//! to a [`Visitor`]. Only the visitor's loops over a stretch are compiled for each element type and each reduction.
 
 use super::target::TargetIndex;
 use crate::Index;
 use crate::element::Ids;
 use core::ops::Range;
 
-/// Values of a stretch, at most. Their cells are fetched while the stretch before is visited.
+/// Maximal number of values of a stretch. Their cells are prefetched while the stretch before is visited.
 const STRETCH: usize = 128;
 
-/// Rows of the index to fetch ahead: a block uses a cache line of each, too far apart for the hardware to foresee, and the
-/// processor itself looks some 5 rows ahead.
+/// How many rows of the index to prefetch ahead. A block uses one cache line of each row. The rows are too far apart
+/// for the hardware prefetcher, and the processor itself looks only about 5 rows ahead.
 pub(super) const AHEAD: usize = 24;
 
-/// The cell of a value that belongs elsewhere: beyond the end of any slice.
+/// The cell of a value whose destination is not part of the walk: larger than the length of any slice.
 const ELSEWHERE: usize = usize::MAX;
 
-/// What is done with values whose cells are known.
+/// The work on values whose cells are known.
 pub(super) trait Visitor {
-    /// Asks for cells that the next stretch needs.
+    /// Prefetches cells that the next stretch needs.
     fn prefetch(&mut self, cells: &[usize]);
     /// Visits a stretch of values.
     fn values(&mut self, stretch: &Stretch<'_>);
-    /// Visits rows of `inner` values from step `k` on. Row `r` belongs to the cells from `cells[r]` on.
+    /// Visits rows of `inner` values from step `k` on. Row `r` belongs to the `inner` cells from `cells[r]` on.
     fn rows(&mut self, cells: &[usize], inner: usize, k: usize);
 }
 
 /// Rows of values and the cell of each value.
 ///
-/// Row `r` has `width` values from `first + r * stride` on; value `i` of it is of step `k + r + i * along`.
+/// Row `r` has `width` values from position `first + r * stride` on. Its value `i` has step `k + r + i * along`.
 pub(super) struct Stretch<'a> {
     pub(super) cells: &'a [usize],
     pub(super) first: usize,
@@ -40,11 +40,11 @@ pub(super) struct Stretch<'a> {
     pub(super) along: usize,
 }
 
-/// Steps along the axis of one slab, and the columns and destinations in it that are looked for.
+/// A range of steps of one slab, and the columns and destinations in it to visit.
 pub(super) struct Walk {
     /// Length of the axis of the array.
     pub(super) len: usize,
-    /// Values of a step.
+    /// Number of values of a step.
     pub(super) inner: usize,
     /// First row of values, counted over all slabs.
     pub(super) row: usize,
@@ -54,14 +54,14 @@ pub(super) struct Walk {
     pub(super) count: usize,
     /// The columns.
     pub(super) columns: Range<usize>,
-    /// The destinations. Values that belong to others are passed over.
+    /// The destinations. Values with other destinations are skipped.
     pub(super) rows: Range<usize>,
-    /// The cell of the first column and the first destination. Cells lie row by row.
+    /// The cell of the first column and the first destination. Cells are stored row by row.
     pub(super) base: usize,
 }
 
 impl Walk {
-    /// Takes a visitor through the values. Their positions, and steps, count from the first one of the walk.
+    /// Runs a visitor over the values. Positions and steps count from the first value of the walk.
     pub(super) fn run(&self, index: TargetIndex<'_>, visitor: &mut dyn Visitor) {
         let (ids, full) = index.ids();
         if full {
@@ -79,7 +79,7 @@ impl Walk {
         }
     }
 
-    /// A cell for each value.
+    /// Runs over values that each have their own index.
     fn each_value(&self, ids: Ids<'_>, visitor: &mut dyn Visitor) {
         // A single column is one long row.
         let along = self.inner == 1;
@@ -88,7 +88,8 @@ impl Walk {
         let stretches = (0..rows)
             .step_by(height)
             .flat_map(|r| (0..width).step_by(piece).map(move |c| (r, height.min(rows - r), c, piece.min(width - c))));
-        // One stretch is visited while the next one, found already, is fetched. An empty one comes last.
+        // While one stretch is visited, the next one, whose cells are known, is prefetched. An empty stretch comes
+        // last.
         let mut buffers = [[0; STRETCH]; 2];
         let [mut cells, mut next] = buffers.each_mut();
         let mut found = None;
@@ -118,7 +119,8 @@ impl Walk {
         }
     }
 
-    /// The cells that the entries from `at` on name. With `column` they are those of neighbouring columns, from that one on.
+    /// The cells of the index entries from `at` on. With `column` the entries belong to adjacent columns, the first of
+    /// which is `column`; otherwise all belong to the first column.
     fn find(&self, ids: Ids<'_>, at: usize, column: Option<usize>, cells: &mut [usize]) {
         let width = cells.len();
         match ids {

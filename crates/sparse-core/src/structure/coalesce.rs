@@ -1,4 +1,4 @@
-//! Unique, sorted coordinates and the entries that meet in each.
+//! Unique sorted coordinates, and the entries that share each.
 
 use super::Segments;
 use super::partition::Word;
@@ -13,15 +13,15 @@ use core::ops::Range;
 pub struct Coalesced<I> {
     /// The `m` unique coordinates in lexicographic order, row-major `[sparse_dims, m]`.
     pub indices: Vec<I>,
-    /// For each unique coordinate the old positions of its entries, in ascending order.
+    /// For each unique coordinate the original positions of its entries, in ascending order.
     pub segments: Segments<I>,
 }
 
 /// Finds the unique coordinates of a COO pattern, sorted lexicographically, and which entries share each.
 ///
-/// `indices` is row-major `[shape.len(), nnz]`. With no sparse dimension every entry has the same coordinate, so there
-/// is one segment if there is any entry. Cost: a [`sort_coords`](crate::sort_coords) and O(nnz * dims), parallel, the
-/// same result for any number of threads.
+/// `indices` is row-major `[shape.len(), nnz]`. Without sparse dimensions all entries have the same coordinate, so
+/// there is one segment if there is any entry. The cost is a [`sort_coords`](crate::sort_coords) plus O(nnz * dims). It
+/// runs in parallel, with the same result for any number of threads.
 ///
 /// # Panics
 ///
@@ -37,7 +37,7 @@ pub fn coalesce<I: Index>(shape: &[usize], indices: &[I], nnz: usize) -> Coalesc
     }
 }
 
-/// Unique coordinates of sorted words: everything is read from the words, in order.
+/// Unique coordinates of sorted words. Coordinates and positions are unpacked from the words, in order.
 fn unique_words<W: Word, I: Index>(dims: usize, words: &[W], layout: &Layout) -> Coalesced<I> {
     unique(
         dims,
@@ -57,7 +57,8 @@ fn unique_of<I: Index>(dims: usize, indices: &[I], nnz: usize, order: impl Fn(us
     unique(dims, nnz, |k| (0..dims).all(|d| coord(d, k - 1) == coord(d, k)), &order, coord)
 }
 
-/// Keeps the first of every run of equal coordinates. `same(k)`: whether sorted entry `k >= 1` equals the one before.
+/// Keeps the first entry of every run of equal coordinates. `same(k)` tells whether sorted entry `k >= 1` is equal to
+/// the one before.
 fn unique<I: Index>(
     dims: usize,
     n: usize,

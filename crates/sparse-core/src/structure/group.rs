@@ -8,7 +8,7 @@ use crate::par::{self, split_mut};
 /// Positions grouped by a key: group `g` holds the positions `order[ptr[g]..ptr[g + 1]]`, in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Segments<I> {
-    /// Where each group starts in `order`, and the end: `groups + 1` entries.
+    /// Where each group starts in `order`, then the end: `groups + 1` entries.
     pub ptr: Vec<I>,
     /// Positions sorted by key; equal keys keep their order.
     pub order: Vec<I>,
@@ -16,17 +16,17 @@ pub struct Segments<I> {
 
 /// Groups positions by key: a stable counting sort.
 ///
-/// `keys` lie in `[0, groups)`; the result lists for each group the positions whose key it is. Large inputs are first
-/// partitioned by the high bits of the key, so that counting and scattering stay inside the cache. O(n + groups) time
-/// and memory, parallel, the same result for any number of threads.
+/// `keys` lie in `[0, groups)`. The result lists, for each group, the positions with that key. Large inputs are first
+/// partitioned by the high bits of the key, so that counting and scattering stay in the cache. O(n + groups) time and
+/// memory, parallel, with the same result for any number of threads.
 ///
 /// # Panics
 ///
 /// When a key lies outside `[0, groups)`, or a count does not fit `I` (debug builds only).
 pub fn group_by<I: Index>(keys: &[I], groups: usize) -> Segments<I> {
     let n = keys.len();
-    // About 8k entries and 64k counters a bucket: both fit the second-level cache. Beyond 1024 buckets the partition
-    // itself would miss the TLB.
+    // About 8k entries and 64k counters per bucket: both fit in the second-level cache. With more than 1024 buckets the
+    // partition itself would miss the TLB.
     let buckets = (n / 8192).max(groups / 65536).clamp(1, 1024);
     let mut ptr = zeroed(groups + 1);
     let mut order = zeroed(n);
@@ -40,7 +40,7 @@ pub fn group_by<I: Index>(keys: &[I], groups: usize) -> Segments<I> {
     Segments { ptr, order }
 }
 
-/// Partitions by the high bits of the key, then finishes every bucket on its own. `ends` has an entry a group.
+/// Partitions by the high bits of the key, then sorts each bucket. `ends` has one entry per group.
 fn bucketed<W: Word, I: Index>(keys: &[I], groups: usize, buckets: usize, ends: &mut [I], order: &mut [I]) {
     let n = keys.len();
     let shift = bits(n);
@@ -59,7 +59,7 @@ fn bucketed<W: Word, I: Index>(keys: &[I], groups: usize, buckets: usize, ends: 
     });
 }
 
-/// Counting sort of `(key, position)` pairs into `order`; `ends[key]` becomes `first` + the end of the key's group.
+/// Counting sort of `(key, position)` pairs into `order`. `ends[key]` becomes `first` plus the end of the key's group.
 fn count_sort<I: Index>(
     pairs: impl Iterator<Item = (usize, usize)> + Clone,
     first: usize,
@@ -75,7 +75,7 @@ fn count_sort<I: Index>(
         sum += slot.to_usize();
         *slot = I::from_usize(start);
     }
-    // The starts advance to the ends while the groups fill.
+    // While the groups are filled, their starts advance to their ends.
     for (key, position) in pairs {
         let slot = ends[key].to_usize();
         order[slot - first] = I::from_usize(position);

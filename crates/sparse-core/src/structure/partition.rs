@@ -1,18 +1,19 @@
-//! The first step of both grouping and sorting: a stable, parallel partition of keys by their high bits.
+//! The first step of grouping and of sorting: a stable, parallel partition of keys by their high bits.
 
 use crate::alloc::zeroed;
 use crate::par::{self, big_pieces, ranges};
 use core::fmt::Debug;
 
-/// An unsigned integer that holds a key above a position, so that sorting it keeps equal keys in order.
+/// An unsigned integer with a key in its high bits and a position in its low bits. Sorting such words keeps equal keys
+/// in order.
 pub(super) trait Word: Copy + Ord + Debug + Default + Send + Sync {
     /// Packs `key << shift | pos`.
     fn pack(key: u128, shift: u32, pos: usize) -> Self;
-    /// `self >> shift`, the low 64 bits of it.
+    /// The low 64 bits of `self >> shift`.
     fn high(self, shift: u32) -> usize;
     /// Bits `shift .. shift + width`.
     fn field(self, shift: u32, width: u32) -> usize;
-    /// Whether two words agree above `shift`.
+    /// Whether two words have the same bits from `shift` up.
     fn same_above(self, other: Self, shift: u32) -> bool;
 }
 
@@ -48,16 +49,17 @@ pub(super) fn bits(n: usize) -> u32 {
     usize::BITS - n.leading_zeros()
 }
 
-/// Words in buckets. Each thread keeps its own part of the input; bucket `b` is the concatenation of the parts' pieces.
+/// Words in buckets. The input is split into parts, and each part is partitioned separately. Bucket `b` is the
+/// concatenation of its pieces in all parts.
 pub(super) struct Buckets<W> {
     parts: Vec<(Vec<W>, Vec<usize>)>,
 }
 
 impl<W: Word> Buckets<W> {
-    /// Distributes `word(0..n)` over `buckets` buckets by `digit(word)`, keeping the order inside each.
+    /// Distributes `word(0..n)` over `buckets` buckets by `digit(word)`. The order inside each bucket is kept.
     ///
-    /// Every thread counts and scatters its own contiguous part into its own buffer: no two threads write the same
-    /// memory, so this needs neither atomics nor unsafe code, and the result does not depend on the number of parts.
+    /// Each task counts and scatters its own contiguous part into its own buffer. No two threads write the same memory,
+    /// so this needs neither atomics nor unsafe code. The result does not depend on the number of parts.
     pub(super) fn new(
         n: usize,
         buckets: usize,

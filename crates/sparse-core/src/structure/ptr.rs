@@ -1,10 +1,10 @@
-//! Row pointers: compression, expansion, transposition.
+//! Row pointers: compression, prefix sums, expansion.
 
 use crate::Index;
 use crate::alloc::zeroed;
 use crate::par::{by_elements, even, for_pieces};
 
-/// Compresses sorted row ids into row pointers: `ptr[r]` is the number of ids smaller than `r`, `groups + 1` entries.
+/// Compresses sorted row ids into `groups + 1` row pointers: `ptr[r]` is the number of ids smaller than `r`.
 ///
 /// `sorted_ids` never descend and lie in `[0, groups)`. O(n + groups), parallel.
 pub fn compress<I: Index>(sorted_ids: &[I], groups: usize) -> Vec<I> {
@@ -21,7 +21,7 @@ pub fn compress<I: Index>(sorted_ids: &[I], groups: usize) -> Vec<I> {
     ptr
 }
 
-/// Exclusive prefix sums of counts, and their total last: the row pointers of rows of these lengths. O(n).
+/// Exclusive prefix sums of counts, followed by the total: the row pointers of rows with these lengths. O(n).
 ///
 /// # Panics
 ///
@@ -37,7 +37,7 @@ pub fn scan<I: Index>(counts: &[I]) -> Vec<I> {
     ptr
 }
 
-/// Expands row pointers into the row id of every element; inverse of [`compress`]. O(rows + nnz), parallel.
+/// Expands row pointers into the row id of every element. This is the inverse of [`compress`]. O(rows + nnz), parallel.
 ///
 /// # Panics
 ///

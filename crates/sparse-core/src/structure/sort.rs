@@ -6,14 +6,14 @@ use crate::alloc::zeroed;
 use crate::par::{self, even, fill_with, split_mut};
 use core::ops::Range;
 
-/// How coordinates are packed into one word: a bit field a dimension, the position below them.
+/// How coordinates are packed into one word: one bit field per dimension, with the position in the lowest bits.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
-    /// Dimensions packed, most significant first: (dimension, shift, width).
+    /// The packed dimensions, most significant first: (dimension, shift, width).
     pub(super) fields: Vec<(usize, u32, u32)>,
-    /// Bits of the position.
+    /// Number of bits of the position.
     pub(super) pos: u32,
-    /// All bits used.
+    /// Number of bits used in total.
     pub(super) total: u32,
 }
 
@@ -32,7 +32,7 @@ impl Layout {
         Self { fields, pos, total: shift }
     }
 
-    /// The word of the entry at `source`, tagged with position `pos`.
+    /// The word of the entry at `source`, with position `pos`.
     #[inline(always)]
     fn word<W: Word, I: Index>(&self, indices: &[I], nnz: usize, source: usize, pos: usize) -> W {
         let mut key = 0u128;
@@ -43,15 +43,15 @@ impl Layout {
     }
 }
 
-/// Coordinates in order.
+/// Sorted coordinates.
 pub(super) enum Sorted<I> {
-    /// They were in order already.
+    /// They were already in order.
     Identity,
-    /// All dimensions fit a 64-bit word with the position.
+    /// All dimensions and the position fit in 64 bits.
     Narrow(Vec<u64>, Layout),
-    /// They fit 128 bits.
+    /// They fit in 128 bits.
     Wide(Vec<u128>, Layout),
-    /// They do not fit: the permutation alone.
+    /// They do not fit in a word; this is the permutation.
     Order(Vec<I>),
 }
 
@@ -61,7 +61,7 @@ pub(super) fn sort<I: Index>(dims: usize, indices: &[I], nnz: usize) -> Sorted<I
     if ordered {
         return Sorted::Identity;
     }
-    // The largest coordinate, not the shape, says how many bits are needed: shapes may be far larger than the data.
+    // The largest coordinate, not the shape, determines the number of bits: a shape may be far larger than the data.
     let widths: Vec<u32> = largest.into_iter().map(bits).collect();
     let pos = bits(nnz - 1);
     let all = Layout::new(&widths, 0..dims, pos);
@@ -71,7 +71,8 @@ pub(super) fn sort<I: Index>(dims: usize, indices: &[I], nnz: usize) -> Sorted<I
     if all.total <= u128::BITS {
         return Sorted::Wide(sort_words(nnz, all.pos, all.total, |k| all.word(indices, nnz, k, k)), all);
     }
-    // Least significant dimensions first, as many at a time as fit; a stable sort keeps what came before.
+    // Sorts by the least significant dimensions first, as many at a time as fit in a word. The sort is stable, so it
+    // keeps the order of the previous rounds.
     let mut order: Option<Vec<I>> = None;
     let mut end = dims;
     while end > 0 {
@@ -88,7 +89,7 @@ pub(super) fn sort<I: Index>(dims: usize, indices: &[I], nnz: usize) -> Sorted<I
     order.map_or(Sorted::Identity, Sorted::Order)
 }
 
-/// Whether the coordinates never descend, and the largest along each dimension.
+/// Whether the coordinates never descend, and the largest coordinate along each dimension.
 fn survey<I: Index>(indices: &[I], dims: usize, nnz: usize) -> (bool, Vec<usize>) {
     let largest = |d: usize, r: Range<usize>| {
         indices[d * nnz..(d + 1) * nnz][r].iter().fold(I::default(), |m, &i| if i > m { i } else { m })
@@ -117,10 +118,10 @@ fn survey<I: Index>(indices: &[I], dims: usize, nnz: usize) -> (bool, Vec<usize>
     (false, largest)
 }
 
-/// The words `word(0..n)` in order. Words ascend with their position where the bits from `low` up agree, so only the
+/// The words `word(0..n)` in order. Words with equal bits from `low` up already ascend with their position, so only the
 /// bits `low..high` need sorting.
 fn sort_words<W: Word>(n: usize, low: u32, high: u32, word: impl Fn(usize) -> W + Sync) -> Vec<W> {
-    // Partition by the leading bits into buckets of about 8k words, then sort every bucket inside the cache.
+    // Partitions by the leading bits into buckets of about 8k words, then sorts each bucket in the cache.
     let lead = bits(n / 8192).min(10).min(high - low);
     let shift = high - lead;
     let buckets = Buckets::new(n, 1 << lead, word, |w| w.high(shift));
@@ -138,11 +139,12 @@ fn sort_words<W: Word>(n: usize, low: u32, high: u32, word: impl Fn(usize) -> W 
     sorted
 }
 
-/// Sorts words by the bits `low..high`, stably: least significant digit first, digits that are all equal skipped.
+/// Stable radix sort of words by the bits `low..high`, least significant digit first. A digit that is equal in all
+/// words is skipped.
 fn radix_sort<W: Word>(words: &mut [W], scratch: &mut Vec<W>, low: u32, high: u32) {
     const DIGIT: u32 = 8;
     let n = words.len();
-    // Below this a comparison sort wins; the position in the low bits makes it stable.
+    // For so few words a comparison sort is faster. The position in the low bits makes it stable.
     if n <= 256 {
         words.sort_unstable();
         return;
@@ -177,13 +179,13 @@ fn radix_sort<W: Word>(words: &mut [W], scratch: &mut Vec<W>, low: u32, high: u3
     }
 }
 
-/// Permutation that sorts coordinates lexicographically, stably.
+/// The permutation that sorts coordinates in lexicographic order. The sort is stable.
 ///
-/// `indices` is row-major `[shape.len(), nnz]`; entry `k` of the result is the old position of the `k`-th coordinate.
-/// Coordinates are packed with their position into one 64- or 128-bit word each, partitioned by their leading bits and
-/// radix-sorted inside the cache; where even 128 bits do not suffice, dimensions are sorted in groups, least
-/// significant first. The product of `shape` may overflow any integer. O(nnz * dims), parallel, the same result for any
-/// number of threads. Coordinates that are in order already cost one pass.
+/// `indices` is row-major `[shape.len(), nnz]`. Entry `k` of the result is the original position of the `k`-th
+/// coordinate. Each coordinate and its position are packed into one word of 64 or 128 bits. The words are partitioned
+/// by their leading bits and radix-sorted in the cache. If 128 bits are not enough, dimensions are sorted in groups,
+/// least significant first. The product of `shape` may overflow any integer. O(nnz * dims), parallel, with the same
+/// result for any number of threads. Coordinates that are already in order cost one pass.
 ///
 /// # Panics
 ///

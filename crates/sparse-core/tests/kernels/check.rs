@@ -1,4 +1,4 @@
-//! Validators: what is legal passes, what is hostile is an error and never a panic.
+//! Validators accept legal input. Hostile input gives an error and never a panic.
 
 use proptest::prelude::*;
 use sparse_core::{join_row_ptr, split_row_ptr, validate_coo, validate_csr};
@@ -7,7 +7,7 @@ fn kind<T: std::fmt::Debug>(result: sparse_core::Result<T>) -> &'static str {
     result.expect_err("must be an error").kind()
 }
 
-/// CSR rules read straight off the definition.
+/// The rules of CSR, taken directly from the definition.
 fn csr_kind(rows: usize, cols: usize, ptr: &[i32], idx: &[i32]) -> Option<&'static str> {
     if ptr.len() != rows + 1 {
         return Some("length_mismatch");
@@ -69,7 +69,10 @@ proptest! {
         }
         let bad = indices.iter().enumerate().find(|&(p, &i)| i < 0 || i >= shape[p / nnz] as i64);
         match (validate_coo("t", &shape, &indices, nnz), bad) {
-            (Err(sparse_core::SparseError::IndexOutOfRange { axis, position, index, low, size, .. }), Some((p, &i))) => {
+            (
+                Err(sparse_core::SparseError::IndexOutOfRange { axis, position, index, low, size, .. }),
+                Some((p, &i))
+            ) => {
                 prop_assert_eq!((axis, position, index, low, size), (p / nnz, p, i, 0, shape[p / nnz]));
             }
             (Ok(coalesced), None) => {

@@ -1,4 +1,4 @@
-//! Concatenations against sorted lists of (coordinates, source).
+//! Concatenations, compared with sorted lists of (coordinates, source).
 
 use proptest::prelude::*;
 use sparse_core::*;
@@ -11,7 +11,7 @@ fn csr(rows: usize, at: &Set) -> (Vec<i32>, Vec<i32>) {
     (ptr, at.iter().map(|k| k.1 as i32).collect())
 }
 
-/// Sorts all elements by their new coordinates and says where each came from.
+/// Sorts all elements by their new coordinates and returns the source of each.
 fn expected<K: Ord + Clone>(parts: &[Vec<K>]) -> (Vec<K>, Vec<i32>) {
     let mut all: Vec<(K, i32)> = parts.concat().into_iter().zip(0..).collect();
     all.sort();
@@ -51,9 +51,13 @@ proptest! {
     }
 
     #[test]
-    fn csr_batched_rows(batch in 0usize..4, parts in (1usize..4).prop_flat_map(sets), heights in prop::collection::vec(0usize..4, 3)) {
+    fn csr_batched_rows(
+        batch in 0usize..4,
+        parts in (1usize..4).prop_flat_map(sets),
+        heights in prop::collection::vec(0usize..4, 3)
+    ) {
         let heights = &heights[..parts.len()];
-        // Part p has `height` rows a batch; elements outside are dropped.
+        // Part p has `height` rows per batch; elements outside are dropped.
         let parts: Vec<Set> =
             parts.into_iter().zip(heights).map(|(s, h)| s.into_iter().filter(|k| k.0 < batch * h).collect()).collect();
         let built: Vec<_> = parts.iter().zip(heights).map(|(p, h)| csr(batch * h, p)).collect();

@@ -1,14 +1,14 @@
-//! Sparse x dense with an extremum, and its gradients, against plain loops over the definition.
+//! Sparse x dense with an extremum and its gradients, compared with plain loops over the definition.
 
 use half::{bf16, f16};
 use proptest::prelude::*;
 use sparse_core::*;
 
-/// Around the widths of lanes and tiles.
+/// Widths near those of lanes and tiles.
 const FEATURES: [usize; 11] = [0, 1, 2, 3, 7, 16, 31, 33, 64, 129, 200];
 
 trait Test: Element {
-    /// Of a few numbers, so that products tie; NaN and infinities among the floats.
+    /// Draws from a few numbers, so that products tie. The floats include NaN and infinities.
     fn of(pick: u8) -> Self;
 }
 
@@ -20,7 +20,7 @@ macro_rules! test_float {
                 1 => f32::INFINITY,
                 2 => f32::NEG_INFINITY,
                 3 => -0.0,
-                // Products of these round in 16 bits and in 32.
+                // Products of these are rounded in 16 bits and in 32 bits.
                 n => [0.0, 1.0, -1.0, 1.1, -1.3, 2.7, 0.37][n as usize % 7],
             })
         }
@@ -55,7 +55,7 @@ impl Case {
     fn perm(&self) -> Vec<i32> {
         (0..self.idx.len() as i32).rev().collect()
     }
-    /// Columns compressed, and where their values stand.
+    /// The compressed columns, and the positions of their values.
     fn transposed(&self) -> (Vec<i32>, Vec<i32>, Vec<i32>) {
         let rows = expand_ptr(&self.ptr);
         let mut perm: Vec<i32> = (0..self.idx.len() as i32).collect();
@@ -82,7 +82,7 @@ fn same<T: Element>(a: T, b: T) -> bool {
     a == b || (a.is_nan() && b.is_nan())
 }
 
-/// The product as it would be stored.
+/// The product, rounded like a stored value.
 fn product<T: Element>(value: T, x: T) -> T {
     T::narrow(T::mul(value.widen(), x.widen()))
 }
@@ -189,7 +189,7 @@ proptest! {
     }
 }
 
-/// Enough rows and elements for several threads, in one of them most of all.
+/// Enough rows and elements for several threads, with one row much longer than the others.
 #[test]
 fn rows_cut_among_threads() {
     let lens = (0..600).map(|r| if r == 77 { 4000 } else { r % 9 });

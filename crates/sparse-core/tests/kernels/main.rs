@@ -1,4 +1,4 @@
-//! Every kernel and validator against plain loops over its definition.
+//! Every kernel and validator, compared with plain loops over its definition.
 
 mod check;
 mod concat;

@@ -1,4 +1,4 @@
-//! Merged patterns against sets and maps of coordinates.
+//! Merged patterns, compared with sets and maps of coordinates.
 
 use half::f16;
 use proptest::prelude::*;
@@ -78,7 +78,7 @@ fn check_coo<I: Index>(dims: usize, a: &BTreeSet<Vec<i64>>, b: &BTreeSet<Vec<i64
     assert_eq!(locate_coo(dims, &ai, na, &bi, nb), index(map_to(a, b)));
 }
 
-/// Small coordinates at `scale` steps, so that keys of every width are met.
+/// Small coordinates times `scale`, so that keys of every width occur.
 fn coords(dims: usize, scale: i64) -> impl Strategy<Value = BTreeSet<Vec<i64>>> {
     prop::collection::btree_set(prop::collection::vec((0..4i64).prop_map(move |x| x * scale), dims), 0..20)
 }
@@ -107,7 +107,7 @@ proptest! {
     fn coo_beyond_64_bits(
         (dims, a, b) in (1usize..5).prop_flat_map(|d| (Just(d), coords(d, i64::MAX / 3), coords(d, i64::MAX / 3)))
     ) {
-        // Up to 4 coordinates of 63 bits: packed in 64, in 128, and compared one by one.
+        // Up to 4 coordinates of 63 bits. Keys are packed in 64 bits, packed in 128 bits, or compared word by word.
         check_coo::<i64>(dims, &a, &b);
     }
 
@@ -173,7 +173,7 @@ fn large_patterns_on_any_number_of_threads() {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (state >> 33) % n
     };
-    // A few full rows among many short ones.
+    // A few long rows among many short ones.
     let mut draw = |n: usize| -> BTreeSet<(usize, i32)> {
         (0..n).map(|k| (if k % 3 == 0 { 17 } else { next(900) as usize }, next(60_000) as i32)).collect()
     };

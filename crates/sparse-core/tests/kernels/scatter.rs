@@ -1,10 +1,10 @@
-//! `put`, its gradients and `gather` against groups collected in lists.
+//! `put`, its gradients and `gather`, compared with groups collected in lists.
 
 use half::{bf16, f16};
 use proptest::prelude::*;
 use sparse_core::*;
 
-/// Sizes, an index (negative entries included) and whether it is one for whole rows.
+/// Sizes, an index (with negative entries), and whether it has one entry per row.
 #[derive(Debug, Clone)]
 struct Case {
     outer: usize,
@@ -37,7 +37,7 @@ impl Case {
         cells
     }
 
-    /// The values' positions that belong to each cell.
+    /// The positions of the values that belong to each cell.
     fn groups(&self) -> Vec<Vec<usize>> {
         let mut groups = vec![Vec::new(); self.outer * self.len * self.inner];
         for (p, c) in self.cells().into_iter().enumerate() {
@@ -58,7 +58,7 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// Element `p` of an array with many ties and zeros, and special values among floats.
+/// Element `p` of an array with many ties and zeros. Floats include special values.
 fn sample<T: Element>(p: usize, seed: usize, special: bool) -> T {
     let small = [0usize, 1, 2, 3, 1, 0, 2];
     let h = (p + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15 ^ seed) >> 33;
@@ -105,14 +105,14 @@ fn same<T: Element>(a: T, b: T) -> bool {
     a == b || a.is_nan() && b.is_nan()
 }
 
-/// As many elements, each the same.
+/// The same number of elements, each identical.
 fn all_same<T: Element>(got: &[T], want: &[T]) -> bool {
     got.len() == want.len() && got.iter().zip(want).all(|(&x, &y)| same(x, y))
 }
 
-/// As many elements, each the same or within the rounding of a few operations.
+/// The same number of elements, each identical or within the rounding of a few operations.
 fn all_close(got: &[f64], want: &[f64]) -> bool {
-    // Beside an infinity every number would be near.
+    // With an infinity, every number would count as close.
     let near = |x: f64, want: f64| want.is_finite() && (x - want).abs() <= 1e-12 * want.abs();
     let close = |(&x, &want): (&f64, &f64)| same(x, want) || near(x, want);
     got.len() == want.len() && got.iter().zip(want).all(close)
@@ -144,7 +144,7 @@ fn check_put<T: Element>(case: &Case, seed: usize, special: bool) {
     assert!(all_same(&read, &want), "gather");
 }
 
-/// Gradients by their definition, group by group, in f64.
+/// Gradients computed from their definition, group by group, in f64.
 fn reference_grad(
     case: &Case,
     reduce: Reduce,
@@ -161,7 +161,7 @@ fn reference_grad(
             continue;
         }
         let own = include_self && reduce != Reduce::Assign;
-        // The array's own value is member 0 where it counts.
+        // The array's own value is member 0 if it is included.
         let members: Vec<f64> = own.then_some(arr[c]).into_iter().chain(group.iter().map(|&p| values[p])).collect();
         let n = members.len() as f64;
         let ties = members.iter().filter(|&&x| same(x, out[c])).count() as f64;
@@ -208,7 +208,7 @@ fn check_backward(case: &Case, arr: &[f64], values: &[f64]) {
             }
             if let Some(Record { winners, tied }) = record {
                 assert!(all_same(&again, &out), "{reduce:?}: {again:?}, {out:?}");
-                // Without ties nothing else is read.
+                // Without ties the gradient reads nothing else.
                 let (a, v, y) = if tied.is_empty() { (&[][..], &[][..], &[][..]) } else { (arr, values, &out[..]) };
                 let saved = Recorded { winners: &winners, tied: &tied, arr: a, values: v, out: y };
                 let [da, dv] = recorded_backward(&case.target(), include_self, saved, &grad, [true, true]);
@@ -229,10 +229,10 @@ fn check_backward(case: &Case, arr: &[f64], values: &[f64]) {
     }
 }
 
-/// So many ties are recorded whatever the size is.
+/// Up to this many ties are recorded for any size.
 const FEW_TIES: usize = 8;
 
-/// How often a value equals the one that its group had chosen so far; `None` where a reduction chooses none.
+/// How often a value equals the value that its group had chosen so far; `None` for reductions that choose no value.
 fn ties_seen(case: &Case, reduce: Reduce, include_self: bool, arr: &[f64], values: &[f64]) -> Option<usize> {
     let better: fn(f64, f64) -> bool = match reduce {
         Reduce::Assign => return Some(0),
@@ -274,7 +274,7 @@ proptest! {
 
     #[test]
     fn gradients_by_central_differences(case in case()) {
-        // Distinct and away from 0, so that every reduction is smooth.
+        // The values are distinct and not close to 0, so that every reduction is smooth.
         let arr: Vec<f64> = (0..case.outer * case.len * case.inner).map(|p| 1.0 + (p as f64 * 0.618).fract()).collect();
         let values: Vec<f64> =
             (0..case.outer * case.count * case.inner).map(|p| -1.2 - (p as f64 * 0.414).fract()).collect();
@@ -317,7 +317,7 @@ fn large_cases_agree_with_plain_loops() {
         let index = (0..entries).map(|p: usize| (p.wrapping_mul(0x9E37_79B9) >> 7) as i64 % len as i64).collect();
         let case = Case { outer, len, inner, count, index, axis };
         let arr: Vec<f64> = (0..outer * len * inner).map(|p| (p as f64 * 0.37).sin()).collect();
-        // Three digits: some ties, not too many to be recorded.
+        // Values of three digits give some ties, but not too many for a record.
         let values: Vec<f64> =
             (0..outer * count * inner).map(|p| ((p as f64 * 0.71).sin() * 1e5).round() / 1e5).collect();
         check_put::<f32>(&case, 7, false);
@@ -329,7 +329,7 @@ fn large_cases_agree_with_plain_loops() {
     }
 }
 
-/// Where every value ties, a record would be no shorter than the values.
+/// If every value ties, a record would be as long as the values.
 #[test]
 fn too_many_ties_are_not_recorded() {
     let index = vec![0i64; 1000];
@@ -351,7 +351,7 @@ fn products_that_overflow_and_underflow() {
         count: 8,
         index: TargetIndex::Axis([0i64, 0, 0, 1, 1, -1, -1, -1][..].into()),
     };
-    // Overflow on the way, underflow on the way, and zeros beside a product that overflows.
+    // Overflow in an intermediate product, underflow in one, and zeros next to a product that overflows.
     let values = [1e30f32, 1e30, 1e-30, 1e-30, 1e-30, 0.0, 1e30, 1e30];
     let arr = [1e-20f32, 1.0, 2.0];
     let grad = [1.0, 2.0, 3.0];
@@ -396,7 +396,7 @@ fn first_bad_index_is_named() {
 
 #[test]
 fn large_arrays_on_any_number_of_threads() {
-    // Every way of sharing the work: slabs, columns, destinations; and few values for a large array.
+    // Every way to share the work: slabs, columns, destinations. Also few values for a large array.
     for (outer, len, inner, count) in [
         (1, 300, 64, 500),
         (1, 300, 64, 520),

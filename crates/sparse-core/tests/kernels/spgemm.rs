@@ -1,4 +1,4 @@
-//! Products of sparse matrices against dense loops.
+//! Products of sparse matrices, compared with dense loops.
 
 use proptest::prelude::*;
 use sparse_core::{Compressed, spgemm, spgemm_sampled, spgemm_values};
@@ -36,8 +36,9 @@ fn draw(rows: usize, cols: usize) -> impl Strategy<Value = Vec<f64>> {
 proptest! {
     #[test]
     fn agrees_with_dense(
-        (m, k, n, a, b) in (0usize..7, 0usize..7, 0usize..7).prop_flat_map(|(m, k, n)| (Just(m), Just(k), Just(n), draw(m, k), draw(k, n))),
-        // Columns so far apart that only those in use get a place.
+        (m, k, n, a, b) in (0usize..7, 0usize..7, 0usize..7)
+            .prop_flat_map(|(m, k, n)| (Just(m), Just(k), Just(n), draw(m, k), draw(k, n))),
+        // Columns so far apart that only the used ones get a place.
         stride in prop_oneof![Just(1), Just(50_000_000)],
     ) {
         let (left, right) = (Matrix::of(&a, m, k, 1), Matrix::of(&b, k, n, stride));
@@ -62,7 +63,7 @@ proptest! {
         let mut again = vec![0.0; idx.len()];
         spgemm_values((&ptr, &idx), left.view(), &left.values, right.view(), &right.values, cols, &mut again);
         prop_assert_eq!(&again, &values);
-        // With the product's values as the gradient of C: that of A is `C B^T` at A's elements.
+        // The product's values serve as the gradient of C. The gradient of A is then `C B^T` at A's elements.
         let mut grad = vec![0.0; left.idx.len()];
         let c = Compressed { ptr: &ptr, idx: &idx, perm: None };
         spgemm_sampled((&left.ptr, &left.idx), c, &values, right.view(), &right.values, cols, &mut grad);
@@ -77,7 +78,8 @@ proptest! {
     }
 }
 
-/// A column times a row has an element everywhere: too many to count are an error, before anything is computed.
+/// A column times a row has an element everywhere. If there are too many to count, that is an error before anything is
+/// computed.
 #[test]
 fn too_many_elements() {
     let long = 70_000;
@@ -89,7 +91,7 @@ fn too_many_elements() {
     let trouble = spgemm(a, &ones, b, &ones, long as usize).unwrap_err();
     assert_eq!(trouble.kind(), "overflow");
     assert!(trouble.to_string().contains("4900000000"), "{trouble}");
-    // As many products that all meet in one element are none too many.
+    // The same number of products in a single element is not too many.
     let (ptr, idx, values) = spgemm(b, &ones, a, &ones, 1).unwrap();
     assert_eq!((ptr, idx, values), (vec![0, 1], vec![0], vec![70_000.0]));
 }

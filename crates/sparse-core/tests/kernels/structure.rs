@@ -1,4 +1,4 @@
-//! Grouping, sorting, coalescing and transposing against the standard library's stable sort.
+//! Grouping, sorting, coalescing and transposing, compared with the standard library's stable sort.
 
 use proptest::prelude::*;
 use sparse_core::*;
@@ -95,7 +95,7 @@ fn large_coordinates() {
     };
     check_coords(&[1 << 20, 1 << 20], &join(&[1 << 20, 1 << 20]), n);
     check_coords(&[300, 300], &join(&[300, 300]), n);
-    // Duplicates and one crowded bucket.
+    // Duplicates, and one bucket with many entries.
     check_coords(&[1 << 31, 1 << 31, 4], &join(&[2, 1 << 30, 4]), n);
     // 155 bits of coordinates.
     check_coords(&[1 << 31; 5], &join(&[3, 1 << 31, 3, 1 << 31, 1 << 31]), n);

@@ -1,4 +1,4 @@
-//! Value kernels against plain loops over the definition.
+//! Value kernels, compared with plain loops over the definition.
 
 use half::{bf16, f16};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use sparse_core::*;
 
 const FEATURES: [usize; 12] = [0, 1, 2, 3, 7, 8, 16, 31, 64, 100, 128, 200];
 
-/// Small whole numbers, exact in every type, so that sums in any order agree to the bit.
+/// Small integers, which are exact in every type. So sums in any order agree to the bit.
 trait Test: Element {
     fn of(n: i64) -> Self;
 }
@@ -25,7 +25,7 @@ fn values<T: Test>(n: usize, seed: i64) -> Vec<T> {
         .collect()
 }
 
-/// Rows of random lengths, duplicates among the columns included.
+/// Rows of random lengths, with duplicate columns.
 #[derive(Debug, Clone)]
 struct Graph {
     cols: usize,
@@ -100,7 +100,7 @@ fn check_segments<T: Test>(g: &Graph, block: usize, ordered: bool) {
     }
 }
 
-/// Running sums of each segment's rows in order, from either end, against one loop over each segment.
+/// Running sums of each segment's rows in order, from either end, compared with one loop over each segment.
 fn check_cumsum<T: Test>(ptr: &[i32], block: usize, ordered: bool, reverse: bool) {
     let n = *ptr.last().unwrap() as usize;
     let v = values::<T>(n * block, 8);
@@ -164,12 +164,16 @@ proptest! {
     }
 
     #[test]
-    fn rows_move(n in 0usize..9, block in prop::sample::select(&FEATURES), map in prop::collection::vec(0usize..100, 0..20)) {
+    fn rows_move(
+        n in 0usize..9,
+        block in prop::sample::select(&FEATURES),
+        map in prop::collection::vec(0usize..100, 0..20)
+    ) {
         every_type!(check_move(n, block, &map));
     }
 }
 
-/// Fractions: rounding must be that of the plain loop, for every width and thread count.
+/// With fractions the rounding must be that of the plain loop, for every width and number of threads.
 #[test]
 fn one_row_holds_everything_and_threads_do_not_matter() {
     let (rows, n) = (2000usize, 60_000usize);
@@ -200,7 +204,7 @@ fn one_row_holds_everything_and_threads_do_not_matter() {
     }
 }
 
-/// Lengths around the chunks that are summed apart, in i64 and f64, whose sums are exact.
+/// Lengths near the size of a chunk, in i64 and f64, whose sums are exact.
 #[test]
 fn long_running_sums_carry_over() {
     let lengths = [0, 4095, 1, 0, 4096, 4097, 20_000, 1, 0, 8192 - 7, 3, 0];
@@ -225,7 +229,7 @@ fn half_widens_exactly() {
 }
 
 fn check_rounding<T: Element<Acc = f32>>() {
-    // Every upper half, with the lower bits that decide on rounding.
+    // Every upper half of an f32, with the lower bits that decide the rounding.
     for upper in 0..=u16::MAX {
         for lower in [0, 1, 0xfff, 0x1000, 0x1001, 0x2fff, 0x3000, 0x5a5a, 0x7fff, 0x8000, 0x8001, 0xf001, 0xffff] {
             let x = f32::from_bits(u32::from(upper) << 16 | lower);
@@ -255,7 +259,7 @@ fn nan_wins_the_maximum() {
     }
 }
 
-/// What must panic does, before anything is read out of bounds; `i64` indices are chosen to wrap the address.
+/// Invalid calls panic before anything is read out of bounds. The `i64` indices are chosen to wrap the address.
 #[test]
 fn bad_input_panics() {
     let panics = |f: &(dyn Fn() + std::panic::RefUnwindSafe)| assert!(std::panic::catch_unwind(f).is_err());
