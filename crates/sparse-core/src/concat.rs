@@ -249,11 +249,11 @@ pub fn interleave_csr_rows<I: Index>(batch: usize, parts: &[(usize, &[I], &[I])]
 /// With `coalesced`, the parts are coalesced and so is the result. Along axis 0, or with a single part, the plain
 /// concatenation is already coalesced; the map is `None`, because the values are the plain concatenation too. Otherwise
 /// the parts are merged: each is already sorted, and elements that agree in all coordinates before the axis follow each
-/// other part by part. Without `coalesced` the result is the plain concatenation. Time O(sparse_dims * nnz), plus O(nnz
-/// * parts) for a merge.
+/// other part by part. Without `coalesced` the result is the plain concatenation. Time O(sparse_dims * nnz), plus
+/// O(nnz * parts) for a merge.
 ///
 /// # Panics
-/// If `axis >= sparse_dims`, a length does not fit, or nnz of the result does not fit the index type.
+/// If `axis >= sparse_dims`, a length is wrong, or nnz of the result does not fit the index type.
 pub fn concat_coo<I: Index>(
     axis: usize,
     offsets: &[usize],

@@ -116,7 +116,7 @@ impl<T: Element> Job<'_, T> {
     }
 }
 
-/// All rows, cut into chunks of [`CHUNK`].
+/// All rows, split into chunks of [`CHUNK`].
 #[derive(Clone, Copy)]
 struct Chunks {
     rows: usize,

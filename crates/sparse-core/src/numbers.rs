@@ -92,7 +92,7 @@ fn narrow_f16(x: f32) -> f16 {
     let magnitude = x.to_bits() & 0x7fff_ffff;
     // The exponent biases differ by 112. Values from 2^16 on become infinity.
     let normal = ((round_bits(magnitude, 13) >> 13).wrapping_sub(112 << 10)).min(0x7c00);
-    // Below 2^-14 the steps are 2^-24, those of f32 numbers from 0.5 to 1.
+    // Below 2^-14, adjacent f16 numbers are 2^-24 apart, like f32 numbers from 0.5 to 1.
     let small = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
     let finite = if magnitude < (127 - 14) << 23 { small } else { normal };
     let nan = 0x7e00 | magnitude >> 13 & 0x3ff;
@@ -115,7 +115,7 @@ fn round_f16(x: f32) -> f32 {
     let magnitude = x.abs();
     let normal = f32::from_bits(round_bits(magnitude.to_bits(), 13));
     let normal = if normal >= 65536.0 { f32::INFINITY } else { normal };
-    // Below 2^-14 the steps are 2^-24, those of f32 numbers from 0.5 to 1.
+    // Below 2^-14, adjacent f16 numbers are 2^-24 apart, like f32 numbers from 0.5 to 1.
     let small = (magnitude + 0.5) - 0.5;
     let rounded = if magnitude < f32::from_bits((127 - 14) << 23) { small } else { normal };
     if x.is_nan() { x } else { rounded.copysign(x) }

@@ -77,7 +77,7 @@ pub fn union_coo<I: Index>(
 /// Shapes and cost are as for [`union_coo`]. No map entry is "missing".
 ///
 /// # Panics
-/// If a length does not fit.
+/// If a length is wrong.
 pub fn intersect_coo<I: Index>(
     sparse_dims: usize,
     a_indices: &[I],
@@ -93,7 +93,7 @@ pub fn intersect_coo<I: Index>(
 /// Shapes are as for [`union_coo`]; the result has `nnz_a` entries. Time O(sparse_dims * (nnz_a + nnz_b)).
 ///
 /// # Panics
-/// If a length does not fit.
+/// If a length is wrong.
 pub fn locate_coo<I: Index>(
     sparse_dims: usize,
     a_indices: &[I],

@@ -89,8 +89,8 @@ fn merge<I: Index>(keep: Keep, a: (&[I], &[I]), b: (&[I], &[I])) -> MergedCsr<I>
 
 /// Union of two CSR patterns of the same shape, with the maps into both.
 ///
-/// `a_ptr` and `b_ptr` have `rows + 1` entries; the columns of each row are strictly ascending. Time and memory O(rows
-/// + nnz_a + nnz_b).
+/// `a_ptr` and `b_ptr` have `rows + 1` entries; the columns of each row are strictly ascending. Time and memory
+/// O(rows + nnz_a + nnz_b).
 ///
 /// # Panics
 /// If the row counts differ or the union does not fit the index type.

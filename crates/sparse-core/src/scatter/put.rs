@@ -1,4 +1,4 @@
-//! The forward of `put_along_axis`.
+//! The forward pass of `put_along_axis`.
 
 use super::cells::{scatter_cells, scatter_rows, units};
 use super::layout::Layout;
