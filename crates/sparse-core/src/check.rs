@@ -164,8 +164,9 @@ pub fn validate_csr<I: Index>(op: &'static str, rows: usize, cols: usize, row_pt
 
 /// Joins the row pointers of a batch of CSR matrices into those of the stacked matrix.
 ///
-/// `ptr` holds `batch * (rows + 1)` entries; the pointers of each batch start at 0. The result holds the `batch *
-/// rows + 1` entries of the `[batch * rows, cols]` matrix. This is the inverse of [`split_row_ptr`]. O(batch * rows).
+/// `ptr` holds `batch * (rows + 1)` entries; the pointers of each batch start at 0. The result holds the
+/// `batch * rows + 1` entries of the `[batch * rows, cols]` matrix. This is the inverse of [`split_row_ptr`]. O(batch *
+/// rows).
 ///
 /// # Errors
 ///

@@ -192,8 +192,9 @@ fn move_run<A: Copy, B>(src: &[A], run: Range<usize>, dst: &mut [B], at: usize, 
 
 /// Pattern of batched CSR tensors concatenated along the rows of each batch: `(row_ptr, col_idx, map)`.
 ///
-/// Part `p` is `[batch, rows_p, cols]`, given as `(rows_p, row_ptr, col_idx)` of the CSR matrix `[batch * rows_p,
-/// cols]`. The result is `[batch, rows_0 + rows_1 + .., cols]` in the same form. Time and memory O(batch * rows + nnz).
+/// Part `p` is `[batch, rows_p, cols]`, given as `(rows_p, row_ptr, col_idx)` of the CSR matrix
+/// `[batch * rows_p, cols]`. The result is `[batch, rows_0 + rows_1 + .., cols]` in the same form. Time and memory
+/// O(batch * rows + nnz).
 ///
 /// # Panics
 /// If a part does not have `batch * rows_p + 1` row pointers, or nnz of the result does not fit the index type.

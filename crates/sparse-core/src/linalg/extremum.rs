@@ -59,10 +59,10 @@ fn is_result<T: Element>(product: T::Acc, out: T) -> bool {
 ///
 /// The values of the compressed rows `(ptr, idx)` are in order. `out` is the result and `grad` its gradient, both
 /// row-major `[rows, features]`. `shares[r, f]` becomes `grad[r, f]` divided by the number of products of row `r` that
-/// are equal to `out[r, f]` (by 1 if there are none). `value_grads[k]` becomes the sum of `shares[r, f] * dense[idx[k],
-/// f]` over the `f` where the product of element `k` is equal to `out[r, f]`. Sums are accumulated in [`Element::Acc`]
-/// in 32 interleaved lanes. O(nnz * features) time, parallel over rows weighted by their elements; each thread needs
-/// memory for one row.
+/// are equal to `out[r, f]` (by 1 if there are none). `value_grads[k]` becomes the sum of
+/// `shares[r, f] * dense[idx[k], f]` over the `f` where the product of element `k` is equal to `out[r, f]`. Sums are
+/// accumulated in [`Element::Acc`] in 32 interleaved lanes. O(nnz * features) time, parallel over rows weighted by
+/// their elements; each thread needs memory for one row.
 ///
 /// # Panics
 ///
@@ -181,10 +181,10 @@ fn matched_dot<T: Element>(value: T::Acc, x: &[T], out: &[T], shares: &[T]) -> T
 /// The second half of the gradient of [`spmm_extremum`] for floats: the gradient of its dense operand.
 ///
 /// `a` is the transpose: its row `c` holds the elements of column `c`, and `idx[k]` is the row of element `k`.
-/// `dense_grad[c, f]` becomes the sum of `shares[idx[k], f] * value[k]` over the elements `k` where `value[k] *
-/// dense[c, f]` is equal to `out[idx[k], f]`. `shares` comes from [`extremum_rows_backward`]. Sums are accumulated in
-/// [`Element::Acc`] in the order of the column. O(nnz * features) time, parallel over columns weighted by their
-/// elements; each thread needs memory for one row.
+/// `dense_grad[c, f]` becomes the sum of `shares[idx[k], f] * value[k]` over the elements `k` where
+/// `value[k] * dense[c, f]` is equal to `out[idx[k], f]`. `shares` comes from [`extremum_rows_backward`]. Sums are
+/// accumulated in [`Element::Acc`] in the order of the column. O(nnz * features) time, parallel over columns weighted
+/// by their elements; each thread needs memory for one row.
 ///
 /// # Panics
 ///

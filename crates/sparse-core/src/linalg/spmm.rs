@@ -11,10 +11,10 @@ use crate::{Element, Index};
 /// empty row gives 0. Sums are accumulated in [`Element::Acc`] in the order of the row, whatever the number of threads
 /// and the instruction set. One feature is a sparse matrix-vector product and has its own code path.
 ///
-/// Rows are shared among threads by their number of elements, not by their number. A wide row is computed in register
-/// tiles of 8 vectors, with the dense rows prefetched (the scheme of Yang, Buluc and Owens, "Design principles for
-/// sparse matrix multiplication on the GPU", Euro-Par 2018, applied to SIMD lanes). O(nnz * features) time, no extra
-/// memory.
+/// Each thread gets rows with about the same number of elements, not the same number of rows. A wide row is computed in
+/// register tiles of 8 vectors, with the dense rows prefetched (the scheme of Yang, Buluc and Owens, "Design principles
+/// for sparse matrix multiplication on the GPU", Euro-Par 2018, applied to SIMD lanes). O(nnz * features) time, no
+/// extra memory.
 ///
 /// # Panics
 ///
