@@ -2,7 +2,6 @@
 
 use crate::element::{Ids, Index};
 use crate::par::by_elements;
-use crate::reduce::prefetch;
 use core::ops::Range;
 use std::borrow::Cow;
 
@@ -20,14 +19,6 @@ impl<'a> Ids<'a> {
         match self {
             Self::I32(ids) => ids[k].into(),
             Self::I64(ids) => ids[k],
-        }
-    }
-
-    /// Prefetches an entry into the cache, if it exists.
-    pub(crate) fn prefetch(self, k: usize) {
-        match self {
-            Self::I32(ids) => prefetch(ids, k),
-            Self::I64(ids) => prefetch(ids, k),
         }
     }
 

@@ -5,7 +5,7 @@ use super::layout::Layout;
 use super::plan::tasks;
 use super::step::Step;
 use super::target::{Target, TargetIndex};
-use super::walk::{AHEAD, Stretch, Visitor};
+use super::walk::{AHEAD, BLOCK, Stretch, Visitor};
 use crate::alloc::zeroed;
 use crate::par;
 use crate::reduce::prefetch;
@@ -77,6 +77,25 @@ struct Visit<'a, X, V, F> {
     step: &'a F,
 }
 
+impl<X, V: Copy, F: Step<X, V>> Visit<'_, X, V, F> {
+    /// `W` is the width of the rows, or 0 if that is not known.
+    #[inline(always)]
+    fn stretch<const W: usize>(&mut self, stretch: &Stretch<'_>) {
+        let &Stretch { cells, mut first, stride, mut k, along, .. } = stretch;
+        let width = if W > 0 { W } else { stretch.width };
+        for cells in cells.chunks_exact(width) {
+            prefetch(self.values, first + AHEAD * stride);
+            let (cells, values) = (&cells[..width], &self.values[first..][..width]);
+            for i in 0..width {
+                if let Some(cell) = self.cells.get_mut(cells[i]) {
+                    self.step.step(cell, values[i], k + i * along);
+                }
+            }
+            (first, k) = (first + stride, k + 1);
+        }
+    }
+}
+
 impl<X, V: Copy, F: Step<X, V>> Visitor for Visit<'_, X, V, F> {
     fn prefetch(&mut self, cells: &[usize]) {
         for &cell in cells {
@@ -85,17 +104,7 @@ impl<X, V: Copy, F: Step<X, V>> Visitor for Visit<'_, X, V, F> {
     }
 
     fn values(&mut self, stretch: &Stretch<'_>) {
-        let &Stretch { cells, mut first, width, stride, mut k, along } = stretch;
-        for cells in cells.chunks_exact(width) {
-            prefetch(self.values, first + AHEAD * stride);
-            let values = &self.values[first..][..width];
-            for (i, (&cell, &value)) in cells.iter().zip(values).enumerate() {
-                if let Some(cell) = self.cells.get_mut(cell) {
-                    self.step.step(cell, value, k + i * along);
-                }
-            }
-            (first, k) = (first + stride, k + 1);
-        }
+        if stretch.width == BLOCK { self.stretch::<BLOCK>(stretch) } else { self.stretch::<0>(stretch) }
     }
 
     fn rows(&mut self, cells: &[usize], inner: usize, k: usize) {

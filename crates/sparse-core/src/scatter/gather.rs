@@ -3,7 +3,7 @@
 use super::cells::units;
 use super::layout::Layout;
 use super::target::Target;
-use super::walk::{AHEAD, Stretch, Visitor, Walk};
+use super::walk::{AHEAD, BLOCK, Stretch, Visitor, Walk};
 use crate::reduce::prefetch;
 use crate::{Plain, par};
 use core::ops::Range;
@@ -94,15 +94,12 @@ struct Read<'a, C, V, O, F> {
     f: &'a F,
 }
 
-impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Visitor for Read<'_, C, V, O, F> {
-    fn prefetch(&mut self, cells: &[usize]) {
-        for &cell in cells {
-            prefetch(self.cells, cell);
-        }
-    }
-
-    fn values(&mut self, stretch: &Stretch<'_>) {
-        let &Stretch { cells, mut first, width, stride, k, along } = stretch;
+impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Read<'_, C, V, O, F> {
+    /// `W` is the width of the rows, or 0 if that is not known.
+    #[inline(always)]
+    fn stretch<const W: usize>(&mut self, stretch: &Stretch<'_>) {
+        let &Stretch { cells, mut first, stride, k, along, .. } = stretch;
+        let width = if W > 0 { W } else { stretch.width };
         let mut k = self.first + k;
         for cells in cells.chunks_exact(width) {
             prefetch(self.values, first + AHEAD * stride);
@@ -113,6 +110,18 @@ impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Visitor for Read<'_, C, V, O
             }
             (first, k) = (first + stride, k + 1);
         }
+    }
+}
+
+impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Visitor for Read<'_, C, V, O, F> {
+    fn prefetch(&mut self, cells: &[usize]) {
+        for &cell in cells {
+            prefetch(self.cells, cell);
+        }
+    }
+
+    fn values(&mut self, stretch: &Stretch<'_>) {
+        if stretch.width == BLOCK { self.stretch::<BLOCK>(stretch) } else { self.stretch::<0>(stretch) }
     }
 
     fn rows(&mut self, cells: &[usize], inner: usize, k: usize) {

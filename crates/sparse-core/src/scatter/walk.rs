@@ -6,6 +6,7 @@
 use super::target::TargetIndex;
 use crate::Index;
 use crate::element::Ids;
+use crate::reduce::prefetch;
 use core::ops::Range;
 
 /// Maximal number of values of a stretch. Their cells are prefetched while the stretch before is visited.
@@ -14,6 +15,9 @@ const STRETCH: usize = 128;
 /// How many rows of the index to prefetch ahead. A block uses one cache line of each row. The rows are too far apart
 /// for the hardware prefetcher, and the processor itself looks only about 5 rows ahead.
 pub(super) const AHEAD: usize = 24;
+
+/// Columns of most blocks: loops over as many are unrolled.
+pub(super) const BLOCK: usize = 8;
 
 /// The cell of a value whose destination is not part of the walk: larger than the length of any slice.
 const ELSEWHERE: usize = usize::MAX;
@@ -64,23 +68,28 @@ impl Walk {
     /// Runs a visitor over the values. Positions and steps count from the first value of the walk.
     pub(super) fn run(&self, index: TargetIndex<'_>, visitor: &mut dyn Visitor) {
         let (ids, full) = index.ids();
-        if full {
-            self.each_value(ids.slice(self.row * self.inner..(self.row + self.count) * self.inner), visitor);
-        } else if self.inner == 1 {
-            self.each_value(ids.slice(self.k..self.k + self.count), visitor);
-        } else {
-            let ids = ids.slice(self.k..self.k + self.count);
-            let mut cells = [0; STRETCH];
-            for k in (0..self.count).step_by(STRETCH) {
-                let cells = &mut cells[..STRETCH.min(self.count - k)];
-                self.find(ids, k, None, cells);
-                visitor.rows(cells, self.inner, k);
-            }
+        let (first, width) = if full { (self.row, self.inner) } else { (self.k, 1) };
+        let ids = ids.slice(first * width..(first + self.count) * width);
+        match (ids, full || self.inner == 1) {
+            (Ids::I32(ids), true) => self.each_value(ids, visitor),
+            (Ids::I64(ids), true) => self.each_value(ids, visitor),
+            (Ids::I32(ids), false) => self.each_row(ids, visitor),
+            (Ids::I64(ids), false) => self.each_row(ids, visitor),
+        }
+    }
+
+    /// Runs over rows of values that share an index.
+    fn each_row<I: Index>(&self, ids: &[I], visitor: &mut dyn Visitor) {
+        let mut cells = [0; STRETCH];
+        for (s, ids) in ids.chunks(STRETCH).enumerate() {
+            let cells = &mut cells[..ids.len()];
+            self.find(ids, None, cells);
+            visitor.rows(cells, self.inner, s * STRETCH);
         }
     }
 
     /// Runs over values that each have their own index.
-    fn each_value(&self, ids: Ids<'_>, visitor: &mut dyn Visitor) {
+    fn each_value<I: Index>(&self, ids: &[I], visitor: &mut dyn Visitor) {
         // A single column is one long row.
         let along = self.inner == 1;
         let (rows, width) = if along { (1, self.count) } else { (self.count, self.columns.len()) };
@@ -94,12 +103,17 @@ impl Walk {
         let [mut cells, mut next] = buffers.each_mut();
         let mut found = None;
         for (r, n, c, width) in stretches.chain([(0, 0, 0, 0)]) {
-            for row in r..r + n {
-                let at = row * self.inner + self.columns.start + c;
-                if !along {
-                    ids.prefetch(at + AHEAD * self.inner);
+            let first = r * self.inner + self.columns.start + c;
+            for (row, next) in next[..n * width].chunks_exact_mut(width.max(1)).enumerate() {
+                let at = first + row * self.inner;
+                let column = (!along).then_some(c);
+                match (next.first_chunk_mut::<BLOCK>(), ids[at..].first_chunk::<BLOCK>()) {
+                    (Some(next), Some(ids)) if width == BLOCK => self.find(ids, column, next),
+                    _ => self.find(&ids[at..][..width], column, next),
                 }
-                self.find(ids, at, (!along).then_some(c), &mut next[(row - r) * width..][..width]);
+                if !along {
+                    prefetch(ids, at + AHEAD * self.inner);
+                }
             }
             if !along {
                 visitor.prefetch(&next[..n * width]);
@@ -119,18 +133,10 @@ impl Walk {
         }
     }
 
-    /// The cells of the index entries from `at` on. With `column` the entries belong to adjacent columns, the first of
-    /// which is `column`; otherwise all belong to the first column.
-    fn find(&self, ids: Ids<'_>, at: usize, column: Option<usize>, cells: &mut [usize]) {
-        let width = cells.len();
-        match ids {
-            Ids::I32(ids) => self.find_in(&ids[at..][..width], column, cells),
-            Ids::I64(ids) => self.find_in(&ids[at..][..width], column, cells),
-        }
-    }
-
+    /// The cells of index entries. With `column` the entries belong to adjacent columns, the first of which is
+    /// `column`; otherwise all belong to the first column.
     #[inline(always)]
-    fn find_in<I: Index>(&self, ids: &[I], column: Option<usize>, cells: &mut [usize]) {
+    fn find<I: Index>(&self, ids: &[I], column: Option<usize>, cells: &mut [usize]) {
         let (len, width, rows) = (self.len as i64, self.columns.len(), self.rows.len());
         let (mut base, step) = (self.base + column.unwrap_or(0), column.is_some() as usize);
         for (cell, id) in cells.iter_mut().zip(ids) {
