@@ -261,7 +261,7 @@ fn results_larger_than_a_buffer() {
     let (a, x) = (data.csr(40, 10, 2), data.floats(10 * 8));
     check("short", &|device| vec![list(matrix(&a, [40, 10], device).matmul(floats(&x, [10, 8], device)))]);
     let index = data.ints(60, 10);
-    check("gather", &|device| {
+    check("move_rows", &|device| {
         let plan = IndexPlan::new(ints(&index, [60], device), 10).unwrap();
         vec![list(plan.select(floats(&x, [10, 8], device), 0))]
     });
