@@ -5,6 +5,11 @@ use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use proptest::prelude::*;
 use sparse_tensor::{CooTensor, CsrTensor, Fill, SparseTensor, pattern::Pattern};
 
+/// For properties that leave out some draws: proptest's own limit of 1,024 is reached by chance where it is one in two.
+pub fn patient() -> ProptestConfig {
+    ProptestConfig { max_global_rejects: 1 << 16, ..ProptestConfig::default() }
+}
+
 /// A matrix as plain data: coordinates in storage order and one value each.
 #[derive(Clone, Debug)]
 pub struct Plain {

@@ -8,6 +8,8 @@ use sparse_tensor::pattern::Pattern;
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
 
 proptest! {
+    #![proptest_config(crate::draw::patient())]
+
     /// The law of the element-wise operations, NaN, infinities and signed zeros included.
     #[test]
     fn arithmetic(

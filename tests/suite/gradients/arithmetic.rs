@@ -56,6 +56,8 @@ fn as_divisor(mut b: Plain) -> Plain {
 }
 
 proptest! {
+    #![proptest_config(crate::draw::patient())]
+
     #[test]
     fn binary(
         (a, b) in pair(2), op in 0usize..4, kinds in (fill_kind(), fill_kind()), csr: bool, pick in 0usize..4,

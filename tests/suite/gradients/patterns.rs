@@ -31,6 +31,8 @@ fn hybrid(plain: &Plain, values: Tensor<1>) -> CooTensor<2> {
 }
 
 proptest! {
+    #![proptest_config(crate::draw::patient())]
+
     #[test]
     fn stack((a, b) in pair(), fill in value(), axis in -3isize..3, csr: bool, pick in 0usize..4) {
         check(pick, &[a.data(), b.data(), one(fill)], |xs| {

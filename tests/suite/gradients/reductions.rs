@@ -98,6 +98,8 @@ fn axes() -> impl Strategy<Value = Vec<isize>> {
 }
 
 proptest! {
+    #![proptest_config(crate::draw::patient())]
+
     #[test]
     fn sums_and_products(
         a in any_rank(true), op in 0usize..7, axes in axes(), kind in fill_kind(), fill in value(), pick in 0usize..4,

@@ -347,7 +347,7 @@ fn what_is_wrong_is_named() {
         coo(&file(&document, &parts))
     };
     says(edited(0, ("indices", "I64", &[2, 2], i64s(&[1, 2, 2, 0]))), "index_out_of_range", &["dim 0", "2"]);
-    says(edited(0, ("indices", "I32", &[2, 2], i32s(&[1, 0, 2, -1]))), "index_out_of_range", &["axis 1", "-1"]);
+    says(edited(0, ("indices", "I32", &[2, 2], i32s(&[1, 0, 2, -1]))), "index_out_of_range", &["dim 1", "-1"]);
     says(edited(0, ("indices", "I64", &[4], i64s(&[1, 0, 2, 0]))), "shape_mismatch", &["indices", "[4]"]);
     says(edited(0, ("indices", "I64", &[2, 3], i64s(&[0; 6]))), "shape_mismatch", &["indices", "[2, 3]"]);
     let mut claims = document.clone();
