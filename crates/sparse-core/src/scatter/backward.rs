@@ -138,6 +138,7 @@ pub fn put_backward<T: Element>(
 }
 
 /// Counts the values that are equal to the result.
+#[derive(Clone, Copy)]
 struct CountTies;
 
 impl<T: Element> Step<(T, u32), T> for CountTies {

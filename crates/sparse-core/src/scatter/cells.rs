@@ -5,7 +5,7 @@ use super::layout::Layout;
 use super::plan::tasks;
 use super::step::Step;
 use super::target::{Target, TargetIndex};
-use super::walk::{AHEAD, BLOCK, Stretch, Visitor};
+use super::walk::{AHEAD, BLOCK, Stretch, Visitor, prefetch_block};
 use crate::alloc::zeroed;
 use crate::par;
 use crate::reduce::prefetch;
@@ -37,7 +37,10 @@ pub(super) fn scatter_cells<X: Send, V: Copy + Sync>(
         for part in &tasks[task] {
             let (own, rest) = cells.split_at_mut(part.cells());
             cells = rest;
-            part.walk(target).run(index, &mut Visit { values: &values[part.slab * slab..][..slab], cells: own, step });
+            part.walk(target).run(
+                index,
+                &mut Visit { values: &values[part.slab * slab..][..slab], cells: own, stride: target.inner, step },
+            );
         }
     });
 }
@@ -74,29 +77,25 @@ fn assert_lengths(target: &Target<'_>, values: usize, cells: usize) {
 struct Visit<'a, X, V, F> {
     values: &'a [V],
     cells: &'a mut [X],
+    stride: usize,
     step: &'a F,
 }
 
-impl<X, V: Copy, F: Step<X, V>> Visit<'_, X, V, F> {
-    /// `W` is the width of the rows, or 0 if that is not known.
-    #[inline(always)]
-    fn stretch<const W: usize>(&mut self, stretch: &Stretch<'_>) {
-        let &Stretch { cells, mut first, stride, mut k, along, .. } = stretch;
-        let width = if W > 0 { W } else { stretch.width };
-        for cells in cells.chunks_exact(width) {
-            prefetch(self.values, first + AHEAD * stride);
-            let (cells, values) = (&cells[..width], &self.values[first..][..width]);
-            for i in 0..width {
-                if let Some(cell) = self.cells.get_mut(cells[i]) {
-                    self.step.step(cell, values[i], k + i * along);
-                }
+impl<X, V: Copy, F: Step<X, V>> Visitor for Visit<'_, X, V, F> {
+    fn block(&mut self, cells: &[usize; BLOCK], next: &[usize; BLOCK], first: usize, k: usize) {
+        prefetch_block(self.values, first + AHEAD * self.stride);
+        let (own, step) = (&mut *self.cells, *self.step);
+        for &cell in next {
+            prefetch(own, cell);
+        }
+        let values = &self.values[first..][..BLOCK];
+        for i in 0..BLOCK {
+            if let Some(cell) = own.get_mut(cells[i]) {
+                step.step(cell, values[i], k);
             }
-            (first, k) = (first + stride, k + 1);
         }
     }
-}
 
-impl<X, V: Copy, F: Step<X, V>> Visitor for Visit<'_, X, V, F> {
     fn prefetch(&mut self, cells: &[usize]) {
         for &cell in cells {
             prefetch(self.cells, cell);
@@ -104,15 +103,27 @@ impl<X, V: Copy, F: Step<X, V>> Visitor for Visit<'_, X, V, F> {
     }
 
     fn values(&mut self, stretch: &Stretch<'_>) {
-        if stretch.width == BLOCK { self.stretch::<BLOCK>(stretch) } else { self.stretch::<0>(stretch) }
+        let &Stretch { cells, mut first, width, stride, mut k, along, .. } = stretch;
+        let (own, step) = (&mut *self.cells, *self.step);
+        for cells in cells.chunks_exact(width) {
+            prefetch(self.values, first + AHEAD * stride);
+            let (cells, values) = (&cells[..width], &self.values[first..][..width]);
+            for i in 0..width {
+                if let Some(cell) = own.get_mut(cells[i]) {
+                    step.step(cell, values[i], k + i * along);
+                }
+            }
+            (first, k) = (first + stride, k + 1);
+        }
     }
 
     fn rows(&mut self, cells: &[usize], inner: usize, k: usize) {
+        let (own, step) = (&mut *self.cells, *self.step);
         for (k, &cell) in (k..).zip(cells) {
-            let Some(cells) = self.cells.get_mut(cell..).map(|cells| &mut cells[..inner]) else { continue };
+            let Some(cells) = own.get_mut(cell..).map(|cells| &mut cells[..inner]) else { continue };
             let values = &self.values[k * inner..][..inner];
             for (cell, &value) in cells.iter_mut().zip(values) {
-                self.step.step(cell, value, k);
+                step.step(cell, value, k);
             }
         }
     }
@@ -135,6 +146,7 @@ pub(super) fn index_state(target: &Target<'_>, layout: &Layout, step: &impl Step
 }
 
 /// An [`index_state`]: the last step that arrives plus one, or 0 if none arrives.
+#[derive(Clone, Copy)]
 pub(super) struct LastStep;
 
 impl Step<u32, ()> for LastStep {
@@ -145,6 +157,7 @@ impl Step<u32, ()> for LastStep {
 }
 
 /// An [`index_state`]: the number of values that arrive.
+#[derive(Clone, Copy)]
 pub(super) struct Arrivals;
 
 impl Step<u32, ()> for Arrivals {

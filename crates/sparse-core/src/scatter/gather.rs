@@ -3,7 +3,7 @@
 use super::cells::units;
 use super::layout::Layout;
 use super::target::Target;
-use super::walk::{AHEAD, BLOCK, Stretch, Visitor, Walk};
+use super::walk::{AHEAD, BLOCK, Stretch, Visitor, Walk, prefetch_block};
 use crate::reduce::prefetch;
 use crate::{Plain, par};
 use core::ops::Range;
@@ -49,7 +49,7 @@ pub(super) fn gather_map<C: Sync, V: Copy + Sync, O: Send>(
             let (here, rest) = out.split_at_mut(walks[0].count * target.inner);
             let values = &values[first..][..here.len()];
             for walk in &walks {
-                walk.run(index, &mut Read { cells, values, out: here, first: walk.k, f: &f });
+                walk.run(index, &mut Read { cells, values, out: here, stride: target.inner, first: walk.k, f: &f });
             }
             out = rest;
         }
@@ -90,16 +90,33 @@ struct Read<'a, C, V, O, F> {
     cells: &'a [C],
     values: &'a [V],
     out: &'a mut [O],
+    stride: usize,
     first: usize,
     f: &'a F,
 }
 
-impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Read<'_, C, V, O, F> {
-    /// `W` is the width of the rows, or 0 if that is not known.
-    #[inline(always)]
-    fn stretch<const W: usize>(&mut self, stretch: &Stretch<'_>) {
-        let &Stretch { cells, mut first, stride, k, along, .. } = stretch;
-        let width = if W > 0 { W } else { stretch.width };
+impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Visitor for Read<'_, C, V, O, F> {
+    fn block(&mut self, cells: &[usize; BLOCK], next: &[usize; BLOCK], first: usize, k: usize) {
+        prefetch_block(self.values, first + AHEAD * self.stride);
+        prefetch_block(self.out, first + AHEAD * self.stride);
+        for &cell in next {
+            prefetch(self.cells, cell);
+        }
+        let (values, out, f, k) =
+            (&self.values[first..][..BLOCK], &mut self.out[first..][..BLOCK], self.f, self.first + k);
+        for i in 0..BLOCK {
+            f(cells[i], &mut out[i], values[i], k);
+        }
+    }
+
+    fn prefetch(&mut self, cells: &[usize]) {
+        for &cell in cells {
+            prefetch(self.cells, cell);
+        }
+    }
+
+    fn values(&mut self, stretch: &Stretch<'_>) {
+        let &Stretch { cells, mut first, width, stride, k, along, .. } = stretch;
         let mut k = self.first + k;
         for cells in cells.chunks_exact(width) {
             prefetch(self.values, first + AHEAD * stride);
@@ -110,18 +127,6 @@ impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Read<'_, C, V, O, F> {
             }
             (first, k) = (first + stride, k + 1);
         }
-    }
-}
-
-impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Visitor for Read<'_, C, V, O, F> {
-    fn prefetch(&mut self, cells: &[usize]) {
-        for &cell in cells {
-            prefetch(self.cells, cell);
-        }
-    }
-
-    fn values(&mut self, stretch: &Stretch<'_>) {
-        if stretch.width == BLOCK { self.stretch::<BLOCK>(stretch) } else { self.stretch::<0>(stretch) }
     }
 
     fn rows(&mut self, cells: &[usize], inner: usize, k: usize) {

@@ -121,6 +121,7 @@ pub(super) fn backward<T: Element>(
 }
 
 /// The product of the values that are not 0, and the number of zeros.
+#[derive(Clone, Copy)]
 struct NonZero;
 
 impl<T: Element> Step<(T::Acc, u32), T> for NonZero {

@@ -93,6 +93,7 @@ fn run<T: Element>(
 }
 
 /// Keeps the last value.
+#[derive(Clone, Copy)]
 struct Assign;
 
 impl<T: Copy> Step<T, T> for Assign {
@@ -108,6 +109,7 @@ impl<T: Copy> Step<T, T> for Assign {
 }
 
 /// Keeps the largest or smallest value; any NaN gives NaN.
+#[derive(Clone, Copy)]
 struct Extreme {
     largest: bool,
 }
@@ -115,8 +117,8 @@ struct Extreme {
 impl<T: Element> Step<T, T> for Extreme {
     #[inline(always)]
     fn step(&self, x: &mut T, v: T, _: usize) {
-        let beyond = if self.largest { v > *x } else { v < *x };
-        *x = select_unpredictable(beyond | v.is_nan(), v, *x);
+        let (a, b) = select_unpredictable(self.largest, (v, *x), (*x, v));
+        *x = select_unpredictable((a > b) | v.is_nan(), v, *x);
     }
 
     #[inline(always)]
@@ -126,6 +128,7 @@ impl<T: Element> Step<T, T> for Extreme {
 }
 
 /// The sum, in the accumulator's type.
+#[derive(Clone, Copy)]
 struct Sum;
 
 impl<T: Element> Step<Wide<T>, T> for Sum {
@@ -141,6 +144,7 @@ impl<T: Element> Step<Wide<T>, T> for Sum {
 }
 
 /// The product, in the accumulator's type.
+#[derive(Clone, Copy)]
 pub(super) struct Product;
 
 impl<T: Element> Step<Wide<T>, T> for Product {
@@ -160,6 +164,7 @@ impl<T: Element> Step<Wide<T>, T> for Product {
 pub(super) struct Wide<T: Element>(pub(super) T::Acc);
 
 /// A step on the accumulator, applied to the element itself. Both have the same type.
+#[derive(Clone, Copy)]
 struct InPlace<F>(F);
 
 impl<T: Element, F: Step<Wide<T>, T>> Step<T, T> for InPlace<F> {
@@ -177,6 +182,7 @@ impl<T: Element, F: Step<Wide<T>, T>> Step<T, T> for InPlace<F> {
 }
 
 /// The sum and the number of floats.
+#[derive(Clone, Copy)]
 struct Mean;
 
 impl<T: Element> Step<(T::Acc, u32), T> for Mean {
@@ -188,6 +194,7 @@ impl<T: Element> Step<(T::Acc, u32), T> for Mean {
 }
 
 /// The sum (in 64 bits) and the number of integers.
+#[derive(Clone, Copy)]
 struct IntegerMean;
 
 impl<T: Element> Step<(i64, u32), T> for IntegerMean {
@@ -199,6 +206,7 @@ impl<T: Element> Step<(i64, u32), T> for IntegerMean {
 }
 
 /// Resets a cell to its start.
+#[derive(Clone, Copy)]
 struct Restart<S>(S);
 
 impl<S: Copy + Sync> Step<S, ()> for Restart<S> {

@@ -59,61 +59,19 @@ pub fn put_recorded<T: Element>(
     values: &[T],
     out: &mut [T],
 ) -> Option<Record> {
-    if target.count >= i32::MAX as usize {
+    if target.count >= i32::MAX as usize || !matches!(reduce, Reduce::Assign | Reduce::Amax | Reduce::Amin) {
         return None;
     }
-    let by = match (reduce, include_self) {
-        (Reduce::Assign, _) => By::Last,
-        (Reduce::Amax, _) => By::Largest,
-        (Reduce::Amin, _) => By::Smallest,
-        _ => return None,
-    };
-    choose(target, values, out, by, !include_self)
-}
-
-/// Which value of a group is chosen.
-#[derive(Clone, Copy, PartialEq)]
-enum By {
-    Last,
-    Largest,
-    Smallest,
-}
-
-/// A step whose cell is the value chosen so far, and the step of that value.
-struct Choose<'a> {
-    by: By,
-    /// Whether the first value always replaces the array's own value.
-    forget: bool,
-    ties: &'a Ties,
-}
-
-impl<T: Element> Step<(T, i32), T> for Choose<'_> {
-    // No branch depends on the data. A NaN replaces a number, and is neither larger nor smaller.
-    #[inline(always)]
-    #[allow(clippy::neg_cmp_op_on_partial_ord)]
-    fn step(&self, cell: &mut (T, i32), v: T, k: usize) {
-        let (x, chosen) = *cell;
-        let fresh = self.forget & (chosen == OWN);
-        let (take, differs) = match self.by {
-            By::Last => (true, true),
-            By::Largest => (fresh | (!(v <= x) & !x.is_nan()), v < x),
-            By::Smallest => (fresh | (!(v >= x) & !x.is_nan()), v > x),
-        };
-        cell.0 = select_unpredictable(take, v, x);
-        cell.1 = select_unpredictable(take, k as i32, chosen);
-        if !take & !differs && same(v, x) {
-            self.ties.note(&mut cell.1, k);
-        }
-    }
-}
-
-fn choose<T: Element>(target: &Target<'_>, values: &[T], out: &mut [T], by: By, forget: bool) -> Option<Record> {
     assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");
     let limit = (target.count / 64).max(8);
     let ties = Ties { limit, list: Mutex::default(), full: AtomicBool::new(false) };
     let layout = Layout::of::<(T, i32)>(target);
     let mut cells: Vec<(T, i32)> = layout.build(|p| (out[p], OWN));
-    scatter_rows(target, &layout, values, None, &mut cells, &Choose { by, forget, ties: &ties });
+    let extreme = Extreme { largest: reduce == Reduce::Amax, forget: !include_self, ties: &ties };
+    match reduce {
+        Reduce::Assign => scatter_rows(target, &layout, values, None, &mut cells, &Last),
+        _ => scatter_rows(target, &layout, values, None, &mut cells, &extreme),
+    }
     if ties.full.into_inner() {
         return None;
     }
@@ -124,6 +82,42 @@ fn choose<T: Element>(target: &Target<'_>, values: &[T], out: &mut [T], by: By, 
     layout.each(&cells, &mut winners, |_, winner, (_, k)| *winner = k);
     layout.each(&cells, out, |_, x, (value, _)| *x = value);
     Some(Record { winners, tied })
+}
+
+/// A step whose cell is the last value so far, and its step.
+#[derive(Clone, Copy)]
+struct Last;
+
+impl<T: Element> Step<(T, i32), T> for Last {
+    #[inline(always)]
+    fn step(&self, cell: &mut (T, i32), v: T, k: usize) {
+        *cell = (v, k as i32);
+    }
+}
+
+/// A step whose cell is the largest or smallest value so far, and its step.
+#[derive(Clone, Copy)]
+struct Extreme<'a> {
+    largest: bool,
+    /// Whether the first value always replaces the array's own value.
+    forget: bool,
+    ties: &'a Ties,
+}
+
+impl<T: Element> Step<(T, i32), T> for Extreme<'_> {
+    // No branch depends on the data. A NaN replaces a number, and is neither larger nor smaller.
+    #[inline(always)]
+    #[allow(clippy::neg_cmp_op_on_partial_ord)]
+    fn step(&self, cell: &mut (T, i32), v: T, k: usize) {
+        let (x, chosen) = *cell;
+        let (a, b) = select_unpredictable(self.largest, (v, x), (x, v));
+        let (take, differs) = ((self.forget & (chosen == OWN)) | (!(a <= b) & !x.is_nan()), a < b);
+        cell.0 = select_unpredictable(take, v, x);
+        cell.1 = select_unpredictable(take, k as i32, chosen);
+        if !take & !differs && same(v, x) {
+            self.ties.note(&mut cell.1, k);
+        }
+    }
 }
 
 /// The steps where ties were seen, up to a limit.

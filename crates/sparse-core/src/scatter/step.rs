@@ -4,7 +4,7 @@ use crate::simd;
 use pulp::WithSimd;
 
 /// An operation on a cell for each value that belongs to it. `k` is the step of the value along the axis.
-pub(super) trait Step<X, V>: Sync {
+pub(super) trait Step<X, V>: Copy + Sync {
     /// Updates the cell with the value.
     fn step(&self, cell: &mut X, value: V, k: usize);
 

@@ -16,7 +16,10 @@ const STRETCH: usize = 128;
 /// for the hardware prefetcher, and the processor itself looks only about 5 rows ahead.
 pub(super) const AHEAD: usize = 24;
 
-/// Columns of most blocks: loops over as many are unrolled.
+/// How many blocks ahead to prefetch cells.
+const CELLS_AHEAD: usize = 4;
+
+/// Columns of a block. Loops over a block are unrolled.
 pub(super) const BLOCK: usize = 8;
 
 /// The cell of a value whose destination is not part of the walk: larger than the length of any slice.
@@ -24,6 +27,9 @@ const ELSEWHERE: usize = usize::MAX;
 
 /// The work on values whose cells are known.
 pub(super) trait Visitor {
+    /// Visits the [`BLOCK`] values from position `first` on, which have step `k`. Prefetches the cells `next`, which
+    /// are visited a few blocks later.
+    fn block(&mut self, cells: &[usize; BLOCK], next: &[usize; BLOCK], first: usize, k: usize);
     /// Prefetches cells that the next stretch needs.
     fn prefetch(&mut self, cells: &[usize]);
     /// Visits a stretch of values.
@@ -42,6 +48,13 @@ pub(super) struct Stretch<'a> {
     pub(super) stride: usize,
     pub(super) k: usize,
     pub(super) along: usize,
+}
+
+/// Prefetches [`BLOCK`] elements. They may lie in two cache lines.
+#[inline(always)]
+pub(super) fn prefetch_block<T>(data: &[T], at: usize) {
+    prefetch(data, at);
+    prefetch(data, at + BLOCK - 1);
 }
 
 /// A range of steps of one slab, and the columns and destinations in it to visit.
@@ -71,10 +84,44 @@ impl Walk {
         let (first, width) = if full { (self.row, self.inner) } else { (self.k, 1) };
         let ids = ids.slice(first * width..(first + self.count) * width);
         match (ids, full || self.inner == 1) {
+            (Ids::I32(ids), true) if self.has_blocks() => self.each_block(ids, visitor),
+            (Ids::I64(ids), true) if self.has_blocks() => self.each_block(ids, visitor),
             (Ids::I32(ids), true) => self.each_value(ids, visitor),
             (Ids::I64(ids), true) => self.each_value(ids, visitor),
             (Ids::I32(ids), false) => self.each_row(ids, visitor),
             (Ids::I64(ids), false) => self.each_row(ids, visitor),
+        }
+    }
+
+    /// Whether each row of values consists of whole blocks.
+    fn has_blocks(&self) -> bool {
+        self.columns.len().is_multiple_of(BLOCK) && self.inner > 1
+    }
+
+    /// Runs over values that each have their own index, in blocks of [`BLOCK`] columns.
+    fn each_block<I: Index>(&self, ids: &[I], visitor: &mut dyn Visitor) {
+        let (len, start, rows, base, width) =
+            (self.len as i64, self.rows.start, self.rows.len(), self.base, self.columns.len());
+        // The row and the column of a block. Cells are found some blocks before they are visited.
+        let (mut next, mut visited) = ((0, 0), (0, 0));
+        let after = |(r, c)| if c + BLOCK < width { (r, c + BLOCK) } else { (r + 1, 0) };
+        let at = |(r, c)| r * self.inner + self.columns.start + c;
+        let mut found = [[0; BLOCK]; 2 * CELLS_AHEAD];
+        for k in 0..self.count * (width / BLOCK) + CELLS_AHEAD {
+            let slot = k % found.len();
+            if let Some(entries) = ids.get(at(next)..).and_then(|ids| ids.first_chunk::<BLOCK>()) {
+                for (cell, (id, column)) in found[slot].iter_mut().zip(entries.iter().zip(next.1..)) {
+                    let j = id.to_i64();
+                    let row = (if j < 0 { j.wrapping_add(len) } else { j } as usize).wrapping_sub(start);
+                    *cell = if row < rows { base + row * width + column } else { ELSEWHERE };
+                }
+                prefetch_block(ids, at(next) + AHEAD * self.inner);
+                next = after(next);
+            }
+            if k >= CELLS_AHEAD {
+                visitor.block(&found[(k - CELLS_AHEAD) % found.len()], &found[slot], at(visited), visited.0);
+                visited = after(visited);
+            }
         }
     }
 
@@ -107,10 +154,7 @@ impl Walk {
             for (row, next) in next[..n * width].chunks_exact_mut(width.max(1)).enumerate() {
                 let at = first + row * self.inner;
                 let column = (!along).then_some(c);
-                match (next.first_chunk_mut::<BLOCK>(), ids[at..].first_chunk::<BLOCK>()) {
-                    (Some(next), Some(ids)) if width == BLOCK => self.find(ids, column, next),
-                    _ => self.find(&ids[at..][..width], column, next),
-                }
+                self.find(&ids[at..][..width], column, next);
                 if !along {
                     prefetch(ids, at + AHEAD * self.inner);
                 }
