@@ -103,6 +103,7 @@ fn main() {
     let coo: Vec<(&[i32], usize)> = coo.iter().map(|i| (&i[..], i.len() / 2)).collect();
     report("concat_coo axis 0", time(|| concat_coo(0, &offsets, &coo, 2, true)), None);
     report("concat_coo axis 1", time(|| concat_coo(1, &offsets, &coo, 2, true)), None);
+    report("concat_coo axis 1, fused", time(|| concat_coo_values(1, &offsets, &coo, &values, 2, true)), None);
 }
 
 /// Checks a sample of rows against a merge through a sorted list.

@@ -4,7 +4,7 @@
 //! `nnz_0 + .. + nnz_(p-1) + j`. No map is made where it would be the identity. Each part is already sorted along any
 //! axis. So elements are moved in runs and never sorted.
 
-use crate::keys::{Keys, keys, rows};
+use crate::keys::{Keys, Run, keys, rows};
 use crate::{Index, Plain, alloc::zeroed, par};
 use core::ops::Range;
 
@@ -242,6 +242,9 @@ pub fn interleave_csr_rows<I: Index>(batch: usize, parts: &[(usize, &[I], &[I])]
     (row_ptr, col_idx, map)
 }
 
+/// COO coordinates `[sparse_dims, nnz]` and their nnz.
+pub type CooPart<'a, I> = (&'a [I], usize);
+
 /// Pattern of COO tensors concatenated along a sparse `axis`: `(indices, map)`.
 ///
 /// Part `p` is `(indices [sparse_dims, nnz_p], nnz_p)`. `offsets[p]` (the sum of the sizes before it) is added to its
@@ -258,65 +261,126 @@ pub fn interleave_csr_rows<I: Index>(batch: usize, parts: &[(usize, &[I], &[I])]
 pub fn concat_coo<I: Index>(
     axis: usize,
     offsets: &[usize],
-    parts: &[(&[I], usize)],
+    parts: &[CooPart<'_, I>],
     sparse_dims: usize,
     coalesced: bool,
 ) -> (Vec<I>, Option<Vec<I>>) {
-    assert!(axis < sparse_dims, "concat: axis must be a sparse one (below {sparse_dims}), got {axis}");
-    assert_eq!(offsets.len(), parts.len(), "concat: each part must have an offset");
-    let bases = bases::<I>(&par::lens(parts, |part| part.1));
-    let parts: Vec<Vec<&[I]>> = parts.iter().map(|&(indices, nnz)| rows(indices, sparse_dims, nnz)).collect();
-    if axis > 0 && coalesced && parts.len() > 1 {
-        let prefixes: Vec<(&[&[I]], usize)> = parts.iter().map(|part| (&part[..axis], part[axis].len())).collect();
-        let (indices, map) = merge_parts(&*keys(&prefixes), axis, offsets, &bases, &parts);
-        return (indices, Some(map));
+    let parts = CooParts::new(axis, offsets, parts, sparse_dims);
+    if !parts.needs_merge(coalesced) {
+        return (parts.joined(), None);
     }
-    let nnz = bases[parts.len()];
-    let mut indices = zeroed(nnz * sparse_dims);
-    if nnz > 0 {
-        for (d, out) in indices.chunks_exact_mut(nnz).enumerate() {
-            let slices: Vec<&[I]> = parts.iter().map(|part| part[d]).collect();
-            copy_parts(&slices, out, &|p, src, dst| shift(src, dst, if d == axis { offsets[p] } else { 0 }));
+    let (indices, map) = parts.merged(&|runs, map: &mut [I], mut at| {
+        for (p, run) in runs {
+            count(parts.bases[*p] + run.start, &mut map[at..at + run.len()]);
+            at += run.len();
         }
-    }
-    (indices, None)
+    });
+    (indices, Some(map))
 }
 
-/// The k-way merge of [`concat_coo`]. Its keys are the coordinates before the axis.
-fn merge_parts<I: Index>(
-    keys: &dyn Keys,
+/// [`concat_coo`] that moves the values too, without a map: `(indices, values)`.
+///
+/// `values[p]` holds one value for each element of part `p`.
+///
+/// # Panics
+/// As [`concat_coo`], and if a part does not have one value for each element.
+pub fn concat_coo_values<T: Plain, I: Index>(
     axis: usize,
     offsets: &[usize],
-    bases: &[usize],
-    parts: &[Vec<&[I]>],
-) -> (Vec<I>, Vec<I>) {
-    let cuts = cuts(keys, bases);
-    let lengths: Vec<usize> =
-        cuts.windows(2).map(|w| w[1].iter().sum::<usize>() - w[0].iter().sum::<usize>()).collect();
-    let nnz = bases[parts.len()];
-    let (mut indices, mut map) = (zeroed(nnz * parts[0].len()), zeroed(nnz));
-    let slots = par::split_rows(&mut [&mut map, &mut indices], nnz, &lengths);
-    par::each(slots, &|piece, mut slots: Vec<&mut [I]>| {
-        let [map, out @ ..] = &mut slots[..] else { return };
-        let mut start = 0;
-        keys.runs(&cuts[piece], &cuts[piece + 1], &mut |runs| {
-            let mut at = start;
-            for (p, run) in runs {
-                count(bases[*p] + run.start, &mut map[at..at + run.len()]);
-                at += run.len();
-            }
-            for (d, out) in out.iter_mut().enumerate() {
-                let mut at = start;
-                for (p, run) in runs {
-                    let offset = if d == axis { offsets[*p] } else { 0 };
-                    move_run(parts[*p][d], run.clone(), out, at, |c| I::from_usize(c.to_usize() + offset));
-                    at += run.len();
+    parts: &[CooPart<'_, I>],
+    values: &[&[T]],
+    sparse_dims: usize,
+    coalesced: bool,
+) -> (Vec<I>, Vec<T>) {
+    let fit = parts.len() == values.len() && parts.iter().zip(values).all(|(part, values)| part.1 == values.len());
+    assert!(fit, "concat: each part must come with its values");
+    let parts = CooParts::new(axis, offsets, parts, sparse_dims);
+    if !parts.needs_merge(coalesced) {
+        return (parts.joined(), concat_slices(values));
+    }
+    parts.merged(&|runs, out: &mut [T], mut at| {
+        for (p, run) in runs {
+            move_run(values[*p], run.clone(), out, at, |v| v);
+            at += run.len();
+        }
+    })
+}
+
+/// The parts of [`concat_coo`].
+struct CooParts<'a, I> {
+    axis: usize,
+    offsets: &'a [usize],
+    /// One slice per dimension.
+    parts: Vec<Vec<&'a [I]>>,
+    bases: Vec<usize>,
+}
+
+/// Writes one number for each element of adjacent runs: `write(runs, out, position in out)`. May also write what comes
+/// later in `out`; the next runs overwrite that.
+type WriteRuns<'a, T> = &'a (dyn Fn(&[Run], &mut [T], usize) + Sync);
+
+impl<'a, I: Index> CooParts<'a, I> {
+    fn new(axis: usize, offsets: &'a [usize], parts: &[CooPart<'a, I>], sparse_dims: usize) -> Self {
+        assert!(axis < sparse_dims, "concat: axis must be a sparse one (below {sparse_dims}), got {axis}");
+        assert_eq!(offsets.len(), parts.len(), "concat: each part must have an offset");
+        let bases = bases::<I>(&par::lens(parts, |part| part.1));
+        let parts = parts.iter().map(|&(indices, nnz)| rows(indices, sparse_dims, nnz)).collect();
+        Self { axis, offsets, parts, bases }
+    }
+
+    fn needs_merge(&self, coalesced: bool) -> bool {
+        self.axis > 0 && coalesced && self.parts.len() > 1
+    }
+
+    fn nnz(&self) -> usize {
+        self.bases[self.parts.len()]
+    }
+
+    /// What is added to the coordinates of part `p` in dimension `d`.
+    fn offset(&self, p: usize, d: usize) -> usize {
+        if d == self.axis { self.offsets[p] } else { 0 }
+    }
+
+    /// The coordinates of the plain concatenation.
+    fn joined(&self) -> Vec<I> {
+        let (nnz, dims) = (self.nnz(), self.parts.first().map_or(0, Vec::len));
+        let mut indices = zeroed(nnz * dims);
+        for (d, out) in indices.chunks_exact_mut(nnz.max(1)).enumerate() {
+            let slices: Vec<&[I]> = self.parts.iter().map(|part| part[d]).collect();
+            copy_parts(&slices, out, &|p, src, dst| shift(src, dst, self.offset(p, d)));
+        }
+        indices
+    }
+
+    /// The k-way merge by the coordinates before the axis: the coordinates, and what `write` writes.
+    fn merged<T: Plain>(&self, write: WriteRuns<'_, T>) -> (Vec<I>, Vec<T>) {
+        let Self { axis, parts, bases, .. } = self;
+        let prefixes: Vec<(&[&[I]], usize)> = parts.iter().map(|part| (&part[..*axis], part[*axis].len())).collect();
+        let keys = keys(&prefixes);
+        let cuts = cuts(&*keys, bases);
+        let lengths: Vec<usize> =
+            cuts.windows(2).map(|w| w[1].iter().sum::<usize>() - w[0].iter().sum::<usize>()).collect();
+        let nnz = self.nnz();
+        let (mut indices, mut written) = (zeroed(nnz * parts[0].len()), zeroed(nnz));
+        let coordinates = par::split_rows(&mut [&mut indices], nnz, &lengths);
+        let slots = coordinates.into_iter().zip(par::split_mut(&mut written, &lengths)).collect();
+        par::each(slots, &|piece, (mut coordinates, written): (Vec<&mut [I]>, &mut [T])| {
+            let mut start = 0;
+            keys.runs(&cuts[piece], &cuts[piece + 1], &mut |runs| {
+                write(runs, written, start);
+                for (d, out) in coordinates.iter_mut().enumerate() {
+                    let mut at = start;
+                    for (p, run) in runs {
+                        let offset = self.offset(*p, d);
+                        move_run(parts[*p][d], run.clone(), out, at, |c| I::from_usize(c.to_usize() + offset));
+                        at += run.len();
+                    }
                 }
-            }
-            start = at;
+                start += runs.iter().map(|(_, run)| run.len()).sum::<usize>();
+            });
         });
-    });
-    (indices, map)
+        (indices, written)
+    }
 }
 
 /// Positions in each part where the merge is split. All elements with the same key are in the same piece.

@@ -35,7 +35,8 @@ pub use alloc::{set_large_alloc_hook, zeroed};
 pub use bits::Plain;
 pub use check::{join_row_ptr, split_row_ptr, validate_coo, validate_csr};
 pub use concat::{
-    CsrPart, concat_coo, concat_csr_cols, concat_csr_cols_values, concat_csr_rows, concat_slices, interleave_csr_rows,
+    CooPart, CsrPart, concat_coo, concat_coo_values, concat_csr_cols, concat_csr_cols_values, concat_csr_rows,
+    concat_slices, interleave_csr_rows,
 };
 pub use cumsum::segment_cumsum;
 pub use element::{Element, Index};

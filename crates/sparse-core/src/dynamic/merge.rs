@@ -117,6 +117,23 @@ pub fn concat_coo(
     })
 }
 
+/// See [`concat_coo_values`](crate::concat_coo_values()): coordinates, values.
+pub fn concat_coo_values(
+    axis: usize,
+    offsets: &[usize],
+    parts: &[(Ids<'_>, usize)],
+    values: &[Bits<'_>],
+    sparse_dims: usize,
+    coalesced: bool,
+) -> (IdVec, BitVec) {
+    with_ids!(parts[0].0, I => with_bits!(values[0], T => {
+        let parts: Vec<_> = parts.iter().map(|&(indices, nnz)| (I::ids(indices), nnz)).collect();
+        let values: Vec<&[T]> = values.iter().map(|part| T::bits(*part)).collect();
+        let (indices, out) = crate::concat_coo_values::<T, I>(axis, offsets, &parts, &values, sparse_dims, coalesced);
+        (I::id_vec(indices), T::bit_vec(out))
+    }))
+}
+
 /// Typed row pointers and columns of every part.
 fn typed<'a, I: AnyIndex>(parts: &[Csr<'a>]) -> Vec<CsrPart<'a, I>> {
     parts.iter().map(|&(ptr, col)| (I::ids(ptr), I::ids(col))).collect()

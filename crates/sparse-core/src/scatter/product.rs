@@ -11,6 +11,7 @@ use crate::alloc::zeroed;
 use crate::{Element, par};
 use core::any::Any;
 use core::hint::select_unpredictable;
+use core::ops::Range;
 use half::{bf16, f16};
 
 /// Zeros are counted everywhere if more than one product in this many is 0.
@@ -104,8 +105,12 @@ pub(super) fn backward<T: Element>(
         let own: Option<&Reads> = if include_self { Some(&own) } else { None };
         let group = Apart { target, apart: &apart, own, value: &|p| to_f64(values[p]), grad: &|p| to_f64(grad[p]) };
         // The gradients of the members of these groups are NaN so far.
-        let suspect = |p: usize| value_grad.as_ref().is_none_or(|dv: &Vec<T>| dv[p].is_nan());
-        let members = group.members(values.len(), &suspect);
+        let suspects = |stretch: Range<usize>| match &value_grad {
+            None => stretch.collect(),
+            Some(dv) if !dv[stretch.clone()].iter().fold(false, |any, x| any | x.is_nan()) => Vec::new(),
+            Some(dv) => stretch.filter(|&p| dv[p].is_nan()).collect(),
+        };
+        let members = group.members(values.len(), &suspects);
         if let Some(arr_grad) = arr_grad.as_mut().filter(|_| include_self) {
             // The product of all values is 1 for a group without values.
             for p in (0..arr_grad.len()).filter(|&p| apart[p] == 1) {
@@ -164,12 +169,15 @@ struct Apart<'a> {
 }
 
 impl Apart<'_> {
-    /// The values of such groups for which `suspect` is true, as (position of the group, position of the value) in
-    /// ascending order.
-    fn members(&self, values: usize, suspect: &(dyn Fn(usize) -> bool + Sync)) -> Vec<(usize, usize)> {
+    /// The values of such groups, as (position of the group, position of the value) in ascending order. `suspects`
+    /// finds them and possibly others in a stretch of values.
+    fn members(&self, values: usize, suspects: &(dyn Fn(Range<usize>) -> Vec<usize> + Sync)) -> Vec<(usize, usize)> {
+        const STRETCH: usize = 256;
         let pieces = par::even(values, 1);
         let found = par::map(pieces.len(), &|k| {
-            let members = pieces[k].clone().filter(|&p| suspect(p)).map(|p| (self.target.position(p), p));
+            let piece = pieces[k].clone();
+            let stretches = piece.clone().step_by(STRETCH).map(|start| start..piece.end.min(start + STRETCH));
+            let members = stretches.flat_map(suspects).map(|p| (self.target.position(p), p));
             members.filter(|&(c, _)| self.apart[c] == 1).collect::<Vec<_>>()
         });
         let mut members = found.concat();

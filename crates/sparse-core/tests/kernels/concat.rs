@@ -100,6 +100,12 @@ proptest! {
             }
         }
         let (indices, map) = concat_coo(axis, &offsets, &borrowed, dims, coalesced);
+        // A value that is its own position is moved as the map says.
+        let places: Vec<i64> = (0..parts.iter().map(|p| p.len() as i64).sum()).collect();
+        let mut rest = &places[..];
+        let values: Vec<&[i64]> = parts.iter().map(|p| rest.split_off(..p.len()).expect("as many")).collect();
+        let moved_too = concat_coo_values(axis, &offsets, &borrowed, &values, dims, coalesced);
+        prop_assert_eq!(moved_too, (indices.clone(), map.clone().unwrap_or(places)));
         if coalesced {
             let (all, want) = expected(&moved);
             prop_assert_eq!(indices, rows(&all));
@@ -143,6 +149,11 @@ fn large_parts_on_any_number_of_threads() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let (indices, map) = pool.install(|| concat_coo(axis, &offsets, &borrowed, 3, true));
             assert_eq!(map.as_ref(), Some(&want));
+            let places: Vec<u64> = (0..want.len() as u64).collect();
+            let mut rest = &places[..];
+            let values: Vec<&[u64]> = parts.iter().map(|p| rest.split_off(..p.len()).expect("as many")).collect();
+            let (_, moved) = pool.install(|| concat_coo_values(axis, &offsets, &borrowed, &values, 3, true));
+            assert!(moved.iter().map(|&x| x as i64).eq(want.iter().copied()));
             let rows = all.iter().map(|k| k.0).chain(all.iter().map(|k| k.1)).chain(all.iter().map(|k| k.2));
             assert!(indices.iter().copied().eq(rows));
         }

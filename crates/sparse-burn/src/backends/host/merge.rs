@@ -107,6 +107,13 @@ impl Concat<HostTensor> {
             let rows = col.len();
             return (PatternArrays::Csr(list(ptr), list(col)), out.data([rows, 1], dtype));
         }
+        if let (ConcatAxis::Coo { axis, offsets, merge }, PatternArrays::Coo(first), 1) = (&axis, &parts[0], block) {
+            let patterns: Vec<(Ids<'_>, usize)> = parts.iter().map(PatternArrays::coo).collect();
+            let dims = first.dims()[0];
+            let (indices, out) = dynamic::concat_coo_values(*axis, offsets, &patterns, &lists, dims, *merge);
+            let rows = indices.len() / dims;
+            return (PatternArrays::Coo(coordinates(indices, dims)), out.data([rows, 1], dtype));
+        }
         let (pattern, map) = ConcatPatterns { parts, axis }.host();
         let values = match map.map(HostTensor::Data) {
             None => dynamic::concat_slices(&lists),
