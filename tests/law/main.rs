@@ -11,7 +11,8 @@
 //!
 //! On Flex every operation also runs on inputs that no memory holds as dense ones (`huge/mod.rs`).
 //!
-//! `--coverage [FILE]` writes instead what passes, an operation and layout at a time, as JSON for `.ci/coverage`.
+//! `--coverage [FILE]` writes instead what passes, an operation and layout at a time, as JSON for `.ci/coverage`. Each
+//! such cell has 12 draws, or as many as `SPARSE_LAW_DRAWS` says.
 
 mod answer;
 mod coverage;

@@ -352,6 +352,18 @@ impl<'a, I: Index> CooParts<'a, I> {
         indices
     }
 
+    /// Writes the coordinates of adjacent runs, from position `start` of each dimension on.
+    fn move_coordinates(&self, runs: &[Run], coordinates: &mut [&mut [I]], start: usize) {
+        for (d, out) in coordinates.iter_mut().enumerate() {
+            let mut at = start;
+            for (p, run) in runs {
+                let offset = self.offset(*p, d);
+                move_run(self.parts[*p][d], run.clone(), out, at, |c| I::from_usize(c.to_usize() + offset));
+                at += run.len();
+            }
+        }
+    }
+
     /// The k-way merge by the coordinates before the axis: the coordinates, and what `write` writes.
     fn merged<T: Plain>(&self, write: WriteRuns<'_, T>) -> (Vec<I>, Vec<T>) {
         let Self { axis, parts, bases, .. } = self;
@@ -368,14 +380,7 @@ impl<'a, I: Index> CooParts<'a, I> {
             let mut start = 0;
             keys.runs(&cuts[piece], &cuts[piece + 1], &mut |runs| {
                 write(runs, written, start);
-                for (d, out) in coordinates.iter_mut().enumerate() {
-                    let mut at = start;
-                    for (p, run) in runs {
-                        let offset = self.offset(*p, d);
-                        move_run(parts[*p][d], run.clone(), out, at, |c| I::from_usize(c.to_usize() + offset));
-                        at += run.len();
-                    }
-                }
+                self.move_coordinates(runs, &mut coordinates, start);
                 start += runs.iter().map(|(_, run)| run.len()).sum::<usize>();
             });
         });

@@ -376,14 +376,9 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
                     inputs.step(simd, &mut tile, k, i.to_usize(), start);
                 }
             }
-            Some(idx) => {
+            idx => {
                 for k in elements {
-                    inputs.step(simd, &mut tile, k, idx.at(k), start);
-                }
-            }
-            None => {
-                for k in elements {
-                    inputs.step(simd, &mut tile, k, k, start);
+                    inputs.step(simd, &mut tile, k, idx.map_or(k, |idx| idx.at(k)), start);
                 }
             }
         }
@@ -392,9 +387,15 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
         start + X::width()
     }
 
-    /// Rows narrower than a native vector.
+    /// Rows narrower than a native vector. On AVX-512 they may fill the shorter vectors of AVX2.
     #[inline(never)]
     fn narrow(self) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = pulp::x86::V3::try_new()
+            && self.inputs.source.width >= T::Lanes::lanes::<pulp::x86::V3>()
+        {
+            return Simd::vectorize(simd, self);
+        }
         simd::on_two(Narrow(self));
     }
 }
@@ -414,9 +415,7 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Narrow<'_, T, R, W> {
             let mut at = 0;
             while at < width {
                 let elements = elements.clone();
-                at = if width >= 8 {
-                    job.tile::<S, Few<T::Acc, 8>>(simd, row, elements, at)
-                } else if width >= 4 {
+                at = if width >= 4 {
                     job.tile::<S, Few<T::Acc, 4>>(simd, row, elements, at)
                 } else if width >= 2 {
                     job.tile::<S, Few<T::Acc, 2>>(simd, row, elements, at)

@@ -6,11 +6,10 @@ use super::target::{Target, TargetIndex};
 use crate::par;
 use crate::reduce::Source;
 use crate::structure::{Segments, group_by};
-use pulp::{Simd, WithSimd};
 use std::borrow::Cow;
 
 /// Number of columns that are reduced together in registers.
-const TILE: usize = 64;
+const TILE: usize = 32;
 
 /// Where each destination starts in the order, and the steps in that order.
 type Groups<'a> = (Cow<'a, [i32]>, Cow<'a, [i32]>);
@@ -50,59 +49,50 @@ pub(super) fn visit_groups<X: Copy + Send + Sync, V: Copy + Sync, F: Step<X, V>>
         let values = &values[o * count * inner..][..count * inner];
         par::for_pieces(&ranges, cells, &|rows| rows.len() * inner, &|rows, cells| {
             let start = start.map(|start| &start[o * slab + rows.start * inner..][..cells.len()]);
-            F::dispatch(VisitGroups { ptr: &ptr[rows.start..=rows.end], order, inner, values, start, cells, step });
+            visit((&ptr[rows.start..=rows.end], order), inner, values, start, cells, step);
         });
     });
 }
 
-/// A range of destinations of a slab, with the rows of values that belong to them.
-struct VisitGroups<'a, V, X, F> {
-    ptr: &'a [i32],
-    order: &'a [i32],
+/// Visits a range of destinations of a slab, with the rows of values that belong to them.
+fn visit<X: Copy, V: Copy, F: Step<X, V>>(
+    (ptr, order): (&[i32], &[i32]),
     inner: usize,
-    values: &'a [V],
-    start: Option<&'a [X]>,
-    cells: &'a mut [X],
-    step: &'a F,
-}
-
-impl<V: Copy, X: Copy, F: Step<X, V>> WithSimd for VisitGroups<'_, V, X, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<A: Simd>(self, _: A) {
-        let Self { ptr, order, inner, values, start, cells, step } = self;
-        let rows = Source::new(values, inner, "scatter: values");
-        let distance = rows.distance();
-        for (j, group) in ptr.windows(2).enumerate() {
-            let cells = &mut cells[j * inner..][..inner];
-            if let Some(start) = start {
-                cells.copy_from_slice(&start[j * inner..][..inner]);
-            }
-            let (low, high) = (group[0] as usize, group[1] as usize);
-            let ahead = order.len().min(low + distance)..order.len().min(high + distance);
-            for &next in &order[ahead] {
-                rows.prefetch(next as usize);
-            }
-            let order = &order[low..high];
-            let (tiles, rest) = cells.as_chunks_mut::<TILE>();
-            for (t, tile) in tiles.iter_mut().enumerate() {
-                // The copy stays in registers.
-                let mut cells = *tile;
-                for &k in order {
-                    let values = &rows.row(k as usize)[t * TILE..][..TILE];
-                    for (cell, &value) in cells.iter_mut().zip(values) {
-                        step.step(cell, value, k as usize);
-                    }
-                }
-                *tile = cells;
-            }
-            let done = inner - rest.len();
+    values: &[V],
+    start: Option<&[X]>,
+    cells: &mut [X],
+    &step: &F,
+) {
+    let rows = Source::new(values, inner, "scatter: values");
+    let distance = rows.distance();
+    for (j, group) in ptr.windows(2).enumerate() {
+        let cells = &mut cells[j * inner..][..inner];
+        if let Some(start) = start {
+            cells.copy_from_slice(&start[j * inner..][..inner]);
+        }
+        let (low, high) = (group[0] as usize, group[1] as usize);
+        let ahead = order.len().min(low + distance)..order.len().min(high + distance);
+        for &next in &order[ahead] {
+            rows.prefetch(next as usize);
+        }
+        let order = &order[low..high];
+        let (tiles, rest) = cells.as_chunks_mut::<TILE>();
+        for (t, tile) in tiles.iter_mut().enumerate() {
+            // The copy stays in registers.
+            let mut cells = *tile;
             for &k in order {
-                let values = &rows.row(k as usize)[done..][..rest.len()];
-                for (cell, &value) in rest.iter_mut().zip(values) {
+                let values = &rows.row(k as usize)[t * TILE..][..TILE];
+                for (cell, &value) in cells.iter_mut().zip(values) {
                     step.step(cell, value, k as usize);
                 }
+            }
+            *tile = cells;
+        }
+        let done = inner - rest.len();
+        for &k in order {
+            let values = &rows.row(k as usize)[done..][..rest.len()];
+            for (cell, &value) in rest.iter_mut().zip(values) {
+                step.step(cell, value, k as usize);
             }
         }
     }

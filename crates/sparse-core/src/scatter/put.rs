@@ -4,11 +4,10 @@ use super::cells::{scatter_cells, scatter_rows, units};
 use super::layout::Layout;
 use super::step::Step;
 use super::target::{Reduce, Target};
+use crate::Element;
 use crate::alloc::zeroed;
-use crate::{Element, simd};
 use core::any::Any;
 use core::hint::select_unpredictable;
-use pulp::WithSimd;
 
 /// Reduces `values` into the positions of `out` that they belong to.
 ///
@@ -101,11 +100,6 @@ impl<T: Copy> Step<T, T> for Assign {
     fn step(&self, x: &mut T, v: T, _: usize) {
         *x = v;
     }
-
-    #[inline(always)]
-    fn dispatch<J: WithSimd>(job: J) -> J::Output {
-        simd::on_two(job)
-    }
 }
 
 /// Keeps the largest or smallest value; any NaN gives NaN.
@@ -120,11 +114,6 @@ impl<T: Element> Step<T, T> for Extreme {
         let (a, b) = select_unpredictable(self.largest, (v, *x), (*x, v));
         *x = select_unpredictable((a > b) | v.is_nan(), v, *x);
     }
-
-    #[inline(always)]
-    fn dispatch<J: WithSimd>(job: J) -> J::Output {
-        simd::on_two(job)
-    }
 }
 
 /// The sum, in the accumulator's type.
@@ -136,11 +125,6 @@ impl<T: Element> Step<Wide<T>, T> for Sum {
     fn step(&self, sum: &mut Wide<T>, v: T, _: usize) {
         sum.0 = T::add(sum.0, v.widen());
     }
-
-    #[inline(always)]
-    fn dispatch<J: WithSimd>(job: J) -> J::Output {
-        simd::on_two(job)
-    }
 }
 
 /// The product, in the accumulator's type.
@@ -151,11 +135,6 @@ impl<T: Element> Step<Wide<T>, T> for Product {
     #[inline(always)]
     fn step(&self, product: &mut Wide<T>, v: T, _: usize) {
         product.0 = T::mul(product.0, v.widen());
-    }
-
-    #[inline(always)]
-    fn dispatch<J: WithSimd>(job: J) -> J::Output {
-        simd::on_two(job)
     }
 }
 
@@ -173,11 +152,6 @@ impl<T: Element, F: Step<Wide<T>, T>> Step<T, T> for InPlace<F> {
         let mut wide = Wide(x.widen());
         self.0.step(&mut wide, v, k);
         *x = T::narrow(wide.0);
-    }
-
-    #[inline(always)]
-    fn dispatch<J: WithSimd>(job: J) -> J::Output {
-        F::dispatch(job)
     }
 }
 
