@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# One call for a GPU: builds in release, runs the conformance cases and the GPU's tests on the device, then the benchmark, table last.
+# One call for a GPU: builds in release, runs the conformance cases and the GPU's tests on the device, then the
+# benchmark, table last.
 #
 #   benches/gpu.sh vulkan [NAMES]        software Vulkan: SPARSE_BENCH_SCALE=0.001 benches/gpu.sh vulkan
 #   benches/gpu.sh cuda [NAMES]          needs CUDA's driver; see docs/cuda.md for how to build without network access
 #
 # SPARSE_BENCH_SCALE scales the sizes, SPARSE_PEER_PYTHON names a python with PyTorch (python3). With SPARSE_BENCH_BIN,
-# a folder that has the executables `conformance`, `gpu-test`, `suite-test` and `gpu` (the benchmark), nothing is built; on
-# CUDA the last three then also run under compute-sanitizer, the benchmark small, where that is installed.
+# a folder that has the executables `conformance`, `gpu-test`, `suite-test` and `gpu` (the benchmark), nothing is built;
+# on CUDA the last three then also run under compute-sanitizer, the benchmark small, where that is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,7 @@
 """The peer's half of `benches/peers.rs`: PyTorch and SciPy on the same inputs.
 
-Reads one request a line, `name` or `name check`, and answers with seconds, or with the sums that the results must share.
+Reads one request a line, `name` or `name check`, and answers with seconds, or with the sums that the results must
+share.
 """
 import os, sys, time
 import numpy as np
@@ -39,7 +40,8 @@ def index_add():
 
 
 def csr(name, shape):
-    return sp.csr_matrix((raw(name + ".values", np.float32), raw(name + ".col", np.int32), raw(name + ".ptr", np.int32)), shape=shape)
+    values, col, ptr = raw(name + ".values", np.float32), raw(name + ".col", np.int32), raw(name + ".ptr", np.int32)
+    return sp.csr_matrix((values, col, ptr), shape=shape)
 
 
 ROWS = 1_000_000
@@ -67,6 +69,11 @@ def scipy_add():
     return lambda: [(p[0] + p[1]).data]
 
 
+def select_rows():
+    p, rows = csr("part0", (ROWS, ROWS)), raw("selected", np.int64)
+    return lambda: [p[rows].data]
+
+
 def spmm(backward, reduce="sum"):
     n = int(raw("graph.n", np.int64)[0])
     ptr, col = torch.from_numpy(raw("graph.ptr", np.int32)), torch.from_numpy(raw("graph.col", np.int32))
@@ -89,7 +96,7 @@ def spmm(backward, reduce="sum"):
 
 def small():
     n = 100_000
-    return sp.csr_matrix((raw("small.values", np.float32), raw("small.col", np.int32), raw("small.ptr", np.int32)), shape=(n, n))
+    return csr("small", (n, n))
 
 
 def spgemm():
@@ -119,7 +126,8 @@ def row_sum():
 WORK = {
     "put add f+b": lambda: put("sum"), "put mul f+b": lambda: put("prod"), "put amax f+b": lambda: put("amax"),
     "put rows add": index_add, "concat axis 0": vstack, "concat axis 1": hstack, "coo concat axis 1": coo_cat,
-    "add": scipy_add, "div": scipy_add, "spmm": lambda: spmm(False), "spmm f+b": lambda: spmm(True),
+    "add": scipy_add, "div": scipy_add, "select 512 rows": select_rows,
+    "spmm": lambda: spmm(False), "spmm f+b": lambda: spmm(True),
     "spmm amax f+b": lambda: spmm(True, "amax"),
     "spgemm": spgemm, "softmax f+b": softmax, "row sum": row_sum,
 }

@@ -2,8 +2,8 @@
 //!
 //! `SPARSE_PEER_PYTHON=/path/to/python cargo bench --bench peers [name]`, with torch, scipy and numpy installed there.
 //! Sums of the results are compared before anything is timed. Without a peer only this library is timed. Both sides run
-//! on `SPARSE_BENCH_THREADS` threads (2) and advise huge pages. Large results get fresh memory from the system; with
-//! `SPARSE_BENCH_REUSE` set, both sides reuse the memory that they freed.
+//! on `SPARSE_BENCH_THREADS` threads (2) in the environment of the caller. With `SPARSE_BENCH_HUGE_PAGES` set, malloc
+//! asks for huge pages on both sides; with `SPARSE_BENCH_REUSE`, both sides also reuse the memory that they freed.
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use rand::rngs::StdRng;
@@ -20,10 +20,11 @@ const ROWS: usize = 1_000_000;
 const PART_NNZ: usize = 5_000_000;
 
 fn main() {
+    let set = |name: &str| std::env::var_os(name).is_some();
+    let reused = set("SPARSE_BENCH_REUSE");
     // Burn's own buffers come from malloc. Only the environment of the process can put them on huge pages, and keep
     // freed memory for the next result. The peer inherits it.
-    if std::env::var_os("GLIBC_TUNABLES").is_none() && cfg!(target_os = "linux") {
-        let reused = std::env::var_os("SPARSE_BENCH_REUSE").is_some();
+    if (reused || set("SPARSE_BENCH_HUGE_PAGES")) && !set("GLIBC_TUNABLES") && cfg!(target_os = "linux") {
         let keep = "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=17179869184";
         let tunables = if reused { format!("glibc.malloc.hugetlb=1:{keep}") } else { "glibc.malloc.hugetlb=1".into() };
         let own = std::env::current_exe().expect("an executable");
@@ -35,7 +36,8 @@ fn main() {
     let wants = |name: &str| wanted.is_empty() || wanted.iter().any(|word| name.contains(word.as_str()));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut peer = Peer::start(folder.path(), threads);
-    println!("{:<20}{:>12}{:>12}{:>9}   medians of {ROUNDS}, ms", "work", "this", "peer", "ratio");
+    println!("medians of {ROUNDS} rounds, ms; ratio of the medians; smallest and largest ratio of a round");
+    println!("{:<22}{:>10}{:>10}{:>9}{:>9}{:>9}", "work", "this", "peer", "ratio", "min", "max");
 
     if ["put add f+b", "put mul f+b", "put amax f+b", "put rows add"].iter().any(|name| wants(name)) {
         let inputs = PutInputs::make(folder.path());
@@ -50,10 +52,17 @@ fn main() {
             peer.compare("put rows add", || inputs.rows());
         }
     }
-    if ["concat axis 0", "concat axis 1", "coo concat axis 1", "add", "div", "softmax f+b", "row sum"]
-        .iter()
-        .any(|name| wants(name))
-    {
+    let of_parts = [
+        "concat axis 0",
+        "concat axis 1",
+        "coo concat axis 1",
+        "add",
+        "div",
+        "softmax f+b",
+        "row sum",
+        "select 512 rows",
+    ];
+    if of_parts.iter().any(|name| wants(name)) {
         let parts: Vec<CsrTensor<2>> = (0..4).map(|k| part(folder.path(), k)).collect();
         for axis in [0, 1] {
             let name = ["concat axis 0", "concat axis 1"][axis as usize];
@@ -77,6 +86,13 @@ fn main() {
         if wants("softmax f+b") {
             let scores = parts[0].clone().with_fill(Fill::Undefined);
             peer.compare("softmax f+b", || softmax(&scores));
+        }
+        if wants("select 512 rows") {
+            let mut rng = StdRng::seed_from_u64(5);
+            let rows: Vec<i64> = (0..512).map(|_| rng.random_range(0..ROWS as i64)).collect();
+            save(folder.path(), "selected", &rows);
+            let rows = Tensor::<1, Int>::from_data(TensorData::new(rows, [512]), (&Device::flex(), DType::I64));
+            peer.compare("select 512 rows", || vec![parts[0].select(0, rows.clone()).values::<1>()]);
         }
         if wants("row sum") {
             peer.compare("row sum", || vec![parts[0].sum_dim(1).values::<1>()]);
@@ -337,14 +353,15 @@ impl Peer {
                 other.push(seconds.parse::<f64>().expect("seconds") * 1e3);
             }
         }
-        let median = |list: &mut Vec<f64>| {
-            list.sort_by(f64::total_cmp);
-            list.get(list.len() / 2).copied()
-        };
-        let own = median(&mut own).expect("rounds");
-        match median(&mut other) {
-            Some(other) => println!("{label:<20}{own:>12.1}{other:>12.1}{:>8.2}x", other / own),
-            None => println!("{label:<20}{own:>12.1}{:>12}{:>9}", "-", "-"),
+        let mut ratios: Vec<f64> = own.iter().zip(&other).map(|(own, other)| other / own).collect();
+        let sorted = |list: &mut Vec<f64>| list.sort_by(f64::total_cmp);
+        [&mut own, &mut other, &mut ratios].into_iter().for_each(sorted);
+        let own = own[ROUNDS / 2];
+        match (other.get(ROUNDS / 2), &ratios[..]) {
+            (Some(other), [least, .., most]) => {
+                println!("{label:<22}{own:>10.1}{other:>10.1}{:>8.2}x{least:>8.2}x{most:>8.2}x", other / own);
+            }
+            _ => println!("{label:<22}{own:>10.1}"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Checks that operations share.
 
 use super::kind::{Kind, dtype_name};
-use burn::tensor::{AsIndex, Device, Tensor};
+use burn::tensor::{AsIndex, DType, Device, Tensor};
 use sparse_core::{Result, SparseError};
 
 /// Resolves an axis in `[-rank, rank)`.
@@ -49,6 +49,16 @@ pub(crate) fn same_elements<const D: usize, const E: usize, K: Kind>(
         return Err(SparseError::UnsupportedDtype { op, what: "a tensor".into(), dtype: dtype_name(left) });
     }
     same_device(op, &a.device(), &b.device())
+}
+
+/// Checks that a device has an element type. Burn panics where it does not.
+pub(crate) fn has_dtype(op: &'static str, device: &Device, dtype: DType) -> Result<()> {
+    let device = device.clone().inner();
+    // Every device has some form of Bool.
+    if dtype.is_bool() || device.supports_dtype(dtype) {
+        return Ok(());
+    }
+    Err(SparseError::UnsupportedDtype { op, what: format!("{device:?}"), dtype: dtype_name(dtype) })
 }
 
 /// Checks that two devices are the same, apart from their autodiff association.

@@ -23,8 +23,8 @@ macro_rules! with_dense {
         /// this shape.
         ///
         /// This operation is stored-only: it keeps the pattern. For a product or a quotient the fill must therefore be
-        /// `Zero` or `Undefined`; a zero divisor or an infinite factor does not reach the elements that are not stored.
-        /// For a sum or a difference the fill must be `Undefined`.
+        /// `Zero` or `Undefined`; elements that are not stored stay as they are, even where the divisor is zero or the
+        /// factor infinite. For a sum or a difference the fill must be `Undefined`.
         ///
         /// Backward: the values get the usual gradient. Each element of `dense` gets the sum over the stored elements
         /// that were combined with it, without atomics. Cost: one pass over the values. If `dense` spans all sparse

@@ -1,12 +1,15 @@
 //! Element types.
 
 use super::map::rows_of;
+use crate::base::checks::has_dtype;
 use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::base::scalar::host_float;
 use crate::pattern::layout::Pattern;
 use crate::tensor::fill::{Fill, FillValue};
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Float, FloatDType, Int, IntDType, Tensor};
+use sparse_core::Result;
+use sparse_macros::or_panic;
 use std::any::Any;
 
 pub(super) fn is_16_bit(dtype: DType) -> bool {
@@ -67,8 +70,14 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     /// The tensor in another float type. Duplicates are summed first. Differentiable.
-    pub fn cast(&self, dtype: FloatDType) -> Self {
-        self.coalesce().convert(|rows| rows.cast(dtype))
+    ///
+    /// # Errors
+    ///
+    /// `unsupported_dtype` if the device does not have the type.
+    #[or_panic]
+    pub fn try_cast(&self, dtype: FloatDType) -> Result<Self> {
+        has_dtype("cast", &self.device(), dtype.into())?;
+        Ok(self.coalesce().convert(|rows| rows.cast(dtype)))
     }
 
     /// The tensor as integers, rounded towards zero. Duplicates are summed first.
@@ -79,8 +88,14 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
     /// The tensor in another integer type.
-    pub fn cast(&self, dtype: IntDType) -> Self {
-        self.convert(|rows| rows.cast(dtype))
+    ///
+    /// # Errors
+    ///
+    /// `unsupported_dtype` if the device does not have the type.
+    #[or_panic]
+    pub fn try_cast(&self, dtype: IntDType) -> Result<Self> {
+        has_dtype("cast", &self.device(), dtype.into())?;
+        Ok(self.convert(|rows| rows.cast(dtype)))
     }
 
     /// The tensor as floats. Duplicates are summed first.

@@ -7,10 +7,19 @@ use crate::tensor::sparse::{CooTensor, CsrTensor};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
+/// Key of the pattern in compressed rows.
+#[derive(PartialEq, Eq)]
+struct AsCsr;
+
+/// Key of the pattern as coordinates.
+#[derive(PartialEq, Eq)]
+struct AsCoo;
+
 impl<const D: usize, K: Kind> CooTensor<D, K> {
     /// Converts to compressed rows: duplicates are summed and rows are sorted. For rank 2 or 3 without dense dims.
     ///
-    /// Cost: only the row pointers for a coalesced tensor, otherwise a [`coalesce`](CooTensor::coalesce) first.
+    /// Cost: only the row pointers for a coalesced tensor, otherwise a [`coalesce`](CooTensor::coalesce) first. The
+    /// pattern of the result is kept with this one.
     ///
     /// # Errors
     ///
@@ -27,15 +36,18 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         }
         CsrPattern::check_shape(OP, self.pattern.shape(), self.nnz())?;
         let merged = self.coalesce();
-        let pattern = CsrPattern::from_coordinates(merged.pattern.indices().clone(), merged.pattern.shape(), true);
+        let pattern = merged.pattern.memo().get(AsCsr, || {
+            CsrPattern::from_coordinates(merged.pattern.indices().clone(), merged.pattern.shape(), true)
+        });
         Ok(CsrTensor::from_parts(pattern, merged.values, vec![], merged.fill))
     }
 }
 
 impl<const D: usize, K: Kind> CsrTensor<D, K> {
-    /// Converts to coordinates; the result is coalesced. Cost: the row pointers are expanded once and kept with the
-    /// pattern.
+    /// Converts to coordinates; the result is coalesced. Cost: the row pointers are expanded once. The pattern of
+    /// the result is kept with this one.
     pub fn to_coo(&self) -> CooTensor<D, K> {
-        CooTensor::from_parts(self.pattern.to_coo(), self.values.clone(), vec![], self.fill.clone())
+        let pattern = self.pattern.memo().get(AsCoo, || self.pattern.to_coo());
+        CooTensor::from_parts(pattern, self.values.clone(), vec![], self.fill.clone())
     }
 }

@@ -92,13 +92,14 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// `out[r, f] = sum_c self[r, c] * rhs[c, f]`. Float, and Int with wrapping sums; f16 and bf16 accumulate in f32.
     ///
-    /// **By a dense tensor or a vector.** Any fill is allowed and gives the dense answer. The specified elements go
-    /// through the sparse kernel, and the fill adds `fill * column sums of rhs`. A fill that is not finite therefore
-    /// gives NaN in every row, as infinity minus infinity does. With a fill, f16 and bf16 operands are copied in f32,
-    /// since the two parts may cancel. An `Undefined` fill takes no part. Duplicates need no coalesce. Backward
-    /// (Float): `d values[k] = <d out[r_k, :], rhs[c_k, :]>` (SDDMM on the pattern), and `d rhs = self^T x d out` (SpMM
-    /// with the transposed pattern, whose permutation is computed once and kept). Memory: `O(nnz + (M + N) * F)`, never
-    /// `M x N`. Cost: `2 * nnz * F` operations forward, twice that backward.
+    /// **By a dense tensor or a vector.** Any finite fill gives the dense answer. The fill is subtracted from the
+    /// stored values, which go through the sparse kernel, and `fill * column sums of rhs` is added. If the fill is NaN,
+    /// every result is NaN. If it is infinite, a result may be NaN or infinite where the dense answer is not. With a
+    /// fill, f16 and bf16 operands are copied in f32, since the two parts may cancel. An `Undefined` fill takes no
+    /// part; then duplicates need no coalesce. Backward (Float): `d values[k] = <d out[r_k, :], rhs[c_k, :]>` (SDDMM on
+    /// the pattern), and `d rhs = self^T x d out` (SpMM with the transposed pattern, whose permutation is computed once
+    /// and kept). Memory: `O(nnz + (M + N) * F)`, never `M x N`. Cost: `2 * nnz * F` operations forward, twice that
+    /// backward.
     ///
     /// **By a sparse tensor.** The result is coalesced. It stores an element wherever a product falls, even if the sum
     /// is zero. Fills must be zero or `Undefined`; an `Undefined` one takes no part and makes the result `Undefined`.

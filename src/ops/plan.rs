@@ -1,7 +1,6 @@
 //! Indices that stay the same over a training run.
 
 use super::gather::read;
-
 use super::put_along_axis::{run, target};
 use super::select::checked_index;
 use crate::base::checks::{resolve_axis, same_device, same_elements};
@@ -170,7 +169,7 @@ impl IndexPlan {
         same_elements(OP, &tensor, &values)?;
         let (order, ptr) = self.map.groups();
         let put = Put {
-            index: self.index.clone().reshape(line(axis, self.len())),
+            index: self.index.clone().reshape(axis_shape(axis, self.len())),
             target: target(dims, axis, self.len(), true),
             reduce,
             include_self,
@@ -181,7 +180,7 @@ impl IndexPlan {
 }
 
 /// The shape of an index that varies along one axis.
-fn line<const D: usize>(axis: usize, length: usize) -> Exact<D> {
+fn axis_shape<const D: usize>(axis: usize, length: usize) -> Exact<D> {
     let mut shape = [1; D];
     shape[axis] = length;
     Exact(shape)

@@ -42,8 +42,8 @@ from_number!(f32, f64, i32, i64, u8, bool);
 /// For two dims and `axis` 0: `out[indices[i, j], j] = reduce(arr[indices[i, j], j], values[i, j], ..)`.
 ///
 /// - `indices` broadcasts to `arr` on every dim but `axis`. It holds numbers in `[-n, n)`, all of which are checked
-///   before anything is written. If it varies along `axis` only, one destination serves a whole row and nothing is
-///   broadcast.
+///   before anything is written. If `indices` has size 1 on every other dim, each of its entries is used for a whole
+///   slice of `values`, and no full-size index is made.
 /// - `values` is a tensor or a number, and broadcasts to the broadcast indices.
 /// - `reduce` is assign, add, mul, mean (integers are rounded down), amax or amin (NaN wins). With assign, the last
 ///   write in row-major order of the broadcast indices wins.

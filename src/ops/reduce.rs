@@ -15,9 +15,10 @@ macro_rules! along {
      $dim:ident $dims:ident $dense:ident $stored_dim:ident $stored_dims:ident $stored:ident) => {
         #[doc = concat!($what, " along `dim`, sparse or dense. The dim stays with size 1.")]
         ///
-        /// The result is the dense answer. Unspecified elements count with the fill. The fill of the result is the
-        /// reduction of a line of fills. With an `Undefined` fill only stored elements count, and a line without any
-        /// stays unspecified. The result stores the lines that have stored elements. Duplicates are summed first.
+        /// The result is the dense answer. A *line* is the set of elements that are reduced to one. Unspecified
+        /// elements count with the fill. Lines without stored elements are not stored; their value is the fill of the
+        /// result, which is the reduction of a line of fills. With an `Undefined` fill only stored elements count, and
+        /// lines without any stay unspecified. Duplicates are summed first.
         ///
         #[doc = $rule]
         /// Cost: one pass over the values. The lines are found once and kept with the pattern.

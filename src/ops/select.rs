@@ -11,14 +11,14 @@ use crate::base::exact::Exact;
 use crate::base::index::{self, index_tensor, signed};
 use crate::base::kind::Kind;
 use crate::kernel::{self, Arrays};
-use crate::pattern::cut::{Part, Taken};
+use crate::pattern::cut::{Cut, Part, Taken};
 use crate::pattern::dims::{empty_pattern, from_dims};
 use crate::pattern::layout::Pattern;
 use crate::pattern::merge::located;
-use crate::pattern::select::{self, Expansion, kept, sorted};
+use crate::pattern::select::{self, Expansion, kept, lengths, sorted, total_dtype};
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::sparse::SparseTensor;
-use burn::tensor::{AsIndex, Bool, DType, FloatDType, Int, Tensor, TensorData};
+use burn::tensor::{AsIndex, Bool, Int, Tensor, TensorData};
 use sparse_burn::index_dtype_for;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
@@ -33,8 +33,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// Indices are in `[-size, size)` and may repeat. A coalesced tensor stays coalesced; an uncoalesced one is neither
     /// sorted nor summed. Backward: each slice gets the sum of the gradients of the places that took it, in a fixed
     /// order. Cost: checking the indices reads the device once, and counting the elements of their slices reads it once
-    /// more. Along dim 0 of a coalesced tensor the rest is little more than a copy; otherwise the coordinates of the
-    /// result are sorted. For indices that stay the same use an [`IndexPlan`](super::IndexPlan): its
+    /// more. Along dim 0 of CSR the rest is proportional to the indices and the elements that they select, whatever the
+    /// tensor holds. Along dim 0 of a coalesced COO it is one pass over the coordinates; otherwise the coordinates of
+    /// the result are sorted. For indices that stay the same use an [`IndexPlan`](super::IndexPlan): its
     /// [`select_sparse`](super::IndexPlan::select_sparse) pays for this in its first step only.
     ///
     /// ```
@@ -62,8 +63,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// Reads one element, `[1]`: the sum of its duplicates, or the fill if it is not stored. Indices below 0 count from
     /// the end.
     ///
-    /// Backward: the gradient goes to the element, or to the fill. Cost: a look-up among the coordinates. It reads the
-    /// device only if the fill is `Undefined`.
+    /// Backward: the gradient goes to the element, or to the fill. Cost: a look-up among the coordinates, in CSR among
+    /// those of the row. It reads the device if the fill is `Undefined`, and for CSR where the row is narrowed for the
+    /// first time (see [`narrow`](Self::narrow)).
     ///
     /// # Errors
     ///
@@ -73,16 +75,28 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         const OP: &str = "get";
         let place = |(axis, (index, size))| from_start(OP, axis, size, index, axis);
         let at = at.into_iter().zip(self.dims()).enumerate().map(place).collect::<Result<Vec<usize>>>()?;
-        let own = self.coalesce();
-        let (coordinates, dims, nnz) = (own.pattern.coordinates().clone(), own.sparse_dims(), own.nnz());
-        let (device, dtype) = (coordinates.device(), coordinates.dtype());
-        let map = if nnz == 0 || dims == 0 {
-            // There is nothing to find, or one element that has no coordinates.
+        let (mut at, mut own) = (at, self.coalesce());
+        let (device, dtype, dims) = (self.device().inner(), own.pattern.index_dtype(), own.sparse_dims());
+        let mut stored = own.nnz() > 0;
+        if P::POINTS_TO_FIRST && stored {
+            // Only the row, instead of the coordinates of all elements.
+            let row = own.cut_axis(0, Cut { start: at[0], count: 1, step: 1 });
+            stored = row.nnz() > 0;
+            if stored {
+                (own, at[0]) = (row, 0);
+            }
+        }
+        let nnz = own.nnz();
+        let map = if dims == 0 {
+            // One element, which has no coordinates.
             Tensor::zeros([1], (&device, dtype))
+        } else if !stored {
+            Tensor::full([1], nnz as i64, (&device, dtype))
         } else {
+            let coordinates = own.pattern.coordinates().clone();
             let wanted: Vec<i64> = at[..dims].iter().map(|&index| index as i64).collect();
-            let wanted = TensorData::new(wanted, [dims, 1]).convert_dtype(dtype);
-            let wanted = Arrays::Coo(Tensor::from_data(wanted, (&device, dtype)));
+            let wanted = TensorData::new(wanted, [dims, 1]).convert_dtype(coordinates.dtype());
+            let wanted = Arrays::Coo(Tensor::from_data(wanted, (&device, coordinates.dtype())));
             kernel::locate(&wanted, &Arrays::Coo(coordinates))
         };
         own.check_found(OP, map.clone())?;
@@ -204,6 +218,12 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
     if nnz == 0 || count == 0 {
         return (empty_pattern(pattern, shape), Taken::Nothing);
     }
+    if axis == 0
+        && let Some((made, at)) = pattern.take_first(index)
+    {
+        let taken = if made.nnz() == 0 { Taken::Nothing } else { Taken::Mapped(RowMap::new(at, nnz)) };
+        return (made, taken);
+    }
     let (coordinates, dtype) = (pattern.coordinates(), index_dtype_for(size.max(count).max(nnz)));
     let index = index_tensor(index.clone(), dtype);
     let at = index_tensor(along(coordinates, axis), dtype);
@@ -262,14 +282,6 @@ pub(super) fn checked_index(
     Ok(index + wrap)
 }
 
-/// Where the groups `ids` start, and how many each holds.
-fn lengths(ptr: &Tensor<1, Int>, ids: &Tensor<1, Int>) -> (Tensor<1, Int>, Tensor<1, Int>) {
-    let ptr = index_tensor(ptr.clone(), ids.dtype());
-    let starts = ptr.clone().select(0, ids.clone());
-    let counts = ptr.select(0, ids.clone().add_scalar(1)) - starts.clone();
-    (starts, counts)
-}
-
 /// The order that sorts the index, and for each element where its places in the sorted index start and how many there
 /// are. This needs no table of the axis, which may be longer than memory.
 fn look_up(
@@ -288,19 +300,4 @@ fn look_up(
     let ptr = Tensor::cat(vec![index_tensor(ptr, dtype), end], 0);
     let (starts, counts) = lengths(&ptr, &index_tensor(found.select(0, owner), dtype));
     (order, starts, counts)
-}
-
-/// The index dtype that holds the sum of `counts`, which is at most `most`.
-fn total_dtype(counts: &Tensor<1, Int>, most: u128) -> DType {
-    if most <= i32::MAX as u128 {
-        return index_dtype_for(most as usize);
-    }
-    // A sum of that many floats is off by at most half: enough to tell, and any device has it.
-    if counts.dtype() == DType::I32 && counts.dims()[0] <= 1 << 24 {
-        let sum = sparse_burn::read_data(counts.clone().float().cast(FloatDType::F32).sum_dim(0)).convert::<f64>();
-        if sum.iter::<f64>().next().is_some_and(|sum| sum < f64::from(1 << 30)) {
-            return DType::I32;
-        }
-    }
-    DType::I64
 }

@@ -230,7 +230,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.dims().map(Cut::whole)
     }
 
-    fn cut_axis(&self, axis: usize, cut: Cut) -> Self {
+    pub(super) fn cut_axis(&self, axis: usize, cut: Cut) -> Self {
         let mut cuts = self.whole();
         cuts[axis] = cut;
         self.cut(&cuts)

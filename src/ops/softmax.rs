@@ -30,7 +30,7 @@ macro_rules! normalized {
         ///   fill of the result has one number for each element of the dense dims. It is on the tape if the old fill or
         ///   the values are.
         ///
-        /// In every other case each line would need a fill of its own. This is an error, unless nothing is unspecified.
+        /// Otherwise each line would need its own fill. This is an error, unless every element is stored or none is.
         /// Duplicates are summed first.
         ///
         #[doc = $rule]

@@ -1,13 +1,15 @@
 //! Compressed row patterns.
 
 use super::coo::CooPattern;
+use super::dims::empty_pattern;
 use super::layout::{Pattern, Structure, describe};
 use super::matrix::{Matrix, coordinates, split_rows};
 use super::memo::Memo;
+use super::select::{Expansion, expand, lengths, total_dtype};
 use crate::base::checks::same_device;
 use crate::base::coordinates::along;
 use crate::base::exact::Exact;
-use crate::base::index::{index_dtype, index_tensor, ints, read, read_all, signed};
+use crate::base::index::{count_up, index_dtype, index_tensor, ints, read, read_all, signed};
 use crate::base::lazy::Lazy;
 use crate::base::limits::check_rows;
 use crate::base::sizes::{check_sizes, offsets};
@@ -17,6 +19,7 @@ use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Compressed rows of a matrix `[rows, cols]`, or of a batch `[batch, rows, cols]` in which each matrix has its own
@@ -101,6 +104,10 @@ impl CsrPattern {
 
     /// The pattern without a check of the indices. `row_ptr` has `batch * rows + 1` entries that run through the whole
     /// batch. Wrong indices cause wrong answers or a panic later, never memory errors.
+    ///
+    /// # Panics
+    ///
+    /// If the rank is below 2.
     pub fn new_unchecked(row_ptr: Tensor<1, Int>, col_idx: Tensor<1, Int>, shape: &[usize]) -> Self {
         let batch: usize = shape[..shape.len() - 2].iter().product();
         let [rows, cols] = [shape[shape.len() - 2], shape[shape.len() - 1]];
@@ -266,6 +273,8 @@ impl Pattern for CsrPattern {
 }
 
 impl Structure for CsrPattern {
+    const POINTS_TO_FIRST: bool = true;
+
     fn has_rank(rank: usize) -> bool {
         rank == 2 || rank == 3
     }
@@ -365,5 +374,40 @@ impl Structure for CsrPattern {
         let mut shape = self.0.shape.clone();
         shape.insert(axis, 1);
         (axis < 2).then(|| Self::new_unchecked(self.0.row_ptr.clone(), self.0.col_idx.clone(), &shape))
+    }
+
+    fn take_first(&self, index: &Tensor<1, Int>) -> Option<(Self, Tensor<1, Int>)> {
+        let (count, dtype) = (index.dims()[0], self.0.row_ptr.dtype());
+        let mut shape = self.0.shape.clone();
+        shape[0] = count;
+        let mut rows = index_tensor(index.clone(), dtype);
+        if self.0.shape.len() == 3 {
+            // The rows of each matrix.
+            let (height, first) = (self.rows(), rows.mul_scalar(self.rows() as i64));
+            let row = count_up(height, &self.0.row_ptr).reshape(Exact([1, height]));
+            rows = (first.reshape(Exact([count, 1])) + row).reshape(Exact([count * height]));
+        }
+        let (starts, counts) = lengths(&self.0.row_ptr, &rows);
+        let dtype = total_dtype(&counts, self.nnz() as u128 * count as u128);
+        let Expansion { ptr, at, .. } = expand(&index_tensor(starts, dtype), &index_tensor(counts, dtype));
+        if at.dims()[0] == 0 {
+            return Some((empty_pattern(self, &shape), at));
+        }
+        Some((Self::new_unchecked(ptr, self.0.col_idx.clone().select(0, at.clone()), &shape), at))
+    }
+
+    fn narrow_first(&self, slices: Range<usize>) -> Option<(Self, Range<usize>)> {
+        let height = if self.0.shape.len() == 3 { self.rows() } else { 1 };
+        let mut shape = self.0.shape.clone();
+        shape[0] = slices.len();
+        let rows = slices.len() * height;
+        let ptr = self.0.row_ptr.clone().narrow(0, slices.start * height, rows + 1);
+        let ends = read_all(Tensor::cat(vec![ptr.clone().narrow(0, 0, 1), ptr.clone().narrow(0, rows, 1)], 0));
+        let [start, end] = [0, 1].map(|k| ends[k] as usize);
+        if start >= end {
+            return Some((empty_pattern(self, &shape), start..start));
+        }
+        let col_idx = self.0.col_idx.clone().narrow(0, start, end - start);
+        Some((Self::new_unchecked(ptr.sub_scalar(start as i64), col_idx, &shape), start..end))
     }
 }

@@ -72,6 +72,11 @@ pub(crate) enum Taken {
 }
 
 impl Taken {
+    /// Consecutive rows, possibly none.
+    pub(crate) fn together(rows: Range<usize>) -> Self {
+        if rows.is_empty() { Self::Nothing } else { Self::Together(rows) }
+    }
+
     /// The part's rows of `values`.
     pub(crate) fn of<K: Kind>(&self, values: &Tensor<2, K>) -> Tensor<2, K> {
         let (block, device, dtype) = (values.dims()[1], values.device(), values.dtype());
@@ -97,7 +102,7 @@ pub(crate) fn parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Arc<Ve
 }
 
 fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
-    let (old, nnz, coordinates) = (pattern.shape(), pattern.nnz(), pattern.coordinates());
+    let (old, nnz) = (pattern.shape(), pattern.nnz());
     let shape: Vec<usize> = cuts.iter().map(|cut| cut.count).collect();
     let cut: Vec<(usize, Cut)> =
         cuts.iter().copied().enumerate().filter(|(dim, cut)| !cut.is_whole(old[*dim])).collect();
@@ -105,6 +110,12 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
     if nnz == 0 || shape.contains(&0) {
         return none();
     }
+    if let [(0, Cut { start, count, step: 1 })] = cut[..]
+        && let Some((part, rows)) = pattern.narrow_first(start..start + count)
+    {
+        return (part, Taken::together(rows));
+    }
+    let coordinates = pattern.coordinates();
     let (columns, taken) = match cut[..] {
         // The elements are consecutive.
         [(0, Cut { start, count, step: 1 })] if pattern.is_coalesced() => {

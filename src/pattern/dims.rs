@@ -17,7 +17,7 @@ pub(crate) fn from_dims<P: Pattern, const R: usize>(
 
 /// A pattern of `shape` with nothing stored, on the device of `like`.
 pub(crate) fn empty_pattern<P: Pattern>(like: &P, shape: &[usize]) -> P {
-    from_dims(vec![], shape, 0, true, like.coordinates())
+    from_dims(vec![], shape, 0, true, &Tensor::<1, Int>::empty([0], (&like.device(), like.index_dtype())))
 }
 
 /// The pattern with one more sparse dim, of size 1, at `axis`. No element moves.

@@ -9,9 +9,10 @@ use burn::tensor::{DType, Device, Int, Tensor};
 use sparse_burn::ConcatAxis;
 use sparse_core::Result;
 use std::fmt::{self, Debug};
+use std::ops::Range;
 
-/// A sparse layout: [`CooPattern`](super::CooPattern) or [`CsrPattern`](super::CsrPattern). It cannot be implemented
-/// outside this crate.
+/// A sparse layout: [`CooPattern`](super::CooPattern) or [`CsrPattern`](super::CsrPattern). The trait is sealed: it
+/// cannot be implemented outside this crate.
 #[allow(private_bounds)] // Sealed.
 pub trait Pattern: Structure + Clone + Debug + Send + Sync + 'static {
     /// Name of the layout.
@@ -40,6 +41,9 @@ pub trait Pattern: Structure + Clone + Debug + Send + Sync + 'static {
 ///
 /// The trait is private, so nobody else can implement [`Pattern`].
 pub(crate) trait Structure: Sized {
+    /// Whether the layout has pointers to the slices along axis 0.
+    const POINTS_TO_FIRST: bool;
+
     /// Whether the layout has tensors of this number of sparse dims.
     fn has_rank(rank: usize) -> bool;
     /// Checks that the layout has tensors with sparse dims of this shape. `held` is how many numbers are in memory
@@ -67,6 +71,15 @@ pub(crate) trait Structure: Sized {
     fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>);
     /// The pattern with one more sparse dim, of size 1, at `axis`, if its arrays stay the same.
     fn unsqueezed(&self, axis: usize) -> Option<Self>;
+    /// The slices along axis 0 that an index names, and the position of each of their elements. `None` if the layout
+    /// has no pointers to these slices. The index is checked and has no negative numbers. Does not depend on nnz.
+    fn take_first(&self, _index: &Tensor<1, Int>) -> Option<(Self, Tensor<1, Int>)> {
+        None
+    }
+    /// The slices `slices` along axis 0, and the positions of their elements; see [`take_first`](Self::take_first).
+    fn narrow_first(&self, _slices: Range<usize>) -> Option<(Self, Range<usize>)> {
+        None
+    }
 }
 
 /// The first line of a tensor's `Display`, for a pattern: handles of index tensors would say nothing.

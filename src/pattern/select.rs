@@ -5,7 +5,8 @@ use crate::base::coordinates::columns;
 use crate::base::index::{index_dtype, index_tensor, read};
 use crate::kernel;
 use crate::rows::RowMap;
-use burn::tensor::{Bool, DType, Int, Tensor};
+use burn::tensor::{Bool, DType, FloatDType, Int, Tensor};
+use sparse_burn::index_dtype_for;
 
 /// The positions where `keep` is true, ascending. Reads their number from the device.
 pub(crate) fn kept(keep: Tensor<1, Bool>, dtype: DType) -> Tensor<1, Int> {
@@ -20,6 +21,8 @@ pub(crate) fn kept(keep: Tensor<1, Bool>, dtype: DType) -> Tensor<1, Int> {
 
 /// All positions of several ranges, one after the other: range `k` is `starts[k] .. starts[k] + counts[k]`.
 pub(crate) struct Expansion {
+    /// Where the positions of each range start in the list of all, then their number.
+    pub(crate) ptr: Tensor<1, Int>,
     /// For every position of all ranges: the range that it belongs to (ascending).
     pub(crate) owner: Tensor<1, Int>,
     /// For every position of all ranges: the position.
@@ -34,12 +37,12 @@ pub(crate) fn expand(starts: &Tensor<1, Int>, counts: &Tensor<1, Int>) -> Expans
     let total = read(ptr.clone().narrow(0, ranges, 1));
     if total == 0 {
         let none = Tensor::empty([0], (&device, dtype));
-        return Expansion { owner: none.clone(), at: none };
+        return Expansion { ptr, owner: none.clone(), at: none };
     }
     let owner = kernel::expand_ptr(&ptr, total);
     let first = starts.clone() - ptr.clone().narrow(0, 0, ranges);
     let at = Tensor::<1, Int>::arange(0..total as i64, (&device, dtype)) + first.select(0, owner.clone());
-    Expansion { owner, at }
+    Expansion { ptr, owner, at }
 }
 
 /// The stored elements at `positions`, ascending and without repeats. A coalesced pattern stays coalesced.
@@ -55,4 +58,27 @@ pub(crate) fn sorted<P: Pattern>(coordinates: Tensor<2, Int>, shape: &[usize]) -
     let coordinates = index_tensor(coordinates, index_dtype(shape, nnz));
     let (indices, order, _) = kernel::coalesce(&coordinates, shape);
     (P::from_coordinates(indices, shape, true), order)
+}
+
+/// Where the groups `ids` start, and how many each holds.
+pub(crate) fn lengths(ptr: &Tensor<1, Int>, ids: &Tensor<1, Int>) -> (Tensor<1, Int>, Tensor<1, Int>) {
+    let ptr = index_tensor(ptr.clone(), ids.dtype());
+    let starts = ptr.clone().select(0, ids.clone());
+    let counts = ptr.select(0, ids.clone().add_scalar(1)) - starts.clone();
+    (starts, counts)
+}
+
+/// The index dtype that holds the sum of `counts`, which is at most `most`.
+pub(crate) fn total_dtype(counts: &Tensor<1, Int>, most: u128) -> DType {
+    if most <= i32::MAX as u128 {
+        return index_dtype_for(most as usize);
+    }
+    // A sum of that many floats is off by at most half: enough to tell, and any device has it.
+    if counts.dtype() == DType::I32 && counts.dims()[0] <= 1 << 24 {
+        let sum = sparse_burn::read_data(counts.clone().float().cast(FloatDType::F32).sum_dim(0)).convert::<f64>();
+        if sum.iter::<f64>().next().is_some_and(|sum| sum < f64::from(1 << 30)) {
+            return DType::I32;
+        }
+    }
+    DType::I64
 }

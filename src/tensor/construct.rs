@@ -2,7 +2,7 @@
 
 use super::fill::Fill;
 use super::sparse::{CooTensor, CsrTensor, SparseTensor, value_rows};
-use crate::base::checks::{expect, same_device};
+use crate::base::checks::{expect, has_dtype, same_device};
 use crate::base::coordinates::{join_dims, unravel};
 use crate::base::exact::Exact;
 use crate::base::index::{ints, read_all, signed};
@@ -387,6 +387,10 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     pub fn try_zeros(shape: [usize; D], options: impl Into<TensorCreationOptions>) -> Result<Self> {
         const OP: &str = "zeros";
         P::check_shape(OP, &shape, 0)?;
+        let options = options.into();
+        if let Some(dtype) = options.dtype {
+            has_dtype(OP, &options.device, dtype)?;
+        }
         let values = value_rows(OP, Tensor::<2, K>::empty([0, 1], options), 0, &[1])?;
         let indices = Tensor::empty([D, 0], &values.device().inner());
         let pattern = P::from_coordinates(indices, &shape, true);

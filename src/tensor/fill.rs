@@ -270,15 +270,19 @@ impl<K: Kind> fmt::Debug for Fill<K> {
 }
 
 impl<K: Kind> fmt::Debug for FillBlock<K> {
-    /// One number, or a list of the dense dims' elements. Reads the device.
+    /// One number, or a list of the dense dims' elements. Reads the device the first time.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let data = read_data(self.row.clone().inner());
-        let shown: Vec<String> = match data.dtype() {
-            DType::F64 => data.iter::<f64>().map(|value| value.to_string()).collect(),
-            dtype if dtype.is_float() => data.iter::<f32>().map(|value| value.to_string()).collect(),
-            dtype if dtype.is_bool() => data.iter::<bool>().map(|value| value.to_string()).collect(),
-            _ => data.iter::<i64>().map(|value| value.to_string()).collect(),
-        };
+        let dtype = self.row.dtype();
+        let shown = self.numbers().iter().map(|number| match number {
+            Scalar::Float(value) if dtype == DType::F64 => value.to_string(),
+            // A float of 32 or 16 bits prints in its own precision.
+            Scalar::Float(value) => (*value as f32).to_string(),
+            Scalar::Int(value) if dtype.is_bool() => (*value != 0).to_string(),
+            Scalar::Int(value) => value.to_string(),
+            Scalar::UInt(value) => value.to_string(),
+            Scalar::Bool(value) => value.to_string(),
+        });
+        let shown: Vec<String> = shown.collect();
         if let [one] = &shown[..] { f.write_str(one) } else { write!(f, "[{}]", shown.join(", ")) }
     }
 }

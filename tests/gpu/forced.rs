@@ -1,11 +1,12 @@
 //! Every path of the kernels, on problems too small to choose it: strategies are forced, and what was launched is
 //! asserted.
 
-use crate::common::{Data, TURN, floats, gpu, ints, list, matrix};
+use crate::common::{Data, TURN, assert_close, floats, gpu, ints, list, matrix};
 use burn::tensor::{Device, FloatDType, Tensor};
 use sparse_burn::forced::{Forced, Path, forced};
 use sparse_tensor::CooTensor;
 use sparse_tensor::ops::{self, IndexPlan, Reduce};
+use std::io::Write;
 
 /// Runs `f` on the CPU and, with strategies forced, on the GPU: results agree, a second run has the same bits, and of
 /// the two lists the first was launched and the second was not.
@@ -14,14 +15,7 @@ fn agree(name: &str, force: Forced, [ran, not]: [&[&str]; 2], tolerance: f32, f:
     let gpu = gpu().autodiff();
     let run = || forced(force, || f(&gpu));
     let (got, launched) = run();
-    assert_eq!(got.len(), want.len());
-    for (part, (got, want)) in got.iter().zip(&want).enumerate() {
-        assert_eq!(got.len(), want.len(), "{name}, part {part}");
-        for (k, (x, y)) in got.iter().zip(want).enumerate() {
-            let close = (x - y).abs() <= tolerance * y.abs().max(1.0) || (x.is_nan() && y.is_nan());
-            assert!(close, "{name}, part {part}, element {k}: got {x}, want {y}");
-        }
-    }
+    assert_close(name, &got, &want, tolerance);
     let bits = |parts: Vec<Vec<f32>>| -> Vec<u32> { parts.iter().flatten().map(|x| x.to_bits()).collect() };
     assert!(bits(run().0) == bits(got), "{name}: other bits");
     for (list, is) in [(ran, true), (not, false)] {
@@ -93,7 +87,8 @@ fn wide_rows() {
 fn rows_of_16_bits() {
     let _turn = TURN.lock();
     if !gpu().supports_dtype(burn::tensor::DType::F16) {
-        eprintln!("skipped: the device has no f16");
+        // Not captured, unlike what a passing test prints.
+        let _ = writeln!(std::io::stderr(), "skipped: the device has no f16");
         return;
     }
     let mut data = Data::new(22);

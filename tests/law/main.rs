@@ -6,13 +6,14 @@
 //! failure and one draw repeat it. Operations of floats are drawn in f16 and bf16 too, forward, where the device has
 //! them (else the draw counts as unsupported), and compared with the reference in f64 within four units in the last
 //! place. Operations on dense tensors are among them, and every operation of other kinds. Before that every operation's
-//! result and gradients are corrupted on purpose, and it is a failure if one is not noticed. The last line is one of
-//! totals.
+//! result and gradients are corrupted on purpose; the run fails if a corruption goes unnoticed. The last line prints
+//! the totals.
 //!
 //! On Flex every operation also runs on inputs that no memory holds as dense ones (`huge/mod.rs`).
 //!
 //! `--coverage [FILE]` writes instead what passes, an operation and layout at a time, as JSON for `.ci/coverage`. Each
-//! such cell has 12 draws, or as many as `SPARSE_LAW_DRAWS` says.
+//! such cell has at most 12 draws. If `SPARSE_LAW_DRAWS` is lower, a cell ends after that many, or later, as soon as
+//! something was compared.
 
 mod answer;
 mod coverage;

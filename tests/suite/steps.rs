@@ -73,6 +73,10 @@ fn patterns_are_found_again() {
         same_twice("select", &matrix(&device, loose), |a| a.select_dim::<1>(0, -1));
     }
     every_operation(&matrix(&device, false).to_csr().detach().require_grad(), &device);
+    for loose in [false, true] {
+        same_twice("to_csr", &matrix(&device, loose), |a| a.to_csr());
+    }
+    same_twice("to_coo", &matrix(&device, false).to_csr().detach().require_grad(), |a| a.to_coo());
 }
 
 /// 600 steps of a state that is replaced, its first value kept.

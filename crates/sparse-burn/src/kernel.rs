@@ -166,15 +166,15 @@ kernels! {
         mask: (Ints, Ints), x: (Rows, Tensor<2, K>), y: (Rows, Tensor<2, K>), cols: usize,
     ) -> Tensor<2, K>;
 
-    /// Union or intersection of two coalesced patterns of one layout and shape. For either side also where its rows
-    /// come from (the number of elements of that side for rows that it does not have).
+    /// Union or intersection of two coalesced patterns of one layout and shape. Also returns an index map into each
+    /// side; a row that a side lacks has that side's number of elements.
     merge Merge(rule: MergeRule, a: Arrays, b: Arrays) -> (Arrays, Ints, Ints);
 
     /// For every element of `a`, its position in `b`, or the `nnz` of `b` if it is not there.
     locate Locate(a: Arrays, b: Arrays) -> Ints;
 
-    /// Joins several patterns. Also where the rows come from in the concatenation of the parts' rows (`None`: they
-    /// stay).
+    /// Joins several patterns. Also returns the index map into the concatenated rows of the parts, or `None` if no row
+    /// moves.
     concat_patterns ConcatPatterns(parts: Vec<Arrays>, axis: ConcatAxis) -> (Arrays, Option<Ints>);
 
     /// `concat_patterns` together with the values, in one pass. For values that need no gradient, and so no index map.

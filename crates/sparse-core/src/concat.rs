@@ -110,7 +110,10 @@ pub fn concat_csr_cols_values<T: Plain, I: Index>(
     values: &[&[T]],
     col_offsets: &[usize],
 ) -> (Vec<I>, Vec<I>, Vec<T>) {
-    assert_eq!(parts.len(), values.len(), "concat: each part must come with its values");
+    let fit =
+        parts.len() == values.len() && parts.iter().zip(values).all(|((_, col), values)| col.len() == values.len());
+    assert!(fit, "concat: each part must come with its values");
+    assert_eq!(parts.len(), col_offsets.len(), "concat: each part must have an offset");
     let bases = bases::<I>(&par::lens(parts, |(_, col)| col.len()));
     let (row_ptr, pieces) = added_row_ptr(parts);
     let nnz = bases[parts.len()];
@@ -252,9 +255,9 @@ pub type CooPart<'a, I> = (&'a [I], usize);
 ///
 /// With `coalesced`, the parts are coalesced and so is the result. Along axis 0, or with a single part, the plain
 /// concatenation is already coalesced; the map is `None`, because the values are the plain concatenation too. Otherwise
-/// the parts are merged: each is already sorted, and elements that agree in all coordinates before the axis follow each
-/// other part by part. Without `coalesced` the result is the plain concatenation. Time O(sparse_dims * nnz), plus
-/// O(nnz * parts) for a merge.
+/// the parts are merged: each is already sorted, and elements with equal coordinates before the axis are ordered by
+/// part. Without `coalesced` the result is the plain concatenation. Time O(sparse_dims * nnz), plus O(nnz * parts) for
+/// a merge.
 ///
 /// # Panics
 /// If `axis >= sparse_dims`, a length is wrong, or nnz of the result does not fit the index type.

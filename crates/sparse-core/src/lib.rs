@@ -29,6 +29,7 @@ mod rows;
 mod rows_parts;
 mod scatter;
 mod simd;
+mod source;
 mod structure;
 
 pub use alloc::{set_large_alloc_hook, zeroed};

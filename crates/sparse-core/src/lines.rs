@@ -8,7 +8,7 @@ use crate::Element;
 use crate::element::Ids;
 use crate::element::Lanes;
 use crate::par::for_pieces;
-use crate::reduce::prefetch;
+use crate::source::prefetch;
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
 

@@ -3,7 +3,8 @@
 use crate::element::Ids;
 use crate::lines::line_sums;
 use crate::par::{even, for_pieces};
-use crate::reduce::{Extreme, Reducer, Source, Sum, reduce_rows};
+use crate::reduce::{Extreme, Reducer, Sum, reduce_rows};
+use crate::source::Source;
 use crate::{Element, Index, Plain};
 
 /// Moves rows of values by an index map: `out[k, :] = values[map[k], :]`, or `fill` if `map[k]` is the number of rows

@@ -1,6 +1,7 @@
 //! A sparse tensor and its arrays.
 
 use super::file::{Array, FillKind, Head, Layout, OP, invalid};
+use crate::base::checks::has_dtype;
 use crate::base::kind::{Kind, dtype_name};
 use crate::base::sizes::cells;
 use crate::kernel::Arrays;
@@ -96,17 +97,21 @@ fn little_endian(bytes: &[u8], dtype: Dtype) -> Vec<u8> {
     bytes
 }
 
+fn layout_of<P: Pattern>() -> Layout {
+    if TypeId::of::<P>() == TypeId::of::<CooPattern>() { Layout::Coo } else { Layout::Csr }
+}
+
 pub(super) fn from_arrays<'a, P: Pattern, const D: usize, K: Kind>(
     head: &Head,
     find: impl Fn(&'static str) -> Result<&'a Array>,
     device: &Device,
 ) -> Result<SparseTensor<P, D, K>> {
-    let layout = match head.layout {
-        Layout::Coo => CooPattern::LAYOUT,
-        Layout::Csr => CsrPattern::LAYOUT,
-    };
-    if layout != P::LAYOUT {
-        return Err(SparseError::LayoutMismatch { op: OP, left: P::LAYOUT.into(), right: layout.into() });
+    if head.layout != layout_of::<P>() {
+        let right = match head.layout {
+            Layout::Coo => CooPattern::LAYOUT,
+            Layout::Csr => CsrPattern::LAYOUT,
+        };
+        return Err(SparseError::LayoutMismatch { op: OP, left: P::LAYOUT.into(), right: right.into() });
     }
     if head.shape.len() != D {
         return Err(mismatch("the shape in the file must have the rank asked for", &head.shape, &[D]));
@@ -156,7 +161,7 @@ pub(super) fn from_arrays<'a, P: Pattern, const D: usize, K: Kind>(
     let data = host::<K>("values", values, [nnz, block])?;
     let dtype = data.dtype();
     if !dtype.is_bool() {
-        supported(dtype, device)?;
+        has_dtype(OP, device, dtype)?;
     }
     let fill = match head.fill {
         FillKind::Zero => Fill::Zero,
@@ -203,7 +208,7 @@ fn upload_indices<const R: usize>(
     };
     let largest = sizes.iter().map(|&size| size as u128).chain([total]).max().unwrap_or(0);
     if wide || sparse_burn::index_dtype_for(largest.min(usize::MAX as u128) as usize) == DType::I64 {
-        supported(DType::I64, &device)?;
+        has_dtype(OP, &device, DType::I64)?;
     }
     let dtype = if wide { DType::I64 } else { DType::I32 };
     Ok(Tensor::from_data(data.convert_dtype(dtype), (&device, dtype)))
@@ -255,14 +260,6 @@ fn fill<K: Kind>(array: &Array, dense: &[usize], values: Dtype, device: &Device)
         data.iter::<i64>().next().map(Scalar::Int)
     };
     Ok(Fill::Value(FillValue::Scalar(number.expect("a shape of no dims has one element"))))
-}
-
-fn supported(dtype: DType, device: &Device) -> Result<()> {
-    let device = device.clone().inner();
-    if device.supports_dtype(dtype) {
-        return Ok(());
-    }
-    Err(SparseError::UnsupportedDtype { op: OP, what: format!("{device:?}"), dtype: dtype_name(dtype) })
 }
 
 fn mismatch(rule: &'static str, left: &[usize], right: &[usize]) -> SparseError {

@@ -125,13 +125,16 @@ impl<P: Pattern, const D: usize> Huge<P, D> {
         }
     }
 
-    #[track_caller]
     /// Along every axis of a tensor whose dense equivalent memory holds.
+    #[track_caller]
     pub fn tall_axes<T: Outcome>(&self, f: impl Fn(&SparseTensor<P, D>, isize) -> T) {
         let x = self.tall();
-        (0..D as isize).for_each(|axis| self.run(|| f(&x, axis)));
+        for axis in 0..D as isize {
+            self.run(|| f(&x, axis));
+        }
     }
 
+    #[track_caller]
     pub fn axes<T: Outcome>(&self, f: impl Fn(&SparseTensor<P, D>, isize) -> T) {
         self.parts(|x, _, axis| f(x, axis));
     }

@@ -13,7 +13,7 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
         "construction: every input of the law is made by it, and gives errors that the conformance cases name",
         "new new_inferred from_pattern zeros",
     ),
-    ("struct.SparseTensor.html", "construction without a check: tests/suite/hostile.rs", "new_unchecked"),
+    ("struct.SparseTensor.html", "construction without a check: tests/suite/answers/hostile.rs", "new_unchecked"),
     (
         "struct.SparseTensor.html",
         "CooTensor::new of two lists of nodes: its own doctest and tests/law/huge/shapes.rs",

@@ -1,7 +1,7 @@
 //! Shape and selection: dims that no table would fit, corners and errors.
 
 use burn::tensor::{Bool, DType, Device, Int, Slice, Tensor, TensorData};
-use sparse_tensor::{CooTensor, Fill};
+use sparse_tensor::{CooTensor, CsrTensor, Fill};
 
 fn index(values: &[i64], device: &Device) -> Tensor<1, Int> {
     Tensor::from_data(TensorData::new(values.to_vec(), [values.len()]), (device, DType::I64))
@@ -120,4 +120,36 @@ fn a_mask_over_what_is_missing() {
     assert_eq!(stored.into_data().iter().collect::<Vec<f32>>(), [2.0]);
     let missing = a.try_mask_select(&mask([[true, true], [false, false]]));
     assert_eq!(missing.unwrap_err().kind(), "undefined_fill");
+}
+
+/// CSR finds slices along dim 0 through its row pointers, COO among its coordinates. Both give the same.
+#[test]
+fn slices_along_dim_0_by_row_pointers() {
+    let device = Device::flex();
+    let numbers = [0, 4, 0, 0, 0, 0, 7, 0, 9, 0, 0, 2, 0, 0, 0, 3, 0, 0, 5, 0, 0, 0, 0, 8].map(|x| x as f32);
+    let dense = Tensor::<1>::from_floats(numbers, &device);
+    fn same<const D: usize>(dense: Tensor<D>, index: Tensor<1, Int>, ranges: [[usize; 2]; 4]) {
+        let (csr, coo) = (CsrTensor::from_dense(dense.clone()), CooTensor::from_dense(dense.clone(), 0));
+        let check = |a: CsrTensor<D>, b: CooTensor<D>| {
+            assert_eq!(a.to_coo().indices().into_data(), b.indices().into_data());
+            assert_eq!(a.values::<1>().into_data(), b.values::<1>().into_data());
+            assert_eq!(a.dims(), b.dims());
+        };
+        check(csr.select(0, index.clone()), coo.select(0, index.clone()));
+        assert_eq!(csr.select(0, index.clone()).to_dense().into_data(), dense.clone().select(0, index).into_data());
+        for [start, length] in ranges {
+            check(csr.narrow(0, start, length), coo.narrow(0, start, length));
+        }
+        let at = csr.dims().map(|size| size - 1);
+        assert_eq!(csr.get(at).into_data(), coo.get(at).into_data());
+        assert_eq!(csr.get([0; D]).into_data(), coo.get([0; D]).into_data());
+    }
+    // Rows 2 and 4 are empty. The first test of each rank has repeats, the second selects nothing that is stored.
+    let rows = dense.clone().reshape([6, 4]);
+    let rows = rows.slice_assign([2..3, 0..4], Tensor::zeros([1, 4], &device));
+    same(rows.clone(), index(&[5, 2, 0, 5, 1], &device), [[0, 6], [2, 1], [1, 3], [5, 1]]);
+    same(rows, index(&[4, 2], &device), [[4, 1], [0, 1], [3, 2], [0, 2]]);
+    let batch = dense.reshape([3, 2, 4]);
+    same(batch.clone(), index(&[2, 0, 2], &device), [[0, 3], [1, 1], [1, 2], [2, 1]]);
+    same(batch.mul_scalar(0.0), index(&[1, 0], &device), [[0, 1], [1, 1], [0, 2], [2, 1]]);
 }

@@ -13,16 +13,9 @@ mod slices;
 mod structure;
 
 pub use crate::element::Ids;
-pub use linalg::{
-    DynCompressed, extremum_cols_backward, extremum_rows_backward, sddmm, spgemm, spgemm_sampled, spgemm_values, spmm,
-    spmm_extremum,
-};
-pub use merge::{
-    DynMatrix, DynMerged, DynSide, concat_coo, concat_coo_values, concat_csr_cols, concat_csr_cols_values,
-    concat_csr_rows, interleave_csr_rows, intersect_coo, intersect_csr, locate_coo, locate_csr, union_apply_csr,
-    union_coo, union_csr, zip_rows,
-};
-pub use moves::{concat_slices, join_rows, move_rows, segment_any, segment_cumsum, segment_sum};
-pub use scatter::{DynRecorded, check_indices, gather, put, put_backward, put_copied, put_recorded, recorded_backward};
+pub use linalg::*;
+pub use merge::*;
+pub use moves::*;
+pub use scatter::*;
 pub use slices::{BitVec, Bits, ElementVec, Elements, ElementsMut, IdVec};
-pub use structure::{coalesce, compress, expand_ptr, group_by, scan, validate_coo, validate_csr};
+pub use structure::*;

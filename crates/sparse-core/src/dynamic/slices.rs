@@ -42,6 +42,10 @@ macro_rules! families {
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }
+            /// The type of the entries.
+            pub(super) fn type_name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => stringify!($t),)* }
+            }
         }
 
         impl $vec {
@@ -71,7 +75,10 @@ macro_rules! families {
             fn $of(slice: $slice<'_>) -> &[Self] {
                 match slice {
                     $slice::$variant(x) => x,
-                    other => panic!("a kernel's arguments must agree in type, got {} and {other:?}", stringify!($t)),
+                    other => {
+                        let (first, other) = (stringify!($t), other.type_name());
+                        panic!("a kernel's arguments must agree in type, got {first} and {other}")
+                    }
                 }
             }
             fn $erase(list: Vec<Self>) -> $vec {
@@ -182,7 +189,7 @@ macro_rules! with_floats {
                 type $T = f64;
                 $body
             }
-            other => panic!("gradients are of floats, got {other:?}"),
+            other => panic!("gradients are of floats, got {}", other.type_name()),
         }
     };
 }

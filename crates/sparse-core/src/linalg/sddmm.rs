@@ -3,8 +3,8 @@
 use crate::element::Lanes;
 use crate::lanes::add_lanes;
 use crate::par::{even, for_pieces};
-use crate::reduce::Source;
 use crate::simd::dispatch;
+use crate::source::Source;
 use crate::{Element, Index};
 use pulp::{Simd, WithSimd};
 

@@ -224,28 +224,28 @@ fn sample<T: Element>(
     assert_eq!(out.len(), idx.len(), "spgemm: out must have an element for each of the mask");
     for_pieces(&ptr.cuts(8), out, &|rows| ptr.spans(rows).len(), &|rows, out| {
         let first = ptr.at(rows.start);
-        let mut line: Vec<T::Acc> = vec![T::ACC_ZERO; x.width];
+        let mut dense_row: Vec<T::Acc> = vec![T::ACC_ZERO; x.width];
         for r in rows {
             let own = x.ptr.span(r);
             for e in own.clone() {
-                line[x.places[e].to_usize()] = x_values[position(x.perm, e)].widen();
+                dense_row[x.places[e].to_usize()] = x_values[position(x.perm, e)].widen();
             }
             for e in ptr.span(r) {
                 let mut sum = T::ACC_ZERO;
                 let row = y.ptr.span(idx.at(e));
                 if y.perm.is_none() {
                     for (place, v) in y.places[row.clone()].iter().zip(&y_values[row]) {
-                        sum = T::add(sum, T::mul(line[place.to_usize()], v.widen()));
+                        sum = T::add(sum, T::mul(dense_row[place.to_usize()], v.widen()));
                     }
                 } else {
                     for e in row {
                         let v = y_values[position(y.perm, e)].widen();
-                        sum = T::add(sum, T::mul(line[y.places[e].to_usize()], v));
+                        sum = T::add(sum, T::mul(dense_row[y.places[e].to_usize()], v));
                     }
                 }
                 out[e - first] = T::narrow(sum);
             }
-            x.places[own].iter().for_each(|place| line[place.to_usize()] = T::ACC_ZERO);
+            x.places[own].iter().for_each(|place| dense_row[place.to_usize()] = T::ACC_ZERO);
         }
     });
 }

@@ -2,7 +2,8 @@
 
 use super::compressed::{Compressed, View};
 use super::spmv::spmv;
-use crate::reduce::{Source, Sum, Weights, reduce_rows};
+use crate::reduce::{Sum, Weights, reduce_rows};
+use crate::source::Source;
 use crate::{Element, Index};
 
 /// Sparse x dense: `out[r, :] = sum over k of value[k] * dense[idx[k], :]`.

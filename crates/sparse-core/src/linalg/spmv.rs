@@ -2,7 +2,7 @@
 
 use super::compressed::Compressed;
 use crate::par::{by_elements, for_pieces};
-use crate::reduce::prefetch;
+use crate::source::prefetch;
 use crate::{Element, Index};
 use core::ops::Range;
 

@@ -8,7 +8,7 @@ use super::target::{Target, TargetIndex};
 use super::walk::{AHEAD, BLOCK, Stretch, Visitor, prefetch_block};
 use crate::alloc::zeroed;
 use crate::par;
-use crate::reduce::prefetch;
+use crate::source::prefetch;
 
 /// Values that need no memory, for traversals that use only the index.
 pub(super) fn units(len: usize) -> &'static [()] {
@@ -37,10 +37,8 @@ pub(super) fn scatter_cells<X: Send, V: Copy + Sync>(
         for part in &tasks[task] {
             let (own, rest) = cells.split_at_mut(part.cells());
             cells = rest;
-            part.walk(target).run(
-                index,
-                &mut Visit { values: &values[part.slab * slab..][..slab], cells: own, stride: target.inner, step },
-            );
+            let values = &values[part.slab * slab..][..slab];
+            part.walk(target).run(index, &mut Visit { values, cells: own, stride: target.inner, step });
         }
     });
 }
@@ -77,6 +75,7 @@ fn assert_lengths(target: &Target<'_>, values: usize, cells: usize) {
 struct Visit<'a, X, V, F> {
     values: &'a [V],
     cells: &'a mut [X],
+    /// Values between one step and the next.
     stride: usize,
     step: &'a F,
 }

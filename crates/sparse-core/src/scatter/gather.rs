@@ -4,7 +4,7 @@ use super::cells::units;
 use super::layout::Layout;
 use super::target::Target;
 use super::walk::{AHEAD, BLOCK, Stretch, Visitor, Walk, prefetch_block};
-use crate::reduce::prefetch;
+use crate::source::prefetch;
 use crate::{Plain, par};
 use core::ops::Range;
 
@@ -90,6 +90,7 @@ struct Read<'a, C, V, O, F> {
     cells: &'a [C],
     values: &'a [V],
     out: &'a mut [O],
+    /// Values between one step and the next.
     stride: usize,
     first: usize,
     f: &'a F,

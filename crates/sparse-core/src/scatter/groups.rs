@@ -4,7 +4,7 @@ use super::plan::GRAIN;
 use super::step::Step;
 use super::target::{Target, TargetIndex};
 use crate::par;
-use crate::reduce::Source;
+use crate::source::Source;
 use crate::structure::{Segments, group_by};
 use std::borrow::Cow;
 

@@ -1,6 +1,7 @@
 //! The order of the cells of an array in memory during a scatter or a gather, which access them at random.
 
 use super::target::{Target, TargetIndex};
+use super::walk::BLOCK;
 use crate::{Plain, alloc::zeroed, par};
 use core::ops::Range;
 
@@ -8,7 +9,7 @@ use core::ops::Range;
 /// thread's part of the third level. This value was the fastest on a Zen 5 server (1 MiB and 16 MiB per core).
 const RESIDENT: usize = 3 << 20;
 /// Minimal number of columns of a block: a cache line of i64 indices.
-const COLUMNS: usize = 8;
+const COLUMNS: usize = BLOCK;
 
 /// Cells `[outer, len, inner]`, stored as `[outer, blocks, len, width]`: blocks of `width` columns. The last block of a
 /// row has the remaining columns.
@@ -39,12 +40,16 @@ impl Layout {
         let threads = par::threads();
         let bytes = len * size;
         let alone = outer >= 2 * threads || threads == 1;
-        if matches!(index, TargetIndex::Full(_)) && count >= len && (bytes * inner > RESIDENT || !alone) {
+        if matches!(index, TargetIndex::Full(_))
+            && count >= len
+            && par::pieces(target.values_len()) > 1
+            && (bytes * inner > RESIDENT || !alone)
+        {
             // A block must fit in the cache, and every thread must get one.
             let fitting = (RESIDENT / bytes.max(1)).max(COLUMNS) / COLUMNS * COLUMNS;
             let shared = if alone { inner } else { inner.div_ceil(threads.div_ceil(outer.max(1))) };
             let shared = if shared > COLUMNS { shared.next_multiple_of(COLUMNS) } else { shared };
-            // A power of two if possible, because its loops are unrolled.
+            // A power of two, so that the number of blocks divides most widths.
             let fitting = if fitting.is_power_of_two() { fitting } else { fitting.next_power_of_two() / 2 };
             width = fitting.min(shared).min(inner).max(1);
         }

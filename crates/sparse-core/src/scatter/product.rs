@@ -62,10 +62,11 @@ pub(super) fn backward<T: Element>(
         zero = layout.build(|p| product(p) == T::ACC_ZERO);
         let grad = layout.build(|p| grad[p].widen());
         // A product of 0 without a zero underflowed. Or the array's own value was forgotten and no value arrived; then
-        // no value reads it.
+        // no value reads it. If the incoming gradient is not finite, every member of the group has a NaN.
         par::for_pieces(&stretches, &mut zero, &|r| r.len(), &|cells, zero| {
-            for (zero, (rest, zeros)) in zero.iter_mut().zip(&rest[cells]) {
-                *zero &= *zeros > 0 && is_normal(*rest);
+            for (zero, ((rest, zeros), grad)) in zero.iter_mut().zip(rest[cells.clone()].iter().zip(&grad[cells])) {
+                let finite = T::sub(*grad, *grad) == T::ACC_ZERO;
+                *zero &= *zeros > 0 && is_normal(*rest) && finite;
             }
         });
         par::for_pieces(&stretches, &mut shares, &|r| r.len(), &|cells, shares| {
@@ -254,18 +255,14 @@ impl Scaled {
     }
 }
 
-/// Whether a float is normal: not zero, subnormal, infinite or NaN.
+/// Whether an accumulator of floats is normal: not zero, subnormal, infinite or NaN.
 #[inline(always)]
 fn is_normal<T: Any>(x: T) -> bool {
     let x: &dyn Any = &x;
     if let Some(x) = x.downcast_ref::<f32>() {
         x.is_normal()
-    } else if let Some(x) = x.downcast_ref::<f64>() {
-        x.is_normal()
-    } else if let Some(x) = x.downcast_ref::<f16>() {
-        x.is_normal()
     } else {
-        x.downcast_ref::<bf16>().is_some_and(|x| x.is_normal())
+        x.downcast_ref::<f64>().is_some_and(|x| x.is_normal())
     }
 }
 

@@ -18,8 +18,9 @@ use core::hint::select_unpredictable;
 /// the number of values (plus one for the array's own value, if included). Over integers the mean is exact (the sum is
 /// kept in 64 bits) and rounded towards minus infinity. For amax and amin, any NaN gives NaN.
 ///
-/// Time O(count * outer * inner). The memory is up to one copy of the array for each of these: columns that are shared
-/// among threads, and an accumulator that is wider than the element (f16, bf16, mean).
+/// Time O(count * outer * inner). Extra memory for cells: an accumulator for each element of the array if it is wider
+/// than the element (sums and products of f16 and bf16, means), else one copy of the array if its columns are divided
+/// into blocks, for the threads or for the cache.
 ///
 /// # Panics
 /// If a length does not agree with the target.
@@ -58,12 +59,10 @@ fn run<T: Element>(
         Reduce::Add | Reduce::Mul => include_self && T::EXACT,
         Reduce::Mean => false,
     };
-    let start = start.filter(|start| {
-        if !in_one_pass {
-            out.copy_from_slice(start);
-        }
-        in_one_pass
-    });
+    if let (Some(start), false) = (start, in_one_pass) {
+        out.copy_from_slice(start);
+    }
+    let start = start.filter(|_| in_one_pass);
     // The value that a hit cell starts from if the array's own value is forgotten.
     let from = |neutral: T| (!include_self).then_some(neutral);
     match reduce {

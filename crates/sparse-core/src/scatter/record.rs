@@ -234,9 +234,9 @@ fn tied_groups(
     });
     let steps = par::even(tied.len(), outer * inner);
     let later = par::map(steps.len(), &|s| {
-        let lines = tied[steps[s].clone()].iter().flat_map(|&k| (0..outer * inner).map(move |line| (k, line)));
-        let members = lines.filter_map(|(k, line)| {
-            let (o, i) = (line / inner, line % inner);
+        let places = tied[steps[s].clone()].iter().flat_map(|&k| (0..outer * inner).map(move |column| (k, column)));
+        let members = places.filter_map(|(k, column)| {
+            let (o, i) = (column / inner, column % inner);
             let v = (o * count + k as usize) * inner + i;
             let p = target.position(v);
             (winners[p] < OWN && equal(v, p)).then_some((p, v))

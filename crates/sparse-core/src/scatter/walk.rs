@@ -1,19 +1,22 @@
 //! The cell of each value.
 //!
-//! All traversals of an index are here and are compiled once. They find the cells of a stretch of values and pass them
-//! to a [`Visitor`]. Only the visitor's loops over a stretch are compiled for each element type and each reduction.
+//! The traversals of scatter and gather that find cells are here and are compiled once. They pass the cells of some
+//! values to a [`Visitor`]. Only the visitor's loops over these values are compiled for each element type and each
+//! reduction.
+//!
+//! Rows of whole blocks are passed block by block, other rows in longer stretches.
 
 use super::target::TargetIndex;
 use crate::Index;
 use crate::element::Ids;
-use crate::reduce::prefetch;
+use crate::source::prefetch;
 use core::ops::Range;
 
 /// Maximal number of values of a stretch. Their cells are prefetched while the stretch before is visited.
 const STRETCH: usize = 128;
 
-/// How many rows of the index to prefetch ahead. A block uses one cache line of each row. The rows are too far apart
-/// for the hardware prefetcher, and the processor itself looks only about 5 rows ahead.
+/// How many rows of the index to prefetch ahead. A block uses one or two cache lines of each row. The rows are too far
+/// apart for the hardware prefetcher, and the processor itself looks only about 5 rows ahead.
 pub(super) const AHEAD: usize = 24;
 
 /// How many blocks ahead to prefetch cells.

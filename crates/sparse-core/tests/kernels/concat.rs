@@ -159,3 +159,71 @@ fn large_parts_on_any_number_of_threads() {
         }
     }
 }
+
+/// More elements than a piece of work holds, in rows of 0 to 20: runs are moved in every way.
+#[test]
+fn large_csr_parts_on_any_number_of_threads() {
+    const ROWS: usize = 20_000;
+    const BATCH: usize = 100;
+    let part = |seed: usize, most: usize| -> (Vec<i32>, Vec<i32>) {
+        let (mut ptr, mut col) = (vec![0], vec![]);
+        for r in 0..ROWS {
+            let h = (4 * r + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+            col.extend((0..h % (most + 1)).map(|k| (15 * k + h / 21 % 15) as i32));
+            ptr.push(col.len() as i32);
+        }
+        (ptr, col)
+    };
+    let built = [part(0, 20), part(1, 0), part(2, 20), part(3, 20)];
+    let borrowed: Vec<CsrPart<i32>> = built.iter().map(|(ptr, col)| (&ptr[..], &col[..])).collect();
+
+    // Side by side.
+    let offsets = [0usize, 300, 600, 900];
+    let (mut ptr, mut col, mut map) = (vec![0i32], Vec::<i32>::new(), Vec::<i32>::new());
+    for r in 0..ROWS {
+        let mut base = 0;
+        for ((part_ptr, part_col), offset) in built.iter().zip(offsets) {
+            for at in part_ptr[r]..part_ptr[r + 1] {
+                col.push(part_col[at as usize] + offset as i32);
+                map.push(base + at);
+            }
+            base += part_col.len() as i32;
+        }
+        ptr.push(col.len() as i32);
+    }
+    let places: Vec<u64> = (0..col.len() as u64).map(|at| 3 * at + 1).collect();
+    let mut rest = &places[..];
+    let values: Vec<&[u64]> = built.iter().map(|(_, col)| rest.split_off(..col.len()).expect("as many")).collect();
+    let moved: Vec<u64> = map.iter().map(|&at| 3 * at as u64 + 1).collect();
+
+    // Row below row in each batch; one part has no elements, another no rows.
+    let stacked: Vec<(usize, &[i32], &[i32])> = borrowed
+        .iter()
+        .zip([200, 30, 0, 120])
+        .map(|(&(ptr, col), height)| (height, &ptr[..=BATCH * height], &col[..ptr[BATCH * height] as usize]))
+        .collect();
+    let (mut below_ptr, mut below_col, mut below_map) = (vec![0i32], Vec::<i32>::new(), Vec::<i32>::new());
+    for b in 0..BATCH {
+        let mut base = 0;
+        for &(height, part_ptr, part_col) in &stacked {
+            for r in b * height..(b + 1) * height {
+                for at in part_ptr[r]..part_ptr[r + 1] {
+                    below_col.push(part_col[at as usize]);
+                    below_map.push(base + at);
+                }
+                below_ptr.push(below_col.len() as i32);
+            }
+            base += part_col.len() as i32;
+        }
+    }
+
+    for threads in [1, 2, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let got = pool.install(|| concat_csr_cols(&borrowed, &offsets));
+        assert!(got.0 == ptr && got.1 == col && got.2 == map, "columns on {threads} threads");
+        let got = pool.install(|| concat_csr_cols_values(&borrowed, &values, &offsets));
+        assert!(got.0 == ptr && got.1 == col && got.2 == moved, "columns and values on {threads} threads");
+        let got = pool.install(|| interleave_csr_rows(BATCH, &stacked));
+        assert!(got.0 == below_ptr && got.1 == below_col && got.2 == below_map, "rows on {threads} threads");
+    }
+}

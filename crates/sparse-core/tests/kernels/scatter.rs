@@ -329,6 +329,59 @@ fn large_cases_agree_with_plain_loops() {
     }
 }
 
+/// An i32 index for each value: rows longer than a stretch that are no whole blocks, and rows of one and two blocks.
+#[test]
+fn rows_of_i32_indices() {
+    let (len, count) = (7, 40);
+    for (outer, inner) in [(1, 131), (2, 131), (1, 8), (2, 8), (1, 16), (2, 16)] {
+        let entries = outer * count * inner;
+        let hash = |p: usize| p.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+        let index: Vec<i32> = (0..entries).map(|p| (hash(p) % (2 * len)) as i32 - len as i32).collect();
+        let target = Target { outer, len, inner, count, index: TargetIndex::Full(index[..].into()) };
+        // All numbers differ, and their sums are exact.
+        let values: Vec<f32> = (0..entries).map(|p| (p * 7919 % 16_384) as f32 - 8192.0).collect();
+        let arr: Vec<f32> = (0..outer * len * inner).map(|p| (p * 5077 % 16_384) as f32 - 8191.5).collect();
+        let cell = |p: usize| {
+            let j = if index[p] < 0 { index[p] + len as i32 } else { index[p] } as usize;
+            (p / (count * inner) * len + j) * inner + p % inner
+        };
+        for reduce in [Reduce::Add, Reduce::Amax, Reduce::Assign] {
+            for include_self in [false, true] {
+                let what = format!("{reduce:?} {include_self}, {outer} x {inner}");
+                let (mut want, mut winners, mut hit) = (arr.clone(), vec![-1; arr.len()], vec![false; arr.len()]);
+                for (p, &v) in values.iter().enumerate() {
+                    let c = cell(p);
+                    let first = !include_self && !hit[c];
+                    let takes = first || reduce == Reduce::Assign || reduce == Reduce::Amax && v > want[c];
+                    if takes {
+                        (want[c], winners[c]) = (v, (p / inner % count) as i32);
+                    } else if reduce == Reduce::Add {
+                        want[c] += v;
+                    }
+                    hit[c] = true;
+                }
+                let mut out = arr.clone();
+                put(&target, reduce, include_self, &values, &mut out);
+                assert!(all_same(&out, &want), "{what}: put");
+                let copied = put_copied(&target, reduce, include_self, &values, &arr);
+                assert!(all_same(&copied, &want), "{what}: put_copied");
+                let mut out = arr.clone();
+                let record = put_recorded(&target, reduce, include_self, &values, &mut out);
+                if reduce == Reduce::Add {
+                    assert!(record.is_none() && all_same(&out, &arr), "{what}: a sum chooses no value");
+                } else {
+                    assert!(record == Some(Record { winners, tied: vec![] }), "{what}: record");
+                    assert!(all_same(&out, &want), "{what}: put_recorded");
+                }
+            }
+        }
+        let mut read = vec![0.0f32; entries];
+        gather(&target, &arr, &mut read);
+        let want: Vec<f32> = (0..entries).map(|p| arr[cell(p)]).collect();
+        assert!(all_same(&read, &want), "gather, {outer} x {inner}");
+    }
+}
+
 /// If every value ties, a record would be as long as the values.
 #[test]
 fn too_many_ties_are_not_recorded() {
@@ -427,5 +480,30 @@ fn large_arrays_on_any_number_of_threads() {
                 });
             }
         }
+    }
+}
+
+/// The gradients of a product's group are those that the group has alone, whatever the other groups hold.
+#[test]
+fn gradients_of_a_product_do_not_depend_on_other_groups() {
+    // Group 0 has one zero. With the zeros of the other groups, a pass counts zeros; without them, none does.
+    for grad in [f32::INFINITY, f32::NAN, 2.0] {
+        let gradients = |other: f32| {
+            let (len, index) = (200, (0..400).map(|k| k / 2).collect::<Vec<i32>>());
+            let target = Target { outer: 1, len, inner: 1, count: 400, index: TargetIndex::Full(index[..].into()) };
+            let mut values = vec![3.0; 400];
+            values[0] = 0.0;
+            (1..200).for_each(|j| values[2 * j] = other);
+            let (arr, mut out, mut grads) = (vec![1.0; len], vec![1.0; len], vec![1.0; len]);
+            grads[0] = grad;
+            put(&target, Reduce::Mul, true, &values, &mut out);
+            let [_, dv] = put_backward(&target, Reduce::Mul, true, &arr, &values, &out, &grads, [true, true]);
+            dv.expect("asked for")[..2].to_vec()
+        };
+        let (few, many) = (gradients(1.0), gradients(0.0));
+        for (few, many) in few.iter().zip(&many) {
+            assert!(few == many || few.is_nan() && many.is_nan(), "gradient {grad}: {few} and {many}");
+        }
+        assert_eq!(few[0].is_nan(), grad.is_nan(), "the others' product is 3");
     }
 }
