@@ -32,3 +32,19 @@ pub fn spmm<T: Element, I: Index>(a: Compressed<'_, I>, values: &[T], dense: &[T
         }
     }
 }
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use super::super::compressed::dynamic::DynCompressed;
+    use crate::alloc::zeroed;
+    use crate::dynamic::slices::{AnyElement, ElementVec, Elements, Ids, with_elements, with_ids};
+
+    /// See [`spmm`](crate::spmm()): `[rows, features]`.
+    pub fn spmm(a: DynCompressed<'_>, values: Elements<'_>, dense: Elements<'_>, features: usize) -> ElementVec {
+        with_ids!(a.ptr, I => with_elements!(values, T => {
+            let mut out = zeroed::<T>(a.rows() * features);
+            super::spmm::<T, I>(a.of(), T::elements(values), T::elements(dense), features, &mut out);
+            T::element_vec(out)
+        }))
+    }
+}

@@ -104,8 +104,8 @@ impl Sddmm<CubeTensor> {
     }
 }
 
-/// The product of row `rows[k]` of `x` and row `cols[k]` of `y`, for each `k`. With values and a result (of the shape of
-/// `x`), only the products `x[r, f] * y[c, f]` are summed for which `value * y[c, f]` equals `result[r, f]`.
+/// The product of row `rows[k]` of `x` and row `cols[k]` of `y`, for each `k`. With values and a result (of the shape
+/// of `x`), only the products `x[r, f] * y[c, f]` are summed for which `value * y[c, f]` equals `result[r, f]`.
 pub(super) fn sampled(
     rows: CubeTensor,
     cols: CubeTensor,
