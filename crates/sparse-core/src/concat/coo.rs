@@ -1,6 +1,6 @@
 //! Concatenated COO patterns.
 
-use super::{bases, concat_slices, copy_parts, count, move_run, shift};
+use super::{bases, check_values, concat_slices, copy_parts, count, move_run, placed, shift};
 use crate::alloc::zeroed;
 use crate::keys::{Keys, Run, keys, rows};
 use crate::{Index, Plain, par};
@@ -32,10 +32,9 @@ pub fn concat_coo<I: Index>(
     if !parts.needs_merge(coalesced) {
         return (parts.joined(), None);
     }
-    let (indices, map) = parts.merged(&|runs, map: &mut [I], mut at| {
-        for (p, run) in runs {
-            count(parts.bases[*p] + run.start, &mut map[at..at + run.len()]);
-            at += run.len();
+    let (indices, map) = parts.merged(&|runs, map: &mut [I], start| {
+        for (p, run, at) in placed(runs.iter().cloned(), start) {
+            count(parts.bases[p] + run.start, &mut map[at..at + run.len()]);
         }
     });
     (indices, Some(map))
@@ -55,16 +54,14 @@ pub fn concat_coo_values<T: Plain, I: Index>(
     sparse_dims: usize,
     coalesced: bool,
 ) -> (Vec<I>, Vec<T>) {
-    let fit = parts.len() == values.len() && parts.iter().zip(values).all(|(part, values)| part.1 == values.len());
-    assert!(fit, "concat: each part must come with its values");
+    check_values(&par::lens(parts, |part| part.1), values);
     let parts = CooParts::new(axis, offsets, parts, sparse_dims);
     if !parts.needs_merge(coalesced) {
         return (parts.joined(), concat_slices(values));
     }
-    parts.merged(&|runs, out: &mut [T], mut at| {
-        for (p, run) in runs {
-            move_run(values[*p], run.clone(), out, at, |v| v);
-            at += run.len();
+    parts.merged(&|runs, out: &mut [T], start| {
+        for (p, run, at) in placed(runs.iter().cloned(), start) {
+            move_run(values[p], run, out, at, |v| v);
         }
     })
 }
@@ -118,11 +115,9 @@ impl<'a, I: Index> CooParts<'a, I> {
     /// Writes the coordinates of adjacent runs, from position `start` of each dimension on.
     fn move_coordinates(&self, runs: &[Run], coordinates: &mut [&mut [I]], start: usize) {
         for (d, out) in coordinates.iter_mut().enumerate() {
-            let mut at = start;
-            for (p, run) in runs {
-                let offset = self.offset(*p, d);
-                move_run(self.parts[*p][d], run.clone(), out, at, |c| I::from_usize(c.to_usize() + offset));
-                at += run.len();
+            for (p, run, at) in placed(runs.iter().cloned(), start) {
+                let offset = self.offset(p, d);
+                move_run(self.parts[p][d], run, out, at, |c| I::from_usize(c.to_usize() + offset));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Concatenated CSR patterns.
 
-use super::{bases, concat_slices, copy_parts, count, move_run, shift};
+use super::{bases, check_values, concat_slices, copy_parts, count, move_run, placed, shift};
 use crate::alloc::zeroed;
 use crate::{Index, Plain, par};
 use core::ops::Range;
@@ -34,25 +34,22 @@ pub fn concat_csr_rows<I: Index>(parts: &[CsrPart<'_, I>]) -> (Vec<I>, Vec<I>) {
 /// call.
 ///
 /// # Panics
-/// If the parts differ in their number of rows, or nnz of the result does not fit the index type.
+/// If the parts differ in their number of rows, a part has no offset, or nnz of the result does not fit the index type.
 pub fn concat_csr_cols<I: Index>(parts: &[CsrPart<'_, I>], col_offsets: &[usize]) -> (Vec<I>, Vec<I>, Vec<I>) {
     let bases = bases::<I>(&par::lens(parts, |(_, col)| col.len()));
-    let (row_ptr, pieces) = added_row_ptr(parts);
+    let (row_ptr, pieces) = added_row_ptr(parts, col_offsets);
     let nnz = bases[parts.len()];
     let lens = par::lens(&pieces, |rows| row_ptr[rows.end].to_usize() - row_ptr[rows.start].to_usize());
     let (mut col_idx, mut map) = (zeroed(nnz), zeroed(nnz));
+    let sources =
+        || parts.iter().zip(&bases).zip(col_offsets).map(|((&(ptr, col), base), offset)| (ptr, (col, base, offset)));
     par::each(par::split_rows(&mut [&mut col_idx, &mut map], nnz, &lens), &|piece, slots: Vec<&mut [I]>| {
         let Ok([cols, map]) = <[&mut [I]; 2]>::try_from(slots) else { return };
-        let mut at = 0;
-        for r in pieces[piece].clone() {
-            for (p, (ptr, col)) in parts.iter().enumerate() {
-                let run = ptr[r].to_usize()..ptr[r + 1].to_usize();
-                let to = at..at + run.len();
-                count(bases[p] + run.start, &mut map[to.clone()]);
-                shift(&col[run], &mut cols[to.clone()], col_offsets[p]);
-                at = to.end;
-            }
-        }
+        placed(row_runs(pieces[piece].clone(), &sources), 0).for_each(|((col, base, offset), run, at)| {
+            let to = at..at + run.len();
+            count(base + run.start, &mut map[to.clone()]);
+            shift(&col[run], &mut cols[to], *offset);
+        });
     });
     (row_ptr, col_idx, map)
 }
@@ -62,40 +59,45 @@ pub fn concat_csr_cols<I: Index>(parts: &[CsrPart<'_, I>], col_offsets: &[usize]
 /// `values[p]` holds one value for each element of part `p`.
 ///
 /// # Panics
-/// If the parts differ in their number of rows, a part does not have one value for each element, or nnz of the result
-/// does not fit the index type.
+/// As [`concat_csr_cols`], and if a part does not have one value for each element.
 pub fn concat_csr_cols_values<T: Plain, I: Index>(
     parts: &[CsrPart<'_, I>],
     values: &[&[T]],
     col_offsets: &[usize],
 ) -> (Vec<I>, Vec<I>, Vec<T>) {
-    let fit =
-        parts.len() == values.len() && parts.iter().zip(values).all(|((_, col), values)| col.len() == values.len());
-    assert!(fit, "concat: each part must come with its values");
-    assert_eq!(parts.len(), col_offsets.len(), "concat: each part must have an offset");
-    let bases = bases::<I>(&par::lens(parts, |(_, col)| col.len()));
-    let (row_ptr, pieces) = added_row_ptr(parts);
-    let nnz = bases[parts.len()];
+    let lengths = par::lens(parts, |(_, col)| col.len());
+    check_values(&lengths, values);
+    let nnz = bases::<I>(&lengths)[parts.len()];
+    let (row_ptr, pieces) = added_row_ptr(parts, col_offsets);
     let (mut col_idx, mut out) = (zeroed(nnz), zeroed(nnz));
     let len = |rows: &Range<usize>| row_ptr[rows.end].to_usize() - row_ptr[rows.start].to_usize();
     let cols = par::split_mut(&mut col_idx, &par::lens(&pieces, len));
     let vals = par::split_mut(&mut out, &par::lens(&pieces, len));
+    let sources = || {
+        parts.iter().zip(values).zip(col_offsets).map(|((&(ptr, col), values), offset)| (ptr, (col, values, offset)))
+    };
     par::each(cols.into_iter().zip(vals).collect(), &|piece, (cols, vals)| {
-        let mut at = 0;
-        for r in pieces[piece].clone() {
-            for (((ptr, col), values), &offset) in parts.iter().zip(values).zip(col_offsets) {
-                let run = ptr[r].to_usize()..ptr[r + 1].to_usize();
-                move_run(col, run.clone(), cols, at, |c| I::from_usize(c.to_usize() + offset));
-                move_run(values, run.clone(), vals, at, |v| v);
-                at += run.len();
-            }
-        }
+        placed(row_runs(pieces[piece].clone(), &sources), 0).for_each(|((col, values, offset), run, at)| {
+            move_run(col, run.clone(), cols, at, |c| I::from_usize(c.to_usize() + offset));
+            move_run(values, run, vals, at, |v| v);
+        });
     });
     (row_ptr, col_idx, out)
 }
 
+/// The runs of parts that are side by side: for each row the elements of each part. A part is its row pointers and
+/// whatever comes with each of its runs.
+#[inline(always)]
+fn row_runs<'a, I: Index + 'a, P, S: Iterator<Item = (&'a [I], P)>>(
+    rows: Range<usize>,
+    parts: &impl Fn() -> S,
+) -> impl Iterator<Item = (P, Range<usize>)> {
+    rows.flat_map(move |r| parts().map(move |(ptr, part)| (part, ptr[r].to_usize()..ptr[r + 1].to_usize())))
+}
+
 /// Row pointers of parts that are side by side, and the rows split into pieces of equal work.
-fn added_row_ptr<I: Index>(parts: &[CsrPart<'_, I>]) -> (Vec<I>, Vec<Range<usize>>) {
+fn added_row_ptr<I: Index>(parts: &[CsrPart<'_, I>], col_offsets: &[usize]) -> (Vec<I>, Vec<Range<usize>>) {
+    assert_eq!(parts.len(), col_offsets.len(), "concat: each part must have an offset");
     let len = parts.first().map_or(1, |(ptr, _)| ptr.len());
     assert!(parts.iter().all(|(ptr, _)| ptr.len() == len), "concat: parts must have the same number of rows");
     let mut row_ptr: Vec<I> = zeroed(len);
@@ -159,16 +161,17 @@ pub fn interleave_csr_rows<I: Index>(batch: usize, parts: &[(usize, &[I], &[I])]
     let (mut col_idx, mut map) = (zeroed(nnz), zeroed(nnz));
     par::each(par::split_rows(&mut [&mut col_idx, &mut map], nnz, &lens), &|piece, slots: Vec<&mut [I]>| {
         let Ok([cols, map]) = <[&mut [I]; 2]>::try_from(slots) else { return };
-        let mut at = 0;
-        for b in batches[piece].clone() {
-            for ((rows, ptr, col), base) in parts.iter().zip(&bases) {
-                let run = ptr[b * rows].to_usize()..ptr[(b + 1) * rows].to_usize();
-                let to = at..at + run.len();
-                count(base + run.start, &mut map[to.clone()]);
-                copy_run(&col[run], &mut cols[to.clone()]);
-                at = to.end;
-            }
-        }
+        let runs = batches[piece].clone().flat_map(|b| {
+            let runs = parts.iter().zip(&bases);
+            runs.map(move |((rows, ptr, col), base)| {
+                ((col, base), ptr[b * rows].to_usize()..ptr[(b + 1) * rows].to_usize())
+            })
+        });
+        placed(runs, 0).for_each(|((col, base), run, at)| {
+            let to = at..at + run.len();
+            count(base + run.start, &mut map[to.clone()]);
+            copy_run(&col[run], &mut cols[to]);
+        });
     });
     (row_ptr, col_idx, map)
 }

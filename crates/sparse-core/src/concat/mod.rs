@@ -39,6 +39,26 @@ fn copy_parts<T: Plain>(parts: &[&[T]], out: &mut [T], copy: CopyPiece<'_, T>) {
     });
 }
 
+/// Runs with their places in the result: each with its part, and the position of its first element. They follow each
+/// other from `start` on.
+#[inline(always)]
+fn placed<P>(
+    runs: impl Iterator<Item = (P, Range<usize>)>,
+    start: usize,
+) -> impl Iterator<Item = (P, Range<usize>, usize)> {
+    let mut end = start;
+    runs.map(move |(part, run)| {
+        let at = end;
+        end += run.len();
+        (part, run, at)
+    })
+}
+
+/// Panics unless there is a value for each element of each part.
+fn check_values<T>(lengths: &[usize], values: &[&[T]]) {
+    assert_eq!(par::lens(values, |values| values.len()), lengths, "concat: each part must come with its values");
+}
+
 /// For each part, the number of elements before it. The last entry is the total.
 fn bases<I: Index>(lengths: &[usize]) -> Vec<usize> {
     let mut bases = vec![0];
