@@ -16,7 +16,6 @@ mod error;
 mod ids;
 mod keys;
 mod lanes;
-mod lines;
 mod numbers;
 mod par;
 mod reduce;

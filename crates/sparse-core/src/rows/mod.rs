@@ -1,5 +1,6 @@
 //! Rows of values: moved by an index map, summed within segments.
 
+mod contiguous;
 mod cumsum;
 mod join;
 mod moves;

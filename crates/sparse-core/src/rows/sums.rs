@@ -1,7 +1,7 @@
 //! Sums of rows of values within segments.
 
+use super::contiguous::contiguous_sums;
 use crate::element::Ids;
-use crate::lines::line_sums;
 use crate::reduce::{Extreme, Reducer, Sum, reduce_rows};
 use crate::source::Source;
 use crate::{Element, Index};
@@ -21,7 +21,7 @@ pub fn segment_sum<T: Element, I: Index>(values: &[T], block: usize, order: Opti
     let (order, ptr) = (order.map(I::list), I::list(ptr));
     if block == 1 && order.is_none() {
         assert_eq!(out.len(), ptr.rows(), "segment_sum: out must hold a block for every segment");
-        return line_sums(values, ptr, out);
+        return contiguous_sums(values, ptr, out);
     }
     segment_reduce(Sum, "segment_sum", values, block, order, ptr, out);
 }
