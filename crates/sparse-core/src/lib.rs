@@ -19,6 +19,7 @@ mod lanes;
 mod numbers;
 mod par;
 mod reduce;
+mod reducer;
 mod simd;
 mod source;
 

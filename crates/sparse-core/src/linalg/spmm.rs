@@ -2,7 +2,8 @@
 
 use super::compressed::{Compressed, View};
 use super::spmv::spmv;
-use crate::reduce::{Sum, Weights, reduce_rows};
+use crate::reduce::{Weights, reduce_rows};
+use crate::reducer::Sum;
 use crate::source::Source;
 use crate::{Element, Index};
 

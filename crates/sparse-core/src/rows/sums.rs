@@ -2,7 +2,8 @@
 
 use super::contiguous::contiguous_sums;
 use crate::element::Ids;
-use crate::reduce::{Extreme, Reducer, Sum, reduce_rows};
+use crate::reduce::reduce_rows;
+use crate::reducer::{Extreme, Reducer, Sum};
 use crate::source::Source;
 use crate::{Element, Index};
 
