@@ -78,7 +78,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let (mut at, mut own) = (at, self.coalesce());
         let (device, dtype, dims) = (self.device().inner(), own.pattern.index_dtype(), own.sparse_dims());
         let mut stored = own.nnz() > 0;
-        if P::POINTS_TO_FIRST && stored {
+        if stored && own.pattern.first_slices().is_some() {
             // Only the row, instead of the coordinates of all elements.
             let row = own.cut_axis(0, Cut { start: at[0], count: 1, step: 1 });
             stored = row.nnz() > 0;
@@ -219,8 +219,9 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
         return (empty_pattern(pattern, shape), Taken::Nothing);
     }
     if axis == 0
-        && let Some((made, at)) = pattern.take_first(index)
+        && let Some(slices) = pattern.first_slices()
     {
+        let (made, at) = slices.take(index);
         let taken = if made.nnz() == 0 { Taken::Nothing } else { Taken::Mapped(RowMap::new(at, nnz)) };
         return (made, taken);
     }

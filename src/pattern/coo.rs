@@ -139,8 +139,6 @@ impl Pattern for CooPattern {
 }
 
 impl Structure for CooPattern {
-    const POINTS_TO_FIRST: bool = false;
-
     fn has_rank(_rank: usize) -> bool {
         true
     }

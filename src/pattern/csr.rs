@@ -2,7 +2,7 @@
 
 use super::coo::CooPattern;
 use super::dims::empty_pattern;
-use super::layout::{Pattern, Structure, describe};
+use super::layout::{FirstSlices, Pattern, Structure, describe};
 use super::matrix::{Matrix, coordinates, split_rows};
 use super::memo::Memo;
 use super::select::{Expansion, expand, lengths, total_dtype};
@@ -273,8 +273,6 @@ impl Pattern for CsrPattern {
 }
 
 impl Structure for CsrPattern {
-    const POINTS_TO_FIRST: bool = true;
-
     fn has_rank(rank: usize) -> bool {
         rank == 2 || rank == 3
     }
@@ -376,7 +374,13 @@ impl Structure for CsrPattern {
         (axis < 2).then(|| Self::new_unchecked(self.0.row_ptr.clone(), self.0.col_idx.clone(), &shape))
     }
 
-    fn take_first(&self, index: &Tensor<1, Int>) -> Option<(Self, Tensor<1, Int>)> {
+    fn first_slices(&self) -> Option<&dyn FirstSlices<Self>> {
+        Some(self)
+    }
+}
+
+impl FirstSlices<CsrPattern> for CsrPattern {
+    fn take(&self, index: &Tensor<1, Int>) -> (Self, Tensor<1, Int>) {
         let (count, dtype) = (index.dims()[0], self.0.row_ptr.dtype());
         let mut shape = self.0.shape.clone();
         shape[0] = count;
@@ -391,12 +395,12 @@ impl Structure for CsrPattern {
         let dtype = total_dtype(&counts, self.nnz() as u128 * count as u128);
         let Expansion { ptr, at, .. } = expand(&index_tensor(starts, dtype), &index_tensor(counts, dtype));
         if at.dims()[0] == 0 {
-            return Some((empty_pattern(self, &shape), at));
+            return (empty_pattern(self, &shape), at);
         }
-        Some((Self::new_unchecked(ptr, self.0.col_idx.clone().select(0, at.clone()), &shape), at))
+        (Self::new_unchecked(ptr, self.0.col_idx.clone().select(0, at.clone()), &shape), at)
     }
 
-    fn narrow_first(&self, slices: Range<usize>) -> Option<(Self, Range<usize>)> {
+    fn narrow(&self, slices: Range<usize>) -> (Self, Range<usize>) {
         let height = if self.0.shape.len() == 3 { self.rows() } else { 1 };
         let mut shape = self.0.shape.clone();
         shape[0] = slices.len();
@@ -405,9 +409,9 @@ impl Structure for CsrPattern {
         let ends = read_all(Tensor::cat(vec![ptr.clone().narrow(0, 0, 1), ptr.clone().narrow(0, rows, 1)], 0));
         let [start, end] = [0, 1].map(|k| ends[k] as usize);
         if start >= end {
-            return Some((empty_pattern(self, &shape), start..start));
+            return (empty_pattern(self, &shape), start..start);
         }
         let col_idx = self.0.col_idx.clone().narrow(0, start, end - start);
-        Some((Self::new_unchecked(ptr.sub_scalar(start as i64), col_idx, &shape), start..end))
+        (Self::new_unchecked(ptr.sub_scalar(start as i64), col_idx, &shape), start..end)
     }
 }

@@ -111,8 +111,9 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
         return none();
     }
     if let [(0, Cut { start, count, step: 1 })] = cut[..]
-        && let Some((part, rows)) = pattern.narrow_first(start..start + count)
+        && let Some(slices) = pattern.first_slices()
     {
+        let (part, rows) = slices.narrow(start..start + count);
         return (part, Taken::together(rows));
     }
     let coordinates = pattern.coordinates();

@@ -41,9 +41,6 @@ pub trait Pattern: Structure + Clone + Debug + Send + Sync + 'static {
 ///
 /// The trait is private, so nobody else can implement [`Pattern`].
 pub(crate) trait Structure: Sized {
-    /// Whether the layout has pointers to the slices along axis 0.
-    const POINTS_TO_FIRST: bool;
-
     /// Whether the layout has tensors of this number of sparse dims.
     fn has_rank(rank: usize) -> bool;
     /// Checks that the layout has tensors with sparse dims of this shape. `held` is how many numbers are in memory
@@ -71,15 +68,19 @@ pub(crate) trait Structure: Sized {
     fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>);
     /// The pattern with one more sparse dim, of size 1, at `axis`, if its arrays stay the same.
     fn unsqueezed(&self, axis: usize) -> Option<Self>;
-    /// The slices along axis 0 that an index names, and the position of each of their elements. `None` if the layout
-    /// has no pointers to these slices. The index is checked and has no negative numbers. Does not depend on nnz.
-    fn take_first(&self, _index: &Tensor<1, Int>) -> Option<(Self, Tensor<1, Int>)> {
+    /// The slices along axis 0, if the layout has pointers to them.
+    fn first_slices(&self) -> Option<&dyn FirstSlices<Self>> {
         None
     }
-    /// The slices `slices` along axis 0, and the positions of their elements; see [`take_first`](Self::take_first).
-    fn narrow_first(&self, _slices: Range<usize>) -> Option<(Self, Range<usize>)> {
-        None
-    }
+}
+
+/// The slices of a pattern along axis 0, found by pointers. The cost does not depend on nnz.
+pub(crate) trait FirstSlices<P> {
+    /// Those that an index names, and the position of each of their elements. The index is checked and has no negative
+    /// numbers.
+    fn take(&self, index: &Tensor<1, Int>) -> (P, Tensor<1, Int>);
+    /// Those in a range, and the positions of their elements.
+    fn narrow(&self, slices: Range<usize>) -> (P, Range<usize>);
 }
 
 /// The first line of a tensor's `Display`, for a pattern: handles of index tensors would say nothing.

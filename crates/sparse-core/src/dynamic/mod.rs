@@ -5,17 +5,12 @@
 //! arguments of a call must have the same type: all indices, or values and result. That type is read from the first
 //! such argument. A later argument of another type is a bug of the caller and panics.
 
-mod linalg;
-mod merge;
-mod moves;
-mod scatter;
-mod slices;
-mod structure;
+pub(crate) mod slices;
 
-pub use crate::element::Ids;
-pub use linalg::*;
-pub use merge::*;
-pub use moves::*;
-pub use scatter::*;
-pub use slices::{BitVec, Bits, ElementVec, Elements, ElementsMut, IdVec};
-pub use structure::*;
+pub use crate::concat::dynamic::*;
+pub use crate::linalg::dynamic::*;
+pub use crate::merge::dynamic::*;
+pub use crate::rows::dynamic::*;
+pub use crate::scatter::dynamic::*;
+pub use crate::structure::dynamic::*;
+pub use slices::{BitVec, Bits, ElementVec, Elements, ElementsMut, IdVec, Ids};

@@ -1,6 +1,6 @@
 //! Slices and vectors whose element type is known only at run time.
 
-use crate::element::Ids;
+pub use crate::element::Ids;
 use crate::{Element, Index, Plain};
 use half::{bf16, f16};
 
@@ -43,7 +43,7 @@ macro_rules! families {
                 self.len() == 0
             }
             /// The type of the entries.
-            pub(super) fn type_name(&self) -> &'static str {
+            pub(crate) fn type_name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => stringify!($t),)* }
             }
         }
@@ -64,7 +64,7 @@ macro_rules! families {
         }
 
         #[doc = concat!("A type that [`", stringify!($slice), "`] can hold.")]
-        pub(super) trait $trait: $bound {
+        pub(crate) trait $trait: $bound {
             /// The entries, which must be of this type.
             fn $of(slice: $slice<'_>) -> &[Self];
             /// The vector without its type.
@@ -112,6 +112,9 @@ families! {
 families! {
     AnyBits: Plain, Bits bits, BitVec bit_vec, [B8 u8, B16 u16, B32 u32, B64 u64]
 }
+
+/// Row pointers and columns.
+pub(crate) type Csr<'a> = (Ids<'a>, Ids<'a>);
 
 /// Mutable [`Elements`].
 #[derive(Debug)]
@@ -218,4 +221,20 @@ macro_rules! with_bits {
     };
 }
 
-pub(super) use {with_bits, with_elements, with_floats, with_ids};
+/// Runs `$body` with `$T` bound to the type of `$out`, and `$slice` to its elements.
+macro_rules! with_mut {
+    ($out:expr, ($slice:ident: $T:ident) => $body:expr) => {
+        $crate::dynamic::slices::with_mut!(@arms $out, $slice, $T, $body,
+            F16 half::f16, Bf16 half::bf16, F32 f32, F64 f64, I32 i32, I64 i64, U8 u8)
+    };
+    (@arms $out:expr, $slice:ident, $T:ident, $body:expr, $($variant:ident $t:ty),*) => {
+        match $out {
+            $(ElementsMut::$variant($slice) => {
+                type $T = $t;
+                $body
+            })*
+        }
+    };
+}
+
+pub(crate) use {with_bits, with_elements, with_floats, with_ids, with_mut};

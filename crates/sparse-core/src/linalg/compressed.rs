@@ -32,3 +32,30 @@ pub(super) struct View<'a> {
     pub(super) idx: Ids<'a>,
     pub(super) perm: Option<Ids<'a>>,
 }
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use super::Compressed;
+    use crate::dynamic::slices::{AnyIndex, Ids};
+
+    /// [`Compressed`] rows.
+    #[derive(Clone, Copy, Debug)]
+    pub struct DynCompressed<'a> {
+        /// Where each row starts, then the end of the last row: `rows + 1` entries.
+        pub ptr: Ids<'a>,
+        /// Column of every element.
+        pub idx: Ids<'a>,
+        /// Position of the value of every element; `None` if the values are in order.
+        pub perm: Option<Ids<'a>>,
+    }
+
+    impl<'a> DynCompressed<'a> {
+        pub(crate) fn rows(&self) -> usize {
+            self.ptr.len().saturating_sub(1)
+        }
+
+        pub(crate) fn of<I: AnyIndex>(self) -> Compressed<'a, I> {
+            Compressed { ptr: I::ids(self.ptr), idx: I::ids(self.idx), perm: self.perm.map(I::ids) }
+        }
+    }
+}

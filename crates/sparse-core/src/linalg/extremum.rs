@@ -5,7 +5,8 @@ use super::sddmm::SUMS;
 use crate::element::Ids;
 use crate::lanes::add_lanes;
 use crate::par::{self, for_pieces, split_mut};
-use crate::reduce::{Extreme, Weights, reduce_rows};
+use crate::reduce::{Weights, reduce_rows};
+use crate::reducer::Extreme;
 use crate::source::Source;
 use crate::{Element, Index};
 use core::ops::Range;
@@ -261,5 +262,61 @@ impl<T: Element> WithSimd for Cols<'_, T> {
                 *grad = T::narrow(*sum);
             }
         }
+    }
+}
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use super::super::compressed::dynamic::DynCompressed;
+    use super::Extremum;
+    use crate::alloc::zeroed;
+    use crate::dynamic::slices::{
+        AnyElement, AnyIndex, ElementVec, Elements, Ids, with_elements, with_floats, with_ids,
+    };
+
+    /// See [`spmm_extremum`](crate::spmm_extremum()): `[rows, features]`.
+    pub fn spmm_extremum(
+        extremum: Extremum,
+        a: DynCompressed<'_>,
+        values: Elements<'_>,
+        dense: Elements<'_>,
+        features: usize,
+    ) -> ElementVec {
+        with_ids!(a.ptr, I => with_elements!(values, T => {
+            let mut out = zeroed::<T>(a.rows() * features);
+            super::spmm_extremum::<T, I>(extremum, a.of(), T::elements(values), T::elements(dense), features, &mut out);
+            T::element_vec(out)
+        }))
+    }
+
+    /// See [`extremum_rows_backward`](crate::extremum_rows_backward()): the shares `[rows, features]` and, if needed,
+    /// the gradient of the values. `reads` holds the values, the dense operand, the result and the gradient of the
+    /// result.
+    pub fn extremum_rows_backward(
+        (ptr, idx): (Ids<'_>, Ids<'_>),
+        reads: [Elements<'_>; 4],
+        features: usize,
+        need_values: bool,
+    ) -> (ElementVec, Option<ElementVec>) {
+        with_ids!(ptr, I => with_floats!(reads[0], T => {
+            let [values, dense, out, grad] = reads.map(T::elements);
+            let mut shares = zeroed::<T>((ptr.len() - 1) * features);
+            let mut value_grads = need_values.then(|| zeroed::<T>(idx.len()));
+            let pattern = (I::ids(ptr), I::ids(idx));
+            let grads = value_grads.as_deref_mut();
+            super::extremum_rows_backward::<T, I>(pattern, values, dense, out, grad, features, &mut shares, grads);
+            (T::element_vec(shares), value_grads.map(T::element_vec))
+        }))
+    }
+
+    /// See [`extremum_cols_backward`](crate::extremum_cols_backward()): `[cols, features]`. `reads` holds the values,
+    /// the dense operand, the result and the shares.
+    pub fn extremum_cols_backward(a: DynCompressed<'_>, reads: [Elements<'_>; 4], features: usize) -> ElementVec {
+        with_ids!(a.ptr, I => with_floats!(reads[0], T => {
+            let [values, dense, out, shares] = reads.map(T::elements);
+            let mut grad = zeroed::<T>(dense.len());
+            super::extremum_cols_backward::<T, I>(a.of(), values, dense, out, shares, features, &mut grad);
+            T::element_vec(grad)
+        }))
     }
 }

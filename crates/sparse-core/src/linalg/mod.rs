@@ -2,6 +2,8 @@
 
 mod compressed;
 mod extremum;
+mod places;
+mod sampled;
 mod sddmm;
 mod spgemm;
 mod spmm;
@@ -9,6 +11,16 @@ mod spmv;
 
 pub use compressed::Compressed;
 pub use extremum::{Extremum, extremum_cols_backward, extremum_rows_backward, spmm_extremum};
+pub use sampled::spgemm_sampled;
 pub use sddmm::sddmm;
-pub use spgemm::{spgemm, spgemm_sampled, spgemm_values};
+pub use spgemm::{spgemm, spgemm_values};
 pub use spmm::spmm;
+
+pub(crate) mod dynamic {
+    pub use super::compressed::dynamic::*;
+    pub use super::extremum::dynamic::*;
+    pub use super::sampled::dynamic::*;
+    pub use super::sddmm::dynamic::*;
+    pub use super::spgemm::dynamic::*;
+    pub use super::spmm::dynamic::*;
+}

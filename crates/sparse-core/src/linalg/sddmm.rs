@@ -90,6 +90,21 @@ fn dot<T: Element, S: Simd>(simd: S, x: &[T], y: &[T]) -> T::Acc {
     add_lanes::<T, SUMS>(sums)
 }
 
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use crate::alloc::zeroed;
+    use crate::dynamic::slices::{AnyElement, AnyIndex, ElementVec, Elements, Ids, with_elements, with_ids};
+
+    /// See [`sddmm`](crate::sddmm()): one value per sample.
+    pub fn sddmm(rows: Ids<'_>, cols: Ids<'_>, x: Elements<'_>, y: Elements<'_>, features: usize) -> ElementVec {
+        with_ids!(rows, I => with_elements!(x, T => {
+            let mut out = zeroed::<T>(rows.len());
+            super::sddmm::<T, I>(I::ids(rows), I::ids(cols), T::elements(x), T::elements(y), features, &mut out);
+            T::element_vec(out)
+        }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

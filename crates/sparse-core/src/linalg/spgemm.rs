@@ -1,12 +1,12 @@
 //! Sparse matrix times sparse matrix.
 
 use super::compressed::{Compressed, View};
+use super::places::{Columns, Hits, Right, position};
 use crate::alloc::zeroed;
 use crate::element::Ids;
 use crate::par::{self, by_elements, for_pieces, split_mut};
 use crate::{Element, Index, Result, SparseError};
 use core::ops::Range;
-use std::borrow::Cow;
 
 /// Sparse x sparse, structure and values in one pass: `C[i, j] = sum over k of A[i, k] * B[k, j]`. `cols` is the width
 /// of C.
@@ -189,82 +189,6 @@ fn multiply_values<T: Element>(
     });
 }
 
-/// Sampled sparse x sparse^T: `out[e] = sum over j of X[i, j] * Y[k, j]` for each element `e = (i, k)` of `mask`.
-///
-/// This computes the gradients of [`spgemm`]. For the gradient of A, X is the gradient of C and Y is B. For the
-/// gradient of B, everything is transposed. Row `i` of X is written into a dense row, where the rows of Y look up their
-/// factors. O(nnz of X + products) time, and memory for one dense row per thread.
-///
-/// # Panics
-///
-/// When lengths disagree, pointers descend or an index is out of range.
-pub fn spgemm_sampled<T: Element, I: Index>(
-    mask: (&[I], &[I]),
-    x: Compressed<'_, I>,
-    x_values: &[T],
-    y: Compressed<'_, I>,
-    y_values: &[T],
-    cols: usize,
-    out: &mut [T],
-) {
-    let columns = Columns::of(x.idx, cols);
-    let (own, other) = (columns.places(x.idx), columns.places(y.idx));
-    let (x, y) = (Right::of(x, &own, &columns), Right::of(y, &other, &columns));
-    sample((I::list(mask.0), I::list(mask.1)), x, x_values, y, y_values, out);
-}
-
-fn sample<T: Element>(
-    (ptr, idx): (Ids<'_>, Ids<'_>),
-    x: Right<'_>,
-    x_values: &[T],
-    y: Right<'_>,
-    y_values: &[T],
-    out: &mut [T],
-) {
-    assert_eq!(out.len(), idx.len(), "spgemm: out must have an element for each of the mask");
-    for_pieces(&ptr.cuts(8), out, &|rows| ptr.spans(rows).len(), &|rows, out| {
-        let first = ptr.at(rows.start);
-        let mut dense_row: Vec<T::Acc> = vec![T::ACC_ZERO; x.width];
-        for r in rows {
-            let own = x.ptr.span(r);
-            for e in own.clone() {
-                dense_row[x.places[e].to_usize()] = x_values[position(x.perm, e)].widen();
-            }
-            for e in ptr.span(r) {
-                let mut sum = T::ACC_ZERO;
-                let row = y.ptr.span(idx.at(e));
-                if y.perm.is_none() {
-                    for (place, v) in y.places[row.clone()].iter().zip(&y_values[row]) {
-                        sum = T::add(sum, T::mul(dense_row[place.to_usize()], v.widen()));
-                    }
-                } else {
-                    for e in row {
-                        let v = y_values[position(y.perm, e)].widen();
-                        sum = T::add(sum, T::mul(dense_row[y.places[e].to_usize()], v));
-                    }
-                }
-                out[e - first] = T::narrow(sum);
-            }
-            x.places[own].iter().for_each(|place| dense_row[place.to_usize()] = T::ACC_ZERO);
-        }
-    });
-}
-
-/// Compressed rows whose columns are replaced by places in a dense row of `width`.
-#[derive(Clone, Copy)]
-struct Right<'a> {
-    ptr: Ids<'a>,
-    places: &'a [i32],
-    perm: Option<Ids<'a>>,
-    width: usize,
-}
-
-impl<'a> Right<'a> {
-    fn of<I: Index>(view: Compressed<'a, I>, places: &'a [i32], columns: &Columns<I>) -> Self {
-        Self { ptr: I::list(view.ptr), places, perm: view.perm.map(I::list), width: columns.width() }
-    }
-}
-
 /// Calls `add(place, product)` for each product of row `r`.
 #[inline(always)]
 fn add_row<T: Element>(
@@ -290,12 +214,6 @@ fn add_row<T: Element>(
     }
 }
 
-/// Position of the value of element `e`.
-#[inline(always)]
-fn position(perm: Option<Ids<'_>>, e: usize) -> usize {
-    perm.map_or(e, |perm| perm.at(e))
-}
-
 /// The rows of A in pieces with about equal numbers of products, and the number of products of each piece.
 fn products(a: View<'_>, b: Right<'_>) -> Vec<(Range<usize>, usize)> {
     let rows = a.ptr.rows();
@@ -311,87 +229,46 @@ fn products(a: View<'_>, b: Right<'_>) -> Vec<(Range<usize>, usize)> {
     by_elements(&sums, 1).into_iter().map(|rows| (rows.clone(), (sums[rows.end] - sums[rows.start]) as usize)).collect()
 }
 
-/// The columns that have a place in a dense row. These are all columns; or, if far fewer are in use, the used ones in
-/// ascending order, with one more place for all others.
-struct Columns<I> {
-    all: usize,
-    used: Option<Vec<I>>,
-}
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use super::super::compressed::dynamic::DynCompressed;
+    use crate::Result;
+    use crate::alloc::zeroed;
+    use crate::dynamic::slices::{AnyElement, AnyIndex, ElementVec, Elements, IdVec, Ids, with_elements, with_ids};
 
-impl<I: Index> Columns<I> {
-    fn of(idx: &[I], all: usize) -> Self {
-        let used = (all > 8 * idx.len().max(1 << 16) || all > i32::MAX as usize).then(|| {
-            let mut used = idx.to_vec();
-            par::sort_unstable(&mut used);
-            used.dedup();
-            assert!(used.len() < i32::MAX as usize, "spgemm: fewer than 2^31 - 1 columns must be in use");
-            used
-        });
-        Self { all, used }
+    /// See [`spgemm`](crate::spgemm()): row pointers, columns, values.
+    ///
+    /// # Errors
+    ///
+    /// `overflow`, as in [`spgemm`](crate::spgemm()).
+    pub fn spgemm(
+        a: DynCompressed<'_>,
+        a_values: Elements<'_>,
+        b: DynCompressed<'_>,
+        b_values: Elements<'_>,
+        cols: usize,
+    ) -> Result<(IdVec, IdVec, ElementVec)> {
+        with_ids!(a.ptr, I => with_elements!(a_values, T => {
+            let (ptr, idx, values) =
+                super::spgemm::<T, I>(a.of(), T::elements(a_values), b.of(), T::elements(b_values), cols)?;
+            Ok((I::id_vec(ptr), I::id_vec(idx), T::element_vec(values)))
+        }))
     }
 
-    fn width(&self) -> usize {
-        self.used.as_ref().map_or(self.all, |used| used.len() + 1)
-    }
-
-    /// The place of each column.
-    fn places<'a>(&self, idx: &'a [I]) -> Cow<'a, [i32]> {
-        let Some(used) = &self.used else { return I::narrow(idx) };
-        let place = |j: &I| used.binary_search(j).unwrap_or(used.len()) as i32;
-        Cow::Owned(par::fill_with(idx.len(), |k| place(&idx[k])))
-    }
-
-    /// The column of each place.
-    fn names(&self, places: Vec<i32>) -> Vec<I> {
-        match &self.used {
-            None => I::widen(places),
-            Some(used) => par::fill_with(places.len(), |k| used[places[k].to_usize()]),
-        }
-    }
-
-    /// Row pointers from the end of every row.
-    fn pointers(&self, ends: &[usize]) -> Vec<I> {
-        let mut ptr = zeroed(ends.len() + 1);
-        for (slot, end) in ptr[1..].iter_mut().zip(ends) {
-            *slot = I::from_usize(*end);
-        }
-        ptr
-    }
-}
-
-/// The places of a dense row that have a product, as a bitmap of two levels.
-struct Hits {
-    hit: Vec<u64>,
-    words: Vec<u64>,
-}
-
-impl Hits {
-    fn new(width: usize) -> Self {
-        let words = width.div_ceil(64);
-        Self { hit: vec![0; words], words: vec![0; words.div_ceil(64)] }
-    }
-
-    #[inline(always)]
-    fn add(&mut self, at: usize) {
-        self.hit[at / 64] |= 1 << (at % 64);
-        self.words[at / 4096] |= 1 << (at / 64 % 64);
-    }
-
-    /// Writes the places in order, clears the bitmap, and returns the number of places.
-    fn drain(&mut self, places: &mut [i32]) -> usize {
-        let mut count = 0;
-        for (group, words) in self.words.iter_mut().enumerate() {
-            while *words != 0 {
-                let word = group * 64 + words.trailing_zeros() as usize;
-                *words &= *words - 1;
-                let mut hit = core::mem::take(&mut self.hit[word]);
-                while hit != 0 {
-                    places[count] = (word * 64) as i32 + hit.trailing_zeros() as i32;
-                    hit &= hit - 1;
-                    count += 1;
-                }
-            }
-        }
-        count
+    /// See [`spgemm_values`](crate::spgemm_values()): one value for each element of `c`.
+    pub fn spgemm_values(
+        c: (Ids<'_>, Ids<'_>),
+        a: DynCompressed<'_>,
+        a_values: Elements<'_>,
+        b: DynCompressed<'_>,
+        b_values: Elements<'_>,
+        cols: usize,
+    ) -> ElementVec {
+        with_ids!(c.0, I => with_elements!(a_values, T => {
+            let mut out = zeroed::<T>(c.1.len());
+            let (own, left, right) = ((I::ids(c.0), I::ids(c.1)), T::elements(a_values), T::elements(b_values));
+            super::spgemm_values::<T, I>(own, a.of(), left, b.of(), right, cols, &mut out);
+            T::element_vec(out)
+        }))
     }
 }

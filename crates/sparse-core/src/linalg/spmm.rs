@@ -2,7 +2,8 @@
 
 use super::compressed::{Compressed, View};
 use super::spmv::spmv;
-use crate::reduce::{Sum, Weights, reduce_rows};
+use crate::reduce::{Weights, reduce_rows};
+use crate::reducer::Sum;
 use crate::source::Source;
 use crate::{Element, Index};
 
@@ -30,5 +31,21 @@ pub fn spmm<T: Element, I: Index>(a: Compressed<'_, I>, values: &[T], dense: &[T
             let dense = Source::new(dense, features, "spmm: dense");
             reduce_rows(Sum, Weights { values, perm }, ptr, Some(idx), dense, out);
         }
+    }
+}
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use super::super::compressed::dynamic::DynCompressed;
+    use crate::alloc::zeroed;
+    use crate::dynamic::slices::{AnyElement, ElementVec, Elements, Ids, with_elements, with_ids};
+
+    /// See [`spmm`](crate::spmm()): `[rows, features]`.
+    pub fn spmm(a: DynCompressed<'_>, values: Elements<'_>, dense: Elements<'_>, features: usize) -> ElementVec {
+        with_ids!(a.ptr, I => with_elements!(values, T => {
+            let mut out = zeroed::<T>(a.rows() * features);
+            super::spmm::<T, I>(a.of(), T::elements(values), T::elements(dense), features, &mut out);
+            T::element_vec(out)
+        }))
     }
 }

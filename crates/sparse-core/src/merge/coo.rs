@@ -105,3 +105,33 @@ pub fn locate_coo<I: Index>(
     let (a, b) = (rows(a_indices, sparse_dims, nnz_a), rows(b_indices, sparse_dims, nnz_b));
     steps(&a, nnz_a, &b, nnz_b).located()
 }
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use super::super::dynamic::DynMerged;
+    use crate::dynamic::slices::{AnyIndex, IdVec, Ids, with_ids};
+
+    macro_rules! coo {
+        ($($name:ident)*) => {$(
+            #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            pub fn $name(sparse_dims: usize, a: Ids<'_>, nnz_a: usize, b: Ids<'_>, nnz_b: usize) -> DynMerged {
+                with_ids!(a, I => {
+                    let merged = super::$name::<I>(sparse_dims, I::ids(a), nnz_a, I::ids(b), nnz_b);
+                    DynMerged {
+                        row_ptr: None,
+                        indices: I::id_vec(merged.indices),
+                        map_a: I::id_vec(merged.map_a),
+                        map_b: I::id_vec(merged.map_b),
+                    }
+                })
+            }
+        )*};
+    }
+
+    coo!(union_coo intersect_coo);
+
+    /// See [`locate_coo`](crate::locate_coo()).
+    pub fn locate_coo(sparse_dims: usize, a: Ids<'_>, nnz_a: usize, b: Ids<'_>, nnz_b: usize) -> IdVec {
+        with_ids!(a, I => I::id_vec(super::locate_coo::<I>(sparse_dims, I::ids(a), nnz_a, I::ids(b), nnz_b)))
+    }
+}

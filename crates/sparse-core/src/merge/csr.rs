@@ -136,3 +136,33 @@ pub fn locate_csr<I: Index>(a_ptr: &[I], a_col: &[I], b_ptr: &[I], b_col: &[I]) 
     });
     map
 }
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use super::super::dynamic::DynMerged;
+    use crate::dynamic::slices::{AnyIndex, Csr, IdVec, Ids, with_ids};
+
+    macro_rules! csr {
+        ($($name:ident)*) => {$(
+            #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            pub fn $name(a: Csr<'_>, b: Csr<'_>) -> DynMerged {
+                with_ids!(a.0, I => {
+                    let merged = super::$name::<I>(I::ids(a.0), I::ids(a.1), I::ids(b.0), I::ids(b.1));
+                    DynMerged {
+                        row_ptr: Some(I::id_vec(merged.row_ptr)),
+                        indices: I::id_vec(merged.col_idx),
+                        map_a: I::id_vec(merged.map_a),
+                        map_b: I::id_vec(merged.map_b),
+                    }
+                })
+            }
+        )*};
+    }
+
+    csr!(union_csr intersect_csr);
+
+    /// See [`locate_csr`](crate::locate_csr()).
+    pub fn locate_csr(a: Csr<'_>, b: Csr<'_>) -> IdVec {
+        with_ids!(a.0, I => I::id_vec(super::locate_csr::<I>(I::ids(a.0), I::ids(a.1), I::ids(b.0), I::ids(b.1))))
+    }
+}

@@ -23,3 +23,24 @@ use crate::Index;
 fn assert_fits<I: Index>(nnz: usize) {
     assert!(nnz <= I::MAX, "merge: nnz must fit the index type (at most {}), got {nnz}", I::MAX);
 }
+
+pub(crate) mod dynamic {
+    pub use super::coo::dynamic::*;
+    pub use super::csr::dynamic::*;
+    pub use super::zip::dynamic::*;
+    use crate::dynamic::slices::IdVec;
+
+    /// A pattern merged from two patterns, with an index map into each. Entry `k` of a map is the position of element
+    /// `k` in that operand, or the operand's number of elements if the operand does not have it.
+    #[derive(Debug)]
+    pub struct DynMerged {
+        /// Row pointers of a CSR pattern; `None` for a COO pattern.
+        pub row_ptr: Option<IdVec>,
+        /// Columns, or coordinates `[sparse_dims, nnz]`.
+        pub indices: IdVec,
+        /// Position of each element in the first operand.
+        pub map_a: IdVec,
+        /// Position of each element in the second operand.
+        pub map_b: IdVec,
+    }
+}

@@ -6,7 +6,7 @@
 use super::csr::steps;
 use super::steps::{Apply, CHUNK, Keep};
 use crate::bits::OfBits;
-use crate::check::in_range;
+use crate::structure::check::in_range;
 use crate::{Element, Index, Plain, alloc::zeroed, par};
 use bytemuck::{cast_slice, cast_slice_mut};
 use core::hint::select_unpredictable;
@@ -210,4 +210,49 @@ pub fn union_apply_csr<T: Element, I: Index>(
         &|out, x, y| op.apply::<T>(cast_slice_mut(out), cast_slice(x), cast_slice(y)),
     );
     (row_ptr, col_idx, values)
+}
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use super::BinaryOp;
+    use crate::alloc::zeroed;
+    use crate::dynamic::slices::{
+        AnyElement, AnyIndex, Csr, ElementVec, Elements, IdVec, Ids, with_elements, with_ids,
+    };
+
+    /// A side of [`zip_rows`]: values, the fill row, and the index map.
+    pub type DynSide<'a> = (Elements<'a>, Elements<'a>, Option<Ids<'a>>);
+
+    fn side<'a, T: AnyElement, I: AnyIndex>((values, fill, map): DynSide<'a>) -> (&'a [T], &'a [T], Option<&'a [I]>) {
+        (T::elements(values), T::elements(fill), map.map(I::ids))
+    }
+
+    /// See [`zip_rows`](crate::zip_rows()): `[rows, block]`.
+    pub fn zip_rows(op: BinaryOp, a: DynSide<'_>, b: DynSide<'_>, block: usize, rows: usize) -> ElementVec {
+        let ids = a.2.or(b.2).unwrap_or(Ids::I32(&[]));
+        with_ids!(ids, I => with_elements!(a.0, T => {
+            let mut out = zeroed::<T>(rows * block);
+            let ((a, fill_a, map_a), (b, fill_b, map_b)) = (side::<T, I>(a), side::<T, I>(b));
+            super::zip_rows::<T, I>(op, a, fill_a, map_a, b, fill_b, map_b, block, &mut out);
+            T::element_vec(out)
+        }))
+    }
+
+    /// A matrix of [`union_apply_csr`]: its pattern, its values, and its fill of one element.
+    pub type DynMatrix<'a> = (Csr<'a>, Elements<'a>, Elements<'a>);
+
+    fn matrix<'a, T: AnyElement, I: AnyIndex>(
+        ((ptr, col), values, fill): DynMatrix<'a>,
+    ) -> (&'a [I], &'a [I], &'a [T], T) {
+        (I::ids(ptr), I::ids(col), T::elements(values), T::elements(fill)[0])
+    }
+
+    /// See [`union_apply_csr`](crate::union_apply_csr()): row pointers, columns, values.
+    pub fn union_apply_csr(op: BinaryOp, a: DynMatrix<'_>, b: DynMatrix<'_>) -> (IdVec, IdVec, ElementVec) {
+        with_ids!(a.0.0, I => with_elements!(a.1, T => {
+            let ((ptr_a, col_a, a, fill_a), (ptr_b, col_b, b, fill_b)) = (matrix::<T, I>(a), matrix::<T, I>(b));
+            let (ptr, col, out) = super::union_apply_csr::<T, I>(op, ptr_a, col_a, a, fill_a, ptr_b, col_b, b, fill_b);
+            (I::id_vec(ptr), I::id_vec(col), T::element_vec(out))
+        }))
+    }
 }

@@ -152,3 +152,26 @@ impl<T: Element> Step<(T, u32), T> for CountTies {
 fn divide<T: Element>(x: T, n: u32) -> T {
     T::narrow(T::div(x.widen(), T::from_count(n as usize)))
 }
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use super::{Reduce, Target};
+    use crate::dynamic::slices::{AnyElement, ElementVec, Elements, with_floats};
+
+    /// See [`put_backward`](crate::put_backward()). `reads` holds the array, the values and the result. Those that the
+    /// gradient does not read may be `None`.
+    pub fn put_backward(
+        target: &Target<'_>,
+        reduce: Reduce,
+        include_self: bool,
+        reads: [Option<Elements<'_>>; 3],
+        grad: Elements<'_>,
+        needs: [bool; 2],
+    ) -> [Option<ElementVec>; 2] {
+        with_floats!(grad, T => {
+            let [arr, values, out] = reads.map(|read| read.map_or(&[][..], T::elements));
+            super::put_backward::<T>(target, reduce, include_self, arr, values, out, T::elements(grad), needs)
+                .map(|grad| grad.map(T::element_vec))
+        })
+    }
+}

@@ -43,3 +43,14 @@ impl<I: Index> WithSimd for AllWithin<'_, I> {
         self.index.iter().fold(true, |all, &x| all & within(x, self.low, self.size))
     }
 }
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use crate::Result;
+    use crate::dynamic::slices::{AnyIndex, Ids, with_ids};
+
+    /// See [`check_indices`](crate::check_indices()).
+    pub fn check_indices(op: &'static str, axis: usize, size: usize, index: Ids<'_>) -> Result<()> {
+        with_ids!(index, I => super::check_indices::<I>(op, axis, size, I::ids(index)))
+    }
+}

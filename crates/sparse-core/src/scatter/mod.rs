@@ -37,3 +37,11 @@ pub use gather::gather;
 pub use put::{put, put_copied};
 pub use record::{Record, Recorded, put_recorded, recorded_backward};
 pub use target::{Reduce, Target, TargetIndex};
+
+pub(crate) mod dynamic {
+    pub use super::backward::dynamic::*;
+    pub use super::check::dynamic::*;
+    pub use super::gather::dynamic::*;
+    pub use super::put::dynamic::*;
+    pub use super::record::dynamic::*;
+}

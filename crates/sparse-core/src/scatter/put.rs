@@ -271,3 +271,29 @@ fn from_i64<T: Element>(x: i64) -> T {
     let candidates: [&dyn Any; 3] = [&wide, &narrow, &byte];
     candidates.iter().find_map(|x| x.downcast_ref::<T>()).copied().expect("integers are i32, i64 and u8")
 }
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use super::{Reduce, Target};
+    use crate::dynamic::slices::{AnyElement, ElementVec, Elements, ElementsMut, with_elements, with_mut};
+
+    /// See [`put`](crate::put()).
+    pub fn put(target: &Target<'_>, reduce: Reduce, include_self: bool, values: Elements<'_>, out: ElementsMut<'_>) {
+        with_mut!(out, (out: T) => {
+            super::put::<T>(target, reduce, include_self, T::elements(values), out)
+        })
+    }
+
+    /// See [`put_copied`](crate::put_copied()): `[outer, len, inner]`.
+    pub fn put_copied(
+        target: &Target<'_>,
+        reduce: Reduce,
+        include_self: bool,
+        values: Elements<'_>,
+        arr: Elements<'_>,
+    ) -> ElementVec {
+        with_elements!(arr, T => {
+            T::element_vec(super::put_copied::<T>(target, reduce, include_self, T::elements(values), T::elements(arr)))
+        })
+    }
+}

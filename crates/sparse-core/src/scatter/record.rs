@@ -248,3 +248,49 @@ fn tied_groups(
     members.dedup();
     members.chunk_by(|a, b| a.0 == b.0).map(|group| (group[0].0, group.iter().map(|m| m.1).collect())).collect()
 }
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use super::{Record, Recorded, Reduce, Target};
+    use crate::dynamic::slices::{AnyElement, ElementVec, Elements, ElementsMut, with_floats, with_mut};
+
+    /// See [`put_recorded`](crate::put_recorded()).
+    pub fn put_recorded(
+        target: &Target<'_>,
+        reduce: Reduce,
+        include_self: bool,
+        values: Elements<'_>,
+        out: ElementsMut<'_>,
+    ) -> Option<Record> {
+        with_mut!(out, (out: T) => {
+            super::put_recorded::<T>(target, reduce, include_self, T::elements(values), out)
+        })
+    }
+
+    /// [`Recorded`].
+    #[derive(Clone, Copy, Debug)]
+    pub struct DynRecorded<'a> {
+        /// [`Record::winners`].
+        pub winners: &'a [i32],
+        /// [`Record::tied`].
+        pub tied: &'a [i32],
+        /// The array before the operation, the values and the result. May be `None` if `tied` is empty.
+        pub reads: [Option<Elements<'a>>; 3],
+    }
+
+    /// See [`recorded_backward`](crate::recorded_backward()).
+    pub fn recorded_backward(
+        target: &Target<'_>,
+        include_self: bool,
+        saved: DynRecorded<'_>,
+        grad: Elements<'_>,
+        needs: [bool; 2],
+    ) -> [Option<ElementVec>; 2] {
+        with_floats!(grad, T => {
+            let [arr, values, out] = saved.reads.map(|read| read.map_or(&[][..], T::elements));
+            let saved = Recorded { winners: saved.winners, tied: saved.tied, arr, values, out };
+            super::recorded_backward::<T>(target, include_self, saved, T::elements(grad), needs)
+                .map(|grad| grad.map(T::element_vec))
+        })
+    }
+}

@@ -101,3 +101,18 @@ fn unique<I: Index>(
     });
     Coalesced { indices, segments: Segments { ptr, order } }
 }
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use super::{Coalesced, Segments};
+    use crate::dynamic::slices::{AnyIndex, IdVec, Ids, with_ids};
+
+    /// See [`coalesce`](crate::coalesce()): unique coordinates, then the order and the pointers of the entries of each.
+    pub fn coalesce(shape: &[usize], indices: Ids<'_>, nnz: usize) -> (IdVec, IdVec, IdVec) {
+        with_ids!(indices, I => {
+            let Coalesced { indices, segments: Segments { ptr, order } } =
+                super::coalesce::<I>(shape, I::ids(indices), nnz);
+            (I::id_vec(indices), I::id_vec(order), I::id_vec(ptr))
+        })
+    }
+}

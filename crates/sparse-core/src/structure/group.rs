@@ -82,3 +82,17 @@ fn count_sort<I: Index>(
         ends[key] = I::from_usize(slot + 1);
     }
 }
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use super::Segments;
+    use crate::dynamic::slices::{AnyIndex, IdVec, Ids, with_ids};
+
+    /// See [`group_by`](crate::group_by()): `(order, ptr)`.
+    pub fn group_by(keys: Ids<'_>, groups: usize) -> (IdVec, IdVec) {
+        with_ids!(keys, I => {
+            let Segments { ptr, order } = super::group_by::<I>(I::ids(keys), groups);
+            (I::id_vec(order), I::id_vec(ptr))
+        })
+    }
+}

@@ -56,3 +56,23 @@ pub fn expand_ptr<I: Index>(ptr: &[I]) -> Vec<I> {
     });
     ids
 }
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use crate::dynamic::slices::{AnyIndex, IdVec, Ids, with_ids};
+
+    /// See [`scan`](crate::scan()).
+    pub fn scan(counts: Ids<'_>) -> IdVec {
+        with_ids!(counts, I => I::id_vec(super::scan::<I>(I::ids(counts))))
+    }
+
+    /// See [`expand_ptr`](crate::expand_ptr()).
+    pub fn expand_ptr(ptr: Ids<'_>) -> IdVec {
+        with_ids!(ptr, I => I::id_vec(super::expand_ptr::<I>(I::ids(ptr))))
+    }
+
+    /// See [`compress`](crate::compress()).
+    pub fn compress(ids: Ids<'_>, groups: usize) -> IdVec {
+        with_ids!(ids, I => I::id_vec(super::compress::<I>(I::ids(ids), groups)))
+    }
+}

@@ -3,9 +3,12 @@
 //! Each unit sums a few rows. The sums of the units are summed in the same way, level by level. Then each unit starts
 //! from the sum of the rows before its own. No unit reads a whole long segment.
 
+use super::fallback::supported;
 use super::forced;
-use super::launch::{accumulated, arg, count, empty, flat, launch, stored};
+use super::launch::{accumulated, arg, count, empty, flat, holds, launch, runs, stored};
 use super::sort::expand_ptr;
+use crate::backend::Gpu;
+use crate::kernel::SegmentCumsum;
 use burn::backend::DType;
 use burn_cubecl::cubecl::prelude::{Int, Numeric};
 use burn_cubecl::tensor::CubeTensor;
@@ -198,14 +201,18 @@ impl Level {
     }
 }
 
+impl SegmentCumsum<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { values, order, ptr, reverse } = supported(self, |Self { values, order, ptr, .. }| {
+            runs([values, ptr].into_iter().chain(order)) && holds(ptr, values.meta.shape()[0], ptr.dtype)
+        })?;
+        Ok(segment_cumsum(values, order, ptr, reverse))
+    }
+}
+
 /// Row `k` of the result is the sum of rows `order[j]` (or `j`) of the values, from the start of its segment to `k`, or
 /// with `reverse` from `k` to its end.
-pub(super) fn segment_cumsum(
-    values: CubeTensor,
-    order: Option<CubeTensor>,
-    ptr: CubeTensor,
-    reverse: bool,
-) -> CubeTensor {
+fn segment_cumsum(values: CubeTensor, order: Option<CubeTensor>, ptr: CubeTensor, reverse: bool) -> CubeTensor {
     if count(&values) == 0 {
         return values;
     }

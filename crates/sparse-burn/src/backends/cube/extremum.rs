@@ -1,32 +1,47 @@
-//! Gradients of sparse x dense with an extremum, by the kernels of [`reduce`](super::reduce) and
-//! [`sddmm`](super::sddmm). They sum only the terms whose product equals the result.
+//! Sparse x dense with an extremum in place of the sum, and its gradients, by the kernels of [`reduce`](super::reduce)
+//! and [`sddmm`](super::sddmm). For the gradients they sum only the terms whose product equals the result.
 //!
 //! No product is stored. The backward pass computes each again, in the same arithmetic, and compares it with the
 //! result.
 
-use super::reduce::{Combine, combine_rows};
+use super::fallback::supported;
+use super::launch::{binds, runs};
+use super::reduce::{BUFFERS, Combine, combine_rows, multiplies};
 use super::sddmm::sampled;
+use crate::backend::Gpu;
+use crate::carried::RowsView;
+use crate::kernel::{ExtremumColsBackward, ExtremumRowsBackward, SpmmExtremum};
 use burn_cubecl::tensor::CubeTensor;
 
-/// `reads` are the values, the dense operand, the result and its gradient.
-pub(super) fn rows_backward(
-    rows: CubeTensor,
-    (ptr, cols): (CubeTensor, CubeTensor),
-    [values, dense, out, grad]: [CubeTensor; 4],
-    need_values: bool,
-) -> (CubeTensor, Option<CubeTensor>) {
-    let combine = Combine::Shares { out: out.clone(), grad };
-    let shares = combine_rows(combine, ptr, Some(cols.clone()), Some((values.clone(), None)), dense.clone());
-    let grads = need_values.then(|| sampled(rows, cols, shares.clone(), dense, Some((values, out))));
-    (shares, grads)
+impl SpmmExtremum<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { extremum, view, values, dense } =
+            supported(self, |args| multiplies(&args.view, &args.values, &args.dense))?;
+        let (combine, RowsView { ptr, idx, perm }) = (Combine::Extremum(extremum), view);
+        Ok(combine_rows(combine, ptr, Some(idx), Some((values, perm)), dense))
+    }
 }
 
-/// `reads` are the values, the dense operand, the result and the shares.
-pub(super) fn cols_backward(
-    ptr: CubeTensor,
-    rows: CubeTensor,
-    perm: Option<CubeTensor>,
-    [values, dense, out, shares]: [CubeTensor; 4],
-) -> CubeTensor {
-    combine_rows(Combine::Matched { dense, out }, ptr, Some(rows), Some((values, perm)), shares)
+impl ExtremumRowsBackward<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<(CubeTensor, Option<CubeTensor>), Self> {
+        let Self { rows, view, reads, grad, need_values } =
+            supported(self, |Self { rows, view, reads, grad, .. }| {
+                runs(view.arrays().chain(reads).chain([grad, rows])) && binds(rows, BUFFERS)
+            })?;
+        let (RowsView { ptr, idx: cols, .. }, [values, dense, out]) = (view, reads);
+        let combine = Combine::Shares { out: out.clone(), grad };
+        let shares = combine_rows(combine, ptr, Some(cols.clone()), Some((values.clone(), None)), dense.clone());
+        let grads = need_values.then(|| sampled(rows, cols, shares.clone(), dense, Some((values, out))));
+        Ok((shares, grads))
+    }
+}
+
+impl ExtremumColsBackward<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { view, reads, shares } = supported(self, |Self { view, reads, shares }| {
+            runs(view.arrays().chain(reads).chain([shares])) && binds(shares, BUFFERS)
+        })?;
+        let (RowsView { ptr, idx: rows, perm }, [values, dense, out]) = (view, reads);
+        Ok(combine_rows(Combine::Matched { dense, out }, ptr, Some(rows), Some((values, perm)), shares))
+    }
 }

@@ -27,6 +27,11 @@ fn fallback(kernel: &'static str) {
     }
 }
 
+/// The arguments of a kernel, unless the device has no code for them.
+pub(super) fn supported<A>(args: A, supports: impl FnOnce(&A) -> bool) -> Result<A, Declined<A>> {
+    if supports(&args) { Ok(args) } else { Err(Declined::NoKernel(args)) }
+}
+
 /// Runs a kernel on the device, or on the host where the device has none for these arguments.
 pub(super) fn gpu_or_host<K: Kernel>(args: K::Args<CubeTensor>) -> Of<K::Output, CubeTensor> {
     let args = match K::gpu(args) {

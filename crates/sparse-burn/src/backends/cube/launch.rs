@@ -44,6 +44,11 @@ pub(super) fn holds(like: &CubeTensor, elements: usize, dtype: DType) -> bool {
     elements < i32::MAX as usize && hardware(like).holds(elements, dtype.size())
 }
 
+/// Whether the device can hold a matrix of `rows` rows, of the width and dtype of `like`.
+pub(super) fn holds_rows(like: &CubeTensor, rows: usize) -> bool {
+    holds(like, rows.saturating_mul(like.meta.shape()[1]), like.dtype)
+}
+
 /// Whether a kernel can bind so many buffers on this device, without the one that has the sizes. All devices allow
 /// seven.
 pub(super) fn binds(like: &CubeTensor, buffers: usize) -> bool {

@@ -1,7 +1,8 @@
 //! CubeCL: CUDA, ROCm, Vulkan, Metal and WebGPU from one source.
 //!
-//! Every kernel of [`crate::kernel`] has a body here (`gpu`). A training step over existing patterns and plans reads
-//! nothing back. Making a pattern reads one number at a time: whether it is valid, or how many elements it has.
+//! Every kernel of [`crate::kernel`] has a body here (`gpu`), in the file of its family. A training step over existing
+//! patterns and plans reads nothing back. Making a pattern reads one number at a time: whether it is valid, or how many
+//! elements it has.
 //!
 //! A few cases run on the host instead. The first time this is logged, and [`host_fallbacks`] lists the kernels:
 //! - element types that the device has no kernels for, and means of integers on a device without i64;
@@ -18,7 +19,6 @@ mod extremum;
 mod fallback;
 pub mod forced;
 mod fusion;
-mod gpu;
 mod hardware;
 mod launch;
 mod parts;

@@ -4,29 +4,30 @@
 //! This gives the same bits on every run, without atomics. The gradient reuses the groups. Cells with very many values
 //! are found on the device, and whole cubes reduce them in a second launch of the same kernel.
 
+use super::fallback::bounds;
 use super::forced::{self, Path};
 use super::hardware::{Grid, Hardware};
-use super::launch::{accumulated, arg, count, empty, flat, hardware, holds, launch, stored};
+use super::launch::{accumulated, arg, count, empty, flat, hardware, holds, launch, runs, stored};
 use super::sort::{group_by, long_groups};
+use crate::backend::{Declined, Gpu};
 use crate::carried::Put;
+use crate::kernel::{CheckIndices, PutRows};
 use crate::options::PutTarget;
 use burn::backend::DType;
 use burn_cubecl::cubecl::ir::{ElemType, IntKind};
 use burn_cubecl::cubecl::prelude::Int;
-use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
-use sparse_core::Reduce;
+use sparse_core::{Reduce, Result};
 use work::Share;
 
+mod backward;
+mod gather;
 #[allow(missing_docs)]
 mod kernels;
 #[allow(missing_docs)]
 mod scaled;
 #[allow(missing_docs)]
 mod work;
-
-/// Buffers that the kernels of gradients bind, without the one that has the sizes.
-pub(super) const BUFFERS: usize = 8;
 
 /// Units of a cube that share a long group.
 const CUBE: usize = 256;
@@ -156,7 +157,7 @@ fn divides_ints(dtype: DType, reduce: Reduce) -> bool {
 }
 
 /// Whether the device has the type of the accumulator.
-pub(super) fn sums(arr: &CubeTensor, reduce: Reduce) -> bool {
+fn sums(arr: &CubeTensor, reduce: Reduce) -> bool {
     !divides_ints(arr.dtype, reduce) || arr.client.properties().supports_type(WIDE)
 }
 
@@ -168,7 +169,7 @@ fn array_len(target: &PutTarget) -> usize {
     target.outer * target.len * target.inner
 }
 
-pub(super) fn values_len(target: &PutTarget) -> usize {
+fn values_len(target: &PutTarget) -> usize {
     target.outer * target.count * target.inner
 }
 
@@ -181,13 +182,13 @@ fn grouped(target: &PutTarget) -> (usize, usize) {
 }
 
 /// Whether the device can hold the groups, where there are none yet: their keys, and their pointers.
-pub(super) fn holds_groups(put: &Put<CubeTensor>) -> bool {
+fn holds_groups(put: &Put<CubeTensor>) -> bool {
     let (keys, groups) = grouped(&put.target);
     put.groups.is_some() || holds(&put.index, keys.max(groups + 1), put.index.dtype)
 }
 
 /// Values (or steps along the axis) grouped by the cell (or row) they belong to.
-pub(super) fn group(index: CubeTensor, target: &PutTarget) -> (CubeTensor, CubeTensor) {
+fn group(index: CubeTensor, target: &PutTarget) -> (CubeTensor, CubeTensor) {
     let (units, groups) = grouped(target);
     let keys = empty(&index, [units], index.dtype);
     let index = flat(index);
@@ -196,7 +197,38 @@ pub(super) fn group(index: CubeTensor, target: &PutTarget) -> (CubeTensor, CubeT
     group_by(keys, groups)
 }
 
-pub(super) fn put(
+impl CheckIndices<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<Result<()>, Self> {
+        if count(&self.index) == 0 {
+            return Ok(Ok(()));
+        }
+        // Two numbers are read. The host reads the index only to find the entry that the error names.
+        let (low, high) = bounds(self.index.clone());
+        let size = self.size as i64;
+        if low >= -size && high < size { Ok(Ok(())) } else { Err(Declined::Quietly(self)) }
+    }
+}
+
+impl PutRows<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<(CubeTensor, Option<(CubeTensor, CubeTensor)>), Self> {
+        let Self { put, arr, values, record } = self;
+        let (target, reduce) = (put.target, put.reduce);
+        if is_nothing(&target) {
+            return Ok((arr, None));
+        }
+        if !(runs([&arr, &values, &put.index]) && sums(&arr, reduce) && holds_groups(&put)) {
+            // The gradient on the device could not read a record of the host.
+            return Err(Declined::NoKernel(Self { put, arr, values, record: false }));
+        }
+        let (order, ptr) = put.groups.unwrap_or_else(|| group(put.index, &target));
+        let groups = (order.clone(), ptr.clone());
+        let out = put_groups(arr, values, groups, target, reduce, put.include_self);
+        Ok((out, record.then_some((order, ptr))))
+    }
+}
+
+/// Reduces the values of each group into its cell.
+fn put_groups(
     arr: CubeTensor,
     values: CubeTensor,
     (order, ptr): (CubeTensor, CubeTensor),
@@ -216,91 +248,8 @@ pub(super) fn put(
     burn_cubecl::ops::reshape(out, shape)
 }
 
-/// Gradients if there are no values or no target elements.
-pub(super) fn nothing_backward(grad: CubeTensor, target: &PutTarget, needs: [bool; 2]) -> [Option<CubeTensor>; 2] {
-    let (device, dtype) = (grad.device.clone(), grad.dtype);
-    let arr_grad = needs[0].then(|| burn_cubecl::ops::reshape(flat(grad), [array_len(target)].into()));
-    [arr_grad, needs[1].then(|| zeros(device, [values_len(target)].into(), dtype))]
-}
-
-/// The type of the two numbers that a product's gradient stores for each value.
-fn wide(dtype: DType) -> DType {
-    match dtype {
-        DType::F16 | DType::BF16 => DType::F32,
-        _ => dtype,
-    }
-}
-
-/// Whether the device can hold the gradients of the values, and two numbers for each value where these are of a
-/// product.
-pub(super) fn holds_gradients(grad: &CubeTensor, target: &PutTarget, reduce: Reduce) -> bool {
-    let values = values_len(target);
-    let notes = reduce != Reduce::Mul || hardware(grad).holds(2 * values, wide(grad.dtype).size());
-    holds(grad, values, grad.dtype) && notes
-}
-
-/// `reads` are the array, the values and the result. Each is given if the gradient reads it.
-pub(super) fn put_backward(
-    grad: CubeTensor,
-    (order, ptr): (CubeTensor, CubeTensor),
-    reads: [Option<CubeTensor>; 3],
-    target: PutTarget,
-    reduce: Reduce,
-    include_self: bool,
-    needs: [bool; 2],
-) -> [Option<CubeTensor>; 2] {
-    let dtype = grad.dtype;
-    let grad = flat(grad);
-    let arr_grad = empty(&grad, [if needs[0] { array_len(&target) } else { 1 }], dtype);
-    let values_grad = empty(&grad, [if needs[1] { values_len(&target) } else { 1 }], dtype);
-    let [arr, values, result] = reads.map(|read| read.map_or_else(|| grad.clone(), flat));
-    let types = [stored(dtype), accumulated(dtype), stored(ptr.dtype)];
-    // For each value the product of those before it, if the reduction is a product.
-    let before = match reduce {
-        Reduce::Mul => empty(&grad, [if needs[1] { 2 * values_len(&target) } else { 1 }], wide(dtype)),
-        _ => grad.clone(),
-    };
-    // Steps that bring any number of the type into the range of `scaled`.
-    let steps = if dtype == DType::F64 { 17 } else { 2 };
-    for launch in launches_of(&order, &ptr, &Problem { target, reads_all: true }) {
-        let (grid, share) = (launch.grid, launch.share);
-        let ([g, a, v, y], [da, dv, b]) =
-            ([&grad, &arr, &values, &result].map(arg), [&arr_grad, &values_grad, &before].map(arg));
-        if reduce == Reduce::Mul {
-            let (cells, how) = (launch.cells(&order, &target), kernels::Product { include_self, needs, steps });
-            launch!(product_backward, grad, grid(grid), (cells, g, a, v, b, da, dv, share, how), types);
-        } else {
-            let cells = launch.cells(&order, &target);
-            launch!(
-                put_backward,
-                grad,
-                grid(grid),
-                (cells, g, a, v, y, da, dv, share, reduce, include_self, needs),
-                types
-            );
-        }
-    }
-    [needs[0].then_some(arr_grad), needs[1].then_some(values_grad)]
-}
-
-pub(super) fn gather(x: CubeTensor, index: CubeTensor, target: PutTarget) -> CubeTensor {
-    let units = values_len(&target);
-    let out = empty(&x, [units], x.dtype);
-    if units == 0 {
-        return out;
-    }
-    if count(&x) == 0 {
-        return zeros(x.device.clone(), [units].into(), x.dtype);
-    }
-    let types = [stored(x.dtype), stored(index.dtype)];
-    let (x, index) = (flat(x), flat(index));
-    let (sizes, along) = (sizes_of(&target), target.along_axis);
-    launch!(gather, out, units, (arg(&x), arg(&index), arg(&out), sizes, units, along), types);
-    out
-}
-
 /// Whether there are no values or no target elements.
-pub(super) fn is_nothing(target: &PutTarget) -> bool {
+fn is_nothing(target: &PutTarget) -> bool {
     array_len(target) == 0 || values_len(target) == 0
 }
 

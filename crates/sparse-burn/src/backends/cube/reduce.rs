@@ -4,10 +4,14 @@
 //! One unit combines the elements of a row, for each vector of the result. Or a whole cube does: its units combine
 //! parts of the row, and a tree reduction combines the parts.
 
+use super::fallback::supported;
 use super::forced::{self, Path};
 use super::hardware::{Grid, Hardware};
-use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, stored};
+use super::launch::{accumulated, arg, binds, count, empty, flat, hardware, holds_rows, launch, runs, stored};
 use super::parts::{ANY, MAX, MIN, SUM};
+use crate::backend::Gpu;
+use crate::carried::RowsView;
+use crate::kernel::{SegmentSum, Spmm};
 use burn::backend::DType;
 use burn_cubecl::cubecl::prelude::{Int, Numeric, Size};
 use burn_cubecl::ops::numeric::zeros;
@@ -115,9 +119,31 @@ impl Operands {
     }
 }
 
+impl SegmentSum<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { values, order, ptr } = supported(self, |Self { values, order, ptr }| {
+            runs([values, ptr].into_iter().chain(order)) && binds(ptr, BUFFERS) && holds_rows(values, count(ptr) - 1)
+        })?;
+        Ok(sum_rows(ptr, order, None, values))
+    }
+}
+
+impl Spmm<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { view, values, dense } = supported(self, |args| multiplies(&args.view, &args.values, &args.dense))?;
+        let RowsView { ptr, idx, perm } = view;
+        Ok(sum_rows(ptr, Some(idx), Some((values, perm)), dense))
+    }
+}
+
+/// Whether the device has a kernel for a sparse x dense product.
+pub(super) fn multiplies(view: &RowsView<CubeTensor>, values: &CubeTensor, dense: &CubeTensor) -> bool {
+    runs(view.arrays().chain([values, dense])) && binds(&view.ptr, BUFFERS) && holds_rows(dense, count(&view.ptr) - 1)
+}
+
 /// Row `s` of the result is the sum of rows `idx[k]` (or `k`) of `dense` for `k` in `ptr[s]..ptr[s + 1]`, each times
 /// the weight at `perm[k]` (or `k`). Of Bool: whether any is true.
-pub(super) fn sum_rows(
+fn sum_rows(
     ptr: CubeTensor,
     idx: Option<CubeTensor>,
     weights: Option<(CubeTensor, Option<CubeTensor>)>,

@@ -1,7 +1,10 @@
 //! Moving rows by an index map, and combining the rows of two operands. One unit for each vector of the result.
 
+use super::fallback::supported;
 use super::hardware::Hardware;
-use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, stored};
+use super::launch::{accumulated, arg, count, empty, flat, hardware, holds_rows, launch, runs, stored};
+use crate::backend::Gpu;
+use crate::kernel::{MoveRows, ZipRows};
 use burn::backend::DType;
 use burn_cubecl::tensor::CubeTensor;
 use sparse_core::BinaryOp;
@@ -102,6 +105,14 @@ fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
     Strategy { vector, columns, units: problem.rows * columns }
 }
 
+impl MoveRows<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { values, fill, map } =
+            supported(self, |Self { values, map, .. }| runs([values, map]) && holds_rows(values, count(map)))?;
+        Ok(move_rows(values, fill, map))
+    }
+}
+
 pub(super) fn move_rows(values: CubeTensor, fill: CubeTensor, map: CubeTensor) -> CubeTensor {
     let (old, width) = (values.meta.shape()[0], values.meta.shape()[1]);
     let problem = Problem { rows: count(&map), width, dtype: values.dtype };
@@ -124,10 +135,21 @@ pub(super) fn move_rows(values: CubeTensor, fill: CubeTensor, map: CubeTensor) -
     out
 }
 
-/// Values, fill row and index map of an operand.
-pub(super) type Side = (CubeTensor, CubeTensor, Option<CubeTensor>);
+impl ZipRows<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { op, values, fills, maps } = supported(self, |Self { values, maps, .. }| {
+            let rows = maps[0].as_ref().map_or(values[0].meta.shape()[0], count);
+            runs(values.iter().chain(maps.iter().flatten())) && holds_rows(&values[0], rows)
+        })?;
+        let ([a, b], [fill_a, fill_b], [map_a, map_b]) = (values, fills, maps);
+        Ok(zip_rows(op, (a, fill_a, map_a), (b, fill_b, map_b)))
+    }
+}
 
-pub(super) fn zip_rows(op: BinaryOp, a: Side, b: Side) -> CubeTensor {
+/// Values, fill row and index map of an operand.
+type Side = (CubeTensor, CubeTensor, Option<CubeTensor>);
+
+fn zip_rows(op: BinaryOp, a: Side, b: Side) -> CubeTensor {
     let width = a.0.meta.shape()[1];
     let rows = a.2.as_ref().map_or(a.0.meta.shape()[0], count);
     let problem = Problem { rows, width, dtype: a.0.dtype };

@@ -1,7 +1,10 @@
 //! Sampled products of dense matrices. A few units share the two rows of each element of the result.
 
+use super::fallback::supported;
 use super::hardware::{Grid, Hardware};
-use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, stored};
+use super::launch::{accumulated, arg, count, empty, flat, hardware, holds, launch, runs, stored};
+use crate::backend::Gpu;
+use crate::kernel::Sddmm;
 use burn::backend::DType;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
@@ -93,12 +96,16 @@ fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
     Strategy { vector, columns, cube, lanes, grid }
 }
 
-pub(super) fn sddmm(rows: CubeTensor, cols: CubeTensor, x: CubeTensor, y: CubeTensor) -> CubeTensor {
-    sampled(rows, cols, x, y, None)
+impl Sddmm<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { rows, cols, x, y } =
+            supported(self, |Self { rows, cols, x, y }| runs([rows, cols, x, y]) && holds(x, count(rows), x.dtype))?;
+        Ok(sampled(rows, cols, x, y, None))
+    }
 }
 
-/// [`sddmm`]. With values and a result (of the shape of `x`), only the products `x[r, f] * y[c, f]` are summed for
-/// which `value * y[c, f]` equals `result[r, f]`.
+/// The product of row `rows[k]` of `x` and row `cols[k]` of `y`, for each `k`. With values and a result (of the shape
+/// of `x`), only the products `x[r, f] * y[c, f]` are summed for which `value * y[c, f]` equals `result[r, f]`.
 pub(super) fn sampled(
     rows: CubeTensor,
     cols: CubeTensor,

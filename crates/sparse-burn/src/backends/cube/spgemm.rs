@@ -4,16 +4,21 @@
 //! Bell, "Optimizing sparse matrix-matrix multiplication for the GPU", 2015). Then one unit computes the value of each
 //! element of the result, by binary search in sorted rows. No addition is atomic.
 
-use super::fallback::last;
+use super::fallback::{last, supported};
 use super::hardware::Hardware;
-use super::launch::{accumulated, arg, coordinates, count, empty, flat, hardware, launch, number, stored};
+use super::launch::{
+    accumulated, arg, binds, coordinates, count, empty, flat, hardware, holds, launch, number, runs, stored,
+};
 use super::rows::move_rows;
 use super::sort::{compress, expand_ptr, scan_to_ptr};
 use super::structure::coalesce;
+use crate::backend::{Declined, Gpu};
 use crate::carried::RowsView;
+use crate::kernel::{Spgemm, SpgemmSampled, SpgemmValues};
 use burn::backend::DType;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
+use sparse_core::Result;
 
 #[allow(missing_docs)]
 mod kernels {
@@ -136,7 +141,7 @@ mod kernels {
 }
 
 /// Buffers that the kernel of values binds, without the one that has the sizes.
-pub(super) const BUFFERS: usize = 9;
+const BUFFERS: usize = 9;
 
 /// Most products, so that 32-bit positions count them with a margin.
 const LIMIT: usize = 1 << 30;
@@ -166,13 +171,50 @@ fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
     }
 }
 
+/// A sparse matrix: its pattern by rows, and its values.
+type Matrix = (RowsView<CubeTensor>, CubeTensor);
+
+/// Whether the device has kernels for two sparse factors.
+fn multiply((a, a_values): &Matrix, (b, b_values): &Matrix) -> bool {
+    // The scan of the products has one entry more than there are elements.
+    runs(a.arrays().chain(b.arrays()).chain([a_values, b_values]))
+        && binds(&a.ptr, BUFFERS)
+        && holds(&a.idx, count(&a.idx) + 1, a.idx.dtype)
+}
+
+/// Whether the device has a kernel for values at the elements of `ptr` and `idx`, each from a row of two factors.
+fn looks_up((ptr, idx): &(CubeTensor, CubeTensor), a: &Matrix, b: &Matrix) -> bool {
+    runs([ptr, idx]) && multiply(a, b) && holds(idx, count(idx), a.1.dtype)
+}
+
+impl Spgemm<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<Result<Matrix>, Self> {
+        let Self { a, b, cols } = supported(self, |args| multiply(&args.a, &args.b))?;
+        let Some((ptr, idx)) = pattern(&a.0, &b.0, cols) else {
+            return Err(Declined::NoKernel(Self { a, b, cols }));
+        };
+        let values = values(&ptr, &idx, a, b);
+        Ok(Ok((RowsView { ptr, idx, perm: None }, values)))
+    }
+}
+
+impl SpgemmValues<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { c: (ptr, idx), a, b, .. } = supported(self, |args| looks_up(&args.c, &args.a, &args.b))?;
+        Ok(values(&ptr, &idx, a, b))
+    }
+}
+
+impl SpgemmSampled<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { mask: (ptr, idx), x, y, .. } = supported(self, |args| looks_up(&args.mask, &args.x, &args.y))?;
+        Ok(sampled(&ptr, &idx, x, y))
+    }
+}
+
 /// Row pointers and columns of the product, or `None` if the host must find them. Reads two numbers: how many products
 /// there are, and how many elements.
-pub(super) fn pattern(
-    a: &RowsView<CubeTensor>,
-    b: &RowsView<CubeTensor>,
-    cols: usize,
-) -> Option<(CubeTensor, CubeTensor)> {
+fn pattern(a: &RowsView<CubeTensor>, b: &RowsView<CubeTensor>, cols: usize) -> Option<(CubeTensor, CubeTensor)> {
     let (rows, nnz, dtype) = (count(&a.ptr) - 1, count(&a.idx), a.ptr.dtype);
     let zeros = |length: usize| zeros(a.ptr.device.clone(), [length].into(), dtype);
     if nnz == 0 || count(&b.idx) == 0 {
@@ -222,34 +264,19 @@ fn operand(view: RowsView<CubeTensor>, values: CubeTensor) -> [CubeTensor; 3] {
 }
 
 /// The values of a product at the elements of its pattern.
-pub(super) fn values(
-    ptr: &CubeTensor,
-    idx: &CubeTensor,
-    a: (RowsView<CubeTensor>, CubeTensor),
-    b: (RowsView<CubeTensor>, CubeTensor),
-) -> CubeTensor {
+fn values(ptr: &CubeTensor, idx: &CubeTensor, a: Matrix, b: Matrix) -> CubeTensor {
     let (rows, cols) = (expand_ptr(ptr.clone(), count(idx)), flat(idx.clone()));
     lookups([rows, cols], a, b, false)
 }
 
 /// `X Y^T` at the elements of a mask.
-pub(super) fn sampled(
-    ptr: &CubeTensor,
-    idx: &CubeTensor,
-    x: (RowsView<CubeTensor>, CubeTensor),
-    y: (RowsView<CubeTensor>, CubeTensor),
-) -> CubeTensor {
+fn sampled(ptr: &CubeTensor, idx: &CubeTensor, x: Matrix, y: Matrix) -> CubeTensor {
     let (rows, cols) = (expand_ptr(ptr.clone(), count(idx)), flat(idx.clone()));
     lookups([cols, rows], y, x, true)
 }
 
 /// Computes the result for each pair of a row of `a` and a column of `b` (with `sampled` a row of `b`).
-fn lookups(
-    [rows, cols]: [CubeTensor; 2],
-    (a, a_values): (RowsView<CubeTensor>, CubeTensor),
-    (b, b_values): (RowsView<CubeTensor>, CubeTensor),
-    sampled: bool,
-) -> CubeTensor {
+fn lookups([rows, cols]: [CubeTensor; 2], (a, a_values): Matrix, (b, b_values): Matrix, sampled: bool) -> CubeTensor {
     let (nnz, dtype) = (count(&rows), a_values.dtype);
     let out = empty(&a_values, [nnz, 1], dtype);
     if nnz == 0 {

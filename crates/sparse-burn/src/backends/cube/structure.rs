@@ -7,7 +7,3 @@ mod search;
 mod validate;
 
 pub(super) use coalesce::coalesce;
-pub(super) use concat::{concat_coo, concat_csr};
-pub(super) use merge::merge;
-pub(super) use search::{Side, locate, missing, positions};
-pub(super) use validate::{validate_coo, validate_csr};

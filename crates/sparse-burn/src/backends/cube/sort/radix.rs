@@ -2,10 +2,13 @@
 //! every element to its place (Satish, Harris and Garland, "Designing efficient sorting algorithms for manycore GPUs",
 //! 2009).
 
+use super::super::fallback::supported;
 use super::super::forced;
-use super::super::launch::{arg, count, empty, flat, hardware, launch, stored};
+use super::super::launch::{arg, count, empty, flat, hardware, holds, launch, runs, stored};
 use super::scan::{self, CUBE, scan};
 use super::segments::compress;
+use crate::backend::Gpu;
+use crate::kernel::GroupBy;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -169,6 +172,14 @@ pub fn sort(keys: CubeTensor, bound: usize) -> (CubeTensor, CubeTensor) {
         (keys, positions) = (keys_out, positions_out);
     }
     (keys, positions)
+}
+
+impl GroupBy<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<(CubeTensor, CubeTensor), Self> {
+        let Self { keys, groups } =
+            supported(self, |Self { keys, groups }| runs([keys]) && holds(keys, groups + 1, keys.dtype))?;
+        Ok(group_by(keys, groups))
+    }
 }
 
 /// The order that sorts keys, and where each group starts in it.

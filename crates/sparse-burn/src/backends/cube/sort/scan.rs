@@ -2,8 +2,11 @@
 //! way, and the results are added to the tiles (Blelloch, "Prefix sums and their applications", 1990). Every step is a
 //! launch, and no workgroup waits for another. So this runs on any device, whatever its scheduler guarantees.
 
+use super::super::fallback::supported;
 use super::super::forced;
-use super::super::launch::{arg, count, empty, flat, hardware, launch, stored};
+use super::super::launch::{arg, count, empty, flat, hardware, holds, launch, runs, stored};
+use crate::backend::Gpu;
+use crate::kernel::Scan;
 use burn::backend::ops::IntTensorOps;
 use burn_cubecl::CubeBackend;
 use burn_cubecl::ops::numeric::zeros;
@@ -122,6 +125,14 @@ impl Strategy {
     /// Elements of a tile.
     pub fn tile(&self) -> usize {
         CUBE * self.items
+    }
+}
+
+impl Scan<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { counts } =
+            supported(self, |Self { counts }| runs([counts]) && holds(counts, count(counts) + 1, counts.dtype))?;
+        Ok(scan_to_ptr(counts))
     }
 }
 

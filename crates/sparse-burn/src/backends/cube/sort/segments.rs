@@ -1,6 +1,9 @@
 //! Segments as pointers (where each starts) and as ids (the segment of each element), and the search for long ones.
 
-use super::super::launch::{arg, count, empty, flat, launch, stored};
+use super::super::fallback::supported;
+use super::super::launch::{arg, count, empty, flat, holds, launch, runs, stored};
+use crate::backend::Gpu;
+use crate::kernel::{Compress, ExpandPtr};
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -68,6 +71,21 @@ mod kernels {
         out[3 * ABSOLUTE_POS] = I::cast_from(select(found, group, 0));
         out[3 * ABSOLUTE_POS + 1] = I::cast_from(select(found, start, 0));
         out[3 * ABSOLUTE_POS + 2] = I::cast_from(select(found, start + length, 0));
+    }
+}
+
+impl Compress<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { ids, groups } =
+            supported(self, |Self { ids, groups }| runs([ids]) && holds(ids, groups + 1, ids.dtype))?;
+        Ok(compress(ids, groups))
+    }
+}
+
+impl ExpandPtr<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { ptr, nnz } = supported(self, |Self { ptr, nnz }| runs([ptr]) && holds(ptr, *nnz, ptr.dtype))?;
+        Ok(expand_ptr(ptr, nnz))
     }
 }
 

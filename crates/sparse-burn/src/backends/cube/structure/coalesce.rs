@@ -1,9 +1,11 @@
 //! Sorts coordinates and keeps each once.
 
-use super::super::fallback::last;
-use super::super::launch::{arg, coordinates, empty, flat, launch, stored};
+use super::super::fallback::{last, supported};
+use super::super::launch::{arg, coordinates, count, empty, flat, holds, launch, runs, stored};
 use super::super::rows::move_rows;
 use super::super::sort::{compress, scan, sort};
+use crate::backend::{Declined, Gpu};
+use crate::kernel::Coalesce;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -73,6 +75,20 @@ mod kernels {
         for d in 0..dims {
             out[d * groups + ABSOLUTE_POS] = indices[d * n + first];
         }
+    }
+}
+
+impl Coalesce<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<(CubeTensor, CubeTensor, CubeTensor), Self> {
+        let elements = count(&self.indices);
+        if elements == 0 {
+            return Err(Declined::Quietly(self));
+        }
+        // Pointers have one entry more than there are elements.
+        let Self { indices, shape } =
+            supported(self, |Self { indices, .. }| runs([indices]) && holds(indices, elements + 1, indices.dtype))?;
+        let [indices, order, ptr] = coalesce(indices, &shape);
+        Ok((indices, order, ptr))
     }
 }
 

@@ -1,10 +1,16 @@
 //! Joins patterns along an axis. The new position of an element is its own plus the number of earlier elements in the
 //! other parts.
 
-use super::super::launch::{arg, count, empty, flat, launch, number, stored};
+use super::super::fallback::{gpu_or_host, supported};
+use super::super::launch::{arg, count, empty, flat, holds, holds_rows, launch, number, runs, stored};
 use super::super::sort::expand_ptr;
-use super::search::count_before;
+use super::search::{count_before, indices};
+use crate::backend::Gpu;
+use crate::carried::PatternArrays;
+use crate::kernel::{Concat, ConcatPatterns, MoveRows};
 use crate::options::ConcatAxis;
+use burn::backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
+use burn_cubecl::CubeBackend;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -104,11 +110,62 @@ mod kernels {
     }
 }
 
+impl ConcatPatterns<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<(PatternArrays<CubeTensor>, Option<CubeTensor>), Self> {
+        let Self { parts, axis } = supported(self, joins)?;
+        let coo = |part| if let PatternArrays::Coo(indices) = part { Some(indices) } else { None };
+        let csr = |part| if let PatternArrays::Csr(ptr, col) = part { Some((ptr, col)) } else { None };
+        if let ConcatAxis::Coo { axis, offsets, merge } = axis {
+            let parts: Vec<CubeTensor> = parts.into_iter().filter_map(coo).collect();
+            let (indices, map) = concat_coo(&parts, axis, &offsets, merge);
+            return Ok((PatternArrays::Coo(indices), map));
+        }
+        let parts: Vec<(CubeTensor, CubeTensor)> = parts.into_iter().filter_map(csr).collect();
+        let (ptr, col, map) = concat_csr(&parts, &axis);
+        Ok((PatternArrays::Csr(ptr, col), map))
+    }
+}
+
+/// Whether the device has kernels for the parts and can hold the result.
+fn joins(args: &ConcatPatterns<CubeTensor>) -> bool {
+    fn total<'a>(arrays: impl Iterator<Item = &'a CubeTensor>) -> usize {
+        arrays.map(count).fold(0, usize::saturating_add)
+    }
+    let (parts, like) = (&args.parts[..], indices(&args.parts[0]));
+    // If columns are joined, the result has as many rows as each part.
+    let stacked = if matches!(args.axis, ConcatAxis::CsrCols { .. }) { &parts[..1] } else { parts };
+    runs(parts.iter().flat_map(PatternArrays::arrays))
+        && holds(like, total(parts.iter().map(indices)), like.dtype)
+        && holds(like, total(stacked.iter().filter_map(|part| part.arrays().next())), like.dtype)
+}
+
+impl Concat<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<(PatternArrays<CubeTensor>, CubeTensor), Self> {
+        let Self { parts, values, axis } = supported(self, |Self { values, .. }| {
+            holds_rows(&values[0], values.iter().map(|part| part.meta.shape()[0]).sum())
+        })?;
+        let (pattern, map) = gpu_or_host::<ConcatPatterns<()>>(ConcatPatterns { parts, axis });
+        let values = cat(values);
+        let Some(map) = map else { return Ok((pattern, values)) };
+        let fill = zeros(map.device.clone(), [1, values.meta.shape()[1]].into(), values.dtype);
+        Ok((pattern, gpu_or_host::<MoveRows<()>>(MoveRows { values, fill, map })))
+    }
+}
+
+/// The parts, one below the other.
+fn cat(parts: Vec<CubeTensor>) -> CubeTensor {
+    let rows: usize = parts.iter().map(|part| part.meta.shape()[0]).sum();
+    let filled: Vec<CubeTensor> = parts.iter().filter(|part| count(part) > 0).cloned().collect();
+    match &filled[..] {
+        [] => empty(&parts[0], [rows, parts[0].meta.shape()[1]], parts[0].dtype),
+        [one, ..] if one.dtype.is_float() => CubeBackend::float_cat(filled, 0),
+        [one, ..] if one.dtype.is_bool() => CubeBackend::bool_cat(filled, 0),
+        _ => CubeBackend::int_cat(filled, 0),
+    }
+}
+
 /// Row pointers and columns of parts of compressed rows, and the map.
-pub fn concat_csr(
-    parts: &[(CubeTensor, CubeTensor)],
-    axis: &ConcatAxis,
-) -> (CubeTensor, CubeTensor, Option<CubeTensor>) {
+fn concat_csr(parts: &[(CubeTensor, CubeTensor)], axis: &ConcatAxis) -> (CubeTensor, CubeTensor, Option<CubeTensor>) {
     let like = &parts[0].0;
     let rows_of = |p: usize| count(&parts[p].0) - 1;
     // In each group (a row, or a matrix of a batch) the parts follow each other. The rows of each part in a group.
@@ -173,12 +230,7 @@ pub fn concat_csr(
 }
 
 /// Coordinates of parts along a sparse axis, and the map.
-pub fn concat_coo(
-    parts: &[CubeTensor],
-    axis: usize,
-    offsets: &[usize],
-    merge: bool,
-) -> (CubeTensor, Option<CubeTensor>) {
+fn concat_coo(parts: &[CubeTensor], axis: usize, offsets: &[usize], merge: bool) -> (CubeTensor, Option<CubeTensor>) {
     let like = &parts[0];
     let dims = like.meta.shape()[0];
     let merge = merge && axis > 0 && parts.len() > 1;

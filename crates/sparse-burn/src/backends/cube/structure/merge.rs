@@ -1,9 +1,12 @@
 //! Union and intersection of two patterns. Each element is searched in the other pattern, which gives its new position.
 
-use super::super::fallback::last;
+use super::super::fallback::{gpu_or_host, last, supported};
 use super::super::launch::{arg, count, empty, holds, launch, number, stored};
 use super::super::sort::scan;
-use super::search::{Side, search};
+use super::search::{Side, elements, indices, merges, missing, positions, search};
+use crate::backend::{Declined, Gpu};
+use crate::carried::PatternArrays;
+use crate::kernel::{Merge, UnionZip, ZipRows};
 use crate::options::MergeRule;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -104,11 +107,43 @@ mod kernels {
     }
 }
 
+impl Merge<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<(PatternArrays<CubeTensor>, CubeTensor, CubeTensor), Self> {
+        let Self { rule, a, b } = supported(self, |args| merges(&args.a, &args.b))?;
+        let [nnz_a, nnz_b] = [&a, &b].map(elements);
+        if nnz_a == 0 || nnz_b == 0 {
+            // The result is the other side, or has no elements.
+            let union = rule == MergeRule::Union;
+            let total = if union { nnz_a + nnz_b } else { 0 };
+            let (all, none) = (positions(total, indices(&a)), missing(total, indices(&a)));
+            let (map_a, map_b) = if nnz_a == 0 { (none, all) } else { (all, none) };
+            return Ok((if (nnz_a == 0) == union { b } else { a }, map_a, map_b));
+        }
+        let Some((first, ptr, [map_a, map_b])) = merge(rule, &Side::of(a.clone()), &Side::of(b.clone())) else {
+            return Err(Declined::NoKernel(Self { rule, a, b }));
+        };
+        let pattern = match ptr {
+            None => PatternArrays::Coo(first),
+            Some(ptr) => PatternArrays::Csr(ptr, first),
+        };
+        Ok((pattern, map_a, map_b))
+    }
+}
+
+impl UnionZip<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<(PatternArrays<CubeTensor>, CubeTensor), Self> {
+        let Self { op, patterns: [a, b], values, fills } = self;
+        let (pattern, map_a, map_b) = gpu_or_host::<Merge<()>>(Merge { rule: MergeRule::Union, a, b });
+        let maps = [Some(map_a), Some(map_b)];
+        Ok((pattern, gpu_or_host::<ZipRows<()>>(ZipRows { op, values, fills, maps })))
+    }
+}
+
 /// Coordinates (or columns) and row pointers of a merged pattern, and the maps into both sides.
-pub type Merged = (CubeTensor, Option<CubeTensor>, [CubeTensor; 2]);
+type Merged = (CubeTensor, Option<CubeTensor>, [CubeTensor; 2]);
 
 /// The merged pattern, unless the device cannot hold it. Its size is read.
-pub fn merge(rule: MergeRule, a: &Side, b: &Side) -> Option<Merged> {
+fn merge(rule: MergeRule, a: &Side, b: &Side) -> Option<Merged> {
     let like = &a.coordinates;
     let [at_a, found_a] = search(a, b);
     let union = rule == MergeRule::Union;

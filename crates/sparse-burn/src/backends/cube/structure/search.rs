@@ -1,7 +1,11 @@
 //! Finds the elements of one pattern in another, and makes index maps from the result.
 
-use super::super::launch::{arg, count, empty, flat, launch, number, stored};
+use super::super::fallback::supported;
+use super::super::launch::{arg, count, empty, flat, holds, launch, number, runs, stored};
 use super::super::sort::expand_ptr;
+use crate::backend::Gpu;
+use crate::carried::PatternArrays;
+use crate::kernel::Locate;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -107,16 +111,49 @@ pub struct Side {
 }
 
 impl Side {
-    pub fn coo(indices: CubeTensor) -> Self {
-        let (dims, nnz) = (indices.meta.shape()[0], indices.meta.shape()[1]);
-        Self { coordinates: flat(indices), rows: None, dims, nnz }
+    pub fn of(pattern: PatternArrays<CubeTensor>) -> Self {
+        match pattern {
+            PatternArrays::Coo(indices) => {
+                let (dims, nnz) = (indices.meta.shape()[0], indices.meta.shape()[1]);
+                Self { coordinates: flat(indices), rows: None, dims, nnz }
+            }
+            PatternArrays::Csr(ptr, col) => {
+                let nnz = count(&col);
+                let rows = expand_ptr(ptr.clone(), nnz);
+                Self { coordinates: flat(col), rows: Some([flat(ptr), rows]), dims: 1, nnz }
+            }
+        }
     }
+}
 
-    pub fn csr(ptr: CubeTensor, col: CubeTensor) -> Self {
-        let nnz = count(&col);
-        let rows = expand_ptr(ptr.clone(), nnz);
-        Self { coordinates: flat(col), rows: Some([flat(ptr), rows]), dims: 1, nnz }
+impl Locate<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { a, b } = supported(self, |args| merges(&args.a, &args.b))?;
+        if elements(&a) == 0 || elements(&b) == 0 {
+            return Ok(missing(elements(&a), indices(&a)));
+        }
+        Ok(locate(&Side::of(a), &Side::of(b)))
     }
+}
+
+/// Whether the device has kernels for two patterns that are merged.
+pub fn merges(a: &PatternArrays<CubeTensor>, b: &PatternArrays<CubeTensor>) -> bool {
+    let like = indices(a);
+    // The sums of a merge have one entry more than there are elements, and positions in a union are 32-bit.
+    runs(a.arrays().chain(b.arrays()))
+        && holds(like, elements(a).max(elements(b)) + 1, like.dtype)
+        && elements(a) + elements(b) < i32::MAX as usize
+}
+
+/// The coordinates of a pattern, or its columns if its rows are compressed.
+pub fn indices(pattern: &PatternArrays<CubeTensor>) -> &CubeTensor {
+    let (PatternArrays::Coo(indices) | PatternArrays::Csr(_, indices)) = pattern;
+    indices
+}
+
+/// Number of elements of a pattern.
+pub fn elements(pattern: &PatternArrays<CubeTensor>) -> usize {
+    indices(pattern).meta.shape().last().copied().unwrap_or(0)
 }
 
 /// The map of so many elements that stay in place.
@@ -160,7 +197,7 @@ pub fn search(a: &Side, b: &Side) -> [CubeTensor; 2] {
 }
 
 /// The position of each element of `a` in `b`, or the number of elements of `b` if it is not there.
-pub fn locate(a: &Side, b: &Side) -> CubeTensor {
+fn locate(a: &Side, b: &Side) -> CubeTensor {
     let [at, found] = search(a, b);
     launch!(pick, at, a.nnz, (arg(&at), arg(&found), a.nnz, number(b.nnz, &at)), stored(at.dtype));
     at

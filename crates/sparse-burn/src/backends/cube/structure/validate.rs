@@ -1,9 +1,12 @@
 //! Checks coordinates and compressed rows.
 
-use super::super::fallback::bounds;
-use super::super::launch::{arg, count, empty, flat, launch, number, stored, upload};
+use super::super::fallback::{bounds, supported};
+use super::super::launch::{arg, count, empty, flat, launch, number, runs, stored, upload};
+use crate::backend::{Declined, Gpu};
+use crate::kernel::{ValidateCoo, ValidateCsr};
 use burn::backend::DType;
 use burn_cubecl::tensor::CubeTensor;
+use sparse_core::Result;
 
 #[allow(missing_docs)]
 mod kernels {
@@ -97,8 +100,22 @@ mod kernels {
     }
 }
 
+impl ValidateCoo<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<Result<bool>, Self> {
+        if count(&self.indices) > 0 {
+            let args = supported(self, |args| runs([&args.indices]))?;
+            return match validate_coo(args.indices.clone(), &args.shape) {
+                Some(ascends) => Ok(Ok(ascends)),
+                // The host finds the coordinate that the error names.
+                None => Err(Declined::Quietly(args)),
+            };
+        }
+        Err(Declined::Quietly(self))
+    }
+}
+
 /// Whether coordinates ascend strictly, or `None` if one is outside the shape.
-pub fn validate_coo(indices: CubeTensor, shape: &[usize]) -> Option<bool> {
+fn validate_coo(indices: CubeTensor, shape: &[usize]) -> Option<bool> {
     let (dims, nnz) = (indices.meta.shape()[0], indices.meta.shape()[1]);
     let indices = flat(indices);
     let limit = if indices.dtype == DType::I32 { i32::MAX as i64 } else { i64::MAX };
@@ -112,8 +129,21 @@ pub fn validate_coo(indices: CubeTensor, shape: &[usize]) -> Option<bool> {
     }
 }
 
+impl ValidateCsr<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<Result<()>, Self> {
+        if count(&self.row_ptr) != self.rows + 1 || count(&self.col_idx) == 0 {
+            return Err(Declined::Quietly(self));
+        }
+        let args = supported(self, |args| runs([&args.row_ptr, &args.col_idx]))?;
+        if validate_csr(args.row_ptr.clone(), args.col_idx.clone(), args.rows, args.cols) {
+            return Ok(Ok(()));
+        }
+        Err(Declined::Quietly(args))
+    }
+}
+
 /// Whether compressed rows are valid.
-pub fn validate_csr(ptr: CubeTensor, col: CubeTensor, rows: usize, cols: usize) -> bool {
+fn validate_csr(ptr: CubeTensor, col: CubeTensor, rows: usize, cols: usize) -> bool {
     let nnz = count(&col);
     let (ptr, col) = (flat(ptr), flat(col));
     let units = nnz.max(rows + 1);

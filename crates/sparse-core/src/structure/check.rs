@@ -224,3 +224,19 @@ pub fn split_row_ptr<I: Index>(batch: usize, rows: usize, ptr: &[I]) -> Vec<I> {
     });
     split
 }
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use crate::Result;
+    use crate::dynamic::slices::{AnyIndex, Ids, with_ids};
+
+    /// See [`validate_coo`](crate::validate_coo()).
+    pub fn validate_coo(op: &'static str, shape: &[usize], indices: Ids<'_>, nnz: usize) -> Result<bool> {
+        with_ids!(indices, I => super::validate_coo::<I>(op, shape, I::ids(indices), nnz))
+    }
+
+    /// See [`validate_csr`](crate::validate_csr()).
+    pub fn validate_csr(op: &'static str, rows: usize, cols: usize, row_ptr: Ids<'_>, col_idx: Ids<'_>) -> Result<()> {
+        with_ids!(row_ptr, I => super::validate_csr::<I>(op, rows, cols, I::ids(row_ptr), I::ids(col_idx)))
+    }
+}

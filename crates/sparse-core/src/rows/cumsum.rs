@@ -144,3 +144,25 @@ fn starts(ptr: Ids<'_>, rows: Range<usize>, reverse: bool) -> bool {
     let next = ptr.below(low);
     next < ptr.len() && ptr.at(next) <= high
 }
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use crate::alloc::zeroed;
+    use crate::dynamic::slices::{AnyElement, AnyIndex, ElementVec, Elements, Ids, with_elements, with_ids};
+
+    /// See [`segment_cumsum`](crate::segment_cumsum()): one row for each entry of the segments.
+    pub fn segment_cumsum(
+        values: Elements<'_>,
+        block: usize,
+        order: Option<Ids<'_>>,
+        ptr: Ids<'_>,
+        reverse: bool,
+    ) -> ElementVec {
+        with_ids!(ptr, I => with_elements!(values, T => {
+            let mut out = zeroed::<T>(values.len());
+            let (values, order) = (T::elements(values), order.map(I::ids));
+            super::segment_cumsum::<T, I>(values, block, order, I::ids(ptr), reverse, &mut out);
+            T::element_vec(out)
+        }))
+    }
+}

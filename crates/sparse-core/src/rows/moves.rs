@@ -1,11 +1,9 @@
-//! Moving and combining rows of values.
+//! Moving rows of values.
 
 use crate::element::Ids;
-use crate::lines::line_sums;
 use crate::par::{even, for_pieces};
-use crate::reduce::{Extreme, Reducer, Sum, reduce_rows};
 use crate::source::Source;
-use crate::{Element, Index, Plain};
+use crate::{Index, Plain};
 
 /// Moves rows of values by an index map: `out[k, :] = values[map[k], :]`, or `fill` if `map[k]` is the number of rows
 /// of `values`.
@@ -82,48 +80,17 @@ fn no_such_row(index: usize, rows: usize) -> ! {
     panic!("move_rows: index must be in [0, {rows}], and {rows} needs a fill of one block, got {}", index as isize)
 }
 
-/// Sums rows of values per segment: `out[s, :] = sum of values[order[k], :]` (or `values[k, :]` without an order) over
-/// `k` in `ptr[s]..ptr[s + 1]`.
-///
-/// `values` is row-major `[n, block]`, `out` is `[ptr.len() - 1, block]`. Every element of `out` is overwritten; an
-/// empty segment gives 0. Sums are accumulated in [`Element::Acc`] in the order of the segment, whatever the number of
-/// threads. Single values without an order are accumulated in 16 interleaved sums. Parallel, with work split by
-/// elements; O(order.len() * block).
-///
-/// # Panics
-///
-/// When lengths disagree, `ptr` descends or an index is out of range.
-pub fn segment_sum<T: Element, I: Index>(values: &[T], block: usize, order: Option<&[I]>, ptr: &[I], out: &mut [T]) {
-    let (order, ptr) = (order.map(I::list), I::list(ptr));
-    if block == 1 && order.is_none() {
-        assert_eq!(out.len(), ptr.rows(), "segment_sum: out must hold a block for every segment");
-        return line_sums(values, ptr, out);
-    }
-    segment_reduce(Sum, "segment_sum", values, block, order, ptr, out);
-}
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use crate::alloc::zeroed;
+    use crate::dynamic::slices::{AnyBits, AnyIndex, BitVec, Bits, Ids, with_bits, with_ids};
 
-/// Whether any value of a segment is 1, for Bool stored as integers 0 and 1. Arguments are as for [`segment_sum`]; an
-/// empty segment gives 0.
-///
-/// # Panics
-///
-/// When lengths disagree, `ptr` descends or an index is out of range.
-pub fn segment_any<T: Element, I: Index>(values: &[T], block: usize, order: Option<&[I]>, ptr: &[I], out: &mut [T]) {
-    let largest = Extreme::largest::<T>();
-    segment_reduce(largest, "segment_any", values, block, order.map(I::list), I::list(ptr), out);
-}
-
-fn segment_reduce<T: Element, R: Reducer<T>>(
-    reducer: R,
-    op: &str,
-    values: &[T],
-    block: usize,
-    order: Option<Ids<'_>>,
-    ptr: Ids<'_>,
-    out: &mut [T],
-) {
-    assert_eq!(out.len(), ptr.rows() * block, "{op}: out must hold a block for every segment");
-    if block > 0 {
-        reduce_rows(reducer, (), ptr, order, Source::new(values, block, op), out);
+    /// See [`move_rows`](crate::move_rows()): `[map.len(), block]`.
+    pub fn move_rows(values: Bits<'_>, block: usize, fill: Bits<'_>, map: Ids<'_>) -> BitVec {
+        with_ids!(map, I => with_bits!(values, T => {
+            let mut out = zeroed::<T>(map.len() * block);
+            super::move_rows::<T, I>(T::bits(values), block, T::bits(fill), I::ids(map), &mut out);
+            T::bit_vec(out)
+        }))
     }
 }

@@ -21,18 +21,18 @@ const LANES: usize = 16;
 const AHEAD: usize = 512;
 
 /// `out[s] = sum of values[ptr[s]..ptr[s + 1]]`.
-pub(crate) fn line_sums<T: Element>(values: &[T], ptr: Ids<'_>, out: &mut [T]) {
-    for_pieces(&ptr.cuts(1), out, &|r| r.len(), &|rows, out| T::dispatch(LineSums { values, ptr, rows, out }));
+pub(crate) fn contiguous_sums<T: Element>(values: &[T], ptr: Ids<'_>, out: &mut [T]) {
+    for_pieces(&ptr.cuts(1), out, &|r| r.len(), &|rows, out| T::dispatch(ContiguousSums { values, ptr, rows, out }));
 }
 
-struct LineSums<'a, T> {
+struct ContiguousSums<'a, T> {
     values: &'a [T],
     ptr: Ids<'a>,
     rows: Range<usize>,
     out: &'a mut [T],
 }
 
-impl<T: Element> WithSimd for LineSums<'_, T> {
+impl<T: Element> WithSimd for ContiguousSums<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -41,7 +41,7 @@ impl<T: Element> WithSimd for LineSums<'_, T> {
         for (row, out) in self.rows.zip(self.out) {
             let high = self.ptr.at(row + 1);
             prefetch(self.values, low.wrapping_add(AHEAD));
-            *out = T::narrow(line_sum::<T, S>(simd, self.values, low, high));
+            *out = T::narrow(contiguous_sum::<T, S>(simd, self.values, low, high));
             low = high;
         }
     }
@@ -49,7 +49,7 @@ impl<T: Element> WithSimd for LineSums<'_, T> {
 
 /// The sum of `values[low..high]`.
 #[inline(always)]
-fn line_sum<T: Element, S: Simd>(simd: S, values: &[T], mut low: usize, high: usize) -> T::Acc {
+fn contiguous_sum<T: Element, S: Simd>(simd: S, values: &[T], mut low: usize, high: usize) -> T::Acc {
     assert!(low <= high && high <= values.len(), "segment_sum: ptr must ascend within the values");
     let lanes = T::Lanes::lanes::<S>();
     // Only the first `LANES / lanes` are used. The instruction set determines that number.
@@ -94,7 +94,7 @@ mod tests {
     fn run<T: Element, S: Simd>(simd: S, values: &[T], ptr: &[i32]) -> Vec<T> {
         let mut out = vec![T::ONE; ptr.len() - 1];
         let rows = 0..ptr.len() - 1;
-        simd.vectorize(LineSums { values, ptr: Ids::I32(ptr), rows, out: &mut out });
+        simd.vectorize(ContiguousSums { values, ptr: Ids::I32(ptr), rows, out: &mut out });
         out
     }
 
@@ -144,7 +144,7 @@ mod tests {
     fn neighbours_take_no_part() {
         let values = [f32::NAN, 1.0, 2.0, f32::INFINITY, 3.0];
         let mut out = [0.0; 4];
-        line_sums(&values, Ids::I64(&[1, 3, 3, 4, 5]), &mut out);
+        contiguous_sums(&values, Ids::I64(&[1, 3, 3, 4, 5]), &mut out);
         assert_eq!(out, [3.0, 0.0, f32::INFINITY, 3.0]);
     }
 }

@@ -1,0 +1,114 @@
+//! Columns as places in a dense row, for products of two sparse matrices.
+
+use super::compressed::Compressed;
+use crate::Index;
+use crate::alloc::zeroed;
+use crate::element::Ids;
+use crate::par;
+use std::borrow::Cow;
+
+/// Compressed rows whose columns are replaced by places in a dense row of `width`.
+#[derive(Clone, Copy)]
+pub(super) struct Right<'a> {
+    pub(super) ptr: Ids<'a>,
+    pub(super) places: &'a [i32],
+    pub(super) perm: Option<Ids<'a>>,
+    pub(super) width: usize,
+}
+
+impl<'a> Right<'a> {
+    pub(super) fn of<I: Index>(view: Compressed<'a, I>, places: &'a [i32], columns: &Columns<I>) -> Self {
+        Self { ptr: I::list(view.ptr), places, perm: view.perm.map(I::list), width: columns.width() }
+    }
+}
+
+/// Position of the value of element `e`.
+#[inline(always)]
+pub(super) fn position(perm: Option<Ids<'_>>, e: usize) -> usize {
+    perm.map_or(e, |perm| perm.at(e))
+}
+
+/// The columns that have a place in a dense row. These are all columns; or, if far fewer are in use, the used ones in
+/// ascending order, with one more place for all others.
+pub(super) struct Columns<I> {
+    all: usize,
+    used: Option<Vec<I>>,
+}
+
+impl<I: Index> Columns<I> {
+    pub(super) fn of(idx: &[I], all: usize) -> Self {
+        let used = (all > 8 * idx.len().max(1 << 16) || all > i32::MAX as usize).then(|| {
+            let mut used = idx.to_vec();
+            par::sort_unstable(&mut used);
+            used.dedup();
+            assert!(used.len() < i32::MAX as usize, "spgemm: fewer than 2^31 - 1 columns must be in use");
+            used
+        });
+        Self { all, used }
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.used.as_ref().map_or(self.all, |used| used.len() + 1)
+    }
+
+    /// The place of each column.
+    pub(super) fn places<'a>(&self, idx: &'a [I]) -> Cow<'a, [i32]> {
+        let Some(used) = &self.used else { return I::narrow(idx) };
+        let place = |j: &I| used.binary_search(j).unwrap_or(used.len()) as i32;
+        Cow::Owned(par::fill_with(idx.len(), |k| place(&idx[k])))
+    }
+
+    /// The column of each place.
+    pub(super) fn names(&self, places: Vec<i32>) -> Vec<I> {
+        match &self.used {
+            None => I::widen(places),
+            Some(used) => par::fill_with(places.len(), |k| used[places[k].to_usize()]),
+        }
+    }
+
+    /// Row pointers from the end of every row.
+    pub(super) fn pointers(&self, ends: &[usize]) -> Vec<I> {
+        let mut ptr = zeroed(ends.len() + 1);
+        for (slot, end) in ptr[1..].iter_mut().zip(ends) {
+            *slot = I::from_usize(*end);
+        }
+        ptr
+    }
+}
+
+/// The places of a dense row that have a product, as a bitmap of two levels.
+pub(super) struct Hits {
+    hit: Vec<u64>,
+    words: Vec<u64>,
+}
+
+impl Hits {
+    pub(super) fn new(width: usize) -> Self {
+        let words = width.div_ceil(64);
+        Self { hit: vec![0; words], words: vec![0; words.div_ceil(64)] }
+    }
+
+    #[inline(always)]
+    pub(super) fn add(&mut self, at: usize) {
+        self.hit[at / 64] |= 1 << (at % 64);
+        self.words[at / 4096] |= 1 << (at / 64 % 64);
+    }
+
+    /// Writes the places in order, clears the bitmap, and returns the number of places.
+    pub(super) fn drain(&mut self, places: &mut [i32]) -> usize {
+        let mut count = 0;
+        for (group, words) in self.words.iter_mut().enumerate() {
+            while *words != 0 {
+                let word = group * 64 + words.trailing_zeros() as usize;
+                *words &= *words - 1;
+                let mut hit = core::mem::take(&mut self.hit[word]);
+                while hit != 0 {
+                    places[count] = (word * 64) as i32 + hit.trailing_zeros() as i32;
+                    hit &= hit - 1;
+                    count += 1;
+                }
+            }
+        }
+        count
+    }
+}
