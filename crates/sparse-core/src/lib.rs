@@ -50,7 +50,7 @@ pub use merge::{
     BinaryOp, MergedCoo, MergedCsr, intersect_coo, intersect_csr, locate_coo, locate_csr, union_apply_csr, union_coo,
     union_csr, zip_rows,
 };
-pub use rows::{move_rows, segment_any, segment_sum};
+pub use rows::{move_rows, place_rows, segment_any, segment_sum};
 pub use rows_parts::join_rows;
 pub use scatter::{
     BackwardReads, Record, Recorded, Reduce, Target, TargetIndex, backward_reads, check_indices, gather, put,

@@ -13,6 +13,13 @@ pub fn move_rows(values: Bits<'_>, block: usize, fill: Bits<'_>, map: Ids<'_>) -
     }))
 }
 
+/// See [`place_rows`](crate::place_rows()): `[size, block]`.
+pub fn place_rows(values: Bits<'_>, block: usize, rows: Ids<'_>, size: usize) -> BitVec {
+    with_ids!(rows, I => with_bits!(values, T => {
+        T::bit_vec(rows::place_rows::<T, I>(T::bits(values), block, I::ids(rows), size))
+    }))
+}
+
 /// See [`join_rows`](crate::join_rows()): `[map.len(), block]`.
 pub fn join_rows(parts: &[Bits<'_>], block: usize, map: Ids<'_>) -> BitVec {
     with_ids!(map, I => with_bits!(parts[0], T => {

@@ -102,6 +102,19 @@ impl MoveRows<CubeTensor> {
     }
 }
 
+impl PlaceRows<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { values, rows, size } = supported(self, |Self { values, rows, size }| {
+            runs([values, rows])
+                && binds(rows, reduce::BUFFERS)
+                && holds(rows, size + 1, rows.dtype)
+                && holds_rows(values, *size)
+        })?;
+        // Every row of the result is the sum of the one row, or of none, that belongs there.
+        Ok(reduce::sum_rows(sort::compress(rows, size), None, None, values))
+    }
+}
+
 impl SegmentSum<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
         let Self { values, order, ptr } = supported(self, |Self { values, order, ptr }| {
