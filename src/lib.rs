@@ -42,5 +42,6 @@ pub use base::limits::{dense_limit, set_dense_limit};
 #[cfg(any(feature = "wgpu", feature = "cuda", feature = "rocm"))]
 pub use sparse_burn::{device_reads, host_fallbacks};
 pub use sparse_core::{Result, SparseError};
+pub use tensor::construct::host::Nodes;
 pub use tensor::fill::{Fill, FillBlock, FillValue};
 pub use tensor::sparse::{CooTensor, CsrTensor, SparseTensor};

@@ -5,14 +5,25 @@
 
 pub(crate) mod zip;
 
+use crate::base::exact::Exact;
 use crate::base::index::count_up;
 use crate::base::kind::{Kind, as_float, from_float};
 use crate::base::lazy::Lazy;
 use crate::kernel;
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{Device, Int, Tensor};
 use sparse_autograd::{Erased, record};
 use std::fmt;
 use std::sync::Arc;
+
+/// If at most one line in this many has an element, sums over lines find those lines by a sort of the elements.
+/// Otherwise they count the elements of every line.
+const SPARSE_LINES: usize = 4;
+
+/// Whether sums of so many elements into so many lines leave most lines empty. A GPU writes them all at full bandwidth,
+/// and finding the others there would wait for their number.
+pub(crate) fn mostly_empty(lines: usize, elements: usize, device: &Device) -> bool {
+    lines / SPARSE_LINES > elements && !sparse_burn::is_gpu(device)
+}
 
 /// An index map: for each new row the old row that it comes from, or `old` (the number of old rows) for the fill.
 #[derive(Clone)]
@@ -24,6 +35,7 @@ struct RowMapData {
     inverse: Lazy<Tensor<1, Int>>,
     permutes: bool,
     groups: Lazy<(Tensor<1, Int>, Tensor<1, Int>)>,
+    used: Lazy<(Tensor<1, Int>, RowSums)>,
 }
 
 impl fmt::Debug for RowMap {
@@ -34,25 +46,44 @@ impl fmt::Debug for RowMap {
 
 impl RowMap {
     pub(crate) fn new(map: Tensor<1, Int>, old: usize) -> Self {
-        Self(Arc::new(RowMapData { map, old, inverse: Lazy::new(), permutes: false, groups: Lazy::new() }))
+        Self::with(map, old, Lazy::new(), false, Lazy::new())
+    }
+
+    fn with(
+        map: Tensor<1, Int>,
+        old: usize,
+        inverse: Lazy<Tensor<1, Int>>,
+        permutes: bool,
+        groups: Lazy<(Tensor<1, Int>, Tensor<1, Int>)>,
+    ) -> Self {
+        Self(Arc::new(RowMapData { map, old, inverse, permutes, groups, used: Lazy::new() }))
+    }
+
+    /// A map whose new rows are grouped already, as [`groups`](Self::groups) gives them.
+    pub(crate) fn grouped(map: Tensor<1, Int>, old: usize, groups: (Tensor<1, Int>, Tensor<1, Int>)) -> Self {
+        Self::with(map, old, Lazy::new(), false, groups.into())
     }
 
     /// A map that uses every old row once. The backward pass reads its inverse.
     pub(crate) fn permutation(map: Tensor<1, Int>) -> Self {
         let old = map.dims()[0];
-        Self(Arc::new(RowMapData { map, old, inverse: Lazy::new(), permutes: true, groups: Lazy::new() }))
+        Self::with(map, old, Lazy::new(), true, Lazy::new())
     }
 
     /// A map that uses each old row at most once. `inverse` has the new row of each old one, or the number of new rows
     /// for an unused one. With it the backward pass needs no sort.
     pub(crate) fn with_inverse(map: Tensor<1, Int>, inverse: Tensor<1, Int>) -> Self {
         let old = inverse.dims()[0];
-        let inverse = Lazy::from(inverse);
-        Self(Arc::new(RowMapData { map, old, inverse, permutes: false, groups: Lazy::new() }))
+        Self::with(map, old, Lazy::from(inverse), false, Lazy::new())
     }
 
     pub(crate) fn map(&self) -> &Tensor<1, Int> {
         &self.0.map
+    }
+
+    /// Number of old rows.
+    pub(crate) fn old(&self) -> usize {
+        self.0.old
     }
 
     /// The gradients of the old rows (if `values`) and of the fill (if `fill`), from that of the new rows.
@@ -65,9 +96,17 @@ impl RowMap {
             let zero = Tensor::zeros([1, grad.dims()[1]], (&grad.device(), grad.dtype()));
             return [values.then(|| kernel::move_rows(grad, &zero, inverse)), None];
         }
-        let (order, ptr) = self.groups();
-        let sums = kernel::segment_sum(grad, Some(order), ptr);
         let (old, block) = (self.0.old, grad.dims()[1]);
+        let sums = match self.used(&grad.device()) {
+            // The other rows stay zero, and are not touched.
+            Some((rows, sums)) => {
+                kernel::place_rows(kernel::segment_sum(grad, sums.order(), sums.ptr()), rows, old + 1)
+            }
+            None => {
+                let (order, ptr) = self.groups();
+                kernel::segment_sum(grad, Some(order), ptr)
+            }
+        };
         // Burn refuses to narrow to size 0.
         let rows = |sums: Tensor<2>| {
             if old == 0 { Tensor::empty([0, block], (&grad.device(), grad.dtype())) } else { sums.narrow(0, 0, old) }
@@ -75,10 +114,28 @@ impl RowMap {
         [values.then(|| rows(sums.clone())), fill.then(|| sums.narrow(0, old, 1))]
     }
 
+    /// The old rows that the map uses, ascending, and the new rows of each, if most old rows are not used. The number
+    /// of old rows stands for the fill.
+    fn used(&self, device: &Device) -> Option<&(Tensor<1, Int>, RowSums)> {
+        let (map, old) = (&self.0.map, self.0.old);
+        if self.0.groups.known().is_some() || !mostly_empty(old, map.dims()[0], device) {
+            return None;
+        }
+        Some(self.0.used.get(|| distinct(map, old + 1)))
+    }
+
     /// New rows grouped by their old row; the last group has those that take the fill.
     pub(crate) fn groups(&self) -> &(Tensor<1, Int>, Tensor<1, Int>) {
         self.0.groups.get(|| kernel::group_by(&self.0.map, self.0.old + 1))
     }
+}
+
+/// The distinct keys in `[0, size)`, ascending, and the positions of each.
+pub(crate) fn distinct(keys: &Tensor<1, Int>, size: usize) -> (Tensor<1, Int>, RowSums) {
+    let count = keys.dims()[0];
+    let (found, order, ptr) = kernel::coalesce(keys.clone().reshape(Exact([1, count])), &[size][..]);
+    let unique = found.dims()[1];
+    (found.reshape(Exact([unique])), RowSums::new(Some(order), ptr))
 }
 
 /// Row `k` of the result is row `map[k]` of `values` `[n, block]`, or `fill` `[1, block]` where it is missing.

@@ -54,6 +54,8 @@ OPERATIONS = {
     "swap_dims": one(lambda a: a.transpose(0, 1)),
     "permute": one(lambda a: a.permute(1, 0)), "transpose": one(lambda a: a.t()),
     "concat": lambda a, like: torch.cat([a, like(N)], 1),
+    "to_csc_parts": one(lambda a: a.to_sparse_csc() if a.layout != torch.strided else a), "compact_columns": ABSENT,
+    "map_stored": ABSENT, "zip_stored": ABSENT, "mul_stored": ABSENT, "div_stored": ABSENT,
     "map": ABSENT, "zip_with": ABSENT, "deg2rad": one(torch.deg2rad), "rad2deg": one(torch.rad2deg),
     "atan2": lambda a, like: torch.atan2(a, like(N)), "hypot": lambda a, like: torch.hypot(a, like(N)),
     "abs": one(torch.abs), "neg": one(torch.neg), "sin": one(torch.sin), "cos": one(torch.cos), "tan": one(torch.tan),
@@ -166,7 +168,7 @@ INTEGERS = """
     roll roll_dim narrow slice slice_dim select select_dim get mask_select split chunk stack block_diag eye
     from_diagonal diagonal trace tril triu sparse_mask union_with intersect_with difference prune top_k_rows
     add_self_loops remove_self_loops row_sums col_sums kron div div_scalar div_dense remainder_scalar remainder
-    powi
+    powi to_csc_parts compact_columns map_stored zip_stored mul_stored div_stored
 """.split() + [f"{name}_dense (broadcast)" for name in ("add", "sub", "mul", "div")] + [
     "matmul (vector)", "matmul (sparse)", "matmul (sparse, transposed)",
     "sum_dim_dense", "prod_dim_dense", "max_dim_dense", "min_dim_dense",
@@ -176,6 +178,7 @@ TRUTHS = """
     coalesce to_csr to_coo permute swap_dims transpose concat reshape flatten squeeze_dim unsqueeze_dim expand
     repeat_dim flip roll roll_dim narrow slice slice_dim select select_dim get mask_select split chunk stack
     block_diag eye from_diagonal diagonal tril triu sparse_mask union_with intersect_with difference remove_self_loops
+    to_csc_parts compact_columns
 """.split()
 
 

@@ -1,7 +1,7 @@
 //! Checks that operations share.
 
 use super::kind::{Kind, dtype_name};
-use burn::tensor::{AsIndex, DType, Device, Tensor};
+use burn::tensor::{AsIndex, DType, Device, Tensor, TensorCreationOptions, kind};
 use sparse_core::{Result, SparseError};
 
 /// Resolves an axis in `[-rank, rank)`.
@@ -59,6 +59,23 @@ pub(crate) fn has_dtype(op: &'static str, device: &Device, dtype: DType) -> Resu
         return Ok(());
     }
     Err(SparseError::UnsupportedDtype { op, what: format!("{device:?}"), dtype: dtype_name(dtype) })
+}
+
+/// The dtype of a new tensor of this kind: the one that `options` name, or the device's own. Checks that it is of the
+/// kind, and that the device has it. Bool has one dtype on each device, whatever the options name.
+pub(crate) fn creation_dtype<K: Kind>(op: &'static str, options: &TensorCreationOptions) -> Result<DType> {
+    let settings = options.device.settings();
+    let own: DType = match K::KIND {
+        kind::Kind::Float => settings.float_dtype.into(),
+        kind::Kind::Int => settings.int_dtype.into(),
+        kind::Kind::Bool => return Ok(settings.bool_dtype.into()),
+    };
+    let Some(dtype) = options.dtype else { return Ok(own) };
+    if dtype.is_bool() || dtype.is_float() != own.is_float() {
+        return Err(SparseError::DtypeMismatch { op, left: dtype_name(dtype), right: dtype_name(own) });
+    }
+    has_dtype(op, &options.device, dtype)?;
+    Ok(dtype)
 }
 
 /// Checks that two devices are the same, apart from their autodiff association.

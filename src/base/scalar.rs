@@ -68,6 +68,22 @@ pub(crate) fn integer(value: Scalar, dtype: DType) -> i64 {
     }
 }
 
+/// The least and the greatest number of an integer dtype; `None` for other dtypes.
+pub(crate) fn int_range(dtype: DType) -> Option<(i128, i128)> {
+    let (low, high) = match dtype {
+        DType::I64 => (i64::MIN.into(), i64::MAX.into()),
+        DType::I32 => (i32::MIN.into(), i32::MAX.into()),
+        DType::I16 => (i16::MIN.into(), i16::MAX.into()),
+        DType::I8 => (i8::MIN.into(), i8::MAX.into()),
+        DType::U64 => (0, u64::MAX.into()),
+        DType::U32 => (0, u32::MAX.into()),
+        DType::U16 => (0, u16::MAX.into()),
+        DType::U8 => (0, u8::MAX.into()),
+        _ => return None,
+    };
+    Some((low, high))
+}
+
 /// Whether two host numbers are the same element of `dtype`. NaN equals NaN.
 pub(crate) fn equal(a: Scalar, b: Scalar, dtype: DType) -> bool {
     match host_order(a, b, dtype) {

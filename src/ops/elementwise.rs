@@ -45,7 +45,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.zip_named("zip_with", other, f, |_, _, _| None)
     }
 
-    fn zip_named<K2: Kind, K3: Kind>(
+    pub(super) fn zip_named<K2: Kind, K3: Kind>(
         &self,
         op: &'static str,
         other: &SparseTensor<P, D, K2>,

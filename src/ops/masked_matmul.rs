@@ -5,6 +5,7 @@ use crate::base::exact::Exact;
 use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::kernel;
 use crate::pattern::layout::Pattern;
+use crate::pattern::view::View;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Tensor};
@@ -58,8 +59,8 @@ pub fn try_masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
 
 #[derive(Debug)]
 struct Saved {
-    by_row: Option<kernel::Compressed>,
-    by_col: Option<kernel::Compressed>,
+    by_row: Option<View>,
+    by_col: Option<View>,
     x: Option<Tensor<2>>,
     y: Option<Tensor<2>>,
 }
@@ -71,16 +72,17 @@ fn sddmm<K: Numeric>(matrix: &crate::pattern::matrix::Matrix, x: Tensor<2, K>, y
     let (Some(x), Some(y)) = (as_float(&x), as_float(&y)) else { return out };
     let out = as_float(&out).expect("the kind of the factors");
     let saved = Saved {
-        by_row: x.is_tracked().then(|| matrix.by_row().clone()),
-        by_col: y.is_tracked().then(|| matrix.by_col().clone()),
+        by_row: x.is_tracked().then(|| matrix.row_view()),
+        by_col: y.is_tracked().then(|| matrix.col_view()),
         x: y.is_tracked().then(|| x.clone().inner()),
         y: x.is_tracked().then(|| y.clone().inner()),
     };
     from_float(record(out, [Erased::from(x), Erased::from(y)], saved, |saved, grad, [x, y]| {
-        let side = |needed: bool, view: &Option<kernel::Compressed>, other: &Option<Tensor<2>>| {
+        let side = |needed: bool, view: &Option<View>, other: &Option<Tensor<2>>| {
             needed.then(|| {
                 let view = view.as_ref().expect("saved for a tracked factor");
-                kernel::spmm(view, &grad, other.as_ref().expect("saved with the view")).into()
+                let other = other.as_ref().expect("saved with the view");
+                view.rows(|lines| kernel::spmm(lines, &grad, other)).into()
             })
         };
         [side(x, &saved.by_row, &saved.y), side(y, &saved.by_col, &saved.x)]

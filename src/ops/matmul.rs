@@ -7,6 +7,7 @@ use crate::base::kind::{Numeric, as_float, from_float};
 use crate::kernel;
 use crate::pattern::layout::Pattern;
 use crate::pattern::matrix::Matrix;
+use crate::pattern::view::View;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::FloatDType::F32;
@@ -262,7 +263,7 @@ fn without<K: Numeric>(values: Tensor<2, K>, fill: &Tensor<2, K>) -> Tensor<2, K
 /// needs.
 #[derive(Debug)]
 struct Saved {
-    by_col: Option<kernel::Compressed>,
+    by_col: Option<View>,
     row_ids: Tensor<1, burn::tensor::Int>,
     col_ids: Tensor<1, burn::tensor::Int>,
     values: Option<Tensor<2>>,
@@ -271,27 +272,27 @@ struct Saved {
 
 /// `matrix x dense` for flat operands: values `[nnz, 1]`, dense `[cols, F]`.
 fn spmm<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K> {
-    product(matrix.by_row(), || matrix.by_col(), matrix.row_ids(), matrix.col_ids(), values, dense)
+    product(matrix.row_view(), || matrix.col_view(), matrix.row_ids(), matrix.col_ids(), values, dense)
 }
 
 /// `matrix^T x dense`: the same with the roles of rows and columns swapped.
 fn spmm_transposed<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K> {
-    product(matrix.by_col(), || matrix.by_row(), matrix.col_ids(), matrix.row_ids(), values, dense)
+    product(matrix.col_view(), || matrix.row_view(), matrix.col_ids(), matrix.row_ids(), values, dense)
 }
 
-fn product<'a, K: Numeric>(
-    by_row: &kernel::Compressed,
-    by_col: impl FnOnce() -> &'a kernel::Compressed,
+fn product<K: Numeric>(
+    by_row: View,
+    by_col: impl FnOnce() -> View,
     row_ids: &Tensor<1, burn::tensor::Int>,
     col_ids: &Tensor<1, burn::tensor::Int>,
     values: Tensor<2, K>,
     dense: Tensor<2, K>,
 ) -> Tensor<2, K> {
-    let out = kernel::spmm(by_row, &values, &dense);
+    let out = by_row.rows(|rows| kernel::spmm(rows, &values, &dense));
     let (Some(values), Some(dense)) = (as_float(&values), as_float(&dense)) else { return out };
     let out = as_float(&out).expect("the kind of the values");
     let saved = Saved {
-        by_col: dense.is_tracked().then(|| by_col().clone()),
+        by_col: dense.is_tracked().then(by_col),
         row_ids: row_ids.clone(),
         col_ids: col_ids.clone(),
         values: dense.is_tracked().then(|| values.clone().inner()),
@@ -305,7 +306,8 @@ fn product<'a, K: Numeric>(
         });
         let d_dense = dense.then(|| {
             let values = saved.values.as_ref().expect("saved where the dense side is tracked");
-            kernel::spmm(saved.by_col.as_ref().expect("saved with the values"), values, &grad).into()
+            let by_col = saved.by_col.as_ref().expect("saved with the values");
+            by_col.rows(|cols| kernel::spmm(cols, values, &grad)).into()
         });
         [d_values, d_dense]
     }))

@@ -9,6 +9,7 @@ use crate::base::kind::{Numeric, as_float, from_float};
 use crate::kernel::{self, Compressed, Put};
 use crate::pattern::layout::Pattern;
 use crate::pattern::matrix::Matrix;
+use crate::pattern::view::View;
 use crate::rows::RowMap;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
@@ -107,7 +108,7 @@ fn end(reduce: Reduce) -> Option<Extremum> {
 struct Extreme {
     row_ids: Tensor<1, Int>,
     by_row: Compressed,
-    by_col: Option<Compressed>,
+    by_col: Option<View>,
     values: Tensor<2>,
     dense: Tensor<2>,
     out: Tensor<2>,
@@ -126,7 +127,7 @@ fn extreme_product<K: Numeric>(
     let saved = Extreme {
         row_ids: matrix.row_ids().clone(),
         by_row: matrix.by_row().clone(),
-        by_col: dense.is_tracked().then(|| matrix.by_col().clone()),
+        by_col: dense.is_tracked().then(|| matrix.col_view()),
         values: values.clone().inner(),
         dense: dense.clone().inner(),
         out: out.clone(),
@@ -138,7 +139,8 @@ fn extreme_product<K: Numeric>(
         let (shares, d_values) = kernel::extremum_rows_backward(row_ids, by_row, reads, grad, needs[0]);
         let d_dense = needs[1].then(|| {
             let by_col = by_col.as_ref().expect("saved where the dense side is tracked");
-            kernel::extremum_cols_backward(by_col, reads, shares).into()
+            let own = by_col.pick(dense);
+            by_col.rows(|cols| kernel::extremum_cols_backward(cols, [values, &own, out], shares)).into()
         });
         [d_values.map(Erased::from), d_dense]
     }))

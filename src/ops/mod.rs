@@ -16,10 +16,12 @@ mod argmax;
 mod binary;
 mod cast;
 mod coalesce;
+mod compact;
 mod comparisons;
 pub(crate) mod concat;
 mod convert;
 mod count;
+mod csc;
 mod cumsum;
 mod diagonal;
 mod elementwise;
@@ -52,7 +54,9 @@ mod slice;
 mod softmax;
 mod spgemm;
 pub(crate) mod stack;
+mod stored;
 mod triangle;
+pub(crate) mod unique;
 
 pub use concat::{concat, try_concat};
 pub use gather::{
@@ -67,3 +71,4 @@ pub use scalar::ScalarArg;
 pub use slice::Slices;
 pub use sparse_burn::Reduce;
 pub use stack::{block_diag, stack, try_block_diag, try_stack};
+pub use unique::{try_unique, unique};

@@ -82,7 +82,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.swapped("transpose", -2, -1)
     }
 
-    fn swapped(&self, op: &'static str, dim1: impl AsIndex, dim2: impl AsIndex) -> Result<Self> {
+    pub(super) fn swapped(&self, op: &'static str, dim1: impl AsIndex, dim2: impl AsIndex) -> Result<Self> {
         let mut axes: [usize; D] = std::array::from_fn(|axis| axis);
         axes.swap(self.axis(op, dim1)?, self.axis(op, dim2)?);
         self.permuted(op, &axes)

@@ -21,7 +21,7 @@ use sparse_macros::or_panic;
 ///
 /// No call checks the index again. `put` (with any reduction) and the backward pass of `select` along dim 0 work by
 /// segments, without atomics, and do not read the device. `select_sparse` reads it the first time for each
-/// pattern. (The idea of PyG's sorted `edge_index`.)
+/// pattern. [`unique`](super::unique()) makes the plan of ids that repeat. (The idea of PyG's sorted `edge_index`.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -52,6 +52,11 @@ impl IndexPlan {
     pub fn new(index: Tensor<1, Int>, size: usize) -> Result<Self> {
         let index = checked_index("IndexPlan::new", 0, index, size)?;
         Ok(Self { map: RowMap::new(index.clone(), size), index, size, id: identity() })
+    }
+
+    /// The plan of a map whose numbers are right by construction. None of them is missing.
+    pub(super) fn of_map(map: RowMap) -> Self {
+        Self { index: map.map().clone(), size: map.old(), map, id: identity() }
     }
 
     /// Number of indices.

@@ -139,6 +139,8 @@ impl Pattern for CooPattern {
 }
 
 impl Structure for CooPattern {
+    const HOLDS_DUPLICATES: bool = true;
+
     fn has_rank(_rank: usize) -> bool {
         true
     }

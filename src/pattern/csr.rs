@@ -273,6 +273,8 @@ impl Pattern for CsrPattern {
 }
 
 impl Structure for CsrPattern {
+    const HOLDS_DUPLICATES: bool = false;
+
     fn has_rank(rank: usize) -> bool {
         rank == 2 || rank == 3
     }

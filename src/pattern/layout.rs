@@ -41,6 +41,9 @@ pub trait Pattern: Structure + Clone + Debug + Send + Sync + 'static {
 ///
 /// The trait is private, so nobody else can implement [`Pattern`].
 pub(crate) trait Structure: Sized {
+    /// Whether the layout can store a coordinate twice.
+    const HOLDS_DUPLICATES: bool;
+
     /// Whether the layout has tensors of this number of sparse dims.
     fn has_rank(rank: usize) -> bool;
     /// Checks that the layout has tensors with sparse dims of this shape. `held` is how many numbers are in memory

@@ -1,10 +1,11 @@
 //! A pattern as a matrix.
 
+use super::view::View;
 use crate::base::coordinates::join_dims;
 use crate::base::index::differences;
 use crate::base::lazy::Lazy;
 use crate::kernel::{self, Compressed};
-use crate::rows::{RowMap, RowSums};
+use crate::rows::{RowMap, RowSums, mostly_empty};
 use burn::tensor::{Int, Tensor};
 
 /// The pattern of a matrix by rows and by columns. A batch `[B, M, N]` is treated as the block-diagonal matrix
@@ -16,6 +17,7 @@ pub(crate) struct Matrix {
     col_ids: Tensor<1, Int>,
     by_row: Lazy<Compressed>,
     by_col: Lazy<Compressed>,
+    col_view: Lazy<View>,
     column_places: Lazy<Tensor<1, Int>>,
     columns: Lazy<RowMap>,
     row_sums: Lazy<RowSums>,
@@ -39,6 +41,7 @@ impl Matrix {
             col_ids,
             by_row: Lazy::new(),
             by_col: Lazy::new(),
+            col_view: Lazy::new(),
             column_places: Lazy::new(),
             columns: Lazy::new(),
             row_sums: Lazy::new(),
@@ -93,6 +96,20 @@ impl Matrix {
     /// Compressed columns: the transpose, with the permutation of its values.
     pub(crate) fn by_col(&self) -> &Compressed {
         self.by_col.get(|| compressed_by(&self.col_ids, &self.row_ids, self.cols))
+    }
+
+    /// The rows, for products.
+    pub(crate) fn row_view(&self) -> View {
+        View::all(self.by_row().clone())
+    }
+
+    /// The columns, for products: those that have elements, if most have none. Then nothing has the size of a column.
+    pub(crate) fn col_view(&self) -> View {
+        let nnz = self.col_ids.dims()[0];
+        if self.by_col.known().is_some() || !mostly_empty(self.cols, nnz, &self.col_ids.device()) {
+            return View::all(self.by_col().clone());
+        }
+        self.col_view.get(|| View::occupied(&self.col_ids, &self.row_ids, self.cols)).clone()
     }
 
     /// The map that reads, for every element, the row of a dense operand at its column.

@@ -1,6 +1,6 @@
 //! Sparse tensors.
 
-mod construct;
+pub(crate) mod construct;
 mod display;
 pub(crate) mod fill;
 pub(crate) mod sparse;

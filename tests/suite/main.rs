@@ -10,6 +10,7 @@ mod data;
 #[path = "../common/device.rs"]
 mod device;
 mod draw;
+mod entry;
 mod gradients;
 mod io;
 mod matmul_reduce;

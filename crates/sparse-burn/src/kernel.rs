@@ -114,6 +114,10 @@ kernels! {
     /// Row `k` of the result is row `map[k]` of `values`, or `fill` (`[1, block]`) where it is missing.
     move_rows MoveRows[K: Kind](values: Tensor<2, K>, fill: Tensor<2, K>, map: Ints) -> Tensor<2, K>;
 
+    /// Row `rows[k]` of the result is row `k` of `values`; the others of its `size` rows are zero. `rows` ascend
+    /// strictly.
+    place_rows PlaceRows[K: Kind](values: Tensor<2, K>, rows: Ints, size: usize) -> Tensor<2, K>;
+
     /// Row `s` of the result is the sum of rows `order[ptr[s]..ptr[s + 1]]`, in that order. Without `order` these are
     /// rows `ptr[s]..ptr[s + 1]`. For Bool: whether any is true.
     segment_sum SegmentSum[K: Kind](values: Tensor<2, K>, order: Option<Ints>, ptr: Ints) -> Tensor<2, K>;

@@ -1,10 +1,12 @@
 //! The matrix of a file, on the host.
 
+use crate::base::checks::creation_dtype;
 use crate::base::index::ints;
 use crate::base::kind::Kind;
 use crate::base::limits::check_rows;
+use crate::base::scalar::int_range;
 use crate::tensor::sparse::{CooTensor, CsrTensor};
-use burn::tensor::{Device, Int, IntDType, Tensor, TensorData};
+use burn::tensor::{Float, Int, Tensor, TensorCreationOptions, TensorData};
 use sparse_core::{Result, SparseError};
 use std::fmt;
 
@@ -81,12 +83,16 @@ impl MatrixMarket {
         }
     }
 
-    /// The matrix by coordinates, in file order, in the device's float type; entries of a `pattern` file are 1.
+    /// The matrix by coordinates, in file order; entries of a `pattern` file are 1. `options` are a device, whose float
+    /// type the values get, or a device and a float dtype: `(&device, DType::F64)` keeps all digits of a `real` file.
     ///
     /// # Errors
     ///
-    /// Those of [`CooTensor::new`], if the public fields were changed so that they do not fit.
-    pub fn to_coo(&self, device: &Device) -> Result<CooTensor<2>> {
+    /// `dtype_mismatch` for a dtype that is no float, `unsupported_dtype`. Those of [`CooTensor::new`], if the public
+    /// fields were changed so that they do not fit.
+    pub fn to_coo(&self, options: impl Into<TensorCreationOptions>) -> Result<CooTensor<2>> {
+        let options = options.into();
+        let dtype = creation_dtype::<Float>("to_coo", &options)?;
         let data = match &self.values {
             Values::Real(values) => TensorData::new(values.clone(), [values.len()]),
             Values::Integer(values) => {
@@ -94,16 +100,17 @@ impl MatrixMarket {
             }
             Values::Pattern => TensorData::new(vec![1.0f64; self.coordinates.len()], [self.coordinates.len()]),
         };
-        self.coo(Tensor::<1>::from_data(data, device))
+        self.coo(Tensor::<1>::from_data(data, (&options.device, dtype)))
     }
 
-    /// The matrix by coordinates, in the device's integer type; entries of a `pattern` file are 1.
+    /// The matrix by coordinates; entries of a `pattern` file are 1. `options` are a device, whose integer type the
+    /// values get, or a device and an integer dtype.
     ///
     /// # Errors
     ///
-    /// `dtype_mismatch` for a `real` file; `overflow` for a value beyond the device's integer type; those of
-    /// [`CooTensor::new`].
-    pub fn to_coo_int(&self, device: &Device) -> Result<CooTensor<2, Int>> {
+    /// `dtype_mismatch` for a `real` file and for a dtype that is no integer; `overflow` for a value beyond the dtype;
+    /// `unsupported_dtype`; those of [`CooTensor::new`].
+    pub fn to_coo_int(&self, options: impl Into<TensorCreationOptions>) -> Result<CooTensor<2, Int>> {
         const OP: &str = "to_coo_int";
         let values = match &self.values {
             Values::Real(_) => {
@@ -113,17 +120,18 @@ impl MatrixMarket {
             Values::Integer(values) => values.clone(),
             Values::Pattern => vec![1; self.coordinates.len()],
         };
-        let (low, high) = range(device.settings().int_dtype);
-        if let Some(value) = values.iter().find(|value| !(low..=high).contains(*value)) {
-            let limit = if *value < 0 { low.unsigned_abs() } else { high.unsigned_abs() };
-            let (limit, got) = (limit.into(), value.unsigned_abs().into());
+        let options = options.into();
+        let dtype = creation_dtype::<Int>(OP, &options)?;
+        let (low, high) = int_range(dtype).expect("an integer dtype");
+        if let Some(value) = values.iter().map(|&value| i128::from(value)).find(|value| !(low..=high).contains(value)) {
+            let (limit, got) = (if value < 0 { low } else { high }.unsigned_abs(), value.unsigned_abs());
             return Err(SparseError::Overflow { op: OP, what: "the magnitude of a value", limit, got });
         }
         let length = values.len();
-        self.coo(Tensor::<1, Int>::from_data(TensorData::new(values, [length]), device))
+        self.coo(Tensor::<1, Int>::from_data(TensorData::new(values, [length]), (&options.device, dtype)))
     }
 
-    /// The matrix by compressed rows: repeated entries are summed.
+    /// The matrix by compressed rows: repeated entries are summed. `options` as for [`to_coo`](Self::to_coo).
     ///
     /// # Errors
     ///
@@ -131,9 +139,9 @@ impl MatrixMarket {
     /// [`dense_limit`](crate::dense_limit) rows that are almost all empty. Row pointers need memory for every row, and
     /// a line of text must not make the program ask for more memory than there is. [`to_coo`](Self::to_coo) can hold
     /// such a matrix.
-    pub fn to_csr(&self, device: &Device) -> Result<CsrTensor<2>> {
+    pub fn to_csr(&self, options: impl Into<TensorCreationOptions>) -> Result<CsrTensor<2>> {
         check_rows("to_csr", self.rows, self.coordinates.len())?;
-        self.to_coo(device)?.try_to_csr()
+        self.to_coo(options)?.try_to_csr()
     }
 
     fn coo<K: Kind>(&self, values: Tensor<1, K>) -> Result<CooTensor<2, K>> {
@@ -151,20 +159,6 @@ impl MatrixMarket {
         let ends = self.coordinates.iter().map(|&(row, _)| row as i64);
         let ends = ends.chain(self.coordinates.iter().map(|&(_, col)| col as i64)).collect();
         CooTensor::new(ints(ends, [2, nnz], &values.device().inner()), values, [self.rows, self.cols])
-    }
-}
-
-/// The least and the greatest number of an integer type (that an i64 can be).
-fn range(dtype: IntDType) -> (i64, i64) {
-    match dtype {
-        IntDType::I64 => (i64::MIN, i64::MAX),
-        IntDType::I32 => (i32::MIN.into(), i32::MAX.into()),
-        IntDType::I16 => (i16::MIN.into(), i16::MAX.into()),
-        IntDType::I8 => (i8::MIN.into(), i8::MAX.into()),
-        IntDType::U64 => (0, i64::MAX),
-        IntDType::U32 => (0, u32::MAX.into()),
-        IntDType::U16 => (0, u16::MAX.into()),
-        IntDType::U8 => (0, u8::MAX.into()),
     }
 }
 

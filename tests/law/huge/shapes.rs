@@ -87,6 +87,19 @@ fn made(csr: &CsrTensor<2>, coo: &CooTensor<2>) {
     done("CooTensor::new", || CooTensor::<2>::new(coo.indices(), coo.values::<1>(), coo.dims()));
     let edges: Vec<(usize, usize)> = (0..1000).map(|k| (k * 331, SIZE - 1 - k)).collect();
     done("from_edges", || CooTensor::<2>::from_edges(&edges, ones([1000]), SIZE));
+    done("from_edges of CSR", || CsrTensor::<2>::from_edges(&edges, ones([1000]), [SIZE, 2 * SIZE]));
+    let (rows, cols, values) = csr.to_triplets::<f32>();
+    done("from_triplets", || {
+        let made = CsrTensor::<2>::from_triplets(&rows, &cols, &values, csr.dims(), &device());
+        made.map(SparseTensor::require_grad)
+    });
+    done("from_rows", || {
+        let made = CooTensor::<2>::from_rows(&[[(SIZE * SIZE, 1.0)], [(7, 2.0)]], None, &device());
+        made.map(SparseTensor::require_grad)
+    });
+    let (col_ptr, row_idx, values) = csr.to_csc_parts();
+    done("from_csc_parts", || CsrTensor::<2>::from_csc_parts(col_ptr, row_idx, values, csr.dims()));
+    done("unique", || ops::unique(index(&[SIZE as i64 - 1, 0, SIZE as i64 - 1])).0);
 }
 
 /// Graphs of a million nodes.

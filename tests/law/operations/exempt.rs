@@ -16,8 +16,8 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
     ("struct.SparseTensor.html", "construction without a check: tests/suite/answers/hostile.rs", "new_unchecked"),
     (
         "struct.SparseTensor.html",
-        "CooTensor::new of two lists of nodes: its own doctest and tests/law/huge/shapes.rs",
-        "from_edges",
+        "construction from lists and arrays, and lists again: tests/suite/entry.rs and tests/law/huge/shapes.rs",
+        "from_edges from_triplets from_rows to_triplets from_csc_parts",
     ),
     (
         "struct.SparseTensor.html",
@@ -32,6 +32,7 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
     ),
     ("nn/struct.GcnConv.html", "a layer: tests/suite/nn.rs, and tests/law/huge/shapes.rs", "forward forward_sparse"),
     ("fn", "of graphs: tests/suite/nn.rs, and tests/law/huge/shapes.rs", "row_normalization symmetric_normalization"),
+    ("fn", "of ids, which have no values: tests/suite/entry.rs", "unique"),
     ("fn", "random: tests/suite/nn.rs", "sparse_dropout"),
     ("fn", "a limit of the process, not an operation", "dense_limit set_dense_limit"),
     ("fn", "the name of a dtype", "dtype_name"),

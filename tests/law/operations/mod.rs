@@ -142,6 +142,7 @@ mod patterns;
 mod products;
 mod reductions;
 mod selection;
+mod stored;
 mod structure;
 mod truths;
 
@@ -204,6 +205,7 @@ pub fn all() -> Vec<Operation> {
         structure::operations(),
         casts::operations(),
         selection::operations(),
+        stored::operations(),
         patterns::operations(),
         dense::operations(),
         integers::operations(),

@@ -3,12 +3,12 @@
 use crate::answer::{Answer, Stored, floats, law};
 use crate::draw::{Build, Draw, Drawn, Fills, Host, Values};
 use crate::huge::SIZE;
-use crate::reference::{keep, reshape, take};
+use crate::reference::{keep, pick, reshape, take};
 use burn::tensor::Tensor;
 use rand::seq::SliceRandom;
 use sparse_tensor::ops;
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
-use sparse_tensor::{Fill, SparseTensor};
+use sparse_tensor::{CsrTensor, Fill, SparseTensor};
 
 operations! { "structure";
     to_dense of Float Int Bool [all] gradient, |h| {
@@ -33,6 +33,8 @@ operations! { "structure";
     coalesce of Float Int Bool [all] gradient, |h| h.each(|x| x.coalesce());
     to_csr of Float Int Bool [coo] gradient, |h| h.coo().each(|x| x.to_csr());
     to_coo of Float Int Bool [csr batched] gradient, |h| h.csr().each(|x| x.to_coo());
+    to_csc_parts of Float Int Bool [csr] gradient, |h| h.csr().matrix().run(|| h.csr().matrix().a.to_csc_parts().2);
+    compact_columns of Float Int Bool [coo csr] gradient, |h| h.matrix().each(|x| x.compact_columns().1);
     permute of Float Int Bool [all] gradient, |h| h.each(|x| x.permute(h.swapped()));
     swap_dims of Float Int Bool [all] gradient, |h| h.each(|x| x.swap_dims(h.rows() as isize, h.rows() as isize + 1));
     transpose of Float Int Bool [coo csr batched] gradient, |h| h.each(|x| x.transpose());
@@ -65,6 +67,36 @@ pub(super) fn to_csr<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Ans
 pub(super) fn to_coo<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<CsrPattern, D, K>(Values::Any);
     law(|| a.sparse.to_coo(), || a.dense)
+}
+
+/// The parts, put together again.
+pub(super) fn to_csc_parts<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.unfilled::<CsrPattern, 2, K>(Values::Any);
+    law(
+        || {
+            let (col_ptr, row_idx, values) = a.sparse.to_csc_parts();
+            CsrTensor::<2, K>::from_csc_parts(col_ptr, row_idx, values, a.sparse.dims()).expect("valid columns")
+        },
+        || a.dense,
+    )
+}
+
+/// The columns that store an element.
+pub(super) fn compact_columns<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, 2, K>(Values::Any);
+    let mut columns: Vec<usize> = a.host.coordinates.iter().map(|at| at[1]).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    draw.has_empty |= columns.is_empty();
+    let named: Vec<f64> = columns.iter().map(|&column| column as f64).collect();
+    law(
+        || {
+            let (ids, own) = a.sparse.compact_columns();
+            assert_eq!(floats(ids.into_data()), named, "the columns, ascending");
+            own
+        },
+        || pick(a.dense, 1, &columns),
+    )
 }
 
 /// Sparse dims among themselves, dense dims among themselves.

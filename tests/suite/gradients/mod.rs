@@ -11,6 +11,7 @@ mod patterns;
 mod reductions;
 mod selection;
 mod structure;
+mod wide;
 
 use crate::device;
 use burn::tensor::{DType, Device, Tensor, TensorData};

@@ -8,7 +8,7 @@ mod sums;
 
 pub use cumsum::segment_cumsum;
 pub use join::join_rows;
-pub use moves::move_rows;
+pub use moves::{move_rows, place_rows};
 pub use sums::{segment_any, segment_sum};
 
 pub(crate) mod dynamic {

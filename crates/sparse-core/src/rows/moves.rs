@@ -1,7 +1,7 @@
 //! Moving rows of values.
 
 use crate::element::Ids;
-use crate::par::{even, for_pieces};
+use crate::par::{each, even, for_pieces, split_mut};
 use crate::source::Source;
 use crate::{Index, Plain};
 
@@ -65,6 +65,43 @@ fn move_blocks<T: Plain>(values: &[T], block: usize, fill: &[T], map: Ids<'_>, o
     });
 }
 
+/// Rows of values at their places among `size` rows of zeros: `out[rows[k], :] = values[k, :]`.
+///
+/// `values` is row-major `[rows.len(), block]`, the result `[size, block]`. `rows` ascend strictly. The zeros are not
+/// written: of a large result the operating system maps the pages that get a row, so the cost is
+/// O(rows.len() * block) and not O(size * block). Parallel.
+///
+/// # Panics
+///
+/// When lengths disagree, or `rows` do not ascend strictly within `[0, size)`.
+pub fn place_rows<T: Plain, I: Index>(values: &[T], block: usize, rows: &[I], size: usize) -> Vec<T> {
+    let count = rows.len();
+    assert_eq!(values.len(), count * block, "place_rows: values must hold a block for every row");
+    // Huge pages would map, and so write, far more than the rows. So this is no `zeroed`.
+    let mut out = vec![T::default(); size * block];
+    // Each piece of the rows owns the result from its first row to that of the next piece.
+    let ranges = even(count, block);
+    let starts: Vec<usize> =
+        ranges.iter().map(|range| if range.start == 0 { 0 } else { rows[range.start].to_usize() }).collect();
+    let ends = starts.iter().copied().skip(1).chain([size]);
+    let lens: Vec<usize> = starts.iter().zip(ends).map(|(&start, end)| ascending(start, end) * block).collect();
+    each(split_mut(&mut out, &lens), &|piece, out| {
+        let mut least = starts[piece];
+        for k in ranges[piece].clone() {
+            let row = rows[k].to_usize();
+            assert!(row >= least, "place_rows: rows must ascend strictly, got {row} where {least} is the least");
+            least = row + 1;
+            let from = (row - starts[piece]) * block;
+            out[from..from + block].copy_from_slice(&values[k * block..][..block]);
+        }
+    });
+    out
+}
+
+fn ascending(start: usize, end: usize) -> usize {
+    end.checked_sub(start).expect("place_rows: rows must ascend strictly within the size")
+}
+
 /// The fill if the index is exactly the number of rows, else a panic.
 #[inline]
 fn missing<F>(fill: Option<F>, index: usize, rows: usize) -> F {
@@ -91,6 +128,13 @@ pub(super) mod dynamic {
             let mut out = zeroed::<T>(map.len() * block);
             super::move_rows::<T, I>(T::bits(values), block, T::bits(fill), I::ids(map), &mut out);
             T::bit_vec(out)
+        }))
+    }
+
+    /// See [`place_rows`](crate::place_rows()): `[size, block]`.
+    pub fn place_rows(values: Bits<'_>, block: usize, rows: Ids<'_>, size: usize) -> BitVec {
+        with_ids!(rows, I => with_bits!(values, T => {
+            T::bit_vec(super::place_rows::<T, I>(T::bits(values), block, I::ids(rows), size))
         }))
     }
 }

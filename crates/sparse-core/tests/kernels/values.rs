@@ -204,6 +204,35 @@ fn one_row_holds_everything_and_threads_do_not_matter() {
     }
 }
 
+/// Few rows among many, and so many that threads share them.
+#[test]
+fn rows_take_their_places() {
+    for (size, step, block) in
+        [(0usize, 1usize, 3usize), (7, 7, 1), (7, 1, 2), (90_000, 3, 5), (40_000, 1, 8), (9, 2, 0)]
+    {
+        let rows: Vec<i64> = (0..size as i64).filter(|row| (row * row + 1) % step as i64 == 1 % step as i64).collect();
+        let v = values::<f32>(rows.len() * block, 5);
+        let mut want = vec![0.0; size * block];
+        for (k, row) in rows.iter().enumerate() {
+            want[*row as usize * block..][..block].copy_from_slice(&v[k * block..][..block]);
+        }
+        assert_eq!(place_rows(&v, block, &rows, size), want, "{size} rows, every {step}, blocks of {block}");
+        let narrow: Vec<i32> = rows.iter().map(|&row| row as i32).collect();
+        assert_eq!(place_rows(&v, block, &narrow, size), want);
+    }
+    assert_eq!(place_rows(&[] as &[u8], 2, &[] as &[i32], 3), [0; 6]);
+    let panics = |rows: &[i64]| {
+        let v = vec![1f32; rows.len()];
+        assert!(std::panic::catch_unwind(|| place_rows(&v, 1, rows, 4)).is_err(), "{rows:?}");
+    };
+    [&[4][..], &[-1], &[1, 1], &[2, 1], &[0, i64::MIN]].into_iter().for_each(panics);
+    // Between the pieces of two threads too.
+    let mut rows: Vec<i64> = (0..60_000).collect();
+    rows[30_000] = 5;
+    assert!(std::panic::catch_unwind(|| place_rows(&vec![1f32; 60_000], 1, &rows, 60_000)).is_err());
+    assert!(std::panic::catch_unwind(|| place_rows(&[1f32; 3], 2, &[0i32], 4)).is_err());
+}
+
 /// Lengths near the size of a chunk, in i64 and f64, whose sums are exact.
 #[test]
 fn long_running_sums_carry_over() {

@@ -7,11 +7,12 @@
 use super::fallback::supported;
 use super::forced::{self, Path};
 use super::hardware::{Grid, Hardware};
-use super::launch::{accumulated, arg, binds, count, empty, flat, hardware, holds_rows, launch, runs, stored};
+use super::launch::{accumulated, arg, binds, count, empty, flat, hardware, holds, holds_rows, launch, runs, stored};
 use super::parts::{ANY, MAX, MIN, SUM};
+use super::sort::compress;
 use crate::backend::Gpu;
 use crate::carried::RowsView;
-use crate::kernel::{SegmentSum, Spmm};
+use crate::kernel::{PlaceRows, SegmentSum, Spmm};
 use burn::backend::DType;
 use burn_cubecl::cubecl::prelude::{Int, Numeric, Size};
 use burn_cubecl::ops::numeric::zeros;
@@ -116,6 +117,19 @@ impl Operands {
     fn args<T: Numeric, I: Int, N: Size>(&self) -> kernels::OperandsLaunch<T, I, N> {
         let ([ptr, idx, perm], [dense, own, other]) = (self.indices.each_ref().map(arg), self.rows.each_ref().map(arg));
         kernels::OperandsLaunch::new(ptr, idx, perm, arg(&self.weights), dense, own, other)
+    }
+}
+
+impl PlaceRows<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { values, rows, size } = supported(self, |Self { values, rows, size }| {
+            runs([values, rows])
+                && binds(rows, BUFFERS)
+                && holds(rows, size + 1, rows.dtype)
+                && holds_rows(values, *size)
+        })?;
+        // Every row of the result is the sum of the one row, or of none, that belongs there.
+        Ok(sum_rows(compress(rows, size), None, None, values))
     }
 }
 

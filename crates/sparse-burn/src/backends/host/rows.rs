@@ -2,7 +2,7 @@
 
 use super::optional;
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::{MoveRows, SegmentCumsum, SegmentSum};
+use crate::kernel::{MoveRows, PlaceRows, SegmentCumsum, SegmentSum};
 use burn::tensor::TensorData;
 use sparse_core::dynamic;
 
@@ -11,6 +11,14 @@ impl MoveRows<HostTensor> {
         let Self { values, fill, map } = self;
         let (rows, block, dtype) = (map.dims()[0], values.dims()[1], values.dtype());
         dynamic::move_rows(values.bits(), block, fill.bits(), map.ids()).data([rows, block], dtype)
+    }
+}
+
+impl PlaceRows<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { values, rows, size } = self;
+        let (block, dtype) = (values.dims()[1], values.dtype());
+        dynamic::place_rows(values.bits(), block, rows.ids(), size).data([size, block], dtype)
     }
 }
 

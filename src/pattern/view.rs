@@ -1,0 +1,53 @@
+//! The rows or columns of a matrix, as products read them.
+
+use crate::base::kind::Kind;
+use crate::kernel::{self, Compressed};
+use crate::rows::distinct;
+use burn::tensor::{Int, Tensor};
+
+/// The lines of a matrix, its rows or its columns: all of them, or those alone that have elements. Cloning copies
+/// handles.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    lines: Compressed,
+    occupied: Option<Occupied>,
+}
+
+/// The lines with elements, ascending, of `all` lines.
+#[derive(Clone, Debug)]
+struct Occupied {
+    ids: Tensor<1, Int>,
+    all: usize,
+}
+
+impl View {
+    pub(super) fn all(lines: Compressed) -> Self {
+        Self { lines, occupied: None }
+    }
+
+    /// The lines that have elements, of `all`, where element `k` is in line `keys[k]` and addresses `others[k]`.
+    pub(super) fn occupied(keys: &Tensor<1, Int>, others: &Tensor<1, Int>, all: usize) -> Self {
+        let (ids, elements) = distinct(keys, all);
+        let order = elements.order().expect("of a sort").clone();
+        let idx = if order.dims()[0] == 0 { others.clone() } else { others.clone().select(0, order.clone()) };
+        let lines = Compressed { ptr: elements.ptr().clone(), idx, perm: Some(order) };
+        Self { lines, occupied: Some(Occupied { ids, all }) }
+    }
+
+    /// A result with one row for each line of the matrix, from one with a row for each line of the view. Lines without
+    /// elements get zeros.
+    pub(crate) fn rows<K: Kind>(&self, of_lines: impl FnOnce(&Compressed) -> Tensor<2, K>) -> Tensor<2, K> {
+        let out = of_lines(&self.lines);
+        match &self.occupied {
+            None => out,
+            Some(Occupied { ids, all }) => kernel::place_rows(out, ids, *all),
+        }
+    }
+
+    /// The rows of a dense tensor that belong to the lines of the view.
+    pub(crate) fn pick<K: Kind>(&self, dense: &Tensor<2, K>) -> Tensor<2, K> {
+        let Some(Occupied { ids, .. }) = &self.occupied else { return dense.clone() };
+        let none = Tensor::zeros([1, dense.dims()[1]], (&dense.device(), dense.dtype()));
+        kernel::move_rows(dense, &none, ids)
+    }
+}

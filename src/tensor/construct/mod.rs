@@ -1,0 +1,67 @@
+//! Constructors. They check their input unless their name says otherwise.
+
+mod coo;
+mod csr;
+pub(crate) mod host;
+
+use super::fill::Fill;
+use super::sparse::{SparseTensor, value_rows};
+use crate::base::checks::has_dtype;
+use crate::base::kind::Kind;
+use crate::pattern::layout::Pattern;
+use burn::tensor::{Tensor, TensorCreationOptions};
+use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
+
+impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+    /// A tensor of zeros: nothing is stored. `options` are a device, or a device and a dtype, as for Burn's own.
+    ///
+    /// ```
+    /// use burn::tensor::{DType, Device};
+    /// use sparse_tensor::{CooTensor, CsrTensor};
+    ///
+    /// let device = Device::flex();
+    /// assert_eq!(CooTensor::<4>::zeros([2, 3, 4, 5], &device).nnz(), 0);
+    /// assert_eq!(CsrTensor::<2>::zeros([2, 3], (&device, DType::F64)).dtype(), DType::F64);
+    /// assert_eq!(CsrTensor::<4>::try_zeros([2, 3, 4, 5], &device).unwrap_err().kind(), "shape_mismatch");
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `overflow` for a size beyond 64 bits, `shape_mismatch` for a rank that the layout does not have,
+    /// `unsupported_dtype`, `would_densify` for more compressed rows than [`dense_limit`](crate::dense_limit).
+    #[or_panic]
+    pub fn try_zeros(shape: [usize; D], options: impl Into<TensorCreationOptions>) -> Result<Self> {
+        const OP: &str = "zeros";
+        P::check_shape(OP, &shape, 0)?;
+        let options = options.into();
+        if let Some(dtype) = options.dtype {
+            has_dtype(OP, &options.device, dtype)?;
+        }
+        let values = value_rows(OP, Tensor::<2, K>::empty([0, 1], options), 0, &[1])?;
+        let indices = Tensor::empty([D, 0], &values.device().inner());
+        let pattern = P::from_coordinates(indices, &shape, true);
+        Ok(Self::from_parts(pattern, values, vec![], Fill::Zero))
+    }
+}
+
+fn rank_mismatch(op: &'static str, shape: &[usize], rank: usize) -> SparseError {
+    SparseError::ShapeMismatch {
+        op,
+        rule: "the pattern's dims {left} and those of the values must make the rank {right:1}",
+        left: shape.to_vec(),
+        right: vec![rank],
+    }
+}
+
+/// The size of a dim with this largest index.
+fn size_for(op: &'static str, axis: usize, largest: i64) -> Result<usize> {
+    match largest.checked_add(1) {
+        Some(size @ 0..) => Ok(size as usize),
+        Some(_) => Err(SparseError::IndexOutOfRange { op, axis, low: 0, size: 0, index: largest, position: 0 }),
+        None => {
+            let (limit, got) = (i64::MAX as u128, i64::MAX as u128 + 1);
+            Err(SparseError::Overflow { op, what: "a dimension", limit, got })
+        }
+    }
+}
