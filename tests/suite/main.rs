@@ -13,6 +13,7 @@ mod draw;
 mod gradients;
 mod io;
 mod matmul_reduce;
+mod module;
 mod nn;
 mod panics;
 mod printing;
