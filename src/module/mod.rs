@@ -82,11 +82,21 @@
 //! compared with its arrays before anything is allocated.
 //!
 //! A pattern that equals the module's own is not replaced, so what was derived from it stays.
+//!
+//! # Patterns that change in training
+//!
+//! [`replace_pattern`](SparseParam::replace_pattern) and [`rewire`](SparseParam::rewire) (magnitude pruning, SET, RigL)
+//! give the parameter on another pattern, and a [`PatternChange`] that moves the optimiser's state with it.
+//! [`PruneSchedule`] and [`RewireSchedule`] say when.
 
 pub(crate) mod constant;
 pub(crate) mod param;
 pub(crate) mod record;
 pub(crate) mod replace;
+mod rewire;
+mod schedule;
 
 pub use param::{CooParam, CsrParam, SparseParam};
 pub use replace::{PatternChange, carry_state};
+pub use rewire::Growth;
+pub use schedule::{PruneSchedule, RewireSchedule};

@@ -154,7 +154,7 @@ impl<P: Pattern, const D: usize> SparseParam<P, D> {
             let own = count_up(new, &map).add_scalar(old as i64);
             let map = map.clone().mask_where(map.equal_elem(old as i64), own);
             let zero = Tensor::zeros([1, fresh.dims()[1]], (&fresh.device(), fresh.dtype()));
-            kernel::move_rows(&cat_rows([rows, fresh]), &zero, &map)
+            kernel::move_rows(cat_rows([rows, fresh]), &zero, &map)
         })
     }
 
@@ -174,7 +174,8 @@ impl<P: Pattern, const D: usize> SparseParam<P, D> {
         Ok(located(pattern, &self.pattern))
     }
 
-    fn moved(
+    /// The parameter on another pattern. `rows` makes its values from the old ones, both off the tape.
+    pub(super) fn moved(
         self,
         op: &'static str,
         pattern: P,

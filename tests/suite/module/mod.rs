@@ -1,6 +1,7 @@
 //! Sparse tensors in Burn modules.
 
 mod changes;
+mod linear;
 mod records;
 mod training;
 
