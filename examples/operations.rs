@@ -203,7 +203,7 @@ fn functions(device: &Device) -> Result<()> {
     let e = a.exp();
     println!("exp a = {} (stored: {}, fill {})", dense(&e.to_dense()), e.nnz(), e.fill());
     println!("a > 1: {}", dense(&a.greater_elem(1.0).to_dense().int()));
-    let squares = a.map(|rows| rows.clone() * rows);
+    let squares = a.clone().map(|rows| rows.clone() * rows);
     let grads = squares.to_dense().sum().backward();
     println!("any function: a -> a * a gives {}", dense(&squares.to_dense()));
     gradient("a", &a, &grads);

@@ -3,7 +3,7 @@
 //! - Tensors: [`CooTensor`] of any rank and [`CsrTensor`] of rank 2 and 3, with a [`Fill`] for what is not stored.
 //!   Their methods are the operations; each has a backward rule on Burn's autodiff tape.
 //! - Operations on dense tensors, and on several sparse ones: [`ops`].
-//! - Layers: [`nn`]. Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`].
+//! - Sparse tensors in Burn modules: [`module`]. Layers: [`nn`]. Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`].
 //!
 //! ```
 //! use burn::prelude::*;
@@ -30,6 +30,7 @@ mod base;
 pub mod data;
 pub mod io;
 mod kernel;
+pub mod module;
 pub mod nn;
 pub mod ops;
 pub mod pattern;

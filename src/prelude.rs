@@ -15,6 +15,7 @@
 //! Burn's tensors have methods of the same names.
 
 pub use crate::base::kind::{Kind, Numeric};
+pub use crate::module::param::{CooParam, CsrParam, SparseParam};
 pub use crate::nn::dropout::sparse_dropout;
 pub use crate::nn::gcn::{GcnConv, GcnConvConfig};
 pub use crate::nn::normalization::{row_normalization, symmetric_normalization};

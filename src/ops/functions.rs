@@ -28,7 +28,7 @@ macro_rules! functions {
     ($map:ident: $($name:ident $formula:literal;)*) => {$(
         #[doc = concat!("`", $formula, "` of every element, the fill included (see [`map`](Self::map)).")]
         pub fn $name(&self) -> Self {
-            self.$map(|rows| rows.$name())
+            self.clone().$map(|rows| rows.$name())
         }
     )*};
 }
@@ -95,7 +95,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
             _ if power == 0.0 => self.map_zero(Fill::scalar(1.0), power_of),
             own if own > 0.0 && own % 2.0 == 1.0 => self.map_keeping_zero(power_of),
             own if own > 0.0 => self.map_to_plain_zero(power_of),
-            _ => self.map(power_of),
+            _ => self.clone().map(power_of),
         }
     }
 
@@ -154,7 +154,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 
     /// `-x` of every element. A zero fill becomes minus zero, as in the dense answer.
     pub fn neg(&self) -> Self {
-        let Some(fill) = self.fill.host() else { return self.map(|rows| rows.neg()) };
+        let Some(fill) = self.fill.host() else { return self.clone().map(|rows| rows.neg()) };
         let merged = self.coalesce();
         let values = rows_of(&merged, &|rows: Tensor<2, K>| rows.neg());
         let fill = match fill {
@@ -204,14 +204,14 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             0 => self.map_zero(Fill::scalar(1), power_of),
             1.. if power % 2 == 1 => self.map_keeping_zero(power_of),
             1.. => self.map_to_plain_zero(power_of),
-            _ => self.map(power_of),
+            _ => self.clone().map(power_of),
         })
     }
 
     /// [`map`](Self::map) with a clamp: a zero fill between the bounds stays a known zero.
     fn map_bounded(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K>, low: Option<f64>, high: Option<f64>) -> Self {
         let inside = low.is_none_or(|low| low <= 0.0) && high.is_none_or(|high| high >= 0.0);
-        if inside { self.map_keeping_zero(f) } else { self.map(f) }
+        if inside { self.map_keeping_zero(f) } else { self.clone().map(f) }
     }
 
     /// Clamps every element to `[low, high]` (see [`map`](Self::map)).

@@ -15,6 +15,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The pattern stays. The new fill is `f` of the old one, on the tape if the old one is tracked; `Undefined` stays.
     /// Duplicates are summed first. Backward: that of `f`. Cost: that of `f` over the stored values.
     ///
+    /// It takes the tensor, as Burn's operations do (clones are cheap). Otherwise `Module::map` would be called in its
+    /// place wherever Burn's prelude is imported.
+    ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
     /// use sparse_tensor::CooTensor;
@@ -30,7 +33,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// `shape_mismatch` if `f` gives rows of another shape.
     #[or_panic]
-    pub fn try_map<K2: Kind>(&self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K2>) -> Result<SparseTensor<P, D, K2>> {
+    pub fn try_map<K2: Kind>(self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K2>) -> Result<SparseTensor<P, D, K2>> {
         let merged = self.coalesce();
         let values = rows_of(&merged, &f);
         if values.dims() != merged.values.dims() {
@@ -47,7 +50,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         f: impl Fn(Tensor<2, K>) -> Tensor<2, Bool>,
         host: impl Fn(Scalar, DType) -> bool,
     ) -> SparseTensor<P, D, Bool> {
-        let Some(fill) = self.fill.host() else { return self.map(f) };
+        let Some(fill) = self.fill.host() else { return self.clone().map(f) };
         let merged = self.coalesce();
         let values = rows_of(&merged, &f);
         merged.with_rows(values, bool_fill(host(fill, merged.dtype())))
@@ -66,7 +69,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// [`map`](Self::map) with a function whose value at a zero of either sign is known, and exact on every device.
     pub(super) fn map_zero(&self, at_zero: Fill<K>, f: impl Fn(Tensor<2, K>) -> Tensor<2, K>) -> Self {
         if !self.fill.is_zero() {
-            return self.map(f);
+            return self.clone().map(f);
         }
         let merged = self.coalesce();
         let values = rows_of(&merged, &f);

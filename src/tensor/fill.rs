@@ -136,11 +136,14 @@ impl<K: Kind> Fill<K> {
     /// The fill of a result. If every element is stored (`full`), the fill is unused. We detach it then: an infinite
     /// slope times a zero gradient would be NaN.
     pub(crate) fn counting(self, full: bool) -> Self {
+        if full { self.map_block(Tensor::inner) } else { self }
+    }
+
+    /// The same fill with its tensor, if it is held by one, on another device or off the tape.
+    pub(crate) fn map_block(&self, f: impl FnOnce(Tensor<2, K>) -> Tensor<2, K>) -> Self {
         match self {
-            Self::Value(FillValue::Block(block)) if full => {
-                Self::Value(FillValue::Block(block.with_row(block.row.clone().inner())))
-            }
-            fill => fill,
+            Self::Value(FillValue::Block(block)) => Self::Value(FillValue::Block(block.with_row(f(block.row.clone())))),
+            other => other.clone(),
         }
     }
 
@@ -192,12 +195,7 @@ impl<K: Kind> Fill<K> {
     }
 
     pub(crate) fn to_device(&self, device: &Device) -> Self {
-        match self {
-            Self::Value(FillValue::Block(block)) => {
-                Self::Value(FillValue::Block(block.with_row(block.row.clone().to_device(device))))
-            }
-            other => other.clone(),
-        }
+        self.map_block(|row| row.to_device(device))
     }
 
     /// Whether two fills are equal. The numbers of a block are read from the device the first time, unless both are
@@ -234,12 +232,7 @@ impl<K: Kind> Fill<K> {
 impl Fill {
     /// The fill detached from the tape.
     pub(crate) fn detach(self) -> Self {
-        match self {
-            Self::Value(FillValue::Block(block)) => {
-                Self::Value(FillValue::Block(block.with_row(block.row.clone().detach())))
-            }
-            other => other,
-        }
+        self.map_block(Tensor::detach)
     }
 }
 

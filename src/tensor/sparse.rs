@@ -157,16 +157,16 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         self.values.device()
     }
 
-    /// The tensor on another device. Each call copies the pattern, so tensors that share one here have copies of their
-    /// own there.
-    pub fn to_device(&self, device: &Device) -> Self {
+    /// The tensor on another device, with its autodiff association. Each call copies the pattern, so tensors that share
+    /// one here have copies of their own there. On its own device the tensor keeps its pattern.
+    ///
+    /// It takes the tensor, as Burn's does. Otherwise `Module::to_device` would be called in its place wherever Burn's
+    /// prelude is imported.
+    pub fn to_device(self, device: &Device) -> Self {
         let plain = device.clone().inner();
-        Self {
-            pattern: self.pattern.to_device(&plain),
-            values: self.values.clone().to_device(device),
-            dense_shape: self.dense_shape.clone(),
-            fill: self.fill.to_device(device),
-        }
+        let pattern = if self.pattern.device() == plain { self.pattern } else { self.pattern.to_device(&plain) };
+        let (values, fill) = (self.values.to_device(device), self.fill.to_device(device));
+        Self { pattern, values, dense_shape: self.dense_shape, fill }
     }
 
     /// Element type.

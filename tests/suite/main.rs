@@ -14,6 +14,7 @@ mod entry;
 mod gradients;
 mod io;
 mod matmul_reduce;
+mod module;
 mod nn;
 mod panics;
 mod printing;

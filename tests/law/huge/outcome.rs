@@ -79,7 +79,7 @@ impl<P: Pattern, const D: usize> Outcome for SparseTensor<P, D> {
     #[track_caller]
     fn finish(self, name: &str) {
         check_stored(name, &self);
-        let curved = self.map(|rows| rows.sin());
+        let curved = self.clone().map(|rows| rows.sin());
         let stored = match self.dense_dims() {
             0 => curved.values::<1>().sum(),
             1 => curved.values::<2>().sum(),

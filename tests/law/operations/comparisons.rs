@@ -7,7 +7,7 @@ use burn::tensor::Bool;
 use sparse_tensor::Numeric;
 
 operations! { "element-wise";
-    map of Float [all] gradient, |h| h.each(|x| x.map(|rows| rows.mul_scalar(3.0)));
+    map of Float [all] gradient, |h| h.each(|x| x.clone().map(|rows| rows.mul_scalar(3.0)));
     zip_with of Float Int [all] gradient, |h| h.pairs(|x, y| x.zip_with(y, |x, y| x * y.exp()));
     abs of Float Int [all] gradient, |h| h.each(|x| x.abs());
     neg of Float Int [all] gradient, |h| h.each(|x| x.neg());
@@ -80,7 +80,7 @@ pub(super) fn powi_scalar<P: Build, const D: usize, K: Drawn + Numeric>(draw: &m
 pub(super) fn map<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
     law(
-        || a.sparse.map(|rows| rows.clone() * rows + 1),
+        || a.sparse.clone().map(|rows| rows.clone() * rows + 1),
         || {
             let x = K::real(a.dense);
             x.clone() * x + 1.0

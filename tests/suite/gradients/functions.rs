@@ -55,7 +55,7 @@ fn apply<P: Pattern, const D: usize>(function: usize, a: &SparseTensor<P, D>) ->
         25 => positive().powf_scalar(1.5),
         26 => a.clamp(-1.01, 1.013),
         27 => positive().powi_scalar(-2),
-        28 => a.map(|rows| rows.clone() * rows.tanh()),
+        28 => a.clone().map(|rows| rows.clone() * rows.tanh()),
         _ => a.clamp_min(-0.511).clamp_max(2.013),
     }
 }
