@@ -12,6 +12,7 @@ mod device;
 mod draw;
 mod gradients;
 mod io;
+mod layers;
 mod matmul_reduce;
 mod nn;
 mod panics;
