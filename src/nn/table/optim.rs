@@ -22,7 +22,7 @@ pub trait RowOptimizer: Module {
 }
 
 /// Stochastic gradient descent: `w -= lr g`.
-#[derive(Module, Debug, Clone, Copy, Default)]
+#[derive(Module, Debug, Default)]
 pub struct RowSgd {}
 
 impl RowSgd {
