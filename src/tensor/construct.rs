@@ -118,14 +118,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
     ///
     /// `length_mismatch` or `shape_mismatch` if the values do not fit; `unsupported_dtype`, `device_mismatch`.
     pub fn from_pattern<const R: usize>(pattern: CooPattern, values: Tensor<R, K>) -> Result<Self> {
-        const OP: &str = "CooTensor::from_pattern";
-        let dims = values.dims();
-        if pattern.shape().len() + R - 1 != D {
-            return Err(rank_mismatch(OP, pattern.shape(), D));
-        }
-        let rows = value_rows(OP, values, pattern.nnz(), &dims[1..])?;
-        same_device(OP, &pattern.device(), &rows.device())?;
-        Ok(Self::from_parts(pattern, rows, dims[1..].to_vec(), Fill::Zero))
+        of_pattern("CooTensor::from_pattern", pattern, values)
     }
 
     /// The elements of `dense` that are not zero (not false). The last `dense_dims` dims stay dense: a block is stored
@@ -250,19 +243,25 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
         Self::from_parts(CsrPattern::new_unchecked(row_ptr, col_idx, &shape), values, vec![], Fill::Zero)
     }
 
-    /// The tensor of an existing pattern.
+    /// The tensor of an existing pattern and values `[nnz, dense dims..]`. Its rank is that of the pattern and the number
+    /// of dense dims together.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let device = Device::flex();
+    /// let edges = CsrTensor::<2>::eye(3, &device);
+    /// // Weights of 8 heads for each edge.
+    /// let heads = CsrTensor::<3>::from_pattern(edges.pattern().clone(), Tensor::<2>::ones([3, 8], &device)).unwrap();
+    /// assert_eq!((heads.dims(), heads.dense_dims()), ([3, 3, 8], 1));
+    /// ```
     ///
     /// # Errors
     ///
     /// `length_mismatch` or `shape_mismatch` if the values do not fit; `unsupported_dtype`, `device_mismatch`.
-    pub fn from_pattern(pattern: CsrPattern, values: Tensor<1, K>) -> Result<Self> {
-        const OP: &str = "CsrTensor::from_pattern";
-        if pattern.shape().len() != D {
-            return Err(rank_mismatch(OP, pattern.shape(), D));
-        }
-        let rows = value_rows(OP, values, pattern.nnz(), &[])?;
-        same_device(OP, &pattern.device(), &rows.device())?;
-        Ok(Self::from_parts(pattern, rows, vec![], Fill::Zero))
+    pub fn from_pattern<const R: usize>(pattern: CsrPattern, values: Tensor<R, K>) -> Result<Self> {
+        of_pattern("CsrTensor::from_pattern", pattern, values)
     }
 
     /// The elements of `dense` that are not zero (not false). NaN is not zero. Reads their number from the device.
@@ -300,6 +299,21 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
     pub fn indices(&self) -> Tensor<2, Int> {
         self.pattern.indices().clone()
     }
+}
+
+/// A pattern with values `[nnz, dense dims..]`.
+fn of_pattern<P: Pattern, const D: usize, const R: usize, K: Kind>(
+    op: &'static str,
+    pattern: P,
+    values: Tensor<R, K>,
+) -> Result<SparseTensor<P, D, K>> {
+    let dims = values.dims();
+    if pattern.shape().len() + R != D + 1 {
+        return Err(rank_mismatch(op, pattern.shape(), D));
+    }
+    let rows = value_rows(op, values, pattern.nnz(), &dims[1..])?;
+    same_device(op, &pattern.device(), &rows.device())?;
+    Ok(SparseTensor::from_parts(pattern, rows, dims[1..].to_vec(), Fill::Zero))
 }
 
 fn rank_mismatch(op: &'static str, shape: &[usize], rank: usize) -> SparseError {
