@@ -184,7 +184,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     }
 
     /// `dense x self`: `[F, M] x [M, N] -> [F, N]`, `[M] x [M, N] -> [N]`, and batches. Computed as
-    /// `(self^T x dense^T)^T`, with the same rules. For a tensor with dense dims, multiply its transpose instead.
+    /// `(self^T x dense^T)^T`, with the same rules. For a tensor with dense dims use [`swap_dims`](Self::swap_dims) and
+    /// `matmul`.
     ///
     /// A batch broadcasts, as in [`matmul`](Self::matmul): `[B, F, M] x [M, N] -> [B, F, N]`.
     ///
@@ -196,8 +197,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         const OP: &str = "rmatmul";
         let matrix = matrix(OP, self)?;
         if self.dense_dims() > 0 {
-            let rule = "transpose a tensor with dense dims and use matmul, got shape {left} with [sparse, dense] dims \
-                        {right}";
+            let rule = "for a tensor with dense dims use swap_dims and matmul, got shape {left} with [sparse, dense] \
+                        dims {right}";
             let (left, right) = (self.dims().to_vec(), vec![self.sparse_dims(), self.dense_dims()]);
             return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
         }

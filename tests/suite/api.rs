@@ -33,7 +33,8 @@ fn messages_lead_with_what_to_do() {
     );
     assert_eq!(
         told(blocks.try_rmatmul(Tensor::<2>::ones([1, 2], &device)).unwrap_err()),
-        "rmatmul: transpose a tensor with dense dims and use matmul, got shape [2, 2, 4] with [sparse, dense] dims [2, 1]"
+        "rmatmul: for a tensor with dense dims use swap_dims and matmul, got shape [2, 2, 4] with [sparse, dense] dims \
+         [2, 1]"
     );
     let list = CooTensor::<3>::from_dense(Tensor::<3>::ones([2, 2, 4], &device), 2);
     assert_eq!(

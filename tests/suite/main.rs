@@ -11,6 +11,7 @@ mod data;
 mod device;
 mod draw;
 mod gradients;
+mod heads;
 mod io;
 mod matmul_reduce;
 mod nn;
