@@ -80,7 +80,7 @@ fn csr(row_ptr: Vec<i64>, col_idx: Vec<i64>, shape: [usize; 2], device: &Device)
     let plain = device.clone().inner();
     let (rows, nnz) = (row_ptr.len(), col_idx.len());
     let pattern = CsrPattern::new_unchecked(ints(row_ptr, [rows], &plain), ints(col_idx, [nnz], &plain), &shape);
-    CsrTensor::from_pattern(pattern, Tensor::ones([nnz], device)).expect("one value for each column")
+    CsrTensor::from_pattern(pattern, Tensor::<1>::ones([nnz], device)).expect("one value for each column")
 }
 
 /// The identity matrix as features: each node has a feature of its own.

@@ -1,7 +1,8 @@
 //! A product added to a dense tensor.
 
 use super::cast::{in_float, widened};
-use super::matmul::{check_product, matrix};
+use super::matmul::matrix;
+use super::operand::Operand;
 use crate::base::checks::same_elements;
 use crate::base::kind::Numeric;
 use crate::pattern::layout::Pattern;
@@ -16,7 +17,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// `c` may have size 1 along any dim and is broadcast then (a bias `[1, F]`). With `beta` 0 it is not read, so its
     /// NaN and infinities do not show, as in BLAS. The product is that of [`try_matmul`](Self::try_matmul), with any
-    /// fill.
+    /// fill and dense dims.
     ///
     /// Backward: `beta` times the gradient to `c`, summed over broadcast dims; to both factors as in a product, times
     /// `alpha`.
@@ -46,10 +47,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ) -> Result<Tensor<D, K>> {
         const OP: &str = "addmm";
         matrix(OP, self)?;
-        let (left, right) = (self.dims(), dense.dims());
-        check_product(OP, self, &dense)?;
-        let mut shape = left;
-        shape[D - 1] = right[D - 1];
+        let shape = Operand::new(OP, self, dense.dims())?.out();
+        same_elements(OP, &self.values, &dense)?;
         let given = c.dims();
         if (0..D).any(|dim| given[dim] != shape[dim] && given[dim] != 1) {
             let rule = "the tensor added {left} must broadcast to the product {right}";

@@ -4,7 +4,7 @@ use crate::base::kind::Kind;
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::{Pattern, Structure};
 use crate::tensor::sparse::{CooTensor, CsrTensor};
-use sparse_core::{Result, SparseError};
+use sparse_core::Result;
 use sparse_macros::or_panic;
 
 /// Key of the pattern in compressed rows.
@@ -16,30 +16,26 @@ struct AsCsr;
 struct AsCoo;
 
 impl<const D: usize, K: Kind> CooTensor<D, K> {
-    /// Converts to compressed rows: duplicates are summed and rows are sorted. For rank 2 or 3 without dense dims.
+    /// Converts to compressed rows: duplicates are summed and rows are sorted. For 2 or 3 sparse dims, and any dense
+    /// dims.
     ///
     /// Cost: only the row pointers for a coalesced tensor, otherwise a [`coalesce`](CooTensor::coalesce) first. The
     /// pattern of the result is kept with this one.
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if the rank is not 2 or 3, or there are dense dims; `overflow` if the rows or columns of a
-    /// batch exceed 64 bits; `would_densify` for more than [`dense_limit`](crate::dense_limit) rows that are almost all
-    /// empty, since each row needs a pointer.
+    /// `shape_mismatch` if there are not 2 or 3 sparse dims; `overflow` if the rows or columns of a batch exceed 64
+    /// bits; `would_densify` for more than [`dense_limit`](crate::dense_limit) rows that are almost all empty, since
+    /// each row needs a pointer.
     #[or_panic]
     pub fn try_to_csr(&self) -> Result<CsrTensor<D, K>> {
         const OP: &str = "to_csr";
-        if self.dense_dims() > 0 {
-            let (left, right) = (self.dims().to_vec(), vec![self.sparse_dims(), self.dense_dims()]);
-            let rule = "CSR must have no dense dims, got shape {left} with [sparse, dense] dims {right}";
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
-        }
         CsrPattern::check_shape(OP, self.pattern.shape(), self.nnz())?;
         let merged = self.coalesce();
         let pattern = merged.pattern.memo().get(AsCsr, || {
             CsrPattern::from_coordinates(merged.pattern.indices().clone(), merged.pattern.shape(), true)
         });
-        Ok(CsrTensor::from_parts(pattern, merged.values, vec![], merged.fill))
+        Ok(CsrTensor::from_parts(pattern, merged.values, merged.dense_shape, merged.fill))
     }
 }
 
@@ -48,6 +44,6 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
     /// the result is kept with this one.
     pub fn to_coo(&self) -> CooTensor<D, K> {
         let pattern = self.pattern.memo().get(AsCoo, || self.pattern.to_coo());
-        CooTensor::from_parts(pattern, self.values.clone(), vec![], self.fill.clone())
+        CooTensor::from_parts(pattern, self.values.clone(), self.dense_shape.clone(), self.fill.clone())
     }
 }

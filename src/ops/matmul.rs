@@ -1,9 +1,10 @@
 //! Sparse x dense, dense x sparse and sparse x vector.
 
 use super::cast::{in_float, widened};
+use super::operand::Operand;
 use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
-use crate::base::kind::{Numeric, as_float, from_float};
+use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::kernel;
 use crate::pattern::layout::Pattern;
 use crate::pattern::matrix::Matrix;
@@ -11,7 +12,7 @@ use crate::pattern::view::View;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::FloatDType::F32;
-use burn::tensor::Tensor;
+use burn::tensor::{Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
@@ -21,15 +22,16 @@ use sparse_macros::or_panic;
 /// | right operand | product |
 /// |---|---|
 /// | `Tensor<D, K>`, dense | `Tensor<D, K>` |
-/// | `Tensor<1, K>`, a vector, where `D` is 2 | `Tensor<1, K>` |
+/// | `Tensor<{D - 1}, K>`, dense: one column, or for dense dims one number each | `Tensor<{D - 1}, K>` |
+/// | `Tensor<{D + 1}, K>` or `Tensor<{D + 2}, K>`, dense: a batch for one pattern | the same rank |
 /// | `SparseTensor<P, D, K>` or `&SparseTensor<P, D, K>`, of the same layout | `SparseTensor<P, D, K>` |
 ///
-/// It cannot be implemented outside this crate.
+/// Ranks `D` of 2 to 5 have the operands of another rank. It cannot be implemented outside this crate.
 #[diagnostic::on_unimplemented(
     message = "a sparse tensor of rank {D} and kind `{K}` cannot be multiplied by `{Self}`",
     label = "not an operand of `matmul` here",
-    note = "it takes a dense `Tensor<{D}, {K}>`, a vector `Tensor<1, {K}>` (a matrix only), or a sparse tensor of the \
-            same layout, rank and kind, by value or by reference; a dense operand is taken by value: clone it \
+    note = "it takes a dense `Tensor<{D}, {K}>`, one of a rank less (a vector) or more (a batch), or a sparse tensor of \
+            the same layout, rank and kind, by value or by reference; a dense operand is taken by value: clone it \
             to keep it"
 )]
 #[allow(private_bounds)] // Sealed.
@@ -55,16 +57,25 @@ impl<P: Pattern, const D: usize, K: Numeric> Multiply<P, D, K, Self> for Tensor<
     }
 }
 
-impl<P: Pattern, K: Numeric> MatmulRhs<P, 2, K> for Tensor<1, K> {
-    type Output = Self;
+macro_rules! other_ranks {
+    ($($sparse:literal: $($dense:literal)*;)*) => {$($(
+        impl<P: Pattern, K: Numeric> MatmulRhs<P, $sparse, K> for Tensor<$dense, K> {
+            type Output = Self;
+        }
+
+        impl<P: Pattern, K: Numeric> Multiply<P, $sparse, K, Self> for Tensor<$dense, K> {
+            fn multiply(self, left: &SparseTensor<P, $sparse, K>) -> Result<Self> {
+                left.times("matmul", self)
+            }
+        }
+    )*)*};
 }
 
-impl<P: Pattern, K: Numeric> Multiply<P, 2, K, Self> for Tensor<1, K> {
-    fn multiply(self, left: &SparseTensor<P, 2, K>) -> Result<Self> {
-        let [length] = self.dims();
-        let [rows, _] = left.dims();
-        Ok(left.times("matmul", self.reshape(Exact([length, 1])))?.reshape(Exact([rows])))
-    }
+other_ranks! {
+    2: 1 3 4;
+    3: 2 4 5;
+    4: 3 5 6;
+    5: 4 6 7;
 }
 
 impl<P: Pattern, const D: usize, K: Numeric> MatmulRhs<P, D, K> for &SparseTensor<P, D, K> {
@@ -92,6 +103,18 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// and for a batch `[B, M, N] x [B, N, F] -> [B, M, F]`. [`MatmulRhs`] lists the operands.
     ///
     /// `out[r, f] = sum_c self[r, c] * rhs[c, f]`. Float, and Int with wrapping sums; f16 and bf16 accumulate in f32.
+    ///
+    /// **With dense dims.** A tensor `[M, N, heads]` has a weight for each head at every element, as attention has.
+    /// `out[r, h, f] = sum_c self[r, c, h] * rhs[c, h, f]`, so `[M, N, heads] x [N, heads, F] -> [M, heads, F]`.
+    /// Without features, `[M, N, heads, F] x [N, heads, F] -> [M, heads, F]` multiplies element by element and sums over
+    /// the row's elements: messages with weights of their own. Any number of dense dims. One pass over the pattern does
+    /// all heads, forward and backward, and nothing of size `nnz x heads x F` is formed. This is `bspmm` of dgl.sparse,
+    /// with the features last.
+    ///
+    /// **Broadcasting**, as in Burn's `matmul`. More leading dims of `rhs` are a batch for one shared pattern: `[M, N] x
+    /// [B, N, F] -> [B, M, F]`, also in one pass; the operand and the result are copied once into another order of dims.
+    /// A batch of size 1 on either side, and dense dims of size 1, take the size of the other side. A dense operand
+    /// that is repeated in this way is copied.
     ///
     /// **By a dense tensor or a vector.** Any finite fill gives the dense answer. The fill is subtracted from the
     /// stored values, which go through the sparse kernel, and `fill * column sums of rhs` is added. If the fill is NaN,
@@ -128,8 +151,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if inner sizes or batches differ, or a sparse operand is not a matrix; `dtype_mismatch`,
-    /// `device_mismatch`. By a sparse tensor also: `would_densify` for another fill, and for more than
+    /// `shape_mismatch` if inner sizes, batches or dense dims differ, or a sparse operand is not a matrix;
+    /// `dtype_mismatch`, `device_mismatch`. By a sparse tensor also: `would_densify` for another fill, and for more than
     /// [`dense_limit`](crate::dense_limit) rows that are almost all empty (or columns, if the second operand is
     /// tracked: its gradient is computed by columns); `overflow` if the result has more elements than the operands'
     /// index dtype can count or memory can hold.
@@ -139,95 +162,95 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     }
 
     /// `self x dense`.
-    pub(super) fn times(&self, op: &'static str, dense: Tensor<D, K>) -> Result<Tensor<D, K>> {
+    pub(super) fn times<const E: usize>(&self, op: &'static str, dense: Tensor<E, K>) -> Result<Tensor<E, K>> {
         let matrix = matrix(op, self)?;
-        let (left, right) = (self.dims(), dense.dims());
-        check_product(op, self, &dense)?;
-        let batch: usize = left[..D - 2].iter().product();
-        let features = right[D - 1];
-        let mut shape = left;
-        shape[D - 1] = features;
-        let flat = dense.clone().reshape(Exact([batch * right[D - 2], features]));
+        let operand = Operand::new(op, self, dense.dims())?;
+        same_elements(op, &self.values, &dense)?;
         if fill_term(self).is_some()
             && let Some((own, back)) = widened(self)
         {
             return Ok(in_float(&own.times(op, in_float(&dense, F32))?, back));
         }
+        let rows = operand.rows(dense.clone());
         let Some(fill) = fill_term(self) else {
-            return Ok(spmm(matrix, self.values.clone(), flat).reshape(Exact(shape)));
+            return Ok(operand.product(spmm(matrix, operand.values(self.values.clone()), rows)));
         };
         // A = (S - fill on its pattern) + fill everywhere. An element must be stored once for this, so duplicates are
         // merged.
         let merged = self.coalesce();
         let own = merged.pattern.matrix().expect("coalescing keeps the rank");
-        let out = spmm(own, without(merged.values, &fill), flat).reshape(Exact(shape));
-        let sums = dense.sum_dim(D - 2);
-        let mut one = [1; D];
-        one[D - 1] = 1;
-        Ok(out + sums * fill.reshape(Exact(one)))
+        let values = operand.values(without(merged.values, &fill));
+        let out = operand.product(spmm(own, values, rows));
+        Ok(out + dense.sum_dim(operand.at()) * operand.fill(fill))
     }
 
-    /// `dense x self`: `[F, M] x [M, N] -> [F, N]`, and batches. Computed as `(self^T x dense^T)^T`, with the same
-    /// rules.
+    /// `dense x self`: `[F, M] x [M, N] -> [F, N]`, `[M] x [M, N] -> [N]`, and batches. Computed as
+    /// `(self^T x dense^T)^T`, with the same rules. For a tensor with dense dims use [`swap_dims`](Self::swap_dims) and
+    /// `matmul`.
+    ///
+    /// A batch broadcasts, as in [`matmul`](Self::matmul): `[B, F, M] x [M, N] -> [B, F, N]`.
     ///
     /// # Errors
     ///
-    /// As [`try_matmul`](Self::try_matmul).
+    /// As [`try_matmul`](Self::try_matmul); `shape_mismatch` for a tensor with dense dims.
     #[or_panic]
-    pub fn try_rmatmul(&self, dense: Tensor<D, K>) -> Result<Tensor<D, K>> {
+    pub fn try_rmatmul<const E: usize>(&self, dense: Tensor<E, K>) -> Result<Tensor<E, K>> {
         const OP: &str = "rmatmul";
         let matrix = matrix(OP, self)?;
+        if self.dense_dims() > 0 {
+            let rule = "for a tensor with dense dims use swap_dims and matmul, got shape {left} with [sparse, dense] \
+                        dims {right}";
+            let (left, right) = (self.dims().to_vec(), vec![self.sparse_dims(), self.dense_dims()]);
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
+        }
         let (left, right) = (dense.dims(), self.dims());
-        let fits = left[D - 1] == right[D - 2] && left[..D - 2] == right[..D - 2];
+        // A batch of one matrix is that matrix. Otherwise the batches are joined.
+        let batch = if D == 3 && right[0] != 1 { right[0] } else { 1 };
+        let joined = batch == 1 && E + 2 >= D || batch != 1 && E == 3 && (left[0] == batch || left[0] == 1);
         let rule =
             "the dense tensor {left} must have as many columns as the sparse one {right} has rows, and its batch";
-        check(OP, (&left, &right), rule, fits)?;
+        check(OP, (&left, &right), rule, joined && left[E - 1] == right[D - 2])?;
         same_elements(OP, &self.values, &dense)?;
-        let batch: usize = left[..D - 2].iter().product();
-        let features = left[D - 2];
-        let mut shape = left;
-        (shape[D - 2], shape[D - 1]) = (right[D - 1], features);
-        let flat = dense.clone().swap_dims(D - 2, D - 1).reshape(Exact([batch * left[D - 1], features]));
         if fill_term(self).is_some()
             && let Some((own, back)) = widened(self)
         {
             return Ok(in_float(&own.try_rmatmul(in_float(&dense, F32))?, back));
         }
+        let mut shape = left;
+        shape[E - 1] = right[D - 1];
+        let dense = if batch == 1 {
+            dense.reshape(Exact([1, left[..E - 1].iter().product(), left[E - 1]]))
+        } else {
+            shape[0] = batch;
+            let whole = [batch, left[E - 2], left[E - 1]];
+            let dense = dense.reshape(Exact([left[0], left[E - 2], left[E - 1]]));
+            if left[0] == batch { dense } else { dense.expand(Shape::from(whole)) }
+        };
+        let [_, features, inner] = dense.dims();
+        let flat = dense.clone().swap_dims(1, 2).reshape(Exact([batch * inner, features]));
+        let back = |out: Tensor<2, K>| out.reshape(Exact([batch, right[D - 1], features])).swap_dims(1, 2);
         let Some(fill) = fill_term(self) else {
-            return Ok(spmm_transposed(matrix, self.values.clone(), flat)
-                .reshape(Exact(shape))
-                .swap_dims(D - 2, D - 1));
+            return Ok(back(spmm_transposed(matrix, self.values.clone(), flat)).reshape(Exact(shape)));
         };
         let merged = self.coalesce();
         let own = merged.pattern.matrix().expect("coalescing keeps the rank");
-        let out = spmm_transposed(own, without(merged.values, &fill), flat);
-        let out = out.reshape(Exact(shape)).swap_dims(D - 2, D - 1);
-        Ok(out + dense.sum_dim(D - 1) * fill.reshape(Exact([1; D])))
+        let out = back(spmm_transposed(own, without(merged.values, &fill), flat));
+        Ok((out + dense.sum_dim(2) * fill.reshape(Exact([1; 3]))).reshape(Exact(shape)))
     }
 }
 
-pub(crate) fn matrix<'a, P: Pattern, const D: usize, K: Numeric>(
+/// The pattern as a matrix, or a batch of matrices.
+pub(crate) fn matrix<'a, P: Pattern, const D: usize, K: Kind>(
     op: &'static str,
     sparse: &'a SparseTensor<P, D, K>,
 ) -> Result<&'a Matrix> {
-    let matrix = if sparse.dense_dims() == 0 { sparse.pattern.matrix() } else { None };
-    matrix.ok_or_else(|| SparseError::ShapeMismatch {
+    sparse.pattern.matrix().ok_or_else(|| SparseError::ShapeMismatch {
         op,
-        rule: "the sparse tensor must be a matrix, or a batch of matrices, without dense dims, got shape {left} with \
-               [sparse, dense] dims {right}",
+        rule: "the sparse tensor must be a matrix, or a batch of matrices, got shape {left} with [sparse, dense] dims \
+               {right}",
         left: sparse.dims().to_vec(),
         right: vec![sparse.sparse_dims(), sparse.dense_dims()],
     })
-}
-
-/// Checks a product of a sparse and a dense tensor.
-pub(crate) fn check_product<P: Pattern, const D: usize, K: Numeric>(
-    op: &'static str,
-    sparse: &SparseTensor<P, D, K>,
-    dense: &Tensor<D, K>,
-) -> Result<()> {
-    check_sizes(op, &sparse.dims(), &dense.dims())?;
-    same_elements(op, &sparse.values, dense)
 }
 
 /// Checks that matrices, or batches of them, of these shapes have a product.
@@ -236,12 +259,7 @@ pub(super) fn check_sizes<const D: usize>(op: &'static str, left: &[usize; D], r
     check(op, (left, right), rule, left[D - 1] == right[D - 2] && left[..D - 2] == right[..D - 2])
 }
 
-fn check<const D: usize>(
-    op: &'static str,
-    (left, right): (&[usize; D], &[usize; D]),
-    rule: &'static str,
-    fits: bool,
-) -> Result<()> {
+fn check(op: &'static str, (left, right): (&[usize], &[usize]), rule: &'static str, fits: bool) -> Result<()> {
     if fits {
         return Ok(());
     }
@@ -266,12 +284,13 @@ struct Saved {
     by_col: Option<View>,
     row_ids: Tensor<1, burn::tensor::Int>,
     col_ids: Tensor<1, burn::tensor::Int>,
+    heads: usize,
     values: Option<Tensor<2>>,
     dense: Option<Tensor<2>>,
 }
 
-/// `matrix x dense` for flat operands: values `[nnz, 1]`, dense `[cols, F]`.
-fn spmm<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K> {
+/// `matrix x dense` for flat operands: values `[nnz, heads]`, dense `[cols, heads * F]`.
+pub(super) fn spmm<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K> {
     product(matrix.row_view(), || matrix.col_view(), matrix.row_ids(), matrix.col_ids(), values, dense)
 }
 
@@ -295,6 +314,7 @@ fn product<K: Numeric>(
         by_col: dense.is_tracked().then(by_col),
         row_ids: row_ids.clone(),
         col_ids: col_ids.clone(),
+        heads: values.dims()[1],
         values: dense.is_tracked().then(|| values.clone().inner()),
         dense: values.is_tracked().then(|| dense.clone().inner()),
     };
@@ -302,7 +322,7 @@ fn product<K: Numeric>(
     from_float(record(out, parents, saved, |saved, grad, [values, dense]| {
         let d_values = values.then(|| {
             let dense = saved.dense.as_ref().expect("saved where the values are tracked");
-            kernel::sddmm(&saved.row_ids, &saved.col_ids, &grad, dense).into()
+            kernel::sddmm(&saved.row_ids, &saved.col_ids, &grad, dense, saved.heads).into()
         });
         let d_dense = dense.then(|| {
             let values = saved.values.as_ref().expect("saved where the dense side is tracked");

@@ -1,8 +1,10 @@
 //! Sparse x dense with another reduction than a sum: message passing with mean, max or min.
 
-use super::matmul::{check_product, matrix};
+use super::matmul::{matrix, spmm};
+use super::operand::Operand;
 use super::powers::wrapping_mul;
 use super::put_along_axis::{run, target};
+use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
 use crate::base::index::numbers;
 use crate::base::kind::{Numeric, as_float, from_float};
@@ -25,7 +27,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// Stored-only: the fill takes no part, whatever it is, and a row without stored elements gives 0. `reduce` is add,
     /// mul, mean (integers are rounded down), amax or amin (NaN wins). Duplicates are summed first. Semantics of
-    /// `torch.sparse.mm(reduce=)` and of PyG's aggregations.
+    /// `torch.sparse.mm(reduce=)` and of PyG's aggregations. Dense dims, batches and broadcasting are as in
+    /// [`matmul`](Self::matmul): `[M, N, heads] x [N, heads, F] -> [M, heads, F]`.
     ///
     /// Backward, to the values and to `dense`:
     /// - mean: the gradient divided by the number of stored elements;
@@ -35,7 +38,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// Cost: `O(nnz * F)` time. add, amax, amin and the mean of f32 and f64 take one pass like that of SpMM. Their
     /// backward pass forms the products again, in `O(nnz + (M + N) * F)` memory. mul and the other means keep the
-    /// products, `nnz * F` elements.
+    /// products, `nnz * F` elements (`nnz * heads * F`).
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -52,45 +55,42 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`; `invalid` for [`Reduce::Assign`].
     #[or_panic]
-    pub fn try_matmul_reduce(&self, dense: Tensor<D, K>, reduce: Reduce) -> Result<Tensor<D, K>> {
+    pub fn try_matmul_reduce<const E: usize>(&self, dense: Tensor<E, K>, reduce: Reduce) -> Result<Tensor<E, K>> {
         const OP: &str = "matmul_reduce";
         matrix(OP, self)?;
-        let (left, right) = (self.dims(), dense.dims());
-        check_product(OP, self, &dense)?;
+        let operand = Operand::new(OP, self, dense.dims())?;
+        same_elements(OP, &self.values, &dense)?;
         if reduce == Reduce::Assign {
             let message = "reduce must be add, mul, mean, amax or amin, got assign".into();
             return Err(SparseError::Invalid { op: OP, message });
         }
         let own = self.coalesce().with_fill(Fill::Zero);
         let matrix = own.pattern.matrix().expect("coalescing keeps the rank");
-        let batch: usize = left[..D - 2].iter().product();
-        let (rows, features) = (batch * left[D - 2], right[D - 1]);
-        let mut shape = left;
-        shape[D - 1] = features;
-        if reduce == Reduce::Add || (own.dtype().is_float() && (own.nnz() == 0 || features == 0)) {
+        let empty = own.nnz() == 0 || operand.out().contains(&0);
+        if reduce == Reduce::Add || (own.dtype().is_float() && empty) {
             return own.times(OP, dense);
         }
-        if own.nnz() == 0 || features == 0 {
-            return Ok(Tensor::zeros(shape, (&dense.device(), dense.dtype())));
+        if empty {
+            return Ok(Tensor::zeros(operand.out(), (&dense.device(), dense.dtype())));
         }
+        let (values, flat) = (operand.values(own.values.clone()), operand.rows(dense));
         if reduce == Reduce::Mean && matches!(own.dtype(), DType::F32 | DType::F64) {
-            let sums = own.times(OP, dense)?.reshape(Exact([rows, features]));
-            return Ok(by_count(sums, matrix).reshape(Exact(shape)));
+            return Ok(operand.product(by_count(spmm(matrix, values, flat), matrix)));
         }
-        let flat = dense.reshape(Exact([batch * right[D - 2], features]));
         if let Some(extremum) = end(reduce) {
-            return Ok(extreme_product(extremum, matrix, own.values.clone(), flat).reshape(Exact(shape)));
+            return Ok(operand.product(extreme_product(extremum, matrix, values, flat)));
         }
-        let messages = messages(own.values.clone(), flat, matrix.columns());
+        let ([rows, _], [_, columns]) = (matrix.size(), flat.dims());
+        let messages = messages(values, flat, matrix.columns());
         let put = Put {
             index: matrix.row_ids().clone().reshape(Exact([own.nnz(), 1])),
-            target: target([rows, features], 0, own.nnz(), true),
+            target: target([rows, columns], 0, own.nnz(), true),
             reduce,
             include_self: false,
             groups: Some(matrix.groups()),
         };
-        let zeros = Tensor::zeros([rows, features], (&messages.device(), messages.dtype()));
-        Ok(run(put, zeros, messages).reshape(Exact(shape)))
+        let zeros = Tensor::zeros([rows, columns], (&messages.device(), messages.dtype()));
+        Ok(operand.product(run(put, zeros, messages)))
     }
 }
 
@@ -114,7 +114,8 @@ struct Extreme {
     out: Tensor<2>,
 }
 
-/// The largest or smallest product of each row, for values `[nnz, 1]` of a coalesced matrix and dense `[cols, F]`.
+/// The largest or smallest product of each row, for values `[nnz, heads]` of a coalesced matrix and dense
+/// `[cols, heads * F]`.
 fn extreme_product<K: Numeric>(
     extremum: Extremum,
     matrix: &Matrix,
@@ -158,32 +159,49 @@ fn by_count<K: Numeric>(sums: Tensor<2, K>, matrix: &Matrix) -> Tensor<2, K> {
 #[derive(Debug)]
 struct Saved {
     columns: RowMap,
+    heads: usize,
     values: Option<Tensor<2>>,
     read: Option<Tensor<2>>,
 }
 
-/// Every element's value `[nnz, 1]` times the row of `dense` `[cols, F]` of its column.
+/// Values `[nnz, heads]` at each of the `columns` that they multiply.
+fn at_columns<K: Numeric>(values: Tensor<2, K>, columns: usize) -> Tensor<2, K> {
+    let [nnz, heads] = values.dims();
+    if heads == 1 {
+        return values.expand(Shape::from([nnz, columns]));
+    }
+    let single = values.reshape(Exact([nnz * heads, 1]));
+    let spread: Tensor<2, K> = single.expand(Shape::from([nnz * heads, columns / heads]));
+    spread.reshape(Exact([nnz, columns]))
+}
+
+/// Every element's values `[nnz, heads]` times the row of `dense` `[cols, heads * F]` of its column.
 ///
-/// Backward: to a value the sum over its row, to `dense` the sum over each column's elements.
+/// Backward: to a value the sum over its head's part of the row, to `dense` the sum over each column's elements.
 fn messages<K: Numeric>(values: Tensor<2, K>, dense: Tensor<2, K>, columns: &RowMap) -> Tensor<2, K> {
     let none = Tensor::zeros([1, dense.dims()[1]], (&dense.device().inner(), dense.dtype()));
     let read = kernel::move_rows(&dense, &none, columns.map());
-    let factor: Tensor<2, K> = values.clone().inner().expand(Shape::from(read.dims()));
-    let out = wrapping_mul(factor, read.clone());
+    let ([_, heads], [_, width]) = (values.dims(), read.dims());
+    let out = wrapping_mul(at_columns(values.clone().inner(), width), read.clone());
     let (Some(values), Some(dense)) = (as_float(&values), as_float(&dense)) else { return out };
     let out = as_float(&out).expect("the kind of the values");
     let saved = Saved {
         columns: columns.clone(),
+        heads,
         values: dense.is_tracked().then(|| values.clone().inner()),
         read: values.is_tracked().then(|| as_float(&read).expect("the kind of the values")),
     };
     from_float(record(out, [Erased::from(values), Erased::from(dense)], saved, |saved, grad, needs| {
         let values = needs[0].then(|| {
             let read = saved.read.clone().expect("saved where the values are tracked");
-            (grad.clone() * read).sum_dim(1).into()
+            let ([nnz, columns], heads) = (read.dims(), saved.heads);
+            let products = (grad.clone() * read).reshape(Exact([nnz * heads, columns / heads]));
+            products.sum_dim(1).reshape(Exact([nnz, heads])).into()
         });
         let dense = needs[1].then(|| {
-            let grad = grad * saved.values.clone().expect("saved where the dense side is tracked");
+            let values = saved.values.clone().expect("saved where the dense side is tracked");
+            let width = grad.dims()[1];
+            let grad = grad * at_columns(values, width);
             saved.columns.back(&grad, true, false)[0].clone().expect("asked for").into()
         });
         [values, dense]

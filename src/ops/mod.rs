@@ -40,6 +40,7 @@ pub(crate) mod masked_matmul;
 mod matmul;
 mod matmul_reduce;
 mod norm;
+mod operand;
 mod permute;
 pub(crate) mod plan;
 mod powers;
@@ -63,7 +64,7 @@ pub use gather::{
     NdAxes, gather, gather_nd, scatter, scatter_nd, try_gather, try_gather_nd, try_scatter, try_scatter_nd,
 };
 pub use mask::{sparse_mask, try_sparse_mask};
-pub use masked_matmul::{masked_matmul, try_masked_matmul};
+pub use masked_matmul::{head_sddmm, masked_matmul, try_head_sddmm, try_masked_matmul};
 pub use matmul::MatmulRhs;
 pub use plan::IndexPlan;
 pub use put_along_axis::{PutValues, put_along_axis, try_put_along_axis};

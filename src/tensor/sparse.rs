@@ -31,7 +31,8 @@ pub struct SparseTensor<P: Pattern, const D: usize, K: Kind = Float> {
 /// Coordinates (COO): any rank, hybrid (with dense dims at the end), duplicates allowed.
 pub type CooTensor<const D: usize, K = Float> = SparseTensor<CooPattern, D, K>;
 
-/// Compressed rows (CSR): rank 2, or rank 3 for a batch.
+/// Compressed rows (CSR): 2 sparse dims, or 3 for a batch, and dense dims at the end. So rank 3 is a batch of matrices, or
+/// a matrix with one dense dim: [`sparse_dims`](SparseTensor::sparse_dims) tells them apart.
 pub type CsrTensor<const D: usize, K = Float> = SparseTensor<CsrPattern, D, K>;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
@@ -150,6 +151,45 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             same_elements(OP, &values, fill.row())?;
         }
         Ok(self.with_rows(values, self.fill.clone()))
+    }
+
+    /// The same pattern and fill with a block of values for each stored element: `[nnz, dense dims..]`, whatever dense
+    /// dims this tensor has. So the weights of several heads share the pattern of a graph. `D2` is the number of sparse
+    /// dims and of the new dense dims together.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let device = Device::flex();
+    /// let edges = CsrTensor::<2>::eye(3, &device);
+    /// let heads: CsrTensor<3> = edges.with_head_values(Tensor::<2>::ones([3, 8], &device));
+    /// assert_eq!(heads.matmul(Tensor::<3>::ones([3, 8, 16], &device)).dims(), [3, 8, 16]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch` for another number of values; `shape_mismatch` if `D2` is another rank, or a fill held by a
+    /// tensor does not fit the dense dims; `dtype_mismatch` if such a fill has another dtype; `unsupported_dtype`,
+    /// `device_mismatch`.
+    #[or_panic]
+    pub fn try_with_head_values<const R: usize, const D2: usize>(
+        &self,
+        values: Tensor<R, K>,
+    ) -> Result<SparseTensor<P, D2, K>> {
+        const OP: &str = "with_head_values";
+        let (dims, sparse) = (values.dims(), self.pattern.shape());
+        if sparse.len() + R != D2 + 1 {
+            let rule = "the sparse dims {left} and the dims of the values after nnz must make the rank {right:1}";
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left: sparse.to_vec(), right: vec![D2] });
+        }
+        let rows = value_rows(OP, values, self.nnz(), &dims[1..])?;
+        same_device(OP, &self.device(), &rows.device())?;
+        let fill = self.fill.clone().fitted(OP, &dims[1..])?;
+        if let Fill::Value(FillValue::Block(given)) = &fill {
+            same_elements(OP, &rows, given.row())?;
+        }
+        Ok(SparseTensor::from_parts(self.pattern.clone(), rows, dims[1..].to_vec(), fill))
     }
 
     /// Device of the values, with their autodiff association.

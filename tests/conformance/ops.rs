@@ -168,7 +168,7 @@ fn matmul_reduce(case: &Case, context: &Context) -> Result<Produced> {
     let (a, b) = (case.input("a"), case.input("b"));
     let reduce = Reduce::ALL.into_iter().find(|reduce| case.attr("reduce") == reduce.name()).expect("a reduction");
     by_rank!(rank(a), D => by_layout!(context, "a", a, D, Float, a => {
-        Ok(Produced::dense(context, &a.try_matmul_reduce(context.dense("b", b), reduce)?))
+        Ok(Produced::dense(context, &a.try_matmul_reduce(context.dense::<D, Float>("b", b), reduce)?))
     }))
 }
 

@@ -27,9 +27,20 @@ fn messages_lead_with_what_to_do() {
     );
     let blocks = CooTensor::<3>::from_dense(Tensor::<3>::ones([2, 2, 4], &device), 1);
     assert_eq!(
-        told(blocks.try_matmul(Tensor::<3>::ones([2, 4, 1], &device)).unwrap_err()),
-        "matmul: the sparse tensor must be a matrix, or a batch of matrices, without dense dims, got shape [2, 2, 4] \
-         with [sparse, dense] dims [2, 1]"
+        told(blocks.try_matmul(Tensor::<3>::ones([2, 3, 1], &device)).unwrap_err()),
+        "matmul: the right operand [2, 3, 1] must have as many rows as the left one [2, 2, 4] has columns, its batch and \
+         its dense dims, then features"
+    );
+    assert_eq!(
+        told(blocks.try_rmatmul(Tensor::<2>::ones([1, 2], &device)).unwrap_err()),
+        "rmatmul: for a tensor with dense dims use swap_dims and matmul, got shape [2, 2, 4] with [sparse, dense] dims \
+         [2, 1]"
+    );
+    let list = CooTensor::<3>::from_dense(Tensor::<3>::ones([2, 2, 4], &device), 2);
+    assert_eq!(
+        told(list.try_matmul(Tensor::<3>::ones([2, 4, 1], &device)).unwrap_err()),
+        "matmul: the sparse tensor must be a matrix, or a batch of matrices, got shape [2, 2, 4] with [sparse, dense] \
+         dims [1, 2]"
     );
     assert_eq!(
         told(a.try_matmul(&a).unwrap_err()),

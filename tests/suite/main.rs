@@ -12,6 +12,7 @@ mod device;
 mod draw;
 mod entry;
 mod gradients;
+mod heads;
 mod io;
 mod layers;
 mod matmul_reduce;

@@ -57,13 +57,13 @@ fn normalizations_have_the_right_gradient() {
     let values = TensorData::from([1.0f64, 2.0, 1.5, 2.5, 3.0]);
     for self_loops in [false, true] {
         gradcheck(&device, std::slice::from_ref(&values), |xs| {
-            let a = CsrTensor::<2>::from_pattern(pattern.clone(), xs[0].tensor()).unwrap();
+            let a = CsrTensor::<2>::from_pattern(pattern.clone(), xs[0].tensor::<1>()).unwrap();
             symmetric_normalization(&a, self_loops).values::<1>()
         })
         .unwrap();
     }
     gradcheck(&device, &[values], |xs| {
-        row_normalization(&CsrTensor::<2>::from_pattern(pattern.clone(), xs[0].tensor()).unwrap()).values::<1>()
+        row_normalization(&CsrTensor::<2>::from_pattern(pattern.clone(), xs[0].tensor::<1>()).unwrap()).values::<1>()
     })
     .unwrap();
 }

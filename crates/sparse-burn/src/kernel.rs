@@ -129,7 +129,9 @@ kernels! {
         values: Tensor<2, K>, order: Option<Ints>, ptr: Ints, reverse: bool,
     ) -> Tensor<2, K>;
 
-    /// Sparse x dense: `out[r, :] = sum_k values[k] * dense[idx[k], :]`.
+    /// Sparse x dense: `out[r, :] = sum_k values[k] * dense[idx[k], :]`. Values are `[nnz, heads]`: the columns of
+    /// `dense` are cut into `heads` parts of the same width, and value `h` multiplies part `h`. The same holds for the
+    /// other products of a sparse and a dense matrix.
     spmm Spmm[K: Kind](view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K>;
 
     /// Sparse x dense with an extremum in place of the sum: `out[r, :] = max_k values[k] * dense[idx[k], :]`. NaN wins.
@@ -141,7 +143,7 @@ kernels! {
     /// The first half of the gradient of `spmm_extremum`. `reads` are `[values, dense, out]`: its operands and its
     /// result. Returns `shares`, the gradient divided by the number of products that equal the result. With
     /// `need_values` also returns the gradient of the values: `sum_f shares[r, f] * dense[idx[k], f]` over these
-    /// products. Elements are in the order of their rows, and `rows` has the row of each.
+    /// products of a head. Elements are in the order of their rows, and `rows` has the row of each.
     extremum_rows_backward ExtremumRowsBackward(
         rows: Ints, view: Rows, reads: [Tensor<2>; 3], grad: Tensor<2>, need_values: bool,
     ) -> (Tensor<2>, Option<Tensor<2>>);
@@ -150,8 +152,9 @@ kernels! {
     /// each column whose product equals the result. `view` is the transpose. `reads` are `[values, dense, out]`.
     extremum_cols_backward ExtremumColsBackward(view: Rows, reads: [Tensor<2>; 3], shares: Tensor<2>) -> Tensor<2>;
 
-    /// Dense x dense, sampled at some elements: `out[k] = <x[rows[k], :], y[cols[k], :]>`.
-    sddmm Sddmm[K: Kind](rows: Ints, cols: Ints, x: Tensor<2, K>, y: Tensor<2, K>) -> Tensor<2, K>;
+    /// Dense x dense, sampled at some elements: `out[k] = <x[rows[k], :], y[cols[k], :]>`. The columns of both are cut
+    /// into `heads` parts of the same width, and `out` `[nnz, heads]` has the product of each.
+    sddmm Sddmm[K: Kind](rows: Ints, cols: Ints, x: Tensor<2, K>, y: Tensor<2, K>, heads: usize) -> Tensor<2, K>;
 
     /// Sparse x sparse, pattern and values: compressed rows of width `cols`, columns ascending. An element is stored
     /// at the position of every product.

@@ -84,7 +84,7 @@ fn products(n: usize, nnz: usize, features: usize, random: &mut Random) {
     let (values, dense) = (random.floats(a.nnz()), random.floats(n * features));
     let mut out = vec![1f32; n * features];
     let compressed = Compressed { ptr: a.row_ptr(), idx: a.col_idx(), perm: None };
-    spmm(compressed, &values, &dense, features, &mut out);
+    spmm(compressed, &values, &dense, 1, features, &mut out);
     for r in (0..n).step_by(n / 1000) {
         for f in 0..features {
             let range = a.row_ptr()[r] as usize..a.row_ptr()[r + 1] as usize;
@@ -93,22 +93,22 @@ fn products(n: usize, nnz: usize, features: usize, random: &mut Random) {
         }
     }
     let label = format!("N={n} nnz={} F={features}", a.nnz());
-    time(&format!("spmm  {label}"), || spmm(compressed, &values, &dense, features, black_box(&mut out)));
+    time(&format!("spmm  {label}"), || spmm(compressed, &values, &dense, 1, features, black_box(&mut out)));
     let (ptr, idx, perm) = a.transpose();
     let transposed = Compressed { ptr: &ptr, idx: &idx, perm: Some(&perm) };
-    time(&format!("spmm^T {label}"), || spmm(transposed, &values, &dense, features, black_box(&mut out)));
+    time(&format!("spmm^T {label}"), || spmm(transposed, &values, &dense, 1, features, black_box(&mut out)));
     if features == 1 {
         return;
     }
     let (rows, mut dots) = (a.row_ids(), vec![1f32; a.nnz()]);
     let y = random.floats(n * features);
-    sddmm(&rows, a.col_idx(), &dense, &y, features, &mut dots);
+    sddmm(&rows, a.col_idx(), &dense, &y, 1, features, &mut dots);
     for k in (0..a.nnz()).step_by(997) {
         let (r, c) = (rows[k] as usize, a.col_idx()[k] as usize);
         let terms = (0..features).map(|f| f64::from(dense[r * features + f]) * f64::from(y[c * features + f]));
         close(dots[k], terms.clone().sum(), terms.map(f64::abs).sum());
     }
-    time(&format!("sddmm {label}"), || sddmm(&rows, a.col_idx(), &dense, &y, features, black_box(&mut dots)));
+    time(&format!("sddmm {label}"), || sddmm(&rows, a.col_idx(), &dense, &y, 1, features, black_box(&mut dots)));
 }
 
 fn structures(random: &mut Random) {

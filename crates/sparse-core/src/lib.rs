@@ -22,6 +22,7 @@ mod reduce;
 mod reducer;
 mod simd;
 mod source;
+mod weights;
 
 // Families of kernels. The `mod.rs` of each declares its kernels and lists what is public.
 mod concat;

@@ -1,5 +1,5 @@
-//! One traversal for all kernels that gather rows and combine them per segment: SpMM with a sum or an extremum, segment
-//! sum, segment any.
+//! One traversal for all kernels that gather rows and combine them per segment: SpMM with a sum or an extremum, with one
+//! value for each element or one for each head, segment sum, segment any.
 //!
 //! The output row of a segment is computed in register tiles. All source rows are read for the first tile of columns,
 //! then again for the next tile; they are in the cache by then. Each output element is accumulated by one thread in the
@@ -9,70 +9,31 @@ use crate::element::Ids;
 use crate::element::Lanes;
 use crate::par::for_pieces;
 use crate::reducer::{Reducer, V};
-use crate::source::{Source, prefetch};
+use crate::source::Source;
+use crate::weights::Weigh;
 use crate::{Element, Index, simd};
 use core::marker::PhantomData;
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
 
-/// The factors of the source rows. The weight of element `k` is `values[perm[k]]`, or `values[k]` without a
-/// permutation.
-#[derive(Clone, Copy)]
-pub(crate) struct Weights<'a, T> {
-    pub(crate) values: &'a [T],
-    pub(crate) perm: Option<Ids<'a>>,
-}
-
-impl<T: Element> Weights<'_, T> {
-    #[inline(always)]
-    pub(crate) fn at(&self, k: usize) -> T::Acc {
-        self.values[self.perm.map_or(k, |perm| perm.at(k))].widen()
-    }
-
-    /// Prefetches the weight of element `k` if the weights are permuted. The hardware prefetches weights that are in
-    /// order.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, k: usize) {
-        if let Some(perm) = self.perm {
-            prefetch(self.values, perm.peek(k));
-        }
-    }
-}
-
-/// [`Weights`] or `()`, which means no weights: nothing is multiplied. The choice is a type, because a branch in the
-/// loop over a segment would prevent narrow rows from being vectorised.
-pub(crate) trait Weigh<T: Element>: Copy + Sync {
-    /// The weight of element `k`, if there are weights.
-    fn weight(&self, k: usize) -> Option<T::Acc>;
-    /// [`Weights::prefetch`].
-    fn fetch(&self, k: usize);
-}
-
-impl<T: Element> Weigh<T> for Weights<'_, T> {
-    #[inline(always)]
-    fn weight(&self, k: usize) -> Option<T::Acc> {
-        Some(self.at(k))
-    }
-    #[inline(always)]
-    fn fetch(&self, k: usize) {
-        self.prefetch(k);
-    }
-}
-
-impl<T: Element> Weigh<T> for () {
-    #[inline(always)]
-    fn weight(&self, _: usize) -> Option<T::Acc> {
-        None
-    }
-    #[inline(always)]
-    fn fetch(&self, _: usize) {}
-}
-
 /// Adjacent output elements that are accumulated together in registers.
 trait Tile<T: Element, S: Simd>: Copy {
+    /// The weight of each vector of the tile, see [`Weigh::place`].
+    type Places: Copy;
+
     fn width() -> usize;
     fn init(simd: S, value: T::Acc) -> Self;
-    fn step<R: Reducer<T>>(&mut self, simd: S, reducer: &R, factor: Option<T::Acc>, x: &[T]);
+    /// The places of the tile that starts at this column.
+    fn places<W: Weigh<T>>(weights: &W, start: usize) -> Self::Places;
+    fn step<R: Reducer<T>, W: Weigh<T>>(
+        &mut self,
+        simd: S,
+        reducer: &R,
+        weights: &W,
+        own: W::Own,
+        places: Self::Places,
+        x: &[T],
+    );
     fn store<R: Reducer<T>>(self, simd: S, reducer: &R, out: &mut [T]);
 }
 
@@ -81,6 +42,8 @@ trait Tile<T: Element, S: Simd>: Copy {
 struct Vectors<T, X, const N: usize>([X; N], PhantomData<T>);
 
 impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Vectors<T, V<T, S>, N> {
+    type Places = [usize; N];
+
     #[inline(always)]
     fn width() -> usize {
         N * T::Lanes::lanes::<S>()
@@ -90,19 +53,24 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Vectors<T, V<T, S>, N> 
         Self([T::Lanes::splat(simd, value); N], PhantomData)
     }
     #[inline(always)]
-    fn step<R: Reducer<T>>(&mut self, simd: S, reducer: &R, factor: Option<T::Acc>, x: &[T]) {
+    fn places<W: Weigh<T>>(weights: &W, start: usize) -> [usize; N] {
+        core::array::from_fn(|j| weights.place(start + j * T::Lanes::lanes::<S>()))
+    }
+    #[inline(always)]
+    fn step<R: Reducer<T>, W: Weigh<T>>(
+        &mut self,
+        simd: S,
+        reducer: &R,
+        weights: &W,
+        own: W::Own,
+        places: [usize; N],
+        x: &[T],
+    ) {
         let lanes = T::Lanes::lanes::<S>();
         let x = &x[..N * lanes];
-        if let Some(factor) = factor {
-            let factor = T::Lanes::splat(simd, factor);
-            for (j, acc) in self.0.iter_mut().enumerate() {
-                let product = T::Lanes::mul(simd, factor, T::Lanes::load(simd, &x[j * lanes..]));
-                *acc = reducer.step_lanes(simd, *acc, product);
-            }
-        } else {
-            for (j, acc) in self.0.iter_mut().enumerate() {
-                *acc = reducer.step_lanes(simd, *acc, T::Lanes::load(simd, &x[j * lanes..]));
-            }
+        for (j, acc) in self.0.iter_mut().enumerate() {
+            let x = T::Lanes::load(simd, &x[j * lanes..]);
+            *acc = reducer.step_lanes(simd, *acc, weights.times(simd, reducer, own, places[j], x));
         }
     }
     #[inline(always)]
@@ -119,6 +87,8 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Vectors<T, V<T, S>, N> 
 struct Few<A, const N: usize>([A; N]);
 
 impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Few<T::Acc, N> {
+    type Places = usize;
+
     #[inline(always)]
     fn width() -> usize {
         N
@@ -128,16 +98,13 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Few<T::Acc, N> {
         Self([value; N])
     }
     #[inline(always)]
-    fn step<R: Reducer<T>>(&mut self, _: S, reducer: &R, factor: Option<T::Acc>, x: &[T]) {
-        let x = &x[..N];
-        if let Some(factor) = factor {
-            for (acc, x) in self.0.iter_mut().zip(x) {
-                *acc = reducer.step(*acc, T::mul(factor, x.widen()));
-            }
-        } else {
-            for (acc, x) in self.0.iter_mut().zip(x) {
-                *acc = reducer.step(*acc, x.widen());
-            }
+    fn places<W: Weigh<T>>(weights: &W, start: usize) -> usize {
+        weights.place(start)
+    }
+    #[inline(always)]
+    fn step<R: Reducer<T>, W: Weigh<T>>(&mut self, _: S, reducer: &R, weights: &W, own: W::Own, place: usize, x: &[T]) {
+        for (j, (acc, x)) in self.0.iter_mut().zip(&x[..N]).enumerate() {
+            *acc = reducer.step(*acc, weights.times_one(reducer, own, place, j, x.widen()));
         }
     }
     #[inline(always)]
@@ -175,58 +142,76 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Inputs<'_, T, R, W> {
 
     /// Adds element `k` of a segment to the tile: source row `i`, from column `start` on.
     #[inline(always)]
-    fn step<S: Simd, X: Tile<T, S>>(&self, simd: S, tile: &mut X, k: usize, i: usize, start: usize) {
-        let factor = self.weights.weight(k).map(|weight| self.reducer.factor(weight));
-        tile.step(simd, &self.reducer, factor, &self.source.row(i)[start..]);
+    fn step<S: Simd, X: Tile<T, S>>(
+        &self,
+        simd: S,
+        tile: &mut X,
+        (k, i): (usize, usize),
+        start: usize,
+        places: X::Places,
+    ) {
+        let own = self.weights.own(k);
+        tile.step(simd, &self.reducer, &self.weights, own, places, &self.source.row(i)[start..]);
     }
 }
 
 impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
-    /// Computes one tile of the segment `elements`: the columns from `at` on. If the tile does not fit there, it starts
-    /// further left; columns that are computed twice get the same bits. Returns where the next tile starts.
+    /// Computes one tile of the segment `elements`: the columns from `at` on, of the `span` columns from `first` on. If
+    /// the tile does not fit there, it starts further left; columns that are computed twice get the same bits. Returns
+    /// where the next tile starts.
     #[inline(always)]
-    fn tile<S: Simd, X: Tile<T, S>>(&mut self, simd: S, row: usize, elements: Range<usize>, at: usize) -> usize {
+    fn tile<S: Simd, X: Tile<T, S>>(
+        &mut self,
+        simd: S,
+        row: usize,
+        elements: Range<usize>,
+        (first, span): (usize, usize),
+        at: usize,
+    ) -> usize {
         let inputs = self.inputs;
         let (width, distance) = (inputs.source.width(), inputs.source.distance());
-        let start = at.min(width - X::width());
+        let own = at.min(span - X::width());
+        let start = first + own;
+        let places = X::places(&inputs.weights, start);
         let mut tile = X::init(simd, inputs.reducer.start(elements.is_empty()));
         match inputs.idx {
             Some(Ids::I32(idx)) => {
                 for (k, i) in elements.clone().zip(&idx[elements]) {
                     // The rows are in the cache after the first tile.
-                    if at == 0
+                    if first + at == 0
                         && let Some(next) = idx.get(k + distance)
                     {
                         inputs.prefetch(k + distance, next.to_usize());
                     }
-                    inputs.step(simd, &mut tile, k, i.to_usize(), start);
+                    inputs.step(simd, &mut tile, (k, i.to_usize()), start, places);
                 }
             }
             idx => {
                 for k in elements {
-                    inputs.step(simd, &mut tile, k, idx.map_or(k, |idx| idx.at(k)), start);
+                    inputs.step(simd, &mut tile, (k, idx.map_or(k, |idx| idx.at(k))), start, places);
                 }
             }
         }
-        let first = (row - self.rows.start) * width;
-        tile.store(simd, &inputs.reducer, &mut self.out[first + start..]);
-        start + X::width()
+        let out = (row - self.rows.start) * width;
+        tile.store(simd, &inputs.reducer, &mut self.out[out + start..]);
+        own + X::width()
     }
 
-    /// Rows narrower than a native vector. On AVX-512 they may fill the shorter vectors of AVX2.
+    /// Spans narrower than a native vector. On AVX-512 they may fill the shorter vectors of AVX2.
     #[inline(never)]
     fn narrow(self) {
         #[cfg(target_arch = "x86_64")]
-        if let Some(simd) = pulp::x86::V3::try_new()
-            && self.inputs.source.width() >= T::Lanes::lanes::<pulp::x86::V3>()
-        {
-            return Simd::vectorize(simd, self);
+        if let Some(simd) = pulp::x86::V3::try_new() {
+            let lanes = T::Lanes::lanes::<pulp::x86::V3>();
+            if self.inputs.weights.span(self.inputs.source.width(), lanes) >= lanes {
+                return Simd::vectorize(simd, self);
+            }
         }
         simd::on_two(Narrow(self));
     }
 }
 
-/// A job of rows that are narrower than a native vector.
+/// A job of spans that are narrower than a native vector.
 struct Narrow<'a, T, R, W>(Job<'a, T, R, W>);
 
 impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Narrow<'_, T, R, W> {
@@ -236,18 +221,24 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Narrow<'_, T, R, W> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self(mut job) = self;
         let width = job.inputs.source.width();
+        // No head is as wide as this, so a span has the columns of one head.
+        let span = job.inputs.weights.span(width, usize::MAX);
         for row in job.rows.clone() {
             let elements = job.ptr.span(row);
-            let mut at = 0;
-            while at < width {
-                let elements = elements.clone();
-                at = if width >= 4 {
-                    job.tile::<S, Few<T::Acc, 4>>(simd, row, elements, at)
-                } else if width >= 2 {
-                    job.tile::<S, Few<T::Acc, 2>>(simd, row, elements, at)
-                } else {
-                    job.tile::<S, Few<T::Acc, 1>>(simd, row, elements, at)
-                };
+            let mut first = 0;
+            while first < width {
+                let mut at = 0;
+                while at < span {
+                    let elements = elements.clone();
+                    at = if span >= 4 {
+                        job.tile::<S, Few<T::Acc, 4>>(simd, row, elements, (first, span), at)
+                    } else if span >= 2 {
+                        job.tile::<S, Few<T::Acc, 2>>(simd, row, elements, (first, span), at)
+                    } else {
+                        job.tile::<S, Few<T::Acc, 1>>(simd, row, elements, (first, span), at)
+                    };
+                }
+                first += span;
             }
         }
     }
@@ -259,27 +250,32 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
         let (width, lanes) = (self.inputs.source.width(), T::Lanes::lanes::<S>());
-        if width < lanes {
+        let span = self.inputs.weights.span(width, lanes);
+        if span < lanes {
             return self.narrow();
         }
         for row in self.rows.clone() {
             let elements = self.ptr.span(row);
-            let mut at = 0;
-            while at < width {
-                // The smallest tile that covers the remaining columns, if the row is at least that wide; else the
-                // largest tile that fits.
-                let rest = width - at;
-                let covers = |n: usize| rest > n / 2 * lanes && n * lanes <= width;
-                let elements = elements.clone();
-                at = if covers(8) {
-                    self.tile::<S, Vectors<T, V<T, S>, 8>>(simd, row, elements, at)
-                } else if covers(4) {
-                    self.tile::<S, Vectors<T, V<T, S>, 4>>(simd, row, elements, at)
-                } else if covers(2) {
-                    self.tile::<S, Vectors<T, V<T, S>, 2>>(simd, row, elements, at)
-                } else {
-                    self.tile::<S, Vectors<T, V<T, S>, 1>>(simd, row, elements, at)
-                };
+            let mut first = 0;
+            while first < width {
+                let mut at = 0;
+                while at < span {
+                    // The smallest tile that covers the remaining columns, if the span is at least that wide; else the
+                    // largest tile that fits.
+                    let rest = span - at;
+                    let covers = |n: usize| rest > n / 2 * lanes && n * lanes <= span;
+                    let elements = elements.clone();
+                    at = if covers(8) {
+                        self.tile::<S, Vectors<T, V<T, S>, 8>>(simd, row, elements, (first, span), at)
+                    } else if covers(4) {
+                        self.tile::<S, Vectors<T, V<T, S>, 4>>(simd, row, elements, (first, span), at)
+                    } else if covers(2) {
+                        self.tile::<S, Vectors<T, V<T, S>, 2>>(simd, row, elements, (first, span), at)
+                    } else {
+                        self.tile::<S, Vectors<T, V<T, S>, 1>>(simd, row, elements, (first, span), at)
+                    };
+                }
+                first += span;
             }
         }
     }
@@ -296,7 +292,7 @@ pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
 ) {
     let width = source.width();
     for_pieces(&ptr.cuts(width), out, &|r| r.len() * width, &|rows, out| {
-        T::dispatch(Job { inputs: Inputs { reducer, weights, idx, source }, ptr, rows, out });
+        W::dispatch(Job { inputs: Inputs { reducer, weights, idx, source }, ptr, rows, out });
     });
 }
 
@@ -304,17 +300,19 @@ pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
 mod tests {
     use super::*;
     use crate::reducer::{Extreme, Sum};
+    use crate::weights::{Heads, Weights};
     use half::bf16;
     use pulp::Arch;
 
-    /// Weighted sums, sums and maxima of fractions on one instruction set.
+    /// Weighted sums, sums and maxima, and maxima with heads, of fractions on one instruction set.
     fn run<T: Element, S: Simd>(simd: S, data: &[T], width: usize) -> Vec<T> {
         let ptr = [0i32, 3, 3, 7];
         let idx = [4i32, 0, 2, 1, 1, 3, 0];
         let source = Source::new(data, width, "data");
-        let mut out = vec![T::ZERO; 9 * width];
+        let mut out = vec![T::ZERO; 12 * width];
         let (a, rest) = out.split_at_mut(3 * width);
-        let (b, c) = rest.split_at_mut(3 * width);
+        let (b, rest) = rest.split_at_mut(3 * width);
+        let (c, d) = rest.split_at_mut(3 * width);
         let (ptr, idx) = (Ids::I32(&ptr), Some(Ids::I32(&idx)));
         let weights = Weights { values: data, perm: None };
         let (largest, rows) = (Extreme::largest::<T>(), || 0..3);
@@ -326,6 +324,12 @@ mod tests {
             rows: rows(),
             out: c,
         });
+        // A few heads, or one for each column.
+        let few = (1..=5).rev().find(|heads| width % heads == 0).unwrap_or(1);
+        let heads = if width % 7 == 0 { width } else { few };
+        let values: Vec<T> = data.iter().chain(data).copied().take(7 * heads).collect();
+        let weights = Heads::new(Weights { values: &values, perm: None }, heads, width);
+        simd.vectorize(Job { inputs: Inputs { reducer: largest, weights, idx, source }, ptr, rows: rows(), out: d });
         out
     }
 

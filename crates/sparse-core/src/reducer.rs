@@ -14,6 +14,8 @@ pub(crate) trait Reducer<T: Element>: Copy + Sync {
     fn start(&self, empty: bool) -> T::Acc;
     /// The factor of the source row for a given weight. Without weights the source row itself is the product.
     fn factor(&self, weight: T::Acc) -> T::Acc;
+    /// The same on vectors.
+    fn factor_lanes<S: Simd>(&self, simd: S, weights: V<T, S>) -> V<T, S>;
     /// The accumulator after a product.
     fn step(&self, acc: T::Acc, product: T::Acc) -> T::Acc;
     /// The same on vectors.
@@ -36,6 +38,10 @@ impl<T: Element> Reducer<T> for Sum {
     #[inline(always)]
     fn factor(&self, weight: T::Acc) -> T::Acc {
         weight
+    }
+    #[inline(always)]
+    fn factor_lanes<S: Simd>(&self, _: S, weights: V<T, S>) -> V<T, S> {
+        weights
     }
     #[inline(always)]
     fn step(&self, acc: T::Acc, product: T::Acc) -> T::Acc {
@@ -92,6 +98,10 @@ impl<T: Element> Reducer<T> for Extreme<T::Acc> {
     #[inline(always)]
     fn factor(&self, weight: T::Acc) -> T::Acc {
         T::mul(self.sign, weight)
+    }
+    #[inline(always)]
+    fn factor_lanes<S: Simd>(&self, simd: S, weights: V<T, S>) -> V<T, S> {
+        T::Lanes::mul(simd, T::Lanes::splat(simd, self.sign), weights)
     }
     #[inline(always)]
     fn step(&self, acc: T::Acc, product: T::Acc) -> T::Acc {

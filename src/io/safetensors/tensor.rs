@@ -37,7 +37,7 @@ pub(super) fn to_arrays<P: Pattern, const D: usize, K: Kind>(
             (Layout::Coo, vec![("indices", array(read_data(indices), vec![sparse_dims, tensor.nnz()]))])
         }
         Arrays::Csr(row_ptr, col_idx) => {
-            let row_ptr = exchanged(read_data(row_ptr), &shape);
+            let row_ptr = exchanged(read_data(row_ptr), &shape[..sparse_dims]);
             let length = row_ptr.num_elements();
             let (row_ptr, col_idx) = (array(row_ptr, vec![length]), array(read_data(col_idx), vec![tensor.nnz()]));
             (Layout::Csr, vec![("row_ptr", row_ptr), ("col_idx", col_idx)])
@@ -116,7 +116,7 @@ pub(super) fn from_arrays<'a, P: Pattern, const D: usize, K: Kind>(
     if head.shape.len() != D {
         return Err(mismatch("the shape in the file must have the rank asked for", &head.shape, &[D]));
     }
-    if head.sparse_dims > D || (head.layout == Layout::Csr && head.sparse_dims < D) {
+    if head.sparse_dims > D || (head.layout == Layout::Csr && head.sparse_dims < 2) {
         return Err(mismatch("sparse_dims must fit the shape and the layout", &head.shape, &[head.sparse_dims]));
     }
     let (sparse, dense) = head.shape.split_at(head.sparse_dims);

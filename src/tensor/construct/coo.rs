@@ -1,6 +1,6 @@
 //! Constructors of coordinates.
 
-use super::{rank_mismatch, size_for};
+use super::size_for;
 use crate::base::checks::{expect, same_device};
 use crate::base::coordinates::{join_dims, unravel};
 use crate::base::exact::Exact;
@@ -110,22 +110,6 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         let values = expect(value_rows("CooTensor::new_unchecked", values, nnz, &shape[sparse_dims..]));
         let pattern = CooPattern::new_unchecked(indices, &shape[..sparse_dims], coalesced);
         Self::from_parts(pattern, values, shape[sparse_dims..].to_vec(), Fill::Zero)
-    }
-
-    /// The tensor of an existing pattern.
-    ///
-    /// # Errors
-    ///
-    /// `length_mismatch` or `shape_mismatch` if the values do not fit; `unsupported_dtype`, `device_mismatch`.
-    pub fn from_pattern<const R: usize>(pattern: CooPattern, values: Tensor<R, K>) -> Result<Self> {
-        const OP: &str = "CooTensor::from_pattern";
-        let dims = values.dims();
-        if pattern.shape().len() + R - 1 != D {
-            return Err(rank_mismatch(OP, pattern.shape(), D));
-        }
-        let rows = value_rows(OP, values, pattern.nnz(), &dims[1..])?;
-        same_device(OP, &pattern.device(), &rows.device())?;
-        Ok(Self::from_parts(pattern, rows, dims[1..].to_vec(), Fill::Zero))
     }
 
     /// The elements of `dense` that are not zero (not false). The last `dense_dims` dims stay dense: a block is stored

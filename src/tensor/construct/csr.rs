@@ -1,6 +1,6 @@
 //! Constructors of compressed rows.
 
-use super::{rank_mismatch, size_for};
+use super::size_for;
 use crate::base::checks::{expect, same_device};
 use crate::base::index::{read_all, signed};
 use crate::base::kind::Kind;
@@ -60,21 +60,6 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
     ) -> Self {
         let values = expect(value_rows("CsrTensor::new_unchecked", values, col_idx.dims()[0], &[]));
         Self::from_parts(CsrPattern::new_unchecked(row_ptr, col_idx, &shape), values, vec![], Fill::Zero)
-    }
-
-    /// The tensor of an existing pattern.
-    ///
-    /// # Errors
-    ///
-    /// `length_mismatch` or `shape_mismatch` if the values do not fit; `unsupported_dtype`, `device_mismatch`.
-    pub fn from_pattern(pattern: CsrPattern, values: Tensor<1, K>) -> Result<Self> {
-        const OP: &str = "CsrTensor::from_pattern";
-        if pattern.shape().len() != D {
-            return Err(rank_mismatch(OP, pattern.shape(), D));
-        }
-        let rows = value_rows(OP, values, pattern.nnz(), &[])?;
-        same_device(OP, &pattern.device(), &rows.device())?;
-        Ok(Self::from_parts(pattern, rows, vec![], Fill::Zero))
     }
 
     /// The elements of `dense` that are not zero (not false). NaN is not zero. Reads their number from the device.

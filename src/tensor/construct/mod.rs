@@ -6,7 +6,7 @@ pub(crate) mod host;
 
 use super::fill::Fill;
 use super::sparse::{SparseTensor, value_rows};
-use crate::base::checks::has_dtype;
+use crate::base::checks::{has_dtype, same_device};
 use crate::base::kind::Kind;
 use crate::pattern::layout::Pattern;
 use burn::tensor::{Tensor, TensorCreationOptions};
@@ -43,14 +43,38 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let pattern = P::from_coordinates(indices, &shape, true);
         Ok(Self::from_parts(pattern, values, vec![], Fill::Zero))
     }
-}
 
-fn rank_mismatch(op: &'static str, shape: &[usize], rank: usize) -> SparseError {
-    SparseError::ShapeMismatch {
-        op,
-        rule: "the pattern's dims {left} and those of the values must make the rank {right:1}",
-        left: shape.to_vec(),
-        right: vec![rank],
+    /// The tensor of an existing pattern and values `[nnz, dense dims..]`. Its rank is that of the pattern and the number
+    /// of dense dims together.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let device = Device::flex();
+    /// let edges = CsrTensor::<2>::eye(3, &device);
+    /// // Weights of 8 heads for each edge.
+    /// let heads = CsrTensor::<3>::from_pattern(edges.pattern().clone(), Tensor::<2>::ones([3, 8], &device)).unwrap();
+    /// assert_eq!((heads.dims(), heads.dense_dims()), ([3, 3, 8], 1));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch` or `shape_mismatch` if the values do not fit; `unsupported_dtype`, `device_mismatch`.
+    pub fn from_pattern<const R: usize>(pattern: P, values: Tensor<R, K>) -> Result<Self> {
+        const OP: &str = "from_pattern";
+        let dims = values.dims();
+        if pattern.shape().len() + R != D + 1 {
+            return Err(SparseError::ShapeMismatch {
+                op: OP,
+                rule: "the pattern's dims {left} and those of the values must make the rank {right:1}",
+                left: pattern.shape().to_vec(),
+                right: vec![D],
+            });
+        }
+        let rows = value_rows(OP, values, pattern.nnz(), &dims[1..])?;
+        same_device(OP, &pattern.device(), &rows.device())?;
+        Ok(Self::from_parts(pattern, rows, dims[1..].to_vec(), Fill::Zero))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Products with dense operands and with sparse ones.
 
 use crate::answer::{Answer, law};
-use crate::draw::{Build, Draw, Drawn, Fills, Values};
+use crate::draw::{Build, Draw, Drawn, Fills, Input, Twin, Values};
 use crate::huge::{SIZE, filled, ones};
 use crate::reference::{elsewhere, extreme_dims, keep, mask, matmul as dense_matmul, prod_dims, sum_dims, take};
 use burn::tensor::{Int, Tensor};
@@ -29,6 +29,11 @@ operations! { "products";
     };
     matmul_reduce of Float Int [coo csr batched] gradient,
         |h| REDUCES.into_iter().for_each(|reduce| h.with_dense(|x| x.matmul_reduce(h.columns(), reduce)));
+    "matmul (heads)" head_matmul of Float Int [hybrid_matrix] gradient, |h| h.with_dense(|x| x.matmul(h.features()));
+    "matmul_reduce (heads)" head_matmul_reduce of Float Int [hybrid_matrix] gradient,
+        |h| REDUCES.into_iter().for_each(|reduce| h.with_dense(|x| x.matmul_reduce(h.features(), reduce)));
+    head_sddmm of Float Int [coo_up csr_up] gradient,
+        |h| h.run(|| ops::head_sddmm(h.rows_of_heads::<D2>(D - 2), h.rows_of_heads(D - 1), &h.a));
     addmm of Float Int [coo csr batched] gradient,
         |h| h.with_dense(|x| x.addmm(0.5, h.columns(), 2.0, h.columns()));
 }
@@ -136,18 +141,103 @@ pub(super) fn matmul_reduce<P: Build, const D: usize, K: Drawn + Numeric>(draw: 
             let dense = K::real(a.dense);
             let spread = |x: Tensor<D>| x.reshape([batch, rows, inner, 1]).expand(shape);
             let specified = spread(mask(&dense, a.host.mask().into_iter()));
-            let count = sum_dims(specified.clone(), &[2]);
             let products = spread(dense) * K::real(x.reference).reshape([batch, 1, inner, columns]).expand(shape);
-            let stored = |neutral| elsewhere(products.clone(), &specified, neutral);
-            let reduced = match reduce {
-                Reduce::Amax => extreme_dims(stored(-1e6), &[2], true),
-                Reduce::Amin => extreme_dims(stored(1e6), &[2], false),
-                Reduce::Mul => prod_dims(stored(1.0), &[2]),
-                Reduce::Add => sum_dims(stored(0.0), &[2]),
-                _ => sum_dims(stored(0.0), &[2]) / count.clone().clamp_min(1.0),
-            };
-            let reduced = if K::IS_FLOAT { reduced } else { reduced.floor() };
-            (reduced * count.clamp_max(1.0)).reshape(out)
+            reduced::<K>(products, specified, 2, reduce).reshape(out)
+        },
+    )
+}
+
+/// The products reduced along an axis, over the specified ones.
+fn reduced<K: Drawn>(products: Tensor<4>, specified: Tensor<4>, axis: usize, reduce: Reduce) -> Tensor<4> {
+    let count = sum_dims(specified.clone(), &[axis]);
+    let stored = |neutral| elsewhere(products.clone(), &specified, neutral);
+    let reduced = match reduce {
+        Reduce::Amax => extreme_dims(stored(-1e6), &[axis], true),
+        Reduce::Amin => extreme_dims(stored(1e6), &[axis], false),
+        Reduce::Mul => prod_dims(stored(1.0), &[axis]),
+        Reduce::Add => sum_dims(stored(0.0), &[axis]),
+        _ => sum_dims(stored(0.0), &[axis]) / count.clone().clamp_min(1.0),
+    };
+    let reduced = if K::IS_FLOAT { reduced } else { reduced.floor() };
+    reduced * count.clamp_max(1.0)
+}
+
+/// A matrix with a dense dim for the heads, `[M, N, H]`, and an operand `[N, H, F]`.
+fn with_heads<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> (Input<P, D, K>, Twin<D, K>) {
+    let shape = draw.full_shape::<D>();
+    let a = draw.shaped::<P, D, K>(shape, 2, Values::Any, Fills::Any);
+    let columns = draw.size().max(1);
+    let x =
+        draw.dense::<D, K>(std::array::from_fn(|dim| if dim + 1 < D { shape[dim + 1] } else { columns }), Values::Any);
+    (a, x)
+}
+
+/// Repeats a tensor `[M, N, H]`, and an operand `[N, H, F]` if `features`, to `[M, N, H, F]`.
+fn repeated<const D: usize>(x: Tensor<D>, whole: [usize; 4], features: bool) -> Tensor<4> {
+    let [m, n, h, f] = whole;
+    x.reshape(if features { [1, n, h, f] } else { [m, n, h, 1] }).expand(whole)
+}
+
+pub(super) fn head_matmul<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let (a, x) = with_heads::<P, D, K>(draw);
+    let mut out = x.own.dims();
+    out[0] = a.sparse.dims()[0];
+    law(
+        || a.sparse.matmul(x.own),
+        || {
+            let ([m, n, h], f) = ([0, 1, 2].map(|dim| a.sparse.dims()[dim]), out[D - 1]);
+            let whole = [m, n, h, f];
+            let products = repeated(K::real(a.dense), whole, false) * repeated(K::real(x.reference), whole, true);
+            sum_dims(products, &[1]).reshape(out)
+        },
+    )
+}
+
+pub(super) fn head_matmul_reduce<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let (a, x) = with_heads::<P, D, K>(draw);
+    let mut out = x.own.dims();
+    out[0] = a.sparse.dims()[0];
+    let reduce = REDUCES[draw.below(5)];
+    draw.inputs.push(format!("{reduce:?}"));
+    law(
+        || a.sparse.matmul_reduce(x.own, reduce),
+        || {
+            let ([m, n, h], f) = ([0, 1, 2].map(|dim| a.sparse.dims()[dim]), out[D - 1]);
+            let whole = [m, n, h, f];
+            let dense = K::real(a.dense);
+            let specified = repeated(mask(&dense, a.host.mask().into_iter()), whole, false);
+            let products = repeated(dense, whole, false) * repeated(K::real(x.reference), whole, true);
+            reduced::<K>(products, specified, 1, reduce).reshape(out)
+        },
+    )
+}
+
+/// Products at the mask's elements, head by head; zero elsewhere. A mask without duplicates.
+pub(super) fn head_sddmm<P: Build, const D: usize, const D2: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let shape = draw.full_shape::<D>();
+    let mask = draw.shaped::<P, D, Int>(shape, D, Values::Any, Fills::Zero);
+    let (heads, f) = (draw.size().max(1), draw.size().max(1));
+    // `[batch.., rows, heads, f]`.
+    let sides = [D - 2, D - 1].map(|rows| {
+        std::array::from_fn::<usize, D2, _>(|dim| match dim {
+            _ if dim == D2 - 1 => f,
+            _ if dim == D2 - 2 => heads,
+            _ if dim == D2 - 3 => shape[rows],
+            _ => shape[dim],
+        })
+    });
+    let [x, y] = sides.map(|side| draw.dense::<D2, K>(side, Values::Any));
+    let (batch, m, n) = (shape[..D - 2].iter().product(), shape[D - 2], shape[D - 1]);
+    let out = std::array::from_fn::<usize, D2, _>(|dim| if dim < D { shape[dim] } else { heads });
+    let coalesced = mask.sparse.coalesce();
+    law(
+        || ops::head_sddmm(x.own, y.own, &coalesced),
+        || {
+            let whole = [batch, m, n, heads, f];
+            let x = K::real(x.reference).reshape([batch, m, 1, heads, f]).expand(whole);
+            let y = K::real(y.reference).reshape([batch, 1, n, heads, f]).expand(whole);
+            let specified = mask.host.specified().into_iter().flat_map(|kept| vec![kept; heads]);
+            keep(sum_dims(x * y, &[4]).reshape(out), specified)
         },
     )
 }

@@ -7,6 +7,7 @@ mod arithmetic;
 mod dense;
 mod functions;
 mod graph;
+mod heads;
 mod layers;
 mod patterns;
 mod reductions;

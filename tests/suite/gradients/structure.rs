@@ -68,7 +68,7 @@ proptest! {
         pick in 0usize..4, fill in prop_oneof![Just(0.0), value()],
     ) {
         check(pick, &[a.data(), x], |xs| {
-            a.coo::<2>(xs[0].tensor()).with_fill(Fill::scalar(fill)).rmatmul(xs[1].tensor())
+            a.coo::<2>(xs[0].tensor()).with_fill(Fill::scalar(fill)).rmatmul(xs[1].tensor::<2>())
         })?;
     }
 

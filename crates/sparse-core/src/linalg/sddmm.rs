@@ -1,5 +1,6 @@
 //! Sampled dense-dense matrix product.
 
+use super::spmm::head_width;
 use crate::element::Lanes;
 use crate::lanes::add_lanes;
 use crate::par::{even, for_pieces};
@@ -13,26 +14,38 @@ pub(super) const SUMS: usize = 32;
 
 /// Dot products at sampled positions: `out[k] = sum over f of x[rows[k], f] * y[cols[k], f]`.
 ///
-/// `x` is row-major `[m, features]`, `y` is `[n, features]`. `rows`, `cols` and `out` have one entry per sample. If
-/// `rows` is sorted, as for a CSR matrix, the row of `x` stays in the first-level cache. Sums are accumulated in
+/// `x` is row-major `[m, features]`, `y` is `[n, features]`. `rows` and `cols` have one entry per sample, `out` has
+/// `heads` per sample. Where there are several heads, the columns of both are cut into as many parts of the same width,
+/// and `out[k, h]` is the dot product of the parts `h`.
+///
+/// If `rows` is sorted, as for a CSR matrix, the row of `x` stays in the first-level cache. Sums are accumulated in
 /// [`Element::Acc`] in 32 interleaved lanes that are added pairwise at the end. So the bits of the result depend
 /// neither on the number of threads nor on the instruction set. The `m x n` product is never formed: O(nnz * features)
 /// time, parallel over the samples.
 ///
 /// # Panics
 ///
-/// When lengths disagree or an index is out of range.
-pub fn sddmm<T: Element, I: Index>(rows: &[I], cols: &[I], x: &[T], y: &[T], features: usize, out: &mut [T]) {
+/// When lengths disagree, `heads` does not divide `features` or an index is out of range.
+pub fn sddmm<T: Element, I: Index>(
+    rows: &[I],
+    cols: &[I],
+    x: &[T],
+    y: &[T],
+    heads: usize,
+    features: usize,
+    out: &mut [T],
+) {
     assert_eq!(rows.len(), cols.len(), "sddmm: rows and cols must have the same length");
-    assert_eq!(out.len(), rows.len(), "sddmm: out must have one entry a sample");
+    assert_eq!(out.len(), rows.len() * heads, "sddmm: out must have one entry a sample and head");
     if features == 0 {
         out.fill(T::ZERO);
         return;
     }
+    let width = head_width(heads, features);
     let (x, y) = (Source::new(x, features, "sddmm: x"), Source::new(y, features, "sddmm: y"));
-    for_pieces(&even(rows.len(), features), out, &|r| r.len(), &|range, out| {
+    for_pieces(&even(rows.len(), features), out, &|r| r.len() * heads, &|range, out| {
         let (rows, cols) = (&rows[range.clone()], &cols[range]);
-        dispatch::<T, I, _>(Samples { rows, cols, x, y, out });
+        dispatch::<T, I, _>(Samples { rows, cols, x, y, width, out });
     });
 }
 
@@ -41,6 +54,8 @@ struct Samples<'a, T, I> {
     cols: &'a [I],
     x: Source<'a, T>,
     y: Source<'a, T>,
+    /// Columns of a head.
+    width: usize,
     out: &'a mut [T],
 }
 
@@ -49,18 +64,54 @@ impl<T: Element, I: Index> WithSimd for Samples<'_, T, I> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { rows, cols, x, y, out } = self;
+        if self.width > FEW {
+            self.each(|x, y| dot::<T, S>(simd, x, y));
+        } else {
+            self.each(|x, y| dot_few::<T>(x, y));
+        }
+    }
+}
+
+impl<T: Element, I: Index> Samples<'_, T, I> {
+    #[inline(always)]
+    fn each(self, dot: impl Fn(&[T], &[T]) -> T::Acc) {
+        let Self { rows, cols, x, y, width, out } = self;
         let distance = x.distance();
-        for (k, ((r, c), out)) in rows.iter().zip(cols).zip(out).enumerate() {
+        let heads = x.width() / width;
+        for (k, ((r, c), out)) in rows.iter().zip(cols).zip(out.chunks_exact_mut(heads)).enumerate() {
             if let (Some(next_r), Some(next_c)) = (rows.get(k + distance), cols.get(k + distance)) {
                 y.prefetch(next_c.to_usize());
                 if next_r != r {
                     x.prefetch(next_r.to_usize());
                 }
             }
-            *out = T::narrow(dot::<T, S>(simd, x.row(r.to_usize()), y.row(c.to_usize())));
+            let (x, y) = (x.row(r.to_usize()), y.row(c.to_usize()));
+            for (head, out) in out.iter_mut().enumerate() {
+                let own = head * width..(head + 1) * width;
+                *out = T::narrow(dot(&x[own.clone()], &y[own]));
+            }
         }
     }
+}
+
+/// Heads of at most this width have their products in as many sums. The others of the [`SUMS`] would be zero, so the
+/// bits are the same.
+pub(super) const FEW: usize = 8;
+
+/// Dot product of two rows of the same length, at most [`FEW`].
+#[inline(always)]
+fn dot_few<T: Element>(x: &[T], y: &[T]) -> T::Acc {
+    let mut sums = [T::ACC_ZERO; FEW];
+    if let (Ok(x), Ok(y)) = (<&[T; FEW]>::try_from(x), <&[T; FEW]>::try_from(y)) {
+        for j in 0..FEW {
+            sums[j] = T::add(T::ACC_ZERO, T::mul(x[j].widen(), y[j].widen()));
+        }
+    } else {
+        for ((sum, x), y) in sums.iter_mut().zip(x).zip(y) {
+            *sum = T::add(T::ACC_ZERO, T::mul(x.widen(), y.widen()));
+        }
+    }
+    add_lanes::<T, FEW>(sums)
 }
 
 /// Dot product of two rows of the same length.
@@ -95,11 +146,19 @@ pub(super) mod dynamic {
     use crate::alloc::zeroed;
     use crate::dynamic::slices::{AnyElement, AnyIndex, ElementVec, Elements, Ids, with_elements, with_ids};
 
-    /// See [`sddmm`](crate::sddmm()): one value per sample.
-    pub fn sddmm(rows: Ids<'_>, cols: Ids<'_>, x: Elements<'_>, y: Elements<'_>, features: usize) -> ElementVec {
+    /// See [`sddmm`](crate::sddmm()): `heads` values per sample.
+    pub fn sddmm(
+        rows: Ids<'_>,
+        cols: Ids<'_>,
+        x: Elements<'_>,
+        y: Elements<'_>,
+        heads: usize,
+        features: usize,
+    ) -> ElementVec {
         with_ids!(rows, I => with_elements!(x, T => {
-            let mut out = zeroed::<T>(rows.len());
-            super::sddmm::<T, I>(I::ids(rows), I::ids(cols), T::elements(x), T::elements(y), features, &mut out);
+            let mut out = zeroed::<T>(rows.len() * heads);
+            let (rows, cols, x, y) = (I::ids(rows), I::ids(cols), T::elements(x), T::elements(y));
+            super::sddmm::<T, I>(rows, cols, x, y, heads, features, &mut out);
             T::element_vec(out)
         }))
     }
@@ -113,7 +172,14 @@ mod tests {
     fn run<S: Simd>(simd: S, x: &[f32], features: usize) -> Vec<f32> {
         let x = Source::new(x, features, "x");
         let mut out = vec![0.0; 3];
-        simd.vectorize(Samples { rows: &[0, 1, 1], cols: &[1, 2, 0], x, y: x, out: &mut out });
+        let (rows, cols) = (&[0, 1, 1], &[1, 2, 0]);
+        simd.vectorize(Samples { rows, cols, x, y: x, width: features, out: &mut out });
+        // Three heads, where they divide the features.
+        if features % 3 == 0 {
+            let mut heads = vec![0.0; 9];
+            simd.vectorize(Samples { rows, cols, x, y: x, width: features / 3, out: &mut heads });
+            out.extend(heads);
+        }
         out
     }
 

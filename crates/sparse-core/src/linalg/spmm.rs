@@ -2,9 +2,10 @@
 
 use super::compressed::{Compressed, View};
 use super::spmv::spmv;
-use crate::reduce::{Weights, reduce_rows};
-use crate::reducer::Sum;
+use crate::reduce::reduce_rows;
+use crate::reducer::{Reducer, Sum};
 use crate::source::Source;
+use crate::weights::{Heads, Weights};
 use crate::{Element, Index};
 
 /// Sparse x dense: `out[r, :] = sum over k of value[k] * dense[idx[k], :]`.
@@ -13,6 +14,10 @@ use crate::{Element, Index};
 /// empty row gives 0. Sums are accumulated in [`Element::Acc`] in the order of the row, whatever the number of threads
 /// and the instruction set. One feature is a sparse matrix-vector product and has its own code path.
 ///
+/// `values` are `[nnz, heads]`. The columns of `dense` are cut into `heads` parts of the same width, and value `h` of an
+/// element multiplies part `h`: column `f` has value `f / (features / heads)`. So one pass over the elements computes the
+/// products of all heads.
+///
 /// Each thread gets rows with about the same number of elements, not the same number of rows. A wide row is computed in
 /// register tiles of 8 vectors, with the dense rows prefetched (the scheme of Yang, Buluc and Owens, "Design principles
 /// for sparse matrix multiplication on the GPU", Euro-Par 2018, applied to SIMD lanes). O(nnz * features) time, no
@@ -20,18 +25,49 @@ use crate::{Element, Index};
 ///
 /// # Panics
 ///
-/// When lengths disagree, `ptr` descends or an index is out of range.
-pub fn spmm<T: Element, I: Index>(a: Compressed<'_, I>, values: &[T], dense: &[T], features: usize, out: &mut [T]) {
+/// When lengths disagree, `heads` does not divide `features`, `ptr` descends or an index is out of range.
+pub fn spmm<T: Element, I: Index>(
+    a: Compressed<'_, I>,
+    values: &[T],
+    dense: &[T],
+    heads: usize,
+    features: usize,
+    out: &mut [T],
+) {
     assert_eq!(out.len(), I::list(a.ptr).rows() * features, "spmm: out must be [rows, features]");
     match features {
         0 => {}
-        1 => spmv(a, values, dense, out),
+        1 if heads == 1 => spmv(a, values, dense, out),
         _ => {
-            let View { ptr, idx, perm } = a.view();
             let dense = Source::new(dense, features, "spmm: dense");
-            reduce_rows(Sum, Weights { values, perm }, ptr, Some(idx), dense, out);
+            reduce_products(Sum, a.view(), values, dense, heads, out);
         }
     }
+}
+
+/// The products of values `[nnz, heads]` and rows of a dense matrix, combined for each row.
+pub(super) fn reduce_products<T: Element, R: Reducer<T>>(
+    reducer: R,
+    View { ptr, idx, perm }: View<'_>,
+    values: &[T],
+    dense: Source<'_, T>,
+    heads: usize,
+    out: &mut [T],
+) {
+    head_width(heads, dense.width());
+    let weights = Weights { values, perm };
+    if heads == 1 {
+        reduce_rows(reducer, weights, ptr, Some(idx), dense, out);
+    } else {
+        reduce_rows(reducer, Heads::new(weights, heads, dense.width()), ptr, Some(idx), dense, out);
+    }
+}
+
+/// Columns of each head, where a row has `features >= 1`.
+pub(super) fn head_width(heads: usize, features: usize) -> usize {
+    let divides = heads > 0 && features.is_multiple_of(heads);
+    assert!(divides, "the number of heads must divide the {features} columns, got {heads}");
+    features / heads
 }
 
 /// For types that are known at run time.
@@ -41,10 +77,16 @@ pub(super) mod dynamic {
     use crate::dynamic::slices::{AnyElement, ElementVec, Elements, Ids, with_elements, with_ids};
 
     /// See [`spmm`](crate::spmm()): `[rows, features]`.
-    pub fn spmm(a: DynCompressed<'_>, values: Elements<'_>, dense: Elements<'_>, features: usize) -> ElementVec {
+    pub fn spmm(
+        a: DynCompressed<'_>,
+        values: Elements<'_>,
+        dense: Elements<'_>,
+        heads: usize,
+        features: usize,
+    ) -> ElementVec {
         with_ids!(a.ptr, I => with_elements!(values, T => {
             let mut out = zeroed::<T>(a.rows() * features);
-            super::spmm::<T, I>(a.of(), T::elements(values), T::elements(dense), features, &mut out);
+            super::spmm::<T, I>(a.of(), T::elements(values), T::elements(dense), heads, features, &mut out);
             T::element_vec(out)
         }))
     }

@@ -39,6 +39,8 @@ test_int!(i32, i64, u8);
 #[derive(Clone, Debug)]
 struct Case {
     cols: usize,
+    heads: usize,
+    /// Columns of all heads.
     features: usize,
     ptr: Vec<i32>,
     idx: Vec<i32>,
@@ -48,6 +50,10 @@ struct Case {
 impl Case {
     fn rows(&self) -> usize {
         self.ptr.len() - 1
+    }
+    /// The position of the value of element `k` for feature `f`.
+    fn place(&self, k: usize, f: usize) -> usize {
+        k * self.heads + f / (self.features / self.heads)
     }
     fn list<T: Test>(&self, len: usize, seed: usize) -> Vec<T> {
         (0..len).map(|k| T::of(self.picks[(k * 7 + k / 5 + seed) % self.picks.len()])).collect()
@@ -68,13 +74,15 @@ impl Case {
 fn case() -> impl Strategy<Value = Case> {
     let lists = prop::collection::vec(prop::collection::vec(0usize..1000, 0..9), 0..7);
     let picks = prop::collection::vec(any::<u8>(), 53);
-    (1usize..7, 0..FEATURES.len(), lists, picks).prop_map(|(cols, features, lists, picks)| {
+    let several = (prop::sample::select(&[2usize, 3, 8]), prop::sample::select(&[1usize, 2, 5, 8, 11]));
+    let heads = prop_oneof![prop::sample::select(&FEATURES).prop_map(|width| (1, width)), several];
+    (1usize..7, heads, lists, picks).prop_map(|(cols, (heads, width), lists, picks)| {
         let (mut ptr, mut idx) = (vec![0], vec![]);
         for list in lists {
             idx.extend(list.into_iter().map(|c| (c % cols) as i32));
             ptr.push(idx.len() as i32);
         }
-        Case { cols, features: FEATURES[features], ptr, idx, picks }
+        Case { cols, heads, features: heads * width, ptr, idx, picks }
     })
 }
 
@@ -97,15 +105,16 @@ fn extreme<T: Element>(extremum: Extremum, products: impl Iterator<Item = T>) ->
 }
 
 fn forward<T: Test>(c: &Case, extremum: Extremum, permuted: bool) -> Vec<T> {
-    let (values, dense) = (c.list::<T>(c.idx.len(), 1), c.list::<T>(c.cols * c.features, 2));
+    let (values, dense) = (c.list::<T>(c.idx.len() * c.heads, 1), c.list::<T>(c.cols * c.features, 2));
     let mut out = vec![T::ONE; c.rows() * c.features];
     let perm = c.perm();
     let perm = permuted.then_some(&perm[..]);
-    spmm_extremum(extremum, Compressed { ptr: &c.ptr, idx: &c.idx, perm }, &values, &dense, c.features, &mut out);
+    let a = Compressed { ptr: &c.ptr, idx: &c.idx, perm };
+    spmm_extremum(extremum, a, &values, &dense, c.heads, c.features, &mut out);
     for r in 0..c.rows() {
         for f in 0..c.features {
             let products = (c.ptr[r] as usize..c.ptr[r + 1] as usize).map(|k| {
-                let value = values[perm.map_or(k, |perm| perm[k] as usize)];
+                let value = values[c.place(perm.map_or(k, |perm| perm[k] as usize), f)];
                 product(value, dense[c.idx[k] as usize * c.features + f])
             });
             let (got, want) = (out[r * c.features + f], extreme(extremum, products));
@@ -123,35 +132,35 @@ fn close<T: Test + Into<f64>>(got: T, want: f64, size: f64) -> bool {
 
 fn backward<T: Test + Into<f64>>(c: &Case, extremum: Extremum) {
     let (nnz, f_len, cells) = (c.idx.len(), c.features, c.rows() * c.features);
-    let (values, dense) = (c.list::<T>(nnz, 1), c.list::<T>(c.cols * f_len, 2));
+    let (values, dense) = (c.list::<T>(nnz * c.heads, 1), c.list::<T>(c.cols * f_len, 2));
     let out = forward::<T>(c, extremum, false);
     let grad: Vec<T> = (0..cells).map(|k| T::narrow(T::from_count(k % 5 + 1))).collect();
-    let (mut shares, mut value_grads) = (vec![T::ONE; cells], vec![T::ONE; nnz]);
+    let (mut shares, mut value_grads) = (vec![T::ONE; cells], vec![T::ONE; nnz * c.heads]);
     let pattern = (&c.ptr[..], &c.idx[..]);
     let grads = Some(&mut value_grads[..]);
-    extremum_rows_backward(pattern, &values, &dense, &out, &grad, f_len, &mut shares, grads);
+    extremum_rows_backward(pattern, &values, &dense, &out, &grad, c.heads, f_len, &mut shares, grads);
     let mut alone = vec![T::ZERO; cells];
-    extremum_rows_backward(pattern, &values, &dense, &out, &grad, f_len, &mut alone, None);
+    extremum_rows_backward(pattern, &values, &dense, &out, &grad, c.heads, f_len, &mut alone, None);
     assert!(alone == shares, "shares must not depend on what else is asked for");
     let (ptr, idx, perm) = c.transposed();
     let mut dense_grad = vec![T::ONE; dense.len()];
     let by_col = Compressed { ptr: &ptr, idx: &idx, perm: Some(&perm) };
-    extremum_cols_backward(by_col, &values, &dense, &out, &shares, f_len, &mut dense_grad);
+    extremum_cols_backward(by_col, &values, &dense, &out, &shares, c.heads, f_len, &mut dense_grad);
 
-    let (mut want_values, mut want_dense) = (vec![(0.0, 0.0); nnz], vec![(0.0, 0.0); dense.len()]);
+    let (mut want_values, mut want_dense) = (vec![(0.0, 0.0); nnz * c.heads], vec![(0.0, 0.0); dense.len()]);
     for r in 0..c.rows() {
         for f in 0..f_len {
             let row = c.ptr[r] as usize..c.ptr[r + 1] as usize;
             let at = |k: usize| c.idx[k] as usize * f_len + f;
-            let won = |&k: &usize| same(product(values[k], dense[at(k)]), out[r * f_len + f]);
+            let won = |&k: &usize| same(product(values[c.place(k, f)], dense[at(k)]), out[r * f_len + f]);
             let ties = row.clone().filter(won).count();
             assert!(ties > 0 || row.is_empty(), "the result is one of the products");
             let share = grad[r * f_len + f].into() / ties.max(1) as f64;
             assert!(close(shares[r * f_len + f], share, share.abs()), "a share");
             for k in row.filter(won) {
-                let (value, x): (f64, f64) = (values[k].into(), dense[at(k)].into());
+                let (value, x): (f64, f64) = (values[c.place(k, f)].into(), dense[at(k)].into());
                 let add = |sum: &mut (f64, f64), term: f64| *sum = (sum.0 + term, sum.1 + term.abs());
-                add(&mut want_values[k], share * x);
+                add(&mut want_values[c.place(k, f)], share * x);
                 add(&mut want_dense[at(k)], share * value);
             }
         }
@@ -198,11 +207,14 @@ fn rows_cut_among_threads() {
         idx.extend((0..len).map(|k| (k * 31 + ptr.len() as i32) % 50));
         ptr.push(idx.len() as i32);
     }
-    let picks = (0..53usize).map(|k| (3 + (k * 5) % 38) as u8).collect();
-    let c = Case { cols: 50, features: 20, ptr, idx, picks };
-    for extremum in [Extremum::Max, Extremum::Min] {
-        backward::<f32>(&c, extremum);
-        forward::<i32>(&c, extremum, true);
+    let picks: Vec<u8> = (0..53usize).map(|k| (3 + (k * 5) % 38) as u8).collect();
+    for heads in [1, 4] {
+        let (ptr, idx, picks) = (ptr.clone(), idx.clone(), Vec::clone(&picks));
+        let c = Case { cols: 50, heads, features: 20, ptr, idx, picks };
+        for extremum in [Extremum::Max, Extremum::Min] {
+            backward::<f32>(&c, extremum);
+            forward::<i32>(&c, extremum, true);
+        }
     }
 }
 
@@ -214,10 +226,10 @@ fn the_tie_is_shared() {
     let dense = [3.0f32, 2.0, 1.0];
     let mut out = [1.0; 3];
     let a = Compressed { ptr: &ptr, idx: &idx, perm: None };
-    spmm_extremum(Extremum::Max, a, &values, &dense, 1, &mut out);
+    spmm_extremum(Extremum::Max, a, &values, &dense, 1, 1, &mut out);
     assert!(out[0] == 6.0 && out[1].is_nan() && out[2] == 0.0);
     let (mut shares, mut grads) = ([0.0; 3], [0.0; 6]);
-    extremum_rows_backward((&ptr, &idx), &values, &dense, &out, &[1.0; 3], 1, &mut shares, Some(&mut grads));
+    extremum_rows_backward((&ptr, &idx), &values, &dense, &out, &[1.0; 3], 1, 1, &mut shares, Some(&mut grads));
     assert_eq!((shares, grads), ([0.5, 0.5, 1.0], [1.5, 1.0, 0.0, 1.5, 1.0, 0.0]));
 }
 
@@ -225,5 +237,5 @@ fn the_tie_is_shared() {
 #[should_panic(expected = "row index must be in [0, 2), got 2")]
 fn a_column_out_of_range_panics() {
     let a = Compressed { ptr: &[0i32, 1], idx: &[2], perm: None };
-    spmm_extremum(Extremum::Min, a, &[1.0f32], &[1.0; 6], 3, &mut [0.0; 3]);
+    spmm_extremum(Extremum::Min, a, &[1.0f32], &[1.0; 6], 1, 3, &mut [0.0; 3]);
 }

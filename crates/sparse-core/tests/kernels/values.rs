@@ -46,35 +46,43 @@ fn graph() -> impl Strategy<Value = Graph> {
     })
 }
 
-fn check_spmm<T: Test>(g: &Graph, features: usize, permuted: bool) {
-    let rows = g.ptr.len() - 1;
-    let (v, dense) = (values::<T>(g.idx.len(), 1), values::<T>(g.cols * features, 2));
+/// Numbers of heads, and the width of each.
+fn heads() -> impl Strategy<Value = (usize, usize)> {
+    let several = (prop::sample::select(&[2usize, 3, 8, 19]), prop::sample::select(&[0usize, 1, 2, 3, 5, 8, 16, 33]));
+    prop_oneof![prop::sample::select(&FEATURES).prop_map(|width| (1, width)), several]
+}
+
+fn check_spmm<T: Test>(g: &Graph, heads: usize, width: usize, permuted: bool) {
+    let (rows, features) = (g.ptr.len() - 1, heads * width);
+    let (v, dense) = (values::<T>(g.idx.len() * heads, 1), values::<T>(g.cols * features, 2));
     let mut out = vec![T::of(3); rows * features];
     let perm = permuted.then_some(&g.perm[..]);
-    spmm(Compressed { ptr: &g.ptr, idx: &g.idx, perm }, &v, &dense, features, &mut out);
+    spmm(Compressed { ptr: &g.ptr, idx: &g.idx, perm }, &v, &dense, heads, features, &mut out);
     for r in 0..rows {
         for f in 0..features {
             let mut sum = T::ACC_ZERO;
             for k in g.ptr[r] as usize..g.ptr[r + 1] as usize {
-                let weight = v[perm.map_or(k, |p| p[k] as usize)];
+                let weight = v[perm.map_or(k, |p| p[k] as usize) * heads + f / width];
                 sum = T::add(sum, T::mul(weight.widen(), dense[g.idx[k] as usize * features + f].widen()));
             }
-            assert_eq!(out[r * features + f], T::narrow(sum), "row {r}, feature {f} of {features}");
+            assert_eq!(out[r * features + f], T::narrow(sum), "row {r}, feature {f} of {heads} x {width}");
         }
     }
 }
 
-fn check_sddmm<T: Test>(g: &Graph, features: usize) {
-    let ids = expand_ptr(&g.ptr);
+fn check_sddmm<T: Test>(g: &Graph, heads: usize, width: usize) {
+    let (ids, features) = (expand_ptr(&g.ptr), heads * width);
     let (x, y) = (values::<T>((g.ptr.len() - 1) * features, 3), values::<T>(g.cols * features, 4));
-    let mut out = vec![T::of(3); ids.len()];
-    sddmm(&ids, &g.idx, &x, &y, features, &mut out);
+    let mut out = vec![T::of(3); ids.len() * heads];
+    sddmm(&ids, &g.idx, &x, &y, heads, features, &mut out);
     for k in 0..ids.len() {
-        let dot = (0..features).fold(T::ACC_ZERO, |sum, f| {
-            let (x, y) = (x[ids[k] as usize * features + f], y[g.idx[k] as usize * features + f]);
-            T::add(sum, T::mul(x.widen(), y.widen()))
-        });
-        assert_eq!(out[k], T::narrow(dot), "{features} features");
+        for h in 0..heads {
+            let dot = (h * width..(h + 1) * width).fold(T::ACC_ZERO, |sum, f| {
+                let (x, y) = (x[ids[k] as usize * features + f], y[g.idx[k] as usize * features + f]);
+                T::add(sum, T::mul(x.widen(), y.widen()))
+            });
+            assert_eq!(out[k * heads + h], T::narrow(dot), "head {h} of {heads} x {width}");
+        }
     }
 }
 
@@ -142,13 +150,13 @@ macro_rules! every_type {
 
 proptest! {
     #[test]
-    fn spmm_is_the_definition(g in graph(), features in prop::sample::select(&FEATURES), permuted: bool) {
-        every_type!(check_spmm(&g, features, permuted));
+    fn spmm_is_the_definition(g in graph(), (heads, width) in heads(), permuted: bool) {
+        every_type!(check_spmm(&g, heads, width, permuted));
     }
 
     #[test]
-    fn sddmm_is_the_definition(g in graph(), features in prop::sample::select(&FEATURES)) {
-        every_type!(check_sddmm(&g, features));
+    fn sddmm_is_the_definition(g in graph(), (heads, width) in heads()) {
+        every_type!(check_sddmm(&g, heads, width));
     }
 
     #[test]
@@ -187,9 +195,9 @@ fn one_row_holds_everything_and_threads_do_not_matter() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 let mut out = vec![1.0; rows * features];
-                spmm(Compressed { ptr: &ptr, idx: &idx, perm: None }, &v, &dense, features, &mut out);
+                spmm(Compressed { ptr: &ptr, idx: &idx, perm: None }, &v, &dense, 1, features, &mut out);
                 let mut dots = vec![1.0; n];
-                sddmm(&idx, &idx, &dense, &dense, features, &mut dots);
+                sddmm(&idx, &idx, &dense, &dense, 1, features, &mut dots);
                 (out, dots)
             })
         };
@@ -282,7 +290,7 @@ fn nan_wins_the_maximum() {
             v[place * block..][..block].fill(f32::NAN);
             let mut out = vec![0.0; block];
             let all = Compressed { ptr: &[0i32, 3], idx: &[0, 1, 2], perm: None };
-            spmm_extremum(Extremum::Max, all, &[1.0; 3], &v, block, &mut out);
+            spmm_extremum(Extremum::Max, all, &[1.0; 3], &v, 1, block, &mut out);
             assert!(out.iter().all(|x| x.is_nan()), "block {block}, NaN in row {place}");
         }
     }
@@ -297,18 +305,34 @@ fn bad_input_panics() {
         for bad in [3i64, -1, i64::MIN, i64::MAX, 1 << 57, 1 << 60, 1 << 63 >> 1] {
             panics(&|| {
                 let mut out = vec![0.0; features];
-                spmm(Compressed { ptr: &[0, 1], idx: &[bad], perm: None }, &[1.0], &dense, features, &mut out);
+                spmm(Compressed { ptr: &[0, 1], idx: &[bad], perm: None }, &[1.0], &dense, 1, features, &mut out);
             });
-            panics(&|| sddmm(&[0], &[bad], &dense, &dense, features, &mut [0.0]));
+            if features > 1 {
+                // A permutation of values with two heads.
+                panics(&|| {
+                    let mut out = vec![0.0; features];
+                    let a = Compressed { ptr: &[0, 1], idx: &[0], perm: Some(&[bad]) };
+                    spmm(a, &[1.0; 6], &dense, 2, features, &mut out);
+                });
+            }
+            panics(&|| sddmm(&[0], &[bad], &dense, &dense, 1, features, &mut [0.0]));
             panics(&|| segment_sum(&dense, features, Some(&[bad]), &[0, 1], &mut vec![0.0; features]));
         }
         for bad in [4i64, -1, 1 << 57, i64::MIN] {
             panics(&|| move_rows(&dense, features, &dense[..features], &[bad], &mut vec![0.0; features]));
         }
+        // Three heads divide none of these widths; no heads at all do not either.
+        for heads in [0, 3] {
+            panics(&|| {
+                let a = Compressed { ptr: &[0i64, 1], idx: &[0], perm: None };
+                spmm(a, &[1.0; 3], &dense, heads, features, &mut vec![0.0; features]);
+            });
+            panics(&|| sddmm(&[0i64], &[0], &dense, &dense, heads, features, &mut vec![0.0; heads]));
+        }
         for ptr in [[0i64, 2], [1, 0], [-1, 1], [0, i64::MAX]] {
             panics(&|| {
                 let mut out = vec![0.0; features];
-                spmm(Compressed { ptr: &ptr, idx: &[0], perm: None }, &[1.0], &dense, features, &mut out);
+                spmm(Compressed { ptr: &ptr, idx: &[0], perm: None }, &[1.0], &dense, 1, features, &mut out);
             });
             if ptr != [0, 2] {
                 panics(&|| segment_sum::<_, i64>(&dense, features, None, &ptr, &mut vec![0.0; features]));

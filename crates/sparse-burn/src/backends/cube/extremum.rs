@@ -31,7 +31,8 @@ impl ExtremumRowsBackward<CubeTensor> {
         let (RowsView { ptr, idx: cols, .. }, [values, dense, out]) = (view, reads);
         let combine = Combine::Shares { out: out.clone(), grad };
         let shares = combine_rows(combine, ptr, Some(cols.clone()), Some((values.clone(), None)), dense.clone());
-        let grads = need_values.then(|| sampled(rows, cols, shares.clone(), dense, Some((values, out))));
+        let heads = values.meta.shape()[1];
+        let grads = need_values.then(|| sampled(rows, cols, shares.clone(), dense, heads, Some((values, out))));
         Ok((shares, grads))
     }
 }

@@ -36,12 +36,13 @@ const PATIENCE: usize = 512;
 /// Rows that one cube searches for long ones, if most rows are short.
 const GROUP: usize = 32;
 
-/// The rows of the result and their width, and the number of all terms.
+/// The rows of the result, their width and number of heads, and the number of all terms.
 #[derive(Clone, Copy, Debug)]
 struct Problem {
     segments: usize,
     terms: usize,
     width: usize,
+    heads: usize,
     dtype: DType,
 }
 
@@ -60,7 +61,9 @@ struct Strategy {
 }
 
 fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
-    let (vector, columns) = hardware.vectors(problem.width, problem.dtype.size());
+    // A vector has one weight, so it must not reach beyond its head.
+    let (vector, part) = hardware.vectors(problem.width / problem.heads, problem.dtype.size());
+    let columns = part * problem.heads;
     let lanes = columns.next_power_of_two().min(CUBE);
     let slices = CUBE / lanes;
     let held = CUBE * vector * accumulated(problem.dtype).size();
@@ -156,7 +159,8 @@ pub(super) fn multiplies(view: &RowsView<CubeTensor>, values: &CubeTensor, dense
 }
 
 /// Row `s` of the result is the sum of rows `idx[k]` (or `k`) of `dense` for `k` in `ptr[s]..ptr[s + 1]`, each times
-/// the weight at `perm[k]` (or `k`). Of Bool: whether any is true.
+/// the weight at `perm[k]` (or `k`). If weights are `[n, heads]`, each multiplies the columns of its head. Of Bool:
+/// whether any is true.
 fn sum_rows(
     ptr: CubeTensor,
     idx: Option<CubeTensor>,
@@ -193,21 +197,23 @@ pub(super) fn combine_rows(
         Combine::Matched { dense, out } => (MATCHED, Some(dense), Some(out)),
     };
     let (indexed, weighted) = (idx.is_some(), weights.is_some());
+    let heads = weights.as_ref().map_or(1, |(weights, _)| weights.meta.shape()[1]);
     let (weights, perm) = weights.unzip();
     let perm = perm.flatten();
-    let how = kernels::How { rule, indexed, weighted, permuted: perm.is_some(), float: dtype.is_float() };
+    let (permuted, float) = (perm.is_some(), dtype.is_float());
+    let how = kernels::How { rule, indexed, weighted, permuted, several: heads > 1, float };
     // An operand that is not read is bound as another tensor of its type.
     let [idx, perm] = [idx, perm].map(|read| read.map_or_else(|| ptr.clone(), flat));
     let [weights, own, other] = [weights, own, other].map(|read| read.map_or_else(|| dense.clone(), flat));
     let operands = Operands { indices: [ptr, idx, perm], weights, rows: [dense, own, other] };
     let hardware = hardware(&out);
-    let strategy = strategy(&Problem { segments, terms, width, dtype }, &hardware).forced();
+    let strategy = strategy(&Problem { segments, terms, width, heads, dtype }, &hardware).forced();
     let Strategy { path, vector, columns, lanes, slices, patience } = strategy;
     let types = [stored(dtype), accumulated(dtype), stored(operands.indices[0].dtype)];
     if path != Path::Long {
         let units = segments * columns;
         let most = if path == Path::Short { terms } else { patience };
-        launch!(short, out, units, (vector, operands.args(), arg(&out), columns, units, most, how), types);
+        launch!(short, out, units, (vector, operands.args(), arg(&out), columns, heads, units, most, how), types);
     }
     if path != Path::Short {
         let (group, least, grid) = strategy.cubes(segments, &hardware);
@@ -215,7 +221,7 @@ pub(super) fn combine_rows(
             long,
             out,
             grid(grid),
-            (vector, operands.args(), arg(&out), columns, segments, least, group, slices, lanes, how),
+            (vector, operands.args(), arg(&out), columns, heads, segments, least, group, slices, lanes, how),
             types
         );
     }
@@ -229,7 +235,7 @@ mod tests {
     use burn::tensor::BoolStore;
 
     fn of(segments: usize, terms: usize, width: usize, dtype: DType) -> Strategy {
-        strategy(&Problem { segments, terms, width, dtype }, &SMALL)
+        strategy(&Problem { segments, terms, width, heads: 1, dtype }, &SMALL)
     }
 
     #[test]
@@ -248,6 +254,16 @@ mod tests {
     }
 
     #[test]
+    fn a_vector_has_one_head() {
+        let of = |heads| {
+            let problem = Problem { segments: 100, terms: 200, width: 24, heads, dtype: DType::F32 };
+            let Strategy { vector, columns, .. } = strategy(&problem, &SMALL);
+            (vector, columns)
+        };
+        assert_eq!([1, 3, 4, 8, 24].map(of), [(4, 6), (4, 6), (2, 12), (1, 24), (1, 24)]);
+    }
+
+    #[test]
     fn wide_rows_and_bool_have_a_unit_for_each_vector() {
         let (narrow, wide) = (of(1, 1 << 20, 512, DType::F32), of(1, 1 << 20, 516, DType::F32));
         assert_eq!((narrow.path, narrow.columns, narrow.slices), (Path::Long, 128, 2));
@@ -257,7 +273,7 @@ mod tests {
 
     #[test]
     fn cubes_share_rows_where_the_device_has_them() {
-        let problem = Problem { segments: 1, terms: 1 << 20, width: 8, dtype: DType::F32 };
+        let problem = Problem { segments: 1, terms: 1 << 20, width: 8, heads: 1, dtype: DType::F32 };
         for poor in [Hardware { units: 128, ..SMALL }, Hardware { shared: 4095, ..SMALL }] {
             assert_eq!(strategy(&problem, &poor).path, Path::Short);
         }

@@ -15,8 +15,8 @@ mod kernels {
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
-    /// `lanes` units for each element. Each sums the products of every `lanes`-th vector of the two rows, then a tree
-    /// reduction adds their sums. With `only` a product counts if the value times `y` equals the result.
+    /// `lanes` units for each element and head. Each sums the products of every `lanes`-th vector of the head's part of
+    /// the two rows, then a tree reduction adds their sums. With `only` a product counts if the value times `y` equals the result.
     #[cube(launch)]
     pub fn sddmm<T: Numeric, A: Numeric, I: Int, N: Size>(
         rows: &Tensor<I>,
@@ -27,7 +27,8 @@ mod kernels {
         result: &Tensor<Vector<T, N>>,
         out: &mut Tensor<T>,
         columns: usize,
-        nnz: usize,
+        heads: usize,
+        sums: usize,
         #[comptime] lanes: usize,
         #[comptime] cube: usize,
         #[comptime] only: bool,
@@ -38,9 +39,11 @@ mod kernels {
         let lane = unit % lanes;
         let k = CUBE_POS * (cube / lanes) + unit / lanes;
         let mut sum = A::from_int(0);
-        if k < nnz {
-            let row = usize::cast_from(rows[k]) * columns;
-            let col = usize::cast_from(cols[k]) * columns;
+        if k < sums {
+            let element = k / heads;
+            let head = k % heads;
+            let row = (usize::cast_from(rows[element]) * heads + head) * columns;
+            let col = (usize::cast_from(cols[element]) * heads + head) * columns;
             let mut c = lane;
             while c < columns {
                 let y = Vector::<A, N>::cast_from(y[col + c]);
@@ -57,7 +60,7 @@ mod kernels {
             }
         }
         tree::<A, One>(&mut shared, Vector::<A, One>::new(sum), lane, lanes, 1usize, SUM, false);
-        if lane == 0 && k < nnz {
+        if lane == 0 && k < sums {
             out[k] = T::cast_from(shared[unit].extract(0usize));
         }
     }
@@ -69,20 +72,20 @@ const CUBE: usize = 256;
 /// Most units that share an element.
 const LANES: usize = 32;
 
-/// Elements of the result, and the width of their rows.
+/// Numbers of the result (one for each element and head), and the width of a head.
 #[derive(Clone, Copy, Debug)]
 struct Problem {
-    nnz: usize,
+    sums: usize,
     width: usize,
     dtype: DType,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Strategy {
-    /// Elements of a vector, and vectors of a row.
+    /// Elements of a vector, and vectors of a head.
     vector: usize,
     columns: usize,
-    /// Units of a cube, and units that share an element.
+    /// Units of a cube, and units that share a number of the result.
     cube: usize,
     lanes: usize,
     grid: Grid,
@@ -92,44 +95,48 @@ fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
     let (vector, columns) = hardware.vectors(problem.width, problem.dtype.size());
     let cube = CUBE.min(1 << hardware.units.ilog2());
     let lanes = columns.next_power_of_two().min(LANES).min(cube);
-    let grid = hardware.cubes(problem.nnz.div_ceil(cube / lanes), cube);
+    let grid = hardware.cubes(problem.sums.div_ceil(cube / lanes), cube);
     Strategy { vector, columns, cube, lanes, grid }
 }
 
 impl Sddmm<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        let Self { rows, cols, x, y } =
-            supported(self, |Self { rows, cols, x, y }| runs([rows, cols, x, y]) && holds(x, count(rows), x.dtype))?;
-        Ok(sampled(rows, cols, x, y, None))
+        let Self { rows, cols, x, y, heads } = supported(self, |Self { rows, cols, x, y, heads }| {
+            runs([rows, cols, x, y]) && holds(x, count(rows).saturating_mul(*heads), x.dtype)
+        })?;
+        Ok(sampled(rows, cols, x, y, heads, None))
     }
 }
 
-/// The product of row `rows[k]` of `x` and row `cols[k]` of `y`, for each `k`. With values and a result (of the shape
-/// of `x`), only the products `x[r, f] * y[c, f]` are summed for which `value * y[c, f]` equals `result[r, f]`.
+/// The product of row `rows[k]` of `x` and row `cols[k]` of `y`, for each `k` and each of the `heads` parts of the rows:
+/// `[nnz, heads]`. With values and a result (of the shape of `x`), only the products `x[r, f] * y[c, f]` are summed for
+/// which `value * y[c, f]` equals `result[r, f]`.
 pub(super) fn sampled(
     rows: CubeTensor,
     cols: CubeTensor,
     x: CubeTensor,
     y: CubeTensor,
+    heads: usize,
     only: Option<(CubeTensor, CubeTensor)>,
 ) -> CubeTensor {
     let (nnz, width, dtype) = (count(&rows), x.meta.shape()[1], x.dtype);
-    if nnz == 0 {
-        return empty(&x, [0, 1], dtype);
+    let sums = nnz * heads;
+    if sums == 0 {
+        return empty(&x, [nnz, heads], dtype);
     }
     if width == 0 {
-        return zeros(x.device.clone(), [nnz, 1].into(), dtype);
+        return zeros(x.device.clone(), [nnz, heads].into(), dtype);
     }
-    let out = empty(&x, [nnz, 1], dtype);
+    let out = empty(&x, [nnz, heads], dtype);
     let (rows, cols, x, y) = (flat(rows), flat(cols), flat(x), flat(y));
     let matching = only.is_some();
     // An operand that is not read is bound as another tensor of its type.
     let (values, result) = only.map_or_else(|| (x.clone(), x.clone()), |(values, result)| (flat(values), flat(result)));
-    let strategy = strategy(&Problem { nnz, width, dtype }, &hardware(&out));
+    let strategy = strategy(&Problem { sums, width: width / heads, dtype }, &hardware(&out));
     let Strategy { vector, columns, cube, lanes, grid } = strategy;
     let types = [stored(dtype), accumulated(dtype), stored(rows.dtype)];
     let ([r, c, x, y], [v, o, w]) = ([&rows, &cols, &x, &y].map(arg), [&values, &result, &out].map(arg));
-    launch!(sddmm, out, grid(grid), (vector, r, c, x, y, v, o, w, columns, nnz, lanes, cube, matching), types);
+    launch!(sddmm, out, grid(grid), (vector, r, c, x, y, v, o, w, columns, heads, sums, lanes, cube, matching), types);
     out
 }
 
@@ -138,8 +145,8 @@ mod tests {
     use super::super::hardware::tests::SMALL;
     use super::*;
 
-    fn of(nnz: usize, width: usize, hardware: &Hardware) -> Strategy {
-        strategy(&Problem { nnz, width, dtype: DType::F32 }, hardware)
+    fn of(sums: usize, width: usize, hardware: &Hardware) -> Strategy {
+        strategy(&Problem { sums, width, dtype: DType::F32 }, hardware)
     }
 
     #[test]

@@ -18,16 +18,18 @@ impl Spmm<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
         let Self { view, values, dense } = self;
         let (rows, features, dtype) = (view.ptr.dims()[0] - 1, dense.dims()[1], values.dtype());
-        let out = dynamic::spmm(view.slices(), values.elements(), dense.elements(), features);
+        let heads = values.dims()[1];
+        let out = dynamic::spmm(view.slices(), values.elements(), dense.elements(), heads, features);
         out.data([rows, features], dtype)
     }
 }
 
 impl Sddmm<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
-        let Self { rows, cols, x, y } = self;
+        let Self { rows, cols, x, y, heads } = self;
         let (nnz, features, dtype) = (rows.dims()[0], x.dims()[1], x.dtype());
-        dynamic::sddmm(rows.ids(), cols.ids(), x.elements(), y.elements(), features).data([nnz, 1], dtype)
+        let out = dynamic::sddmm(rows.ids(), cols.ids(), x.elements(), y.elements(), heads, features);
+        out.data([nnz, heads], dtype)
     }
 }
 

@@ -16,6 +16,8 @@ pub struct How {
     pub indexed: bool,
     pub weighted: bool,
     pub permuted: bool,
+    /// Whether an element has several weights, one for each head.
+    pub several: bool,
     pub float: bool,
 }
 
@@ -42,12 +44,14 @@ pub struct Operands<T: Numeric, I: Int, N: Size> {
     other: OwnedTensor<Vector<T, N>>,
 }
 
-/// A vector of the result: its position, its column, and the range of its terms.
+/// A vector of the result: its position, its column and head, and the range of its terms.
 #[derive(CubeType, Clone, Copy)]
 struct Cell {
     at: usize,
     column: usize,
     columns: usize,
+    head: usize,
+    heads: usize,
     start: usize,
     end: usize,
 }
@@ -58,10 +62,12 @@ fn cell<T: Numeric, I: Int, N: Size>(
     segment: usize,
     column: usize,
     columns: usize,
+    heads: usize,
 ) -> Cell {
     let start = usize::cast_from(operands.ptr[segment]);
     let end = usize::cast_from(operands.ptr[segment + 1]);
-    Cell { at: segment * columns + column, column, columns, start, end }
+    let head = column / (columns / heads);
+    Cell { at: segment * columns + column, column, columns, head, heads, start, end }
 }
 
 /// The term of element `k` for a cell.
@@ -77,7 +83,8 @@ fn term<T: Numeric, A: Numeric, I: Int, N: Size>(
     let x = Vector::<A, N>::cast_from(operands.dense[from]);
     if comptime!(how.weighted) {
         let place = if comptime!(how.permuted) { usize::cast_from(operands.perm[k]) } else { k };
-        let weight = Vector::<A, N>::new(A::cast_from(operands.weights[place]));
+        let own = if comptime!(how.several) { place * cell.heads + cell.head } else { place };
+        let weight = Vector::<A, N>::new(A::cast_from(operands.weights[own]));
         if comptime!(how.is_extremum()) {
             product::<T, A, N>(weight, x)
         } else if comptime!(how.rule == SHARES) {
@@ -142,6 +149,7 @@ pub fn short<T: Numeric, A: Numeric, I: Int, N: Size>(
     operands: &Operands<T, I, N>,
     out: &mut Tensor<Vector<T, N>>,
     columns: usize,
+    heads: usize,
     units: usize,
     most: usize,
     #[comptime] how: How,
@@ -150,7 +158,7 @@ pub fn short<T: Numeric, A: Numeric, I: Int, N: Size>(
     if ABSOLUTE_POS >= units {
         terminate!();
     }
-    let cell = cell::<T, I, N>(operands, ABSOLUTE_POS / columns, ABSOLUTE_POS % columns, columns);
+    let cell = cell::<T, I, N>(operands, ABSOLUTE_POS / columns, ABSOLUTE_POS % columns, columns, heads);
     if cell.end - cell.start > most {
         terminate!();
     }
@@ -165,6 +173,7 @@ pub fn long<T: Numeric, A: Numeric, I: Int, N: Size>(
     operands: &Operands<T, I, N>,
     out: &mut Tensor<Vector<T, N>>,
     columns: usize,
+    heads: usize,
     segments: usize,
     least: usize,
     group: usize,
@@ -180,12 +189,14 @@ pub fn long<T: Numeric, A: Numeric, I: Int, N: Size>(
     for member in 0..group {
         // All units must reach every barrier, whatever their rows.
         let segment = CUBE_POS * group + member;
-        let whole = cell::<T, I, N>(operands, min(segment, segments - 1), min(column, columns - 1), columns);
+        let whole = cell::<T, I, N>(operands, min(segment, segments - 1), min(column, columns - 1), columns, heads);
         let mine = segment < segments && column < columns && whole.end - whole.start >= least;
         let cell = Cell {
             at: whole.at,
             column: whole.column,
             columns,
+            head: whole.head,
+            heads,
             start: whole.start,
             end: select(mine, whole.end, whole.start),
         };
