@@ -28,7 +28,9 @@ pub struct GcnConvConfig {
 ///
 /// `A` is a normalised adjacency (see [`symmetric_normalization`](crate::nn::symmetric_normalization)), and `X` has the
 /// features of the nodes. The product is computed as `A (X W)`, because there are usually fewer output features than
-/// input features. Gradients reach the weight, the bias, `X`, and the values of `A` if they are tracked.
+/// input features. Gradients reach the weight, the bias, `X`, and the values of `A` if they are tracked. In a
+/// module of one's own `A` can be a field: a `CsrTensor` is a constant, a [`CsrParam`](crate::module::CsrParam) trains
+/// the edge weights.
 ///
 /// Source: Kipf and Welling, *Semi-supervised classification with graph convolutional networks*, ICLR 2017.
 ///
