@@ -173,7 +173,7 @@ fn a_group_of_the_id_holds_the_whole_parameter() {
 /// The error of a load, which is one even where entries may be missing. Where more entries than that may be left, the
 /// parameter is as it was.
 fn refused<M: Module>(module: M, record: ModuleRecord, unchanged: impl Fn(&M)) -> String {
-    let trouble = module.clone().try_load_record(record.clone()).err().expect("refused");
+    let trouble = module.clone().try_load_record(record.clone()).expect_err("refused");
     let partial = module.clone().try_load_record(record.clone().allow_partial(true));
     assert!(partial.is_err(), "an error even where entries may be missing: {trouble}");
     unchanged(&module.try_load_record(record.allow_partial(true).allow_unused(true).validate(false)).unwrap());
