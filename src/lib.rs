@@ -3,7 +3,8 @@
 //! - Tensors: [`CooTensor`] of any rank and [`CsrTensor`] of rank 2 and 3, with a [`Fill`] for what is not stored.
 //!   Their methods are the operations; each has a backward rule on Burn's autodiff tape.
 //! - Operations on dense tensors, and on several sparse ones: [`ops`].
-//! - Sparse tensors in Burn modules: [`module`]. Layers: [`nn`]. Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`].
+//! - Sparse tensors in Burn modules: [`module`]. Layers: [`nn`].
+//! - Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`].
 //!
 //! ```
 //! use burn::prelude::*;

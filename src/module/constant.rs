@@ -57,7 +57,8 @@ impl<P: Pattern, const D: usize, K: Kind> ModuleDisplayDefault for SparseTensor<
 
 impl<P: Pattern, const D: usize, K: Kind> ModuleDisplay for SparseTensor<P, D, K> {}
 
-/// `Name {layout: CSR, shape: [2, 3], nnz: 4, dtype: f32`, with the fill if it is not zero. The caller closes the brace.
+/// `Name {layout: CSR, shape: [2, 3], nnz: 4, dtype: f32`, with the fill if it is not zero. The caller closes the
+/// brace.
 pub(super) fn describe<P: Pattern, K: Kind>(
     name: &str,
     dims: &[usize],

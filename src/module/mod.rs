@@ -77,9 +77,9 @@
 //! **Loading takes the pattern and the fill from the record**, together with the values, as PyTorch's
 //! `load_state_dict` does for a sparse parameter. The number of elements may be another one. Layout, dense shape and
 //! number of sparse dims must be those of the module. The pattern is checked as in a constructor. If anything does not
-//! fit, `try_load_record` returns an error (`Missing tensors: ["weight.shape [3, 4] (the record has [2, 3])"]`), and the
-//! parameter keeps its own pattern and values: no record is loaded in part. Sizes that a forged record declares are
-//! compared with its arrays before anything is allocated.
+//! fit, `try_load_record` returns an error, and the parameter takes nothing from the record. Burn's loader words it as
+//! `Missing tensors: ["weight.shape [3, 4] (the record has [2, 3])"]`. Sizes that a forged record declares are compared
+//! with its arrays before anything is allocated.
 //!
 //! A pattern that equals the module's own is not replaced, so what was derived from it stays.
 //!

@@ -66,10 +66,9 @@ impl<P: Pattern> SparseParam<P, 2> {
     ///
     /// # Errors
     ///
-    /// `wrong_fill` for another fill than zero; `length_mismatch` if more than all elements are dropped;
-    /// `shape_mismatch` for a gradient of another shape, or dense dims; `overflow` for a shape of more than `i64::MAX`
-    /// positions; `device_mismatch`; `invalid` for a negative deviation and as
-    /// [`try_replace_pattern`](Self::try_replace_pattern).
+    /// `fill_mismatch` for another fill than zero; `shape_mismatch` for a gradient of another shape, or dense dims;
+    /// `overflow` for a shape of more than `i64::MAX` positions; `device_mismatch`; `invalid` if more elements are
+    /// dropped than there are, for a negative deviation, and as [`try_replace_pattern`](Self::try_replace_pattern).
     #[or_panic]
     pub fn try_rewire(self, drop: usize, grow: usize, growth: Growth) -> Result<(Self, PatternChange)> {
         const OP: &str = "rewire";
@@ -135,8 +134,8 @@ impl<P: Pattern> SparseParam<P, 2> {
             return Err(SparseError::Invalid { op, message });
         }
         if drop > self.nnz() {
-            let what = "the stored elements to drop from";
-            return Err(SparseError::LengthMismatch { op, what, expected: drop, got: self.nnz() });
+            let message = format!("drop must be at most the number of stored elements, got {drop} of {}", self.nnz());
+            return Err(SparseError::Invalid { op, message });
         }
         let (all, limit) = (cells(self.pattern.shape()), i64::MAX as u128);
         if all > limit {

@@ -46,8 +46,8 @@ impl RewireSchedule {
 
 /// How many elements a parameter keeps while it is pruned step by step: gradual magnitude pruning.
 ///
-/// The density is `to + (from - to) * (1 - t)^3`, with `t` the share of the way from step `start` to step `end`: much is
-/// dropped early, little late. After `end` it is `to`.
+/// The density is `to + (from - to) * (1 - t)^3`, with `t` the share of the way from step `start` to step `end`: much
+/// is dropped early, little late. After `end` it is `to`.
 ///
 /// Source: Zhu and Gupta, *To prune, or not to prune: exploring the efficacy of pruning for model compression*, 2017.
 ///

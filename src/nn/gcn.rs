@@ -50,7 +50,8 @@ pub struct GcnConvConfig {
 /// features of the nodes. With `normalize` in the configuration the layer gets the adjacency as it is, with the edge
 /// weights as its values, and normalises it. The product is computed as `A (X W)`, because there are usually fewer
 /// output features than input features. Gradients reach the weight, the bias, `X`, and the values of `A` if they are
-/// tracked.
+/// tracked. In a module of one's own `A` can be a field: a `CsrTensor` is a constant, a
+/// [`CsrParam`](crate::module::CsrParam) trains the edge weights.
 ///
 /// Source: Kipf and Welling, *Semi-supervised classification with graph convolutional networks*, ICLR 2017.
 ///

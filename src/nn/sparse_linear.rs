@@ -31,7 +31,8 @@ pub struct SparseLinearConfig {
     #[config(default = true)]
     pub bias: bool,
     /// How weights and bias are initialised. The fan-in is the mean number of stored weights of an output, so outputs
-    /// start with the variance of a dense layer's. The default is that of Burn's `Linear`.
+    /// start with the variance of a dense layer's. The default is that of Burn's `Linear`. The orthogonal one has no
+    /// meaning for a sparse weight.
     #[config(default = "Initializer::KaimingUniform{gain:0.5773502691896258, fan_out_only:false}")]
     pub initializer: Initializer,
     /// Seed of the pattern. Layers of one model should have different ones.
@@ -186,13 +187,13 @@ impl SparseLinear {
         Ok(self.with_bias(out.swap_dims(0, 1)).reshape(Exact(shape)))
     }
 
-    /// `x W^T + b` for sparse rows: `x [n, d_input]` to `[n, d_output]`, dense. The product of the two sparse matrices is
-    /// sparse, and made dense for the bias. A probe takes no part.
+    /// `x W^T + b` for sparse rows: `x [n, d_input]` to `[n, d_output]`, dense. The product of the two sparse matrices
+    /// is sparse, and made dense for the bias. A probe takes no part.
     ///
     /// # Errors
     ///
-    /// As [`try_forward`](Self::try_forward); `would_densify` if the output is above [`dense_limit`], and as the product
-    /// of sparse matrices.
+    /// As [`try_forward`](Self::try_forward); `would_densify` if the output is above
+    /// [`dense_limit`](crate::dense_limit), and as the product of sparse matrices.
     #[or_panic]
     pub fn try_forward_sparse(&self, x: &CsrTensor<2>) -> Result<Tensor<2>> {
         let out = x.try_matmul(self.weight.val().try_transpose()?)?;
@@ -214,7 +215,8 @@ impl SparseLinear {
     ///
     /// # Errors
     ///
-    /// `would_densify` if the weight has more than [`dense_limit`] positions; `invalid` off an autodiff device.
+    /// `would_densify` if the weight has more than [`dense_limit`](crate::dense_limit) positions; `invalid` off an
+    /// autodiff device.
     #[or_panic]
     pub fn try_with_probe(self) -> Result<Self> {
         const OP: &str = "with_probe";
@@ -237,8 +239,8 @@ impl SparseLinear {
         Self { probe: None, ..self }
     }
 
-    /// The gradient of the loss with respect to the dense equivalent of the weight `[d_output, d_input]`. `None` without
-    /// a probe, or if it took no part in the loss.
+    /// The gradient of the loss with respect to the dense equivalent of the weight `[d_output, d_input]`. `None`
+    /// without a probe, or if it took no part in the loss.
     pub fn probe_gradient(&self, grads: &Gradients) -> Option<Tensor<2>> {
         self.probe.as_ref()?.grad(grads)
     }

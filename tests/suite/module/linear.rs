@@ -218,7 +218,7 @@ fn wrong_arguments_are_errors() {
     fn kind<T>(result: Result<T, SparseError>) -> &'static str {
         result.err().expect("an error").kind()
     }
-    assert_eq!(kind(own().try_rewire(6, 0, Growth::None)), "length_mismatch");
+    assert_eq!(kind(own().try_rewire(6, 0, Growth::None)), "invalid");
     let narrow = Tensor::<2>::ones([2, 3], &device);
     assert_eq!(kind(own().try_rewire(1, 1, Growth::Gradient(narrow))), "shape_mismatch");
     for deviation in [-1.0, f64::NAN, f64::INFINITY] {
@@ -307,14 +307,10 @@ fn trained(rigl: bool) -> (f32, Mlp) {
 }
 
 #[test]
-fn rewiring_finds_the_inputs_that_matter() {
-    let ((fixed, unchanged), (rewired, net)) = (trained(false), trained(true));
-    assert_eq!(net.first.weight.nnz(), 128, "as many weights as before");
-    let used = |net: &Mlp| -> usize {
-        net.first.weight.val().col_idx().into_data().iter::<i64>().filter(|&column| column < 4).count()
-    };
-    let (before, after) = (used(&unchanged), used(&net));
-    println!("{fixed} {rewired} {before} {after}");
-    assert!(rewired < 0.6 * fixed, "loss {rewired}, and {fixed} on the fixed pattern");
-    assert!(after > 3 * before / 2, "{after} of 128 weights read the 4 inputs that matter, {before} before");
+fn rewiring_learns_more_with_as_many_weights() {
+    let ((fixed, before), (rewired, after)) = (trained(false), trained(true));
+    assert!(rewired < 0.3 * fixed, "loss {rewired}, and {fixed} on the fixed pattern");
+    assert_eq!((before.first.weight.nnz(), after.first.weight.nnz()), (128, 128));
+    let stayed = before.first.weight.val().intersect_with(&after.first.weight.val()).nnz();
+    assert!((1..100).contains(&stayed), "{stayed} of 128 positions are as at the start");
 }

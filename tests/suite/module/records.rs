@@ -1,9 +1,10 @@
 //! Records of modules with sparse parameters.
 
 use super::{Net, batch, bits, csr, hybrid};
-use burn::module::{Module, ParamGroup};
+use burn::module::{Lora, Module, ParamGroup, Quantizer};
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::store::{ModuleRecord, RecordError};
+use burn::tensor::quantization::{Calibration, QuantValue};
 use burn::tensor::{Bytes, DType, Device, FloatDType, Int, Shape, Tensor, TensorData};
 use burn_pack::{Reader, Writer};
 use sparse_tensor::module::{CooParam, CsrParam};
@@ -172,7 +173,7 @@ fn a_group_of_the_id_holds_the_whole_parameter() {
 /// The error of a load, which is one even where entries may be missing. Where more entries than that may be left, the
 /// parameter is as it was.
 fn refused<M: Module>(module: M, record: ModuleRecord, unchanged: impl Fn(&M)) -> String {
-    let trouble = module.clone().try_load_record(record.clone()).err().expect("refused");
+    let trouble = module.clone().try_load_record(record.clone()).expect_err("refused");
     let partial = module.clone().try_load_record(record.clone().allow_partial(true));
     assert!(partial.is_err(), "an error even where entries may be missing: {trouble}");
     unchanged(&module.try_load_record(record.allow_partial(true).allow_unused(true).validate(false)).unwrap());
@@ -311,6 +312,37 @@ fn a_record_without_values_changes_nothing() {
     let record = forged(CsrParam::from_tensor(csr(&device)).into_record(), "values", None);
     let loaded = own.clone().try_load_record(record.allow_partial(true)).unwrap();
     assert_eq!(bits(&loaded.val()), bits(&own.val()));
+}
+
+#[test]
+fn adapters_are_recorded_with_their_values() {
+    let device = Device::flex().autodiff();
+    let rank = |param: CsrParam<2>| param.apply_lora(Lora::new(1, 2.0));
+    let (own, fresh) = (CsrParam::from_tensor(csr(&device)), CsrParam::from_tensor(csr(&device).mul_scalar(3.0)));
+    let adapted = rank(own.clone());
+    assert_eq!(adapted.num_params(), 3 + 3 + 1);
+    let values = |param: &CsrParam<2>| param.val().values::<1>().inner().into_data();
+    assert_eq!(values(&adapted), values(&own), "adapters start without an effect");
+    let loaded = rank(fresh).load_record(adapted.clone().into_record());
+    assert_eq!(values(&loaded), values(&adapted));
+    // An adapter belongs to the elements of its pattern.
+    let full = rank(CsrParam::from_tensor(CsrTensor::from_dense(Tensor::<2>::ones([3, 3], &device))));
+    let text = refused(full.clone(), own.into_record(), |kept| assert_eq!(values(kept), values(&full)));
+    assert!(text.contains("values without an adapter: the record has another pattern"), "{text}");
+}
+
+#[test]
+fn quantized_values_are_read_as_floats() {
+    let device = Device::flex();
+    let scheme = device.settings().quantization.scheme.with_value(QuantValue::Q8S);
+    let own = CsrParam::from_tensor(csr(&device));
+    let packed = own.clone().quantize_weights(&mut Quantizer::new(Calibration::MinMax, scheme));
+    assert!(matches!(packed.dtype(), DType::QFloat(_)));
+    let (read, exact) = (packed.val(), own.val());
+    assert_eq!(bits(&read).0, bits(&exact).0);
+    for (a, b) in read.values::<1>().into_data().iter::<f32>().zip(exact.values::<1>().into_data().iter::<f32>()) {
+        assert!((a - b).abs() < 0.05, "{a} {b}");
+    }
 }
 
 #[test]
