@@ -32,8 +32,9 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// use sparse_tensor::CsrTensor;
     ///
     /// let device = Device::flex().autodiff();
-    /// let batch = CsrTensor::<2>::from_rows(&[[(7, 1.0), (1_000_000, 2.0)], [(3, 1.0), (7, 1.0)]], 8_400_000, &device);
-    /// let (ids, batch) = batch.unwrap().compact_columns();
+    /// let users = [[(7, 1.0), (1_000_000, 2.0)], [(3, 1.0), (7, 1.0)]];
+    /// let batch = CsrTensor::<2>::from_rows(&users, 8_400_000, &device).unwrap();
+    /// let (ids, batch) = batch.compact_columns();
     /// assert_eq!(ids.to_data().convert::<i64>().iter::<i64>().collect::<Vec<_>>(), [3, 7, 1_000_000]);
     ///
     /// // In a program: `let rows = table.select(0, ids).require_grad();`

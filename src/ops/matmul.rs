@@ -123,7 +123,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// part; then duplicates need no coalesce. Backward (Float): `d values[k] = <d out[r_k, :], rhs[c_k, :]>` (SDDMM on
     /// the pattern), and `d rhs = self^T x d out` (SpMM with the transposed pattern, whose permutation is computed once
     /// and kept). Memory: `O(nnz + (M + N) * F)`, never `M x N`. Cost: `2 * nnz * F` operations forward, twice that
-    /// backward.
+    /// backward. On a CPU the backward pass of a batch of few rows of a wide matrix, with fewer elements than a quarter
+    /// of the columns, costs what the batch has: the other rows of `d rhs` are zeros that nothing writes.
+    /// [`compact_columns`](SparseTensor::compact_columns) leaves them out too.
     ///
     /// **By a sparse tensor.** The result is coalesced. It stores an element wherever a product falls, even if the sum
     /// is zero. Fills must be zero or `Undefined`; an `Undefined` one takes no part and makes the result `Undefined`.

@@ -11,7 +11,8 @@ use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
 /// The distinct numbers of `ids` `[N]`, ascending `[U]`, and the plan that maps every position of `ids` to its number:
-/// `ids[k] = distinct[index[k]]`, where `index` is that of the plan. This is NumPy's `unique(ids, return_inverse=True)`.
+/// `ids[k] = distinct[index[k]]`, where `index` is that of the plan. This is NumPy's `unique` with
+/// `return_inverse=True`.
 ///
 /// A batch that names rows of a table more than once reads each row once: select the distinct rows, and the plan's
 /// [`select`](IndexPlan::select) along dim 0 gives each position its row. Its backward pass sums the gradients of equal

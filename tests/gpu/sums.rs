@@ -1,6 +1,6 @@
 //! Products and running sums agree with the CPU.
 
-use crate::common::{Data, TURN, agree, agree_in, floats, list, matrix};
+use crate::common::{Data, TURN, agree, agree_in, floats, ints, list, matrix};
 
 #[test]
 fn products() {
@@ -18,6 +18,21 @@ fn products() {
             let y = a.matmul(x.clone());
             let grads = (y.clone() * y.clone()).sum().backward();
             vec![list(y), list(a.grad(&grads).unwrap().values::<1>()), list(x.grad(&grads).unwrap())]
+        });
+    }
+}
+
+/// Few rows among many, as the host places them.
+#[test]
+fn rows_among_zeros() {
+    let _turn = TURN.lock();
+    for (size, step, width) in [(9, 2, 3), (70_000, 7, 4), (5, 9, 1)] {
+        let rows: Vec<i32> = (0..size).step_by(step).collect();
+        let values = Data::new(4).floats(rows.len() * width);
+        agree(&format!("place_rows of {size}, every {step}"), |device| {
+            let values = floats(&values, [rows.len(), width], device);
+            let rows = ints(&rows, [rows.len()], device);
+            vec![list(sparse_burn::kernel::place_rows(values, &rows, size as usize))]
         });
     }
 }

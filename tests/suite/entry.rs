@@ -224,7 +224,8 @@ proptest! {
     fn triplets_agree_with_a_loop(
         entries in prop::collection::vec((0usize..4, 0usize..5, -8i32..8), 0..20), csr: bool,
     ) {
-        let (rows, cols) = (entries.iter().map(|e| e.0).collect::<Vec<_>>(), entries.iter().map(|e| e.1).collect::<Vec<_>>());
+        let rows: Vec<usize> = entries.iter().map(|e| e.0).collect();
+        let cols: Vec<usize> = entries.iter().map(|e| e.1).collect();
         let values: Vec<f32> = entries.iter().map(|e| e.2 as f32).collect();
         let mut dense = vec![0.0; 20];
         entries.iter().for_each(|&(row, col, value)| dense[row * 5 + col] += value as f32);

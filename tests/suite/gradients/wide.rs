@@ -77,7 +77,9 @@ proptest! {
     }
 
     #[test]
-    fn rows_of_a_table(index in prop::collection::vec(-(COLS as i64)..COLS as i64, 0..9), x in numbers([COLS, 3]), pick in 0usize..4) {
+    fn rows_of_a_table(
+        index in prop::collection::vec(-(COLS as i64)..COLS as i64, 0..9), x in numbers([COLS, 3]), pick in 0usize..4,
+    ) {
         check(pick, &[x], |xs| {
             let table = xs[0].tensor::<2>();
             let index = TensorData::new(index.clone(), [index.len()]);

@@ -1,9 +1,13 @@
 //! Moving rows of values.
 
+use crate::alloc::zeroed;
 use crate::element::Ids;
 use crate::par::{each, even, for_pieces, split_mut};
 use crate::source::Source;
 use crate::{Index, Plain};
+
+/// Bytes of a page of memory on most systems. A wrong number costs time only.
+const PAGE: usize = 4096;
 
 /// Moves rows of values by an index map: `out[k, :] = values[map[k], :]`, or `fill` if `map[k]` is the number of rows
 /// of `values`.
@@ -68,7 +72,7 @@ fn move_blocks<T: Plain>(values: &[T], block: usize, fill: &[T], map: Ids<'_>, o
 /// Rows of values at their places among `size` rows of zeros: `out[rows[k], :] = values[k, :]`.
 ///
 /// `values` is row-major `[rows.len(), block]`, the result `[size, block]`. `rows` ascend strictly. The zeros are not
-/// written: of a large result the operating system maps the pages that get a row, so the cost is
+/// written: of a large result the operating system maps the pages that get a row, so the cost of few rows is
 /// O(rows.len() * block) and not O(size * block). Parallel.
 ///
 /// # Panics
@@ -77,8 +81,9 @@ fn move_blocks<T: Plain>(values: &[T], block: usize, fill: &[T], map: Ids<'_>, o
 pub fn place_rows<T: Plain, I: Index>(values: &[T], block: usize, rows: &[I], size: usize) -> Vec<T> {
     let count = rows.len();
     assert_eq!(values.len(), count * block, "place_rows: values must hold a block for every row");
-    // Huge pages would map, and so write, far more than the rows. So this is no `zeroed`.
-    let mut out = vec![T::default(); size * block];
+    // Few rows are on few pages, and huge pages would map, and so write, far more. So this is no `zeroed` then.
+    let pages = size * block * size_of::<T>() / PAGE;
+    let mut out = if count >= pages / 2 { zeroed(size * block) } else { vec![T::default(); size * block] };
     // Each piece of the rows owns the result from its first row to that of the next piece.
     let ranges = even(count, block);
     let starts: Vec<usize> =
