@@ -16,6 +16,7 @@ mod cumsum;
 pub mod dynamic;
 mod element;
 mod error;
+pub mod graph;
 mod ids;
 mod keys;
 mod lanes;
