@@ -61,8 +61,8 @@ pub fn try_connected_components<K: Kind>(adjacency: &CsrTensor<2, K>, connection
     Ok(Components { labels: on_device(labels, adjacency), count })
 }
 
-/// The number of edges on a shortest path from the nearest of `sources` to each node, `[N]`, following edges from row to
-/// column; -1 for a node that no path reaches.
+/// The number of edges on a shortest path from the nearest of `sources` to each node, `[N]`, following edges from row
+/// to column; -1 for a node that no path reaches.
 ///
 /// Cost: the pattern is read to the host; `O(N + nnz)`, level by level in parallel. (networkx's
 /// `multi_source_shortest_path_length`.)

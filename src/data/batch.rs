@@ -151,8 +151,8 @@ impl GraphBatch {
         Ok((0..self.graphs()).map(part).collect())
     }
 
-    /// The adjacency of each graph; edges between graphs are left out. `adjacency` has the size of that of the batch: it
-    /// may be its own, or one that was computed from it.
+    /// The adjacency of each graph; edges between graphs are left out. `adjacency` has the size of that of the batch:
+    /// it may be its own, or one that was computed from it.
     ///
     /// # Errors
     ///

@@ -13,9 +13,9 @@ use sparse_macros::or_panic;
 /// The graph of `k` nearest neighbours of points `[N, dims]`: row `i` of the result `[N, N]` has the `k` nearest other
 /// points of point `i`, with their Euclidean distances as values. A point with fewer than `k` others has all of them.
 ///
-/// Exact. Of equally near points those with smaller ids are taken. `graph_ids` gives the graph of each point, ascending,
-/// as in a [`GraphBatch`](super::GraphBatch): points of other graphs are no neighbours. The result is Float, of the
-/// element type of the points (which are compared as f32), and not on the autodiff tape.
+/// Exact. Of equally near points those with smaller ids are taken. `graph_ids` gives the graph of each point,
+/// ascending, as in a [`GraphBatch`](super::GraphBatch): points of other graphs are no neighbours. The result is Float,
+/// of the element type of the points (which are compared as f32), and not on the autodiff tape.
 ///
 /// Cost: the points are read to the host. Up to 12 dims a k-d tree (Friedman, Bentley and Finkel 1977) finds neighbours
 /// in `O(N log N)` for points that are spread evenly; in more dims all pairs of a graph are compared, `O(N^2 dims)`.

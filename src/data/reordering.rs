@@ -59,8 +59,8 @@ impl Reordering {
     /// together, and the matrix has a small bandwidth.
     ///
     /// Each component is walked breadth first from a node at its rim, neighbours by ascending degree, and the order is
-    /// reversed. Cost: the pattern is read to the host; `O(N + nnz log degree)`. (SciPy's `reverse_cuthill_mckee`, which
-    /// starts at nodes of least degree.) Source: Cuthill and McKee 1969; George and Liu 1979.
+    /// reversed. Cost: the pattern is read to the host; `O(N + nnz log degree)`. (SciPy's `reverse_cuthill_mckee`,
+    /// which starts at nodes of least degree.) Source: Cuthill and McKee 1969; George and Liu 1979.
     ///
     /// # Errors
     ///
@@ -113,7 +113,8 @@ impl Reordering {
         Ok((0..self.order.len()).map(width).max().unwrap_or(0))
     }
 
-    /// The adjacency `[N, N]` of the new nodes: `out[i, j] = adjacency[order[i], order[j]]`. Gradients reach its values.
+    /// The adjacency `[N, N]` of the new nodes: `out[i, j] = adjacency[order[i], order[j]]`. Gradients reach its
+    /// values.
     ///
     /// # Errors
     ///

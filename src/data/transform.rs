@@ -21,8 +21,8 @@ use sparse_macros::or_panic;
 ///
 /// `Reduce::Mean`, `Amax` and `Amin` leave a symmetric adjacency as it is. Duplicates of a COO tensor are joined by the
 /// same rule. Only stored elements take part; the fill stays. Gradients are those of
-/// [`coalesce_with`](SparseTensor::coalesce_with). Cost: a radix sort of twice the edges; for a fixed graph call it once.
-/// (PyG's `to_undirected`.)
+/// [`coalesce_with`](SparseTensor::coalesce_with). Cost: a radix sort of twice the edges; for a fixed graph call it
+/// once. (PyG's `to_undirected`.)
 ///
 /// ```
 /// use burn::tensor::Tensor;

@@ -34,8 +34,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// Everywhere else in the library an element is the sum of its duplicates. So call this before any other operation.
     /// The fill stays. Rules and gradients are those of [`put_along_axis`](crate::ops::put_along_axis()) with
-    /// `include_self = false`: a tie shares the gradient evenly, NaN wins, and the mean of integers is rounded down. Cost:
-    /// as `coalesce`; the groups are kept with the pattern. (PyG's `coalesce`.)
+    /// `include_self = false`: a tie shares the gradient evenly, NaN wins, and the mean of integers is rounded down.
+    /// Cost: as `coalesce`; the groups are kept with the pattern. (PyG's `coalesce`.)
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};

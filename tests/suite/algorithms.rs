@@ -68,7 +68,7 @@ fn wrong_pageranks_are_errors() {
     kinds(PageRankConfig::new().with_max_iterations(3).try_ranks(&a, None), "invalid", &["more than 3 iterations"]);
     let values = a.values::<1>();
     for bad in [-1.0, f32::NAN, f32::INFINITY] {
-        let values = values.clone().slice_fill([2..3], bad);
+        let values = values.clone().slice_fill(2..3, bad);
         kinds(try_pagerank(&a.with_values(values)), "invalid", &["an edge's weight"]);
     }
     let try_jumps = |jumps: Tensor<1>| PageRankConfig::new().try_ranks(&a, Some(jumps));

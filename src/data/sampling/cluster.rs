@@ -14,11 +14,10 @@ use std::sync::Arc;
 
 /// A partition of a graph into clusters with few edges between them, and batches of whole clusters (Cluster-GCN).
 ///
-/// Clusters grow one after the other, each time by the node with the largest share of its edges inside; then nodes
-/// move to the cluster that most of their neighbours are in, as long as clusters keep between 90 % and 110 % of the mean size.
-/// Values and the direction of edges do not count. The result is the same on every machine. Cost:
-/// `O(nnz log nnz)`, sequential. METIS, which PyG uses, also coarsens the graph and cuts fewer edges; this needs no
-/// dependency.
+/// Clusters grow one after the other, each time by the node with the largest share of its edges inside; then nodes move
+/// to the cluster that most of their neighbours are in, as long as clusters keep between 90 % and 110 % of the mean
+/// size. Values and the direction of edges do not count. The result is the same on every machine. Cost: `O(nnz log
+/// nnz)`, sequential. METIS, which PyG uses, also coarsens the graph and cuts fewer edges; this needs no dependency.
 ///
 /// Source: Chiang et al., *Cluster-GCN: an efficient algorithm for training deep and large graph convolutional
 /// networks*, KDD 2019; Karypis and Kumar 1998 (greedy graph growing); Ugander and Backstrom, *Balanced label

@@ -46,8 +46,8 @@ pub struct NeighborLoader {
 }
 
 impl NeighborLoader {
-    /// A loader of batches of `batch_size` seeds, the last of which may be smaller. By default the seeds are shuffled in
-    /// each epoch, and 2 workers draw up to 2 batches ahead each. Without seeds there are no batches.
+    /// A loader of batches of `batch_size` seeds, the last of which may be smaller. By default the seeds are shuffled
+    /// in each epoch, and 2 workers draw up to 2 batches ahead each. Without seeds there are no batches.
     ///
     /// # Errors
     ///

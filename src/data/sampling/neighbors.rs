@@ -12,11 +12,12 @@ use sparse_core::graph::Hops;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// What a [`NeighborSampler`](crate::data::NeighborSampler) drew around some seeds: a rectangular adjacency for each layer, and the nodes.
+/// What a [`NeighborSampler`](crate::data::NeighborSampler) drew around some seeds: a rectangular adjacency for each
+/// layer, and the nodes.
 ///
 /// Local ids count the seeds first, then the nodes that each hop found. So the nodes after hop `h` are the first
-/// `counts()[h]` ones. The block of the layer `l` of `L` is a matrix `[counts()[L - 1 - l], counts()[L - l]]`, targets by
-/// sources: the targets are the first sources. A layer takes the features of the sources and gives those of the
+/// `counts()[h]` ones. The block of the layer `l` of `L` is a matrix `[counts()[L - 1 - l], counts()[L - l]]`, targets
+/// by sources: the targets are the first sources. A layer takes the features of the sources and gives those of the
 /// targets, and the last block's targets are the seeds:
 ///
 /// ```
@@ -37,8 +38,8 @@ use sparse_macros::or_panic;
 /// assert_eq!(batch.labels(graph.labels).dims(), [2]);
 /// ```
 ///
-/// The edges of all layers are those of one sample, as in PyG's `NeighborLoader` with `trim_to_layer`: an inner block is
-/// the first rows of the outer one.
+/// The edges of all layers are those of one sample, as in PyG's `NeighborLoader` with `trim_to_layer`: an inner block
+/// is the first rows of the outer one.
 #[derive(Clone, Debug)]
 pub struct NeighborBatch {
     blocks: Vec<CsrTensor<2>>,
@@ -92,8 +93,8 @@ impl NeighborBatch {
         Self { blocks: (0..layers).map(block).collect(), nodes, ids, counts, edges, seeds, graph_nodes }
     }
 
-    /// The adjacency of each layer, `[targets, sources]`, that of the input layer first. Values are those of the sampled
-    /// adjacency (with replacement: times the number of draws).
+    /// The adjacency of each layer, `[targets, sources]`, that of the input layer first. Values are those of the
+    /// sampled adjacency (with replacement: times the number of draws).
     pub fn blocks(&self) -> &[CsrTensor<2>] {
         &self.blocks
     }
@@ -114,7 +115,8 @@ impl NeighborBatch {
     }
 
     /// For each edge of the first block its position among the stored elements of
-    /// [`NeighborSampler::adjacency`](crate::data::NeighborSampler::adjacency). The edges of the other blocks are the first ones.
+    /// [`NeighborSampler::adjacency`](crate::data::NeighborSampler::adjacency). The edges of the other blocks are the
+    /// first ones.
     pub fn edge_ids(&self) -> &[usize] {
         &self.edges
     }
@@ -148,8 +150,8 @@ impl NeighborBatch {
         Ok(take(labels, &index_below(&seeds, self.graph_nodes, &self.ids.device())))
     }
 
-    /// The rows of the model's output `[different seeds, ..]`, one for each seed as given: the same tensor if no seed is
-    /// repeated.
+    /// The rows of the model's output `[different seeds, ..]`, one for each seed as given: the same tensor if no seed
+    /// is repeated.
     ///
     /// # Errors
     ///

@@ -49,8 +49,8 @@ pub struct NeighborSamplerConfig {
 
 /// Draws a few neighbours of each node, hop by hop, so that a step of training touches a small part of a large graph.
 ///
-/// From the seeds of a batch, hop `h` draws `fan_outs[h]` neighbours of each node that hop `h - 1` reached first (all of
-/// them, if it has fewer). A node is expanded once, in the hop that follows the one in which it was reached. This is
+/// From the seeds of a batch, hop `h` draws `fan_outs[h]` neighbours of each node that hop `h - 1` reached first (all
+/// of them, if it has fewer). A node is expanded once, in the hop that follows the one in which it was reached. This is
 /// PyG's `NeighborLoader`. The result is a [`NeighborBatch`] with a rectangular adjacency for each layer.
 ///
 /// - Uniform draws without replacement: every subset has the same probability; `O(fan-out)` for each node.

@@ -126,8 +126,8 @@ pub fn try_induced_subgraph(adjacency: &CsrTensor<2>, nodes: &[usize]) -> Result
 ///
 /// # Errors
 ///
-/// `shape_mismatch` if the adjacency is not square; `index_out_of_range` for a seed that is no node; `overflow` for more
-/// than 2^31 - 1 nodes or edges.
+/// `shape_mismatch` if the adjacency is not square; `index_out_of_range` for a seed that is no node; `overflow` for
+/// more than 2^31 - 1 nodes or edges.
 #[or_panic]
 pub fn try_k_hop_subgraph(adjacency: &CsrTensor<2>, seeds: &[usize], hops: usize) -> Result<Subgraph> {
     const OP: &str = "k_hop_subgraph";

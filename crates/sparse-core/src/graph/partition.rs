@@ -11,15 +11,17 @@ const PASSES: usize = 10;
 /// No part yet.
 const NONE: usize = usize::MAX;
 
-/// The part, in `[0, parts)`, of each node. Parts have between 90 % and 110 % of `nodes / parts` nodes, rounded outwards.
+/// The part, in `[0, parts)`, of each node. Parts have between 90 % and 110 % of `nodes / parts` nodes, rounded
+/// outwards.
 ///
-/// Parts grow one after the other. Each starts at the first node left in reverse Cuthill-McKee order, and takes the node
-/// next to it with the largest share of its edges inside, until it is full. Then passes over all nodes move each node to the
-/// part that most of its neighbours are in, if both parts keep to their bounds. Sequential and deterministic:
-/// `O(edges log edges + passes * (nodes + edges))`.
+/// Parts grow one after the other. Each starts at the first node left in reverse Cuthill-McKee order, and takes the
+/// node next to it with the largest share of its edges inside, until it is full. Then passes over all nodes move each
+/// node to the part that most of its neighbours are in, if both parts keep to their bounds. Sequential and
+/// deterministic: `O(edges log edges + passes * (nodes + edges))`.
 ///
-/// Source: Karypis and Kumar, *A fast and high quality multilevel scheme for partitioning irregular graphs*, 1998 (greedy
-/// graph growing); Ugander and Backstrom, *Balanced label propagation for partitioning massive graphs*, WSDM 2013.
+/// Source: Karypis and Kumar, *A fast and high quality multilevel scheme for partitioning irregular graphs*, 1998
+/// (greedy graph growing); Ugander and Backstrom, *Balanced label propagation for partitioning massive graphs*, WSDM
+/// 2013.
 ///
 /// # Panics
 ///

@@ -55,13 +55,13 @@ struct Drawn {
 
 /// Draws neighbours hop by hop: `fan_outs[h]` of each node that hop `h` starts from (all, if it has fewer).
 ///
-/// `seeds` are nodes in range; one that is given twice counts once. Each node is expanded once, when it is first reached. Draws for a node depend
-/// on the key, the hop and the node only. The local columns of a row ascend. `table` must be empty and is empty
-/// afterwards.
+/// `seeds` are nodes in range; one that is given twice counts once. Each node is expanded once, when it is first
+/// reached. Draws for a node depend on the key, the hop and the node only. The local columns of a row ascend. `table`
+/// must be empty and is empty afterwards.
 ///
 /// Without replacement a uniform draw is Floyd's algorithm: `O(fan_out)` for each node. A weighted one takes the
-/// elements with the smallest exponential keys: `O(degree)`. With replacement a uniform draw is `O(fan_out)`, a weighted
-/// one `O(degree + fan_out log degree)`. An edge drawn several times is one entry with a count.
+/// elements with the smallest exponential keys: `O(degree)`. With replacement a uniform draw is `O(fan_out)`, a
+/// weighted one `O(degree + fan_out log degree)`. An edge drawn several times is one entry with a count.
 ///
 /// Source: Hamilton, Ying and Leskovec, *Inductive representation learning on large graphs*, NeurIPS 2017; Bentley and
 /// Floyd, *A sample of brilliance*, 1987; Efraimidis and Spirakis, *Weighted random sampling with a reservoir*, 2006.

@@ -21,10 +21,11 @@ pub struct WalkBias {
 /// Walks `[starts, length + 1]`: row `w` begins at `starts[w]`, and each further node is a random neighbour of the one
 /// before. At a node without neighbours the walk stays.
 ///
-/// With a bias the walk is that of node2vec: from `v`, which was reached from `t`, the step to `x` has the weight `1 / p`
-/// if `x = t`, 1 if `t` has an edge to `x`, and `1 / q` otherwise. A proposal is drawn uniformly and accepted with its
-/// weight (rejection sampling); after many rejections the weights of all neighbours are summed instead, with the same
-/// distribution. Draws depend on the key and the number of the walk. `starts` are in range. Columns ascend in a row.
+/// With a bias the walk is that of node2vec: from `v`, which was reached from `t`, the step to `x` has the weight `1 /
+/// p` if `x = t`, 1 if `t` has an edge to `x`, and `1 / q` otherwise. A proposal is drawn uniformly and accepted with
+/// its weight (rejection sampling); after many rejections the weights of all neighbours are summed instead, with the
+/// same distribution. Draws depend on the key and the number of the walk. `starts` are in range. Columns ascend in a
+/// row.
 ///
 /// Cost: `O(length)` random reads for each walk, with a bias also a binary search for each; parallel.
 ///

@@ -176,7 +176,11 @@ proptest! {
     }
 
     #[test]
-    fn distances_and_components(graph in graphs(25), raw in prop::collection::vec(0usize..1000, 0..4), most in 0usize..6) {
+    fn distances_and_components(
+        graph in graphs(25),
+        raw in prop::collection::vec(0usize..1000, 0..4),
+        most in 0usize..6,
+    ) {
         let nodes = graph.nodes();
         let (ptr, idx) = graph.ids();
         // Paths by repeated relaxation.
@@ -194,7 +198,8 @@ proptest! {
         let mut want = vec![i64::MAX; nodes];
         sources.iter().for_each(|&source| want[source as usize] = 0);
         relax(&mut want);
-        let within = |most: i64| -> Vec<i64> { want.iter().map(|&level| if level > most { -1 } else { level }).collect() };
+        let within =
+            |most: i64| -> Vec<i64> { want.iter().map(|&level| if level > most { -1 } else { level }).collect() };
         prop_assert_eq!(bfs_levels(ptr, idx, &sources, most), within(most as i64));
         prop_assert_eq!(bfs_levels(ptr, idx, &sources, usize::MAX), within(i64::MAX - 1));
         let reaches: Vec<Vec<bool>> = (0..nodes)
@@ -215,10 +220,10 @@ proptest! {
         }
         let both = graph.both();
         let mut undirected: Vec<Vec<bool>> = vec![vec![false; nodes]; nodes];
-        for start in 0..nodes {
+        for (start, joined) in undirected.iter_mut().enumerate() {
             let mut stack = vec![start];
             while let Some(node) = stack.pop() {
-                if !std::mem::replace(&mut undirected[start][node], true) {
+                if !std::mem::replace(&mut joined[node], true) {
                     stack.extend(&both[node]);
                 }
             }
@@ -236,9 +241,9 @@ proptest! {
         let nodes = graph.nodes();
         let (own, both) = (graph.two_way(), graph.both());
         prop_assert_eq!(own.nodes(), nodes);
-        for node in 0..nodes {
+        for (node, joined) in both.iter().enumerate() {
             let got: Vec<usize> = own.neighbors(node).iter().map(|&other| other as usize).collect();
-            prop_assert_eq!(&got, &both[node].iter().copied().collect::<Vec<_>>());
+            prop_assert_eq!(&got, &joined.iter().copied().collect::<Vec<_>>());
             prop_assert_eq!(own.degree(node), got.len());
         }
         let count = |a: usize| {
