@@ -1,11 +1,49 @@
-//! Graphs to learn on: one that is built in, folders of plain text, and generated ones.
+//! Graphs to learn on, and the parts of them that a model trains on.
+//!
+//! - Graphs: one that is built in, folders of plain text, and generated ones.
+//! - Parts of large graphs: [`NeighborSampler`] and [`NeighborLoader`], [`k_hop_subgraph`], [`RandomWalks`],
+//!   [`ClusterPartition`].
+//! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`].
+//! - Transforms: [`to_undirected`], [`one_hot_degree`], [`normalize_features`], [`knn_graph`]. Self loops and degrees
+//!   are methods of [`SparseTensor`](crate::SparseTensor).
+//! - Algorithms: [`connected_components`], [`bfs_levels`], [`pagerank`], [`triangle_counts`], [`Reordering`].
+//!
+//! Everything random takes a seed, and gives the same bits for any number of threads.
 
+mod algorithms;
+mod batch;
 mod folder;
 mod graph;
+mod host;
 mod karate;
+mod pagerank;
+mod points;
+mod reordering;
+mod sampling;
 mod sbm;
+mod split;
+mod transform;
 
+pub use algorithms::{
+    Components, Connection, bfs_levels, connected_components, triangle_counts, try_bfs_levels,
+    try_connected_components, try_triangle_counts,
+};
+pub use batch::GraphBatch;
 pub use folder::read_folder;
 pub use graph::{Graph, Splits};
 pub use karate::karate;
+pub use pagerank::{PageRankConfig, pagerank, try_pagerank};
+pub use points::{knn_graph, radius_graph, try_knn_graph, try_radius_graph};
+pub use reordering::Reordering;
+pub use sampling::cluster::ClusterPartition;
+pub use sampling::loader::{NeighborBatches, NeighborLoader};
+pub use sampling::neighbors::NeighborBatch;
+pub use sampling::node_map::NodeMap;
+pub use sampling::sampler::{Direction, NeighborSampler, NeighborSamplerConfig};
+pub use sampling::subgraph::{Subgraph, induced_subgraph, k_hop_subgraph, try_induced_subgraph, try_k_hop_subgraph};
+pub use sampling::walks::RandomWalks;
 pub use sbm::stochastic_block_model;
+pub use split::{EdgeSplit, random_edge_split, random_split, random_split_per_class};
+pub use transform::{
+    degree_histogram, normalize_features, one_hot_degree, to_undirected, try_one_hot_degree, try_to_undirected,
+};

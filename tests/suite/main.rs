@@ -4,6 +4,7 @@
 //! `matmul_reduce`, `gradients` and `io::safetensors` run on the device in `SPARSE_TEST_DEVICE`, the others on the CPU.
 #![allow(deprecated)] // NdArray is, and is tested all the same.
 
+mod algorithms;
 mod answers;
 mod api;
 mod data;
@@ -21,5 +22,6 @@ mod nn;
 mod panics;
 mod printing;
 mod row_table;
+mod sampling;
 mod steps;
 mod training;

@@ -1,4 +1,7 @@
-"""Times of the peers (SciPy, PyTorch) on the workloads of merge.rs and scatter.rs.
+"""Times of the peers (SciPy, PyTorch, torch_sparse) on the workloads of merge.rs, scatter.rs and sample.rs.
+
+For sample.rs, PEER_GRAPH names the folder that the graph is passed in, and PEER_LIBRARY the shared library with the
+operator torch_sparse::neighbor_sample (without it, torch_sparse must be installed).
 
 Prints `name<TAB>median<TAB>least`, in milliseconds.
 """
@@ -69,5 +72,24 @@ def scatter(threads):
     measure("assign forward", lambda: arr.scatter(0, index, values))
 
 
+def sample(threads):
+    import os
+
+    import torch
+
+    torch.set_num_threads(threads)
+    if library := os.environ.get("PEER_LIBRARY"):
+        torch.ops.load_library(library)
+    else:
+        import torch_sparse  # noqa: F401
+    folder = os.environ["PEER_GRAPH"]
+    load = lambda name: torch.from_numpy(np.fromfile(os.path.join(folder, name), dtype=np.int64))
+    ptr, idx, seeds = load("ptr.i64"), load("idx.i64"), load("seeds.i64").split(1024)
+    draw = torch.ops.torch_sparse.neighbor_sample
+    for name, replace in (("sample", False), ("sample with replacement", True)):
+        measure(name, lambda: [draw(ptr, idx, batch, [15, 10], replace, True)[0].numel() for batch in seeds])
+
+
 if __name__ == "__main__":
-    merge() if sys.argv[1] == "merge" else scatter(int(sys.argv[2]))
+    groups = {"merge": lambda threads: merge(), "scatter": scatter, "sample": sample}
+    groups[sys.argv[1]](int(sys.argv[2]))

@@ -13,6 +13,7 @@ mod bits;
 pub mod dynamic;
 mod element;
 mod error;
+pub mod graph;
 mod ids;
 mod keys;
 mod lanes;

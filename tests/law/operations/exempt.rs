@@ -26,6 +26,11 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
     ),
     (
         "struct.SparseTensor.html",
+        "of duplicates, which a dense tensor does not have: tests/suite/sampling.rs",
+        "coalesce_with",
+    ),
+    (
+        "struct.SparseTensor.html",
         "the tape itself: every gradient that the law compares passes through leaves and their gradients",
         "require_grad is_tracked grad fill_grad detach",
     ),

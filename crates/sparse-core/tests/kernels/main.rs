@@ -3,6 +3,7 @@
 mod check;
 mod concat;
 mod extremum;
+mod graph;
 mod merge;
 mod scatter;
 mod spgemm;

@@ -1,0 +1,31 @@
+//! Algorithms on graphs: neighbour sampling, walks, traversal, orders, nearest points.
+//!
+//! A graph is the pattern of a square CSR matrix: row `i` has an entry `j` for each edge from `i` to `j`. Functions
+//! take indices as [`Ids`](crate::dynamic::Ids), so each is compiled once. Random numbers depend on a key and on the
+//! node or walk that they are for, so results have the same bits for any number of threads.
+
+mod components;
+mod induced;
+mod order;
+mod partition;
+mod points;
+mod random;
+mod relabel;
+mod sample;
+mod traverse;
+mod triangles;
+mod two_way;
+mod walk;
+
+pub use components::{strong_components, weak_components};
+pub use induced::{Induced, induced};
+pub use order::reverse_cuthill_mckee;
+pub use partition::partition;
+pub use points::{Neighbors, Points, nearest, within};
+pub use random::{Stream, mix};
+pub use relabel::Relabel;
+pub use sample::{Draw, Hops, sample_hops};
+pub use traverse::bfs_levels;
+pub use triangles::triangles;
+pub use two_way::TwoWay;
+pub use walk::{WalkBias, random_walks};

@@ -1,0 +1,104 @@
+//! Patterns and ids on the host, where graph algorithms run, and back on the device.
+
+use crate::base::exact::Exact;
+use crate::base::index::index_tensor;
+use crate::base::kind::Kind;
+use crate::ops::broadcast::read_rows;
+use crate::pattern::csr::CsrPattern;
+use crate::rows::RowMap;
+use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use sparse_burn::{index_dtype_for, read_data};
+use sparse_core::dynamic::Ids;
+use sparse_core::{Result, SparseError};
+
+/// The index arrays of a CSR matrix, read from the device.
+pub(super) struct HostRows {
+    ptr: TensorData,
+    idx: TensorData,
+}
+
+impl HostRows {
+    pub(super) fn of(pattern: &CsrPattern) -> Self {
+        Self { ptr: read_data(pattern.row_ptr().clone()), idx: read_data(pattern.col_idx().clone()) }
+    }
+
+    pub(super) fn ptr(&self) -> Ids<'_> {
+        ids(&self.ptr)
+    }
+
+    pub(super) fn idx(&self) -> Ids<'_> {
+        ids(&self.idx)
+    }
+
+    /// Number of stored elements of each row.
+    pub(super) fn degrees(&self) -> impl Iterator<Item = usize> + '_ {
+        let ptr = self.ptr();
+        (1..ptr.len()).map(move |end| ptr.at(end) - ptr.at(end - 1))
+    }
+}
+
+fn ids(data: &TensorData) -> Ids<'_> {
+    match data.dtype() {
+        DType::I32 => Ids::I32(data.as_slice().expect("its dtype")),
+        _ => Ids::I64(data.as_slice().expect("a pattern has i32 or i64 indices")),
+    }
+}
+
+/// An index tensor of numbers that fit i32.
+pub(super) fn index(list: Vec<i32>, device: &Device) -> Tensor<1, Int> {
+    let length = list.len();
+    Tensor::from_data(TensorData::new(list, [length]), (&device.clone().inner(), DType::I32))
+}
+
+/// Numbers below `end` as an index tensor.
+pub(super) fn index_below(list: &[usize], end: usize, device: &Device) -> Tensor<1, Int> {
+    if index_dtype_for(end) == DType::I32 {
+        return index(list.iter().map(|&id| id as i32).collect(), device);
+    }
+    let wide: Vec<i64> = list.iter().map(|&id| id as i64).collect();
+    Tensor::from_data(TensorData::new(wide, [list.len()]), (&device.clone().inner(), DType::I64))
+}
+
+/// The first entries of an index tensor.
+pub(super) fn prefix(list: &Tensor<1, Int>, length: usize) -> Tensor<1, Int> {
+    // Burn refuses to narrow to size 0.
+    match length {
+        0 => Tensor::empty([0], (&list.device(), list.dtype())),
+        _ if length == list.dims()[0] => list.clone(),
+        _ => list.clone().narrow(0, 0, length),
+    }
+}
+
+/// The slices of `x` along dim 0 that `ids` names. Backward: by segments, without atomics.
+pub(super) fn take<const D: usize, K: Kind>(x: Tensor<D, K>, ids: &Tensor<1, Int>) -> Tensor<D, K> {
+    let mut shape = x.dims();
+    let (rows, block) = (shape[0], shape[1..].iter().product());
+    shape[0] = ids.dims()[0];
+    let map = RowMap::new(index_tensor(ids.clone(), index_dtype_for(rows.max(shape[0]))), rows);
+    read_rows(x.reshape(Exact([rows, block])), &map).reshape(Exact(shape))
+}
+
+/// Checks that all ids are in `[0, size)`.
+pub(super) fn check_ids(op: &'static str, ids: &[usize], size: usize) -> Result<()> {
+    match ids.iter().position(|&id| id >= size) {
+        None => Ok(()),
+        Some(position) => {
+            let index = i64::try_from(ids[position]).unwrap_or(i64::MAX);
+            Err(SparseError::IndexOutOfRange { op, axis: 0, low: 0, size, index, position })
+        }
+    }
+}
+
+/// Ids in the form that the host algorithms take.
+pub(super) fn signed(ids: &[usize]) -> Vec<i64> {
+    ids.iter().map(|&id| id as i64).collect()
+}
+
+/// Ids of the host algorithms, which are not negative.
+pub(super) fn unsigned(ids: Vec<i64>) -> Vec<usize> {
+    ids.into_iter().map(|id| id as usize).collect()
+}
+
+pub(super) fn invalid<T>(op: &'static str, message: String) -> Result<T> {
+    Err(SparseError::Invalid { op, message })
+}

@@ -1,0 +1,11 @@
+//! Parts of a graph that are small enough to train on: sampled neighbours, subgraphs, random walks, clusters.
+//!
+//! Everything random takes a seed. The result depends on the seed, not on the number of threads or workers.
+
+pub(super) mod cluster;
+pub(super) mod loader;
+pub(super) mod neighbors;
+pub(super) mod node_map;
+pub(super) mod sampler;
+pub(super) mod subgraph;
+pub(super) mod walks;

@@ -1,0 +1,190 @@
+//! A batch of sampled neighbours.
+
+use super::node_map::NodeMap;
+use super::subgraph::Subgraph;
+use crate::base::kind::Kind;
+use crate::data::host::{index, index_below, prefix, take};
+use crate::pattern::csr::CsrPattern;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::CsrTensor;
+use burn::tensor::{Int, Tensor, TensorData};
+use sparse_core::graph::Hops;
+use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
+
+/// What a [`NeighborSampler`](crate::data::NeighborSampler) drew around some seeds: a rectangular adjacency for each
+/// layer, and the nodes.
+///
+/// Local ids count the seeds first, then the nodes that each hop found. So the nodes after hop `h` are the first
+/// `counts()[h]` ones. The block of the layer `l` of `L` is a matrix `[counts()[L - 1 - l], counts()[L - l]]`, targets
+/// by sources: the targets are the first sources. A layer takes the features of the sources and gives those of the
+/// targets, and the last block's targets are the seeds:
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::data::{NeighborSamplerConfig, karate};
+/// use sparse_tensor::nn::row_normalization;
+///
+/// let graph = karate(&Device::flex());
+/// let sampler = NeighborSamplerConfig::new(vec![4, 4]).init(&graph.adjacency);
+/// let batch = sampler.sample(&[7, 3], 0);
+/// let mut x = batch.features(Tensor::<2>::ones([34, 8], &Device::flex()));
+/// for block in batch.blocks() {
+///     let own = x.clone().narrow(0, 0, block.dims()[0]);
+///     // The mean of the neighbours beside the node itself, as in GraphSAGE; the weights of the layer are left out.
+///     x = own + row_normalization(block).matmul(x);
+/// }
+/// assert_eq!(x.dims(), [2, 8]);
+/// assert_eq!(batch.labels(graph.labels).dims(), [2]);
+/// ```
+///
+/// The edges of all layers are those of one sample, as in PyG's `NeighborLoader` with `trim_to_layer`: an inner block
+/// is the first rows of the outer one.
+#[derive(Clone, Debug)]
+pub struct NeighborBatch {
+    blocks: Vec<CsrTensor<2>>,
+    nodes: NodeMap,
+    ids: Tensor<1, Int>,
+    counts: Vec<usize>,
+    edges: Vec<usize>,
+    seeds: Vec<usize>,
+    graph_nodes: usize,
+}
+
+impl NeighborBatch {
+    /// `ones`: all values of the adjacency are 1 and untracked, so they need not be read.
+    pub(super) fn new(adjacency: &CsrTensor<2>, ones: bool, seeds: &[usize], hops: Hops) -> Self {
+        let (device, graph_nodes) = (adjacency.device(), adjacency.dims()[0]);
+        let Hops { nodes, counts, ptr, cols, edges, times } = hops;
+        let nnz = cols.len();
+        let nodes = NodeMap::new(nodes.into_iter().map(|node| node as usize).collect());
+        let edges: Vec<usize> = edges.into_iter().map(|edge| edge as usize).collect();
+        let seeds = if seeds.len() == counts[0] { (0..seeds.len()).collect() } else { NodeMap::relabel(seeds).1 };
+        let options = (&device, adjacency.dtype());
+        let values = (!ones).then(|| take(adjacency.values.clone(), &index_below(&edges, adjacency.nnz(), &device)));
+        let times = (!times.is_empty()).then(|| {
+            let times: Vec<f32> = times.into_iter().map(|count| count as f32).collect();
+            Tensor::<2>::from_data(TensorData::new(times, [nnz, 1]).convert_dtype(adjacency.dtype()), options)
+        });
+        let values = match (values, times) {
+            (Some(values), Some(times)) => values * times,
+            (Some(values), None) => values,
+            (None, Some(times)) => times,
+            // Burn's fusion drops operations on empty zeros and ones.
+            (None, None) if nnz == 0 => Tensor::empty([0, 1], options),
+            (None, None) => Tensor::ones([nnz, 1], options),
+        };
+        let ends: Vec<usize> = counts.iter().map(|&rows| ptr.get(rows).map_or(nnz, |&end| end as usize)).collect();
+        let (ptr, cols) = (index(ptr, &device), index(cols, &device));
+        let layers = counts.len() - 1;
+        let block = |layer: usize| {
+            let depth = layers - 1 - layer;
+            let [targets, sources] = [counts[depth], counts[depth + 1]];
+            let rows = prefix(&ptr, targets + 1);
+            let pattern = CsrPattern::new_unchecked(rows, prefix(&cols, ends[depth]), &[targets, sources]);
+            let values = match ends[depth] {
+                all if all == nnz => values.clone(),
+                0 => Tensor::empty([0, 1], options),
+                some => values.clone().narrow(0, 0, some),
+            };
+            CsrTensor::from_parts(pattern, values, vec![], Fill::Zero)
+        };
+        let ids = index_below(nodes.ids(), graph_nodes, &device);
+        Self { blocks: (0..layers).map(block).collect(), nodes, ids, counts, edges, seeds, graph_nodes }
+    }
+
+    /// The adjacency of each layer, `[targets, sources]`, that of the input layer first. Values are those of the
+    /// sampled adjacency (with replacement: times the number of draws).
+    pub fn blocks(&self) -> &[CsrTensor<2>] {
+        &self.blocks
+    }
+
+    /// The nodes of the batch, the seeds first.
+    pub fn nodes(&self) -> &NodeMap {
+        &self.nodes
+    }
+
+    /// The global ids of the nodes as an index tensor `[nodes]`, on the device of the adjacency.
+    pub fn node_ids(&self) -> Tensor<1, Int> {
+        self.ids.clone()
+    }
+
+    /// Number of nodes after each hop, beginning with the number of different seeds.
+    pub fn counts(&self) -> &[usize] {
+        &self.counts
+    }
+
+    /// For each edge of the first block its position among the stored elements of
+    /// [`NeighborSampler::adjacency`](crate::data::NeighborSampler::adjacency). The edges of the other blocks are the
+    /// first ones.
+    pub fn edge_ids(&self) -> &[usize] {
+        &self.edges
+    }
+
+    /// The local id of each seed, in the order in which they were given: `0, 1, ..` if no seed is repeated.
+    pub fn seeds(&self) -> &[usize] {
+        &self.seeds
+    }
+
+    /// The features `[nodes, ..]` of the batch's nodes, from those of all nodes of the graph. The gradient of a node is
+    /// the sum over its places, in a fixed order.
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch` if `x` does not have a row for each node of the graph.
+    #[or_panic]
+    pub fn try_features<const D: usize, K: Kind>(&self, x: Tensor<D, K>) -> Result<Tensor<D, K>> {
+        self.check("NeighborBatch::features", "the features", self.graph_nodes, x.dims()[0])?;
+        Ok(take(x, &self.ids))
+    }
+
+    /// The labels `[seeds, ..]` of the seeds, from those of all nodes of the graph.
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch` if `labels` does not have an entry for each node of the graph.
+    #[or_panic]
+    pub fn try_labels<const D: usize, K: Kind>(&self, labels: Tensor<D, K>) -> Result<Tensor<D, K>> {
+        self.check("NeighborBatch::labels", "the labels", self.graph_nodes, labels.dims()[0])?;
+        let seeds: Vec<usize> = self.seeds.iter().map(|&seed| self.nodes.ids()[seed]).collect();
+        Ok(take(labels, &index_below(&seeds, self.graph_nodes, &self.ids.device())))
+    }
+
+    /// The rows of the model's output `[different seeds, ..]`, one for each seed as given: the same tensor if no seed
+    /// is repeated.
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch` if `out` does not have a row for each different seed.
+    #[or_panic]
+    pub fn try_seed_rows<const D: usize, K: Kind>(&self, out: Tensor<D, K>) -> Result<Tensor<D, K>> {
+        self.check("NeighborBatch::seed_rows", "the output", self.counts[0], out.dims()[0])?;
+        if self.seeds.len() == self.counts[0] {
+            return Ok(out);
+        }
+        let seeds = index_below(&self.seeds, self.counts[0], &self.ids.device());
+        Ok(take(out, &seeds))
+    }
+
+    /// The sample as one square graph, with empty rows for the nodes that the last hop found. Models that treat all
+    /// layers alike can use it.
+    pub fn subgraph(&self) -> Subgraph {
+        let (outer, nodes) = (&self.blocks[0], self.nodes.len());
+        let pattern = outer.pattern();
+        let [rows, nnz] = [outer.dims()[0], outer.nnz()];
+        let row_ptr = match nodes - rows {
+            0 => pattern.row_ptr().clone(),
+            more => {
+                let rest = index(vec![nnz as i32; more], &self.ids.device());
+                Tensor::cat(vec![pattern.row_ptr().clone(), rest], 0)
+            }
+        };
+        let pattern = CsrPattern::new_unchecked(row_ptr, pattern.col_idx().clone(), &[nodes, nodes]);
+        let adjacency = CsrTensor::from_parts(pattern, outer.values.clone(), vec![], outer.fill().clone());
+        Subgraph::new(adjacency, self.nodes.clone(), self.edges.clone())
+    }
+
+    fn check(&self, op: &'static str, what: &'static str, expected: usize, got: usize) -> Result<()> {
+        if expected == got { Ok(()) } else { Err(SparseError::LengthMismatch { op, what, expected, got }) }
+    }
+}
