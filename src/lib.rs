@@ -4,6 +4,7 @@
 //!   Their methods are the operations; each has a backward rule on Burn's autodiff tape.
 //! - Operations on dense tensors, and on several sparse ones: [`ops`].
 //! - Layers: [`nn`]. Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`].
+//! - How to use it all, in twelve short chapters: `book`.
 //!
 //! ```
 //! use burn::prelude::*;
@@ -27,6 +28,10 @@
 struct Readme;
 
 mod base;
+#[cfg(any(doc, doctest))]
+#[doc = include_str!("../docs/book/links.md")]
+#[doc = include_str!("../docs/book/README.md")]
+pub mod book;
 pub mod data;
 pub mod io;
 mod kernel;
