@@ -1,6 +1,6 @@
 // Only documentation is made of this file, and the examples in it are tests. The text is in `docs/book`, where it can
 // also be read on the web. A link of a chapter goes to what `links.md` says for `cargo doc`: in Markdown the first
-// definition of a link counts.
+// definition of a link counts. A failing example is named by its chapter; its line counts from the start of `links.md`.
 
 #[doc = include_str!("../docs/book/links.md")]
 #[doc = include_str!("../docs/book/start.md")]
