@@ -5,6 +5,7 @@
 //! - Operations on dense tensors, and on several sparse ones: [`ops`].
 //! - Sparse tensors in Burn modules: [`module`]. Layers: [`nn`].
 //! - Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`].
+//! - How to use it all, in twelve short chapters: `book`.
 //!
 //! ```
 //! use burn::prelude::*;
@@ -28,6 +29,10 @@
 struct Readme;
 
 mod base;
+#[cfg(any(doc, doctest))]
+#[doc = include_str!("../docs/book/links.md")]
+#[doc = include_str!("../docs/book/README.md")]
+pub mod book;
 pub mod data;
 pub mod io;
 mod kernel;

@@ -1,5 +1,5 @@
 //! What the law does not say: known answers, kinds of errors, hostile inputs, rules against central differences, files,
-//! layers, training, and what a loop over fixed patterns finds again.
+//! layers, training, what a loop over fixed patterns finds again, and the links of the book.
 //!
 //! `matmul_reduce`, `gradients` and `io::safetensors` run on the device in `SPARSE_TEST_DEVICE`, the others on the CPU.
 #![allow(deprecated)] // NdArray is, and is tested all the same.
@@ -7,6 +7,7 @@
 mod algorithms;
 mod answers;
 mod api;
+mod book;
 mod data;
 #[path = "../common/device.rs"]
 mod device;
