@@ -144,7 +144,7 @@ fn an_order_moves_everything_and_back() {
     let pattern = directed(FloatDType::F64).pattern().clone();
     let order = Reordering::new(vec![3, 5, 0, 1, 4, 2]).unwrap();
     gradcheck(&device, &[TensorData::from([1.0f64, 2.0, 1.5, 2.5, 3.0, 0.5, 0.7, 0.2])], |xs| {
-        order.adjacency(&CsrTensor::<2>::from_pattern(pattern.clone(), xs[0].tensor()).unwrap()).values::<1>()
+        order.adjacency(&CsrTensor::<2>::from_pattern(pattern.clone(), xs[0].tensor::<1>()).unwrap()).values::<1>()
     })
     .unwrap();
     for bad in [vec![0, 0], vec![2, 0], vec![usize::MAX]] {

@@ -117,7 +117,7 @@ fn gradients_reach_the_values_of_sampled_edges() {
     for replace in [false, true] {
         let config = NeighborSamplerConfig::new(vec![2, 2]).with_replace(replace);
         gradcheck(&device, std::slice::from_ref(&values), |xs| {
-            let a = CsrTensor::<2>::from_pattern(pattern.clone(), xs[0].tensor()).unwrap();
+            let a = CsrTensor::<2>::from_pattern(pattern.clone(), xs[0].tensor::<1>()).unwrap();
             let batch = config.init(&a).sample(&[0, 4, 5], 1);
             let x = Tensor::<2>::ones([batch.nodes().len(), 1], &xs[0].tensor::<1>().device())
                 .cast(xs[0].tensor::<1>().dtype());
@@ -126,7 +126,7 @@ fn gradients_reach_the_values_of_sampled_edges() {
         .unwrap();
     }
     gradcheck(&device, &[values], |xs| {
-        let a = CsrTensor::<2>::from_pattern(pattern.clone(), xs[0].tensor()).unwrap();
+        let a = CsrTensor::<2>::from_pattern(pattern.clone(), xs[0].tensor::<1>()).unwrap();
         k_hop_subgraph(&a, &[2], 1).adjacency().values::<1>()
     })
     .unwrap();
@@ -444,7 +444,7 @@ fn undirected_graphs_have_both_directions() {
     assert_eq!(floats(to_undirected(&most, Reduce::Mean).to_dense()), floats(most.to_dense()));
     let values = TensorData::from([1.0f64, 2.0, 1.5, 2.5, 3.0, 0.5, 0.7, 0.2]);
     gradcheck(&device, &[values], |xs| {
-        let a = CsrTensor::<2>::from_pattern(a.pattern().clone(), xs[0].tensor()).unwrap();
+        let a = CsrTensor::<2>::from_pattern(a.pattern().clone(), xs[0].tensor::<1>()).unwrap();
         to_undirected(&a, Reduce::Mean).values::<1>()
     })
     .unwrap();

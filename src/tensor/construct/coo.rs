@@ -7,7 +7,6 @@ use crate::base::exact::Exact;
 use crate::base::index::{read_all, signed};
 use crate::base::kind::{Kind, nonzero};
 use crate::pattern::coo::CooPattern;
-use crate::pattern::layout::Pattern;
 use crate::pattern::select::kept;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::{CooTensor, value_rows};
