@@ -298,3 +298,26 @@ fn compact_columns_of_a_wide_matrix() {
     let hybrid = CooTensor::<2>::from_dense(Tensor::ones([2, 2], &device()), 1);
     assert_eq!(kind(hybrid.try_compact_columns()), "shape_mismatch");
 }
+
+/// The gradient of a wide table has the bits that it has if every column is counted.
+#[test]
+fn few_columns_of_a_wide_table_sum_in_the_same_order() {
+    let tape = device().autodiff();
+    let entries: Vec<(usize, f32)> = (0..200).map(|k| (k * 7 % 40 * 1000, 0.1 + k as f32 * 0.37)).collect();
+    let rows: Vec<Vec<(usize, f32)>> = entries.chunks(9).map(<[_]>::to_vec).collect();
+    let grads = |rows: &[Vec<(usize, f32)>], cols: usize| {
+        let a = CsrTensor::<2>::from_rows(rows, cols, &tape).unwrap();
+        let x = Tensor::<2>::ones([cols, 3], &tape).require_grad();
+        let y = a.matmul(x.clone());
+        let weights = Tensor::<1, Int>::arange(1..1 + rows.len() as i64 * 3, &tape).float().sin();
+        let grads = (y * weights.reshape([rows.len(), 3])).sum().backward();
+        list(x.grad(&grads).unwrap())
+    };
+    let near: Vec<Vec<(usize, f32)>> =
+        rows.iter().map(|row| row.iter().map(|&(col, value)| (col / 1000, value)).collect()).collect();
+    let (wide, dense) = (grads(&rows, 40_000), grads(&near, 40));
+    for col in 0..40 {
+        assert_eq!(wide[col * 3000..][..3], dense[col * 3..][..3], "column {col}");
+    }
+    assert_eq!(wide.iter().filter(|&&x| x != 0.0).count(), dense.iter().filter(|&&x| x != 0.0).count());
+}

@@ -352,3 +352,22 @@ proptest! {
         }
     }
 }
+
+/// All digits of a file, and the dtypes that the matrix can have.
+#[test]
+fn the_dtype_is_chosen() {
+    let device = Device::flex();
+    let text = "%%MatrixMarket matrix coordinate real general\n1 2 1\n1 2 0.1234567890123456\n";
+    let m = matrix_market::parse(text.as_bytes()).unwrap();
+    assert_eq!(m.to_csr(&device).unwrap().dtype(), DType::F32);
+    let wide = m.to_csr((&device, DType::F64)).unwrap();
+    assert_eq!((wide.dtype(), wide.to_triplets::<f64>().2), (DType::F64, vec![0.1234567890123456]));
+    assert_eq!(m.to_coo((&device, DType::F16)).unwrap().dtype(), DType::F16);
+    assert_eq!(m.to_coo((&device, DType::I64)).unwrap_err().kind(), "dtype_mismatch");
+    let text = "%%MatrixMarket matrix coordinate integer general\n1 2 1\n1 2 300\n";
+    let m = matrix_market::parse(text.as_bytes()).unwrap();
+    let long = m.to_coo_int((&device, DType::I64)).unwrap();
+    assert_eq!((long.dtype(), long.to_triplets::<i64>().2), (DType::I64, vec![300]));
+    assert_eq!(m.to_coo_int((&device, DType::U8)).unwrap_err().kind(), "overflow");
+    assert_eq!(m.to_coo_int((&device, DType::F32)).unwrap_err().kind(), "dtype_mismatch");
+}
