@@ -19,6 +19,7 @@ pub use crate::module::param::{CooParam, CsrParam, SparseParam};
 pub use crate::nn::dropout::sparse_dropout;
 pub use crate::nn::gcn::{GcnConv, GcnConvConfig};
 pub use crate::nn::normalization::{row_normalization, symmetric_normalization};
+pub use crate::nn::sparse_linear::{SparseLinear, SparseLinearConfig};
 pub use crate::ops::concat::concat;
 pub use crate::ops::mask::sparse_mask;
 pub use crate::ops::masked_matmul::masked_matmul;

@@ -90,6 +90,7 @@
 //! [`PruneSchedule`] and [`RewireSchedule`] say when.
 
 pub(crate) mod constant;
+mod layout;
 pub(crate) mod param;
 pub(crate) mod record;
 pub(crate) mod replace;

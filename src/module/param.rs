@@ -1,7 +1,7 @@
 //! The parameter.
 
 use super::constant::describe;
-use crate::base::kind::associate;
+use crate::base::kind::{associate, dtype_name};
 use crate::pattern::coo::CooPattern;
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::Pattern;
@@ -147,7 +147,7 @@ impl<P: Pattern, const D: usize> SparseParam<P, D> {
                 return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
             }
             if rows.dtype() != dtype {
-                let [left, right] = [rows.dtype(), dtype].map(crate::base::kind::dtype_name);
+                let [left, right] = [rows.dtype(), dtype].map(dtype_name);
                 return Err(SparseError::DtypeMismatch { op: OP, left, right });
             }
             Ok(rows)
@@ -172,6 +172,10 @@ pub(super) fn updated(
     if values.adapter().is_some() {
         let message = "use Module::materialize first: the values must not be reparameterized, got an adapter".into();
         return Err(SparseError::Invalid { op, message });
+    }
+    if !values.dtype().is_float() {
+        let what = "a change of quantized values".into();
+        return Err(SparseError::UnsupportedDtype { op, what, dtype: dtype_name(values.dtype()) });
     }
     let (id, rows, mapper) = values.consume();
     let (device, trained) = (rows.device(), rows.is_require_grad());

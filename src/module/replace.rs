@@ -4,6 +4,7 @@ use super::param::{SparseParam, updated};
 use crate::base::checks::same_device;
 use crate::base::empty::cat_rows;
 use crate::base::index::{count_up, index_tensor, read, read_all};
+use crate::base::kind::dtype_name;
 use crate::kernel;
 use crate::pattern::layout::Pattern;
 use crate::pattern::merge::located;
@@ -94,7 +95,7 @@ impl<P: Pattern, const D: usize> SparseParam<P, D> {
     /// let grads = GradientsParams::from_grads(loss.backward(), &weight);
     /// weight = optimizer.step(0.1, weight, grads);
     ///
-    /// // Drops the elements above 2 and grows one at (1, 0).
+    /// // Drops the element at (0, 1) and grows one at (1, 0).
     /// let (weight, change) = weight.replace_pattern(matrix([[1.0, 0.0], [1.0, 1.0]]).pattern().clone());
     /// optimizer = change.carry(optimizer).unwrap();
     /// assert_eq!(change.index_map().into_data().iter::<i64>().collect::<Vec<_>>(), [0, 3, 2]);
@@ -139,7 +140,7 @@ impl<P: Pattern, const D: usize> SparseParam<P, D> {
         }
         let [left, right] = [start.dtype(), self.dtype()];
         if left != right {
-            let [left, right] = [left, right].map(crate::base::kind::dtype_name);
+            let [left, right] = [left, right].map(dtype_name);
             return Err(SparseError::DtypeMismatch { op: OP, left, right });
         }
         let (old, new) = (self.nnz(), start.nnz());

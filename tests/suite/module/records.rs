@@ -340,6 +340,8 @@ fn quantized_values_are_read_as_floats() {
     assert!(matches!(packed.dtype(), DType::QFloat(_)));
     let (read, exact) = (packed.val(), own.val());
     assert_eq!(bits(&read).0, bits(&exact).0);
+    let pattern = CsrTensor::<2>::zeros([3, 3], &device).pattern().clone();
+    assert_eq!(packed.try_replace_pattern(pattern).unwrap_err().kind(), "unsupported_dtype");
     for (a, b) in read.values::<1>().into_data().iter::<f32>().zip(exact.values::<1>().into_data().iter::<f32>()) {
         assert!((a - b).abs() < 0.05, "{a} {b}");
     }
