@@ -243,8 +243,8 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
         Self::from_parts(CsrPattern::new_unchecked(row_ptr, col_idx, &shape), values, vec![], Fill::Zero)
     }
 
-    /// The tensor of an existing pattern and values `[nnz, dense dims..]`. Its rank is that of the pattern and the number
-    /// of dense dims together.
+    /// The tensor of an existing pattern and values `[nnz, dense dims..]`. Its rank is that of the pattern and the
+    /// number of dense dims together.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
