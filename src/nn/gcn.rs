@@ -1,6 +1,10 @@
 //! Graph convolution.
 
+use super::features::with_bias;
+use super::normalization::{try_gcn_normalization, try_symmetric_normalization};
 use crate::base::checks::same_elements;
+use crate::pattern::csr::CsrPattern;
+use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, Param};
@@ -8,6 +12,7 @@ use burn::nn::Initializer;
 use burn::tensor::{Device, Tensor};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Configuration of a [`GcnConv`].
 #[derive(Config, Debug)]
@@ -19,6 +24,21 @@ pub struct GcnConvConfig {
     /// Whether a bias is added; it starts at 0.
     #[config(default = true)]
     pub bias: bool,
+    /// Whether the layer normalises the adjacency itself, by [`gcn_normalization`](super::gcn_normalization). By default
+    /// it gets a normalised one, so that a model of several layers normalises once. (PyG's default is the other way
+    /// round.)
+    #[config(default = false)]
+    pub normalize: bool,
+    /// With `normalize`: whether nodes without a self loop get one.
+    #[config(default = true)]
+    pub self_loops: bool,
+    /// With `normalize`: whether these loops have weight 2, so that a node counts more than its neighbours.
+    #[config(default = false)]
+    pub improved: bool,
+    /// With `normalize`: whether the layer keeps the normalised adjacency with each of the last four patterns. Use it
+    /// for fixed graphs only: other values on a kept pattern are not noticed. Tracked values are never kept.
+    #[config(default = false)]
+    pub cached: bool,
     /// How the weight is initialised. The default is Glorot's uniform distribution, as in the paper.
     #[config(default = "Initializer::XavierUniform{gain:1.0}")]
     pub initializer: Initializer,
@@ -27,7 +47,8 @@ pub struct GcnConvConfig {
 /// A graph convolution: `A X W + b`.
 ///
 /// `A` is a normalised adjacency (see [`symmetric_normalization`](crate::nn::symmetric_normalization)), and `X` has the
-/// features of the nodes. The product is computed as `A (X W)`, because there are usually fewer output features than
+/// features of the nodes. With `normalize` in the configuration the layer gets the adjacency as it is, with the edge
+/// weights as its values, and normalises it. The product is computed as `A (X W)`, because there are usually fewer output features than
 /// input features. Gradients reach the weight, the bias, `X`, and the values of `A` if they are tracked.
 ///
 /// Source: Kipf and Welling, *Semi-supervised classification with graph convolutional networks*, ICLR 2017.
@@ -50,6 +71,37 @@ pub struct GcnConv {
     pub weight: Param<Tensor<2>>,
     /// `[d_output]`.
     pub bias: Option<Param<Tensor<1>>>,
+    /// Whether the adjacency is normalised here.
+    normalize: bool,
+    /// The weight of a missing self loop, if they are added.
+    loop_weight: Option<f64>,
+    #[module(skip)]
+    kept: Option<Kept>,
+}
+
+/// Normalised adjacencies, with the patterns that they were made from. Clones of the layer share them.
+#[derive(Clone, Debug, Default)]
+struct Kept(Arc<Mutex<Vec<(CsrPattern, CsrTensor<2>)>>>);
+
+impl Kept {
+    /// How many adjacencies are kept. A training and an evaluation copy of two graphs fit.
+    const MOST: usize = 4;
+
+    /// The normalised adjacency of this pattern and device, from `make` if it is not kept.
+    fn get(&self, of: &CsrTensor<2>, make: impl FnOnce() -> Result<CsrTensor<2>>) -> Result<CsrTensor<2>> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |(pattern, kept): &&(CsrPattern, CsrTensor<2>)| {
+            pattern.is_same(of.pattern()) && kept.device() == of.device() && kept.dtype() == of.dtype()
+        };
+        if let Some((_, kept)) = lock().iter().find(same) {
+            return Ok(kept.clone());
+        }
+        let made = make()?;
+        let mut all = lock();
+        all.truncate(Self::MOST - 1);
+        all.insert(0, (of.pattern().clone(), made.clone()));
+        Ok(made)
+    }
 }
 
 impl GcnConvConfig {
@@ -58,7 +110,9 @@ impl GcnConvConfig {
         let (fan_in, fan_out) = (Some(self.d_input), Some(self.d_output));
         let weight = self.initializer.init_with([self.d_input, self.d_output], fan_in, fan_out, device);
         let bias = self.bias.then(|| Initializer::Zeros.init([self.d_output], device));
-        GcnConv { weight, bias }
+        let loop_weight = self.self_loops.then_some(if self.improved { 2.0 } else { 1.0 });
+        let kept = (self.normalize && self.cached).then(Kept::default);
+        GcnConv { weight, bias, normalize: self.normalize, loop_weight, kept }
     }
 }
 
@@ -67,7 +121,8 @@ impl GcnConv {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
+    /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`; with `normalize`, `fill_mismatch` for
+    /// an adjacency whose fill is not zero or undefined.
     #[or_panic]
     pub fn try_forward(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<Tensor<2>> {
         const OP: &str = "GcnConv::forward";
@@ -94,11 +149,23 @@ impl GcnConv {
     }
 
     fn propagate(&self, adjacency: &CsrTensor<2>, projected: Tensor<2>) -> Result<Tensor<2>> {
-        let out = adjacency.try_matmul(projected)?;
-        Ok(match &self.bias {
-            Some(bias) => out + bias.val().unsqueeze(),
-            None => out,
-        })
+        let out = match self.normalize {
+            true => self.normalized(adjacency)?.try_matmul(projected)?,
+            false => adjacency.try_matmul(projected)?,
+        };
+        Ok(with_bias(out, &self.bias))
+    }
+
+    /// The normalised adjacency, kept or new.
+    fn normalized(&self, adjacency: &CsrTensor<2>) -> Result<CsrTensor<2>> {
+        let make = || match self.loop_weight {
+            Some(weight) => try_gcn_normalization(adjacency, weight),
+            None => try_symmetric_normalization(adjacency, false),
+        };
+        match &self.kept {
+            Some(kept) if !adjacency.is_tracked() => kept.get(adjacency, make),
+            _ => make(),
+        }
     }
 }
 
@@ -122,6 +189,7 @@ impl ModuleDisplay for GcnConv {
 
     fn custom_content(&self, content: Content) -> Option<Content> {
         let [d_input, d_output] = self.weight.lazy_shape().dims();
-        content.add("d_input", &d_input).add("d_output", &d_output).add("bias", &self.bias.is_some()).optional()
+        let content = content.add("d_input", &d_input).add("d_output", &d_output).add("bias", &self.bias.is_some());
+        if self.normalize { content.add("normalize", &true).optional() } else { content.optional() }
     }
 }

@@ -1,11 +1,55 @@
 //! Layers that work on sparse tensors, as Burn modules.
+//!
+//! A layer is made by its configuration: `SageConvConfig::new(16, 8).init(&device)`. Layers are Burn modules: they can be
+//! fields of a `#[derive(Module)]` struct, are saved and loaded with it, and are trained by Burn's optimisers.
+//!
+//! In every adjacency `[M, N]` the rows are targets and the columns are sources: the stored element `(i, j)` is the edge
+//! from node `j` to node `i`, and its value is the weight of that edge. So `A X` sums over neighbours. In an undirected
+//! graph the adjacency is symmetric.
+//!
+//! | what | names |
+//! |---|---|
+//! | convolutions | [`GcnConv`], [`SageConv`], [`GinConv`], [`ChebConv`], [`RgcnConv`], [`Appnp`] |
+//! | of your own | [`MessagePassing`], [`Edges`] |
+//! | readouts | [`global_add_pool`], [`global_mean_pool`], [`global_max_pool`], [`global_attention_pool`] |
+//! | between layers | [`GraphNorm`], [`JumpingKnowledge`], [`Mlp`], [`sparse_dropout`]; Burn's `BatchNorm` over nodes |
+//! | adjacencies | [`symmetric_normalization`], [`gcn_normalization`], [`row_normalization`] |
+//! | lists of ids | [`EmbeddingBag`] |
 
+pub(crate) mod appnp;
+pub(crate) mod cheb;
 pub(crate) mod dropout;
+pub(crate) mod embedding_bag;
+pub(crate) mod features;
 pub(crate) mod gcn;
+pub(crate) mod gin;
+pub(crate) mod graph_norm;
+pub(crate) mod jumping;
+pub(crate) mod message_passing;
+pub(crate) mod mlp;
 pub(crate) mod normalization;
+pub(crate) mod pooling;
+pub(crate) mod rgcn;
+pub(crate) mod sage;
 
+pub use appnp::{Appnp, AppnpConfig};
+pub use cheb::{ChebConv, ChebConvConfig, Laplacian};
 pub use dropout::{sparse_dropout, try_sparse_dropout};
+pub use embedding_bag::{BagMode, Bags, EmbeddingBag, EmbeddingBagConfig};
+pub use features::Aggregation;
 pub use gcn::{GcnConv, GcnConvConfig};
+pub use gin::{GinConv, GinConvConfig};
+pub use graph_norm::{GraphNorm, GraphNormConfig};
+pub use jumping::{Jump, JumpingKnowledge, JumpingKnowledgeConfig};
+pub use message_passing::{Edges, MessagePassing};
+pub use mlp::{Mlp, MlpConfig, NodeNetwork};
 pub use normalization::{
-    row_normalization, symmetric_normalization, try_row_normalization, try_symmetric_normalization,
+    gcn_normalization, row_normalization, symmetric_normalization, try_gcn_normalization, try_row_normalization,
+    try_symmetric_normalization,
 };
+pub use pooling::{
+    global_add_pool, global_attention_pool, global_max_pool, global_mean_pool, graph_softmax, try_global_add_pool,
+    try_global_attention_pool, try_global_max_pool, try_global_mean_pool, try_graph_softmax,
+};
+pub use rgcn::{RgcnConv, RgcnConvConfig};
+pub use sage::{SageConv, SageConvConfig};

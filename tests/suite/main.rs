@@ -13,6 +13,7 @@ mod draw;
 mod gradients;
 mod heads;
 mod io;
+mod layers;
 mod matmul_reduce;
 mod nn;
 mod panics;

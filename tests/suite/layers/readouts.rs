@@ -1,0 +1,66 @@
+//! What stands between layers and after them.
+
+use super::case::{check, device, plan};
+use burn::module::Module;
+use burn::nn::{BatchNormConfig, Linear, LinearConfig};
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use sparse_tensor::nn::{
+    BagMode, Bags, EmbeddingBagConfig, GraphNormConfig, Jump, JumpingKnowledgeConfig, global_add_pool,
+    global_attention_pool, global_max_pool, global_mean_pool,
+};
+
+/// The graphs of make.py: two of five have no nodes.
+const IDS: [i64; 8] = [0, 1, 1, 0, 3, 3, 3, 1];
+
+#[derive(Module, Debug)]
+struct Attention {
+    gate: Linear,
+    network: Linear,
+}
+
+/// A module without parameters.
+#[derive(Module, Debug)]
+struct Nothing;
+
+#[test]
+fn pools() {
+    let graphs = plan(&IDS, 5);
+    check("pool/add", Nothing, |_, inputs| global_add_pool(inputs.x(), &graphs));
+    check("pool/mean", Nothing, |_, inputs| global_mean_pool(inputs.x(), &graphs));
+    check("pool/max", Nothing, |_, inputs| global_max_pool(inputs.x(), &graphs));
+    let layer = Attention {
+        gate: LinearConfig::new(3, 1).init(&device()),
+        network: LinearConfig::new(3, 4).init(&device()),
+    };
+    check("pool/attention", layer, |layer, inputs| {
+        global_attention_pool(layer.gate.forward(inputs.x()), layer.network.forward(inputs.x()), &graphs)
+    });
+}
+
+#[test]
+fn norms() {
+    let graphs = plan(&IDS, 5);
+    check("graph_norm", GraphNormConfig::new(3).init(&device()), |layer, inputs| layer.forward(inputs.x(), &graphs));
+    check("batch_norm", BatchNormConfig::new(3).init(&device()), |layer, inputs| layer.forward(inputs.x()));
+}
+
+#[test]
+fn jumping() {
+    for (id, mode) in [("jumping/cat", Jump::Cat), ("jumping/max", Jump::Max), ("jumping/lstm", Jump::Lstm)] {
+        check(id, JumpingKnowledgeConfig::new(mode, 3, 2).init(&device()), |layer, inputs| {
+            layer.forward(&[inputs.tensor("first"), inputs.tensor("second")])
+        });
+    }
+}
+
+#[test]
+fn embedding_bags() {
+    let ints = |list: &[i64]| Tensor::<1, Int>::from_data(TensorData::new(list.to_vec(), [list.len()]), &Device::flex());
+    let bags = Bags::new(ints(&[4, 1, 4, 2, 0, 0, 5]), ints(&[0, 3, 3, 4]), 6).unwrap();
+    for (id, mode) in [("bag/sum", BagMode::Sum), ("bag/mean", BagMode::Mean), ("bag/max", BagMode::Max)] {
+        let layer = EmbeddingBagConfig::new(6, 3).with_mode(mode).init(&device());
+        check(id, layer, |layer, _| layer.forward(&bags));
+    }
+    let layer = EmbeddingBagConfig::new(6, 3).with_mode(BagMode::Sum).init(&device());
+    check("bag/weighted", layer, |layer, inputs| layer.forward_weighted(&bags, inputs.tensor("w")));
+}
