@@ -2,6 +2,7 @@
 
 use super::features::invalid;
 use crate::base::checks::same_elements;
+use crate::base::kind::dtype_name;
 use burn::config::Config;
 use burn::module::Module;
 use burn::nn::{BiLstm, BiLstmConfig, Linear, LinearConfig};
@@ -36,8 +37,8 @@ pub struct JumpingKnowledgeConfig {
 /// size.
 ///
 /// With an LSTM: `out_i = sum_l softmax_l(W [f_l, b_l] + c) x_i^l`, where `f` and `b` are the hidden states over
-/// `x_i^1, .., x_i^L` in both directions, `layers * features / 2` (rounded down) numbers each. (PyG's
-/// `JumpingKnowledge`.)
+/// `x_i^1, .., x_i^L` in both directions, `layers * features / 2` (rounded down) numbers each. Burn's LSTM has only the
+/// default float type of its device. (PyG's `JumpingKnowledge`.)
 ///
 /// Source: Xu et al., *Representation learning on graphs with jumping knowledge networks*, ICML 2018.
 ///
@@ -94,7 +95,7 @@ impl JumpingKnowledge {
     /// # Errors
     ///
     /// `length_mismatch` if there is not one output for each layer; `shape_mismatch`, `dtype_mismatch`,
-    /// `unsupported_dtype`, `device_mismatch`.
+    /// `device_mismatch`; `unsupported_dtype`, with an LSTM for every type but the default of the device.
     #[or_panic]
     pub fn try_forward(&self, outputs: &[Tensor<2>]) -> Result<Tensor<2>> {
         const OP: &str = "JumpingKnowledge::forward";
@@ -110,6 +111,12 @@ impl JumpingKnowledge {
                 return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
             }
             same_elements(OP, &outputs[0], output)?;
+        }
+        // Burn's LSTM joins its states in this type.
+        let default = Tensor::<1>::empty([1], &outputs[0].device()).dtype();
+        if self.lstm.is_some() && outputs[0].dtype() != default {
+            let what = format!("the LSTM of a device whose default is {}", dtype_name(default));
+            return Err(SparseError::UnsupportedDtype { op: OP, what, dtype: dtype_name(outputs[0].dtype()) });
         }
         let stacked = || Tensor::stack::<3>(outputs.to_vec(), 1);
         Ok(match (&self.lstm, &self.attention) {

@@ -126,12 +126,7 @@ impl<'a> Edges<'a> {
         Self::checked("Edges::bipartite", adjacency, source, target)
     }
 
-    fn checked(
-        op: &'static str,
-        adjacency: &'a CsrTensor<2>,
-        source: Tensor<2>,
-        target: Tensor<2>,
-    ) -> Result<Self> {
+    fn checked(op: &'static str, adjacency: &'a CsrTensor<2>, source: Tensor<2>, target: Tensor<2>) -> Result<Self> {
         for (axis, x) in [(1, &source), (0, &target)] {
             check_rows(op, adjacency, axis, x)?;
             same_elements(op, &adjacency.values, x)?;

@@ -10,39 +10,54 @@
 //! | what | names |
 //! |---|---|
 //! | convolutions | [`GcnConv`], [`SageConv`], [`GinConv`], [`ChebConv`], [`RgcnConv`], [`Appnp`] |
+//! | attention | [`GatConv`], [`Gatv2Conv`], [`TransformerConv`] |
 //! | of your own | [`MessagePassing`], [`Edges`] |
 //! | readouts | [`global_add_pool`], [`global_mean_pool`], [`global_max_pool`], [`global_attention_pool`] |
 //! | between layers | [`GraphNorm`], [`JumpingKnowledge`], [`Mlp`], [`sparse_dropout`]; Burn's `BatchNorm` over nodes |
 //! | adjacencies | [`symmetric_normalization`], [`gcn_normalization`], [`row_normalization`] |
+//! | links | [`NodePairs`], [`dot_decoder`], [`MlpDecoder`], [`negative_sampling`] |
+//! | coarser graphs | [`TopKPool`] |
 //! | lists of ids | [`EmbeddingBag`] |
 
 pub(crate) mod appnp;
+pub(crate) mod attention;
 pub(crate) mod cheb;
 pub(crate) mod dropout;
 pub(crate) mod embedding_bag;
 pub(crate) mod features;
+pub(crate) mod gat;
+pub(crate) mod gatv2;
+pub(crate) mod gatv2_scores;
 pub(crate) mod gcn;
 pub(crate) mod gin;
 pub(crate) mod graph_norm;
 pub(crate) mod jumping;
+pub(crate) mod link;
 pub(crate) mod message_passing;
 pub(crate) mod mlp;
+pub(crate) mod negative;
 pub(crate) mod normalization;
 pub(crate) mod pooling;
 pub(crate) mod rgcn;
 pub(crate) mod sage;
+pub(crate) mod top_k;
+pub(crate) mod transformer;
 
 pub use appnp::{Appnp, AppnpConfig};
 pub use cheb::{ChebConv, ChebConvConfig, Laplacian};
 pub use dropout::{sparse_dropout, try_sparse_dropout};
 pub use embedding_bag::{BagMode, Bags, EmbeddingBag, EmbeddingBagConfig};
 pub use features::Aggregation;
+pub use gat::{GatConv, GatConvConfig};
+pub use gatv2::{Gatv2Conv, Gatv2ConvConfig};
 pub use gcn::{GcnConv, GcnConvConfig};
 pub use gin::{GinConv, GinConvConfig};
 pub use graph_norm::{GraphNorm, GraphNormConfig};
 pub use jumping::{Jump, JumpingKnowledge, JumpingKnowledgeConfig};
+pub use link::{Combine, MlpDecoder, MlpDecoderConfig, NodePairs, dot_decoder, try_dot_decoder};
 pub use message_passing::{Edges, MessagePassing};
 pub use mlp::{Mlp, MlpConfig, NodeNetwork};
+pub use negative::{negative_sampling, try_negative_sampling};
 pub use normalization::{
     gcn_normalization, row_normalization, symmetric_normalization, try_gcn_normalization, try_row_normalization,
     try_symmetric_normalization,
@@ -53,3 +68,5 @@ pub use pooling::{
 };
 pub use rgcn::{RgcnConv, RgcnConvConfig};
 pub use sage::{SageConv, SageConvConfig};
+pub use top_k::{Pooled, TopKPool, TopKPoolConfig};
+pub use transformer::{TransformerConv, TransformerConvConfig};

@@ -69,6 +69,11 @@ impl IndexPlan {
         self.size
     }
 
+    /// The indices, in `[0, size)`.
+    pub(crate) fn index(&self) -> &Tensor<1, Int> {
+        &self.index
+    }
+
     fn check<const D: usize>(
         &self,
         op: &'static str,

@@ -71,6 +71,7 @@ def case(name, forward, params, graphs=(), weighted=False, steps=STEPS, **inputs
     with torch.no_grad():
         for parameter, _ in params.values():
             parameter.copy_(torch.randn_like(parameter) * 0.5)
+    inputs = {key: value.clone() for key, value in inputs.items()}
     leaves = {key: value.requires_grad_() for key, value in inputs.items() if value.is_floating_point()}
     out = forward(**inputs)
     goal = torch.randn_like(out)

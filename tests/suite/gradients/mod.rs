@@ -8,6 +8,7 @@ mod dense;
 mod functions;
 mod graph;
 mod heads;
+mod layers;
 mod patterns;
 mod reductions;
 mod selection;

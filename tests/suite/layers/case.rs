@@ -8,8 +8,8 @@ use sparse_tensor::CsrTensor;
 use sparse_tensor::ops::IndexPlan;
 use std::collections::BTreeMap;
 
-/// Everything is in f64. PyTorch sums in another order, so the last digits differ.
-const TOLERANCE: f64 = 1e-9;
+/// An element type, and how far results may be from PyTorch's: it sums in another order.
+type Precision = (DType, f64);
 const RATE: f64 = 0.1;
 const STEPS: usize = 5;
 
@@ -31,7 +31,7 @@ impl Inputs {
 
     /// An input by its name. It is a leaf of the tape.
     pub fn tensor<const D: usize>(&self, name: &str) -> Tensor<D> {
-        let shape: [usize; D] = self.tensors[name].shape.dims();
+        let shape: [usize; D] = self.tensors[name].shape().dims();
         self.leaves[name].clone().reshape(shape)
     }
 
@@ -52,10 +52,10 @@ fn ints(value: &Value) -> Tensor<1, Int> {
     Tensor::from_data(TensorData::new(list, [length]), &Device::flex())
 }
 
-fn graph(value: &Value, device: &Device) -> CsrTensor<2> {
+fn graph(value: &Value, device: &Device, dtype: DType) -> CsrTensor<2> {
     let values: Vec<f64> = value["values"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
     let length = values.len();
-    let values = Tensor::<1>::from_data(TensorData::new(values, [length]), (device, DType::F64));
+    let values = Tensor::<1>::from_data(TensorData::new(values, [length]), (device, dtype));
     let shape = [0, 1].map(|dim| value["shape"][dim].as_u64().unwrap() as usize);
     CsrTensor::new(ints(&value["row_ptr"]), ints(&value["col_idx"]), values, shape).unwrap().require_grad()
 }
@@ -72,10 +72,11 @@ fn find(id: &str) -> Value {
     serde_json::from_str(line.unwrap_or_else(|| panic!("no case {id}"))).unwrap()
 }
 
-/// Replaces parameters by those of a case; the others become f64.
+/// Replaces parameters by those of a case; the others are cast.
 struct Load<'a> {
     path: Vec<String>,
     params: &'a Value,
+    dtype: DType,
     used: usize,
 }
 
@@ -93,15 +94,19 @@ impl ModuleMapper for Load<'_> {
         let (id, value, _) = param.consume();
         let tracked = value.is_require_grad();
         let new = match self.params.get(&path) {
-            None => value.inner().cast(DType::F64),
+            None => {
+                // Buffers of PyTorch.
+                assert!(path.contains("running_") || path == "eps", "{path} is not in the case");
+                value.inner().cast(self.dtype)
+            }
             Some(given) => {
                 self.used += 1;
                 let given = data(given);
                 let shape: [usize; D] = value.dims();
                 // Some parameters of PyTorch have dims of size 1 around those here.
                 assert_eq!(given.num_elements(), shape.iter().product::<usize>(), "{path}");
-                Tensor::from_data(TensorData::new(given.into_vec::<f64>().unwrap(), shape), (&device(), DType::F64))
-                    .inner()
+                let given = TensorData::new(given.into_vec::<f64>().unwrap(), shape);
+                Tensor::from_data(given, (&device(), self.dtype)).inner()
             }
         };
         Param::initialized(id, Tensor::from_inner(new).set_require_grad(tracked))
@@ -145,20 +150,31 @@ fn list<const D: usize>(x: Tensor<D>) -> Vec<f64> {
     x.into_data().convert::<f64>().iter().collect()
 }
 
-fn close(what: &str, got: &[f64], expected: &Value) {
+fn close(what: &str, tolerance: f64, got: &[f64], expected: &Value) {
     let expected = data(expected).into_vec::<f64>().unwrap();
     assert_eq!(got.len(), expected.len(), "{what}");
     for (at, (&got, &expected)) in got.iter().zip(&expected).enumerate() {
         let error = (got - expected).abs() / expected.abs().max(1.0);
-        assert!(error < TOLERANCE, "{what}, element {at}: got {got}, expected {expected}");
+        assert!(error < tolerance, "{what}, element {at}: got {got}, expected {expected}");
     }
 }
 
 /// A layer against the case `id`: its output, the gradients of its parameters and inputs, and both after five steps.
 pub fn check<M: Module>(id: &str, layer: M, forward: impl Fn(&M, &Inputs) -> Tensor<2>) {
+    check_in((DType::F64, 1e-9), id, layer, forward);
+}
+
+/// [`check`] in another precision.
+pub fn check_in<M: Module>(
+    (dtype, tolerance): Precision,
+    id: &str,
+    layer: M,
+    forward: impl Fn(&M, &Inputs) -> Tensor<2>,
+) {
     let (case, device) = (find(id), device());
+    let close = |what: String, got: &[f64], expected: &Value| close(&what, tolerance, got, expected);
     let params = case["params"].as_object().unwrap();
-    let mut load = Load { path: vec![], params: &case["params"], used: 0 };
+    let mut load = Load { path: vec![], params: &case["params"], dtype, used: 0 };
     let mut layer = layer.map(&mut load);
     assert_eq!(load.used, params.len(), "{id}: the layer has {:?}", read(&layer, None).keys());
     let named = |value: &Value| -> BTreeMap<String, TensorData> {
@@ -167,20 +183,20 @@ pub fn check<M: Module>(id: &str, layer: M, forward: impl Fn(&M, &Inputs) -> Ten
     let tensors = named(&case["inputs"]);
     let leaf = |x: &TensorData| {
         let flat = TensorData::new(x.clone().into_vec::<f64>().unwrap(), [x.num_elements()]);
-        Tensor::<1>::from_data(flat, (&device, DType::F64)).require_grad()
+        Tensor::<1>::from_data(flat, (&device, dtype)).require_grad()
     };
     let leaves = tensors.iter().map(|(key, x)| (key.clone(), leaf(x))).collect();
-    let graphs = case["graphs"].as_array().unwrap().iter().map(|value| graph(value, &device)).collect();
+    let graphs = case["graphs"].as_array().unwrap().iter().map(|value| graph(value, &device, dtype)).collect();
     let inputs = Inputs { graphs, tensors, leaves };
     let goal = data(&case["goal"]);
     let loss = |out: Tensor<2>| {
-        let goal = Tensor::<2>::from_data(goal.clone(), (&device, DType::F64));
+        let goal = Tensor::<2>::from_data(goal.clone(), (&device, dtype));
         (out - goal).powi_scalar(2).mean()
     };
 
     let out = forward(&layer, &inputs);
-    assert_eq!(out.dims().to_vec(), goal.shape.to_vec(), "{id}");
-    close(&format!("{id}: output"), &list(out.clone()), &case["out"]);
+    assert_eq!(out.dims().to_vec(), goal.shape().to_vec(), "{id}");
+    close(format!("{id}: output"), &list(out.clone()), &case["out"]);
     let grads = loss(out).backward();
     let mut found = read(&layer, Some(&grads));
     for (name, leaf) in &inputs.leaves {
@@ -193,7 +209,7 @@ pub fn check<M: Module>(id: &str, layer: M, forward: impl Fn(&M, &Inputs) -> Ten
     }
     for (name, expected) in case["grads"].as_object().unwrap() {
         let got = found.get(name).unwrap_or_else(|| panic!("{id}: no gradient of {name}"));
-        close(&format!("{id}: gradient of {name}"), got, expected);
+        close(format!("{id}: gradient of {name}"), got, expected);
     }
 
     let Some(trained) = case.get("trained") else { return };
@@ -204,7 +220,7 @@ pub fn check<M: Module>(id: &str, layer: M, forward: impl Fn(&M, &Inputs) -> Ten
     }
     let found = read(&layer, None);
     for (name, expected) in trained.as_object().unwrap() {
-        close(&format!("{id}: {name} after training"), &found[name], expected);
+        close(format!("{id}: {name} after training"), &found[name], expected);
     }
-    close(&format!("{id}: output after training"), &list(forward(&layer, &inputs)), &case["trained_out"]);
+    close(format!("{id}: output after training"), &list(forward(&layer, &inputs)), &case["trained_out"]);
 }

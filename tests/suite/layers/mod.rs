@@ -1,5 +1,8 @@
 //! Layers against PyTorch Geometric and PyTorch, and their errors.
 
+mod attention;
 mod case;
 mod convolutions;
+mod errors;
+mod links;
 mod readouts;

@@ -1,0 +1,131 @@
+//! What layers with attention share: products with one number for each edge and head, self loops, and how heads are
+//! joined. Nothing here forms `nnz * heads * d_output` numbers.
+
+use super::features::{Features, check_width, invalid};
+use super::message_passing::{at_edges, check_edges, to_targets};
+use crate::base::checks::same_elements;
+use crate::base::exact::Exact;
+use crate::base::limits::check_dim;
+use crate::ops::broadcast::read_rows;
+use crate::ops::masked_matmul::try_masked_matmul;
+use crate::pattern::csr::CsrPattern;
+use crate::pattern::diagonal::{off_diagonal, with_diagonal};
+use crate::pattern::layout::{Pattern, Structure};
+use crate::rows::move_rows;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::CsrTensor;
+use burn::tensor::{Float, Tensor};
+use sparse_burn::Reduce;
+use sparse_core::Result;
+
+/// One matrix of a pattern with the values of a head, from `[nnz, H]`.
+fn of_head(pattern: &CsrPattern, values: &Tensor<2>, head: usize) -> CsrTensor<2> {
+    CsrTensor::from_parts(pattern.clone(), values.clone().narrow(1, head, 1), vec![], Fill::Zero)
+}
+
+/// The columns `[N, C]` of a head, from `[N, H * C]`.
+pub(super) fn columns(x: &Tensor<2>, heads: usize, head: usize) -> Tensor<2> {
+    let each = x.dims()[1] / heads;
+    x.clone().narrow(1, head * each, each)
+}
+
+/// `out[i, h, :] = sum_j weights[ij, h] * x[j, h, :]`: weights `[nnz, H]` and x `[N, H * C]` to `[M, H * C]`.
+pub(super) fn weighted_sums(pattern: &CsrPattern, weights: &Tensor<2>, x: &Tensor<2>) -> Result<Tensor<2>> {
+    let heads = weights.dims()[1];
+    let parts = (0..heads).map(|head| of_head(pattern, weights, head).try_matmul(columns(x, heads, head)));
+    join(parts.collect::<Result<_>>()?)
+}
+
+/// `out[ij, h] = <left[i, h, :], right[j, h, :]>`: left `[M, H * C]` and right `[N, H * C]` to `[nnz, H]`.
+pub(super) fn head_products(
+    pattern: &CsrPattern,
+    left: &Tensor<2>,
+    right: &Tensor<2>,
+    heads: usize,
+) -> Result<Tensor<2>> {
+    let ones = Tensor::<2>::zeros([pattern.nnz(), 1], (&left.device().inner(), left.dtype()));
+    let mask = CsrTensor::<2>::from_parts(pattern.clone(), ones, vec![], Fill::Zero);
+    let product = |head| {
+        let right = columns(right, heads, head).swap_dims(0, 1);
+        Ok(try_masked_matmul(columns(left, heads, head), right, &mask)?.values)
+    };
+    join((0..heads).map(product).collect::<Result<_>>()?)
+}
+
+fn join(mut parts: Vec<Tensor<2>>) -> Result<Tensor<2>> {
+    Ok(if parts.len() == 1 { parts.remove(0) } else { Tensor::cat(parts, 1) })
+}
+
+/// `out[n, h] = <x[n, h, :], vector[h, :]>`: x `[N, H * C]` and vector `[H, C]` to `[N, H]`.
+pub(super) fn head_scores(x: Tensor<2>, vector: Tensor<2>) -> Tensor<2> {
+    let ([rows, _], [heads, each]) = (x.dims(), vector.dims());
+    let product = x.reshape(Exact([rows, heads, each])) * vector.unsqueeze::<3>();
+    product.sum_dim(2).reshape(Exact([rows, heads]))
+}
+
+/// The result of a layer: heads side by side `[M, H * C]`, or their mean `[M, C]`.
+pub(super) fn join_heads(out: Tensor<2>, heads: usize, concat: bool) -> Tensor<2> {
+    if concat || heads == 1 {
+        return out;
+    }
+    let [rows, width] = out.dims();
+    let each = width / heads;
+    out.reshape(Exact([rows, heads, each])).mean_dim(1).reshape(Exact([rows, each]))
+}
+
+/// Edges, with self loops if the layer adds them, and their features.
+pub(super) struct Attended {
+    pub(super) pattern: CsrPattern,
+    pub(super) features: Option<Tensor<2>>,
+}
+
+impl Attended {
+    /// With self loops, those that there are are replaced: the features of a loop are the mean of those of the other
+    /// edges to its node.
+    pub(super) fn new(
+        op: &'static str,
+        adjacency: &CsrTensor<2>,
+        features: Option<Tensor<2>>,
+        loops: bool,
+    ) -> Result<Self> {
+        let pattern = adjacency.pattern();
+        if !loops {
+            return Ok(Self { pattern: pattern.clone(), features });
+        }
+        check_dim(op, pattern.shape()[0], pattern.memo().held())?;
+        let Some(features) = features else {
+            return Ok(Self { pattern: with_diagonal(pattern).0, features: None });
+        };
+        let (off, kept) = off_diagonal(pattern);
+        let own = read_rows(features, &kept);
+        let means = to_targets(&off, own.clone(), Reduce::Mean);
+        let (full, [map, on]) = with_diagonal(&off);
+        let options = (&own.device().inner(), own.dtype());
+        // 1 on the diagonal, and 0 elsewhere.
+        let one = move_rows(Tensor::<2, Float>::ones([1, 1], options), Tensor::zeros([1, 1], options), &on);
+        let none = Tensor::zeros([1, own.dims()[1]], options);
+        let features = move_rows(own, none, &map) + at_edges(&full, 0, means) * one;
+        Ok(Self { pattern: full, features: Some(features) })
+    }
+}
+
+/// Checks what a layer with attention gets.
+pub(super) fn check_inputs(
+    op: &'static str,
+    adjacency: &CsrTensor<2>,
+    (source, target): (&Features<'_>, &Features<'_>),
+    d_input: usize,
+    edges: (Option<&Tensor<2>>, Option<usize>),
+) -> Result<()> {
+    source.check(op, adjacency, d_input)?;
+    target.check_targets(op, adjacency, d_input)?;
+    match edges {
+        (None, _) => Ok(()),
+        (Some(_), None) => invalid(op, "use with_d_edge in the configuration: the layer has no edge features".into()),
+        (Some(features), Some(d_edge)) => {
+            check_edges(op, adjacency, "the edge features", features)?;
+            same_elements(op, &adjacency.values, features)?;
+            check_width(op, features.dims(), d_edge)
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Graph attention.
+
+use super::attention::{Attended, check_inputs, head_scores, join_heads, weighted_sums};
+use super::features::{Features, check_dropout, check_square, glorot, glorot_linear, invalid, with_bias, zeros};
+use super::message_passing::{at_edges, edge_softmax};
+use crate::tensor::sparse::CsrTensor;
+use burn::config::Config;
+use burn::module::{Module, Param};
+use burn::nn::{Dropout, DropoutConfig, Linear};
+use burn::tensor::activation::leaky_relu;
+use burn::tensor::{Device, Tensor};
+use sparse_core::Result;
+use sparse_macros::or_panic;
+
+/// Configuration of a [`GatConv`].
+#[derive(Config, Debug)]
+pub struct GatConvConfig {
+    /// Number of input features of a node.
+    pub d_input: usize,
+    /// Number of output features of each head.
+    pub d_output: usize,
+    /// Number of heads.
+    #[config(default = 1)]
+    pub heads: usize,
+    /// Whether the heads stand side by side in the result. If not, it is their mean.
+    #[config(default = true)]
+    pub concat: bool,
+    /// The slope of the leaky ReLU below 0.
+    #[config(default = 0.2)]
+    pub negative_slope: f64,
+    /// The probability with which the weight of an edge is dropped in training.
+    #[config(default = 0.0)]
+    pub dropout: f64,
+    /// Whether each node attends to itself. A self loop of the adjacency is replaced; the edge features of a loop are
+    /// the mean of those of the other edges to its node.
+    #[config(default = true)]
+    pub self_loops: bool,
+    /// Number of features of an edge.
+    #[config(default = "None")]
+    pub d_edge: Option<usize>,
+    /// Whether a linear map of the input is added.
+    #[config(default = false)]
+    pub residual: bool,
+    /// Whether a bias is added; it starts at 0.
+    #[config(default = true)]
+    pub bias: bool,
+}
+
+/// Graph attention: `out_i = sum_{j in N(i)} alpha_ij W x_j + b`, for each head on its own, with
+/// `alpha_ij = softmax_j(leaky_relu(<s, W x_j> + <t, W x_i> + <u, V e_ij>))`.
+///
+/// Only the pattern of the adjacency `[M, N]` is read, not its values. `e_ij` are the features of the edges, in the order
+/// of the stored elements; without them the last term is missing. The result is `[M, heads * d_output]`, or
+/// `[M, d_output]` if the heads are averaged. (PyG's `GATConv`.)
+///
+/// Gradients reach the weights, the features of the nodes and those of the edges. Cost:
+/// `O(nnz * heads * d_output + N * d_input * heads * d_output)` time. Besides the features of the nodes the memory is
+/// `O(nnz * heads)`, and `O(nnz * d_edge)` for edge features with self loops.
+///
+/// Source: Veličković et al., *Graph attention networks*, ICLR 2018.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use sparse_tensor::{data::karate, nn::GatConvConfig};
+///
+/// let device = Device::flex();
+/// let graph = karate(&device);
+/// let layer = GatConvConfig::new(34, 8).with_heads(4).init(&device);
+/// assert_eq!(layer.forward_sparse(&graph.adjacency, &graph.features).dims(), [34, 32]);
+/// ```
+#[derive(Module, Debug)]
+pub struct GatConv {
+    /// `W`, `[d_input, heads * d_output]` (PyG's `lin`).
+    pub linear: Linear,
+    /// `s`, `[heads, d_output]` (PyG's `att_src`).
+    pub source: Param<Tensor<2>>,
+    /// `t`, `[heads, d_output]` (PyG's `att_dst`).
+    pub target: Param<Tensor<2>>,
+    /// `V`, `[d_edge, heads * d_output]` (PyG's `lin_edge`).
+    pub edge: Option<Linear>,
+    /// `u`, `[heads, d_output]` (PyG's `att_edge`).
+    pub edge_attention: Option<Param<Tensor<2>>>,
+    /// The linear map of the input that is added (PyG's `res`).
+    pub residual: Option<Linear>,
+    /// `[heads * d_output]`, or `[d_output]` if the heads are averaged.
+    pub bias: Option<Param<Tensor<1>>>,
+    /// Dropout of the weights of edges.
+    pub dropout: Dropout,
+    concat: bool,
+    negative_slope: f64,
+    self_loops: bool,
+}
+
+impl GatConvConfig {
+    /// A layer on `device`. Weights start from Glorot's uniform distribution.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` for 0 heads, and for a dropout outside `[0, 1)`.
+    #[or_panic]
+    pub fn try_init(&self, device: &Device) -> Result<GatConv> {
+        const OP: &str = "GatConvConfig::init";
+        if self.heads == 0 {
+            return invalid(OP, "heads must be at least 1, got 0".into());
+        }
+        check_dropout(OP, self.dropout)?;
+        let (width, shape) = (self.heads * self.d_output, [self.heads, self.d_output]);
+        let out = if self.concat { width } else { self.d_output };
+        Ok(GatConv {
+            linear: glorot_linear(self.d_input, width, device),
+            source: glorot(shape, shape, device),
+            target: glorot(shape, shape, device),
+            edge: self.d_edge.map(|d_edge| glorot_linear(d_edge, width, device)),
+            edge_attention: self.d_edge.map(|_| glorot(shape, shape, device)),
+            residual: self.residual.then(|| glorot_linear(self.d_input, out, device)),
+            bias: self.bias.then(|| zeros(out, device)),
+            dropout: DropoutConfig::new(self.dropout).init(),
+            concat: self.concat,
+            negative_slope: self.negative_slope,
+            self_loops: self.self_loops,
+        })
+    }
+}
+
+impl GatConv {
+    /// Dense features: `adjacency [N, N]`, `x [N, d_input]`.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
+    #[or_panic]
+    pub fn try_forward(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<Tensor<2>> {
+        const OP: &str = "GatConv::forward";
+        check_square(OP, adjacency)?;
+        let x = Features::Dense(x);
+        self.run(OP, adjacency, [x.clone(), x], None)
+    }
+
+    /// Sparse features, which stay sparse: `adjacency [N, N]`, `x [N, d_input]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_forward`](Self::try_forward).
+    #[or_panic]
+    pub fn try_forward_sparse(&self, adjacency: &CsrTensor<2>, x: &CsrTensor<2>) -> Result<Tensor<2>> {
+        const OP: &str = "GatConv::forward_sparse";
+        check_square(OP, adjacency)?;
+        self.run(OP, adjacency, [Features::Sparse(x), Features::Sparse(x)], None)
+    }
+
+    /// With features of the edges: `adjacency [N, N]`, `x [N, d_input]`, `edges [nnz, d_edge]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_forward`](Self::try_forward); `length_mismatch` if there is not one row for each edge; `invalid` for a
+    /// layer without `d_edge`.
+    #[or_panic]
+    pub fn try_forward_edges(&self, adjacency: &CsrTensor<2>, x: Tensor<2>, edges: Tensor<2>) -> Result<Tensor<2>> {
+        const OP: &str = "GatConv::forward_edges";
+        check_square(OP, adjacency)?;
+        let x = Features::Dense(x);
+        self.run(OP, adjacency, [x.clone(), x], Some(edges))
+    }
+
+    /// A bipartite graph, such as a sampled neighbourhood: `adjacency [M, N]`, `source [N, d_input]`,
+    /// `target [M, d_input]`, and features of the edges if there are any. With self loops, target `i` also attends to
+    /// source `i`, so the targets must be the first sources, in their order.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_forward_edges`](Self::try_forward_edges).
+    #[or_panic]
+    pub fn try_forward_bipartite(
+        &self,
+        adjacency: &CsrTensor<2>,
+        source: Tensor<2>,
+        target: Tensor<2>,
+        edges: Option<Tensor<2>>,
+    ) -> Result<Tensor<2>> {
+        let x = [Features::Dense(source), Features::Dense(target)];
+        self.run("GatConv::forward_bipartite", adjacency, x, edges)
+    }
+
+    fn run(
+        &self,
+        op: &'static str,
+        adjacency: &CsrTensor<2>,
+        [source, target]: [Features<'_>; 2],
+        edges: Option<Tensor<2>>,
+    ) -> Result<Tensor<2>> {
+        let [d_input, _] = self.linear.weight.lazy_shape().dims();
+        let d_edge = self.edge.as_ref().map(|edge| edge.weight.lazy_shape().dims::<2>()[0]);
+        check_inputs(op, adjacency, (&source, &target), d_input, (edges.as_ref(), d_edge))?;
+        let attended = Attended::new(op, adjacency, edges, self.self_loops)?;
+        let (pattern, [heads, _]) = (&attended.pattern, self.source.lazy_shape().dims());
+        let from = source.linear(op, &self.linear)?;
+        // Of the targets only their scores are needed: <t, W x> is a product with [d_input, heads] numbers.
+        let to = target.times(op, head_scores(self.linear.weight.val(), self.target.val()))?;
+        let mut scores = at_edges(pattern, 1, head_scores(from.clone(), self.source.val())) + at_edges(pattern, 0, to);
+        if let (Some(features), Some(edge), Some(vector)) = (attended.features, &self.edge, &self.edge_attention) {
+            scores = scores + features.matmul(head_scores(edge.weight.val(), vector.val()));
+        }
+        let weights = edge_softmax(pattern, leaky_relu(scores, self.negative_slope))?;
+        let out = join_heads(weighted_sums(pattern, &self.dropout.forward(weights), &from)?, heads, self.concat);
+        let out = match &self.residual {
+            Some(residual) => out + target.linear(op, residual)?,
+            None => out,
+        };
+        Ok(with_bias(out, &self.bias))
+    }
+}

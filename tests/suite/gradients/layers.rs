@@ -1,0 +1,90 @@
+//! Rules of layers.
+
+use super::check;
+use burn::module::{Param, ParamId};
+use burn::nn::Linear;
+use burn::tensor::{DType, Tensor, TensorData};
+use proptest::prelude::*;
+use sparse_tensor::CsrTensor;
+use sparse_tensor::nn::{Edges, Gatv2ConvConfig};
+use sparse_tensor::ops::Reduce;
+
+const NODES: usize = 4;
+const FEATURES: usize = 2;
+const HEADS: usize = 2;
+const WIDTH: usize = 3 * HEADS;
+
+/// Numbers away from 0, where the leaky ReLU has no derivative: sums of three of them stay away from it too.
+fn numbers(count: usize) -> impl Strategy<Value = Vec<f64>> {
+    proptest::collection::vec(prop_oneof![0.3f64..1.3, -2.0f64..-1.0], count)
+}
+
+/// A graph of `NODES` nodes with edges where `edges` says so, without values of its own.
+fn graph(edges: &[bool], device: &burn::tensor::Device) -> CsrTensor<2> {
+    let values: Vec<f64> = edges.iter().map(|&edge| if edge { 1.0 } else { 0.0 }).collect();
+    CsrTensor::from_dense(Tensor::from_data(TensorData::new(values, [NODES, NODES]), (device, DType::F64)))
+}
+
+fn param<const D: usize>(value: Tensor<D>) -> Param<Tensor<D>> {
+    Param::initialized(ParamId::new(), value)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    /// The fused scores of GATv2: to the features, both weights, the attention, and edge features with their weight.
+    #[test]
+    fn gatv2(
+        edges in proptest::collection::vec(any::<bool>(), NODES * NODES),
+        x in numbers(NODES * FEATURES),
+        weights in numbers(2 * FEATURES * WIDTH),
+        attention in numbers(WIDTH),
+        features in numbers(NODES * NODES),
+        loops in any::<bool>(),
+        pick in 0usize..4,
+    ) {
+        let stored = edges.iter().filter(|&&edge| edge).count();
+        let data = |values: &[f64], shape: [usize; 2]| TensorData::new(values.to_vec(), shape);
+        let (first, second) = weights.split_at(FEATURES * WIDTH);
+        let inputs = [
+            data(&x, [NODES, FEATURES]),
+            data(first, [FEATURES, WIDTH]),
+            data(second, [FEATURES, WIDTH]),
+            data(&attention, [HEADS, WIDTH / HEADS]),
+            data(&features[..stored], [stored, 1]),
+            data(&attention, [1, WIDTH]),
+        ];
+        check(pick, &inputs, |xs| {
+            let x: Tensor<2> = xs[0].tensor();
+            let device = x.device();
+            let config = Gatv2ConvConfig::new(FEATURES, WIDTH / HEADS).with_heads(HEADS).with_d_edge(Some(1));
+            let mut layer = config.with_bias(false).with_self_loops(loops).init(&device);
+            let linear = |at: usize| Linear { weight: param(xs[at].tensor()), bias: None };
+            layer.source = linear(1);
+            layer.target = Some(linear(2));
+            layer.attention = param(xs[3].tensor());
+            layer.edge = Some(linear(5));
+            layer.forward_edges(&graph(&edges, &device), x, xs[4].tensor())
+        })?;
+    }
+
+    /// Messages: reads at both ends, softmax and every aggregation.
+    #[test]
+    fn messages(
+        edges in proptest::collection::vec(any::<bool>(), NODES * NODES),
+        x in numbers(NODES * FEATURES),
+        pick in 0usize..4,
+        which in 0usize..4,
+    ) {
+        let reduce = [Reduce::Add, Reduce::Mean, Reduce::Amax, Reduce::Mul][which];
+        check(pick, &[TensorData::new(x.clone(), [NODES, FEATURES])], |xs| {
+            let x: Tensor<2> = xs[0].tensor();
+            let graph = graph(&edges, &x.device());
+            let edges = Edges::new(&graph, x.clone());
+            let scores = edges.softmax(edges.source() * edges.target());
+            // Ties would have no derivative.
+            let apart = Tensor::arange(0..edges.len() as i64, &x.device().inner()).float().cast(DType::F64);
+            edges.aggregate(scores + apart.reshape([-1, 1]) * edges.read_source(x), reduce)
+        })?;
+    }
+}
