@@ -123,7 +123,8 @@ impl Task {
         })
     }
 
-    /// Trains from one seed. The test accuracy of the epoch with the best validation (the last one where none validate).
+    /// Trains from one seed. The test accuracy of the epoch with the best validation (the last one where none
+    /// validate).
     fn run(&self, args: &Args, seed: u64, bar: &ProgressBar) -> Result<f64, String> {
         self.device.seed(seed);
         let features = self.training.features.dims()[1];

@@ -46,10 +46,10 @@ pub struct ChebConvConfig {
 /// A Chebyshev graph convolution: `sum_{k < K} T_k(L~) X W_k + b`, with `L~ = 2 L / lambda_max - I` and the Chebyshev
 /// polynomials `T_0 = 1`, `T_1(L) = L`, `T_k(L) = 2 L T_{k-1}(L) - T_{k-2}(L)`.
 ///
-/// `L` is the Laplacian of the adjacency `A` `[N, N]`, whose values are edge weights. Self loops in `A` do not count, and
-/// a node of degree 0 or less counts as isolated. The sum is computed by Clenshaw's recurrence on the products `X W_k`,
-/// so sparse features stay sparse; the result differs from that of the recurrence above by rounding. Gradients reach
-/// the weights, `X` and the values of `A`. (PyG's `ChebConv`.)
+/// `L` is the Laplacian of the adjacency `A` `[N, N]`, whose values are edge weights. Self loops in `A` do not count,
+/// and a node of degree 0 or less counts as isolated. The sum is computed by Clenshaw's recurrence on the products
+/// `X W_k`, so sparse features stay sparse; the result differs from that of the recurrence above by rounding. Gradients
+/// reach the weights, `X` and the values of `A`. (PyG's `ChebConv`.)
 ///
 /// Cost: `K` products `X W_k` and `K - 1` products of `nnz * d_output`.
 ///

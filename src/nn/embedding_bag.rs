@@ -43,8 +43,8 @@ pub struct Bags {
 }
 
 impl Bags {
-    /// Bags of `ids` `[n]` in `[0, embeddings)` that start at `offsets` `[bags]`. Reads the offsets, and whether an id is
-    /// wrong, from the device.
+    /// Bags of `ids` `[n]` in `[0, embeddings)` that start at `offsets` `[bags]`. Reads the offsets, and whether an id
+    /// is wrong, from the device.
     ///
     /// # Errors
     ///
@@ -153,8 +153,8 @@ impl EmbeddingBag {
     ///
     /// # Errors
     ///
-    /// As [`try_forward`](Self::try_forward); `length_mismatch` if there is not one weight for each id; `dtype_mismatch`;
-    /// `invalid` for another mode.
+    /// As [`try_forward`](Self::try_forward); `length_mismatch` if there is not one weight for each id;
+    /// `dtype_mismatch`; `invalid` for another mode.
     #[or_panic]
     pub fn try_forward_weighted(&self, bags: &Bags, weights: Tensor<1>) -> Result<Tensor<2>> {
         const OP: &str = "EmbeddingBag::forward_weighted";

@@ -49,8 +49,8 @@ pub struct GatConvConfig {
 /// Graph attention: `out_i = sum_{j in N(i)} alpha_ij W x_j + b`, for each head on its own, with
 /// `alpha_ij = softmax_j(leaky_relu(<s, W x_j> + <t, W x_i> + <u, V e_ij>))`.
 ///
-/// Only the pattern of the adjacency `[M, N]` is read, not its values. `e_ij` are the features of the edges, in the order
-/// of the stored elements; without them the last term is missing. The result is `[M, heads * d_output]`, or
+/// Only the pattern of the adjacency `[M, N]` is read, not its values. `e_ij` are the features of the edges, in the
+/// order of the stored elements; without them the last term is missing. The result is `[M, heads * d_output]`, or
 /// `[M, d_output]` if the heads are averaged. (PyG's `GATConv`.)
 ///
 /// Gradients reach the weights, the features of the nodes and those of the edges. Cost:

@@ -49,17 +49,17 @@ pub struct Gatv2ConvConfig {
     pub bias: bool,
 }
 
-/// Graph attention where each node ranks its neighbours in its own way: `out_i = sum_{j in N(i)} alpha_ij W x_j + b`, for
-/// each head on its own, with `alpha_ij = softmax_j(<a, leaky_relu(U x_i + W x_j + V e_ij)>)`.
+/// Graph attention where each node ranks its neighbours in its own way: `out_i = sum_{j in N(i)} alpha_ij W x_j + b`,
+/// for each head on its own, with `alpha_ij = softmax_j(<a, leaky_relu(U x_i + W x_j + V e_ij)>)`.
 ///
-/// `W` and `U` have biases. Only the pattern of the adjacency `[M, N]` is read, not its values. `e_ij` are the features of
-/// the edges, in the order of the stored elements; without them that term is missing. The result is
+/// `W` and `U` have biases. Only the pattern of the adjacency `[M, N]` is read, not its values. `e_ij` are the features
+/// of the edges, in the order of the stored elements; without them that term is missing. The result is
 /// `[M, heads * d_output]`, or `[M, d_output]` if the heads are averaged. (PyG's `GATv2Conv`.)
 ///
 /// Gradients reach the weights, the features of the nodes and those of the edges. Cost:
-/// `O(nnz * heads * d_output + N * d_input * heads * d_output)` time. The sums inside the ReLU are formed for some edges
-/// at a time, and again in the backward pass. So besides the features of the nodes the memory is `O(nnz * heads)`, and
-/// `O(nnz * d_edge)` for edge features with self loops.
+/// `O(nnz * heads * d_output + N * d_input * heads * d_output)` time. The sums inside the ReLU are formed for some
+/// edges at a time, and again in the backward pass. So besides the features of the nodes the memory is
+/// `O(nnz * heads)`, and `O(nnz * d_edge)` for edge features with self loops.
 ///
 /// Source: Brody, Alon, Yahav, *How attentive are graph attention networks?*, ICLR 2022.
 ///

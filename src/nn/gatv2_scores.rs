@@ -25,8 +25,8 @@ struct Chunk {
     by_col: Lazy<(Tensor<1, Int>, Tensor<1, Int>)>,
 }
 
-/// The edges of a pattern in chunks. A chunk has about as many edges as there are nodes, so that what is computed for its
-/// edges takes as much memory as the features of the nodes.
+/// The edges of a pattern in chunks. A chunk has about as many edges as there are nodes, so that what is computed for
+/// its edges takes as much memory as the features of the nodes.
 #[derive(Clone, Debug)]
 struct Chunks {
     list: Arc<Vec<Chunk>>,
@@ -126,9 +126,9 @@ impl Operands {
 
 /// `out[ij, h] = <a[h, :], leaky_relu(t[i, h, :] + s[j, h, :] + (e_ij V)[h, :])>`, `[nnz, H]`.
 ///
-/// `target` is `[M, H * C]`, `source` `[N, H * C]`, `attention` `[H, C]`; `edges` are features `[nnz, D]` and their weight
-/// `V` `[D, H * C]`. The edges are taken in chunks, forward and again backward, so the memory besides the operands and
-/// the result is that of a few tensors of `max(M, N) * H * C` numbers (or of 4096 edges).
+/// `target` is `[M, H * C]`, `source` `[N, H * C]`, `attention` `[H, C]`; `edges` are features `[nnz, D]` and their
+/// weight `V` `[D, H * C]`. The edges are taken in chunks, forward and again backward, so the memory besides the
+/// operands and the result is that of a few tensors of `max(M, N) * H * C` numbers (or of 4096 edges).
 pub(super) fn gatv2_scores(
     pattern: &CsrPattern,
     [target, source]: [Tensor<2>; 2],

@@ -24,9 +24,9 @@ pub struct GcnConvConfig {
     /// Whether a bias is added; it starts at 0.
     #[config(default = true)]
     pub bias: bool,
-    /// Whether the layer normalises the adjacency itself, by [`gcn_normalization`](super::gcn_normalization). By default
-    /// it gets a normalised one, so that a model of several layers normalises once. (PyG's default is the other way
-    /// round.)
+    /// Whether the layer normalises the adjacency itself, by [`gcn_normalization`](super::gcn_normalization). By
+    /// default it gets a normalised one, so that a model of several layers normalises once. (PyG's default is the other
+    /// way round.)
     #[config(default = false)]
     pub normalize: bool,
     /// With `normalize`: whether nodes without a self loop get one.
@@ -48,8 +48,9 @@ pub struct GcnConvConfig {
 ///
 /// `A` is a normalised adjacency (see [`symmetric_normalization`](crate::nn::symmetric_normalization)), and `X` has the
 /// features of the nodes. With `normalize` in the configuration the layer gets the adjacency as it is, with the edge
-/// weights as its values, and normalises it. The product is computed as `A (X W)`, because there are usually fewer output features than
-/// input features. Gradients reach the weight, the bias, `X`, and the values of `A` if they are tracked.
+/// weights as its values, and normalises it. The product is computed as `A (X W)`, because there are usually fewer
+/// output features than input features. Gradients reach the weight, the bias, `X`, and the values of `A` if they are
+/// tracked.
 ///
 /// Source: Kipf and Welling, *Semi-supervised classification with graph convolutional networks*, ICLR 2017.
 ///
@@ -121,8 +122,8 @@ impl GcnConv {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`; with `normalize`, `fill_mismatch` for
-    /// an adjacency whose fill is not zero or undefined.
+    /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`; with `normalize`, `fill_mismatch`
+    /// for an adjacency whose fill is not zero or undefined.
     #[or_panic]
     pub fn try_forward(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<Tensor<2>> {
         const OP: &str = "GcnConv::forward";

@@ -1,11 +1,11 @@
 //! Layers that work on sparse tensors, as Burn modules.
 //!
-//! A layer is made by its configuration: `SageConvConfig::new(16, 8).init(&device)`. Layers are Burn modules: they can be
-//! fields of a `#[derive(Module)]` struct, are saved and loaded with it, and are trained by Burn's optimisers.
+//! A layer is made by its configuration: `SageConvConfig::new(16, 8).init(&device)`. Layers are Burn modules: they can
+//! be fields of a `#[derive(Module)]` struct, are saved and loaded with it, and are trained by Burn's optimisers.
 //!
-//! In every adjacency `[M, N]` the rows are targets and the columns are sources: the stored element `(i, j)` is the edge
-//! from node `j` to node `i`, and its value is the weight of that edge. So `A X` sums over neighbours. In an undirected
-//! graph the adjacency is symmetric.
+//! In every adjacency `[M, N]` the rows are targets and the columns are sources: the stored element `(i, j)` is the
+//! edge from node `j` to node `i`, and its value is the weight of that edge. So `A X` sums over neighbours. In an
+//! undirected graph the adjacency is symmetric.
 //!
 //! | what | names |
 //! |---|---|

@@ -13,9 +13,9 @@ use sparse_macros::or_panic;
 /// `count` different pairs `(i, j)` that the adjacency `[M, N]` does not store, drawn uniformly: negative examples for
 /// the prediction of links.
 ///
-/// A square adjacency is one graph, and pairs `(i, i)` are not drawn. The draw is exact and without replacement, however
-/// dense the graph is (PyG's `negative_sampling` draws and rejects, and may return fewer). The same seed gives the same
-/// pairs on every machine. Reads the pattern from the device. Cost: `O(nnz + M + count log(nnz))`.
+/// A square adjacency is one graph, and pairs `(i, i)` are not drawn. The draw is exact and without replacement,
+/// however dense the graph is (PyG's `negative_sampling` draws and rejects, and may return fewer). The same seed gives
+/// the same pairs on every machine. Reads the pattern from the device. Cost: `O(nnz + M + count log(nnz))`.
 ///
 /// ```
 /// use burn::tensor::Device;
@@ -63,7 +63,8 @@ pub fn try_negative_sampling(adjacency: &CsrTensor<2>, count: usize, seed: u64) 
         // The last row whose first free pair is not after this one; rows without free pairs are passed over.
         let row = free.partition_point(|&before| before <= rank) - 1;
         let (own, rank) = (&taken[starts[row]..starts[row + 1]], rank - free[row]);
-        // Before `own[k]` there are `own[k] - k` free columns. Those that are not more than `rank` come before the pair.
+        // Before `own[k]` there are `own[k] - k` free columns. Those that are not more than `rank` come before the
+        // pair.
         let (mut low, mut high) = (0, own.len());
         while low < high {
             let middle = (low + high) / 2;

@@ -55,8 +55,8 @@ fn by_degrees(matrix: &CsrTensor<2>) -> Result<CsrTensor<2>> {
     Ok(matrix.with_rows(values, matrix.fill().clone()))
 }
 
-/// `D^-1/2 (A + L) D^-1/2` as [`GcnConv`](super::GcnConv) uses it: `L` is a self loop of `loop_weight` at each node that
-/// has none, and `D` the diagonal matrix of the row sums of `A + L`.
+/// `D^-1/2 (A + L) D^-1/2` as [`GcnConv`](super::GcnConv) uses it: `L` is a self loop of `loop_weight` at each node
+/// that has none, and `D` the diagonal matrix of the row sums of `A + L`.
 ///
 /// Unlike in [`symmetric_normalization`], a self loop that `A` has keeps its weight. 1 is the weight of the paper; the
 /// improved variant of PyG takes 2. Everything else is as there. (PyG's `gcn_norm`.) Differentiable in the values of

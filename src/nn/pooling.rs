@@ -9,8 +9,8 @@ use sparse_macros::or_panic;
 
 /// `out[g] = sum of x[i] over the nodes i of graph g`: `[N, F]` to `[G, F]`.
 ///
-/// `graphs` has the graph of each node; make it by `IndexPlan::new(ids, number_of_graphs)`, which checks the ids once. A
-/// graph without nodes gives 0. Backward: each node gets the gradient of its graph. Cost: `O(N * F)`, by segments,
+/// `graphs` has the graph of each node; make it by `IndexPlan::new(ids, number_of_graphs)`, which checks the ids once.
+/// A graph without nodes gives 0. Backward: each node gets the gradient of its graph. Cost: `O(N * F)`, by segments,
 /// without atomics. (PyG's `global_add_pool`.)
 ///
 /// ```
@@ -58,9 +58,9 @@ pub fn try_global_max_pool(x: Tensor<2>, graphs: &IndexPlan) -> Result<Tensor<2>
 
 /// Attention over the nodes of each graph: `out[g] = sum of softmax(gate)[i] * x[i] over the nodes i of graph g`.
 ///
-/// `gate` `[N, 1]`, or `[N, F]` for one of each feature, has the scores, from a network of your own; the softmax is over
-/// the nodes of each graph. `x` is `[N, F]`, from another network if you like. The result is `[G, F]`; a graph without
-/// nodes gives 0. Gradients reach both. (PyG's `AttentionalAggregation`.)
+/// `gate` `[N, 1]`, or `[N, F]` for one of each feature, has the scores, from a network of your own; the softmax is
+/// over the nodes of each graph. `x` is `[N, F]`, from another network if you like. The result is `[G, F]`; a graph
+/// without nodes gives 0. Gradients reach both. (PyG's `AttentionalAggregation`.)
 ///
 /// Source: Li, Tarlow, Brockschmidt, Zemel, *Gated graph sequence neural networks*, ICLR 2016.
 ///

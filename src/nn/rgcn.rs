@@ -35,8 +35,8 @@ pub struct RgcnConvConfig {
 /// A relational graph convolution: `out_i = W_0 x_i + sum_r aggregate_{j in N_r(i)} (a_ij x_j W_r) + b`.
 ///
 /// There is one adjacency for each relation; their values are edge weights. With bases the weights are
-/// `W_r = sum_b C_rb V_b`, which keeps their number small. Sparse features stay sparse with add and mean. Relations without edges cost
-/// nothing. (PyG's `RGCNConv`; it has one list of edges and a type for each.)
+/// `W_r = sum_b C_rb V_b`, which keeps their number small. Sparse features stay sparse with add and mean. Relations
+/// without edges cost nothing. (PyG's `RGCNConv`; it has one list of edges and a type for each.)
 ///
 /// Cost: for each relation with edges `O(nnz_r * F + N * d_input * d_output)`, with `F` the smaller number of
 /// features (for max that of the input).

@@ -39,8 +39,8 @@ pub struct TopKPoolConfig {
 /// its graph. The new features are `multiplier * y_i * x_i`, so `p` is trained through them. Gradients reach `p`, the
 /// features, and the values of the adjacency. (PyG's `TopKPooling`.)
 ///
-/// The scores are read from the device, because which nodes stay is a new structure. Cost: a sort of the scores, and the
-/// selection of rows and columns, `O(nnz)`.
+/// The scores are read from the device, because which nodes stay is a new structure. Cost: a sort of the scores, and
+/// the selection of rows and columns, `O(nnz)`.
 ///
 /// Source: Gao and Ji, *Graph U-Nets*, ICML 2019; Knyazev, Taylor, Amer, *Understanding attention and generalization in
 /// graph neural networks*, NeurIPS 2019 (`min_score`).

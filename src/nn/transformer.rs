@@ -48,10 +48,10 @@ pub struct TransformerConvConfig {
 /// `out_i = W_0 x_i + sum_{j in N(i)} alpha_ij (V x_j + E e_ij)`, for each head on its own, with
 /// `alpha_ij = softmax_j(<Q x_i, K x_j + E e_ij> / sqrt(d_output))`.
 ///
-/// With `beta` the two terms `r_i + m_i` become `g r_i + (1 - g) m_i` with the gate `g = sigmoid(w [m_i, r_i, m_i - r_i])`.
-/// Only the pattern of the adjacency `[M, N]` is read, not its values; there are no self loops but those in it. `e_ij` are
-/// the features of the edges, in the order of the stored elements. The result is `[M, heads * d_output]`, or
-/// `[M, d_output]` if the heads are averaged. (PyG's `TransformerConv`.)
+/// With `beta` the two terms `r_i + m_i` become `g r_i + (1 - g) m_i` with the gate
+/// `g = sigmoid(w [m_i, r_i, m_i - r_i])`. Only the pattern of the adjacency `[M, N]` is read, not its values; there
+/// are no self loops but those in it. `e_ij` are the features of the edges, in the order of the stored elements. The
+/// result is `[M, heads * d_output]`, or `[M, d_output]` if the heads are averaged. (PyG's `TransformerConv`.)
 ///
 /// Gradients reach the weights, the features of the nodes and those of the edges. Cost:
 /// `O(nnz * heads * d_output + N * d_input * heads * d_output)` time. Besides the features of the nodes the memory is

@@ -300,7 +300,9 @@ def pooling():
             dense = torch.zeros(len(kept), len(kept)).index_put((index[1], index[0]), values)
             return torch.cat([pooled, dense @ pooled], 1)
 
-        case(f"top_k/{name}", forward, {"weight": layer.select.weight}, [graph], True, 0 if name == "score" else STEPS, x=random(7, 5))
+        # With a bound on the score other numbers of nodes stay after each step.
+        steps = 0 if name == "score" else STEPS
+        case(f"top_k/{name}", forward, {"weight": layer.select.weight}, [graph], True, steps, x=random(7, 5))
 
 
 if __name__ == "__main__":
