@@ -7,7 +7,7 @@ use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::{Pattern, Structure};
 use crate::pattern::memo::{Made, Memo};
 use burn::tensor::activation::leaky_relu;
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{DType, Int, Tensor};
 use sparse_autograd::{Erased, record};
 use std::sync::Arc;
 
@@ -141,6 +141,14 @@ pub(super) fn gatv2_scores(
     let (nnz, targets) = (pattern.nnz(), target.dims()[0]);
     if nnz == 0 {
         return Tensor::zeros([0, heads], (&source.device(), source.dtype()));
+    }
+    // Scores are sums, and so are gradients: 16-bit floats are added up in f32.
+    let dtype = source.dtype();
+    if matches!(dtype, DType::F16 | DType::BF16) {
+        let wide = |x: Tensor<2>| x.cast(DType::F32);
+        let edges = edges.map(|(edges, weight)| (wide(edges), wide(weight)));
+        let scores = gatv2_scores(pattern, [wide(target), wide(source)], wide(attention), edges, slope);
+        return scores.cast(dtype);
     }
     let nodes = Tensor::cat(vec![target, source], 0);
     let attention = attention.reshape(Exact([1, width]));

@@ -2,7 +2,7 @@
 
 use super::features::invalid;
 use crate::base::index::read_all;
-use crate::pattern::layout::{Pattern, Structure as _};
+use crate::pattern::layout::Structure;
 use crate::tensor::sparse::CsrTensor;
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;

@@ -38,6 +38,12 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
     ("nn/struct.GcnConv.html", "a layer: tests/suite/nn.rs, and tests/law/huge/shapes.rs", "forward forward_sparse"),
     ("fn", "of graphs: tests/suite/nn.rs, and tests/law/huge/shapes.rs", "row_normalization symmetric_normalization"),
     ("fn", "random: tests/suite/nn.rs", "sparse_dropout"),
+    (
+        "fn",
+        "parts of models: tests/suite/layers",
+        "dot_decoder gcn_normalization global_add_pool global_attention_pool global_max_pool global_mean_pool \
+         graph_softmax negative_sampling",
+    ),
     ("fn", "a limit of the process, not an operation", "dense_limit set_dense_limit"),
     ("fn", "the name of a dtype", "dtype_name"),
     ("fn", "counters of a GPU run: tests/gpu", "device_reads host_fallbacks"),
