@@ -7,7 +7,7 @@ use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
 use crate::base::limits::check_dim;
 use crate::ops::broadcast::read_rows;
-use crate::ops::masked_matmul::try_masked_matmul;
+use crate::ops::masked_matmul::try_head_sddmm;
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::diagonal::{off_diagonal, with_diagonal};
 use crate::pattern::layout::{Pattern, Structure};
@@ -18,11 +18,6 @@ use burn::tensor::{Float, Tensor};
 use sparse_burn::Reduce;
 use sparse_core::Result;
 
-/// One matrix of a pattern with the values of a head, from `[nnz, H]`.
-fn of_head(pattern: &CsrPattern, values: &Tensor<2>, head: usize) -> CsrTensor<2> {
-    CsrTensor::from_parts(pattern.clone(), values.clone().narrow(1, head, 1), vec![], Fill::Zero)
-}
-
 /// The columns `[N, C]` of a head, from `[N, H * C]`.
 pub(super) fn columns(x: &Tensor<2>, heads: usize, head: usize) -> Tensor<2> {
     let each = x.dims()[1] / heads;
@@ -31,9 +26,10 @@ pub(super) fn columns(x: &Tensor<2>, heads: usize, head: usize) -> Tensor<2> {
 
 /// `out[i, h, :] = sum_j weights[ij, h] * x[j, h, :]`: weights `[nnz, H]` and x `[N, H * C]` to `[M, H * C]`.
 pub(super) fn weighted_sums(pattern: &CsrPattern, weights: &Tensor<2>, x: &Tensor<2>) -> Result<Tensor<2>> {
-    let heads = weights.dims()[1];
-    let parts = (0..heads).map(|head| of_head(pattern, weights, head).try_matmul(columns(x, heads, head)));
-    join(parts.collect::<Result<_>>()?)
+    let (heads, [_, width]) = (weights.dims()[1], x.dims());
+    let edges = CsrTensor::<3>::from_parts(pattern.clone(), weights.clone(), vec![heads], Fill::Zero);
+    let out = edges.try_matmul(by_head(x, heads))?;
+    Ok(out.reshape(Exact([pattern.shape()[0], width])))
 }
 
 /// `out[ij, h] = <left[i, h, :], right[j, h, :]>`: left `[M, H * C]` and right `[N, H * C]` to `[nnz, H]`.
@@ -43,17 +39,15 @@ pub(super) fn head_products(
     right: &Tensor<2>,
     heads: usize,
 ) -> Result<Tensor<2>> {
-    let ones = Tensor::<2>::zeros([pattern.nnz(), 1], (&left.device().inner(), left.dtype()));
-    let mask = CsrTensor::<2>::from_parts(pattern.clone(), ones, vec![], Fill::Zero);
-    let product = |head| {
-        let right = columns(right, heads, head).swap_dims(0, 1);
-        Ok(try_masked_matmul(columns(left, heads, head), right, &mask)?.values)
-    };
-    join((0..heads).map(product).collect::<Result<_>>()?)
+    let none = Tensor::<2>::zeros([pattern.nnz(), 1], (&left.device().inner(), left.dtype()));
+    let mask = CsrTensor::<2>::from_parts(pattern.clone(), none, vec![], Fill::Zero);
+    Ok(try_head_sddmm(by_head(left, heads), by_head(right, heads), &mask)?.values)
 }
 
-fn join(mut parts: Vec<Tensor<2>>) -> Result<Tensor<2>> {
-    Ok(if parts.len() == 1 { parts.remove(0) } else { Tensor::cat(parts, 1) })
+/// `[N, H * C]` as `[N, H, C]`.
+fn by_head(x: &Tensor<2>, heads: usize) -> Tensor<3> {
+    let [rows, width] = x.dims();
+    x.clone().reshape(Exact([rows, heads, width / heads]))
 }
 
 /// `out[n, h] = <x[n, h, :], vector[h, :]>`: x `[N, H * C]` and vector `[H, C]` to `[N, H]`.

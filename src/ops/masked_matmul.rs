@@ -104,8 +104,8 @@ pub fn try_head_sddmm<P: Pattern, const D: usize, const DM: usize, K: Numeric, K
     let Some([left, right]) = head_shapes(shape, x.dims(), y.dims()) else {
         return Err(SparseError::ShapeMismatch {
             op: OP,
-            rule: "x [.., M, heads.., F] and y [.., N, heads.., F] must fit the sparse dims [.., M, N] of the mask, got \
-                   {left} (of x, then of y) and {right}",
+            rule: "x [.., M, heads.., F] and y [.., N, heads.., F] must fit the sparse dims [.., M, N] of the mask, \
+                   got {left} (of x, then of y) and {right}",
             left: x.dims().into_iter().chain(y.dims()).collect(),
             right: shape.to_vec(),
         });

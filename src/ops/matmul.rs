@@ -30,8 +30,8 @@ use sparse_macros::or_panic;
 #[diagnostic::on_unimplemented(
     message = "a sparse tensor of rank {D} and kind `{K}` cannot be multiplied by `{Self}`",
     label = "not an operand of `matmul` here",
-    note = "it takes a dense `Tensor<{D}, {K}>`, one of a rank less (a vector) or more (a batch), or a sparse tensor of \
-            the same layout, rank and kind, by value or by reference; a dense operand is taken by value: clone it \
+    note = "it takes a dense `Tensor<{D}, {K}>`, one of a rank less (a vector) or more (a batch), or a sparse tensor \
+            of the same layout, rank and kind, by value or by reference; a dense operand is taken by value: clone it \
             to keep it"
 )]
 #[allow(private_bounds)] // Sealed.
@@ -106,15 +106,15 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// **With dense dims.** A tensor `[M, N, heads]` has a weight for each head at every element, as attention has.
     /// `out[r, h, f] = sum_c self[r, c, h] * rhs[c, h, f]`, so `[M, N, heads] x [N, heads, F] -> [M, heads, F]`.
-    /// Without features, `[M, N, heads, F] x [N, heads, F] -> [M, heads, F]` multiplies element by element and sums over
-    /// the row's elements: messages with weights of their own. Any number of dense dims. One pass over the pattern does
-    /// all heads, forward and backward, and nothing of size `nnz x heads x F` is formed. This is `bspmm` of dgl.sparse,
-    /// with the features last.
+    /// Without features, `[M, N, heads, F] x [N, heads, F] -> [M, heads, F]` multiplies element by element and sums
+    /// over the row's elements: messages with weights of their own. Any number of dense dims. One pass over the pattern
+    /// does all heads, forward and backward, and nothing of size `nnz x heads x F` is formed. This is `bspmm` of
+    /// dgl.sparse, with the features last.
     ///
-    /// **Broadcasting**, as in Burn's `matmul`. More leading dims of `rhs` are a batch for one shared pattern: `[M, N] x
-    /// [B, N, F] -> [B, M, F]`, also in one pass; the operand and the result are copied once into another order of dims.
-    /// A batch of size 1 on either side, and dense dims of size 1, take the size of the other side. A dense operand
-    /// that is repeated in this way is copied.
+    /// **Broadcasting**, as in Burn's `matmul`. More leading dims of `rhs` are a batch for one shared pattern: `[M, N]
+    /// x [B, N, F] -> [B, M, F]`, also in one pass; the operand and the result are copied once into another order of
+    /// dims. A batch of size 1 on either side, and dense dims of size 1, take the size of the other side. A dense
+    /// operand that is repeated in this way is copied.
     ///
     /// **By a dense tensor or a vector.** Any finite fill gives the dense answer. The fill is subtracted from the
     /// stored values, which go through the sparse kernel, and `fill * column sums of rhs` is added. If the fill is NaN,
@@ -154,8 +154,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `shape_mismatch` if inner sizes, batches or dense dims differ, or a sparse operand is not a matrix;
-    /// `dtype_mismatch`, `device_mismatch`. By a sparse tensor also: `would_densify` for another fill, and for more than
-    /// [`dense_limit`](crate::dense_limit) rows that are almost all empty (or columns, if the second operand is
+    /// `dtype_mismatch`, `device_mismatch`. By a sparse tensor also: `would_densify` for another fill, and for more
+    /// than [`dense_limit`](crate::dense_limit) rows that are almost all empty (or columns, if the second operand is
     /// tracked: its gradient is computed by columns); `overflow` if the result has more elements than the operands'
     /// index dtype can count or memory can hold.
     #[or_panic]

@@ -31,8 +31,8 @@ pub struct SparseTensor<P: Pattern, const D: usize, K: Kind = Float> {
 /// Coordinates (COO): any rank, hybrid (with dense dims at the end), duplicates allowed.
 pub type CooTensor<const D: usize, K = Float> = SparseTensor<CooPattern, D, K>;
 
-/// Compressed rows (CSR): 2 sparse dims, or 3 for a batch, and dense dims at the end. So rank 3 is a batch of matrices, or
-/// a matrix with one dense dim: [`sparse_dims`](SparseTensor::sparse_dims) tells them apart.
+/// Compressed rows (CSR): 2 sparse dims, or 3 for a batch, and dense dims at the end. So rank 3 is a batch of matrices,
+/// or a matrix with one dense dim: [`sparse_dims`](SparseTensor::sparse_dims) tells them apart.
 pub type CsrTensor<const D: usize, K = Float> = SparseTensor<CsrPattern, D, K>;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {

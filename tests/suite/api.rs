@@ -28,8 +28,8 @@ fn messages_lead_with_what_to_do() {
     let blocks = CooTensor::<3>::from_dense(Tensor::<3>::ones([2, 2, 4], &device), 1);
     assert_eq!(
         told(blocks.try_matmul(Tensor::<3>::ones([2, 3, 1], &device)).unwrap_err()),
-        "matmul: the right operand [2, 3, 1] must have as many rows as the left one [2, 2, 4] has columns, its batch and \
-         its dense dims, then features"
+        "matmul: the right operand [2, 3, 1] must have as many rows as the left one [2, 2, 4] has columns, its batch \
+         and its dense dims, then features"
     );
     assert_eq!(
         told(blocks.try_rmatmul(Tensor::<2>::ones([1, 2], &device)).unwrap_err()),

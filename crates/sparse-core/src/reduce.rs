@@ -1,5 +1,5 @@
-//! One traversal for all kernels that gather rows and combine them per segment: SpMM with a sum or an extremum, with one
-//! value for each element or one for each head, segment sum, segment any.
+//! One traversal for all kernels that gather rows and combine them per segment: SpMM with a sum or an extremum, with
+//! one value for each element or one for each head, segment sum, segment any.
 //!
 //! The output row of a segment is computed in register tiles. All source rows are read for the first tile of columns,
 //! then again for the next tile; they are in the cache by then. Each output element is accumulated by one thread in the

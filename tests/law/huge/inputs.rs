@@ -110,18 +110,17 @@ impl<P: Pattern, const D: usize> Huge<P, D> {
         ones(shape)
     }
 
-    /// For a tensor with dense dims: two features for each of them.
+    /// For a tensor with dense dims: one feature for each of them.
     pub fn features(&self) -> Tensor<D> {
         let shape = self.a.dims();
-        ones(std::array::from_fn(|dim| if dim + 1 < D { shape[dim + 1] } else { 2 }))
+        ones(std::array::from_fn(|dim| if dim + 1 < D { shape[dim + 1] } else { 1 }))
     }
 
-    /// Two heads of three features for each row, or column, of a mask: as many as dim `rows` has.
+    /// Two heads of two features for each row, or column, of a mask: as many as dim `rows` has.
     pub fn rows_of_heads<const D2: usize>(&self, rows: usize) -> Tensor<D2> {
         let shape = self.a.dims();
         ones(std::array::from_fn(|dim| match D2 - dim {
-            1 => 3,
-            2 => 2,
+            1 | 2 => 2,
             3 => shape[rows],
             _ => shape[dim],
         }))

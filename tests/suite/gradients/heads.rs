@@ -50,7 +50,9 @@ impl Case {
 
 proptest! {
     #[test]
-    fn products_with_heads(a in case(true), pick in 0usize..4, csr: bool, fill in proptest::collection::vec(value(), 3)) {
+    fn products_with_heads(
+        a in case(true), pick in 0usize..4, csr: bool, fill in proptest::collection::vec(value(), 3),
+    ) {
         let fill = TensorData::new(fill[..a.heads].to_vec(), [a.heads]);
         check(pick, &[a.values.clone(), a.y.clone(), fill], |xs| {
             let coo = a.coo(xs[0].tensor()).with_fill(Fill::tensor(xs[2].tensor::<1>()));

@@ -23,8 +23,8 @@ pub enum Extremum {
 
 /// The largest or smallest product of each row: `out[r, :] = max over k of value[k] * dense[idx[k], :]`.
 ///
-/// Shapes, heads, threads and tiles are as in [`spmm`](crate::spmm). If any product is NaN, the result is NaN. An empty row
-/// gives 0. Integer products wrap before they are compared. O(nnz * features) time, no extra memory.
+/// Shapes, heads, threads and tiles are as in [`spmm`](crate::spmm). If any product is NaN, the result is NaN. An empty
+/// row gives 0. Integer products wrap before they are compared. O(nnz * features) time, no extra memory.
 ///
 /// # Panics
 ///
@@ -60,11 +60,11 @@ fn is_result<T: Element>(product: T::Acc, out: T) -> bool {
 
 /// The first half of the gradient of [`spmm_extremum`] for floats, computed row by row, and the gradient of its values.
 ///
-/// The values `[nnz, heads]` of the compressed rows `(ptr, idx)` are in order. `out` is the result and `grad` its gradient, both
-/// row-major `[rows, features]`. `shares[r, f]` becomes `grad[r, f]` divided by the number of products of row `r` that
-/// are equal to `out[r, f]` (by 1 if there are none). `value_grads[k, h]` becomes the sum of
-/// `shares[r, f] * dense[idx[k], f]` over the `f` of head `h` where the product of element `k` is equal to `out[r, f]`.
-/// Sums are accumulated in [`Element::Acc`] in 32 interleaved lanes. O(nnz * features) time, parallel over rows weighted by
+/// The values `[nnz, heads]` of the compressed rows `(ptr, idx)` are in order. `out` is the result and `grad` its
+/// gradient, both row-major `[rows, features]`. `shares[r, f]` becomes `grad[r, f]` divided by the number of products
+/// of row `r` that are equal to `out[r, f]` (by 1 if there are none). `value_grads[k, h]` becomes the sum of `shares[r,
+/// f] * dense[idx[k], f]` over the `f` of head `h` where the product of element `k` is equal to `out[r, f]`. Sums are
+/// accumulated in [`Element::Acc`] in 32 interleaved lanes. O(nnz * features) time, parallel over rows weighted by
 /// their elements; each thread needs memory for one row.
 ///
 /// # Panics
@@ -340,8 +340,8 @@ pub(super) mod dynamic {
             let mut shares = zeroed::<T>((ptr.len() - 1) * features);
             let mut value_grads = need_values.then(|| zeroed::<T>(values.len()));
             let pattern = (I::ids(ptr), I::ids(idx));
-            let grads = value_grads.as_deref_mut();
-            super::extremum_rows_backward::<T, I>(pattern, values, dense, out, grad, heads, features, &mut shares, grads);
+            let (shared, own) = (&mut shares[..], value_grads.as_deref_mut());
+            super::extremum_rows_backward::<T, I>(pattern, values, dense, out, grad, heads, features, shared, own);
             (T::element_vec(shares), value_grads.map(T::element_vec))
         }))
     }

@@ -14,9 +14,9 @@ use crate::{Element, Index};
 /// empty row gives 0. Sums are accumulated in [`Element::Acc`] in the order of the row, whatever the number of threads
 /// and the instruction set. One feature is a sparse matrix-vector product and has its own code path.
 ///
-/// `values` are `[nnz, heads]`. The columns of `dense` are cut into `heads` parts of the same width, and value `h` of an
-/// element multiplies part `h`: column `f` has value `f / (features / heads)`. So one pass over the elements computes the
-/// products of all heads.
+/// `values` are `[nnz, heads]`. The columns of `dense` are cut into `heads` parts of the same width, and value `h` of
+/// an element multiplies part `h`: column `f` has value `f / (features / heads)`. So one pass over the elements
+/// computes the products of all heads.
 ///
 /// Each thread gets rows with about the same number of elements, not the same number of rows. A wide row is computed in
 /// register tiles of 8 vectors, with the dense rows prefetched (the scheme of Yang, Buluc and Owens, "Design principles

@@ -16,7 +16,8 @@ mod kernels {
     use cubecl::prelude::*;
 
     /// `lanes` units for each element and head. Each sums the products of every `lanes`-th vector of the head's part of
-    /// the two rows, then a tree reduction adds their sums. With `only` a product counts if the value times `y` equals the result.
+    /// the two rows, then a tree reduction adds their sums. With `only` a product counts if the value times `y` equals
+    /// the result.
     #[cube(launch)]
     pub fn sddmm<T: Numeric, A: Numeric, I: Int, N: Size>(
         rows: &Tensor<I>,
@@ -108,9 +109,9 @@ impl Sddmm<CubeTensor> {
     }
 }
 
-/// The product of row `rows[k]` of `x` and row `cols[k]` of `y`, for each `k` and each of the `heads` parts of the rows:
-/// `[nnz, heads]`. With values and a result (of the shape of `x`), only the products `x[r, f] * y[c, f]` are summed for
-/// which `value * y[c, f]` equals `result[r, f]`.
+/// The product of row `rows[k]` of `x` and row `cols[k]` of `y`, for each `k` and each of the `heads` parts of the
+/// rows: `[nnz, heads]`. With values and a result (of the shape of `x`), only the products `x[r, f] * y[c, f]` are
+/// summed for which `value * y[c, f]` equals `result[r, f]`.
 pub(super) fn sampled(
     rows: CubeTensor,
     cols: CubeTensor,
