@@ -6,7 +6,7 @@ use crate::base::checks::expect;
 use crate::base::kind::associate;
 use burn::config::Config;
 use burn::module::{Module, Param, ParamId};
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{DType, Device, Tensor};
 use sparse_core::SparseError;
 
 /// An optimiser of one [`RowTable`]. It changes the rows that a gradient has, in place, and leaves all other rows as they
@@ -116,8 +116,10 @@ impl RowAdamConfig {
     /// The optimiser of `table`. Memory: two more tables.
     pub fn init(&self, table: &RowTable) -> RowAdam {
         let &Self { beta_1, beta_2, epsilon } = self;
-        let device = table.weight.lazy_device().inner();
-        let time = Param::initialized(ParamId::new(), Tensor::zeros([1], &device));
+        let weight = table.weight.val().inner();
+        // A 16-bit float cannot count.
+        let dtype = if weight.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
+        let time = Param::initialized(ParamId::new(), Tensor::zeros([1], (&weight.device(), dtype)));
         RowAdam { moment_1: state(table, 0.0), moment_2: state(table, 0.0), time, beta_1, beta_2, epsilon }
     }
 }
