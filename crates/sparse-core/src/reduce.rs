@@ -325,8 +325,8 @@ mod tests {
             out: c,
         });
         // A few heads, or one for each column.
-        let few = (1..=5).rev().find(|heads| width % heads == 0).unwrap_or(1);
-        let heads = if width % 7 == 0 { width } else { few };
+        let few = (1..=5).rev().find(|heads| width.is_multiple_of(*heads)).unwrap_or(1);
+        let heads = if width.is_multiple_of(7) { width } else { few };
         let values: Vec<T> = data.iter().chain(data).copied().take(7 * heads).collect();
         let weights = Heads::new(Weights { values: &values, perm: None }, heads, width);
         simd.vectorize(Job { inputs: Inputs { reducer: largest, weights, idx, source }, ptr, rows: rows(), out: d });

@@ -192,8 +192,10 @@ fn conversions_have_errors() {
     let device = Device::flex();
     let line = CooTensor::<1>::zeros([3], &device);
     assert_eq!(line.try_to_csr().unwrap_err().kind(), "shape_mismatch");
-    let hybrid = CooTensor::<3>::from_dense(Tensor::ones([2, 2, 2], &device), 1);
-    assert_eq!(hybrid.try_to_csr().unwrap_err().kind(), "shape_mismatch");
+    // Two dense dims leave one sparse dim; one leaves a matrix of blocks.
+    let blocks = |dense_dims| CooTensor::<3>::from_dense(Tensor::ones([2, 2, 2], &device), dense_dims);
+    assert_eq!(blocks(2).try_to_csr().unwrap_err().kind(), "shape_mismatch");
+    assert_eq!(blocks(1).to_csr().dense_dims(), 1);
     let large = CooTensor::<2>::zeros([1 << 40, 1 << 40], &device);
     assert_eq!(large.try_to_csr().unwrap_err().kind(), "would_densify");
     assert_eq!(large.try_to_dense_or(1.0).unwrap_err().kind(), "would_densify");

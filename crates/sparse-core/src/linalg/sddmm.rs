@@ -175,7 +175,7 @@ mod tests {
         let (rows, cols) = (&[0, 1, 1], &[1, 2, 0]);
         simd.vectorize(Samples { rows, cols, x, y: x, width: features, out: &mut out });
         // Three heads, where they divide the features.
-        if features % 3 == 0 {
+        if features.is_multiple_of(3) {
             let mut heads = vec![0.0; 9];
             simd.vectorize(Samples { rows, cols, x, y: x, width: features / 3, out: &mut heads });
             out.extend(heads);

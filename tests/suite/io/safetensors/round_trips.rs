@@ -51,12 +51,14 @@ fn layouts<K: Kind>(data: TensorData, number: Fill<K>, device: &Device) {
     let plain = CsrTensor::<2, K>::new(row_ptr, col_idx, own, [3, 3]).unwrap();
     let (row_ptr, col_idx, own) = csr(TensorData::from([0, 0, 2, 0, 1, 1]));
     let batch = CsrTensor::<3, K>::new(row_ptr, col_idx, own, [2, 2, 3]).unwrap();
+    let heads = CsrTensor::<3, K>::from_pattern(plain.pattern().clone(), values(12).reshape([3, 4])).unwrap();
     for fill in [Fill::Zero, Fill::Undefined, number, Fill::tensor(values(1))] {
         round::<_, 1, 1, K>(&flat.clone().with_fill(fill.clone()));
         round::<_, 2, 1, K>(&stray.clone().with_fill(fill.clone()));
         round::<_, 2, 1, K>(&stray.coalesce().with_fill(fill.clone()));
         round::<_, 2, 1, K>(&plain.clone().with_fill(fill.clone()));
         round::<_, 3, 1, K>(&batch.clone().with_fill(fill.clone()));
+        round::<_, 3, 2, K>(&heads.clone().with_fill(fill.clone()));
         if matches!(fill, Fill::Value(FillValue::Block(_))) {
             round::<_, 4, 3, K>(&hybrid.clone().with_fill(Fill::tensor(values(4).reshape([2, 2]))));
             continue;
