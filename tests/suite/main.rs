@@ -16,5 +16,6 @@ mod matmul_reduce;
 mod nn;
 mod panics;
 mod printing;
+mod raw_graphs;
 mod steps;
 mod training;
