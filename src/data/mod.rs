@@ -1,6 +1,6 @@
 //! Graphs to learn on, and the parts of them that a model trains on.
 //!
-//! - Graphs: one that is built in, folders of plain text, and generated ones.
+//! - Graphs: one that is built in, folders of files, and generated ones.
 //! - Parts of large graphs: [`NeighborSampler`] and [`NeighborLoader`], [`k_hop_subgraph`], [`RandomWalks`],
 //!   [`ClusterPartition`].
 //! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`].
@@ -16,7 +16,10 @@ mod folder;
 mod graph;
 mod host;
 mod karate;
+mod ogb;
 mod pagerank;
+mod pickle;
+mod planetoid;
 mod points;
 mod reordering;
 mod sampling;
@@ -32,7 +35,9 @@ pub use batch::GraphBatch;
 pub use folder::read_folder;
 pub use graph::{Graph, Splits};
 pub use karate::karate;
+pub use ogb::{OgbGraph, OgbOptions, read_ogb, read_ogb_with};
 pub use pagerank::{PageRankConfig, pagerank, try_pagerank};
+pub use planetoid::read_planetoid;
 pub use points::{knn_graph, radius_graph, try_knn_graph, try_radius_graph};
 pub use reordering::Reordering;
 pub use sampling::cluster::ClusterPartition;

@@ -26,16 +26,16 @@ mod write;
 
 pub use write::{ToMatrixMarket, write, write_to};
 
+use super::source::{silent, text};
 use matrix::invalid;
 use sparse_core::{Result, SparseError};
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 use std::path::Path;
 
 pub use matrix::{Field, Format, MatrixMarket, Symmetry, Values};
 pub(crate) use parse::{Entry, parse_checked};
 
-/// Reads a file.
+/// Reads a file, also one that is compressed by gzip (`.mtx.gz`; needs the feature `gz`).
 ///
 /// # Errors
 ///
@@ -56,10 +56,10 @@ pub fn parse(reader: impl BufRead) -> Result<MatrixMarket> {
 /// [`read`] with an additional check of every entry. The text of its error follows the name of the line.
 pub(crate) fn read_checked(path: &Path, check: impl FnMut(Entry) -> Result<(), String>) -> Result<MatrixMarket> {
     let name = path.display();
+    let mut silent = silent();
     let open = |trouble| invalid(format!("{name}: cannot be read, got {trouble}"));
-    let file = File::open(path).map_err(open)?;
-    let bytes = file.metadata().map_err(open)?.len();
-    parse_checked(BufReader::new(file), bytes, check).map_err(|trouble| match trouble {
+    let (file, bytes) = text(path, &mut silent).map_err(open)?;
+    parse_checked(file, bytes, check).map_err(|trouble| match trouble {
         SparseError::Invalid { op, message } => SparseError::Invalid { op, message: format!("{name}: {message}") },
         other => other,
     })

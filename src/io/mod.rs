@@ -1,12 +1,25 @@
 //! File formats.
 //!
-//! [`matrix_market`] reads and writes the exchange format of sparse matrices: text, rank 2, filled with zero.
-//! `safetensors` (with the feature of that name) keeps every tensor exactly: layout, rank, dense dims, dtype and fill.
-//! No content of a file causes a panic, and the size that a header claims is not allocated unless the file is that
-//! large.
+//! | module | files | feature |
+//! |---|---|---|
+//! | [`matrix_market`] | `.mtx`: the exchange format of sparse matrices: text, rank 2, filled with zero | |
+//! | `safetensors` | every tensor exactly: layout, rank, dense dims, dtype and fill | `safetensors` |
+//! | `npz` | SciPy's sparse matrices, and NumPy's archives | `npz` |
+//! | [`npy`] | NumPy's dense arrays | |
+//! | [`edge_list`] | a line for each edge: `.csv`, `.tsv`, text | |
+//!
+//! Text files may be compressed by gzip if the feature `gz` is on. No content of a file causes a panic, and the size
+//! that a header claims is not allocated unless the file is that large. A function that ends in `_with` reports its
+//! [`Progress`].
 
+pub mod edge_list;
 pub mod matrix_market;
+pub mod npy;
+#[cfg(feature = "npz")]
+pub mod npz;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
+pub(crate) mod source;
 
 pub use matrix_market::matrix::MatrixMarket;
+pub use source::Progress;

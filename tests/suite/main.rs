@@ -22,6 +22,7 @@ mod module;
 mod nn;
 mod panics;
 mod printing;
+mod raw_graphs;
 mod row_table;
 mod sampling;
 mod steps;

@@ -1,4 +1,8 @@
 //! File formats.
 
+mod edge_list;
+pub mod files;
 mod matrix_market;
+mod npy;
+mod npz;
 mod safetensors;

@@ -1,0 +1,178 @@
+//! The elements of an array, read straight into the memory that they stay in.
+
+use super::header::{Element, Header};
+use crate::base::checks::has_dtype;
+use crate::base::kind::{Kind, dtype_name};
+use burn::tensor::{Bool, BoolStore, DType, Device, Float, Int, IntDType, TensorData};
+use bytemuck::Pod;
+use half::f16;
+use sparse_core::{Result, SparseError};
+use std::any::TypeId;
+
+/// What the elements of an array come from.
+pub(crate) trait Input {
+    /// Reads the next bytes: exactly so many, or an error.
+    fn fill(&mut self, target: &mut [u8]) -> Result<(), String>;
+
+    /// How many bytes are there for certain. More than that is not allocated before it is read.
+    fn sure(&self) -> u64;
+}
+
+/// How much is allocated at first if the length of the input is not known.
+const FIRST: usize = 1 << 16;
+
+/// `count` elements, in the byte order of this machine.
+fn read<T: Pod + Default>(input: &mut dyn Input, count: usize, swap: bool) -> Result<Vec<T>, String> {
+    let mut values = Vec::new();
+    if (count as u64).saturating_mul(size_of::<T>() as u64) <= input.sure() {
+        values = sparse_core::zeroed(count);
+        input.fill(bytemuck::cast_slice_mut(&mut values))?;
+    }
+    while values.len() < count {
+        let start = values.len();
+        values.resize(count.min((2 * start).max(FIRST / size_of::<T>())), T::default());
+        input.fill(bytemuck::cast_slice_mut(&mut values[start..]))?;
+    }
+    if swap {
+        bytemuck::cast_slice_mut::<T, u8>(&mut values).chunks_exact_mut(size_of::<T>()).for_each(<[u8]>::reverse);
+    }
+    Ok(values)
+}
+
+impl Header {
+    /// Whether the bytes of an element are in another order than those of this machine.
+    fn swap(&self) -> bool {
+        self.big_endian != cfg!(target_endian = "big")
+    }
+
+    /// The elements as tensor data of this shape. Integer types that tensors lack become the next wider one.
+    pub(crate) fn numbers(&self, input: &mut dyn Input, shape: Vec<usize>) -> Result<TensorData, String> {
+        let (count, swap) = (self.count, self.swap());
+        Ok(match self.element {
+            Element::Bool => {
+                let bytes = read::<u8>(input, count, false)?;
+                if let Some(at) = bytes.iter().position(|&byte| byte > 1) {
+                    return Err(format!("a bool must be 0 or 1, got {} at position {at}", bytes[at]));
+                }
+                TensorData::from_bytes_vec(bytes, shape, DType::Bool(BoolStore::Native))
+            }
+            Element::F16 => TensorData::new(read::<f16>(input, count, swap)?, shape),
+            Element::F32 => TensorData::new(read::<f32>(input, count, swap)?, shape),
+            Element::F64 => TensorData::new(read::<f64>(input, count, swap)?, shape),
+            Element::U8 => TensorData::new(read::<u8>(input, count, false)?, shape),
+            _ => match self.ints(input)? {
+                Ints::Narrow(values) => TensorData::new(values, shape),
+                Ints::Wide(values) => TensorData::new(values, shape),
+            },
+        })
+    }
+
+    /// The elements as indices.
+    pub(crate) fn ints(&self, input: &mut dyn Input) -> Result<Ints, String> {
+        let (count, swap) = (self.count, self.swap());
+        fn wider<T: Into<i32>>(values: Vec<T>) -> Ints {
+            Ints::Narrow(values.into_iter().map(T::into).collect())
+        }
+        Ok(match self.element {
+            Element::I8 => wider(read::<i8>(input, count, false)?),
+            Element::I16 => wider(read::<i16>(input, count, swap)?),
+            Element::U8 => wider(read::<u8>(input, count, false)?),
+            Element::U16 => wider(read::<u16>(input, count, swap)?),
+            Element::I32 => Ints::Narrow(read(input, count, swap)?),
+            Element::I64 => Ints::Wide(read(input, count, swap)?),
+            Element::U32 => Ints::Wide(read::<u32>(input, count, swap)?.into_iter().map(i64::from).collect()),
+            Element::U64 => {
+                let values = read::<u64>(input, count, swap)?.into_iter();
+                let number =
+                    |value| i64::try_from(value).map_err(|_| format!("an integer must fit 63 bits, got {value}"));
+                Ints::Wide(values.map(number).collect::<Result<_, String>>()?)
+            }
+            other => return Err(format!("an array of integers is due, got {other:?}")),
+        })
+    }
+
+    /// The one string of an array.
+    #[cfg(feature = "npz")]
+    pub(crate) fn text(&self, input: &mut dyn Input) -> Result<String, String> {
+        let wide = match self.element {
+            Element::Bytes(_) => false,
+            Element::Text(_) => true,
+            other => return Err(format!("a string is due, got {other:?}")),
+        };
+        if self.count != 1 {
+            return Err(format!("one string is due, got {}", self.count));
+        }
+        let text: Option<String> = if wide {
+            read::<u32>(input, self.element.size() / 4, self.swap())?.into_iter().map(char::from_u32).collect()
+        } else {
+            String::from_utf8(read::<u8>(input, self.element.size(), false)?).ok()
+        };
+        let text = text.ok_or_else(|| "a string must be text, got other bytes".to_string())?;
+        Ok(text.trim_end_matches('\0').to_string())
+    }
+}
+
+/// Integers of an array.
+#[derive(Clone, Debug)]
+pub(crate) enum Ints {
+    Narrow(Vec<i32>),
+    Wide(Vec<i64>),
+}
+
+/// Name of the kind of a dtype.
+fn kind_name(dtype: DType) -> &'static str {
+    if dtype.is_float() {
+        "float"
+    } else if dtype.is_bool() {
+        "bool"
+    } else {
+        "int"
+    }
+}
+
+/// The numbers in the dtype asked for, which must be of kind `K` and on the device. Without one they keep theirs.
+pub(crate) fn converted<K: Kind>(
+    op: &'static str,
+    data: TensorData,
+    asked: Option<DType>,
+    device: &Device,
+) -> Result<TensorData> {
+    let kinds = [(TypeId::of::<Float>(), "float"), (TypeId::of::<Bool>(), "bool"), (TypeId::of::<Int>(), "int")];
+    let kind = kinds.into_iter().find(|(id, _)| *id == TypeId::of::<K>()).map_or("another kind", |(_, name)| name);
+    let (found, dtype) = (data.dtype(), asked.unwrap_or(data.dtype()));
+    if kind_name(dtype) != kind {
+        return Err(SparseError::DtypeMismatch { op, left: kind.into(), right: dtype_name(dtype) });
+    }
+    // Rounding is for the caller to do.
+    if found.is_float() && !dtype.is_float() {
+        return Err(SparseError::DtypeMismatch { op, left: dtype_name(dtype), right: dtype_name(found) });
+    }
+    has_dtype(op, device, dtype)?;
+    if dtype == found || dtype.is_bool() && found.is_bool() {
+        return Ok(data);
+    }
+    if kind == "int" && !found.is_bool() {
+        let (low, high) = range(IntDType::from(dtype));
+        if let Some(value) = data.iter::<i64>().find(|value| !(low..=high).contains(value)) {
+            let (limit, got) =
+                if value < 0 { (low.unsigned_abs(), value.unsigned_abs()) } else { (high as u64, value as u64) };
+            let what = "the magnitude of a value";
+            return Err(SparseError::Overflow { op, what, limit: limit.into(), got: got.into() });
+        }
+    }
+    Ok(data.convert_dtype(dtype))
+}
+
+/// The least and the greatest number of an integer type (that an i64 can be).
+fn range(dtype: IntDType) -> (i64, i64) {
+    match dtype {
+        IntDType::I64 => (i64::MIN, i64::MAX),
+        IntDType::I32 => (i32::MIN.into(), i32::MAX.into()),
+        IntDType::I16 => (i16::MIN.into(), i16::MAX.into()),
+        IntDType::I8 => (i8::MIN.into(), i8::MAX.into()),
+        IntDType::U64 => (0, i64::MAX),
+        IntDType::U32 => (0, u32::MAX.into()),
+        IntDType::U16 => (0, u16::MAX.into()),
+        IntDType::U8 => (0, u8::MAX.into()),
+    }
+}
