@@ -9,8 +9,8 @@ use burn::module::{Module, Param, ParamId};
 use burn::tensor::{DType, Device, Tensor};
 use sparse_core::SparseError;
 
-/// An optimiser of one [`RowTable`]. It changes the rows that a gradient has, in place, and leaves all other rows as they
-/// are. Its state is a Burn module: `save_file` and `load_file` write and read it.
+/// An optimiser of one [`RowTable`]. It changes the rows that a gradient has, in place, and leaves all other rows as
+/// they are. Its state is a Burn module: `save_file` and `load_file` write and read it.
 pub trait RowOptimizer: Module {
     /// The table after one step with learning rate `lr`.
     ///

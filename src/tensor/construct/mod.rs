@@ -44,8 +44,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(Self::from_parts(pattern, values, vec![], Fill::Zero))
     }
 
-    /// The tensor of an existing pattern and values `[nnz, dense dims..]`. Its rank is that of the pattern and the number
-    /// of dense dims together.
+    /// The tensor of an existing pattern and values `[nnz, dense dims..]`. Its rank is that of the pattern and the
+    /// number of dense dims together.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
