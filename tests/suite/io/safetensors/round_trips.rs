@@ -58,12 +58,13 @@ fn layouts<K: Kind>(data: TensorData, number: Fill<K>, device: &Device) {
         round::<_, 2, 1, K>(&stray.coalesce().with_fill(fill.clone()));
         round::<_, 2, 1, K>(&plain.clone().with_fill(fill.clone()));
         round::<_, 3, 1, K>(&batch.clone().with_fill(fill.clone()));
-        round::<_, 3, 2, K>(&heads.clone().with_fill(fill.clone()));
         if matches!(fill, Fill::Value(FillValue::Block(_))) {
             round::<_, 4, 3, K>(&hybrid.clone().with_fill(Fill::tensor(values(4).reshape([2, 2]))));
+            round::<_, 3, 2, K>(&heads.clone().with_fill(Fill::tensor(values(4))));
             continue;
         }
-        round::<_, 4, 3, K>(&hybrid.clone().with_fill(fill));
+        round::<_, 4, 3, K>(&hybrid.clone().with_fill(fill.clone()));
+        round::<_, 3, 2, K>(&heads.clone().with_fill(fill));
     }
 }
 
