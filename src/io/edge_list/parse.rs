@@ -177,9 +177,9 @@ impl<'a> Collected<'a> {
     }
 
     fn push(&mut self, line: &[u8]) -> Result<(), String> {
-        let mut fields = Fields { rest: Some(line), separator: self.separator };
+        let fields = Fields { rest: Some(line), separator: self.separator };
         let (mut ends, mut weight, mut count) = ([0; 2], None, 0);
-        while let Some(field) = fields.next() {
+        for field in fields {
             if count < 2 {
                 ends[count] = self.node(&field)?;
             }

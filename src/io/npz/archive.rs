@@ -107,9 +107,9 @@ impl<'a> Directory<'a> {
         let at = |message: String| invalid(format!("{name}.npy: {message}"));
         let mut heard = |done| progress(self.done + done, self.length.max(self.done + done));
         let value = if entry.deflated {
-            Inflated::open(&*self.store, entry, &mut heard).and_then(|(header, mut input)| {
+            Inflated::open(&*self.store, entry, &mut heard).map(|(header, mut input)| {
                 let value = read(&header, &mut input);
-                Ok((value, input.finish()))
+                (value, input.finish())
             })
         } else {
             Stored::open(&*self.store, entry, &mut heard).map(|(header, mut input)| {

@@ -202,8 +202,9 @@ impl Reader<'_, '_, '_> {
             (vec![0i64], Vec::with_capacity(length), Vec::with_capacity(length));
         for ends in block_ptr.windows(2) {
             for row in 0..height {
-                for block in ends[0] as usize..ends[1] as usize {
-                    let (col, at) = (block_idx[block] * width as i64, (block * height + row) * width);
+                let first = ends[0] as usize;
+                for (block, index) in (first..).zip(&block_idx[first..ends[1] as usize]) {
+                    let (col, at) = (index * width as i64, (block * height + row) * width);
                     col_idx.extend(col..col + width as i64);
                     order.extend((at..at + width).map(|at| at as i64));
                 }

@@ -5,7 +5,10 @@ use serde_json::Value;
 use sparse_tensor::io::npy;
 use sparse_tensor::{Kind, SparseError};
 
-fn cases() -> Vec<(String, Vec<u8>, Vec<usize>, Vec<f64>)> {
+/// Name, file, shape and values of an array.
+type Case = (String, Vec<u8>, Vec<usize>, Vec<f64>);
+
+fn cases() -> Vec<Case> {
     let text = String::from_utf8(bytes("npy.jsonl")).unwrap();
     let case = |line: &str| {
         let case: Value = serde_json::from_str(line).unwrap();
