@@ -25,7 +25,7 @@ use sparse_macros::or_panic;
 /// once. (PyG's `to_undirected`.)
 ///
 /// ```
-/// use burn::tensor::Tensor;
+/// use burn::tensor::{Device, Tensor};
 /// use sparse_tensor::{CooTensor, data::to_undirected, ops::Reduce};
 ///
 /// let weights = Tensor::<1>::from_floats([1.0, 2.0], &Device::flex());
@@ -93,7 +93,7 @@ pub fn try_one_hot_degree<K: Kind>(adjacency: &CsrTensor<2, K>, largest: usize) 
 /// `NormalizeFeatures`, which also subtracts the smallest feature.)
 ///
 /// ```
-/// use burn::tensor::Tensor;
+/// use burn::tensor::{Device, Tensor};
 /// use sparse_tensor::data::normalize_features;
 ///
 /// let x = Tensor::<2>::from_floats([[1.0, 3.0], [0.0, 0.0]], &Device::flex());
