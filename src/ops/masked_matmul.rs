@@ -84,7 +84,7 @@ pub fn try_masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
 ///
 /// let scores = ops::head_sddmm(query, key, &edges);
 /// assert_eq!(scores.dims(), [2, 2, 4]);
-/// let attention = (scores / 8.0_f32.sqrt()).with_fill(Fill::Undefined).softmax(1);
+/// let attention = (scores / 8.0_f64.sqrt()).with_fill(Fill::Undefined).softmax(1);
 /// assert_eq!(attention.matmul(value).dims(), [2, 4, 8]);
 /// ```
 ///
