@@ -3,7 +3,7 @@
 use super::check;
 use burn::module::{Param, ParamId};
 use burn::nn::Linear;
-use burn::tensor::{DType, Tensor, TensorData};
+use burn::tensor::{Tensor, TensorData};
 use proptest::prelude::*;
 use sparse_tensor::CsrTensor;
 use sparse_tensor::nn::{Edges, Gatv2ConvConfig};
@@ -22,10 +22,10 @@ fn numbers(count: usize) -> impl Strategy<Value = Vec<f64>> {
 
 const SHIFT: f64 = 1.0 / 192.0;
 
-/// A graph of `NODES` nodes with edges where `edges` says so, without values of its own.
-fn graph(edges: &[bool], device: &burn::tensor::Device) -> CsrTensor<2> {
+/// A graph of `NODES` nodes with edges where `edges` says so, in the dtype of the features.
+fn graph(edges: &[bool], x: &Tensor<2>) -> CsrTensor<2> {
     let values: Vec<f64> = edges.iter().map(|&edge| if edge { 1.0 } else { 0.0 }).collect();
-    CsrTensor::from_dense(Tensor::from_data(TensorData::new(values, [NODES, NODES]), (device, DType::F64)))
+    CsrTensor::from_dense(Tensor::from_data(TensorData::new(values, [NODES, NODES]), (&x.device(), x.dtype())))
 }
 
 fn param<const D: usize>(value: Tensor<D>) -> Param<Tensor<D>> {
@@ -64,11 +64,12 @@ proptest! {
             let mut layer = config.with_bias(false).with_self_loops(loops).init(&device);
             let linear = |at: usize| Linear { weight: param(xs[at].tensor()), bias: None };
             layer.source = linear(1);
-            let shift = Tensor::<1>::ones([WIDTH], (&device, DType::F64)).mul_scalar(SHIFT);
+            let shift = Tensor::<1>::ones([WIDTH], (&device, x.dtype())).mul_scalar(SHIFT);
             layer.target = Some(Linear { bias: Some(param(shift)), ..linear(2) });
             layer.attention = param(xs[3].tensor());
             layer.edge = Some(linear(5));
-            layer.forward_edges(&graph(&edges, &device), x, xs[4].tensor())
+            let graph = graph(&edges, &x);
+            layer.forward_edges(&graph, x, xs[4].tensor())
         })?;
     }
 
@@ -83,7 +84,7 @@ proptest! {
         let reduce = [Reduce::Add, Reduce::Mean, Reduce::Mul][which];
         check(pick, &[TensorData::new(x.clone(), [NODES, FEATURES])], |xs| {
             let x: Tensor<2> = xs[0].tensor();
-            let graph = graph(&edges, &x.device());
+            let graph = graph(&edges, &x);
             let edges = Edges::new(&graph, x.clone());
             let scores = edges.softmax(edges.source() * edges.target());
             edges.aggregate(scores + edges.read_source(x), reduce)
