@@ -171,8 +171,8 @@ INTEGERS = """
     add_self_loops remove_self_loops row_sums col_sums kron div div_scalar div_dense remainder_scalar remainder
     powi to_csc_parts compact_columns map_stored zip_stored mul_stored div_stored
 """.split() + [f"{name}_dense (broadcast)" for name in ("add", "sub", "mul", "div")] + [
-    "matmul (vector)", "matmul (sparse)", "matmul (sparse, transposed)",
-    "sum_dim_dense", "prod_dim_dense", "max_dim_dense", "min_dim_dense",
+    "matmul (vector)", "matmul (sparse)", "matmul (sparse, transposed)", "matmul (heads)", "matmul_reduce (heads)",
+    "head_sddmm", "sum_dim_dense", "prod_dim_dense", "max_dim_dense", "min_dim_dense",
 ]
 TRUTHS = """
     mask_where mask_fill count_nonzero to_dense to_dense_within to_dense_or from_dense values with_values with_fill
