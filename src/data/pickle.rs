@@ -74,7 +74,8 @@ impl<'a> Pickle<'a> {
     pub(super) fn text(&self, value: Value) -> Option<&str> {
         match self.node(value)? {
             Node::Text(text) => Some(text),
-            Node::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
+            // Names and keys are short. To check a long array again for each use would take too long.
+            Node::Bytes(bytes) if bytes.len() < 256 => std::str::from_utf8(bytes).ok(),
             _ => None,
         }
     }

@@ -121,7 +121,10 @@ pub fn read_planetoid(
     let adjacency = undirected(&edges, nodes, device);
     let adjacency = adjacency.with_values(Tensor::<1>::ones([adjacency.nnz()], options.clone()));
     let train: Vec<usize> = (0..y.of.len()).collect();
-    let val = (train.len()..known.min(train.len() + VALIDATION)).collect();
+    let val: Vec<usize> = (train.len()..known.min(train.len() + VALIDATION)).collect();
+    if let Some(node) = train.iter().chain(&val).chain(&test).find(|&&node| labels[node] < 0) {
+        return Err(at("ally")(format!("a node of a split must have a class, node {node} has none")));
+    }
     Ok(Graph {
         adjacency,
         features,

@@ -1,8 +1,9 @@
 //! Edge lists: a line of text for each edge, with two nodes and perhaps a weight.
 //!
 //! Reads comma-, semicolon-, tab- and space-separated files, also compressed by gzip (with the feature `gz`): those of
-//! SNAP, KONECT, NetworkX and spreadsheets. Lines that start with `#`, `%` or `//` are comments; blank lines are
-//! skipped. What differs from file to file is found out, or said in [`Options`].
+//! SNAP, KONECT, NetworkX (`write_weighted_edgelist`, or `write_edgelist` with `data=False`) and spreadsheets. Lines
+//! that start with `#`, `%` or `//` are comments; blank lines are skipped. What differs from file to file is detected,
+//! or given in [`Options`].
 //!
 //! ```
 //! use burn::tensor::Device;

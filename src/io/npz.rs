@@ -6,7 +6,7 @@
 //! ```python
 //! import scipy.sparse
 //!
-//! scipy.sparse.save_npz("a.npz", a, compressed=False)  # compressed files are smaller and load ten times slower
+//! scipy.sparse.save_npz("a.npz", a, compressed=False)  # compressed files are smaller and load several times slower
 //! b = scipy.sparse.load_npz("b.npz")                   # what `save` wrote
 //! ```
 //!

@@ -74,7 +74,7 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
 }
 
 /// Longer lines are refused: a few compressed bytes can become a line of any length.
-const LONGEST: u64 = 1 << 24;
+pub(crate) const LONGEST: u64 = 1 << 24;
 
 /// The lines of a text, counted from 1.
 pub(crate) struct Lines<R> {

@@ -31,8 +31,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 
 impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// The number of stored elements in each row of a matrix `[M, N]`, as `[M]`. Duplicates count once. These are the
-    /// out-degrees of an adjacency without weights. For other ranks, or several dims, see
-    /// [`count_stored_dims`](Self::count_stored_dims).
+    /// degrees of an adjacency without weights (out-degrees if rows are the senders). For other ranks, or several dims,
+    /// see [`count_stored_dims`](Self::count_stored_dims).
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};

@@ -61,8 +61,8 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         Ok(Self::from_parts(pattern, values, vec![], own.fill))
     }
 
-    /// The sum of each row of a matrix `[M, N]`: `out[i] = sum_j self[i, j]`, `[M]`. These are the out-degrees of an
-    /// adjacency.
+    /// The sum of each row of a matrix `[M, N]`: `out[i] = sum_j self[i, j]`, `[M]`. These are the degrees of an
+    /// adjacency: out-degrees if rows are the senders, in-degrees if rows receive.
     ///
     /// This is `sum_dim(1)` as an ordinary vector. Unspecified elements count with the fill. With an `Undefined` fill
     /// only stored elements count, and a row without any has the sum 0. `a.div_dense(a.sum_dim_dense(1))` normalises

@@ -111,3 +111,22 @@ fn every_error_is_explained() {
     }
     assert!(variants > 15, "{variants}");
 }
+
+/// A link to a module behind a feature breaks `cargo doc` with the default ones, which no other check builds.
+#[test]
+fn links_need_no_feature() {
+    let links = read_to_string(root().join("docs/book/links.md")).unwrap();
+    let io = read_to_string(root().join("src/io/mod.rs")).unwrap();
+    let mut gated = 0;
+    for (line, next) in io.lines().zip(io.lines().skip(1)) {
+        let Some(module) = next.strip_prefix("pub mod ").and_then(|rest| rest.strip_suffix(';')) else { continue };
+        if line.starts_with("#[cfg(feature") {
+            gated += 1;
+            assert!(
+                !links.contains(&format!("crate::io::{module}")),
+                "link to crate::io instead of crate::io::{module}"
+            );
+        }
+    }
+    assert_eq!(gated, 2, "npz and safetensors");
+}

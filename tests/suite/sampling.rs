@@ -137,6 +137,8 @@ fn wrong_samples_are_errors() {
     let a = weighted(&Device::flex());
     kinds(NeighborSamplerConfig::new(vec![]).try_init(&a), "invalid", &["fan-out for each layer"]);
     kinds(NeighborSamplerConfig::new(vec![3, 0]).try_init(&a), "invalid", &["ALL", "got 0 for hop 1"]);
+    let repeated = NeighborSamplerConfig::new(vec![2, NeighborSampler::ALL]).with_replace(true);
+    kinds(repeated.try_init(&a), "invalid", &["below 2^31"]);
     let wide = CsrTensor::<2>::zeros([2, 3], &Device::flex());
     kinds(NeighborSamplerConfig::new(vec![3]).try_init(&wide), "shape_mismatch", &["square"]);
     for bad in [-1.0, f32::NAN, f32::INFINITY] {
@@ -450,4 +452,32 @@ fn undirected_graphs_have_both_directions() {
     .unwrap();
     assert_eq!(to_undirected(&CsrTensor::<2>::zeros([3, 3], &device), Reduce::Add).nnz(), 0);
     kinds(try_to_undirected(&CsrTensor::<2>::zeros([3, 2], &device), Reduce::Add), "shape_mismatch", &["square"]);
+}
+
+/// Batches so large that a worker's own loop is parallel, taken by the only thread of a pool.
+#[test]
+fn a_loader_in_a_pool_draws_by_itself() {
+    let device = Device::flex();
+    let nodes = 20_000;
+    let edges: Vec<(usize, usize)> = (0..nodes).flat_map(|k| [(k, (k + 1) % nodes), (k, (k * 7) % nodes)]).collect();
+    let values = Tensor::<1>::ones([edges.len()], &device);
+    let graph = CsrTensor::from_edges(&edges, values, nodes).unwrap();
+    let seeds: Vec<usize> = (0..nodes).collect();
+    let loader = NeighborLoader::new(NeighborSamplerConfig::new(vec![2]).init(&graph), &seeds, nodes).unwrap();
+    let loader = loader.with_prefetch(usize::MAX);
+    let outside: Vec<Vec<usize>> = loader.epoch(1).map(|batch| batch.seeds().to_vec()).collect();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let inside: Vec<Vec<usize>> = pool.install(|| loader.epoch(1).map(|batch| batch.seeds().to_vec()).collect());
+    assert_eq!(inside, outside);
+}
+
+#[test]
+fn walks_and_clusters_of_any_size_are_asked_for() {
+    let a = weighted(&Device::flex());
+    let walks = RandomWalks::new(&a, 0).unwrap();
+    kinds(walks.try_sample(&[0], 1 << 60, 0), "invalid", &["memory"]);
+    kinds(walks.try_sample(&[], usize::MAX, 0), "invalid", &["memory"]);
+    let parts = ClusterPartition::new(&a, 2).unwrap();
+    let nodes: usize = parts.batches(usize::MAX, 0, 0).unwrap().map(|part| part.nodes().len()).sum();
+    assert_eq!(nodes, 6);
 }

@@ -40,6 +40,7 @@ pub use element::{Element, Index};
 pub use error::{Result, SparseError};
 pub use linalg::*;
 pub use merge::*;
+pub use par::in_pool;
 pub use rows::*;
 pub use scatter::*;
 pub use structure::*;

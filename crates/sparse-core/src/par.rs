@@ -8,6 +8,11 @@ use rayon::prelude::*;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Whether the caller is a thread of a rayon pool. Such a thread must not wait for another thread that needs the pool.
+pub fn in_pool() -> bool {
+    rayon::current_thread_index().is_some()
+}
+
 /// Work on fewer elements than this (a few microseconds of streaming) is not worth waking a thread for.
 const GRAIN: usize = 16 * 1024;
 

@@ -87,7 +87,8 @@ impl ClusterPartition {
     }
 
     /// The subgraphs of an epoch: clusters in a random order, `per_batch` of them at a time, with all edges between
-    /// their nodes. The nodes of a batch ascend. The order depends on the seed and the number of the epoch.
+    /// their nodes. The nodes of a batch ascend. The order depends on the seed and the number of the epoch. A batch of
+    /// more than 2^31 - 1 edges panics.
     ///
     /// # Errors
     ///
@@ -102,7 +103,8 @@ impl ClusterPartition {
         let own = self.0.clone();
         let mut at = 0;
         Ok(std::iter::from_fn(move || {
-            let chosen = order.get(at..order.len().min(at + per_batch)).filter(|chosen| !chosen.is_empty())?;
+            let end = order.len().min(at.saturating_add(per_batch));
+            let chosen = order.get(at..end).filter(|chosen| !chosen.is_empty())?;
             at += chosen.len();
             let mut nodes: Vec<usize> =
                 chosen.iter().flat_map(|&cluster| own.members[cluster].iter().copied()).collect();

@@ -108,7 +108,9 @@ impl NeighborLoader {
         self.len() == 0
     }
 
-    /// The batches of an epoch, in order. Workers start at once and end when the iterator does, or is dropped.
+    /// The batches of an epoch, in order. Workers start at once and end when the iterator does, or is dropped. On a
+    /// thread of a rayon pool there are none: that thread draws each batch itself. Do not pass an iterator to such a
+    /// thread: it would wait there for workers whose own parallel work waits for the pool.
     ///
     /// A batch of more than 2^31 - 1 nodes or edges panics.
     pub fn epoch(&self, epoch: u64) -> NeighborBatches {
@@ -124,9 +126,11 @@ impl NeighborLoader {
             key: mix(self.seed, epoch),
         });
         let count = self.len();
-        let workers = (0..self.workers.min(count)).map(|first| {
-            let (sender, receiver) = sync_channel(self.prefetch);
-            let (work, step) = (work.clone(), self.workers);
+        // A thread of the pool that waits for a worker would keep the worker's own parallel work from running.
+        let step = if sparse_core::in_pool() { 0 } else { self.workers.min(count) };
+        let workers = (0..step).map(|first| {
+            let (sender, receiver) = sync_channel(self.prefetch.min(count));
+            let work = work.clone();
             let thread = spawn(move || {
                 for at in (first..count).step_by(step) {
                     // It fails if the iterator is gone.

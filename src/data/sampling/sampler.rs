@@ -99,8 +99,8 @@ impl NeighborSamplerConfig {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if the adjacency is not square; `invalid` for no fan-outs, a fan-out of 0, or (if weighted) a
-    /// weight that is negative or not finite.
+    /// `shape_mismatch` if the adjacency is not square; `invalid` for no fan-outs, a fan-out of 0, one of 2^31 or
+    /// more with replacement, or (if weighted) a weight that is negative or not finite.
     #[or_panic]
     pub fn try_init(&self, adjacency: &CsrTensor<2>) -> Result<NeighborSampler> {
         const OP: &str = "NeighborSampler";
@@ -111,6 +111,13 @@ impl NeighborSamplerConfig {
         if let Some(hop) = self.fan_outs.iter().position(|&fan_out| fan_out == 0) {
             let message =
                 format!("use NeighborSampler::ALL for every neighbour: a fan-out must be above 0, got 0 for hop {hop}");
+            return invalid(OP, message);
+        }
+        if self.replace
+            && let Some(fan_out) = self.fan_outs.iter().find(|&&fan_out| fan_out > i32::MAX as usize)
+        {
+            let message =
+                format!("a fan-out with replacement must be below 2^31 (ALL is for draws without it), got {fan_out}");
             return invalid(OP, message);
         }
         let adjacency = match self.direction {

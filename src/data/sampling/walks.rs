@@ -79,7 +79,7 @@ impl RandomWalks {
         const OP: &str = "RandomWalks::sample";
         check_ids(OP, starts, self.nodes)?;
         let width = length.saturating_add(1);
-        if starts.len().saturating_mul(width) > isize::MAX as usize / size_of::<i64>() {
+        if Vec::<i64>::new().try_reserve_exact(starts.len().saturating_mul(width)).is_err() || length == usize::MAX {
             let message = format!("walks must fit in memory, got {} of {length} steps", starts.len());
             return invalid(OP, message);
         }

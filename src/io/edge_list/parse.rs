@@ -66,7 +66,8 @@ impl Options {
         self
     }
 
-    /// Nodes are names, or numbers with gaps: each gets a number from 0, in the order in which they first occur.
+    /// Nodes are names, or numbers with gaps: each gets a number from 0, in the order in which they first occur. Only a
+    /// weight that is no number shows a header then; for a header without one call [`with_header`](Self::with_header).
     pub fn with_names(mut self) -> Self {
         self.names = true;
         self
@@ -98,11 +99,11 @@ pub(super) fn parse_list(source: impl BufRead, options: &Options) -> Result<Edge
     let mut lines = Lines::new(source);
     let mut found: Option<Collected<'_>> = None;
     while let Some((number, line)) = lines.next().map_err(invalid)? {
+        // A mark of the encoding, which spreadsheets write.
+        let line = if number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
         if [&b"#"[..], b"%", b"//"].iter().any(|mark| line.starts_with(mark)) {
             continue;
         }
-        // A mark of the encoding, which spreadsheets write.
-        let line = if number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
         let at = |message: String| invalid(format!("line {number}: {message}"));
         let Some(list) = &mut found else {
             let mut list = Collected::new(line, options);
@@ -141,7 +142,7 @@ impl<'a> Collected<'a> {
     fn is_header(&self, line: &[u8]) -> bool {
         let mut fields = Fields { rest: Some(line), separator: self.separator };
         let weight = self.weights.and_then(|column| Fields { rest: Some(line), separator: self.separator }.nth(column));
-        let nodes = !self.options.names && fields.by_ref().take(2).any(|node| self.number(&node).is_err());
+        let nodes = !self.options.names && fields.by_ref().take(2).any(|node| number::<f64>(&node).is_none());
         nodes || weight.is_some_and(|weight| number::<f64>(&weight).is_none())
     }
 

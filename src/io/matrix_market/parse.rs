@@ -1,8 +1,9 @@
 //! Text to entries.
 
 use super::matrix::{Field, Format, MatrixMarket, Symmetry, Values, invalid};
+use crate::io::source::LONGEST;
 use sparse_core::Result;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 /// How many entries to allocate for before the first is read, if the length of the input is not known.
 const UNSEEN: usize = 1 << 12;
@@ -86,7 +87,11 @@ impl<R: BufRead> Lines<R> {
     fn raw(&mut self) -> Result<Option<()>> {
         self.buffer.clear();
         self.number += 1;
-        match self.reader.read_until(b'\n', &mut self.buffer) {
+        match self.reader.by_ref().take(LONGEST).read_until(b'\n', &mut self.buffer) {
+            Ok(got) if got as u64 == LONGEST => {
+                let number = self.number;
+                Err(invalid(format!("line {number}: a line must have less than {LONGEST} bytes, got more")))
+            }
             Ok(0) => {
                 self.number -= 1;
                 Ok(None)

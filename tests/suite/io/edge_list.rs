@@ -17,6 +17,7 @@ fn forms_are_found_out() {
         "% KONECT\n0  1 \n\n 2 \t 0\r\n",
         "// a comment\nsource,target\n0,1\n2, 0\n",
         "\u{feff}0;1\n2;0\n",
+        "\u{feff}# who calls whom\n0,1\n2,0\n",
         "\"from\",\"to\"\n\"0\",\"1\"\n\"2\",0\n",
     ];
     for text in forms {
@@ -81,8 +82,8 @@ fn errors_name_the_line_and_what_stands_there() {
         (b"0 1 1\n2 0\n", plain.clone(), &["line 2", "3 fields", "got 2"]),
         (b"0 1 1\n2 0 heavy\n", plain.clone(), &["line 2", "weight", "heavy"]),
         (b"0 1 1\n", plain.clone().with_weights(Some(5)), &["line 1", "weight"]),
-        (b"0 5\n", plain.clone().with_header(false).with_nodes(5), &["line 1", "[0, 5)", "5"]),
-        (b"0 1\n", plain.clone().with_header(false).with_first(1), &["line 1", "[1, 2^63)", "0"]),
+        (b"0 5\n", plain.clone().with_nodes(5), &["line 1", "[0, 5)", "5"]),
+        (b"0 1\n", plain.clone().with_first(1), &["line 1", "[1, 2^63)", "0"]),
         (b"a b\n", plain.clone().with_header(false), &["line 1", "a"]),
         (b"a b\nb c\n", plain.clone().with_names().with_nodes(2), &["line 2", "at most 2", "c"]),
         (b"0\t1\n\t1\n", plain.clone(), &["line 2"]),

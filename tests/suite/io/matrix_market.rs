@@ -113,6 +113,9 @@ fn a_header_reserves_nothing_by_itself() {
     assert!(message(claims.as_bytes()).contains("got 1"));
     let claims = "%%MatrixMarket matrix array real general\n9000000000000000000 9000000000000000000\n1\n";
     assert!(message(claims.as_bytes()).contains("got 1"));
+    // A line without an end is not kept in memory.
+    let endless = std::io::BufReader::new(std::io::Read::take(std::io::repeat(b' '), 1 << 30));
+    assert!(matrix_market::parse(endless).unwrap_err().to_string().contains("line 1"));
     // Row pointers would cost 8 exabytes; coordinates cost nothing.
     let empty =
         parse("%%MatrixMarket matrix coordinate real general\n1000000000000000000 5 1\n1000000000000000000 1 1\n");

@@ -152,7 +152,7 @@ fn modules_move_between_backends() {
     let net = Net::new(&from);
     let fill = CooParam::from_tensor(hybrid(&from).with_fill(Fill::tensor(Tensor::<1>::ones([2], &from))));
     for (moved, fill) in [(net.clone().fork(&to), fill.clone().fork(&to)), (net.to_device(&to), fill.to_device(&to))] {
-        assert_eq!(moved.devices(), [to.clone()]);
+        assert_eq!(moved.devices(), std::slice::from_ref(&to));
         assert_eq!(moved.weight.pattern().device(), to);
         assert_eq!(fill.val().to_dense().device().inner(), to);
         let sum = moved.valid().adjacency.to_dense().sum().into_scalar::<f32>();
