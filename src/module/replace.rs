@@ -20,7 +20,8 @@ use std::fmt;
 
 /// A change of a parameter's pattern: where each element of the new pattern was in the old one.
 ///
-/// Made by [`replace_pattern`](SparseParam::replace_pattern) and [`replace_with`](SparseParam::replace_with).
+/// Made by [`replace_pattern`](SparseParam::replace_pattern), [`replace_with`](SparseParam::replace_with) and
+/// [`rewire`](SparseParam::rewire).
 #[derive(Clone)]
 pub struct PatternChange {
     id: ParamId,

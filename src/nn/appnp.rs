@@ -25,9 +25,9 @@ pub struct AppnpConfig {
 /// Personalised propagation of neural predictions: `k` times `Z = (1 - alpha) A Z + alpha X`, from `Z = X`.
 ///
 /// `A` `[N, N]` is a normalised adjacency (see [`gcn_normalization`](super::gcn_normalization)), and `X` has the
-/// predictions of a network for each node. The layer has no parameters. In training (on an autodiff device, unless it
-/// is frozen) each step drops other edges. Gradients reach `X` and the values of `A`. Cost: `O(k * nnz * F)`. (PyG's
-/// `APPNP`, which normalises in the layer.)
+/// predictions of a network for each node. The layer has no parameters. In training, that is on an autodiff device
+/// with a layer that is not frozen, each step drops edges of its own. Gradients reach `X` and the values of `A`. Cost:
+/// `O(k * nnz * F)`. (PyG's `APPNP`, which normalises in the layer.)
 ///
 /// Source: Gasteiger, Bojchevski, Günnemann, *Predict then propagate: graph neural networks meet personalized
 /// PageRank*, ICLR 2019.

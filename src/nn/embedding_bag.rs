@@ -11,7 +11,7 @@ use crate::tensor::sparse::CooTensor;
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::nn::Initializer;
-use burn::tensor::{Device, Float, Int, Tensor};
+use burn::tensor::{DType, Device, Float, Int, Tensor};
 use sparse_burn::Reduce;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
@@ -181,9 +181,14 @@ impl EmbeddingBag {
         match self.mode {
             BagMode::Sum => matrix(&bags.pattern, weights)?.try_matmul(table),
             BagMode::Mean => {
-                let sums = matrix(&bags.pattern, None)?.try_matmul(table)?;
+                // The sum of a large bag may be out of the range of a 16-bit float, where the mean is not.
+                let dtype = table.dtype();
+                let table = if matches!(dtype, DType::F16 | DType::BF16) { table.cast(DType::F32) } else { table };
+                let ones = Tensor::<1>::ones([bags.pattern.nnz()], (&table.device().inner(), table.dtype()));
+                let sums = CooTensor::<2>::from_pattern(bags.pattern.clone(), ones)?.try_matmul(table)?;
                 let counts = bags.counts.clone().clamp_min(1).reshape(Exact([bags.len(), 1]));
-                Ok(sums / numbers::<Float>(counts, options.1))
+                let counts = numbers::<Float>(counts, sums.dtype());
+                Ok((sums / counts).cast(dtype))
             }
             BagMode::Max => {
                 // A maximum counts an id once: the values of the merged pattern are ones again.

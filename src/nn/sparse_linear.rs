@@ -1,5 +1,6 @@
 //! A linear layer whose weight is sparse.
 
+use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
 use crate::base::index::{index_dtype, ints};
 use crate::base::limits::dense_limit;
@@ -147,7 +148,7 @@ impl SparseLinear {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if the bias has another length.
+    /// `shape_mismatch` if the bias has another length; `dtype_mismatch`, `device_mismatch`.
     #[or_panic(associated)]
     pub fn try_from_weight(weight: CsrTensor<2>, bias: Option<Tensor<1>>) -> Result<SparseLinear> {
         let [d_output, _] = weight.dims();
@@ -157,6 +158,9 @@ impl SparseLinear {
             let rule = "the bias must have length {right:1}, one for each row of the weight, got {left:1}";
             let (left, right) = (bias.dims().to_vec(), vec![d_output]);
             return Err(SparseError::ShapeMismatch { op: "SparseLinear::from_weight", rule, left, right });
+        }
+        if let Some(bias) = &bias {
+            same_elements("SparseLinear::from_weight", &weight.values, bias)?;
         }
         let bias = bias.map(|bias| Param::from_tensor(bias.detach()));
         Ok(SparseLinear { weight: CsrParam::from_tensor(weight), bias, probe: None })

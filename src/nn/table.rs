@@ -3,16 +3,16 @@
 pub(crate) mod grad;
 pub(crate) mod optim;
 
-use self::grad::{ReadRows, in_range};
+use self::grad::{ReadRows, distinct};
 use crate::base::checks::same_elements;
+use crate::base::index::index_tensor;
 use crate::base::kind::associate;
-use crate::ops::plan::IndexPlan;
-use crate::ops::unique::try_unique;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, Param};
 use burn::nn::Initializer;
 use burn::tensor::{Device, Int, Tensor};
+use sparse_burn::index_dtype_for;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
@@ -81,7 +81,7 @@ impl RowTable {
     #[or_panic]
     pub fn try_select(&self, ids: Tensor<1, Int>) -> Result<(Tensor<2>, ReadRows)> {
         const OP: &str = "RowTable::select";
-        let (ids, plan): (_, IndexPlan) = try_unique(ids)?;
+        let (ids, plan) = distinct(OP, ids, self.weight.lazy_shape().dims::<2>()[0])?;
         let read = self.read(OP, ids)?;
         let out = plan.try_select(read.rows.clone(), 0)?;
         Ok((out, read))
@@ -124,7 +124,7 @@ impl RowTable {
     fn read(&self, op: &'static str, ids: Tensor<1, Int>) -> Result<ReadRows> {
         let weight = self.weight.val();
         let [size, _] = weight.dims();
-        in_range(op, &ids, size)?;
+        let ids = index_tensor(ids, index_dtype_for(size));
         let (device, tracked) = (weight.device(), weight.is_require_grad());
         let rows = grad::rows_at(weight.inner(), &ids)?;
         same_elements(op, &rows, &rows)?;

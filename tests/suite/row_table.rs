@@ -238,3 +238,52 @@ fn bad_input_is_an_error() {
     let wrong = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| RowSgd::new().step(0.1, table, b)));
     assert!(wrong.is_err());
 }
+
+/// 16-bit rows: state and steps are in f32, and a gradient of zero moves nothing.
+#[test]
+fn half_precision_takes_the_steps_of_f32() {
+    let device = Device::flex();
+    for dtype in [DType::F16, DType::BF16] {
+        let weight = Tensor::<2>::from_data(TensorData::from([[0.5f32, 0.25], [1.0, 2.0]]), (&device, dtype));
+        let table = RowTable { weight: Param::from_tensor(weight) };
+        let rows = Tensor::<2>::from_data(TensorData::from([[0.0f32, 1e-4]]), (&device, dtype));
+        let grad = || RowSparseGrad::new(ids(&[0], &device), rows.clone(), 2).unwrap();
+        let adam = RowAdamConfig::new().init(&table).step(0.125, table.clone(), grad());
+        close(&numbers(adam.weight.val()), &[0.5, 0.125, 1.0, 2.0], 1e-2);
+        let adagrad = RowAdagradConfig::new().init(&table).step(0.125, table.clone(), grad());
+        close(&numbers(adagrad.weight.val()), &[0.5, 0.125, 1.0, 2.0], 1e-2);
+        assert_eq!(adam.weight.val().dtype(), dtype);
+    }
+}
+
+/// Ids of several integer dtypes, decay written with the rows that were read, and a gradient of another dtype.
+#[test]
+fn ids_of_any_dtype_and_decay() {
+    let device = Device::flex().autodiff();
+    let start = table(&device);
+    let list = |dtype| Tensor::<1, Int>::from_data(TensorData::from([1i64, 3]), (&device, dtype));
+    let want = {
+        let (x, read) = start.select(list(DType::I32));
+        RowSgd::new().step(0.5, start.clone(), read.grad(&loss(x, 0).backward()).unwrap())
+    };
+    for dtype in [DType::U8, DType::I64, DType::U32] {
+        let (x, read) = start.select(list(dtype));
+        let grad = read.grad(&loss(x, 0).backward()).unwrap();
+        assert_eq!(numbers(RowSgd::new().step(0.5, start.clone(), grad).weight.val()), numbers(want.weight.val()));
+    }
+    let batch = CsrTensor::<2>::from_triplets(&[0], &[2], &[1.0], [1, 5], (&device, DType::F64)).unwrap();
+    let (by_ids, by_batch) = (start.select(list(DType::I64)), start.matmul(&batch));
+    let grads = (by_ids.0.sum() + by_batch.0.sum()).backward();
+    let sum = RowSparseGrad::sum(vec![by_ids.1.grad(&grads).unwrap(), by_batch.1.grad(&grads).unwrap()]);
+    assert_eq!(numbers(sum.ids().float()), [1.0, 2.0, 3.0]);
+
+    let rows = by_ids.1.rows();
+    let decayed = by_ids.1.grad(&grads).unwrap().map(|grad| grad + rows.mul_scalar(0.5));
+    assert!(!decayed.rows().is_tracked());
+    let stepped = RowAdamConfig::new().init(&start).step(0.1, start.clone(), decayed);
+    assert!(stepped.weight.is_require_grad());
+    assert_eq!(sum.clone().try_map(|rows| rows.narrow(1, 0, 1)).unwrap_err().kind(), "shape_mismatch");
+    assert_eq!(sum.try_map(|rows| rows.cast(DType::F32)).unwrap_err().kind(), "dtype_mismatch");
+    let trouble = start.try_select(list(DType::I64).mul_scalar(4)).unwrap_err().to_string();
+    assert!(trouble.contains("12") && trouble.contains("position 1"), "{trouble}");
+}

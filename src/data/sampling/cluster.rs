@@ -101,7 +101,7 @@ impl ClusterPartition {
         let mut order: Vec<usize> = (0..self.0.members.len()).collect();
         order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(mix(seed, epoch)));
         let own = self.0.clone();
-        let mut at = 0;
+        let mut at = 0usize;
         Ok(std::iter::from_fn(move || {
             let end = order.len().min(at.saturating_add(per_batch));
             let chosen = order.get(at..end).filter(|chosen| !chosen.is_empty())?;

@@ -1,12 +1,13 @@
 //! The gradient of a table in the rows that were read.
 
-use crate::base::checks::same_device;
+use crate::base::checks::{same_device, same_elements};
 use crate::base::exact::Exact;
-use crate::base::index::{read_all, signed};
+use crate::base::index::{index_tensor, read_all, signed};
+use crate::ops::plan::IndexPlan;
 use crate::ops::put_along_axis::{put, target};
 use crate::ops::unique::try_unique;
 use burn::tensor::{Gradients, Int, Tensor};
-use sparse_burn::Reduce;
+use sparse_burn::{Reduce, index_dtype_for};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
@@ -61,8 +62,9 @@ impl RowSparseGrad {
             return Err(SparseError::LengthMismatch { op: OP, what: "rows", expected, got });
         }
         same_device(OP, &ids.device(), &rows.device())?;
-        let (ids, plan) = try_unique(ids)?;
-        in_range(OP, &ids, size)?;
+        let (ids, plan) = distinct(OP, ids, size)?;
+        // A gradient is a number, not a part of a graph.
+        let rows = rows.inner();
         let zeros = Tensor::zeros([ids.dims()[0], width], (&rows.device(), rows.dtype()));
         let rows = plan.try_put(zeros, 0, rows, Reduce::Add, true)?;
         Ok(Self { ids, rows, size })
@@ -104,22 +106,34 @@ impl RowSparseGrad {
                 let rule = "gradients must be of one table, got tables {left} and {right}";
                 return Err(SparseError::ShapeMismatch { op: OP, rule, left: shape(first), right: shape(grad) });
             }
-            crate::base::checks::same_elements(OP, &first.rows, &grad.rows)?;
+            same_elements(OP, &first.rows, &grad.rows)?;
         }
         if grads.len() == 1 {
             return Ok(grads.into_iter().next().expect("one gradient"));
         }
         let size = first.size;
-        let (ids, rows) = grads.into_iter().map(|grad| (signed(grad.ids), grad.rows)).unzip();
+        let (ids, rows) = grads.into_iter().map(|grad| (grad.ids, grad.rows)).unzip();
         Self::new(Tensor::cat(ids, 0), Tensor::cat(rows, 0), size)
     }
 
-    /// The gradient with other rows: scaled, clipped, averaged.
-    pub fn map(mut self, f: impl FnOnce(Tensor<2>) -> Tensor<2>) -> Self {
-        let shape = self.rows.dims();
-        self.rows = f(self.rows);
-        assert_eq!(self.rows.dims(), shape, "RowSparseGrad::map: the function must keep the shape of the rows");
-        self
+    /// The gradient with other rows: scaled, clipped, averaged, with a decay of the rows that were read. The result of
+    /// `f` is taken off the tape.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `dtype_mismatch` or `device_mismatch` if `f` does not keep the shape, the dtype or the device.
+    #[or_panic]
+    pub fn try_map(mut self, f: impl FnOnce(Tensor<2>) -> Tensor<2>) -> Result<Self> {
+        const OP: &str = "RowSparseGrad::map";
+        let before = self.rows.clone();
+        self.rows = f(self.rows).inner();
+        if self.rows.dims() != before.dims() {
+            let rule = "the function must keep the shape {left} of the rows, got {right}";
+            let (left, right) = (before.dims().to_vec(), self.rows.dims().to_vec());
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
+        }
+        same_elements(OP, &before, &self.rows)?;
+        Ok(self)
     }
 
     /// The gradient as a dense tensor `[size, d]`.
@@ -129,20 +143,22 @@ impl RowSparseGrad {
     }
 }
 
-/// An error unless ascending ids are in `[0, size)`.
-pub(super) fn in_range(op: &'static str, ids: &Tensor<1, Int>, size: usize) -> Result<()> {
-    let [count] = ids.dims();
-    if count == 0 {
-        return Ok(());
-    }
-    let ids = signed(ids.clone());
-    let ends = read_all(Tensor::cat(vec![ids.clone().narrow(0, 0, 1), ids.narrow(0, count - 1, 1)], 0));
-    for index in ends {
-        if usize::try_from(index).map_or(true, |index| index >= size) {
-            return Err(SparseError::IndexOutOfRange { op, axis: 0, low: 0, size, index, position: 0 });
+/// The distinct ids of a table of `size` rows, and the plan of their places. Ids of one table have one dtype.
+pub(super) fn distinct(op: &'static str, ids: Tensor<1, Int>, size: usize) -> Result<(Tensor<1, Int>, IndexPlan)> {
+    let (distinct, plan) = try_unique(ids.clone())?;
+    let [count] = distinct.dims();
+    if count > 0 {
+        let ends = signed(distinct.clone());
+        let ends = read_all(Tensor::cat(vec![ends.clone().narrow(0, 0, 1), ends.narrow(0, count - 1, 1)], 0));
+        let wrong = |index: &i64| usize::try_from(*index).map_or(true, |index| index >= size);
+        if ends.iter().any(wrong) {
+            let all = read_all(signed(ids));
+            let position = all.iter().position(wrong).expect("an end is one of the ids");
+            let index = all[position];
+            return Err(SparseError::IndexOutOfRange { op, axis: 0, low: 0, size, index, position });
         }
     }
-    Ok(())
+    Ok((index_tensor(distinct, index_dtype_for(size)), plan))
 }
 
 /// The rows of a table at distinct ids.

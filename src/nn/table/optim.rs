@@ -2,7 +2,7 @@
 
 use super::RowTable;
 use super::grad::{RowSparseGrad, rows_at, write_rows};
-use crate::base::checks::expect;
+use crate::base::checks::{expect, same_elements};
 use crate::base::kind::associate;
 use burn::config::Config;
 use burn::module::{Module, Param, ParamId};
@@ -10,13 +10,13 @@ use burn::tensor::{DType, Device, Tensor};
 use sparse_core::SparseError;
 
 /// An optimiser of one [`RowTable`]. It changes the rows that a gradient has, in place, and leaves all other rows as
-/// they are. Its state is a Burn module: `save_file` and `load_file` write and read it.
+/// they are. The state of a 16-bit table is in f32. It is a Burn module: `save_file` and `load_file` write and read it.
 pub trait RowOptimizer: Module {
     /// The table after one step with learning rate `lr`.
     ///
     /// # Panics
     ///
-    /// If the gradient is of another table shape, or the optimiser was made for another one.
+    /// If the gradient is of another table, by its shape, dtype or device, or the optimiser was made for another one.
     #[track_caller]
     fn step(&mut self, lr: f64, table: RowTable, grad: RowSparseGrad) -> RowTable;
 }
@@ -36,7 +36,7 @@ impl RowOptimizer for RowSgd {
     #[track_caller]
     fn step(&mut self, lr: f64, table: RowTable, grad: RowSparseGrad) -> RowTable {
         check("RowSgd::step", &table, &grad, None);
-        update(table, &grad, grad.rows.clone().mul_scalar(lr))
+        update(table, &grad, wide(grad.rows.clone()).mul_scalar(lr))
     }
 }
 
@@ -72,7 +72,7 @@ impl RowOptimizer for RowAdagrad {
     #[track_caller]
     fn step(&mut self, lr: f64, table: RowTable, grad: RowSparseGrad) -> RowTable {
         check("RowAdagrad::step", &table, &grad, Some(&self.sum));
-        let g = grad.rows.clone();
+        let g = wide(grad.rows.clone());
         let sum = rows_of(&self.sum, &grad) + g.clone().powi_scalar(2);
         replace(&mut self.sum, &grad, sum.clone());
         update(table, &grad, g.mul_scalar(lr) / sum.sqrt().add_scalar(self.epsilon))
@@ -117,9 +117,8 @@ impl RowAdamConfig {
     pub fn init(&self, table: &RowTable) -> RowAdam {
         let &Self { beta_1, beta_2, epsilon } = self;
         let weight = table.weight.val().inner();
-        // A 16-bit float cannot count.
-        let dtype = if weight.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
-        let time = Param::initialized(ParamId::new(), Tensor::zeros([1], (&weight.device(), dtype)));
+        let time = Tensor::zeros([1], (&weight.device(), state_dtype(&weight)));
+        let time = Param::initialized(ParamId::new(), time);
         RowAdam { moment_1: state(table, 0.0), moment_2: state(table, 0.0), time, beta_1, beta_2, epsilon }
     }
 }
@@ -128,7 +127,7 @@ impl RowOptimizer for RowAdam {
     #[track_caller]
     fn step(&mut self, lr: f64, table: RowTable, grad: RowSparseGrad) -> RowTable {
         check("RowAdam::step", &table, &grad, Some(&self.moment_1));
-        let g = grad.rows.clone();
+        let g = wide(grad.rows.clone());
         let moved = |old: Tensor<2>, new: Tensor<2>, beta: f64| old.clone() + (new - old).mul_scalar(1.0 - beta);
         let m = moved(rows_of(&self.moment_1, &grad), g.clone(), self.beta_1);
         let v = moved(rows_of(&self.moment_2, &grad), g.powi_scalar(2), self.beta_2);
@@ -139,16 +138,26 @@ impl RowOptimizer for RowAdam {
         // 1 - beta^t
         let correction = |beta: f64| time.clone().mul_scalar(beta.ln()).exp().neg().add_scalar(1.0);
         let size = (correction(self.beta_2).sqrt() / correction(self.beta_1)).mul_scalar(lr);
-        let size = size.cast(m.dtype()).unsqueeze::<2>();
+        let size = size.unsqueeze::<2>();
         update(table, &grad, m * size / v.sqrt().add_scalar(self.epsilon))
     }
 }
 
-/// State of the shape and dtype of a table.
+/// State of the shape of a table.
 fn state(table: &RowTable, value: f64) -> Param<Tensor<2>> {
     let weight = table.weight.val().inner();
-    let full = Tensor::full(weight.dims(), value, (&weight.device(), weight.dtype()));
+    let full = Tensor::full(weight.dims(), value, (&weight.device(), state_dtype(&weight)));
     Param::initialized(ParamId::new(), full)
+}
+
+/// A 16-bit float cannot count, and loses small squares and steps.
+fn state_dtype(weight: &Tensor<2>) -> DType {
+    if weight.dtype() == DType::F64 { DType::F64 } else { DType::F32 }
+}
+
+/// 16-bit rows in f32.
+fn wide(rows: Tensor<2>) -> Tensor<2> {
+    if matches!(rows.dtype(), DType::F16 | DType::BF16) { rows.cast(DType::F32) } else { rows }
 }
 
 fn rows_of(state: &Param<Tensor<2>>, grad: &RowSparseGrad) -> Tensor<2> {
@@ -162,7 +171,9 @@ fn replace(state: &mut Param<Tensor<2>>, grad: &RowSparseGrad, rows: Tensor<2>) 
 
 /// Subtracts `steps` from the rows of the gradient, in the table's buffer.
 fn update(mut table: RowTable, grad: &RowSparseGrad, steps: Tensor<2>) -> RowTable {
-    let rows = rows_of(&table.weight, grad) - steps;
+    let old = rows_of(&table.weight, grad);
+    let dtype = old.dtype();
+    let rows = (wide(old) - steps).cast(dtype);
     take(&mut table.weight, |weight| {
         let (device, tracked): (Device, bool) = (weight.device(), weight.is_require_grad());
         let new = write_rows(weight.inner(), &grad.ids, rows);
@@ -195,4 +206,5 @@ fn check(op: &'static str, table: &RowTable, grad: &RowSparseGrad, state: Option
     {
         mismatch("make an optimizer for this table {right}: this one was made for {left}", state)
     }
+    expect(same_elements(op, &table.weight.val().inner(), &grad.rows));
 }

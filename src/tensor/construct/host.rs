@@ -19,14 +19,14 @@ use sparse_macros::or_panic;
 /// |---|---|
 /// | `n` or `Some(n)` | `[n, n]` |
 /// | `None` | `[n, n]`, where `n` is one more than the largest node of an edge |
-/// | `[m, n]` | `[m, n]`: edges from `m` nodes to `n` others (a bipartite graph) |
+/// | `[m, n]` | `[m, n]`: edges between `m` nodes and `n` others (a bipartite graph) |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nodes {
     /// As many as the edges name.
     Named,
     /// This many, on both sides.
     One(usize),
-    /// Those that edges come from, and those that they go to.
+    /// Rows and columns.
     Two([usize; 2]),
 }
 
@@ -124,8 +124,11 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
         from_entries(OP, at, values, [rows.len(), cols])
     }
 
-    /// The adjacency of a list of directed edges `(from, to)`, with one value for each edge. [`Nodes`] says how large
-    /// it is: `n`, `None`, or `[m, n]` for a bipartite graph.
+    /// The adjacency of a list of edges `(i, j)`, with one value for each edge: edge `(i, j)` is the element at row `i`
+    /// and column `j`. [`Nodes`] says how large it is: `n`, `None`, or `[m, n]` for a bipartite graph.
+    ///
+    /// Layers collect into row `i` from column `j`: for them `i` is the node that receives. Of a list of edges
+    /// `(from, to)` they take the transpose.
     ///
     /// Edges may be in any order and may repeat. COO keeps them as they are given. CSR sorts them and sums the values
     /// of equal ones; its gradients pass to each of them.

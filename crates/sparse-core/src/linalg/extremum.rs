@@ -204,8 +204,7 @@ fn matched_dot<T: Element, const N: usize>(value: T::Acc, x: &[T], out: &[T], sh
 /// The second half of the gradient of [`spmm_extremum`] for floats: the gradient of its dense operand.
 ///
 /// `a` is the transpose: its row `c` holds the elements of column `c`, and `idx[k]` is the row of element `k`. `values`
-/// are `[nnz, heads]`.
-/// `dense_grad[c, f]` becomes the sum of `shares[idx[k], f] * value[k]` over the elements `k` where
+/// are `[nnz, heads]`. `dense_grad[c, f]` becomes the sum of `shares[idx[k], f] * value[k]` over the elements `k` where
 /// `value[k] * dense[c, f]` is equal to `out[idx[k], f]`. `shares` comes from [`extremum_rows_backward`]. Sums are
 /// accumulated in [`Element::Acc`] in the order of the column. O(nnz * features) time, parallel over columns weighted
 /// by their elements; each thread needs memory for one row.
