@@ -32,13 +32,31 @@ pub(crate) fn nonzero<const D: usize, K: Kind>(tensor: Tensor<D, K>) -> Tensor<D
         return Tensor::from_dispatch(tensor.into_dispatch());
     }
     // Some GPUs store 16-bit floats but do not compare them.
-    if matches!(dtype, DType::F16 | DType::BF16)
+    if is_16_bit(dtype)
         && !tensor.device().inner().supports_dtype(dtype)
         && let Some(narrow) = as_float(&tensor)
     {
         return narrow.cast(FloatDType::F32).not_equal_scalar(0);
     }
     tensor.not_equal_scalar(0)
+}
+
+/// Whether this is a float of 16 bits.
+pub(crate) fn is_16_bit(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::BF16)
+}
+
+/// The tensor in another float type, if it holds floats.
+pub(crate) fn in_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>, dtype: FloatDType) -> Tensor<D, K> {
+    if tensor.shape().num_elements() == 0 {
+        return Tensor::empty(tensor.shape(), (&tensor.device(), DType::from(dtype)));
+    }
+    from_float(as_float(tensor).expect("a tensor of floats").cast(dtype))
+}
+
+/// Rows of 16-bit floats in f32, for sums and small steps; others as they are.
+pub(crate) fn wide(rows: Tensor<2>) -> Tensor<2> {
+    if is_16_bit(rows.dtype()) { in_float(&rows, FloatDType::F32) } else { rows }
 }
 
 /// Name of a dtype as the library's messages and conformance cases spell it.

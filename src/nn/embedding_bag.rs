@@ -4,6 +4,7 @@ use super::features::{check_width, invalid};
 use crate::base::checks::{same_device, same_elements};
 use crate::base::exact::Exact;
 use crate::base::index::{ints, numbers, read_all, signed};
+use crate::base::kind::wide;
 use crate::kernel;
 use crate::pattern::coo::CooPattern;
 use crate::pattern::layout::Pattern;
@@ -11,7 +12,7 @@ use crate::tensor::sparse::CooTensor;
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::nn::Initializer;
-use burn::tensor::{DType, Device, Float, Int, Tensor};
+use burn::tensor::{Device, Float, Int, Tensor};
 use sparse_burn::Reduce;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
@@ -183,7 +184,7 @@ impl EmbeddingBag {
             BagMode::Mean => {
                 // The sum of a large bag may be out of the range of a 16-bit float, where the mean is not.
                 let dtype = table.dtype();
-                let table = if matches!(dtype, DType::F16 | DType::BF16) { table.cast(DType::F32) } else { table };
+                let table = wide(table);
                 let ones = Tensor::<1>::ones([bags.pattern.nnz()], (&table.device().inner(), table.dtype()));
                 let sums = CooTensor::<2>::from_pattern(bags.pattern.clone(), ones)?.try_matmul(table)?;
                 let counts = bags.counts.clone().clamp_min(1).reshape(Exact([bags.len(), 1]));

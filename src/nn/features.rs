@@ -59,11 +59,7 @@ impl Features<'_> {
             let rule = "the adjacency {left} must have a column for each row of the features {right}";
             return Err(SparseError::ShapeMismatch { op, rule, left: graph.to_vec(), right: own.to_vec() });
         }
-        check_width(op, own, d_input)?;
-        match self {
-            Self::Dense(x) => same_elements(op, &adjacency.values, x),
-            Self::Sparse(x) => same_elements(op, &adjacency.values, &x.values),
-        }
+        self.check_elements(op, adjacency, d_input)
     }
 
     /// Checks that there is a row for each target, that is for each row of the adjacency.
@@ -73,7 +69,12 @@ impl Features<'_> {
             let rule = "the adjacency {left} must have a row for each row of the target features {right}";
             return Err(SparseError::ShapeMismatch { op, rule, left: graph.to_vec(), right: own.to_vec() });
         }
-        check_width(op, own, d_input)?;
+        self.check_elements(op, adjacency, d_input)
+    }
+
+    /// Checks the number of columns, the dtype and the device.
+    fn check_elements(&self, op: &'static str, adjacency: &CsrTensor<2>, d_input: usize) -> Result<()> {
+        check_width(op, self.dims(), d_input)?;
         match self {
             Self::Dense(x) => same_elements(op, &adjacency.values, x),
             Self::Sparse(x) => same_elements(op, &adjacency.values, &x.values),

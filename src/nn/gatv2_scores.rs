@@ -1,13 +1,14 @@
 //! The scores of GATv2, without the features of all edges in memory.
 
 use crate::base::exact::Exact;
+use crate::base::kind::{is_16_bit, wide};
 use crate::base::lazy::Lazy;
 use crate::kernel;
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::{Pattern, Structure};
 use crate::pattern::memo::{Made, Memo};
 use burn::tensor::activation::leaky_relu;
-use burn::tensor::{DType, Int, Tensor};
+use burn::tensor::{Int, Tensor};
 use sparse_autograd::{Erased, record};
 use std::sync::Arc;
 
@@ -144,8 +145,7 @@ pub(super) fn gatv2_scores(
     }
     // Scores are sums, and so are gradients: 16-bit floats are added up in f32.
     let dtype = source.dtype();
-    if matches!(dtype, DType::F16 | DType::BF16) {
-        let wide = |x: Tensor<2>| x.cast(DType::F32);
+    if is_16_bit(dtype) {
         let edges = edges.map(|(edges, weight)| (wide(edges), wide(weight)));
         let scores = gatv2_scores(pattern, [wide(target), wide(source)], wide(attention), edges, slope);
         return scores.cast(dtype);

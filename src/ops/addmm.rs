@@ -1,10 +1,10 @@
 //! A product added to a dense tensor.
 
-use super::cast::{in_float, widened};
+use super::cast::widened;
 use super::matmul::matrix;
 use super::operand::Operand;
 use crate::base::checks::same_elements;
-use crate::base::kind::Numeric;
+use crate::base::kind::{Numeric, in_float};
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::FloatDType::F32;

@@ -2,19 +2,15 @@
 
 use super::map::rows_of;
 use crate::base::checks::has_dtype;
-use crate::base::kind::{Kind, Numeric, as_float, from_float};
+use crate::base::kind::{Kind, Numeric, in_float, is_16_bit};
 use crate::base::scalar::host_float;
 use crate::pattern::layout::Pattern;
 use crate::tensor::fill::{Fill, FillValue};
 use crate::tensor::sparse::SparseTensor;
-use burn::tensor::{Bool, DType, Float, FloatDType, Int, IntDType, Tensor};
+use burn::tensor::{Bool, Float, FloatDType, Int, IntDType, Tensor};
 use sparse_core::Result;
 use sparse_macros::or_panic;
 use std::any::Any;
-
-pub(super) fn is_16_bit(dtype: DType) -> bool {
-    matches!(dtype, DType::F16 | DType::BF16)
-}
 
 /// A tensor of 16-bit floats in f32, and the type to convert back to. For operations of several steps: a sum that is
 /// divided, say, is neither rounded nor infinite in between.
@@ -22,14 +18,6 @@ pub(super) fn widened<P: Pattern, const D: usize, K: Numeric>(
     of: &SparseTensor<P, D, K>,
 ) -> Option<(SparseTensor<P, D, K>, FloatDType)> {
     is_16_bit(of.dtype()).then(|| (of.in_float(FloatDType::F32), FloatDType::from(of.dtype())))
-}
-
-/// The tensor in another float type, if it holds floats.
-pub(super) fn in_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>, dtype: FloatDType) -> Tensor<D, K> {
-    if tensor.shape().num_elements() == 0 {
-        return Tensor::empty(tensor.shape(), (&tensor.device(), DType::from(dtype)));
-    }
-    from_float(as_float(tensor).expect("a tensor of floats").cast(dtype))
 }
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {

@@ -1,11 +1,10 @@
 //! The largest or smallest element of each line, with one rule that shares a gradient evenly among ties.
 
-use super::cast::is_16_bit;
 use super::folds::Blocks;
 use super::put_along_axis::target;
 use crate::base::exact::Exact;
 use crate::base::index::numbers;
-use crate::base::kind::{Numeric, as_float, from_float};
+use crate::base::kind::{Numeric, as_float, from_float, is_16_bit};
 use crate::kernel::{self, Put};
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;

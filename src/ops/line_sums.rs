@@ -1,10 +1,9 @@
 //! Sums along lines, with the elements that are not stored.
 
-use super::cast::{in_float, is_16_bit};
 use super::powers::{wrapping, wrapping_mul};
 use crate::base::exact::Exact;
 use crate::base::index::numbers;
-use crate::base::kind::{Numeric, as_float, from_float};
+use crate::base::kind::{Numeric, as_float, from_float, in_float, is_16_bit};
 use crate::kernel;
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;

@@ -1,10 +1,10 @@
 //! Sparse x dense, dense x sparse and sparse x vector.
 
-use super::cast::{in_float, widened};
+use super::cast::widened;
 use super::operand::Operand;
 use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
-use crate::base::kind::{Kind, Numeric, as_float, from_float};
+use crate::base::kind::{Kind, Numeric, as_float, from_float, in_float};
 use crate::kernel;
 use crate::pattern::layout::Pattern;
 use crate::pattern::matrix::Matrix;

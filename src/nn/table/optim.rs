@@ -3,7 +3,7 @@
 use super::RowTable;
 use super::grad::{RowSparseGrad, rows_at, write_rows};
 use crate::base::checks::{expect, same_elements};
-use crate::base::kind::associate;
+use crate::base::kind::{associate, wide};
 use burn::config::Config;
 use burn::module::{Module, Param, ParamId};
 use burn::tensor::{DType, Device, Tensor};
@@ -153,11 +153,6 @@ fn state(table: &RowTable, value: f64) -> Param<Tensor<2>> {
 /// A 16-bit float cannot count, and loses small squares and steps.
 fn state_dtype(weight: &Tensor<2>) -> DType {
     if weight.dtype() == DType::F64 { DType::F64 } else { DType::F32 }
-}
-
-/// 16-bit rows in f32.
-fn wide(rows: Tensor<2>) -> Tensor<2> {
-    if matches!(rows.dtype(), DType::F16 | DType::BF16) { rows.cast(DType::F32) } else { rows }
 }
 
 fn rows_of(state: &Param<Tensor<2>>, grad: &RowSparseGrad) -> Tensor<2> {
