@@ -6,6 +6,11 @@
 //! cargo run --release --example gat -- --help
 //! ```
 
+#[path = "shared/console.rs"]
+mod console;
+#[path = "shared/statistics.rs"]
+mod statistics;
+
 use burn::module::Module;
 use burn::nn::{Dropout, DropoutConfig};
 use burn::optim::decay::WeightDecayConfig;
@@ -13,12 +18,13 @@ use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::activation::{elu, log_softmax};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use clap::Parser;
-use indicatif::{ProgressBar, ProgressStyle};
+use console::{finish, progress, say};
+use indicatif::ProgressBar;
 use sparse_tensor::CsrTensor;
 use sparse_tensor::data::{Graph, karate, read_folder};
 use sparse_tensor::nn::{GatConv, GatConvConfig, row_normalization, sparse_dropout};
 use sparse_tensor::ops::IndexPlan;
-use std::io::Write;
+use statistics::mean_std;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -166,13 +172,7 @@ impl Task {
 }
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("error: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    finish(run(&Args::parse()))
 }
 
 fn run(args: &Args) -> Result<(), String> {
@@ -186,7 +186,7 @@ fn run(args: &Args) -> Result<(), String> {
         say(&format!("{nodes} nodes, {edges} edges, {} features", graph.features.dims()[1]));
     }
     let task = Task::new(graph, &device)?;
-    let bar = progress(args);
+    let bar = progress(args.quiet, u64::from(args.seeds) * u64::from(args.epochs), "epochs");
     let start = Instant::now();
     let mut tests = vec![];
     for seed in 0..args.seeds {
@@ -198,23 +198,7 @@ fn run(args: &Args) -> Result<(), String> {
     }
     bar.finish_and_clear();
     let epoch = start.elapsed().as_secs_f64() * 1e3 / f64::from(args.seeds) / f64::from(args.epochs);
-    let (seeds, mean) = (args.seeds, tests.iter().sum::<f64>() / f64::from(args.seeds));
-    let squares: f64 = tests.iter().map(|test| (test - mean).powi(2)).sum();
-    let std = (squares / f64::from(seeds.max(2) - 1)).sqrt();
+    let (seeds, (mean, std)) = (args.seeds, mean_std(&tests));
     say(&format!("test accuracy: mean {mean:.4} std {std:.4} over {seeds} seeds, {epoch:.2} ms/epoch"));
     Ok(())
-}
-
-/// Prints a line. Whoever closed the pipe does not want to hear of it.
-fn say(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{line}");
-}
-
-fn progress(args: &Args) -> ProgressBar {
-    if args.quiet {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} epochs  {msg}  {elapsed}");
-    let bar = ProgressBar::new(u64::from(args.seeds) * u64::from(args.epochs));
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

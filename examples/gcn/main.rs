@@ -7,28 +7,26 @@
 //! ```
 
 mod args;
+#[path = "../shared/console.rs"]
+mod console;
 mod model;
 mod pca;
 mod picture;
+#[path = "../shared/statistics.rs"]
+mod statistics;
 mod train;
 
 use args::Args;
 use clap::Parser;
-use indicatif::{ProgressBar, ProgressStyle};
+use console::{finish, progress, say};
 use sparse_tensor::data::{Graph, karate, read_folder};
-use std::io::Write;
+use statistics::mean_std;
 use std::process::ExitCode;
 use std::time::Duration;
 use train::{Run, Task};
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("error: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    finish(run(&Args::parse()))
 }
 
 fn run(args: &Args) -> Result<(), String> {
@@ -45,7 +43,7 @@ fn run(args: &Args) -> Result<(), String> {
         say(&describe(args, &graph));
     }
     let seeds = args.seeds.unwrap_or(if args.data.is_some() { 10 } else { 20 });
-    let bar = progress(args, seeds);
+    let bar = progress(args.quiet, u64::from(seeds) * u64::from(args.epochs), "epochs");
     let mut runs: Vec<Run> = Vec::new();
     for seed in 0..seeds {
         let mut count = 0;
@@ -79,11 +77,6 @@ fn run(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// Prints a line. Whoever closed the pipe does not want to hear of it.
-fn say(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{line}");
-}
-
 fn describe(args: &Args, graph: &Graph) -> String {
     let name = args.data.as_ref().map_or("karate club".into(), |folder| folder.display().to_string());
     let (nodes, edges, classes) = (graph.nodes(), graph.edges(), graph.classes);
@@ -102,21 +95,4 @@ fn summary(args: &Args, seed: u32, run: &Run, task: &Task) -> String {
     let epoch = run.time.as_secs_f64() * 1e3 / f64::from(args.epochs);
     let val = if task.splits.val.is_empty() { String::new() } else { format!("validation {:.3}, ", run.best.val) };
     format!("seed {seed}: loss {loss:.4}, {val}test {:.4}, {epoch:.2} ms/epoch", run.best.test)
-}
-
-fn progress(args: &Args, seeds: u32) -> ProgressBar {
-    if args.quiet {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} epochs  {msg}  {elapsed}");
-    let bar = ProgressBar::new(u64::from(seeds) * u64::from(args.epochs));
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
-
-/// Mean and sample standard deviation (0 for one value).
-fn mean_std(values: &[f64]) -> (f64, f64) {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (mean, (squares / (count - 1.0).max(1.0)).sqrt())
 }

@@ -1,8 +1,9 @@
 //! Graph attention.
 
-use super::attention::{Attended, check_inputs, head_scores, join_heads, weighted_sums};
+use super::attention::{Attended, check_inputs, head_scores, join_heads};
 use super::features::{Features, check_dropout, check_square, glorot, glorot_linear, invalid, with_bias, zeros};
-use super::message_passing::{at_edges, edge_softmax};
+use super::message_passing::at_edges;
+use crate::ops::attention::{Scores, attend};
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::{Module, Param};
@@ -200,8 +201,8 @@ impl GatConv {
         if let (Some(features), Some(edge), Some(vector)) = (attended.features, &self.edge, &self.edge_attention) {
             scores = scores + features.matmul(head_scores(edge.weight.val(), vector.val()));
         }
-        let weights = edge_softmax(pattern, leaky_relu(scores, self.negative_slope))?;
-        let out = join_heads(weighted_sums(pattern, &self.dropout.forward(weights), &from)?, heads, self.concat);
+        let scores = Scores::Given(leaky_relu(scores, self.negative_slope));
+        let out = join_heads(attend(pattern, scores, heads, from, self.dropout.prob), heads, self.concat);
         let out = match &self.residual {
             Some(residual) => out + target.linear(op, residual)?,
             None => out,

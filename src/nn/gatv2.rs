@@ -1,9 +1,9 @@
 //! Graph attention of the second kind.
 
-use super::attention::{Attended, check_inputs, join_heads, weighted_sums};
+use super::attention::{Attended, check_inputs, join_heads};
 use super::features::{Features, check_dropout, check_square, glorot, glorot_linear, invalid, with_bias, zeros};
 use super::gatv2_scores::gatv2_scores;
-use super::message_passing::edge_softmax;
+use crate::ops::attention::{Scores, attend};
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::{Module, Param};
@@ -206,8 +206,8 @@ impl Gatv2Conv {
             _ => None,
         };
         let scores = gatv2_scores(pattern, [to, from.clone()], self.attention.val(), edges, self.negative_slope);
-        let weights = self.dropout.forward(edge_softmax(pattern, scores)?);
-        let out = join_heads(weighted_sums(pattern, &weights, &from)?, heads, self.concat);
+        let out = attend(pattern, Scores::Given(scores), heads, from, self.dropout.prob);
+        let out = join_heads(out, heads, self.concat);
         let out = match &self.residual {
             Some(residual) => out + target.linear(op, residual)?,
             None => out,

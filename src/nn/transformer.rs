@@ -3,6 +3,7 @@
 use super::attention::{check_inputs, columns, head_products, join_heads, weighted_sums};
 use super::features::{Features, check_dropout, check_square, invalid};
 use super::message_passing::{at_edges, edge_softmax, to_targets};
+use crate::ops::attention::{Scores, attend};
 use crate::pattern::csr::CsrPattern;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
@@ -195,18 +196,19 @@ impl TransformerConv {
         }
         let (pattern, heads) = (adjacency.pattern(), self.heads);
         let query = target.linear(op, &self.query)?;
-        let mut scores = head_products(pattern, &query, &source.linear(op, &self.key)?, heads)?;
+        let (key, value) = (source.linear(op, &self.key)?, source.linear(op, &self.value)?);
+        let scale = 1.0 / ((width / heads) as f64).sqrt();
         let edges = edges.zip(self.edge.as_ref().map(|edge| edge.weight.val()));
-        if let Some((features, weight)) = &edges {
-            scores = scores + edge_products(pattern, &query, features, weight, heads);
-        }
-        // Not div_scalar: in Burn 0.22 its gradient is rounded to f32.
-        let scores = scores.mul_scalar(1.0 / ((width / heads) as f64).sqrt());
-        let weights = self.dropout.forward(edge_softmax(pattern, scores)?);
-        let mut out = weighted_sums(pattern, &weights, &source.linear(op, &self.value)?)?;
-        if let Some((features, weight)) = &edges {
-            out = out + edge_sums(pattern, &weights, features, weight);
-        }
+        let out = match &edges {
+            None => attend(pattern, Scores::Products { query, key, scale }, heads, value, self.dropout.prob),
+            Some((features, weight)) => {
+                let scores = head_products(pattern, &query, &key, heads)?
+                    + edge_products(pattern, &query, features, weight, heads);
+                // Not div_scalar: in Burn 0.22 its gradient is rounded to f32.
+                let weights = self.dropout.forward(edge_softmax(pattern, scores.mul_scalar(scale))?);
+                weighted_sums(pattern, &weights, &value)? + edge_sums(pattern, &weights, features, weight)
+            }
+        };
         let out = join_heads(out, heads, self.concat);
         let Some(root) = &self.root else { return Ok(out) };
         let own = target.linear(op, root)?;

@@ -115,16 +115,12 @@ pub fn try_head_sddmm<P: Pattern, const D: usize, const DM: usize, K: Numeric, K
     let rows = shape.len() - 1;
     let heads = left[rows..D - 1].to_vec();
     let count: usize = heads.iter().product();
-    let flat = |dense: Tensor<D, K>, full: [usize; D]| {
-        let dense = if dense.dims() == full { dense } else { dense.expand(Shape::from(full)) };
-        dense.reshape(Exact([full[..rows].iter().product(), count * full[D - 1]]))
-    };
-    let values = sddmm(matrix, flat(x, left), flat(y, right), count);
+    let values = sddmm(matrix, flat(x, left, rows), flat(y, right, rows), count);
     Ok(SparseTensor::from_parts(mask.pattern.clone(), values, heads, Fill::Zero))
 }
 
 /// The sizes of both operands after broadcasting, if they fit a pattern of this shape.
-fn head_shapes<const D: usize>(pattern: &[usize], x: [usize; D], y: [usize; D]) -> Option<[[usize; D]; 2]> {
+pub(super) fn head_shapes<const D: usize>(pattern: &[usize], x: [usize; D], y: [usize; D]) -> Option<[[usize; D]; 2]> {
     let batched = pattern.len() - 2;
     if D < pattern.len() || [x[batched], y[batched]] != pattern[batched..] || x[D - 1] != y[D - 1] {
         return None;
@@ -137,6 +133,12 @@ fn head_shapes<const D: usize>(pattern: &[usize], x: [usize; D], y: [usize; D]) 
         (left[dim], right[dim]) = (size, size);
     }
     Some([left, right])
+}
+
+/// A dense operand, repeated to the shape `full` whose first `rows` dims are those of the rows: `[rows, heads * F]`.
+pub(super) fn flat<const D: usize, K: Numeric>(dense: Tensor<D, K>, full: [usize; D], rows: usize) -> Tensor<2, K> {
+    let dense = if dense.dims() == full { dense } else { dense.expand(Shape::from(full)) };
+    dense.reshape(Exact([full[..rows].iter().product(), full[rows..].iter().product()]))
 }
 
 #[derive(Debug)]

@@ -13,6 +13,7 @@ mod addmm;
 mod along;
 mod any_all;
 mod argmax;
+pub(crate) mod attention;
 mod binary;
 mod cast;
 mod coalesce;
@@ -59,6 +60,7 @@ mod stored;
 mod triangle;
 pub(crate) mod unique;
 
+pub use attention::{attention, try_attention};
 pub use concat::{concat, try_concat};
 pub use gather::{
     NdAxes, gather, gather_nd, scatter, scatter_nd, try_gather, try_gather_nd, try_scatter, try_scatter_nd,

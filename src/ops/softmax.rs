@@ -157,23 +157,31 @@ fn in_blocks(rows: Tensor<2>, blocks: &Blocks, log: bool) -> Tensor<2> {
 
 /// Over the stored elements of each line.
 fn in_lines<P: Pattern>(rows: Tensor<2>, lines: &Lines<P>, log: bool) -> Tensor<2> {
-    let (plain, stored) = (rows.clone().inner(), rows.dims()[0]);
     if rows.dims()[1] == 0 {
         return rows;
     }
-    let sums = lines.sums.clone();
-    let largest = of_lines(lines, plain.clone(), Reduce::Amax);
-    let shifted = plain - at_elements(&largest, &sums, stored);
+    let out = normalized_lines(rows.clone().inner(), lines, log);
+    let saved = Saved { out: out.clone(), log, groups: lines.sums.clone() };
+    record(out, [Erased::from(rows)], saved, |saved, grad, _| {
+        [Some(lines_backward(&saved.out, saved.log, grad, &saved.groups).into())]
+    })
+}
+
+/// The rows (not none, at least one column), normalized over the stored elements of each line. Not on the tape.
+pub(super) fn normalized_lines<P: Pattern>(rows: Tensor<2>, lines: &Lines<P>, log: bool) -> Tensor<2> {
+    let (sums, stored) = (&lines.sums, rows.dims()[0]);
+    let largest = of_lines(lines, rows.clone(), Reduce::Amax);
+    let shifted = rows - at_elements(&largest, sums, stored);
     let exp = shifted.clone().exp();
     let total = kernel::segment_sum(&exp, sums.order(), sums.ptr());
-    let out =
-        if log { shifted - at_elements(&total.log(), &sums, stored) } else { exp / at_elements(&total, &sums, stored) };
-    let saved = Saved { out: out.clone(), log, groups: sums };
-    record(out, [Erased::from(rows)], saved, |saved, grad, _| {
-        let (sums, stored) = (&saved.groups, saved.out.dims()[0]);
-        let total = |rows| at_elements(&kernel::segment_sum(&rows, sums.order(), sums.ptr()), sums, stored);
-        [Some(back(&saved.out, saved.log, grad, total).into())]
-    })
+    if log { shifted - at_elements(&total.log(), sums, stored) } else { exp / at_elements(&total, sums, stored) }
+}
+
+/// The gradient of what `normalized_lines` gets, from the gradient of its result `out`.
+pub(super) fn lines_backward(out: &Tensor<2>, log: bool, grad: Tensor<2>, sums: &RowSums) -> Tensor<2> {
+    let stored = out.dims()[0];
+    let total = |rows| at_elements(&kernel::segment_sum(&rows, sums.order(), sums.ptr()), sums, stored);
+    back(out, log, grad, total)
 }
 
 /// Each line's row, at each of its elements.

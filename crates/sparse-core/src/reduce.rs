@@ -197,21 +197,43 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
         own + X::width()
     }
 
-    /// Spans narrower than a native vector. On AVX-512 they may fill the shorter vectors of AVX2.
+    /// Columns that tiles share.
+    fn span(&self, lanes: usize) -> usize {
+        self.inputs.weights.span(self.inputs.source.width(), lanes)
+    }
+
+    /// Runs the job on the best instruction set that it is compiled for. This is the only caller of every instance, so
+    /// each is compiled once.
     #[inline(never)]
-    fn narrow(self) {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(simd) = pulp::x86::V3::try_new() {
-            let lanes = T::Lanes::lanes::<pulp::x86::V3>();
-            if self.inputs.weights.span(self.inputs.source.width(), lanes) >= lanes {
+    #[cfg(target_arch = "x86_64")]
+    fn run(self) {
+        use pulp::x86::{V3, V4};
+        if W::ON_AVX512
+            && let Some(simd) = V4::try_new()
+            && self.span(T::Lanes::lanes::<V4>()) >= T::Lanes::lanes::<V4>()
+        {
+            return Simd::vectorize(simd, self);
+        }
+        if W::ON_AVX2
+            && let Some(simd) = V3::try_new()
+        {
+            if self.span(T::Lanes::lanes::<V3>()) >= T::Lanes::lanes::<V3>() {
                 return Simd::vectorize(simd, self);
             }
+            return Simd::vectorize(simd, Narrow(self));
         }
-        simd::on_two(Narrow(self));
+        simd::on_baseline(Narrow(self));
+    }
+
+    /// Runs the job on the best instruction set.
+    #[inline(never)]
+    #[cfg(not(target_arch = "x86_64"))]
+    fn run(self) {
+        simd::on_any(Fit(self));
     }
 }
 
-/// A job of spans that are narrower than a native vector.
+/// A job in tiles of few elements: for spans that are narrower than a native vector, and for the baseline.
 struct Narrow<'a, T, R, W>(Job<'a, T, R, W>);
 
 impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Narrow<'_, T, R, W> {
@@ -222,7 +244,7 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Narrow<'_, T, R, W> {
         let Self(mut job) = self;
         let width = job.inputs.source.width();
         // No head is as wide as this, so a span has the columns of one head.
-        let span = job.inputs.weights.span(width, usize::MAX);
+        let span = job.span(usize::MAX);
         for row in job.rows.clone() {
             let elements = job.ptr.span(row);
             let mut first = 0;
@@ -244,16 +266,14 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Narrow<'_, T, R, W> {
     }
 }
 
+/// Native vectors. A span must be at least as wide as one.
 impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
         let (width, lanes) = (self.inputs.source.width(), T::Lanes::lanes::<S>());
-        let span = self.inputs.weights.span(width, lanes);
-        if span < lanes {
-            return self.narrow();
-        }
+        let span = self.span(lanes);
         for row in self.rows.clone() {
             let elements = self.ptr.span(row);
             let mut first = 0;
@@ -281,6 +301,25 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
     }
 }
 
+/// A job in native vectors if a span is at least as wide as one.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+struct Fit<'a, T, R, W>(Job<'a, T, R, W>);
+
+#[cfg(any(test, not(target_arch = "x86_64")))]
+impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Fit<'_, T, R, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let lanes = T::Lanes::lanes::<S>();
+        if self.0.span(lanes) < lanes {
+            Narrow(self.0).with_simd(simd);
+        } else {
+            self.0.with_simd(simd);
+        }
+    }
+}
+
 /// `out[s, :]` = the rows `idx[k]` (or `k`) of `source` for `k` in `ptr[s]..ptr[s + 1]`, combined in order.
 pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
     reducer: R,
@@ -292,7 +331,7 @@ pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
 ) {
     let width = source.width();
     for_pieces(&ptr.cuts(width), out, &|r| r.len() * width, &|rows, out| {
-        W::dispatch(Job { inputs: Inputs { reducer, weights, idx, source }, ptr, rows, out });
+        Job { inputs: Inputs { reducer, weights, idx, source }, ptr, rows, out }.run();
     });
 }
 
@@ -316,20 +355,22 @@ mod tests {
         let (ptr, idx) = (Ids::I32(&ptr), Some(Ids::I32(&idx)));
         let weights = Weights { values: data, perm: None };
         let (largest, rows) = (Extreme::largest::<T>(), || 0..3);
-        simd.vectorize(Job { inputs: Inputs { reducer: Sum, weights, idx, source }, ptr, rows: rows(), out: a });
-        simd.vectorize(Job { inputs: Inputs { reducer: Sum, weights: (), idx, source }, ptr, rows: rows(), out: b });
-        simd.vectorize(Job {
-            inputs: Inputs { reducer: largest, weights: (), idx, source },
-            ptr,
-            rows: rows(),
-            out: c,
-        });
+        simd.vectorize(Fit(Job { inputs: Inputs { reducer: Sum, weights, idx, source }, ptr, rows: rows(), out: a }));
+        let inputs = Inputs { reducer: Sum, weights: (), idx, source };
+        simd.vectorize(Fit(Job { inputs, ptr, rows: rows(), out: b }));
+        let inputs = Inputs { reducer: largest, weights: (), idx, source };
+        simd.vectorize(Fit(Job { inputs, ptr, rows: rows(), out: c }));
         // A few heads, or one for each column.
         let few = (1..=5).rev().find(|heads| width.is_multiple_of(*heads)).unwrap_or(1);
         let heads = if width.is_multiple_of(7) { width } else { few };
         let values: Vec<T> = data.iter().chain(data).copied().take(7 * heads).collect();
         let weights = Heads::new(Weights { values: &values, perm: None }, heads, width);
-        simd.vectorize(Job { inputs: Inputs { reducer: largest, weights, idx, source }, ptr, rows: rows(), out: d });
+        simd.vectorize(Fit(Job {
+            inputs: Inputs { reducer: largest, weights, idx, source },
+            ptr,
+            rows: rows(),
+            out: d,
+        }));
         out
     }
 

@@ -3,10 +3,8 @@
 use crate::Element;
 use crate::element::{Ids, Lanes};
 use crate::reducer::{Reducer, V};
-#[cfg(target_arch = "x86_64")]
-use crate::simd;
 use crate::source::prefetch;
-use pulp::{Simd, WithSimd};
+use pulp::Simd;
 
 /// The factors of the source rows. The weight of element `k` is `values[perm[k]]`, or `values[k]` without a
 /// permutation.
@@ -54,6 +52,10 @@ impl<'a, T> Heads<'a, T> {
 pub(crate) trait Weigh<T: Element>: Copy + Sync {
     /// The weights of an element.
     type Own: Copy;
+    /// Whether products are compiled for AVX-512.
+    const ON_AVX512: bool = T::IS_FLOAT;
+    /// Whether products are compiled for AVX2.
+    const ON_AVX2: bool = true;
 
     /// The weights of element `k`.
     fn own(&self, k: usize) -> Self::Own;
@@ -67,10 +69,6 @@ pub(crate) trait Weigh<T: Element>: Copy + Sync {
     fn times<R: Reducer<T>, S: Simd>(&self, simd: S, reducer: &R, own: Self::Own, place: usize, x: V<T, S>) -> V<T, S>;
     /// The product of column `j` of several whose first one has the weight `place`.
     fn times_one<R: Reducer<T>>(&self, reducer: &R, own: Self::Own, place: usize, j: usize, x: T::Acc) -> T::Acc;
-    /// Runs a kernel on an instruction set that it is compiled for.
-    fn dispatch<J: WithSimd>(job: J) -> J::Output {
-        T::dispatch(job)
-    }
 }
 
 impl<T: Element> Weigh<T> for Weights<'_, T> {
@@ -104,6 +102,10 @@ impl<T: Element> Weigh<T> for Weights<'_, T> {
 
 impl<'a, T: Element> Weigh<T> for Heads<'a, T> {
     type Own = &'a [T];
+    /// Heads are narrow, so longer vectors than those of AVX2 would not pay for their compilation.
+    const ON_AVX512: bool = false;
+    /// Integers with heads are rare.
+    const ON_AVX2: bool = T::IS_FLOAT;
 
     #[inline(always)]
     fn own(&self, k: usize) -> &'a [T] {
@@ -138,11 +140,6 @@ impl<'a, T: Element> Weigh<T> for Heads<'a, T> {
     fn times_one<R: Reducer<T>>(&self, reducer: &R, own: &'a [T], place: usize, j: usize, x: T::Acc) -> T::Acc {
         let place = if self.width == 1 { place + j } else { place };
         T::mul(reducer.factor(own[place].widen()), x)
-    }
-    /// Heads are narrow, so longer vectors than those of AVX2 would not pay for their compilation.
-    #[cfg(target_arch = "x86_64")]
-    fn dispatch<J: WithSimd>(job: J) -> J::Output {
-        simd::on_two(job)
     }
 }
 

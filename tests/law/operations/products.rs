@@ -4,7 +4,7 @@ use crate::answer::{Answer, law};
 use crate::draw::{Build, Draw, Drawn, Fills, Input, Twin, Values};
 use crate::huge::{SIZE, filled, ones};
 use crate::reference::{elsewhere, extreme_dims, keep, mask, matmul as dense_matmul, prod_dims, sum_dims, take};
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{Float, Int, Tensor};
 use sparse_tensor::Numeric;
 use sparse_tensor::ops::{self, Reduce};
 
@@ -34,6 +34,10 @@ operations! { "products";
         |h| REDUCES.into_iter().for_each(|reduce| h.with_dense(|x| x.matmul_reduce(h.features(), reduce)));
     head_sddmm of Float Int [coo_up csr_up] gradient,
         |h| h.run(|| ops::head_sddmm(h.rows_of_heads::<D2>(D - 2), h.rows_of_heads(D - 1), &h.a));
+    attention of Float [coo_up csr_up] gradient, |h| h.run(|| {
+        let [query, key] = [D - 2, D - 1].map(|side| h.rows_of_heads::<D2>(side));
+        ops::attention(query, key.clone(), key, &h.a, None, 0.0)
+    });
     addmm of Float Int [coo csr batched] gradient,
         |h| h.with_dense(|x| x.addmm(0.5, h.columns(), 2.0, h.columns()));
 }
@@ -238,6 +242,41 @@ pub(super) fn head_sddmm<P: Build, const D: usize, const D2: usize, K: Drawn + N
             let y = K::real(y.reference).reshape([batch, 1, n, heads, f]).expand(whole);
             let specified = mask.host.specified().into_iter().flat_map(|kept| vec![kept; heads]);
             keep(sum_dims(x * y, &[4]).reshape(out), specified)
+        },
+    )
+}
+
+/// Weighted means of values, by the softmax of products at the mask's elements. A mask without duplicates.
+pub(super) fn attention<P: Build, const D: usize, const D2: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let shape = draw.full_shape::<D>();
+    let mask = draw.shaped::<P, D, Int>(shape, D, Values::Any, Fills::Zero);
+    let [heads, f, g] = std::array::from_fn(|_| draw.size().max(1));
+    // `[batch.., rows, heads, columns]`.
+    let side = |rows: usize, columns: usize| {
+        std::array::from_fn::<usize, D2, _>(|dim| match dim {
+            _ if dim == D2 - 1 => columns,
+            _ if dim == D2 - 2 => heads,
+            _ if dim == D2 - 3 => shape[rows],
+            _ => shape[dim],
+        })
+    };
+    let sides = [side(D - 2, f), side(D - 1, f), side(D - 1, g)];
+    let [query, key, value] = sides.map(|side| draw.dense::<D2, Float>(side, Values::Unit));
+    let (batch, m, n) = (shape[..D - 2].iter().product(), shape[D - 2], shape[D - 1]);
+    let coalesced = mask.sparse.coalesce();
+    law(
+        || ops::attention(query.own, key.own, value.own, &coalesced, Some(0.75), 0.0),
+        || {
+            let whole = |last: usize| [batch, m, n, heads, last];
+            let query = query.reference.reshape([batch, m, 1, heads, f]).expand(whole(f));
+            let key = key.reference.reshape([batch, 1, n, heads, f]).expand(whole(f));
+            let exp = sum_dims(query * key, &[4]).mul_scalar(0.75).exp();
+            let specified = mask.host.specified().into_iter().flat_map(|kept| vec![kept; heads]);
+            let exp = keep(exp, specified);
+            // A row without elements has weights of 0.
+            let weights = exp.clone() / sum_dims(exp, &[2]).clamp_min(1e-6);
+            let value = value.reference.reshape([batch, 1, n, heads, g]).expand(whole(g));
+            sum_dims(weights.expand(whole(g)) * value, &[2]).reshape(side(D - 2, g))
         },
     )
 }

@@ -123,6 +123,21 @@ proptest! {
         })?;
     }
 
+    /// The same in one rule, over elements of which some are twice at a place.
+    #[test]
+    fn attention_in_one_rule(a in case(true), pick in 0usize..4, csr: bool) {
+        let value = TensorData::new(a.y.iter::<f64>().map(|y| 1.0 - y * y).collect(), a.y.shape().clone());
+        check(pick, &[a.x.clone(), a.y.clone(), value], |xs| {
+            let [query, key, value] = [0, 1, 2].map(|k| xs[k].tensor::<3>());
+            let edges = a.edges.coo::<2>(a.edges.leaf(&query.device().inner()));
+            if csr {
+                ops::attention(query, key, value, &edges.to_csr(), Some(0.3), 0.0)
+            } else {
+                ops::attention(query, key, value, &edges, Some(0.3), 0.0)
+            }
+        })?;
+    }
+
     #[test]
     fn other_reductions(a in case(false), pick in 0usize..4, reduce in 0usize..4) {
         let reduce = [Reduce::Mean, Reduce::Amax, Reduce::Amin, Reduce::Mul][reduce];

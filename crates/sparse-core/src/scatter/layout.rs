@@ -142,19 +142,20 @@ impl Layout {
     }
 
     /// Runs of contiguous elements in a range of rows whose cells are contiguous too.
-    fn runs(&self, rows: Range<usize>) -> impl Iterator<Item = Run> {
-        let plain = self.is_plain();
-        let whole = plain.then(|| {
+    fn runs(&self, rows: Range<usize>) -> Vec<Run> {
+        if self.is_plain() {
             let position = rows.start * self.inner;
-            Run { position, cell: position, len: rows.len() * self.inner }
-        });
-        let rows = if plain { 0..0 } else { rows };
-        let blocks = rows.flat_map(|row| self.blocks().map(move |columns| (row, columns)));
-        whole.into_iter().chain(blocks.map(|(row, columns)| {
-            let (o, j, len) = (row / self.len, row % self.len, columns.len());
-            let cell = self.block_start(o, columns.start) + j * len;
-            Run { position: row * self.inner + columns.start, cell, len }
-        }))
+            return vec![Run { position, cell: position, len: rows.len() * self.inner }];
+        }
+        let mut runs = Vec::with_capacity(rows.len() * self.inner.div_ceil(self.width));
+        for row in rows {
+            for columns in self.blocks() {
+                let (o, j, len) = (row / self.len, row % self.len, columns.len());
+                let cell = self.block_start(o, columns.start) + j * len;
+                runs.push(Run { position: row * self.inner + columns.start, cell, len });
+            }
+        }
+        runs
     }
 
     /// Copies a row-major array into this layout.

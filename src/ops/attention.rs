@@ -1,0 +1,223 @@
+//! Attention over the stored elements of each row.
+
+use super::masked_matmul::{flat, head_shapes};
+use super::matmul::{matrix, spmm};
+use super::softmax::{lines_backward, normalized_lines};
+use crate::base::checks::{same_device, same_elements};
+use crate::base::exact::Exact;
+use crate::base::kind::{Kind, wide};
+use crate::kernel;
+use crate::pattern::layout::Pattern;
+use crate::pattern::lines::Lines;
+use crate::pattern::matrix::Matrix;
+use crate::pattern::view::View;
+use crate::rows::RowSums;
+use crate::tensor::sparse::SparseTensor;
+use burn::nn::DropoutConfig;
+use burn::tensor::{Float, Int, Tensor};
+use sparse_autograd::{Erased, record};
+use sparse_core::{Result, SparseError};
+use sparse_macros::or_panic;
+
+/// Dot-product attention over the stored elements of `mask [M, N]`: queries `[M, heads, F]`, keys `[N, heads, F]` and
+/// values `[N, heads, G]` give `[M, heads, G]`.
+///
+/// `out[i, h, :] = sum_j w[ij, h] * value[j, h, :]` with `w[ij, h] = softmax_j(scale * <query[i, h, :], key[j, h, :]>)`.
+/// Both sums go over the elements `j` that row `i` of the mask stores. A row without any gives 0. The values and the
+/// dense dims of the mask do not matter. Each of its duplicates counts on its own. Any number of dims may stand for the
+/// heads, also none, and those of size 1 broadcast. For a batch of masks `[B, M, N]` the operands start with `B` or 1.
+///
+/// - `scale`: `1 / sqrt(F)` if none is given.
+/// - `dropout`: the probability with which a weight becomes 0; the others are divided by `1 - dropout`. It only applies
+///   on an autodiff device, that is, in training. The weights are drawn from the device's random numbers.
+///
+/// This is [`head_sddmm`](super::head_sddmm), `softmax` and `matmul` with one backward rule for all three (SDDMM,
+/// softmax and SpMM; `scaled_dot_product_attention` of PyTorch on a sparse mask). It keeps the weights and the operands.
+/// So the memory besides operands and result is `O(nnz * heads)`; nothing has `nnz * heads * F` numbers. Cost:
+/// `2 * nnz * heads * (F + G)` operations forward, twice that backward.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::{CsrTensor, ops};
+///
+/// let device = Device::flex();
+/// let mask = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 1.0], [0.0, 1.0]], &device));
+/// let query = Tensor::<3>::ones([2, 4, 8], &device);
+/// let value = Tensor::<3>::from_floats([[[1.0]], [[3.0]]], &device);
+///
+/// // All scores are equal, so each row gets the mean of the values that it sees.
+/// let out = ops::attention(query.clone(), query, value, &mask, None, 0.0);
+/// assert_eq!(out.dims(), [2, 4, 1]);
+/// assert_eq!(out.into_data().iter::<f32>().collect::<Vec<_>>(), [2.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0, 3.0]);
+/// ```
+///
+/// Source: Vaswani et al., *Attention is all you need*, NeurIPS 2017, restricted to the edges of a graph as by Shi et
+/// al., IJCAI 2021.
+///
+/// # Errors
+///
+/// `shape_mismatch` if the mask is not a matrix or a batch of matrices, or sizes do not fit; `invalid` for a dropout
+/// outside `[0, 1)`; `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
+#[or_panic]
+pub fn try_attention<P: Pattern, const D: usize, const DM: usize, KM: Kind>(
+    query: Tensor<D>,
+    key: Tensor<D>,
+    value: Tensor<D>,
+    mask: &SparseTensor<P, DM, KM>,
+    scale: Option<f64>,
+    dropout: f64,
+) -> Result<Tensor<D>> {
+    const OP: &str = "attention";
+    matrix(OP, mask)?;
+    let shape = mask.pattern.shape();
+    let with = |dims: [usize; D], last: usize| {
+        let mut dims = dims;
+        dims[D - 1] = last;
+        dims
+    };
+    let [features, columns] = [query.dims()[D - 1], value.dims()[D - 1]];
+    let fitting = head_shapes(shape, query.dims(), key.dims()).and_then(|[left, right]| {
+        let [out, values] = head_shapes(shape, with(left, columns), value.dims())?;
+        (out == with(left, columns)).then_some([left, right, values])
+    });
+    let Some([left, right, values]) = fitting else {
+        return Err(SparseError::ShapeMismatch {
+            op: OP,
+            rule: "query [.., M, heads.., F], key [.., N, heads.., F] and value [.., N, heads.., G] must fit the \
+                   sparse dims [.., M, N] of the mask, got {left} (of query, key and value) and {right}",
+            left: query.dims().into_iter().chain(key.dims()).chain(value.dims()).collect(),
+            right: shape.to_vec(),
+        });
+    };
+    if !(0.0..1.0).contains(&dropout) {
+        return Err(SparseError::Invalid { op: OP, message: format!("dropout must be in [0, 1), got {dropout}") });
+    }
+    same_elements(OP, &query, &key)?;
+    same_elements(OP, &query, &value)?;
+    same_device(OP, &query.device(), &mask.device())?;
+    let rows = shape.len() - 1;
+    let heads: usize = left[rows..D - 1].iter().product();
+    let scale = scale.unwrap_or_else(|| 1.0 / (features as f64).sqrt());
+    let scores = Scores::Products { query: flat(query, left, rows), key: flat(key, right, rows), scale };
+    let out = attend(&mask.pattern, scores, heads, flat(value, values, rows), dropout);
+    Ok(out.reshape(Exact(with(left, columns))))
+}
+
+/// What the softmax gets. All operands are flat: `[rows, heads * F]`.
+pub(crate) enum Scores {
+    /// One number for each element and head: `[nnz, heads]`.
+    Given(Tensor<2>),
+    /// `scale * <query[i, h, :], key[j, h, :]>`.
+    Products { query: Tensor<2>, key: Tensor<2>, scale: f64 },
+}
+
+/// What the backward pass keeps.
+#[derive(Debug)]
+struct Saved {
+    by_row: View,
+    by_col: View,
+    row_ids: Tensor<1, Int>,
+    col_ids: Tensor<1, Int>,
+    rows: RowSums,
+    /// The result of the softmax, `[nnz, heads]`.
+    weights: Tensor<2>,
+    /// What dropout multiplies the weights by.
+    kept: Option<Tensor<2>>,
+    value: Tensor<2>,
+    /// Query, key and scale.
+    factors: Option<(Tensor<2>, Tensor<2>, f64)>,
+}
+
+/// The weighted sums of the rows of `value [N, heads * G]`: `[M, heads * G]`, in one rule.
+pub(crate) fn attend<P: Pattern>(
+    pattern: &P,
+    scores: Scores,
+    heads: usize,
+    value: Tensor<2>,
+    dropout: f64,
+) -> Tensor<2> {
+    let matrix = pattern.matrix().expect("checked by callers");
+    let dtype = value.dtype();
+    // The softmax divides by sums: 16-bit floats are computed in f32.
+    let (plain, factors) = match &scores {
+        Scores::Given(scores) => (scores.clone().inner(), None),
+        Scores::Products { query, key, scale } => {
+            let [query, key] = [query, key].map(|x| x.clone().inner());
+            let products = kernel::sddmm(matrix.row_ids(), matrix.col_ids(), &query, &key, heads);
+            (products.mul_scalar(*scale), Some((query, key, *scale)))
+        }
+    };
+    if pattern.nnz() == 0 || heads == 0 || value.dims()[1] == 0 {
+        return nothing(matrix, scores, plain, value);
+    }
+    let mut along = vec![false; pattern.shape().len()];
+    along[pattern.shape().len() - 1] = true;
+    let lines = Lines::of(pattern, &along);
+    let weights = normalized_lines(wide(plain), &lines, false).cast(dtype);
+    let kept = (dropout > 0.0 && value.device().is_autodiff()).then(|| dropped(&weights, dropout));
+    let used = kept.as_ref().map_or(weights.clone(), |kept| weights.clone() * kept.clone());
+    let plain_value = value.clone().inner();
+    let by_row = matrix.row_view();
+    let out = by_row.rows(|rows| kernel::spmm(rows, &used, &plain_value));
+    let saved = Saved {
+        by_row,
+        by_col: matrix.col_view(),
+        row_ids: matrix.row_ids().clone(),
+        col_ids: matrix.col_ids().clone(),
+        rows: lines.sums.clone(),
+        weights,
+        kept,
+        value: plain_value,
+        factors,
+    };
+    match scores {
+        Scores::Given(scores) => {
+            record(out, [Erased::from(scores), Erased::from(value)], saved, |saved, grad, [scores, value]| {
+                let [scores, _, value] = saved.backward(grad, [scores, false, value]);
+                [scores, value]
+            })
+        }
+        Scores::Products { query, key, .. } => {
+            let parents = [Erased::from(query), Erased::from(key), Erased::from(value)];
+            record(out, parents, saved, |saved, grad, needs| saved.backward(grad, needs))
+        }
+    }
+}
+
+/// The result without elements or columns: zeros, which depend on the value.
+fn nothing(matrix: &Matrix, scores: Scores, plain: Tensor<2>, value: Tensor<2>) -> Tensor<2> {
+    let weights = match scores {
+        Scores::Given(scores) => scores,
+        Scores::Products { .. } => plain,
+    };
+    if weights.dims()[1] == 0 {
+        return Tensor::zeros([matrix.size()[0], value.dims()[1]], (&value.device(), value.dtype()));
+    }
+    spmm(matrix, weights, value)
+}
+
+/// 0 with the probability `dropout`, else `1 / (1 - dropout)`.
+fn dropped(weights: &Tensor<2>, dropout: f64) -> Tensor<2> {
+    let ones = Tensor::<2, Float>::ones(weights.dims(), (&weights.device().autodiff(), weights.dtype()));
+    DropoutConfig::new(dropout).init().forward(ones).inner()
+}
+
+impl Saved {
+    /// The gradients of the query (or of given scores), the key and the value.
+    fn backward(&self, grad: Tensor<2>, [first, key, value]: [bool; 3]) -> [Option<Erased>; 3] {
+        let Self { by_row, by_col, weights, kept, .. } = self;
+        let drop = |weights: Tensor<2>| kept.as_ref().map_or(weights.clone(), |kept| weights * kept.clone());
+        let d_value = value.then(|| by_col.rows(|cols| kernel::spmm(cols, &drop(weights.clone()), &grad)).into());
+        if !first && !key {
+            return [None, None, d_value];
+        }
+        let d_weights = drop(kernel::sddmm(&self.row_ids, &self.col_ids, &grad, &self.value, weights.dims()[1]));
+        let d_scores = lines_backward(&wide(weights.clone()), false, wide(d_weights), &self.rows);
+        let d_scores = d_scores.cast(weights.dtype());
+        let Some((query, keys, scale)) = &self.factors else { return [Some(d_scores.into()), None, d_value] };
+        let d_products = d_scores.mul_scalar(*scale);
+        let d_query = first.then(|| by_row.rows(|rows| kernel::spmm(rows, &d_products, keys)).into());
+        let d_key = key.then(|| by_col.rows(|cols| kernel::spmm(cols, &d_products, query)).into());
+        [d_query, d_key, d_value]
+    }
+}
