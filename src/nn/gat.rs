@@ -202,7 +202,7 @@ impl GatConv {
             scores = scores + features.matmul(head_scores(edge.weight.val(), vector.val()));
         }
         let scores = Scores::Given(leaky_relu(scores, self.negative_slope));
-        let out = join_heads(attend(pattern, scores, heads, from, self.dropout.prob), heads, self.concat);
+        let out = join_heads(attend(pattern, scores, heads, from, &self.dropout), heads, self.concat);
         let out = match &self.residual {
             Some(residual) => out + target.linear(op, residual)?,
             None => out,

@@ -206,7 +206,7 @@ impl Gatv2Conv {
             _ => None,
         };
         let scores = gatv2_scores(pattern, [to, from.clone()], self.attention.val(), edges, self.negative_slope);
-        let out = attend(pattern, Scores::Given(scores), heads, from, self.dropout.prob);
+        let out = attend(pattern, Scores::Given(scores), heads, from, &self.dropout);
         let out = join_heads(out, heads, self.concat);
         let out = match &self.residual {
             Some(residual) => out + target.linear(op, residual)?,

@@ -200,7 +200,7 @@ impl TransformerConv {
         let scale = 1.0 / ((width / heads) as f64).sqrt();
         let edges = edges.zip(self.edge.as_ref().map(|edge| edge.weight.val()));
         let out = match &edges {
-            None => attend(pattern, Scores::Products { query, key, scale }, heads, value, self.dropout.prob),
+            None => attend(pattern, Scores::Products { query, key, scale }, heads, value, &self.dropout),
             Some((features, weight)) => {
                 let scores = head_products(pattern, &query, &key, heads)?
                     + edge_products(pattern, &query, features, weight, heads);
