@@ -18,7 +18,7 @@ fn alone() -> MutexGuard<'static, ()> {
 
 fn args(task: &str, out: &Path, more: &[&str]) -> Args {
     let out = out.to_str().unwrap();
-    Args::try_parse_from([&["burn-train", task, "--out", out, "--quiet"], more].concat()).unwrap()
+    Args::try_parse_from([&["burn-train", task, "--out", out, "--quiet"][..], more].concat()).unwrap()
 }
 
 /// The parameters of a checkpoint of the task `neighbors`.
