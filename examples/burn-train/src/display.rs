@@ -2,7 +2,7 @@
 
 use crate::console::{progress, say};
 use burn::train::logger::{EvaluationProgressLogger, TrainingProgressLogger};
-use burn::train::metric::{MetricDefinition, MetricId, NumericEntry};
+use burn::train::metric::{MetricAttributes, MetricDefinition, MetricId, NumericEntry};
 use burn::train::renderer::{
     EvaluationName, MetricState, MetricsRenderer, MetricsRendererEvaluation, MetricsRendererTraining,
 };
@@ -13,7 +13,8 @@ use std::collections::HashMap;
 pub(crate) struct EpochLines {
     quiet: bool,
     bar: ProgressBar,
-    names: HashMap<MetricId, String>,
+    /// The name of each metric, and whether it is a share of 100.
+    metrics: HashMap<MetricId, (String, bool)>,
     epoch: usize,
     epochs: usize,
     /// The metrics of the epoch so far, as text.
@@ -23,15 +24,15 @@ pub(crate) struct EpochLines {
 impl EpochLines {
     pub(crate) fn new(quiet: bool) -> Self {
         let bar = progress(quiet, 0, "items");
-        Self { quiet, bar, names: HashMap::new(), epoch: 0, epochs: 0, line: String::new() }
+        Self { quiet, bar, metrics: HashMap::new(), epoch: 0, epochs: 0, line: String::new() }
     }
 
     /// Only the value at the end of a split is kept.
     fn update(&mut self, state: &MetricState) {
         if let MetricState::Numeric(entry, Some(NumericEntry::Final(value))) = state
-            && let Some(name) = self.names.get(&entry.metric_id)
+            && let Some((name, percent)) = self.metrics.get(&entry.metric_id)
         {
-            self.line += &format!("  {name} {value:.4}");
+            self.line += &if *percent { format!("  {name} {value:.1} %") } else { format!("  {name} {value:.4}") };
         }
     }
 }
@@ -83,7 +84,11 @@ impl MetricsRenderer for EpochLines {
     fn manual_close(&mut self) {}
 
     fn register_metric(&mut self, definition: MetricDefinition) {
-        self.names.insert(definition.metric_id, definition.name.to_lowercase());
+        let percent = match definition.attributes {
+            MetricAttributes::Numeric(number) => number.unit.as_deref() == Some("%"),
+            MetricAttributes::None => false,
+        };
+        self.metrics.insert(definition.metric_id, (definition.name.to_lowercase(), percent));
     }
 }
 

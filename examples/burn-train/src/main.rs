@@ -3,7 +3,7 @@
 //! ```text
 //! cargo run --release -p sparse-example-burn-train                        # a data set of sparse rows
 //! cargo run --release -p sparse-example-burn-train -- neighbors           # a graph, by sampled neighbours
-//! cargo run --release -p sparse-example-burn-train -- neighbors --epochs 12 --resume
+//! cargo run --release -p sparse-example-burn-train -- neighbors --epochs 60 --resume
 //! cargo run --release -p sparse-example-burn-train -- --help
 //! ```
 //!
@@ -39,7 +39,7 @@ struct Args {
     #[arg(value_enum, default_value = "rows")]
     task: Task,
     /// Epochs in all, those before --resume included
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     epochs: u32,
     /// Stop after this many epochs without a smaller validation loss
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -113,8 +113,12 @@ fn run(args: &Args) -> Result<Outcome, String> {
     if !args.quiet && settings.done > 0 {
         say(&format!("resumed after epoch {} from {}", settings.done, settings.folder.display()));
     }
-    match args.task {
-        Task::Rows => rows::run(&settings),
-        Task::Neighbors => neighbors::run(&settings),
+    let outcome = match args.task {
+        Task::Rows => rows::run(&settings)?,
+        Task::Neighbors => neighbors::run(&settings)?,
+    };
+    if !args.quiet && outcome.epochs < settings.epochs {
+        say(&format!("stopped early: no smaller validation loss in {} epochs", settings.patience));
     }
+    Ok(outcome)
 }

@@ -92,7 +92,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Outcome, String> {
         loader.num_workers(settings.workers).set_device(settings.device.clone())
     };
     let loaders = Loaders {
-        train: loader().shuffle(settings.seed.wrapping_add(settings.done as u64)).build(documents(2_000, 1)),
+        train: loader().shuffle(settings.seed.wrapping_add(settings.done as u64)).build(documents(4_000, 1)),
         valid: loader().build(documents(500, 2)),
         test: loader().build(documents(1_000, 3)),
     };
@@ -100,13 +100,13 @@ pub(crate) fn run(settings: &Settings) -> Result<Outcome, String> {
     train(settings, model, loaders)
 }
 
-/// Generated documents of 20 to 60 words. Most words are common to all topics; one of six is from the topic's own part
+/// Generated documents of 20 to 60 words. Most words are common to all topics; one of five is from the topic's own part
 /// of the vocabulary.
 fn documents(count: usize, seed: u64) -> InMemDataset<Document> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut document = || {
         let (topic, length) = (rng.random_range(0..TOPICS), rng.random_range(20..60));
-        let mut word = || match rng.random_range(0..6) {
+        let mut word = || match rng.random_range(0..5) {
             0 => topic * 500 + rng.random_range(0..500),
             _ => rng.random_range(0..WORDS),
         };

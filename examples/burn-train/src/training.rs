@@ -3,7 +3,6 @@
 use crate::checkpoints;
 use crate::display::EpochLines;
 use burn::data::dataloader::DataLoader;
-use burn::module::Module;
 use burn::optim::AdamConfig;
 use burn::tensor::{Device, Int, Tensor};
 use burn::train::metric::store::{Aggregate, Direction, Split};
