@@ -23,13 +23,17 @@ fn loader_of(seeds: NeighborLoader) -> NeighborDataLoader<Data, Item> {
     })
 }
 
+fn numbers<const D: usize>(tensor: Tensor<D, Int>) -> Vec<usize> {
+    tensor.into_data().iter::<i64>().map(|number| number as usize).collect()
+}
+
 /// The nodes of each batch, after a check that features and labels are those of its nodes.
 fn nodes(loader: &dyn DataLoader<Item>) -> Vec<Vec<usize>> {
     let read = |item: Item| {
         let (x, labels, batch) = item;
         let ids = batch.nodes().ids().to_vec();
-        assert_eq!(x.narrow(1, 0, 1).into_data().iter::<usize>().collect::<Vec<_>>(), ids);
-        assert_eq!(labels.into_data().iter::<usize>().collect::<Vec<_>>(), ids[..batch.seeds().len()]);
+        assert_eq!(numbers(x.narrow(1, 0, 1).int()), ids);
+        assert_eq!(numbers(labels), ids[..batch.seeds().len()]);
         ids
     };
     loader.iter().map(|item| read(item.unwrap())).collect()
@@ -76,8 +80,7 @@ fn progress_counts_seeds() {
     assert_eq!(progress(&*loader.slice(7, 50)), [0, 3]);
     assert_eq!(progress(&*loader.slice(20, 50)), [0]);
     let part = loader_of(seeds().with_shuffle(false)).slice(2, 9);
-    let own: Vec<usize> =
-        part.iter().flat_map(|item| item.unwrap().1.into_data().iter::<usize>().collect::<Vec<_>>()).collect();
+    let own: Vec<usize> = part.iter().flat_map(|item| numbers(item.unwrap().1)).collect();
     assert_eq!(own, SEEDS[2..9]);
 }
 
@@ -94,7 +97,7 @@ fn batches_have_the_autodiff_association_of_the_device() {
             );
             if device.is_autodiff() {
                 let weight = Tensor::<2>::ones([3, 2], &device).require_grad();
-                let out = batch.blocks()[0].matmul(x.matmul(weight.clone()).exp().log());
+                let out = batch.blocks()[0].matmul((x * 0.01).matmul(weight.clone()).exp());
                 let grad = weight.grad(&out.sum().backward()).unwrap();
                 assert!(grad.sum().into_scalar::<f32>() > 0.0);
             }
