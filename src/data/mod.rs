@@ -3,6 +3,7 @@
 //! - Graphs: one that is built in, folders of files, and generated ones.
 //! - Parts of large graphs: [`NeighborSampler`] and [`NeighborLoader`], [`k_hop_subgraph`], [`RandomWalks`],
 //!   [`ClusterPartition`].
+//!   `NeighborDataLoader` (feature `dataset`) gives their batches to burn-train.
 //! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`].
 //! - Transforms: [`to_undirected`], [`one_hot_degree`], [`normalize_features`], [`knn_graph`]. Self loops and degrees
 //!   are methods of [`SparseTensor`](crate::SparseTensor).
@@ -41,6 +42,8 @@ pub use planetoid::read_planetoid;
 pub use points::{knn_graph, radius_graph, try_knn_graph, try_radius_graph};
 pub use reordering::Reordering;
 pub use sampling::cluster::ClusterPartition;
+#[cfg(feature = "dataset")]
+pub use sampling::data_loader::NeighborDataLoader;
 pub use sampling::loader::{NeighborBatches, NeighborLoader};
 pub use sampling::neighbors::NeighborBatch;
 pub use sampling::node_map::NodeMap;

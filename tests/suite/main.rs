@@ -9,6 +9,8 @@ mod answers;
 mod api;
 mod book;
 mod data;
+#[cfg(feature = "dataset")]
+mod data_loader;
 #[path = "../common/device.rs"]
 mod device;
 mod draw;
