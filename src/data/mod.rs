@@ -3,7 +3,7 @@
 //! - Graphs: one that is built in, folders of files, and generated ones.
 //! - Parts of large graphs: [`NeighborSampler`] and [`NeighborLoader`], [`k_hop_subgraph`], [`RandomWalks`],
 //!   [`ClusterPartition`].
-//! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`].
+//! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`], [`LabelledNodes`].
 //! - Transforms: [`to_undirected`], [`one_hot_degree`], [`normalize_features`], [`knn_graph`]. Self loops and degrees
 //!   are methods of [`SparseTensor`](crate::SparseTensor).
 //! - Algorithms: [`connected_components`], [`bfs_levels`], [`pagerank`], [`triangle_counts`], [`Reordering`].
@@ -16,6 +16,7 @@ mod folder;
 mod graph;
 mod host;
 mod karate;
+mod labelled;
 mod ogb;
 mod pagerank;
 mod pickle;
@@ -35,6 +36,7 @@ pub use batch::GraphBatch;
 pub use folder::read_folder;
 pub use graph::{Graph, Splits};
 pub use karate::karate;
+pub use labelled::LabelledNodes;
 pub use ogb::{OgbGraph, OgbOptions, read_ogb, read_ogb_with};
 pub use pagerank::{PageRankConfig, pagerank, try_pagerank};
 pub use planetoid::read_planetoid;
