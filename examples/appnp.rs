@@ -10,6 +10,8 @@
 mod console;
 #[path = "shared/early_stopping.rs"]
 mod early_stopping;
+#[path = "shared/numbers.rs"]
+mod numbers;
 #[path = "shared/statistics.rs"]
 mod statistics;
 
@@ -21,6 +23,7 @@ use clap::Parser;
 use console::{finish, progress, say};
 use early_stopping::EarlyStopping;
 use indicatif::ProgressBar;
+use numbers::{above_zero, not_negative, probability};
 use sparse_tensor::data::{Graph, LabelledNodes, karate, read_folder};
 use sparse_tensor::nn::{
     Appnp, AppnpConfig, Mlp, MlpConfig, row_normalization, sparse_dropout, symmetric_normalization,
@@ -61,13 +64,13 @@ struct Args {
     #[arg(long, default_value_t = 0.1)]
     alpha: f64,
     /// Learning rate of Adam
-    #[arg(long, default_value_t = 0.01)]
+    #[arg(long, default_value_t = 0.01, value_parser = above_zero)]
     lr: f64,
-    /// Dropout of the features, of the hidden layer and of the edges, in [0, 1)
-    #[arg(long, default_value_t = 0.5)]
+    /// Dropout of the features, of the hidden layer and of the edges
+    #[arg(long, default_value_t = 0.5, value_parser = probability)]
     dropout: f64,
     /// L2 penalty of the first layer
-    #[arg(long, default_value_t = 5e-3)]
+    #[arg(long, default_value_t = 5e-3, value_parser = not_negative)]
     weight_decay: f64,
     /// Print the last line only
     #[arg(long)]
