@@ -58,10 +58,10 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     nodes: u32,
     /// Number of runs, each from its own seed
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     seeds: u32,
     /// Epochs of a run
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     epochs: u32,
     /// Graphs in a batch
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -73,7 +73,7 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     hidden: u32,
     /// Learning rate of Adam
-    #[arg(long, default_value_t = 0.01, value_parser = above_zero)]
+    #[arg(long, default_value_t = 0.005, value_parser = above_zero)]
     lr: f64,
     /// Print the last line only
     #[arg(long)]
