@@ -123,13 +123,39 @@ def row_sum():
     return lambda: [np.asarray(x.sum(axis=1))]
 
 
+def gat_step():
+    from torch.nn import functional as F
+    from torch_geometric.nn import GATConv
+    n, width, classes = (int(size) for size in raw("cora.dims", np.int64))
+    ids = lambda name: torch.from_numpy(raw("cora." + name, np.int64))
+    # PyG sends along (source, target): the columns and the rows of the adjacency.
+    edges = torch.stack([ids("cols"), ids("rows")])
+    x = torch.zeros(n, width)
+    x[ids("nodes"), ids("words")] = 1
+    x /= x.sum(1, keepdim=True).clamp(min=1)
+    train, labels = ids("train"), ids("labels")
+    first, second = GATConv(width, 8, 8, dropout=0.6), GATConv(64, classes, 1, concat=False, dropout=0.6)
+    weights = [*first.parameters(), *second.parameters()]
+    adam = torch.optim.Adam(weights, lr=0.005, weight_decay=5e-4)
+
+    def run():
+        adam.zero_grad()
+        hidden = F.elu(first(F.dropout(x, 0.6), edges))
+        logits = second(F.dropout(hidden, 0.6), edges)
+        loss = F.cross_entropy(logits[train], labels[train])
+        loss.backward()
+        adam.step()
+        return [loss.detach()]
+    return run
+
+
 WORK = {
     "put add f+b": lambda: put("sum"), "put mul f+b": lambda: put("prod"), "put amax f+b": lambda: put("amax"),
     "put rows add": index_add, "concat axis 0": vstack, "concat axis 1": hstack, "coo concat axis 1": coo_cat,
     "add": scipy_add, "div": scipy_add, "select 512 rows": select_rows,
     "spmm": lambda: spmm(False), "spmm f+b": lambda: spmm(True),
     "spmm amax f+b": lambda: spmm(True, "amax"),
-    "spgemm": spgemm, "softmax f+b": softmax, "row sum": row_sum,
+    "gat step": gat_step, "spgemm": spgemm, "softmax f+b": softmax, "row sum": row_sum,
 }
 current = (None, None)
 for line in sys.stdin:

@@ -3,7 +3,11 @@
 //! `SPARSE_PEER_PYTHON=/path/to/python cargo bench --bench peers [name]`, with torch, scipy and numpy installed there.
 //! Sums of the results are compared before anything is timed. Without a peer only this library is timed. Both sides run
 //! on `SPARSE_BENCH_THREADS` threads (2) in the environment of the caller. With `SPARSE_BENCH_HUGE_PAGES` set, malloc
-//! asks for huge pages on both sides; with `SPARSE_BENCH_REUSE`, both sides also reuse the memory that they freed.
+//! asks for huge pages on both sides; with `SPARSE_BENCH_REUSE`, both sides also reuse the memory that they freed. With
+//! `SPARSE_DATA_DIR` a step of a graph attention network on its folder `cora` is timed too, beside PyTorch Geometric.
+
+#[path = "peers/gat.rs"]
+mod gat;
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use rand::rngs::StdRng;
@@ -123,6 +127,12 @@ fn main() {
         if wants("spmm amax f+b") {
             peer.compare("spmm amax f+b", || graph.both(|a, x| a.matmul_reduce(x, Reduce::Amax)));
         }
+    }
+    // What both sides compute is compared in the tests of the layers; here each draws its own dropout.
+    if wants("gat step")
+        && let Some(training) = gat::Training::make(folder.path(), save)
+    {
+        peer.time_only("gat step", "gat step", || training.step());
     }
 }
 

@@ -3,11 +3,14 @@
 //! ```text
 //! cargo run --release --example gat                      # Zachary's karate club
 //! cargo run --release --example gat -- --data DIR        # a folder of plain text, Cora for one
+//! cargo run --release --example gat -- --v2              # attention of the second kind
 //! cargo run --release --example gat -- --help
 //! ```
 
 #[path = "shared/console.rs"]
 mod console;
+#[path = "shared/early_stopping.rs"]
+mod early_stopping;
 #[path = "shared/statistics.rs"]
 mod statistics;
 
@@ -19,10 +22,11 @@ use burn::tensor::activation::{elu, log_softmax};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use clap::Parser;
 use console::{finish, progress, say};
+use early_stopping::EarlyStopping;
 use indicatif::ProgressBar;
 use sparse_tensor::CsrTensor;
 use sparse_tensor::data::{Graph, karate, read_folder};
-use sparse_tensor::nn::{GatConv, GatConvConfig, row_normalization, sparse_dropout};
+use sparse_tensor::nn::{GatConv, GatConvConfig, Gatv2Conv, Gatv2ConvConfig, row_normalization, sparse_dropout};
 use sparse_tensor::ops::IndexPlan;
 use statistics::mean_std;
 use std::path::PathBuf;
@@ -32,8 +36,9 @@ use std::time::Instant;
 /// Trains a two-layer graph attention network on a graph, with its adjacency and features as sparse tensors.
 ///
 /// Without --data the graph is Zachary's karate club. The defaults are the set-up of Veličković et al. (2018): several
-/// heads side by side, then one, and dropout of the features and of the attention. The model with the smallest
-/// validation loss is tested. The last line of the output is `test accuracy: mean M std S over N seeds, E ms/epoch`.
+/// heads side by side, then one, and dropout of the features and of the attention. A run ends when neither the loss nor
+/// the accuracy on the validation nodes has improved for some epochs, and the best model is tested. The last line of the
+/// output is `test accuracy: mean M std S over N seeds, E ms/epoch`.
 #[derive(Parser, Debug)]
 #[command(name = "gat")]
 struct Args {
@@ -43,9 +48,15 @@ struct Args {
     /// Number of runs, each from its own seed
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     seeds: u32,
-    /// Steps of training in a run
-    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    epochs: u32,
+    /// The most steps of training in a run [default: 200 if no nodes are for validation, else 2000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    epochs: Option<u32>,
+    /// End a run after so many epochs in which neither validation loss nor validation accuracy improved
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    patience: u32,
+    /// Use attention of the second kind (GATv2)
+    #[arg(long)]
+    v2: bool,
     /// Features of each head of the first layer
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     hidden: u32,
@@ -66,23 +77,55 @@ struct Args {
     quiet: bool,
 }
 
+/// A layer of attention of the first or the second kind.
+#[derive(Module, Debug)]
+enum Attention {
+    V1(GatConv),
+    V2(Gatv2Conv),
+}
+
+impl Attention {
+    /// `heads` heads of `d_output` features, side by side or as their mean.
+    fn new(args: &Args, [d_input, d_output, heads]: [usize; 3], concat: bool, device: &Device) -> Result<Self, String> {
+        let layer = if args.v2 {
+            let config = Gatv2ConvConfig::new(d_input, d_output).with_heads(heads).with_concat(concat);
+            config.with_dropout(args.dropout).try_init(device).map(Self::V2)
+        } else {
+            let config = GatConvConfig::new(d_input, d_output).with_heads(heads).with_concat(concat);
+            config.with_dropout(args.dropout).try_init(device).map(Self::V1)
+        };
+        layer.map_err(|trouble| trouble.to_string())
+    }
+
+    fn forward(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Tensor<2> {
+        match self {
+            Self::V1(layer) => layer.forward(adjacency, x),
+            Self::V2(layer) => layer.forward(adjacency, x),
+        }
+    }
+
+    fn forward_sparse(&self, adjacency: &CsrTensor<2>, x: &CsrTensor<2>) -> Tensor<2> {
+        match self {
+            Self::V1(layer) => layer.forward_sparse(adjacency, x),
+            Self::V2(layer) => layer.forward_sparse(adjacency, x),
+        }
+    }
+}
+
 /// Two layers of attention with an ELU between them.
 #[derive(Module, Debug)]
 struct Gat {
-    first: GatConv,
-    second: GatConv,
+    first: Attention,
+    second: Attention,
     dropout: Dropout,
 }
 
 impl Gat {
     fn new(args: &Args, features: usize, classes: usize, device: &Device) -> Result<Self, String> {
         let (hidden, heads) = (args.hidden as usize, args.heads as usize);
-        let first = GatConvConfig::new(features, hidden).with_heads(heads).with_dropout(args.dropout);
-        let second = GatConvConfig::new(heads * hidden, classes).with_concat(false).with_dropout(args.dropout);
-        let text = |trouble: sparse_tensor::SparseError| trouble.to_string();
         Ok(Self {
-            first: first.try_init(device).map_err(text)?,
-            second: second.try_init(device).map_err(text)?,
+            first: Attention::new(args, [features, hidden, heads], true, device)?,
+            second: Attention::new(args, [heads * hidden, classes, 1], false, device)?,
             dropout: DropoutConfig::new(args.dropout).init(),
         })
     }
@@ -129,29 +172,32 @@ impl Task {
         })
     }
 
-    /// Trains from one seed. The test accuracy of the epoch with the smallest validation loss (the last one
-    /// where none validate).
-    fn run(&self, args: &Args, seed: u64, bar: &ProgressBar) -> Result<f64, String> {
+    /// Trains from one seed for at most `epochs`. The test accuracy of the best epoch, and the number of epochs.
+    fn run(&self, args: &Args, epochs: u32, seed: u64, bar: &ProgressBar) -> Result<(f64, u32), String> {
         self.device.seed(seed);
         let features = self.training.features.dims()[1];
         let mut model = Gat::new(args, features, self.training.classes, &self.device)?;
         let decay = WeightDecayConfig::new(args.weight_decay as f32);
         let mut optimizer = AdamConfig::new().with_epsilon(1e-8).with_weight_decay(Some(decay)).init();
-        let mut best = (f64::NEG_INFINITY, 0.0);
-        for _ in 0..args.epochs {
+        let mut stopping = EarlyStopping::new(args.patience, !self.evaluation.splits.val.is_empty());
+        let (mut best, mut done) = (0.0, 0);
+        while done < epochs && !stopping.stops() {
             let logits = model.forward(&self.training.adjacency, &self.training.features);
             let chosen = log_softmax(self.plan.select(logits, 0), 1).gather(1, self.targets.clone());
             let grads = GradientsParams::from_grads(chosen.mean().neg().backward(), &model);
             model = optimizer.step(args.lr, model, grads);
 
             let (likelihood, val, test) = self.evaluate(&model.valid());
-            if self.evaluation.splits.val.is_empty() || likelihood > best.0 {
-                best = (likelihood, test);
+            if stopping.is_best(-likelihood, val) {
+                best = test;
             }
+            done += 1;
             bar.inc(1);
             bar.set_message(format!("seed {seed}  validation {val:.3}"));
         }
-        Ok(best.1)
+        // What a run leaves out.
+        bar.set_length(bar.length().unwrap_or(0) - u64::from(epochs - done));
+        Ok((best, done))
     }
 
     /// Of the validation nodes the mean log-likelihood and the accuracy, and the accuracy on the test nodes.
@@ -185,19 +231,21 @@ fn run(args: &Args) -> Result<(), String> {
         let (nodes, edges) = (graph.nodes(), graph.edges());
         say(&format!("{nodes} nodes, {edges} edges, {} features", graph.features.dims()[1]));
     }
+    let epochs = args.epochs.unwrap_or(if graph.splits.val.is_empty() { 200 } else { 2000 });
     let task = Task::new(graph, &device)?;
-    let bar = progress(args.quiet, u64::from(args.seeds) * u64::from(args.epochs), "epochs");
+    let bar = progress(args.quiet, u64::from(args.seeds) * u64::from(epochs), "epochs");
     let start = Instant::now();
-    let mut tests = vec![];
+    let (mut tests, mut all) = (vec![], 0);
     for seed in 0..args.seeds {
-        let test = task.run(args, u64::from(seed), &bar)?;
+        let (test, done) = task.run(args, epochs, u64::from(seed), &bar)?;
         if !args.quiet {
-            bar.suspend(|| say(&format!("seed {seed}: test {test:.4}")));
+            bar.suspend(|| say(&format!("seed {seed}: test {test:.4}, {done} epochs")));
         }
         tests.push(test);
+        all += done;
     }
     bar.finish_and_clear();
-    let epoch = start.elapsed().as_secs_f64() * 1e3 / f64::from(args.seeds) / f64::from(args.epochs);
+    let epoch = start.elapsed().as_secs_f64() * 1e3 / f64::from(all);
     let (seeds, (mean, std)) = (args.seeds, mean_std(&tests));
     say(&format!("test accuracy: mean {mean:.4} std {std:.4} over {seeds} seeds, {epoch:.2} ms/epoch"));
     Ok(())

@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::numbers::{above_zero, not_negative, probability};
 use burn::tensor::{Device, Tensor};
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
@@ -98,21 +99,4 @@ impl BackendName {
             Self::Rocm => Device::rocm(0),
         }
     }
-}
-
-fn number(text: &str, rule: &str, holds: impl Fn(f64) -> bool) -> Result<f64, String> {
-    let value = text.parse::<f64>().map_err(|_| format!("must be a number {rule}"))?;
-    if holds(value) { Ok(value) } else { Err(format!("must be {rule}")) }
-}
-
-fn above_zero(text: &str) -> Result<f64, String> {
-    number(text, "above 0 and finite", |value| value > 0.0 && value.is_finite())
-}
-
-fn not_negative(text: &str) -> Result<f64, String> {
-    number(text, "0 or more and finite", |value| value >= 0.0 && value.is_finite())
-}
-
-fn probability(text: &str) -> Result<f64, String> {
-    number(text, "in [0, 1)", |value| (0.0..1.0).contains(&value))
 }

@@ -10,6 +10,8 @@ mod args;
 #[path = "../shared/console.rs"]
 mod console;
 mod model;
+#[path = "../shared/numbers.rs"]
+mod numbers;
 mod pca;
 mod picture;
 #[path = "../shared/statistics.rs"]

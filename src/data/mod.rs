@@ -4,7 +4,7 @@
 //! - Parts of large graphs: [`NeighborSampler`] and [`NeighborLoader`], [`k_hop_subgraph`], [`RandomWalks`],
 //!   [`ClusterPartition`].
 //!   `NeighborDataLoader` (feature `dataset`) gives their batches to burn-train.
-//! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`].
+//! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`], [`LabelledNodes`].
 //! - Transforms: [`to_undirected`], [`one_hot_degree`], [`normalize_features`], [`knn_graph`]. Self loops and degrees
 //!   are methods of [`SparseTensor`](crate::SparseTensor).
 //! - Algorithms: [`connected_components`], [`bfs_levels`], [`pagerank`], [`triangle_counts`], [`Reordering`].
@@ -17,6 +17,7 @@ mod folder;
 mod graph;
 mod host;
 mod karate;
+mod labelled;
 mod ogb;
 mod pagerank;
 mod pickle;
@@ -36,6 +37,7 @@ pub use batch::GraphBatch;
 pub use folder::read_folder;
 pub use graph::{Graph, Splits};
 pub use karate::karate;
+pub use labelled::LabelledNodes;
 pub use ogb::{OgbGraph, OgbOptions, read_ogb, read_ogb_with};
 pub use pagerank::{PageRankConfig, pagerank, try_pagerank};
 pub use planetoid::read_planetoid;

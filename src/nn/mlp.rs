@@ -1,6 +1,7 @@
 //! Networks on the features of single nodes.
 
-use super::features::{check_dropout, invalid};
+use super::features::{Features, check_dropout, check_width, invalid};
+use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::Module;
 use burn::nn::{BatchNorm, BatchNormConfig, Dropout, DropoutConfig, Linear, LinearConfig};
@@ -100,7 +101,25 @@ impl Mlp {
     ///
     /// If the number of columns is not that of the inputs.
     pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
-        let mut x = self.linears[0].forward(x);
+        self.after_first(self.linears[0].forward(x))
+    }
+
+    /// Sparse features, which stay sparse: the first linear map is a sparse product. `x [N, d_input]` to
+    /// `[N, d_output]`. Gradients reach the values of `x`. Any fill gives the dense answer.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
+    #[or_panic]
+    pub fn try_forward_sparse(&self, x: &CsrTensor<2>) -> Result<Tensor<2>> {
+        const OP: &str = "Mlp::forward_sparse";
+        let [d_input, _] = self.linears[0].weight.lazy_shape().dims();
+        check_width(OP, x.dims(), d_input)?;
+        Ok(self.after_first(Features::Sparse(x).linear(OP, &self.linears[0])?))
+    }
+
+    /// What comes after the first linear map.
+    fn after_first(&self, mut x: Tensor<2>) -> Tensor<2> {
         for (at, linear) in self.linears.iter().enumerate().skip(1) {
             if let Some(norm) = self.norms.get(at - 1)
                 && x.dims()[0] > 0

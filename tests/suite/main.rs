@@ -18,6 +18,7 @@ mod entry;
 mod gradients;
 mod heads;
 mod io;
+mod labelled;
 mod layers;
 mod matmul_reduce;
 mod module;

@@ -3,7 +3,7 @@ use burn::tensor::{Device, Distribution, Tensor, TensorData, Tolerance};
 use sparse_autograd::gradcheck;
 use sparse_tensor::data::karate;
 use sparse_tensor::nn::{
-    GcnConvConfig, row_normalization, sparse_dropout, symmetric_normalization, try_symmetric_normalization,
+    GcnConvConfig, MlpConfig, row_normalization, sparse_dropout, symmetric_normalization, try_symmetric_normalization,
 };
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
 
@@ -159,4 +159,31 @@ fn a_layer_is_saved_and_loaded() {
     let loaded = fresh.try_load_file(&path).unwrap();
     assert_eq!(loaded.weight.val().into_data(), weight);
     assert_eq!(loaded.bias.unwrap().val().into_data(), saved.bias.unwrap().val().into_data());
+}
+
+#[test]
+fn a_perceptron_takes_sparse_features() {
+    let device = Device::flex().autodiff();
+    for batch_norm in [true, false] {
+        let mlp = MlpConfig::new(vec![4, 5, 3, 2]).with_batch_norm(batch_norm).init(&device);
+        let dense = adjacency(&device).require_grad();
+        let sparse = CsrTensor::from_dense(adjacency(&device.clone().inner()));
+        let values = Tensor::from_inner(sparse.values::<1>()).require_grad();
+        for fill in [0.0, 0.5] {
+            let x = CsrTensor::<2>::from_pattern(sparse.pattern().clone(), values.clone()).unwrap();
+            let x = x.with_fill(Fill::scalar(fill));
+            let (own, expected) =
+                (mlp.forward_sparse(&x), mlp.forward(dense.clone().mask_fill(dense.clone().equal_scalar(0.0), fill)));
+            close(own.clone(), expected.clone());
+            let own = values.grad(&own.powi_scalar(2).sum().backward()).unwrap();
+            let all = dense.grad(&expected.powi_scalar(2).sum().backward()).unwrap().into_data();
+            // Stored row by row: (0, 1), (0, 2), (1, 0), (2, 0), (2, 2).
+            let all: Vec<f32> = all.iter().collect();
+            let stored = TensorData::from([1, 2, 4, 8, 10].map(|at| all[at]));
+            own.into_data().assert_approx_eq::<f32>(&stored, Tolerance::default());
+        }
+    }
+    let wide = CsrTensor::<2>::zeros([2, 3], (&device, burn::tensor::DType::F32));
+    let mlp = MlpConfig::new(vec![4, 2]).init(&device);
+    assert_eq!(mlp.try_forward_sparse(&wide).unwrap_err().kind(), "shape_mismatch");
 }
