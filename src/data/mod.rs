@@ -8,6 +8,7 @@
 //! - Transforms: [`to_undirected`], [`one_hot_degree`], [`normalize_features`], [`knn_graph`]. Self loops and degrees
 //!   are methods of [`SparseTensor`](crate::SparseTensor).
 //! - Algorithms: [`connected_components`], [`bfs_levels`], [`pagerank`], [`triangle_counts`], [`Reordering`].
+//! - Words as columns: [`FeatureHasher`]. How well scores rank: [`roc_auc`], [`hits_at_k`], [`recall_at_k`].
 //!
 //! Everything random takes a seed, and gives the same bits for any number of threads.
 
@@ -15,9 +16,11 @@ mod algorithms;
 mod batch;
 mod folder;
 mod graph;
+mod hashing;
 mod host;
 mod karate;
 mod labelled;
+mod metrics;
 mod ogb;
 mod pagerank;
 mod pickle;
@@ -36,8 +39,10 @@ pub use algorithms::{
 pub use batch::GraphBatch;
 pub use folder::read_folder;
 pub use graph::{Graph, Splits};
+pub use hashing::FeatureHasher;
 pub use karate::karate;
 pub use labelled::LabelledNodes;
+pub use metrics::{hits_at_k, recall_at_k, roc_auc, try_hits_at_k, try_recall_at_k, try_roc_auc};
 pub use ogb::{OgbGraph, OgbOptions, read_ogb, read_ogb_with};
 pub use pagerank::{PageRankConfig, pagerank, try_pagerank};
 pub use planetoid::read_planetoid;
