@@ -21,6 +21,7 @@ mod matmul_reduce;
 mod module;
 mod nn;
 mod panics;
+mod plot;
 mod printing;
 mod raw_graphs;
 mod row_table;
