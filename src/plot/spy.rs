@@ -118,7 +118,8 @@ fn panel([height, width]: [usize; 2], rows: &[i64], cols: &[i64]) -> Panel {
     let mut name = format!("{} elements of {height} x {width}", rows.len());
     if rows.len() <= ELEMENTS {
         let elements = rows.iter().zip(cols).map(|(&row, &col)| (col as f64, row as f64));
-        panel.shapes.extend(elements.map(|(x, y)| cell((x, y), (x + 1.0, y + 1.0), 0.85)));
+        // A small space parts neighbours.
+        panel.shapes.extend(elements.map(|(x, y)| cell((x + 0.06, y + 0.06), (x + 0.94, y + 0.94), 0.85)));
     } else {
         let (down, across) = (height.clamp(1, CELLS), width.clamp(1, CELLS));
         let mut counts = vec![0u64; down * across];
