@@ -123,3 +123,75 @@ pub(super) fn check_inputs(
         }
     }
 }
+
+/// The forward methods of a layer with attention, around its own `run`. The last text is about bipartite graphs.
+macro_rules! attention_forwards {
+    ($layer:ident, $loops:literal) => {
+        impl $layer {
+            /// Dense features: `adjacency [N, N]`, `x [N, d_input]`.
+            ///
+            /// # Errors
+            ///
+            /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
+            #[or_panic]
+            pub fn try_forward(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<Tensor<2>> {
+                const OP: &str = concat!(stringify!($layer), "::forward");
+                check_square(OP, adjacency)?;
+                let x = Features::Dense(x);
+                self.run(OP, adjacency, [x.clone(), x], None)
+            }
+
+            /// Sparse features, which stay sparse: `adjacency [N, N]`, `x [N, d_input]`.
+            ///
+            /// # Errors
+            ///
+            /// As [`try_forward`](Self::try_forward).
+            #[or_panic]
+            pub fn try_forward_sparse(&self, adjacency: &CsrTensor<2>, x: &CsrTensor<2>) -> Result<Tensor<2>> {
+                const OP: &str = concat!(stringify!($layer), "::forward_sparse");
+                check_square(OP, adjacency)?;
+                self.run(OP, adjacency, [Features::Sparse(x), Features::Sparse(x)], None)
+            }
+
+            /// With features of the edges: `adjacency [N, N]`, `x [N, d_input]`, `edges [nnz, d_edge]`.
+            ///
+            /// # Errors
+            ///
+            /// As [`try_forward`](Self::try_forward); `length_mismatch` if there is not one row for each edge;
+            /// `invalid` for a layer without `d_edge`.
+            #[or_panic]
+            pub fn try_forward_edges(
+                &self,
+                adjacency: &CsrTensor<2>,
+                x: Tensor<2>,
+                edges: Tensor<2>,
+            ) -> Result<Tensor<2>> {
+                const OP: &str = concat!(stringify!($layer), "::forward_edges");
+                check_square(OP, adjacency)?;
+                let x = Features::Dense(x);
+                self.run(OP, adjacency, [x.clone(), x], Some(edges))
+            }
+
+            /// A bipartite graph, such as a sampled neighbourhood: `adjacency [M, N]`, `source [N, d_input]`,
+            /// `target [M, d_input]`, and features of the edges if there are any.
+            #[doc = $loops]
+            ///
+            /// # Errors
+            ///
+            /// As [`try_forward_edges`](Self::try_forward_edges).
+            #[or_panic]
+            pub fn try_forward_bipartite(
+                &self,
+                adjacency: &CsrTensor<2>,
+                source: Tensor<2>,
+                target: Tensor<2>,
+                edges: Option<Tensor<2>>,
+            ) -> Result<Tensor<2>> {
+                let x = [Features::Dense(source), Features::Dense(target)];
+                self.run(concat!(stringify!($layer), "::forward_bipartite"), adjacency, x, edges)
+            }
+        }
+    };
+}
+
+pub(super) use attention_forwards;

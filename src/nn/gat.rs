@@ -1,6 +1,6 @@
 //! Graph attention.
 
-use super::attention::{Attended, check_inputs, head_scores, join_heads};
+use super::attention::{Attended, attention_forwards, check_inputs, head_scores, join_heads};
 use super::features::{Features, check_dropout, check_square, glorot, glorot_linear, invalid, with_bias, zeros};
 use super::message_passing::at_edges;
 use crate::ops::attention::{Scores, attend};
@@ -125,65 +125,12 @@ impl GatConvConfig {
     }
 }
 
+attention_forwards! {
+    GatConv,
+    "With self loops, target `i` also attends to source `i`, so the targets must be the first sources, in order."
+}
+
 impl GatConv {
-    /// Dense features: `adjacency [N, N]`, `x [N, d_input]`.
-    ///
-    /// # Errors
-    ///
-    /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
-    #[or_panic]
-    pub fn try_forward(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<Tensor<2>> {
-        const OP: &str = "GatConv::forward";
-        check_square(OP, adjacency)?;
-        let x = Features::Dense(x);
-        self.run(OP, adjacency, [x.clone(), x], None)
-    }
-
-    /// Sparse features, which stay sparse: `adjacency [N, N]`, `x [N, d_input]`.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_forward`](Self::try_forward).
-    #[or_panic]
-    pub fn try_forward_sparse(&self, adjacency: &CsrTensor<2>, x: &CsrTensor<2>) -> Result<Tensor<2>> {
-        const OP: &str = "GatConv::forward_sparse";
-        check_square(OP, adjacency)?;
-        self.run(OP, adjacency, [Features::Sparse(x), Features::Sparse(x)], None)
-    }
-
-    /// With features of the edges: `adjacency [N, N]`, `x [N, d_input]`, `edges [nnz, d_edge]`.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_forward`](Self::try_forward); `length_mismatch` if there is not one row for each edge; `invalid` for a
-    /// layer without `d_edge`.
-    #[or_panic]
-    pub fn try_forward_edges(&self, adjacency: &CsrTensor<2>, x: Tensor<2>, edges: Tensor<2>) -> Result<Tensor<2>> {
-        const OP: &str = "GatConv::forward_edges";
-        check_square(OP, adjacency)?;
-        let x = Features::Dense(x);
-        self.run(OP, adjacency, [x.clone(), x], Some(edges))
-    }
-
-    /// A bipartite graph, such as a sampled neighbourhood: `adjacency [M, N]`, `source [N, d_input]`,
-    /// `target [M, d_input]`, and features of the edges if there are any. With self loops, target `i` also attends to
-    /// source `i`, so the targets must be the first sources, in their order.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_forward_edges`](Self::try_forward_edges).
-    #[or_panic]
-    pub fn try_forward_bipartite(
-        &self,
-        adjacency: &CsrTensor<2>,
-        source: Tensor<2>,
-        target: Tensor<2>,
-        edges: Option<Tensor<2>>,
-    ) -> Result<Tensor<2>> {
-        let x = [Features::Dense(source), Features::Dense(target)];
-        self.run("GatConv::forward_bipartite", adjacency, x, edges)
-    }
-
     /// The weights `alpha_ij` of dense features, without dropout: `adjacency [N, N]`, `x [N, d_input]`. The result
     /// `[N, N, heads]` has the heads as a dense dim; it stores the edges and, if the layer has them, the self loops. The
     /// elements of a row sum to 1. Differentiable. (PyG's `return_attention_weights`.)
@@ -224,7 +171,7 @@ impl GatConv {
     ) -> Result<Tensor<2>> {
         let heads = self.source.lazy_shape().dims::<2>()[0];
         let (pattern, from, scores) = self.scores(op, adjacency, [source, target.clone()], edges)?;
-        let out = attend(&pattern, Scores::Given(scores), heads, from, self.dropout.prob);
+        let out = attend(&pattern, Scores::Given(scores), heads, from, &self.dropout);
         let out = join_heads(out, heads, self.concat);
         let out = match &self.residual {
             Some(residual) => out + target.linear(op, residual)?,

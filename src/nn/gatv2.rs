@@ -1,6 +1,6 @@
 //! Graph attention of the second kind.
 
-use super::attention::{Attended, check_inputs, join_heads};
+use super::attention::{Attended, attention_forwards, check_inputs, join_heads};
 use super::features::{Features, check_dropout, check_square, glorot, glorot_linear, invalid, with_bias, zeros};
 use super::gatv2_scores::gatv2_scores;
 use crate::ops::attention::{Scores, attend};
@@ -128,65 +128,12 @@ impl Gatv2ConvConfig {
     }
 }
 
+attention_forwards! {
+    Gatv2Conv,
+    "With self loops, target `i` also attends to source `i`, so the targets must be the first sources, in order."
+}
+
 impl Gatv2Conv {
-    /// Dense features: `adjacency [N, N]`, `x [N, d_input]`.
-    ///
-    /// # Errors
-    ///
-    /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
-    #[or_panic]
-    pub fn try_forward(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<Tensor<2>> {
-        const OP: &str = "Gatv2Conv::forward";
-        check_square(OP, adjacency)?;
-        let x = Features::Dense(x);
-        self.run(OP, adjacency, [x.clone(), x], None)
-    }
-
-    /// Sparse features, which stay sparse: `adjacency [N, N]`, `x [N, d_input]`.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_forward`](Self::try_forward).
-    #[or_panic]
-    pub fn try_forward_sparse(&self, adjacency: &CsrTensor<2>, x: &CsrTensor<2>) -> Result<Tensor<2>> {
-        const OP: &str = "Gatv2Conv::forward_sparse";
-        check_square(OP, adjacency)?;
-        self.run(OP, adjacency, [Features::Sparse(x), Features::Sparse(x)], None)
-    }
-
-    /// With features of the edges: `adjacency [N, N]`, `x [N, d_input]`, `edges [nnz, d_edge]`.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_forward`](Self::try_forward); `length_mismatch` if there is not one row for each edge; `invalid` for a
-    /// layer without `d_edge`.
-    #[or_panic]
-    pub fn try_forward_edges(&self, adjacency: &CsrTensor<2>, x: Tensor<2>, edges: Tensor<2>) -> Result<Tensor<2>> {
-        const OP: &str = "Gatv2Conv::forward_edges";
-        check_square(OP, adjacency)?;
-        let x = Features::Dense(x);
-        self.run(OP, adjacency, [x.clone(), x], Some(edges))
-    }
-
-    /// A bipartite graph, such as a sampled neighbourhood: `adjacency [M, N]`, `source [N, d_input]`,
-    /// `target [M, d_input]`, and features of the edges if there are any. With self loops, target `i` also attends to
-    /// source `i`, so the targets must be the first sources, in their order.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_forward_edges`](Self::try_forward_edges).
-    #[or_panic]
-    pub fn try_forward_bipartite(
-        &self,
-        adjacency: &CsrTensor<2>,
-        source: Tensor<2>,
-        target: Tensor<2>,
-        edges: Option<Tensor<2>>,
-    ) -> Result<Tensor<2>> {
-        let x = [Features::Dense(source), Features::Dense(target)];
-        self.run("Gatv2Conv::forward_bipartite", adjacency, x, edges)
-    }
-
     fn run(
         &self,
         op: &'static str,
@@ -206,7 +153,7 @@ impl Gatv2Conv {
             _ => None,
         };
         let scores = gatv2_scores(pattern, [to, from.clone()], self.attention.val(), edges, self.negative_slope);
-        let out = attend(pattern, Scores::Given(scores), heads, from, self.dropout.prob);
+        let out = attend(pattern, Scores::Given(scores), heads, from, &self.dropout);
         let out = join_heads(out, heads, self.concat);
         let out = match &self.residual {
             Some(residual) => out + target.linear(op, residual)?,

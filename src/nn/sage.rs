@@ -1,6 +1,7 @@
 //! GraphSAGE.
 
 use super::features::{Aggregation, Features, aggregated, check_square, with_bias};
+use crate::base::kind::wide;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::Module;
@@ -149,10 +150,11 @@ impl SageConv {
     }
 }
 
-/// Each row divided by its Euclidean norm; a row of zeros stays.
+/// Each row divided by its Euclidean norm; a row of zeros stays. Squares of 16-bit floats overflow: f32 has them.
 fn unit_rows(x: Tensor<2>) -> Tensor<2> {
+    let (dtype, x) = (x.dtype(), wide(x));
     let squares = x.clone().powi_scalar(2).sum_dim(1);
     // The root of 0 has no gradient: such rows are divided by 1.
     let zero = squares.clone().lower_equal_scalar(0.0);
-    x / squares.mask_fill(zero, 1.0).sqrt()
+    (x / squares.mask_fill(zero, 1.0).sqrt()).cast(dtype)
 }

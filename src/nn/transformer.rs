@@ -1,6 +1,6 @@
 //! The transformer convolution.
 
-use super::attention::{check_inputs, columns, head_products, join_heads, weighted_sums};
+use super::attention::{attention_forwards, check_inputs, columns, head_products, join_heads, weighted_sums};
 use super::features::{Features, check_dropout, check_square, invalid};
 use super::message_passing::{at_edges, edge_softmax, to_targets};
 use crate::ops::attention::{Scores, attend};
@@ -123,64 +123,9 @@ impl TransformerConvConfig {
     }
 }
 
+attention_forwards! { TransformerConv, "" }
+
 impl TransformerConv {
-    /// Dense features: `adjacency [N, N]`, `x [N, d_input]`.
-    ///
-    /// # Errors
-    ///
-    /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
-    #[or_panic]
-    pub fn try_forward(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<Tensor<2>> {
-        const OP: &str = "TransformerConv::forward";
-        check_square(OP, adjacency)?;
-        let x = Features::Dense(x);
-        self.run(OP, adjacency, [x.clone(), x], None)
-    }
-
-    /// Sparse features, which stay sparse: `adjacency [N, N]`, `x [N, d_input]`.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_forward`](Self::try_forward).
-    #[or_panic]
-    pub fn try_forward_sparse(&self, adjacency: &CsrTensor<2>, x: &CsrTensor<2>) -> Result<Tensor<2>> {
-        const OP: &str = "TransformerConv::forward_sparse";
-        check_square(OP, adjacency)?;
-        self.run(OP, adjacency, [Features::Sparse(x), Features::Sparse(x)], None)
-    }
-
-    /// With features of the edges: `adjacency [N, N]`, `x [N, d_input]`, `edges [nnz, d_edge]`.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_forward`](Self::try_forward); `length_mismatch` if there is not one row for each edge; `invalid` for a
-    /// layer without `d_edge`.
-    #[or_panic]
-    pub fn try_forward_edges(&self, adjacency: &CsrTensor<2>, x: Tensor<2>, edges: Tensor<2>) -> Result<Tensor<2>> {
-        const OP: &str = "TransformerConv::forward_edges";
-        check_square(OP, adjacency)?;
-        let x = Features::Dense(x);
-        self.run(OP, adjacency, [x.clone(), x], Some(edges))
-    }
-
-    /// A bipartite graph, such as a sampled neighbourhood: `adjacency [M, N]`, `source [N, d_input]`,
-    /// `target [M, d_input]`, and features of the edges if there are any.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_forward_edges`](Self::try_forward_edges).
-    #[or_panic]
-    pub fn try_forward_bipartite(
-        &self,
-        adjacency: &CsrTensor<2>,
-        source: Tensor<2>,
-        target: Tensor<2>,
-        edges: Option<Tensor<2>>,
-    ) -> Result<Tensor<2>> {
-        let x = [Features::Dense(source), Features::Dense(target)];
-        self.run("TransformerConv::forward_bipartite", adjacency, x, edges)
-    }
-
     fn run(
         &self,
         op: &'static str,
@@ -200,7 +145,7 @@ impl TransformerConv {
         let scale = 1.0 / ((width / heads) as f64).sqrt();
         let edges = edges.zip(self.edge.as_ref().map(|edge| edge.weight.val()));
         let out = match &edges {
-            None => attend(pattern, Scores::Products { query, key, scale }, heads, value, self.dropout.prob),
+            None => attend(pattern, Scores::Products { query, key, scale }, heads, value, &self.dropout),
             Some((features, weight)) => {
                 let scores = head_products(pattern, &query, &key, heads)?
                     + edge_products(pattern, &query, features, weight, heads);

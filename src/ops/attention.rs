@@ -13,7 +13,7 @@ use crate::pattern::matrix::Matrix;
 use crate::pattern::view::View;
 use crate::rows::RowSums;
 use crate::tensor::sparse::SparseTensor;
-use burn::nn::DropoutConfig;
+use burn::nn::{Dropout, DropoutConfig};
 use burn::tensor::{Float, Int, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
@@ -99,7 +99,8 @@ pub fn try_attention<P: Pattern, const D: usize, const DM: usize, KM: Kind>(
     let heads: usize = left[rows..D - 1].iter().product();
     let scale = scale.unwrap_or_else(|| 1.0 / (features as f64).sqrt());
     let scores = Scores::Products { query: flat(query, left, rows), key: flat(key, right, rows), scale };
-    let out = attend(&mask.pattern, scores, heads, flat(value, values, rows), dropout);
+    let dropout = DropoutConfig::new(dropout).init();
+    let out = attend(&mask.pattern, scores, heads, flat(value, values, rows), &dropout);
     Ok(out.reshape(Exact(with(left, columns))))
 }
 
@@ -134,7 +135,7 @@ pub(crate) fn attend<P: Pattern>(
     scores: Scores,
     heads: usize,
     value: Tensor<2>,
-    dropout: f64,
+    dropout: &Dropout,
 ) -> Tensor<2> {
     let matrix = pattern.matrix().expect("checked by callers");
     let dtype = value.dtype();
@@ -154,7 +155,7 @@ pub(crate) fn attend<P: Pattern>(
     along[pattern.shape().len() - 1] = true;
     let lines = Lines::of(pattern, &along);
     let weights = normalized_lines(wide(plain), &lines, false).cast(dtype);
-    let kept = (dropout > 0.0 && value.device().is_autodiff()).then(|| dropped(&weights, dropout));
+    let kept = (dropout.prob > 0.0 && value.device().is_autodiff()).then(|| dropped(&weights, dropout));
     let used = kept.as_ref().map_or(weights.clone(), |kept| weights.clone() * kept.clone());
     let plain_value = value.clone().inner();
     let by_row = matrix.row_view();
@@ -196,10 +197,10 @@ fn nothing(matrix: &Matrix, scores: Scores, plain: Tensor<2>, value: Tensor<2>) 
     spmm(matrix, weights, value)
 }
 
-/// 0 with the probability `dropout`, else `1 / (1 - dropout)`.
-fn dropped(weights: &Tensor<2>, dropout: f64) -> Tensor<2> {
+/// What dropout multiplies each weight by: 0 or `1 / (1 - prob)`, and 1 for a frozen layer.
+fn dropped(weights: &Tensor<2>, dropout: &Dropout) -> Tensor<2> {
     let ones = Tensor::<2, Float>::ones(weights.dims(), (&weights.device().autodiff(), weights.dtype()));
-    DropoutConfig::new(dropout).init().forward(ones).inner()
+    dropout.forward(ones).inner()
 }
 
 impl Saved {

@@ -24,11 +24,6 @@ fn softmax_normalises_each_row_of_each_head() {
     }
 }
 
-/// One head of a tensor with a dense dim, and of dense operands.
-fn head<P: Pattern>(a: &SparseTensor<P, 3>, x: &Tensor<3>, h: usize) -> (SparseTensor<P, 2>, Tensor<2>) {
-    (a.narrow(2, h, 1).squeeze_dim::<2>(2), x.clone().narrow(1, h, 1).squeeze_dim(1))
-}
-
 /// `[m, heads, g]` by plain loops. Each element counts on its own, also one of two at the same place.
 fn by_loops(case: &Case, value: &[f64], scale: f64) -> Vec<f64> {
     let (heads, f) = (case.heads, case.f);

@@ -38,9 +38,9 @@ fn sampled_products_of_heads_are_dot_products() {
     }
 }
 
-/// The pattern with these values, in their type.
-fn heads<P: Pattern>(edges: &SparseTensor<P, 2>, values: Tensor<2>) -> SparseTensor<P, 3> {
-    edges.with_head_values(values)
+/// One head of a tensor with a dense dim, and of dense operands.
+fn head<P: Pattern>(a: &SparseTensor<P, 3>, x: &Tensor<3>, h: usize) -> (SparseTensor<P, 2>, Tensor<2>) {
+    (a.narrow(2, h, 1).squeeze_dim::<2>(2), x.clone().narrow(1, h, 1).squeeze_dim(1))
 }
 
 #[test]

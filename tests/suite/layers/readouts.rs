@@ -1,11 +1,12 @@
 //! What stands between layers and after them.
 
 use super::case::{check, check_in, device, plan};
-use burn::module::Module;
+use burn::module::{Module, Param};
 use burn::nn::{BatchNormConfig, Linear, LinearConfig};
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use sparse_tensor::CsrTensor;
 use sparse_tensor::nn::{
-    BagMode, Bags, EmbeddingBagConfig, GraphNormConfig, Jump, JumpingKnowledgeConfig, global_add_pool,
+    BagMode, Bags, EmbeddingBagConfig, GraphNormConfig, Jump, JumpingKnowledgeConfig, SageConvConfig, global_add_pool,
     global_attention_pool, global_max_pool, global_mean_pool,
 };
 
@@ -70,4 +71,34 @@ fn embedding_bags() {
     }
     let layer = EmbeddingBagConfig::new(6, 3).with_mode(BagMode::Sum).init(&device());
     check("bag/weighted", layer, |layer, inputs| layer.forward_weighted(&bags, inputs.tensor("w")));
+}
+
+/// Squares beyond the largest 16-bit float are computed in f32.
+#[test]
+fn large_16_bit_features_are_normalized() {
+    let device = Device::flex();
+    let numbers = [[400.0, 3.0], [-500.0, 1.0], [450.0, 2.0], [600.0, 2.5]];
+    let half = |x: Tensor<2>| x.cast(DType::F16);
+    let list = |x: Tensor<2>| x.into_data().convert::<f32>().iter::<f32>().collect::<Vec<_>>();
+    let near = |got: Tensor<2>, want: Tensor<2>| {
+        let (got, want) = (list(got), list(want));
+        assert!(want.iter().any(|x| x.abs() > 0.5));
+        got.iter().zip(want).for_each(|(got, want)| assert!((got - want).abs() < 4e-3, "{got} and {want}"));
+    };
+    let x = Tensor::<2>::from_floats(numbers, &device);
+    let graphs = plan(&[0, 0, 1, 1], 2);
+    let mut norm = GraphNormConfig::new(2).init(&device);
+    let want = norm.forward(x.clone(), &graphs);
+    let own = |param: &Param<Tensor<1>>| Param::from_tensor(param.val().cast(DType::F16));
+    (norm.gamma, norm.beta, norm.alpha) = (own(&norm.gamma), own(&norm.beta), own(&norm.alpha));
+    near(norm.forward(half(x.clone()), &graphs), want);
+
+    let a = CsrTensor::<2>::from_dense(Tensor::<2>::eye(4, &device));
+    let mut sage =
+        SageConvConfig::new(2, 2).with_normalize(true).with_root_weight(false).with_bias(false).init(&device);
+    sage.neighbours.weight = Param::from_tensor(Tensor::<2>::eye(2, &device));
+    let want = sage.forward(&a, x.clone());
+    sage.neighbours.weight = Param::from_tensor(half(Tensor::eye(2, &device)));
+    let halves = a.with_values(a.values::<1>().cast(DType::F16));
+    near(sage.forward(&halves, half(x)), want);
 }
