@@ -24,6 +24,7 @@ mod matmul_reduce;
 mod module;
 mod nn;
 mod panics;
+mod plot;
 mod printing;
 mod ranking;
 mod raw_graphs;
