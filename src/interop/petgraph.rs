@@ -125,7 +125,7 @@ where
         let edges = (0..nodes).flat_map(row).filter(|&(row, at)| Ty::is_directed() || row <= idx[at]);
         let count = if Ty::is_directed() { idx.len() } else { edges.clone().count() };
         // The largest number marks the end of a list of edges.
-        let limit = Ix::max().index();
+        let limit = <Ix as IndexType>::max().index();
         for (what, got) in [("the number of nodes", nodes), ("the number of edges", count)] {
             if got > limit {
                 return Err(SparseError::Overflow { op: OP, what, limit: limit as u128, got: got as u128 });

@@ -60,7 +60,7 @@ where
 impl<N, I, Indices, Data> HostMatrix for TriMatBase<Indices, Data>
 where
     N: Element,
-    I: SpIndex,
+    I: SpIndex + 'static,
     Indices: Deref<Target = [I]>,
     Data: Deref<Target = [N]>,
 {
@@ -77,7 +77,7 @@ where
 }
 
 try_from_matrix!([N: Element, I: SpIndex, Ptr: SpIndex] CsMatI<N, I, Ptr>);
-try_from_matrix!([N: Element, I: SpIndex] TriMatI<N, I>);
+try_from_matrix!([N: Element, I: SpIndex + 'static] TriMatI<N, I>);
 
 /// Compressed rows. Duplicates are summed.
 ///

@@ -5,7 +5,7 @@ use ::faer::sparse::{SparseColMat, SparseRowMat};
 use ::nalgebra_sparse::{CooMatrix, CscMatrix, CsrMatrix};
 use ::petgraph::graph::{DiGraph, UnGraph};
 use ::sprs::{CsMat, CsMatI, TriMat, TriMatI};
-use burn::tensor::{DType, Device, Int, Tensor};
+use burn::tensor::{DType, Device, FloatDType, Int, Tensor};
 use sparse_tensor::{CooTensor, CsrTensor, Fill, SparseError};
 use std::fmt::Debug;
 
@@ -44,7 +44,7 @@ fn fills() {
 
 #[test]
 fn types_of_values() {
-    let wide = eye().cast(DType::F64);
+    let wide = eye().cast(FloatDType::F64);
     assert_eq!(kinds(&wide), ["dtype_mismatch"; 9]);
     let message = CsMat::<f32>::try_from(&wide).unwrap_err().to_string();
     assert_eq!(message, "sprs::CsMat::try_from: dtypes must agree, got f64 and f32 (cast changes one)");

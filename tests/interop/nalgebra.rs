@@ -26,9 +26,9 @@ proptest! {
         let (vector, expected) = drawn.product();
         let column = DVector::from_vec(vector.clone());
         let rows = CsrMatrix::<f64>::try_from(&drawn.csr()).unwrap();
-        prop_assert_eq!((&rows * &column).as_slice(), &expected[..]);
+        prop_assert_eq!(&rows * &column, DVector::from_vec(expected.clone()));
         let columns = CscMatrix::<f64>::try_from(&drawn.csr()).unwrap();
-        prop_assert_eq!((&columns * &column).as_slice(), &expected[..]);
+        prop_assert_eq!(&columns * &column, DVector::from_vec(expected.clone()));
         prop_assert_eq!(our_product(&columns, &vector), expected);
     }
 }
