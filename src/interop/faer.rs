@@ -1,22 +1,4 @@
 //! Sparse matrices of `faer`.
-//!
-//! ```
-//! use burn::tensor::Device;
-//! use faer::sparse::{SparseColMat, SparseRowMat, Triplet};
-//! use sparse_tensor::CsrTensor;
-//!
-//! let entries = [Triplet::new(0u32, 2u32, 1.5), Triplet::new(1, 0, 2.5)];
-//! let theirs = SparseColMat::<u32, f64>::try_new_from_triplets(2, 3, &entries).unwrap();
-//! let a = CsrTensor::<2>::from_matrix(&theirs, &Device::flex())?;
-//! assert_eq!(a.to_triplets::<f64>(), (vec![0, 1], vec![2, 0], vec![1.5, 2.5]));
-//!
-//! // Back, by columns or by rows, with any type of indices that holds the sizes.
-//! let by_columns = SparseColMat::<u32, f64>::try_from(&a)?;
-//! assert_eq!(by_columns.get(0, 2), Some(&1.5));
-//! let by_rows = SparseRowMat::<usize, f64>::try_from(&a)?;
-//! assert_eq!((by_rows.row_ptr(), by_rows.col_idx()), (&[0, 1, 2][..], &[2, 0][..]));
-//! # Ok::<(), sparse_tensor::SparseError>(())
-//! ```
 
 use super::matrix::{HostMatrix, try_from_matrix};
 use super::read::{Lines, by_columns, by_rows, indices};

@@ -50,7 +50,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// COO keeps them as they are given, CSR sorts and sums them.
     ///
     /// Cost: a pass over the entries, which are copied to the device; for CSR a sort if they are not in order, such as
-    /// those of compressed columns.
+    /// those of compressed columns. [`HostMatrix`] has an example, and [`interop`](crate::interop) one for each crate.
     ///
     /// # Errors
     ///

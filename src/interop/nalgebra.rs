@@ -1,22 +1,4 @@
 //! Matrices of `nalgebra-sparse`.
-//!
-//! ```
-//! use burn::tensor::Device;
-//! use nalgebra_sparse::{CooMatrix, CscMatrix, CsrMatrix};
-//! use sparse_tensor::{CooTensor, CsrTensor};
-//!
-//! // An element that is given twice is the sum of both.
-//! let entries = CooMatrix::try_from_triplets(2, 3, vec![1, 0, 1], vec![2, 0, 2], vec![1.0f32, 5.0, 2.0]).unwrap();
-//! let a = CsrTensor::<2>::from_matrix(&entries, &Device::flex())?;
-//! assert_eq!(a.to_triplets::<f32>(), (vec![0, 1], vec![0, 2], vec![5.0, 3.0]));
-//! assert_eq!(CooTensor::<2>::from_matrix(&entries, &Device::flex())?.nnz(), 3);
-//!
-//! // Back, in each of the three formats.
-//! assert_eq!(CsrMatrix::<f32>::try_from(&a)?, CsrMatrix::from(&entries));
-//! assert_eq!(CscMatrix::<f32>::try_from(&a)?, CscMatrix::from(&entries));
-//! assert_eq!(CooMatrix::<f32>::try_from(&a)?.nnz(), 2);
-//! # Ok::<(), sparse_tensor::SparseError>(())
-//! ```
 
 use super::matrix::{HostMatrix, try_from_matrix};
 use super::read::{Lines, by_columns, by_rows, triplets};

@@ -1,28 +1,4 @@
 //! Graphs of `petgraph`.
-//!
-//! ```
-//! use burn::tensor::{Device, Tensor};
-//! use petgraph::graph::{DiGraph, UnGraph};
-//! use sparse_tensor::CsrTensor;
-//!
-//! let mut theirs = DiGraph::new();
-//! let [paris, rome] = ["Paris", "Rome"].map(|city| theirs.add_node(city));
-//! theirs.add_edge(paris, rome, "1106 km");
-//! let kilometres = |text: &&str| text.trim_end_matches(" km").parse().unwrap_or(f32::NAN);
-//!
-//! // The edge goes from node 0 to node 1: row 0, column 1.
-//! let a = CsrTensor::<2>::from_petgraph(&theirs, kilometres, &Device::flex())?;
-//! assert_eq!(a.to_triplets::<f32>(), (vec![0], vec![1], vec![1106.0]));
-//! // Layers collect into rows. In the transpose Rome receives from Paris.
-//! let messages = a.transpose().matmul(Tensor::<2>::from_floats([[5.0], [7.0]], &Device::flex()));
-//! assert_eq!(messages.into_data().iter::<f32>().collect::<Vec<_>>(), [0.0, 5530.0]);
-//!
-//! // Back. Node and edge numbers are those of rows and stored elements.
-//! let weighted = DiGraph::<(), f32>::try_from(&a)?;
-//! assert_eq!((weighted.node_count(), weighted.edge_count()), (2, 1));
-//! assert!(UnGraph::<(), f32>::try_from(&a).is_err()); // the adjacency is not symmetric
-//! # Ok::<(), sparse_tensor::SparseError>(())
-//! ```
 
 use super::matrix::from_valued;
 use super::read::{Lines, by_columns, by_rows};
@@ -48,6 +24,16 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// petgraph become a `Graph` first: `Graph::from(stable_graph)`, `graph_map.into_graph()`.
     ///
     /// Cost: a pass over the edges, which are copied to the device; for CSR a sort.
+    ///
+    /// ```
+    /// use burn::tensor::Device;
+    /// use petgraph::graph::UnGraph;
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let path = UnGraph::<(), ()>::from_edges([(0u32, 1u32), (1, 2)]);
+    /// let a = CsrTensor::<2>::from_petgraph(&path, |()| 1.0f32, &Device::flex()).unwrap();
+    /// assert_eq!(a.to_triplets::<f32>(), (vec![0, 1, 1, 2], vec![1, 0, 2, 1], vec![1.0; 4]));
+    /// ```
     ///
     /// # Errors
     ///
@@ -85,8 +71,8 @@ where
 /// The graph of an adjacency: a node for each row, and an edge from node `i` to node `j` for each element at row `i`
 /// and column `j`. Duplicates are summed.
 ///
-/// The edges of a directed graph are in the order of the elements of CSR, so edge `k` has value `k`. An undirected graph
-/// has an edge for each element with `i <= j`, in the same order.
+/// The edges of a directed graph are in the order of the elements of CSR, so edge `k` has value `k`. An undirected
+/// graph has an edge for each element with `i <= j`, in the same order.
 ///
 /// # Errors
 ///

@@ -1,22 +1,4 @@
 //! Matrices of `sprs`.
-//!
-//! ```
-//! use burn::tensor::{Device, Tensor};
-//! use sparse_tensor::CsrTensor;
-//! use sprs::{CsMat, TriMat};
-//!
-//! // Row pointers, columns and values.
-//! let theirs = CsMat::new((2, 3), vec![0, 1, 3], vec![2, 0, 2], vec![1.0f32, 2.0, 3.0]);
-//! let a = CsrTensor::<2>::from_matrix(&theirs, &Device::flex())?;
-//! let product = a.matmul(Tensor::<2>::ones([3, 1], &Device::flex()));
-//! assert_eq!(product.into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 5.0]);
-//!
-//! // Back. A `CsMat` from a tensor has compressed rows; `to_csc` of sprs changes that.
-//! assert_eq!(CsMat::<f32>::try_from(&a)?, theirs);
-//! let entries = TriMat::<f64>::try_from(&a)?; // every f32 is an f64
-//! assert_eq!(entries.data(), [1.0, 2.0, 3.0]);
-//! # Ok::<(), sparse_tensor::SparseError>(())
-//! ```
 
 use super::matrix::{HostMatrix, try_from_matrix};
 use super::read::{Lines, by_rows, indices, triplets};

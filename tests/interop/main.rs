@@ -1,5 +1,5 @@
-//! Conversions to matrices and graphs of other crates and back: random ones, known answers, products by the other crate,
-//! and what must be an error.
+//! Conversions to matrices and graphs of other crates and back: random ones, known answers, products by the other
+//! crate, and what must be an error.
 //!
 //!     cargo test --features interop --test interop
 
