@@ -116,8 +116,8 @@
 //! `from_matrix` and `from_petgraph` name theirs. What `try_from` of a tensor gives, so that no value changes silently:
 //!
 //! - `fill_mismatch` for a fill other than zero, `undefined_fill` for a missing one;
-//! - `dtype_mismatch` if the type of the values does not hold every number of the dtype: f64 holds those of f32 and i32,
-//!   f32 does not hold those of i32;
+//! - `dtype_mismatch` if the type of the values does not hold every number of the dtype: f64 has those of f32 and i32,
+//!   f32 does not have those of i32;
 //! - `overflow` if the type of the indices does not hold the sizes;
 //! - `shape_mismatch` for dense dims, and for the graph of a matrix that is not square;
 //! - `would_densify` for compressed rows or columns, and graphs, if there are more than

@@ -31,6 +31,7 @@ pub(super) fn by_rows<P: Pattern, K: Kind, E: Element>(
 }
 
 /// Compressed columns. Duplicates are summed.
+#[cfg(any(feature = "nalgebra", feature = "faer", feature = "petgraph"))]
 pub(super) fn by_columns<P: Pattern, K: Kind, E: Element>(
     op: &'static str,
     tensor: &SparseTensor<P, 2, K>,
