@@ -5,6 +5,7 @@
 //! - Operations on dense tensors, and on several sparse ones: [`ops`].
 //! - Sparse tensors in Burn modules: [`module`]. Layers: [`nn`].
 //! - Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`]. Pictures: `plot` (a feature).
+//! - Matrices and graphs of sprs, nalgebra-sparse, faer and petgraph: `interop` (features).
 //! - How to use it all, in thirteen short chapters: `book`.
 //!
 //! ```
@@ -34,6 +35,8 @@ mod base;
 #[doc = include_str!("../docs/book/README.md")]
 pub mod book;
 pub mod data;
+#[cfg(any(feature = "sprs", feature = "nalgebra", feature = "faer", feature = "petgraph"))]
+pub mod interop;
 pub mod io;
 mod kernel;
 pub mod module;
