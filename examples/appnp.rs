@@ -10,6 +10,8 @@
 mod console;
 #[path = "shared/early_stopping.rs"]
 mod early_stopping;
+#[path = "shared/nodes.rs"]
+mod nodes;
 #[path = "shared/numbers.rs"]
 mod numbers;
 #[path = "shared/statistics.rs"]
@@ -17,14 +19,13 @@ mod statistics;
 
 use burn::module::{Module, ParamGroup};
 use burn::optim::decay::WeightDecayConfig;
-use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
+use burn::optim::{AdamConfig, ModuleOptimizer};
 use burn::tensor::{Device, Tensor};
 use clap::Parser;
 use console::{finish, progress, say};
-use early_stopping::EarlyStopping;
-use indicatif::ProgressBar;
+use nodes::{Classifier, Limits, Task};
 use numbers::{above_zero, not_negative, probability};
-use sparse_tensor::data::{Graph, LabelledNodes, karate, read_folder};
+use sparse_tensor::data::{Graph, karate, read_folder};
 use sparse_tensor::nn::{
     Appnp, AppnpConfig, Mlp, MlpConfig, row_normalization, sparse_dropout, symmetric_normalization,
 };
@@ -93,16 +94,6 @@ impl Net {
         Ok(Self { network: network.map_err(text)?, propagation: propagation.map_err(text)? })
     }
 
-    /// Logits `[nodes, classes]`. On an autodiff device features, hidden layer and edges are dropped.
-    fn forward(&self, graph: &Graph) -> Tensor<2> {
-        let (features, dropout) = (&graph.features, self.network.dropout.prob);
-        let own = match features.device().is_autodiff() {
-            true => self.network.forward_sparse(&sparse_dropout(features, dropout)),
-            false => self.network.forward_sparse(features),
-        };
-        self.propagation.forward(&graph.adjacency, own)
-    }
-
     /// Adam with an L2 penalty on the first layer only.
     fn optimizer(&self, args: &Args) -> ModuleOptimizer {
         let adam = AdamConfig::new().with_epsilon(1e-8);
@@ -112,56 +103,14 @@ impl Net {
     }
 }
 
-/// A graph made ready once for all runs.
-struct Task {
-    device: Device,
-    training: Graph,
-    evaluation: Graph,
-    train: LabelledNodes,
-    /// None if no nodes are for validation.
-    val: Option<LabelledNodes>,
-    test: LabelledNodes,
-}
-
-impl Task {
-    fn new(graph: Graph, device: &Device) -> Result<Self, String> {
-        let splits = &graph.splits;
-        if splits.train.is_empty() || splits.test.is_empty() {
-            return Err("the graph must have training and test nodes".into());
-        }
-        let labelled = |nodes: &[usize]| graph.labelled(nodes).map_err(|trouble| trouble.to_string());
-        let (train, test) = (labelled(&splits.train)?, labelled(&splits.test)?);
-        let val = if splits.val.is_empty() { None } else { Some(labelled(&splits.val)?) };
-        let adjacency = symmetric_normalization(&graph.adjacency, true);
-        let training = Graph { adjacency, features: row_normalization(&graph.features), ..graph };
-        Ok(Self { device: device.clone(), evaluation: training.valid(), training, train, val, test })
-    }
-
-    /// Trains from one seed for at most `epochs`. The test accuracy of the best epoch, and the number of epochs.
-    fn run(&self, args: &Args, epochs: u32, seed: u64, bar: &ProgressBar) -> Result<(f64, u32), String> {
-        self.device.seed(seed);
-        let mut model = Net::new(args, self.training.features.dims()[1], self.training.classes, &self.device)?;
-        let mut optimizer = model.optimizer(args);
-        let mut stopping = EarlyStopping::new(args.patience, self.val.is_some());
-        let (mut best, mut done) = (0.0, 0);
-        while done < epochs && !stopping.stops() {
-            let loss = self.train.cross_entropy(model.forward(&self.training));
-            let grads = GradientsParams::from_grads(loss.backward(), &model);
-            model = optimizer.step(args.lr, model, grads);
-
-            let logits = model.valid().forward(&self.evaluation);
-            let val = self.val.as_ref().map_or((0.0, 0.0), |val| {
-                (val.cross_entropy(logits.clone()).into_scalar::<f64>(), val.accuracy(logits.clone()))
-            });
-            if stopping.is_best(val.0, val.1) {
-                best = self.test.accuracy(logits);
-            }
-            done += 1;
-            bar.inc(1);
-        }
-        // What a run leaves out.
-        bar.set_length(bar.length().unwrap_or(0) - u64::from(epochs - done));
-        Ok((best, done))
+impl Classifier for Net {
+    fn logits(&self, graph: &Graph) -> Tensor<2> {
+        let (features, dropout) = (&graph.features, self.network.dropout.prob);
+        let own = match features.device().is_autodiff() {
+            true => self.network.forward_sparse(&sparse_dropout(features, dropout)),
+            false => self.network.forward_sparse(features),
+        };
+        self.propagation.forward(&graph.adjacency, own)
     }
 }
 
@@ -180,20 +129,26 @@ fn run(args: &Args) -> Result<(), String> {
         say(&format!("{nodes} nodes, {edges} edges, {} features", graph.features.dims()[1]));
     }
     let epochs = args.epochs.unwrap_or(if graph.splits.val.is_empty() { 100 } else { 2000 });
-    let task = Task::new(graph, &device)?;
+    let limits = Limits { lr: args.lr, epochs, patience: args.patience };
+    let adjacency = symmetric_normalization(&graph.adjacency, true);
+    let task = Task::new(Graph { adjacency, features: row_normalization(&graph.features), ..graph })?;
     let bar = progress(args.quiet, u64::from(args.seeds) * u64::from(epochs), "epochs");
     let start = Instant::now();
-    let (mut tests, mut all) = (vec![], 0);
+    let mut all = vec![];
     for seed in 0..args.seeds {
-        let (test, done) = task.run(args, epochs, u64::from(seed), &bar)?;
+        device.seed(u64::from(seed));
+        let model = Net::new(args, task.training.features.dims()[1], task.training.classes, &device)?;
+        let optimizer = model.optimizer(args);
+        let run = task.run(limits, model, optimizer, &bar);
         if !args.quiet {
-            bar.suspend(|| say(&format!("seed {seed}: test {test:.4}, {done} epochs")));
+            bar.suspend(|| say(&format!("seed {seed}: test {:.4}, {} epochs", run.test, run.losses.len())));
         }
-        tests.push(test);
-        all += done;
+        all.push(run);
     }
     bar.finish_and_clear();
-    let epoch = start.elapsed().as_secs_f64() * 1e3 / f64::from(all);
+    let epochs: usize = all.iter().map(|run| run.losses.len()).sum();
+    let epoch = start.elapsed().as_secs_f64() * 1e3 / epochs as f64;
+    let tests: Vec<f64> = all.iter().map(|run| run.test).collect();
     let (seeds, (mean, std)) = (args.seeds, mean_std(&tests));
     say(&format!("test accuracy: mean {mean:.4} std {std:.4} over {seeds} seeds, {epoch:.2} ms/epoch"));
     Ok(())

@@ -35,6 +35,10 @@ pub mod performance {}
 pub mod files {}
 
 #[doc = include_str!("../docs/book/links.md")]
+#[doc = include_str!("../docs/book/pictures.md")]
+pub mod pictures {}
+
+#[doc = include_str!("../docs/book/links.md")]
 #[doc = include_str!("../docs/book/own_operation.md")]
 pub mod own_operation {}
 

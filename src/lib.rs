@@ -4,8 +4,9 @@
 //!   Their methods are the operations; each has a backward rule on Burn's autodiff tape.
 //! - Operations on dense tensors, and on several sparse ones: [`ops`].
 //! - Sparse tensors in Burn modules: [`module`]. Layers: [`nn`].
-//! - Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`].
-//! - How to use it all, in twelve short chapters: `book`.
+//! - Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`]. Pictures: `plot` (a feature).
+//! - Matrices and graphs of sprs, nalgebra-sparse, faer and petgraph: `interop` (features).
+//! - How to use it all, in thirteen short chapters: `book`.
 //!
 //! ```
 //! use burn::prelude::*;
@@ -34,12 +35,16 @@ mod base;
 #[doc = include_str!("../docs/book/README.md")]
 pub mod book;
 pub mod data;
+#[cfg(any(feature = "sprs", feature = "nalgebra", feature = "faer", feature = "petgraph"))]
+pub mod interop;
 pub mod io;
 mod kernel;
 pub mod module;
 pub mod nn;
 pub mod ops;
 pub mod pattern;
+#[cfg(feature = "plot")]
+pub mod plot;
 pub mod prelude;
 mod rows;
 mod tensor;

@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// L2 penalty of the first layer
     #[arg(long, default_value_t = 5e-4, value_parser = not_negative)]
     pub(crate) weight_decay: f64,
-    /// Folder for the picture, gcn.svg
+    /// Folder for the picture, gcn.svg and gcn.png
     #[arg(long, value_name = "DIR", default_value = "target/gcn")]
     pub(crate) out: PathBuf,
     /// Print the last line only

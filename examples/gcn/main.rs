@@ -12,7 +12,6 @@ mod console;
 mod model;
 #[path = "../shared/numbers.rs"]
 mod numbers;
-mod pca;
 mod picture;
 #[path = "../shared/statistics.rs"]
 mod statistics;
@@ -65,11 +64,12 @@ fn run(args: &Args) -> Result<(), String> {
         runs.push(run);
     }
     bar.finish_and_clear();
+    let picture = picture::draw(args.data.is_none(), &graph, &task, &runs).map_err(|trouble| trouble.to_string())?;
     let path = args.out.join("gcn.svg");
-    picture::draw(&path, args.data.is_none(), &graph, &task, &runs)
-        .map_err(|trouble| format!("{}: cannot be drawn, got {trouble}", path.display()))?;
+    picture.svg(&path).map_err(|trouble| trouble.to_string())?;
+    picture.png(path.with_extension("png")).map_err(|trouble| trouble.to_string())?;
     if !args.quiet {
-        say(&format!("picture: {}", path.display()));
+        say(&format!("picture: {} (and as .png)", path.display()));
     }
     let tests: Vec<f64> = runs.iter().map(|run| run.best.test).collect();
     let (mean, std) = mean_std(&tests);

@@ -102,3 +102,10 @@ pub(super) fn unsigned(ids: Vec<i64>) -> Vec<usize> {
 pub(super) fn invalid<T>(op: &'static str, message: String) -> Result<T> {
     Err(SparseError::Invalid { op, message })
 }
+
+/// A constant on a device, with that device's autodiff association. `Module::to_device` keeps the constant's own one.
+#[cfg(feature = "dataset")]
+pub(super) fn on_device<M: burn::module::Module>(constant: M, device: &Device) -> M {
+    let moved = constant.valid().to_device(&device.clone().inner());
+    if device.is_autodiff() { moved.train() } else { moved }
+}

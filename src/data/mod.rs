@@ -3,10 +3,12 @@
 //! - Graphs: one that is built in, folders of files, and generated ones.
 //! - Parts of large graphs: [`NeighborSampler`] and [`NeighborLoader`], [`k_hop_subgraph`], [`RandomWalks`],
 //!   [`ClusterPartition`].
+//!   `NeighborDataLoader` (feature `dataset`) gives their batches to burn-train.
 //! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`], [`LabelledNodes`].
 //! - Transforms: [`to_undirected`], [`one_hot_degree`], [`normalize_features`], [`knn_graph`]. Self loops and degrees
 //!   are methods of [`SparseTensor`](crate::SparseTensor).
 //! - Algorithms: [`connected_components`], [`bfs_levels`], [`pagerank`], [`triangle_counts`], [`Reordering`].
+//! - Words as columns: [`FeatureHasher`]. How well scores rank: [`roc_auc`], [`hits_at_k`], [`recall_at_k`].
 //!
 //! Everything random takes a seed, and gives the same bits for any number of threads.
 
@@ -14,9 +16,11 @@ mod algorithms;
 mod batch;
 mod folder;
 mod graph;
+mod hashing;
 mod host;
 mod karate;
 mod labelled;
+mod metrics;
 mod ogb;
 mod pagerank;
 mod pickle;
@@ -35,14 +39,18 @@ pub use algorithms::{
 pub use batch::GraphBatch;
 pub use folder::read_folder;
 pub use graph::{Graph, Splits};
+pub use hashing::FeatureHasher;
 pub use karate::karate;
 pub use labelled::LabelledNodes;
+pub use metrics::{hits_at_k, recall_at_k, roc_auc, try_hits_at_k, try_recall_at_k, try_roc_auc};
 pub use ogb::{OgbGraph, OgbOptions, read_ogb, read_ogb_with};
 pub use pagerank::{PageRankConfig, pagerank, try_pagerank};
 pub use planetoid::read_planetoid;
 pub use points::{knn_graph, radius_graph, try_knn_graph, try_radius_graph};
 pub use reordering::Reordering;
 pub use sampling::cluster::ClusterPartition;
+#[cfg(feature = "dataset")]
+pub use sampling::data_loader::NeighborDataLoader;
 pub use sampling::loader::{NeighborBatches, NeighborLoader};
 pub use sampling::neighbors::NeighborBatch;
 pub use sampling::node_map::NodeMap;

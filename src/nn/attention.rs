@@ -124,6 +124,12 @@ pub(super) fn check_inputs(
     }
 }
 
+/// The softmax of scores `[nnz, H]` over the edges of each target, as a tensor `[M, N, H]` with the fill 0.
+pub(super) fn edge_weights(pattern: CsrPattern, scores: Tensor<2>) -> Result<CsrTensor<3>> {
+    let heads = vec![scores.dims()[1]];
+    CsrTensor::<3>::from_parts(pattern, scores, heads, Fill::Undefined).try_softmax(1)?.try_with_fill(Fill::Zero)
+}
+
 /// The forward methods of a layer with attention, around its own `run`. The last text is about bipartite graphs.
 macro_rules! attention_forwards {
     ($layer:ident, $loops:literal) => {

@@ -1,9 +1,10 @@
 //! Graph attention.
 
-use super::attention::{Attended, attention_forwards, check_inputs, head_scores, join_heads};
+use super::attention::{Attended, attention_forwards, check_inputs, edge_weights, head_scores, join_heads};
 use super::features::{Features, check_dropout, check_square, glorot, glorot_linear, invalid, with_bias, zeros};
 use super::message_passing::at_edges;
 use crate::ops::attention::{Scores, attend};
+use crate::pattern::csr::CsrPattern;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::{Module, Param};
@@ -129,6 +130,35 @@ attention_forwards! {
 }
 
 impl GatConv {
+    /// The weights `alpha_ij` of dense features, without dropout: `adjacency [N, N]`, `x [N, d_input]`. The result
+    /// `[N, N, heads]` has the heads as a dense dim; it stores the edges and, if the layer has them, the self loops. The
+    /// elements of a row sum to 1. Differentiable. (PyG's `return_attention_weights`.)
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::{data::karate, nn::GatConvConfig};
+    ///
+    /// let device = Device::flex();
+    /// let layer = GatConvConfig::new(2, 8).with_heads(4).init(&device);
+    /// let weights = layer.attention(&karate(&device).adjacency, Tensor::ones([34, 2], &device));
+    /// // 156 edges and 34 self loops. Node 9 has two neighbours; all nodes are alike, so it listens to each of the three.
+    /// assert_eq!((weights.dims(), weights.nnz()), ([34, 34, 4], 190));
+    /// let third = weights.to_dense().slice([9..10, 9..10, 0..1]).into_scalar::<f32>();
+    /// assert!((third - 1.0 / 3.0).abs() < 1e-6);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`try_forward`](Self::try_forward).
+    #[or_panic]
+    pub fn try_attention(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<CsrTensor<3>> {
+        const OP: &str = "GatConv::attention";
+        check_square(OP, adjacency)?;
+        let x = Features::Dense(x);
+        let (pattern, _, scores) = self.scores(OP, adjacency, [x.clone(), x], None)?;
+        edge_weights(pattern, scores)
+    }
+
     fn run(
         &self,
         op: &'static str,
@@ -136,11 +166,30 @@ impl GatConv {
         [source, target]: [Features<'_>; 2],
         edges: Option<Tensor<2>>,
     ) -> Result<Tensor<2>> {
+        let heads = self.source.lazy_shape().dims::<2>()[0];
+        let (pattern, from, scores) = self.scores(op, adjacency, [source, target.clone()], edges)?;
+        let out = attend(&pattern, Scores::Given(scores), heads, from, &self.dropout);
+        let out = join_heads(out, heads, self.concat);
+        let out = match &self.residual {
+            Some(residual) => out + target.linear(op, residual)?,
+            None => out,
+        };
+        Ok(with_bias(out, &self.bias))
+    }
+
+    /// The edges with self loops, `W x` of the sources, and the score of each edge `[nnz, heads]`.
+    fn scores(
+        &self,
+        op: &'static str,
+        adjacency: &CsrTensor<2>,
+        [source, target]: [Features<'_>; 2],
+        edges: Option<Tensor<2>>,
+    ) -> Result<(CsrPattern, Tensor<2>, Tensor<2>)> {
         let [d_input, _] = self.linear.weight.lazy_shape().dims();
         let d_edge = self.edge.as_ref().map(|edge| edge.weight.lazy_shape().dims::<2>()[0]);
         check_inputs(op, adjacency, (&source, &target), d_input, (edges.as_ref(), d_edge))?;
         let attended = Attended::new(op, adjacency, edges, self.self_loops)?;
-        let (pattern, [heads, _]) = (&attended.pattern, self.source.lazy_shape().dims());
+        let pattern = &attended.pattern;
         let from = source.linear(op, &self.linear)?;
         // Of the targets only their scores are needed: <t, W x> is a product with [d_input, heads] numbers.
         let to = target.times(op, head_scores(self.linear.weight.val(), self.target.val()))?;
@@ -148,12 +197,6 @@ impl GatConv {
         if let (Some(features), Some(edge), Some(vector)) = (attended.features, &self.edge, &self.edge_attention) {
             scores = scores + features.matmul(head_scores(edge.weight.val(), vector.val()));
         }
-        let scores = Scores::Given(leaky_relu(scores, self.negative_slope));
-        let out = join_heads(attend(pattern, scores, heads, from, &self.dropout), heads, self.concat);
-        let out = match &self.residual {
-            Some(residual) => out + target.linear(op, residual)?,
-            None => out,
-        };
-        Ok(with_bias(out, &self.bias))
+        Ok((attended.pattern, from, leaky_relu(scores, self.negative_slope)))
     }
 }

@@ -1,9 +1,10 @@
 //! Graph attention of the second kind.
 
-use super::attention::{Attended, attention_forwards, check_inputs, join_heads};
+use super::attention::{Attended, attention_forwards, check_inputs, edge_weights, join_heads};
 use super::features::{Features, check_dropout, check_square, glorot, glorot_linear, invalid, with_bias, zeros};
 use super::gatv2_scores::gatv2_scores;
 use crate::ops::attention::{Scores, attend};
+use crate::pattern::csr::CsrPattern;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::{Module, Param};
@@ -134,6 +135,20 @@ attention_forwards! {
 }
 
 impl Gatv2Conv {
+    /// The weights `alpha_ij` of dense features, without dropout: as [`GatConv::attention`](super::GatConv::attention).
+    ///
+    /// # Errors
+    ///
+    /// As [`try_forward`](Self::try_forward).
+    #[or_panic]
+    pub fn try_attention(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<CsrTensor<3>> {
+        const OP: &str = "Gatv2Conv::attention";
+        check_square(OP, adjacency)?;
+        let x = Features::Dense(x);
+        let (pattern, _, scores) = self.scores(OP, adjacency, [x.clone(), x], None)?;
+        edge_weights(pattern, scores)
+    }
+
     fn run(
         &self,
         op: &'static str,
@@ -141,24 +156,37 @@ impl Gatv2Conv {
         [source, target]: [Features<'_>; 2],
         edges: Option<Tensor<2>>,
     ) -> Result<Tensor<2>> {
-        let [d_input, _] = self.source.weight.lazy_shape().dims();
-        let d_edge = self.edge.as_ref().map(|edge| edge.weight.lazy_shape().dims::<2>()[0]);
-        check_inputs(op, adjacency, (&source, &target), d_input, (edges.as_ref(), d_edge))?;
-        let attended = Attended::new(op, adjacency, edges, self.self_loops)?;
-        let (pattern, [heads, _]) = (&attended.pattern, self.attention.lazy_shape().dims::<2>());
-        let from = source.linear(op, &self.source)?;
-        let to = target.linear(op, self.target.as_ref().unwrap_or(&self.source))?;
-        let edges = match (attended.features, &self.edge) {
-            (Some(features), Some(edge)) => Some((features, edge.weight.val())),
-            _ => None,
-        };
-        let scores = gatv2_scores(pattern, [to, from.clone()], self.attention.val(), edges, self.negative_slope);
-        let out = attend(pattern, Scores::Given(scores), heads, from, &self.dropout);
+        let heads = self.attention.lazy_shape().dims::<2>()[0];
+        let (pattern, from, scores) = self.scores(op, adjacency, [source, target.clone()], edges)?;
+        let out = attend(&pattern, Scores::Given(scores), heads, from, &self.dropout);
         let out = join_heads(out, heads, self.concat);
         let out = match &self.residual {
             Some(residual) => out + target.linear(op, residual)?,
             None => out,
         };
         Ok(with_bias(out, &self.bias))
+    }
+
+    /// The edges with self loops, `W x` of the sources, and the score of each edge `[nnz, heads]`.
+    fn scores(
+        &self,
+        op: &'static str,
+        adjacency: &CsrTensor<2>,
+        [source, target]: [Features<'_>; 2],
+        edges: Option<Tensor<2>>,
+    ) -> Result<(CsrPattern, Tensor<2>, Tensor<2>)> {
+        let [d_input, _] = self.source.weight.lazy_shape().dims();
+        let d_edge = self.edge.as_ref().map(|edge| edge.weight.lazy_shape().dims::<2>()[0]);
+        check_inputs(op, adjacency, (&source, &target), d_input, (edges.as_ref(), d_edge))?;
+        let attended = Attended::new(op, adjacency, edges, self.self_loops)?;
+        let from = source.linear(op, &self.source)?;
+        let to = target.linear(op, self.target.as_ref().unwrap_or(&self.source))?;
+        let edges = match (attended.features, &self.edge) {
+            (Some(features), Some(edge)) => Some((features, edge.weight.val())),
+            _ => None,
+        };
+        let vectors = self.attention.val();
+        let scores = gatv2_scores(&attended.pattern, [to, from.clone()], vectors, edges, self.negative_slope);
+        Ok((attended.pattern, from, scores))
     }
 }

@@ -14,7 +14,7 @@ use crate::tensor::fill::Fill;
 use crate::tensor::sparse::{CooTensor, SparseTensor};
 use burn::config::Config;
 use burn::module::Module;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Int, Tensor};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
@@ -45,6 +45,16 @@ impl NodePairs {
         }
         let coordinates = ints(ends, [2, pairs.len()], &device.clone().inner());
         Ok(Self { pattern: CooPattern::new_unchecked(coordinates, &shape, false) })
+    }
+
+    /// Pairs `[2, n]` of a tensor: rows, then columns, as [`EdgeSplit`](crate::data::EdgeSplit) has them. Reads one
+    /// number from the device.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch` if there are not two rows; `index_out_of_range`, `unsupported_dtype`.
+    pub fn from_indices(pairs: Tensor<2, Int>, shape: [usize; 2]) -> Result<Self> {
+        Ok(Self { pattern: CooPattern::checked("NodePairs::from_indices", pairs, &shape)? })
     }
 
     /// The stored elements of an adjacency, in their order: its edges.

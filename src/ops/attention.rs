@@ -139,21 +139,25 @@ pub(crate) fn attend<P: Pattern>(
 ) -> Tensor<2> {
     let matrix = pattern.matrix().expect("checked by callers");
     let dtype = value.dtype();
-    // The softmax divides by sums: 16-bit floats are computed in f32.
     let (plain, factors) = match &scores {
         Scores::Given(scores) => (scores.clone().inner(), None),
         Scores::Products { query, key, scale } => {
             let [query, key] = [query, key].map(|x| x.clone().inner());
             let products = kernel::sddmm(matrix.row_ids(), matrix.col_ids(), &query, &key, heads);
-            (products.mul_scalar(*scale), Some((query, key, *scale)))
+            (products, Some((query, key, *scale)))
         }
     };
     if pattern.nnz() == 0 || heads == 0 || value.dims()[1] == 0 {
         return nothing(matrix, scores, plain, value);
     }
+    let plain = match &factors {
+        Some((_, _, scale)) => plain.mul_scalar(*scale),
+        None => plain,
+    };
     let mut along = vec![false; pattern.shape().len()];
     along[pattern.shape().len() - 1] = true;
     let lines = Lines::of(pattern, &along);
+    // The softmax divides by sums: 16-bit floats are computed in f32.
     let weights = normalized_lines(wide(plain), &lines, false).cast(dtype);
     let kept = (dropout.prob > 0.0 && value.device().is_autodiff()).then(|| dropped(&weights, dropout));
     let used = kept.as_ref().map_or(weights.clone(), |kept| weights.clone() * kept.clone());

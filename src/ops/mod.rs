@@ -20,6 +20,7 @@ mod coalesce;
 mod compact;
 mod comparisons;
 pub(crate) mod concat;
+mod conjugate_gradient;
 mod convert;
 mod count;
 mod csc;
@@ -62,6 +63,7 @@ pub(crate) mod unique;
 
 pub use attention::{attention, try_attention};
 pub use concat::{concat, try_concat};
+pub use conjugate_gradient::ConjugateGradientConfig;
 pub use gather::{
     NdAxes, gather, gather_nd, scatter, scatter_nd, try_gather, try_gather_nd, try_scatter, try_scatter_nd,
 };

@@ -129,4 +129,5 @@ fn links_need_no_feature() {
         }
     }
     assert_eq!(gated, 2, "npz and safetensors");
+    assert!(!links.contains("crate::plot"), "link to the file on the web instead");
 }

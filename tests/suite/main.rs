@@ -9,6 +9,8 @@ mod answers;
 mod api;
 mod book;
 mod data;
+#[cfg(feature = "dataset")]
+mod data_loader;
 #[path = "../common/device.rs"]
 mod device;
 mod draw;
@@ -22,9 +24,12 @@ mod matmul_reduce;
 mod module;
 mod nn;
 mod panics;
+mod plot;
 mod printing;
+mod ranking;
 mod raw_graphs;
 mod row_table;
 mod sampling;
+mod solve;
 mod steps;
 mod training;

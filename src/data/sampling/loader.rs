@@ -8,6 +8,7 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
 use sparse_core::Result;
 use sparse_core::graph::mix;
+use std::fmt;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -92,6 +93,33 @@ impl NeighborLoader {
         self
     }
 
+    /// The same loader with another sampler of the same graph.
+    #[cfg(feature = "dataset")]
+    pub(super) fn with_sampler(mut self, sampler: NeighborSampler) -> Self {
+        self.sampler = sampler;
+        self
+    }
+
+    /// The same loader for some of its seeds only.
+    #[cfg(feature = "dataset")]
+    pub(super) fn with_seeds(mut self, range: Range<usize>) -> Self {
+        let end = range.end.min(self.seeds.len());
+        self.seeds = Arc::new(self.seeds[range.start.min(end)..end].to_vec());
+        self
+    }
+
+    /// Number of seeds of an epoch.
+    #[cfg(feature = "dataset")]
+    pub(super) fn seeds(&self) -> usize {
+        if self.drop_last { self.len() * self.batch_size } else { self.seeds.len() }
+    }
+
+    /// Number of seeds in the first `batches` batches of an epoch.
+    #[cfg(feature = "dataset")]
+    pub(super) fn seeds_of(&self, batches: usize) -> usize {
+        (batches * self.batch_size).min(self.seeds.len())
+    }
+
     /// The sampler.
     pub fn sampler(&self) -> &NeighborSampler {
         &self.sampler
@@ -114,6 +142,28 @@ impl NeighborLoader {
     ///
     /// A batch of more than 2^31 - 1 nodes or edges panics.
     pub fn epoch(&self, epoch: u64) -> NeighborBatches {
+        self.epoch_with(epoch, |batch| batch)
+    }
+
+    /// As [`epoch`](Self::epoch), with `prepare` applied to each batch by the thread that drew it. So workers also read
+    /// the features and the labels of a batch ahead. A panic of `prepare` reaches the caller.
+    ///
+    /// ```
+    /// use burn::tensor::Device;
+    /// use sparse_tensor::data::{NeighborLoader, NeighborSamplerConfig, karate};
+    ///
+    /// let graph = karate(&Device::flex());
+    /// let sampler = NeighborSamplerConfig::new(vec![5]).init(&graph.adjacency);
+    /// let loader = NeighborLoader::new(sampler, &[0, 5, 9], 2).unwrap();
+    /// for (batch, labels) in loader.epoch_with(0, move |batch| (batch.clone(), batch.labels(graph.labels.clone()))) {
+    ///     assert_eq!(labels.dims(), [batch.seeds().len()]);
+    /// }
+    /// ```
+    pub fn epoch_with<T: Send + 'static>(
+        &self,
+        epoch: u64,
+        prepare: impl Fn(NeighborBatch) -> T + Send + Sync + 'static,
+    ) -> NeighborBatches<T> {
         let mut seeds = self.seeds.clone();
         if self.shuffle {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(mix(self.seed, epoch));
@@ -124,6 +174,7 @@ impl NeighborLoader {
             seeds,
             batch_size: self.batch_size,
             key: mix(self.seed, epoch),
+            prepare: Box::new(prepare),
         });
         let count = self.len();
         // A thread of the pool that waits for a worker would keep the worker's own parallel work from running.
@@ -145,41 +196,39 @@ impl NeighborLoader {
     }
 }
 
-/// What an epoch's batches are drawn from.
-#[derive(Debug)]
-struct Work {
+/// What an epoch's batches are made from.
+struct Work<T> {
     sampler: NeighborSampler,
     seeds: Arc<Vec<usize>>,
     batch_size: usize,
     key: u64,
+    prepare: Box<dyn Fn(NeighborBatch) -> T + Send + Sync>,
 }
 
-impl Work {
-    fn batch(&self, at: usize) -> NeighborBatch {
+impl<T> Work<T> {
+    fn batch(&self, at: usize) -> T {
         let start = at * self.batch_size;
         let end = (start + self.batch_size).min(self.seeds.len());
-        self.sampler.sample(&self.seeds[start..end], mix(self.key, at as u64))
+        (self.prepare)(self.sampler.sample(&self.seeds[start..end], mix(self.key, at as u64)))
     }
 }
 
-#[derive(Debug)]
-struct Worker {
-    receiver: Option<Receiver<NeighborBatch>>,
+struct Worker<T> {
+    receiver: Option<Receiver<T>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The batches of an epoch: see [`NeighborLoader::epoch`].
-#[derive(Debug)]
-pub struct NeighborBatches {
-    workers: Vec<Worker>,
-    work: Arc<Work>,
+/// The batches of an epoch: see [`NeighborLoader::epoch`] and [`NeighborLoader::epoch_with`].
+pub struct NeighborBatches<T = NeighborBatch> {
+    workers: Vec<Worker<T>>,
+    work: Arc<Work<T>>,
     left: Range<usize>,
 }
 
-impl Iterator for NeighborBatches {
-    type Item = NeighborBatch;
+impl<T> Iterator for NeighborBatches<T> {
+    type Item = T;
 
-    fn next(&mut self) -> Option<NeighborBatch> {
+    fn next(&mut self) -> Option<T> {
         let at = self.left.next()?;
         let count = self.workers.len();
         if count == 0 {
@@ -202,9 +251,15 @@ impl Iterator for NeighborBatches {
     }
 }
 
-impl ExactSizeIterator for NeighborBatches {}
+impl<T> ExactSizeIterator for NeighborBatches<T> {}
 
-impl Drop for NeighborBatches {
+impl<T> fmt::Debug for NeighborBatches<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NeighborBatches({} left, {} workers)", self.left.len(), self.workers.len())
+    }
+}
+
+impl<T> Drop for NeighborBatches<T> {
     fn drop(&mut self) {
         for worker in &mut self.workers {
             worker.receiver = None;

@@ -3,6 +3,8 @@
 //! Everything random takes a seed. The result depends on the seed, not on the number of threads or workers.
 
 pub(super) mod cluster;
+#[cfg(feature = "dataset")]
+pub(super) mod data_loader;
 pub(super) mod loader;
 pub(super) mod neighbors;
 pub(super) mod node_map;

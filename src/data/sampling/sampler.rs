@@ -84,10 +84,10 @@ pub struct NeighborSampler(Arc<Inner>);
 
 struct Inner {
     adjacency: CsrTensor<2>,
-    rows: HostRows,
+    rows: Arc<HostRows>,
     fan_outs: Vec<usize>,
     replace: bool,
-    weights: Option<Vec<f32>>,
+    weights: Option<Arc<Vec<f32>>>,
     /// Whether all values are 1 and untracked, so that those of a batch need not be read.
     ones: bool,
     seed: u64,
@@ -134,12 +134,12 @@ impl NeighborSamplerConfig {
         }
         let ones = !adjacency.is_tracked() && values.iter().all(|&value| value == 1.0);
         Ok(NeighborSampler(Arc::new(Inner {
-            rows: HostRows::of(adjacency.pattern()),
+            rows: Arc::new(HostRows::of(adjacency.pattern())),
             adjacency,
             fan_outs: self.fan_outs.clone(),
             replace: self.replace,
             // Equal weights are no weights.
-            weights: (self.weighted && !values.iter().all(|&value| value == 1.0)).then_some(values),
+            weights: (self.weighted && !values.iter().all(|&value| value == 1.0)).then(|| Arc::new(values)),
             ones,
             seed: self.seed,
             tables: Mutex::default(),
@@ -167,6 +167,23 @@ impl NeighborSampler {
         self.0.fan_outs.len()
     }
 
+    /// The sampler whose batches are on another device, with that device's autodiff association. What the host holds is
+    /// shared.
+    #[cfg(feature = "dataset")]
+    pub(super) fn on_device(&self, device: &burn::tensor::Device) -> Self {
+        let own = &self.0;
+        Self(Arc::new(Inner {
+            adjacency: crate::data::host::on_device(own.adjacency.clone(), device),
+            rows: own.rows.clone(),
+            fan_outs: own.fan_outs.clone(),
+            replace: own.replace,
+            weights: own.weights.clone(),
+            ones: own.ones,
+            seed: own.seed,
+            tables: Mutex::default(),
+        }))
+    }
+
     /// A batch around `seeds`. `draw` numbers the batches: another number gives other neighbours.
     ///
     /// Seeds may repeat; a repeated seed is one node of the batch. A batch without seeds has no nodes.
@@ -186,7 +203,11 @@ impl NeighborSampler {
         check_ids(OP, seeds, self.nodes())?;
         let kept = own.tables.lock().ok().and_then(|mut tables| tables.pop());
         let mut table = kept.unwrap_or_else(|| Relabel::new(self.nodes()));
-        let how = Draw { replace: own.replace, weights: own.weights.as_deref(), key: mix(own.seed, draw) };
+        let how = Draw {
+            replace: own.replace,
+            weights: own.weights.as_ref().map(|list| list.as_slice()),
+            key: mix(own.seed, draw),
+        };
         let hops = sample_hops(OP, own.rows.ptr(), own.rows.idx(), &signed(seeds), &own.fan_outs, how, &mut table)?;
         if let Ok(mut tables) = own.tables.lock() {
             tables.push(table);

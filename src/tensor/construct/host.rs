@@ -188,7 +188,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
 }
 
 /// The matrix with these entries, once their coordinates are checked.
-fn from_entries<P: Pattern, K: Kind>(
+pub(crate) fn from_entries<P: Pattern, K: Kind>(
     op: &'static str,
     entries: impl Iterator<Item = (usize, usize)> + Clone,
     values: Tensor<1, K>,
@@ -224,7 +224,7 @@ fn from_entries<P: Pattern, K: Kind>(
 }
 
 /// Values of the host as a tensor `[n]`, in the dtype that `options` name for its kind.
-fn host_values<E: Element, K: Kind>(
+pub(crate) fn host_values<E: Element, K: Kind>(
     op: &'static str,
     values: Vec<E>,
     options: &TensorCreationOptions,

@@ -71,6 +71,10 @@ fn split(target: &Target<'_>, layout: &Layout) -> Vec<Vec<Part>> {
 
 /// Splits the destinations into ranges with about equal numbers of values.
 fn balanced(index: Ids<'_>, len: usize, parts: usize) -> Vec<Range<usize>> {
+    // A count for each destination would cost more than the values.
+    if index.len() < len / 8 {
+        return by_values(index, len, parts);
+    }
     let mut hits = vec![0u32; len];
     index.positions(len, |j| hits[j] += 1);
     let total = index.len() as u64;
@@ -84,4 +88,46 @@ fn balanced(index: Ids<'_>, len: usize, parts: usize) -> Vec<Range<usize>> {
     }
     ranges.push(start..len);
     ranges
+}
+
+/// [`balanced`] for few values, in time that does not depend on the number of destinations.
+fn by_values(index: Ids<'_>, len: usize, parts: usize) -> Vec<Range<usize>> {
+    let mut at = Vec::with_capacity(index.len());
+    index.positions(len, |j| at.push(j));
+    at.sort_unstable();
+    let (mut ranges, mut start) = (Vec::with_capacity(parts), 0);
+    for part in 1..parts {
+        let end = at[part * at.len() / parts];
+        if end > start {
+            ranges.push(start..end);
+            start = end;
+        }
+    }
+    ranges.push(start..len);
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ids, balanced, by_values};
+
+    #[test]
+    fn few_values_are_shared_equally() {
+        let index: Vec<i64> = (0..99).map(|k| (k * 7919) % 1_000_000).collect();
+        for parts in 1..=8 {
+            let ranges = balanced(Ids::I64(&index), 1_000_000, parts);
+            assert_eq!((ranges.len(), ranges[0].start, ranges[parts - 1].end), (parts, 0, 1_000_000));
+            assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
+            for range in ranges {
+                let values = index.iter().filter(|&&j| range.contains(&(j as usize))).count();
+                assert!(values.abs_diff(99 / parts) <= 1, "{values} of 99 in one of {parts} parts");
+            }
+        }
+    }
+
+    #[test]
+    fn a_destination_stays_whole() {
+        assert_eq!(by_values(Ids::I32(&[5, 5, 5, 5]), 100, 4), [0..5, 5..100]);
+        assert_eq!(by_values(Ids::I32(&[0, 0, -1]), 100, 2), [0..100]);
+    }
 }

@@ -1,0 +1,136 @@
+//! Trains a network of which a tenth of the weights exist, and its dense twin, step by step beside each other.
+//!
+//! ```text
+//! cargo run --release --example sparse_mlp                         # RigL at 90 % sparsity
+//! cargo run --release --example sparse_mlp -- --method magnitude   # starts dense, and is pruned
+//! cargo run --release --example sparse_mlp -- --sparsity 0.98 --hidden 1024
+//! ```
+
+#[path = "../shared/console.rs"]
+mod console;
+mod dense;
+mod sparse;
+#[path = "../shared/statistics.rs"]
+mod statistics;
+mod task;
+
+use burn::tensor::activation::log_softmax;
+use burn::tensor::{Device, Int, Tensor};
+use clap::Parser;
+use console::{finish, progress, say};
+use dense::Dense;
+use rand::SeedableRng;
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::seq::SliceRandom;
+use sparse::{Method, Sparse};
+use statistics::mean_std;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use task::{CLASSES, FEATURES, Part, Task};
+
+/// Trains a classifier with sparse weights whose pattern changes, and one with dense weights.
+///
+/// Both have two hidden layers and see the same batches of a generated task: points around random centres, in a space
+/// where most of the features say nothing. The last layer is dense in both; the share of weights that are stored counts
+/// it. The last line of the output is `test accuracy: sparse S dense D, difference P points over N seeds, sparsity Q;
+/// step: sparse A ms, dense B ms`.
+#[derive(Parser, Debug)]
+#[command(name = "sparse_mlp")]
+struct Args {
+    /// How the pattern changes
+    #[arg(long, value_enum, default_value_t = Method::Rigl)]
+    method: Method,
+    /// The share of all weights that are not stored at the end, in (0, 1)
+    #[arg(long, default_value_t = 0.9)]
+    sparsity: f64,
+    /// Units of each hidden layer
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    hidden: u32,
+    /// Passes over the training points
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    epochs: u32,
+    /// Points in a step
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    batch: u32,
+    /// Number of runs, each with its own task and start
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    seeds: u32,
+    /// Learning rate of Adam
+    #[arg(long, default_value_t = 0.002)]
+    lr: f64,
+    /// Print the last line only
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// The mean cross-entropy.
+fn loss(logits: Tensor<2>, classes: Tensor<1, Int>) -> Tensor<1> {
+    log_softmax(logits, 1).gather(1, classes.unsqueeze_dim(1)).mean().neg()
+}
+
+/// The share of points whose class has the largest logit.
+fn accuracy(logits: Tensor<2>, classes: &Tensor<1, Int>) -> f64 {
+    let right = logits.argmax(1).equal(classes.clone().unsqueeze_dim(1)).int().sum().into_scalar::<i64>();
+    right as f64 / classes.dims()[0] as f64
+}
+
+fn main() -> ExitCode {
+    finish(run(&Args::parse()))
+}
+
+fn run(args: &Args) -> Result<(), String> {
+    let device = Device::default().autodiff();
+    let steps = task::TRAIN.div_ceil(args.batch as usize) * args.epochs as usize;
+    let bar = progress(args.quiet, steps as u64 * u64::from(args.seeds), "steps");
+    let (mut accuracies, mut times, mut sparsity) = ([vec![], vec![]], [vec![], vec![]], 0.0);
+    for seed in 0..u64::from(args.seeds) {
+        let task = Task::generate(seed);
+        device.seed(seed);
+        let sizes = [FEATURES, args.hidden as usize, args.hidden as usize, CLASSES];
+        let mut sparse = Sparse::new(sizes, args.method, args.sparsity, steps, seed, &device)?;
+        let mut dense = Dense::new(sizes, &device);
+        let mut order: Vec<usize> = (0..task::TRAIN).collect();
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        for _ in 0..args.epochs {
+            order.shuffle(&mut rng);
+            for chosen in order.chunks(args.batch as usize) {
+                let batch = task.train.batch(chosen, &device);
+                let (time, next) = timed(|| sparse.step(args.lr, batch.clone()));
+                sparse = next;
+                times[0].push(time);
+                let (time, next) = timed(|| dense.step(args.lr, batch));
+                dense = next;
+                times[1].push(time);
+                bar.inc(1);
+            }
+        }
+        let Part { points, classes } = task.test.all(&device.clone().inner());
+        let of_seed = [sparse.logits(points.clone()), dense.logits(points)].map(|logits| accuracy(logits, &classes));
+        if !args.quiet {
+            let [sparse, dense] = of_seed;
+            bar.suspend(|| say(&format!("seed {seed}: test accuracy sparse {sparse:.4} dense {dense:.4}")));
+        }
+        accuracies.iter_mut().zip(of_seed).for_each(|(all, one)| all.push(one));
+        sparsity = sparse.sparsity();
+    }
+    bar.finish_and_clear();
+    let [sparse, dense] = accuracies.map(|all| mean_std(&all).0);
+    let [sparse_ms, dense_ms] = times.map(median_ms);
+    let (seeds, points) = (args.seeds, 100.0 * (sparse - dense));
+    say(&format!(
+        "test accuracy: sparse {sparse:.4} dense {dense:.4}, difference {points:+.2} points over {seeds} seeds, sparsity \
+         {sparsity:.3}; step: sparse {sparse_ms:.3} ms, dense {dense_ms:.3} ms"
+    ));
+    Ok(())
+}
+
+fn timed<T>(step: impl FnOnce() -> T) -> (Duration, T) {
+    let start = Instant::now();
+    let result = step();
+    (start.elapsed(), result)
+}
+
+fn median_ms(mut times: Vec<Duration>) -> f64 {
+    times.sort_unstable();
+    times[times.len() / 2].as_secs_f64() * 1e3
+}

@@ -1,0 +1,77 @@
+//! Matrices of `nalgebra-sparse`.
+
+use super::matrix::{HostMatrix, try_from_matrix};
+use super::read::{Lines, by_columns, by_rows, triplets};
+use crate::base::kind::Kind;
+use crate::pattern::layout::Pattern;
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{Device, Element};
+use nalgebra_sparse::{CooMatrix, CscMatrix, CsrMatrix};
+use sparse_core::{Result, SparseError};
+
+macro_rules! host_matrix {
+    ($($matrix:ident)*) => {$(
+        impl<N: Element> HostMatrix for $matrix<N> {
+            type Value = N;
+
+            fn dims(&self) -> [usize; 2] {
+                [self.nrows(), self.ncols()]
+            }
+
+            fn entries(&self) -> impl Iterator<Item = (usize, usize, N)> {
+                self.triplet_iter().map(|(row, col, &value)| (row, col, value))
+            }
+        }
+
+        try_from_matrix!([N: Element] $matrix<N>);
+    )*};
+}
+
+host_matrix!(CooMatrix CsrMatrix CscMatrix);
+
+/// Compressed rows. Duplicates are summed.
+///
+/// # Errors
+///
+/// `fill_mismatch` and `undefined_fill` for a fill other than zero; `dtype_mismatch` if `N` does not hold every number
+/// of the dtype; `shape_mismatch` for dense dims; `would_densify` for more than [`dense_limit`](crate::dense_limit)
+/// rows that are almost all empty.
+impl<N: Element, P: Pattern, K: Kind> TryFrom<&SparseTensor<P, 2, K>> for CsrMatrix<N> {
+    type Error = SparseError;
+
+    fn try_from(tensor: &SparseTensor<P, 2, K>) -> Result<Self> {
+        let Lines { ptr, idx, values } = by_rows("nalgebra_sparse::CsrMatrix::try_from", tensor)?;
+        let [rows, cols] = tensor.dims();
+        Ok(Self::try_from_csr_data(rows, cols, ptr, idx, values).expect("compressed rows"))
+    }
+}
+
+/// Compressed columns. Duplicates are summed.
+///
+/// # Errors
+///
+/// As for `CsrMatrix`, with columns in place of rows.
+impl<N: Element, P: Pattern, K: Kind> TryFrom<&SparseTensor<P, 2, K>> for CscMatrix<N> {
+    type Error = SparseError;
+
+    fn try_from(tensor: &SparseTensor<P, 2, K>) -> Result<Self> {
+        let Lines { ptr, idx, values } = by_columns("nalgebra_sparse::CscMatrix::try_from", tensor)?;
+        let [rows, cols] = tensor.dims();
+        Ok(Self::try_from_csc_data(rows, cols, ptr, idx, values).expect("compressed columns"))
+    }
+}
+
+/// The stored elements in storage order, with duplicates.
+///
+/// # Errors
+///
+/// As for `CsrMatrix`, without `would_densify`.
+impl<N: Element, P: Pattern, K: Kind> TryFrom<&SparseTensor<P, 2, K>> for CooMatrix<N> {
+    type Error = SparseError;
+
+    fn try_from(tensor: &SparseTensor<P, 2, K>) -> Result<Self> {
+        let (row_ids, col_ids, values) = triplets("nalgebra_sparse::CooMatrix::try_from", tensor)?;
+        let [rows, cols] = tensor.dims();
+        Ok(Self::try_from_triplets(rows, cols, row_ids, col_ids, values).expect("coordinates inside the shape"))
+    }
+}

@@ -1,0 +1,103 @@
+//! How scores rank, words as columns, and pairs of an edge split.
+
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use sparse_tensor::data::*;
+use sparse_tensor::nn::{NodePairs, dot_decoder};
+use sparse_tensor::{CsrTensor, SparseError};
+
+fn scores(list: &[f64]) -> Tensor<1> {
+    Tensor::from_data(TensorData::from(list), (&Device::flex(), DType::F64))
+}
+
+fn kind<T>(result: Result<T, SparseError>) -> &'static str {
+    result.err().expect("an error").kind()
+}
+
+/// The definition: all pairs of a positive and a negative example.
+#[test]
+fn auc_counts_pairs() {
+    let positives: Vec<f64> = (0..40).map(|k| f64::from(k * 37 % 11) - 3.0).collect();
+    let negatives: Vec<f64> = (0..25).map(|k| f64::from(k * 13 % 7) * 1.5 - 4.5).collect();
+    let wins = positives.iter().flat_map(|p| negatives.iter().map(move |n| f64::from(p.total_cmp(n) as i8 + 1) / 2.0));
+    let want = wins.sum::<f64>() / 1000.0;
+    assert!((roc_auc(scores(&positives), scores(&negatives)) - want).abs() < 1e-12);
+    assert_eq!(roc_auc(scores(&[1.0, f64::INFINITY]), scores(&[-0.0])), 1.0);
+    assert_eq!(roc_auc(scores(&[0.0, -0.0]), scores(&[-0.0, 0.0])), 0.5);
+    assert_eq!(kind(try_roc_auc(scores(&[]), scores(&[1.0]))), "empty_input");
+    assert_eq!(kind(try_roc_auc(scores(&[1.0]), scores(&[1.0, f64::NAN]))), "invalid");
+}
+
+#[test]
+fn hits_need_a_higher_score() {
+    let (positives, negatives) = ([5.0, 3.0, 2.0, 1.0], [4.0, 3.0, 3.0]);
+    for (k, want) in [(1, 0.25), (2, 0.25), (3, 0.25), (4, 1.0)] {
+        assert_eq!(hits_at_k(scores(&positives), scores(&negatives), k), want, "{k}");
+    }
+    assert_eq!(kind(try_hits_at_k(scores(&positives), scores(&negatives), 0)), "invalid");
+    assert_eq!(kind(try_hits_at_k(scores(&positives), scores(&[]), 1)), "empty_input");
+}
+
+#[test]
+fn recall_is_the_mean_over_users() {
+    let device = Device::flex();
+    let all = [[0.1f32, 0.2, 0.3, 0.4], [0.4, 0.4, 0.4, 0.4], [0.9, 0.8, 0.7, 0.6]];
+    let all = || Tensor::<2>::from_data(TensorData::from(all), &device);
+    let items = |rows: [&[usize]; 3]| {
+        let rows = rows.map(|row| row.iter().map(|&item| (item, 1.0)).collect::<Vec<_>>());
+        CsrTensor::<2>::from_rows(&rows, 4, &device).unwrap()
+    };
+    let relevant = items([&[0, 3], &[2], &[]]);
+    // User 0 is offered 3 and 2; user 1 the first two of equal ones; user 2 does not count.
+    assert_eq!(recall_at_k(all(), &relevant, None, 2), 0.25);
+    assert_eq!(recall_at_k(all(), &relevant, Some(&items([&[2], &[0, 1], &[]])), 2), 0.75);
+    assert_eq!(recall_at_k(all(), &relevant, Some(&items([&[1, 2], &[0, 1, 3], &[]])), 10), 1.0);
+    // What is known is not offered, even if it is right.
+    assert_eq!(recall_at_k(all(), &relevant, Some(&relevant), 4), 0.0);
+    assert_eq!(kind(try_recall_at_k(all(), &items([&[], &[], &[]]), None, 2)), "empty_input");
+    assert_eq!(kind(try_recall_at_k(all(), &relevant, None, 0)), "invalid");
+    let other = CsrTensor::<2>::zeros([3, 5], &device);
+    assert_eq!(kind(try_recall_at_k(all(), &relevant, Some(&other), 2)), "shape_mismatch");
+    assert_eq!(kind(try_recall_at_k(all() / 0.0 * 0.0, &relevant, None, 2)), "invalid");
+}
+
+/// scikit-learn 1.9: `FeatureHasher(n_features=1 << 20, input_type="string")`.
+const WORDS: [(&str, usize, f32); 6] = [
+    ("a", 354_738, 1.0),
+    ("dog", 980_517, -1.0),
+    ("cat", 300_839, 1.0),
+    ("lighthouse", 923_296, -1.0),
+    ("über", 612_564, -1.0),
+    ("The quick brown fox", 180_781, 1.0),
+];
+
+#[test]
+fn columns_and_signs_are_those_of_scikit_learn() {
+    let hasher = FeatureHasher::new(1 << 20).unwrap();
+    for (word, column, sign) in WORDS {
+        assert_eq!(hasher.column(word), (column, sign), "{word}");
+    }
+    let texts = [vec!["", "a", "a"], vec![], vec!["dog"]];
+    let x = hasher.counts(&texts, (&Device::flex(), DType::F64)).unwrap();
+    assert_eq!((x.dims(), x.nnz(), x.dtype()), ([3, 1 << 20], 3, DType::F64));
+    let plain = FeatureHasher::new(7).unwrap().with_signs(false);
+    let sums = plain.counts(&texts, &Device::flex()).unwrap().row_sums();
+    assert_eq!(sums.into_data().iter::<f32>().collect::<Vec<_>>(), [3.0, 0.0, 1.0]);
+    assert_eq!(kind(FeatureHasher::new(0)), "invalid");
+}
+
+/// The pairs of a split are those of a list.
+#[test]
+fn pairs_of_a_split() {
+    let device = Device::flex();
+    let graph = karate(&device);
+    let split = random_edge_split(&graph.adjacency, 0.1, 0.1, true, 3).unwrap();
+    let ids: Vec<usize> =
+        split.test_edges.clone().into_data().convert::<i64>().iter::<i64>().map(|id| id as usize).collect();
+    let list: Vec<(usize, usize)> = (0..7).map(|k| (ids[k], ids[7 + k])).collect();
+    let z = graph.adjacency.to_dense();
+    let of = |pairs| dot_decoder(z.clone(), z.clone(), &pairs).into_data();
+    let pairs = NodePairs::from_indices(split.test_edges.clone(), [34, 34]).unwrap();
+    assert_eq!(of(pairs), of(NodePairs::new(&list, [34, 34], &device).unwrap()));
+    assert_eq!(kind(NodePairs::from_indices(split.test_edges.clone(), [20, 34])), "index_out_of_range");
+    assert_eq!(kind(NodePairs::from_indices(split.test_edges.transpose(), [34, 34])), "shape_mismatch");
+}
