@@ -73,7 +73,7 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     hidden: u32,
     /// Learning rate of Adam
-    #[arg(long, default_value_t = 0.005, value_parser = above_zero)]
+    #[arg(long, default_value_t = 0.01, value_parser = above_zero)]
     lr: f64,
     /// Print the last line only
     #[arg(long)]
