@@ -122,7 +122,7 @@ fn run(args: &Args) -> Result<(), SparseError> {
     let rank_ms = start.elapsed().as_secs_f64() * 1e3;
     let first = best(&ranks);
     for &node in first.iter().take(SHOWN) {
-        tell(format!("  node {}: rank {:.5}, in {} triangles", graph.name(node), ranks[node], corners[node]));
+        tell(format!("  node {}: rank {:.3e}, in {} triangles", graph.name(node), ranks[node], corners[node]));
     }
 
     let (source, target) = (first[0], farthest(&both, first[0]));
@@ -148,7 +148,7 @@ fn run(args: &Args) -> Result<(), SparseError> {
         tell(format!("  a stronger edge {row} - {col}: {:+.3e}", values[at]));
     }
     say(&format!(
-        "PageRank {rank_ms:.2} ms; first node {from} rank {:.4}; components {count}; triangles {total}; heat \
+        "PageRank {rank_ms:.2} ms; first node {from} rank {:.3e}; components {count}; triangles {total}; heat \
          {solve_ms:.2} ms, residual {residual:.1e}",
         ranks[source]
     ));

@@ -118,8 +118,8 @@ fn run(args: &Args) -> Result<(), String> {
     let [sparse_ms, dense_ms] = times.map(median_ms);
     let (seeds, points) = (args.seeds, 100.0 * (sparse - dense));
     say(&format!(
-        "test accuracy: sparse {sparse:.4} dense {dense:.4}, difference {points:+.2} points over {seeds} seeds, sparsity \
-         {sparsity:.3}; step: sparse {sparse_ms:.3} ms, dense {dense_ms:.3} ms"
+        "test accuracy: sparse {sparse:.4} dense {dense:.4}, difference {points:+.2} points over {seeds} seeds, \
+         sparsity {sparsity:.3}; step: sparse {sparse_ms:.3} ms, dense {dense_ms:.3} ms"
     ));
     Ok(())
 }
