@@ -228,6 +228,9 @@ fn run(args: &Args) -> Result<(), String> {
         say(&format!("{nodes} nodes, {edges} edges, {} features", graph.features.dims()[1]));
     }
     let task = Task::new(graph, &device)?;
+    // Before the training, so that a typing error does not cost it.
+    std::fs::create_dir_all(&args.out)
+        .map_err(|trouble| format!("--out {}: cannot be made, got {trouble}", args.out.display()))?;
     let bar = progress(args.quiet, u64::from(args.seeds) * u64::from(args.epochs), "epochs");
     let start = Instant::now();
     let mut all = vec![];
