@@ -37,9 +37,9 @@ use std::time::Instant;
 /// Trains APPNP on a graph: a network of two layers predicts each node, and ten steps of personalised PageRank spread
 /// the predictions.
 ///
-/// Without --data the graph is Zachary's karate club. The defaults are the set-up of Gasteiger et al. (2019). A run ends
-/// when neither the loss nor the accuracy on the validation nodes has improved for some epochs, and the best model is
-/// tested. The last line of the output is `test accuracy: mean M std S over N seeds, E ms/epoch`.
+/// Without --data the graph is Zachary's karate club. The defaults are the set-up of Gasteiger et al. (2019). A run
+/// ends when neither the loss nor the accuracy on the validation nodes has improved for some epochs, and the best model
+/// is tested. The last line of the output is `test accuracy: mean M std S over N seeds, E ms/epoch`.
 #[derive(Parser, Debug)]
 #[command(name = "appnp")]
 struct Args {

@@ -52,7 +52,8 @@ const BIPARTITE: [(usize, usize); 6] = [(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), 
 #[command(name = "gin")]
 struct Args {
     /// Number of graphs
-    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    #[arg(value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
     graphs: u32,
     /// The most nodes of a tree, which has at least half of them
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]

@@ -22,19 +22,20 @@ use sparse_macros::or_panic;
 /// Dot-product attention over the stored elements of `mask [M, N]`: queries `[M, heads, F]`, keys `[N, heads, F]` and
 /// values `[N, heads, G]` give `[M, heads, G]`.
 ///
-/// `out[i, h, :] = sum_j w[ij, h] * value[j, h, :]` with `w[ij, h] = softmax_j(scale * <query[i, h, :], key[j, h, :]>)`.
-/// Both sums go over the elements `j` that row `i` of the mask stores. A row without any gives 0. The values and the
-/// dense dims of the mask do not matter. Each of its duplicates counts on its own. Any number of dims may stand for the
-/// heads, also none, and those of size 1 broadcast. For a batch of masks `[B, M, N]` the operands start with `B` or 1.
+/// `out[i, h, :] = sum_j w[ij, h] * value[j, h, :]`, where the weights `w[ij, h]` are the softmax over `j` of `scale *
+/// <query[i, h, :], key[j, h, :]>`. Both go over the elements `j` that row `i` of the mask stores. A row without any
+/// gives 0. The values and the dense dims of the mask do not matter. Each of its duplicates counts on its own. Any
+/// number of dims may stand for the heads, also none, and those of size 1 broadcast. For a batch of masks `[B, M, N]`
+/// the operands start with `B` or 1.
 ///
 /// - `scale`: `1 / sqrt(F)` if none is given.
 /// - `dropout`: the probability with which a weight becomes 0; the others are divided by `1 - dropout`. It only applies
 ///   on an autodiff device, that is, in training. The weights are drawn from the device's random numbers.
 ///
-/// This is [`head_sddmm`](super::head_sddmm), `softmax` and `matmul` with one backward rule for all three (SDDMM,
-/// softmax and SpMM; `scaled_dot_product_attention` of PyTorch on a sparse mask). It keeps the weights and the operands.
-/// So the memory besides operands and result is `O(nnz * heads)`; nothing has `nnz * heads * F` numbers. Cost:
-/// `2 * nnz * heads * (F + G)` operations forward, twice that backward.
+/// This is [`head_sddmm`](super::head_sddmm), `softmax` and `matmul` with one backward rule for all three: SDDMM,
+/// softmax and SpMM. (PyTorch's `scaled_dot_product_attention`, on a sparse mask.) It keeps the weights and the
+/// operands. So the memory besides operands and result is `O(nnz * heads)`; nothing has `nnz * heads * F` numbers.
+/// Cost: `2 * nnz * heads * (F + G)` operations forward, twice that backward.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
