@@ -201,6 +201,9 @@ fn run(args: &Args) -> Result<(), String> {
     let epochs = args.epochs.unwrap_or(if graph.splits.val.is_empty() { 200 } else { 2000 });
     let limits = Limits { lr: args.lr, epochs, patience: args.patience };
     let task = Task::new(Graph { features: row_normalization(&graph.features), ..graph })?;
+    // Before the training, so that a typing error does not cost it.
+    std::fs::create_dir_all(&args.out)
+        .map_err(|trouble| format!("--out {}: cannot be made, got {trouble}", args.out.display()))?;
     let bar = progress(args.quiet, u64::from(args.seeds) * u64::from(epochs), "epochs");
     let start = Instant::now();
     let mut all = vec![];

@@ -11,7 +11,7 @@ mod console;
 
 use burn::tensor::{Device, Int, Tensor};
 use clap::Parser;
-use console::{finish, say};
+use console::{finish, progress, say};
 use sparse_tensor::data::{
     Connection, PageRankConfig, bfs_levels, connected_components, degree_histogram, karate, stochastic_block_model,
     to_undirected, triangle_counts,
@@ -31,8 +31,8 @@ const SHOWN: usize = 5;
 /// PageRank follows the edges from node to node; for everything else edges count in both directions. The heat `x`
 /// solves `(D - A + I) x = b` with the weights `A`, the degrees `D` and a source `b` of 1 at the first node of the
 /// ranking. The solution has a gradient: it says which edges, if they were stronger, would bring the most heat to the
-/// node that is farthest away. The last line of the output is `PageRank T ms; first node N rank R; C components; K
-/// triangles; heat solved in S ms, residual E`.
+/// node that is farthest away. The last line of the output is `PageRank T ms; first node N rank R; components C;
+/// triangles K; heat S ms, residual E`.
 #[derive(Parser, Debug)]
 #[command(name = "pagerank")]
 struct Args {
@@ -63,7 +63,12 @@ impl Input {
     fn new(args: &Args, device: &Device) -> Result<Self, SparseError> {
         if let Some(path) = &args.data {
             let options = if args.names { Options::new().with_names() } else { Options::new() };
-            let list = edge_list::read(path, &options)?;
+            let bar = progress(args.quiet, 0, "bytes");
+            let list = edge_list::read_with(path, &options, &mut |done, total| {
+                bar.set_length(total);
+                bar.set_position(done);
+            })?;
+            bar.finish_and_clear();
             return Ok(Self { adjacency: list.to_csr(device)?, names: list.names });
         }
         let adjacency = match args.nodes {
@@ -104,9 +109,11 @@ fn run(args: &Args) -> Result<(), SparseError> {
     let (components, triangles) = (connected_components(&both, Connection::Weak), triangle_counts(&both));
     let (count, corners) = (components.count, numbers(triangles.clone()));
     let total = corners.iter().sum::<i64>() / 3;
-    tell(format!("{nodes} nodes, {} edges, {count} components, {total} triangles", both.nnz() / 2));
+    tell(format!("{nodes} nodes, {} edges, components: {count}, triangles: {total}", both.nnz() / 2));
     for (low, nodes) in by_doubling(&degree_histogram(&both)) {
-        tell(format!("  degree {low} and more, below {}: {nodes} nodes", (2 * low).max(1)));
+        let high = (2 * low).saturating_sub(1);
+        let degrees = if low < high { format!("degrees {low} to {high}") } else { format!("degree {low}") };
+        tell(format!("  {degrees}: {nodes} nodes"));
     }
 
     let start = Instant::now();
@@ -115,7 +122,7 @@ fn run(args: &Args) -> Result<(), SparseError> {
     let rank_ms = start.elapsed().as_secs_f64() * 1e3;
     let first = best(&ranks);
     for &node in first.iter().take(SHOWN) {
-        tell(format!("  node {}: rank {:.5}, in {} triangles", graph.name(node), ranks[node], corners[node]));
+        tell(format!("  node {}: rank {:.3e}, in {} triangles", graph.name(node), ranks[node], corners[node]));
     }
 
     let (source, target) = (first[0], farthest(&both, first[0]));
@@ -141,7 +148,7 @@ fn run(args: &Args) -> Result<(), SparseError> {
         tell(format!("  a stronger edge {row} - {col}: {:+.3e}", values[at]));
     }
     say(&format!(
-        "PageRank {rank_ms:.2} ms; first node {from} rank {:.4}; {count} components; {total} triangles; heat solved in \
+        "PageRank {rank_ms:.2} ms; first node {from} rank {:.3e}; components {count}; triangles {total}; heat \
          {solve_ms:.2} ms, residual {residual:.1e}",
         ranks[source]
     ));

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::data::random_split;
 use sparse_tensor::io::edge_list::{self, Options};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Generated users that took something, if there are so many.
@@ -52,13 +52,13 @@ impl Log {
         Self::split(users, ITEMS, pairs, rows, seed)
     }
 
-    /// A line of the file for each pair.
+    /// A line of the file for each pair. Numbers may have gaps: only those that occur get a row.
     pub(crate) fn read(path: &Path, seed: u64) -> Result<Self, String> {
         let list = edge_list::read(path, &Options::new()).map_err(|trouble| trouble.to_string())?;
-        let pairs: BTreeSet<(usize, usize)> = list.edges.into_iter().collect();
-        let users = pairs.iter().map(|&(user, _)| user + 1).max().unwrap_or(0);
-        let items = pairs.iter().map(|&(_, item)| item + 1).max().unwrap_or(0);
-        Self::split(users, items, pairs, (0..users).collect(), seed)
+        let users = numbered(list.edges.iter().map(|&(user, _)| user));
+        let items = numbered(list.edges.iter().map(|&(_, item)| item));
+        let pairs = list.edges.iter().map(|(user, item)| (users[user], items[item])).collect();
+        Self::split(users.len(), items.len(), pairs, (0..users.len()).collect(), seed)
     }
 
     fn split(
@@ -105,4 +105,10 @@ impl Log {
         let known = self.train.len() as f64 / self.active() as f64;
         (top as f64 / (self.items as f64 - known)).min(1.0)
     }
+}
+
+/// A number from 0 for each different id, in their order.
+fn numbered(ids: impl Iterator<Item = usize>) -> BTreeMap<usize, usize> {
+    let distinct: BTreeSet<usize> = ids.collect();
+    distinct.into_iter().enumerate().map(|(number, id)| (id, number)).collect()
 }

@@ -44,7 +44,7 @@ const TOP: usize = 10;
 #[derive(Parser, Debug)]
 #[command(name = "recommender")]
 struct Args {
-    /// File with a line "user item" for each item that a user took, numbers from 0 (csv, tsv or spaces)
+    /// File with a line "user item" for each item that a user took, both as numbers (csv, tsv or spaces)
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
     /// Rows of the table of generated users. 2,000 of them, spread over the table, took items

@@ -47,7 +47,7 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     hidden: u32,
     /// Passes over the training points
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     epochs: u32,
     /// Points in a step
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
@@ -56,7 +56,7 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: u32,
     /// Learning rate of Adam
-    #[arg(long, default_value_t = 0.002)]
+    #[arg(long, default_value_t = 0.004)]
     lr: f64,
     /// Print the last line only
     #[arg(long)]
@@ -118,8 +118,8 @@ fn run(args: &Args) -> Result<(), String> {
     let [sparse_ms, dense_ms] = times.map(median_ms);
     let (seeds, points) = (args.seeds, 100.0 * (sparse - dense));
     say(&format!(
-        "test accuracy: sparse {sparse:.4} dense {dense:.4}, difference {points:+.2} points over {seeds} seeds, sparsity \
-         {sparsity:.3}; step: sparse {sparse_ms:.3} ms, dense {dense_ms:.3} ms"
+        "test accuracy: sparse {sparse:.4} dense {dense:.4}, difference {points:+.2} points over {seeds} seeds, \
+         sparsity {sparsity:.3}; step: sparse {sparse_ms:.3} ms, dense {dense_ms:.3} ms"
     ));
     Ok(())
 }

@@ -13,7 +13,7 @@ const INFORMATIVE: usize = 32;
 /// Centres of a class: no plane separates it from the others.
 const CENTRES: usize = 4;
 /// Deviation of a centre's coordinates. The points around it have 1.
-const SPREAD: f64 = 0.75;
+const SPREAD: f64 = 0.9;
 
 pub(crate) struct Task {
     pub(crate) train: Points,

@@ -7,9 +7,9 @@ use std::path::Path;
 
 const SENTENCES: usize = 4_000;
 /// The share of words that say something of the topic.
-const TOPICAL: f64 = 0.3;
+const TOPICAL: f64 = 0.35;
 /// How often such a word is of the sentence's own topic.
-const OWN: f64 = 0.8;
+const OWN: f64 = 0.85;
 /// The share of words that are rare: names and numbers, most of which occur once.
 const RARE: f64 = 0.1;
 

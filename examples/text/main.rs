@@ -175,7 +175,8 @@ fn print_words(corpus: &Corpus, hasher: &FeatureHasher, texts: &[usize], table: 
         let weight = |word: usize| weights[word * corpus.classes.len() + class] * hasher.column(&known[word]).1;
         let mut order: Vec<usize> = (0..known.len()).collect();
         order.sort_by(|&a, &b| weight(b).total_cmp(&weight(a)));
-        let best = order.iter().take(SHOWN).map(|&word| format!("{} {:.2}", known[word], weight(word)));
+        let speak = order.iter().take(SHOWN).take_while(|&&word| weight(word) > 0.0);
+        let best = speak.map(|&word| format!("{} {:.2}", known[word], weight(word)));
         say(&format!("words for {name}: {}", best.collect::<Vec<_>>().join(", ")));
     }
 }

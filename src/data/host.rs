@@ -104,8 +104,13 @@ pub(super) fn invalid<T>(op: &'static str, message: String) -> Result<T> {
 }
 
 /// A constant on a device, with that device's autodiff association. `Module::to_device` keeps the constant's own one.
+///
+/// On a device with gradient checkpointing it has none: Burn gives a tensor its default strategy only, and panics where
+/// two strategies meet. A tensor without the association may meet both.
 #[cfg(feature = "dataset")]
 pub(super) fn on_device<M: burn::module::Module>(constant: M, device: &Device) -> M {
-    let moved = constant.valid().to_device(&device.clone().inner());
-    if device.is_autodiff() { moved.train() } else { moved }
+    let plain = device.clone().inner();
+    let default = plain.clone().autodiff().gradient_checkpointing_strategy();
+    let moved = constant.valid().to_device(&plain);
+    if device.gradient_checkpointing_strategy() == default { moved.train() } else { moved }
 }

@@ -88,10 +88,10 @@ pub fn try_hits_at_k(positives: Tensor<1>, negatives: Tensor<1>, k: usize) -> Re
 /// Recall at `k`: of the items that are right for a user, the share among the `k` with the highest scores; the mean
 /// over users.
 ///
-/// `scores` `[users, items]` has a score for each item, and `relevant` `[users, items]` stores the items that are right.
-/// Items that `known` stores are not offered: what the model was trained on. Users without a relevant item are left
-/// out. Of equal scores the first item wins. Reads the scores and the patterns to the host; values do not matter. Cost:
-/// `O(users * items)`. (PyG's `LinkPredRecall`.)
+/// `scores` `[users, items]` has a score for each item, and `relevant` `[users, items]` stores the items that are
+/// right. Items that `known` stores are not offered: what the model was trained on. Users without a relevant item are
+/// left out. Of equal scores the first item wins. Reads the scores and the patterns to the host; values do not matter.
+/// Cost: `O(users * items)`. (PyG's `LinkPredRecall`.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

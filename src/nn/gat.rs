@@ -131,8 +131,8 @@ attention_forwards! {
 
 impl GatConv {
     /// The weights `alpha_ij` of dense features, without dropout: `adjacency [N, N]`, `x [N, d_input]`. The result
-    /// `[N, N, heads]` has the heads as a dense dim; it stores the edges and, if the layer has them, the self loops. The
-    /// elements of a row sum to 1. Differentiable. (PyG's `return_attention_weights`.)
+    /// `[N, N, heads]` has the heads as a dense dim. It stores the edges and, if the layer has them, the self loops.
+    /// The elements of a row sum to 1. Differentiable. (PyG's `return_attention_weights`.)
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -141,7 +141,7 @@ impl GatConv {
     /// let device = Device::flex();
     /// let layer = GatConvConfig::new(2, 8).with_heads(4).init(&device);
     /// let weights = layer.attention(&karate(&device).adjacency, Tensor::ones([34, 2], &device));
-    /// // 156 edges and 34 self loops. Node 9 has two neighbours; all nodes are alike, so it listens to each of the three.
+    /// // 156 edges and 34 self loops. Node 9 has two neighbours and itself. All nodes are alike: each gets a third.
     /// assert_eq!((weights.dims(), weights.nnz()), ([34, 34, 4], 190));
     /// let third = weights.to_dense().slice([9..10, 9..10, 0..1]).into_scalar::<f32>();
     /// assert!((third - 1.0 / 3.0).abs() < 1e-6);

@@ -15,8 +15,8 @@ use sparse_macros::or_panic;
 
 /// The solution of `A x = b` by conjugate gradients, for a symmetric positive definite `A`.
 ///
-/// The iteration starts at 0 and ends when `|b - A x| <= tolerance |b|` for each column of `b`. Cost: one sparse x dense
-/// product for each iteration, and two small reads of the device; about `sqrt(condition number)` iterations.
+/// The iteration starts at 0 and ends when `|b - A x| <= tolerance |b|` for each column of `b`. Cost: one sparse x
+/// dense product for each iteration, and two small reads of the device; about `sqrt(condition number)` iterations.
 /// (`scipy.sparse.linalg.cg`.)
 ///
 /// Backward, by the implicit function: `d b = A^-1 d x`, which is a second solve, and `d A[i, j] = -(d b)[i] x[j]` at
@@ -156,8 +156,8 @@ fn iterate(op: &'static str, a: &CsrTensor<2>, b: Tensor<2>, tolerance: f64, mos
     }
     let worst = numbers(size).iter().zip(&goals).map(|(left, goal)| (left / goal).sqrt()).fold(0.0, f64::max);
     let message = format!(
-        "use a larger tolerance than {tolerance:e}, or more than {most} iterations: the residual is {worst:.1} times too \
-         large"
+        "use a larger tolerance than {tolerance:e}, or more than {most} iterations: the residual is {worst:.1} times \
+         too large"
     );
     Solution { x, outcome: trouble(message) }
 }

@@ -139,7 +139,7 @@ fn places(panel: &Panel, width: f64, look: Look) -> Vec<(usize, f64)> {
     let (mut line, mut x) = (0, 0.0);
     let mut places = vec![];
     for (_, name) in &panel.legend {
-        let needed = (name.chars().count() as f64 + 5.0) * look.letter;
+        let needed = (name.chars().count() as f64 + 6.0) * look.letter;
         if x > 0.0 && x + needed > width {
             (line, x) = (line + 1, 0.0);
         }
@@ -155,8 +155,8 @@ fn legend(canvas: &mut dyn Canvas, panel: &Panel, area: Area, lines: usize) {
     for ((swatch, name), (line, x)) in panel.legend.iter().zip(places).filter(|(_, (line, _))| *line < lines) {
         let (x, y) = (area.left + x, area.top + (line as f64 + 0.5) * look.line);
         canvas.swatch(*swatch, (x + 1.5 * look.letter, y));
-        let name = fitting(name, area.width() - 3.0 * look.letter, look.letter);
-        canvas.text(&name, (x + 3.0 * look.letter, y), Side::Start, look.small);
+        let name = fitting(name, area.width() - 4.0 * look.letter, look.letter);
+        canvas.text(&name, (x + 3.5 * look.letter, y), Side::Start, look.small);
     }
 }
 

@@ -106,9 +106,12 @@ impl Canvas for Page {
         };
         let ((left, right), (top, bottom)) = (ends(from.0, to.0), ends(from.1, to.1));
         let (width, height) = self.size();
+        // What is nearly full is full, and what is nearly empty has one dot.
+        let dark = if ink.alpha > 0.8 { 16.0 } else { 16.0 * ink.alpha };
+        self.spot(left, top);
         for y in top.max(0)..bottom.min(height as i64) {
             for x in left.max(0)..right.min(width as i64) {
-                if ink.alpha * 16.0 > DITHER[(y % 4) as usize][(x % 4) as usize] {
+                if dark > DITHER[(y % 4) as usize][(x % 4) as usize] {
                     self.spot(x, y);
                 }
             }

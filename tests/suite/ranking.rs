@@ -98,6 +98,6 @@ fn pairs_of_a_split() {
     let of = |pairs| dot_decoder(z.clone(), z.clone(), &pairs).into_data();
     let pairs = NodePairs::from_indices(split.test_edges.clone(), [34, 34]).unwrap();
     assert_eq!(of(pairs), of(NodePairs::new(&list, [34, 34], &device).unwrap()));
-    assert_eq!(kind(NodePairs::from_indices(split.test_edges.clone(), [20, 34])), "index_out_of_range");
+    assert_eq!(kind(NodePairs::from_indices(split.test_edges.clone(), [34, 20])), "index_out_of_range");
     assert_eq!(kind(NodePairs::from_indices(split.test_edges.transpose(), [34, 34])), "shape_mismatch");
 }

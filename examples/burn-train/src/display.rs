@@ -1,9 +1,9 @@
 //! A progress bar, and a line for each epoch. Burn's own display without its dashboard has a line for each batch.
 
 use crate::console::{progress, say};
-use burn::train::logger::{EvaluationProgressLogger, TrainingProgressLogger};
-use burn::train::metric::{MetricAttributes, MetricDefinition, MetricId, NumericEntry};
-use burn::train::renderer::{
+use burn_train::logger::{EvaluationProgressLogger, TrainingProgressLogger};
+use burn_train::metric::{MetricAttributes, MetricDefinition, MetricId, NumericEntry};
+use burn_train::renderer::{
     EvaluationName, MetricState, MetricsRenderer, MetricsRendererEvaluation, MetricsRendererTraining,
 };
 use indicatif::ProgressBar;

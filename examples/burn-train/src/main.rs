@@ -7,7 +7,8 @@
 //! cargo run --release -p sparse-example-burn-train -- --help
 //! ```
 //!
-//! With `--features tui` a terminal shows Burn's dashboard.
+//! With `--features tui` a terminal shows Burn's dashboard. In your own crate you may turn on Burn's feature `train` and
+//! write `burn::train` for `burn_train`.
 
 mod checkpoints;
 #[path = "../../shared/console.rs"]

@@ -8,7 +8,7 @@ use burn::module::Module;
 use burn::nn::loss::CrossEntropyLossConfig;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use burn::train::{ClassificationOutput, InferenceStep, TrainOutput, TrainStep};
+use burn_train::{ClassificationOutput, InferenceStep, TrainOutput, TrainStep};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use sparse_tensor::CsrTensor;

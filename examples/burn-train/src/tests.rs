@@ -4,7 +4,7 @@ use super::neighbors::Sage;
 use super::{Args, checkpoints, run};
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor, TensorData};
-use burn::train::LearnerSummary;
+use burn_train::LearnerSummary;
 use clap::Parser;
 use std::fs;
 use std::path::Path;

@@ -5,9 +5,9 @@ use crate::display::EpochLines;
 use burn::data::dataloader::DataLoader;
 use burn::optim::AdamConfig;
 use burn::tensor::{Device, Int, Tensor};
-use burn::train::metric::store::{Aggregate, Direction, Split};
-use burn::train::metric::{AccuracyMetric, LossMetric};
-use burn::train::{
+use burn_train::metric::store::{Aggregate, Direction, Split};
+use burn_train::metric::{AccuracyMetric, LossMetric};
+use burn_train::{
     ClassificationOutput, ExecutionStrategy, InferenceStep, Learner, LearnerModel, LearnerSummary,
     MetricEarlyStoppingStrategy, StoppingCondition, SupervisedTraining, TrainStep,
 };

@@ -23,7 +23,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// `to_device` and `slice` give loaders that count epochs on their own, from where this one is. `to_device` moves the
 /// data and the adjacency once. Batches get the device's autodiff association, and are constants: gradients do not
-/// reach the data or the values of the adjacency. `slice` takes some of the seeds, in the order of
+/// reach the data or the values of the adjacency. On a device with gradient checkpointing they have no association;
+/// there Burn's `Dropout` of a batch's own features drops nothing. `slice` takes some of the seeds, in the order of
 /// [`NeighborLoader::new`]. Items are seeds.
 ///
 /// Needs the feature `dataset`.
