@@ -15,13 +15,13 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
     ),
     (
         "struct.SparseTensor.html",
-        "other values on a pattern, as from_pattern makes them: tests/suite/heads.rs",
+        "other values on a pattern, as from_pattern makes them: tests/suite/heads/mod.rs",
         "with_head_values",
     ),
     ("struct.SparseTensor.html", "construction without a check: tests/suite/answers/hostile.rs", "new_unchecked"),
     (
         "struct.SparseTensor.html",
-        "construction from lists and arrays, and lists again: tests/suite/entry.rs and tests/law/huge/shapes.rs",
+        "construction from lists and arrays, and lists again: tests/suite/entry.rs, tests/interop and tests/law/huge/shapes.rs",
         "from_edges from_triplets from_rows to_triplets from_csc_parts from_matrix from_petgraph",
     ),
     (
