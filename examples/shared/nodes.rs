@@ -1,14 +1,14 @@
 //! Training of a classifier of nodes on a whole graph.
 
 use crate::early_stopping::EarlyStopping;
-use burn::module::{AutodiffModule, Module};
+use burn::module::Module;
 use burn::optim::{GradientsParams, ModuleOptimizer};
 use burn::tensor::Tensor;
 use indicatif::ProgressBar;
 use sparse_tensor::data::{Graph, LabelledNodes};
 
 /// A classifier of the nodes of a graph.
-pub(crate) trait Classifier: AutodiffModule + Clone {
+pub(crate) trait Classifier: Module {
     /// Logits `[nodes, classes]`. On an autodiff device features and edges may be dropped.
     fn logits(&self, graph: &Graph) -> Tensor<2>;
 }
