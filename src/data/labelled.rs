@@ -3,6 +3,7 @@
 use super::graph::Graph;
 use super::host::{check_ids, index_below, invalid};
 use crate::base::exact::Exact;
+use crate::base::kind::wide;
 use crate::ops::plan::IndexPlan;
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor};
@@ -97,12 +98,14 @@ impl LabelledNodes {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch`, `unsupported_dtype`; `empty_input` if there are no nodes.
+    /// `shape_mismatch`, `unsupported_dtype`, `device_mismatch`; `empty_input` if there are no nodes.
     #[or_panic]
     pub fn try_cross_entropy(&self, logits: Tensor<2>) -> Result<Tensor<1>> {
-        let rows = log_softmax(self.rows("LabelledNodes::cross_entropy", logits)?, 1);
+        let dtype = logits.dtype();
+        // A sum over all nodes: 16-bit floats are added up in f32.
+        let rows = log_softmax(wide(self.rows("LabelledNodes::cross_entropy", logits)?), 1);
         let list = rows.reshape(Exact([self.len() * self.classes]));
-        Ok(self.chosen.try_select(list, 0)?.mean().neg())
+        Ok(self.chosen.try_select(list, 0)?.mean().neg().cast(dtype))
     }
 
     /// The share of the nodes whose largest logit is that of their class; of equal logits Burn's `argmax` chooses.

@@ -128,7 +128,7 @@ pub fn try_recall_at_k<K: Kind>(
     }
     let [users, items] = shape;
     let (relevant, known) = (HostRows::of(relevant.pattern()), known.map(|known| HostRows::of(known.pattern())));
-    if relevant.idx().len() == 0 {
+    if relevant.idx().is_empty() {
         return Err(SparseError::EmptyInput { op: OP, what: "a user must have a relevant item, got none".into() });
     }
     let scores = read(OP, "the scores", scores.reshape([users * items]))?;
@@ -169,9 +169,10 @@ fn scores(op: &'static str, what: &'static str, side: Tensor<1>) -> Result<Vec<f
     read(op, what, side)
 }
 
-/// Scores on the host. NaN has no rank.
+/// Scores on the host, where -0 is 0. NaN has no rank.
 fn read(op: &'static str, what: &'static str, scores: Tensor<1>) -> Result<Vec<f64>> {
-    let scores: Vec<f64> = read_data(scores.inner()).convert::<f64>().iter().collect();
+    let scores = read_data(scores.inner()).convert::<f64>();
+    let scores: Vec<f64> = scores.iter::<f64>().map(|score| score + 0.0).collect();
     match scores.iter().position(|score| score.is_nan()) {
         Some(at) => invalid(op, format!("{what} must be numbers, got NaN at position {at}")),
         None => Ok(scores),

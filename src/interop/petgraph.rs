@@ -100,7 +100,8 @@ where
         let Lines { ptr, idx, values } = by_rows::<_, _, E>(OP, tensor)?;
         if !Ty::is_directed() {
             let columns = by_columns::<_, _, E>(OP, tensor)?;
-            let same = values.iter().zip(&columns.values).all(|(a, b)| a.eq(b));
+            // NaN is like itself.
+            let same = values.iter().zip(&columns.values).all(|(a, b)| a.eq(b) || !a.eq(a) && !b.eq(b));
             if (&ptr, &idx) != (&columns.ptr, &columns.idx) || !same {
                 let message = "use a directed graph, or data::to_undirected: the adjacency of an undirected graph must \
                                be symmetric, got one that is not";

@@ -191,6 +191,11 @@ impl GatConv {
         let attended = Attended::new(op, adjacency, edges, self.self_loops)?;
         let pattern = &attended.pattern;
         let from = source.linear(op, &self.linear)?;
+        if pattern.nnz() == 0 {
+            // Some devices cannot compute with tensors that have no elements.
+            let none = Tensor::zeros([0, self.source.lazy_shape().dims::<2>()[0]], (&from.device(), from.dtype()));
+            return Ok((attended.pattern, from, none));
+        }
         // Of the targets only their scores are needed: <t, W x> is a product with [d_input, heads] numbers.
         let to = target.times(op, head_scores(self.linear.weight.val(), self.target.val()))?;
         let mut scores = at_edges(pattern, 1, head_scores(from.clone(), self.source.val())) + at_edges(pattern, 0, to);

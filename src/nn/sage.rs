@@ -152,6 +152,9 @@ impl SageConv {
 
 /// Each row divided by its Euclidean norm; a row of zeros stays. Squares of 16-bit floats overflow: f32 has them.
 fn unit_rows(x: Tensor<2>) -> Tensor<2> {
+    if x.shape().num_elements() == 0 {
+        return x;
+    }
     let (dtype, x) = (x.dtype(), wide(x));
     let squares = x.clone().powi_scalar(2).sum_dim(1);
     // The root of 0 has no gradient: such rows are divided by 1.

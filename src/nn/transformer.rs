@@ -142,9 +142,10 @@ impl TransformerConv {
         let (pattern, heads) = (adjacency.pattern(), self.heads);
         let query = target.linear(op, &self.query)?;
         let (key, value) = (source.linear(op, &self.key)?, source.linear(op, &self.value)?);
-        let scale = 1.0 / ((width / heads) as f64).sqrt();
+        let scale = 1.0 / ((width / heads).max(1) as f64).sqrt();
         let edges = edges.zip(self.edge.as_ref().map(|edge| edge.weight.val()));
-        let out = match &edges {
+        // Without edges their features say nothing, and some devices cannot compute with tensors without elements.
+        let out = match edges.as_ref().filter(|_| pattern.nnz() > 0) {
             None => attend(pattern, Scores::Products { query, key, scale }, heads, value, &self.dropout),
             Some((features, weight)) => {
                 let scores = head_products(pattern, &query, &key, heads)?
@@ -157,7 +158,7 @@ impl TransformerConv {
         let out = join_heads(out, heads, self.concat);
         let Some(root) = &self.root else { return Ok(out) };
         let own = target.linear(op, root)?;
-        let Some(gate) = &self.gate else { return Ok(out + own) };
+        let Some(gate) = self.gate.as_ref().filter(|_| adjacency.dims()[0] > 0) else { return Ok(out + own) };
         let joined = Tensor::cat(vec![out.clone(), own.clone(), out.clone() - own.clone()], 1);
         let share = sigmoid(joined.matmul(gate.weight.val()));
         Ok(out.clone() + share * (own - out))

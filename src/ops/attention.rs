@@ -1,6 +1,6 @@
 //! Attention over the stored elements of each row.
 
-use super::masked_matmul::{flat, head_shapes};
+use super::masked_matmul::{flat, head_shapes, sddmm};
 use super::matmul::{matrix, spmm};
 use super::softmax::{lines_backward, normalized_lines};
 use crate::base::checks::{same_device, same_elements};
@@ -33,8 +33,9 @@ use sparse_macros::or_panic;
 ///   on an autodiff device, that is, in training. The weights are drawn from the device's random numbers.
 ///
 /// This is [`head_sddmm`](super::head_sddmm), `softmax` and `matmul` with one backward rule for all three: SDDMM,
-/// softmax and SpMM. (PyTorch's `scaled_dot_product_attention`, on a sparse mask.) It keeps the weights and the
-/// operands. So the memory besides operands and result is `O(nnz * heads)`; nothing has `nnz * heads * F` numbers.
+/// softmax and SpMM. (PyTorch's `scaled_dot_product_attention`, on a sparse mask.) It keeps the operands,
+/// the weights and what dropout multiplies them by. So the memory besides operands and result is `O(nnz * heads)`;
+/// nothing has `nnz * heads * F` numbers.
 /// Cost: `2 * nnz * heads * (F + G)` operations forward, twice that backward.
 ///
 /// ```
@@ -98,7 +99,7 @@ pub fn try_attention<P: Pattern, const D: usize, const DM: usize, KM: Kind>(
     same_device(OP, &query.device(), &mask.device())?;
     let rows = shape.len() - 1;
     let heads: usize = left[rows..D - 1].iter().product();
-    let scale = scale.unwrap_or_else(|| 1.0 / (features as f64).sqrt());
+    let scale = scale.unwrap_or_else(|| 1.0 / (features.max(1) as f64).sqrt());
     let scores = Scores::Products { query: flat(query, left, rows), key: flat(key, right, rows), scale };
     let dropout = DropoutConfig::new(dropout).init();
     let out = attend(&mask.pattern, scores, heads, flat(value, values, rows), &dropout);
@@ -144,12 +145,14 @@ pub(crate) fn attend<P: Pattern>(
         Scores::Given(scores) => (scores.clone().inner(), None),
         Scores::Products { query, key, scale } => {
             let [query, key] = [query, key].map(|x| x.clone().inner());
-            let products = kernel::sddmm(matrix.row_ids(), matrix.col_ids(), &query, &key, heads);
+            // In f32, as the softmax: products of 16-bit floats may be too large before they are scaled.
+            let [wide_query, wide_key] = [&query, &key].map(|x| wide(x.clone()));
+            let products = kernel::sddmm(matrix.row_ids(), matrix.col_ids(), &wide_query, &wide_key, heads);
             (products, Some((query, key, *scale)))
         }
     };
     if pattern.nnz() == 0 || heads == 0 || value.dims()[1] == 0 {
-        return nothing(matrix, scores, plain, value);
+        return nothing(matrix, scores, heads, value);
     }
     let plain = match &factors {
         Some((_, _, scale)) => plain.mul_scalar(*scale),
@@ -190,13 +193,13 @@ pub(crate) fn attend<P: Pattern>(
     }
 }
 
-/// The result without elements or columns: zeros, which depend on the value.
-fn nothing(matrix: &Matrix, scores: Scores, plain: Tensor<2>, value: Tensor<2>) -> Tensor<2> {
+/// The result without elements or columns: zeros, which depend on all operands.
+fn nothing(matrix: &Matrix, scores: Scores, heads: usize, value: Tensor<2>) -> Tensor<2> {
     let weights = match scores {
         Scores::Given(scores) => scores,
-        Scores::Products { .. } => plain,
+        Scores::Products { query, key, .. } => sddmm(matrix, query, key, heads),
     };
-    if weights.dims()[1] == 0 {
+    if heads == 0 {
         return Tensor::zeros([matrix.size()[0], value.dims()[1]], (&value.device(), value.dtype()));
     }
     spmm(matrix, weights, value)
@@ -213,7 +216,7 @@ impl Saved {
     fn backward(&self, grad: Tensor<2>, [first, key, value]: [bool; 3]) -> [Option<Erased>; 3] {
         let Self { by_row, by_col, weights, kept, .. } = self;
         let drop = |weights: Tensor<2>| kept.as_ref().map_or(weights.clone(), |kept| weights * kept.clone());
-        let d_value = value.then(|| by_col.rows(|cols| kernel::spmm(cols, &drop(weights.clone()), &grad)).into());
+        let d_value = value.then(|| by_col.rows(|cols| kernel::spmm(cols, drop(weights.clone()), &grad)).into());
         if !first && !key {
             return [None, None, d_value];
         }

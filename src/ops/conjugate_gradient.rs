@@ -16,7 +16,7 @@ use sparse_macros::or_panic;
 /// The solution of `A x = b` by conjugate gradients, for a symmetric positive definite `A`.
 ///
 /// The iteration starts at 0 and ends when `|b - A x| <= tolerance |b|` for each column of `b`. Cost: one sparse x
-/// dense product for each iteration, and two small reads of the device; about `sqrt(condition number)` iterations.
+/// dense product and two small reads of the device for each iteration; about `sqrt(condition number)` iterations.
 /// (`scipy.sparse.linalg.cg`.)
 ///
 /// Backward, by the implicit function: `d b = A^-1 d x`, which is a second solve, and `d A[i, j] = -(d b)[i] x[j]` at
@@ -116,17 +116,27 @@ struct Solution {
     outcome: Result<()>,
 }
 
-/// Conjugate gradients for all columns of `b` `[N, F]` side by side.
+/// Conjugate gradients for all columns of `b` `[N, F]` side by side. If numbers are not finite, `x` is NaN.
 fn iterate(op: &'static str, a: &CsrTensor<2>, b: Tensor<2>, tolerance: f64, most: usize) -> Solution {
+    // Columns whose largest number is 1: squares of very small or large ones would be 0 or infinite.
+    let scale = b.clone().abs().max_dim(0);
+    let scale = scale.clone().mask_fill(scale.equal_scalar(0.0), 1.0);
+    let Solution { x, outcome } = iterate_scaled(op, a, b / scale.clone(), tolerance, most);
+    Solution { x: x * scale, outcome }
+}
+
+fn iterate_scaled(op: &'static str, a: &CsrTensor<2>, b: Tensor<2>, tolerance: f64, most: usize) -> Solution {
     let trouble = |message: String| Err(SparseError::Invalid { op, message });
     let mut x = b.zeros_like();
     let (mut residual, mut direction) = (b.clone(), b.clone());
     let mut size = b.clone().powi_scalar(2).sum_dim(0);
-    let goals: Vec<f64> = numbers(size.clone()).iter().map(|size| tolerance.powi(2) * size).collect();
+    let goal = size.clone().mul_scalar(tolerance.powi(2));
+    let goals = numbers(goal.clone());
     for step in 0..=most {
         let left = numbers(size.clone());
         if left.iter().any(|left| !left.is_finite()) {
-            return Solution { x, outcome: trouble("numbers must be finite, got others in the iteration".into()) };
+            let outcome = trouble("numbers must be finite, got others in the iteration".into());
+            return Solution { x: x.full_like(f64::NAN), outcome };
         }
         if left.iter().zip(&goals).all(|(left, goal)| left <= goal) {
             return Solution { x, outcome: Ok(()) };
@@ -140,13 +150,14 @@ fn iterate(op: &'static str, a: &CsrTensor<2>, b: Tensor<2>, tolerance: f64, mos
         };
         let curvature = (direction.clone() * image.clone()).sum_dim(0);
         let signs = numbers(curvature.clone());
-        if let Some((curvature, _)) = signs.iter().zip(&left).find(|(curve, left)| **left > 0.0 && **curve <= 0.0) {
+        let open = signs.iter().zip(left.iter().zip(&goals)).filter(|(_, (left, goal))| left > goal);
+        if let Some((curvature, _)) = open.into_iter().find(|(curvature, _)| **curvature <= 0.0) {
             let message = format!("the matrix must be symmetric positive definite, got d^T A d = {curvature:e}");
             return Solution { x, outcome: trouble(message) };
         }
-        // A column that is solved exactly has no direction left.
-        let curvature = curvature.clone().mask_fill(curvature.equal_scalar(0.0), 1.0);
-        let length = size.clone() / curvature;
+        // A column that is solved stays: its direction would vanish while others are open.
+        let solved = size.clone().lower_equal(goal.clone());
+        let length = (size.clone() / curvature).mask_fill(solved, 0.0);
         x = x + direction.clone() * length.clone();
         residual = residual - image * length;
         let next = residual.clone().powi_scalar(2).sum_dim(0);

@@ -150,7 +150,7 @@ struct Saved {
 }
 
 /// `out[k, h] = <x[row_k, h, :], y[col_k, h, :]>` for flat operands `[rows, heads * F]` and `[cols, heads * F]`.
-fn sddmm<K: Numeric>(matrix: &Matrix, x: Tensor<2, K>, y: Tensor<2, K>, heads: usize) -> Tensor<2, K> {
+pub(super) fn sddmm<K: Numeric>(matrix: &Matrix, x: Tensor<2, K>, y: Tensor<2, K>, heads: usize) -> Tensor<2, K> {
     let out = kernel::sddmm(matrix.row_ids(), matrix.col_ids(), &x, &y, heads);
     let (Some(x), Some(y)) = (as_float(&x), as_float(&y)) else { return out };
     let out = as_float(&out).expect("the kind of the factors");

@@ -65,7 +65,12 @@ pub fn try_attention<const D: usize>(graph: &CsrTensor<D>, labels: &[i64]) -> Re
         weights = values.chunks(block).map(|heads| heads.iter().sum::<f64>().abs() / block as f64).collect();
     }
     let places = places(nodes, &ends);
-    let (x, y) = (range(places.iter().map(|at| at.0)), range(places.iter().map(|at| at.1)));
+    // From the ends, so that no node is left out.
+    let ends_of = |of: fn(&(f64, f64)) -> f64| {
+        let (low, high) = places.iter().map(of).fold((f64::MAX, f64::MIN), |ends, at| (ends.0.min(at), ends.1.max(at)));
+        range([low, high].into_iter())
+    };
+    let (x, y) = (ends_of(|at| at.0), ends_of(|at| at.1));
     let name = "half a line: how much the node at this end listens to the other";
     let mut panel = Panel::new("", Axis::new(name, x.0, x.1, false), Axis::new("", y.0, y.1, false));
     panel.framed = false;

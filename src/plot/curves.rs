@@ -10,7 +10,7 @@ const CURVES: usize = 20;
 
 /// Curves by name: number `i` of a curve stands at epoch `i + 1`.
 ///
-/// A curve breaks where a number is not finite. If all numbers are positive and the smallest is under half of the
+/// A curve breaks where a number is not finite. If no number is negative and the smallest is under half of the
 /// largest, the axis begins at 0. The first 20 curves are drawn, and of a long one every k-th number, so that there are
 /// about 250.
 ///
@@ -55,7 +55,8 @@ pub fn runs<T: Into<f64> + Copy, S: AsRef<[T]>>(runs: &[S]) -> Plot {
     }
     let mean: Vec<f64> = sums.into_iter().map(|(sum, count)| sum / count).collect();
     let lists: Vec<Vec<f64>> = runs.iter().take(CURVES).map(|run| numbers(run.as_ref())).collect();
-    let mut panel = panel(&lists);
+    // With room for the mean, which is one of all runs.
+    let mut panel = panel(&[&lists[..], std::slice::from_ref(&mean)].concat());
     // In text, a thin grey line is one of dots, and the mean has to be told from it.
     let (mean_tone, run_tone) = (Tone::Series(1), Tone::Grey);
     for list in &lists {

@@ -1,6 +1,6 @@
 //! Principal components.
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{DType, Tensor, TensorData};
 use sparse_burn::read_data;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
@@ -44,7 +44,7 @@ pub fn try_pca(points: Tensor<2>) -> Result<Tensor<2>> {
         table.extend(read_data(points.inner()).iter::<f64>());
     }
     let plane = to_plane(table, count, dims);
-    Ok(Tensor::from_data(TensorData::new(plane, [count, 2]), &device))
+    Ok(Tensor::from_data(TensorData::new(plane, [count, 2]), (&device, DType::F32)))
 }
 
 fn to_plane(mut table: Vec<f64>, count: usize, dims: usize) -> Vec<f32> {

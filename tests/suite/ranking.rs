@@ -53,6 +53,10 @@ fn recall_is_the_mean_over_users() {
     assert_eq!(recall_at_k(all(), &relevant, Some(&items([&[1, 2], &[0, 1, 3], &[]])), 10), 1.0);
     // What is known is not offered, even if it is right.
     assert_eq!(recall_at_k(all(), &relevant, Some(&relevant), 4), 0.0);
+    // -0 and 0 are equal scores: the first item wins.
+    let zeros = Tensor::<2>::from_floats([[-0.0, 0.0]], &Device::flex());
+    let first = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0]], &Device::flex()));
+    assert_eq!(recall_at_k(zeros, &first, None, 1), 1.0);
     assert_eq!(kind(try_recall_at_k(all(), &items([&[], &[], &[]]), None, 2)), "empty_input");
     assert_eq!(kind(try_recall_at_k(all(), &relevant, None, 0)), "invalid");
     let other = CsrTensor::<2>::zeros([3, 5], &device);

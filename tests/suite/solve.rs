@@ -38,6 +38,31 @@ fn solutions_solve() {
     assert!((one - x.narrow(1, 2, 1).squeeze_dim::<1>(1)).abs().max().into_scalar::<f64>() < 1e-11);
 }
 
+/// A solved column waits for the others, and neither tiny nor huge right-hand sides are lost in f32.
+#[test]
+fn columns_of_any_size_are_solved_together() {
+    let device = Device::flex();
+    let n = 60;
+    // An easy block, whose column is solved in one step, and a chain that takes many.
+    let mut rows = vec![0.0f32; n * n];
+    for k in 0..n {
+        rows[k * n + k] = if k < 10 { 1e-3 } else { 2.001 };
+        if k > 10 {
+            rows[k * n + k - 1] = -1.0;
+            rows[(k - 1) * n + k] = -1.0;
+        }
+    }
+    let dense = Tensor::<2>::from_data(TensorData::new(rows, [n, n]), &device);
+    let a = CsrTensor::<2>::from_dense(dense);
+    for scale in [1e-30f32, 1.0, 1e25] {
+        let b: Vec<f32> = (0..2 * n).map(|k| if (k % 2 == 0) == (k / 2 < 10) { scale } else { 0.0 }).collect();
+        let b = Tensor::<2>::from_data(TensorData::new(b, [n, 2]), &device);
+        let x = ConjugateGradientConfig::new().solve(&a, b.clone());
+        let left = (a.matmul(x) - b).abs().max().into_scalar::<f32>();
+        assert!(left <= 1e-3 * scale, "{left:e} for {scale:e}");
+    }
+}
+
 #[test]
 fn gradients_reach_the_matrix_and_the_right_side() {
     let weights = TensorData::from([0.7f64, 1.3, 0.4, 2.0, 0.9]);

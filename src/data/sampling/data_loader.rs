@@ -11,6 +11,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Makes the input of a model of the data and a batch.
+type Prepare<D, O> = dyn Fn(&D, NeighborBatch) -> O + Send + Sync;
+
 /// A [`NeighborLoader`] as a `DataLoader` of Burn: what burn-train's learner trains and validates on.
 ///
 /// `data` is what a batch reads from: a tensor, a sparse tensor, or a tuple of them, such as the features and labels of
@@ -50,7 +53,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct NeighborDataLoader<D, O> {
     loader: NeighborLoader,
     data: Arc<D>,
-    prepare: Arc<dyn Fn(&D, NeighborBatch) -> O + Send + Sync>,
+    prepare: Arc<Prepare<D, O>>,
     epoch: AtomicU64,
     fixed: bool,
 }

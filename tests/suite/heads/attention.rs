@@ -153,18 +153,33 @@ fn attention_over_nothing() {
     for [m, n, heads, f, g] in [[3, 4, 2, 3, 2], [0, 4, 2, 3, 2], [3, 0, 2, 3, 2], [3, 4, 2, 0, 1]] {
         let leaf = |shape: [usize; 3]| Tensor::<3>::ones(shape, &device).require_grad();
         let [query, key, value] = [leaf([m, heads, f]), leaf([n, heads, f]), leaf([n, heads, g])];
-        let out = attention(query, key, value.clone(), &mask(m, n), Some(1.0), 0.0);
+        let out = attention(query.clone(), key.clone(), value.clone(), &mask(m, n), None, 0.0);
         assert_eq!(out.dims(), [m, heads, g]);
-        assert!(list(out).iter().all(|x| *x == 0.0));
+        assert!(list(out.clone()).iter().all(|x| *x == 0.0));
+        let grads = out.sum().backward();
+        for leaf in [query, key, value] {
+            assert!(list(leaf.grad(&grads).expect("every operand has a gradient")).iter().all(|x| *x == 0.0));
+        }
     }
     // No features: every score is 0. No heads or no columns: nothing.
     let edges = Case::new(1, (1, 1)).coo(&device).to_csr();
     let ones = |shape: [usize; 3]| Tensor::<3>::ones(shape, &device);
-    let out = list(attention(ones([7, 2, 0]), ones([6, 2, 0]), ones([6, 2, 1]), &edges, Some(1.0), 0.0));
+    let out = list(attention(ones([7, 2, 0]), ones([6, 2, 0]), ones([6, 2, 1]), &edges, None, 0.0));
     same(out[..2].to_vec(), &[1.0, 1.0], FloatDType::F32, "the mean of ones");
     assert_eq!(out[6..8], [0.0, 0.0], "an empty row");
     assert_eq!(attention(ones([7, 0, 2]), ones([6, 0, 2]), ones([6, 0, 3]), &edges, None, 0.0).dims(), [7, 0, 3]);
     assert_eq!(attention(ones([7, 2, 2]), ones([6, 2, 2]), ones([6, 2, 0]), &edges, None, 0.0).dims(), [7, 2, 0]);
+}
+
+/// Products that f16 cannot hold are scaled before they are rounded.
+#[test]
+fn large_16_bit_products_do_not_overflow() {
+    let device = Device::flex();
+    let edges = Case::new(1, (1, 1)).coo(&device).to_csr();
+    let half = |shape: [usize; 3], x: f64| Tensor::<3>::full(shape, x, &device).cast(FloatDType::F16);
+    let out = attention(half([7, 1, 64], 40.0), half([6, 1, 64], 40.0), half([6, 1, 1], 2.0), &edges, None, 0.0);
+    let out = list(out);
+    assert_eq!(out.iter().filter(|x| **x == 2.0).count(), 6, "{out:?}");
 }
 
 #[test]
