@@ -8,6 +8,8 @@
 
 #[path = "shared/console.rs"]
 mod console;
+#[path = "shared/numbers.rs"]
+mod numbers;
 #[path = "shared/statistics.rs"]
 mod statistics;
 
@@ -18,6 +20,7 @@ use burn::tensor::{Device, Tensor};
 use clap::Parser;
 use console::{finish, progress, say};
 use indicatif::ProgressBar;
+use numbers::above_zero;
 use sparse_tensor::data::{random_edge_split, read_folder, roc_auc, stochastic_block_model, to_undirected};
 use sparse_tensor::io::edge_list::{self, Options};
 use sparse_tensor::nn::{
@@ -35,8 +38,9 @@ const LOOK: u32 = 5;
 
 /// Trains a graph auto-encoder (Kipf and Welling 2016) to tell the edges of a graph from pairs without an edge.
 ///
-/// A tenth of the edges is for testing and a twentieth for validation; the encoder does not see them. In each step as
-/// many pairs without an edge are drawn as there are edges. The model with the best validation AUC is tested. The AUC
+/// A tenth of the edges is for testing and a twentieth for validation. While it trains the encoder sees the other edges
+/// alone; for the test it sees those for validation too. In each step as many pairs that are no training edge are drawn
+/// as there are training edges. The model with the best validation AUC is tested. The AUC
 /// is the probability that an edge has a higher score than a pair without one; 0.5 is chance. The last line of the
 /// output is `test AUC: mean M std S over N seeds, E ms/epoch`.
 #[derive(Parser, Debug)]
@@ -59,7 +63,7 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     embedding: u32,
     /// Learning rate of Adam
-    #[arg(long, default_value_t = 0.01)]
+    #[arg(long, default_value_t = 0.01, value_parser = above_zero)]
     lr: f64,
     /// Print the last line only
     #[arg(long)]

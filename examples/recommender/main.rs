@@ -13,6 +13,8 @@ mod log;
 #[path = "../shared/memory.rs"]
 mod memory;
 mod models;
+#[path = "../shared/numbers.rs"]
+mod numbers;
 
 use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor};
@@ -21,6 +23,7 @@ use console::{finish, progress, say};
 use log::Log;
 use memory::peak_memory;
 use models::{DenseModel, Model, RowModel};
+use numbers::above_zero;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -60,7 +63,7 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
     batch: u32,
     /// Learning rate of Adam
-    #[arg(long, default_value_t = 0.01)]
+    #[arg(long, default_value_t = 0.01, value_parser = above_zero)]
     lr: f64,
     /// Seed of the data, the split, the tables and the batches
     #[arg(long, default_value_t = 0)]

@@ -65,7 +65,7 @@ impl Task {
         bar: &ProgressBar,
     ) -> Run<M> {
         let mut stopping = EarlyStopping::new(limits.patience, self.val.is_some());
-        let mut run = Run { losses: vec![], best: model.clone(), test: 0.0 };
+        let mut run = Run { losses: vec![], best: model.valid(), test: 0.0 };
         while run.losses.len() < limits.epochs as usize && !stopping.stops() {
             let loss = self.train.cross_entropy(model.logits(&self.training));
             let grads = GradientsParams::from_grads(loss.backward(), &model);

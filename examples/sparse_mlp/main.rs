@@ -9,6 +9,8 @@
 #[path = "../shared/console.rs"]
 mod console;
 mod dense;
+#[path = "../shared/numbers.rs"]
+mod numbers;
 mod sparse;
 #[path = "../shared/statistics.rs"]
 mod statistics;
@@ -19,6 +21,7 @@ use burn::tensor::{Device, Int, Tensor};
 use clap::Parser;
 use console::{finish, progress, say};
 use dense::Dense;
+use numbers::above_zero;
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
@@ -56,7 +59,7 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: u32,
     /// Learning rate of Adam
-    #[arg(long, default_value_t = 0.004)]
+    #[arg(long, default_value_t = 0.004, value_parser = above_zero)]
     lr: f64,
     /// Print the last line only
     #[arg(long)]
@@ -95,10 +98,10 @@ fn run(args: &Args) -> Result<(), String> {
             order.shuffle(&mut rng);
             for chosen in order.chunks(args.batch as usize) {
                 let batch = task.train.batch(chosen, &device);
-                let (time, next) = timed(|| sparse.step(args.lr, batch.clone()));
+                let (time, next) = timed(&device, || sparse.step(args.lr, batch.clone()));
                 sparse = next;
                 times[0].push(time);
-                let (time, next) = timed(|| dense.step(args.lr, batch));
+                let (time, next) = timed(&device, || dense.step(args.lr, batch));
                 dense = next;
                 times[1].push(time);
                 bar.inc(1);
@@ -114,19 +117,22 @@ fn run(args: &Args) -> Result<(), String> {
         sparsity = sparse.sparsity();
     }
     bar.finish_and_clear();
-    let [sparse, dense] = accuracies.map(|all| mean_std(&all).0);
+    let [(sparse, sparse_std), (dense, dense_std)] = accuracies.map(|all| mean_std(&all));
     let [sparse_ms, dense_ms] = times.map(median_ms);
     let (seeds, points) = (args.seeds, 100.0 * (sparse - dense));
     say(&format!(
-        "test accuracy: sparse {sparse:.4} dense {dense:.4}, difference {points:+.2} points over {seeds} seeds, \
-         sparsity {sparsity:.3}; step: sparse {sparse_ms:.3} ms, dense {dense_ms:.3} ms"
+        "test accuracy: sparse {sparse:.4} std {sparse_std:.4} dense {dense:.4} std {dense_std:.4}, difference \
+         {points:+.2} points over {seeds} seeds, sparsity {sparsity:.3}; step: sparse {sparse_ms:.3} ms, dense {dense_ms:.3} ms"
     ));
     Ok(())
 }
 
-fn timed<T>(step: impl FnOnce() -> T) -> (Duration, T) {
+/// The time of a step, to its end on the device too.
+fn timed<T>(device: &Device, step: impl FnOnce() -> T) -> (Duration, T) {
+    let _ = device.sync();
     let start = Instant::now();
     let result = step();
+    let _ = device.sync();
     (start.elapsed(), result)
 }
 

@@ -9,6 +9,8 @@
 #[path = "../shared/console.rs"]
 mod console;
 mod corpus;
+#[path = "../shared/numbers.rs"]
+mod numbers;
 
 use burn::module::Module;
 use burn::nn::Initializer;
@@ -17,6 +19,7 @@ use burn::tensor::{Device, Int, Tensor};
 use clap::Parser;
 use console::{finish, progress, say};
 use corpus::{Corpus, words};
+use numbers::above_zero;
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
@@ -57,7 +60,7 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     batch: u32,
     /// Learning rate of Adagrad
-    #[arg(long, default_value_t = 0.1)]
+    #[arg(long, default_value_t = 0.1, value_parser = above_zero)]
     lr: f64,
     /// Seed of the generated sentences, the split and the batches
     #[arg(long, default_value_t = 0)]

@@ -5,6 +5,7 @@ use super::features::{Features, check_dropout, check_square, invalid};
 use super::message_passing::{at_edges, edge_softmax, to_targets};
 use crate::ops::attention::{Scores, attend};
 use crate::pattern::csr::CsrPattern;
+use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::Module;

@@ -41,10 +41,11 @@ pub(crate) fn clear(folder: &Path) -> Result<usize, String> {
 
 /// Checks that a checkpoint can be read and fits the model. Burn's learner panics where it does not.
 pub(crate) fn check<M: Module>(folder: &Path, epoch: usize, model: M) -> Result<(), String> {
-    load(folder, epoch, model)?;
+    let anew = |trouble: String| format!("start without --resume: {trouble}");
+    load(folder, epoch, model).map_err(anew)?;
     let [_, optim, scheduler] = PARTS.map(|part| file(folder, part, epoch));
-    OptimizerRecord::load(&optim).map_err(|trouble| unreadable(&optim, &trouble))?;
-    LrSchedulerRecord::load(&scheduler).map_err(|trouble| unreadable(&scheduler, &trouble))?;
+    OptimizerRecord::load(&optim).map_err(|trouble| anew(unreadable(&optim, &trouble)))?;
+    LrSchedulerRecord::load(&scheduler).map_err(|trouble| anew(unreadable(&scheduler, &trouble)))?;
     Ok(())
 }
 
@@ -56,5 +57,5 @@ pub(crate) fn load<M: Module>(folder: &Path, epoch: usize, model: M) -> Result<M
 }
 
 fn unreadable(path: &Path, trouble: &dyn std::fmt::Display) -> String {
-    format!("start without --resume: {} is not a checkpoint of this model: {trouble}", path.display())
+    format!("{} is not a checkpoint of this model: {trouble}", path.display())
 }

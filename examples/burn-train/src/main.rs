@@ -15,6 +15,8 @@ mod checkpoints;
 mod console;
 mod display;
 mod neighbors;
+#[path = "../../shared/numbers.rs"]
+mod numbers;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -23,6 +25,7 @@ mod training;
 use burn::tensor::Device;
 use clap::{Parser, ValueEnum};
 use console::{finish, say};
+use numbers::above_zero;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use training::{Outcome, Settings};
@@ -74,11 +77,6 @@ enum Task {
     Rows,
     /// Nodes of a graph, by sampled neighbours
     Neighbors,
-}
-
-fn above_zero(text: &str) -> Result<f64, String> {
-    let value = text.parse::<f64>().map_err(|_| "must be a number above 0")?;
-    if value > 0.0 && value.is_finite() { Ok(value) } else { Err("must be above 0 and finite".into()) }
 }
 
 fn main() -> ExitCode {
