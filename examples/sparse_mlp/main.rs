@@ -120,9 +120,10 @@ fn run(args: &Args) -> Result<(), String> {
     let [(sparse, sparse_std), (dense, dense_std)] = accuracies.map(|all| mean_std(&all));
     let [sparse_ms, dense_ms] = times.map(median_ms);
     let (seeds, points) = (args.seeds, 100.0 * (sparse - dense));
+    let measured = format!("step: sparse {sparse_ms:.3} ms, dense {dense_ms:.3} ms");
     say(&format!(
         "test accuracy: sparse {sparse:.4} std {sparse_std:.4} dense {dense:.4} std {dense_std:.4}, difference \
-         {points:+.2} points over {seeds} seeds, sparsity {sparsity:.3}; step: sparse {sparse_ms:.3} ms, dense {dense_ms:.3} ms"
+         {points:+.2} points over {seeds} seeds, sparsity {sparsity:.3}; {measured}"
     ));
     Ok(())
 }

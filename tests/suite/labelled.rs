@@ -61,7 +61,7 @@ fn what_is_no_node_or_no_class_is_named() {
     let device = Device::flex();
     let mut graph = karate(&device);
     assert_eq!(graph.labelled(&[3, 34]).unwrap_err().kind(), "index_out_of_range");
-    graph.labels = graph.labels.clone().slice_fill([5..6], -1);
+    graph.labels = graph.labels.clone().slice_fill(5..6, -1);
     let unknown = graph.labelled(&[4, 5]).unwrap_err();
     assert_eq!(unknown.kind(), "invalid");
     assert!(unknown.to_string().contains("got -1 for node 5"), "{unknown}");
