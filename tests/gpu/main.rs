@@ -16,6 +16,8 @@ mod forced;
 #[allow(dead_code)]
 #[path = "../../examples/gcn/model.rs"]
 mod model;
+#[path = "../../examples/shared/numbers.rs"]
+mod numbers;
 mod put;
 mod reads;
 mod structure;
