@@ -220,7 +220,9 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
             if self.span(T::Lanes::lanes::<V3>()) >= T::Lanes::lanes::<V3>() {
                 return Simd::vectorize(simd, self);
             }
-            return Simd::vectorize(simd, Narrow(self));
+            if T::IS_FLOAT {
+                return Simd::vectorize(simd, Narrow(self));
+            }
         }
         simd::on_baseline(Narrow(self));
     }
@@ -254,7 +256,7 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Narrow<'_, T, R, W> {
                     let elements = elements.clone();
                     at = if span >= 4 {
                         job.tile::<S, Few<T::Acc, 4>>(simd, row, elements, (first, span), at)
-                    } else if span >= 2 {
+                    } else if T::IS_FLOAT && span >= 2 {
                         job.tile::<S, Few<T::Acc, 2>>(simd, row, elements, (first, span), at)
                     } else {
                         job.tile::<S, Few<T::Acc, 1>>(simd, row, elements, (first, span), at)
@@ -281,15 +283,15 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
                 let mut at = 0;
                 while at < span {
                     // The smallest tile that covers the remaining columns, if the span is at least that wide; else the
-                    // largest tile that fits.
+                    // largest tile that fits. Integers are rare, so they have two of the four tiles.
                     let rest = span - at;
                     let covers = |n: usize| rest > n / 2 * lanes && n * lanes <= span;
                     let elements = elements.clone();
-                    at = if covers(8) {
+                    at = if T::IS_FLOAT && covers(8) {
                         self.tile::<S, Vectors<T, V<T, S>, 8>>(simd, row, elements, (first, span), at)
                     } else if covers(4) {
                         self.tile::<S, Vectors<T, V<T, S>, 4>>(simd, row, elements, (first, span), at)
-                    } else if covers(2) {
+                    } else if T::IS_FLOAT && covers(2) {
                         self.tile::<S, Vectors<T, V<T, S>, 2>>(simd, row, elements, (first, span), at)
                     } else {
                         self.tile::<S, Vectors<T, V<T, S>, 1>>(simd, row, elements, (first, span), at)
