@@ -70,7 +70,7 @@ def scipy_add():
 
 
 def select_rows():
-    p, rows = csr("part0", (ROWS, ROWS)), raw("selected", np.int64)
+    p, rows = sp.vstack([csr(f"part{k}", (ROWS, ROWS)) for k in range(2)], format="csr"), raw("selected", np.int64)
     return lambda: [p[rows].data]
 
 

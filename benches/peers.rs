@@ -93,10 +93,11 @@ fn main() {
         }
         if wants("select 512 rows") {
             let mut rng = StdRng::seed_from_u64(5);
-            let rows: Vec<i64> = (0..512).map(|_| rng.random_range(0..ROWS as i64)).collect();
+            let both = concat(&parts[..2], 0);
+            let rows: Vec<i64> = (0..512).map(|_| rng.random_range(0..2 * ROWS as i64)).collect();
             save(folder.path(), "selected", &rows);
             let rows = Tensor::<1, Int>::from_data(TensorData::new(rows, [512]), (&Device::flex(), DType::I64));
-            peer.compare("select 512 rows", || vec![parts[0].select(0, rows.clone()).values::<1>()]);
+            peer.compare("select 512 rows", || vec![both.select(0, rows.clone()).values::<1>()]);
         }
         if wants("row sum") {
             peer.compare("row sum", || vec![parts[0].sum_dim(1).values::<1>()]);

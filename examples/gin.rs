@@ -9,11 +9,15 @@
 //! cargo run --release --example gin -- --layers 1           # sees degrees only, and guesses
 //! cargo run --release --example gin -- --help
 //! ```
+//!
+//! The picture shows the loss, and what the network has learned of each test graph.
 
 #[path = "shared/console.rs"]
 mod console;
 #[path = "shared/numbers.rs"]
 mod numbers;
+#[path = "shared/picture.rs"]
+mod picture;
 #[path = "shared/statistics.rs"]
 mod statistics;
 
@@ -27,14 +31,17 @@ use clap::Parser;
 use console::{finish, progress, say};
 use indicatif::ProgressBar;
 use numbers::above_zero;
+use picture::{make_folder, save};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use sparse_tensor::data::{GraphBatch, random_split};
 use sparse_tensor::nn::{GinConv, GinConvConfig, Mlp, MlpConfig, global_add_pool};
 use sparse_tensor::ops::IndexPlan;
+use sparse_tensor::plot::{Plot, grid, runs, try_embedding, try_pca};
 use sparse_tensor::{CsrTensor, SparseError};
 use statistics::mean_std;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -46,8 +53,9 @@ const BIPARTITE: [(usize, usize); 6] = [(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), 
 /// Trains a graph isomorphism network to tell graphs apart by a motif that is hidden in them.
 ///
 /// Three fifths of the graphs are for training, one fifth for validation and one for testing. The model with the best
-/// validation accuracy is tested. The last line of the output is `test accuracy: mean M std S over N seeds, E
-/// ms/epoch`; an epoch is the training and the validation.
+/// validation accuracy is tested. The picture shows the loss and, for the best model of the first run, the sums over
+/// the nodes of each test graph by their two principal components. The last line of the output is `test accuracy: mean
+/// M std S over N seeds, E ms/epoch`; an epoch is the training and the validation.
 #[derive(Parser, Debug)]
 #[command(name = "gin")]
 struct Args {
@@ -76,6 +84,9 @@ struct Args {
     /// Learning rate of Adam
     #[arg(long, default_value_t = 0.01, value_parser = above_zero)]
     lr: f64,
+    /// Folder for the picture, gin.svg and gin.png
+    #[arg(long, value_name = "DIR", default_value = "target/gin")]
+    out: PathBuf,
     /// Print the last line only
     #[arg(long)]
     quiet: bool,
@@ -118,15 +129,20 @@ impl Gin {
         Self { layers: (0..count).map(layer).collect(), out: LinearConfig::new(count * hidden, 2).init(device) }
     }
 
-    /// Logits `[graphs, 2]`. All nodes start with the same feature.
-    fn forward(&self, batch: &Batch) -> Tensor<2> {
+    /// The sums over the nodes of each graph, of all layers beside each other. All nodes start with the same feature.
+    fn sums(&self, batch: &Batch) -> Tensor<2> {
         let mut x = Tensor::ones([batch.adjacency.dims()[0], 1], &batch.adjacency.device());
         let mut pooled = vec![];
         for layer in &self.layers {
             x = relu(layer.forward(&batch.adjacency, x));
             pooled.push(global_add_pool(x.clone(), &batch.graphs));
         }
-        self.out.forward(Tensor::cat(pooled, 1))
+        Tensor::cat(pooled, 1)
+    }
+
+    /// Logits `[graphs, 2]`.
+    fn forward(&self, batch: &Batch) -> Tensor<2> {
+        self.out.forward(self.sums(batch))
     }
 
     /// The share of the graphs whose class has the larger logit.
@@ -134,6 +150,16 @@ impl Gin {
         let right = self.forward(batch).argmax(1).squeeze_dim::<1>(1).equal(batch.classes.clone());
         f64::from(right.float().mean().into_scalar::<f32>())
     }
+}
+
+/// What a run leaves.
+struct Run {
+    /// The mean loss of each epoch.
+    losses: Vec<f32>,
+    /// The model with the best validation accuracy, and its test accuracy.
+    best: Gin,
+    accuracy: f64,
+    test: Batch,
 }
 
 /// A random tree, the motif of `class`, and an edge between a random node of each.
@@ -148,8 +174,8 @@ fn generate(args: &Args, class: i64, rng: &mut impl RngExt, device: &Device) -> 
     CsrTensor::from_edges(&both, Tensor::<1>::ones([both.len()], device), tree + 5)
 }
 
-/// Trains from one seed. The test accuracy of the epoch with the best validation accuracy.
-fn train(args: &Args, seed: u64, device: &Device, bar: &ProgressBar) -> Result<f64, SparseError> {
+/// Trains from one seed.
+fn train(args: &Args, seed: u64, device: &Device, bar: &ProgressBar) -> Result<Run, SparseError> {
     device.seed(seed);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let plain = device.clone().inner();
@@ -168,24 +194,41 @@ fn train(args: &Args, seed: u64, device: &Device, bar: &ProgressBar) -> Result<f
     let mut model = Gin::new(args, device);
     let mut optimizer = AdamConfig::new().init();
     let cross_entropy = CrossEntropyLossConfig::new().init(device);
-    let mut best = (f64::NEG_INFINITY, 0.0);
+    let mut highest = f64::NEG_INFINITY;
+    let mut run = Run { losses: vec![], best: model.valid(), accuracy: 0.0, test };
     for _ in 0..args.epochs {
         training.shuffle(&mut rng);
+        let mut losses = vec![];
         for graphs in training.chunks(args.batch as usize) {
             let batch = Batch::new(graphs, device)?;
             let loss = cross_entropy.forward(model.forward(&batch), batch.classes.clone());
             let grads = GradientsParams::from_grads(loss.backward(), &model);
             model = optimizer.step(args.lr, model, grads);
+            losses.push(loss.inner());
         }
+        run.losses.push(Tensor::cat(losses, 0).mean().into_scalar::<f32>());
         let valid = model.valid();
         let accuracy = valid.accuracy(&val);
-        if accuracy > best.0 {
-            best = (accuracy, valid.accuracy(&test));
+        if accuracy > highest {
+            (highest, run.accuracy, run.best) = (accuracy, valid.accuracy(&run.test), valid);
         }
         bar.inc(1);
         bar.set_message(format!("seed {seed}  validation {accuracy:.3}"));
     }
-    Ok(best.1)
+    Ok(run)
+}
+
+/// The losses of all runs, and the test graphs of the first one.
+fn draw(all: &[Run]) -> Result<Plot, SparseError> {
+    let losses: Vec<_> = all.iter().map(|run| &run.losses).collect();
+    let loss = runs(&losses).with_title("Training loss").with_axes("epoch", "cross-entropy");
+    let Run { best, test, .. } = &all[0];
+    let classes: Vec<i64> = test.classes.to_data().convert::<i64>().iter().collect();
+    let graphs = try_embedding(try_pca(best.sums(test))?, &classes)?
+        .with_title("Test graphs, as the network sees them")
+        .with_axes("first principal component", "second principal component")
+        .with_names(&["with a house", "with K(2, 3)"]);
+    Ok(grid(&[loss, graphs], 2))
 }
 
 fn main() -> ExitCode {
@@ -194,18 +237,24 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<(), String> {
     let device = Device::default().autodiff();
+    make_folder(&args.out)?;
     let bar = progress(args.quiet, u64::from(args.seeds) * u64::from(args.epochs), "epochs");
     let start = Instant::now();
-    let mut tests = vec![];
+    let mut all = vec![];
     for seed in 0..args.seeds {
-        let test = train(args, u64::from(seed), &device, &bar).map_err(|trouble| trouble.to_string())?;
+        let run = train(args, u64::from(seed), &device, &bar).map_err(|trouble| trouble.to_string())?;
         if !args.quiet {
-            bar.suspend(|| say(&format!("seed {seed}: test {test:.4}")));
+            bar.suspend(|| say(&format!("seed {seed}: test {:.4}", run.accuracy)));
         }
-        tests.push(test);
+        all.push(run);
     }
     bar.finish_and_clear();
     let epoch = start.elapsed().as_secs_f64() * 1e3 / f64::from(args.seeds) / f64::from(args.epochs);
+    let saved = save(&draw(&all).map_err(|trouble| trouble.to_string())?, &args.out, "gin")?;
+    if !args.quiet {
+        say(&saved);
+    }
+    let tests: Vec<f64> = all.iter().map(|run| run.accuracy).collect();
     let (seeds, (mean, std)) = (args.seeds, mean_std(&tests));
     say(&format!("test accuracy: mean {mean:.4} std {std:.4} over {seeds} seeds, {epoch:.2} ms/epoch"));
     Ok(())

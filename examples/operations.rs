@@ -1,9 +1,14 @@
 //! A tour of the operations on tensors small enough to read, each with its gradient.
 //!
 //! `cargo run --release --example operations`
+//!
+//! The picture, target/operations/operations.svg and .png, shows where some operations put elements.
 
 use burn::tensor::{Device, Gradients, Int, Tensor};
-use sparse_tensor::ops::{IndexPlan, Reduce, concat, gather, gather_nd, put_along_axis, scatter, scatter_nd};
+use sparse_tensor::ops::{
+    IndexPlan, Reduce, block_diag, concat, gather, gather_nd, put_along_axis, scatter, scatter_nd,
+};
+use sparse_tensor::plot::{grid, try_spy};
 use sparse_tensor::{CooTensor, CsrTensor, Fill, Kind, Result, SparseTensor, pattern::Pattern};
 
 fn main() -> Result<()> {
@@ -18,7 +23,8 @@ fn main() -> Result<()> {
     functions(&device)?;
     sparse_products(&device)?;
     reductions(&device)?;
-    selections(&device)
+    selections(&device)?;
+    pictures(&device)
 }
 
 fn title(number: usize, text: &str) {
@@ -250,5 +256,27 @@ fn selections(device: &Device) -> Result<()> {
     let grads = a.flip([1]).narrow(1, 0, 1).to_dense().sum().backward();
     println!("gradient of the sum of the last column:");
     gradient("a", &a, &grads);
+    Ok(())
+}
+
+fn pictures(device: &Device) -> Result<()> {
+    title(12, "Where the elements are");
+    // Each node of a ring has an edge to the next one, and node 0 one to every third.
+    let ring = (0..12).map(|node| (node, (node + 1) % 12));
+    let edges: Vec<(usize, usize)> = ring.chain([(0, 3), (0, 6), (0, 9)]).collect();
+    let a: CsrTensor<2> = CsrTensor::from_edges(&edges, Tensor::<1>::ones([edges.len()], device), 12)?;
+    let b = a.add(&a.transpose());
+    let plots = [
+        try_spy(&a)?.with_title("a"),
+        try_spy(&b)?.with_title("b = a + its transpose"),
+        try_spy(&b.matmul(&b))?.with_title("b x b: two steps away"),
+        try_spy(&b.triu(0))?.with_title("triu of b"),
+        try_spy(&a.flip([1]))?.with_title("a, its columns flipped"),
+        try_spy(&block_diag(&[a, b]))?.with_title("block_diag of a and b"),
+    ];
+    let page = grid(&plots, 3).with_size(400, 400);
+    page.svg("target/operations/operations.svg")?;
+    page.png("target/operations/operations.png")?;
+    println!("picture: target/operations/operations.svg (and as .png)");
     Ok(())
 }

@@ -1,17 +1,24 @@
 //! Trains a graph convolutional network through sparse tensors.
 //!
+//! The picture shows the loss of each run, what the hidden layer of the first one makes of the nodes, and the
+//! adjacency.
+//!
 //! ```text
 //! cargo run --release --example gcn                      # Zachary's karate club
-//! cargo run --release --example gcn -- --data DIR        # a folder of plain text, Cora for one
+//! cargo run --release --example gcn -- --data PATH       # a graph in files: plain text, Planetoid, OGB, .npz
 //! cargo run --release --example gcn -- --help
 //! ```
 
 mod args;
 #[path = "../shared/console.rs"]
 mod console;
+#[path = "../shared/data.rs"]
+mod data;
+mod draw;
 mod model;
 #[path = "../shared/numbers.rs"]
 mod numbers;
+#[path = "../shared/picture.rs"]
 mod picture;
 #[path = "../shared/statistics.rs"]
 mod statistics;
@@ -20,7 +27,10 @@ mod train;
 use args::Args;
 use clap::Parser;
 use console::{finish, progress, say};
-use sparse_tensor::data::{Graph, karate, read_folder};
+use data::open;
+use draw::draw;
+use picture::{make_folder, save};
+use sparse_tensor::data::{Graph, karate};
 use statistics::mean_std;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -32,14 +42,12 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<(), String> {
     let device = args.device()?;
+    make_folder(&args.out)?;
     let graph = match &args.data {
-        Some(folder) => read_folder(folder, &device).map_err(|trouble| trouble.to_string())?,
+        Some(path) => open(path, args.quiet, &device)?,
         None => karate(&device),
     };
     let task = Task::new(&graph, &device)?;
-    // Before the training, so that a typing error does not cost it.
-    std::fs::create_dir_all(&args.out)
-        .map_err(|trouble| format!("--out {}: cannot be made, got {trouble}", args.out.display()))?;
     if !args.quiet {
         say(&describe(args, &graph));
     }
@@ -64,12 +72,10 @@ fn run(args: &Args) -> Result<(), String> {
         runs.push(run);
     }
     bar.finish_and_clear();
-    let picture = picture::draw(args.data.is_none(), &graph, &task, &runs).map_err(|trouble| trouble.to_string())?;
-    let path = args.out.join("gcn.svg");
-    picture.svg(&path).map_err(|trouble| trouble.to_string())?;
-    picture.png(path.with_extension("png")).map_err(|trouble| trouble.to_string())?;
+    let page = draw(args.data.is_none(), &graph, &task, &runs).map_err(|trouble| trouble.to_string())?;
+    let picture = save(&page, &args.out, "gcn")?;
     if !args.quiet {
-        say(&format!("picture: {} (and as .png)", path.display()));
+        say(&picture);
     }
     let tests: Vec<f64> = runs.iter().map(|run| run.best.test).collect();
     let (mean, std) = mean_std(&tests);
@@ -80,7 +86,7 @@ fn run(args: &Args) -> Result<(), String> {
 }
 
 fn describe(args: &Args, graph: &Graph) -> String {
-    let name = args.data.as_ref().map_or("karate club".into(), |folder| folder.display().to_string());
+    let name = args.data.as_ref().map_or("karate club".into(), |path| path.display().to_string());
     let (nodes, edges, classes) = (graph.nodes(), graph.edges(), graph.classes);
     let [_, features] = graph.features.dims();
     let splits = &graph.splits;

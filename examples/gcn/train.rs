@@ -9,11 +9,12 @@ use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::data::{Graph, Splits};
-use sparse_tensor::nn::{row_normalization, symmetric_normalization};
+use sparse_tensor::nn::symmetric_normalization;
 use sparse_tensor::ops::IndexPlan;
 use std::time::{Duration, Instant};
 
-/// A graph made ready once for all runs: normalised, on the tape's device for training and off it for evaluation.
+/// A graph made ready once for all runs: its adjacency normalised, on the tape's device for training and off it for
+/// evaluation.
 pub(crate) struct Task {
     device: Device,
     training: (CsrTensor<2>, CsrTensor<2>),
@@ -56,8 +57,7 @@ impl Task {
         }
         let plain = graph.valid();
         let adjacency = symmetric_normalization(&graph.adjacency, true);
-        let features = row_normalization(&graph.features);
-        let normal = Graph { adjacency, features, ..graph.clone() };
+        let normal = Graph { adjacency, ..graph.clone() };
         let valid = normal.valid();
         let labels: Vec<i64> = plain.labels.into_data().convert::<i64>().iter().collect();
         let count = splits.train.len();

@@ -1,8 +1,10 @@
 //! Trains GraphSAGE on sampled neighbours.
 //!
+//! The picture shows the loss of each run, and the predictions of the first one in the plane in which they differ most.
+//!
 //! ```text
 //! cargo run --release --example graphsage                                   # a small generated graph
-//! cargo run --release --example graphsage -- --data DIR                     # a folder of plain text, Cora for one
+//! cargo run --release --example graphsage -- --data PATH                    # plain text, Planetoid, OGB, .npz
 //! cargo run --release --example graphsage -- --generate 1000000 20000000 --epochs 1 --seeds 1
 //! cargo run --release --example graphsage -- --help
 //! ```
@@ -10,11 +12,15 @@
 mod args;
 #[path = "../shared/console.rs"]
 mod console;
+#[path = "../shared/data.rs"]
+mod data;
 #[path = "../shared/memory.rs"]
 mod memory;
 mod model;
 #[path = "../shared/numbers.rs"]
 mod numbers;
+#[path = "../shared/picture.rs"]
+mod picture;
 #[path = "../shared/statistics.rs"]
 mod statistics;
 mod train;
@@ -23,9 +29,12 @@ use args::Args;
 use burn::tensor::{Device, Distribution, Tensor};
 use clap::Parser;
 use console::{finish, progress, say};
+use data::open;
 use memory::peak_memory;
-use sparse_tensor::data::{Graph, read_folder, stochastic_block_model};
-use sparse_tensor::nn::row_normalization;
+use picture::{make_folder, save};
+use sparse_tensor::SparseError;
+use sparse_tensor::data::{Graph, stochastic_block_model};
+use sparse_tensor::plot::{self, Plot, grid, try_embedding, try_pca};
 use statistics::mean_std;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -39,11 +48,12 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<(), String> {
+    make_folder(&args.out)?;
     let device = Device::default().autodiff();
     let (graph, features) = match &args.data {
-        Some(folder) => {
-            let graph = read_folder(folder, &device).map_err(|trouble| trouble.to_string())?;
-            let features = row_normalization(&graph.features).to_dense();
+        Some(path) => {
+            let graph = open(path, args.quiet, &device)?;
+            let features = graph.features.to_dense();
             (graph, features)
         }
         None => generate(args, &device)?,
@@ -65,6 +75,10 @@ fn run(args: &Args) -> Result<(), String> {
         runs.push(run);
     }
     bar.finish_and_clear();
+    let picture = save(&draw(&task, &runs).map_err(|trouble| trouble.to_string())?, &args.out, "graphsage")?;
+    if !args.quiet {
+        say(&picture);
+    }
     let tests: Vec<f64> = runs.iter().map(|run| run.test).collect();
     let (mean, std) = mean_std(&tests);
     let time: Duration = runs.iter().map(|run| run.time).sum();
@@ -78,6 +92,16 @@ fn run(args: &Args) -> Result<(), String> {
          waiting for batches {share:.0} %, peak memory {memory}"
     ));
     Ok(())
+}
+
+/// The losses of all runs, and the predictions of the first one.
+fn draw(task: &Task, runs: &[Run]) -> Result<Plot, SparseError> {
+    let losses: Vec<_> = runs.iter().map(|run| &run.losses).collect();
+    let loss = plot::runs(&losses).with_title("Training loss").with_axes("epoch", "cross-entropy");
+    let predictions = try_embedding(try_pca(runs[0].logits.clone())?, &task.shown_labels)?
+        .with_title("Predictions")
+        .with_axes("first principal component", "second principal component");
+    Ok(grid(&[loss, predictions], 2))
 }
 
 /// A stochastic block model, whose blocks are the classes. The features of a node are noise around a random centre of

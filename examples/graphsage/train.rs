@@ -6,11 +6,14 @@ use burn::module::Module;
 use burn::nn::loss::CrossEntropyLossConfig;
 use burn::optim::decay::WeightDecayConfig;
 use burn::optim::{AdamConfig, GradientsParams};
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 use indicatif::ProgressBar;
 use sparse_tensor::CsrTensor;
 use sparse_tensor::data::{Graph, LabelledNodes, NeighborLoader, NeighborSamplerConfig};
 use std::time::{Duration, Instant};
+
+/// The most nodes in the picture.
+const SHOWN: usize = 3000;
 
 /// A graph made ready once for all runs.
 pub(crate) struct Task {
@@ -24,11 +27,17 @@ pub(crate) struct Task {
     val: LabelledNodes,
     test: LabelledNodes,
     classes: usize,
+    /// Nodes for the picture, evenly over the graph, off the tape.
+    shown: Tensor<1, Int>,
+    pub(crate) shown_labels: Vec<i64>,
 }
 
 /// What a run leaves.
-#[derive(Clone, Copy, Default)]
 pub(crate) struct Run {
+    /// The mean loss of the batches of each epoch.
+    pub(crate) losses: Vec<f32>,
+    /// The logits of the nodes for the picture, in the epoch with the best validation accuracy.
+    pub(crate) logits: Tensor<2>,
     /// Accuracy of the epoch with the best validation accuracy.
     pub(crate) test: f64,
     /// Time of the training, without evaluation.
@@ -49,7 +58,13 @@ impl Task {
         let fan_outs = args.fan_outs.iter().map(|&count| count as usize).collect();
         let sampler = NeighborSamplerConfig::new(fan_outs).try_init(&graph.adjacency).map_err(text)?;
         let loader = NeighborLoader::new(sampler, &splits.train, args.batch()).map_err(text)?;
+        let labels: Vec<i64> = graph.labels.to_data().convert::<i64>().iter().collect();
+        let shown: Vec<i64> = (0..labels.len() as i64).step_by(labels.len().div_ceil(SHOWN).max(1)).collect();
+        let shown_labels = shown.iter().map(|&node| labels[node as usize]).collect();
+        let count = shown.len();
         Ok(Self {
+            shown: Tensor::from_data(TensorData::new(shown, [count]), &device.clone().inner()),
+            shown_labels,
             device: device.clone(),
             loader: loader.with_workers(args.workers as usize),
             features,
@@ -69,10 +84,13 @@ impl Task {
         let mut optimizer = AdamConfig::new().with_epsilon(1e-8).with_weight_decay(Some(decay)).init();
         let cross_entropy = CrossEntropyLossConfig::new().init(&self.device);
         let loader = self.loader.clone().with_seed(seed);
-        let (mut run, mut best) = (Run::default(), f64::NEG_INFINITY);
+        let logits = Tensor::zeros([self.shown.dims()[0], self.classes], &self.device.clone().inner());
+        let mut run = Run { losses: vec![], logits, test: 0.0, time: Duration::ZERO, waited: Duration::ZERO };
+        let mut best = f64::NEG_INFINITY;
         for epoch in 0..args.epochs() {
             let start = Instant::now();
             let mut batches = loader.epoch(u64::from(epoch));
+            let mut losses = vec![];
             loop {
                 let asked = Instant::now();
                 let Some(batch) = batches.next() else { break };
@@ -81,14 +99,17 @@ impl Task {
                 let loss = cross_entropy.forward(logits, batch.labels(self.labels.clone()));
                 let grads = GradientsParams::from_grads(loss.backward(), &model);
                 model = optimizer.step(args.lr, model, grads);
+                losses.push(loss.inner());
                 bar.inc(1);
             }
+            run.losses.push(Tensor::cat(losses, 0).mean().into_scalar::<f32>());
             run.time += start.elapsed();
 
             let logits = model.valid().forward_all(&self.adjacency, self.features.clone().inner());
             let val = self.val.accuracy(logits.clone());
             if val > best {
-                (best, run.test) = (val, self.test.accuracy(logits));
+                (best, run.test) = (val, self.test.accuracy(logits.clone()));
+                run.logits = logits.select(0, self.shown.clone());
             }
             bar.set_message(format!("seed {seed}  validation {val:.3}"));
         }

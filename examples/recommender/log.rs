@@ -1,12 +1,13 @@
 //! What users took: generated, or read from a file.
 
+use crate::adjacency::{Opened, open};
 use burn::tensor::{Device, Tensor};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::index::sample;
 use rand::{RngExt, SeedableRng};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::data::random_split;
-use sparse_tensor::io::edge_list::{self, Options};
+use sparse_tensor::io::edge_list::Options;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -52,12 +53,20 @@ impl Log {
         Self::split(users, ITEMS, pairs, rows, seed)
     }
 
-    /// A line of the file for each pair. Numbers may have gaps: only those that occur get a row.
-    pub(crate) fn read(path: &Path, seed: u64) -> Result<Self, String> {
-        let list = edge_list::read(path, &Options::new()).map_err(|trouble| trouble.to_string())?;
-        let users = numbered(list.edges.iter().map(|&(user, _)| user));
-        let items = numbered(list.edges.iter().map(|&(_, item)| item));
-        let pairs = list.edges.iter().map(|(user, item)| (users[user], items[item])).collect();
+    /// A line of the file, or an element of its matrix, for each pair. Numbers may have gaps: only those that occur get
+    /// a row.
+    pub(crate) fn read(path: &Path, seed: u64, quiet: bool) -> Result<Self, String> {
+        let opened = open(path, &Options::new(), quiet, &Device::default()).map_err(|trouble| trouble.to_string())?;
+        let pairs: Vec<(usize, usize)> = match opened {
+            Opened::Edges(list) => list.edges,
+            Opened::Matrix(matrix) => {
+                let (users, items, _) = matrix.to_triplets::<f32>();
+                users.into_iter().zip(items).collect()
+            }
+        };
+        let users = numbered(pairs.iter().map(|&(user, _)| user));
+        let items = numbered(pairs.iter().map(|&(_, item)| item));
+        let pairs = pairs.iter().map(|(user, item)| (users[user], items[item])).collect();
         Self::split(users.len(), items.len(), pairs, (0..users.len()).collect(), seed)
     }
 
@@ -86,6 +95,15 @@ impl Log {
     /// The row of a user's embedding.
     pub(crate) fn row(&self, user: usize) -> usize {
         self.rows[user]
+    }
+
+    /// How many items were taken by 0, 1, .. users.
+    pub(crate) fn popularity(&self) -> Vec<usize> {
+        let mut users = vec![0; self.items];
+        self.train.iter().chain(&self.test).for_each(|&(_, item)| users[item] += 1);
+        let mut counts = vec![0; users.iter().max().map_or(0, |most| most + 1)];
+        users.into_iter().for_each(|users| counts[users] += 1);
+        counts
     }
 
     /// The pairs of the first users as a matrix `[tested, items]`.

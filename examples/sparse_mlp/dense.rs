@@ -34,11 +34,12 @@ impl Dense {
         Self { network, optimizer: AdamConfig::new().with_epsilon(1e-8).init() }
     }
 
-    pub(crate) fn step(self, lr: f64, batch: Part) -> Self {
+    /// The network after a step, and the loss before it.
+    pub(crate) fn step(self, lr: f64, batch: Part) -> (Self, Tensor<1>) {
         let Self { network, mut optimizer } = self;
         let loss = loss(network.forward(batch.points), batch.classes);
         let grads = GradientsParams::from_grads(loss.backward(), &network);
-        Self { network: optimizer.step(lr, network, grads), optimizer }
+        (Self { network: optimizer.step(lr, network, grads), optimizer }, loss.inner())
     }
 
     /// Logits, off the tape.

@@ -5,12 +5,16 @@
 //! cargo run --release --example sparse_mlp -- --method magnitude   # starts dense, and is pruned
 //! cargo run --release --example sparse_mlp -- --sparsity 0.98 --hidden 1024
 //! ```
+//!
+//! The picture shows both losses, and which weights of the first layer exist in the end.
 
 #[path = "../shared/console.rs"]
 mod console;
 mod dense;
 #[path = "../shared/numbers.rs"]
 mod numbers;
+#[path = "../shared/picture.rs"]
+mod picture;
 mod sparse;
 #[path = "../shared/statistics.rs"]
 mod statistics;
@@ -22,11 +26,14 @@ use clap::Parser;
 use console::{finish, progress, say};
 use dense::Dense;
 use numbers::above_zero;
+use picture::{make_folder, save};
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
 use sparse::{Method, Sparse};
+use sparse_tensor::plot::{curves, grid};
 use statistics::mean_std;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use task::{CLASSES, FEATURES, Part, Task};
@@ -35,8 +42,9 @@ use task::{CLASSES, FEATURES, Part, Task};
 ///
 /// Both have two hidden layers and see the same batches of a generated task: points around random centres, in a space
 /// where most of the features say nothing. The last layer is dense in both; the share of weights that are stored counts
-/// it. The last line of the output is `test accuracy: sparse S dense D, difference P points over N seeds, sparsity Q;
-/// step: sparse A ms, dense B ms`.
+/// it. The picture shows both losses, as means of the runs, and the pattern of the first layer after the first run: the
+/// first 32 features are those that say something. The last line of the output is `test accuracy: sparse S dense D,
+/// difference P points over N seeds, sparsity Q; step: sparse A ms, dense B ms`.
 #[derive(Parser, Debug)]
 #[command(name = "sparse_mlp")]
 struct Args {
@@ -61,6 +69,9 @@ struct Args {
     /// Learning rate of Adam
     #[arg(long, default_value_t = 0.004, value_parser = above_zero)]
     lr: f64,
+    /// Folder for the picture, sparse_mlp.svg and sparse_mlp.png
+    #[arg(long, value_name = "DIR", default_value = "target/sparse_mlp")]
+    out: PathBuf,
     /// Print the last line only
     #[arg(long)]
     quiet: bool,
@@ -83,9 +94,14 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<(), String> {
     let device = Device::default().autodiff();
+    make_folder(&args.out)?;
     let steps = task::TRAIN.div_ceil(args.batch as usize) * args.epochs as usize;
     let bar = progress(args.quiet, steps as u64 * u64::from(args.seeds), "steps");
     let (mut accuracies, mut times, mut sparsity) = ([vec![], vec![]], [vec![], vec![]], 0.0);
+    // The mean loss of each epoch over all steps and runs.
+    let mut losses = [vec![0.0; args.epochs as usize], vec![0.0; args.epochs as usize]];
+    let share = f64::from(args.epochs) / (steps as f64 * f64::from(args.seeds));
+    let mut pattern = None;
     for seed in 0..u64::from(args.seeds) {
         let task = Task::generate(seed);
         device.seed(seed);
@@ -94,16 +110,19 @@ fn run(args: &Args) -> Result<(), String> {
         let mut dense = Dense::new(sizes, &device);
         let mut order: Vec<usize> = (0..task::TRAIN).collect();
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        for _ in 0..args.epochs {
+        for epoch in 0..args.epochs as usize {
             order.shuffle(&mut rng);
             for chosen in order.chunks(args.batch as usize) {
                 let batch = task.train.batch(chosen, &device);
-                let (time, next) = timed(&device, || sparse.step(args.lr, batch.clone()));
+                let (time, (next, sparse_loss)) = timed(&device, || sparse.step(args.lr, batch.clone()));
                 sparse = next;
                 times[0].push(time);
-                let (time, next) = timed(&device, || dense.step(args.lr, batch));
+                let (time, (next, dense_loss)) = timed(&device, || dense.step(args.lr, batch));
                 dense = next;
                 times[1].push(time);
+                for (losses, loss) in losses.iter_mut().zip([sparse_loss, dense_loss]) {
+                    losses[epoch] += share * loss.into_scalar::<f64>();
+                }
                 bar.inc(1);
             }
         }
@@ -115,8 +134,19 @@ fn run(args: &Args) -> Result<(), String> {
         }
         accuracies.iter_mut().zip(of_seed).for_each(|(all, one)| all.push(one));
         sparsity = sparse.sparsity();
+        if pattern.is_none() {
+            pattern = Some(sparse.picture().map_err(|trouble| trouble.to_string())?);
+        }
     }
     bar.finish_and_clear();
+    let [of_sparse, of_dense] = &losses;
+    let loss = curves(&[("sparse", of_sparse), ("dense", of_dense)]).with_title("Training loss");
+    let mut plots = vec![loss.with_axes("epoch", "cross-entropy")];
+    plots.extend(pattern);
+    let saved = save(&grid(&plots, 2).with_size(640, 400), &args.out, "sparse_mlp")?;
+    if !args.quiet {
+        say(&saved);
+    }
     let [(sparse, sparse_std), (dense, dense_std)] = accuracies.map(|all| mean_std(&all));
     let [sparse_ms, dense_ms] = times.map(median_ms);
     let (seeds, points) = (args.seeds, 100.0 * (sparse - dense));

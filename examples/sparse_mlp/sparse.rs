@@ -8,8 +8,10 @@ use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use clap::ValueEnum;
+use sparse_tensor::SparseError;
 use sparse_tensor::module::{Growth, PruneSchedule, RewireSchedule, carry_state};
 use sparse_tensor::nn::{SparseLinear, SparseLinearConfig};
+use sparse_tensor::plot::{Plot, try_spy};
 
 /// How a pattern changes in training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -98,7 +100,8 @@ impl Sparse {
         }
     }
 
-    pub(crate) fn step(mut self, lr: f64, batch: Part) -> Self {
+    /// The network after a step, and the loss before it.
+    pub(crate) fn step(mut self, lr: f64, batch: Part) -> (Self, Tensor<1>) {
         self.steps += 1;
         let changes: Vec<_> = self.network.hidden.iter().map(|layer| self.change(layer)).collect();
         let Self { mut network, mut optimizer, .. } = self;
@@ -106,7 +109,8 @@ impl Sparse {
         if probe {
             network = network.map(SparseLinear::with_probe);
         }
-        let grads = loss(network.forward(batch.points), batch.classes).backward();
+        let loss = loss(network.forward(batch.points), batch.classes);
+        let grads = loss.backward();
         let dense: Vec<_> = network.hidden.iter().map(|layer| layer.probe_gradient(&grads)).collect();
         let grads = GradientsParams::from_grads(grads, &network);
         network = optimizer.step(lr, network.map(SparseLinear::without_probe), grads);
@@ -129,12 +133,19 @@ impl Sparse {
         if !moved.is_empty() {
             optimizer = carry_state(optimizer, &moved).expect("the optimizer of these weights");
         }
-        Self { network, optimizer, ..self }
+        (Self { network, optimizer, ..self }, loss.inner())
     }
 
     /// Logits, off the tape.
     pub(crate) fn logits(&self, points: Tensor<2>) -> Tensor<2> {
         self.network.valid().forward(points)
+    }
+
+    /// Which weights of the first layer exist.
+    pub(crate) fn picture(&self) -> Result<Plot, SparseError> {
+        // The weight is [hidden, features].
+        let plot = try_spy(&self.network.hidden[0].weight.val().try_transpose()?)?;
+        Ok(plot.with_title("First layer after training").with_axes("hidden unit", "feature"))
     }
 
     /// The share of the weights, biases apart, that are not stored.

@@ -5,12 +5,16 @@
 //! cargo run --release --example text -- --data texts.tsv    # a line "label<TAB>text" for each text
 //! cargo run --release --example text -- --help
 //! ```
+//!
+//! The picture shows the loss of each step, and how many words the texts have.
 
 #[path = "../shared/console.rs"]
 mod console;
 mod corpus;
 #[path = "../shared/numbers.rs"]
 mod numbers;
+#[path = "../shared/picture.rs"]
+mod picture;
 
 use burn::module::Module;
 use burn::nn::Initializer;
@@ -20,12 +24,14 @@ use clap::Parser;
 use console::{finish, progress, say};
 use corpus::{Corpus, words};
 use numbers::above_zero;
+use picture::{make_folder, save};
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
 use sparse_tensor::CsrTensor;
 use sparse_tensor::data::{FeatureHasher, random_split};
 use sparse_tensor::nn::{RowAdagradConfig, RowOptimizer, RowTable, RowTableConfig};
+use sparse_tensor::plot::{Plot, curves, grid, histogram};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,12 +48,12 @@ const BIAS: &str = "(bias)";
 ///
 /// A word's column is a hash of the word, so there is no vocabulary. A batch is a few rows of a sparse matrix, and the
 /// weights are a table with a row for each column: a step reads and changes only the rows of the words in its batch.
-/// Four fifths of the texts are for training, the others are for testing. The last line of the output is
-/// `test accuracy: A over N texts, T ms/step`.
+/// Four fifths of the texts are for training, the others are for testing. The picture shows the loss of each step and
+/// the number of words of the texts. The last line of the output is `test accuracy: A over N texts, T ms/step`.
 #[derive(Parser, Debug)]
 #[command(name = "text")]
 struct Args {
-    /// File with a line "label<TAB>text" for each text
+    /// File with a line "label<TAB>text" for each text, UTF-8
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
     /// Number of columns, as a power of two
@@ -65,6 +71,9 @@ struct Args {
     /// Seed of the generated sentences, the split and the batches
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Folder for the picture, text.svg and text.png
+    #[arg(long, value_name = "DIR", default_value = "target/text")]
+    out: PathBuf,
     /// Print the last line only
     #[arg(long)]
     quiet: bool,
@@ -76,6 +85,7 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<(), String> {
     let device = Device::default().autodiff();
+    make_folder(&args.out)?;
     let corpus = match &args.data {
         Some(path) => Corpus::read(path)?,
         None => Corpus::generate(args.seed),
@@ -89,26 +99,40 @@ fn run(args: &Args) -> Result<(), String> {
         let (texts, classes) = (corpus.texts.len(), corpus.classes.join(", "));
         say(&format!("{texts} texts of the classes {classes}; for example: {:?}", corpus.texts[0]));
     }
-    let (table, step) = train(args, &corpus, &hasher, &splits.train, &device)?;
+    let (table, step, losses) = train(args, &corpus, &hasher, &splits.train, &device)?;
     let plain = table.valid();
     if !args.quiet {
         print_words(&corpus, &hasher, &splits.train, &plain);
     }
     let (x, labels) = corpus_matrix(&corpus, &hasher, &splits.test, &device.inner())?;
     let right = plain.matmul(&x).0.argmax(1).equal(labels.unsqueeze_dim(1)).int().sum().into_scalar::<i64>();
+    let saved = save(&draw(&corpus, &losses), &args.out, "text")?;
+    if !args.quiet {
+        say(&saved);
+    }
     let (count, step) = (splits.test.len(), step.as_secs_f64() * 1e3);
     say(&format!("test accuracy: {:.4} over {count} texts, {step:.3} ms/step", right as f64 / count as f64));
     Ok(())
 }
 
-/// The weights `[columns, classes]`, and the median time of a step.
+/// The loss of each step, and the texts by their number of words.
+fn draw(corpus: &Corpus, losses: &[f32]) -> Plot {
+    let lengths: Vec<usize> = corpus.texts.iter().map(|text| words(text).count()).collect();
+    let mut counts = vec![0; lengths.iter().max().map_or(0, |most| most + 1)];
+    lengths.into_iter().for_each(|length| counts[length] += 1);
+    let loss = curves(&[("each step", losses)]).with_title("Training loss").with_axes("step", "cross-entropy");
+    let lengths = histogram(&counts).with_title("Lengths of the texts").with_axes("words", "texts");
+    grid(&[loss, lengths], 2)
+}
+
+/// The weights `[columns, classes]`, the median time of a step, and the loss of each.
 fn train(
     args: &Args,
     corpus: &Corpus,
     hasher: &FeatureHasher,
     texts: &[usize],
     device: &Device,
-) -> Result<(RowTable, Duration), String> {
+) -> Result<(RowTable, Duration, Vec<f32>), String> {
     let (x, labels) = corpus_matrix(corpus, hasher, texts, device)?;
     let config = RowTableConfig::new(hasher.columns(), corpus.classes.len()).with_initializer(Initializer::Zeros);
     let mut table = config.init(device);
@@ -116,10 +140,10 @@ fn train(
     let mut order: Vec<i64> = (0..texts.len() as i64).collect();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(args.seed);
     let bar = progress(args.quiet, u64::from(args.epochs) * order.len().div_ceil(args.batch as usize) as u64, "steps");
-    let mut times = vec![];
+    let (mut times, mut losses) = (vec![], vec![]);
     for epoch in 1..=args.epochs {
         order.shuffle(&mut rng);
-        let (mut loss_sum, mut rows_sum, mut steps) = (0.0, 0, 0);
+        let (mut rows_sum, before) = (0, losses.len());
         for chosen in order.chunks(args.batch as usize) {
             let start = Instant::now();
             let chosen = Tensor::<1, Int>::from_ints(chosen, device);
@@ -129,19 +153,20 @@ fn train(
             let grad = read.grad(&loss.backward()).expect("the loss reads the table");
             rows_sum += grad.ids().dims()[0];
             table = optimizer.step(args.lr, table, grad);
-            loss_sum += loss.into_scalar::<f32>();
+            losses.push(loss.into_scalar::<f32>());
             times.push(start.elapsed());
-            steps += 1;
             bar.inc(1);
         }
         if !args.quiet {
-            let (loss, rows, all) = (loss_sum / steps as f32, rows_sum / steps, hasher.columns());
+            let of_epoch = &losses[before..];
+            let (steps, all) = (of_epoch.len(), hasher.columns());
+            let (loss, rows) = (of_epoch.iter().sum::<f32>() / steps as f32, rows_sum / steps);
             bar.suspend(|| say(&format!("epoch {epoch}: loss {loss:.4}, {rows} of {all} rows changed in a step")));
         }
     }
     bar.finish_and_clear();
     times.sort_unstable();
-    Ok((table, times[times.len() / 2]))
+    Ok((table, times[times.len() / 2], losses))
 }
 
 /// The counts of hashed words `[texts, columns]`, and the class of each text.

@@ -3,6 +3,7 @@
 use super::graph::{Graph, Splits, label_tensor};
 use crate::io::matrix_market;
 use crate::io::matrix_market::matrix::{MatrixMarket, Symmetry, Values};
+use crate::io::source::{Files, Lines, Progress, shown, silent, text};
 use burn::tensor::Device;
 use sparse_core::{Result, SparseError};
 use std::path::Path;
@@ -23,15 +24,27 @@ use std::path::Path;
 /// `invalid` for anything that cannot be read, breaks its format or contradicts another file. It names the file and the
 /// line.
 pub fn read_folder(path: impl AsRef<Path>, device: &Device) -> Result<Graph> {
+    read_folder_with(path, device, &mut silent())
+}
+
+/// [`read_folder`], which reports its progress over all files.
+///
+/// # Errors
+///
+/// As [`read_folder`].
+pub fn read_folder_with(path: impl AsRef<Path>, device: &Device, progress: &mut Progress<'_>) -> Result<Graph> {
     let folder = path.as_ref();
     if !folder.is_dir() {
         return Err(invalid(format!("{}: a graph must be a folder, got none of that name", folder.display())));
     }
-    let adjacency = read_adjacency(&folder.join("adjacency.mtx"))?;
+    let mut files = Files::new(FILES.map(|name| folder.join(name)), progress);
+    let adjacency = files.next(|progress| read_adjacency(&folder.join("adjacency.mtx"), progress))?;
     let nodes = adjacency.rows;
     let path = folder.join("features.mtx");
-    let features = matrix_market::read_checked(&path, |entry| {
-        if entry.value.is_finite() { Ok(()) } else { Err(format!("a feature must be finite, got {}", entry.value)) }
+    let features = files.next(|progress| {
+        matrix_market::read_checked(&path, progress, |entry| {
+            if entry.value.is_finite() { Ok(()) } else { Err(format!("a feature must be finite, got {}", entry.value)) }
+        })
     })?;
     if features.rows != nodes {
         let name = path.display();
@@ -41,7 +54,7 @@ pub fn read_folder(path: impl AsRef<Path>, device: &Device) -> Result<Graph> {
         )));
     }
     let path = folder.join("labels.txt");
-    let labels = read_numbers(&path, -1, nodes, "a class")?;
+    let labels = files.next(|progress| read_numbers(&path, progress, -1, nodes, "a class"))?;
     if labels.len() != nodes {
         let (name, got) = (path.display(), labels.len());
         return Err(invalid(format!("{name}: line {got}: there must be a class for each of {nodes} nodes, got {got}")));
@@ -50,7 +63,7 @@ pub fn read_folder(path: impl AsRef<Path>, device: &Device) -> Result<Graph> {
     let mut owner: Vec<Option<&'static str>> = vec![None; nodes];
     let mut split = |name: &'static str| {
         let path = folder.join(name);
-        let ids = read_numbers(&path, 0, nodes, "a node")?;
+        let ids = files.next(|progress| read_numbers(&path, progress, 0, nodes, "a node"))?;
         let ids: Vec<(usize, usize)> = ids.into_iter().map(|(line, node)| (line, node as usize)).collect();
         for &(line, node) in &ids {
             let trouble = match owner[node].replace(name) {
@@ -63,6 +76,7 @@ pub fn read_folder(path: impl AsRef<Path>, device: &Device) -> Result<Graph> {
         Ok(ids.into_iter().map(|(_, node)| node).collect())
     };
     let splits = Splits { train: split("train.txt")?, val: split("val.txt")?, test: split("test.txt")? };
+    files.finish();
     Ok(Graph {
         adjacency: adjacency.to_csr(device)?,
         features: features.to_csr(device)?,
@@ -72,8 +86,10 @@ pub fn read_folder(path: impl AsRef<Path>, device: &Device) -> Result<Graph> {
     })
 }
 
-fn read_adjacency(path: &Path) -> Result<MatrixMarket> {
-    let matrix = matrix_market::read_checked(path, |entry| {
+const FILES: [&str; 6] = ["adjacency.mtx", "features.mtx", "labels.txt", "train.txt", "val.txt", "test.txt"];
+
+fn read_adjacency(path: &Path, progress: &mut Progress<'_>) -> Result<MatrixMarket> {
+    let matrix = matrix_market::read_checked(path, progress, |entry| {
         if entry.row == entry.col {
             return Err(format!("an edge must join two nodes, got a self loop at {}", entry.row + 1));
         }
@@ -115,24 +131,23 @@ fn read_adjacency(path: &Path) -> Result<MatrixMarket> {
 }
 
 /// `(line, number)` of a file with one number in `[low, below)` a line.
-fn read_numbers(path: &Path, low: i64, below: usize, what: &str) -> Result<Vec<(usize, i64)>> {
-    let name = path.display();
-    let text = std::fs::read(path).map_err(|trouble| invalid(format!("{name}: cannot be read, got {trouble}")))?;
-    let mut numbers = Vec::new();
-    for (at, line) in text.split(|&byte| byte == b'\n').enumerate() {
-        let line = line.trim_ascii();
-        if line.is_empty() {
-            continue;
-        }
-        let number = std::str::from_utf8(line).ok().and_then(|text| text.parse::<i64>().ok());
+fn read_numbers(
+    path: &Path,
+    progress: &mut Progress<'_>,
+    low: i64,
+    below: usize,
+    what: &str,
+) -> Result<Vec<(usize, i64)>> {
+    let at = |message: String| invalid(format!("{}: {message}", path.display()));
+    let (file, _) = text(path, progress).map_err(|trouble| at(format!("cannot be read, got {trouble}")))?;
+    let (mut lines, mut numbers) = (Lines::new(file), vec![]);
+    while let Some((line, word)) = lines.next().map_err(at)? {
+        let number = std::str::from_utf8(word).ok().and_then(|word| word.parse::<i64>().ok());
         match number.filter(|&number| low <= number && number < below as i64) {
-            Some(number) => numbers.push((at + 1, number)),
+            Some(number) => numbers.push((line, number)),
             None => {
-                let got: String = String::from_utf8_lossy(line).chars().take(60).collect();
-                return Err(invalid(format!(
-                    "{name}: line {}: {what} must be in [{low}, {below}), got {got:?}",
-                    at + 1
-                )));
+                let got = shown(word);
+                return Err(at(format!("line {line}: {what} must be in [{low}, {below}), got {got:?}")));
             }
         }
     }

@@ -37,7 +37,7 @@ pub use algorithms::{
     try_connected_components, try_triangle_counts,
 };
 pub use batch::GraphBatch;
-pub use folder::read_folder;
+pub use folder::{read_folder, read_folder_with};
 pub use graph::{Graph, Splits};
 pub use hashing::FeatureHasher;
 pub use karate::karate;
@@ -45,7 +45,7 @@ pub use labelled::LabelledNodes;
 pub use metrics::{hits_at_k, recall_at_k, roc_auc, try_hits_at_k, try_recall_at_k, try_roc_auc};
 pub use ogb::{OgbGraph, OgbOptions, read_ogb, read_ogb_with};
 pub use pagerank::{PageRankConfig, pagerank, try_pagerank};
-pub use planetoid::read_planetoid;
+pub use planetoid::{read_planetoid, read_planetoid_with};
 pub use points::{knn_graph, radius_graph, try_knn_graph, try_radius_graph};
 pub use reordering::Reordering;
 pub use sampling::cluster::ClusterPartition;

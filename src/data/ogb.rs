@@ -3,7 +3,7 @@
 use super::graph::{Graph, Splits, label_tensor, undirected};
 use crate::base::checks::has_dtype;
 use crate::base::index::read_all;
-use crate::io::source::{Lines, Progress, shown, silent, text};
+use crate::io::source::{Files, Lines, Progress, shown, silent, text};
 use crate::tensor::sparse::{CooTensor, CsrTensor};
 use burn::tensor::{Int, Tensor, TensorCreationOptions, TensorData};
 use sparse_core::{Result, SparseError};
@@ -158,13 +158,11 @@ pub fn read_ogb_with(
         found(&split, "valid"),
         found(&split, "test"),
     ];
-    let length = |path: &PathBuf| std::fs::metadata(path).map_or(0, |data| data.len());
-    let total = paths.iter().map(length).sum();
-    let mut files = Files { done: 0, total, progress };
+    let mut files = Files::new(&paths, progress);
     let [count, label, edge, feat, splits @ ..] = &paths;
 
     let mut counts = Vec::new();
-    files.lines(count, |fields| {
+    lines(&mut files, count, |fields| {
         counts.push(fields.int()?);
         Ok(())
     })?;
@@ -173,11 +171,11 @@ pub fn read_ogb_with(
         _ => return Err(at(count, format!("there must be one graph, got {} numbers of nodes", counts.len()))),
     };
     let mut labels = Table::default();
-    files.lines(label, |fields| labels.push(fields, Fields::class))?;
+    lines(&mut files, label, |fields| labels.push(fields, Fields::class))?;
     // What follows allocates for the nodes that were met, not for those that were claimed.
     labels.check(label, nodes)?;
     let mut edges: Vec<(usize, usize)> = Vec::new();
-    files.lines(edge, |fields| {
+    lines(&mut files, edge, |fields| {
         let ends = (fields.below(nodes)?, fields.below(nodes)?);
         edges.push(ends);
         if options.inverse {
@@ -188,13 +186,13 @@ pub fn read_ogb_with(
     let mut features = Table::default();
     let has_features = feat.is_file();
     if has_features {
-        files.lines(feat, |fields| features.push(fields, Fields::float))?;
+        lines(&mut files, feat, |fields| features.push(fields, Fields::float))?;
         features.check(feat, nodes)?;
     }
     let mut owner = vec![false; nodes];
     let mut ids = [vec![], vec![], vec![]];
     for (path, ids) in splits.iter().zip(&mut ids) {
-        files.lines(path, |fields| {
+        lines(&mut files, path, |fields| {
             let node = fields.below(nodes)?;
             if std::mem::replace(&mut owner[node], true) {
                 return Err(format!("a node must be in one split, once, got {node} again"));
@@ -204,7 +202,7 @@ pub fn read_ogb_with(
         })?;
     }
     let [train, val, test] = ids;
-    (files.progress)(total, total);
+    files.finish();
 
     let ones = Tensor::<1>::ones([edges.len()], device.clone());
     let adjacency = CooTensor::from_edges(&edges, ones, nodes)?.try_to_csr()?;
@@ -248,32 +246,21 @@ fn split_folder(folder: &Path, options: &OgbOptions) -> Result<PathBuf> {
     }
 }
 
-/// The files of a folder, with one progress over all of them.
-struct Files<'a, 'p> {
-    done: u64,
-    total: u64,
-    progress: &'a mut Progress<'p>,
-}
-
-impl Files<'_, '_> {
-    fn lines(&mut self, path: &Path, mut each: impl FnMut(&mut Fields<'_>) -> Result<(), String>) -> Result<()> {
-        let (before, total, mut last) = (self.done, self.total, 0);
-        let progress = &mut *self.progress;
-        let mut heard = |done, _| {
-            last = done;
-            progress(before + done, total.max(before + done));
-        };
-        {
-            let file = text(path, &mut heard).map_err(|trouble| at(path, format!("cannot be read, got {trouble}")))?;
-            let mut lines = Lines::new(file.0);
-            while let Some((number, line)) = lines.next().map_err(|message| at(path, message))? {
-                let mut fields = Fields { rest: Some(line) };
-                each(&mut fields).map_err(|message| at(path, format!("line {number}: {message}")))?;
-            }
+/// Reads the next file line by line.
+fn lines(
+    files: &mut Files<'_, '_>,
+    path: &Path,
+    mut each: impl FnMut(&mut Fields<'_>) -> Result<(), String>,
+) -> Result<()> {
+    files.next(|progress| {
+        let (file, _) = text(path, progress).map_err(|trouble| at(path, format!("cannot be read, got {trouble}")))?;
+        let mut lines = Lines::new(file);
+        while let Some((number, line)) = lines.next().map_err(|message| at(path, message))? {
+            let mut fields = Fields { rest: Some(line) };
+            each(&mut fields).map_err(|message| at(path, format!("line {number}: {message}")))?;
         }
-        self.done += last;
         Ok(())
-    }
+    })
 }
 
 /// The fields of a line.

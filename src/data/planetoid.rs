@@ -6,11 +6,14 @@ use crate::base::checks::has_dtype;
 use crate::base::index::ints;
 use crate::io::npy::array::{Input, Ints};
 use crate::io::npy::header::{Header, dtype};
-use crate::io::source::{Lines, shown, silent, text};
+use crate::io::source::{Files, Lines, Progress, shown, silent, text, whole};
 use crate::tensor::sparse::CooTensor;
 use burn::tensor::{Tensor, TensorCreationOptions, TensorData};
 use sparse_core::{Result, SparseError};
 use std::path::Path;
+
+/// The files of a graph: features, classes, edges, test nodes.
+const PARTS: [&str; 8] = ["x", "allx", "tx", "y", "ally", "ty", "test.index", "graph"];
 
 /// How many nodes after those for training are for validation.
 const VALIDATION: usize = 500;
@@ -46,21 +49,37 @@ pub fn read_planetoid(
     name: &str,
     options: impl Into<TensorCreationOptions>,
 ) -> Result<Graph> {
+    read_planetoid_with(folder, name, options, &mut silent())
+}
+
+/// [`read_planetoid`], which reports its progress over all files.
+///
+/// # Errors
+///
+/// As [`read_planetoid`].
+pub fn read_planetoid_with(
+    folder: impl AsRef<Path>,
+    name: &str,
+    options: impl Into<TensorCreationOptions>,
+    progress: &mut Progress<'_>,
+) -> Result<Graph> {
     let (folder, options) = (folder.as_ref(), options.into());
     if let Some(dtype) = options.dtype {
         has_dtype(OP, &options.device, dtype)?;
     }
     let file = |part: &str| folder.join(format!("ind.{name}.{part}"));
-    let bytes = |part: &str| {
+    let mut files = Files::new(PARTS.map(file), progress);
+    let bytes = |files: &mut Files<'_, '_>, part: &str| {
         let path = file(part);
-        std::fs::read(&path).map_err(|trouble| invalid(format!("{}: cannot be read, got {trouble}", path.display())))
+        let bytes = files.next(|progress| whole(&path, progress));
+        bytes.map_err(|trouble| invalid(format!("{}: cannot be read, got {trouble}", path.display())))
     };
     let at = |part: &'static str| move |message: String| invalid(format!("ind.{name}.{part}: {message}"));
-    let matrix = |part| Rows::read(&bytes(part)?).map_err(at(part));
-    let classes = |part| Classes::read(&bytes(part)?).map_err(at(part));
+    let mut matrix = |part| Rows::read(&bytes(&mut files, part)?).map_err(at(part));
     let (x, allx, tx) = (matrix("x")?, matrix("allx")?, matrix("tx")?);
+    let mut classes = |part| Classes::read(&bytes(&mut files, part)?).map_err(at(part));
     let (y, ally, ty) = (classes("y")?, classes("ally")?, classes("ty")?);
-    let test = read_ids(&file("test.index"))?;
+    let test = files.next(|progress| read_ids(&file("test.index"), progress))?;
     for (part, left, right) in [
         ("y", x.count(), y.of.len()),
         ("ally", allx.count(), ally.of.len()),
@@ -86,7 +105,8 @@ pub fn read_planetoid(
         let got = y.of.len();
         return Err(at("y")(format!("there must be at most as many nodes as in allx, {known}, got {got}")));
     }
-    let links = bytes("graph")?;
+    let links = bytes(&mut files, "graph")?;
+    files.finish();
     let links = Links::read(&links).map_err(at("graph"))?;
     let nodes = test.iter().map(|&id| id + 1).max().unwrap_or(known);
     if let Some(&id) = test.iter().find(|&&id| id < known || id >= known + links.keys) {
@@ -141,10 +161,9 @@ fn invalid(message: String) -> SparseError {
 }
 
 /// One number a line.
-fn read_ids(path: &Path) -> Result<Vec<usize>> {
+fn read_ids(path: &Path, progress: &mut Progress<'_>) -> Result<Vec<usize>> {
     let at = |message: String| invalid(format!("{}: {message}", path.display()));
-    let mut silent = silent();
-    let (file, _) = text(path, &mut silent).map_err(|trouble| at(format!("cannot be read, got {trouble}")))?;
+    let (file, _) = text(path, progress).map_err(|trouble| at(format!("cannot be read, got {trouble}")))?;
     let (mut lines, mut ids) = (Lines::new(file), vec![]);
     while let Some((number, line)) = lines.next().map_err(at)? {
         let id = std::str::from_utf8(line).ok().and_then(|text| text.parse::<u32>().ok());

@@ -82,20 +82,13 @@ fn lines<P: Pattern, K: Kind, E: Element>(lines: &Compressed, tensor: &SparseTen
 
 /// Checks that nothing of the tensor is lost in a matrix that stores numbers of `dtype`.
 fn check<P: Pattern, K: Kind>(op: &'static str, tensor: &SparseTensor<P, 2, K>, dtype: DType) -> Result<()> {
-    if tensor.dense_dims() > 0 {
-        let rule = "the tensor must have two sparse dims, got shape {left} with {right:1} of them";
-        let (left, right) = (tensor.dims().to_vec(), vec![tensor.sparse_dims()]);
-        return Err(SparseError::ShapeMismatch { op, rule, left, right });
-    }
-    if tensor.fill().is_undefined() {
-        let hint = "use with_fill(Fill::Zero), if a missing element is 0 to the other crate";
-        return Err(SparseError::UndefinedFill { op, hint });
-    }
-    let is_zero = || read_data(tensor.fill_row().inner()).convert::<f64>().iter::<f64>().all(|value| value == 0.0);
-    if !tensor.fill().is_zero() && !is_zero() {
-        let hint = "subtract the fill first, or use with_fill(Fill::Zero)";
-        return Err(SparseError::WrongFill { op, expected: "zero", fill: tensor.fill().to_string(), hint });
-    }
+    tensor.check_plain(
+        op,
+        [
+            "use with_fill(Fill::Zero), if a missing element is 0 to the other crate",
+            "subtract the fill first, or use with_fill(Fill::Zero)",
+        ],
+    )?;
     if !holds(dtype, tensor.dtype()) {
         let (left, right) = (dtype_name(tensor.dtype()), dtype_name(dtype));
         return Err(SparseError::DtypeMismatch { op, left, right });

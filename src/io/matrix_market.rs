@@ -26,7 +26,7 @@ mod write;
 
 pub use write::{ToMatrixMarket, write, write_to};
 
-use super::source::{silent, text};
+use super::source::{Progress, silent, text};
 use matrix::invalid;
 use sparse_core::{Result, SparseError};
 use std::io::BufRead;
@@ -41,7 +41,16 @@ pub(crate) use parse::{Entry, parse_checked};
 ///
 /// `invalid`: the file cannot be opened, or breaks the format; the message names the file, the line and what was found.
 pub fn read(path: impl AsRef<Path>) -> Result<MatrixMarket> {
-    read_checked(path.as_ref(), |_| Ok(()))
+    read_with(path, &mut silent())
+}
+
+/// [`read`], which reports its progress.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_with(path: impl AsRef<Path>, progress: &mut Progress<'_>) -> Result<MatrixMarket> {
+    read_checked(path.as_ref(), progress, |_| Ok(()))
 }
 
 /// Reads from memory or from a stream.
@@ -53,12 +62,15 @@ pub fn parse(reader: impl BufRead) -> Result<MatrixMarket> {
     parse_checked(reader, 0, |_| Ok(()))
 }
 
-/// [`read`] with an additional check of every entry. The text of its error follows the name of the line.
-pub(crate) fn read_checked(path: &Path, check: impl FnMut(Entry) -> Result<(), String>) -> Result<MatrixMarket> {
+/// [`read_with`] with an additional check of every entry. The text of its error follows the name of the line.
+pub(crate) fn read_checked(
+    path: &Path,
+    progress: &mut Progress<'_>,
+    check: impl FnMut(Entry) -> Result<(), String>,
+) -> Result<MatrixMarket> {
     let name = path.display();
-    let mut silent = silent();
     let open = |trouble| invalid(format!("{name}: cannot be read, got {trouble}"));
-    let (file, bytes) = text(path, &mut silent).map_err(open)?;
+    let (file, bytes) = text(path, progress).map_err(open)?;
     parse_checked(file, bytes, check).map_err(|trouble| match trouble {
         SparseError::Invalid { op, message } => SparseError::Invalid { op, message: format!("{name}: {message}") },
         other => other,

@@ -193,8 +193,25 @@ impl<'a> Archive<'a> {
         name: &str,
         options: impl Into<TensorCreationOptions>,
     ) -> Result<Tensor<D, K>> {
+        self.dense_with(name, options, &mut silent())
+    }
+
+    /// [`dense`](Self::dense), which reports its progress: of this array, not of the file.
+    ///
+    /// # Errors
+    ///
+    /// As [`dense`](Self::dense).
+    pub fn dense_with<const D: usize, K: Kind>(
+        &mut self,
+        name: &str,
+        options: impl Into<TensorCreationOptions>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Tensor<D, K>> {
         let options = options.into();
-        self.directory.array(name, &mut silent(), |header, input| tensor(OP, header, input, options))
+        self.directory.start(Some(name));
+        let array = self.directory.array(name, progress, |header, input| tensor(OP, header, input, options))?;
+        self.directory.finish(progress);
+        Ok(array)
     }
 
     /// The sparse matrix whose parts the archive holds.
@@ -219,6 +236,7 @@ impl<'a> Archive<'a> {
         options: impl Into<TensorCreationOptions>,
         progress: &mut Progress<'_>,
     ) -> Result<SparseTensor<P, 2, K>> {
+        self.directory.start(None);
         let matrix = Reader { directory: &mut self.directory, options: options.into(), progress }.matrix()?;
         self.directory.finish(progress);
         Ok(matrix)

@@ -53,6 +53,7 @@
 mod file;
 mod tensor;
 
+use super::source::{Counted, Progress, silent};
 use crate::base::kind::Kind;
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::SparseTensor;
@@ -111,7 +112,20 @@ pub fn load<P: Pattern, const D: usize, K: Kind>(
     path: impl AsRef<Path>,
     device: &Device,
 ) -> Result<SparseTensor<P, D, K>> {
-    Archive::load(path)?.get("", device)
+    load_with(path, device, &mut silent())
+}
+
+/// [`load`], which reports its progress.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_with<P: Pattern, const D: usize, K: Kind>(
+    path: impl AsRef<Path>,
+    device: &Device,
+    progress: &mut Progress<'_>,
+) -> Result<SparseTensor<P, D, K>> {
+    Archive::load_with(path, progress)?.get("", device)
 }
 
 /// [`load`] from memory.
@@ -243,9 +257,18 @@ impl Archive {
     ///
     /// `invalid` if the file cannot be read, is not a safetensors file, is cut off, or names no sparse tensors.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        Self::load_with(path, &mut silent())
+    }
+
+    /// [`load`](Self::load), which reports its progress.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn load_with(path: impl AsRef<Path>, progress: &mut Progress<'_>) -> Result<Self> {
         let name = path.as_ref().display();
         let trouble = |trouble| invalid(format!("{name}: cannot be read, got {trouble}"));
-        let source = File::open(path.as_ref()).map_err(trouble)?;
+        let source = Counted::open(path.as_ref(), progress).map_err(trouble)?;
         file::read(BufReader::new(source)).map(Self::from).map_err(|trouble| invalid(format!("{name}: {trouble}")))
     }
 

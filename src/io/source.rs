@@ -1,13 +1,25 @@
-//! Files as streams of text: plain or compressed by gzip, and a word on how far the read has come.
+//! Files as streams of bytes and of text, plain or compressed by gzip, and a word on how far the read has come.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-/// What hears how far a read has come: the bytes that were read, and the bytes of the file (of compressed ones).
+/// What hears how far a read has come: the bytes that were read, and the bytes of the file or of all files of a folder
+/// (of compressed ones).
 ///
 /// A reader calls it every few hundred kilobytes, on the thread of the caller, and at the end with two equal numbers.
 /// With `indicatif`: `&mut |done, total| { bar.set_length(total); bar.set_position(done) }`.
+///
+/// ```
+/// use sparse_tensor::io::matrix_market;
+///
+/// let path = std::env::temp_dir().join(format!("progress-{}.mtx", std::process::id()));
+/// std::fs::write(&path, "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n").unwrap();
+/// let mut last = (0, 0);
+/// let file = matrix_market::read_with(&path, &mut |done, total| last = (done, total)).unwrap();
+/// assert_eq!((file.coordinates, last), (vec![(0, 1)], (59, 59)));
+/// # std::fs::remove_file(path).unwrap();
+/// ```
 pub type Progress<'a> = dyn FnMut(u64, u64) + 'a;
 
 /// How many bytes are read between two calls.
@@ -50,6 +62,57 @@ impl Read for Counted<'_, '_> {
         }
         Ok(got)
     }
+}
+
+/// Several files, with one progress over all of them.
+pub(crate) struct Files<'a, 'p> {
+    done: u64,
+    total: u64,
+    progress: &'a mut Progress<'p>,
+}
+
+impl<'a, 'p> Files<'a, 'p> {
+    /// The files of these names. One that is missing has no bytes.
+    pub(crate) fn new(paths: impl IntoIterator<Item = impl AsRef<Path>>, progress: &'a mut Progress<'p>) -> Self {
+        let length = |path| std::fs::metadata(path).map_or(0, |data| data.len());
+        Self { done: 0, total: paths.into_iter().map(length).sum(), progress }
+    }
+
+    /// What `read` makes of the next file. It reports the progress in that file alone.
+    pub(crate) fn next<T>(&mut self, read: impl FnOnce(&mut Progress<'_>) -> T) -> T {
+        let (before, total, progress) = (self.done, self.total, &mut *self.progress);
+        let done = &mut self.done;
+        read(&mut |here, _| {
+            *done = before + here;
+            progress(*done, total.max(*done));
+        })
+    }
+
+    /// The last word on the progress.
+    pub(crate) fn finish(self) {
+        let total = self.total.max(self.done);
+        (self.progress)(total, total);
+    }
+}
+
+/// How many bytes [`take`] asks for at a time.
+const PIECE: u64 = 1 << 20;
+
+/// The next `length` bytes, or those that are left. Progress is heard on the way, and memory grows with what is there.
+pub(crate) fn take(source: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    loop {
+        let piece = PIECE.min(length - bytes.len() as u64);
+        let got = source.by_ref().take(piece).read_to_end(&mut bytes)?;
+        if piece < PIECE || (got as u64) < piece {
+            return Ok(bytes);
+        }
+    }
+}
+
+/// All bytes of a file.
+pub(crate) fn whole(path: &Path, progress: &mut Progress<'_>) -> io::Result<Vec<u8>> {
+    take(&mut Counted::open(path, progress)?, u64::MAX)
 }
 
 /// The text of a file, and the number of its bytes if that is known before they are read (0 if not). A file that starts

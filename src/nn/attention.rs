@@ -201,3 +201,45 @@ macro_rules! attention_forwards {
 }
 
 pub(super) use attention_forwards;
+
+/// The weights and the `run` of a layer that has a method `scores`. It gives the edges with self loops, `W x` of the
+/// sources, and the score of each edge `[nnz, heads]`.
+macro_rules! attention_from_scores {
+    ($(#[$doc:meta])* $layer:ident) => {
+        impl $layer {
+            $(#[$doc])*
+            ///
+            /// # Errors
+            ///
+            /// As [`try_forward`](Self::try_forward).
+            #[or_panic]
+            pub fn try_attention(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<CsrTensor<3>> {
+                const OP: &str = concat!(stringify!($layer), "::attention");
+                check_square(OP, adjacency)?;
+                let x = Features::Dense(x);
+                let (pattern, _, scores) = self.scores(OP, adjacency, [x.clone(), x], None)?;
+                edge_weights(pattern, scores)
+            }
+
+            fn run(
+                &self,
+                op: &'static str,
+                adjacency: &CsrTensor<2>,
+                [source, target]: [Features<'_>; 2],
+                edges: Option<Tensor<2>>,
+            ) -> Result<Tensor<2>> {
+                let (pattern, from, scores) = self.scores(op, adjacency, [source, target.clone()], edges)?;
+                let heads = scores.dims()[1];
+                let out = attend(&pattern, Scores::Given(scores), heads, from, &self.dropout);
+                let out = join_heads(out, heads, self.concat);
+                let out = match &self.residual {
+                    Some(residual) => out + target.linear(op, residual)?,
+                    None => out,
+                };
+                Ok(with_bias(out, &self.bias))
+            }
+        }
+    };
+}
+
+pub(super) use attention_from_scores;

@@ -1,6 +1,8 @@
 //! Graph attention.
 
-use super::attention::{Attended, attention_forwards, check_inputs, edge_weights, head_scores, join_heads};
+use super::attention::{
+    Attended, attention_forwards, attention_from_scores, check_inputs, edge_weights, head_scores, join_heads,
+};
 use super::features::{Features, check_dropout, check_square, glorot, glorot_linear, invalid, with_bias, zeros};
 use super::message_passing::at_edges;
 use crate::ops::attention::{Scores, attend};
@@ -130,7 +132,7 @@ attention_forwards! {
     "With self loops, target `i` also attends to source `i`, so the targets must be the first sources, in order."
 }
 
-impl GatConv {
+attention_from_scores! {
     /// The weights `alpha_ij` of dense features, without dropout: `adjacency [N, N]`, `x [N, d_input]`. The result
     /// `[N, N, heads]` has the heads as a dense dim. It stores the edges and, if the layer has them, the self loops.
     /// The elements of a row sum to 1. Differentiable. (PyG's `return_attention_weights`.)
@@ -147,37 +149,10 @@ impl GatConv {
     /// let third = weights.to_dense().slice([9..10, 9..10, 0..1]).into_scalar::<f32>();
     /// assert!((third - 1.0 / 3.0).abs() < 1e-6);
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`try_forward`](Self::try_forward).
-    #[or_panic]
-    pub fn try_attention(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<CsrTensor<3>> {
-        const OP: &str = "GatConv::attention";
-        check_square(OP, adjacency)?;
-        let x = Features::Dense(x);
-        let (pattern, _, scores) = self.scores(OP, adjacency, [x.clone(), x], None)?;
-        edge_weights(pattern, scores)
-    }
+    GatConv
+}
 
-    fn run(
-        &self,
-        op: &'static str,
-        adjacency: &CsrTensor<2>,
-        [source, target]: [Features<'_>; 2],
-        edges: Option<Tensor<2>>,
-    ) -> Result<Tensor<2>> {
-        let heads = self.source.lazy_shape().dims::<2>()[0];
-        let (pattern, from, scores) = self.scores(op, adjacency, [source, target.clone()], edges)?;
-        let out = attend(&pattern, Scores::Given(scores), heads, from, &self.dropout);
-        let out = join_heads(out, heads, self.concat);
-        let out = match &self.residual {
-            Some(residual) => out + target.linear(op, residual)?,
-            None => out,
-        };
-        Ok(with_bias(out, &self.bias))
-    }
-
+impl GatConv {
     /// The edges with self loops, `W x` of the sources, and the score of each edge `[nnz, heads]`.
     fn scores(
         &self,

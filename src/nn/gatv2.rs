@@ -1,6 +1,6 @@
 //! Graph attention of the second kind.
 
-use super::attention::{Attended, attention_forwards, check_inputs, edge_weights, join_heads};
+use super::attention::{Attended, attention_forwards, attention_from_scores, check_inputs, edge_weights, join_heads};
 use super::features::{Features, check_dropout, check_square, glorot, glorot_linear, invalid, with_bias, zeros};
 use super::gatv2_scores::gatv2_scores;
 use crate::ops::attention::{Scores, attend};
@@ -134,39 +134,12 @@ attention_forwards! {
     "With self loops, target `i` also attends to source `i`, so the targets must be the first sources, in order."
 }
 
-impl Gatv2Conv {
+attention_from_scores! {
     /// The weights `alpha_ij` of dense features, without dropout: as [`GatConv::attention`](super::GatConv::attention).
-    ///
-    /// # Errors
-    ///
-    /// As [`try_forward`](Self::try_forward).
-    #[or_panic]
-    pub fn try_attention(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<CsrTensor<3>> {
-        const OP: &str = "Gatv2Conv::attention";
-        check_square(OP, adjacency)?;
-        let x = Features::Dense(x);
-        let (pattern, _, scores) = self.scores(OP, adjacency, [x.clone(), x], None)?;
-        edge_weights(pattern, scores)
-    }
+    Gatv2Conv
+}
 
-    fn run(
-        &self,
-        op: &'static str,
-        adjacency: &CsrTensor<2>,
-        [source, target]: [Features<'_>; 2],
-        edges: Option<Tensor<2>>,
-    ) -> Result<Tensor<2>> {
-        let heads = self.attention.lazy_shape().dims::<2>()[0];
-        let (pattern, from, scores) = self.scores(op, adjacency, [source, target.clone()], edges)?;
-        let out = attend(&pattern, Scores::Given(scores), heads, from, &self.dropout);
-        let out = join_heads(out, heads, self.concat);
-        let out = match &self.residual {
-            Some(residual) => out + target.linear(op, residual)?,
-            None => out,
-        };
-        Ok(with_bias(out, &self.bias))
-    }
-
+impl Gatv2Conv {
     /// The edges with self loops, `W x` of the sources, and the score of each edge `[nnz, heads]`.
     fn scores(
         &self,

@@ -141,6 +141,9 @@ pub(crate) fn attend<P: Pattern>(
 ) -> Tensor<2> {
     let matrix = pattern.matrix().expect("checked by callers");
     let dtype = value.dtype();
+    if pattern.nnz() == 0 || heads == 0 || value.dims()[1] == 0 {
+        return nothing(matrix, scores, heads, value);
+    }
     let (plain, factors) = match &scores {
         Scores::Given(scores) => (scores.clone().inner(), None),
         Scores::Products { query, key, scale } => {
@@ -148,15 +151,8 @@ pub(crate) fn attend<P: Pattern>(
             // In f32, as the softmax: products of 16-bit floats may be too large before they are scaled.
             let [wide_query, wide_key] = [&query, &key].map(|x| wide(x.clone()));
             let products = kernel::sddmm(matrix.row_ids(), matrix.col_ids(), &wide_query, &wide_key, heads);
-            (products, Some((query, key, *scale)))
+            (products.mul_scalar(*scale), Some((query, key, *scale)))
         }
-    };
-    if pattern.nnz() == 0 || heads == 0 || value.dims()[1] == 0 {
-        return nothing(matrix, scores, heads, value);
-    }
-    let plain = match &factors {
-        Some((_, _, scale)) => plain.mul_scalar(*scale),
-        None => plain,
     };
     let mut along = vec![false; pattern.shape().len()];
     along[pattern.shape().len() - 1] = true;

@@ -3,4 +3,5 @@
 pub(crate) mod construct;
 mod display;
 pub(crate) mod fill;
+pub(crate) mod plain;
 pub(crate) mod sparse;

@@ -3,10 +3,11 @@
 use super::matrix::{Format, MatrixMarket, Symmetry, Values, invalid};
 use crate::base::kind::Kind;
 use crate::pattern::layout::Pattern;
+use crate::tensor::plain::FILE_HINTS;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Tensor, TensorData};
 use sparse_burn::read_data;
-use sparse_core::{Result, SparseError};
+use sparse_core::Result;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -64,23 +65,7 @@ pub fn write_to(mut out: impl Write, matrix: &impl ToMatrixMarket) -> Result<()>
 impl<P: Pattern, K: Kind> ToMatrixMarket for SparseTensor<P, 2, K> {
     fn to_matrix_market(&self) -> Result<MatrixMarket> {
         const OP: &str = "matrix_market::write";
-        if self.dense_dims() > 0 {
-            return Err(SparseError::ShapeMismatch {
-                op: OP,
-                rule: "the tensor must have two sparse dims, got shape {left} with {right:1} of them",
-                left: self.dims().to_vec(),
-                right: vec![self.sparse_dims()],
-            });
-        }
-        if self.fill().is_undefined() {
-            let hint = "use with_fill to give missing elements a value, or io::safetensors, which keeps them missing";
-            return Err(SparseError::UndefinedFill { op: OP, hint });
-        }
-        let is_zero = || read_data(self.fill_row().inner()).convert::<f64>().iter::<f64>().all(|value| value == 0.0);
-        if !self.fill().is_zero() && !is_zero() {
-            let hint = "use io::safetensors, which keeps every fill, or with_fill";
-            return Err(SparseError::WrongFill { op: OP, expected: "zero", fill: self.fill().to_string(), hint });
-        }
+        self.check_plain(OP, FILE_HINTS)?;
         let merged = self.coalesce();
         let ends: Vec<i64> = read_data(merged.pattern().coordinates().clone()).convert::<i64>().iter().collect();
         let (rows, cols) = ends.split_at(merged.nnz());

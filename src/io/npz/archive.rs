@@ -38,7 +38,8 @@ pub(super) struct Directory<'a> {
     store: Store<'a>,
     length: u64,
     entries: BTreeMap<String, Entry>,
-    /// Bytes of the file that were read before.
+    /// Bytes that the read has to do with, and those of them that were read before.
+    total: u64,
     done: u64,
 }
 
@@ -82,7 +83,7 @@ impl<'a> Directory<'a> {
                 return Err(format!("an array must have a name of its own, got {name}.npy twice"));
             }
         }
-        Ok(Self { store: archive.into_inner(), length, entries, done: 0 })
+        Ok(Self { store: archive.into_inner(), length, entries, total: length, done: 0 })
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
@@ -91,6 +92,13 @@ impl<'a> Directory<'a> {
 
     pub(super) fn has(&self, name: &str) -> bool {
         self.entries.contains_key(name)
+    }
+
+    /// Counts progress from 0: over that array, or over the file.
+    pub(super) fn start(&mut self, name: Option<&str>) {
+        let of = |name| self.entries.get(name).map_or(0, |entry| entry.end - entry.start);
+        self.total = name.map_or(self.length, of);
+        self.done = 0;
     }
 
     /// The array of that name, as `read` makes it of its header and its elements. Its checksum is compared.
@@ -105,7 +113,7 @@ impl<'a> Directory<'a> {
             return Err(invalid(format!("the archive must hold {name}.npy, got {names:?}")));
         };
         let at = |message: String| invalid(format!("{name}.npy: {message}"));
-        let mut heard = |done| progress(self.done + done, self.length.max(self.done + done));
+        let mut heard = |done| progress(self.done + done, self.total.max(self.done + done));
         let value = if entry.deflated {
             Inflated::open(&*self.store, entry, &mut heard).map(|(header, mut input)| {
                 let value = read(&header, &mut input);
@@ -129,7 +137,7 @@ impl<'a> Directory<'a> {
 
     /// The last word on the progress.
     pub(super) fn finish(&self, progress: &mut Progress<'_>) {
-        progress(self.length, self.length);
+        progress(self.total, self.total);
     }
 }
 

@@ -6,31 +6,19 @@ use crate::base::kind::Kind;
 use crate::io::npy::write::{descr, elements, header};
 use crate::kernel::Arrays;
 use crate::pattern::layout::Pattern;
+use crate::tensor::plain::FILE_HINTS;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::TensorData;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use rawzip::{CompressionMethod, Crc32Option, DataDescriptorOutput, ZipArchiveWriter};
 use sparse_burn::read_data;
-use sparse_core::{Result, SparseError};
+use sparse_core::Result;
 use std::io::{self, BufWriter, Write};
 
 /// The arrays of a file in SciPy's order: name, header and elements.
 pub(super) fn arrays<P: Pattern, K: Kind>(tensor: &SparseTensor<P, 2, K>) -> Result<Vec<(&'static str, Array)>> {
-    if tensor.dense_dims() > 0 {
-        let rule = "the tensor must have two sparse dims, got shape {left} with {right:1} of them";
-        let (left, right) = (tensor.dims().to_vec(), vec![tensor.sparse_dims()]);
-        return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
-    }
-    if tensor.fill().is_undefined() {
-        let hint = "use with_fill to give missing elements a value, or io::safetensors, which keeps them missing";
-        return Err(SparseError::UndefinedFill { op: OP, hint });
-    }
-    let is_zero = || read_data(tensor.fill_row().inner()).convert::<f64>().iter::<f64>().all(|value| value == 0.0);
-    if !tensor.fill().is_zero() && !is_zero() {
-        let hint = "use io::safetensors, which keeps every fill, or with_fill";
-        return Err(SparseError::WrongFill { op: OP, expected: "zero", fill: tensor.fill().to_string(), hint });
-    }
+    tensor.check_plain(OP, FILE_HINTS)?;
     let array = |tensor: TensorData| Array::new(tensor);
     let (format, mut arrays) = match tensor.pattern().arrays() {
         Arrays::Csr(row_ptr, col_idx) => {

@@ -1,5 +1,6 @@
 //! The file itself: a header of JSON, and arrays of bytes one after the other.
 
+use crate::io::source;
 use ::safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use serde::{Deserialize, Serialize};
 use sparse_core::{Result, SparseError};
@@ -141,9 +142,8 @@ pub(super) fn read(mut source: impl Read) -> Result<Parts, String> {
 }
 
 fn take(source: &mut impl Read, length: u64, what: &str) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let got = source.by_ref().take(length).read_to_end(&mut bytes).map_err(|trouble| format!("{what}: {trouble}"))?;
-    complete(what, length, got as u64)?;
+    let bytes = source::take(source, length).map_err(|trouble| format!("{what}: {trouble}"))?;
+    complete(what, length, bytes.len() as u64)?;
     Ok(bytes)
 }
 

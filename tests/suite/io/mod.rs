@@ -5,4 +5,5 @@ pub mod files;
 mod matrix_market;
 mod npy;
 mod npz;
+pub mod progress;
 mod safetensors;

@@ -1,4 +1,5 @@
 use super::files::{bytes, edited, expected, floats, path, sizes};
+use super::progress::heard;
 use burn::tensor::{Bool, DType, Device, Float, Int, Tensor, TensorData};
 use proptest::prelude::*;
 use rawzip::{CompressionMethod, ZipArchive, ZipArchiveWriter};
@@ -371,16 +372,33 @@ fn a_large_array_is_read_in_parts() {
     let x: Tensor<1> = Archive::open(&path).unwrap().dense("x", &device).unwrap();
     assert!(x.into_data().as_bytes() == values);
 
+    // Of two arrays, one: its bytes count, each time anew.
+    let x = array("<f8", &format!("({count},)"), &values);
+    let total = x.len() as u64;
+    std::fs::write(&path, archive(&[("before", i64s(&[1, 2])), ("x", x)])).unwrap();
+    let mut archive = Archive::open(&path).unwrap();
+    for _ in 0..2 {
+        let (x, calls) = heard(total, |progress| archive.dense_with::<1, Float>("x", &device, progress));
+        assert!(x.unwrap().into_data().as_bytes() == values && calls > 10, "{calls}");
+    }
+    let silence = &mut |_, _| panic!("there is no such array");
+    assert!(archive.dense_with::<1, Float>("y", &device, silence).unwrap_err().to_string().contains("y.npy"));
+
     let indices = Tensor::<1, Int>::arange(0..count as i64, &device).reshape::<2, _>([1, count]);
     let indices = Tensor::cat(vec![indices.zeros_like(), indices], 0);
     let a = CooTensor::<2>::new(indices, Tensor::<1>::ones([count], &device), [1, count]).unwrap();
     npz::save(&path, &a).unwrap();
-    let mut heard = Vec::new();
-    let b: CooTensor<2> = npz::load_with(&path, &device, &mut |done, total| heard.push((done, total))).unwrap();
-    assert_eq!(b.indices().into_data(), a.indices().into_data());
     let total = std::fs::metadata(&path).unwrap().len();
-    assert!(heard.len() > 10 && heard.is_sorted(), "{heard:?}");
-    assert_eq!(*heard.last().unwrap(), (total, total));
+    let mut archive = Archive::open(&path).unwrap();
+    for _ in 0..2 {
+        let (b, calls) = heard(total, |progress| archive.sparse_with(&device, progress));
+        let b: CooTensor<2> = b.unwrap();
+        assert_eq!(b.indices().into_data(), a.indices().into_data());
+        assert!(calls > 10, "{calls}");
+    }
+    let (b, _) = heard(total, |progress| npz::load_with(&path, &device, progress));
+    let b: CooTensor<2> = b.unwrap();
+    assert_eq!(b.indices().into_data(), a.indices().into_data());
 }
 
 proptest! {
