@@ -43,6 +43,9 @@ pub fn curves<T: Into<f64> + Copy, S: AsRef<[T]>>(series: &[(&str, S)]) -> Plot 
 /// assert!(runs(&losses).with_axes("epoch", "loss").text(60, 16).contains("mean of 2 runs"));
 /// ```
 pub fn runs<T: Into<f64> + Copy, S: AsRef<[T]>>(runs: &[S]) -> Plot {
+    if let [run] = runs {
+        return curves(&[("one run", run.as_ref())]);
+    }
     let length = runs.iter().map(|run| run.as_ref().len()).max().unwrap_or(0);
     let mut sums = vec![(0.0, 0.0); length];
     for run in runs {

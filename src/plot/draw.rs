@@ -39,16 +39,19 @@ pub(super) fn draw(canvas: &mut dyn Canvas, panel: &Panel, area: Area, legend_li
     }
     if !panel.x.name.is_empty() {
         chart.bottom -= look.line;
-        let name = fitting(&panel.x.name, area.width(), look.letter);
-        canvas.text(&name, (middle(area), chart.bottom + look.line / 2.0), Side::Middle, look.small);
     }
+    // Below the chart: the numbers of a framed one, then the name of the axis.
+    let numbers = match panel.framed {
+        true => look.line + if look.fine { look.gap } else { look.line },
+        false => 0.0,
+    };
     if panel.framed {
         let upright = look.fine && !panel.y.name.is_empty();
         if !panel.y.name.is_empty() && !look.fine {
             canvas.text(&panel.y.name, (area.left, chart.top), Side::Start, look.small);
             chart.top += look.line;
         }
-        chart.bottom -= look.line + if look.fine { look.gap } else { look.line };
+        chart.bottom -= numbers;
         let ticks = panel.y.ticks((chart.height() / look.line / 2.0).max(1.0) as usize);
         let longest = ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0);
         chart.left += longest as f64 * look.letter + look.gap + if upright { look.line } else { 0.0 };
@@ -60,6 +63,11 @@ pub(super) fn draw(canvas: &mut dyn Canvas, panel: &Panel, area: Area, legend_li
         }
     } else {
         chart = shaped(chart, panel.aspect, look);
+    }
+    if !panel.x.name.is_empty() {
+        let name = fitting(&panel.x.name, area.width(), look.letter);
+        let y = chart.bottom + numbers + look.line / 2.0;
+        canvas.text(&name, (middle(area), y), Side::Middle, look.small);
     }
     shapes(canvas, panel, chart);
 }
