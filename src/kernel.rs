@@ -5,8 +5,8 @@ pub(crate) use sparse_burn::kernel::*;
 
 use crate::base::index::index_tensor;
 use crate::base::kind::Kind;
-use burn::tensor::{DType, Int, Tensor};
-use sparse_burn::{BinaryOp, PatternArrays, RowsView, is_gpu};
+use burn::tensor::{DType, Device, Distribution, Int, Tensor, TensorData};
+use sparse_burn::{BinaryOp, PatternArrays, RowsView, is_gpu, read_data};
 
 /// A matrix in compressed rows: pointers, columns, and the position of each value (`None`: values are in row order).
 pub(crate) type Compressed = RowsView<Tensor<1, Int>>;
@@ -45,4 +45,30 @@ pub(crate) fn union_zip<K: Kind>(
     let single = values[0].dims()[1] == 1;
     let fits = matches!(patterns[0], Arrays::Csr(..)) && single && !is_gpu(&values[0].device());
     fits.then(|| sparse_burn::kernel::union_zip(op, patterns, values, fills))
+}
+
+/// What inverted dropout multiplies a list of values by: 0 with probability `p`, else `1 / (1 - p)`. Off the tape.
+///
+/// The numbers come from the device's generator. On a CPU that one gives the seed only, because it draws one number
+/// after the other on one core.
+pub(crate) fn dropout_factors<const D: usize>(dims: [usize; D], p: f64, device: &Device, dtype: DType) -> Tensor<D> {
+    let (device, kept) = (device.clone().inner(), 1.0 / (1.0 - p));
+    if is_gpu(&device) {
+        let draws = Tensor::<D>::random(dims, Distribution::Default, (&device, DType::F32));
+        return draws.greater_equal_elem(p).float().cast(dtype).mul_scalar(kept);
+    }
+    let draws = read_data(Tensor::<1>::random([4], Distribution::Default, (&device, DType::F32)));
+    // Each number has 24 random bits.
+    let bits = draws.iter::<f32>().map(|draw| (f64::from(draw) * 2.0_f64.powi(24)) as u64);
+    let seed = bits.fold(0, |seed: u64, bits| seed.rotate_left(16) ^ bits);
+    let single = dtype == DType::F32;
+    let factors = sparse_core::dropout_factors(dims.iter().product(), p, if single { kept as f32 } else { 1.0 }, seed);
+    let factors = Tensor::from_data(TensorData::new(factors, dims), (&device, dtype));
+    if single { factors } else { factors.mul_scalar(kept) }
+}
+
+/// Whether softmax within segments is one kernel: on a CPU, for rows in the order of their segments, in f32 and f64.
+/// Elsewhere it is a chain of kernels.
+pub(crate) fn fuses_softmax(values: &Tensor<2>, order: Option<&Tensor<1, Int>>) -> bool {
+    order.is_none() && matches!(values.dtype(), DType::F32 | DType::F64) && !is_gpu(&values.device())
 }

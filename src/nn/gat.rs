@@ -1,7 +1,7 @@
 //! Graph attention.
 
 use super::attention::{
-    Attended, attention_forwards, attention_from_scores, check_inputs, edge_weights, head_scores, join_heads,
+    Attended, attention_forwards, attention_from_scores, check_inputs, edge_weights, head_scores, join_heads, leaky,
 };
 use super::features::{Features, check_dropout, check_square, glorot, glorot_linear, invalid, with_bias, zeros};
 use super::message_passing::at_edges;
@@ -12,7 +12,6 @@ use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::nn::{Dropout, DropoutConfig, Linear};
-use burn::tensor::activation::leaky_relu;
 use burn::tensor::{Device, Tensor};
 use sparse_core::Result;
 use sparse_macros::or_panic;
@@ -178,6 +177,6 @@ impl GatConv {
         if let (Some(features), Some(edge), Some(vector)) = (attended.features, &self.edge, &self.edge_attention) {
             scores = scores + features.matmul(head_scores(edge.weight.val(), vector.val()));
         }
-        Ok((attended.pattern, from, leaky_relu(scores, self.negative_slope)))
+        Ok((attended.pattern, from, leaky(scores, self.negative_slope)))
     }
 }

@@ -14,7 +14,7 @@ use crate::pattern::view::View;
 use crate::rows::RowSums;
 use crate::tensor::sparse::SparseTensor;
 use burn::nn::{Dropout, DropoutConfig};
-use burn::tensor::{Float, Int, Tensor};
+use burn::tensor::{Int, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
@@ -159,7 +159,8 @@ pub(crate) fn attend<P: Pattern>(
     let lines = Lines::of(pattern, &along);
     // The softmax divides by sums: 16-bit floats are computed in f32.
     let weights = normalized_lines(wide(plain), &lines, false).cast(dtype);
-    let kept = (dropout.prob > 0.0 && value.device().is_autodiff()).then(|| dropped(&weights, dropout));
+    let drops = dropout.prob > 0.0 && dropout.training.is_enabled() && value.device().is_autodiff();
+    let kept = drops.then(|| kernel::dropout_factors(weights.dims(), dropout.prob, &weights.device(), dtype));
     let used = kept.as_ref().map_or(weights.clone(), |kept| weights.clone() * kept.clone());
     let plain_value = value.clone().inner();
     let by_row = matrix.row_view();
@@ -199,12 +200,6 @@ fn nothing(matrix: &Matrix, scores: Scores, heads: usize, value: Tensor<2>) -> T
         return Tensor::zeros([matrix.size()[0], value.dims()[1]], (&value.device(), value.dtype()));
     }
     spmm(matrix, weights, value)
-}
-
-/// What dropout multiplies each weight by: 0 or `1 / (1 - prob)`, and 1 for a frozen layer.
-fn dropped(weights: &Tensor<2>, dropout: &Dropout) -> Tensor<2> {
-    let ones = Tensor::<2, Float>::ones(weights.dims(), (&weights.device().autodiff(), weights.dtype()));
-    dropout.forward(ones).inner()
 }
 
 impl Saved {

@@ -129,6 +129,15 @@ kernels! {
         values: Tensor<2, K>, order: Option<Ints>, ptr: Ints, reverse: bool,
     ) -> Tensor<2, K>;
 
+    /// The softmax, or its logarithm, of each column within each segment of rows, in f32 or f64. Every row is in a
+    /// segment.
+    segment_softmax SegmentSoftmax(values: Tensor<2>, ptr: Ints, log: bool) -> Tensor<2>;
+
+    /// The gradient of the values of `segment_softmax`, from its result and the gradient of that.
+    segment_softmax_backward SegmentSoftmaxBackward(
+        out: Tensor<2>, grad: Tensor<2>, ptr: Ints, log: bool,
+    ) -> Tensor<2>;
+
     /// Sparse x dense: `out[r, :] = sum_k values[k] * dense[idx[k], :]`. Values are `[nnz, heads]`: the columns of
     /// `dense` are cut into `heads` parts of the same width, and value `h` multiplies part `h`. The same holds for the
     /// other products of a sparse and a dense matrix.

@@ -10,6 +10,7 @@
 
 mod alloc;
 mod bits;
+mod dropout;
 pub mod dynamic;
 mod element;
 mod error;
@@ -36,6 +37,7 @@ mod structure;
 pub use alloc::{set_large_alloc_hook, zeroed};
 pub use bits::Plain;
 pub use concat::*;
+pub use dropout::dropout_factors;
 pub use element::{Element, Index};
 pub use error::{Result, SparseError};
 pub use linalg::*;

@@ -89,9 +89,8 @@ fn one_rule_is_the_three_operations() {
             } else {
                 let scores = head_sddmm(query.clone(), key.clone(), &edges).mul_scalar(0.25);
                 let weights = scores.with_fill(Fill::Undefined).softmax(1).values::<2>();
-                let weights = burn::nn::DropoutConfig::new(dropout).init().forward(weights);
                 let weights: CsrTensor<3> = edges.with_head_values(weights);
-                weights.matmul(value.clone())
+                sparse_dropout(&weights, dropout).matmul(value.clone())
             };
             let grads = (out.clone() * ascending(out.dims(), &device)).sum().backward();
             let grads = [query, key, value].map(|leaf| list(leaf.grad(&grads).unwrap()));

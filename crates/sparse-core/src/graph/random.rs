@@ -34,6 +34,11 @@ impl Stream {
         finish(self.0)
     }
 
+    /// What [`bits`](Self::bits) gives after `k` other calls.
+    pub fn at(&self, k: u64) -> u64 {
+        finish(self.0.wrapping_add(STEP.wrapping_mul(k.wrapping_add(1))))
+    }
+
     /// A number in `[0, end)`, each with the same probability. `end` must not be 0.
     pub fn below(&mut self, end: usize) -> usize {
         let end = end as u64;

@@ -6,6 +6,7 @@ mod extremum;
 mod graph;
 mod merge;
 mod scatter;
+mod softmax;
 mod spgemm;
 mod structure;
 mod values;

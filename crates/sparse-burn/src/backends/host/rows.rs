@@ -1,8 +1,8 @@
-//! Moving and summing rows.
+//! Moving, summing and normalising rows.
 
 use super::optional;
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::{MoveRows, PlaceRows, SegmentCumsum, SegmentSum};
+use crate::kernel::{MoveRows, PlaceRows, SegmentCumsum, SegmentSoftmax, SegmentSoftmaxBackward, SegmentSum};
 use burn::tensor::TensorData;
 use sparse_core::dynamic;
 
@@ -37,5 +37,22 @@ impl SegmentCumsum<HostTensor> {
         let (rows, block, dtype) = (values.dims()[0], values.dims()[1], values.dtype());
         let out = dynamic::segment_cumsum(values.elements(), block, optional(&order), ptr.ids(), reverse);
         out.data([rows, block], dtype)
+    }
+}
+
+impl SegmentSoftmax<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { values, ptr, log } = self;
+        let ([rows, block], dtype) = ([values.dims()[0], values.dims()[1]], values.dtype());
+        dynamic::segment_softmax(values.elements(), block, ptr.ids(), log).data([rows, block], dtype)
+    }
+}
+
+impl SegmentSoftmaxBackward<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { out, grad, ptr, log } = self;
+        let ([rows, block], dtype) = ([out.dims()[0], out.dims()[1]], out.dtype());
+        let d_values = dynamic::segment_softmax_backward(out.elements(), grad.elements(), block, ptr.ids(), log);
+        d_values.data([rows, block], dtype)
     }
 }
