@@ -165,7 +165,7 @@ impl Task {
             bar.inc(1);
             bar.set_message(format!("validation {accuracy:.3}"));
         }
-        bar.set_length(bar.length().unwrap_or(0) - (u64::from(limits.epochs) - run.losses.len() as u64));
+        bar.dec_length(u64::from(limits.epochs) - run.losses.len() as u64);
         run
     }
 }

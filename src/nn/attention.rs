@@ -16,7 +16,7 @@ use crate::pattern::layout::{Pattern, Structure};
 use crate::rows::move_rows;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::CsrTensor;
-use burn::tensor::{Float, Int, Tensor};
+use burn::tensor::{Float, Int, IntDType, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::Reduce;
 use sparse_core::Result;
@@ -55,16 +55,17 @@ fn by_head(x: &Tensor<2>, heads: usize) -> Tensor<3> {
 
 /// `out[n, h] = <x[n, h, :], vector[h, :]>`: x `[N, H * C]` and vector `[H, C]` to `[N, H]`.
 pub(super) fn head_scores(x: Tensor<2>, vector: Tensor<2>) -> Tensor<2> {
-    let ([rows, width], [heads, _]) = (x.dims(), vector.dims());
+    let ([rows, width], [heads, each]) = (x.dims(), vector.dims());
     if rows == 0 || width == 0 {
         // Zeros that depend on both.
-        return (x.sum_dim(1) * vector.sum().reshape([1, 1])).expand([rows as i64, heads as i64]);
+        let product = x.reshape(Exact([rows, heads, each])) * vector.unsqueeze::<3>();
+        return product.sum_dim(2).reshape(Exact([rows, heads]));
     }
     // The elements of a matrix `[N, 1]` that is full.
     let vector = vector.reshape(Exact([1, width]));
     let (plain, row) = (x.clone().inner(), vector.clone().inner());
-    let places = ints((0..rows as i64).collect(), [rows], &plain.device());
-    let zeros = ints(vec![0; rows], [rows], &plain.device());
+    let options = (&plain.device(), sparse_burn::index_dtype_for(rows));
+    let (places, zeros) = (Tensor::arange(0..rows as i64, options), Tensor::zeros([rows], options));
     let out = kernel::sddmm(&places, &zeros, &plain, &row, heads);
     let saved = Scored { x: plain, row, places, zeros };
     record(out, [Erased::from(x), Erased::from(vector)], saved, Scored::backward)
@@ -86,13 +87,19 @@ const CHUNK: usize = 4096;
 impl Scored {
     fn backward(&self, grad: Tensor<2>, [x, vector]: [bool; 2]) -> [Option<Erased>; 2] {
         let rows = self.x.dims()[0];
-        let product = |starts: Vec<i64>, idx: &Tensor<1, Int>, dense: &Tensor<2>| {
-            let ptr = ints(starts.clone(), [starts.len()], &idx.device());
+        let product = |ptr: Tensor<1, Int>, idx: &Tensor<1, Int>, dense: &Tensor<2>| {
+            let ptr = ptr.cast(IntDType::from(idx.dtype()));
             kernel::spmm(&Compressed { ptr, idx: idx.clone(), perm: None }, &grad, dense)
         };
-        let d_x = x.then(|| product((0..=rows as i64).collect(), &self.zeros, &self.row).into());
-        let chunks = (0..rows).step_by(CHUNK).chain([rows]).map(|at| at as i64);
-        let d_vector = vector.then(|| product(chunks.collect(), &self.places, &self.x).sum_dim(0).into());
+        let d_x = x.then(|| {
+            let ptr = Tensor::arange(0..rows as i64 + 1, (&self.x.device(), self.zeros.dtype()));
+            product(ptr, &self.zeros, &self.row).into()
+        });
+        let d_vector = vector.then(|| {
+            let starts: Vec<i64> = (0..rows).step_by(CHUNK).chain([rows]).map(|at| at as i64).collect();
+            let count = starts.len();
+            product(ints(starts, [count], &self.x.device()), &self.places, &self.x).sum_dim(0).into()
+        });
         [d_x, d_vector]
     }
 }
@@ -103,8 +110,9 @@ pub(super) fn leaky(x: Tensor<2>, slope: f64) -> Tensor<2> {
         return x;
     }
     let plain = x.clone().inner();
-    let slopes = plain.clone().greater_equal_elem(0.0).float().cast(plain.dtype());
-    let slopes = slopes.mul_scalar(1.0 - slope).add_scalar(slope);
+    // 1 or 0 for each number; arithmetic with them is faster than a choice.
+    let keeps = plain.clone().greater_equal_elem(0.0).float().cast(plain.dtype());
+    let slopes = keeps.clone() + keeps.neg().add_scalar(1.0).mul_scalar(slope);
     record(plain * slopes.clone(), [Erased::from(x)], slopes, |slopes, grad: Tensor<2>, [needed]| {
         [needed.then(|| (grad * slopes.clone()).into())]
     })

@@ -11,8 +11,8 @@ use sparse_macros::or_panic;
 /// Inverted dropout: each stored value becomes 0 with probability `p` and is divided by `1 - p` otherwise.
 ///
 /// An unspecified zero stays zero in any case, so this equals dropout of the dense equivalent, at the cost of the
-/// stored values. The result shares the pattern, so nothing that was derived from it is computed again. Random numbers
-/// come from the device's generator (`Device::seed`). Unlike Burn's `Dropout` this always drops, so call it only in
+/// stored values. The result shares the pattern, so nothing that was derived from it is computed again. Which
+/// values are dropped follows from `Device::seed`. Unlike Burn's `Dropout` this always drops, so call it only in
 /// training. Backward: kept values pass their gradient on, divided by `1 - p`.
 ///
 /// Source: Srivastava et al., *Dropout: a simple way to prevent neural networks from overfitting*, 2014.

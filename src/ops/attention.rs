@@ -30,7 +30,7 @@ use sparse_macros::or_panic;
 ///
 /// - `scale`: `1 / sqrt(F)` if none is given.
 /// - `dropout`: the probability with which a weight becomes 0; the others are divided by `1 - dropout`. It only applies
-///   on an autodiff device, that is, in training. The weights are drawn from the device's random numbers.
+///   on an autodiff device, that is, in training. Which weights these are follows from `Device::seed`.
 ///
 /// This is [`head_sddmm`](super::head_sddmm), `softmax` and `matmul` with one backward rule for all three: SDDMM,
 /// softmax and SpMM. (PyTorch's `scaled_dot_product_attention`, on a sparse mask.) It keeps the operands,

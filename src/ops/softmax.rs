@@ -170,7 +170,7 @@ fn in_lines<P: Pattern>(rows: Tensor<2>, lines: &Lines<P>, log: bool) -> Tensor<
 /// The rows (not none, at least one column), normalized over the stored elements of each line. Not on the tape.
 pub(super) fn normalized_lines<P: Pattern>(rows: Tensor<2>, lines: &Lines<P>, log: bool) -> Tensor<2> {
     let (sums, stored) = (&lines.sums, rows.dims()[0]);
-    if kernel::fuses_softmax(&rows, sums.order()) {
+    if kernel::fuses_softmax(&rows, sums.order(), sums.ptr()) {
         return kernel::segment_softmax(&rows, sums.ptr(), log);
     }
     let largest = of_lines(lines, rows.clone(), Reduce::Amax);
@@ -182,7 +182,7 @@ pub(super) fn normalized_lines<P: Pattern>(rows: Tensor<2>, lines: &Lines<P>, lo
 
 /// The gradient of what `normalized_lines` gets, from the gradient of its result `out`.
 pub(super) fn lines_backward(out: &Tensor<2>, log: bool, grad: Tensor<2>, sums: &RowSums) -> Tensor<2> {
-    if kernel::fuses_softmax(out, sums.order()) {
+    if kernel::fuses_softmax(out, sums.order(), sums.ptr()) {
         return kernel::segment_softmax_backward(out, &grad, sums.ptr(), log);
     }
     let stored = out.dims()[0];

@@ -34,7 +34,7 @@ pub fn curves<T: Into<f64> + Copy, S: AsRef<[T]>>(series: &[(&str, S)]) -> Plot 
 /// Curves of several runs of one training: each one thin, and their mean.
 ///
 /// The mean of an epoch is over the runs that have a finite number there. Otherwise as [`curves`]; the mean is over all
-/// runs, also those that are not drawn.
+/// runs, also those that are not drawn. A single run is one curve.
 ///
 /// ```
 /// use sparse_tensor::plot::runs;

@@ -93,3 +93,31 @@ fn transformer() {
         });
     }
 }
+
+/// The gradients of many copies of a graph are as many times those of one: sums over thousands of nodes are cut into
+/// parts.
+#[test]
+fn gradients_of_many_nodes_add_up() {
+    let device = device();
+    let small = 1000;
+    let layer = GatConvConfig::new(3, 2).with_heads(3).init(&device);
+    let grads = |copies: usize| {
+        let nodes = small * copies;
+        let ends = |node: usize, step: usize| (node, node / small * small + (node + step) % small);
+        let edges: Vec<_> = (0..nodes).flat_map(|node| [ends(node, 1), ends(node, 7)]).collect();
+        let graph = CsrTensor::from_edges(&edges, Tensor::<1>::ones([edges.len()], &device), nodes).unwrap();
+        let of = |width: usize, scale: f32| {
+            let list: Vec<f32> = (0..nodes * width).map(|k| ((k % (small * width)) as f32 * scale).sin()).collect();
+            Tensor::<1>::from_floats(&list[..], &device).reshape([nodes, width])
+        };
+        let grads = (layer.forward(&graph, of(3, 0.7)) * of(6, 0.3)).sum().backward();
+        let list = |grad: Tensor<2>| grad.into_data().iter::<f32>().collect::<Vec<_>>();
+        [&layer.source, &layer.target, &layer.linear.weight].map(|weight| list(weight.grad(&grads).unwrap()))
+    };
+    for (one, nine) in grads(1).into_iter().zip(grads(9)) {
+        assert!(one.iter().any(|x| x.abs() > 1e-2), "{one:?}");
+        for (one, nine) in one.iter().zip(nine) {
+            assert!((9.0 * one - nine).abs() <= 1e-3 * (1.0 + nine.abs()), "9 x {one} and {nine}");
+        }
+    }
+}

@@ -9,8 +9,10 @@ use core::ops::{Add, Div, Mul, Range, Sub};
 pub trait Real: Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> {
     /// The exponential.
     fn exp(self) -> Self;
-    /// The natural logarithm.
-    fn ln(self) -> Self;
+    /// The number as f64. Sums are f64.
+    fn wide(self) -> f64;
+    /// The nearest number of this type.
+    fn nearest(sum: f64) -> Self;
 }
 
 macro_rules! real {
@@ -19,8 +21,11 @@ macro_rules! real {
             fn exp(self) -> Self {
                 $T::exp(self)
             }
-            fn ln(self) -> Self {
-                $T::ln(self)
+            fn wide(self) -> f64 {
+                self.into()
+            }
+            fn nearest(sum: f64) -> Self {
+                sum as $T
             }
         })*
     };
@@ -54,14 +59,11 @@ pub fn segment_softmax_backward<T: Real, I: Index>(
     each_segment([y, grad], block, I::list(ptr), out, &|[y, grad], out| backward(y, grad, block, log, out));
 }
 
+/// Computes the rows of a segment from those of two lists.
+type OfSegment<'a, T> = dyn Fn([&[T]; 2], &mut [T]) + Sync + 'a;
+
 /// Calls `f` with the rows of each segment that is not empty.
-fn each_segment<T: Real>(
-    lists: [&[T]; 2],
-    block: usize,
-    ptr: Ids<'_>,
-    out: &mut [T],
-    f: &(dyn Fn([&[T]; 2], &mut [T]) + Sync),
-) {
+fn each_segment<T: Real>(lists: [&[T]; 2], block: usize, ptr: Ids<'_>, out: &mut [T], f: &OfSegment<'_, T>) {
     if out.is_empty() {
         return;
     }
@@ -92,28 +94,31 @@ fn softmax<T: Real>(x: &[T], block: usize, log: bool, out: &mut [T]) {
             }
         }
     }
-    let mut total = vec![T::ZERO; block];
+    let mut total = vec![0.0; block];
     for (out, row) in out.chunks_exact_mut(block).zip(x.chunks_exact(block)) {
         for (((out, total), &largest), &x) in out.iter_mut().zip(&mut total).zip(&largest).zip(row) {
             let exp = (x - largest).exp();
             *out = if log { x - largest } else { exp };
-            *total = *total + exp;
+            *total += exp.wide();
         }
     }
+    // What the columns are divided by, or its logarithm.
+    let scale: Vec<T> = total.into_iter().map(|total| T::nearest(if log { total.ln() } else { total })).collect();
     for out in out.chunks_exact_mut(block) {
-        for (out, &total) in out.iter_mut().zip(&total) {
-            *out = if log { *out - total.ln() } else { *out / total };
+        for (out, &scale) in out.iter_mut().zip(&scale) {
+            *out = if log { *out - scale } else { *out / scale };
         }
     }
 }
 
 fn backward<T: Real>(y: &[T], grad: &[T], block: usize, log: bool, out: &mut [T]) {
-    let mut total = vec![T::ZERO; block];
+    let mut total = vec![0.0; block];
     for (y, grad) in y.chunks_exact(block).zip(grad.chunks_exact(block)) {
         for ((total, &y), &grad) in total.iter_mut().zip(y).zip(grad) {
-            *total = *total + if log { grad } else { grad * y };
+            *total += if log { grad.wide() } else { grad.wide() * y.wide() };
         }
     }
+    let total: Vec<T> = total.into_iter().map(T::nearest).collect();
     let rows = y.chunks_exact(block).zip(grad.chunks_exact(block));
     for (out, (y, grad)) in out.chunks_exact_mut(block).zip(rows) {
         for (((out, &total), &y), &grad) in out.iter_mut().zip(&total).zip(y).zip(grad) {
