@@ -26,6 +26,7 @@ mod put;
 mod reduce;
 mod rows;
 mod sddmm;
+mod softmax;
 mod sort;
 mod spgemm;
 mod structure;
