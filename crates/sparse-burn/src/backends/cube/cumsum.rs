@@ -80,7 +80,7 @@ mod kernels {
     }
 
     /// The sum of each unit's rows since the last start of a segment.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn tails<T: Numeric, A: Numeric, I: Int>(
         level: &Level<T, I>,
         sums: &mut Tensor<A>,
@@ -103,7 +103,7 @@ mod kernels {
     }
 
     /// The running sums. `before` has the running sums of the units, which end where the next unit starts.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn running<T: Numeric, A: Numeric, I: Int>(
         level: &Level<T, I>,
         before: &Tensor<A>,

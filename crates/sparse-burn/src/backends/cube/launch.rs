@@ -1,15 +1,19 @@
 //! What every launch needs: contiguous inputs, outputs within the limits of the device, and a grid.
 //!
 //! Launches are checked. So an index that was not validated (`_unchecked` constructors) cannot read or write outside
-//! its buffer.
+//! its buffer. A build with `--cfg sparse_unchecked` has no checks: then a tool like compute-sanitizer sees each access
+//! that the checks would hide.
 
+use super::forced;
 use super::hardware::Hardware;
 use burn::backend::DType;
 use burn::backend::cubecl::dtype_to_storage_type;
 use burn::backend::ops::IntTensorOps;
 use burn::tensor::{BoolStore, Shape, TensorData};
 use burn_cubecl::CubeBackend;
-use burn_cubecl::cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
+use burn_cubecl::cubecl::client::Client;
+use burn_cubecl::cubecl::ir::features::TypeUsage;
+use burn_cubecl::cubecl::ir::{AddressType, ElemType, FloatKind, IntKind, UIntKind};
 use burn_cubecl::cubecl::prelude::{InputScalar, TensorArg};
 use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
@@ -30,18 +34,24 @@ pub(super) fn accumulated(dtype: DType) -> ElemType {
     }
 }
 
-/// Whether kernels can read all of these tensors: the device has their types, and can hold a contiguous copy of each.
+/// Whether kernels can read all of these tensors: the device stores their types, computes in the types of their sums,
+/// and can hold a contiguous copy of each.
 pub(super) fn runs<'a>(tensors: impl IntoIterator<Item = &'a CubeTensor>) -> bool {
     tensors.into_iter().all(|tensor| {
-        let native = tensor.dtype != DType::Bool(BoolStore::Native);
-        let exists = native && tensor.client.properties().supports_type(stored(tensor.dtype));
-        exists && holds(tensor, count(tensor), tensor.dtype)
+        let uses = |kind| tensor.client.properties().type_usage(kind);
+        tensor.dtype != DType::Bool(BoolStore::Native)
+            && uses(stored(tensor.dtype)).contains(TypeUsage::Buffer)
+            && uses(accumulated(tensor.dtype)).contains(TypeUsage::Arithmetic)
+            && holds(tensor, count(tensor), tensor.dtype)
     })
 }
 
-/// Whether the device of `like` can hold an array: 32-bit positions address its elements, and it fits in a buffer.
+/// Whether the device of `like` can hold an array: it fits in a buffer, and the device has addresses that reach its end.
+/// Arrays of i32 hold positions, so they have fewer than 2^31 elements.
 pub(super) fn holds(like: &CubeTensor, elements: usize, dtype: DType) -> bool {
-    elements < i32::MAX as usize && hardware(like).holds(elements, dtype.size())
+    let counts = dtype != DType::I32 || elements < i32::MAX as usize;
+    let reaches = like.client.properties().supports_address(AddressType::from_len(elements));
+    counts && reaches && hardware(like).holds(elements, dtype.size())
 }
 
 /// Whether the device can hold a matrix of `rows` rows, of the width and dtype of `like`.
@@ -106,22 +116,72 @@ pub(super) fn coordinates(tensor: &CubeTensor, d: usize) -> CubeTensor {
     flat(burn_cubecl::kernel::slice(list, std::slice::from_ref(&part)))
 }
 
+/// The tensors of a launch: they decide on which device it runs, and how wide its addresses are. The longest one must be
+/// among them, unless the launch has a unit for each of its elements.
+pub(super) trait Tensors {
+    fn client(&self) -> Client;
+
+    /// The address type that reaches the last element of each, and position `units`.
+    fn address(&self, units: usize) -> AddressType;
+
+    fn hardware(&self) -> Hardware {
+        Hardware::of(&self.client())
+    }
+}
+
+impl Tensors for CubeTensor {
+    fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    fn address(&self, units: usize) -> AddressType {
+        let wide = forced::now().wide && self.client.properties().supports_address(AddressType::U64);
+        let least = if wide { AddressType::U64 } else { AddressType::from_len(units) };
+        self.required_address_type().max(least)
+    }
+}
+
+impl<T: Tensors> Tensors for &T {
+    fn client(&self) -> Client {
+        (**self).client()
+    }
+
+    fn address(&self, units: usize) -> AddressType {
+        (**self).address(units)
+    }
+}
+
+impl<T: Tensors, const N: usize> Tensors for [T; N] {
+    fn client(&self) -> Client {
+        self[0].client()
+    }
+
+    fn address(&self, units: usize) -> AddressType {
+        self.iter().map(|tensor| tensor.address(units)).max().unwrap_or_default()
+    }
+}
+
 /// Launches `kernels::$kernel` of the calling module over a grid, with its `(arguments)` and its element types. A
-/// number in place of the grid launches so many units, each of which works alone.
+/// number in place of the grid launches so many units, each of which works alone. `$tensors` as in [`Tensors`].
 macro_rules! launch {
-    ($kernel:ident, $like:expr, grid($grid:expr), ($($arg:expr),* $(,)?), $types:expr) => {{
-        let (client, grid) = ($like.client.clone(), $grid);
-        $crate::backends::cube::forced::note(stringify!($kernel));
-        kernels::$kernel::launch(&client, grid.count(), grid.dim(), $($arg,)* $types);
+    ($kernel:ident, $tensors:expr, grid($grid:expr), ($($arg:expr),* $(,)?), $types:expr) => {{
+        use $crate::backends::cube::launch::Tensors;
+        let (client, grid, address) = ($tensors.client(), $grid, $tensors.address(0));
+        launch!(@run $kernel, client, grid, address, ($($arg),*), $types)
     }};
-    ($kernel:ident, $like:expr, $units:expr, ($($arg:expr),* $(,)?), $types:expr) => {
-        launch!(
-            $kernel,
-            $like,
-            grid($crate::backends::cube::launch::hardware(&$like).units($units)),
-            ($($arg),*),
-            $types
-        )
-    };
+    ($kernel:ident, $tensors:expr, $units:expr, ($($arg:expr),* $(,)?), $types:expr) => {{
+        use $crate::backends::cube::launch::Tensors;
+        let (client, units) = ($tensors.client(), $units);
+        let (grid, address) = ($tensors.hardware().units(units), $tensors.address(units));
+        launch!(@run $kernel, client, grid, address, ($($arg),*), $types)
+    }};
+    (@run $kernel:ident, $client:ident, $grid:ident, $address:ident, ($($arg:expr),*), $types:expr) => {{
+        $crate::backends::cube::forced::note(stringify!($kernel));
+        #[cfg(not(sparse_unchecked))]
+        kernels::$kernel::launch(&$client, $grid.count(), $grid.dim(), $address, $($arg,)* $types);
+        // SAFETY: none. Such a build is for a tool that reports accesses outside a buffer.
+        #[cfg(sparse_unchecked)]
+        unsafe { kernels::$kernel::launch_unchecked(&$client, $grid.count(), $grid.dim(), $address, $($arg,)* $types) };
+    }};
 }
 pub(super) use launch;

@@ -14,7 +14,7 @@ mod kernels {
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
 
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn move_rows<T: Numeric, I: Int, N: Size>(
         values: &Tensor<Vector<T, N>>,
         fill: &Tensor<Vector<T, N>>,
@@ -38,7 +38,7 @@ mod kernels {
     }
 
     /// `op` 0 to 3: `+ - * /`.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn zip_rows<T: Numeric, A: Numeric, I: Int, N: Size>(
         a: &Tensor<Vector<T, N>>,
         fill_a: &Tensor<Vector<T, N>>,

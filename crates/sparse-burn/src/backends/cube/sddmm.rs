@@ -18,7 +18,7 @@ mod kernels {
     /// `lanes` units for each element and head. Each sums the products of every `lanes`-th vector of the head's part of
     /// the two rows, then a tree reduction adds their sums. With `only` a product counts if the value times `y` equals
     /// the result.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn sddmm<T: Numeric, A: Numeric, I: Int, N: Size>(
         rows: &Tensor<I>,
         cols: &Tensor<I>,

@@ -27,7 +27,7 @@ mod kernels {
     use cubecl::prelude::*;
 
     /// The number of products of each element of A.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn lengths<I: Int>(
         idx: &Tensor<I>,
         ptr: &Tensor<I>,
@@ -43,7 +43,7 @@ mod kernels {
     }
 
     /// Sums of every `units`-th count, each at most `limit`. So no sum overflows, and the order does not matter.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn limited_sums<I: Int>(
         counts: &Tensor<I>,
         out: &mut Tensor<I>,
@@ -66,7 +66,7 @@ mod kernels {
     }
 
     /// Row and column of every product.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn products<I: Int>(
         owner: &Tensor<I>,
         first: &Tensor<I>,
@@ -91,7 +91,7 @@ mod kernels {
     /// A unit for each element `e` of the result. For a product it goes through row `rows[e]` of A. Each column there
     /// is a row of B, in which it searches for column `cols[e]`. With `sampled`, A is Y and B is X: it goes through row
     /// `rows[e]` of Y, and searches for each column in row `cols[e]` of X.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn lookups<T: Numeric, A: Numeric, I: Int>(
         rows: &Tensor<I>,
         cols: &Tensor<I>,

@@ -24,7 +24,7 @@ fn resolve<I: Int>(index: I, len: usize) -> usize {
 }
 
 /// The cell of each value, or with `along` the row of each step along the axis.
-#[cube(launch)]
+#[cube(launch, launch_unchecked, address_type = "dynamic")]
 pub fn cells<I: Int>(
     index: &Tensor<I>,
     out: &mut Tensor<I>,
@@ -88,7 +88,7 @@ fn divide<A: Numeric>(sum: A, members: usize, #[comptime] float: bool) -> A {
     if float { quotient } else { select(quotient * divisor > sum, quotient - A::from_int(1), quotient) }
 }
 
-#[cube(launch)]
+#[cube(launch, launch_unchecked, address_type = "dynamic")]
 pub fn put<T: Numeric, A: Numeric, I: Int>(
     cells: &Cells<I>,
     arr: &Tensor<T>,
@@ -135,7 +135,7 @@ pub fn put<T: Numeric, A: Numeric, I: Int>(
 }
 
 /// Gradients of all reductions except products.
-#[cube(launch)]
+#[cube(launch, launch_unchecked, address_type = "dynamic")]
 pub fn put_backward<T: Float, A: Float, I: Int>(
     cells: &Cells<I>,
     grad: &Tensor<T>,
@@ -253,7 +253,7 @@ fn walk<T: Float, A: Float, I: Int>(
 /// Gradients of products. The gradient of a value has the product of all other values of its group as a factor. This is
 /// computed without division, so zeros need no special case. `before` stores, for each value, the fraction and the
 /// places of the product of the values before it.
-#[cube(launch)]
+#[cube(launch, launch_unchecked, address_type = "dynamic")]
 pub fn product_backward<T: Float, A: Float, I: Int>(
     cells: &Cells<I>,
     grad: &Tensor<T>,
@@ -314,7 +314,7 @@ pub fn product_backward<T: Float, A: Float, I: Int>(
     }
 }
 
-#[cube(launch)]
+#[cube(launch, launch_unchecked, address_type = "dynamic")]
 pub fn gather<T: Numeric, I: Int>(
     x: &Tensor<T>,
     index: &Tensor<I>,

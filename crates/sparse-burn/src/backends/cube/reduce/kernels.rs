@@ -144,7 +144,7 @@ fn finish<T: Numeric, A: Numeric, I: Int, N: Size>(
 }
 
 /// One unit for each vector of the result, except in rows with more than `most` elements.
-#[cube(launch)]
+#[cube(launch, launch_unchecked, address_type = "dynamic")]
 pub fn short<T: Numeric, A: Numeric, I: Int, N: Size>(
     operands: &Operands<T, I, N>,
     out: &mut Tensor<Vector<T, N>>,
@@ -168,7 +168,7 @@ pub fn short<T: Numeric, A: Numeric, I: Int, N: Size>(
 
 /// A cube for each `group` rows of the result, one after the other. It computes the rows with `least` elements or more:
 /// each of `slices` units combines a part of the row, then a tree reduction combines the parts.
-#[cube(launch)]
+#[cube(launch, launch_unchecked, address_type = "dynamic")]
 pub fn long<T: Numeric, A: Numeric, I: Int, N: Size>(
     operands: &Operands<T, I, N>,
     out: &mut Tensor<Vector<T, N>>,

@@ -52,7 +52,7 @@ mod kernels {
     }
 
     /// How often each digit occurs in each tile: `[digit, tile]`.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn count_digits<I: Int>(
         keys: &Tensor<I>,
         counts: &mut Tensor<I>,
@@ -76,7 +76,7 @@ mod kernels {
     }
 
     /// Moves keys and positions to their places: `offsets` (the scan of the counts) plus the rank in the tile.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn move_digits<I: Int>(
         keys: &Tensor<I>,
         positions: &Tensor<I>,

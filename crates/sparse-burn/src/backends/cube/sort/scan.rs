@@ -39,7 +39,7 @@ mod kernels {
     }
 
     /// Exclusive scan inside each tile, and the tiles' sums.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn scan_tiles<I: Int>(
         input: &Tensor<I>,
         out: &mut Tensor<I>,
@@ -69,7 +69,7 @@ mod kernels {
         }
     }
 
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn add_tiles<I: Int>(
         out: &mut Tensor<I>,
         sums: &Tensor<I>,

@@ -14,7 +14,7 @@ mod kernels {
     use cubecl::prelude::*;
 
     /// Where each group starts among ascending ids.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn compress<I: Int>(
         ids: &Tensor<I>,
         ptr: &mut Tensor<I>,
@@ -35,7 +35,7 @@ mod kernels {
     }
 
     /// The group of each element.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn expand<I: Int>(
         ptr: &Tensor<I>,
         out: &mut Tensor<I>,
@@ -51,7 +51,7 @@ mod kernels {
 
     /// The group of each `step`-th position with its start and end, if it has more than `step` elements and this is its
     /// first such position. Else zeros.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn long_groups<I: Int>(
         ptr: &Tensor<I>,
         out: &mut Tensor<I>,

@@ -15,7 +15,7 @@ mod kernels {
     use cubecl::prelude::*;
 
     /// 1 if a sorted element has other coordinates than the one before it, else 0.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn differs<I: Int>(
         indices: &Tensor<I>,
         order: &Tensor<I>,
@@ -42,7 +42,7 @@ mod kernels {
     }
 
     /// Group numbers from the scan of the differences.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn number<I: Int>(
         differs: &Tensor<I>,
         scan: &Tensor<I>,
@@ -57,7 +57,7 @@ mod kernels {
     }
 
     /// Each group's coordinates, from its first element.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn unique<I: Int>(
         indices: &Tensor<I>,
         order: &Tensor<I>,

@@ -20,7 +20,7 @@ mod kernels {
     use cubecl::prelude::*;
 
     /// `shift[g] += ptr[(g + first) * rows]`.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn add_ptr<I: Int>(
         ptr: &Tensor<I>,
         shift: &mut Tensor<I>,
@@ -36,7 +36,7 @@ mod kernels {
     }
 
     /// Moves a part's row pointers to their places in a batch.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn place_ptr<I: Int>(
         ptr: &Tensor<I>,
         shift: &Tensor<I>,
@@ -56,7 +56,7 @@ mod kernels {
     }
 
     /// Moves the elements of a part of compressed rows to their places: `k + shift[row / rows]`.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn place_csr<I: Int>(
         row: &Tensor<I>,
         col: &Tensor<I>,
@@ -79,7 +79,7 @@ mod kernels {
     }
 
     /// Moves the elements of a part of coordinates to their places: `k + at[k]` with `merge`, else `k + base`.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn place_coo<I: Int>(
         own: &Tensor<I>,
         at: &Tensor<I>,

@@ -16,7 +16,7 @@ mod kernels {
     use cubecl::prelude::*;
 
     /// `found` (with `missing` its opposite), then a 0. So the last entry of its scan is the sum.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn keep<I: Int>(
         found: &Tensor<I>,
         out: &mut Tensor<I>,
@@ -40,7 +40,7 @@ mod kernels {
     pub const INTERSECTION: u32 = 2;
 
     /// Writes the elements of one side of a merge to their places.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn place_merged<I: Int>(
         own: &Tensor<I>,
         at: &Tensor<I>,
@@ -89,7 +89,7 @@ mod kernels {
     }
 
     /// `out[k] = left[k] + sums[right[k]]` (without `add`, `sums[right[k]]`).
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn merge_ptr<I: Int>(
         left: &Tensor<I>,
         right: &Tensor<I>,

@@ -17,7 +17,7 @@ mod kernels {
 
     /// Adds to `at`, for each element of `a`, the number of elements of `b` before it (with `upper` also equal ones).
     /// `found` is whether `b` has the element.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn search_coo<I: Int>(
         a: &Tensor<I>,
         b: &Tensor<I>,
@@ -48,7 +48,7 @@ mod kernels {
     }
 
     /// The same for compressed rows.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn search_csr<I: Int>(
         rows: &Tensor<I>,
         col: &Tensor<I>,
@@ -74,7 +74,7 @@ mod kernels {
         found[k] = has;
     }
 
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn positions<I: Int>(out: &mut Tensor<I>, units: usize, #[define(I)] _type: ElemType) {
         if ABSOLUTE_POS >= units {
             terminate!();
@@ -83,7 +83,7 @@ mod kernels {
     }
 
     /// `at` where found, else `missing`.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn pick<I: Int>(
         at: &mut Tensor<I>,
         found: &Tensor<I>,

@@ -15,7 +15,7 @@ mod kernels {
     use cubecl::prelude::*;
 
     /// 2 for an element outside `shape`, 1 for one that does not ascend, else 0.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn check_coo<I: Int>(
         indices: &Tensor<I>,
         shape: &Tensor<I>,
@@ -54,7 +54,7 @@ mod kernels {
     }
 
     /// 1 where compressed rows are not valid, else 0.
-    #[cube(launch)]
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn check_csr<I: Int>(
         ptr: &Tensor<I>,
         col: &Tensor<I>,
