@@ -3,8 +3,8 @@
 //!
 //! A row is combined in one of three ways, by its own length and constants of the width (`strategy`):
 //!
-//! - Short (up to 256 or 512 elements): 1 to 8 units for each vector of the result. Narrow rows have many, so that units
-//!   side by side read elements side by side.
+//! - Short (up to 256 elements, narrow rows up to 512): 1 to 8 units for each vector of the result. Narrow rows have
+//!   many, so that units side by side read elements side by side.
 //! - Long: a cube for each 32 vectors of the result, with 8 to 64 units for each vector.
 //! - Longer than two chunks (of 1,024 to 4,096 elements): such a cube for each chunk, counted from the start of the row.
 //!   A cube then combines the partial results.
@@ -13,10 +13,11 @@
 //! depend only on its elements and on their number, the width, dtype and heads. They do not depend on other rows, on how
 //! many units run at a time, or on strides of operands.
 //!
-//! Each way is a launch over the whole matrix. Long rows are found without a read: the row at every 512th element is
-//! looked up, and so long a row is at one of them. Launches for rows that are longer than all elements together are
-//! skipped. A sum or an extremum takes one launch, or two, or four; its gradients take one more if there are several.
-//! Memory for partial results is limited: if it does not hold all columns, the last two launches repeat for the rest.
+//! Each way is a launch over the whole matrix. Long rows are found without a read: the first launch looks up the row of
+//! every 256th (or 512th) element, and each long row has such an element. Launches for rows that are longer than all
+//! elements together are skipped. So a sum or an extremum takes one launch, or two, or four. The gradients of an
+//! extremum need all buffers of the first launch, and look up the rows in one more if any can be long. Memory for partial
+//! results is limited: if it does not hold all columns, the last two launches repeat for the rest.
 //!
 //! Sharing a row by its length is from Bell and Garland ("Implementing sparse matrix-vector multiplication on
 //! throughput-oriented processors", 2009) and Greathouse and Daga ("Efficient sparse matrix-vector multiplication on
@@ -38,13 +39,16 @@ use crate::kernel::{PlaceRows, SegmentSum, Spmm};
 use burn_cubecl::cubecl::prelude::{CubePrimitive, Int, Numeric, Size};
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
-use kernels::{How, MATCHED, SHARES, Stage};
+use kernels::Stage;
 use sparse_core::Extremum;
 use strategy::{Problem, Strategy, strategy};
+use terms::{How, MATCHED, SHARES};
 
 #[allow(missing_docs)]
 mod kernels;
 mod strategy;
+#[allow(missing_docs)]
+mod terms;
 
 /// Buffers of the gradient of an extremum with permuted weights, without the one that has the sizes. All other kernels
 /// here bind at most seven.
@@ -62,7 +66,7 @@ pub(super) enum Combine {
     Matched { dense: CubeTensor, out: CubeTensor },
 }
 
-/// The operands of a kernel, as in [`kernels::Operands`].
+/// The operands of a kernel, as in [`terms::Operands`].
 struct Operands {
     idx: Option<CubeTensor>,
     perm: Option<CubeTensor>,
@@ -72,8 +76,8 @@ struct Operands {
     other: Option<Rows>,
 }
 
-fn matrix<E: CubePrimitive>(rows: &Rows, vector: usize) -> kernels::MatrixLaunch<E> {
-    kernels::MatrixLaunch::new(arg(&rows.tensor), rows.stride / vector)
+fn matrix<E: CubePrimitive>(rows: &Rows, vector: usize) -> terms::MatrixLaunch<E> {
+    terms::MatrixLaunch::new(arg(&rows.tensor), rows.stride / vector)
 }
 
 impl Operands {
@@ -81,11 +85,11 @@ impl Operands {
         Self { idx: None, perm: None, weights: None, dense, own: None, other: None }
     }
 
-    fn args<T: Numeric, I: Int, N: Size>(&self, vector: usize) -> kernels::OperandsLaunch<T, I, N> {
+    fn args<T: Numeric, I: Int, N: Size>(&self, vector: usize) -> terms::OperandsLaunch<T, I, N> {
         let [idx, perm] = [&self.idx, &self.perm].map(|list| list.as_ref().map(arg).into());
         let weights = self.weights.as_ref().map(|rows| matrix(rows, 1)).into();
         let [own, other] = [&self.own, &self.other].map(|rows| rows.as_ref().map(|rows| matrix(rows, vector)).into());
-        kernels::OperandsLaunch::new(idx, perm, weights, matrix(&self.dense, vector), own, other)
+        terms::OperandsLaunch::new(idx, perm, weights, matrix(&self.dense, vector), own, other)
     }
 
     /// Those whose elements are rows, of the width of the result.
@@ -93,9 +97,9 @@ impl Operands {
         [Some(&self.dense), self.own.as_ref(), self.other.as_ref()].into_iter().flatten()
     }
 
-    fn tensors(&self) -> Vec<&CubeTensor> {
+    fn tensors(&self) -> impl Iterator<Item = &CubeTensor> {
         let lists = [&self.idx, &self.perm].into_iter().flatten();
-        self.wide().chain(&self.weights).map(|rows| &rows.tensor).chain(lists).collect()
+        self.wide().chain(&self.weights).map(|rows| &rows.tensor).chain(lists)
     }
 }
 
@@ -241,8 +245,16 @@ impl Launches {
         kernels::SizesLaunch::new(rows, terms, columns, heads, most, chunk)
     }
 
-    fn check(&self, buffers: usize) {
-        debug_assert!(binds(&self.ptr, buffers), "{buffers} buffers, {:?}", self.how);
+    /// The tensors that a kernel binds.
+    fn bound<'a>(
+        &self,
+        operands: &'a Operands,
+        lists: impl IntoIterator<Item = &'a CubeTensor>,
+        grad: Option<&'a Rows>,
+    ) -> Vec<&'a CubeTensor> {
+        let tensors: Vec<_> = operands.tensors().chain(lists).chain(grad.map(|rows| &rows.tensor)).collect();
+        debug_assert!(binds(&self.ptr, tensors.len()), "{} buffers, {:?}", tensors.len(), self.how);
+        tensors
     }
 
     /// The short rows, and the list of rows that may be long.
@@ -250,9 +262,8 @@ impl Launches {
         let (operands, Strategy { vector, short, .. }) = (&self.operands, self.strategy);
         let types = [stored(out.dtype), accumulated(out.dtype), stored(self.ptr.dtype)];
         let grid = self.strategy.grid(self.problem.rows, list.map_or(0, |list| count(list) / 3), &hardware(out));
+        let tensors = self.bound(operands, list.into_iter().chain([&self.ptr, out]), self.grad.as_ref());
         let grad = self.grad.as_ref().map(|rows| matrix(rows, vector)).into();
-        let tensors = [operands.tensors(), vec![&self.ptr, out]].concat();
-        self.check(tensors.len() + list.iter().count() + self.grad.iter().count());
         let (ptr, list) = (arg(&self.ptr), list.map(arg).into());
         launch!(
             short,
@@ -280,8 +291,7 @@ impl Launches {
             Stage::Fold => How { rule: self.how.combines(), several: false, ..self.how },
             _ => self.how,
         };
-        let tensors = [operands.tensors(), vec![list, out]].concat();
-        self.check(tensors.len() + grad.iter().count());
+        let tensors = self.bound(operands, [list, out], grad);
         let grad = grad.map(|rows| matrix(rows, vector)).into();
         let (args, sizes) = (operands.args(vector), self.sizes());
         launch!(
