@@ -2,15 +2,20 @@
 //! asserted.
 
 use crate::common::{Data, TURN, assert_close, floats, gpu, ints, list, matrix};
-use burn::tensor::{Device, FloatDType, Tensor};
+use burn::tensor::{Device, Tensor};
 use sparse_burn::forced::{Forced, Path, forced};
 use sparse_tensor::CooTensor;
 use sparse_tensor::ops::{self, IndexPlan, Reduce};
-use std::io::Write;
 
 /// Runs `f` on the CPU and, with strategies forced, on the GPU: results agree, a second run has the same bits, and of
 /// the two lists the first was launched and the second was not.
-fn agree(name: &str, force: Forced, [ran, not]: [&[&str]; 2], tolerance: f32, f: impl Fn(&Device) -> Vec<Vec<f32>>) {
+pub fn agree(
+    name: &str,
+    force: Forced,
+    [ran, not]: [&[&str]; 2],
+    tolerance: f32,
+    f: impl Fn(&Device) -> Vec<Vec<f32>>,
+) {
     let want = f(&Device::flex().autodiff());
     let gpu = gpu().autodiff();
     let run = || forced(force, || f(&gpu));
@@ -22,86 +27,6 @@ fn agree(name: &str, force: Forced, [ran, not]: [&[&str]; 2], tolerance: f32, f:
         for what in list {
             assert_eq!(launched.contains(what), is, "{name}: `{what}` among {launched:?}");
         }
-    }
-}
-
-const PATHS: [(Path, [&[&str]; 2]); 3] = [
-    (Path::Short, [&["short"], &["long"]]),
-    (Path::Long, [&["long"], &["short"]]),
-    (Path::Hybrid, [&["short", "long"], &[]]),
-];
-
-#[test]
-fn rows_by_every_path() {
-    let _turn = TURN.lock();
-    let (rows, cols) = (40, 30);
-    for (path, launched) in PATHS {
-        // Vectors of four, and of one.
-        for width in [12, 3] {
-            let mut data = Data::new(20);
-            let (mut a, mut x) = (data.csr(rows, cols, 5), data.floats(cols * width));
-            // Ties, and a NaN among them.
-            a.2.iter_mut().for_each(|value| *value = (*value * 2.0).round());
-            x.iter_mut().for_each(|x| *x = (*x * 4.0).round() / 4.0);
-            let force = Forced { path: Some(path), patience: Some(4), ..Forced::default() };
-            for nan in [false, true] {
-                if nan {
-                    x[width + 1] = f32::NAN;
-                }
-                agree(&format!("{path:?} rows, {width}, NaN {nan}"), force, launched, 1e-4, |device| {
-                    let a = matrix(&a, [rows, cols], device).require_grad();
-                    let x = floats(&x, [cols, width], device).require_grad();
-                    let mut parts = vec![];
-                    for y in [
-                        a.matmul(x.clone()),
-                        a.matmul_reduce(x.clone(), Reduce::Amax),
-                        a.matmul_reduce(x.clone(), Reduce::Amin),
-                    ] {
-                        let grads = (y.clone() * 2.0).sum().backward();
-                        parts.push(list(y));
-                        parts.push(list(a.grad(&grads).unwrap().values::<1>()));
-                        parts.push(list(x.grad(&grads).unwrap()));
-                    }
-                    parts
-                });
-            }
-        }
-    }
-}
-
-/// Rows so wide that no units of a cube are left to share their elements.
-#[test]
-fn wide_rows() {
-    let _turn = TURN.lock();
-    let mut data = Data::new(21);
-    let (a, x) = (data.csr(4, 60, 20), data.floats(60 * 1100));
-    let force = Forced { path: Some(Path::Long), ..Forced::default() };
-    agree("wide rows", force, [&["short"], &["long"]], 1e-4, |device| {
-        let (a, x) = (matrix(&a, [4, 60], device), floats(&x, [60, 1100], device));
-        vec![list(a.matmul(x))]
-    });
-}
-
-/// 16-bit values in every path of rows; sums are kept in 32 bits. Where the device has them.
-#[test]
-fn rows_of_16_bits() {
-    let _turn = TURN.lock();
-    if !gpu().supports_dtype(burn::tensor::DType::F16) {
-        // Not captured, unlike what a passing test prints.
-        let _ = writeln!(std::io::stderr(), "skipped: the device has no f16");
-        return;
-    }
-    let mut data = Data::new(22);
-    let (a, x) = (data.csr(20, 30, 40), data.floats(30 * 8));
-    for (path, launched) in PATHS {
-        let force = Forced { path: Some(path), patience: Some(4), ..Forced::default() };
-        agree(&format!("{path:?} rows of f16"), force, launched, 2e-3, |device| {
-            let a = matrix(&a, [20, 30], device).cast(FloatDType::F16).detach().require_grad();
-            let x = floats(&x, [30, 8], device).cast(FloatDType::F16).detach().require_grad();
-            let y = a.matmul(x.clone());
-            let grads = y.clone().sum().backward();
-            vec![list(y), list(a.grad(&grads).unwrap().values::<1>()), list(x.grad(&grads).unwrap())]
-        });
     }
 }
 
@@ -206,15 +131,9 @@ impl Families {
 fn grids_of_two_axes() {
     let _turn = TURN.lock();
     let families = Families::new();
-    let ran = [&Families::KERNELS.concat()[..], &["a grid of two axes"]].concat();
-    for path in [Path::Short, Path::Long] {
-        let force = Forced { cubes: Some(2), path: Some(path), patience: Some(4), ..Forced::default() };
-        let ran: Vec<&str> = match path {
-            Path::Short => ran.clone(),
-            _ => ran.iter().map(|&what| if what == "short" { "long" } else { what }).collect(),
-        };
-        agree(&format!("two axes, {path:?}"), force, [&ran, &[]], 1e-3, |device| families.results(device));
-    }
+    let ran = [&Families::KERNELS.concat()[..], &["long", "a grid of two axes"]].concat();
+    let force = Forced { cubes: Some(2), path: Some(Path::Short), patience: Some(4), ..Forced::default() };
+    agree("two axes", force, [&ran, &[]], 1e-3, |device| families.results(device));
 }
 
 /// Running sums of at least three levels: a unit sums two rows.

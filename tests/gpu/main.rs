@@ -21,6 +21,7 @@ mod numbers;
 mod processes;
 mod put;
 mod reads;
+mod rows;
 mod structure;
 mod sums;
 #[allow(dead_code)]

@@ -5,8 +5,8 @@
 //! result.
 
 use super::fallback::supported;
-use super::launch::{binds, runs};
-use super::reduce::{BUFFERS, Combine, combine_rows, multiplies};
+use super::launch::runs;
+use super::reduce::{Combine, combine_rows, multiplies};
 use super::sddmm::sampled;
 use crate::backend::Gpu;
 use crate::carried::RowsView;
@@ -18,7 +18,7 @@ impl SpmmExtremum<CubeTensor> {
         let Self { extremum, view, values, dense } =
             supported(self, |args| multiplies(&args.view, &args.values, &args.dense))?;
         let (combine, RowsView { ptr, idx, perm }) = (Combine::Extremum(extremum), view);
-        Ok(combine_rows(combine, ptr, Some(idx), Some((values, perm)), dense))
+        Ok(combine_rows(combine, ptr, Some(idx), Some((values, perm)), dense, usize::MAX))
     }
 }
 
@@ -26,11 +26,12 @@ impl ExtremumRowsBackward<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<(CubeTensor, Option<CubeTensor>), Self> {
         let Self { rows, view, reads, grad, need_values } =
             supported(self, |Self { rows, view, reads, grad, .. }| {
-                runs(view.arrays().chain(reads).chain([grad, rows])) && binds(rows, BUFFERS)
+                runs(view.arrays().chain(reads).chain([grad, rows]))
             })?;
         let (RowsView { ptr, idx: cols, .. }, [values, dense, out]) = (view, reads);
         let combine = Combine::Shares { out: out.clone(), grad };
-        let shares = combine_rows(combine, ptr, Some(cols.clone()), Some((values.clone(), None)), dense.clone());
+        let shares =
+            combine_rows(combine, ptr, Some(cols.clone()), Some((values.clone(), None)), dense.clone(), usize::MAX);
         let heads = values.meta.shape()[1];
         let grads = need_values.then(|| sampled(rows, cols, shares.clone(), dense, heads, Some((values, out))));
         Ok((shares, grads))
@@ -39,10 +40,9 @@ impl ExtremumRowsBackward<CubeTensor> {
 
 impl ExtremumColsBackward<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        let Self { view, reads, shares } = supported(self, |Self { view, reads, shares }| {
-            runs(view.arrays().chain(reads).chain([shares])) && binds(shares, BUFFERS)
-        })?;
+        let Self { view, reads, shares } =
+            supported(self, |Self { view, reads, shares }| runs(view.arrays().chain(reads).chain([shares])))?;
         let (RowsView { ptr, idx: rows, perm }, [values, dense, out]) = (view, reads);
-        Ok(combine_rows(Combine::Matched { dense, out }, ptr, Some(rows), Some((values, perm)), shares))
+        Ok(combine_rows(Combine::Matched { dense, out }, ptr, Some(rows), Some((values, perm)), shares, usize::MAX))
     }
 }

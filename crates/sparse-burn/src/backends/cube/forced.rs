@@ -3,13 +3,11 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// How rows are combined, or cells of `put`.
+/// How cells of `put` are reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
     /// A unit for each.
     Short,
-    /// A cube for each.
-    Long,
     /// A unit for each, but a cube for those that have more elements than one unit takes.
     Hybrid,
 }
@@ -19,10 +17,14 @@ pub enum Path {
 pub struct Forced {
     /// Most cubes along the first axis of a grid, if the device allows more.
     pub cubes: Option<usize>,
-    /// How rows are combined, and cells of `put` (which have no [`Path::Long`]).
+    /// How cells of `put` are reduced.
     pub path: Option<Path>,
-    /// Elements that one unit takes at most.
+    /// Elements that one unit takes at most. Of a row: those that are not left to a cube.
     pub patience: Option<usize>,
+    /// Elements of a row that one cube takes, rounded up to a multiple of the patience.
+    pub chunk: Option<usize>,
+    /// Most buffers that a kernel binds, if the device allows more.
+    pub bindings: Option<usize>,
     /// Elements that a unit scans or sorts. For running sums at least two.
     pub items: Option<usize>,
     /// Bytes of the largest buffer. The host runs the kernels that need a larger one.
@@ -34,6 +36,7 @@ pub struct Forced {
 struct Scope {
     forced: Forced,
     launched: BTreeSet<&'static str>,
+    launches: usize,
 }
 
 thread_local! {
@@ -49,11 +52,16 @@ pub fn forced<R>(forced: Forced, f: impl FnOnce() -> R) -> (R, BTreeSet<&'static
             SCOPE.set(self.0.take());
         }
     }
-    let end = End(SCOPE.replace(Some(Scope { forced, launched: BTreeSet::new() })));
+    let end = End(SCOPE.replace(Some(Scope { forced, launched: BTreeSet::new(), launches: 0 })));
     let result = f();
     let scope = SCOPE.take().expect("the scope that was entered");
     drop(end);
     (result, scope.launched)
+}
+
+/// How many kernels of this library were launched on this thread since [`forced`] called its function.
+pub fn launches() -> usize {
+    SCOPE.with_borrow(|scope| scope.as_ref().map_or(0, |scope| scope.launches))
 }
 
 /// The settings that a test forces now.
@@ -64,4 +72,10 @@ pub(super) fn now() -> Forced {
 /// Notes the name of a kernel, or how it is launched, for the test that forces it.
 pub(super) fn note(what: &'static str) {
     SCOPE.with_borrow_mut(|scope| scope.as_mut().map(|scope| scope.launched.insert(what)));
+}
+
+/// Notes the launch of a kernel.
+pub(super) fn launch(kernel: &'static str) {
+    note(kernel);
+    SCOPE.with_borrow_mut(|scope| scope.as_mut().map(|scope| scope.launches += 1));
 }

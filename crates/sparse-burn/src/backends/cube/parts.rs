@@ -55,8 +55,8 @@ pub fn combine<A: Numeric, N: Size>(
 }
 
 /// Tree reduction over groups of units. The first unit of a group ends with the combination of all. The shape of the
-/// tree depends only on the launch. A group has `members` units (a power of two), `stride` apart. All units of the cube
-/// must call this function.
+/// tree depends only on the number of `members`, which are `stride` units apart. A unit whose `member` is not less
+/// belongs to no group. All units of the cube must call this function.
 #[cube]
 pub fn tree<A: Numeric, N: Size>(
     shared: &mut Shared<[Vector<A, N>]>,
@@ -70,14 +70,15 @@ pub fn tree<A: Numeric, N: Size>(
     let unit = UNIT_POS as usize;
     shared[unit] = own;
     sync_cube();
-    let mut half = comptime!(members / 2).runtime();
-    while half > 0 {
-        if member < half {
+    let mut left = members.runtime();
+    while left > 1 {
+        let half = (left + 1) / 2;
+        if member + half < left {
             let folded = combine::<A, N>(shared[unit], shared[unit + half * stride], rule, float);
             shared[unit] = folded;
         }
         sync_cube();
-        half /= 2;
+        left = half;
     }
 }
 

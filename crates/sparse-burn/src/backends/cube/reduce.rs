@@ -1,101 +1,58 @@
 //! Rows that are combined to rows: segment sums, products with a dense matrix (weighted sums), and products with an
 //! extremum.
 //!
-//! One unit combines the elements of a row, for each vector of the result. Or a whole cube does: its units combine
-//! parts of the row, and a tree reduction combines the parts.
+//! A row is combined in one of three ways, by its own length and constants of the width (`strategy`):
+//!
+//! - Short (up to 256 elements, narrow rows up to 512): 1 to 8 units for each vector of the result. Narrow rows have
+//!   many, so that units side by side read elements side by side.
+//! - Long: a cube for each 32 vectors of the result, with 8 to 64 units for each vector.
+//! - Longer than two chunks (of 1,024 to 4,096 elements): such a cube for each chunk, counted from the start of the row.
+//!   A cube then combines the partial results.
+//!
+//! Units that share a vector take elements in turn, and a tree reduction combines what they have. So the bits of a row
+//! depend only on its elements and on their number, the width, dtype and heads. They do not depend on other rows, on how
+//! many units run at a time, or on strides of operands.
+//!
+//! Each way is a launch over the whole matrix. Long rows are found without a read: the first launch looks up the row of
+//! every 256th (or 512th) element, and each long row has such an element. Launches for rows that are longer than all
+//! elements together are skipped. So a sum or an extremum takes one launch, or two, or four. The gradients of an
+//! extremum need all buffers of the first launch, and look up the rows in one more if any can be long. Memory for partial
+//! results is limited: if it does not hold all columns, the last two launches repeat for the rest.
+//!
+//! Sharing a row by its length is from Bell and Garland ("Implementing sparse matrix-vector multiplication on
+//! throughput-oriented processors", 2009) and Greathouse and Daga ("Efficient sparse matrix-vector multiplication on
+//! GPUs using the CSR storage format", 2014). Merrill and Garland ("Merge-based parallel sparse matrix-vector
+//! multiplication", 2016) cut all elements evenly. There the bits of a row depend on the rows before it.
 
 use super::fallback::supported;
-use super::forced::{self, Path};
-use super::hardware::{Grid, Hardware};
-use super::launch::{accumulated, arg, binds, count, empty, flat, hardware, holds, holds_rows, launch, runs, stored};
+use super::forced;
+use super::launch::{
+    Rows, accumulated, arg, binds, count, divisor, empty, flat, hardware, holds, holds_rows, launch, runs, stored,
+    summed,
+};
 use super::parts::{ANY, MAX, MIN, SUM};
+use super::rows::move_rows;
 use super::sort::compress;
 use crate::backend::Gpu;
 use crate::carried::RowsView;
 use crate::kernel::{PlaceRows, SegmentSum, Spmm};
-use burn::backend::DType;
-use burn_cubecl::cubecl::prelude::{Int, Numeric, Size};
+use burn_cubecl::cubecl::prelude::{CubePrimitive, Int, Numeric, Size};
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
-use kernels::{MATCHED, SHARES};
+use kernels::Stage;
 use sparse_core::Extremum;
+use strategy::{Problem, Strategy, strategy};
+use terms::{How, MATCHED, SHARES};
 
 #[allow(missing_docs)]
 mod kernels;
+mod strategy;
+#[allow(missing_docs)]
+mod terms;
 
-/// Buffers that the kernels bind, without the one that has the sizes.
-pub(super) const BUFFERS: usize = 8;
-
-/// Units of a cube that share a long row.
-const CUBE: usize = 256;
-
-/// A unit sums at most this many elements. A cube shares longer rows. Rows of power-law graphs, and the segment of a
-/// fill's gradient, are far longer than the mean.
-const PATIENCE: usize = 512;
-
-/// Rows that one cube searches for long ones, if most rows are short.
-const GROUP: usize = 32;
-
-/// The rows of the result, their width and number of heads, and the number of all terms.
-#[derive(Clone, Copy, Debug)]
-struct Problem {
-    segments: usize,
-    terms: usize,
-    width: usize,
-    heads: usize,
-    dtype: DType,
-}
-
-/// How rows are combined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Strategy {
-    path: Path,
-    /// Elements of a vector, and vectors of a row.
-    vector: usize,
-    columns: usize,
-    /// Units of a cube along a row of the result, and among its elements.
-    lanes: usize,
-    slices: usize,
-    /// Rows with more elements than this are given to cubes.
-    patience: usize,
-}
-
-fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
-    // A vector has one weight, so it must not reach beyond its head.
-    let (vector, part) = hardware.vectors(problem.width / problem.heads, problem.dtype.size());
-    let columns = part * problem.heads;
-    let lanes = columns.next_power_of_two().min(CUBE);
-    let slices = CUBE / lanes;
-    let held = CUBE * vector * accumulated(problem.dtype).size();
-    // Bool has the short path only.
-    let cooperates = !problem.dtype.is_bool() && slices > 1 && hardware.units >= CUBE && hardware.shared >= held;
-    let path = if !cooperates {
-        Path::Short
-    } else if problem.terms / problem.segments >= 4 * slices {
-        // On average each slice has at least four terms.
-        Path::Long
-    } else if problem.terms > PATIENCE {
-        Path::Hybrid
-    } else {
-        Path::Short
-    };
-    Strategy { path, vector, columns, lanes, slices, patience: PATIENCE }
-}
-
-impl Strategy {
-    /// Applies the settings that a test forces. If a row is as wide as a cube, there are no slices.
-    fn forced(self) -> Self {
-        let forced = forced::now();
-        let path = forced.path.filter(|_| self.slices > 1).unwrap_or(self.path);
-        Self { path, patience: forced.patience.unwrap_or(self.patience), ..self }
-    }
-
-    /// The number of rows of each cube, the least number of elements of a row that it combines, and the grid.
-    fn cubes(&self, segments: usize, hardware: &Hardware) -> (usize, usize, Grid) {
-        let (group, least) = if self.path == Path::Long { (1, 0) } else { (GROUP, self.patience + 1) };
-        (group, least, hardware.cubes(segments.div_ceil(group), CUBE))
-    }
-}
+/// Buffers of the gradient of an extremum with permuted weights, without the one that has the sizes. All other kernels
+/// here bind at most seven.
+const MATCHED_BUFFERS: usize = 8;
 
 /// How the terms of a row are combined.
 pub(super) enum Combine {
@@ -109,39 +66,59 @@ pub(super) enum Combine {
     Matched { dense: CubeTensor, out: CubeTensor },
 }
 
-/// The operands of a kernel, in the order of [`kernels::Operands`].
+/// The operands of a kernel, as in [`terms::Operands`].
 struct Operands {
-    indices: [CubeTensor; 3],
-    weights: CubeTensor,
-    rows: [CubeTensor; 3],
+    idx: Option<CubeTensor>,
+    perm: Option<CubeTensor>,
+    weights: Option<Rows>,
+    dense: Rows,
+    own: Option<Rows>,
+    other: Option<Rows>,
+}
+
+fn matrix<E: CubePrimitive>(rows: &Rows, vector: usize) -> terms::MatrixLaunch<E> {
+    terms::MatrixLaunch::new(arg(&rows.tensor), rows.stride / vector)
 }
 
 impl Operands {
-    fn args<T: Numeric, I: Int, N: Size>(&self) -> kernels::OperandsLaunch<T, I, N> {
-        let ([ptr, idx, perm], [dense, own, other]) = (self.indices.each_ref().map(arg), self.rows.each_ref().map(arg));
-        kernels::OperandsLaunch::new(ptr, idx, perm, arg(&self.weights), dense, own, other)
+    fn of(dense: Rows) -> Self {
+        Self { idx: None, perm: None, weights: None, dense, own: None, other: None }
+    }
+
+    fn args<T: Numeric, I: Int, N: Size>(&self, vector: usize) -> terms::OperandsLaunch<T, I, N> {
+        let [idx, perm] = [&self.idx, &self.perm].map(|list| list.as_ref().map(arg).into());
+        let weights = self.weights.as_ref().map(|rows| matrix(rows, 1)).into();
+        let [own, other] = [&self.own, &self.other].map(|rows| rows.as_ref().map(|rows| matrix(rows, vector)).into());
+        terms::OperandsLaunch::new(idx, perm, weights, matrix(&self.dense, vector), own, other)
+    }
+
+    /// Those whose elements are rows, of the width of the result.
+    fn wide(&self) -> impl Iterator<Item = &Rows> {
+        [Some(&self.dense), self.own.as_ref(), self.other.as_ref()].into_iter().flatten()
+    }
+
+    fn tensors(&self) -> impl Iterator<Item = &CubeTensor> {
+        let lists = [&self.idx, &self.perm].into_iter().flatten();
+        self.wide().chain(&self.weights).map(|rows| &rows.tensor).chain(lists)
     }
 }
 
 impl PlaceRows<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
         let Self { values, rows, size } = supported(self, |Self { values, rows, size }| {
-            runs([values, rows])
-                && binds(rows, BUFFERS)
-                && holds(rows, size + 1, rows.dtype)
-                && holds_rows(values, *size)
+            runs([values, rows]) && holds(rows, size + 1, rows.dtype) && holds_rows(values, *size)
         })?;
         // Every row of the result is the sum of the one row, or of none, that belongs there.
-        Ok(sum_rows(compress(rows, size), None, None, values))
+        Ok(sum_rows(compress(rows, size), None, None, values, 1))
     }
 }
 
 impl SegmentSum<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
         let Self { values, order, ptr } = supported(self, |Self { values, order, ptr }| {
-            runs([values, ptr].into_iter().chain(order)) && binds(ptr, BUFFERS) && holds_rows(values, count(ptr) - 1)
+            runs([values, ptr].into_iter().chain(order)) && holds_rows(values, count(ptr) - 1)
         })?;
-        Ok(sum_rows(ptr, order, None, values))
+        Ok(sum_rows(ptr, order, None, values, usize::MAX))
     }
 }
 
@@ -149,25 +126,26 @@ impl Spmm<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
         let Self { view, values, dense } = supported(self, |args| multiplies(&args.view, &args.values, &args.dense))?;
         let RowsView { ptr, idx, perm } = view;
-        Ok(sum_rows(ptr, Some(idx), Some((values, perm)), dense))
+        Ok(sum_rows(ptr, Some(idx), Some((values, perm)), dense, usize::MAX))
     }
 }
 
 /// Whether the device has a kernel for a sparse x dense product.
 pub(super) fn multiplies(view: &RowsView<CubeTensor>, values: &CubeTensor, dense: &CubeTensor) -> bool {
-    runs(view.arrays().chain([values, dense])) && binds(&view.ptr, BUFFERS) && holds_rows(dense, count(&view.ptr) - 1)
+    runs(view.arrays().chain([values, dense])) && holds_rows(dense, count(&view.ptr) - 1)
 }
 
 /// Row `s` of the result is the sum of rows `idx[k]` (or `k`) of `dense` for `k` in `ptr[s]..ptr[s + 1]`, each times
 /// the weight at `perm[k]` (or `k`). If weights are `[n, heads]`, each multiplies the columns of its head. Of Bool:
-/// whether any is true.
+/// whether any is true. No row has more than `longest` elements.
 fn sum_rows(
     ptr: CubeTensor,
     idx: Option<CubeTensor>,
     weights: Option<(CubeTensor, Option<CubeTensor>)>,
     dense: CubeTensor,
+    longest: usize,
 ) -> CubeTensor {
-    combine_rows(Combine::Sum, ptr, idx, weights, dense)
+    combine_rows(Combine::Sum, ptr, idx, weights, dense, longest)
 }
 
 /// Combines the terms of [`sum_rows`]. Only a sum may have no weights.
@@ -177,115 +155,151 @@ pub(super) fn combine_rows(
     idx: Option<CubeTensor>,
     weights: Option<(CubeTensor, Option<CubeTensor>)>,
     dense: CubeTensor,
+    longest: usize,
 ) -> CubeTensor {
     let terms = idx.as_ref().map_or(dense.meta.shape()[0], count);
-    let (segments, width, dtype) = (count(&ptr) - 1, dense.meta.shape()[1], dense.dtype);
-    if segments * width == 0 {
-        return empty(&dense, [segments, width], dtype);
+    let (rows, width, dtype) = (count(&ptr) - 1, dense.meta.shape()[1], dense.dtype);
+    if rows * width == 0 {
+        return empty(&dense, [rows, width], dtype);
     }
     if terms == 0 {
-        return zeros(dense.device.clone(), [segments, width].into(), dtype);
+        return zeros(dense.device.clone(), [rows, width].into(), dtype);
     }
-    let (ptr, dense) = (flat(ptr), flat(dense));
-    let out = empty(&dense, [segments, width], dtype);
-    let (rule, own, other) = match combine {
-        Combine::Sum if dtype.is_bool() => (ANY, None, None),
-        Combine::Sum => (SUM, None, None),
-        Combine::Extremum(Extremum::Max) => (MAX, None, None),
-        Combine::Extremum(Extremum::Min) => (MIN, None, None),
-        Combine::Shares { out, grad } => (SHARES, Some(out), Some(grad)),
-        Combine::Matched { dense, out } => (MATCHED, Some(dense), Some(out)),
+    let (rule, own, other, grad) = match combine {
+        Combine::Sum if dtype.is_bool() => (ANY, None, None, None),
+        Combine::Sum => (SUM, None, None, None),
+        Combine::Extremum(Extremum::Max) => (MAX, None, None, None),
+        Combine::Extremum(Extremum::Min) => (MIN, None, None, None),
+        Combine::Shares { out, grad } => (SHARES, Some(out), None, Some(grad)),
+        Combine::Matched { dense, out } => (MATCHED, Some(dense), Some(out), None),
     };
-    let (indexed, weighted) = (idx.is_some(), weights.is_some());
     let heads = weights.as_ref().map_or(1, |(weights, _)| weights.meta.shape()[1]);
-    let (weights, perm) = weights.unzip();
-    let perm = perm.flatten();
-    let (permuted, float) = (perm.is_some(), dtype.is_float());
-    let how = kernels::How { rule, indexed, weighted, permuted, several: heads > 1, float };
-    // An operand that is not read is bound as another tensor of its type.
-    let [idx, perm] = [idx, perm].map(|read| read.map_or_else(|| ptr.clone(), flat));
-    let [weights, own, other] = [weights, own, other].map(|read| read.map_or_else(|| dense.clone(), flat));
-    let operands = Operands { indices: [ptr, idx, perm], weights, rows: [dense, own, other] };
-    let hardware = hardware(&out);
-    let strategy = strategy(&Problem { segments, terms, width, heads, dtype }, &hardware).forced();
-    let Strategy { path, vector, columns, lanes, slices, patience } = strategy;
-    let types = [stored(dtype), accumulated(dtype), stored(operands.indices[0].dtype)];
-    if path != Path::Long {
-        let units = segments * columns;
-        let most = if path == Path::Short { terms } else { patience };
-        launch!(short, out, units, (vector, operands.args(), arg(&out), columns, heads, units, most, how), types);
+    let (weights, perm) = match weights {
+        Some((weights, Some(perm))) if rule == MATCHED && !binds(&ptr, MATCHED_BUFFERS) => {
+            (Some(move_rows(weights.clone(), weights, perm)), None)
+        }
+        Some((weights, perm)) => (Some(weights), perm),
+        None => (None, None),
+    };
+    let [idx, perm] = [idx, perm].map(|list| list.map(flat));
+    let [weights, own, other, grad] = [weights, own, other, grad].map(|matrix| matrix.map(Rows::of));
+    let operands = Operands { idx, perm, weights, dense: Rows::of(dense), own, other };
+    let divisor = divisor(width / heads, operands.wide().chain(&grad));
+    let problem = Problem { rows, terms, longest: longest.min(terms), width, heads, dtype, divisor };
+    let strategy = strategy(&problem, &hardware(&ptr)).forced();
+    let how = How { rule, several: heads > 1, float: dtype.is_float() };
+    Launches { problem, strategy, how, ptr: flat(ptr), operands, grad }.run()
+}
+
+/// The launches for a result.
+struct Launches {
+    problem: Problem,
+    strategy: Strategy,
+    how: How,
+    ptr: CubeTensor,
+    operands: Operands,
+    grad: Option<Rows>,
+}
+
+impl Launches {
+    fn run(self) -> CubeTensor {
+        let Problem { rows, terms, width, dtype, .. } = self.problem;
+        let out = empty(&self.ptr, [rows, width], dtype);
+        let probes = self.strategy.probes(&self.problem);
+        let list = (probes > 0).then(|| empty(&self.ptr, [probes, 3], self.ptr.dtype));
+        // The kernel of the others binds as many buffers as it may.
+        let beside = self.operands.own.is_none();
+        if let Some(list) = list.as_ref().filter(|_| !beside) {
+            let (ptr, kind) = (&self.ptr, stored(self.ptr.dtype));
+            launch!(find, [ptr, list], probes, (arg(ptr), arg(list), self.sizes(), probes), kind);
+        }
+        self.short(list.as_ref().filter(|_| beside), &out);
+        let Some(list) = list else { return out };
+        let Strategy { columns, most, chunk, .. } = self.strategy;
+        let grad = self.grad.as_ref();
+        self.long(Stage::Row, most, (0, columns), (&self.operands, &list, grad), &out);
+        if self.strategy.cuts(&self.problem) {
+            forced::note("rows in chunks");
+            let partial = summed(dtype);
+            let block = self.strategy.block(terms, partial.size(), &hardware(&out));
+            if block < columns {
+                forced::note("chunks of some columns at a time");
+            }
+            for first in (0..columns).step_by(block) {
+                let part = (first, columns.min(first + block));
+                let width = (part.1 - first) * self.strategy.vector;
+                let sums = empty(&out, [terms.div_ceil(chunk), width], partial);
+                self.long(Stage::Chunk, chunk, part, (&self.operands, &list, None), &sums);
+                let operands = Operands::of(Rows::of(sums));
+                self.long(Stage::Fold, chunk, part, (&operands, &list, grad), &out);
+            }
+        }
+        out
     }
-    if path != Path::Short {
-        let (group, least, grid) = strategy.cubes(segments, &hardware);
+
+    fn sizes(&self) -> kernels::SizesLaunch {
+        let Problem { rows, terms, heads, .. } = self.problem;
+        let Strategy { columns, most, chunk, .. } = self.strategy;
+        // If no row can be long, all are short, also where that is wrong.
+        let most = if self.strategy.probes(&self.problem) > 0 { most } else { terms };
+        kernels::SizesLaunch::new(rows, terms, columns, heads, most, chunk)
+    }
+
+    /// The tensors that a kernel binds.
+    fn bound<'a>(
+        &self,
+        operands: &'a Operands,
+        lists: impl IntoIterator<Item = &'a CubeTensor>,
+        grad: Option<&'a Rows>,
+    ) -> Vec<&'a CubeTensor> {
+        let tensors: Vec<_> = operands.tensors().chain(lists).chain(grad.map(|rows| &rows.tensor)).collect();
+        debug_assert!(binds(&self.ptr, tensors.len()), "{} buffers, {:?}", tensors.len(), self.how);
+        tensors
+    }
+
+    /// The short rows, and the list of rows that may be long.
+    fn short(&self, list: Option<&CubeTensor>, out: &CubeTensor) {
+        let (operands, Strategy { vector, short, .. }) = (&self.operands, self.strategy);
+        let types = [stored(out.dtype), accumulated(out.dtype), stored(self.ptr.dtype)];
+        let grid = self.strategy.grid(self.problem.rows, list.map_or(0, |list| count(list) / 3), &hardware(out));
+        let tensors = self.bound(operands, list.into_iter().chain([&self.ptr, out]), self.grad.as_ref());
+        let grad = self.grad.as_ref().map(|rows| matrix(rows, vector)).into();
+        let (ptr, list) = (arg(&self.ptr), list.map(arg).into());
         launch!(
-            long,
-            out,
+            short,
+            tensors,
             grid(grid),
-            (vector, operands.args(), arg(&out), columns, heads, segments, least, group, slices, lanes, how),
+            (vector, operands.args(vector), ptr, list, grad, arg(out), self.sizes(), short, self.how),
             types
         );
     }
-    out
-}
 
-#[cfg(test)]
-mod tests {
-    use super::super::hardware::tests::SMALL;
-    use super::*;
-    use burn::tensor::BoolStore;
-
-    fn of(segments: usize, terms: usize, width: usize, dtype: DType) -> Strategy {
-        strategy(&Problem { segments, terms, width, heads: 1, dtype }, &SMALL)
-    }
-
-    #[test]
-    fn rows_are_short_until_one_may_be_long() {
-        assert_eq!(of(100, 512, 8, DType::F32).path, Path::Short);
-        assert_eq!(of(100, 513, 8, DType::F32).path, Path::Hybrid);
-    }
-
-    #[test]
-    fn rows_are_long_where_every_slice_has_four_elements() {
-        // 2 vectors of a row: 128 slices.
-        let (before, after) = (of(10, 5119, 8, DType::F32), of(10, 5120, 8, DType::F32));
-        assert_eq!((before.path, before.lanes, before.slices), (Path::Hybrid, 2, 128));
-        assert_eq!(after.path, Path::Long);
-        assert_eq!(of(1, 1024, 1, DType::F16).path, Path::Long);
-    }
-
-    #[test]
-    fn a_vector_has_one_head() {
-        let of = |heads| {
-            let problem = Problem { segments: 100, terms: 200, width: 24, heads, dtype: DType::F32 };
-            let Strategy { vector, columns, .. } = strategy(&problem, &SMALL);
-            (vector, columns)
+    /// A stage of the long rows, for columns `first..last`.
+    fn long(
+        &self,
+        stage: Stage,
+        step: usize,
+        (first, last): (usize, usize),
+        (operands, list, grad): (&Operands, &CubeTensor, Option<&Rows>),
+        out: &CubeTensor,
+    ) {
+        let (Problem { terms, dtype, .. }, Strategy { vector, long, .. }) = (self.problem, self.strategy);
+        let grid = self.strategy.cubes(terms, step, last - first, &hardware(out));
+        let types = [stored(operands.dense.tensor.dtype), stored(out.dtype), accumulated(dtype), stored(list.dtype)];
+        let how = match stage {
+            // The terms are found, and only their partial results are left.
+            Stage::Fold => How { rule: self.how.combines(), several: false, ..self.how },
+            _ => self.how,
         };
-        assert_eq!([1, 3, 4, 8, 24].map(of), [(4, 6), (4, 6), (2, 12), (1, 24), (1, 24)]);
-    }
-
-    #[test]
-    fn wide_rows_and_bool_have_a_unit_for_each_vector() {
-        let (narrow, wide) = (of(1, 1 << 20, 512, DType::F32), of(1, 1 << 20, 516, DType::F32));
-        assert_eq!((narrow.path, narrow.columns, narrow.slices), (Path::Long, 128, 2));
-        assert_eq!((wide.path, wide.columns, wide.slices), (Path::Short, 129, 1));
-        assert_eq!(of(1, 1 << 20, 8, DType::Bool(BoolStore::U32)).path, Path::Short);
-    }
-
-    #[test]
-    fn cubes_share_rows_where_the_device_has_them() {
-        let problem = Problem { segments: 1, terms: 1 << 20, width: 8, heads: 1, dtype: DType::F32 };
-        for poor in [Hardware { units: 128, ..SMALL }, Hardware { shared: 4095, ..SMALL }] {
-            assert_eq!(strategy(&problem, &poor).path, Path::Short);
-        }
-        assert_eq!(strategy(&problem, &Hardware { shared: 4096, ..SMALL }).path, Path::Long);
-    }
-
-    #[test]
-    fn cubes_look_through_rows_or_have_one_each() {
-        let (long, hybrid) = (of(10, 5120, 8, DType::F32), of(3_000_000, 12_000_000, 8, DType::F32));
-        assert_eq!(long.cubes(10, &SMALL), (1, 0, SMALL.cubes(10, 256)));
-        // So many that they need a second axis.
-        let (group, least, grid) = hybrid.cubes(3_000_000, &SMALL);
-        assert_eq!((group, least, grid.cubes), (32, 513, [46_875, 2, 1]));
+        let tensors = self.bound(operands, [list, out], grad);
+        let grad = grad.map(|rows| matrix(rows, vector)).into();
+        let (args, sizes) = (operands.args(vector), self.sizes());
+        launch!(
+            long,
+            tensors,
+            grid(grid),
+            (vector, args, arg(list), grad, arg(out), sizes, first, last, long, stage, how),
+            types
+        );
     }
 }

@@ -1,209 +1,197 @@
-//! Kernels that combine the elements of a row: one unit for each vector of the result, or the units of a cube.
+//! Kernels that combine the elements of a row: a few units for each vector of a short row, and cubes for a long one.
 
-use super::super::parts::{MAX, MIN, SUM, combine, matched, product, tree};
+use super::super::parts::{bound, tree};
+use super::terms::{Cell, How, Matrix, Operands, finish, walk};
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
-/// Rules besides those of [`parts`](super::super::parts). The gradient is divided by the number of matching products.
-pub const SHARES: u32 = 5;
-/// The terms whose product equals the result are added.
-pub const MATCHED: u32 = 6;
-
-/// Compile-time settings.
+/// How units share a row: `lanes` vectors side by side, with `slices` units for each. A cube has `units`. If there is
+/// one slice, units of short rows work alone, and lanes have no meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct How {
-    pub rule: u32,
-    pub indexed: bool,
-    pub weighted: bool,
-    pub permuted: bool,
-    /// Whether an element has several weights, one for each head.
-    pub several: bool,
-    pub float: bool,
+pub struct Share {
+    pub slices: usize,
+    pub lanes: usize,
+    pub units: usize,
 }
 
-impl How {
-    fn is_extremum(self) -> bool {
-        self.rule == MAX || self.rule == MIN
-    }
-
-    /// The rule that combines two terms.
-    fn combines(self) -> u32 {
-        if self.rule == SHARES || self.rule == MATCHED { SUM } else { self.rule }
-    }
+/// What cubes do for a long row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// A row of one chunk: its result.
+    Row,
+    /// Each chunk of a longer row: its partial result.
+    Chunk,
+    /// These rows: the result from the partial results, which are the rows of `dense`.
+    Fold,
 }
 
-/// The operands. `own` has the shape of the result. `other` has it too for [`SHARES`], and else the shape of `dense`.
-#[derive(CubeType, CubeLaunch)]
-pub struct Operands<T: Numeric, I: Int, N: Size> {
-    ptr: OwnedTensor<I>,
-    idx: OwnedTensor<I>,
-    perm: OwnedTensor<I>,
-    weights: OwnedTensor<T>,
-    dense: OwnedTensor<Vector<T, N>>,
-    own: OwnedTensor<Vector<T, N>>,
-    other: OwnedTensor<Vector<T, N>>,
-}
-
-/// A vector of the result: its position, its column and head, and the range of its terms.
-#[derive(CubeType, Clone, Copy)]
-struct Cell {
-    at: usize,
-    column: usize,
-    columns: usize,
-    head: usize,
-    heads: usize,
-    start: usize,
-    end: usize,
-}
-
-#[cube]
-fn cell<T: Numeric, I: Int, N: Size>(
-    operands: &Operands<T, I, N>,
-    segment: usize,
-    column: usize,
+/// Sizes that all launches for a result share.
+#[derive(CubeType, CubeLaunch, Clone, Copy)]
+pub struct Sizes {
+    rows: usize,
+    terms: usize,
+    /// Vectors of a row.
     columns: usize,
     heads: usize,
-) -> Cell {
-    let start = usize::cast_from(operands.ptr[segment]);
-    let end = usize::cast_from(operands.ptr[segment + 1]);
-    let head = column / (columns / heads);
-    Cell { at: segment * columns + column, column, columns, head, heads, start, end }
-}
-
-/// The term of element `k` for a cell.
-#[cube]
-fn term<T: Numeric, A: Numeric, I: Int, N: Size>(
-    operands: &Operands<T, I, N>,
-    cell: &Cell,
-    k: usize,
-    #[comptime] how: How,
-) -> Vector<A, N> {
-    let row = if comptime!(how.indexed) { usize::cast_from(operands.idx[k]) } else { k };
-    let from = row * cell.columns + cell.column;
-    let x = Vector::<A, N>::cast_from(operands.dense[from]);
-    if comptime!(how.weighted) {
-        let place = if comptime!(how.permuted) { usize::cast_from(operands.perm[k]) } else { k };
-        let own = if comptime!(how.several) { place * cell.heads + cell.head } else { place };
-        let weight = Vector::<A, N>::new(A::cast_from(operands.weights[own]));
-        if comptime!(how.is_extremum()) {
-            product::<T, A, N>(weight, x)
-        } else if comptime!(how.rule == SHARES) {
-            let one = Vector::<A, N>::new(A::from_int(1));
-            matched::<T, A, N>(weight, x, Vector::<A, N>::cast_from(operands.own[cell.at]), one)
-        } else if comptime!(how.rule == MATCHED) {
-            let result = Vector::<A, N>::cast_from(operands.other[from]);
-            matched::<T, A, N>(weight, Vector::<A, N>::cast_from(operands.own[cell.at]), result, x * weight)
-        } else {
-            x * weight
-        }
-    } else {
-        x
-    }
-}
-
-/// Combines every `slices`-th term of a cell, from number `slice` on.
-#[cube]
-fn walk<T: Numeric, A: Numeric, I: Int, N: Size>(
-    operands: &Operands<T, I, N>,
-    cell: &Cell,
-    slice: usize,
-    #[comptime] slices: usize,
-    #[comptime] how: How,
-) -> Vector<A, N> {
-    let mut acc = Vector::<A, N>::cast_from(0u32);
-    if comptime!(how.is_extremum()) {
-        // The first term is used twice, and also for slices without terms. This does not change an extremum. An empty
-        // cell is 0.
-        if cell.start < cell.end {
-            acc = term::<T, A, I, N>(operands, cell, cell.start, how);
-        }
-    }
-    let mut k = cell.start + slice;
-    while k < cell.end {
-        let term = term::<T, A, I, N>(operands, cell, k, how);
-        acc = combine::<A, N>(acc, term, comptime!(how.combines()), how.float);
-        k += slices;
-    }
-    acc
-}
-
-/// The stored result of a cell, given its accumulator.
-#[cube]
-fn finish<T: Numeric, A: Numeric, I: Int, N: Size>(
-    operands: &Operands<T, I, N>,
-    cell: &Cell,
-    acc: Vector<A, N>,
-    #[comptime] how: How,
-) -> Vector<T, N> {
-    if comptime!(how.rule == SHARES) {
-        let ties = max(acc, Vector::<A, N>::new(A::from_int(1)));
-        Vector::<T, N>::cast_from(Vector::<A, N>::cast_from(operands.other[cell.at]) / ties)
-    } else {
-        Vector::<T, N>::cast_from(acc)
-    }
-}
-
-/// One unit for each vector of the result, except in rows with more than `most` elements.
-#[cube(launch, launch_unchecked, address_type = "dynamic")]
-pub fn short<T: Numeric, A: Numeric, I: Int, N: Size>(
-    operands: &Operands<T, I, N>,
-    out: &mut Tensor<Vector<T, N>>,
-    columns: usize,
-    heads: usize,
-    units: usize,
+    /// Elements of the longest row that is short, and of a chunk: a multiple of it.
     most: usize,
-    #[comptime] how: How,
-    #[define(T, A, I)] _types: [ElemType; 3],
-) {
+    chunk: usize,
+}
+
+#[cube]
+fn head(column: usize, sizes: &Sizes, #[comptime] how: How) -> usize {
+    if comptime!(how.several) { column / (sizes.columns / sizes.heads) } else { 0usize.runtime() }
+}
+
+/// Lists the row of position `probe * most`: its number, where it starts, and where it ends.
+#[cube]
+fn probe<I: Int>(probe: usize, ptr: &Tensor<I>, list: &mut Tensor<I>, sizes: &Sizes) {
+    let after = bound::<I>(I::cast_from(probe * sizes.most), ptr, 1, sizes.rows + 1, true);
+    let row = min(after - 1, sizes.rows - 1);
+    list[3 * probe] = I::cast_from(row);
+    list[3 * probe + 1] = ptr[row];
+    list[3 * probe + 2] = ptr[row + 1];
+}
+
+/// The list of [`probe`] by a launch of its own.
+#[cube(launch, launch_unchecked, address_type = "dynamic")]
+pub fn find<I: Int>(ptr: &Tensor<I>, list: &mut Tensor<I>, sizes: Sizes, units: usize, #[define(I)] _type: ElemType) {
     if ABSOLUTE_POS >= units {
         terminate!();
     }
-    let cell = cell::<T, I, N>(operands, ABSOLUTE_POS / columns, ABSOLUTE_POS % columns, columns, heads);
-    if cell.end - cell.start > most {
-        terminate!();
-    }
-    let acc = walk::<T, A, I, N>(operands, &cell, 0, 1usize, how);
-    out[cell.at] = finish::<T, A, I, N>(operands, &cell, acc, how);
+    probe::<I>(ABSOLUTE_POS, ptr, list, &sizes);
 }
 
-/// A cube for each `group` rows of the result, one after the other. It computes the rows with `least` elements or more:
-/// each of `slices` units combines a part of the row, then a tree reduction combines the parts.
+/// The rows of at most `most` elements. `share.slices` units combine parts of each vector, then a tree reduction
+/// combines the parts. The first units also write the list of [`probe`], if there is one.
 #[cube(launch, launch_unchecked, address_type = "dynamic")]
-pub fn long<T: Numeric, A: Numeric, I: Int, N: Size>(
+pub fn short<T: Numeric, A: Numeric, I: Int, N: Size>(
     operands: &Operands<T, I, N>,
+    ptr: &Tensor<I>,
+    list: ComptimeOption<&mut Tensor<I>>,
+    grad: ComptimeOption<Matrix<Vector<T, N>>>,
     out: &mut Tensor<Vector<T, N>>,
-    columns: usize,
-    heads: usize,
-    segments: usize,
-    least: usize,
-    group: usize,
-    #[comptime] slices: usize,
-    #[comptime] lanes: usize,
+    sizes: Sizes,
+    #[comptime] share: Share,
     #[comptime] how: How,
     #[define(T, A, I)] _types: [ElemType; 3],
 ) {
-    let mut shared = Shared::<[Vector<A, N>]>::new_slice(slices * lanes);
-    let unit = UNIT_POS as usize;
-    let slice = unit / lanes;
-    let column = unit % lanes;
-    for member in 0..group {
-        // All units must reach every barrier, whatever their rows.
-        let segment = CUBE_POS * group + member;
-        let whole = cell::<T, I, N>(operands, min(segment, segments - 1), min(column, columns - 1), columns, heads);
-        let mine = segment < segments && column < columns && whole.end - whole.start >= least;
-        let cell = Cell {
-            at: whole.at,
-            column: whole.column,
-            columns,
-            head: whole.head,
-            heads,
-            start: whole.start,
-            end: select(mine, whole.end, whole.start),
-        };
-        let own = walk::<T, A, I, N>(operands, &cell, slice, slices, how);
-        tree::<A, N>(&mut shared, own, slice, slices, lanes, comptime!(how.combines()), how.float);
-        if mine && slice == 0 {
-            out[cell.at] = finish::<T, A, I, N>(operands, &cell, shared[unit], how);
+    #[comptime]
+    if let ComptimeOption::Some(list) = list {
+        if ABSOLUTE_POS < sizes.terms.div_ceil(sizes.most) {
+            probe::<I>(ABSOLUTE_POS, ptr, list, &sizes);
         }
+    }
+    let unit = UNIT_POS as usize;
+    let mut row = ABSOLUTE_POS / sizes.columns;
+    let mut column = ABSOLUTE_POS % sizes.columns;
+    let mut slice = 0usize;
+    if comptime!(share.slices > 1) {
+        let members = comptime!(share.slices * share.lanes);
+        let groups = comptime!(share.units / members);
+        let group = unit / members;
+        // The units after the last group have no row.
+        row = select(group < groups, CUBE_POS * groups + group, sizes.rows);
+        column = unit % share.lanes;
+        slice = select(group < groups, unit % members / share.lanes, share.slices);
+    }
+    let exists = row < sizes.rows;
+    row = min(row, sizes.rows - 1);
+    let start = usize::cast_from(ptr[row]);
+    let end = min(usize::cast_from(ptr[row + 1]), sizes.terms);
+    let mine = exists && end - start <= sizes.most;
+    let cell =
+        Cell { row, column, from: column, head: head(column, &sizes, how), start, end: select(mine, end, start) };
+    let mut acc = walk::<T, A, I, N>(operands, &cell, slice, share.slices, how);
+    if comptime!(share.slices > 1) {
+        // All units reach every barrier, whatever their rows.
+        let mut shared = Shared::<[Vector<A, N>]>::new_slice(share.units);
+        tree::<A, N>(&mut shared, acc, slice, share.slices, share.lanes, comptime!(how.combines()), how.float);
+        acc = shared[unit];
+    }
+    if mine && slice == 0 {
+        out[row * sizes.columns + column] = finish::<T, A, N>(&grad, row, column, acc);
+    }
+}
+
+/// What a cube does: it combines terms `start..end` of a row into row `target` of its output.
+#[derive(CubeType, Clone, Copy)]
+struct Work {
+    row: usize,
+    target: usize,
+    start: usize,
+    end: usize,
+    mine: bool,
+}
+
+/// The work at a position of the terms: a step of [`Stage::Row`] is `most`, and otherwise a chunk. A row is in the work
+/// of its first such position, and a chunk of it in the work of the only one within it. So the last chunk is the longest.
+#[cube]
+fn work<I: Int>(probe: usize, list: &Tensor<I>, sizes: &Sizes, #[comptime] stage: Stage) -> Work {
+    let (most, chunk) = (sizes.most, sizes.chunk);
+    let position = if comptime!(stage == Stage::Row) { probe * most } else { probe * chunk };
+    let entry = 3 * (min(position, sizes.terms - 1) / most);
+    let row = usize::cast_from(list[entry]);
+    let start = usize::cast_from(list[entry + 1]);
+    let end = min(usize::cast_from(list[entry + 2]), sizes.terms);
+    let within = position >= start && position < end;
+    let (length, ahead) = (end - start, position - start);
+    let chunks = length / chunk;
+    if comptime!(stage == Stage::Row) {
+        let mine = within && length > most && chunks < 2 && ahead < most;
+        Work { row, target: row, start, end, mine }
+    } else if comptime!(stage == Stage::Chunk) {
+        let number = ahead / chunk;
+        let from = start + number * chunk;
+        let to = select(number + 1 == chunks, end, from + chunk);
+        Work { row, target: probe, start: from, end: to, mine: within && chunks > 1 && number < chunks }
+    } else {
+        let mine = within && chunks > 1 && ahead < chunk;
+        Work { row, target: row, start: probe, end: probe + chunks, mine }
+    }
+}
+
+/// A cube for each step of [`work`] and each `share.lanes` vectors of columns `first..last`. Its units combine parts of
+/// the terms, then a tree reduction combines the parts. Partial results have these columns only.
+#[cube(launch, launch_unchecked, address_type = "dynamic")]
+pub fn long<D: Numeric, R: Numeric, A: Numeric, I: Int, N: Size>(
+    operands: &Operands<D, I, N>,
+    list: &Tensor<I>,
+    grad: ComptimeOption<Matrix<Vector<R, N>>>,
+    out: &mut Tensor<Vector<R, N>>,
+    sizes: Sizes,
+    first: usize,
+    last: usize,
+    #[comptime] share: Share,
+    #[comptime] stage: Stage,
+    #[comptime] how: How,
+    #[define(D, R, A, I)] _types: [ElemType; 4],
+) {
+    let mut shared = Shared::<[Vector<A, N>]>::new_slice(share.units);
+    let tiles = (last - first).div_ceil(share.lanes);
+    let work = work::<I>(CUBE_POS / tiles, list, &sizes, stage);
+    let unit = UNIT_POS as usize;
+    let slice = unit / share.lanes;
+    let column = first + CUBE_POS % tiles * share.lanes + unit % share.lanes;
+    let mine = work.mine && slice < share.slices && column < last;
+    let column = min(column, last - 1);
+    let cell = Cell {
+        row: work.row,
+        column,
+        from: if comptime!(stage == Stage::Fold) { column - first } else { column },
+        head: head(column, &sizes, how),
+        start: work.start,
+        end: select(mine, work.end, work.start),
+    };
+    let own = walk::<D, A, I, N>(operands, &cell, slice, share.slices, how);
+    // All units reach every barrier, whatever their work.
+    tree::<A, N>(&mut shared, own, slice, share.slices, share.lanes, comptime!(how.combines()), how.float);
+    if mine && slice == 0 {
+        let at = if comptime!(stage == Stage::Chunk) {
+            work.target * (last - first) + column - first
+        } else {
+            work.target * sizes.columns + column
+        };
+        out[at] = finish::<R, A, N>(&grad, work.target, column, shared[unit]);
     }
 }
