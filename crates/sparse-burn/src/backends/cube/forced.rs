@@ -21,10 +21,12 @@ pub struct Forced {
     pub cubes: Option<usize>,
     /// How rows are combined, and cells of `put` (which have no [`Path::Long`]).
     pub path: Option<Path>,
-    /// Elements that one unit takes at most.
+    /// Elements that one unit takes at most. A chunk of a cell of `put` has eight times as many.
     pub patience: Option<usize>,
     /// Elements that a unit scans or sorts. For running sums at least two.
     pub items: Option<usize>,
+    /// Most buffers that a kernel binds, without the one that has the sizes. A launch that binds more panics.
+    pub bindings: Option<usize>,
     /// Bytes of the largest buffer. The host runs the kernels that need a larger one.
     pub buffer: Option<u64>,
     /// Whether addresses have 64 bits, as for more than 2^32 elements, where the device has such addresses.
@@ -34,6 +36,8 @@ pub struct Forced {
 struct Scope {
     forced: Forced,
     launched: BTreeSet<&'static str>,
+    /// Arguments made for the next launch.
+    args: usize,
 }
 
 thread_local! {
@@ -49,7 +53,7 @@ pub fn forced<R>(forced: Forced, f: impl FnOnce() -> R) -> (R, BTreeSet<&'static
             SCOPE.set(self.0.take());
         }
     }
-    let end = End(SCOPE.replace(Some(Scope { forced, launched: BTreeSet::new() })));
+    let end = End(SCOPE.replace(Some(Scope { forced, launched: BTreeSet::new(), args: 0 })));
     let result = f();
     let scope = SCOPE.take().expect("the scope that was entered");
     drop(end);
@@ -64,4 +68,20 @@ pub(super) fn now() -> Forced {
 /// Notes the name of a kernel, or how it is launched, for the test that forces it.
 pub(super) fn note(what: &'static str) {
     SCOPE.with_borrow_mut(|scope| scope.as_mut().map(|scope| scope.launched.insert(what)));
+}
+
+/// Counts an argument of the next launch.
+pub(super) fn bind() {
+    SCOPE.with_borrow_mut(|scope| scope.as_mut().map(|scope| scope.args += 1));
+}
+
+/// Ends the count of a launch.
+pub(super) fn bound(kernel: &str) {
+    let Some((args, most)) = SCOPE
+        .with_borrow_mut(|scope| scope.as_mut().map(|scope| (std::mem::take(&mut scope.args), scope.forced.bindings)))
+    else {
+        return;
+    };
+    let most = most.unwrap_or(usize::MAX);
+    assert!(args <= most, "{kernel} must bind at most {most} buffers, got {args}");
 }

@@ -51,7 +51,7 @@ impl Hardware {
             buffer: properties.memory.max_page_size.min(forced.buffer.unwrap_or(u64::MAX)),
             width: properties.io_width() as usize,
             vector: limits.max_vector_size,
-            bindings: limits.max_bindings as usize,
+            bindings: (limits.max_bindings as usize).min(forced.bindings.unwrap_or(usize::MAX)),
         }
     }
 
