@@ -106,16 +106,15 @@ pub fn probe<I: Int>(
 fn term<T: Numeric, A: Numeric, C: Numeric, I: Int, N: Size>(
     cells: &Cells<I>,
     part: &Part,
-    arr: &Tensor<Vector<T, N>>,
+    extremum: Vector<A, N>,
     values: &Tensor<Vector<T, N>>,
     t: usize,
     #[comptime] how: How,
 ) -> Vector<C, N> {
     let value = values[position::<I>(cells, part, t)];
     if comptime!(how.ties) {
-        let (value, extremum) = (Vector::<A, N>::cast_from(value), Vector::<A, N>::cast_from(arr[part.cell]));
         let (one, zero) = (Vector::<C, N>::new(C::from_int(1)), Vector::<C, N>::new(C::from_int(0)));
-        select_many(same::<A, N>(value, extremum), one, zero)
+        select_many(same::<A, N>(Vector::<A, N>::cast_from(value), extremum), one, zero)
     } else {
         Vector::<C, N>::cast_from(value)
     }
@@ -138,26 +137,28 @@ fn walk<T: Numeric, A: Numeric, C: Numeric, I: Int, N: Size>(
     #[comptime] how: How,
 ) -> Vector<C, N> {
     let mut acc = nothing::<C, N>(how);
+    let own = arr[part.cell];
+    let extremum = Vector::<A, N>::cast_from(own);
     // An assignment reads one value, the last.
     let first = if comptime!(how.assigns()) { max(part.end, 1) - 1 } else { part.start + part.slice };
-    if first < part.end {
-        acc = term::<T, A, C, I, N>(cells, part, arr, values, first, how);
+    if part.start < part.end && first < part.end {
+        acc = term::<T, A, C, I, N>(cells, part, extremum, values, first, how);
         if comptime!(how.include_self && !how.assigns()) {
             if part.first && part.slice == 0 {
-                acc = combine::<C, N>(Vector::cast_from(arr[part.cell]), acc, comptime!(how.rule()), how.float);
+                acc = combine::<C, N>(Vector::cast_from(own), acc, comptime!(how.rule()), how.float);
             }
         }
         if comptime!(!how.assigns()) {
             let mut t = first + share.slices;
             while t < part.end {
-                let next = term::<T, A, C, I, N>(cells, part, arr, values, t, how);
+                let next = term::<T, A, C, I, N>(cells, part, extremum, values, t, how);
                 acc = combine::<C, N>(acc, next, comptime!(how.rule()), how.float);
                 t += share.slices;
             }
         }
     } else if comptime!(how.is_extremum()) {
         if part.start < part.end {
-            acc = term::<T, A, C, I, N>(cells, part, arr, values, part.start, how);
+            acc = term::<T, A, C, I, N>(cells, part, extremum, values, part.start, how);
         }
     }
     acc
