@@ -1,10 +1,12 @@
 //! Cells of `put_along_axis` by every path: a unit, a cube, and cubes for the chunks of a cell.
 
-use crate::common::{Data, TURN, assert_close, floats, gpu, ints, list};
+use crate::common::{Data, TURN, assert_close, floats, gpu, ints, list, matrix};
 use crate::forced::agree;
 use burn::tensor::{DType, Device, FloatDType, Tensor};
 use sparse_burn::forced::{Forced, Path, forced};
+use sparse_tensor::CooTensor;
 use sparse_tensor::ops::{self, IndexPlan, Reduce};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A put: sizes, whether an index is of whole steps, and what is put where.
 #[derive(Clone)]
@@ -287,4 +289,43 @@ fn reads() {
             vec![list(steps), list(cells), list(x.grad(&grads).unwrap())]
         });
     }
+}
+
+/// Results of 256 MiB. A device whose buffers are smaller says which kernel could not make them, and works on.
+#[test]
+fn results_beyond_the_device() {
+    let _turn = TURN.lock();
+    let (device, rows, width) = (gpu(), 1 << 20, 64);
+    let twos = |shape: [usize; 2]| Tensor::<2>::full(shape, 2.0, &device);
+    let plan = IndexPlan::new(Tensor::full([rows], 3, &device), 4).unwrap();
+    let ptr: Vec<i32> = (0..=rows as i32).collect();
+    let ones = matrix(&(ptr, vec![0; rows], vec![1.0; rows]), [rows, 4], &device);
+    let side = 1 << 13;
+    let corner = CooTensor::<2>::new(ints(&[0, 0], [2, 1], &device), floats(&[2.0], [1], &device), [side; 2]).unwrap();
+    // The least and the largest number of a result, in one of its corners too.
+    let range = |out: Tensor<2>| [list(out.clone().min()), list(out.max())].concat();
+    let results: [(&str, &dyn Fn() -> Vec<f32>, [f32; 2]); 4] = [
+        ("move_rows", &|| range(plan.select(twos([4, width]), 0)), [2.0; 2]),
+        ("gather", &|| range(plan.select(twos([width, 4]), 1)), [2.0; 2]),
+        ("spmm", &|| range(ones.matmul(twos([4, width]))), [2.0; 2]),
+        ("move_rows", &|| range(corner.to_dense()), [0.0, 2.0]),
+    ];
+    for (kernel, result, want) in results {
+        match catch_unwind(AssertUnwindSafe(result)) {
+            Ok(got) => assert_eq!(got, want, "{kernel}"),
+            Err(panic) => {
+                let message = panic.downcast_ref::<String>().map_or("", String::as_str);
+                let says = message.contains("must fit in a buffer of the device, at most ");
+                assert!(message.starts_with(&format!("{kernel}: ")) && says, "{kernel}: {message}");
+            }
+        }
+        assert_eq!(range(ones.clone().narrow(0, 0, 2).matmul(twos([4, 3]))), [2.0; 2], "the device works on");
+    }
+    // What Burn makes.
+    let halves = vec![twos([rows / 2, width]); 2];
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| range(Tensor::cat(halves, 0)))) {
+        let message = panic.downcast_ref::<String>().map_or("", String::as_str);
+        assert!(message.contains(&(rows * width * 4).to_string()), "Burn names the size: {message}");
+    }
+    assert_eq!(range(ones.narrow(0, 0, 2).matmul(twos([4, 3]))), [2.0; 2], "the device works on");
 }
