@@ -9,6 +9,7 @@
 #[allow(dead_code)]
 #[path = "../../examples/gcn/args.rs"]
 mod args;
+mod cells;
 mod common;
 #[path = "../common/device.rs"]
 mod device;

@@ -9,6 +9,8 @@
 //! result and gradients are corrupted on purpose; the run fails if a corruption goes unnoticed. The last line prints
 //! the totals.
 //!
+//! With `SPARSE_LAW_BUFFER` a GPU runs the draws as if its buffers had so few bytes.
+//!
 //! On Flex every operation also runs on inputs that no memory holds as dense ones (`huge/mod.rs`).
 //!
 //! `--coverage [FILE]` writes instead what passes, an operation and layout at a time, as JSON for `.ci/coverage`. Each
@@ -53,7 +55,19 @@ fn main() -> ExitCode {
     for what in &blind {
         println!("FAILED: {what}");
     }
-    let totals = runner::run_all(&table, &name, number("SPARSE_LAW_SEED", 20_240), number("SPARSE_LAW_DRAWS", 2000));
+    let (seed, draws) = (number("SPARSE_LAW_SEED", 20_240), number("SPARSE_LAW_DRAWS", 2000));
+    let totals = in_small_buffers(|| runner::run_all(&table, &name, seed, draws));
     totals.print(&name);
     if totals.failed > 0 || !blind.is_empty() || totals.passed == 0 { ExitCode::FAILURE } else { huge }
+}
+
+/// Runs `f` as if no buffer of the GPU had more than `SPARSE_LAW_BUFFER` bytes. Then the host must run every kernel that
+/// needs a larger one, whichever of its arrays that is.
+fn in_small_buffers<R>(f: impl FnOnce() -> R) -> R {
+    #[cfg(any(feature = "wgpu", feature = "cuda"))]
+    if let Ok(bytes) = std::env::var("SPARSE_LAW_BUFFER") {
+        let buffer = Some(bytes.parse().unwrap_or_else(|_| panic!("SPARSE_LAW_BUFFER must be a number, got {bytes}")));
+        return sparse_burn::forced::forced(sparse_burn::forced::Forced { buffer, ..Default::default() }, f).0;
+    }
+    f()
 }

@@ -10,6 +10,7 @@ use super::sort::expand_ptr;
 use crate::backend::Gpu;
 use crate::kernel::SegmentCumsum;
 use burn::backend::DType;
+use burn_cubecl::cubecl::ir::AddressType;
 use burn_cubecl::cubecl::prelude::{Int, Numeric};
 use burn_cubecl::tensor::CubeTensor;
 
@@ -17,6 +18,7 @@ use burn_cubecl::tensor::CubeTensor;
 mod kernels {
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
+    use cubecl::std::FastDivmod;
 
     /// Rows that are summed: those of the values, or the sums of `stride` of them each.
     #[derive(CubeType, CubeLaunch)]
@@ -27,6 +29,7 @@ mod kernels {
         owner: OwnedTensor<I>,
         length: usize,
         columns: usize,
+        by_columns: FastDivmod<usize>,
         stride: usize,
         rows: usize,
         units: usize,
@@ -90,8 +93,8 @@ mod kernels {
         if ABSOLUTE_POS >= level.units {
             terminate!();
         }
-        let column = ABSOLUTE_POS % level.columns;
-        let first = ABSOLUTE_POS / level.columns * how.step;
+        let (unit, column) = level.by_columns.div_mod(ABSOLUTE_POS);
+        let first = unit * how.step;
         let mut own = segment::<T, I>(level, first, how);
         let mut sum = A::from_int(0);
         for k in first..min(first + how.step, level.length) {
@@ -115,8 +118,7 @@ mod kernels {
             terminate!();
         }
         let columns = level.columns;
-        let column = ABSOLUTE_POS % columns;
-        let unit = ABSOLUTE_POS / columns;
+        let (unit, column) = level.by_columns.div_mod(ABSOLUTE_POS);
         let first = unit * how.step;
         let mut own = segment::<T, I>(level, first, how);
         let mut sum = A::from_int(0);
@@ -178,6 +180,11 @@ fn wide(dtype: DType) -> DType {
     }
 }
 
+/// A position that addresses must reach, so that `FastDivmod` divides those of all values: it takes half of the range.
+fn farthest(values: &CubeTensor) -> usize {
+    count(values).saturating_mul(2)
+}
+
 /// A level on the device.
 struct Level {
     values: CubeTensor,
@@ -197,14 +204,16 @@ impl Level {
         // An order that is not read is bound as another tensor of its type.
         let order = arg(self.order.as_ref().unwrap_or(owner));
         let (length, stride, units) = (self.length, self.stride, self.parts() * columns);
-        kernels::LevelLaunch::new(arg(&self.values), order, arg(owner), length, columns, stride, count(owner), units)
+        let (values, owner, rows) = (arg(&self.values), arg(owner), count(owner));
+        kernels::LevelLaunch::new(values, order, owner, length, columns, columns, stride, rows, units)
     }
 }
 
 impl SegmentCumsum<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
         let Self { values, order, ptr, reverse } = supported(self, |Self { values, order, ptr, .. }| {
-            runs([values, ptr].into_iter().chain(order)) && holds(ptr, values.meta.shape()[0], ptr.dtype)
+            let reaches = values.client.properties().supports_address(AddressType::from_len(farthest(values)));
+            runs([values, ptr].into_iter().chain(order)) && reaches && holds(ptr, values.meta.shape()[0], ptr.dtype)
         })?;
         Ok(segment_cumsum(values, order, ptr, reverse))
     }
@@ -222,7 +231,7 @@ fn segment_cumsum(values: CubeTensor, order: Option<CubeTensor>, ptr: CubeTensor
     if levels.len() > 2 {
         forced::note("running sums of three levels");
     }
-    let owner = expand_ptr(ptr, rows);
+    let (owner, far) = (expand_ptr(ptr, rows), farthest(&values));
     let types = |stored_as| [stored(stored_as), accumulated(dtype), stored(owner.dtype)];
     let how = kernels::How { step, ordered: order.is_some(), flipped: reverse, reverse };
     let mut level = Level { values: flat(values), order: order.map(flat), length: rows, stride: 1, how };
@@ -230,7 +239,8 @@ fn segment_cumsum(values: CubeTensor, order: Option<CubeTensor>, ptr: CubeTensor
     for length in levels.into_iter().skip(1) {
         let sums = empty(&level.values, [length, columns], wide(dtype));
         let units = length * columns;
-        launch!(tails, sums, units, (level.args(&owner, columns), arg(&sums), level.how), types(level.values.dtype));
+        let (tensors, kinds) = (([&level.values, &sums], far), types(level.values.dtype));
+        launch!(tails, tensors, units, (level.args(&owner, columns), arg(&sums), level.how), kinds);
         let how = kernels::How { ordered: false, flipped: false, ..how };
         let next = Level { values: sums, order: None, length, stride: level.stride * step, how };
         below.push(std::mem::replace(&mut level, next));
@@ -240,7 +250,8 @@ fn segment_cumsum(values: CubeTensor, order: Option<CubeTensor>, ptr: CubeTensor
     loop {
         let (own, out) = (level.values.dtype, empty(&level.values, [level.length, columns], level.values.dtype));
         let units = level.parts() * columns;
-        launch!(running, out, units, (level.args(&owner, columns), arg(&before), arg(&out), level.how), types(own));
+        let args = level.args(&owner, columns);
+        launch!(running, (&out, far), units, (args, arg(&before), arg(&out), level.how), types(own));
         let Some(next) = below.pop() else { return out };
         (level, before) = (next, out);
     }

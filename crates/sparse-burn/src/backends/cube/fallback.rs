@@ -44,19 +44,20 @@ pub(super) fn gpu_or_host<K: Kernel>(args: K::Args<CubeTensor>) -> Of<K::Output,
     };
     let first = K::first(&args);
     let (device, limit) = (first.device.clone(), first.client.properties().memory.max_page_size);
-    let out = K::host(K::map(args, &mut |tensor| CubeBackend::to_host(wrap(tensor))));
+    let out = K::host(K::map(args, &mut |tensor| {
+        // What Burn could not allocate shows when it is read. Nor could the contiguous copy of a broadcast tensor be.
+        check_size(K::NAME, "an operand", (count(&tensor) * tensor.dtype.size()) as u64, limit);
+        CubeBackend::to_host(wrap(tensor))
+    }));
     <K::Output as Carried>::map(out, &mut |data| {
-        check_size(K::NAME, data.as_bytes().len() as u64, limit);
+        check_size(K::NAME, "a result", data.as_bytes().len() as u64, limit);
         inner(CubeBackend::to_device(data, &device))
     })
 }
 
-/// Fails if a result of the host cannot return to the device.
-fn check_size(kernel: &str, bytes: u64, limit: u64) {
-    assert!(
-        bytes <= limit,
-        "{kernel}: a result must fit in a buffer of the device, at most {limit} bytes, got {bytes}"
-    );
+/// Fails if an operand cannot be read, or a result of the host cannot return to the device.
+fn check_size(kernel: &str, what: &str, bytes: u64, limit: u64) {
+    assert!(bytes <= limit, "{kernel}: {what} must fit in a buffer of the device, at most {limit} bytes, got {bytes}");
 }
 
 pub(super) fn inner(tensor: AnyTensor<CubeBackend>) -> CubeTensor {
@@ -111,7 +112,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "spmm: a result must fit in a buffer of the device, at most 1024 bytes, got 1028")]
     fn results_that_no_buffer_holds_are_errors() {
-        check_size("spmm", 1024, 1024);
-        check_size("spmm", 1028, 1024);
+        check_size("spmm", "a result", 1024, 1024);
+        check_size("spmm", "a result", 1028, 1024);
     }
 }

@@ -19,14 +19,15 @@ pub struct Forced {
     pub cubes: Option<usize>,
     /// How cells of `put` are reduced.
     pub path: Option<Path>,
-    /// Elements that one unit takes at most. Of a row: those that are not left to a cube.
+    /// Elements that one unit takes at most. Of a row: those that are not left to a cube. A chunk of a cell of `put` has
+    /// eight times as many.
     pub patience: Option<usize>,
     /// Elements of a row that one cube takes, rounded up to a multiple of the patience.
     pub chunk: Option<usize>,
-    /// Most buffers that a kernel binds, if the device allows more.
-    pub bindings: Option<usize>,
     /// Elements that a unit scans or sorts. For running sums at least two.
     pub items: Option<usize>,
+    /// Most buffers that a kernel binds, without the one that has the sizes. A launch that binds more panics.
+    pub bindings: Option<usize>,
     /// Bytes of the largest buffer. The host runs the kernels that need a larger one.
     pub buffer: Option<u64>,
     /// Whether addresses have 64 bits, as for more than 2^32 elements, where the device has such addresses.
@@ -37,6 +38,8 @@ struct Scope {
     forced: Forced,
     launched: BTreeSet<&'static str>,
     launches: usize,
+    /// Arguments made for the next launch.
+    args: usize,
 }
 
 thread_local! {
@@ -52,7 +55,7 @@ pub fn forced<R>(forced: Forced, f: impl FnOnce() -> R) -> (R, BTreeSet<&'static
             SCOPE.set(self.0.take());
         }
     }
-    let end = End(SCOPE.replace(Some(Scope { forced, launched: BTreeSet::new(), launches: 0 })));
+    let end = End(SCOPE.replace(Some(Scope { forced, launched: BTreeSet::new(), launches: 0, args: 0 })));
     let result = f();
     let scope = SCOPE.take().expect("the scope that was entered");
     drop(end);
@@ -78,4 +81,20 @@ pub(super) fn note(what: &'static str) {
 pub(super) fn launch(kernel: &'static str) {
     note(kernel);
     SCOPE.with_borrow_mut(|scope| scope.as_mut().map(|scope| scope.launches += 1));
+}
+
+/// Counts an argument of the next launch.
+pub(super) fn bind() {
+    SCOPE.with_borrow_mut(|scope| scope.as_mut().map(|scope| scope.args += 1));
+}
+
+/// Ends the count of a launch.
+pub(super) fn bound(kernel: &str) {
+    let Some((args, most)) = SCOPE
+        .with_borrow_mut(|scope| scope.as_mut().map(|scope| (std::mem::take(&mut scope.args), scope.forced.bindings)))
+    else {
+        return;
+    };
+    let most = most.unwrap_or(usize::MAX);
+    assert!(args <= most, "{kernel} must bind at most {most} buffers, got {args}");
 }

@@ -143,6 +143,7 @@ pub(super) fn number(value: usize, like: &CubeTensor) -> InputScalar {
 
 /// A tensor as an argument of a launch.
 pub(super) fn arg(tensor: &CubeTensor) -> TensorArg {
+    forced::bind();
     tensor.clone().into_tensor_arg()
 }
 
@@ -199,6 +200,17 @@ impl<T: Tensors> Tensors for [T] {
     }
 }
 
+/// Tensors, and a position that addresses must reach too.
+impl<T: Tensors> Tensors for (T, usize) {
+    fn client(&self) -> Client {
+        self.0.client()
+    }
+
+    fn address(&self, units: usize) -> AddressType {
+        self.0.address(units.max(self.1))
+    }
+}
+
 /// Launches `kernels::$kernel` of the calling module over a grid, with its `(arguments)` and its element types. A
 /// number in place of the grid launches so many units, each of which works alone. `$tensors` as in [`Tensors`].
 macro_rules! launch {
@@ -220,6 +232,7 @@ macro_rules! launch {
         // SAFETY: none. Such a build is for a tool that reports accesses outside a buffer.
         #[cfg(sparse_unchecked)]
         unsafe { kernels::$kernel::launch_unchecked(&$client, $grid.count(), $grid.dim(), $address, $($arg,)* $types) };
+        $crate::backends::cube::forced::bound(stringify!($kernel));
     }};
 }
 pub(super) use launch;

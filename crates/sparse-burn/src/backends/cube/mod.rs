@@ -6,10 +6,11 @@
 //!
 //! A few cases run on the host instead. The first time this is logged, and [`host_fallbacks`] lists the kernels:
 //! - element types that the device has no kernels for, and means of integers on a device without i64;
-//! - operands, results and intermediate arrays of 2^31 elements and more, because positions are 32-bit;
-//! - those that are larger than the largest buffer of the device. If a result is, it cannot return to the device: this
-//!   is an error that names both sizes;
-//! - gradients of `put`, if the device binds fewer than 9 buffers to a kernel, and sparse x sparse if fewer than 10.
+//! - index arrays of 2^31 elements and more whose indices are i32, and arrays that reach beyond the addresses of the
+//!   device;
+//! - intermediate arrays that are larger than the largest buffer of the device. If a result is, it cannot return to the
+//!   device: this is a panic that names the kernel and both sizes;
+//! - sparse x sparse, if the device binds fewer than 10 buffers to a kernel.
 //!
 //! Two cases use the host without a warning: validating an empty pattern, and finding the entry that an error names.
 

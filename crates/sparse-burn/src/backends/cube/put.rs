@@ -1,29 +1,39 @@
 //! Reductions into, and reads from, positions along an axis.
 //!
-//! A stable sort groups the values by their cell. Each unit then reduces the values of one cell, in row-major order.
-//! This gives the same bits on every run, without atomics. The gradient reuses the groups. Cells with very many values
-//! are found on the device, and whole cubes reduce them in a second launch of the same kernel.
+//! A stable sort groups the values by their cell. A unit reduces the values of a cell in row-major order, if there are
+//! at most [`PATIENCE`]. A whole cube reduces more. More than about [`CHUNK`] are cut into chunks, counted from the
+//! start of the group: a cube reduces each, and another combines the results (Harris, "Optimizing parallel reduction in
+//! CUDA", 2007, with cuts that do not depend on the device). So the bits of a cell depend on its own values, the width of
+//! a step and the dtype, and on nothing else in the array. There are no atomics. The gradients use the same groups.
+//!
+//! Where an index serves a whole step along the axis, a unit has a vector of adjacent cells. Where each value has its
+//! own index, adjacent cells have values at unrelated positions, and a unit has one cell.
 
 use super::fallback::bounds;
 use super::forced::{self, Path};
 use super::hardware::{Grid, Hardware};
 use super::launch::{accumulated, arg, count, empty, flat, hardware, holds, launch, runs, stored};
-use super::sort::{group_by, long_groups};
+use super::sort::group_by;
 use crate::backend::{Declined, Gpu};
 use crate::carried::Put;
 use crate::kernel::{CheckIndices, PutRows};
 use crate::options::PutTarget;
 use burn::backend::DType;
-use burn_cubecl::cubecl::ir::{ElemType, IntKind};
+use burn_cubecl::cubecl::ir::AddressType;
 use burn_cubecl::cubecl::prelude::Int;
 use burn_cubecl::tensor::CubeTensor;
+use kernels::How;
 use sparse_core::{Reduce, Result};
 use work::Share;
 
 mod backward;
 mod gather;
 #[allow(missing_docs)]
+mod gradients;
+#[allow(missing_docs)]
 mod kernels;
+#[allow(missing_docs)]
+mod product;
 #[allow(missing_docs)]
 mod scaled;
 #[allow(missing_docs)]
@@ -35,26 +45,30 @@ const CUBE: usize = 256;
 /// A unit reduces at most this many values. Cubes share longer groups.
 const PATIENCE: usize = 512;
 
+/// Values of a chunk. Each of the 256 units of a cube has at least 16 of them.
+const CHUNK: usize = 8 * PATIENCE;
+
 /// Most adjacent cells of a cube. Their units read adjacent values at the same time.
 const LANES: usize = 32;
 
-/// Accumulator of integer means. 64 bits, so that the sum does not wrap.
-const WIDE: ElemType = ElemType::Int(IntKind::I64);
-
-/// The sizes of a put, and whether all values of a group are read. An assignment reads one.
+/// A reduction over the cells of an array.
 #[derive(Clone, Copy, Debug)]
 struct Problem {
     target: PutTarget,
+    /// Bytes of a value, or of an accumulator if these are more.
+    bytes: usize,
+    /// Whether all values of a group are read. An assignment reads one.
     reads_all: bool,
 }
 
 /// How cells are reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Strategy {
-    /// By one unit each.
-    Alone,
-    /// By one unit each, except that cubes share long groups.
-    Shared(Shared),
+struct Strategy {
+    /// Adjacent cells that a unit has as a vector, and units that cover a step.
+    vector: usize,
+    columns: usize,
+    /// How cubes share long groups. `None` if there are none.
+    shared: Option<Shared>,
 }
 
 /// How cubes share long groups.
@@ -62,107 +76,191 @@ enum Strategy {
 struct Shared {
     /// Values that one unit reduces at most.
     patience: usize,
-    /// Most long groups that there can be: one for every `patience` values.
-    probes: usize,
-    /// Adjacent cells of a cube.
+    /// Values of a chunk.
+    chunk: usize,
+    /// Values, or steps along the axis.
+    entries: usize,
+    /// Adjacent vectors of a cube.
     lanes: usize,
-    /// Cubes that cover the `inner` cells of a step, and outer indices.
+    /// Cubes that cover the vectors of a step, and outer indices.
     tiles: usize,
     outer: usize,
 }
 
 fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
-    let shared = Shared::of(&problem.target, PATIENCE);
-    // `scaled::beside` shares two numbers of at most eight bytes for each unit, and runs twice.
+    let target = &problem.target;
+    let (vector, columns) = vectors(target, problem.bytes, hardware);
+    let shared = Shared::of(target, columns, PATIENCE);
+    // `scaled::beside` shares two vectors of 16 bytes for each unit.
     let cooperates = hardware.units >= CUBE && hardware.shared >= 32 * CUBE;
-    if problem.reads_all && cooperates && shared.probes > 1 { Strategy::Shared(shared) } else { Strategy::Alone }
+    let needed = problem.reads_all && cooperates && shared.entries > shared.patience;
+    Strategy { vector, columns, shared: needed.then_some(shared) }
 }
 
 impl Strategy {
     /// Applies the settings that a test forces.
     fn forced(self, problem: &Problem) -> Self {
         let forced = forced::now();
-        match (forced.path, forced.patience) {
-            (Some(Path::Short), _) => Self::Alone,
+        let shared = match (forced.path, forced.patience) {
+            (Some(Path::Short), _) => None,
             (Some(_), patience) if problem.reads_all => {
-                Self::Shared(Shared::of(&problem.target, patience.unwrap_or(PATIENCE)))
+                Some(Shared::of(&problem.target, self.columns, patience.unwrap_or(PATIENCE)))
             }
-            _ => self,
-        }
+            _ => self.shared,
+        };
+        Self { shared, ..self }
+    }
+
+    /// Entries of the notes of all chunks.
+    fn notes(&self) -> usize {
+        self.shared.map_or(0, |shared| if shared.folds() { shared.chunks() * shared.outer * self.columns } else { 0 })
     }
 }
 
+/// Elements of a vector along a step, and vectors of a step. Single cells have values at unrelated positions.
+fn vectors(target: &PutTarget, bytes: usize, hardware: &Hardware) -> (usize, usize) {
+    if target.along_axis { hardware.vectors(target.inner, bytes) } else { (1, target.inner) }
+}
+
 impl Shared {
-    /// A long group must have a value for each slice of a cube.
-    fn of(target: &PutTarget, patience: usize) -> Self {
-        let lanes = if target.along_axis { target.inner.next_power_of_two().min(LANES) } else { 1 };
-        let patience = patience.max(CUBE / lanes);
+    /// The number of lanes, and so that of slices, does not depend on the vectors of a device.
+    fn of(target: &PutTarget, columns: usize, patience: usize) -> Self {
+        let chunk = patience * (CHUNK / PATIENCE);
         if !target.along_axis {
-            return Self { patience, probes: values_len(target).div_ceil(patience), lanes, tiles: 1, outer: 1 };
+            return Self { patience, chunk, entries: values_len(target), lanes: 1, tiles: 1, outer: 1 };
         }
-        let (probes, tiles) = (target.count.div_ceil(patience), target.inner.div_ceil(lanes));
-        Self { patience, probes, lanes, tiles, outer: target.outer }
+        let widest = [4, 2, 1].into_iter().find(|&size| target.inner.is_multiple_of(size)).expect("one divides all");
+        let lanes = (target.inner / widest).next_power_of_two().min(LANES);
+        let tiles = columns.div_ceil(lanes);
+        Self { patience, chunk, entries: target.count, lanes, tiles, outer: target.outer }
     }
 
-    fn grid(&self, hardware: &Hardware) -> Grid {
-        hardware.cubes(self.probes * self.outer * self.tiles, CUBE)
+    /// Places where a long group may be. Each has one at least.
+    fn probes(&self) -> usize {
+        self.entries.div_ceil(self.patience)
+    }
+
+    /// Stretches as long as a chunk. In each starts one chunk at most, of groups that have several.
+    fn chunks(&self) -> usize {
+        self.entries.div_ceil(self.chunk)
+    }
+
+    /// Whether a group may have several chunks.
+    fn folds(&self) -> bool {
+        self.entries >= 2 * self.chunk
+    }
+
+    fn grid(&self, probes: usize, hardware: &Hardware) -> Grid {
+        hardware.cubes(probes * self.outer * self.tiles, CUBE)
     }
 }
 
 /// A launch of a kernel over the cells of an array.
-struct Launch {
+struct Stage {
     grid: Grid,
     share: Share,
-    /// Pointers of the groups, or the list of the long ones.
+    /// Pointers of the groups, or those that the probes found.
     groups: CubeTensor,
     /// The fields of `work::Work`.
-    work: [usize; 5],
+    work: [usize; 6],
 }
 
-/// A launch for the cells that one unit reduces, and a launch for those that cubes share.
-fn launches_of(order: &CubeTensor, ptr: &CubeTensor, problem: &Problem) -> Vec<Launch> {
-    let (target, hardware) = (&problem.target, hardware(order));
-    let (units, along) = (array_len(target), target.along_axis);
-    let alone = |most| Launch {
-        grid: hardware.units(units),
-        share: Share { slices: 1, lanes: 1, along },
-        groups: ptr.clone(),
-        work: [units, most, 1, 1, 1],
-    };
-    let Strategy::Shared(shared) = strategy(problem, &hardware).forced(problem) else {
-        return vec![alone(i32::MAX as usize)];
-    };
-    forced::note("cells that cubes share");
-    let Shared { patience, probes, lanes, tiles, outer } = shared;
-    let values = if along { target.count } else { values_len(target) };
-    let together = Launch {
-        grid: shared.grid(&hardware),
-        share: Share { slices: CUBE / lanes, lanes, along },
-        groups: long_groups(ptr, values, patience),
-        work: [units, patience, probes, outer * tiles, tiles],
-    };
-    vec![alone(patience), together]
+/// The launches of a reduction.
+struct Stages {
+    target: PutTarget,
+    order: CubeTensor,
+    vector: usize,
+    /// Entries of the notes of all chunks.
+    notes: usize,
+    /// For the cells that one unit reduces.
+    alone: Stage,
+    /// For the chunks of long groups.
+    chunks: Option<Stage>,
+    /// For the groups of several chunks.
+    fold: Option<Stage>,
 }
 
-impl Launch {
-    fn cells<I: Int>(&self, order: &CubeTensor, target: &PutTarget) -> work::CellsLaunch<I> {
-        let [units, most, probes, parts, tiles] = self.work;
-        let work = work::WorkLaunch::new(units, most, probes, parts, tiles);
-        work::CellsLaunch::new(arg(order), arg(&self.groups), sizes_of(target), work)
+impl Stages {
+    fn of((order, ptr): &(CubeTensor, CubeTensor), problem: &Problem) -> Self {
+        let (target, hardware) = (problem.target, hardware(order));
+        let strategy = strategy(problem, &hardware).forced(problem);
+        let Strategy { vector, columns, shared } = strategy;
+        let (units, along) = (target.outer * target.len * columns, target.along_axis);
+        let alone = |most| Stage {
+            grid: hardware.units(units),
+            share: Share { slices: 1, lanes: 1, along, patience: PATIENCE, chunk: CHUNK },
+            groups: ptr.clone(),
+            work: [units, most, 1, 1, 1, 1],
+        };
+        let (notes, order) = (strategy.notes(), order.clone());
+        let Some(shared) = shared else {
+            let alone = alone(values_len(&target));
+            return Self { target, order, vector, notes, alone, chunks: None, fold: None };
+        };
+        forced::note("cells that cubes share");
+        let Shared { patience, chunk, lanes, tiles, outer, .. } = shared;
+        let found = probe(ptr, shared.probes(), patience);
+        let stage = |probes| Stage {
+            grid: shared.grid(probes, &hardware),
+            share: Share { slices: CUBE / lanes, lanes, along, patience, chunk },
+            groups: found.clone(),
+            work: [units, patience, probes, if along { outer * columns } else { 1 }, outer * tiles, tiles],
+        };
+        let fold = shared.folds().then(|| {
+            forced::note("groups of several chunks");
+            stage(shared.chunks())
+        });
+        Self { target, order, vector, notes, alone: alone(patience), chunks: Some(stage(shared.probes())), fold }
     }
+
+    fn cells<I: Int>(&self, stage: &Stage) -> work::CellsLaunch<I> {
+        let [units, most, probes, width, parts, tiles] = stage.work;
+        let work = work::WorkLaunch::new(units, most, probes, width, parts, tiles);
+        work::CellsLaunch::new(arg(&self.order), arg(&stage.groups), sizes_of(&self.target, self.vector), work)
+    }
+}
+
+/// The groups of every `step`-th entry, where they have more than `step` entries.
+fn probe(ptr: &CubeTensor, probes: usize, step: usize) -> CubeTensor {
+    let (groups, out) = (count(ptr) - 1, empty(ptr, [probes, 3], ptr.dtype));
+    launch!(probe, [ptr, &out], probes, (arg(ptr), arg(&out), groups, step, probes), stored(ptr.dtype));
+    out
 }
 
 fn divides_ints(dtype: DType, reduce: Reduce) -> bool {
     reduce == Reduce::Mean && dtype.is_int()
 }
 
-/// Whether the device has the type of the accumulator.
-fn sums(arr: &CubeTensor, reduce: Reduce) -> bool {
-    !divides_ints(arr.dtype, reduce) || arr.client.properties().supports_type(WIDE)
+/// The dtype of accumulators. The sum of an integer mean has 64 bits, so that it does not wrap.
+fn accumulator(dtype: DType, reduce: Reduce) -> DType {
+    match dtype {
+        _ if divides_ints(dtype, reduce) => DType::I64,
+        DType::F16 | DType::BF16 => DType::F32,
+        DType::U8 => DType::I32,
+        DType::Bool(_) => DType::U32,
+        other => other,
+    }
 }
 
-fn sizes_of(target: &PutTarget) -> work::SizesLaunch {
-    work::SizesLaunch::new(target.len, target.inner, target.count)
+/// Whether the device has the type of the accumulator.
+fn sums(arr: &CubeTensor, reduce: Reduce) -> bool {
+    !divides_ints(arr.dtype, reduce) || arr.client.properties().supports_type(stored(DType::I64))
+}
+
+/// A position that addresses must reach, so that `FastDivmod` divides those of all elements: it takes half of the range.
+fn farthest(target: &PutTarget) -> usize {
+    array_len(target).max(values_len(target)).saturating_mul(2)
+}
+
+/// Whether the device has addresses for the positions of a put.
+fn reaches(like: &CubeTensor, target: &PutTarget) -> bool {
+    like.client.properties().supports_address(AddressType::from_len(farthest(target)))
+}
+
+/// Sizes in vectors.
+fn sizes_of(target: &PutTarget, vector: usize) -> work::SizesLaunch {
+    let (len, count, columns) = (target.len, target.count, target.inner / vector);
+    work::SizesLaunch::new(len, count, columns, len, count, columns)
 }
 
 fn array_len(target: &PutTarget) -> usize {
@@ -192,8 +290,9 @@ fn group(index: CubeTensor, target: &PutTarget) -> (CubeTensor, CubeTensor) {
     let (units, groups) = grouped(target);
     let keys = empty(&index, [units], index.dtype);
     let index = flat(index);
-    let sizes = sizes_of(target);
-    launch!(cells, index, units, (arg(&index), arg(&keys), sizes, units, target.along_axis), stored(index.dtype));
+    let (sizes, along) = (sizes_of(target, 1), target.along_axis);
+    let tensors = (&keys, farthest(target));
+    launch!(cells, tensors, units, (arg(&index), arg(&keys), sizes, units, along), stored(index.dtype));
     group_by(keys, groups)
 }
 
@@ -216,14 +315,14 @@ impl PutRows<CubeTensor> {
         if is_nothing(&target) {
             return Ok((arr, None));
         }
-        if !(runs([&arr, &values, &put.index]) && sums(&arr, reduce) && holds_groups(&put)) {
+        let native = runs([&arr, &values, &put.index]) && sums(&arr, reduce) && reaches(&arr, &target);
+        if !(native && holds_groups(&put)) {
             // The gradient on the device could not read a record of the host.
             return Err(Declined::NoKernel(Self { put, arr, values, record: false }));
         }
-        let (order, ptr) = put.groups.unwrap_or_else(|| group(put.index, &target));
-        let groups = (order.clone(), ptr.clone());
-        let out = put_groups(arr, values, groups, target, reduce, put.include_self);
-        Ok((out, record.then_some((order, ptr))))
+        let groups = put.groups.unwrap_or_else(|| group(put.index, &target));
+        let out = put_groups(arr, values, &groups, target, reduce, put.include_self);
+        Ok((out, record.then_some(groups)))
     }
 }
 
@@ -231,21 +330,47 @@ impl PutRows<CubeTensor> {
 fn put_groups(
     arr: CubeTensor,
     values: CubeTensor,
-    (order, ptr): (CubeTensor, CubeTensor),
+    groups: &(CubeTensor, CubeTensor),
     target: PutTarget,
     reduce: Reduce,
     include_self: bool,
 ) -> CubeTensor {
     let (dtype, shape) = (arr.dtype, arr.meta.shape().clone());
-    let out = empty(&arr, [array_len(&target)], dtype);
-    let acc = if divides_ints(dtype, reduce) { WIDE } else { accumulated(dtype) };
-    let types = [stored(dtype), acc, stored(ptr.dtype)];
-    let (arr, values, float) = (flat(arr), flat(values), dtype.is_float());
-    for launch in launches_of(&order, &ptr, &Problem { target, reads_all: reduce != Reduce::Assign }) {
-        let (cells, [a, v, o]) = (launch.cells(&order, &target), [&arr, &values, &out].map(arg));
-        launch!(put, out, grid(launch.grid), (cells, a, v, o, launch.share, reduce, include_self, float), types);
-    }
+    let acc = accumulator(dtype, reduce);
+    let problem = Problem { target, bytes: dtype.size().max(acc.size()), reads_all: reduce != Reduce::Assign };
+    let how = How { reduce, include_self, ties: false, float: dtype.is_float() };
+    let out = reduce_cells(&Stages::of(groups, &problem), &flat(arr), &flat(values), how, [acc, dtype]);
     burn_cubecl::ops::reshape(out, shape)
+}
+
+/// Reduces the values of each group with an accumulator of a dtype, to a result of a dtype. `arr` is the array, or for
+/// ties the result that is compared with.
+fn reduce_cells(
+    stages: &Stages,
+    arr: &CubeTensor,
+    values: &CubeTensor,
+    how: How,
+    [acc, result]: [DType; 2],
+) -> CubeTensor {
+    let (Stages { target, vector, alone, chunks, fold, .. }, index) = (stages, stages.order.dtype);
+    let out = empty(arr, [array_len(target)], result);
+    let [wide, last, position] = [acc, result, index].map(stored);
+    let types = [stored(arr.dtype), accumulated(arr.dtype), wide, last, position];
+    let tensors = ([values, &out], farthest(target));
+    let [a, v, o] = [arr, values, &out].map(arg);
+    launch!(put, tensors, grid(alone.grid), (*vector, stages.cells(alone), a, v, o, alone.share, how), types);
+    if let Some(chunks) = chunks {
+        let notes = empty(arr, [stages.notes.max(1) * vector], acc);
+        let [a, v, n, o] = [arr, values, &notes, &out].map(arg);
+        let (cells, share) = (stages.cells(chunks), chunks.share);
+        launch!(put_chunks, tensors, grid(chunks.grid), (*vector, cells, a, v, n, o, share, how), types);
+        if let Some(fold) = fold {
+            let [n, o] = [&notes, &out].map(arg);
+            let (cells, types) = (stages.cells(fold), [wide, last, position]);
+            launch!(put_fold, tensors, grid(fold.grid), (*vector, cells, n, o, fold.share, how), types);
+        }
+    }
+    out
 }
 
 /// Whether there are no values or no target elements.
@@ -263,48 +388,73 @@ mod tests {
     }
 
     fn of(target: PutTarget) -> Strategy {
-        strategy(&Problem { target, reads_all: true }, &SMALL)
+        strategy(&Problem { target, bytes: 4, reads_all: true }, &SMALL)
     }
 
     #[test]
     fn cubes_share_cells_that_more_values_may_belong_to_than_a_unit_takes() {
-        assert_eq!(of(target(2, 4, 64, false)), Strategy::Alone);
-        let shared = |probes| Strategy::Shared(Shared { patience: 512, probes, lanes: 1, tiles: 1, outer: 1 });
-        assert_eq!(of(target(1, 1, 513, false)), shared(2));
-        assert_eq!(of(target(2, 4, 65, false)), shared(2));
+        let alone = |columns| Strategy { vector: 1, columns, shared: None };
+        let shared = |columns, entries| Strategy {
+            shared: Some(Shared { patience: 512, chunk: 4096, entries, lanes: 1, tiles: 1, outer: 1 }),
+            ..alone(columns)
+        };
+        assert_eq!(of(target(2, 4, 64, false)), alone(4));
+        assert_eq!(of(target(1, 1, 513, false)), shared(1, 513));
+        assert_eq!(of(target(2, 4, 65, false)), shared(4, 520));
         // An assignment reads one value of a cell.
-        let problem = Problem { target: target(1, 1, 513, false), reads_all: false };
-        assert_eq!(strategy(&problem, &SMALL), Strategy::Alone);
+        let problem = Problem { target: target(1, 1, 513, false), bytes: 4, reads_all: false };
+        assert_eq!(strategy(&problem, &SMALL), alone(1));
     }
 
     #[test]
-    fn steps_along_an_axis_have_cells_side_by_side() {
+    fn steps_along_an_axis_have_vectors_side_by_side() {
         // The steps count, not their values.
-        assert_eq!(of(target(100, 100, 512, true)), Strategy::Alone);
-        let shared = |lanes, tiles| Strategy::Shared(Shared { patience: 512, probes: 2, lanes, tiles, outer: 3 });
-        assert_eq!(of(target(3, 1, 513, true)), shared(1, 1));
-        assert_eq!(of(target(3, 5, 513, true)), shared(8, 1));
-        assert_eq!(of(target(3, 40, 513, true)), shared(32, 2));
+        assert_eq!(of(target(100, 100, 512, true)), Strategy { vector: 4, columns: 25, shared: None });
+        let shape = |inner| {
+            let Strategy { vector, columns, shared } = of(target(3, inner, 513, true));
+            let Shared { lanes, tiles, outer, .. } = shared.expect("cells are shared");
+            assert_eq!(outer, 3);
+            [vector, columns, lanes, tiles]
+        };
+        assert_eq!([1, 5, 40, 66].map(shape), [[1, 1, 1, 1], [1, 5, 8, 1], [4, 10, 16, 1], [2, 33, 32, 2]]);
+    }
+
+    /// The bits of a cell depend on the number of slices.
+    #[test]
+    fn slices_do_not_depend_on_what_a_device_reads_at_once() {
+        for inner in [1, 2, 4, 12, 40, 500] {
+            let lanes = |width| {
+                let problem = Problem { target: target(3, inner, 513, true), bytes: 4, reads_all: true };
+                let strategy = strategy(&problem, &Hardware { width, ..SMALL });
+                let shared = strategy.shared.expect("cells are shared");
+                assert!(shared.lanes * shared.tiles >= strategy.columns);
+                shared.lanes
+            };
+            assert_eq!(lanes(32), lanes(128));
+        }
     }
 
     #[test]
-    fn every_slice_of_a_long_group_has_a_value() {
-        assert_eq!(Shared::of(&target(1, 1, 900, false), 4).patience, 256);
-        assert_eq!(Shared::of(&target(1, 5, 900, true), 4).patience, 32);
+    fn long_groups_are_cut_into_chunks() {
+        let shared = |count| Shared::of(&target(1, 1, count, true), 1, PATIENCE);
+        assert!(!shared(8191).folds() && shared(8192).folds());
+        assert_eq!((shared(8193).probes(), shared(8193).chunks()), (17, 3));
+        let notes = |outer, inner, count| of(target(outer, inner, count, true)).notes();
+        assert_eq!([notes(3, 12, 8191), notes(3, 12, 8192)], [0, 2 * 3 * 3]);
     }
 
     #[test]
     fn many_long_groups_take_a_grid_of_two_axes() {
-        let Strategy::Shared(shared) = of(target(65_536, 1, 513, true)) else { panic!("cells are shared") };
-        assert_eq!(shared.grid(&SMALL).cubes, [43_691, 3, 1]);
+        let shared = of(target(65_536, 1, 513, true)).shared.expect("cells are shared");
+        assert_eq!(shared.grid(shared.probes(), &SMALL).cubes, [43_691, 3, 1]);
     }
 
     #[test]
     fn cubes_share_cells_where_the_device_has_them() {
-        let problem = Problem { target: target(1, 1, 1 << 20, false), reads_all: true };
+        let problem = Problem { target: target(1, 1, 1 << 20, false), bytes: 4, reads_all: true };
         for poor in [Hardware { units: 128, ..SMALL }, Hardware { shared: 8191, ..SMALL }] {
-            assert_eq!(strategy(&problem, &poor), Strategy::Alone);
+            assert_eq!(strategy(&problem, &poor).shared, None);
         }
-        assert!(matches!(strategy(&problem, &Hardware { shared: 8192, ..SMALL }), Strategy::Shared(_)));
+        assert!(strategy(&problem, &Hardware { shared: 8192, ..SMALL }).shared.is_some());
     }
 }

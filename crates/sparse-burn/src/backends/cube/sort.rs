@@ -6,4 +6,4 @@ mod segments;
 
 pub(super) use radix::{group_by, sort};
 pub(super) use scan::{scan, scan_to_ptr};
-pub(super) use segments::{compress, expand_ptr, long_groups};
+pub(super) use segments::{compress, expand_ptr};

@@ -1,4 +1,4 @@
-//! Segments as pointers (where each starts) and as ids (the segment of each element), and the search for long ones.
+//! Segments as pointers (where each starts) and as ids (the segment of each element).
 
 use super::super::fallback::supported;
 use super::super::launch::{arg, count, empty, flat, holds, launch, runs, stored};
@@ -48,30 +48,6 @@ mod kernels {
         }
         out[ABSOLUTE_POS] = I::cast_from(group_of::<I>(ABSOLUTE_POS, ptr, groups));
     }
-
-    /// The group of each `step`-th position with its start and end, if it has more than `step` elements and this is its
-    /// first such position. Else zeros.
-    #[cube(launch, launch_unchecked, address_type = "dynamic")]
-    pub fn long_groups<I: Int>(
-        ptr: &Tensor<I>,
-        out: &mut Tensor<I>,
-        groups: usize,
-        step: usize,
-        units: usize,
-        #[define(I)] _type: ElemType,
-    ) {
-        if ABSOLUTE_POS >= units {
-            terminate!();
-        }
-        let position = ABSOLUTE_POS * step;
-        let group = min(group_of::<I>(position, ptr, groups), groups - 1);
-        let start = usize::cast_from(ptr[group]);
-        let length = usize::cast_from(ptr[group + 1]) - start;
-        let found = length > step && position - start < step;
-        out[3 * ABSOLUTE_POS] = I::cast_from(select(found, group, 0));
-        out[3 * ABSOLUTE_POS + 1] = I::cast_from(select(found, start, 0));
-        out[3 * ABSOLUTE_POS + 2] = I::cast_from(select(found, start + length, 0));
-    }
 }
 
 impl Compress<CubeTensor> {
@@ -107,16 +83,5 @@ pub fn expand_ptr(ptr: CubeTensor, nnz: usize) -> CubeTensor {
         let ptr = flat(ptr);
         launch!(expand, ptr, nnz, (arg(&ptr), arg(&out), groups, nnz), stored(ptr.dtype));
     }
-    out
-}
-
-/// The groups with more than `step` of the `length` elements, with their starts and ends: `[length / step, 3]` (rounded
-/// up). Each group is listed once, and other entries are zeros. So long a group contains one of the positions `0, step,
-/// 2 step, ..`, so only the groups of these positions are looked at.
-pub fn long_groups(ptr: &CubeTensor, length: usize, step: usize) -> CubeTensor {
-    let (groups, probes) = (count(ptr) - 1, length.div_ceil(step));
-    let out = empty(ptr, [probes, 3], ptr.dtype);
-    let ptr = flat(ptr.clone());
-    launch!(long_groups, ptr, probes, (arg(&ptr), arg(&out), groups, step, probes), stored(ptr.dtype));
     out
 }
