@@ -20,6 +20,7 @@ mod model;
 mod numbers;
 mod put;
 mod reads;
+mod sorting;
 mod structure;
 mod sums;
 #[allow(dead_code)]

@@ -34,6 +34,7 @@ pub struct Forced {
 struct Scope {
     forced: Forced,
     launched: BTreeSet<&'static str>,
+    launches: usize,
 }
 
 thread_local! {
@@ -49,11 +50,16 @@ pub fn forced<R>(forced: Forced, f: impl FnOnce() -> R) -> (R, BTreeSet<&'static
             SCOPE.set(self.0.take());
         }
     }
-    let end = End(SCOPE.replace(Some(Scope { forced, launched: BTreeSet::new() })));
+    let end = End(SCOPE.replace(Some(Scope { forced, launched: BTreeSet::new(), launches: 0 })));
     let result = f();
     let scope = SCOPE.take().expect("the scope that was entered");
     drop(end);
     (result, scope.launched)
+}
+
+/// How many kernels of this library were launched on this thread since [`forced`] called its function.
+pub fn launches() -> usize {
+    SCOPE.with_borrow(|scope| scope.as_ref().map_or(0, |scope| scope.launches))
 }
 
 /// The settings that a test forces now.
@@ -64,4 +70,10 @@ pub(super) fn now() -> Forced {
 /// Notes the name of a kernel, or how it is launched, for the test that forces it.
 pub(super) fn note(what: &'static str) {
     SCOPE.with_borrow_mut(|scope| scope.as_mut().map(|scope| scope.launched.insert(what)));
+}
+
+/// Notes the launch of a kernel.
+pub(super) fn launch(kernel: &'static str) {
+    note(kernel);
+    SCOPE.with_borrow_mut(|scope| scope.as_mut().map(|scope| scope.launches += 1));
 }

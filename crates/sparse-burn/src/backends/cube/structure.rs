@@ -3,6 +3,7 @@
 mod coalesce;
 mod concat;
 mod merge;
+mod pack;
 mod search;
 mod validate;
 
