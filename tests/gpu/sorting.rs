@@ -100,7 +100,7 @@ fn tiles_of_every_size() {
     let _turn = TURN.lock();
     let mut data = Data::new(61);
     for dtype in dtypes() {
-        for each in [1, 2, 4, 8, 12, 16] {
+        for each in [1, 3, 8] {
             let tile = 256 * each;
             for length in [tile - 1, tile, tile + 1, 5 * tile + 100] {
                 let keys: Vec<i64> = data.ints(length, 1000).into_iter().map(i64::from).collect();
@@ -247,7 +247,7 @@ fn coordinates_of_every_shape() {
     ];
     for dtype in dtypes() {
         for shape in shapes {
-            for nnz in [1, 2, 300, 5000, 20_000] {
+            for nnz in [1, 300, 9000] {
                 let at = coordinates(&mut data, shape, nnz);
                 check_coalesce(shape, &at, dtype, Forced::default());
             }

@@ -23,7 +23,7 @@ pub struct Forced {
     pub path: Option<Path>,
     /// Elements that one unit takes at most.
     pub patience: Option<usize>,
-    /// Elements that a unit scans or sorts. For running sums at least two.
+    /// Elements that a unit scans or sorts, if shared memory holds as many. For running sums at least two.
     pub items: Option<usize>,
     /// Bytes of the largest buffer. The host runs the kernels that need a larger one.
     pub buffer: Option<u64>,

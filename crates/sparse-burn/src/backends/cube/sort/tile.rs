@@ -30,9 +30,9 @@ impl Tile {
         ITEMS.map(|items| Self { units, items }).into_iter().find(fits).unwrap_or(Self { units, items: 1 })
     }
 
-    /// Applies the settings that a test forces.
+    /// Applies the settings that a test forces, as far as shared memory allows.
     pub fn forced(self) -> Self {
-        Self { items: forced::now().items.unwrap_or(self.items), ..self }
+        Self { items: forced::now().items.map_or(self.items, |items| items.min(self.items)), ..self }
     }
 
     /// Number of elements.
