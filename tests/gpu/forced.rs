@@ -71,19 +71,6 @@ fn coo(at: &[i32], values: &[f32], shape: [usize; 2], device: &Device) -> CooTen
     CooTensor::new(ints(at, [2, nnz], device), floats(values, [nnz], device), shape).unwrap()
 }
 
-/// Scans of the sums of sums of tiles: a sort of 20,000 keys in tiles of 64.
-#[test]
-fn scans_of_three_levels() {
-    let _turn = TURN.lock();
-    let (mut data, nnz) = (Data::new(24), 20_000);
-    let (at, values) = (data.ints(2 * nnz, 90), data.floats(nnz));
-    let force = Forced { items: Some(1), ..Forced::default() };
-    agree("coalesce", force, [&["a scan of three levels"], &[]], 1e-4, |device| {
-        let a = coo(&at, &values, [90, 90], device).coalesce();
-        vec![list(a.values::<1>()), a.indices().into_data().iter::<i32>().map(|index| index as f32).collect()]
-    });
-}
-
 /// Operands for kernels of every family, and the kernels that [`Families::results`] launches for them.
 struct Families {
     at: [Vec<i32>; 2],
@@ -94,7 +81,7 @@ struct Families {
 
 impl Families {
     const KERNELS: [&[&str]; 2] = [
-        &["move_rows", "zip_rows", "short", "sddmm", "count_digits", "scan_tiles", "search_coo", "place_merged"],
+        &["move_rows", "zip_rows", "short", "sddmm", "move_digits", "scan_parts", "search_coo", "place_merged"],
         &["place_csr", "lookups", "put", "put_backward", "gather"],
     ];
 

@@ -23,6 +23,7 @@ mod processes;
 mod put;
 mod reads;
 mod rows;
+mod sorting;
 mod structure;
 mod sums;
 #[allow(dead_code)]

@@ -24,7 +24,7 @@ pub struct Forced {
     pub patience: Option<usize>,
     /// Elements of a row that one cube takes, rounded up to a multiple of the patience.
     pub chunk: Option<usize>,
-    /// Elements that a unit scans or sorts. For running sums at least two.
+    /// Elements that a unit scans or sorts, if shared memory holds as many. For running sums at least two.
     pub items: Option<usize>,
     /// Most buffers that a kernel binds, without the one that has the sizes. A launch that binds more panics.
     pub bindings: Option<usize>,

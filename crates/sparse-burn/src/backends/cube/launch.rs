@@ -212,11 +212,15 @@ impl<T: Tensors> Tensors for (T, usize) {
 }
 
 /// Launches `kernels::$kernel` of the calling module over a grid, with its `(arguments)` and its element types. A
-/// number in place of the grid launches so many units, each of which works alone. `$tensors` as in [`Tensors`].
+/// number in place of the grid launches so many units, each of which works alone. `$tensors` as in [`Tensors`]. A grid may
+/// be given with the last position that its cubes compute.
 macro_rules! launch {
-    ($kernel:ident, $tensors:expr, grid($grid:expr), ($($arg:expr),* $(,)?), $types:expr) => {{
+    ($kernel:ident, $tensors:expr, grid($grid:expr), ($($arg:expr),* $(,)?), $types:expr) => {
+        launch!($kernel, $tensors, grid($grid, 0), ($($arg),*), $types)
+    };
+    ($kernel:ident, $tensors:expr, grid($grid:expr, $reach:expr), ($($arg:expr),* $(,)?), $types:expr) => {{
         use $crate::backends::cube::launch::Tensors;
-        let (client, grid, address) = ($tensors.client(), $grid, $tensors.address(0));
+        let (client, grid, address) = ($tensors.client(), $grid, $tensors.address($reach));
         launch!(@run $kernel, client, grid, address, ($($arg),*), $types)
     }};
     ($kernel:ident, $tensors:expr, $units:expr, ($($arg:expr),* $(,)?), $types:expr) => {{

@@ -1,8 +1,9 @@
-//! Patterns: validation, coalescing, merging, joining. Each reads at most one number: the size of its result.
+//! Patterns: validation, coalescing, merging, joining. Each reads at most once: the size of its result.
 
 mod coalesce;
 mod concat;
 mod merge;
+mod pack;
 mod search;
 mod validate;
 

@@ -1,12 +1,20 @@
 //! Sorts coordinates and keeps each once.
+//!
+//! The coordinates of an element are packed into one key, which is sorted with its position. Groups of equal keys are
+//! numbered by a scan that compares neighbours. If the key has one word, the coordinates of a group are computed from
+//! it, so nothing is gathered. Else they are read in the sorted order.
+//!
+//! 10^7 elements with two dims and keys of 32 bits take 16 launches (3 for each of 4 passes of the sort) and 124
+//! bytes for each element: on an H200 (4.8 TB/s) 0.26 ms, and 0.05 to 0.08 ms of launches. This is arithmetic, not a
+//! measurement.
 
-use super::super::fallback::{last, supported};
-use super::super::launch::{arg, coordinates, count, empty, flat, holds, launch, runs, stored};
-use super::super::rows::move_rows;
-use super::super::sort::{compress, scan, sort};
+use super::super::fallback::supported;
+use super::super::launch::{arg, count, empty, flat, holds, launch, runs, stored};
+use super::super::sort::{number_groups, sort_bits};
+use super::pack::{sizes, words};
 use crate::backend::{Declined, Gpu};
 use crate::kernel::Coalesce;
-use burn_cubecl::ops::numeric::zeros;
+use burn::backend::DType;
 use burn_cubecl::tensor::CubeTensor;
 
 #[allow(missing_docs)]
@@ -19,7 +27,7 @@ mod kernels {
     pub fn differs<I: Int>(
         indices: &Tensor<I>,
         order: &Tensor<I>,
-        out: &mut Tensor<I>,
+        out: &mut Tensor<u32>,
         n: usize,
         dims: usize,
         #[define(I)] _type: ElemType,
@@ -28,52 +36,88 @@ mod kernels {
         if k >= n {
             terminate!();
         }
-        let mut value = I::from_int(0);
+        let mut value = 0u32;
         if k > 0 {
             let here = usize::cast_from(order[k]);
             let before = usize::cast_from(order[k - 1]);
             for d in 0..dims {
                 if indices[d * n + here] != indices[d * n + before] {
-                    value = I::from_int(1);
+                    value = 1u32;
                 }
             }
         }
         out[k] = value;
     }
 
-    /// Group numbers from the scan of the differences.
-    #[cube(launch, launch_unchecked, address_type = "dynamic")]
-    pub fn number<I: Int>(
-        differs: &Tensor<I>,
-        scan: &Tensor<I>,
-        out: &mut Tensor<I>,
-        n: usize,
-        #[define(I)] _type: ElemType,
-    ) {
-        if ABSOLUTE_POS >= n {
-            terminate!();
+    /// Writes where groups start and end, given the group of each element. Returns whether one starts at `k`.
+    #[cube]
+    fn starts<I: Int>(ids: &Tensor<I>, ptr: &mut Tensor<I>, k: usize, n: usize, groups: usize) -> bool {
+        let mut first = k == 0;
+        if k > 0 {
+            first = ids[k] != ids[k - 1];
         }
-        out[ABSOLUTE_POS] = scan[ABSOLUTE_POS] + differs[ABSOLUTE_POS];
+        if first {
+            ptr[usize::cast_from(ids[k])] = I::cast_from(k);
+        }
+        if k == n - 1 {
+            ptr[groups] = I::cast_from(n);
+        }
+        first
     }
 
-    /// Each group's coordinates, from its first element.
+    /// Pointers of the groups, and the coordinates of each, from its key.
+    #[cube(launch, launch_unchecked, address_type = "dynamic")]
+    pub fn unpack<I: Int>(
+        keys: &Tensor<u32>,
+        ids: &Tensor<I>,
+        ptr: &mut Tensor<I>,
+        out: &mut Tensor<I>,
+        sizes: &Sequence<u32>,
+        n: usize,
+        groups: usize,
+        #[define(I)] _type: ElemType,
+    ) {
+        let k = ABSOLUTE_POS;
+        if k >= n {
+            terminate!();
+        }
+        if starts::<I>(ids, ptr, k, n, groups) {
+            let group = usize::cast_from(ids[k]);
+            let mut rest = keys[k];
+            let dims = comptime![sizes.len()];
+            #[unroll]
+            for i in 0..dims {
+                let d = comptime![dims - 1 - i];
+                let size = sizes[d];
+                out[d * groups + group] = I::cast_from(rest % size);
+                rest /= size;
+            }
+        }
+    }
+
+    /// Pointers of the groups, and the coordinates of each, from its first element.
     #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn unique<I: Int>(
         indices: &Tensor<I>,
         order: &Tensor<I>,
-        ptr: &Tensor<I>,
+        ids: &Tensor<I>,
+        ptr: &mut Tensor<I>,
         out: &mut Tensor<I>,
         n: usize,
         groups: usize,
         dims: usize,
         #[define(I)] _type: ElemType,
     ) {
-        if ABSOLUTE_POS >= groups {
+        let k = ABSOLUTE_POS;
+        if k >= n {
             terminate!();
         }
-        let first = usize::cast_from(order[usize::cast_from(ptr[ABSOLUTE_POS])]);
-        for d in 0..dims {
-            out[d * groups + ABSOLUTE_POS] = indices[d * n + first];
+        if starts::<I>(ids, ptr, k, n, groups) {
+            let group = usize::cast_from(ids[k]);
+            let element = usize::cast_from(order[k]);
+            for d in 0..dims {
+                out[d * groups + group] = indices[d * n + element];
+            }
         }
     }
 }
@@ -92,34 +136,35 @@ impl Coalesce<CubeTensor> {
     }
 }
 
-/// Unique coordinates in lexicographic order, and the old elements of each.
+/// Unique coordinates in lexicographic order, and the old elements of each. Reads once: how many there are in each part
+/// of the sorted elements.
 pub fn coalesce(indices: CubeTensor, shape: &[usize]) -> [CubeTensor; 3] {
-    let (dims, n) = (indices.meta.shape()[0], indices.meta.shape()[1]);
+    let (dims, n, dtype) = (indices.meta.shape()[0], indices.meta.shape()[1], indices.dtype);
     let indices = flat(indices);
-    let like = &indices;
-    let column = |tensor: CubeTensor| burn_cubecl::ops::reshape(tensor, [n, 1].into());
-    let follow = |values: CubeTensor, map: &CubeTensor| {
-        let fill = zeros(like.device.clone(), [1, 1].into(), like.dtype);
-        burn_cubecl::ops::reshape(move_rows(column(values), fill, map.clone()), [n].into())
-    };
-    // The last dim first: a stable sort keeps the order of earlier sorts.
-    let mut order: Option<CubeTensor> = None;
-    for d in (0..dims).rev() {
-        let keys = order.as_ref().map_or_else(|| coordinates(like, d), |order| follow(coordinates(like, d), order));
-        let (_, positions) = sort(keys, shape[d]);
-        order = Some(match order {
-            None => positions,
-            Some(order) => follow(order, &positions),
-        });
+    // The low word first: a stable sort keeps the order of earlier sorts.
+    let (mut sorted, mut order) = (None, None);
+    let words = words(shape);
+    for word in &words {
+        let (keys, positions) = sort_bits(word.pack(&indices, shape, order.as_ref()), word.bits, order, dtype);
+        (sorted, order) = (Some(keys), Some(positions));
     }
-    let order = order.expect("at least one sparse dim");
-    let differs = empty(like, [n], like.dtype);
-    launch!(differs, like, n, (arg(like), arg(&order), arg(&differs), n, dims), stored(like.dtype));
-    let (sums, ids) = (scan(differs.clone()), empty(like, [n], like.dtype));
-    launch!(number, like, n, (arg(&differs), arg(&sums), arg(&ids), n), stored(like.dtype));
-    let groups = last(&ids) as usize + 1;
-    let ptr = compress(ids, groups);
-    let out = empty(like, [dims, groups], like.dtype);
-    launch!(unique, like, groups, (arg(like), arg(&order), arg(&ptr), arg(&out), n, groups, dims), stored(like.dtype));
+    let (keys, order) = sorted.zip(order).expect("at least one sparse dim");
+    let packed = words.len() == 1;
+    let list = if packed {
+        keys.clone()
+    } else {
+        let flags = empty(&indices, [n], DType::U32);
+        launch!(differs, indices, n, (arg(&indices), arg(&order), arg(&flags), n, dims), stored(dtype));
+        flags
+    };
+    let (ids, groups) = number_groups(list, !packed, dtype);
+    let (ptr, out) = (empty(&indices, [groups + 1], dtype), empty(&indices, [dims, groups], dtype));
+    let [i, p, o] = [&ids, &ptr, &out].map(arg);
+    if packed {
+        launch!(unpack, [&indices, &out], n, (arg(&keys), i, p, o, sizes(shape), n, groups), stored(dtype));
+    } else {
+        let [coordinates, from] = [&indices, &order].map(arg);
+        launch!(unique, [&indices, &out], n, (coordinates, from, i, p, o, n, groups, dims), stored(dtype));
+    }
     [out, order, ptr]
 }

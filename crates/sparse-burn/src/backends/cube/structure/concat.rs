@@ -188,14 +188,14 @@ fn concat_csr(parts: &[(CubeTensor, CubeTensor)], axis: &ConcatAxis) -> (CubeTen
     for (p, (ptr, col)) in parts.iter().enumerate() {
         let (ptr, n) = (flat(ptr.clone()), count(col));
         if columns {
-            launch!(add_ptr, like, groups + 1, (arg(&ptr), arg(&out_ptr), 1, 0, groups + 1), stored(like.dtype));
+            launch!(add_ptr, ptr, groups + 1, (arg(&ptr), arg(&out_ptr), 1, 0, groups + 1), stored(like.dtype));
         }
         let shift = zero(groups);
         for (q, (other, _)) in parts.iter().enumerate().filter(|&(q, _)| q != p && groups > 0) {
             let other = flat(other.clone());
             launch!(
                 add_ptr,
-                like,
+                other,
                 groups,
                 (arg(&other), arg(&shift), heights[q], usize::from(q < p), groups),
                 stored(like.dtype)
@@ -205,7 +205,7 @@ fn concat_csr(parts: &[(CubeTensor, CubeTensor)], axis: &ConcatAxis) -> (CubeTen
         if !columns && rows > 0 {
             launch!(
                 place_ptr,
-                like,
+                [&ptr, &out_ptr],
                 rows,
                 (arg(&ptr), arg(&shift), arg(&out_ptr), heights[p], height, above, rows),
                 stored(like.dtype)
@@ -216,7 +216,7 @@ fn concat_csr(parts: &[(CubeTensor, CubeTensor)], axis: &ConcatAxis) -> (CubeTen
             let [r, c, s, o, m] = [&row, &col, &shift, &out, &map].map(arg);
             launch!(
                 place_csr,
-                like,
+                [&out, &shift],
                 n,
                 (r, c, s, o, m, heights[p], number(offset(p), like), base, n),
                 stored(like.dtype)
@@ -253,7 +253,7 @@ fn concat_coo(parts: &[CubeTensor], axis: usize, offsets: &[usize], merge: bool)
         }
         launch!(
             place_coo,
-            like,
+            [part, &out],
             n,
             (arg(part), arg(&at), arg(&out), arg(&map), n, total, dims, axis, number(offsets[p], like), base, merge),
             stored(like.dtype)

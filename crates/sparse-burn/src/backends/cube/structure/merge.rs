@@ -169,7 +169,7 @@ fn merge(rule: MergeRule, a: &Side, b: &Side) -> Option<Merged> {
         let (n, dims) = (own.nnz, own.dims);
         launch!(
             place_merged,
-            like,
+            [&own.coordinates, &coordinates, &sums],
             n,
             (c, a, f, s, out, own_map, other_map, n, total, dims, missing, side),
             stored(like.dtype)
@@ -187,7 +187,13 @@ fn merge(rule: MergeRule, a: &Side, b: &Side) -> Option<Merged> {
             let n = count(ptr_a);
             let out = make(n);
             let right = if union { ptr_b } else { ptr_a };
-            launch!(merge_ptr, like, n, (arg(ptr_a), arg(right), arg(&sums), arg(&out), n, union), stored(like.dtype));
+            launch!(
+                merge_ptr,
+                [&out, &sums],
+                n,
+                (arg(ptr_a), arg(right), arg(&sums), arg(&out), n, union),
+                stored(like.dtype)
+            );
             Some(out)
         }
         _ => None,

@@ -176,7 +176,7 @@ pub fn count_before(a: &CubeTensor, b: &CubeTensor, at: &CubeTensor, dims: usize
     let (n, m) = (a.meta.shape()[1], b.meta.shape()[1]);
     let found = empty(a, [n], a.dtype);
     let (l, r, p, f) = (arg(a), arg(b), arg(at), arg(&found));
-    launch!(search_coo, a, n, (l, r, p, f, n, m, dims, upper), stored(a.dtype));
+    launch!(search_coo, [a, b], n, (l, r, p, f, n, m, dims, upper), stored(a.dtype));
     found
 }
 
@@ -188,7 +188,7 @@ pub fn search(a: &Side, b: &Side) -> [CubeTensor; 2] {
         (Some([_, rows]), Some([ptr, _])) => {
             let found = empty(like, [n], like.dtype);
             let [r, c, p, o, k, f] = [rows, like, ptr, &b.coordinates, &at, &found].map(arg);
-            launch!(search_csr, like, n, (r, c, p, o, k, f, n), stored(like.dtype));
+            launch!(search_csr, [ptr, &b.coordinates], n, (r, c, p, o, k, f, n), stored(like.dtype));
             found
         }
         _ => count_before(like, &b.coordinates, &at, a.dims, false),
