@@ -20,6 +20,7 @@ mod model;
 mod numbers;
 mod put;
 mod reads;
+mod spgemm;
 mod structure;
 mod sums;
 #[allow(dead_code)]

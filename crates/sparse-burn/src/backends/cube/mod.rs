@@ -9,8 +9,7 @@
 //! - operands, results and intermediate arrays of 2^31 elements and more, because positions are 32-bit;
 //! - those that are larger than the largest buffer of the device. If a result is, it cannot return to the device: this
 //!   is an error that names both sizes;
-//! - sums, matrix products and gradients, if the device binds fewer than 9 buffers to a kernel (10 for sparse x
-//!   sparse).
+//! - sums, matrix products with a dense matrix and gradients, if the device binds fewer than 9 buffers to a kernel.
 //!
 //! Two cases use the host without a warning: validating an empty pattern, and finding the entry that an error names.
 
