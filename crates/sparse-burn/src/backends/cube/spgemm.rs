@@ -3,54 +3,59 @@
 //! # Pattern
 //!
 //! 1. A row's *work* is its number of products, with 1 for an element of A that has none. It bounds whatever the row
-//!    needs. Rows are sorted by the bin of their work: at most 32, 128, 512, 2,048 or 4,096, as far as shared memory goes.
+//!    needs. Rows are sorted by the bin of their work: at most 32, 128, 512 or 2,048, as far as shared memory goes.
 //! 2. Each bin has a launch. The units of a cube insert the columns of a row's products into a hash table in shared
-//!    memory, with twice as many slots as the row has work, by compare-and-swap of u32. Which slot a column gets depends
-//!    on timing. How many there are does not, nor does their order after a sort in shared memory.
-//! 3. A *long* row has more work. Its columns are cut into tiles, and a cube marks those of a tile in a bitmap in shared
-//!    memory. A tile has 32,768 columns, or more (up to 8 bits for each byte of shared memory) where that makes over 64
-//!    of them. Were there still more, the columns of B are first numbered anew, as far as they occur. So no row is too
-//!    long, and nothing is expanded. The cost: a binary search for each element of the row of A and each tile.
+//!    memory, with twice as many slots as the row has work, by compare-and-swap of u32. Which slot a column gets
+//!    depends on timing. How many there are does not, nor does their order after a sort in shared memory.
+//! 3. A *long* row has more work. Its columns are cut into tiles, and a cube marks those of a tile in a bitmap in
+//!    shared memory. A tile has 32,768 columns, or more (up to 8 bits for each byte of shared memory) where that makes
+//!    over 64 of them. Were there still more, the columns of B are first numbered anew, as far as they occur. So no row
+//!    is too long, and nothing is expanded. The cost: a binary search for each element of the row of A and each tile.
 //! 4. Both run twice: to count, and after the scan of the counts to write.
 //!
 //! # Values
 //!
-//! Rows of C are in bins by their length. Row pointers show it, so nothing is read back. A cube has a table of the row's
-//! columns, with a sum beside each. It goes through the elements of A's row in order; units add the products of one row
-//! of B at a time, whose columns differ, and a barrier follows. So sums are in the order of A's row, as on the CPU, without
-//! an atomic addition, and do not depend on the bin. The reads are ahead of that order: groups of units read as many rows
-//! of B at once as the cube has room for. A row of C longer than a table is cut into pieces that a table holds, and each
-//! row of B is searched for the piece's first and last column.
+//! Rows of C are in bins by their length. Row pointers show it, so nothing is read back. A cube has a table of the
+//! row's columns, with a sum beside each. It goes through the elements of A's row in order; units add the products of
+//! one row of B at a time, whose columns differ, and a barrier follows. So sums are in the order of A's row, as on the
+//! CPU, without an atomic addition, and do not depend on the bin. The reads are ahead of that order: groups of units
+//! read as many rows of B at once as the cube has room for. A row of C longer than a table is cut into pieces that a
+//! table holds, and each row of B is searched for the piece's first and last column.
 //!
-//! In the gradient, `X Y^T` at a mask, the table has a row of X. Eight units share the row of Y of an element of the mask:
-//! each sums every eighth term, and a tree of fixed shape adds their sums. This order depends on that row of Y alone. A
-//! row of X that no table holds is searched instead.
+//! In the gradient, `X Y^T` at a mask, the table has a row of X. Eight units share the row of Y of an element of the
+//! mask: each sums every eighth term, and a tree of fixed shape adds their sums. This order depends on that row of Y
+//! alone. A row of X that no table holds is searched instead.
 //!
 //! # Cost
 //!
-//! With n elements in A, p products and c elements in C, and indices and values of 4 bytes, the pattern reads 8n + 4p bytes
-//! twice, and writes 4c. The values read 12n + 8p + 4c bytes twice or once, and write 4c. There is no search, sort or
-//! memory for each product outside long rows; the list of spans has 8n bytes. Launches: 1 for the spans; 1 for
-//! bins and about 6 to sort by them; 2 for each bin that has rows, and 4 for long rows; 3 to 5 for the scan; 2 for each
-//! bin of the values, which are those that rows of C can have. Two numbers are read (three or four in rare cases, see
-//! `pattern`), and for a known pattern none.
+//! Let A have n elements, C c, and let there be p products; take 4 bytes for an index and for a value. The spans (where
+//! each element's row of B begins and ends) take 12n bytes to read and 8n to write. The pattern reads 8n + 4p bytes
+//! twice and writes 4c, and the values read 12n + 8p + 4c and write 4c. Memory for products is needed nowhere, and
+//! there is no search or sort for each product outside long rows.
 //!
-//! For the square of a matrix of 100,000 rows with 10 elements each (p = 10 M, c = 10 M) this is 16 + 80 MB for the pattern
-//! and 12 + 80 + 40 + 40 MB for the values. At 4.8 TB/s, the bandwidth of an H200, that takes 0.06 ms. The gathers of rows
-//! of 40 bytes use 32-byte sectors half, and each cube waits for about five dependent reads, so 0.3 to 0.5 ms is what to
-//! expect: 20 to 30 billion products a second (40 to 60 GFLOP/s). In the papers below hash tables of this kind do 2 to 20
-//! GFLOP/s on a P100 or Titan V with 0.5 to 0.7 TB/s, on average 2 to 4 times as much as cuSPARSE there. None of this is
-//! measured here yet.
+//! Launches: 1 for the spans; 1 for the bins and 5 to 9 to sort rows by them; 2 for each bin that has rows, and 4 for
+//! long rows; 4 to 8 for the row pointers; then 2 for each bin that rows of C can have. That is 17 to 35, where
+//! expanding and sorting products took about 100. It reads two numbers (three or four in rare cases, see `pattern`), and
+//! none if the pattern is known: then there are 3 to 13 launches.
+//!
+//! Arithmetic for an H200 (4.8 TB/s, 132 processors of 2,048 threads): the square of a matrix of 100,000 rows with 10
+//! random elements each has p = c = 10 million, so 20 + 96 + 40 MB for the pattern and 172 MB for the values. That is
+//! 0.07 ms of bandwidth. Rows are in the bin of 128, whose cubes have 64 units, so 4,224 of them run at a time. Each
+//! pass waits for about five dependent reads, 3 microseconds, 24 times: 0.07 ms, and there are three passes. So 0.2 to
+//! 0.4 ms is what to expect, 50 to 100 GFLOP/s. This has not been measured, and no figure of cuSPARSE for this device
+//! is at hand: which is faster is open until both ran on one.
 //!
 //! # Sources
 //!
-//! Nagasaka, Nukada and Matsuoka, "High-performance and memory-saving sparse general matrix-matrix multiplication for
-//! NVIDIA Pascal GPU", 2017 (bins, tables in shared memory, two phases). Demouth, "Sparse matrix-matrix multiplication on
-//! the GPU", 2012. Liu and Vinter, "An efficient GPU general sparse matrix-matrix multiplication for irregular data", 2014
-//! (bins by an upper bound). Anh, Fan and Wen, "Balanced hashing and efficient GPU sparse general matrix-matrix
-//! multiplication", 2016. Parger, Winter, Mlakar and Steinberger, "spECK: accelerating GPU sparse matrix-matrix
-//! multiplication through lightweight analysis", 2020 (a dense path for long rows, groups of units by the length of B's
-//! rows). The order of the sums is this library's own.
+//! Demouth, "Sparse matrix-matrix multiplication on the GPU", 2012 (tables in shared memory). Liu and Vinter, "An
+//! efficient GPU general sparse matrix-matrix multiplication for irregular data", 2014 (bins by an upper bound). Anh,
+//! Fan and Wen, "Balanced hashing and efficient GPU sparse general matrix-matrix multiplication", 2016. Nagasaka,
+//! Nukada and Matsuoka, "High-performance and memory-saving sparse general matrix-matrix multiplication for NVIDIA
+//! Pascal GPU", 2017 (two phases, a kernel for each bin). Parger, Winter, Mlakar and Steinberger, "spECK: accelerating
+//! GPU sparse matrix-matrix multiplication through lightweight analysis", 2020 (groups of units by the length of B's
+//! rows, a dense path for long rows). Winter and others, "Adaptive sparse matrix-matrix multiplication on the GPU",
+//! 2019, get the same bits in every run by sorting the products; the sums in the order of A's row are this library's
+//! own.
 
 use super::fallback::supported;
 use super::launch::{count, flat, holds, runs};
@@ -101,7 +106,7 @@ impl Spgemm<CubeTensor> {
         let Some((ptr, idx)) = found.filter(|(_, idx)| holds(idx, count(idx), a.1.dtype)) else {
             return Err(Declined::NoKernel(Self { a, b, cols }));
         };
-        let values = numeric::values((ptr.clone(), idx.clone()), a, b, &spans, cols);
+        let values = numeric::values((ptr.clone(), idx.clone()), a, b, Some(spans), cols);
         Ok(Ok((RowsView { ptr, idx, perm: None }, values)))
     }
 }
@@ -109,8 +114,7 @@ impl Spgemm<CubeTensor> {
 impl SpgemmValues<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
         let Self { c, a, b, cols } = supported(self, |args| looks_up(&args.c, &args.a, &args.b))?;
-        let spans = bins::spans(&flat(a.0.idx.clone()), &flat(b.0.ptr.clone()));
-        Ok(numeric::values(c, a, b, &spans, cols))
+        Ok(numeric::values(c, a, b, None, cols))
     }
 }
 

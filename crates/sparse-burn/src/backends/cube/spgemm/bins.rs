@@ -74,14 +74,14 @@ mod kernels {
     }
 }
 
-/// Sizes of rows at which bins end. The last bin ends where the shared memory does.
-const CAPS: [usize; BINS - 1] = [32, 128, 512, 2048];
+/// Sizes of rows at which bins end, unless shared memory ends before.
+const CAPS: [usize; BINS] = [32, 128, 512, 2048];
 
 /// Bins of rows whose table is in shared memory.
-pub const BINS: usize = 5;
+pub const BINS: usize = 4;
 
 /// Bytes of shared memory that a cube uses at most, so that several run on one processor at a time.
-const SHARED: usize = 64 << 10;
+const SHARED: usize = 48 << 10;
 
 /// Bytes of shared memory besides tables: where staged rows begin and end, and one number of each unit.
 const SCRATCH: usize = 2560;
@@ -133,8 +133,8 @@ pub fn bins(problem: &Problem, hardware: &Hardware) -> [Bin; BINS] {
     let held = (room(hardware) / problem.bytes).max(2);
     let top = 1 << held.ilog2();
     let widest = 1 << hardware.units.min(256).ilog2();
-    std::array::from_fn(|k| {
-        let cap = CAPS.get(k).copied().unwrap_or(2 * CAPS[BINS - 2]).min(top);
+    CAPS.map(|cap| {
+        let cap = cap.min(top);
         // Four tiny rows share a cube.
         let (units, rows) = match cap {
             ..=32 if top >= 128 => (16, 4),
@@ -143,7 +143,7 @@ pub fn bins(problem: &Problem, hardware: &Hardware) -> [Bin; BINS] {
             _ => (256, 1),
         };
         let units = units.min(widest);
-        Bin { cap, units, rows, lanes: problem.mean.next_power_of_two().clamp(4, units) }
+        Bin { cap, units, rows, lanes: problem.mean.next_power_of_two().clamp(4, 32).min(units) }
     })
 }
 
@@ -244,10 +244,10 @@ mod tests {
 
     #[test]
     fn the_largest_table_fits_shared_memory() {
-        assert_eq!(caps(12, 16 << 10), [32, 128, 512, 1024, 1024]);
-        assert_eq!(caps(16, 16 << 10), [32, 128, 512, 512, 512]);
-        assert_eq!(caps(16, 48 << 10), [32, 128, 512, 2048, 2048]);
-        assert_eq!(caps(12, 227 << 10), [32, 128, 512, 2048, 4096]);
+        assert_eq!(caps(12, 16 << 10), [32, 128, 512, 1024]);
+        assert_eq!(caps(16, 16 << 10), [32, 128, 512, 512]);
+        assert_eq!(caps(16, 48 << 10), [32, 128, 512, 2048]);
+        assert_eq!(caps(12, 227 << 10), [32, 128, 512, 2048]);
         assert_eq!(caps(16, 3072), [32; BINS]);
         assert_eq!(caps(16, 0), [2; BINS]);
         for (bytes, shared) in [(12, 16 << 10), (16, 32 << 10), (24, 48 << 10), (24, 1 << 20)] {
@@ -261,9 +261,9 @@ mod tests {
     #[test]
     fn units_read_rows_of_b_in_groups() {
         let of = |mean| bins(&Problem { bytes: 16, mean }, &SMALL).map(|bin| (bin.units, bin.rows, bin.lanes));
-        assert_eq!(of(1), [(16, 4, 4), (64, 1, 4), (128, 1, 4), (128, 1, 4), (128, 1, 4)]);
-        assert_eq!(of(9), [(16, 4, 16), (64, 1, 16), (128, 1, 16), (128, 1, 16), (128, 1, 16)]);
-        assert_eq!(of(1 << 20).map(|(units, _, lanes)| units == lanes), [true; BINS]);
+        assert_eq!(of(1), [(16, 4, 4), (64, 1, 4), (128, 1, 4), (128, 1, 4)]);
+        assert_eq!(of(9), [(16, 4, 16), (64, 1, 16), (128, 1, 16), (128, 1, 16)]);
+        assert_eq!(of(1 << 20).map(|(.., lanes)| lanes), [16, 32, 32, 32]);
         let poor = Hardware { units: 64, ..SMALL };
         assert_eq!(bins(&Problem { bytes: 12, mean: 9 }, &poor)[3].units, 64);
     }

@@ -2,7 +2,7 @@
 
 use super::super::launch::{accumulated, arg, count, empty, flat, hardware, launch, stored};
 use super::super::rows::move_rows;
-use super::bins::{Problem, bins, is_wide, mean, pieces, shares, spans};
+use super::bins::{Bin, Problem, bins, is_wide, mean, pieces, shares, spans};
 use super::{Lists, Matrix};
 use crate::carried::RowsView;
 use burn_cubecl::ops::numeric::zeros;
@@ -30,15 +30,17 @@ fn operand((view, values): Matrix) -> [CubeTensor; 3] {
     [flat(ptr), flat(idx), flat(values)]
 }
 
-/// The values `[nnz, 1]` of a product at the elements of its pattern, `cols` wide. `spans` as [`spans`] gives them.
-pub fn values((ptr, idx): Lists, a: Matrix, b: Matrix, all_spans: &CubeTensor, cols: usize) -> CubeTensor {
+/// The values `[nnz, 1]` of a product at the elements of its pattern, `cols` wide. `found` are the [`spans`], if they
+/// are there already.
+pub fn values((ptr, idx): Lists, a: Matrix, b: Matrix, found: Option<CubeTensor>, cols: usize) -> CubeTensor {
     let (nnz, dtype) = (count(&idx), a.1.dtype);
     if nnz == 0 || count(&a.1) == 0 || count(&b.1) == 0 {
         return zeros(a.1.device.clone(), [nnz, 1].into(), dtype);
     }
     let out = empty(&a.1, [nnz, 1], dtype);
     let mean = mean(count(&b.0.idx), count(&b.0.ptr) - 1);
-    let ([a_ptr, _, a_values], [_, b_idx, b_values], ptr, idx) = (operand(a), operand(b), flat(ptr), flat(idx));
+    let ([a_ptr, a_idx, a_values], [b_ptr, b_idx, b_values]) = (operand(a), operand(b));
+    let (ptr, idx, spans) = (flat(ptr), flat(idx), found.unwrap_or_else(|| spans(&a_idx, &b_ptr)));
     let (hardware, wide) = (hardware(&out), is_wide(cols));
     let types = [stored(dtype), accumulated(dtype), stored(idx.dtype)];
     // Two slots of a key and a sum.
@@ -47,8 +49,8 @@ pub fn values((ptr, idx): Lists, a: Matrix, b: Matrix, all_spans: &CubeTensor, c
         let (bin, tiled) = (share.bin, share.most > share.bin.cap);
         pieces(&a_ptr, &ptr, nnz, &share, |list, rows| {
             let grid = hardware.cubes(rows.div_ceil(bin.rows), bin.cube());
-            let [p, s, v, i, w, c, o] = [list, all_spans, &a_values, &b_idx, &b_values, &idx, &out].map(arg);
-            let tensors = [list, all_spans, &b_idx, &out];
+            let [p, s, v, i, w, c, o] = [list, &spans, &a_values, &b_idx, &b_values, &idx, &out].map(arg);
+            let tensors = [list, &spans, &b_idx, &out];
             launch!(values, tensors, grid(grid), (p, s, v, i, w, c, o, rows, bin, tiled, wide), types);
         });
     }
@@ -75,7 +77,7 @@ pub fn sampled((ptr, idx): Lists, x: Matrix, y: Matrix, cols: usize) -> CubeTens
         if searched {
             share.tile = held;
         }
-        let bin = super::bins::Bin { lanes: LANES.min(share.bin.units), ..share.bin };
+        let bin = Bin { lanes: LANES.min(share.bin.units), ..share.bin };
         pieces(&ptr, &x_ptr, held, &share, |list, rows| {
             let grid = hardware.cubes(rows.div_ceil(bin.rows) * parts, bin.cube());
             let [p, s, i, v, j, w, o] = [list, &spans, &x_idx, &x_values, &y_idx, &y_values, &out].map(arg);

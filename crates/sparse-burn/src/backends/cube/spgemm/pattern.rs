@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(of(TILE * TILES + 1, 16 << 10), Tiling { words: 2048, tiles: 33 });
         // As wide as the memory allows.
         assert_eq!(of(TILE * 256, 16 << 10), Tiling { words: 2048, tiles: 128 });
-        assert_eq!(of(TILE * 256, 64 << 10), Tiling { words: 4096, tiles: 64 });
+        assert_eq!(of(TILE * 256, 48 << 10), Tiling { words: 4096, tiles: 64 });
         assert_eq!(of(10_000, 3072), Tiling { words: 128, tiles: 3 });
         assert_eq!(of(10_000, 0), Tiling { words: 1, tiles: 313 });
     }

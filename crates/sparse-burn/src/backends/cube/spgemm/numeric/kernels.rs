@@ -50,9 +50,9 @@ fn turns(piece: &Piece, each: usize, #[comptime] bin: Bin) -> u32 {
 }
 
 /// Sums the products of each row in the order of A's row, in a table of the row's columns. Some groups of `lanes` units
-/// read a row of B each, as far as one element a unit goes. Then the rows are added one after the other: what was read by
-/// the units that read it, the rest of a longer row by all. Columns of a row differ, so no two units add to one sum, and
-/// a barrier is between rows. With `tiled` the table has a part of the columns only.
+/// read a row of B each, as far as one element a unit goes. Then the rows are added one after the other: what was read
+/// by the units that read it, the rest of a longer row by all. Columns of a row differ, so no two units add to one sum,
+/// and a barrier is between rows. With `tiled` the table has a part of the columns only.
 #[cube(launch, launch_unchecked, address_type = "dynamic")]
 pub fn values<T: Numeric, A: Numeric, I: Int>(
     pieces: &Tensor<I>,
@@ -146,8 +146,9 @@ pub fn values<T: Numeric, A: Numeric, I: Int>(
     }
 }
 
-/// Products of a row of X with the rows of Y that the mask has for it. A table has the row of X, or with `searched` it is
-/// searched where it lies. `lanes` units share a row of Y: each sums every `lanes`-th term, then a tree adds their sums.
+/// Products of a row of X with the rows of Y that the mask has for it. A table has the row of X, or with `searched` it
+/// is searched where it lies. `lanes` units share a row of Y: each sums every `lanes`-th term, then a tree adds their
+/// sums.
 #[cube(launch, launch_unchecked, address_type = "dynamic")]
 pub fn sampled<T: Numeric, A: Numeric, I: Int>(
     pieces: &Tensor<I>,

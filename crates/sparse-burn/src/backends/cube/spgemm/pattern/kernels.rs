@@ -41,13 +41,12 @@ pub fn classes<I: Int>(
         class += select(work > comptime!(caps[1] as u32), 1u32, 0u32);
         class += select(work > comptime!(caps[2] as u32), 1u32, 0u32);
         class += select(work > comptime!(caps[3] as u32), 1u32, 0u32);
-        class += select(work > comptime!(caps[4] as u32), 1u32, 0u32);
         out[row] = I::cast_from(class);
     }
 }
 
-/// The distinct columns of rows `list[first..first + rows]`: how many each has, or with `writes` the columns themselves,
-/// ascending, from `c_ptr` of the row on.
+/// The distinct columns of rows `list[first..first + rows]`: how many each has, or with `writes` the columns
+/// themselves, ascending, from `c_ptr` of the row on.
 #[cube(launch, launch_unchecked, address_type = "dynamic")]
 pub fn distinct<I: Int>(
     list: &Tensor<I>,
@@ -241,8 +240,8 @@ pub fn mark<I: Int>(
     }
 }
 
-/// The tiles of each long row, from their counts. Writes the counts of the rows; or with `starts` in place of the counts
-/// of the tiles where each starts, from `rows` (pointers then) on.
+/// The tiles of each long row, from their counts. Writes the counts of the rows; or with `starts` in place of the
+/// counts of the tiles where each starts, from `rows` (pointers then) on.
 #[cube(launch, launch_unchecked, address_type = "dynamic")]
 pub fn place<I: Int>(
     list: &Tensor<I>,
