@@ -35,8 +35,8 @@
 //!
 //! Launches: 1 for the spans; 1 for the bins and 5 to 9 to sort rows by them; 2 for each bin that has rows, and 4 for
 //! long rows; 4 to 8 for the row pointers; then 2 for each bin that rows of C can have. That is 17 to 35, where
-//! expanding and sorting products took about 100. It reads two numbers (three or four in rare cases, see `pattern`), and
-//! none if the pattern is known: then there are 3 to 13 launches.
+//! expanding and sorting products took about 100. It reads two numbers (three or four in rare cases, see `pattern`),
+//! and none if the pattern is known: then there are 3 to 11 launches.
 //!
 //! Arithmetic for an H200 (4.8 TB/s, 132 processors of 2,048 threads): the square of a matrix of 100,000 rows with 10
 //! random elements each has p = c = 10 million, so 20 + 96 + 40 MB for the pattern and 172 MB for the values. That is
