@@ -82,7 +82,7 @@ struct Families {
 impl Families {
     const KERNELS: [&[&str]; 2] = [
         &["move_rows", "zip_rows", "short", "sddmm", "move_digits", "scan_parts", "search_coo", "place_merged"],
-        &["place_csr", "lookups", "put", "put_backward", "gather"],
+        &["place_csr", "distinct", "values", "sampled", "put", "put_backward", "gather"],
     ];
 
     fn new() -> Self {
@@ -180,8 +180,10 @@ fn results_larger_than_a_buffer() {
         vec![list((&a + &b).to_dense())]
     });
     check("place_coo", &|device| vec![list(ops::concat(&parts(device), 1).to_dense())]);
-    check("products", &|device| {
-        let [a, b] = parts(device);
+    // 900 elements from 30 and 30.
+    let (column, row) = ([(0..30).collect(), vec![0; 30]].concat(), [vec![0; 30], (0..30).collect()].concat());
+    check("values", &|device| {
+        let (a, b) = (coo(&column, &values[0][..30], [30, 1], device), coo(&row, &values[1][..30], [1, 30], device));
         vec![list(a.to_csr().matmul(&b.to_csr()).to_dense())]
     });
     // A product's gradient notes two numbers for each value.

@@ -24,6 +24,7 @@ mod put;
 mod reads;
 mod rows;
 mod sorting;
+mod spgemm;
 mod structure;
 mod sums;
 #[allow(dead_code)]

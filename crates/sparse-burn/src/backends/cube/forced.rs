@@ -30,6 +30,8 @@ pub struct Forced {
     pub bindings: Option<usize>,
     /// Bytes of the largest buffer. The host runs the kernels that need a larger one.
     pub buffer: Option<u64>,
+    /// Bytes of memory that the units of a cube share, if the device has more.
+    pub shared: Option<usize>,
     /// Whether addresses have 64 bits, as for more than 2^32 elements, where the device has such addresses.
     pub wide: bool,
 }

@@ -47,7 +47,7 @@ impl Hardware {
             cubes: [x, y, z].map(|most| most as usize),
             units: limits.max_units_per_cube as usize,
             plane: limits.plane_size_max as usize,
-            shared: limits.max_shared_memory_size,
+            shared: limits.max_shared_memory_size.min(forced.shared.unwrap_or(usize::MAX)),
             buffer: properties.memory.max_page_size.min(forced.buffer.unwrap_or(u64::MAX)),
             width: properties.io_width() as usize,
             vector: limits.max_vector_size,

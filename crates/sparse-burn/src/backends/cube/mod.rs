@@ -9,8 +9,9 @@
 //! - index arrays of 2^31 elements and more whose indices are i32, and arrays that reach beyond the addresses of the
 //!   device;
 //! - intermediate arrays that are larger than the largest buffer of the device. If a result is, it cannot return to the
-//!   device: this is a panic that names the kernel and both sizes;
-//! - sparse x sparse, if the device binds fewer than 10 buffers to a kernel.
+//!   device: this is a panic that names the kernel and both sizes.
+//!
+//! A kernel binds at most 7 buffers besides the one of the sizes, which every device allows.
 //!
 //! Two cases use the host without a warning: validating an empty pattern, and finding the entry that an error names.
 
