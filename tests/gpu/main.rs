@@ -20,6 +20,8 @@ mod model;
 mod numbers;
 mod put;
 mod reads;
+mod sampled;
+mod softmax;
 mod structure;
 mod sums;
 #[allow(dead_code)]

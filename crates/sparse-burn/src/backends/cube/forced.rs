@@ -1,6 +1,6 @@
 //! Settings that a test forces, so that a small problem reaches every path, and a record of the kernels launched.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 /// How rows are combined, or cells of `put`.
@@ -37,6 +37,7 @@ struct Scope {
 }
 
 thread_local! {
+    static LAUNCHES: Cell<usize> = const { Cell::new(0) };
     static SCOPE: RefCell<Option<Scope>> = const { RefCell::new(None) };
 }
 
@@ -61,7 +62,18 @@ pub(super) fn now() -> Forced {
     SCOPE.with_borrow(|scope| scope.as_ref().map_or_else(Forced::default, |scope| scope.forced))
 }
 
-/// Notes the name of a kernel, or how it is launched, for the test that forces it.
+/// Notes how a kernel is launched, for the test that forces it.
 pub(super) fn note(what: &'static str) {
     SCOPE.with_borrow_mut(|scope| scope.as_mut().map(|scope| scope.launched.insert(what)));
+}
+
+/// Counts a launch, and notes its kernel.
+pub(super) fn note_launch(kernel: &'static str) {
+    LAUNCHES.set(LAUNCHES.get() + 1);
+    note(kernel);
+}
+
+/// How many kernels of this library this thread has launched.
+pub fn launches() -> usize {
+    LAUNCHES.get()
 }

@@ -13,7 +13,7 @@ use burn::tensor::{BoolStore, Shape, TensorData};
 use burn_cubecl::CubeBackend;
 use burn_cubecl::cubecl::client::Client;
 use burn_cubecl::cubecl::ir::features::TypeUsage;
-use burn_cubecl::cubecl::ir::{AddressType, ElemType, FloatKind, IntKind, UIntKind};
+use burn_cubecl::cubecl::ir::{AddressType, ElemType};
 use burn_cubecl::cubecl::prelude::{InputScalar, TensorArg};
 use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
@@ -24,14 +24,19 @@ pub(super) fn stored(dtype: DType) -> ElemType {
     dtype_to_storage_type(dtype)
 }
 
-/// The type in which values of a dtype are summed: f32 for f16 and bf16, 32 bits for u8 and Bool.
-pub(super) fn accumulated(dtype: DType) -> ElemType {
+/// The dtype in which values of a dtype are summed: f32 for f16 and bf16, 32 bits for u8 and Bool.
+pub(super) fn summed(dtype: DType) -> DType {
     match dtype {
-        DType::F16 | DType::BF16 | DType::F32 => ElemType::Float(FloatKind::F32),
-        DType::U8 => ElemType::Int(IntKind::I32),
-        DType::Bool(_) => ElemType::UInt(UIntKind::U32),
-        _ => stored(dtype),
+        DType::F16 | DType::BF16 => DType::F32,
+        DType::U8 => DType::I32,
+        DType::Bool(_) => DType::U32,
+        _ => dtype,
     }
+}
+
+/// The type in which values of a dtype are summed.
+pub(super) fn accumulated(dtype: DType) -> ElemType {
+    stored(summed(dtype))
 }
 
 /// Whether kernels can read all of these tensors: the device stores their types, computes in the types of their sums,
@@ -77,7 +82,51 @@ pub(super) fn count(tensor: &CubeTensor) -> usize {
 
 /// The tensor with contiguous elements, in row-major order.
 pub(super) fn flat(tensor: CubeTensor) -> CubeTensor {
+    if !tensor.is_contiguous() {
+        forced::note("a contiguous copy");
+    }
     into_contiguous(tensor)
+}
+
+/// A matrix that is read where it lies. From one row to the next there are `stride` elements: more than its width if it
+/// is pitched or a view of some columns, and 0 if it is one row repeated.
+pub(super) struct Rows {
+    pub tensor: CubeTensor,
+    pub stride: usize,
+}
+
+impl Rows {
+    /// The rows of a matrix, which is copied only if the elements of a row are not side by side.
+    pub fn of(tensor: CubeTensor) -> Self {
+        let (shape, strides) = (tensor.meta.shape(), tensor.meta.strides());
+        let (rows, width) = (shape[0], shape[1]);
+        // The stride of an axis of one element is never taken, and can be anything.
+        if tensor.meta.is_tiled() || (width > 1 && strides[1] != 1) {
+            return Self { tensor: flat(tensor), stride: width };
+        }
+        let stride = if rows > 1 { strides[0] } else { width };
+        Self { tensor, stride }
+    }
+}
+
+/// [`Rows`] whose distance counts vectors. They are copied if vectors do not divide it, because the size of the vectors
+/// follows from the width alone where it decides the order of sums.
+pub(super) fn rows_of(tensor: CubeTensor, vector: usize) -> (CubeTensor, usize) {
+    let Rows { tensor, stride } = Rows::of(tensor);
+    if stride.is_multiple_of(vector) {
+        return (tensor, stride / vector);
+    }
+    let width = tensor.meta.shape()[1];
+    (flat(tensor), width / vector)
+}
+
+/// The largest number that divides a width and the strides of all these rows. So does the size of their vectors.
+pub(super) fn divisor<'a>(width: usize, rows: impl IntoIterator<Item = &'a Rows>) -> usize {
+    rows.into_iter().fold(width, |a, rows| gcd(a, rows.stride))
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// An uninitialised tensor on the device of `like`, for a kernel to write.
@@ -151,7 +200,7 @@ impl<T: Tensors> Tensors for &T {
     }
 }
 
-impl<T: Tensors, const N: usize> Tensors for [T; N] {
+impl<T: Tensors> Tensors for [T] {
     fn client(&self) -> Client {
         self[0].client()
     }
@@ -159,6 +208,25 @@ impl<T: Tensors, const N: usize> Tensors for [T; N] {
     fn address(&self, units: usize) -> AddressType {
         self.iter().map(|tensor| tensor.address(units)).max().unwrap_or_default()
     }
+}
+
+/// The tensors of a launch that divides positions up to a number by `FastDivmod`. It adds two numbers of their size, so
+/// addresses must have another bit.
+pub(super) struct Divided<'a>(pub &'a [&'a CubeTensor], pub usize);
+
+impl Tensors for Divided<'_> {
+    fn client(&self) -> Client {
+        self.0.client()
+    }
+
+    fn address(&self, units: usize) -> AddressType {
+        self.0.address(units.max(self.1.saturating_mul(2)))
+    }
+}
+
+/// Whether the device has addresses for [`Divided`].
+pub(super) fn divides(like: &CubeTensor, positions: usize) -> bool {
+    like.client.properties().supports_address(AddressType::from_len(positions.saturating_mul(2)))
 }
 
 /// Launches `kernels::$kernel` of the calling module over a grid, with its `(arguments)` and its element types. A
@@ -176,7 +244,7 @@ macro_rules! launch {
         launch!(@run $kernel, client, grid, address, ($($arg),*), $types)
     }};
     (@run $kernel:ident, $client:ident, $grid:ident, $address:ident, ($($arg:expr),*), $types:expr) => {{
-        $crate::backends::cube::forced::note(stringify!($kernel));
+        $crate::backends::cube::forced::note_launch(stringify!($kernel));
         #[cfg(not(sparse_unchecked))]
         kernels::$kernel::launch(&$client, $grid.count(), $grid.dim(), $address, $($arg,)* $types);
         // SAFETY: none. Such a build is for a tool that reports accesses outside a buffer.

@@ -1,11 +1,18 @@
-//! Moving rows by an index map, and combining the rows of two operands. One unit for each vector of the result.
+//! Moving rows by an index map, and combining the rows of two operands: `out[k] = values[map[k]]`, or the fill where the
+//! map has no row; `out[k] = a[map_a[k]] op b[map_b[k]]`.
+//!
+//! One launch, with one unit for each vector of the result. Rows are read where they are, also if they are apart in
+//! memory. Bytes: the rows of the result once for each operand that has them, the maps, and the result.
 
 use super::fallback::supported;
 use super::hardware::Hardware;
-use super::launch::{accumulated, arg, count, empty, flat, hardware, holds_rows, launch, runs, stored};
+use super::launch::{
+    Divided, accumulated, arg, count, divides, empty, flat, hardware, holds_rows, launch, rows_of, runs, stored,
+};
 use crate::backend::Gpu;
 use crate::kernel::{MoveRows, ZipRows};
 use burn::backend::DType;
+use burn_cubecl::cubecl::prelude::{Int, Numeric, Size};
 use burn_cubecl::tensor::CubeTensor;
 use sparse_core::BinaryOp;
 
@@ -13,7 +20,9 @@ use sparse_core::BinaryOp;
 mod kernels {
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
+    use cubecl::std::FastDivmod;
 
+    /// `stride` vectors lie between the starts of two old rows.
     #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn move_rows<T: Numeric, I: Int, N: Size>(
         values: &Tensor<Vector<T, N>>,
@@ -21,56 +30,64 @@ mod kernels {
         map: &Tensor<I>,
         out: &mut Tensor<Vector<T, N>>,
         old: usize,
-        columns: usize,
+        stride: usize,
+        columns: FastDivmod<usize>,
         units: usize,
         #[define(T, I)] _types: [ElemType; 2],
     ) {
         if ABSOLUTE_POS >= units {
             terminate!();
         }
-        let column = ABSOLUTE_POS % columns;
-        let row = usize::cast_from(map[ABSOLUTE_POS / columns]);
+        let (at, column) = columns.div_mod(ABSOLUTE_POS);
+        let row = usize::cast_from(map[at]);
         if row < old {
-            out[ABSOLUTE_POS] = values[row * columns + column];
+            out[ABSOLUTE_POS] = values[row * stride + column];
         } else {
             out[ABSOLUTE_POS] = fill[column];
         }
     }
 
+    /// Rows of an operand, and what is read where the map (without one: the operand) has no row.
+    #[derive(CubeType, CubeLaunch)]
+    pub struct Side<T: Numeric, I: Int, N: Size> {
+        values: OwnedTensor<Vector<T, N>>,
+        fill: OwnedTensor<Vector<T, N>>,
+        map: ComptimeOption<OwnedTensor<I>>,
+        old: usize,
+        stride: usize,
+    }
+
+    #[cube]
+    fn read<T: Numeric, A: Numeric, I: Int, N: Size>(side: &Side<T, I, N>, at: usize, column: usize) -> Vector<A, N> {
+        #[comptime]
+        let row = match &side.map {
+            ComptimeOption::Some(map) => usize::cast_from(map[at]),
+            ComptimeOption::None => at,
+        };
+        let mut x = Vector::<A, N>::cast_from(side.fill[column]);
+        if row < side.old {
+            x = Vector::cast_from(side.values[row * side.stride + column]);
+        }
+        x
+    }
+
     /// `op` 0 to 3: `+ - * /`.
     #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn zip_rows<T: Numeric, A: Numeric, I: Int, N: Size>(
-        a: &Tensor<Vector<T, N>>,
-        fill_a: &Tensor<Vector<T, N>>,
-        map_a: &Tensor<I>,
-        b: &Tensor<Vector<T, N>>,
-        fill_b: &Tensor<Vector<T, N>>,
-        map_b: &Tensor<I>,
+        a: &Side<T, I, N>,
+        b: &Side<T, I, N>,
         out: &mut Tensor<Vector<T, N>>,
-        old_a: usize,
-        old_b: usize,
-        columns: usize,
+        columns: FastDivmod<usize>,
         units: usize,
         #[comptime] op: u32,
-        #[comptime] mapped_a: bool,
-        #[comptime] mapped_b: bool,
         #[define(T, A, I)] _types: [ElemType; 3],
     ) {
         if ABSOLUTE_POS >= units {
             terminate!();
         }
-        let row = ABSOLUTE_POS / columns;
-        let column = ABSOLUTE_POS % columns;
-        let row_a = if mapped_a { usize::cast_from(map_a[row]) } else { row };
-        let row_b = if mapped_b { usize::cast_from(map_b[row]) } else { row };
-        let mut x = Vector::<A, N>::cast_from(fill_a[column]);
-        if row_a < old_a {
-            x = Vector::cast_from(a[row_a * columns + column]);
-        }
-        let mut y = Vector::<A, N>::cast_from(fill_b[column]);
-        if row_b < old_b {
-            y = Vector::cast_from(b[row_b * columns + column]);
-        }
+        let (at, column) = columns.div_mod(ABSOLUTE_POS);
+        let x = read::<T, A, I, N>(a, at, column);
+        let y = read::<T, A, I, N>(b, at, column);
         let result = if op == 0 {
             x + y
         } else if op == 1 {
@@ -105,10 +122,15 @@ fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
     Strategy { vector, columns, units: problem.rows * columns }
 }
 
+/// Whether the device can hold the rows of the result, and divide the positions of its elements.
+fn reaches(values: &CubeTensor, rows: usize) -> bool {
+    holds_rows(values, rows) && divides(values, rows.saturating_mul(values.meta.shape()[1]))
+}
+
 impl MoveRows<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
         let Self { values, fill, map } =
-            supported(self, |Self { values, map, .. }| runs([values, map]) && holds_rows(values, count(map)))?;
+            supported(self, |Self { values, map, .. }| runs([values, map]) && reaches(values, count(map)))?;
         Ok(move_rows(values, fill, map))
     }
 }
@@ -121,15 +143,15 @@ pub(super) fn move_rows(values: CubeTensor, fill: CubeTensor, map: CubeTensor) -
         return out;
     }
     let fill = flat(fill);
-    // An empty buffer cannot be bound. It is not read either.
-    let values = if old == 0 { fill.clone() } else { flat(values) };
     let Strategy { vector, columns, units } = strategy(&problem, &hardware(&out));
+    // An empty buffer cannot be bound. It is not read either.
+    let (values, stride) = if old == 0 { (fill.clone(), columns) } else { rows_of(values, vector) };
     let (types, map) = ([stored(out.dtype), stored(map.dtype)], flat(map));
     launch!(
         move_rows,
-        out,
+        Divided(&[&values, &map, &out], units),
         units,
-        (vector, arg(&values), arg(&fill), arg(&map), arg(&out), old, columns, units),
+        (vector, arg(&values), arg(&fill), arg(&map), arg(&out), old, stride, columns, units),
         types
     );
     out
@@ -139,7 +161,7 @@ impl ZipRows<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
         let Self { op, values, fills, maps } = supported(self, |Self { values, maps, .. }| {
             let rows = maps[0].as_ref().map_or(values[0].meta.shape()[0], count);
-            runs(values.iter().chain(maps.iter().flatten())) && holds_rows(&values[0], rows)
+            runs(values.iter().chain(maps.iter().flatten())) && reaches(&values[0], rows)
         })?;
         let ([a, b], [fill_a, fill_b], [map_a, map_b]) = (values, fills, maps);
         Ok(zip_rows(op, (a, fill_a, map_a), (b, fill_b, map_b)))
@@ -158,16 +180,8 @@ fn zip_rows(op: BinaryOp, a: Side, b: Side) -> CubeTensor {
         return out;
     }
     let index = [&a.2, &b.2].into_iter().flatten().next().map_or(DType::I32, |map| map.dtype);
-    let side = |(values, fill, map): Side| {
-        let old = values.meta.shape()[0];
-        let fill = flat(fill);
-        // An operand that is not read is bound as another tensor.
-        let values = if old == 0 { fill.clone() } else { flat(values) };
-        let mapped = map.is_some();
-        (values.clone(), fill, map.map_or(values, flat), old, mapped)
-    };
-    let (a, b) = (side(a), side(b));
     let Strategy { vector, columns, units } = strategy(&problem, &hardware(&out));
+    let (a, b) = (Operand::new(a, vector, columns), Operand::new(b, vector, columns));
     let types = [stored(out.dtype), accumulated(out.dtype), stored(index)];
     let code = match op {
         BinaryOp::Add => 0,
@@ -177,28 +191,35 @@ fn zip_rows(op: BinaryOp, a: Side, b: Side) -> CubeTensor {
     };
     launch!(
         zip_rows,
-        out,
+        Divided(&[&a.values, &b.values, &out], units),
         units,
-        (
-            vector,
-            arg(&a.0),
-            arg(&a.1),
-            arg(&a.2),
-            arg(&b.0),
-            arg(&b.1),
-            arg(&b.2),
-            arg(&out),
-            a.3,
-            b.3,
-            columns,
-            units,
-            code,
-            a.4,
-            b.4,
-        ),
+        (vector, a.args(), b.args(), arg(&out), columns, units, code),
         types
     );
     out
+}
+
+/// What [`kernels::Side`] has.
+struct Operand {
+    values: CubeTensor,
+    fill: CubeTensor,
+    map: Option<CubeTensor>,
+    old: usize,
+    stride: usize,
+}
+
+impl Operand {
+    fn new((values, fill, map): Side, vector: usize, columns: usize) -> Self {
+        let (old, fill) = (values.meta.shape()[0], flat(fill));
+        // An empty buffer cannot be bound. It is not read either.
+        let (values, stride) = if old == 0 { (fill.clone(), columns) } else { rows_of(values, vector) };
+        Self { values, fill, map: map.map(flat), old, stride }
+    }
+
+    fn args<T: Numeric, I: Int, N: Size>(&self) -> kernels::SideLaunch<T, I, N> {
+        let Self { values, fill, map, old, stride } = self;
+        kernels::SideLaunch::new(arg(values), arg(fill), map.as_ref().map(arg).into(), *old, *stride)
+    }
 }
 
 #[cfg(test)]
