@@ -191,11 +191,11 @@ fn rows_by_a_map() {
             let [a, b] = values;
             for op in ops {
                 for mapped in [[true, true], [false, false]] {
-                    let chosen = [0, 1].map(|k| mapped[k].then(|| maps[k].clone()));
+                    let chosen = [0, 1].map(|k| mapped[k].then_some(&maps[k]));
                     parts.push(list(zip_rows(op, [a.clone(), b.clone()], fills.clone(), chosen)));
                 }
-                let picked = Some(maps[0].clone().narrow(0, 0, old));
-                parts.push(list(zip_rows(op, [a.clone(), b.clone()], fills.clone(), [None, picked])));
+                let picked = maps[0].clone().narrow(0, 0, old);
+                parts.push(list(zip_rows(op, [a.clone(), b.clone()], fills.clone(), [None, Some(&picked)])));
             }
             parts
         };
