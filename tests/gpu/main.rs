@@ -18,6 +18,7 @@ mod forced;
 mod model;
 #[path = "../../examples/shared/numbers.rs"]
 mod numbers;
+mod processes;
 mod put;
 mod reads;
 mod sampled;
