@@ -33,10 +33,11 @@ fn bits() -> String {
     let places = ints(&[&index[..3000], &index[3000..]].concat(), [2, 3000], &device);
     let twice = CooTensor::<2>::new(places, floats(&values[..3000], [3000], &device), [40, 40]).unwrap();
     parts.push(list(twice.coalesce().values::<1>()));
-    let hash = parts.iter().flatten().flat_map(|x| x.to_bits().to_le_bytes()).fold(0xcbf2_9ce4_8422_2325_u64, |h, byte| {
-        // FNV-1a.
-        (h ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash =
+        parts.iter().flatten().flat_map(|x| x.to_bits().to_le_bytes()).fold(0xcbf2_9ce4_8422_2325_u64, |h, byte| {
+            // FNV-1a.
+            (h ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
     let count: usize = parts.iter().map(Vec::len).sum();
     format!("{count} numbers, bits {hash:016x}")
 }

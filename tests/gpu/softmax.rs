@@ -80,9 +80,7 @@ fn agree(name: &str, force: Forced, case: &Case, log: bool, loops: bool) -> [boo
         let plain = by_loops(&case.x, &case.grad, case.width, &case.ptr, log);
         assert_close(&format!("{name}, Flex"), &want, &plain, 1e-5);
     }
-    let before = launches();
-    let (got, launched) = forced(force, || case.on(&gpu, log));
-    let counted = launches() - before;
+    let ((got, counted), launched) = forced(force, || (case.on(&gpu, log), launches()));
     assert_close(name, &got, &want, 2e-5);
     assert_eq!(bits(&forced(force, || case.on(&gpu, log)).0), bits(&got), "{name}: other bits");
     let ran = NAMES.map(|what| launched.contains(what));

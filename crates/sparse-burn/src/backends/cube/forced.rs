@@ -1,6 +1,6 @@
 //! Settings that a test forces, so that a small problem reaches every path, and a record of the kernels launched.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 /// How rows are combined, or cells of `put`.
@@ -23,7 +23,7 @@ pub struct Forced {
     pub path: Option<Path>,
     /// Elements that one unit takes at most.
     pub patience: Option<usize>,
-    /// Elements that a unit scans or sorts. For running sums at least two.
+    /// Elements that a unit scans or sorts, if shared memory holds as many. For running sums at least two.
     pub items: Option<usize>,
     /// Bytes of the largest buffer. The host runs the kernels that need a larger one.
     pub buffer: Option<u64>,
@@ -34,10 +34,10 @@ pub struct Forced {
 struct Scope {
     forced: Forced,
     launched: BTreeSet<&'static str>,
+    launches: usize,
 }
 
 thread_local! {
-    static LAUNCHES: Cell<usize> = const { Cell::new(0) };
     static SCOPE: RefCell<Option<Scope>> = const { RefCell::new(None) };
 }
 
@@ -50,11 +50,16 @@ pub fn forced<R>(forced: Forced, f: impl FnOnce() -> R) -> (R, BTreeSet<&'static
             SCOPE.set(self.0.take());
         }
     }
-    let end = End(SCOPE.replace(Some(Scope { forced, launched: BTreeSet::new() })));
+    let end = End(SCOPE.replace(Some(Scope { forced, launched: BTreeSet::new(), launches: 0 })));
     let result = f();
     let scope = SCOPE.take().expect("the scope that was entered");
     drop(end);
     (result, scope.launched)
+}
+
+/// How many kernels of this library were launched on this thread since [`forced`] called its function.
+pub fn launches() -> usize {
+    SCOPE.with_borrow(|scope| scope.as_ref().map_or(0, |scope| scope.launches))
 }
 
 /// The settings that a test forces now.
@@ -62,18 +67,13 @@ pub(super) fn now() -> Forced {
     SCOPE.with_borrow(|scope| scope.as_ref().map_or_else(Forced::default, |scope| scope.forced))
 }
 
-/// Notes how a kernel is launched, for the test that forces it.
+/// Notes the name of a kernel, or how it is launched, for the test that forces it.
 pub(super) fn note(what: &'static str) {
     SCOPE.with_borrow_mut(|scope| scope.as_mut().map(|scope| scope.launched.insert(what)));
 }
 
-/// Counts a launch, and notes its kernel.
-pub(super) fn note_launch(kernel: &'static str) {
-    LAUNCHES.set(LAUNCHES.get() + 1);
+/// Notes the launch of a kernel.
+pub(super) fn launch(kernel: &'static str) {
     note(kernel);
-}
-
-/// How many kernels of this library this thread has launched.
-pub fn launches() -> usize {
-    LAUNCHES.get()
+    SCOPE.with_borrow_mut(|scope| scope.as_mut().map(|scope| scope.launches += 1));
 }

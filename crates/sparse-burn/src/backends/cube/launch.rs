@@ -244,7 +244,7 @@ macro_rules! launch {
         launch!(@run $kernel, client, grid, address, ($($arg),*), $types)
     }};
     (@run $kernel:ident, $client:ident, $grid:ident, $address:ident, ($($arg:expr),*), $types:expr) => {{
-        $crate::backends::cube::forced::note_launch(stringify!($kernel));
+        $crate::backends::cube::forced::launch(stringify!($kernel));
         #[cfg(not(sparse_unchecked))]
         kernels::$kernel::launch(&$client, $grid.count(), $grid.dim(), $address, $($arg,)* $types);
         // SAFETY: none. Such a build is for a tool that reports accesses outside a buffer.

@@ -7,7 +7,7 @@
 use super::fallback::supported;
 use super::hardware::Hardware;
 use super::launch::{
-    Divided, accumulated, arg, count, divides, empty, flat, hardware, holds_rows, launch, rows_of, runs, stored,
+    Divided, Rows, accumulated, arg, count, divides, divisor, empty, flat, hardware, holds_rows, launch, runs, stored,
 };
 use crate::backend::Gpu;
 use crate::kernel::{MoveRows, ZipRows};
@@ -101,11 +101,12 @@ mod kernels {
     }
 }
 
-/// The rows of the result.
+/// The rows of the result. Vectors must divide `common`: the width, and the distances between the operands' rows.
 #[derive(Clone, Copy, Debug)]
 struct Problem {
     rows: usize,
     width: usize,
+    common: usize,
     dtype: DType,
 }
 
@@ -118,7 +119,8 @@ struct Strategy {
 }
 
 fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
-    let (vector, columns) = hardware.vectors(problem.width, problem.dtype.size());
+    let (vector, _) = hardware.vectors(problem.common, problem.dtype.size());
+    let columns = problem.width / vector;
     Strategy { vector, columns, units: problem.rows * columns }
 }
 
@@ -136,25 +138,30 @@ impl MoveRows<CubeTensor> {
 }
 
 pub(super) fn move_rows(values: CubeTensor, fill: CubeTensor, map: CubeTensor) -> CubeTensor {
-    let (old, width) = (values.meta.shape()[0], values.meta.shape()[1]);
-    let problem = Problem { rows: count(&map), width, dtype: values.dtype };
-    let out = empty(&values, [problem.rows, width], values.dtype);
-    if problem.rows * width == 0 {
+    let (old, width, dtype) = (values.meta.shape()[0], values.meta.shape()[1], values.dtype);
+    let rows = count(&map);
+    let out = empty(&values, [rows, width], dtype);
+    if rows * width == 0 {
         return out;
     }
-    let fill = flat(fill);
+    let (fill, map) = (flat(fill), flat(map));
+    let values = readable(values, &fill);
+    let problem = Problem { rows, width, common: divisor(width, [&values]), dtype };
     let Strategy { vector, columns, units } = strategy(&problem, &hardware(&out));
-    // An empty buffer cannot be bound. It is not read either.
-    let (values, stride) = if old == 0 { (fill.clone(), columns) } else { rows_of(values, vector) };
-    let (types, map) = ([stored(out.dtype), stored(map.dtype)], flat(map));
+    let (types, stride) = ([stored(dtype), stored(map.dtype)], values.stride / vector);
     launch!(
         move_rows,
-        Divided(&[&values, &map, &out], units),
+        Divided(&[&values.tensor, &map, &out], units),
         units,
-        (vector, arg(&values), arg(&fill), arg(&map), arg(&out), old, stride, columns, units),
+        (vector, arg(&values.tensor), arg(&fill), arg(&map), arg(&out), old, stride, columns, units),
         types
     );
     out
+}
+
+/// The rows of an operand. An empty buffer cannot be bound: the fill takes its place, and is not read as such.
+fn readable(values: CubeTensor, fill: &CubeTensor) -> Rows {
+    Rows::of(if values.meta.shape()[0] == 0 { fill.clone() } else { values })
 }
 
 impl ZipRows<CubeTensor> {
@@ -172,17 +179,17 @@ impl ZipRows<CubeTensor> {
 type Side = (CubeTensor, CubeTensor, Option<CubeTensor>);
 
 fn zip_rows(op: BinaryOp, a: Side, b: Side) -> CubeTensor {
-    let width = a.0.meta.shape()[1];
+    let (width, dtype) = (a.0.meta.shape()[1], a.0.dtype);
     let rows = a.2.as_ref().map_or(a.0.meta.shape()[0], count);
-    let problem = Problem { rows, width, dtype: a.0.dtype };
-    let out = empty(&a.0, [rows, width], a.0.dtype);
+    let out = empty(&a.0, [rows, width], dtype);
     if rows * width == 0 {
         return out;
     }
     let index = [&a.2, &b.2].into_iter().flatten().next().map_or(DType::I32, |map| map.dtype);
+    let (a, b) = (Operand::new(a), Operand::new(b));
+    let problem = Problem { rows, width, common: divisor(width, [&a.values, &b.values]), dtype };
     let Strategy { vector, columns, units } = strategy(&problem, &hardware(&out));
-    let (a, b) = (Operand::new(a, vector, columns), Operand::new(b, vector, columns));
-    let types = [stored(out.dtype), accumulated(out.dtype), stored(index)];
+    let types = [stored(dtype), accumulated(dtype), stored(index)];
     let code = match op {
         BinaryOp::Add => 0,
         BinaryOp::Sub => 1,
@@ -191,9 +198,9 @@ fn zip_rows(op: BinaryOp, a: Side, b: Side) -> CubeTensor {
     };
     launch!(
         zip_rows,
-        Divided(&[&a.values, &b.values, &out], units),
+        Divided(&[&a.values.tensor, &b.values.tensor, &out], units),
         units,
-        (vector, a.args(), b.args(), arg(&out), columns, units, code),
+        (vector, a.args(vector), b.args(vector), arg(&out), columns, units, code),
         types
     );
     out
@@ -201,24 +208,21 @@ fn zip_rows(op: BinaryOp, a: Side, b: Side) -> CubeTensor {
 
 /// What [`kernels::Side`] has.
 struct Operand {
-    values: CubeTensor,
+    values: Rows,
     fill: CubeTensor,
     map: Option<CubeTensor>,
     old: usize,
-    stride: usize,
 }
 
 impl Operand {
-    fn new((values, fill, map): Side, vector: usize, columns: usize) -> Self {
+    fn new((values, fill, map): Side) -> Self {
         let (old, fill) = (values.meta.shape()[0], flat(fill));
-        // An empty buffer cannot be bound. It is not read either.
-        let (values, stride) = if old == 0 { (fill.clone(), columns) } else { rows_of(values, vector) };
-        Self { values, fill, map: map.map(flat), old, stride }
+        Self { values: readable(values, &fill), fill, map: map.map(flat), old }
     }
 
-    fn args<T: Numeric, I: Int, N: Size>(&self) -> kernels::SideLaunch<T, I, N> {
-        let Self { values, fill, map, old, stride } = self;
-        kernels::SideLaunch::new(arg(values), arg(fill), map.as_ref().map(arg).into(), *old, *stride)
+    fn args<T: Numeric, I: Int, N: Size>(&self, vector: usize) -> kernels::SideLaunch<T, I, N> {
+        let Self { values: Rows { tensor, stride }, fill, map, old } = self;
+        kernels::SideLaunch::new(arg(tensor), arg(fill), map.as_ref().map(arg).into(), *old, stride / vector)
     }
 }
 
@@ -229,9 +233,11 @@ mod tests {
 
     #[test]
     fn a_unit_moves_a_vector() {
-        let of = |rows, width, dtype| strategy(&Problem { rows, width, dtype }, &SMALL);
-        assert_eq!(of(10, 12, DType::F32), Strategy { vector: 4, columns: 3, units: 30 });
-        assert_eq!(of(10, 12, DType::F64), Strategy { vector: 2, columns: 6, units: 60 });
-        assert_eq!(of(10, 7, DType::F16), Strategy { vector: 1, columns: 7, units: 70 });
+        let of = |width, common, dtype| strategy(&Problem { rows: 10, width, common, dtype }, &SMALL);
+        assert_eq!(of(12, 12, DType::F32), Strategy { vector: 4, columns: 3, units: 30 });
+        assert_eq!(of(12, 12, DType::F64), Strategy { vector: 2, columns: 6, units: 60 });
+        assert_eq!(of(7, 7, DType::F16), Strategy { vector: 1, columns: 7, units: 70 });
+        // Rows that are 14 elements apart.
+        assert_eq!(of(12, 2, DType::F32), Strategy { vector: 2, columns: 6, units: 60 });
     }
 }

@@ -7,12 +7,12 @@
 //!
 //! | rows of a segment | computed by | launches |
 //! |---|---|---|
-//! | up to 64 for each unit of its group | a group of units, whose size follows from the width | 1 |
-//! | up to 16 for each unit of a cube, at least 1,024 | a cube | 1 |
-//! | more | a cube for each chunk of so many rows; their pairs are joined; a cube writes each chunk | 3 |
+//! | up to 64 for each unit: 512, of wide rows 64 | a group of units, whose size follows from the width | 1 |
+//! | up to 16 for each unit: 4,096, of wide rows 1,024 | a cube | 1 |
+//! | more | a cube for each chunk of so many rows; their pairs are joined; a cube writes each chunk | 2 |
 //!
-//! Each class is a launch over all segments that skips the others, so there are at most four. There are fewer if there
-//! are too few rows for a class. Bytes: the rows are read twice (once from a cache, where a group or a cube keeps them)
+//! Each launch goes over all segments and skips those of other classes. The second also reads the chunks. So there are
+//! at most four, and fewer if there are too few rows for a class. Bytes: the rows are read twice (once from a cache, where a group or a cube keeps them)
 //! and written once. The gradient reads two arrays.
 //!
 //! NaN, infinity, or nothing but minus infinity in a segment makes its column NaN, as on a CPU.
