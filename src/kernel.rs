@@ -67,12 +67,12 @@ pub(crate) fn dropout_factors<const D: usize>(dims: [usize; D], p: f64, device: 
     if single { factors } else { factors.mul_scalar(kept) }
 }
 
-/// The most rows of a segment, on average, for which softmax is one kernel. A segment is computed by one thread.
+/// The most rows of a segment, on average, for which softmax is one kernel on a CPU. A thread computes a segment there.
 const SHORT: usize = 4096;
 
-/// Whether softmax within segments is one kernel: on a CPU, for short segments whose rows are in order, in f32 and f64.
-/// Elsewhere it is a chain of kernels.
+/// Whether softmax within segments is one kernel: for segments whose rows are in order, and on a CPU for short ones.
+/// Otherwise it is a chain of kernels.
 pub(crate) fn fuses_softmax(values: &Tensor<2>, order: Option<&Tensor<1, Int>>, ptr: &Tensor<1, Int>) -> bool {
-    let short = values.dims()[0] / SHORT < ptr.dims()[0] - 1;
-    short && order.is_none() && matches!(values.dtype(), DType::F32 | DType::F64) && !is_gpu(&values.device())
+    let shared = is_gpu(&values.device()) || values.dims()[0] / SHORT < ptr.dims()[0] - 1;
+    shared && order.is_none()
 }

@@ -157,8 +157,7 @@ pub(crate) fn attend<P: Pattern>(
     let mut along = vec![false; pattern.shape().len()];
     along[pattern.shape().len() - 1] = true;
     let lines = Lines::of(pattern, &along);
-    // The softmax divides by sums: 16-bit floats are computed in f32.
-    let weights = normalized_lines(wide(plain), &lines, false).cast(dtype);
+    let weights = normalized_lines(plain, &lines, false).cast(dtype);
     let drops = dropout.prob > 0.0 && dropout.training.is_enabled() && value.device().is_autodiff();
     let kept = drops.then(|| kernel::dropout_factors(weights.dims(), dropout.prob, &weights.device(), dtype));
     let used = kept.as_ref().map_or(weights.clone(), |kept| weights.clone() * kept.clone());
@@ -212,8 +211,7 @@ impl Saved {
             return [None, None, d_value];
         }
         let d_weights = drop(kernel::sddmm(&self.row_ids, &self.col_ids, &grad, &self.value, weights.dims()[1]));
-        let d_scores = lines_backward(&wide(weights.clone()), false, wide(d_weights), &self.rows);
-        let d_scores = d_scores.cast(weights.dtype());
+        let d_scores = lines_backward(weights, false, d_weights, &self.rows);
         let Some((query, keys, scale)) = &self.factors else { return [Some(d_scores.into()), None, d_value] };
         let d_products = d_scores.mul_scalar(*scale);
         let d_query = first.then(|| by_row.rows(|rows| kernel::spmm(rows, &d_products, keys)).into());

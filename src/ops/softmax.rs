@@ -5,6 +5,7 @@ use super::cast::widened;
 use super::extremum::of_lines;
 use super::folds::Blocks;
 use crate::base::exact::Exact;
+use crate::base::kind::wide;
 use crate::base::sizes::cells;
 use crate::kernel;
 use crate::pattern::layout::Pattern;
@@ -17,6 +18,7 @@ use sparse_autograd::{Erased, record};
 use sparse_burn::Reduce;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
+use std::sync::Arc;
 
 macro_rules! normalized {
     ($fallible:ident $name:ident $log:literal $formula:literal $rule:literal $of_two:literal) => {
@@ -34,7 +36,10 @@ macro_rules! normalized {
         /// Duplicates are summed first.
         ///
         #[doc = $rule]
-        /// Cost: a few passes over the values; the lines are found once and kept with the pattern.
+        /// 16-bit floats are computed in f32.
+        ///
+        /// Cost: two passes over the values along the last sparse dims, on a GPU in at most four launches; a few more
+        /// along others. The lines are found once and kept with the pattern.
         ///
         /// ```
         /// use burn::tensor::{Device, Tensor};
@@ -77,14 +82,19 @@ fn normalize<P: Pattern, const D: usize>(
 ) -> Result<SparseTensor<P, D>> {
     let along = Along::new(op, of, &[axis])?;
     let own = of.coalesce();
-    // The exponentials and their sum are used again, so 16-bit floats are computed in f32.
-    if let Some((own, back)) = widened(&own) {
-        return Ok(normalize(op, &own, axis, log)?.in_float(back));
-    }
     let (nnz, block) = (own.nnz(), own.block());
     let places = cells(own.pattern.shape());
     let unspecified = nnz as u128 != places && !own.fill.is_undefined();
-    let Some(lines) = along.of(&own.pattern) else {
+    let lines = along.of(&own.pattern);
+    let fused = |lines: &Arc<Lines<P>>| !unspecified && fuses(&own.values, &lines.sums);
+    // The exponentials and their sum are used again, so 16-bit floats are computed in f32. The fused kernel does so
+    // itself.
+    if !lines.as_ref().is_some_and(fused)
+        && let Some((own, back)) = widened(&own)
+    {
+        return Ok(normalize(op, &own, axis, log)?.in_float(back));
+    }
+    let Some(lines) = lines else {
         // One softmax for each block, the fill's block among them.
         let fill = own.fill.map_row(block, own.dtype(), &own.device(), |row| in_blocks(row, &along.blocks, log));
         let values = if nnz == 0 { own.values.clone() } else { in_blocks(own.values.clone(), &along.blocks, log) };
@@ -169,25 +179,33 @@ fn in_lines<P: Pattern>(rows: Tensor<2>, lines: &Lines<P>, log: bool) -> Tensor<
 
 /// The rows (not none, at least one column), normalized over the stored elements of each line. Not on the tape.
 pub(super) fn normalized_lines<P: Pattern>(rows: Tensor<2>, lines: &Lines<P>, log: bool) -> Tensor<2> {
-    let (sums, stored) = (&lines.sums, rows.dims()[0]);
-    if kernel::fuses_softmax(&rows, sums.order(), sums.ptr()) {
+    let (sums, stored, dtype) = (&lines.sums, rows.dims()[0], rows.dtype());
+    if fuses(&rows, sums) {
         return kernel::segment_softmax(&rows, sums.ptr(), log);
     }
+    let rows = wide(rows);
     let largest = of_lines(lines, rows.clone(), Reduce::Amax);
     let shifted = rows - at_elements(&largest, sums, stored);
     let exp = shifted.clone().exp();
     let total = kernel::segment_sum(&exp, sums.order(), sums.ptr());
-    if log { shifted - at_elements(&total.log(), sums, stored) } else { exp / at_elements(&total, sums, stored) }
+    let total = if log { total.log() } else { total };
+    let total = at_elements(&total, sums, stored);
+    if log { shifted - total } else { exp / total }.cast(dtype)
 }
 
 /// The gradient of what `normalized_lines` gets, from the gradient of its result `out`.
 pub(super) fn lines_backward(out: &Tensor<2>, log: bool, grad: Tensor<2>, sums: &RowSums) -> Tensor<2> {
-    if kernel::fuses_softmax(out, sums.order(), sums.ptr()) {
+    if fuses(out, sums) {
         return kernel::segment_softmax_backward(out, &grad, sums.ptr(), log);
     }
     let stored = out.dims()[0];
     let total = |rows| at_elements(&kernel::segment_sum(&rows, sums.order(), sums.ptr()), sums, stored);
-    back(out, log, grad, total)
+    back(&wide(out.clone()), log, wide(grad), total).cast(out.dtype())
+}
+
+/// Whether one kernel computes the softmax of rows within these segments.
+fn fuses(rows: &Tensor<2>, sums: &RowSums) -> bool {
+    kernel::fuses_softmax(rows, sums.order(), sums.ptr())
 }
 
 /// Each line's row, at each of its elements.

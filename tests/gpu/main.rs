@@ -23,6 +23,8 @@ mod processes;
 mod put;
 mod reads;
 mod rows;
+mod sampled;
+mod softmax;
 mod sorting;
 mod spgemm;
 mod structure;

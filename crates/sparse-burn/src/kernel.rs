@@ -129,8 +129,8 @@ kernels! {
         values: Tensor<2, K>, order: Option<Ints>, ptr: Ints, reverse: bool,
     ) -> Tensor<2, K>;
 
-    /// The softmax, or its logarithm, of each column within each segment of rows, in f32 or f64. Every row is in a
-    /// segment.
+    /// The softmax, or its logarithm, of each column within each segment of rows. Every row is in a segment. 16-bit
+    /// floats are computed in f32.
     segment_softmax SegmentSoftmax(values: Tensor<2>, ptr: Ints, log: bool) -> Tensor<2>;
 
     /// The gradient of the values of `segment_softmax`, from its result and the gradient of that.

@@ -64,6 +64,16 @@ pub trait Element: OfBits + Copy + Default + PartialEq + PartialOrd + Debug + Di
     }
 }
 
+/// A float. Its exponential is computed in [`Acc`](Element::Acc).
+pub trait Float: Element {
+    /// `e^x`.
+    fn exp(x: Self::Acc) -> Self::Acc;
+    /// The number as f64, for sums of many terms.
+    fn wide(x: Self::Acc) -> f64;
+    /// The nearest number of the accumulator's type.
+    fn nearest(sum: f64) -> Self::Acc;
+}
+
 /// Vectors that hold [`Element::Acc`] of `T`.
 pub trait Lanes<T: Element>: 'static {
     /// A vector.

@@ -38,7 +38,7 @@ pub use alloc::{set_large_alloc_hook, zeroed};
 pub use bits::Plain;
 pub use concat::*;
 pub use dropout::dropout_factors;
-pub use element::{Element, Index};
+pub use element::{Element, Float, Index};
 pub use error::{Result, SparseError};
 pub use linalg::*;
 pub use merge::*;

@@ -1,7 +1,7 @@
 //! The element types (f16, bf16, f32, f64, i32, i64, u8) and the index types (i32, i64).
 
 use crate::element::Ids;
-use crate::element::{Element, Index};
+use crate::element::{Element, Float, Index};
 use crate::lanes::{ArrayLanes, F32Lanes, F64Lanes};
 use crate::{par, simd};
 use half::{bf16, f16};
@@ -57,6 +57,21 @@ macro_rules! float_element {
             #[inline(always)]
             fn dispatch<J: WithSimd>(job: J) -> J::Output {
                 simd::on_any(job)
+            }
+        }
+
+        impl Float for $t {
+            #[inline(always)]
+            fn exp(x: $acc) -> $acc {
+                x.exp()
+            }
+            #[inline(always)]
+            fn wide(x: $acc) -> f64 {
+                x.into()
+            }
+            #[inline(always)]
+            fn nearest(sum: f64) -> $acc {
+                sum as $acc
             }
         }
     };

@@ -1,36 +1,9 @@
 //! Softmax within segments, one thread for each segment.
 
-use crate::element::Ids;
+use crate::element::{Float, Ids};
 use crate::par::for_pieces;
 use crate::{Element, Index};
-use core::ops::{Add, Div, Mul, Range, Sub};
-
-/// The types whose softmax is computed as they are. 16-bit floats are computed in f32.
-pub trait Real: Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> {
-    /// The exponential.
-    fn exp(self) -> Self;
-    /// The number as f64. Sums are f64.
-    fn wide(self) -> f64;
-    /// The nearest number of this type.
-    fn nearest(sum: f64) -> Self;
-}
-
-macro_rules! real {
-    ($($T:ident)*) => {
-        $(impl Real for $T {
-            fn exp(self) -> Self {
-                $T::exp(self)
-            }
-            fn wide(self) -> f64 {
-                self.into()
-            }
-            fn nearest(sum: f64) -> Self {
-                sum as $T
-            }
-        })*
-    };
-}
-real!(f32 f64);
+use core::ops::Range;
 
 /// `exp(x - m) / sum exp(x - m)` over the rows of each segment, with `m` the largest `x`; or the logarithm of that. A
 /// row has `block` elements, and each column is on its own. Segment `s` is the rows `ptr[s]..ptr[s + 1]`; together the
@@ -39,7 +12,7 @@ real!(f32 f64);
 /// # Panics
 ///
 /// If the segments do not cover all rows.
-pub fn segment_softmax<T: Real, I: Index>(values: &[T], block: usize, ptr: &[I], log: bool, out: &mut [T]) {
+pub fn segment_softmax<T: Float, I: Index>(values: &[T], block: usize, ptr: &[I], log: bool, out: &mut [T]) {
     each_segment([values; 2], block, I::list(ptr), out, &|[x, _], out| softmax(x, block, log, out));
 }
 
@@ -48,7 +21,7 @@ pub fn segment_softmax<T: Real, I: Index>(values: &[T], block: usize, ptr: &[I],
 /// # Panics
 ///
 /// If the segments do not cover all rows.
-pub fn segment_softmax_backward<T: Real, I: Index>(
+pub fn segment_softmax_backward<T: Float, I: Index>(
     y: &[T],
     grad: &[T],
     block: usize,
@@ -63,7 +36,7 @@ pub fn segment_softmax_backward<T: Real, I: Index>(
 type OfSegment<'a, T> = dyn Fn([&[T]; 2], &mut [T]) + Sync + 'a;
 
 /// Calls `f` with the rows of each segment that is not empty.
-fn each_segment<T: Real>(lists: [&[T]; 2], block: usize, ptr: Ids<'_>, out: &mut [T], f: &OfSegment<'_, T>) {
+fn each_segment<T: Element>(lists: [&[T]; 2], block: usize, ptr: Ids<'_>, out: &mut [T], f: &OfSegment<'_, T>) {
     if out.is_empty() {
         return;
     }
@@ -84,45 +57,55 @@ fn each_segment<T: Real>(lists: [&[T]; 2], block: usize, ptr: Ids<'_>, out: &mut
     });
 }
 
-fn softmax<T: Real>(x: &[T], block: usize, log: bool, out: &mut [T]) {
-    let mut largest = x[..block].to_vec();
+fn softmax<T: Float>(x: &[T], block: usize, log: bool, out: &mut [T]) {
+    let mut largest: Vec<T::Acc> = x[..block].iter().map(|x| x.widen()).collect();
     for row in x.chunks_exact(block) {
         for (largest, &x) in largest.iter_mut().zip(row) {
             // NaN has no order.
-            if x > *largest || x.partial_cmp(&x).is_none() {
-                *largest = x;
+            if x.widen() > *largest || x.is_nan() {
+                *largest = x.widen();
             }
         }
     }
     let mut total = vec![0.0; block];
     for (out, row) in out.chunks_exact_mut(block).zip(x.chunks_exact(block)) {
         for (((out, total), &largest), &x) in out.iter_mut().zip(&mut total).zip(&largest).zip(row) {
-            let exp = (x - largest).exp();
-            *out = if log { x - largest } else { exp };
-            *total += exp.wide();
+            let shifted = T::sub(x.widen(), largest);
+            let exp = T::exp(shifted);
+            *out = T::narrow(if log { shifted } else { exp });
+            *total += T::wide(exp);
         }
     }
     // What the columns are divided by, or its logarithm.
-    let scale: Vec<T> = total.into_iter().map(|total| T::nearest(if log { total.ln() } else { total })).collect();
-    for out in out.chunks_exact_mut(block) {
-        for (out, &scale) in out.iter_mut().zip(&scale) {
-            *out = if log { *out - scale } else { *out / scale };
+    let scale: Vec<T::Acc> = total.into_iter().map(|total| T::nearest(if log { total.ln() } else { total })).collect();
+    for (out, row) in out.chunks_exact_mut(block).zip(x.chunks_exact(block)) {
+        for (((out, &scale), &largest), &x) in out.iter_mut().zip(&scale).zip(&largest).zip(row) {
+            let kept = if T::EXACT {
+                out.widen()
+            } else {
+                // What was kept is rounded.
+                let shifted = T::sub(x.widen(), largest);
+                if log { shifted } else { T::exp(shifted) }
+            };
+            *out = T::narrow(if log { T::sub(kept, scale) } else { T::div(kept, scale) });
         }
     }
 }
 
-fn backward<T: Real>(y: &[T], grad: &[T], block: usize, log: bool, out: &mut [T]) {
+fn backward<T: Float>(y: &[T], grad: &[T], block: usize, log: bool, out: &mut [T]) {
     let mut total = vec![0.0; block];
     for (y, grad) in y.chunks_exact(block).zip(grad.chunks_exact(block)) {
         for ((total, &y), &grad) in total.iter_mut().zip(y).zip(grad) {
-            *total += if log { grad.wide() } else { grad.wide() * y.wide() };
+            let grad = T::wide(grad.widen());
+            *total += if log { grad } else { grad * T::wide(y.widen()) };
         }
     }
-    let total: Vec<T> = total.into_iter().map(T::nearest).collect();
+    let total: Vec<T::Acc> = total.into_iter().map(T::nearest).collect();
     let rows = y.chunks_exact(block).zip(grad.chunks_exact(block));
     for (out, (y, grad)) in out.chunks_exact_mut(block).zip(rows) {
         for (((out, &total), &y), &grad) in out.iter_mut().zip(&total).zip(y).zip(grad) {
-            *out = if log { grad - y.exp() * total } else { y * (grad - total) };
+            let (y, grad) = (y.widen(), grad.widen());
+            *out = T::narrow(if log { T::sub(grad, T::mul(T::exp(y), total)) } else { T::mul(y, T::sub(grad, total)) });
         }
     }
 }
@@ -130,28 +113,11 @@ fn backward<T: Real>(y: &[T], grad: &[T], block: usize, log: bool, out: &mut [T]
 /// For types that are known at run time.
 pub(super) mod dynamic {
     use crate::alloc::zeroed;
-    use crate::dynamic::slices::{AnyElement, AnyIndex, ElementVec, Elements, Ids, with_ids};
-
-    /// For each type that has a softmax of its own.
-    macro_rules! with_reals {
-        ($elements:expr, $T:ident => $body:expr) => {
-            match $elements {
-                Elements::F32(_) => {
-                    type $T = f32;
-                    $body
-                }
-                Elements::F64(_) => {
-                    type $T = f64;
-                    $body
-                }
-                _ => panic!("segment_softmax: the values must be f32 or f64"),
-            }
-        };
-    }
+    use crate::dynamic::slices::{AnyElement, AnyIndex, ElementVec, Elements, Ids, with_floats, with_ids};
 
     /// See [`segment_softmax`](crate::segment_softmax()).
     pub fn segment_softmax(values: Elements<'_>, block: usize, ptr: Ids<'_>, log: bool) -> ElementVec {
-        with_ids!(ptr, I => with_reals!(values, T => {
+        with_ids!(ptr, I => with_floats!(values, T => {
             let mut out = zeroed::<T>(values.len());
             super::segment_softmax::<T, I>(T::elements(values), block, I::ids(ptr), log, &mut out);
             T::element_vec(out)
@@ -166,7 +132,7 @@ pub(super) mod dynamic {
         ptr: Ids<'_>,
         log: bool,
     ) -> ElementVec {
-        with_ids!(ptr, I => with_reals!(y, T => {
+        with_ids!(ptr, I => with_floats!(y, T => {
             let mut out = zeroed::<T>(y.len());
             let (y, grad) = (T::elements(y), T::elements(grad));
             super::segment_softmax_backward::<T, I>(y, grad, block, I::ids(ptr), log, &mut out);

@@ -1,5 +1,6 @@
 //! Softmax within segments, compared with plain loops in f64 and with finite differences.
 
+use half::f16;
 use proptest::prelude::*;
 use sparse_core::{segment_softmax, segment_softmax_backward};
 
@@ -77,6 +78,26 @@ proptest! {
             };
             near(got[k], (loss(1e-5) - loss(-1e-5)) / 2e-5, 1e-7);
         }
+    }
+}
+
+/// As in f32, rounded once.
+#[test]
+fn numbers_of_16_bits_are_computed_in_f32() {
+    let ptr = [0, 3, 3, 500, 501];
+    let x: Vec<f16> = (0..1002).map(|k| f16::from_f64((f64::from(k) * 0.37).sin() * 6.0)).collect();
+    let grad: Vec<f16> = x.iter().rev().copied().collect();
+    let wide = |list: &[f16]| list.iter().map(|x| x.to_f32()).collect::<Vec<_>>();
+    let rounded = |list: &[f32]| list.iter().map(|&x| f16::from_f32(x)).collect::<Vec<_>>();
+    for log in [false, true] {
+        let (mut y, mut slope) = (vec![f16::ONE; 1002], vec![f16::ONE; 1002]);
+        let (mut want, mut steep) = (vec![9.0f32; 1002], vec![9.0f32; 1002]);
+        segment_softmax(&x, 2, &ptr, log, &mut y);
+        segment_softmax(&wide(&x), 2, &ptr, log, &mut want);
+        assert_eq!(y, rounded(&want));
+        segment_softmax_backward(&y, &grad, 2, &ptr, log, &mut slope);
+        segment_softmax_backward(&wide(&y), &wide(&grad), 2, &ptr, log, &mut steep);
+        assert_eq!(slope, rounded(&steep));
     }
 }
 

@@ -109,6 +109,17 @@ impl Rows {
     }
 }
 
+/// [`Rows`] whose distance counts vectors. They are copied if vectors do not divide it, because the size of the vectors
+/// follows from the width alone where it decides the order of sums.
+pub(super) fn rows_of(tensor: CubeTensor, vector: usize) -> (CubeTensor, usize) {
+    let Rows { tensor, stride } = Rows::of(tensor);
+    if stride.is_multiple_of(vector) {
+        return (tensor, stride / vector);
+    }
+    let width = tensor.meta.shape()[1];
+    (flat(tensor), width / vector)
+}
+
 /// The largest number that divides a width and the strides of all these rows. So does the size of their vectors.
 pub(super) fn divisor<'a>(width: usize, rows: impl IntoIterator<Item = &'a Rows>) -> usize {
     rows.into_iter().fold(width, |a, rows| gcd(a, rows.stride))
@@ -209,6 +220,25 @@ impl<T: Tensors> Tensors for (T, usize) {
     fn address(&self, units: usize) -> AddressType {
         self.0.address(units.max(self.1))
     }
+}
+
+/// The tensors of a launch that divides positions up to a number by `FastDivmod`. It adds two numbers of their size, so
+/// addresses must have another bit.
+pub(super) struct Divided<'a>(pub &'a [&'a CubeTensor], pub usize);
+
+impl Tensors for Divided<'_> {
+    fn client(&self) -> Client {
+        self.0.client()
+    }
+
+    fn address(&self, units: usize) -> AddressType {
+        self.0.address(units.max(self.1.saturating_mul(2)))
+    }
+}
+
+/// Whether the device has addresses for [`Divided`].
+pub(super) fn divides(like: &CubeTensor, positions: usize) -> bool {
+    like.client.properties().supports_address(AddressType::from_len(positions.saturating_mul(2)))
 }
 
 /// Launches `kernels::$kernel` of the calling module over a grid, with its `(arguments)` and its element types. A

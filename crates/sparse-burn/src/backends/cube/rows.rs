@@ -1,11 +1,18 @@
-//! Moving rows by an index map, and combining the rows of two operands. One unit for each vector of the result.
+//! Moving rows by an index map, and combining the rows of two operands: `out[k] = values[map[k]]`, or the fill where the
+//! map has no row; `out[k] = a[map_a[k]] op b[map_b[k]]`.
+//!
+//! One launch, with one unit for each vector of the result. Rows are read where they are, also if they are apart in
+//! memory. Bytes: the rows of the result once for each operand that has them, the maps, and the result.
 
 use super::fallback::supported;
 use super::hardware::Hardware;
-use super::launch::{accumulated, arg, count, empty, flat, hardware, holds_rows, launch, runs, stored};
+use super::launch::{
+    Divided, Rows, accumulated, arg, count, divides, divisor, empty, flat, hardware, holds_rows, launch, runs, stored,
+};
 use crate::backend::Gpu;
 use crate::kernel::{MoveRows, ZipRows};
 use burn::backend::DType;
+use burn_cubecl::cubecl::prelude::{Int, Numeric, Size};
 use burn_cubecl::tensor::CubeTensor;
 use sparse_core::BinaryOp;
 
@@ -13,7 +20,9 @@ use sparse_core::BinaryOp;
 mod kernels {
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
+    use cubecl::std::FastDivmod;
 
+    /// `stride` vectors lie between the starts of two old rows.
     #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn move_rows<T: Numeric, I: Int, N: Size>(
         values: &Tensor<Vector<T, N>>,
@@ -21,56 +30,64 @@ mod kernels {
         map: &Tensor<I>,
         out: &mut Tensor<Vector<T, N>>,
         old: usize,
-        columns: usize,
+        stride: usize,
+        columns: FastDivmod<usize>,
         units: usize,
         #[define(T, I)] _types: [ElemType; 2],
     ) {
         if ABSOLUTE_POS >= units {
             terminate!();
         }
-        let column = ABSOLUTE_POS % columns;
-        let row = usize::cast_from(map[ABSOLUTE_POS / columns]);
+        let (at, column) = columns.div_mod(ABSOLUTE_POS);
+        let row = usize::cast_from(map[at]);
         if row < old {
-            out[ABSOLUTE_POS] = values[row * columns + column];
+            out[ABSOLUTE_POS] = values[row * stride + column];
         } else {
             out[ABSOLUTE_POS] = fill[column];
         }
     }
 
+    /// Rows of an operand, and what is read where the map (without one: the operand) has no row.
+    #[derive(CubeType, CubeLaunch)]
+    pub struct Side<T: Numeric, I: Int, N: Size> {
+        values: OwnedTensor<Vector<T, N>>,
+        fill: OwnedTensor<Vector<T, N>>,
+        map: ComptimeOption<OwnedTensor<I>>,
+        old: usize,
+        stride: usize,
+    }
+
+    #[cube]
+    fn read<T: Numeric, A: Numeric, I: Int, N: Size>(side: &Side<T, I, N>, at: usize, column: usize) -> Vector<A, N> {
+        #[comptime]
+        let row = match &side.map {
+            ComptimeOption::Some(map) => usize::cast_from(map[at]),
+            ComptimeOption::None => at,
+        };
+        let mut x = Vector::<A, N>::cast_from(side.fill[column]);
+        if row < side.old {
+            x = Vector::cast_from(side.values[row * side.stride + column]);
+        }
+        x
+    }
+
     /// `op` 0 to 3: `+ - * /`.
     #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn zip_rows<T: Numeric, A: Numeric, I: Int, N: Size>(
-        a: &Tensor<Vector<T, N>>,
-        fill_a: &Tensor<Vector<T, N>>,
-        map_a: &Tensor<I>,
-        b: &Tensor<Vector<T, N>>,
-        fill_b: &Tensor<Vector<T, N>>,
-        map_b: &Tensor<I>,
+        a: &Side<T, I, N>,
+        b: &Side<T, I, N>,
         out: &mut Tensor<Vector<T, N>>,
-        old_a: usize,
-        old_b: usize,
-        columns: usize,
+        columns: FastDivmod<usize>,
         units: usize,
         #[comptime] op: u32,
-        #[comptime] mapped_a: bool,
-        #[comptime] mapped_b: bool,
         #[define(T, A, I)] _types: [ElemType; 3],
     ) {
         if ABSOLUTE_POS >= units {
             terminate!();
         }
-        let row = ABSOLUTE_POS / columns;
-        let column = ABSOLUTE_POS % columns;
-        let row_a = if mapped_a { usize::cast_from(map_a[row]) } else { row };
-        let row_b = if mapped_b { usize::cast_from(map_b[row]) } else { row };
-        let mut x = Vector::<A, N>::cast_from(fill_a[column]);
-        if row_a < old_a {
-            x = Vector::cast_from(a[row_a * columns + column]);
-        }
-        let mut y = Vector::<A, N>::cast_from(fill_b[column]);
-        if row_b < old_b {
-            y = Vector::cast_from(b[row_b * columns + column]);
-        }
+        let (at, column) = columns.div_mod(ABSOLUTE_POS);
+        let x = read::<T, A, I, N>(a, at, column);
+        let y = read::<T, A, I, N>(b, at, column);
         let result = if op == 0 {
             x + y
         } else if op == 1 {
@@ -84,11 +101,12 @@ mod kernels {
     }
 }
 
-/// The rows of the result.
+/// The rows of the result. Vectors must divide `common`: the width, and the distances between the operands' rows.
 #[derive(Clone, Copy, Debug)]
 struct Problem {
     rows: usize,
     width: usize,
+    common: usize,
     dtype: DType,
 }
 
@@ -101,45 +119,56 @@ struct Strategy {
 }
 
 fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
-    let (vector, columns) = hardware.vectors(problem.width, problem.dtype.size());
+    let (vector, _) = hardware.vectors(problem.common, problem.dtype.size());
+    let columns = problem.width / vector;
     Strategy { vector, columns, units: problem.rows * columns }
+}
+
+/// Whether the device can hold the rows of the result, and divide the positions of its elements.
+fn reaches(values: &CubeTensor, rows: usize) -> bool {
+    holds_rows(values, rows) && divides(values, rows.saturating_mul(values.meta.shape()[1]))
 }
 
 impl MoveRows<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
         let Self { values, fill, map } =
-            supported(self, |Self { values, map, .. }| runs([values, map]) && holds_rows(values, count(map)))?;
+            supported(self, |Self { values, map, .. }| runs([values, map]) && reaches(values, count(map)))?;
         Ok(move_rows(values, fill, map))
     }
 }
 
 pub(super) fn move_rows(values: CubeTensor, fill: CubeTensor, map: CubeTensor) -> CubeTensor {
-    let (old, width) = (values.meta.shape()[0], values.meta.shape()[1]);
-    let problem = Problem { rows: count(&map), width, dtype: values.dtype };
-    let out = empty(&values, [problem.rows, width], values.dtype);
-    if problem.rows * width == 0 {
+    let (old, width, dtype) = (values.meta.shape()[0], values.meta.shape()[1], values.dtype);
+    let rows = count(&map);
+    let out = empty(&values, [rows, width], dtype);
+    if rows * width == 0 {
         return out;
     }
-    let fill = flat(fill);
-    // An empty buffer cannot be bound. It is not read either.
-    let values = if old == 0 { fill.clone() } else { flat(values) };
+    let (fill, map) = (flat(fill), flat(map));
+    let values = readable(values, &fill);
+    let problem = Problem { rows, width, common: divisor(width, [&values]), dtype };
     let Strategy { vector, columns, units } = strategy(&problem, &hardware(&out));
-    let (types, map) = ([stored(out.dtype), stored(map.dtype)], flat(map));
+    let (types, stride) = ([stored(dtype), stored(map.dtype)], values.stride / vector);
     launch!(
         move_rows,
-        out,
+        Divided(&[&values.tensor, &map, &out], units),
         units,
-        (vector, arg(&values), arg(&fill), arg(&map), arg(&out), old, columns, units),
+        (vector, arg(&values.tensor), arg(&fill), arg(&map), arg(&out), old, stride, columns, units),
         types
     );
     out
+}
+
+/// The rows of an operand. An empty buffer cannot be bound: the fill takes its place, and is not read as such.
+fn readable(values: CubeTensor, fill: &CubeTensor) -> Rows {
+    Rows::of(if values.meta.shape()[0] == 0 { fill.clone() } else { values })
 }
 
 impl ZipRows<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
         let Self { op, values, fills, maps } = supported(self, |Self { values, maps, .. }| {
             let rows = maps[0].as_ref().map_or(values[0].meta.shape()[0], count);
-            runs(values.iter().chain(maps.iter().flatten())) && holds_rows(&values[0], rows)
+            runs(values.iter().chain(maps.iter().flatten())) && reaches(&values[0], rows)
         })?;
         let ([a, b], [fill_a, fill_b], [map_a, map_b]) = (values, fills, maps);
         Ok(zip_rows(op, (a, fill_a, map_a), (b, fill_b, map_b)))
@@ -150,25 +179,17 @@ impl ZipRows<CubeTensor> {
 type Side = (CubeTensor, CubeTensor, Option<CubeTensor>);
 
 fn zip_rows(op: BinaryOp, a: Side, b: Side) -> CubeTensor {
-    let width = a.0.meta.shape()[1];
+    let (width, dtype) = (a.0.meta.shape()[1], a.0.dtype);
     let rows = a.2.as_ref().map_or(a.0.meta.shape()[0], count);
-    let problem = Problem { rows, width, dtype: a.0.dtype };
-    let out = empty(&a.0, [rows, width], a.0.dtype);
+    let out = empty(&a.0, [rows, width], dtype);
     if rows * width == 0 {
         return out;
     }
     let index = [&a.2, &b.2].into_iter().flatten().next().map_or(DType::I32, |map| map.dtype);
-    let side = |(values, fill, map): Side| {
-        let old = values.meta.shape()[0];
-        let fill = flat(fill);
-        // An operand that is not read is bound as another tensor.
-        let values = if old == 0 { fill.clone() } else { flat(values) };
-        let mapped = map.is_some();
-        (values.clone(), fill, map.map_or(values, flat), old, mapped)
-    };
-    let (a, b) = (side(a), side(b));
+    let (a, b) = (Operand::new(a), Operand::new(b));
+    let problem = Problem { rows, width, common: divisor(width, [&a.values, &b.values]), dtype };
     let Strategy { vector, columns, units } = strategy(&problem, &hardware(&out));
-    let types = [stored(out.dtype), accumulated(out.dtype), stored(index)];
+    let types = [stored(dtype), accumulated(dtype), stored(index)];
     let code = match op {
         BinaryOp::Add => 0,
         BinaryOp::Sub => 1,
@@ -177,28 +198,32 @@ fn zip_rows(op: BinaryOp, a: Side, b: Side) -> CubeTensor {
     };
     launch!(
         zip_rows,
-        out,
+        Divided(&[&a.values.tensor, &b.values.tensor, &out], units),
         units,
-        (
-            vector,
-            arg(&a.0),
-            arg(&a.1),
-            arg(&a.2),
-            arg(&b.0),
-            arg(&b.1),
-            arg(&b.2),
-            arg(&out),
-            a.3,
-            b.3,
-            columns,
-            units,
-            code,
-            a.4,
-            b.4,
-        ),
+        (vector, a.args(vector), b.args(vector), arg(&out), columns, units, code),
         types
     );
     out
+}
+
+/// What [`kernels::Side`] has.
+struct Operand {
+    values: Rows,
+    fill: CubeTensor,
+    map: Option<CubeTensor>,
+    old: usize,
+}
+
+impl Operand {
+    fn new((values, fill, map): Side) -> Self {
+        let (old, fill) = (values.meta.shape()[0], flat(fill));
+        Self { values: readable(values, &fill), fill, map: map.map(flat), old }
+    }
+
+    fn args<T: Numeric, I: Int, N: Size>(&self, vector: usize) -> kernels::SideLaunch<T, I, N> {
+        let Self { values: Rows { tensor, stride }, fill, map, old } = self;
+        kernels::SideLaunch::new(arg(tensor), arg(fill), map.as_ref().map(arg).into(), *old, stride / vector)
+    }
 }
 
 #[cfg(test)]
@@ -208,9 +233,11 @@ mod tests {
 
     #[test]
     fn a_unit_moves_a_vector() {
-        let of = |rows, width, dtype| strategy(&Problem { rows, width, dtype }, &SMALL);
-        assert_eq!(of(10, 12, DType::F32), Strategy { vector: 4, columns: 3, units: 30 });
-        assert_eq!(of(10, 12, DType::F64), Strategy { vector: 2, columns: 6, units: 60 });
-        assert_eq!(of(10, 7, DType::F16), Strategy { vector: 1, columns: 7, units: 70 });
+        let of = |width, common, dtype| strategy(&Problem { rows: 10, width, common, dtype }, &SMALL);
+        assert_eq!(of(12, 12, DType::F32), Strategy { vector: 4, columns: 3, units: 30 });
+        assert_eq!(of(12, 12, DType::F64), Strategy { vector: 2, columns: 6, units: 60 });
+        assert_eq!(of(7, 7, DType::F16), Strategy { vector: 1, columns: 7, units: 70 });
+        // Rows that are 14 elements apart.
+        assert_eq!(of(12, 2, DType::F32), Strategy { vector: 2, columns: 6, units: 60 });
     }
 }
