@@ -242,8 +242,8 @@ pub(super) fn divides(like: &CubeTensor, positions: usize) -> bool {
 }
 
 /// Launches `kernels::$kernel` of the calling module over a grid, with its `(arguments)` and its element types. A
-/// number in place of the grid launches so many units, each of which works alone. `$tensors` as in [`Tensors`]. A grid may
-/// be given with the last position that its cubes compute.
+/// number in place of the grid launches so many units, each of which works alone. `$tensors` as in [`Tensors`]. A grid
+/// may be given with the last position that its cubes compute.
 macro_rules! launch {
     ($kernel:ident, $tensors:expr, grid($grid:expr), ($($arg:expr),* $(,)?), $types:expr) => {
         launch!($kernel, $tensors, grid($grid, 0), ($($arg),*), $types)

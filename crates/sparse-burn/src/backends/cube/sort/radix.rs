@@ -2,19 +2,19 @@
 //! "Designing efficient sorting algorithms for manycore GPUs", 2009; Merrill and Grimshaw, "High performance and
 //! scalable radix sorting", 2011).
 //!
-//! A pass has three launches. A cube counts the digits of each tile of 4096 keys. A cube for each digit scans its counts
-//! over the tiles. Then each tile is sorted in shared memory by four bits and by four more, and moved: the keys with one
-//! digit go to adjacent places. If there is one tile, its order is the order of all, and a pass has one launch. The
-//! passes of a single-pass sort (Adinets and Merrill, "Onesweep", 2022) would be one launch each, but there cubes wait
-//! for others, which not every device lets make progress.
+//! A pass has three launches. A cube counts the digits of each tile of 4096 keys. A cube for each digit scans its
+//! counts over the tiles. Then each tile is sorted in shared memory by four bits and by four more, and moved: the keys
+//! with one digit go to adjacent places. If there is one tile, its order is the order of all, and a pass has one
+//! launch. The passes of a single-pass sort (Adinets and Merrill, "Onesweep", 2022) would be one launch each, but there
+//! cubes wait for others, which not every device lets make progress.
 //!
-//! Bytes of a pass for each key of 32 bits and its position: 4 are read to count, 8 to move, 8 are written, and 1 goes to
-//! counts. That is 21, and 17 in the first pass, whose positions are not read. On an H200 (4.8 TB/s) 10^7 keys of 32
+//! Bytes of a pass for each key of 32 bits and its position: 4 are read to count, 8 to move, 8 are written, and 1 goes
+//! to counts. That is 21, and 17 in the first pass, whose positions are not read. On an H200 (4.8 TB/s) 10^7 keys of 32
 //! bits take 4 passes of at least 0.044 ms, 0.17 ms in all or 60 Gkeys/s. Shared memory is accessed about 16 times for
-//! each key in a pass; at one access of 32 units in each cycle of 132 multiprocessors, that is 0.025 ms with no conflict
-//! of banks, beside the 0.044 ms. With 3 to 5 us for each of 12 launches, 0.25 to 0.35 ms are expected. Onesweep reports
-//! 29.4 Gkeys/s for keys alone on an A100 (1.6 TB/s), 1.5 times CUB's rate before it; scaled by bandwidth CUB's 20
-//! would be 60 for keys, and less with positions. This is arithmetic, not a measurement.
+//! each key in a pass. At one access of 32 units in each cycle of 132 multiprocessors that is 0.025 ms if no banks
+//! conflict, beside the 0.044 ms. With 3 to 5 us for each of 12 launches, 0.25 to 0.35 ms are expected. Onesweep
+//! reports 29.4 Gkeys/s for keys alone on an A100 (1.6 TB/s), 1.5 times the rate of CUB before it. Scaled by bandwidth,
+//! that rate of CUB would be 60 Gkeys/s for keys alone. This is arithmetic, not a measurement.
 
 use super::super::fallback::supported;
 use super::super::hardware::Hardware;
@@ -74,8 +74,8 @@ pub fn bits_below(bound: u128) -> usize {
     (u128::BITS - bound.saturating_sub(1).leading_zeros()) as usize
 }
 
-/// Keys below `bound` in ascending order, and the old position of each. Equal keys keep their order. The sorted keys are
-/// u32 if all such keys fit.
+/// Keys below `bound` in ascending order, and the old position of each. Equal keys keep their order. The sorted keys
+/// are u32 if all such keys fit.
 pub fn sort(keys: CubeTensor, bound: usize) -> (CubeTensor, CubeTensor) {
     let dtype = keys.dtype;
     sort_bits(keys, bits_below(bound as u128), None, dtype)

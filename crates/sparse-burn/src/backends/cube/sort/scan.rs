@@ -50,7 +50,7 @@ mod kernels {
         }
     }
 
-    /// Scans elements `start..end` of the result. The input has none from `limit`. Returns the sum of all, and `before`.
+    /// Scans elements `start..end` of the result. The input has none from `limit`. Returns `before` and all together.
     #[cube]
     fn scan_range<S: Int, I: Int>(
         input: &Tensor<S>,
@@ -284,8 +284,8 @@ pub fn scan_to_ptr(counts: CubeTensor) -> CubeTensor {
     prefix_sums(counts, end)
 }
 
-/// The group of each element, in `dtype`, and the number of groups, which is read. A group ends where an element differs
-/// from the next, or if `flags` are given in place of the elements, before each 1.
+/// The group of each element, in `dtype`, and the number of groups, which is read. A group ends where an element
+/// differs from the next, or if `flags` are given in place of the elements, before each 1.
 pub fn number_groups(list: CubeTensor, flags: bool, dtype: DType) -> (CubeTensor, usize) {
     let length = count(&list);
     let scanner = Scanner::new(list, length, dtype, !flags, true);

@@ -1,10 +1,10 @@
 //! Segments as pointers (where each starts) and as ids (the segment of each element).
 //!
-//! Pointers come from comparing neighbours: an element writes the pointers of the groups after that of its predecessor,
-//! up to its own. Ids come from a scan: in a tile each group marks its first element, and the maximum so far is the
-//! group. Both balance empty groups and elements, so none of them keeps a unit busy for long (as in Merrill and Garland,
-//! "Merge-based parallel sparse matrix-vector multiplication", 2016). Each is one launch, which reads and writes every
-//! number once, and searches once for every 32 groups, or twice for each tile.
+//! Pointers come from comparing neighbours: an element writes the pointers of the groups after that of its
+//! predecessor, up to its own. Ids come from a scan: in a tile each group marks its first element, and the maximum so
+//! far is the group. Both balance empty groups and elements, so none of them keeps a unit busy for long (as in Merrill
+//! and Garland, "Merge-based parallel sparse matrix-vector multiplication", 2016). Each is one launch, which reads and
+//! writes every number once, and searches once for every 32 groups, or twice for each tile.
 
 use super::super::fallback::supported;
 use super::super::hardware::Hardware;

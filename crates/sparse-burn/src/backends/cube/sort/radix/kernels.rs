@@ -151,7 +151,8 @@ fn rank(
     sync_cube();
 }
 
-/// Moves item `j` of each unit to slot `ranks[j]` of the tile. Then item `j` of a unit is that of slot `j * units + unit`.
+/// Moves item `j` of each unit to slot `ranks[j]` of the tile. Then item `j` of a unit is that of slot
+/// `j * units + unit`.
 #[cube]
 fn exchange<T: Int>(
     words: &mut Shared<[u32]>,
@@ -189,6 +190,16 @@ fn exchange<T: Int>(
         for j in 0..comptime!(tile.items) {
             items[j] = T::cast_from(words[pad(j * comptime!(tile.units) + unit)]);
         }
+    }
+}
+
+/// Entry `k` of a list of positions, or `k` if there is none.
+#[cube]
+fn position<I: Int>(positions: &ComptimeOption<OwnedTensor<I>>, k: usize) -> I {
+    #[comptime]
+    match positions {
+        ComptimeOption::Some(positions) => positions[k],
+        ComptimeOption::None => I::cast_from(k),
     }
 }
 
@@ -287,12 +298,8 @@ pub fn move_digits<K: Int, L: Int, I: Int>(
     #[unroll]
     for j in 0..comptime!(tile.items) {
         let slot = j * comptime!(tile.units) + unit;
-        carried[j] = I::cast_from(first + slot);
-        #[comptime]
-        if let ComptimeOption::Some(positions) = positions {
-            if slot < size {
-                carried[j] = positions[first + slot];
-            }
+        if slot < size {
+            carried[j] = position::<I>(positions, first + slot);
         }
     }
     exchange::<I>(&mut words, &mut carried, &ranks, how.wide_positions, tile);
