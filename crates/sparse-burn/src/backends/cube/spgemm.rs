@@ -38,6 +38,9 @@
 //! expanding and sorting products took about 100. It reads two numbers (three or four in rare cases, see `pattern`),
 //! and none if the pattern is known: then there are 3 to 11 launches.
 //!
+//! The host takes over if no buffer holds the spans, the result or the counts of all tiles, or if indices have 32 bits
+//! and the result has 2^31 elements or more. A kernel binds at most 7 buffers besides the one of sizes.
+//!
 //! Arithmetic for an H200 (4.8 TB/s, 132 processors of 2,048 threads): the square of a matrix of 100,000 rows with 10
 //! random elements each has p = c = 10 million, so 20 + 96 + 40 MB for the pattern and 172 MB for the values. That is
 //! 0.07 ms of bandwidth. Rows are in the bin of 128, whose cubes have 64 units, so 4,224 of them run at a time. Each
