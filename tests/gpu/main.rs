@@ -9,6 +9,7 @@
 #[allow(dead_code)]
 #[path = "../../examples/gcn/args.rs"]
 mod args;
+mod asynchronous;
 mod common;
 #[path = "../common/device.rs"]
 mod device;
@@ -26,3 +27,5 @@ mod sums;
 #[path = "../../examples/gcn/train.rs"]
 mod train;
 mod training;
+#[path = "../common/wait.rs"]
+mod wait;

@@ -9,6 +9,9 @@
 //! result and gradients are corrupted on purpose; the run fails if a corruption goes unnoticed. The last line prints
 //! the totals.
 //!
+//! With `SPARSE_LAW_ASYNC=1` every draw runs in `without_blocking`: no read waits for the device, and no panic comes of
+//! the zeros that stand for what has not been read.
+//!
 //! On Flex every operation also runs on inputs that no memory holds as dense ones (`huge/mod.rs`).
 //!
 //! `--coverage [FILE]` writes instead what passes, an operation and layout at a time, as JSON for `.ci/coverage`. Each
@@ -24,6 +27,8 @@ mod huge;
 mod operations;
 mod reference;
 mod runner;
+#[path = "../common/wait.rs"]
+mod wait;
 
 use std::process::ExitCode;
 

@@ -20,6 +20,7 @@ mod huge_pages;
 pub mod kernel;
 mod options;
 mod read;
+pub mod replay;
 
 pub use any::AnyTensor;
 pub use backend::{Args, Kernel, Output, SparseBackend};
@@ -35,4 +36,5 @@ pub use dtype::{index_dtype_for, is_supported};
 pub use host_tensor::{HostAccess, HostTensor};
 pub use options::{ConcatAxis, MergeRule, PutTarget};
 pub use read::{is_gpu, read_data};
+pub use replay::without_blocking;
 pub use sparse_core::{BinaryOp, Extremum, Reduce};
