@@ -1,10 +1,11 @@
-// Trains by the wasm module and draws every epoch. `?backend=flex` stays on the CPU; `?seed=3` starts otherwise.
+// Trains by the wasm module and draws every epoch. `?backend=flex` stays on the CPU, `?seed=3` starts otherwise,
+// `?epochs=30` ends early.
 import init, { Training } from "./pkg/sparse_example_web.js";
 
-const EPOCHS = 150;
 const MEMBERS = 34;
 const LEADERS = [0, MEMBERS - 1];
 const options = new URLSearchParams(location.search);
+const EPOCHS = Number(options.get("epochs") ?? 100);
 const at = (id) => document.getElementById(id);
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -32,7 +33,7 @@ function prepare(canvas) {
 /** A line by epochs, with four lines of a grid below it. */
 function curve(canvas, list, top, label) {
   const { draw, width, height } = prepare(canvas);
-  const [left, right, bottom, above] = [36, 8, 20, 8];
+  const [left, right, bottom, above] = [44, 8, 20, 8];
   const x = (epoch) => left + ((epoch - 1) / (EPOCHS - 1)) * (width - left - right);
   const y = (value) => height - bottom - (value / top) * (height - bottom - above);
   draw.fillStyle = color("--faint");
@@ -48,7 +49,7 @@ function curve(canvas, list, top, label) {
     draw.fillText(label(value), left - 6, y(value));
   }
   draw.textBaseline = "alphabetic";
-  for (const epoch of [1, 50, 100, EPOCHS]) {
+  for (const epoch of [1, Math.round(EPOCHS / 2), EPOCHS]) {
     draw.textAlign = epoch === EPOCHS ? "right" : "center";
     draw.fillText(String(epoch), x(epoch), height - 4);
   }
@@ -69,19 +70,22 @@ function curve(canvas, list, top, label) {
 function plane(canvas, training, members) {
   const { draw, width, height } = prepare(canvas);
   const pad = 24;
-  const x = (value) => pad + ((value + 1) / 2) * (width - 2 * pad);
-  const y = (value) => height - pad - ((value + 1) / 2) * (height - 2 * pad);
+  const most = Math.max(...members.flatMap(({ x, y }) => [Math.abs(x), Math.abs(y)]), 1e-6);
+  const x = (value) => width / 2 + (value / most) * (width / 2 - pad);
+  const y = (value) => height / 2 - (value / most) * (height / 2 - pad);
   // The logits are linear in the plane: three members tell the difference of the two everywhere.
   const side = boundary(members);
   if (side) {
-    const cell = 8;
-    for (let column = 0; column < width; column += cell) {
-      for (let row = 0; row < height; row += cell) {
-        const a = ((column + cell / 2 - pad) / (width - 2 * pad)) * 2 - 1;
-        const b = ((height - pad - row - cell / 2) / (height - 2 * pad)) * 2 - 1;
-        draw.fillStyle = color(side(a, b) > 0 ? "--area1" : "--area0");
-        draw.fillRect(column, row, cell, cell);
-      }
+    const areas = [color("--area0"), color("--area1")];
+    for (let row = 0; row < height; row++) {
+      // In each row of pixels the network changes its mind at most once.
+      const b = ((height / 2 - row) / (height / 2 - pad)) * most;
+      const [left, right] = [-1, 1].map((end) => side((end * width * most) / (width - 2 * pad), b));
+      const share = left * right < 0 ? left / (left - right) : 1;
+      draw.fillStyle = areas[left > 0 ? 1 : 0];
+      draw.fillRect(0, row, share * width, 1);
+      draw.fillStyle = areas[right > 0 ? 1 : 0];
+      draw.fillRect(share * width, row, (1 - share) * width, 1);
     }
   }
   draw.strokeStyle = color("--tie");

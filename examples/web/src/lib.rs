@@ -4,7 +4,7 @@
 //! The page (`index.html`, `page.js`) calls [`Training`]. `.ci/web` builds it and runs it in Chromium.
 #![cfg(target_family = "wasm")]
 
-use burn::module::Module;
+use burn::module::{Module, Param};
 use burn::nn::{Linear, LinearConfig};
 use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
 use burn::tensor::{Device, Int, Tensor, TensorData};
@@ -14,7 +14,7 @@ use sparse_tensor::{CsrTensor, without_blocking};
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
 /// Learning rate. With this one the two sides part within a hundred epochs.
-const RATE: f64 = 0.02;
+const RATE: f64 = 0.01;
 
 /// Two graph convolutions, and a classifier of the plane that the second one maps the members to.
 #[derive(Module, Debug)]
@@ -38,13 +38,14 @@ impl Model {
         for weight in [&model.first.weight, &model.second.weight, &model.classes.weight] {
             weight.val();
         }
+        model.classes.bias.as_ref().map(Param::val);
         model.fork(device)
     }
 
-    /// Where each member is in the plane, `[34, 2]`, within `(-1, 1)`.
+    /// Where each member is in the plane, `[34, 2]`.
     fn embed(&self, adjacency: &CsrTensor<2>, features: &CsrTensor<2>) -> Tensor<2> {
         let hidden = self.first.forward_sparse(adjacency, features).tanh();
-        self.second.forward(adjacency, hidden).tanh()
+        self.second.forward(adjacency, hidden)
     }
 }
 
