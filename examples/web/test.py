@@ -7,7 +7,8 @@ The page runs twice: on the GPU that WebGPU offers (a software one will do), and
 WebGPU the first run is on the CPU too, and the line that is printed says so. Needs Python's own library only: the
 browser is driven through a pipe.
 """
-import argparse, base64, fcntl, functools, http.server, json, os, pathlib, select, subprocess, sys, tempfile, threading, time
+import argparse, base64, fcntl, functools, http.server, json, os, pathlib, select, subprocess, sys, tempfile
+import threading, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 FLAGS = [
@@ -39,7 +40,8 @@ class Browser:
 
         command = [program, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
         self.log = open(pathlib.Path(profile, "log"), "w+")
-        self.process = subprocess.Popen(command, close_fds=False, preexec_fn=descriptors, stderr=self.log, stdout=self.log)
+        output = {"stdout": self.log, "stderr": self.log}
+        self.process = subprocess.Popen(command, close_fds=False, preexec_fn=descriptors, **output)
         os.close(to_browser), os.close(from_browser)
         self.rest, self.count, self.session, self.messages = b"", 0, None, []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]

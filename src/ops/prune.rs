@@ -130,8 +130,8 @@ fn large<K: Numeric>(values: Tensor<2, K>, threshold: f64) -> Tensor<2, Bool> {
     above.bool_or(values.lower_elem(-threshold))
 }
 
-/// For every element of `[nnz, 1]` the number of different absolute values above its own. On the host: Burn's sort reads
-/// the device as well, but a page could not await that.
+/// For every element of `[nnz, 1]` the number of different absolute values above its own. On the host: Burn's sort
+/// reads the device as well, and could not be awaited.
 fn ranks<K: Numeric>(values: Tensor<2, K>, dtype: DType) -> Tensor<1, Int> {
     let (nnz, device) = (values.dims()[0], values.device());
     let data = read_data(values);

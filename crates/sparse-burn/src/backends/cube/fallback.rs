@@ -14,10 +14,8 @@ use burn_cubecl::tensor::CubeTensor;
 use std::collections::BTreeSet;
 use std::convert::identity;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 static RAN: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
-static READS: AtomicUsize = AtomicUsize::new(0);
 
 /// Notes that a kernel runs on the host for tensors of a GPU. The first time this is logged.
 fn fallback(kernel: &'static str) {
@@ -71,16 +69,6 @@ pub(super) fn wrap(tensor: CubeTensor) -> AnyTensor<CubeBackend> {
 /// The kernels that ran on the host for a GPU tensor since the program started.
 pub fn host_fallbacks() -> Vec<&'static str> {
     RAN.lock().expect("no panic while it is held").iter().copied().collect()
-}
-
-/// How often the library read a GPU tensor to the host since the program started, by [`read_data`](crate::read_data) or
-/// inside a kernel's body.
-pub fn device_reads() -> usize {
-    READS.load(Ordering::Relaxed)
-}
-
-pub(crate) fn count_read() {
-    READS.fetch_add(1, Ordering::Relaxed);
 }
 
 /// The data of a tensor of the device.

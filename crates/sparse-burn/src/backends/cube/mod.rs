@@ -31,8 +31,7 @@ mod sort;
 mod spgemm;
 mod structure;
 
-pub(crate) use fallback::count_read;
-pub use fallback::{device_reads, host_fallbacks};
+pub use fallback::host_fallbacks;
 
 use crate::any::AnyTensor;
 use crate::backend::{Args, Kernel, Output, SparseBackend};
