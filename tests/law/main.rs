@@ -9,8 +9,8 @@
 //! result and gradients are corrupted on purpose; the run fails if a corruption goes unnoticed. The last line prints
 //! the totals.
 //!
-//! With `SPARSE_LAW_ASYNC=1` every draw runs in `without_blocking`: no read waits for the device, and no panic comes of
-//! the zeros that stand for what has not been read.
+//! On a GPU the draws of odd seeds run in `without_blocking`: no read waits for the device, and no panic comes of the
+//! zeros that stand for what has not been read.
 //!
 //! On Flex every operation also runs on inputs that no memory holds as dense ones (`huge/mod.rs`).
 //!
