@@ -51,6 +51,33 @@ mod tensor;
 
 pub use base::kind::{Kind, Numeric, dtype_name};
 pub use base::limits::{dense_limit, set_dense_limit};
+/// Runs operations that read the device in a program that must not wait for it: a page in a browser, a server.
+///
+/// `f` runs as often as it reads a GPU, and once more. A run that comes to a new read goes on with zeros in its place
+/// and is dropped when it ends. The read is awaited, and the next run gets the answer. So `f`
+///
+/// - does the same in every run: it makes its tensors from clones of its captures, and random numbers are drawn before;
+/// - has no side effects, because all runs but the last are dropped;
+/// - reads by this library only, not by Burn's `into_data`. Make the results here, then await `into_data_async`.
+///
+/// Patterns keep what was derived from them, so later calls do not read and need none of this. On a CPU `f` runs once.
+/// The functions `x_async` are `x` in this function.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::{CsrTensor, nn::symmetric_normalization, without_blocking};
+///
+/// async fn prepare(dense: Tensor<2>) -> CsrTensor<2> {
+///     without_blocking(|| symmetric_normalization(&CsrTensor::from_dense(dense.clone()), true)).await
+/// }
+/// # let ready = prepare(Tensor::ones([2, 2], &Device::flex()));
+/// # let mut ready = std::pin::pin!(ready);
+/// # let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+/// # let std::task::Poll::Ready(adjacency) = ready.as_mut().poll(&mut context) else { panic!("a CPU is ready") };
+/// # assert_eq!(adjacency.nnz(), 4);
+/// ```
+#[doc(inline)]
+pub use sparse_burn::without_blocking;
 #[cfg(any(feature = "wgpu", feature = "cuda", feature = "rocm"))]
 pub use sparse_burn::{device_reads, host_fallbacks};
 pub use sparse_core::{Result, SparseError};

@@ -10,6 +10,7 @@ use burn::config::Config;
 use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, Param};
 use burn::nn::Initializer;
 use burn::tensor::{Device, Tensor};
+use sparse_burn::replay::{is_dropped, lookup};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -95,10 +96,13 @@ impl Kept {
         let same = |(pattern, kept): &&(CsrPattern, CsrTensor<2>)| {
             pattern.is_same(of.pattern()) && kept.device() == of.device() && kept.dtype() == of.dtype()
         };
-        if let Some((_, kept)) = lock().iter().find(same) {
-            return Ok(kept.clone());
+        if let Some(kept) = lookup(|| lock().iter().find(same).map(|(_, kept)| kept.clone())) {
+            return Ok(kept);
         }
         let made = make()?;
+        if is_dropped() {
+            return Ok(made);
+        }
         let mut all = lock();
         all.truncate(Self::MOST - 1);
         all.insert(0, (of.pattern().clone(), made.clone()));

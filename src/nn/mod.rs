@@ -63,8 +63,8 @@ pub use message_passing::{Edges, MessagePassing};
 pub use mlp::{Mlp, MlpConfig, NodeNetwork};
 pub use negative::{negative_sampling, try_negative_sampling};
 pub use normalization::{
-    gcn_normalization, row_normalization, symmetric_normalization, try_gcn_normalization, try_row_normalization,
-    try_symmetric_normalization,
+    gcn_normalization, row_normalization, symmetric_normalization, try_gcn_normalization, try_gcn_normalization_async,
+    try_row_normalization, try_symmetric_normalization, try_symmetric_normalization_async,
 };
 pub use pooling::{
     global_add_pool, global_attention_pool, global_max_pool, global_mean_pool, graph_softmax, try_global_add_pool,

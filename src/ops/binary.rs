@@ -11,7 +11,7 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Float;
 use sparse_burn::BinaryOp;
 use sparse_core::{Result, SparseError};
-use sparse_macros::or_panic;
+use sparse_macros::{async_twin, or_panic};
 use std::borrow::Borrow;
 
 macro_rules! operations {
@@ -34,6 +34,7 @@ macro_rules! operations {
         /// # Errors
         ///
         /// `shape_mismatch`, `layout_mismatch` (another number of dense dims), `dtype_mismatch`, `device_mismatch`.
+        #[async_twin]
         #[or_panic]
         pub fn $name(&self, other: &Self) -> Result<Self> {
             combine(BinaryOp::$op, self, other)
@@ -57,6 +58,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// As [`try_add`](Self::try_add).
+    #[async_twin]
     #[or_panic]
     pub fn try_div(&self, other: &Self) -> Result<SparseTensor<P, D, Float>> {
         check("div", self, other)?;

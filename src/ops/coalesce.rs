@@ -9,6 +9,7 @@ use crate::rows::sum_rows;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Tensor;
 use sparse_burn::Reduce;
+use sparse_macros::async_twin;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The same tensor with duplicates summed (of Bool: whether any holds) and coordinates in lexicographic order.
@@ -17,6 +18,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// is computed once and kept with the pattern. Cost: a radix sort of the coordinates, then one pass over the
     /// values.
     /// Backward: each duplicate gets the gradient of its sum.
+    #[async_twin]
     pub fn coalesce(&self) -> Self {
         match self.pattern.coalesce() {
             None => self.clone(),
@@ -46,6 +48,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// let largest = a.coalesce_with(Reduce::Amax);
     /// assert_eq!(largest.values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [3.0, 5.0]);
     /// ```
+    #[async_twin]
     pub fn coalesce_with(&self, reduce: Reduce) -> Self {
         if self.is_coalesced() || self.nnz() == 0 || reduce == Reduce::Add {
             return self.coalesce();

@@ -14,7 +14,7 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Float, FloatDType, Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::Result;
-use sparse_macros::or_panic;
+use sparse_macros::{async_twin, or_panic};
 use std::cmp::Ordering;
 
 fn rows<P: Pattern, const D: usize, K: Kind>(tensor: &SparseTensor<P, D, K>, map: &Option<RowMap>) -> Tensor<2, K> {
@@ -87,6 +87,7 @@ macro_rules! pairs {
         /// # Errors
         ///
         /// `shape_mismatch`, `layout_mismatch`, `dtype_mismatch`, `device_mismatch`.
+        #[async_twin]
         #[or_panic]
         pub fn $name(&self, other: &Self) -> Result<SparseTensor<P, D, $out>> {
             let name = plain_name(stringify!($name));
@@ -357,6 +358,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `shape_mismatch`, `layout_mismatch`, `dtype_mismatch`, `device_mismatch`.
+    #[async_twin]
     #[or_panic]
     pub fn try_mask_where(&self, mask: &SparseTensor<P, D, Bool>, value: &Self) -> Result<Self> {
         const OP: &str = "mask_where";

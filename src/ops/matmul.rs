@@ -15,7 +15,7 @@ use burn::tensor::FloatDType::F32;
 use burn::tensor::{Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
-use sparse_macros::or_panic;
+use sparse_macros::{async_twin, or_panic};
 
 /// What a sparse tensor of rank `D` can be multiplied by: see [`matmul`](SparseTensor::matmul).
 ///
@@ -36,7 +36,7 @@ use sparse_macros::or_panic;
 )]
 #[allow(private_bounds)] // Sealed.
 pub trait MatmulRhs<P: Pattern, const D: usize, K: Numeric>:
-    Multiply<P, D, K, <Self as MatmulRhs<P, D, K>>::Output>
+    Clone + Multiply<P, D, K, <Self as MatmulRhs<P, D, K>>::Output>
 {
     /// The product.
     type Output;
@@ -158,6 +158,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// than [`dense_limit`](crate::dense_limit) rows that are almost all empty (or columns, if the second operand is
     /// tracked: its gradient is computed by columns); `overflow` if the result has more elements than the operands'
     /// index dtype can count or memory can hold.
+    #[async_twin]
     #[or_panic]
     pub fn try_matmul<R: MatmulRhs<P, D, K>>(&self, rhs: R) -> Result<R::Output> {
         rhs.multiply(self)

@@ -62,12 +62,12 @@ mod triangle;
 pub(crate) mod unique;
 
 pub use attention::{attention, try_attention};
-pub use concat::{concat, try_concat};
+pub use concat::{concat, try_concat, try_concat_async};
 pub use conjugate_gradient::ConjugateGradientConfig;
 pub use gather::{
     NdAxes, gather, gather_nd, scatter, scatter_nd, try_gather, try_gather_nd, try_scatter, try_scatter_nd,
 };
-pub use mask::{sparse_mask, try_sparse_mask};
+pub use mask::{sparse_mask, try_sparse_mask, try_sparse_mask_async};
 pub use masked_matmul::{head_sddmm, masked_matmul, try_head_sddmm, try_masked_matmul};
 pub use matmul::MatmulRhs;
 pub use plan::IndexPlan;

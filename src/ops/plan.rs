@@ -14,7 +14,7 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{AsIndex, Int, Tensor};
 use sparse_burn::Reduce;
 use sparse_core::{Result, SparseError};
-use sparse_macros::or_panic;
+use sparse_macros::{async_twin, or_panic};
 
 /// An index into an axis that is checked once and sorted into segments once. Examples are the edges of a graph and the
 /// nodes of a split.
@@ -49,6 +49,7 @@ impl IndexPlan {
     /// # Errors
     ///
     /// `index_out_of_range`.
+    #[async_twin]
     pub fn new(index: Tensor<1, Int>, size: usize) -> Result<Self> {
         let index = checked_index("IndexPlan::new", 0, index, size)?;
         Ok(Self { map: RowMap::new(index.clone(), size), index, size, id: identity() })

@@ -3,16 +3,17 @@
 use super::broadcast::read_rows;
 use super::stack::{check_matrix, check_vanishing};
 use crate::base::exact::Exact;
-use crate::base::index::index_tensor;
+use crate::base::index::{index_tensor, ints};
 use crate::base::kind::{Numeric, as_float};
 use crate::kernel;
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
 use crate::pattern::select::{kept, subset};
 use crate::tensor::sparse::SparseTensor;
-use burn::tensor::{Bool, DType, Int, IntDType, Tensor, kind};
+use burn::tensor::{Bool, DType, Int, Tensor};
+use sparse_burn::read_data;
 use sparse_core::Result;
-use sparse_macros::or_panic;
+use sparse_macros::{async_twin, or_panic};
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// Drops the stored elements with `|value| <= threshold`. With dense dims a block is dropped if all its elements
@@ -35,6 +36,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `would_densify` for another fill than `Zero` or `Undefined`.
+    #[async_twin]
     #[or_panic]
     pub fn try_prune(&self, threshold: f64) -> Result<Self> {
         check_vanishing("prune", self, &self.dims())?;
@@ -128,33 +130,20 @@ fn large<K: Numeric>(values: Tensor<2, K>, threshold: f64) -> Tensor<2, Bool> {
     above.bool_or(values.lower_elem(-threshold))
 }
 
-/// For every element of `[nnz, 1]` the number of different absolute values above its own.
+/// For every element of `[nnz, 1]` the number of different absolute values above its own. On the host: Burn's sort
+/// reads the device as well, and could not be awaited.
 fn ranks<K: Numeric>(values: Tensor<2, K>, dtype: DType) -> Tensor<1, Int> {
-    let nnz = values.dims()[0];
-    let flat = values.reshape(Exact([nnz]));
-    match as_float(&flat) {
-        Some(flat) => {
-            let missing = flat.clone().is_nan();
-            ranks_of(flat.abs().neg().mask_fill(missing, f64::NEG_INFINITY), dtype)
-        }
-        None => {
-            let wide = Tensor::<1, Int>::from_dispatch(flat.into_dispatch()).cast(IntDType::I64);
-            // -|value|: the smallest integer has this one.
-            ranks_of(wide.clone().clamp_max(0) - wide.clamp_min(0), dtype)
-        }
-    }
-}
-
-/// For every key the number of different keys below it.
-fn ranks_of<K: Numeric + kind::Ordered>(keys: Tensor<1, K>, dtype: DType) -> Tensor<1, Int> {
-    let nnz = keys.dims()[0];
-    if nnz == 1 {
-        return Tensor::zeros([1], (&keys.device(), dtype));
-    }
-    let (sorted, at) = keys.sort_with_indices(0);
-    let steps = sorted.clone().narrow(0, 1, nnz - 1).not_equal(sorted.narrow(0, 0, nnz - 1));
-    let ranks = kernel::scan(index_tensor(steps.int(), dtype));
-    // Burn's sort is not stable, but ranks are the same for equal keys; grouping by a permutation inverts it.
-    let (inverse, _) = kernel::group_by(index_tensor(at, dtype), nnz);
-    ranks.select(0, inverse)
+    let (nnz, device) = (values.dims()[0], values.device());
+    let data = read_data(values);
+    // Floats that are not negative have the order of their bits. NaN is as large as infinity.
+    let bits = |value: f64| if value.is_nan() { f64::INFINITY.to_bits() } else { value.abs().to_bits() };
+    let keys: Vec<u64> = match data.dtype().is_float() {
+        true => data.convert::<f64>().iter::<f64>().map(bits).collect(),
+        false => data.convert::<i64>().iter::<i64>().map(i64::unsigned_abs).collect(),
+    };
+    let mut different = keys.clone();
+    different.sort_unstable_by(|a, b| b.cmp(a));
+    different.dedup();
+    let rank = |key: &u64| different.partition_point(|other| other > key) as i64;
+    index_tensor(ints(keys.iter().map(rank).collect(), [nnz], &device), dtype)
 }

@@ -14,7 +14,7 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{DType, Int, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
-use sparse_macros::or_panic;
+use sparse_macros::{async_twin, or_panic};
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// `self x other`, both sparse.
@@ -38,6 +38,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// As [`try_matmul`](Self::try_matmul).
+    #[async_twin]
     #[or_panic]
     pub fn try_product_pattern(&self, other: &Self) -> Result<P> {
         let (a, b) = checked("product_pattern", self, other)?;

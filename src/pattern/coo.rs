@@ -12,6 +12,7 @@ use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor};
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
+use sparse_macros::async_twin;
 use std::fmt;
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ impl CooPattern {
     /// # Errors
     ///
     /// `shape_mismatch` if `indices` does not have one row for each dim of `shape`; `index_out_of_range`, `overflow`.
+    #[async_twin]
     pub fn new(indices: Tensor<2, Int>, shape: &[usize]) -> Result<Self> {
         Self::checked("CooPattern::new", indices, shape)
     }
@@ -93,8 +95,8 @@ impl CooPattern {
     }
 
     /// The coalesced pattern, computed once.
-    fn merged(&self) -> &(Self, RowSums) {
-        self.0.merged.get(|| {
+    fn merged(&self) -> (Self, RowSums) {
+        self.0.merged.read(|| {
             let (indices, order, ptr) = kernel::coalesce(&self.0.indices, &self.0.shape);
             let merged = Self::new_unchecked(indices, &self.0.shape, true);
             self.0.memo.deepen(&merged.0.memo);
@@ -158,7 +160,7 @@ impl Structure for CooPattern {
     }
 
     fn coalesce(&self) -> Option<(Self, RowSums)> {
-        (!self.0.coalesced).then(|| self.merged().clone())
+        (!self.0.coalesced).then(|| self.merged())
     }
 
     fn matrix(&self) -> Option<&Matrix> {

@@ -1,6 +1,7 @@
 //! Results that are derived from a pattern once and kept with it.
 
 use crate::rows::RowMap;
+use sparse_burn::replay::{is_dropped, lookup};
 use std::any::{Any, TypeId};
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -120,11 +121,12 @@ impl Memo {
         key: K,
         make: impl FnOnce() -> Result<(M, X), E>,
     ) -> Result<(M, Option<X>), E> {
-        if let Some(found) = self.find(&key) {
+        if let Some(found) = lookup(|| self.find(&key)) {
             return Ok((found, None));
         }
         let (made, extra) = make()?;
-        Ok((self.keep(key, made), Some(extra)))
+        let made = if is_dropped() { made } else { self.keep(key, made) };
+        Ok((made, Some(extra)))
     }
 
     /// What is kept under `key`.

@@ -55,8 +55,8 @@ impl<K: Kind> FillBlock<K> {
     }
 
     /// The elements on the host. Reads the device the first time.
-    fn numbers(&self) -> &[Scalar] {
-        self.numbers.get(|| {
+    fn numbers(&self) -> Vec<Scalar> {
+        self.numbers.read(|| {
             let data = read_data(self.row.clone().inner());
             if data.dtype().is_float() {
                 data.convert::<f64>().iter::<f64>().map(Scalar::Float).collect()
@@ -208,7 +208,7 @@ impl<K: Kind> Fill<K> {
         }
         let numbers = |fill: &Self| match fill {
             Self::Undefined => vec![],
-            Self::Value(FillValue::Block(block)) => block.numbers().to_vec(),
+            Self::Value(FillValue::Block(block)) => block.numbers(),
             fill => fill.host().into_iter().collect(),
         };
         let (a, b) = (numbers(self), numbers(other));
@@ -266,11 +266,11 @@ impl<K: Kind> fmt::Debug for FillBlock<K> {
     /// One number, or a list of the dense dims' elements. Reads the device the first time.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dtype = self.row.dtype();
-        let shown = self.numbers().iter().map(|number| match number {
+        let shown = self.numbers().into_iter().map(|number| match number {
             Scalar::Float(value) if dtype == DType::F64 => value.to_string(),
             // A float of 32 or 16 bits prints in its own precision.
-            Scalar::Float(value) => (*value as f32).to_string(),
-            Scalar::Int(value) if dtype.is_bool() => (*value != 0).to_string(),
+            Scalar::Float(value) => (value as f32).to_string(),
+            Scalar::Int(value) if dtype.is_bool() => (value != 0).to_string(),
             Scalar::Int(value) => value.to_string(),
             Scalar::UInt(value) => value.to_string(),
             Scalar::Bool(value) => value.to_string(),

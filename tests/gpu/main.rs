@@ -9,6 +9,7 @@
 #[allow(dead_code)]
 #[path = "../../examples/gcn/args.rs"]
 mod args;
+mod asynchronous;
 mod cells;
 mod common;
 #[path = "../common/device.rs"]
@@ -33,3 +34,5 @@ mod sums;
 #[path = "../../examples/gcn/train.rs"]
 mod train;
 mod training;
+#[path = "../common/wait.rs"]
+mod wait;

@@ -9,6 +9,9 @@
 //! result and gradients are corrupted on purpose; the run fails if a corruption goes unnoticed. The last line prints
 //! the totals.
 //!
+//! On a GPU the draws of odd seeds run in `without_blocking`: no read waits for the device, and no panic comes of the
+//! zeros that stand for what has not been read.
+//!
 //! With `SPARSE_LAW_BUFFER` a GPU runs the draws as if its buffers had so few bytes.
 //!
 //! On Flex every operation also runs on inputs that no memory holds as dense ones (`huge/mod.rs`).
@@ -26,6 +29,8 @@ mod huge;
 mod operations;
 mod reference;
 mod runner;
+#[path = "../common/wait.rs"]
+mod wait;
 
 use std::process::ExitCode;
 

@@ -4,10 +4,17 @@ use crate::answer::{Answer, Output, Part, caught};
 use crate::device;
 use crate::draw::{Draw, Layout};
 use crate::operations::Operation;
+use crate::wait::wait;
 use burn::tensor::{DType, Device, Gradients, Tensor};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use sparse_burn::replay::is_dropped;
+use sparse_tensor::without_blocking;
 use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+/// The panic of a run that is dropped, if it is the library's.
+static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 /// Failures reported in full.
 const REPORTED: usize = 20;
@@ -92,6 +99,8 @@ pub fn quiet() {
         });
         if own {
             default(info);
+        } else if is_dropped() && !info.location().is_some_and(|at| at.file().contains("tests/")) {
+            *PANIC.lock().expect("no panic while it is held") = Some(info.to_string());
         }
     }));
 }
@@ -99,6 +108,7 @@ pub fn quiet() {
 pub fn run_all(table: &[Operation], name: &str, seed: u64, draws: u64) -> Totals {
     let device = device::named(name);
     let mut totals = Totals::default();
+    let reads = sparse_burn::is_gpu(&device);
     for seed in (0..draws).map(|k| seed.wrapping_add(k)) {
         let mut rng = StdRng::seed_from_u64(seed);
         let operation = &table[rng.random_range(0..table.len())];
@@ -110,7 +120,11 @@ pub fn run_all(table: &[Operation], name: &str, seed: u64, draws: u64) -> Totals
             half @ 14..17 if operation.gradient => Compare::Half(HALVES[half % 2]),
             _ => Compare::Forward,
         };
-        let (verdict, draw) = one(operation, layout, compare, seed, &device, Corruption::None);
+        let once = || one(operation, layout, compare, seed, &device, Corruption::None);
+        let (mut verdict, draw) = if reads && seed % 2 == 1 { wait(without_blocking(once)) } else { once() };
+        if let Some(panic) = PANIC.lock().expect("no panic while it is held").take() {
+            verdict = Verdict::Failed(format!("a run that is dropped panicked: {panic}"));
+        }
         totals.draws += 1;
         *totals.operations.entry(operation.name).or_default() += 1;
         match verdict {

@@ -134,7 +134,7 @@ given! {
 pub trait HostAccess: Backend {
     /// The tensor as contiguous host memory. Waits for the device.
     fn to_host(tensor: AnyTensor<Self>) -> HostTensor {
-        read(tensor)
+        HostTensor::Data(read_sync(data(tensor)))
     }
 
     /// A tensor on `device` that holds `data`, of the kind that its dtype says.
@@ -149,14 +149,14 @@ pub trait HostAccess: Backend {
     }
 }
 
-/// Reads a tensor from its device.
-pub(crate) fn read<B: Backend>(tensor: AnyTensor<B>) -> HostTensor {
+/// The data of a tensor.
+pub(crate) async fn data<B: Backend>(tensor: AnyTensor<B>) -> TensorData {
     let data = match tensor {
-        AnyTensor::Float(tensor) => read_sync(B::float_into_data(tensor)),
-        AnyTensor::Int(tensor) => read_sync(B::int_into_data(tensor)),
-        AnyTensor::Bool(tensor) => read_sync(B::bool_into_data(tensor)),
+        AnyTensor::Float(tensor) => B::float_into_data(tensor).await,
+        AnyTensor::Int(tensor) => B::int_into_data(tensor).await,
+        AnyTensor::Bool(tensor) => B::bool_into_data(tensor).await,
     };
-    HostTensor::Data(data.expect("a tensor can be read from its device"))
+    data.expect("a tensor can be read from its device")
 }
 
 // The dispatch is a backend too, and extension traits are implemented for it.

@@ -20,6 +20,7 @@ mod huge_pages;
 pub mod kernel;
 mod options;
 mod read;
+pub mod replay;
 
 pub use any::AnyTensor;
 pub use backend::{Args, Kernel, Output, SparseBackend};
@@ -29,10 +30,13 @@ pub use backend::{Declined, Gpu};
 #[doc(hidden)]
 pub use backends::forced;
 #[cfg(feature = "gpu")]
-pub use backends::{device_reads, host_fallbacks};
+pub use backends::host_fallbacks;
 pub use carried::{Carried, Give, Kind, Of, PatternArrays, Put, RowsView, of_kind};
 pub use dtype::{index_dtype_for, is_supported};
 pub use host_tensor::{HostAccess, HostTensor};
 pub use options::{ConcatAxis, MergeRule, PutTarget};
 pub use read::{is_gpu, read_data};
+#[cfg(feature = "gpu")]
+pub use replay::device_reads;
+pub use replay::without_blocking;
 pub use sparse_core::{BinaryOp, Extremum, Reduce};

@@ -53,8 +53,10 @@ pub(crate) trait Weigh<T: Element>: Copy + Sync {
     /// The weights of an element.
     type Own: Copy;
     /// Whether products are compiled for AVX-512.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     const ON_AVX512: bool = T::IS_FLOAT;
     /// Whether products are compiled for AVX2.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     const ON_AVX2: bool = true;
 
     /// The weights of element `k`.

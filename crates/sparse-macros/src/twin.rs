@@ -11,11 +11,11 @@ use syn::{
 };
 
 /// A function whose body is not parsed.
-struct Function {
-    attributes: Vec<Attribute>,
-    visibility: Visibility,
-    signature: Signature,
-    body: TokenTree,
+pub struct Function {
+    pub attributes: Vec<Attribute>,
+    pub visibility: Visibility,
+    pub signature: Signature,
+    pub body: TokenTree,
 }
 
 impl Parse for Function {
@@ -29,13 +29,18 @@ impl Parse for Function {
     }
 }
 
+/// Whether the arguments of an attribute say that the function is in an `impl` block.
+pub fn is_associated(attribute: &str, arguments: &TokenStream) -> Result<bool> {
+    match arguments.to_string().as_str() {
+        "" => Ok(false),
+        "associated" => Ok(true),
+        _ => Err(Error::new(arguments.span(), format!("{attribute} takes no argument but `associated`"))),
+    }
+}
+
 /// Both twins of a function `try_x`.
 pub fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
-    let associated = match arguments.to_string().as_str() {
-        "" => false,
-        "associated" => true,
-        _ => return Err(Error::new(arguments.span(), "or_panic takes no argument but `associated`")),
-    };
+    let associated = is_associated("or_panic", &arguments)?;
     let function = Function::parse.parse2(item)?;
     let Function { attributes, visibility, signature, body } = &function;
     let name = twin_name(signature)?;
@@ -46,12 +51,12 @@ pub fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> 
         return Err(Error::new(signature.ident.span(), message));
     }
     let others: Vec<&Attribute> = attributes.iter().filter(|attribute| !attribute.path().is_ident("doc")).collect();
-    let in_impl = associated || signature.receiver().is_some() || mentions_self(quote!(#signature));
+    let in_impl = associated || is_in_impl(signature);
     let link = if in_impl { format!("Self::{name}") } else { format!("fn@{name}") };
     let (panicking, fallible) =
         (docs.panicking(), docs.fallible(&format!(" This is [`{name}`]({link}) with an error in place of a panic.")));
-    let call = call(signature, in_impl);
-    let twin = panicking_signature(signature, name, output);
+    let call = call(signature, in_impl, |argument| argument);
+    let twin = Signature { output: syn::parse_quote!(-> #output), ..plain_signature(signature, name) };
     Ok(quote! {
         #fallible
         #(#others)*
@@ -107,6 +112,11 @@ fn success(signature: &Signature) -> Result<&Type> {
     }
 }
 
+/// Whether a signature can only be that of a function in an `impl` block.
+pub fn is_in_impl(signature: &Signature) -> bool {
+    signature.receiver().is_some() || mentions_self(quote!(#signature))
+}
+
 fn mentions_self(tokens: TokenStream) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(name) => name == "Self",
@@ -115,11 +125,10 @@ fn mentions_self(tokens: TokenStream) -> bool {
     })
 }
 
-/// The signature with another name and output, where every argument has a plain name.
-fn panicking_signature(signature: &Signature, name: Ident, output: &Type) -> Signature {
+/// The signature with another name, where every argument has a plain name.
+pub fn plain_signature(signature: &Signature, name: Ident) -> Signature {
     let mut twin = signature.clone();
     twin.ident = name;
-    twin.output = syn::parse_quote!(-> #output);
     for (at, argument) in twin.inputs.iter_mut().enumerate() {
         match argument {
             FnArg::Receiver(receiver) if receiver.reference.is_none() => receiver.mutability = None,
@@ -141,9 +150,9 @@ fn argument_name(pattern: &Pat, at: usize) -> Ident {
     }
 }
 
-/// The call of the function with the twin's arguments. Type and constant parameters are passed explicitly, because they
-/// may not be inferable from the arguments or the output.
-fn call(signature: &Signature, in_impl: bool) -> TokenStream {
+/// The call of the function with the twin's arguments, each passed as `pass` says. Type and constant parameters are
+/// passed explicitly, because they may not be inferable from the arguments or the output.
+pub fn call(signature: &Signature, in_impl: bool, pass: impl Fn(TokenStream) -> TokenStream) -> TokenStream {
     let function = &signature.ident;
     let path = if in_impl { quote!(Self::#function) } else { quote!(#function) };
     let parameters: Vec<&Ident> = signature
@@ -160,11 +169,11 @@ fn call(signature: &Signature, in_impl: bool) -> TokenStream {
     let arguments = signature.inputs.iter().enumerate().map(|(at, argument)| match argument {
         FnArg::Receiver(receiver) => {
             let token = receiver.self_token;
-            quote!(#token)
+            if receiver.reference.is_some() { quote!(#token) } else { pass(quote!(#token)) }
         }
         FnArg::Typed(argument) => {
             let name = argument_name(&argument.pat, at);
-            quote!(#name)
+            pass(quote!(#name))
         }
     });
     quote!(#path #parameters(#(#arguments),*))

@@ -177,8 +177,10 @@ impl NeighborLoader {
             prepare: Box::new(prepare),
         });
         let count = self.len();
-        // A thread of the pool that waits for a worker would keep the worker's own parallel work from running.
-        let step = if sparse_core::in_pool() { 0 } else { self.workers.min(count) };
+        // A thread of the pool that waits for a worker would keep the worker's own parallel work from running. A page
+        // has no threads.
+        let alone = sparse_core::in_pool() || cfg!(target_family = "wasm");
+        let step = if alone { 0 } else { self.workers.min(count) };
         let workers = (0..step).map(|first| {
             let (sender, receiver) = sync_channel(self.prefetch.min(count));
             let work = work.clone();

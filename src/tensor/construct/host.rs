@@ -1,15 +1,16 @@
 //! Matrices from lists of the host, and back.
 
 use crate::base::checks::creation_dtype;
-use crate::base::index::{ints, read_all};
+use crate::base::exact::Exact;
+use crate::base::index::{index_dtype, ints, read_all};
 use crate::base::kind::{Kind, dtype_name};
 use crate::base::scalar::int_range;
-use crate::pattern::coo::CooPattern;
 use crate::pattern::layout::{Pattern, Structure};
-use crate::rows::sum_rows;
+use crate::rows::{RowSums, sum_rows};
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::{SparseTensor, value_rows};
-use burn::tensor::{Element, Tensor, TensorCreationOptions, TensorData};
+use burn::tensor::{DType, Device, Element, Int, Tensor, TensorCreationOptions, TensorData};
+use sparse_core::dynamic::{IdVec, Ids, coalesce};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
@@ -57,7 +58,8 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// and a dtype. Values are converted as by Burn's `Tensor::from_data`, so without a dtype they get the device's
     /// own. A number that an integer dtype cannot hold is an error.
     ///
-    /// Everything is checked on the host. Cost: one pass over the lists; for CSR a sort if they are not in order.
+    /// Everything is checked on the host, and the device is not read. Cost: one pass over the lists; for CSR a sort if
+    /// they are not in order.
     ///
     /// ```
     /// use burn::tensor::{DType, Device};
@@ -212,15 +214,34 @@ pub(crate) fn from_entries<P: Pattern, K: Kind>(
     let mut indices = Vec::with_capacity(2 * nnz);
     indices.extend(entries.clone().map(|(row, _)| row as i64));
     indices.extend(entries.map(|(_, col)| col as i64));
-    let indices = ints(indices, [2, nnz], &values.device().inner());
-    let given = CooPattern::new_unchecked(indices, &shape, ascends);
-    let merged = if P::HOLDS_DUPLICATES { None } else { given.coalesce() };
-    let (pattern, values) = match merged {
-        Some((pattern, sums)) => (pattern, sum_rows(values, &sums)),
-        None => (given, values),
+    let device = values.device().inner();
+    if P::HOLDS_DUPLICATES || ascends {
+        let pattern = P::from_coordinates(ints(indices, [2, nnz], &device), &shape, ascends);
+        return Ok(SparseTensor::from_parts(pattern, values, vec![], Fill::Zero));
+    }
+    // Merged here too: a device would have to be asked for the number of elements.
+    let (merged, order, ptr) = match index_dtype(&shape, nnz) {
+        DType::I32 => {
+            let indices: Vec<i32> = indices.into_iter().map(|index| index as i32).collect();
+            coalesce(&shape, Ids::I32(&indices), nnz)
+        }
+        _ => coalesce(&shape, Ids::I64(&indices), nnz),
     };
-    let pattern = P::from_coordinates(pattern.indices().clone(), &shape, pattern.is_coalesced());
-    Ok(SparseTensor::from_parts(pattern, values, vec![], Fill::Zero))
+    let merged = uploaded(merged, &device);
+    let count = merged.dims()[0] / 2;
+    let pattern = P::from_coordinates(merged.reshape(Exact([2, count])), &shape, true);
+    let sums = RowSums::new(Some(uploaded(order, &device)), uploaded(ptr, &device));
+    Ok(SparseTensor::from_parts(pattern, sum_rows(values, &sums), vec![], Fill::Zero))
+}
+
+fn uploaded(list: IdVec, device: &Device) -> Tensor<1, Int> {
+    let length = [list.len()];
+    let data = match list {
+        IdVec::I32(list) => TensorData::new(list, length),
+        IdVec::I64(list) => TensorData::new(list, length),
+    };
+    let dtype = data.dtype();
+    Tensor::from_data(data, (device, dtype))
 }
 
 /// Values of the host as a tensor `[n]`, in the dtype that `options` name for its kind.

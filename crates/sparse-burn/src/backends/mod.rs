@@ -3,9 +3,7 @@
 #[cfg(feature = "gpu")]
 mod cube;
 #[cfg(feature = "gpu")]
-pub(crate) use cube::count_read;
-#[cfg(feature = "gpu")]
-pub use cube::{device_reads, forced, host_fallbacks};
+pub use cube::{forced, host_fallbacks};
 #[cfg(feature = "flex")]
 mod flex;
 mod host;

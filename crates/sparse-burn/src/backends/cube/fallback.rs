@@ -5,19 +5,17 @@ use super::launch::count;
 use crate::any::AnyTensor;
 use crate::backend::{Declined, Kernel};
 use crate::carried::{Carried, Of};
-use crate::host_tensor::HostAccess;
-use burn::backend::ExecutionError;
+use crate::host_tensor::{HostAccess, data};
+use crate::replay;
 use burn::backend::ops::IntTensorOps;
-use burn::tensor::{TensorData, read_sync};
+use burn::tensor::TensorData;
 use burn_cubecl::CubeBackend;
 use burn_cubecl::tensor::CubeTensor;
 use std::collections::BTreeSet;
 use std::convert::identity;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 static RAN: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
-static READS: AtomicUsize = AtomicUsize::new(0);
 
 /// Notes that a kernel runs on the host for tensors of a GPU. The first time this is logged.
 fn fallback(kernel: &'static str) {
@@ -74,20 +72,10 @@ pub fn host_fallbacks() -> Vec<&'static str> {
     RAN.lock().expect("no panic while it is held").iter().copied().collect()
 }
 
-/// How often the library read a GPU tensor to the host since the program started, by [`read_data`](crate::read_data) or
-/// inside a kernel's body.
-pub fn device_reads() -> usize {
-    READS.load(Ordering::Relaxed)
-}
-
-pub(crate) fn count_read() {
-    READS.fetch_add(1, Ordering::Relaxed);
-}
-
-/// Waits for the data of a tensor of the device.
-pub(super) fn read(data: impl Future<Output = Result<TensorData, ExecutionError>>) -> TensorData {
-    count_read();
-    read_sync(data).expect("a tensor can be read from its device")
+/// The data of a tensor of the device.
+pub(super) fn read(tensor: CubeTensor) -> TensorData {
+    let (shape, dtype) = (tensor.meta.shape().clone(), tensor.dtype);
+    replay::read(shape, dtype, data(wrap(tensor)))
 }
 
 /// The last of some integers, in one read.
@@ -95,13 +83,13 @@ pub(super) fn last(tensor: &CubeTensor) -> i64 {
     let length = count(tensor);
     let end = length - 1..length;
     let one = burn_cubecl::kernel::slice(tensor.clone(), std::slice::from_ref(&end));
-    read(CubeBackend::int_into_data(one)).iter::<i64>().next().expect("one number")
+    read(one).iter::<i64>().next().expect("one number")
 }
 
 /// The least and the largest of some integers, in one read.
 pub(super) fn bounds(tensor: CubeTensor) -> (i64, i64) {
     let both = CubeBackend::int_cat(vec![CubeBackend::int_min(tensor.clone()), CubeBackend::int_max(tensor)], 0);
-    let list: Vec<i64> = read(CubeBackend::int_into_data(both)).iter::<i64>().collect();
+    let list: Vec<i64> = read(both).iter::<i64>().collect();
     (list[0], list[1])
 }
 
