@@ -211,6 +211,16 @@ impl<T: Tensors> Tensors for [T] {
     }
 }
 
+impl<T: Tensors, const N: usize> Tensors for [T; N] {
+    fn client(&self) -> Client {
+        self.as_slice().client()
+    }
+
+    fn address(&self, units: usize) -> AddressType {
+        self.as_slice().address(units)
+    }
+}
+
 /// Tensors, and a position that addresses must reach too.
 impl<T: Tensors> Tensors for (T, usize) {
     fn client(&self) -> Client {

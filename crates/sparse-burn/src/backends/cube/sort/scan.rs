@@ -13,8 +13,6 @@ use super::tile::Tile;
 use crate::backend::Gpu;
 use crate::kernel::Scan;
 use burn::backend::DType;
-use burn::backend::ops::IntTensorOps;
-use burn_cubecl::CubeBackend;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 use kernels::How;
@@ -292,7 +290,7 @@ pub fn number_groups(list: CubeTensor, flags: bool, dtype: DType) -> (CubeTensor
     // The sums of the parts tell the number, so nothing else is computed for the read.
     let sums = scanner.sums();
     let ids = scanner.scan(Some(sums.clone()), length);
-    let changes: i64 = read(CubeBackend::int_into_data(sums)).iter::<i64>().sum();
+    let changes: i64 = read(sums).iter::<i64>().sum();
     (ids, changes as usize + 1)
 }
 

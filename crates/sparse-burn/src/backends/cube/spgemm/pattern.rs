@@ -8,8 +8,6 @@ use super::super::sort::{expand_ptr, group_by, scan_to_ptr, sort};
 use super::super::structure::coalesce;
 use super::bins::{self, BINS, Bin, bins, is_wide, mean, room};
 use crate::carried::RowsView;
-use burn::backend::ops::IntTensorOps;
-use burn_cubecl::CubeBackend;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 use std::ops::Range;
@@ -177,7 +175,7 @@ fn classes(a_ptr: &CubeTensor, spans: &CubeTensor, caps: [usize; BINS]) -> (Cube
     let (a, s, o) = (arg(a_ptr), arg(spans), arg(&out));
     launch!(classes, [a_ptr, spans, &out], grid(grid), (a, s, o, rows, caps), stored(dtype));
     let (order, ptr) = group_by(out, BINS + 2);
-    let ends: Vec<usize> = read(CubeBackend::int_into_data(ptr)).iter::<i64>().map(|end| end as usize).collect();
+    let ends: Vec<usize> = read(ptr).iter::<i64>().map(|end| end as usize).collect();
     (order, ends.windows(2).map(|pair| pair[0]..pair[1]).collect())
 }
 
