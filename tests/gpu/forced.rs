@@ -10,7 +10,13 @@ use std::io::Write;
 
 /// Runs `f` on the CPU and, with strategies forced, on the GPU: results agree, a second run has the same bits, and of
 /// the two lists the first was launched and the second was not.
-pub fn agree(name: &str, force: Forced, [ran, not]: [&[&str]; 2], tolerance: f32, f: impl Fn(&Device) -> Vec<Vec<f32>>) {
+pub fn agree(
+    name: &str,
+    force: Forced,
+    [ran, not]: [&[&str]; 2],
+    tolerance: f32,
+    f: impl Fn(&Device) -> Vec<Vec<f32>>,
+) {
     let want = f(&Device::flex().autodiff());
     let gpu = gpu().autodiff();
     let run = || forced(force, || f(&gpu));
