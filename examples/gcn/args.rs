@@ -60,6 +60,12 @@ pub(crate) enum BackendName {
     /// The graphics API of the platform
     #[cfg(feature = "wgpu")]
     Wgpu,
+    /// Vulkan, compiled to SPIR-V
+    #[cfg(feature = "vulkan")]
+    Vulkan,
+    /// Apple
+    #[cfg(feature = "metal")]
+    Metal,
     /// NVIDIA
     #[cfg(feature = "cuda")]
     Cuda,
@@ -96,6 +102,10 @@ impl BackendName {
             Self::Ndarray => Device::ndarray(),
             #[cfg(feature = "wgpu")]
             Self::Wgpu => Device::wgpu(burn::tensor::DeviceKind::DefaultDevice),
+            #[cfg(feature = "vulkan")]
+            Self::Vulkan => Device::vulkan(Default::default()),
+            #[cfg(feature = "metal")]
+            Self::Metal => Device::metal(Default::default()),
             #[cfg(feature = "cuda")]
             Self::Cuda => Device::cuda(0),
             #[cfg(feature = "rocm")]

@@ -19,6 +19,7 @@ mod forced;
 mod model;
 #[path = "../../examples/shared/numbers.rs"]
 mod numbers;
+mod processes;
 mod put;
 mod reads;
 mod structure;
