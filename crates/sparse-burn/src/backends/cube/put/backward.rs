@@ -2,10 +2,8 @@
 //! counted or compared, and one unit for each value that reads the share of its cell.
 
 use super::super::launch::{accumulated, arg, empty, flat, hardware, holds, launch, runs, stored};
-use super::{
-    How, Problem, Stage, Stages, accumulator, array_len, farthest, group, holds_groups, is_nothing, reaches,
-    reduce_cells, sizes_of, values_len, vectors,
-};
+use super::strategy::{Problem, array_len, farthest, strategy, values_len, vectors};
+use super::{How, Stage, Stages, accumulator, group, holds_groups, is_nothing, reaches, reduce_cells, sizes_of};
 use crate::backend::{Declined, Gpu};
 use crate::kernel::PutBackward;
 use crate::options::PutTarget;
@@ -87,7 +85,7 @@ fn problem(grad: &CubeTensor, target: &PutTarget) -> Problem {
 /// Where the notes of a product's chunks start after those of its values, in vectors, and the numbers of all notes.
 fn product_notes(grad: &CubeTensor, target: &PutTarget, of_values: bool) -> (usize, usize) {
     let problem = problem(grad, target);
-    let strategy = super::strategy(&problem, &hardware(grad)).forced(&problem);
+    let strategy = strategy(&problem, &hardware(grad)).forced(&problem);
     let values = if of_values { values_len(target).saturating_mul(2) } else { 0 };
     (values / strategy.vector, values.saturating_add(4 * strategy.notes() * strategy.vector))
 }

@@ -2,7 +2,8 @@
 
 use super::super::fallback::supported;
 use super::super::launch::{arg, count, empty, flat, hardware, holds, launch, runs, stored};
-use super::{farthest, reaches, sizes_of, values_len, vectors};
+use super::strategy::{farthest, values_len, vectors};
+use super::{reaches, sizes_of};
 use crate::backend::Gpu;
 use crate::kernel::Gather;
 use crate::options::PutTarget;
