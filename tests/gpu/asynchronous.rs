@@ -17,7 +17,7 @@ fn wait<T>(future: impl Future<Output = T> + Send) -> T {
 fn coo(seed: u64, device: &Device) -> CooTensor<2> {
     let mut data = Data::new(seed);
     let (at, values) = (ints(&data.ints(2 * 300, 40), [2, 300], device), data.floats(300));
-    CooTensor::new_unchecked(at, Tensor::from_floats(values.as_slice(), device), [40, 40], false)
+    CooTensor::new_unchecked(at, Tensor::<1>::from_floats(values.as_slice(), device), [40, 40], false)
 }
 
 fn csr(seed: u64, device: &Device) -> CsrTensor<2> {

@@ -5,7 +5,7 @@ use crate::base::exact::Exact;
 use crate::base::index::{index_dtype, ints, read_all};
 use crate::base::kind::{Kind, dtype_name};
 use crate::base::scalar::int_range;
-use crate::pattern::layout::{Pattern, Structure};
+use crate::pattern::layout::Pattern;
 use crate::rows::{RowSums, sum_rows};
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::{SparseTensor, value_rows};
