@@ -70,17 +70,16 @@ function curve(canvas, list, top, label) {
 function plane(canvas, training, members) {
   const { draw, width, height } = prepare(canvas);
   const pad = 24;
-  const most = Math.max(...members.flatMap(({ x, y }) => [Math.abs(x), Math.abs(y)]), 1e-6);
-  const x = (value) => width / 2 + (value / most) * (width / 2 - pad);
-  const y = (value) => height / 2 - (value / most) * (height / 2 - pad);
+  const x = (value) => width / 2 + value * (width / 2 - pad);
+  const y = (value) => height / 2 - value * (height / 2 - pad);
   // The logits are linear in the plane: three members tell the difference of the two everywhere.
   const side = boundary(members);
   if (side) {
     const areas = [color("--area0"), color("--area1")];
     for (let row = 0; row < height; row++) {
       // In each row of pixels the network changes its mind at most once.
-      const b = ((height / 2 - row) / (height / 2 - pad)) * most;
-      const [left, right] = [-1, 1].map((end) => side((end * width * most) / (width - 2 * pad), b));
+      const b = (height / 2 - row) / (height / 2 - pad);
+      const [left, right] = [-1, 1].map((end) => side((end * width) / (width - 2 * pad), b));
       const share = left * right < 0 ? left / (left - right) : 1;
       draw.fillStyle = areas[left > 0 ? 1 : 0];
       draw.fillRect(0, row, share * width, 1);
@@ -112,6 +111,18 @@ function plane(canvas, training, members) {
     draw.textBaseline = "middle";
     draw.fillText(String(k + 1), x(member.x), y(member.y) + 0.5);
   });
+}
+
+/** The members along their two main axes (PCA), each stretched to [-1, 1]. The first leader stays on the left. */
+function spread(members) {
+  const mean = (f) => members.reduce((sum, member) => sum + f(member), 0) / members.length;
+  const [a, b] = [mean(({ x }) => x), mean(({ y }) => y)];
+  const angle = Math.atan2(2 * mean(({ x, y }) => (x - a) * (y - b)), mean(({ x, y }) => (x - a) ** 2 - (y - b) ** 2)) / 2;
+  const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+  const turned = members.map(({ x, y }) => [(x - a) * cos + (y - b) * sin, (y - b) * cos - (x - a) * sin]);
+  const sign = turned[LEADERS[0]][0] > turned[LEADERS[1]][0] ? -1 : 1;
+  const most = [0, 1].map((axis) => Math.max(...turned.map((place) => Math.abs(place[axis])), 1e-9));
+  return members.map(({ logits }, k) => ({ logits, x: (sign * turned[k][0]) / most[0], y: (sign * turned[k][1]) / most[1] }));
 }
 
 /** The difference of the logits as a function of the plane, by least squares. Null while all members are on a line. */
@@ -150,10 +161,10 @@ async function run(training) {
     const [loss, ...numbers] = await training.epoch();
     // The first epoch compiles the kernels.
     if (epoch > 1) busy += performance.now() - start;
-    members = Array.from({ length: MEMBERS }, (_, k) => {
+    members = spread(Array.from({ length: MEMBERS }, (_, k) => {
       const [x, y, ...logits] = numbers.slice(4 * k, 4 * k + 4);
       return { x, y, logits };
-    });
+    }));
     const right = members.filter(({ logits }, k) => !LEADERS.includes(k) && (logits[1] > logits[0]) === (graph.sides[k] === 1));
     losses.push(loss);
     accuracies.push(right.length / (MEMBERS - LEADERS.length));

@@ -105,7 +105,7 @@ fn once<T>(run: &mut Run, f: impl FnOnce() -> T) -> Result<T, Pending> {
             RUN.set(self.0.take());
         }
     }
-    let end = End(RUN.replace(Some(Run { at: 0, ..std::mem::take(run) })));
+    let end = End(RUN.replace(Some(Run { at: 0, zeros: 0, ..std::mem::take(run) })));
     let result = f();
     *run = RUN.take().expect("the run that was entered");
     drop(end);
