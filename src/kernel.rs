@@ -67,12 +67,12 @@ pub(crate) fn dropout_factors<const D: usize>(dims: [usize; D], p: f64, device: 
     if single { factors } else { factors.mul_scalar(kept) }
 }
 
-/// The most rows of a segment, on average, for which softmax is one kernel on a CPU. A thread computes a segment there.
+/// The most rows of a segment, on average, for which softmax is one kernel on a CPU, where a thread computes a segment.
 const SHORT: usize = 4096;
 
-/// Whether softmax within segments is one kernel: for segments whose rows are in order, and on a CPU for short ones.
+/// Whether softmax within segments is one kernel: on a GPU, and on a CPU for short segments whose rows are in order.
 /// Otherwise it is a chain of kernels.
 pub(crate) fn fuses_softmax(values: &Tensor<2>, order: Option<&Tensor<1, Int>>, ptr: &Tensor<1, Int>) -> bool {
-    let shared = is_gpu(&values.device()) || values.dims()[0] / SHORT < ptr.dims()[0] - 1;
-    shared && order.is_none()
+    let short = values.dims()[0] / SHORT < ptr.dims()[0] - 1;
+    is_gpu(&values.device()) || short && order.is_none()
 }

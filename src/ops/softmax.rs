@@ -13,7 +13,7 @@ use crate::pattern::lines::Lines;
 use crate::rows::RowSums;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
-use burn::tensor::{AsIndex, Shape, Tensor};
+use burn::tensor::{AsIndex, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::Reduce;
 use sparse_core::{Result, SparseError};
@@ -38,8 +38,8 @@ macro_rules! normalized {
         #[doc = $rule]
         /// 16-bit floats are computed in f32.
         ///
-        /// Cost: two passes over the values along the last sparse dims, on a GPU in at most four launches; a few more
-        /// along others. The lines are found once and kept with the pattern.
+        /// Cost: two passes over the values along the last sparse dims, on a GPU in at most four launches. Along others
+        /// they are also moved to their lines and back. The lines are found once and kept with the pattern.
         ///
         /// ```
         /// use burn::tensor::{Device, Tensor};
@@ -181,7 +181,8 @@ fn in_lines<P: Pattern>(rows: Tensor<2>, lines: &Lines<P>, log: bool) -> Tensor<
 pub(super) fn normalized_lines<P: Pattern>(rows: Tensor<2>, lines: &Lines<P>, log: bool) -> Tensor<2> {
     let (sums, stored, dtype) = (&lines.sums, rows.dims()[0], rows.dtype());
     if fuses(&rows, sums) {
-        return kernel::segment_softmax(&rows, sums.ptr(), log);
+        let out = kernel::segment_softmax(placed(rows, sums.order()), sums.ptr(), log);
+        return placed(out, sums.places());
     }
     let rows = wide(rows);
     let largest = of_lines(lines, rows.clone(), Reduce::Amax);
@@ -196,11 +197,19 @@ pub(super) fn normalized_lines<P: Pattern>(rows: Tensor<2>, lines: &Lines<P>, lo
 /// The gradient of what `normalized_lines` gets, from the gradient of its result `out`.
 pub(super) fn lines_backward(out: &Tensor<2>, log: bool, grad: Tensor<2>, sums: &RowSums) -> Tensor<2> {
     if fuses(out, sums) {
-        return kernel::segment_softmax_backward(out, &grad, sums.ptr(), log);
+        let [out, grad] = [out.clone(), grad].map(|rows| placed(rows, sums.order()));
+        return placed(kernel::segment_softmax_backward(out, grad, sums.ptr(), log), sums.places());
     }
     let stored = out.dims()[0];
     let total = |rows| at_elements(&kernel::segment_sum(&rows, sums.order(), sums.ptr()), sums, stored);
     back(&wide(out.clone()), log, wide(grad), total).cast(out.dtype())
+}
+
+/// The rows at these places, or as they are.
+fn placed(rows: Tensor<2>, places: Option<&Tensor<1, Int>>) -> Tensor<2> {
+    let Some(places) = places else { return rows };
+    let none = Tensor::zeros([1, rows.dims()[1]], (&rows.device(), rows.dtype()));
+    kernel::move_rows(rows, none, places)
 }
 
 /// Whether one kernel computes the softmax of rows within these segments.
@@ -210,8 +219,7 @@ fn fuses(rows: &Tensor<2>, sums: &RowSums) -> bool {
 
 /// Each line's row, at each of its elements.
 fn at_elements(rows: &Tensor<2>, sums: &RowSums, stored: usize) -> Tensor<2> {
-    let none = Tensor::zeros([1, rows.dims()[1]], (&rows.device(), rows.dtype()));
-    kernel::move_rows(rows, &none, sums.owner(stored))
+    placed(rows.clone(), Some(sums.owner(stored)))
 }
 
 /// Over one line: the rows of its stored elements, and a last row for the `times` elements that equal the fill:

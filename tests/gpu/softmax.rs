@@ -281,14 +281,14 @@ fn views_are_not_copied() {
     }
 }
 
-/// The operation and its gradient, along the rows of a matrix and in another order (a chain of kernels).
+/// The operation and its gradient, along the rows of a matrix and along its columns, whose elements are apart.
 #[test]
 fn rows_and_columns_of_a_matrix() {
     let _turn = TURN.lock();
     let mut data = Data::new(12);
     let (a, weights) = (data.csr(60, 900, 20), data.floats(60 * 900));
     let hosted = host_fallbacks();
-    for (axis, fused) in [(1, true), (0, false)] {
+    for axis in [1, 0] {
         for log in [false, true] {
             let run = |device: &Device| {
                 let a = matrix(&a, [60, 900], device).with_fill(Fill::Undefined).require_grad();
@@ -300,7 +300,7 @@ fn rows_and_columns_of_a_matrix() {
             let want = run(&Device::flex().autodiff());
             let (got, launched) = forced(Forced::default(), || run(&gpu().autodiff()));
             assert_close(&format!("axis {axis}, log {log}"), &got, &want, 1e-4);
-            assert_eq!(launched.contains("softmax_groups"), fused, "{launched:?}");
+            assert!(launched.contains("softmax_groups"), "{launched:?}");
         }
     }
     assert_eq!(host_fallbacks(), hosted);
