@@ -152,7 +152,7 @@ fn hardly_any_shared_memory() {
     let _turn = TURN.lock();
     let force = Forced { shared: Some(2688), ..none() };
     let launched = same_bits(force);
-    assert!(launched.contains("mark") && launched.contains("unique"), "{launched:?}");
+    assert!(launched.contains("mark") && launched.contains("unpack"), "{launched:?}");
     near_gradients(force);
 }
 
@@ -167,7 +167,7 @@ fn counts_near_their_limit() {
     let want = product(&case, &Device::flex());
     let (got, launched) = forced(none(), || product(&case, &gpu()));
     assert!(bits(&got) == bits(&want));
-    assert!(launched.contains("limited_sums") && !launched.contains("unique"), "{launched:?}");
+    assert!(launched.contains("limited_sums") && !launched.contains("unpack"), "{launched:?}");
 }
 
 /// As if columns had more than 32 bits.
@@ -176,7 +176,7 @@ fn wide_columns() {
     let _turn = TURN.lock();
     for force in [none(), little()] {
         let launched = same_bits(Forced { wide: true, ..force });
-        assert!(launched.contains("unique"), "{launched:?}");
+        assert!(launched.contains("unpack"), "{launched:?}");
     }
     near_gradients(Forced { wide: true, ..none() });
 }
