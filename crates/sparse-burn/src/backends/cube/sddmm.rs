@@ -3,8 +3,8 @@
 //!
 //! One launch. A group of units takes [`ITEMS`] numbers of the result at a time, so that as many rows are read at once.
 //! How many units it has follows from the width alone: about one for each four vectors of a head. They add their sums
-//! as a tree of fixed shape, for all numbers together. So the bits of a number depend on its own two rows only. Bytes: two
-//! row parts for each number, two indices for each element, and the result.
+//! as a tree of fixed shape, for all numbers together. So the bits of a number depend on its own two rows only. Bytes:
+//! two row parts for each number, two indices for each element, and the result.
 //!
 //! Source: groups of units by the width, and several elements each, as in Yang, Buluc and Owens, *Design principles for
 //! sparse matrix multiplication on the GPU*, Euro-Par 2018.

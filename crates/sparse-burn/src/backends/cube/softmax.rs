@@ -12,8 +12,8 @@
 //! | more | a cube for each chunk of so many rows; their pairs are joined; a cube writes each chunk | 2 |
 //!
 //! Each launch goes over all segments and skips those of other classes. The second also reads the chunks. So there are
-//! at most four, and fewer if there are too few rows for a class. Bytes: the rows are read twice (the second time from a
-//! cache, if it holds the segment or chunk) and written once. The gradient reads two arrays.
+//! at most four, and fewer if there are too few rows for a class. Bytes: the rows are read twice (the second time from
+//! a cache, if it holds the segment or chunk) and written once. The gradient reads two arrays.
 //!
 //! NaN, infinity, or nothing but minus infinity in a segment makes its column NaN, as on a CPU.
 //!
