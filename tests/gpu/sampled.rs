@@ -87,7 +87,7 @@ fn sampled_products_of_every_width() {
             for force in addresses() {
                 let (got, launched) = forced(force, || (case.on(&gpu), launches())).0;
                 assert_eq!(launched, 1, "{name}");
-                assert_close(&name, &[got.clone()], &want, 1e-5);
+                assert_close(&name, std::slice::from_ref(&got), &want, 1e-5);
                 assert_eq!(first.get_or_insert_with(|| bits(&got)), &bits(&got), "{name}");
             }
         }

@@ -1,5 +1,5 @@
-//! Moving rows by an index map, and combining the rows of two operands: `out[k] = values[map[k]]`, or the fill where the
-//! map has no row; `out[k] = a[map_a[k]] op b[map_b[k]]`.
+//! Moving rows by an index map, and combining the rows of two operands: `out[k] = values[map[k]]`, or the fill where
+//! the map has no row; `out[k] = a[map_a[k]] op b[map_b[k]]`.
 //!
 //! One launch, with one unit for each vector of the result. Rows are read where they are, also if they are apart in
 //! memory. Bytes: the rows of the result once for each operand that has them, the maps, and the result.

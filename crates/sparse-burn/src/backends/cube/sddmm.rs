@@ -1,10 +1,10 @@
-//! Sampled products of dense matrices (SDDMM): `out[k, h] = <x[rows[k], h], y[cols[k], h]>` for each element `k` and head
-//! `h`, whose part of a row is `width` wide.
+//! Sampled products of dense matrices (SDDMM): `out[k, h] = <x[rows[k], h], y[cols[k], h]>` for each element `k` and
+//! head `h`, whose part of a row is `width` wide.
 //!
 //! One launch. A group of units takes [`ITEMS`] numbers of the result at a time, so that as many rows are read at once.
-//! How many units it has follows from the width alone: about one for each four vectors of a head. They add their sums as
-//! a tree of fixed shape, for all numbers together. So the bits of a number depend on its own two rows only. Bytes: two
-//! row parts for each number, two indices for each element, and the result.
+//! How many units it has follows from the width alone: about one for each four vectors of a head. They add their sums
+//! as a tree of fixed shape, for all numbers together. So the bits of a number depend on its own two rows only. Bytes:
+//! two row parts for each number, two indices for each element, and the result.
 //!
 //! Source: groups of units by the width, and several elements each, as in Yang, Buluc and Owens, *Design principles for
 //! sparse matrix multiplication on the GPU*, Euro-Par 2018.
@@ -32,7 +32,7 @@ mod kernels {
     /// The sums of a unit, one for each number that its group takes.
     type Items = Const<4>;
 
-    /// What products must equal to be summed: a value for each number, times `y`, must equal a matrix of the shape of `x`.
+    /// Which products are summed: those for which the number's value times `y` equals a matrix of the shape of `x`.
     #[derive(CubeType, CubeLaunch)]
     pub struct Matching<T: Numeric, N: Size> {
         values: OwnedTensor<T>,
@@ -102,7 +102,7 @@ mod kernels {
                     }
                     ComptimeOption::None => x * y,
                 };
-                sum[item] = sum[item] + product;
+                sum[item] += product;
             }
             c += lanes;
         }

@@ -1,9 +1,9 @@
-//! Softmax within segments, and its gradient: `y = exp(x - m) / s` with `m = max x` and `s = sum exp(x - m)`, or `log y`;
-//! `dx = y (g - sum g y)`, or `dx = g - exp(y) sum g`. Each column is on its own.
+//! Softmax within segments, and its gradient: `y = exp(x - m) / s` with `m = max x` and `s = sum exp(x - m)`, or
+//! `log y`; `dx = y (g - sum g y)`, or `dx = g - exp(y) sum g`. Each column is on its own.
 //!
-//! One pass finds `m` and `s` together: a larger number replaces `m`, and `s` is multiplied by `exp(m - new m)`. A second
-//! pass writes. The backward pass has a sum in place of the pair. The length of a segment alone decides who computes it,
-//! and so its bits:
+//! One pass finds `m` and `s` together: a larger number replaces `m`, and `s` is multiplied by `exp(m - new m)`. A
+//! second pass writes. The backward pass has a sum in place of the pair. The length of a segment alone decides who
+//! computes it, and so its bits:
 //!
 //! | rows of a segment | computed by | launches |
 //! |---|---|---|
@@ -12,8 +12,8 @@
 //! | more | a cube for each chunk of so many rows; their pairs are joined; a cube writes each chunk | 2 |
 //!
 //! Each launch goes over all segments and skips those of other classes. The second also reads the chunks. So there are
-//! at most four, and fewer if there are too few rows for a class. Bytes: the rows are read twice (once from a cache, where a group or a cube keeps them)
-//! and written once. The gradient reads two arrays.
+//! at most four, and fewer if there are too few rows for a class. Bytes: the rows are read twice (the second time from
+//! a cache, if it holds the segment or chunk) and written once. The gradient reads two arrays.
 //!
 //! NaN, infinity, or nothing but minus infinity in a segment makes its column NaN, as on a CPU.
 //!
@@ -28,13 +28,10 @@ use crate::kernel::{SegmentSoftmax, SegmentSoftmaxBackward};
 use burn::backend::DType;
 use burn_cubecl::cubecl::prelude::{Float, Size};
 use burn_cubecl::tensor::CubeTensor;
-use kernels::How;
+use kernels::{CUBE, How};
 
 #[allow(missing_docs)]
 mod kernels;
-
-/// Units of a cube.
-const CUBE: usize = 256;
 
 /// Most vectors of a row that the units of a cube take side by side.
 const LANES: usize = 32;

@@ -1,9 +1,11 @@
 //! Kernels of softmax within segments. Each segment is computed by the units of a group, by a cube, or chunk by chunk.
 
 use super::super::parts::{MAX, bound, combine};
-use super::CUBE;
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
+
+/// Units of a cube.
+pub const CUBE: usize = 256;
 
 /// Compile-time settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,7 +92,7 @@ fn gather<T: Float, A: Float, N: Size>(
         if comptime!(how.backward) {
             term = Vector::<A, N>::cast_from(operands.grad[row * operands.grad_stride + place.column]);
             if comptime!(!how.log) {
-                term = term * x;
+                term *= x;
             }
         }
         let next = join::<A, N>(top, sum, x, term, how);
@@ -223,12 +225,12 @@ fn part<I: Int>(ptr: &Tensor<I>, segments: usize, window: usize, own: usize, row
     let segment = bound::<I>(I::cast_from(row), ptr, 0, segments + 1, true) - 1;
     let start = usize::cast_from(ptr[segment]);
     let end = usize::cast_from(ptr[segment + 1]);
-    let first = (start + window - 1) / window;
+    let first = start.div_ceil(window);
     Part { start, end, number: own - first }
 }
 
-/// A cube for each window of `most` rows and block of columns. It computes a segment of more than `most` rows, or of one
-/// with more than `chunk` rows the state of a chunk.
+/// A cube for each window of `most` rows and block of columns. It computes a segment of more than `most` rows, or the
+/// state of a chunk of one with more than `chunk` rows.
 #[cube(launch, launch_unchecked, address_type = "dynamic")]
 pub fn softmax_cubes<T: Float, A: Float, I: Int, N: Size>(
     operands: &Operands<T, N>,
@@ -286,7 +288,7 @@ pub fn softmax_fold<A: Float, I: Int, N: Size>(
     let part = part::<I>(ptr, segments, chunk / 2, window, rows);
     let length = part.end - part.start;
     let mine = window * (chunk / 2) < rows && column < columns && length > chunk && part.number == 0;
-    let first = (part.start + most - 1) / most;
+    let first = part.start.div_ceil(most);
     let none = nothing::<A, N>();
     let mut top = none.top;
     let mut sum = none.sum;
@@ -327,7 +329,7 @@ pub fn softmax_chunks<T: Float, A: Float, I: Int, N: Size>(
     let from = part.start + part.number * chunk;
     if window * (chunk / 2) < rows && column < operands.columns && part.end - part.start > chunk && from < part.end {
         let place = Place { start: from, end: min(from + chunk, part.end), column, slice: unit / how.lanes };
-        let at = 2 * ((part.start + most - 1) / most) * operands.columns + column;
+        let at = 2 * part.start.div_ceil(most) * operands.columns + column;
         let all = State::<A, N> { top: states[at], sum: states[at + operands.columns] };
         write::<T, A, N>(operands, out, &place, &all, comptime!(CUBE / how.lanes), how);
     }
