@@ -267,7 +267,8 @@ fn a_row_of_all_elements() {
 /// Lengths of rows of every class, for widths of 1 and more.
 const LENGTHS: [usize; 7] = [1, 3, 40, 300, 600, 3000, 9000];
 
-/// Bits of the extremum, the shares of its gradient, the sum and the product of one row, which is the last of some others.
+/// Bits of the extremum, the shares of its gradient, the sum and the product of one row, which is the last of some
+/// others.
 fn bits_of_row(length: usize, width: usize, others: &[usize]) -> Vec<Vec<u32>> {
     let device = &gpu();
     let mut data = Data::new(length as u64);

@@ -66,8 +66,8 @@ fn main() -> ExitCode {
     if totals.failed > 0 || !blind.is_empty() || totals.passed == 0 { ExitCode::FAILURE } else { huge }
 }
 
-/// Runs `f` as if no buffer of the GPU had more than `SPARSE_LAW_BUFFER` bytes. Then the host must run every kernel that
-/// needs a larger one, whichever of its arrays that is.
+/// Runs `f` as if no buffer of the GPU had more than `SPARSE_LAW_BUFFER` bytes. Then the host must run every kernel
+/// that needs a larger one, whichever of its arrays that is.
 fn in_small_buffers<R>(f: impl FnOnce() -> R) -> R {
     #[cfg(any(feature = "wgpu", feature = "cuda"))]
     if let Ok(bytes) = std::env::var("SPARSE_LAW_BUFFER") {

@@ -19,8 +19,8 @@ pub struct Forced {
     pub cubes: Option<usize>,
     /// How cells of `put` are reduced.
     pub path: Option<Path>,
-    /// Elements that one unit takes at most. Of a row: those that are not left to a cube. A chunk of a cell of `put` has
-    /// eight times as many.
+    /// Elements that one unit takes at most. Of a row: those that are not left to a cube. A chunk of a cell of `put`
+    /// has eight times as many.
     pub patience: Option<usize>,
     /// Elements of a row that one cube takes, rounded up to a multiple of the patience.
     pub chunk: Option<usize>,

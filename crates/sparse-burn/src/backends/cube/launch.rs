@@ -51,8 +51,8 @@ pub(super) fn runs<'a>(tensors: impl IntoIterator<Item = &'a CubeTensor>) -> boo
     })
 }
 
-/// Whether the device of `like` can hold an array: it fits in a buffer, and the device has addresses that reach its end.
-/// Arrays of i32 hold positions, so they have fewer than 2^31 elements.
+/// Whether the device of `like` can hold an array: it fits in a buffer, and the device has addresses that reach its
+/// end. Arrays of i32 hold positions, so they have fewer than 2^31 elements.
 pub(super) fn holds(like: &CubeTensor, elements: usize, dtype: DType) -> bool {
     let counts = dtype != DType::I32 || elements < i32::MAX as usize;
     let reaches = like.client.properties().supports_address(AddressType::from_len(elements));
@@ -166,8 +166,8 @@ pub(super) fn coordinates(tensor: &CubeTensor, d: usize) -> CubeTensor {
     flat(burn_cubecl::kernel::slice(list, std::slice::from_ref(&part)))
 }
 
-/// The tensors of a launch: they decide on which device it runs, and how wide its addresses are. The longest one must be
-/// among them, unless the launch has a unit for each of its elements.
+/// The tensors of a launch: they decide on which device it runs, and how wide its addresses are. The longest one must
+/// be among them, unless the launch has a unit for each of its elements.
 pub(super) trait Tensors {
     fn client(&self) -> Client;
 

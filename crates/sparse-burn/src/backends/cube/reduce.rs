@@ -6,18 +6,18 @@
 //! - Short (up to 256 elements, narrow rows up to 512): 1 to 8 units for each vector of the result. Narrow rows have
 //!   many, so that units side by side read elements side by side.
 //! - Long: a cube for each 32 vectors of the result, with 8 to 64 units for each vector.
-//! - Longer than two chunks (of 1,024 to 4,096 elements): such a cube for each chunk, counted from the start of the row.
-//!   A cube then combines the partial results.
+//! - Longer than two chunks (of 1,024 to 4,096 elements): such a cube for each chunk, counted from the start of the
+//!   row. A cube then combines the partial results.
 //!
 //! Units that share a vector take elements in turn, and a tree reduction combines what they have. So the bits of a row
-//! depend only on its elements and on their number, the width, dtype and heads. They do not depend on other rows, on how
-//! many units run at a time, or on strides of operands.
+//! depend only on its elements and on their number, the width, dtype and heads. They do not depend on other rows, on
+//! how many units run at a time, or on strides of operands.
 //!
 //! Each way is a launch over the whole matrix. Long rows are found without a read: the first launch looks up the row of
 //! every 256th (or 512th) element, and each long row has such an element. Launches for rows that are longer than all
 //! elements together are skipped. So a sum or an extremum takes one launch, or two, or four. The gradients of an
-//! extremum need all buffers of the first launch, and look up the rows in one more if any can be long. Memory for partial
-//! results is limited: if it does not hold all columns, the last two launches repeat for the rest.
+//! extremum need all buffers of the first launch, and look up the rows in one more if any can be long. Memory for
+//! partial results is limited: if it does not hold all columns, the last two launches repeat for the rest.
 //!
 //! Sharing a row by its length is from Bell and Garland ("Implementing sparse matrix-vector multiplication on
 //! throughput-oriented processors", 2009) and Greathouse and Daga ("Efficient sparse matrix-vector multiplication on

@@ -65,6 +65,7 @@ use super::launch::{count, flat, holds, runs};
 use crate::backend::{Declined, Gpu};
 use crate::carried::RowsView;
 use crate::kernel::{Spgemm, SpgemmSampled, SpgemmValues};
+use bins::{Lists, Matrix};
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 use sparse_core::Result;
@@ -73,12 +74,6 @@ mod bins;
 mod numeric;
 mod pattern;
 mod table;
-
-/// A sparse matrix: its pattern by rows, and its values.
-type Matrix = (RowsView<CubeTensor>, CubeTensor);
-
-/// Row pointers and columns.
-type Lists = (CubeTensor, CubeTensor);
 
 /// Whether the device has kernels for two sparse factors.
 fn multiply((a, a_values): &Matrix, (b, b_values): &Matrix) -> bool {

@@ -125,7 +125,8 @@ struct Work {
 }
 
 /// The work at a position of the terms: a step of [`Stage::Row`] is `most`, and otherwise a chunk. A row is in the work
-/// of its first such position, and a chunk of it in the work of the only one within it. So the last chunk is the longest.
+/// of its first such position, and a chunk of it in the work of the only one within it. So the last chunk is the
+/// longest.
 #[cube]
 fn work<I: Int>(probe: usize, list: &Tensor<I>, sizes: &Sizes, #[comptime] stage: Stage) -> Work {
     let (most, chunk) = (sizes.most, sizes.chunk);

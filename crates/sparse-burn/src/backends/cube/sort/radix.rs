@@ -27,14 +27,10 @@ use crate::kernel::GroupBy;
 use burn::backend::DType;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
-use kernels::{How, OffsetsLaunch};
+use kernels::{BITS, DIGITS, How, OffsetsLaunch};
 
 #[allow(missing_docs)]
 mod kernels;
-
-/// Bits sorted in one pass.
-const BITS: usize = 8;
-const DIGITS: usize = 1 << BITS;
 
 /// The number of keys and of their bits, and the bytes of a position.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,15 @@
 use super::super::forced;
 use super::super::hardware::Hardware;
 use super::super::launch::{arg, count, empty, hardware, launch, stored};
+use crate::carried::RowsView;
 use burn::backend::DType;
 use burn_cubecl::tensor::CubeTensor;
+
+/// A sparse matrix: its pattern by rows, and its values.
+pub type Matrix = (RowsView<CubeTensor>, CubeTensor);
+
+/// Row pointers and columns.
+pub type Lists = (CubeTensor, CubeTensor);
 
 #[allow(missing_docs)]
 mod kernels {

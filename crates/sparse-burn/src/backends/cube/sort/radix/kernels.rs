@@ -2,9 +2,14 @@
 
 use super::super::super::parts::SUM;
 use super::super::tile::{Tile, pad, padded, scan_units};
-use super::DIGITS;
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
+
+/// Bits sorted in one pass.
+pub const BITS: usize = 8;
+
+/// Values of a digit.
+pub const DIGITS: usize = 1 << BITS;
 
 /// Compile-time settings of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
