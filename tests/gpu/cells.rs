@@ -304,7 +304,8 @@ fn results_beyond_the_device() {
     let corner = CooTensor::<2>::new(ints(&[0, 0], [2, 1], &device), floats(&[2.0], [1], &device), [side; 2]).unwrap();
     // The least and the largest number of a result, in one of its corners too.
     let range = |out: Tensor<2>| [list(out.clone().min()), list(out.max())].concat();
-    let results: [(&str, &dyn Fn() -> Vec<f32>, [f32; 2]); 4] = [
+    type Make<'a> = &'a dyn Fn() -> Vec<f32>;
+    let results: [(&str, Make, [f32; 2]); 4] = [
         ("move_rows", &|| range(plan.select(twos([4, width]), 0)), [2.0; 2]),
         ("gather", &|| range(plan.select(twos([width, 4]), 1)), [2.0; 2]),
         ("spmm", &|| range(ones.matmul(twos([4, width]))), [2.0; 2]),

@@ -72,7 +72,7 @@ pub fn tree<A: Numeric, N: Size>(
     sync_cube();
     let mut left = members.runtime();
     while left > 1 {
-        let half = (left + 1) / 2;
+        let half = left.div_ceil(2);
         if member + half < left {
             let folded = combine::<A, N>(shared[unit], shared[unit + half * stride], rule, float);
             shared[unit] = folded;

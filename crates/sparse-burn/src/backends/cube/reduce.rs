@@ -44,7 +44,7 @@ use sparse_core::Extremum;
 use strategy::{Problem, Strategy, strategy};
 use terms::{How, MATCHED, SHARES};
 
-#[allow(missing_docs)]
+#[allow(missing_docs, clippy::collapsible_if)]
 mod kernels;
 mod strategy;
 #[allow(missing_docs)]

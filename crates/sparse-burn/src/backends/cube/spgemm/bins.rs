@@ -68,7 +68,7 @@ mod kernels {
         let end = usize::cast_from(own_ptr[row + 1]);
         let mut from = start;
         if comptime!(!by_row) {
-            from += (probe - (start + step - 1) / step) * tile;
+            from += (probe - start.div_ceil(step)) * tile;
         }
         let length = end - start;
         // Lengths are large numbers if pointers descend.
@@ -144,9 +144,9 @@ pub fn bins(problem: &Problem, hardware: &Hardware) -> [Bin; BINS] {
         let cap = cap.min(top);
         // Four tiny rows share a cube.
         let (units, rows) = match cap {
-            ..=32 if top >= 128 => (16, 4),
-            ..=128 => (64, 1),
-            ..=512 => (128, 1),
+            0..=32 if top >= 128 => (16, 4),
+            0..=128 => (64, 1),
+            129..=512 => (128, 1),
             _ => (256, 1),
         };
         let units = units.min(widest);

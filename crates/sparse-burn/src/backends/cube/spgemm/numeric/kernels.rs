@@ -46,7 +46,7 @@ fn piece<I: Int>(pieces: &Tensor<I>, count: usize, parts: usize, #[comptime] bin
 #[cube]
 fn turns(piece: &Piece, each: usize, #[comptime] bin: Bin) -> u32 {
     let elements = select(piece.end > piece.start, piece.end - piece.start, 0);
-    largest(u32::cast_from((elements + each - 1) / each), piece.row, piece.own, bin)
+    largest(u32::cast_from(elements.div_ceil(each)), piece.row, piece.own, bin)
 }
 
 /// Sums the products of each row in the order of A's row, in a table of the row's columns. Some groups of `lanes` units
