@@ -3,6 +3,7 @@
 use super::layout::{Pattern, Structure, describe};
 use super::matrix::{Matrix, coordinates};
 use super::memo::Memo;
+use super::select::ordered;
 use crate::base::coordinates::along;
 use crate::base::index::{index_dtype, index_tensor, signed};
 use crate::base::lazy::Lazy;
@@ -201,7 +202,7 @@ impl Structure for CooPattern {
             return (Self::new_unchecked(indices, &shape, self.0.coalesced), None);
         }
         // All coordinates are distinct, so the order of the sort is the index map.
-        let (indices, order, _) = kernel::coalesce(&indices, &shape);
+        let (indices, order) = ordered(&indices, &shape);
         (Self::new_unchecked(indices, &shape, true), Some(RowMap::new(order, self.nnz())))
     }
 

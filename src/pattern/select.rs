@@ -7,6 +7,7 @@ use crate::kernel;
 use crate::rows::RowMap;
 use burn::tensor::{Bool, DType, FloatDType, Int, Tensor};
 use sparse_burn::index_dtype_for;
+use sparse_burn::replay::is_dropped;
 
 /// The positions where `keep` is true, ascending. Reads their number from the device.
 pub(crate) fn kept(keep: Tensor<1, Bool>, dtype: DType) -> Tensor<1, Int> {
@@ -55,9 +56,16 @@ pub(crate) fn subset<P: Pattern>(pattern: &P, positions: &Tensor<1, Int>) -> (P,
 /// The pattern of distinct coordinates `[dims, n]` in any order, and the position of each of its elements among them.
 pub(crate) fn sorted<P: Pattern>(coordinates: Tensor<2, Int>, shape: &[usize]) -> (P, Tensor<1, Int>) {
     let nnz = coordinates.dims()[1];
-    let coordinates = index_tensor(coordinates, index_dtype(shape, nnz));
-    let (indices, order, _) = kernel::coalesce(&coordinates, shape);
+    let (indices, order) = ordered(&index_tensor(coordinates, index_dtype(shape, nnz)), shape);
     (P::from_coordinates(indices, shape, true), order)
+}
+
+/// Distinct coordinates `[dims, n]` in lexicographic order, and that order.
+pub(crate) fn ordered(coordinates: &Tensor<2, Int>, shape: &[usize]) -> (Tensor<2, Int>, Tensor<1, Int>) {
+    let (indices, order, _) = kernel::coalesce(coordinates, shape);
+    // A run that is dropped reads zero for the number of them, but as all are distinct it is known.
+    let indices = if is_dropped() { coordinates.clone() } else { indices };
+    (indices, order)
 }
 
 /// Where the groups `ids` start, and how many each holds.
