@@ -1,6 +1,6 @@
 //! Draws, compares and counts.
 
-use crate::answer::{Answer, Output, Part, caught};
+use crate::answer::{Answer, Output, PANIC, Part, caught, caught_aside};
 use crate::device;
 use crate::draw::{Draw, Layout};
 use crate::operations::Operation;
@@ -11,10 +11,6 @@ use rand::{RngExt, SeedableRng};
 use sparse_burn::replay::is_dropped;
 use sparse_tensor::without_blocking;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-
-/// The panic of a run that is dropped, if it is the library's.
-static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 /// Failures reported in full.
 const REPORTED: usize = 20;
@@ -223,7 +219,7 @@ fn compared(
     }
     let cotangents: Vec<Vec<f64>> = want.0.iter().map(|part| cotangent(draw, part.values.len())).collect();
     let own = caught(|| backward(got.0, &cotangents)).map_err(|why| format!("the backward pass failed: {why}"))?;
-    let reference = match caught(|| backward(want.0, &cotangents)) {
+    let reference = match caught_aside(|| backward(want.0, &cotangents)) {
         Ok(grads) => grads,
         Err(_) if draw.has_empty => return Ok(None),
         Err(why) => return Err(format!("the reference's backward pass failed: {why}")),
