@@ -1,7 +1,7 @@
 //! Zachary's karate club in a page: a graph network that trains in the browser, on its GPU where it has WebGPU, else on
 //! the CPU.
 //!
-//! The page (`index.html`, `page.js`) calls [`Training`]. `.ci/web` builds it and runs it in Chromium.
+//! The page (`index.html`, `page.js`) calls `Training`. `.ci/web` builds it and runs it in Chromium.
 #![cfg(target_family = "wasm")]
 
 use burn::module::{Module, Param};
