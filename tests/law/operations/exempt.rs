@@ -53,4 +53,5 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
     ("fn", "a limit of the process, not an operation", "dense_limit set_dense_limit"),
     ("fn", "the name of a dtype", "dtype_name"),
     ("fn", "counters of a GPU run: tests/gpu", "device_reads host_fallbacks"),
+    ("fn", "awaits what other operations read: tests/gpu/asynchronous.rs", "without_blocking"),
 ];
