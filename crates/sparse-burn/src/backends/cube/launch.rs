@@ -232,23 +232,15 @@ impl<T: Tensors> Tensors for (T, usize) {
     }
 }
 
-/// The tensors of a launch that divides positions up to a number by `FastDivmod`. It adds two numbers of their size, so
-/// addresses must have another bit.
-pub(super) struct Divided<'a>(pub &'a [&'a CubeTensor], pub usize);
-
-impl Tensors for Divided<'_> {
-    fn client(&self) -> Client {
-        self.0.client()
-    }
-
-    fn address(&self, units: usize) -> AddressType {
-        self.0.address(units.max(self.1.saturating_mul(2)))
-    }
+/// The position that addresses must reach in a launch that divides positions up to a number by `FastDivmod`. It adds
+/// two numbers of their size, so addresses must have another bit.
+pub(super) fn dividend(positions: usize) -> usize {
+    positions.saturating_mul(2)
 }
 
-/// Whether the device has addresses for [`Divided`].
+/// Whether the device has addresses for [`dividend`].
 pub(super) fn divides(like: &CubeTensor, positions: usize) -> bool {
-    like.client.properties().supports_address(AddressType::from_len(positions.saturating_mul(2)))
+    like.client.properties().supports_address(AddressType::from_len(dividend(positions)))
 }
 
 /// Launches `kernels::$kernel` of the calling module over a grid, with its `(arguments)` and its element types. A

@@ -7,7 +7,7 @@
 use super::fallback::supported;
 use super::hardware::Hardware;
 use super::launch::{
-    Divided, Rows, accumulated, arg, count, divides, divisor, empty, flat, hardware, holds_rows, launch, runs, stored,
+    Rows, accumulated, arg, count, dividend, divides, divisor, empty, flat, hardware, holds_rows, launch, runs, stored,
 };
 use crate::backend::Gpu;
 use crate::kernel::{MoveRows, ZipRows};
@@ -151,7 +151,7 @@ pub(super) fn move_rows(values: CubeTensor, fill: CubeTensor, map: CubeTensor) -
     let (types, stride) = ([stored(dtype), stored(map.dtype)], values.stride / vector);
     launch!(
         move_rows,
-        Divided(&[&values.tensor, &map, &out], units),
+        ([&values.tensor, &map, &out], dividend(units)),
         units,
         (vector, arg(&values.tensor), arg(&fill), arg(&map), arg(&out), old, stride, columns, units),
         types
@@ -198,7 +198,7 @@ fn zip_rows(op: BinaryOp, a: Side, b: Side) -> CubeTensor {
     };
     launch!(
         zip_rows,
-        Divided(&[&a.values.tensor, &b.values.tensor, &out], units),
+        ([&a.values.tensor, &b.values.tensor, &out], dividend(units)),
         units,
         (vector, a.args(vector), b.args(vector), arg(&out), columns, units, code),
         types

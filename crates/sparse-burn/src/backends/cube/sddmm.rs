@@ -12,7 +12,7 @@
 use super::fallback::supported;
 use super::hardware::{Grid, Hardware};
 use super::launch::{
-    Divided, accumulated, arg, count, divides, empty, flat, hardware, holds, launch, rows_of, runs, stored,
+    accumulated, arg, count, dividend, divides, empty, flat, hardware, holds, launch, rows_of, runs, stored,
 };
 use crate::backend::Gpu;
 use crate::kernel::Sddmm;
@@ -212,7 +212,7 @@ pub(super) fn sampled(
     let [x, y] = &operands.matrices;
     launch!(
         sddmm,
-        Divided(&[x, y, &operands.lists[0], &out], sums),
+        ([x, y, &operands.lists[0], &out], dividend(sums)),
         grid(grid),
         (vector, operands.args(), arg(&out), columns, heads, sums, lanes, cube),
         types
