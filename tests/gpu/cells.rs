@@ -91,8 +91,8 @@ const FORMS: [([usize; 3], bool); 7] = [
 ];
 
 fn dtypes() -> Vec<FloatDType> {
-    let halves = [(FloatDType::F16, DType::F16), (FloatDType::BF16, DType::BF16)];
-    let here = halves.into_iter().filter(|&(_, dtype)| gpu().supports_dtype(dtype)).map(|(dtype, _)| dtype);
+    let others = [(FloatDType::F16, DType::F16), (FloatDType::BF16, DType::BF16), (FloatDType::F64, DType::F64)];
+    let here = others.into_iter().filter(|&(_, dtype)| gpu().supports_dtype(dtype)).map(|(dtype, _)| dtype);
     [FloatDType::F32].into_iter().chain(here).collect()
 }
 
@@ -101,7 +101,7 @@ fn every_path() {
     let _turn = TURN.lock();
     for dtype in dtypes() {
         let tolerance = if dtype == FloatDType::F32 { 1e-5 } else { 1e-2 };
-        // Of 16-bit floats only some sizes.
+        // Of other floats only some sizes.
         for &(sizes, along) in FORMS.iter().step_by(if dtype == FloatDType::F32 { 1 } else { 3 }) {
             for (path, force, launched) in paths() {
                 for reduce in Reduce::ALL {

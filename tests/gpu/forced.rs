@@ -4,8 +4,8 @@
 use crate::common::{Data, TURN, assert_close, floats, gpu, ints, list, matrix};
 use burn::tensor::{Device, Tensor};
 use sparse_burn::forced::{Forced, Path, forced};
-use sparse_tensor::CooTensor;
 use sparse_tensor::ops::{self, IndexPlan, Reduce};
+use sparse_tensor::{CooTensor, Fill};
 
 /// Runs `f` on the CPU and, with strategies forced, on the GPU: results agree, a second run has the same bits, and of
 /// the two lists the first was launched and the second was not.
@@ -80,16 +80,21 @@ struct Families {
 }
 
 impl Families {
-    const KERNELS: [&[&str]; 2] = [
+    const KERNELS: [&[&str]; 3] = [
         &["move_rows", "zip_rows", "short", "sddmm", "move_digits", "scan_parts", "search_coo", "place_merged"],
-        &["place_csr", "distinct", "values", "sampled", "put", "put_backward", "gather"],
+        &["place_csr", "distinct", "values", "sampled", "put", "put_backward", "product_backward", "gather"],
+        &["softmax_groups", "softmax_cubes", "softmax_chunks", "softmax_fold", "chunks", "running"],
     ];
+    /// Those whose grid is small for these operands.
+    const SMALL: [&str; 4] = ["scan_parts", "softmax_fold", "put_fold", "product_fold"];
 
     fn new() -> Self {
         let (mut data, nnz) = (Data::new(25), 1500);
         let at = [data.ints(2 * nnz, 60), data.ints(2 * nnz, 60)];
         let values = [data.floats(nnz), data.floats(nnz)];
-        Self { at, values, x: data.floats(60 * 20), index: data.ints(60, 9) }
+        // Half of them are put into one row.
+        let index = data.ints(60, 120).into_iter().map(|row| if row < 60 { row } else { 1 }).collect();
+        Self { at, values, x: data.floats(60 * 20), index }
     }
 
     fn results(&self, device: &Device) -> Vec<Vec<f32>> {
@@ -101,13 +106,20 @@ impl Families {
         let square = a.to_csr().matmul(&b.to_csr());
         let at = ints(&self.index, [60, 1], device);
         let rows = ops::gather(x.clone(), 0, at.clone().expand([60, 20]));
-        let arr = Tensor::<2>::zeros([9, 20], device);
-        let out = ops::put_along_axis(arr, at, rows, 0, Reduce::Add, true);
-        let loss = y.clone().sum() + (out.clone() * 2.0).sum() + square.values::<1>().sum();
+        let arr = Tensor::<2>::ones([90, 20], device);
+        let out = ops::put_along_axis(arr.clone(), at.clone(), rows.clone(), 0, Reduce::Add, true);
+        let times = ops::put_along_axis(arr, at, rows, 0, Reduce::Mul, true);
+        let (shares, sums) =
+            (joined.clone().with_fill(Fill::Undefined).softmax(0).values::<1>(), joined.stored_cumsum(1).values::<1>());
+        let loss = y.clone().sum() + (out.clone() * 2.0).sum() + square.values::<1>().sum() + times.clone().sum();
+        let loss = loss + (shares.clone() * shares.clone()).sum() + sums.clone().sum();
         let grads = loss.backward();
         vec![
             list(y),
             list(out),
+            list(times),
+            list(shares),
+            list(sums),
             list(square.values::<1>()),
             list(a.grad(&grads).unwrap().values::<1>()),
             list(x.grad(&grads).unwrap()),
@@ -115,14 +127,33 @@ impl Families {
     }
 }
 
-/// More cubes than one axis of a grid allows, in every family of kernels: as if the device allowed two.
+/// More cubes than one axis of a grid allows, in every family of kernels: as if the device allowed two. None binds more
+/// than seven buffers.
 #[test]
 fn grids_of_two_axes() {
     let _turn = TURN.lock();
     let families = Families::new();
-    let ran = [&Families::KERNELS.concat()[..], &["long", "a grid of two axes"]].concat();
-    let force = Forced { cubes: Some(2), path: Some(Path::Short), patience: Some(4), ..Forced::default() };
-    agree("two axes", force, [&ran, &[]], 1e-3, |device| families.results(device));
+    let gpu = gpu().autodiff();
+    let chunks = ["put_chunks", "put_fold", "product_chunks", "product_fold"];
+    for (path, patience, also) in [(Path::Short, 4, &[][..]), (Path::Hybrid, 2, &chunks)] {
+        let force = Forced {
+            cubes: Some(2),
+            bindings: Some(7),
+            path: Some(path),
+            patience: Some(patience),
+            chunk: Some(8),
+            items: Some(1),
+            ..Forced::default()
+        };
+        let ran = [&Families::KERNELS.concat()[..], &["long", "rows in chunks"], also].concat();
+        agree("two axes", force, [&ran, &[]], 1e-3, |device| families.results(device));
+        let (_, launched) = forced(force, || families.results(&gpu));
+        for kernel in [&Families::KERNELS.concat()[..], &["long"], also].concat() {
+            let on_two = launched.contains(format!("{kernel} on two axes").as_str());
+            // Scans of a few parts, and folds of a few rows, need one cube.
+            assert!(on_two || Families::SMALL.contains(&kernel), "{kernel}, {path:?}");
+        }
+    }
 }
 
 /// Running sums of at least three levels: a unit sums two rows.
@@ -131,7 +162,7 @@ fn running_sums_of_three_levels() {
     let _turn = TURN.lock();
     let a = Data::new(26).csr(7, 40, 9);
     let force = Forced { items: Some(2), ..Forced::default() };
-    let ran = ["tails", "running", "running sums of three levels"];
+    let ran = ["chunks", "running", "running sums of three levels"];
     for axis in 0..2 {
         agree(&format!("stored_cumsum({axis})"), force, [&ran, &[]], 1e-4, |device| {
             let a = matrix(&a, [7, 40], device).require_grad();

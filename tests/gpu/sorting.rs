@@ -113,7 +113,7 @@ fn tiles_of_every_size() {
         let force = Forced { cubes: Some(2), items: Some(1), ..Forced::default() };
         for wide in [false, true] {
             let (launched, _) = check_groups(&keys, 300, dtype, Forced { wide, ..force });
-            assert!(launched.contains(&"a grid of two axes"));
+            assert!(launched.contains(&"move_digits on two axes"));
         }
     }
 }
@@ -257,7 +257,9 @@ fn coordinates_of_every_shape() {
             check_coalesce(shape, &at, dtype, Forced { wide: true, ..Forced::default() });
         }
         if dtype == DType::I64 {
-            for shape in [&[1 << 40][..], &[5, 1 << 40, 3], &[1 << 32, 1 << 31], &[1 << 62, 7]] {
+            for shape in
+                [&[1 << 40][..], &[5, 1 << 40, 3], &[1 << 32], &[1, 1 << 32, 1], &[1 << 32, 1 << 31], &[1 << 62, 7]]
+            {
                 let at = coordinates(&mut data, shape, 9000);
                 check_coalesce(shape, &at, dtype, Forced::default());
             }

@@ -1,7 +1,7 @@
 //! Sparse x sparse: every bin, long rows, wide keys, and the order of sums.
 
 use crate::common::{Data, TURN, assert_close, gpu, ints, list, matrix};
-use burn::tensor::{DType, Device, FloatDType, Int};
+use burn::tensor::{DType, Device, FloatDType, Int, Tensor};
 use sparse_burn::forced::{Forced, forced};
 use sparse_burn::{device_reads, host_fallbacks};
 use sparse_tensor::CsrTensor;
@@ -73,7 +73,7 @@ fn product(case: &Case, device: &Device) -> Vec<Vec<f32>> {
     let [m, k, n] = case.size;
     let (a, b) = (matrix(&case.a, [m, k], device), matrix(&case.b, [k, n], device));
     let (c, again) = (a.matmul(&b), a.matmul(&b));
-    let list_of = |ints: burn::tensor::Tensor<1, Int>| ints.into_data().iter::<f32>().collect();
+    let list_of = |ints: Tensor<1, Int>| ints.into_data().iter::<f32>().collect();
     vec![list_of(c.row_ptr()), list_of(c.col_idx()), list(c.values::<1>()), list(again.values::<1>())]
 }
 
@@ -187,7 +187,7 @@ fn grids_of_two_axes() {
     let _turn = TURN.lock();
     for force in [none(), little()] {
         let force = Forced { cubes: Some(2), ..force };
-        assert!(same_bits(force).contains("a grid of two axes"));
+        assert!(same_bits(force).contains("values on two axes"));
         near_gradients(force);
     }
 }
@@ -196,6 +196,33 @@ fn grids_of_two_axes() {
 fn gradients_of_every_case() {
     let _turn = TURN.lock();
     assert!(near_gradients(none()).contains("sampled"));
+}
+
+/// A row with so many positions where pieces are looked for, and so long, that their product needs more than 32 bits.
+#[test]
+fn gradient_of_a_long_row() {
+    let _turn = TURN.lock();
+    let mut data = Data::new(46);
+    let size = [1, 6000, 2_000_000];
+    let (mut a, mut b) = (rows(&mut data, [size[1]], size[1]), rows(&mut data, [100; 6000], size[2]));
+    (a.2, b.2) = (data.floats(a.2.len()), data.floats(b.2.len()));
+    let weights = data.floats(600_000);
+    let run = |force, device: &Device| {
+        let a = matrix(&a, [size[0], size[1]], device).require_grad();
+        let values = a.matmul(&matrix(&b, [size[1], size[2]], device)).values::<1>();
+        let nnz = values.dims()[0];
+        assert!((nnz / 16).saturating_mul(nnz) > 1 << 32, "{nnz} elements");
+        let loss = (values * Tensor::from_floats(&weights[..nnz], device)).sum();
+        let (grads, launched) = forced(force, || loss.backward());
+        (list(a.grad(&grads).unwrap().values::<1>()), launched)
+    };
+    let (want, _) = run(none(), &Device::flex().autodiff());
+    let gpu = gpu().autodiff();
+    let (got, launched) = run(little(), &gpu);
+    assert!(launched.contains("sampled"), "{launched:?}");
+    assert_close("a long row", &[got.clone()], &[want], 1e-4);
+    let (got, again) = (bits(&[got]), bits(&[run(little(), &gpu).0]));
+    assert!(got == again, "other bits");
 }
 
 /// Lists of pieces that no buffer holds as a whole.

@@ -6,7 +6,8 @@
 //! data have arrived:
 //!
 //! - A run that comes to a read starts it and goes on with zeros in its place. Zero is an answer that the device may
-//!   give: no element, no wrong index. When the run ends its result is dropped.
+//!   give: no element, no wrong index. No kernel of this library is launched then, because a result with no element
+//!   has no room for what a kernel writes. When the run ends its result is dropped.
 //! - The read is awaited. Then the code runs again, and this time the read has its answer.
 //! - The result of the first run without a new read is returned.
 //!

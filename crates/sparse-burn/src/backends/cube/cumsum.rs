@@ -1,35 +1,42 @@
 //! Running sums within segments.
 //!
-//! Each unit sums a few rows. The sums of the units are summed in the same way, level by level. Then each unit starts
-//! from the sum of the rows before its own. No unit reads a whole long segment.
+//! A segment is cut into chunks, counted from its own start. So its bits do not depend on where it lies. Each chunk that
+//! another one follows is summed, and these sums are summed up in the same way, level by level. Then each chunk starts
+//! from the sum of those before it. No unit reads a whole long segment.
+//!
+//! Among `step` items that begin at a multiple of `step`, at most one chunk starts that another one follows: chunks of
+//! a segment are `step` apart, and the next segment starts after the last one. So the sums of chunks need no list of
+//! chunks. Item `k` of a level is the sum of the chunk that starts among the items from `k * step` on. If none does, it
+//! is a gap, which belongs to no segment.
 
 use super::fallback::supported;
 use super::forced;
-use super::launch::{accumulated, arg, count, empty, flat, holds, launch, runs, stored};
+use super::launch::{accumulated, arg, count, dividend, divides, empty, flat, holds, launch, runs, stored, summed};
 use super::sort::expand_ptr;
 use crate::backend::Gpu;
 use crate::kernel::SegmentCumsum;
-use burn::backend::DType;
-use burn_cubecl::cubecl::ir::AddressType;
 use burn_cubecl::cubecl::prelude::{Int, Numeric};
 use burn_cubecl::tensor::CubeTensor;
 
-#[allow(missing_docs)]
+#[allow(missing_docs, clippy::collapsible_if)]
 mod kernels {
     use burn_cubecl::cubecl;
     use cubecl::prelude::*;
     use cubecl::std::FastDivmod;
 
-    /// Rows that are summed: those of the values, or the sums of `stride` of them each.
+    /// Items that are summed: rows of the values, or sums of chunks of the level before.
     #[derive(CubeType, CubeLaunch)]
     pub struct Level<T: Numeric, I: Int> {
         values: OwnedTensor<T>,
-        order: OwnedTensor<I>,
+        order: ComptimeOption<OwnedTensor<I>>,
         /// The segment of each row of the values.
         owner: OwnedTensor<I>,
+        ptr: OwnedTensor<I>,
+        /// Items of this level.
         length: usize,
         columns: usize,
         by_columns: FastDivmod<usize>,
+        /// Rows from the start of an item to that of the next one.
         stride: usize,
         rows: usize,
         units: usize,
@@ -38,53 +45,73 @@ mod kernels {
     /// Compile-time settings.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct How {
-        /// Rows that a unit sums.
+        /// Items of a chunk.
         pub step: usize,
-        /// Whether rows are read in `order`.
-        pub ordered: bool,
-        /// Whether rows are read from their end.
-        pub flipped: bool,
-        /// Whether the first level is read from its end. Later levels are in the order in which they were written.
+        /// Levels before this one.
+        pub depth: u32,
+        /// Whether rows count from their end.
         pub reverse: bool,
     }
 
-    /// The sum up to a row, the segment of that row, and where the sum is written.
+    /// The items of a segment.
     #[derive(CubeType, Clone, Copy)]
-    struct Running<A: Numeric, I: Int> {
-        sum: A,
-        segment: I,
-        at: usize,
+    struct Span {
+        start: usize,
+        end: usize,
     }
 
-    /// An element of a level sums `stride` rows, but only those in the same segment as the last row. Returns that
-    /// segment.
+    /// The segment of item `k`, which starts at `k` or before. If it ends there or before, the item is a gap.
     #[cube]
-    fn segment<T: Numeric, I: Int>(level: &Level<T, I>, k: usize, #[comptime] how: How) -> I {
-        let end = min((k + 1) * level.stride, level.rows);
-        let at = if comptime!(how.reverse) { level.rows - end } else { end - 1 };
-        level.owner[at]
+    fn span<T: Numeric, I: Int>(level: &Level<T, I>, k: usize, #[comptime] how: How) -> Span {
+        // The chunk of an item that is no gap reaches its last row.
+        let last = min((k + 1) * level.stride, level.rows) - 1;
+        let at = if comptime!(how.reverse) { level.rows - 1 - last } else { last };
+        let segment = usize::cast_from(level.owner[at]);
+        let (first, end) = (usize::cast_from(level.ptr[segment]), usize::cast_from(level.ptr[segment + 1]));
+        let mut start = if comptime!(how.reverse) { level.rows - end } else { first };
+        let mut length = end - first;
+        #[unroll]
+        for _ in 0..how.depth {
+            start /= how.step;
+            // Without the last chunk, which none follows.
+            length = (max(length, 1) - 1) / how.step;
+        }
+        Span { start, end: start + length }
     }
 
-    /// Adds row `k` to the sum of the rows before it. A new segment starts from zero.
+    /// Where the first chunk starts at item `k` or after.
     #[cube]
-    fn add<T: Numeric, A: Numeric, I: Int>(
-        level: &Level<T, I>,
-        sum: A,
-        before: I,
-        k: usize,
-        column: usize,
-        #[comptime] how: How,
-    ) -> Running<A, I> {
-        let segment = segment::<T, I>(level, k, how);
-        let at = if comptime!(how.flipped) { level.length - 1 - k } else { k };
-        let row = if comptime!(how.ordered) { usize::cast_from(level.order[at]) } else { at };
-        let start = select(segment == before, sum, A::from_int(0));
-        Running::<A, I> { sum: start + A::cast_from(level.values[row * level.columns + column]), segment, at }
+    fn first_chunk<T: Numeric, I: Int>(level: &Level<T, I>, k: usize, #[comptime] how: How) -> usize {
+        let mut first = level.length;
+        if k < level.length {
+            let span = span::<T, I>(level, k, how);
+            first = k;
+            if k < span.end {
+                first = min(span.start + (k - span.start).div_ceil(how.step) * how.step, span.end);
+            }
+        }
+        first
     }
 
-    /// The sum of each unit's rows since the last start of a segment.
+    /// The row at which an item is read and written.
+    #[cube]
+    fn place<T: Numeric, I: Int>(level: &Level<T, I>, k: usize, #[comptime] how: How) -> usize {
+        if comptime!(how.reverse && how.depth == 0) { level.length - 1 - k } else { k }
+    }
+
+    #[cube]
+    fn value<T: Numeric, A: Numeric, I: Int>(level: &Level<T, I>, at: usize, column: usize) -> A {
+        #[comptime]
+        let row = match &level.order {
+            ComptimeOption::Some(order) => usize::cast_from(order[at]),
+            ComptimeOption::None => at,
+        };
+        A::cast_from(level.values[row * level.columns + column])
+    }
+
+    /// The items of the next level: the sum of each chunk that another one follows.
     #[cube(launch, launch_unchecked, address_type = "dynamic")]
-    pub fn tails<T: Numeric, A: Numeric, I: Int>(
+    pub fn chunks<T: Numeric, A: Numeric, I: Int>(
         level: &Level<T, I>,
         sums: &mut Tensor<A>,
         #[comptime] how: How,
@@ -94,22 +121,26 @@ mod kernels {
             terminate!();
         }
         let (unit, column) = level.by_columns.div_mod(ABSOLUTE_POS);
-        let first = unit * how.step;
-        let mut own = segment::<T, I>(level, first, how);
+        // A chunk that another one follows reaches the last item of the unit.
+        let last = min((unit + 1) * how.step, level.length) - 1;
+        let own = span::<T, I>(level, last, how);
         let mut sum = A::from_int(0);
-        for k in first..min(first + how.step, level.length) {
-            let next = add::<T, A, I>(level, sum, own, k, column, how);
-            sum = next.sum;
-            own = next.segment;
+        if last < own.end {
+            let start = last - (last - own.start) % how.step;
+            if start + how.step < own.end {
+                for k in start..start + how.step {
+                    sum += value::<T, A, I>(level, place::<T, I>(level, k, how), column);
+                }
+            }
         }
         sums[ABSOLUTE_POS] = sum;
     }
 
-    /// The running sums. `before` has the running sums of the units, which end where the next unit starts.
+    /// The running sums. `before` has those of the chunks. A unit sums the chunks that start among its items.
     #[cube(launch, launch_unchecked, address_type = "dynamic")]
     pub fn running<T: Numeric, A: Numeric, I: Int>(
         level: &Level<T, I>,
-        before: &Tensor<A>,
+        before: &ComptimeOption<OwnedTensor<A>>,
         out: &mut Tensor<T>,
         #[comptime] how: How,
         #[define(T, A, I)] _types: [ElemType; 3],
@@ -119,23 +150,38 @@ mod kernels {
         }
         let columns = level.columns;
         let (unit, column) = level.by_columns.div_mod(ABSOLUTE_POS);
-        let first = unit * how.step;
-        let mut own = segment::<T, I>(level, first, how);
+        let first = first_chunk::<T, I>(level, unit * how.step, how);
+        let end = first_chunk::<T, I>(level, (unit + 1) * how.step, how);
+        // The items of the segment of item `k`.
+        let mut from = 0usize;
+        let mut to = 0usize;
         let mut sum = A::from_int(0);
-        if unit > 0 {
-            own = segment::<T, I>(level, first - 1, how);
-            sum = before[(unit - 1) * columns + column];
-        }
-        for k in first..min(first + how.step, level.length) {
-            let next = add::<T, A, I>(level, sum, own, k, column, how);
-            sum = next.sum;
-            own = next.segment;
-            out[next.at * columns + column] = T::cast_from(sum);
+        for k in first..end {
+            if k >= to {
+                let own = span::<T, I>(level, k, how);
+                from = own.start;
+                to = own.end;
+            }
+            if k < to {
+                let done = k - from;
+                if done % how.step == 0 {
+                    sum = A::from_int(0);
+                    #[comptime]
+                    if let ComptimeOption::Some(before) = before {
+                        if done > 0 {
+                            sum = before[(from / how.step + done / how.step - 1) * columns + column];
+                        }
+                    }
+                }
+                let at = place::<T, I>(level, k, how);
+                sum += value::<T, A, I>(level, at, column);
+                out[at * columns + column] = T::cast_from(sum);
+            }
         }
     }
 }
 
-/// Rows that a unit sums.
+/// Items of a chunk.
 const STEP: usize = 32;
 
 #[derive(Clone, Copy, Debug)]
@@ -145,9 +191,9 @@ struct Problem {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Strategy {
-    /// Rows that a unit sums.
+    /// Items of a chunk.
     step: usize,
-    /// Rows of each level: those of the values, their sums, and so on, until one unit sums them all.
+    /// Items of each level: the rows of the values, the sums of chunks, and so on, until one chunk has them all.
     levels: Vec<usize>,
 }
 
@@ -171,20 +217,6 @@ impl Strategy {
     }
 }
 
-/// The type that the sums of the units are stored in.
-fn wide(dtype: DType) -> DType {
-    match dtype {
-        DType::F16 | DType::BF16 => DType::F32,
-        DType::U8 => DType::I32,
-        other => other,
-    }
-}
-
-/// A position that addresses must reach, so that `FastDivmod` divides those of all values: it takes half of the range.
-fn farthest(values: &CubeTensor) -> usize {
-    count(values).saturating_mul(2)
-}
-
 /// A level on the device.
 struct Level {
     values: CubeTensor,
@@ -194,26 +226,34 @@ struct Level {
     how: kernels::How,
 }
 
+/// What the levels share.
+struct Segments {
+    ptr: CubeTensor,
+    owner: CubeTensor,
+    columns: usize,
+}
+
 impl Level {
     /// Units of a column.
     fn parts(&self) -> usize {
         self.length.div_ceil(self.how.step)
     }
 
-    fn args<T: Numeric, I: Int>(&self, owner: &CubeTensor, columns: usize) -> kernels::LevelLaunch<T, I> {
-        // An order that is not read is bound as another tensor of its type.
-        let order = arg(self.order.as_ref().unwrap_or(owner));
-        let (length, stride, units) = (self.length, self.stride, self.parts() * columns);
-        let (values, owner, rows) = (arg(&self.values), arg(owner), count(owner));
-        kernels::LevelLaunch::new(values, order, owner, length, columns, columns, stride, rows, units)
+    fn args<T: Numeric, I: Int>(&self, segments: &Segments) -> kernels::LevelLaunch<T, I> {
+        let Segments { ptr, owner, columns } = segments;
+        let order = self.order.as_ref().map(arg).into();
+        let (length, columns, stride, rows) = (self.length, *columns, self.stride, count(owner));
+        let (values, owner, ptr, units) = (arg(&self.values), arg(owner), arg(ptr), self.parts() * columns);
+        kernels::LevelLaunch::new(values, order, owner, ptr, length, columns, columns, stride, rows, units)
     }
 }
 
 impl SegmentCumsum<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
         let Self { values, order, ptr, reverse } = supported(self, |Self { values, order, ptr, .. }| {
-            let reaches = values.client.properties().supports_address(AddressType::from_len(farthest(values)));
-            runs([values, ptr].into_iter().chain(order)) && reaches && holds(ptr, values.meta.shape()[0], ptr.dtype)
+            runs([values, ptr].into_iter().chain(order))
+                && divides(values, count(values))
+                && holds(ptr, values.meta.shape()[0], ptr.dtype)
         })?;
         Ok(segment_cumsum(values, order, ptr, reverse))
     }
@@ -231,29 +271,32 @@ fn segment_cumsum(values: CubeTensor, order: Option<CubeTensor>, ptr: CubeTensor
     if levels.len() > 2 {
         forced::note("running sums of three levels");
     }
-    let (owner, far) = (expand_ptr(ptr, rows), farthest(&values));
-    let types = |stored_as| [stored(stored_as), accumulated(dtype), stored(owner.dtype)];
-    let how = kernels::How { step, ordered: order.is_some(), flipped: reverse, reverse };
+    let ptr = flat(ptr);
+    let segments = Segments { owner: expand_ptr(ptr.clone(), rows), ptr, columns };
+    let far = dividend(count(&values));
+    let types = |stored_as| [stored(stored_as), accumulated(dtype), stored(segments.owner.dtype)];
+    let how = kernels::How { step, depth: 0, reverse };
     let mut level = Level { values: flat(values), order: order.map(flat), length: rows, stride: 1, how };
     let mut below = vec![];
     for length in levels.into_iter().skip(1) {
-        let sums = empty(&level.values, [length, columns], wide(dtype));
+        let sums = empty(&level.values, [length, columns], summed(dtype));
         let units = length * columns;
         let (tensors, kinds) = (([&level.values, &sums], far), types(level.values.dtype));
-        launch!(tails, tensors, units, (level.args(&owner, columns), arg(&sums), level.how), kinds);
-        let how = kernels::How { ordered: false, flipped: false, ..how };
+        launch!(chunks, tensors, units, (level.args(&segments), arg(&sums), level.how), kinds);
+        let how = kernels::How { depth: level.how.depth + 1, ..how };
         let next = Level { values: sums, order: None, length, stride: level.stride * step, how };
         below.push(std::mem::replace(&mut level, next));
     }
-    // The last level has one unit for each column, which has nothing before it. One element is bound and not read.
-    let mut before = empty(&level.values, [1], wide(dtype));
+    // A segment of the last level is one chunk, which has nothing before it.
+    let mut before = None;
     loop {
         let (own, out) = (level.values.dtype, empty(&level.values, [level.length, columns], level.values.dtype));
         let units = level.parts() * columns;
-        let args = level.args(&owner, columns);
-        launch!(running, (&out, far), units, (args, arg(&before), arg(&out), level.how), types(own));
+        let args = level.args(&segments);
+        let sums = before.as_ref().map(arg).into();
+        launch!(running, (&out, far), units, (args, sums, arg(&out), level.how), types(own));
         let Some(next) = below.pop() else { return out };
-        (level, before) = (next, out);
+        (level, before) = (next, Some(out));
     }
 }
 

@@ -93,9 +93,6 @@ impl Hardware {
 
 impl Grid {
     pub fn count(&self) -> CubeCount {
-        if self.cubes[1] > 1 {
-            forced::note("a grid of two axes");
-        }
         let [x, y, z] = self.cubes.map(|count| count as u32);
         CubeCount::Static(x, y, z)
     }

@@ -186,6 +186,9 @@ impl Tensors for CubeTensor {
 
     fn address(&self, units: usize) -> AddressType {
         let wide = forced::now().wide && self.client.properties().supports_address(AddressType::U64);
+        if wide {
+            forced::note("addresses of 64 bits");
+        }
         let least = if wide { AddressType::U64 } else { AddressType::from_len(units) };
         self.required_address_type().max(least)
     }
@@ -245,7 +248,8 @@ pub(super) fn divides(like: &CubeTensor, positions: usize) -> bool {
 
 /// Launches `kernels::$kernel` of the calling module over a grid, with its `(arguments)` and its element types. A
 /// number in place of the grid launches so many units, each of which works alone. `$tensors` as in [`Tensors`]. A grid
-/// may be given with the last position that its cubes compute.
+/// may be given with the last position that its cubes compute. Nothing is launched in a run of `without_blocking` that
+/// will be dropped: with zeros in place of what was read, an output may be shorter than what a kernel writes.
 macro_rules! launch {
     ($kernel:ident, $tensors:expr, grid($grid:expr), ($($arg:expr),* $(,)?), $types:expr) => {
         launch!($kernel, $tensors, grid($grid, 0), ($($arg),*), $types)
@@ -262,12 +266,19 @@ macro_rules! launch {
         launch!(@run $kernel, client, grid, address, ($($arg),*), $types)
     }};
     (@run $kernel:ident, $client:ident, $grid:ident, $address:ident, ($($arg:expr),*), $types:expr) => {{
-        $crate::backends::cube::forced::launch(stringify!($kernel));
-        #[cfg(not(sparse_unchecked))]
-        kernels::$kernel::launch(&$client, $grid.count(), $grid.dim(), $address, $($arg,)* $types);
-        // SAFETY: none. Such a build is for a tool that reports accesses outside a buffer.
-        #[cfg(sparse_unchecked)]
-        unsafe { kernels::$kernel::launch_unchecked(&$client, $grid.count(), $grid.dim(), $address, $($arg,)* $types) };
+        if !$crate::replay::is_dropped() {
+            $crate::backends::cube::forced::launch(stringify!($kernel));
+            if $grid.cubes[1] > 1 {
+                $crate::backends::cube::forced::note(concat!(stringify!($kernel), " on two axes"));
+            }
+            #[cfg(not(sparse_unchecked))]
+            kernels::$kernel::launch(&$client, $grid.count(), $grid.dim(), $address, $($arg,)* $types);
+            // SAFETY: none. Such a build is for a tool that reports accesses outside a buffer.
+            #[cfg(sparse_unchecked)]
+            unsafe {
+                kernels::$kernel::launch_unchecked(&$client, $grid.count(), $grid.dim(), $address, $($arg,)* $types)
+            };
+        }
         $crate::backends::cube::forced::bound(stringify!($kernel));
     }};
 }

@@ -15,12 +15,26 @@ pub const MAX: u32 = 2;
 pub const MIN: u32 = 3;
 pub const PRODUCT: u32 = 4;
 
-/// Whether numbers are NaN, by their bits: a shader compiler may assume that a float is not NaN.
+/// The bits of an infinity as an f32.
+const INFINITY: u32 = 0x7f80_0000;
+
+/// Sizes of numbers, as the bits of an f32. They tell NaN and infinity: a shader compiler may assume that no float is
+/// either.
+#[cube]
+fn size_bits<A: Numeric, N: Size>(x: Vector<A, N>) -> Vector<u32, N> {
+    Vector::<u32, N>::reinterpret(Vector::<f32, N>::cast_from(x)) & Vector::<u32, N>::new(0x7fff_ffffu32)
+}
+
+/// Whether numbers are NaN.
 #[cube]
 fn is_nan<A: Numeric, N: Size>(x: Vector<A, N>) -> Vector<bool, N> {
-    let bits = Vector::<u32, N>::reinterpret(Vector::<f32, N>::cast_from(x));
-    let size = bits & Vector::<u32, N>::new(0x7fff_ffffu32);
-    size.greater_than(&Vector::<u32, N>::new(0x7f80_0000u32))
+    size_bits::<A, N>(x).greater_than(&Vector::<u32, N>::new(INFINITY))
+}
+
+/// Whether numbers are finite as f32.
+#[cube]
+pub fn is_finite<A: Numeric, N: Size>(x: Vector<A, N>) -> Vector<bool, N> {
+    size_bits::<A, N>(x).less_than(&Vector::<u32, N>::new(INFINITY))
 }
 
 /// Equal, with NaN equal to itself.

@@ -12,19 +12,20 @@
 use super::fallback::bounds;
 use super::forced;
 use super::hardware::Grid;
-use super::launch::{accumulated, arg, count, empty, flat, hardware, holds, launch, runs, stored};
+use super::launch::{
+    accumulated, arg, count, dividend, divides, empty, flat, hardware, holds, launch, runs, stored, summed,
+};
 use super::sort::group_by;
 use crate::backend::{Declined, Gpu};
 use crate::carried::Put;
 use crate::kernel::{CheckIndices, PutRows};
 use crate::options::PutTarget;
 use burn::backend::DType;
-use burn_cubecl::cubecl::ir::AddressType;
 use burn_cubecl::cubecl::prelude::Int;
 use burn_cubecl::tensor::CubeTensor;
 use kernels::How;
 use sparse_core::{Reduce, Result};
-use strategy::{CHUNK, CUBE, PATIENCE, Problem, Shared, Strategy, array_len, farthest, strategy, values_len};
+use strategy::{CHUNK, CUBE, PATIENCE, Problem, Shared, Strategy, array_len, positions, strategy, values_len};
 use work::Share;
 
 mod backward;
@@ -122,21 +123,13 @@ fn divides_ints(dtype: DType, reduce: Reduce) -> bool {
 fn accumulator(dtype: DType, reduce: Reduce) -> DType {
     match dtype {
         _ if divides_ints(dtype, reduce) => DType::I64,
-        DType::F16 | DType::BF16 => DType::F32,
-        DType::U8 => DType::I32,
-        DType::Bool(_) => DType::U32,
-        other => other,
+        other => summed(other),
     }
 }
 
 /// Whether the device has the type of the accumulator.
 fn sums(arr: &CubeTensor, reduce: Reduce) -> bool {
     !divides_ints(arr.dtype, reduce) || arr.client.properties().supports_type(stored(DType::I64))
-}
-
-/// Whether the device has addresses for the positions of a put.
-fn reaches(like: &CubeTensor, target: &PutTarget) -> bool {
-    like.client.properties().supports_address(AddressType::from_len(farthest(target)))
 }
 
 /// Sizes in vectors.
@@ -165,7 +158,7 @@ fn group(index: CubeTensor, target: &PutTarget) -> (CubeTensor, CubeTensor) {
     let keys = empty(&index, [units], index.dtype);
     let index = flat(index);
     let (sizes, along) = (sizes_of(target, 1), target.along_axis);
-    let tensors = (&keys, farthest(target));
+    let tensors = (&keys, dividend(positions(target)));
     launch!(cells, tensors, units, (arg(&index), arg(&keys), sizes, units, along), stored(index.dtype));
     group_by(keys, groups)
 }
@@ -189,7 +182,7 @@ impl PutRows<CubeTensor> {
         if is_nothing(&target) {
             return Ok((arr, None));
         }
-        let native = runs([&arr, &values, &put.index]) && sums(&arr, reduce) && reaches(&arr, &target);
+        let native = runs([&arr, &values, &put.index]) && sums(&arr, reduce) && divides(&arr, positions(&target));
         if !(native && holds_groups(&put)) {
             // The gradient on the device could not read a record of the host.
             return Err(Declined::NoKernel(Self { put, arr, values, record: false }));
@@ -230,7 +223,7 @@ fn reduce_cells(
     let out = empty(arr, [array_len(target)], result);
     let [wide, last, position] = [acc, result, index].map(stored);
     let types = [stored(arr.dtype), accumulated(arr.dtype), wide, last, position];
-    let tensors = ([values, &out], farthest(target));
+    let tensors = ([values, &out], dividend(positions(target)));
     let [a, v, o] = [arr, values, &out].map(arg);
     launch!(put, tensors, grid(alone.grid), (*vector, stages.cells(alone), a, v, o, alone.share, how), types);
     if let Some(chunks) = chunks {

@@ -22,7 +22,7 @@
 use super::fallback::supported;
 use super::forced;
 use super::hardware::Hardware;
-use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, rows_of, runs, stored};
+use super::launch::{accumulated, arg, count, empty, flat, hardware, launch, rows_of, runs, stored, summed};
 use crate::backend::Gpu;
 use crate::kernel::{SegmentSoftmax, SegmentSoftmaxBackward};
 use burn::backend::DType;
@@ -150,8 +150,7 @@ fn softmax(x: CubeTensor, grad: Option<CubeTensor>, ptr: CubeTensor, log: bool) 
     let grad = grad.map_or_else(|| x.clone(), |grad| rows_of(grad, vector));
     let operands = Operands { x, grad, columns };
     let [by_groups, by_cubes, by_chunks] = strategy.classes(&problem);
-    let wide = if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype };
-    let types = [stored(dtype), stored(wide), stored(ptr.dtype)];
+    let types = [stored(dtype), accumulated(dtype), stored(ptr.dtype)];
     let tensors = [&operands.x.0, &operands.grad.0, &ptr, &out];
     if by_groups {
         let grid = hardware.cubes((segments * blocks).div_ceil(CUBE / (lanes * slices)), CUBE);
@@ -168,7 +167,7 @@ fn softmax(x: CubeTensor, grad: Option<CubeTensor>, ptr: CubeTensor, log: bool) 
     }
     // The pair of each chunk, at the number of a window: there are fewer chunks than windows of half their size.
     let windows = rows.div_ceil(most);
-    let states = empty(&out, [if by_chunks { 2 * windows } else { 1 }, dims[1]], wide);
+    let states = empty(&out, [if by_chunks { 2 * windows } else { 1 }, dims[1]], summed(dtype));
     launch!(
         softmax_cubes,
         tensors,

@@ -17,3 +17,4 @@ mod tile;
 pub(super) use radix::{bits_below, group_by, sort, sort_bits};
 pub(super) use scan::{number_groups, scan, scan_to_ptr};
 pub(super) use segments::{compress, expand_ptr};
+pub(super) use tile::scan_units;

@@ -1,9 +1,9 @@
 //! The gradients of a put. All except those of products have two steps: the share of each cell, where its values are
 //! counted or compared, and one unit for each value that reads the share of its cell.
 
-use super::super::launch::{accumulated, arg, empty, flat, hardware, holds, launch, runs, stored};
-use super::strategy::{Problem, array_len, farthest, strategy, values_len, vectors};
-use super::{How, Stage, Stages, accumulator, group, holds_groups, is_nothing, reaches, reduce_cells, sizes_of};
+use super::super::launch::{accumulated, arg, dividend, divides, empty, flat, hardware, holds, launch, runs, stored};
+use super::strategy::{Problem, array_len, positions, strategy, values_len, vectors};
+use super::{How, Stage, Stages, accumulator, group, holds_groups, is_nothing, reduce_cells, sizes_of};
 use crate::backend::{Declined, Gpu};
 use crate::kernel::PutBackward;
 use crate::options::PutTarget;
@@ -26,7 +26,7 @@ impl PutBackward<CubeTensor> {
             return Ok(nothing_backward(grad, &target, needs));
         }
         let native = runs(reads.iter().flatten().chain([&grad, &put.index]))
-            && reaches(&grad, &target)
+            && divides(&grad, positions(&target))
             && (record.is_some() || holds_groups(&put))
             && holds_gradients(&grad, &target, reduce, needs);
         if !native {
@@ -136,7 +136,7 @@ impl Backward {
     /// The tensors that a launch over the array is for, and vectors of the array.
     fn over_cells(&self) -> (usize, usize, (&CubeTensor, usize)) {
         let vector = self.vector();
-        (vector, array_len(&self.target) / vector, (&self.grad, farthest(&self.target)))
+        (vector, array_len(&self.target) / vector, (&self.grad, dividend(positions(&self.target))))
     }
 
     /// The gradient of an array whose elements are not among the values.
@@ -185,7 +185,7 @@ impl Backward {
         let [i, r, p, s, v, y, o] = [&self.index, order, ptr, shares, values, result, &out].map(arg);
         let (kind, position, given) = (self.grad.dtype, stored(ptr.dtype), stored(self.index.dtype));
         let types = [stored(kind), accumulated(kind), position, given];
-        let (tensors, along) = (([shares, &out], farthest(&self.target)), self.target.along_axis);
+        let (tensors, along) = (([shares, &out], dividend(positions(&self.target))), self.target.along_axis);
         launch!(put_backward, tensors, units, (vector, i, r, p, s, v, y, o, sizes, units, along, chosen), types);
         out
     }
@@ -201,7 +201,7 @@ impl Backward {
         let steps = if dtype == DType::F64 { 17 } else { 2 };
         let how = Product { include_self: self.include_self, of_values, steps };
         let types = [stored(dtype), accumulated(dtype), stored(index)];
-        let tensors = ([values, &out, &before], farthest(&self.target));
+        let tensors = ([values, &out, &before], dividend(positions(&self.target)));
         if let (Some(chunks), Some(fold)) = (&stages.chunks, &stages.fold) {
             let ([v, b], cells, share) = ([values, &before].map(arg), stages.cells(chunks), chunks.share);
             launch!(product_chunks, tensors, grid(chunks.grid), (vector, cells, v, b, tail, share, steps), types);

@@ -1,9 +1,9 @@
 //! Reads from positions along an axis. One unit for each vector of the result.
 
 use super::super::fallback::supported;
-use super::super::launch::{arg, count, empty, flat, hardware, holds, launch, runs, stored};
-use super::strategy::{farthest, values_len, vectors};
-use super::{reaches, sizes_of};
+use super::super::launch::{arg, count, dividend, divides, empty, flat, hardware, holds, launch, runs, stored};
+use super::sizes_of;
+use super::strategy::{positions, values_len, vectors};
 use crate::backend::Gpu;
 use crate::kernel::Gather;
 use crate::options::PutTarget;
@@ -40,7 +40,7 @@ mod kernels {
 impl Gather<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
         let Self { x, index, target } = supported(self, |Self { x, index, target }| {
-            runs([x, index]) && reaches(x, target) && holds(x, values_len(target), x.dtype)
+            runs([x, index]) && divides(x, positions(target)) && holds(x, values_len(target), x.dtype)
         })?;
         Ok(gather(x, index, target))
     }
@@ -57,7 +57,7 @@ fn gather(x: CubeTensor, index: CubeTensor, target: PutTarget) -> CubeTensor {
     let (x, index) = (flat(x), flat(index));
     let (vector, _) = vectors(&target, x.dtype.size(), &hardware(&x));
     let (units, sizes) = (values_len(&target) / vector, sizes_of(&target, vector));
-    let (types, tensors) = ([x.dtype, index.dtype].map(stored), ([&x, &out], farthest(&target)));
+    let (types, tensors) = ([x.dtype, index.dtype].map(stored), ([&x, &out], dividend(positions(&target))));
     let [a, i, o] = [&x, &index, &out].map(arg);
     launch!(gather, tensors, units, (vector, a, i, o, sizes, units, target.along_axis), types);
     out

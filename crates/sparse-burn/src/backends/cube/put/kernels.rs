@@ -1,7 +1,7 @@
 //! Kernels of reductions along an axis: one unit for each cell, cubes for the chunks of long groups, and a fold of the
 //! chunks' results.
 
-use super::super::parts::{MAX, MIN, PRODUCT, SUM, combine, same, tree};
+use super::super::parts::{MAX, MIN, PRODUCT, SUM, bound, combine, same, tree};
 use super::work::{Cells, Part, Share, Sizes, alone, columns_of, noted, position, resolve, step_of, together};
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
@@ -81,22 +81,12 @@ pub fn probe<I: Int>(
         terminate!();
     }
     // The last group that starts at or before the entry.
-    let entry = I::cast_from(ABSOLUTE_POS * step);
-    let mut low = 0usize.runtime();
-    let mut high = groups;
-    while high - low > 1 {
-        let middle = (low + high) / 2;
-        if ptr[middle] > entry {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    let start = ptr[low];
-    let end = ptr[low + 1];
+    let group = bound::<I>(I::cast_from(ABSOLUTE_POS * step), ptr, 1, groups, true) - 1;
+    let start = ptr[group];
+    let end = ptr[group + 1];
     let long = usize::cast_from(end - start) > step;
     let zero = I::from_int(0);
-    out[3 * ABSOLUTE_POS] = select(long, I::cast_from(low), zero);
+    out[3 * ABSOLUTE_POS] = select(long, I::cast_from(group), zero);
     out[3 * ABSOLUTE_POS + 1] = select(long, start, zero);
     out[3 * ABSOLUTE_POS + 2] = select(long, end, zero);
 }

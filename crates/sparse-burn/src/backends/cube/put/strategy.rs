@@ -120,10 +120,9 @@ impl Shared {
     }
 }
 
-/// A position that addresses must reach, so that `FastDivmod` divides those of all elements: it takes half of their
-/// range.
-pub fn farthest(target: &PutTarget) -> usize {
-    array_len(target).max(values_len(target)).saturating_mul(2)
+/// Positions that are divided: those of the array's elements, and of the values.
+pub fn positions(target: &PutTarget) -> usize {
+    array_len(target).max(values_len(target))
 }
 
 pub fn array_len(target: &PutTarget) -> usize {

@@ -1,6 +1,6 @@
 //! Kernels of softmax within segments. Each segment is computed by the units of a group, by a cube, or chunk by chunk.
 
-use super::super::parts::{MAX, bound, combine};
+use super::super::parts::{MAX, bound, combine, is_finite};
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
@@ -133,8 +133,7 @@ fn fold<A: Float, N: Size>(
     State::<A, N> { top: tops[first], sum: sums[first] }
 }
 
-/// What the exponentials are divided by: the sum, or NaN if no number is finite, or one is NaN or infinity. Tested by
-/// bits: a shader compiler may assume that there are no such numbers.
+/// What the exponentials are divided by: the sum, or NaN if no number is finite, or one is NaN or infinity.
 #[cube]
 fn divisor<A: Float, N: Size>(all: &State<A, N>, #[comptime] how: How) -> Vector<A, N> {
     // A finite number is the largest, and counts 1, or a smaller one is.
@@ -142,8 +141,7 @@ fn divisor<A: Float, N: Size>(all: &State<A, N>, #[comptime] how: How) -> Vector
     let finite = if comptime!(how.double) {
         all.top.less_equal(&Vector::<A, N>::new(A::max_value()))
     } else {
-        let bits = Vector::<u32, N>::reinterpret(Vector::<f32, N>::cast_from(all.top));
-        (bits & Vector::<u32, N>::new(0x7fff_ffffu32)).less_than(&Vector::<u32, N>::new(0x7f80_0000u32))
+        is_finite::<A, N>(all.top)
     };
     let nan = Vector::<A, N>::new(A::cast_from(f32::reinterpret(0x7fc0_0000u32)));
     select_many(finite.vec_and(some), all.sum, nan)

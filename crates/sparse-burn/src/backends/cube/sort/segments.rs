@@ -70,12 +70,6 @@ mod kernels {
         }
     }
 
-    /// The group of a position: the last group that starts at or before it.
-    #[cube]
-    fn group_of<I: Int>(position: usize, ptr: &Tensor<I>, groups: usize) -> usize {
-        bound::<I>(I::cast_from(position), ptr, 1, groups + 1, true) - 1
-    }
-
     /// Elements and starts of groups make one sequence, in which a group starts before its first element. Returns how
     /// many groups start among the first `steps` of it.
     #[cube]

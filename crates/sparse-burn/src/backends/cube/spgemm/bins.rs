@@ -66,13 +66,17 @@ mod kernels {
         row = min(row, rows - 1);
         let start = usize::cast_from(own_ptr[row]);
         let end = usize::cast_from(own_ptr[row + 1]);
-        let mut from = start;
-        if comptime!(!by_row) {
-            from += (probe - start.div_ceil(step)) * tile;
-        }
         let length = end - start;
+        let mut from = start;
         // Lengths are large numbers if pointers descend.
-        let found = length <= most && (by_row || (length > least && from < end));
+        let mut found = length <= most;
+        if comptime!(!by_row) {
+            // Compared before it is multiplied: a row has more such elements than pieces, and the product could be
+            // larger than addresses.
+            let number = probe - start.div_ceil(step);
+            found = found && length > least && number < length.div_ceil(tile);
+            from += select(found, number, 0) * tile;
+        }
         let zero = I::from_int(0);
         out[4 * ABSOLUTE_POS] = select(found, other_ptr[row], zero);
         out[4 * ABSOLUTE_POS + 1] = select(found, other_ptr[row + 1], zero);

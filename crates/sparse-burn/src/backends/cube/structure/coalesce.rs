@@ -11,7 +11,7 @@
 use super::super::fallback::supported;
 use super::super::launch::{arg, count, empty, flat, holds, launch, runs, stored};
 use super::super::sort::{number_groups, sort_bits};
-use super::pack::{sizes, words};
+use super::pack::{sizes, unpacks, words};
 use crate::backend::{Declined, Gpu};
 use crate::kernel::Coalesce;
 use burn::backend::DType;
@@ -149,7 +149,7 @@ pub fn coalesce(indices: CubeTensor, shape: &[usize]) -> [CubeTensor; 3] {
         (sorted, order) = (Some(keys), Some(positions));
     }
     let (keys, order) = sorted.zip(order).expect("at least one sparse dim");
-    let packed = words.len() == 1;
+    let packed = unpacks(&words, shape);
     let list = if packed {
         keys.clone()
     } else {

@@ -67,7 +67,7 @@ pub struct Word {
     pub bits: usize,
 }
 
-/// The words of a shape, the least significant first. If there is one, it tells the coordinates along all dims.
+/// The words of a shape, the least significant first.
 pub fn words(shape: &[usize]) -> Vec<Word> {
     let mut words = vec![];
     let mut end = shape.len();
@@ -96,6 +96,12 @@ pub fn words(shape: &[usize]) -> Vec<Word> {
 
 fn is_wide(size: usize) -> bool {
     size > u32::MAX as usize
+}
+
+/// Whether the coordinates along all dims can be computed from the key. One dim of 2^32 indices has a key of one word,
+/// but a size of 33 bits.
+pub fn unpacks(words: &[Word], shape: &[usize]) -> bool {
+    words.len() == 1 && !shape.iter().any(|&size| is_wide(size))
 }
 
 impl Word {
@@ -144,5 +150,12 @@ mod tests {
     fn dims_of_one_index_have_no_word() {
         assert_eq!(of(&[1, 1 << 40, 1]), [(1..2, false, 32), (1..2, true, 8)]);
         assert_eq!(of(&[1, 1]), [(0..2, false, 0)]);
+    }
+
+    #[test]
+    fn coordinates_are_computed_from_keys_of_one_word() {
+        let of = |shape: &[usize]| unpacks(&words(shape), shape);
+        assert!(of(&[1 << 16, 1 << 16]) && of(&[1, (1 << 32) - 1]));
+        assert!(!of(&[1 << 32]) && !of(&[1, 1 << 32, 1]) && !of(&[(1 << 16) + 1, 1 << 16]));
     }
 }

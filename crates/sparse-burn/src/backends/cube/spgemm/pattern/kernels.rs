@@ -1,6 +1,7 @@
 //! Kernels of the symbolic phase.
 
 use super::super::super::parts::{One, SUM, bound, tree};
+use super::super::super::sort::scan_units;
 use super::super::bins::{BINS, Bin};
 use super::super::table::{EMPTY, clear, insert, largest, sort};
 use super::{CUBE, LANES};
@@ -163,7 +164,7 @@ pub fn mark<I: Int>(
     #[define(I)] _type: ElemType,
 ) {
     let bits = Shared::<[Atomic<u32>]>::new_slice(words);
-    let mut sums = Shared::<[u32]>::new_slice(bin.units);
+    let mut sums = Shared::<[u32]>::new_slice(comptime!(2 * bin.units));
     let unit = UNIT_POS as usize;
     let mine = CUBE_POS < rows * tiles;
     let row = usize::cast_from(list[first + min(CUBE_POS / tiles, rows - 1)]);
@@ -210,19 +211,10 @@ pub fn mark<I: Int>(
             own += bits[word].load().count_ones();
         }
     }
-    sums[unit] = own;
-    sync_cube();
-    let mut step = comptime!(1usize).runtime();
-    while step < bin.units {
-        let left = if unit >= step { sums[unit - step] } else { 0u32.runtime() };
-        sync_cube();
-        sums[unit] += left;
-        sync_cube();
-        step *= 2;
-    }
+    let counted = scan_units::<u32>(&mut sums, own, 0usize, bin.units, SUM);
     if mine {
         if comptime!(writes) {
-            let mut at = usize::cast_from(starts[CUBE_POS]) + (sums[unit] - own) as usize;
+            let mut at = usize::cast_from(starts[CUBE_POS]) + counted.before as usize;
             for k in 0..each {
                 let word = unit * each + k;
                 if word < words {
@@ -235,7 +227,7 @@ pub fn mark<I: Int>(
                 }
             }
         } else if unit == bin.units - 1 {
-            out[CUBE_POS] = I::cast_from(sums[unit]);
+            out[CUBE_POS] = I::cast_from(counted.total);
         }
     }
 }
