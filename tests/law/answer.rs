@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, Tensor, TensorData};
 use sparse_tensor::{Kind, SparseTensor, pattern::Pattern};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 
 type Loss = Box<dyn FnOnce(Vec<f64>) -> Tensor<1>>;
@@ -121,11 +121,12 @@ pub fn law<A: Into<Output>, B: Into<Output>>(own: impl FnOnce() -> A, reference:
     Answer { got: caught(|| own().into()), want: caught_aside(|| reference().into()) }
 }
 
-/// The value, or the message of the panic.
+/// The value, or the message of the panic. What unwinds without a message is no panic.
 pub fn caught<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
-        text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string())).unwrap_or_else(|| "panicked".into())
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
+        text.unwrap_or_else(|| resume_unwind(panic))
     })
 }
 

@@ -5,9 +5,7 @@
 //! [`without_blocking`] runs the ordinary code several times, as React (Suspense) renders a component again when its
 //! data have arrived:
 //!
-//! - A run that comes to a read starts it and goes on with zeros in its place. Zero is an answer that the device may
-//!   give: no element, no wrong index. No kernel of this library is launched then, because a result with no element
-//!   has no room for what a kernel writes. When the run ends its result is dropped.
+//! - A run that comes to a read starts it and stops ([`Answer`]).
 //! - The read is awaited. Then the code runs again, and this time the read has its answer.
 //! - The result of the first run without a new read is returned.
 //!
@@ -17,7 +15,8 @@
 
 use burn::tensor::TensorData;
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -31,6 +30,20 @@ static READS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static RUN: RefCell<Option<Run>> = const { RefCell::new(None) };
+    static ZEROS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What is awaited within `f` goes on with zeros, as in a page. For tests, on devices that drop what is written outside
+/// of a buffer.
+pub fn with_zeros<R>(f: impl FnOnce() -> R) -> R {
+    struct End(bool);
+    impl Drop for End {
+        fn drop(&mut self) {
+            ZEROS.set(self.0);
+        }
+    }
+    let _end = End(ZEROS.replace(true));
+    f()
 }
 
 const SAME: &str = "without_blocking: the closure must do the same in every run (draw random numbers outside)";
@@ -38,9 +51,36 @@ const SAME: &str = "without_blocking: the closure must do the same in every run 
 /// A read that has been started.
 type Pending = Pin<Box<dyn Future<Output = TensorData> + Send>>;
 
+/// How a run goes on from a read that has no answer yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// It does not: its stack is unwound, as by a panic.
+    Stop,
+    /// With zeros. For pages, whose code cannot be unwound. Zero is an answer that the device may give: no element, no
+    /// wrong index. No kernel of this library is launched from here on: a result with no element has no room for what a
+    /// kernel writes. What Burn's kernels write outside of a buffer WebGPU drops. When the run ends so does its result.
+    Zeros,
+    /// With the answer, for which it waits. For programs that abort in place of unwinding.
+    Wait,
+}
+
+impl Default for Answer {
+    fn default() -> Self {
+        match () {
+            () if cfg!(target_family = "wasm") || ZEROS.get() => Self::Zeros,
+            () if cfg!(panic = "unwind") => Self::Stop,
+            () => Self::Wait,
+        }
+    }
+}
+
+/// What a stopped run unwinds with.
+struct Stopped;
+
 /// What a run has learned, and how far it is in what the runs before it have learned.
 #[derive(Default)]
 struct Run {
+    answer: Answer,
     steps: Vec<Step>,
     at: usize,
     pending: Option<Pending>,
@@ -84,8 +124,11 @@ impl Run {
 }
 
 /// Source: React's Suspense, which renders a component again when the data have arrived that it asked for.
-pub async fn without_blocking<T>(mut f: impl FnMut() -> T) -> T {
-    let mut run = Run::default();
+pub async fn without_blocking<T>(f: impl FnMut() -> T) -> T {
+    replay(Run::default(), f).await
+}
+
+async fn replay<T>(mut run: Run, mut f: impl FnMut() -> T) -> T {
     loop {
         match once(&mut run, &mut f) {
             Ok(result) => return result,
@@ -107,12 +150,14 @@ fn once<T>(run: &mut Run, f: impl FnOnce() -> T) -> Result<T, Pending> {
         }
     }
     let end = End(RUN.replace(Some(Run { at: 0, zeros: 0, ..std::mem::take(run) })));
-    let result = f();
+    let result = catch_unwind(AssertUnwindSafe(f));
     *run = RUN.take().expect("the run that was entered");
     drop(end);
-    match run.pending.take() {
-        None => Ok(result),
-        Some(pending) => Err(pending),
+    match (run.pending.take(), result) {
+        (None, Ok(result)) => Ok(result),
+        (Some(pending), Ok(_)) => Err(pending),
+        (Some(pending), Err(panic)) if panic.is::<Stopped>() => Err(pending),
+        (_, Err(panic)) => resume_unwind(panic),
     }
 }
 
@@ -146,30 +191,30 @@ pub fn device_reads() -> usize {
 #[cfg(feature = "gpu")]
 pub(crate) fn read(shape: Shape, dtype: DType, data: impl Future<Output = TensorData> + Send + 'static) -> TensorData {
     let count = || READS.fetch_add(1, Ordering::Relaxed);
+    let mut data: Option<Pending> = Some(Box::pin(data));
     let answer = RUN.with_borrow_mut(|run| {
-        let run = run.as_mut()?;
+        let run = run.as_mut().filter(|run| run.answer != Answer::Wait)?;
         if run.pending.is_none() {
             match run.next() {
                 Some(Step::Read(data)) => return Some(Ok(data.clone())),
                 Some(Step::Found(_)) => panic!("{SAME}"),
                 None => {}
             }
+            count();
+            run.pending = data.take();
         }
         run.zeros += 1;
-        Some(Err(run.pending.is_none()))
+        Some(Err(run.answer))
     });
-    match answer {
-        Some(Ok(data)) => data,
-        Some(Err(is_first)) => {
-            if is_first {
-                count();
-                RUN.with_borrow_mut(|run| run.as_mut().expect("the run above").pending = Some(Box::pin(data)));
-            }
+    match (answer, data) {
+        (Some(Ok(data)), _) => data,
+        (Some(Err(Answer::Zeros)), _) => {
             TensorData::from_bytes_vec(vec![0; shape.num_elements() * dtype.size()], shape, dtype)
         }
-        None => {
+        (Some(Err(_)), _) => resume_unwind(Box::new(Stopped)),
+        (None, data) => {
             count();
-            try_read_sync(data).expect(
+            try_read_sync(data.expect("it was not taken")).expect(
                 "a page cannot wait for its GPU: call the `_async` twin, or several operations in `without_blocking`",
             )
         }
@@ -178,9 +223,10 @@ pub(crate) fn read(shape: Shape, dtype: DType, data: impl Future<Output = Tensor
 
 #[cfg(all(test, feature = "gpu"))]
 mod tests {
-    use super::{is_dropped, lookup, read, without_blocking};
+    use super::{Answer, Run, is_dropped, lookup, read, replay};
     use burn::tensor::{DType, TensorData};
     use std::cell::RefCell;
+    use std::panic::catch_unwind;
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 
@@ -195,8 +241,8 @@ mod tests {
     }
 
     /// The result, with what happens `between` two runs.
-    fn drive<T>(f: impl FnMut() -> T, between: impl Fn()) -> T {
-        let mut future = pin!(without_blocking(f));
+    fn drive<T>(answer: Answer, f: impl FnMut() -> T, between: impl Fn()) -> T {
+        let mut future = pin!(replay(Run { answer, ..Run::default() }, f));
         loop {
             if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
                 return result;
@@ -208,17 +254,35 @@ mod tests {
     #[test]
     fn runs_learn_one_read_at_a_time() {
         let seen = RefCell::new(vec![]);
-        let result = drive(
-            || {
-                let [a, b] = [3, 4].map(number);
-                seen.borrow_mut().push((a, b, is_dropped()));
-                a * b
-            },
-            || assert!(!is_dropped(), "between runs there is none"),
-        );
-        assert_eq!(result, 12);
-        assert_eq!(seen.into_inner(), [(0, 0, true), (3, 0, true), (3, 4, false)]);
-        assert_eq!(drive(|| 5, || panic!("nothing is read")), 5);
+        for answer in [Answer::Zeros, Answer::Stop] {
+            let result = drive(
+                answer,
+                || {
+                    let [a, b] = [3, 4].map(number);
+                    seen.borrow_mut().push((a, b, is_dropped()));
+                    a * b
+                },
+                || assert!(!is_dropped(), "between runs there is none"),
+            );
+            assert_eq!(result, 12);
+            assert_eq!(drive(answer, || 5, || panic!("nothing is read")), 5);
+        }
+        assert_eq!(seen.into_inner(), [(0, 0, true), (3, 0, true), (3, 4, false), (3, 4, false)]);
+    }
+
+    #[test]
+    fn a_panic_of_the_code_is_its_own() {
+        for answer in [Answer::Zeros, Answer::Stop] {
+            let panic = catch_unwind(|| drive(answer, || assert_eq!(number(3), 4), || ()));
+            assert!(panic.unwrap_err().is::<String>(), "not the panic of the assertion");
+            assert!(!is_dropped());
+        }
+    }
+
+    #[test]
+    fn a_program_that_aborts_waits() {
+        let ready = || read([1].into(), DType::I32, std::future::ready(TensorData::from([5])));
+        assert_eq!(drive(Answer::Wait, || ready().iter::<i32>().sum::<i32>(), || panic!("it waits")), 5);
     }
 
     /// A cache that another task fills or empties while this one waits.
@@ -235,7 +299,10 @@ mod tests {
             }
             made
         };
-        assert_eq!(drive(|| kept() + number(1), || *cache.borrow_mut() = Some(100)), 8);
-        assert_eq!(drive(|| kept() + number(1), || *cache.borrow_mut() = None), 8);
+        for answer in [Answer::Zeros, Answer::Stop] {
+            *cache.borrow_mut() = None;
+            assert_eq!(drive(answer, || kept() + number(1), || *cache.borrow_mut() = Some(100)), 8);
+            assert_eq!(drive(answer, || kept() + number(1), || *cache.borrow_mut() = None), 8);
+        }
     }
 }
