@@ -1,5 +1,5 @@
-//! What a GPU is for, in one call: products, reductions along an axis, coalescing and an epoch of a graph network, each
-//! with the share of a measured copy's memory bandwidth, beside PyTorch where it has CUDA. `benches/gpu.sh` builds and
+//! What a GPU is for, in one call: products, softmax, reductions along an axis, coalescing and an epoch of a graph
+//! network, each with the share of a measured copy's memory bandwidth, beside PyTorch where it has CUDA. `benches/gpu.sh` builds and
 //! runs it.
 //!
 //! Runs on the device in `SPARSE_TEST_DEVICE`. Results are compared with those of Flex, and with the peer's, before
@@ -13,8 +13,8 @@ use burn::tensor::activation::{log_softmax, relu};
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use sparse_tensor::ops::{Reduce, masked_matmul, put_along_axis};
-use sparse_tensor::{CooTensor, CsrTensor};
+use sparse_tensor::ops::{IndexPlan, Reduce, masked_matmul, put_along_axis};
+use sparse_tensor::{CooTensor, CsrTensor, Fill};
 use std::io::{BufRead, BufReader, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     let mut peer = Peer::start(folder.path());
     let mut table = vec![];
     let mut failed = false;
-    for group in [graph_works, large_works, put_works, coalesce_works] {
+    for group in [graph_works, row_works, product_works, large_works, put_works, plan_works, coalesce_works] {
         for work in group(folder.path(), scale, &wants) {
             match catch_unwind(AssertUnwindSafe(|| measure(&work, &device, &mut peer))) {
                 Ok(times) => table.push((work, times)),
@@ -331,6 +331,80 @@ fn gcn_epoch(graph: &Graph, first: &[f32], second: &[f32], labels: &[i32], devic
     })
 }
 
+/// Work in which a row has one number: the product with a vector, sums, and softmax with its gradient.
+fn row_works(folder: &Path, scale: f64, wants: &dyn Fn(&str) -> bool) -> Vec<Work> {
+    let names = ["spmv", "row sum", "softmax f+b"];
+    if !names.iter().any(|name| wants(name)) {
+        return vec![];
+    }
+    let nodes = scaled(1_000_000, scale);
+    let graph = std::rc::Rc::new(Graph::make(folder, "rows", 6, nodes, nodes * 10, 1));
+    let [sparse, dense, rows] = graph.bytes();
+    let on = |f: fn(&Graph, &Device) -> Run| {
+        let graph = graph.clone();
+        Box::new(move |device: &Device| f(&graph, device))
+    };
+    let values = graph.col.len() as f64 * 4.0;
+    let pointers = (nodes * 4) as f64;
+    let works = vec![
+        Work { name: "spmv", least: sparse + 2.0 * dense, gathered: sparse + rows + dense, make: on(spmm) },
+        Work { name: "row sum", least: values + pointers + dense, gathered: values + pointers + dense, make: on(sums) },
+        // The values in and out, then the result and its gradient in, and a gradient out.
+        Work {
+            name: "softmax f+b",
+            least: 5.0 * values + 2.0 * pointers,
+            gathered: 5.0 * values + 2.0 * pointers,
+            make: on(softmax_both),
+        },
+    ];
+    works.into_iter().filter(|work| wants(work.name)).collect()
+}
+
+fn sums(graph: &Graph, device: &Device) -> Run {
+    let a = graph.matrix(device);
+    Box::new(move || vec![a.sum_dim_dense(1).flatten(0, 1)])
+}
+
+fn softmax_both(graph: &Graph, device: &Device) -> Run {
+    let device = device.clone().autodiff();
+    let a = graph.matrix(&device).with_fill(Fill::Undefined);
+    // A gradient of ones would give zeros.
+    let weights = floats(&graph.values, [graph.values.len()], &device);
+    Box::new(move || {
+        let a = a.clone().detach().require_grad();
+        let out = a.softmax(1).values::<1>();
+        let grads = (out.clone() * weights.clone()).sum().backward();
+        vec![out.inner(), a.grad(&grads).expect("a leaf").values::<1>()]
+    })
+}
+
+/// The square of a sparse matrix, which makes its pattern; and again, with the pattern known.
+fn product_works(folder: &Path, scale: f64, wants: &dyn Fn(&str) -> bool) -> Vec<Work> {
+    if !["spgemm", "spgemm, known"].iter().any(|name| wants(name)) {
+        return vec![];
+    }
+    let nodes = scaled(100_000, scale);
+    let graph = std::rc::Rc::new(Graph::make(folder, "square", 7, nodes, nodes * 10, 1));
+    let [sparse, ..] = graph.bytes();
+    // Each element meets a row of about ten.
+    let products = graph.col.len() as f64 * 10.0 * 8.0;
+    let works = [("spgemm", false), ("spgemm, known", true)].map(|(name, known)| {
+        let graph = graph.clone();
+        let make = Box::new(move |device: &Device| {
+            let a = graph.matrix(device);
+            let fresh =
+                move |a: &CsrTensor<2>| CsrTensor::new_unchecked(a.row_ptr(), a.col_idx(), a.values::<1>(), [nodes; 2]);
+            let run: Run = Box::new(move || {
+                let a = if known { a.clone() } else { fresh(&a) };
+                vec![a.matmul(&a).values::<1>()]
+            });
+            run
+        });
+        Work { name, least: 2.0 * sparse, gathered: 2.0 * sparse + products, make }
+    });
+    works.into_iter().filter(|work| wants(work.name)).collect()
+}
+
 fn large_works(folder: &Path, scale: f64, wants: &dyn Fn(&str) -> bool) -> Vec<Work> {
     if !wants("spmm 50M") {
         return vec![];
@@ -379,18 +453,44 @@ fn put_works(folder: &Path, scale: f64, wants: &dyn Fn(&str) -> bool) -> Vec<Wor
     works.into_iter().filter(|work| wants(work.name)).collect()
 }
 
-fn coalesce_works(folder: &Path, scale: f64, wants: &dyn Fn(&str) -> bool) -> Vec<Work> {
-    if !wants("coalesce 50M") {
+/// Rows added to others by an index that is known: no sort in a step.
+fn plan_works(folder: &Path, scale: f64, wants: &dyn Fn(&str) -> bool) -> Vec<Work> {
+    if !wants("put add, plan") {
         return vec![];
     }
-    let (rows, nnz) = (scaled(1_000_000, scale), scaled(50_000_000, scale));
+    let (count, targets) = (scaled(1_000_000, scale), scaled(100_000, scale));
+    let mut rng = StdRng::seed_from_u64(8);
+    let values = uniform(&mut rng, count * WIDTH, 0.9, 1.1);
+    let index: Vec<i32> = (0..count).map(|_| rng.random_range(0..targets as i32)).collect();
+    save(folder, "plan.values", &values);
+    save(folder, "plan.index", &index);
+    save(folder, "plan.targets", &[targets as i64]);
+    let make = Box::new(move |device: &Device| {
+        let values = floats(&values, [count, WIDTH], device);
+        let plan = IndexPlan::new(ints(&index, [count], device), targets).expect("an index in range");
+        let arr = Tensor::<2>::zeros([targets, WIDTH], device);
+        let run: Run =
+            Box::new(move || vec![plan.put(arr.clone(), 0, values.clone(), Reduce::Add, true).flatten(0, 1)]);
+        run
+    });
+    let bytes = ((count * (WIDTH + 1) + 2 * targets * WIDTH) * 4) as f64;
+    vec![Work { name: "put add, plan", least: bytes, gathered: bytes, make }]
+}
+
+fn coalesce_works(folder: &Path, scale: f64, wants: &dyn Fn(&str) -> bool) -> Vec<Work> {
+    let sizes = [("coalesce 10M", 10_000_000), ("coalesce 50M", 50_000_000)];
+    sizes.into_iter().filter(|(name, _)| wants(name)).map(|(name, nnz)| coalesce(folder, scale, name, nnz)).collect()
+}
+
+fn coalesce(folder: &Path, scale: f64, name: &'static str, nnz: usize) -> Work {
+    let (rows, nnz) = (scaled(1_000_000, scale), scaled(nnz, scale));
     let mut rng = StdRng::seed_from_u64(5);
     let at: Vec<i32> =
         (0..2 * nnz).map(|k| rng.random_range(0..if k < nnz { rows as i32 } else { WIDTH as i32 })).collect();
     let values = uniform(&mut rng, nnz, 0.5, 1.5);
-    save(folder, "coalesce.shape", &[rows as i64, WIDTH as i64]);
-    save(folder, "coalesce.indices", &at);
-    save(folder, "coalesce.values", &values);
+    save(folder, &format!("{name}.shape"), &[rows as i64, WIDTH as i64]);
+    save(folder, &format!("{name}.indices"), &at);
+    save(folder, &format!("{name}.values"), &values);
     let make = Box::new(move |device: &Device| {
         let (at, values) = (ints(&at, [2, nnz], device), floats(&values, [nnz], device));
         // A new pattern each time: the merged one would be kept with an old one.
@@ -404,7 +504,7 @@ fn coalesce_works(folder: &Path, scale: f64, wants: &dyn Fn(&str) -> bool) -> Ve
     let cells = (rows * WIDTH) as f64;
     let distinct = cells * (1.0 - (-(nnz as f64) / cells).exp());
     let least = 12.0 * (nnz as f64 + distinct);
-    vec![Work { name: "coalesce 50M", least, gathered: least, make }]
+    Work { name, least, gathered: least, make }
 }
 
 /// PyTorch on the same device, if there is one that has CUDA.

@@ -82,9 +82,40 @@ def put(reduce):
     return run
 
 
-def coalesce():
-    shape = tuple(raw("coalesce.shape", np.int64).tolist())
-    at, values = raw("coalesce.indices", np.int32).long().reshape(2, -1), raw("coalesce.values", np.float32)
+def row_sum():
+    a, _ = graph("rows", 1)
+    coo = a.to_sparse_coo()
+    return lambda: [torch.sparse.sum(coo, 1).to_dense()]
+
+
+def softmax_both():
+    a, _ = graph("rows", 1)
+    at, values = a.to_sparse_coo().coalesce().indices(), a.values()
+
+    def run():
+        v = values.detach().requires_grad_()
+        coo = torch.sparse_coo_tensor(at, v, a.shape, is_coalesced=True, check_invariants=False)
+        out = torch.sparse.softmax(coo, 1).coalesce().values()
+        (out * values).sum().backward()
+        return [out.detach(), v.grad]
+    return run
+
+
+def spgemm():
+    a, _ = graph("square", 1)
+    return lambda: [(a @ a).values()]
+
+
+def plan_put():
+    values, index = raw("plan.values", np.float32).reshape(-1, 64), raw("plan.index", np.int32).long()
+    out = torch.zeros(int(raw("plan.targets", np.int64)[0]), 64, device="cuda")
+    wide = index[:, None].expand(-1, 64)
+    return lambda: [out.scatter_reduce(0, wide, values, "sum")]
+
+
+def coalesce(name):
+    shape = tuple(raw(name + ".shape", np.int64).tolist())
+    at, values = raw(name + ".indices", np.int32).long().reshape(2, -1), raw(name + ".values", np.float32)
     # A new tensor each time: an old one would remember that it is coalesced.
     return lambda: [torch.sparse_coo_tensor(at, values, shape, check_invariants=False).coalesce().values()]
 
@@ -92,7 +123,9 @@ def coalesce():
 WORK = {
     "spmm": lambda: spmm("graph", 128), "spmm f+b": spmm_both, "sddmm": sddmm, "gcn epoch": gcn_epoch,
     "spmm 50M": lambda: spmm("large", 64), "put add f+b": lambda: put("sum"), "put amax f+b": lambda: put("amax"),
-    "coalesce 50M": coalesce,
+    "spmv": lambda: spmm("rows", 1), "row sum": row_sum, "softmax f+b": softmax_both,
+    "spgemm": spgemm, "spgemm, known": spgemm, "put add, plan": plan_put,
+    "coalesce 10M": lambda: coalesce("coalesce 10M"), "coalesce 50M": lambda: coalesce("coalesce 50M"),
 }
 
 
