@@ -1,12 +1,11 @@
 //! The network.
 
 use burn::module::Module;
-use burn::tensor::activation::relu;
 use burn::tensor::{Device, Distribution, Tensor};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::nn::{GcnConv, GcnConvConfig, sparse_dropout};
 
-/// Two graph convolutions with a ReLU between them.
+/// Two graph convolutions. The first ends with ReLU.
 #[derive(Module, Debug)]
 pub(crate) struct Gcn {
     pub(crate) first: GcnConv,
@@ -16,14 +15,14 @@ pub(crate) struct Gcn {
 impl Gcn {
     pub(crate) fn new(features: usize, hidden: usize, classes: usize, device: &Device) -> Self {
         Self {
-            first: GcnConvConfig::new(features, hidden).init(device),
+            first: GcnConvConfig::new(features, hidden).with_relu(true).init(device),
             second: GcnConvConfig::new(hidden, classes).init(device),
         }
     }
 
     /// The learned embedding `[nodes, hidden]`.
     pub(crate) fn embed(&self, adjacency: &CsrTensor<2>, features: &CsrTensor<2>) -> Tensor<2> {
-        relu(self.first.forward_sparse(adjacency, features))
+        self.first.forward_sparse(adjacency, features)
     }
 
     /// Logits `[nodes, classes]`.

@@ -1,8 +1,8 @@
 //! Graph convolution.
 
-use super::features::with_bias;
 use super::normalization::{try_gcn_normalization, try_symmetric_normalization};
 use crate::base::checks::same_elements;
+use crate::ops::Epilogue;
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::CsrTensor;
@@ -25,6 +25,9 @@ pub struct GcnConvConfig {
     /// Whether a bias is added; it starts at 0.
     #[config(default = true)]
     pub bias: bool,
+    /// Whether ReLU follows, in the same pass as the product and the bias.
+    #[config(default = false)]
+    pub relu: bool,
     /// Whether the layer normalises the adjacency itself, by [`gcn_normalization`](super::gcn_normalization). By
     /// default it gets a normalised one, so that a model of several layers normalises once. (PyG's default is the other
     /// way round.)
@@ -45,7 +48,7 @@ pub struct GcnConvConfig {
     pub initializer: Initializer,
 }
 
-/// A graph convolution: `A X W + b`.
+/// A graph convolution: `A X W + b`, or `relu(A X W + b)` with `relu` in the configuration.
 ///
 /// `A` is a normalised adjacency (see [`symmetric_normalization`](crate::nn::symmetric_normalization)), and `X` has the
 /// features of the nodes. With `normalize` in the configuration the layer gets the adjacency as it is, with the edge
@@ -74,6 +77,8 @@ pub struct GcnConv {
     pub weight: Param<Tensor<2>>,
     /// `[d_output]`.
     pub bias: Option<Param<Tensor<1>>>,
+    /// Whether ReLU follows.
+    relu: bool,
     /// Whether the adjacency is normalised here.
     normalize: bool,
     /// The weight of a missing self loop, if they are added.
@@ -118,7 +123,7 @@ impl GcnConvConfig {
         let bias = self.bias.then(|| Initializer::Zeros.init([self.d_output], device));
         let loop_weight = self.self_loops.then_some(if self.improved { 2.0 } else { 1.0 });
         let kept = (self.normalize && self.cached).then(Kept::default);
-        GcnConv { weight, bias, normalize: self.normalize, loop_weight, kept }
+        GcnConv { weight, bias, relu: self.relu, normalize: self.normalize, loop_weight, kept }
     }
 }
 
@@ -155,11 +160,11 @@ impl GcnConv {
     }
 
     fn propagate(&self, adjacency: &CsrTensor<2>, projected: Tensor<2>) -> Result<Tensor<2>> {
-        let out = match self.normalize {
-            true => self.normalized(adjacency)?.try_matmul(projected)?,
-            false => adjacency.try_matmul(projected)?,
-        };
-        Ok(with_bias(out, &self.bias))
+        let epilogue = Epilogue { bias: self.bias.as_ref().map(Param::val), relu: self.relu };
+        match self.normalize {
+            true => self.normalized(adjacency)?.try_matmul_then(projected, epilogue),
+            false => adjacency.try_matmul_then(projected, epilogue),
+        }
     }
 
     /// The normalised adjacency, kept or new.
@@ -196,6 +201,7 @@ impl ModuleDisplay for GcnConv {
     fn custom_content(&self, content: Content) -> Option<Content> {
         let [d_input, d_output] = self.weight.lazy_shape().dims();
         let content = content.add("d_input", &d_input).add("d_output", &d_output).add("bias", &self.bias.is_some());
+        let content = if self.relu { content.add("relu", &true) } else { content };
         if self.normalize { content.add("normalize", &true).optional() } else { content.optional() }
     }
 }

@@ -270,7 +270,9 @@ fn check(op: &'static str, (left, right): (&[usize], &[usize]), rule: &'static s
 }
 
 /// The fill as a row, if it takes part in a product.
-fn fill_term<P: Pattern, const D: usize, K: Numeric>(sparse: &SparseTensor<P, D, K>) -> Option<Tensor<2, K>> {
+pub(super) fn fill_term<P: Pattern, const D: usize, K: Numeric>(
+    sparse: &SparseTensor<P, D, K>,
+) -> Option<Tensor<2, K>> {
     let absent = matches!(sparse.fill, Fill::Undefined) || sparse.fill.is_zero();
     (!absent).then(|| sparse.fill_row())
 }
@@ -278,6 +280,12 @@ fn fill_term<P: Pattern, const D: usize, K: Numeric>(sparse: &SparseTensor<P, D,
 /// The values minus the fill. Without values nothing is subtracted: some devices cannot sum its gradient then.
 fn without<K: Numeric>(values: Tensor<2, K>, fill: &Tensor<2, K>) -> Tensor<2, K> {
     if values.dims()[0] == 0 { values } else { values - fill.clone() }
+}
+
+/// A bias `[1, features]` that is added to each row of a product, and ReLU after it, in the same pass.
+pub(super) struct Then<K: Numeric> {
+    pub bias: Option<Tensor<2, K>>,
+    pub relu: bool,
 }
 
 /// What the backward pass of a product keeps: the shared pattern, and of each side what the gradient of the other
@@ -290,27 +298,43 @@ struct Saved {
     heads: usize,
     values: Option<Tensor<2>>,
     dense: Option<Tensor<2>>,
+    /// The result, if ReLU made it.
+    out: Option<Tensor<2>>,
 }
 
 /// `matrix x dense` for flat operands: values `[nnz, heads]`, dense `[cols, heads * F]`.
 pub(super) fn spmm<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K> {
-    product(matrix.row_view(), || matrix.col_view(), matrix.row_ids(), matrix.col_ids(), values, dense)
+    spmm_then(matrix, values, dense, Then { bias: None, relu: false })
+}
+
+/// [`spmm`], with what follows it.
+pub(super) fn spmm_then<K: Numeric>(
+    matrix: &Matrix,
+    values: Tensor<2, K>,
+    dense: Tensor<2, K>,
+    then: Then<K>,
+) -> Tensor<2, K> {
+    product(matrix.row_view(), || matrix.col_view(), [matrix.row_ids(), matrix.col_ids()], values, dense, then)
 }
 
 /// `matrix^T x dense`: the same with the roles of rows and columns swapped.
 fn spmm_transposed<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K> {
-    product(matrix.col_view(), || matrix.row_view(), matrix.col_ids(), matrix.row_ids(), values, dense)
+    let then = Then { bias: None, relu: false };
+    product(matrix.col_view(), || matrix.row_view(), [matrix.col_ids(), matrix.row_ids()], values, dense, then)
 }
 
 fn product<K: Numeric>(
     by_row: View,
     by_col: impl FnOnce() -> View,
-    row_ids: &Tensor<1, burn::tensor::Int>,
-    col_ids: &Tensor<1, burn::tensor::Int>,
+    [row_ids, col_ids]: [&Tensor<1, burn::tensor::Int>; 2],
     values: Tensor<2, K>,
     dense: Tensor<2, K>,
+    Then { bias, relu }: Then<K>,
 ) -> Tensor<2, K> {
-    let out = by_row.rows(|rows| kernel::spmm(rows, &values, &dense));
+    let out = by_row.rows(|rows| match (&bias, relu) {
+        (None, false) => kernel::spmm(rows, &values, &dense),
+        _ => kernel::spmm_then(rows, &values, &dense, bias.as_ref(), relu),
+    });
     let (Some(values), Some(dense)) = (as_float(&values), as_float(&dense)) else { return out };
     let out = as_float(&out).expect("the kind of the values");
     let saved = Saved {
@@ -320,18 +344,42 @@ fn product<K: Numeric>(
         heads: values.dims()[1],
         values: dense.is_tracked().then(|| values.clone().inner()),
         dense: values.is_tracked().then(|| dense.clone().inner()),
+        out: relu.then(|| out.clone()),
     };
     let parents = [Erased::from(values), Erased::from(dense)];
-    from_float(record(out, parents, saved, |saved, grad, [values, dense]| {
+    let Some(bias) = bias.and_then(|bias| as_float(&bias)) else {
+        return from_float(record(out, parents, saved, |saved, grad, needs| {
+            saved.backward(&saved.before_relu(grad), needs)
+        }));
+    };
+    let [values, dense] = parents;
+    from_float(record(out, [values, dense, Erased::from(bias)], saved, |saved, grad, [values, dense, bias]| {
+        let grad = saved.before_relu(grad);
+        let [d_values, d_dense] = saved.backward(&grad, [values, dense]);
+        [d_values, d_dense, bias.then(|| grad.sum_dim(0).into())]
+    }))
+}
+
+impl Saved {
+    /// The gradient of what ReLU took.
+    fn before_relu(&self, grad: Tensor<2>) -> Tensor<2> {
+        match &self.out {
+            Some(out) => grad.mask_fill(out.clone().lower_equal_elem(0), 0),
+            None => grad,
+        }
+    }
+
+    /// The gradients of the values and of the dense operand, as far as they are needed.
+    fn backward(&self, grad: &Tensor<2>, [values, dense]: [bool; 2]) -> [Option<Erased>; 2] {
         let d_values = values.then(|| {
-            let dense = saved.dense.as_ref().expect("saved where the values are tracked");
-            kernel::sddmm(&saved.row_ids, &saved.col_ids, &grad, dense, saved.heads).into()
+            let dense = self.dense.as_ref().expect("saved where the values are tracked");
+            kernel::sddmm(&self.row_ids, &self.col_ids, grad, dense, self.heads).into()
         });
         let d_dense = dense.then(|| {
-            let values = saved.values.as_ref().expect("saved where the dense side is tracked");
-            let by_col = saved.by_col.as_ref().expect("saved with the values");
-            by_col.rows(|cols| kernel::spmm(cols, values, &grad)).into()
+            let values = self.values.as_ref().expect("saved where the dense side is tracked");
+            let by_col = self.by_col.as_ref().expect("saved with the values");
+            by_col.rows(|cols| kernel::spmm(cols, values, grad)).into()
         });
         [d_values, d_dense]
-    }))
+    }
 }

@@ -41,6 +41,7 @@ pub(crate) mod mask;
 pub(crate) mod masked_matmul;
 mod matmul;
 mod matmul_reduce;
+mod matmul_then;
 mod norm;
 mod operand;
 mod permute;
@@ -70,6 +71,7 @@ pub use gather::{
 pub use mask::{sparse_mask, try_sparse_mask, try_sparse_mask_async};
 pub use masked_matmul::{head_sddmm, masked_matmul, try_head_sddmm, try_masked_matmul};
 pub use matmul::MatmulRhs;
+pub use matmul_then::Epilogue;
 pub use plan::IndexPlan;
 pub use put_along_axis::{PutValues, put_along_axis, try_put_along_axis};
 pub use scalar::ScalarArg;

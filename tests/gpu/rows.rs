@@ -3,10 +3,12 @@
 
 use crate::common::{Data, TURN, floats, gpu, ints, list, matrix};
 use crate::forced::agree;
+use burn::tensor::activation::relu;
 use burn::tensor::{Bool, DType, Device, FloatDType, Int, Tensor};
 use sparse_burn::forced::{Forced, forced, launches};
 use sparse_burn::{Extremum, RowsView, kernel};
-use sparse_tensor::ops::Reduce;
+use sparse_tensor::CooTensor;
+use sparse_tensor::ops::{Epilogue, Reduce};
 use std::io::Write;
 
 const CHUNKS: &str = "rows in chunks";
@@ -29,7 +31,9 @@ fn products(a: &(Vec<i32>, Vec<i32>, Vec<f32>), x: &[f32], [rows, cols]: [usize;
     let x = floats(x, [cols, x.len() / cols], device).require_grad();
     let extreme = |reduce| a.matmul_reduce(x.clone(), reduce);
     let mut parts = vec![];
-    for y in [a.matmul(x.clone()), extreme(Reduce::Amax), extreme(Reduce::Amin)] {
+    let bias = floats(&(0..x.dims()[1]).map(|k| (k % 5) as f32 / 4.0 - 0.5).collect::<Vec<_>>(), [x.dims()[1]], device);
+    let then = |relu| a.matmul_then(x.clone(), Epilogue { bias: Some(bias.clone()), relu });
+    for y in [a.matmul(x.clone()), extreme(Reduce::Amax), extreme(Reduce::Amin), then(true), then(false)] {
         let grads = (y.clone() * 2.0).sum().backward();
         parts.extend([list(y), list(a.grad(&grads).unwrap().values::<1>()), list(x.grad(&grads).unwrap())]);
     }
@@ -160,6 +164,51 @@ fn integers_and_bool_of_every_class() {
                 let any = kernel::segment_sum(&flags, None, &ptr);
                 [sums, any.int()].map(|part| part.into_data().iter::<f32>().collect()).into()
             });
+        }
+    }
+}
+
+/// Bias and ReLU in the pass of the product: the bits of separate passes, NaN stays, and no launch more.
+#[test]
+fn epilogues_of_every_class() {
+    let _turn = TURN.lock();
+    let (rows, cols, width) = (40, 30, 12);
+    let mut data = Data::new(31);
+    let mut a = data.csr(rows, cols, 5);
+    a.2[7] = f32::NAN;
+    let (x, bias) = (data.floats(cols * width), data.floats(width));
+    let device = gpu();
+    // Elements from the last to the first: their rows are found by a permutation.
+    let row_of = |k: usize| a.0.partition_point(|&start| start as usize <= k) as i32 - 1;
+    let at: Vec<i32> = (0..a.1.len()).rev().map(row_of).chain(a.1.iter().rev().copied()).collect();
+    let values: Vec<f32> = a.2.iter().rev().copied().collect();
+    let nnz = values.len();
+    let (at, values) = (ints(&at, [2, nnz], &device), floats(&values, [nnz], &device));
+    let reversed = CooTensor::<2>::new_unchecked(at, values, [rows, cols], false);
+    let (a, x) = (matrix(&a, [rows, cols], &device), floats(&x, [cols, width], &device));
+    let bias = floats(&bias, [width], &device);
+    let times = |permuted: bool, epilogue: Option<Epilogue>| match (permuted, epilogue) {
+        (false, None) => a.matmul(x.clone()),
+        (false, Some(epilogue)) => a.matmul_then(x.clone(), epilogue),
+        (true, None) => reversed.matmul(x.clone()),
+        (true, Some(epilogue)) => reversed.matmul_then(x.clone(), epilogue),
+    };
+    for (lengths, _) in CLASSES {
+        for (permuted, bindings) in [(false, Some(7)), (true, Some(7)), (true, None)] {
+            let force = Forced { bindings, ..force(lengths) };
+            let run = |epilogue| forced(force, || (list(times(permuted, epilogue)), launches())).0;
+            drop(run(None));
+            let (plain, launched) = run(None);
+            for (adds, rectifies) in [(true, true), (true, false), (false, true)] {
+                let plain: Tensor<2> = floats(&plain, [rows, width], &device);
+                let out = if adds { plain + bias.clone().unsqueeze() } else { plain };
+                let want = list(if rectifies { relu(out) } else { out });
+                let (got, fused) = run(Some(Epilogue { bias: adds.then(|| bias.clone()), relu: rectifies }));
+                let name = format!("{lengths:?}, permuted {permuted}, bias {adds}, relu {rectifies}");
+                assert_eq!(bits(&[got]), bits(&[want]), "{name}");
+                // With one buffer too few the weights are permuted first.
+                assert_eq!(fused, launched + usize::from(permuted && adds && bindings.is_some()), "{name}");
+            }
         }
     }
 }

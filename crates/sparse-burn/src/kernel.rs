@@ -143,6 +143,12 @@ kernels! {
     /// other products of a sparse and a dense matrix.
     spmm Spmm[K: Kind](view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K>;
 
+    /// [`spmm`], to whose rows a bias `[1, features]` is added, and then ReLU, which leaves NaN. Its bits are those of
+    /// separate passes.
+    spmm_then SpmmThen[K: Kind](
+        view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>, bias: Option<Tensor<2, K>>, relu: bool,
+    ) -> Tensor<2, K>;
+
     /// Sparse x dense with an extremum in place of the sum: `out[r, :] = max_k values[k] * dense[idx[k], :]`. NaN wins.
     /// A row without elements gives 0.
     spmm_extremum SpmmExtremum[K: Kind](

@@ -7,6 +7,7 @@
 
 use crate::element::Ids;
 use crate::element::Lanes;
+use crate::epilogue::Epilogue;
 use crate::par::for_pieces;
 use crate::reducer::{Reducer, V};
 use crate::source::Source;
@@ -322,18 +323,29 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Fit<'_, T, R, W> {
     }
 }
 
-/// `out[s, :]` = the rows `idx[k]` (or `k`) of `source` for `k` in `ptr[s]..ptr[s + 1]`, combined in order.
+/// `out[s, :]` = the rows `idx[k]` (or `k`) of `source` for `k` in `ptr[s]..ptr[s + 1]`, combined in order, and then the
+/// epilogue.
 pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
     reducer: R,
     weights: W,
     ptr: Ids<'_>,
     idx: Option<Ids<'_>>,
     source: Source<'_, T>,
+    epilogue: Epilogue<'_, T>,
     out: &mut [T],
 ) {
     let width = source.width();
-    for_pieces(&ptr.cuts(width), out, &|r| r.len() * width, &|rows, out| {
-        Job { inputs: Inputs { reducer, weights, idx, source }, ptr, rows, out }.run();
+    let block = epilogue.block(width);
+    for_pieces(&ptr.cuts(width), out, &|r| r.len() * width, &|rows, mut out| {
+        let mut first = rows.start;
+        while first < rows.end {
+            let rows = first..rows.end.min(first.saturating_add(block));
+            first = rows.end;
+            let (part, rest) = out.split_at_mut(rows.len() * width);
+            Job { inputs: Inputs { reducer, weights, idx, source }, ptr, rows, out: &mut *part }.run();
+            epilogue.apply(part, width);
+            out = rest;
+        }
     });
 }
 

@@ -4,9 +4,9 @@ use crate::answer::{Answer, law};
 use crate::draw::{Build, Draw, Drawn, Fills, Input, Twin, Values};
 use crate::huge::{SIZE, filled, ones};
 use crate::reference::{elsewhere, extreme_dims, keep, mask, matmul as dense_matmul, prod_dims, sum_dims, take};
-use burn::tensor::{Float, Int, Tensor};
+use burn::tensor::{Float, Int, Tensor, activation};
 use sparse_tensor::Numeric;
-use sparse_tensor::ops::{self, Reduce};
+use sparse_tensor::ops::{self, Epilogue, Reduce};
 
 operations! { "products";
     matmul of Float Int [coo csr batched] gradient, |h| h.with_dense(|x| x.matmul(h.columns()));
@@ -38,6 +38,8 @@ operations! { "products";
         let [query, key] = [D - 2, D - 1].map(|side| h.rows_of_heads::<D2>(side));
         ops::attention(query, key.clone(), key, &h.a, None, 0.0)
     });
+    matmul_then of Float [coo csr batched] gradient,
+        |h| h.with_dense(|x| x.matmul_then(h.columns(), Epilogue { bias: None, relu: true }));
     addmm of Float Int [coo csr batched] gradient,
         |h| h.with_dense(|x| x.addmm(0.5, h.columns(), 2.0, h.columns()));
 }
@@ -277,6 +279,24 @@ pub(super) fn attention<P: Build, const D: usize, const D2: usize, K: Drawn + Nu
             let weights = exp.clone() / sum_dims(exp, &[2]).clamp_min(1e-6);
             let value = value.reference.reshape([batch, 1, n, heads, g]).expand(whole(g));
             sum_dims(weights.expand(whole(g)) * value, &[2]).reshape(side(D - 2, g))
+        },
+    )
+}
+
+pub(super) fn matmul_then<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
+    let a = draw.sparse::<P, D, Float>(Values::Any);
+    let mut right = a.sparse.dims();
+    let columns = draw.size().max(1);
+    (right[D - 2], right[D - 1]) = (right[D - 1], columns);
+    let (x, bias) = (draw.dense::<D, Float>(right, Values::Any), draw.dense::<1, Float>([columns], Values::Any));
+    let (added, relu) = (draw.below(3) > 0, draw.below(3) > 0);
+    let epilogue = Epilogue { bias: added.then_some(bias.own), relu };
+    law(
+        || a.sparse.matmul_then(x.own, epilogue),
+        || {
+            let product = dense_matmul(a.dense, x.reference);
+            let sum = if added { product + bias.reference.unsqueeze() } else { product };
+            if relu { activation::relu(sum) } else { sum }
         },
     )
 }

@@ -2,9 +2,9 @@
 
 use super::check;
 use crate::draw::{self, FillKind, Plain, fill_kind, plain, value};
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{DType, Tensor, TensorData};
 use proptest::prelude::*;
-use sparse_tensor::ops::Reduce;
+use sparse_tensor::ops::{Epilogue, Reduce};
 use sparse_tensor::{CooTensor, Fill, SparseTensor, pattern::Pattern};
 
 fn filled<P: Pattern, const D: usize>(
@@ -231,6 +231,26 @@ proptest! {
             let coo: CooTensor<2> = a.coo(xs[0].tensor());
             let dense = xs[1].tensor::<2>();
             if csr { coo.to_csr().matmul_reduce(dense, reduce) } else { coo.matmul_reduce(dense, reduce) }
+        })?;
+    }
+
+    /// Away from the corner of ReLU, which has no slope.
+    #[test]
+    fn products_with_a_bias_and_relu(
+        (a, x, bias) in matrix(true).prop_flat_map(|a| {
+            let n = a.shape[1];
+            (Just(a), proptest::collection::vec(value(), n * 2), proptest::collection::vec(value(), 2))
+        }),
+        kind in fill_kind(), fill in value(), pick in 0usize..4, rectifies: bool,
+    ) {
+        let (x, bias) = (TensorData::new(x, [a.shape[1], 2]), TensorData::new(bias, [2]));
+        check(pick, &[a.data(), x, bias, one(fill)], |xs| {
+            let a = filled(a.coo::<2>(xs[0].tensor()), kind, xs[3].tensor());
+            let bias: Tensor<1> = xs[2].tensor();
+            // Far above or below zero.
+            let away = TensorData::new(vec![50.0, -50.0], [2]);
+            let bias = bias.clone() + Tensor::from_data(away, (&bias.device(), DType::F64));
+            a.matmul_then(xs[1].tensor(), Epilogue { bias: Some(bias), relu: rectifies })
         })?;
     }
 

@@ -4,6 +4,7 @@ use super::compressed::{Compressed, View};
 use super::sddmm::{FEW, SUMS};
 use super::spmm::{head_width, reduce_products};
 use crate::element::Ids;
+use crate::epilogue::Epilogue;
 use crate::lanes::add_lanes;
 use crate::par::{self, for_pieces, split_mut};
 use crate::reducer::Extreme;
@@ -46,7 +47,7 @@ pub fn spmm_extremum<T: Element, I: Index>(
     assert_eq!(out.len(), a.ptr.rows() * features, "spmm_extremum: out must be [rows, features]");
     if features > 0 {
         let dense = Source::new(dense, features, "spmm_extremum: dense");
-        reduce_products(reducer, a, values, dense, heads, out);
+        reduce_products(reducer, a, values, dense, heads, Epilogue::default(), out);
     }
 }
 

@@ -14,7 +14,7 @@ pub use extremum::{Extremum, extremum_cols_backward, extremum_rows_backward, spm
 pub use sampled::spgemm_sampled;
 pub use sddmm::sddmm;
 pub use spgemm::{spgemm, spgemm_values};
-pub use spmm::spmm;
+pub use spmm::{spmm, spmm_then};
 
 pub(crate) mod dynamic {
     pub use super::compressed::dynamic::*;

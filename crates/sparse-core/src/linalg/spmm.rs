@@ -2,6 +2,7 @@
 
 use super::compressed::{Compressed, View};
 use super::spmv::spmv;
+use crate::epilogue::Epilogue;
 use crate::reduce::reduce_rows;
 use crate::reducer::{Reducer, Sum};
 use crate::source::Source;
@@ -34,13 +35,32 @@ pub fn spmm<T: Element, I: Index>(
     features: usize,
     out: &mut [T],
 ) {
+    spmm_then(a, values, dense, heads, features, Epilogue::default(), out);
+}
+
+/// [`spmm`] with an [`Epilogue`]. Its result has the bits of separate passes.
+///
+/// # Panics
+///
+/// As [`spmm`], and when the bias does not have `features` elements.
+pub fn spmm_then<T: Element, I: Index>(
+    a: Compressed<'_, I>,
+    values: &[T],
+    dense: &[T],
+    heads: usize,
+    features: usize,
+    epilogue: Epilogue<'_, T>,
+    out: &mut [T],
+) {
     assert_eq!(out.len(), I::list(a.ptr).rows() * features, "spmm: out must be [rows, features]");
+    let fits = epilogue.bias.is_none_or(|bias| bias.len() == features);
+    assert!(fits, "spmm: the bias must have {features} elements");
     match features {
         0 => {}
-        1 if heads == 1 => spmv(a, values, dense, out),
+        1 if heads == 1 => spmv(a, values, dense, epilogue, out),
         _ => {
             let dense = Source::new(dense, features, "spmm: dense");
-            reduce_products(Sum, a.view(), values, dense, heads, out);
+            reduce_products(Sum, a.view(), values, dense, heads, epilogue, out);
         }
     }
 }
@@ -52,14 +72,15 @@ pub(super) fn reduce_products<T: Element, R: Reducer<T>>(
     values: &[T],
     dense: Source<'_, T>,
     heads: usize,
+    epilogue: Epilogue<'_, T>,
     out: &mut [T],
 ) {
     head_width(heads, dense.width());
     let weights = Weights { values, perm };
     if heads == 1 {
-        reduce_rows(reducer, weights, ptr, Some(idx), dense, out);
+        reduce_rows(reducer, weights, ptr, Some(idx), dense, epilogue, out);
     } else {
-        reduce_rows(reducer, Heads::new(weights, heads, dense.width()), ptr, Some(idx), dense, out);
+        reduce_rows(reducer, Heads::new(weights, heads, dense.width()), ptr, Some(idx), dense, epilogue, out);
     }
 }
 
@@ -75,18 +96,23 @@ pub(super) mod dynamic {
     use super::super::compressed::dynamic::DynCompressed;
     use crate::alloc::zeroed;
     use crate::dynamic::slices::{AnyElement, ElementVec, Elements, Ids, with_elements, with_ids};
+    use crate::epilogue::Epilogue;
 
-    /// See [`spmm`](crate::spmm()): `[rows, features]`.
-    pub fn spmm(
+    /// See [`spmm_then`](crate::spmm_then()): `[rows, features]`.
+    pub fn spmm_then(
         a: DynCompressed<'_>,
         values: Elements<'_>,
         dense: Elements<'_>,
         heads: usize,
         features: usize,
+        bias: Option<Elements<'_>>,
+        relu: bool,
     ) -> ElementVec {
         with_ids!(a.ptr, I => with_elements!(values, T => {
             let mut out = zeroed::<T>(a.rows() * features);
-            super::spmm::<T, I>(a.of(), T::elements(values), T::elements(dense), heads, features, &mut out);
+            let epilogue = Epilogue { bias: bias.map(T::elements), relu };
+            let (values, dense) = (T::elements(values), T::elements(dense));
+            super::spmm_then::<T, I>(a.of(), values, dense, heads, features, epilogue, &mut out);
             T::element_vec(out)
         }))
     }

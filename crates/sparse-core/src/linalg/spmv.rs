@@ -1,6 +1,7 @@
 //! Sparse matrix times vector.
 
 use super::compressed::Compressed;
+use crate::epilogue::Epilogue;
 use crate::par::{by_elements, for_pieces};
 use crate::source::prefetch;
 use crate::{Element, Index};
@@ -11,8 +12,17 @@ const AHEAD: usize = 32;
 
 /// `out[r] = sum over k of value[k] * x[idx[k]]`. The limit is memory, not arithmetic, so it is compiled for the
 /// baseline only.
-pub(super) fn spmv<T: Element, I: Index>(a: Compressed<'_, I>, values: &[T], x: &[T], out: &mut [T]) {
-    for_pieces(&by_elements(a.ptr, 1), out, &|r| r.len(), &|rows, out| dot_rows(a, rows, values, x, out));
+pub(super) fn spmv<T: Element, I: Index>(
+    a: Compressed<'_, I>,
+    values: &[T],
+    x: &[T],
+    epilogue: Epilogue<'_, T>,
+    out: &mut [T],
+) {
+    for_pieces(&by_elements(a.ptr, 1), out, &|r| r.len(), &|rows, out| {
+        dot_rows(a, rows, values, x, out);
+        epilogue.apply(out, 1);
+    });
 }
 
 fn dot_rows<T: Element, I: Index>(a: Compressed<'_, I>, rows: Range<usize>, values: &[T], x: &[T], out: &mut [T]) {

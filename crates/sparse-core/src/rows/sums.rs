@@ -2,6 +2,7 @@
 
 use super::contiguous::contiguous_sums;
 use crate::element::Ids;
+use crate::epilogue::Epilogue;
 use crate::reduce::reduce_rows;
 use crate::reducer::{Extreme, Reducer, Sum};
 use crate::source::Source;
@@ -49,7 +50,7 @@ fn segment_reduce<T: Element, R: Reducer<T>>(
 ) {
     assert_eq!(out.len(), ptr.rows() * block, "{op}: out must hold a block for every segment");
     if block > 0 {
-        reduce_rows(reducer, (), ptr, order, Source::new(values, block, op), out);
+        reduce_rows(reducer, (), ptr, order, Source::new(values, block, op), Epilogue::default(), out);
     }
 }
 

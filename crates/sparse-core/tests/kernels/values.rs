@@ -70,6 +70,26 @@ fn check_spmm<T: Test>(g: &Graph, heads: usize, width: usize, permuted: bool) {
     }
 }
 
+/// The bits of separate passes, in blocks of rows too.
+fn check_epilogue<T: Test>(g: &Graph, heads: usize, width: usize, relu: bool, adds: bool) {
+    let (rows, features) = (g.ptr.len() - 1, heads * width);
+    let (v, dense) = (values::<T>(g.idx.len() * heads, 1), values::<T>(g.cols * features, 2));
+    let (bias, mut want) = (values::<T>(features, 3), vec![T::of(3); rows * features]);
+    let a = Compressed { ptr: &g.ptr, idx: &g.idx, perm: None };
+    spmm(a, &v, &dense, heads, features, &mut want);
+    for (at, x) in want.iter_mut().enumerate() {
+        if adds {
+            *x = T::narrow(T::add(x.widen(), bias[at % features].widen()));
+        }
+        if relu && *x < T::ZERO {
+            *x = T::ZERO;
+        }
+    }
+    let mut out = vec![T::of(3); rows * features];
+    spmm_then(a, &v, &dense, heads, features, Epilogue { bias: adds.then_some(&bias[..]), relu }, &mut out);
+    assert_eq!(out, want, "{heads} x {width}, relu {relu}, bias {adds}");
+}
+
 fn check_sddmm<T: Test>(g: &Graph, heads: usize, width: usize) {
     let (ids, features) = (expand_ptr(&g.ptr), heads * width);
     let (x, y) = (values::<T>((g.ptr.len() - 1) * features, 3), values::<T>(g.cols * features, 4));
@@ -152,6 +172,11 @@ proptest! {
     #[test]
     fn spmm_is_the_definition(g in graph(), (heads, width) in heads(), permuted: bool) {
         every_type!(check_spmm(&g, heads, width, permuted));
+    }
+
+    #[test]
+    fn an_epilogue_is_passes_after_the_product(g in graph(), (heads, width) in heads(), relu: bool, adds: bool) {
+        every_type!(check_epilogue(&g, heads, width, relu, adds));
     }
 
     #[test]

@@ -37,6 +37,13 @@ pub fn is_finite<A: Numeric, N: Size>(x: Vector<A, N>) -> Vector<bool, N> {
     size_bits::<A, N>(x).less_than(&Vector::<u32, N>::new(INFINITY))
 }
 
+/// Numbers below zero become zero. NaN stays.
+#[cube]
+pub fn relu<A: Numeric, N: Size>(x: Vector<A, N>) -> Vector<A, N> {
+    let zero = Vector::<A, N>::new(A::from_int(0));
+    select_many(x.greater_than(&zero).or(is_nan::<A, N>(x)), x, zero)
+}
+
 /// Equal, with NaN equal to itself.
 #[cube]
 pub fn same<A: Numeric, N: Size>(x: Vector<A, N>, y: Vector<A, N>) -> Vector<bool, N> {

@@ -35,7 +35,7 @@ use super::rows::move_rows;
 use super::sort::compress;
 use crate::backend::Gpu;
 use crate::carried::RowsView;
-use crate::kernel::{PlaceRows, SegmentSum, Spmm};
+use crate::kernel::{PlaceRows, SegmentSum, Spmm, SpmmThen};
 use burn_cubecl::cubecl::prelude::{CubePrimitive, Int, Numeric, Size};
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
@@ -50,14 +50,14 @@ mod strategy;
 #[allow(missing_docs)]
 mod terms;
 
-/// Buffers of the gradient of an extremum with permuted weights, without the one that has the sizes. All other kernels
-/// here bind at most seven.
-const MATCHED_BUFFERS: usize = 8;
+/// Buffers of a product with permuted weights and a bias, and of the gradient of an extremum with permuted weights,
+/// without the one that has the sizes. All other kernels here bind at most seven.
+const MOST_BUFFERS: usize = 8;
 
 /// How the terms of a row are combined.
 pub(super) enum Combine {
-    /// They are added. Of Bool: whether any is true.
-    Sum,
+    /// They are added. Of Bool: whether any is true. Then a bias `[1, width]` is added, and ReLU follows.
+    Sum { bias: Option<CubeTensor>, relu: bool },
     /// The largest or smallest. NaN wins. A row without terms gives 0.
     Extremum(Extremum),
     /// The gradient `grad` is divided by the number of terms that equal the result `out`.
@@ -130,6 +130,24 @@ impl Spmm<CubeTensor> {
     }
 }
 
+impl SpmmThen<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { view, values, dense, bias, relu } = supported(self, |args| {
+            // Without elements there is nothing to bind.
+            count(&args.values) > 0 && multiplies(&args.view, &args.values, &args.dense) && runs(&args.bias)
+        })?;
+        let RowsView { ptr, idx, perm } = view;
+        let weights = match perm {
+            // The bias takes the place of one more buffer.
+            Some(perm) if bias.is_some() && !binds(&ptr, MOST_BUFFERS) => {
+                (move_rows(values.clone(), values, perm), None)
+            }
+            perm => (values, perm),
+        };
+        Ok(combine_rows(Combine::Sum { bias, relu }, ptr, Some(idx), Some(weights), dense, usize::MAX))
+    }
+}
+
 /// Whether the device has a kernel for a sparse x dense product.
 pub(super) fn multiplies(view: &RowsView<CubeTensor>, values: &CubeTensor, dense: &CubeTensor) -> bool {
     runs(view.arrays().chain([values, dense])) && holds_rows(dense, count(&view.ptr) - 1)
@@ -145,7 +163,7 @@ fn sum_rows(
     dense: CubeTensor,
     longest: usize,
 ) -> CubeTensor {
-    combine_rows(Combine::Sum, ptr, idx, weights, dense, longest)
+    combine_rows(Combine::Sum { bias: None, relu: false }, ptr, idx, weights, dense, longest)
 }
 
 /// Combines the terms of [`sum_rows`]. Only a sum may have no weights.
@@ -165,9 +183,13 @@ pub(super) fn combine_rows(
     if terms == 0 {
         return zeros(dense.device.clone(), [rows, width].into(), dtype);
     }
-    let (rule, own, other, grad) = match combine {
-        Combine::Sum if dtype.is_bool() => (ANY, None, None, None),
-        Combine::Sum => (SUM, None, None, None),
+    let (adds, relu) = match &combine {
+        Combine::Sum { bias, relu } => (bias.is_some(), *relu),
+        _ => (false, false),
+    };
+    let (rule, own, other, after) = match combine {
+        Combine::Sum { .. } if dtype.is_bool() => (ANY, None, None, None),
+        Combine::Sum { bias, .. } => (SUM, None, None, bias),
         Combine::Extremum(Extremum::Max) => (MAX, None, None, None),
         Combine::Extremum(Extremum::Min) => (MIN, None, None, None),
         Combine::Shares { out, grad } => (SHARES, Some(out), None, Some(grad)),
@@ -175,20 +197,22 @@ pub(super) fn combine_rows(
     };
     let heads = weights.as_ref().map_or(1, |(weights, _)| weights.meta.shape()[1]);
     let (weights, perm) = match weights {
-        Some((weights, Some(perm))) if rule == MATCHED && !binds(&ptr, MATCHED_BUFFERS) => {
+        Some((weights, Some(perm))) if rule == MATCHED && !binds(&ptr, MOST_BUFFERS) => {
             (Some(move_rows(weights.clone(), weights, perm)), None)
         }
         Some((weights, perm)) => (Some(weights), perm),
         None => (None, None),
     };
     let [idx, perm] = [idx, perm].map(|list| list.map(flat));
-    let [weights, own, other, grad] = [weights, own, other, grad].map(|matrix| matrix.map(Rows::of));
+    let [weights, own, other, after] = [weights, own, other, after].map(|matrix| matrix.map(Rows::of));
+    // The bias is one row for all.
+    let after = after.map(|rows| Rows { stride: if adds { 0 } else { rows.stride }, ..rows });
     let operands = Operands { idx, perm, weights, dense: Rows::of(dense), own, other };
-    let divisor = divisor(width / heads, operands.wide().chain(&grad));
+    let divisor = divisor(width / heads, operands.wide().chain(&after));
     let problem = Problem { rows, terms, longest: longest.min(terms), width, heads, dtype, divisor };
     let strategy = strategy(&problem, &hardware(&ptr)).forced();
-    let how = How { rule, several: heads > 1, float: dtype.is_float() };
-    Launches { problem, strategy, how, ptr: flat(ptr), operands, grad }.run()
+    let how = How { rule, several: heads > 1, float: dtype.is_float(), adds, relu };
+    Launches { problem, strategy, how, ptr: flat(ptr), operands, after }.run()
 }
 
 /// The launches for a result.
@@ -198,7 +222,8 @@ struct Launches {
     how: How,
     ptr: CubeTensor,
     operands: Operands,
-    grad: Option<Rows>,
+    /// What the result of a row meets last: a bias, or the gradient that is shared.
+    after: Option<Rows>,
 }
 
 impl Launches {
@@ -216,8 +241,8 @@ impl Launches {
         self.short(list.as_ref().filter(|_| beside), &out);
         let Some(list) = list else { return out };
         let Strategy { columns, most, chunk, .. } = self.strategy;
-        let grad = self.grad.as_ref();
-        self.long(Stage::Row, most, (0, columns), (&self.operands, &list, grad), &out);
+        let after = self.after.as_ref();
+        self.long(Stage::Row, most, (0, columns), (&self.operands, &list, after), &out);
         if self.strategy.cuts(&self.problem) {
             forced::note("rows in chunks");
             let partial = summed(dtype);
@@ -231,7 +256,7 @@ impl Launches {
                 let sums = empty(&out, [terms.div_ceil(chunk), width], partial);
                 self.long(Stage::Chunk, chunk, part, (&self.operands, &list, None), &sums);
                 let operands = Operands::of(Rows::of(sums));
-                self.long(Stage::Fold, chunk, part, (&operands, &list, grad), &out);
+                self.long(Stage::Fold, chunk, part, (&operands, &list, after), &out);
             }
         }
         out
@@ -250,9 +275,9 @@ impl Launches {
         &self,
         operands: &'a Operands,
         lists: impl IntoIterator<Item = &'a CubeTensor>,
-        grad: Option<&'a Rows>,
+        after: Option<&'a Rows>,
     ) -> Vec<&'a CubeTensor> {
-        let tensors: Vec<_> = operands.tensors().chain(lists).chain(grad.map(|rows| &rows.tensor)).collect();
+        let tensors: Vec<_> = operands.tensors().chain(lists).chain(after.map(|rows| &rows.tensor)).collect();
         debug_assert!(binds(&self.ptr, tensors.len()), "{} buffers, {:?}", tensors.len(), self.how);
         tensors
     }
@@ -262,14 +287,14 @@ impl Launches {
         let (operands, Strategy { vector, short, .. }) = (&self.operands, self.strategy);
         let types = [stored(out.dtype), accumulated(out.dtype), stored(self.ptr.dtype)];
         let grid = self.strategy.grid(self.problem.rows, list.map_or(0, |list| count(list) / 3), &hardware(out));
-        let tensors = self.bound(operands, list.into_iter().chain([&self.ptr, out]), self.grad.as_ref());
-        let grad = self.grad.as_ref().map(|rows| matrix(rows, vector)).into();
+        let tensors = self.bound(operands, list.into_iter().chain([&self.ptr, out]), self.after.as_ref());
+        let after = self.after.as_ref().map(|rows| matrix(rows, vector)).into();
         let (ptr, list) = (arg(&self.ptr), list.map(arg).into());
         launch!(
             short,
             tensors,
             grid(grid),
-            (vector, operands.args(vector), ptr, list, grad, arg(out), self.sizes(), short, self.how),
+            (vector, operands.args(vector), ptr, list, after, arg(out), self.sizes(), short, self.how),
             types
         );
     }
@@ -280,7 +305,7 @@ impl Launches {
         stage: Stage,
         step: usize,
         (first, last): (usize, usize),
-        (operands, list, grad): (&Operands, &CubeTensor, Option<&Rows>),
+        (operands, list, after): (&Operands, &CubeTensor, Option<&Rows>),
         out: &CubeTensor,
     ) {
         let (Problem { terms, dtype, .. }, Strategy { vector, long, .. }) = (self.problem, self.strategy);
@@ -289,16 +314,17 @@ impl Launches {
         let how = match stage {
             // The terms are found, and only their partial results are left.
             Stage::Fold => How { rule: self.how.combines(), several: false, ..self.how },
+            Stage::Chunk => How { relu: false, ..self.how },
             _ => self.how,
         };
-        let tensors = self.bound(operands, [list, out], grad);
-        let grad = grad.map(|rows| matrix(rows, vector)).into();
+        let tensors = self.bound(operands, [list, out], after);
+        let after = after.map(|rows| matrix(rows, vector)).into();
         let (args, sizes) = (operands.args(vector), self.sizes());
         launch!(
             long,
             tensors,
             grid(grid),
-            (vector, args, arg(list), grad, arg(out), sizes, first, last, long, stage, how),
+            (vector, args, arg(list), after, arg(out), sizes, first, last, long, stage, how),
             types
         );
     }

@@ -3,7 +3,7 @@
 use super::{list, optional};
 use crate::carried::RowsView;
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::{Sddmm, Spgemm, SpgemmSampled, SpgemmValues, Spmm};
+use crate::kernel::{Sddmm, Spgemm, SpgemmSampled, SpgemmValues, Spmm, SpmmThen};
 use burn::tensor::TensorData;
 use sparse_core::Result;
 use sparse_core::dynamic::{self, DynCompressed};
@@ -17,10 +17,17 @@ impl RowsView<HostTensor> {
 impl Spmm<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
         let Self { view, values, dense } = self;
+        SpmmThen { view, values, dense, bias: None, relu: false }.host()
+    }
+}
+
+impl SpmmThen<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { view, values, dense, bias, relu } = self;
         let (rows, features, dtype) = (view.ptr.dims()[0] - 1, dense.dims()[1], values.dtype());
-        let heads = values.dims()[1];
-        let out = dynamic::spmm(view.slices(), values.elements(), dense.elements(), heads, features);
-        out.data([rows, features], dtype)
+        let (heads, bias) = (values.dims()[1], bias.as_ref().map(HostTensor::elements));
+        let (a, values, dense) = (view.slices(), values.elements(), dense.elements());
+        dynamic::spmm_then(a, values, dense, heads, features, bias, relu).data([rows, features], dtype)
     }
 }
 

@@ -46,8 +46,8 @@ fn head(column: usize, sizes: &Sizes, #[comptime] how: How) -> usize {
 /// Lists the row of position `probe * most`: its number, where it starts, and where it ends.
 #[cube]
 fn probe<I: Int>(probe: usize, ptr: &Tensor<I>, list: &mut Tensor<I>, sizes: &Sizes) {
-    let after = bound::<I>(I::cast_from(probe * sizes.most), ptr, 1, sizes.rows + 1, true);
-    let row = min(after - 1, sizes.rows - 1);
+    let past = bound::<I>(I::cast_from(probe * sizes.most), ptr, 1, sizes.rows + 1, true);
+    let row = min(past - 1, sizes.rows - 1);
     list[3 * probe] = I::cast_from(row);
     list[3 * probe + 1] = ptr[row];
     list[3 * probe + 2] = ptr[row + 1];
@@ -69,7 +69,7 @@ pub fn short<T: Numeric, A: Numeric, I: Int, N: Size>(
     operands: &Operands<T, I, N>,
     ptr: &Tensor<I>,
     list: ComptimeOption<&mut Tensor<I>>,
-    grad: ComptimeOption<Matrix<Vector<T, N>>>,
+    after: ComptimeOption<Matrix<Vector<T, N>>>,
     out: &mut Tensor<Vector<T, N>>,
     sizes: Sizes,
     #[comptime] share: Share,
@@ -110,7 +110,7 @@ pub fn short<T: Numeric, A: Numeric, I: Int, N: Size>(
         acc = shared[unit];
     }
     if mine && slice == 0 {
-        out[row * sizes.columns + column] = finish::<T, A, N>(&grad, row, column, acc);
+        out[row * sizes.columns + column] = finish::<T, A, N>(&after, row, column, acc, how);
     }
 }
 
@@ -158,7 +158,7 @@ fn work<I: Int>(probe: usize, list: &Tensor<I>, sizes: &Sizes, #[comptime] stage
 pub fn long<D: Numeric, R: Numeric, A: Numeric, I: Int, N: Size>(
     operands: &Operands<D, I, N>,
     list: &Tensor<I>,
-    grad: ComptimeOption<Matrix<Vector<R, N>>>,
+    after: ComptimeOption<Matrix<Vector<R, N>>>,
     out: &mut Tensor<Vector<R, N>>,
     sizes: Sizes,
     first: usize,
@@ -193,6 +193,6 @@ pub fn long<D: Numeric, R: Numeric, A: Numeric, I: Int, N: Size>(
         } else {
             work.target * sizes.columns + column
         };
-        out[at] = finish::<R, A, N>(&grad, work.target, column, shared[unit]);
+        out[at] = finish::<R, A, N>(&after, work.target, column, shared[unit], how);
     }
 }

@@ -1,6 +1,6 @@
 //! The elements of a row as kernels see them: the term of each, how a unit combines its share of them, and the result.
 
-use super::super::parts::{MAX, MIN, SUM, combine, matched, product};
+use super::super::parts::{MAX, MIN, SUM, combine, matched, product, relu};
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
 
@@ -16,6 +16,9 @@ pub struct How {
     /// Whether an element has several weights, one for each head.
     pub several: bool,
     pub float: bool,
+    /// Whether a bias is added to the result, and whether ReLU follows.
+    pub adds: bool,
+    pub relu: bool,
 }
 
 impl How {
@@ -154,20 +157,27 @@ pub fn walk<T: Numeric, A: Numeric, I: Int, N: Size>(
 }
 
 /// The stored result of a cell, given its accumulator. If there is a gradient, that is divided by the accumulator, the
-/// number of ties.
+/// number of ties. A bias is added after the sum is rounded, as in a pass of its own.
 #[cube]
 pub fn finish<R: Numeric, A: Numeric, N: Size>(
-    grad: &ComptimeOption<Matrix<Vector<R, N>>>,
+    after: &ComptimeOption<Matrix<Vector<R, N>>>,
     row: usize,
     column: usize,
     acc: Vector<A, N>,
+    #[comptime] how: How,
 ) -> Vector<R, N> {
     #[comptime]
-    match grad {
-        ComptimeOption::Some(grad) => {
-            let ties = max(acc, Vector::<A, N>::new(A::from_int(1)));
-            Vector::<R, N>::cast_from(Vector::<A, N>::cast_from(grad.data[row * grad.stride + column]) / ties)
+    let result = match after {
+        ComptimeOption::Some(after) => {
+            let operand = Vector::<A, N>::cast_from(after.data[row * after.stride + column]);
+            if comptime!(how.adds) {
+                let sum = Vector::<A, N>::cast_from(Vector::<R, N>::cast_from(acc));
+                Vector::<R, N>::cast_from(sum + operand)
+            } else {
+                Vector::<R, N>::cast_from(operand / max(acc, Vector::<A, N>::new(A::from_int(1))))
+            }
         }
         ComptimeOption::None => Vector::<R, N>::cast_from(acc),
-    }
+    };
+    if comptime!(how.relu) { relu::<R, N>(result) } else { result }
 }
