@@ -60,7 +60,7 @@ impl<P: Pattern, const D: usize> SparseParam<P, D> {
     ///
     /// Duplicates of an uncoalesced tensor are trained one by one; coalesce first to train one value per element.
     pub fn from_tensor(tensor: SparseTensor<P, D>) -> Self {
-        let SparseTensor { pattern, values, dense_shape, fill } = tensor;
+        let SparseTensor { pattern, values, dense_shape, fill, .. } = tensor;
         let values = Param::from_tensor(values.set_require_grad(false));
         Self { values, pattern, dense_shape, fill: fill.map_block(Tensor::inner) }
     }

@@ -8,6 +8,7 @@ use crate::base::kind::{Kind, Numeric, as_float, from_float, in_float};
 use crate::kernel;
 use crate::pattern::layout::Pattern;
 use crate::pattern::matrix::Matrix;
+use crate::pattern::turned::Turned;
 use crate::pattern::view::View;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
@@ -16,6 +17,7 @@ use burn::tensor::{Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
 use sparse_macros::{async_twin, or_panic};
+use std::sync::Arc;
 
 /// What a sparse tensor of rank `D` can be multiplied by: see [`matmul`](SparseTensor::matmul).
 ///
@@ -122,7 +124,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// fill, f16 and bf16 operands are copied in f32, since the two parts may cancel. An `Undefined` fill takes no
     /// part; then duplicates need no coalesce. Backward (Float): `d values[k] = <d out[r_k, :], rhs[c_k, :]>` (SDDMM on
     /// the pattern), and `d rhs = self^T x d out` (SpMM with the transposed pattern, whose permutation is computed once
-    /// and kept). Memory: `O(nnz + (M + N) * F)`, never `M x N`. Cost: `2 * nnz * F` operations forward, twice that
+    /// and kept; from the second gradient on, the values too are kept in its order, if they are not tracked). Memory: `O(nnz + (M + N) * F)`, never `M x N`. Cost: `2 * nnz * F` operations forward, twice that
     /// backward. On a CPU the backward pass of a batch of few rows of a wide matrix, with fewer elements than a quarter
     /// of the columns, costs what the batch has: the other rows of `d rhs` are zeros that nothing writes.
     /// [`compact_columns`](SparseTensor::compact_columns) leaves them out too.
@@ -176,7 +178,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         }
         let rows = operand.rows(dense.clone());
         let Some(fill) = fill_term(self) else {
-            return Ok(operand.product(spmm(matrix, operand.values(self.values.clone()), rows)));
+            let values = operand.values(self.values.clone());
+            return Ok(operand.product(spmm_then(matrix, (values, self.turned()), rows, Then::nothing())));
         };
         // A = (S - fill on its pattern) + fill everywhere. An element must be stored once for this, so duplicates are
         // merged.
@@ -288,6 +291,12 @@ pub(super) struct Then<K: Numeric> {
     pub relu: bool,
 }
 
+impl<K: Numeric> Then<K> {
+    fn nothing() -> Self {
+        Self { bias: None, relu: false }
+    }
+}
+
 /// What the backward pass of a product keeps: the shared pattern, and of each side what the gradient of the other
 /// needs.
 #[derive(Debug)]
@@ -298,36 +307,38 @@ struct Saved {
     heads: usize,
     values: Option<Tensor<2>>,
     dense: Option<Tensor<2>>,
+    turned: Option<Arc<Turned>>,
     /// The result, if ReLU made it.
     out: Option<Tensor<2>>,
 }
 
 /// `matrix x dense` for flat operands: values `[nnz, heads]`, dense `[cols, heads * F]`.
 pub(super) fn spmm<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K> {
-    spmm_then(matrix, values, dense, Then { bias: None, relu: false })
+    spmm_then(matrix, (values, None), dense, Then::nothing())
 }
 
 /// [`spmm`], with what follows it.
 pub(super) fn spmm_then<K: Numeric>(
     matrix: &Matrix,
-    values: Tensor<2, K>,
+    (values, turned): (Tensor<2, K>, Option<&Arc<Turned>>),
     dense: Tensor<2, K>,
     then: Then<K>,
 ) -> Tensor<2, K> {
-    product(matrix.row_view(), || matrix.col_view(), [matrix.row_ids(), matrix.col_ids()], values, dense, then)
+    let ids = [matrix.row_ids(), matrix.col_ids()];
+    product(matrix.row_view(), || matrix.col_view(), ids, (values, turned), dense, then)
 }
 
 /// `matrix^T x dense`: the same with the roles of rows and columns swapped.
 fn spmm_transposed<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K> {
-    let then = Then { bias: None, relu: false };
-    product(matrix.col_view(), || matrix.row_view(), [matrix.col_ids(), matrix.row_ids()], values, dense, then)
+    let ids = [matrix.col_ids(), matrix.row_ids()];
+    product(matrix.col_view(), || matrix.row_view(), ids, (values, None), dense, Then::nothing())
 }
 
 fn product<K: Numeric>(
     by_row: View,
     by_col: impl FnOnce() -> View,
     [row_ids, col_ids]: [&Tensor<1, burn::tensor::Int>; 2],
-    values: Tensor<2, K>,
+    (values, turned): (Tensor<2, K>, Option<&Arc<Turned>>),
     dense: Tensor<2, K>,
     Then { bias, relu }: Then<K>,
 ) -> Tensor<2, K> {
@@ -344,6 +355,7 @@ fn product<K: Numeric>(
         heads: values.dims()[1],
         values: dense.is_tracked().then(|| values.clone().inner()),
         dense: values.is_tracked().then(|| dense.clone().inner()),
+        turned: turned.cloned(),
         out: relu.then(|| out.clone()),
     };
     let parents = [Erased::from(values), Erased::from(dense)];
@@ -378,7 +390,13 @@ impl Saved {
         let d_dense = dense.then(|| {
             let values = self.values.as_ref().expect("saved where the dense side is tracked");
             let by_col = self.by_col.as_ref().expect("saved with the values");
-            by_col.rows(|cols| kernel::spmm(cols, values, grad)).into()
+            let turned = self.turned.as_ref().filter(|_| by_col.is_all());
+            by_col
+                .rows(|cols| match turned.and_then(|turned| turned.get(cols, values)) {
+                    Some((cols, values)) => kernel::spmm(&cols, &values, grad),
+                    None => kernel::spmm(cols, values, grad),
+                })
+                .into()
         });
         [d_values, d_dense]
     }

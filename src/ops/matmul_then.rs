@@ -67,7 +67,12 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         if in_one {
             let bias = bias.map(|bias| bias.reshape(Exact([1, features])));
             let then = Then { bias, relu: rectify };
-            return Ok(operand.product(spmm_then(matrix, operand.values(self.values.clone()), rows, then)));
+            return Ok(operand.product(spmm_then(
+                matrix,
+                (operand.values(self.values.clone()), self.turned()),
+                rows,
+                then,
+            )));
         }
         let out = self.times(OP, dense)?;
         // Nothing to add to, which some devices cannot launch over.

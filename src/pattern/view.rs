@@ -34,6 +34,11 @@ impl View {
         Self { lines, occupied: Some(Occupied { ids, all }) }
     }
 
+    /// Whether it has all lines.
+    pub(crate) fn is_all(&self) -> bool {
+        self.occupied.is_none()
+    }
+
     /// A result with one row for each line of the matrix, from one with a row for each line of the view. Lines without
     /// elements get zeros.
     pub(crate) fn rows<K: Kind>(&self, of_lines: impl FnOnce(&Compressed) -> Tensor<2, K>) -> Tensor<2, K> {

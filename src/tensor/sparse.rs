@@ -3,15 +3,17 @@
 use super::fill::{Fill, FillValue};
 use crate::base::checks::{resolve_axis, same_device, same_elements};
 use crate::base::exact::Exact;
-use crate::base::kind::{Kind, dtype_name, of_kind};
+use crate::base::kind::{Kind, dtype_name, is_tracked, of_kind};
 use crate::base::sizes::cells;
 use crate::pattern::coo::CooPattern;
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::Pattern;
+use crate::pattern::turned::Turned;
 use burn::tensor::{AsIndex, DType, Device, Float, Gradients, Tensor};
 use sparse_burn::replay::is_dropped;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
+use std::sync::Arc;
 
 /// A tensor of shape `[d0, .., dn]` whose *specified* elements are stored and whose *unspecified* ones all equal the
 /// [`Fill`] value.
@@ -27,6 +29,8 @@ pub struct SparseTensor<P: Pattern, const D: usize, K: Kind = Float> {
     pub(crate) values: Tensor<2, K>,
     pub(crate) dense_shape: Vec<usize>,
     pub(crate) fill: Fill<K>,
+    /// The values in the order of the columns. Clones share them.
+    pub(crate) turned: Arc<Turned>,
 }
 
 /// Coordinates (COO): any rank, hybrid (with dense dims at the end), duplicates allowed.
@@ -44,7 +48,12 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         debug_assert!(is_dropped() || values.dims() == [pattern.nnz(), dense_shape.iter().product()]);
         let values = of_kind(values);
         let fill = fill.of_dtype(values.dtype());
-        Self { pattern, values, dense_shape, fill }
+        Self { pattern, values, dense_shape, fill, turned: Arc::default() }
+    }
+
+    /// The values in the order of the columns, where products may keep them: constants, one for each element.
+    pub(crate) fn turned(&self) -> Option<&Arc<Turned>> {
+        (self.dense_shape.is_empty() && !is_tracked(&self.values)).then_some(&self.turned)
     }
 
     /// The same structure with other rows of values and another fill, perhaps of another kind.
@@ -208,7 +217,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let plain = device.clone().inner();
         let pattern = if self.pattern.device() == plain { self.pattern } else { self.pattern.to_device(&plain) };
         let (values, fill) = (self.values.to_device(device), self.fill.to_device(device));
-        Self { pattern, values, dense_shape: self.dense_shape, fill }
+        Self { pattern, values, dense_shape: self.dense_shape, fill, turned: Arc::default() }
     }
 
     /// Element type.

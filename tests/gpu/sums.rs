@@ -1,6 +1,8 @@
 //! Products and running sums agree with the CPU.
 
-use crate::common::{Data, TURN, agree, agree_in, floats, ints, list, matrix};
+use crate::common::{Data, TURN, agree, agree_in, floats, gpu, ints, list, matrix};
+use burn::tensor::{Device, Int, Tensor};
+use sparse_burn::forced::{Forced, forced};
 
 #[test]
 fn products() {
@@ -56,4 +58,23 @@ fn running_sums() {
             });
         }
     }
+}
+
+/// As many rows as make more cubes than one axis of a grid has: 65,535 on most devices.
+#[test]
+fn more_cubes_than_an_axis() {
+    let _turn = TURN.lock();
+    let rows = 5_000_000;
+    let run = |device: &Device| {
+        let ids = Tensor::<1, Int>::arange(0..rows, &device.clone().inner());
+        let values = (ids.clone() % 7).float().reshape([rows as usize, 1]);
+        let none = Tensor::zeros([1, 1], &device.clone().inner());
+        let moved = sparse_burn::kernel::move_rows(&values, &none, &ids.clone().flip([0]));
+        // Each row is the sum of one number.
+        let ptr = Tensor::<1, Int>::arange(0..rows + 1, &device.clone().inner());
+        list(moved.clone() - sparse_burn::kernel::segment_sum(&moved, None, &ptr) * 2.0)
+    };
+    let (got, launched) = forced(Forced::default(), || run(&gpu()));
+    assert!(got == run(&Device::flex()));
+    assert!(launched.contains("move_rows on two axes") && launched.contains("short on two axes"), "{launched:?}");
 }

@@ -4,8 +4,9 @@ use crate::common::{Data, TURN, floats, gpu, ints};
 use crate::{args, train};
 use burn::tensor::activation::{log_softmax, relu};
 use burn::tensor::{Device, Tensor};
+use sparse_burn::forced::{Forced, forced, launches};
 use sparse_tensor::data::{Graph, karate, read_folder, stochastic_block_model};
-use sparse_tensor::nn::{row_normalization, symmetric_normalization};
+use sparse_tensor::nn::{GcnConvConfig, row_normalization, symmetric_normalization};
 use sparse_tensor::ops::IndexPlan;
 use sparse_tensor::{device_reads, host_fallbacks};
 use std::io::Write;
@@ -65,6 +66,32 @@ fn the_example_reads_its_loss_and_predictions() {
     assert_eq!(reads[9] - reads[0], 0, "{reads:?}");
     assert_eq!(host_fallbacks(), hosted);
     assert!(run.losses[9] < run.losses[0], "{:?}", run.losses);
+}
+
+/// Launches of this library in a step of two graph convolutions: one for each product with the adjacency or the
+/// features, three forward and three backward. Bias and ReLU take none.
+#[test]
+fn launches_of_a_step() {
+    let _turn = TURN.lock();
+    let gpu = gpu().autodiff();
+    let graph = karate(&gpu);
+    let adjacency = symmetric_normalization(&graph.adjacency, true);
+    let first = GcnConvConfig::new(34, 8).with_relu(true).init(&gpu);
+    let second = GcnConvConfig::new(8, graph.classes).init(&gpu);
+    let step = || {
+        let hidden = first.forward_sparse(&adjacency, &graph.features);
+        let logits = second.forward(&adjacency, hidden);
+        log_softmax(logits, 1).gather(1, graph.labels.clone().unsqueeze_dim(1)).mean().neg().backward()
+    };
+    drop(step());
+    let count = |run: &dyn Fn()| {
+        let counted = || {
+            run();
+            launches()
+        };
+        forced(Forced::default(), counted).0
+    };
+    assert_eq!(count(&|| drop(step())), 6);
 }
 
 /// Graph convolutions on the GPU: karate to convergence; the losses of Flex on a graph of 600 nodes, and on Cora where

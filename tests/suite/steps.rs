@@ -4,7 +4,7 @@
 use burn::tensor::{Bool, DType, Device, Int, IntDType, Slice, Tensor};
 use sparse_tensor::ops::{self, IndexPlan};
 use sparse_tensor::pattern::Pattern;
-use sparse_tensor::{CooTensor, Fill, SparseTensor};
+use sparse_tensor::{CooTensor, CsrTensor, Fill, SparseTensor};
 
 /// `[[1, -, 2, -], [-, 3, -, -], [4, -, 5, 6]]`, in the order given and with a duplicate, or coalesced.
 fn matrix(device: &Device, loose: bool) -> CooTensor<2> {
@@ -184,4 +184,26 @@ fn masks_are_read_again() {
     let mask = |hits: [bool; 4]| CooTensor::from_dense(Tensor::<2, Bool>::from_data([hits; 3], &device), 0);
     assert_eq!(list(a.mask_select(&mask([true, false, false, false]))), [1.0, 0.0, 4.0]);
     assert_eq!(list(a.mask_select(&mask([false, false, false, true]))), [0.0, 0.0, 6.0]);
+}
+
+/// The values of a constant matrix are kept in the order of its columns from its second gradient on. Others on the same
+/// pattern have their own.
+#[test]
+fn constants_are_turned_once() {
+    let device = Device::flex().autodiff();
+    let dense = Tensor::<2>::from_floats([[1.0, 0.0, 2.0, 0.0], [0.0, 3.0, 0.0, 0.0], [4.0, 0.0, 5.0, 6.0]], &device);
+    let a = CsrTensor::from_dense(dense);
+    let other = a.with_values(a.values::<1>() * 3.0);
+    let gradient = |a: &CsrTensor<2>| {
+        let x = Tensor::<2>::ones([4, 2], &device).require_grad();
+        let out = a.matmul(x.clone());
+        list(x.grad(&(out.clone() * out).sum().backward()).unwrap())
+    };
+    let (first, of_other) = (gradient(&a), gradient(&other));
+    for _ in 0..3 {
+        assert_eq!(gradient(&a), first);
+        assert_eq!(gradient(&other), of_other);
+        assert_eq!(gradient(&a.clone().require_grad()), first, "tracked values");
+    }
+    assert_ne!(first, of_other);
 }

@@ -80,6 +80,7 @@ struct Stopped;
 /// What a run has learned, and how far it is in what the runs before it have learned.
 #[derive(Default)]
 struct Run {
+    #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
     answer: Answer,
     steps: Vec<Step>,
     at: usize,
@@ -167,6 +168,11 @@ pub fn lookup<T: Clone + Send + Sync + 'static>(find: impl FnOnce() -> Option<T>
         Some(run) if run.pending.is_none() => run.lookup(find),
         _ => find(),
     })
+}
+
+/// Whether the caller runs [`without_blocking`], so that its code may be repeated.
+pub fn is_replayed() -> bool {
+    RUN.with_borrow(Option::is_some)
 }
 
 /// Whether the result of this run will be dropped. It may come from zeros, so no cache may keep it.
