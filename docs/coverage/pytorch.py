@@ -39,6 +39,7 @@ OPERATIONS = {
     "matmul_reduce": lambda a, like: torch.sparse.mm(a, X, "mean") if a.layout != torch.strided
         else (a @ X) / (a != 0).sum(1, keepdim=True),
     "matmul (heads)": ABSENT, "matmul_reduce (heads)": ABSENT, "head_sddmm": ABSENT, "attention": ABSENT,
+    "matmul_then": ABSENT,
     "addmm": one(lambda a: torch.addmm(torch.ones(3, 2, dtype=a.dtype), a, X, beta=0.5, alpha=2.0)),
     "to_dense": one(lambda a: a.to_dense()),
     "coalesce": one(lambda a: a.coalesce() if a.layout != torch.strided else a),
