@@ -1,6 +1,6 @@
 //! What a GPU is for, in one call: products, softmax, reductions along an axis, coalescing and an epoch of a graph
-//! network, each with the share of a measured copy's memory bandwidth, beside PyTorch where it has CUDA. `benches/gpu.sh` builds and
-//! runs it.
+//! network, each with the share of a measured copy's memory bandwidth, beside PyTorch where it has CUDA.
+//! `benches/gpu.sh` builds and runs it.
 //!
 //! Runs on the device in `SPARSE_TEST_DEVICE`. Results are compared with those of Flex, and with the peer's, before
 //! anything is timed. `SPARSE_BENCH_SCALE` (1) scales the sizes: 0.001 is enough for a software device. Arguments

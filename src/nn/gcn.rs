@@ -2,7 +2,7 @@
 
 use super::normalization::{try_gcn_normalization, try_symmetric_normalization};
 use crate::base::checks::same_elements;
-use crate::ops::Epilogue;
+use crate::ops::matmul_then::Epilogue;
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::CsrTensor;

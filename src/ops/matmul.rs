@@ -124,9 +124,10 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// fill, f16 and bf16 operands are copied in f32, since the two parts may cancel. An `Undefined` fill takes no
     /// part; then duplicates need no coalesce. Backward (Float): `d values[k] = <d out[r_k, :], rhs[c_k, :]>` (SDDMM on
     /// the pattern), and `d rhs = self^T x d out` (SpMM with the transposed pattern, whose permutation is computed once
-    /// and kept; from the second gradient on, the values too are kept in its order, if they are not tracked). Memory: `O(nnz + (M + N) * F)`, never `M x N`. Cost: `2 * nnz * F` operations forward, twice that
-    /// backward. On a CPU the backward pass of a batch of few rows of a wide matrix, with fewer elements than a quarter
-    /// of the columns, costs what the batch has: the other rows of `d rhs` are zeros that nothing writes.
+    /// and kept; from the second gradient on, the values too are kept in its order, if they are not tracked). Memory:
+    /// `O(nnz + (M + N) * F)`, never `M x N`. Cost: `2 * nnz * F` operations forward, twice that backward. On a CPU the
+    /// backward pass of a batch of few rows of a wide matrix, with fewer elements than a quarter of the columns, costs
+    /// what the batch has: the other rows of `d rhs` are zeros that nothing writes.
     /// [`compact_columns`](SparseTensor::compact_columns) leaves them out too.
     ///
     /// **By a sparse tensor.** The result is coalesced. It stores an element wherever a product falls, even if the sum

@@ -41,7 +41,7 @@ pub(crate) mod mask;
 pub(crate) mod masked_matmul;
 mod matmul;
 mod matmul_reduce;
-mod matmul_then;
+pub(crate) mod matmul_then;
 mod norm;
 mod operand;
 mod permute;

@@ -69,7 +69,7 @@ fn more_cubes_than_an_axis() {
         let ids = Tensor::<1, Int>::arange(0..rows, &device.clone().inner());
         let values = (ids.clone() % 7).float().reshape([rows as usize, 1]);
         let none = Tensor::zeros([1, 1], &device.clone().inner());
-        let moved = sparse_burn::kernel::move_rows(&values, &none, &ids.clone().flip([0]));
+        let moved = sparse_burn::kernel::move_rows(&values, &none, ids.clone().flip([0]));
         // Each row is the sum of one number.
         let ptr = Tensor::<1, Int>::arange(0..rows + 1, &device.clone().inner());
         list(moved.clone() - sparse_burn::kernel::segment_sum(&moved, None, &ptr) * 2.0)

@@ -5,7 +5,7 @@
 //! [`without_blocking`] runs the ordinary code several times, as React (Suspense) renders a component again when its
 //! data have arrived:
 //!
-//! - A run that comes to a read starts it and stops ([`Answer`]).
+//! - A run that comes to a read starts it and stops. (In a page it cannot stop: see `Answer`.)
 //! - The read is awaited. Then the code runs again, and this time the read has its answer.
 //! - The result of the first run without a new read is returned.
 //!

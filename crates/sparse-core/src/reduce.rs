@@ -323,8 +323,8 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Fit<'_, T, R, W> {
     }
 }
 
-/// `out[s, :]` = the rows `idx[k]` (or `k`) of `source` for `k` in `ptr[s]..ptr[s + 1]`, combined in order, and then the
-/// epilogue.
+/// `out[s, :]` = the rows `idx[k]` (or `k`) of `source` for `k` in `ptr[s]..ptr[s + 1]`, combined in order, and then
+/// the epilogue.
 pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
     reducer: R,
     weights: W,

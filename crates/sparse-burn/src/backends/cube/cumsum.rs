@@ -1,8 +1,8 @@
 //! Running sums within segments.
 //!
-//! A segment is cut into chunks, counted from its own start. So its bits do not depend on where it lies. Each chunk that
-//! another one follows is summed, and these sums are summed up in the same way, level by level. Then each chunk starts
-//! from the sum of those before it. No unit reads a whole long segment.
+//! A segment is cut into chunks, counted from its own start. So its bits do not depend on where it lies. Each chunk
+//! that another one follows is summed, and these sums are summed up in the same way, level by level. Then each chunk
+//! starts from the sum of those before it. No unit reads a whole long segment.
 //!
 //! Among `step` items that begin at a multiple of `step`, at most one chunk starts that another one follows: chunks of
 //! a segment are `step` apart, and the next segment starts after the last one. So the sums of chunks need no list of
@@ -164,7 +164,7 @@ mod kernels {
             }
             if k < to {
                 let done = k - from;
-                if done % how.step == 0 {
+                if done.is_multiple_of(how.step) {
                     sum = A::from_int(0);
                     #[comptime]
                     if let ComptimeOption::Some(before) = before {

@@ -1,8 +1,8 @@
 //! What every launch needs: contiguous inputs, outputs within the limits of the device, and a grid.
 //!
 //! Launches are checked. So an index that was not validated (`_unchecked` constructors) cannot read or write outside
-//! its buffer. A build with `--cfg sparse_unchecked` has no checks: then a tool like compute-sanitizer sees accesses that
-//! the checks would hide. It does not see those that stay in a page of memory that CubeCL shares among tensors.
+//! its buffer. A build with `--cfg sparse_unchecked` has no checks: then a tool like compute-sanitizer sees accesses
+//! that the checks would hide. It does not see those that stay in a page of memory that CubeCL shares among tensors.
 
 use super::forced;
 use super::hardware::Hardware;
