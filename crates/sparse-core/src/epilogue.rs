@@ -26,6 +26,8 @@ impl<T: Element> Epilogue<'_, T> {
     }
 
     /// Changes rows of `width` elements. Each step is rounded to the element type, as if it were a pass of its own.
+    // Compiled once for each type, and not into every kernel.
+    #[inline(never)]
     pub(crate) fn apply(&self, rows: &mut [T], width: usize) {
         if let Some(bias) = self.bias {
             for row in rows.chunks_exact_mut(width) {
