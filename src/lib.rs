@@ -53,11 +53,14 @@ pub use base::kind::{Kind, Numeric, dtype_name};
 pub use base::limits::{dense_limit, set_dense_limit};
 /// Runs operations that read the device in a program that must not wait for it: a page in a browser, a server.
 ///
-/// `f` runs as often as it reads a GPU, and once more. A run that comes to a new read goes on with zeros in its place
-/// and is dropped when it ends. The read is awaited, and the next run gets the answer. So `f`
+/// `f` runs as often as it reads a GPU, and once more. A run that comes to a new read starts it and is unwound, as by a
+/// panic but without a message. The read is awaited, and the next run gets the answer. In a page, which cannot unwind,
+/// a run goes on with zeros in place of the read, and is dropped when it ends. A program that aborts in place of
+/// unwinding waits for each read. So `f`
 ///
 /// - does the same in every run: it makes its tensors from clones of its captures, and random numbers are drawn before;
-/// - has no side effects, because all runs but the last are dropped;
+/// - has no side effects, because all runs but the last are dropped, and holds no `Mutex`, which would be poisoned;
+/// - lets through what `catch_unwind` catches if it is no message;
 /// - reads by this library only, not by Burn's `into_data`. Make the results here, then await `into_data_async`.
 ///
 /// Patterns keep what was derived from them, so later calls do not read and need none of this. On a CPU `f` runs once.

@@ -23,8 +23,8 @@ pub struct Epilogue {
 impl<P: Pattern, const D: usize> SparseTensor<P, D> {
     /// `relu(self x dense + bias)`, each part as the [`Epilogue`] says: `[M, N] x [N, F] -> [M, F]`, and batches.
     ///
-    /// The answer is that of [`matmul`](Self::matmul), Burn's addition and `relu`, with the same bits. The kernel of
-    /// the product does all three while a row is in registers or in the cache. So it saves one or two passes over the
+    /// The answer is that of [`matmul`](Self::matmul), Burn's addition and `relu`, with the same bits on Flex and GPUs.
+    /// The kernel of the product does all three while a row is in registers or in the cache. So it saves one or two passes over the
     /// result, and up to three launches on a GPU. A fill, or a batch for one pattern, is computed in separate passes.
     ///
     /// Backward: the gradient is zero where ReLU gave zero; then `d bias = sum_r d out[r, :]`, and the factors have the
@@ -63,7 +63,8 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         }
         let rows = operand.rows(dense.clone());
         // Without elements no kernel has anything to bind.
-        let in_one = fill_term(self).is_none() && self.nnz() > 0 && rows.dims()[1] == features;
+        let some = self.nnz() > 0 && features > 0;
+        let in_one = some && fill_term(self).is_none() && rows.dims()[1] == features;
         if in_one {
             let bias = bias.map(|bias| bias.reshape(Exact([1, features])));
             let then = Then { bias, relu: rectify };

@@ -13,7 +13,7 @@ use sparse_tensor::without_blocking;
 use std::collections::BTreeMap;
 
 /// Whether the GPUs of this build drop what is written outside of a buffer, as WebGPU does.
-const DROPS: bool = !cfg!(any(feature = "vulkan", feature = "cuda"));
+const DROPS: bool = !cfg!(any(feature = "vulkan", feature = "cuda", feature = "rocm"));
 
 /// Failures reported in full.
 const REPORTED: usize = 20;

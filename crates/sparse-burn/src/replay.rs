@@ -157,7 +157,8 @@ fn once<T>(run: &mut Run, f: impl FnOnce() -> T) -> Result<T, Pending> {
     match (run.pending.take(), result) {
         (None, Ok(result)) => Ok(result),
         (Some(pending), Ok(_)) => Err(pending),
-        (Some(pending), Err(panic)) if panic.is::<Stopped>() => Err(pending),
+        // Code that catches what stops it may go on, and panic because of that.
+        (Some(pending), Err(panic)) if panic.is::<Stopped>() || run.answer == Answer::Stop => Err(pending),
         (_, Err(panic)) => resume_unwind(panic),
     }
 }
@@ -283,6 +284,12 @@ mod tests {
             assert!(panic.unwrap_err().is::<String>(), "not the panic of the assertion");
             assert!(!is_dropped());
         }
+    }
+
+    #[test]
+    fn code_that_catches_its_stop_runs_again() {
+        let caught = || catch_unwind(|| number(3)).expect("a number");
+        assert_eq!(drive(Answer::Stop, caught, || ()), 3);
     }
 
     #[test]

@@ -179,5 +179,10 @@ pub fn finish<R: Numeric, A: Numeric, N: Size>(
         }
         ComptimeOption::None => Vector::<R, N>::cast_from(acc),
     };
-    if comptime!(how.relu) { relu::<R, N>(result) } else { result }
+    if comptime!(how.relu) {
+        // The device may store R and not compute in it.
+        Vector::<R, N>::cast_from(relu::<A, N>(Vector::<A, N>::cast_from(result)))
+    } else {
+        result
+    }
 }
