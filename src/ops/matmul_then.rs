@@ -24,8 +24,9 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
     /// `relu(self x dense + bias)`, each part as the [`Epilogue`] says: `[M, N] x [N, F] -> [M, F]`, and batches.
     ///
     /// The answer is that of [`matmul`](Self::matmul), Burn's addition and `relu`, with the same bits on Flex and GPUs.
-    /// The kernel of the product does all three while a row is in registers or in the cache. So it saves one or two passes over the
-    /// result, and up to three launches on a GPU. A fill, or a batch for one pattern, is computed in separate passes.
+    /// The kernel of the product does all three while a row is in registers or in the cache. So it saves one or two
+    /// passes over the result, and up to three launches on a GPU. A fill, or a batch for one pattern, is computed in
+    /// separate passes.
     ///
     /// Backward: the gradient is zero where ReLU gave zero; then `d bias = sum_r d out[r, :]`, and the factors have the
     /// gradients of `matmul`.

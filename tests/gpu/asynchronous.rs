@@ -44,8 +44,11 @@ fn agree(name: &str, f: impl Fn(&Device) -> Vec<Tensor<2>> + Send + Sync) {
 }
 
 /// How a run goes on from a read. With zeros only where the device drops what is written outside of a buffer.
-const MODES: &[&str] =
-    if cfg!(any(feature = "vulkan", feature = "cuda", feature = "rocm")) { &["stopped"] } else { &["stopped", "zeros"] };
+const MODES: &[&str] = if cfg!(any(feature = "vulkan", feature = "cuda", feature = "rocm")) {
+    &["stopped"]
+} else {
+    &["stopped", "zeros"]
+};
 
 #[test]
 fn every_kind_of_read() {
