@@ -2,7 +2,7 @@
 
 use super::check;
 use crate::draw::{self, FillKind, Plain, fill_kind, plain, value};
-use burn::tensor::{DType, Tensor, TensorData};
+use burn::tensor::{Tensor, TensorData};
 use proptest::prelude::*;
 use sparse_tensor::ops::{Epilogue, Reduce};
 use sparse_tensor::{CooTensor, Fill, SparseTensor, pattern::Pattern};
@@ -249,7 +249,7 @@ proptest! {
             let bias: Tensor<1> = xs[2].tensor();
             // Far above or below zero.
             let away = TensorData::new(vec![50.0, -50.0], [2]);
-            let bias = bias.clone() + Tensor::from_data(away, (&bias.device(), DType::F64));
+            let bias = bias.clone() + Tensor::from_data(away, (&bias.device(), bias.dtype()));
             a.matmul_then(xs[1].tensor(), Epilogue { bias: Some(bias), relu: rectifies })
         })?;
     }
