@@ -2,6 +2,7 @@
 
 use crate::any::AnyTensor;
 use crate::bytes::cast;
+use crate::memory::bytes;
 use burn::backend::Backend;
 use burn::tensor::{BoolStore, Bytes, DType, Shape, TensorData, read_sync};
 use sparse_core::dynamic::{BitVec, Bits, ElementVec, Elements, IdVec, Ids};
@@ -117,7 +118,7 @@ macro_rules! given {
     ($($name:ident: $($variant:ident)*;)*) => {$(
         impl Given for $name {
             fn data(self, shape: impl Into<Shape>, dtype: DType) -> TensorData {
-                let bytes = match self { $(Self::$variant(list) => Bytes::from_elems(list),)* };
+                let bytes = match self { $(Self::$variant(list) => bytes(list),)* };
                 TensorData::from_bytes(bytes, shape, dtype)
             }
         }

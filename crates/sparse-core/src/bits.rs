@@ -4,8 +4,8 @@ use bytemuck::Pod;
 use half::{bf16, f16};
 
 /// A value that kernels can move.
-pub trait Plain: Copy + Default + Send + Sync + 'static {}
-impl<T: Copy + Default + Send + Sync + 'static> Plain for T {}
+pub trait Plain: Pod + Default + Send + Sync {}
+impl<T: Pod + Default + Send + Sync> Plain for T {}
 
 /// A type whose values can be moved as unsigned integers.
 #[doc(hidden)]

@@ -1,6 +1,6 @@
 //! The types that kernels are generic over: the element with its SIMD vectors, and the index.
 
-use crate::bits::OfBits;
+use crate::bits::{OfBits, Plain};
 use core::fmt::{Debug, Display};
 use pulp::{Simd, WithSimd};
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 /// wraps, as in Burn.
 pub trait Element: OfBits + Copy + Default + PartialEq + PartialOrd + Debug + Display + Send + Sync + 'static {
     /// Type that sums and products are accumulated in.
-    type Acc: Copy + Default + PartialEq + PartialOrd + Debug + Send + Sync + 'static;
+    type Acc: Plain + PartialEq + PartialOrd + Debug;
 
     /// The SIMD vectors of the accumulator.
     #[doc(hidden)]
@@ -110,7 +110,7 @@ pub enum Ids<'a> {
 }
 
 /// An index type: i32 or i64.
-pub trait Index: Copy + Default + Ord + Debug + Display + Send + Sync + 'static {
+pub trait Index: bytemuck::Pod + Default + Ord + Debug + Display + Send + Sync + 'static {
     /// Largest index that fits, as a `usize`.
     const MAX: usize;
 

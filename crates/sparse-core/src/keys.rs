@@ -3,7 +3,7 @@
 //! The code that compares keys is compiled once per form of key. [`Keys`] does not depend on the index type.
 
 use crate::merge::steps;
-use crate::{Index, alloc::zeroed, par};
+use crate::{Index, Plain, memory::zeroed, par};
 use core::cmp::Ordering;
 use core::ops::{BitOr, Range, Shl};
 use std::borrow::Cow;
@@ -96,7 +96,7 @@ fn largest<I: Index>(coordinates: &[I]) -> i64 {
 /// Packs the coordinates of each element into one word, with `bits[d]` bits for dimension `d`.
 fn pack<I: Index, W>(list: &[&[I]], len: usize, bits: &[u32], word: fn(i64) -> W) -> Vec<W>
 where
-    W: Copy + Default + Send + Shl<u32, Output = W> + BitOr<Output = W>,
+    W: Plain + Shl<u32, Output = W> + BitOr<Output = W>,
 {
     let mut keys: Vec<W> = zeroed(len);
     for (d, &bits) in list.iter().zip(bits) {

@@ -8,7 +8,6 @@
 //! Bool values are stored as `u8` of 0 or 1.
 #![forbid(unsafe_code)]
 
-mod alloc;
 mod bits;
 mod dropout;
 pub mod dynamic;
@@ -19,6 +18,7 @@ pub mod graph;
 mod ids;
 mod keys;
 mod lanes;
+mod memory;
 mod numbers;
 mod par;
 mod reduce;
@@ -35,7 +35,6 @@ mod rows;
 mod scatter;
 mod structure;
 
-pub use alloc::{set_large_alloc_hook, zeroed};
 pub use bits::Plain;
 pub use concat::*;
 pub use dropout::dropout_factors;
@@ -43,6 +42,9 @@ pub use element::{Element, Float, Index};
 pub use epilogue::Epilogue;
 pub use error::{Result, SparseError};
 pub use linalg::*;
+pub use memory::{
+    MemoryReport, copied, memory_report, recycle, release_pool, set_large_alloc_hook, set_pool_limit, unwritten, zeroed,
+};
 pub use merge::*;
 pub use par::in_pool;
 pub use rows::*;

@@ -2,7 +2,8 @@
 //! on the number of threads.
 
 use crate::Index;
-use crate::alloc::zeroed;
+use crate::Plain;
+use crate::memory::unwritten;
 use core::ops::Range;
 use rayon::prelude::*;
 use std::sync::Mutex;
@@ -198,8 +199,8 @@ pub(crate) fn for_pieces<T: Send>(
 }
 
 /// A vector filled in parallel: element `k` is `f(k)`.
-pub(crate) fn fill_with<T: Copy + Default + Send>(len: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let mut out = zeroed(len);
+pub(crate) fn fill_with<T: Plain>(len: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let mut out = unwritten(len);
     for_pieces(&even(len, 1), &mut out, &|r| r.len(), &|range, piece| {
         for (k, slot) in range.zip(piece) {
             *slot = f(k);

@@ -12,7 +12,7 @@ impl SparseBackend for Flex {}
 
 impl HostAccess for Flex {
     fn to_host(tensor: AnyTensor<Self>) -> HostTensor {
-        crate::huge_pages::register();
+        crate::memory::register();
         let (AnyTensor::Float(tensor) | AnyTensor::Int(tensor) | AnyTensor::Bool(tensor)) = tensor;
         HostTensor::Flex(if tensor.is_contiguous() { tensor } else { tensor.to_contiguous() })
     }

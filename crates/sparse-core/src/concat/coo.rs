@@ -1,8 +1,8 @@
 //! Concatenated COO patterns.
 
 use super::{bases, check_values, concat_slices, copy_parts, count, move_run, placed, shift};
-use crate::alloc::zeroed;
 use crate::keys::{Keys, Run, keys, rows};
+use crate::memory::unwritten;
 use crate::{Index, Plain, par};
 
 /// COO coordinates `[sparse_dims, nnz]` and their nnz.
@@ -104,7 +104,7 @@ impl<'a, I: Index> CooParts<'a, I> {
     /// The coordinates of the plain concatenation.
     fn joined(&self) -> Vec<I> {
         let (nnz, dims) = (self.nnz(), self.parts.first().map_or(0, Vec::len));
-        let mut indices = zeroed(nnz * dims);
+        let mut indices = unwritten(nnz * dims);
         for (d, out) in indices.chunks_exact_mut(nnz.max(1)).enumerate() {
             let slices: Vec<&[I]> = self.parts.iter().map(|part| part[d]).collect();
             copy_parts(&slices, out, &|p, src, dst| shift(src, dst, self.offset(p, d)));
@@ -131,7 +131,7 @@ impl<'a, I: Index> CooParts<'a, I> {
         let lengths: Vec<usize> =
             cuts.windows(2).map(|w| w[1].iter().sum::<usize>() - w[0].iter().sum::<usize>()).collect();
         let nnz = self.nnz();
-        let (mut indices, mut written) = (zeroed(nnz * parts[0].len()), zeroed(nnz));
+        let (mut indices, mut written) = (unwritten(nnz * parts[0].len()), unwritten(nnz));
         let coordinates = par::split_rows(&mut [&mut indices], nnz, &lengths);
         let slots = coordinates.into_iter().zip(par::split_mut(&mut written, &lengths)).collect();
         par::each(slots, &|piece, (mut coordinates, written): (Vec<&mut [I]>, &mut [T])| {

@@ -1,7 +1,7 @@
 //! Concatenated CSR patterns.
 
 use super::{bases, check_values, concat_slices, copy_parts, count, move_run, placed, shift};
-use crate::alloc::zeroed;
+use crate::memory::{unwritten, zeroed};
 use crate::{Index, Plain, par};
 use core::ops::Range;
 
@@ -40,7 +40,7 @@ pub fn concat_csr_cols<I: Index>(parts: &[CsrPart<'_, I>], col_offsets: &[usize]
     let (row_ptr, pieces) = added_row_ptr(parts, col_offsets);
     let nnz = bases[parts.len()];
     let lens = par::lens(&pieces, |rows| row_ptr[rows.end].to_usize() - row_ptr[rows.start].to_usize());
-    let (mut col_idx, mut map) = (zeroed(nnz), zeroed(nnz));
+    let (mut col_idx, mut map) = (unwritten(nnz), unwritten(nnz));
     let sources =
         || parts.iter().zip(&bases).zip(col_offsets).map(|((&(ptr, col), base), offset)| (ptr, (col, base, offset)));
     par::each(par::split_rows(&mut [&mut col_idx, &mut map], nnz, &lens), &|piece, slots: Vec<&mut [I]>| {
@@ -69,7 +69,7 @@ pub fn concat_csr_cols_values<T: Plain, I: Index>(
     check_values(&lengths, values);
     let nnz = bases::<I>(&lengths)[parts.len()];
     let (row_ptr, pieces) = added_row_ptr(parts, col_offsets);
-    let (mut col_idx, mut out) = (zeroed(nnz), zeroed(nnz));
+    let (mut col_idx, mut out) = (unwritten(nnz), unwritten(nnz));
     let len = |rows: &Range<usize>| row_ptr[rows.end].to_usize() - row_ptr[rows.start].to_usize();
     let cols = par::split_mut(&mut col_idx, &par::lens(&pieces, len));
     let vals = par::split_mut(&mut out, &par::lens(&pieces, len));
@@ -158,7 +158,7 @@ pub fn interleave_csr_rows<I: Index>(batch: usize, parts: &[(usize, &[I], &[I])]
         }
     });
     let lens = par::lens(&batches, |r| row_ptr[r.end * height].to_usize() - row_ptr[r.start * height].to_usize());
-    let (mut col_idx, mut map) = (zeroed(nnz), zeroed(nnz));
+    let (mut col_idx, mut map) = (unwritten(nnz), unwritten(nnz));
     par::each(par::split_rows(&mut [&mut col_idx, &mut map], nnz, &lens), &|piece, slots: Vec<&mut [I]>| {
         let Ok([cols, map]) = <[&mut [I]; 2]>::try_from(slots) else { return };
         let runs = batches[piece].clone().flat_map(|b| {

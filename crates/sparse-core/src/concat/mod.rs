@@ -10,7 +10,7 @@ mod csr;
 pub use coo::{CooPart, concat_coo, concat_coo_values};
 pub use csr::{CsrPart, concat_csr_cols, concat_csr_cols_values, concat_csr_rows, interleave_csr_rows};
 
-use crate::{Index, Plain, alloc::zeroed, par};
+use crate::{Index, Plain, memory::unwritten, par};
 use core::ops::Range;
 
 /// Runs of at most this many elements are moved as if they had exactly this many.
@@ -18,7 +18,7 @@ const SHORT_RUN: usize = 8;
 
 /// The concatenation of slices, copied in parallel: `out = parts[0] ++ parts[1] ++ ..`.
 pub fn concat_slices<T: Plain>(parts: &[&[T]]) -> Vec<T> {
-    let mut out = zeroed(parts.iter().map(|p| p.len()).sum());
+    let mut out = unwritten(parts.iter().map(|p| p.len()).sum());
     copy_parts(parts, &mut out, &|_, src, dst| dst.copy_from_slice(src));
     out
 }

@@ -1,6 +1,6 @@
 //! Global ids to local ones.
 
-use crate::alloc::zeroed;
+use crate::memory::zeroed;
 
 /// The local id of each node of a graph, for nodes that have one.
 ///

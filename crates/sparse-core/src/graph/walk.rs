@@ -1,8 +1,8 @@
 //! Random walks.
 
 use super::random::{Stream, mix};
-use crate::alloc::zeroed;
 use crate::element::Ids;
+use crate::memory::zeroed;
 use crate::par;
 use core::ops::Range;
 

@@ -303,10 +303,10 @@ impl<T: Element> WithSimd for Cols<'_, T> {
 pub(super) mod dynamic {
     use super::super::compressed::dynamic::DynCompressed;
     use super::Extremum;
-    use crate::alloc::zeroed;
     use crate::dynamic::slices::{
         AnyElement, AnyIndex, ElementVec, Elements, Ids, with_elements, with_floats, with_ids,
     };
+    use crate::memory::unwritten;
 
     /// See [`spmm_extremum`](crate::spmm_extremum()): `[rows, features]`.
     pub fn spmm_extremum(
@@ -318,7 +318,7 @@ pub(super) mod dynamic {
         features: usize,
     ) -> ElementVec {
         with_ids!(a.ptr, I => with_elements!(values, T => {
-            let mut out = zeroed::<T>(a.rows() * features);
+            let mut out = unwritten::<T>(a.rows() * features);
             let (values, dense) = (T::elements(values), T::elements(dense));
             super::spmm_extremum::<T, I>(extremum, a.of(), values, dense, heads, features, &mut out);
             T::element_vec(out)
@@ -337,8 +337,8 @@ pub(super) mod dynamic {
     ) -> (ElementVec, Option<ElementVec>) {
         with_ids!(ptr, I => with_floats!(reads[0], T => {
             let [values, dense, out, grad] = reads.map(T::elements);
-            let mut shares = zeroed::<T>((ptr.len() - 1) * features);
-            let mut value_grads = need_values.then(|| zeroed::<T>(values.len()));
+            let mut shares = unwritten::<T>((ptr.len() - 1) * features);
+            let mut value_grads = need_values.then(|| unwritten::<T>(values.len()));
             let pattern = (I::ids(ptr), I::ids(idx));
             let (shared, own) = (&mut shares[..], value_grads.as_deref_mut());
             super::extremum_rows_backward::<T, I>(pattern, values, dense, out, grad, heads, features, shared, own);
@@ -356,7 +356,7 @@ pub(super) mod dynamic {
     ) -> ElementVec {
         with_ids!(a.ptr, I => with_floats!(reads[0], T => {
             let [values, dense, out, shares] = reads.map(T::elements);
-            let mut grad = zeroed::<T>(dense.len());
+            let mut grad = unwritten::<T>(dense.len());
             super::extremum_cols_backward::<T, I>(a.of(), values, dense, out, shares, heads, features, &mut grad);
             T::element_vec(grad)
         }))

@@ -2,8 +2,8 @@
 
 use super::compressed::Compressed;
 use crate::Index;
-use crate::alloc::zeroed;
 use crate::element::Ids;
+use crate::memory::zeroed;
 use crate::par;
 use std::borrow::Cow;
 

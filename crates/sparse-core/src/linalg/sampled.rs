@@ -70,8 +70,8 @@ fn sample<T: Element>(
 /// For types that are known at run time.
 pub(super) mod dynamic {
     use super::super::compressed::dynamic::DynCompressed;
-    use crate::alloc::zeroed;
     use crate::dynamic::slices::{AnyElement, AnyIndex, ElementVec, Elements, Ids, with_elements, with_ids};
+    use crate::memory::unwritten;
 
     /// See [`spgemm_sampled`](crate::spgemm_sampled()): one value for each element of `mask`.
     pub fn spgemm_sampled(
@@ -83,7 +83,7 @@ pub(super) mod dynamic {
         cols: usize,
     ) -> ElementVec {
         with_ids!(mask.0, I => with_elements!(x_values, T => {
-            let mut out = zeroed::<T>(mask.1.len());
+            let mut out = unwritten::<T>(mask.1.len());
             let (own, left, right) = ((I::ids(mask.0), I::ids(mask.1)), T::elements(x_values), T::elements(y_values));
             super::spgemm_sampled::<T, I>(own, x.of(), left, y.of(), right, cols, &mut out);
             T::element_vec(out)

@@ -143,8 +143,8 @@ fn dot<T: Element, S: Simd>(simd: S, x: &[T], y: &[T]) -> T::Acc {
 
 /// For types that are known at run time.
 pub(super) mod dynamic {
-    use crate::alloc::zeroed;
     use crate::dynamic::slices::{AnyElement, AnyIndex, ElementVec, Elements, Ids, with_elements, with_ids};
+    use crate::memory::unwritten;
 
     /// See [`sddmm`](crate::sddmm()): `heads` values per sample.
     pub fn sddmm(
@@ -156,7 +156,7 @@ pub(super) mod dynamic {
         features: usize,
     ) -> ElementVec {
         with_ids!(rows, I => with_elements!(x, T => {
-            let mut out = zeroed::<T>(rows.len() * heads);
+            let mut out = unwritten::<T>(rows.len() * heads);
             let (rows, cols, x, y) = (I::ids(rows), I::ids(cols), T::elements(x), T::elements(y));
             super::sddmm::<T, I>(rows, cols, x, y, heads, features, &mut out);
             T::element_vec(out)

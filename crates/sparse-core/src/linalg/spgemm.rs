@@ -2,8 +2,8 @@
 
 use super::compressed::{Compressed, View};
 use super::places::{Columns, Hits, Right, position};
-use crate::alloc::zeroed;
 use crate::element::Ids;
+use crate::memory::unwritten;
 use crate::par::{self, by_elements, for_pieces, split_mut};
 use crate::{Element, Index, Result, SparseError};
 use core::ops::Range;
@@ -49,7 +49,7 @@ fn multiply<T: Element>(a: View<'_>, a_values: &[T], b: Right<'_>, b_values: &[T
     let pieces = plan(a, b, room)?;
     let rooms: Vec<usize> = pieces.iter().map(|(_, room)| *room).collect();
     let room = rooms.iter().sum();
-    let (mut ends, mut places, mut values) = (zeroed(a.ptr.rows()), zeroed::<i32>(room), zeroed(room));
+    let (mut ends, mut places, mut values) = (unwritten(a.ptr.rows()), unwritten::<i32>(room), unwritten(room));
     let own = split_mut(&mut places, &rooms).into_iter().zip(split_mut(&mut values, &rooms));
     let jobs = own.zip(split_mut(&mut ends, &par::lens(&pieces, |(rows, _)| rows.len()))).collect();
     par::each(jobs, &|piece, ((places, out), ends): ((&mut [i32], &mut [T]), &mut [usize])| {
@@ -233,8 +233,8 @@ fn products(a: View<'_>, b: Right<'_>) -> Vec<(Range<usize>, usize)> {
 pub(super) mod dynamic {
     use super::super::compressed::dynamic::DynCompressed;
     use crate::Result;
-    use crate::alloc::zeroed;
     use crate::dynamic::slices::{AnyElement, AnyIndex, ElementVec, Elements, IdVec, Ids, with_elements, with_ids};
+    use crate::memory::unwritten;
 
     /// See [`spgemm`](crate::spgemm()): row pointers, columns, values.
     ///
@@ -265,7 +265,7 @@ pub(super) mod dynamic {
         cols: usize,
     ) -> ElementVec {
         with_ids!(c.0, I => with_elements!(a_values, T => {
-            let mut out = zeroed::<T>(c.1.len());
+            let mut out = unwritten::<T>(c.1.len());
             let (own, left, right) = ((I::ids(c.0), I::ids(c.1)), T::elements(a_values), T::elements(b_values));
             super::spgemm_values::<T, I>(own, a.of(), left, b.of(), right, cols, &mut out);
             T::element_vec(out)

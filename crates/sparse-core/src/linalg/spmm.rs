@@ -94,9 +94,9 @@ pub(super) fn head_width(heads: usize, features: usize) -> usize {
 /// For types that are known at run time.
 pub(super) mod dynamic {
     use super::super::compressed::dynamic::DynCompressed;
-    use crate::alloc::zeroed;
     use crate::dynamic::slices::{AnyElement, ElementVec, Elements, Ids, with_elements, with_ids};
     use crate::epilogue::Epilogue;
+    use crate::memory::unwritten;
 
     /// See [`spmm_then`](crate::spmm_then()): `[rows, features]`.
     pub fn spmm_then(
@@ -109,7 +109,7 @@ pub(super) mod dynamic {
         relu: bool,
     ) -> ElementVec {
         with_ids!(a.ptr, I => with_elements!(values, T => {
-            let mut out = zeroed::<T>(a.rows() * features);
+            let mut out = unwritten::<T>(a.rows() * features);
             let epilogue = Epilogue { bias: bias.map(T::elements), relu };
             let (values, dense) = (T::elements(values), T::elements(dense));
             super::spmm_then::<T, I>(a.of(), values, dense, heads, features, epilogue, &mut out);

@@ -2,7 +2,11 @@
 
 use super::assert_fits;
 use super::steps::{self, Keep, Steps};
-use crate::{Index, alloc::zeroed, par};
+use crate::{
+    Index,
+    memory::{unwritten, zeroed},
+    par,
+};
 use core::ops::Range;
 
 /// A CSR pattern merged from two patterns, with an index map into each.
@@ -117,7 +121,7 @@ pub fn intersect_csr<I: Index>(a_ptr: &[I], a_col: &[I], b_ptr: &[I], b_col: &[I
 /// If the row counts differ.
 pub fn locate_csr<I: Index>(a_ptr: &[I], a_col: &[I], b_ptr: &[I], b_col: &[I]) -> Vec<I> {
     assert_fits::<I>(b_col.len());
-    let (mut map, missing) = (zeroed(a_col.len()), I::from_usize(b_col.len()));
+    let (mut map, missing) = (unwritten(a_col.len()), I::from_usize(b_col.len()));
     let len = |rows: &Range<usize>| a_ptr[rows.end].to_usize() - a_ptr[rows.start].to_usize();
     par::for_pieces(&row_pieces(a_ptr, b_ptr), &mut map, &len, &|rows, map| {
         let base = a_ptr[rows.start].to_usize();

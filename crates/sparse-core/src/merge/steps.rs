@@ -5,7 +5,7 @@
 //! data.
 
 use super::assert_fits;
-use crate::alloc::zeroed;
+use crate::memory::unwritten;
 use crate::{Index, Plain, par};
 use core::hint::select_unpredictable;
 use core::ops::Range;
@@ -95,7 +95,7 @@ impl Steps {
     ) -> Self {
         let lens = par::lens(&ranges, |(a, b)| a.len() + b.len());
         let nnz = ranges.last().map_or((0, 0), |(a, b)| (a.end, b.end));
-        let mut steps = zeroed(nnz.0 + nnz.1);
+        let mut steps = unwritten(nnz.0 + nnz.1);
         let mut pieces: Vec<Piece> = ranges.into_iter().map(|(a, b)| Piece { a, b, common: 0 }).collect();
         let jobs = par::split_mut(&mut steps, &lens).into_iter().zip(&mut pieces).zip(jobs).collect();
         par::each(jobs, &|k, ((steps, piece), job)| piece.common = merge(k, job, steps));
@@ -116,7 +116,7 @@ impl Steps {
         let lens = self.lens(Keep::Union);
         let nnz: usize = lens.iter().sum();
         assert_fits::<I>(nnz);
-        let mut indices = zeroed(nnz * a.len());
+        let mut indices = unwritten(nnz * a.len());
         par::each(par::split_rows(&mut [&mut indices], nnz, &lens), &|k, rows| {
             let piece = &self.pieces[k];
             for (d, out) in rows.into_iter().enumerate() {
@@ -131,7 +131,7 @@ impl Steps {
         let lens = self.lens(keep);
         let nnz: usize = lens.iter().sum();
         assert_fits::<I>(nnz);
-        let (mut indices, mut map_a, mut map_b) = (zeroed(nnz * a.len()), zeroed(nnz), zeroed(nnz));
+        let (mut indices, mut map_a, mut map_b) = (unwritten(nnz * a.len()), unwritten(nnz), unwritten(nnz));
         let slots = par::split_rows(&mut [&mut map_a, &mut map_b, &mut indices], nnz, &lens);
         par::each(slots, &|k, mut slots: Vec<&mut [I]>| {
             let piece = &self.pieces[k];
@@ -161,7 +161,7 @@ impl Steps {
     /// For each element of `a` its position in `b`, or the number of elements of `b` if `b` does not have it.
     pub(super) fn located<I: Index>(&self) -> Vec<I> {
         let missing = I::from_usize(self.nnz.1);
-        let mut map = zeroed(self.nnz.0);
+        let mut map = unwritten(self.nnz.0);
         let jobs = par::split_mut(&mut map, &par::lens(&self.pieces, |piece| piece.a.len()));
         par::each(jobs, &|k, map| {
             let piece = &self.pieces[k];

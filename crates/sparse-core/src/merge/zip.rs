@@ -7,7 +7,7 @@ use super::csr::steps;
 use super::steps::{Apply, CHUNK, Keep};
 use crate::bits::OfBits;
 use crate::structure::check::in_range;
-use crate::{Element, Index, Plain, alloc::zeroed, par};
+use crate::{Element, Index, Plain, memory::unwritten, par};
 use bytemuck::{cast_slice, cast_slice_mut};
 use core::hint::select_unpredictable;
 use core::ops::Range;
@@ -201,7 +201,7 @@ pub fn union_apply_csr<T: Element, I: Index>(
 ) -> (Vec<I>, Vec<I>, Vec<T>) {
     let (row_ptr, steps) = steps(Keep::Union, (a_ptr, a_col), (b_ptr, b_col));
     let col_idx = steps.indices(&[a_col], &[b_col]);
-    let mut values = zeroed::<T>(col_idx.len());
+    let mut values = unwritten::<T>(col_idx.len());
     let bits = |x: T| -> T::Bits { bytemuck::cast(x) };
     steps.values::<<T as OfBits>::Bits>(
         (cast_slice(a_val), bits(fill_a)),
@@ -215,10 +215,10 @@ pub fn union_apply_csr<T: Element, I: Index>(
 /// For types that are known at run time.
 pub(super) mod dynamic {
     use super::BinaryOp;
-    use crate::alloc::zeroed;
     use crate::dynamic::slices::{
         AnyElement, AnyIndex, Csr, ElementVec, Elements, IdVec, Ids, with_elements, with_ids,
     };
+    use crate::memory::unwritten;
 
     /// A side of [`zip_rows`]: values, the fill row, and the index map.
     pub type DynSide<'a> = (Elements<'a>, Elements<'a>, Option<Ids<'a>>);
@@ -231,7 +231,7 @@ pub(super) mod dynamic {
     pub fn zip_rows(op: BinaryOp, a: DynSide<'_>, b: DynSide<'_>, block: usize, rows: usize) -> ElementVec {
         let ids = a.2.or(b.2).unwrap_or(Ids::I32(&[]));
         with_ids!(ids, I => with_elements!(a.0, T => {
-            let mut out = zeroed::<T>(rows * block);
+            let mut out = unwritten::<T>(rows * block);
             let ((a, fill_a, map_a), (b, fill_b, map_b)) = (side::<T, I>(a), side::<T, I>(b));
             super::zip_rows::<T, I>(op, a, fill_a, map_a, b, fill_b, map_b, block, &mut out);
             T::element_vec(out)

@@ -147,8 +147,8 @@ fn starts(ptr: Ids<'_>, rows: Range<usize>, reverse: bool) -> bool {
 
 /// For types that are known at run time.
 pub(super) mod dynamic {
-    use crate::alloc::zeroed;
     use crate::dynamic::slices::{AnyElement, AnyIndex, ElementVec, Elements, Ids, with_elements, with_ids};
+    use crate::memory::unwritten;
 
     /// See [`segment_cumsum`](crate::segment_cumsum()): one row for each entry of the segments.
     pub fn segment_cumsum(
@@ -159,7 +159,7 @@ pub(super) mod dynamic {
         reverse: bool,
     ) -> ElementVec {
         with_ids!(ptr, I => with_elements!(values, T => {
-            let mut out = zeroed::<T>(values.len());
+            let mut out = unwritten::<T>(values.len());
             let (values, order) = (T::elements(values), order.map(I::ids));
             super::segment_cumsum::<T, I>(values, block, order, I::ids(ptr), reverse, &mut out);
             T::element_vec(out)

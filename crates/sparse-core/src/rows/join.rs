@@ -44,14 +44,14 @@ pub fn join_rows<T: Plain, I: Index>(parts: &[&[T]], block: usize, map: &[I], ou
 
 /// For types that are known at run time.
 pub(super) mod dynamic {
-    use crate::alloc::zeroed;
     use crate::dynamic::slices::{AnyBits, AnyIndex, BitVec, Bits, Ids, with_bits, with_ids};
+    use crate::memory::unwritten;
 
     /// See [`join_rows`](crate::join_rows()): `[map.len(), block]`.
     pub fn join_rows(parts: &[Bits<'_>], block: usize, map: Ids<'_>) -> BitVec {
         with_ids!(map, I => with_bits!(parts[0], T => {
             let parts: Vec<&[T]> = parts.iter().map(|part| T::bits(*part)).collect();
-            let mut out = zeroed::<T>(map.len() * block);
+            let mut out = unwritten::<T>(map.len() * block);
             super::join_rows::<T, I>(&parts, block, I::ids(map), &mut out);
             T::bit_vec(out)
         }))

@@ -1,7 +1,7 @@
 //! Moving rows of values.
 
-use crate::alloc::zeroed;
 use crate::element::Ids;
+use crate::memory::zeroed;
 use crate::par::{each, even, for_pieces, split_mut};
 use crate::source::Source;
 use crate::{Index, Plain};
@@ -124,13 +124,13 @@ fn no_such_row(index: usize, rows: usize) -> ! {
 
 /// For types that are known at run time.
 pub(super) mod dynamic {
-    use crate::alloc::zeroed;
     use crate::dynamic::slices::{AnyBits, AnyIndex, BitVec, Bits, Ids, with_bits, with_ids};
+    use crate::memory::unwritten;
 
     /// See [`move_rows`](crate::move_rows()): `[map.len(), block]`.
     pub fn move_rows(values: Bits<'_>, block: usize, fill: Bits<'_>, map: Ids<'_>) -> BitVec {
         with_ids!(map, I => with_bits!(values, T => {
-            let mut out = zeroed::<T>(map.len() * block);
+            let mut out = unwritten::<T>(map.len() * block);
             super::move_rows::<T, I>(T::bits(values), block, T::bits(fill), I::ids(map), &mut out);
             T::bit_vec(out)
         }))

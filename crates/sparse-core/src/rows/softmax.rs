@@ -112,13 +112,13 @@ fn backward<T: Float>(y: &[T], grad: &[T], block: usize, log: bool, out: &mut [T
 
 /// For types that are known at run time.
 pub(super) mod dynamic {
-    use crate::alloc::zeroed;
     use crate::dynamic::slices::{AnyElement, AnyIndex, ElementVec, Elements, Ids, with_floats, with_ids};
+    use crate::memory::unwritten;
 
     /// See [`segment_softmax`](crate::segment_softmax()).
     pub fn segment_softmax(values: Elements<'_>, block: usize, ptr: Ids<'_>, log: bool) -> ElementVec {
         with_ids!(ptr, I => with_floats!(values, T => {
-            let mut out = zeroed::<T>(values.len());
+            let mut out = unwritten::<T>(values.len());
             super::segment_softmax::<T, I>(T::elements(values), block, I::ids(ptr), log, &mut out);
             T::element_vec(out)
         }))
@@ -133,7 +133,7 @@ pub(super) mod dynamic {
         log: bool,
     ) -> ElementVec {
         with_ids!(ptr, I => with_floats!(y, T => {
-            let mut out = zeroed::<T>(y.len());
+            let mut out = unwritten::<T>(y.len());
             let (y, grad) = (T::elements(y), T::elements(grad));
             super::segment_softmax_backward::<T, I>(y, grad, block, I::ids(ptr), log, &mut out);
             T::element_vec(out)

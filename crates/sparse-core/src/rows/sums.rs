@@ -56,13 +56,13 @@ fn segment_reduce<T: Element, R: Reducer<T>>(
 
 /// For types that are known at run time.
 pub(super) mod dynamic {
-    use crate::alloc::zeroed;
     use crate::dynamic::slices::{AnyElement, AnyIndex, ElementVec, Elements, Ids, with_elements, with_ids};
+    use crate::memory::unwritten;
 
     /// See [`segment_sum`](crate::segment_sum()): `[ptr.len() - 1, block]`.
     pub fn segment_sum(values: Elements<'_>, block: usize, order: Option<Ids<'_>>, ptr: Ids<'_>) -> ElementVec {
         with_ids!(ptr, I => with_elements!(values, T => {
-            let mut out = zeroed::<T>((ptr.len() - 1) * block);
+            let mut out = unwritten::<T>((ptr.len() - 1) * block);
             super::segment_sum::<T, I>(T::elements(values), block, order.map(I::ids), I::ids(ptr), &mut out);
             T::element_vec(out)
         }))
@@ -74,7 +74,7 @@ pub(super) mod dynamic {
         macro_rules! run {
             ($T:ty) => {
                 with_ids!(ptr, I => {
-                    let mut out = zeroed::<$T>((ptr.len() - 1) * block);
+                    let mut out = unwritten::<$T>((ptr.len() - 1) * block);
                     let (values, order) = (<$T>::elements(values), order.map(I::ids));
                     super::segment_any::<$T, I>(values, block, order, I::ids(ptr), &mut out);
                     <$T>::element_vec(out)

@@ -7,7 +7,7 @@ use super::product;
 use super::step::Step;
 use super::target::{Reduce, Target};
 use super::ties::{not_hit, same};
-use crate::alloc::{copied, zeroed};
+use crate::memory::{copied, unwritten};
 use crate::{Element, par};
 use core::hint::select_unpredictable;
 
@@ -70,7 +70,7 @@ pub fn put_backward<T: Element>(
     let [need_arr, need_values] = needs;
     let values_grad = |f: &(dyn Fn(&mut [T]) + Sync)| {
         need_values.then(|| {
-            let mut out = zeroed(target.values_len());
+            let mut out = unwritten(target.values_len());
             f(&mut out);
             out
         })
@@ -123,12 +123,12 @@ pub fn put_backward<T: Element>(
             });
             let value_grad = values_grad(&|dv| {
                 let grad = layout.reordered(grad);
-                let shares: Vec<(T, T)> = par::fill_with(ties.len(), |c| {
+                let shares: Vec<[T; 2]> = par::fill_with(ties.len(), |c| {
                     let (y, ties) = ties[c];
-                    (y, divide(grad[c], ties.max(1)))
+                    [y, divide(grad[c], ties.max(1))]
                 });
                 gather_map(target, &layout, &shares, values, dv, |c, dv, v, _| {
-                    let (y, share) = shares[c];
+                    let [y, share] = shares[c];
                     *dv = select_unpredictable(same(v, y), share, T::ZERO);
                 });
             });

@@ -6,7 +6,7 @@ use super::plan::tasks;
 use super::step::Step;
 use super::target::{Target, TargetIndex};
 use super::walk::{AHEAD, BLOCK, Stretch, Visitor, prefetch_block};
-use crate::alloc::zeroed;
+use crate::memory::zeroed;
 use crate::par;
 use crate::source::prefetch;
 

@@ -143,13 +143,13 @@ impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Visitor for Read<'_, C, V, O
 /// For types that are known at run time.
 pub(super) mod dynamic {
     use super::Target;
-    use crate::alloc::zeroed;
     use crate::dynamic::slices::{AnyBits, BitVec, Bits, with_bits};
+    use crate::memory::unwritten;
 
     /// See [`gather`](crate::gather()): `[outer, count, inner]`.
     pub fn gather(target: &Target<'_>, x: Bits<'_>) -> BitVec {
         with_bits!(x, T => {
-            let mut out = zeroed::<T>(target.values_len());
+            let mut out = unwritten::<T>(target.values_len());
             super::gather::<T>(target, T::bits(x), &mut out);
             T::bit_vec(out)
         })

@@ -2,7 +2,11 @@
 
 use super::target::{Target, TargetIndex};
 use super::walk::BLOCK;
-use crate::{Plain, alloc::zeroed, par};
+use crate::{
+    Plain,
+    memory::{defaults, unwritten},
+    par,
+};
 use core::ops::Range;
 
 /// Bytes of cells that one thread accesses at random at a time. They fit in a second-level cache of 1 to 2 MiB and the
@@ -102,7 +106,7 @@ impl Layout {
     /// Cells in this layout, computed from their row-major positions.
     pub(super) fn build<X: Copy + Default + Send>(&self, f: impl Fn(usize) -> X + Sync) -> Vec<X> {
         let parts = self.parts();
-        let mut cells = zeroed(self.cells());
+        let mut cells = defaults(self.cells());
         let pieces = par::split_mut(&mut cells, &lens(&parts));
         par::each(pieces, &|k, piece| {
             let (o, columns, rows) = &parts[k];
@@ -169,12 +173,8 @@ impl Layout {
     }
 
     /// A row-major array computed from the positions and the cells.
-    pub(super) fn spread<X: Copy + Sync, T: Copy + Default + Send>(
-        &self,
-        cells: &[X],
-        f: impl Fn(usize, X) -> T + Sync,
-    ) -> Vec<T> {
-        let mut out = zeroed(self.cells());
+    pub(super) fn spread<X: Copy + Sync, T: Plain>(&self, cells: &[X], f: impl Fn(usize, X) -> T + Sync) -> Vec<T> {
+        let mut out = unwritten(self.cells());
         self.each(cells, &mut out, |p, out, cell| *out = f(p, cell));
         out
     }

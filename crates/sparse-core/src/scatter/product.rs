@@ -7,7 +7,7 @@ use super::put::{Product, Wide};
 use super::step::Step;
 use super::target::Target;
 use super::ties::not_hit;
-use crate::alloc::zeroed;
+use crate::memory::unwritten;
 use crate::{Element, par};
 use core::any::Any;
 use core::hint::select_unpredictable;
@@ -88,7 +88,7 @@ pub(super) fn backward<T: Element>(
         false => not_hit(target, grad),
     });
     let mut value_grad = need_values.then(|| {
-        let mut dv = zeroed(values.len());
+        let mut dv = unwritten(values.len());
         if zero.is_empty() {
             gather_map(target, &layout, &shares, values, &mut dv, |c, dv, v, _| *dv = divided(shares[c], v));
         } else {

@@ -5,7 +5,7 @@ use super::layout::Layout;
 use super::step::Step;
 use super::target::{Reduce, Target};
 use crate::Element;
-use crate::alloc::zeroed;
+use crate::memory::unwritten;
 use core::any::Any;
 use core::hint::select_unpredictable;
 
@@ -39,7 +39,7 @@ pub fn put_copied<T: Element>(
     values: &[T],
     arr: &[T],
 ) -> Vec<T> {
-    let mut out = zeroed(arr.len());
+    let mut out = unwritten(arr.len());
     run(target, reduce, include_self, values, Some(arr), &mut out);
     out
 }

@@ -8,7 +8,7 @@ use super::layout::Layout;
 use super::step::Step;
 use super::target::{Reduce, Target};
 use super::ties::same;
-use crate::alloc::zeroed;
+use crate::memory::{unwritten, zeroed};
 use crate::{Element, par};
 use core::hint::select_unpredictable;
 use std::sync::Mutex;
@@ -78,7 +78,7 @@ pub fn put_recorded<T: Element>(
     let mut tied = ties.list.into_inner().expect("no step panics");
     tied.sort_unstable();
     tied.dedup();
-    let mut winners = zeroed(out.len());
+    let mut winners = unwritten(out.len());
     layout.each(&cells, &mut winners, |_, winner, (_, k)| *winner = k);
     layout.each(&cells, out, |_, x, (value, _)| *x = value);
     Some(Record { winners, tied })

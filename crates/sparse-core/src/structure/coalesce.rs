@@ -4,7 +4,7 @@ use super::Segments;
 use super::partition::Word;
 use super::sort::{Layout, Sorted, sort};
 use crate::Index;
-use crate::alloc::zeroed;
+use crate::memory::unwritten;
 use crate::par::{self, even, split_mut};
 use core::ops::Range;
 
@@ -70,9 +70,9 @@ fn unique<I: Index>(
     let first = |k: usize| k == 0 || !same(k);
     let counts: Vec<usize> = par::map(ranges.len(), &|c| ranges[c].clone().map(|k| usize::from(first(k))).sum());
     let m: usize = counts.iter().sum();
-    let mut order = zeroed(n);
-    let mut ptr = zeroed(m + 1);
-    let mut indices = zeroed(dims * m);
+    let mut order = unwritten(n);
+    let mut ptr = unwritten(m + 1);
+    let mut indices = unwritten(dims * m);
     ptr[m] = I::from_usize(n);
     // Piece `c` of every array belongs to range `c`.
     let orders = split_mut(&mut order, &par::lens(&ranges, |r: &Range<usize>| r.len()));

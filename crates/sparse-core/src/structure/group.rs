@@ -2,7 +2,7 @@
 
 use super::partition::{Buckets, Word, bits};
 use crate::Index;
-use crate::alloc::zeroed;
+use crate::memory::{unwritten, zeroed};
 use crate::par::{self, split_mut};
 
 /// Positions grouped by a key: group `g` holds the positions `order[ptr[g]..ptr[g + 1]]`, in ascending order.
@@ -29,7 +29,7 @@ pub fn group_by<I: Index>(keys: &[I], groups: usize) -> Segments<I> {
     // partition itself would miss the TLB.
     let buckets = (n / 8192).max(groups / 65536).clamp(1, 1024);
     let mut ptr = zeroed(groups + 1);
-    let mut order = zeroed(n);
+    let mut order = unwritten(n);
     if buckets == 1 {
         count_sort(keys.iter().map(|key| key.to_usize()).zip(0..), 0, &mut ptr[1..], &mut order);
     } else if bits(n) + bits(groups) <= u64::BITS {

@@ -1,12 +1,13 @@
 //! The first step of grouping and of sorting: a stable, parallel partition of keys by their high bits.
 
-use crate::alloc::zeroed;
+use crate::memory::Scratch;
 use crate::par::{self, big_pieces, ranges};
+use bytemuck::Pod;
 use core::fmt::Debug;
 
 /// An unsigned integer with a key in its high bits and a position in its low bits. Sorting such words keeps equal keys
 /// in order.
-pub(super) trait Word: Copy + Ord + Debug + Default + Send + Sync {
+pub(super) trait Word: Pod + Ord + Debug + Default + Send + Sync {
     /// Packs `key << shift | pos`.
     fn pack(key: u128, shift: u32, pos: usize) -> Self;
     /// The low 64 bits of `self >> shift`.
@@ -51,8 +52,8 @@ pub(super) fn bits(n: usize) -> u32 {
 
 /// Words in buckets. The input is split into parts, and each part is partitioned separately. Bucket `b` is the
 /// concatenation of its pieces in all parts.
-pub(super) struct Buckets<W> {
-    parts: Vec<(Vec<W>, Vec<usize>)>,
+pub(super) struct Buckets<W: Pod> {
+    parts: Vec<(Scratch<W>, Vec<usize>)>,
 }
 
 impl<W: Word> Buckets<W> {
@@ -77,7 +78,7 @@ impl<W: Word> Buckets<W> {
                 start[b + 1] += start[b];
             }
             let mut next = start.clone();
-            let mut words = zeroed(range.len());
+            let mut words = Scratch::unwritten(range.len());
             for k in range {
                 let w = word(k);
                 let slot = &mut next[digit(w)];

@@ -1,14 +1,14 @@
 //! Row pointers: compression, prefix sums, expansion.
 
 use crate::Index;
-use crate::alloc::zeroed;
+use crate::memory::{unwritten, zeroed};
 use crate::par::{by_elements, even, for_pieces};
 
 /// Compresses sorted row ids into `groups + 1` row pointers: `ptr[r]` is the number of ids smaller than `r`.
 ///
 /// `sorted_ids` never descend and lie in `[0, groups)`. O(n + groups), parallel.
 pub fn compress<I: Index>(sorted_ids: &[I], groups: usize) -> Vec<I> {
-    let mut ptr = zeroed(groups + 1);
+    let mut ptr = unwritten(groups + 1);
     for_pieces(&even(groups + 1, 1 + sorted_ids.len() / (groups + 1)), &mut ptr, &|r| r.len(), &|rows, piece| {
         let mut at = sorted_ids.partition_point(|id| id.to_usize() < rows.start);
         for (r, slot) in rows.zip(piece) {
@@ -45,7 +45,7 @@ pub fn scan<I: Index>(counts: &[I]) -> Vec<I> {
 pub fn expand_ptr<I: Index>(ptr: &[I]) -> Vec<I> {
     let Some(last) = ptr.last() else { return Vec::new() };
     assert!(ptr.is_sorted() && ptr[0] == I::default(), "expand_ptr: row_ptr must start at 0 and never descend");
-    let mut ids = zeroed(last.to_usize());
+    let mut ids = unwritten(last.to_usize());
     let ranges = by_elements(ptr, 1);
     for_pieces(&ranges, &mut ids, &|r| ptr[r.end].to_usize() - ptr[r.start].to_usize(), &|rows, mut piece| {
         for r in rows {

@@ -2,7 +2,7 @@
 
 use super::partition::{Buckets, Word, bits};
 use crate::Index;
-use crate::alloc::zeroed;
+use crate::memory::unwritten;
 use crate::par::{self, even, fill_with, split_mut};
 use core::ops::Range;
 
@@ -126,7 +126,7 @@ fn sort_words<W: Word>(n: usize, low: u32, high: u32, word: impl Fn(usize) -> W 
     let shift = high - lead;
     let buckets = Buckets::new(n, 1 << lead, word, |w| w.high(shift));
     let lens: Vec<usize> = (0..1 << lead).map(|b| buckets.len(b)).collect();
-    let mut sorted = zeroed(n);
+    let mut sorted = unwritten(n);
     let slices = split_mut(&mut sorted, &lens);
     par::each(slices, &|b, slice| {
         let (mut at, mut scratch) = (0, Vec::new());

@@ -1,0 +1,85 @@
+//! Large results: in memory that is used again, and on huge pages.
+//!
+//! A fresh large buffer costs a page fault for every 4 KiB that is touched. This can take longer than writing it. So
+//! the memory of a result goes back to the pool of `sparse-core` when Burn drops its last tensor. For new memory we
+//! advise the system to use huge pages, as NumPy does for its arrays.
+
+use burn::tensor::Bytes;
+use burn_std::{AccessError, AccessPolicy, AllocationController, AllocationProperty};
+use bytemuck::Pod;
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
+use std::sync::Once;
+
+/// Tells `sparse-core` how to advise huge pages for large outputs. Cheap after the first call.
+pub(crate) fn register() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        #[cfg(target_os = "linux")]
+        sparse_core::set_large_alloc_hook(advise);
+    });
+}
+
+#[cfg(target_os = "linux")]
+fn advise(address: *mut u8, bytes: usize) {
+    const PAGE: usize = 4096;
+    let start = (address as usize).next_multiple_of(PAGE);
+    let end = (address as usize + bytes) / PAGE * PAGE;
+    if start < end {
+        // SAFETY: the range is inside one allocation of this process. The advice does not change its contents. If the
+        // call fails, nothing changes.
+        unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
+    }
+}
+
+/// The elements as the storage of a tensor. A large one is recycled when dropped.
+pub(crate) fn bytes<T: Pod + Send + Sync>(list: Vec<T>) -> Bytes {
+    const LARGE: usize = 128 << 10;
+    let len = size_of_val(&list[..]);
+    if len < LARGE {
+        return Bytes::from_elems(list);
+    }
+    // SAFETY: the list has `len` initialized bytes.
+    unsafe { Bytes::from_controller(Box::new(Recycled(list)), len) }
+}
+
+/// Memory of Rust's allocator that goes to the pool when dropped.
+struct Recycled<T: Pod>(Vec<T>);
+
+impl<T: Pod> AllocationController for Recycled<T> {
+    fn alloc_align(&self) -> usize {
+        align_of::<T>()
+    }
+
+    fn property(&self) -> AllocationProperty {
+        AllocationProperty::Native
+    }
+
+    unsafe fn memory_mut(&mut self, _policy: AccessPolicy) -> Result<&mut [MaybeUninit<u8>], AccessError> {
+        let (start, bytes) = (self.0.as_mut_ptr().cast(), self.capacity());
+        // SAFETY: the vector owns its capacity. The caller writes initialized bytes only, and every pattern of bits is
+        // a valid `T`.
+        Ok(unsafe { core::slice::from_raw_parts_mut(start, bytes) })
+    }
+
+    fn memory(&self, _policy: AccessPolicy) -> Result<&[MaybeUninit<u8>], AccessError> {
+        // SAFETY: the vector owns its capacity.
+        Ok(unsafe { core::slice::from_raw_parts(self.0.as_ptr().cast(), self.capacity()) })
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.capacity() * size_of::<T>()
+    }
+
+    /// The memory leaves the pool: the caller makes a `Vec` of it.
+    fn try_detach(&mut self) -> Option<NonNull<u8>> {
+        let mut list = core::mem::ManuallyDrop::new(core::mem::take(&mut self.0));
+        NonNull::new(list.as_mut_ptr().cast())
+    }
+}
+
+impl<T: Pod> Drop for Recycled<T> {
+    fn drop(&mut self) {
+        sparse_core::recycle(core::mem::take(&mut self.0));
+    }
+}
