@@ -66,8 +66,8 @@ pub trait Element: OfBits + Copy + Default + PartialEq + PartialOrd + Debug + Di
 
 /// A float. Its exponential is computed in [`Acc`](Element::Acc).
 pub trait Float: Element {
-    /// `e^x`.
-    fn exp(x: Self::Acc) -> Self::Acc;
+    /// `e^x` of each number.
+    fn exp_all(list: &mut [Self::Acc]);
     /// The number as f64, for sums of many terms.
     fn wide(x: Self::Acc) -> f64;
     /// The nearest number of the accumulator's type.

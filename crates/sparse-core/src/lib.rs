@@ -14,6 +14,7 @@ pub mod dynamic;
 mod element;
 mod epilogue;
 mod error;
+mod exp;
 pub mod graph;
 mod ids;
 mod keys;

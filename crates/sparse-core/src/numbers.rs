@@ -2,6 +2,7 @@
 
 use crate::element::Ids;
 use crate::element::{Element, Float, Index};
+use crate::exp::exp_all;
 use crate::lanes::{ArrayLanes, F32Lanes, F64Lanes};
 use crate::{par, simd};
 use half::{bf16, f16};
@@ -10,7 +11,7 @@ use std::borrow::Cow;
 
 macro_rules! float_element {
     ($t:ty, $acc:ty, $lanes:ty, $widen:expr, $narrow:expr, $round:expr,
-     $zero:expr, $one:expr, $low:expr, $high:expr) => {
+     $zero:expr, $one:expr, $low:expr, $high:expr, $exp_all:expr) => {
         impl Element for $t {
             type Acc = $acc;
             type Lanes = $lanes;
@@ -62,8 +63,8 @@ macro_rules! float_element {
 
         impl Float for $t {
             #[inline(always)]
-            fn exp(x: $acc) -> $acc {
-                x.exp()
+            fn exp_all(list: &mut [$acc]) {
+                $exp_all(list)
             }
             #[inline(always)]
             fn wide(x: $acc) -> f64 {
@@ -75,6 +76,11 @@ macro_rules! float_element {
             }
         }
     };
+}
+
+/// Replaces each number by its exponential. In f64 the standard library's is used.
+fn exp_each(list: &mut [f64]) {
+    list.iter_mut().for_each(|x| *x = x.exp());
 }
 
 /// Converts f16 to f32 exactly, without branches or feature detection, so that loops over it vectorise.
@@ -142,8 +148,8 @@ fn round_bf16(x: f32) -> f32 {
     if x.is_nan() { x } else { f32::from_bits(round_bits(x.to_bits(), 16)) }
 }
 
-float_element!(f32, f32, F32Lanes, |x| x, |x| x, |x| x, 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY);
-float_element!(f64, f64, F64Lanes, |x| x, |x| x, |x| x, 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY);
+float_element!(f32, f32, F32Lanes, |x| x, |x| x, |x| x, 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY, exp_all);
+float_element!(f64, f64, F64Lanes, |x| x, |x| x, |x| x, 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, exp_each);
 float_element!(
     f16,
     f32,
@@ -154,7 +160,8 @@ float_element!(
     f16::ZERO,
     f16::ONE,
     f16::NEG_INFINITY,
-    f16::INFINITY
+    f16::INFINITY,
+    exp_all
 );
 float_element!(
     bf16,
@@ -166,7 +173,8 @@ float_element!(
     bf16::ZERO,
     bf16::ONE,
     bf16::NEG_INFINITY,
-    bf16::INFINITY
+    bf16::INFINITY,
+    exp_all
 );
 
 macro_rules! int_element {

@@ -5,7 +5,8 @@ use super::layout::Layout;
 use super::plan::tasks;
 use super::step::Step;
 use super::target::{Target, TargetIndex};
-use super::walk::{AHEAD, BLOCK, Stretch, Visitor, prefetch_block};
+use super::walk::{AHEAD, BLOCK, Stretch, Visitor, Walk, prefetch_block};
+use crate::element::{Ids, Index};
 use crate::memory::zeroed;
 use crate::par;
 use crate::source::prefetch;
@@ -81,17 +82,10 @@ struct Visit<'a, X, V, F> {
 }
 
 impl<X, V: Copy, F: Step<X, V>> Visitor for Visit<'_, X, V, F> {
-    fn block(&mut self, cells: &[usize; BLOCK], next: &[usize; BLOCK], first: usize, k: usize) {
-        prefetch_block(self.values, first + AHEAD * self.stride);
-        let (own, step) = (&mut *self.cells, *self.step);
-        for &cell in next {
-            prefetch(own, cell);
-        }
-        let values = &self.values[first..][..BLOCK];
-        for i in 0..BLOCK {
-            if let Some(cell) = own.get_mut(cells[i]) {
-                step.step(cell, values[i], k);
-            }
+    fn blocks(&mut self, walk: &Walk, ids: Ids<'_>) {
+        match ids {
+            Ids::I32(ids) => self.each_block(walk, ids),
+            Ids::I64(ids) => self.each_block(walk, ids),
         }
     }
 
@@ -125,6 +119,23 @@ impl<X, V: Copy, F: Step<X, V>> Visitor for Visit<'_, X, V, F> {
                 step.step(cell, value, k);
             }
         }
+    }
+}
+
+impl<X, V: Copy, F: Step<X, V>> Visit<'_, X, V, F> {
+    fn each_block<I: Index>(&mut self, walk: &Walk, ids: &[I]) {
+        let width = walk.columns.len();
+        let (values, own, stride, step) = (self.values, &mut *self.cells, self.stride, *self.step);
+        walk.each_block(ids, |entries, cell, first, k| {
+            prefetch_block(values, first + AHEAD * stride);
+            let values = &values[first..][..BLOCK];
+            for i in 0..BLOCK {
+                let at = walk.destination(entries[i]).wrapping_mul(width).wrapping_add(cell + i);
+                if let Some(cell) = own.get_mut(at) {
+                    step.step(cell, values[i], k);
+                }
+            }
+        });
     }
 }
 

@@ -4,6 +4,7 @@ use super::cells::units;
 use super::layout::Layout;
 use super::target::Target;
 use super::walk::{AHEAD, BLOCK, Stretch, Visitor, Walk, prefetch_block};
+use crate::element::{Ids, Index};
 use crate::source::prefetch;
 use crate::{Plain, par};
 use core::ops::Range;
@@ -97,16 +98,10 @@ struct Read<'a, C, V, O, F> {
 }
 
 impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Visitor for Read<'_, C, V, O, F> {
-    fn block(&mut self, cells: &[usize; BLOCK], next: &[usize; BLOCK], first: usize, k: usize) {
-        prefetch_block(self.values, first + AHEAD * self.stride);
-        prefetch_block(self.out, first + AHEAD * self.stride);
-        for &cell in next {
-            prefetch(self.cells, cell);
-        }
-        let (values, out, f, k) =
-            (&self.values[first..][..BLOCK], &mut self.out[first..][..BLOCK], self.f, self.first + k);
-        for i in 0..BLOCK {
-            f(cells[i], &mut out[i], values[i], k);
+    fn blocks(&mut self, walk: &Walk, ids: Ids<'_>) {
+        match ids {
+            Ids::I32(ids) => self.each_block(walk, ids),
+            Ids::I64(ids) => self.each_block(walk, ids),
         }
     }
 
@@ -137,6 +132,22 @@ impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Visitor for Read<'_, C, V, O
                 (self.f)(cell.wrapping_add(i), out, value, self.first + k);
             }
         }
+    }
+}
+
+impl<C, V: Copy, O, F: Fn(usize, &mut O, V, usize)> Read<'_, C, V, O, F> {
+    fn each_block<I: Index>(&mut self, walk: &Walk, ids: &[I]) {
+        let width = walk.columns.len();
+        let Self { values, out, stride, first: step, f, .. } = self;
+        walk.each_block(ids, |entries, cell, first, k| {
+            prefetch_block(values, first + AHEAD * *stride);
+            prefetch_block(out, first + AHEAD * *stride);
+            let (values, out) = (&values[first..][..BLOCK], &mut out[first..][..BLOCK]);
+            for i in 0..BLOCK {
+                let at = walk.destination(entries[i]).wrapping_mul(width).wrapping_add(cell + i);
+                f(at, &mut out[i], values[i], *step + k);
+            }
+        });
     }
 }
 

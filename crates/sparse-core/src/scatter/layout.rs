@@ -12,8 +12,8 @@ use core::ops::Range;
 /// Bytes of cells that one thread accesses at random at a time. They fit in a second-level cache of 1 to 2 MiB and the
 /// thread's part of the third level. This value was the fastest on a Zen 5 server (1 MiB and 16 MiB per core).
 const RESIDENT: usize = 3 << 20;
-/// Minimal number of columns of a block: a cache line of i64 indices.
-const COLUMNS: usize = BLOCK;
+/// Minimal number of columns of a block: a cache line of 32-bit values, two of i64 indices.
+const COLUMNS: usize = 2 * BLOCK;
 
 /// Cells `[outer, len, inner]`, stored as `[outer, blocks, len, width]`: blocks of `width` columns. The last block of a
 /// row has the remaining columns.

@@ -19,9 +19,6 @@ const STRETCH: usize = 128;
 /// apart for the hardware prefetcher, and the processor itself looks only about 5 rows ahead.
 pub(super) const AHEAD: usize = 24;
 
-/// How many blocks ahead to prefetch cells.
-const CELLS_AHEAD: usize = 4;
-
 /// Columns of a block. Loops over a block are unrolled.
 pub(super) const BLOCK: usize = 8;
 
@@ -30,9 +27,9 @@ const ELSEWHERE: usize = usize::MAX;
 
 /// The work on values whose cells are known.
 pub(super) trait Visitor {
-    /// Visits the [`BLOCK`] values from position `first` on, which have step `k`. Prefetches the cells `next`, which
-    /// are visited a few blocks later.
-    fn block(&mut self, cells: &[usize; BLOCK], next: &[usize; BLOCK], first: usize, k: usize);
+    /// Visits the values of a walk in blocks of [`BLOCK`] columns. The loop over the index is compiled with the visitor:
+    /// these are the walks with the most values.
+    fn blocks(&mut self, walk: &Walk, ids: Ids<'_>);
     /// Prefetches cells that the next stretch needs.
     fn prefetch(&mut self, cells: &[usize]);
     /// Visits a stretch of values.
@@ -87,8 +84,7 @@ impl Walk {
         let (first, width) = if full { (self.row, self.inner) } else { (self.k, 1) };
         let ids = ids.slice(first * width..(first + self.count) * width);
         match (ids, full || self.inner == 1) {
-            (Ids::I32(ids), true) if self.has_blocks() => self.each_block(ids, visitor),
-            (Ids::I64(ids), true) if self.has_blocks() => self.each_block(ids, visitor),
+            (ids, true) if self.has_blocks() => visitor.blocks(self, ids),
             (Ids::I32(ids), true) => self.each_value(ids, visitor),
             (Ids::I64(ids), true) => self.each_value(ids, visitor),
             (Ids::I32(ids), false) => self.each_row(ids, visitor),
@@ -101,31 +97,29 @@ impl Walk {
         self.columns.len().is_multiple_of(BLOCK) && self.inner > 1
     }
 
-    /// Runs over values that each have their own index, in blocks of [`BLOCK`] columns.
-    fn each_block<I: Index>(&self, ids: &[I], visitor: &mut dyn Visitor) {
-        let (len, start, rows, base, width) =
-            (self.len as i64, self.rows.start, self.rows.len(), self.base, self.columns.len());
-        // The row and the column of a block. Cells are found some blocks before they are visited.
-        let (mut next, mut visited) = ((0, 0), (0, 0));
-        let after = |(r, c)| if c + BLOCK < width { (r, c + BLOCK) } else { (r + 1, 0) };
-        let at = |(r, c)| r * self.inner + self.columns.start + c;
-        let mut found = [[0; BLOCK]; 2 * CELLS_AHEAD];
-        for k in 0..self.count * (width / BLOCK) + CELLS_AHEAD {
-            let slot = k % found.len();
-            if let Some(entries) = ids.get(at(next)..).and_then(|ids| ids.first_chunk::<BLOCK>()) {
-                for (cell, (id, column)) in found[slot].iter_mut().zip(entries.iter().zip(next.1..)) {
-                    let j = id.to_i64();
-                    let row = (if j < 0 { j.wrapping_add(len) } else { j } as usize).wrapping_sub(start);
-                    *cell = if row < rows { base + row * width + column } else { ELSEWHERE };
-                }
-                prefetch_block(ids, at(next) + AHEAD * self.inner);
-                next = after(next);
-            }
-            if k >= CELLS_AHEAD {
-                visitor.block(&found[(k - CELLS_AHEAD) % found.len()], &found[slot], at(visited), visited.0);
-                visited = after(visited);
+    /// Calls `visit(entries, cell, first, k)` for each block of [`BLOCK`] values that each have their own index: the
+    /// index entries, the cell of the first column and destination 0, the position of the first value, its step.
+    /// Prefetches the index.
+    #[inline(always)]
+    pub(super) fn each_block<I: Index>(&self, ids: &[I], mut visit: impl FnMut(&[I; BLOCK], usize, usize, usize)) {
+        let width = self.columns.len();
+        for k in 0..self.count {
+            let row = k * self.inner + self.columns.start;
+            for column in (0..width).step_by(BLOCK) {
+                prefetch_block(ids, row + column + AHEAD * self.inner);
+                let Some(entries) = ids[row + column..].first_chunk() else { return };
+                visit(entries, self.base + column, row + column, k);
             }
         }
+    }
+
+    /// The destination of an index entry, counted from the first one of the walk. That of another destination, or of
+    /// an entry that is out of range, is larger than the number of destinations.
+    #[inline(always)]
+    pub(super) fn destination<I: Index>(&self, id: I) -> usize {
+        let j = id.to_i64();
+        let from_end = self.len as i64 & j >> (i64::BITS - 1);
+        (j.wrapping_add(from_end) as usize).wrapping_sub(self.rows.start)
     }
 
     /// Runs over rows of values that share an index.
