@@ -166,7 +166,7 @@ pub(crate) fn attend<P: Pattern>(
     let out = by_row.rows(|rows| kernel::spmm(rows, &used, &plain_value));
     let saved = Saved {
         by_row,
-        by_col: matrix.col_view(),
+        by_col: matrix.gradient_view(true),
         row_ids: matrix.row_ids().clone(),
         col_ids: matrix.col_ids().clone(),
         rows: lines.sums.clone(),
@@ -206,11 +206,18 @@ impl Saved {
     fn backward(&self, grad: Tensor<2>, [first, key, value]: [bool; 3]) -> [Option<Erased>; 3] {
         let Self { by_row, by_col, weights, kept, .. } = self;
         let drop = |weights: Tensor<2>| kept.as_ref().map_or(weights.clone(), |kept| weights * kept.clone());
-        let d_value = value.then(|| by_col.rows(|cols| kernel::spmm(cols, drop(weights.clone()), &grad)).into());
+        let (row_ids, col_ids, used) = (&self.row_ids, &self.col_ids, || drop(weights.clone()));
         if !first && !key {
+            let d_value = value.then(|| by_col.rows(|cols| kernel::spmm(cols, used(), &grad)).into());
             return [None, None, d_value];
         }
-        let d_weights = drop(kernel::sddmm(&self.row_ids, &self.col_ids, &grad, &self.value, weights.dims()[1]));
+        let (d_used, d_value) = if value {
+            let (d_used, d_value) = by_col.gradients(&used(), &self.value, &grad, [row_ids, col_ids]);
+            (d_used, Some(d_value.into()))
+        } else {
+            (kernel::sddmm(row_ids, col_ids, &grad, &self.value, weights.dims()[1]), None)
+        };
+        let d_weights = drop(d_used);
         let d_scores = lines_backward(weights, false, d_weights, &self.rows);
         let Some((query, keys, scale)) = &self.factors else { return [Some(d_scores.into()), None, d_value] };
         let d_products = d_scores.mul_scalar(*scale);

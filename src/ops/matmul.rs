@@ -326,18 +326,18 @@ pub(super) fn spmm_then<K: Numeric>(
     then: Then<K>,
 ) -> Tensor<2, K> {
     let ids = [matrix.row_ids(), matrix.col_ids()];
-    product(matrix.row_view(), || matrix.col_view(), ids, (values, turned), dense, then)
+    product(matrix.row_view(), |both| matrix.gradient_view(both), ids, (values, turned), dense, then)
 }
 
 /// `matrix^T x dense`: the same with the roles of rows and columns swapped.
 fn spmm_transposed<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K> {
     let ids = [matrix.col_ids(), matrix.row_ids()];
-    product(matrix.col_view(), || matrix.row_view(), ids, (values, None), dense, Then::nothing())
+    product(matrix.col_view(), |_| matrix.row_view(), ids, (values, None), dense, Then::nothing())
 }
 
 fn product<K: Numeric>(
     by_row: View,
-    by_col: impl FnOnce() -> View,
+    by_col: impl FnOnce(bool) -> View,
     [row_ids, col_ids]: [&Tensor<1, burn::tensor::Int>; 2],
     (values, turned): (Tensor<2, K>, Option<&Arc<Turned>>),
     dense: Tensor<2, K>,
@@ -350,7 +350,7 @@ fn product<K: Numeric>(
     let (Some(values), Some(dense)) = (as_float(&values), as_float(&dense)) else { return out };
     let out = as_float(&out).expect("the kind of the values");
     let saved = Saved {
-        by_col: dense.is_tracked().then(by_col),
+        by_col: dense.is_tracked().then(|| by_col(values.is_tracked())),
         row_ids: row_ids.clone(),
         col_ids: col_ids.clone(),
         heads: values.dims()[1],
@@ -384,6 +384,13 @@ impl Saved {
 
     /// The gradients of the values and of the dense operand, as far as they are needed.
     fn backward(&self, grad: &Tensor<2>, [values, dense]: [bool; 2]) -> [Option<Erased>; 2] {
+        if let (Some(by_col), Some(own), Some(other)) = (&self.by_col, &self.values, &self.dense)
+            && values
+            && dense
+        {
+            let (d_values, d_dense) = by_col.gradients(own, other, grad, [&self.row_ids, &self.col_ids]);
+            return [Some(d_values.into()), Some(d_dense.into())];
+        }
         let d_values = values.then(|| {
             let dense = self.dense.as_ref().expect("saved where the values are tracked");
             kernel::sddmm(&self.row_ids, &self.col_ids, grad, dense, self.heads).into()

@@ -11,6 +11,8 @@ use burn::tensor::{Int, Tensor};
 pub(crate) struct View {
     lines: Compressed,
     occupied: Option<Occupied>,
+    /// The position of each element of the matrix among those of the lines.
+    places: Option<Tensor<1, Int>>,
 }
 
 /// The lines with elements, ascending, of `all` lines.
@@ -22,7 +24,12 @@ struct Occupied {
 
 impl View {
     pub(super) fn all(lines: Compressed) -> Self {
-        Self { lines, occupied: None }
+        Self { lines, occupied: None, places: None }
+    }
+
+    /// All lines, for [`gradients`](Self::gradients). `places` invert their permutation.
+    pub(super) fn with_places(lines: Compressed, places: Option<Tensor<1, Int>>) -> Self {
+        Self { places, ..Self::all(lines) }
     }
 
     /// The lines that have elements, of `all`, where element `k` is in line `keys[k]` and addresses `others[k]`.
@@ -31,7 +38,7 @@ impl View {
         let order = elements.order().expect("of a sort").clone();
         let idx = if order.dims()[0] == 0 { others.clone() } else { others.clone().select(0, order.clone()) };
         let lines = Compressed { ptr: elements.ptr().clone(), idx, perm: Some(order) };
-        Self { lines, occupied: Some(Occupied { ids, all }) }
+        Self { lines, occupied: Some(Occupied { ids, all }), places: None }
     }
 
     /// Whether it has all lines.
@@ -47,6 +54,27 @@ impl View {
             None => out,
             Some(Occupied { ids, all }) => kernel::place_rows(out, ids, *all),
         }
+    }
+
+    /// For a view of the columns: the gradients of the values `[nnz, heads]` and of the dense operand of a product of
+    /// the matrix, from that of the result. `ids` are the row and the column of each element.
+    pub(crate) fn gradients(
+        &self,
+        values: &Tensor<2>,
+        dense: &Tensor<2>,
+        grad: &Tensor<2>,
+        [rows, cols]: [&Tensor<1, Int>; 2],
+    ) -> (Tensor<2>, Tensor<2>) {
+        // Narrower rows are cheap to read twice, and have kernels of their own.
+        const WIDE: usize = 16;
+        let known = self.places.is_some() || self.lines.perm.is_none();
+        if known && self.is_all() && dense.dims()[1] >= WIDE {
+            let places = self.places.as_ref();
+            let (of_dense, of_values) = kernel::spmm_backward(&self.lines, places, values, dense, grad, rows, cols);
+            return (of_values, of_dense);
+        }
+        let of_dense = self.rows(|lines| kernel::spmm(lines, values, grad));
+        (kernel::sddmm(rows, cols, grad, dense, values.dims()[1]), of_dense)
     }
 
     /// The rows of a dense tensor that belong to the lines of the view.

@@ -149,6 +149,13 @@ kernels! {
         view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>, bias: Option<Tensor<2, K>>, relu: bool,
     ) -> Tensor<2, K>;
 
+    /// Both gradients of [`spmm`] for floats, of the dense operand and of the values, in one walk on a CPU. `view` is
+    /// the transpose, and `places` the inverse of its permutation. `rows` and `cols` have the row and the column of each
+    /// element, in the order of the values.
+    spmm_backward SpmmBackward(
+        view: Rows, places: Option<Ints>, values: Tensor<2>, dense: Tensor<2>, grad: Tensor<2>, rows: Ints, cols: Ints,
+    ) -> (Tensor<2>, Tensor<2>);
+
     /// Sparse x dense with an extremum in place of the sum: `out[r, :] = max_k values[k] * dense[idx[k], :]`. NaN wins.
     /// A row without elements gives 0.
     spmm_extremum SpmmExtremum[K: Kind](

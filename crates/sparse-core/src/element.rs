@@ -84,6 +84,8 @@ pub trait Lanes<T: Element>: 'static {
     fn splat<S: Simd>(simd: S, x: T::Acc) -> Self::V<S>;
     /// Widens the first `lanes` elements of `x`.
     fn load<S: Simd>(simd: S, x: &[T]) -> Self::V<S>;
+    /// The first `lanes` accumulators of `x`.
+    fn load_acc<S: Simd>(simd: S, x: &[T::Acc]) -> Self::V<S>;
     /// Like [`load`](Lanes::load), with zeros from element `len` on. `x` must still hold `lanes` elements.
     fn load_head<S: Simd>(simd: S, x: &[T], len: usize) -> Self::V<S>;
     /// The sum of all lanes. The upper half is added to the lower half until one lane is left.

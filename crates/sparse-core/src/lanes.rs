@@ -53,6 +53,10 @@ macro_rules! float_lanes {
                 S::$as(wide).0[0]
             }
             #[inline(always)]
+            fn load_acc<S: Simd>(_: S, x: &[$acc]) -> S::$vec {
+                S::$as(&x[..S::$count]).0[0]
+            }
+            #[inline(always)]
             fn load_head<S: Simd>(simd: S, x: &[T], len: usize) -> S::$vec {
                 const LANE: [$acc; 16] = [0., 1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 11., 12., 13., 14., 15.];
                 let lane = S::$as(&LANE[..S::$count]).0[0];
@@ -152,6 +156,11 @@ impl<T: Element> Lanes<T> for ArrayLanes {
     fn load<S: Simd>(_: S, x: &[T]) -> [T::Acc; ARRAY] {
         let x = &x[..ARRAY];
         each(|j| x[j].widen())
+    }
+    #[inline(always)]
+    fn load_acc<S: Simd>(_: S, x: &[T::Acc]) -> [T::Acc; ARRAY] {
+        let x = &x[..ARRAY];
+        each(|j| x[j])
     }
     #[inline(always)]
     fn load_head<S: Simd>(_: S, x: &[T], len: usize) -> [T::Acc; ARRAY] {

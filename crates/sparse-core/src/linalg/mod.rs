@@ -7,6 +7,7 @@ mod sampled;
 mod sddmm;
 mod spgemm;
 mod spmm;
+mod spmm_backward;
 mod spmv;
 
 pub use compressed::Compressed;
@@ -15,6 +16,7 @@ pub use sampled::spgemm_sampled;
 pub use sddmm::sddmm;
 pub use spgemm::{spgemm, spgemm_values};
 pub use spmm::{spmm, spmm_then};
+pub use spmm_backward::spmm_backward;
 
 pub(crate) mod dynamic {
     pub use super::compressed::dynamic::*;
@@ -23,4 +25,5 @@ pub(crate) mod dynamic {
     pub use super::sddmm::dynamic::*;
     pub use super::spgemm::dynamic::*;
     pub use super::spmm::dynamic::*;
+    pub use super::spmm_backward::dynamic::*;
 }

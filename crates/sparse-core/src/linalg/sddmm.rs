@@ -118,22 +118,41 @@ fn dot_few<T: Element>(x: &[T], y: &[T]) -> T::Acc {
 #[inline(always)]
 fn dot<T: Element, S: Simd>(simd: S, x: &[T], y: &[T]) -> T::Acc {
     let lanes = T::Lanes::lanes::<S>();
-    let mut sums = [T::ACC_ZERO; SUMS];
     let (x_whole, x_rest) = x.as_chunks::<SUMS>();
     let (y_whole, y_rest) = y.as_chunks::<SUMS>();
-    if !x_whole.is_empty() {
-        // Only the first `SUMS / lanes` are used. The instruction set determines that number.
-        let mut acc = [T::Lanes::splat(simd, T::ACC_ZERO); SUMS];
-        let acc = &mut acc[..SUMS / lanes];
-        for (x, y) in x_whole.iter().zip(y_whole) {
-            for (j, acc) in acc.iter_mut().enumerate() {
-                let (x, y) = (T::Lanes::load(simd, &x[j * lanes..]), T::Lanes::load(simd, &y[j * lanes..]));
-                *acc = T::Lanes::add(simd, *acc, T::Lanes::mul(simd, x, y));
+    // Only the first `SUMS / lanes` are used. The instruction set determines that number.
+    let mut acc = [T::Lanes::splat(simd, T::ACC_ZERO); SUMS];
+    for (x, y) in x_whole.iter().zip(y_whole) {
+        for (j, acc) in acc[..SUMS / lanes].iter_mut().enumerate() {
+            let (x, y) = (T::Lanes::load(simd, &x[j * lanes..]), T::Lanes::load(simd, &y[j * lanes..]));
+            *acc = T::Lanes::add(simd, *acc, T::Lanes::mul(simd, x, y));
+        }
+    }
+    finish_dot::<T, S>(simd, acc, x_rest, y_rest)
+}
+
+/// Adds the last products of a dot product to its sums, and these as a tree.
+#[inline(always)]
+pub(super) fn finish_dot<T: Element, S: Simd>(
+    simd: S,
+    mut acc: [<T::Lanes as Lanes<T>>::V<S>; SUMS],
+    x_rest: &[T],
+    y_rest: &[T],
+) -> T::Acc {
+    let lanes = T::Lanes::lanes::<S>();
+    if x_rest.is_empty() {
+        let mut half = SUMS / lanes / 2;
+        while half > 0 {
+            for j in 0..half {
+                acc[j] = T::Lanes::add(simd, acc[j], acc[j + half]);
             }
+            half /= 2;
         }
-        for (j, acc) in acc.iter().enumerate() {
-            T::Lanes::store_acc(simd, *acc, &mut sums[j * lanes..]);
-        }
+        return T::Lanes::sum(simd, acc[0]);
+    }
+    let mut sums = [T::ACC_ZERO; SUMS];
+    for (j, acc) in acc[..SUMS / lanes].iter().enumerate() {
+        T::Lanes::store_acc(simd, *acc, &mut sums[j * lanes..]);
     }
     for ((sum, x), y) in sums.iter_mut().zip(x_rest).zip(y_rest) {
         *sum = T::add(*sum, T::mul(x.widen(), y.widen()));

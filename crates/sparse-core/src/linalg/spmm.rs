@@ -3,11 +3,14 @@
 use super::compressed::{Compressed, View};
 use super::spmv::spmv;
 use crate::epilogue::Epilogue;
+use crate::memory::Scratch;
 use crate::reduce::reduce_rows;
 use crate::reducer::{Reducer, Sum};
+use crate::rows::move_rows;
 use crate::source::Source;
 use crate::weights::{Heads, Weights};
 use crate::{Element, Index};
+use bytemuck::{cast_slice, cast_slice_mut};
 
 /// Sparse x dense: `out[r, :] = sum over k of value[k] * dense[idx[k], :]`.
 ///
@@ -21,8 +24,8 @@ use crate::{Element, Index};
 ///
 /// Each thread gets rows with about the same number of elements, not the same number of rows. A wide row is computed in
 /// register tiles of 8 vectors, with the dense rows prefetched (the scheme of Yang, Buluc and Owens, "Design principles
-/// for sparse matrix multiplication on the GPU", Euro-Par 2018, applied to SIMD lanes). O(nnz * features) time, no
-/// extra memory.
+/// for sparse matrix multiplication on the GPU", Euro-Par 2018, applied to SIMD lanes). O(nnz * features) time. No
+/// extra memory, except for a copy of permuted values from 32 features on.
 ///
 /// # Panics
 ///
@@ -59,10 +62,24 @@ pub fn spmm_then<T: Element, I: Index>(
         0 => {}
         1 if heads == 1 => spmv(a, values, dense, epilogue, out),
         _ => {
+            let turned = if features >= WIDE { in_order(a, values, heads) } else { None };
+            let (values, perm) = turned.as_deref().map_or((values, a.perm), |turned| (turned, None));
             let dense = Source::new(dense, features, "spmm: dense");
-            reduce_products(Sum, a.view(), values, dense, heads, epilogue, out);
+            reduce_products(Sum, Compressed { perm, ..a }.view(), values, dense, heads, epilogue, out);
         }
     }
+}
+
+/// From this many features on, values are brought in order before a product. A random read between those of wide rows
+/// costs more than a pass over the values.
+const WIDE: usize = 32;
+
+/// The values in the order of the elements, if they have another one.
+pub(super) fn in_order<T: Element, I: Index>(a: Compressed<'_, I>, values: &[T], heads: usize) -> Option<Scratch<T>> {
+    let perm = a.perm?;
+    let mut out = Scratch::unwritten(perm.len() * heads);
+    move_rows::<T::Bits, I>(cast_slice(values), heads, &[], perm, cast_slice_mut(&mut out));
+    Some(out)
 }
 
 /// The products of values `[nnz, heads]` and rows of a dense matrix, combined for each row.

@@ -3,6 +3,7 @@
 use crate::Index;
 use crate::element::{Float, Ids};
 use crate::par::for_pieces;
+use core::ops::Range;
 
 /// `exp(x - m) / sum exp(x - m)` over the rows of each segment, with `m` the largest `x`; or the logarithm of that. A
 /// row has `block` elements, and each column is on its own. Segment `s` is the rows `ptr[s]..ptr[s + 1]`; together the
@@ -40,21 +41,14 @@ pub fn segment_softmax_backward<T: Float, I: Index>(
 const GROUP: usize = 2048;
 
 /// Computes some segments from their elements in two lists: `f(lists, lengths of the segments, out)`.
-type OfSegments<'a, T> = dyn Fn([&[T]; 2], &[usize], &mut [T], &mut Rows<T>) + Sync + 'a;
+type OfSegments<'a, T> = dyn Fn([&[T]; 2], &[usize], &mut [T], &mut Memory<T>) + Sync + 'a;
 
 /// Memory for the columns of a segment, and for the elements of a group.
-struct Rows<T: Float> {
+struct Memory<T: Float> {
     largest: Vec<T::Acc>,
     total: Vec<f64>,
     exps: Vec<T::Acc>,
     shifted: Vec<T::Acc>,
-}
-
-impl<T: Float> Rows<T> {
-    fn start(&mut self, block: usize) {
-        self.total.clear();
-        self.total.resize(block, 0.0);
-    }
 }
 
 /// Calls `f` with groups of segments.
@@ -67,7 +61,7 @@ fn each_segment<T: Float>(lists: [&[T]; 2], block: usize, ptr: Ids<'_>, out: &mu
     }
     ptr.check_covers(out.len() / block);
     for_pieces(&ptr.cuts(block), out, &|rows| ptr.spans(rows).len() * block, &|rows, mut piece| {
-        let mut memory = Rows { largest: Vec::new(), total: Vec::new(), exps: Vec::new(), shifted: Vec::new() };
+        let mut memory = Memory { largest: Vec::new(), total: Vec::new(), exps: Vec::new(), shifted: Vec::new() };
         let mut lengths = Vec::new();
         let mut rows = rows.peekable();
         while let Some(&first) = rows.peek() {
@@ -87,101 +81,146 @@ fn each_segment<T: Float>(lists: [&[T]; 2], block: usize, ptr: Ids<'_>, out: &mu
     });
 }
 
-/// Splits off the first `len` elements.
-fn split<'a, T>(list: &mut &'a [T], len: usize) -> &'a [T] {
-    let (head, tail) = list.split_at(len);
-    *list = tail;
-    head
-}
-
-fn softmax<T: Float>(mut x: &[T], lengths: &[usize], block: usize, log: bool, out: &mut [T], memory: &mut Rows<T>) {
-    memory.exps.clear();
-    for &len in lengths {
-        let x = split(&mut x, len);
-        memory.largest.clear();
-        memory.largest.extend(x.iter().take(block).map(|x| x.widen()));
-        for row in x.chunks_exact(block) {
-            for (largest, &x) in memory.largest.iter_mut().zip(row) {
-                // NaN has no order.
-                *largest = if x.widen() > *largest || x.is_nan() { x.widen() } else { *largest };
-            }
+fn softmax<T: Float>(x: &[T], lengths: &[usize], block: usize, log: bool, out: &mut [T], memory: &mut Memory<T>) {
+    let Memory { largest, total, exps, shifted } = memory;
+    exps.resize(x.len(), T::ACC_ZERO);
+    for own in Spans::new(lengths) {
+        let (x, shifted) = (&x[own.clone()], &mut exps[own]);
+        if block == 1 {
+            let mut largest = x[0].widen();
+            x.iter().for_each(|&x| largest = larger(largest, x));
+            shifted.iter_mut().zip(x).for_each(|(shifted, x)| *shifted = T::sub(x.widen(), largest));
+            continue;
         }
+        largest.clear();
+        largest.extend(x[..block].iter().map(|x| x.widen()));
         for row in x.chunks_exact(block) {
-            memory.exps.extend(row.iter().zip(&memory.largest).map(|(x, &largest)| T::sub(x.widen(), largest)));
+            largest.iter_mut().zip(row).for_each(|(largest, &x)| *largest = larger(*largest, x));
+        }
+        for (shifted, row) in shifted.chunks_exact_mut(block).zip(x.chunks_exact(block)) {
+            for ((shifted, x), &largest) in shifted.iter_mut().zip(row).zip(&*largest) {
+                *shifted = T::sub(x.widen(), largest);
+            }
         }
     }
     // The logarithm needs what the exponential replaces.
-    memory.shifted.clear();
     if log {
-        memory.shifted.extend_from_slice(&memory.exps);
+        shifted.clone_from(exps);
     }
-    T::exp_all(&mut memory.exps);
-    let mut at = 0;
-    for &len in lengths {
-        let own = at..at + len;
-        at += len;
-        memory.start(block);
-        for row in memory.exps[own.clone()].chunks_exact(block) {
-            for (total, &exp) in memory.total.iter_mut().zip(row) {
-                *total += T::wide(exp);
+    T::exp_all(exps);
+    for own in Spans::new(lengths) {
+        let (exps, out) = (&exps[own.clone()], &mut out[own.clone()]);
+        if block == 1 {
+            let total: f64 = exps.iter().fold(0.0, |total, &exp| total + T::wide(exp));
+            if log {
+                let scale = T::nearest(total.ln());
+                out.iter_mut().zip(&shifted[own]).for_each(|(out, &x)| *out = T::narrow(T::sub(x, scale)));
+            } else {
+                let scale = T::nearest(total);
+                out.iter_mut().zip(exps).for_each(|(out, &exp)| *out = T::narrow(T::div(exp, scale)));
             }
+            continue;
         }
-        // What the columns are divided by, or its logarithm.
-        memory.largest.clear();
-        memory.largest.extend(memory.total.iter().map(|total| T::nearest(if log { total.ln() } else { *total })));
-        let kept = if log { &memory.shifted } else { &memory.exps };
-        for (out, row) in out[own.clone()].chunks_exact_mut(block).zip(kept[own].chunks_exact(block)) {
-            for ((out, &scale), &kept) in out.iter_mut().zip(&memory.largest).zip(row) {
+        sum_rows::<T>(exps.chunks_exact(block).map(|row| row.iter().map(|&exp| T::wide(exp))), block, total);
+        if log {
+            total.iter_mut().for_each(|total| *total = total.ln());
+        }
+        largest.clear();
+        largest.extend(total.iter().map(|&total| T::nearest(total)));
+        let kept = if log { &shifted[own] } else { exps };
+        for (out, row) in out.chunks_exact_mut(block).zip(kept.chunks_exact(block)) {
+            for ((out, &scale), &kept) in out.iter_mut().zip(&*largest).zip(row) {
                 *out = T::narrow(if log { T::sub(kept, scale) } else { T::div(kept, scale) });
             }
         }
     }
 }
 
+/// The larger one, or NaN, which has no order.
+#[inline(always)]
+fn larger<T: Float>(largest: T::Acc, x: T) -> T::Acc {
+    if x.widen() > largest || x.is_nan() { x.widen() } else { largest }
+}
+
+/// Sums of the columns of some rows.
+#[inline(always)]
+fn sum_rows<T: Float>(rows: impl Iterator<Item = impl Iterator<Item = f64>>, block: usize, total: &mut Vec<f64>) {
+    total.clear();
+    total.resize(block, 0.0);
+    rows.for_each(|row| total.iter_mut().zip(row).for_each(|(total, x)| *total += x));
+}
+
 fn backward<T: Float>(
-    [mut y, mut grad]: [&[T]; 2],
+    [y, grad]: [&[T]; 2],
     lengths: &[usize],
     block: usize,
     log: bool,
-    mut out: &mut [T],
-    memory: &mut Rows<T>,
+    out: &mut [T],
+    memory: &mut Memory<T>,
 ) {
+    let Memory { largest: totals, total, exps, .. } = memory;
     if log {
-        memory.exps.clear();
-        memory.exps.extend(y.iter().map(|y| y.widen()));
-        T::exp_all(&mut memory.exps);
+        exps.clear();
+        exps.extend(y.iter().map(|y| y.widen()));
+        T::exp_all(exps);
     }
-    let mut at = 0;
-    for &len in lengths {
-        let range = at..at + len;
-        at += len;
-        let (y, grad) = (split(&mut y, len), split(&mut grad, len));
-        let (own, rest) = out.split_at_mut(len);
-        out = rest;
-        memory.start(block);
-        for (y, grad) in y.chunks_exact(block).zip(grad.chunks_exact(block)) {
-            for ((total, &y), &grad) in memory.total.iter_mut().zip(y).zip(grad) {
-                let grad = T::wide(grad.widen());
-                *total += if log { grad } else { grad * T::wide(y.widen()) };
-            }
+    // What an element adds to the sum of its column.
+    let term = |y: T, grad: T| if log { T::wide(grad.widen()) } else { T::wide(grad.widen()) * T::wide(y.widen()) };
+    for own in Spans::new(lengths) {
+        let (y, grad, out) = (&y[own.clone()], &grad[own.clone()], &mut out[own.clone()]);
+        if block == 1 {
+            let total = T::nearest(y.iter().zip(grad).fold(0.0, |total, (&y, &grad)| total + term(y, grad)));
+            totals.clear();
+            totals.push(total);
+        } else {
+            let rows = y.chunks_exact(block).zip(grad.chunks_exact(block));
+            sum_rows::<T>(rows.map(|(y, grad)| y.iter().zip(grad).map(|(&y, &grad)| term(y, grad))), block, total);
+            totals.clear();
+            totals.extend(total.iter().map(|&total| T::nearest(total)));
         }
-        memory.largest.clear();
-        memory.largest.extend(memory.total.iter().map(|&total| T::nearest(total)));
         if log {
-            let exps = memory.exps[range].chunks_exact(block);
-            for (out, (exp, grad)) in own.chunks_exact_mut(block).zip(exps.zip(grad.chunks_exact(block))) {
-                for (((out, &total), &exp), grad) in out.iter_mut().zip(&memory.largest).zip(exp).zip(grad) {
+            for ((out, grad), exp) in
+                out.chunks_exact_mut(block).zip(grad.chunks_exact(block)).zip(exps[own].chunks_exact(block))
+            {
+                for (((out, grad), &exp), &total) in out.iter_mut().zip(grad).zip(exp).zip(&*totals) {
                     *out = T::narrow(T::sub(grad.widen(), T::mul(exp, total)));
                 }
             }
+        } else if let [total] = totals[..] {
+            for ((out, y), grad) in out.iter_mut().zip(y).zip(grad) {
+                *out = T::narrow(T::mul(y.widen(), T::sub(grad.widen(), total)));
+            }
         } else {
             let rows = y.chunks_exact(block).zip(grad.chunks_exact(block));
-            for (out, (y, grad)) in own.chunks_exact_mut(block).zip(rows) {
-                for (((out, &total), y), grad) in out.iter_mut().zip(&memory.largest).zip(y).zip(grad) {
+            for (out, (y, grad)) in out.chunks_exact_mut(block).zip(rows) {
+                for (((out, y), grad), &total) in out.iter_mut().zip(y).zip(grad).zip(&*totals) {
                     *out = T::narrow(T::mul(y.widen(), T::sub(grad.widen(), total)));
                 }
             }
         }
+    }
+}
+
+/// The elements of each segment of a group that is not empty.
+struct Spans<'a> {
+    lengths: core::slice::Iter<'a, usize>,
+    at: usize,
+}
+
+impl<'a> Spans<'a> {
+    fn new(lengths: &'a [usize]) -> Self {
+        Self { lengths: lengths.iter(), at: 0 }
+    }
+}
+
+impl Iterator for Spans<'_> {
+    type Item = Range<usize>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Range<usize>> {
+        let len = *self.lengths.find(|&&len| len > 0)?;
+        self.at += len;
+        Some(self.at - len..self.at)
     }
 }
 

@@ -12,8 +12,9 @@ use core::ops::Range;
 /// Bytes of cells that one thread accesses at random at a time. They fit in a second-level cache of 1 to 2 MiB and the
 /// thread's part of the third level. This value was the fastest on a Zen 5 server (1 MiB and 16 MiB per core).
 const RESIDENT: usize = 3 << 20;
-/// Minimal number of columns of a block: a cache line of 32-bit values, two of i64 indices.
-const COLUMNS: usize = 2 * BLOCK;
+/// Bytes of the cells of a row that one block has at least. With 4 bytes a cell they have a cache line of 32-bit values
+/// and two of i64 indices. Narrower blocks read more, wider ones have more cells than fit in a cache.
+const ROW: usize = 64;
 
 /// Cells `[outer, len, inner]`, stored as `[outer, blocks, len, width]`: blocks of `width` columns. The last block of a
 /// row has the remaining columns.
@@ -50,9 +51,10 @@ impl Layout {
             && (bytes * inner > RESIDENT || !alone)
         {
             // A block must fit in the cache, and every thread must get one.
-            let fitting = (RESIDENT / bytes.max(1)).max(COLUMNS) / COLUMNS * COLUMNS;
+            let least = (ROW / size.max(1)).clamp(BLOCK, 2 * BLOCK);
+            let fitting = (RESIDENT / bytes.max(1)).max(least) / least * least;
             let shared = if alone { inner } else { inner.div_ceil(threads.div_ceil(outer.max(1))) };
-            let shared = if shared > COLUMNS { shared.next_multiple_of(COLUMNS) } else { shared };
+            let shared = if shared > least { shared.next_multiple_of(least) } else { shared };
             // A power of two, so that the number of blocks divides most widths.
             let fitting = if fitting.is_power_of_two() { fitting } else { fitting.next_power_of_two() / 2 };
             width = fitting.min(shared).min(inner).max(1);

@@ -8,5 +8,6 @@ mod merge;
 mod scatter;
 mod softmax;
 mod spgemm;
+mod spmm_backward;
 mod structure;
 mod values;

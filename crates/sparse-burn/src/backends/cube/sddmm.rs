@@ -9,13 +9,13 @@
 //! Source: groups of units by the width, and several elements each, as in Yang, Buluc and Owens, *Design principles for
 //! sparse matrix multiplication on the GPU*, Euro-Par 2018.
 
-use super::fallback::supported;
+use super::fallback::{gpu_or_host, supported};
 use super::hardware::{Grid, Hardware};
 use super::launch::{
     accumulated, arg, count, dividend, divides, empty, flat, hardware, holds, launch, rows_of, runs, stored,
 };
 use crate::backend::Gpu;
-use crate::kernel::Sddmm;
+use crate::kernel::{Sddmm, Spmm, SpmmBackward};
 use burn::backend::DType;
 use burn_cubecl::cubecl::prelude::{Int, Numeric, Size};
 use burn_cubecl::ops::numeric::zeros;
@@ -167,6 +167,16 @@ fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
     let lanes = columns.div_ceil(VECTORS).next_power_of_two().min(LANES).min(cube);
     let grid = hardware.cubes(problem.sums.div_ceil(cube / lanes * ITEMS), cube);
     Strategy { vector, columns, cube, lanes, grid }
+}
+
+impl SpmmBackward<CubeTensor> {
+    /// Two kernels: each gradient has its own way to share rows among units.
+    pub(crate) fn gpu(self) -> Gpu<(CubeTensor, CubeTensor), Self> {
+        let Self { view, values, dense, grad, rows, cols, .. } = self;
+        let heads = values.meta.shape()[1];
+        let of_dense = gpu_or_host::<Spmm<()>>(Spmm { view, values, dense: grad.clone() });
+        Ok((of_dense, gpu_or_host::<Sddmm<()>>(Sddmm { rows, cols, x: grad, y: dense, heads })))
+    }
 }
 
 impl Sddmm<CubeTensor> {

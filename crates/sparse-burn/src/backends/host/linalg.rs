@@ -3,7 +3,7 @@
 use super::{list, optional};
 use crate::carried::RowsView;
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::{Sddmm, Spgemm, SpgemmSampled, SpgemmValues, Spmm, SpmmThen};
+use crate::kernel::{Sddmm, Spgemm, SpgemmSampled, SpgemmValues, Spmm, SpmmBackward, SpmmThen};
 use burn::tensor::TensorData;
 use sparse_core::Result;
 use sparse_core::dynamic::{self, DynCompressed};
@@ -28,6 +28,18 @@ impl SpmmThen<HostTensor> {
         let (heads, bias) = (values.dims()[1], bias.as_ref().map(HostTensor::elements));
         let (a, values, dense) = (view.slices(), values.elements(), dense.elements());
         dynamic::spmm_then(a, values, dense, heads, features, bias, relu).data([rows, features], dtype)
+    }
+}
+
+impl SpmmBackward<HostTensor> {
+    pub(crate) fn host(self) -> (TensorData, TensorData) {
+        let Self { view, places, values, dense, grad, .. } = self;
+        let ([lines, features], [nnz, heads]) = ([0, 1].map(|d| dense.dims()[d]), [0, 1].map(|d| values.dims()[d]));
+        let reads = [&values, &dense, &grad].map(HostTensor::elements);
+        let (of_dense, of_values) =
+            dynamic::spmm_backward(view.slices(), optional(&places), reads[0], reads[1], reads[2], heads, features);
+        let dtype = values.dtype();
+        (of_dense.data([lines, features], dtype), of_values.data([nnz, heads], dtype))
     }
 }
 

@@ -1,0 +1,183 @@
+//! Both gradients of sparse x dense in one walk over the elements.
+
+use super::compressed::{Compressed, View};
+use super::sddmm::{SUMS, finish_dot};
+use super::spmm::{head_width, in_order};
+use crate::element::{Ids, Lanes};
+use crate::memory::Scratch;
+use crate::par::{self, split_mut};
+use crate::rows::move_rows;
+use crate::source::Source;
+use crate::{Element, Index};
+use bytemuck::{cast_slice, cast_slice_mut};
+use core::ops::Range;
+use pulp::{Simd, WithSimd};
+
+/// The gradients of [`spmm`](crate::spmm) with respect to its dense operand and its values.
+///
+/// `a` is the transpose: its row `c` has the elements of column `c`, and `idx[k]` is the row of element `k`. `places` is
+/// the inverse of its permutation, if it has one. `values` are `[nnz, heads]`, `dense` is `[cols, features]`, `grad` is the gradient of the product, `[rows, features]`.
+///
+/// - `dense_grad[c, f]` becomes the sum of `value[k, h] * grad[idx[k], f]` over the elements `k` of column `c`, with
+///   `h` the head of `f`;
+/// - `value_grads[k, h]` becomes the dot product of the parts `h` of `dense[c, :]` and `grad[idx[k], :]`.
+///
+/// These are [`spmm`](crate::spmm) with the transpose and [`sddmm`](crate::sddmm), with the same bits. Both would read
+/// a row of `grad` for each element, which takes most of their time; this reads it once. O(nnz * features) time,
+/// parallel over columns weighted by their elements. Memory for two values for each element and head where there is a
+/// permutation, and for one row for each thread.
+///
+/// # Panics
+///
+/// When lengths disagree, `heads` does not divide `features`, `ptr` descends or an index is out of range.
+#[allow(clippy::too_many_arguments)]
+pub fn spmm_backward<T: Element, I: Index>(
+    a: Compressed<'_, I>,
+    places: Option<&[I]>,
+    values: &[T],
+    dense: &[T],
+    grad: &[T],
+    heads: usize,
+    features: usize,
+    dense_grad: &mut [T],
+    value_grads: &mut [T],
+) {
+    let turned = in_order(a, values, heads);
+    let values = turned.as_deref().unwrap_or(values);
+    let reads = [values, dense, grad];
+    let Some(places) = places else { return backward(a.view(), reads, heads, features, dense_grad, value_grads) };
+    assert_eq!(places.len(), a.idx.len(), "{OP}: places must have one entry for each element");
+    let mut dots = Scratch::unwritten(value_grads.len());
+    backward(a.view(), reads, heads, features, dense_grad, &mut dots);
+    move_rows::<T::Bits, I>(cast_slice(&dots), heads, &[], places, cast_slice_mut(value_grads));
+}
+
+const OP: &str = "spmm_backward";
+
+/// For values in the order of `a`, whose gradients are in that order too.
+fn backward<T: Element>(
+    View { ptr, idx, .. }: View<'_>,
+    [values, dense, grad]: [&[T]; 3],
+    heads: usize,
+    features: usize,
+    dense_grad: &mut [T],
+    value_grads: &mut [T],
+) {
+    let whole = [dense.len(), dense_grad.len()] == [ptr.rows() * features; 2];
+    assert!(whole, "{OP}: dense and its gradient must be [cols, features]");
+    let counts = [values.len(), value_grads.len()] == [idx.len() * heads; 2];
+    assert!(counts, "{OP}: values and their gradients must have one entry for each head");
+    if features == 0 {
+        value_grads.fill(T::ZERO);
+        return;
+    }
+    head_width(heads, features);
+    let [dense, grad] = [Source::new(dense, features, OP), Source::new(grad, features, OP)];
+    let ranges = ptr.cuts(2 * features);
+    let dense_grads = split_mut(dense_grad, &par::lens(&ranges, |cols| cols.len() * features));
+    let dots = split_mut(value_grads, &par::lens(&ranges, |cols| ptr.spans(cols).len() * heads));
+    par::each(dense_grads.into_iter().zip(dots).collect(), &|piece, (dense_grads, dots)| {
+        let cols = ranges[piece].clone();
+        T::dispatch(Columns { ptr, idx, values, dense, grad, heads, cols, dense_grads, dots });
+    });
+}
+
+/// A range of columns, with its part of the gradients.
+struct Columns<'a, T> {
+    ptr: Ids<'a>,
+    idx: Ids<'a>,
+    values: &'a [T],
+    dense: Source<'a, T>,
+    grad: Source<'a, T>,
+    heads: usize,
+    cols: Range<usize>,
+    dense_grads: &'a mut [T],
+    dots: &'a mut [T],
+}
+
+impl<T: Element> WithSimd for Columns<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { ptr, idx, values, dense, grad, heads, cols, dense_grads, dots } = self;
+        let width = dense.width();
+        let part = width / heads;
+        let mut sums = vec![T::ACC_ZERO; width];
+        let mut dots = dots.chunks_exact_mut(heads);
+        for (col, out) in cols.zip(dense_grads.chunks_exact_mut(width)) {
+            let x = dense.row(col);
+            sums.fill(T::ACC_ZERO);
+            for (k, dots) in ptr.span(col).zip(&mut dots) {
+                grad.prefetch(idx.peek(k + grad.distance()));
+                let g = grad.row(idx.at(k));
+                let values = &values[k * heads..][..heads];
+                for (head, (value, dot)) in values.iter().zip(dots).enumerate() {
+                    let own = head * part..(head + 1) * part;
+                    *dot = T::narrow(add_and_dot::<T, S>(
+                        simd,
+                        value.widen(),
+                        &g[own.clone()],
+                        &x[own.clone()],
+                        &mut sums[own],
+                    ));
+                }
+            }
+            for (out, sum) in out.iter_mut().zip(&sums) {
+                *out = T::narrow(*sum);
+            }
+        }
+    }
+}
+
+/// Adds `value * g` to the sums, and returns the dot product of `g` and `x` with the order of additions of
+/// [`sddmm`](crate::sddmm).
+#[inline(always)]
+fn add_and_dot<T: Element, S: Simd>(simd: S, value: T::Acc, g: &[T], x: &[T], sums: &mut [T::Acc]) -> T::Acc {
+    let lanes = T::Lanes::lanes::<S>();
+    let ((g, g_rest), (x, x_rest)) = (g.as_chunks::<SUMS>(), x.as_chunks::<SUMS>());
+    let (sums, sums_rest) = sums.as_chunks_mut::<SUMS>();
+    let weight = T::Lanes::splat(simd, value);
+    let mut dots = [T::Lanes::splat(simd, T::ACC_ZERO); SUMS];
+    for ((g, x), sums) in g.iter().zip(x).zip(sums) {
+        for (j, dot) in dots[..SUMS / lanes].iter_mut().enumerate() {
+            let (g, x, sums) = (&g[j * lanes..], &x[j * lanes..], &mut sums[j * lanes..]);
+            let (g, x, sum) = (T::Lanes::load(simd, g), T::Lanes::load(simd, x), T::Lanes::load_acc(simd, sums));
+            T::Lanes::store_acc(simd, T::Lanes::add(simd, sum, T::Lanes::mul(simd, weight, g)), sums);
+            *dot = T::Lanes::add(simd, *dot, T::Lanes::mul(simd, g, x));
+        }
+    }
+    for (sum, g) in sums_rest.iter_mut().zip(g_rest) {
+        *sum = T::add(*sum, T::mul(value, g.widen()));
+    }
+    finish_dot::<T, S>(simd, dots, g_rest, x_rest)
+}
+
+/// For types that are known at run time.
+pub(super) mod dynamic {
+    use super::super::compressed::dynamic::DynCompressed;
+    use crate::dynamic::slices::{AnyElement, AnyIndex, ElementVec, Elements, Ids, with_floats, with_ids};
+    use crate::memory::unwritten;
+
+    /// See [`spmm_backward`](crate::spmm_backward()): the gradients of the dense operand `[cols, features]` and of the
+    /// values.
+    #[allow(clippy::too_many_arguments)]
+    pub fn spmm_backward(
+        a: DynCompressed<'_>,
+        places: Option<Ids<'_>>,
+        values: Elements<'_>,
+        dense: Elements<'_>,
+        grad: Elements<'_>,
+        heads: usize,
+        features: usize,
+    ) -> (ElementVec, ElementVec) {
+        with_ids!(a.ptr, I => with_floats!(values, T => {
+            let [values, dense, grad] = [values, dense, grad].map(T::elements);
+            let (mut dense_grad, mut value_grads) = (unwritten::<T>(dense.len()), unwritten::<T>(values.len()));
+            let (of_dense, of_values) = (&mut dense_grad[..], &mut value_grads[..]);
+            let places = places.map(I::ids);
+            super::spmm_backward::<T, I>(a.of(), places, values, dense, grad, heads, features, of_dense, of_values);
+            (T::element_vec(dense_grad), T::element_vec(value_grads))
+        }))
+    }
+}
