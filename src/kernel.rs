@@ -33,6 +33,19 @@ pub(crate) fn cast_arrays(arrays: Arrays, dtype: DType) -> Arrays {
     }
 }
 
+/// `list[map[k]]` for each `k`.
+///
+/// On a CPU this is the kernel that moves rows: it runs on all threads, Burn's `select` on one.
+pub(crate) fn pick(list: &Tensor<1, Int>, map: &Tensor<1, Int>) -> Tensor<1, Int> {
+    let ([old], [new]) = (list.dims(), map.dims());
+    if old == 0 || new == 0 || is_gpu(&map.device()) {
+        return list.clone().select(0, map.clone());
+    }
+    let rows = list.clone().reshape([old, 1]);
+    let none = rows.clone().narrow(0, 0, 1);
+    move_rows(&rows, &none, map).reshape([new])
+}
+
 /// The union of two patterns and `op` of their values in one pass, or `None` where two passes are faster or the only
 /// way. One pass takes half the time for compressed rows of single values on a CPU. On a GPU every merge waits for the
 /// size of its result, so a loop is faster with one merge whose index maps are kept.

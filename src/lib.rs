@@ -51,6 +51,7 @@ mod tensor;
 
 pub use base::kind::{Kind, Numeric, dtype_name};
 pub use base::limits::{dense_limit, set_dense_limit};
+pub use base::memory::{MemoryReport, memory_report, release_pool, set_pool_limit};
 /// Runs operations that read the device in a program that must not wait for it: a page in a browser, a server.
 ///
 /// `f` runs as often as it reads a GPU, and once more. A run that comes to a new read starts it and is unwound, as by a

@@ -1,5 +1,5 @@
-//! On Flex, operations on 16-bit floats, integers and Bool allocate their results and no copy of an operand: kernels
-//! compute in the dtype that the tensors have.
+//! On Flex, operations allocate their results and no copy of an operand: kernels compute in the dtype that the tensors
+//! have. And a loop allocates no large result at all: the memory of those before is used again.
 //!
 //! The allocator counts every byte that the process requests, on any thread. An operation runs once before it is
 //! measured, so that its patterns and index maps are kept. The bound is then the bytes of its results, plus a spare
@@ -8,35 +8,43 @@
 use burn::tensor::{Bool, BoolStore, DType, Device, Float, Int, Tensor, TensorData, s};
 use sparse_tensor::ops::{self, IndexPlan, Reduce};
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
-use sparse_tensor::{CooTensor, CsrTensor, Kind, Numeric};
+use sparse_tensor::{CooTensor, CsrTensor, Fill, Kind, Numeric, memory_report, release_pool, set_pool_limit};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The system's allocator, and the bytes that were asked of it.
+/// The system's allocator, the bytes that were asked of it, and those that are in use.
 struct Counting;
 
 static ASKED: AtomicUsize = AtomicUsize::new(0);
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+fn ask(bytes: usize) {
+    ASKED.fetch_add(bytes, Ordering::Relaxed);
+    USED.fetch_add(bytes, Ordering::Relaxed);
+}
 
 // SAFETY: every call is passed on as it is.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ASKED.fetch_add(layout.size(), Ordering::Relaxed);
+        ask(layout.size());
         // SAFETY: the caller's promises are those that `System` asks for.
         unsafe { System.alloc(layout) }
     }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        ASKED.fetch_add(layout.size(), Ordering::Relaxed);
+        ask(layout.size());
         // SAFETY: as above.
         unsafe { System.alloc_zeroed(layout) }
     }
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ASKED.fetch_add(size, Ordering::Relaxed);
+        ask(size);
+        USED.fetch_sub(layout.size(), Ordering::Relaxed);
         // SAFETY: as above.
         unsafe { System.realloc(old, layout, size) }
     }
     unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
+        USED.fetch_sub(layout.size(), Ordering::Relaxed);
         // SAFETY: as above.
         unsafe { System.dealloc(old, layout) }
     }
@@ -48,13 +56,25 @@ static ALLOCATOR: Counting = Counting;
 /// The count is of the process: tests take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
-fn turn() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+/// A turn in which the pool may keep this many bytes. It starts empty.
+fn turn_with_pool(bytes: usize) -> MutexGuard<'static, ()> {
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    set_pool_limit(0);
+    set_pool_limit(bytes);
+    turn
 }
+
+/// A turn without the pool: every result is allocated.
+fn turn() -> MutexGuard<'static, ()> {
+    turn_with_pool(0)
+}
+
+/// The most that an operation may allocate for each byte of its operands and results.
+const BUDGET: f64 = 1.2;
 
 /// What threads, shapes and handles take, and a few index arrays of [`NNZ`] entries.
 const SPARE: usize = 192 << 10;
-const HALVES: [DType; 2] = [DType::F16, DType::BF16];
+const FLOATS: [DType; 3] = [DType::F16, DType::BF16, DType::F32];
 const INTEGERS: [DType; 2] = [DType::I32, DType::U8];
 const BOOL: DType = DType::Bool(BoolStore::Native);
 
@@ -69,6 +89,8 @@ struct Work<'a, T> {
     name: String,
     /// Bytes that it may allocate besides the spare.
     bytes: usize,
+    /// Bytes of its results.
+    results: usize,
     /// What it reads: each tensor's data.
     operands: &'a [TensorData],
     /// What it is given by value. Made anew for each run, and not counted.
@@ -91,6 +113,10 @@ impl<T> Work<'_, T> {
         };
         let (asked, with_copy) = (asked(false), asked(true));
         let bound = self.bytes + SPARE;
+        let size: usize = self.operands.iter().map(|data| data.as_bytes().len()).sum();
+        let share = asked as f64 / (size + self.results) as f64;
+        println!("| {} | {share:.2} |", self.name);
+        assert!(share <= BUDGET, "{}: {asked} bytes are allocated for {size} bytes of operands", self.name);
         assert!(asked <= bound, "{}: {asked} bytes are allocated, at most {bound} expected", self.name);
         assert!(
             asked >= self.bytes,
@@ -104,7 +130,7 @@ impl<T> Work<'_, T> {
 
 /// Runs an operation that takes nothing by value.
 fn measure<R>(name: &str, dtype: DType, bytes: usize, operands: &[TensorData], run: impl Fn() -> R) {
-    Work { name: format!("{name} of {dtype:?}"), bytes, operands, given: &|| () }.measure(&|()| run());
+    Work { name: format!("{name} of {dtype:?}"), bytes, results: bytes, operands, given: &|| () }.measure(&|()| run());
 }
 
 fn size(dtype: DType) -> usize {
@@ -164,7 +190,7 @@ fn moves<K: Kind>(dtype: DType) {
 #[test]
 fn rows_move_without_a_copy_of_the_operands() {
     let _turn = turn();
-    HALVES.into_iter().for_each(moves::<Float>);
+    FLOATS.into_iter().for_each(moves::<Float>);
     INTEGERS.into_iter().for_each(moves::<Int>);
     moves::<Bool>(BOOL);
 }
@@ -187,7 +213,7 @@ fn arithmetic<K: Numeric>(dtype: DType) {
 #[test]
 fn sums_and_elementwise_operations_copy_no_operand() {
     let _turn = turn();
-    HALVES.into_iter().for_each(arithmetic::<Float>);
+    FLOATS.into_iter().for_each(arithmetic::<Float>);
     INTEGERS.into_iter().for_each(arithmetic::<Int>);
     let own = data([NNZ, BLOCK], BOOL);
     let a = blocks::<Bool>(&sorted(), &own);
@@ -217,7 +243,7 @@ fn in_one_pass<K: Numeric>(dtype: DType) {
 #[test]
 fn fused_operations_copy_no_operand() {
     let _turn = turn();
-    HALVES.into_iter().for_each(in_one_pass::<Float>);
+    FLOATS.into_iter().for_each(in_one_pass::<Float>);
     INTEGERS.into_iter().for_each(in_one_pass::<Int>);
 }
 
@@ -241,7 +267,7 @@ fn products<K: Numeric>(dtype: DType) {
 #[test]
 fn products_copy_no_operand() {
     let _turn = turn();
-    HALVES.into_iter().for_each(products::<Float>);
+    FLOATS.into_iter().for_each(products::<Float>);
     INTEGERS.into_iter().for_each(products::<Int>);
 }
 
@@ -255,11 +281,17 @@ fn put<K: Kind>(dtype: DType, reduce: Reduce) {
     let operands = [data([LENGTH, WIDTH], dtype), data([COUNT, WIDTH], dtype)];
     let (index, values) = (indices([COUNT, 1], |k| k * 31 % LENGTH), tensor::<2, K>(&operands[1]));
     // A sum of 16-bit floats is rounded once: each element of the array needs an accumulator in f32.
-    let exact = dtype.is_float() && reduce == Reduce::Add;
+    let exact = FLOATS[..2].contains(&dtype) && reduce == Reduce::Add;
     let bytes = if exact { LENGTH * WIDTH * size_of::<f32>() } else { 0 };
     let name = format!("put_along_axis ({reduce:?}) of {dtype:?}");
-    Work { name, bytes, operands: &operands, given: &|| tensor::<2, K>(&operands[0]) }
-        .measure(&|arr| ops::put_along_axis(arr, index.clone(), values.clone(), 0, reduce, true));
+    Work {
+        name,
+        bytes,
+        results: LENGTH * WIDTH * size(dtype),
+        operands: &operands,
+        given: &|| tensor::<2, K>(&operands[0]),
+    }
+    .measure(&|arr| ops::put_along_axis(arr, index.clone(), values.clone(), 0, reduce, true));
 }
 
 fn reads<K: Kind>(dtype: DType) {
@@ -276,11 +308,87 @@ fn reads<K: Kind>(dtype: DType) {
 fn put_and_gather_copy_no_operand() {
     let _turn = turn();
     for reduce in [Reduce::Assign, Reduce::Add, Reduce::Amax] {
-        HALVES.into_iter().for_each(|dtype| put::<Float>(dtype, reduce));
+        FLOATS.into_iter().for_each(|dtype| put::<Float>(dtype, reduce));
         INTEGERS.into_iter().for_each(|dtype| put::<Int>(dtype, reduce));
     }
     put::<Bool>(BOOL, Reduce::Assign);
-    HALVES.into_iter().for_each(reads::<Float>);
+    FLOATS.into_iter().for_each(reads::<Float>);
     INTEGERS.into_iter().for_each(reads::<Int>);
     reads::<Bool>(BOOL);
+}
+
+/// A matrix of `rows` rows of 16 elements, which starts at column `first`.
+fn band(rows: usize, first: usize) -> CsrTensor<2> {
+    let ptr = indices([rows + 1], |row| 16 * row);
+    let col = indices([16 * rows], |k| first + k % 16);
+    let values = tensor::<1, Float>(&data([16 * rows], DType::F32));
+    CsrTensor::new(ptr, col, values, [rows, 64]).unwrap()
+}
+
+/// Moves, merges, products and softmax of two matrices, forward and backward.
+fn step(a: &CsrTensor<2>, b: &CsrTensor<2>, x: &Tensor<2>) -> f32 {
+    let joined = ops::concat(&[a.clone(), b.clone()], 0);
+    let sum = a + b;
+    let weights = sum.with_fill(Fill::Undefined).softmax(1);
+    let out = weights.matmul(x.clone());
+    let place = indices([out.dims()[0], 1], |row| row / 2);
+    let kept = ops::put_along_axis(out.clone(), place, out, 0, Reduce::Add, true);
+    joined.values::<1>().slice(s![..1]).into_scalar::<f32>() + kept.slice(s![..1, ..1]).into_scalar::<f32>()
+}
+
+#[test]
+fn a_loop_reuses_the_memory_of_large_results() {
+    let _turn = turn_with_pool(64 << 20);
+    let (a, b) = (band(8192, 0), band(8192, 8));
+    let x = tensor::<2, Float>(&data([64, 64], DType::F32));
+    let first = step(&a, &b, &x);
+    for _ in 0..3 {
+        step(&a, &b, &x);
+    }
+    let (before, report) = (ASKED.load(Ordering::SeqCst), memory_report());
+    assert_eq!(step(&a, &b, &x), first);
+    let asked = ASKED.load(Ordering::SeqCst) - before;
+    // The smallest of its large results has more.
+    assert!(asked < 16 * 8192 * size_of::<f32>(), "{asked} bytes are allocated");
+    let again = memory_report();
+    assert_eq!(again.fresh, report.fresh);
+    assert!(again.reused >= report.reused + 5, "{report:?} {again:?}");
+}
+
+#[test]
+fn changing_shapes_do_not_grow() {
+    const LIMIT: usize = 4 << 20;
+    let _turn = turn_with_pool(LIMIT);
+    let x = tensor::<2, Float>(&data([64, 16], DType::F32));
+    // Between 128 KiB and 512 KiB of values.
+    let bands: Vec<CsrTensor<2>> = (0..61).map(|k| band(2048 + k * 7919 % 6144, 0)).collect();
+    let mut most = [0, 0];
+    for k in 0..10_000 {
+        drop(bands[k * k % bands.len()].matmul(x.clone()));
+        let report = memory_report();
+        assert!(report.held <= LIMIT, "{report:?}");
+        let half = usize::from(k >= 5000);
+        most[half] = most[half].max(USED.load(Ordering::SeqCst));
+    }
+    assert!(most[1] <= most[0] + SPARE, "{most:?}");
+    let held = memory_report().held;
+    assert!(held > 0);
+    let used = USED.load(Ordering::SeqCst);
+    assert_eq!(release_pool(), held);
+    assert_eq!((memory_report().held, memory_report().blocks), (0, 0));
+    assert!(USED.load(Ordering::SeqCst) + held <= used + SPARE);
+}
+
+#[test]
+fn memory_leaves_the_pool_as_a_vector() {
+    let _turn = turn_with_pool(64 << 20);
+    let a = band(8192, 0).mul_scalar(3);
+    let before = ASKED.load(Ordering::SeqCst);
+    let list = a.values::<1>().clone();
+    drop(a);
+    let list: Vec<f32> = list.into_data().try_into_vec().unwrap();
+    assert_eq!(list.len(), 16 * 8192);
+    assert!(ASKED.load(Ordering::SeqCst) - before < SPARE, "a copy was made");
+    // The allocator takes it back as what it gave.
+    drop(list);
 }

@@ -8,5 +8,6 @@ pub(crate) mod index;
 pub(crate) mod kind;
 pub(crate) mod lazy;
 pub(crate) mod limits;
+pub(crate) mod memory;
 pub(crate) mod scalar;
 pub(crate) mod sizes;

@@ -4,6 +4,7 @@ use super::broadcast::read_rows;
 use crate::base::coordinates::{by_dim, join_dims};
 use crate::base::index::{count_up, index_dtype, index_tensor};
 use crate::base::kind::Kind;
+use crate::kernel;
 use crate::pattern::dims::from_dims;
 use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
@@ -134,11 +135,11 @@ fn repeat<P: Pattern>(pattern: &P, axis: usize, times: usize, shape: &[usize]) -
         let owner = at.clone().div_scalar(times as i64);
         (at - owner.clone().mul_scalar(times as i64), owner)
     };
-    let mut dims: Vec<_> = by_dim(&coordinates).into_iter().map(|ids| ids.select(0, owner.clone())).collect();
+    let mut dims: Vec<_> = by_dim(&coordinates).into_iter().map(|ids| kernel::pick(&ids, &owner)).collect();
     dims[axis] = dims[axis].clone() + copy.mul_scalar(own as i64);
     if !coalesced || axis == 0 || (own == 1 && axis == shape.len() - 1) {
         return (from_dims(dims, shape, copies, coalesced, &coordinates), owner);
     }
     let (pattern, order) = sorted(join_dims(dims, shape, copies, &coordinates), shape);
-    (pattern, owner.select(0, order))
+    (pattern, kernel::pick(&owner, &order))
 }

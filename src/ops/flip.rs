@@ -4,6 +4,7 @@ use super::broadcast::read_rows;
 use crate::base::coordinates::{by_dim, join_dims};
 use crate::base::index::count_up;
 use crate::base::kind::Kind;
+use crate::kernel;
 use crate::pattern::dims::from_dims;
 use crate::pattern::layout::Pattern;
 use crate::pattern::memo::Key;
@@ -111,6 +112,6 @@ fn flip_sorted<P: Pattern>(pattern: &P, dims: Vec<Tensor<1, Int>>, turns: &[bool
         return sorted(join_dims(dims, shape, nnz, coordinates), shape);
     }
     let order = count_up(nnz, coordinates).neg().add_scalar(nnz as i64 - 1);
-    let dims = dims.into_iter().map(|ids| ids.select(0, order.clone())).collect();
+    let dims = dims.into_iter().map(|ids| kernel::pick(&ids, &order)).collect();
     (from_dims(dims, shape, nnz, true, coordinates), order)
 }

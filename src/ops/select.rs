@@ -256,13 +256,13 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
         None => (owner, at),
         Some(order) => (order.select(0, at), owner),
     };
-    let mut dims: Vec<_> = by_dim(coordinates).into_iter().map(|ids| ids.select(0, element.clone())).collect();
+    let mut dims: Vec<_> = by_dim(coordinates).into_iter().map(|ids| kernel::pick(&ids, &element)).collect();
     dims[axis] = place;
     let (made, element) = if in_order || !pattern.is_coalesced() {
         (from_dims(dims, shape, total, pattern.is_coalesced(), coordinates), element)
     } else {
         let (made, order) = sorted(join_dims(dims, shape, total, coordinates), shape);
-        (made, element.select(0, order))
+        (made, kernel::pick(&element, &order))
     };
     (made, Taken::Mapped(RowMap::new(element, nnz)))
 }
@@ -298,7 +298,7 @@ fn look_up(
     let (had, own_order, own_ptr) = unique(at);
     let found = kernel::locate(&Arrays::Coo(had), &Arrays::Coo(wanted));
     // `own_order` is a permutation: grouping by it inverts it.
-    let owner = kernel::expand_ptr(&own_ptr, nnz).select(0, kernel::group_by(&own_order, nnz).0);
+    let owner = kernel::pick(&kernel::expand_ptr(&own_ptr, nnz), &kernel::group_by(&own_order, nnz).0);
     let end = Tensor::full([1], count as i64, (&index.device(), dtype));
     let ptr = Tensor::cat(vec![index_tensor(ptr, dtype), end], 0);
     let (starts, counts) = lengths(&ptr, &index_tensor(found.select(0, owner), dtype));

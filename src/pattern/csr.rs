@@ -401,7 +401,7 @@ impl FirstSlices<CsrPattern> for CsrPattern {
         if at.dims()[0] == 0 {
             return (empty_pattern(self, &shape), at);
         }
-        (Self::new_unchecked(ptr, self.0.col_idx.clone().select(0, at.clone()), &shape), at)
+        (Self::new_unchecked(ptr, kernel::pick(&self.0.col_idx, &at), &shape), at)
     }
 
     fn narrow(&self, slices: Range<usize>) -> (Self, Range<usize>) {

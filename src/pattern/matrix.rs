@@ -150,7 +150,7 @@ impl Matrix {
 
 fn compressed_by(keys: &Tensor<1, Int>, others: &Tensor<1, Int>, groups: usize) -> Compressed {
     let (order, ptr) = kernel::group_by(keys, groups);
-    let idx = others.clone().select(0, order.clone());
+    let idx = kernel::pick(others, &order);
     Compressed { ptr, idx, perm: Some(order) }
 }
 

@@ -36,7 +36,7 @@ impl View {
     pub(super) fn occupied(keys: &Tensor<1, Int>, others: &Tensor<1, Int>, all: usize) -> Self {
         let (ids, elements) = distinct(keys, all);
         let order = elements.order().expect("of a sort").clone();
-        let idx = if order.dims()[0] == 0 { others.clone() } else { others.clone().select(0, order.clone()) };
+        let idx = if order.dims()[0] == 0 { others.clone() } else { kernel::pick(others, &order) };
         let lines = Compressed { ptr: elements.ptr().clone(), idx, perm: Some(order) };
         Self { lines, occupied: Some(Occupied { ids, all }), places: None }
     }

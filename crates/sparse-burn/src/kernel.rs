@@ -150,8 +150,8 @@ kernels! {
     ) -> Tensor<2, K>;
 
     /// Both gradients of [`spmm`] for floats, of the dense operand and of the values, in one walk on a CPU. `view` is
-    /// the transpose, and `places` the inverse of its permutation. `rows` and `cols` have the row and the column of each
-    /// element, in the order of the values.
+    /// the transpose, and `places` the inverse of its permutation. `rows` and `cols` have the row and the column of
+    /// each element, in the order of the values.
     spmm_backward SpmmBackward(
         view: Rows, places: Option<Ints>, values: Tensor<2>, dense: Tensor<2>, grad: Tensor<2>, rows: Ints, cols: Ints,
     ) -> (Tensor<2>, Tensor<2>);

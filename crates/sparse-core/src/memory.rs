@@ -141,7 +141,8 @@ pub fn memory_report() -> MemoryReport {
 }
 
 /// Sets how many bytes the pool may keep. With 0 it keeps none. What is beyond the limit is given back at once. The
-/// default is a quarter of the memory of the machine (or of its control group, on Linux), and 1 GiB where it is unknown.
+/// default is a quarter of the memory of the machine (or of its control group, on Linux), and 1 GiB where that is
+/// unknown.
 pub fn set_pool_limit(bytes: usize) {
     let dropped = {
         let mut pool = pool();

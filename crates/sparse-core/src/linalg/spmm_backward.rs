@@ -15,8 +15,9 @@ use pulp::{Simd, WithSimd};
 
 /// The gradients of [`spmm`](crate::spmm) with respect to its dense operand and its values.
 ///
-/// `a` is the transpose: its row `c` has the elements of column `c`, and `idx[k]` is the row of element `k`. `places` is
-/// the inverse of its permutation, if it has one. `values` are `[nnz, heads]`, `dense` is `[cols, features]`, `grad` is the gradient of the product, `[rows, features]`.
+/// `a` is the transpose: its row `c` has the elements of column `c`, and `idx[k]` is the row of element `k`. `places`
+/// is the inverse of its permutation, if it has one. `values` are `[nnz, heads]`, `dense` is `[cols, features]`, `grad`
+/// is the gradient of the product, `[rows, features]`.
 ///
 /// - `dense_grad[c, f]` becomes the sum of `value[k, h] * grad[idx[k], f]` over the elements `k` of column `c`, with
 ///   `h` the head of `f`;

@@ -5,7 +5,7 @@
 //! data.
 
 use super::assert_fits;
-use crate::memory::unwritten;
+use crate::memory::{Scratch, unwritten};
 use crate::{Index, Plain, par};
 use core::hint::select_unpredictable;
 use core::ops::Range;
@@ -72,7 +72,7 @@ pub(super) struct Piece {
 
 /// A merge: its pieces and their steps. The steps of a piece start at `a.start + b.start`.
 pub(super) struct Steps {
-    steps: Vec<u8>,
+    steps: Scratch<u8>,
     nnz: (usize, usize),
     pieces: Vec<Piece>,
 }
@@ -95,7 +95,7 @@ impl Steps {
     ) -> Self {
         let lens = par::lens(&ranges, |(a, b)| a.len() + b.len());
         let nnz = ranges.last().map_or((0, 0), |(a, b)| (a.end, b.end));
-        let mut steps = unwritten(nnz.0 + nnz.1);
+        let mut steps = Scratch::unwritten(nnz.0 + nnz.1);
         let mut pieces: Vec<Piece> = ranges.into_iter().map(|(a, b)| Piece { a, b, common: 0 }).collect();
         let jobs = par::split_mut(&mut steps, &lens).into_iter().zip(&mut pieces).zip(jobs).collect();
         par::each(jobs, &|k, ((steps, piece), job)| piece.common = merge(k, job, steps));

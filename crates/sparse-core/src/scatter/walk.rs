@@ -27,8 +27,8 @@ const ELSEWHERE: usize = usize::MAX;
 
 /// The work on values whose cells are known.
 pub(super) trait Visitor {
-    /// Visits the values of a walk in blocks of [`BLOCK`] columns. The loop over the index is compiled with the visitor:
-    /// these are the walks with the most values.
+    /// Visits the values of a walk in blocks of [`BLOCK`] columns. The loop over the index is compiled with the
+    /// visitor: these are the walks with the most values.
     fn blocks(&mut self, walk: &Walk, ids: Ids<'_>);
     /// Prefetches cells that the next stretch needs.
     fn prefetch(&mut self, cells: &[usize]);

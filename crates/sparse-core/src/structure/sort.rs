@@ -2,7 +2,7 @@
 
 use super::partition::{Buckets, Word, bits};
 use crate::Index;
-use crate::memory::unwritten;
+use crate::memory::Scratch;
 use crate::par::{self, even, fill_with, split_mut};
 use core::ops::Range;
 
@@ -48,9 +48,9 @@ pub(super) enum Sorted<I> {
     /// They were already in order.
     Identity,
     /// All dimensions and the position fit in 64 bits.
-    Narrow(Vec<u64>, Layout),
+    Narrow(Scratch<u64>, Layout),
     /// They fit in 128 bits.
-    Wide(Vec<u128>, Layout),
+    Wide(Scratch<u128>, Layout),
     /// They do not fit in a word; this is the permutation.
     Order(Vec<I>),
 }
@@ -82,7 +82,7 @@ pub(super) fn sort<I: Index>(dims: usize, indices: &[I], nnz: usize) -> Sorted<I
         }
         let layout = Layout::new(&widths, start..end, pos);
         let source = |k: usize| order.as_ref().map_or(k, |o| o[k].to_usize());
-        let words: Vec<u128> = sort_words(nnz, pos, layout.total, |k| layout.word(indices, nnz, source(k), k));
+        let words: Scratch<u128> = sort_words(nnz, pos, layout.total, |k| layout.word(indices, nnz, source(k), k));
         order = Some(fill_with(nnz, |k| I::from_usize(source(words[k].field(0, pos)))));
         end = start;
     }
@@ -120,13 +120,13 @@ fn survey<I: Index>(indices: &[I], dims: usize, nnz: usize) -> (bool, Vec<usize>
 
 /// The words `word(0..n)` in order. Words with equal bits from `low` up already ascend with their position, so only the
 /// bits `low..high` need sorting.
-fn sort_words<W: Word>(n: usize, low: u32, high: u32, word: impl Fn(usize) -> W + Sync) -> Vec<W> {
+fn sort_words<W: Word>(n: usize, low: u32, high: u32, word: impl Fn(usize) -> W + Sync) -> Scratch<W> {
     // Partitions by the leading bits into buckets of about 8k words, then sorts each bucket in the cache.
     let lead = bits(n / 8192).min(10).min(high - low);
     let shift = high - lead;
     let buckets = Buckets::new(n, 1 << lead, word, |w| w.high(shift));
     let lens: Vec<usize> = (0..1 << lead).map(|b| buckets.len(b)).collect();
-    let mut sorted = unwritten(n);
+    let mut sorted = Scratch::unwritten(n);
     let slices = split_mut(&mut sorted, &lens);
     par::each(slices, &|b, slice| {
         let (mut at, mut scratch) = (0, Vec::new());

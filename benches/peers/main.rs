@@ -1,0 +1,91 @@
+//! This library beside PyTorch, SciPy, MKL and PyTorch Geometric, in one run, alternating, on the same inputs.
+//!
+//! `SPARSE_PEER_PYTHON=/path/to/python cargo bench --bench peers -- [name]..`, with torch, scipy and numpy installed
+//! there; `mkl` and `torch_geometric` join if they are. Sums of the results are compared before anything is timed.
+//! Without a peer only this library is timed. Both sides run in the environment of the caller. With `SPARSE_DATA_DIR`
+//! training on its folder `cora` is timed too.
+
+mod gat;
+mod inputs;
+mod moves;
+mod peer;
+mod products;
+mod report;
+
+use clap::Parser;
+use inputs::save;
+use peer::Peer;
+use report::Bench;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[derive(Parser)]
+struct Options {
+    /// Works to run: those whose names contain one of these words. All without any.
+    names: Vec<String>,
+    /// Threads of both sides.
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// Three rounds in place of seven.
+    #[arg(long)]
+    quick: bool,
+    /// Runs everything once more where malloc uses huge pages and keeps what was freed, on both sides.
+    #[arg(long)]
+    tuned: bool,
+    /// Writes the results to this file.
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Cargo passes it.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+const TUNED: &str =
+    "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=17179869184";
+
+fn main() {
+    let options = Options::parse();
+    // As many as the peer gets; the pool starts with the first kernel.
+    rayon::ThreadPoolBuilder::new().num_threads(options.threads).build_global().expect("the first use of the pool");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let peer = Peer::start(folder.path(), options.threads);
+    let tunables = std::env::var("GLIBC_TUNABLES").unwrap_or_else(|_| "default".into());
+    println!("{} threads; malloc: {tunables}", options.threads);
+    let mut bench = Bench::new(peer, if options.quick { 3 } else { 7 }, options.names.clone());
+    moves::put(&mut bench, folder.path());
+    moves::parts(&mut bench, folder.path());
+    products::run(&mut bench, folder.path());
+    // What both sides compute is compared in the tests of the layers; here each draws its own dropout.
+    if bench.wants("gat step")
+        && let Some(training) = gat::Training::make(folder.path(), save)
+    {
+        bench.time("gat step", "gat step", 0, || training.step());
+    }
+    if let Some(path) = &options.json {
+        write(path, &options, &tunables, bench.rows);
+    }
+    if options.tuned {
+        tuned(&options);
+    }
+}
+
+fn write(path: &Path, options: &Options, tunables: &str, rows: Vec<Value>) {
+    let report = json!({"threads": options.threads, "malloc": tunables, "quick": options.quick, "rows": rows});
+    let text = serde_json::to_string_pretty(&report).expect("numbers and text");
+    std::fs::write(path, text).expect("a file to write to");
+}
+
+/// The same once more. Only the environment of a process can change its malloc; the peer inherits it.
+fn tuned(options: &Options) {
+    let mut command = Command::new(std::env::current_exe().expect("an executable"));
+    command.args(&options.names).args(["--threads", &options.threads.to_string()]).env("GLIBC_TUNABLES", TUNED);
+    if options.quick {
+        command.arg("--quick");
+    }
+    if let Some(path) = &options.json {
+        command.arg("--json").arg(path.with_extension("tuned.json"));
+    }
+    let status = command.status().expect("the same program again");
+    std::process::exit(status.code().unwrap_or(1));
+}

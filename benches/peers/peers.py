@@ -1,0 +1,333 @@
+"""The peers' half of `benches/peers`: PyTorch, SciPy, MKL and PyTorch Geometric on the same inputs.
+
+Reads one request a line:
+- `name|peers`: answers with the libraries that have this work;
+- `name|peer|check`: the sums that the results must share;
+- `name|peer|time`: seconds of a call, and bytes of memory that it needed at most beyond those before.
+"""
+import ctypes, glob, os, sys, time
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+folder, threads = sys.argv[1], int(sys.argv[2])
+torch.set_num_threads(threads)
+raw = lambda name, dtype: np.fromfile(os.path.join(folder, name), dtype=dtype)
+
+
+def put_inputs():
+    values = torch.from_numpy(raw("put.values", np.float32)).reshape(-1, 64)
+    index = torch.from_numpy(raw("put.index", np.int64)).reshape(-1, 64)
+    arr = torch.from_numpy(raw("put.arr", np.float32)).reshape(-1, 64)
+    return arr, index, values
+
+
+def put(reduce):
+    arr, index, values = put_inputs()
+    ones = torch.ones_like(arr)
+
+    def run():
+        a, v = arr.clone().requires_grad_(), values.requires_grad_()
+        v.grad = None
+        out = a.scatter_reduce(0, index, v, reduce)
+        out.backward(ones)
+        return [out.detach(), v.grad]
+    return run
+
+
+def index_add():
+    arr, _, values = put_inputs()
+    rows = torch.from_numpy(raw("put.rows", np.int64))
+    return lambda: [torch.index_add(arr, 0, rows, values)]
+
+
+def csr(name):
+    values, col, ptr = raw(name + ".values", np.float32), raw(name + ".col", np.int32), raw(name + ".ptr", np.int32)
+    return sp.csr_matrix((values, col, ptr), shape=tuple(raw(name + ".shape", np.int64)))
+
+
+def torch_csr(name, grad=False):
+    m = csr(name)
+    parts = [torch.from_numpy(x) for x in (m.indptr, m.indices, m.data)]
+    return torch.sparse_csr_tensor(*parts, m.shape, check_invariants=False).requires_grad_(grad)
+
+
+def dense(name, width):
+    return torch.from_numpy(raw(name, np.float32)).reshape(-1, width)
+
+
+parts = lambda: [csr(f"part{k}") for k in range(4)]
+
+
+def vstack():
+    p = parts()
+    return lambda: [sp.vstack(p, format="csr").data]
+
+
+def hstack():
+    p = parts()
+    return lambda: [sp.hstack(p, format="csr").data]
+
+
+def coo_cat():
+    p = [sp.coo_matrix(x) for x in parts()]
+    t = [torch.sparse_coo_tensor(np.stack([x.row, x.col]), x.data, x.shape, is_coalesced=True) for x in p]
+    return lambda: [torch.cat(t, 1).coalesce().values()]
+
+
+def scipy_add():
+    p = parts()
+    return lambda: [(p[0] + p[1]).data]
+
+
+def select_rows():
+    p, rows = sp.vstack([csr(f"part{k}") for k in range(2)], format="csr"), raw("selected", np.int64)
+    return lambda: [p[rows].data]
+
+
+def scipy_mul():
+    p = parts()
+    return lambda: [p[0].multiply(p[1]).data]
+
+
+def loose():
+    rows, cols = raw("loose.ids", np.int64).reshape(2, -1)
+    return rows, cols, raw("loose.values", np.float32)
+
+
+def torch_coalesce():
+    rows, cols, values = loose()
+    ids, values = torch.from_numpy(np.stack([rows, cols])), torch.from_numpy(values)
+    return lambda: [torch.sparse_coo_tensor(ids, values, (1_000_000, 4), check_invariants=False).coalesce().values()]
+
+
+def scipy_to_csr():
+    rows, cols, values = loose()
+    return lambda: [sp.coo_matrix((values, (rows, cols)), shape=(1_000_000, 4)).tocsr().data]
+
+
+def scipy_transpose():
+    x = sp.vstack(parts()[:2], format="csr")
+    return lambda: [x.tocsc().data]
+
+
+def spmm(name, x, width, backward=False, reduce="sum"):
+    d = dense(x, width)
+    a = torch_csr(name, backward)
+    if not backward:
+        return lambda: [a @ d]
+    ones = torch.ones(a.shape[0], width)
+
+    def both():
+        a.grad = None
+        x = d.detach().requires_grad_()
+        # `a @ x` would form the dense gradient of `a`: 115 GB here.
+        out = torch.sparse.mm(a, x) if reduce == "sum" else torch.sparse.mm(a, x, reduce)
+        out.backward(ones)
+        return [out.detach(), x.grad]
+    return both
+
+
+def spmm_scipy(name, x, width):
+    a, d = csr(name), dense(x, width).numpy()
+    return lambda: [a @ d]
+
+
+def batch():
+    a, d = torch_csr("small"), dense("small.batch", 16).reshape(4, 100_000, 16)
+    # PyTorch has no product of one CSR and a batch: the batch stands side by side.
+    return lambda: [(a @ d.permute(1, 0, 2).reshape(100_000, 64)).reshape(100_000, 4, 16).permute(1, 0, 2)
+                    .contiguous()]
+
+
+def sddmm():
+    a, d = torch_csr("graph"), dense("graph.dense", 128)
+    return lambda: [torch.sparse.sampled_addmm(a, d, d.T, beta=0.0).values()]
+
+
+def spmv():
+    a, d = torch_csr("long"), dense("long.dense", 1)[:, 0]
+    return lambda: [a @ d]
+
+
+def spmv_scipy():
+    a, d = csr("long"), dense("long.dense", 1)[:, 0].numpy()
+    return lambda: [a @ d]
+
+
+class Mkl:
+    """MKL's inspector-executor, from the wheel `mkl`: a matrix whose product was planned ahead."""
+    library = next(iter(glob.glob(os.path.join(sys.prefix, "lib", "libmkl_rt.so*"))), None)
+
+    def __init__(self, name, width):
+        self.lib = ctypes.CDLL(self.library)
+        self.lib.MKL_Set_Num_Threads(threads)
+        self.matrix, self.handle, self.width = csr(name), ctypes.c_void_p(), width
+        ptr = lambda x: x.ctypes.data_as(ctypes.c_void_p)
+        m = self.matrix
+        self.check(self.lib.mkl_sparse_s_create_csr(
+            ctypes.byref(self.handle), 0, *m.shape, ptr(m.indptr), ptr(m.indptr[1:]), ptr(m.indices), ptr(m.data)))
+        if width == 1:
+            self.check(self.lib.mkl_sparse_set_mv_hint(self.handle, 10, self.passed(), 1000))
+        else:
+            self.check(self.lib.mkl_sparse_set_mm_hint(self.handle, 10, self.passed(), 101, width, 1000))
+        self.check(self.lib.mkl_sparse_optimize(self.handle))
+
+    def passed(self):
+        class Descr(ctypes.Structure):
+            _fields_ = [("type", ctypes.c_int), ("mode", ctypes.c_int), ("diag", ctypes.c_int)]
+        return Descr(20, 0, 0)
+
+    def check(self, status):
+        assert status == 0, f"MKL answers {status}"
+
+    def run(self, x):
+        ptr = lambda x: x.ctypes.data_as(ctypes.c_void_p)
+        one, zero = ctypes.c_float(1), ctypes.c_float(0)
+        if self.width == 1:
+            out = np.empty(self.matrix.shape[0], np.float32)
+            self.check(self.lib.mkl_sparse_s_mv(10, one, self.handle, self.passed(), ptr(x), zero, ptr(out)))
+        else:
+            out = np.empty((self.matrix.shape[0], self.width), np.float32)
+            self.check(self.lib.mkl_sparse_s_mm(
+                10, one, self.handle, self.passed(), 101, ptr(x), self.width, self.width, zero, ptr(out), self.width))
+        return [out]
+
+
+def mkl(name, x, width):
+    plan, x = Mkl(name, width), raw(x, np.float32)
+    return lambda: plan.run(x)
+
+
+def spgemm():
+    a = csr("small")
+    return lambda: [(a @ a).data]
+
+
+def torch_spgemm():
+    a = torch_csr("small")
+    return lambda: [(a @ a).values()]
+
+
+def softmax():
+    x = sp.coo_matrix(csr("part0"))
+    i = torch.from_numpy(np.stack([x.row, x.col]).astype(np.int64))
+    weights = torch.from_numpy(raw("part1.values", np.float32)[:1].repeat(x.nnz))
+
+    def run():
+        v = torch.from_numpy(x.data).requires_grad_()
+        a = torch.sparse_coo_tensor(i, v, x.shape, is_coalesced=True, check_invariants=False)
+        out = torch.sparse.softmax(a, 1)
+        (out.coalesce().values() * weights).sum().backward()
+        return [out.detach().coalesce().values()]
+    return run
+
+
+def row_sum():
+    x = csr("part0")
+    return lambda: [np.asarray(x.sum(axis=1))]
+
+
+def gat_step():
+    from torch.nn import functional as F
+    from torch_geometric.nn import GATConv
+    n, width, classes = (int(size) for size in raw("cora.dims", np.int64))
+    ids = lambda name: torch.from_numpy(raw("cora." + name, np.int64))
+    # PyG sends along (source, target): the columns and the rows of the adjacency.
+    edges = torch.stack([ids("cols"), ids("rows")])
+    x = torch.zeros(n, width)
+    x[ids("nodes"), ids("words")] = 1
+    x /= x.sum(1, keepdim=True).clamp(min=1)
+    train, labels = ids("train"), ids("labels")
+    first, second = GATConv(width, 8, 8, dropout=0.6), GATConv(64, classes, 1, concat=False, dropout=0.6)
+    weights = [*first.parameters(), *second.parameters()]
+    adam = torch.optim.Adam(weights, lr=0.005, weight_decay=5e-4)
+
+    def run():
+        adam.zero_grad()
+        hidden = F.elu(first(F.dropout(x, 0.6), edges))
+        logits = second(F.dropout(hidden, 0.6), edges)
+        loss = F.cross_entropy(logits[train], labels[train])
+        loss.backward()
+        adam.step()
+        return [loss.detach()]
+    return run
+
+
+def has(module):
+    import importlib.util
+    return importlib.util.find_spec(module) is not None
+
+
+def with_mkl(name, x, width):
+    return {"MKL planned": lambda: mkl(name, x, width)} if Mkl.library else {}
+
+
+def put_rows_both():
+    arr, _, values = put_inputs()
+    rows = torch.from_numpy(raw("put.rows", np.int64))
+    ones = torch.ones_like(arr)
+
+    def run():
+        a, v = arr.clone().requires_grad_(), values.requires_grad_()
+        v.grad = None
+        out = torch.index_add(a, 0, rows, v)
+        out.backward(ones)
+        return [out.detach(), v.grad]
+    return run
+
+
+GRAPH, SMALL = ("graph", "graph.dense", 128), lambda width: ("small", f"small.dense{width}", width)
+WORK = {
+    "put add f+b": {"PyTorch": lambda: put("sum")}, "put mul f+b": {"PyTorch": lambda: put("prod")},
+    "put mean f+b": {"PyTorch": lambda: put("mean")}, "put amax f+b": {"PyTorch": lambda: put("amax")},
+    "put rows add": {"PyTorch": index_add}, "put rows add f+b": {"PyTorch": put_rows_both},
+    "concat axis 0": {"SciPy": vstack}, "concat axis 1": {"SciPy": hstack}, "coo concat axis 1": {"PyTorch": coo_cat},
+    "add": {"SciPy": scipy_add}, "mul": {"SciPy": scipy_mul}, "select 512 rows": {"SciPy": select_rows},
+    "softmax f+b": {"PyTorch": softmax}, "row sum": {"SciPy": row_sum},
+    "coalesce": {"PyTorch": torch_coalesce}, "coo to csr": {"SciPy": scipy_to_csr},
+    "csr transpose": {"SciPy": scipy_transpose},
+    "spmm": {"PyTorch": lambda: spmm(*GRAPH), "SciPy": lambda: spmm_scipy(*GRAPH), **with_mkl(*GRAPH)},
+    "spmm f+b": {"PyTorch": lambda: spmm(*GRAPH, True)},
+    "spmm amax f+b": {"PyTorch": lambda: spmm(*GRAPH, True, "amax")},
+    "spmm power-law": {
+        "PyTorch": lambda: spmm("skewed", "graph.dense", 128), **with_mkl("skewed", "graph.dense", 128)},
+    "spmm power-law f+b": {"PyTorch": lambda: spmm("skewed", "graph.dense", 128, True)},
+    "spmm small F=64": {"PyTorch": lambda: spmm(*SMALL(64)), **with_mkl(*SMALL(64))},
+    "spmm small F=16": {"PyTorch": lambda: spmm(*SMALL(16)), **with_mkl(*SMALL(16))},
+    "spmm small batch of 4": {"PyTorch": batch}, "sddmm": {"PyTorch": sddmm},
+    "spmv": {"PyTorch": spmv, "SciPy": spmv_scipy, **with_mkl("long", "long.dense", 1)},
+    "spgemm": {"SciPy": spgemm, "PyTorch": torch_spgemm},
+    "gat step": {"PyG": gat_step} if has("torch_geometric") else {},
+}
+
+
+def resident(field):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith(field))
+
+
+current = (None, None)
+for line in sys.stdin:
+    name, *rest = line.strip().split("|")
+    if rest == ["peers"]:
+        print("|".join(WORK.get(name, {})), flush=True)
+        continue
+    peer, what = rest
+    if current[0] != (name, peer):
+        current = (None, None)
+        current = ((name, peer), WORK[name][peer]())
+        current[1]()
+    if what == "time":
+        current[1]()
+    results = None  # What the last call left is not freed inside the timing.
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+    before = resident("VmRSS")
+    start = time.perf_counter()
+    results = current[1]()
+    seconds = time.perf_counter() - start
+    if what == "check":
+        print(" ".join(repr(float(np.asarray(r, dtype=np.float64).sum())) for r in results), flush=True)
+    else:
+        print(seconds, max(0, resident("VmHWM") - before), flush=True)

@@ -1,0 +1,101 @@
+//! Products of matrices.
+
+use super::inputs::{Rows, dense, fresh};
+use super::report::Bench;
+use burn::tensor::{Device, Tensor};
+use sparse_tensor::data::Reordering;
+use sparse_tensor::ops::Reduce;
+use sparse_tensor::{CooTensor, CsrTensor};
+use std::path::Path;
+
+/// The size of ogbn-arxiv, whose edges these graphs do not have.
+const NODES: usize = 169_343;
+const EDGES: usize = 2_332_486;
+
+pub(crate) fn run(bench: &mut Bench, folder: &Path) {
+    let device = Device::flex();
+    if ["spmm", "sddmm"].iter().any(|name| bench.wants(name)) || bench.wants("spmm power-law") {
+        // A row of the dense side is read for each element.
+        let bytes = EDGES * (128 * 4 + 8) + NODES * 128 * 4;
+        let x = dense(folder, "graph.dense", 20, [NODES, 128]);
+        let adjacency = Rows::uniform(2, [NODES; 2], EDGES).shared(folder, "graph", &device);
+        bench.compare("spmm", bytes, || vec![adjacency.matmul(x.clone()).flatten(0, 1)]);
+        bench.compare("spmm f+b", 2 * bytes, || both(&adjacency, &x, |a, x| a.matmul(x)));
+        bench.compare("spmm amax f+b", 3 * bytes, || both(&adjacency, &x, |a, x| a.matmul_reduce(x, Reduce::Amax)));
+        bench.compare("sddmm", bytes, || {
+            vec![sparse_tensor::ops::masked_matmul(x.clone(), x.clone().transpose(), &adjacency).values::<1>()]
+        });
+        drop(adjacency);
+        let skewed = Rows::power_law(7, NODES, EDGES).shared(folder, "skewed", &device);
+        let bytes = skewed.nnz() * (128 * 4 + 8) + NODES * 128 * 4;
+        bench.compare("spmm power-law", bytes, || vec![skewed.matmul(x.clone()).flatten(0, 1)]);
+        bench.compare("spmm power-law f+b", 2 * bytes, || both(&skewed, &x, |a, x| a.matmul(x)));
+        drop(skewed);
+        let clustered = Rows::clustered(8, NODES, EDGES).tensor(&device);
+        let order = Reordering::reverse_cuthill_mckee(&clustered).expect("a square matrix");
+        let (near, rows) = (order.adjacency(&clustered), order.rows(x.clone()));
+        bench.time("spmm clustered", "", bytes, || vec![clustered.matmul(x.clone()).flatten(0, 1)]);
+        bench.time("spmm reordered", "", bytes, || vec![near.matmul(rows.clone()).flatten(0, 1)]);
+    }
+    if bench.wants("spmm small") {
+        let a = Rows::uniform(3, [100_000; 2], 1_000_000).shared(folder, "small", &device);
+        for (name, width) in [("spmm small F=64", 64), ("spmm small F=16", 16)] {
+            let x = dense(folder, &format!("small.dense{width}"), 21, [100_000, width]);
+            let bytes = 1_000_000 * (width * 4 + 8) + 100_000 * width * 4;
+            bench.compare(name, bytes, || vec![a.matmul(x.clone()).flatten(0, 1)]);
+        }
+        let x = dense(folder, "small.batch", 22, [400_000, 16]).reshape([4, 100_000, 16]);
+        let bytes = 1_000_000 * (64 * 4 + 8) + 400_000 * 64;
+        bench.compare("spmm small batch of 4", bytes, || vec![a.matmul(x.clone()).flatten(0, 2)]);
+    }
+    if bench.wants("spmv") {
+        let a = Rows::uniform(9, [1_000_000; 2], 10_000_000).shared(folder, "long", &device);
+        let x = dense(folder, "long.dense", 23, [1_000_000, 1]).flatten::<1>(0, 1);
+        bench.compare("spmv", 10_000_000 * 8 + 3 * 4_000_000, || vec![a.matmul(x.clone())]);
+    }
+    if bench.wants("spgemm") {
+        let small = Rows::uniform(3, [100_000; 2], 1_000_000).shared(folder, "small", &device);
+        // A fresh copy each time: the symbolic phase is part of what is timed, as it is for SciPy.
+        bench.compare("spgemm", 0, || vec![fresh(&small).matmul(&small).values::<1>()]);
+        bench.time("spgemm, known pattern", "spgemm", 0, || vec![small.matmul(&small).values::<1>()]);
+    }
+    tiny(bench);
+}
+
+fn both(a: &CsrTensor<2>, x: &Tensor<2>, product: impl Fn(&CsrTensor<2>, Tensor<2>) -> Tensor<2>) -> Vec<Tensor<1>> {
+    let x = x.clone().autodiff().require_grad();
+    let values = a.values::<1>().autodiff().require_grad();
+    let out = product(&a.try_with_values(values).expect("the same pattern"), x.clone());
+    let grads = out.backward();
+    vec![out.inner().flatten(0, 1), x.grad(&grads).expect("a leaf").flatten(0, 1)]
+}
+
+/// A call that does almost nothing: what dispatch and checks cost. Each line is 1,000 calls, so ms are µs a call.
+fn tiny(bench: &mut Bench) {
+    const CALLS: usize = 1000;
+    let a = Rows::uniform(4, [10, 20], 30).tensor(&Device::flex());
+    let x = Tensor::<2>::ones([20, 4], &Device::flex());
+    bench.time("1,000 tiny matmuls", "", 0, || {
+        (0..CALLS).for_each(|_| drop(a.matmul(x.clone())));
+        vec![]
+    });
+    bench.time("1,000 tiny matmuls f+b", "", 0, || {
+        (0..CALLS).for_each(|_| drop(both(&a, &x, |a, x| a.matmul(x))));
+        vec![]
+    });
+    let rows = Rows::uniform(5, [100, 100], 1000).tensor(&Device::flex());
+    let coo = rows.to_coo();
+    let (indices, values) = (coo.indices(), rows.values::<1>());
+    bench.time("1,000 CSR of 1,000", "", 0, || {
+        (0..CALLS).for_each(|_| {
+            drop(CsrTensor::<2>::new(rows.row_ptr(), rows.col_idx(), values.clone(), [100, 100]).expect("valid rows"));
+        });
+        vec![]
+    });
+    bench.time("1,000 COO of 1,000", "", 0, || {
+        (0..CALLS).for_each(|_| {
+            drop(CooTensor::<2>::new(indices.clone(), values.clone(), [100, 100]).expect("valid coordinates"));
+        });
+        vec![]
+    });
+}
