@@ -121,7 +121,7 @@ fn softmax<T: Float>(x: &[T], lengths: &[usize], block: usize, log: bool, out: &
             }
             continue;
         }
-        sum_rows::<T>(exps.chunks_exact(block).map(|row| row.iter().map(|&exp| T::wide(exp))), block, total);
+        sum_rows(exps.chunks_exact(block).map(|row| row.iter().map(|&exp| T::wide(exp))), block, total);
         if log {
             total.iter_mut().for_each(|total| *total = total.ln());
         }
@@ -144,7 +144,7 @@ fn larger<T: Float>(largest: T::Acc, x: T) -> T::Acc {
 
 /// Sums of the columns of some rows.
 #[inline(always)]
-fn sum_rows<T: Float>(rows: impl Iterator<Item = impl Iterator<Item = f64>>, block: usize, total: &mut Vec<f64>) {
+fn sum_rows(rows: impl Iterator<Item = impl Iterator<Item = f64>>, block: usize, total: &mut Vec<f64>) {
     total.clear();
     total.resize(block, 0.0);
     rows.for_each(|row| total.iter_mut().zip(row).for_each(|(total, x)| *total += x));
@@ -174,7 +174,7 @@ fn backward<T: Float>(
             totals.push(total);
         } else {
             let rows = y.chunks_exact(block).zip(grad.chunks_exact(block));
-            sum_rows::<T>(rows.map(|(y, grad)| y.iter().zip(grad).map(|(&y, &grad)| term(y, grad))), block, total);
+            sum_rows(rows.map(|(y, grad)| y.iter().zip(grad).map(|(&y, &grad)| term(y, grad))), block, total);
             totals.clear();
             totals.extend(total.iter().map(|&total| T::nearest(total)));
         }
