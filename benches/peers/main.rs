@@ -65,6 +65,8 @@ fn main() {
     if let Some(path) = &options.json {
         write(path, &options, &tunables, bench.rows);
     }
+    // The peer ends, and its inputs are removed.
+    drop((bench.peer, folder));
     if options.tuned {
         tuned(&options);
     }

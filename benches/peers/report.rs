@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// How often each side runs, and what to run.
 pub(crate) struct Bench {
-    peer: Peer,
+    pub peer: Peer,
     rounds: usize,
     names: Vec<String>,
     /// Bytes a second of an add-stream.

@@ -10,7 +10,7 @@ use crate::kernel;
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
 use crate::pattern::matrix::Matrix;
-use crate::pattern::view::View;
+use crate::pattern::view::{View, WIDE};
 use crate::rows::RowSums;
 use crate::tensor::sparse::SparseTensor;
 use burn::nn::{Dropout, DropoutConfig};
@@ -163,10 +163,15 @@ pub(crate) fn attend<P: Pattern>(
     let used = kept.as_ref().map_or(weights.clone(), |kept| weights.clone() * kept.clone());
     let plain_value = value.clone().inner();
     let by_row = matrix.row_view();
+    let scores_tracked = match &scores {
+        Scores::Given(scores) => scores.is_tracked(),
+        Scores::Products { query, key, .. } => query.is_tracked() || key.is_tracked(),
+    };
+    let both = scores_tracked && value.is_tracked() && value.dims()[1] >= WIDE;
     let out = by_row.rows(|rows| kernel::spmm(rows, &used, &plain_value));
     let saved = Saved {
         by_row,
-        by_col: matrix.gradient_view(true),
+        by_col: matrix.gradient_view(both),
         row_ids: matrix.row_ids().clone(),
         col_ids: matrix.col_ids().clone(),
         rows: lines.sums.clone(),

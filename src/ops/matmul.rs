@@ -9,7 +9,7 @@ use crate::kernel;
 use crate::pattern::layout::Pattern;
 use crate::pattern::matrix::Matrix;
 use crate::pattern::turned::Turned;
-use crate::pattern::view::View;
+use crate::pattern::view::{View, WIDE};
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::FloatDType::F32;
@@ -350,7 +350,7 @@ fn product<K: Numeric>(
     let (Some(values), Some(dense)) = (as_float(&values), as_float(&dense)) else { return out };
     let out = as_float(&out).expect("the kind of the values");
     let saved = Saved {
-        by_col: dense.is_tracked().then(|| by_col(values.is_tracked())),
+        by_col: dense.is_tracked().then(|| by_col(values.is_tracked() && dense.dims()[1] >= WIDE)),
         row_ids: row_ids.clone(),
         col_ids: col_ids.clone(),
         heads: values.dims()[1],

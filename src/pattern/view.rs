@@ -15,6 +15,10 @@ pub(crate) struct View {
     places: Option<Tensor<1, Int>>,
 }
 
+/// From this width of the dense side on, the gradients of a product are computed in one walk. Narrower rows are cheap
+/// to read twice, and have kernels of their own.
+pub(crate) const WIDE: usize = 16;
+
 /// The lines with elements, ascending, of `all` lines.
 #[derive(Clone, Debug)]
 struct Occupied {
@@ -65,8 +69,6 @@ impl View {
         grad: &Tensor<2>,
         [rows, cols]: [&Tensor<1, Int>; 2],
     ) -> (Tensor<2>, Tensor<2>) {
-        // Narrower rows are cheap to read twice, and have kernels of their own.
-        const WIDE: usize = 16;
         let known = self.places.is_some() || self.lines.perm.is_none();
         if known && self.is_all() && dense.dims()[1] >= WIDE {
             let places = self.places.as_ref();

@@ -9,6 +9,7 @@
 
 use bytemuck::Pod;
 use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Blocks of at least this many bytes are kept. It is the size from which glibc asks the system for each block.
@@ -57,7 +58,7 @@ pub fn unwritten<T: Pod>(len: usize) -> Vec<T> {
     out
 }
 
-/// A vector of `len` default values, of any type. Its memory is not kept.
+/// A vector of `len` default values, of any type, in new memory: pages that nobody writes cost nothing.
 pub(crate) fn defaults<T: Copy + Default>(len: usize) -> Vec<T> {
     let mut out = vec![T::default(); len];
     advise(&mut out);
@@ -218,9 +219,10 @@ enum Block {
 }
 
 impl Block {
-    /// None if the vector is not large, or its type is no word.
+    /// None if the vector is not large, its type is no word, or its size is that of no class: then nobody would take it.
     fn new<T: Pod>(list: Vec<T>) -> Option<Self> {
-        if !is_kept::<T>(list.capacity()) {
+        let bytes = list.capacity() * size_of::<T>();
+        if !is_kept::<T>(list.capacity()) || class(bytes) != bytes {
             return None;
         }
         match align_of::<T>() {
@@ -321,8 +323,7 @@ impl Pool {
         }
         let mut out = self.shrink(limit - bytes);
         self.now += 1;
-        // The largest class that the block can serve.
-        let shelf = (bytes / step(bytes) * step(bytes), block.width());
+        let shelf = (bytes, block.width());
         self.held += bytes;
         self.ages.insert(self.now, shelf);
         self.shelves.entry(shelf).or_default().push_back((self.now, block));
@@ -369,7 +370,27 @@ fn system_memory() -> Option<usize> {
         let kilobytes = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
         kilobytes.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
     };
-    // "max" where the group has no limit.
-    let group = || std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok()?.trim().parse().ok();
-    machine().into_iter().chain(group()).min()
+    machine().into_iter().chain(group_memory()).min()
+}
+
+/// The least limit of the control groups of this process, of either version.
+fn group_memory() -> Option<usize> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let limits = groups.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (root, file) = match parts.next()? {
+            "" => ("/sys/fs/cgroup", "memory.max"),
+            names if names.split(',').any(|name| name == "memory") => {
+                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+            }
+            _ => return None,
+        };
+        // In a container the path may be that of the host; its root is the group's own then. "max" is no limit.
+        let of = |group: &Path| {
+            let group = Path::new(root).join(group.strip_prefix("/").ok()?);
+            std::fs::read_to_string(group.join(file)).ok()?.trim().parse::<usize>().ok()
+        };
+        Path::new(parts.next()?).ancestors().filter_map(of).min()
+    });
+    limits.min()
 }

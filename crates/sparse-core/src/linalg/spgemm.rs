@@ -3,7 +3,7 @@
 use super::compressed::{Compressed, View};
 use super::places::{Columns, Hits, Right, position};
 use crate::element::Ids;
-use crate::memory::unwritten;
+use crate::memory::{defaults, unwritten};
 use crate::par::{self, by_elements, for_pieces, split_mut};
 use crate::{Element, Index, Result, SparseError};
 use core::ops::Range;
@@ -49,7 +49,8 @@ fn multiply<T: Element>(a: View<'_>, a_values: &[T], b: Right<'_>, b_values: &[T
     let pieces = plan(a, b, room)?;
     let rooms: Vec<usize> = pieces.iter().map(|(_, room)| *room).collect();
     let room = rooms.iter().sum();
-    let (mut ends, mut places, mut values) = (unwritten(a.ptr.rows()), unwritten::<i32>(room), unwritten(room));
+    // The room may be far more than the result needs, and what is not written must cost nothing: so not from the pool.
+    let (mut ends, mut places, mut values) = (unwritten(a.ptr.rows()), defaults::<i32>(room), defaults(room));
     let own = split_mut(&mut places, &rooms).into_iter().zip(split_mut(&mut values, &rooms));
     let jobs = own.zip(split_mut(&mut ends, &par::lens(&pieces, |(rows, _)| rows.len()))).collect();
     par::each(jobs, &|piece, ((places, out), ends): ((&mut [i32], &mut [T]), &mut [usize])| {

@@ -83,7 +83,14 @@ pub fn place_rows<T: Plain, I: Index>(values: &[T], block: usize, rows: &[I], si
     assert_eq!(values.len(), count * block, "place_rows: values must hold a block for every row");
     // Few rows are on few pages, and huge pages would map, and so write, far more. So this is no `zeroed` then.
     let pages = size * block * size_of::<T>() / PAGE;
-    let mut out = if count >= pages / 2 { zeroed(size * block) } else { vec![T::default(); size * block] };
+    let mut out = if count >= pages / 2 {
+        zeroed(size * block)
+    } else {
+        // One element more: a block of such a size is not kept, for most of its pages are not there.
+        let mut out = vec![T::default(); size * block + 1];
+        out.truncate(size * block);
+        out
+    };
     // Each piece of the rows owns the result from its first row to that of the next piece.
     let ranges = even(count, block);
     let starts: Vec<usize> =
