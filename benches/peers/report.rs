@@ -84,10 +84,9 @@ impl Bench {
             ratios.sort_by(f64::total_cmp);
             let (other, least, most) = (median(times), ratios[0], ratios[ratios.len() - 1]);
             println!(
-                "{label:<24}{peer:<16}{mine:>9.3}{other:>10.3}{:>8.2}x{least:>7.2}x{most:>7.2}x{share:>8}{:>9.0}{:>9.0}",
+                "{label:<24}{peer:<16}{mine:>9.3}{other:>10.3}{:>8.2}x{least:>7.2}x{most:>7.2}x{share:>8}{}",
                 other / mine,
-                memory / 1e6,
-                peak / 1e6
+                format_args!("{:>9.0}{:>9.0}", memory / 1e6, peak / 1e6)
             );
             self.rows.push(json!({
                 "work": label, "peer": peer, "ms": mine, "peer_ms": other, "ratio": other / mine, "min": least,

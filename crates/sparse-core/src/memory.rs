@@ -219,7 +219,8 @@ enum Block {
 }
 
 impl Block {
-    /// None if the vector is not large, its type is no word, or its size is that of no class: then nobody would take it.
+    /// None if the vector is not large or its type is no word, or if its size is that of no class: nobody would take
+    /// it.
     fn new<T: Pod>(list: Vec<T>) -> Option<Self> {
         let bytes = list.capacity() * size_of::<T>();
         if !is_kept::<T>(list.capacity()) || class(bytes) != bytes {
