@@ -5,15 +5,14 @@
 //! Without a peer only this library is timed. Both sides run in the environment of the caller. With `SPARSE_DATA_DIR`
 //! training on its folder `cora` is timed too.
 
-mod gat;
 mod inputs;
 mod moves;
 mod peer;
 mod products;
 mod report;
+mod training;
 
 use clap::Parser;
-use inputs::save;
 use peer::Peer;
 use report::Bench;
 use serde_json::{Value, json};
@@ -57,11 +56,7 @@ fn main() {
     moves::parts(&mut bench, folder.path());
     products::run(&mut bench, folder.path());
     // What both sides compute is compared in the tests of the layers; here each draws its own dropout.
-    if bench.wants("gat step")
-        && let Some(training) = gat::Training::make(folder.path(), save)
-    {
-        bench.time("gat step", "gat step", 0, || training.step());
-    }
+    training::run(&mut bench, folder.path());
     if let Some(path) = &options.json {
         write(path, &options, &tunables, bench.rows);
     }

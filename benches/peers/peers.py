@@ -254,6 +254,71 @@ def gat_step():
     return run
 
 
+def training(layers, x, adjacency, train, labels, rate, decay, drop_input, activation, epoch):
+    """A step of Adam, and an evaluation if it is an epoch."""
+    from torch.nn import functional as F
+    first, second = layers
+    adam = torch.optim.Adam([*first.parameters(), *second.parameters()], lr=rate, weight_decay=decay)
+
+    def forward(training):
+        inputs = F.dropout(x, drop_input, training) if drop_input else x
+        hidden = activation(first(inputs, adjacency))
+        return second(F.dropout(hidden, 0.5, training), adjacency)
+
+    def run():
+        adam.zero_grad()
+        loss = F.cross_entropy(forward(True)[train], labels[train])
+        loss.backward()
+        adam.step()
+        if epoch:
+            with torch.no_grad():
+                forward(False)
+        return [loss.detach()]
+    return run
+
+
+def edges_of(rows, cols, n, form):
+    """PyG sends along (source, target): the columns and the rows of the adjacency. Or it takes a CSR."""
+    if form == "edges":
+        return torch.stack([cols, rows])
+    return torch.sparse_coo_tensor(torch.stack([rows, cols]), torch.ones(len(rows)), (n, n)).to_sparse_csr()
+
+
+def gcn_epoch(form):
+    from torch.nn import functional as F
+    from torch_geometric.nn import GCNConv
+    n, width, classes = (int(size) for size in raw("cora.dims", np.int64))
+    ids = lambda name: torch.from_numpy(raw("cora." + name, np.int64))
+    x = torch.zeros(n, width)
+    x[ids("nodes"), ids("words")] = 1
+    x /= x.sum(1, keepdim=True).clamp(min=1)
+    layers = GCNConv(width, 16, cached=True), GCNConv(16, classes, cached=True)
+    adjacency = edges_of(ids("rows"), ids("cols"), n, form)
+    return training(layers, x, adjacency, ids("train"), ids("labels"), 0.01, 5e-4, 0.5, F.relu, True)
+
+
+def large(layers, form, rate, activation, epoch):
+    a = csr("graph").tocoo()
+    n = a.shape[0]
+    adjacency = edges_of(torch.from_numpy(a.row).long(), torch.from_numpy(a.col).long(), n, form)
+    nodes = torch.arange(n)
+    x = dense("graph.dense", 128)
+    return training(layers, x, adjacency, nodes[::2], nodes * 7919 % 40, rate, 0.0, 0.0, activation, epoch)
+
+
+def large_gcn(form):
+    from torch.nn import functional as F
+    from torch_geometric.nn import GCNConv
+    return large((GCNConv(128, 256, cached=True), GCNConv(256, 40, cached=True)), form, 0.01, F.relu, True)
+
+
+def large_gat():
+    from torch.nn import functional as F
+    from torch_geometric.nn import GATConv
+    layers = GATConv(128, 16, 8), GATConv(128, 40, 1, concat=False)
+    return large(layers, "edges", 0.005, F.elu, False)
+
+
 def has(module):
     import importlib.util
     return importlib.util.find_spec(module) is not None
@@ -298,8 +363,13 @@ WORK = {
     "spmm small batch of 4": {"PyTorch": batch}, "sddmm": {"PyTorch": sddmm},
     "spmv": {"PyTorch": spmv, "SciPy": spmv_scipy, **with_mkl("long", "long.dense", 1)},
     "spgemm": {"SciPy": spgemm, "PyTorch": torch_spgemm},
-    "gat step": {"PyG": gat_step} if has("torch_geometric") else {},
 }
+if has("torch_geometric"):
+    WORK |= {
+        "gat step": {"PyG": gat_step}, "gat step, large": {"PyG": large_gat},
+        "gcn epoch": {"PyG edges": lambda: gcn_epoch("edges"), "PyG CSR": lambda: gcn_epoch("csr")},
+        "gcn epoch, large": {"PyG edges": lambda: large_gcn("edges"), "PyG CSR": lambda: large_gcn("csr")},
+    }
 
 
 def resident(field):

@@ -1,0 +1,155 @@
+//! Training of graph networks: a step is forward, backward and Adam; an epoch is a step and an evaluation.
+
+use super::inputs::{Rows, dense, save};
+use super::report::Bench;
+use burn::module::Module;
+use burn::nn::{Dropout, DropoutConfig};
+use burn::optim::decay::WeightDecayConfig;
+use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
+use burn::tensor::activation::elu;
+use burn::tensor::{Device, Tensor};
+use sparse_tensor::CsrTensor;
+use sparse_tensor::data::{Graph, LabelledNodes, read_folder};
+use sparse_tensor::nn::{
+    GatConv, GatConvConfig, GcnConv, GcnConvConfig, row_normalization, sparse_dropout, symmetric_normalization,
+};
+use std::cell::RefCell;
+use std::path::Path;
+
+pub(crate) fn run(bench: &mut Bench, folder: &Path) {
+    let device = Device::flex().autodiff();
+    if let Some(data) = std::env::var_os("SPARSE_DATA_DIR")
+        && ["gat step", "gcn epoch"].iter().any(|name| bench.wants(name))
+    {
+        cora(bench, folder, &Path::new(&data).join("cora"), &device);
+    }
+    if ["gcn epoch, large", "gat step, large"].iter().any(|name| bench.wants(name)) {
+        large(bench, folder, &device);
+    }
+}
+
+/// A model and its optimizer.
+type Trained<M> = RefCell<(M, ModuleOptimizer)>;
+
+fn trained<M: Module>(model: M, decay: f32) -> Trained<M> {
+    let adam = AdamConfig::new().with_weight_decay(Some(WeightDecayConfig::new(decay)));
+    RefCell::new((model, adam.init()))
+}
+
+/// One step. The loss.
+fn step<M: Module + Clone>(state: &Trained<M>, rate: f64, loss: impl FnOnce(&M) -> Tensor<1>) -> Vec<Tensor<1>> {
+    let (model, optimizer) = &mut *state.borrow_mut();
+    let loss = loss(model);
+    let grads = GradientsParams::from_grads(loss.backward(), model);
+    *model = optimizer.step(rate, model.clone(), grads);
+    vec![loss.inner()]
+}
+
+/// Graph attention as of Veličković et al. (2018): heads side by side, then one.
+#[derive(Module, Debug)]
+struct Gat {
+    first: GatConv,
+    second: GatConv,
+    dropout: Dropout,
+}
+
+/// Graph convolution as of Kipf and Welling (2017).
+#[derive(Module, Debug)]
+struct Gcn {
+    first: GcnConv,
+    second: GcnConv,
+    dropout: Dropout,
+}
+
+impl Gcn {
+    fn new([input, hidden, classes]: [usize; 3], device: &Device) -> Self {
+        Self {
+            first: GcnConvConfig::new(input, hidden).with_relu(true).init(device),
+            second: GcnConvConfig::new(hidden, classes).init(device),
+            dropout: DropoutConfig::new(0.5).init(),
+        }
+    }
+}
+
+/// The citation graph, with the features of its nodes as a sparse matrix.
+fn cora(bench: &mut Bench, folder: &Path, data: &Path, device: &Device) {
+    let graph = read_folder(data, device).expect("the folder of Cora");
+    let (rows, cols, _) = graph.adjacency.to_triplets::<f32>();
+    let (nodes, words, _) = graph.features.to_triplets::<f32>();
+    let signed = |list: &[usize]| list.iter().map(|&id| id as i64).collect::<Vec<_>>();
+    for (name, list) in [("rows", &rows), ("cols", &cols), ("nodes", &nodes), ("words", &words)] {
+        save(folder, &format!("cora.{name}"), &signed(list));
+    }
+    let input = graph.features.dims()[1];
+    save(folder, "cora.dims", &signed(&[graph.features.dims()[0], input, graph.classes]));
+    save(folder, "cora.train", &signed(&graph.splits.train));
+    let labels: Vec<i64> = graph.labels.clone().into_data().convert::<i64>().iter().collect();
+    save(folder, "cora.labels", &labels);
+    let train = graph.labelled(&graph.splits.train).expect("labelled nodes");
+    let graph = Graph { features: row_normalization(&graph.features), ..graph };
+
+    let gat = Gat {
+        first: GatConvConfig::new(input, 8).with_heads(8).with_dropout(0.6).init(device),
+        second: GatConvConfig::new(64, graph.classes).with_concat(false).with_dropout(0.6).init(device),
+        dropout: DropoutConfig::new(0.6).init(),
+    };
+    let gat = trained(gat, 5e-4);
+    bench.time("gat step", "gat step", 0, || {
+        step(&gat, 0.005, |model| {
+            let features = sparse_dropout(&graph.features, 0.6);
+            let hidden = elu(model.first.forward_sparse(&graph.adjacency, &features), 1.0);
+            train.cross_entropy(model.second.forward(&graph.adjacency, model.dropout.forward(hidden)))
+        })
+    });
+    let gcn = trained(Gcn::new([input, 16, graph.classes], device), 5e-4);
+    let normal = symmetric_normalization(&graph.adjacency, true);
+    let [adjacency, features] = [normal.valid(), graph.features.valid()];
+    bench.time("gcn epoch", "gcn epoch", 0, || {
+        let loss = step(&gcn, 0.01, |model| {
+            let dropped = sparse_dropout(&graph.features, 0.5);
+            let hidden = model.dropout.forward(model.first.forward_sparse(&normal, &dropped));
+            train.cross_entropy(model.second.forward(&normal, hidden))
+        });
+        let model = gcn.borrow().0.valid();
+        drop(model.second.forward(&adjacency, model.first.forward_sparse(&adjacency, &features)));
+        loss
+    });
+}
+
+/// A graph of the size of ogbn-arxiv, whose edges and features it does not have.
+fn large(bench: &mut Bench, folder: &Path, device: &Device) {
+    const NODES: usize = 169_343;
+    const CLASSES: usize = 40;
+    let plain = Rows::uniform(2, [NODES; 2], 2_332_486).shared(folder, "graph", &Device::flex());
+    let inputs = dense(folder, "graph.dense", 20, [NODES, 128]);
+    let labels: Vec<i64> = (0..NODES).map(|node| (node * 7919 % CLASSES) as i64).collect();
+    let nodes: Vec<usize> = (0..NODES).step_by(2).collect();
+    let train = LabelledNodes::new(&nodes, &labels, NODES, CLASSES, device).expect("labelled nodes");
+    let tracked: CsrTensor<2> = plain.to_device(device);
+    let x = inputs.clone().autodiff();
+    let gat = Gat {
+        first: GatConvConfig::new(128, 16).with_heads(8).init(device),
+        second: GatConvConfig::new(128, CLASSES).with_concat(false).init(device),
+        dropout: DropoutConfig::new(0.5).init(),
+    };
+    let gat = trained(gat, 0.0);
+    bench.time("gat step, large", "gat step, large", 0, || {
+        step(&gat, 0.005, |model| {
+            let hidden = elu(model.first.forward(&tracked, x.clone()), 1.0);
+            train.cross_entropy(model.second.forward(&tracked, model.dropout.forward(hidden)))
+        })
+    });
+    drop(gat);
+    let gcn = trained(Gcn::new([128, 256, CLASSES], device), 0.0);
+    let normal = symmetric_normalization(&tracked, true);
+    let adjacency = normal.valid();
+    bench.time("gcn epoch, large", "gcn epoch, large", 0, || {
+        let loss = step(&gcn, 0.01, |model| {
+            let hidden = model.dropout.forward(model.first.forward(&normal, x.clone()));
+            train.cross_entropy(model.second.forward(&normal, hidden))
+        });
+        let model = gcn.borrow().0.valid();
+        drop(model.second.forward(&adjacency, model.first.forward(&adjacency, inputs.clone())));
+        loss
+    });
+}
