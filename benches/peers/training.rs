@@ -122,8 +122,8 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
     const CLASSES: usize = 40;
     let plain = Rows::uniform(2, [NODES; 2], 2_332_486).shared(folder, "graph", &Device::flex());
     let inputs = dense(folder, "graph.dense", 20, [NODES, 128]);
-    let labels: Vec<i64> = (0..NODES).map(|node| (node * 7919 % CLASSES) as i64).collect();
     let nodes: Vec<usize> = (0..NODES).step_by(2).collect();
+    let labels: Vec<i64> = nodes.iter().map(|node| (node * 7919 % CLASSES) as i64).collect();
     let train = LabelledNodes::new(&nodes, &labels, NODES, CLASSES, device).expect("labelled nodes");
     let tracked: CsrTensor<2> = plain.to_device(device);
     let x = inputs.clone().autodiff();
