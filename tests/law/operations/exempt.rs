@@ -51,6 +51,7 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
          graph_softmax negative_sampling",
     ),
     ("fn", "a limit of the process, not an operation", "dense_limit set_dense_limit"),
+    ("fn", "the pool of results: tests/allocations.rs", "memory_report release_pool set_pool_limit"),
     ("fn", "the name of a dtype", "dtype_name"),
     ("fn", "counters of a GPU run: tests/gpu", "device_reads host_fallbacks"),
     ("fn", "awaits what other operations read: tests/gpu/asynchronous.rs", "without_blocking"),
