@@ -1,6 +1,6 @@
 //! The types that kernels are generic over: the element with its SIMD vectors, and the index.
 
-use crate::bits::{OfBits, Plain};
+use crate::bits::OfBits;
 use core::fmt::{Debug, Display};
 use pulp::{Simd, WithSimd};
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 /// wraps, as in Burn.
 pub trait Element: OfBits + Copy + Default + PartialEq + PartialOrd + Debug + Display + Send + Sync + 'static {
     /// Type that sums and products are accumulated in.
-    type Acc: Plain + PartialEq + PartialOrd + Debug;
+    type Acc: Element<Acc = Self::Acc>;
 
     /// The SIMD vectors of the accumulator.
     #[doc(hidden)]
@@ -118,6 +118,10 @@ pub trait Index: bytemuck::Pod + Default + Ord + Debug + Display + Send + Sync +
 
     /// To `usize`. A negative index becomes a value larger than any length, so that a slice access panics.
     fn to_usize(self) -> usize;
+    /// The index without its sign, in one instruction for a whole vector: a negative one becomes larger than
+    /// [`Index::MAX`].
+    #[doc(hidden)]
+    fn place(self) -> usize;
     /// To `i64`, for messages and signed arithmetic.
     fn to_i64(self) -> i64;
     /// From a `usize` that must fit. Callers check sizes against [`Index::MAX`] first.

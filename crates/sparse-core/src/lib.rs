@@ -15,6 +15,7 @@ mod element;
 mod epilogue;
 mod error;
 mod exp;
+mod gather;
 pub mod graph;
 mod ids;
 mod keys;

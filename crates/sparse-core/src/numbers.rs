@@ -238,13 +238,17 @@ int_element!(i64);
 int_element!(u8);
 
 macro_rules! index {
-    ($t:ty, $variant:ident, |$list:ident| $narrow:expr, |$narrow_list:ident| $widen:expr,
+    ($t:ty, $unsigned:ty, $variant:ident, |$list:ident| $narrow:expr, |$narrow_list:ident| $widen:expr,
      |$job:ident: $T:ident| $dispatch:expr) => {
         impl Index for $t {
             const MAX: usize = <$t>::MAX as usize;
             #[inline(always)]
             fn to_usize(self) -> usize {
                 self as isize as usize
+            }
+            #[inline(always)]
+            fn place(self) -> usize {
+                self as $unsigned as usize
             }
             #[inline(always)]
             fn to_i64(self) -> i64 {
@@ -273,9 +277,10 @@ macro_rules! index {
     };
 }
 
-index!(i32, I32, |list| Cow::Borrowed(list), |list| list, |job: T| T::dispatch(job));
+index!(i32, u32, I32, |list| Cow::Borrowed(list), |list| list, |job: T| T::dispatch(job));
 index!(
     i64,
+    u64,
     I64,
     |list| par::fill_with(list.len(), |k| i32::try_from(list[k]).unwrap_or(-1)).into(),
     |list| list.into_iter().map(i64::from).collect(),

@@ -8,13 +8,14 @@ use crate::Element;
 use crate::element::Ids;
 use crate::element::Lanes;
 use crate::par::for_pieces;
+use crate::reducer::V;
 use crate::source::prefetch;
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
 
 /// Number of interleaved partial sums of a segment, which are added pairwise at the end. It is the same on every
 /// instruction set, so the bits of the result are the same.
-const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 
 /// How many values ahead to prefetch. Masked loads do not trigger the hardware prefetcher: on Zen 5, rows of 5 values
 /// in 20 MB take three times as long without this.
@@ -49,40 +50,63 @@ impl<T: Element> WithSimd for ContiguousSums<'_, T> {
 
 /// The sum of `values[low..high]`.
 #[inline(always)]
-fn contiguous_sum<T: Element, S: Simd>(simd: S, values: &[T], mut low: usize, high: usize) -> T::Acc {
+pub(crate) fn contiguous_sum<T: Element, S: Simd>(simd: S, values: &[T], low: usize, high: usize) -> T::Acc {
     assert!(low <= high && high <= values.len(), "segment_sum: ptr must ascend within the values");
-    let lanes = T::Lanes::lanes::<S>();
-    // Only the first `LANES / lanes` are used. The instruction set determines that number.
-    let mut sums = [T::Lanes::splat(simd, T::ACC_ZERO); LANES];
-    while high - low > LANES {
-        let x = &values[low..low + LANES];
+    let mut sums = LaneSums::<T, S>::new(simd);
+    let whole = (high - low).saturating_sub(1) / LANES * LANES;
+    sums.add_whole(simd, &values[low..low + whole]);
+    sums.finish(simd, values, low + whole, high)
+}
+
+/// The partial sums of a segment. Only the first `LANES / lanes` are used; the instruction set determines that number.
+#[derive(Clone, Copy)]
+pub(crate) struct LaneSums<T: Element, S: Simd>([V<T, S>; LANES]);
+
+impl<T: Element, S: Simd> LaneSums<T, S> {
+    #[inline(always)]
+    pub(crate) fn new(simd: S) -> Self {
+        Self([T::Lanes::splat(simd, T::ACC_ZERO); LANES])
+    }
+
+    /// Adds values, a multiple of [`LANES`].
+    #[inline(always)]
+    pub(crate) fn add_whole(&mut self, simd: S, values: &[T]) {
+        let lanes = T::Lanes::lanes::<S>();
+        let (groups, _) = values.as_chunks::<LANES>();
+        for x in groups {
+            for j in 0..LANES / lanes {
+                self.0[j] = T::Lanes::add(simd, self.0[j], T::Lanes::load(simd, &x[j * lanes..]));
+            }
+        }
+    }
+
+    /// Adds the last values of the segment, `values[low..high]`, at most [`LANES`].
+    #[inline(always)]
+    pub(crate) fn finish(mut self, simd: S, values: &[T], low: usize, high: usize) -> T::Acc {
+        let lanes = T::Lanes::lanes::<S>();
+        let rest = high - low;
+        let mut copy;
+        let x = match values.get(low..low + LANES) {
+            Some(x) => x,
+            None => {
+                copy = [T::ZERO; LANES];
+                copy[..rest].copy_from_slice(&values[low..high]);
+                &copy[..]
+            }
+        };
         for j in 0..LANES / lanes {
-            sums[j] = T::Lanes::add(simd, sums[j], T::Lanes::load(simd, &x[j * lanes..]));
+            let head = T::Lanes::load_head(simd, &x[j * lanes..], rest.saturating_sub(j * lanes));
+            self.0[j] = T::Lanes::add(simd, self.0[j], head);
         }
-        low += LANES;
-    }
-    let rest = high - low;
-    let mut copy;
-    let x = match values.get(low..low + LANES) {
-        Some(x) => x,
-        None => {
-            copy = [T::ZERO; LANES];
-            copy[..rest].copy_from_slice(&values[low..high]);
-            &copy[..]
+        let mut half = LANES / lanes / 2;
+        while half > 0 {
+            for j in 0..half {
+                self.0[j] = T::Lanes::add(simd, self.0[j], self.0[j + half]);
+            }
+            half /= 2;
         }
-    };
-    for j in 0..LANES / lanes {
-        let head = T::Lanes::load_head(simd, &x[j * lanes..], rest.saturating_sub(j * lanes));
-        sums[j] = T::Lanes::add(simd, sums[j], head);
+        T::Lanes::sum(simd, self.0[0])
     }
-    let mut half = LANES / lanes / 2;
-    while half > 0 {
-        for j in 0..half {
-            sums[j] = T::Lanes::add(simd, sums[j], sums[j + half]);
-        }
-        half /= 2;
-    }
-    T::Lanes::sum(simd, sums[0])
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Rows of values: moved by an index map, summed and normalised within segments.
 
-mod contiguous;
+pub(crate) mod contiguous;
 mod cumsum;
 mod join;
 mod moves;

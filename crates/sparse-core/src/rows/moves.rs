@@ -1,10 +1,12 @@
 //! Moving rows of values.
 
 use crate::element::Ids;
+use crate::gather::{BLOCK, readable};
 use crate::memory::zeroed;
 use crate::par::{each, even, for_pieces, split_mut};
 use crate::source::Source;
-use crate::{Index, Plain};
+use crate::{Index, Plain, simd};
+use pulp::{Simd, WithSimd};
 
 /// Bytes of a page of memory on most systems. A wrong number costs time only.
 const PAGE: usize = 4096;
@@ -23,13 +25,43 @@ pub fn move_rows<T: Plain, I: Index>(values: &[T], block: usize, fill: &[T], map
     // With a fixed size the compiler copies a block with one or two register moves.
     match block {
         0 => {}
-        1 => move_fixed::<T, 1>(values, fill, I::list(map), out),
+        1 => move_singles(values, fill, map, out),
         2 => move_fixed::<T, 2>(values, fill, I::list(map), out),
         3 => move_fixed::<T, 3>(values, fill, I::list(map), out),
         4 => move_fixed::<T, 4>(values, fill, I::list(map), out),
         8 => move_fixed::<T, 8>(values, fill, I::list(map), out),
         16 => move_fixed::<T, 16>(values, fill, I::list(map), out),
         _ => move_blocks(values, block, fill, I::list(map), out),
+    }
+}
+
+/// [`move_rows`] for blocks of one element.
+fn move_singles<T: Plain, I: Index>(values: &[T], fill: &[T], map: &[I], out: &mut [T]) {
+    for_pieces(&even(map.len(), 1), out, &|r| r.len(), &|range, out| {
+        simd::on_any(Singles { values, fill: fill.first(), map: &map[range], out });
+    });
+}
+
+struct Singles<'a, T, I> {
+    values: &'a [T],
+    fill: Option<&'a T>,
+    map: &'a [I],
+    out: &'a mut [T],
+}
+
+impl<T: Plain, I: Index> WithSimd for Singles<'_, T, I> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { values, fill, map, out } = self;
+        for (map, out) in map.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
+            match readable(values, map) {
+                Some((values, last)) => out.iter_mut().zip(map).for_each(|(out, i)| *out = values[i.place().min(last)]),
+                // Where an entry asks for the fill.
+                None => move_piece(values, fill, map, out),
+            }
+        }
     }
 }
 
