@@ -1,7 +1,9 @@
 //! Index tensors: their dtypes, and how they are made and read.
 
+use super::exact::Exact;
 use super::kind::{Numeric, from_float};
 use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData};
+use sparse_burn::kernel::cast_ids;
 
 /// The index dtype of a pattern: i32 where every size fits, else i64.
 pub(crate) fn index_dtype(shape: &[usize], nnz: usize) -> DType {
@@ -17,6 +19,11 @@ pub(crate) fn index_tensor<const D: usize>(tensor: Tensor<D, Int>, dtype: DType)
     match tensor.shape().num_elements() {
         _ if tensor.dtype() == dtype => tensor,
         0 => Tensor::empty(tensor.shape(), (&tensor.device(), dtype)),
+        count if [tensor.dtype(), dtype].iter().all(|dtype| matches!(dtype, DType::I32 | DType::I64)) => {
+            // On all threads, into memory that is used again. Burn's cast does neither on a CPU.
+            let shape = tensor.dims();
+            cast_ids(&tensor.reshape(Exact([count]))).reshape(Exact(shape))
+        }
         _ => tensor.cast(dtype),
     }
 }

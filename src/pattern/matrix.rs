@@ -149,8 +149,7 @@ impl Matrix {
 }
 
 fn compressed_by(keys: &Tensor<1, Int>, others: &Tensor<1, Int>, groups: usize) -> Compressed {
-    let (order, ptr) = kernel::group_by(keys, groups);
-    let idx = kernel::pick(others, &order);
+    let (order, ptr, idx) = kernel::group_with(keys, others, groups);
     Compressed { ptr, idx, perm: Some(order) }
 }
 

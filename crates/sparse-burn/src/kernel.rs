@@ -102,11 +102,18 @@ kernels! {
     /// Groups positions by key in `[0, groups)`, stably: `(order, ptr)`.
     group_by GroupBy(keys: Ints, groups: usize) -> (Ints, Ints);
 
+    /// The same, and the others in that order: `(order, ptr, others)`. With columns as keys and rows as the others this
+    /// is a transpose.
+    group_with GroupWith(keys: Ints, others: Ints, groups: usize) -> (Ints, Ints, Ints);
+
     /// Exclusive prefix sums of counts, followed by their total: `counts.len() + 1` entries.
     scan Scan(counts: Ints) -> Ints;
 
     /// The group of every element: the inverse of `compress`.
     expand_ptr ExpandPtr(ptr: Ints, nnz: usize) -> Ints;
+
+    /// The same indices in the other index dtype. One that does not fit wraps.
+    cast_ids CastIds(ids: Ints) -> Ints;
 
     /// Group boundaries of ascending group ids.
     compress Compress(ids: Ints, groups: usize) -> Ints;

@@ -124,6 +124,8 @@ pub trait Index: bytemuck::Pod + Default + Ord + Debug + Display + Send + Sync +
     fn place(self) -> usize;
     /// To `i64`, for messages and signed arithmetic.
     fn to_i64(self) -> i64;
+    /// From an `i64`. One that does not fit wraps, as a cast in Burn does.
+    fn from_i64(n: i64) -> Self;
     /// From a `usize` that must fit. Callers check sizes against [`Index::MAX`] first.
     fn from_usize(n: usize) -> Self;
     /// The indices as i32, without a copy if they are i32. An index that does not fit i32 becomes -1, which is out of

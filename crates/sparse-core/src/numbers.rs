@@ -255,6 +255,10 @@ macro_rules! index {
                 self as i64
             }
             #[inline(always)]
+            fn from_i64(n: i64) -> Self {
+                n as $t
+            }
+            #[inline(always)]
             fn from_usize(n: usize) -> Self {
                 debug_assert!(n <= <$t>::MAX as usize);
                 n as $t

@@ -3,9 +3,11 @@
 use super::compressed::{Compressed, View};
 use super::sddmm::{SUMS, finish_dot};
 use super::spmm::{head_width, in_order};
+use super::spmv::spmv;
 use crate::element::{Ids, Lanes};
+use crate::epilogue::Epilogue;
 use crate::memory::Scratch;
-use crate::par::{self, split_mut};
+use crate::par::{self, by_elements, for_pieces, split_mut};
 use crate::rows::move_rows;
 use crate::source::Source;
 use crate::{Element, Index};
@@ -46,24 +48,26 @@ pub fn spmm_backward<T: Element, I: Index>(
     let turned = in_order(a, values, heads);
     let values = turned.as_deref().unwrap_or(values);
     let reads = [values, dense, grad];
-    let Some(places) = places else { return backward(a.view(), reads, heads, features, dense_grad, value_grads) };
+    let a = Compressed { perm: None, ..a };
+    let Some(places) = places else { return backward(a, reads, heads, features, dense_grad, value_grads) };
     assert_eq!(places.len(), a.idx.len(), "{OP}: places must have one entry for each element");
     let mut dots = Scratch::unwritten(value_grads.len());
-    backward(a.view(), reads, heads, features, dense_grad, &mut dots);
+    backward(a, reads, heads, features, dense_grad, &mut dots);
     move_rows::<T::Bits, I>(cast_slice(&dots), heads, &[], places, cast_slice_mut(value_grads));
 }
 
 const OP: &str = "spmm_backward";
 
 /// For values in the order of `a`, whose gradients are in that order too.
-fn backward<T: Element>(
-    View { ptr, idx, .. }: View<'_>,
+fn backward<T: Element, I: Index>(
+    a: Compressed<'_, I>,
     [values, dense, grad]: [&[T]; 3],
     heads: usize,
     features: usize,
     dense_grad: &mut [T],
     value_grads: &mut [T],
 ) {
+    let View { ptr, idx, .. } = a.view();
     let whole = [dense.len(), dense_grad.len()] == [ptr.rows() * features; 2];
     assert!(whole, "{OP}: dense and its gradient must be [cols, features]");
     let counts = [values.len(), value_grads.len()] == [idx.len() * heads; 2];
@@ -73,6 +77,10 @@ fn backward<T: Element>(
         return;
     }
     head_width(heads, features);
+    if features == 1 {
+        spmv(a, values, grad, Epilogue::default(), dense_grad);
+        return products(a, dense, grad, value_grads);
+    }
     let [dense, grad] = [Source::new(dense, features, OP), Source::new(grad, features, OP)];
     let ranges = ptr.cuts(2 * features);
     let dense_grads = split_mut(dense_grad, &par::lens(&ranges, |cols| cols.len() * features));
@@ -80,6 +88,22 @@ fn backward<T: Element>(
     par::each(dense_grads.into_iter().zip(dots).collect(), &|piece, (dense_grads, dots)| {
         let cols = ranges[piece].clone();
         T::dispatch(Columns { ptr, idx, values, dense, grad, heads, cols, dense_grads, dots });
+    });
+}
+
+/// `dots[k]` = the products of `dense` at the column and of `grad` at the row of element `k`.
+fn products<T: Element, I: Index>(a: Compressed<'_, I>, dense: &[T], grad: &[T], dots: &mut [T]) {
+    let span = |cols: &Range<usize>| a.ptr[cols.start].to_usize()..a.ptr[cols.end].to_usize();
+    for_pieces(&by_elements(a.ptr, 1), dots, &|cols| span(cols).len(), &|cols, mut dots| {
+        for col in cols {
+            let own = span(&(col..col + 1));
+            let (row, rest) = dots.split_at_mut(own.len());
+            let x = dense[col].widen();
+            row.iter_mut()
+                .zip(&a.idx[own])
+                .for_each(|(dot, i)| *dot = T::narrow(T::mul(x, grad[i.to_usize()].widen())));
+            dots = rest;
+        }
     });
 }
 

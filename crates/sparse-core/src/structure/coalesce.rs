@@ -90,13 +90,13 @@ fn unique<I: Index>(
         let mut at = 0;
         for (k, slot) in ranges[c].clone().zip(order) {
             *slot = I::from_usize(position(k));
-            if first(k) {
+            // Written in any case, and again by the next entry unless this one is the first of its run: where a run
+            // starts cannot be predicted. After the last run there is nothing left to write.
+            if at < ptr.len() {
                 ptr[at] = I::from_usize(k);
-                for (d, row) in rows.iter_mut().enumerate() {
-                    row[at] = coord(d, k);
-                }
-                at += 1;
+                rows.iter_mut().enumerate().for_each(|(d, row)| row[at] = coord(d, k));
             }
+            at += usize::from(first(k));
         }
     });
     Coalesced { indices, segments: Segments { ptr, order } }

@@ -1,9 +1,10 @@
 //! Stable grouping of positions by key.
 
-use super::partition::{Buckets, Word, bits};
+use super::partition::{Buckets, Word, bits, width};
 use crate::Index;
 use crate::memory::{unwritten, zeroed};
 use crate::par::{self, split_mut};
+use crate::rows::move_rows;
 
 /// Positions grouped by a key: group `g` holds the positions `order[ptr[g]..ptr[g + 1]]`, in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,62 +25,128 @@ pub struct Segments<I> {
 ///
 /// When a key lies outside `[0, groups)`, or a count does not fit `I` (debug builds only).
 pub fn group_by<I: Index>(keys: &[I], groups: usize) -> Segments<I> {
-    let n = keys.len();
-    // About 8k entries and 64k counters per bucket: both fit in the second-level cache. With more than 1024 buckets the
-    // partition itself would miss the TLB.
-    let buckets = (n / 8192).max(groups / 65536).clamp(1, 1024);
-    let mut ptr = zeroed(groups + 1);
-    let mut order = unwritten(n);
-    if buckets == 1 {
-        count_sort(keys.iter().map(|key| key.to_usize()).zip(0..), 0, &mut ptr[1..], &mut order);
-    } else if bits(n) + bits(groups) <= u64::BITS {
-        bucketed::<u64, I>(keys, groups, buckets, &mut ptr[1..], &mut order);
-    } else {
-        bucketed::<u128, I>(keys, groups, buckets, &mut ptr[1..], &mut order);
-    }
-    Segments { ptr, order }
+    group(keys, None, groups).0
 }
 
-/// Partitions by the high bits of the key, then sorts each bucket. `ends` has one entry per group.
-fn bucketed<W: Word, I: Index>(keys: &[I], groups: usize, buckets: usize, ends: &mut [I], order: &mut [I]) {
+/// [`group_by`], and another list in the order of the groups: entry `k` is `others[order[k]]`. So rows become columns:
+/// with the columns of a matrix as keys and its rows as the others, this is the transpose.
+///
+/// The others travel in the words that are sorted, if key, position and entry fit 64 bits. Then none is read at random.
+///
+/// # Panics
+///
+/// As [`group_by`], and when the lists differ in length.
+pub fn group_with<I: Index>(keys: &[I], others: &[I], groups: usize) -> (Segments<I>, Vec<I>) {
+    assert_eq!(keys.len(), others.len(), "group_with: each key needs one of the others");
+    let list = width(others);
+    if bits(keys.len()) + bits(groups) + list <= u64::BITS {
+        return group(keys, Some((others, list)), groups);
+    }
+    let segments = group_by(keys, groups);
+    let mut grouped = unwritten(others.len());
+    move_rows(others, 1, &[], &segments.order, &mut grouped);
+    (segments, grouped)
+}
+
+/// Groups keys, and a list whose entries have at most so many bits.
+fn group<I: Index>(keys: &[I], others: Option<(&[I], u32)>, groups: usize) -> (Segments<I>, Vec<I>) {
     let n = keys.len();
-    let shift = bits(n);
-    let width = groups.div_ceil(buckets).next_power_of_two();
-    let low = width.trailing_zeros();
-    let buckets = groups.div_ceil(width);
-    let parts =
-        Buckets::<W>::new(n, buckets, |k| W::pack(keys[k].to_usize() as u128, shift, k), |w| w.high(shift) >> low);
+    let (others, list) = others.unwrap_or((&[], 0));
+    // Or the key would not fit its field. A key of as many bits that is still too large has no counter.
+    assert!(width(keys) <= bits(groups), "group_by: keys must be in [0, {groups})");
+    let mut segments = Segments { ptr: zeroed(groups + 1), order: unwritten(n) };
+    let mut grouped = unwritten(others.len());
+    let into = (&mut segments.ptr[1..], &mut segments.order[..], &mut grouped[..]);
+    let fields = Fields { position: bits(n), width: list };
+    if bits(n) + bits(groups) + list <= u64::BITS {
+        group_words::<u64, I>(keys, others, fields, groups, into);
+    } else {
+        group_words::<u128, I>(keys, others, fields, groups, into);
+    }
+    (segments, grouped)
+}
+
+/// The bits of a word below the key: of the other, and below it of the position.
+#[derive(Clone, Copy)]
+struct Fields {
+    position: u32,
+    width: u32,
+}
+
+/// Partitions by the high bits of the key, then sorts each bucket.
+fn group_words<W: Word, I: Index>(
+    keys: &[I],
+    others: &[I],
+    fields: Fields,
+    groups: usize,
+    (ends, order, grouped): (&mut [I], &mut [I], &mut [I]),
+) {
+    // About 8k entries and 64k counters per bucket: both fit in the second-level cache. With more than 1024 buckets the
+    // partition itself would miss the TLB.
+    let buckets = (keys.len() / 8192).max(groups / 65536).clamp(1, 1024);
+    let size = groups.div_ceil(buckets).max(1).next_power_of_two();
+    let buckets = groups.div_ceil(size);
+    let Fields { position, width } = fields;
+    let (key, low) = (position + width, size.trailing_zeros());
+    let words = move |first: usize, out: &mut [W]| {
+        for ((k, id), word) in (first..).zip(&keys[first..]).zip(&mut *out) {
+            *word = W::of(id.to_usize(), key) | W::of(k, 0);
+        }
+        if let Some(others) = others.get(first..) {
+            out.iter_mut().zip(others).for_each(|(word, other)| *word = *word | W::of(other.to_usize(), position));
+        }
+    };
+    let parts = Buckets::<W>::new(keys.len(), buckets, words, move |w| w.high(key) >> low);
     let lens: Vec<usize> = (0..buckets).map(|b| parts.len(b)).collect();
     let firsts: Vec<usize> = lens.iter().scan(0, |sum, len| Some(core::mem::replace(sum, *sum + len))).collect();
     let orders = split_mut(order, &lens);
-    let jobs = ends.chunks_mut(width).zip(orders).zip(firsts).collect();
-    par::each(jobs, &|b, ((ends, order), first)| {
-        let words = parts.pieces(b).flatten();
-        count_sort(words.map(|w| (w.high(shift) & (width - 1), w.field(0, shift))), first, ends, order);
+    let grouped = split_mut(grouped, &if others.is_empty() { vec![0; buckets] } else { lens });
+    let jobs = firsts.into_iter().zip(ends.chunks_mut(size)).zip(orders.into_iter().zip(grouped)).collect();
+    par::each(jobs, &|b, ((first, ends), (order, grouped))| {
+        let pieces: Vec<&[W]> = parts.pieces(b).collect();
+        if others.is_empty() {
+            count_sort(&pieces, (key, size - 1), first, ends, |at, word| {
+                order[at] = I::from_usize(word.field(0, position))
+            });
+        } else {
+            count_sort(&pieces, (key, size - 1), first, ends, |at, word| {
+                order[at] = I::from_usize(word.field(0, position));
+                grouped[at] = I::from_usize(word.field(position, width));
+            });
+        }
     });
 }
 
-/// Counting sort of `(key, position)` pairs into `order`. `ends[key]` becomes `first` plus the end of the key's group.
-fn count_sort<I: Index>(
-    pairs: impl Iterator<Item = (usize, usize)> + Clone,
+/// Counting sort of words by their keys, which start at bit `key`, modulo `mask + 1`. `put(k, word)` gets the place of
+/// each. `ends[key]` becomes `first` plus the end of the key's group.
+#[inline(always)]
+fn count_sort<W: Word, I: Index>(
+    pieces: &[&[W]],
+    (key, mask): (u32, usize),
     first: usize,
     ends: &mut [I],
-    order: &mut [I],
+    mut put: impl FnMut(usize, W),
 ) {
-    for (key, _) in pairs.clone() {
-        ends[key] = I::from_usize(ends[key].to_usize() + 1);
+    for piece in pieces {
+        for word in *piece {
+            let end = &mut ends[word.high(key) & mask];
+            *end = I::from_usize(end.to_usize() + 1);
+        }
     }
     let mut sum = first;
-    for slot in ends.iter_mut() {
+    for end in ends.iter_mut() {
         let start = sum;
-        sum += slot.to_usize();
-        *slot = I::from_usize(start);
+        sum += end.to_usize();
+        *end = I::from_usize(start);
     }
     // While the groups are filled, their starts advance to their ends.
-    for (key, position) in pairs {
-        let slot = ends[key].to_usize();
-        order[slot - first] = I::from_usize(position);
-        ends[key] = I::from_usize(slot + 1);
+    for piece in pieces {
+        for &word in *piece {
+            let end = &mut ends[word.high(key) & mask];
+            let at = end.to_usize();
+            *end = I::from_usize(at + 1);
+            put(at - first, word);
+        }
     }
 }
 
@@ -93,6 +160,14 @@ pub(super) mod dynamic {
         with_ids!(keys, I => {
             let Segments { ptr, order } = super::group_by::<I>(I::ids(keys), groups);
             (I::id_vec(order), I::id_vec(ptr))
+        })
+    }
+
+    /// See [`group_with`](crate::group_with()): `(order, ptr, others)`.
+    pub fn group_with(keys: Ids<'_>, others: Ids<'_>, groups: usize) -> (IdVec, IdVec, IdVec) {
+        with_ids!(keys, I => {
+            let (Segments { ptr, order }, others) = super::group_with::<I>(I::ids(keys), I::ids(others), groups);
+            (I::id_vec(order), I::id_vec(ptr), I::id_vec(others))
         })
     }
 }

@@ -1,16 +1,18 @@
 //! The first step of grouping and of sorting: a stable, parallel partition of keys by their high bits.
 
+use crate::Index;
 use crate::memory::Scratch;
-use crate::par::{self, big_pieces, ranges};
+use crate::par::{self, big_pieces, even, ranges};
 use bytemuck::Pod;
 use core::fmt::Debug;
+use core::ops::BitOr;
 
 /// An unsigned integer with a key in its high bits and a position in its low bits. Sorting such words keeps equal keys
 /// in order.
-pub(super) trait Word: Pod + Ord + Debug + Default + Send + Sync {
-    /// Packs `key << shift | pos`.
-    fn pack(key: u128, shift: u32, pos: usize) -> Self;
-    /// The low 64 bits of `self >> shift`.
+pub(super) trait Word: Pod + Ord + BitOr<Output = Self> + Debug + Default + Send + Sync {
+    /// `n << shift`, where a shift by all bits or more is only of zero.
+    fn of(n: usize, shift: u32) -> Self;
+    /// The low 64 bits of `self >> shift`, where the shift is smaller than the number of bits.
     fn high(self, shift: u32) -> usize;
     /// Bits `shift .. shift + width`.
     fn field(self, shift: u32, width: u32) -> usize;
@@ -22,12 +24,12 @@ macro_rules! word {
     ($t:ty) => {
         impl Word for $t {
             #[inline(always)]
-            fn pack(key: u128, shift: u32, pos: usize) -> Self {
-                (key as $t).checked_shl(shift).unwrap_or(0) | pos as $t
+            fn of(n: usize, shift: u32) -> Self {
+                (n as $t).wrapping_shl(shift)
             }
             #[inline(always)]
             fn high(self, shift: u32) -> usize {
-                self.checked_shr(shift).unwrap_or(0) as usize
+                self.wrapping_shr(shift) as usize
             }
             #[inline(always)]
             fn field(self, shift: u32, width: u32) -> usize {
@@ -36,7 +38,7 @@ macro_rules! word {
             }
             #[inline(always)]
             fn same_above(self, other: Self, shift: u32) -> bool {
-                (self ^ other).checked_shr(shift).unwrap_or(0) == 0
+                (self ^ other).wrapping_shr(shift) == 0
             }
         }
     };
@@ -50,6 +52,17 @@ pub(super) fn bits(n: usize) -> u32 {
     usize::BITS - n.leading_zeros()
 }
 
+/// Bits of the largest index of a list.
+pub(super) fn width<I: Index>(list: &[I]) -> u32 {
+    let ranges = even(list.len(), 1);
+    // Every bit that any index has: vectorised on all instruction sets, which a maximum of 64 bits is not.
+    let used = |piece: usize| list[ranges[piece].clone()].iter().fold(0, |used, i| used | i.to_usize());
+    bits(par::map(ranges.len(), &used).into_iter().fold(0, |a, b| a | b))
+}
+
+/// Words that are made at a time. They stay in the first-level cache.
+const BLOCK: usize = 1024;
+
 /// Words in buckets. The input is split into parts, and each part is partitioned separately. Bucket `b` is the
 /// concatenation of its pieces in all parts.
 pub(super) struct Buckets<W: Pod> {
@@ -57,35 +70,44 @@ pub(super) struct Buckets<W: Pod> {
 }
 
 impl<W: Word> Buckets<W> {
-    /// Distributes `word(0..n)` over `buckets` buckets by `digit(word)`. The order inside each bucket is kept.
+    /// Distributes `n` words over `buckets` buckets by `digit(word)`. The order inside each bucket is kept.
+    /// `words(k, block)` writes the words from word `k` on into a block.
     ///
     /// Each task counts and scatters its own contiguous part into its own buffer. No two threads write the same memory,
     /// so this needs neither atomics nor unsafe code. The result does not depend on the number of parts.
     pub(super) fn new(
         n: usize,
         buckets: usize,
-        word: impl Fn(usize) -> W + Sync,
-        digit: impl Fn(W) -> usize + Sync,
+        words: impl Fn(usize, &mut [W]) + Copy + Sync,
+        digit: impl Fn(W) -> usize + Copy + Sync,
     ) -> Self {
         let ranges = ranges(n, big_pieces(n));
         let parts = par::map(ranges.len(), &|part| {
             let range = ranges[part].clone();
+            // Copies: what they capture stays in registers.
+            let (words, digit) = (words, digit);
+            let mut block = [W::default(); BLOCK];
             let mut start = vec![0usize; buckets + 1];
-            for k in range.clone() {
-                start[digit(word(k)) + 1] += 1;
+            for first in range.clone().step_by(BLOCK) {
+                let block = &mut block[..BLOCK.min(range.end - first)];
+                words(first, block);
+                block.iter().for_each(|w| start[digit(*w) + 1] += 1);
             }
             for b in 0..buckets {
                 start[b + 1] += start[b];
             }
+            let mut out = Scratch::unwritten(range.len());
             let mut next = start.clone();
-            let mut words = Scratch::unwritten(range.len());
-            for k in range {
-                let w = word(k);
-                let slot = &mut next[digit(w)];
-                words[*slot] = w;
-                *slot += 1;
+            for first in range.clone().step_by(BLOCK) {
+                let block = &mut block[..BLOCK.min(range.end - first)];
+                words(first, block);
+                for &w in &*block {
+                    let slot = &mut next[digit(w)];
+                    out[*slot] = w;
+                    *slot += 1;
+                }
             }
-            (words, start)
+            (out, start)
         });
         Self { parts }
     }

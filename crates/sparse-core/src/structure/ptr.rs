@@ -57,9 +57,26 @@ pub fn expand_ptr<I: Index>(ptr: &[I]) -> Vec<I> {
     ids
 }
 
+/// The indices as another type. One that does not fit wraps. O(n), parallel.
+pub fn cast_ids<I: Index, J: Index>(ids: &[I]) -> Vec<J> {
+    let mut out = unwritten(ids.len());
+    for_pieces(&even(ids.len(), 1), &mut out, &|r| r.len(), &|range, out| {
+        out.iter_mut().zip(&ids[range]).for_each(|(out, id)| *out = J::from_i64(id.to_i64()));
+    });
+    out
+}
+
 /// For types that are known at run time.
 pub(super) mod dynamic {
     use crate::dynamic::slices::{AnyIndex, IdVec, Ids, with_ids};
+
+    /// The indices as the other type; see [`cast_ids`](crate::cast_ids()).
+    pub fn cast_ids(ids: Ids<'_>) -> IdVec {
+        match ids {
+            Ids::I32(ids) => IdVec::I64(super::cast_ids(ids)),
+            Ids::I64(ids) => IdVec::I32(super::cast_ids(ids)),
+        }
+    }
 
     /// See [`scan`](crate::scan()).
     pub fn scan(counts: Ids<'_>) -> IdVec {

@@ -1,6 +1,6 @@
 //! Lexicographic sorting of coordinates.
 
-use super::partition::{Buckets, Word, bits};
+use super::partition::{Buckets, Word, bits, width};
 use crate::Index;
 use crate::memory::Scratch;
 use crate::par::{self, even, fill_with, split_mut};
@@ -32,14 +32,25 @@ impl Layout {
         Self { fields, pos, total: shift }
     }
 
-    /// The word of the entry at `source`, with position `pos`.
+    /// The words of the entries from `first` on. Their positions are those, their coordinates those of `source(k)`.
     #[inline(always)]
-    fn word<W: Word, I: Index>(&self, indices: &[I], nnz: usize, source: usize, pos: usize) -> W {
-        let mut key = 0u128;
-        for &(d, shift, _) in &self.fields {
-            key |= (indices[d * nnz + source].to_i64() as u128) << (shift - self.pos);
+    fn words<W: Word, I: Index>(
+        &self,
+        indices: &[I],
+        nnz: usize,
+        source: impl Fn(usize) -> usize,
+        first: usize,
+        out: &mut [W],
+    ) {
+        for (k, word) in (first..).zip(&mut *out) {
+            *word = W::of(k, 0);
         }
-        W::pack(key, self.pos, pos)
+        for &(d, shift, _) in &self.fields {
+            let row = &indices[d * nnz..(d + 1) * nnz];
+            for (k, word) in (first..).zip(&mut *out) {
+                *word = *word | W::of(row[source(k)].to_usize(), shift);
+            }
+        }
     }
 }
 
@@ -57,19 +68,21 @@ pub(super) enum Sorted<I> {
 
 /// Sorts coordinates; see [`sort_coords`].
 pub(super) fn sort<I: Index>(dims: usize, indices: &[I], nnz: usize) -> Sorted<I> {
-    let (ordered, largest) = survey(indices, dims, nnz);
+    // The largest coordinate, not the shape, determines the number of bits: a shape may be far larger than the data.
+    let (ordered, widths) = survey(indices, dims, nnz);
     if ordered {
         return Sorted::Identity;
     }
-    // The largest coordinate, not the shape, determines the number of bits: a shape may be far larger than the data.
-    let widths: Vec<u32> = largest.into_iter().map(bits).collect();
     let pos = bits(nnz - 1);
     let all = Layout::new(&widths, 0..dims, pos);
     if all.total <= u64::BITS {
-        return Sorted::Narrow(sort_words(nnz, all.pos, all.total, |k| all.word(indices, nnz, k, k)), all);
+        return Sorted::Narrow(
+            sort_words(nnz, all.pos, all.total, |k, out| all.words(indices, nnz, |k| k, k, out)),
+            all,
+        );
     }
     if all.total <= u128::BITS {
-        return Sorted::Wide(sort_words(nnz, all.pos, all.total, |k| all.word(indices, nnz, k, k)), all);
+        return Sorted::Wide(sort_words(nnz, all.pos, all.total, |k, out| all.words(indices, nnz, |k| k, k, out)), all);
     }
     // Sorts by the least significant dimensions first, as many at a time as fit in a word. The sort is stable, so it
     // keeps the order of the previous rounds.
@@ -82,18 +95,16 @@ pub(super) fn sort<I: Index>(dims: usize, indices: &[I], nnz: usize) -> Sorted<I
         }
         let layout = Layout::new(&widths, start..end, pos);
         let source = |k: usize| order.as_ref().map_or(k, |o| o[k].to_usize());
-        let words: Scratch<u128> = sort_words(nnz, pos, layout.total, |k| layout.word(indices, nnz, source(k), k));
+        let words: Scratch<u128> =
+            sort_words(nnz, pos, layout.total, |k, out| layout.words(indices, nnz, source, k, out));
         order = Some(fill_with(nnz, |k| I::from_usize(source(words[k].field(0, pos)))));
         end = start;
     }
     order.map_or(Sorted::Identity, Sorted::Order)
 }
 
-/// Whether the coordinates never descend, and the largest coordinate along each dimension.
-fn survey<I: Index>(indices: &[I], dims: usize, nnz: usize) -> (bool, Vec<usize>) {
-    let largest = |d: usize, r: Range<usize>| {
-        indices[d * nnz..(d + 1) * nnz][r].iter().fold(I::default(), |m, &i| if i > m { i } else { m })
-    };
+/// Whether the coordinates never descend, and else the bits of the largest coordinate along each dimension.
+fn survey<I: Index>(indices: &[I], dims: usize, nnz: usize) -> (bool, Vec<u32>) {
     let ranges = even(nnz, dims);
     let ordered = par::all(ranges.len(), &|piece| {
         let r = &ranges[piece];
@@ -110,21 +121,16 @@ fn survey<I: Index>(indices: &[I], dims: usize, nnz: usize) -> (bool, Vec<usize>
     if ordered {
         return (true, Vec::new());
     }
-    let largest = (0..dims)
-        .map(|d| {
-            par::map(ranges.len(), &|c| largest(d, ranges[c].clone())).into_iter().max().map_or(0, Index::to_usize)
-        })
-        .collect();
-    (false, largest)
+    (false, (0..dims).map(|d| width(&indices[d * nnz..(d + 1) * nnz])).collect())
 }
 
-/// The words `word(0..n)` in order. Words with equal bits from `low` up already ascend with their position, so only the
+/// The words that `words` writes, in order; see [`Buckets::new`]. Words with equal bits from `low` up already ascend with their position, so only the
 /// bits `low..high` need sorting.
-fn sort_words<W: Word>(n: usize, low: u32, high: u32, word: impl Fn(usize) -> W + Sync) -> Scratch<W> {
-    // Partitions by the leading bits into buckets of about 8k words, then sorts each bucket in the cache.
-    let lead = bits(n / 8192).min(10).min(high - low);
+fn sort_words<W: Word>(n: usize, low: u32, high: u32, words: impl Fn(usize, &mut [W]) + Copy + Sync) -> Scratch<W> {
+    // Partitions by the leading bits into buckets of about 32k words (a quarter MB), then sorts each bucket in the cache.
+    let lead = bits(n / 32768).min(8).min(high - low);
     let shift = high - lead;
-    let buckets = Buckets::new(n, 1 << lead, word, |w| w.high(shift));
+    let buckets = Buckets::new(n, 1 << lead, words, move |w| w.field(shift, lead));
     let lens: Vec<usize> = (0..1 << lead).map(|b| buckets.len(b)).collect();
     let mut sorted = Scratch::unwritten(n);
     let slices = split_mut(&mut sorted, &lens);

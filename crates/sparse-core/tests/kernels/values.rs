@@ -231,7 +231,10 @@ fn one_row_holds_everything_and_threads_do_not_matter() {
         assert_eq!((&out, &dots), (&run(5).0, &run(5).1));
         for f in 0..features {
             let terms = (0..n).map(|k| v[k] * dense[idx[k] as usize * features + f]);
-            assert_eq!(out[700 * features + f], terms.fold(0.0, |a, b| a + b));
+            let (got, want) = (out[700 * features + f], terms.fold(0.0, |a, b| a + b));
+            // The products with a vector have 16 partial sums.
+            let close = if features == 1 { (got - want).abs() < 0.1 } else { got == want };
+            assert!(close, "{features} features, column {f}: {got} {want}");
         }
         assert!(out[..700 * features].iter().chain(&out[701 * features..]).all(|&x| x == 0.0));
     }

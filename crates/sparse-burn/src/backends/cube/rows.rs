@@ -159,6 +159,13 @@ pub(super) fn move_rows(values: CubeTensor, fill: CubeTensor, map: CubeTensor) -
     out
 }
 
+/// `list[map[k]]` for each `k`.
+pub(super) fn follow(list: CubeTensor, map: &CubeTensor) -> CubeTensor {
+    let fill = zeros(list.device.clone(), [1, 1].into(), list.dtype);
+    let column = burn_cubecl::ops::reshape(list.clone(), [count(&list), 1].into());
+    burn_cubecl::ops::reshape(move_rows(column, fill, map.clone()), [count(map)].into())
+}
+
 /// The rows of an operand. An empty buffer cannot be bound: the fill takes its place, and is not read as such.
 fn readable(values: CubeTensor, fill: &CubeTensor) -> Rows {
     Rows::of(if values.meta.shape()[0] == 0 { fill.clone() } else { values })

@@ -2,7 +2,7 @@
 
 use super::{index_dtype, list};
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::{Coalesce, Compress, ExpandPtr, GroupBy, Scan, ValidateCoo, ValidateCsr};
+use crate::kernel::{CastIds, Coalesce, Compress, ExpandPtr, GroupBy, GroupWith, Scan, ValidateCoo, ValidateCsr};
 use burn::tensor::TensorData;
 use sparse_core::{Result, dynamic};
 
@@ -37,6 +37,13 @@ impl GroupBy<HostTensor> {
     }
 }
 
+impl GroupWith<HostTensor> {
+    pub(crate) fn host(self) -> (TensorData, TensorData, TensorData) {
+        let (order, ptr, others) = dynamic::group_with(self.keys.ids(), self.others.ids(), self.groups);
+        (list(order), list(ptr), list(others))
+    }
+}
+
 impl Scan<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
         list(dynamic::scan(self.counts.ids()))
@@ -48,6 +55,12 @@ impl ExpandPtr<HostTensor> {
         let out = dynamic::expand_ptr(self.ptr.ids());
         let dtype = index_dtype(&out);
         out.data([self.nnz], dtype)
+    }
+}
+
+impl CastIds<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        list(dynamic::cast_ids(self.ids.ids()))
     }
 }
 

@@ -19,11 +19,12 @@
 use super::super::fallback::supported;
 use super::super::hardware::Hardware;
 use super::super::launch::{arg, count, empty, flat, hardware, holds, launch, runs, stored};
+use super::super::rows::follow;
 use super::scan::scan_rows;
 use super::segments::pointers;
 use super::tile::Tile;
 use crate::backend::Gpu;
-use crate::kernel::GroupBy;
+use crate::kernel::{GroupBy, GroupWith};
 use burn::backend::DType;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
@@ -120,6 +121,17 @@ impl GroupBy<CubeTensor> {
         let Self { keys, groups } =
             supported(self, |Self { keys, groups }| runs([keys]) && holds(keys, groups + 1, keys.dtype))?;
         Ok(group_by(keys, groups))
+    }
+}
+
+impl GroupWith<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<(CubeTensor, CubeTensor, CubeTensor), Self> {
+        let Self { keys, others, groups } = supported(self, |Self { keys, others, groups }| {
+            runs([keys, others]) && holds(keys, groups + 1, keys.dtype)
+        })?;
+        let (order, ptr) = group_by(keys, groups);
+        let others = follow(others, &order);
+        Ok((order, ptr, others))
     }
 }
 

@@ -11,8 +11,9 @@ use super::super::hardware::Hardware;
 use super::super::launch::{arg, count, empty, flat, hardware, holds, launch, runs, stored};
 use super::tile::Tile;
 use crate::backend::Gpu;
-use crate::kernel::{Compress, ExpandPtr};
+use crate::kernel::{CastIds, Compress, ExpandPtr};
 use burn::backend::DType;
+use burn_cubecl::kernel::cast;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -144,6 +145,14 @@ impl Compress<CubeTensor> {
         let Self { ids, groups } =
             supported(self, |Self { ids, groups }| runs([ids]) && holds(ids, groups + 1, ids.dtype))?;
         Ok(compress(ids, groups))
+    }
+}
+
+impl CastIds<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { ids } = supported(self, |Self { ids }| runs([ids]))?;
+        let dtype = if ids.dtype == DType::I32 { DType::I64 } else { DType::I32 };
+        Ok(cast(ids, dtype))
     }
 }
 

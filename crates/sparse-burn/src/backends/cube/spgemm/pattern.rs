@@ -3,7 +3,7 @@
 use super::super::fallback::{last, read};
 use super::super::hardware::Hardware;
 use super::super::launch::{arg, coordinates, count, empty, flat, hardware, holds, launch, number, stored};
-use super::super::rows::move_rows;
+use super::super::rows::follow;
 use super::super::sort::{expand_ptr, group_by, scan_to_ptr, sort};
 use super::super::structure::coalesce;
 use super::bins::{self, BINS, Bin, bins, is_wide, mean, room};
@@ -190,13 +190,6 @@ fn limited_sum(mut counts: CubeTensor, limit: usize) -> usize {
         counts = out;
     }
     (last(&counts) as usize).min(limit)
-}
-
-/// `list[map[k]]` for each `k`.
-fn follow(list: CubeTensor, map: &CubeTensor) -> CubeTensor {
-    let fill = zeros(list.device.clone(), [1, 1].into(), list.dtype);
-    let column = burn_cubecl::ops::reshape(list.clone(), [count(&list), 1].into());
-    burn_cubecl::ops::reshape(move_rows(column, fill, map.clone()), [count(map)].into())
 }
 
 /// The columns that occur, in order, and the number of each element's column among them. For matrices so wide that
