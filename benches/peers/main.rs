@@ -1,8 +1,10 @@
-//! This library beside PyTorch, SciPy, MKL and PyTorch Geometric, in one run, alternating, on the same inputs.
+//! This library beside PyTorch, SciPy, MKL, librsb, PyTorch Geometric, sprs and faer, in one run, alternating, on the
+//! same inputs.
 //!
-//! `SPARSE_PEER_PYTHON=/path/to/python cargo bench --bench peers -- [name]..`, with torch, scipy and numpy installed
-//! there; `mkl` and `torch_geometric` join if they are. Sums of the results are compared before anything is timed.
-//! Without a peer only this library is timed. Both sides run in the environment of the caller. With `SPARSE_DATA_DIR`
+//! `SPARSE_PEER_PYTHON=/path/to/python cargo bench --bench peers -- [name].. [--rust]`, with torch, scipy and numpy
+//! installed there; `mkl` and `torch_geometric` join if they are, and librsb if the system has it. With `--rust`, sprs
+//! and faer join: the package in `rust` is built and started. Sums of the results are compared before anything is
+//! timed. Without a peer only this library is timed. All run in the environment of the caller. With `SPARSE_DATA_DIR`
 //! training on its folder `cora` is timed too.
 
 mod inputs;
@@ -13,7 +15,7 @@ mod report;
 mod training;
 
 use clap::Parser;
-use peer::Peer;
+use peer::Peers;
 use report::Bench;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -23,13 +25,16 @@ use std::process::Command;
 struct Options {
     /// Works to run: those whose names contain one of these words. All without any.
     names: Vec<String>,
-    /// Threads of both sides.
+    /// Threads of this library and of each peer.
     #[arg(long, default_value_t = 2)]
     threads: usize,
     /// Three rounds in place of seven.
     #[arg(long)]
     quick: bool,
-    /// Runs everything once more where malloc uses huge pages and keeps what was freed, on both sides.
+    /// Builds the peers in Rust, and runs them too.
+    #[arg(long)]
+    rust: bool,
+    /// Runs everything once more where malloc uses huge pages and keeps what was freed, peers too.
     #[arg(long)]
     tuned: bool,
     /// Writes the results to this file.
@@ -45,13 +50,13 @@ const TUNED: &str =
 
 fn main() {
     let options = Options::parse();
-    // As many as the peer gets; the pool starts with the first kernel.
+    // As many as each peer gets; the pool starts with the first kernel.
     rayon::ThreadPoolBuilder::new().num_threads(options.threads).build_global().expect("the first use of the pool");
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let peer = Peer::start(folder.path(), options.threads);
+    let peers = Peers::start(folder.path(), options.threads, options.rust);
     let tunables = std::env::var("GLIBC_TUNABLES").unwrap_or_else(|_| "default".into());
     println!("{} threads; malloc: {tunables}", options.threads);
-    let mut bench = Bench::new(peer, if options.quick { 3 } else { 7 }, options.names.clone());
+    let mut bench = Bench::new(peers, if options.quick { 3 } else { 7 }, options.names.clone());
     moves::put(&mut bench, folder.path());
     moves::parts(&mut bench, folder.path());
     products::run(&mut bench, folder.path());
@@ -60,8 +65,8 @@ fn main() {
     if let Some(path) = &options.json {
         write(path, &options, &tunables, bench.rows);
     }
-    // The peer ends, and its inputs are removed.
-    drop((bench.peer, folder));
+    // The peers end, and their inputs are removed.
+    drop((bench.peers, folder));
     if options.tuned {
         tuned(&options);
     }
@@ -73,13 +78,11 @@ fn write(path: &Path, options: &Options, tunables: &str, rows: Vec<Value>) {
     std::fs::write(path, text).expect("a file to write to");
 }
 
-/// The same once more. Only the environment of a process can change its malloc; the peer inherits it.
+/// The same once more. Only the environment of a process can change its malloc; the peers inherit it.
 fn tuned(options: &Options) {
     let mut command = Command::new(std::env::current_exe().expect("an executable"));
     command.args(&options.names).args(["--threads", &options.threads.to_string()]).env("GLIBC_TUNABLES", TUNED);
-    if options.quick {
-        command.arg("--quick");
-    }
+    command.args(options.quick.then_some("--quick")).args(options.rust.then_some("--rust"));
     if let Some(path) = &options.json {
         command.arg("--json").arg(path.with_extension("tuned.json"));
     }

@@ -1,62 +1,94 @@
-//! The other process, which runs the libraries that are compared.
+//! The other processes, which run the libraries that are compared.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// Python with the peers, if `SPARSE_PEER_PYTHON` names one.
-pub(crate) struct Peer(Option<(Child, BufReader<ChildStdout>)>);
+/// Processes that answer the same requests, each for its libraries.
+pub(crate) struct Peers(Vec<Process>);
 
-/// What the peer says of a call.
+struct Process {
+    child: Child,
+    answers: BufReader<ChildStdout>,
+}
+
+/// What a peer says of a call.
 pub(crate) struct Answer {
     pub seconds: f64,
     /// Bytes of memory that it needed at most, beyond those before.
     pub peak: f64,
 }
 
-impl Peer {
-    pub(crate) fn start(folder: &Path, threads: usize) -> Self {
-        let Ok(python) = std::env::var("SPARSE_PEER_PYTHON") else { return Self(None) };
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/peers.py");
-        let mut child = Command::new(python)
-            .args([script.as_ref(), folder.as_os_str(), threads.to_string().as_ref()])
+impl Peers {
+    /// Python if `SPARSE_PEER_PYTHON` names one, and the peers in Rust if they are asked for.
+    pub(crate) fn start(folder: &Path, threads: usize, rust: bool) -> Self {
+        let python = std::env::var_os("SPARSE_PEER_PYTHON").map(|python| {
+            let mut command = Command::new(python);
+            command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/peers.py"));
+            command
+        });
+        let rust = rust.then(|| {
+            let mut command = Command::new("cargo");
+            command.args(["run", "--release", "--quiet", "--locked", "--manifest-path"]);
+            command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/rust/Cargo.toml"));
+            // A folder of its own: its crates have other features than those of this workspace.
+            command.args(["--target-dir", concat!(env!("CARGO_TARGET_TMPDIR"), "/rust-peers"), "--"]);
+            command
+        });
+        let commands = python.into_iter().chain(rust);
+        Self(commands.map(|command| Process::start(command, folder, threads)).collect())
+    }
+
+    /// The libraries that have this work.
+    pub(crate) fn of(&mut self, name: &str) -> Vec<String> {
+        self.0.iter_mut().flat_map(|process| process.of(name)).collect()
+    }
+
+    /// The sum of each result.
+    pub(crate) fn sums(&mut self, name: &str, peer: &str) -> Vec<f64> {
+        self.numbers(name, peer, "check")
+    }
+
+    /// One call.
+    pub(crate) fn time(&mut self, name: &str, peer: &str) -> Answer {
+        let [seconds, peak] = self.numbers(name, peer, "time")[..] else { panic!("two numbers") };
+        Answer { seconds, peak }
+    }
+
+    fn numbers(&mut self, name: &str, peer: &str, what: &str) -> Vec<f64> {
+        let with = |process: &mut Process| process.of(name).iter().any(|own| own == peer);
+        let process = self.0.iter_mut().find_map(|process| with(process).then_some(process));
+        let line = process.expect("a peer that was named").ask(name, &format!("{peer}|{what}"));
+        line.split_whitespace().map(|word| word.parse().expect("a number")).collect()
+    }
+}
+
+impl Process {
+    fn start(mut command: Command, folder: &Path, threads: usize) -> Self {
+        let mut child = command
+            .args([folder.as_os_str(), threads.to_string().as_ref()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
             .spawn()
             .expect("the peer starts");
         let answers = BufReader::new(child.stdout.take().expect("piped"));
-        Self(Some((child, answers)))
+        let mut process = Self { child, answers };
+        // Nothing is timed while it is built or loads its libraries.
+        process.of("");
+        process
     }
 
-    fn ask(&mut self, name: &str, what: &str) -> Option<String> {
-        let (child, answers) = self.0.as_mut()?;
-        writeln!(child.stdin.as_mut().expect("piped"), "{name}|{what}").expect("the peer listens");
-        let mut line = String::new();
-        answers.read_line(&mut line).expect("the peer answers");
-        assert!(!line.is_empty(), "the peer stopped at {name}");
-        Some(line.trim().to_string())
-    }
-
-    fn numbers(&mut self, name: &str, what: &str) -> Option<Vec<f64>> {
-        let line = self.ask(name, what)?;
-        Some(line.split_whitespace().map(|word| word.parse().expect("a number")).collect())
-    }
-
-    /// The libraries that have this work.
-    pub(crate) fn of(&mut self, name: &str) -> Vec<String> {
-        let names = self.ask(name, "peers").unwrap_or_default();
+    fn of(&mut self, name: &str) -> Vec<String> {
+        let names = self.ask(name, "peers");
         names.split('|').filter(|peer| !peer.is_empty()).map(str::to_string).collect()
     }
 
-    /// The sum of each result.
-    pub(crate) fn sums(&mut self, name: &str, peer: &str) -> Option<Vec<f64>> {
-        self.numbers(name, &format!("{peer}|check"))
-    }
-
-    /// One call.
-    pub(crate) fn time(&mut self, name: &str, peer: &str) -> Option<Answer> {
-        let [seconds, peak] = self.numbers(name, &format!("{peer}|time"))?[..] else { panic!("two numbers") };
-        Some(Answer { seconds, peak })
+    fn ask(&mut self, name: &str, what: &str) -> String {
+        writeln!(self.child.stdin.as_mut().expect("piped"), "{name}|{what}").expect("the peer listens");
+        let mut line = String::new();
+        self.answers.read_line(&mut line).expect("the peer answers");
+        assert!(!line.is_empty(), "the peer stopped at {name}");
+        line.trim().to_string()
     }
 }

@@ -1,11 +1,11 @@
-"""The peers' half of `benches/peers`: PyTorch, SciPy, MKL and PyTorch Geometric on the same inputs.
+"""The peers in Python of `benches/peers`: PyTorch, SciPy, MKL, librsb and PyTorch Geometric on the same inputs.
 
 Reads one request a line:
 - `name|peers`: answers with the libraries that have this work;
 - `name|peer|check`: the sums that the results must share;
 - `name|peer|time`: seconds of a call, and bytes of memory that it needed at most beyond those before.
 """
-import ctypes, glob, os, sys, time
+import ctypes, ctypes.util, glob, os, sys, time
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -13,6 +13,7 @@ import torch
 folder, threads = sys.argv[1], int(sys.argv[2])
 torch.set_num_threads(threads)
 raw = lambda name, dtype: np.fromfile(os.path.join(folder, name), dtype=dtype)
+address = lambda array: array.ctypes.data_as(ctypes.c_void_p)
 
 
 def put_inputs():
@@ -163,10 +164,10 @@ class Mkl:
         self.lib = ctypes.CDLL(self.library)
         self.lib.MKL_Set_Num_Threads(threads)
         self.matrix, self.handle, self.width = csr(name), ctypes.c_void_p(), width
-        ptr = lambda x: x.ctypes.data_as(ctypes.c_void_p)
         m = self.matrix
         self.check(self.lib.mkl_sparse_s_create_csr(
-            ctypes.byref(self.handle), 0, *m.shape, ptr(m.indptr), ptr(m.indptr[1:]), ptr(m.indices), ptr(m.data)))
+            ctypes.byref(self.handle), 0, *m.shape, address(m.indptr), address(m.indptr[1:]), address(m.indices),
+            address(m.data)))
         if width == 1:
             self.check(self.lib.mkl_sparse_set_mv_hint(self.handle, 10, self.passed(), 1000))
         else:
@@ -182,21 +183,94 @@ class Mkl:
         assert status == 0, f"MKL answers {status}"
 
     def run(self, x):
-        ptr = lambda x: x.ctypes.data_as(ctypes.c_void_p)
         one, zero = ctypes.c_float(1), ctypes.c_float(0)
         if self.width == 1:
             out = np.empty(self.matrix.shape[0], np.float32)
-            self.check(self.lib.mkl_sparse_s_mv(10, one, self.handle, self.passed(), ptr(x), zero, ptr(out)))
+            self.check(self.lib.mkl_sparse_s_mv(10, one, self.handle, self.passed(), address(x), zero, address(out)))
         else:
             out = np.empty((self.matrix.shape[0], self.width), np.float32)
             self.check(self.lib.mkl_sparse_s_mm(
-                10, one, self.handle, self.passed(), 101, ptr(x), self.width, self.width, zero, ptr(out), self.width))
+                10, one, self.handle, self.passed(), 101, address(x), self.width, self.width, zero, address(out),
+                self.width))
         return [out]
 
 
 def mkl(name, x, width):
     plan, x = Mkl(name, width), raw(x, np.float32)
     return lambda: plan.run(x)
+
+
+class Rsb:
+    """A matrix of librsb, in blocks that it chooses."""
+    library = ctypes.util.find_library("rsb")
+    lib, one, zero = None, ctypes.byref(ctypes.c_float(1)), ctypes.byref(ctypes.c_float(0))
+
+    @classmethod
+    def start(cls):
+        # Read at the start; the option that means the same leaves some work to more threads.
+        os.environ["RSB_NUM_THREADS"] = str(threads)
+        cls.lib = ctypes.CDLL(cls.library)
+        for function in (cls.lib.rsb_mtx_alloc_from_csr_const, cls.lib.rsb_spmsp, cls.lib.rsb_mtx_free):
+            function.restype = ctypes.c_void_p
+        cls.check(cls.lib.rsb_lib_init(None))
+
+    def __init__(self, function, *arguments):
+        """The matrix that a function makes."""
+        error = ctypes.c_int()
+        self.handle = ctypes.c_void_p(function(*arguments, ctypes.byref(error)))
+        self.check(error.value)
+
+    def __del__(self):
+        self.lib.rsb_mtx_free(self.handle)
+
+    def __array__(self, dtype=None, copy=None):
+        """The values."""
+        nnz = ctypes.c_int()
+        self.check(self.lib.rsb_mtx_get_info(self.handle, 0x10, ctypes.byref(nnz)))  # RSB_MIF_MATRIX_NNZ
+        values, rows, cols = (np.empty(nnz.value, kind) for kind in (np.float32, np.int32, np.int32))
+        self.check(self.lib.rsb_mtx_get_coo(self.handle, address(values), address(rows), address(cols), 0))
+        return values.astype(dtype)
+
+    @staticmethod
+    def check(status):
+        assert status == 0, f"librsb answers {status}"
+
+    @classmethod
+    def csr(cls, name):
+        if cls.lib is None:
+            cls.start()
+        m, flags = csr(name), 0x6102  # RSB_FLAG_DEFAULT_RSB_MATRIX_FLAGS
+        return cls(cls.lib.rsb_mtx_alloc_from_csr_const, address(m.data), address(m.indptr), address(m.indices), m.nnz,
+                   ord("S"), *m.shape, 1, 1, flags)
+
+    def plan(self, x, width):
+        """Other blocks, if they make this product faster."""
+        self.check(self.lib.rsb_tune_spmm(
+            ctypes.byref(self.handle), None, None, 0, ctypes.c_double(0), ord("N"), self.one, None, width, 0,
+            address(x), width, self.zero, None, width))
+
+    def dense(self, x, width):
+        out = np.empty((len(x) // width, width), np.float32)
+        # By rows. The matrix is square.
+        self.check(self.lib.rsb_spmm(
+            ord("N"), self.one, self.handle, width, 0, address(x), width, self.zero, address(out), width))
+        return [out]
+
+    def vector(self, x):
+        out = np.empty(len(x), np.float32)
+        self.check(self.lib.rsb_spmv(ord("N"), self.one, self.handle, address(x), 1, self.zero, address(out), 1))
+        return [out]
+
+
+def rsb(name, x, width):
+    a, x = Rsb.csr(name), raw(x, np.float32)
+    a.plan(x, width)
+    return lambda: a.vector(x) if width == 1 else a.dense(x, width)
+
+
+def rsb_spgemm():
+    a = Rsb.csr("small")
+    return lambda: [Rsb(a.lib.rsb_spmsp, ord("S"), ord("N"), a.one, a.handle, ord("N"), a.one, a.handle)]
 
 
 def spgemm():
@@ -324,8 +398,9 @@ def has(module):
     return importlib.util.find_spec(module) is not None
 
 
-def with_mkl(name, x, width):
-    return {"MKL planned": lambda: mkl(name, x, width)} if Mkl.library else {}
+def planned(name, x, width):
+    peers = {"MKL planned": lambda: mkl(name, x, width)} if Mkl.library else {}
+    return peers | ({"librsb planned": lambda: rsb(name, x, width)} if Rsb.library else {})
 
 
 def put_rows_both():
@@ -352,17 +427,17 @@ WORK = {
     "softmax f+b": {"PyTorch": softmax}, "row sum": {"SciPy": row_sum},
     "coalesce": {"PyTorch": torch_coalesce}, "coo to csr": {"SciPy": scipy_to_csr},
     "csr transpose": {"SciPy": scipy_transpose},
-    "spmm": {"PyTorch": lambda: spmm(*GRAPH), "SciPy": lambda: spmm_scipy(*GRAPH), **with_mkl(*GRAPH)},
+    "spmm": {"PyTorch": lambda: spmm(*GRAPH), "SciPy": lambda: spmm_scipy(*GRAPH), **planned(*GRAPH)},
     "spmm f+b": {"PyTorch": lambda: spmm(*GRAPH, True)},
     "spmm amax f+b": {"PyTorch": lambda: spmm(*GRAPH, True, "amax")},
     "spmm power-law": {
-        "PyTorch": lambda: spmm("skewed", "graph.dense", 128), **with_mkl("skewed", "graph.dense", 128)},
+        "PyTorch": lambda: spmm("skewed", "graph.dense", 128), **planned("skewed", "graph.dense", 128)},
     "spmm power-law f+b": {"PyTorch": lambda: spmm("skewed", "graph.dense", 128, True)},
-    "spmm small F=64": {"PyTorch": lambda: spmm(*SMALL(64)), **with_mkl(*SMALL(64))},
-    "spmm small F=16": {"PyTorch": lambda: spmm(*SMALL(16)), **with_mkl(*SMALL(16))},
+    "spmm small F=64": {"PyTorch": lambda: spmm(*SMALL(64)), **planned(*SMALL(64))},
+    "spmm small F=16": {"PyTorch": lambda: spmm(*SMALL(16)), **planned(*SMALL(16))},
     "spmm small batch of 4": {"PyTorch": batch}, "sddmm": {"PyTorch": sddmm},
-    "spmv": {"PyTorch": spmv, "SciPy": spmv_scipy, **with_mkl("long", "long.dense", 1)},
-    "spgemm": {"SciPy": spgemm, "PyTorch": torch_spgemm},
+    "spmv": {"PyTorch": spmv, "SciPy": spmv_scipy, **planned("long", "long.dense", 1)},
+    "spgemm": {"SciPy": spgemm, "PyTorch": torch_spgemm, **({"librsb": rsb_spgemm} if Rsb.library else {})},
 }
 if has("torch_geometric"):
     WORK |= {
@@ -377,25 +452,29 @@ def resident(field):
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith(field))
 
 
-current = (None, None)
+current, runs = None, {}
 for line in sys.stdin:
     name, *rest = line.strip().split("|")
     if rest == ["peers"]:
         print("|".join(WORK.get(name, {})), flush=True)
         continue
     peer, what = rest
-    if current[0] != (name, peer):
-        current = (None, None)
-        current = ((name, peer), WORK[name][peer]())
-        current[1]()
+    if current != name:
+        # What the last call left goes with the inputs.
+        current, runs, results = name, {}, None
+    if peer not in runs:
+        # All peers of a work keep their inputs until the next one.
+        runs[peer] = WORK[name][peer]()
+        runs[peer]()
+    run = runs[peer]
     if what == "time":
-        current[1]()
+        run()
     results = None  # What the last call left is not freed inside the timing.
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")
     before = resident("VmRSS")
     start = time.perf_counter()
-    results = current[1]()
+    results = run()
     seconds = time.perf_counter() - start
     if what == "check":
         print(" ".join(repr(float(np.asarray(r, dtype=np.float64).sum())) for r in results), flush=True)

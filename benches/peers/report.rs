@@ -1,13 +1,13 @@
 //! Times both sides and prints a line for each peer.
 
-use super::peer::Peer;
+use super::peer::Peers;
 use burn::tensor::Tensor;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// How often each side runs, and what to run.
 pub(crate) struct Bench {
-    pub peer: Peer,
+    pub peers: Peers,
     rounds: usize,
     names: Vec<String>,
     /// Bytes a second of an add-stream.
@@ -16,14 +16,14 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    pub(crate) fn new(peer: Peer, rounds: usize, names: Vec<String>) -> Self {
+    pub(crate) fn new(peers: Peers, rounds: usize, names: Vec<String>) -> Self {
         let stream = add_stream();
         println!("add-stream {:.1} GB/s; medians of {rounds} rounds, ms; ratio of the medians", stream / 1e9);
         println!(
             "{:<24}{:<16}{:>9}{:>10}{:>9}{:>8}{:>8}{:>8}{:>9}{:>9}",
             "work", "peer", "this", "peer", "ratio", "min", "max", "stream", "MB", "peer MB"
         );
-        Self { peer, rounds, names, stream, rows: vec![] }
+        Self { peers, rounds, names, stream, rows: vec![] }
     }
 
     pub(crate) fn wants(&self, name: &str) -> bool {
@@ -33,8 +33,8 @@ impl Bench {
     /// Compares sums of the results, then times this library and each peer in turn. `bytes` must move at least.
     pub(crate) fn compare(&mut self, name: &str, bytes: usize, run: impl Fn() -> Vec<Tensor<1>>) {
         if self.wants(name) {
-            for peer in self.peer.of(name) {
-                for (tensor, want) in run().into_iter().zip(self.peer.sums(name, &peer).expect("a peer")) {
+            for peer in self.peers.of(name) {
+                for (tensor, want) in run().into_iter().zip(self.peers.sums(name, &peer)) {
                     let data = tensor.into_data();
                     let values = data.as_slice::<f32>().expect("f32");
                     let got: f64 = values.iter().map(|&value| f64::from(value)).sum();
@@ -51,7 +51,7 @@ impl Bench {
         if !self.wants(label) {
             return;
         }
-        let peers = self.peer.of(name);
+        let peers = self.peers.of(name);
         let (mut own, mut others) = (vec![], vec![vec![]; peers.len()]);
         let memory = peak_of(|| drop(run()));
         let mut peaks = vec![0f64; peers.len()];
@@ -67,7 +67,7 @@ impl Bench {
             own.push(start.elapsed().as_secs_f64() * 1e3);
             drop(result);
             for ((peer, times), peak) in peers.iter().zip(&mut others).zip(&mut peaks) {
-                let answer = self.peer.time(name, peer).expect("a peer");
+                let answer = self.peers.time(name, peer);
                 times.push(answer.seconds * 1e3);
                 *peak = peak.max(answer.peak);
             }
