@@ -8,6 +8,8 @@
 //! training on its folder `cora` is timed too.
 
 mod inputs;
+#[path = "../shared/memory.rs"]
+mod memory;
 mod moves;
 mod peer;
 mod products;

@@ -1,5 +1,6 @@
 //! Times both sides and prints a line for each peer.
 
+use super::memory::peak_of;
 use super::peer::Peers;
 use burn::tensor::Tensor;
 use serde_json::{Value, json};
@@ -53,7 +54,7 @@ impl Bench {
         }
         let peers = self.peers.of(name);
         let (mut own, mut others) = (vec![], vec![vec![]; peers.len()]);
-        let memory = peak_of(|| drop(run()));
+        let ((), memory) = peak_of(|| drop(run()));
         let mut peaks = vec![0f64; peers.len()];
         for _ in 0..self.rounds {
             // Untimed at first: the threads of the other process spin for up to 200 ms (OpenMP), and it had the caches.
@@ -119,19 +120,4 @@ fn add_stream() -> f64 {
         })
         .collect();
     12.0 * LENGTH as f64 / median(&times)
-}
-
-/// Bytes of memory that a call needs at most, beyond those before it. Only Linux says.
-fn peak_of(run: impl FnOnce()) -> f64 {
-    sparse_tensor::release_pool();
-    let of = |field: &str| -> f64 {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')).unwrap_or("0 kB");
-        line.trim().trim_end_matches("kB").trim().parse::<f64>().map_or(0.0, |kb| kb * 1024.0)
-    };
-    // The high-water mark starts again from what is in use.
-    let _ = std::fs::write("/proc/self/clear_refs", "5");
-    let before = of("VmRSS");
-    run();
-    of("VmHWM") - before
 }
