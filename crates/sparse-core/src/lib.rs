@@ -25,6 +25,7 @@ mod numbers;
 mod par;
 mod reduce;
 mod reducer;
+mod shares;
 mod simd;
 mod source;
 mod weights;

@@ -8,8 +8,10 @@
 use crate::element::Ids;
 use crate::element::Lanes;
 use crate::epilogue::Epilogue;
-use crate::par::for_pieces;
+use crate::memory::Scratch;
+use crate::par;
 use crate::reducer::{Reducer, V};
+use crate::shares::{Share, extra, join, shares, split};
 use crate::source::Source;
 use crate::weights::Weigh;
 use crate::{Element, Index, simd};
@@ -324,7 +326,7 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Fit<'_, T, R, W> {
 }
 
 /// `out[s, :]` = the rows `idx[k]` (or `k`) of `source` for `k` in `ptr[s]..ptr[s + 1]`, combined in order, and then
-/// the epilogue.
+/// the epilogue. A long row is combined in pieces, unless their results would have to be rounded.
 pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
     reducer: R,
     weights: W,
@@ -335,18 +337,37 @@ pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
     out: &mut [T],
 ) {
     let width = source.width();
+    let inputs = Inputs { reducer, weights, idx, source };
     let block = epilogue.block(width);
-    for_pieces(&ptr.cuts(width), out, &|r| r.len() * width, &|rows, mut out| {
+    let shares = shares(ptr, idx.map_or(source.rows(), |idx| idx.len()), width, T::EXACT);
+    let mut more = Scratch::unwritten(extra(&shares) * width);
+    par::each(split(&shares, width, out, &mut more), &|k, mut out| {
+        let Share { rows, elements, .. } = &shares[k];
+        let piece = [elements.start as i64, elements.end as i64];
+        if rows.len() == 1 {
+            // The whole row, or a piece of it.
+            Job { inputs, ptr: Ids::I64(&piece), rows: 0..1, out: &mut *out }.run();
+            if ptr.span(rows.start).len() == elements.len() {
+                epilogue.apply(out, width);
+            }
+            return;
+        }
         let mut first = rows.start;
         while first < rows.end {
             let rows = first..rows.end.min(first.saturating_add(block));
             first = rows.end;
             let (part, rest) = out.split_at_mut(rows.len() * width);
-            Job { inputs: Inputs { reducer, weights, idx, source }, ptr, rows, out: &mut *part }.run();
+            Job { inputs, ptr, rows, out: &mut *part }.run();
             epilogue.apply(part, width);
             out = rest;
         }
     });
+    // A result is a source row of weight one.
+    let step = |acc, x: T| reducer.step(acc, T::mul(reducer.factor(T::ACC_ONE), x.widen()));
+    let both = |a, b| T::narrow(reducer.finish(step(step(reducer.start(false), a), b)));
+    for row in join(&shares, width, out, &more, both) {
+        epilogue.apply(&mut out[row * width..][..width], width);
+    }
 }
 
 #[cfg(test)]

@@ -21,6 +21,11 @@ impl<'a, T> Source<'a, T> {
         Self { data, rows: data.len() / width, width, distance }
     }
 
+    /// Number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
     /// Number of elements of a row.
     #[inline(always)]
     pub(crate) fn width(&self) -> usize {

@@ -9,6 +9,7 @@ use crate::epilogue::Epilogue;
 use crate::memory::Scratch;
 use crate::par::{self, by_elements, for_pieces, split_mut};
 use crate::rows::move_rows;
+use crate::shares::{Share, extra, join, shares, split};
 use crate::source::Source;
 use crate::{Element, Index};
 use bytemuck::{cast_slice, cast_slice_mut};
@@ -82,13 +83,18 @@ fn backward<T: Element, I: Index>(
         return products(a, dense, grad, value_grads);
     }
     let [dense, grad] = [Source::new(dense, features, OP), Source::new(grad, features, OP)];
-    let ranges = ptr.cuts(2 * features);
-    let dense_grads = split_mut(dense_grad, &par::lens(&ranges, |cols| cols.len() * features));
-    let dots = split_mut(value_grads, &par::lens(&ranges, |cols| ptr.spans(cols).len() * heads));
-    par::each(dense_grads.into_iter().zip(dots).collect(), &|piece, (dense_grads, dots)| {
-        let cols = ranges[piece].clone();
-        T::dispatch(Columns { ptr, idx, values, dense, grad, heads, cols, dense_grads, dots });
+    let shares = shares(ptr, idx.len(), 2 * features, T::EXACT);
+    let mut more = Scratch::unwritten(extra(&shares) * features);
+    let dense_grads = split(&shares, features, dense_grad, &mut more);
+    let dots = split_mut(value_grads, &par::lens(&shares, |share| share.elements.len() * heads));
+    par::each(dense_grads.into_iter().zip(dots).collect(), &|k, (dense_grads, dots)| {
+        let Share { rows: cols, elements, .. } = &shares[k];
+        let piece = [elements.start as i64, elements.end as i64];
+        let (ptr, first, cols) =
+            if cols.len() == 1 { (Ids::I64(&piece), cols.start, 0..1) } else { (ptr, 0, cols.clone()) };
+        T::dispatch(Columns { ptr, idx, values, dense, grad, heads, first, cols, dense_grads, dots });
     });
+    join(&shares, features, dense_grad, &more, |a: T, b: T| T::narrow(T::add(a.widen(), b.widen())));
 }
 
 /// `dots[k]` = the products of `dense` at the column and of `grad` at the row of element `k`.
@@ -115,6 +121,8 @@ struct Columns<'a, T> {
     dense: Source<'a, T>,
     grad: Source<'a, T>,
     heads: usize,
+    /// Column of the first pointer.
+    first: usize,
     cols: Range<usize>,
     dense_grads: &'a mut [T],
     dots: &'a mut [T],
@@ -125,13 +133,13 @@ impl<T: Element> WithSimd for Columns<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { ptr, idx, values, dense, grad, heads, cols, dense_grads, dots } = self;
+        let Self { ptr, idx, values, dense, grad, heads, first, cols, dense_grads, dots } = self;
         let width = dense.width();
         let part = width / heads;
         let mut sums = vec![T::ACC_ZERO; width];
         let mut dots = dots.chunks_exact_mut(heads);
         for (col, out) in cols.zip(dense_grads.chunks_exact_mut(width)) {
-            let x = dense.row(col);
+            let x = dense.row(first + col);
             sums.fill(T::ACC_ZERO);
             for (k, dots) in ptr.span(col).zip(&mut dots) {
                 grad.prefetch(idx.peek(k + grad.distance()));

@@ -124,8 +124,8 @@ fn survey<I: Index>(indices: &[I], dims: usize, nnz: usize) -> (bool, Vec<u32>) 
     (false, (0..dims).map(|d| width(&indices[d * nnz..(d + 1) * nnz])).collect())
 }
 
-/// The words that `words` writes, in order; see [`Buckets::new`]. Words with equal bits from `low` up already ascend with
-/// their position, so only the bits `low..high` need sorting.
+/// The words that `words` writes, in order; see [`Buckets::new`]. Words with equal bits from `low` up already ascend
+/// with their position, so only the bits `low..high` need sorting.
 fn sort_words<W: Word>(n: usize, low: u32, high: u32, words: impl Fn(usize, &mut [W]) + Copy + Sync) -> Scratch<W> {
     // Partitions by the leading bits into buckets of about 32k words (256 KB), then sorts each in the cache.
     let lead = bits(n / 32768).min(8).min(high - low);

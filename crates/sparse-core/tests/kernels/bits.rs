@@ -8,10 +8,10 @@ use sparse_core::{
     segment_cumsum, segment_softmax, segment_softmax_backward, segment_sum, spgemm, spmm, spmm_extremum,
 };
 
-/// Of f32, f64, f16, bf16 and i32; of softmax for f32, f16 and bf16; of conversions for f16 and bf16. In f64 softmax has
-/// the exponential of the system's library, whose bits differ.
+/// Of f32, f64, f16, bf16 and i32; of softmax for f32, f16 and bf16; of conversions for f16 and bf16. In f64 softmax
+/// has the exponential of the system's library, whose bits differ.
 const DIGESTS: &[(&str, &[u32])] = &[
-    ("spmv", &[0x414a_1656, 0x635c_6fe3, 0xc3ce_88db, 0x5a85_7228, 0x03ba_7bee]),
+    ("spmv", &[0x4568_0d51, 0x4f9b_67f9, 0xc3ce_88db, 0x5a85_7228, 0x03ba_7bee]),
     ("spmm", &[0xa22c_6da0, 0x94f3_500e, 0x6275_8884, 0xb895_7129, 0x43bc_58fe]),
     ("extremum", &[0x337c_d1ee, 0x43d5_a980, 0xabb4_7828, 0x4542_fc96, 0x8d32_c1fd]),
     ("sddmm", &[0xdad8_79f3, 0x7412_0fe9, 0x2b0a_90e7, 0x10cd_bc26, 0x1f6f_2c5b]),

@@ -198,10 +198,10 @@ proptest! {
     }
 }
 
-/// Enough rows and elements for several threads, with one row much longer than the others.
+/// Enough rows and elements for several threads, with one row so long that it is cut.
 #[test]
 fn rows_cut_among_threads() {
-    let lens = (0..600).map(|r| if r == 77 { 4000 } else { r % 9 });
+    let lens = (0..600).map(|r| if r == 77 { 40_000 } else { r % 9 });
     let (mut ptr, mut idx) = (vec![0], vec![]);
     for len in lens {
         idx.extend((0..len).map(|k| (k * 31 + ptr.len() as i32) % 50));

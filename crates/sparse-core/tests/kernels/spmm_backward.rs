@@ -56,6 +56,17 @@ fn has_them_on_many_threads() {
     }
 }
 
+/// A column that has most elements is cut, and so is that of the product alone.
+#[test]
+fn has_them_where_a_column_is_long() {
+    let places: Vec<(usize, usize)> =
+        (0..50_000).map(|k| (k * 7919 % 3001, if k % 8 > 0 { 3 } else { k % 9 })).collect();
+    for (heads, part, sorted) in [(1, 24, false), (3, 1, true), (1, 1, false)] {
+        check(|x| x, &places, [3001, 10], heads, part, sorted);
+        check(bf16::from_f32, &places, [3001, 10], heads, part, sorted);
+    }
+}
+
 #[test]
 #[should_panic(expected = "dense and its gradient must be [cols, features]")]
 fn lengths_must_agree() {

@@ -1,0 +1,102 @@
+//! How compressed rows are shared among threads, where one row may have most of the elements.
+//!
+//! A row of more than [`LONG`] elements is cut into pieces of that many, the unit of work of Merrill and Garland's
+//! merge path ("Merge-based parallel sparse matrix-vector multiplication", SC 2016) where it matters: inside a row. The
+//! cuts do not depend on the number of threads, and the results of pieces are combined in order. So a result does not
+//! depend on it either.
+
+use crate::element::Ids;
+use crate::par::split_mut;
+use core::ops::Range;
+
+/// Elements of a row that one thread combines. With 128 features that takes about a millisecond.
+const LONG: usize = 1 << 14;
+
+/// Whole rows, or a piece of one row.
+pub(crate) struct Share {
+    pub(crate) rows: Range<usize>,
+    pub(crate) elements: Range<usize>,
+    /// Whether this is a piece of a row, and not its first.
+    pub(crate) continues: bool,
+}
+
+/// Shares of about equal work, in the order of the elements, of which there are `count`. Rows are cut only if `cut`.
+pub(crate) fn shares(ptr: Ids<'_>, count: usize, weight: usize, cut: bool) -> Vec<Share> {
+    if ptr.rows() > 0 {
+        let all = ptr.spans(&(0..ptr.rows()));
+        assert!(all.end <= count, "row pointers must end within the {count} elements, got {}", all.end as isize);
+    }
+    let long = if cut { long_rows(ptr) } else { Vec::new() };
+    let mut shares = Vec::new();
+    let mut start = 0;
+    for row in long {
+        whole_rows(ptr, start..row, weight, &mut shares);
+        let all = ptr.span(row);
+        assert!(all.end <= count, "row pointers must not descend");
+        for first in all.clone().step_by(LONG) {
+            let elements = first..all.end.min(first + LONG);
+            shares.push(Share { rows: row..row + 1, elements, continues: first > all.start });
+        }
+        start = row + 1;
+    }
+    whole_rows(ptr, start..ptr.rows(), weight, &mut shares);
+    shares
+}
+
+/// The rows of more than [`LONG`] elements: each of them has an element whose number is a multiple of it.
+fn long_rows(ptr: Ids<'_>) -> Vec<usize> {
+    let mut long = Vec::new();
+    if ptr.rows() > 0 {
+        for k in ptr.spans(&(0..ptr.rows())).step_by(LONG) {
+            let row = ptr.below(k.saturating_add(1)).saturating_sub(1);
+            if row < ptr.rows() && ptr.span(row).len() > LONG && long.last() != Some(&row) {
+                long.push(row);
+            }
+        }
+    }
+    long
+}
+
+fn whole_rows(ptr: Ids<'_>, rows: Range<usize>, weight: usize, shares: &mut Vec<Share>) {
+    if !rows.is_empty() {
+        for cut in ptr.slice(rows.start..rows.end + 1).cuts(weight) {
+            let rows = rows.start + cut.start..rows.start + cut.end;
+            shares.push(Share { elements: ptr.spans(&rows), rows, continues: false });
+        }
+    }
+}
+
+/// Number of results that [`split`] needs besides those of the rows.
+pub(crate) fn extra(shares: &[Share]) -> usize {
+    shares.iter().filter(|share| share.continues).count()
+}
+
+/// Where each share writes its results of `width` numbers a row. The first piece of a row writes into the row, each
+/// other one into `extra`.
+pub(crate) fn split<'a, T>(shares: &[Share], width: usize, out: &'a mut [T], extra: &'a mut [T]) -> Vec<&'a mut [T]> {
+    let len = |continues: bool| -> Vec<usize> {
+        let own = shares.iter().filter(|share| share.continues == continues);
+        own.map(|share| share.rows.len() * width).collect()
+    };
+    let (mut own, mut more) = (split_mut(out, &len(false)).into_iter(), split_mut(extra, &len(true)).into_iter());
+    shares.iter().filter_map(|share| if share.continues { more.next() } else { own.next() }).collect()
+}
+
+/// Combines the results of the pieces of each row, in order. Returns the rows that had several.
+pub(crate) fn join<T: Copy>(
+    shares: &[Share],
+    width: usize,
+    out: &mut [T],
+    extra: &[T],
+    combine: impl Fn(T, T) -> T,
+) -> Vec<usize> {
+    let mut rows = Vec::new();
+    for (share, more) in shares.iter().filter(|share| share.continues).zip(extra.chunks_exact(width)) {
+        let row = share.rows.start;
+        out[row * width..][..width].iter_mut().zip(more).for_each(|(out, more)| *out = combine(*out, *more));
+        if rows.last() != Some(&row) {
+            rows.push(row);
+        }
+    }
+    rows
+}
