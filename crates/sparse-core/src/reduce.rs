@@ -347,7 +347,7 @@ pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
         if rows.len() == 1 {
             // The whole row, or a piece of it.
             Job { inputs, ptr: Ids::I64(&piece), rows: 0..1, out: &mut *out }.run();
-            if ptr.span(rows.start).len() == elements.len() {
+            if !shares[k].cut {
                 epilogue.apply(out, width);
             }
             return;

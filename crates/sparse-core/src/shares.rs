@@ -16,6 +16,8 @@ const LONG: usize = 1 << 14;
 pub(crate) struct Share {
     pub(crate) rows: Range<usize>,
     pub(crate) elements: Range<usize>,
+    /// Whether this is a piece of a row.
+    pub(crate) cut: bool,
     /// Whether this is a piece of a row, and not its first.
     pub(crate) continues: bool,
 }
@@ -35,7 +37,7 @@ pub(crate) fn shares(ptr: Ids<'_>, count: usize, weight: usize, cut: bool) -> Ve
         assert!(all.end <= count, "row pointers must not descend");
         for first in all.clone().step_by(LONG) {
             let elements = first..all.end.min(first + LONG);
-            shares.push(Share { rows: row..row + 1, elements, continues: first > all.start });
+            shares.push(Share { rows: row..row + 1, elements, cut: true, continues: first > all.start });
         }
         start = row + 1;
     }
@@ -61,7 +63,7 @@ fn whole_rows(ptr: Ids<'_>, rows: Range<usize>, weight: usize, shares: &mut Vec<
     if !rows.is_empty() {
         for cut in ptr.slice(rows.start..rows.end + 1).cuts(weight) {
             let rows = rows.start + cut.start..rows.start + cut.end;
-            shares.push(Share { elements: ptr.spans(&rows), rows, continues: false });
+            shares.push(Share { elements: ptr.spans(&rows), rows, cut: false, continues: false });
         }
     }
 }

@@ -46,4 +46,8 @@ impl<T: Element, I: Index> Terms<T> for Products<'_, T, I> {
             }
         }
     }
+
+    fn len(&self) -> usize {
+        self.idx.len()
+    }
 }

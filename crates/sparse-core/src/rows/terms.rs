@@ -6,7 +6,9 @@
 use super::contiguous::{LANES, LaneSums, contiguous_sum};
 use crate::epilogue::Epilogue;
 use crate::gather::BLOCK;
-use crate::par::{by_elements, for_pieces};
+use crate::memory::Scratch;
+use crate::par;
+use crate::shares::{Share, extra, join, shares, split};
 use crate::{Element, Index};
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
@@ -15,6 +17,8 @@ use pulp::{Simd, WithSimd};
 pub(crate) trait Terms<T: Element>: Copy + Sync {
     /// Writes the terms from term `first` on, at most [`BLOCK`].
     fn write(&self, first: usize, out: &mut [T::Acc]);
+    /// Number of terms.
+    fn len(&self) -> usize;
 }
 
 /// `out[r]` = the sum of the terms `ptr[r]..ptr[r + 1]`, with the order of additions of row sums.
@@ -24,10 +28,20 @@ pub(crate) fn sum_terms<T: Element, I: Index, X: Terms<T>>(
     epilogue: Epilogue<'_, T>,
     out: &mut [T],
 ) {
-    for_pieces(&by_elements(ptr, 1), out, &|r| r.len(), &|rows, out| {
-        I::dispatch::<T, _>(Rows { ptr: &ptr[rows.start..=rows.end], terms, out: &mut *out });
-        epilogue.apply(out, 1);
+    let shares = shares(I::list(ptr), terms.len(), 1, T::EXACT);
+    let mut more = Scratch::unwritten(extra(&shares));
+    par::each(split(&shares, 1, out, &mut more), &|k, out| {
+        let Share { rows, elements, .. } = &shares[k];
+        let piece = [elements.start, elements.end].map(I::from_usize);
+        let ptr = if rows.len() == 1 { &piece } else { &ptr[rows.start..=rows.end] };
+        I::dispatch::<T, _>(Rows { ptr, terms, out: &mut *out });
+        if !shares[k].cut {
+            epilogue.apply(out, 1);
+        }
     });
+    for row in join(&shares, 1, out, &more, |a: T, b: T| T::narrow(T::add(a.widen(), b.widen()))) {
+        epilogue.apply(&mut out[row..=row], 1);
+    }
 }
 
 /// A range of rows, with its part of the output.
