@@ -3,9 +3,9 @@
 use super::compressed::{Compressed, View};
 use super::places::{Columns, Hits, Right, position};
 use crate::element::Ids;
-use crate::memory::{defaults, unwritten};
+use crate::memory::{Scratch, defaults, unwritten};
 use crate::par::{self, by_elements, for_pieces, split_mut};
-use crate::{Element, Index, Result, SparseError};
+use crate::{Element, Index, Plain, Result, SparseError};
 use core::ops::Range;
 
 /// Sparse x sparse, structure and values in one pass: `C[i, j] = sum over k of A[i, k] * B[k, j]`. `cols` is the width
@@ -18,7 +18,8 @@ use core::ops::Range;
 /// two levels marks the columns that have a product and lists them in order without a sort. If the matrix has many more
 /// columns than B has elements, the accumulator has a place only for each column that B uses. Sums are accumulated in
 /// [`Element::Acc`] in the order of A's row, whatever the number of threads. O(products + rows) time. Memory for the
-/// result, and for one dense row per thread.
+/// result, and for one dense row per thread; a result of up to 256 MB of values is copied once, where a sample of the
+/// rows says that most products are elements of their own.
 ///
 /// # Errors
 ///
@@ -47,12 +48,63 @@ type Product<T> = (Vec<usize>, Vec<i32>, Vec<T>);
 
 fn multiply<T: Element>(a: View<'_>, a_values: &[T], b: Right<'_>, b_values: &[T], room: Room) -> Result<Product<T>> {
     let pieces = plan(a, b, room)?;
-    let rooms: Vec<usize> = pieces.iter().map(|(_, room)| *room).collect();
-    let room = rooms.iter().sum();
+    let room = pieces.iter().map(|(_, room)| *room).sum();
+    let mut ends = unwritten(a.ptr.rows());
+    if room * size_of::<T>() <= COPIED && mostly_written(a, b, room) {
+        let (mut places, mut values) = (Scratch::unwritten(room), Scratch::unwritten(room));
+        multiply_pieces((a, a_values), (b, b_values), &pieces, &mut ends, &mut places, &mut values);
+        let parts = close(&pieces, &mut ends);
+        return Ok((ends, joined(&parts, &places), joined(&parts, &values)));
+    }
     // The room may be far more than the result needs, and what is not written must cost nothing: so not from the pool.
-    let (mut ends, mut places, mut values) = (unwritten(a.ptr.rows()), defaults::<i32>(room), defaults(room));
-    let own = split_mut(&mut places, &rooms).into_iter().zip(split_mut(&mut values, &rooms));
-    let jobs = own.zip(split_mut(&mut ends, &par::lens(&pieces, |(rows, _)| rows.len()))).collect();
+    let (mut places, mut values) = (defaults::<i32>(room), defaults(room));
+    multiply_pieces((a, a_values), (b, b_values), &pieces, &mut ends, &mut places, &mut values);
+    let mut to = 0;
+    for part in close(&pieces, &mut ends) {
+        let len = part.len();
+        if part.start != to {
+            places.copy_within(part.clone(), to);
+            values.copy_within(part, to);
+        }
+        to += len;
+    }
+    places.truncate(to);
+    values.truncate(to);
+    Ok((ends, places, values))
+}
+
+/// Most bytes of values that are computed in memory that is used again and then copied, in parallel.
+const COPIED: usize = 256 << 20;
+
+/// Whether the result needs most of the room, as some of the rows say.
+fn mostly_written(a: View<'_>, b: Right<'_>, room: usize) -> bool {
+    const SAMPLES: usize = 64;
+    let rows = a.ptr.rows();
+    let (mut hits, mut places) = (Hits::new(b.width), vec![0; b.width]);
+    let counts = (0..rows).step_by(rows / SAMPLES + 1).map(|row| elements_of(a, b, row, &mut hits, &mut places));
+    counts.sum::<usize>() * (rows / SAMPLES + 1) >= room / 2
+}
+
+/// The number of elements of row `row` of the product.
+fn elements_of(a: View<'_>, b: Right<'_>, row: usize, hits: &mut Hits, places: &mut [i32]) -> usize {
+    for k in a.ptr.span(row) {
+        b.places[b.ptr.span(a.idx.at(k))].iter().for_each(|place| hits.add(place.to_usize()));
+    }
+    hits.drain(places)
+}
+
+/// The elements of each piece in its room, and the ends of its rows there.
+fn multiply_pieces<T: Element>(
+    (a, a_values): (View<'_>, &[T]),
+    (b, b_values): (Right<'_>, &[T]),
+    pieces: &[(Range<usize>, usize)],
+    ends: &mut [usize],
+    places: &mut [i32],
+    values: &mut [T],
+) {
+    let rooms = par::lens(pieces, |(_, room)| *room);
+    let own = split_mut(places, &rooms).into_iter().zip(split_mut(values, &rooms));
+    let jobs = own.zip(split_mut(ends, &par::lens(pieces, |(rows, _)| rows.len()))).collect();
     par::each(jobs, &|piece, ((places, out), ends): ((&mut [i32], &mut [T]), &mut [usize])| {
         let (mut sums, mut hits) = (vec![T::ACC_ZERO; b.width], Hits::new(b.width));
         let mut at = 0;
@@ -69,21 +121,29 @@ fn multiply<T: Element>(a: View<'_>, a_values: &[T], b: Right<'_>, b_values: &[T
             *end = at;
         }
     });
-    // Closes the gaps between the pieces. The ends of the rows then count from the first element of all.
+}
+
+/// Where the elements of each piece are in the room of all. The ends of the rows then count from the first element of
+/// all, as if there were no gaps.
+fn close(pieces: &[(Range<usize>, usize)], ends: &mut [usize]) -> Vec<Range<usize>> {
     let (mut from, mut to) = (0, 0);
+    let mut parts = Vec::with_capacity(pieces.len());
     for (rows, room) in pieces {
-        let ends = &mut ends[rows];
+        let ends = &mut ends[rows.clone()];
         let len = ends.last().map_or(0, |end| *end);
-        if from != to {
-            places.copy_within(from..from + len, to);
-            values.copy_within(from..from + len, to);
-        }
         ends.iter_mut().for_each(|end| *end += to);
+        parts.push(from..from + len);
         (from, to) = (from + room, to + len);
     }
-    places.truncate(to);
-    values.truncate(to);
-    Ok((ends, places, values))
+    parts
+}
+
+/// The parts of a list, one behind the other.
+fn joined<T: Plain>(parts: &[Range<usize>], list: &[T]) -> Vec<T> {
+    let lens = par::lens(parts, |part| part.len());
+    let mut out = unwritten(lens.iter().sum());
+    par::each(split_mut(&mut out, &lens), &|piece, out| out.copy_from_slice(&list[parts[piece].clone()]));
+    out
 }
 
 /// The rows of A of each piece of work, and the maximal number of elements that these rows can have. Memory is reserved
@@ -102,10 +162,7 @@ fn plan(a: View<'_>, b: Right<'_>, room: Room) -> Result<Vec<(Range<usize>, usiz
             let (mut hits, mut places) = (Hits::new(b.width), vec![0; b.width]);
             *count = 0;
             for r in rows.clone() {
-                for k in a.ptr.span(r) {
-                    b.places[b.ptr.span(a.idx.at(k))].iter().for_each(|place| hits.add(place.to_usize()));
-                }
-                *count += hits.drain(&mut places);
+                *count += elements_of(a, b, r, &mut hits, &mut places);
             }
         });
         room.check(sum(&pieces))?;
