@@ -39,7 +39,7 @@ pub fn group_by<I: Index>(keys: &[I], groups: usize) -> Segments<I> {
 pub fn group_with<I: Index>(keys: &[I], others: &[I], groups: usize) -> (Segments<I>, Vec<I>) {
     assert_eq!(keys.len(), others.len(), "group_with: each key needs one of the others");
     let list = width(others);
-    if bits(keys.len()) + bits(groups) + list <= u64::BITS {
+    if bits(keys.len()) + low_bits(keys.len(), groups) + list < u64::BITS {
         return group(keys, Some((others, list)), groups);
     }
     let segments = group_by(keys, groups);
@@ -52,13 +52,13 @@ pub fn group_with<I: Index>(keys: &[I], others: &[I], groups: usize) -> (Segment
 fn group<I: Index>(keys: &[I], others: Option<(&[I], u32)>, groups: usize) -> (Segments<I>, Vec<I>) {
     let n = keys.len();
     let (others, list) = others.unwrap_or((&[], 0));
-    // Or the key would not fit its field. A key of as many bits that is still too large has no counter.
+    // A key of as many bits that is still too large has no bucket or no counter.
     assert!(width(keys) <= bits(groups), "group_by: keys must be in [0, {groups})");
     let mut segments = Segments { ptr: zeroed(groups + 1), order: unwritten(n) };
     let mut grouped = unwritten(others.len());
     let into = (&mut segments.ptr[1..], &mut segments.order[..], &mut grouped[..]);
     let fields = Fields { position: bits(n), width: list };
-    if bits(n) + bits(groups) + list <= u64::BITS {
+    if bits(n) + low_bits(n, groups) + list < u64::BITS {
         group_words::<u64, I>(keys, others, fields, groups, into);
     } else {
         group_words::<u128, I>(keys, others, fields, groups, into);
@@ -66,7 +66,15 @@ fn group<I: Index>(keys: &[I], others: Option<(&[I], u32)>, groups: usize) -> (S
     (segments, grouped)
 }
 
-/// The bits of a word below the key: of the other, and below it of the position.
+/// Bits of a key inside its bucket.
+fn low_bits(n: usize, groups: usize) -> u32 {
+    // About 8k entries and 64k counters per bucket: both fit in the second-level cache. With more than 1024 buckets the
+    // partition itself would miss the TLB.
+    let buckets = (n / 8192).max(groups / 65536).clamp(1, 1024);
+    groups.div_ceil(buckets).max(1).next_power_of_two().trailing_zeros()
+}
+
+/// The bits of a word below the low bits of the key: of the other, and below it of the position.
 #[derive(Clone, Copy)]
 struct Fields {
     position: u32,
@@ -81,22 +89,21 @@ fn group_words<W: Word, I: Index>(
     groups: usize,
     (ends, order, grouped): (&mut [I], &mut [I], &mut [I]),
 ) {
-    // About 8k entries and 64k counters per bucket: both fit in the second-level cache. With more than 1024 buckets the
-    // partition itself would miss the TLB.
-    let buckets = (keys.len() / 8192).max(groups / 65536).clamp(1, 1024);
-    let size = groups.div_ceil(buckets).max(1).next_power_of_two();
+    let low = low_bits(keys.len(), groups);
+    let size = 1 << low;
     let buckets = groups.div_ceil(size);
     let Fields { position, width } = fields;
-    let (key, low) = (position + width, size.trailing_zeros());
-    let words = move |first: usize, out: &mut [W]| {
-        for ((k, id), word) in (first..).zip(&keys[first..]).zip(&mut *out) {
-            *word = W::of(id.to_usize(), key) | W::of(k, 0);
+    let key = position + width;
+    let fill = move |first: usize, out: &mut [W], digits: &mut [u16]| {
+        for ((k, id), (word, digit)) in (first..).zip(&keys[first..]).zip(out.iter_mut().zip(digits)) {
+            let id = id.to_usize();
+            (*word, *digit) = (W::of(id & (size - 1), key) | W::of(k, 0), (id >> low) as u16);
         }
         if let Some(others) = others.get(first..) {
             out.iter_mut().zip(others).for_each(|(word, other)| *word = *word | W::of(other.to_usize(), position));
         }
     };
-    let parts = Buckets::<W>::new(keys.len(), buckets, words, move |w| w.high(key) >> low);
+    let parts = Buckets::<W>::new(keys.len(), buckets, fill);
     let lens: Vec<usize> = (0..buckets).map(|b| parts.len(b)).collect();
     let firsts: Vec<usize> = lens.iter().scan(0, |sum, len| Some(core::mem::replace(sum, *sum + len))).collect();
     let orders = split_mut(order, &lens);
@@ -105,11 +112,9 @@ fn group_words<W: Word, I: Index>(
     par::each(jobs, &|b, ((first, ends), (order, grouped))| {
         let pieces: Vec<&[W]> = parts.pieces(b).collect();
         if others.is_empty() {
-            count_sort(&pieces, (key, size - 1), first, ends, |at, word| {
-                order[at] = I::from_usize(word.field(0, position))
-            });
+            count_sort(&pieces, key, first, ends, |at, word| order[at] = I::from_usize(word.field(0, position)));
         } else {
-            count_sort(&pieces, (key, size - 1), first, ends, |at, word| {
+            count_sort(&pieces, key, first, ends, |at, word| {
                 order[at] = I::from_usize(word.field(0, position));
                 grouped[at] = I::from_usize(word.field(position, width));
             });
@@ -117,19 +122,18 @@ fn group_words<W: Word, I: Index>(
     });
 }
 
-/// Counting sort of words by their keys, which start at bit `key`, modulo `mask + 1`. `put(k, word)` gets the place of
-/// each. `ends[key]` becomes `first` plus the end of the key's group.
+/// Counting sort of words by their keys, which start at bit `key`. `put(k, word)` gets the place of each. `ends[key]` becomes `first` plus the end of the key's group.
 #[inline(always)]
 fn count_sort<W: Word, I: Index>(
     pieces: &[&[W]],
-    (key, mask): (u32, usize),
+    key: u32,
     first: usize,
     ends: &mut [I],
     mut put: impl FnMut(usize, W),
 ) {
     for piece in pieces {
         for word in *piece {
-            let end = &mut ends[word.high(key) & mask];
+            let end = &mut ends[word.high(key)];
             *end = I::from_usize(end.to_usize() + 1);
         }
     }
@@ -142,7 +146,7 @@ fn count_sort<W: Word, I: Index>(
     // While the groups are filled, their starts advance to their ends.
     for piece in pieces {
         for &word in *piece {
-            let end = &mut ends[word.high(key) & mask];
+            let end = &mut ends[word.high(key)];
             let at = end.to_usize();
             *end = I::from_usize(at + 1);
             put(at - first, word);

@@ -70,28 +70,23 @@ pub(super) struct Buckets<W: Pod> {
 }
 
 impl<W: Word> Buckets<W> {
-    /// Distributes `n` words over `buckets` buckets by `digit(word)`. The order inside each bucket is kept.
-    /// `words(k, block)` writes the words from word `k` on into a block.
+    /// Distributes `n` words over `buckets` buckets, at most 2^16. The order inside each bucket is kept.
+    /// `fill(k, words, digits)` writes the words from word `k` on into a block, and the bucket of each.
     ///
     /// Each task counts and scatters its own contiguous part into its own buffer. No two threads write the same memory,
     /// so this needs neither atomics nor unsafe code. The result does not depend on the number of parts.
-    pub(super) fn new(
-        n: usize,
-        buckets: usize,
-        words: impl Fn(usize, &mut [W]) + Copy + Sync,
-        digit: impl Fn(W) -> usize + Copy + Sync,
-    ) -> Self {
+    pub(super) fn new(n: usize, buckets: usize, fill: impl Fn(usize, &mut [W], &mut [u16]) + Copy + Sync) -> Self {
         let ranges = ranges(n, big_pieces(n));
         let parts = par::map(ranges.len(), &|part| {
             let range = ranges[part].clone();
-            // Copies: what they capture stays in registers.
-            let (words, digit) = (words, digit);
-            let mut block = [W::default(); BLOCK];
+            // A copy: what it captures stays in registers.
+            let fill = fill;
+            let (mut words, mut digits) = ([W::default(); BLOCK], [0u16; BLOCK]);
             let mut start = vec![0usize; buckets + 1];
             for first in range.clone().step_by(BLOCK) {
-                let block = &mut block[..BLOCK.min(range.end - first)];
-                words(first, block);
-                block.iter().for_each(|w| start[digit(*w) + 1] += 1);
+                let count = BLOCK.min(range.end - first);
+                fill(first, &mut words[..count], &mut digits[..count]);
+                digits[..count].iter().for_each(|digit| start[usize::from(*digit) + 1] += 1);
             }
             for b in 0..buckets {
                 start[b + 1] += start[b];
@@ -99,11 +94,11 @@ impl<W: Word> Buckets<W> {
             let mut out = Scratch::unwritten(range.len());
             let mut next = start.clone();
             for first in range.clone().step_by(BLOCK) {
-                let block = &mut block[..BLOCK.min(range.end - first)];
-                words(first, block);
-                for &w in &*block {
-                    let slot = &mut next[digit(w)];
-                    out[*slot] = w;
+                let count = BLOCK.min(range.end - first);
+                fill(first, &mut words[..count], &mut digits[..count]);
+                for (word, digit) in words[..count].iter().zip(&digits[..count]) {
+                    let slot = &mut next[usize::from(*digit)];
+                    out[*slot] = *word;
                     *slot += 1;
                 }
             }

@@ -130,7 +130,10 @@ fn sort_words<W: Word>(n: usize, low: u32, high: u32, words: impl Fn(usize, &mut
     // Partitions by the leading bits into buckets of about 32k words (256 KB), then sorts each in the cache.
     let lead = bits(n / 32768).min(8).min(high - low);
     let shift = high - lead;
-    let buckets = Buckets::new(n, 1 << lead, words, move |w| w.field(shift, lead));
+    let buckets = Buckets::new(n, 1 << lead, move |first, out: &mut [W], digits: &mut [u16]| {
+        words(first, out);
+        digits.iter_mut().zip(out).for_each(|(digit, word)| *digit = word.field(shift, lead) as u16);
+    });
     let lens: Vec<usize> = (0..1 << lead).map(|b| buckets.len(b)).collect();
     let mut sorted = Scratch::unwritten(n);
     let slices = split_mut(&mut sorted, &lens);
