@@ -3,6 +3,7 @@
 use super::exact::Exact;
 use super::kind::{Numeric, from_float};
 use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData};
+use sparse_burn::is_gpu;
 use sparse_burn::kernel::cast_ids;
 
 /// The index dtype of a pattern: i32 where every size fits, else i64.
@@ -19,13 +20,17 @@ pub(crate) fn index_tensor<const D: usize>(tensor: Tensor<D, Int>, dtype: DType)
     match tensor.shape().num_elements() {
         _ if tensor.dtype() == dtype => tensor,
         0 => Tensor::empty(tensor.shape(), (&tensor.device(), dtype)),
-        count if [tensor.dtype(), dtype].iter().all(|dtype| matches!(dtype, DType::I32 | DType::I64)) => {
+        count if !is_gpu(&tensor.device()) && [tensor.dtype(), dtype].iter().all(is_index) => {
             // On all threads, into memory that is used again. Burn's cast does neither on a CPU.
             let shape = tensor.dims();
-            cast_ids(&tensor.reshape(Exact([count]))).reshape(Exact(shape))
+            cast_ids(tensor.reshape(Exact([count]))).reshape(Exact(shape))
         }
         _ => tensor.cast(dtype),
     }
+}
+
+fn is_index(dtype: &DType) -> bool {
+    matches!(dtype, DType::I32 | DType::I64)
 }
 
 /// An index tensor for validation: i32 or i64. Other dtypes are cast to i64. A u64 that does not fit becomes the

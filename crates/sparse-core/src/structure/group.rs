@@ -122,7 +122,8 @@ fn group_words<W: Word, I: Index>(
     });
 }
 
-/// Counting sort of words by their keys, which start at bit `key`. `put(k, word)` gets the place of each. `ends[key]` becomes `first` plus the end of the key's group.
+/// Counting sort of words by their keys, which start at bit `key`. `put(k, word)` gets the place of each. `ends[key]`
+/// becomes `first` plus the end of the key's group.
 #[inline(always)]
 fn count_sort<W: Word, I: Index>(
     pieces: &[&[W]],

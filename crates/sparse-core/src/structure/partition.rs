@@ -79,8 +79,6 @@ impl<W: Word> Buckets<W> {
         let ranges = ranges(n, big_pieces(n));
         let parts = par::map(ranges.len(), &|part| {
             let range = ranges[part].clone();
-            // A copy: what it captures stays in registers.
-            let fill = fill;
             let (mut words, mut digits) = ([W::default(); BLOCK], [0u16; BLOCK]);
             let mut start = vec![0usize; buckets + 1];
             for first in range.clone().step_by(BLOCK) {

@@ -13,6 +13,7 @@ use crate::backend::Gpu;
 use crate::kernel::{MoveRows, ZipRows};
 use burn::backend::DType;
 use burn_cubecl::cubecl::prelude::{Int, Numeric, Size};
+use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 use sparse_core::BinaryOp;
 
