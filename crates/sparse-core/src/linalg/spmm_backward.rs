@@ -9,7 +9,7 @@ use crate::epilogue::Epilogue;
 use crate::memory::Scratch;
 use crate::par::{self, by_elements, for_pieces, split_mut};
 use crate::rows::move_rows;
-use crate::shares::{Share, extra, join, shares, split};
+use crate::shares::{extra, join, shares, split, sum};
 use crate::source::Source;
 use crate::{Element, Index};
 use bytemuck::{cast_slice, cast_slice_mut};
@@ -88,13 +88,12 @@ fn backward<T: Element, I: Index>(
     let dense_grads = split(&shares, features, dense_grad, &mut more);
     let dots = split_mut(value_grads, &par::lens(&shares, |share| share.elements.len() * heads));
     par::each(dense_grads.into_iter().zip(dots).collect(), &|k, (dense_grads, dots)| {
-        let Share { rows: cols, elements, .. } = &shares[k];
-        let piece = [elements.start as i64, elements.end as i64];
+        let (cols, ends) = (&shares[k].rows, shares[k].ends());
         let (ptr, first, cols) =
-            if cols.len() == 1 { (Ids::I64(&piece), cols.start, 0..1) } else { (ptr, 0, cols.clone()) };
+            if shares[k].cut { (Ids::I64(&ends), cols.start, 0..1) } else { (ptr, 0, cols.clone()) };
         T::dispatch(Columns { ptr, idx, values, dense, grad, heads, first, cols, dense_grads, dots });
     });
-    join(&shares, features, dense_grad, &more, |a: T, b: T| T::narrow(T::add(a.widen(), b.widen())));
+    join(&shares, features, dense_grad, &more, sum);
 }
 
 /// `dots[k]` = the products of `dense` at the column and of `grad` at the row of element `k`.
