@@ -2,6 +2,7 @@
 
 use super::compressed::{Compressed, View};
 use super::places::{Columns, Hits, Right, position};
+use super::short::{Products, is_short};
 use crate::element::Ids;
 use crate::memory::{Scratch, defaults, unwritten};
 use crate::par::{self, by_elements, for_pieces, split_mut};
@@ -106,9 +107,17 @@ fn multiply_pieces<T: Element>(
     let own = split_mut(places, &rooms).into_iter().zip(split_mut(values, &rooms));
     let jobs = own.zip(split_mut(ends, &par::lens(pieces, |(rows, _)| rows.len()))).collect();
     par::each(jobs, &|piece, ((places, out), ends): ((&mut [i32], &mut [T]), &mut [usize])| {
-        let (mut sums, mut hits) = (vec![T::ACC_ZERO; b.width], Hits::new(b.width));
+        let (mut sums, mut hits, mut short) = (Vec::new(), Hits::new(b.width), Products::<T>::new());
         let mut at = 0;
         for (r, end) in pieces[piece].0.clone().zip(ends) {
+            if is_short(products_of(a, b, r), b.width) {
+                add_row(r, a, a_values, b, b_values, |place, product| short.add(place, product));
+                at += short.drain(&mut places[at..], &mut out[at..]);
+                *end = at;
+                continue;
+            }
+            // At the first row that needs it: often none does.
+            sums.resize(b.width, T::ACC_ZERO);
             add_row(r, a, a_values, b, b_values, |place, product| {
                 sums[place] = T::add(sums[place], product);
                 hits.add(place);
@@ -236,15 +245,32 @@ fn multiply_values<T: Element>(
     assert_eq!(out.len(), idx.len(), "spgemm: out must have an element for each of the pattern");
     for_pieces(&ptr.cuts(8), out, &|rows| ptr.spans(rows).len(), &|rows, out| {
         let first = ptr.at(rows.start);
-        let mut sums: Vec<T::Acc> = vec![T::ACC_ZERO; b.width];
+        let (mut sums, mut short) = (Vec::new(), Products::<T>::new());
         for r in rows {
             let row = ptr.span(r);
+            if is_short(products_of(a, b, r), b.width) {
+                let (out, idx) = (&mut out[row.start - first..row.end - first], &idx[row]);
+                let own = short.sums(out.len());
+                add_row(r, a, a_values, b, b_values, |place, product| {
+                    if let Ok(at) = idx.binary_search(&(place as i32)) {
+                        own[at] = T::add(own[at], product);
+                    }
+                });
+                out.iter_mut().zip(own).for_each(|(slot, sum)| *slot = T::narrow(*sum));
+                continue;
+            }
+            sums.resize(b.width, T::ACC_ZERO);
             add_row(r, a, a_values, b, b_values, |at, product| sums[at] = T::add(sums[at], product));
             for (slot, j) in out[row.start - first..row.end - first].iter_mut().zip(&idx[row.clone()]) {
                 *slot = T::narrow(core::mem::replace(&mut sums[j.to_usize()], T::ACC_ZERO));
             }
         }
     });
+}
+
+/// The number of products of row `r`.
+fn products_of(a: View<'_>, b: Right<'_>, r: usize) -> usize {
+    a.ptr.span(r).map(|k| b.ptr.span(a.idx.at(k)).len()).sum()
 }
 
 /// Calls `add(place, product)` for each product of row `r`.
@@ -278,7 +304,7 @@ fn products(a: View<'_>, b: Right<'_>) -> Vec<(Range<usize>, usize)> {
     let mut sums = vec![0i64; rows + 1];
     for_pieces(&par::even(rows, 16), &mut sums[1..], &|rows| rows.len(), &|rows, sums| {
         for (r, slot) in rows.zip(sums) {
-            *slot = a.ptr.span(r).map(|k| b.ptr.span(a.idx.at(k)).len() as i64).sum();
+            *slot = products_of(a, b, r) as i64;
         }
     });
     for r in 0..rows {
