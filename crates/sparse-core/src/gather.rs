@@ -9,8 +9,8 @@ use crate::Index;
 /// How many indices to check before their reads. They are still in the first-level cache then.
 pub(crate) const BLOCK: usize = 2048;
 
-/// A list and its last place, if all of `ids` are within it. Place `id.place().min(last)` is that of `id`, and a read
-/// of it needs no check.
+/// A list and its last place, if all of `ids` are within it. Read `list[id.place().min(last)]`: the minimum changes
+/// nothing, but it removes the check of bounds.
 #[inline(always)]
 pub(crate) fn readable<'a, T, I: Index>(list: &'a [T], ids: &[I]) -> Option<(&'a [T], usize)> {
     let most = ids.iter().fold(0, |most, id| id.place().max(most));

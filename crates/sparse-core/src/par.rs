@@ -1,5 +1,5 @@
-//! How loops are shared among threads. Work is split into pieces, but no sum is split by them, so results do not depend
-//! on the number of threads.
+//! How loops are shared among threads. No sum is split by the number of threads, so results do not depend on it. Sums
+//! of long rows are split at fixed places; see [`shares`](crate::shares).
 
 use crate::Index;
 use crate::Plain;

@@ -2,8 +2,8 @@
 //! one value for each element or one for each head, segment sum, segment any.
 //!
 //! The output row of a segment is computed in register tiles. All source rows are read for the first tile of columns,
-//! then again for the next tile; they are in the cache by then. Each output element is accumulated by one thread in the
-//! order of the segment, so the result does not depend on the number of threads.
+//! then again for the next tile; they are in the cache by then. Each output element is accumulated in the order of the
+//! segment, that of a long segment in pieces of a fixed length, so the result does not depend on the number of threads.
 
 use crate::element::Ids;
 use crate::element::Lanes;

@@ -45,7 +45,7 @@ pub(crate) fn shares(ptr: Ids<'_>, count: usize, weight: usize, cut: bool) -> Ve
     shares
 }
 
-/// The rows of more than [`LONG`] elements: each of them has an element whose number is a multiple of it.
+/// The rows of more than [`LONG`] elements. Each of them has one of the elements start, start + LONG, ..
 fn long_rows(ptr: Ids<'_>) -> Vec<usize> {
     let mut long = Vec::new();
     if ptr.rows() > 0 {

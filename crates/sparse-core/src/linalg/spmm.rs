@@ -27,7 +27,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 /// Each thread gets rows with about the same number of elements, not the same number of rows. A wide row is computed in
 /// register tiles of 8 vectors, with the dense rows prefetched (the scheme of Yang, Buluc and Owens, "Design principles
 /// for sparse matrix multiplication on the GPU", Euro-Par 2018, applied to SIMD lanes). O(nnz * features) time. No
-/// extra memory, except for a copy of permuted values from 32 features on.
+/// extra memory, except for a copy of permuted values from 32 features on, and a row for each piece of a long row.
 ///
 /// # Panics
 ///

@@ -29,7 +29,7 @@ use pulp::{Simd, WithSimd};
 /// These are [`spmm`](crate::spmm) with the transpose and [`sddmm`](crate::sddmm), with the same bits. Both would read
 /// a row of `grad` for each element, which takes most of their time; this reads it once. O(nnz * features) time,
 /// parallel over columns weighted by their elements. Memory for two values for each element and head where there is a
-/// permutation, and for one row for each thread.
+/// permutation, and for one row for each thread and each piece of a long column.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! Sums of terms that are read at random places: sparse matrix times vector, and sums of single values in an order.
+//! Sums of terms that are read at random places, as those of a sparse matrix times a vector.
 //!
 //! A loop over short rows mispredicts the end of each, and then reads little at a time. So a block of terms is made
 //! without regard to rows, with gather instructions, and its rows are added afterwards.

@@ -31,7 +31,8 @@ pub fn group_by<I: Index>(keys: &[I], groups: usize) -> Segments<I> {
 /// [`group_by`], and another list in the order of the groups: entry `k` is `others[order[k]]`. So rows become columns:
 /// with the columns of a matrix as keys and its rows as the others, this is the transpose.
 ///
-/// The others travel in the words that are sorted, if key, position and entry fit 64 bits. Then none is read at random.
+/// The others travel in the words that are sorted, if the low bits of the key, position and entry fit 64 bits. Then
+/// none is read at random.
 ///
 /// # Panics
 ///
@@ -52,7 +53,8 @@ pub fn group_with<I: Index>(keys: &[I], others: &[I], groups: usize) -> (Segment
 fn group<I: Index>(keys: &[I], others: Option<(&[I], u32)>, groups: usize) -> (Segments<I>, Vec<I>) {
     let n = keys.len();
     let (others, list) = others.unwrap_or((&[], 0));
-    // A key of as many bits that is still too large has no bucket or no counter.
+    // A key with more bits would be taken for another. One with as many bits that is too large has no counter, and
+    // panics there.
     assert!(width(keys) <= bits(groups), "group_by: keys must be in [0, {groups})");
     let mut segments = Segments { ptr: zeroed(groups + 1), order: unwritten(n) };
     let mut grouped = unwritten(others.len());

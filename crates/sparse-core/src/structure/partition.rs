@@ -7,8 +7,8 @@ use bytemuck::Pod;
 use core::fmt::Debug;
 use core::ops::BitOr;
 
-/// An unsigned integer with a key in its high bits and a position in its low bits. Sorting such words keeps equal keys
-/// in order.
+/// An unsigned integer with a key in its high bits and a position in its lowest bits. Sorting such words keeps equal
+/// keys in order.
 pub(super) trait Word: Pod + Ord + BitOr<Output = Self> + Debug + Default + Send + Sync {
     /// `n << shift`, where a shift by all bits or more is only of zero.
     fn of(n: usize, shift: u32) -> Self;
