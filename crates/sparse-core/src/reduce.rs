@@ -8,10 +8,8 @@
 use crate::element::Ids;
 use crate::element::Lanes;
 use crate::epilogue::Epilogue;
-use crate::memory::Scratch;
-use crate::par;
 use crate::reducer::{Reducer, V};
-use crate::shares::{Share, extra, join, shares, split};
+use crate::shares::{Share, run, shares};
 use crate::source::Source;
 use crate::weights::Weigh;
 use crate::{Element, Index, simd};
@@ -340,32 +338,25 @@ pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
     let inputs = Inputs { reducer, weights, idx, source };
     let block = epilogue.block(width);
     let shares = shares(ptr, idx.map_or(source.rows(), |idx| idx.len()), width, T::EXACT);
-    let mut more = Scratch::unwritten(extra(&shares) * width);
-    par::each(split(&shares, width, out, &mut more), &|k, mut out| {
-        let Share { rows, elements, .. } = &shares[k];
-        let piece = [elements.start as i64, elements.end as i64];
-        if rows.len() == 1 {
-            // The whole row, or a piece of it.
-            Job { inputs, ptr: Ids::I64(&piece), rows: 0..1, out: &mut *out }.run();
-            if !shares[k].cut {
-                epilogue.apply(out, width);
-            }
-            return;
+    let body = |share: &Share, mut out: &mut [T]| {
+        let (ends, mut first) = (share.ends(), share.rows.start);
+        if share.cut {
+            return Job { inputs, ptr: Ids::I64(&ends), rows: 0..1, out }.run();
         }
-        let mut first = rows.start;
-        while first < rows.end {
-            let rows = first..rows.end.min(first.saturating_add(block));
+        while first < share.rows.end {
+            let rows = first..share.rows.end.min(first.saturating_add(block));
             first = rows.end;
             let (part, rest) = out.split_at_mut(rows.len() * width);
             Job { inputs, ptr, rows, out: &mut *part }.run();
+            // While the part is in the cache.
             epilogue.apply(part, width);
             out = rest;
         }
-    });
+    };
     // A result is a source row of weight one.
     let step = |acc, x: T| reducer.step(acc, T::mul(reducer.factor(T::ACC_ONE), x.widen()));
     let both = |a, b| T::narrow(reducer.finish(step(step(reducer.start(false), a), b)));
-    for row in join(&shares, width, out, &more, both) {
+    for row in run(&shares, width, out, &body, both) {
         epilogue.apply(&mut out[row * width..][..width], width);
     }
 }

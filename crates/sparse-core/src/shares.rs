@@ -6,7 +6,9 @@
 //! depend on it either.
 
 use crate::element::Ids;
-use crate::par::split_mut;
+use crate::memory::Scratch;
+use crate::par::{self, split_mut};
+use crate::{Element, Plain};
 use core::ops::Range;
 
 /// Elements of a row that one thread combines. With 128 features that takes about a millisecond.
@@ -68,6 +70,27 @@ fn whole_rows(ptr: Ids<'_>, rows: Range<usize>, weight: usize, shares: &mut Vec<
     }
 }
 
+impl Share {
+    /// The ends of a piece, as row pointers.
+    pub(crate) fn ends(&self) -> [i64; 2] {
+        [self.elements.start as i64, self.elements.end as i64]
+    }
+}
+
+/// Runs `body` for each share, with its results of `width` numbers a row, and combines those of pieces. Returns the rows
+/// that had several.
+pub(crate) fn run<T: Plain>(
+    shares: &[Share],
+    width: usize,
+    out: &mut [T],
+    body: &(dyn Fn(&Share, &mut [T]) + Sync),
+    combine: impl Fn(T, T) -> T,
+) -> Vec<usize> {
+    let mut more = Scratch::unwritten(extra(shares) * width);
+    par::each(split(shares, width, out, &mut more), &|k, out| body(&shares[k], out));
+    join(shares, width, out, &more, combine)
+}
+
 /// Number of results that [`split`] needs besides those of the rows.
 pub(crate) fn extra(shares: &[Share]) -> usize {
     shares.iter().filter(|share| share.continues).count()
@@ -101,4 +124,9 @@ pub(crate) fn join<T: Copy>(
         }
     }
     rows
+}
+
+/// The sum of two results of pieces.
+pub(crate) fn sum<T: Element>(a: T, b: T) -> T {
+    T::narrow(T::add(a.widen(), b.widen()))
 }

@@ -19,8 +19,8 @@ use core::ops::Range;
 /// two levels marks the columns that have a product and lists them in order without a sort. If the matrix has many more
 /// columns than B has elements, the accumulator has a place only for each column that B uses. Sums are accumulated in
 /// [`Element::Acc`] in the order of A's row, whatever the number of threads. O(products + rows) time. Memory for the
-/// result, and for one dense row per thread; a result of up to 256 MB of values is copied once, where a sample of the
-/// rows says that most products are elements of their own.
+/// result, and for one dense row per thread; a result of at most 256 MB is copied once, where a sample of the rows
+/// says that at least half of the products are elements of their own.
 ///
 /// # Errors
 ///
@@ -51,7 +51,7 @@ fn multiply<T: Element>(a: View<'_>, a_values: &[T], b: Right<'_>, b_values: &[T
     let pieces = plan(a, b, room)?;
     let room = pieces.iter().map(|(_, room)| *room).sum();
     let mut ends = unwritten(a.ptr.rows());
-    if room * size_of::<T>() <= COPIED && mostly_written(a, b, room) {
+    if room * (size_of::<T>() + size_of::<i32>()) <= COPIED && mostly_written(a, b) {
         let (mut places, mut values) = (Scratch::unwritten(room), Scratch::unwritten(room));
         multiply_pieces((a, a_values), (b, b_values), &pieces, &mut ends, &mut places, &mut values);
         let parts = close(&pieces, &mut ends);
@@ -74,16 +74,27 @@ fn multiply<T: Element>(a: View<'_>, a_values: &[T], b: Right<'_>, b_values: &[T
     Ok((ends, places, values))
 }
 
-/// Most bytes of values that are computed in memory that is used again and then copied, in parallel.
+/// Most bytes of a result that is computed in memory that is used again and then copied, in parallel.
 const COPIED: usize = 256 << 20;
 
-/// Whether the result needs most of the room, as some of the rows say.
-fn mostly_written(a: View<'_>, b: Right<'_>, room: usize) -> bool {
+/// Whether the result needs at least half of the room, as some of the rows say.
+fn mostly_written(a: View<'_>, b: Right<'_>) -> bool {
     const SAMPLES: usize = 64;
+    // Of products: so the sample costs little beside them.
+    const MOST: usize = 1 << 16;
     let rows = a.ptr.rows();
     let (mut hits, mut places) = (Hits::new(b.width), vec![0; b.width]);
-    let counts = (0..rows).step_by(rows / SAMPLES + 1).map(|row| elements_of(a, b, row, &mut hits, &mut places));
-    counts.sum::<usize>() * (rows / SAMPLES + 1) >= room / 2
+    let (mut elements, mut products, mut room) = (0, 0, 0);
+    for row in (0..rows).step_by(rows / SAMPLES + 1) {
+        let own = products_of(a, b, row);
+        products += own;
+        if products > MOST {
+            break;
+        }
+        room += own.min(b.width);
+        elements += elements_of(a, b, row, &mut hits, &mut places);
+    }
+    2 * elements >= room
 }
 
 /// The number of elements of row `row` of the product.

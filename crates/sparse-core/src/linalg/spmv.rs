@@ -1,12 +1,18 @@
 //! Sparse matrix times vector.
+//!
+//! A loop over short rows mispredicts the end of each, and then reads little at a time. So a block of products is made
+//! without regard to rows, with gather instructions, and its rows are added afterwards.
 
 use super::compressed::Compressed;
 use crate::epilogue::Epilogue;
-use crate::gather::checked;
-use crate::rows::terms::{Terms, sum_terms};
+use crate::gather::{BLOCK, checked};
+use crate::rows::contiguous::{LANES, LaneSums, contiguous_sum};
+use crate::shares::{Share, run, shares, sum};
 use crate::{Element, Index};
+use core::ops::Range;
+use pulp::{Simd, WithSimd};
 
-/// `out[r] = sum over k of value[k] * x[idx[k]]`.
+/// `out[r] = sum over k of value[k] * x[idx[k]]`, with the order of additions of row sums.
 pub(super) fn spmv<T: Element, I: Index>(
     a: Compressed<'_, I>,
     values: &[T],
@@ -14,27 +20,38 @@ pub(super) fn spmv<T: Element, I: Index>(
     epilogue: Epilogue<'_, T>,
     out: &mut [T],
 ) {
-    sum_terms(a.ptr, Products { idx: a.idx, perm: a.perm, values, x }, epilogue, out);
+    let body = |share: &Share, out: &mut [T]| {
+        let ends = [share.elements.start, share.elements.end].map(I::from_usize);
+        let ptr = if share.cut { &ends } else { &a.ptr[share.rows.start..=share.rows.end] };
+        I::dispatch::<T, _>(Rows { a: Compressed { ptr, ..a }, values, x, out: &mut *out });
+        if !share.cut {
+            epilogue.apply(out, 1);
+        }
+    };
+    for row in run(&shares(I::list(a.ptr), a.idx.len(), 1, T::EXACT), 1, out, &body, sum) {
+        epilogue.apply(&mut out[row..=row], 1);
+    }
 }
 
-#[derive(Clone, Copy)]
-struct Products<'a, T, I> {
-    idx: &'a [I],
-    perm: Option<&'a [I]>,
+/// Some rows, with their part of the output.
+struct Rows<'a, T, I> {
+    a: Compressed<'a, I>,
     values: &'a [T],
     x: &'a [T],
+    out: &'a mut [T],
 }
 
-impl<T: Element, I: Index> Terms<T> for Products<'_, T, I> {
+impl<T: Element, I: Index> Rows<'_, T, I> {
+    /// Writes the products of the elements from `first` on.
     #[inline(always)]
-    fn write(&self, first: usize, out: &mut [T::Acc]) {
+    fn products(&self, first: usize, out: &mut [T::Acc]) {
         let own = first..first + out.len();
-        let idx = &self.idx[own.clone()];
+        let idx = &self.a.idx[own.clone()];
         if idx.is_empty() {
             return;
         }
         let (x, last) = checked(self.x, idx);
-        if let Some(perm) = self.perm {
+        if let Some(perm) = self.a.perm {
             let perm = &perm[own];
             let (values, last_value) = checked(self.values, perm);
             for (out, (i, at)) in out.iter_mut().zip(idx.iter().zip(perm)) {
@@ -47,7 +64,53 @@ impl<T: Element, I: Index> Terms<T> for Products<'_, T, I> {
         }
     }
 
-    fn len(&self) -> usize {
-        self.idx.len()
+    /// The sum of a row that is longer than a block.
+    #[inline(always)]
+    fn long_sum<S: Simd>(&self, simd: S, row: Range<usize>, block: &mut [T::Acc; BLOCK + LANES]) -> T::Acc {
+        let mut sums = LaneSums::<T::Acc, S>::new(simd);
+        let (mut low, high) = (row.start, row.end);
+        while high - low > BLOCK {
+            self.products(low, &mut block[..BLOCK]);
+            sums.add_whole(simd, &block[..BLOCK]);
+            low += BLOCK;
+        }
+        self.products(low, &mut block[..high - low]);
+        sums.finish(simd, block, 0, high - low)
     }
+}
+
+impl<T: Element, I: Index> WithSimd for Rows<'_, T, I> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        // Whole groups of lanes are read from it, whatever follows the last product.
+        let mut block = [T::ACC_ZERO; BLOCK + LANES];
+        let (ptr, out) = (self.a.ptr, core::mem::take(&mut self.out));
+        let (mut row, mut out) = (0, out.iter_mut());
+        while row + 1 < ptr.len() {
+            let (low, rest) = (ptr[row].to_usize(), &ptr[row + 1..]);
+            // As many rows as fit.
+            let rows = rest.iter().take_while(|high| high.to_usize() <= low.saturating_add(BLOCK)).count();
+            if rows == 0 {
+                let sum = self.long_sum(simd, low..rest[0].to_usize(), &mut block);
+                *out.next().expect("one for each row") = T::narrow(sum);
+            } else {
+                self.products(low, &mut block[..below(rest[rows - 1], low)]);
+                let mut first = 0;
+                for (high, out) in rest[..rows].iter().zip(&mut out) {
+                    let last = below(*high, low);
+                    *out = T::narrow(contiguous_sum::<T::Acc, S>(simd, &block, first, last));
+                    first = last;
+                }
+            }
+            row += rows.max(1);
+        }
+    }
+}
+
+/// How far a row pointer is from an earlier one.
+#[inline(always)]
+fn below<I: Index>(high: I, low: usize) -> usize {
+    high.to_usize().checked_sub(low).expect("row pointers must not descend")
 }

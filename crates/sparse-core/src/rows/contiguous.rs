@@ -7,8 +7,8 @@
 use crate::Element;
 use crate::element::Ids;
 use crate::element::Lanes;
-use crate::par::for_pieces;
 use crate::reducer::V;
+use crate::shares::{Share, run, shares, sum};
 use crate::source::prefetch;
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
@@ -23,7 +23,12 @@ const AHEAD: usize = 512;
 
 /// `out[s] = sum of values[ptr[s]..ptr[s + 1]]`.
 pub(crate) fn contiguous_sums<T: Element>(values: &[T], ptr: Ids<'_>, out: &mut [T]) {
-    for_pieces(&ptr.cuts(1), out, &|r| r.len(), &|rows, out| T::dispatch(ContiguousSums { values, ptr, rows, out }));
+    let body = |share: &Share, out: &mut [T]| {
+        let ends = share.ends();
+        let (ptr, rows) = if share.cut { (Ids::I64(&ends), 0..1) } else { (ptr, share.rows.clone()) };
+        T::dispatch(ContiguousSums { values, ptr, rows, out });
+    };
+    run(&shares(ptr, values.len(), 1, T::EXACT), 1, out, &body, sum);
 }
 
 struct ContiguousSums<'a, T> {
@@ -52,10 +57,7 @@ impl<T: Element> WithSimd for ContiguousSums<'_, T> {
 #[inline(always)]
 pub(crate) fn contiguous_sum<T: Element, S: Simd>(simd: S, values: &[T], low: usize, high: usize) -> T::Acc {
     assert!(low <= high && high <= values.len(), "segment_sum: ptr must ascend within the values");
-    let mut sums = LaneSums::<T, S>::new(simd);
-    let whole = (high - low).saturating_sub(1) / LANES * LANES;
-    sums.add_whole(simd, &values[low..low + whole]);
-    sums.finish(simd, values, low + whole, high)
+    LaneSums::<T, S>::new(simd).finish(simd, values, low, high)
 }
 
 /// The partial sums of a segment. Only the first `LANES / lanes` are used; the instruction set determines that number.
@@ -80,9 +82,12 @@ impl<T: Element, S: Simd> LaneSums<T, S> {
         }
     }
 
-    /// Adds the last values of the segment, `values[low..high]`, at most [`LANES`].
+    /// The sum with the last values of the segment, `values[low..high]`.
     #[inline(always)]
-    pub(crate) fn finish(mut self, simd: S, values: &[T], low: usize, high: usize) -> T::Acc {
+    pub(crate) fn finish(mut self, simd: S, values: &[T], mut low: usize, high: usize) -> T::Acc {
+        let whole = (high - low).saturating_sub(1) / LANES * LANES;
+        self.add_whole(simd, &values[low..low + whole]);
+        low += whole;
         let lanes = T::Lanes::lanes::<S>();
         let rest = high - low;
         let mut copy;
@@ -115,7 +120,7 @@ mod tests {
     use half::f16;
     use pulp::Arch;
 
-    fn run<T: Element, S: Simd>(simd: S, values: &[T], ptr: &[i32]) -> Vec<T> {
+    fn sums_on<T: Element, S: Simd>(simd: S, values: &[T], ptr: &[i32]) -> Vec<T> {
         let mut out = vec![T::ONE; ptr.len() - 1];
         let rows = 0..ptr.len() - 1;
         simd.vectorize(ContiguousSums { values, ptr: Ids::I32(ptr), rows, out: &mut out });
@@ -126,7 +131,7 @@ mod tests {
     impl<T: Element> WithSimd for Whatever<'_, T> {
         type Output = Vec<T>;
         fn with_simd<S: Simd>(self, simd: S) -> Vec<T> {
-            run(simd, self.0, self.1)
+            sums_on(simd, self.0, self.1)
         }
     }
 
@@ -142,7 +147,7 @@ mod tests {
     fn check<T: Element>(of: impl Fn(f32) -> T, close: impl Fn(T, f64) -> bool) {
         let ptr = lengths();
         let values: Vec<T> = (0..ptr[ptr.len() - 1]).map(|k| of((k as f32 * 0.37).sin() * 50.0)).collect();
-        let plain = run(pulp::Scalar, &values, &ptr);
+        let plain = sums_on(pulp::Scalar, &values, &ptr);
         for (pair, sum) in ptr.windows(2).zip(&plain) {
             let line = &values[pair[0] as usize..pair[1] as usize];
             let expected = line.iter().map(|x| format!("{x}").parse::<f64>().unwrap()).sum();
@@ -151,7 +156,7 @@ mod tests {
         assert_eq!(Arch::new().dispatch(Whatever(&values, &ptr)), plain);
         #[cfg(target_arch = "x86_64")]
         if let Some(simd) = pulp::x86::V3::try_new() {
-            assert_eq!(run(simd, &values, &ptr), plain, "on AVX2");
+            assert_eq!(sums_on(simd, &values, &ptr), plain, "on AVX2");
         }
     }
 

@@ -6,7 +6,6 @@ mod join;
 mod moves;
 mod softmax;
 mod sums;
-pub(crate) mod terms;
 
 pub use cumsum::segment_cumsum;
 pub use join::join_rows;

@@ -107,7 +107,7 @@ impl Rows {
         for row in 0..HEIGHT {
             let length = match row {
                 7 => 100,
-                20 => 9000 / width as u64,
+                20 => 20_000 / width as u64,
                 _ => hash(row, 1) % 40,
             };
             ptr.push(ptr[row] + length as i32);

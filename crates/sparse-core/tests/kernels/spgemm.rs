@@ -38,8 +38,8 @@ proptest! {
     fn agrees_with_dense(
         (m, k, n, a, b) in (0usize..7, 0usize..7, 0usize..7)
             .prop_flat_map(|(m, k, n)| (Just(m), Just(k), Just(n), draw(m, k), draw(k, n))),
-        // Columns so far apart that only the used ones get a place.
-        stride in prop_oneof![Just(1), Just(50_000_000)],
+        // Columns so far apart that a dense row is too long for few products, or that only the used ones get a place.
+        stride in prop_oneof![Just(1), Just(60_000), Just(50_000_000)],
     ) {
         let (left, right) = (Matrix::of(&a, m, k, 1), Matrix::of(&b, k, n, stride));
         let cols = n * stride as usize;
