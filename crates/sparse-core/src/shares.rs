@@ -77,8 +77,8 @@ impl Share {
     }
 }
 
-/// Runs `body` for each share, with its results of `width` numbers a row, and combines those of pieces. Returns the rows
-/// that had several.
+/// Runs `body` for each share, with its results of `width` numbers a row, and combines those of pieces. Returns the
+/// rows that had several.
 pub(crate) fn run<T: Plain>(
     shares: &[Share],
     width: usize,

@@ -18,7 +18,7 @@ pub(super) fn is_short(products: usize, width: usize) -> bool {
 
 /// The products of a row.
 pub(super) struct Products<T: Element> {
-    /// Place, then the number of the product: so they are sorted by place, in the order of the row where it is the same.
+    /// Place, then the number of the product: sorted by place, and products of one place in the order of the row.
     keys: Vec<u64>,
     products: Vec<T::Acc>,
 }
