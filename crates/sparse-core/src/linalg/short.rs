@@ -11,9 +11,10 @@ const PRODUCTS: usize = 1024;
 /// Places from which on a dense row is too long: its sums take a megabyte in f32.
 const WIDTH: usize = 1 << 18;
 
-/// Whether a row with so many products should be sorted.
-pub(super) fn is_short(products: usize, width: usize) -> bool {
-    products <= PRODUCTS && width > WIDTH
+/// Whether a row with so many products should be sorted. They are counted in wide matrices only.
+#[inline(always)]
+pub(super) fn is_short(width: usize, products: impl FnOnce() -> usize) -> bool {
+    width > WIDTH && products() <= PRODUCTS
 }
 
 /// The products of a row.
@@ -42,9 +43,11 @@ impl<T: Element> Products<T> {
     }
 
     /// Writes the places in order and their sums, added in the order of the row, and forgets the products. Returns the
-    /// number of places.
-    pub(super) fn drain(&mut self, places: &mut [i32], out: &mut [T]) -> usize {
+    /// number of places. They must be below `width`.
+    pub(super) fn drain(&mut self, width: usize, places: &mut [i32], out: &mut [T]) -> usize {
         self.keys.sort_unstable();
+        let last = self.keys.last().map_or(0, |key| key >> 32);
+        assert!(self.keys.is_empty() || last < width as u64, "spgemm: a column must be in [0, {width}), got {last}");
         let mut count = 0;
         let mut keys = self.keys.drain(..).map(|key| ((key >> 32) as i32, key as u32 as usize)).peekable();
         while let Some((place, first)) = keys.next() {

@@ -15,12 +15,15 @@ use core::ops::Range;
 /// The result is `(row_ptr, col_idx, values)`, with ascending columns in each row. It has an element wherever there is
 /// a product, even if the sum is zero.
 ///
-/// Each row is summed in a dense accumulator (Gustavson, "Two fast algorithms for sparse matrices", 1978). A bitmap of
+/// A row is summed in a dense accumulator (Gustavson, "Two fast algorithms for sparse matrices", 1978). A bitmap of
 /// two levels marks the columns that have a product and lists them in order without a sort. If the matrix has many more
 /// columns than B has elements, the accumulator has a place only for each column that B uses. Sums are accumulated in
 /// [`Element::Acc`] in the order of A's row, whatever the number of threads. O(products + rows) time. Memory for the
-/// result, and for one dense row per thread; a result of at most 256 MB is copied once, where a sample of the rows
-/// says that at least half of the products are elements of their own.
+/// result, and for one dense row per thread. A result that takes at most 256 MB even if each product is an element is
+/// copied once, where a sample of the rows says that at least half of the products are.
+///
+/// In a matrix of more than 2^18 such places, the products of a row that has at most 1024 are sorted instead: a dense
+/// row would not fit the caches, and its bitmap would take longer than the row. The bits are the same.
 ///
 /// # Errors
 ///
@@ -94,7 +97,7 @@ fn mostly_written(a: View<'_>, b: Right<'_>) -> bool {
         room += own.min(b.width);
         elements += elements_of(a, b, row, &mut hits, &mut places);
     }
-    2 * elements >= room
+    room > 0 && 2 * elements >= room
 }
 
 /// The number of elements of row `row` of the product.
@@ -121,14 +124,16 @@ fn multiply_pieces<T: Element>(
         let (mut sums, mut hits, mut short) = (Vec::new(), Hits::new(b.width), Products::<T>::new());
         let mut at = 0;
         for (r, end) in pieces[piece].0.clone().zip(ends) {
-            if is_short(products_of(a, b, r), b.width) {
+            if is_short(b.width, || products_of(a, b, r)) {
                 add_row(r, a, a_values, b, b_values, |place, product| short.add(place, product));
-                at += short.drain(&mut places[at..], &mut out[at..]);
+                at += short.drain(b.width, &mut places[at..], &mut out[at..]);
                 *end = at;
                 continue;
             }
-            // At the first row that needs it: often none does.
-            sums.resize(b.width, T::ACC_ZERO);
+            if sums.is_empty() {
+                // Not before a row needs it: often none does.
+                sums = vec![T::ACC_ZERO; b.width];
+            }
             add_row(r, a, a_values, b, b_values, |place, product| {
                 sums[place] = T::add(sums[place], product);
                 hits.add(place);
@@ -225,7 +230,8 @@ fn longest(a: View<'_>, b: Right<'_>, r: usize) -> usize {
     a.ptr.span(r).map(|k| b.ptr.span(a.idx.at(k)).len()).max().unwrap_or(0)
 }
 
-/// The values of a product whose pattern is known: [`spgemm`] at the elements of `c`.
+/// The values of a product whose pattern is known: [`spgemm`] at the elements of `c`, which must be all of the product.
+/// O(products), in wide matrices faster if the columns of each row ascend.
 ///
 /// # Panics
 ///
@@ -259,7 +265,8 @@ fn multiply_values<T: Element>(
         let (mut sums, mut short) = (Vec::new(), Products::<T>::new());
         for r in rows {
             let row = ptr.span(r);
-            if is_short(products_of(a, b, r), b.width) {
+            // A search needs ascending places.
+            if is_short(b.width, || products_of(a, b, r)) && idx[row.clone()].is_sorted() {
                 let (out, idx) = (&mut out[row.start - first..row.end - first], &idx[row]);
                 let own = short.sums(out.len());
                 add_row(r, a, a_values, b, b_values, |place, product| {
@@ -270,7 +277,9 @@ fn multiply_values<T: Element>(
                 out.iter_mut().zip(own).for_each(|(slot, sum)| *slot = T::narrow(*sum));
                 continue;
             }
-            sums.resize(b.width, T::ACC_ZERO);
+            if sums.is_empty() {
+                sums = vec![T::ACC_ZERO; b.width];
+            }
             add_row(r, a, a_values, b, b_values, |at, product| sums[at] = T::add(sums[at], product));
             for (slot, j) in out[row.start - first..row.end - first].iter_mut().zip(&idx[row.clone()]) {
                 *slot = T::narrow(core::mem::replace(&mut sums[j.to_usize()], T::ACC_ZERO));

@@ -25,14 +25,14 @@ use pulp::{Simd, WithSimd};
 /// - `value_grads[k, h]` becomes the dot product of the parts `h` of `dense[c, :]` and `grad[idx[k], :]`.
 ///
 /// These are [`spmm`](crate::spmm) with the transpose and [`sddmm`](crate::sddmm), with the same bits from two features
-/// on. Both would read
-/// a row of `grad` for each element, which takes most of their time; this reads it once. O(nnz * features) time,
-/// parallel over columns weighted by their elements. Memory for two values for each element and head where there is a
-/// permutation, and for one row for each thread and each piece of a long column.
+/// on. Both would read a row of `grad` for each element, which takes most of their time; this reads it once.
+/// O(nnz * features) time, parallel over columns weighted by their elements. Memory for two values for each element and
+/// head where there is a permutation, and for one row for each thread and each piece of a long column.
 ///
 /// # Panics
 ///
-/// When lengths disagree, `heads` does not divide `features`, `ptr` descends or an index is out of range.
+/// When lengths disagree, `heads` does not divide `features`, `ptr` descends or does not cover all elements, or an
+/// index is out of range.
 #[allow(clippy::too_many_arguments)]
 pub fn spmm_backward<T: Element, I: Index>(
     a: Compressed<'_, I>,

@@ -78,6 +78,13 @@ fn has_them_where_a_column_is_long() {
 }
 
 #[test]
+#[should_panic(expected = "row pointers must cover all elements")]
+fn elements_in_no_row_panic() {
+    let a = Compressed { ptr: &[0i32, 1], idx: &[0, 0], perm: None };
+    spmm_backward(a, None, &[1.0f32; 2], &[1.0; 2], &[1.0; 2], 1, 2, &mut [0.0; 2], &mut [0.0; 2]);
+}
+
+#[test]
 #[should_panic(expected = "dense and its gradient must be [cols, features]")]
 fn lengths_must_agree() {
     let a = Compressed { ptr: &[0, 1], idx: &[0], perm: None };
