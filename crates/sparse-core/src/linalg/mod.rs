@@ -5,6 +5,7 @@ mod extremum;
 mod places;
 mod sampled;
 mod sddmm;
+mod short;
 mod spgemm;
 mod spmm;
 mod spmm_backward;

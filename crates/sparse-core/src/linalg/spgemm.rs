@@ -2,6 +2,7 @@
 
 use super::compressed::{Compressed, View};
 use super::places::{Columns, Hits, Right, position};
+use super::short::{Products, is_short};
 use crate::element::Ids;
 use crate::memory::{Scratch, defaults, unwritten};
 use crate::par::{self, by_elements, for_pieces, split_mut};
@@ -14,12 +15,15 @@ use core::ops::Range;
 /// The result is `(row_ptr, col_idx, values)`, with ascending columns in each row. It has an element wherever there is
 /// a product, even if the sum is zero.
 ///
-/// Each row is summed in a dense accumulator (Gustavson, "Two fast algorithms for sparse matrices", 1978). A bitmap of
+/// A row is summed in a dense accumulator (Gustavson, "Two fast algorithms for sparse matrices", 1978). A bitmap of
 /// two levels marks the columns that have a product and lists them in order without a sort. If the matrix has many more
 /// columns than B has elements, the accumulator has a place only for each column that B uses. Sums are accumulated in
 /// [`Element::Acc`] in the order of A's row, whatever the number of threads. O(products + rows) time. Memory for the
-/// result, and for one dense row per thread; a result of up to 256 MB of values is copied once, where a sample of the
-/// rows says that most products are elements of their own.
+/// result, and for one dense row per thread. A result that takes at most 256 MB even if each product is an element is
+/// copied once, where a sample of the rows says that at least half of the products are.
+///
+/// In a matrix of more than 2^18 such places, the products of a row that has at most 1024 are sorted instead: a dense
+/// row would not fit the caches, and its bitmap would take longer than the row. The bits are the same.
 ///
 /// # Errors
 ///
@@ -50,7 +54,7 @@ fn multiply<T: Element>(a: View<'_>, a_values: &[T], b: Right<'_>, b_values: &[T
     let pieces = plan(a, b, room)?;
     let room = pieces.iter().map(|(_, room)| *room).sum();
     let mut ends = unwritten(a.ptr.rows());
-    if room * size_of::<T>() <= COPIED && mostly_written(a, b, room) {
+    if room * (size_of::<T>() + size_of::<i32>()) <= COPIED && mostly_written(a, b) {
         let (mut places, mut values) = (Scratch::unwritten(room), Scratch::unwritten(room));
         multiply_pieces((a, a_values), (b, b_values), &pieces, &mut ends, &mut places, &mut values);
         let parts = close(&pieces, &mut ends);
@@ -73,16 +77,27 @@ fn multiply<T: Element>(a: View<'_>, a_values: &[T], b: Right<'_>, b_values: &[T
     Ok((ends, places, values))
 }
 
-/// Most bytes of values that are computed in memory that is used again and then copied, in parallel.
+/// Most bytes of a result that is computed in memory that is used again and then copied, in parallel.
 const COPIED: usize = 256 << 20;
 
-/// Whether the result needs most of the room, as some of the rows say.
-fn mostly_written(a: View<'_>, b: Right<'_>, room: usize) -> bool {
+/// Whether the result needs at least half of the room, as some of the rows say.
+fn mostly_written(a: View<'_>, b: Right<'_>) -> bool {
     const SAMPLES: usize = 64;
+    // Of products: so the sample costs little beside them.
+    const MOST: usize = 1 << 16;
     let rows = a.ptr.rows();
     let (mut hits, mut places) = (Hits::new(b.width), vec![0; b.width]);
-    let counts = (0..rows).step_by(rows / SAMPLES + 1).map(|row| elements_of(a, b, row, &mut hits, &mut places));
-    counts.sum::<usize>() * (rows / SAMPLES + 1) >= room / 2
+    let (mut elements, mut products, mut room) = (0, 0, 0);
+    for row in (0..rows).step_by(rows / SAMPLES + 1) {
+        let own = products_of(a, b, row);
+        products += own;
+        if products > MOST {
+            break;
+        }
+        room += own.min(b.width);
+        elements += elements_of(a, b, row, &mut hits, &mut places);
+    }
+    room > 0 && 2 * elements >= room
 }
 
 /// The number of elements of row `row` of the product.
@@ -106,9 +121,19 @@ fn multiply_pieces<T: Element>(
     let own = split_mut(places, &rooms).into_iter().zip(split_mut(values, &rooms));
     let jobs = own.zip(split_mut(ends, &par::lens(pieces, |(rows, _)| rows.len()))).collect();
     par::each(jobs, &|piece, ((places, out), ends): ((&mut [i32], &mut [T]), &mut [usize])| {
-        let (mut sums, mut hits) = (vec![T::ACC_ZERO; b.width], Hits::new(b.width));
+        let (mut sums, mut hits, mut short) = (Vec::new(), Hits::new(b.width), Products::<T>::new());
         let mut at = 0;
         for (r, end) in pieces[piece].0.clone().zip(ends) {
+            if is_short(b.width, || products_of(a, b, r)) {
+                add_row(r, a, a_values, b, b_values, |place, product| short.add(place, product));
+                at += short.drain(b.width, &mut places[at..], &mut out[at..]);
+                *end = at;
+                continue;
+            }
+            if sums.is_empty() {
+                // Not before a row needs it: often none does.
+                sums = vec![T::ACC_ZERO; b.width];
+            }
             add_row(r, a, a_values, b, b_values, |place, product| {
                 sums[place] = T::add(sums[place], product);
                 hits.add(place);
@@ -205,7 +230,8 @@ fn longest(a: View<'_>, b: Right<'_>, r: usize) -> usize {
     a.ptr.span(r).map(|k| b.ptr.span(a.idx.at(k)).len()).max().unwrap_or(0)
 }
 
-/// The values of a product whose pattern is known: [`spgemm`] at the elements of `c`.
+/// The values of a product whose pattern is known: [`spgemm`] at the elements of `c`, which must be all of the product.
+/// O(products), in wide matrices faster if the columns of each row ascend.
 ///
 /// # Panics
 ///
@@ -236,15 +262,35 @@ fn multiply_values<T: Element>(
     assert_eq!(out.len(), idx.len(), "spgemm: out must have an element for each of the pattern");
     for_pieces(&ptr.cuts(8), out, &|rows| ptr.spans(rows).len(), &|rows, out| {
         let first = ptr.at(rows.start);
-        let mut sums: Vec<T::Acc> = vec![T::ACC_ZERO; b.width];
+        let (mut sums, mut short) = (Vec::new(), Products::<T>::new());
         for r in rows {
             let row = ptr.span(r);
+            // A search needs ascending places.
+            if is_short(b.width, || products_of(a, b, r)) && idx[row.clone()].is_sorted() {
+                let (out, idx) = (&mut out[row.start - first..row.end - first], &idx[row]);
+                let own = short.sums(out.len());
+                add_row(r, a, a_values, b, b_values, |place, product| {
+                    if let Ok(at) = idx.binary_search(&(place as i32)) {
+                        own[at] = T::add(own[at], product);
+                    }
+                });
+                out.iter_mut().zip(own).for_each(|(slot, sum)| *slot = T::narrow(*sum));
+                continue;
+            }
+            if sums.is_empty() {
+                sums = vec![T::ACC_ZERO; b.width];
+            }
             add_row(r, a, a_values, b, b_values, |at, product| sums[at] = T::add(sums[at], product));
             for (slot, j) in out[row.start - first..row.end - first].iter_mut().zip(&idx[row.clone()]) {
                 *slot = T::narrow(core::mem::replace(&mut sums[j.to_usize()], T::ACC_ZERO));
             }
         }
     });
+}
+
+/// The number of products of row `r`.
+fn products_of(a: View<'_>, b: Right<'_>, r: usize) -> usize {
+    a.ptr.span(r).map(|k| b.ptr.span(a.idx.at(k)).len()).sum()
 }
 
 /// Calls `add(place, product)` for each product of row `r`.
@@ -278,7 +324,7 @@ fn products(a: View<'_>, b: Right<'_>) -> Vec<(Range<usize>, usize)> {
     let mut sums = vec![0i64; rows + 1];
     for_pieces(&par::even(rows, 16), &mut sums[1..], &|rows| rows.len(), &|rows, sums| {
         for (r, slot) in rows.zip(sums) {
-            *slot = a.ptr.span(r).map(|k| b.ptr.span(a.idx.at(k)).len() as i64).sum();
+            *slot = products_of(a, b, r) as i64;
         }
     });
     for r in 0..rows {

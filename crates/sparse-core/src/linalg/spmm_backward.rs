@@ -3,11 +3,9 @@
 use super::compressed::{Compressed, View};
 use super::sddmm::{SUMS, finish_dot};
 use super::spmm::{head_width, in_order};
-use super::spmv::spmv;
 use crate::element::{Ids, Lanes};
-use crate::epilogue::Epilogue;
 use crate::memory::Scratch;
-use crate::par::{self, by_elements, for_pieces, split_mut};
+use crate::par::{self, split_mut};
 use crate::rows::move_rows;
 use crate::shares::{extra, join, shares, split, sum};
 use crate::source::Source;
@@ -26,14 +24,15 @@ use pulp::{Simd, WithSimd};
 ///   `h` the head of `f`;
 /// - `value_grads[k, h]` becomes the dot product of the parts `h` of `dense[c, :]` and `grad[idx[k], :]`.
 ///
-/// These are [`spmm`](crate::spmm) with the transpose and [`sddmm`](crate::sddmm), with the same bits. Both would read
-/// a row of `grad` for each element, which takes most of their time; this reads it once. O(nnz * features) time,
-/// parallel over columns weighted by their elements. Memory for two values for each element and head where there is a
-/// permutation, and for one row for each thread and each piece of a long column.
+/// These are [`spmm`](crate::spmm) with the transpose and [`sddmm`](crate::sddmm), with the same bits from two features
+/// on. Both would read a row of `grad` for each element, which takes most of their time; this reads it once.
+/// O(nnz * features) time, parallel over columns weighted by their elements. Memory for two values for each element and
+/// head where there is a permutation, and for one row for each thread and each piece of a long column.
 ///
 /// # Panics
 ///
-/// When lengths disagree, `heads` does not divide `features`, `ptr` descends or an index is out of range.
+/// When lengths disagree, `heads` does not divide `features`, `ptr` descends or does not cover all elements, or an
+/// index is out of range.
 #[allow(clippy::too_many_arguments)]
 pub fn spmm_backward<T: Element, I: Index>(
     a: Compressed<'_, I>,
@@ -69,6 +68,8 @@ fn backward<T: Element, I: Index>(
     value_grads: &mut [T],
 ) {
     let View { ptr, idx, .. } = a.view();
+    let all = if ptr.rows() == 0 { 0..0 } else { ptr.spans(&(0..ptr.rows())) };
+    assert_eq!(all, 0..idx.len(), "{OP}: row pointers must cover all elements");
     let whole = [dense.len(), dense_grad.len()] == [ptr.rows() * features; 2];
     assert!(whole, "{OP}: dense and its gradient must be [cols, features]");
     let counts = [values.len(), value_grads.len()] == [idx.len() * heads; 2];
@@ -78,10 +79,6 @@ fn backward<T: Element, I: Index>(
         return;
     }
     head_width(heads, features);
-    if features == 1 {
-        spmv(a, values, grad, Epilogue::default(), dense_grad);
-        return products(a, dense, grad, value_grads);
-    }
     let [dense, grad] = [Source::new(dense, features, OP), Source::new(grad, features, OP)];
     let shares = shares(ptr, idx.len(), 2 * features, T::EXACT);
     let mut more = Scratch::unwritten(extra(&shares) * features);
@@ -94,22 +91,6 @@ fn backward<T: Element, I: Index>(
         T::dispatch(Columns { ptr, idx, values, dense, grad, heads, first, cols, dense_grads, dots });
     });
     join(&shares, features, dense_grad, &more, sum);
-}
-
-/// `dots[k]` = the products of `dense` at the column and of `grad` at the row of element `k`.
-fn products<T: Element, I: Index>(a: Compressed<'_, I>, dense: &[T], grad: &[T], dots: &mut [T]) {
-    let span = |cols: &Range<usize>| a.ptr[cols.start].to_usize()..a.ptr[cols.end].to_usize();
-    for_pieces(&by_elements(a.ptr, 1), dots, &|cols| span(cols).len(), &|cols, mut dots| {
-        for col in cols {
-            let own = span(&(col..col + 1));
-            let (row, rest) = dots.split_at_mut(own.len());
-            let x = dense[col].widen();
-            row.iter_mut()
-                .zip(&a.idx[own])
-                .for_each(|(dot, i)| *dot = T::narrow(T::mul(x, grad[i.to_usize()].widen())));
-            dots = rest;
-        }
-    });
 }
 
 /// A range of columns, with its part of the gradients.

@@ -6,11 +6,11 @@
 use super::csr::steps;
 use super::steps::{Apply, CHUNK, Keep};
 use crate::bits::OfBits;
-use crate::structure::check::in_range;
-use crate::{Element, Index, Plain, memory::unwritten, par};
+use crate::gather::readable;
+use crate::{Element, Index, Plain, memory::unwritten, par, simd};
 use bytemuck::{cast_slice, cast_slice_mut};
-use core::hint::select_unpredictable;
 use core::ops::Range;
+use pulp::{Simd, WithSimd};
 
 /// An element-wise operation of two operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -112,18 +112,6 @@ impl<'a, T: Plain, I: Index> Side<'a, T, I> {
         }
     }
 
-    /// Gathers single values, some of which are missing, without branches.
-    fn pick(&self, map: &[I], out: &mut [T]) {
-        let (n, fill) = (self.values.len(), self.fill.first().copied().unwrap_or_default());
-        let filled = [fill];
-        let values = if n == 0 { &filled } else { self.values };
-        for (slot, p) in out.iter_mut().zip(map) {
-            let p = p.to_usize();
-            assert!(p <= n, "zip_rows: a map entry is out of range");
-            *slot = select_unpredictable(p < n, values[p.min(values.len() - 1)], fill);
-        }
-    }
-
     /// The operand's rows for the rows `range` of the result: a slice of the values if they are contiguous there, else
     /// a copy in `buffer`.
     fn rows<'b>(&self, range: Range<usize>, buffer: &'b mut [T]) -> &'b [T]
@@ -136,14 +124,8 @@ impl<'a, T: Plain, I: Index> Side<'a, T, I> {
             Some(map) => &map[range],
         };
         if block == 1 {
-            let values = self.values;
-            if in_range(map, values.len()) {
-                for (slot, p) in buffer.iter_mut().zip(map) {
-                    *slot = values[p.to_usize()];
-                }
-            } else {
-                self.pick(map, buffer);
-            }
+            let fill = self.fill.first().copied().unwrap_or_default();
+            simd::on_any(Pick { values: self.values, fill, map, out: &mut buffer[..map.len()] });
         } else if let [p] = map {
             return self.row(p.to_usize());
         } else {
@@ -154,6 +136,35 @@ impl<'a, T: Plain, I: Index> Side<'a, T, I> {
             }
         }
         &buffer[..map.len() * block]
+    }
+}
+
+/// Gathers single values, some of which may be missing, without branches.
+struct Pick<'a, T, I> {
+    values: &'a [T],
+    fill: T,
+    map: &'a [I],
+    out: &'a mut [T],
+}
+
+impl<T: Plain, I: Index> WithSimd for Pick<'_, T, I> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { values, fill, map, out } = self;
+        if let Some((values, last)) = readable(values, map) {
+            out.iter_mut().zip(map).for_each(|(out, p)| *out = values[p.place().min(last)]);
+            return;
+        }
+        let most = map.iter().fold(0, |most, p| p.place().max(most));
+        assert!(most <= values.len() && most <= I::MAX, "zip_rows: a map entry is out of range");
+        let Some(last) = values.len().checked_sub(1) else { return out.fill(fill) };
+        let values = &values[..=last];
+        for (out, p) in out.iter_mut().zip(map) {
+            let x = values[p.place().min(last)];
+            *out = if p.place() <= last { x } else { fill };
+        }
     }
 }
 

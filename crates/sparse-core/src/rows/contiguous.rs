@@ -7,8 +7,8 @@
 use crate::Element;
 use crate::element::Ids;
 use crate::element::Lanes;
-use crate::par::for_pieces;
 use crate::reducer::V;
+use crate::shares::{Share, run, shares, sum};
 use crate::source::prefetch;
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
@@ -23,7 +23,12 @@ const AHEAD: usize = 512;
 
 /// `out[s] = sum of values[ptr[s]..ptr[s + 1]]`.
 pub(crate) fn contiguous_sums<T: Element>(values: &[T], ptr: Ids<'_>, out: &mut [T]) {
-    for_pieces(&ptr.cuts(1), out, &|r| r.len(), &|rows, out| T::dispatch(ContiguousSums { values, ptr, rows, out }));
+    let body = |share: &Share, out: &mut [T]| {
+        let ends = share.ends();
+        let (ptr, rows) = if share.cut { (Ids::I64(&ends), 0..1) } else { (ptr, share.rows.clone()) };
+        T::dispatch(ContiguousSums { values, ptr, rows, out });
+    };
+    run(&shares(ptr, values.len(), 1, T::EXACT), 1, out, &body, sum);
 }
 
 struct ContiguousSums<'a, T> {

@@ -60,11 +60,9 @@ fn group<I: Index>(keys: &[I], others: Option<(&[I], u32)>, groups: usize) -> (S
     let mut grouped = unwritten(others.len());
     let into = (&mut segments.ptr[1..], &mut segments.order[..], &mut grouped[..]);
     let fields = Fields { position: bits(n), width: list };
-    if bits(n) + low_bits(n, groups) + list < u64::BITS {
-        group_words::<u64, I>(keys, others, fields, groups, into);
-    } else {
-        group_words::<u128, I>(keys, others, fields, groups, into);
-    }
+    // That takes a terabyte of keys.
+    assert!(bits(n) + low_bits(n, groups) + list < u64::BITS, "group_by: too many keys and groups");
+    group_words(keys, others, fields, groups, into);
     (segments, grouped)
 }
 
@@ -84,7 +82,7 @@ struct Fields {
 }
 
 /// Partitions by the high bits of the key, then sorts each bucket.
-fn group_words<W: Word, I: Index>(
+fn group_words<I: Index>(
     keys: &[I],
     others: &[I],
     fields: Fields,
@@ -96,23 +94,23 @@ fn group_words<W: Word, I: Index>(
     let buckets = groups.div_ceil(size);
     let Fields { position, width } = fields;
     let key = position + width;
-    let fill = move |first: usize, out: &mut [W], digits: &mut [u16]| {
+    let fill = move |first: usize, out: &mut [u64], digits: &mut [u16]| {
         for ((k, id), (word, digit)) in (first..).zip(&keys[first..]).zip(out.iter_mut().zip(digits)) {
             let id = id.to_usize();
-            (*word, *digit) = (W::of(id & (size - 1), key) | W::of(k, 0), (id >> low) as u16);
+            (*word, *digit) = (u64::of(id & (size - 1), key) | k as u64, (id >> low) as u16);
         }
         if let Some(others) = others.get(first..) {
-            out.iter_mut().zip(others).for_each(|(word, other)| *word = *word | W::of(other.to_usize(), position));
+            out.iter_mut().zip(others).for_each(|(word, other)| *word |= u64::of(other.to_usize(), position));
         }
     };
-    let parts = Buckets::<W>::new(keys.len(), buckets, fill);
+    let parts = Buckets::new(keys.len(), buckets, fill);
     let lens: Vec<usize> = (0..buckets).map(|b| parts.len(b)).collect();
     let firsts: Vec<usize> = lens.iter().scan(0, |sum, len| Some(core::mem::replace(sum, *sum + len))).collect();
     let orders = split_mut(order, &lens);
     let grouped = split_mut(grouped, &if others.is_empty() { vec![0; buckets] } else { lens });
     let jobs = firsts.into_iter().zip(ends.chunks_mut(size)).zip(orders.into_iter().zip(grouped)).collect();
     par::each(jobs, &|b, ((first, ends), (order, grouped))| {
-        let pieces: Vec<&[W]> = parts.pieces(b).collect();
+        let pieces: Vec<&[u64]> = parts.pieces(b).collect();
         if others.is_empty() {
             count_sort(&pieces, key, first, ends, |at, word| order[at] = I::from_usize(word.field(0, position)));
         } else {
@@ -127,13 +125,7 @@ fn group_words<W: Word, I: Index>(
 /// Counting sort of words by their keys, which start at bit `key`. `put(k, word)` gets the place of each. `ends[key]`
 /// becomes `first` plus the end of the key's group.
 #[inline(always)]
-fn count_sort<W: Word, I: Index>(
-    pieces: &[&[W]],
-    key: u32,
-    first: usize,
-    ends: &mut [I],
-    mut put: impl FnMut(usize, W),
-) {
+fn count_sort<I: Index>(pieces: &[&[u64]], key: u32, first: usize, ends: &mut [I], mut put: impl FnMut(usize, u64)) {
     for piece in pieces {
         for word in *piece {
             let end = &mut ends[word.high(key)];

@@ -128,7 +128,7 @@ fn survey<I: Index>(indices: &[I], dims: usize, nnz: usize) -> (bool, Vec<u32>) 
 /// with their position, so only the bits `low..high` need sorting.
 fn sort_words<W: Word>(n: usize, low: u32, high: u32, words: impl Fn(usize, &mut [W]) + Copy + Sync) -> Scratch<W> {
     // Partitions by the leading bits into buckets of about 32k words (256 KB), then sorts each in the cache.
-    let lead = bits(n / 32768).min(8).min(high - low);
+    let lead = bits(n / 32768).min(10).min(high - low);
     let shift = high - lead;
     let buckets = Buckets::new(n, 1 << lead, move |first, out: &mut [W], digits: &mut [u16]| {
         words(first, out);

@@ -167,6 +167,15 @@ fn integers_wrap_and_halves_round_once() {
 }
 
 #[test]
+fn a_map_out_of_range_panics() {
+    for map in [[0i32, 3], [-1, 0], [2, i32::MAX]] {
+        let zipped =
+            || zip_rows(BinaryOp::Add, &[1.0f32, 2.0], &[0.0], Some(&map), &[5.0, 6.0], &[], None, 1, &mut [0.0; 2]);
+        assert!(std::panic::catch_unwind(zipped).is_err(), "{map:?}");
+    }
+}
+
+#[test]
 fn large_patterns_on_any_number_of_threads() {
     let mut state = 7u64;
     let mut next = |n: u64| {

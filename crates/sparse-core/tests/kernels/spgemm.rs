@@ -38,8 +38,8 @@ proptest! {
     fn agrees_with_dense(
         (m, k, n, a, b) in (0usize..7, 0usize..7, 0usize..7)
             .prop_flat_map(|(m, k, n)| (Just(m), Just(k), Just(n), draw(m, k), draw(k, n))),
-        // Columns so far apart that only the used ones get a place.
-        stride in prop_oneof![Just(1), Just(50_000_000)],
+        // Columns so far apart that a dense row is too long for few products, or that only the used ones get a place.
+        stride in prop_oneof![Just(1), Just(60_000), Just(50_000_000)],
     ) {
         let (left, right) = (Matrix::of(&a, m, k, 1), Matrix::of(&b, k, n, stride));
         let cols = n * stride as usize;
@@ -94,4 +94,58 @@ fn too_many_elements() {
     // The same number of products in a single element is not too many.
     let (ptr, idx, values) = spgemm(b, &ones, a, &ones, 1).unwrap();
     assert_eq!((ptr, idx, values), (vec![0, 1], vec![0], vec![70_000.0]));
+}
+
+/// The products of a row are sorted where there are many columns, and summed in a dense row where there are few.
+#[test]
+fn wide_matrices_have_the_bits_of_narrow_ones() {
+    let random = |k: usize, seed: usize| (k.wrapping_mul(2654435761) ^ seed.wrapping_mul(40503)) >> 7;
+    let matrix = |rows: usize, cols: usize, seed: usize| {
+        let (mut ptr, mut idx, mut values) = (vec![0i32], vec![], vec![]);
+        for row in 0..rows {
+            // One row with so many products that it is never sorted.
+            let count = if row == 5 { cols } else { random(row, seed) % 9 };
+            let mut own: Vec<i32> = (0..count).map(|k| (random(row * 100 + k, seed + 1) % cols) as i32).collect();
+            own.sort_unstable();
+            own.dedup();
+            values.extend(own.iter().map(|&col| ((col as f32 + row as f32) * 0.37 + seed as f32).sin()));
+            idx.extend(own);
+            ptr.push(idx.len() as i32);
+        }
+        (ptr, idx, values)
+    };
+    let (a, b) = (matrix(300, 400, 1), matrix(400, 700, 2));
+    fn view((ptr, idx, _): &(Vec<i32>, Vec<i32>, Vec<f32>)) -> Compressed<'_, i32> {
+        Compressed { ptr, idx, perm: None }
+    }
+    let product = |cols| spgemm(view(&a), &a.2, view(&b), &b.2, cols).unwrap();
+    let narrow = product(700);
+    assert_eq!(product(400_000), narrow);
+    let (ptr, mut idx, values) = narrow;
+    let again = |idx: &[i32], cols| {
+        let mut out = vec![0.0; values.len()];
+        spgemm_values((&ptr, idx), view(&a), &a.2, view(&b), &b.2, cols, &mut out);
+        out
+    };
+    assert_eq!(again(&idx, 400_000), values);
+    assert_eq!(again(&idx, 700), values);
+    // Columns that do not ascend.
+    let mut want = values.clone();
+    for row in ptr.windows(2).map(|row| row[0] as usize..row[1] as usize) {
+        idx[row.clone()].reverse();
+        want[row].reverse();
+    }
+    assert_eq!(again(&idx, 400_000), want);
+}
+
+#[test]
+#[should_panic(expected = "column")]
+fn a_column_out_of_range_panics() {
+    let ptr: Vec<i32> = (0..=200).collect();
+    let (diagonal, ones) = ((0..200).collect::<Vec<i32>>(), vec![1.0f32; 200]);
+    let mut wrong = diagonal.clone();
+    wrong[101] = 300_000;
+    let (a, b) =
+        (Compressed { ptr: &ptr, idx: &diagonal, perm: None }, Compressed { ptr: &ptr, idx: &wrong, perm: None });
+    let _ = spgemm(a, &ones, b, &ones, 270_000);
 }

@@ -4,6 +4,10 @@ use half::bf16;
 use proptest::prelude::*;
 use sparse_core::{Compressed, Element, group_by, sddmm, spmm, spmm_backward};
 
+fn f64_of<T: Element>(x: T) -> f64 {
+    x.to_string().parse().expect("a number")
+}
+
 /// The elements by columns, in an order of the values that is theirs (`sorted`) or that of the rows.
 fn check<T: Element>(
     of: impl Fn(f32) -> T,
@@ -32,7 +36,13 @@ fn check<T: Element>(
     let (mut dense_alone, mut values_alone) = (vec![T::ONE; dense.len()], vec![T::ONE; values.len()]);
     spmm(a, &values, &grad, heads, features, &mut dense_alone);
     sddmm(&rows, &cols, &grad, &dense, heads, features, &mut values_alone);
-    assert_eq!(of_dense, dense_alone);
+    if features == 1 {
+        // The product with a vector has its own order of additions.
+        let near = |(a, b): (&T, &T)| (f64_of(*a) - f64_of(*b)).abs() <= 1e-2 * (1.0 + f64_of(*b).abs());
+        assert!(of_dense.iter().zip(&dense_alone).all(near), "{of_dense:?} {dense_alone:?}");
+    } else {
+        assert_eq!(of_dense, dense_alone);
+    }
     assert_eq!(of_values, values_alone);
 }
 
@@ -65,6 +75,13 @@ fn has_them_where_a_column_is_long() {
         check(|x| x, &places, [3001, 10], heads, part, sorted);
         check(bf16::from_f32, &places, [3001, 10], heads, part, sorted);
     }
+}
+
+#[test]
+#[should_panic(expected = "row pointers must cover all elements")]
+fn elements_in_no_row_panic() {
+    let a = Compressed { ptr: &[0i32, 1], idx: &[0, 0], perm: None };
+    spmm_backward(a, None, &[1.0f32; 2], &[1.0; 2], &[1.0; 2], 1, 2, &mut [0.0; 2], &mut [0.0; 2]);
 }
 
 #[test]

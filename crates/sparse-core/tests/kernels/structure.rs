@@ -87,6 +87,44 @@ fn large_groups() {
     check_groups(&[], 100_000);
 }
 
+/// The others fit the words beside the keys, or do not: then they are gathered.
+#[test]
+fn others_go_along() {
+    for (n, groups, largest) in
+        [(0, 3, 1u64), (1000, 40, 9), (200_000, 70_000, 1 << 30), (200_000, 70_000, 1 << 62), (50_000, 3_000_000, 4)]
+    {
+        let (keys, mut others) = (random(n, groups as u64, 1), random(n, largest.min(1 << 31), 2));
+        // Of as many bits as asked, and below zero.
+        if let [first, second, ..] = &mut others[..] {
+            (*first, *second) = (largest as i64 - 1, if largest > 1 << 31 { -1 } else { 0 });
+        }
+        let (segments, grouped) = group_with(&keys, &others, groups);
+        assert_eq!(segments, group_by(&keys, groups));
+        let want: Vec<i64> = segments.order.iter().map(|&k| others[k as usize]).collect();
+        assert_eq!(grouped, want, "{n} keys, {groups} groups, others to {largest}");
+        if largest <= 1 << 30 {
+            let (keys, others) = (cast_ids::<i64, i32>(&keys), cast_ids(&others));
+            let (segments, grouped) = group_with::<i32>(&keys, &others, groups);
+            assert_eq!(cast_ids::<i32, i64>(&grouped), want);
+            assert_eq!(cast_ids::<i32, i64>(&segments.order), group_by(&cast_ids::<i32, i64>(&keys), groups).order);
+        }
+    }
+}
+
+#[test]
+fn keys_out_of_range_panic() {
+    for (keys, groups) in [(vec![5i64], 5), (vec![0], 0), (vec![-1], 7), (vec![0, 1 << 40], 3), (vec![6; 20_000], 6)] {
+        assert!(std::panic::catch_unwind(|| group_by(&keys, groups)).is_err(), "{groups} groups");
+    }
+    assert!(std::panic::catch_unwind(|| group_with(&[0i32, 1], &[3], 2)).is_err());
+}
+
+#[test]
+fn a_cast_wraps() {
+    assert_eq!(cast_ids::<i64, i32>(&[-1, 1 << 31, (1 << 32) + 7]), [-1, i32::MIN, 7]);
+    assert_eq!(cast_ids::<i32, i64>(&[-1, i32::MAX]), [-1, i64::from(i32::MAX)]);
+}
+
 #[test]
 fn large_coordinates() {
     let n = 200_000;
