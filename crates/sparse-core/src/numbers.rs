@@ -237,6 +237,12 @@ int_element!(i32);
 int_element!(i64);
 int_element!(u8);
 
+/// As it is, or on a machine of 32 bits the largest `usize` where it does not fit, which is out of any range.
+#[inline(always)]
+fn saturated(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}
+
 macro_rules! index {
     ($t:ty, $unsigned:ty, $variant:ident, |$list:ident| $narrow:expr, |$narrow_list:ident| $widen:expr,
      |$job:ident: $T:ident| $dispatch:expr) => {
@@ -244,11 +250,11 @@ macro_rules! index {
             const MAX: usize = <$t>::MAX as usize;
             #[inline(always)]
             fn to_usize(self) -> usize {
-                self as isize as usize
+                saturated(self as i64 as u64)
             }
             #[inline(always)]
             fn place(self) -> usize {
-                self as $unsigned as usize
+                saturated(self as $unsigned as u64)
             }
             #[inline(always)]
             fn to_i64(self) -> i64 {

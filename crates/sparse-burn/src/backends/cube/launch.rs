@@ -42,13 +42,16 @@ pub(super) fn accumulated(dtype: DType) -> ElemType {
 /// Whether kernels can read all of these tensors: the device stores their types, computes in the types of their sums,
 /// and can hold a contiguous copy of each.
 pub(super) fn runs<'a>(tensors: impl IntoIterator<Item = &'a CubeTensor>) -> bool {
-    tensors.into_iter().all(|tensor| {
-        let uses = |kind| tensor.client.properties().type_usage(kind);
-        tensor.dtype != DType::Bool(BoolStore::Native)
-            && uses(stored(tensor.dtype)).contains(TypeUsage::Buffer)
-            && uses(accumulated(tensor.dtype)).contains(TypeUsage::Arithmetic)
-            && holds(tensor, count(tensor), tensor.dtype)
-    })
+    tensors.into_iter().all(|tensor| makes(tensor, count(tensor), tensor.dtype))
+}
+
+/// Whether the device of `like` can compute with elements of `dtype`, and [`holds`] so many of them.
+pub(super) fn makes(like: &CubeTensor, elements: usize, dtype: DType) -> bool {
+    let uses = |kind| like.client.properties().type_usage(kind);
+    dtype != DType::Bool(BoolStore::Native)
+        && uses(stored(dtype)).contains(TypeUsage::Buffer)
+        && uses(accumulated(dtype)).contains(TypeUsage::Arithmetic)
+        && holds(like, elements, dtype)
 }
 
 /// Whether the device of `like` can hold an array: it fits in a buffer, and the device has addresses that reach its

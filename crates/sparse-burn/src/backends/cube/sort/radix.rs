@@ -18,7 +18,7 @@
 
 use super::super::fallback::supported;
 use super::super::hardware::Hardware;
-use super::super::launch::{arg, count, empty, flat, hardware, holds, launch, runs, stored};
+use super::super::launch::{arg, count, divides, empty, flat, hardware, holds, launch, runs, stored};
 use super::super::rows::follow;
 use super::scan::scan_rows;
 use super::segments::pointers;
@@ -127,7 +127,7 @@ impl GroupBy<CubeTensor> {
 impl GroupWith<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<(CubeTensor, CubeTensor, CubeTensor), Self> {
         let Self { keys, others, groups } = supported(self, |Self { keys, others, groups }| {
-            runs([keys, others]) && holds(keys, groups + 1, keys.dtype)
+            runs([keys, others]) && holds(keys, groups + 1, keys.dtype) && divides(others, count(keys))
         })?;
         let (order, ptr) = group_by(keys, groups);
         let others = follow(others, &order);

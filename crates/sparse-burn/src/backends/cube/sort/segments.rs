@@ -8,7 +8,7 @@
 
 use super::super::fallback::supported;
 use super::super::hardware::Hardware;
-use super::super::launch::{arg, count, empty, flat, hardware, holds, launch, runs, stored};
+use super::super::launch::{arg, count, empty, flat, hardware, holds, launch, makes, runs, stored};
 use super::tile::Tile;
 use crate::backend::Gpu;
 use crate::kernel::{CastIds, Compress, ExpandPtr};
@@ -150,8 +150,9 @@ impl Compress<CubeTensor> {
 
 impl CastIds<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        let Self { ids } = supported(self, |Self { ids }| runs([ids]))?;
-        let dtype = if ids.dtype == DType::I32 { DType::I64 } else { DType::I32 };
+        let other = |ids: &CubeTensor| if ids.dtype == DType::I32 { DType::I64 } else { DType::I32 };
+        let Self { ids } = supported(self, |Self { ids }| runs([ids]) && makes(ids, count(ids), other(ids)))?;
+        let dtype = other(&ids);
         Ok(cast(ids, dtype))
     }
 }
