@@ -1,8 +1,8 @@
 //! Graphs as plain text.
 
 use super::graph::{Graph, Splits, label_tensor};
-use crate::io::matrix_market;
 use crate::io::matrix_market::matrix::{MatrixMarket, Symmetry, Values};
+use crate::io::matrix_market::reader::Reader;
 use crate::io::source::{Files, Lines, Progress, shown, silent, text};
 use burn::tensor::Device;
 use sparse_core::{Result, SparseError};
@@ -42,7 +42,7 @@ pub fn read_folder_with(path: impl AsRef<Path>, device: &Device, progress: &mut 
     let nodes = adjacency.rows;
     let path = folder.join("features.mtx");
     let features = files.next(|progress| {
-        matrix_market::read_checked(&path, progress, |entry| {
+        Reader::new().read_checked(&path, progress, |entry| {
             if entry.value.is_finite() { Ok(()) } else { Err(format!("a feature must be finite, got {}", entry.value)) }
         })
     })?;
@@ -89,7 +89,7 @@ pub fn read_folder_with(path: impl AsRef<Path>, device: &Device, progress: &mut 
 const FILES: [&str; 6] = ["adjacency.mtx", "features.mtx", "labels.txt", "train.txt", "val.txt", "test.txt"];
 
 fn read_adjacency(path: &Path, progress: &mut Progress<'_>) -> Result<MatrixMarket> {
-    let matrix = matrix_market::read_checked(path, progress, |entry| {
+    let matrix = Reader::new().read_checked(path, progress, |entry| {
         if entry.row == entry.col {
             return Err(format!("an edge must join two nodes, got a self loop at {}", entry.row + 1));
         }

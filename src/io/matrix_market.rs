@@ -1,8 +1,9 @@
 //! Matrix Market: the text format of SuiteSparse, SciPy and the Planetoid graphs in this project's documentation.
 //!
-//! Reads `coordinate` and `array`; `real`, `integer` and `pattern`; `general`, `symmetric` and `skew-symmetric`;
-//! comments, blank lines and any letter case. `complex` and `hermitian` are errors, and so is everything that breaks
-//! the format. Each error names the line and what was found there.
+//! Reads `coordinate` and `array`; `real`, `integer` and `pattern`; `general`, `symmetric`, `skew-symmetric` and
+//! `hermitian`; comments, blank lines and any letter case. Of `complex` values a [`Reader`] gives a part. What breaks
+//! the format is an error that names the line and what was found there, but what SciPy reads and has a clear meaning is
+//! read; [`Reader::strict`] lists that, and refuses it.
 //!
 //! Source: Boisvert, Pozo, Remington, *The Matrix Market Exchange Formats*, NISTIR 5935, 1996.
 //!
@@ -20,20 +21,21 @@
 //! assert_eq!(matrix_market::parse(&out[..]).unwrap().coordinates, [(0, 0), (0, 2), (2, 0)]);
 //! ```
 
+mod header;
+mod lines;
 pub(crate) mod matrix;
 mod parse;
+pub(crate) mod reader;
 mod write;
 
+pub use matrix::{ComplexPart, Field, Format, MatrixMarket, Symmetry, Values};
+pub use reader::Reader;
 pub use write::{ToMatrixMarket, write, write_to};
 
-use super::source::{Progress, silent, text};
-use matrix::invalid;
-use sparse_core::{Result, SparseError};
+use super::source::Progress;
+use sparse_core::Result;
 use std::io::BufRead;
 use std::path::Path;
-
-pub use matrix::{Field, Format, MatrixMarket, Symmetry, Values};
-pub(crate) use parse::{Entry, parse_checked};
 
 /// Reads a file, also one that is compressed by gzip (`.mtx.gz`; needs the feature `gz`).
 ///
@@ -41,7 +43,7 @@ pub(crate) use parse::{Entry, parse_checked};
 ///
 /// `invalid`: the file cannot be opened, or breaks the format; the message names the file, the line and what was found.
 pub fn read(path: impl AsRef<Path>) -> Result<MatrixMarket> {
-    read_with(path, &mut silent())
+    Reader::new().read(path)
 }
 
 /// [`read`], which reports its progress.
@@ -50,7 +52,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<MatrixMarket> {
 ///
 /// As [`read`].
 pub fn read_with(path: impl AsRef<Path>, progress: &mut Progress<'_>) -> Result<MatrixMarket> {
-    read_checked(path.as_ref(), progress, |_| Ok(()))
+    Reader::new().read_with(path, progress)
 }
 
 /// Reads from memory or from a stream.
@@ -59,20 +61,5 @@ pub fn read_with(path: impl AsRef<Path>, progress: &mut Progress<'_>) -> Result<
 ///
 /// `invalid`; the message names the line and what was found.
 pub fn parse(reader: impl BufRead) -> Result<MatrixMarket> {
-    parse_checked(reader, 0, |_| Ok(()))
-}
-
-/// [`read_with`] with an additional check of every entry. The text of its error follows the name of the line.
-pub(crate) fn read_checked(
-    path: &Path,
-    progress: &mut Progress<'_>,
-    check: impl FnMut(Entry) -> Result<(), String>,
-) -> Result<MatrixMarket> {
-    let name = path.display();
-    let open = |trouble| invalid(format!("{name}: cannot be read, got {trouble}"));
-    let (file, bytes) = text(path, progress).map_err(open)?;
-    parse_checked(file, bytes, check).map_err(|trouble| match trouble {
-        SparseError::Invalid { op, message } => SparseError::Invalid { op, message: format!("{name}: {message}") },
-        other => other,
-    })
+    Reader::new().parse(reader)
 }

@@ -37,14 +37,25 @@ pub enum Symmetry {
     General,
     /// `a[j, i] = a[i, j]`.
     Symmetric,
-    /// `a[j, i] = -a[i, j]`, with a zero diagonal.
+    /// `a[j, i] = -a[i, j]`. The diagonal should be zero; see [`Reader::strict`](super::Reader::strict).
     SkewSymmetric,
+}
+
+/// What a tensor gets of the complex values of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComplexPart {
+    /// The real part. That of a hermitian matrix is symmetric.
+    Real,
+    /// The imaginary part. That of a hermitian matrix is skew-symmetric.
+    Imaginary,
+    /// The magnitude `sqrt(real^2 + imaginary^2)`. That of a hermitian or skew-symmetric matrix is symmetric.
+    Magnitude,
 }
 
 /// The values of a [`MatrixMarket`], one for each coordinate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// Of a `real` file.
+    /// Of a `real` file, or a part of those of a `complex` one.
     Real(Vec<f64>),
     /// Of an `integer` file.
     Integer(Vec<i64>),
@@ -65,7 +76,8 @@ pub struct MatrixMarket {
     pub cols: usize,
     /// How the file lists (or will list) its entries.
     pub format: Format,
-    /// The symmetry that the header named.
+    /// The symmetry of the matrix. It is the one that the header named, except for parts of complex values (see
+    /// [`ComplexPart`]).
     pub symmetry: Symmetry,
     /// `(row, column)` of every entry, from 0.
     pub coordinates: Vec<(usize, usize)>,

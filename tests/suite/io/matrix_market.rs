@@ -1,6 +1,6 @@
 use burn::tensor::{Bool, DType, Device, Int, IntDType, Tensor};
 use proptest::prelude::*;
-use sparse_tensor::io::matrix_market::{self, Field, Format, MatrixMarket, Symmetry, Values};
+use sparse_tensor::io::matrix_market::{self, ComplexPart, Field, Format, MatrixMarket, Reader, Symmetry, Values};
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
 
 fn parse(text: &str) -> MatrixMarket {
@@ -63,16 +63,16 @@ fn errors_name_the_line_and_what_stands_there() {
     let cases: &[(&str, &[&str])] = &[
         ("", &["line 1", "empty"]),
         ("hello\n", &["line 1", "hello"]),
-        ("%%MatrixMarket matrix coordinate complex general\n1 1 0\n", &["line 1", "complex"]),
-        ("%%MatrixMarket matrix coordinate real hermitian\n1 1 0\n", &["line 1", "hermitian"]),
+        ("%%MatrixMarket matrix coordinate complex general\n1 1 0\n", &["line 1", "Reader::complex", "complex"]),
+        ("%%MatrixMarket matrix coordinate real diagonal\n1 1 0\n", &["line 1", "hermitian", "diagonal"]),
         ("%%MatrixMarket matrix array pattern general\n1 1\n", &["line 1", "array pattern"]),
         ("%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 0\n", &["line 1", "skew"]),
         ("%%MatrixMarket vector coordinate real general\n1 1 0\n", &["line 1", "vector"]),
         ("%%MatrixMarket matrix coordinate real symmetric\n2 3 0\n", &["line 2", "square", "(2, 3)"]),
-        ("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n", &["line 3", "diagonal"]),
         ("%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 -9223372036854775808\n", &["line 3"]),
         ("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1.5\n", &["line 3", "1.5"]),
         ("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n", &["line 5", "4 entries", "got 3"]),
+        ("%%MatrixMarket matrix array real general\n1 1\n1 2\n", &["line 3", "nothing after", "2"]),
     ];
     for (text, parts) in cases {
         let message = message(text.as_bytes());
@@ -92,7 +92,6 @@ fn errors_name_the_line_and_what_stands_there() {
         ("2 2 1\n1 1\n", &["line 3", "end of the line"]),
         ("2 2 1\n1\n", &["line 3", "column"]),
         ("2 2 1\n1 1 x\n", &["line 3", "x"]),
-        ("2 2 1\n1 1 1 9\n", &["line 3", "9"]),
         ("2 2 2\n1 1 1\n", &["line 3", "2 entries", "got 1"]),
         ("2 2 1\n1 1 1\n2 2 2\n", &["line 4", "1 entries", "2 2 2"]),
     ];
@@ -105,6 +104,73 @@ fn errors_name_the_line_and_what_stands_there() {
     assert!(matrix_market::parse(&b"%%MatrixMarket matrix coordinate real general\n%\xff\n1 1 0\n"[..]).is_ok());
     let trouble = matrix_market::read("/no/such.mtx").unwrap_err().to_string();
     assert!(trouble.contains("/no/such.mtx"), "{trouble}");
+}
+
+#[test]
+fn a_strict_reader_refuses_what_scipy_reads() {
+    let banner = |rest: &str| format!("MatrixMarket matrix {rest}");
+    for (text, want, rule) in [
+        (format!("%{}", banner("coordinate real general\n1 2 1\n1 2 3\n")), vec![0.0, 3.0], "must start with %%"),
+        (
+            format!("%%{}", banner("coordinate integer hermitian\n2 2 1\n2 1 3\n")),
+            vec![0.0, 3.0, 3.0, 0.0],
+            "must be complex",
+        ),
+        (format!("%%{}", banner("coordinate real general\n1 2 1\n1 2 3 9 x\n")), vec![0.0, 3.0], "nothing after"),
+        (format!("%%{}", banner("coordinate pattern general\n1 2 1\n1 2 9\n")), vec![0.0, 1.0], "nothing after"),
+        (
+            format!("%%{}", banner("coordinate real skew-symmetric\n2 2 2\n1 1 5\n2 1 3\n")),
+            vec![5.0, -3.0, 3.0, 0.0],
+            "diagonal",
+        ),
+    ] {
+        assert_eq!(dense(&parse(&text)), want, "{text}");
+        let trouble = Reader::new().strict(true).parse(text.as_bytes()).unwrap_err().to_string();
+        assert!(trouble.contains(rule), "{trouble:?} should say {rule:?}");
+    }
+    // What the format allows is read all the same.
+    let text = "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 2\n1 1 0\n2 1 3\n";
+    assert_eq!(dense(&Reader::new().strict(true).parse(text.as_bytes()).unwrap()), [0.0, -3.0, 3.0, 0.0]);
+}
+
+#[test]
+fn complex_values_are_read_by_their_parts() {
+    let parts = [ComplexPart::Real, ComplexPart::Imaginary, ComplexPart::Magnitude];
+    // Lower triangle with diagonal of [[6 + 8i, .], [-3 + 4i, 0]], by symmetry: the matrix of each part.
+    let cases = [
+        (
+            "coordinate complex general\n2 2 2\n1 1 6 8\n2 1 -3 4",
+            [[6., 0., -3., 0.], [8., 0., 4., 0.], [10., 0., 5., 0.]],
+        ),
+        (
+            "coordinate complex symmetric\n2 2 2\n1 1 6 8\n2 1 -3 4",
+            [[6., -3., -3., 0.], [8., 4., 4., 0.], [10., 5., 5., 0.]],
+        ),
+        (
+            "coordinate complex skew-symmetric\n2 2 1\n2 1 -3 4",
+            [[0., 3., -3., 0.], [0., -4., 4., 0.], [0., 5., 5., 0.]],
+        ),
+        (
+            "coordinate complex hermitian\n2 2 2\n1 1 6 0\n2 1 -3 4",
+            [[6., -3., -3., 0.], [0., -4., 4., 0.], [6., 5., 5., 0.]],
+        ),
+        ("array complex hermitian\n2 2\n6 0\n-3 4\n0 0", [[6., -3., -3., 0.], [0., -4., 4., 0.], [6., 5., 5., 0.]]),
+        ("array complex skew-symmetric\n2 2\n-3 4", [[0., 3., -3., 0.], [0., -4., 4., 0.], [0., 5., 5., 0.]]),
+    ];
+    for (text, wants) in cases {
+        let text = format!("%%MatrixMarket matrix {text}\n");
+        for (part, want) in parts.into_iter().zip(wants) {
+            let m = Reader::new().complex(part).strict(true).parse(text.as_bytes()).unwrap();
+            assert_eq!((dense(&m), m.field()), (want.to_vec(), Field::Real), "{part:?} of {text}");
+            // What was read is written and read again.
+            let mut out = Vec::new();
+            matrix_market::write_to(&mut out, &m).unwrap();
+            assert_eq!(dense(&matrix_market::parse(&out[..]).unwrap()), want, "{part:?} of {text}");
+        }
+    }
+    let text = &b"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2\n"[..];
+    let trouble = Reader::new().complex(ComplexPart::Real).parse(text).unwrap_err().to_string();
+    assert!(trouble.contains("line 3") && trouble.contains("end of the line"), "{trouble}");
 }
 
 #[test]
@@ -207,7 +273,7 @@ fn columns_of_nothing_are_not_walked() {
 #[test]
 fn messages_stay_short() {
     let long = "7".repeat(5000);
-    for tail in [format!("1 1 1\n{long}\n"), format!("1 1 1 {long}\n")] {
+    for tail in [format!("1 1 1\n{long}\n"), format!("1 1 x{long}\n")] {
         let text = format!("%%MatrixMarket matrix coordinate real general\n2 2 1\n{tail}");
         assert!(message(text.as_bytes()).len() < 300);
     }
