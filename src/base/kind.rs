@@ -3,6 +3,7 @@
 pub use sparse_burn::Kind;
 pub(crate) use sparse_burn::of_kind;
 
+use super::empty::nothing;
 use burn::tensor::{Bool, DType, Device, FloatDType, Tensor, kind};
 use sparse_autograd::{Erased, record};
 
@@ -49,7 +50,7 @@ pub(crate) fn is_16_bit(dtype: DType) -> bool {
 /// The tensor in another float type, if it holds floats.
 pub(crate) fn in_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>, dtype: FloatDType) -> Tensor<D, K> {
     if tensor.shape().num_elements() == 0 {
-        return Tensor::empty(tensor.shape(), (&tensor.device(), DType::from(dtype)));
+        return nothing(tensor.dims(), dtype.into(), &[tensor]);
     }
     from_float(as_float(tensor).expect("a tensor of floats").cast(dtype))
 }
@@ -64,18 +65,6 @@ pub fn dtype_name(dtype: DType) -> String {
     match dtype {
         DType::Bool(_) => "bool".into(),
         other => format!("{other:?}").to_lowercase(),
-    }
-}
-
-/// Gives the untracked result of a kernel the autodiff association that any of its untracked operands has.
-pub(crate) fn associate_like<const D: usize, const E: usize, K: Kind>(
-    out: Tensor<D, K>,
-    operands: &[&Tensor<E, K>],
-) -> Tensor<D, K> {
-    let device = operands.iter().map(|operand| operand.device()).find(Device::is_autodiff);
-    match (device, as_float(&out)) {
-        (Some(device), Some(out)) => from_float(associate(out, &device)),
-        _ => out,
     }
 }
 

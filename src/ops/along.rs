@@ -1,6 +1,7 @@
 //! The dims of a reduction.
 
 use super::folds::Blocks;
+use crate::base::empty::nothing;
 use crate::base::kind::Kind;
 use crate::base::sizes::cells;
 use crate::pattern::layout::Pattern;
@@ -71,7 +72,7 @@ impl Along {
         let shape: Vec<usize> = shape.collect();
         let none = Tensor::empty([shape.len(), 0], (&of.pattern.device(), of.pattern.index_dtype()));
         let pattern = P::from_coordinates(none, &shape, true);
-        let values = Tensor::empty([0, self.blocks.kept()], (&of.device(), dtype));
+        let values = nothing([0, self.blocks.kept()], dtype, &[&of.values]);
         SparseTensor::from_parts(pattern, values, self.blocks.shape.clone(), fill)
     }
 }

@@ -4,6 +4,7 @@ use super::masked_matmul::{flat, head_shapes, sddmm};
 use super::matmul::{matrix, spmm};
 use super::softmax::{lines_backward, normalized_lines};
 use crate::base::checks::{same_device, same_elements};
+use crate::base::empty::constant;
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, wide};
 use crate::kernel;
@@ -201,7 +202,8 @@ fn nothing(matrix: &Matrix, scores: Scores, heads: usize, value: Tensor<2>) -> T
         Scores::Products { query, key, .. } => sddmm(matrix, query, key, heads),
     };
     if heads == 0 {
-        return Tensor::zeros([matrix.size()[0], value.dims()[1]], (&value.device(), value.dtype()));
+        let zeros = Tensor::zeros([matrix.size()[0], value.dims()[1]], (&value.device().inner(), value.dtype()));
+        return constant(zeros, &[&weights, &value]);
     }
     spmm(matrix, weights, value)
 }

@@ -105,7 +105,10 @@ fn combine<P: Pattern, const D: usize, K: Numeric>(
     check(op.name(), a, b)?;
     let (a, b) = (a.coalesce(), b.coalesce());
     let (pattern, values) = zip(op, operand(&a), operand(&b));
-    let fill = combine_fills(op, &a, &b).counting(is_full(&pattern));
+    let full = is_full(&pattern);
+    let counted = |tensor: SparseTensor<P, D, K>| SparseTensor { fill: tensor.fill.counting(full), ..tensor };
+    let (a, b) = (counted(a), counted(b));
+    let fill = combine_fills(op, &a, &b);
     Ok(SparseTensor::from_parts(pattern, values, a.dense_shape.clone(), fill))
 }
 

@@ -1,5 +1,6 @@
 //! Shared code for dense dims: value blocks, and the block of the fill, seen along one dim.
 
+use crate::base::empty::nothing;
 use crate::base::exact::Exact;
 use crate::base::kind::Kind;
 use crate::pattern::dims;
@@ -21,7 +22,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let along = |rows: Tensor<2, K>| {
             let count = rows.dims()[0];
             if count * block == 0 {
-                return Tensor::empty([count, block], (&rows.device(), rows.dtype()));
+                return nothing([count, block], rows.dtype(), &[&rows]);
             }
             f(rows.reshape(Exact([count * outer, self.dense_shape[dim], inner]))).reshape(Exact([count, block]))
         };
@@ -37,6 +38,6 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// A pattern of `shape` with nothing stored, and its values.
     pub(crate) fn empty_parts(&self, shape: &[usize]) -> (P, Tensor<2, K>) {
         let pattern = dims::empty_pattern(&self.pattern, shape);
-        (pattern, Tensor::empty([0, self.block()], (&self.device(), self.dtype())))
+        (pattern, nothing([0, self.block()], self.dtype(), &[&self.values]))
     }
 }

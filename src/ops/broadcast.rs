@@ -2,6 +2,7 @@
 
 use super::folds::Blocks;
 use crate::base::checks::{plain_name, same_device};
+use crate::base::empty::nothing;
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, Numeric, dtype_name};
 use crate::pattern::layout::Pattern;
@@ -70,7 +71,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let read = read_rows(blocks, &own.read_at(sparse));
         let read = match read.dims()[0] * block {
             _ if width == block => read,
-            0 => Tensor::empty([read.dims()[0], block], (&read.device(), read.dtype())),
+            0 => nothing([read.dims()[0], block], read.dtype(), &[&read]),
             _ => {
                 let repeated: Vec<bool> = dense_dims.iter().map(|&size| size == 1).collect();
                 Blocks::new(&own.dense_shape, &repeated).spread(read)

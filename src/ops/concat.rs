@@ -1,6 +1,7 @@
 //! Concatenation.
 
 use crate::base::checks::{resolve_axis, same_device};
+use crate::base::empty::nothing;
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, dtype_name};
 use crate::pattern::concat;
@@ -151,7 +152,7 @@ fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
         if count == 0 {
             // Some devices cannot join empty tensors.
             let width = rows.iter().map(|rows| rows.dims()[1]).sum();
-            return Tensor::empty([0, width], (&rows[0].device(), rows[0].dtype()));
+            return nothing([0, width], rows[0].dtype(), &rows.iter().collect::<Vec<_>>());
         }
         let split = rows.into_iter().map(|rows| {
             let width = rows.dims()[1].checked_div(outer).unwrap_or(0);

@@ -3,6 +3,7 @@
 use super::binary::{check, same_structure};
 use super::map::{bool_fill, changed_shape};
 use crate::base::checks::plain_name;
+use crate::base::empty::{constant, nothing};
 use crate::base::index::signed;
 use crate::base::kind::{Kind, Numeric, as_float, from_float, is_tracked};
 use crate::base::scalar::{host_float, host_order};
@@ -64,7 +65,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let values = if nnz * block > 0 {
             f(rows(&a, &map_a), rows(&b, &map_b))
         } else {
-            Tensor::empty([nnz, block], (&fill.device(), fill.dtype()))
+            constant(nothing([nnz, block], fill.dtype(), &[&a.values]), &[&b.values])
         };
         if values.dims() != [nnz, block] {
             return Err(changed_shape(op, values.dims(), [nnz, block]));
@@ -377,7 +378,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let values = if pattern.nnz() * own.block() > 0 {
             choose(on(&own), rows(&mask, &map), on(&value))
         } else {
-            Tensor::empty([pattern.nnz(), own.block()], (&own.device(), own.dtype()))
+            nothing([pattern.nnz(), own.block()], own.dtype(), &[&own.values, &value.values])
         };
         let fill = match mask.fill.host() {
             _ if sides.contains(&true) => Fill::Undefined,

@@ -7,8 +7,9 @@ use super::folds::Blocks;
 use super::line_sums::{divided, line_sums};
 use super::powers::{host_power, power, wrapping_mul};
 use super::put_along_axis::run;
+use crate::base::empty::{constant, nothing};
 use crate::base::exact::Exact;
-use crate::base::kind::{Numeric, associate_like};
+use crate::base::kind::Numeric;
 use crate::base::limits::dense_limit;
 use crate::base::scalar::host_apply;
 use crate::pattern::layout::{Pattern, is_full};
@@ -71,12 +72,12 @@ pub(super) fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     let lines = along.of(&own.pattern);
     let pattern = lines.as_ref().map_or_else(|| own.pattern.clone(), |lines| lines.pattern.clone());
     let values = if own.nnz() == 0 {
-        let none = Tensor::<2, K>::empty([0, along.blocks.kept()], (&own.device().inner(), own.dtype()));
-        associate_like(none, &[&own.values])
+        nothing([0, along.blocks.kept()], own.dtype(), &[&own.values])
     } else {
         fold_rows(&own, &along, lines.as_deref(), counted, fold)
     };
-    let fill = fold_fill(&own, &along, fold).counting(is_full(&pattern));
+    let own = SparseTensor { fill: own.fill.counting(is_full(&pattern)), ..own };
+    let fill = fold_fill(&own, &along, fold);
     Ok(SparseTensor::from_parts(pattern, values, along.blocks.shape, fill))
 }
 
@@ -212,5 +213,5 @@ pub(super) fn total<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         (Fold::Mean, true) => Fill::scalar(f64::NAN),
         _ => out.fill,
     };
-    Ok(fill.row(1, of.dtype(), &of.device()).reshape(Exact([1])))
+    Ok(constant(fill.row(1, of.dtype(), &of.device()), &[&out.values]).reshape(Exact([1])))
 }

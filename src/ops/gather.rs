@@ -2,9 +2,10 @@
 
 use super::put_along_axis::{put, target};
 use crate::base::checks::{as_axes, resolve_axis, same_device, same_elements};
+use crate::base::empty::constant;
 use crate::base::exact::Exact;
 use crate::base::index::signed;
-use crate::base::kind::{Kind, as_float, associate_like, from_float};
+use crate::base::kind::{Kind, as_float, from_float};
 use crate::kernel::{self, Put};
 use burn::tensor::{AsIndex, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
@@ -47,7 +48,7 @@ pub fn try_gather<const D: usize, K: Kind>(
     let index = checked_index(OP, &tensor, indices, axis)?;
     if given.contains(&0) {
         let out = Tensor::zeros(Shape::from(given), (&tensor.device().inner(), tensor.dtype()));
-        return Ok(associate_like(out, &[&tensor]));
+        return Ok(constant(out, &[&tensor]));
     }
     let mut x = tensor;
     for dim in (0..D).filter(|&dim| dim != axis && given[dim] != shape[dim]) {
@@ -168,7 +169,7 @@ pub fn try_gather_nd<const D: usize, const DI: usize, K: Kind>(
     let (elements, count) = (x.shape().num_elements(), flat.dims()[0]);
     if count == 0 {
         let out = Tensor::zeros(Shape::from(shape), (&x.device().inner(), x.dtype()));
-        return Ok(associate_like(out, &[&x]));
+        return Ok(constant(out, &[&x]));
     }
     let target = PutTarget { outer: 1, len: elements, inner: 1, count, along_axis: true };
     Ok(read(x.reshape(Exact([elements])), flat, target).reshape(Exact(shape)))

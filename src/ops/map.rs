@@ -1,5 +1,6 @@
 //! A function of one element, applied to all, and what it does to the fill.
 
+use crate::base::empty::{constant, nothing};
 use crate::base::kind::Kind;
 use crate::pattern::layout::{Pattern, is_full};
 use crate::tensor::fill::Fill;
@@ -97,7 +98,6 @@ pub(super) fn rows_of<P: Pattern, const D: usize, K: Kind, K2: Kind>(
     if shape[0] * shape[1] > 0 {
         return f(merged.values.clone());
     }
-    let one = Tensor::zeros([1, 1], (&merged.device(), merged.dtype()));
-    let like = f(one);
-    Tensor::empty(shape, (&like.device(), like.dtype()))
+    let like = f(Tensor::zeros([1, 1], (&merged.device(), merged.dtype())));
+    constant(nothing(shape, like.dtype(), &[&merged.values]), &[&like])
 }

@@ -5,6 +5,7 @@
 //! others are features.
 
 use super::folds::Blocks;
+use crate::base::empty::nothing;
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, Numeric};
 use crate::pattern::layout::Pattern;
@@ -125,7 +126,7 @@ impl<const E: usize> Operand<E> {
         }
         let repeated: Vec<bool> = self.own[..heads].iter().map(|&size| size == 1).collect();
         if values.dims()[0] == 0 || joint.contains(&0) {
-            return Tensor::empty([values.dims()[0], joint.iter().product()], (&values.device(), values.dtype()));
+            return nothing([values.dims()[0], joint.iter().product()], values.dtype(), &[&values]);
         }
         Blocks::new(joint, &repeated).spread(values)
     }

@@ -7,6 +7,7 @@ use super::put_along_axis::target;
 use super::slice::from_start;
 use crate::base::checks::same_device;
 use crate::base::coordinates::{along, by_dim, join_dims};
+use crate::base::empty::nothing;
 use crate::base::exact::Exact;
 use crate::base::index::{self, index_tensor, signed};
 use crate::base::kind::Kind;
@@ -151,7 +152,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         };
         let count = chosen.dims()[0];
         if count == 0 {
-            return Ok(Tensor::empty([0], (&self.device(), self.dtype())));
+            return Ok(nothing([0], self.dtype(), &[&self.values]));
         }
         let map = if own.pattern.is_same(&mask.pattern) { None } else { Some(located(&mask.pattern, &own.pattern)) };
         let values = match map {

@@ -2,7 +2,8 @@
 
 use super::matmul::check_sizes;
 use crate::base::checks::same_device;
-use crate::base::kind::{Kind, Numeric, as_float, associate_like, dtype_name, from_float, is_tracked};
+use crate::base::empty::constant;
+use crate::base::kind::{Kind, Numeric, as_float, dtype_name, from_float, is_tracked};
 use crate::base::limits::check_table;
 use crate::base::sizes::cells;
 use crate::kernel::{self, Compressed};
@@ -149,7 +150,7 @@ fn product<P: Pattern, const D: usize, K: Numeric>(
         return Ok((pattern, values));
     };
     if !a_values.is_tracked() && !b_values.is_tracked() {
-        return Ok((pattern, associate_like(values, &[&a.values, &b.values])));
+        return Ok((pattern, constant(values, &[&a.values, &b.values])));
     }
     let out = as_float(&values).expect("the kind of the operands");
     let by_col = b_values.is_tracked().then(|| {

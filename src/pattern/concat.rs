@@ -2,9 +2,9 @@
 
 use super::dims::unsqueezed;
 use super::layout::Pattern;
-use crate::base::empty::cat_rows;
+use crate::base::empty::{cat_rows, constant};
 use crate::base::index::{index_dtype, index_tensor, ints};
-use crate::base::kind::{Kind, associate_like, is_tracked};
+use crate::base::kind::{Kind, is_tracked};
 use crate::base::lazy::Lazy;
 use crate::base::sizes::offsets;
 use crate::kernel::{self, Arrays};
@@ -73,7 +73,7 @@ pub(crate) fn concat<P: Pattern, K: Kind>(
         ((P::from_arrays(arrays, shape, is_coalesced(&how)), Map::default()), rows)
     });
     let rows = rows.unwrap_or_else(|| joined().1);
-    (pattern, associate_like(rows, values))
+    (pattern, constant(rows, values))
 }
 
 /// Joins patterns along an axis: the pattern, and its index map (`None`: rows stay in place).

@@ -5,6 +5,7 @@ use super::dims::{empty_pattern, from_dims};
 use super::layout::Pattern;
 use super::select::kept;
 use crate::base::coordinates::{along, by_dim, columns};
+use crate::base::empty::nothing;
 use crate::base::index::{index_tensor, ints, read, read_all};
 use crate::base::kind::Kind;
 use crate::kernel;
@@ -81,7 +82,7 @@ impl Taken {
     pub(crate) fn of<K: Kind>(&self, values: &Tensor<2, K>) -> Tensor<2, K> {
         let (block, device, dtype) = (values.dims()[1], values.device(), values.dtype());
         match self {
-            Self::Nothing => Tensor::empty([0, block], (&device, dtype)),
+            Self::Nothing => nothing([0, block], dtype, &[values]),
             Self::Together(rows) => values.clone().narrow(0, rows.start, rows.len()),
             Self::Mapped(map) => {
                 let fill = Tensor::zeros([1, block], (&device.inner(), dtype));

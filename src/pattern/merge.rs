@@ -1,7 +1,8 @@
 //! Patterns made of two others, and where the elements of one are in another.
 
 use super::layout::Pattern;
-use crate::base::kind::{Numeric, associate_like, is_tracked};
+use crate::base::empty::constant;
+use crate::base::kind::{Numeric, is_tracked};
 use crate::base::lazy::Lazy;
 use crate::kernel::{self, Arrays};
 use crate::rows::{self, RowMap};
@@ -80,7 +81,7 @@ pub(crate) fn zip<P: Pattern, K: Numeric>(
     let union = !a.undefined && !b.undefined && !a.pattern.is_same(b.pattern);
     let (pattern, [map_a, map_b]) = if union && !tracked {
         match union_zip(op, &a, &b) {
-            (pattern, Ok(values)) => return (pattern, associate_like(values, &[a.values, b.values])),
+            (pattern, Ok(values)) => return (pattern, constant(values, &[a.values, b.values])),
             (pattern, Err(maps)) => (pattern, maps.map(Some)),
         }
     } else {

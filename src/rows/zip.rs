@@ -1,7 +1,8 @@
 //! Arithmetic on rows of two tensors.
 
 use super::{RowMap, move_rows};
-use crate::base::kind::{Kind, Numeric, as_float, from_float, is_tracked};
+use crate::base::empty::{constant, nothing};
+use crate::base::kind::{Numeric, as_float, from_float, is_tracked};
 use crate::kernel;
 use burn::tensor::Tensor;
 use sparse_autograd::{Erased, record};
@@ -11,7 +12,7 @@ use sparse_burn::BinaryOp;
 pub(crate) fn apply<K: Numeric>(op: BinaryOp, a: Tensor<2, K>, b: Tensor<2, K>) -> Tensor<2, K> {
     // An empty tensor is returned as it is: some devices cannot launch over it, here or in the backward pass.
     if a.shape().num_elements() == 0 {
-        return a;
+        return constant(a, &[&b]);
     }
     match op {
         BinaryOp::Add => a + b,
@@ -39,7 +40,7 @@ pub(crate) fn zip<K: Numeric>(op: BinaryOp, a: Mapped<'_, K>, b: Mapped<'_, K>) 
     if rows(&a) == 0
         && let (Some(values_a), Some(values_b)) = (as_float(a.0), as_float(b.0))
     {
-        return empty(values_a, values_b);
+        return nothing([0, values_a.dims()[1]], values_a.dtype(), &[&values_a, &values_b]);
     }
     if is_tracked(&a.1) || is_tracked(&b.1) {
         let moved = |(values, fill, map): Mapped<'_, K>| match map {
@@ -61,16 +62,6 @@ pub(crate) fn zip<K: Numeric>(op: BinaryOp, a: Mapped<'_, K>, b: Mapped<'_, K>) 
     let sides = [if reads_a { side(&a) } else { None }, if reads_b { side(&b) } else { None }];
     let saved = Saved { op, maps: [a.2, b.2], sides };
     from_float(record(out, [Erased::from(values_a), Erased::from(values_b)], saved, backward))
-}
-
-/// The result of two tensors without elements. Some devices cannot launch over nothing, here or in the backward pass.
-fn empty<K: Kind>(a: Tensor<2>, b: Tensor<2>) -> Tensor<2, K> {
-    let out = Tensor::<2>::empty([0, a.dims()[1]], (&a.device().inner(), a.dtype()));
-    let shapes = [a.dims(), b.dims()];
-    from_float(record(out, [Erased::from(a), Erased::from(b)], shapes, |shapes, grad, needs| {
-        let zeros = |side: usize| Tensor::<2>::zeros(shapes[side], (&grad.device(), grad.dtype()));
-        [needs[0].then(|| zeros(0).into()), needs[1].then(|| zeros(1).into())]
-    }))
 }
 
 fn backward(saved: &Saved, grad: Tensor<2>, needs: [bool; 2]) -> [Option<Erased>; 2] {

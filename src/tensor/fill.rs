@@ -1,5 +1,6 @@
 //! The value of every element that is not stored.
 
+use crate::base::empty::constant;
 use crate::base::exact::Exact;
 use crate::base::kind::Kind;
 use crate::base::lazy::Lazy;
@@ -133,10 +134,10 @@ impl<K: Kind> Fill<K> {
         Self::Value(FillValue::Scalar(own))
     }
 
-    /// The fill of a result. If every element is stored (`full`), the fill is unused. We detach it then: an infinite
-    /// slope times a zero gradient would be NaN.
+    /// The fill of a result. If every element is stored (`full`), the fill is unused. Its gradient is then zero, whatever
+    /// follows: an infinite slope times a zero gradient would be NaN.
     pub(crate) fn counting(self, full: bool) -> Self {
-        if full { self.map_block(Tensor::inner) } else { self }
+        if full { self.map_block(|row| constant(row.clone().inner(), &[&row])) } else { self }
     }
 
     /// The same fill with its tensor, if it is held by one, on another device or off the tape.

@@ -11,7 +11,9 @@ type Loss = Box<dyn FnOnce(Vec<f64>) -> Tensor<1>>;
 pub struct Part {
     pub shape: Vec<usize>,
     pub values: Vec<f64>,
-    /// `sum(cotangent * tensor)`, where the tensor is on the tape.
+    /// Whether the tensor is on the tape.
+    pub tracked: bool,
+    /// `sum(cotangent * tensor)`, where it is and has elements.
     pub loss: Option<Loss>,
 }
 
@@ -22,17 +24,16 @@ impl<const D: usize, K: Kind> From<Tensor<D, K>> for Output {
     fn from(tensor: Tensor<D, K>) -> Self {
         let (dims, dtype) = (tensor.dims(), tensor.dtype());
         let plain = floats(tensor.clone().inner().into_data());
-        let mut loss: Option<Loss> = None;
-        if dtype.is_float() && !plain.is_empty() {
-            let float = Tensor::<D>::from_dispatch(tensor.into_dispatch());
-            if float.is_tracked() {
-                loss = Some(Box::new(move |cotangent| {
-                    let data = TensorData::new(cotangent, dims).convert_dtype(dtype);
-                    (float.clone() * Tensor::from_data(data, (&float.device(), dtype))).sum()
-                }));
-            }
-        }
-        Self(vec![Part { shape: dims.to_vec(), values: plain, loss }])
+        let float = dtype.is_float().then(|| Tensor::<D>::from_dispatch(tensor.into_dispatch()));
+        let float = float.filter(Tensor::is_tracked);
+        let tracked = float.is_some();
+        let loss = float.filter(|_| !plain.is_empty()).map(|float| -> Loss {
+            Box::new(move |cotangent| {
+                let data = TensorData::new(cotangent, dims).convert_dtype(dtype);
+                (float.clone() * Tensor::from_data(data, (&float.device(), dtype))).sum()
+            })
+        });
+        Self(vec![Part { shape: dims.to_vec(), values: plain, tracked, loss }])
     }
 }
 
@@ -70,7 +71,7 @@ impl<const D: usize, K: Kind> From<(Tensor<D, K>, Vec<bool>)> for Output {
 impl Output {
     fn and(mut self, list: Vec<bool>) -> Self {
         let values = list.into_iter().map(|truth| f64::from(u8::from(truth))).collect::<Vec<_>>();
-        self.0.push(Part { shape: vec![values.len()], values, loss: None });
+        self.0.push(Part { shape: vec![values.len()], values, tracked: false, loss: None });
         self
     }
 }
@@ -78,7 +79,7 @@ impl Output {
 /// A count on the host.
 impl From<usize> for Output {
     fn from(count: usize) -> Self {
-        Self(vec![Part { shape: vec![], values: vec![count as f64], loss: None }])
+        Self(vec![Part { shape: vec![], values: vec![count as f64], tracked: false, loss: None }])
     }
 }
 

@@ -170,13 +170,23 @@ pub fn one(
     let runs = operation.runs(layout);
     let run = runs[draw.below(runs.len())];
     let verdict = match caught(|| run(&mut draw)) {
-        Ok(answer) => caught(|| judge(&mut draw, answer, corruption)).unwrap_or_else(Verdict::Failed),
+        Ok(answer) => {
+            caught(|| judge(&mut draw, answer, corruption, on_tape(operation.name))).unwrap_or_else(Verdict::Failed)
+        }
         Err(why) => Verdict::Failed(format!("the inputs could not be made: {why}")),
     };
     (verdict, draw)
 }
 
-fn judge(draw: &mut Draw, answer: Answer, corruption: Corruption) -> Verdict {
+/// Whether a result must be on the tape wherever that of the reference is. Else `backward` would panic in a step that
+/// finds nothing stored, though an operand is on the tape. What these operations read may not be the part that is: the
+/// fill, or values that others replace.
+fn on_tape(operation: &str) -> bool {
+    const OTHERS: [&str; 6] = ["stored_", "with_values", "with_fill", "to_dense_or", "softmax", "log_softmax"];
+    !OTHERS.iter().any(|name| operation.starts_with(name))
+}
+
+fn judge(draw: &mut Draw, answer: Answer, corruption: Corruption, on_tape: bool) -> Verdict {
     let (mut got, want) = match (answer.got, answer.want) {
         (Err(why), _) => return Verdict::Failed(format!("the operation failed: {why}")),
         (Ok(_), Err(_)) if draw.has_empty => return Verdict::NoReference,
@@ -187,6 +197,10 @@ fn judge(draw: &mut Draw, answer: Answer, corruption: Corruption) -> Verdict {
         && let Some(value) = got.0.iter_mut().find_map(|part| part.values.first_mut())
     {
         *value = if value.is_finite() { another(*value) } else { 0.0 };
+    }
+    let lost = |(got, want): &(&Part, &Part)| want.loss.is_some() && !got.tracked;
+    if let (true, Some(k)) = (on_tape, got.0.iter().zip(&want.0).position(|parts| lost(&parts))) {
+        return Verdict::Failed(format!("result {k} is not on the tape, that of the reference is"));
     }
     // Of 16-bit floats a few units in the last place, of which there are 2^-10 or 2^-7.
     let tolerance = match draw.float() {

@@ -9,6 +9,7 @@ mod functions;
 mod graph;
 mod heads;
 mod layers;
+mod nothing;
 mod patterns;
 mod reductions;
 mod selection;

@@ -1,0 +1,83 @@
+//! Steps that find nothing stored: their results stay on the tape, with zero gradients.
+
+use super::devices;
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use sparse_tensor::ops::concat;
+use sparse_tensor::{CooTensor, CsrTensor};
+
+/// Elements of a 3 x 3 matrix on the tape.
+fn matrix(coordinates: &[[i64; 2]], device: &Device) -> CooTensor<2> {
+    let count = coordinates.len();
+    let flat: Vec<i64> = [0, 1].iter().flat_map(|&dim| coordinates.iter().map(move |at| at[dim])).collect();
+    let indices = Tensor::<2, Int>::from_data(TensorData::new(flat, [2, count]), device);
+    CooTensor::new(indices, Tensor::<1>::ones([count], device).require_grad(), [3, 3]).unwrap()
+}
+
+type Step = (&'static str, fn(&CooTensor<2>) -> Tensor<1>);
+
+/// The gradient of each step is zero for every stored value.
+fn check(coordinates: &[[i64; 2]], steps: &[Step]) {
+    for device in devices() {
+        for (name, step) in steps {
+            let a = matrix(coordinates, &device);
+            let loss = step(&a);
+            assert!(loss.is_tracked(), "{name} is not on the tape");
+            let grads = loss.backward();
+            let grad = a.values::<1>().grad(&grads).map(|grad| grad.into_data().iter::<f32>().collect::<Vec<_>>());
+            assert!(grad.iter().flatten().all(|&slope| slope == 0.0), "{name}: {grad:?}");
+        }
+    }
+}
+
+fn indices(rows: &[i64], device: &Device) -> Tensor<1, Int> {
+    Tensor::from_data(TensorData::new(rows.to_vec(), [rows.len()]), device)
+}
+
+fn dense(of: &CooTensor<2>) -> Tensor<2> {
+    Tensor::ones([3, 2], &of.device())
+}
+
+fn csr(of: &CooTensor<2>) -> CsrTensor<2> {
+    of.to_csr()
+}
+
+#[test]
+fn parts_without_stored_elements() {
+    check(
+        &[[0, 0], [1, 1]],
+        &[
+            ("narrow", |a| a.narrow(0, 2, 1).to_dense().sum()),
+            ("narrow of CSR", |a| csr(a).narrow(0, 2, 1).sum()),
+            ("select", |a| a.select(0, indices(&[2], &a.device())).sum()),
+            ("select of CSR", |a| csr(a).select(0, indices(&[2], &a.device())).sum()),
+            ("slice_dim", |a| a.slice_dim(1, 2..3).sum()),
+            ("prune", |a| a.prune(2.0).sum()),
+            ("tril", |a| a.tril(-1).sum()),
+            ("concat", |a| concat(&[a.tril(-1), a.tril(-1)], 0).sum()),
+            ("matmul", |a| a.tril(-1).to_csr().matmul(dense(a)).sum()),
+        ],
+    );
+}
+
+#[test]
+fn tensors_without_stored_elements() {
+    check(
+        &[],
+        &[
+            ("sum", |a| a.sum()),
+            ("sum_dim", |a| a.sum_dim(0).sum()),
+            ("max_dim", |a| a.max_dim(1).sum()),
+            ("prod", |a| a.prod()),
+            ("exp", |a| a.exp().sum()),
+            ("map", |a| a.clone().map(|rows| rows.mul_scalar(2.0)).sum()),
+            ("powf_scalar", |a| a.powf_scalar(2.0).sum()),
+            ("max_pair", |a| a.max_pair(a).sum()),
+            ("add", |a| a.add(a).sum()),
+            ("expand", |a| a.narrow(0, 0, 1).expand([3, 3]).sum()),
+            ("to_dense", |a| a.to_dense().sum()),
+            ("spgemm", |a| csr(a).matmul(&csr(a)).sum()),
+            ("matmul", |a| csr(a).matmul(dense(a)).sum()),
+            ("softmax", |a| csr(a).softmax(1).to_dense_or(0).sum()),
+        ],
+    );
+}
