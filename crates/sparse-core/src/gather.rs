@@ -4,7 +4,7 @@
 //! first. The reads then need no branch, and the compiler makes gather instructions of them where there are some. Of
 //! 4 MB in the third-level cache a core reads 1.7 times as many f32 a second this way.
 
-use crate::Index;
+use crate::{Index, Plain};
 
 /// How many indices to check before their reads. They are still in the first-level cache then.
 pub(crate) const BLOCK: usize = 2048;
@@ -20,6 +20,34 @@ pub(crate) fn readable<'a, T, I: Index>(list: &'a [T], ids: &[I]) -> Option<(&'a
     let last = list.len() - 1;
     // So the compiler knows that there is a last place.
     Some((&list[..=last], last))
+}
+
+/// `out[k] = list[ids[k]]`, or the fill where the index is the length of the list. False, with nothing written, if an
+/// index is out of range or needs a fill that there is not.
+#[inline(always)]
+pub(crate) fn pick<T: Plain, I: Index>(list: &[T], fill: Option<T>, ids: &[I], out: &mut [T]) -> bool {
+    if let Some((list, last)) = readable(list, ids) {
+        read(list, last, ids, out);
+        return true;
+    }
+    let in_range = ids.iter().all(|id| id.to_usize() <= list.len());
+    let (true, Some(fill)) = (in_range, fill) else { return ids.is_empty() };
+    let Some(last) = list.len().checked_sub(1) else {
+        out.fill(fill);
+        return true;
+    };
+    read(&list[..=last], last, ids, out);
+    // A loop of its own: in one loop the compiler reads only what it needs, with a branch that is often mispredicted.
+    for (out, id) in out.iter_mut().zip(ids) {
+        *out = if id.place() > last { fill } else { *out };
+    }
+    true
+}
+
+/// The reads of [`readable`]. A larger index reads the last place.
+#[inline(always)]
+fn read<T: Copy, I: Index>(list: &[T], last: usize, ids: &[I], out: &mut [T]) {
+    out.iter_mut().zip(ids).for_each(|(out, id)| *out = list[id.place().min(last)]);
 }
 
 /// [`readable`] where `ids` are not empty.
