@@ -13,7 +13,7 @@ pub(crate) const BLOCK: usize = 2048;
 /// nothing, but it removes the check of bounds.
 #[inline(always)]
 pub(crate) fn readable<'a, T, I: Index>(list: &'a [T], ids: &[I]) -> Option<(&'a [T], usize)> {
-    let most = ids.iter().fold(0, |most, id| id.place().max(most));
+    let most = largest(ids);
     if most >= list.len() || most > I::MAX {
         return None;
     }
@@ -22,32 +22,32 @@ pub(crate) fn readable<'a, T, I: Index>(list: &'a [T], ids: &[I]) -> Option<(&'a
     Some((&list[..=last], last))
 }
 
+/// The largest index, or 0. One that is negative becomes larger than [`Index::MAX`].
+#[inline(always)]
+fn largest<I: Index>(ids: &[I]) -> usize {
+    ids.iter().fold(0, |most, id| id.place().max(most))
+}
+
 /// `out[k] = list[ids[k]]`, or the fill where the index is the length of the list. False, with nothing written, if an
 /// index is out of range or needs a fill that there is not.
 #[inline(always)]
 pub(crate) fn pick<T: Plain, I: Index>(list: &[T], fill: Option<T>, ids: &[I], out: &mut [T]) -> bool {
-    if let Some((list, last)) = readable(list, ids) {
-        read(list, last, ids, out);
-        return true;
+    let most = largest(ids);
+    if most > I::MAX || most >= list.len() + usize::from(fill.is_some()) {
+        return ids.is_empty();
     }
-    let in_range = ids.iter().all(|id| id.to_usize() <= list.len());
-    let (true, Some(fill)) = (in_range, fill) else { return ids.is_empty() };
+    let fill = fill.unwrap_or_default();
     let Some(last) = list.len().checked_sub(1) else {
         out.fill(fill);
         return true;
     };
-    read(&list[..=last], last, ids, out);
-    // A loop of its own: in one loop the compiler reads only what it needs, with a branch that is often mispredicted.
-    for (out, id) in out.iter_mut().zip(ids) {
-        *out = if id.place() > last { fill } else { *out };
+    let list = &list[..=last];
+    out.iter_mut().zip(ids).for_each(|(out, id)| *out = list[id.place().min(last)]);
+    if most > last {
+        // A loop of its own: else the compiler reads only what it needs, with a branch that is often mispredicted.
+        out.iter_mut().zip(ids).for_each(|(out, id)| *out = if id.place() > last { fill } else { *out });
     }
     true
-}
-
-/// The reads of [`readable`]. A larger index reads the last place.
-#[inline(always)]
-fn read<T: Copy, I: Index>(list: &[T], last: usize, ids: &[I], out: &mut [T]) {
-    out.iter_mut().zip(ids).for_each(|(out, id)| *out = list[id.place().min(last)]);
 }
 
 /// [`readable`] where `ids` are not empty.
