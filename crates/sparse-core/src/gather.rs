@@ -66,3 +66,24 @@ fn out_of_range<I: Index>(ids: &[I], len: usize) -> ! {
     let wrong = ids.iter().find(|id| id.to_usize() >= len);
     panic!("row index must be in [0, {len}), got {}", wrong.map_or(0, |id| id.to_i64()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::pick;
+
+    #[test]
+    fn the_fill_follows_the_last_place() {
+        let picked = |list: &[u32], fill, ids: &[i32]| {
+            let mut out = vec![7; ids.len()];
+            pick(list, fill, ids, &mut out).then_some(out)
+        };
+        assert_eq!(picked(&[1, 2], Some(9), &[0, 2, 1]), Some(vec![1, 9, 2]));
+        assert_eq!(picked(&[1, 2], None, &[0, 1, 1]), Some(vec![1, 2, 2]));
+        assert_eq!(picked(&[], Some(9), &[0, 0]), Some(vec![9, 9]));
+        assert_eq!(picked(&[], None, &[]), Some(vec![]));
+        for (list, fill, id) in [(&[1, 2][..], None, 2), (&[1, 2], Some(9), 3), (&[1, 2], Some(9), -1), (&[], None, 0)]
+        {
+            assert_eq!(picked(list, fill, &[0, id]), None);
+        }
+    }
+}
