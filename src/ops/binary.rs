@@ -27,9 +27,9 @@ macro_rules! operations {
         ///
         /// Backward: the dense rule, at the stored elements of both operands and at tracked fills. Cost:
         /// `O(nnz_a + nnz_b)`. The merged pattern is kept with the left pattern, so a loop over fixed patterns merges
-        /// once and always has the same result pattern. On the CPU untracked values are combined in the same pass as
-        /// the merge, which costs no more than reading kept index maps. Source: SciPy's binary operations on canonical
-        /// CSR.
+        /// once and always has the same result pattern. On the CPU the first operation combines untracked values in the
+        /// same pass as the merge. The second one makes index maps, which later ones read. Source: SciPy's binary
+        /// operations on canonical CSR.
         ///
         /// # Errors
         ///

@@ -74,6 +74,15 @@ fn main() {
         let (na, nb) = (a.col.len(), b.col.len());
         report(&format!("union_coo N={rows}"), time(|| union_coo(2, &ac, na, &bc, nb)), None);
     }
+    // Rows of 1000 and of 10 elements.
+    let [many, few] = [1000, 10].map(|per_row| Csr::random(10_000, per_row, 1_000_000, &mut random));
+    for (name, merge) in [("union", union_csr as fn(&_, &_, &_, &_) -> _), ("intersection", intersect_csr)] {
+        report(
+            &format!("{name} of long and short rows"),
+            time(|| merge(&many.ptr, &many.col, &few.ptr, &few.col)),
+            None,
+        );
+    }
     let parts: Vec<Csr> = (0..4).map(|_| Csr::random(1_000_000, 5, 1_000_000, &mut random)).collect();
     let patterns: Vec<CsrPart<i32>> = parts.iter().map(|m| (&m.ptr[..], &m.col[..])).collect();
     let values: Vec<&[f32]> = parts.iter().map(|m| &m.val[..]).collect();

@@ -51,6 +51,18 @@ impl<'a> Ids<'a> {
         }
     }
 
+    /// Indices from `k` on, each as [`at`](Self::at) gives it.
+    #[inline(always)]
+    pub(crate) fn read(self, k: usize, out: &mut [usize]) {
+        fn each<I: Index>(ids: &[I], out: &mut [usize]) {
+            out.iter_mut().zip(ids).for_each(|(out, id)| *out = id.to_usize());
+        }
+        match self {
+            Self::I32(list) => each(&list[k..k + out.len()], out),
+            Self::I64(list) => each(&list[k..k + out.len()], out),
+        }
+    }
+
     /// Index `k`, or a value larger than any length if there is no entry `k`.
     #[inline(always)]
     pub(crate) fn peek(self, k: usize) -> usize {

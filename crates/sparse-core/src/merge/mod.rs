@@ -7,6 +7,9 @@
 //! the pieces are filled in parallel into disjoint parts of outputs of the exact size. Pieces are ranges of rows (CSR)
 //! or of the merge path (COO; Green, McColl and Bader, "GPU Merge Path", 2012). So neither the order of the elements
 //! nor any bit depends on the number of threads.
+//!
+//! Where one row or piece is much longer than the other, the elements of the shorter one are searched in it, and what
+//! lies between is copied in runs.
 
 mod coo;
 mod csr;

@@ -27,8 +27,13 @@ pub(super) type Apply<'a, T> = &'a (dyn Fn(&mut [T], &[T], &[T]) + Sync);
 /// Number of elements that are gathered into a buffer at a time.
 pub(super) const CHUNK: usize = 256;
 
+/// Where one list is this many times longer than the other, most steps are in long runs. Then each element of the
+/// shorter list is searched in the longer one. Nearer to each other, a comparison for each step takes less time.
+const LOPSIDED: usize = 8;
+
 /// Merges elements `i` of one list with elements `j` of another and returns how many they have in common. `a` and `b`
-/// give the keys.
+/// give the keys. Time O(i.len() + j.len()) to write the steps, with O(short * log(long / short)) comparisons if one
+/// list is [`LOPSIDED`] times longer than the other.
 ///
 /// May also write up to [`SHORT`] bytes after the last step.
 #[inline(always)]
@@ -39,6 +44,10 @@ pub(crate) fn merge<K: Ord>(
     j: Range<usize>,
     steps: &mut [u8],
 ) -> usize {
+    let (n, m) = (i.len(), j.len());
+    if n.max(m) / LOPSIDED >= n.min(m).max(1) {
+        return if n > m { search((a, i, A), (b, j, B), steps) } else { search((b, j, B), (a, i, A), steps) };
+    }
     let (mut p, mut q, mut k) = (i.start, j.start, 0);
     while p < i.end && q < j.end {
         let (x, y) = (a(p), b(q));
@@ -53,7 +62,48 @@ pub(crate) fn merge<K: Ord>(
         Some(short) if rest <= SHORT => short.fill(step),
         _ => steps[k..k + rest].fill(step),
     }
-    i.len() + j.len() - rest - k
+    n + m - rest - k
+}
+
+/// [`merge`] of a long list with a short one. Each list has its keys, its elements and its step.
+#[inline(never)]
+fn search<K: Ord>(
+    (long, i, own): (impl Fn(usize) -> K, Range<usize>, u8),
+    (short, j, other): (impl Fn(usize) -> K, Range<usize>, u8),
+    steps: &mut [u8],
+) -> usize {
+    let (mut p, mut k, mut common) = (i.start, 0, 0);
+    for q in j {
+        let key = short(q);
+        let at = lower_bound(&long, p..i.end, &key);
+        steps[k..k + at - p].fill(own);
+        k += at - p;
+        let both = at < i.end && long(at) == key;
+        steps[k] = if both { BOTH } else { other };
+        k += 1;
+        common += usize::from(both);
+        p = at + usize::from(both);
+    }
+    steps[k..k + i.end - p].fill(own);
+    common
+}
+
+/// The first element of `range` whose key is not below `key`, or its end. Looks 1, 2, 4, .. elements ahead and then
+/// halves what is between (Bentley and Yao, "An almost optimal algorithm for unbounded searching", 1976).
+#[inline(always)]
+fn lower_bound<K: Ord>(keys: impl Fn(usize) -> K, range: Range<usize>, key: &K) -> usize {
+    let (mut low, mut step) = (range.start, 1);
+    while step <= range.end - low && keys(low + step - 1) < *key {
+        low += step;
+        step *= 2;
+    }
+    let mut len = range.end.min(low + step - 1) - low;
+    while len > 0 {
+        let half = len.div_ceil(2);
+        low = select_unpredictable(keys(low + half - 1) < *key, low + half, low);
+        len -= half;
+    }
+    low
 }
 
 /// Which elements a merge keeps.
@@ -120,7 +170,7 @@ impl Steps {
         par::each(par::split_rows(&mut [&mut indices], nnz, &lens), &|k, rows| {
             let piece = &self.pieces[k];
             for (d, out) in rows.into_iter().enumerate() {
-                either(self.of(piece), &a[d][piece.a.clone()], &b[d][piece.b.clone()], out);
+                fill(self.of(piece), out, &mut Either::new(&a[d][piece.a.clone()], &b[d][piece.b.clone()]));
             }
         });
         indices
@@ -139,10 +189,11 @@ impl Steps {
             let [map_a, map_b, rows @ ..] = &mut slots[..] else { return };
             match keep {
                 Keep::Union => {
-                    positions(steps, 0, piece.a.start, self.nnz.0, map_a);
-                    positions(steps, 1, piece.b.start, self.nnz.1, map_b);
+                    let (end_a, end_b) = (I::from_usize(self.nnz.0), I::from_usize(self.nnz.1));
+                    fill(steps, map_a, &mut Positions { at: piece.a.start, side: A, missing: end_a });
+                    fill(steps, map_b, &mut Positions { at: piece.b.start, side: B, missing: end_b });
                     for (d, out) in rows.iter_mut().enumerate() {
-                        either(steps, &a[d][piece.a.clone()], &b[d][piece.b.clone()], out);
+                        fill(steps, out, &mut Either::new(&a[d][piece.a.clone()], &b[d][piece.b.clone()]));
                     }
                 }
                 Keep::Common => {
@@ -165,14 +216,16 @@ impl Steps {
         let jobs = par::split_mut(&mut map, &par::lens(&self.pieces, |piece| piece.a.len()));
         par::each(jobs, &|k, map| {
             let piece = &self.pieces[k];
-            let (mut p, mut q) = (0, piece.b.start);
-            for &step in self.of(piece) {
-                // A step without `a` is overwritten by the next one.
-                let Some(slot) = map.get_mut(p) else { break };
-                *slot = select_unpredictable(step == BOTH, I::from_usize(q), missing);
-                p += usize::from(step & A);
-                q += usize::from(step >> 1);
+            let mut found = Located { p: 0, q: piece.b.start, missing };
+            let (words, rest) = self.of(piece).as_chunks();
+            for word in words {
+                match u64::from_ne_bytes(*word) {
+                    WORD_A => found.skip_a(map),
+                    WORD_B => found.q += WORD,
+                    _ => found.steps(word, map),
+                }
             }
+            found.steps(rest, map);
         });
         map
     }
@@ -188,11 +241,12 @@ impl Steps {
     ) {
         par::each(par::split_mut(out, &self.lens(Keep::Union)), &|k, out| {
             let piece = &self.pieces[k];
-            let (mut a, mut b) = (&a[piece.a.clone()], &b[piece.b.clone()]);
+            let mut a = Values { list: &a[piece.a.clone()], side: A, fill: fill_a };
+            let mut b = Values { list: &b[piece.b.clone()], side: B, fill: fill_b };
             let (mut x, mut y) = ([T::default(); CHUNK], [T::default(); CHUNK]);
             for (steps, out) in self.of(piece).chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
-                a = &a[pick(steps, 0, a, fill_a, &mut x)..];
-                b = &b[pick(steps, 1, b, fill_b, &mut y)..];
+                fill(steps, &mut x[..out.len()], &mut a);
+                fill(steps, &mut y[..out.len()], &mut b);
                 apply(out, &x[..out.len()], &y[..out.len()]);
             }
         });
@@ -205,24 +259,151 @@ impl Piece {
     }
 }
 
-/// Takes each element from an operand that has it.
-fn either<I: Index>(steps: &[u8], a: &[I], b: &[I], out: &mut [I]) {
-    let (mut p, mut q) = (0, 0);
+/// Steps that are looked at together. Long runs of one operand are copied by as many elements.
+const WORD: usize = 8;
+const WORD_A: u64 = u64::from_ne_bytes([A; WORD]);
+const WORD_B: u64 = u64::from_ne_bytes([B; WORD]);
+
+/// What follows from the steps, element by element.
+trait Follow<T> {
+    /// The next element.
+    fn one(&mut self, step: u8) -> T;
+    /// The next elements, all of which only one operand has.
+    fn run(&mut self, step: u8) -> [T; WORD];
+}
+
+/// Writes an element for each step.
+#[inline(always)]
+fn fill<T>(steps: &[u8], out: &mut [T], from: &mut impl Follow<T>) {
+    let (words, rest) = steps.as_chunks();
+    let (runs, out) = out.as_chunks_mut();
+    for (run, word) in runs.iter_mut().zip(words) {
+        match u64::from_ne_bytes(*word) {
+            WORD_A => *run = from.run(A),
+            WORD_B => *run = from.run(B),
+            _ => each(word, run, from),
+        }
+    }
+    each(rest, out, from);
+}
+
+#[inline(always)]
+fn each<T>(steps: &[u8], out: &mut [T], from: &mut impl Follow<T>) {
     for (out, step) in out.iter_mut().zip(steps) {
-        let (list, k) = select_unpredictable(step & A != 0, (a, p), (b, q));
-        *out = list[k];
-        p += usize::from(step & A);
-        q += usize::from(step >> 1);
+        *out = from.one(*step);
     }
 }
 
-/// The position of each element in operand `side`, or `missing`.
-fn positions<I: Index>(steps: &[u8], side: u32, start: usize, missing: usize, out: &mut [I]) {
-    let (mut p, missing) = (start, I::from_usize(missing));
-    for (out, step) in out.iter_mut().zip(steps) {
-        let has = step >> side & 1;
-        *out = select_unpredictable(has != 0, I::from_usize(p), missing);
-        p += usize::from(has);
+/// Each element, from an operand that has it.
+struct Either<'a, I> {
+    a: &'a [I],
+    b: &'a [I],
+    p: usize,
+    q: usize,
+}
+
+impl<'a, I> Either<'a, I> {
+    fn new(a: &'a [I], b: &'a [I]) -> Self {
+        Self { a, b, p: 0, q: 0 }
+    }
+}
+
+impl<I: Index> Follow<I> for Either<'_, I> {
+    #[inline(always)]
+    fn one(&mut self, step: u8) -> I {
+        let (list, k) = select_unpredictable(step & A != 0, (self.a, self.p), (self.b, self.q));
+        self.p += usize::from(step & A);
+        self.q += usize::from(step >> 1);
+        list[k]
+    }
+
+    #[inline(always)]
+    fn run(&mut self, step: u8) -> [I; WORD] {
+        let (list, at) = if step == A { (self.a, &mut self.p) } else { (self.b, &mut self.q) };
+        let run = core::array::from_fn(|k| list[*at..*at + WORD][k]);
+        *at += WORD;
+        run
+    }
+}
+
+/// The position of each element in the operand `side`, or `missing`.
+struct Positions<I> {
+    at: usize,
+    side: u8,
+    missing: I,
+}
+
+impl<I: Index> Follow<I> for Positions<I> {
+    #[inline(always)]
+    fn one(&mut self, step: u8) -> I {
+        let has = step & self.side != 0;
+        let position = select_unpredictable(has, I::from_usize(self.at), self.missing);
+        self.at += usize::from(has);
+        position
+    }
+
+    #[inline(always)]
+    fn run(&mut self, step: u8) -> [I; WORD] {
+        if step != self.side {
+            return [self.missing; WORD];
+        }
+        let run = core::array::from_fn(|k| I::from_usize(self.at + k));
+        self.at += WORD;
+        run
+    }
+}
+
+/// The values of the operand `side`, with the fill for missing elements.
+struct Values<'a, T> {
+    list: &'a [T],
+    side: u8,
+    fill: T,
+}
+
+impl<T: Plain> Follow<T> for Values<'_, T> {
+    #[inline(always)]
+    fn one(&mut self, step: u8) -> T {
+        let has = step & self.side != 0;
+        let value = select_unpredictable(has, self.list.first().copied().unwrap_or(self.fill), self.fill);
+        self.list = &self.list[usize::from(has)..];
+        value
+    }
+
+    #[inline(always)]
+    fn run(&mut self, step: u8) -> [T; WORD] {
+        if step != self.side {
+            return [self.fill; WORD];
+        }
+        let (run, rest) = self.list.split_first_chunk().expect("an element for each step");
+        self.list = rest;
+        *run
+    }
+}
+
+/// Where the elements of `a` are in `b`, up to a step.
+struct Located<I> {
+    p: usize,
+    q: usize,
+    missing: I,
+}
+
+impl<I: Index> Located<I> {
+    #[inline(always)]
+    fn steps(&mut self, steps: &[u8], map: &mut [I]) {
+        for &step in steps {
+            // A step without `a` is overwritten by the next one.
+            let Some(slot) = map.get_mut(self.p) else { break };
+            *slot = select_unpredictable(step == BOTH, I::from_usize(self.q), self.missing);
+            self.p += usize::from(step & A);
+            self.q += usize::from(step >> 1);
+        }
+    }
+
+    /// A run of `a`.
+    #[inline(always)]
+    fn skip_a(&mut self, map: &mut [I]) {
+        map[self.p..self.p + WORD].fill(self.missing);
+        self.p += WORD;
     }
 }
 
@@ -247,15 +428,4 @@ fn common<I: Index>(steps: &[u8], mut p: usize, map_a: &mut [I], mut q: usize, m
             q += usize::from(step >> 1);
         }
     }
-}
-
-/// The values of operand `side`, with the fill for missing elements. Returns how many values were read.
-fn pick<T: Plain>(steps: &[u8], side: u32, values: &[T], fill: T, out: &mut [T]) -> usize {
-    let mut p = 0;
-    for (out, step) in out.iter_mut().zip(steps) {
-        let has = step >> side & 1;
-        *out = select_unpredictable(has != 0, values.get(p).copied().unwrap_or(fill), fill);
-        p += usize::from(has);
-    }
-    p
 }

@@ -6,7 +6,7 @@
 use super::csr::steps;
 use super::steps::{Apply, CHUNK, Keep};
 use crate::bits::OfBits;
-use crate::gather::readable;
+use crate::gather::pick;
 use crate::{Element, Index, Plain, memory::unwritten, par, simd};
 use bytemuck::{cast_slice, cast_slice_mut};
 use core::ops::Range;
@@ -152,19 +152,8 @@ impl<T: Plain, I: Index> WithSimd for Pick<'_, T, I> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { values, fill, map, out } = self;
-        if let Some((values, last)) = readable(values, map) {
-            out.iter_mut().zip(map).for_each(|(out, p)| *out = values[p.place().min(last)]);
-            return;
-        }
-        let most = map.iter().fold(0, |most, p| p.place().max(most));
-        assert!(most <= values.len() && most <= I::MAX, "zip_rows: a map entry is out of range");
-        let Some(last) = values.len().checked_sub(1) else { return out.fill(fill) };
-        let values = &values[..=last];
-        for (out, p) in out.iter_mut().zip(map) {
-            let x = values[p.place().min(last)];
-            *out = if p.place() <= last { x } else { fill };
-        }
+        let in_range = pick(self.values, Some(self.fill), self.map, self.out);
+        assert!(in_range, "zip_rows: a map entry is out of range");
     }
 }
 

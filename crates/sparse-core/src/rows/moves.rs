@@ -1,7 +1,7 @@
 //! Moving rows of values.
 
 use crate::element::Ids;
-use crate::gather::{BLOCK, readable};
+use crate::gather::{BLOCK, pick};
 use crate::memory::zeroed;
 use crate::par::{each, even, for_pieces, split_mut};
 use crate::source::Source;
@@ -56,10 +56,9 @@ impl<T: Plain, I: Index> WithSimd for Singles<'_, T, I> {
     fn with_simd<S: Simd>(self, _: S) {
         let Self { values, fill, map, out } = self;
         for (map, out) in map.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
-            match readable(values, map) {
-                Some((values, last)) => out.iter_mut().zip(map).for_each(|(out, i)| *out = values[i.place().min(last)]),
-                // Where an entry asks for the fill.
-                None => move_piece(values, fill, map, out),
+            if !pick(values, fill.copied(), map, out) {
+                // Panics at the entry that is out of range.
+                move_piece(values, fill, map, out);
             }
         }
     }

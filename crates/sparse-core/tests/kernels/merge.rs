@@ -104,6 +104,31 @@ proptest! {
     }
 
     #[test]
+    fn lopsided_patterns(
+        gaps in prop::collection::vec(1usize..4, 0..150),
+        few in prop::collection::btree_set(0usize..300, 0..20),
+        also in prop::collection::vec(0usize..150, 0..4),
+    ) {
+        // One side is up to and beyond as many times longer as makes a merge search. Some elements are common.
+        let many: Vec<usize> = gaps.iter().scan(0, |at, gap| { *at += gap; Some(*at - 1) }).collect();
+        let shared = also.iter().filter_map(|&k| many.get(k).copied());
+        let few: BTreeSet<usize> = few.into_iter().chain(shared).collect();
+        let row = |places: &[usize], r: usize| -> BTreeSet<_> { places.iter().map(|&c| (r, c as i32)).collect() };
+        let few: Vec<usize> = few.into_iter().collect();
+        // In the second row the sides change.
+        let (a, b) = (&row(&many, 0) | &row(&few, 1), &row(&few, 0) | &row(&many, 1));
+        check_csr(2, &a, &b);
+        for dims in 1..4 {
+            let coords = |places: &[usize]| -> BTreeSet<Vec<i64>> {
+                places.iter().map(|&c| [0, c as i64 / 40, c as i64 % 40][3 - dims..].to_vec()).collect()
+            };
+            let (many, few) = (coords(&many), coords(&few));
+            check_coo::<i32>(dims, &many, &few);
+            check_coo::<i64>(dims, &few, &many);
+        }
+    }
+
+    #[test]
     fn coo_beyond_64_bits(
         (dims, a, b) in (1usize..5).prop_flat_map(|d| (Just(d), coords(d, i64::MAX / 3), coords(d, i64::MAX / 3)))
     ) {
@@ -151,6 +176,23 @@ proptest! {
                     let (want, got) = (f(x[i], y[i]), out[k * block + i]);
                     prop_assert!(want.to_bits() == got.to_bits() || want.is_nan() && got.is_nan());
                 }
+            }
+        }
+    }
+}
+
+/// Every place of a few elements among many, at every ratio around that from which a merge searches.
+#[test]
+fn few_elements_at_every_place_among_many() {
+    let row = |columns: Vec<i32>| -> BTreeSet<(usize, i32)> { columns.into_iter().map(|c| (0, c)).collect() };
+    for length in [0, 1, 7, 8, 9, 15, 16, 17, 40] {
+        // Odd columns.
+        let many = row((0..length).map(|k| 2 * k + 1).collect());
+        for first in 0..2 * length + 2 {
+            for second in [first, first + 1, first + 2, 2 * length + 1] {
+                let few = row(vec![first, second]);
+                check_csr(1, &many, &few);
+                check_csr(1, &few, &many);
             }
         }
     }
