@@ -110,6 +110,17 @@ mod tests {
     }
 
     #[test]
+    fn many_values_are_shared_by_a_sample() {
+        let index: Vec<i32> = (0..100_000u32).map(|k| (k.wrapping_mul(0x9E37_79B9) >> 20) as i32 - 4096).collect();
+        let ranges = balanced(Ids::I32(&index), 4096, 4);
+        assert_eq!((ranges.len(), ranges[0].start, ranges[3].end), (4, 0, 4096));
+        for range in ranges {
+            let values = index.iter().filter(|&&j| range.contains(&((j + 4096) as usize))).count();
+            assert!(values.abs_diff(25_000) < 1000, "{values} of 100,000 in one of 4 parts");
+        }
+    }
+
+    #[test]
     fn a_destination_stays_whole() {
         assert_eq!(balanced(Ids::I32(&[5, 5, 5, 5]), 100, 4), [0..5, 5..100]);
         assert_eq!(balanced(Ids::I32(&[0, 0, -1]), 100, 2), std::slice::from_ref(&(0..100)));
