@@ -58,22 +58,39 @@ impl<'a, T> Source<'a, T> {
             prefetch_row(self.data, r * self.width, self.width);
         }
     }
+
+    /// Prefetches row `r` into the second-level cache, if it exists. For a kernel that reads a row of each of two
+    /// sources at random: so many lines on their way to the first level hold each other up.
+    #[inline(always)]
+    pub(crate) fn prefetch_second_level(&self, r: usize) {
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
+        if r < self.rows {
+            each_line(self.data, r * self.width, self.width, safe_arch::prefetch_t1);
+        }
+        #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
+        let _ = r;
+    }
+}
+
+/// Calls `fetch` for an element of each cache line of `data[at..at + width]`, if that exists.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
+#[inline(always)]
+fn each_line<T>(data: &[T], at: usize, width: usize, fetch: impl Fn(&T)) {
+    if size_of::<T>() > 0
+        && let Some(row) = data.get(at..at.wrapping_add(width))
+        && let Some(last) = row.last()
+    {
+        row.iter().step_by((64 / size_of::<T>()).max(1)).for_each(&fetch);
+        // The last cache line, if the row does not start at the beginning of a cache line.
+        fetch(last);
+    }
 }
 
 /// Prefetches `data[at..at + width]` into the cache, if it exists.
 #[inline(always)]
 pub(crate) fn prefetch_row<T>(data: &[T], at: usize, width: usize) {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
-    if size_of::<T>() > 0
-        && let Some(row) = data.get(at..at.wrapping_add(width))
-        && let Some(last) = row.last()
-    {
-        for x in row.iter().step_by((64 / size_of::<T>()).max(1)) {
-            safe_arch::prefetch_t0(x);
-        }
-        // The last cache line, if the row does not start at the beginning of a cache line.
-        safe_arch::prefetch_t0(last);
-    }
+    each_line(data, at, width, safe_arch::prefetch_t0);
     #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
     let _ = (data, at, width);
 }

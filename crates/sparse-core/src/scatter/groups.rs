@@ -11,8 +11,9 @@ use std::borrow::Cow;
 /// Number of columns that are reduced together in registers.
 const TILE: usize = 32;
 
-/// Bytes of cells that stay in a third-level cache. Rows of values are then added to them in order. That takes 24 ms for
-/// 1 M rows of 256 bytes and 25 MB of cells. Groups, whose values are read at random, take 27 ms and 7 ms for the sort.
+/// Bytes of cells that stay in a third-level cache. Rows of values are then added to them in order. That takes 24 ms
+/// for 1 M rows of 256 bytes and 25 MB of cells. Groups, whose values are read at random, take 27 ms and 7 ms for the
+/// sort.
 const CACHED: usize = 32 << 20;
 /// With more threads the groups are faster, for without them each thread walks over the whole index.
 const THREADS: usize = 8;
