@@ -209,7 +209,8 @@ pub(crate) fn run<const D: usize, K: Kind>(put: Put<D>, arr: Tensor<D, K>, value
 impl<const D: usize> Saved<D> {
     fn backward(&self, grad: Tensor<D>, needs: [bool; 2]) -> [Option<Erased>; 2] {
         // The gradient of the array of a plain sum is the incoming one.
-        let own = (needs[0] && self.put.reduce == Reduce::Add && self.put.include_self).then(|| grad.clone().into());
+        let own: Option<Erased> =
+            (needs[0] && self.put.reduce == Reduce::Add && self.put.include_self).then(|| grad.clone().into());
         let needs = [needs[0] && own.is_none(), needs[1]];
         if needs == [false, false] {
             return [own, None];
