@@ -208,13 +208,16 @@ pub(crate) fn run<const D: usize, K: Kind>(put: Put<D>, arr: Tensor<D, K>, value
 
 impl<const D: usize> Saved<D> {
     fn backward(&self, grad: Tensor<D>, needs: [bool; 2]) -> [Option<Erased>; 2] {
-        // The gradient of a plain sum is the incoming one.
-        if needs == [true, false] && self.put.reduce == Reduce::Add && self.put.include_self {
-            return [Some(grad.into()), None];
+        // The gradient of the array of a plain sum is the incoming one.
+        let own: Option<Erased> =
+            (needs[0] && self.put.reduce == Reduce::Add && self.put.include_self).then(|| grad.clone().into());
+        let needs = [needs[0] && own.is_none(), needs[1]];
+        if needs == [false, false] {
+            return [own, None];
         }
         let reads = self.reads.each_ref().map(Option::as_ref);
         let [arr, values] = kernel::put_backward(&self.put, grad, self.record.as_ref(), reads, needs);
         let shaped = |grad: Option<Tensor<1>>, shape: [usize; D]| grad.map(|grad| grad.reshape(Exact(shape)).into());
-        [shaped(arr, self.shapes[0]), shaped(values, self.shapes[1])]
+        [own.or_else(|| shaped(arr, self.shapes[0])), shaped(values, self.shapes[1])]
     }
 }

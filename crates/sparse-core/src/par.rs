@@ -198,6 +198,11 @@ pub(crate) fn for_pieces<T: Send>(
     each(pieces, &|k, piece| body(ranges[k].clone(), piece));
 }
 
+/// Copies a slice into another of the same length.
+pub(crate) fn copy<T: Copy + Send + Sync>(from: &[T], to: &mut [T]) {
+    for_pieces(&even(to.len(), 1), to, &|range| range.len(), &|range, piece| piece.copy_from_slice(&from[range]));
+}
+
 /// A vector filled in parallel: element `k` is `f(k)`.
 pub(crate) fn fill_with<T: Plain>(len: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let mut out = unwritten(len);

@@ -13,6 +13,10 @@ pub(crate) struct Source<'a, T> {
 /// with half as many, SDDMM takes up to a third longer; without prefetching it takes three times as long.
 const LINES_AHEAD: usize = 128;
 
+/// How many rows ahead to prefetch where rows are written in order. A store that misses the cache waits for the line to
+/// be read first, and holds up those after it: rows of 256 bytes are copied in 16 ms instead of 22 (1 M rows).
+pub(crate) const WRITES_AHEAD: usize = 8;
+
 impl<'a, T> Source<'a, T> {
     /// Splits `data` into rows of `width >= 1` elements.
     pub(crate) fn new(data: &'a [T], width: usize, what: &str) -> Self {
@@ -50,18 +54,45 @@ impl<'a, T> Source<'a, T> {
     /// Prefetches row `r` into the cache, if it exists.
     #[inline(always)]
     pub(crate) fn prefetch(&self, r: usize) {
+        if r < self.rows {
+            prefetch_row(self.data, r * self.width, self.width);
+        }
+    }
+
+    /// Prefetches row `r` into the second-level cache, if it exists. For a kernel that reads a row of each of two
+    /// sources at random: so many lines on their way to the first level hold each other up.
+    #[inline(always)]
+    pub(crate) fn prefetch_second_level(&self, r: usize) {
         #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
         if r < self.rows {
-            let row = &self.data[r * self.width..][..self.width];
-            for x in row.iter().step_by(64 / size_of::<T>()) {
-                safe_arch::prefetch_t0(x);
-            }
-            // The last cache line, if the row does not start at the beginning of a cache line.
-            safe_arch::prefetch_t0(&row[row.len() - 1]);
+            each_line(self.data, r * self.width, self.width, safe_arch::prefetch_t1);
         }
         #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
         let _ = r;
     }
+}
+
+/// Calls `fetch` for an element of each cache line of `data[at..at + width]`, if that exists.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
+#[inline(always)]
+fn each_line<T>(data: &[T], at: usize, width: usize, fetch: impl Fn(&T)) {
+    if size_of::<T>() > 0
+        && let Some(row) = data.get(at..at.wrapping_add(width))
+        && let Some(last) = row.last()
+    {
+        row.iter().step_by((64 / size_of::<T>()).max(1)).for_each(&fetch);
+        // The last cache line, if the row does not start at the beginning of a cache line.
+        fetch(last);
+    }
+}
+
+/// Prefetches `data[at..at + width]` into the cache, if it exists.
+#[inline(always)]
+pub(crate) fn prefetch_row<T>(data: &[T], at: usize, width: usize) {
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
+    each_line(data, at, width, safe_arch::prefetch_t0);
+    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
+    let _ = (data, at, width);
 }
 
 /// Prefetches `data[at]` into the cache, if it exists.

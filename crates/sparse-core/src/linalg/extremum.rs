@@ -275,8 +275,8 @@ impl<T: Element> WithSimd for Cols<'_, T> {
             sums.fill(T::ACC_ZERO);
             for k in ptr.span(col) {
                 let next = idx.peek(k + dense.distance());
-                out.prefetch(next);
-                shares.prefetch(next);
+                out.prefetch_second_level(next);
+                shares.prefetch_second_level(next);
                 if let Some(perm) = perm {
                     prefetch(values, perm.peek(k + dense.distance()).saturating_mul(heads));
                 }

@@ -4,7 +4,7 @@ use crate::element::Ids;
 use crate::gather::{BLOCK, pick};
 use crate::memory::zeroed;
 use crate::par::{each, even, for_pieces, split_mut};
-use crate::source::Source;
+use crate::source::{Source, WRITES_AHEAD, prefetch_row};
 use crate::{Index, Plain, simd};
 use pulp::{Simd, WithSimd};
 
@@ -92,10 +92,11 @@ fn move_blocks<T: Plain>(values: &[T], block: usize, fill: &[T], map: Ids<'_>, o
     let n = values.len() / block;
     let fill = (fill.len() == block).then_some(fill);
     for_pieces(&even(map.len(), block), out, &|r| r.len() * block, &|range, out| {
-        for (out, k) in out.chunks_exact_mut(block).zip(range) {
+        for (at, k) in (0..out.len()).step_by(block).zip(range) {
             source.prefetch(map.peek(k + source.distance()));
+            prefetch_row(out, at + WRITES_AHEAD * block, block);
             let i = map.at(k);
-            out.copy_from_slice(if i < n { source.row(i) } else { missing(fill, i, n) });
+            out[at..at + block].copy_from_slice(if i < n { source.row(i) } else { missing(fill, i, n) });
         }
     });
 }

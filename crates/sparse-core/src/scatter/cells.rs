@@ -9,7 +9,11 @@ use super::walk::{AHEAD, BLOCK, Stretch, Visitor, Walk, prefetch_block};
 use crate::element::{Ids, Index};
 use crate::memory::zeroed;
 use crate::par;
-use crate::source::prefetch;
+use crate::source::{prefetch, prefetch_row};
+
+/// How many rows of cells and of values to prefetch ahead. The rows of other threads are skipped in between, so the
+/// hardware does not see which come next.
+const ROWS_AHEAD: usize = 16;
 
 /// Values that need no memory, for traversals that use only the index.
 pub(super) fn units(len: usize) -> &'static [()] {
@@ -46,8 +50,8 @@ pub(super) fn scatter_cells<X: Send, V: Copy + Sync>(
 
 /// [`scatter_cells`] into row-major cells. If `start` is given, the cells begin with its contents.
 ///
-/// Wide rows of values are grouped by their destinations. Then each cell and each value is loaded once, and the cell is
-/// copied from `start` in the same pass.
+/// Wide rows of values for more cells than fit a cache are grouped by their destinations. Then each cell and each value
+/// is loaded once, and the cell is copied from `start` in the same pass.
 pub(super) fn scatter_rows<X: Copy + Send + Sync, V: Copy + Sync>(
     target: &Target<'_>,
     layout: &Layout,
@@ -57,11 +61,11 @@ pub(super) fn scatter_rows<X: Copy + Send + Sync, V: Copy + Sync>(
     step: &impl Step<X, V>,
 ) {
     assert_lengths(target, values.len(), cells.len());
-    if let Some((ptr, order)) = groups::of(target, size_of::<V>()) {
+    if let Some((ptr, order)) = groups::of(target, size_of::<X>(), size_of::<V>()) {
         return visit_groups(target.inner, (&ptr, &order), values, start, cells, step);
     }
     if let Some(start) = start {
-        cells.copy_from_slice(start);
+        par::copy(start, cells);
     }
     scatter_cells(target, layout, values, cells, step);
 }
@@ -112,7 +116,13 @@ impl<X, V: Copy, F: Step<X, V>> Visitor for Visit<'_, X, V, F> {
 
     fn rows(&mut self, cells: &[usize], inner: usize, k: usize) {
         let (own, step) = (&mut *self.cells, *self.step);
-        for (k, &cell) in (k..).zip(cells) {
+        for (s, (k, &cell)) in (k..).zip(cells).enumerate() {
+            if let Some(&next) = cells.get(s + ROWS_AHEAD)
+                && next < own.len()
+            {
+                prefetch_row(own, next, inner);
+                prefetch_row(self.values, (k + ROWS_AHEAD) * inner, inner);
+            }
             let Some(cells) = own.get_mut(cell..).map(|cells| &mut cells[..inner]) else { continue };
             let values = &self.values[k * inner..][..inner];
             for (cell, &value) in cells.iter_mut().zip(values) {

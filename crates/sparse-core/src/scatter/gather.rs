@@ -5,7 +5,7 @@ use super::layout::Layout;
 use super::target::Target;
 use super::walk::{AHEAD, BLOCK, Stretch, Visitor, Walk, prefetch_block};
 use crate::element::{Ids, Index};
-use crate::source::prefetch;
+use crate::source::{Source, WRITES_AHEAD, prefetch, prefetch_row};
 use crate::{Plain, par};
 use core::ops::Range;
 
@@ -18,10 +18,50 @@ use core::ops::Range;
 /// If a length does not match the target.
 pub fn gather<T: Plain>(target: &Target<'_>, x: &[T], out: &mut [T]) {
     assert_eq!(x.len(), target.array_len(), "gather: x must be [outer, len, inner]");
-    let layout = Layout::of::<T>(target);
+    if let (ids, false) = target.index.ids()
+        && target.inner > 1
+    {
+        return gather_rows(target, ids, x, out);
+    }
+    let layout = Layout::of_reads::<T>(target);
     let reordered = (!layout.is_plain()).then(|| layout.reordered(x));
     let x = reordered.as_deref().unwrap_or(x);
     gather_map(target, &layout, x, units(target.values_len()), out, |cell, out, (), _| *out = x[cell]);
+}
+
+/// [`gather`] of whole rows, whose indices are `ids`.
+fn gather_rows<T: Plain>(target: &Target<'_>, ids: Ids<'_>, x: &[T], out: &mut [T]) {
+    target.assert_index();
+    assert_eq!(out.len(), target.values_len(), "gather: the result must be [outer, count, inner]");
+    let &Target { outer, len, inner, count, .. } = target;
+    par::for_pieces(&par::even(outer * count, inner), out, &|rows| rows.len() * inner, &|rows, mut out| {
+        let mut row = rows.start;
+        while row < rows.end {
+            let (slab, k) = (row / count, row % count);
+            let steps = (count - k).min(rows.end - row);
+            let (own, rest) = out.split_at_mut(steps * inner);
+            let x = Source::new(&x[slab * len * inner..][..len * inner], inner, "gather: x");
+            match ids.slice(k..k + steps) {
+                Ids::I32(ids) => copy_rows(ids, x, own),
+                Ids::I64(ids) => copy_rows(ids, x, own),
+            }
+            (out, row) = (rest, row + steps);
+        }
+    });
+}
+
+/// Copies the rows `ids` of `x`.
+fn copy_rows<T: Plain, I: Index>(ids: &[I], x: Source<'_, T>, out: &mut [T]) {
+    let width = x.width();
+    let from_start = |id: &I| {
+        let j = id.to_i64();
+        (if j < 0 { j.wrapping_add(x.rows() as i64) } else { j }) as usize
+    };
+    for (k, id) in ids.iter().enumerate() {
+        x.prefetch(ids.get(k + x.distance()).map_or(usize::MAX, from_start));
+        prefetch_row(out, (k + WRITES_AHEAD) * width, width);
+        out[k * width..][..width].copy_from_slice(x.row(from_start(id)));
+    }
 }
 
 /// Calls `f(c, &mut out[p], values[p], k)` for each position `p = (o, k, i)` of the values. `c` is the position in

@@ -11,19 +11,27 @@ use std::borrow::Cow;
 /// Number of columns that are reduced together in registers.
 const TILE: usize = 32;
 
+/// Bytes of cells that stay in a third-level cache. Rows of values are then added to them in order. That takes 24 ms
+/// for 1 M rows of 256 bytes and 25 MB of cells. Groups, whose values are read at random, take 27 ms and 7 ms for the
+/// sort.
+const CACHED: usize = 32 << 20;
+/// With more threads the groups are faster, for without them each thread walks over the whole index.
+const THREADS: usize = 8;
+
 /// Where each destination starts in the order, and the steps in that order.
 type Groups<'a> = (Cow<'a, [i32]>, Cow<'a, [i32]>);
 
-/// The steps along the axis, grouped by destination. `None` if that does not pay for rows with values of `size` bytes,
-/// if the index has one entry per value instead of one per row, or if 32 bits cannot count the steps.
-pub(super) fn of<'a>(target: &Target<'a>, size: usize) -> Option<Groups<'a>> {
+/// The steps along the axis, grouped by destination. `None` if that does not pay for cells and values of these sizes in
+/// bytes, if the index has one entry per value instead of one per row, or if 32 bits cannot count the steps.
+pub(super) fn of<'a>(target: &Target<'a>, cell: usize, value: usize) -> Option<Groups<'a>> {
     let &Target { len, inner, count, index, .. } = target;
     let fits = count.max(len) <= i32::MAX as usize;
-    let wide = inner * size >= 64 && count >= len / 8 && target.values_len() >= GRAIN;
+    let wide = inner * value >= 64 && count >= len / 8 && target.values_len() >= GRAIN;
+    let apart = len * inner * cell > CACHED || par::threads() > THREADS;
     match index {
         _ if !fits || target.array_len() == 0 || target.values_len() == 0 => None,
         TargetIndex::Grouped { order, ptr, .. } => Some((ptr.narrow(), order.narrow())),
-        TargetIndex::Axis(index) if wide => {
+        TargetIndex::Axis(index) if wide && apart => {
             let mut keys = Vec::with_capacity(count);
             index.positions(len, |j| keys.push(j as i32));
             let Segments { ptr, order } = group_by(&keys, len);

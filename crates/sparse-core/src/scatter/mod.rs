@@ -35,7 +35,7 @@ pub use backward::{BackwardReads, backward_reads, put_backward};
 pub use check::check_indices;
 pub use gather::gather;
 pub use put::{put, put_copied};
-pub use record::{Record, Recorded, put_recorded, recorded_backward};
+pub use record::{Record, Recorded, put_recorded, recorded_backward, records};
 pub use target::{Reduce, Target, TargetIndex};
 
 pub(crate) mod dynamic {

@@ -69,31 +69,15 @@ fn split(target: &Target<'_>, layout: &Layout) -> Vec<Vec<Part>> {
     slabs.map(|part| vec![part]).collect()
 }
 
-/// Splits the destinations into ranges with about equal numbers of values.
+/// Splits the destinations into ranges with about equal numbers of values, in time that does not depend on the number
+/// of destinations. A sample of a long index is enough.
 fn balanced(index: Ids<'_>, len: usize, parts: usize) -> Vec<Range<usize>> {
-    // A count for each destination would cost more than the values.
-    if index.len() < len / 8 {
-        return by_values(index, len, parts);
-    }
-    let mut hits = vec![0u32; len];
-    index.positions(len, |j| hits[j] += 1);
-    let total = index.len() as u64;
-    let (mut ranges, mut start, mut sum) = (Vec::with_capacity(parts), 0, 0u64);
-    for (j, n) in hits.into_iter().enumerate() {
-        sum += n as u64;
-        if sum * parts as u64 >= total * (ranges.len() as u64 + 1) && ranges.len() + 1 < parts {
-            ranges.push(start..j + 1);
-            start = j + 1;
-        }
-    }
-    ranges.push(start..len);
-    ranges
-}
-
-/// [`balanced`] for few values, in time that does not depend on the number of destinations.
-fn by_values(index: Ids<'_>, len: usize, parts: usize) -> Vec<Range<usize>> {
-    let mut at = Vec::with_capacity(index.len());
-    index.positions(len, |j| at.push(j));
+    const SAMPLE: usize = 1 << 14;
+    let position = |k| match index.get(k) {
+        j if j < 0 => j.wrapping_add(len as i64) as usize,
+        j => j as usize,
+    };
+    let mut at: Vec<usize> = (0..index.len()).step_by(index.len().div_ceil(SAMPLE).max(1)).map(position).collect();
     at.sort_unstable();
     let (mut ranges, mut start) = (Vec::with_capacity(parts), 0);
     for part in 1..parts {
@@ -109,7 +93,7 @@ fn by_values(index: Ids<'_>, len: usize, parts: usize) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ids, balanced, by_values};
+    use super::{Ids, balanced};
 
     #[test]
     fn few_values_are_shared_equally() {
@@ -126,8 +110,19 @@ mod tests {
     }
 
     #[test]
+    fn many_values_are_shared_by_a_sample() {
+        let index: Vec<i32> = (0..100_000u32).map(|k| (k.wrapping_mul(0x9E37_79B9) >> 20) as i32 - 4096).collect();
+        let ranges = balanced(Ids::I32(&index), 4096, 4);
+        assert_eq!((ranges.len(), ranges[0].start, ranges[3].end), (4, 0, 4096));
+        for range in ranges {
+            let values = index.iter().filter(|&&j| range.contains(&((j + 4096) as usize))).count();
+            assert!(values.abs_diff(25_000) < 1000, "{values} of 100,000 in one of 4 parts");
+        }
+    }
+
+    #[test]
     fn a_destination_stays_whole() {
-        assert_eq!(by_values(Ids::I32(&[5, 5, 5, 5]), 100, 4), [0..5, 5..100]);
-        assert_eq!(by_values(Ids::I32(&[0, 0, -1]), 100, 2), std::slice::from_ref(&(0..100)));
+        assert_eq!(balanced(Ids::I32(&[5, 5, 5, 5]), 100, 4), [0..5, 5..100]);
+        assert_eq!(balanced(Ids::I32(&[0, 0, -1]), 100, 2), std::slice::from_ref(&(0..100)));
     }
 }

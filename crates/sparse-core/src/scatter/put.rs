@@ -4,8 +4,8 @@ use super::cells::{scatter_cells, scatter_rows, units};
 use super::layout::Layout;
 use super::step::Step;
 use super::target::{Reduce, Target};
-use crate::Element;
 use crate::memory::unwritten;
+use crate::{Element, par};
 use core::any::Any;
 use core::hint::select_unpredictable;
 
@@ -60,7 +60,7 @@ fn run<T: Element>(
         Reduce::Mean => false,
     };
     if let (Some(start), false) = (start, in_one_pass) {
-        out.copy_from_slice(start);
+        par::copy(start, out);
     }
     let start = start.filter(|_| in_one_pass);
     // The value that a hit cell starts from if the array's own value is forgotten.

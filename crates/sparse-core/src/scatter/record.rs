@@ -45,6 +45,11 @@ pub struct Recorded<'a, T> {
     pub out: &'a [T],
 }
 
+/// Whether [`put_recorded`] knows the reduction: assign, amax and amin choose one value.
+pub const fn records(reduce: Reduce) -> bool {
+    matches!(reduce, Reduce::Assign | Reduce::Amax | Reduce::Amin)
+}
+
 /// [`put()`](super::put()) with assign, amax or amin that also returns which value was chosen at each position.
 ///
 /// Returns `None` and leaves `out` unchanged if a record is not possible or does not pay: for another reduction, if
@@ -59,7 +64,7 @@ pub fn put_recorded<T: Element>(
     values: &[T],
     out: &mut [T],
 ) -> Option<Record> {
-    if target.count >= i32::MAX as usize || !matches!(reduce, Reduce::Assign | Reduce::Amax | Reduce::Amin) {
+    if target.count >= i32::MAX as usize || !records(reduce) {
         return None;
     }
     assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");

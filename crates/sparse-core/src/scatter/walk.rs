@@ -15,6 +15,9 @@ use core::ops::Range;
 /// Maximal number of values of a stretch. Their cells are prefetched while the stretch before is visited.
 const STRETCH: usize = 128;
 
+/// Maximal number of rows whose cells are found at a time. They are prefetched only among themselves.
+const ROWS: usize = 512;
+
 /// How many rows of the index to prefetch ahead. A block uses one or two cache lines of each row. The rows are too far
 /// apart for the hardware prefetcher, and the processor itself looks only about 5 rows ahead.
 pub(super) const AHEAD: usize = 24;
@@ -124,11 +127,11 @@ impl Walk {
 
     /// Runs over rows of values that share an index.
     fn each_row<I: Index>(&self, ids: &[I], visitor: &mut dyn Visitor) {
-        let mut cells = [0; STRETCH];
-        for (s, ids) in ids.chunks(STRETCH).enumerate() {
+        let mut cells = [0; ROWS];
+        for (s, ids) in ids.chunks(ROWS).enumerate() {
             let cells = &mut cells[..ids.len()];
             self.find(ids, None, cells);
-            visitor.rows(cells, self.inner, s * STRETCH);
+            visitor.rows(cells, self.inner, s * ROWS);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::kernel::{CheckIndices, Gather, PutBackward, PutRows};
 use crate::options::PutTarget;
 use burn::tensor::{BoolStore, Bytes, DType, TensorData};
 use sparse_core::dynamic::{self, DynRecorded, ElementsMut, IdVec, Ids};
-use sparse_core::{Record, Result, Target, TargetIndex};
+use sparse_core::{Record, Result, Target, TargetIndex, records};
 
 fn target(sizes: PutTarget, index: TargetIndex<'_>) -> Target<'_> {
     let PutTarget { outer, len, inner, count, .. } = sizes;
@@ -53,6 +53,7 @@ impl PutRows<HostTensor> {
         let Self { put, arr, values, record } = self;
         let (dtype, shape, reduce, include_self) = (arr.dtype(), arr.dims(), put.reduce, put.include_self);
         let (target, values) = (put.target(), values.elements());
+        let record = record && records(reduce);
         if !record && arr.is_shared() {
             let out = dynamic::put_copied(&target, reduce, include_self, values, arr.elements());
             return (out.data(shape, dtype), None);

@@ -97,7 +97,7 @@ fn all_close(got: &[f64], want: &[f64]) -> bool {
     got.len() == want.len() && got.iter().zip(want).all(close)
 }
 
-/// Large enough for every path: groups of wide rows, blocks of columns, ranges of destinations.
+/// Large enough for every path: wide rows, blocks of columns, ranges of destinations.
 #[test]
 fn large_cases_agree_with_plain_loops() {
     for (outer, len, inner, count, axis) in
@@ -136,7 +136,8 @@ fn large_arrays_on_any_number_of_threads() {
             let l = len as i64;
             let index = (0..entries).map(|p| ((p as i64 * 7919) ^ (p as i64 >> 3)).rem_euclid(2 * l) - l).collect();
             let case = Case { outer, len, inner, count, index, axis };
-            for threads in [1, 2, 5] {
+            // With 9 threads wide rows are grouped.
+            for threads in [1, 2, 5, 9] {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| {
                     check_put::<f32>(&case, 3, threads == 2);
