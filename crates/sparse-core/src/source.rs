@@ -1,5 +1,7 @@
 //! Source rows of kernels that gather, and prefetching.
 
+use core::ops::Range;
+
 /// Row-major source rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a, T> {
@@ -35,10 +37,16 @@ impl<'a, T> Source<'a, T> {
     /// Row `r`.
     #[inline(always)]
     pub(crate) fn row(&self, r: usize) -> &'a [T] {
+        self.part(r, 0..self.width)
+    }
+
+    /// These columns of row `r`.
+    #[inline(always)]
+    pub(crate) fn part(&self, r: usize, columns: Range<usize>) -> &'a [T] {
         if r >= self.rows {
             out_of_range(r, self.rows);
         }
-        &self.data[r * self.width..][..self.width]
+        &self.data[r * self.width + columns.start..][..columns.len()]
     }
 
     /// How many rows ahead to prefetch.
@@ -47,20 +55,15 @@ impl<'a, T> Source<'a, T> {
         self.distance
     }
 
-    /// Prefetches row `r` into the cache, if it exists.
+    /// Prefetches row `r` into the cache, if it exists. If it does not, another row may be prefetched.
     #[inline(always)]
     pub(crate) fn prefetch(&self, r: usize) {
-        #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
-        if r < self.rows {
-            let row = &self.data[r * self.width..][..self.width];
-            for x in row.iter().step_by(64 / size_of::<T>()) {
-                safe_arch::prefetch_t0(x);
-            }
-            // The last cache line, if the row does not start at the beginning of a cache line.
-            safe_arch::prefetch_t0(&row[row.len() - 1]);
+        let start = r.wrapping_mul(self.width);
+        for column in (0..self.width).step_by(64 / size_of::<T>()) {
+            prefetch(self.data, start.wrapping_add(column));
         }
-        #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
-        let _ = r;
+        // The last cache line, if the row does not start at the beginning of a cache line.
+        prefetch(self.data, start.wrapping_add(self.width - 1));
     }
 }
 
