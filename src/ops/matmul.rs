@@ -114,9 +114,10 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// dgl.sparse, with the features last.
     ///
     /// **Broadcasting**, as in Burn's `matmul`. More leading dims of `rhs` are a batch for one shared pattern: `[M, N]
-    /// x [B, N, F] -> [B, M, F]`, also in one pass; the operand and the result are copied once into another order of
-    /// dims. A batch of size 1 on either side, and dense dims of size 1, take the size of the other side. A dense
-    /// operand that is repeated in this way is copied.
+    /// x [B, N, F] -> [B, M, F]`. Operands of at least 32 features are multiplied one after the other. Narrow ones, and
+    /// all on a GPU and in the gradient of the values, are copied side by side for one pass. A batch of size 1 on
+    /// either side, and dense dims of size 1, take the size of the other side. A dense operand that is repeated in this
+    /// way is copied.
     ///
     /// **By a dense tensor or a vector.** Any finite fill gives the dense answer. The fill is subtracted from the
     /// stored values, which go through the sparse kernel, and `fill * column sums of rhs` is added. If the fill is NaN,

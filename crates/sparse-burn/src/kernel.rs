@@ -154,7 +154,8 @@ kernels! {
     /// other products of a sparse and a dense matrix.
     spmm Spmm[K: Kind](view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K>;
 
-    /// [`spmm`] with each of `batch` dense operands `[cols, features]`, which lie one below the other, as the results do.
+    /// [`spmm`] with each of `batch` dense operands `[cols, features]`. They lie one below the other, and so do the
+    /// results.
     spmm_each SpmmEach[K: Kind](
         view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>, batch: usize,
     ) -> Tensor<2, K>;

@@ -55,15 +55,20 @@ impl<'a, T> Source<'a, T> {
         self.distance
     }
 
-    /// Prefetches row `r` into the cache, if it exists. If it does not, another row may be prefetched.
+    /// Prefetches row `r` into the cache, if it exists.
     #[inline(always)]
     pub(crate) fn prefetch(&self, r: usize) {
-        let start = r.wrapping_mul(self.width);
-        for column in (0..self.width).step_by(64 / size_of::<T>()) {
-            prefetch(self.data, start.wrapping_add(column));
+        #[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
+        if r < self.rows {
+            let row = &self.data[r * self.width..][..self.width];
+            for x in row.iter().step_by(64 / size_of::<T>()) {
+                safe_arch::prefetch_t0(x);
+            }
+            // The last cache line, if the row does not start at the beginning of a cache line.
+            safe_arch::prefetch_t0(&row[row.len() - 1]);
         }
-        // The last cache line, if the row does not start at the beginning of a cache line.
-        prefetch(self.data, start.wrapping_add(self.width - 1));
+        #[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
+        let _ = r;
     }
 }
 

@@ -114,9 +114,9 @@ pub fn spmm_each<T: Element, I: Index>(
     }
 }
 
-/// From this many columns of a head on, several operands are multiplied one after the other. Copies of two matrices take
-/// about as long as the product with one of [`WIDE`] columns.
-const APART: usize = 12;
+/// From this many columns of a head on, several operands are multiplied one after the other. Fewer are copied: with 24
+/// columns and a batch of 4, the copies take as long as reading the elements four times and short rows.
+const APART: usize = 32;
 
 /// From this many features on, values are brought in order before a product. A random read between those of wide rows
 /// costs more than a pass over the values.
