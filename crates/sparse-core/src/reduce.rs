@@ -340,18 +340,24 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
             while first < width {
                 let mut at = 0;
                 while at < span {
-                    // The smallest tile that covers the remaining columns, or the largest. Integers are rare, so they
-                    // have two of the four tiles.
-                    let vectors = (span - at).div_ceil(lanes);
-                    let elements = elements.clone();
-                    at = if T::IS_FLOAT && vectors > 4 {
-                        self.tile::<S, Pair<Vectors<T, V<T, S>, 4>>>(simd, row, elements, (first, span), at)
-                    } else if vectors > 2 {
-                        self.tile::<S, Pair<Vectors<T, V<T, S>, 2>>>(simd, row, elements, (first, span), at)
-                    } else if T::IS_FLOAT && vectors > 1 {
-                        self.tile::<S, Pair<Vectors<T, V<T, S>, 1>>>(simd, row, elements, (first, span), at)
+                    // The smallest tile that covers the remaining columns, or the largest. A pair that does not overlap
+                    // takes longer than one tile of that width. Integers are rare, so they have two of the tiles.
+                    let rest = span - at;
+                    let (elements, columns, floats) = (elements.clone(), (first, span), T::IS_FLOAT);
+                    at = if floats && rest >= 8 * lanes {
+                        self.tile::<S, Vectors<T, V<T, S>, 8>>(simd, row, elements, columns, at)
+                    } else if floats && rest > 4 * lanes {
+                        self.tile::<S, Pair<Vectors<T, V<T, S>, 4>>>(simd, row, elements, columns, at)
+                    } else if floats && rest == 4 * lanes {
+                        self.tile::<S, Vectors<T, V<T, S>, 4>>(simd, row, elements, columns, at)
+                    } else if rest > 2 * lanes {
+                        self.tile::<S, Pair<Vectors<T, V<T, S>, 2>>>(simd, row, elements, columns, at)
+                    } else if floats && rest == 2 * lanes {
+                        self.tile::<S, Vectors<T, V<T, S>, 2>>(simd, row, elements, columns, at)
+                    } else if floats && rest > lanes {
+                        self.tile::<S, Pair<Vectors<T, V<T, S>, 1>>>(simd, row, elements, columns, at)
                     } else {
-                        self.tile::<S, Vectors<T, V<T, S>, 1>>(simd, row, elements, (first, span), at)
+                        self.tile::<S, Vectors<T, V<T, S>, 1>>(simd, row, elements, columns, at)
                     };
                 }
                 first += span;
