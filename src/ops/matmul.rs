@@ -9,7 +9,7 @@ use crate::kernel;
 use crate::pattern::layout::Pattern;
 use crate::pattern::matrix::Matrix;
 use crate::pattern::turned::Turned;
-use crate::pattern::view::{View, WIDE};
+use crate::pattern::view::{View, WIDE, apart, beside};
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::FloatDType::F32;
@@ -114,9 +114,10 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// dgl.sparse, with the features last.
     ///
     /// **Broadcasting**, as in Burn's `matmul`. More leading dims of `rhs` are a batch for one shared pattern: `[M, N]
-    /// x [B, N, F] -> [B, M, F]`, also in one pass; the operand and the result are copied once into another order of
-    /// dims. A batch of size 1 on either side, and dense dims of size 1, take the size of the other side. A dense
-    /// operand that is repeated in this way is copied.
+    /// x [B, N, F] -> [B, M, F]`. Operands of at least 32 features are multiplied one after the other. Narrow ones, and
+    /// all on a GPU and in the gradient of the values, are copied side by side for one pass. A batch of size 1 on
+    /// either side, and dense dims of size 1, take the size of the other side. A dense operand that is repeated in this
+    /// way is copied.
     ///
     /// **By a dense tensor or a vector.** Any finite fill gives the dense answer. The fill is subtracted from the
     /// stored values, which go through the sparse kernel, and `fill * column sums of rhs` is added. If the fill is NaN,
@@ -177,17 +178,19 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         {
             return Ok(in_float(&own.times(op, in_float(&dense, F32))?, back));
         }
-        let rows = operand.rows(dense.clone());
+        let (dense_rows, batch) = (operand.below(dense.clone()), operand.batch());
+        let product = |matrix, values, turned| {
+            let values = operand.values(values);
+            spmm_each(matrix, (values, turned), dense_rows, batch).reshape(Exact(operand.out()))
+        };
         let Some(fill) = fill_term(self) else {
-            let values = operand.values(self.values.clone());
-            return Ok(operand.product(spmm_then(matrix, (values, self.turned()), rows, Then::nothing())));
+            return Ok(product(matrix, self.values.clone(), self.turned()));
         };
         // A = (S - fill on its pattern) + fill everywhere. An element must be stored once for this, so duplicates are
         // merged.
         let merged = self.coalesce();
         let own = merged.pattern.matrix().expect("coalescing keeps the rank");
-        let values = operand.values(without(merged.values, &fill));
-        let out = operand.product(spmm(own, values, rows));
+        let out = product(own, without(merged.values, &fill), None);
         Ok(out + dense.sum_dim(operand.at()) * operand.fill(fill))
     }
 
@@ -306,6 +309,8 @@ struct Saved {
     row_ids: Tensor<1, burn::tensor::Int>,
     col_ids: Tensor<1, burn::tensor::Int>,
     heads: usize,
+    /// Number of dense operands, which lie one below the other.
+    batch: usize,
     values: Option<Tensor<2>>,
     dense: Option<Tensor<2>>,
     turned: Option<Arc<Turned>>,
@@ -318,6 +323,17 @@ pub(super) fn spmm<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Ten
     spmm_then(matrix, (values, None), dense, Then::nothing())
 }
 
+/// [`spmm`] with each of `batch` dense operands, which lie one below the other, as the results do.
+fn spmm_each<K: Numeric>(
+    matrix: &Matrix,
+    values: (Tensor<2, K>, Option<&Arc<Turned>>),
+    dense: Tensor<2, K>,
+    batch: usize,
+) -> Tensor<2, K> {
+    let ids = [matrix.row_ids(), matrix.col_ids()];
+    product(matrix.row_view(), |both| matrix.gradient_view(both), ids, values, (dense, batch), Then::nothing())
+}
+
 /// [`spmm`], with what follows it.
 pub(super) fn spmm_then<K: Numeric>(
     matrix: &Matrix,
@@ -326,13 +342,13 @@ pub(super) fn spmm_then<K: Numeric>(
     then: Then<K>,
 ) -> Tensor<2, K> {
     let ids = [matrix.row_ids(), matrix.col_ids()];
-    product(matrix.row_view(), |both| matrix.gradient_view(both), ids, (values, turned), dense, then)
+    product(matrix.row_view(), |both| matrix.gradient_view(both), ids, (values, turned), (dense, 1), then)
 }
 
 /// `matrix^T x dense`: the same with the roles of rows and columns swapped.
 fn spmm_transposed<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K> {
     let ids = [matrix.col_ids(), matrix.row_ids()];
-    product(matrix.col_view(), |_| matrix.row_view(), ids, (values, None), dense, Then::nothing())
+    product(matrix.col_view(), |_| matrix.row_view(), ids, (values, None), (dense, 1), Then::nothing())
 }
 
 fn product<K: Numeric>(
@@ -340,20 +356,21 @@ fn product<K: Numeric>(
     by_col: impl FnOnce(bool) -> View,
     [row_ids, col_ids]: [&Tensor<1, burn::tensor::Int>; 2],
     (values, turned): (Tensor<2, K>, Option<&Arc<Turned>>),
-    dense: Tensor<2, K>,
+    (dense, batch): (Tensor<2, K>, usize),
     Then { bias, relu }: Then<K>,
 ) -> Tensor<2, K> {
-    let out = by_row.rows(|rows| match (&bias, relu) {
-        (None, false) => kernel::spmm(rows, &values, &dense),
-        _ => kernel::spmm_then(rows, &values, &dense, bias.as_ref(), relu),
-    });
+    let out = match (&bias, relu) {
+        (None, false) => by_row.times(&values, &dense, batch),
+        _ => by_row.rows(|rows| kernel::spmm_then(rows, &values, &dense, bias.as_ref(), relu)),
+    };
     let (Some(values), Some(dense)) = (as_float(&values), as_float(&dense)) else { return out };
     let out = as_float(&out).expect("the kind of the values");
     let saved = Saved {
-        by_col: dense.is_tracked().then(|| by_col(values.is_tracked() && dense.dims()[1] >= WIDE)),
+        by_col: dense.is_tracked().then(|| by_col(values.is_tracked() && batch * dense.dims()[1] >= WIDE)),
         row_ids: row_ids.clone(),
         col_ids: col_ids.clone(),
         heads: values.dims()[1],
+        batch,
         values: dense.is_tracked().then(|| values.clone().inner()),
         dense: values.is_tracked().then(|| dense.clone().inner()),
         turned: turned.cloned(),
@@ -384,27 +401,28 @@ impl Saved {
 
     /// The gradients of the values and of the dense operand, as far as they are needed.
     fn backward(&self, grad: &Tensor<2>, [values, dense]: [bool; 2]) -> [Option<Erased>; 2] {
+        let (heads, batch) = (self.heads, self.batch);
+        let aside = |tensor: &Tensor<2>| beside(tensor.clone(), heads, batch);
         if let (Some(by_col), Some(own), Some(other)) = (&self.by_col, &self.values, &self.dense)
             && values
             && dense
         {
-            let (d_values, d_dense) = by_col.gradients(own, other, grad, [&self.row_ids, &self.col_ids]);
-            return [Some(d_values.into()), Some(d_dense.into())];
+            let (d_values, d_dense) =
+                by_col.gradients(own, &aside(other), &aside(grad), [&self.row_ids, &self.col_ids]);
+            return [Some(d_values.into()), Some(apart(d_dense, heads, batch).into())];
         }
         let d_values = values.then(|| {
             let dense = self.dense.as_ref().expect("saved where the values are tracked");
-            kernel::sddmm(&self.row_ids, &self.col_ids, grad, dense, self.heads).into()
+            kernel::sddmm(&self.row_ids, &self.col_ids, &aside(grad), &aside(dense), heads).into()
         });
         let d_dense = dense.then(|| {
             let values = self.values.as_ref().expect("saved where the dense side is tracked");
             let by_col = self.by_col.as_ref().expect("saved with the values");
-            let turned = self.turned.as_ref().filter(|_| by_col.is_all());
-            by_col
-                .rows(|cols| match turned.and_then(|turned| turned.get(cols, values)) {
-                    Some((cols, values)) => kernel::spmm(&cols, &values, grad),
-                    None => kernel::spmm(cols, values, grad),
-                })
-                .into()
+            match self.turned.as_ref().and_then(|turned| by_col.turned(turned, values)) {
+                Some((by_col, values)) => by_col.times(&values, grad, batch),
+                None => by_col.times(values, grad, batch),
+            }
+            .into()
         });
         [d_values, d_dense]
     }

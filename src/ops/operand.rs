@@ -117,6 +117,18 @@ impl<const E: usize> Operand<E> {
         rows.reshape(Exact(axes.map(|axis| self.out[axis]))).permute(back)
     }
 
+    /// Number of operands that share the pattern. One that has no elements, or whose product has none, counts as one.
+    pub(super) fn batch(&self) -> usize {
+        if self.moves(&self.full) && self.moves(&self.out) { self.full[..self.outer].iter().product() } else { 1 }
+    }
+
+    /// The operands one below the other, each as rows `[n, heads * f]`.
+    pub(super) fn below<K: Kind>(&self, dense: Tensor<E, K>) -> Tensor<2, K> {
+        let dense = if self.full == self.given { dense } else { dense.expand(Shape::from(self.full)) };
+        let ([rows, columns], batch) = (self.flat(&self.full), self.batch());
+        dense.reshape(Exact([rows * batch, columns / batch]))
+    }
+
     /// The values `[nnz, heads]` for these rows. Dense dims of size 1 at the end share their value among the columns.
     pub(super) fn values<K: Kind>(&self, values: Tensor<2, K>) -> Tensor<2, K> {
         let heads = self.own.iter().rposition(|&size| size != 1).map_or(0, |last| last + 1);

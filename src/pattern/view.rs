@@ -1,7 +1,9 @@
 //! The rows or columns of a matrix, as products read them.
 
+use crate::base::exact::Exact;
 use crate::base::kind::Kind;
 use crate::kernel::{self, Compressed};
+use crate::pattern::turned::Turned;
 use crate::rows::distinct;
 use burn::tensor::{Int, Tensor};
 
@@ -60,6 +62,22 @@ impl View {
         }
     }
 
+    /// The products of the lines and each of `batch` dense operands, which lie one below the other.
+    pub(crate) fn times<K: Kind>(&self, values: &Tensor<2, K>, dense: &Tensor<2, K>, batch: usize) -> Tensor<2, K> {
+        if batch > 1 && self.is_all() {
+            return kernel::spmm_each(&self.lines, values, dense, batch);
+        }
+        let heads = values.dims()[1];
+        let dense = beside(dense.clone(), heads, batch);
+        apart(self.rows(|lines| kernel::spmm(lines, values, &dense)), heads, batch)
+    }
+
+    /// All lines with values that are kept in their order, if they are.
+    pub(crate) fn turned(&self, turned: &Turned, values: &Tensor<2>) -> Option<(Self, Tensor<2>)> {
+        let (lines, values) = if self.is_all() { turned.get(&self.lines, values)? } else { return None };
+        Some((Self::all(lines), values))
+    }
+
     /// For a view of the columns: the gradients of the values `[nnz, heads]` and of the dense operand of a product of
     /// the matrix, from that of the result. `ids` are the row and the column of each element.
     pub(crate) fn gradients(
@@ -85,4 +103,25 @@ impl View {
         let none = Tensor::zeros([1, dense.dims()[1]], (&dense.device(), dense.dtype()));
         kernel::move_rows(dense, &none, ids)
     }
+}
+
+/// Matrices `[n, heads * F]` that lie one below the other, side by side within each head: `[n, heads * batch * F]`.
+pub(crate) fn beside<K: Kind>(below: Tensor<2, K>, heads: usize, batch: usize) -> Tensor<2, K> {
+    let [rows, width] = below.dims();
+    if batch == 1 {
+        return below;
+    }
+    let blocks = kernel::swap_rows(below.reshape(Exact([rows * heads, width / heads])), batch);
+    blocks.reshape(Exact([rows / batch, batch * width]))
+}
+
+/// The inverse of [`beside`].
+pub(crate) fn apart<K: Kind>(beside: Tensor<2, K>, heads: usize, batch: usize) -> Tensor<2, K> {
+    let [rows, width] = beside.dims();
+    if batch == 1 {
+        return beside;
+    }
+    let part = width / heads / batch;
+    let blocks = kernel::swap_rows(beside.reshape(Exact([rows * heads * batch, part])), rows * heads);
+    blocks.reshape(Exact([batch * rows, width / batch]))
 }

@@ -125,6 +125,10 @@ kernels! {
     /// strictly.
     place_rows PlaceRows[K: Kind](values: Tensor<2, K>, rows: Ints, size: usize) -> Tensor<2, K>;
 
+    /// Rows `[outer, inner]` in the order `[inner, outer]`: row `j * outer + i` of the result is row `i * inner + j` of
+    /// `values`.
+    swap_rows SwapRows[K: Kind](values: Tensor<2, K>, outer: usize) -> Tensor<2, K>;
+
     /// Row `s` of the result is the sum of rows `order[ptr[s]..ptr[s + 1]]`, in that order. Without `order` these are
     /// rows `ptr[s]..ptr[s + 1]`. For Bool: whether any is true.
     segment_sum SegmentSum[K: Kind](values: Tensor<2, K>, order: Option<Ints>, ptr: Ints) -> Tensor<2, K>;
@@ -149,6 +153,12 @@ kernels! {
     /// `dense` are cut into `heads` parts of the same width, and value `h` multiplies part `h`. The same holds for the
     /// other products of a sparse and a dense matrix.
     spmm Spmm[K: Kind](view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K>;
+
+    /// [`spmm`] with each of `batch` dense operands `[cols, features]`. They lie one below the other, and so do the
+    /// results.
+    spmm_each SpmmEach[K: Kind](
+        view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>, batch: usize,
+    ) -> Tensor<2, K>;
 
     /// [`spmm`], to whose rows a bias `[1, features]` is added, and then ReLU, which leaves NaN. Its bits are those of
     /// separate passes.

@@ -22,10 +22,12 @@ trait Tile<T: Element, S: Simd>: Copy {
     /// The weight of each vector of the tile, see [`Weigh::place`].
     type Places: Copy;
 
-    fn width() -> usize;
+    /// The fewest and the most columns that it has.
+    fn widths() -> (usize, usize);
     fn init(simd: S, value: T::Acc) -> Self;
-    /// The places of the tile that starts at this column.
-    fn places<W: Weigh<T>>(weights: &W, start: usize) -> Self::Places;
+    /// The places of the tile that has these columns.
+    fn places<W: Weigh<T>>(weights: &W, columns: Range<usize>) -> Self::Places;
+    /// Adds a row, of which `x` has the columns of the tile.
     fn step<R: Reducer<T>, W: Weigh<T>>(
         &mut self,
         simd: S,
@@ -35,6 +37,7 @@ trait Tile<T: Element, S: Simd>: Copy {
         places: Self::Places,
         x: &[T],
     );
+    /// Writes the results. `out` has the columns of the tile.
     fn store<R: Reducer<T>>(self, simd: S, reducer: &R, out: &mut [T]);
 }
 
@@ -46,16 +49,17 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Vectors<T, V<T, S>, N> 
     type Places = [usize; N];
 
     #[inline(always)]
-    fn width() -> usize {
-        N * T::Lanes::lanes::<S>()
+    fn widths() -> (usize, usize) {
+        let width = N * T::Lanes::lanes::<S>();
+        (width, width)
     }
     #[inline(always)]
     fn init(simd: S, value: T::Acc) -> Self {
         Self([T::Lanes::splat(simd, value); N], PhantomData)
     }
     #[inline(always)]
-    fn places<W: Weigh<T>>(weights: &W, start: usize) -> [usize; N] {
-        core::array::from_fn(|j| weights.place(start + j * T::Lanes::lanes::<S>()))
+    fn places<W: Weigh<T>>(weights: &W, columns: Range<usize>) -> [usize; N] {
+        core::array::from_fn(|j| weights.place(columns.start + j * T::Lanes::lanes::<S>()))
     }
     #[inline(always)]
     fn step<R: Reducer<T>, W: Weigh<T>>(
@@ -91,16 +95,16 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Few<T::Acc, N> {
     type Places = usize;
 
     #[inline(always)]
-    fn width() -> usize {
-        N
+    fn widths() -> (usize, usize) {
+        (N, N)
     }
     #[inline(always)]
     fn init(_: S, value: T::Acc) -> Self {
         Self([value; N])
     }
     #[inline(always)]
-    fn places<W: Weigh<T>>(weights: &W, start: usize) -> usize {
-        weights.place(start)
+    fn places<W: Weigh<T>>(weights: &W, columns: Range<usize>) -> usize {
+        weights.place(columns.start)
     }
     #[inline(always)]
     fn step<R: Reducer<T>, W: Weigh<T>>(&mut self, _: S, reducer: &R, weights: &W, own: W::Own, place: usize, x: &[T]) {
@@ -113,6 +117,53 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Few<T::Acc, N> {
         for (out, acc) in out[..N].iter_mut().zip(&self.0) {
             *out = T::narrow(reducer.finish(*acc));
         }
+    }
+}
+
+/// Two tiles. The second one ends where the columns do, so the two overlap unless there are twice as many as one has.
+/// Columns of both are computed twice, with the same bits. That costs less than a pass over the elements for the rest.
+#[derive(Clone, Copy)]
+struct Pair<X>([X; 2]);
+
+impl<T: Element, S: Simd, X: Tile<T, S>> Tile<T, S> for Pair<X> {
+    /// Those of each, and where the second one starts.
+    type Places = ([X::Places; 2], usize);
+
+    #[inline(always)]
+    fn widths() -> (usize, usize) {
+        let (width, _) = X::widths();
+        (width, 2 * width)
+    }
+    #[inline(always)]
+    fn init(simd: S, value: T::Acc) -> Self {
+        Self([X::init(simd, value); 2])
+    }
+    #[inline(always)]
+    fn places<W: Weigh<T>>(weights: &W, columns: Range<usize>) -> Self::Places {
+        let (width, _) = X::widths();
+        let second = columns.end - width;
+        let places = [columns.start, second].map(|start| X::places(weights, start..start + width));
+        (places, second - columns.start)
+    }
+    #[inline(always)]
+    fn step<R: Reducer<T>, W: Weigh<T>>(
+        &mut self,
+        simd: S,
+        reducer: &R,
+        weights: &W,
+        own: W::Own,
+        ([first, second], start): Self::Places,
+        x: &[T],
+    ) {
+        self.0[0].step(simd, reducer, weights, own, first, x);
+        self.0[1].step(simd, reducer, weights, own, second, &x[start..]);
+    }
+    #[inline(always)]
+    fn store<R: Reducer<T>>(self, simd: S, reducer: &R, out: &mut [T]) {
+        let (width, _) = X::widths();
+        let second = out.len() - width;
+        self.0[0].store(simd, reducer, out);
+        self.0[1].store(simd, reducer, &mut out[second..]);
     }
 }
 
@@ -141,18 +192,18 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Inputs<'_, T, R, W> {
         self.weights.fetch(k);
     }
 
-    /// Adds element `k` of a segment to the tile: source row `i`, from column `start` on.
+    /// Adds these columns of source row `i` to the tile, as element `k` of a segment.
     #[inline(always)]
     fn step<S: Simd, X: Tile<T, S>>(
         &self,
         simd: S,
         tile: &mut X,
         (k, i): (usize, usize),
-        start: usize,
+        columns: &Range<usize>,
         places: X::Places,
     ) {
         let own = self.weights.own(k);
-        tile.step(simd, &self.reducer, &self.weights, own, places, &self.source.row(i)[start..]);
+        tile.step(simd, &self.reducer, &self.weights, own, places, self.source.part(i, columns.clone()));
     }
 }
 
@@ -171,31 +222,33 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
     ) -> usize {
         let inputs = self.inputs;
         let (width, distance) = (inputs.source.width(), inputs.source.distance());
-        let own = at.min(span - X::width());
-        let start = first + own;
-        let places = X::places(&inputs.weights, start);
+        let (least, most) = X::widths();
+        let own = at.min(span - least);
+        let end = span.min(own + most);
+        let columns = first + own..first + end;
+        let places = X::places(&inputs.weights, columns.clone());
         let mut tile = X::init(simd, inputs.reducer.start(elements.is_empty()));
         match inputs.idx {
             Some(Ids::I32(idx)) => {
                 for (k, i) in elements.clone().zip(&idx[elements]) {
                     // The rows are in the cache after the first tile.
-                    if first + at == 0
+                    if columns.start == 0
                         && let Some(next) = idx.get(k + distance)
                     {
                         inputs.prefetch(k + distance, next.to_usize());
                     }
-                    inputs.step(simd, &mut tile, (k, i.to_usize()), start, places);
+                    inputs.step(simd, &mut tile, (k, i.to_usize()), &columns, places);
                 }
             }
             idx => {
                 for k in elements {
-                    inputs.step(simd, &mut tile, (k, idx.map_or(k, |idx| idx.at(k))), start, places);
+                    inputs.step(simd, &mut tile, (k, idx.map_or(k, |idx| idx.at(k))), &columns, places);
                 }
             }
         }
         let out = (row - self.rows.start) * width;
-        tile.store(simd, &inputs.reducer, &mut self.out[out + start..]);
-        own + X::width()
+        tile.store(simd, &inputs.reducer, &mut self.out[out..][columns]);
+        end
     }
 
     /// Columns that tiles share.
@@ -254,9 +307,13 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Narrow<'_, T, R, W> {
             while first < width {
                 let mut at = 0;
                 while at < span {
-                    let elements = elements.clone();
-                    at = if span >= 4 {
+                    let (elements, rest) = (elements.clone(), span - at);
+                    at = if rest > 4 {
+                        job.tile::<S, Pair<Few<T::Acc, 4>>>(simd, row, elements, (first, span), at)
+                    } else if span >= 4 {
                         job.tile::<S, Few<T::Acc, 4>>(simd, row, elements, (first, span), at)
+                    } else if T::IS_FLOAT && rest > 2 {
+                        job.tile::<S, Pair<Few<T::Acc, 2>>>(simd, row, elements, (first, span), at)
                     } else if T::IS_FLOAT && span >= 2 {
                         job.tile::<S, Few<T::Acc, 2>>(simd, row, elements, (first, span), at)
                     } else {
@@ -283,19 +340,24 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
             while first < width {
                 let mut at = 0;
                 while at < span {
-                    // The smallest tile that covers the remaining columns, if the span is at least that wide; else the
-                    // largest tile that fits. Integers are rare, so they have two of the four tiles.
+                    // The smallest tile that covers the remaining columns, or the largest. A pair that does not overlap
+                    // takes longer than one tile of that width. Integers are rare, so they have two of the tiles.
                     let rest = span - at;
-                    let covers = |n: usize| rest > n / 2 * lanes && n * lanes <= span;
-                    let elements = elements.clone();
-                    at = if T::IS_FLOAT && covers(8) {
-                        self.tile::<S, Vectors<T, V<T, S>, 8>>(simd, row, elements, (first, span), at)
-                    } else if covers(4) {
-                        self.tile::<S, Vectors<T, V<T, S>, 4>>(simd, row, elements, (first, span), at)
-                    } else if T::IS_FLOAT && covers(2) {
-                        self.tile::<S, Vectors<T, V<T, S>, 2>>(simd, row, elements, (first, span), at)
+                    let (elements, columns, floats) = (elements.clone(), (first, span), T::IS_FLOAT);
+                    at = if floats && rest >= 8 * lanes {
+                        self.tile::<S, Vectors<T, V<T, S>, 8>>(simd, row, elements, columns, at)
+                    } else if floats && rest > 4 * lanes {
+                        self.tile::<S, Pair<Vectors<T, V<T, S>, 4>>>(simd, row, elements, columns, at)
+                    } else if floats && rest == 4 * lanes {
+                        self.tile::<S, Vectors<T, V<T, S>, 4>>(simd, row, elements, columns, at)
+                    } else if rest > 2 * lanes {
+                        self.tile::<S, Pair<Vectors<T, V<T, S>, 2>>>(simd, row, elements, columns, at)
+                    } else if floats && rest == 2 * lanes {
+                        self.tile::<S, Vectors<T, V<T, S>, 2>>(simd, row, elements, columns, at)
+                    } else if floats && rest > lanes {
+                        self.tile::<S, Pair<Vectors<T, V<T, S>, 1>>>(simd, row, elements, columns, at)
                     } else {
-                        self.tile::<S, Vectors<T, V<T, S>, 1>>(simd, row, elements, (first, span), at)
+                        self.tile::<S, Vectors<T, V<T, S>, 1>>(simd, row, elements, columns, at)
                     };
                 }
                 first += span;

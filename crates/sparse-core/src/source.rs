@@ -1,5 +1,7 @@
 //! Source rows of kernels that gather, and prefetching.
 
+use core::ops::Range;
+
 /// Row-major source rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a, T> {
@@ -39,10 +41,16 @@ impl<'a, T> Source<'a, T> {
     /// Row `r`.
     #[inline(always)]
     pub(crate) fn row(&self, r: usize) -> &'a [T] {
+        self.part(r, 0..self.width)
+    }
+
+    /// These columns of row `r`.
+    #[inline(always)]
+    pub(crate) fn part(&self, r: usize, columns: Range<usize>) -> &'a [T] {
         if r >= self.rows {
             out_of_range(r, self.rows);
         }
-        &self.data[r * self.width..][..self.width]
+        &self.data[r * self.width + columns.start..][..columns.len()]
     }
 
     /// How many rows ahead to prefetch.

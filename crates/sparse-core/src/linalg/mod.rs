@@ -16,7 +16,7 @@ pub use extremum::{Extremum, extremum_cols_backward, extremum_rows_backward, spm
 pub use sampled::spgemm_sampled;
 pub use sddmm::sddmm;
 pub use spgemm::{spgemm, spgemm_values};
-pub use spmm::{spmm, spmm_then};
+pub use spmm::{spmm, spmm_each, spmm_then};
 pub use spmm_backward::spmm_backward;
 
 pub(crate) mod dynamic {

@@ -85,10 +85,11 @@ impl<T: Element, I: Index> Samples<'_, T, I> {
                     x.prefetch(next_r.to_usize());
                 }
             }
-            let (x, y) = (x.row(r.to_usize()), y.row(c.to_usize()));
-            for (head, out) in out.iter_mut().enumerate() {
-                let own = head * width..(head + 1) * width;
-                *out = T::narrow(dot(&x[own.clone()], &y[own]));
+            let (mut x, mut y) = (x.row(r.to_usize()), y.row(c.to_usize()));
+            for out in out {
+                let ((own_x, rest_x), (own_y, rest_y)) = (x.split_at(width), y.split_at(width));
+                *out = T::narrow(dot(own_x, own_y));
+                (x, y) = (rest_x, rest_y);
             }
         }
     }

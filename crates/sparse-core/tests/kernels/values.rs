@@ -4,7 +4,8 @@ use half::{bf16, f16};
 use proptest::prelude::*;
 use sparse_core::*;
 
-const FEATURES: [usize; 12] = [0, 1, 2, 3, 7, 8, 16, 31, 64, 100, 128, 200];
+/// Both sides of each width from which on a row needs one more vector, of any instruction set, or another tile.
+const FEATURES: [usize; 19] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33, 64, 65, 100, 128, 129, 200];
 
 /// Small integers, which are exact in every type. So sums in any order agree to the bit.
 trait Test: Element {
@@ -68,6 +69,20 @@ fn check_spmm<T: Test>(g: &Graph, heads: usize, width: usize, permuted: bool) {
             assert_eq!(out[r * features + f], T::narrow(sum), "row {r}, feature {f} of {heads} x {width}");
         }
     }
+}
+
+/// The bits of a product with each operand.
+fn check_spmm_each<T: Test>(g: &Graph, batch: usize, heads: usize, width: usize, permuted: bool) {
+    let (rows, features) = (g.ptr.len() - 1, heads * width);
+    let (v, dense) = (values::<T>(g.idx.len() * heads, 1), values::<T>(batch * g.cols * features, 2));
+    let a = Compressed { ptr: &g.ptr, idx: &g.idx, perm: permuted.then_some(&g.perm[..]) };
+    let (mut out, mut want) = (vec![T::of(3); batch * rows * features], vec![T::of(2); batch * rows * features]);
+    spmm_each(a, &v, &dense, batch, heads, features, &mut out);
+    for k in 0..batch {
+        let own = &dense[k * g.cols * features..][..g.cols * features];
+        spmm(a, &v, own, heads, features, &mut want[k * rows * features..][..rows * features]);
+    }
+    assert_eq!(out, want, "{batch} x {heads} x {width}");
 }
 
 /// The bits of separate passes, in blocks of rows too.
@@ -169,6 +184,22 @@ macro_rules! every_type {
 }
 
 proptest! {
+    #[test]
+    fn spmm_each_is_spmm(g in graph(), batch in 0usize..6, (heads, width) in heads(), permuted: bool) {
+        every_type!(check_spmm_each(&g, batch, heads, width, permuted));
+    }
+
+    #[test]
+    fn swap_blocks_is_the_definition(outer in 0usize..70, inner in 0usize..70, block in 0usize..6) {
+        let values: Vec<u32> = (0..(outer * inner * block) as u32).collect();
+        let mut out = vec![u32::MAX; values.len()];
+        swap_blocks(&values, outer, block, &mut out);
+        for (at, x) in out.iter().enumerate() {
+            let (j, i) = (at / block / outer, at / block % outer);
+            prop_assert_eq!(*x as usize, (i * inner + j) * block + at % block);
+        }
+    }
+
     #[test]
     fn spmm_is_the_definition(g in graph(), (heads, width) in heads(), permuted: bool) {
         every_type!(check_spmm(&g, heads, width, permuted));

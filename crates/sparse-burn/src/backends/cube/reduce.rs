@@ -24,20 +24,21 @@
 //! GPUs using the CSR storage format", 2014). Merrill and Garland ("Merge-based parallel sparse matrix-vector
 //! multiplication", 2016) cut all elements evenly. There the bits of a row depend on the rows before it.
 
-use super::fallback::supported;
+use super::fallback::{gpu_or_host, supported};
 use super::forced;
 use super::launch::{
     Rows, accumulated, arg, binds, count, divisor, empty, flat, hardware, holds, holds_rows, launch, runs, stored,
     summed,
 };
 use super::parts::{ANY, MAX, MIN, SUM};
-use super::rows::move_rows;
+use super::rows::{move_rows, swap_rows};
 use super::sort::compress;
 use crate::backend::Gpu;
 use crate::carried::RowsView;
-use crate::kernel::{PlaceRows, SegmentSum, Spmm, SpmmThen};
+use crate::kernel::{PlaceRows, SegmentSum, Spmm, SpmmEach, SpmmThen, SwapRows};
 use burn_cubecl::cubecl::prelude::{CubePrimitive, Int, Numeric, Size};
 use burn_cubecl::ops::numeric::zeros;
+use burn_cubecl::ops::reshape;
 use burn_cubecl::tensor::CubeTensor;
 use kernels::Stage;
 use sparse_core::Extremum;
@@ -127,6 +128,23 @@ impl Spmm<CubeTensor> {
         let Self { view, values, dense } = supported(self, |args| multiplies(&args.view, &args.values, &args.dense))?;
         let RowsView { ptr, idx, perm } = view;
         Ok(sum_rows(ptr, Some(idx), Some((values, perm)), dense, usize::MAX))
+    }
+}
+
+impl SpmmEach<CubeTensor> {
+    /// The operands are copied side by side, so that one launch multiplies all of them.
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { view, values, dense, batch } = supported(self, |Self { values, dense, batch, .. }| {
+            runs([values, dense]) && *batch > 0 && count(values) > 0 && count(dense) > 0
+        })?;
+        let (rows, heads) = (count(&view.ptr) - 1, values.meta.shape()[1]);
+        let ([lines, features], part) = ([0, 1].map(|d| dense.meta.shape()[d]), dense.meta.shape()[1] / heads);
+        let cols = lines / batch;
+        let dense = swap_rows(reshape(dense, [lines * heads, part].into()), batch);
+        let dense = reshape(dense, [cols, batch * features].into());
+        let out = gpu_or_host::<Spmm<()>>(Spmm { view, values, dense });
+        let out = swap_rows(reshape(out, [rows * heads * batch, part].into()), rows * heads);
+        Ok(reshape(out, [batch * rows, features].into()))
     }
 }
 

@@ -10,10 +10,11 @@ use super::launch::{
     Rows, accumulated, arg, count, dividend, divides, divisor, empty, flat, hardware, holds_rows, launch, runs, stored,
 };
 use crate::backend::Gpu;
-use crate::kernel::{MoveRows, ZipRows};
+use crate::kernel::{MoveRows, SwapRows, ZipRows};
 use burn::backend::DType;
 use burn_cubecl::cubecl::prelude::{Int, Numeric, Size};
 use burn_cubecl::ops::numeric::zeros;
+use burn_cubecl::ops::{permute, reshape};
 use burn_cubecl::tensor::CubeTensor;
 use sparse_core::BinaryOp;
 
@@ -136,6 +137,20 @@ impl MoveRows<CubeTensor> {
             supported(self, |Self { values, map, .. }| runs([values, map]) && reaches(values, count(map)))?;
         Ok(move_rows(values, fill, map))
     }
+}
+
+impl SwapRows<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        let Self { values, outer } = supported(self, |Self { values, .. }| runs([values]) && count(values) > 0)?;
+        Ok(swap_rows(values, outer))
+    }
+}
+
+/// Rows `[outer, inner]` in the order `[inner, outer]`, of a matrix that is not empty.
+pub(super) fn swap_rows(values: CubeTensor, outer: usize) -> CubeTensor {
+    let shape = values.meta.shape().clone();
+    let apart = reshape(values, [outer, shape[0] / outer, shape[1]].into());
+    reshape(permute(apart, &[1, 0, 2]), shape)
 }
 
 pub(super) fn move_rows(values: CubeTensor, fill: CubeTensor, map: CubeTensor) -> CubeTensor {

@@ -3,7 +3,7 @@
 use super::{list, optional};
 use crate::carried::RowsView;
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::{Sddmm, Spgemm, SpgemmSampled, SpgemmValues, Spmm, SpmmBackward, SpmmThen};
+use crate::kernel::{Sddmm, Spgemm, SpgemmSampled, SpgemmValues, Spmm, SpmmBackward, SpmmEach, SpmmThen};
 use burn::tensor::TensorData;
 use sparse_core::Result;
 use sparse_core::dynamic::{self, DynCompressed};
@@ -18,6 +18,15 @@ impl Spmm<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
         let Self { view, values, dense } = self;
         SpmmThen { view, values, dense, bias: None, relu: false }.host()
+    }
+}
+
+impl SpmmEach<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { view, values, dense, batch } = self;
+        let (rows, heads, features) = (view.ptr.dims()[0] - 1, values.dims()[1], dense.dims()[1]);
+        let out = dynamic::spmm_each(view.slices(), values.elements(), dense.elements(), batch, heads, features);
+        out.data([batch * rows, features], values.dtype())
     }
 }
 

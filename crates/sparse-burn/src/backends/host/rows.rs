@@ -2,7 +2,7 @@
 
 use super::optional;
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::{MoveRows, PlaceRows, SegmentCumsum, SegmentSoftmax, SegmentSoftmaxBackward, SegmentSum};
+use crate::kernel::{MoveRows, PlaceRows, SegmentCumsum, SegmentSoftmax, SegmentSoftmaxBackward, SegmentSum, SwapRows};
 use burn::tensor::TensorData;
 use sparse_core::dynamic;
 
@@ -19,6 +19,14 @@ impl PlaceRows<HostTensor> {
         let Self { values, rows, size } = self;
         let (block, dtype) = (values.dims()[1], values.dtype());
         dynamic::place_rows(values.bits(), block, rows.ids(), size).data([size, block], dtype)
+    }
+}
+
+impl SwapRows<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { values, outer } = self;
+        let (rows, block, dtype) = (values.dims()[0], values.dims()[1], values.dtype());
+        dynamic::swap_blocks(values.bits(), outer, block).data([rows, block], dtype)
     }
 }
 
