@@ -36,7 +36,7 @@ use nodes::{Classifier, Limits, Runs, Task, open_or_karate};
 use numbers::{above_zero, not_negative, probability};
 use picture::{make_folder, save};
 use sparse_tensor::data::Graph;
-use sparse_tensor::nn::{GatConv, GatConvConfig, Gatv2Conv, Gatv2ConvConfig, sparse_dropout};
+use sparse_tensor::nn::{GatConv, GatConvConfig, Gatv2Conv, Gatv2ConvConfig, dropout, sparse_dropout};
 use sparse_tensor::plot::{Plot, grid, try_attention};
 use sparse_tensor::{CsrTensor, SparseError};
 use std::path::PathBuf;
@@ -166,7 +166,7 @@ impl Classifier for Gat {
             false => graph.features.clone(),
         };
         let hidden = elu(self.first.forward_sparse(&graph.adjacency, &features), 1.0);
-        self.second.forward(&graph.adjacency, self.dropout.forward(hidden))
+        self.second.forward(&graph.adjacency, dropout(hidden, &self.dropout))
     }
 }
 

@@ -5,8 +5,8 @@ pub(crate) use sparse_burn::kernel::*;
 
 use crate::base::index::index_tensor;
 use crate::base::kind::Kind;
-use burn::tensor::{DType, Device, Distribution, Int, Tensor, TensorData};
-use sparse_burn::{BinaryOp, PatternArrays, RowsView, is_gpu, read_data};
+use burn::tensor::{DType, Distribution, Int, Tensor};
+use sparse_burn::{BinaryOp, Dropout, PatternArrays, RowsView, is_gpu, read_data};
 
 /// A matrix in compressed rows: pointers, columns, and the position of each value (`None`: values are in row order).
 pub(crate) type Compressed = RowsView<Tensor<1, Int>>;
@@ -60,24 +60,50 @@ pub(crate) fn union_zip<K: Kind>(
     fits.then(|| sparse_burn::kernel::union_zip(op, patterns, values, fills))
 }
 
-/// What inverted dropout multiplies a list of values by: 0 with probability `p`, else `1 / (1 - p)`. Off the tape.
+/// Which values inverted dropout drops. Off the tape.
 ///
 /// The numbers come from the device's generator. On a CPU that one gives the seed only, because it draws one number
-/// after the other on one core.
-pub(crate) fn dropout_factors<const D: usize>(dims: [usize; D], p: f64, device: &Device, dtype: DType) -> Tensor<D> {
-    let (device, kept) = (device.clone().inner(), 1.0 / (1.0 - p));
-    if is_gpu(&device) {
-        let draws = Tensor::<D>::random(dims, Distribution::Default, (&device, DType::F32));
-        return draws.greater_equal_elem(p).float().cast(dtype).mul_scalar(kept);
+/// after the other on one core. Then the backward pass draws the rest again, and nothing is kept for it.
+#[derive(Clone, Debug)]
+pub(crate) enum Drops<const D: usize> {
+    /// On a CPU.
+    Rule(Dropout),
+    /// On a GPU: what the values are multiplied by.
+    Factors(Tensor<D>),
+}
+
+impl<const D: usize> Drops<D> {
+    /// For values like these, each with probability `p`.
+    pub(crate) fn draw(values: &Tensor<D>, p: f64) -> Self {
+        let device = values.device().inner();
+        if is_gpu(&device) {
+            let draws = Tensor::<D>::random(values.dims(), Distribution::Default, (&device, DType::F32));
+            let kept = draws.greater_equal_elem(p).float().cast(values.dtype());
+            return Self::Factors(kept.mul_scalar(1.0 / (1.0 - p)));
+        }
+        let draws = read_data(Tensor::<1>::random([4], Distribution::Default, (&device, DType::F32)));
+        // Each number has 24 random bits.
+        let bits = draws.iter::<f32>().map(|draw| (f64::from(draw) * 2.0_f64.powi(24)) as u64);
+        Self::Rule(Dropout { p, seed: bits.fold(0, |seed: u64, bits| seed.rotate_left(16) ^ bits) })
     }
-    let draws = read_data(Tensor::<1>::random([4], Distribution::Default, (&device, DType::F32)));
-    // Each number has 24 random bits.
-    let bits = draws.iter::<f32>().map(|draw| (f64::from(draw) * 2.0_f64.powi(24)) as u64);
-    let seed = bits.fold(0, |seed: u64, bits| seed.rotate_left(16) ^ bits);
-    let single = dtype == DType::F32;
-    let factors = sparse_core::dropout_factors(dims.iter().product(), p, if single { kept as f32 } else { 1.0 }, seed);
-    let factors = Tensor::from_data(TensorData::new(factors, dims), (&device, dtype));
-    if single { factors } else { factors.mul_scalar(kept) }
+
+    /// The values after dropout, or the gradient of what it took from that of its result.
+    pub(crate) fn apply(&self, values: Tensor<D>) -> Tensor<D> {
+        match self {
+            Self::Rule(rule) => dropout(values, *rule),
+            Self::Factors(factors) => values * factors.clone(),
+        }
+    }
+}
+
+/// The gradient of what ReLU took, from its result and the gradient of that.
+///
+/// On a CPU this is a kernel: it runs on all threads, Burn's operations on one.
+pub(crate) fn relu_backward(out: &Tensor<2>, grad: Tensor<2>) -> Tensor<2> {
+    if grad.shape().num_elements() == 0 || is_gpu(&grad.device()) {
+        return grad.mask_fill(out.clone().lower_equal_elem(0), 0);
+    }
+    sparse_burn::kernel::relu_backward(out, grad)
 }
 
 /// The most rows of a segment, on average, for which softmax is one kernel on a CPU, where a thread computes a segment.

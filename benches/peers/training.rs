@@ -11,7 +11,7 @@ use burn::tensor::{Device, Tensor};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::data::{Graph, LabelledNodes, read_folder};
 use sparse_tensor::nn::{
-    GatConv, GatConvConfig, GcnConv, GcnConvConfig, row_normalization, sparse_dropout, symmetric_normalization,
+    GatConv, GatConvConfig, GcnConv, GcnConvConfig, dropout, row_normalization, sparse_dropout, symmetric_normalization,
 };
 use std::cell::RefCell;
 use std::path::Path;
@@ -98,7 +98,7 @@ fn cora(bench: &mut Bench, folder: &Path, data: &Path, device: &Device) {
         step(&gat, 0.005, |model| {
             let features = sparse_dropout(&graph.features, 0.6);
             let hidden = elu(model.first.forward_sparse(&graph.adjacency, &features), 1.0);
-            train.cross_entropy(model.second.forward(&graph.adjacency, model.dropout.forward(hidden)))
+            train.cross_entropy(model.second.forward(&graph.adjacency, dropout(hidden, &model.dropout)))
         })
     });
     let gcn = trained(Gcn::new([input, 16, graph.classes], device), 5e-4);
@@ -107,7 +107,7 @@ fn cora(bench: &mut Bench, folder: &Path, data: &Path, device: &Device) {
     bench.time("gcn epoch", "gcn epoch", 0, || {
         let loss = step(&gcn, 0.01, |model| {
             let dropped = sparse_dropout(&graph.features, 0.5);
-            let hidden = model.dropout.forward(model.first.forward_sparse(&normal, &dropped));
+            let hidden = dropout(model.first.forward_sparse(&normal, &dropped), &model.dropout);
             train.cross_entropy(model.second.forward(&normal, hidden))
         });
         let model = gcn.borrow().0.valid();
@@ -136,7 +136,7 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
     bench.time("gat step, large", "gat step, large", 0, || {
         step(&gat, 0.005, |model| {
             let hidden = elu(model.first.forward(&tracked, x.clone()), 1.0);
-            train.cross_entropy(model.second.forward(&tracked, model.dropout.forward(hidden)))
+            train.cross_entropy(model.second.forward(&tracked, dropout(hidden, &model.dropout)))
         })
     });
     drop(gat);
@@ -145,7 +145,7 @@ fn large(bench: &mut Bench, folder: &Path, device: &Device) {
     let adjacency = normal.valid();
     bench.time("gcn epoch, large", "gcn epoch, large", 0, || {
         let loss = step(&gcn, 0.01, |model| {
-            let hidden = model.dropout.forward(model.first.forward(&normal, x.clone()));
+            let hidden = dropout(model.first.forward(&normal, x.clone()), &model.dropout);
             train.cross_entropy(model.second.forward(&normal, hidden))
         });
         let model = gcn.borrow().0.valid();

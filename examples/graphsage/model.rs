@@ -6,7 +6,7 @@ use burn::nn::{Dropout, DropoutConfig};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use sparse_tensor::CsrTensor;
-use sparse_tensor::nn::{SageConv, SageConvConfig};
+use sparse_tensor::nn::{SageConv, SageConvConfig, dropout};
 
 /// Layers of GraphSAGE with the mean of the neighbours, and ReLUs between them.
 #[derive(Module, Debug)]
@@ -28,7 +28,7 @@ impl Sage {
     /// its first sources.
     pub(crate) fn forward<'a>(&self, blocks: impl Iterator<Item = &'a CsrTensor<2>>, mut x: Tensor<2>) -> Tensor<2> {
         for (at, (layer, block)) in self.layers.iter().zip(blocks).enumerate() {
-            let source = self.dropout.forward(if at == 0 { x } else { relu(x) });
+            let source = dropout(if at == 0 { x } else { relu(x) }, &self.dropout);
             let target = source.clone().narrow(0, 0, block.dims()[0]);
             x = layer.forward_bipartite(block, source, target);
         }

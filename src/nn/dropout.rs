@@ -1,10 +1,12 @@
-//! Dropout of stored values.
+//! Dropout of stored values, and of dense tensors.
 
 use super::normalization::check_fill;
-use crate::kernel;
+use crate::kernel::Drops;
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::SparseTensor;
+use burn::nn::Dropout;
 use burn::tensor::Tensor;
+use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
@@ -44,7 +46,35 @@ pub fn try_sparse_dropout<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, p:
     if p == 0.0 {
         return Ok(x.clone());
     }
-    let factor = kernel::dropout_factors(x.values.dims(), p, &x.values.device(), x.dtype());
-    let factor = if x.values.device().is_autodiff() { Tensor::from_inner(factor) } else { factor };
-    Ok(x.with_rows(x.values.clone() * factor, x.fill().clone()))
+    Ok(x.with_rows(dropped(x.values.clone(), p), x.fill().clone()))
+}
+
+/// What Burn's [`Dropout`] layer does to a dense tensor, on all cores of a CPU.
+///
+/// Each number becomes 0 with the layer's probability `p` and is multiplied by `1 / (1 - p)` otherwise. The layer
+/// applies on an autodiff device only, that is, in training, and not while it is frozen. Which numbers are dropped
+/// follows from `Device::seed`. On a CPU the device's generator gives a seed and not the numbers themselves, which it
+/// draws one after the other. So these are others than those of `Dropout::forward`. Nothing is kept for the backward
+/// pass, which makes the mask again: kept numbers pass their gradient on, times `1 / (1 - p)`.
+///
+/// ```
+/// use burn::nn::DropoutConfig;
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::nn::dropout;
+///
+/// let (layer, device) = (DropoutConfig::new(0.5).init(), Device::flex());
+/// let trained = dropout(Tensor::<2>::ones([4, 4], &device.clone().autodiff()), &layer);
+/// assert!(trained.into_data().iter::<f32>().all(|x| x == 0.0 || x == 2.0));
+/// let evaluated = dropout(Tensor::<2>::ones([4, 4], &device), &layer);
+/// assert!(evaluated.into_data().iter::<f32>().all(|x| x == 1.0));
+/// ```
+pub fn dropout<const D: usize>(x: Tensor<D>, layer: &Dropout) -> Tensor<D> {
+    let drops = layer.prob > 0.0 && layer.training.is_enabled() && x.device().is_autodiff();
+    if drops { dropped(x, layer.prob) } else { x }
+}
+
+fn dropped<const D: usize>(x: Tensor<D>, p: f64) -> Tensor<D> {
+    let drops = Drops::draw(&x, p);
+    let out = drops.apply(x.clone().inner());
+    record(out, [Erased::from(x)], drops, |drops, grad, _| [Some(drops.apply(grad).into())])
 }

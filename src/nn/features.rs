@@ -1,6 +1,7 @@
 //! Features of nodes, dense or sparse, and what layers check about them.
 
 use crate::base::checks::same_elements;
+use crate::ops::{self, Epilogue};
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::Param;
@@ -97,7 +98,18 @@ impl Features<'_> {
 
     /// `X W + b`.
     pub(super) fn linear(&self, op: &'static str, linear: &Linear) -> Result<Tensor<2>> {
-        Ok(with_bias(self.times(op, linear.weight.val())?, &linear.bias))
+        let (weight, bias) = (linear.weight.val(), linear.bias.as_ref().map(Param::val));
+        let then = Epilogue { bias, relu: false };
+        match self {
+            Self::Dense(x) => {
+                same_elements(op, x, &weight)?;
+                Ok(ops::linear::linear(x.clone(), weight, then))
+            }
+            Self::Sparse(x) => {
+                same_elements(op, &x.values, &weight)?;
+                x.try_matmul_then(weight, then)
+            }
+        }
     }
 }
 

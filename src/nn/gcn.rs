@@ -2,6 +2,7 @@
 
 use super::normalization::{try_gcn_normalization, try_symmetric_normalization};
 use crate::base::checks::same_elements;
+use crate::ops::linear::linear;
 use crate::ops::matmul_then::Epilogue;
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::Pattern;
@@ -52,9 +53,10 @@ pub struct GcnConvConfig {
 ///
 /// `A` is a normalised adjacency (see [`symmetric_normalization`](crate::nn::symmetric_normalization)), and `X` has the
 /// features of the nodes. With `normalize` in the configuration the layer gets the adjacency as it is, with the edge
-/// weights as its values, and normalises it. The product is computed as `A (X W)`, because there are usually fewer
-/// output features than input features. Gradients reach the weight, the bias, `X`, and the values of `A` if they are
-/// tracked. In a module of one's own `A` can be a field: a `CsrTensor` is a constant, a
+/// weights as its values, and normalises it. The sparse product is the one with fewer columns: `A (X W)`, or `(A X) W`
+/// for dense `X` with fewer features than the result, as in DGL. If nothing but the weight and the bias is tracked, the
+/// second order has no sparse product in the backward pass. Gradients reach the weight, the bias, `X`, and the values
+/// of `A` if they are tracked. In a module of one's own `A` can be a field: a `CsrTensor` is a constant, a
 /// [`CsrParam`](crate::module::CsrParam) trains the edge weights.
 ///
 /// Source: Kipf and Welling, *Semi-supervised classification with graph convolutional networks*, ICLR 2017.
@@ -141,6 +143,10 @@ impl GcnConv {
         check(OP, adjacency.dims(), x.dims(), weight.dims())?;
         same_elements(OP, &adjacency.values, &x)?;
         same_elements(OP, &x, &weight)?;
+        if x.dims()[1] < weight.dims()[1] {
+            let gathered = self.operator(adjacency)?.try_matmul(x)?;
+            return Ok(linear(gathered, weight, self.epilogue()));
+        }
         self.propagate(adjacency, x.matmul(weight))
     }
 
@@ -160,11 +166,16 @@ impl GcnConv {
     }
 
     fn propagate(&self, adjacency: &CsrTensor<2>, projected: Tensor<2>) -> Result<Tensor<2>> {
-        let epilogue = Epilogue { bias: self.bias.as_ref().map(Param::val), relu: self.relu };
-        match self.normalize {
-            true => self.normalized(adjacency)?.try_matmul_then(projected, epilogue),
-            false => adjacency.try_matmul_then(projected, epilogue),
-        }
+        self.operator(adjacency)?.try_matmul_then(projected, self.epilogue())
+    }
+
+    fn epilogue(&self) -> Epilogue {
+        Epilogue { bias: self.bias.as_ref().map(Param::val), relu: self.relu }
+    }
+
+    /// What the features are multiplied by.
+    fn operator(&self, adjacency: &CsrTensor<2>) -> Result<CsrTensor<2>> {
+        if self.normalize { self.normalized(adjacency) } else { Ok(adjacency.clone()) }
     }
 
     /// The normalised adjacency, kept or new.

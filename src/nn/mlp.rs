@@ -1,5 +1,6 @@
 //! Networks on the features of single nodes.
 
+use super::dropout::dropout;
 use super::features::{Features, check_dropout, check_width, invalid};
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
@@ -126,7 +127,7 @@ impl Mlp {
             {
                 x = norm.forward(x);
             }
-            x = linear.forward(self.dropout.forward(relu(x)));
+            x = linear.forward(dropout(relu(x), &self.dropout));
         }
         x
     }

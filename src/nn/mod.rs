@@ -13,7 +13,7 @@
 //! | attention | [`GatConv`], [`Gatv2Conv`], [`TransformerConv`] |
 //! | of your own | [`MessagePassing`], [`Edges`] |
 //! | readouts | [`global_add_pool`], [`global_mean_pool`], [`global_max_pool`], [`global_attention_pool`] |
-//! | between layers | [`GraphNorm`], [`JumpingKnowledge`], [`Mlp`], [`sparse_dropout`]; Burn's `BatchNorm` over nodes |
+//! | between layers | [`GraphNorm`], [`JumpingKnowledge`], [`Mlp`], [`dropout`], [`sparse_dropout`], Burn's norms |
 //! | adjacencies | [`symmetric_normalization`], [`gcn_normalization`], [`row_normalization`] |
 //! | links | [`NodePairs`], [`dot_decoder`], [`MlpDecoder`], [`negative_sampling`] |
 //! | coarser graphs | [`TopKPool`] |
@@ -49,7 +49,7 @@ pub(crate) mod transformer;
 
 pub use appnp::{Appnp, AppnpConfig};
 pub use cheb::{ChebConv, ChebConvConfig, Laplacian};
-pub use dropout::{sparse_dropout, try_sparse_dropout};
+pub use dropout::{dropout, sparse_dropout, try_sparse_dropout};
 pub use embedding_bag::{BagMode, Bags, EmbeddingBag, EmbeddingBagConfig};
 pub use features::Aggregation;
 pub use gat::{GatConv, GatConvConfig};

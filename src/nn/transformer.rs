@@ -1,6 +1,7 @@
 //! The transformer convolution.
 
 use super::attention::{attention_forwards, check_inputs, columns, head_products, join_heads, weighted_sums};
+use super::dropout::dropout;
 use super::features::{Features, check_dropout, check_square, invalid};
 use super::message_passing::{at_edges, edge_softmax, to_targets};
 use crate::ops::attention::{Scores, attend};
@@ -152,7 +153,7 @@ impl TransformerConv {
                 let scores = head_products(pattern, &query, &key, heads)?
                     + edge_products(pattern, &query, features, weight, heads);
                 // Not div_scalar: in Burn 0.22 its gradient is rounded to f32.
-                let weights = self.dropout.forward(edge_softmax(pattern, scores.mul_scalar(scale))?);
+                let weights = dropout(edge_softmax(pattern, scores.mul_scalar(scale))?, &self.dropout);
                 weighted_sums(pattern, &weights, &value)? + edge_sums(pattern, &weights, features, weight)
             }
         };

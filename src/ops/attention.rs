@@ -7,7 +7,7 @@ use crate::base::checks::{same_device, same_elements};
 use crate::base::empty::constant;
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, wide};
-use crate::kernel;
+use crate::kernel::{self, Drops};
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
 use crate::pattern::matrix::Matrix;
@@ -34,9 +34,9 @@ use sparse_macros::or_panic;
 ///   on an autodiff device, that is, in training. Which weights these are follows from `Device::seed`.
 ///
 /// This is [`head_sddmm`](super::head_sddmm), `softmax` and `matmul` with one backward rule for all three: SDDMM,
-/// softmax and SpMM. (PyTorch's `scaled_dot_product_attention`, on a sparse mask.) It keeps the operands,
-/// the weights and what dropout multiplies them by. So the memory besides operands and result is `O(nnz * heads)`;
-/// nothing has `nnz * heads * F` numbers.
+/// softmax and SpMM. (PyTorch's `scaled_dot_product_attention`, on a sparse mask.) It keeps the operands
+/// and the weights. So the memory besides operands and result is `O(nnz * heads)`; nothing has `nnz * heads * F`
+/// numbers.
 /// Cost: `2 * nnz * heads * (F + G)` operations forward, twice that backward.
 ///
 /// ```
@@ -125,8 +125,8 @@ struct Saved {
     rows: RowSums,
     /// The result of the softmax, `[nnz, heads]`.
     weights: Tensor<2>,
-    /// What dropout multiplies the weights by.
-    kept: Option<Tensor<2>>,
+    /// Which weights dropout drops.
+    drops: Option<Drops<2>>,
     value: Tensor<2>,
     /// Query, key and scale.
     factors: Option<(Tensor<2>, Tensor<2>, f64)>,
@@ -160,8 +160,8 @@ pub(crate) fn attend<P: Pattern>(
     let lines = Lines::of(pattern, &along);
     let weights = normalized_lines(plain, &lines, false).cast(dtype);
     let drops = dropout.prob > 0.0 && dropout.training.is_enabled() && value.device().is_autodiff();
-    let kept = drops.then(|| kernel::dropout_factors(weights.dims(), dropout.prob, &weights.device(), dtype));
-    let used = kept.as_ref().map_or(weights.clone(), |kept| weights.clone() * kept.clone());
+    let drops = drops.then(|| Drops::draw(&weights, dropout.prob));
+    let used = drops.as_ref().map_or(weights.clone(), |drops| drops.apply(weights.clone()));
     let plain_value = value.clone().inner();
     let by_row = matrix.row_view();
     let scores_tracked = match &scores {
@@ -177,7 +177,7 @@ pub(crate) fn attend<P: Pattern>(
         col_ids: matrix.col_ids().clone(),
         rows: lines.sums.clone(),
         weights,
-        kept,
+        drops,
         value: plain_value,
         factors,
     };
@@ -211,8 +211,11 @@ fn nothing(matrix: &Matrix, scores: Scores, heads: usize, value: Tensor<2>) -> T
 impl Saved {
     /// The gradients of the query (or of given scores), the key and the value.
     fn backward(&self, grad: Tensor<2>, [first, key, value]: [bool; 3]) -> [Option<Erased>; 3] {
-        let Self { by_row, by_col, weights, kept, .. } = self;
-        let drop = |weights: Tensor<2>| kept.as_ref().map_or(weights.clone(), |kept| weights * kept.clone());
+        let Self { by_row, by_col, weights, drops, .. } = self;
+        let drop = |weights: Tensor<2>| match drops {
+            Some(drops) => drops.apply(weights),
+            None => weights,
+        };
         let (row_ids, col_ids, used) = (&self.row_ids, &self.col_ids, || drop(weights.clone()));
         if !first && !key {
             let d_value = value.then(|| by_col.rows(|cols| kernel::spmm(cols, used(), &grad)).into());

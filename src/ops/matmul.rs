@@ -394,7 +394,7 @@ impl Saved {
     /// The gradient of what ReLU took.
     fn before_relu(&self, grad: Tensor<2>) -> Tensor<2> {
         match &self.out {
-            Some(out) => grad.mask_fill(out.clone().lower_equal_elem(0), 0),
+            Some(out) => kernel::relu_backward(out, grad),
             None => grad,
         }
     }

@@ -36,6 +36,7 @@ mod functions;
 mod gather;
 mod kron;
 mod line_sums;
+pub(crate) mod linear;
 mod map;
 pub(crate) mod mask;
 pub(crate) mod masked_matmul;

@@ -1,9 +1,12 @@
 use burn::module::Module;
+use burn::nn::{Dropout, DropoutConfig};
+use burn::tensor::activation::relu;
 use burn::tensor::{Device, Distribution, Tensor, TensorData, Tolerance};
 use sparse_autograd::gradcheck;
 use sparse_tensor::data::karate;
 use sparse_tensor::nn::{
-    GcnConvConfig, MlpConfig, row_normalization, sparse_dropout, symmetric_normalization, try_symmetric_normalization,
+    GcnConvConfig, MlpConfig, dropout, row_normalization, sparse_dropout, symmetric_normalization,
+    try_symmetric_normalization,
 };
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
 
@@ -99,24 +102,65 @@ fn dropout_of_everything_panics() {
     sparse_dropout(&CooTensor::<2>::from_dense(Tensor::ones([2, 2], &Device::flex()), 0), 1.0);
 }
 
+/// The backward pass makes the mask of the forward pass again, also where checkpointing runs parts of that twice.
+#[test]
+fn dropout_of_dense_tensors_is_its_own_gradient() {
+    let layer = layer_of(0.25);
+    for device in [Device::flex().autodiff(), Device::flex().autodiff().gradient_checkpointing()] {
+        let x = Tensor::<3>::random([50, 20, 40], Distribution::Uniform(1.0, 2.0), &device).require_grad();
+        let out = dropout(x.clone() * 2.0, &layer);
+        let grads = relu(out.clone()).sum().backward();
+        let list = |x: Tensor<3>| x.into_data().iter::<f32>().collect::<Vec<_>>();
+        let (x, grad, out) = (list(x.clone()), list(x.grad(&grads).unwrap()), list(out));
+        let kept = out.iter().filter(|&&out| out != 0.0).count();
+        assert!((29_500..30_500).contains(&kept), "{kept}");
+        for ((x, grad), out) in x.iter().zip(&grad).zip(&out) {
+            let factor = if *out == 0.0 { 0.0 } else { 8.0 / 3.0 };
+            assert!((grad - factor).abs() < 1e-5 && (out - x * factor).abs() < 1e-5, "{x} {grad} {out}");
+        }
+    }
+}
+
+#[test]
+fn dropout_of_dense_tensors_is_for_training() {
+    let device = Device::flex();
+    let same = |x: Tensor<2>, layer: Dropout| assert_eq!(dropout(x.clone(), &layer).into_data(), x.into_data());
+    same(Tensor::ones([9, 9], &device), layer_of(0.5));
+    same(Tensor::ones([9, 9], &device.clone().autodiff()), layer_of(0.0));
+    same(Tensor::ones([9, 9], &device.clone().autodiff()), layer_of(0.5).freeze());
+    assert_eq!(dropout(Tensor::<2>::ones([0, 9], &device.autodiff()), &layer_of(0.5)).dims(), [0, 9]);
+}
+
+fn layer_of(p: f64) -> Dropout {
+    DropoutConfig::new(p).init()
+}
+
 #[test]
 fn a_convolution_is_its_dense_formula() {
+    // The sparse product comes last, and first.
+    for (width, relu) in [(3, false), (3, true), (5, true), (8, false), (8, true)] {
+        convolution(width, relu);
+    }
+}
+
+fn convolution(width: usize, rectified: bool) {
     let device = Device::flex().autodiff();
     let graph = karate(&device);
     let a = symmetric_normalization(&graph.adjacency, true);
     let x = Tensor::<2>::random([34, 5], Distribution::Default, &device);
     let sparse_x = CsrTensor::from_dense(x.clone());
     for bias in [true, false] {
-        let layer = GcnConvConfig::new(5, 3).with_bias(bias).init(&device);
-        assert_eq!(layer.num_params(), 15 + if bias { 3 } else { 0 });
-        let limit = (6.0f32 / 8.0).sqrt();
+        let layer = GcnConvConfig::new(5, width).with_bias(bias).with_relu(rectified).init(&device);
+        assert_eq!(layer.num_params(), width * if bias { 6 } else { 5 });
+        let limit = (6.0f32 / (5 + width) as f32).sqrt();
         assert!(layer.weight.val().into_data().iter::<f32>().all(|w| w.abs() <= limit), "Glorot's bound");
         let out = layer.forward(&a, x.clone());
         // Dense Burn, on leaves of its own.
         let weight = Tensor::<2>::from_inner(layer.weight.val().inner()).require_grad();
-        let offset = Tensor::<1>::zeros([3], &device).require_grad();
+        let offset = Tensor::<1>::zeros([width], &device).require_grad();
         let dense_a = Tensor::from_inner(a.to_dense().inner());
         let expected = dense_a.matmul(x.clone()).matmul(weight.clone()) + offset.clone().unsqueeze();
+        let expected = if rectified { relu(expected) } else { expected };
         close(out.clone(), expected.clone());
         let sparse = layer.forward_sparse(&a, &sparse_x);
         close(sparse.clone(), expected.clone());

@@ -19,7 +19,7 @@ use crate::host_tensor::HostTensor;
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::{Float, Int, Tensor, TensorData};
-use sparse_core::{BinaryOp, Extremum, Result};
+use sparse_core::{BinaryOp, Dropout, Extremum, Result};
 
 #[cfg(feature = "gpu")]
 use crate::backend::Gpu;
@@ -165,6 +165,16 @@ kernels! {
     spmm_then SpmmThen[K: Kind](
         view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>, bias: Option<Tensor<2, K>>, relu: bool,
     ) -> Tensor<2, K>;
+
+    /// Each value times 0 where it is dropped, and else times `1 / (1 - p)`. This is its own gradient too. It uses the
+    /// memory of the values if nobody else does, as the next two kernels do. All three are for CPUs.
+    dropout DropValues[const D: usize](values: Tensor<D>, rule: Dropout) -> Tensor<D>;
+
+    /// A bias `[1, features]` added to each row, and then ReLU, which leaves NaN.
+    bias_relu BiasRelu(values: Tensor<2>, bias: Option<Tensor<2>>, relu: bool) -> Tensor<2>;
+
+    /// The gradient where the result of ReLU is above zero or NaN, else 0.
+    relu_backward ReluBackward(out: Tensor<2>, grad: Tensor<2>) -> Tensor<2>;
 
     /// Both gradients of [`spmm`] for floats, of the dense operand and of the values, in one walk on a CPU. `view` is
     /// the transpose, and `places` the inverse of its permutation. `rows` and `cols` have the row and the column of

@@ -9,7 +9,6 @@
 #![forbid(unsafe_code)]
 
 mod bits;
-mod dropout;
 pub mod dynamic;
 mod element;
 mod epilogue;
@@ -32,6 +31,7 @@ mod weights;
 
 // Families of kernels. The `mod.rs` of each declares its kernels and lists what is public.
 mod concat;
+mod dense;
 mod linalg;
 mod merge;
 mod rows;
@@ -40,7 +40,7 @@ mod structure;
 
 pub use bits::Plain;
 pub use concat::*;
-pub use dropout::dropout_factors;
+pub use dense::*;
 pub use element::{Element, Float, Index};
 pub use epilogue::Epilogue;
 pub use error::{Result, SparseError};

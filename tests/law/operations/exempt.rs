@@ -43,7 +43,7 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
     ("nn/struct.GcnConv.html", "a layer: tests/suite/nn.rs, and tests/law/huge/shapes.rs", "forward forward_sparse"),
     ("fn", "of graphs: tests/suite/nn.rs, and tests/law/huge/shapes.rs", "row_normalization symmetric_normalization"),
     ("fn", "of ids, which have no values: tests/suite/entry.rs", "unique"),
-    ("fn", "random: tests/suite/nn.rs", "sparse_dropout"),
+    ("fn", "random: tests/suite/nn.rs", "dropout sparse_dropout"),
     (
         "fn",
         "parts of models: tests/suite/layers",

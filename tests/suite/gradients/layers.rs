@@ -6,7 +6,7 @@ use burn::nn::Linear;
 use burn::tensor::{Tensor, TensorData};
 use proptest::prelude::*;
 use sparse_tensor::CsrTensor;
-use sparse_tensor::nn::{Edges, Gatv2ConvConfig};
+use sparse_tensor::nn::{Edges, Gatv2ConvConfig, GcnConvConfig};
 use sparse_tensor::ops::Reduce;
 
 const NODES: usize = 4;
@@ -70,6 +70,34 @@ proptest! {
             layer.edge = Some(linear(5));
             let graph = graph(&edges, &x);
             layer.forward_edges(&graph, x, xs[4].tensor())
+        })?;
+    }
+
+    /// Graph convolution with ReLU, with the sparse product last or first: to the features, the weight and the bias.
+    #[test]
+    fn gcn(
+        edges in proptest::collection::vec(any::<bool>(), NODES * NODES),
+        x in numbers(NODES * FEATURES),
+        weight in numbers(FEATURES * WIDTH),
+        bias in numbers(WIDTH),
+        width in 1..=WIDTH,
+        with_bias in any::<bool>(),
+        pick in 0usize..4,
+    ) {
+        let bias = if with_bias { bias[..width].to_vec() } else { vec![] };
+        let mut inputs = vec![
+            TensorData::new(x, [NODES, FEATURES]),
+            TensorData::new(weight[..FEATURES * width].to_vec(), [FEATURES, width]),
+        ];
+        inputs.extend(with_bias.then(|| TensorData::new(bias, [width])));
+        check(pick, &inputs, |xs| {
+            let x: Tensor<2> = xs[0].tensor();
+            let device = x.device();
+            // ReLU has no derivative at 0, where sums without a bias often are.
+            let mut layer = GcnConvConfig::new(FEATURES, width).with_relu(with_bias).init(&device);
+            layer.weight = param(xs[1].tensor());
+            layer.bias = xs.get(2).map(|bias| param(bias.tensor::<1>() + SHIFT));
+            layer.forward(&graph(&edges, &x), x)
         })?;
     }
 

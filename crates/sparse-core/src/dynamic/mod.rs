@@ -8,9 +8,10 @@
 pub(crate) mod slices;
 
 pub use crate::concat::dynamic::*;
+pub use crate::dense::dynamic::*;
 pub use crate::linalg::dynamic::*;
 pub use crate::merge::dynamic::*;
 pub use crate::rows::dynamic::*;
 pub use crate::scatter::dynamic::*;
 pub use crate::structure::dynamic::*;
-pub use slices::{BitVec, Bits, ElementVec, Elements, ElementsMut, IdVec, Ids};
+pub use slices::{BitVec, Bits, ElementVec, Elements, ElementsMut, IdVec, Ids, Values};

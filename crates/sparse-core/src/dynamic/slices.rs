@@ -135,6 +135,15 @@ pub enum ElementsMut<'a> {
     U8(&'a mut [u8]),
 }
 
+/// Values that a kernel changes.
+#[derive(Debug)]
+pub enum Values<'a> {
+    /// In their own memory.
+    Owned(ElementsMut<'a>),
+    /// In a copy, because others read them too.
+    Shared(Elements<'a>),
+}
+
 /// Runs `$body` with `$I` bound to the type of the indices.
 macro_rules! with_ids {
     ($ids:expr, $I:ident => $body:expr) => {
@@ -237,4 +246,35 @@ macro_rules! with_mut {
     };
 }
 
-pub(crate) use {with_bits, with_elements, with_floats, with_ids, with_mut};
+/// Runs `$body` with `$source` and `$out` bound to slices of floats: what is copied, if the values are shared, and what
+/// is changed. Returns the copy.
+macro_rules! with_values {
+    ($values:expr, ($source:ident, $out:ident) => $body:expr) => {
+        match $values {
+            $crate::dynamic::slices::Values::Shared(values) => {
+                $crate::dynamic::slices::with_floats!(values, T => {
+                    let mut list = $crate::memory::unwritten::<T>(values.len());
+                    let source = <T as $crate::dynamic::slices::AnyElement>::elements(values);
+                    let ($source, $out) = (Some(source), &mut list[..]);
+                    $body;
+                    Some(list.into())
+                })
+            }
+            $crate::dynamic::slices::Values::Owned(values) => {
+                $crate::dynamic::slices::with_values!(@owned values, $source, $out, $body, F16 Bf16 F32 F64);
+                None
+            }
+        }
+    };
+    (@owned $values:ident, $source:ident, $out:ident, $body:expr, $($float:ident)*) => {
+        match $values {
+            $($crate::dynamic::slices::ElementsMut::$float($out) => {
+                let $source = None;
+                $body;
+            })*
+            _ => panic!("values must be floats"),
+        }
+    };
+}
+
+pub(crate) use {with_bits, with_elements, with_floats, with_ids, with_mut, with_values};

@@ -4,6 +4,7 @@
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The finaliser of SplitMix64: a bijection in which every bit of the input changes half of the output.
+#[inline(always)]
 fn finish(state: u64) -> u64 {
     let state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -35,6 +36,7 @@ impl Stream {
     }
 
     /// What [`bits`](Self::bits) gives after `k` other calls.
+    #[inline(always)]
     pub fn at(&self, k: u64) -> u64 {
         finish(self.0.wrapping_add(STEP.wrapping_mul(k.wrapping_add(1))))
     }

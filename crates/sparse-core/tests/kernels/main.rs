@@ -3,6 +3,7 @@
 mod bits;
 mod check;
 mod concat;
+mod dense;
 mod extremum;
 mod graph;
 mod merge;

@@ -1,5 +1,6 @@
 //! The kernels for host memory. Each calls `sparse_core::dynamic`, which matches the dtypes.
 
+mod dense;
 mod extremum;
 mod linalg;
 mod merge;
@@ -7,9 +8,10 @@ mod put;
 mod rows;
 mod structure;
 
+use crate::bytes::cast_mut;
 use crate::host_tensor::{Given, HostTensor};
-use burn::tensor::{DType, TensorData};
-use sparse_core::dynamic::{IdVec, Ids};
+use burn::tensor::{BoolStore, Bytes, DType, TensorData};
+use sparse_core::dynamic::{ElementsMut, IdVec, Ids};
 
 /// An index array.
 fn list(ids: IdVec) -> TensorData {
@@ -32,4 +34,18 @@ fn index_dtype(ids: &IdVec) -> DType {
 
 fn optional(ids: &Option<HostTensor>) -> Option<Ids<'_>> {
     ids.as_ref().map(HostTensor::ids)
+}
+
+/// Owned memory as the elements that it holds.
+fn elements_mut(bytes: &mut Bytes, dtype: DType) -> ElementsMut<'_> {
+    match dtype {
+        DType::F16 => ElementsMut::F16(cast_mut(bytes)),
+        DType::BF16 => ElementsMut::Bf16(cast_mut(bytes)),
+        DType::F32 => ElementsMut::F32(cast_mut(bytes)),
+        DType::F64 => ElementsMut::F64(cast_mut(bytes)),
+        DType::I32 | DType::Bool(BoolStore::U32) => ElementsMut::I32(cast_mut(bytes)),
+        DType::I64 => ElementsMut::I64(cast_mut(bytes)),
+        DType::U8 | DType::Bool(_) => ElementsMut::U8(bytes),
+        other => panic!("values must be f16, bf16, f32, f64, i32, i64, u8 or bool, got {other:?}"),
+    }
 }

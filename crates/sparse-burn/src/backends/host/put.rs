@@ -1,13 +1,12 @@
 //! Reductions into, and reads from, positions along an axis.
 
-use super::list;
-use crate::bytes::cast_mut;
+use super::{elements_mut, list};
 use crate::carried::Put;
 use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::{CheckIndices, Gather, PutBackward, PutRows};
 use crate::options::PutTarget;
-use burn::tensor::{BoolStore, Bytes, DType, TensorData};
-use sparse_core::dynamic::{self, DynRecorded, ElementsMut, IdVec, Ids};
+use burn::tensor::TensorData;
+use sparse_core::dynamic::{self, DynRecorded, IdVec, Ids};
 use sparse_core::{Record, Result, Target, TargetIndex, records};
 
 fn target(sizes: PutTarget, index: TargetIndex<'_>) -> Target<'_> {
@@ -31,20 +30,6 @@ impl CheckIndices<HostTensor> {
     pub(crate) fn host(self) -> Result<()> {
         let Self { op, axis, size, index } = self;
         dynamic::check_indices(op, axis, size, index.ids())
-    }
-}
-
-/// Owned memory as the elements that it holds.
-fn elements_mut(bytes: &mut Bytes, dtype: DType) -> ElementsMut<'_> {
-    match dtype {
-        DType::F16 => ElementsMut::F16(cast_mut(bytes)),
-        DType::BF16 => ElementsMut::Bf16(cast_mut(bytes)),
-        DType::F32 => ElementsMut::F32(cast_mut(bytes)),
-        DType::F64 => ElementsMut::F64(cast_mut(bytes)),
-        DType::I32 | DType::Bool(BoolStore::U32) => ElementsMut::I32(cast_mut(bytes)),
-        DType::I64 => ElementsMut::I64(cast_mut(bytes)),
-        DType::U8 | DType::Bool(_) => ElementsMut::U8(bytes),
-        other => panic!("put_along_axis: values must be f16, bf16, f32, f64, i32, i64, u8 or bool, got {other:?}"),
     }
 }
 

@@ -1,0 +1,40 @@
+//! What layers do to dense arrays between products.
+
+use super::elements_mut;
+use crate::host_tensor::{Given, HostTensor};
+use crate::kernel::{BiasRelu, DropValues, ReluBackward};
+use burn::tensor::TensorData;
+use sparse_core::dynamic::{self, ElementVec, Values};
+
+/// The values after `kernel`: in their own memory, unless others use it too.
+fn changed(values: HostTensor, kernel: impl FnOnce(Values<'_>) -> Option<ElementVec>) -> TensorData {
+    let (shape, dtype) = (values.dims(), values.dtype());
+    if values.is_shared() {
+        return kernel(Values::Shared(values.elements())).expect("a copy").data(shape, dtype);
+    }
+    let mut bytes = values.into_bytes();
+    kernel(Values::Owned(elements_mut(&mut bytes, dtype)));
+    TensorData::from_bytes(bytes, shape, dtype)
+}
+
+impl DropValues<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { values, rule } = self;
+        changed(values, |values| dynamic::dropout(values, rule))
+    }
+}
+
+impl BiasRelu<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { values, bias, relu } = self;
+        let (width, bias) = (values.dims()[1], bias.as_ref().map(HostTensor::elements));
+        changed(values, |values| dynamic::bias_relu(values, width, bias, relu))
+    }
+}
+
+impl ReluBackward<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { out, grad } = self;
+        changed(grad, |grad| dynamic::relu_backward(out.elements(), grad))
+    }
+}

@@ -1,0 +1,33 @@
+//! What layers do to dense arrays between products: one pass over memory, on all threads.
+
+mod dropout;
+mod relu;
+
+pub use dropout::{Dropout, dropout};
+pub use relu::{bias_relu, relu_backward};
+
+pub(crate) mod dynamic {
+    pub use super::dropout::dynamic::*;
+    pub use super::relu::dynamic::*;
+}
+
+use crate::{Plain, par};
+
+/// Elements that are changed while they are in the first-level cache.
+const BLOCK: usize = 2048;
+
+/// Runs `change(k, piece)` for pieces of `block` elements of `out`; the last may be shorter. Before that, piece `k` is
+/// copied from `source`, if there is one; otherwise `out` is changed in place.
+fn in_blocks<T: Plain>(source: Option<&[T]>, out: &mut [T], block: usize, change: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    let len = out.len();
+    assert!(source.is_none_or(|source| source.len() == len), "the source must have as many elements as the result");
+    let ranges = par::even(len.div_ceil(block), block);
+    par::for_pieces(&ranges, out, &|r| (r.end * block).min(len) - r.start * block, &|range, out| {
+        for (k, out) in range.zip(out.chunks_mut(block)) {
+            if let Some(source) = source {
+                out.copy_from_slice(&source[k * block..][..out.len()]);
+            }
+            change(k, out);
+        }
+    });
+}

@@ -1,0 +1,74 @@
+//! A dense product with a bias and ReLU.
+
+use super::matmul_then::Epilogue;
+use crate::base::exact::Exact;
+use crate::kernel;
+use burn::tensor::Tensor;
+use burn::tensor::activation::relu;
+use sparse_autograd::{Erased, record};
+
+/// What the backward pass keeps: of each factor what the gradient of the other needs.
+#[derive(Debug)]
+struct Saved {
+    x: Option<Tensor<2>>,
+    weight: Option<Tensor<2>>,
+    /// The result, if ReLU made it.
+    out: Option<Tensor<2>>,
+}
+
+/// `relu(x weight + bias)`, each part as the epilogue says: `[N, d_input] x [d_input, d_output]`.
+///
+/// The answer is that of Burn's `matmul`, addition and `relu`. On a CPU the last two are one pass on all threads in the
+/// memory of the product, and so is the gradient of ReLU.
+pub(crate) fn linear(x: Tensor<2>, weight: Tensor<2>, Epilogue { bias, relu: rectify }: Epilogue) -> Tensor<2> {
+    let nothing = x.dims()[0] == 0 || weight.dims().contains(&0) || bias.is_none() && !rectify;
+    if nothing || sparse_burn::is_gpu(&x.device()) {
+        return followed(x.matmul(weight), bias, rectify);
+    }
+    let columns = weight.dims()[1];
+    let row = bias.as_ref().map(|bias| bias.clone().inner().reshape(Exact([1, columns])));
+    let out = kernel::bias_relu(x.clone().inner().matmul(weight.clone().inner()), row.as_ref(), rectify);
+    let saved = Saved {
+        x: weight.is_tracked().then(|| x.clone().inner()),
+        weight: x.is_tracked().then(|| weight.clone().inner()),
+        out: rectify.then(|| out.clone()),
+    };
+    let [x, weight] = [x, weight].map(Erased::from);
+    match bias {
+        None => record(out, [x, weight], saved, |saved, grad, needs| saved.backward(&saved.before_relu(grad), needs)),
+        Some(bias) => record(out, [x, weight, Erased::from(bias)], saved, |saved, grad, [x, weight, bias]| {
+            let grad = saved.before_relu(grad);
+            let [d_x, d_weight] = saved.backward(&grad, [x, weight]);
+            let columns = grad.dims()[1];
+            [d_x, d_weight, bias.then(|| grad.sum_dim(0).reshape([columns]).into())]
+        }),
+    }
+}
+
+/// The product with its bias and ReLU, in passes of Burn.
+fn followed(out: Tensor<2>, bias: Option<Tensor<1>>, rectify: bool) -> Tensor<2> {
+    // Nothing to add to, which some devices cannot launch over.
+    if out.shape().num_elements() == 0 {
+        return out;
+    }
+    let out = match bias {
+        Some(bias) => out + bias.unsqueeze(),
+        None => out,
+    };
+    if rectify { relu(out) } else { out }
+}
+
+impl Saved {
+    fn before_relu(&self, grad: Tensor<2>) -> Tensor<2> {
+        match &self.out {
+            Some(out) => kernel::relu_backward(out, grad),
+            None => grad,
+        }
+    }
+
+    fn backward(&self, grad: &Tensor<2>, [x, weight]: [bool; 2]) -> [Option<Erased>; 2] {
+        let d_x = self.weight.as_ref().filter(|_| x).map(|weight| grad.clone().matmul(weight.clone().transpose()));
+        let d_weight = self.x.as_ref().filter(|_| weight).map(|x| x.clone().transpose().matmul(grad.clone()));
+        [d_x.map(Erased::from), d_weight.map(Erased::from)]
+    }
+}
