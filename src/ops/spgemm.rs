@@ -4,18 +4,22 @@ use super::matmul::check_sizes;
 use crate::base::checks::same_device;
 use crate::base::empty::constant;
 use crate::base::kind::{Kind, Numeric, as_float, dtype_name, from_float, is_tracked};
+use crate::base::lazy::Lazy;
 use crate::base::limits::check_table;
 use crate::base::sizes::cells;
 use crate::kernel::{self, Compressed};
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::{Pattern, Structure};
 use crate::pattern::matrix::Matrix;
+use crate::pattern::memo::{Made, Memo};
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{DType, Int, Tensor};
 use sparse_autograd::{Erased, record};
-use sparse_core::{Result, SparseError};
+use sparse_burn::is_gpu;
+use sparse_core::{ProductPlan, Result, SparseError};
 use sparse_macros::{async_twin, or_panic};
+use std::sync::Arc;
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// `self x other`, both sparse.
@@ -43,7 +47,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     #[or_panic]
     pub fn try_product_pattern(&self, other: &Self) -> Result<P> {
         let (a, b) = checked("product_pattern", self, other)?;
-        Ok(symbolic(&a, &b)?.0.0)
+        Ok(symbolic(&a, &b)?.0.pattern)
     }
 }
 
@@ -97,8 +101,48 @@ fn rows(a: &Matrix, b: &Matrix) -> [Compressed; 2] {
     [left, right].map(|rows| kernel::cast_rows(rows, dtype))
 }
 
-/// The pattern of a product, and its compressed rows.
-type Product<P> = (P, Compressed);
+/// The pattern of a product, its compressed rows, and the plans for its values.
+#[derive(Clone)]
+struct Product<P> {
+    pattern: P,
+    rows: Compressed,
+    plans: Arc<Plans>,
+}
+
+impl<P: Pattern> Made for Product<P> {
+    fn memos(&self) -> Vec<&Memo> {
+        vec![self.pattern.memo()]
+    }
+
+    fn held(&self) -> usize {
+        let plans = if is_gpu(&self.pattern.device()) { 0 } else { PLANNED * self.pattern.nnz() };
+        self.pattern.memo().held() + plans
+    }
+}
+
+/// Most numbers that both plans of a product take in memory, for each of its elements.
+const PLANNED: usize = 4;
+
+/// Plans of `C = A * B` by rows, and by columns: of `C^T = B^T * A^T`. On a CPU they are made with the second product
+/// of two patterns and with the first gradient. A plan and the values from it take less time than the values without.
+#[derive(Debug, Default)]
+struct Plans {
+    by_row: Lazy<Option<ProductPlan>>,
+    by_col: Lazy<Option<ProductPlan>>,
+}
+
+/// The plan of a product `c`, which is `cols` wide.
+fn plan(
+    kept: &Lazy<Option<ProductPlan>>,
+    c: &Compressed,
+    [a, b]: [&Compressed; 2],
+    cols: usize,
+) -> Option<ProductPlan> {
+    if is_gpu(&c.ptr.device()) {
+        return None;
+    }
+    kept.get(|| kernel::spgemm_plan((&c.ptr, &c.idx), a, b, cols)).clone()
+}
 
 #[derive(PartialEq, Eq)]
 struct Times(u64);
@@ -118,7 +162,7 @@ fn symbolic<P: Pattern, const D: usize, K: Numeric>(
         let mut shape = a.pattern.shape().to_vec();
         shape[D - 1] = b.pattern.shape()[D - 1];
         let pattern = P::from_rows(&view, &shape);
-        Ok(((pattern, view), values))
+        Ok((Product { pattern, rows: view, plans: Arc::default() }, values))
     })
 }
 
@@ -130,6 +174,7 @@ struct Saved {
     by_col: Option<[Compressed; 3]>,
     /// From the elements of B by columns back to its own order.
     back: Option<Tensor<1, Int>>,
+    plans: Arc<Plans>,
     a: Option<Tensor<2>>,
     b: Option<Tensor<2>>,
     cols: usize,
@@ -140,12 +185,14 @@ fn product<P: Pattern, const D: usize, K: Numeric>(
     a: &SparseTensor<P, D, K>,
     b: &SparseTensor<P, D, K>,
 ) -> Result<(P, Tensor<2, K>)> {
-    let ((pattern, view), values) = symbolic(a, b)?;
+    let (Product { pattern, rows: view, plans }, values) = symbolic(a, b)?;
     let (left, right) = (matrix(a), matrix(b));
     let [x, y] = rows(left, right);
     let ([rows, _], [_, cols]) = (left.size(), right.size());
-    let values =
-        values.unwrap_or_else(|| kernel::spgemm_values((&view.ptr, &view.idx), (&x, &a.values), (&y, &b.values), cols));
+    let values = values.unwrap_or_else(|| {
+        let plan = plan(&plans.by_row, &view, [&x, &y], cols);
+        kernel::spgemm_values((&view.ptr, &view.idx), (&x, &a.values), (&y, &b.values), cols, plan)
+    });
     let (Some(a_values), Some(b_values)) = (as_float(&a.values), as_float(&b.values)) else {
         return Ok((pattern, values));
     };
@@ -161,6 +208,7 @@ fn product<P: Pattern, const D: usize, K: Numeric>(
         by_row: [x, y, view],
         by_col,
         back: if b_values.is_tracked() { right.column_places().cloned() } else { None },
+        plans,
         a: b_values.is_tracked().then(|| a_values.clone().inner()),
         b: a_values.is_tracked().then(|| b_values.clone().inner()),
         cols,
@@ -175,13 +223,15 @@ impl Saved {
         let [a, b, c] = &self.by_row;
         let to_a = needs[0].then(|| {
             let values = self.b.as_ref().expect("saved where A is tracked");
-            kernel::spgemm_sampled((&a.ptr, &a.idx), (c, grad), (b, values), self.cols).into()
+            let plan = plan(&self.plans.by_row, c, [a, b], self.cols);
+            kernel::spgemm_sampled((&a.ptr, &a.idx), (c, grad), (b, values), self.cols, plan).into()
         });
         let to_b = needs[1].then(|| {
             let [a, b, c] = self.by_col.as_ref().expect("saved where B is tracked");
             let values = self.a.as_ref().expect("saved where B is tracked");
             // In the order of B's columns: B^T's element (j, k) is the product of C^T's row j and A^T's row k.
-            let grad = kernel::spgemm_sampled((&b.ptr, &b.idx), (c, grad), (a, values), self.rows);
+            let plan = plan(&self.plans.by_col, c, [b, a], self.rows);
+            let grad = kernel::spgemm_sampled((&b.ptr, &b.idx), (c, grad), (a, values), self.rows, plan);
             let Some(back) = &self.back else { return grad.into() };
             let zero = Tensor::zeros([1, 1], (&grad.device(), grad.dtype()));
             kernel::move_rows(&grad, &zero, back).into()

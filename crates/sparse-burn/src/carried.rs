@@ -6,7 +6,7 @@ use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::kind::{self, Basic};
 use burn::tensor::{Bool, Int, Tensor};
-use sparse_core::{BinaryOp, Dropout, Extremum, Reduce, SparseError};
+use sparse_core::{BinaryOp, Dropout, Extremum, ProductPlan, Reduce, SparseError};
 use std::any::{Any, TypeId};
 
 /// A tensor that the dispatch routes to its backend.
@@ -89,7 +89,20 @@ macro_rules! plain {
     )*};
 }
 
-plain!((), bool, usize, &'static str, BinaryOp, ConcatAxis, Dropout, Extremum, MergeRule, PutTarget, Reduce);
+plain!(
+    (),
+    bool,
+    usize,
+    &'static str,
+    BinaryOp,
+    ConcatAxis,
+    Dropout,
+    Extremum,
+    MergeRule,
+    ProductPlan,
+    PutTarget,
+    Reduce,
+);
 
 /// Values that have a method `map`.
 macro_rules! mapped {
@@ -301,6 +314,12 @@ impl<const D: usize, K: Kind> Give<Tensor<D, K>> for Tensor<D, K> {
 impl<C: Clone> Give<C> for &C {
     fn give(self) -> C {
         self.clone()
+    }
+}
+
+impl Give<Option<ProductPlan>> for Option<ProductPlan> {
+    fn give(self) -> Self {
+        self
     }
 }
 

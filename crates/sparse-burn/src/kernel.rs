@@ -19,7 +19,7 @@ use crate::host_tensor::HostTensor;
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::{Float, Int, Tensor, TensorData};
-use sparse_core::{BinaryOp, Dropout, Extremum, Result};
+use sparse_core::{BinaryOp, Dropout, Extremum, ProductPlan, Result};
 
 #[cfg(feature = "gpu")]
 use crate::backend::Gpu;
@@ -212,14 +212,19 @@ kernels! {
     ) -> Result<(Rows, Tensor<2, K>)>;
 
     /// The values of a sparse x sparse product whose compressed rows `c` (pointers and columns) are known, `cols` wide.
+    /// A plan of these patterns makes it faster on a CPU.
     spgemm_values SpgemmValues[K: Kind](
-        c: (Ints, Ints), a: (Rows, Tensor<2, K>), b: (Rows, Tensor<2, K>), cols: usize,
+        c: (Ints, Ints), a: (Rows, Tensor<2, K>), b: (Rows, Tensor<2, K>), cols: usize, plan: Option<ProductPlan>,
     ) -> Tensor<2, K>;
+
+    /// A plan for `spgemm_values`, and with `mask` = A, X = C and Y = B for `spgemm_sampled`. `None` where it would not
+    /// pay. For CPUs only.
+    spgemm_plan SpgemmPlan(c: (Ints, Ints), a: Rows, b: Rows, cols: usize) -> Option<ProductPlan>;
 
     /// `out[e] = sum_j x[i, j] * y[k, j]` for each element `e = (i, k)` of the compressed rows `mask` (pointers and
     /// columns). `x` and `y` have `cols` columns.
     spgemm_sampled SpgemmSampled[K: Kind](
-        mask: (Ints, Ints), x: (Rows, Tensor<2, K>), y: (Rows, Tensor<2, K>), cols: usize,
+        mask: (Ints, Ints), x: (Rows, Tensor<2, K>), y: (Rows, Tensor<2, K>), cols: usize, plan: Option<ProductPlan>,
     ) -> Tensor<2, K>;
 
     /// Union or intersection of two coalesced patterns of one layout and shape. Also returns an index map into each

@@ -3,6 +3,7 @@
 mod compressed;
 mod extremum;
 mod places;
+mod product_plan;
 mod sampled;
 mod sddmm;
 mod short;
@@ -13,6 +14,7 @@ mod spmv;
 
 pub use compressed::Compressed;
 pub use extremum::{Extremum, extremum_cols_backward, extremum_rows_backward, spmm_extremum};
+pub use product_plan::ProductPlan;
 pub use sampled::spgemm_sampled;
 pub use sddmm::sddmm;
 pub use spgemm::{spgemm, spgemm_values};
@@ -22,6 +24,7 @@ pub use spmm_backward::spmm_backward;
 pub(crate) mod dynamic {
     pub use super::compressed::dynamic::*;
     pub use super::extremum::dynamic::*;
+    pub use super::product_plan::dynamic::*;
     pub use super::sampled::dynamic::*;
     pub use super::sddmm::dynamic::*;
     pub use super::spgemm::dynamic::*;

@@ -5,6 +5,7 @@ use crate::Index;
 use crate::element::Ids;
 use crate::memory::zeroed;
 use crate::par;
+use crate::source::prefetch;
 use std::borrow::Cow;
 
 /// Compressed rows whose columns are replaced by places in a dense row of `width`.
@@ -26,6 +27,19 @@ impl<'a> Right<'a> {
 #[inline(always)]
 pub(super) fn position(perm: Option<Ids<'_>>, e: usize) -> usize {
     perm.map_or(e, |perm| perm.at(e))
+}
+
+/// How many elements of A ahead a row of B is prefetched.
+const AHEAD: usize = 8;
+
+/// Prefetches the beginning of the row of B that element `e + AHEAD` of A needs. `list` has an entry for each element
+/// of B, and `idx` has the columns of A.
+#[inline(always)]
+pub(super) fn prefetch_row<T>(ptr: Ids<'_>, idx: Ids<'_>, e: usize, list: &[T]) {
+    let start = ptr.peek(idx.peek(e.wrapping_add(AHEAD)));
+    prefetch(list, start);
+    // A row may start anywhere in a cache line, so rows of a few elements often have two.
+    prefetch(list, start.wrapping_add(32 / size_of::<T>()));
 }
 
 /// The columns that have a place in a dense row. These are all columns; or, if far fewer are in use, the used ones in

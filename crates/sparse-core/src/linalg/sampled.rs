@@ -1,7 +1,7 @@
 //! Sparse matrix times transposed sparse matrix, at the elements of a mask.
 
 use super::compressed::Compressed;
-use super::places::{Columns, Right, position};
+use super::places::{Columns, Right, position, prefetch_row};
 use crate::element::Ids;
 use crate::par::for_pieces;
 use crate::{Element, Index};
@@ -48,6 +48,8 @@ fn sample<T: Element>(
                 dense_row[x.places[e].to_usize()] = x_values[position(x.perm, e)].widen();
             }
             for e in ptr.span(r) {
+                prefetch_row(y.ptr, idx, e, y.places);
+                prefetch_row(y.ptr, idx, e, y_values);
                 let mut sum = T::ACC_ZERO;
                 let row = y.ptr.span(idx.at(e));
                 if y.perm.is_none() {
@@ -70,10 +72,12 @@ fn sample<T: Element>(
 /// For types that are known at run time.
 pub(super) mod dynamic {
     use super::super::compressed::dynamic::DynCompressed;
+    use crate::ProductPlan;
     use crate::dynamic::slices::{AnyElement, AnyIndex, ElementVec, Elements, Ids, with_elements, with_ids};
     use crate::memory::unwritten;
 
-    /// See [`spgemm_sampled`](crate::spgemm_sampled()): one value for each element of `mask`.
+    /// See [`spgemm_sampled`](crate::spgemm_sampled()): one value for each element of `mask`. With a plan of these
+    /// patterns, see [`ProductPlan::sampled`].
     pub fn spgemm_sampled(
         mask: (Ids<'_>, Ids<'_>),
         x: DynCompressed<'_>,
@@ -81,11 +85,15 @@ pub(super) mod dynamic {
         y: DynCompressed<'_>,
         y_values: Elements<'_>,
         cols: usize,
+        plan: Option<&ProductPlan>,
     ) -> ElementVec {
         with_ids!(mask.0, I => with_elements!(x_values, T => {
             let mut out = unwritten::<T>(mask.1.len());
             let (own, left, right) = ((I::ids(mask.0), I::ids(mask.1)), T::elements(x_values), T::elements(y_values));
-            super::spgemm_sampled::<T, I>(own, x.of(), left, y.of(), right, cols, &mut out);
+            match plan {
+                None => super::spgemm_sampled::<T, I>(own, x.of(), left, y.of(), right, cols, &mut out),
+                Some(plan) => plan.sampled::<T, I>(own, x.of(), left, y.of(), right, &mut out),
+            }
             T::element_vec(out)
         }))
     }

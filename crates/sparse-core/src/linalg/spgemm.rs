@@ -1,7 +1,7 @@
 //! Sparse matrix times sparse matrix.
 
 use super::compressed::{Compressed, View};
-use super::places::{Columns, Hits, Right, position};
+use super::places::{Columns, Hits, Right, position, prefetch_row};
 use super::short::{Products, is_short};
 use crate::element::Ids;
 use crate::memory::{Scratch, defaults, unwritten};
@@ -289,7 +289,7 @@ fn multiply_values<T: Element>(
 }
 
 /// The number of products of row `r`.
-fn products_of(a: View<'_>, b: Right<'_>, r: usize) -> usize {
+pub(super) fn products_of(a: View<'_>, b: Right<'_>, r: usize) -> usize {
     a.ptr.span(r).map(|k| b.ptr.span(a.idx.at(k)).len()).sum()
 }
 
@@ -304,6 +304,8 @@ fn add_row<T: Element>(
     mut add: impl FnMut(usize, T::Acc),
 ) {
     for e in a.ptr.span(r) {
+        prefetch_row(b.ptr, a.idx, e, b.places);
+        prefetch_row(b.ptr, a.idx, e, b_values);
         let weight = a_values[position(a.perm, e)].widen();
         let row = b.ptr.span(a.idx.at(e));
         if b.perm.is_none() {
@@ -319,7 +321,7 @@ fn add_row<T: Element>(
 }
 
 /// The rows of A in pieces with about equal numbers of products, and the number of products of each piece.
-fn products(a: View<'_>, b: Right<'_>) -> Vec<(Range<usize>, usize)> {
+pub(super) fn products(a: View<'_>, b: Right<'_>) -> Vec<(Range<usize>, usize)> {
     let rows = a.ptr.rows();
     let mut sums = vec![0i64; rows + 1];
     for_pieces(&par::even(rows, 16), &mut sums[1..], &|rows| rows.len(), &|rows, sums| {
@@ -336,9 +338,9 @@ fn products(a: View<'_>, b: Right<'_>) -> Vec<(Range<usize>, usize)> {
 /// For types that are known at run time.
 pub(super) mod dynamic {
     use super::super::compressed::dynamic::DynCompressed;
-    use crate::Result;
     use crate::dynamic::slices::{AnyElement, AnyIndex, ElementVec, Elements, IdVec, Ids, with_elements, with_ids};
     use crate::memory::unwritten;
+    use crate::{ProductPlan, Result};
 
     /// See [`spgemm`](crate::spgemm()): row pointers, columns, values.
     ///
@@ -359,7 +361,8 @@ pub(super) mod dynamic {
         }))
     }
 
-    /// See [`spgemm_values`](crate::spgemm_values()): one value for each element of `c`.
+    /// See [`spgemm_values`](crate::spgemm_values()): one value for each element of `c`. With a plan of these patterns,
+    /// see [`ProductPlan::values`].
     pub fn spgemm_values(
         c: (Ids<'_>, Ids<'_>),
         a: DynCompressed<'_>,
@@ -367,11 +370,15 @@ pub(super) mod dynamic {
         b: DynCompressed<'_>,
         b_values: Elements<'_>,
         cols: usize,
+        plan: Option<&ProductPlan>,
     ) -> ElementVec {
         with_ids!(c.0, I => with_elements!(a_values, T => {
             let mut out = unwritten::<T>(c.1.len());
             let (own, left, right) = ((I::ids(c.0), I::ids(c.1)), T::elements(a_values), T::elements(b_values));
-            super::spgemm_values::<T, I>(own, a.of(), left, b.of(), right, cols, &mut out);
+            match plan {
+                None => super::spgemm_values::<T, I>(own, a.of(), left, b.of(), right, cols, &mut out),
+                Some(plan) => plan.values::<T, I>(own.0, a.of(), left, b.of(), right, &mut out),
+            }
             T::element_vec(out)
         }))
     }

@@ -42,6 +42,11 @@ fn unique_words<W: Word, I: Index>(dims: usize, words: &[W], layout: &Layout) ->
     unique(
         dims,
         words.len(),
+        // Pairs of slices are compared without checks of bounds, and several at a time.
+        |range| {
+            let pairs = words[range.start - 1..range.end - 1].iter().zip(&words[range]);
+            pairs.map(|(last, word)| usize::from(!last.same_above(*word, layout.pos))).sum()
+        },
         |k| words[k - 1].same_above(words[k], layout.pos),
         |k| words[k].field(0, layout.pos),
         |d, k| {
@@ -54,21 +59,26 @@ fn unique_words<W: Word, I: Index>(dims: usize, words: &[W], layout: &Layout) ->
 /// Unique coordinates of `indices` read in the given order.
 fn unique_of<I: Index>(dims: usize, indices: &[I], nnz: usize, order: impl Fn(usize) -> usize + Sync) -> Coalesced<I> {
     let coord = |d: usize, k: usize| indices[d * nnz + order(k)];
-    unique(dims, nnz, |k| (0..dims).all(|d| coord(d, k - 1) == coord(d, k)), &order, coord)
+    let same = |k: usize| (0..dims).all(|d| coord(d, k - 1) == coord(d, k));
+    unique(dims, nnz, |range| range.filter(|&k| !same(k)).count(), same, &order, coord)
 }
 
 /// Keeps the first entry of every run of equal coordinates. `same(k)` tells whether sorted entry `k >= 1` is equal to
-/// the one before.
+/// the one before, and `differ(range)` how many are not.
 fn unique<I: Index>(
     dims: usize,
     n: usize,
+    differ: impl Fn(Range<usize>) -> usize + Sync,
     same: impl Fn(usize) -> bool + Sync,
     position: impl Fn(usize) -> usize + Sync,
     coord: impl Fn(usize, usize) -> I + Sync,
 ) -> Coalesced<I> {
     let ranges = if n == 0 { Vec::new() } else { even(n, 1) };
     let first = |k: usize| k == 0 || !same(k);
-    let counts: Vec<usize> = par::map(ranges.len(), &|c| ranges[c].clone().map(|k| usize::from(first(k))).sum());
+    let counts = par::map(ranges.len(), &|c| {
+        let range = ranges[c].clone();
+        usize::from(range.start == 0) + differ(range.start.max(1)..range.end)
+    });
     let m: usize = counts.iter().sum();
     let mut order = unwritten(n);
     let mut ptr = unwritten(m + 1);

@@ -94,16 +94,18 @@ fn group_words<I: Index>(
     let buckets = groups.div_ceil(size);
     let Fields { position, width } = fields;
     let key = position + width;
-    let fill = move |first: usize, out: &mut [u64], digits: &mut [u16]| {
-        for ((k, id), (word, digit)) in (first..).zip(&keys[first..]).zip(out.iter_mut().zip(digits)) {
-            let id = id.to_usize();
-            (*word, *digit) = (u64::of(id & (size - 1), key) | k as u64, (id >> low) as u16);
+    let digits = |first: usize, out: &mut [u16]| {
+        out.iter_mut().zip(&keys[first..]).for_each(|(digit, id)| *digit = (id.to_usize() >> low) as u16);
+    };
+    let words = |first: usize, out: &mut [u64]| {
+        for ((k, id), word) in (first..).zip(&keys[first..]).zip(&mut *out) {
+            *word = u64::of(id.to_usize() & (size - 1), key) | k as u64;
         }
         if let Some(others) = others.get(first..) {
             out.iter_mut().zip(others).for_each(|(word, other)| *word |= u64::of(other.to_usize(), position));
         }
     };
-    let parts = Buckets::new(keys.len(), buckets, fill);
+    let parts = Buckets::new(keys.len(), buckets, digits, words);
     let lens: Vec<usize> = (0..buckets).map(|b| parts.len(b)).collect();
     let firsts: Vec<usize> = lens.iter().scan(0, |sum, len| Some(core::mem::replace(sum, *sum + len))).collect();
     let orders = split_mut(order, &lens);

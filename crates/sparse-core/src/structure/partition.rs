@@ -71,30 +71,34 @@ pub(super) struct Buckets<W: Pod> {
 
 impl<W: Word> Buckets<W> {
     /// Distributes `n` words over `buckets` buckets, at most 2^16. The order inside each bucket is kept.
-    /// `fill(k, words, digits)` writes the words from word `k` on into a block, and the bucket of each.
+    /// `digits(k, out)` writes the buckets of the words from word `k` on, and `words(k, out)` the words.
     ///
     /// Each task counts and scatters its own contiguous part into its own buffer. No two threads write the same memory,
     /// so this needs neither atomics nor unsafe code. The result does not depend on the number of parts.
-    pub(super) fn new(n: usize, buckets: usize, fill: impl Fn(usize, &mut [W], &mut [u16]) + Copy + Sync) -> Self {
+    pub(super) fn new(
+        n: usize,
+        buckets: usize,
+        digits: impl Fn(usize, &mut [u16]) + Copy + Sync,
+        words: impl Fn(usize, &mut [W]) + Copy + Sync,
+    ) -> Self {
         let ranges = ranges(n, big_pieces(n));
         let parts = par::map(ranges.len(), &|part| {
             let range = ranges[part].clone();
-            let (mut words, mut digits) = ([W::default(); BLOCK], [0u16; BLOCK]);
+            let mut digit_of = Scratch::<u16>::unwritten(range.len());
             let mut start = vec![0usize; buckets + 1];
-            for first in range.clone().step_by(BLOCK) {
-                let count = BLOCK.min(range.end - first);
-                fill(first, &mut words[..count], &mut digits[..count]);
-                digits[..count].iter().for_each(|digit| start[usize::from(*digit) + 1] += 1);
+            for (first, digit_of) in range.clone().step_by(BLOCK).zip(digit_of.chunks_mut(BLOCK)) {
+                digits(first, digit_of);
+                digit_of.iter().for_each(|digit| start[usize::from(*digit) + 1] += 1);
             }
             for b in 0..buckets {
                 start[b + 1] += start[b];
             }
             let mut out = Scratch::unwritten(range.len());
-            let mut next = start.clone();
-            for first in range.clone().step_by(BLOCK) {
-                let count = BLOCK.min(range.end - first);
-                fill(first, &mut words[..count], &mut digits[..count]);
-                for (word, digit) in words[..count].iter().zip(&digits[..count]) {
+            let (mut next, mut block) = (start.clone(), [W::default(); BLOCK]);
+            for (first, digit_of) in range.step_by(BLOCK).zip(digit_of.chunks(BLOCK)) {
+                let block = &mut block[..digit_of.len()];
+                words(first, block);
+                for (word, digit) in block.iter().zip(digit_of) {
                     let slot = &mut next[usize::from(*digit)];
                     out[*slot] = *word;
                     *slot += 1;

@@ -52,6 +52,27 @@ impl Layout {
             }
         }
     }
+
+    /// The bits of these words from `shift` up: at most 16. Reads only the dimensions that have some.
+    #[inline(always)]
+    fn digits<I: Index>(
+        &self,
+        indices: &[I],
+        nnz: usize,
+        source: impl Fn(usize) -> usize,
+        first: usize,
+        shift: u32,
+        out: &mut [u16],
+    ) {
+        out.fill(0);
+        for &(d, low, _) in self.fields.iter().filter(|(_, low, width)| low + width > shift) {
+            let row = &indices[d * nnz..(d + 1) * nnz];
+            let (up, down) = (low.saturating_sub(shift), shift.saturating_sub(low));
+            for (k, digit) in (first..).zip(&mut *out) {
+                *digit |= (row[source(k)].to_usize() >> down << up) as u16;
+            }
+        }
+    }
 }
 
 /// Sorted coordinates.
@@ -76,13 +97,10 @@ pub(super) fn sort<I: Index>(dims: usize, indices: &[I], nnz: usize) -> Sorted<I
     let pos = bits(nnz - 1);
     let all = Layout::new(&widths, 0..dims, pos);
     if all.total <= u64::BITS {
-        return Sorted::Narrow(
-            sort_words(nnz, all.pos, all.total, |k, out| all.words(indices, nnz, |k| k, k, out)),
-            all,
-        );
+        return Sorted::Narrow(sort_words(&all, indices, nnz, |k| k), all);
     }
     if all.total <= u128::BITS {
-        return Sorted::Wide(sort_words(nnz, all.pos, all.total, |k, out| all.words(indices, nnz, |k| k, k, out)), all);
+        return Sorted::Wide(sort_words(&all, indices, nnz, |k| k), all);
     }
     // Sorts by the least significant dimensions first, as many at a time as fit in a word. The sort is stable, so it
     // keeps the order of the previous rounds.
@@ -95,8 +113,7 @@ pub(super) fn sort<I: Index>(dims: usize, indices: &[I], nnz: usize) -> Sorted<I
         }
         let layout = Layout::new(&widths, start..end, pos);
         let source = |k: usize| order.as_ref().map_or(k, |o| o[k].to_usize());
-        let words: Scratch<u128> =
-            sort_words(nnz, pos, layout.total, |k, out| layout.words(indices, nnz, source, k, out));
+        let words: Scratch<u128> = sort_words(&layout, indices, nnz, source);
         order = Some(fill_with(nnz, |k| I::from_usize(source(words[k].field(0, pos)))));
         end = start;
     }
@@ -124,16 +141,21 @@ fn survey<I: Index>(indices: &[I], dims: usize, nnz: usize) -> (bool, Vec<u32>) 
     (false, (0..dims).map(|d| width(&indices[d * nnz..(d + 1) * nnz])).collect())
 }
 
-/// The words that `words` writes, in order; see [`Buckets::new`]. Words with equal bits from `low` up already ascend
-/// with their position, so only the bits `low..high` need sorting.
-fn sort_words<W: Word>(n: usize, low: u32, high: u32, words: impl Fn(usize, &mut [W]) + Copy + Sync) -> Scratch<W> {
+/// The words of coordinates, in order. Words with equal bits above the position already ascend with it, so only these
+/// bits need sorting.
+fn sort_words<W: Word, I: Index>(
+    layout: &Layout,
+    indices: &[I],
+    n: usize,
+    source: impl Fn(usize) -> usize + Copy + Sync,
+) -> Scratch<W> {
+    let (low, high) = (layout.pos, layout.total);
     // Partitions by the leading bits into buckets of about 32k words (256 KB), then sorts each in the cache.
     let lead = bits(n / 32768).min(10).min(high - low);
     let shift = high - lead;
-    let buckets = Buckets::new(n, 1 << lead, move |first, out: &mut [W], digits: &mut [u16]| {
-        words(first, out);
-        digits.iter_mut().zip(out).for_each(|(digit, word)| *digit = word.field(shift, lead) as u16);
-    });
+    let digits = |first, out: &mut [u16]| layout.digits(indices, n, source, first, shift, out);
+    let words = |first, out: &mut [W]| layout.words(indices, n, source, first, out);
+    let buckets = Buckets::new(n, 1 << lead, digits, words);
     let lens: Vec<usize> = (0..1 << lead).map(|b| buckets.len(b)).collect();
     let mut sorted = Scratch::unwritten(n);
     let slices = split_mut(&mut sorted, &lens);

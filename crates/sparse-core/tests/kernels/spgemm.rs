@@ -1,7 +1,7 @@
 //! Products of sparse matrices, compared with dense loops.
 
 use proptest::prelude::*;
-use sparse_core::{Compressed, spgemm, spgemm_sampled, spgemm_values};
+use sparse_core::{Compressed, ProductPlan, group_with, spgemm, spgemm_sampled, spgemm_values};
 
 struct Matrix {
     ptr: Vec<i32>,
@@ -63,10 +63,20 @@ proptest! {
         let mut again = vec![0.0; idx.len()];
         spgemm_values((&ptr, &idx), left.view(), &left.values, right.view(), &right.values, cols, &mut again);
         prop_assert_eq!(&again, &values);
+        let plan = ProductPlan::new((&ptr, &idx), left.view(), right.view(), cols);
+        let products = left.idx.iter().map(|k| right.ptr[*k as usize + 1] - right.ptr[*k as usize]);
+        prop_assert_eq!(plan.as_ref().map(ProductPlan::products), Some(products.sum::<i32>() as usize));
+        let plan = plan.expect("few products");
+        again.fill(0.5);
+        plan.values(&ptr, left.view(), &left.values, right.view(), &right.values, &mut again);
+        prop_assert_eq!(&again, &values);
         // The product's values serve as the gradient of C. The gradient of A is then `C B^T` at A's elements.
         let mut grad = vec![0.0; left.idx.len()];
         let c = Compressed { ptr: &ptr, idx: &idx, perm: None };
         spgemm_sampled((&left.ptr, &left.idx), c, &values, right.view(), &right.values, cols, &mut grad);
+        let mut planned = vec![0.5; left.idx.len()];
+        plan.sampled((&left.ptr, &left.idx), c, &values, right.view(), &right.values, &mut planned);
+        prop_assert_eq!(&planned, &grad);
         for r in 0..m {
             let row = left.ptr[r] as usize..left.ptr[r + 1] as usize;
             for (got, j) in grad[row.clone()].iter().zip(&left.idx[row]) {
@@ -96,36 +106,44 @@ fn too_many_elements() {
     assert_eq!((ptr, idx, values), (vec![0, 1], vec![0], vec![70_000.0]));
 }
 
+type Rows = (Vec<i32>, Vec<i32>, Vec<f32>);
+
+/// Rows of up to eight random elements.
+fn matrix(rows: usize, cols: usize, seed: usize) -> Rows {
+    let random = |k: usize, seed: usize| (k.wrapping_mul(2654435761) ^ seed.wrapping_mul(40503)) >> 7;
+    let (mut ptr, mut idx, mut values) = (vec![0i32], vec![], vec![]);
+    for row in 0..rows {
+        // One row with so many products that it is never sorted.
+        let count = if row == 5 { cols } else { random(row, seed) % 9 };
+        let mut own: Vec<i32> = (0..count).map(|k| (random(row * 100 + k, seed + 1) % cols) as i32).collect();
+        own.sort_unstable();
+        own.dedup();
+        values.extend(own.iter().map(|&col| ((col as f32 + row as f32) * 0.37 + seed as f32).sin()));
+        idx.extend(own);
+        ptr.push(idx.len() as i32);
+    }
+    (ptr, idx, values)
+}
+
+fn view((ptr, idx, _): &Rows) -> Compressed<'_, i32> {
+    Compressed { ptr, idx, perm: None }
+}
+
 /// The products of a row are sorted where there are many columns, and summed in a dense row where there are few.
 #[test]
 fn wide_matrices_have_the_bits_of_narrow_ones() {
-    let random = |k: usize, seed: usize| (k.wrapping_mul(2654435761) ^ seed.wrapping_mul(40503)) >> 7;
-    let matrix = |rows: usize, cols: usize, seed: usize| {
-        let (mut ptr, mut idx, mut values) = (vec![0i32], vec![], vec![]);
-        for row in 0..rows {
-            // One row with so many products that it is never sorted.
-            let count = if row == 5 { cols } else { random(row, seed) % 9 };
-            let mut own: Vec<i32> = (0..count).map(|k| (random(row * 100 + k, seed + 1) % cols) as i32).collect();
-            own.sort_unstable();
-            own.dedup();
-            values.extend(own.iter().map(|&col| ((col as f32 + row as f32) * 0.37 + seed as f32).sin()));
-            idx.extend(own);
-            ptr.push(idx.len() as i32);
-        }
-        (ptr, idx, values)
-    };
     let (a, b) = (matrix(300, 400, 1), matrix(400, 700, 2));
-    fn view((ptr, idx, _): &(Vec<i32>, Vec<i32>, Vec<f32>)) -> Compressed<'_, i32> {
-        Compressed { ptr, idx, perm: None }
-    }
     let product = |cols| spgemm(view(&a), &a.2, view(&b), &b.2, cols).unwrap();
     let narrow = product(700);
     assert_eq!(product(400_000), narrow);
     let (ptr, mut idx, values) = narrow;
     let again = |idx: &[i32], cols| {
-        let mut out = vec![0.0; values.len()];
-        spgemm_values((&ptr, idx), view(&a), &a.2, view(&b), &b.2, cols, &mut out);
-        out
+        let mut out = [vec![0.0; values.len()], vec![0.5; values.len()]];
+        spgemm_values((&ptr, idx), view(&a), &a.2, view(&b), &b.2, cols, &mut out[0]);
+        let plan = ProductPlan::new((&ptr, idx), view(&a), view(&b), cols).expect("few products");
+        plan.values(&ptr, view(&a), &a.2, view(&b), &b.2, &mut out[1]);
+        assert_eq!(out[0], out[1]);
+        out[0].clone()
     };
     assert_eq!(again(&idx, 400_000), values);
     assert_eq!(again(&idx, 700), values);
@@ -148,4 +166,64 @@ fn a_column_out_of_range_panics() {
     let (a, b) =
         (Compressed { ptr: &ptr, idx: &diagonal, perm: None }, Compressed { ptr: &ptr, idx: &wrong, perm: None });
     let _ = spgemm(a, &ones, b, &ones, 270_000);
+}
+
+/// The values of a transpose are read by a permutation.
+#[test]
+fn plans_of_transposes() {
+    let (a, b) = (matrix(300, 400, 1), matrix(400, 700, 2));
+    let (ptr, idx, values) = spgemm(view(&a), &a.2, view(&b), &b.2, 700).unwrap();
+    let turned = |(ptr, idx, _): &Rows, cols| {
+        let rows = sparse_core::expand_ptr(ptr);
+        group_with(idx, &rows, cols)
+    };
+    let [a_t, b_t, c_t] = [turned(&a, 400), turned(&b, 700), turned(&(ptr, idx, vec![]), 700)];
+    let [left, right, product] =
+        [&b_t, &a_t, &c_t].map(|(by_col, rows)| Compressed { ptr: &by_col.ptr, idx: rows, perm: Some(&by_col.order) });
+    let c = (product.ptr, product.idx);
+    let plan = ProductPlan::new(c, left, right, 300).expect("few products");
+    let mut out = [vec![0.0; values.len()], vec![0.5; values.len()]];
+    spgemm_values(c, left, &b.2, right, &a.2, 300, &mut out[0]);
+    plan.values(product.ptr, left, &b.2, right, &a.2, &mut out[1]);
+    assert_eq!(out[0], out[1]);
+    let mut out = [vec![0.0; b.1.len()], vec![0.5; b.1.len()]];
+    spgemm_sampled((left.ptr, left.idx), product, &values, right, &a.2, 300, &mut out[0]);
+    plan.sampled((left.ptr, left.idx), product, &values, right, &a.2, &mut out[1]);
+    assert_eq!(out[0], out[1]);
+}
+
+/// A row of ones, `n` long, times a matrix whose rows have one element each, in columns `0..cols` by turns.
+fn row_times(n: i32, cols: i32) -> Option<usize> {
+    let (one, row) = (vec![0, n], (0..n).collect::<Vec<i32>>());
+    let (ptr, idx) = ((0..=n).collect::<Vec<i32>>(), (0..n).map(|k| k % cols).collect::<Vec<i32>>());
+    let (a, b) = (Compressed { ptr: &one, idx: &row, perm: None }, Compressed { ptr: &ptr, idx: &idx, perm: None });
+    let c = (vec![0, cols], (0..cols).collect::<Vec<i32>>());
+    ProductPlan::new((&c.0, &c.1), a, b, cols as usize).map(|plan| plan.products())
+}
+
+#[test]
+fn plans_that_would_not_pay() {
+    // Up to four products for each element, and rows of up to 2^16 elements.
+    assert_eq!(row_times(40, 10), Some(40));
+    assert_eq!(row_times(41, 10), None);
+    assert_eq!(row_times(1 << 16, 1 << 16), Some(1 << 16));
+    assert_eq!(row_times((1 << 16) + 1, (1 << 16) + 1), None);
+}
+
+#[test]
+#[should_panic(expected = "each element of the product, row 1 has not")]
+fn a_plan_needs_every_element() {
+    let (ptr, diagonal) = (vec![0, 1, 2], vec![0, 1]);
+    let a = Compressed { ptr: &ptr, idx: &diagonal, perm: None };
+    let _ = ProductPlan::new((&ptr, &[0, 0]), a, a, 2);
+}
+
+#[test]
+#[should_panic(expected = "the plan must be of these patterns")]
+fn a_plan_of_other_patterns_panics() {
+    let (a, b) = (matrix(30, 40, 1), matrix(40, 70, 2));
+    let (ptr, idx, mut values) = spgemm(view(&a), &a.2, view(&b), &b.2, 70).unwrap();
+    let plan = ProductPlan::new((&ptr, &idx), view(&a), view(&b), 70).expect("few products");
+    let fewer = &ptr[..30];
+    plan.values(fewer, view(&a), &a.2, view(&b), &b.2, &mut values);
 }

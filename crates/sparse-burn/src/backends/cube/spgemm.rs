@@ -64,11 +64,11 @@ use super::fallback::supported;
 use super::launch::{count, flat, holds, runs};
 use crate::backend::{Declined, Gpu};
 use crate::carried::RowsView;
-use crate::kernel::{Spgemm, SpgemmSampled, SpgemmValues};
+use crate::kernel::{Spgemm, SpgemmPlan, SpgemmSampled, SpgemmValues};
 use bins::{Lists, Matrix};
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
-use sparse_core::Result;
+use sparse_core::{ProductPlan, Result};
 
 mod bins;
 mod numeric;
@@ -111,14 +111,20 @@ impl Spgemm<CubeTensor> {
 
 impl SpgemmValues<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        let Self { c, a, b, cols } = supported(self, |args| looks_up(&args.c, &args.a, &args.b))?;
+        let Self { c, a, b, cols, .. } = supported(self, |args| looks_up(&args.c, &args.a, &args.b))?;
         Ok(numeric::values(c, a, b, None, cols))
+    }
+}
+
+impl SpgemmPlan<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<Option<ProductPlan>, Self> {
+        Err(Declined::NoKernel(self))
     }
 }
 
 impl SpgemmSampled<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        let Self { mask, x, y, cols } =
+        let Self { mask, x, y, cols, .. } =
             supported(self, |args| looks_up(&args.mask, &args.x, &args.y) && spans(&args.mask.1))?;
         Ok(numeric::sampled(mask, x, y, cols))
     }

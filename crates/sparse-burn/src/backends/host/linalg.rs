@@ -3,10 +3,10 @@
 use super::{list, optional};
 use crate::carried::RowsView;
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::{Sddmm, Spgemm, SpgemmSampled, SpgemmValues, Spmm, SpmmBackward, SpmmEach, SpmmThen};
+use crate::kernel::{Sddmm, Spgemm, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm, SpmmBackward, SpmmEach, SpmmThen};
 use burn::tensor::TensorData;
-use sparse_core::Result;
 use sparse_core::dynamic::{self, DynCompressed};
+use sparse_core::{ProductPlan, Result};
 
 impl RowsView<HostTensor> {
     pub(super) fn slices(&self) -> DynCompressed<'_> {
@@ -74,18 +74,27 @@ impl Spgemm<HostTensor> {
 
 impl SpgemmValues<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
-        let Self { c: (ptr, idx), a: (a, a_values), b: (b, b_values), cols } = self;
+        let Self { c: (ptr, idx), a: (a, a_values), b: (b, b_values), cols, plan } = self;
         let (left, right) = (a_values.elements(), b_values.elements());
-        let out = dynamic::spgemm_values((ptr.ids(), idx.ids()), a.slices(), left, b.slices(), right, cols);
+        let c = (ptr.ids(), idx.ids());
+        let out = dynamic::spgemm_values(c, a.slices(), left, b.slices(), right, cols, plan.as_ref());
         out.data([idx.dims()[0], 1], a_values.dtype())
+    }
+}
+
+impl SpgemmPlan<HostTensor> {
+    pub(crate) fn host(self) -> Option<ProductPlan> {
+        let Self { c: (ptr, idx), a, b, cols } = self;
+        dynamic::product_plan((ptr.ids(), idx.ids()), a.slices(), b.slices(), cols)
     }
 }
 
 impl SpgemmSampled<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
-        let Self { mask: (ptr, idx), x: (x, x_values), y: (y, y_values), cols } = self;
+        let Self { mask: (ptr, idx), x: (x, x_values), y: (y, y_values), cols, plan } = self;
         let (left, right) = (x_values.elements(), y_values.elements());
-        let out = dynamic::spgemm_sampled((ptr.ids(), idx.ids()), x.slices(), left, y.slices(), right, cols);
+        let mask = (ptr.ids(), idx.ids());
+        let out = dynamic::spgemm_sampled(mask, x.slices(), left, y.slices(), right, cols, plan.as_ref());
         out.data([idx.dims()[0], 1], x_values.dtype())
     }
 }
