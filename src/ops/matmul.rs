@@ -6,7 +6,7 @@ use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, Numeric, as_float, from_float, in_float};
 use crate::kernel;
-use crate::pattern::layout::Pattern;
+use crate::pattern::layout::{Pattern, is_full};
 use crate::pattern::matrix::Matrix;
 use crate::pattern::turned::Turned;
 use crate::pattern::view::{View, WIDE, apart, beside};
@@ -276,11 +276,12 @@ fn check(op: &'static str, (left, right): (&[usize], &[usize]), rule: &'static s
     Err(SparseError::ShapeMismatch { op, rule, left: left.to_vec(), right: right.to_vec() })
 }
 
-/// The fill as a row, if it takes part in a product.
+/// The fill as a row, if it takes part in a product: no element has it where all are stored.
 pub(super) fn fill_term<P: Pattern, const D: usize, K: Numeric>(
     sparse: &SparseTensor<P, D, K>,
 ) -> Option<Tensor<2, K>> {
     let absent = matches!(sparse.fill, Fill::Undefined) || sparse.fill.is_zero();
+    let absent = absent || is_full(&sparse.coalesce().pattern);
     (!absent).then(|| sparse.fill_row())
 }
 

@@ -14,7 +14,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use sparse_tensor::pattern::Pattern;
-use sparse_tensor::{Fill, Kind, SparseTensor};
+use sparse_tensor::{Fill, FillValue, Kind, SparseTensor};
 
 /// The columns of the coverage table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -394,8 +394,17 @@ impl Draw {
         values: Values,
         fills: Fills,
     ) -> Input<P, D, K> {
-        let fill = K::shared(self, shape[sparse_dims..].iter().product(), values, fills, false);
-        K::input(self, shape, sparse_dims, values, &fill)
+        let shared = K::shared(self, shape[sparse_dims..].iter().product(), values, fills, false);
+        let mut input = K::input(self, shape, sparse_dims, values, &shared);
+        let tracked = matches!(input.sparse.fill(), Fill::Value(FillValue::Block(_)));
+        let wild = fills == Fills::Any && !tracked && input.sparse.dtype().is_float();
+        // Where every element is stored, no fill has any influence.
+        if wild && input.host.specified().iter().all(|&stored| stored) && self.coin() {
+            let wild = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY][self.below(3)];
+            self.inputs.push(format!("its fill, which no element has, is {wild}"));
+            input.sparse = input.sparse.with_fill(Fill::scalar(wild));
+        }
+        input
     }
 
     /// A tensor with a fill that it shares with others.
