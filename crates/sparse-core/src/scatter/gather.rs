@@ -23,7 +23,7 @@ pub fn gather<T: Plain>(target: &Target<'_>, x: &[T], out: &mut [T]) {
     {
         return gather_rows(target, ids, x, out);
     }
-    let layout = Layout::of_reads::<T>(target);
+    let layout = Layout::of::<T>(target);
     let reordered = (!layout.is_plain()).then(|| layout.reordered(x));
     let x = reordered.as_deref().unwrap_or(x);
     gather_map(target, &layout, x, units(target.values_len()), out, |cell, out, (), _| *out = x[cell]);

@@ -15,9 +15,6 @@ const RESIDENT: usize = 3 << 20;
 /// Bytes of the cells of a row that one block has at least. With 4 bytes a cell they have a cache line of 32-bit values
 /// and two of i64 indices. Narrower blocks read more, wider ones have more cells than fit in a cache.
 const ROW: usize = 64;
-/// The same if cells are only read. Whole pairs of cache lines of the result are then written: 64 M values take 120 ms,
-/// with half as wide blocks 150 ms, with twice as wide ones 200 ms.
-const READ_ROW: usize = 128;
 
 /// Cells `[outer, len, inner]`, stored as `[outer, blocks, len, width]`: blocks of `width` columns. The last block of a
 /// row has the remaining columns.
@@ -39,16 +36,10 @@ impl Layout {
     /// The layout for cells of type `X`. Blocks are used if each cell is accessed often enough to pay for the
     /// reordering.
     pub(super) fn of<X>(target: &Target<'_>) -> Self {
-        Self::of_size(target, size_of::<X>(), ROW)
+        Self::of_size(target, size_of::<X>())
     }
 
-    /// The layout for cells of type `X` that are only read, for a result of the same type.
-    pub(super) fn of_reads<X>(target: &Target<'_>) -> Self {
-        Self::of_size(target, size_of::<X>(), READ_ROW)
-    }
-
-    /// The layout for cells of a size, of which a row of a block has at least so many bytes.
-    fn of_size(target: &Target<'_>, size: usize, row: usize) -> Self {
+    fn of_size(target: &Target<'_>, size: usize) -> Self {
         let &Target { outer, len, inner, count, index } = target;
         let mut width = inner;
         let threads = par::threads();
@@ -60,7 +51,7 @@ impl Layout {
             && (bytes * inner > RESIDENT || !alone)
         {
             // A block must fit in the cache, and every thread must get one.
-            let least = (row / size.max(1)).clamp(BLOCK, row / ROW * 2 * BLOCK);
+            let least = (ROW / size.max(1)).clamp(BLOCK, 2 * BLOCK);
             let fitting = (RESIDENT / bytes.max(1)).max(least) / least * least;
             let shared = if alone { inner } else { inner.div_ceil(threads.div_ceil(outer.max(1))) };
             let shared = if shared > least { shared.next_multiple_of(least) } else { shared };
