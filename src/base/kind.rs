@@ -3,7 +3,6 @@
 pub use sparse_burn::Kind;
 pub(crate) use sparse_burn::of_kind;
 
-use super::empty::nothing;
 use burn::tensor::{Bool, DType, Device, FloatDType, Tensor, kind};
 use sparse_autograd::{Erased, record};
 
@@ -45,19 +44,6 @@ pub(crate) fn nonzero<const D: usize, K: Kind>(tensor: Tensor<D, K>) -> Tensor<D
 /// Whether this is a float of 16 bits.
 pub(crate) fn is_16_bit(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::BF16)
-}
-
-/// The tensor in another float type, if it holds floats.
-pub(crate) fn in_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>, dtype: FloatDType) -> Tensor<D, K> {
-    if tensor.shape().num_elements() == 0 {
-        return nothing(tensor.dims(), dtype.into(), &[tensor]);
-    }
-    from_float(as_float(tensor).expect("a tensor of floats").cast(dtype))
-}
-
-/// Rows of 16-bit floats in f32, for sums and small steps; others as they are.
-pub(crate) fn wide(rows: Tensor<2>) -> Tensor<2> {
-    if is_16_bit(rows.dtype()) { in_float(&rows, FloatDType::F32) } else { rows }
 }
 
 /// Name of a dtype as the library's messages and conformance cases spell it.

@@ -4,6 +4,7 @@ pub(crate) mod checks;
 pub(crate) mod coordinates;
 pub(crate) mod empty;
 pub(crate) mod exact;
+pub(crate) mod float;
 pub(crate) mod index;
 pub(crate) mod kind;
 pub(crate) mod lazy;

@@ -3,7 +3,7 @@
 use super::graph::Graph;
 use super::host::{check_ids, index_below, invalid};
 use crate::base::exact::Exact;
-use crate::base::kind::wide;
+use crate::base::float::wide;
 use crate::ops::plan::IndexPlan;
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor};

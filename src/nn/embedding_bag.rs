@@ -3,8 +3,8 @@
 use super::features::{check_width, invalid};
 use crate::base::checks::{same_device, same_elements};
 use crate::base::exact::Exact;
+use crate::base::float::wide;
 use crate::base::index::{ints, numbers, read_all, signed};
-use crate::base::kind::wide;
 use crate::kernel;
 use crate::pattern::coo::CooPattern;
 use crate::pattern::layout::Pattern;

@@ -1,7 +1,8 @@
 //! Features of nodes, dense or sparse, and what layers check about them.
 
 use crate::base::checks::same_elements;
-use crate::ops::{self, Epilogue};
+use crate::ops;
+use crate::ops::matmul_then::Epilogue;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::Param;

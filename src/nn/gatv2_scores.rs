@@ -1,7 +1,8 @@
 //! The scores of GATv2, without the features of all edges in memory.
 
 use crate::base::exact::Exact;
-use crate::base::kind::{is_16_bit, wide};
+use crate::base::float::wide;
+use crate::base::kind::is_16_bit;
 use crate::base::lazy::Lazy;
 use crate::kernel;
 use crate::pattern::csr::CsrPattern;

@@ -3,7 +3,7 @@
 use super::features::check_width;
 use super::pooling::{check_nodes, pool};
 use crate::base::checks::same_elements;
-use crate::base::kind::wide;
+use crate::base::float::wide;
 use crate::ops::plan::IndexPlan;
 use burn::config::Config;
 use burn::module::{Module, Param};

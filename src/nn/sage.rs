@@ -1,7 +1,7 @@
 //! GraphSAGE.
 
 use super::features::{Aggregation, Features, aggregated, check_square, with_bias};
-use crate::base::kind::wide;
+use crate::base::float::wide;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::Module;

@@ -2,7 +2,8 @@
 
 use super::map::rows_of;
 use crate::base::checks::has_dtype;
-use crate::base::kind::{Kind, Numeric, in_float, is_16_bit};
+use crate::base::float::in_float;
+use crate::base::kind::{Kind, Numeric, is_16_bit};
 use crate::base::scalar::host_float;
 use crate::pattern::layout::Pattern;
 use crate::tensor::fill::{Fill, FillValue};

@@ -2,8 +2,9 @@
 
 use super::powers::{wrapping, wrapping_mul};
 use crate::base::exact::Exact;
+use crate::base::float::in_float;
 use crate::base::index::numbers;
-use crate::base::kind::{Numeric, as_float, from_float, in_float, is_16_bit};
+use crate::base::kind::{Numeric, as_float, from_float, is_16_bit};
 use crate::kernel;
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;

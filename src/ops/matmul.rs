@@ -4,7 +4,8 @@ use super::cast::widened;
 use super::operand::Operand;
 use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
-use crate::base::kind::{Kind, Numeric, as_float, from_float, in_float};
+use crate::base::float::in_float;
+use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::kernel;
 use crate::pattern::layout::{Pattern, is_full};
 use crate::pattern::matrix::Matrix;
@@ -414,7 +415,7 @@ impl Saved {
         }
         let d_values = values.then(|| {
             let dense = self.dense.as_ref().expect("saved where the values are tracked");
-            kernel::sddmm(&self.row_ids, &self.col_ids, &aside(grad), &aside(dense), heads).into()
+            kernel::sddmm(&self.row_ids, &self.col_ids, aside(grad), aside(dense), heads).into()
         });
         let d_dense = dense.then(|| {
             let values = self.values.as_ref().expect("saved where the dense side is tracked");

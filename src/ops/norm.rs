@@ -4,7 +4,7 @@ use super::cast::widened;
 use super::fold_lines::{Fold, reduce, total};
 use crate::base::checks::as_axes;
 use crate::base::exact::Exact;
-use crate::base::kind::in_float;
+use crate::base::float::in_float;
 use crate::pattern::layout::Pattern;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;

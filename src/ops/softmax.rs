@@ -5,7 +5,7 @@ use super::cast::widened;
 use super::extremum::of_lines;
 use super::folds::Blocks;
 use crate::base::exact::Exact;
-use crate::base::kind::wide;
+use crate::base::float::wide;
 use crate::base::sizes::cells;
 use crate::kernel;
 use crate::pattern::layout::Pattern;

@@ -134,8 +134,8 @@ impl<K: Kind> Fill<K> {
         Self::Value(FillValue::Scalar(own))
     }
 
-    /// The fill of a result. If every element is stored (`full`), the fill is unused. Its gradient is then zero, whatever
-    /// follows: an infinite slope times a zero gradient would be NaN.
+    /// The fill of a result. If every element is stored (`full`), the fill is unused. Its gradient is then zero,
+    /// whatever follows: an infinite slope times a zero gradient would be NaN.
     pub(crate) fn counting(self, full: bool) -> Self {
         if full { self.map_block(|row| constant(row.clone().inner(), &[&row])) } else { self }
     }

@@ -2,9 +2,15 @@
 
 use super::lines::{Lines, shown};
 use super::matrix::{ComplexPart, Field, Format, Symmetry, invalid};
-use super::reader::Reader;
 use sparse_core::Result;
 use std::io::BufRead;
+
+/// What a reader may be told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Settings {
+    pub(super) strict: bool,
+    pub(super) complex: Option<ComplexPart>,
+}
 
 /// What stands before the entries.
 #[derive(Clone, Copy)]
@@ -45,7 +51,7 @@ impl Numbers {
     }
 }
 
-pub(super) fn banner<R: BufRead>(lines: &mut Lines<R>, reader: &Reader) -> Result<Header> {
+pub(super) fn banner<R: BufRead>(lines: &mut Lines<R>, settings: Settings) -> Result<Header> {
     const RULE: &str = "the file must start with %%MatrixMarket matrix FORMAT FIELD SYMMETRY";
     if lines.raw()?.is_none() {
         return Err(invalid(format!("line 1: {RULE}, got an empty file")));
@@ -55,14 +61,14 @@ pub(super) fn banner<R: BufRead>(lines: &mut Lines<R>, reader: &Reader) -> Resul
     let at = |rule: &str, got: &str| invalid(format!("line 1: {rule}, got {got:?}"));
     let [head, object, format, field, symmetry] = words[..] else { return Err(at(RULE, shown(line.text))) };
     let named =
-        head.eq_ignore_ascii_case("%%MatrixMarket") || !reader.strict && head.eq_ignore_ascii_case("%MatrixMarket");
+        head.eq_ignore_ascii_case("%%MatrixMarket") || !settings.strict && head.eq_ignore_ascii_case("%MatrixMarket");
     if !named || !object.eq_ignore_ascii_case("matrix") {
         return Err(at(RULE, shown(line.text)));
     }
     let format = Format::from_name(format).ok_or_else(|| at("FORMAT must be coordinate or array", shown(format)))?;
-    let numbers = numbers(field, reader).map_err(|rule| at(rule, shown(field)))?;
+    let numbers = numbers(field, settings).map_err(|rule| at(rule, shown(field)))?;
     let diagonal = Symmetry::from_name(symmetry) != Some(Symmetry::SkewSymmetric);
-    let symmetry = symmetry_of(symmetry, numbers, reader).map_err(|rule| at(rule, shown(symmetry)))?;
+    let symmetry = symmetry_of(symmetry, numbers, settings).map_err(|rule| at(rule, shown(symmetry)))?;
     if numbers == Numbers::One(Field::Pattern) {
         if format == Format::Array {
             return Err(at("an array must have values", "array pattern"));
@@ -74,19 +80,19 @@ pub(super) fn banner<R: BufRead>(lines: &mut Lines<R>, reader: &Reader) -> Resul
     Ok(Header { format, numbers, symmetry, diagonal })
 }
 
-fn numbers(word: &str, reader: &Reader) -> Result<Numbers, &'static str> {
+fn numbers(word: &str, settings: Settings) -> Result<Numbers, &'static str> {
     if !word.eq_ignore_ascii_case("complex") {
         let field = Field::from_name(word).ok_or("FIELD must be real, integer, pattern or complex")?;
         return Ok(Numbers::One(field));
     }
     let part =
-        reader.complex.ok_or("a tensor has no complex values, so Reader::complex must say which part to read")?;
+        settings.complex.ok_or("a tensor has no complex values, so Reader::complex must say which part to read")?;
     Ok(Numbers::Two(part))
 }
 
-fn symmetry_of(word: &str, numbers: Numbers, reader: &Reader) -> Result<Symmetry, &'static str> {
+fn symmetry_of(word: &str, numbers: Numbers, settings: Settings) -> Result<Symmetry, &'static str> {
     let hermitian = word.eq_ignore_ascii_case("hermitian");
-    if hermitian && reader.strict && matches!(numbers, Numbers::One(_)) {
+    if hermitian && settings.strict && matches!(numbers, Numbers::One(_)) {
         return Err("a hermitian matrix must be complex where the reader is strict");
     }
     let named = if hermitian { Some(Symmetry::Symmetric) } else { Symmetry::from_name(word) };

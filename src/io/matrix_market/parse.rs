@@ -1,9 +1,8 @@
 //! Text to entries.
 
-use super::header::{Header, Numbers, banner, sizes};
+use super::header::{Header, Numbers, Settings, banner, sizes};
 use super::lines::{Lines, shown};
 use super::matrix::{ComplexPart, Field, Format, MatrixMarket, Symmetry, Values, invalid};
-use super::reader::Reader;
 use sparse_core::Result;
 use std::io::BufRead;
 use std::str::FromStr;
@@ -22,22 +21,22 @@ pub(crate) struct Entry {
     pub(crate) value: f64,
 }
 
-/// [`Reader::parse`] of `bytes` bytes (0: not known), with an additional check of every entry.
+/// The matrix of a text of `bytes` bytes (0: not known), with an additional check of every entry.
 pub(super) fn parse_checked(
-    reader: &Reader,
+    settings: Settings,
     source: impl BufRead,
     bytes: u64,
     mut check: impl FnMut(Entry) -> Result<(), String>,
 ) -> Result<MatrixMarket> {
     let mut lines = Lines::new(source);
-    let header = banner(&mut lines, reader)?;
+    let header = banner(&mut lines, settings)?;
     let (rows, cols, entries) = sizes(&mut lines, header)?;
     let Header { format, numbers, symmetry, .. } = header;
 
     // Every entry has a line of at least two bytes, so the size of the file bounds their number.
     let room = if bytes == 0 { UNSEEN } else { usize::try_from(bytes / 2).unwrap_or(CLAIMED).min(CLAIMED) };
     let room = usize::try_from(entries).unwrap_or(usize::MAX).min(room);
-    let mut out = Collected::new(header, reader.strict, room);
+    let mut out = Collected::new(header, settings.strict, room);
     let mut walk = ArrayWalk { header, rows, row: header.first_row(0), col: 0 };
     let mut read: u128 = 0;
     while let Some(line) = lines.next()? {
@@ -56,7 +55,7 @@ pub(super) fn parse_checked(
         };
         let value = value(numbers, &mut words).map_err(at)?;
         // What follows the value in a list of coordinates belongs to no other entry.
-        let exact = reader.strict || format == Format::Array;
+        let exact = settings.strict || format == Format::Array;
         if let Some(extra) = words.next().filter(|_| exact) {
             return Err(at(format!("an entry must have nothing after its value, got {:?}", shown(extra))));
         }

@@ -1,5 +1,6 @@
 //! How files are read.
 
+use super::header::Settings;
 use super::matrix::{ComplexPart, MatrixMarket, invalid};
 use super::parse::{Entry, parse_checked};
 use crate::io::source::{Progress, silent, text};
@@ -27,8 +28,7 @@ use std::path::Path;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
-    pub(super) strict: bool,
-    pub(super) complex: Option<ComplexPart>,
+    settings: Settings,
 }
 
 impl Reader {
@@ -44,13 +44,13 @@ impl Reader {
     /// - words after the value of a coordinate, which are ignored;
     /// - values other than zero on the diagonal of a skew-symmetric matrix, which are kept.
     pub fn strict(mut self, strict: bool) -> Self {
-        self.strict = strict;
+        self.settings.strict = strict;
         self
     }
 
     /// Reads `complex` files as a part of their values. Without it they are an error: tensors are real.
     pub fn complex(mut self, part: ComplexPart) -> Self {
-        self.complex = Some(part);
+        self.settings.complex = Some(part);
         self
     }
 
@@ -78,7 +78,7 @@ impl Reader {
     ///
     /// As [`parse`](super::parse()).
     pub fn parse(&self, source: impl BufRead) -> Result<MatrixMarket> {
-        parse_checked(self, source, 0, |_| Ok(()))
+        parse_checked(self.settings, source, 0, |_| Ok(()))
     }
 
     /// [`read_with`](Self::read_with) with an additional check of every entry. The text of its error follows the name
@@ -92,7 +92,7 @@ impl Reader {
         let name = path.display();
         let open = |trouble| invalid(format!("{name}: cannot be read, got {trouble}"));
         let (file, bytes) = text(path, progress).map_err(open)?;
-        parse_checked(self, file, bytes, check).map_err(|trouble| match trouble {
+        parse_checked(self.settings, file, bytes, check).map_err(|trouble| match trouble {
             SparseError::Invalid { op, message } => SparseError::Invalid { op, message: format!("{name}: {message}") },
             other => other,
         })

@@ -3,7 +3,8 @@
 use super::RowTable;
 use super::grad::{RowSparseGrad, rows_at, write_rows};
 use crate::base::checks::{expect, same_elements};
-use crate::base::kind::{associate, wide};
+use crate::base::float::wide;
+use crate::base::kind::associate;
 use burn::config::Config;
 use burn::module::{Module, Param, ParamId};
 use burn::tensor::{DType, Device, Tensor};

@@ -1,11 +1,12 @@
 //! Columns as places in a dense row, for products of two sparse matrices.
 
-use super::compressed::Compressed;
+use super::compressed::{Compressed, View};
 use crate::Index;
 use crate::element::Ids;
 use crate::memory::zeroed;
-use crate::par;
+use crate::par::{self, by_elements, for_pieces};
 use crate::source::prefetch;
+use core::ops::Range;
 use std::borrow::Cow;
 
 /// Compressed rows whose columns are replaced by places in a dense row of `width`.
@@ -125,4 +126,24 @@ impl Hits {
         }
         count
     }
+}
+
+/// The number of products of row `r`.
+pub(super) fn products_of(a: View<'_>, b: Right<'_>, r: usize) -> usize {
+    a.ptr.span(r).map(|k| b.ptr.span(a.idx.at(k)).len()).sum()
+}
+
+/// The rows of A in pieces with about equal numbers of products, and the number of products of each piece.
+pub(super) fn products(a: View<'_>, b: Right<'_>) -> Vec<(Range<usize>, usize)> {
+    let rows = a.ptr.rows();
+    let mut sums = vec![0i64; rows + 1];
+    for_pieces(&par::even(rows, 16), &mut sums[1..], &|rows| rows.len(), &|rows, sums| {
+        for (r, slot) in rows.zip(sums) {
+            *slot = products_of(a, b, r) as i64;
+        }
+    });
+    for r in 0..rows {
+        sums[r + 1] += sums[r];
+    }
+    by_elements(&sums, 1).into_iter().map(|rows| (rows.clone(), (sums[rows.end] - sums[rows.start]) as usize)).collect()
 }

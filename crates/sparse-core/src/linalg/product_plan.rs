@@ -1,9 +1,8 @@
 //! Products of two sparse matrices whose pattern is known, with the way of each product kept.
 
 use super::compressed::{Compressed, View};
-use super::places::{Columns, Right, position, prefetch_row};
+use super::places::{Columns, Right, position, prefetch_row, products, products_of};
 use super::short::is_short;
-use super::spgemm::{products, products_of};
 use crate::element::Ids;
 use crate::memory::Scratch;
 use crate::par::{self, split_mut};

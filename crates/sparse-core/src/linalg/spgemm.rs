@@ -1,11 +1,11 @@
 //! Sparse matrix times sparse matrix.
 
 use super::compressed::{Compressed, View};
-use super::places::{Columns, Hits, Right, position, prefetch_row};
+use super::places::{Columns, Hits, Right, position, prefetch_row, products, products_of};
 use super::short::{Products, is_short};
 use crate::element::Ids;
 use crate::memory::{Scratch, defaults, unwritten};
-use crate::par::{self, by_elements, for_pieces, split_mut};
+use crate::par::{self, for_pieces, split_mut};
 use crate::{Element, Index, Plain, Result, SparseError};
 use core::ops::Range;
 
@@ -288,11 +288,6 @@ fn multiply_values<T: Element>(
     });
 }
 
-/// The number of products of row `r`.
-pub(super) fn products_of(a: View<'_>, b: Right<'_>, r: usize) -> usize {
-    a.ptr.span(r).map(|k| b.ptr.span(a.idx.at(k)).len()).sum()
-}
-
 /// Calls `add(place, product)` for each product of row `r`.
 #[inline(always)]
 fn add_row<T: Element>(
@@ -318,21 +313,6 @@ fn add_row<T: Element>(
             }
         }
     }
-}
-
-/// The rows of A in pieces with about equal numbers of products, and the number of products of each piece.
-pub(super) fn products(a: View<'_>, b: Right<'_>) -> Vec<(Range<usize>, usize)> {
-    let rows = a.ptr.rows();
-    let mut sums = vec![0i64; rows + 1];
-    for_pieces(&par::even(rows, 16), &mut sums[1..], &|rows| rows.len(), &|rows, sums| {
-        for (r, slot) in rows.zip(sums) {
-            *slot = products_of(a, b, r) as i64;
-        }
-    });
-    for r in 0..rows {
-        sums[r + 1] += sums[r];
-    }
-    by_elements(&sums, 1).into_iter().map(|rows| (rows.clone(), (sums[rows.end] - sums[rows.start]) as usize)).collect()
 }
 
 /// For types that are known at run time.

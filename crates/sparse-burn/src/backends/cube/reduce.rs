@@ -35,7 +35,7 @@ use super::rows::{move_rows, swap_rows};
 use super::sort::compress;
 use crate::backend::Gpu;
 use crate::carried::RowsView;
-use crate::kernel::{PlaceRows, SegmentSum, Spmm, SpmmEach, SpmmThen, SwapRows};
+use crate::kernel::{PlaceRows, SegmentSum, Spmm, SpmmEach, SpmmThen};
 use burn_cubecl::cubecl::prelude::{CubePrimitive, Int, Numeric, Size};
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::ops::reshape;
