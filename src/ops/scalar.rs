@@ -4,7 +4,7 @@ use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, Numeric};
 use crate::base::scalar::host_apply;
-use crate::pattern::layout::Pattern;
+use crate::pattern::layout::{Pattern, is_full};
 use crate::rows::zip::apply;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
@@ -95,7 +95,12 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             (Fill::Undefined, ..) => Fill::Undefined,
             (fill, _, None) if linear && fill.is_zero() => fill.clone(),
             (_, Some(fill), Some(value)) => Fill::scalar(host_apply(op, fill, value, dtype)),
-            _ => Fill::block(apply(op, self.fill_row(), row.clone())),
+            _ => {
+                let full = is_full(&self.coalesce().pattern);
+                let own = SparseTensor { fill: self.fill.clone().counting(full), ..self.clone() };
+                let number = Fill::block(row.clone()).counting(full).row(1, dtype, &device);
+                Fill::block(apply(op, own.fill_row(), number))
+            }
         };
         // Duplicates may be scaled one by one, unless a single term may be infinite or NaN.
         let summed = if linear { self.clone() } else { self.coalesce() };
