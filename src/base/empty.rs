@@ -34,6 +34,9 @@ pub(crate) fn constant<const D: usize, const E: usize, K: Kind, K2: Kind>(
     let Some(float) = as_float(&out) else { return out };
     let floats = operands.iter().filter_map(|operand| as_float(operand));
     from_float(floats.fold(float, |out, operand| {
+        if out.device().is_autodiff() && !operand.is_tracked() {
+            return out;
+        }
         let saved = (operand.dims(), operand.dtype());
         let operand = Erased::from(operand);
         if !out.device().is_autodiff() {

@@ -54,8 +54,9 @@ pub fn try_sparse_dropout<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, p:
 /// Each number becomes 0 with the layer's probability `p` and is multiplied by `1 / (1 - p)` otherwise. The layer
 /// applies on an autodiff device only, that is, in training, and not while it is frozen. Which numbers are dropped
 /// follows from `Device::seed`. On a CPU the device's generator gives a seed and not the numbers themselves, which it
-/// draws one after the other. So these are others than those of `Dropout::forward`. Nothing is kept for the backward
-/// pass, which makes the mask again: kept numbers pass their gradient on, times `1 / (1 - p)`.
+/// draws one after the other. So these are others than those of `Dropout::forward`. Kept numbers pass their gradient
+/// on, times `1 / (1 - p)`. On a CPU nothing is kept for the backward pass, which makes the mask again; a GPU keeps the
+/// factors.
 ///
 /// ```
 /// use burn::nn::DropoutConfig;

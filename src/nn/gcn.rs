@@ -145,9 +145,10 @@ impl GcnConv {
         same_elements(OP, &x, &weight)?;
         if x.dims()[1] < weight.dims()[1] {
             let gathered = self.operator(adjacency)?.try_matmul(x)?;
-            return Ok(linear(gathered, weight, self.epilogue()));
+            return Ok(linear(gathered, weight.clone(), self.epilogue(OP, &weight)?));
         }
-        self.propagate(adjacency, x.matmul(weight))
+        let epilogue = self.epilogue(OP, &weight)?;
+        self.operator(adjacency)?.try_matmul_then(x.matmul(weight), epilogue)
     }
 
     /// `A X W + b` for sparse features, which stay sparse: `adjacency [N, N]`, `x [N, d_input]` to `[N, d_output]`.
@@ -162,15 +163,22 @@ impl GcnConv {
         check(OP, adjacency.dims(), x.dims(), weight.dims())?;
         same_elements(OP, &adjacency.values, &x.values)?;
         same_elements(OP, &x.values, &weight)?;
-        self.propagate(adjacency, x.try_matmul(weight)?)
+        let epilogue = self.epilogue(OP, &weight)?;
+        self.operator(adjacency)?.try_matmul_then(x.try_matmul(weight)?, epilogue)
     }
 
-    fn propagate(&self, adjacency: &CsrTensor<2>, projected: Tensor<2>) -> Result<Tensor<2>> {
-        self.operator(adjacency)?.try_matmul_then(projected, self.epilogue())
-    }
-
-    fn epilogue(&self) -> Epilogue {
-        Epilogue { bias: self.bias.as_ref().map(Param::val), relu: self.relu }
+    /// Checks the bias, which is public.
+    fn epilogue(&self, op: &'static str, weight: &Tensor<2>) -> Result<Epilogue> {
+        let bias = self.bias.as_ref().map(Param::val);
+        if let Some(bias) = &bias {
+            same_elements(op, bias, weight)?;
+            if bias.dims()[0] != weight.dims()[1] {
+                let rule = "the bias {left} must have a number for each column of the weight {right}";
+                let (left, right) = (bias.dims().to_vec(), weight.dims().to_vec());
+                return Err(SparseError::ShapeMismatch { op, rule, left, right });
+            }
+        }
+        Ok(Epilogue { bias, relu: self.relu })
     }
 
     /// What the features are multiplied by.

@@ -4,6 +4,7 @@ use super::cast::widened;
 use super::matmul::matrix;
 use super::operand::Operand;
 use crate::base::checks::same_elements;
+use crate::base::empty::constant;
 use crate::base::float::in_float;
 use crate::base::kind::Numeric;
 use crate::pattern::layout::Pattern;
@@ -64,7 +65,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let product = self.times(OP, dense)?;
         // Nothing to add up, which some devices cannot launch over.
         if shape.contains(&0) {
-            return Ok(product);
+            return Ok(constant(product, &[&c]));
         }
         let product = if alpha.elem::<f64>() == 1.0 { product } else { product.mul_scalar(alpha) };
         if beta.elem::<f64>() == 0.0 {

@@ -36,8 +36,8 @@ use sparse_macros::or_panic;
 ///
 /// This is [`head_sddmm`](super::head_sddmm), `softmax` and `matmul` with one backward rule for all three: SDDMM,
 /// softmax and SpMM. (PyTorch's `scaled_dot_product_attention`, on a sparse mask.) It keeps the operands
-/// and the weights. So the memory besides operands and result is `O(nnz * heads)`; nothing has `nnz * heads * F`
-/// numbers.
+/// and the weights, on a GPU also what dropout multiplies them by. So the memory besides operands and result is
+/// `O(nnz * heads)`; nothing has `nnz * heads * F` numbers.
 /// Cost: `2 * nnz * heads * (F + G)` operations forward, twice that backward.
 ///
 /// ```

@@ -5,7 +5,7 @@ use crate::base::checks::has_dtype;
 use crate::base::float::in_float;
 use crate::base::kind::{Kind, Numeric, is_16_bit};
 use crate::base::scalar::host_float;
-use crate::pattern::layout::Pattern;
+use crate::pattern::layout::{Pattern, is_full};
 use crate::tensor::fill::{Fill, FillValue};
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, Float, FloatDType, Int, IntDType, Tensor};
@@ -71,7 +71,11 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
 
     /// The tensor as integers, rounded towards zero. Duplicates are summed first.
     pub fn int(&self) -> SparseTensor<P, D, Int> {
-        self.coalesce().convert(|rows| rows.int())
+        let own = self.coalesce();
+        // NdArray refuses to convert an infinity or NaN. A fill that no element has must not make it.
+        let wild = own.fill.host().is_some_and(|fill| !fill.elem::<f64>().is_finite());
+        let own = if wild && is_full(&own.pattern) { own.with_fill(Fill::Zero) } else { own };
+        own.convert(|rows| rows.int())
     }
 }
 

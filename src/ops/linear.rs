@@ -1,6 +1,7 @@
 //! A dense product with a bias and ReLU.
 
 use super::matmul_then::Epilogue;
+use crate::base::empty::constant;
 use crate::base::exact::Exact;
 use crate::kernel;
 use burn::tensor::Tensor;
@@ -49,7 +50,7 @@ pub(crate) fn linear(x: Tensor<2>, weight: Tensor<2>, Epilogue { bias, relu: rec
 fn followed(out: Tensor<2>, bias: Option<Tensor<1>>, rectify: bool) -> Tensor<2> {
     // Nothing to add to, which some devices cannot launch over.
     if out.shape().num_elements() == 0 {
-        return out;
+        return bias.map_or_else(|| out.clone(), |bias| constant(out.clone(), &[&bias]));
     }
     let out = match bias {
         Some(bias) => out + bias.unsqueeze(),

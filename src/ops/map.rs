@@ -99,5 +99,7 @@ pub(super) fn rows_of<P: Pattern, const D: usize, K: Kind, K2: Kind>(
         return f(merged.values.clone());
     }
     let like = f(Tensor::zeros([1, 1], (&merged.device(), merged.dtype())));
-    constant(nothing(shape, like.dtype(), &[&merged.values]), &[&like])
+    // Not on the tape of `like`: a zero gradient times an infinite slope of `f` at zero would be NaN.
+    let other = Tensor::<2, K2>::zeros([1, 1], (&like.device(), like.dtype()));
+    constant(nothing(shape, like.dtype(), &[&merged.values]), &[&other])
 }

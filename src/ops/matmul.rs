@@ -3,15 +3,16 @@
 use super::cast::widened;
 use super::operand::Operand;
 use crate::base::checks::same_elements;
+use crate::base::empty::constant;
 use crate::base::exact::Exact;
 use crate::base::float::in_float;
-use crate::base::kind::{Kind, Numeric, as_float, from_float};
+use crate::base::kind::{Kind, Numeric, as_float, from_float, is_tracked};
 use crate::kernel;
-use crate::pattern::layout::{Pattern, is_full};
+use crate::pattern::layout::{Pattern, stores_all};
 use crate::pattern::matrix::Matrix;
 use crate::pattern::turned::Turned;
 use crate::pattern::view::{View, WIDE, apart, beside};
-use crate::tensor::fill::Fill;
+use crate::tensor::fill::{Fill, FillValue};
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::FloatDType::F32;
 use burn::tensor::{Shape, Tensor};
@@ -115,10 +116,10 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// dgl.sparse, with the features last.
     ///
     /// **Broadcasting**, as in Burn's `matmul`. More leading dims of `rhs` are a batch for one shared pattern: `[M, N]
-    /// x [B, N, F] -> [B, M, F]`. Operands of at least 32 features are multiplied one after the other. Narrow ones, and
-    /// all on a GPU and in the gradient of the values, are copied side by side for one pass. A batch of size 1 on
-    /// either side, and dense dims of size 1, take the size of the other side. A dense operand that is repeated in this
-    /// way is copied.
+    /// x [B, N, F] -> [B, M, F]`. Operands of at least 32 features (of each head) are multiplied one after the other.
+    /// Narrow ones, and all on a GPU and in the gradient of the values, are copied side by side for one pass. A batch
+    /// of size 1 on either side, and dense dims of size 1, take the size of the other side. A dense operand that is
+    /// repeated in this way is copied.
     ///
     /// **By a dense tensor or a vector.** Any finite fill gives the dense answer. The fill is subtracted from the
     /// stored values, which go through the sparse kernel, and `fill * column sums of rhs` is added. If the fill is NaN,
@@ -185,7 +186,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             spmm_each(matrix, (values, turned), dense_rows, batch).reshape(Exact(operand.out()))
         };
         let Some(fill) = fill_term(self) else {
-            return Ok(product(matrix, self.values.clone(), self.turned()));
+            return Ok(beside_fill(product(matrix, self.values.clone(), self.turned()), self));
         };
         // A = (S - fill on its pattern) + fill everywhere. An element must be stored once for this, so duplicates are
         // merged.
@@ -241,7 +242,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let flat = dense.clone().swap_dims(1, 2).reshape(Exact([batch * inner, features]));
         let back = |out: Tensor<2, K>| out.reshape(Exact([batch, right[D - 1], features])).swap_dims(1, 2);
         let Some(fill) = fill_term(self) else {
-            return Ok(back(spmm_transposed(matrix, self.values.clone(), flat)).reshape(Exact(shape)));
+            let out = back(spmm_transposed(matrix, self.values.clone(), flat));
+            return Ok(beside_fill(out.reshape(Exact(shape)), self));
         };
         let merged = self.coalesce();
         let own = merged.pattern.matrix().expect("coalescing keeps the rank");
@@ -282,8 +284,19 @@ pub(super) fn fill_term<P: Pattern, const D: usize, K: Numeric>(
     sparse: &SparseTensor<P, D, K>,
 ) -> Option<Tensor<2, K>> {
     let absent = matches!(sparse.fill, Fill::Undefined) || sparse.fill.is_zero();
-    let absent = absent || is_full(&sparse.coalesce().pattern);
+    let absent = absent || stores_all(&sparse.pattern);
     (!absent).then(|| sparse.fill_row())
+}
+
+/// A product in which the fill takes no part, on the tape of the fill all the same.
+pub(super) fn beside_fill<P: Pattern, const D: usize, const E: usize, K: Numeric>(
+    out: Tensor<E, K>,
+    sparse: &SparseTensor<P, D, K>,
+) -> Tensor<E, K> {
+    match &sparse.fill {
+        Fill::Value(FillValue::Block(block)) if is_tracked(block.row()) => constant(out, &[block.row()]),
+        _ => out,
+    }
 }
 
 /// The values minus the fill. Without values nothing is subtracted: some devices cannot sum its gradient then.

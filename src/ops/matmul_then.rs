@@ -1,8 +1,9 @@
 //! A product with a bias and ReLU in the same pass.
 
-use super::matmul::{Then, fill_term, matrix, spmm_then};
+use super::matmul::{Then, beside_fill, fill_term, matrix, spmm_then};
 use super::operand::Operand;
 use crate::base::checks::same_elements;
+use crate::base::empty::constant;
 use crate::base::exact::Exact;
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::SparseTensor;
@@ -62,24 +63,21 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
                 return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
             }
         }
-        let rows = operand.rows(dense.clone());
         // Without elements no kernel has anything to bind.
         let some = self.nnz() > 0 && features > 0;
-        let in_one = some && fill_term(self).is_none() && rows.dims()[1] == features;
+        let columns = operand.out()[operand.at() + 1..].iter().product::<usize>();
+        let in_one = some && fill_term(self).is_none() && operand.batch() == 1 && columns == features;
         if in_one {
             let bias = bias.map(|bias| bias.reshape(Exact([1, features])));
             let then = Then { bias, relu: rectify };
-            return Ok(operand.product(spmm_then(
-                matrix,
-                (operand.values(self.values.clone()), self.turned()),
-                rows,
-                then,
-            )));
+            let values = (operand.values(self.values.clone()), self.turned());
+            let out = spmm_then(matrix, values, operand.below(dense), then).reshape(Exact(operand.out()));
+            return Ok(beside_fill(out, self));
         }
         let out = self.times(OP, dense)?;
         // Nothing to add to, which some devices cannot launch over.
         if out.shape().num_elements() == 0 {
-            return Ok(out);
+            return Ok(bias.map_or_else(|| out.clone(), |bias| constant(out.clone(), &[&bias])));
         }
         let mut shape = [1; D];
         shape[D - 1] = features;

@@ -4,7 +4,7 @@ use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, Numeric};
 use crate::base::scalar::host_apply;
-use crate::pattern::layout::{Pattern, is_full};
+use crate::pattern::layout::{Pattern, stores_all};
 use crate::rows::zip::apply;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
@@ -96,7 +96,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             (fill, _, None) if linear && fill.is_zero() => fill.clone(),
             (_, Some(fill), Some(value)) => Fill::scalar(host_apply(op, fill, value, dtype)),
             _ => {
-                let full = is_full(&self.coalesce().pattern);
+                let full = stores_all(&self.pattern);
                 let own = SparseTensor { fill: self.fill.clone().counting(full), ..self.clone() };
                 let number = Fill::block(row.clone()).counting(full).row(1, dtype, &device);
                 Fill::block(apply(op, own.fill_row(), number))

@@ -105,6 +105,11 @@ impl<P: Pattern, T: Clone + Send + Sync + 'static> Made for (P, T) {
     }
 }
 
+/// Whether every element is stored, once or several times.
+pub(crate) fn stores_all<P: Pattern>(pattern: &P) -> bool {
+    pattern.coalesce().map_or_else(|| is_full(pattern), |(merged, _)| is_full(&merged))
+}
+
 /// Whether every element is stored, for a coalesced pattern.
 pub(crate) fn is_full<P: Pattern>(pattern: &P) -> bool {
     pattern.nnz() as u128 == cells(pattern.shape())

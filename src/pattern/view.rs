@@ -64,7 +64,8 @@ impl View {
 
     /// The products of the lines and each of `batch` dense operands, which lie one below the other.
     pub(crate) fn times<K: Kind>(&self, values: &Tensor<2, K>, dense: &Tensor<2, K>, batch: usize) -> Tensor<2, K> {
-        if batch > 1 && self.is_all() {
+        // Without elements the kernel below makes zeros on every device.
+        if batch > 1 && self.is_all() && values.dims()[0] > 0 {
             return kernel::spmm_each(&self.lines, values, dense, batch);
         }
         let heads = values.dims()[1];

@@ -128,7 +128,11 @@ fn dropout_of_dense_tensors_is_for_training() {
     same(Tensor::ones([9, 9], &device), layer_of(0.5));
     same(Tensor::ones([9, 9], &device.clone().autodiff()), layer_of(0.0));
     same(Tensor::ones([9, 9], &device.clone().autodiff()), layer_of(0.5).freeze());
-    assert_eq!(dropout(Tensor::<2>::ones([0, 9], &device.autodiff()), &layer_of(0.5)).dims(), [0, 9]);
+    let tape = device.autodiff();
+    assert_eq!(dropout(Tensor::<2>::ones([0, 9], &tape), &layer_of(0.5)).dims(), [0, 9]);
+    // Each call drops others.
+    let drop = || dropout(Tensor::<2>::ones([9, 9], &tape), &layer_of(0.5)).into_data();
+    assert_ne!(drop(), drop());
 }
 
 fn layer_of(p: f64) -> Dropout {

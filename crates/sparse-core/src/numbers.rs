@@ -237,7 +237,7 @@ int_element!(i32);
 int_element!(i64);
 int_element!(u8);
 
-/// As it is, or on a machine of 32 bits the largest `usize` where it does not fit, which is out of any range.
+/// The number itself. On a machine of 32 bits one that does not fit becomes the largest `usize`, which no list reaches.
 #[inline(always)]
 fn saturated(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)

@@ -200,6 +200,7 @@ pub(crate) fn for_pieces<T: Send>(
 
 /// Copies a slice into another of the same length.
 pub(crate) fn copy<T: Copy + Send + Sync>(from: &[T], to: &mut [T]) {
+    assert_eq!(from.len(), to.len(), "copy: both must have the same length");
     for_pieces(&even(to.len(), 1), to, &|range| range.len(), &|range, piece| piece.copy_from_slice(&from[range]));
 }
 

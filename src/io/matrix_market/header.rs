@@ -20,7 +20,7 @@ pub(super) struct Header {
     /// That of the matrix that is made: the magnitudes of a skew-symmetric matrix are symmetric.
     pub(super) symmetry: Symmetry,
     /// Whether a file of one triangle lists the diagonal.
-    diagonal: bool,
+    pub(super) diagonal: bool,
 }
 
 impl Header {
@@ -82,8 +82,12 @@ pub(super) fn banner<R: BufRead>(lines: &mut Lines<R>, settings: Settings) -> Re
 
 fn numbers(word: &str, settings: Settings) -> Result<Numbers, &'static str> {
     if !word.eq_ignore_ascii_case("complex") {
-        let field = Field::from_name(word).ok_or("FIELD must be real, integer, pattern or complex")?;
-        return Ok(Numbers::One(field));
+        let other = match word.to_ascii_lowercase().as_str() {
+            "double" if !settings.strict => Some(Field::Real),
+            "unsigned-integer" if !settings.strict => Some(Field::Integer),
+            _ => Field::from_name(word),
+        };
+        return other.map(Numbers::One).ok_or("FIELD must be real, integer, pattern or complex");
     }
     let part =
         settings.complex.ok_or("a tensor has no complex values, so Reader::complex must say which part to read")?;

@@ -168,8 +168,9 @@ impl Collected {
     /// Adds the entry and, where the symmetry asks for it, its mirror.
     fn push(&mut self, row: usize, col: usize, value: Number) -> Result<(), String> {
         self.one(row, col, value);
+        let skew = !self.header.diagonal || self.header.symmetry == Symmetry::SkewSymmetric;
         let mirror = match (self.header.symmetry, value) {
-            (Symmetry::SkewSymmetric, _) if row == col && self.strict && !value.is_zero() => {
+            _ if row == col && skew && self.strict && !value.is_zero() => {
                 return Err(format!("the diagonal of a skew-symmetric matrix must be zero, got {}", value.real()));
             }
             (Symmetry::General, _) => return Ok(()),

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Reads files, with settings.
 ///
-/// Without settings it reads what SciPy's `mmread` reads, except for complex values.
+/// Without settings it reads what SciPy's `mmread` reads, except for complex values and whole numbers beyond an i64.
 ///
 /// ```
 /// use burn::tensor::Device;
@@ -40,6 +40,7 @@ impl Reader {
     /// Refuses what the format forbids, though its meaning is clear and SciPy reads it:
     ///
     /// - a banner with one percent sign;
+    /// - the fields `double`, which is `real`, and `unsigned-integer`;
     /// - `hermitian` values that are not complex, which are `symmetric`;
     /// - words after the value of a coordinate, which are ignored;
     /// - values other than zero on the diagonal of a skew-symmetric matrix, which are kept.

@@ -2,8 +2,9 @@
 
 use super::devices;
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use sparse_tensor::ops::concat;
-use sparse_tensor::{CooTensor, CsrTensor};
+use sparse_tensor::ops::{Epilogue, concat};
+use sparse_tensor::pattern::Pattern;
+use sparse_tensor::{CooTensor, CsrTensor, Fill, SparseTensor};
 
 /// Elements of a 3 x 3 matrix on the tape.
 fn matrix(coordinates: &[[i64; 2]], device: &Device) -> CooTensor<2> {
@@ -33,7 +34,7 @@ fn indices(rows: &[i64], device: &Device) -> Tensor<1, Int> {
     Tensor::from_data(TensorData::new(rows.to_vec(), [rows.len()]), device)
 }
 
-fn dense(of: &CooTensor<2>) -> Tensor<2> {
+fn dense<P: Pattern>(of: &SparseTensor<P, 2>) -> Tensor<2> {
     Tensor::ones([3, 2], &of.device())
 }
 
@@ -80,4 +81,34 @@ fn tensors_without_stored_elements() {
             ("softmax", |a| csr(a).softmax(1).to_dense_or(0).sum()),
         ],
     );
+}
+
+#[test]
+fn a_fill_that_no_element_has() {
+    let products: [fn(&CsrTensor<2>) -> Tensor<2>; 3] = [
+        |full| full.matmul(dense(full).narrow(0, 0, 2)),
+        |full| full.matmul_then(dense(full).narrow(0, 0, 2), Epilogue { bias: None, relu: true }),
+        |full| full.rmatmul(dense(full)),
+    ];
+    for device in devices() {
+        for product in products {
+            let fill = Tensor::<1>::from_floats([3.0], &device).require_grad();
+            let full = CsrTensor::<2>::from_dense(Tensor::ones([2, 2], &device)).with_fill(Fill::tensor(fill.clone()));
+            let grads = product(&full).sum().backward();
+            assert_eq!(fill.grad(&grads).expect("on the tape").into_scalar::<f32>(), 0.0);
+        }
+    }
+}
+
+/// `f` is not called on values that are not there, so neither is its slope at zero.
+#[test]
+fn a_function_of_no_values_gives_no_nan_to_what_it_captures() {
+    for device in devices() {
+        let scale = Tensor::<1>::from_floats([2.0], &device).require_grad();
+        let none = matrix(&[], &device);
+        let mapped = none.map_stored(|rows| rows.log() * scale.clone().unsqueeze());
+        let loss = mapped.values::<1>().sum() + scale.clone().sum();
+        let grad = scale.grad(&loss.backward()).expect("on the tape").into_scalar::<f32>();
+        assert_eq!(grad, 1.0);
+    }
 }

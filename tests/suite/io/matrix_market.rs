@@ -123,6 +123,8 @@ fn a_strict_reader_refuses_what_scipy_reads() {
             vec![5.0, -3.0, 3.0, 0.0],
             "diagonal",
         ),
+        (format!("%%{}", banner("array double general\n1 2\n0.5\n2\n")), vec![0.5, 2.0], "FIELD must be"),
+        (format!("%%{}", banner("array unsigned-integer general\n1 1\n7\n")), vec![7.0], "FIELD must be"),
     ] {
         assert_eq!(dense(&parse(&text)), want, "{text}");
         let trouble = Reader::new().strict(true).parse(text.as_bytes()).unwrap_err().to_string();
@@ -167,6 +169,11 @@ fn complex_values_are_read_by_their_parts() {
             matrix_market::write_to(&mut out, &m).unwrap();
             assert_eq!(dense(&matrix_market::parse(&out[..]).unwrap()), want, "{part:?} of {text}");
         }
+    }
+    let text = &b"%%MatrixMarket matrix coordinate complex skew-symmetric\n1 1 1\n1 1 5 0\n"[..];
+    for part in [ComplexPart::Real, ComplexPart::Magnitude] {
+        let trouble = Reader::new().strict(true).complex(part).parse(text).unwrap_err().to_string();
+        assert!(trouble.contains("diagonal"), "{trouble}");
     }
     let text = &b"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2\n"[..];
     let trouble = Reader::new().complex(ComplexPart::Real).parse(text).unwrap_err().to_string();

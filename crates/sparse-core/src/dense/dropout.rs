@@ -15,7 +15,7 @@ pub struct Dropout {
     pub seed: u64,
 }
 
-/// Values that share their random words: each has half of a word of 64 bits.
+/// Values whose random bits come from the same 32 words of 64 bits: half a word each.
 const GROUP: usize = 64;
 
 /// Multiplies each value by 0 where it is dropped, and else by `1 / (1 - p)` in the type of the values. `out` gets the
@@ -25,17 +25,18 @@ const GROUP: usize = 64;
 ///
 /// # Panics
 ///
-/// When lengths disagree.
+/// When lengths disagree, or the probability is outside `[0, 1)`.
 pub fn dropout<T: Float>(values: Option<&[T]>, out: &mut [T], rule: Dropout) {
+    assert!((0.0..1.0).contains(&rule.p), "dropout: the probability must be in [0, 1), got {}", rule.p);
     let stream = Stream::new(rule.seed);
     let below = (rule.p * 2.0_f64.powi(32)).round() as u32;
     let kept = T::round(T::nearest(1.0 / (1.0 - rule.p)));
     in_blocks(values, out, BLOCK, &|k, list| {
-        simd::on_any(Drop { stream: &stream, word: (k * BLOCK / 2) as u64, below, kept, list });
+        simd::on_any(Dropping { stream: &stream, word: (k * BLOCK / 2) as u64, below, kept, list });
     });
 }
 
-struct Drop<'a, T: Float> {
+struct Dropping<'a, T: Float> {
     stream: &'a Stream,
     /// The first random word.
     word: u64,
@@ -45,7 +46,7 @@ struct Drop<'a, T: Float> {
     list: &'a mut [T],
 }
 
-impl<T: Float> WithSimd for Drop<'_, T> {
+impl<T: Float> WithSimd for Dropping<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -59,7 +60,7 @@ impl<T: Float> WithSimd for Drop<'_, T> {
     }
 }
 
-impl<T: Float> Drop<'_, T> {
+impl<T: Float> Dropping<'_, T> {
     /// The lower halves of the words decide on the first half of the group. So vectors need no shuffles.
     #[inline(always)]
     fn group(&mut self, group: &mut [T; GROUP]) {

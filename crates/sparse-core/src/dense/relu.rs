@@ -14,8 +14,8 @@ pub fn bias_relu<T: Float>(values: Option<&[T]>, out: &mut [T], width: usize, th
         then.bias.is_none_or(|bias| bias.len() == width),
         "the bias must have a number for each of {width} columns"
     );
+    assert!(out.len().is_multiple_of(width), "bias_relu: the result must hold whole rows");
     if width > 0 {
-        assert!(out.len().is_multiple_of(width), "bias_relu: the result must hold whole rows");
         in_blocks(values, out, (BLOCK / width).max(1) * width, &|_, rows| then.apply(rows, width));
     }
 }

@@ -36,7 +36,7 @@ const AHEAD: usize = 8;
 /// Prefetches the beginning of the row of B that element `e + AHEAD` of A needs. `list` has an entry for each element
 /// of B, and `idx` has the columns of A.
 #[inline(always)]
-pub(super) fn prefetch_row<T>(ptr: Ids<'_>, idx: Ids<'_>, e: usize, list: &[T]) {
+pub(super) fn prefetch_next<T>(ptr: Ids<'_>, idx: Ids<'_>, e: usize, list: &[T]) {
     let start = ptr.peek(idx.peek(e.wrapping_add(AHEAD)));
     prefetch(list, start);
     // A row may start anywhere in a cache line, so rows of a few elements often have two.

@@ -1,7 +1,7 @@
 //! Products of two sparse matrices whose pattern is known, with the way of each product kept.
 
 use super::compressed::{Compressed, View};
-use super::places::{Columns, Right, position, prefetch_row, products, products_of};
+use super::places::{Columns, Right, position, prefetch_next, products, products_of};
 use super::short::is_short;
 use crate::element::Ids;
 use crate::memory::Scratch;
@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 /// Most products for each element of C: their slots take as much memory then as its columns and its values in f32.
 const PRODUCTS: usize = 4;
+
+const OTHERS: &str = "spgemm: the plan must be of these patterns";
 
 /// To which element of its row of `C = A * B` each product belongs: its *slot*.
 ///
@@ -40,6 +42,7 @@ impl ProductPlan {
     /// When C lacks an element of the product, lengths disagree, pointers descend or an index is out of range.
     pub fn new<I: Index>(c: (&[I], &[I]), a: Compressed<'_, I>, b: Compressed<'_, I>, cols: usize) -> Option<Self> {
         let (ptr, a) = (I::list(c.0), a.view());
+        assert_eq!(ptr.rows(), a.ptr.rows(), "spgemm: the pattern must have as many rows as A");
         let longest = (0..ptr.rows()).map(|r| ptr.span(r).len()).max().unwrap_or(0);
         if longest > 1 << u16::BITS {
             return None;
@@ -71,7 +74,8 @@ impl ProductPlan {
     ///
     /// # Panics
     ///
-    /// When the patterns are not those of the plan. If they only have the same lengths, values may be wrong instead.
+    /// When the patterns are not those of the plan. If they only have rows of the same lengths, values may be wrong
+    /// instead.
     pub fn values<T: Element, I: Index>(
         &self,
         ptr: &[I],
@@ -99,6 +103,7 @@ impl ProductPlan {
                 let out = &mut out[row.start - first..row.end - first];
                 out.iter_mut().zip(&sums).for_each(|(slot, sum)| *slot = T::narrow(*sum));
             }
+            assert!(rest.is_empty(), "{OTHERS}");
         });
     }
 
@@ -134,13 +139,14 @@ impl ProductPlan {
                     out[e - first] = T::narrow(sum);
                 }
             }
+            assert!(rest.is_empty(), "{OTHERS}");
         });
     }
 
     /// Runs `body` for each piece, with the part of `out` that belongs to its rows.
     fn each<T: Element>(&self, ptr: Ids<'_>, out: &mut [T], body: &(dyn Fn(&Piece, &mut [T]) + Sync)) {
         let rows = self.0.last().map_or(0, |piece| piece.rows.end);
-        assert_eq!(ptr.rows(), rows, "spgemm: the plan must be of these patterns");
+        assert_eq!(ptr.rows(), rows, "{OTHERS}");
         assert_eq!(ptr.peek(rows), out.len(), "spgemm: out must have an element for each of the pattern");
         let lens = par::lens(&self.0, |piece| ptr.spans(&piece.rows).len());
         par::each(split_mut(out, &lens), &|k, out| body(&self.0[k], out));
@@ -179,7 +185,7 @@ fn locate_row(
 ) -> bool {
     let mut complete = true;
     for e in a.ptr.span(r) {
-        prefetch_row(b.ptr, a.idx, e, b.places);
+        prefetch_next(b.ptr, a.idx, e, b.places);
         let places = &b.places[b.ptr.span(a.idx.at(e))];
         let (head, tail) = slots.split_at_mut(places.len());
         slots = tail;
@@ -202,7 +208,7 @@ fn row_of<T: Element>(
     slots: &mut &[u16],
     mut term: impl FnMut(usize, T::Acc),
 ) {
-    prefetch_row(b.ptr, idx, e, b_values);
+    prefetch_next(b.ptr, idx, e, b_values);
     let row = b.ptr.span(idx.at(e));
     let (own, rest) = slots.split_at(row.len());
     *slots = rest;

@@ -1,7 +1,7 @@
 //! Sparse matrix times transposed sparse matrix, at the elements of a mask.
 
 use super::compressed::Compressed;
-use super::places::{Columns, Right, position, prefetch_row};
+use super::places::{Columns, Right, position, prefetch_next};
 use crate::element::Ids;
 use crate::par::for_pieces;
 use crate::{Element, Index};
@@ -48,8 +48,8 @@ fn sample<T: Element>(
                 dense_row[x.places[e].to_usize()] = x_values[position(x.perm, e)].widen();
             }
             for e in ptr.span(r) {
-                prefetch_row(y.ptr, idx, e, y.places);
-                prefetch_row(y.ptr, idx, e, y_values);
+                prefetch_next(y.ptr, idx, e, y.places);
+                prefetch_next(y.ptr, idx, e, y_values);
                 let mut sum = T::ACC_ZERO;
                 let row = y.ptr.span(idx.at(e));
                 if y.perm.is_none() {

@@ -1,7 +1,7 @@
 //! Sparse matrix times sparse matrix.
 
 use super::compressed::{Compressed, View};
-use super::places::{Columns, Hits, Right, position, prefetch_row, products, products_of};
+use super::places::{Columns, Hits, Right, position, prefetch_next, products, products_of};
 use super::short::{Products, is_short};
 use crate::element::Ids;
 use crate::memory::{Scratch, defaults, unwritten};
@@ -299,8 +299,8 @@ fn add_row<T: Element>(
     mut add: impl FnMut(usize, T::Acc),
 ) {
     for e in a.ptr.span(r) {
-        prefetch_row(b.ptr, a.idx, e, b.places);
-        prefetch_row(b.ptr, a.idx, e, b_values);
+        prefetch_next(b.ptr, a.idx, e, b.places);
+        prefetch_next(b.ptr, a.idx, e, b_values);
         let weight = a_values[position(a.perm, e)].widen();
         let row = b.ptr.span(a.idx.at(e));
         if b.perm.is_none() {

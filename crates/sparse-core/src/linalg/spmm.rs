@@ -4,6 +4,7 @@ use super::compressed::{Compressed, View};
 use super::spmv::spmv;
 use crate::epilogue::Epilogue;
 use crate::memory::Scratch;
+use crate::par;
 use crate::reduce::reduce_rows;
 use crate::reducer::{Reducer, Sum};
 use crate::rows::{move_rows, swap_blocks};
@@ -109,13 +110,19 @@ pub fn spmm_each<T: Element, I: Index>(
     let turned = if batch > 1 { in_order(a, values, heads) } else { None };
     let (values, perm) = turned.as_deref().map_or((values, a.perm), |turned| (turned, None));
     let own = dense.len() / batch;
-    for (k, out) in out.chunks_exact_mut(rows * features).enumerate() {
+    let one = |k: usize, out: &mut [T]| {
         spmm(Compressed { perm, ..a }, values, &dense[k * own..][..own], heads, features, out);
+    };
+    if par::pieces((a.idx.len() + rows).saturating_mul(features)) < par::threads() {
+        // A product is too small for all threads.
+        par::chunks_mut(out, rows * features, &one);
+    } else {
+        out.chunks_exact_mut(rows * features).enumerate().for_each(|(k, out)| one(k, out));
     }
 }
 
-/// From this many columns of a head on, several operands are multiplied one after the other. Fewer are copied: with 24
-/// columns and a batch of 4, the copies take as long as reading the elements four times and short rows.
+/// From this many columns of a head on, several operands are multiplied one after the other. Operands with narrower
+/// heads are copied side by side. With 24 columns and a batch of 4 both ways take equally long.
 const APART: usize = 32;
 
 /// From this many features on, values are brought in order before a product. A random read between those of wide rows

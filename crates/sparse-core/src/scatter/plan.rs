@@ -4,6 +4,7 @@ use super::layout::Layout;
 use super::target::{Target, TargetIndex};
 use super::walk::Walk;
 use crate::element::Ids;
+use crate::graph::Stream;
 use crate::par;
 use core::ops::Range;
 
@@ -77,7 +78,10 @@ fn balanced(index: Ids<'_>, len: usize, parts: usize) -> Vec<Range<usize>> {
         j if j < 0 => j.wrapping_add(len as i64) as usize,
         j => j as usize,
     };
-    let mut at: Vec<usize> = (0..index.len()).step_by(index.len().div_ceil(SAMPLE).max(1)).map(position).collect();
+    let (step, stream) = (index.len().div_ceil(SAMPLE).max(1), Stream::new(0));
+    // Anywhere in its stretch: the index may repeat with the period of the stretches.
+    let place = |s: usize| (s * step + (stream.at(s as u64) % step as u64) as usize).min(index.len() - 1);
+    let mut at: Vec<usize> = (0..index.len().div_ceil(step)).map(|s| position(place(s))).collect();
     at.sort_unstable();
     let (mut ranges, mut start) = (Vec::with_capacity(parts), 0);
     for part in 1..parts {
@@ -117,6 +121,16 @@ mod tests {
         for range in ranges {
             let values = index.iter().filter(|&&j| range.contains(&((j + 4096) as usize))).count();
             assert!(values.abs_diff(25_000) < 1000, "{values} of 100,000 in one of 4 parts");
+        }
+    }
+
+    #[test]
+    fn an_index_that_repeats_is_shared() {
+        for period in [64, 100] {
+            let index: Vec<i32> = (0..1 << 20).map(|k| k % period).collect();
+            let ranges = balanced(Ids::I32(&index), period as usize, 2);
+            assert_eq!(ranges.len(), 2);
+            assert!(ranges[0].end.abs_diff(period as usize / 2) <= 3, "{ranges:?}");
         }
     }
 

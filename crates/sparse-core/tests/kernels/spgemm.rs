@@ -192,6 +192,30 @@ fn plans_of_transposes() {
     assert_eq!(out[0], out[1]);
 }
 
+/// Several threads share the rows, with their part of the slots.
+#[test]
+fn plans_of_many_rows_on_any_number_of_threads() {
+    let (a, b) = (matrix(3000, 400, 1), matrix(400, 700, 2));
+    let (ptr, idx, values) = spgemm(view(&a), &a.2, view(&b), &b.2, 700).unwrap();
+    for threads in [1, 2, 5] {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| {
+            let plan = ProductPlan::new((&ptr, &idx), view(&a), view(&b), 700).expect("few products");
+            let mut out = vec![0.5; values.len()];
+            plan.values(&ptr, view(&a), &a.2, view(&b), &b.2, &mut out);
+            assert_eq!(out, values);
+        });
+    }
+}
+
+#[test]
+#[should_panic(expected = "the plan must be of these patterns")]
+fn a_plan_of_longer_rows_panics() {
+    let (one, two) = (vec![0, 1], vec![0, 2]);
+    let view = |ptr, idx| Compressed::<i32> { ptr, idx, perm: None };
+    let plan = ProductPlan::new((&two, &[0, 1]), view(&one, &[0]), view(&two, &[0, 1]), 2).expect("few products");
+    plan.values(&two, view(&one, &[0]), &[1.0f32], view(&one, &[0]), &[1.0], &mut [0.0; 2]);
+}
+
 /// A row of ones, `n` long, times a matrix whose rows have one element each, in columns `0..cols` by turns.
 fn row_times(n: i32, cols: i32) -> Option<usize> {
     let (one, row) = (vec![0, n], (0..n).collect::<Vec<i32>>());
