@@ -15,7 +15,7 @@ pub fn bias_relu<T: Float>(values: Option<&[T]>, out: &mut [T], width: usize, th
         "the bias must have a number for each of {width} columns"
     );
     assert!(out.len().is_multiple_of(width), "bias_relu: the result must hold whole rows");
-    if width > 0 {
+    if !out.is_empty() {
         in_blocks(values, out, (BLOCK / width).max(1) * width, &|_, rows| then.apply(rows, width));
     }
 }
