@@ -73,6 +73,11 @@ pub(crate) enum Drops<const D: usize> {
 }
 
 impl<const D: usize> Drops<D> {
+    /// Whether Burn's layer drops any of these values: only on an autodiff device, and not while it is frozen.
+    pub(crate) fn any(layer: &burn::nn::Dropout, values: &Tensor<D>) -> bool {
+        layer.prob > 0.0 && layer.training.is_enabled() && values.device().is_autodiff()
+    }
+
     /// For values like these, each with probability `p`.
     pub(crate) fn draw(values: &Tensor<D>, p: f64) -> Self {
         let device = values.device().inner();

@@ -2,6 +2,7 @@
 
 use super::dropout::try_sparse_dropout;
 use super::features::{Features, check_dropout, check_square, invalid};
+use crate::kernel::Drops;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::Module;
@@ -80,7 +81,7 @@ impl Appnp {
         const OP: &str = "Appnp::forward";
         check_square(OP, adjacency)?;
         Features::Dense(x.clone()).check(OP, adjacency, x.dims()[1])?;
-        let drops = self.dropout.prob > 0.0 && self.dropout.training.is_enabled() && x.device().is_autodiff();
+        let drops = Drops::any(&self.dropout, &x);
         let own = x.clone().mul_scalar(self.alpha);
         let mut z = x;
         for _ in 0..self.k {

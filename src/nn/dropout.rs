@@ -70,8 +70,7 @@ pub fn try_sparse_dropout<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, p:
 /// assert!(evaluated.into_data().iter::<f32>().all(|x| x == 1.0));
 /// ```
 pub fn dropout<const D: usize>(x: Tensor<D>, layer: &Dropout) -> Tensor<D> {
-    let drops = layer.prob > 0.0 && layer.training.is_enabled() && x.device().is_autodiff();
-    if drops { dropped(x, layer.prob) } else { x }
+    if Drops::any(layer, &x) { dropped(x, layer.prob) } else { x }
 }
 
 fn dropped<const D: usize>(x: Tensor<D>, p: f64) -> Tensor<D> {

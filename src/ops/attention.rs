@@ -160,8 +160,7 @@ pub(crate) fn attend<P: Pattern>(
     along[pattern.shape().len() - 1] = true;
     let lines = Lines::of(pattern, &along);
     let weights = normalized_lines(plain, &lines, false).cast(dtype);
-    let drops = dropout.prob > 0.0 && dropout.training.is_enabled() && value.device().is_autodiff();
-    let drops = drops.then(|| Drops::draw(&weights, dropout.prob));
+    let drops = Drops::any(dropout, &value).then(|| Drops::draw(&weights, dropout.prob));
     let used = drops.as_ref().map_or(weights.clone(), |drops| drops.apply(weights.clone()));
     let plain_value = value.clone().inner();
     let by_row = matrix.row_view();
