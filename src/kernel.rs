@@ -6,7 +6,7 @@ pub(crate) use sparse_burn::kernel::*;
 use crate::base::index::index_tensor;
 use crate::base::kind::Kind;
 use burn::tensor::{DType, Distribution, Int, Tensor};
-use sparse_burn::{BinaryOp, Dropout, PatternArrays, RowsView, is_gpu, read_data};
+use sparse_burn::{Activation, BinaryOp, Dropout, PatternArrays, RowsView, is_gpu, read_data};
 
 /// A matrix in compressed rows: pointers, columns, and the position of each value (`None`: values are in row order).
 pub(crate) type Compressed = RowsView<Tensor<1, Int>>;
@@ -109,6 +109,28 @@ pub(crate) fn relu_backward(out: &Tensor<2>, grad: Tensor<2>) -> Tensor<2> {
         return grad.mask_fill(out.clone().lower_equal_elem(0), 0);
     }
     sparse_burn::kernel::relu_backward(out, grad)
+}
+
+/// The fewest elements of a product that comes from the kernel: from this size on Burn asks the system for new memory.
+const LARGE: usize = 1 << 15;
+
+/// The product of two dense matrices, each of them transposed if `transposed` says so.
+///
+/// On a CPU a large result lies in memory that is used again. Otherwise this is Burn's product.
+pub(crate) fn matmul(x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2]) -> Tensor<2> {
+    let size = |tensor: &Tensor<2>, at: usize, transposed: bool| tensor.dims()[if transposed { 1 - at } else { at }];
+    let elements = size(&x, 0, transposed[0]).saturating_mul(size(&y, 1, transposed[1]));
+    let wide = matches!(x.dtype(), DType::F32 | DType::F64);
+    if wide && elements >= LARGE && !is_gpu(&x.device()) {
+        return sparse_burn::kernel::matmul(x, y, transposed);
+    }
+    let [x, y] = [(x, transposed[0]), (y, transposed[1])].map(|(x, turned)| if turned { x.transpose() } else { x });
+    x.matmul(y)
+}
+
+/// Whether an activation is a kernel: on a CPU, where it runs on all threads and Burn's operations on one.
+pub(crate) fn activates<const D: usize>(values: &Tensor<D>, how: Activation) -> bool {
+    values.shape().num_elements() > 0 && !is_gpu(&values.device()) && how.keeps_signs()
 }
 
 /// The most rows of a segment, on average, for which softmax is one kernel on a CPU, where a thread computes a segment.

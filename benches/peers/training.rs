@@ -6,12 +6,12 @@ use burn::module::Module;
 use burn::nn::{Dropout, DropoutConfig};
 use burn::optim::decay::WeightDecayConfig;
 use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
-use burn::tensor::activation::elu;
 use burn::tensor::{Device, Tensor};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::data::{Graph, LabelledNodes, read_folder};
 use sparse_tensor::nn::{
-    GatConv, GatConvConfig, GcnConv, GcnConvConfig, dropout, row_normalization, sparse_dropout, symmetric_normalization,
+    GatConv, GatConvConfig, GcnConv, GcnConvConfig, dropout, elu, row_normalization, sparse_dropout,
+    symmetric_normalization,
 };
 use std::cell::RefCell;
 use std::path::Path;

@@ -104,20 +104,6 @@ impl Scored {
     }
 }
 
-/// Burn's `leaky_relu` in one rule: backward is one product, where Burn's has two selections.
-pub(super) fn leaky(x: Tensor<2>, slope: f64) -> Tensor<2> {
-    if x.shape().num_elements() == 0 {
-        return x;
-    }
-    let plain = x.clone().inner();
-    // 1 or 0 for each number; arithmetic with them is faster than a choice.
-    let keeps = plain.clone().greater_equal_elem(0.0).float().cast(plain.dtype());
-    let slopes = keeps.clone() + keeps.neg().add_scalar(1.0).mul_scalar(slope);
-    record(plain * slopes.clone(), [Erased::from(x)], slopes, |slopes, grad: Tensor<2>, [needed]| {
-        [needed.then(|| (grad * slopes.clone()).into())]
-    })
-}
-
 /// The result of a layer: heads side by side `[M, H * C]`, or their mean `[M, C]`.
 pub(super) fn join_heads(out: Tensor<2>, heads: usize, concat: bool) -> Tensor<2> {
     if concat || heads == 1 {

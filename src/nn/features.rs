@@ -88,7 +88,7 @@ impl Features<'_> {
         match self {
             Self::Dense(x) => {
                 same_elements(op, x, &weight)?;
-                Ok(x.clone().matmul(weight))
+                Ok(ops::linear::linear(x.clone(), weight, Epilogue::default()))
             }
             Self::Sparse(x) => {
                 same_elements(op, &x.values, &weight)?;
@@ -135,7 +135,7 @@ pub(super) fn aggregated(
 /// Adds a bias to every row.
 pub(super) fn with_bias(rows: Tensor<2>, bias: &Option<Param<Tensor<1>>>) -> Tensor<2> {
     match bias {
-        Some(bias) => rows + bias.val().unsqueeze(),
+        Some(bias) => ops::linear::biased(rows, bias.val()),
         None => rows,
     }
 }

@@ -1,10 +1,11 @@
 //! Graph attention.
 
+use super::activation::leaky_relu;
 use super::attention::{
-    Attended, attention_forwards, attention_from_scores, check_inputs, edge_weights, head_scores, join_heads, leaky,
+    Attended, attention_forwards, attention_from_scores, check_inputs, edge_weights, head_scores, join_heads,
 };
 use super::features::{Features, check_dropout, check_square, glorot, glorot_linear, invalid, with_bias, zeros};
-use super::message_passing::at_edges;
+use super::message_passing::edge_sums;
 use crate::ops::attention::{Scores, attend};
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::Pattern;
@@ -173,10 +174,10 @@ impl GatConv {
         }
         // Of the targets only their scores are needed: <t, W x> is a product with [d_input, heads] numbers.
         let to = target.times(op, head_scores(self.linear.weight.val(), self.target.val()))?;
-        let mut scores = at_edges(pattern, 1, head_scores(from.clone(), self.source.val())) + at_edges(pattern, 0, to);
+        let mut scores = edge_sums(pattern, to, head_scores(from.clone(), self.source.val()));
         if let (Some(features), Some(edge), Some(vector)) = (attended.features, &self.edge, &self.edge_attention) {
             scores = scores + features.matmul(head_scores(edge.weight.val(), vector.val()));
         }
-        Ok((attended.pattern, from, leaky(scores, self.negative_slope)))
+        Ok((attended.pattern, from, leaky_relu(scores, self.negative_slope)))
     }
 }

@@ -1,5 +1,6 @@
 //! The scores of GATv2, without the features of all edges in memory.
 
+use super::activation::leaky_relu;
 use crate::base::exact::Exact;
 use crate::base::float::wide;
 use crate::base::kind::is_16_bit;
@@ -8,7 +9,6 @@ use crate::kernel;
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::{Pattern, Structure};
 use crate::pattern::memo::{Made, Memo};
-use burn::tensor::activation::leaky_relu;
 use burn::tensor::{Int, Tensor};
 use sparse_autograd::{Erased, record};
 use std::sync::Arc;

@@ -9,10 +9,11 @@ use crate::ops::put_along_axis::{run, target};
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::{Pattern, Structure};
 use crate::pattern::maps::axis_map;
+use crate::rows::zip::zip;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::{CsrTensor, SparseTensor};
 use burn::tensor::Tensor;
-use sparse_burn::Reduce;
+use sparse_burn::{BinaryOp, Reduce};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
@@ -276,6 +277,13 @@ pub(super) fn check_edges(
 /// The row of `x` at the target (`axis` 0) or source (1) of each edge.
 pub(super) fn at_edges(pattern: &CsrPattern, axis: usize, x: Tensor<2>) -> Tensor<2> {
     read_rows(x, &axis_map(pattern, axis))
+}
+
+/// The sum of the rows of both ends of each edge: of `target [M, F]` and `source [N, F]`.
+pub(super) fn edge_sums(pattern: &CsrPattern, target: Tensor<2>, source: Tensor<2>) -> Tensor<2> {
+    let none = || Tensor::zeros([1, target.dims()[1]], (&target.device().inner(), target.dtype()));
+    let [rows, cols] = [0, 1].map(|axis| Some(axis_map(pattern, axis)));
+    zip(BinaryOp::Add, (&target, none(), rows), (&source, none(), cols))
 }
 
 /// Softmax of scores `[nnz, H]` over the edges of each target.

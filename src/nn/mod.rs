@@ -13,7 +13,7 @@
 //! | attention | [`GatConv`], [`Gatv2Conv`], [`TransformerConv`] |
 //! | of your own | [`MessagePassing`], [`Edges`] |
 //! | readouts | [`global_add_pool`], [`global_mean_pool`], [`global_max_pool`], [`global_attention_pool`] |
-//! | between layers | [`GraphNorm`], [`JumpingKnowledge`], [`Mlp`], [`dropout`], [`sparse_dropout`], Burn's norms |
+//! | between layers | [`GraphNorm`], [`JumpingKnowledge`], [`Mlp`], [`elu`], [`dropout`], [`sparse_dropout`], Burn's norms |
 //! | adjacencies | [`symmetric_normalization`], [`gcn_normalization`], [`row_normalization`] |
 //! | links | [`NodePairs`], [`dot_decoder`], [`MlpDecoder`], [`negative_sampling`] |
 //! | coarser graphs | [`TopKPool`] |
@@ -21,6 +21,7 @@
 //! | large tables | [`RowTable`] with a [`RowSparseGrad`], stepped by [`RowSgd`], [`RowAdagrad`] or [`RowAdam`] |
 //! | sparse weights | [`SparseLinear`] |
 
+pub(crate) mod activation;
 pub(crate) mod appnp;
 pub(crate) mod attention;
 pub(crate) mod cheb;
@@ -47,6 +48,7 @@ pub(crate) mod table;
 pub(crate) mod top_k;
 pub(crate) mod transformer;
 
+pub use activation::{elu, leaky_relu};
 pub use appnp::{Appnp, AppnpConfig};
 pub use cheb::{ChebConv, ChebConvConfig, Laplacian};
 pub use dropout::{dropout, sparse_dropout, try_sparse_dropout};

@@ -19,16 +19,19 @@ struct Saved {
 
 /// `relu(x weight + bias)`, each part as the epilogue says: `[N, d_input] x [d_input, d_output]`.
 ///
-/// The answer is that of Burn's `matmul`, addition and `relu`. On a CPU the last two are one pass on all threads in the
-/// memory of the product, and so is the gradient of ReLU.
+/// The answer is that of Burn's `matmul`, addition and `relu`. On a CPU large products are in memory that is used again.
+/// Addition and ReLU are one pass on all threads in that memory, and so is the gradient of ReLU.
 pub(crate) fn linear(x: Tensor<2>, weight: Tensor<2>, Epilogue { bias, relu: rectify }: Epilogue) -> Tensor<2> {
-    let nothing = x.dims()[0] == 0 || weight.dims().contains(&0) || bias.is_none() && !rectify;
+    let nothing = x.dims()[0] == 0 || weight.dims().contains(&0);
     if nothing || sparse_burn::is_gpu(&x.device()) {
         return followed(x.matmul(weight), bias, rectify);
     }
     let columns = weight.dims()[1];
-    let row = bias.as_ref().map(|bias| bias.clone().inner().reshape(Exact([1, columns])));
-    let out = kernel::bias_relu(x.clone().inner().matmul(weight.clone().inner()), row.as_ref(), rectify);
+    let mut out = kernel::matmul(x.clone().inner(), weight.clone().inner(), [false; 2]);
+    if bias.is_some() || rectify {
+        let row = bias.as_ref().map(|bias| bias.clone().inner().reshape(Exact([1, columns])));
+        out = kernel::bias_relu(out, row.as_ref(), rectify);
+    }
     let saved = Saved {
         x: weight.is_tracked().then(|| x.clone().inner()),
         weight: x.is_tracked().then(|| weight.clone().inner()),
@@ -44,6 +47,19 @@ pub(crate) fn linear(x: Tensor<2>, weight: Tensor<2>, Epilogue { bias, relu: rec
             [d_x, d_weight, bias.then(|| grad.sum_dim(0).reshape([columns]).into())]
         }),
     }
+}
+
+/// `rows + bias`, on a CPU on all threads.
+pub(crate) fn biased(rows: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
+    if rows.shape().num_elements() == 0 || sparse_burn::is_gpu(&rows.device()) {
+        return followed(rows, Some(bias), false);
+    }
+    let columns = rows.dims()[1];
+    let out = kernel::bias_relu(&rows, Some(&bias.clone().inner().reshape(Exact([1, columns]))), false);
+    record(out, [Erased::from(rows), Erased::from(bias)], columns, |&columns, grad: Tensor<2>, [rows, bias]| {
+        let d_bias = bias.then(|| grad.clone().sum_dim(0).reshape([columns]).into());
+        [rows.then(|| grad.into()), d_bias]
+    })
 }
 
 /// The product with its bias and ReLU, in passes of Burn.
@@ -68,8 +84,9 @@ impl Saved {
     }
 
     fn backward(&self, grad: &Tensor<2>, [x, weight]: [bool; 2]) -> [Option<Erased>; 2] {
-        let d_x = self.weight.as_ref().filter(|_| x).map(|weight| grad.clone().matmul(weight.clone().transpose()));
-        let d_weight = self.x.as_ref().filter(|_| weight).map(|x| x.clone().transpose().matmul(grad.clone()));
+        let of = |x: &Tensor<2>, y: &Tensor<2>, turned| kernel::matmul(x.clone(), y.clone(), turned);
+        let d_x = self.weight.as_ref().filter(|_| x).map(|weight| of(grad, weight, [false, true]));
+        let d_weight = self.x.as_ref().filter(|_| weight).map(|x| of(x, grad, [true, false]));
         [d_x.map(Erased::from), d_weight.map(Erased::from)]
     }
 }

@@ -6,7 +6,7 @@ use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::kind::{self, Basic};
 use burn::tensor::{Bool, Int, Tensor};
-use sparse_core::{BinaryOp, Dropout, Extremum, ProductPlan, Reduce, SparseError};
+use sparse_core::{Activation, BinaryOp, Dropout, Extremum, ProductPlan, Reduce, SparseError};
 use std::any::{Any, TypeId};
 
 /// A tensor that the dispatch routes to its backend.
@@ -96,6 +96,7 @@ plain!(
     &'static str,
     BinaryOp,
     ConcatAxis,
+    Activation,
     Dropout,
     Extremum,
     MergeRule,

@@ -19,7 +19,7 @@ use crate::host_tensor::HostTensor;
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::{Float, Int, Tensor, TensorData};
-use sparse_core::{BinaryOp, Dropout, Extremum, ProductPlan, Result};
+use sparse_core::{Activation, BinaryOp, Dropout, Extremum, ProductPlan, Result};
 
 #[cfg(feature = "gpu")]
 use crate::backend::Gpu;
@@ -167,7 +167,7 @@ kernels! {
     ) -> Tensor<2, K>;
 
     /// Each value times 0 where it is dropped, and else times `1 / (1 - p)`. This is its own gradient too. It uses the
-    /// memory of the values if nobody else does, as the next two kernels do. All three are for CPUs.
+    /// memory of the values if nobody else does, as the next four kernels do. All of these are for CPUs.
     dropout DropValues[const D: usize](values: Tensor<D>, rule: Dropout) -> Tensor<D>;
 
     /// A bias `[1, features]` added to each row, and then ReLU, which leaves NaN.
@@ -175,6 +175,18 @@ kernels! {
 
     /// The gradient where the result of ReLU is above zero or NaN, else 0.
     relu_backward ReluBackward(out: Tensor<2>, grad: Tensor<2>) -> Tensor<2>;
+
+    /// An activation of each number.
+    activate Activate[const D: usize](values: Tensor<D>, how: Activation) -> Tensor<D>;
+
+    /// The gradient of what `activate` took, from its result and the gradient of that.
+    activate_backward ActivateBackward[const D: usize](
+        out: Tensor<D>, grad: Tensor<D>, how: Activation,
+    ) -> Tensor<D>;
+
+    /// Dense x dense on a CPU, in memory that is used again: `x` `[m, k]` and `y` `[k, n]`, or their transposes where
+    /// `transposed` says so. For f32 and f64.
+    matmul Matmul(x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2]) -> Tensor<2>;
 
     /// Both gradients of [`spmm`] for floats, of the dense operand and of the values, in one walk on a CPU. `view` is
     /// the transpose, and `places` the inverse of its permutation. `rows` and `cols` have the row and the column of

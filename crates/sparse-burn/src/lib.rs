@@ -39,4 +39,4 @@ pub use read::{is_gpu, read_data};
 #[cfg(feature = "gpu")]
 pub use replay::device_reads;
 pub use replay::without_blocking;
-pub use sparse_core::{BinaryOp, Dropout, Extremum, Reduce};
+pub use sparse_core::{Activation, BinaryOp, Dropout, Extremum, Reduce};

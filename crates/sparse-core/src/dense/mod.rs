@@ -1,12 +1,15 @@
 //! What layers do to dense arrays between products: one pass over memory, on all threads.
 
+mod activation;
 mod dropout;
 mod relu;
 
+pub use activation::{Activation, activate, activate_backward};
 pub use dropout::{Dropout, dropout};
 pub use relu::{bias_relu, relu_backward};
 
 pub(crate) mod dynamic {
+    pub use super::activation::dynamic::*;
     pub use super::dropout::dynamic::*;
     pub use super::relu::dynamic::*;
 }

@@ -2,7 +2,7 @@
 //! which fusion can join with their neighbours. So these kernels come here only if they are called by themselves.
 
 use crate::backend::{Declined, Gpu};
-use crate::kernel::{BiasRelu, DropValues, ReluBackward};
+use crate::kernel::{Activate, ActivateBackward, BiasRelu, DropValues, Matmul, ReluBackward};
 use burn_cubecl::tensor::CubeTensor;
 
 macro_rules! on_host {
@@ -15,4 +15,4 @@ macro_rules! on_host {
     )*};
 }
 
-on_host!(BiasRelu DropValues ReluBackward);
+on_host!(Activate ActivateBackward BiasRelu DropValues Matmul ReluBackward);

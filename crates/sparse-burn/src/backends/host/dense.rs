@@ -2,7 +2,7 @@
 
 use super::elements_mut;
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::{BiasRelu, DropValues, ReluBackward};
+use crate::kernel::{Activate, ActivateBackward, BiasRelu, DropValues, ReluBackward};
 use burn::tensor::TensorData;
 use sparse_core::dynamic::{self, ElementVec, Values};
 
@@ -36,5 +36,19 @@ impl ReluBackward<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
         let Self { out, grad } = self;
         changed(grad, |grad| dynamic::relu_backward(out.elements(), grad))
+    }
+}
+
+impl Activate<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { values, how } = self;
+        changed(values, |values| dynamic::activate(values, how))
+    }
+}
+
+impl ActivateBackward<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { out, grad, how } = self;
+        changed(grad, |grad| dynamic::activate_backward(out.elements(), grad, how))
     }
 }

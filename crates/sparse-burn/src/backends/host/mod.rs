@@ -3,6 +3,7 @@
 mod dense;
 mod extremum;
 mod linalg;
+mod matmul;
 mod merge;
 mod put;
 mod rows;

@@ -1,0 +1,191 @@
+//! Activations that do not change numbers above zero, and their gradients.
+
+use super::{BLOCK, in_blocks};
+use crate::{Float, simd};
+use pulp::{Simd, WithSimd};
+
+/// What becomes of a number that is not above zero. NaN stays NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Activation {
+    /// `alpha * (e^x - 1)`, the exponential linear unit.
+    Elu {
+        /// What the result goes to below zero, negated.
+        alpha: f64,
+    },
+    /// `slope * x`, the leaky ReLU.
+    LeakyRelu {
+        /// The slope below zero.
+        slope: f64,
+    },
+}
+
+impl Activation {
+    /// Whether the sign of the result says that of the number, as [`activate_backward`] needs it.
+    pub fn keeps_signs(self) -> bool {
+        let (Self::Elu { alpha: factor } | Self::LeakyRelu { slope: factor }) = self;
+        factor >= 0.0
+    }
+}
+
+/// Applies an activation to each number. `out` gets the results of `values`; without these it is changed in place.
+///
+/// # Panics
+///
+/// When lengths disagree.
+pub fn activate<T: Float>(values: Option<&[T]>, out: &mut [T], how: Activation) {
+    in_blocks(values, out, BLOCK, &|_, list| match how {
+        Activation::Elu { alpha } => {
+            let alpha = T::nearest(alpha);
+            below(list, |x| T::mul(alpha, T::exp_m1(x)));
+        }
+        Activation::LeakyRelu { slope } => {
+            let slope = T::nearest(slope);
+            below(list, |x| T::mul(slope, x));
+        }
+    });
+}
+
+/// The gradient of what [`activate`] took, from its result `out` and the gradient of that. `d_out` gets the results of
+/// `grad`; without that it is changed in place. Where the result is above zero the gradient passes; else it is times
+/// `out + alpha`, or times the slope.
+///
+/// # Panics
+///
+/// When lengths disagree, or the activation does not [keep signs](Activation::keeps_signs).
+pub fn activate_backward<T: Float>(out: &[T], grad: Option<&[T]>, d_out: &mut [T], how: Activation) {
+    assert_eq!(out.len(), d_out.len(), "activate_backward: the gradient must have as many elements as the result");
+    assert!(how.keeps_signs(), "activate_backward: the factor of an activation must not be negative, got {how:?}");
+    in_blocks(grad, d_out, BLOCK, &|k, grad| {
+        let out = &out[k * BLOCK..][..grad.len()];
+        match how {
+            Activation::Elu { alpha } => {
+                let alpha = T::nearest(alpha);
+                scale(grad, out, |out| T::add(out, alpha));
+            }
+            Activation::LeakyRelu { slope } => {
+                let slope = T::nearest(slope);
+                scale(grad, out, |_| slope);
+            }
+        }
+    });
+}
+
+/// Replaces each number that is not above zero.
+#[inline(always)]
+fn below<T: Float>(list: &mut [T], f: impl Fn(T::Acc) -> T::Acc) {
+    simd::on_any(Below { list, f });
+}
+
+struct Below<'a, T, F> {
+    list: &'a mut [T],
+    f: F,
+}
+
+impl<T: Float, F: Fn(T::Acc) -> T::Acc> WithSimd for Below<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for x in self.list {
+            let wide = x.widen();
+            let other = T::narrow((self.f)(wide));
+            *x = if wide > T::ACC_ZERO { *x } else { other };
+        }
+    }
+}
+
+/// Multiplies each gradient by the slope at a result that is not above zero.
+#[inline(always)]
+fn scale<T: Float>(grad: &mut [T], out: &[T], slope: impl Fn(T::Acc) -> T::Acc) {
+    simd::on_any(Scale { grad, out, slope });
+}
+
+struct Scale<'a, T, F> {
+    grad: &'a mut [T],
+    out: &'a [T],
+    slope: F,
+}
+
+impl<T: Float, F: Fn(T::Acc) -> T::Acc> WithSimd for Scale<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (grad, out) in self.grad.iter_mut().zip(self.out) {
+            let out = out.widen();
+            let slope = (self.slope)(out);
+            let slope = if out > T::ACC_ZERO { T::ACC_ONE } else { slope };
+            *grad = T::narrow(T::mul(grad.widen(), slope));
+        }
+    }
+}
+
+pub(super) mod dynamic {
+    use super::Activation;
+    use crate::dynamic::slices::{AnyElement, ElementVec, Elements, Values, with_values};
+
+    /// See [`activate`](crate::activate()). Returns the result, unless the values are changed in place.
+    pub fn activate(values: Values<'_>, how: Activation) -> Option<ElementVec> {
+        with_values!(values, (source, out) => super::activate(source, out, how))
+    }
+
+    /// See [`activate_backward`](crate::activate_backward()). Returns the result, unless the gradient is changed in
+    /// place.
+    pub fn activate_backward(out: Elements<'_>, grad: Values<'_>, how: Activation) -> Option<ElementVec> {
+        with_values!(grad, (source, d_out) => {
+            super::activate_backward(AnyElement::elements(out), source, d_out, how)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ELU: Activation = Activation::Elu { alpha: 1.5 };
+    const LEAKY: Activation = Activation::LeakyRelu { slope: 0.2 };
+
+    #[test]
+    fn are_their_formulas() {
+        let x: Vec<f64> =
+            (0..5000).map(|k| (f64::from(k) * 0.37).sin() * 9.0).chain([0.0, -0.0, -1e-9, 1e-9]).collect();
+        let elu = |x: f64| if x > 0.0 { (x, 1.0) } else { (1.5 * x.exp_m1(), 1.5 * x.exp()) };
+        let leaky = |x: f64| if x > 0.0 { (x, 1.0) } else { (0.2 * x, 0.2) };
+        for (how, formula) in [(ELU, &elu as &dyn Fn(f64) -> (f64, f64)), (LEAKY, &leaky)] {
+            let (mut out, mut grad) = (vec![0.0; x.len()], vec![2.0; x.len()]);
+            activate(Some(&x), &mut out, how);
+            activate_backward(&out, None, &mut grad, how);
+            for ((&x, out), grad) in x.iter().zip(out).zip(grad) {
+                let (want, slope) = formula(x);
+                assert_eq!(out, want, "{how:?} of {x}");
+                assert!((grad - 2.0 * slope).abs() < 1e-14, "{how:?} of {x}: {grad}");
+            }
+        }
+    }
+
+    #[test]
+    fn limits_and_nan() {
+        for (how, low) in [(ELU, -1.5), (LEAKY, f32::NEG_INFINITY)] {
+            let mut list = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, 0.0];
+            activate(None, &mut list, how);
+            assert!(list[0].is_nan());
+            assert_eq!(list[1..], [f32::INFINITY, low, 0.0, 0.0]);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "must not be negative")]
+    fn a_gradient_needs_signs() {
+        activate_backward(&[1.0], None, &mut [1.0], Activation::LeakyRelu { slope: -1.0 });
+    }
+
+    #[test]
+    fn same_bits_on_every_instruction_set() {
+        let mut plain: Vec<f32> = (0..3000).map(|k| (k as f32 * 0.37).sin() * 40.0).collect();
+        let mut list = plain.clone();
+        activate(None, &mut list, ELU);
+        let f = |x: f32| 1.5 * crate::exp::exp_m1(x);
+        pulp::Scalar::new().vectorize(Below { list: &mut plain, f });
+        assert!(list.iter().zip(&plain).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
+}
