@@ -5,7 +5,7 @@ pub(crate) use sparse_burn::kernel::*;
 
 use crate::base::index::index_tensor;
 use crate::base::kind::Kind;
-use burn::tensor::{DType, Distribution, Int, Tensor};
+use burn::tensor::{DType, Device, Distribution, Int, Tensor};
 use sparse_burn::{Activation, BinaryOp, Dropout, PatternArrays, RowsView, is_gpu, read_data};
 
 /// A matrix in compressed rows: pointers, columns, and the position of each value (`None`: values are in row order).
@@ -78,15 +78,14 @@ impl<const D: usize> Drops<D> {
         layer.prob > 0.0 && layer.training.is_enabled() && values.device().is_autodiff()
     }
 
-    /// For values like these, each with probability `p`.
-    pub(crate) fn draw(values: &Tensor<D>, p: f64) -> Self {
-        let device = values.device().inner();
-        if is_gpu(&device) {
-            let draws = Tensor::<D>::random(values.dims(), Distribution::Default, (&device, DType::F32));
-            let kept = draws.greater_equal_elem(p).float().cast(values.dtype());
+    /// For values of this shape, device and dtype, each with probability `p`.
+    pub(crate) fn draw(shape: [usize; D], (device, dtype): (&Device, DType), p: f64) -> Self {
+        if is_gpu(device) {
+            let draws = Tensor::<D>::random(shape, Distribution::Default, (device, DType::F32));
+            let kept = draws.greater_equal_elem(p).float().cast(dtype);
             return Self::Factors(kept.mul_scalar(1.0 / (1.0 - p)));
         }
-        let draws = read_data(Tensor::<1>::random([4], Distribution::Default, (&device, DType::F32)));
+        let draws = read_data(Tensor::<1>::random([4], Distribution::Default, (device, DType::F32)));
         // Each number has 24 random bits.
         let bits = draws.iter::<f32>().map(|draw| (f64::from(draw) * 2.0_f64.powi(24)) as u64);
         Self::Rule(Dropout { p, seed: bits.fold(0, |seed: u64, bits| seed.rotate_left(16) ^ bits) })
@@ -138,7 +137,7 @@ const SHORT: usize = 4096;
 
 /// Whether softmax within segments is one kernel: on a GPU, and on a CPU for short segments whose rows are in order.
 /// Otherwise it is a chain of kernels.
-pub(crate) fn fuses_softmax(values: &Tensor<2>, order: Option<&Tensor<1, Int>>, ptr: &Tensor<1, Int>) -> bool {
-    let short = values.dims()[0] / SHORT < ptr.dims()[0] - 1;
-    is_gpu(&values.device()) || short && order.is_none()
+pub(crate) fn fuses_softmax(rows: usize, order: Option<&Tensor<1, Int>>, ptr: &Tensor<1, Int>) -> bool {
+    let short = rows / SHORT < ptr.dims()[0] - 1;
+    is_gpu(&ptr.device()) || short && order.is_none()
 }

@@ -74,7 +74,7 @@ pub fn dropout<const D: usize>(x: Tensor<D>, layer: &Dropout) -> Tensor<D> {
 }
 
 fn dropped<const D: usize>(x: Tensor<D>, p: f64) -> Tensor<D> {
-    let drops = Drops::draw(&x, p);
+    let drops = Drops::draw(x.dims(), (&x.device().inner(), x.dtype()), p);
     let out = drops.apply(x.clone().inner());
     record(out, [Erased::from(x)], drops, |drops, grad, _| [Some(drops.apply(grad).into())])
 }

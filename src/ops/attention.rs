@@ -7,7 +7,7 @@ use crate::base::checks::{same_device, same_elements};
 use crate::base::empty::constant;
 use crate::base::exact::Exact;
 use crate::base::float::wide;
-use crate::base::kind::Kind;
+use crate::base::kind::{Kind, is_16_bit};
 use crate::kernel::{self, Drops};
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
@@ -18,6 +18,7 @@ use crate::tensor::sparse::SparseTensor;
 use burn::nn::{Dropout, DropoutConfig};
 use burn::tensor::{Int, Tensor};
 use sparse_autograd::{Erased, record};
+use sparse_burn::is_gpu;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
@@ -35,9 +36,10 @@ use sparse_macros::or_panic;
 ///   on an autodiff device, that is, in training. Which weights these are follows from `Device::seed`.
 ///
 /// This is [`head_sddmm`](super::head_sddmm), `softmax` and `matmul` with one backward rule for all three: SDDMM,
-/// softmax and SpMM. (PyTorch's `scaled_dot_product_attention`, on a sparse mask.) It keeps the operands
-/// and the weights, on a GPU also what dropout multiplies them by. So the memory besides operands and result is
-/// `O(nnz * heads)`; nothing has `nnz * heads * F` numbers.
+/// softmax and SpMM. (PyTorch's `scaled_dot_product_attention`, on a sparse mask.) On a CPU the three are one walk over
+/// the rows of a coalesced mask. What is kept are the operands and the weights, on a GPU also what dropout multiplies
+/// them by. So the memory besides operands and result is `O(nnz * heads)`, and without a gradient on a CPU that of a few
+/// rows; nothing has `nnz * heads * F` numbers.
 /// Cost: `2 * nnz * heads * (F + G)` operations forward, twice that backward.
 ///
 /// ```
@@ -124,8 +126,8 @@ struct Saved {
     row_ids: Tensor<1, Int>,
     col_ids: Tensor<1, Int>,
     rows: RowSums,
-    /// The result of the softmax, `[nnz, heads]`.
-    weights: Tensor<2>,
+    /// The result of the softmax, `[nnz, heads]`, if an operand is tracked.
+    weights: Option<Tensor<2>>,
     /// Which weights dropout drops.
     drops: Option<Drops<2>>,
     value: Tensor<2>,
@@ -142,44 +144,39 @@ pub(crate) fn attend<P: Pattern>(
     dropout: &Dropout,
 ) -> Tensor<2> {
     let matrix = pattern.matrix().expect("checked by callers");
-    let dtype = value.dtype();
     if pattern.nnz() == 0 || heads == 0 || value.dims()[1] == 0 {
         return nothing(matrix, scores, heads, value);
     }
-    let (plain, factors) = match &scores {
-        Scores::Given(scores) => (scores.clone().inner(), None),
-        Scores::Products { query, key, scale } => {
-            let [query, key] = [query, key].map(|x| x.clone().inner());
-            // In f32, as the softmax: products of 16-bit floats may be too large before they are scaled.
-            let [wide_query, wide_key] = [&query, &key].map(|x| wide(x.clone()));
-            let products = kernel::sddmm(matrix.row_ids(), matrix.col_ids(), &wide_query, &wide_key, heads);
-            (products.mul_scalar(*scale), Some((query, key, *scale)))
-        }
-    };
     let mut along = vec![false; pattern.shape().len()];
     along[pattern.shape().len() - 1] = true;
     let lines = Lines::of(pattern, &along);
-    let weights = normalized_lines(plain, &lines, false).cast(dtype);
-    let drops = Drops::any(dropout, &value).then(|| Drops::draw(&weights, dropout.prob));
-    let used = drops.as_ref().map_or(weights.clone(), |drops| drops.apply(weights.clone()));
     let plain_value = value.clone().inner();
-    let by_row = matrix.row_view();
+    let options = (&plain_value.device(), plain_value.dtype());
+    let drops = Drops::any(dropout, &value).then(|| Drops::draw([pattern.nnz(), heads], options, dropout.prob));
     let scores_tracked = match &scores {
         Scores::Given(scores) => scores.is_tracked(),
         Scores::Products { query, key, .. } => query.is_tracked() || key.is_tracked(),
     };
+    let keep = scores_tracked || value.is_tracked();
     let both = scores_tracked && value.is_tracked() && value.dims()[1] >= WIDE;
-    let out = by_row.rows(|rows| kernel::spmm(rows, &used, &plain_value));
+    let parts = Parts { by_row: matrix.row_view(), lines: &lines, heads, value: &plain_value, drops: drops.as_ref() };
+    let (out, weights) = match parts.one_walk(&scores, keep) {
+        Some(done) => done,
+        None => parts.apart(matrix, &scores),
+    };
     let saved = Saved {
-        by_row,
+        by_row: parts.by_row,
         by_col: matrix.gradient_view(both),
         row_ids: matrix.row_ids().clone(),
         col_ids: matrix.col_ids().clone(),
         rows: lines.sums.clone(),
         weights,
+        factors: match &scores {
+            Scores::Given(_) => None,
+            Scores::Products { query, key, scale } => Some((query.clone().inner(), key.clone().inner(), *scale)),
+        },
         drops,
         value: plain_value,
-        factors,
     };
     match scores {
         Scores::Given(scores) => {
@@ -192,6 +189,54 @@ pub(crate) fn attend<P: Pattern>(
             let parents = [Erased::from(query), Erased::from(key), Erased::from(value)];
             record(out, parents, saved, |saved, grad, needs| saved.backward(grad, needs))
         }
+    }
+}
+
+/// What both ways of computing the result read.
+struct Parts<'a, P> {
+    by_row: View,
+    lines: &'a Lines<P>,
+    heads: usize,
+    value: &'a Tensor<2>,
+    drops: Option<&'a Drops<2>>,
+}
+
+impl<P: Pattern> Parts<'_, P> {
+    /// The result and, to `keep`, the weights: in one kernel, which a CPU has for rows that are in order and short.
+    fn one_walk(&self, scores: &Scores, keep: bool) -> Option<(Tensor<2>, Option<Tensor<2>>)> {
+        let (value, sums) = (self.value, &self.lines.sums);
+        let rule = match self.drops {
+            None => None,
+            Some(Drops::Rule(rule)) => Some(rule),
+            Some(Drops::Factors(_)) => return None,
+        };
+        if is_16_bit(value.dtype()) || is_gpu(&value.device()) {
+            return None;
+        }
+        let rows = self.by_row.in_order()?;
+        if !kernel::fuses_softmax(rows.idx.dims()[0], sums.order(), sums.ptr()) {
+            return None;
+        }
+        let (scores, factors, scale) = match scores {
+            Scores::Given(scores) => (Some(scores), None, 1.0),
+            Scores::Products { query, key, scale } => (None, Some([query.clone(), key.clone()]), *scale),
+        };
+        Some(kernel::attend(rows, scores, factors.as_ref(), scale, self.heads, value, rule, keep))
+    }
+
+    /// The same by one kernel after the other.
+    fn apart(&self, matrix: &Matrix, scores: &Scores) -> (Tensor<2>, Option<Tensor<2>>) {
+        let plain = match scores {
+            Scores::Given(scores) => scores.clone().inner(),
+            Scores::Products { query, key, scale } => {
+                // In f32, as the softmax: products of 16-bit floats may be too large before they are scaled.
+                let [query, key] = [query, key].map(|x| wide(x.clone().inner()));
+                kernel::sddmm(matrix.row_ids(), matrix.col_ids(), &query, &key, self.heads).mul_scalar(*scale)
+            }
+        };
+        let weights = normalized_lines(plain, self.lines, false).cast(self.value.dtype());
+        let used = self.drops.map_or(weights.clone(), |drops| drops.apply(weights.clone()));
+        (self.by_row.rows(|rows| kernel::spmm(rows, &used, self.value)), Some(weights))
     }
 }
 
@@ -211,7 +256,8 @@ fn nothing(matrix: &Matrix, scores: Scores, heads: usize, value: Tensor<2>) -> T
 impl Saved {
     /// The gradients of the query (or of given scores), the key and the value.
     fn backward(&self, grad: Tensor<2>, [first, key, value]: [bool; 3]) -> [Option<Erased>; 3] {
-        let Self { by_row, by_col, weights, drops, .. } = self;
+        let Self { by_row, by_col, drops, .. } = self;
+        let weights = self.weights.as_ref().expect("kept for a tracked operand");
         let drop = |weights: Tensor<2>| match drops {
             Some(drops) => drops.apply(weights),
             None => weights,

@@ -214,7 +214,7 @@ fn placed(rows: Tensor<2>, places: Option<&Tensor<1, Int>>) -> Tensor<2> {
 
 /// Whether one kernel computes the softmax of rows within these segments.
 fn fuses(rows: &Tensor<2>, sums: &RowSums) -> bool {
-    kernel::fuses_softmax(rows, sums.order(), sums.ptr())
+    kernel::fuses_softmax(rows.dims()[0], sums.order(), sums.ptr())
 }
 
 /// Each line's row, at each of its elements.

@@ -47,6 +47,11 @@ impl View {
         Self { lines, occupied: Some(Occupied { ids, all }), places: None }
     }
 
+    /// All lines, if their values are in order.
+    pub(crate) fn in_order(&self) -> Option<&Compressed> {
+        (self.is_all() && self.lines.perm.is_none()).then_some(&self.lines)
+    }
+
     /// Whether it has all lines.
     pub(crate) fn is_all(&self) -> bool {
         self.occupied.is_none()

@@ -93,6 +93,7 @@ plain!(
     (),
     bool,
     usize,
+    f64,
     &'static str,
     BinaryOp,
     ConcatAxis,

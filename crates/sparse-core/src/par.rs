@@ -4,6 +4,7 @@
 use crate::Index;
 use crate::Plain;
 use crate::memory::unwritten;
+use core::cell::Cell;
 use core::ops::Range;
 use rayon::prelude::*;
 use std::sync::Mutex;
@@ -19,7 +20,7 @@ const GRAIN: usize = 16 * 1024;
 
 /// Number of pieces for `work` elements: 8 per thread, to balance pieces that take different times.
 pub(crate) fn pieces(work: usize) -> usize {
-    if work <= GRAIN { 1 } else { (threads() * 8).min(work.div_ceil(GRAIN)) }
+    if work <= GRAIN || ALONE.get() { 1 } else { (threads() * 8).min(work.div_ceil(GRAIN)) }
 }
 
 /// Number of pieces if each needs its own memory: one per thread.
@@ -178,7 +179,24 @@ pub(crate) fn sort_unstable<T: Ord + Send>(slice: &mut [T]) {
 
 /// Number of threads that [`run`] uses.
 pub(crate) fn threads() -> usize {
-    rayon::current_num_threads()
+    if ALONE.get() { 1 } else { rayon::current_num_threads() }
+}
+
+thread_local! {
+    static ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `job` on this thread alone: kernels that it calls make one piece of their work. For the parts of a loop that is
+/// shared already.
+pub(crate) fn alone(job: impl FnOnce()) {
+    struct Back(bool);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            ALONE.set(self.0);
+        }
+    }
+    let _back = Back(ALONE.replace(true));
+    job();
 }
 
 /// Runs `body(range, piece)` for each range and its piece of `out`, in parallel if there are several.

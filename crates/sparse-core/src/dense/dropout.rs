@@ -27,19 +27,28 @@ const GROUP: usize = 64;
 ///
 /// When lengths disagree, or the probability is outside `[0, 1)`.
 pub fn dropout<T: Float>(values: Option<&[T]>, out: &mut [T], rule: Dropout) {
-    assert!((0.0..1.0).contains(&rule.p), "dropout: the probability must be in [0, 1), got {}", rule.p);
-    let stream = Stream::new(rule.seed);
-    let below = (rule.p * 2.0_f64.powi(32)).round() as u32;
-    let kept = T::round(T::nearest(1.0 / (1.0 - rule.p)));
-    in_blocks(values, out, BLOCK, &|k, list| {
-        simd::on_any(Dropping { stream: &stream, word: (k * BLOCK / 2) as u64, below, kept, list });
-    });
+    let stream = rule.stream();
+    in_blocks(values, out, BLOCK, &|k, list| simd::on_any(Dropping::new(&stream, rule, k * BLOCK, list)));
+}
+
+/// [`dropout`] of the values from place `start` on, in place and on this thread.
+pub(crate) fn dropout_at<T: Float>(list: &mut [T], start: usize, rule: Dropout) {
+    simd::on_any(Dropping::new(&rule.stream(), rule, start, list));
+}
+
+impl Dropout {
+    fn stream(self) -> Stream {
+        assert!((0.0..1.0).contains(&self.p), "dropout: the probability must be in [0, 1), got {}", self.p);
+        Stream::new(self.seed)
+    }
 }
 
 struct Dropping<'a, T: Float> {
     stream: &'a Stream,
-    /// The first random word.
+    /// The random words of the first value's group start here.
     word: u64,
+    /// Values of that group before the first one.
+    skipped: usize,
     /// Random numbers below this drop.
     below: u32,
     kept: T::Acc,
@@ -51,16 +60,37 @@ impl<T: Float> WithSimd for Dropping<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, _: S) {
-        let (groups, rest) = core::mem::take(&mut self.list).as_chunks_mut::<GROUP>();
-        let mut last = [T::ZERO; GROUP];
-        last[..rest.len()].copy_from_slice(rest);
+        let list = core::mem::take(&mut self.list);
+        let before = if self.skipped > 0 { (GROUP - self.skipped).min(list.len()) } else { 0 };
+        let (first, list) = list.split_at_mut(before);
+        if !first.is_empty() {
+            self.part(self.skipped, first);
+        }
+        let (groups, rest) = list.as_chunks_mut::<GROUP>();
         groups.iter_mut().for_each(|group| self.group(group));
-        self.group(&mut last);
-        rest.copy_from_slice(&last[..rest.len()]);
+        if !rest.is_empty() {
+            self.part(0, rest);
+        }
     }
 }
 
-impl<T: Float> Dropping<'_, T> {
+impl<'a, T: Float> Dropping<'a, T> {
+    fn new(stream: &'a Stream, rule: Dropout, start: usize, list: &'a mut [T]) -> Self {
+        let below = (rule.p * 2.0_f64.powi(32)).round() as u32;
+        let kept = T::round(T::nearest(1.0 / (1.0 - rule.p)));
+        let word = (start / GROUP * (GROUP / 2)) as u64;
+        Self { stream, word, skipped: start % GROUP, below, kept, list }
+    }
+
+    /// Some values of a group, from one of its places on.
+    #[inline(always)]
+    fn part(&mut self, at: usize, list: &mut [T]) {
+        let mut group = [T::ZERO; GROUP];
+        group[at..at + list.len()].copy_from_slice(list);
+        self.group(&mut group);
+        list.copy_from_slice(&group[at..at + list.len()]);
+    }
+
     /// The lower halves of the words decide on the first half of the group. So vectors need no shuffles.
     #[inline(always)]
     fn group(&mut self, group: &mut [T; GROUP]) {
@@ -124,9 +154,16 @@ mod tests {
 
     #[test]
     fn a_value_depends_on_its_place_only() {
-        let all = factors(3 * BLOCK + 1, 0.3, 1);
+        let all = factors(3 * BLOCK + 8, 0.3, 1);
         for len in [1, GROUP / 2, GROUP - 1, GROUP, GROUP + 1, BLOCK, BLOCK + GROUP / 2 + 1, 3 * BLOCK] {
             assert_eq!(all[..len], factors(len, 0.3, 1), "{len}");
+            // The same places, in two parts.
+            let mut list = vec![1.0; all.len() - len];
+            dropout_at(&mut list, len, Dropout { p: 0.3, seed: 1 });
+            assert_eq!(all[len..], list, "{len}");
+            let mut few = vec![1.0; 5];
+            dropout_at(&mut few, len - 1, Dropout { p: 0.3, seed: 1 });
+            assert_eq!(all[len - 1..len + 4], few, "{len}");
         }
     }
 }

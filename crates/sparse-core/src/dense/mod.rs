@@ -5,6 +5,7 @@ mod dropout;
 mod relu;
 
 pub use activation::{Activation, activate, activate_backward};
+pub(crate) use dropout::dropout_at;
 pub use dropout::{Dropout, dropout};
 pub use relu::{bias_relu, relu_backward};
 

@@ -1,5 +1,6 @@
 //! Products of sparse and dense matrices.
 
+mod attend;
 mod compressed;
 mod extremum;
 mod places;
@@ -12,6 +13,7 @@ mod spmm;
 mod spmm_backward;
 mod spmv;
 
+pub use attend::{Scores, attend};
 pub use compressed::Compressed;
 pub use extremum::{Extremum, extremum_cols_backward, extremum_rows_backward, spmm_extremum};
 pub use product_plan::ProductPlan;
@@ -22,6 +24,7 @@ pub use spmm::{spmm, spmm_each, spmm_then};
 pub use spmm_backward::spmm_backward;
 
 pub(crate) mod dynamic {
+    pub use super::attend::dynamic::*;
     pub use super::compressed::dynamic::*;
     pub use super::extremum::dynamic::*;
     pub use super::product_plan::dynamic::*;

@@ -1,5 +1,6 @@
 //! Every kernel and validator, compared with plain loops over its definition.
 
+mod attend;
 mod bits;
 mod check;
 mod concat;

@@ -16,12 +16,12 @@
 //! Two cases use the host without a warning: validating an empty pattern, and finding the entry that an error names.
 
 mod cumsum;
-mod dense;
 mod extremum;
 mod fallback;
 pub mod forced;
 mod fusion;
 mod hardware;
+mod host_only;
 mod launch;
 mod parts;
 mod put;

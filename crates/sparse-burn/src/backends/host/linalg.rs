@@ -3,9 +3,11 @@
 use super::{list, optional};
 use crate::carried::RowsView;
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::{Sddmm, Spgemm, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm, SpmmBackward, SpmmEach, SpmmThen};
+use crate::kernel::{
+    Attend, Sddmm, Spgemm, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm, SpmmBackward, SpmmEach, SpmmThen,
+};
 use burn::tensor::TensorData;
-use sparse_core::dynamic::{self, DynCompressed};
+use sparse_core::dynamic::{self, DynCompressed, DynScores};
 use sparse_core::{ProductPlan, Result};
 
 impl RowsView<HostTensor> {
@@ -58,6 +60,20 @@ impl Sddmm<HostTensor> {
         let (nnz, features, dtype) = (rows.dims()[0], x.dims()[1], x.dtype());
         let out = dynamic::sddmm(rows.ids(), cols.ids(), x.elements(), y.elements(), heads, features);
         out.data([nnz, heads], dtype)
+    }
+}
+
+impl Attend<HostTensor> {
+    pub(crate) fn host(self) -> (TensorData, Option<TensorData>) {
+        let Self { view, scores, factors, scale, heads, value, drops, keep } = self;
+        let (rows, nnz, width, dtype) = (view.ptr.dims()[0] - 1, view.idx.dims()[0], value.dims()[1], value.dtype());
+        let scores = match (&scores, &factors) {
+            (Some(scores), None) => DynScores::Given(scores.elements()),
+            (None, Some([query, key])) => DynScores::Products(query.elements(), key.elements(), query.dims()[1], scale),
+            _ => panic!("attend: either scores or factors must be given"),
+        };
+        let (out, weights) = dynamic::attend(view.slices(), scores, value.elements(), [heads, width], drops, keep);
+        (out.data([rows, width], dtype), weights.map(|weights| weights.data([nnz, heads], dtype)))
     }
 }
 
