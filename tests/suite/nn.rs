@@ -1,11 +1,11 @@
-use burn::module::Module;
+use burn::module::{Module, Param, ParamId};
 use burn::nn::{Dropout, DropoutConfig};
-use burn::tensor::activation::relu;
-use burn::tensor::{Device, Distribution, Tensor, TensorData, Tolerance};
+use burn::tensor::activation::{self, relu};
+use burn::tensor::{DType, Device, Distribution, Tensor, TensorData, Tolerance};
 use sparse_autograd::gradcheck;
 use sparse_tensor::data::karate;
 use sparse_tensor::nn::{
-    GcnConvConfig, MlpConfig, dropout, row_normalization, sparse_dropout, symmetric_normalization,
+    self, GcnConvConfig, MlpConfig, dropout, row_normalization, sparse_dropout, symmetric_normalization,
     try_symmetric_normalization,
 };
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
@@ -133,6 +133,83 @@ fn dropout_of_dense_tensors_is_for_training() {
     // Each call drops others.
     let drop = || dropout(Tensor::<2>::ones([9, 9], &tape), &layer_of(0.5)).into_data();
     assert_ne!(drop(), drop());
+}
+
+/// An activation of ours, Burn's, its name and the formula of the latter's gradient at zero.
+type Both = (&'static str, fn(Tensor<2>) -> Tensor<2>, fn(Tensor<2>) -> Tensor<2>);
+
+const ACTIVATIONS: [Both; 4] = [
+    ("elu 1", |x| nn::elu(x, 1.0), |x| activation::elu(x, 1.0)),
+    ("elu 0.3", |x| nn::elu(x, 0.3), |x| activation::elu(x, 0.3)),
+    ("leaky_relu 0.2", |x| nn::leaky_relu(x, 0.2), |x| activation::leaky_relu(x, 0.2)),
+    // A negative factor: Burn's own.
+    ("leaky_relu -0.5", |x| nn::leaky_relu(x, -0.5), |x| activation::leaky_relu(x, -0.5)),
+];
+
+/// Enough numbers for several threads, also shared ones, empty ones and several dtypes.
+#[test]
+fn activations_are_those_of_burn() {
+    let device = Device::flex().autodiff();
+    for (name, ours, burns) in ACTIVATIONS {
+        for (dtype, bound) in [(DType::F32, 1e-6), (DType::F64, 1e-14), (DType::F16, 1e-2), (DType::BF16, 1e-1)] {
+            for shape in [[0, 3], [1, 1], [7, 9], [200, 300]] {
+                let x = Tensor::<2>::random(shape, Distribution::Uniform(-3.0, 3.0), &device).cast(dtype);
+                let run = |f: fn(Tensor<2>) -> Tensor<2>| {
+                    let x = x.clone().detach().require_grad();
+                    let out = f(x.clone() * 1.0);
+                    let grads = (out.clone() * x.clone().detach()).sum().backward();
+                    [out, x.grad(&grads).unwrap()].map(|x| x.cast(DType::F64).into_data().iter::<f64>().collect())
+                };
+                let ([out, grad], [want, d_want]): ([Vec<f64>; 2], [Vec<f64>; 2]) = (run(ours), run(burns));
+                assert_eq!(out.len(), shape[0] * shape[1]);
+                for (got, want) in out.iter().chain(&grad).zip(want.iter().chain(&d_want)) {
+                    assert!((got - want).abs() <= bound * (1.0 + want.abs()), "{name} {dtype:?}: {got} and {want}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn activations_have_their_gradients() {
+    let values = TensorData::new((0..24).map(|k| f64::from(k) * 0.31 - 3.6).collect::<Vec<_>>(), [4, 6]);
+    for (_, ours, _) in ACTIVATIONS {
+        gradcheck(&Device::flex().autodiff(), std::slice::from_ref(&values), |xs| ours(xs[0].tensor::<2>())).unwrap();
+    }
+}
+
+/// `e^x - 1` would lose all digits of a small number.
+#[test]
+fn elu_is_precise_near_zero() {
+    let x = Tensor::<1>::from_floats([-1e-7, -1e-12], &Device::flex());
+    let out: Vec<f32> = nn::elu(x, 1.0).into_data().iter().collect();
+    assert!(out.iter().zip([-1e-7, -1e-12]).all(|(out, want)| (out / want - 1.0).abs() < 1e-6), "{out:?}");
+}
+
+/// A layer with a large dense product takes the memory of another kernel than a small one. Both are Burn's product.
+#[test]
+fn dense_products_of_layers_are_those_of_burn() {
+    let device = Device::flex().autodiff();
+    for dtype in [DType::F32, DType::F64] {
+        for [nodes, width, classes] in [[5, 3, 2], [700, 65, 90], [3000, 7, 11], [300, 1, 200]] {
+            let random = |shape| Tensor::<2>::random(shape, Distribution::Uniform(-1.0, 1.0), &device).cast(dtype);
+            let (x, weight) = (random([nodes, width]), random([width, classes]));
+            let identity = CooTensor::<2>::eye(nodes, (&device.clone().inner(), dtype)).to_csr().to_device(&device);
+            let run = |ours: bool| {
+                let [x, weight] = [&x, &weight].map(|x| x.clone().detach().require_grad());
+                let mut layer = GcnConvConfig::new(width, classes).with_bias(false).init(&device);
+                layer.weight = Param::initialized(ParamId::new(), weight.clone());
+                let out = if ours { layer.forward(&identity, x.clone()) } else { x.clone().matmul(weight.clone()) };
+                let grads = (out.clone() * out.clone().detach()).sum().backward();
+                let layer_grad = if ours { layer.weight.val().grad(&grads) } else { weight.grad(&grads) };
+                [out, x.grad(&grads).unwrap(), layer_grad.unwrap()]
+                    .map(|x| x.cast(DType::F64).into_data().iter::<f64>().collect::<Vec<_>>())
+            };
+            for (got, want) in run(true).iter().flatten().zip(run(false).iter().flatten()) {
+                assert!((got - want).abs() <= 1e-3 * (1.0 + want.abs()), "{dtype:?}: {got} and {want}");
+            }
+        }
+    }
 }
 
 fn layer_of(p: f64) -> Dropout {

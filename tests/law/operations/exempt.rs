@@ -44,6 +44,7 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
     ("fn", "of graphs: tests/suite/nn.rs, and tests/law/huge/shapes.rs", "row_normalization symmetric_normalization"),
     ("fn", "of ids, which have no values: tests/suite/entry.rs", "unique"),
     ("fn", "random: tests/suite/nn.rs", "dropout sparse_dropout"),
+    ("fn", "of dense tensors, against Burn's: tests/suite/nn.rs", "elu leaky_relu"),
     (
         "fn",
         "parts of models: tests/suite/layers",
