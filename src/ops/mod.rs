@@ -35,6 +35,7 @@ mod folds;
 mod functions;
 mod gather;
 mod kron;
+mod line_products;
 mod line_sums;
 pub(crate) mod linear;
 mod map;
