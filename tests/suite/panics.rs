@@ -1,7 +1,7 @@
 //! Panics: they name the caller's line, and say what must hold.
 
 use burn::tensor::{Bool, Device, Int, Tensor, s};
-use sparse_tensor::ops::{IndexPlan, gather, gather_nd, scatter, scatter_nd};
+use sparse_tensor::ops::{IndexPlan, gather, gather_nd, scatter, scatter_nd, scatter_reduce};
 use sparse_tensor::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -252,6 +252,7 @@ fn of_free_functions_plans_and_layers() {
         call!(gather(ones([2, 3]), 0, places([2, 3]))),
         call!(scatter(ones([2, 3]), 0, places([2, 3]), ones([2, 3]))),
         call!(gather_nd(ones([2]), places([2, 1]), [0])),
+        call!(scatter_reduce(ones([2, 3]), 0, places([2, 1]), 1.0, Reduce::Add, true)),
         call!(scatter_nd(ones([2]), places([2, 1]), ones([2]), None)),
         call!(put_along_axis(ones([2, 3]), places([2, 3]), 1.0, 0, Reduce::Add, true)),
         call!(plan.select(ones([2, 3]), 0)),
