@@ -1,7 +1,7 @@
 //! Functions of two elements beyond arithmetic: smallest and largest, powers, comparisons, choices.
 
 use super::binary::{check, same_structure};
-use super::map::{bool_fill, changed_shape};
+use super::map::{bool_fill, changed_shape, check_fill};
 use crate::base::checks::plain_name;
 use crate::base::empty::{constant, nothing};
 use crate::base::index::signed;
@@ -75,8 +75,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let fill = match known {
             _ if undefined.contains(&true) => Fill::Undefined,
             Some(fill) => fill,
-            None => Fill::tensor(fill),
+            None => Fill::block(fill),
         };
+        check_fill(op, &fill, block)?;
         Ok(SparseTensor::from_parts(pattern, values, a.dense_shape, fill))
     }
 }

@@ -123,6 +123,7 @@ fn of_two_tensors() {
 fn of_numbers_and_functions() {
     let a = matrix();
     let ints = CooTensor::<2, Int>::zeros([2, 3], &device());
+    let none = CooTensor::<2>::zeros([2, 3], &device());
     name_the_line(vec![
         call!(a.add_scalar(ones([2]))),
         call!(a.sub_scalar(ones([2]))),
@@ -134,6 +135,13 @@ fn of_numbers_and_functions() {
         call!(ints.remainder_scalar(0)),
         call!(ints.powi_scalar(-1)),
         call!(a.clone().map(|rows| rows.narrow(0, 0, 1))),
+        call!(a.clone().map(|rows| rows * ones([3, 1]))),
+        call!(a.zip_with(&a, |x, _| x.narrow(0, 0, 1))),
+        call!(a.zip_with(&a, |x, y| (x + y) * ones([3, 1]))),
+        call!(a.map_stored(|rows| rows.repeat_dim(1, 2))),
+        call!(a.zip_stored(&a, |x, _| x.repeat_dim(1, 2))),
+        call!(none.clone().map(|rows| rows.repeat_dim(1, 2))),
+        call!(none.zip_with(&none, |x, _| x.repeat_dim(0, 2))),
         call!(a.softmax(1)),
         call!(a.log_softmax(1)),
     ]);
