@@ -70,6 +70,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if values.dims() != [nnz, block] {
             return Err(changed_shape(op, values.dims(), [nnz, block]));
         }
+        let values = if undefined.contains(&true) { a.fill.beside(b.fill.beside(values)) } else { values };
         // Fills that the host knows are combined on the host, so that a zero stays known.
         let known = a.fill.host().zip(b.fill.host()).and_then(|(x, y)| host(x, y, a.dtype()));
         let fill = match known {

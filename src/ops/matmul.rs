@@ -3,17 +3,16 @@
 use super::cast::widened;
 use super::operand::Operand;
 use crate::base::checks::same_elements;
-use crate::base::empty::constant;
 use crate::base::exact::Exact;
 use crate::base::float::in_float;
-use crate::base::kind::{Kind, Numeric, as_float, from_float, is_tracked};
+use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::base::scalar::host_float;
 use crate::kernel;
 use crate::pattern::layout::{Pattern, stores_all};
 use crate::pattern::matrix::Matrix;
 use crate::pattern::turned::Turned;
 use crate::pattern::view::{View, WIDE, apart, beside};
-use crate::tensor::fill::{Fill, FillValue};
+use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::FloatDType::F32;
 use burn::tensor::{Bool, Int, Shape, Tensor};
@@ -188,7 +187,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             spmm_each(matrix, (values, turned), dense_rows, batch).reshape(Exact(operand.out()))
         };
         let Some(fill) = fill_term(self) else {
-            return Ok(beside_fill(product(matrix, self.values.clone(), self.turned()), self));
+            return Ok(self.fill.beside(product(matrix, self.values.clone(), self.turned())));
         };
         // A = (S - fill on its pattern) + fill everywhere. An element must be stored once for this, so duplicates are
         // merged.
@@ -251,7 +250,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let back = |out: Tensor<2, K>| out.reshape(Exact([batch, right[D - 1], features])).swap_dims(1, 2);
         let Some(fill) = fill_term(self) else {
             let out = back(spmm_transposed(matrix, self.values.clone(), flat));
-            return Ok(beside_fill(out.reshape(Exact(shape)), self));
+            return Ok(self.fill.beside(out.reshape(Exact(shape))));
         };
         let merged = self.coalesce();
         let own = merged.pattern.matrix().expect("coalescing keeps the rank");
@@ -301,17 +300,6 @@ pub(super) fn fill_term<P: Pattern, const D: usize, K: Numeric>(
     let absent = matches!(sparse.fill, Fill::Undefined) || sparse.fill.is_zero();
     let absent = absent || stores_all(&sparse.pattern);
     (!absent).then(|| sparse.fill_row())
-}
-
-/// A product in which the fill takes no part, on the tape of the fill all the same.
-pub(super) fn beside_fill<P: Pattern, const D: usize, const E: usize, K: Numeric>(
-    out: Tensor<E, K>,
-    sparse: &SparseTensor<P, D, K>,
-) -> Tensor<E, K> {
-    match &sparse.fill {
-        Fill::Value(FillValue::Block(block)) if is_tracked(block.row()) => constant(out, &[block.row()]),
-        _ => out,
-    }
 }
 
 /// The values minus the fill, but for those in full lines. Without values nothing is subtracted: some devices cannot
