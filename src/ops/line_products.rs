@@ -119,7 +119,7 @@ impl Product {
 
     fn at_rows(&self, factors: [Tensor<2>; 3]) -> [Tensor<2>; 3] {
         let owner = self.put.index.clone().reshape(Exact([self.rows.dims()[0]]));
-        factors.map(|factor| kernel::move_rows(&factor, &factor.clone().narrow(0, 0, 1), &owner))
+        factors.map(|factor| kernel::move_rows(&factor, factor.clone().narrow(0, 0, 1), &owner))
     }
 
     fn to_rows(&self, grad: Tensor<2>) -> Tensor<2> {
