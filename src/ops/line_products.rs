@@ -110,11 +110,15 @@ impl Product {
 
     /// The size of the fill to the powers `times`, as three factors.
     fn sizes(&self, times: Tensor<2, Int>) -> [Tensor<2>; 3] {
-        let most = self.most.div_ceil(3);
-        [2, 1, 0].map(|more| {
-            let third = times.clone().add_scalar(more).div_scalar(3);
-            plain_power(self.size.clone(), &third, most)
-        })
+        let third = times.clone().div_scalar(3);
+        let power = plain_power(self.size.clone(), &third, self.most / 3);
+        let more = power.clone() * self.size.clone();
+        let left = times - third.mul_scalar(3);
+        let factor = |k: i64| {
+            let takes_one = left.clone().greater_elem(k).expand(Shape::from(power.dims()));
+            power.clone().mask_where(takes_one, more.clone())
+        };
+        [factor(0), factor(1), power.clone()]
     }
 
     fn at_rows(&self, factors: [Tensor<2>; 3]) -> [Tensor<2>; 3] {
