@@ -11,14 +11,14 @@
 //! assert!(a.grad(&loss.backward()).is_none()); // not a leaf: its values are
 //! ```
 //!
-//! The free functions `gather`, `scatter` and their `_nd` forms are in [`ops`](crate::ops): their names are common, and
-//! Burn's tensors have methods of the same names.
+//! The free functions `gather`, `scatter`, `scatter_reduce` and the `_nd` forms are in [`ops`](crate::ops): their names
+//! are common, and Burn's tensors have methods of the same names.
 
 pub use crate::base::kind::{Kind, Numeric};
 pub use crate::module::param::{CooParam, CsrParam, SparseParam};
 pub use crate::nn::dropout::sparse_dropout;
 pub use crate::nn::gcn::{GcnConv, GcnConvConfig};
-pub use crate::nn::normalization::{row_normalization, symmetric_normalization};
+pub use crate::nn::normalization::{gcn_normalization, row_normalization, symmetric_normalization};
 pub use crate::nn::sparse_linear::{SparseLinear, SparseLinearConfig};
 pub use crate::ops::concat::concat;
 pub use crate::ops::mask::sparse_mask;

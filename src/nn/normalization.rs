@@ -19,7 +19,8 @@ use sparse_macros::{async_twin, or_panic};
 ///
 /// The value at `(i, j)` becomes `a_ij / sqrt(d_i d_j)`. A node of degree 0 (isolated, and without self loops) gets
 /// zeros. Edge weights should not be negative: a node of negative degree counts as isolated. Self loops that `A`
-/// already has gain 1. `A` should be symmetric, since the row sums are used on both sides.
+/// already has gain 1, as the formula has it; PyG keeps their weight, and so does [`gcn_normalization`]. `A` should be
+/// symmetric, since the row sums are used on both sides.
 ///
 /// `A` is a Float matrix `[N, N]` with a fill of zero, or `Undefined`, which stays. Graphs without nodes or edges are
 /// allowed. Differentiable in the values of `A`. Cost: `O(nnz + N)` and, with self loops, a sort. For a fixed graph

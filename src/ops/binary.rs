@@ -104,7 +104,11 @@ fn combine<P: Pattern, const D: usize, K: Numeric>(
 ) -> Result<SparseTensor<P, D, K>> {
     check(op.name(), a, b)?;
     let (a, b) = (a.coalesce(), b.coalesce());
-    let (pattern, values) = zip(op, operand(&a), operand(&b));
+    let (pattern, mut values) = zip(op, operand(&a), operand(&b));
+    if a.fill.is_undefined() || b.fill.is_undefined() {
+        // The other fill may take no part.
+        values = a.fill.beside(b.fill.beside(values));
+    }
     let full = is_full(&pattern);
     let counted = |tensor: SparseTensor<P, D, K>| SparseTensor { fill: tensor.fill.counting(full), ..tensor };
     let (a, b) = (counted(a), counted(b));

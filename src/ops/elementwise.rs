@@ -1,7 +1,7 @@
 //! Functions of two elements beyond arithmetic: smallest and largest, powers, comparisons, choices.
 
 use super::binary::{check, same_structure};
-use super::map::{bool_fill, changed_shape};
+use super::map::{bool_fill, changed_shape, check_fill};
 use crate::base::checks::plain_name;
 use crate::base::empty::{constant, nothing};
 use crate::base::index::signed;
@@ -70,13 +70,15 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if values.dims() != [nnz, block] {
             return Err(changed_shape(op, values.dims(), [nnz, block]));
         }
+        let values = if undefined.contains(&true) { a.fill.beside(b.fill.beside(values)) } else { values };
         // Fills that the host knows are combined on the host, so that a zero stays known.
         let known = a.fill.host().zip(b.fill.host()).and_then(|(x, y)| host(x, y, a.dtype()));
         let fill = match known {
             _ if undefined.contains(&true) => Fill::Undefined,
             Some(fill) => fill,
-            None => Fill::tensor(fill),
+            None => Fill::block(fill),
         };
+        check_fill(op, &fill, block)?;
         Ok(SparseTensor::from_parts(pattern, values, a.dense_shape, fill))
     }
 }
@@ -183,6 +185,38 @@ fn int_power(base: Tensor<2>, power: Tensor<2, Int>) -> Tensor<2> {
     })
 }
 
+/// `base ^ power`. Backward: to the base `p x^(p - 1)`, and 0 where the power is 0; to the power `x^p log x`, and 0
+/// where the base is 0 and the power is not negative.
+fn float_power(base: Tensor<2>, power: Tensor<2>) -> Tensor<2> {
+    let (x, p) = (base.clone().inner(), power.clone().inner());
+    let out = x.clone().powf(p.clone());
+    record(out, [Erased::from(base), Erased::from(power)], (x, p), |(x, p), grad, needs| {
+        let to_base = || {
+            let slope = x.clone().powf(p.clone().sub_scalar(1)) * p.clone();
+            slope.mask_fill(p.clone().equal_elem(0), 0.0)
+        };
+        let to_power = || {
+            let flat = x.clone().equal_elem(0).bool_and(p.clone().greater_equal_elem(0));
+            (x.clone().powf(p.clone()) * x.clone().log()).mask_fill(flat, 0.0)
+        };
+        let base = needs[0].then(|| (grad.clone() * to_base()).into());
+        [base, needs[1].then(|| (grad * to_power()).into())]
+    })
+}
+
+/// The angle of the point `(x, y)`. Backward: `x / (x^2 + y^2)` to `y` and `-y / (x^2 + y^2)` to `x`, and 0 at the
+/// origin.
+fn angle(y: Tensor<2>, x: Tensor<2>) -> Tensor<2> {
+    let (a, b) = (y.clone().inner(), x.clone().inner());
+    let out = a.clone().atan2(b.clone());
+    record(out, [Erased::from(y), Erased::from(x)], (a, b), |(y, x), grad, needs| {
+        let squares = x.clone() * x.clone() + y.clone() * y.clone();
+        let origin = squares.clone().equal_elem(0);
+        let share = (grad / squares).mask_fill(origin, 0.0);
+        [needs[0].then(|| (share.clone() * x.clone()).into()), needs[1].then(|| (share * y.clone().neg()).into())]
+    })
+}
+
 /// `log(exp(a) + exp(b))`. Backward: `1 / (1 + exp(b - a))` times the gradient for `a`, the rest for `b`.
 fn logaddexp(a: Tensor<2>, b: Tensor<2>) -> Tensor<2> {
     let (x, y) = (a.clone().inner(), b.clone().inner());
@@ -245,13 +279,28 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 
 impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     pairs! {
-        try_powf "self ^ other" Float, |a, b| a.powf(b), power_of_zero;
-        try_atan2 "the angle of the point (other, self)" Float, |a, b| a.atan2(b), angle_of_zero;
+        try_atan2 "the angle of the point (other, self)" Float, angle, angle_of_zero;
         try_hypot "sqrt(self^2 + other^2)" Float, |a, b| a.hypot(b), zero_stays;
         try_remainder "the remainder of self / other, with the sign of other (NaN for a division by 0)" Float,
             |a, b| a.remainder(b), zero_by_positive;
         try_fmod "the remainder of self / other, with the sign of self (NaN for a division by 0)" Float,
             |a, b| a.fmod(b), zero_by_positive;
+    }
+
+    /// `self ^ other`, element by element (see [`zip_with`](Self::zip_with)). For integer powers of negative numbers
+    /// there is [`powi`](Self::powi).
+    ///
+    /// Backward: to `self` `p x^(p - 1)`, and 0 where the power is 0; to `other` `x^p log x`, and 0 where `x` is 0 and
+    /// the power is not negative. These are PyTorch's rules.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `layout_mismatch`, `dtype_mismatch`, `device_mismatch`.
+    #[async_twin]
+    #[or_panic]
+    pub fn try_powf(&self, other: &Self) -> Result<Self> {
+        check("powf", self, other)?;
+        self.zip_named("powf", other, float_power, power_of_zero)
     }
 
     /// `self ^ other` for integer powers, element by element (see [`zip_with`](Self::zip_with)). For one power see

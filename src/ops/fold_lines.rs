@@ -2,10 +2,11 @@
 
 use super::along::Along;
 use super::cast::widened;
-use super::extremum::{extremum, into_lines, one_target};
+use super::extremum::{extremum, one_target};
 use super::folds::Blocks;
+use super::line_products::{line_products, with_zeros};
 use super::line_sums::{divided, line_sums};
-use super::powers::{host_power, power, wrapping_mul};
+use super::powers::{host_power, power};
 use super::put_along_axis::run;
 use crate::base::empty::{constant, nothing};
 use crate::base::exact::Exact;
@@ -94,17 +95,14 @@ fn fold_rows<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     match fold {
         Fold::Max | Fold::Min => extremum(of.values.clone(), fill, lines, blocks, fold == Fold::Max),
         Fold::Prod => {
-            let (rows, fill) = (multiplied(of.values.clone(), blocks), fill.map(|row| multiplied(row, blocks)));
-            let Some(lines) = lines else { return rows };
-            let put = into_lines(lines, Reduce::Mul, rows.dims());
-            let start = Tensor::zeros([lines.len(), blocks.kept()], (&rows.device(), rows.dtype()));
-            let product = run(put, start, rows);
-            match fill {
-                None => product,
-                // If the fill is zero, its power 1 is every higher power: one step is enough.
-                Some(fill) if of.fill.is_zero() => wrapping_mul(product, power(fill, lines.missing().clamp_max(1), 1)),
-                Some(fill) => wrapping_mul(product, power(fill, lines.missing(), lines.size)),
-            }
+            let rows = of.values.clone();
+            let rows = match (lines, fill) {
+                (None, _) => rows,
+                (Some(lines), Some(zero)) if of.fill.is_zero() => with_zeros(rows, zero, lines),
+                (Some(lines), fill) => line_products(rows, fill, lines),
+            };
+            // Along dense dims last: there a product that overflows may meet a zero.
+            multiplied(rows, blocks)
         }
         Fold::Sum | Fold::Mean => {
             let add = |rows: Tensor<2, K>| blocks.fold(rows, |rows| rows.sum_dim(1));

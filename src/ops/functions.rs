@@ -1,7 +1,8 @@
 //! Functions of one element by name.
 
 use super::map::rows_of;
-use crate::base::kind::Numeric;
+use crate::base::empty::constant;
+use crate::base::kind::{Kind, Numeric};
 use crate::base::scalar::{host_apply, host_float};
 use crate::pattern::layout::Pattern;
 use crate::rows::zip::apply;
@@ -92,7 +93,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
         let power: f64 = power.elem();
         let power_of = |rows: Tensor<2>| rows.powf_scalar(power);
         match host_float(Scalar::Float(power), self.dtype()) {
-            _ if power == 0.0 => self.map_zero(Fill::scalar(1.0), power_of),
+            _ if power == 0.0 => self.map_zero(Fill::scalar(1.0), ones),
             own if own > 0.0 && own % 2.0 == 1.0 => self.map_keeping_zero(power_of),
             own if own > 0.0 => self.map_to_plain_zero(power_of),
             _ => self.clone().map(power_of),
@@ -140,6 +141,11 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     pub fn is_finite(&self) -> SparseTensor<P, D, Bool> {
         self.map_to_bool(|rows| rows.inner().is_finite(), |x, dtype| host_float(x, dtype).is_finite())
     }
+}
+
+/// The power 0 of rows: ones, on their tape with zero gradients.
+fn ones<K: Kind>(rows: Tensor<2, K>) -> Tensor<2, K> {
+    constant(Tensor::ones(rows.dims(), (&rows.device().inner(), rows.dtype())), &[&rows])
 }
 
 fn check_divisor(op: &'static str, holds: bool) -> Result<()> {
@@ -193,10 +199,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
                     square = square.clone() * square;
                 }
             }
-            let ones = Tensor::ones(rows.dims(), (&rows.device(), rows.dtype()));
             match product {
-                None => ones,
-                Some(product) if power < 0 => ones / product,
+                None => ones(rows),
+                Some(product) if power < 0 => ones(rows) / product,
                 Some(product) => product,
             }
         };

@@ -1,6 +1,6 @@
 //! Gather and scatter on dense tensors, along one axis or over several.
 
-use super::put_along_axis::{put, target};
+use super::put_along_axis::{PutValues, check_reduction, put, repeated, target};
 use crate::base::checks::{as_axes, resolve_axis, same_device, same_elements};
 use crate::base::empty::constant;
 use crate::base::exact::Exact;
@@ -62,8 +62,8 @@ pub fn try_gather<const D: usize, K: Kind>(
 ///
 /// For two dims and `dim` 0: `out[indices[i, j], j] = values[i, j]`. Of several values for one position the last one in
 /// row-major order wins. `indices` has the shape of `values`, and may be smaller than `tensor` along the other dims.
-/// This assigns; for sums, products, means and extremes there is [`put_along_axis`](super::put_along_axis()). Backward:
-/// each value that won gets its gradient, and `tensor` gets the gradient where nothing was replaced.
+/// This assigns; for sums, products, means and extremes there is [`scatter_reduce`]. Backward: each value that won gets
+/// its gradient, and `tensor` gets the gradient where nothing was replaced.
 ///
 /// Example B_3 of the CINN design:
 ///
@@ -89,25 +89,80 @@ pub fn try_scatter<const D: usize, K: Kind>(
     indices: Tensor<D, Int>,
     values: Tensor<D, K>,
 ) -> Result<Tensor<D, K>> {
-    const OP: &str = "scatter";
-    let axis = resolve_axis(OP, dim, D)?;
+    let values = PutValues::Tensor(values);
+    reduce_into("scatter", tensor, dim.as_index(), indices, values, (Reduce::Assign, true))
+}
+
+/// Reduces `values` into the elements of `tensor` that `indices` names along `dim`. Nothing is broadcast.
+///
+/// For two dims and `dim` 0: `out[indices[i, j], j] = reduce(tensor[indices[i, j], j], values[i, j], ..)`. `indices`
+/// may be smaller than `tensor` along the other dims: the elements beyond it stay. `values` has the shape of `indices`,
+/// or is a number. Everything else is as in [`put_along_axis`](super::put_along_axis()): the reductions,
+/// `include_self`, the gradients, and that `tensor` is taken by value. There an index of size 1 along another dim is
+/// broadcast; here it is one index, as in PyTorch's `scatter_reduce`, in Paddle's `put_along_axis` with
+/// `broadcast=False` and in ONNX's `ScatterElements`.
+///
+/// Cost: that of `put_along_axis`. If `indices` is smaller than `tensor` along another dim, the part of `tensor` that
+/// it can reach is copied.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::ops::{Reduce, scatter_reduce};
+///
+/// let device = Device::flex();
+/// let x = Tensor::<2>::from_floats([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], &device);
+/// // Of the first row only.
+/// let indices = Tensor::from_ints([[0, 2, -3]], &device);
+/// let values = Tensor::<2>::from_floats([[10.0, 20.0, 30.0]], &device);
+/// let out = scatter_reduce(x, 1, indices, values, Reduce::Add, true);
+/// assert_eq!(out.into_data().iter::<f32>().collect::<Vec<_>>(), [41.0, 2.0, 23.0, 4.0, 5.0, 6.0]);
+/// ```
+///
+/// # Errors
+///
+/// `axis_out_of_range`, `shape_mismatch`, `dtype_mismatch`, `index_out_of_range`, `device_mismatch`;
+/// `unsupported_dtype` for a reduction of Bool other than assign.
+#[or_panic]
+pub fn try_scatter_reduce<const D: usize, K: Kind>(
+    tensor: Tensor<D, K>,
+    dim: impl AsIndex,
+    indices: Tensor<D, Int>,
+    values: impl Into<PutValues<D, K>>,
+    reduce: Reduce,
+    include_self: bool,
+) -> Result<Tensor<D, K>> {
+    reduce_into("scatter_reduce", tensor, dim.as_index(), indices, values.into(), (reduce, include_self))
+}
+
+fn reduce_into<const D: usize, K: Kind>(
+    op: &'static str,
+    tensor: Tensor<D, K>,
+    dim: isize,
+    indices: Tensor<D, Int>,
+    values: PutValues<D, K>,
+    (reduce, include_self): (Reduce, bool),
+) -> Result<Tensor<D, K>> {
+    let axis = resolve_axis(op, dim, D)?;
     let (shape, given) = (tensor.dims(), indices.dims());
-    let (x, src) = (tensor, values);
-    check_source(OP, &x, &src, given)?;
-    let index = checked_index(OP, &x, indices, axis)?;
+    check_reduction(op, &tensor, reduce)?;
+    let values = match values {
+        PutValues::Scalar(value) => repeated(value, &tensor, given),
+        PutValues::Tensor(values) => values,
+    };
+    check_source(op, &tensor, &values, given)?;
+    let index = checked_index(op, &tensor, indices, axis)?;
     if given.contains(&0) {
-        return Ok(x);
+        return Ok(constant(tensor, &[&values]));
     }
-    let whole = (0..D).all(|dim| dim == axis || given[dim] == shape[dim]);
-    if whole {
-        return Ok(put(x, index, src, target(shape, axis, given[axis], false), Reduce::Assign, true));
+    let mut part = shape;
+    (0..D).filter(|&dim| dim != axis).for_each(|dim| part[dim] = given[dim]);
+    let target = target(part, axis, given[axis], false);
+    if part == shape {
+        return Ok(put(tensor, index, values, target, reduce, include_self));
     }
-    let mut corner = shape;
-    (0..D).filter(|&dim| dim != axis).for_each(|dim| corner[dim] = given[dim]);
-    let ranges: [std::ops::Range<usize>; D] = corner.map(|size| 0..size);
-    let part = x.clone().slice(ranges.clone());
-    let part = put(part, index, src, target(corner, axis, given[axis], false), Reduce::Assign, true);
-    Ok(x.slice_assign(ranges, part))
+    let ranges = part.map(|size| 0..size);
+    let reached = put(tensor.clone().slice(ranges.clone()), index, values, target, reduce, include_self);
+    Ok(tensor.slice_assign(ranges, reached))
 }
 
 /// The axes of [`gather_nd`] and [`scatter_nd`]: a list of any integers, or `None` for the first ones, as many as the
@@ -201,7 +256,7 @@ pub fn try_scatter_nd<const D: usize, const DI: usize, K: Kind>(
     check_source(OP, &x, &src, shape)?;
     let (elements, count) = (x.shape().num_elements(), flat.dims()[0]);
     if count == 0 {
-        return Ok(x);
+        return Ok(constant(x, &[&src]));
     }
     let target = PutTarget { outer: 1, len: elements, inner: 1, count, along_axis: true };
     let (x, src) = (x.reshape(Exact([elements])), src.reshape(Exact([count])));

@@ -3,7 +3,7 @@
 use crate::base::empty::{constant, nothing};
 use crate::base::kind::Kind;
 use crate::pattern::layout::{Pattern, is_full};
-use crate::tensor::fill::Fill;
+use crate::tensor::fill::{Fill, FillValue};
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Scalar, Tensor};
 use sparse_core::{Result, SparseError};
@@ -33,7 +33,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` if `f` gives rows of another shape.
+    /// `shape_mismatch` if `f` gives rows of another shape, also for the one row of the fill. A function that holds a
+    /// row for each stored element is one for [`map_stored`](Self::map_stored).
     #[or_panic]
     pub fn try_map<K2: Kind>(self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K2>) -> Result<SparseTensor<P, D, K2>> {
         let merged = self.coalesce();
@@ -43,6 +44,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         }
         let own = merged.fill.clone().counting(is_full(&merged.pattern));
         let fill = own.map_row(merged.block(), merged.dtype(), &merged.device(), f);
+        check_fill("map", &fill, merged.block())?;
         Ok(merged.with_rows(values, fill))
     }
 
@@ -87,6 +89,17 @@ pub(super) fn bool_fill(value: bool) -> Fill<Bool> {
 pub(super) fn changed_shape(op: &'static str, got: [usize; 2], expected: [usize; 2]) -> SparseError {
     let rule = "the function must keep the shape of the rows, got {left} for {right}";
     SparseError::ShapeMismatch { op, rule, left: got.to_vec(), right: expected.to_vec() }
+}
+
+/// Checks the row that a function gave for the fill.
+pub(super) fn check_fill<K: Kind>(op: &'static str, fill: &Fill<K>, block: usize) -> Result<()> {
+    let Fill::Value(FillValue::Block(own)) = fill else { return Ok(()) };
+    if own.row().dims() == [1, block] {
+        return Ok(());
+    }
+    let rule = "the function must keep the shape of the fill's row too, got {left} for {right} (map_stored and \
+                zip_stored leave fills out)";
+    Err(SparseError::ShapeMismatch { op, rule, left: own.row().dims().to_vec(), right: vec![1, block] })
 }
 
 /// `f` of the stored values. Without any, `f` is not called on them: some devices cannot launch over nothing.

@@ -3,19 +3,19 @@
 use super::cast::widened;
 use super::operand::Operand;
 use crate::base::checks::same_elements;
-use crate::base::empty::constant;
 use crate::base::exact::Exact;
 use crate::base::float::in_float;
-use crate::base::kind::{Kind, Numeric, as_float, from_float, is_tracked};
+use crate::base::kind::{Kind, Numeric, as_float, from_float};
+use crate::base::scalar::host_float;
 use crate::kernel;
 use crate::pattern::layout::{Pattern, stores_all};
 use crate::pattern::matrix::Matrix;
 use crate::pattern::turned::Turned;
 use crate::pattern::view::{View, WIDE, apart, beside};
-use crate::tensor::fill::{Fill, FillValue};
+use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::FloatDType::F32;
-use burn::tensor::{Shape, Tensor};
+use burn::tensor::{Bool, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
 use sparse_macros::{async_twin, or_panic};
@@ -122,9 +122,10 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// repeated in this way is copied.
     ///
     /// **By a dense tensor or a vector.** Any finite fill gives the dense answer. The fill is subtracted from the
-    /// stored values, which go through the sparse kernel, and `fill * column sums of rhs` is added. If the fill is NaN,
-    /// every result is NaN. If it is infinite, a result may be NaN or infinite where the dense answer is not. With a
-    /// fill, f16 and bf16 operands are copied in f32, since the two parts may cancel. An `Undefined` fill takes no
+    /// stored values, which go through the sparse kernel, and `fill * column sums of rhs` is added. A row in which
+    /// every element is stored takes no fill. If the fill is not finite, all other rows are NaN or infinite, not always
+    /// as in the dense answer, and so is the gradient to `rhs`, even of a column in which every element is stored. With
+    /// a fill, f16 and bf16 operands are copied in f32, since the two parts may cancel. An `Undefined` fill takes no
     /// part; then duplicates need no coalesce. Backward (Float): `d values[k] = <d out[r_k, :], rhs[c_k, :]>` (SDDMM on
     /// the pattern), and `d rhs = self^T x d out` (SpMM with the transposed pattern, whose permutation is computed once
     /// and kept; from the second gradient on, the values too are kept in its order, if they are not tracked). Memory:
@@ -186,14 +187,20 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             spmm_each(matrix, (values, turned), dense_rows, batch).reshape(Exact(operand.out()))
         };
         let Some(fill) = fill_term(self) else {
-            return Ok(beside_fill(product(matrix, self.values.clone(), self.turned()), self));
+            return Ok(self.fill.beside(product(matrix, self.values.clone(), self.turned())));
         };
         // A = (S - fill on its pattern) + fill everywhere. An element must be stored once for this, so duplicates are
         // merged.
         let merged = self.coalesce();
         let own = merged.pattern.matrix().expect("coalescing keeps the rank");
-        let out = product(own, without(merged.values, &fill), None);
-        Ok(out + dense.sum_dim(operand.at()) * operand.fill(fill))
+        let counts = counts_beside(&merged, 0, own);
+        let values = without(merged.values, &fill, counts.as_ref().map(|counts| counts.at(own.row_ids())));
+        let out = product(own, values, None);
+        let sum = out.clone() + dense.sum_dim(operand.at()) * operand.fill(fill);
+        Ok(match counts {
+            None => sum,
+            Some(counts) => sum.mask_where(counts.full(operand.lines(), operand.out()), out),
+        })
     }
 
     /// `dense x self`: `[F, M] x [M, N] -> [F, N]`, `[M] x [M, N] -> [N]`, and batches. Computed as
@@ -243,12 +250,19 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let back = |out: Tensor<2, K>| out.reshape(Exact([batch, right[D - 1], features])).swap_dims(1, 2);
         let Some(fill) = fill_term(self) else {
             let out = back(spmm_transposed(matrix, self.values.clone(), flat));
-            return Ok(beside_fill(out.reshape(Exact(shape)), self));
+            return Ok(self.fill.beside(out.reshape(Exact(shape))));
         };
         let merged = self.coalesce();
         let own = merged.pattern.matrix().expect("coalescing keeps the rank");
-        let out = back(spmm_transposed(own, without(merged.values, &fill), flat));
-        Ok((out + dense.sum_dim(2) * fill.reshape(Exact([1; 3]))).reshape(Exact(shape)))
+        let counts = counts_beside(&merged, 1, own);
+        let values = without(merged.values, &fill, counts.as_ref().map(|counts| counts.at(own.col_ids())));
+        let out = back(spmm_transposed(own, values, flat));
+        let sum = out.clone() + dense.sum_dim(2) * fill.reshape(Exact([1; 3]));
+        let sum = match counts {
+            None => sum,
+            Some(counts) => sum.mask_where(counts.full([batch, 1, right[D - 1]], out.dims()), out),
+        };
+        Ok(sum.reshape(Exact(shape)))
     }
 }
 
@@ -288,20 +302,53 @@ pub(super) fn fill_term<P: Pattern, const D: usize, K: Numeric>(
     (!absent).then(|| sparse.fill_row())
 }
 
-/// A product in which the fill takes no part, on the tape of the fill all the same.
-pub(super) fn beside_fill<P: Pattern, const D: usize, const E: usize, K: Numeric>(
-    out: Tensor<E, K>,
-    sparse: &SparseTensor<P, D, K>,
-) -> Tensor<E, K> {
-    match &sparse.fill {
-        Fill::Value(FillValue::Block(block)) if is_tracked(block.row()) => constant(out, &[block.row()]),
-        _ => out,
+/// The values minus the fill, but for those in full lines. Without values nothing is subtracted: some devices cannot
+/// sum its gradient then.
+fn without<K: Numeric>(
+    values: Tensor<2, K>,
+    fill: &Tensor<2, K>,
+    in_full_lines: Option<Tensor<2, Bool>>,
+) -> Tensor<2, K> {
+    if values.dims()[0] == 0 {
+        return values;
+    }
+    let shifted = values.clone() - fill.clone();
+    match in_full_lines {
+        None => shifted,
+        Some(full) => shifted.mask_where(full.expand(Shape::from(values.dims())), values),
     }
 }
 
-/// The values minus the fill. Without values nothing is subtracted: some devices cannot sum its gradient then.
-fn without<K: Numeric>(values: Tensor<2, K>, fill: &Tensor<2, K>) -> Tensor<2, K> {
-    if values.dims()[0] == 0 { values } else { values - fill.clone() }
+/// The number of stored elements of each line, and that of a line in which all are stored. A line is a row or a column.
+struct Counts {
+    counts: Tensor<1, Int>,
+    size: usize,
+}
+
+impl Counts {
+    /// Whether the line of each stored element is full.
+    fn at(&self, ids: &Tensor<1, Int>) -> Tensor<2, Bool> {
+        kernel::pick(&self.counts, ids).equal_elem(self.size as i64).unsqueeze_dim(1)
+    }
+
+    /// Whether each line is full, in the shape of a product whose other sizes are 1, and of these sizes.
+    fn full<const E: usize>(self, shape: [usize; E], sizes: [usize; E]) -> Tensor<E, Bool> {
+        self.counts.equal_elem(self.size as i64).reshape(Exact(shape)).expand(Shape::from(sizes))
+    }
+}
+
+/// The stored elements of the rows (`dim` 0) or columns of a coalesced tensor, if a line may be full and the fill may
+/// not be finite. A full line takes no fill, and infinity minus infinity is NaN.
+fn counts_beside<P: Pattern, const D: usize, K: Numeric>(
+    merged: &SparseTensor<P, D, K>,
+    dim: usize,
+    matrix: &Matrix,
+) -> Option<Counts> {
+    let (dtype, dims) = (merged.dtype(), merged.pattern.shape());
+    let size = dims[dims.len() - 1 - dim];
+    let finite = !dtype.is_float() || merged.fill.host().is_some_and(|value| host_float(value, dtype).is_finite());
+    let counts = || if dim == 0 { matrix.row_counts() } else { matrix.column_counts() };
+    (!finite && merged.nnz() >= size).then(|| Counts { counts: counts(), size })
 }
 
 /// A bias `[1, features]` that is added to each row of a product, and ReLU after it, in the same pass.
@@ -321,8 +368,8 @@ impl<K: Numeric> Then<K> {
 #[derive(Debug)]
 struct Saved {
     by_col: Option<View>,
-    row_ids: Tensor<1, burn::tensor::Int>,
-    col_ids: Tensor<1, burn::tensor::Int>,
+    row_ids: Tensor<1, Int>,
+    col_ids: Tensor<1, Int>,
     heads: usize,
     /// Number of dense operands, which lie one below the other.
     batch: usize,
@@ -369,7 +416,7 @@ fn spmm_transposed<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Ten
 fn product<K: Numeric>(
     by_row: View,
     by_col: impl FnOnce(bool) -> View,
-    [row_ids, col_ids]: [&Tensor<1, burn::tensor::Int>; 2],
+    [row_ids, col_ids]: [&Tensor<1, Int>; 2],
     (values, turned): (Tensor<2, K>, Option<&Arc<Turned>>),
     (dense, batch): (Tensor<2, K>, usize),
     Then { bias, relu }: Then<K>,

@@ -1,6 +1,6 @@
 //! A product with a bias and ReLU in the same pass.
 
-use super::matmul::{Then, beside_fill, fill_term, matrix, spmm_then};
+use super::matmul::{Then, fill_term, matrix, spmm_then};
 use super::operand::Operand;
 use crate::base::checks::same_elements;
 use crate::base::empty::constant;
@@ -72,7 +72,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
             let then = Then { bias, relu: rectify };
             let values = (operand.values(self.values.clone()), self.turned());
             let out = spmm_then(matrix, values, operand.below(dense), then).reshape(Exact(operand.out()));
-            return Ok(beside_fill(out, self));
+            return Ok(self.fill.beside(out));
         }
         let out = self.times(OP, dense)?;
         // Nothing to add to, which some devices cannot launch over.

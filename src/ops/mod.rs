@@ -35,6 +35,7 @@ mod folds;
 mod functions;
 mod gather;
 mod kron;
+mod line_products;
 mod line_sums;
 pub(crate) mod linear;
 mod map;
@@ -67,7 +68,8 @@ pub use attention::{attention, try_attention};
 pub use concat::{concat, try_concat, try_concat_async};
 pub use conjugate_gradient::ConjugateGradientConfig;
 pub use gather::{
-    NdAxes, gather, gather_nd, scatter, scatter_nd, try_gather, try_gather_nd, try_scatter, try_scatter_nd,
+    NdAxes, gather, gather_nd, scatter, scatter_nd, scatter_reduce, try_gather, try_gather_nd, try_scatter,
+    try_scatter_nd, try_scatter_reduce,
 };
 pub use mask::{sparse_mask, try_sparse_mask, try_sparse_mask_async};
 pub use masked_matmul::{head_sddmm, masked_matmul, try_head_sddmm, try_masked_matmul};

@@ -76,6 +76,11 @@ impl<const E: usize> Operand<E> {
         self.out
     }
 
+    /// The sizes that number the rows of the sparse tensor in the product, all others 1.
+    pub(super) fn lines(&self) -> [usize; E] {
+        std::array::from_fn(|dim| if (self.outer..=self.at).contains(&dim) { self.out[dim] } else { 1 })
+    }
+
     /// The dim that the product sums over.
     pub(super) fn at(&self) -> usize {
         self.at

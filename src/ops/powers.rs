@@ -49,8 +49,8 @@ pub(super) fn power<K: Numeric>(base: Tensor<2, K>, times: Tensor<2, Int>, most:
     }))
 }
 
-/// By repeated squares: one pass for each binary digit.
-fn plain_power<K: Numeric>(base: Tensor<2, K>, times: &Tensor<2, Int>, most: usize) -> Tensor<2, K> {
+/// [`power`] of a row off the tape. By repeated squares: one pass for each binary digit.
+pub(super) fn plain_power<K: Numeric>(base: Tensor<2, K>, times: &Tensor<2, Int>, most: usize) -> Tensor<2, K> {
     let shape = Shape::from([times.dims()[0], base.dims()[1]]);
     let mut square = base;
     let mut out = Tensor::<2, K>::ones(shape.clone(), (&square.device(), square.dtype()));

@@ -43,7 +43,8 @@ from_number!(f32, f64, i32, i64, u8, bool);
 ///
 /// - `indices` broadcasts to `arr` on every dim but `axis`. It holds numbers in `[-n, n)`, all of which are checked
 ///   before anything is written. If `indices` has size 1 on every other dim, each of its entries is used for a whole
-///   slice of `values`, and no full-size index is made.
+///   slice of `values`, and no full-size index is made. [`scatter_reduce`](super::scatter_reduce()) broadcasts nothing,
+///   and takes an index smaller than `arr`.
 /// - `values` is a tensor or a number, and broadcasts to the broadcast indices.
 /// - `reduce` is assign, add, mul, mean (integers are rounded down), amax or amin (NaN wins). With assign, the last
 ///   write in row-major order of the broadcast indices wins.
@@ -60,8 +61,7 @@ from_number!(f32, f64, i32, i64, u8, bool);
 /// - amax, amin: the gradient shared evenly among ties. `arr` is one of them only with `include_self`.
 ///
 /// Saved: the index; for mul the values and the result; for assign, amax and amin which value won (and with ties the
-/// values and the result). Deterministic. Semantics of NumPy's and Paddle's `put_along_axis` and PyTorch's
-/// `scatter_reduce`.
+/// values and the result). Deterministic. Semantics of NumPy's and Paddle's `put_along_axis`.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -101,15 +101,9 @@ pub fn try_put_along_axis<const D: usize, K: Kind>(
             right: shape.to_vec(),
         });
     }
-    if arr.dtype().is_bool() && reduce != Reduce::Assign {
-        let what = format!("the reduction {}", reduce.name());
-        return Err(SparseError::UnsupportedDtype { op: OP, what, dtype: dtype_name(arr.dtype()) });
-    }
+    check_reduction(OP, &arr, reduce)?;
     let values = match values.into() {
-        PutValues::Scalar(value) => {
-            let one: Tensor<2, K> = Fill::scalar(value).row(1, arr.dtype(), &arr.device().inner());
-            one.reshape(Exact([1; D])).expand(Shape::from(full))
-        }
+        PutValues::Scalar(value) => repeated(value, &arr, full),
         PutValues::Tensor(values) => broadcast(OP, values, full)?,
     };
     same_elements(OP, &arr, &values)?;
@@ -120,6 +114,25 @@ pub fn try_put_along_axis<const D: usize, K: Kind>(
     let target = target(shape, axis, full[axis], along_axis);
     let indices = if along_axis || given == full { indices } else { indices.expand(Shape::from(full)) };
     Ok(put(arr, indices, values, target, reduce, include_self))
+}
+
+/// Checks that there is such a reduction of these elements.
+pub(super) fn check_reduction<const D: usize, K: Kind>(
+    op: &'static str,
+    arr: &Tensor<D, K>,
+    reduce: Reduce,
+) -> Result<()> {
+    if !arr.dtype().is_bool() || reduce == Reduce::Assign {
+        return Ok(());
+    }
+    let what = format!("the reduction {}", reduce.name());
+    Err(SparseError::UnsupportedDtype { op, what, dtype: dtype_name(arr.dtype()) })
+}
+
+/// One number for every place of `shape`, as an element of `like`.
+pub(super) fn repeated<const D: usize, K: Kind>(value: Scalar, like: &Tensor<D, K>, shape: [usize; D]) -> Tensor<D, K> {
+    let one: Tensor<2, K> = Fill::scalar(value).row(1, like.dtype(), &like.device().inner());
+    one.reshape(Exact([1; D])).expand(Shape::from(shape))
 }
 
 fn broadcast<const D: usize, K: Kind>(

@@ -2,9 +2,8 @@
 
 use super::fold_lines::{Fold, dense, reduce, total};
 use crate::base::checks::{as_axes, plain_name};
-use crate::base::kind::{Kind, Numeric};
+use crate::base::kind::Numeric;
 use crate::pattern::layout::Pattern;
-use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{AsIndex, Float, Tensor, kind};
 use sparse_core::Result;
@@ -69,7 +68,7 @@ macro_rules! along {
         /// `axis_out_of_range`.
         #[or_panic]
         pub fn $stored_dim(&self, dim: impl AsIndex) -> Result<Self> {
-            reduce(plain_name(stringify!($stored_dim)), &self.specified_only(), &[dim.as_index()], Fold::$fold)
+            reduce(plain_name(stringify!($stored_dim)), &self.stored_alone(), &[dim.as_index()], Fold::$fold)
         }
 
         #[doc = concat!($what, " along several dims at once over the stored elements only, whatever the fill is.")]
@@ -81,7 +80,7 @@ macro_rules! along {
         /// `axis_out_of_range`; `shape_mismatch` for a dim given twice.
         #[or_panic]
         pub fn $stored_dims(&self, dims: &[impl AsIndex]) -> Result<Self> {
-            reduce(plain_name(stringify!($stored_dims)), &self.specified_only(), &as_axes(dims), Fold::$fold)
+            reduce(plain_name(stringify!($stored_dims)), &self.stored_alone(), &as_axes(dims), Fold::$fold)
         }
 
         #[doc = concat!($what, " of all stored elements, whatever the fill is.")]
@@ -91,16 +90,9 @@ macro_rules! along {
         /// As for all elements of a tensor with an `Undefined` fill.
         #[or_panic]
         pub fn $stored(&self) -> Result<Tensor<1, $kind>> {
-            total(plain_name(stringify!($stored)), &self.specified_only(), Fold::$fold)
+            total(plain_name(stringify!($stored)), &self.stored_alone(), Fold::$fold)
         }
     };
-}
-
-impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The tensor with an `Undefined` fill: only its stored elements count.
-    fn specified_only(&self) -> Self {
-        self.clone().with_fill(Fill::Undefined)
-    }
 }
 
 impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, K> {
@@ -114,8 +106,10 @@ impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, 
     }
     along! {
         Prod, K, "The product",
-        "Backward: the gradient times the product of the others, exact with any zeros; the fill gets one too. Integers \
-         wrap.",
+        "Beside an unspecified zero the product is zero, unless NaN or an infinity is stored. Any other fill is shared \
+         out among the stored elements before they are multiplied, so a large power of it does not leave the range of \
+         the dtype where the answer is in it. Backward: the gradient times the product of the others, exact with any \
+         zeros; the fill gets one too. Integers wrap.",
         "`axis_out_of_range`; `overflow` as for sums.",
         "the product 1";
         try_prod_dim try_prod_dims try_prod_dim_dense try_stored_prod_dim try_stored_prod_dims try_stored_prod

@@ -72,9 +72,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         Ok(self.filled_beside(other, out))
     }
 
-    /// The stored elements without a fill.
-    fn stored_alone(&self) -> Self {
-        Self { fill: Fill::Undefined, ..self.clone() }
+    /// The stored elements without a fill, on its tape.
+    pub(super) fn stored_alone(&self) -> Self {
+        Self { fill: Fill::Undefined, values: self.fill.beside(self.values.clone()), ..self.clone() }
     }
 
     /// A combination of the stored elements, with the fill that it has.

@@ -2,7 +2,7 @@
 
 use crate::base::empty::constant;
 use crate::base::exact::Exact;
-use crate::base::kind::Kind;
+use crate::base::kind::{Kind, is_tracked};
 use crate::base::lazy::Lazy;
 use crate::base::scalar::{element, equal, integer, scalar_f64};
 use burn::tensor::{Bool, DType, Device, Float, Scalar, Shape, Tensor};
@@ -138,6 +138,14 @@ impl<K: Kind> Fill<K> {
     /// whatever follows: an infinite slope times a zero gradient would be NaN.
     pub(crate) fn counting(self, full: bool) -> Self {
         if full { self.map_block(|row| constant(row.clone().inner(), &[&row])) } else { self }
+    }
+
+    /// A result in which the fill takes no part, on the tape of the fill all the same: its gradient is zero.
+    pub(crate) fn beside<const E: usize, K2: Kind>(&self, out: Tensor<E, K2>) -> Tensor<E, K2> {
+        match self {
+            Self::Value(FillValue::Block(block)) if is_tracked(&block.row) => constant(out, &[&block.row]),
+            _ => out,
+        }
     }
 
     /// The same fill with its tensor, if it is held by one, on another device or off the tape.

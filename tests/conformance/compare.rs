@@ -1,6 +1,6 @@
 //! Outputs and gradients against expectations.
 
-use crate::case::{Case, ints, numbers, text, usizes};
+use crate::case::{Case, Number, ints, numbers, text, usizes};
 use crate::inputs::Context;
 use crate::produced::{Produced, Stored};
 use burn::tensor::{DType, Tensor};
@@ -47,7 +47,11 @@ fn tolerance(dtype: &str, context: &Context) -> f64 {
     }
 }
 
-fn close(got: f64, want: f64, tolerance: f64) -> bool {
+fn close(got: Number, want: Number, tolerance: f64) -> bool {
+    if let (Number::Int(got), Number::Int(want)) = (got, want) {
+        return got == want;
+    }
+    let (got, want) = (got.float(), want.float());
     if want.is_nan() || got.is_nan() {
         return want.is_nan() && got.is_nan();
     }
@@ -55,13 +59,13 @@ fn close(got: f64, want: f64, tolerance: f64) -> bool {
     got == want || (want.is_finite() && (got - want).abs() <= tolerance * want.abs().max(1.0))
 }
 
-fn all_close(what: &str, got: &[f64], want: &[f64], tolerance: f64) -> Verdict {
+fn all_close(what: &str, got: &[Number], want: &[Number], tolerance: f64) -> Verdict {
     if got.len() != want.len() {
         return Err(format!("{what}: {} numbers, expected {}", got.len(), want.len()));
     }
     match got.iter().zip(want).position(|(&got, &want)| !close(got, want, tolerance)) {
         None => Ok(()),
-        Some(at) => Err(format!("{what}[{at}]: {}, expected {}", got[at], want[at])),
+        Some(at) => Err(format!("{what}[{at}]: {:?}, expected {:?}", got[at], want[at])),
     }
 }
 
@@ -137,7 +141,7 @@ fn fill(expected: &Value, stored: &Stored, tolerance: f64) -> Verdict {
             let want = numbers(want);
             // One number stands for a block of it, on either side.
             let length = got.len().max(want.len());
-            let spread = |list: &[f64]| if list.len() == 1 { vec![list[0]; length] } else { list.to_vec() };
+            let spread = |list: &[Number]| if list.len() == 1 { vec![list[0]; length] } else { list.to_vec() };
             all_close("fill", &spread(got), &spread(&want), tolerance)
         }
     }
@@ -155,7 +159,7 @@ fn sparse(expected: &Value, produced: &Produced, stored: &Stored, tolerance: f64
     if stored.fill.is_none() {
         let keep = specified_mask(&produced.shape, &got, stored.block);
         for (at, _) in keep.iter().enumerate().filter(|(_, keep)| !**keep) {
-            (want[at], dense[at]) = (0.0, 0.0);
+            (want[at], dense[at]) = (Number::Int(0), Number::Int(0));
         }
     }
     all_close("dense", &dense, &want, tolerance)
@@ -184,7 +188,7 @@ pub fn gradients(case: &Case, context: &Context, loss: Option<Tensor<1>>) -> Ver
     let tolerance = tolerance("f64", context);
     for (name, want) in &expected {
         // No entry means that the output does not depend on the input.
-        let zeros = || vec![0.0; want.len()];
+        let zeros = || vec![Number::Int(0); want.len()];
         let got = context.gradient(name, &grads).ok_or(format!("no leaf {name}"))?.unwrap_or_else(zeros);
         all_close(&format!("gradient of {name}"), &got, want, tolerance)?;
     }

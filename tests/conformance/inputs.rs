@@ -1,20 +1,20 @@
 //! Inputs of a case as tensors, with the leaves whose gradients are compared.
 
-use crate::case::{Case, ints, number, numbers, text, usizes};
+use crate::case::{Case, Number, ints, number, numbers, text, usizes};
 use crate::runner::float_on;
 use burn::tensor::{DType, Device, FloatDType, Gradients, Int, Tensor, TensorData};
 use serde_json::Value;
 use sparse_tensor::{CooTensor, CsrTensor, Fill, Kind, Result, SparseTensor, pattern::Pattern};
 use std::cell::RefCell;
 
-type Leaf = Box<dyn Fn(&Gradients) -> Option<Vec<f64>>>;
+type Leaf = Box<dyn Fn(&Gradients) -> Option<Vec<Number>>>;
 
 /// Device and leaves of one case.
 pub struct Context {
     pub device: Device,
     tracked: bool,
     leaves: RefCell<Vec<(String, Leaf)>>,
-    pub cotangent: Option<Vec<f64>>,
+    pub cotangent: Option<Vec<Number>>,
     pub cotangent_on_values: bool,
     fails: bool,
 }
@@ -30,7 +30,7 @@ impl Context {
     }
 
     /// The gradient of a named input: zeros are implied by `None` (no entry).
-    pub fn gradient(&self, name: &str, grads: &Gradients) -> Option<Option<Vec<f64>>> {
+    pub fn gradient(&self, name: &str, grads: &Gradients) -> Option<Option<Vec<Number>>> {
         let leaves = self.leaves.borrow();
         leaves.iter().find(|(leaf, _)| leaf == name).map(|(_, leaf)| leaf(grads))
     }
@@ -54,14 +54,15 @@ impl Context {
     }
 
     /// A plain tensor of any kind.
-    pub fn tensor<const D: usize, K: Kind>(&self, values: &[f64], shape: [usize; D], dtype: &str) -> Tensor<D, K> {
+    pub fn tensor<const D: usize, K: Kind>(&self, values: &[Number], shape: [usize; D], dtype: &str) -> Tensor<D, K> {
         let data = match dtype {
-            "bool" => TensorData::new(values.iter().map(|&value| value != 0.0).collect::<Vec<_>>(), shape),
+            "bool" => TensorData::new(values.iter().map(|value| value.int() != 0).collect::<Vec<_>>(), shape),
             name if name.starts_with(['i', 'u']) => {
-                TensorData::new(values.iter().map(|&value| value as i64).collect::<Vec<_>>(), shape)
+                TensorData::new(values.iter().map(|value| value.int()).collect::<Vec<_>>(), shape)
                     .convert_dtype(self.dtype(name))
             }
-            name => TensorData::new(values.to_vec(), shape).convert_dtype(self.dtype(name)),
+            name => TensorData::new(values.iter().map(|value| value.float()).collect::<Vec<_>>(), shape)
+                .convert_dtype(self.dtype(name)),
         };
         Tensor::from_data(data, (&self.device, self.dtype(dtype)))
     }
@@ -79,7 +80,7 @@ impl Context {
         }
         let leaf = Tensor::<D>::from_dispatch(tensor.into_dispatch()).require_grad();
         let own = leaf.clone();
-        let read = move |grads: &Gradients| own.grad(grads).map(|grad| floats(grad.into_data()));
+        let read = move |grads: &Gradients| own.grad(grads).map(|grad| read(grad.into_data()));
         self.leaves.borrow_mut().push((name, Box::new(read)));
         Tensor::from_dispatch(leaf.into_dispatch())
     }
@@ -98,7 +99,8 @@ impl Context {
         let dense: Vec<usize> = shape[rows.len()..].to_vec();
         let block: usize = dense.iter().product();
         let values = numbers(&input["values"]);
-        let count = values.len() / block.max(1);
+        // Of blocks without elements there are as many as coordinates.
+        let count = values.len().checked_div(block).unwrap_or(nnz);
         let dtype = text(&input["dtype"]);
         let tensor = match dense.len() {
             0 => CooTensor::new(indices, self.leaf(name.into(), self.tensor(&values, [count], dtype)), shape),
@@ -135,7 +137,7 @@ impl Context {
             return tensor.with_fill(Fill::Undefined);
         }
         let fill = number(&input["fill"]);
-        if fill == 0.0 {
+        if fill.float() == 0.0 {
             return tensor;
         }
         let dtype = text(&input["dtype"]);
@@ -143,15 +145,15 @@ impl Context {
             let leaf = self.leaf(format!("{name}.fill"), self.tensor::<1, K>(&[fill], [1], dtype));
             return tensor.with_fill(Fill::tensor(leaf));
         }
-        tensor.with_fill(if dtype.contains('f') { Fill::scalar(fill) } else { Fill::scalar(fill as i64) })
+        tensor.with_fill(if dtype.contains('f') { Fill::scalar(fill.float()) } else { Fill::scalar(fill.int()) })
     }
 }
 
-/// Any data as f64.
-pub fn floats(data: TensorData) -> Vec<f64> {
+/// The numbers of any data.
+pub fn read(data: TensorData) -> Vec<Number> {
     match data.dtype() {
-        dtype if dtype.is_float() => data.iter::<f64>().collect(),
-        dtype if dtype.is_bool() => data.iter::<bool>().map(|value| f64::from(u8::from(value))).collect(),
-        _ => data.iter::<i64>().map(|value| value as f64).collect(),
+        dtype if dtype.is_float() => data.iter::<f64>().map(Number::Float).collect(),
+        dtype if dtype.is_bool() => data.iter::<bool>().map(|value| Number::Int(i64::from(value))).collect(),
+        _ => data.iter::<i64>().map(Number::Int).collect(),
     }
 }

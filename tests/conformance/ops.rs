@@ -84,6 +84,7 @@ pub fn run(case: &Case, context: &Context) -> Answer {
         "concat" => concat(case, context),
         "divide" | "add" | "sub" | "mul" => binary(case, context),
         "put_along_axis" => put_along_axis(case, context),
+        "scatter_reduce" => scatter_reduce(case, context),
         "gather" | "scatter" => along_axis(case, context),
         "gather_nd" | "scatter_nd" => over_axes(case, context),
         "unary" => unary(case, context),
@@ -289,15 +290,31 @@ fn arithmetic<P: Pattern, const D: usize>(
     }
 }
 
+fn reduction(case: &Case) -> (Reduce, bool) {
+    let reduce = Reduce::ALL.into_iter().find(|reduce| case.attr("reduce") == reduce.name()).expect("a reduction");
+    (reduce, case.attr("include_self").as_bool().expect("a bool"))
+}
+
 fn put_along_axis(case: &Case, context: &Context) -> Result<Produced> {
     let arr = case.input("arr");
-    let reduce = Reduce::ALL.into_iter().find(|reduce| case.attr("reduce") == reduce.name()).expect("a reduction");
-    let include_self = case.attr("include_self").as_bool().expect("a bool");
+    let (reduce, include_self) = reduction(case);
     by_rank!(rank(arr), D => by_kind!(text(&arr["dtype"]), K => {
         let arr = context.dense::<D, K>("arr", arr);
         let indices = context.dense::<D, Int>("indices", case.input("indices")).inner();
         let values = context.dense::<D, K>("values", case.input("values"));
         let out = ops::try_put_along_axis(arr, indices, values, axis(case, "axis"), reduce, include_self)?;
+        Ok(Produced::dense(context, &out))
+    }))
+}
+
+fn scatter_reduce(case: &Case, context: &Context) -> Result<Produced> {
+    let x = case.input("x");
+    let (reduce, include_self) = reduction(case);
+    by_rank!(rank(x), D => by_kind!(text(&x["dtype"]), K => {
+        let x = context.dense::<D, K>("x", x);
+        let index = context.dense::<D, Int>("index", case.input("index")).inner();
+        let src = context.dense::<D, K>("src", case.input("src"));
+        let out = ops::try_scatter_reduce(x, axis(case, "axis"), index, src, reduce, include_self)?;
         Ok(Produced::dense(context, &out))
     }))
 }

@@ -1,7 +1,8 @@
 //! What an operation gave, in a form that can be compared.
 
-use crate::inputs::{Context, floats};
-use burn::tensor::Tensor;
+use crate::case::Number;
+use crate::inputs::{Context, read};
+use burn::tensor::{Scalar, Tensor};
 use sparse_tensor::{Fill, FillValue, Kind, SparseTensor, dtype_name, pattern::Pattern};
 
 /// Stored structure of a sparse output.
@@ -9,9 +10,9 @@ pub struct Stored {
     pub layout: &'static str,
     /// `[sparse_dims][nnz]`.
     pub indices: Vec<Vec<i64>>,
-    pub values: Vec<f64>,
+    pub values: Vec<Number>,
     /// `None` for an undefined fill; else one value or one for each element of a block.
-    pub fill: Option<Vec<f64>>,
+    pub fill: Option<Vec<Number>>,
     /// Elements of a value block.
     pub block: usize,
 }
@@ -20,7 +21,7 @@ pub struct Produced {
     pub shape: Vec<usize>,
     pub dtype: String,
     /// The dense equivalent; 0 where a fill is undefined.
-    pub dense: Vec<f64>,
+    pub dense: Vec<Number>,
     pub stored: Option<Stored>,
     /// `sum(cotangent * dense(output))`, or of the stored values.
     pub loss: Option<Tensor<1>>,
@@ -41,7 +42,7 @@ impl Produced {
         Self {
             shape: tensor.dims().to_vec(),
             dtype: dtype_name(tensor.dtype()),
-            dense: floats(tensor.clone().inner().into_data()),
+            dense: read(tensor.clone().inner().into_data()),
             stored: None,
             loss: loss(context, tensor),
         }
@@ -51,7 +52,7 @@ impl Produced {
         let dense = if tensor.fill().is_undefined() { tensor.to_dense_or(0) } else { tensor.to_dense() };
         let coordinates = tensor.pattern().coordinates().clone();
         let [dims, nnz] = coordinates.dims();
-        let flat: Vec<i64> = floats(coordinates.into_data()).into_iter().map(|value| value as i64).collect();
+        let flat: Vec<i64> = read(coordinates.into_data()).into_iter().map(Number::int).collect();
         let (values, value_loss) = match tensor.dense_dims() {
             0 => rows(context, tensor.values::<1>()),
             1 => rows(context, tensor.values::<2>()),
@@ -59,9 +60,12 @@ impl Produced {
         };
         let fill = match tensor.fill() {
             Fill::Undefined => None,
-            Fill::Zero => Some(vec![0.0]),
-            Fill::Value(FillValue::Scalar(value)) => Some(vec![value.elem::<f64>()]),
-            Fill::Value(FillValue::Block(block)) => Some(floats(block.row().clone().inner().into_data())),
+            Fill::Zero => Some(vec![Number::Int(0)]),
+            Fill::Value(FillValue::Scalar(value)) => Some(vec![match value {
+                Scalar::Float(value) => Number::Float(*value),
+                value => Number::Int(value.elem()),
+            }]),
+            Fill::Value(FillValue::Block(block)) => Some(read(block.row().clone().inner().into_data())),
         };
         let block = tensor.dims()[tensor.sparse_dims()..].iter().product();
         let indices = (0..dims).map(|dim| flat[dim * nnz..(dim + 1) * nnz].to_vec()).collect();
@@ -69,7 +73,7 @@ impl Produced {
         Self {
             shape: tensor.dims().to_vec(),
             dtype: dtype_name(tensor.dtype()),
-            dense: floats(dense.clone().inner().into_data()),
+            dense: read(dense.clone().inner().into_data()),
             stored: Some(stored),
             loss: if context.cotangent_on_values { value_loss() } else { loss(context, &dense) },
         }
@@ -78,6 +82,6 @@ impl Produced {
 
 type ValueLoss<'a> = Box<dyn FnOnce() -> Option<Tensor<1>> + 'a>;
 
-fn rows<'a, const R: usize, K: Kind>(context: &'a Context, values: Tensor<R, K>) -> (Vec<f64>, ValueLoss<'a>) {
-    (floats(values.clone().inner().into_data()), Box::new(move || loss(context, &values)))
+fn rows<'a, const R: usize, K: Kind>(context: &'a Context, values: Tensor<R, K>) -> (Vec<Number>, ValueLoss<'a>) {
+    (read(values.clone().inner().into_data()), Box::new(move || loss(context, &values)))
 }

@@ -1,7 +1,7 @@
 //! Panics: they name the caller's line, and say what must hold.
 
 use burn::tensor::{Bool, Device, Int, Tensor, s};
-use sparse_tensor::ops::{IndexPlan, gather, gather_nd, scatter, scatter_nd};
+use sparse_tensor::ops::{IndexPlan, gather, gather_nd, scatter, scatter_nd, scatter_reduce};
 use sparse_tensor::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -123,6 +123,7 @@ fn of_two_tensors() {
 fn of_numbers_and_functions() {
     let a = matrix();
     let ints = CooTensor::<2, Int>::zeros([2, 3], &device());
+    let none = CooTensor::<2>::zeros([2, 3], &device());
     name_the_line(vec![
         call!(a.add_scalar(ones([2]))),
         call!(a.sub_scalar(ones([2]))),
@@ -134,6 +135,13 @@ fn of_numbers_and_functions() {
         call!(ints.remainder_scalar(0)),
         call!(ints.powi_scalar(-1)),
         call!(a.clone().map(|rows| rows.narrow(0, 0, 1))),
+        call!(a.clone().map(|rows| rows * ones([3, 1]))),
+        call!(a.zip_with(&a, |x, _| x.narrow(0, 0, 1))),
+        call!(a.zip_with(&a, |x, y| (x + y) * ones([3, 1]))),
+        call!(a.map_stored(|rows| rows.repeat_dim(1, 2))),
+        call!(a.zip_stored(&a, |x, _| x.repeat_dim(1, 2))),
+        call!(none.clone().map(|rows| rows.repeat_dim(1, 2))),
+        call!(none.zip_with(&none, |x, _| x.repeat_dim(0, 2))),
         call!(a.softmax(1)),
         call!(a.log_softmax(1)),
     ]);
@@ -252,6 +260,7 @@ fn of_free_functions_plans_and_layers() {
         call!(gather(ones([2, 3]), 0, places([2, 3]))),
         call!(scatter(ones([2, 3]), 0, places([2, 3]), ones([2, 3]))),
         call!(gather_nd(ones([2]), places([2, 1]), [0])),
+        call!(scatter_reduce(ones([2, 3]), 0, places([2, 1]), 1.0, Reduce::Add, true)),
         call!(scatter_nd(ones([2]), places([2, 1]), ones([2]), None)),
         call!(put_along_axis(ones([2, 3]), places([2, 3]), 1.0, 0, Reduce::Add, true)),
         call!(plan.select(ones([2, 3]), 0)),

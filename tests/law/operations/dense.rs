@@ -14,6 +14,9 @@ operations! { "dense tensors";
     });
     gather of Float Int Bool [dense] gradient, |h| h.run(|| ops::gather(far(), 0, far_rows()));
     scatter of Float Int Bool [dense] gradient, |h| h.run(|| ops::scatter(far(), 0, far_rows(), ones([4, 2])));
+    scatter_reduce of Float Int Bool [dense] gradient, |h| Reduce::ALL.into_iter().for_each(|reduce| {
+        h.run(|| ops::scatter_reduce(far(), 0, far_rows(), ones([4, 2]), reduce, true))
+    });
     gather_nd of Float Int Bool [dense_up] gradient, |h| h.run(|| ops::gather_nd(far(), far_places(), None));
     scatter_nd of Float Int Bool [dense_up] gradient,
         |h| h.run(|| ops::scatter_nd(far(), far_places(), ones([4, 2]), None));
@@ -179,6 +182,35 @@ pub(super) fn scatter<const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     law(
         || ops::scatter(x.own, axis, index, src.own),
         || written(x.reference, src.reference, &writes, Reduce::Assign, true),
+    )
+}
+
+/// Indices of the shape of the values, or one number; not larger than the tensor off the axis.
+pub(super) fn scatter_reduce<const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
+    let shape = draw.shape::<D>();
+    let axis = draw.axis(D);
+    let at = from_start(axis, D);
+    let x = draw.dense::<D, K>(shape, Values::Any);
+    let given = read_shape(draw, shape, at);
+    let (index, plain) = indices(draw, given, shape[at].max(1));
+    let writes = along(given, &plain, at, shape);
+    let reduce = if K::NUMERIC { Reduce::ALL[draw.below(6)] } else { Reduce::Assign };
+    let include_self = draw.coin();
+    draw.inputs.push(format!("axis {axis}, {reduce:?}, include_self {include_self}"));
+    if draw.below(4) == 0 {
+        let number = draw.value(Values::Any).trunc();
+        draw.inputs.push(format!("number {number}"));
+        let values = K::number(number, given, &x.reference);
+        let number = PutValues::Scalar(K::scalar(number));
+        return law(
+            || ops::scatter_reduce(x.own, axis, index, number, reduce, include_self),
+            || written(x.reference, values, &writes, reduce, include_self),
+        );
+    }
+    let values = draw.dense::<D, K>(given, Values::Any);
+    law(
+        || ops::scatter_reduce(x.own, axis, index, values.own, reduce, include_self),
+        || written(x.reference, values.reference, &writes, reduce, include_self),
     )
 }
 

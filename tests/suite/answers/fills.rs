@@ -122,3 +122,37 @@ fn fills_of_blocks() {
     assert!(a.permute([0, 2, 1]).fill().is_zero() && a.permute([0, 2, 1]).try_prune(0.0).is_ok());
     assert_eq!(with(Fill::scalar(2.5)).unwrap().permute([0, 2, 1]).fill().to_string(), "2.5");
 }
+
+/// A full row, or column, takes no fill, so an infinite one does not show there. The dense answers of the others are
+/// not finite.
+#[test]
+fn full_lines_take_no_fill() {
+    let device = Device::flex();
+    let infinity = f32::INFINITY;
+    let dense = Tensor::<2>::from_floats([[1.0, 2.0, 3.0], [4.0, 0.0, 0.0], [5.0, 6.0, 7.0]], &device);
+    let x = Tensor::<2>::from_floats([[1.0, -1.0], [2.0, 1.0], [0.5, 2.0]], &device);
+    let right = |out: Tensor<2>, want: Tensor<2>, row_is_full: &[bool]| {
+        let (got, want) = (read(out), read(want));
+        let columns = want.len() / row_is_full.len();
+        for (at, (got, want)) in got.iter().zip(&want).enumerate() {
+            assert!(if row_is_full[at / columns] { got == want } else { !got.is_finite() }, "{at}: {got}, not {want}");
+        }
+    };
+    let row_fill = Fill::tensor(Tensor::<1>::from_floats([infinity], &device));
+    for fill in [Fill::scalar(infinity), Fill::scalar(f32::NAN), row_fill] {
+        let a = CooTensor::<2>::from_dense(dense.clone(), 0).with_fill(fill);
+        let rows = [true, false, true];
+        right(a.matmul(x.clone()), dense.clone().matmul(x.clone()), &rows);
+        right(a.to_csr().matmul(x.clone()), dense.clone().matmul(x.clone()), &rows);
+        right(a.addmm(1.0, x.clone(), 2.0, x.clone()), x.clone() + dense.clone().matmul(x.clone()) * 2.0, &rows);
+        // Columns of the transpose are the rows here.
+        let turned = a.transpose().rmatmul(x.clone().transpose()).transpose();
+        right(turned, dense.clone().matmul(x.clone()), &rows);
+        // Each matrix of a batch has its own full rows.
+        let batch = CooTensor::<3>::from_dense(Tensor::stack(vec![dense.clone(), dense.clone().transpose()], 0), 0);
+        let batch = batch.with_fill(a.fill().clone()).to_csr();
+        let out: Tensor<3> = batch.matmul(Tensor::<2>::stack::<3>(vec![x.clone(), x.clone()], 0));
+        let both = vec![dense.clone().matmul(x.clone()), dense.clone().transpose().matmul(x.clone())];
+        right(out.reshape([6, 2]), Tensor::cat(both, 0), &[true, false, true, true, false, false]);
+    }
+}

@@ -45,6 +45,20 @@ fn the_fill_counts() {
     assert_eq!(dense(&a.sum_dims(&[0, -1])), [24.0]);
 }
 
+/// A zero fill makes a product zero, whatever the stored elements' own product is; not beside an infinity.
+#[test]
+fn products_beside_zeros() {
+    let indices = Tensor::<2, Int>::from_ints([[0, 0, 0, 1, 1], [0, 2, 3, 0, 1]], &device());
+    let values = Tensor::<1>::from_floats([1e30, 1e30, 1e30, f32::INFINITY, 2.0], &device());
+    let a = CooTensor::<2>::new(indices, values, [2, 4]).unwrap();
+    near(&dense(&a.prod_dim(1)), &[0.0, f32::NAN]);
+    near(&dense(&a.to_csr().prod_dim(1)), &[0.0, f32::NAN]);
+    assert_eq!(list(a.narrow(0, 0, 1).prod()), [0.0]);
+    let blocks = CooTensor::<2>::from_dense(Tensor::from_floats([[1e30, 1e30], [0.0, 0.0]], &device()), 1);
+    assert_eq!(list(blocks.prod()), [0.0]);
+    assert_eq!(dense(&blocks.prod_dim(0)), [0.0, 0.0]);
+}
+
 #[test]
 fn stored_only() {
     let sums = matrix(Fill::Zero).to_csr().stored_sum_dim(1);

@@ -1,10 +1,10 @@
 //! Sparse x sparse, and functions of one and two elements.
 
-use super::check;
+use super::{check, devices};
 use crate::draw::{Plain, nonzero, plain};
-use burn::tensor::TensorData;
+use burn::tensor::{Device, Tensor, TensorData};
 use proptest::prelude::*;
-use sparse_tensor::{Fill, SparseTensor, pattern::Pattern};
+use sparse_tensor::{CooTensor, Fill, SparseTensor, pattern::Pattern};
 
 fn factors() -> impl Strategy<Value = (Plain, Plain)> {
     (0usize..4, 0usize..4, 0usize..4, any::<bool>(), any::<bool>())
@@ -129,5 +129,37 @@ proptest! {
                 pairwise(op, &left, &right).to_dense_or(0.0)
             }
         })?;
+    }
+}
+
+/// `numbers` on the tape, stored after each other, with one more element that is not.
+fn stored(numbers: &[f64], device: &Device) -> CooTensor<1> {
+    let count = numbers.len();
+    let values = Tensor::<1>::from_data(TensorData::new(numbers.to_vec(), [count]), device);
+    CooTensor::new(Tensor::arange(0..count as i64, device).unsqueeze(), values, [count + 1]).unwrap().require_grad()
+}
+
+fn slopes(of: &CooTensor<1>, out: &CooTensor<1>) -> Vec<f32> {
+    let grads = out.values::<1>().sum().backward();
+    of.grad(&grads).expect("on the tape").values::<1>().into_data().iter::<f32>().collect()
+}
+
+/// The numbers of PyTorch's `pow`, `atan2`: zero where a plain product of slopes is NaN.
+#[test]
+fn slopes_at_zero() {
+    for device in devices() {
+        let base = stored(&[0.0, 0.0, 0.0, 2.0, 0.0], &device);
+        let power = stored(&[2.0, 0.0, 1.0, 0.0, 0.5], &device);
+        let to_base = slopes(&base, &base.powf(&power));
+        assert_eq!(to_base, [0.0, 0.0, 1.0, 0.0, f32::INFINITY]);
+        let to_power = slopes(&power, &base.powf(&power));
+        assert_eq!(to_power[..3], [0.0; 3]);
+        assert!((to_power[3] - 2f32.ln()).abs() < 1e-6 && to_power[4] == 0.0, "{to_power:?}");
+        // A base that is not stored is zero too.
+        let none = CooTensor::<1>::try_zeros([6], &device).unwrap();
+        assert_eq!(slopes(&power, &none.powf(&power))[..3], [0.0; 3]);
+        assert_eq!(slopes(&base, &base.powf_scalar(0.0)), [0.0; 5]);
+        assert_eq!(slopes(&base, &base.powi_scalar(0)), [0.0; 5]);
+        assert_eq!(slopes(&base, &base.atan2(&none)), [0.0; 5]);
     }
 }

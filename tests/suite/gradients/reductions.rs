@@ -1,8 +1,8 @@
 //! Reductions, softmax and products with another reduction than a sum.
 
-use super::check;
+use super::{check, devices};
 use crate::draw::{self, FillKind, Plain, fill_kind, plain, value};
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{DType, Tensor, TensorData};
 use proptest::prelude::*;
 use sparse_tensor::ops::{Epilogue, Reduce};
 use sparse_tensor::{CooTensor, Fill, SparseTensor, pattern::Pattern};
@@ -268,4 +268,44 @@ proptest! {
             a.addmm(0.5, xs[2].tensor(), 2.0, xs[1].tensor())
         })?;
     }
+}
+
+/// The product of `stored` beside `missing` elements that equal `fill`, and its gradients to them.
+fn product(stored: &[f64], fill: f64, missing: usize) -> Vec<(f64, Vec<f64>, f64)> {
+    let run = |device| {
+        let dtype = (&device, DType::F64);
+        let of = |numbers: &[f64]| Tensor::<1>::from_data(TensorData::new(numbers.to_vec(), [numbers.len()]), dtype);
+        let (values, fill) = (of(stored).require_grad(), of(&[fill]).require_grad());
+        let at = Tensor::<1, burn::tensor::Int>::arange(0..stored.len() as i64, &device);
+        let a = CooTensor::<1>::new(at.unsqueeze(), values.clone(), [stored.len() + missing]).unwrap();
+        let a = a.with_fill(Fill::tensor(fill.clone()));
+        let out = a.prod();
+        let grads = out.clone().backward();
+        let read = |tensor: Tensor<1>| tensor.into_data().iter::<f64>().collect::<Vec<_>>();
+        let to_fill = read(fill.grad(&grads).expect("on the tape"))[0];
+        (read(out)[0], read(values.grad(&grads).expect("on the tape")), to_fill)
+    };
+    devices().into_iter().map(run).collect()
+}
+
+/// What the elements' own product is, whether or not a part of it leaves the range of the dtype.
+#[test]
+fn products_that_leave_the_range_on_the_way() {
+    let near = |got: f64, want: f64| got == want || (got / want - 1.0).abs() < 1e-12;
+    let check = |stored: &[f64], fill: f64, missing: usize, want: f64, slopes: &[f64], to_fill: f64| {
+        for (product, to_stored, own) in product(stored, fill, missing) {
+            assert!(near(product, want), "{stored:?} beside {missing} of {fill}: {product}");
+            assert!(to_stored.iter().zip(slopes).all(|(&got, &want)| near(got, want)), "{stored:?}: {to_stored:?}");
+            assert!(near(own, to_fill), "the slope of {missing} of {fill} beside {stored:?}: {own}");
+        }
+    };
+    let infinity = f64::INFINITY;
+    check(&[1e200, 1e200, 1e200], 0.0, 1, 0.0, &[0.0; 3], infinity);
+    check(&[1e200, 1e200, 1e200], 0.0, 2, 0.0, &[0.0; 3], 0.0);
+    let power = |exponent: i32| 2f64.powi(exponent);
+    // 2^1200 * 2^-1500, and the same the other way round.
+    check(&[power(600), power(600)], 0.5, 1500, power(-300), &[power(-900); 2], 1500.0 * power(-299));
+    check(&[power(-1000)], -4.0, 1001, -power(1002), &[-infinity], 1001.0 * power(1000));
+    check(&[0.0, 3.0], 2.0, 2000, 0.0, &[infinity, 0.0], 0.0);
+    check(&[power(1000)], -0.5, 1999, -power(-999), &[0.0], 1999.0 * power(-998));
 }

@@ -1,0 +1,155 @@
+//! Products along lines, with the elements that are not stored.
+
+use super::extremum::into_lines;
+use super::powers::plain_power;
+use super::put_along_axis::run;
+use crate::base::exact::Exact;
+use crate::base::index::numbers;
+use crate::base::kind::{Numeric, as_float, from_float};
+use crate::kernel::{self, Put};
+use crate::pattern::layout::Pattern;
+use crate::pattern::lines::Lines;
+use burn::tensor::{Float, Int, Shape, Tensor};
+use sparse_autograd::{Erased, record};
+use sparse_burn::Reduce;
+
+/// The product of rows `[n, width]`, at least one, along lines. If unspecified elements count, `fill` `[1, width]` has
+/// their values. Integers wrap.
+///
+/// An infinite product times zero is NaN, and so would be a line whose stored elements overflow before a zero fill
+/// takes part. So a fill that is zero or not finite comes first. Of any other fill the sign comes first, and its size
+/// is shared out among the stored elements before they are multiplied ([`Product::times`]).
+///
+/// Backward: to each element the gradient times the product of the others, exact with any number of zeros; the fill
+/// gets the sum of what its elements would.
+pub(super) fn line_products<P: Pattern, K: Numeric>(
+    rows: Tensor<2, K>,
+    fill: Option<Tensor<2, K>>,
+    lines: &Lines<P>,
+) -> Tensor<2, K> {
+    let mut put = into_lines(lines, Reduce::Mul, rows.dims());
+    put.include_self = fill.is_some();
+    let Some(fill) = fill else {
+        let start = Tensor::zeros([lines.len(), rows.dims()[1]], (&rows.device(), rows.dtype()));
+        return run(put, start, rows);
+    };
+    let missing = lines.missing();
+    let (Some(rows), Some(fill)) = (as_float(&rows), as_float(&fill)) else {
+        return run(put, plain_power(fill, &missing, lines.size), rows);
+    };
+    let saved = Product::new(put, rows.clone().inner(), fill.clone().inner(), (missing, lines.size));
+    let start = saved.signs(&saved.missing);
+    let out = saved.times(&saved.missing, start).out;
+    from_float(record(out, [Erased::from(rows), Erased::from(fill)], saved, |saved, grad, needs| {
+        [needs[0].then(|| saved.to_rows(grad.clone()).into()), needs[1].then(|| saved.to_fill(grad).into())]
+    }))
+}
+
+/// Products along lines whose unspecified elements are zero: one pass.
+pub(super) fn with_zeros<P: Pattern, K: Numeric>(
+    rows: Tensor<2, K>,
+    zero: Tensor<2, K>,
+    lines: &Lines<P>,
+) -> Tensor<2, K> {
+    let put = Put { include_self: true, ..into_lines(lines, Reduce::Mul, rows.dims()) };
+    // The power 1 of zero is every higher power.
+    let start = plain_power(zero, &lines.missing().clamp_max(1), 1);
+    run(put, start, rows)
+}
+
+#[derive(Debug)]
+struct Product {
+    put: Put<2>,
+    rows: Tensor<2>,
+    /// Of the fill: its sign, or itself if it is zero or not finite.
+    sign: Tensor<2>,
+    /// Of the fill: its size, or 1.
+    size: Tensor<2>,
+    /// How many elements of each line are not stored, how many are, and how many there are at most.
+    missing: Tensor<2, Int>,
+    counts: Tensor<2, Int>,
+    most: usize,
+}
+
+/// A product and what led to it.
+struct Steps {
+    /// The stored elements times their shares, and these shares.
+    rows: Tensor<2>,
+    shares: [Tensor<2>; 3],
+    /// The product of the start and those rows.
+    product: Tensor<2>,
+    /// What is left of the fill's power.
+    rest: [Tensor<2>; 3],
+    out: Tensor<2>,
+}
+
+impl Product {
+    fn new(put: Put<2>, rows: Tensor<2>, fill: Tensor<2>, (missing, most): (Tensor<2, Int>, usize)) -> Self {
+        let special = fill.clone().equal_elem(0).bool_or(fill.clone().is_finite().bool_not());
+        let sign = fill.clone().sign().mask_where(special.clone(), fill.clone());
+        let size = fill.abs().mask_fill(special, 1);
+        let counts = missing.clone().mul_scalar(-1).add_scalar(most as i64);
+        Self { put, rows, sign, size, missing, counts, most }
+    }
+
+    fn signs(&self, times: &Tensor<2, Int>) -> Tensor<2> {
+        plain_power(self.sign.clone(), times, self.most)
+    }
+
+    /// The product of `start`, the stored elements and the fill's size to the powers `times`. Each stored element takes
+    /// an equal share of that power, so a large power does not leave the range of the dtype where the answer is in it.
+    fn times(&self, times: &Tensor<2, Int>, start: Tensor<2>) -> Steps {
+        let share = times.clone() / self.counts.clone();
+        let rest = self.sizes(times.clone() - share.clone() * self.counts.clone());
+        let shares = self.at_rows(self.sizes(share));
+        let rows = scaled(self.rows.clone(), &shares);
+        let product = kernel::put(&self.put, start, &rows, false).0;
+        let out = scaled(product.clone(), &rest);
+        Steps { rows, shares, product, rest, out }
+    }
+
+    /// The size of the fill to the powers `times`, as three factors.
+    fn sizes(&self, times: Tensor<2, Int>) -> [Tensor<2>; 3] {
+        let third = times.clone().div_scalar(3);
+        let power = plain_power(self.size.clone(), &third, self.most / 3);
+        let more = power.clone() * self.size.clone();
+        let left = times - third.mul_scalar(3);
+        let factor = |k: i64| {
+            let takes_one = left.clone().greater_elem(k).expand(Shape::from(power.dims()));
+            power.clone().mask_where(takes_one, more.clone())
+        };
+        [factor(0), factor(1), power.clone()]
+    }
+
+    fn at_rows(&self, factors: [Tensor<2>; 3]) -> [Tensor<2>; 3] {
+        let owner = self.put.index.clone().reshape(Exact([self.rows.dims()[0]]));
+        factors.map(|factor| kernel::move_rows(&factor, factor.clone().narrow(0, 0, 1), &owner))
+    }
+
+    fn to_rows(&self, grad: Tensor<2>) -> Tensor<2> {
+        let start = self.signs(&self.missing);
+        let Steps { rows, shares, product, rest, .. } = self.times(&self.missing, start.clone());
+        let reads = [&start, &rows, &product].map(Some);
+        let [_, others] = kernel::put_backward(&self.put, grad, None, reads, [false, true]);
+        let others = others.expect("asked for").reshape(Exact(self.rows.dims()));
+        scaled(scaled(others, &self.at_rows(rest)), &shares)
+    }
+
+    /// The product with one element of the fill less, times their number.
+    fn to_fill(&self, grad: Tensor<2>) -> Tensor<2> {
+        let fewer = self.missing.clone().sub_scalar(1).clamp_min(0);
+        let none = self.missing.clone().equal_elem(0).expand(Shape::from(grad.dims()));
+        let number = numbers::<Float>(self.missing.clone(), grad.dtype());
+        let others = self.times(&fewer, self.signs(&fewer) * grad * number);
+        others.out.mask_fill(none, 0).sum_dim(0)
+    }
+}
+
+/// A product times factors that are all at most 1, or all at least 1. A product that is zero or infinite stays.
+///
+/// With three factors of about one size, the answer is right if it is in the range of the dtype, even if the product of
+/// the factors is not: that one is then at most the square of the largest number.
+fn scaled(product: Tensor<2>, by: &[Tensor<2>; 3]) -> Tensor<2> {
+    let stays = product.clone().equal_elem(0).bool_or(product.clone().is_inf());
+    by.iter().fold(product.clone(), |out, factor| out * factor.clone()).mask_where(stays, product)
+}
