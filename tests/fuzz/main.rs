@@ -1,0 +1,146 @@
+//! Every reader of outside bytes, given files that are wrong in a few places.
+//!
+//! No input may cause a panic, take longer than a second, or make a reader hold more than 64 bytes for each of its own
+//! (beside a few buffers). What was read is also converted, and then the limits of `Limits` hold in place of the 64.
+//!
+//! Inputs are those in `fuzz/corpus` and mutations of them, the same ones in every run. `SPARSE_FUZZ_RUNS` sets the
+//! number of mutations for each target, `SPARSE_FUZZ_TARGET` names the only target, `SPARSE_FUZZ_SEED` chooses other
+//! mutations. An input that fails is kept in a file, which the message names. `fuzz/README.md` says how to run the same
+//! targets with libFuzzer.
+
+mod mutate;
+mod targets;
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sparse_tensor::{Limits, set_pool_limit};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// What a reader may hold for each byte of its input.
+const RATIO: usize = 64;
+/// Buffers, threads, and the other files of a folder.
+const SPARE: usize = 1 << 20;
+/// What a table may have by default, for which a conversion needs a few copies.
+const TABLE: usize = 4 << 28;
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// The system's allocator, the bytes in use, and the most that were in use since a target began: while it reads, and
+/// while it converts.
+struct Counting;
+
+static USED: AtomicUsize = AtomicUsize::new(0);
+static MOST: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+
+fn ask(bytes: usize) {
+    let used = USED.fetch_add(bytes, Ordering::Relaxed).wrapping_add(bytes);
+    MOST[usize::from(targets::is_converting())].fetch_max(used, Ordering::Relaxed);
+}
+
+// SAFETY: every call is passed on as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ask(layout.size());
+        // SAFETY: the caller's promises are those that `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        ask(layout.size());
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        USED.fetch_sub(layout.size(), Ordering::Relaxed);
+        ask(size);
+        // SAFETY: as above.
+        unsafe { System.realloc(old, layout, size) }
+    }
+    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
+        USED.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(old, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What is wrong with a run of a target.
+fn trouble(target: fn(&[u8]), bytes: &[u8], table: usize) -> Option<String> {
+    targets::is_reading();
+    let before = USED.load(Ordering::Relaxed);
+    MOST.iter().for_each(|most| most.store(before, Ordering::Relaxed));
+    let start = Instant::now();
+    let ran = catch_unwind(AssertUnwindSafe(|| target(bytes)));
+    let took = start.elapsed();
+    targets::is_reading();
+    if let Err(panic) = ran {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        return Some(format!("a panic: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no text")));
+    }
+    let [read, converted] = MOST.each_ref().map(|most| most.load(Ordering::Relaxed).saturating_sub(before));
+    let most = RATIO * bytes.len() + SPARE;
+    match () {
+        _ if read > most => Some(format!("the reader held {read} bytes for {} of the input", bytes.len())),
+        _ if converted > most + table => Some(format!("a conversion held {converted} bytes for {}", bytes.len())),
+        _ if took > LONGEST => Some(format!("it took {took:?}")),
+        _ => None,
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
+}
+
+fn seeds(name: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
+    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().map(|path| fs::read(path).unwrap()).collect()
+}
+
+#[test]
+fn readers_stand_any_bytes() {
+    let runs = number("SPARSE_FUZZ_RUNS").unwrap_or(200);
+    let only = std::env::var("SPARSE_FUZZ_TARGET").ok();
+    // Memory that waits for its next use would count.
+    set_pool_limit(0);
+    std::panic::set_hook(Box::new(|_| ()));
+    let mut failed = Vec::new();
+    for (name, target) in targets::TARGETS {
+        if only.as_deref().is_some_and(|only| only != name) {
+            continue;
+        }
+        let seeds = seeds(name);
+        // What is made once and stays is not counted.
+        seeds.iter().for_each(|seed| target(seed));
+        let mut random = StdRng::seed_from_u64(number("SPARSE_FUZZ_SEED").unwrap_or(0));
+        let mut slowest = Duration::ZERO;
+        let inputs = (0..runs).map(|_| mutate::mutated(&mut random, &seeds));
+        for (run, bytes) in seeds.iter().cloned().chain(inputs).enumerate() {
+            let start = Instant::now();
+            // Every second run has a limit of its own.
+            let limits = if run % 2 == 0 { None } else { Some(Limits::new().elements(1 << 16)) };
+            let once = || match limits {
+                Some(limits) => limits.run(|| trouble(target, &bytes, 0)),
+                None => trouble(target, &bytes, TABLE),
+            };
+            // A machine that does other things, too, may stop it for a while.
+            let what = once().and_then(|_| once()).and_then(|_| once());
+            slowest = slowest.max(start.elapsed());
+            if let Some(what) = what {
+                let path = std::env::temp_dir().join(format!("sparse-tensor-{name}-{run}"));
+                fs::write(&path, &bytes).unwrap();
+                failed.push(format!("{name}: {what}: {}", path.display()));
+            }
+        }
+        println!("{name}: {runs} mutations of {} seeds, the slowest {slowest:?}", seeds.len());
+    }
+    drop(std::panic::take_hook());
+    fs::remove_dir_all(targets::home()).unwrap();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
