@@ -25,7 +25,7 @@ static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
 /// | limit | a reader | a dense result | row pointers and other tables |
 /// |---|---|---|---|
 /// | [`bytes`](Self::bytes) | bytes of the file, after decompression | its bytes | their bytes (\*) |
-/// | [`elements`](Self::elements) | stored elements, edges, or elements of an array | its elements | their number (\*) |
+/// | [`elements`](Self::elements) | stored elements, edges, numbers of an array | its elements | their number (\*) |
 /// | [`seconds`](Self::seconds) | since `run` began | | |
 ///
 /// (\*) Only where there are more than 64 for each number that the tensor holds.
@@ -227,5 +227,29 @@ pub(crate) fn check_bytes(op: &'static str, what: &'static str, elements: u128, 
             // A limit of 0 means that no size is allowed.
             Err(SparseError::WouldDensify { op, what, elements, limit: limit.max(1), hint })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compressed_file_may_become_64_times_as_large_or_256_mib() {
+        let inflated = |bytes| Allowed::now().inflated(bytes);
+        assert_eq!([inflated(0), inflated(4 << 20), inflated(5 << 20)], [256 << 20, 256 << 20, 320 << 20]);
+        assert_eq!(inflated(u64::MAX), u64::MAX);
+        assert_eq!(Limits::new().bytes(7).run(|| inflated(5 << 20)), 7);
+        assert_eq!(Allowed::now().bytes(), u64::MAX);
+    }
+
+    #[test]
+    fn pointers_of_64_bits_count_twice() {
+        let check = |bytes: usize, size: usize| {
+            Limits::new().elements(usize::MAX).bytes(bytes).run(|| check_table("x", ("t", size as u128), size, 0, ""))
+        };
+        let (narrow, wide) = (i32::MAX as usize, i32::MAX as usize + 1);
+        assert!(check(4 * narrow, narrow).is_ok() && check(4 * narrow - 1, narrow).is_err());
+        assert!(check(8 * wide, wide).is_ok() && check(8 * wide - 1, wide).is_err());
     }
 }

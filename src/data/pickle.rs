@@ -3,8 +3,8 @@
 //!
 //! Nothing is executed: an object stays the name of its class, its arguments and its state. All values lie in one list
 //! and refer to each other by their numbers there. So a hostile file cannot nest or copy values without end: each of
-//! its bytes adds at most one value, and values are kept small. (The crate `serde-pickle` drops the name of a NumPy dtype when it reads its state,
-//! and copies what a pickle refers to.)
+//! its bytes adds at most one value, and values are kept small. (The crate `serde-pickle` drops the name of a NumPy
+//! dtype when it reads its state, and copies what a pickle refers to.)
 //!
 //! Source: Python's `pickletools`, protocols 0 to 4.
 

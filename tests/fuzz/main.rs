@@ -28,7 +28,7 @@ const RATIO: usize = 64;
 /// Buffers, threads, and the other files of a folder.
 const SPARE: usize = 1 << 20;
 /// What a table may have by default, for which a conversion needs a few copies.
-const TABLE: usize = 4 << 28;
+const TABLE: usize = 2 << 28;
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// The system's allocator, the bytes in use, and the most that were in use since a target began: while it reads, and
