@@ -1,5 +1,5 @@
-//! What is fuzzed: a function for each reader. It takes any bytes, and says whether they could be read. `tests/fuzz` runs
-//! them with a small mutator, `fuzz/` with libFuzzer.
+//! What is fuzzed: a function for each reader. It takes any bytes, and says whether they could be read. `tests/fuzz`
+//! runs them with a small mutator, `fuzz/` with libFuzzer.
 #![allow(dead_code)] // A program of libFuzzer has one of them.
 
 use burn::tensor::{Bool, Device, Float, Int};
