@@ -42,7 +42,7 @@ static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
 ///   converted; a line of text that claims a billion rows cannot.
 /// - No limit of time. Readers and conversions make a fixed number of passes over what they read or make (and sort
 ///   it), so the limits of size are limits of time as well. `seconds` is for a source that is slow itself. Readers look
-///   at the clock every 64 KiB (`npy` and `npz` every MiB), conversions never.
+///   at the clock every MiB or more often, conversions never.
 ///
 /// ```
 /// use burn::tensor::Device;

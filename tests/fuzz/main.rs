@@ -16,12 +16,13 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use sparse_tensor::{Limits, set_pool_limit};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::any::Any;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use targets::Target;
 
 /// What a reader may hold for each byte of its input.
 const RATIO: usize = 64;
@@ -71,32 +72,41 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Memory is counted for the process: tests take turns. None of it waits in the pool for its next use.
-fn turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    set_pool_limit(0);
-    turn
+/// What is wrong with a run of a target, and its time. One that fails is run three times: a machine that does other
+/// things, too, may stop it for a while.
+fn trouble(target: Target, bytes: &[u8], table: usize) -> (Option<String>, Duration) {
+    let mut tries = 0;
+    loop {
+        targets::is_reading();
+        let before = USED.load(Ordering::Relaxed);
+        MOST.iter().for_each(|most| most.store(before, Ordering::Relaxed));
+        let start = Instant::now();
+        let ran = catch_unwind(AssertUnwindSafe(|| target(bytes)));
+        let took = start.elapsed();
+        targets::is_reading();
+        tries += 1;
+        let held = MOST.each_ref().map(|most| most.load(Ordering::Relaxed).saturating_sub(before));
+        let found = match ran {
+            Err(panic) => Some(format!("a panic: {}", text(&*panic))),
+            Ok(_) => excess(bytes.len(), held, took, table),
+        };
+        if found.is_none() || tries == 3 {
+            return (found, took);
+        }
+    }
 }
 
-/// What is wrong with a run of a target.
-fn trouble(target: targets::Target, bytes: &[u8], table: usize) -> Option<String> {
-    targets::is_reading();
-    let before = USED.load(Ordering::Relaxed);
-    MOST.iter().for_each(|most| most.store(before, Ordering::Relaxed));
-    let start = Instant::now();
-    let ran = catch_unwind(AssertUnwindSafe(|| target(bytes)));
-    let took = start.elapsed();
-    targets::is_reading();
-    if let Err(panic) = ran {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        return Some(format!("a panic: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no text")));
-    }
-    let [read, converted] = MOST.each_ref().map(|most| most.load(Ordering::Relaxed).saturating_sub(before));
-    let most = RATIO * bytes.len() + SPARE;
+fn text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no text")
+}
+
+/// What a run took too much of.
+fn excess(length: usize, [read, converted]: [usize; 2], took: Duration, table: usize) -> Option<String> {
+    let most = RATIO * length + SPARE;
     match () {
-        _ if read > most => Some(format!("the reader held {read} bytes for {} of the input", bytes.len())),
-        _ if converted > most + table => Some(format!("a conversion held {converted} bytes for {}", bytes.len())),
+        _ if read > most => Some(format!("a reader held {read} bytes for {length} of the input")),
+        _ if converted > most + table => Some(format!("a conversion held {converted} bytes for {length} of the input")),
         _ if took > LONGEST => Some(format!("it took {took:?}")),
         _ => None,
     }
@@ -115,53 +125,48 @@ fn seeds(name: &str) -> Vec<Vec<u8>> {
 
 #[test]
 fn readers_stand_any_bytes() {
-    let _turn = turn();
     let runs = number("SPARSE_FUZZ_RUNS").unwrap_or(200);
     let only = std::env::var("SPARSE_FUZZ_TARGET").ok();
+    // Memory that waits for its next use would count.
+    set_pool_limit(0);
     std::panic::set_hook(Box::new(|_| ()));
+    let chosen = |name: &str| only.as_deref().is_none_or(|only| only == name);
     let mut failed = Vec::new();
-    for (name, target) in targets::TARGETS {
-        if only.as_deref().is_some_and(|only| only != name) {
-            continue;
-        }
-        let seeds = seeds(name);
-        // What is made once and stays is not counted.
-        for (k, _) in seeds.iter().enumerate().filter(|(_, seed)| !target(seed)) {
-            failed.push(format!("{name}: seed {k} cannot be read"));
-        }
-        let mut random = StdRng::seed_from_u64(number("SPARSE_FUZZ_SEED").unwrap_or(0));
-        let mut slowest = Duration::ZERO;
-        let inputs = (0..runs).map(|_| mutate::mutated(&mut random, &seeds));
-        for (run, bytes) in seeds.iter().cloned().chain(inputs).enumerate() {
-            let start = Instant::now();
-            // Every second run has a limit of its own.
-            let limits = if run % 2 == 0 { None } else { Some(Limits::new().elements(1 << 16)) };
-            let once = || match limits {
-                Some(limits) => limits.run(|| trouble(target, &bytes, 0)),
-                None => trouble(target, &bytes, TABLE),
-            };
-            // A machine that does other things, too, may stop it for a while.
-            let what = once().and_then(|_| once()).and_then(|_| once());
-            slowest = slowest.max(start.elapsed());
-            if let Some(what) = what {
-                let path = std::env::temp_dir().join(format!("sparse-tensor-{name}-{run}"));
-                fs::write(&path, &bytes).unwrap();
-                failed.push(format!("{name}: {what}: {}", path.display()));
-            }
-        }
-        println!("{name}: {runs} mutations of {} seeds, the slowest {slowest:?}", seeds.len());
+    for (name, target) in targets::TARGETS.into_iter().filter(|(name, _)| chosen(name)) {
+        failed.extend(mutations(name, target, runs));
+    }
+    for (name, what, bytes) in greedy::inputs().into_iter().filter(|(name, ..)| chosen(name)) {
+        let (_, target) = targets::TARGETS.into_iter().find(|(found, _)| *found == name).expect("a target");
+        let (found, _) = trouble(target, &bytes, TABLE);
+        failed.extend(found.map(|found| format!("{name}, {what}: {found}")));
     }
     drop(std::panic::take_hook());
     fs::remove_dir_all(targets::home()).unwrap();
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-#[test]
-fn no_byte_takes_much_memory() {
-    let _turn = turn();
-    for (name, what, bytes) in greedy::inputs() {
-        let (_, target) = targets::TARGETS.into_iter().find(|(found, _)| *found == name).unwrap();
-        let found = trouble(target, &bytes, TABLE);
-        assert_eq!(found, None, "{name}, {what}");
+/// What is wrong with the seeds of a target and with mutations of them.
+fn mutations(name: &str, target: Target, runs: u64) -> Vec<String> {
+    let seeds = seeds(name);
+    // What is made once and stays is not counted.
+    let bad = seeds.iter().enumerate().filter(|(_, seed)| !target(seed));
+    let mut failed: Vec<_> = bad.map(|(k, _)| format!("{name}: seed {k} cannot be read")).collect();
+    let mut random = StdRng::seed_from_u64(number("SPARSE_FUZZ_SEED").unwrap_or(0));
+    let mut slowest = Duration::ZERO;
+    let inputs = (0..runs).map(|_| mutate::mutated(&mut random, &seeds));
+    for (run, bytes) in seeds.iter().cloned().chain(inputs).enumerate() {
+        // Every second run has a limit of its own.
+        let (found, took) = match run % 2 {
+            0 => trouble(target, &bytes, TABLE),
+            _ => Limits::new().elements(1 << 16).run(|| trouble(target, &bytes, 0)),
+        };
+        slowest = slowest.max(took);
+        if let Some(found) = found {
+            let path = std::env::temp_dir().join(format!("sparse-tensor-{name}-{run}"));
+            fs::write(&path, &bytes).unwrap();
+            failed.push(format!("{name}: {found}: {}", path.display()));
+        }
     }
+    println!("{name}: {runs} mutations of {} seeds, the slowest {slowest:?}", seeds.len());
+    failed
 }

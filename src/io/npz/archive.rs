@@ -216,12 +216,13 @@ impl Input for Stored<'_> {
         let length = target.len();
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
         let part = length.div_ceil(threads).max(PART);
-        let (store, start, done) = (self.store, self.at, AtomicU64::new(0));
+        let (store, start, done, allowed) = (self.store, self.at, AtomicU64::new(0), Allowed::now());
         let read = |at: usize, target: &mut [u8], heard: &mut dyn FnMut(u64)| {
             let mut crc = Crc::new();
             let mut from = start + at as u64;
             // The checksum finds each block in the cache.
             for block in target.chunks_mut(STEP as usize) {
+                allowed.check_time()?;
                 store
                     .read_exact_at(block, from)
                     .map_err(|trouble| format!("the elements are cut off, got {trouble}"))?;
