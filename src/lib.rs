@@ -50,7 +50,7 @@ mod rows;
 mod tensor;
 
 pub use base::kind::{Kind, Numeric, dtype_name};
-pub use base::limits::{dense_limit, set_dense_limit};
+pub use base::limits::{Limits, dense_limit, set_dense_limit};
 pub use base::memory::{MemoryReport, memory_report, release_pool, set_pool_limit};
 /// Runs operations that read the device in a program that must not wait for it: a page in a browser, a server.
 ///

@@ -1,6 +1,7 @@
 //! Graphs as plain text.
 
 use super::graph::{Graph, Splits, label_tensor};
+use crate::base::limits::Allowed;
 use crate::io::matrix_market::matrix::{MatrixMarket, Symmetry, Values};
 use crate::io::matrix_market::reader::Reader;
 use crate::io::source::{Files, Lines, Progress, shown, silent, text};
@@ -140,11 +141,14 @@ fn read_numbers(
 ) -> Result<Vec<(usize, i64)>> {
     let at = |message: String| invalid(format!("{}: {message}", path.display()));
     let (file, _) = text(path, progress).map_err(|trouble| at(format!("cannot be read, got {trouble}")))?;
-    let (mut lines, mut numbers) = (Lines::new(file), vec![]);
+    let (mut lines, mut numbers, allowed) = (Lines::new(file), vec![], Allowed::now());
     while let Some((line, word)) = lines.next().map_err(at)? {
         let number = std::str::from_utf8(word).ok().and_then(|word| word.parse::<i64>().ok());
         match number.filter(|&number| low <= number && number < below as i64) {
-            Some(number) => numbers.push((line, number)),
+            Some(number) => {
+                allowed.check_elements(numbers.len() + 1).map_err(at)?;
+                numbers.push((line, number));
+            }
             None => {
                 let got = shown(word);
                 return Err(at(format!("line {line}: {what} must be in [{low}, {below}), got {got:?}")));

@@ -3,6 +3,7 @@
 use super::graph::{Graph, Splits, label_tensor, undirected};
 use crate::base::checks::has_dtype;
 use crate::base::index::read_all;
+use crate::base::limits::Allowed;
 use crate::io::source::{Files, Lines, Progress, shown, silent, text};
 use crate::tensor::sparse::{CooTensor, CsrTensor};
 use burn::tensor::{Int, Tensor, TensorCreationOptions, TensorData};
@@ -174,13 +175,14 @@ pub fn read_ogb_with(
     lines(&mut files, label, |fields| labels.push(fields, Fields::class))?;
     // What follows allocates for the nodes that were met, not for those that were claimed.
     labels.check(label, nodes)?;
-    let mut edges: Vec<(usize, usize)> = Vec::new();
+    let (mut edges, allowed): (Vec<(usize, usize)>, _) = (Vec::new(), Allowed::now());
     lines(&mut files, edge, |fields| {
         let ends = (fields.below(nodes)?, fields.below(nodes)?);
         edges.push(ends);
         if options.inverse {
             edges.push((ends.1, ends.0));
         }
+        allowed.check_elements(edges.len())?;
         fields.end()
     })?;
     let mut features = Table::default();
@@ -330,6 +332,7 @@ impl<T> Table<T> {
         while fields.rest.is_some() {
             self.values.push(read(fields)?);
         }
+        Allowed::now().check_elements(self.values.len())?;
         let got = self.values.len() - before;
         if self.rows == 0 {
             self.cols = got;

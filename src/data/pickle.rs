@@ -3,13 +3,13 @@
 //!
 //! Nothing is executed: an object stays the name of its class, its arguments and its state. All values lie in one list
 //! and refer to each other by their numbers there. So a hostile file cannot nest or copy values without end: each of
-//! its bytes adds at most one value. (The crate `serde-pickle` drops the name of a NumPy dtype when it reads its state,
-//! and copies what a pickle refers to.)
+//! its bytes adds at most one value, and values are kept small. (The crate `serde-pickle` drops the name of a NumPy
+//! dtype when it reads its state, and copies what a pickle refers to.)
 //!
 //! Source: Python's `pickletools`, protocols 0 to 4.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// A value: a number, or the place of something larger.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ pub(super) enum Node<'a> {
     Dict(Vec<(Value, Value)>),
     /// `module name`.
     Global(String),
-    Object(Object),
+    Object(Box<Object>),
 }
 
 /// An object: what was called with which arguments, the state that it was given later, and the items that were set.
@@ -52,7 +52,7 @@ pub(super) struct Pickle<'a> {
 
 impl<'a> Pickle<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, String> {
-        let mut machine = Machine { rest: bytes, nodes: vec![], stack: vec![], marks: vec![], memo: HashMap::new() };
+        let mut machine = Machine { rest: bytes, nodes: vec![], stack: vec![], marks: vec![], memo: BTreeMap::new() };
         loop {
             let at = bytes.len() - machine.rest.len();
             match machine.step() {
@@ -140,8 +140,12 @@ struct Machine<'a> {
     nodes: Vec<Node<'a>>,
     stack: Vec<Value>,
     marks: Vec<usize>,
-    memo: HashMap<u64, Value>,
+    /// A tree: a hash table doubles, and so takes more memory for a byte of the file.
+    memo: BTreeMap<u64, Value>,
 }
+
+/// Names of classes and of their modules are shorter. A file can use a name again and again.
+const LONGEST_NAME: usize = 64;
 
 const UNDERFLOW: &str = "the stack has too few values";
 
@@ -151,7 +155,7 @@ impl<'a> Machine<'a> {
         let value = match self.byte()? {
             b'.' => return self.pop().map(Some),
             b'(' => {
-                self.marks.push(self.stack.len());
+                add(&mut self.marks, self.stack.len());
                 return Ok(None);
             }
             // Protocol and frames say nothing that is needed.
@@ -246,7 +250,7 @@ impl<'a> Machine<'a> {
                 let (name, module) = (self.pop()?, self.pop()?);
                 let text = |value| match value {
                     Value::At(at) => match &self.nodes[at] {
-                        Node::Text(text) if text.len() < 256 => Some(text.to_string()),
+                        Node::Text(text) if text.len() < LONGEST_NAME => Some(text.to_string()),
                         _ => None,
                     },
                     _ => None,
@@ -256,7 +260,7 @@ impl<'a> Machine<'a> {
             }
             b'R' | 0x81 => {
                 let (args, class) = (self.pop()?, self.pop()?);
-                self.put(Node::Object(Object { class, args, state: None, items: vec![] }))
+                self.put(Node::Object(Box::new(Object { class, args, state: None, items: vec![] })))
             }
             b'b' => {
                 let state = self.pop()?;
@@ -299,7 +303,7 @@ impl<'a> Machine<'a> {
                 ));
             }
         };
-        self.stack.push(value);
+        add(&mut self.stack, value);
         Ok(None)
     }
 
@@ -355,7 +359,7 @@ impl<'a> Machine<'a> {
     }
 
     fn put(&mut self, node: Node<'a>) -> Value {
-        self.nodes.push(node);
+        add(&mut self.nodes, node);
         Value::At(self.nodes.len() - 1)
     }
 
@@ -419,6 +423,14 @@ impl<'a> Node<'a> {
         let text = std::str::from_utf8(bytes).map_err(|_| "a string must be UTF-8 text")?;
         Ok(Self::Text(Cow::Borrowed(text)))
     }
+}
+
+/// Adds to a list that keeps little room to spare: one byte of a file can add to several lists.
+fn add<T>(list: &mut Vec<T>, item: T) {
+    if list.len() == list.capacity() {
+        list.reserve_exact(list.len() / 8 + 16);
+    }
+    list.push(item);
 }
 
 fn decimal(line: &[u8]) -> Result<i64, String> {

@@ -4,6 +4,7 @@ use super::graph::{Graph, Splits, label_tensor, undirected};
 use super::pickle::{Pickle, Value};
 use crate::base::checks::has_dtype;
 use crate::base::index::ints;
+use crate::base::limits::Allowed;
 use crate::io::npy::array::{Input, Ints};
 use crate::io::npy::header::{Header, dtype};
 use crate::io::source::{Files, Lines, Progress, shown, silent, text, whole};
@@ -328,6 +329,7 @@ impl Links {
             if pairs.len() + list.len() > bytes.len() {
                 return Err("the lists must have fewer nodes than the file has bytes, got more".into());
             }
+            Allowed::now().check_elements(pairs.len() + list.len())?;
             for &to in list {
                 let Value::Int(to) = to else { return Err(format!("a node must be a whole number, got {to:?}")) };
                 pairs.push((from, to));

@@ -48,7 +48,7 @@ fn limit<I: Index>() -> usize {
 ///
 /// `fill_mismatch` and `undefined_fill` for a fill other than zero; `dtype_mismatch` if `N` does not hold every number
 /// of the dtype; `overflow` if the index type does not hold the sizes; `shape_mismatch` for dense dims;
-/// `would_densify` for more than [`dense_limit`](crate::dense_limit) columns that are almost all empty.
+/// `would_densify` for more than [the limit](crate::Limits) of columns that are almost all empty.
 impl<I: Index, N: Element, P: Pattern, K: Kind> TryFrom<&SparseTensor<P, 2, K>> for SparseColMat<I, N> {
     type Error = SparseError;
 

@@ -56,7 +56,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     ///
     /// `dtype_mismatch` if the values are not of kind `K`, and no dtype says to convert them; `unsupported_dtype` for
     /// values such as u16, for which a dtype must be given; `index_out_of_range`; `overflow` for an integer that the
-    /// dtype cannot hold. For CSR also `would_densify`: more than [`dense_limit`](crate::dense_limit) rows that are
+    /// dtype cannot hold. For CSR also `would_densify`: more than [the limit](crate::Limits) of rows that are
     /// almost all empty.
     pub fn from_matrix(matrix: &impl HostMatrix, options: impl Into<TensorCreationOptions>) -> Result<Self> {
         from_valued("from_matrix", matrix.entries(), matrix.dims(), options.into())

@@ -121,7 +121,7 @@
 //! - `overflow` if the type of the indices does not hold the sizes;
 //! - `shape_mismatch` for dense dims, and for the graph of a matrix that is not square;
 //! - `would_densify` for compressed rows or columns, and graphs, if there are more than
-//!   [`dense_limit`](crate::dense_limit) of them and almost all are empty;
+//!   [the limit](crate::Limits) of them and almost all are empty;
 //! - `invalid` for an undirected graph of a matrix that is not symmetric.
 //!
 //! # Cost

@@ -34,7 +34,7 @@ host_matrix!(CooMatrix CsrMatrix CscMatrix);
 /// # Errors
 ///
 /// `fill_mismatch` and `undefined_fill` for a fill other than zero; `dtype_mismatch` if `N` does not hold every number
-/// of the dtype; `shape_mismatch` for dense dims; `would_densify` for more than [`dense_limit`](crate::dense_limit)
+/// of the dtype; `shape_mismatch` for dense dims; `would_densify` for more than [the limit](crate::Limits) of
 /// rows that are almost all empty.
 impl<N: Element, P: Pattern, K: Kind> TryFrom<&SparseTensor<P, 2, K>> for CsrMatrix<N> {
     type Error = SparseError;

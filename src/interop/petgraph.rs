@@ -79,7 +79,7 @@ where
 /// `shape_mismatch` if the adjacency is not square; `invalid` if the graph is undirected and the adjacency is not
 /// symmetric; `overflow` if `Ix` does not hold the numbers of nodes and edges; `dtype_mismatch` if `E` does not hold
 /// every number of the dtype; `fill_mismatch` and `undefined_fill` for a fill other than zero; `would_densify` for more
-/// than [`dense_limit`](crate::dense_limit) nodes that almost all have no edges.
+/// than [the limit](crate::Limits) of nodes that almost all have no edges.
 impl<E, Ty, Ix, P, K> TryFrom<&SparseTensor<P, 2, K>> for Graph<(), E, Ty, Ix>
 where
     E: Element,

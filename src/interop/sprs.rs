@@ -67,7 +67,7 @@ try_from_matrix!([N: Element, I: SpIndex + 'static] TriMatI<N, I>);
 ///
 /// `fill_mismatch` and `undefined_fill` for a fill other than zero; `dtype_mismatch` if `N` does not hold every number
 /// of the dtype; `overflow` if an index type does not hold the sizes; `shape_mismatch` for dense dims; `would_densify`
-/// for more than [`dense_limit`](crate::dense_limit) rows that are almost all empty.
+/// for more than [the limit](crate::Limits) of rows that are almost all empty.
 impl<N, I, Ptr, P, K> TryFrom<&SparseTensor<P, 2, K>> for CsMatI<N, I, Ptr>
 where
     N: Element,

@@ -23,7 +23,7 @@
 mod list;
 mod parse;
 
-use super::source::{Progress, silent, text};
+use super::source::{Limited, Progress, silent, text};
 use parse::{invalid, parse_list};
 use sparse_core::{Result, SparseError};
 use std::io::BufRead;
@@ -63,5 +63,5 @@ pub fn read_with(path: impl AsRef<Path>, options: &Options, progress: &mut Progr
 ///
 /// As [`read`].
 pub fn parse(reader: impl BufRead, options: &Options) -> Result<EdgeList> {
-    parse_list(reader, options)
+    parse_list(Limited::new(reader), options)
 }

@@ -9,8 +9,8 @@
 //! | [`edge_list`] | a line for each edge: `.csv`, `.tsv`, text | |
 //!
 //! Text files may be compressed by gzip if the feature `gz` is on. No content of a file causes a panic, and the size
-//! that a header claims is not allocated unless the file is that large. Every function that reads a file has a twin
-//! that ends in `_with` and reports its [`Progress`].
+//! that a header claims is not allocated unless the file is that large. [`Limits`](crate::Limits) bounds what a reader
+//! takes. Every function that reads a file has a twin that ends in `_with` and reports its [`Progress`].
 
 pub mod edge_list;
 pub mod matrix_market;

@@ -29,7 +29,7 @@ pub(crate) mod array;
 pub(crate) mod header;
 pub(crate) mod write;
 
-use super::source::{Counted, Progress, silent};
+use super::source::{Counted, Limited, Progress, silent};
 use crate::base::kind::Kind;
 use array::{Input, converted};
 use burn::tensor::{Tensor, TensorCreationOptions};
@@ -98,10 +98,11 @@ pub fn from_bytes<const D: usize, K: Kind>(
 }
 
 fn read<const D: usize, K: Kind>(
-    mut source: impl Read,
+    source: impl Read,
     length: u64,
     options: TensorCreationOptions,
 ) -> Result<Tensor<D, K>> {
+    let mut source = Limited::new(source);
     let header = Header::read(&mut source).map_err(invalid)?;
     let mut input = Stream { source, sure: length.saturating_sub(header.length) };
     let tensor = tensor(OP, &header, &mut input, options)?;

@@ -52,7 +52,7 @@ use std::path::Path;
 ///
 /// - `dtype_mismatch`, `unsupported_dtype`, `overflow`, as [`npy::load`](super::npy::load);
 /// - `shape_mismatch`, `length_mismatch`, `index_out_of_range`, `invalid_row_ptr`, as the constructors;
-/// - `would_densify` for CSR with more than [`dense_limit`](crate::dense_limit) rows that are almost all empty;
+/// - `would_densify` for CSR with more than [the limit](crate::Limits) of rows that are almost all empty;
 /// - `invalid` if the file cannot be read, is not such an archive, is cut off, has another format, or its checksums do
 ///   not fit.
 ///

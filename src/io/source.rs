@@ -1,5 +1,6 @@
 //! Files as streams of bytes and of text, plain or compressed by gzip, and a word on how far the read has come.
 
+use crate::base::limits::{Allowed, too_long};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -95,6 +96,76 @@ impl<'a, 'p> Files<'a, 'p> {
     }
 }
 
+/// How many bytes are read between two looks at the clock.
+const LOOK: u64 = 1 << 16;
+
+/// A source of which no more is read than the limits of its reader allow.
+pub(crate) struct Limited<R> {
+    source: R,
+    allowed: Allowed,
+    limit: u64,
+    left: u64,
+    /// Bytes until the next look at the clock.
+    look: u64,
+}
+
+impl<R> Limited<R> {
+    pub(crate) fn new(source: R) -> Self {
+        let allowed = Allowed::now();
+        Self::within(source, allowed, allowed.bytes())
+    }
+
+    fn within(source: R, allowed: Allowed, limit: u64) -> Self {
+        Self { source, allowed, limit, left: limit, look: 0 }
+    }
+
+    fn check_time(&mut self) -> io::Result<()> {
+        if self.look == 0 {
+            self.look = LOOK;
+            self.allowed.check_time().map_err(io::Error::other)?;
+        }
+        Ok(())
+    }
+
+    fn took(&mut self, bytes: usize) {
+        self.left -= bytes as u64;
+        self.look = self.look.saturating_sub(bytes as u64);
+    }
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.check_time()?;
+        if self.left == 0 && !buffer.is_empty() {
+            // Whether there is more.
+            return match self.source.read(&mut [0])? {
+                0 => Ok(0),
+                _ => Err(io::Error::other(too_long(self.limit))),
+            };
+        }
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        let got = self.source.read(&mut buffer[..most])?;
+        self.took(got);
+        Ok(got)
+    }
+}
+
+impl<R: BufRead> BufRead for Limited<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.check_time()?;
+        let buffer = self.source.fill_buf()?;
+        if self.left == 0 && !buffer.is_empty() {
+            return Err(io::Error::other(too_long(self.limit)));
+        }
+        Ok(&buffer[..usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len())])
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.took(bytes);
+        self.source.consume(bytes);
+    }
+}
+
 /// How many bytes [`take`] asks for at a time.
 const PIECE: u64 = 1 << 20;
 
@@ -112,7 +183,7 @@ pub(crate) fn take(source: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
 
 /// All bytes of a file.
 pub(crate) fn whole(path: &Path, progress: &mut Progress<'_>) -> io::Result<Vec<u8>> {
-    take(&mut Counted::open(path, progress)?, u64::MAX)
+    take(&mut Limited::new(Counted::open(path, progress)?), u64::MAX)
 }
 
 /// The text of a file, and the number of its bytes if that is known before they are read (0 if not). A file that starts
@@ -122,10 +193,14 @@ pub(crate) fn text<'a>(path: &Path, progress: &'a mut Progress<'_>) -> io::Resul
     let bytes = file.total();
     let mut file = BufReader::with_capacity(1 << 16, file);
     if !file.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        return Ok((Box::new(file), bytes));
+        return Ok((Box::new(Limited::new(file)), bytes));
     }
     #[cfg(feature = "gz")]
-    return Ok((Box::new(BufReader::with_capacity(1 << 16, flate2::bufread::MultiGzDecoder::new(file))), 0));
+    {
+        let allowed = Allowed::now();
+        let source = BufReader::with_capacity(1 << 16, flate2::bufread::MultiGzDecoder::new(file));
+        Ok((Box::new(Limited::within(source, allowed, allowed.inflated(bytes))), 0))
+    }
     #[cfg(not(feature = "gz"))]
     Err(io::Error::other("gzip, which needs the feature `gz` of sparse-tensor"))
 }

@@ -25,12 +25,18 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
     /// # Errors
     ///
     /// `shape_mismatch` if there are not 2 or 3 sparse dims; `overflow` if the rows or columns of a batch exceed 64
-    /// bits; `would_densify` for more than [`dense_limit`](crate::dense_limit) rows that are almost all empty, since
+    /// bits; `would_densify` for more than [the limit](crate::Limits) of rows that are almost all empty, since
     /// each row needs a pointer.
     #[or_panic]
     pub fn try_to_csr(&self) -> Result<CsrTensor<D, K>> {
-        const OP: &str = "to_csr";
-        CsrPattern::check_shape(OP, self.pattern.shape(), self.nnz())?;
+        self.csr_for("to_csr")
+    }
+
+    /// [`try_to_csr`](Self::try_to_csr) for another operation, which errors name.
+    pub(crate) fn csr_for(&self, op: &'static str) -> Result<CsrTensor<D, K>> {
+        // What is held: indices and values.
+        let held = self.nnz().saturating_mul(self.sparse_dims() + self.block());
+        CsrPattern::check_shape(op, self.pattern.shape(), held)?;
         let merged = self.coalesce();
         let pattern = merged.pattern.memo().get(AsCsr, || {
             CsrPattern::from_coordinates(merged.pattern.indices().clone(), merged.pattern.shape(), true)

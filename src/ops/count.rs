@@ -46,7 +46,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// # Errors
     ///
     /// `shape_mismatch` for a tensor with dense dims; `would_densify` for more rows than
-    /// [`dense_limit`](crate::dense_limit) of which almost all are empty.
+    /// [the limit](crate::Limits) of which almost all are empty.
     #[or_panic]
     pub fn try_row_counts(&self) -> Result<Tensor<1, Int>> {
         self.stored_counts("row_counts", 0)

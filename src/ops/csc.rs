@@ -29,7 +29,7 @@ impl<K: Kind> CsrTensor<2, K> {
     ///
     /// # Errors
     ///
-    /// `would_densify` for more than [`dense_limit`](crate::dense_limit) columns that are almost all empty, since each
+    /// `would_densify` for more than [the limit](crate::Limits) of columns that are almost all empty, since each
     /// needs a pointer.
     #[or_panic]
     pub fn try_to_csc_parts(&self) -> Result<(Tensor<1, Int>, Tensor<1, Int>, Tensor<1, K>)> {
@@ -48,7 +48,7 @@ impl<K: Kind> CsrTensor<2, K> {
     ///
     /// As [`CsrTensor::new`] of the transpose, whose rows are the columns: `length_mismatch`, `invalid_row_ptr`,
     /// `index_out_of_range`, `unsorted_columns`, `unsupported_dtype`, `device_mismatch`, `overflow`. `would_densify`
-    /// for more than [`dense_limit`](crate::dense_limit) rows that are almost all empty.
+    /// for more than [the limit](crate::Limits) of rows that are almost all empty.
     pub fn from_csc_parts(
         col_ptr: Tensor<1, Int>,
         row_idx: Tensor<1, Int>,

@@ -70,7 +70,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// # Errors
     ///
     /// `undefined_fill`; `shape_mismatch` for a hybrid tensor; `would_densify` for a diagonal longer than
-    /// [`dense_limit`](crate::dense_limit) of a matrix that is almost empty.
+    /// [the limit](crate::Limits) of a matrix that is almost empty.
     #[or_panic]
     pub fn try_diagonal(&self) -> Result<Tensor<1, K>> {
         const OP: &str = "diagonal";

@@ -74,7 +74,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `overflow`; `would_densify` for CSR with more than [`dense_limit`](crate::dense_limit) rows
+    /// `axis_out_of_range`; `overflow`; `would_densify` for CSR with more than [the limit](crate::Limits) of rows
     /// that are almost all empty.
     #[or_panic]
     pub fn try_repeat_dim(&self, dim: impl AsIndex, times: usize) -> Result<Self> {

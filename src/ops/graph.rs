@@ -40,7 +40,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// # Errors
     ///
     /// `shape_mismatch` if this is not a square matrix of two sparse dims, or a tensor `value` is not `[1]`;
-    /// `dtype_mismatch`, `device_mismatch`; `would_densify` for more than [`dense_limit`](crate::dense_limit) loops of
+    /// `dtype_mismatch`, `device_mismatch`; `would_densify` for more than [the limit](crate::Limits) of loops of
     /// a matrix that is almost empty.
     #[or_panic]
     pub fn try_add_self_loops(&self, value: impl Into<ScalarArg<K>>) -> Result<Self> {
@@ -83,7 +83,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     ///
     /// # Errors
     ///
-    /// `shape_mismatch` for a hybrid tensor; `would_densify` for more than [`dense_limit`](crate::dense_limit) rows
+    /// `shape_mismatch` for a hybrid tensor; `would_densify` for more than [the limit](crate::Limits) of rows
     /// that are almost all empty.
     #[or_panic]
     pub fn try_row_sums(&self) -> Result<Tensor<1, K>> {

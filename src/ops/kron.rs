@@ -42,7 +42,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// # Errors
     ///
     /// `shape_mismatch` for a hybrid tensor, `dtype_mismatch`, `device_mismatch`, `overflow`; `would_densify` for fills
-    /// other than two `Zero` or two `Undefined` ones, and for CSR with more than [`dense_limit`](crate::dense_limit)
+    /// other than two `Zero` or two `Undefined` ones, and for CSR with more than [the limit](crate::Limits) of
     /// rows that are almost all empty.
     #[or_panic]
     pub fn try_kron(&self, other: &Self) -> Result<Self> {

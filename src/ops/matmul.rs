@@ -162,7 +162,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// `shape_mismatch` if inner sizes, batches or dense dims differ, or a sparse operand is not a matrix;
     /// `dtype_mismatch`, `device_mismatch`. By a sparse tensor also: `would_densify` for another fill, and for more
-    /// than [`dense_limit`](crate::dense_limit) rows that are almost all empty (or columns, if the second operand is
+    /// than [the limit](crate::Limits) of rows that are almost all empty (or columns, if the second operand is
     /// tracked: its gradient is computed by columns); `overflow` if the result has more elements than the operands'
     /// index dtype can count or memory can hold.
     #[async_twin]

@@ -19,7 +19,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `axis_out_of_range`, `shape_mismatch` for a dim given twice or one that would cross from sparse to dense;
-    /// `would_densify` for CSR with more rows than [`dense_limit`](crate::dense_limit) of which almost all are empty.
+    /// `would_densify` for CSR with more rows than [the limit](crate::Limits) of which almost all are empty.
     #[or_panic]
     pub fn try_permute(&self, axes: [impl AsIndex; D]) -> Result<Self> {
         const OP: &str = "permute";

@@ -38,7 +38,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// `shape_mismatch` for another number of elements, for sizes below 0 other than a single -1, for a shape that does
     /// not split at the boundary of sparse and dense dims, or for a rank that CSR does not have; `overflow` if a flat
     /// index of the dims that change exceeds 64 bits; `would_densify` for CSR with more than
-    /// [`dense_limit`](crate::dense_limit) rows that are almost all empty.
+    /// [the limit](crate::Limits) of rows that are almost all empty.
     #[or_panic]
     pub fn try_reshape<const D2: usize>(&self, shape: [impl AsIndex; D2]) -> Result<SparseTensor<P, D2, K>> {
         const OP: &str = "reshape";

@@ -41,7 +41,7 @@ use sparse_macros::or_panic;
 ///
 /// `empty_input`, `axis_out_of_range`, `shape_mismatch` (also where `D2` is not `D + 1`, or CSR would have another rank
 /// than 2 or 3), `layout_mismatch` (another number of dense dims), `dtype_mismatch`, `fill_mismatch`, `undefined_fill`,
-/// `device_mismatch`, `overflow`; `would_densify` for CSR with more than [`dense_limit`](crate::dense_limit) rows that
+/// `device_mismatch`, `overflow`; `would_densify` for CSR with more than [the limit](crate::Limits) of rows that
 /// are almost all empty.
 #[or_panic]
 pub fn try_stack<P: Pattern, const D: usize, const D2: usize, K: Kind>(

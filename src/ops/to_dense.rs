@@ -2,7 +2,7 @@
 
 use crate::base::exact::Exact;
 use crate::base::kind::Kind;
-use crate::base::limits::dense_limit;
+use crate::base::limits::{check_bytes, dense_limit};
 use crate::base::sizes::{cells, check_sizes};
 use crate::pattern::layout::Pattern;
 use crate::pattern::maps::flat_index;
@@ -53,6 +53,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             let (what, limit) = ("the dense result", limit as u128);
             return Err(SparseError::WouldDensify { op, what, elements, limit, hint: larger });
         }
+        check_bytes(op, "the dense result", elements, self.dtype().size())?;
         check_sizes(op, self.pattern.shape())?;
         if elements == 0 {
             // Strides count an empty dim as one.

@@ -44,7 +44,7 @@ impl EdgeList {
     ///
     /// # Errors
     ///
-    /// As [`to_coo`](Self::to_coo); `would_densify` for more than [`dense_limit`](crate::dense_limit) nodes that are
+    /// As [`to_coo`](Self::to_coo); `would_densify` for more than [the limit](crate::Limits) of nodes that are
     /// almost all without edges: [`Options::with_names`](crate::io::edge_list::Options::with_names) numbers only those
     /// that occur.
     pub fn to_csr(&self, options: impl Into<TensorCreationOptions>) -> Result<CsrTensor<2>> {

@@ -1,6 +1,7 @@
 //! Lines to edges.
 
 use super::list::EdgeList;
+use crate::base::limits::Allowed;
 use crate::io::source::{Lines, shown};
 use sparse_core::{Result, SparseError};
 use std::borrow::Cow;
@@ -93,6 +94,7 @@ struct Collected<'a> {
     fields: usize,
     out: EdgeList,
     numbers: HashMap<Vec<u8>, usize>,
+    allowed: Allowed,
 }
 
 pub(super) fn parse_list(source: impl BufRead, options: &Options) -> Result<EdgeList> {
@@ -136,7 +138,7 @@ impl<'a> Collected<'a> {
             Weights::Column(column) => Some(column),
         };
         let out = EdgeList { weights: weights.map(|_| vec![]), ..EdgeList::default() };
-        Self { options, separator, weights, fields, out, numbers: HashMap::new() }
+        Self { options, separator, weights, fields, out, numbers: HashMap::new(), allowed: Allowed::now() }
     }
 
     fn is_header(&self, line: &[u8]) -> bool {
@@ -178,6 +180,7 @@ impl<'a> Collected<'a> {
     }
 
     fn push(&mut self, line: &[u8]) -> Result<(), String> {
+        self.allowed.check_elements(self.out.edges.len() + 1)?;
         let fields = Fields { rest: Some(line), separator: self.separator };
         let (mut ends, mut weight, mut count) = ([0; 2], None, 0);
         for field in fields {

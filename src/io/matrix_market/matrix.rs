@@ -148,11 +148,11 @@ impl MatrixMarket {
     /// # Errors
     ///
     /// Those of [`to_coo`](Self::to_coo); `would_densify` if the header claims more than
-    /// [`dense_limit`](crate::dense_limit) rows that are almost all empty. Row pointers need memory for every row, and
+    /// [the limit](crate::Limits) of rows that are almost all empty. Row pointers need memory for every row, and
     /// a line of text must not make the program ask for more memory than there is. [`to_coo`](Self::to_coo) can hold
     /// such a matrix.
     pub fn to_csr(&self, options: impl Into<TensorCreationOptions>) -> Result<CsrTensor<2>> {
-        check_rows("to_csr", self.rows, self.coordinates.len())?;
+        check_rows("to_csr", self.rows, 3 * self.coordinates.len())?;
         self.to_coo(options)?.try_to_csr()
     }
 

@@ -3,6 +3,7 @@
 use super::header::{Header, Numbers, Settings, banner, sizes};
 use super::lines::{Lines, shown};
 use super::matrix::{ComplexPart, Field, Format, MatrixMarket, Symmetry, Values, invalid};
+use crate::base::limits::Allowed;
 use sparse_core::Result;
 use std::io::BufRead;
 use std::str::FromStr;
@@ -158,16 +159,18 @@ struct Collected {
     integer: Vec<i64>,
     header: Header,
     strict: bool,
+    allowed: Allowed,
 }
 
 impl Collected {
     fn new(header: Header, strict: bool, room: usize) -> Self {
-        Self { coordinates: Vec::with_capacity(room), real: vec![], integer: vec![], header, strict }
+        let (coordinates, allowed) = (Vec::with_capacity(room), Allowed::now());
+        Self { coordinates, real: vec![], integer: vec![], header, strict, allowed }
     }
 
     /// Adds the entry and, where the symmetry asks for it, its mirror.
     fn push(&mut self, row: usize, col: usize, value: Number) -> Result<(), String> {
-        self.one(row, col, value);
+        self.one(row, col, value)?;
         let skew = !self.header.diagonal || self.header.symmetry == Symmetry::SkewSymmetric;
         let mirror = match (self.header.symmetry, value) {
             _ if row == col && skew && self.strict && !value.is_zero() => {
@@ -182,16 +185,17 @@ impl Collected {
                 Number::Integer(mirror.ok_or_else(|| format!("a skew value must have a negative, got {value}"))?)
             }
         };
-        self.one(col, row, mirror);
-        Ok(())
+        self.one(col, row, mirror)
     }
 
-    fn one(&mut self, row: usize, col: usize, value: Number) {
+    fn one(&mut self, row: usize, col: usize, value: Number) -> Result<(), String> {
+        self.allowed.check_elements(self.coordinates.len() + 1)?;
         self.coordinates.push((row, col));
         match (self.header.numbers.field(), value) {
             (Field::Pattern, _) => {}
             (_, Number::Real(value)) => self.real.push(value),
             (_, Number::Integer(value)) => self.integer.push(value),
         }
+        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use super::header::Settings;
 use super::matrix::{ComplexPart, MatrixMarket, invalid};
 use super::parse::{Entry, parse_checked};
-use crate::io::source::{Progress, silent, text};
+use crate::io::source::{Limited, Progress, silent, text};
 use sparse_core::{Result, SparseError};
 use std::io::BufRead;
 use std::path::Path;
@@ -79,7 +79,7 @@ impl Reader {
     ///
     /// As [`parse`](super::parse()).
     pub fn parse(&self, source: impl BufRead) -> Result<MatrixMarket> {
-        parse_checked(self.settings, source, 0, |_| Ok(()))
+        parse_checked(self.settings, Limited::new(source), 0, |_| Ok(()))
     }
 
     /// [`read_with`](Self::read_with) with an additional check of every entry. The text of its error follows the name

@@ -3,6 +3,7 @@
 use super::header::{Element, Header};
 use crate::base::checks::has_dtype;
 use crate::base::kind::{Kind, dtype_name};
+use crate::base::limits::Allowed;
 use burn::tensor::{Bool, BoolStore, DType, Device, Float, Int, IntDType, TensorData};
 use bytemuck::Pod;
 use half::f16;
@@ -23,6 +24,7 @@ const FIRST: usize = 1 << 16;
 
 /// `count` elements, in the byte order of this machine.
 fn read<T: Pod + Default>(input: &mut dyn Input, count: usize, swap: bool) -> Result<Vec<T>, String> {
+    Allowed::now().check_elements(count)?;
     let mut values = Vec::new();
     if (count as u64).saturating_mul(size_of::<T>() as u64) <= input.sure() {
         // Not on huge pages: the system clears each of them before it copies the file there, which took three times as

@@ -1,5 +1,6 @@
 //! The zip archive: where the arrays are, and their bytes.
 
+use crate::base::limits::{Allowed, too_long};
 use crate::io::npy::array::Input;
 use crate::io::npy::header::Header;
 use crate::io::source::{Progress, STEP};
@@ -41,6 +42,8 @@ pub(super) struct Directory<'a> {
     /// Bytes that the read has to do with, and those of them that were read before.
     total: u64,
     done: u64,
+    /// Bytes of the arrays that were read, after decompression.
+    taken: u64,
 }
 
 impl<'a> Directory<'a> {
@@ -83,7 +86,7 @@ impl<'a> Directory<'a> {
                 return Err(format!("an array must have a name of its own, got {name}.npy twice"));
             }
         }
-        Ok(Self { store: archive.into_inner(), length, entries, total: length, done: 0 })
+        Ok(Self { store: archive.into_inner(), length, entries, total: length, done: 0, taken: 0 })
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
@@ -99,6 +102,7 @@ impl<'a> Directory<'a> {
         let of = |name| self.entries.get(name).map_or(0, |entry| entry.end - entry.start);
         self.total = name.map_or(self.length, of);
         self.done = 0;
+        self.taken = 0;
     }
 
     /// The array of that name, as `read` makes it of its header and its elements. Its checksum is compared.
@@ -113,6 +117,13 @@ impl<'a> Directory<'a> {
             return Err(invalid(format!("the archive must hold {name}.npy, got {names:?}")));
         };
         let at = |message: String| invalid(format!("{name}.npy: {message}"));
+        let allowed = Allowed::now();
+        let limit = if entry.deflated { allowed.inflated(self.length) } else { allowed.bytes() };
+        self.taken = self.taken.saturating_add(entry.size);
+        if self.taken > limit {
+            return Err(at(too_long(limit)));
+        }
+        allowed.check_time().map_err(at)?;
         let mut heard = |done| progress(self.done + done, self.total.max(self.done + done));
         let value = if entry.deflated {
             Inflated::open(&*self.store, entry, &mut heard).map(|(header, mut input)| {
@@ -205,12 +216,13 @@ impl Input for Stored<'_> {
         let length = target.len();
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
         let part = length.div_ceil(threads).max(PART);
-        let (store, start, done) = (self.store, self.at, AtomicU64::new(0));
+        let (store, start, done, allowed) = (self.store, self.at, AtomicU64::new(0), Allowed::now());
         let read = |at: usize, target: &mut [u8], heard: &mut dyn FnMut(u64)| {
             let mut crc = Crc::new();
             let mut from = start + at as u64;
             // The checksum finds each block in the cache.
             for block in target.chunks_mut(STEP as usize) {
+                allowed.check_time()?;
                 store
                     .read_exact_at(block, from)
                     .map_err(|trouble| format!("the elements are cut off, got {trouble}"))?;
@@ -277,7 +289,9 @@ impl<'a> Inflated<'a> {
 
 impl Input for Inflated<'_> {
     fn fill(&mut self, target: &mut [u8]) -> Result<(), String> {
+        let allowed = Allowed::now();
         for block in target.chunks_mut(STEP as usize) {
+            allowed.check_time()?;
             self.source.read_exact(block).map_err(|trouble| format!("the elements are cut off, got {trouble}"))?;
             self.crc.update(block);
             (self.heard)(self.source.total_in());

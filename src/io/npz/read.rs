@@ -33,7 +33,7 @@ impl Reader<'_, '_, '_> {
             "csr" => Ok(in_layout(self.csr(shape)?)),
             "csc" => Ok(in_layout(self.csc(shape)?)),
             "bsr" => Ok(in_layout(self.bsr(shape)?)),
-            "coo" if TypeId::of::<P>() == TypeId::of::<CsrPattern>() => Ok(in_layout(self.coo(shape)?.try_to_csr()?)),
+            "coo" if TypeId::of::<P>() == TypeId::of::<CsrPattern>() => Ok(in_layout(self.coo(shape)?.csr_for(OP)?)),
             "coo" => Ok(in_layout(self.coo(shape)?)),
             other => {
                 let message = format!("the format must be csr, csc, coo or bsr (tocsr() in SciPy), got {other:?}");
@@ -130,7 +130,7 @@ impl Reader<'_, '_, '_> {
                 let ids = row_ids(&read_all(row_ptr), columns[0])?;
                 let ids = ints(ids, [1, columns[0]], &self.options.device.clone().inner());
                 let (col_idx, ids) = same_dtype(col_idx.reshape([1, columns[0]]), ids);
-                CooTensor::new(Tensor::cat(vec![ids, col_idx], 0), values, shape)?.try_to_csr()
+                CooTensor::new(Tensor::cat(vec![ids, col_idx], 0), values, shape)?.csr_for(OP)
             }
             Err(trouble) => Err(trouble),
         }

@@ -1,6 +1,8 @@
 //! The file itself: a header of JSON, and arrays of bytes one after the other.
 
-use crate::io::source;
+use crate::base::limits::Allowed;
+use crate::base::sizes::cells;
+use crate::io::source::{self, Limited};
 use ::safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use serde::{Deserialize, Serialize};
 use sparse_core::{Result, SparseError};
@@ -110,7 +112,8 @@ pub(super) fn write(
 }
 
 /// Reads a file whole. Memory grows with what is there, not with what the header claims.
-pub(super) fn read(mut source: impl Read) -> Result<Parts, String> {
+pub(super) fn read(source: impl Read) -> Result<Parts, String> {
+    let (mut source, allowed) = (Limited::new(source), Allowed::now());
     let mut length = [0; 8];
     source.read_exact(&mut length).map_err(|trouble| format!("8 bytes of header length must come first, {trouble}"))?;
     let length = u64::from_le_bytes(length);
@@ -127,6 +130,8 @@ pub(super) fn read(mut source: impl Read) -> Result<Parts, String> {
         let info = header.info(&name).expect("a name of the header");
         let bytes = (info.data_offsets.1 - info.data_offsets.0) as u64;
         if wanted.contains(&name) {
+            let count = usize::try_from(cells(&info.shape)).unwrap_or(usize::MAX);
+            allowed.check_elements(count).map_err(|trouble| format!("`{name}`: {trouble}"))?;
             let bytes = take(&mut source, bytes, &format!("`{name}`"))?;
             arrays.insert(name, Array { dtype: info.dtype, shape: info.shape.clone(), bytes });
         } else {

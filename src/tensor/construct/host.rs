@@ -76,7 +76,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     ///
     /// `length_mismatch`, `index_out_of_range`; `dtype_mismatch` for a dtype of another kind, and for floats as
     /// integers; `overflow` for an integer that its dtype cannot hold; `unsupported_dtype`. For CSR also
-    /// `would_densify`: more than [`dense_limit`](crate::dense_limit) rows that are almost all empty.
+    /// `would_densify`: more than [the limit](crate::Limits) of rows that are almost all empty.
     pub fn from_triplets<E: Element>(
         rows: &[usize],
         cols: &[usize],

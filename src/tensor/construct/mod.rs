@@ -29,7 +29,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `overflow` for a size beyond 64 bits, `shape_mismatch` for a rank that the layout does not have,
-    /// `unsupported_dtype`, `would_densify` for more compressed rows than [`dense_limit`](crate::dense_limit).
+    /// `unsupported_dtype`, `would_densify` for more compressed rows than [the limit](crate::Limits).
     #[or_panic]
     pub fn try_zeros(shape: [usize; D], options: impl Into<TensorCreationOptions>) -> Result<Self> {
         const OP: &str = "zeros";

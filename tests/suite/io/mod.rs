@@ -2,6 +2,7 @@
 
 mod edge_list;
 pub mod files;
+mod limits;
 mod matrix_market;
 mod npy;
 mod npz;

@@ -1,0 +1,172 @@
+//! Every reader of outside bytes, given files that are wrong in a few places.
+//!
+//! No input may cause a panic, take longer than a second, or make a reader hold more than 64 bytes for each of its own
+//! (beside a few buffers). What was read is also converted, and then the limits of `Limits` hold in place of the 64.
+//!
+//! Inputs are those in `fuzz/corpus` and mutations of them, the same ones in every run. `SPARSE_FUZZ_RUNS` sets the
+//! number of mutations for each target, `SPARSE_FUZZ_TARGET` names the only target, `SPARSE_FUZZ_SEED` chooses other
+//! mutations. An input that fails is kept in a file, which the message names. `fuzz/README.md` says how to run the same
+//! targets with libFuzzer.
+
+mod greedy;
+mod mutate;
+mod targets;
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sparse_tensor::{Limits, set_pool_limit};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::any::Any;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use targets::Target;
+
+/// What a reader may hold for each byte of its input.
+const RATIO: usize = 64;
+/// Buffers, threads, and the other files of a folder.
+const SPARE: usize = 1 << 20;
+/// What a table may have by default, for which a conversion needs a few copies.
+const TABLE: usize = 2 << 28;
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// The system's allocator, the bytes in use, and the most that were in use since a target began: while it reads, and
+/// while it converts.
+struct Counting;
+
+static USED: AtomicUsize = AtomicUsize::new(0);
+static MOST: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+
+fn ask(bytes: usize) {
+    let used = USED.fetch_add(bytes, Ordering::Relaxed).wrapping_add(bytes);
+    MOST[usize::from(targets::is_converting())].fetch_max(used, Ordering::Relaxed);
+}
+
+// SAFETY: every call is passed on as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ask(layout.size());
+        // SAFETY: the caller's promises are those that `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        ask(layout.size());
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        USED.fetch_sub(layout.size(), Ordering::Relaxed);
+        ask(size);
+        // SAFETY: as above.
+        unsafe { System.realloc(old, layout, size) }
+    }
+    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
+        USED.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(old, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What is wrong with a run of a target, and its time. One that fails is run three times: a machine that does other
+/// things, too, may stop it for a while.
+fn trouble(target: Target, bytes: &[u8], table: usize) -> (Option<String>, Duration) {
+    let mut tries = 0;
+    loop {
+        targets::is_reading();
+        let before = USED.load(Ordering::Relaxed);
+        MOST.iter().for_each(|most| most.store(before, Ordering::Relaxed));
+        let start = Instant::now();
+        let ran = catch_unwind(AssertUnwindSafe(|| target(bytes)));
+        let took = start.elapsed();
+        targets::is_reading();
+        tries += 1;
+        let held = MOST.each_ref().map(|most| most.load(Ordering::Relaxed).saturating_sub(before));
+        let found = match ran {
+            Err(panic) => Some(format!("a panic: {}", text(&*panic))),
+            Ok(_) => excess(bytes.len(), held, took, table),
+        };
+        if found.is_none() || tries == 3 {
+            return (found, took);
+        }
+    }
+}
+
+fn text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no text")
+}
+
+/// What a run took too much of.
+fn excess(length: usize, [read, converted]: [usize; 2], took: Duration, table: usize) -> Option<String> {
+    let most = RATIO * length + SPARE;
+    match () {
+        _ if read > most => Some(format!("a reader held {read} bytes for {length} of the input")),
+        _ if converted > most + table => Some(format!("a conversion held {converted} bytes for {length} of the input")),
+        _ if took > LONGEST => Some(format!("it took {took:?}")),
+        _ => None,
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
+}
+
+fn seeds(name: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
+    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().map(|path| fs::read(path).unwrap()).collect()
+}
+
+#[test]
+fn readers_stand_any_bytes() {
+    let runs = number("SPARSE_FUZZ_RUNS").unwrap_or(200);
+    let only = std::env::var("SPARSE_FUZZ_TARGET").ok();
+    // Memory that waits for its next use would count.
+    set_pool_limit(0);
+    std::panic::set_hook(Box::new(|_| ()));
+    let chosen = |name: &str| only.as_deref().is_none_or(|only| only == name);
+    let mut failed = Vec::new();
+    for (name, target) in targets::TARGETS.into_iter().filter(|(name, _)| chosen(name)) {
+        failed.extend(mutations(name, target, runs));
+    }
+    for (name, what, bytes) in greedy::inputs().into_iter().filter(|(name, ..)| chosen(name)) {
+        let (_, target) = targets::TARGETS.into_iter().find(|(found, _)| *found == name).expect("a target");
+        let (found, _) = trouble(target, &bytes, TABLE);
+        failed.extend(found.map(|found| format!("{name}, {what}: {found}")));
+    }
+    drop(std::panic::take_hook());
+    fs::remove_dir_all(targets::home()).unwrap();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// What is wrong with the seeds of a target and with mutations of them.
+fn mutations(name: &str, target: Target, runs: u64) -> Vec<String> {
+    let seeds = seeds(name);
+    // What is made once and stays is not counted.
+    let bad = seeds.iter().enumerate().filter(|(_, seed)| !target(seed));
+    let mut failed: Vec<_> = bad.map(|(k, _)| format!("{name}: seed {k} cannot be read")).collect();
+    let mut random = StdRng::seed_from_u64(number("SPARSE_FUZZ_SEED").unwrap_or(0));
+    let mut slowest = Duration::ZERO;
+    let inputs = (0..runs).map(|_| mutate::mutated(&mut random, &seeds));
+    for (run, bytes) in seeds.iter().cloned().chain(inputs).enumerate() {
+        // Every second run has a limit of its own.
+        let (found, took) = match run % 2 {
+            0 => trouble(target, &bytes, TABLE),
+            _ => Limits::new().elements(1 << 16).run(|| trouble(target, &bytes, 0)),
+        };
+        slowest = slowest.max(took);
+        if let Some(found) = found {
+            let path = std::env::temp_dir().join(format!("sparse-tensor-{name}-{run}"));
+            fs::write(&path, &bytes).unwrap();
+            failed.push(format!("{name}: {found}: {}", path.display()));
+        }
+    }
+    println!("{name}: {runs} mutations of {} seeds, the slowest {slowest:?}", seeds.len());
+    failed
+}
