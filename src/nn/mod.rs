@@ -13,7 +13,8 @@
 //! | attention | [`GatConv`], [`Gatv2Conv`], [`TransformerConv`] |
 //! | of your own | [`MessagePassing`], [`Edges`] |
 //! | readouts | [`global_add_pool`], [`global_mean_pool`], [`global_max_pool`], [`global_attention_pool`] |
-//! | between layers | [`GraphNorm`], [`JumpingKnowledge`], [`Mlp`], [`elu`], [`dropout`], [`sparse_dropout`], Burn's norms |
+//! | between layers | [`GraphNorm`], [`JumpingKnowledge`], [`Mlp`], Burn's norms |
+//! | on all cores | [`dropout`], [`elu`], [`leaky_relu`], and [`sparse_dropout`] of stored values |
 //! | adjacencies | [`symmetric_normalization`], [`gcn_normalization`], [`row_normalization`] |
 //! | links | [`NodePairs`], [`dot_decoder`], [`MlpDecoder`], [`negative_sampling`] |
 //! | coarser graphs | [`TopKPool`] |

@@ -38,8 +38,8 @@ use sparse_macros::or_panic;
 /// This is [`head_sddmm`](super::head_sddmm), `softmax` and `matmul` with one backward rule for all three: SDDMM,
 /// softmax and SpMM. (PyTorch's `scaled_dot_product_attention`, on a sparse mask.) On a CPU the three are one walk over
 /// the rows of a coalesced mask. What is kept are the operands and the weights, on a GPU also what dropout multiplies
-/// them by. So the memory besides operands and result is `O(nnz * heads)`, and without a gradient on a CPU that of a few
-/// rows; nothing has `nnz * heads * F` numbers.
+/// them by. So the memory besides operands and result is `O(nnz * heads)`; nothing has `nnz * heads * F` numbers. On a
+/// CPU and without a gradient it is that of a few rows.
 /// Cost: `2 * nnz * heads * (F + G)` operations forward, twice that backward.
 ///
 /// ```

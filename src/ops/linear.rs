@@ -19,8 +19,8 @@ struct Saved {
 
 /// `relu(x weight + bias)`, each part as the epilogue says: `[N, d_input] x [d_input, d_output]`.
 ///
-/// The answer is that of Burn's `matmul`, addition and `relu`. On a CPU large products are in memory that is used again.
-/// Addition and ReLU are one pass on all threads in that memory, and so is the gradient of ReLU.
+/// The answer is that of Burn's `matmul`, addition and `relu`. On a CPU large products are in memory that is used
+/// again. Addition and ReLU are one pass on all threads in that memory, and so is the gradient of ReLU.
 pub(crate) fn linear(x: Tensor<2>, weight: Tensor<2>, Epilogue { bias, relu: rectify }: Epilogue) -> Tensor<2> {
     let nothing = x.dims()[0] == 0 || weight.dims().contains(&0);
     if nothing || sparse_burn::is_gpu(&x.device()) {

@@ -217,10 +217,10 @@ kernels! {
     /// into `heads` parts of the same width, and `out` `[nnz, heads]` has the product of each.
     sddmm Sddmm[K: Kind](rows: Ints, cols: Ints, x: Tensor<2, K>, y: Tensor<2, K>, heads: usize) -> Tensor<2, K>;
 
-    /// Attention over the rows of `view`, whose values are in order: `out[r, :] = sum_k w[k] * value[idx[k], :]`, where
-    /// the weights `w` are the softmax of `scores` `[nnz, heads]`, or of `scale` times the `sddmm` of a query and a key;
-    /// then dropout if there is any. Also returns the weights before that, to `keep` them. One walk for CPUs; on a GPU
-    /// callers run the kernels of its parts.
+    /// Attention over the rows of `view`, whose values are in order: `out[r, :] = sum_k w[k] * value[idx[k], :]`. The
+    /// weights `w` are the softmax of `scores` `[nnz, heads]`, or of `scale` times the `sddmm` of a query and a key,
+    /// and then dropout if there is any. Also returns the weights before that, to `keep` them. One walk for CPUs; on a
+    /// GPU callers run the kernels of its parts.
     attend Attend(
         view: Rows, scores: Option<Tensor<2>>, factors: Option<[Tensor<2>; 2]>, scale: f64, heads: usize,
         value: Tensor<2>, drops: Option<Dropout>, keep: bool,

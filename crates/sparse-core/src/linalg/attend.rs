@@ -47,8 +47,8 @@ const GROUP: usize = 8192;
 ///
 /// # Panics
 ///
-/// When lengths disagree, the values have a permutation, `heads` does not divide the columns, `ptr` descends or an index
-/// is out of range.
+/// When lengths disagree, the values have a permutation, `heads` does not divide the columns, `ptr` descends or an
+/// index is out of range.
 #[allow(clippy::too_many_arguments)]
 pub fn attend<T: Float, I: Index>(
     a: Compressed<'_, I>,
@@ -80,10 +80,15 @@ pub fn attend<T: Float, I: Index>(
         None => cuts.iter().map(|_| None).collect::<Vec<_>>(),
     };
     let walk = Walk { a, scores, value, heads, width, drops };
-    let jobs = cuts.into_iter().zip(outs).zip(kept).collect();
-    par::each(jobs, &|_, ((rows, out), kept): ((Range<usize>, &mut [T]), Option<&mut [T]>)| {
-        par::alone(|| walk.piece(rows, kept, out));
-    });
+    let pieces = cuts.into_iter().zip(outs).zip(kept).map(|((rows, out), kept)| Piece { rows, out, kept });
+    par::each(pieces.collect(), &|_, piece| par::alone(|| walk.piece(piece)));
+}
+
+/// Some consecutive rows, with their part of the result and of the weights.
+struct Piece<'a, T> {
+    rows: Range<usize>,
+    out: &'a mut [T],
+    kept: Option<&'a mut [T]>,
 }
 
 #[derive(Clone, Copy)]
@@ -97,8 +102,7 @@ struct Walk<'a, T, I> {
 }
 
 impl<T: Float, I: Index> Walk<'_, T, I> {
-    /// Some consecutive rows, on this thread.
-    fn piece(&self, rows: Range<usize>, mut kept: Option<&mut [T]>, mut out: &mut [T]) {
+    fn piece(&self, Piece { rows, mut out, mut kept }: Piece<'_, T>) {
         let start = |row: usize| self.a.ptr[row].to_usize();
         let mut first = rows.start;
         while first < rows.end {
