@@ -6,7 +6,7 @@ pub(crate) use sparse_burn::kernel::*;
 use crate::base::index::index_tensor;
 use crate::base::kind::Kind;
 use burn::tensor::{DType, Device, Distribution, Int, Tensor};
-use sparse_burn::{Activation, BinaryOp, Dropout, PatternArrays, RowsView, is_gpu, read_data};
+use sparse_burn::{BinaryOp, Dropout, PatternArrays, RowsView, is_gpu, read_data};
 
 /// A matrix in compressed rows: pointers, columns, and the position of each value (`None`: values are in row order).
 pub(crate) type Compressed = RowsView<Tensor<1, Int>>;
@@ -125,11 +125,6 @@ pub(crate) fn matmul(x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2]) -> Tenso
     }
     let [x, y] = [(x, transposed[0]), (y, transposed[1])].map(|(x, turned)| if turned { x.transpose() } else { x });
     x.matmul(y)
-}
-
-/// Whether an activation is a kernel: on a CPU, where it runs on all threads and Burn's operations on one.
-pub(crate) fn activates<const D: usize>(values: &Tensor<D>, how: Activation) -> bool {
-    values.shape().num_elements() > 0 && !is_gpu(&values.device()) && how.keeps_signs()
 }
 
 /// The most rows of a segment, on average, for which softmax is one kernel on a CPU, where a thread computes a segment.

@@ -318,6 +318,29 @@ fn put_and_gather_copy_no_operand() {
     reads::<Bool>(BOOL);
 }
 
+/// Without gradients, attention takes one walk: the weights of a few rows are in memory at a time.
+#[test]
+fn attention_keeps_no_weights_without_gradients() {
+    const HEADS: usize = 4;
+    let _turn = turn_with_pool(64 << 20);
+    let mask = band(8192, 0);
+    let [query, value] = [8192, 64].map(|rows| tensor::<3, Float>(&data([rows, HEADS, 4], DType::F32)));
+    // Large blocks come from the pool, or are new: the result, and the weights if they are kept.
+    let blocks = |query: &Tensor<3>, value: &Tensor<3>, mask: &CsrTensor<2>| {
+        let run = || drop(ops::attention(query.clone(), value.clone(), value.clone(), mask, None, 0.0));
+        // The first run makes what is kept with the pattern.
+        run();
+        let before = memory_report();
+        run();
+        let after = memory_report();
+        after.reused + after.fresh - before.reused - before.fresh
+    };
+    assert_eq!(blocks(&query, &value, &mask), 1, "the result");
+    let mask = mask.to_device(&Device::flex().autodiff());
+    let [query, value] = [query, value].map(|x| x.autodiff().require_grad());
+    assert_eq!(blocks(&query, &value, &mask), 2, "the result and the weights");
+}
+
 /// A matrix of `rows` rows of 16 elements, which starts at column `first`.
 fn band(rows: usize, first: usize) -> CsrTensor<2> {
     let ptr = indices([rows + 1], |row| 16 * row);

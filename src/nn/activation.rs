@@ -3,12 +3,12 @@
 use crate::kernel;
 use burn::tensor::{Tensor, activation};
 use sparse_autograd::{Erased, record};
-use sparse_burn::Activation;
+use sparse_burn::{Activation, is_gpu};
 
 /// What Burn's [`elu`](activation::elu) does, on all cores of a CPU: `x` above zero, else `alpha * (e^x - 1)`.
 ///
-/// One pass forward and one backward, which needs the result only; Burn's takes about ten. `e^x - 1` is precise near
-/// zero. On a GPU, and for a negative `alpha`, this is Burn's function.
+/// One pass forward and one backward; Burn's takes about ten. `e^x - 1` is precise near zero. On a GPU the result is
+/// that of Burn's function, and the gradient of large numbers is 1, where Burn's is NaN.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -23,7 +23,7 @@ pub fn elu<const D: usize>(x: Tensor<D>, alpha: f64) -> Tensor<D> {
 
 /// What Burn's [`leaky_relu`](activation::leaky_relu) does, on all cores of a CPU: `x` above zero, else `slope * x`.
 ///
-/// The gradient at zero is `slope`, as PyTorch's. On a GPU, and for a negative `slope`, this is Burn's function.
+/// The gradient at zero is `slope`, as PyTorch's.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -36,12 +36,26 @@ pub fn leaky_relu<const D: usize>(x: Tensor<D>, slope: f64) -> Tensor<D> {
     activated(x, Activation::LeakyRelu { slope }, |x| activation::leaky_relu(x, slope))
 }
 
-fn activated<const D: usize>(x: Tensor<D>, how: Activation, other: impl FnOnce(Tensor<D>) -> Tensor<D>) -> Tensor<D> {
-    if !kernel::activates(&x, how) {
-        return other(x);
+/// `burn` is Burn's function, for GPUs.
+fn activated<const D: usize>(x: Tensor<D>, how: Activation, burn: impl FnOnce(Tensor<D>) -> Tensor<D>) -> Tensor<D> {
+    if x.shape().num_elements() == 0 {
+        return x;
     }
-    let out = kernel::activate(&x, how);
-    record(out.clone(), [Erased::from(x)], (out, how), |(out, how), grad, _| {
-        [Some(kernel::activate_backward(out, grad, *how).into())]
+    let plain = x.clone().inner();
+    let gpu = is_gpu(&plain.device());
+    let out = if gpu { burn(plain.clone()) } else { kernel::activate(&plain, how) };
+    record(out, [Erased::from(x)], (plain, how, gpu), |(x, how, gpu), grad: Tensor<D>, _| {
+        let d_x = if *gpu { grad * slopes(x, *how) } else { kernel::activate_backward(x, grad, *how) };
+        [Some(d_x.into())]
     })
+}
+
+/// The slope at each number.
+fn slopes<const D: usize>(x: &Tensor<D>, how: Activation) -> Tensor<D> {
+    let below = match how {
+        // Not the exponential of large numbers: an infinity would become NaN.
+        Activation::Elu { alpha } => x.clone().clamp_max(0.0).exp().mul_scalar(alpha),
+        Activation::LeakyRelu { slope } => x.zeros_like().add_scalar(slope),
+    };
+    below.mask_fill(x.clone().greater_elem(0.0), 1.0)
 }

@@ -210,10 +210,14 @@ fn angle(y: Tensor<2>, x: Tensor<2>) -> Tensor<2> {
     let (a, b) = (y.clone().inner(), x.clone().inner());
     let out = a.clone().atan2(b.clone());
     record(out, [Erased::from(y), Erased::from(x)], (a, b), |(y, x), grad, needs| {
+        // Divided by the larger of both first: the squares of large and of small numbers leave the range of the dtype.
+        let larger = x.clone().abs().max_pair(y.clone().abs());
+        let origin = larger.clone().equal_elem(0);
+        let [x, y] = [x, y].map(|side| side.clone() / larger.clone());
         let squares = x.clone() * x.clone() + y.clone() * y.clone();
-        let origin = squares.clone().equal_elem(0);
-        let share = (grad / squares).mask_fill(origin, 0.0);
-        [needs[0].then(|| (share.clone() * x.clone()).into()), needs[1].then(|| (share * y.clone().neg()).into())]
+        let share = grad / larger / squares;
+        let part = |side: Tensor<2>| (share.clone() * side).mask_fill(origin.clone(), 0.0).into();
+        [needs[0].then(|| part(x)), needs[1].then(|| part(y.neg()))]
     })
 }
 

@@ -101,7 +101,7 @@ fn fold_rows<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
                 (Some(lines), Some(zero)) if of.fill.is_zero() => with_zeros(rows, zero, lines),
                 (Some(lines), fill) => line_products(rows, fill, lines),
             };
-            // Along dense dims last: there a product that overflows may meet a zero.
+            // Along dense dims last. If they came first, their product could overflow before it meets a zero fill.
             multiplied(rows, blocks)
         }
         Fold::Sum | Fold::Mean => {
@@ -211,5 +211,6 @@ pub(super) fn total<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         (Fold::Mean, true) => Fill::scalar(f64::NAN),
         _ => out.fill,
     };
-    Ok(constant(fill.row(1, of.dtype(), &of.device()), &[&out.values]).reshape(Exact([1])))
+    let row = constant(fill.row(1, of.dtype(), &of.device()), &[&out.values]);
+    Ok(of.fill.beside(row).reshape(Exact([1])))
 }

@@ -9,16 +9,17 @@ use crate::base::kind::{Numeric, as_float, from_float};
 use crate::kernel::{self, Put};
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
-use burn::tensor::{Float, Int, Shape, Tensor};
+use burn::tensor::{Bool, DType, Float, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
-use sparse_burn::Reduce;
+use sparse_burn::{Reduce, is_gpu};
 
 /// The product of rows `[n, width]`, at least one, along lines. If unspecified elements count, `fill` `[1, width]` has
 /// their values. Integers wrap.
 ///
-/// An infinite product times zero is NaN, and so would be a line whose stored elements overflow before a zero fill
-/// takes part. So a fill that is zero or not finite comes first. Of any other fill the sign comes first, and its size
-/// is shared out among the stored elements before they are multiplied ([`Product::times`]).
+/// An infinite product times zero is NaN, and so would be a line whose stored elements overflow before a zero takes
+/// part. So a line of finite elements with a zero is zero, whatever the rest is. A fill that is not finite comes first.
+/// Of any other fill the sign comes first. Its size is one factor more, or is shared out among the stored elements
+/// before they are multiplied ([`Product::times`]).
 ///
 /// Backward: to each element the gradient times the product of the others, exact with any number of zeros; the fill
 /// gets the sum of what its elements would.
@@ -52,9 +53,17 @@ pub(super) fn with_zeros<P: Pattern, K: Numeric>(
     lines: &Lines<P>,
 ) -> Tensor<2, K> {
     let put = Put { include_self: true, ..into_lines(lines, Reduce::Mul, rows.dims()) };
+    let missing = lines.missing();
     // The power 1 of zero is every higher power.
-    let start = plain_power(zero, &lines.missing().clamp_max(1), 1);
-    run(put, start, rows)
+    let start = plain_power(zero, &missing.clone().clamp_max(1), 1);
+    if !is_gpu(&rows.device()) {
+        return run(put, start, rows);
+    }
+    // A GPU multiplies parts of a long line on their own, and one of them may overflow: each element takes the zero.
+    let full = numbers::<K>(missing.equal_elem(0).int(), rows.dtype());
+    let owner = put.index.clone().reshape(Exact([rows.dims()[0]]));
+    let factors = kernel::move_rows(&full, full.clone().narrow(0, 0, 1), &owner);
+    run(put, start, rows.clone() * factors.expand(Shape::from(rows.dims())))
 }
 
 #[derive(Debug)]
@@ -96,16 +105,33 @@ impl Product {
         plain_power(self.sign.clone(), times, self.most)
     }
 
-    /// The product of `start`, the stored elements and the fill's size to the powers `times`. Each stored element takes
-    /// an equal share of that power, so a large power does not leave the range of the dtype where the answer is in it.
+    /// The product of `start`, the stored elements and the fill's size to the powers `times`.
+    ///
+    /// Where the stored elements or that power alone leave the range of the dtype, each stored element takes an equal
+    /// share of the power first. So 0.5^1500 beside a thousand elements 2^1.2 is 2^-300, and not 0 times infinity.
     fn times(&self, times: &Tensor<2, Int>, start: Tensor<2>) -> Steps {
-        let share = times.clone() / self.counts.clone();
-        let rest = self.sizes(times.clone() - share.clone() * self.counts.clone());
+        let zeros = self.zeros(&start);
+        let (alone, _) = kernel::put(&self.put, start.clone(), &self.rows, false);
+        let power = plain_power(self.size.clone(), times, self.most);
+        let apart = normal(alone).bool_and(normal(power)).bool_or(zeros.clone());
+        let [times, counts] = [times, &self.counts].map(|list| list.clone().expand(Shape::from(start.dims())));
+        let share = (times.clone() / counts.clone()).mask_fill(apart, 0);
+        let rest = self.sizes(times - share.clone() * counts);
         let shares = self.at_rows(self.sizes(share));
         let rows = scaled(self.rows.clone(), &shares);
-        let product = kernel::put(&self.put, start, &rows, false).0;
+        let product = kernel::put(&self.put, start, &rows, false).0.mask_fill(zeros, 0);
         let out = scaled(product.clone(), &rest);
         Steps { rows, shares, product, rest, out }
+    }
+
+    /// Which lines have a zero, or start with one, and nothing that is not finite.
+    fn zeros(&self, start: &Tensor<2>) -> Tensor<2, Bool> {
+        // 0 for zero, 1 for another finite number, NaN for the rest.
+        let kind = |x: &Tensor<2>| {
+            let none = x.clone().equal_elem(0);
+            x.clone().mul_scalar(0).add_scalar(1).mask_fill(none, 0)
+        };
+        kernel::put(&self.put, kind(start), kind(&self.rows), false).0.equal_elem(0)
     }
 
     /// The size of the fill to the powers `times`, as three factors.
@@ -143,6 +169,12 @@ impl Product {
         let others = self.times(&fewer, self.signs(&fewer) * grad * number);
         others.out.mask_fill(none, 0).sum_dim(0)
     }
+}
+
+/// Whether each number is finite, not zero, and of full precision.
+fn normal(x: Tensor<2>) -> Tensor<2, Bool> {
+    let least = if x.dtype() == DType::F64 { f64::MIN_POSITIVE } else { f32::MIN_POSITIVE.into() };
+    x.clone().is_finite().bool_and(x.abs().greater_equal_elem(least))
 }
 
 /// A product times factors that are all at most 1, or all at least 1. A product that is zero or infinite stays.

@@ -106,9 +106,9 @@ impl<P: Pattern, const D: usize, K: Numeric + kind::Ordered> SparseTensor<P, D, 
     }
     along! {
         Prod, K, "The product",
-        "Beside an unspecified zero the product is zero, unless NaN or an infinity is stored. Any other fill is shared \
-         out among the stored elements before they are multiplied, so a large power of it does not leave the range of \
-         the dtype where the answer is in it. Backward: the gradient times the product of the others, exact with any \
+        "Beside an unspecified zero the product is zero, unless NaN or infinity is stored. Where the stored elements \
+         or the power of another fill alone overflow or underflow, that power is shared out among the stored elements \
+         before they are multiplied. Backward: the gradient times the product of the others, exact with any \
          zeros; the fill gets one too. Integers wrap.",
         "`axis_out_of_range`; `overflow` as for sums.",
         "the product 1";

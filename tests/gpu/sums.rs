@@ -3,6 +3,7 @@
 use crate::common::{Data, TURN, agree, agree_in, floats, gpu, ints, list, matrix};
 use burn::tensor::{Device, Int, Tensor};
 use sparse_burn::forced::{Forced, forced};
+use sparse_tensor::nn::{elu, leaky_relu};
 
 #[test]
 fn products() {
@@ -77,4 +78,32 @@ fn more_cubes_than_an_axis() {
     let (got, launched) = forced(Forced::default(), || run(&gpu()));
     assert!(got == run(&Device::flex()));
     assert!(launched.contains("move_rows on two axes") && launched.contains("short on two axes"), "{launched:?}");
+}
+
+/// A long line is multiplied in parts, and a part of this one overflows. With the unspecified zero the product is zero.
+#[test]
+fn long_products_beside_a_zero() {
+    let _turn = TURN.lock();
+    let ptr = vec![0, 2048];
+    let a = (ptr, (0..2048).collect(), vec![10.0; 2048]);
+    agree("the product of 2048 elements and a zero", |device| {
+        let a = matrix(&a, [1, 2049], device).require_grad();
+        let product = a.prod();
+        let grads = product.clone().backward();
+        let slopes = list(a.grad(&grads).unwrap().values::<1>());
+        assert!(slopes.iter().all(|&slope| slope == 0.0));
+        vec![list(product), slopes]
+    });
+}
+
+/// Also of numbers whose exponential is infinite.
+#[test]
+fn activations() {
+    let _turn = TURN.lock();
+    let x: Vec<f32> = Data::new(6).floats(998).into_iter().map(|x| x * 5.0).chain([100.0, 0.0]).collect();
+    agree("elu and leaky_relu", |device| {
+        let x = floats(&x, [10, 100], device).require_grad();
+        let run = |out: Tensor<2>| [list(out.clone()), list(x.grad(&out.sum().backward()).unwrap())];
+        [run(elu(x.clone(), 0.5)), run(leaky_relu(x.clone(), 0.2))].concat()
+    });
 }

@@ -179,9 +179,9 @@ kernels! {
     /// An activation of each number.
     activate Activate[const D: usize](values: Tensor<D>, how: Activation) -> Tensor<D>;
 
-    /// The gradient of what `activate` took, from its result and the gradient of that.
+    /// The gradient of what `activate` took, from that and the gradient of the result.
     activate_backward ActivateBackward[const D: usize](
-        out: Tensor<D>, grad: Tensor<D>, how: Activation,
+        x: Tensor<D>, grad: Tensor<D>, how: Activation,
     ) -> Tensor<D>;
 
     /// Dense x dense on a CPU, in memory that is used again: `x` `[m, k]` and `y` `[k, n]`, or their transposes where

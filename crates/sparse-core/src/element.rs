@@ -68,6 +68,8 @@ pub trait Element: OfBits + Copy + Default + PartialEq + PartialOrd + Debug + Di
 pub trait Float: Element {
     /// `e^x` of each number.
     fn exp_all(list: &mut [Self::Acc]);
+    /// `e^x`.
+    fn exp(x: Self::Acc) -> Self::Acc;
     /// `e^x - 1` for `x <= 0`, without cancellation near zero.
     fn exp_m1(x: Self::Acc) -> Self::Acc;
     /// The number as f64, for sums of many terms.

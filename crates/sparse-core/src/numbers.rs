@@ -2,7 +2,7 @@
 
 use crate::element::Ids;
 use crate::element::{Element, Float, Index};
-use crate::exp::{exp_all, exp_m1};
+use crate::exp::{exp, exp_all, exp_m1};
 use crate::lanes::{ArrayLanes, F32Lanes, F64Lanes};
 use crate::{par, simd};
 use half::{bf16, f16};
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 macro_rules! float_element {
     ($t:ty, $acc:ty, $lanes:ty, $widen:expr, $narrow:expr, $round:expr,
-     $zero:expr, $one:expr, $low:expr, $high:expr, $exp_all:expr, $exp_m1:expr) => {
+     $zero:expr, $one:expr, $low:expr, $high:expr, $exp_all:expr, $exp:expr, $exp_m1:expr) => {
         impl Element for $t {
             type Acc = $acc;
             type Lanes = $lanes;
@@ -65,6 +65,10 @@ macro_rules! float_element {
             #[inline(always)]
             fn exp_all(list: &mut [$acc]) {
                 $exp_all(list)
+            }
+            #[inline(always)]
+            fn exp(x: $acc) -> $acc {
+                $exp(x)
             }
             #[inline(always)]
             fn exp_m1(x: $acc) -> $acc {
@@ -152,7 +156,21 @@ fn round_bf16(x: f32) -> f32 {
     if x.is_nan() { x } else { f32::from_bits(round_bits(x.to_bits(), 16)) }
 }
 
-float_element!(f32, f32, F32Lanes, |x| x, |x| x, |x| x, 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY, exp_all, exp_m1);
+float_element!(
+    f32,
+    f32,
+    F32Lanes,
+    |x| x,
+    |x| x,
+    |x| x,
+    0.0,
+    1.0,
+    f32::NEG_INFINITY,
+    f32::INFINITY,
+    exp_all,
+    exp,
+    exp_m1
+);
 float_element!(
     f64,
     f64,
@@ -165,6 +183,7 @@ float_element!(
     f64::NEG_INFINITY,
     f64::INFINITY,
     exp_each,
+    f64::exp,
     f64::exp_m1
 );
 float_element!(
@@ -179,6 +198,7 @@ float_element!(
     f16::NEG_INFINITY,
     f16::INFINITY,
     exp_all,
+    exp,
     exp_m1
 );
 float_element!(
@@ -193,6 +213,7 @@ float_element!(
     bf16::NEG_INFINITY,
     bf16::INFINITY,
     exp_all,
+    exp,
     exp_m1
 );
 

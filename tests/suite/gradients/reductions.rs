@@ -306,6 +306,8 @@ fn products_that_leave_the_range_on_the_way() {
     // 2^1200 * 2^-1500, and the same the other way round.
     check(&[power(600), power(600)], 0.5, 1500, power(-300), &[power(-900); 2], 1500.0 * power(-299));
     check(&[power(-1000)], -4.0, 1001, -power(1002), &[-infinity], 1001.0 * power(1000));
-    check(&[0.0, 3.0], 2.0, 2000, 0.0, &[infinity, 0.0], 0.0);
+    check(&[0.0, 3.0], 2.0, 2100, 0.0, &[infinity, 0.0], 0.0);
+    // Equal shares of 2^600 would take 1e200 out of range.
+    check(&[1e-200, 1e200], 2.0, 600, power(600), &[infinity, power(600) * 1e-200], 600.0 * power(599));
     check(&[power(1000)], -0.5, 1999, -power(-999), &[0.0], 1999.0 * power(-998));
 }

@@ -19,14 +19,6 @@ pub enum Activation {
     },
 }
 
-impl Activation {
-    /// Whether the sign of the result says that of the number, as [`activate_backward`] needs it.
-    pub fn keeps_signs(self) -> bool {
-        let (Self::Elu { alpha: factor } | Self::LeakyRelu { slope: factor }) = self;
-        factor >= 0.0
-    }
-}
-
 /// Applies an activation to each number. `out` gets the results of `values`; without these it is changed in place.
 ///
 /// # Panics
@@ -45,26 +37,25 @@ pub fn activate<T: Float>(values: Option<&[T]>, out: &mut [T], how: Activation) 
     });
 }
 
-/// The gradient of what [`activate`] took, from its result `out` and the gradient of that. `d_out` gets the results of
-/// `grad`; without that it is changed in place. Where the result is above zero the gradient passes; else it is times
-/// `out + alpha`, or times the slope.
+/// The gradient of what [`activate`] took, from that, `x`, and the gradient of the result. `d_x` gets the results of
+/// `grad`; without that it is changed in place. Where `x` is above zero the gradient passes; else it is times
+/// `alpha * e^x`, or times the slope.
 ///
 /// # Panics
 ///
-/// When lengths disagree, or the activation does not [keep signs](Activation::keeps_signs).
-pub fn activate_backward<T: Float>(out: &[T], grad: Option<&[T]>, d_out: &mut [T], how: Activation) {
-    assert_eq!(out.len(), d_out.len(), "activate_backward: the gradient must have as many elements as the result");
-    assert!(how.keeps_signs(), "activate_backward: the factor of an activation must not be negative, got {how:?}");
-    in_blocks(grad, d_out, BLOCK, &|k, grad| {
-        let out = &out[k * BLOCK..][..grad.len()];
+/// When lengths disagree.
+pub fn activate_backward<T: Float>(x: &[T], grad: Option<&[T]>, d_x: &mut [T], how: Activation) {
+    assert_eq!(x.len(), d_x.len(), "activate_backward: the gradient must have as many elements as the numbers");
+    in_blocks(grad, d_x, BLOCK, &|k, grad| {
+        let x = &x[k * BLOCK..][..grad.len()];
         match how {
             Activation::Elu { alpha } => {
                 let alpha = T::nearest(alpha);
-                scale(grad, out, |out| T::add(out, alpha));
+                scale(grad, x, |x| T::mul(alpha, T::exp(x)));
             }
             Activation::LeakyRelu { slope } => {
                 let slope = T::nearest(slope);
-                scale(grad, out, |_| slope);
+                scale(grad, x, |_| slope);
             }
         }
     });
@@ -94,15 +85,15 @@ impl<T: Float, F: Fn(T::Acc) -> T::Acc> WithSimd for Below<'_, T, F> {
     }
 }
 
-/// Multiplies each gradient by the slope at a result that is not above zero.
+/// Multiplies each gradient by the slope at a number that is not above zero.
 #[inline(always)]
-fn scale<T: Float>(grad: &mut [T], out: &[T], slope: impl Fn(T::Acc) -> T::Acc) {
-    simd::on_any(Scale { grad, out, slope });
+fn scale<T: Float>(grad: &mut [T], x: &[T], slope: impl Fn(T::Acc) -> T::Acc) {
+    simd::on_any(Scale { grad, x, slope });
 }
 
 struct Scale<'a, T, F> {
     grad: &'a mut [T],
-    out: &'a [T],
+    x: &'a [T],
     slope: F,
 }
 
@@ -111,10 +102,10 @@ impl<T: Float, F: Fn(T::Acc) -> T::Acc> WithSimd for Scale<'_, T, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        for (grad, out) in self.grad.iter_mut().zip(self.out) {
-            let out = out.widen();
-            let slope = (self.slope)(out);
-            let slope = if out > T::ACC_ZERO { T::ACC_ONE } else { slope };
+        for (grad, x) in self.grad.iter_mut().zip(self.x) {
+            let x = x.widen();
+            let slope = (self.slope)(x);
+            let slope = if x > T::ACC_ZERO { T::ACC_ONE } else { slope };
             *grad = T::narrow(T::mul(grad.widen(), slope));
         }
     }
@@ -131,10 +122,8 @@ pub(super) mod dynamic {
 
     /// See [`activate_backward`](crate::activate_backward()). Returns the result, unless the gradient is changed in
     /// place.
-    pub fn activate_backward(out: Elements<'_>, grad: Values<'_>, how: Activation) -> Option<ElementVec> {
-        with_values!(grad, (source, d_out) => {
-            super::activate_backward(AnyElement::elements(out), source, d_out, how)
-        })
+    pub fn activate_backward(x: Elements<'_>, grad: Values<'_>, how: Activation) -> Option<ElementVec> {
+        with_values!(grad, (source, d_x) => super::activate_backward(AnyElement::elements(x), source, d_x, how))
     }
 }
 
@@ -154,7 +143,7 @@ mod tests {
         for (how, formula) in [(ELU, &elu as &dyn Fn(f64) -> (f64, f64)), (LEAKY, &leaky)] {
             let (mut out, mut grad) = (vec![0.0; x.len()], vec![2.0; x.len()]);
             activate(Some(&x), &mut out, how);
-            activate_backward(&out, None, &mut grad, how);
+            activate_backward(&x, None, &mut grad, how);
             for ((&x, out), grad) in x.iter().zip(out).zip(grad) {
                 let (want, slope) = formula(x);
                 assert_eq!(out, want, "{how:?} of {x}");
@@ -173,10 +162,12 @@ mod tests {
         }
     }
 
+    /// A slope that is computed from the rounded result would be 0.
     #[test]
-    #[should_panic(expected = "must not be negative")]
-    fn a_gradient_needs_signs() {
-        activate_backward(&[1.0], None, &mut [1.0], Activation::LeakyRelu { slope: -1.0 });
+    fn slopes_of_16_bits_are_precise() {
+        let (x, mut grad) = ([half::bf16::from_f32(-8.0)], [half::bf16::ONE]);
+        activate_backward(&x, None, &mut grad, Activation::Elu { alpha: 1.0 });
+        assert!((grad[0].to_f32() / (-8.0_f32).exp() - 1.0).abs() < 0.01);
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Activate<HostTensor> {
 
 impl ActivateBackward<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
-        let Self { out, grad, how } = self;
-        changed(grad, |grad| dynamic::activate_backward(out.elements(), grad, how))
+        let Self { x, grad, how } = self;
+        changed(grad, |grad| dynamic::activate_backward(x.elements(), grad, how))
     }
 }

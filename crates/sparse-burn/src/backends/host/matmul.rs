@@ -1,7 +1,7 @@
 //! Dense products whose results lie in memory that is used again.
 //!
 //! Burn's own product is the same call. But its result is new memory, and the page faults of a large one take about as
-//! long as a third of the product.
+//! long as a third of the product. The call is here and not in `sparse-core` because it needs `unsafe` code.
 
 use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::Matmul;
@@ -44,11 +44,12 @@ struct Sizes {
 
 /// The product of `x [m, k]` and `y [k, n]`, row-major.
 fn product<T: Pod>(x: &[T], y: &[T], [zero, one]: [T; 2], Sizes { m, k, n, transposed }: Sizes) -> Vec<T> {
-    assert_eq!((x.len(), y.len()), (m * k, k * n), "matmul: a factor must have all of its elements");
+    let count = |rows: usize, cols: usize| rows.checked_mul(cols).expect("a matrix must fit the address space");
+    assert_eq!((x.len(), y.len()), (count(m, k), count(k, n)), "matmul: a factor must have all of its elements");
     if k == 0 {
-        return vec![zero; m * n];
+        return vec![zero; count(m, n)];
     }
-    let mut out = unwritten::<T>(m * n);
+    let mut out = unwritten::<T>(count(m, n));
     // From one column to the next, and from one row to the next.
     let strides = |transposed: bool, rows: usize, cols: usize| {
         if transposed { (rows as isize, 1) } else { (1, cols as isize) }
@@ -66,4 +67,32 @@ fn product<T: Pod>(x: &[T], y: &[T], [zero, one]: [T; 2], Sizes { m, k, n, trans
         );
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sizes of one block and of several, of several threads, and without elements.
+    #[test]
+    fn is_the_plain_product_of_each_form() {
+        for [m, k, n] in [[1, 1, 1], [3, 5, 2], [4, 0, 3], [0, 3, 2], [2, 3, 0], [70, 33, 65], [200, 190, 210]] {
+            let x: Vec<f64> = (0..m * k).map(|at| (at as f64 * 0.37).sin()).collect();
+            let y: Vec<f64> = (0..k * n).map(|at| (at as f64 * 0.73).cos()).collect();
+            let turned = |list: &[f64], rows: usize, cols: usize| -> Vec<f64> {
+                (0..rows * cols).map(|at| list[at % rows * cols + at / rows]).collect()
+            };
+            let want: Vec<f64> =
+                (0..m * n).map(|at| (0..k).map(|j| x[at / n * k + j] * y[j * n + at % n]).sum()).collect();
+            for transposed in [[false, false], [true, false], [false, true], [true, true]] {
+                let x = if transposed[0] { turned(&x, m, k) } else { x.clone() };
+                let y = if transposed[1] { turned(&y, k, n) } else { y.clone() };
+                let out = product(&x, &y, [0.0, 1.0], Sizes { m, k, n, transposed });
+                assert_eq!(out.len(), m * n);
+                for (out, want) in out.iter().zip(&want) {
+                    assert!((out - want).abs() < 1e-12, "{m} x {k} x {n}, {transposed:?}: {out} and {want}");
+                }
+            }
+        }
+    }
 }
