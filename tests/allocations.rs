@@ -5,53 +5,25 @@
 //! measured, so that its patterns and index maps are kept. The bound is then the bytes of its results, plus a spare
 //! that is less than half of the smallest operand. A second run clones that operand, and must exceed the bound.
 
+#[path = "common/counting.rs"]
+mod counting;
+
 use burn::tensor::{Bool, BoolStore, DType, Device, Float, Int, Tensor, TensorData, s};
+use counting::{Counting, USED};
 use sparse_tensor::ops::{self, IndexPlan, Reduce};
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
 use sparse_tensor::{CooTensor, CsrTensor, Fill, Kind, Numeric, memory_report, release_pool, set_pool_limit};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The system's allocator, the bytes that were asked of it, and those that are in use.
-struct Counting;
-
+/// The bytes that were asked for.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
-static USED: AtomicUsize = AtomicUsize::new(0);
-
-fn ask(bytes: usize) {
-    ASKED.fetch_add(bytes, Ordering::Relaxed);
-    USED.fetch_add(bytes, Ordering::Relaxed);
-}
-
-// SAFETY: every call is passed on as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ask(layout.size());
-        // SAFETY: the caller's promises are those that `System` asks for.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        ask(layout.size());
-        // SAFETY: as above.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ask(size);
-        USED.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.realloc(old, layout, size) }
-    }
-    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
-        USED.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.dealloc(old, layout) }
-    }
-}
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: Counting = Counting(|bytes, _| {
+    ASKED.fetch_add(bytes, Ordering::Relaxed);
+});
 
 /// The count is of the process: tests take turns.
 static TURN: Mutex<()> = Mutex::new(());

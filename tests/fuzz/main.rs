@@ -8,14 +8,16 @@
 //! mutations. An input that fails is kept in a file, which the message names. `fuzz/README.md` says how to run the same
 //! targets with libFuzzer.
 
+#[path = "../common/counting.rs"]
+mod counting;
 mod greedy;
 mod mutate;
 mod targets;
 
+use counting::{Counting, USED};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use sparse_tensor::{Limits, set_pool_limit};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,45 +34,13 @@ const SPARE: usize = 1 << 20;
 const TABLE: usize = 2 << 28;
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// The system's allocator, the bytes in use, and the most that were in use since a target began: while it reads, and
-/// while it converts.
-struct Counting;
-
-static USED: AtomicUsize = AtomicUsize::new(0);
+/// The most bytes that were in use since a target began: while it reads, and while it converts.
 static MOST: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
-fn ask(bytes: usize) {
-    let used = USED.fetch_add(bytes, Ordering::Relaxed).wrapping_add(bytes);
-    MOST[usize::from(targets::is_converting())].fetch_max(used, Ordering::Relaxed);
-}
-
-// SAFETY: every call is passed on as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ask(layout.size());
-        // SAFETY: the caller's promises are those that `System` asks for.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        ask(layout.size());
-        // SAFETY: as above.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        USED.fetch_sub(layout.size(), Ordering::Relaxed);
-        ask(size);
-        // SAFETY: as above.
-        unsafe { System.realloc(old, layout, size) }
-    }
-    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
-        USED.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.dealloc(old, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: Counting = Counting(|_, used| {
+    MOST[usize::from(targets::is_converting())].fetch_max(used, Ordering::Relaxed);
+});
 
 /// What is wrong with a run of a target, and its time. One that fails is run three times: a machine that does other
 /// things, too, may stop it for a while.
