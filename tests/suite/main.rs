@@ -29,6 +29,7 @@ mod printing;
 mod ranking;
 mod raw_graphs;
 mod row_table;
+mod rules;
 mod sampling;
 mod solve;
 mod steps;
