@@ -321,7 +321,7 @@ fn band(rows: usize, first: usize) -> CsrTensor<2> {
     CsrTensor::new(ptr, col, values, [rows, 64]).unwrap()
 }
 
-/// Moves, merges, products and softmax of two matrices, forward and backward.
+/// Moves, merges, products and softmax of two matrices.
 fn step(a: &CsrTensor<2>, b: &CsrTensor<2>, x: &Tensor<2>) -> f32 {
     let joined = ops::concat(&[a.clone(), b.clone()], 0);
     let sum = a + b;

@@ -93,7 +93,9 @@ pub(crate) fn parts(bench: &mut Bench, folder: &Path) {
         "add",
         "add, known pattern",
         "mul",
+        "mul, known pattern",
         "div",
+        "div, known pattern",
         "softmax f+b",
         "select 512 rows",
         "row sum",
@@ -121,10 +123,12 @@ pub(crate) fn parts(bench: &mut Bench, folder: &Path) {
     let (a, b) = (fresh(&parts[0]), fresh(&parts[1]));
     let merged = 4 * PART_NNZ * ELEMENT + 3 * ROWS * 4;
     bench.compare("add", merged, || vec![(&fresh(&parts[0]) + &fresh(&parts[1])).values::<1>()]);
-    bench.time("add, known pattern", "add", merged, || vec![(&a + &b).values::<1>()]);
+    bench.compare_as("add, known pattern", "add", merged, || vec![(&a + &b).values::<1>()]);
     bench.compare("mul", merged / 2, || vec![(&fresh(&parts[0]) * &fresh(&parts[1])).values::<1>()]);
+    bench.compare_as("mul, known pattern", "mul", merged / 2, || vec![(&a * &b).values::<1>()]);
     // SciPy's sum, for it stores no quotient.
     bench.time("div", "add", merged, || vec![(&fresh(&parts[0]) / &fresh(&parts[1])).values::<1>()]);
+    bench.time("div, known pattern", "add", merged, || vec![(&a / &b).values::<1>()]);
     let scores = parts[0].clone().with_fill(Fill::Undefined);
     bench.compare("softmax f+b", 5 * PART_NNZ * 4 + 2 * ROWS * 4, || softmax(&scores));
     let both = concat(&parts[..2], 0);

@@ -33,21 +33,26 @@ impl Bench {
 
     /// Compares sums of the results, then times this library and each peer in turn. `bytes` must move at least.
     pub(crate) fn compare(&mut self, name: &str, bytes: usize, run: impl Fn() -> Vec<Tensor<1>>) {
-        if self.wants(name) {
+        self.compare_as(name, name, bytes, run);
+    }
+
+    /// [`compare`](Self::compare) with the peer's work of another name, whose result is the same.
+    pub(crate) fn compare_as(&mut self, label: &str, name: &str, bytes: usize, run: impl Fn() -> Vec<Tensor<1>>) {
+        if self.wants(label) {
             for peer in self.peers.of(name) {
                 for (tensor, want) in run().into_iter().zip(self.peers.sums(name, &peer)) {
                     let data = tensor.into_data();
                     let values = data.as_slice::<f32>().expect("f32");
                     let got: f64 = values.iter().map(|&value| f64::from(value)).sum();
                     let size: f64 = values.iter().map(|&value| f64::from(value.abs())).sum();
-                    assert!((got - want).abs() <= 1e-4 * size.max(1.0), "{name}: {peer} has {want}, and this {got}");
+                    assert!((got - want).abs() <= 1e-4 * size.max(1.0), "{label}: {peer} has {want}, and this {got}");
                 }
             }
-            self.time(name, name, bytes, run);
+            self.time(label, name, bytes, run);
         }
     }
 
-    /// [`compare`](Self::compare) with a peer's work that is not the same.
+    /// [`compare_as`](Self::compare_as) with a peer's work whose result is not the same.
     pub(crate) fn time(&mut self, label: &str, name: &str, bytes: usize, run: impl Fn() -> Vec<Tensor<1>>) {
         if !self.wants(label) {
             return;
