@@ -148,7 +148,7 @@ impl GcnConv {
             return Ok(linear(gathered, weight.clone(), self.epilogue(OP, &weight)?));
         }
         let epilogue = self.epilogue(OP, &weight)?;
-        self.operator(adjacency)?.try_matmul_then(x.matmul(weight), epilogue)
+        self.operator(adjacency)?.try_matmul_then(linear(x, weight, Epilogue::default()), epilogue)
     }
 
     /// `A X W + b` for sparse features, which stay sparse: `adjacency [N, N]`, `x [N, d_input]` to `[N, d_output]`.
