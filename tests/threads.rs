@@ -7,6 +7,7 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use sparse_tensor::pattern::{CooPattern, CsrPattern, Pattern};
 use sparse_tensor::{CooTensor, CsrTensor, ops};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -100,5 +101,34 @@ fn parallel_loops_over_shared_patterns_end() {
     for threads in [1, 2, 8] {
         let ended = wait.recv_timeout(PATIENCE);
         assert_eq!(ended, Ok(threads), "a loop in a pool of {threads} threads ends");
+    }
+}
+
+/// A closure of the user that panics inside an operation: what its patterns keep stays as it was.
+#[test]
+fn patterns_serve_after_a_panic_inside_an_operation() {
+    let device = Device::flex();
+    let want = Shared::new(&device, 77).step().2;
+    for threads in [1, 2, 8] {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let shared = Shared::new(&device, 77);
+        let totals: Vec<Option<f32>> = pool.install(|| {
+            let item = |k: usize| {
+                let [a, b] = shared
+                    .coo
+                    .each_ref()
+                    .map(|own| CooTensor::<2>::from_pattern(own.clone(), shared.values.clone()).unwrap());
+                let stop = |_: Tensor<2>| -> Tensor<2> { panic!("the closure of the user") };
+                let panics = [
+                    catch_unwind(AssertUnwindSafe(|| a.clone().map(stop))).is_err(),
+                    catch_unwind(AssertUnwindSafe(|| a.zip_with(&b, |_, x| stop(x)))).is_err(),
+                ];
+                assert_eq!(panics, [true, true]);
+                k.is_multiple_of(2).then(|| shared.step().2)
+            };
+            (0..ITEMS).into_par_iter().map(item).collect()
+        });
+        let totals: Vec<f32> = totals.into_iter().flatten().collect();
+        assert_eq!(totals, vec![want; ITEMS / 2], "with {threads} threads");
     }
 }

@@ -5,6 +5,7 @@ use super::report::Bench;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use sparse_autograd::backward_from;
 use sparse_tensor::ops::{Reduce, concat, put_along_axis};
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
 use std::path::Path;
@@ -21,7 +22,7 @@ pub(crate) fn put(bench: &mut Bench, folder: &Path) {
         ("put mean f+b", Reduce::Mean),
         ("put amax f+b", Reduce::Amax),
     ];
-    if !works.iter().any(|(name, _)| bench.wants(name)) && !bench.wants("put rows add") {
+    if !bench.wants_any(&works.map(|(name, _)| name)) && !bench.wants_any(&["put rows add", "put rows add f+b"]) {
         return;
     }
     let inputs = PutInputs::make(folder);
@@ -39,6 +40,8 @@ struct PutInputs {
     index: Tensor<2, Int>,
     rows: Tensor<2, Int>,
     values: Tensor<2>,
+    /// The gradient that backward starts from, made once, as for the peer.
+    ones: Tensor<2>,
 }
 
 impl PutInputs {
@@ -61,7 +64,8 @@ impl PutInputs {
             let rows = list.len() / 64;
             Tensor::<2>::from_data(TensorData::new(list, [rows, 64]), &device)
         };
-        Self { arr: floats(arr), index: ints(index, 64), rows: ints(rows, 1), values: floats(values) }
+        let (arr, values, ones) = (floats(arr), floats(values), Tensor::ones([N, 64], &device.clone().inner()));
+        Self { arr, index: ints(index, 64), rows: ints(rows, 1), values, ones }
     }
 
     fn run(&self, reduce: Reduce) -> Vec<Tensor<1>> {
@@ -71,8 +75,7 @@ impl PutInputs {
     fn both(&self, index: Tensor<2, Int>, reduce: Reduce) -> Vec<Tensor<1>> {
         let (arr, values) = (self.arr.clone().detach().require_grad(), self.values.clone().detach().require_grad());
         let out = put_along_axis(arr, index, values.clone(), 0, reduce, true);
-        // Burn starts from ones, as the peer does.
-        let grads = out.backward();
+        let grads = backward_from(&out, self.ones.clone());
         vec![out.inner().flatten(0, 1), values.grad(&grads).expect("a leaf").flatten(0, 1)]
     }
 
@@ -103,7 +106,7 @@ pub(crate) fn parts(bench: &mut Bench, folder: &Path) {
         "coo to csr",
         "csr transpose",
     ];
-    if !names.iter().any(|name| bench.wants(name)) {
+    if !bench.wants_any(&names) {
         return;
     }
     let device = Device::flex();
@@ -143,7 +146,7 @@ pub(crate) fn parts(bench: &mut Bench, folder: &Path) {
     if bench.wants("csr transpose") {
         bench.compare("csr transpose", 4 * PART_NNZ * ELEMENT, || vec![fresh(&both).transpose().values::<1>()]);
     }
-    if bench.wants("coalesce") || bench.wants("coo to csr") {
+    if bench.wants_any(&["coalesce", "coo to csr"]) {
         conversions(bench, folder, &device);
     }
 }

@@ -28,7 +28,7 @@ def put(reduce):
     ones = torch.ones_like(arr)
 
     def run():
-        a, v = arr.clone().requires_grad_(), values.requires_grad_()
+        a, v = arr.detach().requires_grad_(), values.requires_grad_()
         v.grad = None
         out = a.scatter_reduce(0, index, v, reduce)
         out.backward(ones)

@@ -3,6 +3,7 @@
 use super::inputs::{Rows, dense, fresh};
 use super::report::Bench;
 use burn::tensor::{Device, Tensor};
+use sparse_autograd::backward_from;
 use sparse_tensor::data::Reordering;
 use sparse_tensor::ops::Reduce;
 use sparse_tensor::{CooTensor, CsrTensor};
@@ -14,14 +15,27 @@ const EDGES: usize = 2_332_486;
 
 pub(crate) fn run(bench: &mut Bench, folder: &Path) {
     let device = Device::flex();
-    if ["spmm", "sddmm"].iter().any(|name| bench.wants(name)) || bench.wants("spmm power-law") {
+    let of_graphs = [
+        "spmm",
+        "spmm f+b",
+        "spmm amax f+b",
+        "sddmm",
+        "spmm power-law",
+        "spmm power-law f+b",
+        "spmm clustered",
+        "spmm reordered",
+    ];
+    if bench.wants_any(&of_graphs) {
         // A row of the dense side is read for each element.
         let bytes = EDGES * (128 * 4 + 8) + NODES * 128 * 4;
         let x = dense(folder, "graph.dense", 20, [NODES, 128]);
         let adjacency = Rows::uniform(2, [NODES; 2], EDGES).shared(folder, "graph", &device);
         bench.compare("spmm", bytes, || vec![adjacency.matmul(x.clone()).flatten(0, 1)]);
-        bench.compare("spmm f+b", 2 * bytes, || both(&adjacency, &x, |a, x| a.matmul(x)));
-        bench.compare("spmm amax f+b", 3 * bytes, || both(&adjacency, &x, |a, x| a.matmul_reduce(x, Reduce::Amax)));
+        // The gradient that backward starts from, made once, as for the peer.
+        let ones = Tensor::ones([NODES, 128], &device);
+        let both = |a: &CsrTensor<2>, reduce| both(a, &x, reduce, ones.clone());
+        bench.compare("spmm f+b", 2 * bytes, || both(&adjacency, None));
+        bench.compare("spmm amax f+b", 3 * bytes, || both(&adjacency, Some(Reduce::Amax)));
         bench.compare("sddmm", bytes, || {
             vec![sparse_tensor::ops::masked_matmul(x.clone(), x.clone().transpose(), &adjacency).values::<1>()]
         });
@@ -29,7 +43,7 @@ pub(crate) fn run(bench: &mut Bench, folder: &Path) {
         let skewed = Rows::power_law(7, NODES, EDGES).shared(folder, "skewed", &device);
         let bytes = skewed.nnz() * (128 * 4 + 8) + NODES * 128 * 4;
         bench.compare("spmm power-law", bytes, || vec![skewed.matmul(x.clone()).flatten(0, 1)]);
-        bench.compare("spmm power-law f+b", 2 * bytes, || both(&skewed, &x, |a, x| a.matmul(x)));
+        bench.compare("spmm power-law f+b", 2 * bytes, || both(&skewed, None));
         drop(skewed);
         let clustered = Rows::clustered(8, NODES, EDGES).tensor(&device);
         let order = Reordering::reverse_cuthill_mckee(&clustered).expect("a square matrix");
@@ -37,7 +51,7 @@ pub(crate) fn run(bench: &mut Bench, folder: &Path) {
         bench.time("spmm clustered", "", bytes, || vec![clustered.matmul(x.clone()).flatten(0, 1)]);
         bench.time("spmm reordered", "", bytes, || vec![near.matmul(rows.clone()).flatten(0, 1)]);
     }
-    if bench.wants("spmm small") {
+    if bench.wants_any(&["spmm small F=64", "spmm small F=16", "spmm small batch of 4"]) {
         let a = Rows::uniform(3, [100_000; 2], 1_000_000).shared(folder, "small", &device);
         for (name, width) in [("spmm small F=64", 64), ("spmm small F=16", 16)] {
             let x = dense(folder, &format!("small.dense{width}"), 21, [100_000, width]);
@@ -53,7 +67,7 @@ pub(crate) fn run(bench: &mut Bench, folder: &Path) {
         let x = dense(folder, "long.dense", 23, [1_000_000, 1]).flatten::<1>(0, 1);
         bench.compare("spmv", 10_000_000 * 8 + 3 * 4_000_000, || vec![a.matmul(x.clone())]);
     }
-    if bench.wants("spgemm") {
+    if bench.wants_any(&["spgemm", "spgemm, known pattern"]) {
         let small = Rows::uniform(3, [100_000; 2], 1_000_000).shared(folder, "small", &device);
         // A fresh copy each time: the symbolic phase is part of what is timed, as it is for SciPy.
         bench.compare("spgemm", 0, || vec![fresh(&small).matmul(&small).values::<1>()]);
@@ -62,11 +76,14 @@ pub(crate) fn run(bench: &mut Bench, folder: &Path) {
     tiny(bench);
 }
 
-fn both(a: &CsrTensor<2>, x: &Tensor<2>, product: impl Fn(&CsrTensor<2>, Tensor<2>) -> Tensor<2>) -> Vec<Tensor<1>> {
+fn both(a: &CsrTensor<2>, x: &Tensor<2>, reduce: Option<Reduce>, ones: Tensor<2>) -> Vec<Tensor<1>> {
     let x = x.clone().autodiff().require_grad();
-    let values = a.values::<1>().autodiff().require_grad();
-    let out = product(&a.try_with_values(values).expect("the same pattern"), x.clone());
-    let grads = out.backward();
+    let a = a.try_with_values(a.values::<1>().autodiff().require_grad()).expect("the same pattern");
+    let out = match reduce {
+        None => a.matmul(x.clone()),
+        Some(reduce) => a.matmul_reduce(x.clone(), reduce),
+    };
+    let grads = backward_from(&out, ones);
     vec![out.inner().flatten(0, 1), x.grad(&grads).expect("a leaf").flatten(0, 1)]
 }
 
@@ -75,12 +92,13 @@ fn tiny(bench: &mut Bench) {
     const CALLS: usize = 1000;
     let a = Rows::uniform(4, [10, 20], 30).tensor(&Device::flex());
     let x = Tensor::<2>::ones([20, 4], &Device::flex());
+    let ones = Tensor::ones([10, 4], &Device::flex());
     bench.time("1,000 tiny matmuls", "", 0, || {
         (0..CALLS).for_each(|_| drop(a.matmul(x.clone())));
         vec![]
     });
     bench.time("1,000 tiny matmuls f+b", "", 0, || {
-        (0..CALLS).for_each(|_| drop(both(&a, &x, |a, x| a.matmul(x))));
+        (0..CALLS).for_each(|_| drop(both(&a, &x, None, ones.clone())));
         vec![]
     });
     let rows = Rows::uniform(5, [100, 100], 1000).tensor(&Device::flex());

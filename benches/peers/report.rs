@@ -31,6 +31,10 @@ impl Bench {
         self.names.is_empty() || self.names.iter().any(|word| name.contains(word.as_str()))
     }
 
+    pub(crate) fn wants_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.wants(name))
+    }
+
     /// Compares sums of the results, then times this library and each peer in turn. `bytes` must move at least.
     pub(crate) fn compare(&mut self, name: &str, bytes: usize, run: impl Fn() -> Vec<Tensor<1>>) {
         self.compare_as(name, name, bytes, run);

@@ -19,11 +19,11 @@ use std::path::Path;
 pub(crate) fn run(bench: &mut Bench, folder: &Path) {
     let device = Device::flex().autodiff();
     if let Some(data) = std::env::var_os("SPARSE_DATA_DIR")
-        && ["gat step", "gcn epoch"].iter().any(|name| bench.wants(name))
+        && bench.wants_any(&["gat step", "gcn epoch"])
     {
         cora(bench, folder, &Path::new(&data).join("cora"), &device);
     }
-    if ["gcn epoch, large", "gat step, large"].iter().any(|name| bench.wants(name)) {
+    if bench.wants_any(&["gcn epoch, large", "gat step, large"]) {
         large(bench, folder, &device);
     }
 }

@@ -1,4 +1,4 @@
-//! How time and memory grow with the number of elements, of features and of threads.
+//! How time and memory grow with the number of elements, of features, of threads and of steps.
 //!
 //! `cargo bench --bench scaling -- [name].. [--most 1e8] [--part sizes] [--out docs/plots]`. A work whose inputs do not
 //! fit into the free memory stops earlier and says so.
@@ -9,6 +9,7 @@ mod measure;
 mod memory;
 mod plot;
 mod sizes;
+mod steps;
 mod threads;
 mod works;
 
@@ -29,6 +30,9 @@ struct Options {
     /// Most elements of an input.
     #[arg(long, default_value_t = 1e8)]
     most: f64,
+    /// Steps of a long run.
+    #[arg(long, default_value_t = 100_000)]
+    steps: usize,
     /// Threads of the global pool, and the most of a pool of its own. All cores without it.
     #[arg(long)]
     threads: Option<usize>,
@@ -51,6 +55,7 @@ enum Part {
     Sizes,
     Features,
     Threads,
+    Steps,
 }
 
 impl Options {
@@ -74,6 +79,7 @@ fn main() {
     let products = options.works().any(|work| work.name == "SpMM");
     let features = if options.has(Part::Features) && products { features::run(most) } else { vec![] };
     let rows = if options.has(Part::Threads) { threads::run(options.works(), threads, most) } else { vec![] };
+    let runs = if options.has(Part::Steps) { steps::run(options.steps) } else { vec![] };
     if options.markdown {
         if options.has(Part::Sizes) {
             sizes::markdown(&sizes);
@@ -81,21 +87,24 @@ fn main() {
         if options.has(Part::Threads) {
             threads::markdown(&rows);
         }
+        if options.has(Part::Steps) {
+            steps::markdown(&runs);
+        }
     }
     if let Some(path) = &options.json {
         let sizes: Vec<_> = sizes.iter().flat_map(sizes::Curve::json).collect();
         let report = json!({
             "threads": threads, "sizes": sizes, "features": features::json(&features),
-            "by_threads": threads::json(&rows),
+            "by_threads": threads::json(&rows), "by_steps": steps::json(&runs),
         });
         std::fs::write(path, serde_json::to_string_pretty(&report).expect("numbers and text")).expect("a file");
     }
     if let Some(folder) = &options.out {
-        pictures(folder, &sizes, &features);
+        pictures(folder, &sizes, &features, &runs);
     }
 }
 
-fn pictures(folder: &Path, sizes: &[sizes::Curve], features: &[features::Point]) {
+fn pictures(folder: &Path, sizes: &[sizes::Curve], features: &[features::Point], runs: &[steps::Run]) {
     std::fs::create_dir_all(folder).expect("a folder");
     let charts = [
         (
@@ -126,6 +135,16 @@ fn pictures(folder: &Path, sizes: &[sizes::Curve], features: &[features::Point])
                 y: "ns for each element and feature",
                 series: vec![features::series(features)],
                 base: 2.0,
+            },
+        ),
+        (
+            "scaling-steps.svg",
+            Chart {
+                title: "Memory of the process in long runs",
+                x: "steps",
+                y: "MB",
+                series: runs.iter().map(steps::series).collect(),
+                base: 10.0,
             },
         ),
     ];

@@ -21,13 +21,14 @@ const MARGIN: i32 = 40;
 const LINE: i32 = 22;
 const GRID: RGBColor = RGBColor(225, 225, 225);
 /// The colours of Okabe and Ito, which the colour-blind can tell apart.
-const COLOURS: [RGBColor; 6] = [
+const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
     RGBColor(0, 158, 115),
     RGBColor(204, 121, 167),
     RGBColor(213, 94, 0),
     RGBColor(86, 180, 233),
+    BLACK,
 ];
 
 pub(crate) struct Series {

@@ -23,6 +23,10 @@ pub(crate) struct Point {
     pub ns: f64,
     /// Bytes for each element beyond the operands, unless too few to tell.
     pub bytes: Option<f64>,
+    /// Bytes of the operands and of the peak.
+    pub total: f64,
+    /// Operands and peak, for each byte of operands and result.
+    pub share: Option<f64>,
 }
 
 /// One work at each size.
@@ -33,7 +37,10 @@ pub(crate) struct Curve {
 
 pub(crate) fn run<'a>(works: impl Iterator<Item = &'a Work>, most: usize) -> Vec<Curve> {
     println!("\nBy size; elements of SpGEMM are those of its result");
-    println!("{:<14}{:>12}{:>12}{:>12}{:>9}{:>8}{:>10}", "work", "nnz", "elements", "ms", "ns/elem", "calls", "B/elem");
+    println!(
+        "{:<14}{:>12}{:>12}{:>12}{:>9}{:>8}{:>10}{:>7}",
+        "work", "nnz", "elements", "ms", "ns/elem", "calls", "B/elem", "x"
+    );
     works.map(|work| curve(work, most)).collect()
 }
 
@@ -54,15 +61,26 @@ fn curve(work: &Work, most: usize) -> Curve {
         needed = making + call.peak;
         let each = |total: f64| total / input.elements as f64;
         let bytes = Some(each(call.peak)).filter(|_| call.peak >= LEAST_PEAK);
+        let result = (input.run)().bytes();
+        let share = bytes.map(|_| (input.operands as f64 + call.peak) / (input.operands + result) as f64);
         let (elements, ns) = (input.elements, each(call.seconds * 1e9));
         println!(
-            "{:<14}{nnz:>12}{elements:>12}{:>12.4}{ns:>9.2}{:>8}{:>10}",
+            "{:<14}{nnz:>12}{elements:>12}{:>12.4}{ns:>9.2}{:>8}{:>10}{:>7}",
             work.name,
             call.seconds * 1e3,
             call.calls,
-            or_dash(bytes)
+            or_dash(bytes),
+            or_dash(share)
         );
-        points.push(Point { nnz, elements, seconds: call.seconds, ns, bytes });
+        points.push(Point {
+            nnz,
+            elements,
+            seconds: call.seconds,
+            ns,
+            bytes,
+            total: input.operands as f64 + call.peak,
+            share,
+        });
     }
     let curve = Curve { name: work.name, points };
     println!("{:<14}worst step: {}", "", curve.worst());
@@ -95,7 +113,7 @@ impl Curve {
         let row = |at: &Point| {
             json!({
                 "work": self.name, "nnz": at.nnz, "elements": at.elements, "ms": at.seconds * 1e3,
-                "ns_per_element": at.ns, "bytes_per_element": at.bytes,
+                "ns_per_element": at.ns, "bytes_per_element": at.bytes, "memory": at.share,
             })
         };
         self.points.iter().map(row).collect()
@@ -118,6 +136,11 @@ pub(crate) fn markdown(curves: &[Curve]) {
         };
         let cells: String = (0..sizes.len()).map(cell).collect();
         println!("| {} |{cells} {} |", curve.name, curve.worst());
+    }
+    println!("\n| work | of the largest size, GB | for each byte of operands and result |\n|---|---|---|");
+    for curve in curves {
+        let Some((at, share)) = curve.points.last().and_then(|at| Some((at, at.share?))) else { continue };
+        println!("| {} | {:.1} | {share:.2} |", curve.name, at.total / 1e9);
     }
 }
 

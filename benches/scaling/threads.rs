@@ -18,7 +18,7 @@ pub(crate) struct Row {
 pub(crate) fn run<'a>(works: impl Iterator<Item = &'a Work>, threads: usize, most: usize) -> Vec<Row> {
     println!("\nBy threads: nnz = {}; the bits of the results are those of one thread", NNZ.min(most));
     println!("{:<14}{:>12}{:>12}{:>10}", "work", "threads", "ms", "speed-up");
-    works.filter(|work| work.by_threads).map(|work| row(work, threads, NNZ.min(most))).collect()
+    works.map(|work| row(work, threads, NNZ.min(most))).collect()
 }
 
 fn row(work: &Work, threads: usize, nnz: usize) -> Row {

@@ -13,8 +13,6 @@ const WIDTH: usize = 64;
 
 pub(crate) struct Work {
     pub name: &'static str,
-    /// In the part that changes the number of threads too.
-    pub by_threads: bool,
     pub make: fn(usize) -> Input,
 }
 
@@ -22,6 +20,8 @@ pub(crate) struct Work {
 pub(crate) struct Input {
     /// How many elements the call has; for SpGEMM those of its result.
     pub elements: usize,
+    /// Bytes of the operands.
+    pub operands: usize,
     pub run: Box<dyn Fn() -> Output + Send + Sync>,
 }
 
@@ -32,6 +32,10 @@ pub(crate) struct Output {
 }
 
 impl Output {
+    pub(crate) fn bytes(&self) -> usize {
+        self.values.iter().map(bytes).sum::<usize>() + self.ids.iter().map(bytes).sum::<usize>()
+    }
+
     /// The bits of each tensor.
     pub(crate) fn bits(self) -> Vec<Vec<u8>> {
         let values = self.values.into_iter().map(Tensor::into_data);
@@ -40,13 +44,14 @@ impl Output {
     }
 }
 
-pub(crate) static WORKS: [Work; 6] = [
-    Work { name: "SpMM", by_threads: true, make: |nnz| product(nnz, FEATURES) },
-    Work { name: "coalesce", by_threads: true, make: coalesce },
-    Work { name: "union", by_threads: false, make: union },
-    Work { name: "put add", by_threads: true, make: put },
-    Work { name: "SpGEMM", by_threads: false, make: sparse_product },
-    Work { name: "softmax f+b", by_threads: true, make: softmax },
+pub(crate) static WORKS: [Work; 7] = [
+    Work { name: "SpMM", make: |nnz| product(nnz, FEATURES) },
+    Work { name: "coalesce", make: coalesce },
+    Work { name: "transpose", make: transpose },
+    Work { name: "union", make: union },
+    Work { name: "put add", make: put },
+    Work { name: "SpGEMM", make: sparse_product },
+    Work { name: "softmax f+b", make: softmax },
 ];
 
 /// SpMM: 10 elements a row, times a dense matrix.
@@ -54,7 +59,8 @@ pub(crate) fn product(nnz: usize, features: usize) -> Input {
     let size = (nnz / 10).max(1);
     let a = matrix(1, size, 10);
     let x = dense(2, [size, features]);
-    Input { elements: a.nnz(), run: Box::new(move || values_only(vec![a.matmul(x.clone()).flatten(0, 1)])) }
+    let (elements, operands) = (a.nnz(), held(&a) + bytes(&x));
+    Input { elements, operands, run: Box::new(move || values_only(vec![a.matmul(x.clone()).flatten(0, 1)])) }
 }
 
 /// COO with 2.5 elements at a place, in any order.
@@ -64,20 +70,28 @@ fn coalesce(nnz: usize) -> Input {
     let ids = (0..2 * nnz).map(|k| rng.random_range(0..if k < nnz { rows as i64 } else { 4 })).collect();
     let indices = ints(ids, [2, nnz]);
     let values = dense(4, [nnz, 1]).flatten::<1>(0, 1);
+    let operands = bytes(&indices) + bytes(&values);
     let run = move || {
         // A new tensor each time, for a pattern keeps what was derived from it.
         let loose = CooTensor::<2>::new(indices.clone(), values.clone(), [rows, 4]).expect("in the shape");
         let out = loose.coalesce();
         Output { values: vec![out.values()], ids: vec![out.indices().flatten(0, 1)] }
     };
-    Input { elements: nnz, run: Box::new(run) }
+    Input { elements: nnz, operands, run: Box::new(run) }
+}
+
+/// A CSR to compressed columns, 10 elements a row.
+fn transpose(nnz: usize) -> Input {
+    let a = matrix(14, (nnz / 10).max(1), 10);
+    Input { elements: a.nnz(), operands: held(&a), run: Box::new(move || parts(&fresh(&a).transpose())) }
 }
 
 /// CSR + CSR, 5 elements a row each.
 fn union(nnz: usize) -> Input {
     let size = (nnz / 10).max(1);
     let (a, b) = (matrix(5, size, 5), matrix(6, size, 5));
-    Input { elements: a.nnz() + b.nnz(), run: Box::new(move || parts(&(&fresh(&a) + &fresh(&b)))) }
+    let (elements, operands) = (a.nnz() + b.nnz(), held(&a) + held(&b));
+    Input { elements, operands, run: Box::new(move || parts(&(&fresh(&a) + &fresh(&b)))) }
 }
 
 /// `put_along_axis` with an index for each value, 10 values at a place.
@@ -87,33 +101,34 @@ fn put(nnz: usize) -> Input {
     let mut rng = StdRng::seed_from_u64(7);
     let index = ints((0..rows * WIDTH).map(|_| rng.random_range(0..size as i64)).collect(), [rows, WIDTH]);
     let (values, array) = (dense(8, [rows, WIDTH]), dense(9, [size, WIDTH]));
+    let operands = bytes(&index) + bytes(&values) + bytes(&array);
     let run = move || {
         let out = put_along_axis(array.clone(), index.clone(), values.clone(), 0, Reduce::Add, true);
         values_only(vec![out.flatten(0, 1)])
     };
-    Input { elements: rows * WIDTH, run: Box::new(run) }
+    Input { elements: rows * WIDTH, operands, run: Box::new(run) }
 }
 
 /// CSR x CSR, 3 elements a row each and about 9 in the result.
 fn sparse_product(nnz: usize) -> Input {
     let size = (nnz / 10).max(1);
     let (a, b) = (matrix(10, size, 3), matrix(11, size, 3));
-    let elements = fresh(&a).matmul(&b).nnz();
-    Input { elements, run: Box::new(move || parts(&fresh(&a).matmul(&b))) }
+    let (elements, operands) = (fresh(&a).matmul(&b).nnz(), held(&a) + held(&b));
+    Input { elements, operands, run: Box::new(move || parts(&fresh(&a).matmul(&b))) }
 }
 
 /// Softmax of rows, forward and backward.
 fn softmax(nnz: usize) -> Input {
     let scores = matrix(12, (nnz / 10).max(1), 10).with_fill(Fill::Undefined);
     let weights = dense(13, [scores.nnz(), 1]).flatten::<1>(0, 1).autodiff();
-    let elements = scores.nnz();
+    let (elements, operands) = (scores.nnz(), held(&scores) + bytes(&weights));
     let run = move || {
         let values = scores.values::<1>().autodiff().require_grad();
         let out = scores.try_with_values(values.clone()).expect("the same pattern").softmax(1).values::<1>();
         let grads = out.clone().mul(weights.clone()).sum().backward();
         values_only(vec![out.inner(), values.grad(&grads).expect("a leaf")])
     };
-    Input { elements, run: Box::new(run) }
+    Input { elements, operands, run: Box::new(run) }
 }
 
 fn values_only(values: Vec<Tensor<1>>) -> Output {
@@ -122,6 +137,14 @@ fn values_only(values: Vec<Tensor<1>>) -> Output {
 
 fn parts(matrix: &CsrTensor<2>) -> Output {
     Output { values: vec![matrix.values()], ids: vec![matrix.row_ptr(), matrix.col_idx()] }
+}
+
+fn bytes<const D: usize, K: sparse_tensor::Kind>(tensor: &Tensor<D, K>) -> usize {
+    tensor.shape().num_elements() * tensor.dtype().size()
+}
+
+fn held(matrix: &CsrTensor<2>) -> usize {
+    bytes(&matrix.row_ptr()) + bytes(&matrix.col_idx()) + bytes(&matrix.values::<1>())
 }
 
 /// A square matrix. Each row has 0 to `2 * mean` elements at uniform places.

@@ -1,7 +1,7 @@
 //! A value computed on first need.
 
+use crate::base::sync::OnceLock;
 use sparse_burn::replay::{lookup, zeros};
-use std::sync::OnceLock;
 
 /// A value that is computed on first need and then shared.
 ///
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 pub(crate) struct Lazy<T>(OnceLock<T>);
 
 impl<T> Lazy<T> {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(OnceLock::new())
     }
 

@@ -1,5 +1,6 @@
 //! Limits on memory and time. No operation exceeds them unless the user raises them.
 
+use sparse_core::narrow_limit;
 use sparse_core::{Result, SparseError};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -212,7 +213,7 @@ pub(crate) fn check_table(
     if elements > most {
         return Err(SparseError::WouldDensify { op, what, elements, limit: most, hint });
     }
-    let width = if elements > i32::MAX as u128 { size_of::<i64>() } else { size_of::<i32>() };
+    let width = if elements > narrow_limit() as u128 { size_of::<i64>() } else { size_of::<i32>() };
     check_bytes(op, what, elements, width)
 }
 

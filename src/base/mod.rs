@@ -12,3 +12,4 @@ pub(crate) mod limits;
 pub(crate) mod memory;
 pub(crate) mod scalar;
 pub(crate) mod sizes;
+pub(crate) mod sync;

@@ -134,7 +134,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// what the batch has: the other rows of `d rhs` are zeros that nothing writes.
     /// [`compact_columns`](SparseTensor::compact_columns) leaves them out too.
     ///
-    /// **By a sparse tensor.** The result is coalesced. It stores an element wherever a product falls, even if the sum
+    /// **By a sparse tensor.** The result is coalesced. Its indices have 64 bits where 32
+    /// cannot count them. It stores an element wherever a product falls, even if the sum
     /// is zero. Fills must be zero or `Undefined`; an `Undefined` one takes no part and makes the result `Undefined`.
     /// Operands are coalesced first. The symbolic and the numeric phase are separate: the result's pattern is kept with
     /// the left operand's, so a loop over fixed patterns finds it once ([`product_pattern`](Self::product_pattern)
@@ -163,8 +164,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// `shape_mismatch` if inner sizes, batches or dense dims differ, or a sparse operand is not a matrix;
     /// `dtype_mismatch`, `device_mismatch`. By a sparse tensor also: `would_densify` for another fill, and for more
     /// than [the limit](crate::Limits) of rows that are almost all empty (or columns, if the second operand is
-    /// tracked: its gradient is computed by columns); `overflow` if the result has more elements than the operands'
-    /// index dtype can count or memory can hold.
+    /// tracked: its gradient is computed by columns); `overflow` if the result has more elements than an index
+    /// dtype of the device can count, or than memory can hold.
     #[async_twin]
     #[or_panic]
     pub fn try_matmul<R: MatmulRhs<P, D, K>>(&self, rhs: R) -> Result<R::Output> {

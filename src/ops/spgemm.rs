@@ -93,12 +93,15 @@ fn matrix<P: Pattern, const D: usize, K: Kind>(sparse: &SparseTensor<P, D, K>) -
     sparse.pattern.matrix().expect("checked, and coalescing keeps the rank")
 }
 
-/// Both operands' rows in one index dtype that also counts the products' columns.
-fn rows(a: &Matrix, b: &Matrix) -> [Compressed; 2] {
-    let (left, right) = (a.by_row(), b.by_row());
-    let narrow = left.ptr.dtype() == DType::I32 && right.ptr.dtype() == DType::I32;
-    let dtype = if narrow { DType::I32 } else { DType::I64 };
-    [left, right].map(|rows| kernel::cast_rows(rows, dtype))
+/// Both operands' rows in one index dtype: that of the product.
+fn rows(a: &Matrix, b: &Matrix, dtype: DType) -> [Compressed; 2] {
+    [a.by_row(), b.by_row()].map(|rows| kernel::cast_rows(rows, dtype))
+}
+
+/// The index dtype that a product has, unless it has more elements than that counts.
+fn usual_dtype(a: &Matrix, b: &Matrix) -> DType {
+    let narrow = [a, b].iter().all(|side| side.by_row().ptr.dtype() == DType::I32);
+    if narrow { DType::I32 } else { DType::I64 }
 }
 
 /// The pattern of a product, its compressed rows, and the plans for its values.
@@ -157,8 +160,18 @@ fn symbolic<P: Pattern, const D: usize, K: Numeric>(
     let key = Times(b.pattern.memo().id());
     a.pattern.memo().try_get_with(key, || {
         let (left, right) = (matrix(a), matrix(b));
-        let [x, y] = rows(left, right);
-        let (view, values) = kernel::spgemm((&x, &a.values), (&y, &b.values), right.size()[1])?;
+        let of = |dtype| {
+            let [x, y] = rows(left, right, dtype);
+            kernel::spgemm((&x, &a.values), (&y, &b.values), right.size()[1])
+        };
+        let usual = usual_dtype(left, right);
+        let found = match of(usual) {
+            Err(SparseError::Overflow { .. }) if usual == DType::I32 && a.device().supports_dtype(DType::I64) => {
+                of(DType::I64)
+            }
+            found => found,
+        };
+        let (view, values) = found?;
         let mut shape = a.pattern.shape().to_vec();
         shape[D - 1] = b.pattern.shape()[D - 1];
         let pattern = P::from_rows(&view, &shape);
@@ -187,7 +200,7 @@ fn product<P: Pattern, const D: usize, K: Numeric>(
 ) -> Result<(P, Tensor<2, K>)> {
     let (Product { pattern, rows: view, plans }, values) = symbolic(a, b)?;
     let (left, right) = (matrix(a), matrix(b));
-    let [x, y] = rows(left, right);
+    let [x, y] = rows(left, right, view.ptr.dtype());
     let ([rows, _], [_, cols]) = (left.size(), right.size());
     let values = values.unwrap_or_else(|| {
         let plan = plan(&plans.by_row, &view, [&x, &y], cols);

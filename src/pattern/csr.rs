@@ -17,6 +17,7 @@ use crate::kernel::{self, Arrays, Compressed};
 use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use sparse_burn::ConcatAxis;
+use sparse_core::narrow_limit;
 use sparse_core::{Result, SparseError};
 use sparse_macros::async_twin;
 use std::fmt;
@@ -193,7 +194,7 @@ fn joined_row_ptr(row_ptr: &Tensor<1, Int>, [batch, rows]: [usize; 2], nnz: usiz
     let length = batch.checked_mul(rows.checked_add(1)?)?;
     // No number of the sums below is larger.
     let largest = (batch as u128 + 1) * nnz as u128;
-    let wide = largest > i32::MAX as u128;
+    let wide = largest > narrow_limit() as u128;
     let fits = !wide || largest <= i64::MAX as u128 && row_ptr.device().supports_dtype(DType::I64);
     if batch * rows == 0 || length != row_ptr.dims()[0] || !fits {
         return None;

@@ -1,11 +1,12 @@
 //! Results that are derived from a pattern once and kept with it.
 
+use crate::base::sync::{AtomicU32, Mutex, MutexGuard, Ordering};
 use crate::rows::RowMap;
 use sparse_burn::replay::{is_dropped, lookup};
 use std::any::{Any, TypeId};
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// A pattern keeps at most this many results of each kind: the last ones used. A training loop needs one or two, or one
 /// for each of its fixed ranges. Others are derived again, which costs about as much as a merge.

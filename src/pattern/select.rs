@@ -8,6 +8,7 @@ use crate::rows::RowMap;
 use burn::tensor::{Bool, DType, FloatDType, Int, Tensor};
 use sparse_burn::index_dtype_for;
 use sparse_burn::replay::is_dropped;
+use sparse_core::narrow_limit;
 
 /// The positions where `keep` is true, ascending. Reads their number from the device.
 pub(crate) fn kept(keep: Tensor<1, Bool>, dtype: DType) -> Tensor<1, Int> {
@@ -78,13 +79,13 @@ pub(crate) fn lengths(ptr: &Tensor<1, Int>, ids: &Tensor<1, Int>) -> (Tensor<1, 
 
 /// The index dtype that holds the sum of `counts`, which is at most `most`.
 pub(crate) fn total_dtype(counts: &Tensor<1, Int>, most: u128) -> DType {
-    if most <= i32::MAX as u128 {
+    if most <= narrow_limit() as u128 {
         return index_dtype_for(most as usize);
     }
     // A sum of that many floats is off by at most half: enough to tell, and any device has it.
     if counts.dtype() == DType::I32 && counts.dims()[0] <= 1 << 24 {
         let sum = sparse_burn::read_data(counts.clone().float().cast(FloatDType::F32).sum_dim(0)).convert::<f64>();
-        if sum.iter::<f64>().next().is_some_and(|sum| sum < f64::from(1 << 30)) {
+        if sum.iter::<f64>().next().is_some_and(|sum| sum < narrow_limit() as f64 / 2.0) {
             return DType::I32;
         }
     }

@@ -101,6 +101,12 @@ fn coordinates<P: Pattern>(pattern: &P) -> Vec<Vec<i64>> {
 /// Coordinates stand within the shape, and in strict order where the pattern says that it is coalesced.
 fn check_structure<P: Pattern>(pattern: &P) {
     let places = coordinates(pattern);
+    let most = pattern.shape().iter().copied().max().unwrap_or(0).max(pattern.nnz());
+    let dtype = pattern.coordinates().dtype();
+    assert!(
+        pattern.nnz() == 0 || dtype == DType::I64 || most <= sparse_core::narrow_limit(),
+        "{dtype:?} must number {most} places"
+    );
     for at in &places {
         assert_eq!(at.len(), pattern.shape().len(), "an index for each sparse dim");
         let inside = at.iter().zip(pattern.shape()).all(|(&index, &size)| (0..size as i64).contains(&index));

@@ -85,6 +85,11 @@ impl Host {
         self.shape[..self.sparse_dims].iter().product()
     }
 
+    /// The narrowest dtype that the indices can have.
+    fn index_dtype(&self) -> DType {
+        sparse_burn::index_dtype_for(self.shape.iter().copied().max().unwrap_or(0).max(self.coordinates.len()))
+    }
+
     /// Which cell each stored block stands in.
     pub fn owners(&self) -> Vec<usize> {
         let flat = |at: &Vec<usize>| at.iter().zip(&self.shape).fold(0, |flat, (index, size)| flat * size + index);
@@ -463,7 +468,7 @@ impl Draw {
             let (made, at) = self.leaf(format!("values {}", self.leaves.len()), values);
             (values, leaf) = (made, Some(at));
         }
-        let index = if self.coin() { self.int } else { DType::I32 };
+        let index = if self.coin() { self.int } else { host.index_dtype() };
         (P::build(host, values, index), leaf)
     }
 

@@ -12,6 +12,7 @@
 //! On a GPU the draws of odd seeds run in `without_blocking`: no read waits for the device, and no panic comes of the
 //! zeros that stand for what has not been read.
 //!
+//! With `SPARSE_LAW_INDEX` the draws run as if an index of 32 bits ended at that number.
 //! With `SPARSE_LAW_BUFFER` a GPU runs the draws as if its buffers had so few bytes.
 //!
 //! On Flex every operation also runs on inputs that no memory holds as dense ones (`huge/mod.rs`).
@@ -59,6 +60,9 @@ fn main() -> ExitCode {
     let blind = runner::corruptions_missed(&table, &name);
     for what in &blind {
         println!("FAILED: {what}");
+    }
+    if let Ok(limit) = std::env::var("SPARSE_LAW_INDEX") {
+        sparse_core::set_narrow_limit(limit.parse().unwrap_or_else(|_| panic!("SPARSE_LAW_INDEX must be a number")));
     }
     let (seed, draws) = (number("SPARSE_LAW_SEED", 20_240), number("SPARSE_LAW_DRAWS", 2000));
     let totals = in_small_buffers(|| runner::run_all(&table, &name, seed, draws));

@@ -182,7 +182,8 @@ pub fn one(
 /// finds nothing stored, though an operand is on the tape. What these operations read may not be the part that is: the
 /// fill, or values that others replace.
 fn on_tape(operation: &str) -> bool {
-    const OTHERS: [&str; 6] = ["stored_", "with_values", "with_fill", "to_dense_or", "softmax", "log_softmax"];
+    const OTHERS: [&str; 7] =
+        ["stored_", "values", "with_values", "with_fill", "to_dense_or", "softmax", "log_softmax"];
     !OTHERS.iter().any(|name| operation.starts_with(name))
 }
 

@@ -2,7 +2,7 @@
 #![allow(deprecated)] // NdArray is, and is tested all the same.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use sparse_autograd::{Erased, Gradcheck, gradcheck, record};
+use sparse_autograd::{Erased, Gradcheck, backward_from, gradcheck, record};
 
 fn devices() -> Vec<Device> {
     let plain = [
@@ -95,4 +95,39 @@ fn a_gradient_of_another_shape_is_refused() {
     let x = Tensor::<1>::ones([3], &device).require_grad();
     let out = record(x.clone().inner(), [Erased::from(&x)], (), |(), grad, _| [Some(grad.narrow(0, 0, 1).into())]);
     let _ = out.sum().backward();
+}
+
+#[test]
+fn backward_from_a_gradient_is_backward_of_the_weighted_sum() {
+    for device in devices() {
+        let leaf = |values: &[f64]| Tensor::<1>::from_data(data(values), (&device, DType::F64)).require_grad();
+        let weights = Tensor::<1>::from_data(data(&[0.5, -2.0]), (&device.clone().inner(), DType::F64));
+        let grads = |weighted: bool| {
+            let (a, b) = (leaf(&[1.0, -3.0]), leaf(&[2.0, 5.0]));
+            let out = (a.clone() * b.clone()).tanh() * a.clone();
+            let grads = if weighted {
+                let weights = Tensor::from_data(weights.to_data(), (&device, DType::F64));
+                (out * weights).sum().backward()
+            } else {
+                backward_from(&out, weights.clone())
+            };
+            [a, b].map(|leaf| leaf.grad(&grads).unwrap().into_data().to_vec::<f64>().unwrap())
+        };
+        assert_eq!(grads(false), grads(true), "on {device:?}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "backward_from: the gradient must have the shape and dtype of the output")]
+fn backward_from_a_gradient_of_another_shape() {
+    let device = Device::flex().autodiff();
+    let x = Tensor::<1>::ones([3], &device).require_grad();
+    backward_from(&x.exp(), Tensor::ones([2], &device.inner()));
+}
+
+#[test]
+#[should_panic(expected = "requires a tracked autodiff tensor")]
+fn backward_from_an_output_off_the_tape() {
+    let device = Device::flex().autodiff();
+    backward_from(&Tensor::<1>::ones([3], &device), Tensor::ones([3], &device.inner()));
 }

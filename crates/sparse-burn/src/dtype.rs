@@ -11,5 +11,5 @@ pub fn is_supported(dtype: DType) -> bool {
 /// i32 where every size fits, else i64.
 pub fn index_dtype_for(largest: usize) -> DType {
     // One less than the maximum, because `nnz` is an index too ("missing").
-    if largest < i32::MAX as usize { DType::I32 } else { DType::I64 }
+    if largest < sparse_core::narrow_limit() { DType::I32 } else { DType::I64 }
 }

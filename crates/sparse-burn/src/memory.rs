@@ -83,3 +83,28 @@ impl<T: Pod> Drop for Recycled<T> {
         sparse_core::recycle(core::mem::take(&mut self.0));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    /// Every way in which Burn reaches the storage of a result. Miri runs it too.
+    #[test]
+    fn storage_is_read_written_taken_grown_and_dropped() {
+        const LEN: usize = 40_000;
+        let list: Vec<u32> = (0..LEN as u32).collect();
+        let mut storage = bytes(list.clone());
+        assert_eq!(storage[4..8], 1u32.to_ne_bytes());
+        storage[..4].copy_from_slice(&7u32.to_ne_bytes());
+        let copy = storage.clone();
+        assert_eq!(copy, storage);
+        let taken = storage.try_into_vec::<u32>().expect("the elements that it was made of");
+        assert_eq!((taken.len(), taken[0], taken[LEN - 1]), (LEN, 7, LEN as u32 - 1));
+        // Dropped: the next block of this size is this one, for elements of another type too.
+        drop((bytes(list), copy));
+        let used = sparse_core::unwritten::<f32>(LEN);
+        let mut grown = bytes(used);
+        grown.extend_from_byte_slice(&[1; 8]);
+        assert_eq!((grown.len(), grown[4 * LEN]), (4 * LEN + 8, 1));
+    }
+}

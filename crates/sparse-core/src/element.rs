@@ -4,6 +4,7 @@ use crate::bits::OfBits;
 use core::fmt::{Debug, Display};
 use pulp::{Simd, WithSimd};
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A value that kernels can add, multiply and order.
 ///
@@ -115,10 +116,31 @@ pub enum Ids<'a> {
     I64(&'a [i64]),
 }
 
+static NARROW: AtomicUsize = AtomicUsize::new(i32::MAX as usize);
+
+/// The largest number that an index of 32 bits may be: `i32::MAX`, except in a test.
+#[doc(hidden)]
+pub fn narrow_limit() -> usize {
+    NARROW.load(Ordering::Relaxed)
+}
+
+/// For tests: as if an index of 32 bits ended at `limit`, in the whole process. So small tensors take the ways of those
+/// that need 64 bits.
+#[doc(hidden)]
+pub fn set_narrow_limit(limit: usize) {
+    NARROW.store(limit.min(i32::MAX as usize), Ordering::Relaxed);
+}
+
 /// An index type: i32 or i64.
 pub trait Index: bytemuck::Pod + Default + Ord + Debug + Display + Send + Sync + 'static {
     /// Largest index that fits, as a `usize`.
     const MAX: usize;
+
+    /// The largest number that a kernel may count or address with it: [`Index::MAX`], except in a test.
+    #[doc(hidden)]
+    fn limit() -> usize {
+        if size_of::<Self>() == size_of::<i32>() { narrow_limit() } else { Self::MAX }
+    }
 
     /// To `usize`. A negative index becomes a value larger than any length, so that a slice access panics.
     fn to_usize(self) -> usize;
@@ -130,7 +152,7 @@ pub trait Index: bytemuck::Pod + Default + Ord + Debug + Display + Send + Sync +
     fn to_i64(self) -> i64;
     /// From an `i64`. One that does not fit wraps, as a cast in Burn does.
     fn from_i64(n: i64) -> Self;
-    /// From a `usize` that must fit. Callers check sizes against [`Index::MAX`] first.
+    /// From a `usize` that must fit. Callers check sizes first.
     fn from_usize(n: usize) -> Self;
     /// The indices as i32, without a copy if they are i32. An index that does not fit i32 becomes -1, which is out of
     /// any range.

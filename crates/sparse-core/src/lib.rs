@@ -42,6 +42,8 @@ pub use bits::Plain;
 pub use concat::*;
 pub use dense::*;
 pub use element::{Element, Float, Index};
+#[doc(hidden)]
+pub use element::{narrow_limit, set_narrow_limit};
 pub use epilogue::Epilogue;
 pub use error::{Result, SparseError};
 pub use linalg::*;

@@ -306,7 +306,7 @@ macro_rules! index {
             }
             #[inline(always)]
             fn from_usize(n: usize) -> Self {
-                debug_assert!(n <= <$t>::MAX as usize);
+                debug_assert!(n <= <$t>::limit(), "{n} must fit the index type");
                 n as $t
             }
             fn narrow($list: &[Self]) -> Cow<'_, [i32]> {

@@ -148,7 +148,7 @@ fn assemble_plain<P: Build, const D: usize, K: Kind>(
     device: &Device,
     dtype: DType,
 ) -> SparseTensor<P, D, K> {
-    let (nnz, index) = (host.coordinates.len(), DType::I32);
+    let (nnz, index) = (host.coordinates.len(), host.index_dtype());
     match host.shape[host.sparse_dims..] {
         [] => P::build::<D, 1, K>(host, Tensor::from_data(make(&[nnz]), (device, dtype)), index),
         [a] => P::build::<D, 2, K>(host, Tensor::from_data(make(&[nnz, a]), (device, dtype)), index),

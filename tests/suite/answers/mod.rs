@@ -6,6 +6,7 @@ mod hostile;
 mod patterns;
 mod put;
 mod reductions;
+mod refusals;
 mod selection;
 
 use crate::device::cpus;

@@ -67,7 +67,7 @@ fn bases<I: Index>(lengths: &[usize]) -> Vec<usize> {
         sum += n;
         bases.push(sum);
     }
-    assert!(sum <= I::MAX, "concat: nnz must fit the index type (at most {}), got {sum}", I::MAX);
+    assert!(sum <= I::limit(), "concat: nnz must fit the index type (at most {}), got {sum}", I::limit());
     bases
 }
 

@@ -4,6 +4,7 @@ use super::compressed::{Compressed, View};
 use crate::Index;
 use crate::element::Ids;
 use crate::memory::zeroed;
+use crate::narrow_limit;
 use crate::par::{self, by_elements, for_pieces};
 use crate::source::prefetch;
 use core::ops::Range;
@@ -52,7 +53,7 @@ pub(super) struct Columns<I> {
 
 impl<I: Index> Columns<I> {
     pub(super) fn of(idx: &[I], all: usize) -> Self {
-        let used = (all > 8 * idx.len().max(1 << 16) || all > i32::MAX as usize).then(|| {
+        let used = (all > 8 * idx.len().max(1 << 16) || all > narrow_limit()).then(|| {
             let mut used = idx.to_vec();
             par::sort_unstable(&mut used);
             used.dedup();

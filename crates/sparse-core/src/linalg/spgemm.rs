@@ -42,7 +42,7 @@ pub fn spgemm<T: Element, I: Index>(
     let columns = Columns::of(b.idx, cols);
     let places = columns.places(b.idx);
     let b = Right::of(b, &places, &columns);
-    let room = Room { elements: I::MAX, bytes: size_of::<T>() + size_of::<I>() };
+    let room = Room { elements: I::limit(), bytes: size_of::<T>() + size_of::<I>() };
     let (ends, places, values) = multiply(a.view(), a_values, b, b_values, room)?;
     Ok((columns.pointers(&ends), columns.names(places), values))
 }

@@ -60,7 +60,7 @@ pub(super) fn steps<I: Index>(keep: Keep, a: (&[I], &[I]), b: (&[I], &[I])) -> (
             common += both;
             kept += if keep == Keep::Union { union } else { both };
             // Below, the total is checked against the index type before this value is used.
-            *end = I::from_usize(kept.min(I::MAX));
+            *end = I::from_usize(kept.min(I::limit()));
         }
         common
     });

@@ -24,7 +24,7 @@ use crate::Index;
 
 /// Panics unless a number of elements fits the index type.
 fn assert_fits<I: Index>(nnz: usize) {
-    assert!(nnz <= I::MAX, "merge: nnz must fit the index type (at most {}), got {nnz}", I::MAX);
+    assert!(nnz <= I::limit(), "merge: nnz must fit the index type (at most {}), got {nnz}", I::limit());
 }
 
 pub(crate) mod dynamic {

@@ -3,6 +3,7 @@
 use super::plan::GRAIN;
 use super::step::Step;
 use super::target::{Target, TargetIndex};
+use crate::narrow_limit;
 use crate::par;
 use crate::source::Source;
 use crate::structure::{Segments, group_by};
@@ -25,7 +26,7 @@ type Groups<'a> = (Cow<'a, [i32]>, Cow<'a, [i32]>);
 /// bytes, if the index has one entry per value instead of one per row, or if 32 bits cannot count the steps.
 pub(super) fn of<'a>(target: &Target<'a>, cell: usize, value: usize) -> Option<Groups<'a>> {
     let &Target { len, inner, count, index, .. } = target;
-    let fits = count.max(len) <= i32::MAX as usize;
+    let fits = count.max(len) <= narrow_limit();
     let wide = inner * value >= 64 && count >= len / 8 && target.values_len() >= GRAIN;
     let apart = || len * inner * cell > CACHED || par::threads() > THREADS;
     match index {

@@ -9,6 +9,7 @@ use super::step::Step;
 use super::target::{Reduce, Target};
 use super::ties::same;
 use crate::memory::{unwritten, zeroed};
+use crate::narrow_limit;
 use crate::{Element, par};
 use core::hint::select_unpredictable;
 use std::sync::Mutex;
@@ -64,7 +65,7 @@ pub fn put_recorded<T: Element>(
     values: &[T],
     out: &mut [T],
 ) -> Option<Record> {
-    if target.count >= i32::MAX as usize || !records(reduce) {
+    if target.count >= narrow_limit() || !records(reduce) {
         return None;
     }
     assert_eq!(out.len(), target.array_len(), "put: the array must be [outer, len, inner]");

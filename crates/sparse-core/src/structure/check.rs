@@ -8,7 +8,7 @@ pub(crate) fn in_range<I: Index>(indices: &[I], size: usize) -> bool {
     if size == 0 {
         return indices.is_empty();
     }
-    let last = I::from_usize((size - 1).min(I::MAX));
+    let last = I::from_usize((size - 1).min(I::limit()));
     indices.iter().fold(true, |ok, &i| ok & (i >= I::default()) & (i <= last))
 }
 
@@ -193,9 +193,9 @@ pub fn join_row_ptr<I: Index>(op: &'static str, batch: usize, rows: usize, ptr: 
                 return Err(SparseError::InvalidRowPtr { op, rule: "never descend", got, position: at + r + 1 });
             }
             let total = base + pair[1].to_usize() as u128;
-            if total > I::MAX as u128 {
+            if total > I::limit() as u128 {
                 let what = "the number of stored elements";
-                return Err(SparseError::Overflow { op, what, limit: I::MAX as u128, got: total });
+                return Err(SparseError::Overflow { op, what, limit: I::limit() as u128, got: total });
             }
             joined.push(I::from_usize(total as usize));
         }

@@ -404,3 +404,35 @@ fn bad_input_panics() {
         }
     }
 }
+
+/// One row of a million elements beside a million rows of one: the long row is shared among the threads, with the same
+/// bits on any number of them.
+#[test]
+fn a_row_of_a_million_beside_a_million_rows_of_one() {
+    const N: usize = 1_000_000;
+    const FEATURES: usize = 3;
+    let ptr: Vec<i32> = (0..=N as i32 + 1).map(|r| if r > N as i32 / 2 { r + N as i32 - 1 } else { r }).collect();
+    let idx: Vec<i32> = (0..2 * N).map(|k| (k * 7919 % N) as i32).collect();
+    let v: Vec<f32> = (0..2 * N).map(|k| (k as f32 * 0.7).sin()).collect();
+    let dense: Vec<f32> = (0..N * FEATURES).map(|k| (k as f32 * 0.3).cos()).collect();
+    let product = |threads: usize| {
+        let mut out = vec![0f32; (N + 1) * FEATURES];
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        pool.install(|| {
+            spmm(Compressed { ptr: &ptr, idx: &idx, perm: None }, &v, &dense, 1, FEATURES, &mut out);
+        });
+        out
+    };
+    let out = product(1);
+    for (r, row) in out.chunks(FEATURES).enumerate() {
+        for (f, got) in row.iter().enumerate() {
+            let span = ptr[r] as usize..ptr[r + 1] as usize;
+            let terms = span.map(|k| f64::from(v[k]) * f64::from(dense[idx[k] as usize * FEATURES + f]));
+            let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
+            assert!((f64::from(*got) - sum).abs() <= 1e-5 * size.max(1.0), "row {r}: {got} and {sum}");
+        }
+    }
+    for threads in [2, 3, 8] {
+        assert!(product(threads) == out, "other bits on {threads} threads");
+    }
+}

@@ -57,7 +57,7 @@ pub(super) fn makes(like: &CubeTensor, elements: usize, dtype: DType) -> bool {
 /// Whether the device of `like` can hold an array: it fits in a buffer, and the device has addresses that reach its
 /// end. Arrays of i32 hold positions, so they have fewer than 2^31 elements.
 pub(super) fn holds(like: &CubeTensor, elements: usize, dtype: DType) -> bool {
-    let counts = dtype != DType::I32 || elements < i32::MAX as usize;
+    let counts = dtype != DType::I32 || elements < sparse_core::narrow_limit();
     let reaches = like.client.properties().supports_address(AddressType::from_len(elements));
     counts && reaches && hardware(like).holds(elements, dtype.size())
 }

@@ -10,6 +10,7 @@ use super::bins::{self, BINS, Bin, bins, is_wide, mean, room};
 use crate::carried::RowsView;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
+use sparse_core::narrow_limit;
 use std::ops::Range;
 
 #[allow(missing_docs)]
@@ -147,7 +148,7 @@ pub fn pattern(
     let held = bins.iter().zip(binned).fold(0usize, |sum, (bin, range)| sum.saturating_add(range.len() * bin.cap));
     let most = held.saturating_add(long.len().saturating_mul(cols));
     let fits = |elements: usize| holds(&a_ptr, elements, dtype);
-    if dtype.size() == 4 && most >= i32::MAX as usize && !fits(limited_sum(counts.clone(), i32::MAX as usize)) {
+    if dtype.size() == 4 && most >= narrow_limit() && !fits(limited_sum(counts.clone(), narrow_limit())) {
         return None;
     }
     let ptr = scan_to_ptr(counts);

@@ -142,7 +142,7 @@ pub fn merges(a: &PatternArrays<CubeTensor>, b: &PatternArrays<CubeTensor>) -> b
     // The sums of a merge have one entry more than there are elements, and positions in a union are 32-bit.
     runs(a.arrays().chain(b.arrays()))
         && holds(like, elements(a).max(elements(b)) + 1, like.dtype)
-        && elements(a) + elements(b) < i32::MAX as usize
+        && elements(a) + elements(b) < sparse_core::narrow_limit()
 }
 
 /// The coordinates of a pattern, or its columns if its rows are compressed.

@@ -7,6 +7,7 @@ use crate::kernel::{ValidateCoo, ValidateCsr};
 use burn::backend::DType;
 use burn_cubecl::tensor::CubeTensor;
 use sparse_core::Result;
+use sparse_core::narrow_limit;
 
 #[allow(missing_docs)]
 mod kernels {
@@ -118,7 +119,7 @@ impl ValidateCoo<CubeTensor> {
 fn validate_coo(indices: CubeTensor, shape: &[usize]) -> Option<bool> {
     let (dims, nnz) = (indices.meta.shape()[0], indices.meta.shape()[1]);
     let indices = flat(indices);
-    let limit = if indices.dtype == DType::I32 { i32::MAX as i64 } else { i64::MAX };
+    let limit = if indices.dtype == DType::I32 { narrow_limit() as i64 } else { i64::MAX };
     let sizes: Vec<i64> = shape.iter().map(|&size| (size as i64).min(limit)).collect();
     let sizes = upload(&sizes, &indices);
     let codes = empty(&indices, [nnz], indices.dtype);
@@ -148,7 +149,7 @@ fn validate_csr(ptr: CubeTensor, col: CubeTensor, rows: usize, cols: usize) -> b
     let (ptr, col) = (flat(ptr), flat(col));
     let units = nnz.max(rows + 1);
     let codes = empty(&ptr, [units], ptr.dtype);
-    let limit = if ptr.dtype == DType::I32 { cols.min(i32::MAX as usize) } else { cols };
+    let limit = if ptr.dtype == DType::I32 { cols.min(narrow_limit()) } else { cols };
     let cols = number(limit, &ptr);
     launch!(check_csr, ptr, units, (arg(&ptr), arg(&col), arg(&codes), rows, cols, nnz, units), stored(ptr.dtype));
     bounds(codes).1 == 0
