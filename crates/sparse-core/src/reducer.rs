@@ -28,12 +28,21 @@ pub(crate) trait Reducer<T: Element>: Copy + Sync {
 
 /// The sum.
 #[derive(Clone, Copy)]
-pub(crate) struct Sum;
+pub(crate) enum Sum {
+    /// Of stored elements, from -0: so a single element keeps its sign, also of a zero.
+    Elements,
+    /// Of products, from +0, as if those with elements that are not stored were added.
+    Products,
+}
 
 impl<T: Element> Reducer<T> for Sum {
     #[inline(always)]
-    fn start(&self, _: bool) -> T::Acc {
-        T::ACC_ZERO
+    fn start(&self, empty: bool) -> T::Acc {
+        match self {
+            // 0 of an integer.
+            Self::Elements if !empty => T::mul(T::sub(T::ACC_ZERO, T::ACC_ONE), T::ACC_ZERO),
+            _ => T::ACC_ZERO,
+        }
     }
     #[inline(always)]
     fn factor(&self, weight: T::Acc) -> T::Acc {

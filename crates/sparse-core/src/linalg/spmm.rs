@@ -68,7 +68,7 @@ pub fn spmm_then<T: Element, I: Index>(
             let turned = if features >= WIDE { in_order(a, values, heads) } else { None };
             let (values, perm) = turned.as_deref().map_or((values, a.perm), |turned| (turned, None));
             let dense = Source::new(dense, features, "spmm: dense");
-            reduce_products(Sum, Compressed { perm, ..a }.view(), values, dense, heads, epilogue, out);
+            reduce_products(Sum::Products, Compressed { perm, ..a }.view(), values, dense, heads, epilogue, out);
         }
     }
 }

@@ -26,7 +26,7 @@ pub fn segment_sum<T: Element, I: Index>(values: &[T], block: usize, order: Opti
         assert_eq!(out.len(), ptr.rows(), "segment_sum: out must hold a block for every segment");
         return contiguous_sums(values, ptr, out);
     }
-    segment_reduce(Sum, "segment_sum", values, block, order, ptr, out);
+    segment_reduce(Sum::Elements, "segment_sum", values, block, order, ptr, out);
 }
 
 /// Whether any value of a segment is 1, for Bool stored as integers 0 and 1. Arguments are as for [`segment_sum`]; an

@@ -436,3 +436,24 @@ fn a_row_of_a_million_beside_a_million_rows_of_one() {
         assert!(product(threads) == out, "other bits on {threads} threads");
     }
 }
+
+/// A coalesced element without duplicates keeps the sign of its zero; a sum of two zeros follows IEEE 754, and an empty
+/// one is +0.
+#[test]
+fn a_single_zero_keeps_its_sign() {
+    fn check<T: Element>() {
+        let zero = T::narrow(T::ACC_ZERO);
+        let minus = T::narrow(T::mul(T::ACC_ZERO, T::sub(T::ACC_ZERO, T::ACC_ONE)));
+        let signs = |list: &[T]| list.iter().map(|x| T::div(T::ACC_ONE, x.widen())).collect::<Vec<_>>();
+        let mut out = vec![T::narrow(T::ACC_ONE); 4];
+        segment_sum(&[minus, minus, minus, zero], 1, Some(&[0, 2, 1, 3, 0]), &[0, 1, 3, 5, 5], &mut out);
+        assert_eq!(signs(&out), signs(&[minus, minus, zero, zero]));
+        let mut wide = vec![zero; 20];
+        segment_sum(&vec![minus; 20], 20, Some(&[0]), &[0, 1], &mut wide);
+        assert_eq!(signs(&wide), signs(&vec![minus; 20]));
+    }
+    check::<f32>();
+    check::<f64>();
+    check::<f16>();
+    check::<bf16>();
+}
