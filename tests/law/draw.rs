@@ -197,6 +197,11 @@ impl Draw {
         }
     }
 
+    /// Checkpoints gradients from here on.
+    pub fn checkpoint(&mut self) {
+        self.device = self.device.clone().gradient_checkpointing();
+    }
+
     /// The dtype that floats have on the device under test.
     pub fn float(&self) -> DType {
         self.float

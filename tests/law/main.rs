@@ -15,6 +15,8 @@
 //! With `SPARSE_LAW_INDEX` the draws run as if an index of 32 bits ended at that number.
 //! With `SPARSE_LAW_BUFFER` a GPU runs the draws as if its buffers had so few bytes.
 //!
+//! Then as many programs, which are chains of operations (`programs.rs`); `SPARSE_LAW_PROGRAMS` sets another number.
+//!
 //! On Flex every operation also runs on inputs that no memory holds as dense ones (`huge/mod.rs`).
 //!
 //! `--coverage [FILE]` writes instead what passes, an operation and layout at a time, as JSON for `.ci/coverage`. Each
@@ -28,6 +30,7 @@ mod device;
 mod draw;
 mod huge;
 mod operations;
+mod programs;
 mod reference;
 mod runner;
 #[path = "../common/wait.rs"]
@@ -67,7 +70,15 @@ fn main() -> ExitCode {
     let (seed, draws) = (number("SPARSE_LAW_SEED", 20_240), number("SPARSE_LAW_DRAWS", 2000));
     let totals = in_small_buffers(|| runner::run_all(&table, &name, seed, draws));
     totals.print(&name);
-    if totals.failed > 0 || !blind.is_empty() || totals.passed == 0 { ExitCode::FAILURE } else { huge }
+    let device = device::named(&name);
+    let chains = in_small_buffers(|| programs::run_all(&device, seed, number("SPARSE_LAW_PROGRAMS", draws)));
+    chains.print(&name);
+    let passed = chains.passed() && totals.failed == 0 && blind.is_empty() && (draws == 0 || totals.passed > 0);
+    if passed { huge } else { ExitCode::FAILURE }
+        ExitCode::FAILURE
+    } else {
+        huge
+    }
 }
 
 /// Runs `f` as if no buffer of the GPU had more than `SPARSE_LAW_BUFFER` bytes. Then the host must run every kernel

@@ -270,7 +270,7 @@ fn compared(
 }
 
 /// A number that is not this one, whatever it was.
-fn another(value: f64) -> f64 {
+pub fn another(value: f64) -> f64 {
     value + value.abs() + 1.0
 }
 
@@ -286,7 +286,7 @@ fn backward(parts: Vec<Part>, cotangents: &[Vec<f64>]) -> Option<Gradients> {
 }
 
 /// NaN equals NaN, equal infinities match.
-fn all_close(what: &str, got: &[f64], want: &[f64], tolerance: f64) -> Result<(), String> {
+pub fn all_close(what: &str, got: &[f64], want: &[f64], tolerance: f64) -> Result<(), String> {
     if got.len() != want.len() {
         return Err(format!("{what} has {} numbers, expected {}", got.len(), want.len()));
     }

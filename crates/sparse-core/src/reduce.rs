@@ -443,7 +443,12 @@ mod tests {
         let (ptr, idx) = (Ids::I32(&ptr), Some(Ids::I32(&idx)));
         let weights = Weights { values: data, perm: None };
         let (largest, rows) = (Extreme::largest::<T>(), || 0..3);
-        simd.vectorize(Fit(Job { inputs: Inputs { reducer: Sum::Products, weights, idx, source }, ptr, rows: rows(), out: a }));
+        simd.vectorize(Fit(Job {
+            inputs: Inputs { reducer: Sum::Products, weights, idx, source },
+            ptr,
+            rows: rows(),
+            out: a,
+        }));
         let inputs = Inputs { reducer: Sum::Products, weights: (), idx, source };
         simd.vectorize(Fit(Job { inputs, ptr, rows: rows(), out: b }));
         let inputs = Inputs { reducer: largest, weights: (), idx, source };
