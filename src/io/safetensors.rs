@@ -175,7 +175,8 @@ pub fn from_shared<P: Pattern, const D: usize, K: Kind>(
 ///
 /// ```
 /// use burn::tensor::{Bytes, Device, Tensor};
-/// use sparse_tensor::{CsrPattern, CsrTensor, Pattern, io::safetensors};
+/// use sparse_tensor::pattern::{CsrPattern, Pattern};
+/// use sparse_tensor::{CsrTensor, io::safetensors};
 ///
 /// let device = Device::flex();
 /// let a = CsrTensor::from_dense(Tensor::<2>::from_floats([[0.0, 2.0], [3.0, 0.0]], &device));
