@@ -8,10 +8,11 @@
 //! given (it takes the memory of the whole graph).
 
 #[path = "shared/memory.rs"]
+#[allow(dead_code)]
 mod memory;
 
 use burn::nn::loss::CrossEntropyLossConfig;
-use burn::optim::{AdamConfig, GradientsParams, Optimizer};
+use burn::optim::{AdamConfig, GradientsParams};
 use burn::prelude::*;
 use burn::tensor::TensorData;
 use clap::Parser;
@@ -349,7 +350,7 @@ fn train(files: &Files, options: &Options, nodes: usize) -> f64 {
         let loss = loss.forward(batch.seed_rows(x), labels);
         let shown = loss.clone().into_scalar::<f32>();
         let gradients = GradientsParams::from_grads(loss.backward(), &layers);
-        layers = optimizer.step(0.01.into(), layers, gradients);
+        layers = optimizer.step(0.01, layers, gradients);
         println!("  step {step}: loss {shown:.4}, {:.3} s", start.elapsed().as_secs_f64());
     }
     stop.store(true, Ordering::Relaxed);

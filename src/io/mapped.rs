@@ -23,7 +23,11 @@ const PAGE: usize = 4096;
 
 /// Ranges with at most so many pages between them are asked for as one: on a disk that serves a limited number of
 /// requests a second, a few pages more cost less than another request.
-const NEAR: usize = 4 * PAGE;
+const NEAR: usize = 2 * PAGE;
+
+/// The most that is asked for at once. Linux reads no more of a longer range than the read-ahead of the device, of which
+/// this is the default, and says nothing.
+const MOST: usize = 128 << 10;
 
 /// A file in memory that is not read before it is used, and whose memory the system may take back at any time.
 ///
@@ -105,8 +109,10 @@ impl MappedFile {
     pub fn ask(&self, ranges: impl IntoIterator<Item = Range<usize>>) {
         #[cfg(unix)]
         for range in joined(ranges, self.len()) {
-            // Reading without it is slower, no more.
-            let _ = self.0.map.advise_range(Advice::WillNeed, range.start, range.len());
+            for start in range.clone().step_by(MOST) {
+                // Reading without it is slower, no more.
+                let _ = self.0.map.advise_range(Advice::WillNeed, start, MOST.min(range.end - start));
+            }
         }
         #[cfg(not(unix))]
         drop(ranges);
