@@ -25,8 +25,8 @@ const PAGE: usize = 4096;
 /// requests a second, a few pages more cost less than another request.
 const NEAR: usize = 2 * PAGE;
 
-/// The most that is asked for at once. Linux reads no more of a longer range than the read-ahead of the device, of which
-/// this is the default, and says nothing.
+/// The most that is asked for at once. Of a longer range Linux reads no more than the read-ahead of the device, and says
+/// nothing. This is its default.
 const MOST: usize = 128 << 10;
 
 /// A file in memory that is not read before it is used, and whose memory the system may take back at any time.
@@ -97,7 +97,7 @@ impl MappedFile {
         self.len() == 0
     }
 
-    /// The content, without a copy. It keeps the mapping alive. What writes to a tensor of these bytes writes to a copy.
+    /// The content, without a copy. It keeps the mapping alive. Who writes to a tensor of these bytes writes to a copy.
     pub fn bytes(&self) -> Bytes {
         Bytes::from_shared(bytes::Bytes::from_owner(self.clone()), AllocationProperty::File)
     }

@@ -73,11 +73,6 @@ pub(crate) enum Taken {
 }
 
 impl Taken {
-    /// Consecutive rows, possibly none.
-    pub(crate) fn together(rows: Range<usize>) -> Self {
-        if rows.is_empty() { Self::Nothing } else { Self::Together(rows) }
-    }
-
     /// The part's rows of `values`.
     pub(crate) fn of<K: Kind>(&self, values: &Tensor<2, K>) -> Tensor<2, K> {
         let (block, device, dtype) = (values.dims()[1], values.device(), values.dtype());
