@@ -25,8 +25,8 @@ const PAGE: usize = 4096;
 /// requests a second, a few pages more cost less than another request.
 const NEAR: usize = 2 * PAGE;
 
-/// The most that is asked for at once. Of a longer range Linux reads no more than the read-ahead of the device, and says
-/// nothing. This is its default.
+/// The most that is asked for at once. Of a longer range Linux reads no more than the read-ahead of the device, silently.
+/// This is its default.
 const MOST: usize = 128 << 10;
 
 /// A file in memory that is not read before it is used, and whose memory the system may take back at any time.
