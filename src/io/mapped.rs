@@ -23,8 +23,8 @@ const OP: &str = "MappedFile";
 const PAGE: usize = 4096;
 
 /// Ranges with at most so many bytes between them are asked for as one: a disk serves a limited number of requests a
-/// second, so a page more costs less than another request. (On a virtual disk of 50,000 requests a second, gaps of 0 to 8
-/// pages took the same time for 20,000 random pages of 500 MB: what requests save, bytes cost.)
+/// second, so a page more costs less than another request. On a virtual disk of 50,000 requests a second, gaps of 0 to
+/// 8 pages took the same time for 20,000 random pages of 500 MB: what requests save, bytes cost.
 const NEAR: usize = PAGE;
 
 /// The most that is asked for at once. Of a longer range Linux reads no more than the read-ahead of the device. This is
@@ -282,7 +282,8 @@ mod tests {
         // Out of order, empty, one inside another, one beyond the end.
         let ranges = [far * 2..far * 2 + 1, 5..9, 70..70, 0..30, far * 9..far * 10, PAGE + 7..PAGE + 8];
         assert_eq!(joined(ranges, far * 9 + 5), [0..2 * PAGE, 2 * far..2 * far + PAGE, 9 * far..9 * far + 5]);
-        assert_eq!(joined([0..1, NEAR + PAGE..NEAR + PAGE + 1], 1 << 20), [0..NEAR + 2 * PAGE]);
+        let near = joined([0..1, NEAR + PAGE..NEAR + PAGE + 1], 1 << 20);
+        assert!(near.len() == 1 && near[0] == (0..NEAR + 2 * PAGE));
         assert_eq!(joined([0..1, NEAR + 2 * PAGE..NEAR + 2 * PAGE + 1], 1 << 20).len(), 2);
         assert!(joined(std::iter::once(7..usize::MAX), 0).is_empty());
     }
