@@ -47,7 +47,8 @@ struct Args {
     #[cfg(not(feature = "mpi"))]
     ranks: u32,
     /// Nodes of the graph
-    #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 2_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
     nodes: u32,
     /// Edges of a node, on average
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=50))]

@@ -4,7 +4,7 @@
 //!   Their methods are the operations; each has a backward rule on Burn's autodiff tape.
 //! - Operations on dense tensors, and on several sparse ones: [`ops`].
 //! - Sparse tensors in Burn modules: [`module`]. Layers: [`nn`].
-//! - Several processes, or threads, for one model: [`parallel`].
+//! - Several processes or threads that train one model: [`parallel`].
 //! - Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`]. Pictures: `plot` (a feature).
 //! - Matrices and graphs of sprs, nalgebra-sparse, faer and petgraph: `interop` (features).
 //! - How to use it all, in thirteen short chapters: `book`.

@@ -16,8 +16,8 @@ use std::collections::{HashMap, HashSet};
 /// Elements of small parameters that travel together.
 const BUCKET: usize = 1 << 20;
 
-/// The weighted mean of the gradients of all ranks: `(sum_r weight_r grads_r) / (sum_r weight_r)`, with the same bits on
-/// every rank. All ranks call it, each with its own gradients and weight.
+/// The weighted mean of the gradients of all ranks: `(sum_r weight_r grads_r) / (sum_r weight_r)`, with the same bits
+/// on every rank. All ranks call it, each with its own gradients and weight.
 ///
 /// The weight is what the loss of the rank is a mean over, such as its number of items; 0 for a rank that has none,
 /// whose gradients are then not read. If the loss is a sum over items, all ranks give 1, and the result times
@@ -33,8 +33,8 @@ const BUCKET: usize = 1 << 20;
 /// # Errors
 ///
 /// `invalid`, on all ranks, if names, shapes or dtypes of parameters or sparse patterns differ between ranks, if a
-/// gradient does not fit its parameter, if a weight is negative or not finite, if the weights are all 0, or if ranks call
-/// different functions; `invalid` if a rank stops.
+/// gradient does not fit its parameter, if a weight is negative or not finite, if the weights are all 0, or if ranks
+/// call different functions; `invalid` if a rank stops.
 pub fn all_reduce<C: Collective + ?Sized, M: Module>(
     ranks: &mut C,
     grads: GradientsParams,

@@ -17,7 +17,8 @@ const CHUNK: usize = 8 << 20;
 ///
 /// What travels is the module's [record](crate::module#records): all parameters, their ids, and pattern and fill of
 /// sparse parameters, which may have another number of elements than before. Constants, such as a
-/// [`CsrTensor`](crate::CsrTensor) in the model, stay as each rank made them. Devices stay, and so does what is trained.
+/// [`CsrTensor`](crate::CsrTensor) in the model, stay as each rank made them. Devices stay, and so does what is
+/// trained.
 ///
 /// Cost: the record, sent by the root to each rank. Memory: twice the record.
 ///

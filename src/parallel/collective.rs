@@ -37,8 +37,8 @@ pub trait Collective {
     /// timeout, or gone.
     fn exchange(&mut self, parts: Vec<Message>) -> Result<Vec<Message>>;
 
-    /// The weighted mean of the ranks' tensors, the same bits on every rank: `(sum_r weights[r] values_r) / sum(weights)`.
-    /// Lengths and dtypes agree, weights are the same on all ranks, and their sum is above zero. The values of a rank
+    /// The weighted mean of the ranks' tensors, the same bits on every rank:
+    /// `(sum_r weights[r] values_r) / sum(weights)`. Lengths and dtypes agree, weights are the same on all ranks, and their sum is above zero. The values of a rank
     /// with weight 0 are not used.
     ///
     /// As it stands, each rank sums a piece in f64 in the order of ranks and sends the result to the others. Traffic of

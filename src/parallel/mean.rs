@@ -15,8 +15,8 @@ pub(super) fn width(op: &'static str, dtype: DType) -> Result<usize> {
     }
 }
 
-/// `(sum_r weights[r] parts[r]) / sum(weights)` of `length` elements, in the order of `parts`. Parts of weight 0 are not
-/// looked at.
+/// `(sum_r weights[r] parts[r]) / sum(weights)` of `length` elements, in the order of `parts`. Parts of weight 0 are
+/// not looked at.
 pub(super) fn mean_of_parts(
     op: &'static str,
     dtype: DType,

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`broadcast`] | every rank gets the model of one rank: values, patterns of sparse parameters, ids |
 //! | [`all_reduce`] | the weighted mean of the ranks' gradients |
-//! | [`all_reduce_rows`] | the same for a [`RowSparseGrad`](crate::nn::RowSparseGrad): only rows that were read travel |
+//! | [`all_reduce_rows`] | the same for a [`RowSparseGrad`](crate::nn::RowSparseGrad): only rows that are read travel |
 //! | [`weighted_mean`] | the same mean in one process: gradient accumulation over unequal parts |
 //!
 //! They are the same on every [`Collective`], which says how bytes go from rank to rank:
@@ -27,8 +27,8 @@
 //!
 //! Before numbers are sent, the ranks exchange a card: the function, the weight, and a digest of names, shapes, dtypes
 //! and sparse patterns of the model. What is wrong on one rank is an error on all of them, before anything has changed.
-//! A rank that is silent for longer than the timeout, or gone, is an error on each rank that waits for it. After such an
-//! error the collective gives the same error in every call. The process should then end, or make a new one.
+//! A rank that is silent for longer than the timeout, or gone, is an error on each rank that waits for it. After such
+//! an error the collective gives the same error in every call. The process should then end.
 //!
 //! # Example
 //!

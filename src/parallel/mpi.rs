@@ -65,9 +65,9 @@ struct Pending {
 }
 
 impl Mpi {
-    /// Starts MPI in this process. In an exchange a rank waits up to `timeout` without any progress, so it must be above
-    /// the time by which ranks are late, such as that of a batch. A process that was not started by `mpirun` is the only
-    /// rank.
+    /// Starts MPI in this process. In an exchange a rank waits up to `timeout` without any progress, so it must be
+    /// above the time by which ranks are late, such as that of a batch. A process that was not started by `mpirun` is
+    /// the only rank.
     ///
     /// # Errors
     ///
