@@ -38,8 +38,8 @@ pub trait Collective {
     fn exchange(&mut self, parts: Vec<Message>) -> Result<Vec<Message>>;
 
     /// The weighted mean of the ranks' tensors, the same bits on every rank:
-    /// `(sum_r weights[r] values_r) / sum(weights)`. Lengths and dtypes agree, weights are the same on all ranks, and their sum is above zero. The values of a rank
-    /// with weight 0 are not used.
+    /// `(sum_r weights[r] values_r) / sum(weights)`. Lengths and dtypes agree, weights are the same on all ranks, and
+    /// their sum is above zero. The values of a rank with weight 0 are not used.
     ///
     /// As it stands, each rank sums a piece in f64 in the order of ranks and sends the result to the others. Traffic of
     /// a rank: `2 (size - 1) / size` tensors sent, and as much received. Memory: 32 MiB besides the tensor.
@@ -92,7 +92,7 @@ fn mean_in_rank_order<C: Collective + ?Sized>(ranks: &mut C, values: Tensor<1>, 
                 return Err(SparseError::LengthMismatch { op: OP, what: "the bytes of a rank", expected, got });
             }
         }
-        let bytes: Vec<u8> = pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
+        let bytes = pieces.iter().map(|piece| piece.as_slice()).collect::<Vec<_>>().concat();
         means.push(Tensor::from_data(TensorData::from_bytes_vec(bytes, [count], dtype), (&device, dtype)));
     }
     Ok(match means.len() {

@@ -1,6 +1,7 @@
 //! What must be the same on all ranks, as text and as a number.
 
 use crate::base::kind::dtype_name;
+use crate::module::record::CONTAINER;
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Bool, DType, Int, Shape, Tensor};
 use sparse_burn::read_data;
@@ -52,8 +53,6 @@ struct Names {
     lines: Description,
 }
 
-const SPARSE: &str = "Struct:SparseParam";
-
 impl Names {
     fn line(&mut self, shape: Shape, dtype: DType, digest: Option<u64>) {
         let name = self.path.join(".");
@@ -65,12 +64,12 @@ impl Names {
 impl ModuleVisitor for Names {
     fn enter_module(&mut self, name: &str, container: &str) {
         self.path.push(name.into());
-        self.sparse += usize::from(container == SPARSE);
+        self.sparse += usize::from(container == CONTAINER);
     }
 
     fn exit_module(&mut self, _name: &str, container: &str) {
         self.path.pop();
-        self.sparse -= usize::from(container == SPARSE);
+        self.sparse -= usize::from(container == CONTAINER);
     }
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {

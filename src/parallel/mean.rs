@@ -68,7 +68,8 @@ fn mean<const N: usize>(
     read: impl Fn([u8; N]) -> f64,
     write: impl Fn(f64) -> [u8; N],
 ) -> Vec<u8> {
-    let mut out = Vec::with_capacity(length * N);
+    let mut out = vec![0; length * N];
+    let (places, _) = out.as_chunks_mut::<N>();
     let mut sums = [0.0; BLOCK];
     for start in (0..length).step_by(BLOCK) {
         let count = BLOCK.min(length - start);
@@ -80,7 +81,9 @@ fn mean<const N: usize>(
                 *sum += weight * read(bytes);
             }
         }
-        out.extend(sums.iter().flat_map(|sum| write(sum / total)));
+        for (place, sum) in places[start..].iter_mut().zip(sums) {
+            *place = write(*sum / total);
+        }
     }
     out
 }

@@ -59,7 +59,7 @@ pub fn all_reduce_rows<C: Collective + ?Sized>(
     order.sort_unstable_by_key(|(id, _)| *id);
     let union = Rows {
         ids: order.iter().map(|(id, _)| *id).collect(),
-        rows: order.iter().flat_map(|(_, row)| row.iter().copied()).collect(),
+        rows: order.iter().map(|(_, row)| *row).collect::<Vec<_>>().concat(),
     };
     let (count, index) = (union.ids.len(), index_dtype_for(size));
     let ids = Tensor::from_data(TensorData::new(union.ids, [count]).convert_dtype(index), (&device, index));
