@@ -163,7 +163,8 @@ impl ModuleVisitor for Flat {
                 self.trouble.get_or_insert(format!("{rule}, got {got} and {want}"));
             }
         }
-        let grad = grad.map(|grad| grad.reshape(Exact([length])));
+        // What does not fit is reported and goes no further.
+        let grad = grad.filter(|grad| grad.shape().num_elements() == length).map(|grad| grad.reshape(Exact([length])));
         self.items.push(Item { id: param.id, length, dtype, device, grad });
     }
 }
