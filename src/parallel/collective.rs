@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub type Message = Arc<Vec<u8>>;
 
 /// The most bytes of a tensor that a rank holds for one exchange, besides the tensor.
-const CHUNK: usize = 8 << 20;
+const CHUNK: usize = 4 << 20;
 
 /// Ranks `0 .. size` that send bytes to each other. All functions of [`parallel`](super) are made of these methods, and
 /// each rank must call the same functions in the same order.
@@ -42,7 +42,7 @@ pub trait Collective {
     /// their sum is above zero. The values of a rank with weight 0 are not used.
     ///
     /// As it stands, each rank sums a piece in f64 in the order of ranks and sends the result to the others. Traffic of
-    /// a rank: `2 (size - 1) / size` tensors sent, and as much received. Memory: 32 MiB besides the tensor.
+    /// a rank: `2 (size - 1) / size` tensors sent, and as much received. Memory: 20 MiB besides the tensor.
     ///
     /// # Errors
     ///
