@@ -4,6 +4,7 @@
 //!   Their methods are the operations; each has a backward rule on Burn's autodiff tape.
 //! - Operations on dense tensors, and on several sparse ones: [`ops`].
 //! - Sparse tensors in Burn modules: [`module`]. Layers: [`nn`].
+//! - Several processes or threads that train one model: [`parallel`].
 //! - Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`]. Pictures: `plot` (a feature).
 //! - Matrices and graphs of sprs, nalgebra-sparse, faer and petgraph: `interop` (features).
 //! - How to use it all, in thirteen short chapters: `book`.
@@ -42,6 +43,7 @@ mod kernel;
 pub mod module;
 pub mod nn;
 pub mod ops;
+pub mod parallel;
 pub mod pattern;
 #[cfg(feature = "plot")]
 pub mod plot;
