@@ -5,6 +5,7 @@
 //! - Operations on dense tensors, and on several sparse ones: [`ops`].
 //! - Sparse tensors in Burn modules: [`module`]. Layers: [`nn`].
 //! - Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`]. Pictures: `plot` (a feature).
+//!   Devices of another machine: `remote` (a feature).
 //! - Matrices and graphs of sprs, nalgebra-sparse, faer and petgraph: `interop` (features).
 //! - How to use it all, in thirteen short chapters: `book`.
 //!
@@ -46,6 +47,8 @@ pub mod pattern;
 #[cfg(feature = "plot")]
 pub mod plot;
 pub mod prelude;
+#[cfg(feature = "remote")]
+pub mod remote;
 mod rows;
 mod tensor;
 
@@ -82,8 +85,10 @@ pub use base::memory::{MemoryReport, memory_report, release_pool, set_pool_limit
 /// ```
 #[doc(inline)]
 pub use sparse_burn::without_blocking;
+#[cfg(any(feature = "wgpu", feature = "cuda", feature = "rocm", feature = "remote"))]
+pub use sparse_burn::device_reads;
 #[cfg(any(feature = "wgpu", feature = "cuda", feature = "rocm"))]
-pub use sparse_burn::{device_reads, host_fallbacks};
+pub use sparse_burn::host_fallbacks;
 pub use sparse_core::{Result, SparseError};
 pub use tensor::construct::host::Nodes;
 pub use tensor::fill::{Fill, FillBlock, FillValue};

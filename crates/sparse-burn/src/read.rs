@@ -1,23 +1,40 @@
 //! Reading tensors to the host.
 
+use burn::backend::DispatchDevice;
 use burn::tensor::kind::Basic;
 use burn::tensor::{Device, Tensor, TensorData};
 
-/// Whether a device is a GPU. A read waits for all its work, and `device_reads` counts it.
+/// Whether a device is a GPU, here or on a server.
+///
+/// # Panics
+///
+/// For a remote device whose server stopped, or has other kernels. The first call for it asks the server.
 pub fn is_gpu(device: &Device) -> bool {
-    #[cfg(feature = "gpu")]
-    return matches!(device.clone().inner().as_dispatch(), burn::backend::DispatchDevice::Cube(_));
-    #[cfg(not(feature = "gpu"))]
-    {
-        let _ = device;
-        false
+    match device.clone().inner().as_dispatch() {
+        #[cfg(feature = "gpu")]
+        DispatchDevice::Cube(_) => true,
+        #[cfg(feature = "remote")]
+        DispatchDevice::Remote(device) => crate::backends::remote::is_gpu(device),
+        _ => false,
+    }
+}
+
+/// Whether a read of this device has to wait for it. `device_reads` counts such reads.
+#[cfg(any(feature = "gpu", feature = "remote"))]
+fn waits(device: &Device) -> bool {
+    match device.clone().inner().as_dispatch() {
+        #[cfg(feature = "gpu")]
+        DispatchDevice::Cube(_) => true,
+        #[cfg(feature = "remote")]
+        DispatchDevice::Remote(_) => true,
+        _ => false,
     }
 }
 
 /// The elements of a tensor, on the host. All reads that start from a user's tensor go through this function.
 pub fn read_data<const D: usize, K: Basic + 'static>(tensor: Tensor<D, K>) -> TensorData {
-    #[cfg(feature = "gpu")]
-    if is_gpu(&tensor.device()) {
+    #[cfg(any(feature = "gpu", feature = "remote"))]
+    if waits(&tensor.device()) {
         let (shape, dtype) = (tensor.shape(), tensor.dtype());
         let data = async { tensor.into_data_async().await.expect("a tensor can be read from its device") };
         return crate::replay::read(shape, dtype, data);
