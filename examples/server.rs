@@ -6,8 +6,7 @@
 //! cargo run --release --features remote,cuda --example server -- --backend cuda
 //! ```
 //!
-//! A client names it as in `cargo run --features remote --example gcn -- --backend remote --server ws://127.0.0.1:3000`.
-//! Ctrl+C stops it.
+//! A client of it is the example gcn with `--backend remote --server ws://127.0.0.1:3000`. Ctrl+C stops it.
 
 use burn::tensor::Device;
 use clap::{Parser, ValueEnum};

@@ -55,6 +55,10 @@ mod tensor;
 pub use base::kind::{Kind, Numeric, dtype_name};
 pub use base::limits::{Limits, dense_limit, set_dense_limit};
 pub use base::memory::{MemoryReport, memory_report, release_pool, set_pool_limit};
+#[cfg(any(feature = "wgpu", feature = "cuda", feature = "rocm", feature = "remote"))]
+pub use sparse_burn::device_reads;
+#[cfg(any(feature = "wgpu", feature = "cuda", feature = "rocm"))]
+pub use sparse_burn::host_fallbacks;
 /// Runs operations that read the device in a program that must not wait for it: a page in a browser, a server.
 ///
 /// `f` runs as often as it reads a GPU, and once more. A run that comes to a new read starts it and is unwound, as by a
@@ -85,10 +89,6 @@ pub use base::memory::{MemoryReport, memory_report, release_pool, set_pool_limit
 /// ```
 #[doc(inline)]
 pub use sparse_burn::without_blocking;
-#[cfg(any(feature = "wgpu", feature = "cuda", feature = "rocm", feature = "remote"))]
-pub use sparse_burn::device_reads;
-#[cfg(any(feature = "wgpu", feature = "cuda", feature = "rocm"))]
-pub use sparse_burn::host_fallbacks;
 pub use sparse_core::{Result, SparseError};
 pub use tensor::construct::host::Nodes;
 pub use tensor::fill::{Fill, FillBlock, FillValue};

@@ -24,7 +24,7 @@
 //! let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[2.0, 0.0], [0.0, 3.0]], &device)).require_grad();
 //! let loss = a.matmul(Tensor::<2>::ones([2, 4], &device)).sum();
 //! assert_eq!(loss.clone().into_scalar::<f32>(), 20.0);
-//! assert_eq!(a.grad(&loss.backward()).unwrap().values().into_data().iter::<f32>().sum::<f32>(), 8.0);
+//! assert_eq!(a.grad(&loss.backward()).unwrap().values::<1>().into_data().iter::<f32>().sum::<f32>(), 8.0);
 //! ```
 //!
 //! # What can go wrong
@@ -39,9 +39,9 @@
 //! that you trust, or use another transport of Burn with [`server`]. What a client sends can exhaust the server's
 //! memory.
 
-use crate::{Result, SparseError};
 use burn::remote::RemoteHost;
 use burn::tensor::Device;
+use sparse_core::{Result, SparseError};
 use std::net::TcpListener;
 
 pub use burn::server::{RemoteServer, WebSocketTransport};

@@ -221,13 +221,13 @@ fn results(device: &Device) -> Vec<TensorData> {
 
     let greater = union.clone().detach().to_dense().greater_scalar(0.1);
     vec![
-        union.values().clone().into_data(),
+        union.values::<1>().into_data(),
         union.col_idx().clone().into_data(),
-        product.values().clone().into_data(),
-        a.grad(&grads).unwrap().values().clone().into_data(),
-        b.grad(&grads).unwrap().values().clone().into_data(),
+        product.values::<1>().into_data(),
+        a.grad(&grads).unwrap().values::<1>().into_data(),
+        b.grad(&grads).unwrap().values::<1>().into_data(),
         coo.indices().clone().into_data(),
-        coo.values().clone().into_data(),
+        coo.values::<1>().into_data(),
         put.into_data(),
         array.grad(&put_grads).unwrap().into_data(),
         given.grad(&put_grads).unwrap().into_data(),

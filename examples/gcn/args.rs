@@ -89,7 +89,9 @@ impl Args {
         #[cfg(feature = "remote")]
         match (backend, &self.server) {
             (BackendName::Remote, Some(url)) => {
-                return sparse_tensor::remote::connect(url).map(Device::autodiff).map_err(|trouble| trouble.to_string());
+                return sparse_tensor::remote::connect(url)
+                    .map(Device::autodiff)
+                    .map_err(|trouble| trouble.to_string());
             }
             (_, Some(url)) => return Err(format!("--server {url}: is for --backend remote")),
             _ => {}

@@ -36,8 +36,12 @@ pub fn read_data<const D: usize, K: Basic + 'static>(tensor: Tensor<D, K>) -> Te
     #[cfg(any(feature = "gpu", feature = "remote"))]
     if waits(&tensor.device()) {
         let (shape, dtype) = (tensor.shape(), tensor.dtype());
-        let data = async { tensor.into_data_async().await.expect("a tensor can be read from its device") };
-        return crate::replay::read(shape, dtype, data);
+        let data = tensor.into_data_async();
+        return crate::replay::read(shape, dtype, async {
+            data.await.unwrap_or_else(|trouble| {
+                panic!("a tensor must be readable (the server of a remote device must run), got {trouble}")
+            })
+        });
     }
     tensor.into_data()
 }

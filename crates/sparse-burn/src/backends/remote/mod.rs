@@ -2,8 +2,8 @@
 //!
 //! A kernel is one custom operation of the server. It is sent the ids of the tensors and the plain arguments, and runs
 //! the kernel of its own backend. Nothing is read where [`foresee`] knows the shapes of the results. Otherwise the
-//! server writes them into a small tensor, which is read. Only an error is found here, by the default body: it reads the
-//! arguments.
+//! server writes them into a small tensor, which is read. Only an error is found here, by the default body: it reads
+//! the arguments.
 
 mod foresee;
 pub(crate) mod server;
@@ -85,7 +85,9 @@ impl SparseBackend for Remote {
         let kept = if K::Output::FAILS { tensors.clone() } else { vec![] };
         let Some(mut answer) = call.ask(tensors) else {
             let mut kept = kept.into_iter();
-            return on_host::<K, Self>(K::map(metas, &mut |_| wrap(kept.next().expect("the tensors of the arguments"))));
+            return on_host::<K, Self>(K::map(metas, &mut |_| {
+                wrap(kept.next().expect("the tensors of the arguments"))
+            }));
         };
         let out = K::Output::unpack(&mut answer);
         answer.close();
@@ -133,9 +135,10 @@ impl Call {
         // The server has no more of these than the report has. Their representation is not dropped there.
         let ids = places.map(|place| place.into_ir().id);
         let Report { metas, numbers } = report?;
-        let tensors = ids.into_iter().zip(metas).map(|(id, Meta { dims, dtype })| {
-            wrap(RouterTensor::new(id, Shape::from(dims), dtype, client.clone()))
-        });
+        let tensors = ids
+            .into_iter()
+            .zip(metas)
+            .map(|(id, Meta { dims, dtype })| wrap(RouterTensor::new(id, Shape::from(dims), dtype, client.clone())));
         Some(Open::new(numbers, tensors.collect()))
     }
 
