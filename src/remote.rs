@@ -33,6 +33,8 @@
 //! - The server stops, or an operation panics there: Burn's protocol has no message for this. Operations go on, and the
 //!   next read panics. The device cannot be used again in this process: Burn keeps one session for each device of a
 //!   server. Save a module's record as often as you can afford to lose.
+//! - Burn 0.22's servers have no cast of integers: `Tensor<D, Int>::cast` to another dtype ends the session. Casts of
+//!   sparse tensors and of floats work, and so does `Tensor::float`.
 //! - A wrong index, or a product that is too large: the usual error. To name it the arguments are read.
 //!
 //! WebSocket is neither encrypted nor, without an authorizer, protected: serve on a loopback address or on a network

@@ -13,7 +13,7 @@ use sparse_tensor::data::stochastic_block_model;
 use sparse_tensor::nn::{GcnConv, GcnConvConfig, symmetric_normalization};
 use sparse_tensor::ops::{Reduce, put_along_axis};
 use sparse_tensor::remote::{WebSocketTransport, check, connect, serve, server};
-use sparse_tensor::{CooTensor, CsrTensor, SparseError, device_reads};
+use sparse_tensor::{CooTensor, CsrTensor, SparseError, device_reads, without_blocking};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,6 +23,10 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::spawn;
 use std::time::Duration;
+use wait::wait;
+
+#[path = "common/wait.rs"]
+mod wait;
 
 /// Set in a process that is a server: with the kernels (`sparse`) or without (`plain`).
 const SERVE: &str = "SPARSE_TEST_SERVE";
@@ -262,6 +266,25 @@ fn wrong_arguments_are_the_errors_that_they_are_here() {
     assert_eq!(errors(&device), errors(&Device::flex()));
     // The session goes on.
     assert_eq!(Tensor::<1>::ones([2], &device).sum().into_scalar::<f32>(), 2.0);
+}
+
+/// Runs are repeated while reads are awaited. What a run leaves behind on the server it drops there.
+#[test]
+fn reads_can_be_awaited() {
+    let _alone = alone();
+    let server = Server::start("sparse");
+    let union = |device: &Device| {
+        let dense = Tensor::<2>::from_floats([[0.0, 2.0], [3.0, 0.0]], device);
+        without_blocking(move || {
+            let a = CsrTensor::<2>::from_dense(dense.clone());
+            a.clone() + CsrTensor::from_dense(dense.clone().transpose()) + a
+        })
+    };
+    let device = connect(&server.url()).unwrap();
+    let before = device_reads();
+    let (remote, local) = (wait(union(&device)), wait(union(&Device::flex())));
+    assert!(device_reads() > before, "patterns are made by reads");
+    assert_eq!(remote.to_dense().into_data(), local.to_dense().into_data());
 }
 
 fn message(trouble: SparseError, start: &str) {

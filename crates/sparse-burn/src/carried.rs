@@ -5,7 +5,7 @@ use crate::any::AnyTensor;
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::kind::{self, Basic};
-use burn::tensor::{Bool, Int, Tensor};
+use burn::tensor::{Bool, DType, Int, Tensor};
 use sparse_core::{Activation, BinaryOp, Dropout, Extremum, ProductPlan, Reduce, SparseError};
 use std::any::{Any, TypeId};
 
@@ -132,6 +132,7 @@ plain!(
     &'static str,
     BinaryOp,
     ConcatAxis,
+    DType,
     Activation,
     Dropout,
     Extremum,

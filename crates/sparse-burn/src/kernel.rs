@@ -20,7 +20,7 @@ use crate::carried::{Carried, Give, Kind, Of, PatternArrays, Put, RowsView, Sent
 use crate::host_tensor::HostTensor;
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
-use burn::tensor::{Float, Int, Tensor, TensorData};
+use burn::tensor::{DType, Float, Int, Tensor, TensorData};
 use sparse_core::{Activation, BinaryOp, Dropout, Extremum, ProductPlan, Result};
 
 #[cfg(feature = "remote")]
@@ -159,6 +159,10 @@ kernels! {
 
     /// The same indices in the other index dtype. One that does not fit wraps.
     cast_ids CastIds(ids: Ints) -> Ints;
+
+    /// Integers in another integer dtype, as the backend's own cast gives them. For remote devices: Burn 0.22's servers
+    /// have no cast of integers, and end the session.
+    cast_ints CastInts[const D: usize](values: Tensor<D, Int>, dtype: DType) -> Tensor<D, Int>;
 
     /// Group boundaries of ascending group ids.
     compress Compress(ids: Ints, groups: usize) -> Ints;

@@ -41,7 +41,7 @@ pub use host_tensor::{HostAccess, HostTensor};
 pub use options::{ConcatAxis, MergeRule, PutTarget};
 #[cfg(feature = "remote")]
 pub use parcel::{Meta, Open, Parcel};
-pub use read::{is_gpu, read_data};
+pub use read::{is_gpu, is_remote, read_data};
 #[cfg(any(feature = "gpu", feature = "remote"))]
 pub use replay::device_reads;
 pub use replay::without_blocking;

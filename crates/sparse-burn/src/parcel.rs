@@ -169,6 +169,19 @@ choices! {
     Reduce: [Assign, Add, Mul, Mean, Amax, Amin];
 }
 
+/// Those of integers.
+impl Plain for DType {
+    fn put(&self, numbers: &mut Vec<ScalarIr>) {
+        INTEGERS.iter().position(|dtype| dtype == self).expect("a dtype of integers").put(numbers);
+    }
+    fn take(next: &mut impl FnMut() -> ScalarIr) -> Self {
+        *INTEGERS.get(usize::take(next)).expect(BROKEN)
+    }
+}
+
+const INTEGERS: [DType; 8] =
+    [DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::U32, DType::U64];
+
 impl Plain for Vec<usize> {
     fn put(&self, numbers: &mut Vec<ScalarIr>) {
         self.len().put(numbers);
@@ -281,6 +294,7 @@ mod tests {
         [Extremum::Max, Extremum::Min].map(returns);
         [MergeRule::Union, MergeRule::Intersection].map(returns);
         Reduce::ALL.map(returns);
+        INTEGERS.map(returns);
         returns(ConcatAxis::Coo { axis: 2, offsets: vec![0, 4], merge: true });
         returns(ConcatAxis::CsrRows);
         returns(ConcatAxis::CsrBatchRows { batch: 3, rows: vec![1, 2] });

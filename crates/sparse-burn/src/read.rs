@@ -19,6 +19,17 @@ pub fn is_gpu(device: &Device) -> bool {
     }
 }
 
+/// Whether a device is one of a server.
+pub fn is_remote(device: &Device) -> bool {
+    #[cfg(feature = "remote")]
+    return matches!(device.clone().inner().as_dispatch(), DispatchDevice::Remote(_));
+    #[cfg(not(feature = "remote"))]
+    {
+        let _ = device;
+        false
+    }
+}
+
 /// Whether a read of this device has to wait for it. `device_reads` counts such reads.
 #[cfg(any(feature = "gpu", feature = "remote"))]
 fn waits(device: &Device) -> bool {

@@ -61,6 +61,7 @@ results! {
         let dtype = if own.ids.dtype == DType::I32 { DType::I64 } else { DType::I32 };
         Meta { dims: own.ids.dims.clone(), dtype }
     };
+    CastInts -> Meta: |own| Meta { dims: own.values.dims.clone(), dtype: own.dtype };
     Compress -> Meta: |own| own.ids.sized([own.groups + 1]);
     DropValues -> Meta: |own| own.values.clone();
     ExpandPtr -> Meta: |own| own.ptr.sized([own.nnz]);
