@@ -1,8 +1,10 @@
 //! Reading tensors to the host.
 
-use burn::backend::DispatchDevice;
 use burn::tensor::kind::Basic;
 use burn::tensor::{Device, Tensor, TensorData};
+
+#[cfg(any(feature = "gpu", feature = "remote"))]
+use burn::backend::DispatchDevice;
 
 /// Whether a device is a GPU, here or on a server.
 ///
@@ -10,12 +12,20 @@ use burn::tensor::{Device, Tensor, TensorData};
 ///
 /// For a remote device whose server stopped, or has other kernels. The first call for it asks the server.
 pub fn is_gpu(device: &Device) -> bool {
-    match device.clone().inner().as_dispatch() {
-        #[cfg(feature = "gpu")]
-        DispatchDevice::Cube(_) => true,
-        #[cfg(feature = "remote")]
-        DispatchDevice::Remote(device) => crate::backends::remote::is_gpu(device),
-        _ => false,
+    #[cfg(feature = "remote")]
+    if let DispatchDevice::Remote(device) = device.clone().inner().as_dispatch() {
+        return crate::backends::remote::is_gpu(device);
+    }
+    is_cube(device)
+}
+
+fn is_cube(device: &Device) -> bool {
+    #[cfg(feature = "gpu")]
+    return matches!(device.clone().inner().as_dispatch(), DispatchDevice::Cube(_));
+    #[cfg(not(feature = "gpu"))]
+    {
+        let _ = device;
+        false
     }
 }
 
@@ -30,22 +40,10 @@ pub fn is_remote(device: &Device) -> bool {
     }
 }
 
-/// Whether a read of this device has to wait for it. `device_reads` counts such reads.
-#[cfg(any(feature = "gpu", feature = "remote"))]
-fn waits(device: &Device) -> bool {
-    match device.clone().inner().as_dispatch() {
-        #[cfg(feature = "gpu")]
-        DispatchDevice::Cube(_) => true,
-        #[cfg(feature = "remote")]
-        DispatchDevice::Remote(_) => true,
-        _ => false,
-    }
-}
-
 /// The elements of a tensor, on the host. All reads that start from a user's tensor go through this function.
 pub fn read_data<const D: usize, K: Basic + 'static>(tensor: Tensor<D, K>) -> TensorData {
     #[cfg(any(feature = "gpu", feature = "remote"))]
-    if waits(&tensor.device()) {
+    if is_cube(&tensor.device()) || is_remote(&tensor.device()) {
         let (shape, dtype) = (tensor.shape(), tensor.dtype());
         let data = tensor.into_data_async();
         return crate::replay::read(shape, dtype, async {

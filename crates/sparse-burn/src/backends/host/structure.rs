@@ -75,7 +75,11 @@ impl CastInts<HostTensor> {
         match values {
             HostTensor::Data(data) => data.convert_dtype(dtype),
             #[cfg(feature = "flex")]
-            HostTensor::Flex(tensor) => Flex::int_cast(tensor, dtype.into()).into_data(),
+            HostTensor::Flex(tensor) => {
+                let cast = HostTensor::Flex(Flex::int_cast(tensor, dtype.into()));
+                let dims = cast.dims();
+                TensorData::from_bytes(cast.into_bytes(), dims, dtype)
+            }
         }
     }
 }
