@@ -18,7 +18,7 @@ use burn::tensor::TensorData;
 use clap::Parser;
 use sparse_core::graph::{Slices, Stream, mix};
 use sparse_tensor::data::{
-    Ahead, FeatureStore, GraphStore, MappedGraph, NeighborBatch, NeighborSampler, NeighborSamplerConfig,
+    FeatureStore, GraphStore, MappedGraph, NeighborBatch, NeighborSampler, NeighborSamplerConfig,
 };
 use sparse_tensor::io::{MappedFile, npy};
 use sparse_tensor::nn::{SageConv, SageConvConfig};
@@ -43,7 +43,7 @@ struct Options {
     #[arg(long, default_value_t = 64)]
     features: usize,
     /// Seeds of a batch.
-    #[arg(long, default_value_t = 1024)]
+    #[arg(long, default_value_t = 128)]
     seeds: usize,
     /// Cold batches of each way.
     #[arg(long, default_value_t = 5)]
@@ -175,7 +175,6 @@ impl GraphStore for Faults {
     fn columns(&self, positions: &[usize], out: &mut Vec<usize>) -> sparse_core::Result<()> {
         self.slices().columns(positions, out)
     }
-    fn ask(&self, _: Ahead<'_>) {}
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -225,6 +225,9 @@ pub fn dense_from_shared<const D: usize, K: Kind>(bytes: Bytes, name: &str, devi
 pub(crate) fn mapped(bytes: &[u8], name: &str) -> Result<Option<Place>, String> {
     let (_, mut places) = file::places(bytes)?;
     let Some((dtype, shape, range)) = places.remove(name) else { return Ok(None) };
+    if cfg!(target_endian = "big") {
+        return Err("a file can be used where it lies on little-endian machines only, got a big-endian one".into());
+    }
     match tensor::dtype(dtype) {
         Some(dtype) => Ok(Some(Place { shape, dtype, range })),
         None => Err(format!("`{name}`: the elements must be those of a tensor, got {dtype}")),

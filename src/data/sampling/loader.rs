@@ -140,7 +140,9 @@ impl NeighborLoader {
     /// thread of a rayon pool there are none: that thread draws each batch itself. Do not pass an iterator to such a
     /// thread: it would wait there for workers whose own parallel work waits for the pool.
     ///
-    /// A batch of more than 2^31 - 1 nodes or edges panics.
+    /// A batch of more than 2^31 - 1 nodes or edges panics, and so does what a store finds wrong in its file. For an
+    /// error instead, call [`NeighborSampler::try_sample`] for batches of your own, or check the store before
+    /// (`MappedGraph::check`).
     pub fn epoch(&self, epoch: u64) -> NeighborBatches {
         self.epoch_with(epoch, |batch| batch)
     }

@@ -10,7 +10,7 @@ use burn::tensor::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 use sparse_burn::{Reduce, read_data};
 use sparse_core::Result;
-use sparse_core::graph::{Ahead, Draw, GraphStore, Hops, Relabel, Slices, mix, sample_hops};
+use sparse_core::graph::{Draw, GraphStore, Hops, Relabel, Slices, mix, sample_hops};
 use sparse_macros::or_panic;
 use std::fmt;
 use std::ops::Range;
@@ -133,8 +133,6 @@ impl GraphStore for HostStore {
     fn values(&self, positions: &[usize], out: &mut Vec<f32>) -> Result<()> {
         self.slices()?.values(positions, out)
     }
-
-    fn ask(&self, _: Ahead<'_>) {}
 }
 
 const OP: &str = "NeighborSampler";
