@@ -2,7 +2,7 @@
 //! runs them with a small mutator, `fuzz/` with libFuzzer.
 #![allow(dead_code)] // A program of libFuzzer has one of them.
 
-use burn::tensor::{Bool, Device, Float, Int};
+use burn::tensor::{Bool, Bytes, Device, Float, Int};
 use sparse_tensor::data::{OgbOptions, read_folder, read_ogb, read_planetoid};
 use sparse_tensor::io::edge_list::{self, Options};
 use sparse_tensor::io::matrix_market::{self, ComplexPart, Reader};
@@ -106,14 +106,22 @@ fn with_length(bytes: &[u8]) -> Vec<u8> {
 
 fn npy_file(bytes: &[u8]) -> bool {
     let found = [
-        npy::from_bytes::<1, Float>(bytes, &device()).is_ok(),
-        npy::from_bytes::<2, Float>(bytes, &device()).is_ok(),
-        npy::from_bytes::<1, Int>(bytes, &device()).is_ok(),
-        npy::from_bytes::<2, Int>(bytes, &device()).is_ok(),
-        npy::from_bytes::<1, Bool>(bytes, &device()).is_ok(),
-        npy::from_bytes::<2, Bool>(bytes, &device()).is_ok(),
+        npy_array::<1, Float>(bytes),
+        npy_array::<2, Float>(bytes),
+        npy_array::<1, Int>(bytes),
+        npy_array::<2, Int>(bytes),
+        npy_array::<1, Bool>(bytes),
+        npy_array::<2, Bool>(bytes),
     ];
     found.contains(&true)
+}
+
+/// Reads an array in both ways, of which both must succeed or fail.
+fn npy_array<const D: usize, K: Kind>(bytes: &[u8]) -> bool {
+    let copied = npy::from_bytes::<D, K>(bytes, &device()).is_ok();
+    let shared = npy::from_shared::<D, K>(Bytes::from_elems(bytes.to_vec()).shared(), &device()).is_ok();
+    assert_eq!(shared, copied, "shared, copied");
+    copied
 }
 
 pub fn npz(bytes: &[u8]) -> bool {
@@ -178,8 +186,17 @@ pub fn safetensors(bytes: &[u8]) -> bool {
 }
 
 fn safetensors_file(bytes: &[u8]) -> bool {
-    let Ok(archive) = safetensors::Archive::from_bytes(bytes) else { return false };
+    let shared = safetensors::Archive::from_shared(Bytes::from_elems(bytes.to_vec()).shared());
+    let Ok(archive) = safetensors::Archive::from_bytes(bytes) else {
+        assert!(shared.is_err(), "shared bytes are read as others are");
+        return false;
+    };
+    let shared = shared.expect("shared bytes are read as others are");
     let any = |name: &str| {
+        _ = shared.get_pattern::<CsrPattern>(name, &device());
+        _ = shared.get_pattern::<CooPattern>(name, &device());
+        let wide = |archive: &safetensors::Archive| archive.get::<CsrPattern, 2, Float>(name, &device()).is_ok();
+        assert_eq!(wide(&shared), wide(&archive), "shared, copied");
         let found = [
             every_rank::<Float>(&archive, name),
             every_rank::<Int>(&archive, name),
