@@ -8,8 +8,9 @@
 #[path = "common/counting.rs"]
 mod counting;
 
-use burn::tensor::{Bool, BoolStore, DType, Device, Float, Int, Tensor, TensorData, s};
+use burn::tensor::{Bool, BoolStore, Bytes, DType, Device, Float, Int, Tensor, TensorData, s};
 use counting::{Counting, USED};
+use sparse_tensor::io::{MappedFile, npy, safetensors};
 use sparse_tensor::ops::{self, IndexPlan, Reduce};
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
 use sparse_tensor::{CooTensor, CsrTensor, Fill, Kind, Numeric, memory_report, release_pool, set_pool_limit};
@@ -387,4 +388,115 @@ fn memory_leaves_the_pool_as_a_vector() {
     assert!(ASKED.load(Ordering::SeqCst) - before < SPARE, "a copy was made");
     // The allocator takes it back as what it gave.
     drop(list);
+}
+
+/// Rows of a CSR matrix are found by pointers: nothing as long as its elements is made.
+#[test]
+fn rows_of_a_large_matrix_take_their_own_memory() {
+    const ROWS: usize = 1 << 13;
+    const WIDTH: usize = 256;
+    let _turn = turn();
+    let device = Device::flex();
+    let idx: Vec<i32> = (0..ROWS * WIDTH).map(|k| (k % WIDTH * 3) as i32).collect();
+    let ptr: Vec<i32> = (0..=ROWS).map(|row| (row * WIDTH) as i32).collect();
+    let ints = |list: Vec<i32>| {
+        let length = list.len();
+        Tensor::<1, Int>::from_data(TensorData::new(list, [length]), (&device, DType::I32))
+    };
+    let (ptr, idx, values) = (ints(ptr), ints(idx), Tensor::<1>::ones([ROWS * WIDTH], &device));
+    // A pattern of its own for each: what one has derived helps no other.
+    let fresh = || {
+        let pattern = CsrPattern::new_unchecked(ptr.clone(), idx.clone(), &[ROWS, 3 * WIDTH]);
+        CsrTensor::<2>::from_pattern(pattern, values.clone()).unwrap()
+    };
+    let rows = ints(vec![7, ROWS as i32 - 1, 7, 0]);
+    type Take<'a> = Box<dyn Fn(&CsrTensor<2>) -> usize + 'a>;
+    let takes: [(&str, Take<'_>); 5] = [
+        ("select", Box::new(|a| a.select(0, rows.clone()).nnz())),
+        ("narrow", Box::new(|a| a.narrow(0, 5, 4).nnz())),
+        ("slice of rows", Box::new(|a| a.slice(s![5..9, ..]).nnz())),
+        ("slice of every so many rows", Box::new(|a| a.slice(s![..; 2048, ..]).nnz())),
+        ("slice of rows and columns", Box::new(|a| a.slice(s![5..9, 3..]).nnz())),
+    ];
+    for (name, take) in takes {
+        let a: CsrTensor<2> = fresh();
+        let before = ASKED.load(Ordering::SeqCst);
+        let nnz = black_box(take(&a));
+        let asked = ASKED.load(Ordering::SeqCst) - before;
+        assert!((WIDTH..=4 * WIDTH).contains(&nnz), "{name}: {nnz}");
+        assert!(asked < SPARE, "{name}: {asked} bytes for {nnz} elements");
+    }
+    // The measure notices what it must: the coordinates of all elements.
+    let before = ASKED.load(Ordering::SeqCst);
+    black_box(fresh().to_coo());
+    assert!(ASKED.load(Ordering::SeqCst) - before > SPARE);
+}
+
+/// Tensors of bytes that can be shared are parts of them; of others, copies.
+#[test]
+fn shared_bytes_are_not_copied() {
+    const NNZ: usize = 1 << 18;
+    let _turn = turn();
+    let device = Device::flex();
+    let dense = Tensor::<2>::ones([NNZ / 64, 64], &device);
+    let a = CsrTensor::<2>::from_dense(dense.clone());
+    let mut archive = safetensors::Archive::new();
+    archive.insert("", &a).unwrap();
+    archive.insert_pattern("plain", a.pattern()).unwrap();
+    let file = archive.to_bytes().unwrap();
+    let mut array = Vec::new();
+    npy::write_to(&mut array, &dense).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let [path, array_path] = ["a.safetensors", "a.npy"].map(|name| folder.path().join(name));
+    std::fs::write(&path, &file).unwrap();
+    std::fs::write(&array_path, &array).unwrap();
+    let mapped = |path| MappedFile::open(path).unwrap().bytes();
+    // Bytes that are asked for by reading, in either way.
+    type Read<'a> = Box<dyn Fn(Bytes) + 'a>;
+    let reads: [(&str, &[u8], Bytes, Read<'_>); 4] = [
+        (
+            "tensor",
+            &file,
+            mapped(&path),
+            Box::new(|bytes| {
+                let a: CsrTensor<2> = safetensors::from_shared(bytes, &device).unwrap();
+                black_box(a);
+            }),
+        ),
+        (
+            "pattern",
+            &file,
+            mapped(&path),
+            Box::new(|bytes| {
+                let archive = safetensors::Archive::from_shared(bytes).unwrap();
+                black_box(archive.get_pattern::<CsrPattern>("plain", &device).unwrap());
+            }),
+        ),
+        (
+            "dense array",
+            &file,
+            mapped(&path),
+            Box::new(|bytes| {
+                black_box(safetensors::dense_from_shared::<1, Float>(bytes, "values", &device).unwrap());
+            }),
+        ),
+        (
+            "features",
+            &array,
+            mapped(&array_path),
+            Box::new(|bytes| {
+                black_box(npy::from_shared::<2, Float>(bytes, &device).unwrap());
+            }),
+        ),
+    ];
+    for (name, content, mapped, read) in reads {
+        let ways = [mapped, Bytes::from_elems(content.to_vec()).shared(), Bytes::from_elems(content.to_vec())];
+        let asked = ways.map(|bytes| {
+            let before = ASKED.load(Ordering::SeqCst);
+            read(bytes);
+            ASKED.load(Ordering::SeqCst) - before
+        });
+        assert!(asked[0] < SPARE && asked[1] < SPARE, "{name}: {asked:?}");
+        assert!(asked[2] > 4 * NNZ, "{name}: {asked:?}: bytes that cannot be shared are copied");
+    }
 }

@@ -114,3 +114,12 @@ pub(super) fn on_device<M: burn::module::Module>(constant: M, device: &Device) -
     let moved = constant.valid().to_device(&plain);
     if device.gradient_checkpointing_strategy() == default { moved.train() } else { moved }
 }
+
+/// The device that constants are made on, so that they are what [`on_device`] gives.
+#[cfg(feature = "dataset")]
+pub(super) fn constants(device: &Device) -> Device {
+    let plain = device.clone().inner();
+    let default = plain.clone().autodiff();
+    let same = device.gradient_checkpointing_strategy() == default.gradient_checkpointing_strategy();
+    if same { default } else { plain }
+}

@@ -4,6 +4,7 @@
 //! - Parts of large graphs: [`NeighborSampler`] and [`NeighborLoader`], [`k_hop_subgraph`], [`RandomWalks`],
 //!   [`ClusterPartition`].
 //!   `NeighborDataLoader` (feature `dataset`) gives their batches to burn-train.
+//! - Larger than memory: `MappedGraph` and `FeatureStore` (feature `mmap`), or any [`GraphStore`].
 //! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`], [`LabelledNodes`].
 //! - Transforms: [`to_undirected`], [`one_hot_degree`], [`normalize_features`], [`knn_graph`]. Self loops and degrees
 //!   are methods of [`SparseTensor`](crate::SparseTensor).
@@ -20,6 +21,8 @@ mod hashing;
 mod host;
 mod karate;
 mod labelled;
+#[cfg(feature = "mmap")]
+mod mapped;
 mod metrics;
 mod ogb;
 mod pagerank;
@@ -42,6 +45,8 @@ pub use graph::{Graph, Splits};
 pub use hashing::FeatureHasher;
 pub use karate::karate;
 pub use labelled::LabelledNodes;
+#[cfg(feature = "mmap")]
+pub use mapped::{features::FeatureStore, graph::MappedGraph};
 pub use metrics::{hits_at_k, recall_at_k, roc_auc, try_hits_at_k, try_recall_at_k, try_roc_auc};
 pub use ogb::{OgbGraph, OgbOptions, read_ogb, read_ogb_with};
 pub use pagerank::{PageRankConfig, pagerank, try_pagerank};
@@ -58,6 +63,7 @@ pub use sampling::sampler::{Direction, NeighborSampler, NeighborSamplerConfig};
 pub use sampling::subgraph::{Subgraph, induced_subgraph, k_hop_subgraph, try_induced_subgraph, try_k_hop_subgraph};
 pub use sampling::walks::RandomWalks;
 pub use sbm::stochastic_block_model;
+pub use sparse_core::graph::{Ahead, GraphStore};
 pub use split::{EdgeSplit, random_edge_split, random_split, random_split_per_class};
 pub use transform::{
     degree_histogram, normalize_features, one_hot_degree, to_undirected, try_one_hot_degree, try_to_undirected,

@@ -8,11 +8,15 @@
 //! | [`npy`] | NumPy's dense arrays | |
 //! | [`edge_list`] | a line for each edge: `.csv`, `.tsv`, text | |
 //!
+//! `MappedFile` (feature `mmap`) maps a file into memory. What is larger than the memory is read where it lies.
+//!
 //! Text files may be compressed by gzip if the feature `gz` is on. No content of a file causes a panic, and the size
 //! that a header claims is not allocated unless the file is that large. [`Limits`](crate::Limits) bounds what a reader
 //! takes. Every function that reads a file has a twin that ends in `_with` and reports its [`Progress`].
 
 pub mod edge_list;
+#[cfg(feature = "mmap")]
+pub(crate) mod mapped;
 pub mod matrix_market;
 pub mod npy;
 #[cfg(feature = "npz")]
@@ -21,5 +25,7 @@ pub mod npz;
 pub mod safetensors;
 pub(crate) mod source;
 
+#[cfg(feature = "mmap")]
+pub use mapped::MappedFile;
 pub use matrix_market::matrix::MatrixMarket;
 pub use source::Progress;

@@ -31,13 +31,16 @@ pub(crate) mod write;
 
 use super::source::{Counted, Limited, Progress, silent};
 use crate::base::kind::Kind;
+use crate::base::limits::Allowed;
 use array::{Input, converted};
-use burn::tensor::{Tensor, TensorCreationOptions};
+use burn::tensor::{Bytes, Tensor, TensorCreationOptions, TensorData};
 use header::Header;
 use sparse_burn::read_data;
 use sparse_core::{Result, SparseError};
+use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
+use std::ops::Range;
 use std::path::Path;
 
 const OP: &str = "npy";
@@ -97,6 +100,68 @@ pub fn from_bytes<const D: usize, K: Kind>(
     read(bytes, bytes.len() as u64, options.into())
 }
 
+/// [`from_bytes`] without a copy: on Flex the tensor is a part of `bytes`. For a file that is mapped into memory see
+/// `io::MappedFile` (feature `mmap`).
+///
+/// The elements are copied if they must change (another dtype, byte order or order of dims, or an element type that
+/// tensors lack), if they are not aligned (files of NumPy and of [`save`] are), or if `bytes` cannot be shared.
+///
+/// ```
+/// use burn::tensor::{Bytes, Device, Tensor};
+/// use sparse_tensor::io::npy;
+///
+/// let device = Device::flex();
+/// let mut bytes = Vec::new();
+/// npy::write_to(&mut bytes, &Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], &device)).unwrap();
+/// let a: Tensor<2> = npy::from_shared(Bytes::from_elems(bytes).shared(), &device).unwrap();
+/// assert_eq!(a.sum().into_scalar::<f32>(), 10.0);
+/// ```
+///
+/// # Errors
+///
+/// As [`load`]. Bytes that end before the header says so are an error before any element is touched.
+pub fn from_shared<const D: usize, K: Kind>(
+    bytes: Bytes,
+    options: impl Into<TensorCreationOptions>,
+) -> Result<Tensor<D, K>> {
+    let options = options.into();
+    let (header, range) = place(&bytes).map_err(invalid)?;
+    let dtype = header.dtype().filter(|dtype| bytes[range.start..].as_ptr().addr().is_multiple_of(dtype.size()));
+    let (Some(dtype), Ok(shared)) = (dtype, bytes.view(range.start, range.end)) else {
+        return from_bytes(&bytes, options);
+    };
+    if let (true, Some(at)) = (dtype.is_bool(), shared.iter().position(|&byte| byte > 1)) {
+        return Err(invalid(format!("a bool must be 0 or 1, got {} at position {at}", shared[at])));
+    }
+    Allowed::now().check_elements(header.count).map_err(invalid)?;
+    finish(OP, &header, |shape| Ok(TensorData::from_bytes(shared, shape, dtype)), options)
+}
+
+/// The header of a file that is in memory or mapped, and where its elements lie: to its end. No element is touched.
+fn place(bytes: &[u8]) -> Result<(Header, Range<usize>), String> {
+    let header = Header::read(&mut &bytes[..])?;
+    let start = header.length as usize;
+    let (length, got) = (header.count as u128 * header.element.size() as u128, bytes.len() - start);
+    match length.cmp(&(got as u128)) {
+        Ordering::Equal => Ok((header, start..bytes.len())),
+        Ordering::Greater => Err(format!("the elements must have {length} bytes, got {got} before the end")),
+        Ordering::Less => Err("the file must end with the last element, got more".into()),
+    }
+}
+
+/// The shape, the dtype and the place of an array that can be used where it lies.
+#[cfg(feature = "mmap")]
+pub(crate) fn mapped(bytes: &[u8]) -> Result<(Vec<usize>, burn::tensor::DType, Range<usize>), String> {
+    let (header, range) = place(bytes)?;
+    if header.fortran && header.shape.len() > 1 {
+        return Err("the array must be in C order, got Fortran order".into());
+    }
+    match header.dtype() {
+        Some(dtype) => Ok((header.shape, dtype, range)),
+        None => Err(format!("the elements must be those of a tensor, little-endian, got {:?}", header.element)),
+    }
+}
+
 fn read<const D: usize, K: Kind>(
     source: impl Read,
     length: u64,
@@ -140,6 +205,16 @@ pub(crate) fn tensor<const D: usize, K: Kind>(
     input: &mut dyn Input,
     options: TensorCreationOptions,
 ) -> Result<Tensor<D, K>> {
+    finish(op, header, |stored| header.numbers(input, stored), options)
+}
+
+/// A tensor of the numbers that `numbers` gives for the shape in which they are stored.
+fn finish<const D: usize, K: Kind>(
+    op: &'static str,
+    header: &Header,
+    numbers: impl FnOnce(Vec<usize>) -> Result<TensorData, String>,
+    options: TensorCreationOptions,
+) -> Result<Tensor<D, K>> {
     let shape = if header.shape.is_empty() { vec![1] } else { header.shape.clone() };
     if shape.len() != D {
         let rule = "the array must have the rank asked for, got shape {left} for rank {right:1}";
@@ -147,7 +222,7 @@ pub(crate) fn tensor<const D: usize, K: Kind>(
     }
     // Fortran order is C order of the transpose.
     let stored = if header.fortran { shape.iter().rev().copied().collect() } else { shape };
-    let data = header.numbers(input, stored).map_err(|message| SparseError::Invalid { op, message })?;
+    let data = numbers(stored).map_err(|message| SparseError::Invalid { op, message })?;
     let data = converted::<K>(op, data, options.dtype, &options.device)?;
     let dtype = data.dtype();
     let tensor = Tensor::from_data(data, (&options.device, dtype));

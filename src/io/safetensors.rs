@@ -16,8 +16,8 @@
 //! In an [`Archive`] each of these names follows the tensor's own name and a dot: `graph.row_ptr`. The metadata has one
 //! entry, `sparse_tensor`, which is JSON with `version` (1) and `tensors`. For each name (empty for a single tensor)
 //! `tensors` has `layout` (`coo`, `csr`), `shape`, `sparse_dims`, `coalesced` (false if missing) and `fill` (`zero`,
-//! `undefined`, or `value` for the array of that name). Tensors that it does not mention are skipped. Equal tensors
-//! give equal bytes.
+//! `undefined`, or `value` for the array of that name). Tensors that it does not mention are skipped. A
+//! pattern alone has no `values` ([`Archive::insert_pattern`]). Equal tensors give equal bytes.
 //!
 //! SciPy can read and write a CSR file like this:
 //!
@@ -57,12 +57,16 @@ use super::source::{Counted, Progress, silent};
 use crate::base::kind::Kind;
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::SparseTensor;
-use burn::tensor::Device;
+#[cfg(feature = "mmap")]
+use burn::tensor::DType;
+use burn::tensor::{Bytes, Device, Tensor};
 use file::{Array, Head, invalid};
 use sparse_core::Result;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
+#[cfg(feature = "mmap")]
+use std::ops::Range;
 use std::path::Path;
 
 /// Writes one tensor. Reads the device; the file is as large as the tensor.
@@ -137,6 +141,121 @@ pub fn from_bytes<P: Pattern, const D: usize, K: Kind>(bytes: &[u8], device: &De
     Archive::from_bytes(bytes)?.get("", device)
 }
 
+/// [`from_bytes`] without a copy: on Flex the tensor's arrays are parts of `bytes`. For a file that is mapped into
+/// memory see `io::MappedFile` (feature `mmap`); any other `Bytes` that can be shared will do, such as
+/// `Bytes::shared` of bytes in memory.
+///
+/// Everything is checked as in [`load`], so every index is read once; values are read when they are used. An array is
+/// copied if it is not aligned to its elements (files that [`save`] writes are), if `bytes` cannot be shared, on
+/// machines of the other byte order, and if its dtype changes: row pointers of I64 become I32 where that holds them,
+/// and columns of I32 become I64 for more than 2^31 - 1 elements. `data::MappedGraph` keeps both as they are.
+///
+/// ```
+/// use burn::tensor::{Bytes, Device, Tensor};
+/// use sparse_tensor::{CsrTensor, io::safetensors};
+///
+/// let device = Device::flex();
+/// let a = CsrTensor::from_dense(Tensor::<2>::from_floats([[0.0, 2.0], [3.0, 0.0]], &device));
+/// let bytes = Bytes::from_elems(safetensors::to_bytes(&a).unwrap()).shared();
+/// let b: CsrTensor<2> = safetensors::from_shared(bytes, &device).unwrap();
+/// assert_eq!(b.to_dense().into_data(), a.to_dense().into_data());
+/// ```
+///
+/// # Errors
+///
+/// As [`load`]. Bytes that end before the header says so are an error before any array is touched.
+pub fn from_shared<P: Pattern, const D: usize, K: Kind>(
+    bytes: Bytes,
+    device: &Device,
+) -> Result<SparseTensor<P, D, K>> {
+    Archive::from_shared(bytes)?.get("", device)
+}
+
+/// The pattern alone of what [`from_shared`] reads: the file may have no values ([`Archive::insert_pattern`]).
+///
+/// ```
+/// use burn::tensor::{Bytes, Device, Tensor};
+/// use sparse_tensor::pattern::{CsrPattern, Pattern};
+/// use sparse_tensor::{CsrTensor, io::safetensors};
+///
+/// let device = Device::flex();
+/// let a = CsrTensor::from_dense(Tensor::<2>::from_floats([[0.0, 2.0], [3.0, 0.0]], &device));
+/// let mut archive = safetensors::Archive::new();
+/// archive.insert_pattern("", a.pattern()).unwrap();
+/// let bytes = Bytes::from_elems(archive.to_bytes().unwrap()).shared();
+/// let pattern: CsrPattern = safetensors::pattern_from_shared(bytes, &device).unwrap();
+/// assert_eq!((pattern.shape(), pattern.nnz()), (&[2, 2][..], 2));
+/// ```
+///
+/// # Errors
+///
+/// As [`load`], without those of values.
+pub fn pattern_from_shared<P: Pattern>(bytes: Bytes, device: &Device) -> Result<P> {
+    Archive::from_shared(bytes)?.get_pattern("", device)
+}
+
+/// A dense array of a safetensors file by its name, such as the features of a graph's nodes. On Flex it is a part of
+/// `bytes`, as [`from_shared`] says. The file need not hold a sparse tensor.
+///
+/// ```
+/// use burn::tensor::{Bytes, Device, Tensor};
+/// use sparse_tensor::{CooTensor, io::safetensors};
+///
+/// let device = Device::flex();
+/// let a = CooTensor::<1>::from_dense(Tensor::from_floats([0.0, 2.0, 5.0], &device), 0);
+/// let bytes = Bytes::from_elems(safetensors::to_bytes(&a).unwrap()).shared();
+/// let values: Tensor<1> = safetensors::dense_from_shared(bytes, "values", &device).unwrap();
+/// assert_eq!(values.into_data(), burn::tensor::TensorData::from([2.0f32, 5.0]));
+/// ```
+///
+/// # Errors
+///
+/// - `invalid` if the bytes are no safetensors file, are cut off, or have no such array;
+/// - `shape_mismatch` for another rank, `dtype_mismatch` for another kind;
+/// - `unsupported_dtype` if the device or the library lacks the dtype.
+pub fn dense_from_shared<const D: usize, K: Kind>(bytes: Bytes, name: &str, device: &Device) -> Result<Tensor<D, K>> {
+    let (_, mut places) = file::places(&bytes).map_err(invalid)?;
+    let Some((dtype, shape, range)) = places.remove(name) else {
+        let names: Vec<&String> = places.keys().take(8).collect();
+        return Err(invalid(format!("the file must hold an array named {name:?}, got {names:?}")));
+    };
+    tensor::dense(name, &Array { dtype, shape, bytes: file::part(&bytes, range) }, device)
+}
+
+/// The shape, the dtype and the place of an array of a file, if there is one of that name.
+#[cfg(feature = "mmap")]
+pub(crate) fn mapped(bytes: &[u8], name: &str) -> Result<Option<(Vec<usize>, DType, Range<usize>)>, String> {
+    let (_, mut places) = file::places(bytes)?;
+    let Some((dtype, shape, range)) = places.remove(name) else { return Ok(None) };
+    match tensor::dtype(dtype) {
+        Some(dtype) => Ok(Some((shape, dtype, range))),
+        None => Err(format!("`{name}`: the elements must be those of a tensor, got {dtype}")),
+    }
+}
+
+/// The shape of the CSR tensor of that name, which must have two sparse dims.
+#[cfg(feature = "mmap")]
+pub(crate) fn mapped_matrix(bytes: &[u8], name: &str) -> Result<[usize; 2], String> {
+    let (header, _) = file::places(bytes)?;
+    let heads = file::read_heads(&header)?;
+    match heads.get(name) {
+        Some(Head { layout: file::Layout::Csr, shape, sparse_dims: 2, .. }) if shape.len() == 2 => {
+            Ok([shape[0], shape[1]])
+        }
+        Some(_) => Err(format!("{name:?} must be a CSR matrix, got another tensor")),
+        None => {
+            let names: Vec<&String> = heads.keys().take(8).collect();
+            Err(format!("the file must hold a sparse tensor named {name:?}, got {names:?}"))
+        }
+    }
+}
+
+/// The name of an array of a tensor in a file.
+#[cfg(feature = "mmap")]
+pub(crate) fn array_name(name: &str, part: &str) -> String {
+    file::key(name, part)
+}
+
 /// Sparse tensors by name, on the host: the content of one file.
 ///
 /// ```
@@ -201,6 +320,21 @@ impl Archive {
         self.arrays.extend(arrays.into_iter().map(|(part, array)| (file::key(name, part), array)));
     }
 
+    /// Adds a copy of a pattern, without values: [`get_pattern`](Self::get_pattern) reads it. Reads the device.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` if the name is taken.
+    pub fn insert_pattern<P: Pattern>(&mut self, name: &str, pattern: &P) -> Result<()> {
+        if self.heads.contains_key(name) {
+            return Err(invalid(format!("every name must be used once, got {name:?} again")));
+        }
+        let (head, arrays) = tensor::pattern_arrays(pattern);
+        self.heads.insert(name.into(), head);
+        self.arrays.extend(arrays.into_iter().map(|(part, array)| (file::key(name, part), array)));
+        Ok(())
+    }
+
     /// The tensor of that name, on `device`, as [`load`] gives it.
     ///
     /// # Errors
@@ -211,11 +345,25 @@ impl Archive {
         name: &str,
         device: &Device,
     ) -> Result<SparseTensor<P, D, K>> {
-        let Some(head) = self.heads.get(name) else {
-            let names: Vec<&str> = self.names().take(8).collect();
-            return Err(invalid(format!("the file must hold a sparse tensor named {name:?}, got {names:?}")));
-        };
+        let head = self.head(name)?;
         tensor::from_arrays(head, |part| file::find(&self.arrays, name, part), device)
+    }
+
+    /// The pattern of the tensor of that name, or the pattern that was [inserted](Self::insert_pattern). Values are not
+    /// touched.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`], without those of values.
+    pub fn get_pattern<P: Pattern>(&self, name: &str, device: &Device) -> Result<P> {
+        tensor::pattern_from_arrays(self.head(name)?, |part| file::find(&self.arrays, name, part), device)
+    }
+
+    fn head(&self, name: &str) -> Result<&Head> {
+        self.heads.get(name).ok_or_else(|| {
+            let names: Vec<&str> = self.names().take(8).collect();
+            invalid(format!("the file must hold a sparse tensor named {name:?}, got {names:?}"))
+        })
     }
 
     /// Writes a file.
@@ -279,6 +427,16 @@ impl Archive {
     /// As [`load`](Self::load).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         Self::read_from(bytes)
+    }
+
+    /// [`from_bytes`](Self::from_bytes) without a copy, if `bytes` can be shared: see
+    /// [`from_shared`](crate::io::safetensors::from_shared).
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn from_shared(bytes: Bytes) -> Result<Self> {
+        file::share(&bytes).map(Self::from).map_err(invalid)
     }
 
     /// [`load`](Self::load) from a stream, to its end.

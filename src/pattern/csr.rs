@@ -92,6 +92,17 @@ impl CsrPattern {
             let joined = TensorData::new(host_joined()?, [total + 1]).convert_dtype(dtype);
             Tensor::from_data(joined, (&row_ptr.device(), dtype))
         };
+        // Wide pointers of few elements become narrow, so that the columns stay as they are. A pointer that is cut off
+        // here is wrong before and after; then the wide arrays say what is wrong.
+        if (row_ptr.dtype(), col_idx.dtype()) == (DType::I64, DType::I32)
+            && index_dtype(&[total, cols], nnz) == DType::I32
+            && nnz < i32::MAX as usize
+        {
+            let narrow = index_tensor(row_ptr.clone().clamp(-1, i32::MAX), DType::I32);
+            if kernel::validate_csr(op, &narrow, &col_idx, total, cols).is_ok() {
+                return Ok(Self::new_unchecked(narrow, col_idx, shape));
+            }
+        }
         // The kernel takes both arrays in one dtype: the wider of the two.
         let (row_ptr, col_idx) = if row_ptr.dtype() == col_idx.dtype() {
             (row_ptr, col_idx)

@@ -73,11 +73,6 @@ pub(crate) enum Taken {
 }
 
 impl Taken {
-    /// Consecutive rows, possibly none.
-    pub(crate) fn together(rows: Range<usize>) -> Self {
-        if rows.is_empty() { Self::Nothing } else { Self::Together(rows) }
-    }
-
     /// The part's rows of `values`.
     pub(crate) fn of<K: Kind>(&self, values: &Tensor<2, K>) -> Tensor<2, K> {
         let (block, device, dtype) = (values.dims()[1], values.device(), values.dtype());
@@ -111,13 +106,29 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
     if nnz == 0 || shape.contains(&0) {
         return none();
     }
-    if let [(0, Cut { start, count, step: 1 })] = cut[..]
-        && let Some(slices) = pattern.first_slices()
+    // Rows are found by pointers. So whatever else is cut looks at their elements only.
+    let (mut own, mut before, mut cut) = (pattern.clone(), 0, cut);
+    if let Some(slices) = pattern.first_slices()
+        && let Some(&(0, Cut { start, count, step })) = cut.first()
     {
-        let (part, rows) = slices.narrow(start..start + count);
-        return (part, Taken::together(rows));
+        if step == 1 {
+            let (part, rows) = slices.narrow(start..start + count);
+            if rows.is_empty() {
+                return none();
+            }
+            if cut.len() == 1 {
+                return (part, Taken::Together(rows));
+            }
+            (own, before) = (part, rows.start);
+            cut.remove(0);
+        } else if cut.len() == 1 {
+            let index = Tensor::arange(0..count as i64, (&pattern.device(), pattern.index_dtype()));
+            let (part, at) = slices.take(&index.mul_scalar(step as i64).add_scalar(start as i64));
+            let taken = if part.nnz() == 0 { Taken::Nothing } else { Taken::Mapped(RowMap::new(at, nnz)) };
+            return (part, taken);
+        }
     }
-    let coordinates = pattern.coordinates();
+    let (old, coordinates) = (own.shape(), own.coordinates());
     let (columns, taken) = match cut[..] {
         // The elements are consecutive.
         [(0, Cut { start, count, step: 1 })] if pattern.is_coalesced() => {
@@ -130,11 +141,14 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
         _ => {
             let lies = cut.iter().map(|(dim, cut)| lies_in(along(coordinates, *dim), cut, old[*dim]));
             let Some(keep) = lies.reduce(Tensor::bool_and) else { unreachable!("some dim is cut") };
-            let positions = kept(keep, pattern.index_dtype());
+            let positions = kept(keep, own.index_dtype());
             if positions.dims()[0] == 0 {
                 return none();
             }
-            (columns(coordinates, &positions), Taken::Mapped(RowMap::new(positions, nnz)))
+            let columns = columns(coordinates, &positions);
+            let map = index_tensor(positions, pattern.index_dtype());
+            let map = if before == 0 { map } else { map.add_scalar(before as i64) };
+            (columns, Taken::Mapped(RowMap::new(map, nnz)))
         }
     };
     let mut dims = by_dim(&columns);

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Random, report, time};
 use sparse_core::dynamic::Ids;
-use sparse_core::graph::{Draw, Relabel, sample_hops};
+use sparse_core::graph::{Draw, Relabel, Slices, sample_hops};
 use std::io::Write;
 
 const NODES: usize = 1_000_000;
@@ -55,9 +55,9 @@ fn main() {
         let took = time(|| {
             nodes = 0;
             for (batch, seeds) in seeds.chunks_exact(SEEDS).enumerate() {
-                let draw = Draw { replace, weights: weighted.then_some(&weights), key: batch as u64 };
-                let (ptr, idx) = (Ids::I32(&ptr), Ids::I32(&idx));
-                let hops = sample_hops("bench", ptr, idx, seeds, &[15, 10], draw, &mut table).expect("seeds in range");
+                let draw = Draw { replace, weighted, key: batch as u64 };
+                let store = Slices::new("bench", Ids::I32(&ptr), Ids::I32(&idx), Some(&weights)).expect("a graph");
+                let hops = sample_hops("bench", &store, seeds, &[15, 10], draw, &mut table).expect("seeds in range");
                 nodes += hops.nodes.len();
             }
         });

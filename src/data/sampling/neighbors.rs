@@ -7,10 +7,49 @@ use crate::data::host::{index, index_below, prefix, take};
 use crate::pattern::csr::CsrPattern;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::CsrTensor;
-use burn::tensor::{Int, Tensor, TensorData};
-use sparse_core::graph::Hops;
+use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use sparse_core::graph::{Ahead, GraphStore, Hops};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
+use std::sync::Arc;
+
+/// What the batches of a graph have in common.
+#[derive(Clone)]
+pub(super) struct Source {
+    pub(super) device: Device,
+    pub(super) dtype: DType,
+    /// Number of nodes of the graph.
+    pub(super) nodes: usize,
+    pub(super) values: Values,
+}
+
+/// Where the values of a batch's edges come from.
+#[derive(Clone)]
+pub(super) enum Values {
+    /// All are 1 and untracked, so they need not be read.
+    Ones,
+    /// Those of a tensor `[nnz, 1]`.
+    Tensor(Tensor<2>),
+    /// Those of a store, as constants.
+    Store(Arc<dyn GraphStore>),
+}
+
+impl Source {
+    /// The values of these edges `[edges, 1]`, unless all are 1.
+    fn values(&self, edges: &[usize]) -> Result<Option<Tensor<2>>> {
+        Ok(match &self.values {
+            Values::Ones => None,
+            Values::Tensor(values) => Some(take(values.clone(), &index_below(edges, values.dims()[0], &self.device))),
+            Values::Store(store) => {
+                let mut values = Vec::with_capacity(edges.len());
+                store.ask(Ahead::Values(edges));
+                store.values(edges, &mut values)?;
+                let data = TensorData::new(values, [edges.len(), 1]).convert_dtype(self.dtype);
+                Some(Tensor::from_data(data, (&self.device, self.dtype)))
+            }
+        })
+    }
+}
 
 /// What a [`NeighborSampler`](crate::data::NeighborSampler) drew around some seeds: a rectangular adjacency for each
 /// layer, and the nodes.
@@ -52,19 +91,18 @@ pub struct NeighborBatch {
 }
 
 impl NeighborBatch {
-    /// `ones`: all values of the adjacency are 1 and untracked, so they need not be read.
-    pub(super) fn new(adjacency: &CsrTensor<2>, ones: bool, seeds: &[usize], hops: Hops) -> Self {
-        let (device, graph_nodes) = (adjacency.device(), adjacency.dims()[0]);
+    pub(super) fn new(source: &Source, seeds: &[usize], hops: Hops) -> Result<Self> {
+        let (device, graph_nodes) = (source.device.clone(), source.nodes);
         let Hops { nodes, counts, ptr, cols, edges, times } = hops;
         let nnz = cols.len();
         let nodes = NodeMap::new(nodes.into_iter().map(|node| node as usize).collect());
         let edges: Vec<usize> = edges.into_iter().map(|edge| edge as usize).collect();
         let seeds = if seeds.len() == counts[0] { (0..seeds.len()).collect() } else { NodeMap::relabel(seeds).1 };
-        let options = (&device, adjacency.dtype());
-        let values = (!ones).then(|| take(adjacency.values.clone(), &index_below(&edges, adjacency.nnz(), &device)));
+        let options = (&device, source.dtype);
+        let values = source.values(&edges)?;
         let times = (!times.is_empty()).then(|| {
             let times: Vec<f32> = times.into_iter().map(|count| count as f32).collect();
-            Tensor::<2>::from_data(TensorData::new(times, [nnz, 1]).convert_dtype(adjacency.dtype()), options)
+            Tensor::<2>::from_data(TensorData::new(times, [nnz, 1]).convert_dtype(source.dtype), options)
         });
         let values = match (values, times) {
             (Some(values), Some(times)) => values * times,
@@ -90,7 +128,7 @@ impl NeighborBatch {
             CsrTensor::from_parts(pattern, values, vec![], Fill::Zero)
         };
         let ids = index_below(nodes.ids(), graph_nodes, &device);
-        Self { blocks: (0..layers).map(block).collect(), nodes, ids, counts, edges, seeds, graph_nodes }
+        Ok(Self { blocks: (0..layers).map(block).collect(), nodes, ids, counts, edges, seeds, graph_nodes })
     }
 
     /// The adjacency of each layer, `[targets, sources]`, that of the input layer first. Values are those of the
@@ -115,8 +153,8 @@ impl NeighborBatch {
     }
 
     /// For each edge of the first block its position among the stored elements of
-    /// [`NeighborSampler::adjacency`](crate::data::NeighborSampler::adjacency). The edges of the other blocks are the
-    /// first ones.
+    /// [`NeighborSampler::adjacency`](crate::data::NeighborSampler::adjacency), or of the store. The edges of the other
+    /// blocks are the first ones.
     pub fn edge_ids(&self) -> &[usize] {
         &self.edges
     }
@@ -182,6 +220,24 @@ impl NeighborBatch {
         let pattern = CsrPattern::new_unchecked(row_ptr, pattern.col_idx().clone(), &[nodes, nodes]);
         let adjacency = CsrTensor::from_parts(pattern, outer.values.clone(), vec![], outer.fill().clone());
         Subgraph::new(adjacency, self.nodes.clone(), self.edges.clone())
+    }
+
+    /// [`features`](Self::try_features) from a store of rows, such as a file that is larger than memory. They are
+    /// constants on `device`. Needs the feature `mmap`.
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch` if the store does not have a row for each node of the graph; those of
+    /// [`FeatureStore::gather`](crate::data::FeatureStore::try_gather).
+    #[cfg(feature = "mmap")]
+    #[or_panic]
+    pub fn try_stored_features<const D: usize, K: Kind>(
+        &self,
+        store: &crate::data::mapped::features::FeatureStore,
+        device: &Device,
+    ) -> Result<Tensor<D, K>> {
+        self.check("NeighborBatch::stored_features", "the features", self.graph_nodes, store.rows())?;
+        store.try_gather(self.nodes.ids(), device)
     }
 
     fn check(&self, op: &'static str, what: &'static str, expected: usize, got: usize) -> Result<()> {

@@ -1,17 +1,19 @@
 //! Neighbour sampling.
 
-use super::neighbors::NeighborBatch;
+use super::neighbors::{NeighborBatch, Source, Values};
 use crate::data::host::{HostRows, check_ids, invalid, signed};
 use crate::data::transform::try_to_undirected;
 use crate::ops::graph::check_square;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
+use burn::tensor::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 use sparse_burn::{Reduce, read_data};
 use sparse_core::Result;
-use sparse_core::graph::{Draw, Hops, Relabel, mix, sample_hops};
+use sparse_core::graph::{Ahead, Draw, GraphStore, Hops, Relabel, Slices, mix, sample_hops};
 use sparse_macros::or_panic;
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 /// Which nodes are the neighbours of node `i`.
@@ -63,7 +65,8 @@ pub struct NeighborSamplerConfig {
 /// for any number of threads. Only stored elements are edges; a fill is ignored. A node without neighbours has an empty
 /// row.
 ///
-/// The sampler reads the pattern to the host once. A batch being sampled takes 4 bytes for each node of the graph,
+/// The sampler reads the pattern to the host once; [`try_init_store`](NeighborSamplerConfig::try_init_store) leaves it
+/// where it is. A batch being sampled takes 4 bytes for each node of the graph,
 /// which later batches use again. Clones share all this.
 ///
 /// Source: Hamilton, Ying and Leskovec, *Inductive representation learning on large graphs*, NeurIPS 2017.
@@ -83,16 +86,58 @@ pub struct NeighborSamplerConfig {
 pub struct NeighborSampler(Arc<Inner>);
 
 struct Inner {
-    adjacency: CsrTensor<2>,
-    rows: Arc<HostRows>,
+    /// The matrix that the store was made of.
+    adjacency: Option<CsrTensor<2>>,
+    store: Arc<dyn GraphStore>,
+    source: Source,
     fan_outs: Vec<usize>,
     replace: bool,
-    weights: Option<Arc<Vec<f32>>>,
-    /// Whether all values are 1 and untracked, so that those of a batch need not be read.
-    ones: bool,
+    weighted: bool,
     seed: u64,
     tables: Mutex<Vec<Relabel>>,
 }
+
+/// A matrix of a device, read to the host.
+struct HostStore {
+    rows: HostRows,
+    weights: Option<Vec<f32>>,
+}
+
+impl HostStore {
+    fn slices(&self) -> Result<Slices<'_>> {
+        Slices::new(OP, self.rows.ptr(), self.rows.idx(), self.weights.as_deref())
+    }
+}
+
+impl GraphStore for HostStore {
+    fn nodes(&self) -> usize {
+        self.rows.ptr().len().saturating_sub(1)
+    }
+
+    fn edges(&self) -> usize {
+        self.rows.idx().len()
+    }
+
+    fn spans(&self, nodes: &[i64], out: &mut Vec<Range<usize>>) -> Result<()> {
+        self.slices()?.spans(nodes, out)
+    }
+
+    fn columns(&self, positions: &[usize], out: &mut Vec<usize>) -> Result<()> {
+        self.slices()?.columns(positions, out)
+    }
+
+    fn has_values(&self) -> bool {
+        self.weights.is_some()
+    }
+
+    fn values(&self, positions: &[usize], out: &mut Vec<f32>) -> Result<()> {
+        self.slices()?.values(positions, out)
+    }
+
+    fn ask(&self, _: Ahead<'_>) {}
+}
+
+const OP: &str = "NeighborSampler";
 
 impl NeighborSamplerConfig {
     /// A sampler of `adjacency` `[N, N]`. Reads its pattern and its values from the device.
@@ -103,8 +148,57 @@ impl NeighborSamplerConfig {
     /// more with replacement, or (if weighted) a weight that is negative or not finite.
     #[or_panic]
     pub fn try_init(&self, adjacency: &CsrTensor<2>) -> Result<NeighborSampler> {
-        const OP: &str = "NeighborSampler";
         check_square(OP, adjacency)?;
+        self.check()?;
+        let adjacency = match self.direction {
+            Direction::Rows => adjacency.clone(),
+            Direction::Columns => adjacency.try_transpose()?,
+            Direction::Both => try_to_undirected(adjacency, Reduce::Amax)?,
+        };
+        let values: Vec<f32> = read_data(adjacency.values.clone()).convert::<f32>().iter().collect();
+        if self.weighted
+            && let Some(at) = values.iter().position(|weight| !(0.0..f32::INFINITY).contains(weight))
+        {
+            let message = format!("a weight must be finite and not negative, got {} at position {at}", values[at]);
+            return invalid(OP, message);
+        }
+        let ones = !adjacency.is_tracked() && values.iter().all(|&value| value == 1.0);
+        let source = Source {
+            device: adjacency.device(),
+            dtype: adjacency.dtype(),
+            nodes: adjacency.dims()[0],
+            values: if ones { Values::Ones } else { Values::Tensor(adjacency.values.clone()) },
+        };
+        // Equal weights are no weights.
+        let weights = (self.weighted && !values.iter().all(|&value| value == 1.0)).then_some(values);
+        let store = HostStore { rows: HostRows::of(adjacency.pattern()), weights };
+        Ok(self.sampler(Some(adjacency), Arc::new(store), source))
+    }
+
+    /// A sampler of the rows of a store: of a file that is larger than memory (`MappedGraph`, feature `mmap`), or of
+    /// your own. For one store the samples are those of [`try_init`](Self::try_init) for the same matrix in memory.
+    /// (Weights that are all 1 are an exception: `try_init` draws without weights then, as from a store without
+    /// values.)
+    ///
+    /// Batches are on `device`, in its default dtype of floats. Values are those of the store, as constants.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` for no fan-outs, a fan-out of 0, one of 2^31 or more with replacement, or another direction than
+    /// [`Direction::Rows`]: a store has its rows only. Weights and the store's content are checked when they are read.
+    #[or_panic]
+    pub fn try_init_store(&self, store: Arc<dyn GraphStore>, device: &Device) -> Result<NeighborSampler> {
+        self.check()?;
+        if self.direction != Direction::Rows {
+            let message = format!("store the transpose: a store is sampled by rows, got {:?}", self.direction);
+            return invalid(OP, message);
+        }
+        let values = if store.has_values() { Values::Store(store.clone()) } else { Values::Ones };
+        let source = Source { device: device.clone(), dtype: float_dtype(device), nodes: store.nodes(), values };
+        Ok(self.sampler(None, store, source))
+    }
+
+    fn check(&self) -> Result<()> {
         if self.fan_outs.is_empty() {
             return invalid(OP, "there must be a fan-out for each layer, got none".into());
         }
@@ -120,31 +214,26 @@ impl NeighborSamplerConfig {
                 format!("a fan-out with replacement must be below 2^31 (ALL is for draws without it), got {fan_out}");
             return invalid(OP, message);
         }
-        let adjacency = match self.direction {
-            Direction::Rows => adjacency.clone(),
-            Direction::Columns => adjacency.try_transpose()?,
-            Direction::Both => try_to_undirected(adjacency, Reduce::Amax)?,
-        };
-        let values: Vec<f32> = read_data(adjacency.values.clone()).convert::<f32>().iter().collect();
-        if self.weighted
-            && let Some(at) = values.iter().position(|weight| !(0.0..f32::INFINITY).contains(weight))
-        {
-            let message = format!("a weight must be finite and not negative, got {} at position {at}", values[at]);
-            return invalid(OP, message);
-        }
-        let ones = !adjacency.is_tracked() && values.iter().all(|&value| value == 1.0);
-        Ok(NeighborSampler(Arc::new(Inner {
-            rows: Arc::new(HostRows::of(adjacency.pattern())),
+        Ok(())
+    }
+
+    fn sampler(&self, adjacency: Option<CsrTensor<2>>, store: Arc<dyn GraphStore>, source: Source) -> NeighborSampler {
+        NeighborSampler(Arc::new(Inner {
             adjacency,
+            weighted: self.weighted && store.has_values(),
+            store,
+            source,
             fan_outs: self.fan_outs.clone(),
             replace: self.replace,
-            // Equal weights are no weights.
-            weights: (self.weighted && !values.iter().all(|&value| value == 1.0)).then(|| Arc::new(values)),
-            ones,
             seed: self.seed,
             tables: Mutex::default(),
-        })))
+        }))
     }
+}
+
+/// The dtype of floats that a device makes where none is asked for.
+fn float_dtype(device: &Device) -> DType {
+    Tensor::<1>::empty([0], device).dtype()
 }
 
 impl NeighborSampler {
@@ -152,14 +241,20 @@ impl NeighborSampler {
     pub const ALL: usize = usize::MAX;
 
     /// The matrix whose rows are sampled: that of [`try_init`](NeighborSamplerConfig::try_init), its transpose, or both
-    /// joined, as the direction says. The edge ids of a batch are positions of its stored elements.
-    pub fn adjacency(&self) -> &CsrTensor<2> {
-        &self.0.adjacency
+    /// joined, as the direction says. The edge ids of a batch are positions of its stored elements. A sampler of a
+    /// store has none.
+    pub fn adjacency(&self) -> Option<&CsrTensor<2>> {
+        self.0.adjacency.as_ref()
+    }
+
+    /// Where the rows are read from.
+    pub fn store(&self) -> &Arc<dyn GraphStore> {
+        &self.0.store
     }
 
     /// Number of nodes of the graph.
     pub fn nodes(&self) -> usize {
-        self.0.adjacency.dims()[0]
+        self.0.source.nodes
     }
 
     /// Number of hops.
@@ -172,13 +267,19 @@ impl NeighborSampler {
     #[cfg(feature = "dataset")]
     pub(super) fn on_device(&self, device: &burn::tensor::Device) -> Self {
         let own = &self.0;
+        let adjacency = own.adjacency.clone().map(|adjacency| crate::data::host::on_device(adjacency, device));
+        let (device, values) = match (&adjacency, &own.source.values) {
+            (Some(adjacency), Values::Tensor(_)) => (adjacency.device(), Values::Tensor(adjacency.values.clone())),
+            (Some(adjacency), other) => (adjacency.device(), other.clone()),
+            (None, other) => (crate::data::host::constants(device), other.clone()),
+        };
         Self(Arc::new(Inner {
-            adjacency: crate::data::host::on_device(own.adjacency.clone(), device),
-            rows: own.rows.clone(),
+            adjacency,
+            store: own.store.clone(),
+            source: Source { device, values, ..own.source.clone() },
             fan_outs: own.fan_outs.clone(),
             replace: own.replace,
-            weights: own.weights.clone(),
-            ones: own.ones,
+            weighted: own.weighted,
             seed: own.seed,
             tables: Mutex::default(),
         }))
@@ -190,10 +291,11 @@ impl NeighborSampler {
     ///
     /// # Errors
     ///
-    /// `index_out_of_range` for a seed that is no node; `overflow` for a batch of more than 2^31 - 1 nodes or edges.
+    /// `index_out_of_range` for a seed that is no node; `overflow` for a batch of more than 2^31 - 1 nodes or edges;
+    /// what a store finds wrong where it reads: `index_out_of_range`, `invalid_row_ptr`, `invalid`.
     #[or_panic]
     pub fn try_sample(&self, seeds: &[usize], draw: u64) -> Result<NeighborBatch> {
-        Ok(NeighborBatch::new(&self.0.adjacency, self.0.ones, seeds, self.try_hops(seeds, draw)?))
+        NeighborBatch::new(&self.0.source, seeds, self.try_hops(seeds, draw)?)
     }
 
     /// What [`try_sample`](Self::try_sample) draws, on the host.
@@ -203,22 +305,18 @@ impl NeighborSampler {
         check_ids(OP, seeds, self.nodes())?;
         let kept = own.tables.lock().ok().and_then(|mut tables| tables.pop());
         let mut table = kept.unwrap_or_else(|| Relabel::new(self.nodes()));
-        let how = Draw {
-            replace: own.replace,
-            weights: own.weights.as_ref().map(|list| list.as_slice()),
-            key: mix(own.seed, draw),
-        };
-        let hops = sample_hops(OP, own.rows.ptr(), own.rows.idx(), &signed(seeds), &own.fan_outs, how, &mut table)?;
+        let how = Draw { replace: own.replace, weighted: own.weighted, key: mix(own.seed, draw) };
+        let hops = sample_hops(OP, &*own.store, &signed(seeds), &own.fan_outs, how, &mut table);
         if let Ok(mut tables) = own.tables.lock() {
             tables.push(table);
         }
-        Ok(hops)
+        hops
     }
 }
 
 impl fmt::Debug for NeighborSampler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (nodes, edges, own) = (self.nodes(), self.0.adjacency.nnz(), &self.0);
+        let (nodes, edges, own) = (self.nodes(), self.0.store.edges(), &self.0);
         write!(f, "NeighborSampler({nodes} nodes, {edges} edges, fan-outs {:?}, seed {})", own.fan_outs, own.seed)
     }
 }

@@ -1,5 +1,6 @@
 //! The header of an array: its element type, order and shape.
 
+use burn::tensor::{BoolStore, DType};
 use std::io::Read;
 
 /// The bytes that every file starts with.
@@ -85,6 +86,22 @@ impl Header {
         })?;
         header.length = 8 + digits as u64 + length;
         Ok(header)
+    }
+
+    /// The dtype of a tensor that holds the elements as their bytes are, if there is one.
+    pub(crate) fn dtype(&self) -> Option<DType> {
+        let own = !self.big_endian || self.element.size() == 1;
+        let dtype = match self.element {
+            Element::Bool => DType::Bool(BoolStore::Native),
+            Element::I32 => DType::I32,
+            Element::I64 => DType::I64,
+            Element::U8 => DType::U8,
+            Element::F16 => DType::F16,
+            Element::F32 => DType::F32,
+            Element::F64 => DType::F64,
+            _ => return None,
+        };
+        (own && cfg!(target_endian = "little")).then_some(dtype)
     }
 
     /// Bytes of all elements.

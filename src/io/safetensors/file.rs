@@ -4,10 +4,12 @@ use crate::base::limits::Allowed;
 use crate::base::sizes::cells;
 use crate::io::source::{self, Limited};
 use ::safetensors::tensor::{Dtype, Metadata, TensorInfo};
+use burn::tensor::Bytes;
 use serde::{Deserialize, Serialize};
 use sparse_core::{Result, SparseError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
+use std::ops::Range;
 
 pub(super) const OP: &str = "safetensors";
 /// Name of the one entry of the metadata: the order of several would change from run to run.
@@ -47,7 +49,8 @@ pub(super) struct Head {
 pub(super) struct Array {
     pub dtype: Dtype,
     pub shape: Vec<usize>,
-    pub bytes: Vec<u8>,
+    /// In memory of its own, or a part of the file's.
+    pub bytes: Bytes,
 }
 
 #[derive(Serialize)]
@@ -114,17 +117,9 @@ pub(super) fn write(
 /// Reads a file whole. Memory grows with what is there, not with what the header claims.
 pub(super) fn read(source: impl Read) -> Result<Parts, String> {
     let (mut source, allowed) = (Limited::new(source), Allowed::now());
-    let mut length = [0; 8];
-    source.read_exact(&mut length).map_err(|trouble| format!("8 bytes of header length must come first, {trouble}"))?;
-    let length = u64::from_le_bytes(length);
-    if length > LARGEST_HEADER {
-        return Err(format!("the header must have at most {LARGEST_HEADER} bytes, got {length}"));
-    }
-    let header = take(&mut source, length, "the header")?;
-    let header: Metadata = serde_json::from_slice(&header)
-        .map_err(|trouble| format!("the header must be of the format, got {trouble}"))?;
+    let (header, _) = read_header(&mut source)?;
     let heads = read_heads(&header)?;
-    let wanted: BTreeSet<String> = heads.keys().flat_map(|name| PARTS.map(|part| key(name, part))).collect();
+    let wanted = wanted(&heads);
     let mut arrays = BTreeMap::new();
     for name in header.offset_keys() {
         let info = header.info(&name).expect("a name of the header");
@@ -133,6 +128,7 @@ pub(super) fn read(source: impl Read) -> Result<Parts, String> {
             let count = usize::try_from(cells(&info.shape)).unwrap_or(usize::MAX);
             allowed.check_elements(count).map_err(|trouble| format!("`{name}`: {trouble}"))?;
             let bytes = take(&mut source, bytes, &format!("`{name}`"))?;
+            let bytes = Bytes::from_bytes_vec(bytes);
             arrays.insert(name, Array { dtype: info.dtype, shape: info.shape.clone(), bytes });
         } else {
             let got =
@@ -146,6 +142,69 @@ pub(super) fn read(source: impl Read) -> Result<Parts, String> {
     }
 }
 
+/// The header, and its length with the eight bytes before it.
+fn read_header(source: &mut impl Read) -> Result<(Metadata, usize), String> {
+    let mut length = [0; 8];
+    source.read_exact(&mut length).map_err(|trouble| format!("8 bytes of header length must come first, {trouble}"))?;
+    let length = u64::from_le_bytes(length);
+    if length > LARGEST_HEADER {
+        return Err(format!("the header must have at most {LARGEST_HEADER} bytes, got {length}"));
+    }
+    let header = take(source, length, "the header")?;
+    let header = serde_json::from_slice(&header)
+        .map_err(|trouble| format!("the header must be of the format, got {trouble}"))?;
+    Ok((header, 8 + length as usize))
+}
+
+fn wanted(heads: &BTreeMap<String, Head>) -> BTreeSet<String> {
+    heads.keys().flat_map(|name| PARTS.map(|part| key(name, part))).collect()
+}
+
+/// Where each array of a file lies: its dtype, its shape and its bytes.
+pub(super) type Places = BTreeMap<String, (Dtype, Vec<usize>, Range<usize>)>;
+
+/// The header of a file that is in memory or mapped, whose length must be what the header says. No array is touched.
+pub(super) fn places(bytes: &[u8]) -> Result<(Metadata, Places), String> {
+    let (header, start) = read_header(&mut &bytes[..])?;
+    let mut places = BTreeMap::new();
+    for name in header.offset_keys() {
+        let info = header.info(&name).expect("a name of the header");
+        let [first, last] = [info.data_offsets.0, info.data_offsets.1].map(|offset| offset.saturating_add(start));
+        if first > last || last > bytes.len() {
+            let (length, got) = (last.saturating_sub(first), bytes.len().saturating_sub(first));
+            return Err(format!("`{name}` must have {length} bytes, got {got} before the end"));
+        }
+        places.insert(name, (info.dtype, info.shape.clone(), first..last));
+    }
+    let end = places.values().map(|(_, _, range)| range.end).max().unwrap_or(start);
+    match bytes.len() - end {
+        0 => Ok((header, places)),
+        rest => Err(format!("the file must end with its last tensor, got {rest} bytes more")),
+    }
+}
+
+/// The parts of a file that is in memory or mapped: they share its memory if `bytes` can be shared.
+pub(super) fn share(bytes: &Bytes) -> Result<Parts, String> {
+    let allowed = Allowed::now();
+    let (header, places) = places(bytes)?;
+    let heads = read_heads(&header)?;
+    let wanted = wanted(&heads);
+    let mut arrays = BTreeMap::new();
+    for (name, (dtype, shape, range)) in places {
+        if wanted.contains(&name) {
+            let count = usize::try_from(cells(&shape)).unwrap_or(usize::MAX);
+            allowed.check_elements(count).map_err(|trouble| format!("`{name}`: {trouble}"))?;
+            arrays.insert(name, Array { dtype, shape, bytes: part(bytes, range) });
+        }
+    }
+    Ok((heads, arrays))
+}
+
+/// A part of the bytes, without a copy if they can be shared.
+pub(super) fn part(bytes: &Bytes, range: Range<usize>) -> Bytes {
+    bytes.view(range.start, range.end).unwrap_or_else(|_| Bytes::from_bytes_vec(bytes[range].to_vec()))
+}
+
 fn take(source: &mut impl Read, length: u64, what: &str) -> Result<Vec<u8>, String> {
     let bytes = source::take(source, length).map_err(|trouble| format!("{what}: {trouble}"))?;
     complete(what, length, bytes.len() as u64)?;
@@ -156,7 +215,7 @@ fn complete(what: &str, length: u64, got: u64) -> Result<(), String> {
     if got == length { Ok(()) } else { Err(format!("{what} must have {length} bytes, got {got} before the end")) }
 }
 
-fn read_heads(header: &Metadata) -> Result<BTreeMap<String, Head>, String> {
+pub(super) fn read_heads(header: &Metadata) -> Result<BTreeMap<String, Head>, String> {
     let document = header.metadata().as_ref().and_then(|metadata| metadata.get(KEY));
     let document = document.ok_or_else(|| format!("the metadata must have an entry {KEY:?}, got none"))?;
     let trouble = |trouble| format!("the metadata's {KEY:?} must be as documented, got {trouble}");

@@ -11,7 +11,7 @@ use crate::pattern::layout::{Pattern, Structure};
 use crate::tensor::fill::{Fill, FillValue};
 use crate::tensor::sparse::SparseTensor;
 use ::safetensors::tensor::Dtype;
-use burn::tensor::{Bool, BoolStore, DType, Device, Float, Int, Scalar, Tensor, TensorData};
+use burn::tensor::{Bool, BoolStore, Bytes, DType, Device, Float, Int, Scalar, Tensor, TensorData};
 use sparse_burn::read_data;
 use sparse_core::{Result, SparseError};
 use std::any::TypeId;
@@ -28,21 +28,17 @@ const DTYPES: [(Dtype, DType); 8] = [
     (Dtype::BOOL, DType::Bool(BoolStore::Native)),
 ];
 
+/// The dtype of a tensor that holds such elements, if there is one.
+#[cfg(feature = "mmap")]
+pub(super) fn dtype(of: Dtype) -> Option<DType> {
+    DTYPES.into_iter().find(|&(dtype, _)| dtype == of).map(|(_, dtype)| dtype)
+}
+
 pub(super) fn to_arrays<P: Pattern, const D: usize, K: Kind>(
     tensor: &SparseTensor<P, D, K>,
 ) -> (Head, Vec<(&'static str, Array)>) {
     let (shape, sparse_dims) = (tensor.dims(), tensor.sparse_dims());
-    let (layout, mut arrays) = match tensor.pattern().arrays() {
-        Arrays::Coo(indices) => {
-            (Layout::Coo, vec![("indices", array(read_data(indices), vec![sparse_dims, tensor.nnz()]))])
-        }
-        Arrays::Csr(row_ptr, col_idx) => {
-            let row_ptr = exchanged(read_data(row_ptr), &shape[..sparse_dims]);
-            let length = row_ptr.num_elements();
-            let (row_ptr, col_idx) = (array(row_ptr, vec![length]), array(read_data(col_idx), vec![tensor.nnz()]));
-            (Layout::Csr, vec![("row_ptr", row_ptr), ("col_idx", col_idx)])
-        }
-    };
+    let (mut head, mut arrays) = pattern_arrays(tensor.pattern());
     let values = read_data(tensor.values.clone().inner());
     arrays.push(("values", array(values, [&[tensor.nnz()], &shape[sparse_dims..]].concat())));
     // What the fill is as an element of the tensor: a number of the host takes part in its dtype.
@@ -63,8 +59,24 @@ pub(super) fn to_arrays<P: Pattern, const D: usize, K: Kind>(
             FillKind::Value
         }
     };
-    let coalesced = tensor.is_coalesced();
-    (Head { layout, shape: shape.to_vec(), sparse_dims, coalesced, fill }, arrays)
+    (head.shape, head.coalesced, head.fill) = (shape.to_vec(), tensor.is_coalesced(), fill);
+    (head, arrays)
+}
+
+/// A pattern alone: what a file without values holds.
+pub(super) fn pattern_arrays<P: Pattern>(pattern: &P) -> (Head, Vec<(&'static str, Array)>) {
+    let (shape, nnz) = (pattern.shape(), pattern.nnz());
+    let (layout, arrays) = match pattern.arrays() {
+        Arrays::Coo(indices) => (Layout::Coo, vec![("indices", array(read_data(indices), vec![shape.len(), nnz]))]),
+        Arrays::Csr(row_ptr, col_idx) => {
+            let row_ptr = exchanged(read_data(row_ptr), shape);
+            let length = row_ptr.num_elements();
+            let (row_ptr, col_idx) = (array(row_ptr, vec![length]), array(read_data(col_idx), vec![nnz]));
+            (Layout::Csr, vec![("row_ptr", row_ptr), ("col_idx", col_idx)])
+        }
+    };
+    let (shape, sparse_dims, coalesced) = (shape.to_vec(), shape.len(), pattern.is_coalesced());
+    (Head { layout, shape, sparse_dims, coalesced, fill: FillKind::Zero }, arrays)
 }
 
 /// Row pointers of a batch as they are exchanged, each matrix starting at 0.
@@ -85,7 +97,7 @@ fn array(data: TensorData, shape: Vec<usize>) -> Array {
         Dtype::BOOL => data.iter::<bool>().map(u8::from).collect(),
         _ => little_endian(data.as_bytes(), dtype),
     };
-    Array { dtype, shape, bytes }
+    Array { dtype, shape, bytes: Bytes::from_bytes_vec(bytes) }
 }
 
 /// The elements with their bytes in the order of the file, and back.
@@ -97,6 +109,19 @@ fn little_endian(bytes: &[u8], dtype: Dtype) -> Vec<u8> {
     bytes
 }
 
+/// The bytes of an array in the order of this machine: those of the file where they can be shared and are aligned.
+fn native(array: &Array) -> Bytes {
+    let bytes = &array.bytes;
+    let size = (array.dtype.bitsize() / 8).max(1);
+    if cfg!(target_endian = "little")
+        && bytes.as_ptr().addr().is_multiple_of(size)
+        && let Ok(shared) = bytes.view(0, bytes.len())
+    {
+        return shared;
+    }
+    Bytes::from_bytes_vec(little_endian(bytes, array.dtype))
+}
+
 fn layout_of<P: Pattern>() -> Layout {
     if TypeId::of::<P>() == TypeId::of::<CooPattern>() { Layout::Coo } else { Layout::Csr }
 }
@@ -106,13 +131,7 @@ pub(super) fn from_arrays<'a, P: Pattern, const D: usize, K: Kind>(
     find: impl Fn(&'static str) -> Result<&'a Array>,
     device: &Device,
 ) -> Result<SparseTensor<P, D, K>> {
-    if head.layout != layout_of::<P>() {
-        let right = match head.layout {
-            Layout::Coo => CooPattern::LAYOUT,
-            Layout::Csr => CsrPattern::LAYOUT,
-        };
-        return Err(SparseError::LayoutMismatch { op: OP, left: P::LAYOUT.into(), right: right.into() });
-    }
+    check_layout::<P>(head)?;
     if head.shape.len() != D {
         return Err(mismatch("the shape in the file must have the rank asked for", &head.shape, &[D]));
     }
@@ -132,32 +151,7 @@ pub(super) fn from_arrays<'a, P: Pattern, const D: usize, K: Kind>(
         let (limit, got) = (limit as u128, nnz as u128);
         return Err(SparseError::Overflow { op: OP, what: "the number of empty blocks", limit, got });
     }
-    let pattern: P = match head.layout {
-        Layout::Coo => {
-            let indices = find("indices")?;
-            if indices.shape != [sparse.len(), nnz] {
-                return Err(mismatch("`indices` must be [sparse_dims, nnz]", &indices.shape, &[sparse.len(), nnz]));
-            }
-            let indices = upload_indices("indices", indices, [sparse.len(), nnz], sparse, device)?;
-            let pattern = CooPattern::checked(OP, indices, sparse)?;
-            if head.coalesced && !pattern.is_coalesced() {
-                return Err(invalid("`indices` must be coalesced as the metadata says, got others".into()));
-            }
-            P::from_arrays(pattern.arrays(), sparse, pattern.is_coalesced())
-        }
-        Layout::Csr => {
-            let (row_ptr, col_idx) = (find("row_ptr")?, find("col_idx")?);
-            let (&[pointers], &[columns]) = (&row_ptr.shape[..], &col_idx.shape[..]) else {
-                return Err(mismatch("`row_ptr` and `col_idx` must have one dim", &row_ptr.shape, &col_idx.shape));
-            };
-            if columns != nnz {
-                return Err(SparseError::LengthMismatch { op: OP, what: "`values`", expected: columns, got: nnz });
-            }
-            let row_ptr = upload_indices("row_ptr", row_ptr, [pointers], sparse, device)?;
-            let col_idx = upload_indices("col_idx", col_idx, [columns], sparse, device)?;
-            P::from_arrays(CsrPattern::checked(OP, row_ptr, col_idx, sparse)?.arrays(), sparse, true)
-        }
-    };
+    let pattern: P = pattern(head.layout, sparse, head.coalesced, Some(nnz), &find, device)?;
     let data = host::<K>("values", values, [nnz, block])?;
     let dtype = data.dtype();
     if !dtype.is_bool() {
@@ -170,6 +164,70 @@ pub(super) fn from_arrays<'a, P: Pattern, const D: usize, K: Kind>(
     };
     let rows = Tensor::from_data(data, (device, dtype));
     Ok(SparseTensor::from_parts(pattern, rows, dense.to_vec(), fill))
+}
+
+/// The pattern of a file, with or without values.
+pub(super) fn pattern_from_arrays<'a, P: Pattern>(
+    head: &Head,
+    find: impl Fn(&'static str) -> Result<&'a Array>,
+    device: &Device,
+) -> Result<P> {
+    check_layout::<P>(head)?;
+    if head.sparse_dims > head.shape.len() || (head.layout == Layout::Csr && head.sparse_dims < 2) {
+        return Err(mismatch("sparse_dims must fit the shape and the layout", &head.shape, &[head.sparse_dims]));
+    }
+    pattern(head.layout, &head.shape[..head.sparse_dims], head.coalesced, None, &find, device)
+}
+
+fn check_layout<P: Pattern>(head: &Head) -> Result<()> {
+    if head.layout == layout_of::<P>() {
+        return Ok(());
+    }
+    let right = match head.layout {
+        Layout::Coo => CooPattern::LAYOUT,
+        Layout::Csr => CsrPattern::LAYOUT,
+    };
+    Err(SparseError::LayoutMismatch { op: OP, left: P::LAYOUT.into(), right: right.into() })
+}
+
+/// The checked pattern of the arrays, which has `values` elements if that is known.
+fn pattern<'a, P: Pattern>(
+    layout: Layout,
+    sparse: &[usize],
+    coalesced: bool,
+    values: Option<usize>,
+    find: &dyn Fn(&'static str) -> Result<&'a Array>,
+    device: &Device,
+) -> Result<P> {
+    Ok(match layout {
+        Layout::Coo => {
+            let indices = find("indices")?;
+            let nnz = values.or(indices.shape.last().copied()).unwrap_or(0);
+            if indices.shape != [sparse.len(), nnz] {
+                return Err(mismatch("`indices` must be [sparse_dims, nnz]", &indices.shape, &[sparse.len(), nnz]));
+            }
+            let indices = upload_indices("indices", indices, [sparse.len(), nnz], sparse, device)?;
+            let pattern = CooPattern::checked(OP, indices, sparse)?;
+            if coalesced && !pattern.is_coalesced() {
+                return Err(invalid("`indices` must be coalesced as the metadata says, got others".into()));
+            }
+            P::from_arrays(pattern.arrays(), sparse, pattern.is_coalesced())
+        }
+        Layout::Csr => {
+            let (row_ptr, col_idx) = (find("row_ptr")?, find("col_idx")?);
+            let (&[pointers], &[columns]) = (&row_ptr.shape[..], &col_idx.shape[..]) else {
+                return Err(mismatch("`row_ptr` and `col_idx` must have one dim", &row_ptr.shape, &col_idx.shape));
+            };
+            if let Some(nnz) = values
+                && columns != nnz
+            {
+                return Err(SparseError::LengthMismatch { op: OP, what: "`values`", expected: columns, got: nnz });
+            }
+            let row_ptr = upload_indices("row_ptr", row_ptr, [pointers], sparse, device)?;
+            let col_idx = upload_indices("col_idx", col_idx, [columns], sparse, device)?;
+            P::from_arrays(CsrPattern::checked(OP, row_ptr, col_idx, sparse)?.arrays(), sparse, true)
+        }
+    })
 }
 
 /// Elements of a value block. Empty dims count as one: strides must fit, too.
@@ -199,7 +257,7 @@ fn upload_indices<const R: usize>(
             return Err(SparseError::UnsupportedDtype { op: OP, what, dtype });
         }
     };
-    let data = TensorData::from_bytes_vec(little_endian(&array.bytes, array.dtype), shape, dtype);
+    let data = TensorData::from_bytes(native(array), shape, dtype);
     let wide = dtype == DType::I64 && data.iter::<i64>().any(|index| i32::try_from(index).is_err());
     // A pattern is kept in the dtype that its sizes ask for; a batch counts its rows, and its columns, as one matrix's.
     let total = match *sizes {
@@ -235,7 +293,22 @@ fn host<K: Kind>(name: &str, array: &Array, shape: impl Into<burn::tensor::Shape
     if let (true, Some(at)) = (dtype.is_bool(), array.bytes.iter().position(|&byte| byte > 1)) {
         return Err(invalid(format!("`{name}` must be 0 or 1, got {} at position {at}", array.bytes[at])));
     }
-    Ok(TensorData::from_bytes_vec(little_endian(&array.bytes, array.dtype), shape, dtype))
+    Ok(TensorData::from_bytes(native(array), shape, dtype))
+}
+
+/// A dense array, without a copy on Flex.
+pub(super) fn dense<const D: usize, K: Kind>(name: &str, array: &Array, device: &Device) -> Result<Tensor<D, K>> {
+    if array.shape.len() != D {
+        return Err(mismatch("the array must have the rank asked for", &array.shape, &[D]));
+    }
+    // Empty dims count as one: strides must fit, too.
+    block_of(&array.shape)?;
+    let data = host::<K>(name, array, array.shape.clone())?;
+    let dtype = data.dtype();
+    if !dtype.is_bool() {
+        has_dtype(OP, device, dtype)?;
+    }
+    Ok(Tensor::from_data(data, (device, dtype)))
 }
 
 fn fill<K: Kind>(array: &Array, dense: &[usize], values: Dtype, device: &Device) -> Result<Fill<K>> {

@@ -1,6 +1,7 @@
 //! Global ids to local ones.
 
 use crate::memory::zeroed;
+use crate::source::prefetch;
 
 /// The local id of each node of a graph, for nodes that have one.
 ///
@@ -39,6 +40,12 @@ impl Relabel {
             *slot = nodes.len() as u32;
         }
         *slot - 1
+    }
+
+    /// Prefetches the slot of a node.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, node: usize) {
+        prefetch(&self.table, node);
     }
 
     /// The local id of a node that may have none.

@@ -2,28 +2,24 @@
 
 use super::random::{Stream, mix};
 use super::relabel::Relabel;
-use crate::element::Ids;
+use super::store::{Ahead, GraphStore};
 use crate::par::{self, even};
-use crate::source::prefetch;
 use crate::{Result, SparseError};
 use core::ops::Range;
 
 /// Up to this many draws, a linear search finds a number that was drawn before. More draws use a bitset.
 const FEW: usize = 48;
 
-/// How many nodes ahead row pointers are prefetched.
-const AHEAD: usize = 8;
-
-/// How many elements ahead columns and the table of local ids are prefetched.
+/// How many elements ahead the table of local ids is prefetched.
 const FAR: usize = 24;
 
 /// How neighbours are drawn.
 #[derive(Debug, Clone, Copy)]
-pub struct Draw<'a> {
+pub struct Draw {
     /// Whether a neighbour may be drawn more than once.
     pub replace: bool,
-    /// A weight for each stored element, finite and not negative; without weights all are drawn alike.
-    pub weights: Option<&'a [f32]>,
+    /// Whether the values of the elements are their weights. Otherwise all are drawn alike.
+    pub weighted: bool,
     /// What the draw depends on, besides the hop and the node.
     pub key: u64,
 }
@@ -45,12 +41,15 @@ pub struct Hops {
     pub times: Vec<u32>,
 }
 
-/// What was drawn for some nodes, one after the other.
-#[derive(Default)]
-struct Drawn {
-    counts: Vec<usize>,
-    edges: Vec<usize>,
-    times: Vec<u32>,
+/// The positions that were drawn for some nodes, one node after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Drawn {
+    /// Number of positions of each node.
+    pub counts: Vec<usize>,
+    /// The positions among the elements of the graph.
+    pub positions: Vec<usize>,
+    /// How often each position was drawn, with replacement only.
+    pub times: Vec<u32>,
 }
 
 /// Draws neighbours hop by hop: `fan_outs[h]` of each node that hop `h` starts from (all, if it has fewer).
@@ -58,6 +57,9 @@ struct Drawn {
 /// `seeds` are nodes in range; one that is given twice counts once. Each node is expanded once, when it is first
 /// reached. Draws for a node depend on the key, the hop and the node only. The local columns of a row ascend. `table`
 /// must be empty and is empty afterwards.
+///
+/// A hop has two phases: [`positions`] of all its nodes, then the columns at all these positions. Each phase tells the
+/// store what it will read before it reads it.
 ///
 /// Without replacement a uniform draw is Floyd's algorithm: `O(fan_out)` for each node. A weighted one takes the
 /// elements with the smallest exponential keys: `O(degree)`. With replacement a uniform draw is `O(fan_out)`, a
@@ -68,17 +70,21 @@ struct Drawn {
 ///
 /// # Errors
 ///
-/// `overflow` for more than 2^31 - 1 nodes or edges.
+/// `overflow` for more than 2^31 - 1 nodes or edges; `invalid` for a weight that is negative or not finite; those of
+/// the store.
 pub fn sample_hops(
     op: &'static str,
-    ptr: Ids<'_>,
-    idx: Ids<'_>,
+    store: &dyn GraphStore,
     seeds: &[i64],
     fan_outs: &[usize],
-    draw: Draw<'_>,
+    draw: Draw,
     table: &mut Relabel,
 ) -> Result<Hops> {
     let mut hops = Hops { ptr: vec![0], ..Hops::default() };
+    if let Some(position) = seeds.iter().position(|&seed| seed < 0 || seed as usize >= store.nodes()) {
+        let (size, index) = (store.nodes(), seeds[position]);
+        return Err(SparseError::IndexOutOfRange { op, axis: 0, low: 0, size, index, position });
+    }
     for &seed in seeds {
         table.local(seed as usize, &mut hops.nodes);
     }
@@ -87,13 +93,9 @@ pub fn sample_hops(
     let mut done = Ok(());
     for (hop, &fan_out) in fan_outs.iter().enumerate() {
         let end = hops.nodes.len();
-        let rows = Rows { ptr, draw: Draw { key: mix(draw.key, hop as u64), ..draw }, fan_out };
-        let pieces = even(end - start, fan_out.min(64));
-        let drawn = par::map(pieces.len(), &|piece| {
-            let range = &pieces[piece];
-            rows.drawn(&hops.nodes[start + range.start..start + range.end])
-        });
-        done = hops.take(op, drawn, idx, table);
+        let draw = Draw { key: mix(draw.key, hop as u64), ..draw };
+        done = positions(op, store, &hops.nodes[start..end], fan_out, draw)
+            .and_then(|drawn| hops.take(op, drawn, store, table));
         if done.is_err() {
             break;
         }
@@ -105,21 +107,51 @@ pub fn sample_hops(
     Ok(hops)
 }
 
+/// The first phase of a hop: draws `fan_out` positions for each of `nodes` (all, if it has fewer). Reads no column.
+///
+/// Draws for a node depend on `draw.key` and the node only. So the parts, of some nodes each and in order, give the
+/// same positions one after the other, for any number of threads and parts. The parts have been
+/// [asked for](GraphStore::ask): their columns can be read.
+///
+/// # Errors
+///
+/// As [`sample_hops`].
+pub fn positions(
+    op: &'static str,
+    store: &dyn GraphStore,
+    nodes: &[i64],
+    fan_out: usize,
+    draw: Draw,
+) -> Result<Vec<Drawn>> {
+    let rows = Rows { op, store, draw, fan_out };
+    let pieces = even(nodes.len(), fan_out.min(64));
+    // The pages of all pieces first: each piece would wait for its own ones only.
+    par::run(pieces.len(), &|piece| store.ask(Ahead::Rows(&nodes[pieces[piece].clone()])));
+    par::map(pieces.len(), &|piece| rows.drawn(&nodes[pieces[piece].clone()])).into_iter().collect()
+}
+
 impl Hops {
-    /// Appends what a hop drew, with new nodes numbered in the order in which they appear.
-    fn take(&mut self, op: &'static str, drawn: Vec<Drawn>, idx: Ids<'_>, table: &mut Relabel) -> Result<()> {
-        for part in drawn {
-            let got = (self.edges.len() + part.edges.len()).max(self.nodes.len() + part.edges.len());
-            if got > Relabel::MOST {
-                let what = "the number of nodes and edges of a sample";
-                return Err(SparseError::Overflow { op, what, limit: Relabel::MOST as u128, got: got as u128 });
+    /// The second phase of a hop: appends what it drew, with new nodes numbered in the order in which they appear.
+    fn take(&mut self, op: &'static str, drawn: Vec<Drawn>, store: &dyn GraphStore, table: &mut Relabel) -> Result<()> {
+        let all: usize = drawn.iter().map(|part| part.positions.len()).sum();
+        let got = (self.edges.len() + all).max(self.nodes.len());
+        if got > Relabel::MOST {
+            let what = "the number of nodes and edges of a sample";
+            return Err(SparseError::Overflow { op, what, limit: Relabel::MOST as u128, got: got as u128 });
+        }
+        let columns = par::map(drawn.len(), &|part| {
+            let mut columns = Vec::new();
+            store.columns(&drawn[part].positions, &mut columns).map(|()| columns)
+        });
+        self.cols.reserve(all);
+        self.edges.reserve(all);
+        for (part, columns) in drawn.into_iter().zip(columns) {
+            self.label(&columns?, table);
+            if self.nodes.len() > Relabel::MOST {
+                let (what, got) = ("the number of nodes of a sample", self.nodes.len() as u128);
+                return Err(SparseError::Overflow { op, what, limit: Relabel::MOST as u128, got });
             }
-            // `extend` writes columns without a check of the capacity for each.
-            match idx {
-                Ids::I32(idx) => self.label(&part.edges, |at| idx[at] as usize, |at| prefetch(idx, at), table),
-                Ids::I64(idx) => self.label(&part.edges, |at| idx[at] as usize, |at| prefetch(idx, at), table),
-            }
-            self.edges.extend(part.edges.iter().map(|&edge| edge as i64));
+            self.edges.extend(part.positions.iter().map(|&edge| edge as i64));
             self.times.extend(part.times);
             let mut end = *self.ptr.last().expect("starts with 0");
             self.ptr.extend(part.counts.into_iter().map(|count| {
@@ -131,13 +163,12 @@ impl Hops {
         Ok(())
     }
 
-    fn label(&mut self, edges: &[usize], node: impl Fn(usize) -> usize, touch: impl Fn(usize), table: &mut Relabel) {
-        self.cols.reserve(edges.len());
-        for (k, &edge) in edges.iter().enumerate() {
-            if let Some(&far) = edges.get(k + FAR) {
-                touch(far);
+    fn label(&mut self, columns: &[usize], table: &mut Relabel) {
+        for (k, &node) in columns.iter().enumerate() {
+            if let Some(&far) = columns.get(k + FAR) {
+                table.prefetch(far);
             }
-            self.cols.push(table.local(node(edge), &mut self.nodes) as i32);
+            self.cols.push(table.local(node, &mut self.nodes) as i32);
         }
     }
 
@@ -177,8 +208,9 @@ impl Hops {
 /// Draws of one hop.
 #[derive(Clone, Copy)]
 struct Rows<'a> {
-    ptr: Ids<'a>,
-    draw: Draw<'a>,
+    op: &'static str,
+    store: &'a dyn GraphStore,
+    draw: Draw,
     fan_out: usize,
 }
 
@@ -188,42 +220,57 @@ struct Scratch {
     bits: Vec<u64>,
     sums: Vec<f64>,
     keys: Vec<(f64, usize)>,
+    span: Vec<usize>,
+    weights: Vec<f32>,
 }
 
 impl Rows<'_> {
-    fn drawn(&self, nodes: &[i64]) -> Drawn {
+    fn drawn(&self, nodes: &[i64]) -> Result<Drawn> {
         let mut out = Drawn::default();
         out.counts.reserve(nodes.len());
-        out.edges.reserve(nodes.len().saturating_mul(self.fan_out.min(64)));
-        let mut scratch = Scratch::default();
-        for (k, &node) in nodes.iter().enumerate() {
-            if let Some(&next) = nodes.get(k + AHEAD) {
-                match self.ptr {
-                    Ids::I32(ptr) => prefetch(ptr, next as usize),
-                    Ids::I64(ptr) => prefetch(ptr, next as usize),
-                }
-            }
-            let span = self.ptr.span(node as usize);
-            let before = out.edges.len();
-            let mut stream = Stream::new(mix(self.draw.key, node as u64));
-            match (self.draw.weights, self.draw.replace) {
-                (None, false) => distinct(span, self.fan_out, &mut stream, &mut scratch, &mut out.edges),
-                (Some(weights), false) => {
-                    weighted_distinct(span, weights, self.fan_out, &mut stream, &mut scratch, &mut out.edges)
-                }
-                (weights, true) => {
-                    match weights {
-                        None => repeated(span, self.fan_out, &mut stream, &mut out.edges),
-                        Some(weights) => {
-                            weighted_repeated(span, weights, self.fan_out, &mut stream, &mut scratch, &mut out.edges)
-                        }
-                    }
-                    count_equal(&mut out, before);
-                }
-            }
-            out.counts.push(out.edges.len() - before);
+        out.positions.reserve(nodes.len().saturating_mul(self.fan_out.min(64)));
+        let (mut scratch, mut spans) = (Scratch::default(), Vec::new());
+        self.store.spans(nodes, &mut spans)?;
+        if self.draw.weighted {
+            self.store.ask(Ahead::Spans(&spans));
         }
-        out
+        for (&node, span) in nodes.iter().zip(spans) {
+            let before = out.positions.len();
+            let mut stream = Stream::new(mix(self.draw.key, node as u64));
+            if self.draw.weighted {
+                self.weigh(span.clone(), &mut scratch)?;
+            }
+            match (self.draw.weighted, self.draw.replace) {
+                (false, false) => distinct(span, self.fan_out, &mut stream, &mut scratch, &mut out.positions),
+                (true, false) => {
+                    weighted_distinct(span, self.fan_out, &mut stream, &mut scratch, &mut out.positions);
+                }
+                (false, true) => repeated(span, self.fan_out, &mut stream, &mut out.positions),
+                (true, true) => weighted_repeated(span, self.fan_out, &mut stream, &mut scratch, &mut out.positions),
+            }
+            if self.draw.replace {
+                count_equal(&mut out, before);
+            }
+            out.counts.push(out.positions.len() - before);
+        }
+        self.store.ask(Ahead::Columns(&out.positions));
+        Ok(out)
+    }
+
+    /// Reads the weights of a span.
+    fn weigh(&self, span: Range<usize>, scratch: &mut Scratch) -> Result<()> {
+        scratch.span.clear();
+        scratch.span.extend(span.clone());
+        scratch.weights.clear();
+        self.store.values(&scratch.span, &mut scratch.weights)?;
+        match scratch.weights.iter().position(|weight| !(0.0..f32::INFINITY).contains(weight)) {
+            None => Ok(()),
+            Some(k) => {
+                let (got, at) = (scratch.weights[k], span.start + k);
+                let message = format!("a weight must be finite and not negative, got {got} at position {at}");
+                Err(SparseError::Invalid { op: self.op, message })
+            }
+        }
     }
 }
 
@@ -271,7 +318,6 @@ fn repeated(span: Range<usize>, count: usize, stream: &mut Stream, out: &mut Vec
 /// the weights of those that are left.
 fn weighted_distinct(
     span: Range<usize>,
-    weights: &[f32],
     count: usize,
     stream: &mut Stream,
     scratch: &mut Scratch,
@@ -280,8 +326,8 @@ fn weighted_distinct(
     let keys = &mut scratch.keys;
     keys.clear();
     // The first of independent exponential clocks with these rates rings with these probabilities.
-    let clock = |at: usize| (weights[at] > 0.0).then(|| (-stream.unit().ln() / f64::from(weights[at]), at));
-    keys.extend(span.filter_map(clock));
+    let clock = |(at, &weight): (usize, &f32)| (weight > 0.0).then(|| (-stream.unit().ln() / f64::from(weight), at));
+    keys.extend(span.zip(&scratch.weights).filter_map(clock));
     if keys.len() > count {
         keys.select_nth_unstable_by(count - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         keys.truncate(count);
@@ -293,7 +339,6 @@ fn weighted_distinct(
 /// `count` positions, each drawn with a probability in proportion to its weight.
 fn weighted_repeated(
     span: Range<usize>,
-    weights: &[f32],
     count: usize,
     stream: &mut Stream,
     scratch: &mut Scratch,
@@ -302,7 +347,7 @@ fn weighted_repeated(
     let sums = &mut scratch.sums;
     sums.clear();
     let mut sum = 0.0;
-    sums.extend(weights[span.clone()].iter().map(|&weight| {
+    sums.extend(scratch.weights.iter().map(|&weight| {
         sum += f64::from(weight);
         sum
     }));
@@ -315,18 +360,18 @@ fn weighted_repeated(
     }
 }
 
-/// Sorts the edges from `before` on, and counts equal ones.
+/// Sorts the positions from `before` on, and counts equal ones.
 fn count_equal(out: &mut Drawn, before: usize) {
-    out.edges[before..].sort_unstable();
+    out.positions[before..].sort_unstable();
     let mut kept = before;
-    for k in before..out.edges.len() {
-        if k > before && out.edges[k] == out.edges[kept - 1] {
+    for k in before..out.positions.len() {
+        if k > before && out.positions[k] == out.positions[kept - 1] {
             out.times[kept - 1] += 1;
         } else {
-            out.edges[kept] = out.edges[k];
+            out.positions[kept] = out.positions[k];
             out.times.push(1);
             kept += 1;
         }
     }
-    out.edges.truncate(kept);
+    out.positions.truncate(kept);
 }

@@ -1,9 +1,12 @@
 //! Graph algorithms, compared with plain loops over their definitions; draws, with their probabilities.
 
 use proptest::prelude::*;
+use sparse_core::Result;
 use sparse_core::dynamic::Ids;
 use sparse_core::graph::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Mutex;
 
 /// A graph by rows: the columns of each ascend strictly.
 #[derive(Clone, Debug)]
@@ -69,10 +72,11 @@ impl Graph {
         all
     }
 
-    fn sample(&self, seeds: &[i64], fan_outs: &[usize], draw: Draw<'_>) -> Hops {
+    fn sample(&self, seeds: &[i64], fan_outs: &[usize], draw: Draw, weights: Option<&[f32]>) -> Hops {
         let (ptr, idx) = self.ids();
         let mut table = Relabel::new(self.nodes());
-        let hops = sample_hops("t", ptr, idx, seeds, fan_outs, draw, &mut table).unwrap();
+        let store = Slices::new("t", ptr, idx, weights).unwrap();
+        let hops = sample_hops("t", &store, seeds, fan_outs, draw, &mut table).unwrap();
         assert!((0..self.nodes()).all(|node| table.find(node).is_none()), "the table is empty again");
         hops
     }
@@ -84,13 +88,13 @@ fn graphs(most: usize) -> impl Strategy<Value = Graph> {
         .prop_map(|rows| Graph::of(&rows))
 }
 
-fn uniform(key: u64) -> Draw<'static> {
-    Draw { replace: false, weights: None, key }
+fn uniform(key: u64) -> Draw {
+    Draw { replace: false, weighted: false, key }
 }
 
 /// What every sample must be, whatever was drawn.
-fn check_hops(graph: &Graph, seeds: &[i64], fan_outs: &[usize], draw: Draw<'_>, hops: &Hops) {
-    let weighs = |edge: usize| draw.weights.is_none_or(|weights| weights[edge] > 0.0);
+fn check_hops(graph: &Graph, seeds: &[i64], fan_outs: &[usize], draw: Draw, weights: Option<&[f32]>, hops: &Hops) {
+    let weighs = |edge: usize| weights.is_none_or(|weights| weights[edge] > 0.0);
     assert_eq!(hops.counts.len(), fan_outs.len() + 1);
     let mut seen = BTreeSet::new();
     let first: Vec<i64> = seeds.iter().copied().filter(|&seed| seen.insert(seed)).collect();
@@ -140,14 +144,24 @@ proptest! {
         let seeds: Vec<i64> = raw.iter().map(|seed| (seed % graph.nodes()) as i64).collect();
         // Some weights are 0.
         let weights: Vec<f32> = (0..graph.idx.len()).map(|k| (k % 3) as f32).collect();
-        let draw = Draw { replace, weights: weighted.then_some(&weights), key };
-        let hops = graph.sample(&seeds, &fan_outs, draw);
-        check_hops(&graph, &seeds, &fan_outs, draw, &hops);
+        let draw = Draw { replace, weighted, key };
+        let used = weighted.then_some(&weights[..]);
+        let hops = graph.sample(&seeds, &fan_outs, draw, used);
+        check_hops(&graph, &seeds, &fan_outs, draw, used, &hops);
         let (ptr, idx): (Vec<i64>, Vec<i64>) =
             (graph.ptr.iter().map(|&k| k.into()).collect(), graph.idx.iter().map(|&k| k.into()).collect());
         let mut table = Relabel::new(graph.nodes());
-        let wide = sample_hops("t", Ids::I64(&ptr), Ids::I64(&idx), &seeds, &fan_outs, draw, &mut table).unwrap();
-        prop_assert_eq!(wide, hops);
+        let (narrow_ptr, narrow_idx) = graph.ids();
+        for (ptr, idx) in [
+            (Ids::I64(&ptr), Ids::I64(&idx)),
+            (Ids::I64(&ptr), narrow_idx),
+            (narrow_ptr, Ids::I64(&idx)),
+        ] {
+            let store = Slices::new("t", ptr, idx, used).unwrap();
+            store.check().unwrap();
+            let other = sample_hops("t", &store, &seeds, &fan_outs, draw, &mut table).unwrap();
+            prop_assert_eq!(&other, &hops);
+        }
     }
 
     #[test]
@@ -307,7 +321,7 @@ fn every_subset_is_drawn_alike() {
     let graph = Graph::star(10);
     let mut counts = BTreeMap::new();
     for key in 0..24_000 {
-        let mut edges = graph.sample(&[0], &[3], uniform(key)).edges;
+        let mut edges = graph.sample(&[0], &[3], uniform(key), None).edges;
         edges.sort_unstable();
         *counts.entry(edges).or_insert(0usize) += 1;
     }
@@ -318,7 +332,7 @@ fn every_subset_is_drawn_alike() {
     // Many draws use another search.
     let (graph, mut counts) = (Graph::star(150), vec![0usize; 150]);
     for key in 0..3000 {
-        let edges = graph.sample(&[0], &[100], uniform(key)).edges;
+        let edges = graph.sample(&[0], &[100], uniform(key), None).edges;
         assert_eq!(edges.len(), 100);
         edges.iter().for_each(|&edge| counts[edge as usize] += 1);
     }
@@ -331,10 +345,10 @@ fn every_subset_is_drawn_alike() {
 fn weights_are_probabilities() {
     let graph = Graph::star(4);
     let weights = [1.0f32, 0.0, 2.0, 3.0];
-    let draw = |replace, key| Draw { replace, weights: Some(&weights), key };
+    let draw = |replace, key| Draw { replace, weighted: true, key };
     let mut pairs = BTreeMap::new();
     for key in 0..30_000 {
-        let mut edges = graph.sample(&[0], &[2], draw(false, key)).edges;
+        let mut edges = graph.sample(&[0], &[2], draw(false, key), Some(&weights)).edges;
         edges.sort_unstable();
         *pairs.entry((edges[0], edges[1])).or_insert(0usize) += 1;
     }
@@ -346,7 +360,7 @@ fn weights_are_probabilities() {
     assert!(statistic < 13.8, "2 degrees of freedom: {statistic}");
     let mut counts = [0usize; 4];
     for key in 0..10_000 {
-        let hops = graph.sample(&[0], &[6], draw(true, key));
+        let hops = graph.sample(&[0], &[6], draw(true, key), Some(&weights));
         hops.edges.iter().zip(&hops.times).for_each(|(&edge, &times)| counts[edge as usize] += times as usize);
     }
     assert_eq!(counts[1], 0);
@@ -355,7 +369,7 @@ fn weights_are_probabilities() {
     // All weights are 0: nothing is drawn.
     let none = [0.0f32; 4];
     for replace in [false, true] {
-        let hops = graph.sample(&[0], &[3], Draw { replace, weights: Some(&none), key: 1 });
+        let hops = graph.sample(&[0], &[3], Draw { replace, weighted: true, key: 1 }, Some(&none));
         assert_eq!((hops.nodes, hops.ptr), (vec![0], vec![0, 0]));
     }
 }
@@ -365,7 +379,7 @@ fn replacement_counts_draws() {
     let graph = Graph::star(5);
     let mut counts = [0usize; 5];
     for key in 0..10_000 {
-        let hops = graph.sample(&[0], &[8], Draw { replace: true, weights: None, key });
+        let hops = graph.sample(&[0], &[8], Draw { replace: true, weighted: false, key }, None);
         hops.edges.iter().zip(&hops.times).for_each(|(&edge, &times)| counts[edge as usize] += times as usize);
     }
     assert_eq!(counts.iter().sum::<usize>(), 80_000);
@@ -468,8 +482,7 @@ fn threads_do_not_matter_to_graphs() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let draws = [(false, false), (true, false), (false, true), (true, true)].map(|(replace, weighted)| {
-                let draw = Draw { replace, weights: weighted.then_some(&weights[..]), key: 9 };
-                graph.sample(&seeds, &[7, 5], draw)
+                graph.sample(&seeds, &[7, 5], Draw { replace, weighted, key: 9 }, weighted.then_some(&weights[..]))
             });
             let two_way = graph.two_way();
             let walks =
@@ -485,5 +498,144 @@ fn threads_do_not_matter_to_graphs() {
     let one = run(1);
     assert_eq!(one, run(2));
     assert_eq!(one, run(8));
-    check_hops(&graph, &seeds, &[7, 5], uniform(9), &one.0.0[0]);
+    check_hops(&graph, &seeds, &[7, 5], uniform(9), None, &one.0.0[0]);
+}
+
+/// A number that every number of a sample takes part in, in order.
+fn digest(hops: &Hops) -> u64 {
+    let numbers = [&hops.nodes, &hops.edges].into_iter().flatten().copied();
+    let small = [&hops.ptr, &hops.cols].into_iter().flatten().map(|&number| number.into());
+    let counts = hops.counts.iter().map(|&count| count as i64).chain(hops.times.iter().map(|&count| count.into()));
+    numbers.chain(small).chain(counts).fold(0, |key, number| mix(key, number as u64))
+}
+
+/// The draws are part of what a seed promises: they are those of the first version, for every kind of draw.
+#[test]
+fn samples_are_those_of_the_first_version() {
+    let graph = Graph::random(20_000, 30, 4);
+    let seeds: Vec<i64> = (0..3000).collect();
+    let weights: Vec<f32> = (0..graph.idx.len()).map(|k| (k % 7) as f32).collect();
+    let digests = [(false, false), (true, false), (false, true), (true, true)].map(|(replace, weighted)| {
+        let draw = Draw { replace, weighted, key: 9 };
+        digest(&graph.sample(&seeds, &[7, 5], draw, weighted.then_some(&weights[..])))
+    });
+    let first = [0x06b5_66b3_695f_08b3, 0x7ade_87f9_523e_4dc9, 0x38d3_26eb_fb9e_7d46, 0xeda2_edf2_dc87_02a6];
+    assert_eq!(digests, first, "got {digests:#x?}");
+}
+
+/// A store that notes what was asked for, and refuses to read anything else.
+struct Strict<'a> {
+    slices: Slices<'a>,
+    rows: Mutex<BTreeSet<i64>>,
+    columns: Mutex<BTreeSet<usize>>,
+    values: Mutex<BTreeSet<usize>>,
+}
+
+impl GraphStore for Strict<'_> {
+    fn nodes(&self) -> usize {
+        self.slices.nodes()
+    }
+
+    fn edges(&self) -> usize {
+        self.slices.edges()
+    }
+
+    fn spans(&self, nodes: &[i64], out: &mut Vec<Range<usize>>) -> Result<()> {
+        let asked = self.rows.lock().unwrap();
+        assert!(nodes.iter().all(|node| asked.contains(node)), "rows are asked for before they are read");
+        self.slices.spans(nodes, out)
+    }
+
+    fn columns(&self, positions: &[usize], out: &mut Vec<usize>) -> Result<()> {
+        let asked = self.columns.lock().unwrap();
+        assert!(positions.iter().all(|at| asked.contains(at)), "columns are asked for before they are read");
+        self.slices.columns(positions, out)
+    }
+
+    fn has_values(&self) -> bool {
+        self.slices.has_values()
+    }
+
+    fn values(&self, positions: &[usize], out: &mut Vec<f32>) -> Result<()> {
+        let asked = self.values.lock().unwrap();
+        assert!(positions.iter().all(|at| asked.contains(at)), "values are asked for before they are read");
+        self.slices.values(positions, out)
+    }
+
+    fn ask(&self, ahead: Ahead<'_>) {
+        match ahead {
+            Ahead::Rows(nodes) => self.rows.lock().unwrap().extend(nodes),
+            Ahead::Columns(positions) => self.columns.lock().unwrap().extend(positions),
+            Ahead::Values(positions) => self.values.lock().unwrap().extend(positions),
+            Ahead::Spans(spans) => self.values.lock().unwrap().extend(spans.iter().cloned().flatten()),
+        }
+    }
+}
+
+#[test]
+fn a_sample_asks_for_all_that_it_reads() {
+    let graph = Graph::random(2000, 30, 4);
+    let (ptr, idx) = graph.ids();
+    let seeds: Vec<i64> = (0..900).collect();
+    let weights: Vec<f32> = (0..graph.idx.len()).map(|k| (k % 7) as f32).collect();
+    for (replace, weighted) in [(false, false), (true, false), (false, true), (true, true)] {
+        let (draw, slices) = (Draw { replace, weighted, key: 9 }, Slices::new("t", ptr, idx, Some(&weights)).unwrap());
+        let store = Strict { slices, rows: Mutex::default(), columns: Mutex::default(), values: Mutex::default() };
+        let hops = sample_hops("t", &store, &seeds, &[50, 5], draw, &mut Relabel::new(graph.nodes())).unwrap();
+        assert_eq!(hops, graph.sample(&seeds, &[50, 5], draw, Some(&weights)));
+        // No column is asked for in vain.
+        assert_eq!(
+            hops.edges.iter().map(|&edge| edge as usize).collect::<BTreeSet<_>>(),
+            *store.columns.lock().unwrap()
+        );
+        // The first phase alone gives the positions of a hop.
+        let parts = positions("t", &store, &seeds, 50, Draw { key: mix(9, 0), ..draw }).unwrap();
+        let first: BTreeSet<usize> = parts.into_iter().flat_map(|part| part.positions).collect();
+        let end = hops.ptr[hops.counts[0]] as usize;
+        assert_eq!(first, hops.edges[..end].iter().map(|&edge| edge as usize).collect());
+    }
+}
+
+/// Arrays that no constructor has looked at: each fault is an error where it is read, and the table is empty again.
+#[test]
+fn wrong_arrays_are_errors() {
+    let sample = |ptr: &[i64], idx: &[i32], values: Option<&[f32]>, seeds: &[i64]| -> String {
+        let store = match Slices::new("t", Ids::I64(ptr), Ids::I32(idx), values) {
+            Ok(store) => store,
+            Err(error) => return format!("{} at once", error.kind()),
+        };
+        let (mut table, draw) = (Relabel::new(3), Draw { replace: false, weighted: values.is_some(), key: 1 });
+        let error = sample_hops("t", &store, seeds, &[9, 9], draw, &mut table).expect_err("a fault");
+        assert!((0..3).all(|node| table.find(node).is_none()));
+        if values.is_none() && seeds[0] < 3 && seeds[0] >= 0 {
+            assert_eq!(store.check().expect_err("a fault"), error);
+        }
+        error.to_string()
+    };
+    assert_eq!(sample(&[], &[], None, &[0]), "length_mismatch at once");
+    assert_eq!(sample(&[1, 2, 2, 2], &[0, 1], None, &[0]), "invalid_row_ptr at once");
+    assert_eq!(sample(&[0, 2, 2, 3], &[0, 1], None, &[0]), "invalid_row_ptr at once");
+    assert_eq!(sample(&[0, 2, 2, 2], &[0, 1], Some(&[1.0]), &[0]), "length_mismatch at once");
+    assert_eq!(sample(&[0, 2, 1, 2], &[0, 1], None, &[1]), "t: row_ptr must never descend, got 1 at position 2");
+    assert_eq!(sample(&[0, 7, 1, 2], &[0, 1], None, &[0]), "t: row_ptr must be in [0, nnz], got 7 at position 1");
+    assert_eq!(sample(&[0, -1, 1, 2], &[0, 1], None, &[0]), "t: row_ptr must be in [0, nnz], got -1 at position 1");
+    for wrong in [3, -1] {
+        assert_eq!(
+            sample(&[0, 1, 2, 2], &[1, wrong], None, &[0]),
+            format!("t: index along dim 1 must be in [0, 3), got {wrong} at position 1")
+        );
+    }
+    for wrong in [3, -1] {
+        assert_eq!(
+            sample(&[0, 1, 2, 2], &[1, 2], None, &[wrong]),
+            format!("t: index along dim 0 must be in [0, 3), got {wrong} at position 0")
+        );
+    }
+    assert_eq!(
+        sample(&[0, 1, 2, 2], &[1, 2], Some(&[1.0, f32::NAN]), &[0]),
+        "t: a weight must be finite and not negative, got NaN at position 1"
+    );
+    let (ptr, idx) = ([0i64, 2, 2, 2], [1i32, 1]);
+    let error = Slices::new("t", Ids::I64(&ptr), Ids::I32(&idx), None).unwrap().check().expect_err("equal columns");
+    assert_eq!(error.kind(), "unsorted_columns");
 }

@@ -1,0 +1,4 @@
+//! Graphs and features in files that are larger than memory.
+
+pub(super) mod features;
+pub(super) mod graph;

@@ -1,0 +1,286 @@
+//! Files that are mapped into memory: they are read where they lie, a page at a time.
+
+use crate::io::npy;
+#[cfg(feature = "safetensors")]
+use crate::io::safetensors;
+use burn::tensor::{AllocationProperty, Bytes, DType};
+use bytemuck::Pod;
+use half::{bf16, f16};
+#[cfg(unix)]
+use memmap2::Advice;
+use memmap2::Mmap;
+use sparse_core::{Result, SparseError};
+use std::fmt;
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const OP: &str = "MappedFile";
+
+/// The unit in which the system reads a file. Where pages are larger, it rounds itself.
+const PAGE: usize = 4096;
+
+/// Ranges with at most so many pages between them are asked for as one: on a disk that serves a limited number of
+/// requests a second, a few pages more cost less than another request.
+const NEAR: usize = 2 * PAGE;
+
+/// The most that is asked for at once. Of a longer range Linux reads no more than the read-ahead of the device, silently.
+/// This is its default.
+const MOST: usize = 128 << 10;
+
+/// A file in memory that is not read before it is used, and whose memory the system may take back at any time.
+///
+/// So arrays that are larger than the memory of the machine can be used as if they were in it:
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::io::{MappedFile, npy};
+///
+/// let (device, path) = (Device::flex(), std::env::temp_dir().join(format!("mapped-{}.npy", std::process::id())));
+/// npy::save(&path, &Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], &device)).unwrap();
+/// let file = MappedFile::open(&path).unwrap();
+/// let a: Tensor<2> = npy::from_shared(file.bytes(), &device).unwrap(); // a part of the file
+/// assert_eq!(a.sum().into_scalar::<f32>(), 10.0);
+/// # std::fs::remove_file(path).unwrap();
+/// ```
+///
+/// # What the file must not suffer
+///
+/// As long as the file, its [`bytes`](Self::bytes) or a tensor made from them exist, no process may change the file or
+/// cut it. Replacing it is safe: write another file and rename it, and the mapping keeps the old one. A changed file
+/// gives changed numbers, at any time; of those, indices that are out of range give errors or panics, as those of an
+/// `_unchecked` constructor. Where the file was cut, the system ends the process at the first access (`SIGBUS`). A file
+/// that is already cut is found before it is touched: readers compare its length with what its header says, and
+/// [`check`](Self::check), which stores call before each hop, compares it with that at the time of opening. A file on a
+/// network or on a device that can be removed may be lost in the same way.
+///
+/// Needs the feature `mmap`. Source: `mmap(2)` and `madvise(2)`, by the crate `memmap2`.
+#[derive(Clone)]
+pub struct MappedFile(Arc<Inner>);
+
+struct Inner {
+    map: Mmap,
+    file: File,
+    path: PathBuf,
+}
+
+impl MappedFile {
+    /// Maps a file. Cost: no element is read.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` if the file cannot be opened or mapped.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref().to_path_buf();
+        let file = File::open(&path).map_err(|trouble| wrong(&path, format!("cannot be read, got {trouble}")))?;
+        // SAFETY: the mapping is read-only and lives as long as its `Mmap`. That nobody changes the file meanwhile is
+        // asked for in the documentation above; the elements are plain numbers, of which each pattern of bits is valid,
+        // and whatever they are, kernels access memory through slices.
+        let map = unsafe { Mmap::map(&file) };
+        let map = map.map_err(|trouble| wrong(&path, format!("cannot be mapped, got {trouble}")))?;
+        Ok(Self(Arc::new(Inner { map, file, path })))
+    }
+
+    /// The path that it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.0.map.len()
+    }
+
+    /// Whether the file has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The content, without a copy. It keeps the mapping alive. Who writes to a tensor of these bytes writes to a copy.
+    pub fn bytes(&self) -> Bytes {
+        Bytes::from_shared(bytes::Bytes::from_owner(self.clone()), AllocationProperty::File)
+    }
+
+    /// Asks the system to read ranges of bytes in the background. Ranges that are near each other are joined. It is a
+    /// hint: an error, or a system that has no such call, changes nothing.
+    ///
+    /// Cost: a sort, and a system call for each range that is left.
+    pub fn ask(&self, ranges: impl IntoIterator<Item = Range<usize>>) {
+        #[cfg(unix)]
+        for range in joined(ranges, self.len()) {
+            for start in range.clone().step_by(MOST) {
+                // Reading without it is slower, no more.
+                let _ = self.0.map.advise_range(Advice::WillNeed, start, MOST.min(range.end - start));
+            }
+        }
+        #[cfg(not(unix))]
+        drop(ranges);
+    }
+
+    /// Tells the system that reads will be at random: then a page that is missing is read alone. Otherwise the system
+    /// reads those around it as well, which a reader of a few bytes here and there does not use.
+    pub fn expect_random(&self) {
+        #[cfg(unix)]
+        let _ = self.0.map.advise(Advice::Random);
+    }
+
+    /// Whether the file still has the length at which it was mapped. Cost: a system call.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` if it is shorter now, or if its length cannot be read.
+    pub fn check(&self) -> Result<()> {
+        match self.0.file.metadata() {
+            Ok(data) if data.len() >= self.len() as u64 => Ok(()),
+            Ok(data) => {
+                let message = format!("must keep its {} bytes while it is mapped, got {}", self.len(), data.len());
+                Err(wrong(self.path(), message))
+            }
+            Err(trouble) => Err(wrong(self.path(), format!("its length cannot be read, got {trouble}"))),
+        }
+    }
+}
+
+impl AsRef<[u8]> for MappedFile {
+    fn as_ref(&self) -> &[u8] {
+        &self.0.map
+    }
+}
+
+impl fmt::Debug for MappedFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MappedFile({}, {} bytes)", self.path().display(), self.len())
+    }
+}
+
+fn wrong(path: &Path, message: String) -> SparseError {
+    SparseError::Invalid { op: OP, message: format!("{}: {message}", path.display()) }
+}
+
+/// Ranges of bytes as whole pages in order, near ones joined, within `length`.
+#[cfg_attr(not(unix), allow(dead_code))]
+fn joined(ranges: impl IntoIterator<Item = Range<usize>>, length: usize) -> Vec<Range<usize>> {
+    let pages = |range: Range<usize>| {
+        let end = range.end.min(length);
+        (range.start < end).then(|| range.start / PAGE * PAGE..end.next_multiple_of(PAGE).min(length))
+    };
+    let mut all: Vec<Range<usize>> = ranges.into_iter().filter_map(pages).collect();
+    if !all.is_sorted_by_key(|range| range.start) {
+        all.sort_unstable_by_key(|range| range.start);
+    }
+    let mut kept: Vec<Range<usize>> = Vec::new();
+    for range in all {
+        match kept.last_mut() {
+            Some(last) if range.start <= last.end.saturating_add(NEAR) => last.end = last.end.max(range.end),
+            _ => kept.push(range),
+        }
+    }
+    kept
+}
+
+/// An array of a mapped file. Its bytes are inside the file, aligned, and as many as the shape says.
+#[derive(Clone, Debug)]
+pub(crate) struct MappedArray {
+    file: MappedFile,
+    start: usize,
+    dtype: DType,
+    shape: Vec<usize>,
+}
+
+impl MappedArray {
+    /// The array of a `.npy` file.
+    pub(crate) fn npy(path: &Path) -> Result<Self> {
+        let file = MappedFile::open(path)?;
+        let (shape, dtype, range) = npy::mapped(file.as_ref()).map_err(|trouble| wrong(path, trouble))?;
+        Self::new(file, range, dtype, shape)
+    }
+
+    /// An array of a safetensors file, by its name.
+    #[cfg(feature = "safetensors")]
+    pub(crate) fn safetensors(file: &MappedFile, name: &str) -> Result<Option<Self>> {
+        let found = safetensors::mapped(file.as_ref(), name).map_err(|trouble| wrong(file.path(), trouble))?;
+        found.map(|(shape, dtype, range)| Self::new(file.clone(), range, dtype, shape)).transpose()
+    }
+
+    fn new(file: MappedFile, range: Range<usize>, dtype: DType, shape: Vec<usize>) -> Result<Self> {
+        let size = dtype.size();
+        if !file.as_ref()[range.clone()].as_ptr().addr().is_multiple_of(size) {
+            let message = format!("elements of {size} bytes must be aligned, got them at byte {}", range.start);
+            return Err(wrong(file.path(), message));
+        }
+        let count = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
+        if count.and_then(|count| count.checked_mul(size)) != Some(range.len()) {
+            let message = format!("an array {shape:?} of {size} bytes each must fill its place, got {}", range.len());
+            return Err(wrong(file.path(), message));
+        }
+        Ok(Self { file, start: range.start, dtype, shape })
+    }
+
+    pub(crate) fn file(&self) -> &MappedFile {
+        &self.file
+    }
+
+    pub(crate) fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The bytes of all elements.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        let length = self.shape.iter().product::<usize>() * self.dtype.size();
+        &self.file.as_ref()[self.start..self.start + length]
+    }
+
+    /// The elements, whose dtype must be that of `T`.
+    pub(crate) fn elements<T: Pod>(&self) -> &[T] {
+        bytemuck::cast_slice(self.bytes())
+    }
+
+    /// Asks for ranges of elements.
+    pub(crate) fn ask(&self, ranges: impl IntoIterator<Item = Range<usize>>) {
+        let (start, size) = (self.start, self.dtype.size());
+        self.file.ask(ranges.into_iter().map(|range| start + range.start * size..start + range.end * size));
+    }
+
+    /// Appends the elements at these positions as f32. The dtype is a float.
+    pub(crate) fn floats(&self, positions: &[usize], out: &mut Vec<f32>) {
+        match self.dtype {
+            DType::F16 => {
+                let all = self.elements::<f16>();
+                out.extend(positions.iter().map(|&at| all[at].to_f32()));
+            }
+            DType::BF16 => {
+                let all = self.elements::<bf16>();
+                out.extend(positions.iter().map(|&at| all[at].to_f32()));
+            }
+            DType::F64 => {
+                let all = self.elements::<f64>();
+                out.extend(positions.iter().map(|&at| all[at] as f32));
+            }
+            _ => {
+                let all = self.elements::<f32>();
+                out.extend(positions.iter().map(|&at| all[at]));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_ranges_are_asked_for_as_one() {
+        let far = PAGE + NEAR;
+        // Out of order, empty, one inside another, one beyond the end.
+        let ranges = [far * 2..far * 2 + 1, 5..9, 70..70, 0..30, far * 9..far * 10, PAGE + 7..PAGE + 8];
+        assert_eq!(joined(ranges, far * 9 + 5), [0..2 * PAGE, 2 * far..2 * far + PAGE, 9 * far..9 * far + 5]);
+        assert_eq!(joined([0..1, NEAR + PAGE..NEAR + PAGE + 1], 1 << 20), [0..NEAR + 2 * PAGE]);
+        assert_eq!(joined([0..1, NEAR + 2 * PAGE..NEAR + 2 * PAGE + 1], 1 << 20).len(), 2);
+        assert_eq!(joined([7..usize::MAX], 0), []);
+    }
+}
