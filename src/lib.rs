@@ -4,7 +4,9 @@
 //!   Their methods are the operations; each has a backward rule on Burn's autodiff tape.
 //! - Operations on dense tensors, and on several sparse ones: [`ops`].
 //! - Sparse tensors in Burn modules: [`module`]. Layers: [`nn`].
+//! - Several processes or threads that train one model: [`parallel`].
 //! - Files: [`io`]. Graphs and data sets: [`data`]. Shared patterns: [`pattern`]. Pictures: `plot` (a feature).
+//!   Devices of another machine: `remote` (a feature).
 //! - Matrices and graphs of sprs, nalgebra-sparse, faer and petgraph: `interop` (features).
 //! - How to use it all, in thirteen short chapters: `book`.
 //!
@@ -42,16 +44,23 @@ mod kernel;
 pub mod module;
 pub mod nn;
 pub mod ops;
+pub mod parallel;
 pub mod pattern;
 #[cfg(feature = "plot")]
 pub mod plot;
 pub mod prelude;
+#[cfg(feature = "remote")]
+pub mod remote;
 mod rows;
 mod tensor;
 
 pub use base::kind::{Kind, Numeric, dtype_name};
 pub use base::limits::{Limits, dense_limit, set_dense_limit};
 pub use base::memory::{MemoryReport, memory_report, release_pool, set_pool_limit};
+#[cfg(any(feature = "wgpu", feature = "cuda", feature = "rocm", feature = "remote"))]
+pub use sparse_burn::device_reads;
+#[cfg(any(feature = "wgpu", feature = "cuda", feature = "rocm"))]
+pub use sparse_burn::host_fallbacks;
 /// Runs operations that read the device in a program that must not wait for it: a page in a browser, a server.
 ///
 /// `f` runs as often as it reads a GPU, and once more. A run that comes to a new read starts it and is unwound, as by a
@@ -82,8 +91,6 @@ pub use base::memory::{MemoryReport, memory_report, release_pool, set_pool_limit
 /// ```
 #[doc(inline)]
 pub use sparse_burn::without_blocking;
-#[cfg(any(feature = "wgpu", feature = "cuda", feature = "rocm"))]
-pub use sparse_burn::{device_reads, host_fallbacks};
 pub use sparse_core::{Result, SparseError};
 pub use tensor::construct::host::Nodes;
 pub use tensor::fill::{Fill, FillBlock, FillValue};

@@ -22,6 +22,10 @@ pub(crate) struct Args {
     /// Where to compute: one of the backends compiled in [default: the first]
     #[arg(long, value_enum)]
     pub(crate) backend: Option<BackendName>,
+    /// The server of --backend remote, such as ws://127.0.0.1:3000
+    #[cfg(feature = "remote")]
+    #[arg(long, value_name = "URL", required_if_eq("backend", "remote"))]
+    pub(crate) server: Option<String>,
     /// Number of runs, each from its own seed [default: 20 for the karate club, else 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) seeds: Option<u32>,
@@ -72,6 +76,9 @@ pub(crate) enum BackendName {
     /// AMD
     #[cfg(feature = "rocm")]
     Rocm,
+    /// A device of the server at --server
+    #[cfg(feature = "remote")]
+    Remote,
 }
 
 impl Args {
@@ -79,6 +86,16 @@ impl Args {
     pub(crate) fn device(&self) -> Result<Device, String> {
         let first = || BackendName::value_variants().first().copied();
         let backend = self.backend.or_else(first).ok_or("no backend is compiled in: build with --features flex")?;
+        #[cfg(feature = "remote")]
+        match (backend, &self.server) {
+            (BackendName::Remote, Some(url)) => {
+                return sparse_tensor::remote::connect(url)
+                    .map(Device::autodiff)
+                    .map_err(|trouble| trouble.to_string());
+            }
+            (_, Some(url)) => return Err(format!("--server {url}: is for --backend remote")),
+            _ => {}
+        }
         // Burn panics where there is no such hardware or driver; a command line says so instead.
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
@@ -110,6 +127,8 @@ impl BackendName {
             Self::Cuda => Device::cuda(0),
             #[cfg(feature = "rocm")]
             Self::Rocm => Device::rocm(0),
+            #[cfg(feature = "remote")]
+            Self::Remote => unreachable!("a remote device is connected by its URL"),
         }
     }
 }

@@ -7,6 +7,8 @@
 //! cargo run --release --example gcn                      # Zachary's karate club
 //! cargo run --release --example gcn -- --data PATH       # a graph in files: plain text, Planetoid, OGB, .npz
 //! cargo run --release --example gcn -- --help
+//! # On a device of another machine, where the example `server` runs:
+//! cargo run --release --features remote --example gcn -- --backend remote --server ws://127.0.0.1:3000
 //! ```
 
 mod args;

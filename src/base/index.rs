@@ -3,8 +3,8 @@
 use super::exact::Exact;
 use super::kind::{Numeric, from_float};
 use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData};
-use sparse_burn::is_gpu;
-use sparse_burn::kernel::cast_ids;
+use sparse_burn::kernel::{cast_ids, cast_ints};
+use sparse_burn::{is_gpu, is_remote};
 
 /// The index dtype of a pattern: i32 where every size fits, else i64.
 pub(crate) fn index_dtype(shape: &[usize], nnz: usize) -> DType {
@@ -25,7 +25,17 @@ pub(crate) fn index_tensor<const D: usize>(tensor: Tensor<D, Int>, dtype: DType)
             let shape = tensor.dims();
             cast_ids(tensor.reshape(Exact([count]))).reshape(Exact(shape))
         }
-        _ => tensor.cast(dtype),
+        _ => cast_integers(tensor, dtype),
+    }
+}
+
+/// The integers in another dtype. Without autodiff association on a remote device: its server has no cast in Burn 0.22.
+pub(crate) fn cast_integers<const D: usize>(tensor: Tensor<D, Int>, dtype: DType) -> Tensor<D, Int> {
+    match is_remote(&tensor.device()) {
+        _ if tensor.dtype() == dtype => tensor,
+        true if tensor.shape().num_elements() == 0 => Tensor::empty(tensor.shape(), (&tensor.device(), dtype)),
+        true => cast_ints(tensor, dtype),
+        false => tensor.cast(dtype),
     }
 }
 

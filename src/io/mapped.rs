@@ -3,6 +3,7 @@
 use crate::io::npy;
 #[cfg(feature = "safetensors")]
 use crate::io::safetensors;
+use crate::io::source::Place;
 use burn::tensor::{AllocationProperty, Bytes, DType};
 use bytemuck::Pod;
 use half::{bf16, f16};
@@ -21,12 +22,13 @@ const OP: &str = "MappedFile";
 /// The unit in which the system reads a file. Where pages are larger, it rounds itself.
 const PAGE: usize = 4096;
 
-/// Ranges with at most so many pages between them are asked for as one: on a disk that serves a limited number of
-/// requests a second, a few pages more cost less than another request.
-const NEAR: usize = 2 * PAGE;
+/// Ranges with at most so many bytes between them are asked for as one: a disk serves a limited number of requests a
+/// second, so a page more costs less than another request. On a virtual disk of 50,000 requests a second, gaps of 0 to
+/// 8 pages took the same time for 20,000 random pages of 500 MB: what requests save, bytes cost.
+const NEAR: usize = PAGE;
 
-/// The most that is asked for at once. Of a longer range Linux reads no more than the read-ahead of the device, silently.
-/// This is its default.
+/// The most that is asked for at once. Of a longer range Linux reads no more than the read-ahead of the device. This is
+/// its default.
 const MOST: usize = 128 << 10;
 
 /// A file in memory that is not read before it is used, and whose memory the system may take back at any time.
@@ -192,18 +194,19 @@ impl MappedArray {
     /// The array of a `.npy` file.
     pub(crate) fn npy(path: &Path) -> Result<Self> {
         let file = MappedFile::open(path)?;
-        let (shape, dtype, range) = npy::mapped(file.as_ref()).map_err(|trouble| wrong(path, trouble))?;
-        Self::new(file, range, dtype, shape)
+        let place = npy::mapped(file.as_ref()).map_err(|trouble| wrong(path, trouble))?;
+        Self::new(file, place)
     }
 
     /// An array of a safetensors file, by its name.
     #[cfg(feature = "safetensors")]
     pub(crate) fn safetensors(file: &MappedFile, name: &str) -> Result<Option<Self>> {
         let found = safetensors::mapped(file.as_ref(), name).map_err(|trouble| wrong(file.path(), trouble))?;
-        found.map(|(shape, dtype, range)| Self::new(file.clone(), range, dtype, shape)).transpose()
+        found.map(|place| Self::new(file.clone(), place)).transpose()
     }
 
-    fn new(file: MappedFile, range: Range<usize>, dtype: DType, shape: Vec<usize>) -> Result<Self> {
+    fn new(file: MappedFile, place: Place) -> Result<Self> {
+        let Place { shape, dtype, range } = place;
         let size = dtype.size();
         if !file.as_ref()[range.clone()].as_ptr().addr().is_multiple_of(size) {
             let message = format!("elements of {size} bytes must be aligned, got them at byte {}", range.start);
@@ -279,8 +282,9 @@ mod tests {
         // Out of order, empty, one inside another, one beyond the end.
         let ranges = [far * 2..far * 2 + 1, 5..9, 70..70, 0..30, far * 9..far * 10, PAGE + 7..PAGE + 8];
         assert_eq!(joined(ranges, far * 9 + 5), [0..2 * PAGE, 2 * far..2 * far + PAGE, 9 * far..9 * far + 5]);
-        assert_eq!(joined([0..1, NEAR + PAGE..NEAR + PAGE + 1], 1 << 20), [0..NEAR + 2 * PAGE]);
+        let near = joined([0..1, NEAR + PAGE..NEAR + PAGE + 1], 1 << 20);
+        assert!(near.len() == 1 && near[0] == (0..NEAR + 2 * PAGE));
         assert_eq!(joined([0..1, NEAR + 2 * PAGE..NEAR + 2 * PAGE + 1], 1 << 20).len(), 2);
-        assert_eq!(joined([7..usize::MAX], 0), []);
+        assert!(joined(std::iter::once(7..usize::MAX), 0).is_empty());
     }
 }

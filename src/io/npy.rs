@@ -29,6 +29,8 @@ pub(crate) mod array;
 pub(crate) mod header;
 pub(crate) mod write;
 
+#[cfg(feature = "mmap")]
+use super::source::Place;
 use super::source::{Counted, Limited, Progress, silent};
 use crate::base::kind::Kind;
 use crate::base::limits::Allowed;
@@ -149,15 +151,15 @@ fn place(bytes: &[u8]) -> Result<(Header, Range<usize>), String> {
     }
 }
 
-/// The shape, the dtype and the place of an array that can be used where it lies.
+/// The place of an array that can be used where it lies.
 #[cfg(feature = "mmap")]
-pub(crate) fn mapped(bytes: &[u8]) -> Result<(Vec<usize>, burn::tensor::DType, Range<usize>), String> {
+pub(crate) fn mapped(bytes: &[u8]) -> Result<Place, String> {
     let (header, range) = place(bytes)?;
     if header.fortran && header.shape.len() > 1 {
         return Err("the array must be in C order, got Fortran order".into());
     }
     match header.dtype() {
-        Some(dtype) => Ok((header.shape, dtype, range)),
+        Some(dtype) => Ok(Place { shape: header.shape, dtype, range }),
         None => Err(format!("the elements must be those of a tensor, little-endian, got {:?}", header.element)),
     }
 }

@@ -53,20 +53,18 @@
 mod file;
 mod tensor;
 
+#[cfg(feature = "mmap")]
+use super::source::Place;
 use super::source::{Counted, Progress, silent};
 use crate::base::kind::Kind;
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::SparseTensor;
-#[cfg(feature = "mmap")]
-use burn::tensor::DType;
 use burn::tensor::{Bytes, Device, Tensor};
 use file::{Array, Head, invalid};
 use sparse_core::Result;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
-#[cfg(feature = "mmap")]
-use std::ops::Range;
 use std::path::Path;
 
 /// Writes one tensor. Reads the device; the file is as large as the tensor.
@@ -222,13 +220,13 @@ pub fn dense_from_shared<const D: usize, K: Kind>(bytes: Bytes, name: &str, devi
     tensor::dense(name, &Array { dtype, shape, bytes: file::part(&bytes, range) }, device)
 }
 
-/// The shape, the dtype and the place of an array of a file, if there is one of that name.
+/// The place of an array of a file, if there is one of that name.
 #[cfg(feature = "mmap")]
-pub(crate) fn mapped(bytes: &[u8], name: &str) -> Result<Option<(Vec<usize>, DType, Range<usize>)>, String> {
+pub(crate) fn mapped(bytes: &[u8], name: &str) -> Result<Option<Place>, String> {
     let (_, mut places) = file::places(bytes)?;
     let Some((dtype, shape, range)) = places.remove(name) else { return Ok(None) };
     match tensor::dtype(dtype) {
-        Some(dtype) => Ok(Some((shape, dtype, range))),
+        Some(dtype) => Ok(Some(Place { shape, dtype, range })),
         None => Err(format!("`{name}`: the elements must be those of a tensor, got {dtype}")),
     }
 }

@@ -5,6 +5,15 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+/// Where an array lies in a file, and what it is.
+#[cfg(feature = "mmap")]
+pub(crate) struct Place {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) dtype: burn::tensor::DType,
+    /// In bytes.
+    pub(crate) range: std::ops::Range<usize>,
+}
+
 /// What hears how far a read has come: the bytes that were read, and the bytes of the file or of all files of a folder
 /// (of compressed ones).
 ///

@@ -24,7 +24,9 @@ use sparse_burn::read_data;
 use sparse_core::Result;
 
 const OP: &str = "SparseParam";
-const CONTAINER: &str = "Struct:SparseParam";
+/// What visitors are told of the kind of module.
+pub(crate) const CONTAINER: &str = "Struct:SparseParam";
+
 /// An entry with no tensor yet. `make` gives the module's own when a visitor asks for it.
 fn entry<const R: usize>(
     id: ParamId,

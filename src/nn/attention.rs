@@ -5,7 +5,7 @@ use super::features::{Features, check_width, invalid};
 use super::message_passing::{at_edges, check_edges, to_targets};
 use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
-use crate::base::index::ints;
+use crate::base::index::{cast_integers, ints};
 use crate::base::limits::check_dim;
 use crate::kernel::{self, Compressed};
 use crate::ops::broadcast::read_rows;
@@ -16,7 +16,7 @@ use crate::pattern::layout::{Pattern, Structure};
 use crate::rows::move_rows;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::CsrTensor;
-use burn::tensor::{Float, Int, IntDType, Tensor};
+use burn::tensor::{Float, Int, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::Reduce;
 use sparse_core::Result;
@@ -88,7 +88,7 @@ impl Scored {
     fn backward(&self, grad: Tensor<2>, [x, vector]: [bool; 2]) -> [Option<Erased>; 2] {
         let rows = self.x.dims()[0];
         let product = |ptr: Tensor<1, Int>, idx: &Tensor<1, Int>, dense: &Tensor<2>| {
-            let ptr = ptr.cast(IntDType::from(idx.dtype()));
+            let ptr = cast_integers(ptr, idx.dtype());
             kernel::spmm(&Compressed { ptr, idx: idx.clone(), perm: None }, &grad, dense)
         };
         let d_x = x.then(|| {

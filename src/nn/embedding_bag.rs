@@ -4,7 +4,7 @@ use super::features::{check_width, invalid};
 use crate::base::checks::{same_device, same_elements};
 use crate::base::exact::Exact;
 use crate::base::float::wide;
-use crate::base::index::{ints, numbers, read_all, signed};
+use crate::base::index::{cast_integers, ints, numbers, read_all, signed};
 use crate::kernel;
 use crate::pattern::coo::CooPattern;
 use crate::pattern::layout::Pattern;
@@ -69,7 +69,7 @@ impl Bags {
         let coordinates = if length == 0 {
             Tensor::empty([2, 0], (&device, ids.dtype()))
         } else {
-            let ptr = ints(ends, [bags + 1], &device).cast(ids.dtype());
+            let ptr = cast_integers(ints(ends, [bags + 1], &device), ids.dtype());
             let rows = kernel::expand_ptr(&ptr, length);
             Tensor::cat(vec![rows.reshape(Exact([1, length])), ids.reshape(Exact([1, length]))], 0)
         };

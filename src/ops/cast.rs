@@ -3,6 +3,7 @@
 use super::map::rows_of;
 use crate::base::checks::has_dtype;
 use crate::base::float::in_float;
+use crate::base::index::cast_integers;
 use crate::base::kind::{Kind, Numeric, is_16_bit};
 use crate::base::scalar::host_float;
 use crate::pattern::layout::{Pattern, is_full};
@@ -88,7 +89,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Int> {
     #[or_panic]
     pub fn try_cast(&self, dtype: IntDType) -> Result<Self> {
         has_dtype("cast", &self.device(), dtype.into())?;
-        Ok(self.convert(|rows| rows.cast(dtype)))
+        Ok(self.convert(|rows| cast_integers(rows, dtype.into())))
     }
 
     /// The tensor as floats. Duplicates are summed first.

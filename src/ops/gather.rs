@@ -4,7 +4,7 @@ use super::put_along_axis::{PutValues, check_reduction, put, repeated, target};
 use crate::base::checks::{as_axes, resolve_axis, same_device, same_elements};
 use crate::base::empty::constant;
 use crate::base::exact::Exact;
-use crate::base::index::signed;
+use crate::base::index::{cast_integers, signed};
 use crate::base::kind::{Kind, as_float, from_float};
 use crate::kernel::{self, Put};
 use burn::tensor::{AsIndex, Int, Shape, Tensor};
@@ -363,9 +363,9 @@ fn flat_positions<const D: usize, const DI: usize>(
                     }
                     other => other,
                 })?;
-                let part: Tensor<D, Int> = if part.dtype() == dtype { part } else { part.cast(dtype) };
+                let part: Tensor<D, Int> = cast_integers(part, dtype);
                 // Negative indices count from the end.
-                let wrap = part.clone().lower_elem(0).int().cast(dtype).mul_scalar(dims[dim] as i64);
+                let wrap = cast_integers(part.clone().lower_elem(0).int(), dtype).mul_scalar(dims[dim] as i64);
                 part + wrap
             }
             None => {

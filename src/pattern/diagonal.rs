@@ -6,7 +6,7 @@ use super::merge::{located, merged};
 use super::select::{kept, subset};
 use crate::base::coordinates::along;
 use crate::base::exact::Exact;
-use crate::base::index::index_dtype;
+use crate::base::index::{cast_integers, index_dtype};
 use crate::rows::RowMap;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_burn::MergeRule;
@@ -71,7 +71,7 @@ pub(crate) fn with_diagonal<P: Pattern>(pattern: &P) -> (P, [RowMap; 2]) {
             return (union, [own, on]);
         }
         let off = on.map().clone().greater_equal_elem(main.nnz() as i64);
-        let off = off.int().cast(on.map().dtype());
+        let off = cast_integers(off.int(), on.map().dtype());
         (union, [own, RowMap::new(off, 1)])
     })
 }

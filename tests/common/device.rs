@@ -31,11 +31,30 @@ pub fn named(name: &str) -> Device {
         "vulkan" => Device::vulkan(Default::default()),
         #[cfg(feature = "cuda")]
         "cuda" => Device::cuda(0),
+        #[cfg(feature = "remote")]
+        "remote" => remote(),
         other => panic!("the device {other} is not in this build: add --features {other}"),
     }
 }
 
+/// Flex on a server in a thread of this process. All callers share it.
+#[cfg(feature = "remote")]
+pub fn remote() -> Device {
+    use sparse_tensor::remote::{WebSocketTransport, connect, server};
+    static URL: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("ws://{}", listener.local_addr().unwrap());
+        std::thread::spawn(|| server([Device::flex()]).serve(WebSocketTransport::from_listener(listener)));
+        url
+    });
+    connect(&URL).unwrap()
+}
+
 /// Whether f64 is complete on a device: GPUs may store and add it, but SPIR-V has no exponentials or sines of it.
 pub fn has_f64(device: &Device) -> bool {
+    #[cfg(feature = "remote")]
+    if !sparse_burn::is_gpu(device) {
+        return true;
+    }
     cpus().contains(&device.clone().inner())
 }

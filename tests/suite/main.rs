@@ -25,6 +25,7 @@ mod matmul_reduce;
 mod module;
 mod nn;
 mod panics;
+mod parallel;
 mod plot;
 mod printing;
 mod ranking;
@@ -32,6 +33,8 @@ mod raw_graphs;
 mod row_table;
 mod rules;
 mod sampling;
+#[path = "../common/shares.rs"]
+mod shares;
 mod solve;
 mod steps;
 mod training;

@@ -34,6 +34,7 @@ impl fmt::Debug for Rule {
     Flex: cfg(feature = "flex"),
     NdArray: cfg(feature = "ndarray"),
     Cube: cfg(feature = "gpu"),
+    Remote: cfg(feature = "remote"),
     Autodiff,
 )]
 #[allow(unused_variables)]
@@ -64,8 +65,10 @@ impl Tape for burn::backend::Flex {}
 impl Tape for burn::backend::NdArray {}
 #[cfg(feature = "gpu")]
 impl Tape for burn_cubecl::CubeBackend {}
-// Any crate of a build may turn Burn's fusion on. Then this type is the Cube backend of Dispatch.
-#[cfg(feature = "gpu")]
+#[cfg(feature = "remote")]
+impl<R: burn_router::RouterChannel> Tape for burn_router::BackendRouter<R> {}
+// Any crate of a build may turn Burn's fusion on. Then this type is the Cube and the Remote backend of Dispatch.
+#[cfg(any(feature = "gpu", feature = "remote"))]
 impl<B: burn_fusion::FusionBackend> Tape for burn_fusion::Fusion<B> {}
 
 impl<B: Backend, C: CheckpointStrategy> Tape for Autodiff<B, C>

@@ -6,6 +6,8 @@ use crate::host_tensor::{HostAccess, HostTensor};
 use burn::backend::{Dispatch, DispatchAutodiffContext, DispatchTensor, DispatchTensorKind};
 use burn::tensor::TensorData;
 
+#[cfg(feature = "remote")]
+use crate::parcel::{Meta, Open, Parcel};
 #[cfg(feature = "gpu")]
 use burn_cubecl::tensor::CubeTensor;
 
@@ -32,6 +34,31 @@ pub trait Kernel {
     /// Runs the kernel on a GPU, or returns the arguments if it has no GPU code for them.
     #[cfg(feature = "gpu")]
     fn gpu(args: Self::Args<CubeTensor>) -> Gpu<Of<Self::Output, CubeTensor>, Self::Args<CubeTensor>>;
+
+    /// Adds all arguments but the tensors to a parcel.
+    #[cfg(feature = "remote")]
+    fn pack<T>(args: &Self::Args<T>, parcel: &mut Parcel);
+
+    /// The arguments that were packed, with the tensors that came beside them.
+    #[cfg(feature = "remote")]
+    fn unpack<T>(open: &mut Open<T>) -> Self::Args<T>;
+
+    /// The shapes and the dtypes of the result, where the arguments' tell them. May change the arguments to those for
+    /// which this is so.
+    #[cfg(feature = "remote")]
+    fn foresee(args: &mut Self::Args<Meta>) -> Option<Of<Self::Output, Meta>>;
+}
+
+/// What is known of a kernel's result before it runs. Here nothing is; the arguments of most kernels have a method of
+/// this name of their own, which comes first.
+#[cfg(feature = "remote")]
+pub(crate) trait Foresee {
+    /// The result.
+    type Output: Carried;
+
+    fn foresee(&mut self) -> Option<Of<Self::Output, Meta>> {
+        None
+    }
 }
 
 /// A kernel's result on a GPU, or its arguments.
@@ -61,10 +88,14 @@ pub trait SparseBackend: HostAccess {
     fn run<K: Kernel>(args: Args<K, Self>) -> Output<K, Self> {
         on_host::<K, Self>(args)
     }
+
+    /// Whether its devices are GPUs.
+    #[cfg(feature = "remote")]
+    const GPU: bool = false;
 }
 
 /// Reads the arguments to the host, runs the kernel there and writes its result back. On Flex nothing is copied.
-fn on_host<K: Kernel, B: HostAccess>(args: Args<K, B>) -> Output<K, B> {
+pub(crate) fn on_host<K: Kernel, B: HostAccess>(args: Args<K, B>) -> Output<K, B> {
     let device = K::first(&args).device();
     let out = K::host(K::map(args, &mut B::to_host));
     <K::Output as Carried>::map(out, &mut |data| B::to_device(data, &device))
@@ -105,4 +136,6 @@ dispatch!(
     NdArray,
     #[cfg(feature = "gpu")]
     Cube,
+    #[cfg(feature = "remote")]
+    Remote,
 );

@@ -5,9 +5,12 @@ use crate::any::AnyTensor;
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::kind::{self, Basic};
-use burn::tensor::{Bool, Int, Tensor};
+use burn::tensor::{Bool, DType, Int, Tensor};
 use sparse_core::{Activation, BinaryOp, Dropout, Extremum, ProductPlan, Reduce, SparseError};
 use std::any::{Any, TypeId};
+
+#[cfg(feature = "remote")]
+use crate::parcel::{Open, Parcel, Plain};
 
 /// A tensor that the dispatch routes to its backend.
 pub(crate) type Sent = AnyTensor<Dispatch>;
@@ -20,6 +23,22 @@ impl<K: Basic + kind::Autodiff + 'static> Kind for K {}
 pub trait Carried: Sized {
     /// The same value with tensors of type `T`.
     type Of<T>;
+
+    /// Whether it may be an error.
+    #[cfg(feature = "remote")]
+    const FAILS: bool = false;
+
+    /// Whether it can be sent to another process. If not, an option of it is sent as `None`.
+    #[cfg(feature = "remote")]
+    const TRAVELS: bool = true;
+
+    /// Adds all but the tensors to a parcel.
+    #[cfg(feature = "remote")]
+    fn pack<T>(value: &Self::Of<T>, parcel: &mut Parcel);
+
+    /// The value that was packed, with the tensors that came beside it.
+    #[cfg(feature = "remote")]
+    fn unpack<T>(open: &mut Open<T>) -> Self::Of<T>;
 
     /// Converts every tensor to another type.
     fn map<T, U>(value: Self::Of<T>, f: &mut impl FnMut(T) -> U) -> Self::Of<U>;
@@ -49,6 +68,12 @@ pub fn of_kind<const D: usize, K: Kind>(tensor: Tensor<D, K>) -> Tensor<D, K> {
 
 impl<const D: usize, K: Kind> Carried for Tensor<D, K> {
     type Of<T> = T;
+    #[cfg(feature = "remote")]
+    fn pack<T>(_: &T, _: &mut Parcel) {}
+    #[cfg(feature = "remote")]
+    fn unpack<T>(open: &mut Open<T>) -> T {
+        open.tensor()
+    }
     fn map<T, U>(value: T, f: &mut impl FnMut(T) -> U) -> U {
         f(value)
     }
@@ -68,6 +93,16 @@ macro_rules! plain {
     ($($plain:ty),* $(,)?) => {$(
         impl Carried for $plain {
             type Of<T> = Self;
+            #[cfg(feature = "remote")]
+            const TRAVELS: bool = <$plain as Plain>::TRAVELS;
+            #[cfg(feature = "remote")]
+            fn pack<T>(value: &Self, parcel: &mut Parcel) {
+                value.put(&mut parcel.numbers);
+            }
+            #[cfg(feature = "remote")]
+            fn unpack<T>(open: &mut Open<T>) -> Self {
+                open.plain()
+            }
             fn map<T, U>(value: Self, _: &mut impl FnMut(T) -> U) -> Self {
                 value
             }
@@ -97,6 +132,7 @@ plain!(
     &'static str,
     BinaryOp,
     ConcatAxis,
+    DType,
     Activation,
     Dropout,
     Extremum,
@@ -106,11 +142,15 @@ plain!(
     Reduce,
 );
 
-/// Values that have a method `map`.
+/// Values that have a method `map`. Those of the braces are how they are packed.
 macro_rules! mapped {
-    ($([$($generic:tt)*] $own:ty, $of:ty;)*) => {$(
+    ($([$($generic:tt)*] $own:ty, $of:ty { $($packed:item)* })*) => {$(
         impl<C: Carried, $($generic)*> Carried for $own {
             type Of<T> = $of;
+            $(
+                #[cfg(feature = "remote")]
+                $packed
+            )*
             fn map<T, U>(value: Self::Of<T>, f: &mut impl FnMut(T) -> U) -> Self::Of<U> {
                 value.map(|value| C::map(value, f))
             }
@@ -128,13 +168,49 @@ macro_rules! mapped {
 }
 
 mapped! {
-    [] Option<C>, Option<C::Of<T>>;
-    [] Result<C, SparseError>, Result<C::Of<T>, SparseError>;
-    [const N: usize] [C; N], [C::Of<T>; N];
+    [] Option<C>, Option<C::Of<T>> {
+        fn pack<T>(value: &Option<C::Of<T>>, parcel: &mut Parcel) {
+            let value = value.as_ref().filter(|_| C::TRAVELS);
+            value.is_some().put(&mut parcel.numbers);
+            value.inspect(|value| C::pack(value, parcel));
+        }
+        fn unpack<T>(open: &mut Open<T>) -> Option<C::Of<T>> {
+            open.plain::<bool>().then(|| C::unpack(open))
+        }
+    }
+    [] Result<C, SparseError>, Result<C::Of<T>, SparseError> {
+        const FAILS: bool = true;
+        fn pack<T>(value: &Result<C::Of<T>, SparseError>, parcel: &mut Parcel) {
+            match value {
+                Ok(value) => C::pack(value, parcel),
+                Err(_) => parcel.failed = true,
+            }
+        }
+        fn unpack<T>(open: &mut Open<T>) -> Result<C::Of<T>, SparseError> {
+            Ok(C::unpack(open))
+        }
+    }
+    [const N: usize] [C; N], [C::Of<T>; N] {
+        fn pack<T>(value: &[C::Of<T>; N], parcel: &mut Parcel) {
+            value.iter().for_each(|value| C::pack(value, parcel));
+        }
+        fn unpack<T>(open: &mut Open<T>) -> [C::Of<T>; N] {
+            std::array::from_fn(|_| C::unpack(open))
+        }
+    }
 }
 
 impl<C: Carried> Carried for Vec<C> {
     type Of<T> = Vec<C::Of<T>>;
+    #[cfg(feature = "remote")]
+    fn pack<T>(value: &Vec<C::Of<T>>, parcel: &mut Parcel) {
+        value.len().put(&mut parcel.numbers);
+        value.iter().for_each(|value| C::pack(value, parcel));
+    }
+    #[cfg(feature = "remote")]
+    fn unpack<T>(open: &mut Open<T>) -> Vec<C::Of<T>> {
+        (0..open.length()).map(|_| C::unpack(open)).collect()
+    }
     fn map<T, U>(value: Self::Of<T>, f: &mut impl FnMut(T) -> U) -> Self::Of<U> {
         value.into_iter().map(|value| C::map(value, f)).collect()
     }
@@ -154,6 +230,14 @@ macro_rules! tuple {
         #[allow(non_snake_case)]
         impl<$($part: Carried),*> Carried for ($($part,)*) {
             type Of<T> = ($($part::Of<T>,)*);
+            #[cfg(feature = "remote")]
+            fn pack<T>(($($part,)*): &Self::Of<T>, parcel: &mut Parcel) {
+                $($part::pack($part, parcel);)*
+            }
+            #[cfg(feature = "remote")]
+            fn unpack<T>(open: &mut Open<T>) -> Self::Of<T> {
+                ($($part::unpack(open),)*)
+            }
             fn map<T, U>(($($part,)*): Self::Of<T>, f: &mut impl FnMut(T) -> U) -> Self::Of<U> {
                 ($($part::map($part, f),)*)
             }
@@ -202,6 +286,15 @@ impl<T> RowsView<T> {
 
 impl Carried for RowsView<Tensor<1, Int>> {
     type Of<T> = RowsView<T>;
+    #[cfg(feature = "remote")]
+    fn pack<T>(value: &RowsView<T>, parcel: &mut Parcel) {
+        value.perm.is_some().put(&mut parcel.numbers);
+    }
+    #[cfg(feature = "remote")]
+    fn unpack<T>(open: &mut Open<T>) -> RowsView<T> {
+        let permuted = open.plain::<bool>();
+        RowsView { ptr: open.tensor(), idx: open.tensor(), perm: permuted.then(|| open.tensor()) }
+    }
     fn map<T, U>(value: RowsView<T>, f: &mut impl FnMut(T) -> U) -> RowsView<U> {
         value.map(f)
     }
@@ -239,6 +332,17 @@ impl<T> PatternArrays<T> {
 
 impl Carried for PatternArrays<Tensor<1, Int>, Tensor<2, Int>> {
     type Of<T> = PatternArrays<T>;
+    #[cfg(feature = "remote")]
+    fn pack<T>(value: &PatternArrays<T>, parcel: &mut Parcel) {
+        matches!(value, PatternArrays::Coo(_)).put(&mut parcel.numbers);
+    }
+    #[cfg(feature = "remote")]
+    fn unpack<T>(open: &mut Open<T>) -> PatternArrays<T> {
+        match open.plain::<bool>() {
+            true => PatternArrays::Coo(open.tensor()),
+            false => PatternArrays::Csr(open.tensor(), open.tensor()),
+        }
+    }
     fn map<T, U>(value: PatternArrays<T>, f: &mut impl FnMut(T) -> U) -> PatternArrays<U> {
         match value {
             PatternArrays::Coo(indices) => PatternArrays::Coo(f(indices)),
@@ -281,6 +385,20 @@ pub struct Put<I, T = I> {
 
 impl<const D: usize> Carried for Put<Tensor<D, Int>, Tensor<1, Int>> {
     type Of<T> = Put<T>;
+    #[cfg(feature = "remote")]
+    fn pack<T>(value: &Put<T>, parcel: &mut Parcel) {
+        value.target.put(&mut parcel.numbers);
+        value.reduce.put(&mut parcel.numbers);
+        value.include_self.put(&mut parcel.numbers);
+        value.groups.is_some().put(&mut parcel.numbers);
+    }
+    #[cfg(feature = "remote")]
+    fn unpack<T>(open: &mut Open<T>) -> Put<T> {
+        let (target, reduce, include_self) = (open.plain(), open.plain(), open.plain());
+        let grouped = open.plain::<bool>();
+        let index = open.tensor();
+        Put { index, target, reduce, include_self, groups: grouped.then(|| (open.tensor(), open.tensor())) }
+    }
     fn map<T, U>(value: Put<T>, f: &mut impl FnMut(T) -> U) -> Put<U> {
         let Put { index, target, reduce, include_self, groups } = value;
         let index = f(index);

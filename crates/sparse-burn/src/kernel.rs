@@ -3,7 +3,9 @@
 //! A declaration names the arguments and the result of a kernel, as tensors of a user. The macro makes from it
 //! - the struct of its arguments, generic over the type of their tensors;
 //! - its [`Kernel`], so that the one method of [`SparseBackend`] serves it;
-//! - its typed call, a function of the kernel's name.
+//! - its typed call, a function of the kernel's name;
+//! - with the feature `remote`, how its arguments and its result are sent to another process, and the list of all
+//!   kernels for a server.
 //!
 //! Each kernel also needs two bodies, which are methods of its arguments. `host` in `backends/host/` works on
 //! [`HostTensor`]s. `gpu` in `backends/cube/` works on `CubeTensor`s, or returns the arguments, and then the host runs
@@ -18,11 +20,15 @@ use crate::carried::{Carried, Give, Kind, Of, PatternArrays, Put, RowsView, Sent
 use crate::host_tensor::HostTensor;
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
-use burn::tensor::{Float, Int, Tensor, TensorData};
+use burn::tensor::{DType, Float, Int, Tensor, TensorData};
 use sparse_core::{Activation, BinaryOp, Dropout, Extremum, ProductPlan, Result};
 
+#[cfg(feature = "remote")]
+use crate::backend::Foresee;
 #[cfg(feature = "gpu")]
 use crate::backend::Gpu;
+#[cfg(feature = "remote")]
+use crate::parcel::{Meta, Open, Parcel};
 #[cfg(feature = "gpu")]
 use burn_cubecl::tensor::CubeTensor;
 
@@ -70,6 +76,26 @@ macro_rules! kernels {
             fn gpu(args: $Args<CubeTensor>) -> Gpu<Of<$out, CubeTensor>, $Args<CubeTensor>> {
                 args.gpu()
             }
+
+            #[cfg(feature = "remote")]
+            fn pack<T>(args: &$Args<T>, parcel: &mut Parcel) {
+                $(<$ty as Carried>::pack::<T>(&args.$field, parcel);)*
+            }
+
+            #[cfg(feature = "remote")]
+            fn unpack<T>(open: &mut Open<T>) -> $Args<T> {
+                $Args { $($field: <$ty as Carried>::unpack(open)),* }
+            }
+
+            #[cfg(feature = "remote")]
+            fn foresee(args: &mut $Args<Meta>) -> Option<Of<$out, Meta>> {
+                args.foresee()
+            }
+        }
+
+        #[cfg(feature = "remote")]
+        impl Foresee for $Args<Meta> {
+            type Output = $out;
         }
 
         impl $Args<Sent> {
@@ -85,7 +111,26 @@ macro_rules! kernels {
         pub fn $name $(<$($generic)*>)? ($($field: impl Give<$ty>),*) -> $out {
             <$out as Carried>::receive($Args { $($field: <$ty as Carried>::send($field.give())),* }.call())
         }
-    )*};
+    )*
+
+        /// Every declaration, as text.
+        #[cfg(feature = "remote")]
+        pub(crate) const DECLARATIONS: &[&str] = &[
+            $(concat!(stringify!($name), $("|", stringify!($field), ":", stringify!($ty),)* "->", stringify!($out))),*
+        ];
+
+        /// Shows every kernel to a visitor.
+        #[cfg(feature = "remote")]
+        pub(crate) fn visit(visitor: &mut impl Visitor) {
+            $(visitor.visit::<$Args<()>>();)*
+        }
+    };
+}
+
+/// Something to be done with every kernel.
+#[cfg(feature = "remote")]
+pub(crate) trait Visitor {
+    fn visit<K: Kernel + 'static>(&mut self);
 }
 
 kernels! {
@@ -114,6 +159,10 @@ kernels! {
 
     /// The same indices in the other index dtype. One that does not fit wraps.
     cast_ids CastIds(ids: Ints) -> Ints;
+
+    /// Integers in another integer dtype, as the backend's own cast gives them. For remote devices: Burn 0.22's servers
+    /// have no cast of integers, and end the session.
+    cast_ints CastInts[const D: usize](values: Tensor<D, Int>, dtype: DType) -> Tensor<D, Int>;
 
     /// Group boundaries of ascending group ids.
     compress Compress(ids: Ints, groups: usize) -> Ints;

@@ -19,7 +19,11 @@ mod host_tensor;
 pub mod kernel;
 mod memory;
 mod options;
+#[cfg(feature = "remote")]
+mod parcel;
 mod read;
+#[cfg(feature = "remote")]
+pub mod remote;
 pub mod replay;
 
 pub use any::AnyTensor;
@@ -35,8 +39,10 @@ pub use carried::{Carried, Give, Kind, Of, PatternArrays, Put, RowsView, of_kind
 pub use dtype::{index_dtype_for, is_supported};
 pub use host_tensor::{HostAccess, HostTensor};
 pub use options::{ConcatAxis, MergeRule, PutTarget};
-pub use read::{is_gpu, read_data};
-#[cfg(feature = "gpu")]
+#[cfg(feature = "remote")]
+pub use parcel::{Meta, Open, Parcel};
+pub use read::{is_gpu, is_remote, read_data};
+#[cfg(any(feature = "gpu", feature = "remote"))]
 pub use replay::device_reads;
 pub use replay::without_blocking;
 pub use sparse_core::{Activation, BinaryOp, Dropout, Extremum, Reduce};

@@ -3,11 +3,37 @@
 use burn::tensor::kind::Basic;
 use burn::tensor::{Device, Tensor, TensorData};
 
-/// Whether a device is a GPU. A read waits for all its work, and `device_reads` counts it.
+#[cfg(any(feature = "gpu", feature = "remote"))]
+use burn::backend::DispatchDevice;
+
+/// Whether a device is a GPU, here or on a server.
+///
+/// # Panics
+///
+/// For a remote device whose server stopped, or has other kernels. The first call for it asks the server.
 pub fn is_gpu(device: &Device) -> bool {
+    #[cfg(feature = "remote")]
+    if let DispatchDevice::Remote(device) = device.clone().inner().as_dispatch() {
+        return crate::backends::remote::is_gpu(device);
+    }
+    is_cube(device)
+}
+
+fn is_cube(device: &Device) -> bool {
     #[cfg(feature = "gpu")]
-    return matches!(device.clone().inner().as_dispatch(), burn::backend::DispatchDevice::Cube(_));
+    return matches!(device.clone().inner().as_dispatch(), DispatchDevice::Cube(_));
     #[cfg(not(feature = "gpu"))]
+    {
+        let _ = device;
+        false
+    }
+}
+
+/// Whether a device is one of a server.
+pub fn is_remote(device: &Device) -> bool {
+    #[cfg(feature = "remote")]
+    return matches!(device.clone().inner().as_dispatch(), DispatchDevice::Remote(_));
+    #[cfg(not(feature = "remote"))]
     {
         let _ = device;
         false
@@ -16,11 +42,15 @@ pub fn is_gpu(device: &Device) -> bool {
 
 /// The elements of a tensor, on the host. All reads that start from a user's tensor go through this function.
 pub fn read_data<const D: usize, K: Basic + 'static>(tensor: Tensor<D, K>) -> TensorData {
-    #[cfg(feature = "gpu")]
-    if is_gpu(&tensor.device()) {
+    #[cfg(any(feature = "gpu", feature = "remote"))]
+    if is_cube(&tensor.device()) || is_remote(&tensor.device()) {
         let (shape, dtype) = (tensor.shape(), tensor.dtype());
-        let data = async { tensor.into_data_async().await.expect("a tensor can be read from its device") };
-        return crate::replay::read(shape, dtype, data);
+        let data = tensor.into_data_async();
+        return crate::replay::read(shape, dtype, async {
+            data.await.unwrap_or_else(|trouble| {
+                panic!("a tensor must be readable (the server of a remote device must run), got {trouble}")
+            })
+        });
     }
     tensor.into_data()
 }

@@ -20,12 +20,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
-#[cfg(feature = "gpu")]
+#[cfg(any(feature = "gpu", feature = "remote"))]
 use burn::tensor::{DType, Shape, try_read_sync};
-#[cfg(feature = "gpu")]
+#[cfg(any(feature = "gpu", feature = "remote"))]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-#[cfg(feature = "gpu")]
+#[cfg(any(feature = "gpu", feature = "remote"))]
 static READS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
@@ -80,7 +80,7 @@ struct Stopped;
 /// What a run has learned, and how far it is in what the runs before it have learned.
 #[derive(Default)]
 struct Run {
-    #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
+    #[cfg_attr(not(any(feature = "gpu", feature = "remote")), allow(dead_code))]
     answer: Answer,
     steps: Vec<Step>,
     at: usize,
@@ -92,7 +92,7 @@ struct Run {
 /// Something that may differ between two runs.
 enum Step {
     /// What was read.
-    #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
+    #[cfg_attr(not(any(feature = "gpu", feature = "remote")), allow(dead_code))]
     Read(TensorData),
     /// What a cache had.
     Found(Option<Arc<dyn Any + Send + Sync>>),
@@ -187,15 +187,15 @@ pub fn zeros() -> usize {
     RUN.with(|run| run.try_borrow().ok()?.as_ref().map(|run| run.zeros)).unwrap_or(0)
 }
 
-/// How often the library read a GPU tensor to the host since the program started, by [`read_data`](crate::read_data) or
-/// inside a kernel's body.
-#[cfg(feature = "gpu")]
+/// How often the library read a GPU tensor, or one of a remote device, to the host since the program started, by
+/// [`read_data`](crate::read_data) or inside a kernel's body.
+#[cfg(any(feature = "gpu", feature = "remote"))]
 pub fn device_reads() -> usize {
     READS.load(Ordering::Relaxed)
 }
 
-/// The data of a tensor of a GPU. Waits for them, unless the caller runs [`without_blocking`].
-#[cfg(feature = "gpu")]
+/// The data of a tensor of a GPU or of a remote device. Waits for them, unless the caller runs [`without_blocking`].
+#[cfg(any(feature = "gpu", feature = "remote"))]
 pub(crate) fn read(shape: Shape, dtype: DType, data: impl Future<Output = TensorData> + Send + 'static) -> TensorData {
     let count = || READS.fetch_add(1, Ordering::Relaxed);
     let mut data: Option<Pending> = Some(Box::pin(data));
@@ -228,7 +228,13 @@ pub(crate) fn read(shape: Shape, dtype: DType, data: impl Future<Output = Tensor
     }
 }
 
-#[cfg(all(test, feature = "gpu"))]
+/// The answer to a question that is no read of a tensor. Waits for it.
+#[cfg(feature = "remote")]
+pub(crate) fn wait<T>(answer: impl Future<Output = T>) -> T {
+    try_read_sync(answer).expect("remote: a page cannot wait for a server: remote devices are for native programs")
+}
+
+#[cfg(all(test, any(feature = "gpu", feature = "remote")))]
 mod tests {
     use super::{Answer, Run, is_dropped, lookup, read, replay};
     use burn::tensor::{DType, TensorData};

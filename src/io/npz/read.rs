@@ -2,7 +2,7 @@
 
 use super::archive::{Directory, OP, invalid, shape_error};
 use crate::base::checks::has_dtype;
-use crate::base::index::{index_dtype, ints, read_all};
+use crate::base::index::{cast_integers, index_dtype, ints, read_all};
 use crate::base::kind::Kind;
 use crate::base::limits::check_rows;
 use crate::io::npy::array::{Input, Ints, converted};
@@ -245,7 +245,7 @@ fn row_ids(row_ptr: &[i64], nnz: usize) -> Result<Vec<i64>> {
 
 /// Two index tensors in the wider of their dtypes.
 fn same_dtype(a: Tensor<2, Int>, b: Tensor<2, Int>) -> (Tensor<2, Int>, Tensor<2, Int>) {
-    if a.dtype() == b.dtype() { (a, b) } else { (a.cast(DType::I64), b.cast(DType::I64)) }
+    if a.dtype() == b.dtype() { (a, b) } else { (cast_integers(a, DType::I64), cast_integers(b, DType::I64)) }
 }
 
 /// An index array on the device, in the narrower of the two index dtypes that holds it.

@@ -70,6 +70,11 @@ impl RowSparseGrad {
         Ok(Self { ids, rows, size })
     }
 
+    /// A gradient of distinct ascending ids below `size`, of the dtype of such ids, and their rows.
+    pub(crate) fn of_distinct(ids: Tensor<1, Int>, rows: Tensor<2>, size: usize) -> Self {
+        Self { ids, rows, size }
+    }
+
     /// The ids `[U]`, ascending.
     pub fn ids(&self) -> Tensor<1, Int> {
         self.ids.clone()

@@ -6,6 +6,10 @@ mod cube;
 pub use cube::{forced, host_fallbacks};
 #[cfg(feature = "flex")]
 mod flex;
+#[cfg(any(feature = "gpu", feature = "remote"))]
+mod fusion;
 mod host;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+#[cfg(feature = "remote")]
+pub(crate) mod remote;

@@ -19,7 +19,6 @@ mod cumsum;
 mod extremum;
 mod fallback;
 pub mod forced;
-mod fusion;
 mod hardware;
 mod host_only;
 mod launch;
@@ -52,4 +51,7 @@ impl SparseBackend for CubeBackend {
     fn run<K: Kernel>(args: Args<K, Self>) -> Output<K, Self> {
         <K::Output as Carried>::map(gpu_or_host::<K>(K::map(args, &mut inner)), &mut wrap)
     }
+
+    #[cfg(feature = "remote")]
+    const GPU: bool = true;
 }

@@ -2,9 +2,14 @@
 
 use super::{index_dtype, list};
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::{CastIds, Coalesce, Compress, ExpandPtr, GroupBy, GroupWith, Scan, ValidateCoo, ValidateCsr};
+use crate::kernel::{
+    CastIds, CastInts, Coalesce, Compress, ExpandPtr, GroupBy, GroupWith, Scan, ValidateCoo, ValidateCsr,
+};
 use burn::tensor::TensorData;
 use sparse_core::{Result, dynamic};
+
+#[cfg(feature = "flex")]
+use burn::backend::{Flex, ops::IntTensorOps};
 
 impl ValidateCoo<HostTensor> {
     pub(crate) fn host(self) -> Result<bool> {
@@ -61,6 +66,21 @@ impl ExpandPtr<HostTensor> {
 impl CastIds<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
         list(dynamic::cast_ids(self.ids.ids()))
+    }
+}
+
+impl CastInts<HostTensor> {
+    pub(crate) fn host(self) -> TensorData {
+        let Self { values, dtype } = self;
+        match values {
+            HostTensor::Data(data) => data.convert_dtype(dtype),
+            #[cfg(feature = "flex")]
+            HostTensor::Flex(tensor) => {
+                let cast = HostTensor::Flex(Flex::int_cast(tensor, dtype.into()));
+                let dims = cast.dims();
+                TensorData::from_bytes(cast.into_bytes(), dims, dtype)
+            }
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::super::hardware::Hardware;
 use super::super::launch::{arg, count, empty, flat, hardware, holds, launch, makes, runs, stored};
 use super::tile::Tile;
 use crate::backend::Gpu;
-use crate::kernel::{CastIds, Compress, ExpandPtr};
+use crate::kernel::{CastIds, CastInts, Compress, ExpandPtr};
 use burn::backend::DType;
 use burn_cubecl::kernel::cast;
 use burn_cubecl::ops::numeric::zeros;
@@ -145,6 +145,12 @@ impl Compress<CubeTensor> {
         let Self { ids, groups } =
             supported(self, |Self { ids, groups }| runs([ids]) && holds(ids, groups + 1, ids.dtype))?;
         Ok(compress(ids, groups))
+    }
+}
+
+impl CastInts<CubeTensor> {
+    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
+        Ok(cast(self.values, self.dtype))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Burn's fusion. If any crate of a build enables it, the Cube of Dispatch is `Fusion<CubeBackend>`.
+//! Burn's fusion. If any crate of a build enables it, the Cube of Dispatch is `Fusion<CubeBackend>`, and its Remote is
+//! `Fusion<BackendRouter<RemoteChannel>>`.
 //!
 //! Every kernel runs on the inner backend. First the queued operations are launched, without a read. Then the kernel
 //! runs, and its results enter the queue as initialised tensors.
@@ -20,6 +21,9 @@ impl<B: FusionBackend + SparseBackend> SparseBackend for Fusion<B> {
         let out = B::run::<K>(K::map(args, &mut enter));
         <K::Output as Carried>::map(out, &mut leave)
     }
+
+    #[cfg(feature = "remote")]
+    const GPU: bool = B::GPU;
 }
 
 /// The inner backend's tensor.
