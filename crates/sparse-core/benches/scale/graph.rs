@@ -2,16 +2,16 @@
 //!
 //! Both ends of an edge are drawn by the weights of nodes, as in the model of Chung and Lu (*The average distances in
 //! random graphs with given expected degrees*, 2002): node `v` has `w(v)` edges, and each leads to node `u` with
-//! probability `w(u) / sum(w)`. With `w(v)` in proportion to `(v + shift)^-b` the sums of weights have a closed form. So
-//! the row pointers are a formula, and the column at a position is a formula of a random number that depends on the
+//! probability `w(u) / sum(w)`. With `w(v)` in proportion to `(v + shift)^-b` the sums of weights have a closed form.
+//! So the row pointers are a formula, and the column at a position is a formula of a random number that depends on the
 //! position only: the sampler reads a graph of 10^11 edges that is nowhere.
 
 use sparse_core::graph::{GraphStore, mix};
 use sparse_core::{Result, SparseError};
 use std::ops::Range;
 
-/// A graph whose nodes are numbered by falling degree. `P(degree = k)` falls as `k^-(1 + 1 / b)`, and the highest degree
-/// is the square root of the number of edges, the bound of the model.
+/// A graph whose nodes are numbered by falling degree. `P(degree = k)` falls as `k^-(1 + 1 / b)`, and the highest
+/// degree is the square root of the number of edges, the bound of the model.
 #[derive(Clone, Debug)]
 pub(crate) struct PowerLaw {
     nodes: usize,

@@ -84,8 +84,8 @@ fn gather(start: Instant) -> f64 {
     (out.len() * 4) as f64 / time
 }
 
-/// A question and an answer of 64 bytes over a connection of this machine to itself: processor time of one message, time
-/// that passes; and the rate of messages of 1 MB.
+/// A question and an answer of 64 bytes over a connection of this machine to itself: processor time of one message,
+/// time that passes; and the rate of messages of 1 MB.
 fn messages(start: Instant) -> (f64, f64, f64) {
     const COUNT: usize = 2000;
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

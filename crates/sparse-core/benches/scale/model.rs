@@ -34,8 +34,14 @@ pub(crate) const MESSAGE: Given =
 pub(crate) const COMPUTE: Given = measured(
     36.0,
     "GFLOP/s",
-    "of one core in training, everything included",
+    "of one core in dense products, their share of everything else on a whole graph included",
     "[benchmarks](benchmarks.md), gcn epoch, large: 47.2 GFLOP of dense products in 652 ms on two cores",
+);
+pub(crate) const NODE: Given = measured(
+    2.2,
+    "us",
+    "of one core for each input node of a batch, besides sampling, reading and products (rough)",
+    "[benchmarks](benchmarks.md), `graphsage`: 98 batches of 108,000 nodes in 25.7 s; about one core's time, by the load",
 );
 pub(crate) const FAULT: Given = measured(
     91.0,
@@ -47,7 +53,7 @@ pub(crate) const AHEAD: Given =
     measured(50e3, "1/s", "pages of the same disk that are asked for ahead", "the same: that batch in 3.2 s");
 pub(crate) const CORES: Given = assumed(32.0, "", "cores of a machine", "as the machine of GraphBolt's figure below");
 pub(crate) const EFFICIENCY: Given =
-    assumed(0.8, "", "of linear speed-up over these cores", "only two cores were measured (1.8x to 2.0x)");
+    assumed(0.8, "", "of linear speed-up over these cores", "only two cores were measured: 1.7x to 2.3x of one");
 pub(crate) const MEMORY: Given =
     assumed(256e9, "B", "memory of a machine", "of which 80 % for graph, features, tables");
 pub(crate) const DISK: Given = assumed(4e12, "B", "of a machine's disk", "a usual NVMe disk");
@@ -60,10 +66,11 @@ pub(crate) const NETWORKS: [Given; 2] = [
 ];
 
 /// All constants, in the order of the table.
-pub(crate) const ALL: [Given; 14] = [
+pub(crate) const ALL: [Given; 15] = [
     SAMPLE,
     GATHER,
     COMPUTE,
+    NODE,
     MESSAGE,
     FAULT,
     AHEAD,
@@ -272,8 +279,8 @@ impl Case {
             return work;
         }
         if plan.layout == Layout::Parts {
-            // The seeds are the machine's own. From the second hop on, a question is an id of 8 bytes for each node; the
-            // answer has a count of 4 bytes, and an id for each edge.
+            // The seeds are the machine's own. From the second hop on, a question is an id of 8 bytes for each node;
+            // the answer has a count of 4 bytes, and an id for each edge.
             for hop in 1..reach.edges.len() {
                 let asked = (reach.nodes[hop] - reach.nodes[hop - 1]) * remote;
                 work.exchanged += asked * 12.0 + reach.edges[hop] * remote * 8.0;
@@ -309,7 +316,7 @@ impl Case {
             sample: work.edges * SAMPLE.value * 1e-9 / cores * slowest,
             read: (self.copies() + work.disk_pages / IOPS.value) * slowest,
             exchange: send(work.exchanged * self.busiest(plan), work.messages, 2.0 * hops * parts),
-            compute: self.flops() / (COMPUTE.value * 1e9 * cores) * slowest,
+            compute: (self.flops() / (COMPUTE.value * 1e9) + work.inputs * NODE.value * 1e-6) / cores * slowest,
             reduce: send(work.reduced, work.reduce_messages, 6.0 * several),
         }
     }
@@ -321,8 +328,8 @@ impl Case {
         splits.min_by_key(|split| near(split.machines)).map_or(1.0, |split| split.busiest)
     }
 
-    /// Operations of the dense products of a step: forward, the gradients of all weights, and those of what the layers but
-    /// the first one read.
+    /// Operations of the dense products of a step: forward, the gradients of all weights, and those of what the layers
+    /// but the first one read.
     pub(crate) fn flops(&self) -> f64 {
         let layers = self.widths.len() - 1;
         let products = (0..layers).map(|layer| {

@@ -213,13 +213,14 @@ fn check() -> String {
         case.widths = vec![FEATURES, 256, 256, 172];
         let time = |layout| {
             let plan = plan(layout, 16, 1);
-            format!("{} to {}", seconds(case.overlapped(plan)), seconds(case.epoch(plan).sum()))
+            let [least, most] = [case.overlapped(plan), case.epoch(plan).sum()].map(seconds);
+            if least == most { least } else { format!("{least} to {most}") }
         };
         rows.push(vec![
             format!("this program, exponent {exponent}"),
             thousands_of(reach.inputs()),
             percent(1.0 - reach.hot[2].at(40e6 / NODES as f64)),
-            format!("{}; whole files: {}", time(Layout::Parts), time(Layout::Whole)),
+            format!("parts: {}; whole: {}", time(Layout::Parts), time(Layout::Whole)),
         ]);
     }
     let theirs = ["published", "669,013 (GraphBolt)", "2.7 to 6.0 % (GraphBolt)", "13 s (DistDGL)"];
@@ -228,7 +229,7 @@ fn check() -> String {
         "",
         "nodes reached by 1,024 seeds, fan-outs 10, 10, 10",
         "rows that a cache of 40 M rows misses",
-        "epoch, 16 machines, fan-outs 15, 10, 5",
+        "epoch, 16 machines, fan-outs 15, 10, 5, 100 Gbit/s",
     ];
     table(&head, &rows)
 }
