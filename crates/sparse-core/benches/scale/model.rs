@@ -41,7 +41,7 @@ pub(crate) const NODE: Given = measured(
     2.2,
     "us",
     "of one core for each input node of a batch, besides sampling, reading and products (rough)",
-    "[benchmarks](benchmarks.md), `graphsage`: 98 batches of 108,000 nodes in 25.7 s; about one core's time, by the load",
+    "[benchmarks](benchmarks.md), `graphsage`: 98 batches of 108,000 nodes in 25.7 s, about one core by the load",
 );
 pub(crate) const FAULT: Given = measured(
     91.0,
