@@ -8,6 +8,7 @@ mod dense;
 mod extremum;
 mod graph;
 mod merge;
+mod scale;
 mod scatter;
 mod softmax;
 mod spgemm;

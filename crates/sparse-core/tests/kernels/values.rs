@@ -449,8 +449,8 @@ fn a_single_zero_keeps_its_sign() {
         segment_sum(&[minus, minus, minus, zero], 1, Some(&[0, 2, 1, 3, 0]), &[0, 1, 3, 5, 5], &mut out);
         assert_eq!(signs(&out), signs(&[minus, minus, zero, zero]));
         let mut wide = vec![zero; 20];
-        segment_sum(&vec![minus; 20], 20, Some(&[0]), &[0, 1], &mut wide);
-        assert_eq!(signs(&wide), signs(&vec![minus; 20]));
+        segment_sum(&[minus; 20], 20, Some(&[0]), &[0, 1], &mut wide);
+        assert_eq!(signs(&wide), signs(&[minus; 20]));
     }
     check::<f32>();
     check::<f64>();
