@@ -75,7 +75,8 @@ pub fn all_reduce<C: Collective + ?Sized, M: Module>(
 /// let device = Device::flex().autodiff();
 /// let model = LinearConfig::new(1, 1).with_bias(false).init(&device);
 /// let mean_loss = |x: &[f32]| {
-///     let loss = model.forward(Tensor::<1>::from_floats(x, &device).unsqueeze_dim(1)).mean();
+///     let x = Tensor::<1>::from_floats(x, &device).unsqueeze_dim::<2>(1);
+///     let loss = model.forward(x).mean();
 ///     GradientsParams::from_grads(loss.backward(), &model)
 /// };
 /// let parts = vec![(mean_loss(&[1.0]), 1.0), (mean_loss(&[2.0, 4.0, 9.0]), 3.0)];
