@@ -127,6 +127,12 @@ impl MappedFile {
         let _ = self.0.map.advise(Advice::Random);
     }
 
+    /// Tells the system that reads will be in order: then it reads far ahead by itself.
+    pub fn expect_in_order(&self) {
+        #[cfg(unix)]
+        let _ = self.0.map.advise(Advice::Sequential);
+    }
+
     /// Whether the file still has the length at which it was mapped. Cost: a system call.
     ///
     /// # Errors
@@ -212,8 +218,10 @@ impl MappedArray {
             let message = format!("elements of {size} bytes must be aligned, got them at byte {}", range.start);
             return Err(wrong(file.path(), message));
         }
-        let count = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
-        if count.and_then(|count| count.checked_mul(size)) != Some(range.len()) {
+        // The size of a part of the array must be a number even if another dim is empty.
+        let all = shape.iter().try_fold(size, |all, &size| all.checked_mul(size.max(1)));
+        let whole = all.map(|all| if shape.contains(&0) { 0 } else { all });
+        if whole != Some(range.len()) {
             let message = format!("an array {shape:?} of {size} bytes each must fill its place, got {}", range.len());
             return Err(wrong(file.path(), message));
         }
@@ -246,7 +254,9 @@ impl MappedArray {
     /// Asks for ranges of elements.
     pub(crate) fn ask(&self, ranges: impl IntoIterator<Item = Range<usize>>) {
         let (start, size) = (self.start, self.dtype.size());
-        self.file.ask(ranges.into_iter().map(|range| start + range.start * size..start + range.end * size));
+        // What is far out of the file is left out.
+        let at = |element: usize| element.saturating_mul(size).saturating_add(start);
+        self.file.ask(ranges.into_iter().map(|range| at(range.start)..at(range.end)));
     }
 
     /// Appends the elements at these positions as f32. The dtype is a float.

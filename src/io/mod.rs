@@ -12,7 +12,8 @@
 //!
 //! Text files may be compressed by gzip if the feature `gz` is on. No content of a file causes a panic, and the size
 //! that a header claims is not allocated unless the file is that large. [`Limits`](crate::Limits) bounds what a reader
-//! takes. Every function that reads a file has a twin that ends in `_with` and reports its [`Progress`].
+//! takes. A writer leaves a whole file, or what was there before. Every function that reads a file has a twin that ends
+//! in `_with` and reports its [`Progress`].
 
 pub mod edge_list;
 #[cfg(feature = "mmap")]
@@ -24,6 +25,7 @@ pub mod npz;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
 pub(crate) mod source;
+mod whole;
 
 #[cfg(feature = "mmap")]
 pub use mapped::MappedFile;

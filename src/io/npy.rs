@@ -32,6 +32,7 @@ pub(crate) mod write;
 #[cfg(feature = "mmap")]
 use super::source::Place;
 use super::source::{Counted, Limited, Progress, silent};
+use super::whole::write_whole;
 use crate::base::kind::Kind;
 use crate::base::limits::Allowed;
 use array::{Input, converted};
@@ -40,8 +41,7 @@ use header::Header;
 use sparse_burn::read_data;
 use sparse_core::{Result, SparseError};
 use std::cmp::Ordering;
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::ops::Range;
 use std::path::Path;
 
@@ -243,9 +243,7 @@ pub fn save<const D: usize, K: Kind>(path: impl AsRef<Path>, tensor: &Tensor<D, 
     let path = path.as_ref();
     write::descr(OP, tensor.dtype())?;
     let trouble = |trouble| invalid(format!("{}: cannot be written, got {trouble}", path.display()));
-    let mut out = BufWriter::new(File::create(path).map_err(trouble)?);
-    write_to(&mut out, tensor)?;
-    out.flush().map_err(trouble)
+    write_whole(path, trouble, |out| write_to(out, tensor))
 }
 
 /// [`save`] to memory or to a stream.

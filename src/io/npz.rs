@@ -30,6 +30,7 @@ mod write;
 
 use super::npy::tensor;
 use super::source::{Progress, silent};
+use super::whole::write_whole;
 use crate::base::kind::Kind;
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::SparseTensor;
@@ -127,9 +128,8 @@ pub fn to_bytes<P: Pattern, K: Kind>(matrix: &SparseTensor<P, 2, K>) -> Result<V
 
 fn to_file<P: Pattern, K: Kind>(path: &Path, matrix: &SparseTensor<P, 2, K>, compressed: bool) -> Result<()> {
     let arrays = write::arrays(matrix)?;
-    let file = File::create(path);
-    let file = file.map_err(|trouble| invalid(format!("{}: cannot be written, got {trouble}", path.display())))?;
-    write::write(file, arrays, compressed).map_err(|trouble| of_file(path, trouble))
+    let trouble = |trouble| invalid(format!("{}: cannot be written, got {trouble}", path.display()));
+    write_whole(path, trouble, |out| write::write(out, arrays, compressed).map_err(|trouble| of_file(path, trouble)))
 }
 
 /// The arrays of a `.npz` file, by name. Each is read when it is asked for.

@@ -56,6 +56,7 @@ mod tensor;
 #[cfg(feature = "mmap")]
 use super::source::Place;
 use super::source::{Counted, Progress, silent};
+use super::whole::write_whole;
 use crate::base::kind::Kind;
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::SparseTensor;
@@ -63,8 +64,7 @@ use burn::tensor::{Bytes, Device, Tensor};
 use file::{Array, Head, invalid};
 use sparse_core::Result;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
 /// Writes one tensor. Reads the device; the file is as large as the tensor.
@@ -375,8 +375,7 @@ impl Archive {
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let trouble = |trouble| invalid(format!("{}: cannot be written, got {trouble}", path.display()));
-        let mut out = BufWriter::new(File::create(path).map_err(trouble)?);
-        file::write(&mut out, &self.heads, &self.arrays).and_then(|()| out.flush()).map_err(trouble)
+        write_whole(path, trouble, |out| file::write(out, &self.heads, &self.arrays).map_err(trouble))
     }
 
     /// [`save`](Self::save) to memory.

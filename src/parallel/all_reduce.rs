@@ -28,7 +28,7 @@ const BUCKET: usize = 1 << 20;
 /// the devices of the parameters.
 ///
 /// Cost: reads the gradients and the patterns of sparse parameters from the device; three messages to each rank, and
-/// two more for each million elements. Memory: the result, and up to 40 MiB.
+/// two more for each million elements. Memory: twice the result, and up to 40 MiB.
 ///
 /// # Errors
 ///
@@ -50,7 +50,8 @@ pub fn all_reduce<C: Collective + ?Sized, M: Module>(
     let mut bucket: Vec<Item> = vec![];
     let mut elements = 0;
     for item in flat.items.into_iter().zip(flags).filter_map(|(item, touched)| touched.then_some(item)) {
-        let fits = bucket.first().is_none_or(|first| first.dtype == item.dtype && first.device == item.device);
+        // Not by device: that may be another one on another rank.
+        let fits = bucket.first().is_none_or(|first| first.dtype == item.dtype);
         if !fits || elements + item.length > BUCKET {
             reduce(ranks, std::mem::take(&mut bucket), &weights, &mut means)?;
             elements = 0;
@@ -170,7 +171,7 @@ impl ModuleVisitor for Flat {
     }
 }
 
-/// The means of some parameters of one dtype and device.
+/// The means of some parameters of one dtype.
 fn reduce<C: Collective + ?Sized>(
     ranks: &mut C,
     bucket: Vec<Item>,
@@ -183,14 +184,15 @@ fn reduce<C: Collective + ?Sized>(
     if full.is_empty() {
         return Ok(());
     }
-    let places: Vec<(ParamId, usize)> = full.iter().map(|item| (item.id, item.length)).collect();
-    let mut values: Vec<Tensor<1>> =
-        full.into_iter().map(|mut item| item.grad.take().unwrap_or_else(|| empty(&item))).collect();
+    let places: Vec<(ParamId, usize, Device)> =
+        full.iter().map(|item| (item.id, item.length, item.device.clone())).collect();
+    let values = full.into_iter().map(|mut item| item.grad.take().unwrap_or_else(|| empty(&item)));
+    let mut values: Vec<Tensor<1>> = values.map(|values| values.to_device(&places[0].2)).collect();
     let values = if values.len() == 1 { values.remove(0) } else { Tensor::cat(values, 0) };
     let mean = ranks.mean(values, weights)?;
     let mut start = 0;
-    for (id, length) in places {
-        means.insert(id, mean.clone().narrow(0, start, length));
+    for (id, length, device) in places {
+        means.insert(id, mean.clone().narrow(0, start, length).to_device(&device));
         start += length;
     }
     Ok(())

@@ -68,6 +68,10 @@ pub(super) fn agree<C: Collective + ?Sized>(ranks: &mut C, card: Card) -> Result
         let [ours, theirs] = [&ours, &theirs].map(|lines| lines.get(differ.unwrap_or(0)).unwrap_or(&end).clone());
         return invalid(op, format!("ranks must agree, got {ours} on rank 0 and {theirs} on rank {at}"));
     }
+    if let Some(at) = cards.iter().position(|card| card.flags.len() != first.flags.len()) {
+        let [ours, theirs] = [0, at].map(|rank| cards[rank].flags.len());
+        return invalid(op, format!("ranks must agree, got {ours} parameters on rank 0 and {theirs} on rank {at}"));
+    }
     let weights: Vec<f64> = cards.iter().map(|card| card.weight).collect();
     if let Some(at) = weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0)) {
         return invalid(op, format!("weights must be finite and not below 0, got {} on rank {at}", weights[at]));
@@ -75,7 +79,6 @@ pub(super) fn agree<C: Collective + ?Sized>(ranks: &mut C, card: Card) -> Result
     if !(weights.iter().sum::<f64>() > 0.0 && weights.iter().sum::<f64>().is_finite()) {
         return invalid(op, format!("the sum of the weights must be above 0 and finite, got the weights {weights:?}"));
     }
-    // The digests agree, so the numbers of flags do.
     let said = |at: usize| cards.iter().any(|card| card.weight != 0.0 && card.flags.get(at) == Some(&1));
     let flags = (0..card.flags.len()).map(said).collect();
     Ok(Agreed { weights, flags })

@@ -17,7 +17,7 @@ const CHUNK: usize = 4 << 20;
 /// each rank must call the same functions in the same order.
 ///
 /// An implementation must keep two promises: `exchange` ends in bounded time, whatever the other ranks do; and after an
-/// error, which may leave messages under way, it gives errors only.
+/// error of `exchange`, which may leave messages under way, it gives errors only.
 ///
 /// [`mean`](Self::mean) has a body. A library of collectives that adds up tensors on their devices (as that of Burn,
 /// for GPUs) replaces it. Then the library's order of summation holds in place of the order of the ranks.
@@ -42,7 +42,7 @@ pub trait Collective {
     /// their sum is above zero. The values of a rank with weight 0 are not used.
     ///
     /// As it stands, each rank sums a piece in f64 in the order of ranks and sends the result to the others. Traffic of
-    /// a rank: `2 (size - 1) / size` tensors sent, and as much received. Memory: 20 MiB besides the tensor.
+    /// a rank: `2 (size - 1) / size` tensors sent, and as much received. Memory: twice the tensor, and 20 MiB.
     ///
     /// # Errors
     ///

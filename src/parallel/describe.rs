@@ -2,9 +2,10 @@
 
 use crate::base::kind::dtype_name;
 use crate::module::record::CONTAINER;
-use burn::module::{Module, ModuleVisitor, Param};
+use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::tensor::{Bool, DType, Int, Shape, Tensor};
 use sparse_burn::read_data;
+use std::collections::HashMap;
 
 /// A line for each thing that must agree.
 #[derive(Default)]
@@ -48,6 +49,8 @@ fn digest(bytes: &[u8]) -> u64 {
 #[derive(Default)]
 struct Names {
     path: Vec<String>,
+    /// The float parameters so far. One that stands in two places is one parameter.
+    seen: HashMap<ParamId, usize>,
     /// How deep inside of sparse parameters.
     sparse: usize,
     lines: Description,
@@ -73,6 +76,12 @@ impl ModuleVisitor for Names {
     }
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let next = self.seen.len();
+        let first = *self.seen.entry(param.id).or_insert(next);
+        if first < next {
+            let name = self.path.join(".");
+            return self.lines.push(format!("{name} is parameter {first}"));
+        }
         self.line(param.lazy_shape(), param.dtype(), None);
     }
 

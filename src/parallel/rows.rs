@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// `i` is summed on rank `i mod size`, so common rows at the front of a table are spread evenly.
 ///
 /// Cost: reads ids and rows from the device. Each rank sends its rows once and its share of the union `size - 1` times.
-/// Memory: the rows of the rank, its share of the rows of all ranks, and the union.
+/// Memory: the rows of the rank, twice its share of the rows of all ranks, and four times the union.
 ///
 /// # Errors
 ///

@@ -65,6 +65,15 @@ impl Threads {
     }
 }
 
+impl Threads {
+    fn broken<T>(&mut self, error: SparseError) -> Result<T> {
+        // The others hear of it at once: this rank is gone for them.
+        self.to.fill_with(|| None);
+        self.broken = Some(error.clone());
+        Err(error)
+    }
+}
+
 impl Collective for Threads {
     fn rank(&self) -> usize {
         self.rank
@@ -81,7 +90,8 @@ impl Collective for Threads {
         }
         if parts.len() != self.size() {
             let (expected, got) = (self.size(), parts.len());
-            return Err(SparseError::LengthMismatch { op: OP, what: "the list of parts", expected, got });
+            let error = SparseError::LengthMismatch { op: OP, what: "the list of parts", expected, got };
+            return self.broken(error);
         }
         let own = parts[self.rank].clone();
         // A rank that is gone is found below.
@@ -102,11 +112,7 @@ impl Collective for Threads {
                 Some(Err(RecvTimeoutError::Disconnected)) => "has ended".into(),
             };
             let message = format!("all ranks must take part, got none of rank {rank}, which {trouble}");
-            let error = SparseError::Invalid { op: OP, message };
-            // The others hear of it at once: this rank is gone for them.
-            self.to.fill_with(|| None);
-            self.broken = Some(error.clone());
-            return Err(error);
+            return self.broken(SparseError::Invalid { op: OP, message });
         }
         Ok(received)
     }

@@ -290,8 +290,8 @@ fn step<P: Build, const D: usize>(
         19 | 20 if 2 * size <= LONGEST => {
             let start = draw.below(size);
             let (own, part) = (a.narrow(at, start, size - start), x.clone().narrow(axis, start, size - start));
-            let (own, part) = if which == 19 { (own.clone(), part) } else { (own, part) };
-            ("concat", sparse(ops::concat(&[own, a.clone()], at), Tensor::cat(vec![part, x], axis)))
+            let (own, all) = if which == 19 { ([own, a.clone()], [part, x]) } else { ([a.clone(), own], [x, part]) };
+            ("concat", sparse(ops::concat(&own, at), Tensor::cat(all.to_vec(), axis)))
         }
         21 if 2 * size <= LONGEST => ("repeat_dim", sparse(a.repeat_dim(at, 2), x.repeat_dim(axis, 2))),
         22 => ("sum_dim", sparse(a.sum_dim(at), x.sum_dim(axis))),

@@ -4,7 +4,8 @@
 use burn::tensor::{Bytes, DType, Device, Int, Tensor, TensorData};
 use sparse_core::graph::{Stream, mix};
 use sparse_tensor::data::{
-    Direction, FeatureStore, MappedGraph, NeighborBatch, NeighborLoader, NeighborSampler, NeighborSamplerConfig,
+    Direction, FeatureStore, GraphStore, MappedGraph, NeighborBatch, NeighborLoader, NeighborSampler,
+    NeighborSamplerConfig,
 };
 use sparse_tensor::io::{MappedFile, npy, safetensors};
 use sparse_tensor::pattern::{CooPattern, CsrPattern, Pattern};
@@ -234,14 +235,43 @@ fn files_that_are_cut_off_are_errors() {
 #[cfg(unix)]
 #[test]
 fn files_that_are_cut_later_are_errors() {
+    for cut in ["idx.npy", "ptr.npy"] {
+        let files = Files::new();
+        let graph = MappedGraph::open_npy(files.at("ptr.npy"), files.at("idx.npy"), None).unwrap();
+        let sampler = NeighborSamplerConfig::new(vec![3, 3]).init_store(Arc::new(graph.clone()), &device());
+        assert!(sampler.try_sample(&[1, 2], 0).is_ok());
+        fs::OpenOptions::new().write(true).open(files.at(cut)).unwrap().set_len(4096).unwrap();
+        let message = sampler.try_sample(&[1, 2], 0).expect_err("the file was cut").to_string();
+        assert!(message.contains("while it is mapped, got 4096"), "{message}");
+        // The columns of a hop do not touch the pointers of a file that was cut after them.
+        let mut columns = vec![];
+        assert_eq!(graph.columns(&[0], &mut columns).expect_err("the file was cut").kind(), "invalid");
+        assert_eq!(graph.check().expect_err("the file was cut").kind(), "invalid");
+    }
+}
+
+/// A tensor that is a part of a mapped file can be saved to the same path, and stays what it is.
+#[test]
+fn what_is_mapped_is_saved_over_its_own_file() {
     let files = Files::new();
-    let graph = MappedGraph::open_npy(files.at("ptr.npy"), files.at("idx.npy"), None).unwrap();
-    let sampler = NeighborSamplerConfig::new(vec![3, 3]).init_store(Arc::new(graph.clone()), &device());
-    assert!(sampler.try_sample(&[1, 2], 0).is_ok());
-    fs::OpenOptions::new().write(true).open(files.at("idx.npy")).unwrap().set_len(4096).unwrap();
-    let message = sampler.try_sample(&[1, 2], 0).expect_err("the file was cut").to_string();
-    assert!(message.contains("while it is mapped, got 4096"), "{message}");
-    assert_eq!(graph.check().expect_err("the file was cut").kind(), "invalid");
+    let x = Tensor::<2>::from_floats([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], &device());
+    let path = files.at("x.npy");
+    npy::save(&path, &x).unwrap();
+    let shared: Tensor<2> = npy::from_shared(MappedFile::open(&path).unwrap().bytes(), &device()).unwrap();
+    npy::save(&path, &shared.clone().slice([0..1, 0..3])).unwrap();
+    shared.into_data().assert_eq(&x.clone().into_data(), true);
+    let saved: Tensor<2> = npy::load(&path, &device()).unwrap();
+    saved.into_data().assert_eq(&x.slice([0..1, 0..3]).into_data(), true);
+
+    let path = files.at("a.safetensors");
+    let a = graph();
+    safetensors::save(&path, &a).unwrap();
+    let shared: CsrTensor<2> = safetensors::from_shared(MappedFile::open(&path).unwrap().bytes(), &device()).unwrap();
+    safetensors::save(&path, &shared).unwrap();
+    let saved: CsrTensor<2> = safetensors::load(&path, &device()).unwrap();
+    for b in [shared, saved] {
+        b.values::<1>().into_data().assert_eq(&a.values::<1>().into_data(), true);
+    }
 }
 
 /// Writes a graph of 4 nodes with these arrays.

@@ -391,5 +391,8 @@ fn threads_refuse_no_ranks_and_wrong_lists() {
     assert_eq!(Threads::new(0, LONG).unwrap_err().kind(), "invalid");
     let mut one = Threads::new(1, LONG).unwrap().remove(0);
     assert_eq!(one.exchange(vec![]).unwrap_err().kind(), "length_mismatch");
+    // After an error there are errors only.
+    assert_eq!(one.exchange(vec![Arc::new(vec![3])]).unwrap_err().kind(), "length_mismatch");
+    let mut one = Threads::new(1, LONG).unwrap().remove(0);
     assert_eq!(*one.exchange(vec![Arc::new(vec![3])]).unwrap()[0], [3]);
 }

@@ -99,7 +99,7 @@ impl MappedGraph {
         let due = |part| array(part)?.ok_or_else(|| trouble(format!("the file must hold `{part}`, got none")));
         let own = Self::new(due("row_ptr")?, due("col_idx")?, array("values")?)?;
         if own.nodes() != shape[0] {
-            let (expected, got) = (shape[0] + 1, own.nodes() + 1);
+            let (expected, got) = (shape[0].saturating_add(1), own.nodes() + 1);
             return Err(SparseError::LengthMismatch { op: OP, what: "row_ptr", expected, got });
         }
         Ok(own)
@@ -150,9 +150,12 @@ impl MappedGraph {
     ///
     /// `invalid_row_ptr`, `index_out_of_range`, `unsorted_columns`; `invalid` if the file was cut.
     pub fn check(&self) -> Result<()> {
-        self.ptr.file().check()?;
-        self.idx.file().check()?;
-        self.slices()?.check()
+        let files = [self.ptr.file(), self.idx.file()];
+        files.iter().try_for_each(|file| file.check())?;
+        files.iter().for_each(|file| file.expect_in_order());
+        let checked = self.slices()?.check();
+        files.iter().for_each(|file| file.expect_random());
+        checked
     }
 
     fn slices(&self) -> Result<Slices<'_>> {
@@ -182,6 +185,8 @@ impl GraphStore for MappedGraph {
     }
 
     fn columns(&self, positions: &[usize], out: &mut Vec<usize>) -> Result<()> {
+        // The slices look at the ends of the pointers, too.
+        self.ptr.file().check()?;
         self.idx.file().check()?;
         self.slices()?.columns(positions, out)
     }
@@ -204,7 +209,9 @@ impl GraphStore for MappedGraph {
     fn ask(&self, ahead: Ahead<'_>) {
         let each = |positions: &[usize], array: &MappedArray| array.ask(positions.iter().map(|&at| at..at + 1));
         match (ahead, &self.values) {
-            (Ahead::Rows(nodes), _) => self.ptr.ask(nodes.iter().map(|&node| node as usize..node as usize + 2)),
+            (Ahead::Rows(nodes), _) => {
+                self.ptr.ask(nodes.iter().map(|&node| node as usize..(node as usize).saturating_add(2)))
+            }
             (Ahead::Columns(positions), _) => each(positions, &self.idx),
             (Ahead::Values(positions), Some(values)) => each(positions, values),
             (Ahead::Spans(spans), Some(values)) => values.ask(spans.iter().cloned()),

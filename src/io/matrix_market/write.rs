@@ -2,14 +2,14 @@
 
 use super::matrix::{Format, MatrixMarket, Symmetry, Values, invalid};
 use crate::base::kind::Kind;
+use crate::io::whole::write_whole;
 use crate::pattern::layout::Pattern;
 use crate::tensor::plain::FILE_HINTS;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Tensor, TensorData};
 use sparse_burn::read_data;
 use sparse_core::Result;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// What a Matrix Market file can hold.
@@ -48,8 +48,7 @@ pub fn write(path: impl AsRef<Path>, matrix: &impl ToMatrixMarket) -> Result<()>
     let matrix = matrix.to_matrix_market()?;
     let path = path.as_ref();
     let trouble = |trouble| invalid(format!("{}: cannot be written, got {trouble}", path.display()));
-    let mut out = BufWriter::new(File::create(path).map_err(trouble)?);
-    matrix.write_text(&mut out).and_then(|()| out.flush()).map_err(trouble)
+    write_whole(path, trouble, |out| matrix.write_text(out).map_err(trouble))
 }
 
 /// [`write()`] to memory or to a stream.

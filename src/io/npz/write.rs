@@ -14,7 +14,7 @@ use flate2::write::DeflateEncoder;
 use rawzip::{CompressionMethod, Crc32Option, DataDescriptorOutput, ZipArchiveWriter};
 use sparse_burn::read_data;
 use sparse_core::Result;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 /// The arrays of a file in SciPy's order: name, header and elements.
 pub(super) fn arrays<P: Pattern, K: Kind>(tensor: &SparseTensor<P, 2, K>) -> Result<Vec<(&'static str, Array)>> {
@@ -66,7 +66,7 @@ impl Array {
 /// Writes an archive.
 pub(super) fn write(out: impl Write, arrays: Vec<(&'static str, Array)>, compressed: bool) -> Result<()> {
     let written = (|| -> Result<(), Box<dyn std::error::Error>> {
-        let mut archive = ZipArchiveWriter::new(BufWriter::new(out));
+        let mut archive = ZipArchiveWriter::new(out);
         for (name, array) in arrays {
             let method = if compressed { CompressionMethod::DEFLATE } else { CompressionMethod::STORE };
             let path = format!("{name}.npy");

@@ -328,6 +328,9 @@ fn weighted_distinct(
     // The first of independent exponential clocks with these rates rings with these probabilities.
     let clock = |(at, &weight): (usize, &f32)| (weight > 0.0).then(|| (-stream.unit().ln() / f64::from(weight), at));
     keys.extend(span.zip(&scratch.weights).filter_map(clock));
+    if count == 0 {
+        return;
+    }
     if keys.len() > count {
         keys.select_nth_unstable_by(count - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         keys.truncate(count);
