@@ -13,6 +13,7 @@ const TABLE_SHARE: usize = 4;
 /// Memory that grows with what is read or held is no danger. It may be so many times as large.
 const RATIO: usize = 64;
 /// A compressed file of any length may become so many bytes: 256 MiB.
+#[cfg(any(feature = "gz", feature = "npz"))]
 const INFLATED: u64 = 1 << 28;
 
 static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
@@ -153,6 +154,7 @@ impl Allowed {
     }
 
     /// The most bytes that `compressed` bytes may become.
+    #[cfg(any(feature = "gz", feature = "npz"))]
     pub(crate) fn inflated(self, compressed: u64) -> u64 {
         let default = compressed.saturating_mul(RATIO as u64).max(INFLATED);
         self.bytes.map_or(default, |bytes| bytes as u64)

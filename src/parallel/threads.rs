@@ -55,8 +55,7 @@ impl Threads {
         let mut ranks: Vec<Self> = (0..size).map(rank).collect();
         for from in 0..size {
             for to in 0..size {
-                let (sender, receiver) =
-                    if from == to { (None, None) } else { (|(s, r)| (Some(s), Some(r)))(channel()) };
+                let (sender, receiver) = (from != to).then(channel).unzip();
                 ranks[from].to.push(sender);
                 ranks[to].from.push(receiver);
             }

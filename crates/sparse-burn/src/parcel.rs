@@ -286,15 +286,15 @@ mod tests {
     #[test]
     fn what_is_packed_is_unpacked() {
         returns(());
-        [false, true].map(returns);
-        [0, 1, usize::MAX].map(returns);
-        [-0.5, f64::MIN_POSITIVE, f64::INFINITY].map(returns);
+        [false, true].into_iter().for_each(returns);
+        [0, 1, usize::MAX].into_iter().for_each(returns);
+        [-0.5, f64::MIN_POSITIVE, f64::INFINITY].into_iter().for_each(returns);
         returns(vec![3usize, 0, 7]);
-        [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div].map(returns);
-        [Extremum::Max, Extremum::Min].map(returns);
-        [MergeRule::Union, MergeRule::Intersection].map(returns);
-        Reduce::ALL.map(returns);
-        INTEGERS.map(returns);
+        [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div].into_iter().for_each(returns);
+        [Extremum::Max, Extremum::Min].into_iter().for_each(returns);
+        [MergeRule::Union, MergeRule::Intersection].into_iter().for_each(returns);
+        Reduce::ALL.into_iter().for_each(returns);
+        INTEGERS.into_iter().for_each(returns);
         returns(ConcatAxis::Coo { axis: 2, offsets: vec![0, 4], merge: true });
         returns(ConcatAxis::CsrRows);
         returns(ConcatAxis::CsrBatchRows { batch: 3, rows: vec![1, 2] });

@@ -13,6 +13,8 @@
 mod checkpoints;
 #[path = "../../shared/console.rs"]
 mod console;
+#[cfg(test)]
+mod devices;
 mod display;
 mod neighbors;
 #[path = "../../shared/numbers.rs"]
