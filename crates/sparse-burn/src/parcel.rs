@@ -316,13 +316,13 @@ mod tests {
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string())).unwrap();
             assert!(text.starts_with("remote: "), "{text}");
         };
-        panics(vec![], |open| drop(open.plain::<bool>()));
-        panics(vec![ScalarIr::Float(1.0)], |open| drop(open.plain::<usize>()));
-        panics(numbers(&[u64::MAX]), |open| drop(open.plain::<Vec<usize>>()));
-        panics(numbers(&[u64::MAX]), |open| drop(open.length()));
-        panics(numbers(&[9]), |open| drop(open.plain::<Reduce>()));
-        panics(numbers(&[9]), |open| drop(open.plain::<ConcatAxis>()));
-        panics(numbers(&[9]), |open| drop(open.plain::<Activation>()));
+        panics(vec![], |open| _ = open.plain::<bool>());
+        panics(vec![ScalarIr::Float(1.0)], |open| _ = open.plain::<usize>());
+        panics(numbers(&[u64::MAX]), |open| _ = open.plain::<Vec<usize>>());
+        panics(numbers(&[u64::MAX]), |open| _ = open.length());
+        panics(numbers(&[9]), |open| _ = open.plain::<Reduce>());
+        panics(numbers(&[9]), |open| _ = open.plain::<ConcatAxis>());
+        panics(numbers(&[9]), |open| _ = open.plain::<Activation>());
         panics(vec![], |open| open.tensor());
     }
 }
