@@ -430,7 +430,7 @@ impl Archive {
     }
 
     /// [`from_bytes`](Self::from_bytes) without a copy, if `bytes` can be shared: see
-    /// [`from_shared`](crate::io::safetensors::from_shared).
+    /// [`from_shared`].
     ///
     /// # Errors
     ///

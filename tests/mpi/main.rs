@@ -109,7 +109,8 @@ fn device() -> Device {
 
 /// The bytes of all ranks must be the same.
 fn same_on_all(ranks: &mut Mpi, bytes: Vec<u8>) {
-    let all = ranks.exchange(vec![Arc::new(bytes); ranks.size()]).expect("all ranks take part");
+    let message = Arc::new(bytes);
+    let all = ranks.exchange(vec![message; ranks.size()]).expect("all ranks take part");
     assert!(all.iter().all(|bytes| bytes == &all[0]), "ranks must hold the same bits");
 }
 
