@@ -65,6 +65,9 @@ pub struct MappedGraph {
     ptr: MappedArray,
     idx: MappedArray,
     values: Option<MappedArray>,
+    /// Which nodes the rows are, of how many. A file of the whole graph has them all.
+    first: usize,
+    nodes: usize,
 }
 
 impl MappedGraph {
@@ -118,6 +121,17 @@ impl MappedGraph {
         Self::new(MappedArray::npy(row_ptr.as_ref())?, MappedArray::npy(col_idx.as_ref())?, values)
     }
 
+    /// These rows as those of the nodes from `first` on, in a graph of so many nodes.
+    pub(crate) fn part(self, first: usize, nodes: usize) -> Self {
+        Self { first, nodes, ..self }
+    }
+
+    /// All columns, after a look at the length of the file.
+    pub(crate) fn all_columns(&self) -> Result<Ids<'_>> {
+        self.idx.file().check()?;
+        Ok(ids(&self.idx))
+    }
+
     fn new(ptr: MappedArray, idx: MappedArray, values: Option<MappedArray>) -> Result<Self> {
         for (what, array) in [("row_ptr", &ptr), ("col_idx", &idx)] {
             if !matches!(array.dtype(), DType::I32 | DType::I64) || array.shape().len() != 1 {
@@ -138,9 +152,9 @@ impl MappedGraph {
             }
         }
         [Some(&ptr), Some(&idx), values.as_ref()].into_iter().flatten().for_each(|array| array.file().expect_random());
-        let own = Self { ptr, idx, values };
-        own.slices()?;
-        Ok(own)
+        Slices::new(OP, ids(&ptr), ids(&idx), None)?;
+        let nodes = ptr.shape()[0] - 1;
+        Ok(Self { ptr, idx, values, first: 0, nodes })
     }
 
     /// Reads all pointers and columns and checks them: pointers must not descend, columns must be nodes and ascend
@@ -153,13 +167,13 @@ impl MappedGraph {
         let files = [self.ptr.file(), self.idx.file()];
         files.iter().try_for_each(|file| file.check())?;
         files.iter().for_each(|file| file.expect_in_order());
-        let checked = self.slices()?.check();
+        let checked = self.slices().check();
         files.iter().for_each(|file| file.expect_random());
         checked
     }
 
-    fn slices(&self) -> Result<Slices<'_>> {
-        Slices::new(OP, ids(&self.ptr), ids(&self.idx), None)
+    fn slices(&self) -> Slices<'_> {
+        Slices::opened(OP, ids(&self.ptr), ids(&self.idx), None).part(self.first, self.nodes)
     }
 }
 
@@ -172,7 +186,7 @@ fn ids(array: &MappedArray) -> Ids<'_> {
 
 impl GraphStore for MappedGraph {
     fn nodes(&self) -> usize {
-        self.ptr.shape()[0] - 1
+        self.nodes
     }
 
     fn edges(&self) -> usize {
@@ -181,14 +195,12 @@ impl GraphStore for MappedGraph {
 
     fn spans(&self, nodes: &[i64], out: &mut Vec<Range<usize>>) -> Result<()> {
         self.ptr.file().check()?;
-        self.slices()?.spans(nodes, out)
+        self.slices().spans(nodes, out)
     }
 
     fn columns(&self, positions: &[usize], out: &mut Vec<usize>) -> Result<()> {
-        // The slices look at the ends of the pointers, too.
-        self.ptr.file().check()?;
         self.idx.file().check()?;
-        self.slices()?.columns(positions, out)
+        self.slices().columns(positions, out)
     }
 
     fn has_values(&self) -> bool {
@@ -210,7 +222,8 @@ impl GraphStore for MappedGraph {
         let each = |positions: &[usize], array: &MappedArray| array.ask(positions.iter().map(|&at| at..at + 1));
         match (ahead, &self.values) {
             (Ahead::Rows(nodes), _) => {
-                self.ptr.ask(nodes.iter().map(|&node| node as usize..(node as usize).saturating_add(2)))
+                let rows = nodes.iter().map(|&node| (node as usize).wrapping_sub(self.first));
+                self.ptr.ask(rows.map(|row| row..row.saturating_add(2)));
             }
             (Ahead::Columns(positions), _) => each(positions, &self.idx),
             (Ahead::Values(positions), Some(values)) => each(positions, values),
