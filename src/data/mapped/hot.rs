@@ -49,8 +49,8 @@ impl HotRows {
         cold.unwrap_or_else(|| ids.to_vec())
     }
 
-    /// Of the ids at these positions, writes the rows that are there to their places in `out`, and returns the positions
-    /// of the others.
+    /// Of the ids at these positions, writes the rows that are there to their places in `out`. Returns the positions of
+    /// the others.
     pub(crate) fn take(&self, ids: &[usize], positions: &[usize], out: &mut [u8]) -> Vec<usize> {
         let width = self.width;
         let cold = self.with(|hot| {

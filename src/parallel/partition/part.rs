@@ -22,10 +22,11 @@ const OP: &str = "Partition";
 /// part `p` owns the dense ids from `starts[p]` to `starts[p + 1]`, so each rank knows the owner of every node, and
 /// holds nothing else of other parts.
 ///
-/// - [`PartSampler`](crate::parallel::PartSampler) samples neighbours across all parts: the rank that owns a node draws for it. The batch is, bit for
-///   bit, the one that a [`NeighborSampler`](crate::data::NeighborSampler) draws from the whole graph.
-/// - [`PartFeatures`](crate::parallel::PartFeatures) fetches the features of a batch: own rows from the mapped file, others from their owners. It
-///   keeps those that were used last.
+/// - [`PartSampler`](crate::parallel::PartSampler) samples neighbours across all parts: the rank that owns a node draws
+///   for it. The batch is, bit for bit, the one that a [`NeighborSampler`](crate::data::NeighborSampler) draws from the
+///   whole graph.
+/// - [`PartFeatures`](crate::parallel::PartFeatures) fetches the features of a batch: own rows from the mapped file,
+///   others from their owners. It keeps those that were used last.
 /// - [`halo`](Self::halo) lists the nodes of other parts that own nodes have edges to.
 ///
 /// All ranks call the same functions the same number of times, with seeds of their own. A rank without seeds takes
@@ -42,8 +43,13 @@ const OP: &str = "Partition";
 /// use std::time::Duration;
 ///
 /// # let folder = std::env::temp_dir().join(format!("parts-{}", std::process::id()));
-/// # fn file<T: sparse_shards::Element>(folder: &std::path::Path, part: usize, kind: Kind, width: Option<u64>, list: &[T])
-/// # -> sparse_shards::ShardFile {
+/// # fn file<T: sparse_shards::Element>(
+/// #     folder: &std::path::Path,
+/// #     part: usize,
+/// #     kind: Kind,
+/// #     width: Option<u64>,
+/// #     list: &[T],
+/// # ) -> sparse_shards::ShardFile {
 /// #     let mut file = ShardWriter::<T>::create(folder, part, kind, width).unwrap();
 /// #     file.write(list).unwrap();
 /// #     file.finish().unwrap()
@@ -160,7 +166,8 @@ impl Partition {
     /// The nodes of other parts that edges of own nodes lead to: first those with the most such edges, and of equal
     /// ones the smallest id.
     ///
-    /// Batches of own seeds need these features most: [`PartFeatures::warm`](crate::parallel::PartFeatures::warm) fetches them ahead.
+    /// Batches of own seeds need these features most. [`PartFeatures::warm`](crate::parallel::PartFeatures::warm)
+    /// fetches them ahead.
     ///
     /// Cost: the columns of the part are read once, in order; 4 bytes for each node of the graph meanwhile.
     ///
