@@ -179,6 +179,11 @@ impl Manifest {
             if got != kinds {
                 return wrong(format!("part {p} must have the files {kinds:?}, got {got:?}"));
             }
+            // No other name, so none that leads out of the folder.
+            if let Some(file) = part.files.iter().find(|file| file.name != file.kind.file(p)) {
+                let (kind, due, got) = (file.kind, file.kind.file(p), &file.name);
+                return wrong(format!("{kind:?} of part {p} must be {due:?}, got {got:?}"));
+            }
             if only.is_none_or(|only| only == p) {
                 part.files.iter().try_for_each(|file| self.check_file(op, folder, p, file))?;
             }
@@ -191,11 +196,6 @@ impl Manifest {
     }
 
     fn check_file(&self, op: &'static str, folder: &Path, p: usize, file: &ShardFile) -> Result<()> {
-        // No other name, so none that leads out of the folder.
-        if file.name != file.kind.file(p) {
-            let message = format!("{:?} of part {p} must be {:?}, got {:?}", file.kind, file.kind.file(p), file.name);
-            return Err(ShardError::invalid(op, &folder.join(MANIFEST), message));
-        }
         let path = folder.join(&file.name);
         let mut source = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ShardError::Missing { op, path }),

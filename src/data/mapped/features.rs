@@ -7,7 +7,7 @@ use crate::io::mapped::MappedArray;
 #[cfg(feature = "safetensors")]
 use crate::io::mapped::MappedFile;
 use crate::io::npy::array::converted;
-use burn::tensor::{Tensor, TensorCreationOptions, TensorData};
+use burn::tensor::{DType, Tensor, TensorCreationOptions, TensorData};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 use std::fmt;
@@ -154,13 +154,7 @@ impl FeatureStore {
     /// The bytes of these rows, one after the other. The ids are in range.
     pub(crate) fn read(&self, op: &'static str, ids: &[usize]) -> Result<Vec<u8>> {
         let width = self.width();
-        let length = ids.len().checked_mul(width).filter(|&length| length <= isize::MAX as usize);
-        let length = length.ok_or(SparseError::Overflow {
-            op,
-            what: "the bytes of the rows",
-            limit: isize::MAX as u128,
-            got: ids.len() as u128 * width as u128,
-        })?;
+        let length = self.length(op, ids.len())?;
         self.array.file().check()?;
         if width == 0 {
             return Ok(Vec::new());
@@ -181,6 +175,18 @@ impl FeatureStore {
         let width: usize = self.array.shape()[1..].iter().product();
         let rows = self.rows();
         self.array.ask(ids.iter().filter(|&&id| id < rows).map(|&id| id * width..(id + 1) * width));
+    }
+
+    pub(crate) fn dtype(&self) -> DType {
+        self.array.dtype()
+    }
+
+    /// The bytes of so many rows, which must fit into memory.
+    pub(crate) fn length(&self, op: &'static str, rows: usize) -> Result<usize> {
+        let (width, limit) = (self.width(), isize::MAX as u128);
+        let length = rows.checked_mul(width).filter(|&length| length as u128 <= limit);
+        let got = rows as u128 * width as u128;
+        length.ok_or(SparseError::Overflow { op, what: "the bytes of the rows", limit, got })
     }
 
     /// Bytes of a row.

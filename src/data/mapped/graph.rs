@@ -126,10 +126,14 @@ impl MappedGraph {
         Self { first, nodes, ..self }
     }
 
-    /// All columns, after a look at the length of the file.
-    pub(crate) fn all_columns(&self) -> Result<Ids<'_>> {
-        self.idx.file().check()?;
-        Ok(ids(&self.idx))
+    /// What is done with all columns, which are read in order.
+    pub(crate) fn in_order<T>(&self, work: impl FnOnce(Ids<'_>) -> Result<T>) -> Result<T> {
+        let file = self.idx.file();
+        file.check()?;
+        file.expect_in_order();
+        let done = work(ids(&self.idx));
+        file.expect_random();
+        done
     }
 
     fn new(ptr: MappedArray, idx: MappedArray, values: Option<MappedArray>) -> Result<Self> {
@@ -212,7 +216,19 @@ impl GraphStore for MappedGraph {
             None => out.resize(out.len() + positions.len(), 1.0),
             Some(values) => {
                 values.file().check()?;
-                values.floats(positions, out);
+                out.reserve(positions.len());
+                positions.iter().for_each(|&at| values.floats_of(at..at + 1, out));
+            }
+        }
+        Ok(())
+    }
+
+    fn span_values(&self, spans: &[Range<usize>], out: &mut Vec<f32>) -> Result<()> {
+        match &self.values {
+            None => out.resize(out.len() + spans.iter().map(Range::len).sum::<usize>(), 1.0),
+            Some(values) => {
+                values.file().check()?;
+                spans.iter().for_each(|span| values.floats_of(span.clone(), out));
             }
         }
         Ok(())

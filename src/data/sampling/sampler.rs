@@ -134,6 +134,10 @@ impl GraphStore for HostStore {
     fn values(&self, positions: &[usize], out: &mut Vec<f32>) -> Result<()> {
         self.slices().values(positions, out)
     }
+
+    fn span_values(&self, spans: &[Range<usize>], out: &mut Vec<f32>) -> Result<()> {
+        self.slices().span_values(spans, out)
+    }
 }
 
 const OP: &str = "NeighborSampler";

@@ -1,14 +1,14 @@
 //! Features across the parts of a graph.
 
 use super::super::collective::Collective;
-use super::message::{Step, put, take, together};
-use super::part::{Inner, Partition, invalid};
+use super::message::{Step, malformed, put, take, together};
+use super::part::{Partition, invalid};
 use crate::base::kind::Kind;
 use crate::data::host::check_ids;
 use crate::data::mapped::features::FeatureStore;
 use crate::data::mapped::hot::HotRows;
 use burn::tensor::{Tensor, TensorCreationOptions};
-use sparse_core::{Result, SparseError};
+use sparse_core::Result;
 use sparse_macros::or_panic;
 use std::collections::HashMap;
 use std::fmt;
@@ -27,22 +27,17 @@ pub struct PartFeatures {
 }
 
 impl Partition {
-    /// The features of the graph's nodes. Each rank must open them before one of them gathers.
+    /// The features of the graph's nodes.
     ///
     /// # Errors
     ///
-    /// `invalid` if the graph was prepared without features, or the file cannot be read.
+    /// `invalid` if the graph was prepared without features.
     pub fn features(&self) -> Result<PartFeatures> {
         const OP: &str = "Partition::features";
-        let Some(path) = &self.0.features else {
-            return Err(invalid(OP, "the graph must have features, got a folder that was prepared without"));
-        };
-        let own = FeatureStore::open_npy(path)?;
-        let (expected, got) = (self.owned().len(), own.rows());
-        if expected != got {
-            return Err(SparseError::LengthMismatch { op: OP, what: "the features of the part", expected, got });
+        match self.0.features.clone() {
+            Some(own) => Ok(PartFeatures { part: self.clone(), own, hot: Arc::new(HotRows::none()) }),
+            None => Err(invalid(OP, "the graph must have features, got a folder that was prepared without")),
         }
-        Ok(PartFeatures { part: self.clone(), own: Arc::new(own), hot: Arc::new(HotRows::none()) })
     }
 }
 
@@ -72,10 +67,10 @@ impl PartFeatures {
     /// As [`gather`](Self::try_gather).
     pub fn warm<C: Collective + ?Sized>(&self, ranks: &mut C, ids: &[usize]) -> Result<()> {
         let owned = self.part.owned();
-        // Read in reverse, so that the first ones are kept longest.
+        // In reverse, so that the first ones are those that were used last.
         let mut ids: Vec<usize> = ids.iter().copied().filter(|id| !owned.contains(id)).take(self.hot.rows()).collect();
         ids.reverse();
-        self.read("PartFeatures::warm", ranks, &ids).map(drop)
+        self.read("PartFeatures::warm", ranks, &ids, Ok(())).map(drop)
     }
 
     /// The rows of these ids `[ids, ..]` on a device: `&device`, or `(&device, dtype)` to convert them. Ids may repeat,
@@ -94,84 +89,67 @@ impl PartFeatures {
         options: impl Into<TensorCreationOptions>,
     ) -> Result<Tensor<D, K>> {
         const OP: &str = "PartFeatures::gather";
-        let bytes = self.read(OP, ranks, ids)?;
-        self.own.check_rank::<D>(OP)?;
-        self.own.tensor(OP, bytes, ids.len(), options.into())
+        let options = options.into();
+        // What a tensor of no rows says holds for all. The other ranks must hear of it.
+        let fits = || self.own.tensor::<D, K>(OP, vec![], 0, options.clone()).map(drop);
+        let fits = self.own.check_rank::<D>(OP).and_then(|()| fits());
+        let bytes = self.read(OP, ranks, ids, fits)?;
+        self.own.tensor(OP, bytes, ids.len(), options)
     }
 
-    /// The bytes of these rows, one after the other.
-    fn read<C: Collective + ?Sized>(&self, op: &'static str, ranks: &mut C, ids: &[usize]) -> Result<Vec<u8>> {
+    /// The bytes of these rows, one after the other, unless this rank has an error already.
+    fn read<C: Collective + ?Sized>(
+        &self,
+        op: &'static str,
+        ranks: &mut C,
+        ids: &[usize],
+        fits: Result<()>,
+    ) -> Result<Vec<u8>> {
         let (part, width) = (&*self.part.0, self.own.width());
-        let plan = check_ids(op, ids, self.rows()).and_then(|()| Plan::new(op, part, &self.hot, width, ids));
-        let asks = match &plan {
-            Ok(plan) => Ok(plan.asked.iter().map(|ids| list(ids)).collect()),
-            Err(error) => Err(error.clone()),
+        let plan = fits.and_then(|()| check_ids(op, ids, self.rows())).and_then(|()| self.plan(op, ids));
+        let (plan, asks) = match plan {
+            Ok(plan) => {
+                let asks = plan.asked.iter().map(|ids| list(ids)).collect();
+                (plan, Ok(asks))
+            }
+            Err(error) => (Plan::default(), Err(error)),
         };
-        let asks = together(ranks, op, Step::AskRows, asks)?;
-        let Plan { mut out, asked, own, places } = plan?;
-        let owned = part.owned();
-        let rows = asks.iter().enumerate().map(|(rank, ask)| {
-            let ids = take::<u64>(&mut ask.bytes()).ok_or_else(|| malformed(op, rank))?;
-            let local = |id: &u64| {
-                let id = usize::try_from(*id).ok().filter(|id| owned.contains(id));
-                id.map(|id| id - owned.start)
-            };
-            let ids: Option<Vec<usize>> = ids.iter().map(local).collect();
-            self.own.read(op, &ids.ok_or_else(|| malformed(op, rank))?)
+        let asks = together(ranks, part, op, Step::AskRows, asks)?;
+        let Plan { mut out, asked, places } = plan;
+        let answers = asks.iter().enumerate().map(|(rank, ask)| {
+            let rows = self.asked_for(ask.bytes()).ok_or_else(|| malformed(op, rank))?;
+            self.own.read(op, &rows)
         });
-        // Own rows have no message to go by.
-        let rows = rows.collect::<Result<Vec<_>>>().and_then(|rows| {
-            let local: Vec<usize> = own.iter().map(|&k| ids[k] - owned.start).collect();
-            Ok((rows, self.own.read(op, &local)?))
-        });
-        let (rows, mine) = rows.map_or_else(|error| (Err(error), vec![]), |(rows, mine)| (Ok(rows), mine));
-        let answers = together(ranks, op, Step::AnswerRows, rows)?;
-        for (&k, row) in own.iter().zip(mine.chunks_exact(width)) {
-            out[k * width..][..width].copy_from_slice(row);
-        }
+        let answers = together(ranks, part, op, Step::AnswerRows, answers.collect())?;
         for (rank, answer) in answers.iter().enumerate() {
             if answer.bytes().len() != asked[rank].len() * width {
                 return Err(malformed(op, rank));
             }
         }
-        for (k, owner, row) in places {
+        for &(k, owner, row) in &places {
             out[k * width..][..width].copy_from_slice(&answers[owner].bytes()[row * width..][..width]);
         }
-        for (ids, answer) in asked.iter().zip(&answers) {
-            self.hot.keep(ids.iter().map(|&id| id as usize).zip(answer.bytes().chunks_exact(width)));
-        }
+        let others = places.iter().filter(|(_, owner, _)| *owner != part.rank);
+        self.hot.keep(others.map(|&(k, ..)| (ids[k], &out[k * width..][..width])));
         Ok(out)
     }
-}
 
-/// Where the rows of a batch come from.
-struct Plan {
-    /// The rows, those from memory in place.
-    out: Vec<u8>,
-    /// The ids that each rank is asked for, each once. None of the own ones.
-    asked: Vec<Vec<u64>>,
-    /// The positions of own rows.
-    own: Vec<usize>,
-    /// For each other position the rank that has its row, and which one of the asked it is.
-    places: Vec<(usize, usize, usize)>,
-}
+    /// The own rows that a rank asks for. None if no rank of this release asks that: it names each row once.
+    fn asked_for(&self, mut ask: &[u8]) -> Option<Vec<usize>> {
+        let owned = self.part.owned();
+        let ids = take::<u64>(&mut ask).filter(|ids| ask.is_empty() && ids.len() <= owned.len())?;
+        let local = |id: u64| usize::try_from(id).ok().filter(|id| owned.contains(id)).map(|id| id - owned.start);
+        ids.into_iter().map(local).collect()
+    }
 
-impl Plan {
-    fn new(op: &'static str, part: &Inner, hot: &HotRows, width: usize, ids: &[usize]) -> Result<Self> {
-        let length = ids.len().checked_mul(width).filter(|&length| length <= isize::MAX as usize);
-        let length = length.ok_or(SparseError::Overflow {
-            op,
-            what: "the bytes of the rows",
-            limit: isize::MAX as u128,
-            got: ids.len() as u128 * width as u128,
-        })?;
-        let owned = part.owned();
-        let (own, others): (Vec<usize>, Vec<usize>) = (0..ids.len()).partition(|&k| owned.contains(&ids[k]));
-        let mut out = vec![0; length];
-        let cold = hot.take(ids, &others, &mut out);
-        let mut asked = vec![Vec::new(); part.nodes.len() - 1];
-        let mut seen = HashMap::with_capacity(cold.len());
-        let places = cold.into_iter().map(|k| {
+    fn plan(&self, op: &'static str, ids: &[usize]) -> Result<Plan> {
+        let (part, owned) = (&*self.part.0, self.part.owned());
+        let mut out = vec![0; self.own.length(op, ids.len())?];
+        let (mine, others): (Vec<usize>, Vec<usize>) = (0..ids.len()).partition(|&k| owned.contains(&ids[k]));
+        let cold = self.hot.take(ids, &others, &mut out);
+        let mut asked = vec![Vec::new(); part.parts()];
+        let mut seen = HashMap::with_capacity(mine.len() + cold.len());
+        let places = mine.into_iter().chain(cold).map(|k| {
             let owner = part.owner(ids[k]);
             let row = *seen.entry(ids[k]).or_insert_with(|| {
                 asked[owner].push(ids[k] as u64);
@@ -180,18 +158,25 @@ impl Plan {
             (k, owner, row)
         });
         let places = places.collect();
-        Ok(Self { out, asked, own, places })
+        Ok(Plan { out, asked, places })
     }
+}
+
+/// Where the rows of a batch come from.
+#[derive(Default)]
+struct Plan {
+    /// The rows, those from memory in place.
+    out: Vec<u8>,
+    /// The ids that each rank is asked for, this one too, each once.
+    asked: Vec<Vec<u64>>,
+    /// For each position that is not from memory the rank that has its row, and which one of the asked it is.
+    places: Vec<(usize, usize, usize)>,
 }
 
 fn list(ids: &[u64]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(ids.len() * 8 + 8);
     put(&mut bytes, ids);
     bytes
-}
-
-fn malformed(op: &'static str, rank: usize) -> SparseError {
-    invalid(op, format!("ranks must run the same release, got a message of another form from rank {rank}"))
 }
 
 impl fmt::Debug for PartFeatures {

@@ -1,19 +1,21 @@
 //! What ranks send each other about their parts.
 
 use super::super::collective::{Collective, Message};
+use super::part::Inner;
 use bytemuck::{AnyBitPattern, NoUninit, pod_collect_to_vec};
 use sparse_core::{Result, SparseError};
 use std::sync::Arc;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"sparse-p");
 
-/// Bytes before the content: what it is, the step, and whether the rank can go on.
-const HEAD: usize = 16;
+/// Bytes before the content: the magic number, the digest of the graph, the step, and whether the rank can go on.
+const HEAD: usize = 24;
 
 /// What a message is about. Ranks at different steps do not call the same functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    AskHop = 1,
+    Halo = 1,
+    AskHop,
     AnswerHop,
     EndSample,
     AskRows,
@@ -24,37 +26,45 @@ pub(super) enum Step {
 /// rank: the own one, or else the one of the first rank that has one.
 pub(super) fn together<C: Collective + ?Sized>(
     ranks: &mut C,
+    part: &Inner,
     op: &'static str,
     step: Step,
     own: Result<Vec<Vec<u8>>>,
 ) -> Result<Vec<Content>> {
-    let head = |good: bool| {
-        let mut head = Vec::with_capacity(HEAD);
-        head.extend(MAGIC.to_le_bytes());
-        head.extend([step as u8, u8::from(good), 0, 0, 0, 0, 0, 0]);
-        head
+    let invalid = |message| Err(SparseError::Invalid { op, message });
+    let (opened, got) = ((part.rank, part.parts()), (ranks.rank(), ranks.size()));
+    if opened != got {
+        return invalid(format!("the ranks must be those that opened the graph, {opened:?}, got {got:?}"));
+    }
+    let framed = |good: bool, content: &[u8]| {
+        let mut bytes = Vec::with_capacity(HEAD + content.len());
+        bytes.extend(MAGIC.to_le_bytes());
+        bytes.extend(part.digest.to_le_bytes());
+        bytes.extend([step as u8, u8::from(good), 0, 0, 0, 0, 0, 0]);
+        bytes.extend(content);
+        Arc::new(bytes)
     };
-    let (parts, error) = match own {
-        Ok(parts) => (parts.into_iter().map(|part| Arc::new([head(true), part].concat())).collect(), None),
+    let received = match own {
+        Ok(parts) => ranks.exchange(parts.iter().map(|part| framed(true, part)).collect())?,
         Err(error) => {
-            let text = Arc::new([head(false), error.to_string().into_bytes()].concat());
-            (vec![text; ranks.size()], Some(error))
+            // The others hear of it, if they can.
+            let text = framed(false, error.to_string().as_bytes());
+            drop(ranks.exchange(vec![text; ranks.size()]));
+            return Err(error);
         }
     };
-    let received = ranks.exchange(parts)?;
-    if let Some(error) = error {
-        return Err(error);
-    }
-    let invalid = |message| Err(SparseError::Invalid { op, message });
     for (rank, message) in received.iter().enumerate() {
         let ours = message.len() >= HEAD && message[..8] == MAGIC.to_le_bytes();
-        if ours && message[9] == 0 {
+        if ours && message[17] == 0 {
             return invalid(format!("on rank {rank}: {}", String::from_utf8_lossy(&message[HEAD..])));
         }
-        if !ours || message[8] != step as u8 {
+        if !ours || message[16] != step as u8 {
             return invalid(format!(
                 "ranks must call the same function, got a message of another one from rank {rank}"
             ));
+        }
+        if message[8..16] != part.digest.to_le_bytes() {
+            return invalid(format!("ranks must use the same graph, got a message about another one from rank {rank}"));
         }
     }
     Ok(received.into_iter().map(Content).collect())
@@ -67,6 +77,12 @@ impl Content {
     pub(super) fn bytes(&self) -> &[u8] {
         &self.0[HEAD..]
     }
+}
+
+/// The error for a content that no rank of this release sends.
+pub(super) fn malformed(op: &'static str, rank: usize) -> SparseError {
+    let message = format!("ranks must run the same release, got a message of another form from rank {rank}");
+    SparseError::Invalid { op, message }
 }
 
 /// Appends a list with its length.

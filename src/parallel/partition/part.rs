@@ -3,9 +3,11 @@
 use super::super::card::{Card, agree};
 use super::super::collective::Collective;
 use super::super::describe::Description;
+use super::message::{Step, together};
+use crate::data::mapped::features::FeatureStore;
 use crate::data::mapped::graph::MappedGraph;
+use burn::tensor::DType;
 use sparse_core::dynamic::Ids;
-use sparse_core::graph::GraphStore;
 use sparse_core::{Result, SparseError};
 use sparse_shards::{Kind, Manifest};
 use std::fmt;
@@ -19,8 +21,8 @@ const OP: &str = "Partition";
 ///
 /// A graph that is larger than a machine is cut into parts by `sparse-prepare`, which writes a folder: a manifest, and
 /// for each part the rows of its nodes and their features. Rank `r` opens part `r`. The nodes of a part are contiguous:
-/// part `p` owns the dense ids from `starts[p]` to `starts[p + 1]`, so each rank knows the owner of every node, and
-/// holds nothing else of other parts.
+/// part `p` owns the dense ids that follow those of part `p - 1`. So each rank knows the owner of every node, and holds
+/// nothing else of other parts.
 ///
 /// - [`PartSampler`](crate::parallel::PartSampler) samples neighbours across all parts: the rank that owns a node draws
 ///   for it. The batch is, bit for bit, the one that a [`NeighborSampler`](crate::data::NeighborSampler) draws from the
@@ -30,7 +32,8 @@ const OP: &str = "Partition";
 /// - [`halo`](Self::halo) lists the nodes of other parts that own nodes have edges to.
 ///
 /// All ranks call the same functions the same number of times, with seeds of their own. A rank without seeds takes
-/// part with none. What is wrong on one rank is an error on all of them.
+/// part with none: [`owned_by`](Self::owned_by) tells how many the others have. What is wrong on one rank is an error
+/// on all of them, and the ranks can go on.
 ///
 /// Needs the feature `mmap`. Source: Zheng et al., *DistDGL: distributed graph neural network training for
 /// billion-scale graphs*, IA3 2020.
@@ -78,7 +81,7 @@ const OP: &str = "Partition";
 ///     let batch = sampler.sample(&mut ranks, &seeds, 0).unwrap();
 ///     let x: Tensor<2> = features.gather(&mut ranks, batch.nodes().ids(), &device).unwrap();
 ///     assert_eq!(x.dims(), [4, 2]); // two seeds, and two nodes of the other part
-///     part.halo().unwrap()
+///     part.halo(&mut ranks).unwrap()
 /// };
 /// let ranks = Threads::new(2, Duration::from_secs(10)).unwrap();
 /// let halos: Vec<_> = std::thread::scope(|scope| {
@@ -98,7 +101,9 @@ pub(super) struct Inner {
     pub(super) nodes: Vec<usize>,
     /// Where the edges of each part start, and the end.
     pub(super) edges: Vec<usize>,
-    pub(super) features: Option<PathBuf>,
+    pub(super) features: Option<Arc<FeatureStore>>,
+    /// Of what all ranks agreed on.
+    pub(super) digest: u64,
     folder: PathBuf,
 }
 
@@ -123,7 +128,7 @@ impl Partition {
         let mut description = Description::default();
         let opened = Manifest::open_part(folder.as_ref(), rank).map_err(|error| invalid(OP, error)).and_then(|own| {
             describe(&own, &mut description);
-            Inner::new(own, rank, size)
+            Inner::new(own, rank, size, description.digest())
         });
         let (inner, error) = match opened {
             Ok(inner) => (Some(inner), None),
@@ -145,17 +150,22 @@ impl Partition {
 
     /// Number of edges of the whole graph.
     pub fn edges(&self) -> usize {
-        self.0.edges[self.parts()]
+        self.0.edges[self.0.parts()]
     }
 
     /// Number of parts, and of ranks.
     pub fn parts(&self) -> usize {
-        self.0.nodes.len() - 1
+        self.0.parts()
     }
 
     /// The dense ids of the nodes that this rank owns.
     pub fn owned(&self) -> Range<usize> {
-        self.0.owned()
+        self.owned_by(self.0.rank)
+    }
+
+    /// The dense ids of the nodes that a rank owns. Empty if there is no such rank.
+    pub fn owned_by(&self, rank: usize) -> Range<usize> {
+        if rank < self.parts() { self.0.nodes[rank]..self.0.nodes[rank + 1] } else { 0..0 }
     }
 
     /// The rank that owns a node, if there is such a node. Cost: a binary search.
@@ -169,66 +179,43 @@ impl Partition {
     /// Batches of own seeds need these features most. [`PartFeatures::warm`](crate::parallel::PartFeatures::warm)
     /// fetches them ahead.
     ///
-    /// Cost: the columns of the part are read once, in order; 4 bytes for each node of the graph meanwhile.
+    /// All ranks must call it. Cost: the columns of the part are read once, in order; 4 bytes for each node of the graph
+    /// meanwhile.
     ///
     /// # Errors
     ///
-    /// `index_out_of_range` for a column that is no node, `invalid` if the file was cut.
-    pub fn halo(&self) -> Result<Vec<usize>> {
-        let (own, owned) = (&self.0, self.owned());
-        let mut counts = vec![0u32; own.end()];
-        let mut count = |columns: &mut dyn Iterator<Item = i64>| {
-            for (position, column) in columns.enumerate() {
-                let found = usize::try_from(column).ok().and_then(|column| counts.get_mut(column));
-                let Some(count) = found else {
-                    let op = "Partition::halo";
-                    let size = own.end();
-                    return Err(SparseError::IndexOutOfRange { op, axis: 1, low: 0, size, index: column, position });
-                };
-                *count = count.saturating_add(1);
-            }
-            Ok(())
-        };
-        match own.graph.all_columns()? {
-            Ids::I32(columns) => count(&mut columns.iter().map(|&column| i64::from(column)))?,
-            Ids::I64(columns) => count(&mut columns.iter().copied())?,
-        }
-        counts[owned].fill(0);
-        let mut halo: Vec<usize> = (0..counts.len()).filter(|&node| counts[node] > 0).collect();
-        halo.sort_by_key(|&node| std::cmp::Reverse(counts[node]));
-        Ok(halo)
+    /// - `index_out_of_range` for a column that is no node, `invalid` if the file was cut;
+    /// - `invalid` if another rank has an error, or calls another function; those of the collective.
+    pub fn halo<C: Collective + ?Sized>(&self, ranks: &mut C) -> Result<Vec<usize>> {
+        const OP: &str = "Partition::halo";
+        let (own, halo) = (&*self.0, self.0.halo(OP));
+        let nothing = halo.as_ref().map(|_| vec![vec![]; own.parts()]).map_err(SparseError::clone);
+        together(ranks, own, OP, Step::Halo, nothing)?;
+        halo
     }
 
-    /// The rows of this part, as a store of the whole graph. It knows the rows of own nodes only, and numbers the edges
-    /// of the part from 0.
-    pub fn store(&self) -> &dyn GraphStore {
-        &self.0.graph
-    }
-
-    /// Where the file of the part is that holds the original ids, and the rest of the folder.
+    /// The folder of the graph. `sparse_shards::Manifest` reads the original ids of its nodes.
     pub fn folder(&self) -> &Path {
         &self.0.folder
     }
 }
 
 impl Inner {
-    fn new(manifest: Manifest, rank: usize, size: usize) -> Result<Self> {
+    fn new(manifest: Manifest, rank: usize, size: usize, digest: u64) -> Result<Self> {
         if manifest.parts.len() != size {
             let parts = manifest.parts.len();
             return Err(invalid(OP, format!("there must be a part for each rank, got {parts} parts for {size} ranks")));
         }
-        let number = |number: u64, what: &'static str| {
-            usize::try_from(number).map_err(|_| SparseError::Overflow {
-                op: OP,
-                what,
-                limit: usize::MAX as u128,
-                got: u128::from(number),
-            })
+        let at_most = |got: u64, limit: usize, what: &'static str| match usize::try_from(got) {
+            Ok(number) if number <= limit => Ok(number),
+            _ => Err(SparseError::Overflow { op: OP, what, limit: limit as u128, got: u128::from(got) }),
         };
-        let (mut nodes, mut edges) = (vec![0], vec![0usize]);
+        let (mut nodes, mut edges, mut sum) = (vec![0], vec![0], 0u64);
         for part in &manifest.parts {
-            nodes.push(number(part.nodes.end, "the number of nodes")?);
-            edges.push(number(part.edges, "the number of edges")?.saturating_add(edges[edges.len() - 1]));
+            // A sample has 4 bytes for each node.
+            nodes.push(at_most(part.nodes.end, isize::MAX as usize / 4, "the number of nodes")?);
+            sum = sum.saturating_add(part.edges);
+            edges.push(at_most(sum, isize::MAX as usize, "the number of edges")?);
         }
         let due = |kind| {
             let path = manifest.path(rank, kind);
@@ -236,9 +223,53 @@ impl Inner {
         };
         let values = manifest.path(rank, Kind::Values);
         let graph = MappedGraph::open_npy(due(Kind::RowPtr)?, due(Kind::ColIdx)?, values.as_deref())?;
-        let (features, folder) = (manifest.path(rank, Kind::Features), manifest.folder().to_path_buf());
         let graph = graph.part(nodes[rank], nodes[size]);
-        Ok(Self { rank, graph, nodes, edges, features, folder })
+        let features = match (&manifest.about.features, manifest.path(rank, Kind::Features)) {
+            (Some(about), Some(path)) => {
+                let store = FeatureStore::open_npy(path)?;
+                let due = vec![nodes[rank + 1] - nodes[rank], usize::try_from(about.width).unwrap_or(usize::MAX)];
+                if store.shape() != due || store.dtype() != DType::F32 {
+                    let rule = "the features of a part must be f32 of the shape of the manifest, {right}, got {left}";
+                    return Err(SparseError::ShapeMismatch { op: OP, rule, left: store.shape().to_vec(), right: due });
+                }
+                Some(Arc::new(store))
+            }
+            _ => None,
+        };
+        Ok(Self { rank, graph, nodes, edges, features, digest, folder: manifest.folder().to_path_buf() })
+    }
+
+    pub(super) fn parts(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
+    fn halo(&self, op: &'static str) -> Result<Vec<usize>> {
+        let mut counts = vec![0u32; self.end()];
+        let mut count = |columns: &mut dyn Iterator<Item = i64>| {
+            for (position, index) in columns.enumerate() {
+                let found = usize::try_from(index).ok().and_then(|column| counts.get_mut(column));
+                let Some(count) = found else {
+                    return Err(SparseError::IndexOutOfRange {
+                        op,
+                        axis: 1,
+                        low: 0,
+                        size: self.end(),
+                        index,
+                        position,
+                    });
+                };
+                *count = count.saturating_add(1);
+            }
+            Ok(())
+        };
+        self.graph.in_order(|columns| match columns {
+            Ids::I32(columns) => count(&mut columns.iter().map(|&column| i64::from(column))),
+            Ids::I64(columns) => count(&mut columns.iter().copied()),
+        })?;
+        counts[self.owned()].fill(0);
+        let mut halo: Vec<usize> = (0..counts.len()).filter(|&node| counts[node] > 0).collect();
+        halo.sort_by_key(|&node| std::cmp::Reverse(counts[node]));
+        Ok(halo)
     }
 
     /// Number of nodes of the whole graph.

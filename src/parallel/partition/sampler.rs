@@ -1,13 +1,13 @@
 //! Neighbours across the parts of a graph.
 
 use super::super::collective::Collective;
-use super::message::{Content, Step, put, take, together};
+use super::message::{Content, Step, malformed, put, take, together};
 use super::part::{Inner, Partition};
 use crate::data::sampling::neighbors::NeighborBatch;
 use crate::data::sampling::sampler::{NeighborSampler, NeighborSamplerConfig};
 use burn::tensor::Device;
-use sparse_core::graph::{Draw, Drawn, GraphStore, HopEdges, HopSource, expand};
-use sparse_core::{Result, SparseError};
+use sparse_core::Result;
+use sparse_core::graph::{Ahead, Draw, Drawn, GraphStore, HopEdges, HopSource, expand};
 use sparse_macros::or_panic;
 use std::fmt;
 use std::sync::Arc;
@@ -20,8 +20,11 @@ const OP: &str = "PartSampler::sample";
 /// depend on the seed of the configuration, the number of the draw, the hop and the node, so a batch is the same
 /// whoever draws for it: bit for bit that of a [`NeighborSampler`] of the whole graph.
 ///
-/// Traffic of a batch: 8 bytes for each node that another rank draws for, and for each edge that it draws 8 for its
-/// number, 4 for its column (8 beyond 2^32 nodes), 4 if it has a value, 4 with replacement.
+/// (As there, weights that are all 1 in memory are the exception.)
+///
+/// Traffic of a batch: two exchanges for each hop and one at the end; 12 bytes for each node that another rank draws
+/// for, and for each edge that it draws 8 for its number, 4 for its column (8 beyond 2^32 nodes), 4 if it has a value,
+/// 4 with replacement. Memory: that of the batch, and 4 bytes for each node of the whole graph.
 #[derive(Clone, Debug)]
 pub struct PartSampler {
     part: Partition,
@@ -65,17 +68,19 @@ impl PartSampler {
     ) -> Result<NeighborBatch> {
         let part = &*self.part.0;
         let mut source = Parts { ranks, part, told: false, values: Vec::new() };
-        match self.sampler.try_hops_from(OP, &mut source, seeds, draw) {
-            Ok(hops) => {
-                let Parts { ranks, mut values, .. } = source;
-                together(ranks, OP, Step::EndSample, Ok(vec![vec![]; ranks.size()]))?;
-                values.sort_unstable_by_key(|&(edge, _)| edge);
-                self.sampler.batch_of(seeds, hops, values)
-            }
-            Err(error) if source.told => Err(error),
-            // The other ranks are in the next exchange, or at the end.
-            Err(error) => together(source.ranks, OP, Step::AskHop, Err(error)).map(|_| unreachable!("an error")),
+        let hops = self.sampler.try_hops_from(OP, &mut source, seeds, draw);
+        if source.told {
+            return hops.and_then(|_| unreachable!("a source with an error gives no hops"));
         }
+        // An error that the others do not know of yet meets them in their next exchange: that of a hop, or this one.
+        let (hops, nothing) = match hops {
+            Ok(hops) => (Some(hops), Ok(vec![vec![]; part.parts()])),
+            Err(error) => (None, Err(error)),
+        };
+        let Parts { ranks, mut values, .. } = source;
+        together(ranks, part, OP, Step::EndSample, nothing)?;
+        values.sort_unstable_by_key(|&(edge, _)| edge);
+        self.sampler.batch_of(seeds, hops.unwrap_or_default(), values)
     }
 }
 
@@ -101,39 +106,42 @@ impl<C: Collective + ?Sized> HopSource for Parts<'_, C> {
     }
 
     fn hop(&mut self, nodes: &[i64], fan_out: usize, draw: Draw) -> Result<Vec<HopEdges>> {
-        let size = self.ranks.size();
-        let mut asked = vec![Vec::new(); size];
-        let owners: Vec<usize> = nodes.iter().map(|&node| self.part.owner(node as usize)).collect();
+        let part = self.part;
+        let mut asked = vec![Vec::new(); part.parts()];
+        let owners: Vec<usize> = nodes.iter().map(|&node| part.owner(node as usize)).collect();
         nodes.iter().zip(&owners).for_each(|(&node, &owner)| asked[owner].push(node));
-        let own = std::mem::take(&mut asked[self.part.rank]);
-        let ask = |nodes: &Vec<i64>| {
-            let mut bytes = Vec::with_capacity(nodes.len() * 8 + 64);
-            put(&mut bytes, &[fan_out as u64, draw.key, u64::from(draw.replace), u64::from(draw.weighted)]);
-            put(&mut bytes, nodes);
-            bytes
-        };
-        let asks = asked.iter().map(ask).collect();
-        let asks = self.together(Step::AskHop, Ok(asks))?;
-        let answers = asks.iter().enumerate().map(|(rank, ask)| match rank == self.part.rank {
-            true => Ok(Vec::new()),
-            false => self.part.answer(rank, ask.bytes()),
+        let how = How { fan_out, draw };
+        let asks = asked.iter().enumerate().map(|(rank, nodes)| match rank == part.rank {
+            true => Vec::new(),
+            false => how.ask(nodes),
         });
-        let answers = answers.collect();
-        let answers = self.together(Step::AnswerHop, answers)?;
-        let mut found = Vec::with_capacity(size);
-        for (rank, answer) in answers.iter().enumerate() {
-            found.push(match rank == self.part.rank {
-                true => self.part.drawn(&own, fan_out, draw)?,
-                false => Found::read(rank, asked[rank].len(), answer.bytes(), self.part.end(), draw.replace)?,
+        let asks = self.together(Step::AskHop, Ok(asks.collect()))?;
+        let own = part.drawn(&asked[part.rank], how);
+        let answers = own.and_then(|own| {
+            let answers = asks.iter().enumerate().map(|(rank, ask)| match rank == part.rank {
+                true => Ok(Vec::new()),
+                false => part.answer(rank, ask.bytes()),
             });
-        }
+            Ok((own, answers.collect::<Result<Vec<_>>>()?))
+        });
+        let (own, answers) = match answers {
+            Ok((own, answers)) => (Some(own), Ok(answers)),
+            Err(error) => (None, Err(error)),
+        };
+        let answers = self.together(Step::AnswerHop, answers)?;
+        let mut own = own;
+        let found = answers.iter().enumerate().map(|(rank, answer)| match own.take_if(|_| rank == part.rank) {
+            Some(own) => Ok(own),
+            None => part.read(rank, asked[rank].len(), how, answer.bytes()).ok_or_else(|| malformed(OP, rank)),
+        });
+        let found: Vec<Found> = found.collect::<Result<_>>()?;
         Ok(vec![self.in_order(&owners, &found, draw.replace)])
     }
 }
 
 impl<C: Collective + ?Sized> Parts<'_, C> {
     fn together(&mut self, step: Step, own: Result<Vec<Vec<u8>>>) -> Result<Vec<Content>> {
-        let received = together(self.ranks, OP, step, own);
+        let received = together(self.ranks, self.part, OP, step, own);
         // An error here is one on all ranks, or the end of the collective.
         self.told = received.is_err();
         received
@@ -169,7 +177,39 @@ impl<C: Collective + ?Sized> Parts<'_, C> {
     }
 }
 
+/// How a hop is drawn.
+#[derive(Clone, Copy)]
+struct How {
+    fan_out: usize,
+    draw: Draw,
+}
+
+impl How {
+    /// What a rank is asked for these nodes.
+    fn ask(self, nodes: &[i64]) -> Vec<u8> {
+        let Draw { key, replace, weighted } = self.draw;
+        let mut bytes = Vec::with_capacity(nodes.len() * 8 + 64);
+        put(&mut bytes, &[self.fan_out as u64, key, u64::from(replace), u64::from(weighted)]);
+        put(&mut bytes, nodes);
+        bytes
+    }
+
+    /// What another rank asks. None if no rank of this release asks that, so that no memory is spent on it.
+    fn read(mut ask: &[u8], part: &Inner) -> Option<(Self, Vec<i64>)> {
+        let (how, nodes) = (take::<u64>(&mut ask)?, take::<i64>(&mut ask)?);
+        let &[fan_out, key, replace, weighted] = &how[..] else { return None };
+        let draw = Draw { key, replace: replace != 0, weighted: weighted != 0 };
+        let owned = part.owned();
+        let good = ask.is_empty()
+            && nodes.len() <= owned.len()
+            && nodes.iter().all(|&node| usize::try_from(node).is_ok_and(|node| owned.contains(&node)))
+            && (!draw.replace || fan_out <= i32::MAX as u64);
+        good.then_some((Self { fan_out: usize::try_from(fan_out).unwrap_or(usize::MAX), draw }, nodes))
+    }
+}
+
 /// What was drawn for some nodes of one owner.
+#[derive(Default)]
 struct Found {
     counts: Vec<u32>,
     edges: Vec<u64>,
@@ -180,84 +220,88 @@ struct Found {
 
 impl Inner {
     /// Draws for own nodes.
-    fn drawn(&self, nodes: &[i64], fan_out: usize, draw: Draw) -> Result<Found> {
+    fn drawn(&self, nodes: &[i64], How { fan_out, draw }: How) -> Result<Found> {
         let first = self.edges[self.rank];
-        let mut found = Found { counts: vec![], edges: vec![], columns: vec![], times: vec![], values: vec![] };
-        for HopEdges { drawn: Drawn { counts, positions, times }, columns } in
-            expand(OP, &self.graph, nodes, fan_out, draw)?
-        {
+        let (graph, mut found) = (&self.graph, Found::default());
+        let parts = expand(OP, graph, nodes, fan_out, draw)?;
+        parts.iter().for_each(|part| graph.ask(Ahead::Values(&part.drawn.positions)));
+        for HopEdges { drawn: Drawn { counts, positions, times }, columns } in parts {
             // `expand` gives fewer than 2^31 edges.
             found.counts.extend(counts.into_iter().map(|count| count as u32));
             found.edges.extend(positions.iter().map(|&position| (first + position) as u64));
             found.columns.extend(columns.into_iter().map(|column| column as u64));
             found.times.extend(times);
-            if self.graph.has_values() {
-                self.graph.values(&positions, &mut found.values)?;
+            if graph.has_values() {
+                graph.values(&positions, &mut found.values)?;
             }
         }
         Ok(found)
     }
 
     /// The answer to what a rank asked.
-    fn answer(&self, rank: usize, mut ask: &[u8]) -> Result<Vec<u8>> {
-        let (Some(how), Some(nodes)) = (take::<u64>(&mut ask), take::<i64>(&mut ask)) else {
-            return Err(malformed(rank));
-        };
-        let &[fan_out, key, replace, weighted] = &how[..] else { return Err(malformed(rank)) };
-        let draw = Draw { key, replace: replace != 0, weighted: weighted != 0 };
-        let fan_out = usize::try_from(fan_out).unwrap_or(usize::MAX);
-        let Found { counts, edges, columns, times, values } = self.drawn(&nodes, fan_out, draw)?;
-        let mut bytes = Vec::with_capacity(counts.len() * 4 + edges.len() * 24);
+    fn answer(&self, rank: usize, ask: &[u8]) -> Result<Vec<u8>> {
+        let (how, nodes) = How::read(ask, self).ok_or_else(|| malformed(OP, rank))?;
+        let Found { counts, edges, columns, times, values } = self.drawn(&nodes, how)?;
+        let mut bytes = Vec::with_capacity(counts.len() * 4 + edges.len() * 24 + 40);
         put(&mut bytes, &counts);
         put(&mut bytes, &edges);
-        if self.is_narrow() {
-            put(&mut bytes, &columns.into_iter().map(|column| column as u32).collect::<Vec<_>>());
-        } else {
-            put(&mut bytes, &columns);
-        }
+        put_columns(&mut bytes, columns, self.end());
         put(&mut bytes, &times);
         put(&mut bytes, &values);
         Ok(bytes)
     }
 
-    /// Whether a column takes 4 bytes in a message.
-    fn is_narrow(&self) -> bool {
-        is_narrow(self.end())
+    /// Reads the answer of a rank that was asked for so many nodes. Nothing in it is taken on trust.
+    fn read(&self, rank: usize, nodes: usize, how: How, mut bytes: &[u8]) -> Option<Found> {
+        let bytes = &mut bytes;
+        let (counts, edges) = (take::<u32>(bytes)?, take::<u64>(bytes)?);
+        let columns = take_columns(bytes, self.end())?;
+        let (times, values) = (take::<u32>(bytes)?, take::<f32>(bytes)?);
+        let due = |has: bool| if has { edges.len() } else { 0 };
+        let good = bytes.is_empty()
+            && counts.len() == nodes
+            && counts.iter().all(|&count| count as usize <= how.fan_out)
+            && counts.iter().map(|&count| u64::from(count)).sum::<u64>() == edges.len() as u64
+            && edges.iter().all(|&edge| (self.edges[rank] as u64..self.edges[rank + 1] as u64).contains(&edge))
+            && columns.len() == edges.len()
+            && columns.iter().all(|&column| column < self.end() as u64)
+            && times.len() == due(how.draw.replace)
+            && values.len() == due(self.graph.has_values());
+        good.then_some(Found { counts, edges, columns, times, values })
     }
 }
 
+/// Columns take 4 bytes each if all nodes fit.
 fn is_narrow(nodes: usize) -> bool {
     u32::try_from(nodes).is_ok()
 }
 
-impl Found {
-    /// Reads the answer of a rank that was asked for so many nodes. Nothing in it is taken on trust: a list of another
-    /// length or a column that is no node is an error.
-    fn read(rank: usize, nodes: usize, mut bytes: &[u8], all: usize, replace: bool) -> Result<Self> {
-        let bytes = &mut bytes;
-        let read = || {
-            let (counts, edges) = (take::<u32>(bytes)?, take::<u64>(bytes)?);
-            let columns = match is_narrow(all) {
-                true => take::<u32>(bytes)?.into_iter().map(u64::from).collect(),
-                false => take::<u64>(bytes)?,
-            };
-            let (times, values) = (take::<u32>(bytes)?, take::<f32>(bytes)?);
-            let length = edges.len();
-            let sum: u64 = counts.iter().map(|&count| u64::from(count)).sum();
-            let good = counts.len() == nodes
-                && sum == length as u64
-                && columns.len() == length
-                && times.len() == if replace { length } else { 0 }
-                && (values.is_empty() || values.len() == length)
-                && columns.iter().all(|&column| column < all as u64);
-            good.then_some(Self { counts, edges, columns, times, values })
-        };
-        let mut read = read;
-        read().ok_or_else(|| malformed(rank))
+fn put_columns(bytes: &mut Vec<u8>, columns: Vec<u64>, nodes: usize) {
+    if is_narrow(nodes) {
+        put(bytes, &columns.into_iter().map(|column| column as u32).collect::<Vec<_>>());
+    } else {
+        put(bytes, &columns);
     }
 }
 
-fn malformed(rank: usize) -> SparseError {
-    let message = format!("ranks must run the same release, got a message of another form from rank {rank}");
-    SparseError::Invalid { op: OP, message }
+fn take_columns(bytes: &mut &[u8], nodes: usize) -> Option<Vec<u64>> {
+    match is_narrow(nodes) {
+        true => Some(take::<u32>(bytes)?.into_iter().map(u64::from).collect()),
+        false => take(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_take_the_bytes_that_they_need() {
+        for (nodes, width) in [(10, 4), (u32::MAX as usize, 4), (u32::MAX as usize + 1, 8)] {
+            let (columns, mut bytes) = (vec![0, 7, nodes as u64 - 1], Vec::new());
+            put_columns(&mut bytes, columns.clone(), nodes);
+            assert_eq!(bytes.len(), 8 + 3 * width);
+            assert_eq!(take_columns(&mut &bytes[..], nodes), Some(columns));
+        }
+    }
 }

@@ -190,6 +190,16 @@ impl GraphStore for Slices<'_> {
         }
         Ok(())
     }
+
+    fn span_values(&self, spans: &[Range<usize>], out: &mut Vec<f32>) -> Result<()> {
+        for span in spans {
+            match self.values {
+                Some(values) => out.extend_from_slice(&values[span.clone()]),
+                None => out.resize(out.len() + span.len(), 1.0),
+            }
+        }
+        Ok(())
+    }
 }
 
 fn spans<I: Index>(
