@@ -146,12 +146,18 @@ fn the_first_rows_of_a_halo_are_kept() {
     assert!(mixed.contains(&true));
 }
 
+/// What happens to a message.
+type Spoil = dyn Fn(&mut Vec<u8>) + Sync;
+
+/// What happens to a folder.
+type Fault = dyn Fn(&Path);
+
 /// Ranks of which one gets other bytes than were sent to it.
 struct Spoiled<'a> {
     ranks: &'a mut Threads,
     /// The exchange in which it happens, and what happens.
     at: usize,
-    spoil: &'a (dyn Fn(&mut Vec<u8>) + Sync),
+    spoil: &'a Spoil,
 }
 
 impl Collective for Spoiled<'_> {
@@ -190,7 +196,7 @@ fn other_bytes_than_were_sent_are_an_error_or_other_numbers() {
     // Opening is one exchange, a sample of two hops five, features two.
     for at in 0..8 {
         for place in (0..60).chain([100, 150, 200, 300, 500]) {
-            let changes: [&(dyn Fn(&mut Vec<u8>) + Sync); 4] = [
+            let changes: [&Spoil; 4] = [
                 &|bytes| bytes.truncate(place),
                 &|bytes| bytes.extend([7; 9]),
                 &|bytes| bytes.iter_mut().skip(place).take(1).for_each(|byte| *byte ^= 1),
@@ -337,7 +343,7 @@ fn a_folder_that_is_not_whole_is_an_error_of_all_ranks() {
         Graph::new(NODES).write(other.path(), ends, weighted, true);
         other
     };
-    let faults: [(&str, &dyn Fn(&Path)); 6] = [
+    let faults: [(&str, &Fault); 6] = [
         ("manifest.json", &|own| fs::remove_file(own.join("manifest.json")).unwrap()),
         ("part-00001/col_idx.npy", &|own| fs::remove_file(own.join("part-00001/col_idx.npy")).unwrap()),
         ("part-00001/features.npy", &|own| {

@@ -69,12 +69,10 @@ impl PartSampler {
         let part = &*self.part.0;
         let mut source = Parts { ranks, part, told: false, values: Vec::new() };
         let hops = self.sampler.try_hops_from(OP, &mut source, seeds, draw);
-        if source.told {
-            return hops.and_then(|_| unreachable!("a source with an error gives no hops"));
-        }
         // An error that the others do not know of yet meets them in their next exchange: that of a hop, or this one.
         let (hops, nothing) = match hops {
             Ok(hops) => (Some(hops), Ok(vec![vec![]; part.parts()])),
+            Err(error) if source.told => return Err(error),
             Err(error) => (None, Err(error)),
         };
         let Parts { ranks, mut values, .. } = source;
