@@ -196,16 +196,16 @@ fn other_bytes_than_were_sent_are_an_error_or_other_numbers() {
     // Opening is one exchange, a sample of two hops five, features two.
     for at in 0..8 {
         for place in (0..60).chain([100, 150, 200, 300, 500]) {
-            let changes: [&Spoil; 4] = [
-                &|bytes| bytes.truncate(place),
-                &|bytes| bytes.extend([7; 9]),
-                &|bytes| bytes.iter_mut().skip(place).take(1).for_each(|byte| *byte ^= 1),
-                &|bytes| bytes.iter_mut().skip(place).take(8).for_each(|byte| *byte = 0xff),
+            let changes: [Box<Spoil>; 4] = [
+                Box::new(move |bytes| bytes.truncate(place)),
+                Box::new(|bytes| bytes.extend([7; 9])),
+                Box::new(move |bytes| bytes.iter_mut().skip(place).take(1).for_each(|byte| *byte ^= 1)),
+                Box::new(move |bytes| bytes.iter_mut().skip(place).take(8).for_each(|byte| *byte = 0xff)),
             ];
             for (k, spoil) in changes.into_iter().enumerate().filter(|(k, _)| *k != 1 || place == 0) {
                 let found = on_ranks(2, Duration::from_millis(100), |ranks| {
                     // A panic fails the test, as does an exchange that never ends.
-                    run(&mut Spoiled { ranks, at, spoil })
+                    run(&mut Spoiled { ranks, at, spoil: &*spoil })
                 });
                 let failed = found.iter().filter(|found| found.is_err()).count();
                 errors.fetch_add(failed, std::sync::atomic::Ordering::Relaxed);
