@@ -74,12 +74,12 @@ const OP: &str = "Partition";
 /// let train = |mut ranks: Threads| {
 ///     let device = Device::flex();
 ///     let part = Partition::open(&mut ranks, &folder).unwrap();
-///     let sampler = part.sampler(&NeighborSamplerConfig::new(vec![5, 5]), &device).unwrap();
+///     let sampler = part.sampler(&NeighborSamplerConfig::new(vec![5, 5]), &device);
 ///     let features = part.features().unwrap().with_hot_rows(100);
 ///     // Each rank trains on its own nodes.
 ///     let seeds: Vec<usize> = part.owned().collect();
-///     let batch = sampler.sample(&mut ranks, &seeds, 0).unwrap();
-///     let x: Tensor<2> = features.gather(&mut ranks, batch.nodes().ids(), &device).unwrap();
+///     let batch = sampler.sample(&mut ranks, &seeds, 0);
+///     let x: Tensor<2> = features.gather(&mut ranks, batch.nodes().ids(), &device);
 ///     assert_eq!(x.dims(), [4, 2]); // two seeds, and two nodes of the other part
 ///     part.halo(&mut ranks).unwrap()
 /// };
