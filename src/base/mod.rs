@@ -13,3 +13,4 @@ pub(crate) mod memory;
 pub(crate) mod scalar;
 pub(crate) mod sizes;
 pub(crate) mod sync;
+pub(crate) mod whole;

@@ -25,7 +25,6 @@ pub mod npz;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
 pub(crate) mod source;
-mod whole;
 
 #[cfg(feature = "mmap")]
 pub use mapped::MappedFile;

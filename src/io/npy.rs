@@ -32,9 +32,9 @@ pub(crate) mod write;
 #[cfg(feature = "mmap")]
 use super::source::Place;
 use super::source::{Counted, Limited, Progress, silent};
-use super::whole::write_whole;
 use crate::base::kind::Kind;
 use crate::base::limits::Allowed;
+use crate::base::whole::write_whole;
 use array::{Input, converted};
 use burn::tensor::{Bytes, Tensor, TensorCreationOptions, TensorData};
 use header::Header;

@@ -30,8 +30,8 @@ mod write;
 
 use super::npy::tensor;
 use super::source::{Progress, silent};
-use super::whole::write_whole;
 use crate::base::kind::Kind;
+use crate::base::whole::write_whole;
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::SparseTensor;
 use archive::{Directory, OP, invalid, memory};

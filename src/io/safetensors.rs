@@ -56,8 +56,8 @@ mod tensor;
 #[cfg(feature = "mmap")]
 use super::source::Place;
 use super::source::{Counted, Progress, silent};
-use super::whole::write_whole;
 use crate::base::kind::Kind;
+use crate::base::whole::write_whole;
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bytes, Device, Tensor};

@@ -111,8 +111,15 @@ impl Kept {
             return Ok(made);
         }
         let mut all = lock();
-        all.truncate(Self::MOST - 1);
+        // Another thread may have made it meanwhile. Then all of them share the first one.
+        if let Some((_, kept)) = all.iter().find(same) {
+            return Ok(kept.clone());
+        }
+        let kept = all.len().min(Self::MOST - 1);
+        let left = all.split_off(kept);
         all.insert(0, (of.pattern().clone(), made.clone()));
+        drop(all);
+        drop(left);
         Ok(made)
     }
 }

@@ -116,18 +116,15 @@ fn large<K: Numeric>(values: Tensor<2, K>, threshold: f64) -> Tensor<2, Bool> {
         return values.abs().lower_equal_elem(threshold).bool_not();
     }
     let values = Tensor::<2, Int>::from_dispatch(values.into_dispatch());
-    let largest = match values.dtype() {
-        DType::U8 => i64::from(u8::MAX),
-        DType::I32 => i64::from(i32::MAX),
-        _ => i64::MAX,
+    // The largest integer, and the absolute value of the smallest, which is no integer of its type.
+    let (largest, smallest) = match values.dtype() {
+        DType::U8 => (i64::from(u8::MAX), 0.0),
+        DType::I32 => (i64::from(i32::MAX), 2.0_f64.powi(31)),
+        _ => (i64::MAX, 2.0_f64.powi(63)),
     };
-    let threshold = (threshold.floor() as i64).min(largest);
-    let above = values.clone().greater_elem(threshold);
-    if values.dtype() == DType::U8 {
-        return above;
-    }
-    // Not by the absolute value: the smallest integer has none.
-    above.bool_or(values.lower_elem(-threshold))
+    let whole = threshold.floor() as i64;
+    let above = values.clone().greater_elem(whole.min(largest));
+    if threshold >= smallest { above } else { above.bool_or(values.lower_elem(-whole)) }
 }
 
 /// For every element of `[nnz, 1]` the number of different absolute values above its own. On the host: Burn's sort

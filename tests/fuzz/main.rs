@@ -4,9 +4,9 @@
 //! (beside a few buffers). What was read is also converted, and then the limits of `Limits` hold in place of the 64.
 //!
 //! Inputs are those in `fuzz/corpus` and mutations of them, the same ones in every run. `SPARSE_FUZZ_RUNS` sets the
-//! number of mutations for each target, `SPARSE_FUZZ_TARGET` names the only target, `SPARSE_FUZZ_SEED` chooses other
-//! mutations. An input that fails is kept in a file, which the message names. `fuzz/README.md` says how to run the same
-//! targets with libFuzzer.
+//! number of mutations for each target, `SPARSE_FUZZ_SECONDS` the time for each instead, `SPARSE_FUZZ_TARGET` names the
+//! only target, `SPARSE_FUZZ_SEED` chooses other mutations. A target ends with its first failure. The input is kept in
+//! a file, which the message names. `fuzz/README.md` says how to run the same targets with libFuzzer.
 
 #[path = "../common/counting.rs"]
 mod counting;
@@ -22,6 +22,7 @@ use std::any::Any;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use targets::Target;
@@ -42,11 +43,31 @@ static ALLOCATOR: Counting = Counting(|_, used| {
     MOST[usize::from(targets::is_converting())].fetch_max(used, Ordering::Relaxed);
 });
 
-/// What is wrong with a run of a target, and its time. One that fails is run three times: a machine that does other
-/// things, too, may stop it for a while.
+/// The input that is run now, and since when.
+static NOW: Mutex<Option<(Instant, Vec<u8>)>> = Mutex::new(None);
+/// After this time an input is taken for one that never ends.
+const ENDLESS: Duration = Duration::from_secs(60);
+
+/// Ends the process if an input never ends.
+fn watch() {
+    loop {
+        std::thread::sleep(Duration::from_secs(1));
+        let now = NOW.lock().unwrap();
+        if let Some((_, bytes)) = now.as_ref().filter(|(since, _)| since.elapsed() > ENDLESS) {
+            let path = std::env::temp_dir().join("sparse-tensor-endless");
+            fs::write(&path, bytes).unwrap();
+            eprintln!("an input takes longer than {ENDLESS:?}: {}", path.display());
+            std::process::abort();
+        }
+    }
+}
+
+/// What is wrong with a run of a target, and its time. One that takes too long is run three times: a machine that does
+/// other things, too, may stop it for a while.
 fn trouble(target: Target, bytes: &[u8], table: usize) -> (Option<String>, Duration) {
     let mut tries = 0;
     loop {
+        *NOW.lock().unwrap() = Some((Instant::now(), bytes.to_vec()));
         targets::is_reading();
         let before = USED.load(Ordering::Relaxed);
         MOST.iter().for_each(|most| most.store(before, Ordering::Relaxed));
@@ -54,14 +75,18 @@ fn trouble(target: Target, bytes: &[u8], table: usize) -> (Option<String>, Durat
         let ran = catch_unwind(AssertUnwindSafe(|| target(bytes)));
         let took = start.elapsed();
         targets::is_reading();
+        *NOW.lock().unwrap() = None;
         tries += 1;
         let held = MOST.each_ref().map(|most| most.load(Ordering::Relaxed).saturating_sub(before));
         let found = match ran {
             Err(panic) => Some(format!("a panic: {}", text(&*panic))),
-            Ok(_) => excess(bytes.len(), held, took, table),
+            Ok(_) => excess(bytes.len(), held, table),
         };
-        if found.is_none() || tries == 3 {
+        if found.is_some() || took <= LONGEST {
             return (found, took);
+        }
+        if tries == 3 {
+            return (Some(format!("it took {took:?}")), took);
         }
     }
 }
@@ -72,12 +97,11 @@ fn text(panic: &(dyn Any + Send)) -> &str {
 }
 
 /// What a run took too much of.
-fn excess(length: usize, [read, converted]: [usize; 2], took: Duration, table: usize) -> Option<String> {
+fn excess(length: usize, [read, converted]: [usize; 2], table: usize) -> Option<String> {
     let most = RATIO * length + SPARE;
     match () {
         _ if read > most => Some(format!("a reader held {read} bytes for {length} of the input")),
         _ if converted > most + table => Some(format!("a conversion held {converted} bytes for {length} of the input")),
-        _ if took > LONGEST => Some(format!("it took {took:?}")),
         _ => None,
     }
 }
@@ -95,11 +119,17 @@ fn seeds(name: &str) -> Vec<Vec<u8>> {
 
 #[test]
 fn readers_stand_any_bytes() {
-    let runs = number("SPARSE_FUZZ_RUNS").unwrap_or(200);
     let only = std::env::var("SPARSE_FUZZ_TARGET").ok();
     // Memory that waits for its next use would count.
     set_pool_limit(0);
-    std::panic::set_hook(Box::new(|_| ()));
+    // A panic of a target is told with its input.
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if NOW.lock().unwrap().is_none() {
+            before(info);
+        }
+    }));
+    std::thread::spawn(watch);
     let chosen = |name: &str| only.as_deref().is_none_or(|only| only == name);
     let names = targets::TARGETS.map(|(name, _)| name);
     assert!(
@@ -107,41 +137,49 @@ fn readers_stand_any_bytes() {
         "a target must be one of {names:?}, got {only:?}"
     );
     let mut failed = Vec::new();
-    for (name, target) in targets::TARGETS.into_iter().filter(|(name, _)| chosen(name)) {
-        failed.extend(mutations(name, target, runs));
-    }
     for (name, what, bytes) in greedy::inputs().into_iter().filter(|(name, ..)| chosen(name)) {
         let (_, target) = targets::TARGETS.into_iter().find(|(found, _)| *found == name).expect("a target");
         let (found, _) = trouble(target, &bytes, TABLE);
         failed.extend(found.map(|found| format!("{name}, {what}: {found}")));
     }
-    drop(std::panic::take_hook());
+    for (name, target) in targets::TARGETS.into_iter().filter(|(name, _)| chosen(name)) {
+        failed.extend(mutations(name, target));
+    }
     fs::remove_dir_all(targets::home()).unwrap();
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
 /// What is wrong with the seeds of a target and with mutations of them.
-fn mutations(name: &str, target: Target, runs: u64) -> Vec<String> {
+fn mutations(name: &str, target: Target) -> Vec<String> {
     let seeds = seeds(name);
     // What is made once and stays is not counted.
     let bad = seeds.iter().enumerate().filter(|(_, seed)| !target(seed));
     let mut failed: Vec<_> = bad.map(|(k, _)| format!("{name}: seed {k} cannot be read")).collect();
     let mut random = StdRng::seed_from_u64(number("SPARSE_FUZZ_SEED").unwrap_or(0));
-    let mut slowest = Duration::ZERO;
-    let inputs = (0..runs).map(|_| mutate::mutated(&mut random, &seeds));
-    for (run, bytes) in seeds.iter().cloned().chain(inputs).enumerate() {
+    let (mut slowest, start) = (Duration::ZERO, Instant::now());
+    let seconds = number("SPARSE_FUZZ_SECONDS").map(Duration::from_secs);
+    let least = number("SPARSE_FUZZ_RUNS").unwrap_or(200);
+    let goes_on = |runs: u64| seconds.map_or(runs < least, |seconds| start.elapsed() < seconds);
+    let mut runs = 0;
+    while failed.is_empty() && (runs < seeds.len() as u64 || goes_on(runs - seeds.len() as u64)) {
+        let bytes = match seeds.get(runs as usize) {
+            Some(seed) => seed.clone(),
+            None => mutate::mutated(&mut random, &seeds),
+        };
         // Every second run has a limit of its own.
-        let (found, took) = match run % 2 {
+        let (found, took) = match runs % 2 {
             0 => trouble(target, &bytes, TABLE),
             _ => Limits::new().elements(1 << 16).run(|| trouble(target, &bytes, 0)),
         };
         slowest = slowest.max(took);
         if let Some(found) = found {
-            let path = std::env::temp_dir().join(format!("sparse-tensor-{name}-{run}"));
+            let path = std::env::temp_dir().join(format!("sparse-tensor-{name}-{runs}"));
             fs::write(&path, &bytes).unwrap();
             failed.push(format!("{name}: {found}: {}", path.display()));
         }
+        runs += 1;
     }
+    let runs = runs.saturating_sub(seeds.len() as u64);
     println!("{name}: {runs} mutations of {} seeds, the slowest {slowest:?}", seeds.len());
     failed
 }

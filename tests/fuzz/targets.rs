@@ -1,23 +1,31 @@
-//! What is fuzzed: a function for each reader. It takes any bytes, and says whether they could be read. `tests/fuzz`
-//! runs them with a small mutator, `fuzz/` with libFuzzer.
+//! What is fuzzed: a function for each reader, and one for the constructors. It takes any bytes, and says whether they
+//! could be read. `tests/fuzz` runs them with a small mutator, `fuzz/` with libFuzzer.
 #![allow(dead_code)] // A program of libFuzzer has one of them.
 
-use burn::tensor::{Bool, Bytes, Device, Float, Int};
-use sparse_tensor::data::{OgbOptions, read_folder, read_ogb, read_planetoid};
+#[path = "../common/parts.rs"]
+mod parts;
+
+use burn::tensor::{Bool, Bytes, DType, Device, Float, Int, Tensor, TensorData};
+use sparse_shards::Manifest;
+use sparse_tensor::data::{NeighborSamplerConfig, OgbOptions, read_folder, read_ogb, read_planetoid};
 use sparse_tensor::io::edge_list::{self, Options};
 use sparse_tensor::io::matrix_market::{self, ComplexPart, Reader};
 use sparse_tensor::io::{npy, npz, safetensors};
+use sparse_tensor::nn::Bags;
+use sparse_tensor::ops::IndexPlan;
+use sparse_tensor::parallel::{Partition, Threads};
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
 use sparse_tensor::{CooTensor, CsrTensor, Kind};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 pub type Target = fn(&[u8]) -> bool;
 
 /// The names are those of the folders in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 12] = [
     ("matrix_market", matrix_market),
     ("edge_list", edge_list),
     ("text_files", text_files),
@@ -28,6 +36,8 @@ pub const TARGETS: [(&str, Target); 10] = [
     ("planetoid", planetoid),
     ("ogb", ogb),
     ("folder", folder),
+    ("part", part),
+    ("constructors", constructors),
 ];
 
 static CONVERTING: AtomicBool = AtomicBool::new(false);
@@ -310,4 +320,82 @@ pub fn folder(bytes: &[u8]) -> bool {
         Files::new("folder", files.map(|(name, text)| (name.into(), text.into())).into())
     });
     files.with(bytes, |home| read_folder(home, &device()).is_ok())
+}
+
+/// A graph in one part: its manifest or a file of it is replaced. Files are mapped, where they are not checked first.
+pub fn part(bytes: &[u8]) -> bool {
+    static FILES: OnceLock<Files> = OnceLock::new();
+    let files = FILES.get_or_init(|| {
+        let written = home().join("written");
+        parts::Graph::new(12).write(&written, &[], true, true);
+        let arrays = ["row_ptr", "col_idx", "values", "ids", "features"].map(|name| format!("part-00000/{name}.npy"));
+        let names = [String::from("manifest.json")].into_iter().chain(arrays);
+        let files = names.map(|name| (name.clone(), fs::read(written.join(name)).unwrap()));
+        Files::new("part", files.collect())
+    });
+    files.with(bytes, |home| {
+        let is_whole = Manifest::open(home).is_ok_and(|manifest| manifest.verify().is_ok());
+        let mut ranks = Threads::new(1, Duration::from_secs(1)).unwrap().remove(0);
+        let Ok(part) = Partition::open(&mut ranks, home) else { return false };
+        let config = NeighborSamplerConfig::new(vec![2, 2]).with_weighted(true);
+        if let Ok(sampler) = part.try_sampler(&config, &device()) {
+            _ = sampler.try_sample(&mut ranks, &[0, 7], 0);
+        }
+        if let Ok(features) = part.features() {
+            _ = features.try_gather::<_, 2, Float>(&mut ranks, &[0, 3], &device());
+        }
+        _ = part.halo(&mut ranks);
+        is_whole
+    })
+}
+
+/// Numbers as arguments of every constructor. A byte is a small number, or at the ends of its range a huge one. The
+/// first two are sizes, the third says where the other ones are cut into two lists.
+pub fn constructors(bytes: &[u8]) -> bool {
+    let number = |byte: &u8| match *byte as i8 {
+        i8::MAX => i64::MAX,
+        i8::MIN => i64::MIN,
+        small => i64::from(small),
+    };
+    let numbers: Vec<i64> = bytes.iter().map(number).collect();
+    let [rows, columns, cut, rest @ ..] = &numbers[..] else { return false };
+    let (first, second) = rest.split_at(cut.unsigned_abs() as usize % (rest.len() + 1));
+    // A negative number is a size that nothing has.
+    let sizes = |list: &[i64]| -> Vec<usize> { list.iter().map(|&number| number as usize).collect() };
+    let shape = [*rows as usize, *columns as usize];
+    let options = (&device(), DType::I64);
+    let ints = |list: &[i64]| Tensor::<1, Int>::from_data(TensorData::new(list.to_vec(), [list.len()]), options);
+    let ones = |length: usize| Tensor::<1>::ones([length], &device());
+    let pairs = first.len().min(second.len());
+    let (sources, targets) = (sizes(&first[..pairs]), sizes(&second[..pairs]));
+    let both = [&first[..pairs], &second[..pairs]].concat();
+    let indices = || Tensor::<2, Int>::from_data(TensorData::new(both.clone(), [2, pairs]), options);
+    let edges: Vec<(usize, usize)> = sources.iter().copied().zip(targets.iter().copied()).collect();
+    let lists: Vec<Vec<(usize, f32)>> =
+        targets.chunks(2).map(|row| row.iter().map(|&at| (at, 1.0)).collect()).collect();
+    let coo = |made: sparse_tensor::Result<CooTensor<2>>| made.map(|a| a.coalesce()).is_ok();
+    let csr = |made: sparse_tensor::Result<CsrTensor<2>>| made.map(|a| a.to_coo()).is_ok();
+    let mut made = false;
+    converting(|| {
+        let found = [
+            coo(CooTensor::new(indices(), ones(pairs), shape)),
+            coo(CooTensor::new_inferred(indices(), ones(pairs))),
+            coo(CooTensor::from_triplets(&sources, &targets, &vec![1.0f32; pairs], shape, &device())),
+            coo(CooTensor::from_edges(&edges, ones(pairs), shape[0])),
+            coo(CooTensor::from_rows(&lists, shape[1], &device())),
+            csr(CsrTensor::new(ints(first), ints(second), ones(second.len()), shape)),
+            csr(CsrTensor::new_inferred(ints(first), ints(second), ones(second.len()))),
+            csr(CsrTensor::from_csc_parts(ints(first), ints(second), ones(second.len()), shape)),
+            csr(CsrTensor::from_triplets(&sources, &targets, &vec![1.0f32; pairs], shape, &device())),
+            csr(CsrTensor::from_edges(&edges, ones(pairs), shape[0])),
+            csr(CsrTensor::from_rows(&lists, shape[1], &device())),
+            CsrTensor::<3>::new(ints(first), ints(second), ones(second.len()), [shape[1], shape[0], shape[1]]).is_ok(),
+            // It makes as many ones as it is told to, as `Tensor::ones` does.
+            shape[0] < 1 << 16 && CooTensor::<2>::try_eye(shape[0], &device()).is_ok(),
+            IndexPlan::new(ints(first), shape[0]).is_ok(),
+            Bags::new(ints(first), ints(second), shape[0]).is_ok(),
+        ];
+        made = found[..5].contains(&true) && found[5..].contains(&true);
+    });
+    made
 }

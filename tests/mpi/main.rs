@@ -9,7 +9,7 @@ mod shares;
 use burn::module::Param;
 use burn::nn::LinearConfig;
 use burn::optim::GradientsParams;
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Float, Int, Tensor, TensorData};
 use parts::{Graph, WIDTH, numbers};
 use shares::{Sage, Task, distance};
 use sparse_tensor::SparseError;
@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Some("rows") => rows(),
         Some("models") => models(),
         Some("parts") => in_parts(),
+        Some("apart") => apart(),
         Some(how @ ("killed" | "silent" | "left" | "panicked")) => stopped(how),
         // Options of the test harness.
         _ => drive(),
@@ -63,6 +64,7 @@ fn drive() -> ExitCode {
         for (scenario, options) in [
             ("silent", &[][..]),
             ("killed", &["--enable-recovery"]),
+            ("apart", &["--enable-recovery"]),
             ("left", &["--enable-recovery"]),
             ("panicked", &["--enable-recovery"]),
         ] {
@@ -244,6 +246,40 @@ fn models() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Ends this process as a lack of memory does.
+fn die() {
+    let own = std::process::id().to_string();
+    Command::new("kill").args(["-9", &own]).status().expect("the command kill");
+    sleep(Duration::from_secs(60));
+}
+
+/// The rank of the last part is killed between batches. The others must get an error from samples and features.
+fn apart() -> ExitCode {
+    let mut ranks = start();
+    let (rank, size, device) = (ranks.rank(), ranks.size(), Device::flex());
+    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("the driver's folder"));
+    let part = Partition::open(&mut ranks, folder.join(format!("whole-{size}"))).expect("a part for each rank");
+    let sampler = part.sampler(&NeighborSamplerConfig::new(vec![6, 4]), &device);
+    let features = part.features().expect("features");
+    let seeds: Vec<usize> = (0..300).step_by(7).collect();
+    let batch = sampler.try_sample(&mut ranks, &seeds, 0).expect("all ranks take part");
+    if rank + 1 == size {
+        die();
+    }
+    let before = Instant::now();
+    let mut gather = || features.try_gather::<_, 2, Float>(&mut ranks, batch.nodes().ids(), &device).err();
+    let trouble = gather().expect("an error");
+    let waited = before.elapsed();
+    assert!(trouble.to_string().contains("all ranks must take part"), "{trouble}");
+    assert!(waited < 3 * TIMEOUT, "{waited:?}");
+    assert_eq!(gather(), Some(trouble.clone()));
+    assert_eq!(sampler.try_sample(&mut ranks, &seeds, 1).err(), Some(trouble.clone()));
+    say(&format!("error: {trouble}"));
+    // The other ranks that are left notice on their own.
+    sleep(TIMEOUT);
+    ExitCode::FAILURE
+}
+
 /// The last rank stops in the middle of the training. The others must get an error.
 fn stopped(how: &str) -> ExitCode {
     let mut ranks = start();
@@ -251,11 +287,7 @@ fn stopped(how: &str) -> ExitCode {
     all_reduce(&mut ranks, GradientsParams::new(), &linear, 1.0).expect("all ranks take part");
     if ranks.rank() + 1 == ranks.size() {
         match how {
-            "killed" => {
-                let own = std::process::id().to_string();
-                Command::new("kill").args(["-9", &own]).status().expect("the command kill");
-                sleep(Duration::from_secs(60));
-            }
+            "killed" => die(),
             // Beyond the timeout. The others end first, so mpirun ends this one.
             "silent" => sleep(Duration::from_secs(60)),
             "left" => std::process::exit(3),

@@ -33,6 +33,7 @@ mod plot;
 mod printing;
 mod ranking;
 mod raw_graphs;
+mod refused;
 mod row_table;
 mod rules;
 mod sampling;

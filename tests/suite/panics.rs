@@ -5,6 +5,7 @@ use sparse_tensor::ops::{IndexPlan, gather, gather_nd, scatter, scatter_nd, scat
 use sparse_tensor::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
+use std::thread;
 
 /// File, line and message of the panic of `f`.
 fn panic_of<T>(f: impl FnOnce() -> T) -> (String, u32, String) {
@@ -13,7 +14,12 @@ fn panic_of<T>(f: impl FnOnce() -> T) -> (String, u32, String) {
     static SEEN: Mutex<Option<(String, u32, String)>> = Mutex::new(None);
     let _one = HOOK.lock().expect("no test panics while it holds the hook");
     let before = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|info| {
+    // Tests in other threads panic on purpose, too.
+    let own = thread::current().id();
+    std::panic::set_hook(Box::new(move |info| {
+        if thread::current().id() != own {
+            return;
+        }
         let at = info.location().expect("a location");
         let message = info.payload_as_str().unwrap_or_default().to_string();
         *SEEN.lock().expect("a hook does not panic") = Some((at.file().to_string(), at.line(), message));

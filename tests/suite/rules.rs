@@ -43,7 +43,19 @@ fn the_fill_follows_the_dense_answer() {
     assert!(missing(&a / &a).is_nan());
     assert_eq!(missing(a.map_stored(|x| x.exp())), 0.0);
     assert_eq!(missing(a.div_stored(&a)), 0.0);
-    assert!(a.with_fill(Fill::Undefined).exp().fill().is_undefined());
+    let undefined = a.with_fill(Fill::Undefined);
+    for with_undefined in [
+        undefined.exp(),
+        undefined.add_scalar(1.0),
+        undefined.mul_scalar(2.0),
+        &undefined + &undefined,
+        undefined.softmax(1),
+        undefined.transpose(),
+        undefined.slice([0..1, 0..2]),
+        ops::concat(&[undefined.clone(), undefined.clone()], 0),
+    ] {
+        assert!(with_undefined.fill().is_undefined());
+    }
 }
 
 #[test]
@@ -55,6 +67,21 @@ fn gradients_stay_sparse() {
     assert_eq!(grad.nnz(), 3);
     assert_eq!(grad.col_idx().into_data(), a.col_idx().into_data());
     assert_eq!(grad.row_ptr().into_data(), a.row_ptr().into_data());
+    // Coordinates with an element that is stored twice, a hybrid, and a batch.
+    let at = Tensor::<2, Int>::from_data([[0_i64, 1, 0], [2, 0, 2]], &device);
+    let twice = CooTensor::<2>::new(at, Tensor::<1>::ones([3], &device), [2, 3]).unwrap().require_grad();
+    let dense = Tensor::<3>::from_floats([[[1.0, 2.0], [0.0, 0.0]], [[0.0, 0.0], [3.0, 0.0]]], &device);
+    let hybrid = CooTensor::<3>::from_dense(dense.clone(), 1).require_grad();
+    let batch = CsrTensor::<3>::from_dense(dense).require_grad();
+    let loss = twice.exp().to_dense().sum() + hybrid.exp().to_dense().sum() + batch.exp().to_dense().sum();
+    let grads = loss.backward();
+    let found = twice.grad(&grads).unwrap();
+    assert_eq!((found.nnz(), found.indices().into_data()), (3, twice.indices().into_data()));
+    let found = hybrid.grad(&grads).unwrap();
+    assert_eq!((found.dense_dims(), found.indices().into_data()), (1, hybrid.indices().into_data()));
+    let found = batch.grad(&grads).unwrap();
+    assert_eq!(found.row_ptr().into_data(), batch.row_ptr().into_data());
+    assert_eq!(found.col_idx().into_data(), batch.col_idx().into_data());
 }
 
 #[test]
@@ -74,23 +101,25 @@ fn no_hidden_dense_copy() {
     }
 }
 
-/// Of a step that uses the kernels of every family, in pools of several sizes.
+/// Of a step that is large enough for kernels to share their work, in pools of several sizes: a sort with sums, merges,
+/// a product of sparse matrices, products with dense ones, running sums, extrema, softmax, put, concat, and all of
+/// their rules.
 #[test]
 fn same_bits_on_every_run() {
-    const ROWS: usize = 400;
-    const NNZ: usize = 20_000;
+    const ROWS: usize = 2000;
+    const NNZ: usize = 150_000;
     let device = Device::flex().autodiff();
     let list = |factor: usize, size: usize| (0..NNZ).map(move |k| ((k * factor + k / 7) % size) as i64);
     let at: Vec<i64> = list(7919, ROWS).chain(list(104_729, ROWS)).collect();
     let values = Tensor::<1>::random([NNZ], Distribution::Uniform(-1.0, 1.0), &device).require_grad();
-    let x = Tensor::<2>::random([ROWS, 33], Distribution::Uniform(-1.0, 1.0), &device).require_grad();
+    let x = Tensor::<2>::random([ROWS, 9], Distribution::Uniform(-1.0, 1.0), &device).require_grad();
     let place = Tensor::<1, Int>::from_data(TensorData::new(list(31, 50).collect::<Vec<_>>(), [NNZ]), &device);
     let step = || {
         let at = Tensor::<2, Int>::from_data(TensorData::new(at.clone(), [2, NNZ]), &device);
         let a = CooTensor::<2>::new(at, values.clone(), [ROWS, ROWS]).unwrap().to_csr();
         let sum = &a + &a.transpose();
         let product = a.matmul(&sum).sum_dim(1).to_dense();
-        let weights = sum.with_fill(Fill::Undefined).softmax(1);
+        let weights = sum.clone().with_fill(Fill::Undefined).softmax(1);
         let hidden = weights.matmul(x.clone()) * product;
         let rows = ops::put_along_axis(
             Tensor::<1>::zeros([50], &device),
@@ -101,7 +130,8 @@ fn same_bits_on_every_run() {
             true,
         );
         let joined = ops::concat(&[a.clone(), a], 1).matmul(Tensor::cat(vec![x.clone(), hidden.clone()], 0));
-        let grads = ((hidden * joined).sum() + rows.sum()).backward();
+        let most = sum.matmul_reduce(x.clone(), Reduce::Amax).sum() + sum.stored_cumsum(1).sum();
+        let grads = ((hidden * joined).sum() + rows.sum() + most).backward();
         let grads = [numbers(values.grad(&grads).unwrap()), numbers(x.grad(&grads).unwrap())];
         grads.concat().into_iter().map(f32::to_bits).collect::<Vec<_>>()
     };
@@ -121,4 +151,68 @@ fn two_names() {
     let panic = std::panic::catch_unwind(|| a.add(&b)).unwrap_err();
     // The macro on `try_x` makes `x`. That it names the caller's line is tested in `panics`.
     assert_eq!(panic.downcast_ref::<String>().unwrap(), &error.to_string());
+}
+
+/// Of all operations, layers and modules in the list of the public API.
+#[test]
+fn every_operation_that_can_fail_has_two_names() {
+    const TENSOR: &str = "sparse_tensor::SparseTensor";
+    // What the README names.
+    const ONE_NAME: [&str; 19] = [
+        "new",
+        "new_inferred",
+        "from_pattern",
+        "from_triplets",
+        "from_rows",
+        "from_edges",
+        "from_csc_parts",
+        "from_indices",
+        "from_matrix",
+        "from_petgraph",
+        "to_matrix_market",
+        "aggregate",
+        "message",
+        "propagate",
+        "update",
+        "carry",
+        "carry_state",
+        "serialize",
+        "deserialize",
+    ];
+    let list = include_str!("../../docs/api/sparse-tensor.txt");
+    let functions: Vec<(&str, &str, bool)> = list.lines().filter_map(function).collect();
+    let has = |owner: &str, name: &str| functions.iter().any(|&(of, found, _)| (of, found) == (owner, name));
+    let mut pairs = 0;
+    for &(owner, name, fails) in &functions {
+        if let Some(short) = name.strip_prefix("try_") {
+            assert!(has(owner, short), "{owner}::{name} and {short}");
+            pairs += 1;
+        } else if fails
+            && [TENSOR, "sparse_tensor::ops", "sparse_tensor::nn", "sparse_tensor::module"]
+                .iter()
+                .any(|part| owner.starts_with(part))
+        {
+            assert!(ONE_NAME.contains(&name), "{owner}::{name} must have two names");
+        }
+    }
+    assert!(pairs > 300, "{pairs}");
+}
+
+/// Owner and name of a function in the list, and whether it returns a `Result`.
+fn function(line: &str) -> Option<(&str, &str, bool)> {
+    let (path, rest) = line.strip_prefix("pub fn ")?.split_once('(')?;
+    // The last `::` that is not between `<` and `>`.
+    let (mut depth, mut cut) = (0, None);
+    for (at, byte) in path.bytes().enumerate() {
+        match byte {
+            b'<' => depth += 1,
+            b'>' => depth -= 1,
+            b':' if depth == 0 && path[at..].starts_with("::") => cut = Some(at),
+            _ => {}
+        }
+    }
+    let (owner, name) = (&path[..cut?], &path[cut? + 2..]);
+    let returns = rest.rsplit_once(") -> ").map_or("", |(_, returns)| returns);
+    let fails = ["sparse_core::error::Result<", "core::result::Result<"].iter().any(|head| returns.starts_with(head));
+    Some((owner, name.split('<').next()?, fails))
 }

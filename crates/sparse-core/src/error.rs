@@ -241,3 +241,25 @@ impl SparseError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Most builds of the tests have one device.
+    #[test]
+    fn of_two_devices() {
+        let trouble = SparseError::DeviceMismatch { op: "add", left: "Flex".into(), right: "Cuda(0)".into() };
+        assert_eq!(trouble.kind(), "device_mismatch");
+        let told = "add: tensors must share a device, got Flex and Cuda(0) (to_device moves one)";
+        assert_eq!(trouble.to_string(), told);
+    }
+
+    #[test]
+    fn sizes_stand_where_the_rule_names_them() {
+        let told = |rule| SparseError::ShapeMismatch { op: "op", rule, left: vec![2, 3], right: vec![4] }.to_string();
+        assert_eq!(told("must agree"), "op: must agree, got [2, 3] and [4]");
+        assert_eq!(told("{right:1} must divide {left}"), "op: 4 must divide [2, 3]");
+        assert_eq!(told("{left} must fit"), "op: [2, 3] must fit");
+    }
+}

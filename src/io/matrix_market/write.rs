@@ -2,7 +2,7 @@
 
 use super::matrix::{Format, MatrixMarket, Symmetry, Values, invalid};
 use crate::base::kind::Kind;
-use crate::io::whole::write_whole;
+use crate::base::whole::write_whole;
 use crate::pattern::layout::Pattern;
 use crate::tensor::plain::FILE_HINTS;
 use crate::tensor::sparse::SparseTensor;

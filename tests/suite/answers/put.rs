@@ -36,6 +36,23 @@ fn put_reuses_the_buffer() {
     assert_eq!(kept.narrow(0, 0, 1).into_data().iter::<f32>().collect::<Vec<_>>(), [3.0; 8]);
 }
 
+/// A put that fails at its last index has written nothing that anybody can see.
+#[test]
+fn a_put_that_fails_leaves_the_array() {
+    let device = Device::flex();
+    let arr = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], &device);
+    let index = Tensor::<2, Int>::from_ints([[0, 1], [1, 0], [0, 2]], &device);
+    for reduce in [Reduce::Assign, Reduce::Add, Reduce::Mul, Reduce::Mean, Reduce::Amax, Reduce::Amin] {
+        let kept = arr.clone();
+        let values = Tensor::<2>::full([3, 2], 7.0, &device);
+        let error = ops::try_put_along_axis(arr.clone(), index.clone(), values.clone(), 0, reduce, true).unwrap_err();
+        assert_eq!(error.kind(), "index_out_of_range");
+        let error = ops::try_scatter_reduce(arr.clone(), 0, index.clone(), values, reduce, true).unwrap_err();
+        assert_eq!(error.kind(), "index_out_of_range");
+        assert_eq!(kept.into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 2.0, 3.0, 4.0]);
+    }
+}
+
 /// Address of a Flex tensor's storage.
 fn storage(tensor: &Tensor<2>) -> usize {
     let primitive = tensor.clone().try_into_primitive::<burn::backend::Flex>().expect("a Flex tensor");

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The bytes go to another file in the same folder, which takes the place of the old one when it is complete and on the
 /// disk. So a write that fails leaves what was there. And what is read from the old file meanwhile stays whole, such as
 /// a tensor that is a part of it while it is mapped. What is no plain file, such as a pipe, is written in place.
-pub(super) fn write_whole<E>(
+pub(crate) fn write_whole<E>(
     path: &Path,
     trouble: impl Fn(std::io::Error) -> E,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
