@@ -139,6 +139,7 @@ impl<'a> Engine<'a> {
             self.progress.read(read(plan.as_ref()));
             self.progress.written(done.load(Ordering::Relaxed));
         }
+        self.progress.spilled(spilled(plan.as_ref()));
         fs::rename(&partial, folder).map_err(PrepareError::io(op, folder))?;
         Ok(done.load(Ordering::Relaxed))
     }
@@ -163,6 +164,7 @@ impl Rows<'_> {
             }
         }
         self.progress.read(read(self.plan.as_ref()));
+        self.progress.spilled(spilled(self.plan.as_ref()));
         match self.tasks.join_next().await {
             // The sender went because its task panicked: what came is not all.
             Some(Err(error)) => Err(PrepareError::invalid(self.op, format!("a thread ended: {error}"))),
@@ -178,6 +180,12 @@ fn read(plan: &dyn ExecutionPlan) -> u64 {
         return plan.metrics().and_then(|own| own.output_rows()).unwrap_or(0) as u64;
     }
     children.iter().map(|child| read(child.as_ref())).sum()
+}
+
+/// Bytes that a plan brought to the disk.
+fn spilled(plan: &dyn ExecutionPlan) -> u64 {
+    let own = plan.metrics().and_then(|own| own.spilled_bytes()).unwrap_or(0) as u64;
+    own + plan.children().iter().map(|child| spilled(child.as_ref())).sum::<u64>()
 }
 
 /// A Parquet file that is read back soon: plain, and not compressed.

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use clap::{Args, Parser, Subcommand};
-use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 use sparse_prepare::{
     By, Duplicates, FeatureTable, Files, Format, IdType, Missing, Options, Progress, SelfLoops, Stage, When, bytes,
     generate, prepare,
@@ -201,6 +201,7 @@ struct Now {
     start: Instant,
     read: u64,
     written: u64,
+    spilled: u64,
 }
 
 impl Now {
@@ -231,8 +232,8 @@ impl Bars {
             let Some(now) = now.take() else { return };
             now.bar.finish_and_clear();
             let time = format!("{:.1} s", now.start.elapsed().as_secs_f64());
-            let (read, written) = (count(now.read), count(now.written));
-            eprintln!("{:<9} {read:>14} read {written:>14} written {time:>10}", now.stage.word());
+            let (read, written, spilled) = (count(now.read), count(now.written), HumanBytes(now.spilled));
+            eprintln!("{:<9} {read:>14} read {written:>14} written {time:>10} {spilled:>12} spilled", now.stage.word());
         });
     }
 }
@@ -248,7 +249,7 @@ impl Progress for Bars {
                 bar.set_style(style("{spinner} {prefix:<9} {msg} {elapsed:>6}"));
                 bar.set_prefix(stage.word());
                 bar.enable_steady_tick(Duration::from_millis(100));
-                *now = Some(Now { bar, stage, start: Instant::now(), read: 0, written: 0 });
+                *now = Some(Now { bar, stage, start: Instant::now(), read: 0, written: 0, spilled: 0 });
             }
         });
     }
@@ -258,6 +259,14 @@ impl Progress for Bars {
             if let Some(now) = now {
                 now.read = rows;
                 now.show();
+            }
+        });
+    }
+
+    fn spilled(&self, bytes: u64) {
+        self.with(|now| {
+            if let Some(now) = now {
+                now.spilled = bytes;
             }
         });
     }

@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// The most parts that are written: all of them are open at once.
 pub const MOST_PARTS: usize = 256;
 /// The least memory that is taken.
-pub const LEAST_MEMORY: u64 = 64 << 20;
+pub const LEAST_MEMORY: u64 = 16 << 20;
 
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),* $(,)? }) => {

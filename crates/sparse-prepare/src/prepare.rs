@@ -81,6 +81,7 @@ pub fn prepare(options: &Options, progress: &dyn Progress) -> Result<Manifest> {
     let runtime = runtime.worker_threads(options.threads).enable_all().build();
     let runtime = runtime.map_err(PrepareError::io("arguments", out))?;
     let manifest = runtime.block_on(run(options, work, progress))?;
+    clear(&work.with_extension("spill"))?;
     fs::remove_file(&lock).map_err(PrepareError::io("manifest", &lock))?;
     Ok(manifest)
 }
@@ -103,7 +104,10 @@ fn digest(bytes: &[u8]) -> String {
 
 async fn run(options: &Options, work: &Path, progress: &dyn Progress) -> Result<Manifest> {
     let out = &options.out;
-    let spill = work.join("spill");
+    // Beside `work`, which may start again. What is there, a run that was killed spilled.
+    let spill = work.with_extension("spill");
+    clear(&spill)?;
+    fs::create_dir_all(&spill).map_err(PrepareError::io("arguments", &spill))?;
     let engine = &Engine::new(options, &spill, progress)?;
     let edges = input::find(&engine.ctx, "edges", &options.edges).await?;
     let features = match &options.features {
@@ -130,12 +134,10 @@ async fn run(options: &Options, work: &Path, progress: &dyn Progress) -> Result<
         _ => {
             clear(work)?;
             remove_parts(out)?;
+            fs::create_dir_all(work).map_err(PrepareError::io("arguments", work))?;
             State::new(own.clone())
         }
     };
-    // What a run that was killed spilled.
-    clear(&spill)?;
-    fs::create_dir_all(&spill).map_err(PrepareError::io("arguments", &spill))?;
     let manifest = Run { engine, work, state, edges, features }.all().await?;
     state::write(&out.join(MADE), format!("{{\"digest\": \"{own}\"}}\n").as_bytes())?;
     options.point(Stage::Manifest, When::Middle);

@@ -10,6 +10,8 @@ pub trait Progress: Send + Sync {
     fn read(&self, rows: u64);
     /// Rows that it has written so far.
     fn written(&self, rows: u64);
+    /// Bytes that a plan of the stage brought to the disk because memory did not hold them.
+    fn spilled(&self, bytes: u64);
 }
 
 /// Tells nobody.
@@ -19,4 +21,5 @@ impl Progress for Silent {
     fn stage(&self, _: Stage, _: bool) {}
     fn read(&self, _: u64) {}
     fn written(&self, _: u64) {}
+    fn spilled(&self, _: u64) {}
 }
