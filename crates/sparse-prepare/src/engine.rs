@@ -43,14 +43,11 @@ impl<'a> Engine<'a> {
     pub(crate) fn new(options: &'a Options, spill: &Path, progress: &'a dyn Progress) -> Result<Self> {
         let pool = (options.memory as f64 * SHARE) as u64;
         let threads = options.threads;
-        // Each sort of each thread holds this much back for merging.
-        let held = (pool / (16 * threads as u64)).clamp(256 << 10, 10 << 20);
         // A batch of many columns must fit what a sort gets.
         let batch = if options.memory < 512 << 20 { 2048 } else { 8192 };
         let config = SessionConfig::new()
             .with_target_partitions(threads)
             .with_batch_size(batch)
-            .set_u64("datafusion.execution.sort_spill_reservation_bytes", held)
             .set_bool("datafusion.execution.parquet.schema_force_view_types", false)
             .set_bool("datafusion.sql_parser.map_string_types_to_utf8view", false)
             // Every edge has both labels: such filters would find nothing.
@@ -77,6 +74,15 @@ impl<'a> Engine<'a> {
         let hash = table < self.pool / 2 && bytes < 1 << 30;
         let state = self.ctx.state_ref();
         state.write().config_mut().options_mut().optimizer.prefer_hash_join = hash;
+    }
+
+    /// Divides the memory among so many sorts for each thread, if a plan has them at once.
+    pub(crate) fn expect_sorts(&self, sorts: u64) {
+        // A sort counts rows twice, and merges what it has with a third copy, of the columns that it sorts by. What it
+        // holds back for that is never asked for in vain.
+        let held = self.pool * 2 / 5 / (self.options.threads as u64 * sorts);
+        let state = self.ctx.state_ref();
+        state.write().config_mut().options_mut().execution.sort_spill_reservation_bytes = held as usize;
     }
 
     async fn plan(&self, op: &'static str, frame: DataFrame) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {

@@ -114,6 +114,8 @@ words! {
         Import = "import",
         /// All original ids, ascending.
         Ids = "ids",
+        /// Parts that METIS finds, if it is asked to.
+        Parts = "parts",
         /// Which part owns each, and with which dense id.
         Nodes = "nodes",
         /// Edges with dense ids.

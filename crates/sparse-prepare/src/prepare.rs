@@ -3,8 +3,11 @@
 use crate::engine::Engine;
 use crate::error::{PrepareError, Result};
 use crate::input::{self, Found};
+#[cfg(feature = "metis")]
+use crate::options::By;
 use crate::options::{Options, SelfLoops, Stage, When};
 use crate::plan;
+use datafusion::prelude::DataFrame;
 use crate::progress::Progress;
 use crate::stages;
 use crate::state::{self, State};
@@ -241,14 +244,17 @@ impl Run<'_> {
         if self.begin(Stage::Ids, self.state.ids.is_some())? {
             let rows = table.as_ref().map(|(frame, _)| frame.clone());
             let ids = plan::ids(due(edges.clone(), Stage::Import)?, rows).map_err(query("ids"))?;
+            // Beside the sort there are two tables of ids that were seen.
+            engine.expect_sorts(3);
             self.state.ids = Some(stages::ids::run(engine, ids, kind, &sorted).await?);
             self.end(Stage::Ids)?;
         }
         let found = due(self.state.ids.clone(), Stage::Ids)?;
         engine.fit_joins(found.nodes, found.bytes);
 
+        let assigned = self.parts(&edges, &found, [&sorted, &labels]).await?;
         if self.begin(Stage::Nodes, self.state.nodes.is_some())? {
-            self.state.nodes = Some(stages::nodes::run(engine, &found, kind, [&sorted, &labels], None)?);
+            self.state.nodes = Some(stages::nodes::run(engine, &found, kind, [&sorted, &labels], assigned.as_deref())?);
             self.end(Stage::Nodes)?;
         }
         let parts = due(self.state.nodes.clone(), Stage::Nodes)?;
@@ -258,6 +264,8 @@ impl Run<'_> {
             let edges = due(edges, Stage::Import)?;
             let frame = plan::relabel(edges, nodes.clone(), found.nodes, loops).map_err(query("relabel"))?;
             clear(&relabelled)?;
+            // Two joins of two sides, if they are joined by sorting.
+            engine.expect_sorts(4);
             engine.spool(Stage::Relabel, frame, &relabelled, stages::edges::check).await?;
             self.state.relabel = Some(());
             self.end(Stage::Relabel)?;
@@ -268,6 +276,7 @@ impl Run<'_> {
         if self.begin(Stage::Edges, self.state.edges.is_some())? {
             let edges = input::parquet(&engine.ctx, "edges", &relabelled).await?;
             let frame = plan::ordered(edges, found.nodes, options.symmetrize).map_err(query("edges"))?;
+            engine.expect_sorts(if options.symmetrize { 2 } else { 1 });
             self.state.edges = Some(stages::edges::run(engine, frame, &parts).await?);
             self.end(Stage::Edges)?;
         }
@@ -278,6 +287,8 @@ impl Run<'_> {
             && self.begin(Stage::Features, self.state.features.is_some())?
         {
             let frame = plan::features(table, nodes, names.len()).map_err(query("features"))?;
+            // A join, of two sides, and the order.
+            engine.expect_sorts(4);
             let files = stages::features::run(engine, frame, &names, kind, &parts, &labels).await?;
             self.state.features = Some((names, files));
             self.end(Stage::Features)?;
@@ -300,6 +311,45 @@ impl Run<'_> {
             Part { nodes: own.nodes, edges: graph.edges, files }
         };
         Ok(Manifest::new(about, parts.into_iter().zip(graphs).map(whole).collect()))
+    }
+
+    /// The part of each node by position, if METIS finds them.
+    #[cfg(feature = "metis")]
+    async fn parts(
+        &mut self,
+        edges: &Option<DataFrame>,
+        found: &state::Found,
+        [sorted, labels]: [&Path; 2],
+    ) -> Result<Option<Vec<u8>>> {
+        const OP: &str = "parts";
+        let engine = self.engine;
+        let path = self.work.join("parts.bin");
+        if engine.options.by != By::Metis || self.state.nodes.is_some() {
+            return Ok(None);
+        }
+        if self.begin(Stage::Parts, self.state.parts.is_some())? {
+            let edges = due(edges.clone(), Stage::Import)?;
+            stages::parts::positions([sorted, labels])?;
+            let labels = input::parquet(&engine.ctx, OP, labels).await?;
+            let edges = plan::relabel(edges, labels, found.nodes, false);
+            let edges = edges.and_then(|edges| plan::ordered(edges, found.nodes, true));
+            engine.expect_sorts(8);
+            let parts = stages::parts::run(engine, edges.map_err(PrepareError::query(OP))?, found).await?;
+            state::write(&path, &parts)?;
+            self.state.parts = Some(());
+            self.end(Stage::Parts)?;
+        }
+        fs::read(&path).map(Some).map_err(PrepareError::io(OP, &path))
+    }
+
+    #[cfg(not(feature = "metis"))]
+    async fn parts(
+        &mut self,
+        _: &Option<DataFrame>,
+        _: &state::Found,
+        _: [&Path; 2],
+    ) -> Result<Option<Vec<u8>>> {
+        Ok(None)
     }
 
     /// Whether a stage is to be done.

@@ -20,6 +20,7 @@ pub(crate) struct State {
     pub(crate) kind: IdKind,
     pub(crate) import: Option<()>,
     pub(crate) ids: Option<Found>,
+    pub(crate) parts: Option<()>,
     pub(crate) nodes: Option<Vec<Owned>>,
     pub(crate) relabel: Option<()>,
     pub(crate) edges: Option<Vec<Graph>>,

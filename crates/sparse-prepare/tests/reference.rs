@@ -84,7 +84,7 @@ fn bytes_are_the_same_for_all_threads_and_memories() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("edges.csv");
     let mut text = Vec::new();
-    generate(&mut text, 400_000, 60_000, 3).unwrap();
+    generate(&mut text, 200_000, 30_000, 3).unwrap();
     fs::write(&path, text).unwrap();
     // The nodes with weights that do not add up to the same in every order.
     let weighted = folder.path().join("weighted.csv");

@@ -4,3 +4,5 @@ pub(crate) mod edges;
 pub(crate) mod features;
 pub(crate) mod ids;
 pub(crate) mod nodes;
+#[cfg(feature = "metis")]
+pub(crate) mod parts;
