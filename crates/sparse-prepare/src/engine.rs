@@ -1,13 +1,14 @@
 //! Runs plans.
 
 use crate::error::{PrepareError, Result};
+use crate::memory::Shares;
 use crate::options::{Options, Stage, When};
 use crate::progress::Progress;
+use crate::state::clear;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
-use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -15,10 +16,9 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream, execute_stream_pa
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use futures::StreamExt;
 use std::fs::{self, File};
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -28,7 +28,10 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// The share of the memory that operators are given: the rest is for what they do not count, such as batches on their
 /// way and buffers of files.
-const SHARE: f64 = 0.55;
+const SHARE: f64 = 0.7;
+
+/// The most sorts that a plan without an order has for each thread: two joins of two sides.
+const SPOOLED: u64 = 4;
 
 /// Where plans run, and who hears of it.
 pub(crate) struct Engine<'a> {
@@ -36,6 +39,9 @@ pub(crate) struct Engine<'a> {
     pub(crate) progress: &'a dyn Progress,
     pub(crate) options: &'a Options,
     pool: u64,
+    shares: Arc<Shares>,
+    /// Whether labels are joined through a table in memory.
+    hash: AtomicBool,
 }
 
 impl<'a> Engine<'a> {
@@ -55,44 +61,62 @@ impl<'a> Engine<'a> {
             // One table of labels for all threads.
             .set_u64("datafusion.optimizer.hash_join_single_partition_threshold", u64::MAX >> 1)
             .set_u64("datafusion.optimizer.hash_join_single_partition_threshold_rows", u64::MAX >> 1);
-        let names = NonZeroUsize::new(3).unwrap_or(NonZeroUsize::MIN);
+        let shares = Arc::new(Shares::new(pool as usize));
         let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(TrackConsumersPool::new(FairSpillPool::new(pool as usize), names)))
+            .with_memory_pool(shares.clone())
             .with_temp_file_path(spill)
             .with_max_temp_directory_size(u64::MAX >> 1)
             .build_arc()
             .map_err(PrepareError::query("arguments"))?;
-        Ok(Self { ctx: SessionContext::new_with_config_rt(config, runtime), progress, options, pool })
+        Ok(Self {
+            ctx: SessionContext::new_with_config_rt(config, runtime),
+            progress,
+            options,
+            pool,
+            shares,
+            hash: AtomicBool::new(true),
+        })
     }
 
     /// Chooses how labels are joined: through a table in memory if it fits, else by sorting both sides, on disk. The
     /// rows are the same.
     pub(crate) fn fit_joins(&self, nodes: u64, bytes: u64) {
-        // The column of ids, dense ids, and a table of hashes; while it is made, the batches are there, too. Strings of
-        // one column must not exceed 2^31 bytes.
-        let table = nodes.saturating_mul(64).saturating_add(bytes.saturating_mul(2));
-        let hash = table < self.pool / 2 && bytes < 1 << 30;
-        let state = self.ctx.state_ref();
-        state.write().config_mut().options_mut().optimizer.prefer_hash_join = hash;
+        // Of each of two joins: ids, dense ids and a table of hashes, which has up to two places for an entry.
+        let table = nodes.saturating_mul(85).saturating_add(bytes.saturating_mul(4));
+        // Strings of one column must not exceed 2^31 bytes.
+        self.hash.store(table < self.pool / 10 * 9 && bytes < 1 << 30, Ordering::Relaxed);
     }
 
-    /// Divides the memory among so many sorts for each thread, if a plan has them at once.
-    pub(crate) fn expect_sorts(&self, sorts: u64) {
-        // A sort counts rows twice, and merges what it has with a third copy, of the columns that it sorts by. What it
-        // holds back for that is never asked for in vain.
-        let held = self.pool * 2 / 5 / (self.options.threads as u64 * sorts);
-        let state = self.ctx.state_ref();
-        state.write().config_mut().options_mut().execution.sort_spill_reservation_bytes = held as usize;
+    /// Joins by sorting from now on. Gives whether that is new.
+    pub(crate) fn sort_joins(&self) -> bool {
+        self.hash.swap(false, Ordering::Relaxed)
     }
 
-    async fn plan(&self, op: &'static str, frame: DataFrame) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
+    /// `sorts`: how many operators that spill a plan has at most, for each thread.
+    async fn plan(
+        &self,
+        op: &'static str,
+        frame: DataFrame,
+        sorts: u64,
+    ) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
+        // A frame has a copy of the settings of the time when it was made.
+        let (mut state, plan) = frame.into_parts();
+        let options = state.config_mut().options_mut();
+        options.optimizer.prefer_hash_join = self.hash.load(Ordering::Relaxed);
+        // What a sort holds back to merge what it spilled.
+        let spilling = self.options.threads as u64 * sorts;
+        let held = (self.pool / 8 / spilling).min(10 << 20);
+        self.shares.expect(spilling as usize);
+        options.execution.sort_spill_reservation_bytes = held as usize;
+        let frame = DataFrame::new(state, plan);
         let context = Arc::new(frame.task_ctx());
         Ok((frame.create_physical_plan().await.map_err(PrepareError::query(op))?, context))
     }
 
-    /// Runs a plan whose rows are wanted in order.
-    pub(crate) async fn rows(&self, op: &'static str, frame: DataFrame) -> Result<Rows<'_>> {
-        let (plan, context) = self.plan(op, frame).await?;
+    /// Runs a plan whose rows are wanted in order. `sorts`: how many
+    /// operators that spill it has at most, for each thread.
+    pub(crate) async fn rows(&self, op: &'static str, frame: DataFrame, sorts: u64) -> Result<Rows<'_>> {
+        let (plan, context) = self.plan(op, frame, sorts).await?;
         let mut stream = execute_stream(plan.clone(), context).map_err(PrepareError::query(op))?;
         let (sender, receiver) = mpsc::channel(4);
         let mut tasks = JoinSet::new();
@@ -117,8 +141,9 @@ impl<'a> Engine<'a> {
         check: fn(&RecordBatch) -> Result<()>,
     ) -> Result<u64> {
         let op = stage.word();
-        let (plan, context) = self.plan(op, frame).await?;
+        let (plan, context) = self.plan(op, frame, SPOOLED).await?;
         let partial = folder.with_extension("partial");
+        clear(&partial)?;
         fs::create_dir_all(&partial).map_err(PrepareError::io(op, &partial))?;
         let streams = execute_stream_partitioned(plan.clone(), context).map_err(PrepareError::query(op))?;
         let (mut tasks, done) = (JoinSet::new(), Arc::new(AtomicU64::new(0)));

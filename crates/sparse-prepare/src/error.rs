@@ -40,6 +40,14 @@ pub enum PrepareError {
         /// What it said, and what may help.
         message: String,
     },
+    /// A plan asked for more memory than it was given.
+    #[error("{op}: {message} (a larger --memory or fewer --threads may help)")]
+    Memory {
+        /// The stage.
+        op: &'static str,
+        /// Who asked, and for what.
+        message: String,
+    },
     /// The folder of shards.
     #[error(transparent)]
     Shards(#[from] ShardError),
@@ -59,8 +67,9 @@ impl PrepareError {
         move |error| {
             let mut message = error.strip_backtrace();
             if matches!(error.find_root(), DataFusionError::ResourcesExhausted(_)) {
-                message += " (a larger --memory or fewer --threads may help)";
-            } else if message.contains("as type 'Int64'") {
+                return Self::Memory { op, message };
+            }
+            if message.contains("as type 'Int64'") {
                 message += " (--ids text takes ids that are no integers)";
             }
             Self::Query { op, message }

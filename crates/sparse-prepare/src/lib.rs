@@ -11,6 +11,7 @@ mod error;
 mod generate;
 mod input;
 mod labels;
+mod memory;
 mod options;
 pub mod plan;
 mod prepare;

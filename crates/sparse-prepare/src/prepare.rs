@@ -7,10 +7,10 @@ use crate::input::{self, Found};
 use crate::options::By;
 use crate::options::{Options, SelfLoops, Stage, When};
 use crate::plan;
-use datafusion::prelude::DataFrame;
 use crate::progress::Progress;
 use crate::stages;
-use crate::state::{self, State};
+use crate::state::{self, State, clear};
+use datafusion::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 use sparse_shards::{About, Dtype, Features, Kind, Manifest, Part, remove_manifest};
 use std::fs::{self, File, TryLockError};
@@ -169,13 +169,6 @@ fn finished(options: &Options, out: &Path, own: &str) -> Result<Option<Manifest>
     Ok(None)
 }
 
-fn clear(folder: &Path) -> Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(PrepareError::io("arguments", folder)(error)),
-        _ => Ok(()),
-    }
-}
-
 /// Removes the files of an older graph, and nothing that is no such file.
 fn remove_parts(out: &Path) -> Result<()> {
     let kinds = [Kind::RowPtr, Kind::ColIdx, Kind::Values, Kind::Features, Kind::Ids, Kind::IdOffsets, Kind::IdBytes];
@@ -218,15 +211,15 @@ impl Run<'_> {
         let loops = options.self_loops == SelfLoops::Keep;
 
         let cheap = self.edges.cheap();
-        if !cheap && self.begin(Stage::Import, self.state.import.is_some())? {
+        if !cheap && self.begin(Stage::Import, self.state.import)? {
             let (edges, kind) = input::edges(&engine.ctx, &self.edges, options).await?;
             clear(&imported)?;
             engine.spool(Stage::Import, edges, &imported, |_| Ok(())).await?;
             self.state.kind = kind;
-            self.state.import = Some(());
+            self.state.import = true;
             self.end(Stage::Import)?;
         }
-        let edges = if self.state.relabel.is_some() {
+        let edges = if self.state.relabel {
             None
         } else if cheap {
             let (edges, kind) = input::edges(&engine.ctx, &self.edges, options).await?;
@@ -244,8 +237,6 @@ impl Run<'_> {
         if self.begin(Stage::Ids, self.state.ids.is_some())? {
             let rows = table.as_ref().map(|(frame, _)| frame.clone());
             let ids = plan::ids(due(edges.clone(), Stage::Import)?, rows).map_err(query("ids"))?;
-            // Beside the sort there are two tables of ids that were seen.
-            engine.expect_sorts(3);
             self.state.ids = Some(stages::ids::run(engine, ids, kind, &sorted).await?);
             self.end(Stage::Ids)?;
         }
@@ -260,14 +251,22 @@ impl Run<'_> {
         let parts = due(self.state.nodes.clone(), Stage::Nodes)?;
         let nodes = input::parquet(&engine.ctx, "nodes", &labels).await?;
 
-        if self.begin(Stage::Relabel, self.state.relabel.is_some())? {
+        if self.begin(Stage::Relabel, self.state.relabel)? {
             let edges = due(edges, Stage::Import)?;
-            let frame = plan::relabel(edges, nodes.clone(), found.nodes, loops).map_err(query("relabel"))?;
-            clear(&relabelled)?;
-            // Two joins of two sides, if they are joined by sorting.
-            engine.expect_sorts(4);
-            engine.spool(Stage::Relabel, frame, &relabelled, stages::edges::check).await?;
-            self.state.relabel = Some(());
+            loop {
+                let frame = plan::relabel(edges.clone(), nodes.clone(), found.nodes, loops);
+                clear(&relabelled)?;
+                let frame = frame.map_err(query("relabel"))?;
+                match engine.spool(Stage::Relabel, frame, &relabelled, stages::edges::check).await {
+                    // The table did not fit after all.
+                    Err(PrepareError::Memory { .. }) if engine.sort_joins() => {}
+                    other => {
+                        other?;
+                        break;
+                    }
+                }
+            }
+            self.state.relabel = true;
             self.end(Stage::Relabel)?;
         }
         // What is not needed again need not take its place on the disk.
@@ -276,7 +275,6 @@ impl Run<'_> {
         if self.begin(Stage::Edges, self.state.edges.is_some())? {
             let edges = input::parquet(&engine.ctx, "edges", &relabelled).await?;
             let frame = plan::ordered(edges, found.nodes, options.symmetrize).map_err(query("edges"))?;
-            engine.expect_sorts(if options.symmetrize { 2 } else { 1 });
             self.state.edges = Some(stages::edges::run(engine, frame, &parts).await?);
             self.end(Stage::Edges)?;
         }
@@ -286,10 +284,13 @@ impl Run<'_> {
         if let Some((table, names)) = table
             && self.begin(Stage::Features, self.state.features.is_some())?
         {
-            let frame = plan::features(table, nodes, names.len()).map_err(query("features"))?;
-            // A join, of two sides, and the order.
-            engine.expect_sorts(4);
-            let files = stages::features::run(engine, frame, &names, kind, &parts, &labels).await?;
+            let files = loop {
+                let frame = plan::features(table.clone(), nodes.clone(), names.len()).map_err(query("features"))?;
+                match stages::features::run(engine, frame, &names, kind, &parts, &labels).await {
+                    Err(PrepareError::Memory { .. }) if engine.sort_joins() => {}
+                    other => break other?,
+                }
+            };
             self.state.features = Some((names, files));
             self.end(Stage::Features)?;
         }
@@ -327,28 +328,22 @@ impl Run<'_> {
         if engine.options.by != By::Metis || self.state.nodes.is_some() {
             return Ok(None);
         }
-        if self.begin(Stage::Parts, self.state.parts.is_some())? {
+        if self.begin(Stage::Parts, self.state.parts)? {
             let edges = due(edges.clone(), Stage::Import)?;
             stages::parts::positions([sorted, labels])?;
             let labels = input::parquet(&engine.ctx, OP, labels).await?;
             let edges = plan::relabel(edges, labels, found.nodes, false);
             let edges = edges.and_then(|edges| plan::ordered(edges, found.nodes, true));
-            engine.expect_sorts(8);
             let parts = stages::parts::run(engine, edges.map_err(PrepareError::query(OP))?, found).await?;
             state::write(&path, &parts)?;
-            self.state.parts = Some(());
+            self.state.parts = true;
             self.end(Stage::Parts)?;
         }
         fs::read(&path).map(Some).map_err(PrepareError::io(OP, &path))
     }
 
     #[cfg(not(feature = "metis"))]
-    async fn parts(
-        &mut self,
-        _: &Option<DataFrame>,
-        _: &state::Found,
-        _: [&Path; 2],
-    ) -> Result<Option<Vec<u8>>> {
+    async fn parts(&mut self, _: &Option<DataFrame>, _: &state::Found, _: [&Path; 2]) -> Result<Option<Vec<u8>>> {
         Ok(None)
     }
 

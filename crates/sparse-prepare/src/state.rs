@@ -18,11 +18,11 @@ pub(crate) struct State {
     pub(crate) digest: String,
     /// What ids are.
     pub(crate) kind: IdKind,
-    pub(crate) import: Option<()>,
+    pub(crate) import: bool,
     pub(crate) ids: Option<Found>,
-    pub(crate) parts: Option<()>,
+    pub(crate) parts: bool,
     pub(crate) nodes: Option<Vec<Owned>>,
-    pub(crate) relabel: Option<()>,
+    pub(crate) relabel: bool,
     pub(crate) edges: Option<Vec<Graph>>,
     pub(crate) features: Option<(Vec<String>, Vec<ShardFile>)>,
 }
@@ -84,4 +84,12 @@ pub(crate) fn write(path: &Path, text: &[u8]) -> Result<()> {
         fs::rename(&partial, path)
     };
     put().map_err(PrepareError::io(OP, path))
+}
+
+/// Removes a folder, if it is there.
+pub(crate) fn clear(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(PrepareError::io("arguments", folder)(error)),
+        _ => Ok(()),
+    }
 }

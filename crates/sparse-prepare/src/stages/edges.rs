@@ -150,7 +150,7 @@ pub(crate) async fn run(engine: &Engine<'_>, edges: DataFrame, parts: &[Owned]) 
     let mut writer = Writer::new(engine, parts)?;
     // The edge whose duplicates may still come, and its value.
     let mut last: Option<(u64, f64)> = None;
-    let mut rows = engine.rows(OP, edges).await?;
+    let mut rows = engine.rows(OP, edges, if engine.options.symmetrize { 2 } else { 1 }).await?;
     while let Some(batch) = rows.next().await? {
         let keys = batch.column(0).as_primitive_opt::<Int64Type>().ok_or_else(|| other(OP, batch.column(0)))?;
         let weights =

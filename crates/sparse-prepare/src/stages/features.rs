@@ -67,7 +67,8 @@ pub(crate) async fn run(
     let (width, empty) = (names.len(), vec![0.0; names.len()]);
     let mut writer = Writer::new(&engine.options.out, parts, width as u64)?;
     let mut row = vec![0.0f32; width];
-    let mut rows = engine.rows(OP, table).await?;
+    // A join, of two sides, and the order.
+    let mut rows = engine.rows(OP, table, 4).await?;
     while let Some(batch) = rows.next().await? {
         let dense = batch.column(0);
         if dense.null_count() > 0 {

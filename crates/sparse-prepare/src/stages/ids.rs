@@ -23,7 +23,8 @@ pub(crate) async fn run(engine: &Engine<'_>, ids: DataFrame, kind: IdKind, path:
     let of = if kind == IdKind::Int { DataType::Int64 } else { DataType::Utf8 };
     let schema = Arc::new(Schema::new(vec![Field::new("id", of, true)]));
     let mut table = Table::create(OP, path, schema)?;
-    let mut rows = engine.rows(OP, ids).await?;
+    // Beside the sort there are two tables of ids that were seen.
+    let mut rows = engine.rows(OP, ids, 3).await?;
     while let Some(batch) = rows.next().await? {
         each(OP, &batch, 0, kind, |id| {
             found.bytes += id.bytes();

@@ -49,7 +49,7 @@ pub(crate) async fn run(engine: &Engine<'_>, edges: DataFrame, found: &Found) ->
         return Err(PrepareError::invalid(OP, format!("METIS must have fewer than 2^31 nodes, got {nodes}")));
     }
     let (mut ptr, mut idx, mut last) = (vec![0i32], Vec::new(), None);
-    let mut rows = engine.rows(OP, edges).await?;
+    let mut rows = engine.rows(OP, edges, 8).await?;
     while let Some(batch) = rows.next().await? {
         let keys = batch.column(0).as_primitive_opt::<Int64Type>().ok_or_else(|| other(OP, batch.column(0)))?;
         for &key in keys.values() {
