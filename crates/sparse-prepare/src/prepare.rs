@@ -70,8 +70,10 @@ pub fn prepare(options: &Options, progress: &dyn Progress) -> Result<Manifest> {
     options.out = fs::canonicalize(out).map_err(PrepareError::io("arguments", out))?;
     let (options, out) = (&options, &options.out);
     let work = &folder(options, out)?;
-    let lock = work.with_extension("lock");
-    let file = File::create(&lock).map_err(PrepareError::io("arguments", &lock))?;
+    // The folder itself, where a folder can be opened: nothing is left of it.
+    let lock = if cfg!(unix) { out.clone() } else { work.with_extension("lock") };
+    let file = if cfg!(unix) { File::open(&lock) } else { File::create(&lock) };
+    let file = file.map_err(PrepareError::io("arguments", &lock))?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -83,10 +85,11 @@ pub fn prepare(options: &Options, progress: &dyn Progress) -> Result<Manifest> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(options.threads).enable_all().build();
     let runtime = runtime.map_err(PrepareError::io("arguments", out))?;
-    let manifest = runtime.block_on(run(options, work, progress))?;
+    let manifest = runtime.block_on(run(options, work, progress));
+    // What still runs may spill: it ends first.
+    drop(runtime);
     clear(&work.with_extension("spill"))?;
-    fs::remove_file(&lock).map_err(PrepareError::io("manifest", &lock))?;
-    Ok(manifest)
+    manifest
 }
 
 /// Where intermediate results go: in `temp`, by the folder that is written.

@@ -200,7 +200,7 @@ fn what_is_wrong_is_told() {
         ("late.csv", "(--ids text takes ids that are no integers)"),
         ("text.csv --ids int", "(--ids text takes ids that are no integers)"),
         ("nan.csv --weight w", "relabel: weights must be finite, got NaN"),
-        ("inf.csv --weight w", "edges: weights must be finite in f32, got 1e39"),
+        ("inf.csv --weight w", "edges: weights must be finite in f32, got 1000000000"),
         ("none.csv --weight w", "relabel: weights must be numbers, got none"),
         ("short.csv", "import: "),
         ("good.csv --features missing.csv", "got none of the id 2"),
