@@ -44,10 +44,11 @@ impl Output {
     }
 }
 
-pub(crate) static WORKS: [Work; 7] = [
+pub(crate) static WORKS: [Work; 8] = [
     Work { name: "SpMM", make: |nnz| product(nnz, FEATURES) },
     Work { name: "coalesce", make: coalesce },
     Work { name: "transpose", make: transpose },
+    Work { name: "select", make: select },
     Work { name: "union", make: union },
     Work { name: "put add", make: put },
     Work { name: "SpGEMM", make: sparse_product },
@@ -84,6 +85,17 @@ fn coalesce(nnz: usize) -> Input {
 fn transpose(nnz: usize) -> Input {
     let a = matrix(14, (nnz / 10).max(1), 10);
     Input { elements: a.nnz(), operands: held(&a), run: Box::new(move || parts(&fresh(&a).transpose())) }
+}
+
+/// 1024 rows of a CSR, 10 elements a row: a batch. Its time should not depend on what else the matrix has.
+fn select(nnz: usize) -> Input {
+    let rows = (nnz / 10).max(1);
+    let a = matrix(15, rows, 10);
+    let mut rng = StdRng::seed_from_u64(16);
+    let ids = ints((0..1024).map(|_| rng.random_range(0..rows as i64)).collect(), [1024, 1]).flatten::<1>(0, 1);
+    let batch = move |a: &CsrTensor<2>| fresh(a).select(0, ids.clone());
+    let (elements, operands) = (batch(&a).nnz(), held(&a));
+    Input { elements, operands, run: Box::new(move || parts(&batch(&a))) }
 }
 
 /// CSR + CSR, 5 elements a row each.

@@ -79,7 +79,7 @@ pub(super) fn take<const D: usize, K: Kind>(x: Tensor<D, K>, ids: &Tensor<1, Int
 }
 
 /// Checks that all ids are in `[0, size)`.
-pub(super) fn check_ids(op: &'static str, ids: &[usize], size: usize) -> Result<()> {
+pub(crate) fn check_ids(op: &'static str, ids: &[usize], size: usize) -> Result<()> {
     match ids.iter().position(|&id| id >= size) {
         None => Ok(()),
         Some(position) => {

@@ -259,25 +259,14 @@ impl MappedArray {
         self.file.ask(ranges.into_iter().map(|range| at(range.start)..at(range.end)));
     }
 
-    /// Appends the elements at these positions as f32. The dtype is a float.
-    pub(crate) fn floats(&self, positions: &[usize], out: &mut Vec<f32>) {
+    /// Appends a range of elements as f32. The dtype is a float.
+    #[inline]
+    pub(crate) fn floats_of(&self, range: Range<usize>, out: &mut Vec<f32>) {
         match self.dtype {
-            DType::F16 => {
-                let all = self.elements::<f16>();
-                out.extend(positions.iter().map(|&at| all[at].to_f32()));
-            }
-            DType::BF16 => {
-                let all = self.elements::<bf16>();
-                out.extend(positions.iter().map(|&at| all[at].to_f32()));
-            }
-            DType::F64 => {
-                let all = self.elements::<f64>();
-                out.extend(positions.iter().map(|&at| all[at] as f32));
-            }
-            _ => {
-                let all = self.elements::<f32>();
-                out.extend(positions.iter().map(|&at| all[at]));
-            }
+            DType::F16 => out.extend(self.elements::<f16>()[range].iter().map(|x| x.to_f32())),
+            DType::BF16 => out.extend(self.elements::<bf16>()[range].iter().map(|x| x.to_f32())),
+            DType::F64 => out.extend(self.elements::<f64>()[range].iter().map(|&x| x as f32)),
+            _ => out.extend_from_slice(&self.elements::<f32>()[range]),
         }
     }
 }

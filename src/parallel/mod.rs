@@ -8,6 +8,9 @@
 //! | [`all_reduce_rows`] | the same for a [`RowSparseGrad`](crate::nn::RowSparseGrad): only rows that are read travel |
 //! | [`weighted_mean`] | the same mean in one process: gradient accumulation over unequal parts |
 //!
+//! A graph that is larger than a machine lies in parts, of which each rank owns one (feature `mmap`): `Partition`,
+//! `PartSampler`, `PartFeatures`.
+//!
 //! They are the same on every [`Collective`], which says how bytes go from rank to rank:
 //!
 //! - [`Threads`]: threads of one process. Always there.
@@ -69,6 +72,8 @@ mod describe;
 mod mean;
 #[cfg(feature = "mpi")]
 mod mpi;
+#[cfg(feature = "mmap")]
+mod partition;
 mod rows;
 mod threads;
 
@@ -77,5 +82,7 @@ pub use broadcast::broadcast;
 pub use collective::{Collective, Message};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
+#[cfg(feature = "mmap")]
+pub use partition::{features::PartFeatures, part::Partition, sampler::PartSampler};
 pub use rows::all_reduce_rows;
 pub use threads::Threads;

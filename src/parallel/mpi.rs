@@ -241,8 +241,9 @@ impl Collective for Mpi {
         let (expected, got) = (self.size(), parts.len());
         if expected != got {
             let what = "the list of parts";
-            self.broken = Some(SparseError::LengthMismatch { op: "Mpi::exchange", what, expected, got });
-            return self.exchange(vec![]);
+            let error = SparseError::LengthMismatch { op: "Mpi::exchange", what, expected, got };
+            self.broken = Some(error.clone());
+            return Err(error);
         }
         let received = self.run(parts);
         self.broken = received.as_ref().err().cloned();

@@ -101,6 +101,11 @@ fn readers_stand_any_bytes() {
     set_pool_limit(0);
     std::panic::set_hook(Box::new(|_| ()));
     let chosen = |name: &str| only.as_deref().is_none_or(|only| only == name);
+    let names = targets::TARGETS.map(|(name, _)| name);
+    assert!(
+        only.as_deref().is_none_or(|only| names.contains(&only)),
+        "a target must be one of {names:?}, got {only:?}"
+    );
     let mut failed = Vec::new();
     for (name, target) in targets::TARGETS.into_iter().filter(|(name, _)| chosen(name)) {
         failed.extend(mutations(name, target, runs));

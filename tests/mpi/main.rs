@@ -1,6 +1,8 @@
 //! Ranks that are processes. Without arguments it starts itself under `mpirun`, once for each scenario and number of
 //! processes, and looks at what they print and how they end. `.ci/mpi` runs it.
 
+#[path = "../common/parts.rs"]
+mod parts;
 #[path = "../common/shares.rs"]
 mod shares;
 
@@ -8,11 +10,14 @@ use burn::module::Param;
 use burn::nn::LinearConfig;
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Int, Tensor, TensorData};
+use parts::{Graph, WIDTH, numbers};
 use shares::{Sage, Task, distance};
 use sparse_tensor::SparseError;
+use sparse_tensor::data::NeighborSamplerConfig;
 use sparse_tensor::nn::{RowTable, RowTableConfig};
-use sparse_tensor::parallel::{Collective, Mpi, all_reduce, all_reduce_rows, broadcast};
+use sparse_tensor::parallel::{Collective, Mpi, Partition, all_reduce, all_reduce_rows, broadcast};
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 use std::sync::Arc;
 use std::thread::sleep;
@@ -26,17 +31,30 @@ fn main() -> ExitCode {
         Some("large") => large(),
         Some("rows") => rows(),
         Some("models") => models(),
+        Some("parts") => in_parts(),
         Some(how @ ("killed" | "silent" | "left" | "panicked")) => stopped(how),
         // Options of the test harness.
         _ => drive(),
     }
 }
 
+/// Where the driver writes graphs in parts for the ranks.
+const FOLDER: &str = "SPARSE_TENSOR_PARTS";
+
 /// Runs all scenarios.
 fn drive() -> ExitCode {
+    let folder = tempfile::tempdir().expect("a temporary folder");
     for ranks in [2, 3] {
-        for scenario in ["train", "large", "rows", "models"] {
-            let (out, _) = mpirun(ranks, &[], scenario);
+        for (name, cut) in [("whole", 0), ("broken", 1)] {
+            let folder = folder.path().join(format!("{name}-{ranks}"));
+            Graph::new(300).write(&folder, &[70, 200][..ranks - 1], true, true);
+            if cut > 0 {
+                std::fs::remove_file(folder.join("part-00001/features.npy")).expect("features of each part");
+            }
+        }
+        let folder = folder.path();
+        for scenario in ["train", "large", "rows", "models", "parts"] {
+            let (out, _) = mpirun(ranks, &[], scenario, folder);
             let good = lines(&out, &format!("{scenario}: good"));
             assert!(out.status.success() && good == ranks, "{scenario} with {ranks} ranks: {out:?}");
             println!("{scenario} with {ranks} ranks: good");
@@ -48,7 +66,7 @@ fn drive() -> ExitCode {
             ("left", &["--enable-recovery"]),
             ("panicked", &["--enable-recovery"]),
         ] {
-            let (out, time) = mpirun(ranks, options, scenario);
+            let (out, time) = mpirun(ranks, options, scenario, folder);
             let errors = lines(&out, "error: ");
             println!("{scenario} with {ranks} ranks: {errors} errors after {time:?}, {}", out.status);
             // With recovery the status of mpirun says nothing.
@@ -57,7 +75,7 @@ fn drive() -> ExitCode {
             assert!(time < Duration::from_secs(40), "{scenario} with {ranks} ranks: {time:?}");
         }
         // Without it mpirun ends them.
-        let (out, time) = mpirun(ranks, &[], "killed");
+        let (out, time) = mpirun(ranks, &[], "killed", folder);
         println!("killed with {ranks} ranks, without recovery: ended after {time:?}, {}", out.status);
         assert!(!out.status.success() && time < Duration::from_secs(40), "{out:?}");
     }
@@ -68,7 +86,7 @@ fn lines(out: &Output, start: &str) -> usize {
     String::from_utf8_lossy(&out.stdout).lines().filter(|line| line.starts_with(start)).count()
 }
 
-fn mpirun(ranks: usize, options: &[&str], scenario: &str) -> (Output, Duration) {
+fn mpirun(ranks: usize, options: &[&str], scenario: &str, folder: &Path) -> (Output, Duration) {
     let start = Instant::now();
     let out = Command::new("mpirun")
         .args(["-n", &ranks.to_string(), "--oversubscribe", "--bind-to", "none", "--timeout", "120"])
@@ -86,6 +104,7 @@ fn mpirun(ranks: usize, options: &[&str], scenario: &str) -> (Output, Duration) 
         .args(options)
         .arg(std::env::current_exe().expect("the path of this program"))
         .arg(scenario)
+        .env(FOLDER, folder)
         .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
         .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
         .output()
@@ -112,6 +131,37 @@ fn same_on_all(ranks: &mut Mpi, bytes: Vec<u8>) {
     let message = Arc::new(bytes);
     let all = ranks.exchange(vec![message; ranks.size()]).expect("all ranks take part");
     assert!(all.iter().all(|bytes| bytes == &all[0]), "ranks must hold the same bits");
+}
+
+/// Batches and features across parts are those of the whole graph; a part that is not whole is an error of all ranks.
+fn in_parts() -> ExitCode {
+    let mut ranks = start();
+    let (rank, size, device) = (ranks.rank(), ranks.size(), Device::flex());
+    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("the driver's folder"));
+    let graph = Graph::new(300);
+    let part = Partition::open(&mut ranks, folder.join(format!("whole-{size}"))).expect("a part for each rank");
+    let config = NeighborSamplerConfig::new(vec![6, 4]).with_weighted(true);
+    let (whole, sampler) = (config.init(&graph.matrix(true)), part.sampler(&config, &device));
+    let features = part.features().expect("features").with_hot_rows(50);
+    let halo = part.halo(&mut ranks).expect("a halo");
+    features.warm(&mut ranks, &halo).expect("all ranks take part");
+    for step in 0..5 {
+        // Unequal shares; in the first step only the last rank has seeds.
+        let shares = if step == 0 && rank + 1 < size { 0 } else { 5 * (step + 1) * (rank + 1) };
+        let seeds: Vec<usize> = part.owned().skip(step).step_by(7).take(shares).collect();
+        let batch = sampler.sample(&mut ranks, &seeds, step as u64);
+        assert_eq!(numbers(&batch), numbers(&whole.sample(&seeds, step as u64)));
+        let ids = batch.nodes().ids();
+        let x: Tensor<2> = features.gather(&mut ranks, ids, &device);
+        let want: Vec<f32> = ids.iter().flat_map(|&id| graph.features[id * WIDTH..][..WIDTH].to_vec()).collect();
+        assert_eq!(x.into_data(), TensorData::new(want, [ids.len(), WIDTH]));
+    }
+    assert!(features.served().0 > 0);
+    let error = Partition::open(&mut ranks, folder.join(format!("broken-{size}"))).expect_err("a file is missing");
+    assert!(error.to_string().contains("part-00001/features.npy"), "{error}");
+    assert_eq!(error.to_string().contains("on rank 1"), rank != 1, "{error}");
+    say("parts: good");
+    ExitCode::SUCCESS
 }
 
 fn train() -> ExitCode {

@@ -26,6 +26,9 @@ mod module;
 mod nn;
 mod panics;
 mod parallel;
+mod partition;
+#[path = "../common/parts.rs"]
+mod parts;
 mod plot;
 mod printing;
 mod ranking;

@@ -243,9 +243,8 @@ fn files_that_are_cut_later_are_errors() {
         fs::OpenOptions::new().write(true).open(files.at(cut)).unwrap().set_len(4096).unwrap();
         let message = sampler.try_sample(&[1, 2], 0).expect_err("the file was cut").to_string();
         assert!(message.contains("while it is mapped, got 4096"), "{message}");
-        // The columns of a hop do not touch the pointers of a file that was cut after them.
-        let mut columns = vec![];
-        assert_eq!(graph.columns(&[0], &mut columns).expect_err("the file was cut").kind(), "invalid");
+        // The columns of a hop do not touch the pointers.
+        assert_eq!(graph.columns(&[0], &mut vec![]).is_err(), cut == "idx.npy");
         assert_eq!(graph.check().expect_err("the file was cut").kind(), "invalid");
     }
 }

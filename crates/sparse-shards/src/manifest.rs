@@ -64,26 +64,37 @@ impl Manifest {
     /// - [`Invalid`](ShardError::Invalid): the manifest contradicts itself or the header of a file;
     /// - [`Io`](ShardError::Io).
     pub fn open(folder: impl AsRef<Path>) -> Result<Self> {
-        const OP: &str = "Manifest::open";
-        let folder = folder.as_ref();
+        Self::read("Manifest::open", folder.as_ref(), None)
+    }
+
+    /// As [`open`](Self::open), for a machine that has the files of one part only: those of others are not looked for.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_part(folder: impl AsRef<Path>, part: usize) -> Result<Self> {
+        Self::read("Manifest::open_part", folder.as_ref(), Some(part))
+    }
+
+    fn read(op: &'static str, folder: &Path, only: Option<usize>) -> Result<Self> {
         let path = folder.join(MANIFEST);
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(ShardError::NoManifest { op: OP, path: folder.to_path_buf() });
+                return Err(ShardError::NoManifest { op, path: folder.to_path_buf() });
             }
-            Err(error) => return Err(ShardError::io(OP, &path)(error)),
+            Err(error) => return Err(ShardError::io(op, &path)(error)),
         };
-        let json = |error| ShardError::invalid(OP, &path, format!("must be a manifest in JSON, got: {error}"));
+        let json = |error| ShardError::invalid(op, &path, format!("must be a manifest in JSON, got: {error}"));
         let head: Head = serde_json::from_slice(&text).map_err(json)?;
         if (head.format.as_str(), head.version) != (FORMAT, VERSION) {
             let expected = format!("{FORMAT} {VERSION}");
             let got = format!("{} {}", head.format, head.version);
-            return Err(ShardError::Version { op: OP, path, expected, got });
+            return Err(ShardError::Version { op, path, expected, got });
         }
         let mut own: Self = serde_json::from_slice(&text).map_err(json)?;
         own.folder = folder.to_path_buf();
-        own.check(OP, folder)?;
+        own.check(op, folder, only)?;
         Ok(own)
     }
 
@@ -96,7 +107,7 @@ impl Manifest {
     pub fn write(&self, folder: impl AsRef<Path>) -> Result<()> {
         const OP: &str = "Manifest::write";
         let folder = folder.as_ref();
-        self.check(OP, folder)?;
+        self.check(OP, folder, None)?;
         let (path, partial) = (folder.join(MANIFEST), folder.join(format!("{MANIFEST}.partial")));
         let head = Head { format: FORMAT.into(), version: VERSION };
         let text = serde_json::to_vec_pretty(&Whole { head, manifest: self });
@@ -136,7 +147,7 @@ impl Manifest {
     }
 
     /// Whether this manifest is possible and the files are those that it tells of, without their elements.
-    fn check(&self, op: &'static str, folder: &Path) -> Result<()> {
+    fn check(&self, op: &'static str, folder: &Path, only: Option<usize>) -> Result<()> {
         let path = folder.join(MANIFEST);
         let wrong = |message: String| Err(ShardError::invalid(op, &path, message));
         let about = &self.about;
@@ -168,7 +179,14 @@ impl Manifest {
             if got != kinds {
                 return wrong(format!("part {p} must have the files {kinds:?}, got {got:?}"));
             }
-            part.files.iter().try_for_each(|file| self.check_file(op, folder, p, file))?;
+            // No other name, so none that leads out of the folder.
+            if let Some(file) = part.files.iter().find(|file| file.name != file.kind.file(p)) {
+                let (kind, due, got) = (file.kind, file.kind.file(p), &file.name);
+                return wrong(format!("{kind:?} of part {p} must be {due:?}, got {got:?}"));
+            }
+            if only.is_none_or(|only| only == p) {
+                part.files.iter().try_for_each(|file| self.check_file(op, folder, p, file))?;
+            }
         }
         if (start, edges) != (self.nodes, self.edges) {
             let own = (self.nodes, self.edges);
@@ -178,11 +196,6 @@ impl Manifest {
     }
 
     fn check_file(&self, op: &'static str, folder: &Path, p: usize, file: &ShardFile) -> Result<()> {
-        // No other name, so none that leads out of the folder.
-        if file.name != file.kind.file(p) {
-            let message = format!("{:?} of part {p} must be {:?}, got {:?}", file.kind, file.kind.file(p), file.name);
-            return Err(ShardError::invalid(op, &folder.join(MANIFEST), message));
-        }
         let path = folder.join(&file.name);
         let mut source = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ShardError::Missing { op, path }),

@@ -14,9 +14,12 @@ fn array<T: Element>(folder: &Path, part: usize, kind: Kind, width: Option<u64>,
     file.finish().unwrap()
 }
 
+/// Row pointers, columns, values, offsets of the ids and their bytes.
+type Rows<'a> = (&'a [i64], &'a [i32], &'a [f32], &'a [i64], &'a [u8]);
+
 /// Three parts, of which the second is empty: 0 -> 1, 0 -> 3, 2 -> 0, 3 -> 2.
 fn sample(folder: &Path) -> Manifest {
-    let rows: [(&[i64], &[i32], &[f32], &[i64], &[u8]); 3] = [
+    let rows: [Rows; 3] = [
         (&[0, 2, 2], &[1, 3], &[0.5, 1.5], &[0, 1, 4], b"abcd"),
         (&[0], &[], &[], &[0], b""),
         (&[0, 1, 2], &[0, 2], &[2.5, 3.5], &[0, 0, 2], "é".as_bytes()),

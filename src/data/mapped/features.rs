@@ -1,19 +1,17 @@
 //! Rows of features in mapped files.
 
+use super::hot::HotRows;
 use crate::base::kind::Kind;
 use crate::data::host::check_ids;
 use crate::io::mapped::MappedArray;
 #[cfg(feature = "safetensors")]
 use crate::io::mapped::MappedFile;
 use crate::io::npy::array::converted;
-use burn::tensor::{Tensor, TensorCreationOptions, TensorData};
-use lru::LruCache;
+use burn::tensor::{DType, Tensor, TensorCreationOptions, TensorData};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 use std::fmt;
-use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 const OP: &str = "FeatureStore";
 
@@ -44,16 +42,7 @@ const OP: &str = "FeatureStore";
 /// ```
 pub struct FeatureStore {
     array: MappedArray,
-    hot: Option<Mutex<Hot>>,
-}
-
-/// Rows that were used lately.
-struct Hot {
-    /// Where a row lies in `memory`, in rows.
-    slots: LruCache<usize, usize>,
-    memory: Vec<u8>,
-    hits: u64,
-    misses: u64,
+    hot: HotRows,
 }
 
 impl FeatureStore {
@@ -86,15 +75,12 @@ impl FeatureStore {
             return Err(invalid(array.file().path(), message));
         }
         array.file().expect_random();
-        Ok(Self { array, hot: None })
+        Ok(Self { array, hot: HotRows::none() })
     }
 
     /// Keeps the last `rows` rows that were used in memory; 0 keeps none. The memory is taken as it fills.
     pub fn with_hot_rows(mut self, rows: usize) -> Self {
-        self.hot = NonZeroUsize::new(rows).map(|rows| {
-            // `LruCache::new` would take the memory of its table at once.
-            Mutex::new(Hot { slots: LruCache::sparse(rows), memory: Vec::new(), hits: 0, misses: 0 })
-        });
+        self.hot = HotRows::new(rows, self.width());
         self
     }
 
@@ -110,16 +96,12 @@ impl FeatureStore {
 
     /// How many rows came from memory, and how many from the file. Both are 0 without hot rows.
     pub fn served(&self) -> (u64, u64) {
-        self.with_hot(|hot| (hot.hits, hot.misses)).unwrap_or_default()
+        self.hot.served()
     }
 
     /// Asks for rows that [`gather`](Self::gather) will read, if they are not hot. Rows that do not exist are left out.
     pub fn ask(&self, ids: &[usize]) {
-        let cold = |hot: &mut Hot| ids.iter().copied().filter(|id| !hot.slots.contains(id)).collect::<Vec<_>>();
-        match self.with_hot(cold) {
-            Some(cold) => self.ask_file(&cold),
-            None => self.ask_file(ids),
-        }
+        self.ask_file(&self.hot.cold(ids));
     }
 
     /// The rows of these ids `[ids, ..]` on a device: `&device`, or `(&device, dtype)` to convert them. Ids may repeat.
@@ -139,61 +121,53 @@ impl FeatureStore {
         options: impl Into<TensorCreationOptions>,
     ) -> Result<Tensor<D, K>> {
         const OP: &str = "FeatureStore::gather";
-        let options = options.into();
         check_ids(OP, ids, self.rows())?;
-        let mut shape = self.shape().to_vec();
-        if shape.len() != D {
-            let rule = "the array must have the rank asked for, got shape {left} for rank {right:1}";
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left: shape, right: vec![D] });
+        self.check_rank::<D>(OP)?;
+        self.tensor(OP, self.read(OP, ids)?, ids.len(), options.into())
+    }
+
+    /// The error for a tensor of another rank than the array.
+    pub(crate) fn check_rank<const D: usize>(&self, op: &'static str) -> Result<()> {
+        if self.shape().len() == D {
+            return Ok(());
         }
-        shape[0] = ids.len();
-        let data = TensorData::from_bytes_vec(self.read(OP, ids)?, shape, self.array.dtype());
-        let data = converted::<K>(OP, data, options.dtype, &options.device)?;
+        let rule = "the array must have the rank asked for, got shape {left} for rank {right:1}";
+        Err(SparseError::ShapeMismatch { op, rule, left: self.shape().to_vec(), right: vec![D] })
+    }
+
+    /// The bytes of so many rows as a tensor.
+    pub(crate) fn tensor<const D: usize, K: Kind>(
+        &self,
+        op: &'static str,
+        bytes: Vec<u8>,
+        rows: usize,
+        options: TensorCreationOptions,
+    ) -> Result<Tensor<D, K>> {
+        let mut shape = self.shape().to_vec();
+        shape[0] = rows;
+        let data = TensorData::from_bytes_vec(bytes, shape, self.array.dtype());
+        let data = converted::<K>(op, data, options.dtype, &options.device)?;
         let dtype = data.dtype();
         Ok(Tensor::from_data(data, (&options.device, dtype)))
     }
 
-    /// The bytes of these rows, one after the other.
-    fn read(&self, op: &'static str, ids: &[usize]) -> Result<Vec<u8>> {
+    /// The bytes of these rows, one after the other. The ids are in range.
+    pub(crate) fn read(&self, op: &'static str, ids: &[usize]) -> Result<Vec<u8>> {
         let width = self.width();
-        let length = ids.len().checked_mul(width).filter(|&length| length <= isize::MAX as usize);
-        let length = length.ok_or(SparseError::Overflow {
-            op,
-            what: "the bytes of the rows",
-            limit: isize::MAX as u128,
-            got: ids.len() as u128 * width as u128,
-        })?;
+        let length = self.length(op, ids.len())?;
         self.array.file().check()?;
         if width == 0 {
             return Ok(Vec::new());
         }
         let mut out = vec![0; length];
-        let cold = self.with_hot(|hot| {
-            let mut cold = Vec::new();
-            for (k, (&id, out)) in ids.iter().zip(out.chunks_exact_mut(width)).enumerate() {
-                match hot.slots.get(&id) {
-                    Some(&slot) => out.copy_from_slice(&hot.memory[slot * width..][..width]),
-                    None => cold.push(k),
-                }
-            }
-            hot.misses += cold.len() as u64;
-            hot.hits += (ids.len() - cold.len()) as u64;
-            cold
-        });
-        let all = self.array.bytes();
-        let Some(cold) = cold else {
-            self.ask_file(ids);
-            for (&id, out) in ids.iter().zip(out.chunks_exact_mut(width)) {
-                out.copy_from_slice(&all[id * width..][..width]);
-            }
-            return Ok(out);
-        };
         // No lock while the disk is waited for.
+        let cold = self.hot.take(ids, &(0..ids.len()).collect::<Vec<_>>(), &mut out);
         self.ask_file(&cold.iter().map(|&k| ids[k]).collect::<Vec<_>>());
+        let all = self.array.bytes();
         for &k in &cold {
             out[k * width..][..width].copy_from_slice(&all[ids[k] * width..][..width]);
         }
-        self.with_hot(|hot| cold.iter().for_each(|&k| hot.keep(ids[k], &out[k * width..][..width])));
+        self.hot.keep(cold.iter().map(|&k| (ids[k], &out[k * width..][..width])));
         Ok(out)
     }
 
@@ -203,40 +177,27 @@ impl FeatureStore {
         self.array.ask(ids.iter().filter(|&&id| id < rows).map(|&id| id * width..(id + 1) * width));
     }
 
-    fn with_hot<T>(&self, work: impl FnOnce(&mut Hot) -> T) -> Option<T> {
-        self.hot.as_ref().map(|hot| work(&mut hot.lock().unwrap_or_else(PoisonError::into_inner)))
+    pub(crate) fn dtype(&self) -> DType {
+        self.array.dtype()
+    }
+
+    /// The bytes of so many rows, which must fit into memory.
+    pub(crate) fn length(&self, op: &'static str, rows: usize) -> Result<usize> {
+        let (width, limit) = (self.width(), isize::MAX as u128);
+        let length = rows.checked_mul(width).filter(|&length| length as u128 <= limit);
+        let got = rows as u128 * width as u128;
+        length.ok_or(SparseError::Overflow { op, what: "the bytes of the rows", limit, got })
     }
 
     /// Bytes of a row.
-    fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.array.shape()[1..].iter().product::<usize>() * self.array.dtype().size()
-    }
-}
-
-impl Hot {
-    /// Keeps a row, in place of the one that was used longest ago if there is no more room.
-    fn keep(&mut self, id: usize, row: &[u8]) {
-        // Another thread may have read the same row, or the batch names it twice.
-        if self.slots.contains(&id) {
-            return;
-        }
-        let full = self.slots.len() == self.slots.cap().get();
-        match if full { self.slots.pop_lru() } else { None } {
-            Some((_, slot)) => {
-                self.memory[slot * row.len()..][..row.len()].copy_from_slice(row);
-                self.slots.put(id, slot);
-            }
-            None => {
-                self.slots.put(id, self.slots.len());
-                self.memory.extend_from_slice(row);
-            }
-        }
     }
 }
 
 impl fmt::Debug for FeatureStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hot = self.with_hot(|hot| hot.slots.cap().get()).unwrap_or(0);
+        let hot = self.hot.rows();
         let (shape, path) = (self.shape(), self.array.file().path().display());
         write!(f, "FeatureStore({shape:?} {:?}, {hot} hot rows, {path})", self.array.dtype())
     }

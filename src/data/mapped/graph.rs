@@ -65,6 +65,9 @@ pub struct MappedGraph {
     ptr: MappedArray,
     idx: MappedArray,
     values: Option<MappedArray>,
+    /// Which nodes the rows are, of how many. A file of the whole graph has them all.
+    first: usize,
+    nodes: usize,
 }
 
 impl MappedGraph {
@@ -118,6 +121,21 @@ impl MappedGraph {
         Self::new(MappedArray::npy(row_ptr.as_ref())?, MappedArray::npy(col_idx.as_ref())?, values)
     }
 
+    /// These rows as those of the nodes from `first` on, in a graph of so many nodes.
+    pub(crate) fn part(self, first: usize, nodes: usize) -> Self {
+        Self { first, nodes, ..self }
+    }
+
+    /// What is done with all columns, which are read in order.
+    pub(crate) fn in_order<T>(&self, work: impl FnOnce(Ids<'_>) -> Result<T>) -> Result<T> {
+        let file = self.idx.file();
+        file.check()?;
+        file.expect_in_order();
+        let done = work(ids(&self.idx));
+        file.expect_random();
+        done
+    }
+
     fn new(ptr: MappedArray, idx: MappedArray, values: Option<MappedArray>) -> Result<Self> {
         for (what, array) in [("row_ptr", &ptr), ("col_idx", &idx)] {
             if !matches!(array.dtype(), DType::I32 | DType::I64) || array.shape().len() != 1 {
@@ -138,9 +156,9 @@ impl MappedGraph {
             }
         }
         [Some(&ptr), Some(&idx), values.as_ref()].into_iter().flatten().for_each(|array| array.file().expect_random());
-        let own = Self { ptr, idx, values };
-        own.slices()?;
-        Ok(own)
+        Slices::new(OP, ids(&ptr), ids(&idx), None)?;
+        let nodes = ptr.shape()[0] - 1;
+        Ok(Self { ptr, idx, values, first: 0, nodes })
     }
 
     /// Reads all pointers and columns and checks them: pointers must not descend, columns must be nodes and ascend
@@ -153,13 +171,13 @@ impl MappedGraph {
         let files = [self.ptr.file(), self.idx.file()];
         files.iter().try_for_each(|file| file.check())?;
         files.iter().for_each(|file| file.expect_in_order());
-        let checked = self.slices()?.check();
+        let checked = self.slices().check();
         files.iter().for_each(|file| file.expect_random());
         checked
     }
 
-    fn slices(&self) -> Result<Slices<'_>> {
-        Slices::new(OP, ids(&self.ptr), ids(&self.idx), None)
+    fn slices(&self) -> Slices<'_> {
+        Slices::opened(OP, ids(&self.ptr), ids(&self.idx), None).part(self.first, self.nodes)
     }
 }
 
@@ -172,7 +190,7 @@ fn ids(array: &MappedArray) -> Ids<'_> {
 
 impl GraphStore for MappedGraph {
     fn nodes(&self) -> usize {
-        self.ptr.shape()[0] - 1
+        self.nodes
     }
 
     fn edges(&self) -> usize {
@@ -181,14 +199,12 @@ impl GraphStore for MappedGraph {
 
     fn spans(&self, nodes: &[i64], out: &mut Vec<Range<usize>>) -> Result<()> {
         self.ptr.file().check()?;
-        self.slices()?.spans(nodes, out)
+        self.slices().spans(nodes, out)
     }
 
     fn columns(&self, positions: &[usize], out: &mut Vec<usize>) -> Result<()> {
-        // The slices look at the ends of the pointers, too.
-        self.ptr.file().check()?;
         self.idx.file().check()?;
-        self.slices()?.columns(positions, out)
+        self.slices().columns(positions, out)
     }
 
     fn has_values(&self) -> bool {
@@ -200,7 +216,19 @@ impl GraphStore for MappedGraph {
             None => out.resize(out.len() + positions.len(), 1.0),
             Some(values) => {
                 values.file().check()?;
-                values.floats(positions, out);
+                out.reserve(positions.len());
+                positions.iter().for_each(|&at| values.floats_of(at..at + 1, out));
+            }
+        }
+        Ok(())
+    }
+
+    fn span_values(&self, spans: &[Range<usize>], out: &mut Vec<f32>) -> Result<()> {
+        match &self.values {
+            None => out.resize(out.len() + spans.iter().map(Range::len).sum::<usize>(), 1.0),
+            Some(values) => {
+                values.file().check()?;
+                spans.iter().for_each(|span| values.floats_of(span.clone(), out));
             }
         }
         Ok(())
@@ -210,7 +238,8 @@ impl GraphStore for MappedGraph {
         let each = |positions: &[usize], array: &MappedArray| array.ask(positions.iter().map(|&at| at..at + 1));
         match (ahead, &self.values) {
             (Ahead::Rows(nodes), _) => {
-                self.ptr.ask(nodes.iter().map(|&node| node as usize..(node as usize).saturating_add(2)))
+                let rows = nodes.iter().map(|&node| (node as usize).wrapping_sub(self.first));
+                self.ptr.ask(rows.map(|row| row..row.saturating_add(2)));
             }
             (Ahead::Columns(positions), _) => each(positions, &self.idx),
             (Ahead::Values(positions), Some(values)) => each(positions, values),

@@ -1,4 +1,5 @@
 //! Graphs and features in files that are larger than memory.
 
-pub(super) mod features;
-pub(super) mod graph;
+pub(crate) mod features;
+pub(crate) mod graph;
+pub(crate) mod hot;

@@ -6,8 +6,8 @@ pub(super) mod cluster;
 #[cfg(feature = "dataset")]
 pub(super) mod data_loader;
 pub(super) mod loader;
-pub(super) mod neighbors;
+pub(crate) mod neighbors;
 pub(super) mod node_map;
-pub(super) mod sampler;
+pub(crate) mod sampler;
 pub(super) mod subgraph;
 pub(super) mod walks;

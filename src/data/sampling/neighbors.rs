@@ -32,6 +32,9 @@ pub(super) enum Values {
     Tensor(Tensor<2>),
     /// Those of a store, as constants.
     Store(Arc<dyn GraphStore>),
+    /// Those of edges that came with the sample, ascending by edge.
+    #[cfg(feature = "mmap")]
+    Known(Vec<(i64, f32)>),
 }
 
 impl Source {
@@ -44,10 +47,23 @@ impl Source {
                 let mut values = Vec::with_capacity(edges.len());
                 store.ask(Ahead::Values(edges));
                 store.values(edges, &mut values)?;
-                let data = TensorData::new(values, [edges.len(), 1]).convert_dtype(self.dtype);
-                Some(Tensor::from_data(data, (&self.device, self.dtype)))
+                Some(self.constants(values))
+            }
+            #[cfg(feature = "mmap")]
+            Values::Known(known) => {
+                let value = |edge: &usize| {
+                    let found = known.binary_search_by_key(&(*edge as i64), |&(edge, _)| edge);
+                    known[found.expect("an edge comes with its value")].1
+                };
+                Some(self.constants(edges.iter().map(value).collect()))
             }
         })
+    }
+
+    fn constants(&self, values: Vec<f32>) -> Tensor<2> {
+        let nnz = values.len();
+        let data = TensorData::new(values, [nnz, 1]).convert_dtype(self.dtype);
+        Tensor::from_data(data, (&self.device, self.dtype))
     }
 }
 

@@ -104,8 +104,9 @@ struct HostStore {
 }
 
 impl HostStore {
-    fn slices(&self) -> Result<Slices<'_>> {
-        Slices::new(OP, self.rows.ptr(), self.rows.idx(), self.weights.as_deref())
+    /// The pattern of a matrix was checked when it was made.
+    fn slices(&self) -> Slices<'_> {
+        Slices::opened(OP, self.rows.ptr(), self.rows.idx(), self.weights.as_deref())
     }
 }
 
@@ -119,11 +120,11 @@ impl GraphStore for HostStore {
     }
 
     fn spans(&self, nodes: &[i64], out: &mut Vec<Range<usize>>) -> Result<()> {
-        self.slices()?.spans(nodes, out)
+        self.slices().spans(nodes, out)
     }
 
     fn columns(&self, positions: &[usize], out: &mut Vec<usize>) -> Result<()> {
-        self.slices()?.columns(positions, out)
+        self.slices().columns(positions, out)
     }
 
     fn has_values(&self) -> bool {
@@ -131,7 +132,11 @@ impl GraphStore for HostStore {
     }
 
     fn values(&self, positions: &[usize], out: &mut Vec<f32>) -> Result<()> {
-        self.slices()?.values(positions, out)
+        self.slices().values(positions, out)
+    }
+
+    fn span_values(&self, spans: &[Range<usize>], out: &mut Vec<f32>) -> Result<()> {
+        self.slices().span_values(spans, out)
     }
 }
 
@@ -293,18 +298,49 @@ impl NeighborSampler {
     /// what a store finds wrong where it reads: `index_out_of_range`, `invalid_row_ptr`, `invalid`.
     #[or_panic]
     pub fn try_sample(&self, seeds: &[usize], draw: u64) -> Result<NeighborBatch> {
-        NeighborBatch::new(&self.0.source, seeds, self.try_hops(seeds, draw)?)
-    }
-
-    /// What [`try_sample`](Self::try_sample) draws, on the host.
-    fn try_hops(&self, seeds: &[usize], draw: u64) -> Result<Hops> {
         const OP: &str = "NeighborSampler::sample";
         let own = &self.0;
-        check_ids(OP, seeds, self.nodes())?;
+        let hops = self.try_hops(OP, seeds, draw, |seeds, how, table| {
+            sample_hops(OP, &*own.store, seeds, &own.fan_outs, how, table)
+        })?;
+        NeighborBatch::new(&own.source, seeds, hops)
+    }
+
+    /// What is drawn from another source than the own store, on the host.
+    #[cfg(feature = "mmap")]
+    pub(crate) fn try_hops_from(
+        &self,
+        op: &'static str,
+        source: &mut dyn sparse_core::graph::HopSource,
+        seeds: &[usize],
+        draw: u64,
+    ) -> Result<Hops> {
+        self.try_hops(op, seeds, draw, |seeds, how, table| {
+            sparse_core::graph::sample_hops_from(op, source, seeds, &self.0.fan_outs, how, table)
+        })
+    }
+
+    /// The batch of what was drawn from another source, with the value of each edge, ascending by edge (none: all are
+    /// 1).
+    #[cfg(feature = "mmap")]
+    pub(crate) fn batch_of(&self, seeds: &[usize], hops: Hops, values: Vec<(i64, f32)>) -> Result<NeighborBatch> {
+        let values = if self.0.store.has_values() { Values::Known(values) } else { Values::Ones };
+        NeighborBatch::new(&Source { values, ..self.0.source.clone() }, seeds, hops)
+    }
+
+    fn try_hops(
+        &self,
+        op: &'static str,
+        seeds: &[usize],
+        draw: u64,
+        sample: impl FnOnce(&[i64], Draw, &mut Relabel) -> Result<Hops>,
+    ) -> Result<Hops> {
+        let own = &self.0;
+        check_ids(op, seeds, self.nodes())?;
         let kept = own.tables.lock().ok().and_then(|mut tables| tables.pop());
         let mut table = kept.unwrap_or_else(|| Relabel::new(self.nodes()));
         let how = Draw { replace: own.replace, weighted: own.weighted, key: mix(own.seed, draw) };
-        let hops = sample_hops(OP, &*own.store, &signed(seeds), &own.fan_outs, how, &mut table);
+        let hops = sample(&signed(seeds), how, &mut table);
         if let Ok(mut tables) = own.tables.lock() {
             tables.push(table);
         }

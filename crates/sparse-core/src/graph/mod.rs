@@ -5,6 +5,7 @@
 //! node or walk that they are for, so results have the same bits for any number of threads.
 
 mod components;
+mod draw;
 mod induced;
 mod order;
 mod partition;
@@ -19,13 +20,14 @@ mod two_way;
 mod walk;
 
 pub use components::{strong_components, weak_components};
+pub use draw::{Draw, Drawn, positions};
 pub use induced::{Induced, induced};
 pub use order::reverse_cuthill_mckee;
 pub use partition::partition;
 pub use points::{Neighbors, Points, nearest, within};
 pub use random::{Stream, mix};
 pub use relabel::Relabel;
-pub use sample::{Draw, Drawn, Hops, positions, sample_hops};
+pub use sample::{HopEdges, HopSource, Hops, expand, sample_hops, sample_hops_from};
 pub use store::{Ahead, GraphStore, Slices};
 pub use traverse::bfs_levels;
 pub use triangles::triangles;

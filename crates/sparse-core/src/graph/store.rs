@@ -55,6 +55,15 @@ pub trait GraphStore: Send + Sync {
         Ok(())
     }
 
+    /// Appends all values in these spans, one span after the other: 1 if there are none.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    fn span_values(&self, spans: &[Range<usize>], out: &mut Vec<f32>) -> Result<()> {
+        self.values(&spans.iter().cloned().flatten().collect::<Vec<_>>(), out)
+    }
+
     /// Says what will be read next, so that it can be fetched meanwhile. It changes no result.
     fn ask(&self, ahead: Ahead<'_>) {
         let _ = ahead;
@@ -82,6 +91,15 @@ pub struct Slices<'a> {
     ptr: Ids<'a>,
     idx: Ids<'a>,
     values: Option<&'a [f32]>,
+    rows: Rows,
+}
+
+/// Which nodes the rows of a store are.
+#[derive(Debug, Clone, Copy)]
+struct Rows {
+    first: usize,
+    /// Number of nodes of the whole graph.
+    nodes: usize,
 }
 
 impl<'a> Slices<'a> {
@@ -107,7 +125,18 @@ impl<'a> Slices<'a> {
         {
             return Err(SparseError::LengthMismatch { op, what: "values", expected: nnz, got: values.len() });
         }
-        Ok(Self { op, ptr, idx, values })
+        Ok(Self::opened(op, ptr, idx, values))
+    }
+
+    /// As [`new`](Self::new), for arrays that it has looked at before.
+    pub fn opened(op: &'static str, ptr: Ids<'a>, idx: Ids<'a>, values: Option<&'a [f32]>) -> Self {
+        Self { op, ptr, idx, values, rows: Rows { first: 0, nodes: ptr.len().saturating_sub(1) } }
+    }
+
+    /// These rows as those of the nodes from `first` on, in a graph of so many nodes: a part of a graph. Positions
+    /// remain those of the part.
+    pub fn part(self, first: usize, nodes: usize) -> Self {
+        Self { rows: Rows { first, nodes }, ..self }
     }
 
     /// Reads every pointer and every column, in order. Pointers must not descend, columns must be nodes and ascend
@@ -129,7 +158,7 @@ impl<'a> Slices<'a> {
 
 impl GraphStore for Slices<'_> {
     fn nodes(&self) -> usize {
-        self.ptr.len() - 1
+        self.rows.nodes
     }
 
     fn edges(&self) -> usize {
@@ -138,8 +167,8 @@ impl GraphStore for Slices<'_> {
 
     fn spans(&self, nodes: &[i64], out: &mut Vec<Range<usize>>) -> Result<()> {
         match self.ptr {
-            Ids::I32(ptr) => spans(self.op, ptr, self.edges(), nodes, out),
-            Ids::I64(ptr) => spans(self.op, ptr, self.edges(), nodes, out),
+            Ids::I32(ptr) => spans(self.op, ptr, self.edges(), nodes, self.rows.first, out),
+            Ids::I64(ptr) => spans(self.op, ptr, self.edges(), nodes, self.rows.first, out),
         }
     }
 
@@ -161,21 +190,38 @@ impl GraphStore for Slices<'_> {
         }
         Ok(())
     }
+
+    fn span_values(&self, spans: &[Range<usize>], out: &mut Vec<f32>) -> Result<()> {
+        for span in spans {
+            match self.values {
+                Some(values) => out.extend_from_slice(&values[span.clone()]),
+                None => out.resize(out.len() + span.len(), 1.0),
+            }
+        }
+        Ok(())
+    }
 }
 
-fn spans<I: Index>(op: &'static str, ptr: &[I], nnz: usize, nodes: &[i64], out: &mut Vec<Range<usize>>) -> Result<()> {
+fn spans<I: Index>(
+    op: &'static str,
+    ptr: &[I],
+    nnz: usize,
+    nodes: &[i64],
+    first: usize,
+    out: &mut Vec<Range<usize>>,
+) -> Result<()> {
     out.reserve(nodes.len());
     for (k, &node) in nodes.iter().enumerate() {
         if let Some(&next) = nodes.get(k + AHEAD) {
-            prefetch(ptr, next as usize);
+            prefetch(ptr, (next as usize).wrapping_sub(first));
         }
-        let at = node as usize;
+        let at = (node as usize).wrapping_sub(first);
         let (Some(start), Some(end)) = (ptr.get(at), ptr.get(at.wrapping_add(1))) else {
             return Err(SparseError::IndexOutOfRange {
                 op,
                 axis: 0,
-                low: 0,
-                size: ptr.len() - 1,
+                low: first as i64,
+                size: first + ptr.len().saturating_sub(1),
                 index: node,
                 position: k,
             });

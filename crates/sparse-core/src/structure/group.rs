@@ -106,17 +106,17 @@ fn group_words<I: Index>(
         }
     };
     let parts = Buckets::new(keys.len(), buckets, digits, words);
-    let lens: Vec<usize> = (0..buckets).map(|b| parts.len(b)).collect();
+    let lens = parts.lens();
     let firsts: Vec<usize> = lens.iter().scan(0, |sum, len| Some(core::mem::replace(sum, *sum + len))).collect();
-    let orders = split_mut(order, &lens);
-    let grouped = split_mut(grouped, &if others.is_empty() { vec![0; buckets] } else { lens });
-    let jobs = firsts.into_iter().zip(ends.chunks_mut(size)).zip(orders.into_iter().zip(grouped)).collect();
-    par::each(jobs, &|b, ((first, ends), (order, grouped))| {
-        let pieces: Vec<&[u64]> = parts.pieces(b).collect();
+    let orders = split_mut(order, lens);
+    let grouped = if others.is_empty() { split_mut(grouped, &vec![0; buckets]) } else { split_mut(grouped, lens) };
+    let places = firsts.into_iter().zip(ends.chunks_mut(size));
+    let jobs = parts.words().into_iter().zip(places).zip(orders.into_iter().zip(grouped)).collect();
+    par::each(jobs, &|_, ((words, (first, ends)), (order, grouped))| {
         if others.is_empty() {
-            count_sort(&pieces, key, first, ends, |at, word| order[at] = I::from_usize(word.field(0, position)));
+            count_sort(words, key, first, ends, |at, word| order[at] = I::from_usize(word.field(0, position)));
         } else {
-            count_sort(&pieces, key, first, ends, |at, word| {
+            count_sort(words, key, first, ends, |at, word| {
                 order[at] = I::from_usize(word.field(0, position));
                 grouped[at] = I::from_usize(word.field(position, width));
             });
@@ -127,12 +127,10 @@ fn group_words<I: Index>(
 /// Counting sort of words by their keys, which start at bit `key`. `put(k, word)` gets the place of each. `ends[key]`
 /// becomes `first` plus the end of the key's group.
 #[inline(always)]
-fn count_sort<I: Index>(pieces: &[&[u64]], key: u32, first: usize, ends: &mut [I], mut put: impl FnMut(usize, u64)) {
-    for piece in pieces {
-        for word in *piece {
-            let end = &mut ends[word.high(key)];
-            *end = I::from_usize(end.to_usize() + 1);
-        }
+fn count_sort<I: Index>(words: &[u64], key: u32, first: usize, ends: &mut [I], mut put: impl FnMut(usize, u64)) {
+    for word in words {
+        let end = &mut ends[word.high(key)];
+        *end = I::from_usize(end.to_usize() + 1);
     }
     let mut sum = first;
     for end in ends.iter_mut() {
@@ -141,13 +139,11 @@ fn count_sort<I: Index>(pieces: &[&[u64]], key: u32, first: usize, ends: &mut [I
         *end = I::from_usize(start);
     }
     // While the groups are filled, their starts advance to their ends.
-    for piece in pieces {
-        for &word in *piece {
-            let end = &mut ends[word.high(key)];
-            let at = end.to_usize();
-            *end = I::from_usize(at + 1);
-            put(at - first, word);
-        }
+    for &word in words {
+        let end = &mut ends[word.high(key)];
+        let at = end.to_usize();
+        *end = I::from_usize(at + 1);
+        put(at - first, word);
     }
 }
 

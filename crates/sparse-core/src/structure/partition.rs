@@ -2,10 +2,10 @@
 
 use crate::Index;
 use crate::memory::Scratch;
-use crate::par::{self, big_pieces, even, ranges};
+use crate::par::{self, big_pieces, even, ranges, split_mut};
 use bytemuck::Pod;
 use core::fmt::Debug;
-use core::ops::BitOr;
+use core::ops::{BitOr, Range};
 
 /// An unsigned integer with a key in its high bits and a position in its lowest bits. Sorting such words keeps equal
 /// keys in order.
@@ -63,18 +63,20 @@ pub(super) fn width<I: Index>(list: &[I]) -> u32 {
 /// Words that are made at a time. They stay in the first-level cache.
 const BLOCK: usize = 1024;
 
-/// Words in buckets. The input is split into parts, and each part is partitioned separately. Bucket `b` is the
-/// concatenation of its pieces in all parts.
+/// Words in buckets, one after the other in one list.
 pub(super) struct Buckets<W: Pod> {
-    parts: Vec<(Scratch<W>, Vec<usize>)>,
+    words: Scratch<W>,
+    lens: Vec<usize>,
 }
 
 impl<W: Word> Buckets<W> {
     /// Distributes `n` words over `buckets` buckets, at most 2^16. The order inside each bucket is kept.
-    /// `digits(k, out)` writes the buckets of the words from word `k` on, and `words(k, out)` the words.
+    /// `digits(k, out)` writes the buckets of the words from word `k` on, and `words(k, out)` the words. The digits are
+    /// made twice, to count and to scatter: a list of them would take two bytes a word, and be no faster.
     ///
-    /// Each task counts and scatters its own contiguous part into its own buffer. No two threads write the same memory,
-    /// so this needs neither atomics nor unsafe code. The result does not depend on the number of parts.
+    /// Each task counts and scatters its own contiguous part of the input, into a piece of each bucket that is its own.
+    /// No two threads write the same memory, so this needs neither atomics nor unsafe code. The result does not depend
+    /// on the number of parts.
     pub(super) fn new(
         n: usize,
         buckets: usize,
@@ -82,40 +84,56 @@ impl<W: Word> Buckets<W> {
         words: impl Fn(usize, &mut [W]) + Copy + Sync,
     ) -> Self {
         let ranges = ranges(n, big_pieces(n));
-        let parts = par::map(ranges.len(), &|part| {
-            let range = ranges[part].clone();
-            let mut digit_of = Scratch::<u16>::unwritten(range.len());
-            let mut start = vec![0usize; buckets + 1];
-            for (first, digit_of) in range.clone().step_by(BLOCK).zip(digit_of.chunks_mut(BLOCK)) {
+        let blocks = |range: Range<usize>| {
+            let end = range.end;
+            range.step_by(BLOCK).map(move |first| (first, BLOCK.min(end - first)))
+        };
+        let counts = par::map(ranges.len(), &|part| {
+            let (mut count, mut block) = (vec![0usize; buckets], [0; BLOCK]);
+            for (first, len) in blocks(ranges[part].clone()) {
+                let block = &mut block[..len];
+                digits(first, block);
+                block.iter().for_each(|digit| count[usize::from(*digit)] += 1);
+            }
+            count
+        });
+        let mut out = Scratch::unwritten(n);
+        let mut jobs: Vec<_> = ranges.iter().map(|_| Vec::with_capacity(buckets)).collect();
+        let lens: Vec<usize> = (0..buckets).flat_map(|b| counts.iter().map(move |count| count[b])).collect();
+        for (k, piece) in split_mut(&mut out, &lens).into_iter().enumerate() {
+            jobs[k % ranges.len()].push(piece.iter_mut());
+        }
+        par::each(jobs, &|part, mut free| {
+            let (mut block, mut digit_of) = ([W::default(); BLOCK], [0; BLOCK]);
+            for (first, len) in blocks(ranges[part].clone()) {
+                let (block, digit_of) = (&mut block[..len], &mut digit_of[..len]);
                 digits(first, digit_of);
-                digit_of.iter().for_each(|digit| start[usize::from(*digit) + 1] += 1);
-            }
-            for b in 0..buckets {
-                start[b + 1] += start[b];
-            }
-            let mut out = Scratch::unwritten(range.len());
-            let (mut next, mut block) = (start.clone(), [W::default(); BLOCK]);
-            for (first, digit_of) in range.step_by(BLOCK).zip(digit_of.chunks(BLOCK)) {
-                let block = &mut block[..digit_of.len()];
                 words(first, block);
                 for (word, digit) in block.iter().zip(digit_of) {
-                    let slot = &mut next[usize::from(*digit)];
-                    out[*slot] = *word;
-                    *slot += 1;
+                    if let Some(slot) = free[usize::from(*digit)].next() {
+                        *slot = *word;
+                    }
                 }
             }
-            (out, start)
         });
-        Self { parts }
+        Self { words: out, lens: lens.chunks_exact(ranges.len()).map(|parts| parts.iter().sum()).collect() }
     }
 
-    /// The pieces of bucket `b`, in order.
-    pub(super) fn pieces(&self, b: usize) -> impl Iterator<Item = &[W]> + Clone {
-        self.parts.iter().map(move |(words, start)| &words[start[b]..start[b + 1]])
+    /// Number of words in each bucket.
+    pub(super) fn lens(&self) -> &[usize] {
+        &self.lens
     }
 
-    /// Number of words in bucket `b`.
-    pub(super) fn len(&self, b: usize) -> usize {
-        self.parts.iter().map(|(_, start)| start[b + 1] - start[b]).sum()
+    /// The words of each bucket.
+    pub(super) fn words(&self) -> Vec<&[W]> {
+        let mut rest = &self.words[..];
+        let take = |&len: &usize| rest.split_off(..len).unwrap_or_default();
+        self.lens.iter().map(take).collect()
+    }
+
+    /// Sorts each bucket by a function, in place, and returns all words.
+    pub(super) fn sorted_by(mut self, sort: impl Fn(&mut [W]) + Sync) -> Scratch<W> {
+        par::each(split_mut(&mut self.words, &self.lens), &|_, bucket| sort(bucket));
+        self.words
     }
 }

@@ -3,7 +3,7 @@
 use super::partition::{Buckets, Word, bits, width};
 use crate::Index;
 use crate::memory::Scratch;
-use crate::par::{self, even, fill_with, split_mut};
+use crate::par::{self, even, fill_with};
 use core::ops::Range;
 
 /// How coordinates are packed into one word: one bit field per dimension, with the position in the lowest bits.
@@ -155,24 +155,13 @@ fn sort_words<W: Word, I: Index>(
     let shift = high - lead;
     let digits = |first, out: &mut [u16]| layout.digits(indices, n, source, first, shift, out);
     let words = |first, out: &mut [W]| layout.words(indices, n, source, first, out);
-    let buckets = Buckets::new(n, 1 << lead, digits, words);
-    let lens: Vec<usize> = (0..1 << lead).map(|b| buckets.len(b)).collect();
-    let mut sorted = Scratch::unwritten(n);
-    let slices = split_mut(&mut sorted, &lens);
-    par::each(slices, &|b, slice| {
-        let (mut at, mut scratch) = (0, Vec::new());
-        for piece in buckets.pieces(b) {
-            slice[at..at + piece.len()].copy_from_slice(piece);
-            at += piece.len();
-        }
-        radix_sort(slice, &mut scratch, low, shift);
-    });
-    sorted
+    let sort = |bucket: &mut [W]| radix_sort(bucket, low, shift);
+    Buckets::new(n, 1 << lead, digits, words).sorted_by(sort)
 }
 
 /// Stable radix sort of words by the bits `low..high`, least significant digit first. A digit that is equal in all
 /// words is skipped.
-fn radix_sort<W: Word>(words: &mut [W], scratch: &mut Vec<W>, low: u32, high: u32) {
+fn radix_sort<W: Word>(words: &mut [W], low: u32, high: u32) {
     const DIGIT: u32 = 8;
     let n = words.len();
     // For so few words a comparison sort is faster. The position in the low bits makes it stable.
@@ -180,8 +169,7 @@ fn radix_sort<W: Word>(words: &mut [W], scratch: &mut Vec<W>, low: u32, high: u3
         words.sort_unstable();
         return;
     }
-    scratch.clear();
-    scratch.resize(n, W::default());
+    let mut scratch = vec![W::default(); n];
     let mut shift = low;
     let mut inside = true;
     while shift < high {
@@ -206,7 +194,7 @@ fn radix_sort<W: Word>(words: &mut [W], scratch: &mut Vec<W>, low: u32, high: u3
         shift += width;
     }
     if !inside {
-        words.copy_from_slice(scratch);
+        words.copy_from_slice(&scratch);
     }
 }
 
