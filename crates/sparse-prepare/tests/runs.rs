@@ -202,7 +202,7 @@ fn what_is_wrong_is_told() {
         ("nan.csv --weight w", "relabel: weights must be finite, got NaN"),
         ("inf.csv --weight w", "edges: weights must be finite in f32, got 1000000000"),
         ("none.csv --weight w", "relabel: weights must be numbers, got none"),
-        ("short.csv", "import: "),
+        ("short.csv", "unequal lengths"),
         ("good.csv --features missing.csv", "got none of the id 2"),
         ("good.csv --features twice.csv", "features: a node must have one row, got several of the id 2"),
         ("good.csv --features hole.csv", "features: column \"x\" must have a number in every row, got none"),
