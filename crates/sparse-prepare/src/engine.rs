@@ -131,8 +131,8 @@ impl<'a> Engine<'a> {
         Ok(Rows { op, plan, receiver, tasks, progress: self.progress })
     }
 
-    /// Runs a plan whose rows are wanted in any order, into a folder of Parquet files, one for each thread. `check` sees
-    /// each batch. The folder is there when all is.
+    /// Runs a plan whose rows are wanted in any order, into a folder of Parquet files, one for each thread. `check`
+    /// sees each batch. The folder is there when all is.
     pub(crate) async fn spool(
         &self,
         stage: Stage,

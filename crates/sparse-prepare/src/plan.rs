@@ -18,8 +18,8 @@ pub fn ids(edges: DataFrame, features: Option<DataFrame>) -> Result<DataFrame> {
     all.distinct()?.sort(vec![ident("id").sort(true, false)])
 }
 
-/// Edges (`src`, `dst`, perhaps `weight`) by the dense ids of `labels` (`id`, `dense`): `key` is `row * nodes + col`, or
-/// null if an end is in no label.
+/// Edges (`src`, `dst`, perhaps `weight`) by the dense ids of `labels` (`id`, `dense`): `key` is `row * nodes + col`,
+/// or null if an end is in no label.
 pub fn relabel(edges: DataFrame, labels: DataFrame, nodes: u64, keep_loops: bool) -> Result<DataFrame> {
     let weight = || edges_weight(&edges);
     let (rows, cols) = (label(&labels, "row")?, label(&labels, "col")?);

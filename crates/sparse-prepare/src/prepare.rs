@@ -304,7 +304,7 @@ impl Run<'_> {
         let about = About {
             symmetric: options.symmetrize,
             weights: options.values(),
-            col_idx: if found.nodes > i32::MAX as u64 { Dtype::I64 } else { Dtype::I32 },
+            col_idx: Dtype::of_ids(found.nodes),
             ids: kind,
             features: columns.map(|columns| Features { dtype: Dtype::F32, width: columns.len() as u64, columns }),
             by: options.by.word().into(),

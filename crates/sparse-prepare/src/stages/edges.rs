@@ -8,7 +8,7 @@ use crate::state::{Graph, Owned};
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 use datafusion::prelude::DataFrame;
-use sparse_shards::{Kind, ShardWriter};
+use sparse_shards::{Dtype, Kind, ShardWriter};
 use std::path::Path;
 
 const OP: &str = "edges";
@@ -113,7 +113,7 @@ impl<'a> Writer<'a> {
     }
 
     fn part(engine: &Engine<'_>, parts: &[Owned], part: usize) -> Result<Open> {
-        let wide = parts.last().is_some_and(|last| last.nodes.end > i32::MAX as u64);
+        let wide = Dtype::of_ids(parts.last().map_or(0, |last| last.nodes.end)) == Dtype::I64;
         Open::create(&engine.options.out, part, wide, engine.options.values())
     }
 
