@@ -117,3 +117,40 @@ fn bytes_are_the_same_for_all_threads_and_memories() {
         }
     }
 }
+
+/// Two cliques with one edge between them. Ids alternate, so that no cut by ids finds them.
+#[cfg(feature = "metis")]
+#[test]
+fn metis_cuts_few_edges() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("edges.csv");
+    let cliques = (0..20).flat_map(|a| (0..a).flat_map(move |b| [(2 * a, 2 * b), (2 * a + 1, 2 * b + 1)]));
+    let edges: Vec<(i64, i64)> = cliques.chain([(0, 1)]).collect();
+    let lines: String = edges.iter().map(|(a, b)| format!("{a},{b}\n")).collect();
+    fs::write(&path, lines).unwrap();
+    let mut due: Vec<_> = edges.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]).collect();
+    due.sort();
+    let mut first = None;
+    for threads in [1, 2] {
+        let mut options = Options::new(sparse_prepare::Files::new([path.to_str().unwrap()]), "");
+        options.out = folder.path().join(threads.to_string());
+        (options.threads, options.symmetrize, options.parts, options.by) = (threads, true, 2, By::Metis);
+        options.edges.header = false;
+        prepare(&options, &Silent).unwrap();
+        let graph = read(&options.out);
+        let number = |id: &Id| match id {
+            Id::Int(id) => *id,
+            Id::Text(_) => unreachable!(),
+        };
+        let parts: Vec<Vec<i64>> = graph.ids.iter().map(|ids| ids.iter().map(number).collect()).collect();
+        for ids in &parts {
+            assert!(ids.len() == 20 && ids.iter().all(|id| id % 2 == ids[0] % 2), "{ids:?}");
+        }
+        let ids = parts.concat();
+        let mut got: Vec<_> = graph.edges.keys().map(|&(a, b)| (ids[a as usize], ids[b as usize])).collect();
+        got.sort();
+        assert_eq!(got, due);
+        let got = bytes(&options.out);
+        assert!(*first.get_or_insert_with(|| got.clone()) == got, "{threads} threads");
+    }
+}
