@@ -114,13 +114,13 @@ impl PartFeatures {
             }
             Err(error) => (Plan::default(), Err(error)),
         };
-        let asks = together(ranks, part, op, Step::AskRows, asks)?;
+        let asks = together(ranks, part.opened(), op, Step::AskRows, asks)?;
         let Plan { mut out, asked, places } = plan;
         let answers = asks.iter().enumerate().map(|(rank, ask)| {
             let rows = self.asked_for(ask.bytes()).ok_or_else(|| malformed(op, rank))?;
             self.own.read(op, &rows)
         });
-        let answers = together(ranks, part, op, Step::AnswerRows, answers.collect())?;
+        let answers = together(ranks, part.opened(), op, Step::AnswerRows, answers.collect())?;
         for (rank, answer) in answers.iter().enumerate() {
             if answer.bytes().len() != asked[rank].len() * width {
                 return Err(malformed(op, rank));

@@ -1,7 +1,6 @@
 //! What ranks send each other about their parts.
 
 use super::super::collective::{Collective, Message};
-use super::part::Inner;
 use bytemuck::{AnyBitPattern, NoUninit, pod_collect_to_vec};
 use sparse_core::{Result, SparseError};
 use std::sync::Arc;
@@ -22,24 +21,32 @@ pub(super) enum Step {
     AnswerRows,
 }
 
+/// Who opened a graph, and which one.
+#[derive(Clone, Copy)]
+pub(super) struct Opened {
+    pub(super) rank: usize,
+    pub(super) parts: usize,
+    pub(super) digest: u64,
+}
+
 /// Sends a content to each rank and returns those of all ranks. If a rank has an error instead, it is an error on every
 /// rank: the own one, or else the one of the first rank that has one.
 pub(super) fn together<C: Collective + ?Sized>(
     ranks: &mut C,
-    part: &Inner,
+    opened: Opened,
     op: &'static str,
     step: Step,
     own: Result<Vec<Vec<u8>>>,
 ) -> Result<Vec<Content>> {
     let invalid = |message| Err(SparseError::Invalid { op, message });
-    let (opened, got) = ((part.rank, part.parts()), (ranks.rank(), ranks.size()));
-    if opened != got {
-        return invalid(format!("the ranks must be those that opened the graph, {opened:?}, got {got:?}"));
+    let (due, got) = ((opened.rank, opened.parts), (ranks.rank(), ranks.size()));
+    if due != got {
+        return invalid(format!("the ranks must be those that opened the graph, {due:?}, got {got:?}"));
     }
     let framed = |good: bool, content: &[u8]| {
         let mut bytes = Vec::with_capacity(HEAD + content.len());
         bytes.extend(MAGIC.to_le_bytes());
-        bytes.extend(part.digest.to_le_bytes());
+        bytes.extend(opened.digest.to_le_bytes());
         bytes.extend([step as u8, u8::from(good), 0, 0, 0, 0, 0, 0]);
         bytes.extend(content);
         Arc::new(bytes)
@@ -63,7 +70,7 @@ pub(super) fn together<C: Collective + ?Sized>(
                 "ranks must call the same function, got a message of another one from rank {rank}"
             ));
         }
-        if message[8..16] != part.digest.to_le_bytes() {
+        if message[8..16] != opened.digest.to_le_bytes() {
             return invalid(format!("ranks must use the same graph, got a message about another one from rank {rank}"));
         }
     }

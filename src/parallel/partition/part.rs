@@ -3,7 +3,7 @@
 use super::super::card::{Card, agree};
 use super::super::collective::Collective;
 use super::super::describe::Description;
-use super::message::{Step, together};
+use super::message::{Opened, Step, together};
 use crate::data::mapped::features::FeatureStore;
 use crate::data::mapped::graph::MappedGraph;
 use burn::tensor::DType;
@@ -74,12 +74,12 @@ const OP: &str = "Partition";
 /// let train = |mut ranks: Threads| {
 ///     let device = Device::flex();
 ///     let part = Partition::open(&mut ranks, &folder).unwrap();
-///     let sampler = part.sampler(&NeighborSamplerConfig::new(vec![5, 5]), &device).unwrap();
+///     let sampler = part.sampler(&NeighborSamplerConfig::new(vec![5, 5]), &device);
 ///     let features = part.features().unwrap().with_hot_rows(100);
 ///     // Each rank trains on its own nodes.
 ///     let seeds: Vec<usize> = part.owned().collect();
-///     let batch = sampler.sample(&mut ranks, &seeds, 0).unwrap();
-///     let x: Tensor<2> = features.gather(&mut ranks, batch.nodes().ids(), &device).unwrap();
+///     let batch = sampler.sample(&mut ranks, &seeds, 0);
+///     let x: Tensor<2> = features.gather(&mut ranks, batch.nodes().ids(), &device);
 ///     assert_eq!(x.dims(), [4, 2]); // two seeds, and two nodes of the other part
 ///     part.halo(&mut ranks).unwrap()
 /// };
@@ -103,7 +103,7 @@ pub(super) struct Inner {
     pub(super) edges: Vec<usize>,
     pub(super) features: Option<Arc<FeatureStore>>,
     /// Of what all ranks agreed on.
-    pub(super) digest: u64,
+    digest: u64,
     folder: PathBuf,
 }
 
@@ -179,8 +179,8 @@ impl Partition {
     /// Batches of own seeds need these features most. [`PartFeatures::warm`](crate::parallel::PartFeatures::warm)
     /// fetches them ahead.
     ///
-    /// All ranks must call it. Cost: the columns of the part are read once, in order; 4 bytes for each node of the graph
-    /// meanwhile.
+    /// All ranks must call it. Cost: the columns of the part are read once, in order; 4 bytes for each node of the
+    /// graph meanwhile.
     ///
     /// # Errors
     ///
@@ -190,7 +190,7 @@ impl Partition {
         const OP: &str = "Partition::halo";
         let (own, halo) = (&*self.0, self.0.halo(OP));
         let nothing = halo.as_ref().map(|_| vec![vec![]; own.parts()]).map_err(SparseError::clone);
-        together(ranks, own, OP, Step::Halo, nothing)?;
+        together(ranks, own.opened(), OP, Step::Halo, nothing)?;
         halo
     }
 
@@ -241,6 +241,10 @@ impl Inner {
 
     pub(super) fn parts(&self) -> usize {
         self.nodes.len() - 1
+    }
+
+    pub(super) fn opened(&self) -> Opened {
+        Opened { rank: self.rank, parts: self.parts(), digest: self.digest }
     }
 
     fn halo(&self, op: &'static str) -> Result<Vec<usize>> {

@@ -76,7 +76,7 @@ impl PartSampler {
             Err(error) => (None, Err(error)),
         };
         let Parts { ranks, mut values, .. } = source;
-        together(ranks, part, OP, Step::EndSample, nothing)?;
+        together(ranks, part.opened(), OP, Step::EndSample, nothing)?;
         values.sort_unstable_by_key(|&(edge, _)| edge);
         self.sampler.batch_of(seeds, hops.unwrap_or_default(), values)
     }
@@ -139,7 +139,7 @@ impl<C: Collective + ?Sized> HopSource for Parts<'_, C> {
 
 impl<C: Collective + ?Sized> Parts<'_, C> {
     fn together(&mut self, step: Step, own: Result<Vec<Vec<u8>>>) -> Result<Vec<Content>> {
-        let received = together(self.ranks, self.part, OP, step, own);
+        let received = together(self.ranks, self.part.opened(), OP, step, own);
         // An error here is one on all ranks, or the end of the collective.
         self.told = received.is_err();
         received
