@@ -14,7 +14,7 @@
 //! `n` and `e` are the part's numbers of nodes and edges. **The dense ids of a part are contiguous**: part `p` owns
 //! `start_p..end_p`, in the order of the parts, and in a part in the order of the original ids. So the owner of a node
 //! is found by a binary search ([`Manifest::owner`]), and no table of other parts' nodes is stored. The columns are
-//! i32 if every dense id fits one.
+//! i32 if every dense id fits one, so up to 2^31 nodes ([`Dtype::of_ids`]).
 //!
 //! `manifest.json` ([`Manifest`]) says all this, with the length and the checksum of each file. It is written last and
 //! renamed into place: a folder without one is unfinished, and is never read.

@@ -154,7 +154,7 @@ impl Manifest {
         if self.parts.is_empty() {
             return wrong("there must be at least one part, got none".into());
         }
-        let due = if self.nodes > i32::MAX as u64 { Dtype::I64 } else { Dtype::I32 };
+        let due = Dtype::of_ids(self.nodes);
         if about.col_idx != due || self.nodes > i64::MAX as u64 {
             return wrong(format!("columns of {} nodes must be {due:?}, got {:?}", self.nodes, about.col_idx));
         }

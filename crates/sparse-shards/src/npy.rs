@@ -35,6 +35,20 @@ impl Dtype {
         }
     }
 
+    /// What the columns of a graph of so many nodes are: [`I32`](Self::I32) if every dense id fits one, so up to 2^31
+    /// nodes, else [`I64`](Self::I64).
+    ///
+    /// ```
+    /// use sparse_shards::Dtype;
+    ///
+    /// // The greatest id is 2^31 - 1.
+    /// assert_eq!(Dtype::of_ids(1 << 31), Dtype::I32);
+    /// assert_eq!(Dtype::of_ids((1 << 31) + 1), Dtype::I64);
+    /// ```
+    pub fn of_ids(nodes: u64) -> Self {
+        if nodes.saturating_sub(1) > i32::MAX as u64 { Self::I64 } else { Self::I32 }
+    }
+
     fn descr(self) -> &'static str {
         match self {
             Self::U8 => "|u1",

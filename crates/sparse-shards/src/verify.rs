@@ -16,8 +16,9 @@ const OP: &str = "Manifest::verify";
 
 impl Manifest {
     /// Reads every file once, in order, and checks its checksum; and of the graph that row pointers start at 0, do not
-    /// descend and end at the number of edges, that columns are nodes and ascend strictly in a row, and that ids ascend
-    /// strictly in a part.
+    /// descend and end at the number of edges, that columns are nodes and ascend strictly in a row, and that ids that
+    /// are integers ascend strictly in a part. Of ids that are strings, of weights and of features only the checksum is
+    /// checked.
     ///
     /// Cost: all bytes are read once.
     ///

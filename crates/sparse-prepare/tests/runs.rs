@@ -1,0 +1,271 @@
+//! The binary: runs that end early and go on, disks that fill, and what is refused.
+
+mod common;
+
+use common::{bytes, table};
+use datafusion::arrow::array::{ArrayRef, Float32Array, Int64Array};
+use sparse_prepare::{Stage, When};
+use sparse_shards::{Manifest, ShardError};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_sparse-prepare");
+
+/// A ring with chords, of strings, with weights and features.
+fn write(folder: &Path) {
+    let mut edges = String::from("a,b,w\n");
+    let mut rows = format!("id{}\n", (0..40).map(|c| format!(",x{c}")).collect::<String>());
+    for k in 0..300 {
+        edges += &format!("n{k},n{},{}.5\nn{},n{k},2\n", (k + 1) % 300, k % 7, k * 31 % 300);
+        rows += &format!("n{k}{}\n", ",0.25".repeat(40));
+    }
+    rows += &format!("lonely{}\n", ",1".repeat(40));
+    fs::write(folder.join("edges.csv"), edges).unwrap();
+    fs::write(folder.join("rows.csv"), rows).unwrap();
+}
+
+const ALL: &[&str] = &["edges.csv", "--features", "rows.csv", "--weight", "w", "--parts", "2", "--by", "hash"];
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    let threads: &[&str] =
+        if arguments.contains(&"verify") || arguments.contains(&"--threads") { &[] } else { &["--threads", "2"] };
+    Command::new(BINARY).current_dir(folder).args(threads).args(arguments).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn done(output: &Output) {
+    assert!(output.status.success(), "{}", said(output));
+}
+
+/// What a run writes that nothing ends.
+fn whole(folder: &Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
+    write(folder);
+    done(&run(folder, &[ALL, &["--out", "whole"]].concat()));
+    let whole = bytes(&folder.join("whole"));
+    // Seven files of each part, and the manifest.
+    assert_eq!(whole.len(), 2 * 6 + 1, "{:?}", whole.keys());
+    whole
+}
+
+#[test]
+fn a_run_that_was_killed_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let whole = whole(folder);
+    let stages: Vec<_> = Stage::ALL.iter().copied().filter(|&stage| stage != Stage::Parts).collect();
+    for (k, stage) in stages.iter().enumerate() {
+        for when in When::ALL {
+            let name = format!("{}-{}", stage.word(), when.word());
+            let arguments = [ALL, &["--out", &name]].concat();
+            let moment = format!("{}:{}", stage.word(), when.word());
+            let output = run(folder, &[&arguments[..], &["--abort-at", &moment]].concat());
+            assert!(!output.status.success(), "{moment}");
+            let last = *stage == Stage::Manifest && *when == When::End;
+            assert_eq!(Manifest::open(folder.join(&name)).is_ok(), last, "{moment}");
+            if !last {
+                assert!(matches!(Manifest::open(folder.join(&name)), Err(ShardError::NoManifest { .. })));
+                // Other arguments are refused, and leave the stages as they are.
+                let other = run(folder, &[&arguments[..], &["--resume", "--symmetrize"]].concat());
+                let refused =
+                    said(&other).contains("must have the arguments and files of the run that it goes on with");
+                // Nothing is recorded before the first stage ends.
+                assert!(refused != (k == 0) || (k == 0 && !refused), "{moment}: {}", said(&other));
+                if k == 0 {
+                    fs::remove_dir_all(folder.join(&name)).unwrap();
+                }
+            }
+            let output = run(folder, &[&arguments[..], &["--resume"]].concat());
+            done(&output);
+            let resumed = said(&output).matches("finished by an earlier run").count();
+            assert_eq!(resumed, if last { 0 } else { k }, "{moment}: {}", said(&output));
+            assert!(bytes(&folder.join(&name)) == whole, "{moment}");
+        }
+    }
+}
+
+#[test]
+fn another_input_starts_again_or_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let whole = whole(folder);
+    let arguments = [ALL, &["--out", "g", "--temp", "tmp"]].concat();
+    let output = run(folder, &[&arguments[..], &["--abort-at", "edges:middle"]].concat());
+    assert!(!output.status.success());
+    let text = fs::read_to_string(folder.join("edges.csv")).unwrap();
+    fs::write(folder.join("edges.csv"), format!("{text}n1,n5,0.5\n")).unwrap();
+    let output = run(folder, &[&arguments[..], &["--resume"]].concat());
+    assert!(said(&output).contains("resume: must have the arguments and files"), "{}", said(&output));
+    fs::write(folder.join("edges.csv"), text).unwrap();
+    // Now with another time of change.
+    done(&run(folder, &arguments));
+    let got = bytes(&folder.join("g"));
+    assert!(got == whole, "{:?}", got.keys());
+    // Nothing is left of the way there.
+    assert_eq!(fs::read_dir(folder.join("tmp")).unwrap().count(), 0);
+    // It is there: resumed, nothing is to be done; another one must be allowed.
+    done(&run(folder, &[&arguments[..], &["--resume"]].concat()));
+    let other = ["edges.csv", "--out", "g", "--parts", "1"];
+    let output = run(folder, &other);
+    assert!(said(&output).contains("--overwrite replaces it"), "{}", said(&output));
+    assert!(bytes(&folder.join("g")) == whole);
+    done(&run(folder, &[&other[..], &["--overwrite"]].concat()));
+    assert_eq!(Manifest::open(folder.join("g")).unwrap().parts.len(), 1);
+    // No file of the second part stays.
+    assert_eq!(bytes(&folder.join("g")).len(), 5);
+}
+
+/// A limit of the length of files is a disk that fills, for those that write more. Needs no rights.
+#[cfg(unix)]
+#[test]
+fn a_disk_that_fills_leaves_no_manifest() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let whole = whole(folder);
+    let mut failed = Vec::new();
+    for blocks in [0, 1, 4, 8, 16, 24, 32, 40, 48, 500] {
+        let name = format!("g{blocks}");
+        let arguments = [ALL, &["--out", &name]].concat();
+        // The signal is ignored, so that the write gives an error.
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        let limited =
+            Command::new("sh").arg("-c").arg(script).arg(BINARY).args(&arguments).current_dir(folder).output();
+        let limited = limited.unwrap();
+        if !limited.status.success() {
+            let said = said(&limited);
+            assert!(said.contains("sparse-prepare: ") && said.contains("File too large"), "{said}");
+            assert!(matches!(Manifest::open(folder.join(&name)), Err(ShardError::NoManifest { .. })));
+            failed.push(said.lines().count());
+            // When there is room again, it goes on.
+            done(&run(folder, &[&arguments[..], &["--resume"]].concat()));
+        }
+        assert!(bytes(&folder.join(&name)) == whole, "{blocks}");
+    }
+    // In several stages, and not with the highest limit. A stage that is finished prints a line.
+    failed.dedup();
+    assert!(failed.len() > 1 && failed.len() < 10, "{failed:?}");
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (name, text) in [
+        ("good.csv", "a,b,w\n1,2,0.5\n2,3,1.5\n"),
+        ("text.csv", "a,b\n1,2\nx,3\n"),
+        ("null.csv", "a,b\n1,\n"),
+        ("float.csv", "a,b\n1.5,2.5\n"),
+        ("nan.csv", "a,b,w\n1,2,NaN\n"),
+        ("inf.csv", "a,b,w\n1,2,1e39\n"),
+        ("none.csv", "a,b,w\n1,2,\n"),
+        ("short.csv", "a,b\n1,2\n3\n"),
+        ("rows.csv", "id,x\n1,1\n2,2\n3,3\n"),
+        ("missing.csv", "id,x\n1,1\n3,3\n"),
+        ("twice.csv", "id,x\n1,1\n2,2\n3,3\n2,2\n"),
+        ("hole.csv", "id,x\n1,1\n2,\n3,3\n"),
+        ("nanrow.csv", "id,x\n1,1\n2,NaN\n3,3\n"),
+        ("word.csv", "id,x\n1,1\n2,two\n3,3\n"),
+        ("ids.csv", "id\n1\n2\n3\n"),
+    ] {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    let long: String = (0..2000).map(|k| format!("{k},{}\n", k + 1)).collect();
+    fs::write(folder.join("late.csv"), format!("a,b\n{long}x,y\n")).unwrap();
+    let ids: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
+    table(&folder.join("null.parquet"), [("a", ids.clone()), ("b", ids)]);
+    let floats: ArrayRef = Arc::new(Float32Array::from(vec![1.0, 2.0]));
+    table(&folder.join("float.parquet"), [("a", floats.clone()), ("b", floats)]);
+
+    for (arguments, expected) in [
+        ("absent.csv", "edges: there must be a file at absent.csv, got"),
+        (
+            "good.csv --src nobody",
+            "edges: the column must be a name or a position of [\"a\", \"b\", \"w\"], got \"nobody\"",
+        ),
+        ("good.csv --dst 3", "got \"3\""),
+        ("good.csv float.parquet", "files must be of one format, got Parquet and CSV"),
+        ("good.csv --parts 0", "--parts must be 1 to 256, got 0"),
+        ("good.csv --threads 0", "--threads must be at least 1, got 0"),
+        ("good.csv --memory 1K", "--memory must be at least 16777216 bytes, got 1024"),
+        ("good.csv --delimiter ab", "--delimiter: must be one character"),
+        ("good.csv.gz", "edges: "),
+        ("null.csv", "ids: ids must not be null"),
+        ("null.parquet", "ids: ids must not be null"),
+        ("float.csv", "ids must be integers or strings, got Float64 in \"a\" (--ids text"),
+        ("float.parquet", "ids must be integers or strings, got Float32 in \"a\""),
+        ("late.csv", "(--ids text takes ids that are no integers)"),
+        ("text.csv --ids int", "(--ids text takes ids that are no integers)"),
+        ("nan.csv --weight w", "relabel: weights must be finite, got NaN"),
+        ("inf.csv --weight w", "edges: weights must be finite in f32, got 1000000000"),
+        ("none.csv --weight w", "relabel: weights must be numbers, got none"),
+        ("short.csv", "unequal lengths"),
+        ("good.csv --features missing.csv", "got none of the id 2"),
+        ("good.csv --features twice.csv", "features: a node must have one row, got several of the id 2"),
+        ("good.csv --features hole.csv", "features: column \"x\" must have a number in every row, got none"),
+        (
+            "good.csv --features nanrow.csv",
+            "features: numbers must be finite in f32, got NaN in column \"x\" of the id 2",
+        ),
+        ("good.csv --features word.csv", "features: "),
+        ("good.csv --features ids.csv", "there must be a column of features beside the ids, got none"),
+        ("good.csv --features float.parquet", "ids must be integers or strings, got Float32"),
+        ("good.csv --by metis", if cfg!(feature = "metis") { "" } else { "must be built with the feature `metis`" }),
+        (
+            "s3://bucket/good.csv",
+            if cfg!(feature = "aws") { "" } else { "edges: s3://bucket/good.csv must be read by a build" },
+        ),
+    ] {
+        if expected.is_empty() {
+            continue;
+        }
+        let output = run(folder, &[&arguments.split(' ').collect::<Vec<_>>()[..], &["--out", "g"]].concat());
+        assert!(!output.status.success(), "{arguments}");
+        let said = said(&output);
+        assert!(said.contains("sparse-prepare: ") && said.contains(expected), "{arguments}: {said}");
+        assert!(!said.contains("panicked"), "{said}");
+        assert!(!folder.join("g/manifest.json").exists());
+    }
+    // What was wrong leaves nothing in the way.
+    done(&run(folder, &["good.csv", "--features", "rows.csv", "--out", "g"]));
+    done(&run(folder, &["verify", "g"]));
+    fs::remove_file(folder.join("g/part-00000/col_idx.npy")).unwrap();
+    let output = run(folder, &["verify", "g"]);
+    assert!(said(&output).contains("every file of the manifest must be there"), "{}", said(&output));
+}
+
+#[test]
+fn text_comes_in_several_forms() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("a.txt"), "# made by hand\n3 1\n# more\n1 2\n").unwrap();
+    fs::write(folder.join("a.tsv"), "from\tto\n3\t1\n1\t2\n").unwrap();
+    fs::create_dir(folder.join("many")).unwrap();
+    fs::write(folder.join("many/0.csv"), "a,b\n3,1\n").unwrap();
+    fs::write(folder.join("many/1.csv"), "a,b\n1,2\n3,1\n").unwrap();
+    fs::write(folder.join("empty.csv"), "a,b\n").unwrap();
+    let mut first = None;
+    for (k, arguments) in [
+        &["a.txt", "--delimiter", " ", "--comment", "#", "--no-header"][..],
+        &["a.tsv"],
+        &["many/*.csv", "--parts", "1", "--by", "hash"],
+        &["many/"],
+        &["many/0.csv", "many/1.csv", "--src", "a", "--dst", "b"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let out = format!("g{k}");
+        done(&run(folder, &[arguments, &["--out", &out]].concat()));
+        let mut got = bytes(&folder.join(out));
+        got.remove(Path::new("manifest.json"));
+        assert!(*first.get_or_insert_with(|| got.clone()) == got, "{arguments:?}");
+    }
+    done(&run(folder, &["empty.csv", "--out", "empty", "--parts", "2"]));
+    let empty = Manifest::open(folder.join("empty")).unwrap();
+    assert_eq!((empty.nodes, empty.edges, empty.parts.len()), (0, 0, 2));
+    empty.verify().unwrap();
+}
