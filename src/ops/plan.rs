@@ -6,6 +6,7 @@ use super::select::checked_index;
 use crate::base::checks::{resolve_axis, same_device, same_elements};
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, Numeric};
+use crate::base::sizes::check_sizes;
 use crate::kernel::Put;
 use crate::pattern::layout::Pattern;
 use crate::pattern::memo::identity;
@@ -48,9 +49,10 @@ impl IndexPlan {
     ///
     /// # Errors
     ///
-    /// `index_out_of_range`.
+    /// `index_out_of_range`; `overflow` for a size beyond i64.
     #[async_twin]
     pub fn new(index: Tensor<1, Int>, size: usize) -> Result<Self> {
+        check_sizes("IndexPlan::new", &[size])?;
         let index = checked_index("IndexPlan::new", 0, index, size)?;
         Ok(Self { map: RowMap::new(index.clone(), size), index, size, id: identity() })
     }

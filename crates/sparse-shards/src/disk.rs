@@ -9,7 +9,7 @@ use std::path::Path;
 use twox_hash::XxHash3_64;
 
 /// Bytes that are read or written at once.
-pub(crate) const BLOCK: usize = 1 << 20;
+pub(crate) const BLOCK: usize = 1 << 18;
 
 /// The length of what is read, and its XXH3 of 64 bits as 16 digits. `progress` hears of each block.
 pub(crate) fn checksum(source: &mut impl Read, progress: &mut dyn FnMut(u64)) -> io::Result<(u64, String)> {

@@ -8,12 +8,14 @@ use pulp::{Simd, WithSimd};
 /// The error names the first index outside and its position in `index`. One parallel pass over `index`.
 pub fn check_indices<I: Index>(op: &'static str, axis: usize, size: usize, index: &[I]) -> Result<()> {
     const CHUNK: usize = 1 << 15;
-    let low = -(size as i64);
+    // No index reaches a size beyond 2^63.
+    let end = i64::try_from(size).unwrap_or(i64::MAX);
+    let low = -end;
     let arch = pulp::Arch::new();
     let bad = par::find_first(index.len().div_ceil(CHUNK), &|c| {
         let chunk = &index[c * CHUNK..index.len().min((c + 1) * CHUNK)];
-        let all = arch.dispatch(AllWithin { index: chunk, low, size: size as i64 });
-        if all { None } else { chunk.iter().position(|&x| !within(x, low, size as i64)).map(|p| c * CHUNK + p) }
+        let all = arch.dispatch(AllWithin { index: chunk, low, size: end });
+        if all { None } else { chunk.iter().position(|&x| !within(x, low, end)).map(|p| c * CHUNK + p) }
     });
     match bad {
         None => Ok(()),
