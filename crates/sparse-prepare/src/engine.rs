@@ -162,10 +162,15 @@ impl<'a> Engine<'a> {
             });
         }
         while !tasks.is_empty() {
-            match tokio::time::timeout(TICK, tasks.join_next()).await {
-                Ok(Some(Ok(result))) => result?,
-                Ok(Some(Err(error))) => return Err(PrepareError::invalid(op, format!("a thread ended: {error}"))),
-                Ok(None) | Err(_) => {}
+            let ended = match tokio::time::timeout(TICK, tasks.join_next()).await {
+                Ok(Some(Ok(result))) => result,
+                Ok(Some(Err(error))) => Err(PrepareError::invalid(op, format!("a thread ended: {error}"))),
+                Ok(None) | Err(_) => Ok(()),
+            };
+            if let Err(error) = ended {
+                // The caller may write to the same folder next.
+                tasks.shutdown().await;
+                return Err(error);
             }
             self.progress.read(read(plan.as_ref()));
             self.progress.written(done.load(Ordering::Relaxed));

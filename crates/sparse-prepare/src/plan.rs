@@ -1,7 +1,7 @@
-//! The work as plans over data frames: what runs embedded, or on a cluster whose context is given.
+//! The work as plans over data frames.
 //!
 //! No function of this file reads anything or knows where a plan runs. Inputs and outputs are data frames of a
-//! `SessionContext`, and expressions are DataFusion's own, so a plan can be sent.
+//! `SessionContext`, and expressions are DataFusion's own.
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::error::Result;

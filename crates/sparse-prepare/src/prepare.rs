@@ -5,7 +5,7 @@ use crate::error::{PrepareError, Result};
 use crate::input::{self, Found};
 #[cfg(feature = "metis")]
 use crate::options::By;
-use crate::options::{Options, SelfLoops, Stage, When};
+use crate::options::{MOST_PARTS, Options, SelfLoops, Stage, When};
 use crate::plan;
 use crate::progress::Progress;
 use crate::stages;
@@ -125,23 +125,30 @@ async fn run(options: &Options, work: &Path, progress: &dyn Progress) -> Result<
     let own = digest(&text.map_err(|error| PrepareError::invalid("arguments", error.to_string()))?);
 
     if let Some(manifest) = finished(options, out, &own)? {
+        State::forget(out)?;
         clear(work)?;
         return Ok(manifest);
     }
-    let state = match State::load(work)? {
+    let state = match State::load(out)? {
         Some(state) if options.resume => {
             if state.digest != own {
                 let rule = "must have the arguments and files of the run that it goes on with, got others";
                 let message = format!("{rule} (without --resume all starts again)");
                 return Err(PrepareError::invalid("resume", message));
             }
+            if state.work != work {
+                let rule = "--temp must be that of the run that it goes on with, with results in";
+                let message = format!("{rule} {}, got {}", state.work.display(), work.display());
+                return Err(PrepareError::invalid("resume", message));
+            }
             state
         }
         _ => {
+            State::forget(out)?;
             clear(work)?;
             remove_parts(out)?;
             fs::create_dir_all(work).map_err(PrepareError::io("arguments", work))?;
-            State::new(own.clone())
+            State::new(own.clone(), work.to_path_buf())
         }
     };
     let manifest = Run { engine, work, state, edges, features }.all().await?;
@@ -149,6 +156,7 @@ async fn run(options: &Options, work: &Path, progress: &dyn Progress) -> Result<
     options.point(Stage::Manifest, When::Middle);
     manifest.write(out)?;
     options.point(Stage::Manifest, When::End);
+    State::forget(out)?;
     clear(work)?;
     Ok(Manifest::open(out)?)
 }
@@ -175,9 +183,9 @@ fn finished(options: &Options, out: &Path, own: &str) -> Result<Option<Manifest>
 /// Removes the files of an older graph, and nothing that is no such file.
 fn remove_parts(out: &Path) -> Result<()> {
     let kinds = [Kind::RowPtr, Kind::ColIdx, Kind::Values, Kind::Features, Kind::Ids, Kind::IdOffsets, Kind::IdBytes];
-    for part in 0.. {
+    for part in 0..MOST_PARTS {
         let first = out.join(Kind::RowPtr.file(part));
-        let Some(folder) = first.parent().filter(|folder| folder.is_dir()) else { return Ok(()) };
+        let Some(folder) = first.parent().filter(|folder| folder.is_dir()) else { continue };
         for kind in kinds {
             let path = out.join(kind.file(part));
             for path in [path.with_extension("npy.partial"), path] {
@@ -342,7 +350,13 @@ impl Run<'_> {
             self.state.parts = true;
             self.end(Stage::Parts)?;
         }
-        fs::read(&path).map(Some).map_err(PrepareError::io(OP, &path))
+        let parts = fs::read(&path).map_err(PrepareError::io(OP, &path))?;
+        let is_part = |&part: &u8| usize::from(part) < engine.options.parts;
+        if parts.len() as u64 != found.nodes || !parts.iter().all(is_part) {
+            let message = format!("{} must have a part for each of {} nodes, got others", path.display(), found.nodes);
+            return Err(PrepareError::invalid(OP, message));
+        }
+        Ok(Some(parts))
     }
 
     #[cfg(not(feature = "metis"))]
@@ -362,7 +376,7 @@ impl Run<'_> {
     /// Records what is finished.
     fn end(&self, stage: Stage) -> Result<()> {
         self.engine.options.point(stage, When::End);
-        self.state.save(self.work)
+        self.state.save(&self.engine.options.out)
     }
 }
 

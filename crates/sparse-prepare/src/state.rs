@@ -1,4 +1,5 @@
-//! What is finished: recorded after each stage, so that a run that was killed goes on.
+//! What is finished: recorded after each stage, so that a run that was killed goes on. It lies in the folder that is
+//! written, beside the files that it vouches for: a run that starts again there forgets it.
 
 use crate::error::{PrepareError, Result};
 use serde::{Deserialize, Serialize};
@@ -6,16 +7,18 @@ use sparse_shards::{IdKind, ShardFile};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const OP: &str = "resume";
-const FILE: &str = "state.json";
+const FILE: &str = "prepare.state.json";
 
 /// What the stages found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct State {
     /// Of the arguments and the input files.
     pub(crate) digest: String,
+    /// Where intermediate results are.
+    pub(crate) work: PathBuf,
     /// What ids are.
     pub(crate) kind: IdKind,
     pub(crate) import: bool,
@@ -52,8 +55,17 @@ pub(crate) struct Graph {
 }
 
 impl State {
-    pub(crate) fn new(digest: String) -> Self {
-        Self { digest, ..Self::default() }
+    pub(crate) fn new(digest: String, work: PathBuf) -> Self {
+        Self { digest, work, ..Self::default() }
+    }
+
+    /// Removes that of a folder, if there is one.
+    pub(crate) fn forget(folder: &Path) -> Result<()> {
+        let path = folder.join(FILE);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(PrepareError::io(OP, &path)(error)),
+            _ => Ok(()),
+        }
     }
 
     /// That of a folder, if there is one.

@@ -119,6 +119,40 @@ fn another_input_starts_again_or_is_refused() {
     assert_eq!(bytes(&folder.join("g")).len(), 5);
 }
 
+/// Two runs into one folder, with intermediate results in two: the first one does not go on with what the second wrote.
+#[test]
+fn a_run_goes_on_with_its_own_files_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let whole = whole(folder);
+    let first = [ALL, &["--out", "g", "--temp", "tmp"]].concat();
+    assert!(!run(folder, &[&first[..], &["--abort-at", "nodes:end"]].concat()).status.success());
+    let second = [ALL, &["--out", "g"]].concat();
+    assert!(!run(folder, &[&second[..], &["--abort-at", "relabel:middle"]].concat()).status.success());
+    let output = run(folder, &[&first[..], &["--resume"]].concat());
+    assert!(said(&output).contains("resume: --temp must be that of the run"), "{}", said(&output));
+    done(&run(folder, &[&second[..], &["--resume"]].concat()));
+    assert!(bytes(&folder.join("g")) == whole);
+}
+
+#[cfg(unix)]
+#[test]
+fn one_run_at_a_time_writes_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let whole = whole(folder);
+    fs::create_dir(folder.join("g")).unwrap();
+    let lock = fs::File::open(folder.join("g")).unwrap();
+    lock.try_lock().unwrap();
+    let arguments = [ALL, &["--out", "g"]].concat();
+    let output = run(folder, &arguments);
+    assert!(!output.status.success() && said(&output).contains("one run at a time"), "{}", said(&output));
+    assert_eq!(fs::read_dir(folder.join("g")).unwrap().count(), 0);
+    drop(lock);
+    done(&run(folder, &arguments));
+    assert!(bytes(&folder.join("g")) == whole);
+}
+
 /// A limit of the length of files is a disk that fills, for those that write more. Needs no rights.
 #[cfg(unix)]
 #[test]

@@ -83,6 +83,9 @@ pub(crate) fn run(
         let batch = batch.map_err(arrow)?;
         let mut dense = Vec::with_capacity(batch.num_rows());
         each(OP, &batch, 0, kind, |id| {
+            if position == found.nodes {
+                return Err(PrepareError::invalid(OP, format!("there must be {} ids, got more", found.nodes)));
+            }
             let part = match (parts, options.by) {
                 (Some(parts), _) => parts[position as usize] as usize,
                 (None, By::Range) => {
