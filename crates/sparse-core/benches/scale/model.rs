@@ -115,9 +115,9 @@ pub(crate) fn parameters(widths: &[usize]) -> usize {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Layout {
     /// Each machine has all of the graph and the features on its disk, and in memory what fits. Nothing but gradients
-    /// goes over the network. This is what the library does.
+    /// goes over the network.
     Whole,
-    /// Each machine has the rows of its nodes. The others ask for them. The library does not do this.
+    /// Each machine has the rows of its nodes. The others ask for them.
     Parts,
 }
 
