@@ -6,6 +6,7 @@ mod empty;
 mod patterns;
 mod places;
 mod products;
+mod rare;
 mod shapes;
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};

@@ -13,5 +13,6 @@ mod scatter;
 mod softmax;
 mod spgemm;
 mod spmm_backward;
+mod store;
 mod structure;
 mod values;
