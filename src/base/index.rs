@@ -59,7 +59,7 @@ pub(crate) fn signed<const D: usize>(tensor: Tensor<D, Int>) -> Tensor<D, Int> {
 
 /// An index tensor from numbers of the host: i32 if all of them fit, else i64.
 pub(crate) fn ints<const R: usize>(values: Vec<i64>, shape: [usize; R], device: &Device) -> Tensor<R, Int> {
-    let largest = values.iter().copied().max().unwrap_or(0).unsigned_abs() as usize;
+    let largest = values.iter().map(|value| value.unsigned_abs()).max().unwrap_or(0) as usize;
     let dtype = sparse_burn::index_dtype_for(largest);
     Tensor::from_data(TensorData::new(values, shape).convert_dtype(dtype), (device, dtype))
 }

@@ -15,7 +15,7 @@ use crate::base::limits::check_rows;
 use crate::base::sizes::{check_sizes, offsets};
 use crate::kernel::{self, Arrays, Compressed};
 use crate::rows::{RowMap, RowSums};
-use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use burn::tensor::{DType, Device, Int, Tensor};
 use sparse_burn::ConcatAxis;
 use sparse_core::narrow_limit;
 use sparse_core::{Result, SparseError};
@@ -88,9 +88,8 @@ impl CsrPattern {
         } else if let Some(joined) = joined_row_ptr(&row_ptr, [batch, rows], nnz) {
             joined
         } else {
-            let dtype = index_dtype(&[total, cols], nnz);
-            let joined = TensorData::new(host_joined()?, [total + 1]).convert_dtype(dtype);
-            Tensor::from_data(joined, (&row_ptr.device(), dtype))
+            // Some may be larger than nnz, which is refused below.
+            ints(host_joined()?, [total + 1], &row_ptr.device())
         };
         // Wide pointers of few elements become narrow, so that the columns stay as they are. A pointer that is cut off
         // here is wrong before and after; then the wide arrays say what is wrong.

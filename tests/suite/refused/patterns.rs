@@ -60,6 +60,19 @@ fn pointers_of_matrices_without_rows() {
     assert_eq!(again.to_dense().dims(), [4, 0, 3]);
 }
 
+/// Pointers of a batch that are larger than any index of 32 bits.
+#[test]
+fn pointers_beyond_all_elements() {
+    for beyond in [4, 1 << 31, i64::MAX] {
+        let pointers = ids([0, 1, 2, 0, 1, beyond], [6]);
+        let made = CsrTensor::<3>::new(pointers, ids([0, 1, 0, 1], [4]), ones([4]), [2, 2, 2]);
+        let kind = if beyond == i64::MAX { "overflow" } else { "invalid_row_ptr" };
+        refused(kind, "CsrTensor::new", &[], made);
+        let made = CsrTensor::<3>::new(ids([0, 0, beyond], [3]), ids([0], [1]), ones([1]), [1, 2, 2]);
+        refused("invalid_row_ptr", "CsrTensor::new", &[&beyond.to_string()], made);
+    }
+}
+
 /// A tensor without sparse dims stores one block, or several that are its sum.
 #[test]
 fn no_sparse_dims() {
