@@ -25,7 +25,7 @@ fn powers_of_every_kind() {
         }
     }
     let powers = CooTensor::<2, Int>::from_dense(ids([2, 0, 3, 1, 2, 0], [2, 3]), 0);
-    for fill in [0, 1, 2, 3] {
+    for fill in [-1, 0, 1, 2, 3] {
         let powers = powers.clone().with_fill(Fill::scalar(fill));
         near(small().powi(&powers).to_dense(), small().to_dense().powf(powers.to_dense().float()));
     }
