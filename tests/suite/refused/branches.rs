@@ -128,7 +128,7 @@ fn nothing_to_do() {
     near(hybrid.flatten::<2>(1, 2).to_dense(), count([2, 6]));
     near(hybrid.unsqueeze_dim::<4>(3).to_dense(), count([2, 3, 2]).unsqueeze_dim::<4>(3));
     near(hybrid.expand([2, 3, 2]).to_dense(), count([2, 3, 2]));
-    near(hybrid.roll(&[1], &[1]).to_dense(), count([2, 3, 2]).roll(&[1], &[1]));
+    near(hybrid.roll([1], [1]).to_dense(), count([2, 3, 2]).roll(&[1], &[1]));
     near(hybrid.flip([2, 1]).to_dense(), count([2, 3, 2]).flip([2, 1]));
 }
 

@@ -43,7 +43,12 @@ fn ranks_that_are_not_those_of_the_result() {
     refused("shape_mismatch", "squeeze_dim", &["dim 0", "[3, 1]"], column.try_squeeze_dim::<1>(0));
     refused("shape_mismatch", "unsqueeze_dim", &["is 3", "got 2"], a.try_unsqueeze_dim::<2>(0));
     refused("shape_mismatch", "flatten", &["got 1 and 0"], a.try_flatten::<1>(1, 0));
-    refused("shape_mismatch", "stack", &["rank 2", "rank 4"], ops::try_stack::<_, 2, 4, _>(&[a.clone()], 0));
+    refused(
+        "shape_mismatch",
+        "stack",
+        &["rank 2", "rank 4"],
+        ops::try_stack::<_, 2, 4, _>(std::slice::from_ref(&a), 0),
+    );
     refused("shape_mismatch", "concat", &["[2, 3]", "[3, 1]"], ops::try_concat(&[a.clone(), column.clone()], 0));
     let rows = CsrTensor::<2>::from_dense(ones([3, 1]));
     refused("shape_mismatch", "squeeze_dim", &["rank 2 or 3", "[3]"], rows.try_squeeze_dim::<1>(1));
