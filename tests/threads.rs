@@ -3,10 +3,11 @@
 //! threads must get the same pattern.
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use sparse_tensor::ops::{self, IndexPlan, Reduce};
 use sparse_tensor::pattern::{CooPattern, CsrPattern, Pattern};
-use sparse_tensor::{CooTensor, CsrTensor, ops};
+use sparse_tensor::{CooTensor, CsrTensor, Fill};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -14,8 +15,10 @@ use std::time::Duration;
 /// Long enough that the kernels share their work among threads.
 const NNZ: usize = 34_000;
 const ROWS: usize = 300;
-const ITEMS: usize = 4;
-const GROUPS: usize = 2;
+/// As many items as threads of the largest pool, in each of some groups that share a pattern.
+const ITEMS: usize = 8;
+const GROUPS: usize = 3;
+const POOLS: [usize; 3] = [1, 2, 8];
 /// Far more than the slowest machine needs for all of it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -36,6 +39,8 @@ struct Shared {
     values: Tensor<1>,
     /// For `csr`, which has no duplicates.
     merged: [Tensor<1>; 2],
+    /// Nobody has read its groups.
+    plan: IndexPlan,
 }
 
 impl Shared {
@@ -49,7 +54,28 @@ impl Shared {
         });
         let merged = csr.each_ref().map(|tensor| tensor.values::<1>());
         let csr = csr.map(|tensor| CsrPattern::new_unchecked(tensor.row_ptr(), tensor.col_idx(), &[ROWS, ROWS]));
-        Self { coo, csr, values, merged }
+        let index = (0..NNZ).map(|k| (k * 31 + seed) as i64 % ROWS as i64).collect::<Vec<_>>();
+        let index = Tensor::<1, Int>::from_data(TensorData::new(index, [NNZ]), device);
+        let plan = IndexPlan::new(index, ROWS).unwrap();
+        Self { coo, csr, values, merged, plan }
+    }
+
+    /// A step of training. What its backward rules need of the patterns and of the plan is derived on the way back. The
+    /// sum of all gradients.
+    fn train(&self) -> f32 {
+        let device = self.values.device().autodiff();
+        let tracked = |values: &Tensor<1>| Tensor::from_inner(values.clone()).to_device(&device).require_grad();
+        let (loose, merged) = (tracked(&self.values), tracked(&self.merged[0]));
+        let x = Tensor::<2>::ones([ROWS, 8], &device).require_grad();
+        let coo = CooTensor::<2>::from_pattern(self.coo[0].clone(), loose.clone()).unwrap();
+        let csr = CsrTensor::<2>::from_pattern(self.csr[0].clone(), merged.clone()).unwrap();
+        let attention = csr.clone().with_fill(Fill::Undefined).softmax(1).with_fill(Fill::Zero);
+        let hidden = attention.matmul(coo.matmul(x.clone()));
+        let read = self.plan.select(hidden.clone(), 0);
+        let put = self.plan.put(hidden, 0, read, Reduce::Mean, true);
+        let grads = (put * csr.transpose().sum_dim(0).to_dense().transpose()).sum().backward();
+        let all = [loose.grad(&grads), merged.grad(&grads)].map(|grad| grad.unwrap().sum().into_scalar::<f32>());
+        all.iter().sum::<f32>() + x.grad(&grads).unwrap().sum().into_scalar::<f32>()
     }
 
     /// One item: the patterns that it finds, and the sum of its numbers.
@@ -75,44 +101,80 @@ fn same<P: Pattern>(a: &[P], b: &[P]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_same(b))
 }
 
-#[test]
-fn parallel_loops_over_shared_patterns_end() {
+fn pool(threads: usize) -> ThreadPool {
+    ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+}
+
+/// `run` for pools of some sizes, each of which must end in time.
+fn each_pool_ends(run: impl Fn(usize) + Send + 'static) {
     let (done, wait) = mpsc::channel();
     std::thread::spawn(move || {
-        let device = Device::flex();
-        for threads in [1, 2, 8] {
-            let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let shared: Vec<Shared> = (0..GROUPS).map(|group| Shared::new(&device, 10 * threads + group)).collect();
-            let found: Vec<Vec<_>> = pool.install(|| {
-                let groups = shared.par_iter();
-                groups.map(|shared| (0..ITEMS).into_par_iter().map(|_| shared.step()).collect()).collect()
-            });
-            for items in found {
-                let (coo, csr, total) = &items[0];
-                for (others, other_csr, sum) in &items {
-                    assert!(same(coo, others), "one pattern for all");
-                    assert!(same(csr, other_csr), "one pattern for all");
-                    assert_eq!(total.to_bits(), sum.to_bits());
-                }
-            }
+        for threads in POOLS {
+            run(threads);
             done.send(threads).unwrap();
         }
     });
-    for threads in [1, 2, 8] {
-        let ended = wait.recv_timeout(PATIENCE);
-        assert_eq!(ended, Ok(threads), "a loop in a pool of {threads} threads ends");
+    for threads in POOLS {
+        assert_eq!(wait.recv_timeout(PATIENCE), Ok(threads), "a loop in a pool of {threads} threads ends");
     }
+}
+
+/// Items of a parallel loop over groups find the same patterns and the same numbers.
+fn one_for_all(groups: &[Shared], step: impl Fn(&Shared) -> (Vec<CooPattern>, Vec<CsrPattern>, f32) + Sync) {
+    let items = |shared| (0..ITEMS).into_par_iter().map(|_| step(shared)).collect();
+    let found: Vec<Vec<_>> = groups.par_iter().map(items).collect();
+    for items in found {
+        let (coo, csr, total) = &items[0];
+        for (others, other_csr, sum) in &items {
+            assert!(same(coo, others), "one pattern for all");
+            assert!(same(csr, other_csr), "one pattern for all");
+            assert_eq!(total.to_bits(), sum.to_bits());
+        }
+    }
+}
+
+fn groups(seed: usize) -> Vec<Shared> {
+    (0..GROUPS).map(|group| Shared::new(&Device::flex(), 10 * seed + group)).collect()
+}
+
+#[test]
+fn parallel_loops_over_shared_patterns_end() {
+    each_pool_ends(|threads| {
+        let groups = groups(threads);
+        pool(threads).install(|| one_for_all(&groups, Shared::step));
+    });
+}
+
+#[test]
+fn parallel_steps_of_training_over_shared_patterns_end() {
+    each_pool_ends(|threads| {
+        let groups = groups(100 + threads);
+        pool(threads).install(|| one_for_all(&groups, |shared| (vec![], vec![], shared.train())));
+    });
+}
+
+/// An item waits for work in another pool, whose threads may wait for the first.
+#[test]
+fn loops_in_nested_pools_end() {
+    each_pool_ends(|threads| {
+        let (groups, inner) = (groups(200 + threads), POOLS.map(pool));
+        let nested = |shared: &Shared| {
+            let [a, b, c] = inner.each_ref().map(|inner| inner.install(|| shared.train()));
+            assert_eq!([a.to_bits(), b.to_bits()], [b.to_bits(), c.to_bits()]);
+            let (coo, csr, total) = inner[1].install(|| shared.step());
+            (coo, csr, total + a)
+        };
+        pool(threads).install(|| one_for_all(&groups, nested));
+    });
 }
 
 /// A closure of the user that panics inside an operation: what its patterns keep stays as it was.
 #[test]
 fn patterns_serve_after_a_panic_inside_an_operation() {
-    let device = Device::flex();
-    let want = Shared::new(&device, 77).step().2;
-    for threads in [1, 2, 8] {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let shared = Shared::new(&device, 77);
-        let totals: Vec<Option<f32>> = pool.install(|| {
+    let want = Shared::new(&Device::flex(), 77).step().2;
+    each_pool_ends(move |threads| {
+        let shared = Shared::new(&Device::flex(), 77);
+        let totals: Vec<Option<f32>> = pool(threads).install(|| {
             let item = |k: usize| {
                 let [a, b] = shared
                     .coo
@@ -130,5 +192,5 @@ fn patterns_serve_after_a_panic_inside_an_operation() {
         });
         let totals: Vec<f32> = totals.into_iter().flatten().collect();
         assert_eq!(totals, vec![want; ITEMS / 2], "with {threads} threads");
-    }
+    });
 }

@@ -30,6 +30,9 @@ struct Options {
     /// Most elements of an input.
     #[arg(long, default_value_t = 1e8)]
     most: f64,
+    /// Fails if a work of the largest size holds more bytes than this for each byte of its operands and its result.
+    #[arg(long)]
+    most_memory: Option<f64>,
     /// Steps of a long run.
     #[arg(long, default_value_t = 100_000)]
     steps: usize,
@@ -101,6 +104,10 @@ fn main() {
     }
     if let Some(folder) = &options.out {
         pictures(folder, &sizes, &features, &runs);
+    }
+    if let Some(most) = options.most_memory {
+        let above = sizes.iter().filter_map(|curve| curve.above(most)).collect::<Vec<_>>();
+        assert!(above.is_empty(), "more than {most} bytes for each byte of operands and result: {above:?}");
     }
 }
 

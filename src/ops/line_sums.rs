@@ -15,9 +15,6 @@ use sparse_burn::BinaryOp;
 
 /// Rows divided by a count. (Burn's own division by a number takes its slope in f32.)
 pub(super) fn divided<K: Numeric>(rows: Tensor<2, K>, count: u128) -> Tensor<2, K> {
-    if rows.shape().num_elements() == 0 {
-        return rows;
-    }
     let by = Tensor::full(rows.dims(), count as f64, (&rows.device().inner(), rows.dtype()));
     rows / by
 }

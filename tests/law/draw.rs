@@ -46,6 +46,8 @@ pub enum Values {
     Nonzero,
     /// At least 1/2.
     Positive,
+    /// 0, or at least 1/2.
+    ZeroOrMore,
     /// At least 1 + 1/16.
     AboveOne,
     /// Within -0.9 and 0.9.
@@ -261,7 +263,8 @@ impl Draw {
             Values::Any if rng.random_bool(0.5) => f64::from(rng.random_range(-3..=3)),
             Values::Any => grid(rng, -192, 192),
             Values::Nonzero => grid(rng, 32, 192) * if rng.random_bool(0.5) { 1.0 } else { -1.0 },
-            Values::Positive => grid(rng, 32, 160),
+            Values::ZeroOrMore if rng.random_bool(0.4) => 0.0,
+            Values::Positive | Values::ZeroOrMore => grid(rng, 32, 160),
             Values::AboveOne => grid(rng, 68, 160),
             Values::Unit => grid(rng, -57, 57),
             Values::Odd => f64::from(2 * rng.random_range(-192..192) + 1) / 128.0,
@@ -359,7 +362,7 @@ impl Draw {
                 SharedFill { fill: Fill::tensor(tensor), host, leaf }
             }
             // Zero is only a legal fill for values that may be zero; elsewhere it is a number of its class.
-            (Fills::Any, _) if !matches!(values, Values::Any | Values::Unit | Values::Special) => {
+            (Fills::Any, _) if !matches!(values, Values::Any | Values::Unit | Values::Special | Values::ZeroOrMore) => {
                 SharedFill { fill: Fill::scalar(number), host: vec![number], leaf: None }
             }
             _ => SharedFill { fill: Fill::Zero, host: vec![0.0], leaf: None },

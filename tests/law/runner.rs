@@ -171,7 +171,8 @@ pub fn one(
     let run = runs[draw.below(runs.len())];
     let verdict = match caught(|| run(&mut draw)) {
         Ok(answer) => {
-            caught(|| judge(&mut draw, answer, corruption, on_tape(operation.name))).unwrap_or_else(Verdict::Failed)
+            let on_tape = on_tape(operation.name, &draw);
+            caught(|| judge(&mut draw, answer, corruption, on_tape)).unwrap_or_else(Verdict::Failed)
         }
         Err(why) => Verdict::Failed(format!("the inputs could not be made: {why}")),
     };
@@ -179,12 +180,15 @@ pub fn one(
 }
 
 /// Whether a result must be on the tape wherever that of the reference is. Else `backward` would panic in a step that
-/// finds nothing stored, though an operand is on the tape. What these operations read may not be the part that is: the
-/// fill, or values that others replace.
-fn on_tape(operation: &str) -> bool {
-    const OTHERS: [&str; 7] =
-        ["stored_", "values", "with_values", "with_fill", "to_dense_or", "softmax", "log_softmax"];
-    !OTHERS.iter().any(|name| operation.starts_with(name))
+/// finds nothing stored, though an operand is on the tape.
+fn on_tape(operation: &str, draw: &Draw) -> bool {
+    match operation {
+        // The fill may be what is on the tape.
+        "values" => draw.leaves.iter().any(|leaf| leaf.name.starts_with("values")),
+        // What these replace may be.
+        "with_values" | "with_fill" => false,
+        _ => true,
+    }
 }
 
 fn judge(draw: &mut Draw, answer: Answer, corruption: Corruption, on_tape: bool) -> Verdict {

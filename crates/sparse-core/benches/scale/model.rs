@@ -102,6 +102,9 @@ pub(crate) const WIDTHS: [usize; 3] = [FEATURES, 256, 172];
 /// Bytes of a node's features of f32.
 pub(crate) const ROW: usize = 4 * FEATURES;
 
+/// Bytes around the content of a message: its length, and what it is about.
+const FRAME: f64 = 32.0;
+
 /// Edges of a node, and the share of nodes that are trained on.
 pub(crate) const DEGREE: usize = 50;
 pub(crate) const TRAINED: f64 = 0.1;
@@ -256,6 +259,11 @@ impl Case {
         }
     }
 
+    /// Exchanges of a batch in parts: questions and answers for each hop and for the features, and the end of a sample.
+    fn exchanges(&self) -> f64 {
+        2.0 * self.reach.edges.len() as f64 + 3.0
+    }
+
     pub(crate) fn work(&self, plan: Plan) -> Work {
         let reach = &self.reach;
         let (others, remote) = (plan.machines as f64 - 1.0, Self::remote(plan));
@@ -280,14 +288,14 @@ impl Case {
         }
         if plan.layout == Layout::Parts {
             // The seeds are the machine's own. From the second hop on, a question is an id of 8 bytes for each node;
-            // the answer has a count of 4 bytes, and an id for each edge.
+            // the answer has a count of 4 bytes, and for each edge its number and its column.
             for hop in 1..reach.edges.len() {
                 let asked = (reach.nodes[hop] - reach.nodes[hop - 1]) * remote;
-                work.exchanged += asked * 12.0 + reach.edges[hop] * remote * 8.0;
+                work.exchanged += asked * 12.0 + reach.edges[hop] * remote * 12.0;
             }
-            work.exchanged += found * remote * 8.0 + from_others;
-            // Questions and answers, for each hop but the first and for the features.
-            work.messages = 2.0 * others * reach.edges.len() as f64;
+            work.exchanged += found * remote * 8.0 + from_others + self.exchanges() * others * FRAME;
+            // Each exchange is of lengths and of bytes.
+            work.messages = 2.0 * others * self.exchanges();
         }
         let parameters = 4.0 * parameters(&self.widths) as f64;
         work.reduced = 2.0 * others / plan.machines as f64 * parameters;
@@ -307,7 +315,6 @@ impl Case {
         let send = |bytes: f64, messages: f64, rounds: f64| {
             bytes * 8.0 / plan.network + messages * MESSAGE.value * 1e-6 + rounds * LATENCY.value
         };
-        let hops = self.reach.edges.len() as f64;
         let several = f64::from(plan.machines > 1);
         let parts = f64::from(plan.machines > 1 && plan.layout == Layout::Parts);
         // All wait for the slowest: the largest of P numbers is about so many standard deviations above the mean.
@@ -315,7 +322,7 @@ impl Case {
         Times {
             sample: work.edges * SAMPLE.value * 1e-9 / cores * slowest,
             read: (self.copies() + work.disk_pages / IOPS.value) * slowest,
-            exchange: send(work.exchanged * self.busiest(plan), work.messages, 2.0 * hops * parts),
+            exchange: send(work.exchanged * self.busiest(plan), work.messages, 2.0 * self.exchanges() * parts),
             compute: (self.flops() / (COMPUTE.value * 1e9) + work.inputs * NODE.value * 1e-6) / cores * slowest,
             reduce: send(work.reduced, work.reduce_messages, 6.0 * several),
         }

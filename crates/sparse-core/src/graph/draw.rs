@@ -185,16 +185,14 @@ fn weighted_distinct(
     scratch: &mut Scratch,
     out: &mut Vec<usize>,
 ) {
+    let Some(last) = count.checked_sub(1) else { return };
     let keys = &mut scratch.keys;
     keys.clear();
     // The first of independent exponential clocks with these rates rings with these probabilities.
     let clock = |(at, &weight): (usize, &f32)| (weight > 0.0).then(|| (-stream.unit().ln() / f64::from(weight), at));
     keys.extend(span.zip(weights).filter_map(clock));
-    if count == 0 {
-        return;
-    }
     if keys.len() > count {
-        keys.select_nth_unstable_by(count - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        keys.select_nth_unstable_by(last, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         keys.truncate(count);
         keys.sort_unstable_by_key(|&(_, at)| at);
     }
