@@ -183,8 +183,10 @@ pub fn one(
 /// finds nothing stored, though an operand is on the tape.
 fn on_tape(operation: &str, draw: &Draw) -> bool {
     match operation {
-        // The fill may be what is on the tape.
-        "values" => draw.leaves.iter().any(|leaf| leaf.name.starts_with("values")),
+        // Without the fill, or in some draws with another: it may be all that was on the tape.
+        "values" | "to_dense_or" | "softmax" | "log_softmax" | "stored_cumsum" => {
+            draw.leaves.iter().any(|leaf| leaf.name.starts_with("values"))
+        }
         // What these replace may be.
         "with_values" | "with_fill" => false,
         _ => true,
