@@ -55,6 +55,26 @@ pub struct Case {
     pub files: usize,
 }
 
+/// A graph of 300 nodes in two files, with weights, in both directions, with features of all nodes but some, in two
+/// parts.
+pub fn sample(parquet: bool) -> Case {
+    let id = |k: usize| Id::Text(format!("n{}", k % 300));
+    Case {
+        edges: (0..3000).map(|k| (id(k), id(k * k + 31 * k), (k % 7) as f64 * 0.1)).collect(),
+        weights: true,
+        features: Some((0..300).filter(|k| k % 11 != 3).map(|k| (id(k), vec![k as f32 * 0.5, 1.0, -0.25])).collect()),
+        width: 3,
+        missing: Missing::Zero,
+        symmetrize: true,
+        duplicates: Duplicates::Sum,
+        self_loops: SelfLoops::Drop,
+        parts: 2,
+        by: By::Hash,
+        parquet,
+        files: 2,
+    }
+}
+
 /// A graph as it must be.
 #[derive(Debug, PartialEq)]
 pub struct Graph {
