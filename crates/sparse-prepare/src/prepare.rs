@@ -49,8 +49,8 @@ struct Made {
 ///
 /// [`PrepareError`]: arguments; files that cannot be read or hold what they should not (ids that are null, weights or
 /// features that are not finite, nodes with no row of features or with several); files that change while they are read;
-/// other arguments or files than those of the run that is resumed; a disk that is full.
-/// Then there is no manifest, so nothing is read as whole.
+/// other arguments or files than those of the run that is resumed; a disk that is full; a scheduler that does not run
+/// plans. Then there is no manifest, so nothing is read as whole.
 ///
 /// ```
 /// use sparse_prepare::{Files, Options, Silent, prepare};
@@ -129,7 +129,7 @@ async fn run(options: &Options, work: &Path, progress: &dyn Progress) -> Result<
     let spill = work.with_extension("spill");
     clear(&spill)?;
     fs::create_dir_all(&spill).map_err(PrepareError::io("arguments", &spill))?;
-    let engine = &Engine::new(options, &spill, progress)?;
+    let engine = &Engine::new(options, &spill, progress).await?;
     let edges = input::find(&engine.ctx, "edges", &options.edges).await?;
     let features = match &options.features {
         None => None,
