@@ -6,11 +6,14 @@ use ballista_core::serde::BallistaCodec;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
 use ballista_executor::new_standalone_executor;
 use ballista_scheduler::standalone::new_standalone_scheduler;
-use common::{bytes, sample};
-use sparse_prepare::{Duplicates, Files, Options, Silent, generate, prepare};
+use common::{At, bytes, sample};
+use sparse_prepare::{Duplicates, Files, Options, Silent, Stage, generate, prepare};
 use std::fs;
 use std::net::TcpListener;
 use std::process::Command;
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 /// A scheduler, and an executor that runs two tasks at a time. Both end with the runtime.
@@ -87,12 +90,42 @@ fn a_run_goes_on_elsewhere() {
 }
 
 #[test]
+fn a_cluster_that_ends_leaves_no_manifest() {
+    let (runtime, scheduler) = cluster();
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = sample(true).options(folder.path());
+    prepare(&options, &Silent).unwrap();
+    let whole = bytes(&options.out);
+    options.out = folder.path().join("ended");
+    options.scheduler = Some(scheduler);
+    let runtime = Mutex::new(Some(runtime));
+    let end = || {
+        let runtime = runtime.lock().unwrap().take().unwrap();
+        // Not in the runtime that waits for it.
+        thread::spawn(|| runtime.shutdown_timeout(Duration::from_secs(20))).join().unwrap();
+    };
+    let error = prepare(&options, &At(Stage::Edges, end)).unwrap_err().to_string();
+    assert!(error.starts_with("edges: "), "{error}");
+    assert!(!options.out.join(sparse_shards::MANIFEST).exists());
+    (options.scheduler, options.resume) = (None, true);
+    prepare(&options, &Silent).unwrap();
+    assert!(bytes(&options.out) == whole);
+}
+
+#[test]
 fn what_is_wrong_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let mut options = sample(false).options(folder.path());
     // A port that was free just now.
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    for (scheduler, expected) in [(format!("df://{free}"), "onnection refused"), ("somewhere".into(), "relative URL")] {
+    // One that never answers.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = |address| format!("df://{address}");
+    for (scheduler, expected) in [
+        (url(free), "onnection refused"),
+        (url(silent.local_addr().unwrap()), "Timeout"),
+        ("somewhere".into(), "relative URL"),
+    ] {
         options.scheduler = Some(scheduler.clone());
         let error = prepare(&options, &Silent).unwrap_err().to_string();
         let rule = "--scheduler: must be the scheduler of a Ballista cluster, such as df://host:50050, got";

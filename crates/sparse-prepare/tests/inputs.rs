@@ -2,8 +2,12 @@
 
 mod common;
 
-use common::{bytes, sample};
-use sparse_prepare::{FeatureTable, Options, Progress, Silent, Stage, prepare};
+use common::{At, bytes, sample};
+#[cfg(feature = "compression")]
+use sparse_prepare::FeatureTable;
+#[cfg(any(feature = "compression", feature = "http"))]
+use sparse_prepare::Options;
+use sparse_prepare::{Silent, Stage, prepare};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -24,20 +28,6 @@ fn fails(options: &Options, expected: &str) {
     let error = prepare(options, &Silent).unwrap_err().to_string();
     assert!(error.contains(expected), "{error}");
     assert!(!options.out.join(sparse_shards::MANIFEST).exists());
-}
-
-/// Does something when a stage begins.
-struct At<F>(Stage, F);
-
-impl<F: Fn() + Send + Sync> Progress for At<F> {
-    fn stage(&self, stage: Stage, _: bool) {
-        if stage == self.0 {
-            self.1();
-        }
-    }
-    fn read(&self, _: u64) {}
-    fn written(&self, _: u64) {}
-    fn spilled(&self, _: u64) {}
 }
 
 #[test]

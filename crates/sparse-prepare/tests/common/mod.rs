@@ -6,7 +6,7 @@ use datafusion::arrow::array::{
     ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
 };
 use datafusion::parquet::arrow::ArrowWriter;
-use sparse_prepare::{By, Duplicates, FeatureTable, Files, Missing, Options, SelfLoops};
+use sparse_prepare::{By, Duplicates, FeatureTable, Files, Missing, Options, Progress, SelfLoops, Stage};
 use sparse_shards::{Ids, Kind, Manifest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -73,6 +73,20 @@ pub fn sample(parquet: bool) -> Case {
         parquet,
         files: 2,
     }
+}
+
+/// Does something when a stage begins.
+pub struct At<F>(pub Stage, pub F);
+
+impl<F: Fn() + Send + Sync> Progress for At<F> {
+    fn stage(&self, stage: Stage, _: bool) {
+        if stage == self.0 {
+            self.1();
+        }
+    }
+    fn read(&self, _: u64) {}
+    fn written(&self, _: u64) {}
+    fn spilled(&self, _: u64) {}
 }
 
 /// A graph as it must be.
