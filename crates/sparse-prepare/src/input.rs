@@ -95,7 +95,7 @@ fn register(ctx: &SessionContext, op: &'static str, url: &ListingTableUrl) -> Re
         return Ok(());
     }
     let store = url.object_store();
-    // Who writes so asks for it.
+    // A client refuses it if it is not allowed: who writes it asks for it.
     let plain = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
     let wrong = |error: object_store::Error| {
         PrepareError::invalid(op, format!("{store} must be a store of this build, got: {error}"))

@@ -65,6 +65,21 @@ fn plans_of_many_partitions_give_the_same_bytes() {
     both(&options, &scheduler);
 }
 
+#[test]
+fn text_comes_in_several_forms() {
+    let (_runtime, scheduler) = cluster();
+    let folder = tempfile::tempdir().unwrap();
+    for (name, header, text) in [("some", false, "# made by hand\n3 1\n# more\n1 2\n"), ("empty", true, "a b\n")] {
+        let path = folder.path().join(format!("{name}.txt"));
+        fs::write(&path, text).unwrap();
+        let files = Files::new([path.to_str().unwrap()]);
+        let files = Files { delimiter: Some(b' '), header, comment: Some(b'#'), ..files };
+        let mut options = Options::new(files, folder.path().join(name));
+        options.overwrite = true;
+        both(&options, &scheduler);
+    }
+}
+
 /// The binary is ended with a cluster and goes on without, and the other way around.
 #[test]
 fn a_run_goes_on_elsewhere() {
