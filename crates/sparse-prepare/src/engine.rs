@@ -45,22 +45,25 @@ pub(crate) struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// Embedded. What memory does not hold goes to `spill`.
-    pub(crate) fn new(options: &'a Options, spill: &Path, progress: &'a dyn Progress) -> Result<Self> {
+    /// Embedded, or on a cluster. What the memory of this process does not hold goes to `spill`.
+    pub(crate) async fn new(options: &'a Options, spill: &Path, progress: &'a dyn Progress) -> Result<Self> {
         let pool = (options.memory as f64 * SHARE) as u64;
         let threads = options.threads;
         // A batch of many columns must fit what a sort gets.
         let batch = if options.memory < 512 << 20 { 2048 } else { 8192 };
         let config = SessionConfig::new()
+            // One table of labels for all threads.
+            .set_u64("datafusion.optimizer.hash_join_single_partition_threshold", u64::MAX >> 1)
+            .set_u64("datafusion.optimizer.hash_join_single_partition_threshold_rows", u64::MAX >> 1);
+        #[cfg(feature = "ballista")]
+        let config = if options.scheduler.is_some() { crate::cluster::config() } else { config };
+        let config = config
             .with_target_partitions(threads)
             .with_batch_size(batch)
             .set_bool("datafusion.execution.parquet.schema_force_view_types", false)
             .set_bool("datafusion.sql_parser.map_string_types_to_utf8view", false)
             // Every edge has both labels: such filters would find nothing.
-            .set_bool("datafusion.optimizer.enable_dynamic_filter_pushdown", false)
-            // One table of labels for all threads.
-            .set_u64("datafusion.optimizer.hash_join_single_partition_threshold", u64::MAX >> 1)
-            .set_u64("datafusion.optimizer.hash_join_single_partition_threshold_rows", u64::MAX >> 1);
+            .set_bool("datafusion.optimizer.enable_dynamic_filter_pushdown", false);
         let shares = Arc::new(Shares::new(pool as usize));
         let runtime = RuntimeEnvBuilder::new()
             .with_memory_pool(shares.clone())
@@ -68,14 +71,13 @@ impl<'a> Engine<'a> {
             .with_max_temp_directory_size(u64::MAX >> 1)
             .build_arc()
             .map_err(PrepareError::query("arguments"))?;
-        Ok(Self {
-            ctx: SessionContext::new_with_config_rt(config, runtime),
-            progress,
-            options,
-            pool,
-            shares,
-            hash: AtomicBool::new(true),
-        })
+        let ctx = SessionContext::new_with_config_rt(config, runtime);
+        #[cfg(feature = "ballista")]
+        let ctx = match &options.scheduler {
+            None => ctx,
+            Some(scheduler) => crate::cluster::connect(scheduler, &ctx).await?,
+        };
+        Ok(Self { ctx, progress, options, pool, shares, hash: AtomicBool::new(true) })
     }
 
     /// Chooses how labels are joined: through a table in memory if it fits, else by sorting both sides, on disk. The
@@ -102,7 +104,8 @@ impl<'a> Engine<'a> {
         // A frame has a copy of the settings of the time when it was made.
         let (mut state, plan) = frame.into_parts();
         let options = state.config_mut().options_mut();
-        options.optimizer.prefer_hash_join = self.hash.load(Ordering::Relaxed);
+        // A cluster chooses by its own memory.
+        options.optimizer.prefer_hash_join = self.options.scheduler.is_none() && self.hash.load(Ordering::Relaxed);
         // What a sort holds back to merge what it spilled.
         let spilling = self.options.threads as u64 * sorts;
         let held = (self.pool / 8 / spilling).min(10 << 20);

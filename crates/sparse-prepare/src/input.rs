@@ -25,7 +25,7 @@ pub(crate) struct Found {
 }
 
 /// By what a file is known to be the same as before.
-#[derive(Serialize)]
+#[derive(PartialEq, Serialize)]
 pub(crate) struct Stamp {
     place: String,
     bytes: u64,
@@ -95,12 +95,14 @@ fn register(ctx: &SessionContext, op: &'static str, url: &ListingTableUrl) -> Re
         return Ok(());
     }
     let store = url.object_store();
+    // A client refuses it if it is not allowed: who writes it asks for it.
+    let plain = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
     let wrong = |error: object_store::Error| {
         PrepareError::invalid(op, format!("{store} must be a store of this build, got: {error}"))
     };
     // Keys and regions come from the environment, by the names that the stores give them.
     let keys = std::env::vars().filter(|(name, _)| name.starts_with("AWS_") || name.starts_with("GOOGLE_"));
-    let keys = keys.map(|(name, value)| (name.to_ascii_lowercase(), value));
+    let keys = keys.map(|(name, value)| (name.to_ascii_lowercase(), value)).chain(plain);
     let (own, _) = object_store::parse_url_opts(store.as_ref(), keys).map_err(wrong)?;
     ctx.register_object_store(store.as_ref(), Arc::from(own));
     Ok(())
@@ -116,6 +118,19 @@ fn register(_: &SessionContext, op: &'static str, url: &ListingTableUrl) -> Resu
 }
 
 impl Found {
+    /// Looks again: the same files must be there.
+    pub(crate) async fn unchanged(&self) -> Result<()> {
+        // The context of the run remembers what folders hold.
+        let now = find(&SessionContext::new(), self.op, &self.files).await?.stamps;
+        let differs = |own: &[Stamp], other: &[Stamp]| {
+            own.iter().find(|stamp| !other.contains(stamp)).map(|stamp| stamp.place.clone())
+        };
+        match differs(&self.stamps, &now).or_else(|| differs(&now, &self.stamps)) {
+            None => Ok(()),
+            Some(name) => Err(self.wrong(format!("files must not change while they are read, got a change of {name}"))),
+        }
+    }
+
     /// Whether the edges can be read several times at little cost.
     pub(crate) fn cheap(&self) -> bool {
         self.local && self.format == Format::Parquet

@@ -6,6 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "ballista")]
+mod cluster;
 mod engine;
 mod error;
 mod generate;

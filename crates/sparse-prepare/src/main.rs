@@ -126,6 +126,9 @@ struct Prepare {
     /// Threads; all, if it is not given.
     #[arg(long)]
     threads: Option<usize>,
+    /// The scheduler of a Ballista cluster that runs the plans: df://host:port.
+    #[arg(long)]
+    scheduler: Option<String>,
     /// Go on with a run of the same arguments and files that ended early.
     #[arg(long)]
     resume: bool,
@@ -180,6 +183,7 @@ impl Prepare {
             by: self.by,
             temp: self.temp,
             memory: self.memory,
+            scheduler: self.scheduler,
             resume: self.resume,
             overwrite: self.overwrite,
             abort_at: self.abort_at,

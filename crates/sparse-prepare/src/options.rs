@@ -215,6 +215,10 @@ pub struct Options {
     /// Threads.
     #[serde(skip)]
     pub threads: usize,
+    /// The scheduler of a Ballista cluster that runs the plans: `df://host:port`. `None`: this process runs them. Needs
+    /// the feature `ballista`, and inputs, `out` and `temp` at paths or URLs that the whole cluster sees.
+    #[serde(skip)]
+    pub scheduler: Option<String>,
     /// Whether a run of the same arguments and inputs goes on. Otherwise all starts again.
     #[serde(skip)]
     pub resume: bool,
@@ -246,6 +250,7 @@ impl Options {
             temp: None,
             memory: 4 << 30,
             threads: std::thread::available_parallelism().map_or(1, Into::into),
+            scheduler: None,
             resume: false,
             overwrite: false,
             abort_at: None,
@@ -268,6 +273,9 @@ impl Options {
         }
         if self.by == By::Metis && !cfg!(feature = "metis") {
             return wrong("--by metis must be built with the feature `metis`, got a build without".into());
+        }
+        if self.scheduler.is_some() && !cfg!(feature = "ballista") {
+            return wrong("--scheduler must be built with the feature `ballista`, got a build without".into());
         }
         Ok(())
     }

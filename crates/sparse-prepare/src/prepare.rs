@@ -15,7 +15,10 @@ use serde::{Deserialize, Serialize};
 use sparse_shards::{About, Dtype, Features, Kind, Manifest, Part, remove_manifest};
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
+use tokio::runtime::Handle;
 use twox_hash::XxHash3_64;
 
 /// Beside the manifest: what it was made of.
@@ -37,13 +40,17 @@ struct Made {
 /// What is written depends on the arguments and the content of the files alone: not on memory, threads, the order of
 /// rows or files, or on whether it was resumed.
 ///
+/// It returns when all is done. Inside an asynchronous runtime the thread that calls it waits, and does nothing else:
+/// there `tokio::task::spawn_blocking` is the place to call it.
+///
 /// Cost: each edge is read, written and sorted on disk about twice; see the README of the crate for measured times.
 ///
 /// # Errors
 ///
 /// [`PrepareError`]: arguments; files that cannot be read or hold what they should not (ids that are null, weights or
-/// features that are not finite, nodes with no row of features or with several); other arguments or files than those of
-/// the run that is resumed; a disk that is full. Then there is no manifest, so nothing is read as whole.
+/// features that are not finite, nodes with no row of features or with several); files that change while they are read;
+/// other arguments or files than those of the run that is resumed; a disk that is full; a scheduler that does not run
+/// plans. Then there is no manifest, so nothing is read as whole.
 ///
 /// ```
 /// use sparse_prepare::{Files, Options, Silent, prepare};
@@ -82,12 +89,20 @@ pub fn prepare(options: &Options, progress: &dyn Progress) -> Result<Manifest> {
         }
         Err(TryLockError::Error(error)) => return Err(PrepareError::io("arguments", &lock)(error)),
     }
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(options.threads).enable_all().build();
-    let runtime = runtime.map_err(PrepareError::io("arguments", out))?;
-    let manifest = runtime.block_on(run(options, work, progress));
-    // What still runs may spill: it ends first.
-    drop(runtime);
+    let all = || {
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(options.threads).enable_all().build();
+        let runtime = runtime.map_err(PrepareError::io("arguments", out))?;
+        let manifest = runtime.block_on(run(options, work, progress));
+        // What still runs may spill: it ends first.
+        drop(runtime);
+        manifest
+    };
+    // A thread of another runtime must not begin one: then it waits for a thread of its own.
+    let manifest = match Handle::try_current() {
+        Err(_) => all(),
+        Ok(_) => thread::scope(|scope| scope.spawn(all).join()).unwrap_or_else(|panic| resume_unwind(panic)),
+    };
     clear(&work.with_extension("spill"))?;
     manifest
 }
@@ -114,7 +129,7 @@ async fn run(options: &Options, work: &Path, progress: &dyn Progress) -> Result<
     let spill = work.with_extension("spill");
     clear(&spill)?;
     fs::create_dir_all(&spill).map_err(PrepareError::io("arguments", &spill))?;
-    let engine = &Engine::new(options, &spill, progress)?;
+    let engine = &Engine::new(options, &spill, progress).await?;
     let edges = input::find(&engine.ctx, "edges", &options.edges).await?;
     let features = match &options.features {
         None => None,
@@ -151,7 +166,10 @@ async fn run(options: &Options, work: &Path, progress: &dyn Progress) -> Result<
             State::new(own.clone(), work.to_path_buf())
         }
     };
-    let manifest = Run { engine, work, state, edges, features }.all().await?;
+    let manifest = Run { engine, work, state, edges: &edges, features: features.as_ref() }.all().await?;
+    for found in [Some(&edges), features.as_ref()].into_iter().flatten() {
+        found.unchanged().await?;
+    }
     state::write(&out.join(MADE), format!("{{\"digest\": \"{own}\"}}\n").as_bytes())?;
     options.point(Stage::Manifest, When::Middle);
     manifest.write(out)?;
@@ -207,8 +225,8 @@ struct Run<'a> {
     engine: &'a Engine<'a>,
     work: &'a Path,
     state: State,
-    edges: Found,
-    features: Option<Found>,
+    edges: &'a Found,
+    features: Option<&'a Found>,
 }
 
 impl Run<'_> {
@@ -223,7 +241,7 @@ impl Run<'_> {
 
         let cheap = self.edges.cheap();
         if !cheap && self.begin(Stage::Import, self.state.import)? {
-            let (edges, kind) = input::edges(&engine.ctx, &self.edges, options).await?;
+            let (edges, kind) = input::edges(&engine.ctx, self.edges, options).await?;
             clear(&imported)?;
             engine.spool(Stage::Import, edges, &imported, |_| Ok(())).await?;
             self.state.kind = kind;
@@ -233,14 +251,14 @@ impl Run<'_> {
         let edges = if self.state.relabel {
             None
         } else if cheap {
-            let (edges, kind) = input::edges(&engine.ctx, &self.edges, options).await?;
+            let (edges, kind) = input::edges(&engine.ctx, self.edges, options).await?;
             self.state.kind = kind;
             Some(edges)
         } else {
             Some(input::parquet(&engine.ctx, "import", &imported).await?)
         };
         let kind = self.state.kind;
-        let table = match (&self.features, &options.features) {
+        let table = match (self.features, &options.features) {
             (Some(found), Some(table)) => Some(input::features(&engine.ctx, found, table, kind).await?),
             _ => None,
         };

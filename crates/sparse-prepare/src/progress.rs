@@ -6,11 +6,12 @@ use crate::options::Stage;
 pub trait Progress: Send + Sync {
     /// A stage begins, or (`resumed`) was finished by an earlier run.
     fn stage(&self, stage: Stage, resumed: bool);
-    /// Rows that the stage has read so far.
+    /// Rows that the stage has read so far. Of a plan on a cluster: that came back.
     fn read(&self, rows: u64);
     /// Rows that it has written so far.
     fn written(&self, rows: u64);
-    /// Bytes that a plan of the stage brought to the disk because memory did not hold them.
+    /// Bytes that a plan of the stage brought to the disk because memory did not hold them. Of a plan on a cluster that
+    /// is not known: 0.
     fn spilled(&self, bytes: u64);
 }
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Case, Id, bytes, read};
+use common::{Case, Id, bytes, read, sample};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -115,6 +115,22 @@ fn bytes_are_the_same_for_all_threads_and_memories() {
             let first = first.get_or_insert_with(|| got.clone());
             assert!(*first == got, "{threads} threads, {memory} bytes");
         }
+    }
+}
+
+#[test]
+fn a_runtime_may_be_running() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = sample(false).options(folder.path());
+    prepare(&options, &Silent).unwrap();
+    let mut inside = options.clone();
+    for (k, mut builder) in [tokio::runtime::Builder::new_current_thread(), tokio::runtime::Builder::new_multi_thread()]
+        .into_iter()
+        .enumerate()
+    {
+        inside.out = folder.path().join(format!("inside-{k}"));
+        builder.build().unwrap().block_on(async { prepare(&inside, &Silent).unwrap() });
+        assert!(bytes(&inside.out) == bytes(&options.out));
     }
 }
 

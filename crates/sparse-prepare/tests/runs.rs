@@ -44,8 +44,12 @@ fn done(output: &Output) {
 
 /// What a run writes that nothing ends.
 fn whole(folder: &Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
+    whole_of(folder, ALL)
+}
+
+fn whole_of(folder: &Path, all: &[&str]) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
     write(folder);
-    done(&run(folder, &[ALL, &["--out", "whole"]].concat()));
+    done(&run(folder, &[all, &["--out", "whole"]].concat()));
     let whole = bytes(&folder.join("whole"));
     // Seven files of each part, and the manifest.
     assert_eq!(whole.len(), 2 * 6 + 1, "{:?}", whole.keys());
@@ -54,14 +58,26 @@ fn whole(folder: &Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8
 
 #[test]
 fn a_run_that_was_killed_goes_on() {
+    killed(ALL, false);
+}
+
+#[cfg(feature = "metis")]
+#[test]
+fn a_run_with_metis_that_was_killed_goes_on() {
+    let all: Vec<_> = ALL.iter().map(|&word| if word == "hash" { "metis" } else { word }).collect();
+    killed(&all, true);
+}
+
+/// Ends a run at each moment of each stage. `parts`: whether METIS finds them.
+fn killed(all: &[&str], parts: bool) {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let whole = whole(folder);
-    let stages: Vec<_> = Stage::ALL.iter().copied().filter(|&stage| stage != Stage::Parts).collect();
+    let whole = whole_of(folder, all);
+    let stages: Vec<_> = Stage::ALL.iter().copied().filter(|&stage| parts || stage != Stage::Parts).collect();
     for (k, stage) in stages.iter().enumerate() {
         for when in When::ALL {
             let name = format!("{}-{}", stage.word(), when.word());
-            let arguments = [ALL, &["--out", &name]].concat();
+            let arguments = [all, &["--out", &name]].concat();
             let moment = format!("{}:{}", stage.word(), when.word());
             let output = run(folder, &[&arguments[..], &["--abort-at", &moment]].concat());
             assert!(!output.status.success(), "{moment}");
@@ -82,7 +98,9 @@ fn a_run_that_was_killed_goes_on() {
             let output = run(folder, &[&arguments[..], &["--resume"]].concat());
             done(&output);
             let resumed = said(&output).matches("finished by an earlier run").count();
-            assert_eq!(resumed, if last { 0 } else { k }, "{moment}: {}", said(&output));
+            // When nodes have their parts, nobody asks who found them.
+            let told = k - usize::from(parts && *stage > Stage::Nodes);
+            assert_eq!(resumed, if last { 0 } else { told }, "{moment}: {}", said(&output));
             assert!(bytes(&folder.join(&name)) == whole, "{moment}");
         }
     }
@@ -164,11 +182,7 @@ fn a_disk_that_fills_leaves_no_manifest() {
     for blocks in [0, 1, 4, 8, 16, 24, 32, 40, 48, 500] {
         let name = format!("g{blocks}");
         let arguments = [ALL, &["--out", &name]].concat();
-        // The signal is ignored, so that the write gives an error.
-        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
-        let limited =
-            Command::new("sh").arg("-c").arg(script).arg(BINARY).args(&arguments).current_dir(folder).output();
-        let limited = limited.unwrap();
+        let limited = limited(folder, blocks, &arguments);
         if !limited.status.success() {
             let said = said(&limited);
             assert!(said.contains("sparse-prepare: ") && said.contains("File too large"), "{said}");
@@ -182,6 +196,49 @@ fn a_disk_that_fills_leaves_no_manifest() {
     // In several stages, and not with the highest limit. A stage that is finished prints a line.
     failed.dedup();
     assert!(failed.len() > 1 && failed.len() < 10, "{failed:?}");
+}
+
+/// A disk with room for what is written, and none for what memory does not hold.
+#[cfg(unix)]
+#[test]
+fn a_disk_that_fills_with_what_is_spilled_leaves_no_manifest() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut text = Vec::new();
+    sparse_prepare::generate(&mut text, 200_000, 20_000, 5).unwrap();
+    fs::write(folder.join("edges.csv"), text).unwrap();
+    // One sort of 3 MB, into small files.
+    let all = ["edges.csv", "--symmetrize", "--parts", "16", "--threads", "1", "--temp", "tmp"];
+    let run_in = |memory: &str, name: &str, more: &[&str]| {
+        run(folder, &[&all[..], &["--memory", memory, "--out", name], more].concat())
+    };
+    done(&run_in("1GiB", "whole", &[]));
+    let whole = bytes(&folder.join("whole"));
+    for (memory, fits) in [("1GiB", true), ("16MiB", false)] {
+        assert!(!run_in(memory, memory, &["--abort-at", "edges:begin"]).status.success());
+        let arguments = [&all[..], &["--memory", memory, "--out", memory, "--resume"]].concat();
+        let limited = limited(folder, 1000, &arguments);
+        assert_eq!(limited.status.success(), fits, "{}", said(&limited));
+        if !fits {
+            let said = said(&limited);
+            assert!(said.contains("sparse-prepare: edges: ") && said.contains("File too large"), "{said}");
+            assert!(matches!(Manifest::open(folder.join(memory)), Err(ShardError::NoManifest { .. })));
+            // No file of it stays.
+            let left = fs::read_dir(folder.join("tmp")).unwrap().map(|entry| entry.unwrap().file_name());
+            let left: Vec<_> = left.filter(|name| name.to_string_lossy().ends_with("spill")).collect();
+            assert!(left.is_empty(), "{left:?}");
+            done(&run(folder, &arguments));
+        }
+        assert!(bytes(&folder.join(memory)) == whole, "{memory}");
+    }
+}
+
+/// Runs with a limit of the length of files, in blocks of 512 bytes.
+#[cfg(unix)]
+fn limited(folder: &Path, blocks: u32, arguments: &[&str]) -> Output {
+    // The signal is ignored, so that the write gives an error.
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    Command::new("sh").arg("-c").arg(script).arg(BINARY).args(arguments).current_dir(folder).output().unwrap()
 }
 
 #[test]
@@ -248,6 +305,14 @@ fn what_is_wrong_is_told() {
         ("good.csv --features ids.csv", "there must be a column of features beside the ids, got none"),
         ("good.csv --features float.parquet", "ids must be integers or strings, got Float32"),
         ("good.csv --by metis", if cfg!(feature = "metis") { "" } else { "must be built with the feature `metis`" }),
+        (
+            "good.csv --scheduler df://127.0.0.1:1",
+            if cfg!(feature = "ballista") {
+                "--scheduler: must be the scheduler of a Ballista cluster"
+            } else {
+                "--scheduler must be built with the feature `ballista`"
+            },
+        ),
         (
             "s3://bucket/good.csv",
             if cfg!(feature = "aws") { "" } else { "edges: s3://bucket/good.csv must be read by a build" },

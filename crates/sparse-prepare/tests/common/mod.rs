@@ -6,7 +6,7 @@ use datafusion::arrow::array::{
     ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
 };
 use datafusion::parquet::arrow::ArrowWriter;
-use sparse_prepare::{By, Duplicates, FeatureTable, Files, Missing, Options, SelfLoops};
+use sparse_prepare::{By, Duplicates, FeatureTable, Files, Missing, Options, Progress, SelfLoops, Stage};
 use sparse_shards::{Ids, Kind, Manifest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -53,6 +53,40 @@ pub struct Case {
     pub by: By,
     pub parquet: bool,
     pub files: usize,
+}
+
+/// A graph of 300 nodes in two files, with weights, in both directions, with features of all nodes but some, in two
+/// parts.
+pub fn sample(parquet: bool) -> Case {
+    let id = |k: usize| Id::Text(format!("n{}", k % 300));
+    Case {
+        edges: (0..3000).map(|k| (id(k), id(k * k + 31 * k), (k % 7) as f64 * 0.1)).collect(),
+        weights: true,
+        features: Some((0..300).filter(|k| k % 11 != 3).map(|k| (id(k), vec![k as f32 * 0.5, 1.0, -0.25])).collect()),
+        width: 3,
+        missing: Missing::Zero,
+        symmetrize: true,
+        duplicates: Duplicates::Sum,
+        self_loops: SelfLoops::Drop,
+        parts: 2,
+        by: By::Hash,
+        parquet,
+        files: 2,
+    }
+}
+
+/// Does something when a stage begins.
+pub struct At<F>(pub Stage, pub F);
+
+impl<F: Fn() + Send + Sync> Progress for At<F> {
+    fn stage(&self, stage: Stage, _: bool) {
+        if stage == self.0 {
+            self.1();
+        }
+    }
+    fn read(&self, _: u64) {}
+    fn written(&self, _: u64) {}
+    fn spilled(&self, _: u64) {}
 }
 
 /// A graph as it must be.
