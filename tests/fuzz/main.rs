@@ -63,8 +63,8 @@ fn watch() {
     }
 }
 
-/// What is wrong with a run of a target, and its time. That is time of the processor, if less of it has passed: a machine
-/// that does other things, too, stops a process for a while. One that takes too long is run three times.
+/// What is wrong with a run of a target, and its time: that of the processor, if that is less. A machine that does more
+/// than this stops a process for a while. A run that takes too long is repeated twice.
 fn trouble(target: Target, bytes: &[u8], table: usize) -> (Option<String>, Duration) {
     let mut tries = 0;
     loop {
