@@ -33,6 +33,9 @@ struct Options {
     /// Fails if a work of the largest size holds more bytes than this for each byte of its operands and its result.
     #[arg(long)]
     most_memory: Option<f64>,
+    /// Fails if a work of the largest size takes longer than this, in ms.
+    #[arg(long)]
+    most_ms: Option<f64>,
     /// Steps of a long run.
     #[arg(long, default_value_t = 100_000)]
     steps: usize,
@@ -105,10 +108,13 @@ fn main() {
     if let Some(folder) = &options.out {
         pictures(folder, &sizes, &features, &runs);
     }
-    if let Some(most) = options.most_memory {
-        let above = sizes.iter().filter_map(|curve| curve.above(most)).collect::<Vec<_>>();
-        assert!(above.is_empty(), "more than {most} bytes for each byte of operands and result: {above:?}");
-    }
+    let largest = |of: fn(&sizes::Point) -> Option<f64>, most: Option<f64>, what: &str| {
+        let found = sizes.iter().filter_map(|curve| Some((curve.name, of(curve.points.last()?)?)));
+        let above: Vec<_> = found.filter(|(_, got)| most.is_some_and(|most| *got > most)).collect();
+        assert!(above.is_empty(), "{what} must be at most {most:?}, got {above:?}");
+    };
+    largest(|at| at.share, options.most_memory, "bytes for each byte of operands and result");
+    largest(|at| Some(at.seconds * 1e3), options.most_ms, "ms");
 }
 
 fn pictures(folder: &Path, sizes: &[sizes::Curve], features: &[features::Point], runs: &[steps::Run]) {

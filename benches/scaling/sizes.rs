@@ -100,12 +100,6 @@ impl Curve {
         format!("{growth:.2}x to {nnz:e}{note}")
     }
 
-    /// Name and memory of the largest size, for each byte of operands and result, if that is above `most`.
-    pub(crate) fn above(&self, most: f64) -> Option<(&'static str, f64)> {
-        let share = self.points.last()?.share?;
-        (share > most).then_some((self.name, share))
-    }
-
     pub(crate) fn time(&self) -> Series {
         Series { name: self.name.into(), points: self.points.iter().map(|at| (at.nnz as f64, at.ns)).collect() }
     }

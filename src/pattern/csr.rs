@@ -95,7 +95,6 @@ impl CsrPattern {
         // here is wrong before and after; then the wide arrays say what is wrong.
         if (row_ptr.dtype(), col_idx.dtype()) == (DType::I64, DType::I32)
             && index_dtype(&[total, cols], nnz) == DType::I32
-            && nnz < narrow_limit()
         {
             let narrow = index_tensor(row_ptr.clone().clamp(-1, i32::MAX), DType::I32);
             if kernel::validate_csr(op, &narrow, &col_idx, total, cols).is_ok() {

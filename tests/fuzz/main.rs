@@ -1,7 +1,8 @@
 //! Every reader of outside bytes, given files that are wrong in a few places.
 //!
-//! No input may cause a panic, take longer than a second, or make a reader hold more than 64 bytes for each of its own
-//! (beside a few buffers). What was read is also converted, and then the limits of `Limits` hold in place of the 64.
+//! No input may cause a panic, take the processor longer than a second, or make a reader hold more than 64 bytes for
+//! each of its own (beside a few buffers). What was read is also converted, and then the limits of `Limits` hold in
+//! place of the 64.
 //!
 //! Inputs are those in `fuzz/corpus` and mutations of them, the same ones in every run. `SPARSE_FUZZ_RUNS` sets the
 //! number of mutations for each target, `SPARSE_FUZZ_SECONDS` the time for each instead, `SPARSE_FUZZ_TARGET` names the
@@ -24,7 +25,7 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use targets::Target;
 
@@ -35,6 +36,8 @@ const SPARE: usize = 1 << 20;
 /// What a table may have by default, for which a conversion needs a few copies.
 const TABLE: usize = 2 << 28;
 const LONGEST: Duration = Duration::from_secs(1);
+/// What a machine that does other things, too, may make of that.
+const WAITING: Duration = Duration::from_secs(10);
 
 /// The most bytes that were in use since a target began: while it reads, and while it converts.
 static MOST: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
@@ -42,7 +45,14 @@ static MOST: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 #[global_allocator]
 static ALLOCATOR: Counting = Counting(|_, used| {
     MOST[usize::from(targets::is_converting())].fetch_max(used, Ordering::Relaxed);
+    if used > CEILING && !ENDING.swap(true, Ordering::Relaxed) {
+        end("too-large");
+    }
 });
+
+/// More bytes than this end the process, before they are handed out.
+const CEILING: usize = 4 << 30;
+static ENDING: AtomicBool = AtomicBool::new(false);
 
 /// The input that is run now, and since when.
 static NOW: Mutex<Option<(Instant, Vec<u8>)>> = Mutex::new(None);
@@ -53,18 +63,26 @@ const ENDLESS: Duration = Duration::from_secs(60);
 fn watch() {
     loop {
         std::thread::sleep(Duration::from_secs(1));
-        let now = NOW.lock().unwrap();
-        if let Some((_, bytes)) = now.as_ref().filter(|(since, _)| since.elapsed() > ENDLESS) {
-            let path = std::env::temp_dir().join("sparse-tensor-endless");
-            fs::write(&path, bytes).unwrap();
-            eprintln!("an input takes longer than {ENDLESS:?}: {}", path.display());
-            std::process::abort();
+        let since = NOW.lock().unwrap().as_ref().map(|(since, _)| *since);
+        if since.is_some_and(|since| since.elapsed() > ENDLESS) {
+            end("endless");
         }
     }
 }
 
-/// What is wrong with a run of a target, and its time: that of the processor, if that is less. A machine that does more
-/// than this stops a process for a while. A run that takes too long is repeated twice.
+/// Keeps the input that is run now in a file, and ends the process.
+fn end(what: &str) -> ! {
+    if let Ok(now) = NOW.try_lock() {
+        let path = std::env::temp_dir().join(format!("sparse-tensor-{what}-{}", std::process::id()));
+        let bytes = now.as_ref().map_or(&[][..], |(_, bytes)| bytes);
+        let _ = fs::write(&path, bytes);
+        eprintln!("an input is {what}: {}", path.display());
+    }
+    std::process::abort();
+}
+
+/// What is wrong with a run of a target, and its time: that of the processor, unless the run waits for long. A busy
+/// machine stops a process for a while. A run that takes too long is repeated twice.
 fn trouble(target: Target, bytes: &[u8], table: usize) -> (Option<String>, Duration) {
     let mut tries = 0;
     loop {
@@ -74,7 +92,8 @@ fn trouble(target: Target, bytes: &[u8], table: usize) -> (Option<String>, Durat
         MOST.iter().for_each(|most| most.store(before, Ordering::Relaxed));
         let (start, worked) = (Instant::now(), ProcessTime::now());
         let ran = catch_unwind(AssertUnwindSafe(|| target(bytes)));
-        let took = start.elapsed().min(worked.elapsed());
+        let (passed, worked) = (start.elapsed(), worked.elapsed());
+        let took = if passed > WAITING { passed } else { passed.min(worked) };
         targets::is_reading();
         *NOW.lock().unwrap() = None;
         tries += 1;

@@ -1,9 +1,10 @@
 //! The README's "Rules that hold everywhere", each by its name. The law tests the first ones for every operation.
 
-use burn::tensor::{Device, Distribution, Int, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 use rayon::ThreadPoolBuilder;
 use sparse_tensor::ops::{self, Reduce};
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
+use std::process::Command;
 
 fn numbers<const D: usize>(x: Tensor<D>) -> Vec<f32> {
     x.into_data().iter().collect()
@@ -101,20 +102,22 @@ fn no_hidden_dense_copy() {
     }
 }
 
-/// Of a step that is large enough for kernels to share their work, in pools of several sizes: a sort with sums, merges,
-/// a product of sparse matrices, products with dense ones, running sums, extrema, softmax, put, concat, and all of
-/// their rules.
-#[test]
-fn same_bits_on_every_run() {
+/// Of a step that is large enough for kernels to share their work: a sort with sums, merges, a product of sparse
+/// matrices, products with dense ones, running sums, extrema, softmax, put, concat, and all of their rules. Bits of the
+/// gradients.
+fn step() -> impl Fn() -> Vec<u32> + Sync {
     const ROWS: usize = 2000;
     const NNZ: usize = 100_000;
     let device = Device::flex().autodiff();
     let list = |factor: usize, size: usize| (0..NNZ).map(move |k| ((k * factor + k / 7) % size) as i64);
     let at: Vec<i64> = list(7919, ROWS).chain(list(104_729, ROWS)).collect();
-    let values = Tensor::<1>::random([NNZ], Distribution::Uniform(-1.0, 1.0), &device).require_grad();
-    let x = Tensor::<2>::random([ROWS, 9], Distribution::Uniform(-1.0, 1.0), &device).require_grad();
     let place = Tensor::<1, Int>::from_data(TensorData::new(list(31, 50).collect::<Vec<_>>(), [NNZ]), &device);
-    let step = || {
+    // From -1 to 1, in no order.
+    let numbers_of =
+        |count: usize| (0..count).map(|k| (k * 48_271 % 65_537) as f32 / 32_768.0 - 1.0).collect::<Vec<_>>();
+    let values = Tensor::<1>::from_data(TensorData::new(numbers_of(NNZ), [NNZ]), &device).require_grad();
+    let x = Tensor::<2>::from_data(TensorData::new(numbers_of(ROWS * 9), [ROWS, 9]), &device).require_grad();
+    move || {
         let at = Tensor::<2, Int>::from_data(TensorData::new(at.clone(), [2, NNZ]), &device);
         let a = CooTensor::<2>::new(at, values.clone(), [ROWS, ROWS]).unwrap().to_csr();
         let sum = &a + &a.transpose();
@@ -133,14 +136,39 @@ fn same_bits_on_every_run() {
         let most = sum.matmul_reduce(x.clone(), Reduce::Amax).sum() + sum.stored_cumsum(1).sum();
         let grads = ((hidden * joined).sum() + rows.sum() + most).backward();
         let grads = [numbers(values.grad(&grads).unwrap()), numbers(x.grad(&grads).unwrap())];
-        grads.concat().into_iter().map(f32::to_bits).collect::<Vec<_>>()
-    };
+        grads.concat().into_iter().map(f32::to_bits).collect()
+    }
+}
+
+#[test]
+fn same_bits_on_every_run() {
+    let step = step();
     let first = step();
     for threads in [1, 2, 3, 8] {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         for run in 0..50 {
-            assert!(pool.install(step) == first, "run {run} with {threads} threads has other bits");
+            assert!(pool.install(&step) == first, "run {run} with {threads} threads has other bits");
         }
+    }
+}
+
+/// The test starts itself in another process, where `CHILD` says how many threads that has.
+#[test]
+fn same_bits_in_another_process() {
+    const CHILD: &str = "SPARSE_TEST_PRINT_BITS";
+    // FNV-1a.
+    let add = |hash: u64, bits: u32| (hash ^ u64::from(bits)).wrapping_mul(0x0100_0000_01b3);
+    let here = format!("bits {:016x}", step()().into_iter().fold(0xcbf2_9ce4_8422_2325, add));
+    if std::env::var_os(CHILD).is_some() {
+        println!("{here}");
+        return;
+    }
+    for threads in ["1", "3"] {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let child = child.args(["--exact", "rules::same_bits_in_another_process", "--nocapture"]);
+        let child = child.env(CHILD, "1").env("RAYON_NUM_THREADS", threads).output().unwrap();
+        let printed = String::from_utf8_lossy(&child.stdout);
+        assert!(printed.contains(&here), "here {here}, in another process {printed}");
     }
 }
 

@@ -4,7 +4,8 @@
 //! integers are compiled for AVX2 and the target's baseline. Kernels that are compiled per index type use the baseline
 //! for 64-bit indices, which only sizes of 2^31 and more need. Other kernels read both index types through
 //! [`Ids`](crate::ids::Ids). Moves of single values are small, and are compiled for all sets and both index types.
-//! The bits of a result are the same on all sets.
+//! The bits of a result are the same on all sets. Checked are AVX2, NEON and the baseline; AVX-512 where the machine of
+//! the tests has it.
 
 use crate::{Element, Index};
 use pulp::{Arch, Simd, WithSimd};

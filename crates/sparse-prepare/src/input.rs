@@ -10,6 +10,8 @@ use futures::TryStreamExt;
 use serde::Serialize;
 use sparse_shards::IdKind;
 use std::collections::BTreeMap;
+#[cfg(any(feature = "aws", feature = "gcp", feature = "http"))]
+use std::ffi::OsString;
 use std::sync::Arc;
 
 /// The files of a table, found.
@@ -101,7 +103,9 @@ fn register(ctx: &SessionContext, op: &'static str, url: &ListingTableUrl) -> Re
         PrepareError::invalid(op, format!("{store} must be a store of this build, got: {error}"))
     };
     // Keys and regions come from the environment, by the names that the stores give them.
-    let keys = std::env::vars().filter(|(name, _)| name.starts_with("AWS_") || name.starts_with("GOOGLE_"));
+    let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    let all = std::env::vars_os().filter_map(text);
+    let keys = all.filter(|(name, _)| name.starts_with("AWS_") || name.starts_with("GOOGLE_"));
     let keys = keys.map(|(name, value)| (name.to_ascii_lowercase(), value)).chain(plain);
     let (own, _) = object_store::parse_url_opts(store.as_ref(), keys).map_err(wrong)?;
     ctx.register_object_store(store.as_ref(), Arc::from(own));
@@ -117,9 +121,17 @@ fn register(_: &SessionContext, op: &'static str, url: &ListingTableUrl) -> Resu
     Err(PrepareError::invalid(op, message))
 }
 
+/// Looks again for all inputs: the same files must be there.
+pub(crate) async fn unchanged(edges: &Found, features: Option<&Found>) -> Result<()> {
+    edges.unchanged().await?;
+    match features {
+        None => Ok(()),
+        Some(features) => features.unchanged().await,
+    }
+}
+
 impl Found {
-    /// Looks again: the same files must be there.
-    pub(crate) async fn unchanged(&self) -> Result<()> {
+    async fn unchanged(&self) -> Result<()> {
         // The context of the run remembers what folders hold.
         let now = find(&SessionContext::new(), self.op, &self.files).await?.stamps;
         let differs = |own: &[Stamp], other: &[Stamp]| {

@@ -216,7 +216,8 @@ pub struct Options {
     #[serde(skip)]
     pub threads: usize,
     /// The scheduler of a Ballista cluster that runs the plans: `df://host:port`. `None`: this process runs them. Needs
-    /// the feature `ballista`, and inputs, `out` and `temp` at paths or URLs that the whole cluster sees.
+    /// the feature `ballista`. The whole cluster must see the inputs and `temp` (`out`, if that is `None`) at the same
+    /// absolute paths.
     #[serde(skip)]
     pub scheduler: Option<String>,
     /// Whether a run of the same arguments and inputs goes on. Otherwise all starts again.

@@ -167,9 +167,7 @@ async fn run(options: &Options, work: &Path, progress: &dyn Progress) -> Result<
         }
     };
     let manifest = Run { engine, work, state, edges: &edges, features: features.as_ref() }.all().await?;
-    for found in [Some(&edges), features.as_ref()].into_iter().flatten() {
-        found.unchanged().await?;
-    }
+    input::unchanged(&edges, features.as_ref()).await?;
     state::write(&out.join(MADE), format!("{{\"digest\": \"{own}\"}}\n").as_bytes())?;
     options.point(Stage::Manifest, When::Middle);
     manifest.write(out)?;
@@ -246,7 +244,7 @@ impl Run<'_> {
             engine.spool(Stage::Import, edges, &imported, |_| Ok(())).await?;
             self.state.kind = kind;
             self.state.import = true;
-            self.end(Stage::Import)?;
+            self.end(Stage::Import).await?;
         }
         let edges = if self.state.relabel {
             None
@@ -267,7 +265,7 @@ impl Run<'_> {
             let rows = table.as_ref().map(|(frame, _)| frame.clone());
             let ids = plan::ids(due(edges.clone(), Stage::Import)?, rows).map_err(query("ids"))?;
             self.state.ids = Some(stages::ids::run(engine, ids, kind, &sorted).await?);
-            self.end(Stage::Ids)?;
+            self.end(Stage::Ids).await?;
         }
         let found = due(self.state.ids.clone(), Stage::Ids)?;
         engine.fit_joins(found.nodes, found.bytes);
@@ -275,7 +273,7 @@ impl Run<'_> {
         let assigned = self.parts(&edges, &found, [&sorted, &labels]).await?;
         if self.begin(Stage::Nodes, self.state.nodes.is_some())? {
             self.state.nodes = Some(stages::nodes::run(engine, &found, kind, [&sorted, &labels], assigned.as_deref())?);
-            self.end(Stage::Nodes)?;
+            self.end(Stage::Nodes).await?;
         }
         let parts = due(self.state.nodes.clone(), Stage::Nodes)?;
         let nodes = input::parquet(&engine.ctx, "nodes", &labels).await?;
@@ -296,7 +294,7 @@ impl Run<'_> {
                 }
             }
             self.state.relabel = true;
-            self.end(Stage::Relabel)?;
+            self.end(Stage::Relabel).await?;
         }
         // What is not needed again need not take its place on the disk.
         clear(&imported)?;
@@ -305,7 +303,7 @@ impl Run<'_> {
             let edges = input::parquet(&engine.ctx, "edges", &relabelled).await?;
             let frame = plan::ordered(edges, found.nodes, options.symmetrize).map_err(query("edges"))?;
             self.state.edges = Some(stages::edges::run(engine, frame, &parts).await?);
-            self.end(Stage::Edges)?;
+            self.end(Stage::Edges).await?;
         }
         clear(&relabelled)?;
         let graphs = due(self.state.edges.clone(), Stage::Edges)?;
@@ -321,7 +319,7 @@ impl Run<'_> {
                 }
             };
             self.state.features = Some((names, files));
-            self.end(Stage::Features)?;
+            self.end(Stage::Features).await?;
         }
 
         self.begin(Stage::Manifest, false)?;
@@ -366,7 +364,7 @@ impl Run<'_> {
             let parts = stages::parts::run(engine, edges.map_err(PrepareError::query(OP))?, found).await?;
             state::write(&path, &parts)?;
             self.state.parts = true;
-            self.end(Stage::Parts)?;
+            self.end(Stage::Parts).await?;
         }
         let parts = fs::read(&path).map_err(PrepareError::io(OP, &path))?;
         let is_part = |&part: &u8| usize::from(part) < engine.options.parts;
@@ -391,8 +389,9 @@ impl Run<'_> {
         Ok(!done)
     }
 
-    /// Records what is finished.
-    fn end(&self, stage: Stage) -> Result<()> {
+    /// Records what is finished. What is recorded was read of the files that were found, so a run may go on with it.
+    async fn end(&self, stage: Stage) -> Result<()> {
+        input::unchanged(self.edges, self.features).await?;
         self.engine.options.point(stage, When::End);
         self.state.save(&self.engine.options.out)
     }

@@ -9,7 +9,7 @@ use ballista_scheduler::standalone::new_standalone_scheduler;
 use common::{At, bytes, sample};
 use sparse_prepare::{Duplicates, Files, Options, Silent, Stage, generate, prepare};
 use std::fs;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
@@ -131,8 +131,8 @@ fn a_cluster_that_ends_leaves_no_manifest() {
 fn what_is_wrong_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let mut options = sample(false).options(folder.path());
-    // A port that was free just now.
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // A port that nobody listens at.
+    let free: SocketAddr = "127.0.0.1:1".parse().unwrap();
     // One that never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = |address| format!("df://{address}");
@@ -146,6 +146,12 @@ fn what_is_wrong_is_told() {
         let rule = "--scheduler: must be the scheduler of a Ballista cluster, such as df://host:50050, got";
         assert!(error.starts_with(&format!("{rule} {scheduler}: ")) && error.contains(expected), "{error}");
     }
+    // A scheduler without executors.
+    let alone = Builder::new_multi_thread().enable_all().build().unwrap();
+    let port = alone.block_on(new_standalone_scheduler()).unwrap().port();
+    options.scheduler = Some(format!("df://localhost:{port}"));
+    let error = prepare(&options, &Silent).unwrap_err().to_string();
+    assert!(error.contains("no executor ran a plan of one row within 60 s"), "{error}");
     // What the plans find.
     let (_runtime, scheduler) = cluster();
     options.scheduler = Some(scheduler);

@@ -5,9 +5,7 @@ mod common;
 use common::{At, bytes, sample};
 #[cfg(feature = "compression")]
 use sparse_prepare::FeatureTable;
-#[cfg(any(feature = "compression", feature = "http"))]
-use sparse_prepare::Options;
-use sparse_prepare::{Silent, Stage, prepare};
+use sparse_prepare::{Options, Silent, Stage, prepare};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -46,34 +44,43 @@ fn files_must_not_change_while_they_are_read() {
     let features = PathBuf::from(&options.features.as_ref().unwrap().files.paths[0]);
     let (edges, more) = (inside.join("edges-1.csv"), inside.join("edges-2.csv"));
     options.overwrite = true;
-    let check = |at: Stage, op: &str, name: &Path, change: &(dyn Fn() + Send + Sync)| {
-        let error = prepare(&options, &At(at, change)).unwrap_err().to_string();
+    let check = |options: &Options, at: Stage, op: &str, name: &Path, change: &(dyn Fn() + Send + Sync)| {
+        let error = prepare(options, &At(at, change)).unwrap_err().to_string();
         let name = name.file_name().unwrap().to_str().unwrap();
         assert!(error.starts_with(&format!("{op}: ")) && error.contains(name), "{error}");
         assert!(error.contains("files must not change while they are read, got a change of file:///"), "{error}");
         assert!(!options.out.join(sparse_shards::MANIFEST).exists());
     };
     // Edges were read when their copy was made.
-    check(Stage::Edges, "edges", &edges, &|| {
+    check(&options, Stage::Edges, "edges", &edges, &|| {
         let text = fs::read_to_string(&edges).unwrap();
         fs::write(&edges, format!("{text}n1,0.5,n2\n")).unwrap();
     });
-    check(Stage::Ids, "edges", &edges, &|| {
+    check(&options, Stage::Ids, "edges", &edges, &|| {
         File::options().write(true).open(&edges).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
     });
-    check(Stage::Edges, "edges", &more, &|| fs::write(&more, "from,w,to\n").unwrap());
-    check(Stage::Edges, "edges", &more, &|| fs::remove_file(&more).unwrap());
-    check(Stage::Manifest, "features", &features, &|| {
+    check(&options, Stage::Edges, "edges", &more, &|| fs::write(&more, "from,w,to\n").unwrap());
+    check(&options, Stage::Edges, "edges", &more, &|| fs::remove_file(&more).unwrap());
+    check(&options, Stage::Manifest, "features", &features, &|| {
         let text = fs::read_to_string(&features).unwrap();
         fs::write(&features, text).unwrap();
         let past = SystemTime::UNIX_EPOCH;
         File::options().write(true).open(&features).unwrap().set_modified(past).unwrap();
     });
-    // Nothing was recorded that a run would go on with: what is there now is read.
     let text = fs::read_to_string(&edges).unwrap();
-    fs::write(&edges, text.strip_suffix("n1,0.5,n2\n").unwrap()).unwrap();
-    prepare(&options, &Silent).unwrap();
-    assert!(bytes(&options.out) == whole);
+    let text = text.strip_suffix("n1,0.5,n2\n").unwrap();
+    fs::write(&edges, text).unwrap();
+    let time = fs::metadata(&edges).unwrap().modified().unwrap();
+    // A file that was another one for a while, before it was read or after: what was read of that one is not recorded.
+    for at in [Stage::Import, Stage::Ids] {
+        options.resume = false;
+        check(&options, at, "edges", &edges, &|| fs::write(&edges, format!("{text}n1,0.5,n2\n")).unwrap());
+        fs::write(&edges, text).unwrap();
+        File::options().write(true).open(&edges).unwrap().set_modified(time).unwrap();
+        options.resume = true;
+        prepare(&options, &Silent).unwrap();
+        assert!(bytes(&options.out) == whole, "{at:?}");
+    }
 }
 
 #[cfg(feature = "compression")]

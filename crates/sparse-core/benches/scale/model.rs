@@ -52,8 +52,12 @@ pub(crate) const FAULT: Given = measured(
 pub(crate) const AHEAD: Given =
     measured(50e3, "1/s", "pages of the same disk that are asked for ahead", "the same: that batch in 3.2 s");
 pub(crate) const CORES: Given = assumed(32.0, "", "cores of a machine", "as the machine of GraphBolt's figure below");
-pub(crate) const EFFICIENCY: Given =
-    assumed(0.8, "", "of linear speed-up over these cores", "only two cores were measured: 1.7x to 2.3x of one");
+pub(crate) const EFFICIENCY: Given = assumed(
+    0.8,
+    "",
+    "of linear speed-up over these cores",
+    "two cores, kernels: 1.7x to 2.3x of one; ranks: 1.8x to 2.0x",
+);
 pub(crate) const MEMORY: Given =
     assumed(256e9, "B", "memory of a machine", "of which 80 % for graph, features, tables");
 pub(crate) const DISK: Given = assumed(4e12, "B", "of a machine's disk", "a usual NVMe disk");
