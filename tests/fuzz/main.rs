@@ -82,7 +82,7 @@ fn end(what: &str) -> ! {
 }
 
 /// What is wrong with a run of a target, and its time: that of the processor, unless the run waits for long. A busy
-/// machine stops a process for a while. A run that takes too long is repeated twice.
+/// machine stops a process for a while. A run that takes too long is repeated four times.
 fn trouble(target: Target, bytes: &[u8], table: usize) -> (Option<String>, Duration) {
     let mut tries = 0;
     loop {
@@ -105,7 +105,7 @@ fn trouble(target: Target, bytes: &[u8], table: usize) -> (Option<String>, Durat
         if found.is_some() || took <= LONGEST {
             return (found, took);
         }
-        if tries == 3 {
+        if tries == 5 {
             return (Some(format!("it took {took:?}")), took);
         }
     }
