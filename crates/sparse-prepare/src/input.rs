@@ -1,29 +1,29 @@
-//! Files as data frames.
+//! Files: where they are, and whether they changed.
 
 use crate::error::{PrepareError, Result};
-use crate::options::{FeatureTable, Files, Format, IdType, Options};
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use crate::options::{Files, Format};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::listing::ListingTableUrl;
-use datafusion::prelude::{CsvReadOptions, DataFrame, ParquetReadOptions, SessionContext, cast, ident};
+use datafusion::object_store::{ObjectMeta, ObjectStore};
+use datafusion::prelude::{DataFrame, ParquetReadOptions, SessionContext};
 use futures::TryStreamExt;
 use serde::Serialize;
-use sparse_shards::IdKind;
-use std::collections::BTreeMap;
 #[cfg(any(feature = "aws", feature = "gcp", feature = "http"))]
 use std::ffi::OsString;
 use std::sync::Arc;
 
 /// The files of a table, found.
 pub(crate) struct Found {
-    op: &'static str,
-    files: Files,
-    format: Format,
-    compression: FileCompressionType,
+    pub(crate) op: &'static str,
+    pub(crate) files: Files,
+    pub(crate) format: Format,
+    pub(crate) compression: FileCompressionType,
     /// Whether all are files of this machine.
     pub(crate) local: bool,
     /// What they are, for the digest.
     pub(crate) stamps: Vec<Stamp>,
+    /// How to read them, in the same order.
+    objects: Vec<(Arc<dyn ObjectStore>, ObjectMeta)>,
 }
 
 /// By what a file is known to be the same as before.
@@ -38,7 +38,7 @@ pub(crate) struct Stamp {
 /// Looks for files. Patterns and folders are listed.
 pub(crate) async fn find(ctx: &SessionContext, op: &'static str, files: &Files) -> Result<Found> {
     let query = PrepareError::query(op);
-    let (mut stamps, mut local) = (Vec::new(), true);
+    let (mut stamps, mut objects, mut local) = (Vec::new(), Vec::new(), true);
     for path in &files.paths {
         let url = ListingTableUrl::parse(path).map_err(&query)?;
         local &= url.scheme() == "file";
@@ -52,12 +52,13 @@ pub(crate) async fn find(ctx: &SessionContext, op: &'static str, files: &Files) 
             return Err(PrepareError::invalid(op, format!("there must be a file at {path}, got none")));
         }
         found.sort_by(|a, b| a.location.cmp(&b.location));
-        stamps.extend(found.into_iter().map(|meta| Stamp {
+        stamps.extend(found.iter().map(|meta| Stamp {
             place: format!("{}{}", url.object_store().as_str(), meta.location),
             bytes: meta.size,
             changed: meta.last_modified.to_rfc3339(),
-            tag: meta.e_tag,
+            tag: meta.e_tag.clone(),
         }));
+        objects.extend(found.into_iter().map(|meta| (store.clone(), meta)));
     }
     let names: Vec<&str> = stamps.iter().map(|stamp| stamp.place.as_str()).collect();
     let parquet = |name: &str| name.ends_with(".parquet") || name.ends_with(".pq");
@@ -87,7 +88,7 @@ pub(crate) async fn find(ctx: &SessionContext, op: &'static str, files: &Files) 
     let mut files = files.clone();
     let tabs = names.iter().all(|name| name.contains(".tsv"));
     files.delimiter = files.delimiter.or(Some(if tabs { b'\t' } else { b',' }));
-    Ok(Found { op, files, format, compression, local, stamps })
+    Ok(Found { op, files, format, compression, local, stamps, objects })
 }
 
 /// Makes the store of a URL known. Files of this machine are known already.
@@ -148,138 +149,15 @@ impl Found {
         self.local && self.format == Format::Parquet
     }
 
-    /// The table. `types`: which columns have another type than the file seems to say, where it is text.
-    async fn read(&self, ctx: &SessionContext, types: Option<&BTreeMap<String, DataType>>) -> Result<DataFrame> {
-        let (query, paths) = (PrepareError::query(self.op), self.files.paths.clone());
-        if self.format == Format::Parquet {
-            let options = ParquetReadOptions::default().file_extension("");
-            return ctx.read_parquet(paths, options).await.map_err(query);
-        }
-        let mut options = CsvReadOptions::new()
-            .file_extension("")
-            .file_compression_type(self.compression)
-            .has_header(self.files.header)
-            .schema_infer_max_records(1000);
-        options.delimiter = self.files.delimiter.unwrap_or(b',');
-        options.comment = self.files.comment;
-        let inferred = ctx.read_csv(paths.clone(), options.clone()).await.map_err(&query)?;
-        let Some(types) = types else {
-            return Ok(inferred);
-        };
-        // What is not asked for is text: it need not be of any type.
-        let typed = |field: &Arc<Field>| {
-            let own = types.get(field.name()).cloned().unwrap_or(DataType::Utf8);
-            Field::new(field.name(), own, true)
-        };
-        let schema = Schema::new(inferred.schema().fields().iter().map(typed).collect::<Vec<_>>());
-        ctx.read_csv(paths, options.schema(&schema)).await.map_err(query)
+    /// Files of one table that hold something, each with its place.
+    pub(crate) fn filled(&self) -> impl Iterator<Item = (&str, &Arc<dyn ObjectStore>, &ObjectMeta)> {
+        let all = self.stamps.iter().zip(&self.objects);
+        all.filter(|(stamp, _)| stamp.bytes > 0).map(|(stamp, (store, meta))| (stamp.place.as_str(), store, meta))
     }
 
-    /// The name of a column that is given by a name or a position.
-    fn column(&self, frame: &DataFrame, column: &str) -> Result<String> {
-        let names: Vec<&String> = frame.schema().fields().iter().map(|field| field.name()).collect();
-        if names.iter().any(|name| *name == column) {
-            return Ok(column.to_owned());
-        }
-        let found = column.parse::<usize>().ok().and_then(|at| names.get(at));
-        found.map(|name| (*name).clone()).ok_or_else(|| {
-            let message = format!("the column must be a name or a position of {names:?}, got {column:?}");
-            PrepareError::invalid(self.op, message)
-        })
-    }
-
-    fn wrong(&self, message: String) -> PrepareError {
+    pub(crate) fn wrong(&self, message: String) -> PrepareError {
         PrepareError::invalid(self.op, message)
     }
-}
-
-fn arrow(kind: IdKind) -> DataType {
-    match kind {
-        IdKind::Int => DataType::Int64,
-        IdKind::Text => DataType::Utf8,
-    }
-}
-
-/// The edges as `src`, `dst` and perhaps `weight`, and what ids are.
-pub(crate) async fn edges(ctx: &SessionContext, found: &Found, options: &Options) -> Result<(DataFrame, IdKind)> {
-    let seen = found.read(ctx, None).await?;
-    let ends = [found.column(&seen, &options.src)?, found.column(&seen, &options.dst)?];
-    let weight = options.weight.as_ref().map(|name| found.column(&seen, name)).transpose()?;
-    let mut kinds = Vec::new();
-    for end in &ends {
-        kinds.push(kind(found, &seen, end, options.ids)?);
-    }
-    let kind = if kinds.contains(&IdKind::Text) { IdKind::Text } else { IdKind::Int };
-    let mut types: BTreeMap<_, _> = ends.iter().map(|end| (end.clone(), arrow(kind))).collect();
-    types.extend(weight.iter().map(|name| (name.clone(), DataType::Float64)));
-    let frame = found.read(ctx, Some(&types)).await?;
-    let mut columns: Vec<_> =
-        ends.iter().zip(["src", "dst"]).map(|(end, name)| cast(ident(end), arrow(kind)).alias(name)).collect();
-    if let Some(name) = weight {
-        numeric(found, &frame, &name)?;
-        columns.push(cast(ident(name), DataType::Float64).alias("weight"));
-    }
-    Ok((frame.select(columns).map_err(PrepareError::query(found.op))?, kind))
-}
-
-/// The features as `id`, `f0`, `f1`, .., and the names of their columns.
-pub(crate) async fn features(
-    ctx: &SessionContext,
-    found: &Found,
-    table: &FeatureTable,
-    kind: IdKind,
-) -> Result<(DataFrame, Vec<String>)> {
-    let seen = found.read(ctx, None).await?;
-    let id = found.column(&seen, &table.id)?;
-    let names: Vec<String> = if table.columns.is_empty() {
-        seen.schema().fields().iter().map(|field| field.name().clone()).filter(|name| *name != id).collect()
-    } else {
-        table.columns.iter().map(|name| found.column(&seen, name)).collect::<Result<_>>()?
-    };
-    if names.is_empty() {
-        return Err(found.wrong("there must be a column of features beside the ids, got none".into()));
-    }
-    let mut types: BTreeMap<_, _> = names.iter().map(|name| (name.clone(), DataType::Float32)).collect();
-    types.insert(id.clone(), arrow(kind));
-    let frame = found.read(ctx, Some(&types)).await?;
-    let own = self::kind(found, &frame, &id, IdType::Auto)?;
-    if kind == IdKind::Int && own == IdKind::Text {
-        return Err(found.wrong(format!("ids must be integers, as those of the edges are, got text in {id:?}")));
-    }
-    names.iter().try_for_each(|name| numeric(found, &frame, name))?;
-    let numbers = names.iter().enumerate().map(|(k, name)| ident(name).alias(format!("f{k}")));
-    let columns = [cast(ident(&id), arrow(kind)).alias("id")].into_iter().chain(numbers).collect::<Vec<_>>();
-    Ok((frame.select(columns).map_err(PrepareError::query(found.op))?, names))
-}
-
-/// What the ids of a column are.
-fn kind(found: &Found, frame: &DataFrame, name: &str, asked: IdType) -> Result<IdKind> {
-    match asked {
-        IdType::Int => return Ok(IdKind::Int),
-        IdType::Text => return Ok(IdKind::Text),
-        IdType::Auto => {}
-    }
-    let own = frame.schema().field_with_unqualified_name(name).map_err(PrepareError::query(found.op))?.data_type();
-    let text = matches!(own, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
-    match own {
-        own if own.is_integer() => Ok(IdKind::Int),
-        // A file without rows.
-        DataType::Null => Ok(IdKind::Int),
-        // What looks like a date or a truth value in text is text.
-        own if text || (found.format == Format::Csv && !own.is_floating()) => Ok(IdKind::Text),
-        own => {
-            let hint = "(--ids text takes numbers as they are written in text files)";
-            Err(found.wrong(format!("ids must be integers or strings, got {own} in {name:?} {hint}")))
-        }
-    }
-}
-
-fn numeric(found: &Found, frame: &DataFrame, name: &str) -> Result<()> {
-    let own = frame.schema().field_with_unqualified_name(name).map_err(PrepareError::query(found.op))?.data_type();
-    if own.is_numeric() && !own.is_decimal() {
-        return Ok(());
-    }
-    Err(found.wrong(format!("{name:?} must be a column of integers or floats, got {own}")))
 }
 
 /// A table that a stage wrote.

@@ -8,6 +8,7 @@
 
 #[cfg(feature = "ballista")]
 mod cluster;
+mod columns;
 mod engine;
 mod error;
 mod generate;

@@ -1,5 +1,6 @@
 //! All stages, in order.
 
+use crate::columns;
 use crate::engine::Engine;
 use crate::error::{PrepareError, Result};
 use crate::input::{self, Found};
@@ -239,7 +240,7 @@ impl Run<'_> {
 
         let cheap = self.edges.cheap();
         if !cheap && self.begin(Stage::Import, self.state.import)? {
-            let (edges, kind) = input::edges(&engine.ctx, self.edges, options).await?;
+            let (edges, kind) = columns::edges(&engine.ctx, self.edges, options).await?;
             clear(&imported)?;
             engine.spool(Stage::Import, edges, &imported, |_| Ok(())).await?;
             self.state.kind = kind;
@@ -249,7 +250,7 @@ impl Run<'_> {
         let edges = if self.state.relabel {
             None
         } else if cheap {
-            let (edges, kind) = input::edges(&engine.ctx, self.edges, options).await?;
+            let (edges, kind) = columns::edges(&engine.ctx, self.edges, options).await?;
             self.state.kind = kind;
             Some(edges)
         } else {
@@ -257,7 +258,7 @@ impl Run<'_> {
         };
         let kind = self.state.kind;
         let table = match (self.features, &options.features) {
-            (Some(found), Some(table)) => Some(input::features(&engine.ctx, found, table, kind).await?),
+            (Some(found), Some(table)) => Some(columns::features(&engine.ctx, found, table, kind).await?),
             _ => None,
         };
 

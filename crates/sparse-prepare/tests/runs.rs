@@ -3,9 +3,9 @@
 mod common;
 
 use common::{bytes, table};
-use datafusion::arrow::array::{ArrayRef, Float32Array, Int64Array};
+use datafusion::arrow::array::{ArrayRef, Float32Array, Int32Array, Int64Array};
 use sparse_prepare::{Stage, When};
-use sparse_shards::{Manifest, ShardError};
+use sparse_shards::{Ids, Kind, Manifest, ShardError};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -261,6 +261,8 @@ fn what_is_wrong_is_told() {
         ("nanrow.csv", "id,x\n1,1\n2,NaN\n3,3\n"),
         ("word.csv", "id,x\n1,1\n2,two\n3,3\n"),
         ("ids.csv", "id\n1\n2\n3\n"),
+        ("turned.csv", "b,a,w\n1,2,0.5\n"),
+        ("wide.csv", "a,b,w,x\n1,2,0.5,1\n"),
     ] {
         fs::write(folder.join(name), text).unwrap();
     }
@@ -268,6 +270,9 @@ fn what_is_wrong_is_told() {
     fs::write(folder.join("late.csv"), format!("a,b\n{long}x,y\n")).unwrap();
     let ids: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
     table(&folder.join("null.parquet"), [("a", ids.clone()), ("b", ids)]);
+    let good: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    table(&folder.join("good.parquet"), [("a", good.clone()), ("b", good.clone())]);
+    table(&folder.join("other.parquet"), [("a", good.clone()), ("c", good)]);
     let floats: ArrayRef = Arc::new(Float32Array::from(vec![1.0, 2.0]));
     table(&folder.join("float.parquet"), [("a", floats.clone()), ("b", floats)]);
 
@@ -288,6 +293,10 @@ fn what_is_wrong_is_told() {
         ("null.parquet", "ids: ids must not be null"),
         ("float.csv", "ids must be integers or strings, got Float64 in \"a\" (--ids text"),
         ("float.parquet", "ids must be integers or strings, got Float32 in \"a\""),
+        ("good.parquet float.parquet", "ids must be integers or strings, got Float32 in \"a\""),
+        ("good.parquet other.parquet", "edges: every file must have the column \"b\", got [\"a\", \"c\"] in file:///"),
+        ("good.csv turned.csv", "files must have the same columns, got [\"a\", \"b\", \"w\"] in file:///"),
+        ("good.csv wide.csv", "and [\"a\", \"b\", \"w\", \"x\"] in file:///"),
         ("late.csv", "(--ids text takes ids that are no integers)"),
         ("text.csv --ids int", "(--ids text takes ids that are no integers)"),
         ("nan.csv --weight w", "relabel: weights must be finite, got NaN"),
@@ -367,4 +376,47 @@ fn text_comes_in_several_forms() {
     let empty = Manifest::open(folder.join("empty")).unwrap();
     assert_eq!((empty.nodes, empty.edges, empty.parts.len()), (0, 0, 2));
     empty.verify().unwrap();
+}
+
+/// The first file may hold less than others do: no text, narrow integers, or nothing.
+#[test]
+fn files_of_a_table_may_differ_in_what_they_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::create_dir(folder.join("text")).unwrap();
+    fs::write(folder.join("text/0.csv"), "").unwrap();
+    fs::write(folder.join("text/1.csv"), "a,b,w\n").unwrap();
+    fs::write(folder.join("text/2.csv"), "a,b,w\n07,8,1\n").unwrap();
+    fs::write(folder.join("text/3.csv"), "a,b,w\n8,x,0.5\n").unwrap();
+    fs::write(folder.join("rows-0.csv"), "id,f\n07,1\n8,2\n").unwrap();
+    fs::write(folder.join("rows-1.csv"), "id,f\nx,0.5\n").unwrap();
+    fs::write(folder.join("integers.csv"), "a,b\n7,8\n").unwrap();
+    let files = ["text/1.csv", "text/2.csv", "text/3.csv", "text/0.csv"];
+    for (out, edges) in [("folder", &["text/"][..]), ("pattern", &["text/*.csv"]), ("list", &files)] {
+        let features = ["--features", "rows-0.csv", "--features", "rows-1.csv"];
+        done(&run(folder, &[edges, &features, &["--weight", "w", "--out", out]].concat()));
+        let manifest = Manifest::open(folder.join(out)).unwrap();
+        assert_eq!((manifest.nodes, manifest.edges), (3, 2));
+        assert_eq!(manifest.ids(0).unwrap(), Ids::Text(vec!["07".into(), "8".into(), "x".into()]));
+    }
+    // Edges of integers refuse text in any file.
+    let features = ["integers.csv", "--features", "rows-0.csv", "--features", "rows-1.csv", "--out", "mixed"];
+    let output = run(folder, &features);
+    assert!(said(&output).contains("features: ids must be integers, as those of the edges are"), "{}", said(&output));
+
+    let narrow: ArrayRef = Arc::new(Int32Array::from(vec![1, 2]));
+    let wide: ArrayRef = Arc::new(Int64Array::from(vec![2, 1 << 40]));
+    let (half, whole): (ArrayRef, ArrayRef) =
+        (Arc::new(Float32Array::from(vec![0.5, 1.0])), Arc::new(Int64Array::from(vec![3, 4])));
+    // What is not asked for may be anything.
+    table(&folder.join("0.parquet"), [("a", narrow.clone()), ("x", half.clone()), ("b", narrow), ("w", half.clone())]);
+    table(&folder.join("1.parquet"), [("w", whole.clone()), ("a", wide.clone()), ("b", wide), ("x", whole)]);
+    let arguments = ["0.parquet", "1.parquet", "--src", "a", "--dst", "b", "--weight", "w", "--out", "parquet"];
+    done(&run(folder, &arguments));
+    let manifest = Manifest::open(folder.join("parquet")).unwrap();
+    assert_eq!(manifest.ids(0).unwrap(), Ids::Int(vec![1, 2, 1 << 40]));
+    let values = fs::read(manifest.path(0, Kind::Values).unwrap()).unwrap();
+    let values: Vec<f32> = values[128..].chunks(4).map(|own| f32::from_le_bytes(own.try_into().unwrap())).collect();
+    // The edge 2 -> 2 is in both.
+    assert_eq!(values, [0.5, 3.0, 4.0]);
 }
