@@ -1,4 +1,4 @@
-//! Limits on memory and time. No operation exceeds them unless the user raises them.
+//! Limits on memory and time, of readers, conversions, tables and results that are far larger than what made them.
 
 use sparse_core::narrow_limit;
 use sparse_core::{Result, SparseError};
@@ -12,9 +12,9 @@ const DEFAULT_LIMIT: usize = 1 << 28;
 const TABLE_SHARE: usize = 4;
 /// Memory that grows with what is read or held is no danger. It may be so many times as large.
 const RATIO: usize = 64;
-/// A compressed file of any length may become so many bytes: 256 MiB.
+/// A compressed file of any length may become so many bytes: 64 MiB.
 #[cfg(any(feature = "gz", feature = "npz"))]
-const INFLATED: u64 = 1 << 28;
+const INFLATED: u64 = 1 << 26;
 
 static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
 
@@ -36,8 +36,9 @@ static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
 ///
 /// - A reader takes memory that is proportional to the bytes that it reads, whatever a header claims: at most 64 times
 ///   them, and a few buffers. So it reads files of any length. A compressed file may become 64 times as large, and
-///   256 MiB in any case.
-/// - A dense result may have [`dense_limit`](crate::dense_limit) elements.
+///   64 MiB in any case.
+/// - A dense result may have [`dense_limit`](crate::dense_limit) elements. So may copies that a number asks for
+///   (`expand`, `repeat_dim`, `kron`, `eye`), where there are more than 64 for each number that the operands hold.
 /// - Compressed rows have a pointer for each row, and a few other operations make a table with a number for each index
 ///   of a dim. It may have 64 entries for each number that the tensor holds (each index and each element), and a
 ///   quarter of `dense_limit` in any case: 2^26 entries, 256 MiB. So a graph of 10 million nodes and few edges can be
@@ -219,6 +220,20 @@ pub(crate) fn check_table(
     check_bytes(op, what, elements, width)
 }
 
+/// Error if a result of so many `elements` would be far larger than the `held` numbers that it is made of.
+pub(crate) fn check_copies(op: &'static str, elements: u128, held: usize) -> Result<()> {
+    let what = "the stored elements";
+    if elements / RATIO as u128 <= held as u128 {
+        return Ok(());
+    }
+    let limit = dense_limit() as u128;
+    if elements > limit {
+        let hint = "each is stored: use a smaller size, or Limits::elements for a larger limit";
+        return Err(SparseError::WouldDensify { op, what, elements, limit: limit.max(1), hint });
+    }
+    check_bytes(op, what, elements, size_of::<i64>())
+}
+
 /// Error if a result has more bytes than [`Limits::bytes`].
 pub(crate) fn check_bytes(op: &'static str, what: &'static str, elements: u128, width: usize) -> Result<()> {
     let most = ACTIVE.get().limits.bytes.map(|bytes| (bytes / width.max(1)) as u128);
@@ -237,9 +252,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_compressed_file_may_become_64_times_as_large_or_256_mib() {
+    fn a_compressed_file_may_become_64_times_as_large_or_64_mib() {
         let inflated = |bytes| Allowed::now().inflated(bytes);
-        assert_eq!([inflated(0), inflated(4 << 20), inflated(5 << 20)], [256 << 20, 256 << 20, 320 << 20]);
+        assert_eq!([inflated(0), inflated(1 << 20), inflated(5 << 20)], [64 << 20, 64 << 20, 320 << 20]);
         assert_eq!(inflated(u64::MAX), u64::MAX);
         assert_eq!(Limits::new().bytes(7).run(|| inflated(5 << 20)), 7);
         assert_eq!(Allowed::now().bytes(), u64::MAX);

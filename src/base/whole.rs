@@ -1,7 +1,7 @@
 //! Files that are written whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -27,8 +27,7 @@ pub(crate) fn write_whole<E>(
     if old.is_some() {
         OpenOptions::new().append(true).open(&place).map_err(&trouble)?;
     }
-    let partial = Partial(beside(&place));
-    let file = OpenOptions::new().write(true).create_new(true).open(&partial.0).map_err(&trouble)?;
+    let (partial, file) = beside(&place).map_err(&trouble)?;
     let mut out = BufWriter::new(file);
     write(&mut out)?;
     let file = out.into_inner().map_err(|broken| trouble(broken.into_error()))?;
@@ -40,13 +39,21 @@ pub(crate) fn write_whole<E>(
     fs::rename(&partial.0, &place).map_err(trouble)
 }
 
-/// A name in the same folder that no other write has.
-fn beside(place: &Path) -> PathBuf {
+/// A new file in the same folder.
+fn beside(place: &Path) -> io::Result<(Partial, File)> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let mut name = place.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}-{count}.partial", std::process::id()));
-    place.with_file_name(name)
+    loop {
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let mut name = place.file_name().unwrap_or_default().to_os_string();
+        name.push(format!(".{}-{count}.partial", std::process::id()));
+        let path = place.with_file_name(name);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((Partial(path), file)),
+            // A process that was killed left it, or one of another container, which has the same number, writes it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Removed unless it took its place.
@@ -62,7 +69,6 @@ impl Drop for Partial {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io;
 
     fn files(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
@@ -90,6 +96,24 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(files(folder.path()), ["a.npy"]);
         assert!(write_whole(&folder.path().join("no/a.npy"), |error| error, |_| Ok(())).is_err());
+    }
+
+    #[test]
+    fn files_of_other_writes_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        // The next names: a test that runs beside this one takes a few.
+        let first = beside(&path).unwrap().0.0.clone();
+        let name = first.file_name().unwrap().to_str().unwrap();
+        let next: usize = name.split(['-', '.']).nth(2).unwrap().parse().unwrap();
+        let others: Vec<_> =
+            (next..next + 1000).map(|k| path.with_file_name(format!("a.{}-{k}.partial", std::process::id()))).collect();
+        others.iter().for_each(|other| fs::write(other, b"theirs").unwrap());
+        write_whole(&path, |error| error, |out| out.write_all(b"ours")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"ours");
+        assert!(others.iter().all(|other| fs::read(other).unwrap() == b"theirs"));
+        let no = write_whole(&path, |error| error, |_| Err(io::Error::other("no")));
+        assert!(no.is_err() && others.iter().all(|other| other.exists()));
     }
 
     #[cfg(unix)]

@@ -5,7 +5,7 @@ use super::fold_lines::{Fold, total};
 use super::stack::check_matrix;
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, Numeric, dtype_name};
-use crate::base::limits::check_dim;
+use crate::base::limits::{check_copies, check_dim};
 use crate::pattern::diagonal::{diagonal, diagonal_column, on_diagonal};
 use crate::pattern::layout::Pattern;
 use crate::rows::{RowMap, move_rows};
@@ -46,9 +46,10 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     ///
     /// # Errors
     ///
-    /// `unsupported_dtype`.
+    /// `unsupported_dtype`; `would_densify` for a size above [the limit](crate::Limits) of a dense result.
     #[or_panic]
     pub fn try_eye(size: usize, options: impl Into<TensorCreationOptions>) -> Result<Self> {
+        check_copies("eye", size as u128, 0)?;
         Self::try_from_diagonal(Tensor::ones([size], options))
     }
 

@@ -4,6 +4,7 @@ use super::broadcast::read_rows;
 use crate::base::coordinates::{by_dim, join_dims};
 use crate::base::index::{count_up, index_dtype, index_tensor};
 use crate::base::kind::Kind;
+use crate::base::limits::check_copies;
 use crate::kernel;
 use crate::pattern::dims::from_dims;
 use crate::pattern::layout::Pattern;
@@ -37,7 +38,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `shape_mismatch` if a dim that is not 1 would change, if a size below 0 is not -1, or if the layout has no such
-    /// rank; `overflow`.
+    /// rank; `overflow`; `would_densify` for more copies than [the limit](crate::Limits), or as `repeat_dim`.
     #[or_panic]
     pub fn try_expand<const D2: usize>(&self, shape: [impl AsIndex; D2]) -> Result<SparseTensor<P, D2, K>> {
         const OP: &str = "expand";
@@ -74,8 +75,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// # Errors
     ///
-    /// `axis_out_of_range`; `overflow`; `would_densify` for CSR with more than [the limit](crate::Limits) of rows
-    /// that are almost all empty.
+    /// `axis_out_of_range`; `overflow`; `would_densify` for more copies than [the limit](crate::Limits), and for CSR
+    /// with more rows than the limit that are almost all empty.
     #[or_panic]
     pub fn try_repeat_dim(&self, dim: impl AsIndex, times: usize) -> Result<Self> {
         const OP: &str = "repeat_dim";
@@ -94,12 +95,14 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             return Ok(self.clone());
         }
         if let Some(dim) = axis.checked_sub(self.sparse_dims()) {
-            product("a repeated block", self.block())?;
+            let block = product("a repeated block", self.block())?;
+            check_copies(op, self.nnz() as u128 * block as u128, self.nnz().saturating_mul(self.block()))?;
             return Ok(self.map_blocks(dim, size, |rows| rows.repeat_dim(1, times)));
         }
         let mut shape = self.pattern.shape().to_vec();
         shape[axis] = size;
         let copies = product("the number of stored elements", self.nnz())?;
+        check_copies(op, copies as u128, self.pattern.memo().held())?;
         P::check_shape(op, &shape, copies.saturating_add(self.pattern.memo().held()))?;
         let (pattern, values) = if copies == 0 {
             self.empty_parts(&shape)

@@ -65,8 +65,31 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if !turns.contains(&true) || self.nnz() == 0 {
             return self.clone();
         }
+        if turns[0] && !turns[1..].contains(&true) {
+            let index = || {
+                let size = self.pattern.shape()[0];
+                Tensor::arange(0..size as i64, (&self.pattern.device(), self.pattern.index_dtype()))
+                    .neg()
+                    .add_scalar(size as i64 - 1)
+            };
+            if let Some(out) = self.slices_in_order(Flipped(turns.clone()), index) {
+                return out;
+            }
+        }
         let dims = |pattern: &P| flip_dims(pattern, &turns);
         self.relocated(Flipped(turns.clone()), dims, |dims| flip_sorted(&self.pattern, dims, &turns))
+    }
+
+    /// The slices along the first dim in the order of an index, a permutation, if the layout has pointers to them. The
+    /// pattern and the positions are kept with this pattern, under `key`.
+    pub(super) fn slices_in_order(&self, key: impl Key, index: impl FnOnce() -> Tensor<1, Int>) -> Option<Self> {
+        let slices = self.pattern.first_slices()?;
+        let (pattern, map) = self.pattern.memo().get(key, || {
+            let (pattern, order) = slices.take(&index());
+            (pattern, RowMap::permutation(order))
+        });
+        let values = read_rows(self.values.clone(), &map);
+        Some(Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone()))
     }
 
     /// Moves every stored element to other coordinates; distinct coordinates stay distinct. For a coalesced tensor

@@ -5,6 +5,7 @@ use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
 use crate::base::index::{index_dtype, index_tensor};
 use crate::base::kind::Numeric;
+use crate::base::limits::check_copies;
 use crate::base::sizes::cells;
 use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
@@ -42,8 +43,8 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// # Errors
     ///
     /// `shape_mismatch` for a hybrid tensor, `dtype_mismatch`, `device_mismatch`, `overflow`; `would_densify` for fills
-    /// other than two `Zero` or two `Undefined` ones, and for CSR with more than [the limit](crate::Limits) of
-    /// rows that are almost all empty.
+    /// other than two `Zero` or two `Undefined` ones, for more elements than [the limit](crate::Limits) and 64 times
+    /// those of the factors, and for CSR with more rows than the limit that are almost all empty.
     #[or_panic]
     pub fn try_kron(&self, other: &Self) -> Result<Self> {
         const OP: &str = "kron";
@@ -70,6 +71,8 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
                 return Err(SparseError::Overflow { op: OP, what, limit, got });
             }
         }
+        let held = a.pattern.memo().held().saturating_add(b.pattern.memo().held());
+        check_copies(OP, products, held)?;
         P::check_shape(OP, &sizes.map(|size| size as usize), products as usize)?;
         let (pattern, [map_a, map_b]) = a
             .pattern

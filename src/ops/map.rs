@@ -111,7 +111,8 @@ pub(super) fn rows_of<P: Pattern, const D: usize, K: Kind, K2: Kind>(
     if shape[0] * shape[1] > 0 {
         return f(merged.values.clone());
     }
-    let like = f(Tensor::zeros([1, 1], (&merged.device(), merged.dtype())));
+    // With the width of a row, which what `f` captured may have.
+    let like = f(Tensor::zeros([1, shape[1].max(1)], (&merged.device(), merged.dtype())));
     // Not on the tape of `like`: a zero gradient times an infinite slope of `f` at zero would be NaN.
     let other = Tensor::<2, K2>::zeros([1, 1], (&like.device(), like.dtype()));
     constant(nothing(shape, like.dtype(), &[&merged.values]), &[&other])

@@ -84,7 +84,17 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if shifts.iter().all(|&shift| shift == 0) || self.nnz() == 0 {
             return self.clone();
         }
-        let (shape, nnz, own) = (self.pattern.shape(), self.nnz(), self.pattern.coordinates());
+        let (shape, nnz) = (self.pattern.shape(), self.nnz());
+        if shifts[1..].iter().all(|&shift| shift == 0) {
+            let index = || {
+                let from = Tensor::arange(0..shape[0] as i64, (&self.pattern.device(), self.pattern.index_dtype()));
+                rolled(from, shape[0] - shifts[0], shape[0])
+            };
+            if let Some(out) = self.slices_in_order(Rolled(shifts.to_vec()), index) {
+                return out;
+            }
+        }
+        let own = self.pattern.coordinates();
         let rolled = |_: &P| {
             let dims = by_dim(own).into_iter().enumerate();
             dims.map(|(dim, ids)| if shifts[dim] > 0 { rolled(ids, shifts[dim], shape[dim]) } else { ids }).collect()

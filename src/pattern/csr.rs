@@ -5,11 +5,11 @@ use super::dims::empty_pattern;
 use super::layout::{FirstSlices, Pattern, Structure, describe};
 use super::matrix::{Matrix, coordinates, split_rows};
 use super::memo::Memo;
-use super::select::{Expansion, expand, lengths, total_dtype};
+use super::select::{Expansion, expand, kept, lengths, total_dtype};
 use crate::base::checks::same_device;
 use crate::base::coordinates::along;
 use crate::base::exact::Exact;
-use crate::base::index::{count_up, index_dtype, index_tensor, ints, read, read_all, signed};
+use crate::base::index::{count_up, differences, index_dtype, index_tensor, ints, read, read_all, signed};
 use crate::base::lazy::Lazy;
 use crate::base::limits::check_rows;
 use crate::base::sizes::{check_sizes, offsets};
@@ -388,6 +388,25 @@ impl Structure for CsrPattern {
         (axis < 2).then(|| Self::new_unchecked(self.0.row_ptr.clone(), self.0.col_idx.clone(), &shape))
     }
 
+    fn filled_rows(&self) -> Option<(Tensor<2, Int>, Tensor<1, Int>)> {
+        let row_ptr = &self.0.row_ptr;
+        let rows = kept(differences(row_ptr).greater_elem(0), row_ptr.dtype());
+        let count = rows.dims()[0];
+        let last = row_ptr.clone().narrow(0, self.batch() * self.rows(), 1);
+        if count == 0 {
+            return Some((Tensor::empty([self.0.shape.len(), 0], (&row_ptr.device(), row_ptr.dtype())), last));
+        }
+        let ptr = Tensor::cat(vec![row_ptr.clone().select(0, rows.clone()), last], 0);
+        let zeros = rows.zeros_like();
+        let dims = if self.0.shape.len() == 2 {
+            vec![rows, zeros]
+        } else {
+            let [batch, row] = split_rows(rows, self.rows());
+            vec![batch, row, zeros]
+        };
+        Some((Tensor::cat(dims.into_iter().map(|ids| ids.reshape(Exact([1, count]))).collect(), 0), ptr))
+    }
+
     fn first_slices(&self) -> Option<&dyn FirstSlices<Self>> {
         Some(self)
     }
@@ -414,18 +433,21 @@ impl FirstSlices<CsrPattern> for CsrPattern {
         (Self::new_unchecked(ptr, kernel::pick(&self.0.col_idx, &at), &shape), at)
     }
 
-    fn narrow(&self, slices: Range<usize>) -> (Self, Range<usize>) {
+    fn split(&self, bounds: &[usize]) -> Vec<(Self, Range<usize>)> {
         let height = if self.0.shape.len() == 3 { self.rows() } else { 1 };
-        let mut shape = self.0.shape.clone();
-        shape[0] = slices.len();
-        let rows = slices.len() * height;
-        let ptr = self.0.row_ptr.clone().narrow(0, slices.start * height, rows + 1);
-        let ends = read_all(Tensor::cat(vec![ptr.clone().narrow(0, 0, 1), ptr.clone().narrow(0, rows, 1)], 0));
-        let [start, end] = [0, 1].map(|k| ends[k] as usize);
-        if start >= end {
-            return (empty_pattern(self, &shape), start..start);
-        }
-        let col_idx = self.0.col_idx.clone().narrow(0, start, end - start);
-        (Self::new_unchecked(ptr.sub_scalar(start as i64), col_idx, &shape), start..end)
+        let end = |bound: &usize| self.0.row_ptr.clone().narrow(0, bound * height, 1);
+        let ends = read_all(Tensor::cat(bounds.iter().map(end).collect(), 0));
+        let part = |(slices, ends): (&[usize], &[i64])| {
+            let mut shape = self.0.shape.clone();
+            shape[0] = slices[1] - slices[0];
+            let [start, end] = [ends[0] as usize, ends[1] as usize];
+            if start >= end {
+                return (empty_pattern(self, &shape), start..start);
+            }
+            let ptr = self.0.row_ptr.clone().narrow(0, slices[0] * height, shape[0] * height + 1);
+            let col_idx = self.0.col_idx.clone().narrow(0, start, end - start);
+            (Self::new_unchecked(ptr.sub_scalar(start as i64), col_idx, &shape), start..end)
+        };
+        bounds.windows(2).zip(ends.windows(2)).map(part).collect()
     }
 }

@@ -112,7 +112,9 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
         && let Some(&(0, Cut { start, count, step })) = cut.first()
     {
         if step == 1 {
-            let (part, rows) = slices.narrow(start..start + count);
+            let Some((part, rows)) = slices.split(&[start, start + count]).pop() else {
+                unreachable!("there is one part between two bounds")
+            };
             if rows.is_empty() {
                 return none();
             }
@@ -160,7 +162,7 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
 }
 
 fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>> {
-    let (whole, nnz, coordinates) = (pattern.shape()[axis], pattern.nnz(), pattern.coordinates());
+    let (whole, nnz) = (pattern.shape()[axis], pattern.nnz());
     let starts = (0..whole).step_by(size);
     let count = starts.len();
     let shape_of = |start: usize| {
@@ -171,6 +173,12 @@ fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>>
     if nnz == 0 {
         return starts.map(|start| (empty_pattern(pattern, &shape_of(start)), Taken::Nothing)).collect();
     }
+    if let Some(slices) = pattern.first_slices().filter(|_| axis == 0) {
+        let bounds: Vec<usize> = starts.chain([whole]).collect();
+        let taken = |rows: Range<usize>| if rows.is_empty() { Taken::Nothing } else { Taken::Together(rows) };
+        return slices.split(&bounds).into_iter().map(|(part, rows)| (part, taken(rows))).collect();
+    }
+    let coordinates = pattern.coordinates();
     let part = along(coordinates, axis).div_scalar(size as i64);
     // Along axis 0 of a coalesced tensor the elements of a part are consecutive.
     let (order, ptr) = if axis == 0 && pattern.is_coalesced() {

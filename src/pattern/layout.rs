@@ -71,6 +71,12 @@ pub(crate) trait Structure: Sized {
     fn permute(&self, axes: &[usize]) -> (Self, Option<RowMap>);
     /// The pattern with one more sparse dim, of size 1, at `axis`, if its arrays stay the same.
     fn unsqueezed(&self, axis: usize) -> Option<Self>;
+    /// The rows of a matrix, or of a batch, that have an element, found by pointers if the layout has them: their
+    /// coordinates, of which the last one is 0, and where the elements of each start, then the number of all elements.
+    /// Reads the device once.
+    fn filled_rows(&self) -> Option<(Tensor<2, Int>, Tensor<1, Int>)> {
+        None
+    }
     /// The slices along axis 0, if the layout has pointers to them.
     fn first_slices(&self) -> Option<&dyn FirstSlices<Self>> {
         None
@@ -82,8 +88,8 @@ pub(crate) trait FirstSlices<P> {
     /// Those that an index names, and the position of each of their elements. The index is checked and has no negative
     /// numbers.
     fn take(&self, index: &Tensor<1, Int>) -> (P, Tensor<1, Int>);
-    /// Those in a range, and the positions of their elements.
-    fn narrow(&self, slices: Range<usize>) -> (P, Range<usize>);
+    /// Those between each two of the ascending `bounds`, and the positions of their elements. Reads the device once.
+    fn split(&self, bounds: &[usize]) -> Vec<(P, Range<usize>)>;
 }
 
 /// The first line of a tensor's `Display`, for a pattern: handles of index tensors would say nothing.

@@ -28,6 +28,12 @@ pub(crate) struct Lines<P> {
     missing: Lazy<Tensor<1, Int>>,
 }
 
+/// Whether a line is a row of a matrix, or of a batch.
+fn along_rows(axes: &[bool]) -> bool {
+    let marked = axes.iter().filter(|&&along| along).count();
+    marked == 1 && axes.last() == Some(&true)
+}
+
 impl<P: Pattern> Made for Arc<Lines<P>> {
     fn memos(&self) -> Vec<&Memo> {
         vec![self.pattern.memo()]
@@ -53,6 +59,8 @@ impl<P: Pattern> Lines<P> {
         } else if axes.iter().all(|&along| along) {
             let ptr = Tensor::<1, Int>::arange(0..2, (&device, dtype)).mul_scalar(stored as i64);
             (Tensor::zeros([axes.len(), 1], (&device, dtype)), None, ptr)
+        } else if let Some((indices, ptr)) = along_rows(axes).then(|| pattern.filled_rows()).flatten() {
+            (indices, None, ptr)
         } else {
             let coordinates = pattern.coordinates();
             let rows = axes.iter().enumerate().map(|(dim, &along)| {

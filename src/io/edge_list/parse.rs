@@ -154,7 +154,7 @@ impl<'a> Collected<'a> {
         let below = self.options.nodes.unwrap_or(i64::MAX as usize);
         let found = number::<usize>(node).and_then(|node| node.checked_sub(first)).filter(|&node| node < below);
         found.ok_or_else(|| {
-            let end = if below == i64::MAX as usize { "2^63".into() } else { (first + below).to_string() };
+            let end = if below == i64::MAX as usize { "2^63".into() } else { first.saturating_add(below).to_string() };
             format!(
                 "a node must be a whole number in [{first}, {end}) (with_names takes others), got {:?}",
                 shown(node)

@@ -2,7 +2,7 @@
 
 use super::*;
 use sparse_tensor::ops;
-use sparse_tensor::{CsrTensor, Fill};
+use sparse_tensor::{CsrTensor, Fill, Limits};
 
 /// Operations that take one dim.
 #[test]
@@ -148,4 +148,31 @@ fn operands_of_another_type_or_structure() {
     refused("undefined_fill", "to_dense", &["to_dense_or"], bare.try_to_dense());
     refused("would_densify", "to_dense", &["to_dense_within", "6 elements", "limit of 5"], a.try_to_dense_within(5));
     refused("empty_input", "stored_max", &["at least one stored element"], bare.try_stored_max());
+}
+
+/// No memory holds what these ask for: nothing is asked of the allocator.
+#[test]
+fn sizes_that_no_memory_holds() {
+    let says = &["the stored elements", "Limits::elements"];
+    let (coo, csr) = (small(), small().to_csr());
+    refused("would_densify", "repeat_dim", says, coo.try_repeat_dim(0, 1 << 40));
+    refused("would_densify", "repeat_dim", says, csr.try_repeat_dim(0, 1 << 40));
+    refused("would_densify", "repeat_dim", says, lone([1, 1]).try_repeat_dim(1, 1 << 50));
+    let rows = CooTensor::<2>::from_dense(ones([2, 3]), 1);
+    refused("would_densify", "repeat_dim", says, rows.try_repeat_dim(1, 1 << 40));
+    refused("would_densify", "expand", says, lone([1, 1]).try_expand([1i64 << 40, 1]));
+    refused("would_densify", "expand", says, small().to_csr().try_expand([1i64 << 40, 2, 3]));
+    refused("would_densify", "eye", says, CooTensor::<2>::try_eye(1 << 40, &flex()));
+    refused("would_densify", "eye", says, CsrTensor::<2>::try_eye(1 << 40, &flex()));
+    let many = CooTensor::<2>::from_dense(ones([1, 1 << 15]), 0);
+    refused("would_densify", "kron", says, many.try_kron(&many));
+    // A limit that the caller sets, in either direction.
+    let copies = |times| coo.try_repeat_dim(0, times);
+    assert_eq!(
+        Limits::new().elements(1000).run(|| copies(1000).err().map(|error| error.kind())),
+        Some("would_densify")
+    );
+    assert_eq!(Limits::new().elements(3000).run(|| copies(1000)).unwrap().nnz(), 3000);
+    assert!(Limits::new().bytes(3000).run(|| copies(1000)).is_err());
+    assert_eq!(copies(100).unwrap().nnz(), 300);
 }
