@@ -59,7 +59,7 @@ impl LabelledNodes {
     /// # Errors
     ///
     /// `length_mismatch` if there is not one label for each node; `index_out_of_range` for a node that is not below
-    /// `all`; `invalid` for a label that is no class.
+    /// `all`; `invalid` for a label that is no class; `overflow`.
     pub fn new(nodes: &[usize], labels: &[i64], all: usize, classes: usize, device: &Device) -> Result<Self> {
         const OP: &str = "LabelledNodes::new";
         if nodes.len() != labels.len() {
@@ -70,6 +70,11 @@ impl LabelledNodes {
         if let Some(at) = labels.iter().position(|&label| !(0..classes as i64).contains(&label)) {
             let (label, node) = (labels[at], nodes[at]);
             return invalid(OP, format!("a label must be in [0, {classes}), got {label} for node {node}"));
+        }
+        let got = labels.len() as u128 * classes as u128;
+        if got > i64::MAX as u128 {
+            let what = "the number of logits";
+            return Err(SparseError::Overflow { op: OP, what, limit: i64::MAX as u128, got });
         }
         let labels: Vec<usize> = labels.iter().map(|&label| label as usize).collect();
         let places: Vec<usize> = labels.iter().enumerate().map(|(at, &label)| at * classes + label).collect();

@@ -51,7 +51,8 @@ from_number!(f32, f64, i32, i64, u8, bool);
 /// - With `include_self = false` the element of `arr` takes no part at a position that is written. Other positions keep
 ///   theirs.
 ///
-/// `arr` is taken by value: on CPUs its buffer is reused if nobody else holds it. f16 and bf16 accumulate in f32.
+/// `arr` is taken by value: on CPUs its buffer is reused if nobody else holds it. On an error nothing was written; keep
+/// a clone, which is a handle, if `arr` is needed then. f16 and bf16 accumulate in f32.
 ///
 /// Backward, to `arr` and to `values` (summed over the dims that were broadcast):
 /// - assign: the gradient goes to the winner only;

@@ -2,30 +2,34 @@
 //! could be read. `tests/fuzz` runs them with a small mutator, `fuzz/` with libFuzzer.
 #![allow(dead_code)] // A program of libFuzzer has one of them.
 
+#[path = "numbers.rs"]
+mod numbers;
 #[path = "../common/parts.rs"]
 mod parts;
 
-use burn::tensor::{Bool, Bytes, DType, Device, Float, Int, Tensor, TensorData};
+use burn::tensor::{Bool, Bytes, Device, Float, Int, Tensor};
+pub use numbers::may_panic;
+use numbers::{constructors, grow, number, unchecked};
 use sparse_shards::Manifest;
-use sparse_tensor::data::{NeighborSamplerConfig, OgbOptions, read_folder, read_ogb, read_planetoid};
+use sparse_tensor::data::{FeatureStore, GraphStore, MappedGraph, NeighborSamplerConfig, OgbOptions};
+use sparse_tensor::data::{read_folder, read_ogb, read_planetoid};
 use sparse_tensor::io::edge_list::{self, Options};
 use sparse_tensor::io::matrix_market::{self, ComplexPart, Reader};
-use sparse_tensor::io::{npy, npz, safetensors};
-use sparse_tensor::nn::Bags;
-use sparse_tensor::ops::IndexPlan;
+use sparse_tensor::io::{MappedFile, npy, npz, safetensors};
 use sparse_tensor::parallel::{Partition, Threads};
 use sparse_tensor::pattern::{CooPattern, CsrPattern};
-use sparse_tensor::{CooTensor, CsrTensor, Kind};
+use sparse_tensor::{CooTensor, CsrTensor, Kind, Result};
 use std::fs;
-use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub type Target = fn(&[u8]) -> bool;
 
 /// The names are those of the folders in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 12] = [
+pub const TARGETS: [(&str, Target); 15] = [
     ("matrix_market", matrix_market),
     ("edge_list", edge_list),
     ("text_files", text_files),
@@ -37,7 +41,10 @@ pub const TARGETS: [(&str, Target); 12] = [
     ("ogb", ogb),
     ("folder", folder),
     ("part", part),
+    ("mapped", mapped),
     ("constructors", constructors),
+    ("unchecked", unchecked),
+    ("grow", grow),
 ];
 
 static CONVERTING: AtomicBool = AtomicBool::new(false);
@@ -77,18 +84,36 @@ pub fn matrix_market(bytes: &[u8]) -> bool {
     is_read
 }
 
-/// The text as numbers, from 0 and from 1, and as names.
+/// The text, by options that the first three bytes choose.
 pub fn edge_list(bytes: &[u8]) -> bool {
-    let mut is_read = false;
-    for options in [Options::new(), Options::new().with_first(1).with_weights(None), Options::new().with_names()] {
-        let Ok(edges) = edge_list::parse(bytes, &options) else { continue };
-        is_read = true;
-        converting(|| {
-            _ = edges.to_coo(&device()).map(|a| a.coalesce());
-            _ = edges.to_csr(&device());
-        });
+    let [chosen, first, second, text @ ..] = bytes else { return false };
+    let numbers = [first, second].map(|&byte| number(byte) as usize);
+    let is_chosen = |bit: u8| chosen >> bit & 1 == 1;
+    let mut options = Options::new();
+    if is_chosen(0) {
+        options = options.with_header(is_chosen(1));
     }
-    is_read
+    if is_chosen(2) {
+        options = options.with_separator(*first);
+    }
+    if is_chosen(3) {
+        options = options.with_names();
+    }
+    if is_chosen(4) {
+        options = options.with_first(numbers[0]);
+    }
+    if is_chosen(5) {
+        options = options.with_nodes(numbers[1]);
+    }
+    if is_chosen(6) {
+        options = options.with_weights(is_chosen(7).then_some(numbers[1]));
+    }
+    let Ok(edges) = edge_list::parse(text, &options) else { return false };
+    converting(|| {
+        _ = edges.to_coo(&device()).map(|a| a.coalesce());
+        _ = edges.to_csr(&device());
+    });
+    true
 }
 
 /// Files of text, which may be compressed.
@@ -123,7 +148,27 @@ fn npy_file(bytes: &[u8]) -> bool {
         npy_array::<1, Bool>(bytes),
         npy_array::<2, Bool>(bytes),
     ];
+    if let Some(path) = as_file("npy", bytes) {
+        let loaded = [
+            npy::load::<1, Float>(&path, &device()).is_ok(),
+            npy::load::<2, Float>(&path, &device()).is_ok(),
+            npy::load::<1, Int>(&path, &device()).is_ok(),
+            npy::load::<2, Int>(&path, &device()).is_ok(),
+            npy::load::<1, Bool>(&path, &device()).is_ok(),
+            npy::load::<2, Bool>(&path, &device()).is_ok(),
+        ];
+        assert_eq!(loaded, found, "from a file, from memory");
+    }
     found.contains(&true)
+}
+
+/// A file of these bytes, for a fourth of the inputs: a file takes far longer than bytes in memory.
+fn as_file(name: &str, bytes: &[u8]) -> Option<PathBuf> {
+    bytes.len().is_multiple_of(4).then(|| {
+        let path = home().join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    })
 }
 
 /// Reads an array in both ways, of which both must succeed or fail.
@@ -148,6 +193,14 @@ pub fn npz(bytes: &[u8]) -> bool {
             npz::from_bytes::<CooPattern, Float>(bytes, &device()).is_ok(),
             npz::from_bytes::<CsrPattern, Int>(bytes, &device()).is_ok(),
         ];
+        if let Some(path) = as_file("npz", bytes) {
+            let loaded = [
+                npz::load::<CsrPattern, Float>(&path, &device()).is_ok(),
+                npz::load::<CooPattern, Float>(&path, &device()).is_ok(),
+                npz::load::<CsrPattern, Int>(&path, &device()).is_ok(),
+            ];
+            assert_eq!(loaded, found, "from a file, from memory");
+        }
     });
     found.contains(&true)
 }
@@ -162,20 +215,41 @@ pub fn npz_arrays(bytes: &[u8]) -> bool {
     let mut starts: Vec<usize> = (0..rest.len()).filter(|&at| rest[at..].starts_with(MAGIC)).collect();
     starts.push(rest.len());
     let arrays = starts.windows(2).map(|ends| with_length(&rest[ends[0]..ends[1]]));
-    npz(&zip(&names.iter().copied().zip(arrays).collect::<Vec<_>>()))
+    let stored = names.iter().zip(arrays).map(|(name, bytes)| Entry::stored(name, bytes));
+    npz(&zip(&stored.collect::<Vec<_>>()))
 }
 
-/// An archive of files that are not compressed.
-fn zip(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
-    let (mut out, mut directory) = (Vec::new(), Vec::new());
-    for (name, bytes) in files {
-        let name = format!("{name}.npy");
+/// A file of an archive.
+pub struct Entry {
+    name: String,
+    /// As they are, or deflated.
+    bytes: Vec<u8>,
+    deflated: bool,
+    /// Of the file, as the archive claims.
+    size: u32,
+    crc: u32,
+}
+
+impl Entry {
+    pub fn stored(name: &str, bytes: Vec<u8>) -> Self {
         let mut crc = flate2::Crc::new();
-        crc.update(bytes);
+        crc.update(&bytes);
+        Self { name: format!("{name}.npy"), deflated: false, size: bytes.len() as u32, crc: crc.sum(), bytes }
+    }
+
+    pub fn deflated(name: &str, bytes: Vec<u8>, size: usize, crc: u32) -> Self {
+        Self { name: format!("{name}.npy"), deflated: true, size: size as u32, crc, bytes }
+    }
+}
+
+/// An archive of files.
+pub fn zip(files: &[Entry]) -> Vec<u8> {
+    let (mut out, mut directory) = (Vec::new(), Vec::new());
+    for Entry { name, bytes, deflated, size, crc } in files {
         let start = out.len() as u32;
         // Flags, method, time and date; checksum and sizes; length of the name, and of more fields.
-        let mut head = vec![20, 0, 0, 0, 0, 0, 0, 0, 33, 0];
-        for number in [crc.sum(), bytes.len() as u32, bytes.len() as u32, name.len() as u32] {
+        let mut head = vec![20, 0, 0, 0, 8 * u8::from(*deflated), 0, 0, 0, 33, 0];
+        for number in [*crc, bytes.len() as u32, *size, name.len() as u32] {
             head.extend(number.to_le_bytes());
         }
         out.extend([b"PK\x03\x04", &head[..], name.as_bytes(), bytes].concat());
@@ -191,12 +265,22 @@ fn zip(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
 /// The bytes as they are, and with the length of the header that they have.
 pub fn safetensors(bytes: &[u8]) -> bool {
     let is_read = safetensors_file(bytes);
-    let Some(end) = bytes.iter().rposition(|&byte| byte == b'}').filter(|&end| end >= 8) else { return is_read };
-    safetensors_file(&[&(end as u64 - 7).to_le_bytes()[..], &bytes[8..]].concat()) || is_read
+    with_header(bytes).is_some_and(|bytes| safetensors_file(&bytes)) || is_read
+}
+
+/// As [`with_length`], for safetensors.
+fn with_header(bytes: &[u8]) -> Option<Vec<u8>> {
+    let end = bytes.iter().rposition(|&byte| byte == b'}').filter(|&end| end >= 8)?;
+    Some([&(end as u64 - 7).to_le_bytes()[..], &bytes[8..]].concat())
 }
 
 fn safetensors_file(bytes: &[u8]) -> bool {
     let shared = safetensors::Archive::from_shared(Bytes::from_elems(bytes.to_vec()).shared());
+    let slow = safetensors::Archive::read_from(Slow(bytes));
+    assert_eq!(slow.is_ok(), shared.is_ok(), "a few bytes at a time, shared");
+    if let Some(path) = as_file("safetensors", bytes) {
+        assert_eq!(safetensors::Archive::load(path).is_ok(), shared.is_ok(), "from a file, shared");
+    }
     let Ok(archive) = safetensors::Archive::from_bytes(bytes) else {
         assert!(shared.is_err(), "shared bytes are read as others are");
         return false;
@@ -215,6 +299,16 @@ fn safetensors_file(bytes: &[u8]) -> bool {
         found.contains(&true)
     };
     archive.names().filter(|name| any(name)).count() > 0
+}
+
+/// A source that gives a few bytes at a time.
+struct Slow<'a>(&'a [u8]);
+
+impl Read for Slow<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let most = buffer.len().min(7);
+        self.0.read(&mut buffer[..most])
+    }
 }
 
 fn every_rank<K: Kind>(archive: &safetensors::Archive, name: &str) -> bool {
@@ -349,53 +443,107 @@ pub fn part(bytes: &[u8]) -> bool {
     })
 }
 
-/// Numbers as arguments of every constructor. A byte is a small number, or at the ends of its range a huge one. The
-/// first two are sizes, the third says where the other ones are cut into two lists.
-pub fn constructors(bytes: &[u8]) -> bool {
-    let number = |byte: &u8| match *byte as i8 {
-        i8::MAX => i64::MAX,
-        i8::MIN => i64::MIN,
-        small => i64::from(small),
-    };
-    let numbers: Vec<i64> = bytes.iter().map(number).collect();
-    let [rows, columns, cut, rest @ ..] = &numbers[..] else { return false };
-    let (first, second) = rest.split_at(cut.unsigned_abs() as usize % (rest.len() + 1));
-    // A negative number is a size that nothing has.
-    let sizes = |list: &[i64]| -> Vec<usize> { list.iter().map(|&number| number as usize).collect() };
-    let shape = [*rows as usize, *columns as usize];
-    let options = (&device(), DType::I64);
-    let ints = |list: &[i64]| Tensor::<1, Int>::from_data(TensorData::new(list.to_vec(), [list.len()]), options);
-    let ones = |length: usize| Tensor::<1>::ones([length], &device());
-    let pairs = first.len().min(second.len());
-    let (sources, targets) = (sizes(&first[..pairs]), sizes(&second[..pairs]));
-    let both = [&first[..pairs], &second[..pairs]].concat();
-    let indices = || Tensor::<2, Int>::from_data(TensorData::new(both.clone(), [2, pairs]), options);
-    let edges: Vec<(usize, usize)> = sources.iter().copied().zip(targets.iter().copied()).collect();
-    let lists: Vec<Vec<(usize, f32)>> =
-        targets.chunks(2).map(|row| row.iter().map(|&at| (at, 1.0)).collect()).collect();
-    let coo = |made: sparse_tensor::Result<CooTensor<2>>| made.map(|a| a.coalesce()).is_ok();
-    let csr = |made: sparse_tensor::Result<CsrTensor<2>>| made.map(|a| a.to_coo()).is_ok();
-    let mut made = false;
-    converting(|| {
-        let found = [
-            coo(CooTensor::new(indices(), ones(pairs), shape)),
-            coo(CooTensor::new_inferred(indices(), ones(pairs))),
-            coo(CooTensor::from_triplets(&sources, &targets, &vec![1.0f32; pairs], shape, &device())),
-            coo(CooTensor::from_edges(&edges, ones(pairs), shape[0])),
-            coo(CooTensor::from_rows(&lists, shape[1], &device())),
-            csr(CsrTensor::new(ints(first), ints(second), ones(second.len()), shape)),
-            csr(CsrTensor::new_inferred(ints(first), ints(second), ones(second.len()))),
-            csr(CsrTensor::from_csc_parts(ints(first), ints(second), ones(second.len()), shape)),
-            csr(CsrTensor::from_triplets(&sources, &targets, &vec![1.0f32; pairs], shape, &device())),
-            csr(CsrTensor::from_edges(&edges, ones(pairs), shape[0])),
-            csr(CsrTensor::from_rows(&lists, shape[1], &device())),
-            CsrTensor::<3>::new(ints(first), ints(second), ones(second.len()), [shape[1], shape[0], shape[1]]).is_ok(),
-            // It makes as many ones as it is told to, as `Tensor::ones` does.
-            shape[0] < 1 << 16 && CooTensor::<2>::try_eye(shape[0], &device()).is_ok(),
-            IndexPlan::new(ints(first), shape[0]).is_ok(),
-            Bags::new(ints(first), ints(second), shape[0]).is_ok(),
+/// Files that are mapped: a graph and features in each of their forms, of which one file is replaced.
+pub fn mapped(bytes: &[u8]) -> bool {
+    static FILES: OnceLock<Files> = OnceLock::new();
+    let files = FILES.get_or_init(mapped_files);
+    let Some((&which, rest)) = bytes.split_first() else { return false };
+    // The first two are safetensors.
+    let fixed = if usize::from(which) % files.files.len() < 2 { with_header(rest) } else { Some(with_length(rest)) };
+    let fixed = fixed.map(|rest| [&[which], &rest[..]].concat());
+    let is_read = mapped_in(files, bytes);
+    fixed.is_some_and(|fixed| fixed != bytes && mapped_in(files, &fixed)) || is_read
+}
+
+fn mapped_in(files: &Files, bytes: &[u8]) -> bool {
+    files.with(bytes, |home| {
+        let [row_ptr, col_idx, values] = ["row_ptr", "col_idx", "values"].map(|name| home.join(format!("{name}.npy")));
+        let graphs = [
+            MappedGraph::open(home.join("graph.safetensors")),
+            MappedGraph::open_named(home.join("archive.safetensors"), "graph"),
+            MappedGraph::open_npy(&row_ptr, &col_idx, Some(&values)),
+            MappedGraph::open_npy(&row_ptr, &col_idx, None),
         ];
-        made = found[..5].contains(&true) && found[5..].contains(&true);
-    });
-    made
+        let features = [
+            FeatureStore::open_npy(home.join("features.npy")),
+            FeatureStore::open(home.join("archive.safetensors"), "graph.values"),
+            FeatureStore::open(home.join("archive.safetensors"), "graph.row_ptr"),
+        ];
+        let graphs = graphs.map(sampled);
+        let features = features.map(gathered);
+        every_byte(home);
+        !graphs.contains(&false) && !features.contains(&false)
+    })
+}
+
+/// Whether a graph can be opened and is right. One that is wrong is sampled too.
+fn sampled(graph: Result<MappedGraph>) -> bool {
+    let Ok(graph) = graph else { return false };
+    let is_right = graph.check().is_ok();
+    let store = Arc::new(graph);
+    for weighted in [false, true] {
+        let config = NeighborSamplerConfig::new(vec![2, 2]).with_weighted(weighted);
+        let Ok(sampler) = config.try_init_store(store.clone(), &device()) else { continue };
+        for seeds in [&[0, 7][..], &[11], &[1 << 40], &[]] {
+            let drawn = sampler.try_sample(seeds, 0);
+            let is_sure = is_right && !weighted && seeds.iter().all(|&seed| seed < store.nodes());
+            assert!(drawn.is_ok() || !is_sure, "a sample of {seeds:?}");
+        }
+    }
+    is_right
+}
+
+/// Whether rows can be opened. A few are read, some of them from memory.
+fn gathered(features: Result<FeatureStore>) -> bool {
+    let Ok(store) = features.map(|store| store.with_hot_rows(2)) else { return false };
+    let last = store.rows().saturating_sub(1);
+    for ids in [&[0, last, 0][..], &[last, 1], &[usize::MAX], &[]] {
+        store.ask(ids);
+        let read = [
+            store.try_gather::<1, Float>(ids, &device()).is_ok(),
+            store.try_gather::<2, Float>(ids, &device()).is_ok(),
+            store.try_gather::<1, Int>(ids, &device()).is_ok(),
+            store.try_gather::<3, Int>(ids, &device()).is_ok(),
+        ];
+        assert!(ids != [usize::MAX] || !read.contains(&true), "a row that does not exist");
+    }
+    true
+}
+
+/// Arrays that are parts of mapped files.
+fn every_byte(home: &Path) {
+    let open = |name| MappedFile::open(home.join(name)).map(|file| file.bytes());
+    if let Ok(bytes) = open("features.npy") {
+        _ = npy::from_shared::<2, Float>(bytes.clone(), &device());
+        _ = npy::from_shared::<1, Int>(bytes, &device());
+    }
+    if let Ok(archive) = open("archive.safetensors").and_then(safetensors::Archive::from_shared) {
+        archive.names().for_each(|name| _ = every_rank::<Float>(&archive, name));
+    }
+}
+
+fn mapped_files() -> Files {
+    let graph = parts::Graph::new(12).matrix(true);
+    let archive = || {
+        let mut archive = safetensors::Archive::new();
+        archive.insert("graph", &graph).unwrap();
+        archive.to_bytes().unwrap()
+    };
+    let pattern = graph.pattern();
+    let rows = Tensor::<1>::ones([36], &device()).reshape([12, 3]);
+    let files = [
+        ("graph.safetensors", safetensors::to_bytes(&graph).unwrap()),
+        ("archive.safetensors", archive()),
+        ("row_ptr.npy", npy_bytes(pattern.row_ptr())),
+        ("col_idx.npy", npy_bytes(pattern.col_idx())),
+        ("values.npy", npy_bytes(&graph.values::<1>())),
+        ("features.npy", npy_bytes(&rows)),
+    ];
+    Files::new("mapped", files.map(|(name, bytes)| (name.into(), bytes)).into())
+}
+
+fn npy_bytes<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    npy::write_to(&mut bytes, tensor).unwrap();
+    bytes
 }

@@ -90,7 +90,7 @@ impl<T: Into<Output>> From<Vec<T>> for Output {
 }
 
 /// The coordinates of each stored block, in storage order.
-fn coordinates<P: Pattern>(pattern: &P) -> Vec<Vec<i64>> {
+pub fn coordinates<P: Pattern>(pattern: &P) -> Vec<Vec<i64>> {
     let lines = pattern.coordinates().clone();
     let [dims, nnz] = lines.dims();
     assert_eq!(nnz, pattern.nnz(), "as many coordinates as the pattern says");

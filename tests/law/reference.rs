@@ -107,6 +107,11 @@ pub fn reshape<const D: usize, const D2: usize, K: Kind>(x: Tensor<D, K>, shape:
     if shape.contains(&0) { zeros(&x, shape) } else { x.reshape(shape) }
 }
 
+/// Sizes of 1 repeated, sizes of 0 included.
+pub fn spread<const D: usize>(x: Tensor<D>, shape: [usize; D]) -> Tensor<D> {
+    if shape.contains(&0) { zeros(&x, shape) } else { x.expand(shape) }
+}
+
 /// Elements along an axis by their index.
 pub fn pick<const D: usize, K: Kind>(x: Tensor<D, K>, axis: usize, index: &[usize]) -> Tensor<D, K> {
     let mut shape = x.dims();

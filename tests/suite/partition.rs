@@ -5,8 +5,9 @@ use crate::parts::{Graph, WIDTH, numbers};
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::optim::{GradientsParams, SgdConfig};
-use burn::tensor::{Device, Tensor, TensorData};
-use sparse_tensor::data::{NeighborSampler, NeighborSamplerConfig};
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use sparse_shards::{Ids, Manifest};
+use sparse_tensor::data::{FeatureStore, MappedGraph, NeighborBatch, NeighborSampler, NeighborSamplerConfig};
 use sparse_tensor::parallel::{Collective, Message, PartFeatures, PartSampler, Partition, Threads, all_reduce};
 use sparse_tensor::{Result, SparseError};
 use std::fs;
@@ -416,6 +417,57 @@ fn a_column_that_is_no_node_is_found_when_it_is_read() {
             assert_eq!(error.kind(), if rank == 1 { "index_out_of_range" } else { "invalid" });
         }
     }
+}
+
+/// The row pointers, the columns and the values of a batch with one block.
+fn block(batch: &NeighborBatch) -> (Vec<i64>, Vec<i64>, Vec<f32>) {
+    let [block] = batch.blocks() else { panic!("one hop") };
+    let pattern = block.pattern();
+    let ints = |tensor: &Tensor<1, Int>| tensor.to_data().iter::<i64>().collect();
+    let values = block.values::<1>().into_data().iter::<f32>().collect();
+    (ints(pattern.row_ptr()), ints(pattern.col_idx()), values)
+}
+
+/// `tests/files/prepared` was written by sparse-prepare, of the two tables there. Its tests write it again.
+#[test]
+fn what_sparse_prepare_wrote_is_trained_on() {
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/prepared");
+    // ann, bob, cat, dan, eve and fay. The greater weight of ann -> bob is kept; fay has no edge.
+    let names = ["ann", "bob", "cat", "dan", "eve", "fay"].map(String::from);
+    let (ptr, idx) = (vec![0, 1, 3, 4, 6, 7, 7], vec![1, 2, 3, 0, 3, 4, 2]);
+    let edges = (ptr, idx, vec![2.0, 1.0, 0.125, 0.25, 4.0, 3.0, 8.0]);
+    let people = [1.5f32, 31.0, 1.75, 40.0, 1.625, 25.0, 2.0, 58.0, 1.375, 19.0, 1.25, 3.0];
+    let people = || TensorData::new(people.to_vec(), [6, 2]);
+    let config = NeighborSamplerConfig::new(vec![NeighborSampler::ALL]);
+    let all = [0, 1, 2, 3, 4, 5];
+
+    let manifest = Manifest::open(files.join("two")).unwrap();
+    manifest.verify().unwrap();
+    for part in 0..2 {
+        assert_eq!(manifest.ids(part).unwrap(), Ids::Text(names[part * 3..][..3].to_vec()));
+    }
+    on_ranks(2, LONG, |ranks| {
+        let part = Partition::open(ranks, files.join("two")).unwrap();
+        assert_eq!((part.nodes(), part.edges(), part.parts()), (6, 7, 2));
+        assert_eq!(part.owned(), [0..3, 3..6][ranks.rank()]);
+        // Nodes of the other part, those with the most edges first.
+        assert_eq!(part.halo(ranks).unwrap(), [[3], [2]][ranks.rank()]);
+        let batch = part.sampler(&config, &device()).sample(ranks, &all, 0);
+        assert_eq!((batch.nodes().ids(), batch.edge_ids()), (&all[..], &[0, 1, 2, 3, 4, 5, 6][..]));
+        assert_eq!(block(&batch), edges);
+        let rows: Tensor<2> = part.features().unwrap().gather(ranks, &all, &device());
+        assert_eq!(rows.into_data(), people());
+    });
+
+    // One part is opened without ranks.
+    let at = |name: &str| files.join("one/part-00000").join(name);
+    let graph = MappedGraph::open_npy(at("row_ptr.npy"), at("col_idx.npy"), Some(&at("values.npy"))).unwrap();
+    graph.check().unwrap();
+    let batch = config.init_store(Arc::new(graph), &device()).sample(&all, 0);
+    assert_eq!((batch.nodes().ids(), batch.edge_ids()), (&all[..], &[0, 1, 2, 3, 4, 5, 6][..]));
+    assert_eq!(block(&batch), edges);
+    let rows: Tensor<2> = FeatureStore::open_npy(at("features.npy")).unwrap().gather(&all, &device());
+    assert_eq!(rows.into_data(), people());
 }
 
 #[test]

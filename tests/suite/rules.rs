@@ -134,7 +134,9 @@ fn step() -> impl Fn() -> Vec<u32> + Sync {
         );
         let joined = ops::concat(&[a.clone(), a], 1).matmul(Tensor::cat(vec![x.clone(), hidden.clone()], 0));
         let most = sum.matmul_reduce(x.clone(), Reduce::Amax).sum() + sum.stored_cumsum(1).sum();
-        let grads = ((hidden * joined).sum() + rows.sum() + most).backward();
+        // A dense layer, as between two sparse products.
+        let dense = x.clone().transpose().matmul(hidden.clone() * 1e-3);
+        let grads = ((hidden * joined).sum() + rows.sum() + most + dense.tanh().sum()).backward();
         let grads = [numbers(values.grad(&grads).unwrap()), numbers(x.grad(&grads).unwrap())];
         grads.concat().into_iter().map(f32::to_bits).collect()
     }
@@ -163,7 +165,7 @@ fn same_bits_in_another_process() {
         println!("{here}");
         return;
     }
-    for threads in ["1", "3"] {
+    for threads in ["1", "2", "3", "8"] {
         let mut child = Command::new(std::env::current_exe().unwrap());
         let child = child.args(["--exact", "rules::same_bits_in_another_process", "--nocapture"]);
         let child = child.env(CHILD, "1").env("RAYON_NUM_THREADS", threads).output().unwrap();

@@ -4,7 +4,7 @@ use crate::error::{PrepareError, Result};
 use crate::memory::Shares;
 use crate::options::{Options, Stage, When};
 use crate::progress::Progress;
-use crate::state::clear;
+use crate::state::{clear, rename};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::error::DataFusionError;
@@ -15,6 +15,7 @@ use datafusion::parquet::file::properties::{EnabledStatistics, WriterProperties}
 use datafusion::physical_plan::{ExecutionPlan, execute_stream, execute_stream_partitioned};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use futures::StreamExt;
+use sparse_shards::sync_folder;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
@@ -135,7 +136,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Runs a plan whose rows are wanted in any order, into a folder of Parquet files, one for each thread. `check`
-    /// sees each batch. The folder is there when all is.
+    /// sees each batch. The folder is there when all is, also after a loss of power. Gives its rows.
     pub(crate) async fn spool(
         &self,
         stage: Stage,
@@ -179,7 +180,8 @@ impl<'a> Engine<'a> {
             self.progress.written(done.load(Ordering::Relaxed));
         }
         self.progress.spilled(spilled(plan.as_ref()));
-        fs::rename(&partial, folder).map_err(PrepareError::io(op, folder))?;
+        sync_folder(&partial)?;
+        rename(op, &partial, folder)?;
         Ok(done.load(Ordering::Relaxed))
     }
 }

@@ -76,7 +76,8 @@ words! {
 words! {
     /// What ids are.
     IdType {
-        /// What the file says: the types of a Parquet file, or the first 1000 rows of a CSV file.
+        /// What the files say: the types of Parquet files, or the first 1000 rows of each CSV file. Strings in one file
+        /// make all ids strings.
         Auto = "auto",
         /// Integers of 64 bits.
         Int = "int",

@@ -13,7 +13,7 @@ use crate::stages;
 use crate::state::{self, State, clear};
 use datafusion::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
-use sparse_shards::{About, Dtype, Features, Kind, Manifest, Part, remove_manifest};
+use sparse_shards::{About, Dtype, Features, Kind, Manifest, Part, remove_manifest, sync_folder};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::panic::resume_unwind;
@@ -104,8 +104,10 @@ pub fn prepare(options: &Options, progress: &dyn Progress) -> Result<Manifest> {
         Err(_) => all(),
         Ok(_) => thread::scope(|scope| scope.spawn(all).join()).unwrap_or_else(|panic| resume_unwind(panic)),
     };
-    clear(&work.with_extension("spill"))?;
-    manifest
+    let cleared = clear(&work.with_extension("spill"));
+    // What went wrong first is what is told.
+    let manifest = manifest?;
+    cleared.map(|()| manifest)
 }
 
 /// Where intermediate results go: in `temp`, by the folder that is written.
@@ -145,8 +147,10 @@ async fn run(options: &Options, work: &Path, progress: &dyn Progress) -> Result<
         clear(work)?;
         return Ok(manifest);
     }
-    let state = match State::load(out)? {
-        Some(state) if options.resume => {
+    // What nobody goes on with need not be readable.
+    let state = if options.resume { State::load(out)? } else { None };
+    let state = match state {
+        Some(state) => {
             if state.digest != own {
                 let rule = "must have the arguments and files of the run that it goes on with, got others";
                 let message = format!("{rule} (without --resume all starts again)");
@@ -157,13 +161,15 @@ async fn run(options: &Options, work: &Path, progress: &dyn Progress) -> Result<
                 let message = format!("{rule} {}, got {}", state.work.display(), work.display());
                 return Err(PrepareError::invalid("resume", message));
             }
+            state.check_rest()?;
             state
         }
-        _ => {
+        None => {
             State::forget(out)?;
             clear(work)?;
             remove_parts(out)?;
             fs::create_dir_all(work).map_err(PrepareError::io("arguments", work))?;
+            sync_folder(work.parent().unwrap_or(work))?;
             State::new(own.clone(), work.to_path_buf())
         }
     };
@@ -231,18 +237,19 @@ struct Run<'a> {
 impl Run<'_> {
     /// All stages but the manifest, which it gives.
     async fn all(mut self) -> Result<Manifest> {
-        let (engine, work) = (self.engine, self.work);
+        let engine = self.engine;
         let options = engine.options;
         let query = PrepareError::query;
         let [imported, sorted, labels, relabelled] =
-            ["import", "ids.parquet", "nodes.parquet", "relabel"].map(|name| work.join(name));
+            [Stage::Import, Stage::Ids, Stage::Nodes, Stage::Relabel].map(|stage| self.state.path(stage));
         let loops = options.self_loops == SelfLoops::Keep;
 
         let cheap = self.edges.cheap();
         if !cheap && self.begin(Stage::Import, self.state.import)? {
             let (edges, kind) = columns::edges(&engine.ctx, self.edges, options).await?;
             clear(&imported)?;
-            engine.spool(Stage::Import, edges, &imported, |_| Ok(())).await?;
+            let rows = engine.spool(Stage::Import, edges, &imported, |_| Ok(())).await?;
+            self.state.record(Stage::Import, rows)?;
             self.state.kind = kind;
             self.state.import = true;
             self.end(Stage::Import).await?;
@@ -265,7 +272,9 @@ impl Run<'_> {
         if self.begin(Stage::Ids, self.state.ids.is_some())? {
             let rows = table.as_ref().map(|(frame, _)| frame.clone());
             let ids = plan::ids(due(edges.clone(), Stage::Import)?, rows).map_err(query("ids"))?;
-            self.state.ids = Some(stages::ids::run(engine, ids, kind, &sorted).await?);
+            let found = stages::ids::run(engine, ids, kind, &sorted).await?;
+            self.state.record(Stage::Ids, found.nodes)?;
+            self.state.ids = Some(found);
             self.end(Stage::Ids).await?;
         }
         let found = due(self.state.ids.clone(), Stage::Ids)?;
@@ -274,6 +283,7 @@ impl Run<'_> {
         let assigned = self.parts(&edges, &found, [&sorted, &labels]).await?;
         if self.begin(Stage::Nodes, self.state.nodes.is_some())? {
             self.state.nodes = Some(stages::nodes::run(engine, &found, kind, [&sorted, &labels], assigned.as_deref())?);
+            self.state.record(Stage::Nodes, found.nodes)?;
             self.end(Stage::Nodes).await?;
         }
         let parts = due(self.state.nodes.clone(), Stage::Nodes)?;
@@ -281,19 +291,17 @@ impl Run<'_> {
 
         if self.begin(Stage::Relabel, self.state.relabel)? {
             let edges = due(edges, Stage::Import)?;
-            loop {
+            let rows = loop {
                 let frame = plan::relabel(edges.clone(), nodes.clone(), found.nodes, loops);
                 clear(&relabelled)?;
                 let frame = frame.map_err(query("relabel"))?;
                 match engine.spool(Stage::Relabel, frame, &relabelled, stages::edges::check).await {
                     // The table did not fit after all.
                     Err(PrepareError::Memory { .. }) if engine.sort_joins() => {}
-                    other => {
-                        other?;
-                        break;
-                    }
+                    other => break other?,
                 }
-            }
+            };
+            self.state.record(Stage::Relabel, rows)?;
             self.state.relabel = true;
             self.end(Stage::Relabel).await?;
         }
@@ -393,8 +401,13 @@ impl Run<'_> {
     /// Records what is finished. What is recorded was read of the files that were found, so a run may go on with it.
     async fn end(&self, stage: Stage) -> Result<()> {
         input::unchanged(self.edges, self.features).await?;
+        self.state.check(stage)?;
+        let out = &self.engine.options.out;
+        // The names of what the state vouches for, before the state.
+        sync_folder(self.work)?;
+        sync_folder(out)?;
         self.engine.options.point(stage, When::End);
-        self.state.save(&self.engine.options.out)
+        self.state.save(out)
     }
 }
 

@@ -6,8 +6,11 @@ use common::{Case, Id, bytes, read, sample};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use sparse_prepare::{By, Duplicates, Missing, Options, Progress, SelfLoops, Silent, Stage, generate, prepare};
+use sparse_prepare::{
+    By, Duplicates, FeatureTable, Files, Missing, Options, Progress, SelfLoops, Silent, Stage, generate, prepare,
+};
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Ids of one kind. Some are near each other, so that edges meet.
@@ -95,7 +98,7 @@ fn bytes_are_the_same_for_all_threads_and_memories() {
     for (path, weights) in [(&path, false), (&weighted, true)] {
         let mut first = None;
         for (threads, memory) in [(1, 4 << 30), (2, 4 << 30), (8, 4 << 30), (1, 16 << 20), (2, 16 << 20)] {
-            let mut options = Options::new(sparse_prepare::Files::new([path.to_str().unwrap()]), "");
+            let mut options = Options::new(Files::new([path.to_str().unwrap()]), "");
             options.out = folder.path().join(format!("{threads}-{memory}-{weights}"));
             (options.threads, options.memory, options.symmetrize) = (threads, memory, true);
             (options.parts, options.by) = (3, By::Hash);
@@ -115,6 +118,25 @@ fn bytes_are_the_same_for_all_threads_and_memories() {
             let first = first.get_or_insert_with(|| got.clone());
             assert!(*first == got, "{threads} threads, {memory} bytes");
         }
+    }
+}
+
+/// The graphs that the tests of sparse-tensor train on (`tests/suite/partition.rs`). If the format changes, remove
+/// `one` and `two` there, prepare them again with these arguments, and remove their `prepare.json`.
+#[test]
+fn graphs_of_training_are_those_that_are_written() {
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/prepared");
+    let input = |name: &str| Files::new([files.join(name).to_str().unwrap()]);
+    let folder = tempfile::tempdir().unwrap();
+    for (parts, name) in [(1, "one"), (2, "two")] {
+        let mut options = Options::new(input("edges.csv"), folder.path().join(name));
+        (options.weight, options.parts) = (Some("weight".into()), parts);
+        let (id, missing) = ("0".into(), Missing::Error);
+        options.features = Some(FeatureTable { files: input("people.csv"), id, columns: Vec::new(), missing });
+        prepare(&options, &Silent).unwrap();
+        let (got, due) = (bytes(&options.out), bytes(&files.join(name)));
+        assert_eq!(got.keys().collect::<Vec<_>>(), due.keys().collect::<Vec<_>>());
+        got.iter().for_each(|(path, own)| assert!(*own == due[path], "{name}: {}", path.display()));
     }
 }
 
@@ -148,7 +170,7 @@ fn metis_cuts_few_edges() {
     due.sort();
     let mut first = None;
     for threads in [1, 2] {
-        let mut options = Options::new(sparse_prepare::Files::new([path.to_str().unwrap()]), "");
+        let mut options = Options::new(Files::new([path.to_str().unwrap()]), "");
         options.out = folder.path().join(threads.to_string());
         (options.threads, options.symmetrize, options.parts, options.by) = (threads, true, 2, By::Metis);
         options.edges.header = false;

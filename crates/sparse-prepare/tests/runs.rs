@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{bytes, table};
+use common::{At, bytes, sample, table};
 use datafusion::arrow::array::{ArrayRef, Float32Array, Int32Array, Int64Array};
-use sparse_prepare::{Stage, When};
+use sparse_prepare::{Files, Options, Silent, Stage, When, prepare};
 use sparse_shards::{Ids, Kind, Manifest, ShardError};
 use std::fs;
 use std::path::Path;
@@ -151,6 +151,109 @@ fn a_run_goes_on_with_its_own_files_only() {
     assert!(said(&output).contains("resume: --temp must be that of the run"), "{}", said(&output));
     done(&run(folder, &[&second[..], &["--resume"]].concat()));
     assert!(bytes(&folder.join("g")) == whole);
+}
+
+/// A cleaner of `/tmp` may take some files of a table and leave others.
+#[test]
+fn a_table_that_lost_a_file_is_not_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let whole = whole(folder);
+    // A second file of edges, so that both threads write.
+    let text = fs::read_to_string(folder.join("edges.csv")).unwrap();
+    let (head, rest) = text.split_at(text.match_indices('\n').nth(300).unwrap().0 + 1);
+    fs::create_dir(folder.join("many")).unwrap();
+    fs::write(folder.join("many/0.csv"), head).unwrap();
+    fs::write(folder.join("many/1.csv"), format!("a,b,w\n{rest}")).unwrap();
+    let all = [&["many/", "--temp", "tmp"], &ALL[1..]].concat();
+    for (moment, table, spoil) in [
+        ("ids:begin", "import", "remove"),
+        ("nodes:begin", "import", "remove"),
+        ("relabel:begin", "import", "copy"),
+        ("edges:begin", "relabel", "remove"),
+        ("edges:middle", "relabel", "cut"),
+        ("ids:begin", "import", "folder"),
+        ("nodes:begin", "ids.parquet", "remove"),
+        ("relabel:begin", "nodes.parquet", "remove"),
+        ("features:begin", "nodes.parquet", "cut"),
+    ] {
+        let name = format!("{}-{table}-{spoil}", moment.replace(':', "-"));
+        let arguments = [&all[..], &["--out", &name]].concat();
+        assert!(!run(folder, &[&arguments[..], &["--abort-at", moment]].concat()).status.success());
+        let work = fs::read_dir(folder.join("tmp")).unwrap().map(|entry| entry.unwrap().path());
+        let work: Vec<_> = work.filter(|path| path.extension().is_some_and(|end| end == "work")).collect();
+        let [work] = &work[..] else { panic!("{work:?}") };
+        let path = work.join(table);
+        let file = if path.is_dir() { path.join("00001.parquet") } else { path.clone() };
+        match spoil {
+            "remove" => fs::remove_file(&file).unwrap(),
+            "copy" => drop(fs::copy(&file, path.join("00002.parquet")).unwrap()),
+            "folder" => fs::remove_dir_all(&path).unwrap(),
+            _ => fs::File::options().write(true).open(&file).unwrap().set_len(100).unwrap(),
+        }
+        for _ in 0..2 {
+            let output = run(folder, &[&arguments[..], &["--resume"]].concat());
+            let said = said(&output);
+            assert!(!output.status.success() && said.contains("start again without --resume"), "{name}: {said}");
+            assert!(said.contains("sparse-prepare: resume: ") && said.contains(table), "{name}: {said}");
+            assert!(matches!(Manifest::open(folder.join(&name)), Err(ShardError::NoManifest { .. })));
+        }
+        done(&run(folder, &arguments));
+        assert!(bytes(&folder.join(&name)) == whole, "{name}");
+    }
+}
+
+/// Also without a kill: at the end of a stage what it read must still be there.
+#[test]
+fn a_table_that_loses_a_file_while_it_is_read_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = sample(false).options(folder.path());
+    for (stage, table) in [(Stage::Ids, "import"), (Stage::Relabel, "import"), (Stage::Edges, "relabel")] {
+        options.out = folder.path().join(stage.word());
+        let file = options.out.join("prepare.work").join(table).join("00000.parquet");
+        assert!(prepare(&options, &At(stage, || fs::remove_file(&file).unwrap())).is_err());
+        assert!(matches!(Manifest::open(&options.out), Err(ShardError::NoManifest { .. })));
+        options.resume = true;
+        let told = prepare(&options, &Silent).unwrap_err().to_string();
+        assert!(told.contains("start again without --resume"), "{told}");
+        options.resume = false;
+    }
+}
+
+#[test]
+fn a_state_that_cannot_be_read_stops_only_a_run_that_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let whole = whole(folder);
+    let arguments = [ALL, &["--out", "g"]].concat();
+    for text in ["{", "{\"digest\": \"0\", \"import\": true}"] {
+        assert!(!run(folder, &[&arguments[..], &["--abort-at", "nodes:end"]].concat()).status.success());
+        fs::write(folder.join("g/prepare.state.json"), text).unwrap();
+        let output = run(folder, &[&arguments[..], &["--resume"]].concat());
+        let said = said(&output);
+        assert!(said.contains("resume: ") && said.contains("must be a state of this version"), "{said}");
+        done(&run(folder, &arguments));
+        assert!(bytes(&folder.join("g")) == whole);
+        fs::remove_dir_all(folder.join("g")).unwrap();
+    }
+}
+
+/// What went wrong is told, not that the folder of what is spilled could not be removed.
+#[test]
+fn the_first_error_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("inf.csv"), "a,b,w\n1,2,1e39\n").unwrap();
+    let edges = folder.path().join("inf.csv");
+    let mut options = Options::new(Files::new([edges.to_str().unwrap()]), folder.path().join("g"));
+    options.weight = Some("w".into());
+    let spill = options.out.join("prepare.spill");
+    let replace = || {
+        fs::remove_dir_all(&spill).unwrap();
+        // It is no folder that can be removed.
+        fs::write(&spill, "").unwrap();
+    };
+    let told = prepare(&options, &At(Stage::Edges, replace)).unwrap_err().to_string();
+    assert!(told.starts_with("edges: weights must be finite in f32"), "{told}");
 }
 
 #[cfg(unix)]

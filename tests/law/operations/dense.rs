@@ -47,20 +47,20 @@ fn far_plan() -> IndexPlan {
 }
 
 /// Sizes of which one, the axis's, may be another one; nothing is read from an axis of size 0.
-fn read_shape<const D: usize>(draw: &mut Draw, from: [usize; D], axis: usize) -> [usize; D] {
+pub fn read_shape<const D: usize>(draw: &mut Draw, from: [usize; D], axis: usize) -> [usize; D] {
     let mut shape = from.map(|size| draw.below(size + 1));
     shape[axis] = if from[axis] == 0 { 0 } else { draw.size() };
     shape
 }
 
 /// Indices below `size` for a shape: on the device under test, and as plain data.
-fn indices<const D: usize>(draw: &mut Draw, shape: [usize; D], size: usize) -> (Tensor<D, Int>, Vec<usize>) {
+pub fn indices<const D: usize>(draw: &mut Draw, shape: [usize; D], size: usize) -> (Tensor<D, Int>, Vec<usize>) {
     let plain: Vec<usize> = (0..shape.iter().product()).map(|_| draw.below(size)).collect();
     (draw.signed_index(&plain, &vec![size; plain.len()], shape), plain)
 }
 
 /// Where every element of `shape` reads: at the index along the axis, at its own position elsewhere.
-fn along<const D: usize>(shape: [usize; D], index: &[usize], axis: usize, from: [usize; D]) -> Vec<usize> {
+pub fn along<const D: usize>(shape: [usize; D], index: &[usize], axis: usize, from: [usize; D]) -> Vec<usize> {
     let at = positions(shape).zip(index).map(|(mut at, &index)| {
         at[axis] = index;
         flat(at, from)
@@ -68,12 +68,12 @@ fn along<const D: usize>(shape: [usize; D], index: &[usize], axis: usize, from: 
     at.collect()
 }
 
-fn read<const D: usize, K: Drawn>(x: Tensor<D, K>, from: &[usize], shape: [usize; D]) -> Tensor<D, K> {
+pub fn read<const D: usize, K: Drawn>(x: Tensor<D, K>, from: &[usize], shape: [usize; D]) -> Tensor<D, K> {
     take(x, &from.iter().copied().map(Some).collect::<Vec<_>>(), shape)
 }
 
 /// The reduction of what is written to each element: `writes[k]` is where element `k` of `values` goes.
-fn written<const D: usize, const DV: usize, K: Drawn>(
+pub fn written<const D: usize, const DV: usize, K: Drawn>(
     arr: Tensor<D, K>,
     values: Tensor<DV, K>,
     writes: &[usize],

@@ -132,15 +132,15 @@ macro_rules! operations {
 mod arithmetic;
 mod casts;
 mod comparisons;
-mod dense;
+pub mod dense;
 mod division;
 mod elementwise;
 pub mod exempt;
 mod folds;
 mod integers;
 mod patterns;
-mod products;
-mod reductions;
+pub mod products;
+pub mod reductions;
 mod selection;
 mod stored;
 mod structure;

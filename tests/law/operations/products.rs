@@ -154,7 +154,7 @@ pub(super) fn matmul_reduce<P: Build, const D: usize, K: Drawn + Numeric>(draw: 
 }
 
 /// The products reduced along an axis, over the specified ones.
-fn reduced<K: Drawn>(products: Tensor<4>, specified: Tensor<4>, axis: usize, reduce: Reduce) -> Tensor<4> {
+pub fn reduced<K: Drawn>(products: Tensor<4>, specified: Tensor<4>, axis: usize, reduce: Reduce) -> Tensor<4> {
     let count = sum_dims(specified.clone(), &[axis]);
     let stored = |neutral| elsewhere(products.clone(), &specified, neutral);
     let reduced = match reduce {

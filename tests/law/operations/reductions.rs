@@ -23,7 +23,7 @@ operations! { "reductions";
     log_softmax [all] gradient, |h| huge_lines(h, |x, axis| x.try_log_softmax(axis));
 }
 
-fn mean_of<const D: usize>(x: Tensor<D>, axes: &[usize]) -> Tensor<D> {
+pub fn mean_of<const D: usize>(x: Tensor<D>, axes: &[usize]) -> Tensor<D> {
     let count: usize = axes.iter().map(|&axis| x.dims()[axis]).product();
     let sums = sum_dims(x, axes);
     // Burn's division by a number takes its slope in f32.
@@ -74,7 +74,7 @@ fn stored_mean<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
 const NORMS: [f64; 4] = [1.0, 2.0, 3.0, f64::INFINITY];
 
 /// Of numbers that are not zero: the dense rule divides by the norm.
-fn dense_norm<const D: usize>(x: Tensor<D>, p: f64, axes: &[usize]) -> Tensor<D> {
+pub fn dense_norm<const D: usize>(x: Tensor<D>, p: f64, axes: &[usize]) -> Tensor<D> {
     match p {
         1.0 => sum_dims(x.abs(), axes),
         2.0 => sum_dims(x.square(), axes).sqrt(),

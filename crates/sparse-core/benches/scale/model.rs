@@ -96,7 +96,8 @@ const MESSAGE_US: f64 = 18.0;
 /// The share of memory that graph, features and tables may take.
 const USABLE: f64 = 0.8;
 
-/// Batches that a machine prepares at the same time. Each needs a table of 4 bytes for each node.
+/// Batches that a machine prepares at the same time. Each needs a table of 4 bytes for each node. Of parts the library
+/// makes one after the other, as a sampler borrows the ranks; more of them are a bound for those as well.
 pub(crate) const WORKERS: f64 = 4.0;
 
 /// Seeds of a batch, and what is trained: GraphSAGE, each layer with two weights and a bias.
@@ -180,7 +181,8 @@ impl Times {
         self.parts().iter().sum()
     }
 
-    /// Cores, disk and network at the same time, each busy all the time: the gradients still come after the products.
+    /// Cores, disk and network at the same time, each busy all the time: the gradients still come after the products. A
+    /// bound: batches of parts are made one after the other.
     pub(crate) fn overlapped(&self, memory: f64) -> f64 {
         let cores = self.sample + memory + self.compute + self.reduce;
         cores.max(self.read - memory).max(self.exchange + self.reduce)

@@ -26,7 +26,7 @@ impl TwoWay {
             let (what, limit) = ("the number of nodes", i32::MAX as u128);
             return Err(SparseError::Overflow { op, what, limit, got: nodes as u128 });
         }
-        let rows = expand_ptr(ptr);
+        let rows = expand_ptr(ptr, idx.len());
         let (order, starts) = group_by(idx, nodes);
         let (rows, order, starts) = (rows.as_slice(), order.as_slice(), starts.as_slice());
         let pieces = ptr.cuts(4);

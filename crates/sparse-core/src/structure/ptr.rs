@@ -68,6 +68,7 @@ pub fn cast_ids<I: Index, J: Index>(ids: &[I]) -> Vec<J> {
 
 /// For types that are known at run time.
 pub(super) mod dynamic {
+    use crate::Index;
     use crate::dynamic::slices::{AnyIndex, IdVec, Ids, with_ids};
 
     /// The indices as the other type; see [`cast_ids`](crate::cast_ids()).
@@ -83,9 +84,14 @@ pub(super) mod dynamic {
         with_ids!(counts, I => I::id_vec(super::scan::<I>(I::ids(counts))))
     }
 
-    /// See [`expand_ptr`](crate::expand_ptr()).
-    pub fn expand_ptr(ptr: Ids<'_>) -> IdVec {
-        with_ids!(ptr, I => I::id_vec(super::expand_ptr::<I>(I::ids(ptr))))
+    /// See [`expand_ptr`](crate::expand_ptr()). The last pointer must be `nnz`: a wrong one would be as much memory.
+    pub fn expand_ptr(ptr: Ids<'_>, nnz: usize) -> IdVec {
+        with_ids!(ptr, I => {
+            let ptr = I::ids(ptr);
+            let last = ptr.last().map_or(0, |last| last.to_i64());
+            assert!(last == nnz as i64, "expand_ptr: the last row_ptr must be {nnz}, got {last}");
+            I::id_vec(super::expand_ptr::<I>(ptr))
+        })
     }
 
     /// See [`compress`](crate::compress()).

@@ -57,7 +57,7 @@ impl Scan<HostTensor> {
 
 impl ExpandPtr<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
-        let out = dynamic::expand_ptr(self.ptr.ids());
+        let out = dynamic::expand_ptr(self.ptr.ids(), self.nnz);
         let dtype = index_dtype(&out);
         out.data([self.nnz], dtype)
     }
