@@ -148,11 +148,10 @@ fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
     let outer: usize = dense_shape[..dim].iter().product();
     // Blocks as [rows, outer, size of the part * inner]: joining the last dim joins the dense dim.
     let join = |rows: Vec<Tensor<2, K>>| -> Tensor<2, K> {
-        let count = rows[0].dims()[0];
-        if count == 0 {
+        let (count, width) = (rows[0].dims()[0], rows.iter().map(|rows| rows.dims()[1]).sum());
+        if count == 0 || width == 0 {
             // Some devices cannot join empty tensors.
-            let width = rows.iter().map(|rows| rows.dims()[1]).sum();
-            return nothing([0, width], rows[0].dtype(), &rows.iter().collect::<Vec<_>>());
+            return nothing([count, width], rows[0].dtype(), &rows.iter().collect::<Vec<_>>());
         }
         let split = rows.into_iter().map(|rows| {
             let width = rows.dims()[1].checked_div(outer).unwrap_or(0);

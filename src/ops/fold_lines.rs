@@ -77,6 +77,8 @@ pub(super) fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     } else {
         fold_rows(&own, &along, lines.as_deref(), counted, fold)
     };
+    // Without sparse dims the fill takes no part. It may be all that is on the tape.
+    let values = if own.sparse_dims() == 0 && !undefined { constant(values, &[&own.fill_row()]) } else { values };
     let own = SparseTensor { fill: own.fill.counting(is_full(&pattern)), ..own };
     let fill = fold_fill(&own, &along, fold);
     Ok(SparseTensor::from_parts(pattern, values, along.blocks.shape, fill))

@@ -246,7 +246,7 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
         let (order, starts, counts) = look_up(&index, &at, size);
         (starts, counts, Some(order))
     };
-    let dtype = total_dtype(&counts, nnz as u128 * count as u128);
+    let dtype = total_dtype(&counts, nnz.max(count), nnz as u128 * count as u128);
     let counts = index_tensor(counts, dtype);
     let Expansion { owner, at, .. } = select::expand(&index_tensor(starts, dtype), &counts);
     let total = owner.dims()[0];

@@ -425,7 +425,7 @@ impl FirstSlices<CsrPattern> for CsrPattern {
             rows = (first.reshape(Exact([count, 1])) + row).reshape(Exact([count * height]));
         }
         let (starts, counts) = lengths(&self.0.row_ptr, &rows);
-        let dtype = total_dtype(&counts, self.nnz() as u128 * count as u128);
+        let dtype = total_dtype(&counts, self.nnz(), self.nnz() as u128 * count as u128);
         let Expansion { ptr, at, .. } = expand(&index_tensor(starts, dtype), &index_tensor(counts, dtype));
         if at.dims()[0] == 0 {
             return (empty_pattern(self, &shape), at);

@@ -77,8 +77,13 @@ pub(crate) fn lengths(ptr: &Tensor<1, Int>, ids: &Tensor<1, Int>) -> (Tensor<1, 
     (starts, counts)
 }
 
-/// The index dtype that holds the sum of `counts`, which is at most `most`.
-pub(crate) fn total_dtype(counts: &Tensor<1, Int>, most: u128) -> DType {
+/// The index dtype of an [`Expansion`]: it holds `position`, the number of ranges, and the sum of `counts`, which is at
+/// most `most`.
+pub(crate) fn total_dtype(counts: &Tensor<1, Int>, position: usize, most: u128) -> DType {
+    // A few elements may be those at the end of many.
+    if index_dtype_for(position.max(counts.dims()[0])) == DType::I64 {
+        return DType::I64;
+    }
     if most <= narrow_limit() as u128 {
         return index_dtype_for(most as usize);
     }
