@@ -390,12 +390,13 @@ impl Structure for CsrPattern {
 
     fn filled_rows(&self) -> Option<(Tensor<2, Int>, Tensor<1, Int>)> {
         let row_ptr = &self.0.row_ptr;
-        let rows = kept(differences(row_ptr).greater_elem(0), row_ptr.dtype());
+        let mut rows = kept(differences(row_ptr).greater_elem(0), row_ptr.dtype());
+        if rows.dims()[0] == 0 {
+            // A run that is dropped read that there is none. It goes on with one.
+            rows = Tensor::zeros([1], (&row_ptr.device(), row_ptr.dtype()));
+        }
         let count = rows.dims()[0];
         let last = row_ptr.clone().narrow(0, self.batch() * self.rows(), 1);
-        if count == 0 {
-            return Some((Tensor::empty([self.0.shape.len(), 0], (&row_ptr.device(), row_ptr.dtype())), last));
-        }
         let ptr = Tensor::cat(vec![row_ptr.clone().select(0, rows.clone()), last], 0);
         let zeros = rows.zeros_like();
         let dims = if self.0.shape.len() == 2 {

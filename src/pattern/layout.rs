@@ -73,7 +73,7 @@ pub(crate) trait Structure: Sized {
     fn unsqueezed(&self, axis: usize) -> Option<Self>;
     /// The rows of a matrix, or of a batch, that have an element, found by pointers if the layout has them: their
     /// coordinates, of which the last one is 0, and where the elements of each start, then the number of all elements.
-    /// Reads the device once.
+    /// Reads the device once. There must be an element.
     fn filled_rows(&self) -> Option<(Tensor<2, Int>, Tensor<1, Int>)> {
         None
     }

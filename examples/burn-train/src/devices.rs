@@ -205,6 +205,29 @@ fn the_sum_is_the_mean_times_the_number_of_devices() -> Result<(), SparseError> 
     Ok(())
 }
 
+/// Each GPU has a worker thread and a part of the data; NCCL makes the mean of the gradients. `SPARSE_CUDA_DEVICES` is
+/// the number of GPUs (1).
+#[cfg(feature = "cuda")]
+#[test]
+fn distributed_devices_step_along_the_mean_of_their_gradients() -> Result<(), SparseError> {
+    use burn::tensor::distributed::{DistributedConfig, ReduceOperation};
+
+    let count = std::env::var("SPARSE_CUDA_DEVICES").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let gpus: Vec<Device> = (0..count).map(|k| Device::cuda(k).autodiff()).collect();
+    let model = Model::new(&Device::flex().autodiff());
+    let mut mean = model.clone();
+    let mut optimizer = SgdConfig::new().init();
+    for batches in batches(count) {
+        let parts = batches.iter().map(|batch| (gradients(&mean, batch), BATCH as f64)).collect();
+        let grads = weighted_mean(parts, &mean)?;
+        mean = optimizer.step(RATE, mean, grads);
+    }
+    let config = DistributedConfig { all_reduce_op: ReduceOperation::Mean };
+    let start = model.fork(&gpus[0]);
+    close(&trained(start, ExecutionStrategy::ddp(gpus, config), 1), &parameters(&mean.valid()), 1e-4);
+    Ok(())
+}
+
 /// A fork has leaves of its own, and shares ids and the pattern.
 #[test]
 fn forks_train_on_their_own() {
