@@ -49,7 +49,7 @@ fn beside(place: &Path) -> io::Result<(Partial, File)> {
         let path = place.with_file_name(name);
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(file) => return Ok((Partial(path), file)),
-            // A process that was killed left it, or one of another container, which has the same number, writes it.
+            // A process that was killed left it, or one of another container, whose process id is the same, writes it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }

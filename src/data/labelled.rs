@@ -72,9 +72,9 @@ impl LabelledNodes {
             return invalid(OP, format!("a label must be in [0, {classes}), got {label} for node {node}"));
         }
         let got = labels.len() as u128 * classes as u128;
-        if got > i64::MAX as u128 {
+        if got > isize::MAX as u128 {
             let what = "the number of logits";
-            return Err(SparseError::Overflow { op: OP, what, limit: i64::MAX as u128, got });
+            return Err(SparseError::Overflow { op: OP, what, limit: isize::MAX as u128, got });
         }
         let labels: Vec<usize> = labels.iter().map(|&label| label as usize).collect();
         let places: Vec<usize> = labels.iter().enumerate().map(|(at, &label)| at * classes + label).collect();

@@ -96,13 +96,16 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         }
         if let Some(dim) = axis.checked_sub(self.sparse_dims()) {
             let block = product("a repeated block", self.block())?;
-            check_copies(op, self.nnz() as u128 * block as u128, self.nnz().saturating_mul(self.block()))?;
+            // The fill may be a block as well.
+            let blocks = self.nnz().saturating_add(usize::from(self.fill.host().is_none()));
+            check_copies(op, blocks as u128 * block as u128, blocks.saturating_mul(self.block()))?;
             return Ok(self.map_blocks(dim, size, |rows| rows.repeat_dim(1, times)));
         }
         let mut shape = self.pattern.shape().to_vec();
         shape[axis] = size;
         let copies = product("the number of stored elements", self.nnz())?;
-        check_copies(op, copies as u128, self.pattern.memo().held())?;
+        let block = self.block().max(1);
+        check_copies(op, copies as u128 * block as u128, self.pattern.memo().held().saturating_mul(block))?;
         P::check_shape(op, &shape, copies.saturating_add(self.pattern.memo().held()))?;
         let (pattern, values) = if copies == 0 {
             self.empty_parts(&shape)

@@ -20,7 +20,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// A coalesced tensor stays coalesced; an uncoalesced one is neither sorted nor summed. Backward: rows move back.
     /// Cost: a sort of the coordinates. No sort is needed if all sparse dims are flipped (this reverses the storage
-    /// order), if only dense dims are, or for an uncoalesced tensor. The new pattern is kept with this one.
+    /// order), if only dense dims are, for rows of CSR, or for an uncoalesced tensor. The new pattern is kept with this
+    /// one.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -85,7 +86,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     pub(super) fn slices_in_order(&self, key: impl Key, index: impl FnOnce() -> Tensor<1, Int>) -> Option<Self> {
         let slices = self.pattern.first_slices()?;
         let (pattern, map) = self.pattern.memo().get(key, || {
-            let (pattern, order) = slices.take(&index());
+            let (pattern, order) = slices.take(&index(), Some(self.nnz()));
             (pattern, RowMap::permutation(order))
         });
         let values = read_rows(self.values.clone(), &map);

@@ -19,8 +19,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// A coalesced tensor stays coalesced; an uncoalesced one is neither sorted nor summed. Backward: rows move back.
     /// Cost: one pass over coordinates and values. If a sparse dim is shifted, the coordinates of a coalesced tensor
-    /// are also sorted. The new pattern is kept with this one, so a loop sorts once. The meaning is that of PyTorch's
-    /// `roll`.
+    /// are also sorted, but for rows of CSR. The new pattern is kept with this one, so a loop sorts once. The meaning
+    /// is that of PyTorch's `roll`.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};

@@ -224,7 +224,7 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
     if axis == 0
         && let Some(slices) = pattern.first_slices()
     {
-        let (made, at) = slices.take(index);
+        let (made, at) = slices.take(index, None);
         let taken = if made.nnz() == 0 { Taken::Nothing } else { Taken::Mapped(RowMap::new(at, nnz)) };
         return (made, taken);
     }
@@ -248,7 +248,7 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
     };
     let dtype = total_dtype(&counts, nnz.max(count), nnz as u128 * count as u128);
     let counts = index_tensor(counts, dtype);
-    let Expansion { owner, at, .. } = select::expand(&index_tensor(starts, dtype), &counts);
+    let Expansion { owner, at, .. } = select::expand(&index_tensor(starts, dtype), &counts, None);
     let total = owner.dims()[0];
     if total == 0 {
         return (empty_pattern(pattern, shape), Taken::Nothing);

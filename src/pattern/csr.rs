@@ -414,7 +414,7 @@ impl Structure for CsrPattern {
 }
 
 impl FirstSlices<CsrPattern> for CsrPattern {
-    fn take(&self, index: &Tensor<1, Int>) -> (Self, Tensor<1, Int>) {
+    fn take(&self, index: &Tensor<1, Int>, total: Option<usize>) -> (Self, Tensor<1, Int>) {
         let (count, dtype) = (index.dims()[0], self.0.row_ptr.dtype());
         let mut shape = self.0.shape.clone();
         shape[0] = count;
@@ -426,8 +426,11 @@ impl FirstSlices<CsrPattern> for CsrPattern {
             rows = (first.reshape(Exact([count, 1])) + row).reshape(Exact([count * height]));
         }
         let (starts, counts) = lengths(&self.0.row_ptr, &rows);
-        let dtype = total_dtype(&counts, self.nnz(), self.nnz() as u128 * count as u128);
-        let Expansion { ptr, at, .. } = expand(&index_tensor(starts, dtype), &index_tensor(counts, dtype));
+        let dtype = match total {
+            Some(total) => index_dtype(&[rows.dims()[0]], total.max(self.nnz())),
+            None => total_dtype(&counts, self.nnz(), self.nnz() as u128 * count as u128),
+        };
+        let Expansion { ptr, at, .. } = expand(&index_tensor(starts, dtype), &index_tensor(counts, dtype), total);
         if at.dims()[0] == 0 {
             return (empty_pattern(self, &shape), at);
         }
@@ -436,8 +439,8 @@ impl FirstSlices<CsrPattern> for CsrPattern {
 
     fn split(&self, bounds: &[usize]) -> Vec<(Self, Range<usize>)> {
         let height = if self.0.shape.len() == 3 { self.rows() } else { 1 };
-        let end = |bound: &usize| self.0.row_ptr.clone().narrow(0, bound * height, 1);
-        let ends = read_all(Tensor::cat(bounds.iter().map(end).collect(), 0));
+        let at: Vec<i64> = bounds.iter().map(|bound| (bound * height) as i64).collect();
+        let ends = read_all(self.0.row_ptr.clone().select(0, ints(at, [bounds.len()], &self.0.row_ptr.device())));
         let part = |(slices, ends): (&[usize], &[i64])| {
             let mut shape = self.0.shape.clone();
             shape[0] = slices[1] - slices[0];

@@ -125,7 +125,7 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
             cut.remove(0);
         } else if cut.len() == 1 {
             let index = Tensor::arange(0..count as i64, (&pattern.device(), pattern.index_dtype()));
-            let (part, at) = slices.take(&index.mul_scalar(step as i64).add_scalar(start as i64));
+            let (part, at) = slices.take(&index.mul_scalar(step as i64).add_scalar(start as i64), None);
             let taken = if part.nnz() == 0 { Taken::Nothing } else { Taken::Mapped(RowMap::new(at, nnz)) };
             return (part, taken);
         }

@@ -86,8 +86,8 @@ pub(crate) trait Structure: Sized {
 /// The slices of a pattern along axis 0, found by pointers. The cost does not depend on nnz.
 pub(crate) trait FirstSlices<P> {
     /// Those that an index names, and the position of each of their elements. The index is checked and has no negative
-    /// numbers.
-    fn take(&self, index: &Tensor<1, Int>) -> (P, Tensor<1, Int>);
+    /// numbers. Reads the device for the number of the elements, unless that is known (`total`).
+    fn take(&self, index: &Tensor<1, Int>, total: Option<usize>) -> (P, Tensor<1, Int>);
     /// Those between each two of the ascending `bounds`, and the positions of their elements. Reads the device once.
     fn split(&self, bounds: &[usize]) -> Vec<(P, Range<usize>)>;
 }

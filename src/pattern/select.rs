@@ -32,11 +32,11 @@ pub(crate) struct Expansion {
 }
 
 /// See [`Expansion`]. `starts` and `counts` are `[n]`, of one dtype that holds the total. Reads the total from the
-/// device.
-pub(crate) fn expand(starts: &Tensor<1, Int>, counts: &Tensor<1, Int>) -> Expansion {
+/// device, unless it is known.
+pub(crate) fn expand(starts: &Tensor<1, Int>, counts: &Tensor<1, Int>, total: Option<usize>) -> Expansion {
     let (ranges, dtype, device) = (counts.dims()[0], counts.dtype(), counts.device());
     let ptr = kernel::scan(counts);
-    let total = read(ptr.clone().narrow(0, ranges, 1));
+    let total = total.unwrap_or_else(|| read(ptr.clone().narrow(0, ranges, 1)));
     if total == 0 {
         let none = Tensor::empty([0], (&device, dtype));
         return Expansion { ptr, owner: none.clone(), at: none };

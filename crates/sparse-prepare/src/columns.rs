@@ -33,8 +33,10 @@ impl<'a> Columns<'a> {
             schema.map(|schema| (place, schema)).map_err(PrepareError::query(found.op))
         });
         let files = schemas.buffered(AT_A_TIME).try_collect().await?;
-        let own = Self { found, files };
+        let mut own = Self { found, files };
         if found.format != Format::Parquet {
+            // A file without a line, which may be compressed.
+            own.files.retain(|(_, schema)| !schema.fields().is_empty());
             own.same()?;
         }
         Ok(own)

@@ -375,7 +375,10 @@ impl Run<'_> {
             self.state.parts = true;
             self.end(Stage::Parts).await?;
         }
-        let parts = fs::read(&path).map_err(PrepareError::io(OP, &path))?;
+        let parts = fs::read(&path).map_err(|error| {
+            let rule = "must be as it was written: start again without --resume";
+            PrepareError::invalid(OP, format!("{} {rule}, got: {error}", path.display()))
+        })?;
         let is_part = |&part: &u8| usize::from(part) < engine.options.parts;
         if parts.len() as u64 != found.nodes || !parts.iter().all(is_part) {
             let message = format!("{} must have a part for each of {} nodes, got others", path.display(), found.nodes);

@@ -160,6 +160,10 @@ fn sizes_that_no_memory_holds() {
     refused("would_densify", "repeat_dim", says, lone([1, 1]).try_repeat_dim(1, 1 << 50));
     let rows = CooTensor::<2>::from_dense(ones([2, 3]), 1);
     refused("would_densify", "repeat_dim", says, rows.try_repeat_dim(1, 1 << 40));
+    let wide = CooTensor::<2>::from_dense(ones([1, 1 << 16]), 1);
+    refused("would_densify", "repeat_dim", says, wide.try_repeat_dim(0, 1 << 20));
+    let filled = bare([2, 3], 1).with_fill(Fill::tensor(ones([3])));
+    refused("would_densify", "repeat_dim", says, filled.try_repeat_dim(1, 1 << 40));
     refused("would_densify", "expand", says, lone([1, 1]).try_expand([1i64 << 40, 1]));
     refused("would_densify", "expand", says, small().to_csr().try_expand([1i64 << 40, 2, 3]));
     refused("would_densify", "eye", says, CooTensor::<2>::try_eye(1 << 40, &flex()));

@@ -96,8 +96,8 @@ const MESSAGE_US: f64 = 18.0;
 /// The share of memory that graph, features and tables may take.
 const USABLE: f64 = 0.8;
 
-/// Batches that a machine prepares at the same time. Each needs a table of 4 bytes for each node. Of parts the library
-/// makes one after the other, as a sampler borrows the ranks; more of them are a bound for those as well.
+/// Batches that a machine prepares at the same time. Each needs a table of 4 bytes for each node. With parts
+/// batches are made one after the other, as a sampler borrows the ranks: there 4 is an upper bound of the memory.
 pub(crate) const WORKERS: f64 = 4.0;
 
 /// Seeds of a batch, and what is trained: GraphSAGE, each layer with two weights and a bias.

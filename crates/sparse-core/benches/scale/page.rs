@@ -155,7 +155,10 @@ pub(crate) fn workload() -> String {
                 bytes(4.0 * parameters(&WIDTHS) as f64)
             ),
         ),
-        ("batches prepared at once", format!("{WORKERS:.0} on each machine; of parts one, counted as {WORKERS:.0}")),
+        (
+            "batches prepared at once",
+            format!("{WORKERS:.0} on each machine; with parts 1, but memory is counted for {WORKERS:.0}"),
+        ),
     ];
     table(&["", ""], &rows.map(|(name, value)| vec![name.into(), value]))
 }

@@ -5,7 +5,9 @@ use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::{
     CastIds, CastInts, Coalesce, Compress, ExpandPtr, GroupBy, GroupWith, Scan, ValidateCoo, ValidateCsr,
 };
+use crate::replay::is_dropped;
 use burn::tensor::TensorData;
+use sparse_core::dynamic::{IdVec, Ids};
 use sparse_core::{Result, dynamic};
 
 #[cfg(feature = "flex")]
@@ -57,7 +59,12 @@ impl Scan<HostTensor> {
 
 impl ExpandPtr<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
-        let out = dynamic::expand_ptr(self.ptr.ids(), self.nnz);
+        let out = match self.ptr.ids() {
+            // A run that is dropped read zeros for the pointers.
+            Ids::I32(_) if is_dropped() => IdVec::I32(vec![0; self.nnz].into()),
+            Ids::I64(_) if is_dropped() => IdVec::I64(vec![0; self.nnz].into()),
+            ptr => dynamic::expand_ptr(ptr, self.nnz),
+        };
         let dtype = index_dtype(&out);
         out.data([self.nnz], dtype)
     }
