@@ -60,8 +60,8 @@ impl CooPattern {
         Ok(Self::new_unchecked(indices, shape, coalesced))
     }
 
-    /// The pattern without a check of the coordinates. Wrong ones cause wrong answers or a panic later, never memory
-    /// errors.
+    /// The pattern without a check of the coordinates. Wrong ones cause wrong answers, a panic or a request for
+    /// much memory later, never memory errors.
     pub fn new_unchecked(indices: Tensor<2, Int>, shape: &[usize], coalesced: bool) -> Self {
         let nnz = indices.dims()[1];
         let dtype = index_dtype(shape, nnz);
