@@ -115,8 +115,8 @@ impl CsrPattern {
     }
 
     /// The pattern without a check of the indices. `row_ptr` has `batch * rows + 1` entries that run through the whole
-    /// batch. Wrong indices cause wrong answers, a panic or a request for as much memory as they say later, never memory
-    /// errors.
+    /// batch. Wrong indices cause wrong answers, a panic or a request for as much memory as they say later, never
+    /// memory errors.
     ///
     /// # Panics
     ///
