@@ -61,8 +61,8 @@ impl ExpandPtr<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
         let out = match self.ptr.ids() {
             // A run that is dropped read zeros for the pointers.
-            Ids::I32(_) if is_dropped() => IdVec::I32(vec![0; self.nnz].into()),
-            Ids::I64(_) if is_dropped() => IdVec::I64(vec![0; self.nnz].into()),
+            Ids::I32(_) if is_dropped() => IdVec::I32(vec![0; self.nnz]),
+            Ids::I64(_) if is_dropped() => IdVec::I64(vec![0; self.nnz]),
             ptr => dynamic::expand_ptr(ptr, self.nnz),
         };
         let dtype = index_dtype(&out);
