@@ -172,6 +172,18 @@ impl CsrPattern {
         CooPattern::new_unchecked(self.coordinates().clone(), &self.0.shape, true)
     }
 
+    /// The coordinates of elements in these rows, counted through the batch, and columns. There must be an element.
+    fn placed(&self, rows: Tensor<1, Int>, cols: Tensor<1, Int>) -> Tensor<2, Int> {
+        let count = rows.dims()[0];
+        let dims = if self.0.shape.len() == 2 {
+            vec![rows, cols]
+        } else {
+            let [batch, row] = split_rows(rows, self.rows());
+            vec![batch, row, cols]
+        };
+        Tensor::cat(dims.into_iter().map(|ids| ids.reshape(Exact([1, count]))).collect(), 0)
+    }
+
     fn to_matrix(&self) -> Matrix {
         let (batch, row_ids) = (self.batch(), self.row_ids().clone());
         let mut col_ids = self.0.col_idx.clone();
@@ -269,18 +281,10 @@ impl Pattern for CsrPattern {
     }
     fn coordinates(&self) -> &Tensor<2, Int> {
         self.0.coordinates.get(|| {
-            let nnz = self.nnz();
-            if nnz == 0 {
+            if self.nnz() == 0 {
                 return Tensor::empty([self.0.shape.len(), 0], (&self.0.col_idx.device(), self.0.col_idx.dtype()));
             }
-            let (row_ids, cols) = (self.row_ids().clone(), self.0.col_idx.clone());
-            let dims = if self.0.shape.len() == 2 {
-                vec![row_ids, cols]
-            } else {
-                let [batch, row] = split_rows(row_ids, self.rows());
-                vec![batch, row, cols]
-            };
-            Tensor::cat(dims.into_iter().map(|ids| ids.reshape(Exact([1, nnz]))).collect(), 0)
+            self.placed(self.row_ids().clone(), self.0.col_idx.clone())
         })
     }
 }
@@ -396,17 +400,10 @@ impl Structure for CsrPattern {
             // A run that is dropped read that there is none. It goes on with one.
             rows = Tensor::zeros([1], (&row_ptr.device(), row_ptr.dtype()));
         }
-        let count = rows.dims()[0];
         let last = row_ptr.clone().narrow(0, self.batch() * self.rows(), 1);
         let ptr = Tensor::cat(vec![row_ptr.clone().select(0, rows.clone()), last], 0);
         let zeros = rows.zeros_like();
-        let dims = if self.0.shape.len() == 2 {
-            vec![rows, zeros]
-        } else {
-            let [batch, row] = split_rows(rows, self.rows());
-            vec![batch, row, zeros]
-        };
-        Some((Tensor::cat(dims.into_iter().map(|ids| ids.reshape(Exact([1, count]))).collect(), 0), ptr))
+        Some((self.placed(rows, zeros), ptr))
     }
 
     fn first_slices(&self) -> Option<&dyn FirstSlices<Self>> {
