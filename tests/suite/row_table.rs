@@ -234,9 +234,7 @@ fn bad_input_is_an_error() {
     assert_eq!(RowSparseGrad::new(ids(&[7], &plain), rows(1, 2), 5).unwrap_err().kind(), "index_out_of_range");
     assert_eq!(RowSparseGrad::try_sum(vec![]).unwrap_err().kind(), "empty_input");
     let [a, b] = [2, 3].map(|width| RowSparseGrad::new(ids(&[1], &plain), rows(1, width), 5).unwrap());
-    assert_eq!(RowSparseGrad::try_sum(vec![a, b.clone()]).unwrap_err().kind(), "shape_mismatch");
-    let wrong = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| RowSgd::new().step(0.1, table, b)));
-    assert!(wrong.is_err());
+    assert_eq!(RowSparseGrad::try_sum(vec![a, b]).unwrap_err().kind(), "shape_mismatch");
 }
 
 /// 16-bit rows: state and steps are in f32, and a gradient of zero moves nothing.

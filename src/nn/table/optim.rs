@@ -191,16 +191,17 @@ fn take(param: &mut Param<Tensor<2>>, f: impl FnOnce(Tensor<2>) -> Tensor<2>) {
 fn check(op: &'static str, table: &RowTable, grad: &RowSparseGrad, state: Option<&Param<Tensor<2>>>) {
     let shape = table.weight.lazy_shape().dims::<2>();
     let of_grad = [grad.size, grad.rows.dims()[1]];
+    // The closure does not panic itself, because a closure loses the caller's line.
     let mismatch = |rule, left: [usize; 2]| {
-        expect(Err(SparseError::ShapeMismatch { op, rule, left: left.to_vec(), right: shape.to_vec() }))
+        Err(SparseError::ShapeMismatch { op, rule, left: left.to_vec(), right: shape.to_vec() })
     };
     if of_grad != shape {
-        mismatch("the gradient must be of a table {right}, got one of {left}", of_grad)
+        expect::<()>(mismatch("the gradient must be of a table {right}, got one of {left}", of_grad));
     }
     if let Some(state) = state.map(|state| state.lazy_shape().dims::<2>())
         && state != shape
     {
-        mismatch("make an optimizer for this table {right}: this one was made for {left}", state)
+        expect(mismatch("make an optimizer for this table {right}: this one was made for {left}", state));
     }
     expect(same_elements(op, &table.weight.val().inner(), &grad.rows));
 }
