@@ -4,10 +4,11 @@
 //! each of its own (beside a few buffers). What was read is also converted, and then the limits of `Limits` hold in
 //! place of the 64. For a file that is compressed, those bytes count that it may become.
 //!
-//! Inputs are those in `fuzz/corpus` and mutations of them, the same ones in every run. `SPARSE_FUZZ_RUNS` sets the
-//! number of mutations for each target, `SPARSE_FUZZ_SECONDS` the time for each instead, `SPARSE_FUZZ_TARGET` names the
-//! only target, `SPARSE_FUZZ_SEED` chooses other mutations. A target ends with its first failure. The input is kept in
-//! a file, which the message names. `fuzz/README.md` says how to run the same targets with libFuzzer.
+//! Inputs are those in `fuzz/corpus`, mutations of them and, one in 16, bytes of no format; the same ones in every run.
+//! `SPARSE_FUZZ_RUNS` sets the number of mutations for each target, `SPARSE_FUZZ_SECONDS` the time for each instead,
+//! `SPARSE_FUZZ_TARGET` names the only target, `SPARSE_FUZZ_SEED` chooses other mutations. A target ends with its first
+//! failure. The input is kept in a file, which the message names. `fuzz/README.md` says how to run the same targets
+//! with libFuzzer.
 
 #[path = "../common/counting.rs"]
 mod counting;

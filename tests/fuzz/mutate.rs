@@ -63,8 +63,12 @@ const WORDS: &[&[u8]] = &[
     b"coo",
 ];
 
-/// A seed, changed in a few places.
+/// A seed, changed in a few places, or now and then any bytes.
 pub fn mutated(random: &mut StdRng, seeds: &[Vec<u8>]) -> Vec<u8> {
+    if random.random_range(0..16) == 0 {
+        let length = random.random_range(0..400);
+        return (0..length).map(|_| random.next_u32() as u8).collect();
+    }
     let mut bytes = seeds[random.random_range(0..seeds.len())].clone();
     // Mostly a few changes: many of them leave nothing of the format.
     for _ in 0..1 << random.random_range(0..4) {

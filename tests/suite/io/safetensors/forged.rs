@@ -187,12 +187,6 @@ fn cut_and_edited_files_survive() {
 
 proptest! {
     #[test]
-    fn any_bytes_survive(bytes in prop::collection::vec(any::<u8>(), 0..200), json in any::<bool>()) {
-        let bytes = if json { with_header(&bytes, b"") } else { bytes };
-        prop_assert_eq!(csr(&bytes).kind(), "invalid");
-    }
-
-    #[test]
     fn any_arrays_survive(
         pointers in prop::collection::vec(-2i64..6, 0..6), columns in prop::collection::vec(-2i64..6, 0..6),
         shape in prop::collection::vec(0usize..4, 0..4), rows in 0usize..3,
