@@ -159,6 +159,8 @@ fn slices_are_burns() {
     assert_eq!(list(a.slice(0..1).to_dense()), list(dense.clone().slice(0..1)));
     assert_eq!(list(a.slice(-1).to_dense()), list(dense.clone().slice(-1)));
     assert_eq!(list(a.slice(&[0..1, 1..3][..]).to_dense()), list(dense.clone().slice(&[0..1, 1..3][..])));
+    let ranges = [0..1, 1..3];
+    assert_eq!(list(a.slice(&ranges).to_dense()), list(dense.clone().slice(ranges)));
     assert_eq!(list(a.slice(&vec![s![1..]]).to_dense()), list(dense.clone().slice(&vec![s![1..]])));
     // Burn cuts these short.
     for trouble in

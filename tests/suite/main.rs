@@ -1,4 +1,4 @@
-//! What the law does not say: known answers, kinds of errors, hostile inputs, rules against central differences, files,
+//! What the law does not say: known answers, wrong arguments, hostile inputs, rules against central differences, files,
 //! layers, training, what a loop over fixed patterns finds again, and the links of the book.
 //!
 //! `matmul_reduce`, `gradients` and `io::safetensors` run on the device in `SPARSE_TEST_DEVICE`, the others on the CPU.

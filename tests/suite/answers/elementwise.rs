@@ -1,42 +1,14 @@
 //! Functions of elements at corners that the law does not draw.
 
-use super::{any_value, close, device, identical, ints, read, special};
+use super::{close, device, flex, identical, ids, ints, near, ones, read, small};
 use crate::draw::plain;
-use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use burn::tensor::{DType, Device, Int, IntDType, Tensor, TensorData};
 use proptest::prelude::*;
 use sparse_tensor::pattern::Pattern;
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
 
 proptest! {
     #![proptest_config(crate::draw::patient())]
-
-    /// The law of the element-wise operations, NaN, infinities and signed zeros included.
-    #[test]
-    fn arithmetic(
-        a in special(vec![3, 4]), b in special(vec![3, 4]), fills in (any_value(), any_value()), zero: (bool, bool),
-        csr: bool, pick: bool,
-    ) {
-        let device = device(pick);
-        let fill = |own: f64, zero: bool| if zero { Fill::Zero } else { Fill::scalar(own) };
-        let (fill_a, fill_b) = (if zero.0 { 0.0 } else { fills.0 }, if zero.1 { 0.0 } else { fills.1 });
-        let left: CooTensor<2> = a.coo(a.leaf(&device)).with_fill(fill(fills.0, zero.0));
-        let right: CooTensor<2> = b.coo(b.leaf(&device)).with_fill(fill(fills.1, zero.1));
-        let (dense_a, dense_b) = (a.dense(fill_a), b.dense(fill_b));
-        type Two<T> = fn(&T, &T) -> T;
-        type Op = (fn(f64, f64) -> f64, Two<CooTensor<2>>, Two<CsrTensor<2>>);
-        let ops: [Op; 4] = [
-            (|x, y| x + y, |a, b| a + b, |a, b| a + b),
-            (|x, y| x - y, |a, b| a - b, |a, b| a - b),
-            (|x, y| x * y, |a, b| a * b, |a, b| a * b),
-            (|x, y| x / y, |a, b| a / b, |a, b| a / b),
-        ];
-        for (scalar, coo, compressed) in ops {
-            let want: Vec<f64> = dense_a.iter().zip(&dense_b).map(|(&x, &y)| scalar(x, y)).collect();
-            let rows = || compressed(&left.to_csr(), &right.to_csr()).to_dense();
-            let got = if csr { rows() } else { coo(&left, &right).to_dense() };
-            identical(&read(got), &want)?;
-        }
-    }
 
     /// Values that are views of a larger buffer, transposed or strided.
     #[test]
@@ -52,6 +24,75 @@ proptest! {
         let got = a.coo::<2>(view).to_csr().matmul(x.clone());
         close(&read(got), &read(a.coo::<2>(a.leaf(&device)).to_dense().matmul(x)))?;
     }
+}
+
+/// The law takes zeros of either sign for equal. Here each has the sign that IEEE 754 gives it, stored or a fill.
+#[test]
+fn zeros_have_their_sign() {
+    type Two<T> = fn(&T, &T) -> T;
+    type Op = (fn(f64, f64) -> f64, Two<CooTensor<2>>, Two<CsrTensor<2>>);
+    let ops: [Op; 4] = [
+        (|x, y| x + y, |a, b| a + b, |a, b| a + b),
+        (|x, y| x - y, |a, b| a - b, |a, b| a - b),
+        (|x, y| x * y, |a, b| a * b, |a, b| a * b),
+        (|x, y| x / y, |a, b| a / b, |a, b| a / b),
+    ];
+    let numbers = [0.0, -0.0, 1.5, -1.5];
+    for (pick, stored) in (0..8).map(|run| (run < 4, run % 4)) {
+        let device = device(pick);
+        let side = |side: usize, value: f64| {
+            if stored & (1 << side) == 0 {
+                return CooTensor::<2>::zeros([1, 1], (&device, DType::F64)).with_fill(Fill::scalar(value));
+            }
+            let values = Tensor::<1>::from_data(TensorData::new(vec![value], [1]), (&device, DType::F64));
+            CooTensor::new(Tensor::zeros([2, 1], &device), values, [1, 1]).unwrap()
+        };
+        for (x, y) in numbers.into_iter().flat_map(|x| numbers.map(|y| (x, y))) {
+            let (a, b) = (side(0, x), side(1, y));
+            for (op, (scalar, coo, csr)) in ops.into_iter().enumerate() {
+                let want = [scalar(x, y)];
+                let what = format!("operation {op} of {x:?} and {y:?}, stored {stored:02b}");
+                identical(&read(coo(&a, &b).to_dense()), &want).expect(&what);
+                identical(&read(csr(&a.to_csr(), &b.to_csr()).to_dense()), &want).expect(&what);
+            }
+        }
+    }
+}
+
+/// Of zeros, of an element that is stored as two parts, and of nothing.
+#[test]
+fn powers_of_every_kind() {
+    let twice = CooTensor::<2>::new(ids([0, 1, 0, 2, 0, 2], [2, 3]), ones([3]), [2, 3]).unwrap();
+    let none = CooTensor::<2>::zeros([2, 3], &flex());
+    for power in [0.0, 1.0, 2.0, 3.0, 0.5, -1.0, -2.0, -0.5] {
+        for a in [small(), twice.clone(), none.clone()] {
+            let want = a.to_dense().powf_scalar(power);
+            near(a.powf_scalar(power).to_dense(), want.clone());
+            near(a.to_csr().powf_scalar(power).to_dense(), want);
+        }
+    }
+    let powers = CooTensor::<2, Int>::from_dense(ids([2, 0, 3, 1, 2, 0], [2, 3]), 0);
+    for fill in [-1, 0, 1, 2, 3] {
+        let powers = powers.clone().with_fill(Fill::scalar(fill));
+        near(small().powi(&powers).to_dense(), small().to_dense().powf(powers.to_dense().float()));
+    }
+}
+
+/// Remainders in each type, and quotients by numbers of each kind, 0 among them.
+#[test]
+fn integers_by_integers() {
+    let of = |list: [i64; 6]| CsrTensor::<2, Int>::from_dense(ids(list, [2, 3]));
+    let (a, b) = (of([7, 0, 5, 0, 250, 9]), of([2, 3, 5, 0, 7, 0]));
+    for dtype in [IntDType::U8, IntDType::I32, IntDType::I64] {
+        let found = a.cast(dtype).remainder(&b.cast(dtype));
+        assert_eq!(ints(found.to_dense()), [1, 0, 0, 0, 250 % 7, 0], "{dtype:?}");
+    }
+    let want = a.to_dense().float() / 4.0;
+    near(a.div_scalar(4).to_dense(), want.clone());
+    near(a.div_scalar(4u8).to_dense(), want.clone());
+    near(a.div_scalar(4.0).to_dense(), want);
+    near(a.div_scalar(0).to_dense(), a.to_dense().float() / 0.0);
+    near(a.div_scalar(0u8).to_dense(), a.to_dense().float() / 0.0);
 }
 
 #[test]

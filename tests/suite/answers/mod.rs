@@ -1,23 +1,49 @@
-//! Known answers, kinds of errors and hostile inputs.
+//! Known answers that the law does not draw, and hostile inputs.
 
 mod elementwise;
+mod empty;
 mod fills;
+mod halves;
 mod hostile;
 mod patterns;
+mod products;
 mod put;
 mod reductions;
-mod refusals;
 mod selection;
 
 use crate::device::cpus;
 use crate::draw::{Plain, plain, value};
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use proptest::prelude::*;
+use sparse_tensor::CooTensor;
 
 /// The first or the last CPU backend of the build.
 fn device(pick: bool) -> Device {
     let mut devices = cpus();
     if pick { devices.swap_remove(0) } else { devices.pop().expect("Flex") }
+}
+
+fn flex() -> Device {
+    Device::flex()
+}
+
+/// 1, 2, 3, ...
+fn count<const D: usize>(shape: [usize; D]) -> Tensor<D> {
+    let numbers: Vec<f32> = (1..=shape.iter().product::<usize>()).map(|k| k as f32).collect();
+    Tensor::from_data(TensorData::new(numbers, shape), &flex())
+}
+
+fn ones<const D: usize>(shape: [usize; D]) -> Tensor<D> {
+    Tensor::ones(shape, &flex())
+}
+
+fn ids<const D: usize>(list: impl Into<Vec<i64>>, shape: [usize; D]) -> Tensor<D, Int> {
+    Tensor::from_data(TensorData::new(list.into(), shape), (&flex(), DType::I64))
+}
+
+/// `[[1, 0, 2], [0, 3, 0]]`.
+fn small() -> CooTensor<2> {
+    CooTensor::from_dense(Tensor::from_floats([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]], &flex()), 0)
 }
 
 fn read<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
@@ -38,6 +64,17 @@ fn close(got: &[f64], want: &[f64]) -> Result<(), TestCaseError> {
         prop_assert!(same, "element {}: {} and {}", k, got, want);
     }
     Ok(())
+}
+
+/// The same shape and numbers, up to some steps of f32. NaN equals NaN.
+#[track_caller]
+fn near<const D: usize>(got: Tensor<D>, want: Tensor<D>) {
+    assert_eq!(got.dims(), want.dims());
+    let pairs = read(got).into_iter().zip(read(want));
+    for (k, (got, want)) in pairs.enumerate() {
+        let same = got == want || got.is_nan() && want.is_nan() || (got - want).abs() <= 1e-5 * want.abs().max(1.0);
+        assert!(same, "element {k}: {got} and {want}");
+    }
 }
 
 /// Bit for bit, but for the payload of NaN.

@@ -1,10 +1,11 @@
 //! Triangles, masks, graphs and Kronecker products at corners that the law does not draw.
 
-use super::{any_value, close, device, ints, read, special};
+use super::{any_value, close, count, device, flex, ids, ints, near, ones, read, small, special};
 use crate::draw::value;
-use burn::tensor::{Bool, DType, Device, Int, Tensor};
+use burn::tensor::{Bool, DType, Device, Int, IntDType, Tensor};
 use proptest::prelude::*;
-use sparse_tensor::{CooTensor, CsrTensor, Fill, ops};
+use sparse_tensor::pattern::Pattern;
+use sparse_tensor::{CooTensor, CsrTensor, Fill};
 
 proptest! {
     #[test]
@@ -40,95 +41,45 @@ proptest! {
     }
 }
 
-fn whole(values: [[i32; 3]; 2], device: &Device) -> CooTensor<2, Int> {
-    CooTensor::from_dense(Tensor::from_ints(values, device), 0)
-}
-
+/// The smallest integer has no absolute value of its type.
 #[test]
-fn integers_and_booleans() {
-    let device = Device::flex();
-    let a = whole([[0, -5, 2], [i32::MIN, 0, 7]], &device);
-    assert_eq!(ints(a.prune(2.5).values::<1>()), [-5, i64::from(i32::MIN), 7]);
-    assert_eq!(ints(a.prune(2_147_483_647.0).values::<1>()), [i64::from(i32::MIN)]);
-    assert_eq!(ints(a.prune(1e30).values::<1>()), [0_i64; 0]);
+fn the_smallest_integer_is_the_largest_element() {
+    let a = CooTensor::<2, Int>::from_dense(Tensor::from_ints([[0, -5, 2], [i32::MIN, 0, 7]], &flex()), 0);
     assert_eq!(ints(a.top_k_rows(1).values::<1>()), [-5, i64::from(i32::MIN)]);
-    assert_eq!(ints(a.tril(1).to_dense()), [0, -5, 0, i64::from(i32::MIN), 0, 7]);
-    assert_eq!(ints(a.diagonal()), [0, 0]);
-    assert_eq!(ints(CsrTensor::<2, Int>::eye(2, &device).kron(&a.prune(9.0).to_csr()).row_sums()).len(), 4);
-    let mask: CooTensor<2, Bool> =
-        CooTensor::from_dense(whole([[0, 1, 1], [0, 0, 0]], &device).to_dense().greater_elem(0), 0);
+}
+
+/// The values of the other tensor do not count, whatever they are.
+#[test]
+fn places_of_another_kind() {
+    let a = CooTensor::<2, Int>::from_dense(Tensor::from_ints([[0, -5, 2], [1, 0, 7]], &flex()), 0);
+    let mask = CooTensor::<2, Bool>::from_dense(Tensor::from_data([[false, true, true], [false; 3]], &flex()), 0);
     assert_eq!(ints(a.intersect_with(&mask).values::<1>()), [-5, 2]);
-    let batch: CooTensor<3, Bool> = ops::stack(&[mask.clone(), mask.triu(2)], 0);
-    assert_eq!(batch.to_dense().int().sum().into_scalar::<i64>(), 3);
-    assert_eq!(ops::block_diag(&[mask.to_csr(), mask.to_csr()]).nnz(), 4);
-    assert_eq!(CooTensor::<2, Bool>::eye(3, &device).nnz(), 3);
-    assert_eq!(mask.union_with(&CooTensor::eye(2, &device).widened()).nnz(), 4);
-}
-
-trait Widened {
-    fn widened(&self) -> CooTensor<2>;
-}
-impl Widened for CooTensor<2> {
-    /// The first two columns of three.
-    fn widened(&self) -> CooTensor<2> {
-        CooTensor::new(self.indices(), self.values::<1>(), [2, 3]).expect("valid coordinates")
-    }
+    assert_eq!(mask.union_with(&small()).nnz(), 4);
 }
 
 #[test]
-fn blocks_of_dense_dims() {
-    let device = Device::flex();
-    let dense = Tensor::<3>::from_floats([[[1.0, 2.0], [0.0, 0.0]], [[0.1, 0.0], [0.2, 5.0]]], &device);
-    let a = CooTensor::from_dense(dense.clone(), 1);
-    assert_eq!(a.prune(0.5).nnz(), 2);
-    assert_eq!(a.tril(0).nnz(), 3);
-    assert_eq!(a.triu(0).nnz(), 2);
-    let masked = ops::sparse_mask(dense.clone() * 2.0, &a);
-    assert_eq!(masked.to_dense().into_data(), (dense.clone() * 2.0).into_data());
-    for axis in 0..4 {
-        let stacked: CooTensor<4> = ops::stack(&[a.clone(), masked.clone()], axis);
-        assert_eq!(stacked.dense_dims(), if axis > 2 { 2 } else { 1 });
-        let want: Tensor<4> = Tensor::stack(vec![dense.clone(), dense.clone() * 2.0], axis as usize);
-        assert_eq!(stacked.to_dense().into_data(), want.into_data());
-    }
-}
-
-#[test]
-fn what_must_hold() {
+fn what_may_be_large_or_undefined() {
     let device = Device::flex();
     let a = CsrTensor::<2>::from_dense(Tensor::ones([2, 3], &device));
-    let filled = a.clone().with_fill(Fill::scalar(2));
     let undefined = a.clone().with_fill(Fill::Undefined);
-    let square = CsrTensor::<2>::eye(2, &device);
-    let none: [CsrTensor<2>; 0] = [];
-    assert_eq!(ops::try_stack::<_, 2, 3, _>(&none, 0).unwrap_err().kind(), "empty_input");
-    assert_eq!(ops::try_block_diag(&none).unwrap_err().kind(), "empty_input");
-    assert_eq!(ops::try_stack::<_, 2, 3, _>(std::slice::from_ref(&a), 3).unwrap_err().kind(), "axis_out_of_range");
-    assert_eq!(ops::try_stack::<_, 2, 4, _>(&[a.to_coo()], 0).unwrap_err().kind(), "shape_mismatch");
-    assert_eq!(ops::try_stack::<_, 2, 3, _>(&[a.clone(), square.clone()], 0).unwrap_err().kind(), "shape_mismatch");
-    assert_eq!(ops::try_stack::<_, 2, 3, _>(&[a.clone(), filled.clone()], 0).unwrap_err().kind(), "fill_mismatch");
-    let batch: CsrTensor<3> = ops::stack(std::slice::from_ref(&a), 0);
-    assert_eq!(ops::try_stack::<_, 3, 4, _>(&[batch], 0).unwrap_err().kind(), "shape_mismatch");
-    assert_eq!(ops::try_block_diag(&[a.clone(), filled.clone()]).unwrap_err().kind(), "would_densify");
-    assert_eq!(ops::try_block_diag(&[a.clone(), undefined.clone()]).unwrap_err().kind(), "fill_mismatch");
-    assert_eq!(filled.try_tril(0).unwrap_err().kind(), "would_densify");
-    assert_eq!(filled.try_prune(0.0).unwrap_err().kind(), "would_densify");
-    assert_eq!(filled.try_top_k_rows(1).unwrap_err().kind(), "would_densify");
-    assert_eq!(filled.try_kron(&a).unwrap_err().kind(), "would_densify");
-    assert_eq!(undefined.try_kron(&a).unwrap_err().kind(), "would_densify");
     assert!(undefined.kron(&undefined).fill().is_undefined());
-    assert_eq!(undefined.try_diagonal().unwrap_err().kind(), "undefined_fill");
-    assert_eq!(a.prune(2.0).with_fill(Fill::Undefined).try_union_with(&a).unwrap_err().kind(), "undefined_fill");
     assert_eq!(undefined.union_with(&a.prune(2.0)).nnz(), 6);
-    assert_eq!(a.try_add_self_loops(1.0).unwrap_err().kind(), "shape_mismatch");
-    assert_eq!(a.try_remove_self_loops().unwrap_err().kind(), "shape_mismatch");
-    assert_eq!(square.try_add_self_loops(Tensor::ones([2], &device)).unwrap_err().kind(), "shape_mismatch");
-    assert_eq!(a.try_sum_dim_dense(2).unwrap_err().kind(), "axis_out_of_range");
-    assert_eq!(a.try_intersect_with(&square).unwrap_err().kind(), "shape_mismatch");
-    assert_eq!(ops::try_sparse_mask(Tensor::<2>::ones([3, 2], &device), &a).unwrap_err().kind(), "shape_mismatch");
     let huge = CooTensor::<2>::zeros([1 << 40, 1 << 40], (&device, DType::F32));
-    assert_eq!(huge.try_kron(&huge).unwrap_err().kind(), "overflow");
-    assert_eq!(huge.kron(&square.to_coo()).dims(), [1 << 41, 1 << 41]);
+    assert_eq!(huge.kron(&CooTensor::eye(2, &device)).dims(), [1 << 41, 1 << 41]);
+}
+
+/// Sets of places that are one and the same.
+#[test]
+fn a_pattern_beside_itself() {
+    let a = small();
+    let doubled = a.clone().mul_scalar(2.0);
+    for out in [doubled.intersect_with(&a), doubled.union_with(&a)] {
+        assert!(out.pattern().is_same(a.pattern()));
+        near(out.to_dense(), a.to_dense() * 2.0);
+    }
+    assert_eq!(doubled.difference(&a).nnz(), 0);
+    // No element is new, so none needs the fill.
+    near(doubled.with_fill(Fill::Undefined).union_with(&a).to_dense_or(0.0), a.to_dense() * 2.0);
 }
 
 /// A diagonal that is no longer stored reads as the fill; one that is put where there is none is all there is.
@@ -144,4 +95,53 @@ fn loops_beside_a_fill() {
     ] {
         assert_eq!((read(without), read(with)), (vec![2.0; 4], vec![6.0, 9.0, 9.0, 1.0]));
     }
+}
+
+/// Thresholds within and beyond what the type holds.
+#[test]
+fn integers_are_pruned_at_the_limits_of_their_type() {
+    let beyond = |largest: f64| [0.0, 2.5, 90.0, 254.9, largest, largest * 2.0, 1e30];
+    for (dtype, list, thresholds) in [
+        (IntDType::U8, [1, 200, 255, 3, 0, 90], beyond(255.0)),
+        (IntDType::I32, [1, -200, -255, 3, i64::from(i32::MAX), i64::from(-i32::MAX)], beyond(f64::from(i32::MAX))),
+        (IntDType::I64, [1, -200, -(1 << 53), 3, 1 << 62, 90], beyond(2.0_f64.powi(62))),
+        // The smallest integer has no absolute value of its type.
+        (
+            IntDType::I32,
+            [1, -200, i64::from(i32::MIN), 3, 255, 90],
+            [0.0, 90.0, 254.9, 1e5, 2147483647.5, 2147483648.0, 1e30],
+        ),
+        (IntDType::I64, [1, -200, i64::MIN, 3, 255, 90], [0.0, 2.5, 90.0, 254.9, 9e18, 2.0_f64.powi(63), 1e30]),
+    ] {
+        let a = CsrTensor::<2, Int>::from_dense(ids(list, [2, 3]).cast(dtype));
+        for threshold in thresholds {
+            let kept = a.prune(threshold).to_dense().into_data().convert::<i64>();
+            let large = |&x: &i64| if (x.unsigned_abs() as f64) > threshold { x } else { 0 };
+            let want: Vec<i64> = list.iter().map(large).collect();
+            assert_eq!(kept.iter::<i64>().collect::<Vec<_>>(), want, "{dtype:?} above {threshold}");
+        }
+    }
+}
+
+#[test]
+fn patterns_tell_what_they_hold() {
+    let a = small();
+    assert_eq!(format!("{:?}", a.pattern()), "COO pattern [2, 3], nnz 3");
+    assert_eq!(format!("{:?}", a.to_csr().pattern()), "CSR pattern [2, 3], nnz 3");
+    let twice = CooTensor::<2>::new(ids([1, 1, 0, 0], [2, 2]), ones([2]), [2, 3]).unwrap();
+    assert_eq!(format!("{:?}", twice.pattern()), "COO pattern [2, 3], nnz 2, not coalesced");
+}
+
+#[test]
+fn patterns_move_with_all_that_they_hold() {
+    let twice = CooTensor::<2>::new(ids([1, 1, 0, 0], [2, 2]), ones([2]), [2, 3]).unwrap();
+    let moved = twice.pattern().to_device(&flex());
+    assert!(!moved.is_same(twice.pattern()) && !moved.is_coalesced());
+    assert_eq!(moved.shape(), [2, 3]);
+    assert_eq!(ints(moved.coordinates().clone()), [1, 1, 0, 0]);
+    let rows = CsrTensor::<3>::from_dense(count([2, 1, 2]));
+    let moved = rows.pattern().to_device(&flex());
+    assert!(!moved.is_same(rows.pattern()) && moved.is_coalesced());
+    assert_eq!(moved.shape(), [2, 1, 2]);
+    assert_eq!((ints(moved.row_ptr().clone()), ints(moved.col_idx().clone())), (vec![0, 2, 4], vec![0, 1, 0, 1]));
 }

@@ -1,9 +1,9 @@
 //! Indexed reads and writes of dense tensors.
 
-use super::{any_value, device, identical, read};
-use burn::tensor::{Bool, DType, Device, FloatDType, Int, IntDType, Tensor, TensorData};
+use super::{any_value, count, device, flex, identical, ids, near, read};
+use burn::tensor::{DType, Device, FloatDType, Int, IntDType, Tensor, TensorData};
 use proptest::prelude::*;
-use sparse_tensor::ops::{self, IndexPlan, Reduce};
+use sparse_tensor::ops::{self, Reduce};
 
 proptest! {
     /// A permutation put by assign, then gathered, is the identity.
@@ -59,70 +59,18 @@ fn storage(tensor: &Tensor<2>) -> usize {
     primitive.bytes().as_ptr() as usize
 }
 
-/// What each operation promises outside f64 and valid input.
 #[test]
-fn dtypes_and_errors_of_put_and_plans() {
-    let device = Device::flex();
-    let index = || Tensor::<1, Int>::from_ints([0, 0, 1], &device);
-    let arr = Tensor::<1>::from_floats([2.0, 3.0], &device);
-    let values = Tensor::<1>::from_floats([1.5, 4.0, 0.5], &device);
-    let list = |tensor: Tensor<1>| tensor.into_data().iter::<f32>().collect::<Vec<f32>>();
-    for dtype in [FloatDType::F16, FloatDType::BF16, FloatDType::F64] {
-        let out =
-            ops::put_along_axis(arr.clone().cast(dtype), index(), values.clone().cast(dtype), 0, Reduce::Mul, true);
-        assert_eq!(list(out), [12.0, 1.5]);
-    }
-    let ints = |values: [i32; 2], dtype: IntDType| Tensor::<1, Int>::from_ints(values, &device).cast(dtype);
-    let out = ops::put_along_axis(
-        ints([7, 250], IntDType::U8),
-        Tensor::from_ints([1, 1], &device),
-        ints([1, 9], IntDType::U8),
-        0,
-        Reduce::Add,
-        true,
-    );
-    assert_eq!(out.into_data().iter::<i64>().collect::<Vec<_>>(), [7, 4], "u8 wraps");
-    let out = ops::put_along_axis(
-        Tensor::<1, Bool>::full([2], false, &device),
-        Tensor::from_ints([-1], &device),
-        true,
-        0,
-        Reduce::Assign,
-        true,
-    );
-    assert_eq!(out.into_data().iter::<bool>().collect::<Vec<_>>(), [false, true]);
-    let narrow = ints([1, 2], IntDType::I16);
-    let trouble = ops::try_put_along_axis(
-        narrow.clone(),
-        Tensor::from_ints([0], &device),
-        narrow.clone().narrow(0, 0, 1),
-        0,
-        Reduce::Add,
-        true,
-    );
-    assert_eq!(trouble.unwrap_err().kind(), "unsupported_dtype");
+fn sums_of_small_integers_wrap() {
+    let ints = |values: [i32; 2]| Tensor::<1, Int>::from_ints(values, &flex()).cast(IntDType::U8);
+    let at = Tensor::from_ints([1, 1], &flex());
+    let out = ops::put_along_axis(ints([7, 250]), at, ints([1, 9]), 0, Reduce::Add, true);
+    assert_eq!(out.into_data().iter::<i64>().collect::<Vec<_>>(), [7, 4]);
+}
 
-    let plan = IndexPlan::new(index(), 2).unwrap();
-    let wide = values.clone().cast(FloatDType::F64);
-    assert_eq!(plan.try_put(arr.clone(), 0, wide.clone(), Reduce::Add, true).unwrap_err().kind(), "dtype_mismatch");
-    assert_eq!(plan.try_put(arr.clone(), 0, arr.clone(), Reduce::Add, true).unwrap_err().kind(), "shape_mismatch");
-    assert_eq!(plan.try_select(narrow, 1).unwrap_err().kind(), "axis_out_of_range");
-    assert_eq!(
-        ops::try_put_along_axis(arr.clone(), index(), wide, 0, Reduce::Add, true).unwrap_err().kind(),
-        "dtype_mismatch"
-    );
-    assert_eq!(IndexPlan::new(index(), 1).unwrap_err().kind(), "index_out_of_range");
-    for reduce in Reduce::ALL {
-        for own in [false, true] {
-            let plain = ops::put_along_axis(arr.clone(), index(), values.clone(), 0, reduce, own);
-            assert_eq!(list(plan.put(arr.clone(), 0, values.clone(), reduce, own)), list(plain), "{reduce:?} {own}");
-        }
-    }
-    let empty = ops::gather(Tensor::<2>::ones([4, 3], &device), 0, Tensor::zeros([2, 0], &device));
+#[test]
+fn nothing_is_read() {
+    let empty = ops::gather(Tensor::<2>::ones([4, 3], &flex()), 0, Tensor::zeros([2, 0], &flex()));
     assert_eq!(empty.dims(), [2, 0]);
-    let at = Tensor::<3, Int>::from_ints([[[0, 0], [1, 9]]], &device);
-    let trouble = ops::try_gather_nd(Tensor::<2>::ones([2, 2], &device), at, None).unwrap_err();
-    assert!(trouble.to_string().contains("position 3"), "the position in the index: {trouble}");
 }
 
 /// The gradient of a product in f16 whose result is subnormal, which says too little to divide by.
@@ -149,4 +97,25 @@ fn unsigned_indices_do_not_wrap() {
     let picked = ops::gather(x.clone(), 0, index(2));
     assert_eq!(picked.into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 3.0]);
     assert_eq!(ops::try_gather(x, 0, index(u64::MAX)).unwrap_err().kind(), "index_out_of_range");
+}
+
+/// The array of a sum that includes it has the gradient of the result, wherever values were added.
+#[test]
+fn gradients_of_the_array_alone() {
+    let device = flex().autodiff();
+    for (reduce, include_self) in [(Reduce::Add, true), (Reduce::Add, false), (Reduce::Mul, true)] {
+        let x = Tensor::from_data(count([2, 3]).into_data(), &device).require_grad();
+        let values = Tensor::<2>::from_floats([[10.0], [20.0]], &device);
+        let at = ids([0, 2], [2, 1]).to_device(&device);
+        let weights = Tensor::from_data(count([2, 3]).into_data(), &device);
+        let out = ops::put_along_axis(x.clone(), at, values, 1, reduce, include_self);
+        let grads = (out * weights).sum().backward();
+        let [first, last] = match (reduce, include_self) {
+            (Reduce::Add, true) => [1.0, 6.0],
+            (Reduce::Add, false) => [0.0, 0.0],
+            _ => [10.0, 120.0],
+        };
+        let want = Tensor::from_floats([[first, 2.0, 3.0], [4.0, 5.0, last]], &flex());
+        near(x.grad(&grads).unwrap(), want);
+    }
 }

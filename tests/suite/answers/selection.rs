@@ -1,7 +1,8 @@
-//! Shape and selection: dims that no table would fit, corners and errors.
+//! Shape and selection: dims that no table would fit, and corners.
 
-use burn::tensor::{Bool, DType, Device, Int, Slice, Tensor, TensorData};
-use sparse_tensor::{CooTensor, CsrTensor, Fill};
+use super::{count, flex, ids, near, read, small};
+use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
+use sparse_tensor::{CooTensor, CsrTensor, Fill, ops};
 
 fn index(values: &[i64], device: &Device) -> Tensor<1, Int> {
     Tensor::from_data(TensorData::new(values.to_vec(), [values.len()]), (device, DType::I64))
@@ -37,59 +38,6 @@ fn far_beyond_memory() {
     assert_eq!(a.unsqueeze_dim::<3>(2).expand([big, big, 2]).nnz(), 6);
 }
 
-/// Bad input is an error with both values.
-#[test]
-fn errors() {
-    let device = Device::flex();
-    let a = CooTensor::<2>::from_dense(Tensor::<2>::ones([2, 3], &device), 0);
-    let csr = a.to_csr();
-    let kind = |trouble: Option<sparse_tensor::SparseError>| trouble.map_or("none", |trouble| trouble.kind());
-    assert_eq!(kind(a.try_reshape([5]).err()), "shape_mismatch");
-    assert_eq!(
-        a.try_reshape([7, 1]).unwrap_err().to_string(),
-        "reshape: the new shape [7, 1] must have as many elements as the tensor [2, 3]"
-    );
-    assert_eq!(kind(csr.try_reshape([6]).err()), "shape_mismatch");
-    assert_eq!(kind(csr.try_select_dim::<1>(0, 0).err()), "shape_mismatch");
-    assert_eq!(kind(a.try_select_dim::<2>(0, 0).err()), "shape_mismatch");
-    assert_eq!(kind(a.try_select_dim::<1>(0, 2).err()), "index_out_of_range");
-    assert_eq!(kind(a.try_select_dim::<1>(0, -3).err()), "index_out_of_range");
-    assert_eq!(kind(a.try_squeeze_dim::<1>(0).err()), "shape_mismatch");
-    assert_eq!(kind(a.try_unsqueeze_dim::<3>(3).err()), "axis_out_of_range");
-    assert_eq!(kind(a.try_flatten::<1>(1, 0).err()), "shape_mismatch");
-    assert_eq!(kind(a.try_expand([2, 4]).err()), "shape_mismatch");
-    assert_eq!(kind(a.try_flip([0, -2]).err()), "shape_mismatch");
-    assert_eq!(kind(a.try_flip([2]).err()), "axis_out_of_range");
-    assert_eq!(
-        a.try_roll([1, 2], [0]).unwrap_err().to_string(),
-        "roll: there must be as many shifts as dims: got 2 and 1"
-    );
-    assert_eq!(kind(a.try_roll([1], [-3]).err()), "axis_out_of_range");
-    assert_eq!(kind(a.try_roll_dim(1, 2).err()), "axis_out_of_range");
-    assert_eq!(kind(a.try_narrow(1, 2, 2).err()), "index_out_of_range");
-    assert_eq!(kind(a.try_narrow(1, 3, 0).err()), "none");
-    assert_eq!(kind(a.try_narrow(1, usize::MAX, 2).err()), "index_out_of_range");
-    assert_eq!(kind(a.try_slice([0..2, 1..4]).err()), "index_out_of_range");
-    #[allow(clippy::reversed_empty_ranges)]
-    let reversed = 2..1;
-    assert_eq!(kind(a.try_slice([0..2, reversed]).err()), "shape_mismatch");
-    assert_eq!(kind(a.try_slice_dim(0, Slice { start: 0, end: Some(2), step: 0 }).err()), "invalid");
-    assert_eq!(kind(a.try_split(0, 0).err()), "invalid");
-    assert_eq!(kind(a.try_chunk(0, 0).err()), "invalid");
-    assert_eq!(kind(a.try_select(1, index(&[0, 3], &device)).err()), "index_out_of_range");
-    assert_eq!(kind(a.try_select(-3, index(&[0], &device)).err()), "axis_out_of_range");
-    assert_eq!(
-        a.try_get([0, 3]).unwrap_err().to_string(),
-        "get: index along dim 1 must be in [-3, 3), got 3 at position 1"
-    );
-    let none = CooTensor::<2>::zeros([2, 3], (&device, DType::F32)).with_fill(Fill::Undefined);
-    assert_eq!(kind(none.try_get([0, 0]).err()), "undefined_fill");
-    let mask = CooTensor::<2, Bool>::zeros([2, 3], &device);
-    assert_eq!(a.mask_select(&mask).dims(), [0]);
-    assert_eq!(kind(a.try_mask_select(&mask.with_fill(Fill::scalar(true))).err()), "would_densify");
-    assert!(none.select(0, index(&[1], &device)).flip([0]).repeat_dim(1, 2).fill().is_undefined());
-}
-
 /// Where nothing is left of an axis, or of the sparse dims.
 #[test]
 fn corners() {
@@ -107,19 +55,39 @@ fn corners() {
     );
     assert_eq!(a.unsqueeze_dim::<4>(1).sparse_dims(), 2);
     assert_eq!(a.chunk(2, 0).iter().map(|part| part.dims()[0]).collect::<Vec<_>>(), [2, 1]);
+    let none = CooTensor::<2>::zeros([2, 3], &device).with_fill(Fill::Undefined);
+    assert!(none.select(0, index(&[1], &device)).flip([0]).repeat_dim(1, 2).fill().is_undefined());
 }
 
-/// Without a fill only what is stored can be chosen.
+/// Without a fill what is stored can be chosen all the same, also of blocks.
 #[test]
-fn a_mask_over_what_is_missing() {
-    let device = Device::flex();
-    let a = CooTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0], [0.0, 2.0]], &device), 0);
-    let a = a.with_fill(Fill::Undefined);
-    let mask = |rows: [[bool; 2]; 2]| CooTensor::<2, Bool>::from_dense(Tensor::from_data(rows, &device), 0);
-    let stored = a.mask_select(&mask([[false, false], [false, true]]));
-    assert_eq!(stored.into_data().iter().collect::<Vec<f32>>(), [2.0]);
-    let missing = a.try_mask_select(&mask([[true, true], [false, false]]));
-    assert_eq!(missing.unwrap_err().kind(), "undefined_fill");
+fn a_mask_over_what_is_stored() {
+    let a = small().with_fill(Fill::Undefined);
+    let mask = |list: [[bool; 3]; 2], dense| CooTensor::<2, Bool>::from_dense(Tensor::from_data(list, &flex()), dense);
+    assert_eq!(read(a.mask_select(&mask([[false, false, true], [false, true, false]], 0))), [2.0, 3.0]);
+    assert_eq!(a.mask_select(&mask([[false; 3]; 2], 0)).dims(), [0]);
+    let rows = CooTensor::<2>::new(ids([1], [1, 1]), count([1, 3]), [2, 3]).unwrap().with_fill(Fill::Undefined);
+    assert_eq!(read(rows.mask_select(&mask([[false; 3], [true, false, true]], 1))), [1.0, 3.0]);
+}
+
+/// Elements of a tensor that is all dense and of one of blocks, from either end.
+#[test]
+fn single_elements() {
+    for dense in [1, 2] {
+        let a = CooTensor::<2>::from_dense(count([2, 3]), dense);
+        for (at, want) in [([0, 1], 2.0), ([1, 2], 6.0), ([-1, -3], 4.0)] {
+            assert_eq!(read(a.get(at)), [want]);
+        }
+    }
+}
+
+#[test]
+fn one_part_and_one_dim_stay_what_they_are() {
+    let a = small();
+    near(ops::concat(std::slice::from_ref(&a), 1).to_dense(), a.to_dense());
+    near(a.flatten::<2>(1, 1).to_dense(), a.to_dense());
+    // An end that is the last one.
+    near(a.narrow(1, 3, 0).to_dense(), Tensor::zeros([2, 0], &flex()));
 }
 
 /// CSR finds slices along dim 0 through its row pointers, COO among its coordinates. Both give the same.

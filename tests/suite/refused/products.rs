@@ -1,217 +1,80 @@
-//! Products, attention and the operations beside them.
+//! Products, attention and layers.
 
 use super::*;
-use burn::module::Param;
-use burn::tensor::FloatDType;
-use burn::tensor::activation::{relu, softmax};
-use sparse_tensor::nn::{GatConvConfig, GcnConvConfig};
-use sparse_tensor::ops::{self, Epilogue};
+use sparse_tensor::nn::{GcnConvConfig, try_row_normalization};
+use sparse_tensor::ops::{self, Epilogue, Reduce};
 use sparse_tensor::{CsrTensor, Fill};
 
 #[test]
-fn factors_that_do_not_fit() {
-    let a = small();
-    refused("shape_mismatch", "addmm", &["[2, 3]", "[4, 5]"], a.try_addmm(1.0, ones([2, 5]), 1.0, ones([4, 5])));
-    refused("dtype_mismatch", "addmm", &["f32", "f64"], a.try_addmm(1.0, ones([2, 5]), 1.0, wide([3, 5])));
-    refused("dtype_mismatch", "addmm", &["f64", "f32"], a.try_addmm(1.0, wide([2, 5]), 1.0, ones([3, 5])));
-    let line = CooTensor::<1>::from_dense(ones([7]), 0);
-    refused("shape_mismatch", "addmm", &["[7]", "[1, 0]"], line.try_addmm(1.0, ones([7]), 1.0, ones([7])));
-    let then = || Epilogue { bias: Some(ones([5])), relu: true };
-    refused("shape_mismatch", "matmul_then", &["[2, 3]", "[4, 5]"], a.try_matmul_then(ones([4, 5]), then()));
-    refused("dtype_mismatch", "matmul_then", &["f32", "f64"], a.try_matmul_then(wide([3, 5]), then()));
-    refused("shape_mismatch", "matmul_then", &["[7]", "[1, 0]"], line.try_matmul_then(ones([7]), then()));
-    refused("shape_mismatch", "matmul", &["[2, 3]"], a.try_matmul(&a));
-    refused("shape_mismatch", "product_pattern", &["[2, 3]"], a.try_product_pattern(&a));
-    let double = CooTensor::<2>::from_dense(wide([3, 4]), 0);
-    refused("dtype_mismatch", "matmul", &["f32", "f64"], a.try_matmul(&double));
-    refused("dtype_mismatch", "product_pattern", &["f32", "f64"], a.try_product_pattern(&double));
-    refused("shape_mismatch", "matmul", &["[7]", "[1, 0]"], line.try_matmul(&line));
-    refused("shape_mismatch", "trace", &["[2, 3]", "[1, 1]"], CooTensor::<2>::from_dense(ones([2, 3]), 1).try_trace());
-    refused("undefined_fill", "trace", &["with_fill"], a.with_fill(Fill::Undefined).try_trace());
+fn factors_of_other_shapes() {
+    let (a, line, blocks) = (small(), full([7], 0), full([3, 3], 1));
+    let then = |width: usize| Epilogue { bias: Some(ones([width])), relu: true };
+    let not_a_matrix = ["[7]", "[1, 0]"];
+    refused! {
+        shape_mismatch "addmm" ["[2, 3]", "[4, 5]"] a.try_addmm(1.0, ones([2, 5]), 1.0, ones([4, 5]));
+        shape_mismatch "addmm" ["broadcast", "[2, 7]", "[2, 4]"] a.try_addmm(1.0, ones([2, 7]), 1.0, ones([3, 4]));
+        shape_mismatch "addmm" not_a_matrix line.try_addmm(1.0, ones([7]), 1.0, ones([7]));
+        shape_mismatch "matmul_then" ["[2, 3]", "[4, 5]"] a.try_matmul_then(ones([4, 5]), then(5));
+        shape_mismatch "matmul_then" ["[5]", "[3, 4]"] a.try_matmul_then(ones([3, 4]), then(5));
+        shape_mismatch "matmul_then" not_a_matrix line.try_matmul_then(ones([7]), then(5));
+        shape_mismatch "matmul" not_a_matrix line.try_matmul(&line);
+        shape_mismatch "matmul" ["without dense dims", "[3, 3]"] blocks.try_matmul(&blocks);
+        shape_mismatch "product_pattern" ["[2, 3]"] a.try_product_pattern(&a);
+        shape_mismatch "product_pattern" ["without dense dims", "[3, 3]"] blocks.try_product_pattern(&blocks);
+        shape_mismatch "rmatmul" ["[1, 3]", "[2, 3]"] a.try_rmatmul(ones([1, 3]));
+        shape_mismatch "matmul_reduce" ["[2, 2]", "[2, 3]"] a.try_matmul_reduce(ones([2, 2]), Reduce::Mean);
+        shape_mismatch "masked_matmul" ["[2, 3, 2, 3]"] ops::try_masked_matmul(ones([2, 3]), ones([2, 3]), &a);
+    }
+}
+
+#[test]
+fn a_product_that_would_assign() {
+    refused! {
+        invalid "matmul_reduce" ["mean", "got assign"] small().try_matmul_reduce(ones([3, 1]), Reduce::Assign);
+    }
+}
+
+#[test]
+fn factors_of_another_type() {
+    let (a, double) = (small(), CooTensor::<2>::from_dense(wide([3, 4]), 0));
+    let then = |bias: Tensor<1>| Epilogue { bias: Some(bias), relu: true };
+    let types = ["f32", "f64"];
+    refused! {
+        dtype_mismatch "addmm" types a.try_addmm(1.0, ones([2, 5]), 1.0, wide([3, 5]));
+        dtype_mismatch "addmm" types a.try_addmm(1.0, wide([2, 5]), 1.0, ones([3, 5]));
+        dtype_mismatch "matmul_then" types a.try_matmul_then(wide([3, 5]), then(ones([5])));
+        dtype_mismatch "matmul_then" types a.try_matmul_then(ones([3, 4]), then(wide([4])));
+        dtype_mismatch "matmul" types a.try_matmul(&double);
+        dtype_mismatch "product_pattern" types a.try_product_pattern(&double);
+    }
 }
 
 #[test]
 fn operands_of_attention_that_do_not_fit() {
     let mask = small();
     let run = |query: Tensor<3>, key, value, dropout| ops::try_attention(query, key, value, &mask, None, dropout);
-    let (query, key, value) = (ones([2, 2, 4]), ones([3, 2, 4]), ones([3, 2, 5]));
-    let all = "[2, 2, 4, 3, 2, 4, 2, 2, 5]";
-    let fewer = run(query.clone(), key.clone(), ones([2, 2, 5]), 0.0);
-    refused("shape_mismatch", "attention", &[all, "[2, 3]"], fewer);
-    let broad = run(query.clone(), wide([3, 2, 4]), value.clone(), 0.0);
-    refused("dtype_mismatch", "attention", &["f32", "f64"], broad);
-    let broad = run(query.clone(), key.clone(), wide([3, 2, 5]), 0.0);
-    refused("dtype_mismatch", "attention", &["f32", "f64"], broad);
-    for dropout in [1.0, -0.5] {
-        let got = run(query.clone(), key.clone(), value.clone(), dropout);
-        refused("invalid", "attention", &["[0, 1)", &dropout.to_string()], got);
-    }
-    let line = CooTensor::<1>::from_dense(ones([3]), 0);
-    let got = ops::try_attention(query, key, value, &line, None, 0.0);
-    refused("shape_mismatch", "attention", &["[3]", "[1, 0]"], got);
-}
-
-/// `beta * c + alpha * A x` beside Burn, with numbers that both types hold.
-#[test]
-fn every_branch_of_addmm() {
-    for dtype in [FloatDType::F32, FloatDType::F16, FloatDType::BF16] {
-        let (a, x) = (small().cast(dtype), count([3, 2]).cast(dtype));
-        let product = small().to_dense().matmul(count([3, 2]));
-        for c in [count([2, 2]), count([1, 2]), count([2, 1])] {
-            for (beta, alpha) in [(1.0, 1.0), (1.0, 2.0), (0.5, 1.0), (-2.0, 0.5), (0.0, 2.0)] {
-                let got = a.addmm(beta, c.clone().cast(dtype), alpha, x.clone());
-                assert_eq!(got.dtype(), dtype.into());
-                let want = c.clone().expand([2, 2]) * beta + product.clone() * alpha;
-                near(got.cast(FloatDType::F32), want);
-            }
-        }
-        // What is not read does not show.
-        let got = a.addmm(0.0, (ones([2, 2]) * f32::NAN).cast(dtype), 1.0, x);
-        near(got.cast(FloatDType::F32), product);
-    }
-    let integers = small().int().addmm(2, ids([1, 2], [2, 1]).cast(burn::tensor::IntDType::I32), 3, {
-        ids([1, 2, 3], [3, 1]).cast(burn::tensor::IntDType::I32)
-    });
-    assert_eq!(integers.into_data().iter::<i64>().collect::<Vec<_>>(), [23, 22]);
-}
-
-#[test]
-fn sums_with_products_of_nothing() {
-    let device = flex().autodiff();
-    let c = Tensor::<2>::ones([2, 1], &device).require_grad();
-    let none = bare([2, 3], 0).to_device(&device).addmm(1.0, c.clone(), 1.0, Tensor::ones([3, 0], &device));
-    assert_eq!(none.dims(), [2, 0]);
-    // A result without elements depends on all operands all the same.
-    assert!(none.is_tracked());
-    let grads = none.sum().backward();
-    near(c.grad(&grads).expect("a gradient of zeros"), Tensor::zeros([2, 1], &flex()));
-    // A sum of no products.
-    near(bare([2, 0], 0).addmm(1.0, count([2, 4]), 1.0, ones([0, 4])), count([2, 4]));
-    assert_eq!(bare([0, 3], 0).addmm(1.0, ones([1, 4]), 1.0, ones([3, 4])).dims(), [0, 4]);
-}
-
-#[test]
-fn every_branch_of_matmul_then() {
-    let bias = || Tensor::<1>::from_floats([-9.0, 2.0], &flex());
-    let x = || count([3, 2]);
-    for a in [small(), bare([2, 3], 0), small().with_fill(Fill::scalar(0.5))] {
-        for (some, rectify) in [(true, true), (true, false), (false, true), (false, false)] {
-            let out = a.to_dense().matmul(x());
-            let out = if some { out + bias().reshape([1, 2]) } else { out };
-            let want = if rectify { relu(out) } else { out };
-            near(a.matmul_then(x(), Epilogue { bias: some.then(bias), relu: rectify }), want);
-        }
-    }
-    for bias in [None, Some(ones([0]))] {
-        let out = small().matmul_then(ones([3, 0]), Epilogue { bias, relu: true });
-        assert_eq!(out.dims(), [2, 0]);
-    }
-    for bias in [None, Some(ones([4]))] {
-        let out = bare([0, 3], 0).matmul_then(ones([3, 4]), Epilogue { bias, relu: false });
-        assert_eq!(out.dims(), [0, 4]);
+    let (query, key, value) = (|| ones([2, 2, 4]), || ones([3, 2, 4]), || ones([3, 2, 5]));
+    let line = full([3], 0);
+    let types = ["f32", "f64"];
+    refused! {
+        shape_mismatch "attention" ["[2, 2, 4, 3, 2, 4, 2, 2, 5]", "[2, 3]"] run(query(), key(), ones([2, 2, 5]), 0.0);
+        shape_mismatch "attention" ["[3]", "[1, 0]"] ops::try_attention(query(), key(), value(), &line, None, 0.0);
+        dtype_mismatch "attention" types run(query(), wide([3, 2, 4]), value(), 0.0);
+        dtype_mismatch "attention" types run(query(), key(), wide([3, 2, 5]), 0.0);
+        invalid "attention" ["[0, 1)", "got 1"] run(query(), key(), value(), 1.0);
+        invalid "attention" ["[0, 1)", "got -0.5"] run(query(), key(), value(), -0.5);
     }
 }
 
-/// Layers of no inputs and of no nodes: the bias alone, after ReLU or not.
 #[test]
-fn linear_maps_of_nothing() {
-    let graph = CsrTensor::<2>::from_dense(ones([2, 2]));
-    for rectify in [true, false] {
-        let config = GcnConvConfig::new(0, 3).with_normalize(false).with_relu(rectify);
-        let mut layer = config.init(&flex());
-        layer.bias = Some(Param::from_tensor(Tensor::from_floats([1.0, -2.0, 3.0], &flex())));
-        let out = layer.forward(&graph, ones([2, 0]));
-        let low = if rectify { 0.0 } else { -2.0 };
-        near(out, Tensor::from_floats([[1.0, low, 3.0], [1.0, low, 3.0]], &flex()));
-    }
-    let bare = GcnConvConfig::new(0, 3).with_normalize(false).with_bias(false).init(&flex());
-    near(bare.forward(&graph, ones([2, 0])), Tensor::zeros([2, 3], &flex()));
-    let nobody = CsrTensor::<2>::from_dense(ones([0, 0]));
-    for bias in [true, false] {
-        let layer = GcnConvConfig::new(2, 3).with_normalize(false).with_bias(bias).init(&flex());
-        assert_eq!(layer.forward(&nobody, ones([0, 2])).dims(), [0, 3]);
-    }
-}
-
-/// More elements in a row than one kernel takes: the steps one after the other, with and without dropout.
-const LONG: usize = 5000;
-
-fn row_of_ones(columns: usize) -> CsrTensor<2> {
-    CsrTensor::from_dense(ones([1, columns]))
-}
-
-fn waves<const D: usize>(shape: [usize; D], device: &Device) -> Tensor<D> {
-    let numbers: Vec<f32> = (0..shape.iter().product::<usize>()).map(|k| (k as f32 * 0.37).sin()).collect();
-    Tensor::from_data(TensorData::new(numbers, shape), device)
-}
-
-#[test]
-fn attention_over_a_long_row() {
-    let device = flex().autodiff();
-    let mask = row_of_ones(LONG).to_device(&device);
-    let (query, key) = (waves([1, 3], &device), waves([LONG, 3], &device));
-    let plain = |tensor: &Tensor<2>| tensor.clone().inner();
-    let weights = softmax(plain(&query).matmul(plain(&key).transpose()) * 0.5, 1);
-    for dropout in [0.0, 0.25] {
-        // Only the values are tracked: their gradient is what they are multiplied by.
-        let value = waves([LONG, 2], &device).require_grad();
-        let out = ops::attention(query.clone(), key.clone(), value.clone(), &mask, Some(0.5), dropout);
-        let grads = out.clone().sum().backward();
-        let used = value.grad(&grads).unwrap().narrow(1, 0, 1).transpose();
-        near(plain(&out), used.clone().matmul(plain(&value)));
-        let dropped = list(used.clone()).iter().filter(|&&used| used == 0.0).count();
-        let (least, most) = if dropout == 0.0 { (0, 0) } else { (LONG / 5, LONG * 3 / 10) };
-        assert!((least..=most).contains(&dropped), "{dropped} dropped of {LONG}");
-        let kept = used.clone().not_equal_elem(0).float();
-        near(used * LONG as f32, weights.clone() * kept * (LONG as f64 / (1.0 - dropout)));
-    }
-}
-
-/// Scores that a layer computes, in a graph whose only row is long.
-#[test]
-fn a_layer_of_attention_over_a_long_row() {
-    let layer = GatConvConfig::new(3, 2).with_self_loops(false).init(&flex());
-    let (source, target) = (waves([LONG, 3], &flex()), waves([1, 3], &flex()) + 0.2);
-    let out = layer.forward_bipartite(&row_of_ones(LONG), source.clone(), target.clone(), None);
-    let weight = layer.linear.weight.val();
-    let (source, target) = (source.matmul(weight.clone()), target.matmul(weight));
-    let from = source.clone().matmul(layer.source.val().transpose());
-    let to = target.matmul(layer.target.val().transpose());
-    let scores = from.transpose() + to;
-    let scores = relu(scores.clone()) - relu(-scores) * 0.2;
-    near(out, softmax(scores, 1).matmul(source));
-}
-
-/// A graph without edges, to which self loops are added: each node sees itself alone.
-#[test]
-fn attention_without_edges() {
-    let layer = GatConvConfig::new(3, 2).init(&flex());
-    let x = waves([4, 3], &flex());
-    let out = layer.forward(&CsrTensor::from_dense(Tensor::zeros([4, 4], &flex())), x.clone());
-    near(out, x.clone().matmul(layer.linear.weight.val()));
-    let layer = GatConvConfig::new(3, 2).with_d_edge(Some(5)).init(&flex());
-    let out = layer.forward_edges(&CsrTensor::from_dense(Tensor::zeros([4, 4], &flex())), x.clone(), ones([0, 5]));
-    near(out, x.matmul(layer.linear.weight.val()));
-}
-
-/// Of a column, and of a matrix whose order by columns is its own.
-#[test]
-fn gradients_of_products_of_sparse_matrices() {
-    let device = flex().autodiff();
-    let dense = |list: [[f32; 3]; 2]| Tensor::<2>::from_floats(list, &device).require_grad();
-    for (right, width) in [(vec![1.0, 2.0, 0.0], 1), (vec![2.0, 0.0, 0.0, 0.0, 3.0, 0.0, 0.0, 0.0, 4.0], 3)] {
-        let left = dense([[1.0, 0.0, 2.0], [5.0, 3.0, 0.0]]);
-        let right = Tensor::<2>::from_data(TensorData::new(right, [3, width]), &device).require_grad();
-        let weights = waves([2, width], &device) + 2.0;
-        let grads = {
-            let [a, b] = [&left, &right].map(|x| CsrTensor::<2>::from_dense(x.clone()));
-            (a.matmul(&b).to_dense() * weights.clone()).sum().backward()
-        };
-        let want = (left.clone().matmul(right.clone()) * weights).sum().backward();
-        for x in [&left, &right] {
-            // Only what is stored has a gradient.
-            let stored = x.clone().inner().not_equal_elem(0).float();
-            near(x.grad(&grads).unwrap(), x.grad(&want).unwrap() * stored);
-        }
+fn features_and_adjacencies_that_do_not_fit() {
+    let layer = GcnConvConfig::new(4, 2).init(&flex());
+    let (square, broad) = (CsrTensor::<2>::eye(2, &flex()), small().to_csr());
+    let filled = broad.clone().with_fill(Fill::scalar(1.0));
+    refused! {
+        shape_mismatch "GcnConv::forward" ["[2, 2]", "[3, 4]"] layer.try_forward(&square, ones([3, 4]));
+        shape_mismatch "GcnConv::forward" ["[2, 3]", "[4, 2]"] layer.try_forward(&square, ones([2, 3]));
+        shape_mismatch "GcnConv::forward_sparse" ["[2, 3]", "[4, 2]"] layer.try_forward_sparse(&square, &broad);
+        fill_mismatch "row_normalization" ["with_fill", "got 1"] try_row_normalization(&filled);
     }
 }

@@ -1,0 +1,138 @@
+//! Products, attention and layers at corners that the law does not draw.
+
+use super::{count, flex, near, ones, read, small};
+use burn::module::Param;
+use burn::tensor::activation::{relu, softmax};
+use burn::tensor::{Device, FloatDType, Tensor, TensorData};
+use sparse_tensor::nn::{GatConvConfig, GcnConvConfig};
+use sparse_tensor::ops::{self, Epilogue};
+use sparse_tensor::{CooTensor, CsrTensor};
+
+fn bare(shape: [usize; 2]) -> CooTensor<2> {
+    CooTensor::zeros(shape, &flex())
+}
+
+/// `beta * c + alpha * A x` with factors of 1 and 0, of which each has a way of its own, and in 16 bits.
+#[test]
+fn sums_with_products() {
+    for dtype in [FloatDType::F32, FloatDType::F16, FloatDType::BF16] {
+        let (a, x) = (small().cast(dtype), count([3, 2]).cast(dtype));
+        let product = small().to_dense().matmul(count([3, 2]));
+        for c in [count([2, 2]), count([1, 2]), count([2, 1])] {
+            for (beta, alpha) in [(1.0, 1.0), (1.0, 2.0), (0.5, 1.0), (-2.0, 0.5), (0.0, 2.0)] {
+                let got = a.addmm(beta, c.clone().cast(dtype), alpha, x.clone());
+                assert_eq!(got.dtype(), dtype.into());
+                let want = c.clone().expand([2, 2]) * beta + product.clone() * alpha;
+                near(got.cast(FloatDType::F32), want);
+            }
+        }
+        // What is not read does not show.
+        let got = a.addmm(0.0, (ones([2, 2]) * f32::NAN).cast(dtype), 1.0, x);
+        near(got.cast(FloatDType::F32), product);
+    }
+}
+
+#[test]
+fn sums_with_products_of_nothing() {
+    let device = flex().autodiff();
+    let c = Tensor::<2>::ones([2, 1], &device).require_grad();
+    let none = bare([2, 3]).to_device(&device).addmm(1.0, c.clone(), 1.0, Tensor::ones([3, 0], &device));
+    assert_eq!(none.dims(), [2, 0]);
+    // A result without elements depends on all operands all the same.
+    assert!(none.is_tracked());
+    let grads = none.sum().backward();
+    near(c.grad(&grads).expect("a gradient of zeros"), Tensor::zeros([2, 1], &flex()));
+    // A sum of no products.
+    near(bare([2, 0]).addmm(1.0, count([2, 4]), 1.0, ones([0, 4])), count([2, 4]));
+    assert_eq!(bare([0, 3]).addmm(1.0, ones([1, 4]), 1.0, ones([3, 4])).dims(), [0, 4]);
+}
+
+#[test]
+fn products_without_columns() {
+    for bias in [None, Some(ones([0]))] {
+        let out = small().matmul_then(ones([3, 0]), Epilogue { bias, relu: true });
+        assert_eq!(out.dims(), [2, 0]);
+    }
+}
+
+/// Layers of no inputs and of no nodes: the bias alone, after ReLU or not.
+#[test]
+fn linear_maps_of_nothing() {
+    let graph = CsrTensor::<2>::from_dense(ones([2, 2]));
+    for rectify in [true, false] {
+        let config = GcnConvConfig::new(0, 3).with_normalize(false).with_relu(rectify);
+        let mut layer = config.init(&flex());
+        layer.bias = Some(Param::from_tensor(Tensor::from_floats([1.0, -2.0, 3.0], &flex())));
+        let out = layer.forward(&graph, ones([2, 0]));
+        let low = if rectify { 0.0 } else { -2.0 };
+        near(out, Tensor::from_floats([[1.0, low, 3.0], [1.0, low, 3.0]], &flex()));
+    }
+    let bare = GcnConvConfig::new(0, 3).with_normalize(false).with_bias(false).init(&flex());
+    near(bare.forward(&graph, ones([2, 0])), Tensor::zeros([2, 3], &flex()));
+    let nobody = CsrTensor::<2>::from_dense(ones([0, 0]));
+    for bias in [true, false] {
+        let layer = GcnConvConfig::new(2, 3).with_normalize(false).with_bias(bias).init(&flex());
+        assert_eq!(layer.forward(&nobody, ones([0, 2])).dims(), [0, 3]);
+    }
+}
+
+/// More elements in a row than one kernel takes: the steps one after the other, with and without dropout.
+const LONG: usize = 5000;
+
+fn row_of_ones(columns: usize) -> CsrTensor<2> {
+    CsrTensor::from_dense(ones([1, columns]))
+}
+
+fn waves<const D: usize>(shape: [usize; D], device: &Device) -> Tensor<D> {
+    let numbers: Vec<f32> = (0..shape.iter().product::<usize>()).map(|k| (k as f32 * 0.37).sin()).collect();
+    Tensor::from_data(TensorData::new(numbers, shape), device)
+}
+
+#[test]
+fn attention_over_a_long_row() {
+    let device = flex().autodiff();
+    let mask = row_of_ones(LONG).to_device(&device);
+    let (query, key) = (waves([1, 3], &device), waves([LONG, 3], &device));
+    let plain = |tensor: &Tensor<2>| tensor.clone().inner();
+    let weights = softmax(plain(&query).matmul(plain(&key).transpose()) * 0.5, 1);
+    for dropout in [0.0, 0.25] {
+        // Only the values are tracked: their gradient is what they are multiplied by.
+        let value = waves([LONG, 2], &device).require_grad();
+        let out = ops::attention(query.clone(), key.clone(), value.clone(), &mask, Some(0.5), dropout);
+        let grads = out.clone().sum().backward();
+        let used = value.grad(&grads).unwrap().narrow(1, 0, 1).transpose();
+        near(plain(&out), used.clone().matmul(plain(&value)));
+        let dropped = read(used.clone()).iter().filter(|&&used| used == 0.0).count();
+        let (least, most) = if dropout == 0.0 { (0, 0) } else { (LONG / 5, LONG * 3 / 10) };
+        assert!((least..=most).contains(&dropped), "{dropped} dropped of {LONG}");
+        let kept = used.clone().not_equal_elem(0).float();
+        near(used * LONG as f32, weights.clone() * kept * (LONG as f64 / (1.0 - dropout)));
+    }
+}
+
+/// Scores that a layer computes, in a graph whose only row is long.
+#[test]
+fn a_layer_of_attention_over_a_long_row() {
+    let layer = GatConvConfig::new(3, 2).with_self_loops(false).init(&flex());
+    let (source, target) = (waves([LONG, 3], &flex()), waves([1, 3], &flex()) + 0.2);
+    let out = layer.forward_bipartite(&row_of_ones(LONG), source.clone(), target.clone(), None);
+    let weight = layer.linear.weight.val();
+    let (source, target) = (source.matmul(weight.clone()), target.matmul(weight));
+    let from = source.clone().matmul(layer.source.val().transpose());
+    let to = target.matmul(layer.target.val().transpose());
+    let scores = from.transpose() + to;
+    let scores = relu(scores.clone()) - relu(-scores) * 0.2;
+    near(out, softmax(scores, 1).matmul(source));
+}
+
+/// A graph without edges, to which self loops are added: each node sees itself alone.
+#[test]
+fn attention_without_edges() {
+    let layer = GatConvConfig::new(3, 2).init(&flex());
+    let x = waves([4, 3], &flex());
+    let out = layer.forward(&CsrTensor::from_dense(Tensor::zeros([4, 4], &flex())), x.clone());
+    near(out, x.clone().matmul(layer.linear.weight.val()));
+    let layer = GatConvConfig::new(3, 2).with_d_edge(Some(5)).init(&flex());
+    let out = layer.forward_edges(&CsrTensor::from_dense(Tensor::zeros([4, 4], &flex())), x.clone(), ones([0, 5]));
+    near(out, x.matmul(layer.linear.weight.val()));
+}
