@@ -2,7 +2,7 @@
 
 use crate::device;
 use crate::draw::Layout;
-use crate::operations::{Operation, exempt::EXEMPT};
+use crate::operations::Operation;
 use crate::runner::{Compare, Corruption, HALVES, Verdict, one};
 use burn::tensor::Device;
 use serde_json::{Map, Value, json};
@@ -17,9 +17,7 @@ pub fn write(table: &[Operation], name: &str, file: Option<&str>) -> ExitCode {
     let mut failures = vec![];
     let operations: Vec<Value> = table.iter().map(|operation| row(operation, &device, &mut failures)).collect();
     let count = operations.len();
-    let exempt: Vec<Value> =
-        EXEMPT.iter().map(|(page, reason, names)| json!({ "page": page, "reason": reason, "names": names })).collect();
-    let table = json!({ "device": name, "operations": operations, "exempt": exempt });
+    let table = json!({ "device": name, "operations": operations });
     let text = serde_json::to_string_pretty(&table).expect("plain data");
     match file {
         Some(file) => std::fs::write(file, text + "\n").unwrap_or_else(|trouble| panic!("{file}: {trouble}")),

@@ -1,7 +1,8 @@
-//! The public API of the crates as text: `sparse-api check|write JSON PAGE [JSON PAGE]..`, where a JSON is what rustdoc
-//! wrote of a crate and a page is the list of its items in `docs/api`. `.ci/api` runs it.
+//! The public API of the crates as text: `sparse-api check|added|write JSON PAGE [JSON PAGE]..`, where a JSON is what
+//! rustdoc wrote of a crate and a page is the list of its items in `docs/api`. `.ci/api` runs it.
 //!
-//! `check` fails with the items that were added and removed. It ends with 77 if rustdoc writes another format.
+//! `check` fails with the items that were added and removed, `added` with the former only. Both end with 77 if rustdoc
+//! writes another format.
 
 use public_api::Builder;
 use std::collections::BTreeSet;
@@ -23,9 +24,9 @@ fn format_of(json: &str) -> u64 {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some((mode, pages)) = arguments.split_first().filter(|(mode, _)| ["check", "write"].contains(&mode.as_str()))
-    else {
-        panic!("usage: sparse-api check|write JSON PAGE [JSON PAGE]..");
+    let modes = ["check", "added", "write"];
+    let Some((mode, pages)) = arguments.split_first().filter(|(mode, _)| modes.contains(&mode.as_str())) else {
+        panic!("usage: sparse-api check|added|write JSON PAGE [JSON PAGE]..");
     };
     let mut differ = false;
     for pair in pages.chunks(2) {
@@ -49,7 +50,7 @@ fn main() {
         let text = fs::read_to_string(page).unwrap_or_else(|error| panic!("{page}: {error}"));
         let [had, has]: [BTreeSet<&str>; 2] = [text.lines().collect(), items.iter().map(String::as_str).collect()];
         for (sign, items) in [('-', had.difference(&has)), ('+', has.difference(&had))] {
-            for item in items {
+            for item in items.filter(|_| sign == '+' || mode == "check") {
                 differ = true;
                 println!("{page}: {sign}{item}");
             }

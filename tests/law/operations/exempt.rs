@@ -1,46 +1,42 @@
-//! Public functions that have no entry in the registry, by page of the documentation, each with its reason. `try_x` is
+//! Public functions that have no entry in the registry, by type ("fn" of none), each with its reason. `try_x` is
 //! covered by `x`.
 
-/// `(page, reason, names)`. Written into the coverage table, where `.ci/coverage` holds them against the documentation.
+/// `(type, reason, names)`.
 pub const EXEMPT: &[(&str, &str, &str)] = &[
     (
-        "struct.SparseTensor.html",
+        "SparseTensor",
         "reads what the tensor holds; the law's structure check and its inputs go through it",
         "dims nnz sparse_dims dense_dims num_elements pattern is_coalesced fill device dtype row_ptr col_idx indices",
     ),
     (
-        "struct.SparseTensor.html",
+        "SparseTensor",
         "construction: every input of the law is made by it, and gives errors that the conformance cases name",
         "new new_inferred from_pattern zeros",
     ),
     (
-        "struct.SparseTensor.html",
+        "SparseTensor",
         "other values on a pattern, as from_pattern makes them: tests/suite/heads/mod.rs",
         "with_head_values",
     ),
-    ("struct.SparseTensor.html", "construction without a check: tests/suite/answers/hostile.rs", "new_unchecked"),
+    ("SparseTensor", "construction without a check: tests/suite/answers/hostile.rs", "new_unchecked"),
     (
-        "struct.SparseTensor.html",
+        "SparseTensor",
         "from lists and other crates, and lists again: tests/suite/entry.rs, tests/interop, tests/law/huge/shapes.rs",
         "from_edges from_triplets from_rows to_triplets from_csc_parts from_matrix from_petgraph",
     ),
+    ("SparseTensor", "of duplicates, which a dense tensor does not have: tests/suite/sampling.rs", "coalesce_with"),
     (
-        "struct.SparseTensor.html",
-        "of duplicates, which a dense tensor does not have: tests/suite/sampling.rs",
-        "coalesce_with",
-    ),
-    (
-        "struct.SparseTensor.html",
+        "SparseTensor",
         "the tape itself: every gradient that the law compares passes through leaves and their gradients",
         "require_grad is_tracked grad fill_grad detach",
     ),
-    ("struct.SparseTensor.html", "a copy: no second device in a run of the law", "to_device"),
+    ("SparseTensor", "a copy: no second device in a run of the law", "to_device"),
     (
-        "ops/struct.IndexPlan.html",
+        "ops::IndexPlan",
         "made and read, not an operation; the law's IndexPlan::select and IndexPlan::put make one each",
         "new len is_empty size",
     ),
-    ("nn/struct.GcnConv.html", "a layer: tests/suite/nn.rs, and tests/law/huge/shapes.rs", "forward forward_sparse"),
+    ("nn::GcnConv", "a layer: tests/suite/nn.rs, and tests/law/huge/shapes.rs", "forward forward_sparse"),
     ("fn", "of graphs: tests/suite/nn.rs, and tests/law/huge/shapes.rs", "row_normalization symmetric_normalization"),
     ("fn", "of ids, which have no values: tests/suite/entry.rs", "unique"),
     ("fn", "random: tests/suite/nn.rs", "dropout sparse_dropout"),
