@@ -45,17 +45,6 @@ impl Plain {
         let dtype = if device.supports_dtype(DType::F64) { DType::F64 } else { DType::F32 };
         Tensor::from_data(self.data().convert_dtype(dtype), (device, dtype))
     }
-
-    /// The dense equivalent with `fill`, summed on the host.
-    pub fn dense(&self, fill: f64) -> Vec<f64> {
-        let total: usize = self.shape.iter().product();
-        let mut sums: Vec<Option<f64>> = vec![None; total];
-        for (at, value) in self.coordinates.iter().zip(&self.values) {
-            let flat = at.iter().zip(&self.shape).fold(0, |flat, (&index, &size)| flat * size + index);
-            sums[flat] = Some(sums[flat].map_or(*value, |sum| sum + value));
-        }
-        sums.into_iter().map(|sum| sum.unwrap_or(fill)).collect()
-    }
 }
 
 /// Values of few steps, so that ties and zeros are common, or of many.
