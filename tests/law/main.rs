@@ -8,10 +8,10 @@
 //! place. Operations on dense tensors are among them, and every operation of other kinds. The last line prints the
 //! totals.
 //!
-//! Plain runs on Flex, without one of the switches below, look at the test itself first: every public operation must be
-//! in the registry or exempt (`registry.rs`), and the result and the gradients of every operation are corrupted on
-//! purpose; the run fails if a corruption goes unnoticed. Then every operation runs on inputs that no memory holds as
-//! dense ones (`huge/mod.rs`).
+//! Runs on Flex without `SPARSE_LAW_INDEX` look at the test itself first: every public operation must be in the
+//! registry or exempt (`registry.rs`), and the result and the gradients of every operation are corrupted on purpose;
+//! the run fails if a corruption goes unnoticed. Then every operation runs on inputs that no memory holds as dense ones
+//! (`huge/mod.rs`).
 //!
 //! On a GPU the draws of odd seeds run in `without_blocking`: no read waits for the device, and no panic comes of the
 //! zeros that stand for what has not been read.
