@@ -23,7 +23,7 @@ fn device(pick: bool) -> Device {
     if pick { devices.swap_remove(0) } else { devices.pop().expect("Flex") }
 }
 
-fn flex() -> Device {
+pub fn flex() -> Device {
     Device::flex()
 }
 
@@ -33,16 +33,16 @@ fn count<const D: usize>(shape: [usize; D]) -> Tensor<D> {
     Tensor::from_data(TensorData::new(numbers, shape), &flex())
 }
 
-fn ones<const D: usize>(shape: [usize; D]) -> Tensor<D> {
+pub fn ones<const D: usize>(shape: [usize; D]) -> Tensor<D> {
     Tensor::ones(shape, &flex())
 }
 
-fn ids<const D: usize>(list: impl Into<Vec<i64>>, shape: [usize; D]) -> Tensor<D, Int> {
+pub fn ids<const D: usize>(list: impl Into<Vec<i64>>, shape: [usize; D]) -> Tensor<D, Int> {
     Tensor::from_data(TensorData::new(list.into(), shape), (&flex(), DType::I64))
 }
 
 /// `[[1, 0, 2], [0, 3, 0]]`.
-fn small() -> CooTensor<2> {
+pub fn small() -> CooTensor<2> {
     CooTensor::from_dense(Tensor::from_floats([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]], &flex()), 0)
 }
 

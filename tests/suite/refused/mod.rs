@@ -19,33 +19,17 @@ mod reductions;
 mod shapes;
 mod sizes;
 
-use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use crate::answers::{flex, ids, ones, small};
+use burn::tensor::{DType, Int, Tensor};
 use sparse_tensor::{CooTensor, SparseError};
-
-fn flex() -> Device {
-    Device::flex()
-}
-
-fn ones<const D: usize>(shape: [usize; D]) -> Tensor<D> {
-    Tensor::ones(shape, &flex())
-}
 
 fn wide<const D: usize>(shape: [usize; D]) -> Tensor<D> {
     Tensor::ones(shape, (&flex(), DType::F64))
 }
 
-fn ids<const D: usize>(list: impl Into<Vec<i64>>, shape: [usize; D]) -> Tensor<D, Int> {
-    Tensor::from_data(TensorData::new(list.into(), shape), (&flex(), DType::I64))
-}
-
 /// Integers of 16 bits, for which the library has no kernels.
 fn short<const D: usize>(shape: [usize; D]) -> Tensor<D, Int> {
     Tensor::ones(shape, (&flex(), DType::I16))
-}
-
-/// `[[1, 0, 2], [0, 3, 0]]`.
-fn small() -> CooTensor<2> {
-    CooTensor::from_dense(Tensor::from_floats([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]], &flex()), 0)
 }
 
 /// A tensor that stores everything; its last `dense` dims are dense.
