@@ -27,7 +27,7 @@ use adjacency::{is_labelled, open};
 use burn::module::Module;
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::activation::{log_sigmoid, relu};
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Int, Tensor};
 use clap::Parser;
 use console::{finish, progress, say};
 use indicatif::ProgressBar;
@@ -151,8 +151,11 @@ struct Examples {
 
 impl Examples {
     fn auc(&self, embeddings: &Tensor<2>) -> f64 {
-        let scores = |pairs| dot_decoder(embeddings.clone(), embeddings.clone(), pairs);
-        roc_auc(scores(&self.edges), scores(&self.others))
+        let scores =
+            [&self.edges, &self.others].map(|pairs| dot_decoder(embeddings.clone(), embeddings.clone(), pairs));
+        let [ones, zeros] = [(1, &scores[0]), (0, &scores[1])]
+            .map(|(label, scores)| Tensor::<1, Int>::full(scores.dims(), label, &scores.device()));
+        roc_auc(Tensor::cat(vec![ones, zeros], 0), Tensor::cat(scores.to_vec(), 0))
     }
 }
 
@@ -177,10 +180,11 @@ fn train(args: &Args, input: &Input, seed: u64, bar: &ProgressBar) -> Result<Run
         let message = format!("the graph must have at least 20 edges, got {}", edges.len() + test.len());
         return Err(SparseError::Invalid { op: "link_prediction", message });
     }
-    let others = try_negative_sampling(adjacency, val.len() + test.len(), seed)?;
-    let (val_others, test_others) = others.split_at(val.len());
-    let val = Examples { edges: val, others: NodePairs::new(val_others, shape, &plain)? };
-    let test = Examples { edges: test, others: NodePairs::new(test_others, shape, &plain)? };
+    let others = try_negative_sampling(adjacency, val.len() + test.len(), seed)?.indices();
+    let part = |from, count| NodePairs::from_indices(others.clone().narrow(1, from, count), shape);
+    let (val_others, test_others) = (part(0, val.len())?, part(val.len(), test.len())?);
+    let val = Examples { edges: val, others: val_others };
+    let test = Examples { edges: test, others: test_others };
     // What the encoder may see: the training edges, and for the test those for validation too.
     let [seen, seen_in_test] = [&split.train, &split.train_val].map(|seen| symmetric_normalization(seen, true));
     let (seen_plain, features_plain) = (seen.clone().valid(), features.clone().valid());
@@ -194,7 +198,6 @@ fn train(args: &Args, input: &Input, seed: u64, bar: &ProgressBar) -> Result<Run
     for epoch in 1..=args.epochs {
         let z = model.forward(&seen, features);
         let drawn = try_negative_sampling(&split.train, edges.len(), seed ^ (u64::from(epoch) << 32))?;
-        let drawn = NodePairs::new(&drawn, shape, &device)?;
         let scores = |pairs| dot_decoder(z.clone(), z.clone(), pairs);
         let loss = log_sigmoid(scores(&edges)).mean().neg() - log_sigmoid(scores(&drawn).neg()).mean();
         let grads = GradientsParams::from_grads(loss.backward(), &model);

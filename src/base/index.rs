@@ -5,6 +5,7 @@ use super::kind::{Numeric, from_float};
 use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData};
 use sparse_burn::kernel::{cast_ids, cast_ints};
 use sparse_burn::{is_gpu, is_remote};
+use sparse_core::{Result, SparseError};
 
 /// The index dtype of a pattern: i32 where every size fits, else i64.
 pub(crate) fn index_dtype(shape: &[usize], nnz: usize) -> DType {
@@ -62,6 +63,37 @@ pub(crate) fn ints<const R: usize>(values: Vec<i64>, shape: [usize; R], device: 
     let largest = values.iter().map(|value| value.unsigned_abs()).max().unwrap_or(0) as usize;
     let dtype = sparse_burn::index_dtype_for(largest);
     Tensor::from_data(TensorData::new(values, shape).convert_dtype(dtype), (device, dtype))
+}
+
+/// An index tensor of numbers that fit i32.
+pub(crate) fn narrow_index(list: Vec<i32>, device: &Device) -> Tensor<1, Int> {
+    let length = list.len();
+    Tensor::from_data(TensorData::new(list, [length]), (&device.clone().inner(), DType::I32))
+}
+
+/// Numbers below `end` as an index tensor.
+pub(crate) fn index_below(list: &[usize], end: usize, device: &Device) -> Tensor<1, Int> {
+    if sparse_burn::index_dtype_for(end) == DType::I32 {
+        return narrow_index(list.iter().map(|&id| id as i32).collect(), device);
+    }
+    let wide: Vec<i64> = list.iter().map(|&id| id as i64).collect();
+    Tensor::from_data(TensorData::new(wide, [list.len()]), (&device.clone().inner(), DType::I64))
+}
+
+/// Checks that all ids are in `[0, size)`.
+pub(crate) fn check_ids(op: &'static str, ids: &[usize], size: usize) -> Result<()> {
+    check_below(op, 0, ids, size)
+}
+
+/// Checks that all indices along an axis are in `[0, size)`.
+pub(crate) fn check_below(op: &'static str, axis: usize, ids: &[usize], size: usize) -> Result<()> {
+    match ids.iter().position(|&id| id >= size) {
+        None => Ok(()),
+        Some(position) => {
+            let index = i64::try_from(ids[position]).unwrap_or(i64::MAX);
+            Err(SparseError::IndexOutOfRange { op, axis, low: 0, size, index, position })
+        }
+    }
 }
 
 /// `0 .. length`, in the dtype and on the device of `like`.

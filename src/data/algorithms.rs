@@ -1,6 +1,7 @@
 //! Components, distances and triangles.
 
-use super::host::{HostRows, check_ids, signed};
+use super::host::{HostRows, signed};
+use crate::base::index::check_ids;
 use crate::base::index::ints;
 use crate::base::kind::Kind;
 use crate::ops::graph::check_square;

@@ -1,8 +1,9 @@
 //! Several graphs as one.
 
-use super::host::{index_below, invalid};
+use super::host::invalid;
 use crate::base::empty::nothing;
 use crate::base::exact::Exact;
+use crate::base::index::index_below;
 use crate::base::kind::Kind;
 use crate::base::sizes::offsets;
 use crate::ops::graph::check_square;

@@ -44,21 +44,6 @@ fn ids(data: &TensorData) -> Ids<'_> {
     }
 }
 
-/// An index tensor of numbers that fit i32.
-pub(super) fn index(list: Vec<i32>, device: &Device) -> Tensor<1, Int> {
-    let length = list.len();
-    Tensor::from_data(TensorData::new(list, [length]), (&device.clone().inner(), DType::I32))
-}
-
-/// Numbers below `end` as an index tensor.
-pub(super) fn index_below(list: &[usize], end: usize, device: &Device) -> Tensor<1, Int> {
-    if index_dtype_for(end) == DType::I32 {
-        return index(list.iter().map(|&id| id as i32).collect(), device);
-    }
-    let wide: Vec<i64> = list.iter().map(|&id| id as i64).collect();
-    Tensor::from_data(TensorData::new(wide, [list.len()]), (&device.clone().inner(), DType::I64))
-}
-
 /// The first entries of an index tensor.
 pub(super) fn prefix(list: &Tensor<1, Int>, length: usize) -> Tensor<1, Int> {
     // Burn refuses to narrow to size 0.
@@ -76,17 +61,6 @@ pub(super) fn take<const D: usize, K: Kind>(x: Tensor<D, K>, ids: &Tensor<1, Int
     shape[0] = ids.dims()[0];
     let map = RowMap::new(index_tensor(ids.clone(), index_dtype_for(rows.max(shape[0]))), rows);
     read_rows(x.reshape(Exact([rows, block])), &map).reshape(Exact(shape))
-}
-
-/// Checks that all ids are in `[0, size)`.
-pub(crate) fn check_ids(op: &'static str, ids: &[usize], size: usize) -> Result<()> {
-    match ids.iter().position(|&id| id >= size) {
-        None => Ok(()),
-        Some(position) => {
-            let index = i64::try_from(ids[position]).unwrap_or(i64::MAX);
-            Err(SparseError::IndexOutOfRange { op, axis: 0, low: 0, size, index, position })
-        }
-    }
 }
 
 /// Ids in the form that the host algorithms take.

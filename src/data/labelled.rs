@@ -1,9 +1,10 @@
 //! Nodes with known classes.
 
 use super::graph::Graph;
-use super::host::{check_ids, index_below, invalid};
+use super::host::invalid;
 use crate::base::exact::Exact;
 use crate::base::float::wide;
+use crate::base::index::{check_ids, index_below};
 use crate::ops::plan::IndexPlan;
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor};

@@ -3,16 +3,16 @@
 use super::host::{HostRows, invalid};
 use crate::base::kind::Kind;
 use crate::tensor::sparse::CsrTensor;
-use burn::tensor::Tensor;
+use burn::tensor::{Int, Tensor};
 use sparse_burn::read_data;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-/// The area under the ROC curve: the probability that a positive example, `positives` `[P]`, has a higher score than a
-/// negative one, `negatives` `[N]`. A tie counts one half. 0.5 is chance.
+/// The area under the ROC curve: the probability that a positive example has a higher score than a negative one.
 ///
-/// Any float dtype. Reads both to the host. Cost: a sort of `P + N` scores. (scikit-learn's `roc_auc_score`, which
-/// takes labels and one list of scores.)
+/// `labels` `[N]` are 1 for a positive example and 0 for a negative one, of any integer dtype, and `scores` `[N]` are
+/// of any float dtype: the arguments of scikit-learn's `roc_auc_score`, which cannot be given in the other order. A tie
+/// counts one half. 0.5 is chance. Reads both to the host. Cost: a sort of `N` scores.
 ///
 /// Source: Hanley and McNeil, *The meaning and use of the area under a receiver operating characteristic (ROC) curve*,
 /// Radiology 1982.
@@ -22,22 +22,21 @@ use sparse_macros::or_panic;
 /// use sparse_tensor::data::roc_auc;
 ///
 /// let device = Device::flex();
-/// let positives = Tensor::<1>::from_floats([3.0, 1.0], &device);
-/// let negatives = Tensor::<1>::from_floats([2.0, 1.0], &device);
-/// assert_eq!(roc_auc(positives, negatives), 0.625); // (1 + 1 + 0 + 0.5) / 4
+/// let labels = Tensor::from_ints([1, 0, 0, 1], &device);
+/// let scores = Tensor::from_floats([3.0, 2.0, 1.0, 1.0], &device);
+/// assert_eq!(roc_auc(labels, scores), 0.625); // (1 + 1 + 0 + 0.5) / 4
 /// ```
 ///
 /// # Errors
 ///
-/// `empty_input` if a side has no scores; `invalid` for a score that is NaN.
+/// `length_mismatch` if there is not one score for each label; `empty_input` if there is no positive or no negative
+/// example; `invalid` for a label that is neither 0 nor 1, and for a score that is NaN.
 #[or_panic]
-pub fn try_roc_auc(positives: Tensor<1>, negatives: Tensor<1>) -> Result<f64> {
-    const OP: &str = "roc_auc";
-    let positives = scores(OP, "positives", positives)?;
-    let negatives = scores(OP, "negatives", negatives)?;
-    let sizes = (positives.len() as f64, negatives.len() as f64);
-    let mut all: Vec<(f64, bool)> = positives.into_iter().map(|score| (score, true)).collect();
-    all.extend(negatives.into_iter().map(|score| (score, false)));
+pub fn try_roc_auc(labels: Tensor<1, Int>, scores: Tensor<1>) -> Result<f64> {
+    let examples = Examples::read("roc_auc", labels, scores)?;
+    let sizes = (examples.positives.len() as f64, examples.negatives.len() as f64);
+    let mut all: Vec<(f64, bool)> = examples.positives.into_iter().map(|score| (score, true)).collect();
+    all.extend(examples.negatives.into_iter().map(|score| (score, false)));
     all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let (mut below, mut wins) = (0usize, 0.0);
     // -0 and 0 are one score, which `total_cmp` puts side by side.
@@ -50,10 +49,10 @@ pub fn try_roc_auc(positives: Tensor<1>, negatives: Tensor<1>) -> Result<f64> {
     Ok(wins / sizes.0 / sizes.1)
 }
 
-/// The share of positive examples, `positives` `[P]`, with a higher score than the `k`-th best of the negative ones,
-/// `negatives` `[N]`. It is 1 if there are fewer than `k` negative examples.
+/// The share of the positive examples with a higher score than the `k`-th best of the negative ones.
 ///
-/// Reads both to the host. Cost: `O(P + N)`. (`hits@k` of OGB's link prediction.)
+/// `labels` and `scores` are those of [`roc_auc`]. It is 1 if there are fewer than `k` negative examples. Reads both to
+/// the host. Cost: `O(N)`. (`hits@k` of OGB's link prediction, whose evaluator takes the two sides by name.)
 ///
 /// Source: Hu et al., *Open graph benchmark: datasets for machine learning on graphs*, NeurIPS 2020.
 ///
@@ -62,21 +61,20 @@ pub fn try_roc_auc(positives: Tensor<1>, negatives: Tensor<1>) -> Result<f64> {
 /// use sparse_tensor::data::hits_at_k;
 ///
 /// let device = Device::flex();
-/// let positives = Tensor::<1>::from_floats([3.0, 2.0, 0.0, 5.0], &device);
-/// let negatives = Tensor::<1>::from_floats([4.0, 2.0, 1.0], &device);
-/// assert_eq!(hits_at_k(positives.clone(), negatives.clone(), 1), 0.25); // only 5 is above 4
-/// assert_eq!(hits_at_k(positives, negatives, 2), 0.5);
+/// let labels = Tensor::from_ints([1, 1, 1, 1, 0, 0, 0], &device);
+/// let scores = Tensor::from_floats([3.0, 2.0, 0.0, 5.0, 4.0, 2.0, 1.0], &device);
+/// assert_eq!(hits_at_k(labels.clone(), scores.clone(), 1), 0.25); // only 5 is above 4
+/// assert_eq!(hits_at_k(labels, scores, 2), 0.5);
 /// ```
 ///
 /// # Errors
 ///
-/// `empty_input` if a side has no scores; `invalid` for a score that is NaN, or a `k` of 0.
+/// As [`try_roc_auc`]; `invalid` for a `k` of 0.
 #[or_panic]
-pub fn try_hits_at_k(positives: Tensor<1>, negatives: Tensor<1>, k: usize) -> Result<f64> {
+pub fn try_hits_at_k(labels: Tensor<1, Int>, scores: Tensor<1>, k: usize) -> Result<f64> {
     const OP: &str = "hits_at_k";
     check_k(OP, k)?;
-    let positives = scores(OP, "positives", positives)?;
-    let mut negatives = scores(OP, "negatives", negatives)?;
+    let Examples { positives, mut negatives } = Examples::read(OP, labels, scores)?;
     if negatives.len() < k {
         return Ok(1.0);
     }
@@ -161,12 +159,37 @@ fn check_k(op: &'static str, k: usize) -> Result<()> {
     if k == 0 { invalid(op, "k must be at least 1, got 0".into()) } else { Ok(()) }
 }
 
-/// One side of a comparison, which must not be empty.
-fn scores(op: &'static str, what: &'static str, side: Tensor<1>) -> Result<Vec<f64>> {
-    if side.dims()[0] == 0 {
-        return Err(SparseError::EmptyInput { op, what: format!("{what} must have a score, got none") });
+/// The scores of the examples of each label. Neither list is empty.
+struct Examples {
+    positives: Vec<f64>,
+    negatives: Vec<f64>,
+}
+
+impl Examples {
+    fn read(op: &'static str, labels: Tensor<1, Int>, scores: Tensor<1>) -> Result<Self> {
+        let (expected, got) = (labels.dims()[0], scores.dims()[0]);
+        if expected != got {
+            return Err(SparseError::LengthMismatch { op, what: "scores", expected, got });
+        }
+        let labels = read_data(labels).convert::<i64>();
+        let scores = read(op, "the scores", scores)?;
+        let mut examples = Self { positives: vec![], negatives: vec![] };
+        for (at, (label, score)) in labels.iter::<i64>().zip(scores).enumerate() {
+            match label {
+                1 => examples.positives.push(score),
+                0 => examples.negatives.push(score),
+                -1 => return invalid(op, format!("a label must be 0 or 1: leave out what has none, got -1 at {at}")),
+                _ => return invalid(op, format!("a label must be 0 or 1, got {label} at position {at}")),
+            }
+        }
+        let (positive, negative) = (examples.positives.len(), examples.negatives.len());
+        if positive == 0 || negative == 0 {
+            let rule = "there must be examples with the label 1 and with 0";
+            let what = format!("{rule}, got {positive} and {negative}");
+            return Err(SparseError::EmptyInput { op, what });
+        }
+        Ok(examples)
     }
-    read(op, what, side)
 }
 
 /// Scores on the host, where -0 is 0. NaN has no rank.

@@ -1,6 +1,7 @@
 //! Graphs of points in space.
 
-use super::host::{index_below, invalid};
+use super::host::invalid;
+use crate::base::index::index_below;
 use crate::pattern::csr::CsrPattern;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::CsrTensor;

@@ -1,6 +1,7 @@
 //! Nodes in another order.
 
-use super::host::{HostRows, index_below, invalid, take, unsigned};
+use super::host::{HostRows, invalid, take, unsigned};
+use crate::base::index::index_below;
 use crate::base::kind::Kind;
 use crate::ops::graph::check_square;
 use crate::ops::plan::IndexPlan;

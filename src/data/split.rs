@@ -1,8 +1,9 @@
 //! Random splits into training, validation and test sets.
 
 use super::graph::Splits;
-use super::host::{HostRows, check_ids, index_below, invalid, take};
+use super::host::{HostRows, invalid, take};
 use crate::base::exact::Exact;
+use crate::base::index::{check_ids, index_below};
 use crate::ops::graph::check_square;
 use crate::pattern::csr::CsrPattern;
 use crate::tensor::sparse::CsrTensor;

@@ -4,7 +4,7 @@ use super::features::check_width;
 use super::mlp::{Mlp, MlpConfig};
 use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
-use crate::base::index::ints;
+use crate::base::index::{ints, read_all};
 use crate::ops::broadcast::read_rows;
 use crate::ops::masked_matmul::try_masked_matmul;
 use crate::pattern::coo::CooPattern;
@@ -34,17 +34,42 @@ impl NodePairs {
     /// `index_out_of_range`.
     pub fn new(pairs: &[(usize, usize)], shape: [usize; 2], device: &Device) -> Result<Self> {
         let ends = pairs.iter().map(|&(i, _)| i).chain(pairs.iter().map(|&(_, j)| j));
+        Self::of_ends("NodePairs::new", ends, pairs.len(), shape, device)
+    }
+
+    /// `count` pairs: their rows, then their columns.
+    fn of_ends(
+        op: &'static str,
+        ends: impl Iterator<Item = usize>,
+        count: usize,
+        shape: [usize; 2],
+        device: &Device,
+    ) -> Result<Self> {
         let ends: Vec<i64> = ends.map(|end| i64::try_from(end).unwrap_or(i64::MAX)).collect();
         // On the host: a 32-bit device would wrap a large index silently.
         for (position, &index) in ends.iter().enumerate() {
-            let axis = position / pairs.len();
+            let axis = position / count;
             if index as usize >= shape[axis] {
-                let (op, low, size) = ("NodePairs::new", 0, shape[axis]);
+                let (low, size) = (0, shape[axis]);
                 return Err(SparseError::IndexOutOfRange { op, axis, low, size, index, position });
             }
         }
-        let coordinates = ints(ends, [2, pairs.len()], &device.clone().inner());
+        let coordinates = ints(ends, [2, count], &device.clone().inner());
         Ok(Self { pattern: CooPattern::new_unchecked(coordinates, &shape, false) })
+    }
+
+    /// Pairs `(rows[k], cols[k])` of two lists, for `shape` `[M, N]`.
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch`, `index_out_of_range`.
+    pub fn from_lists(rows: &[usize], cols: &[usize], shape: [usize; 2], device: &Device) -> Result<Self> {
+        const OP: &str = "NodePairs::from_lists";
+        if rows.len() != cols.len() {
+            let (expected, got) = (rows.len(), cols.len());
+            return Err(SparseError::LengthMismatch { op: OP, what: "cols", expected, got });
+        }
+        Self::of_ends(OP, rows.iter().chain(cols).copied(), rows.len(), shape, device)
     }
 
     /// Pairs `[2, n]` of a tensor: rows, then columns, as [`EdgeSplit`](crate::data::EdgeSplit) has them. Reads one
@@ -62,6 +87,18 @@ impl NodePairs {
         let coordinates = adjacency.pattern().coordinates().clone();
         let pattern = CooPattern::new_unchecked(coordinates, adjacency.pattern().shape(), adjacency.is_coalesced());
         Self { pattern }
+    }
+
+    /// The pairs as [`from_indices`](Self::from_indices) takes them, `[2, n]`: rows, then columns.
+    pub fn indices(&self) -> Tensor<2, Int> {
+        self.pattern.indices().clone()
+    }
+
+    /// The pairs on the host. Reads them from the device.
+    pub fn to_pairs(&self) -> Vec<(usize, usize)> {
+        let ends = read_all(self.indices());
+        let (rows, cols) = ends.split_at(self.len());
+        rows.iter().zip(cols).map(|(&row, &col)| (row as usize, col as usize)).collect()
     }
 
     /// Number of pairs.

@@ -1,7 +1,8 @@
 //! Networks on the features of single nodes.
 
 use super::dropout::dropout;
-use super::features::{Features, check_dropout, check_width, invalid};
+use super::features::{check_dropout, invalid};
+use super::input_linear::linear_of;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::Module;
@@ -113,10 +114,7 @@ impl Mlp {
     /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
     #[or_panic]
     pub fn try_forward_sparse(&self, x: &CsrTensor<2>) -> Result<Tensor<2>> {
-        const OP: &str = "Mlp::forward_sparse";
-        let [d_input, _] = self.linears[0].weight.lazy_shape().dims();
-        check_width(OP, x.dims(), d_input)?;
-        Ok(self.after_first(Features::Sparse(x).linear(OP, &self.linears[0])?))
+        Ok(self.after_first(linear_of("Mlp::forward_sparse", x, &self.linears[0])?))
     }
 
     /// What comes after the first linear map.

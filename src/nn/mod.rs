@@ -19,6 +19,7 @@
 //! | links | [`NodePairs`], [`dot_decoder`], [`MlpDecoder`], [`negative_sampling`] |
 //! | coarser graphs | [`TopKPool`] |
 //! | lists of ids | [`EmbeddingBag`] |
+//! | Burn's `Linear` on sparse rows | [`sparse_input_linear`] |
 //! | large tables | [`RowTable`] with a [`RowSparseGrad`], stepped by [`RowSgd`], [`RowAdagrad`] or [`RowAdam`] |
 //! | sparse weights | [`SparseLinear`] |
 
@@ -35,6 +36,7 @@ pub(crate) mod gatv2_scores;
 pub(crate) mod gcn;
 pub(crate) mod gin;
 pub(crate) mod graph_norm;
+pub(crate) mod input_linear;
 pub(crate) mod jumping;
 pub(crate) mod link;
 pub(crate) mod message_passing;
@@ -60,6 +62,7 @@ pub use gatv2::{Gatv2Conv, Gatv2ConvConfig};
 pub use gcn::{GcnConv, GcnConvConfig};
 pub use gin::{GinConv, GinConvConfig};
 pub use graph_norm::{GraphNorm, GraphNormConfig};
+pub use input_linear::{sparse_input_linear, try_sparse_input_linear};
 pub use jumping::{Jump, JumpingKnowledge, JumpingKnowledgeConfig};
 pub use link::{Combine, MlpDecoder, MlpDecoderConfig, NodePairs, dot_decoder, try_dot_decoder};
 pub use message_passing::{Edges, MessagePassing};

@@ -1,6 +1,7 @@
 //! Pairs of nodes without an edge.
 
 use super::features::invalid;
+use super::link::NodePairs;
 use crate::base::index::read_all;
 use crate::pattern::layout::Structure;
 use crate::tensor::sparse::CsrTensor;
@@ -14,24 +15,24 @@ use sparse_macros::or_panic;
 /// the prediction of links.
 ///
 /// A square adjacency is one graph, and pairs `(i, i)` are not drawn. The draw is exact and without replacement,
-/// however dense the graph is (PyG's `negative_sampling` draws and rejects, and may return fewer). The same seed gives
+/// however dense the graph is, and the decoders take the pairs as they are (PyG's `negative_sampling` draws and rejects, and may return fewer). The same seed gives
 /// the same pairs on every machine. Reads the pattern from the device. Cost: `O(nnz + M + count log(nnz))`.
 ///
 /// ```
 /// use burn::tensor::Device;
-/// use sparse_tensor::{data::karate, nn::{NodePairs, negative_sampling}};
+/// use sparse_tensor::{data::karate, nn::{dot_decoder, negative_sampling}};
 ///
-/// let device = Device::flex();
-/// let graph = karate(&device);
+/// let graph = karate(&Device::flex());
 /// let pairs = negative_sampling(&graph.adjacency, 100, 7);
-/// assert_eq!(NodePairs::new(&pairs, [34, 34], &device).unwrap().len(), 100);
+/// let z = graph.features.to_dense(); // the embeddings of a model
+/// assert_eq!(dot_decoder(z.clone(), z, &pairs).dims(), [100]);
 /// ```
 ///
 /// # Errors
 ///
 /// `invalid` if there are fewer such pairs; `overflow` if there are more elements than `usize` can count.
 #[or_panic]
-pub fn try_negative_sampling(adjacency: &CsrTensor<2>, count: usize, seed: u64) -> Result<Vec<(usize, usize)>> {
+pub fn try_negative_sampling(adjacency: &CsrTensor<2>, count: usize, seed: u64) -> Result<NodePairs> {
     const OP: &str = "negative_sampling";
     let [rows, cols] = adjacency.dims();
     if rows.checked_mul(cols).is_none() {
@@ -72,5 +73,6 @@ pub fn try_negative_sampling(adjacency: &CsrTensor<2>, count: usize, seed: u64) 
         }
         (row, rank + low)
     };
-    Ok(sample(&mut rng, free[rows], count).into_iter().map(pair).collect())
+    let drawn: Vec<(usize, usize)> = sample(&mut rng, free[rows], count).into_iter().map(pair).collect();
+    NodePairs::new(&drawn, [rows, cols], &adjacency.device())
 }

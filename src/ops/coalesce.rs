@@ -1,14 +1,16 @@
 //! Duplicates joined, coordinates sorted.
 
 use super::extremum::into_lines;
+use super::plan::IndexPlan;
 use super::put_along_axis::run;
+use crate::base::index::{count_up, index_tensor};
 use crate::base::kind::{Kind, Numeric};
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
-use crate::rows::sum_rows;
-use crate::tensor::sparse::SparseTensor;
+use crate::rows::{RowMap, sum_rows};
+use crate::tensor::sparse::{CooTensor, SparseTensor};
 use burn::tensor::Tensor;
-use sparse_burn::Reduce;
+use sparse_burn::{Reduce, index_dtype_for};
 use sparse_macros::async_twin;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
@@ -27,6 +29,46 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
                 Self::from_parts(pattern, values, self.dense_shape.clone(), self.fill.clone())
             }
         }
+    }
+}
+
+impl<const D: usize, K: Kind> CooTensor<D, K> {
+    /// From the order in which the elements are given to the order in which [`coalesce`](Self::coalesce) and
+    /// [`to_csr`](Self::to_csr) store them: element `k` of this tensor becomes part of stored element `index[k]`.
+    ///
+    /// So attributes of edges stay with their edges. [`put`](IndexPlan::put) brings them into the order stored, where
+    /// [`with_values`](Self::with_values) takes them, and its reduction says what edges that repeat become;
+    /// [`select`](IndexPlan::select) brings back to the order given what was computed there. Both have gradients.
+    /// Cost: that of `coalesce`, which is kept with the pattern. (PyG sorts `edge_index` and `edge_attr` together.)
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::{CooTensor, ops::Reduce};
+    ///
+    /// let device = Device::flex();
+    /// let edge_index = Tensor::from_data([[2, 0, 1], [0, 1, 2]], &device); // not in the order of rows
+    /// let edges = CooTensor::<2>::new(edge_index, Tensor::<1>::ones([3], &device), [3, 3]).unwrap();
+    /// let (adjacency, order) = (edges.to_csr(), edges.coalesce_plan());
+    ///
+    /// let edge_attr = Tensor::<1>::from_floats([20.0, 1.0, 12.0], &device);
+    /// let stored = order.put(Tensor::zeros([adjacency.nnz()], &device), 0, edge_attr, Reduce::Add, true);
+    /// let weighted = adjacency.with_values(stored);
+    /// assert_eq!(weighted.get([2, 0]).into_scalar::<f32>(), 20.0);
+    /// let given = order.select(weighted.values::<1>(), 0);
+    /// assert_eq!(given.into_data().iter::<f32>().collect::<Vec<_>>(), [20.0, 1.0, 12.0]);
+    /// ```
+    pub fn coalesce_plan(&self) -> IndexPlan {
+        let count = self.nnz();
+        let Some((pattern, sums)) = self.pattern.coalesce() else {
+            return IndexPlan::of_map(RowMap::permutation(count_up(count, self.pattern.indices())));
+        };
+        let (stored, dtype) = (pattern.nnz(), index_dtype_for(count));
+        let (order, ptr) = sums.groups(count);
+        let (order, ptr) = (index_tensor(order, dtype), index_tensor(ptr, dtype));
+        // The last group is that of places without a row, of which there are none.
+        let end = ptr.clone().narrow(0, stored, 1);
+        let index = index_tensor(sums.owner(count).clone(), dtype);
+        IndexPlan::of_map(RowMap::grouped(index, stored, (order, Tensor::cat(vec![ptr, end], 0))))
     }
 }
 

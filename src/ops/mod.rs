@@ -34,6 +34,7 @@ mod fold_lines;
 mod folds;
 mod functions;
 mod gather;
+pub(crate) mod indices;
 mod kron;
 mod line_products;
 mod line_sums;
@@ -71,6 +72,7 @@ pub use gather::{
     NdAxes, gather, gather_nd, scatter, scatter_nd, scatter_reduce, try_gather, try_gather_nd, try_scatter,
     try_scatter_nd, try_scatter_reduce,
 };
+pub use indices::Indices;
 pub use mask::{sparse_mask, try_sparse_mask, try_sparse_mask_async};
 pub use masked_matmul::{head_sddmm, masked_matmul, try_head_sddmm, try_masked_matmul};
 pub use matmul::MatmulRhs;

@@ -1,6 +1,7 @@
 //! Indices that stay the same over a training run.
 
 use super::gather::read;
+use super::indices::Indices;
 use super::put_along_axis::{run, target};
 use super::select::checked_index;
 use crate::base::checks::{resolve_axis, same_device, same_elements};
@@ -12,7 +13,7 @@ use crate::pattern::layout::Pattern;
 use crate::pattern::memo::identity;
 use crate::rows::RowMap;
 use crate::tensor::sparse::SparseTensor;
-use burn::tensor::{AsIndex, Int, Tensor};
+use burn::tensor::{AsIndex, Device, Int, Tensor};
 use sparse_burn::Reduce;
 use sparse_core::{Result, SparseError};
 use sparse_macros::{async_twin, or_panic};
@@ -45,7 +46,8 @@ pub struct IndexPlan {
 }
 
 impl IndexPlan {
-    /// Checks that `index` is in `[-size, size)`, which reads the device once.
+    /// Checks that `index` is in `[-size, size)`, which reads the device once. [`from_list`](Self::from_list) takes a
+    /// list of the host.
     ///
     /// # Errors
     ///
@@ -55,6 +57,28 @@ impl IndexPlan {
         check_sizes("IndexPlan::new", &[size])?;
         let index = checked_index("IndexPlan::new", 0, index, size)?;
         Ok(Self { map: RowMap::new(index.clone(), size), index, size, id: identity() })
+    }
+
+    /// The plan of a list of the host, for tensors on `device`. The check reads nothing.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::ops::IndexPlan;
+    ///
+    /// let device = Device::flex();
+    /// let seeds: Vec<usize> = vec![2, 0];
+    /// let plan = IndexPlan::from_list(&seeds, 3, &device).unwrap();
+    /// let x = Tensor::<2>::from_floats([[1.0], [2.0], [3.0]], &device);
+    /// assert_eq!(plan.select(x, 0).into_data().iter::<f32>().collect::<Vec<_>>(), [3.0, 1.0]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn from_list(index: &[usize], size: usize, device: &Device) -> Result<Self> {
+        const OP: &str = "IndexPlan::from_list";
+        check_sizes(OP, &[size])?;
+        Ok(Self::of_map(RowMap::new(index.checked(OP, 0, size, device)?, size)))
     }
 
     /// The plan of a map whose numbers are right by construction. None of them is missing.

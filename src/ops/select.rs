@@ -3,6 +3,7 @@
 use super::binary::same_structure;
 use super::broadcast::read_rows;
 use super::gather::read;
+use super::indices::Indices;
 use super::put_along_axis::target;
 use super::slice::from_start;
 use crate::base::checks::same_device;
@@ -31,9 +32,9 @@ const TABLE: usize = 1 << 20;
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// Selects the slices along `dim` that `indices` names: slice `k` of the result is slice `indices[k]`.
     ///
-    /// Indices are in `[-size, size)` and may repeat. A coalesced tensor stays coalesced; an uncoalesced one is neither
+    /// Indices ([`Indices`]) are a tensor, in `[-size, size)`, or a list of the host. They may repeat. A coalesced tensor stays coalesced; an uncoalesced one is neither
     /// sorted nor summed. Backward: each slice gets the sum of the gradients of the places that took it, in a fixed
-    /// order. Cost: checking the indices reads the device once, and counting the elements of their slices reads it once
+    /// order. Cost: checking a tensor of indices reads the device once, and counting the elements of their slices reads it once
     /// more. Along dim 0 of CSR the rest is proportional to the indices and the elements that they select, whatever the
     /// tensor holds. Along dim 0 of a coalesced COO it is one pass over the coordinates; otherwise the coordinates of
     /// the result are sorted. For indices that stay the same use an [`IndexPlan`](super::IndexPlan): its
@@ -47,6 +48,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]], &device));
     /// let b = a.select(0, Tensor::from_ints([2, 0, -1], &device));
     /// assert_eq!(b.to_dense().into_data().iter::<f32>().collect::<Vec<_>>(), [3.0, 4.0, 1.0, 0.0, 3.0, 4.0]);
+    /// let nodes: Vec<usize> = vec![2, 0];
+    /// assert_eq!(a.select(0, &nodes).nnz(), 3);
     /// ```
     ///
     /// # Errors
@@ -54,11 +57,10 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// `axis_out_of_range`, `index_out_of_range`, `device_mismatch`, `overflow`.
     #[async_twin]
     #[or_panic]
-    pub fn try_select(&self, dim: impl AsIndex, indices: Tensor<1, Int>) -> Result<Self> {
+    pub fn try_select(&self, dim: impl AsIndex, indices: impl Indices) -> Result<Self> {
         const OP: &str = "select";
         let axis = self.axis(OP, dim)?;
-        same_device(OP, &self.device(), &indices.device())?;
-        let index = checked_index(OP, axis, indices, self.dims()[axis])?;
+        let index = indices.checked(OP, axis, self.dims()[axis], &self.device())?;
         self.slices(OP, axis, &index, None)
     }
 

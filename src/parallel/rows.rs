@@ -46,13 +46,9 @@ pub fn all_reduce_rows<C: Collective + ?Sized>(
     let own = grad.filter(|_| weight != 0.0).map(|grad| Rows::of(grad, bytes)).unwrap_or_default();
     let parts = own.divided(ranks.size(), bytes).into_iter().map(|part| part.message());
     let received = ranks.exchange(parts.collect())?;
-    let Some(received) = received.iter().map(|part| Rows::read(part, bytes)).collect::<Option<Vec<_>>>() else {
-        return invalid(OP, "all ranks must run the same program, got rows of another size".into());
-    };
+    let received = all_rows(OP, &received, bytes, size)?;
     let pieces = gather(ranks, mean(OP, &received, &weights, [columns, bytes], dtype)?.message().to_vec())?;
-    let Some(pieces) = pieces.iter().map(|piece| Rows::read(piece, bytes)).collect::<Option<Vec<_>>>() else {
-        return invalid(OP, "all ranks must run the same program, got rows of another size".into());
-    };
+    let pieces = all_rows(OP, &pieces, bytes, size)?;
     // Each piece ascends, and no two have the same row.
     let mut order: Vec<(i64, &[u8])> =
         pieces.iter().flat_map(|piece| piece.ids.iter().copied().zip(piece.rows(bytes))).collect();
@@ -130,6 +126,28 @@ impl Rows {
         let (ids, _) = ids.as_chunks::<8>();
         Some(Self { ids: ids.iter().map(|id| i64::from_le_bytes(*id)).collect(), rows: rows.to_vec() })
     }
+}
+
+/// The rows in the messages of all ranks: whole, with ids that ascend and that a table of `size` rows has.
+fn all_rows<M: AsRef<[u8]>>(op: &'static str, messages: &[M], bytes: usize, size: usize) -> Result<Vec<Rows>> {
+    let mut all = vec![];
+    for (rank, message) in messages.iter().enumerate() {
+        let Some(rows) = Rows::read(message.as_ref(), bytes) else {
+            return invalid(
+                op,
+                format!("all ranks must run the same program, got rows of another size of rank {rank}"),
+            );
+        };
+        if let Some(&id) = rows.ids.iter().find(|&&id| usize::try_from(id).map_or(true, |id| id >= size)) {
+            return invalid(op, format!("a row of rank {rank} must be in [0, {size}), got {id}"));
+        }
+        if let Some(pair) = rows.ids.windows(2).find(|pair| pair[0] >= pair[1]) {
+            let (before, id) = (pair[0], pair[1]);
+            return invalid(op, format!("the rows of rank {rank} must ascend, got {before} and then {id}"));
+        }
+        all.push(rows);
+    }
+    Ok(all)
 }
 
 /// The weighted mean of the rows of all ranks. A rank that lacks a row counts as zeros.

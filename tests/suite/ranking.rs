@@ -1,6 +1,6 @@
 //! How scores rank, words as columns, and pairs of an edge split.
 
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use sparse_tensor::data::*;
 use sparse_tensor::nn::{NodePairs, dot_decoder};
 use sparse_tensor::{CsrTensor, SparseError};
@@ -13,6 +13,17 @@ fn kind<T>(result: Result<T, SparseError>) -> &'static str {
     result.err().expect("an error").kind()
 }
 
+/// Positive examples, then negative ones.
+fn examples(positives: &[f64], negatives: &[f64]) -> (Tensor<1, Int>, Tensor<1>) {
+    let labels = positives.iter().map(|_| 1).chain(negatives.iter().map(|_| 0)).collect::<Vec<i32>>();
+    (Tensor::from_data(labels.as_slice(), &Device::flex()), scores(&[positives, negatives].concat()))
+}
+
+fn auc(positives: &[f64], negatives: &[f64]) -> Result<f64, SparseError> {
+    let (labels, scores) = examples(positives, negatives);
+    try_roc_auc(labels, scores)
+}
+
 /// The definition: all pairs of a positive and a negative example.
 #[test]
 fn auc_counts_pairs() {
@@ -20,21 +31,51 @@ fn auc_counts_pairs() {
     let negatives: Vec<f64> = (0..25).map(|k| f64::from(k * 13 % 7) * 1.5 - 4.5).collect();
     let wins = positives.iter().flat_map(|p| negatives.iter().map(move |n| f64::from(p.total_cmp(n) as i8 + 1) / 2.0));
     let want = wins.sum::<f64>() / 1000.0;
-    assert!((roc_auc(scores(&positives), scores(&negatives)) - want).abs() < 1e-12);
-    assert_eq!(roc_auc(scores(&[1.0, f64::INFINITY]), scores(&[-0.0])), 1.0);
-    assert_eq!(roc_auc(scores(&[0.0, -0.0]), scores(&[-0.0, 0.0])), 0.5);
-    assert_eq!(kind(try_roc_auc(scores(&[]), scores(&[1.0]))), "empty_input");
-    assert_eq!(kind(try_roc_auc(scores(&[1.0]), scores(&[1.0, f64::NAN]))), "invalid");
+    assert!((auc(&positives, &negatives).unwrap() - want).abs() < 1e-12);
+    assert_eq!(auc(&[1.0, f64::INFINITY], &[-0.0]).unwrap(), 1.0);
+    assert_eq!(auc(&[0.0, -0.0], &[-0.0, 0.0]).unwrap(), 0.5);
+}
+
+/// Labels and scores in any order, of other dtypes.
+#[test]
+fn a_perfect_ranking_is_1() {
+    let labels = || Tensor::<1, Int>::from_data([0i64, 1, 0, 1, 1], (&Device::flex(), DType::U8));
+    let scores = || Tensor::<1>::from_data([-3.0f32, 1.0, 0.5, 0.75, 2.0], (&Device::flex(), DType::F16));
+    assert_eq!(roc_auc(labels(), scores()), 1.0);
+    assert_eq!(roc_auc(labels(), scores().neg()), 0.0);
+    assert_eq!(hits_at_k(labels(), scores(), 1), 1.0);
+}
+
+#[test]
+fn labels_are_0_or_1_and_of_both() {
+    for refused in [
+        |labels, scores| try_roc_auc(labels, scores),
+        |labels: Tensor<1, Int>, scores: Tensor<1>| try_hits_at_k(labels, scores, 1),
+    ] {
+        let told = |labels: &[i32], scores: &[f32]| {
+            let labels = Tensor::from_data(labels, &Device::flex());
+            let told = refused(labels, Tensor::from_data(scores, &Device::flex())).unwrap_err().to_string();
+            told.split_once(": ").unwrap().1.to_string()
+        };
+        assert_eq!(told(&[1, 0], &[1.0, 2.0, 3.0]), "scores must have length 2, got 3");
+        assert_eq!(told(&[1, 2, 0], &[0.0; 3]), "a label must be 0 or 1, got 2 at position 1");
+        assert_eq!(told(&[1, 0, -1], &[0.0; 3]), "a label must be 0 or 1: leave out what has none, got -1 at 2");
+        let both = "there must be examples with the label 1 and with 0, got ";
+        assert_eq!(told(&[1, 1], &[0.0; 2]), format!("{both}2 and 0"));
+        assert_eq!(told(&[], &[]), format!("{both}0 and 0"));
+        assert_eq!(told(&[1, 0], &[1.0, f32::NAN]), "the scores must be numbers, got NaN at position 1");
+    }
 }
 
 #[test]
 fn hits_need_a_higher_score() {
-    let (positives, negatives) = ([5.0, 3.0, 2.0, 1.0], [4.0, 3.0, 3.0]);
+    let given = || examples(&[5.0, 3.0, 2.0, 1.0], &[4.0, 3.0, 3.0]);
     for (k, want) in [(1, 0.25), (2, 0.25), (3, 0.25), (4, 1.0)] {
-        assert_eq!(hits_at_k(scores(&positives), scores(&negatives), k), want, "{k}");
+        let (labels, scores) = given();
+        assert_eq!(hits_at_k(labels, scores, k), want, "{k}");
     }
-    assert_eq!(kind(try_hits_at_k(scores(&positives), scores(&negatives), 0)), "invalid");
-    assert_eq!(kind(try_hits_at_k(scores(&positives), scores(&[]), 1)), "empty_input");
+    let (labels, scores) = given();
+    assert_eq!(kind(try_hits_at_k(labels, scores, 0)), "invalid");
 }
 
 #[test]

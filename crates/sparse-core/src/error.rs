@@ -1,5 +1,6 @@
 //! The one error type of the library.
 
+use std::fmt;
 use thiserror::Error;
 
 /// Result with a [`SparseError`].
@@ -8,8 +9,9 @@ pub type Result<T, E = SparseError> = std::result::Result<T, E>;
 /// Everything that can be wrong with the arguments of a sparse operation.
 ///
 /// Each message has the form `op: what must hold, got X and Y`, or begins with what to do instead. Operations that
-/// panic use the same text.
-#[derive(Debug, Clone, PartialEq, Error)]
+/// panic use the same text. `Debug` prints it too, so that `fn main() -> Result<(), SparseError>` tells what went wrong;
+/// a program decides by [`kind`](Self::kind) or by the fields.
+#[derive(Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SparseError {
     /// A list without tensors, or a maximum or minimum of no elements.
@@ -201,6 +203,12 @@ pub enum SparseError {
     },
 }
 
+impl fmt::Debug for SparseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 /// A rule with the sizes that violate it: in place of its placeholders, or after it.
 fn sizes(rule: &str, left: &[usize], right: &[usize]) -> String {
     if !rule.contains("{left") && !rule.contains("{right") {
@@ -253,6 +261,8 @@ mod tests {
         assert_eq!(trouble.kind(), "device_mismatch");
         let told = "add: tensors must share a device, got Flex and Cuda(0) (to_device moves one)";
         assert_eq!(trouble.to_string(), told);
+        // What `unwrap`, and a `main` that returns the error, print.
+        assert_eq!(format!("{trouble:?}"), told);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Rows of features in mapped files.
 
 use super::hot::HotRows;
+use crate::base::index::check_ids;
 use crate::base::kind::Kind;
-use crate::data::host::check_ids;
 use crate::io::mapped::MappedArray;
 #[cfg(feature = "safetensors")]
 use crate::io::mapped::MappedFile;

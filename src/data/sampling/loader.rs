@@ -2,7 +2,8 @@
 
 use super::neighbors::NeighborBatch;
 use super::sampler::NeighborSampler;
-use crate::data::host::{check_ids, invalid};
+use crate::base::index::check_ids;
+use crate::data::host::invalid;
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;

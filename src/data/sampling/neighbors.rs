@@ -2,8 +2,9 @@
 
 use super::node_map::NodeMap;
 use super::subgraph::Subgraph;
+use crate::base::index::{index_below, narrow_index};
 use crate::base::kind::Kind;
-use crate::data::host::{index, index_below, prefix, take};
+use crate::data::host::{prefix, take};
 use crate::pattern::csr::CsrPattern;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::CsrTensor;
@@ -129,7 +130,7 @@ impl NeighborBatch {
             (None, None) => Tensor::ones([nnz, 1], options),
         };
         let ends: Vec<usize> = counts.iter().map(|&rows| ptr.get(rows).map_or(nnz, |&end| end as usize)).collect();
-        let (ptr, cols) = (index(ptr, &device), index(cols, &device));
+        let (ptr, cols) = (narrow_index(ptr, &device), narrow_index(cols, &device));
         let layers = counts.len() - 1;
         let block = |layer: usize| {
             let depth = layers - 1 - layer;
@@ -229,7 +230,7 @@ impl NeighborBatch {
         let row_ptr = match nodes - rows {
             0 => pattern.row_ptr().clone(),
             more => {
-                let rest = index(vec![nnz as i32; more], &self.ids.device());
+                let rest = narrow_index(vec![nnz as i32; more], &self.ids.device());
                 Tensor::cat(vec![pattern.row_ptr().clone(), rest], 0)
             }
         };

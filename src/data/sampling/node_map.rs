@@ -1,6 +1,7 @@
 //! Global ids and local ids.
 
-use crate::data::host::{index_below, invalid};
+use crate::base::index::index_below;
+use crate::data::host::invalid;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_core::Result;
 use std::collections::HashMap;

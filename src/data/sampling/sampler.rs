@@ -1,7 +1,8 @@
 //! Neighbour sampling.
 
 use super::neighbors::{NeighborBatch, Source, Values};
-use crate::data::host::{HostRows, check_ids, invalid, signed};
+use crate::base::index::check_ids;
+use crate::data::host::{HostRows, invalid, signed};
 use crate::data::transform::try_to_undirected;
 use crate::ops::graph::check_square;
 use crate::tensor::sparse::CsrTensor;

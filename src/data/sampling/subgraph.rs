@@ -1,8 +1,9 @@
 //! Subgraphs of chosen nodes.
 
 use super::node_map::NodeMap;
+use crate::base::index::{check_ids, index_below, narrow_index};
 use crate::base::kind::Kind;
-use crate::data::host::{HostRows, check_ids, index, index_below, invalid, signed, take, unsigned};
+use crate::data::host::{HostRows, invalid, signed, take, unsigned};
 use crate::ops::graph::check_square;
 use crate::pattern::csr::CsrPattern;
 use crate::tensor::sparse::CsrTensor;
@@ -37,7 +38,7 @@ impl Subgraph {
         let edges = unsigned(edges);
         let values = take(adjacency.values.clone(), &index_below(&edges, adjacency.nnz(), &device));
         let shape = [nodes.len(); 2];
-        let pattern = CsrPattern::new_unchecked(index(ptr, &device), index(cols, &device), &shape);
+        let pattern = CsrPattern::new_unchecked(narrow_index(ptr, &device), narrow_index(cols, &device), &shape);
         let own = CsrTensor::from_parts(pattern, values, vec![], adjacency.fill().clone());
         Ok(Self::new(own, NodeMap::new(nodes), edges))
     }

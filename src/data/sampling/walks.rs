@@ -1,6 +1,7 @@
 //! Random walks.
 
-use crate::data::host::{HostRows, check_ids, invalid, signed};
+use crate::base::index::check_ids;
+use crate::data::host::{HostRows, invalid, signed};
 use crate::ops::graph::check_square;
 use crate::tensor::sparse::CsrTensor;
 use burn::tensor::{Device, Int, Tensor, TensorData};

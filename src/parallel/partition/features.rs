@@ -3,8 +3,8 @@
 use super::super::collective::Collective;
 use super::message::{Step, malformed, put, take, together};
 use super::part::{Partition, invalid};
+use crate::base::index::check_ids;
 use crate::base::kind::Kind;
-use crate::data::host::check_ids;
 use crate::data::mapped::features::FeatureStore;
 use crate::data::mapped::hot::HotRows;
 use burn::tensor::{Tensor, TensorCreationOptions};

@@ -90,6 +90,13 @@ fn decoders_are_their_formulas() {
         let trouble = NodePairs::new(&[(0, 0), wrong], [3, 3], &device).unwrap_err();
         assert_eq!(trouble.kind(), "index_out_of_range");
     }
+    let lists = NodePairs::from_lists(&[2, 0], &[1, 2], [3, 3], &device).unwrap();
+    assert_eq!(lists.to_pairs(), [(2, 1), (0, 2)]);
+    let again = NodePairs::from_indices(lists.indices(), [3, 3]).unwrap();
+    assert_eq!(again.to_pairs(), lists.to_pairs());
+    let trouble = NodePairs::from_lists(&[2, 0], &[1, 3], [3, 3], &device).unwrap_err();
+    assert!(trouble.to_string().ends_with("index along dim 1 must be in [0, 3), got 3 at position 3"), "{trouble}");
+    assert_eq!(NodePairs::from_lists(&[2], &[], [3, 3], &device).unwrap_err().kind(), "length_mismatch");
     let short = Tensor::<2>::zeros([2, 2], &device);
     assert_eq!(try_dot_decoder(short, z, &pairs).unwrap_err().kind(), "shape_mismatch");
 }
@@ -99,7 +106,7 @@ fn negative_pairs_are_all_the_pairs_without_an_edge() {
     let device = Device::flex();
     let dense = Tensor::<2>::from_floats([[0.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]], &device);
     let square = CsrTensor::from_dense(dense.clone());
-    let all = |pairs: Vec<(usize, usize)>| pairs.into_iter().collect::<HashSet<_>>();
+    let all = |pairs: NodePairs| pairs.to_pairs().into_iter().collect::<HashSet<_>>();
     let free = all(negative_sampling(&square, 3, 0));
     assert_eq!(free, HashSet::from([(0, 2), (2, 0), (2, 1)]));
     assert_eq!(try_negative_sampling(&square, 4, 0).unwrap_err().kind(), "invalid");
@@ -115,11 +122,12 @@ fn negative_pairs_are_all_the_pairs_without_an_edge() {
         let (rows, cols) = ends.split_at(ends.len() / 2);
         rows.iter().zip(cols).map(|(&row, &col)| (row as usize, col as usize)).collect()
     };
-    let drawn = negative_sampling(&graph.adjacency, 500, 3);
-    assert_eq!(drawn, negative_sampling(&graph.adjacency, 500, 3), "the seed decides");
-    assert_ne!(drawn, negative_sampling(&graph.adjacency, 500, 4));
+    let draw = |seed| negative_sampling(&graph.adjacency, 500, seed);
+    let drawn = draw(3).to_pairs();
+    assert_eq!(drawn, draw(3).to_pairs(), "the seed decides");
+    assert_ne!(drawn, draw(4).to_pairs());
     assert!(drawn.iter().all(|&(i, j)| i != j && i < 34 && j < 34 && !edges.contains(&(i, j))));
-    assert_eq!(all(drawn).len(), 500, "no pair twice");
+    assert_eq!(all(draw(3)).len(), 500, "no pair twice");
 }
 
 #[test]
@@ -130,7 +138,7 @@ fn negative_pairs_are_uniform() {
     // Eight pairs are free. Of 8000 draws of one pair each is expected 1000 times, with a deviation of 30.
     let mut counts = std::collections::HashMap::new();
     for seed in 0..8000 {
-        *counts.entry(negative_sampling(&graph, 1, seed)[0]).or_insert(0) += 1;
+        *counts.entry(negative_sampling(&graph, 1, seed).to_pairs()[0]).or_insert(0) += 1;
     }
     assert_eq!(counts.len(), 8);
     assert!(counts.values().all(|&count| (850..1150).contains(&count)), "{counts:?}");
