@@ -149,7 +149,7 @@ fn run(args: &Args) -> Result<(), String> {
     let limits = Limits { seeds: args.seeds, lr: args.lr, epochs, patience: args.patience };
     let task = Task::new(Graph { adjacency: symmetric_normalization(&graph.adjacency, true), ..graph })?;
     let runs = task.runs(limits, args.quiet, |graph| {
-        let model = Net::new(args, graph.features.dims()[1], graph.classes, &device)?;
+        let model = Net::new(args, graph.features.dims()[1], graph.labels.classes(), &device)?;
         let optimizer = model.optimizer(args);
         Ok((model, optimizer))
     })?;

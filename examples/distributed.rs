@@ -189,7 +189,7 @@ fn train(args: &Args, ranks: &mut impl Collective) -> Result<(), SparseError> {
 /// The gradients of the mean loss over the seeds of a batch, and this loss.
 fn gradients(model: &Sage, graph: &Graph, features: &Tensor<2>, batch: &NeighborBatch) -> (GradientsParams, Tensor<1>) {
     let logits = model.forward(batch.blocks().iter(), batch.features(features.clone()));
-    let labels = batch.labels(graph.labels.clone());
+    let labels = batch.labels(graph.labels.tensor());
     let loss = CrossEntropyLossConfig::new().init(&logits.device()).forward(logits, labels);
     (GradientsParams::from_grads(loss.backward(), model), loss.inner())
 }
@@ -204,7 +204,7 @@ fn generate(args: &Args, device: &Device) -> Result<(Graph, Tensor<2>), SparseEr
     let outside = 0.3 * f64::from(args.degree) / (nodes as f64 * (1.0 - 1.0 / CLASSES as f64));
     let graph = stochastic_block_model(&sizes, inside.min(1.0), outside.min(1.0), 0, device)?;
     let centre = |at: usize, class: i64| if at % CLASSES == class as usize { 0.3 } else { 0.0 };
-    let classes: Vec<i64> = graph.labels.to_data().convert::<i64>().iter().collect();
+    let classes = graph.labels.to_vec();
     let noise = |node: usize, at: usize| {
         let mixed =
             (node * FEATURES + at).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d);

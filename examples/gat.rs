@@ -196,7 +196,7 @@ fn run(args: &Args) -> Result<(), String> {
     let limits = Limits { seeds: args.seeds, lr: args.lr, epochs, patience: args.patience };
     let task = Task::new(graph)?;
     let runs = task.runs(limits, args.quiet, |graph| {
-        let model = Gat::new(args, graph.features.dims()[1], graph.classes, &device)?;
+        let model = Gat::new(args, graph.features.dims()[1], graph.labels.classes(), &device)?;
         let decay = WeightDecayConfig::new(args.weight_decay as f32);
         Ok((model, AdamConfig::new().with_epsilon(1e-8).with_weight_decay(Some(decay)).init()))
     })?;

@@ -132,7 +132,7 @@ impl Input {
     }
 
     fn of(graph: Graph) -> Self {
-        let labels = graph.labels.into_data().convert::<i64>().iter().collect();
+        let labels = graph.labels.to_vec();
         Self { adjacency: graph.adjacency, features: graph.features, labels }
     }
 }

@@ -136,7 +136,7 @@ impl Problem {
         Self {
             adjacency: symmetric_normalization(&graph.adjacency, true),
             features: CsrTensor::from_edges(&places, ones, [nodes, words]).unwrap(),
-            labels: graph.labels.unsqueeze_dim(1),
+            labels: graph.labels.tensor().unsqueeze_dim(1),
             device,
         }
     }

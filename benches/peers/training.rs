@@ -81,16 +81,16 @@ fn cora(bench: &mut Bench, folder: &Path, data: &Path, device: &Device) {
         save(folder, &format!("cora.{name}"), &signed(list));
     }
     let input = graph.features.dims()[1];
-    save(folder, "cora.dims", &signed(&[graph.features.dims()[0], input, graph.classes]));
+    save(folder, "cora.dims", &signed(&[graph.features.dims()[0], input, graph.labels.classes()]));
     save(folder, "cora.train", &signed(&graph.splits.train));
-    let labels: Vec<i64> = graph.labels.clone().into_data().convert::<i64>().iter().collect();
+    let labels: Vec<i64> = graph.labels.to_vec();
     save(folder, "cora.labels", &labels);
     let train = graph.labelled(&graph.splits.train).expect("labelled nodes");
     let graph = Graph { features: row_normalization(&graph.features), ..graph };
 
     let gat = Gat {
         first: GatConvConfig::new(input, 8).with_heads(8).with_dropout(0.6).init(device),
-        second: GatConvConfig::new(64, graph.classes).with_concat(false).with_dropout(0.6).init(device),
+        second: GatConvConfig::new(64, graph.labels.classes()).with_concat(false).with_dropout(0.6).init(device),
         dropout: DropoutConfig::new(0.6).init(),
     };
     let gat = trained(gat, 5e-4);
@@ -101,7 +101,7 @@ fn cora(bench: &mut Bench, folder: &Path, data: &Path, device: &Device) {
             train.cross_entropy(model.second.forward(&graph.adjacency, dropout(hidden, &model.dropout)))
         })
     });
-    let gcn = trained(Gcn::new([input, 16, graph.classes], device), 5e-4);
+    let gcn = trained(Gcn::new([input, 16, graph.labels.classes()], device), 5e-4);
     let normal = symmetric_normalization(&graph.adjacency, true);
     let [adjacency, features] = [normal.valid(), graph.features.valid()];
     bench.time("gcn epoch", "gcn epoch", 0, || {

@@ -89,7 +89,7 @@ fn run(args: &Args) -> Result<(), String> {
 
 fn describe(args: &Args, graph: &Graph) -> String {
     let name = args.data.as_ref().map_or("karate club".into(), |path| path.display().to_string());
-    let (nodes, edges, classes) = (graph.nodes(), graph.edges(), graph.classes);
+    let (nodes, edges, classes) = (graph.nodes(), graph.edges(), graph.labels.classes());
     let [_, features] = graph.features.dims();
     let splits = &graph.splits;
     let (train, val, test) = (splits.train.len(), splits.val.len(), splits.test.len());

@@ -59,7 +59,7 @@ impl Task {
         let adjacency = symmetric_normalization(&graph.adjacency, true);
         let normal = Graph { adjacency, ..graph.clone() };
         let valid = normal.valid();
-        let labels: Vec<i64> = plain.labels.into_data().convert::<i64>().iter().collect();
+        let labels: Vec<i64> = plain.labels.to_vec();
         let count = splits.train.len();
         let ids: Vec<i64> = splits.train.iter().map(|&node| node as i64).collect();
         let ids = Tensor::<1, Int>::from_data(TensorData::new(ids, [count]), device);
@@ -73,7 +73,7 @@ impl Task {
             train_labels: Tensor::from_data(TensorData::new(chosen, [count, 1]), device),
             labels,
             splits,
-            classes: graph.classes,
+            classes: graph.labels.classes(),
         })
     }
 

@@ -60,7 +60,7 @@ fn run(args: &Args) -> Result<(), String> {
     };
     if !args.quiet {
         let (nodes, edges, [_, width]) = (graph.nodes(), graph.edges(), features.dims());
-        let (train, classes) = (graph.splits.train.len(), graph.classes);
+        let (train, classes) = (graph.splits.train.len(), graph.labels.classes());
         say(&format!("{nodes} nodes, {edges} edges, {width} features, {classes} classes; {train} nodes for training"));
     }
     let task = Task::new(args, &graph, features, &device)?;
@@ -121,6 +121,6 @@ fn generate(args: &Args, device: &Device) -> Result<(Graph, Tensor<2>), String> 
     let width = args.features as usize;
     let centres = Tensor::<2>::random([blocks, width], Distribution::Normal(0.0, 0.25), device);
     let noise = Tensor::<2>::random([graph.nodes(), width], Distribution::Normal(0.0, 1.0), device);
-    let features = noise + centres.select(0, graph.labels.clone());
+    let features = noise + centres.select(0, graph.labels.tensor());
     Ok((graph, features))
 }

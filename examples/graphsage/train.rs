@@ -58,7 +58,7 @@ impl Task {
         let fan_outs = args.fan_outs.iter().map(|&count| count as usize).collect();
         let sampler = NeighborSamplerConfig::new(fan_outs).try_init(&graph.adjacency).map_err(text)?;
         let loader = NeighborLoader::new(sampler, &splits.train, args.batch()).map_err(text)?;
-        let labels: Vec<i64> = graph.labels.to_data().convert::<i64>().iter().collect();
+        let labels = graph.labels.to_vec();
         let shown: Vec<i64> = (0..labels.len() as i64).step_by(labels.len().div_ceil(SHOWN).max(1)).collect();
         let shown_labels = shown.iter().map(|&node| labels[node as usize]).collect();
         let count = shown.len();
@@ -68,11 +68,11 @@ impl Task {
             device: device.clone(),
             loader: loader.with_workers(args.workers as usize),
             features,
-            labels: graph.labels.clone(),
+            labels: graph.labels.tensor(),
             adjacency: graph.valid().adjacency,
             val: graph.labelled(&splits.val).map_err(text)?,
             test: graph.labelled(&splits.test).map_err(text)?,
-            classes: graph.classes,
+            classes: graph.labels.classes(),
         })
     }
 

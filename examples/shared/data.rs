@@ -1,9 +1,9 @@
 //! Opens what a user has: graphs in every form that the library reads.
 
 use crate::console::progress;
-use burn::tensor::{DType, Device, Int, Tensor, TensorCreationOptions, TensorData};
+use burn::tensor::{DType, Device, Int, Tensor, TensorCreationOptions};
 use sparse_tensor::data::{
-    Graph, OgbOptions, Splits, random_split_per_class, read_folder_with, read_ogb_with, read_planetoid_with,
+    Graph, Labels, OgbOptions, Splits, random_split_per_class, read_folder_with, read_ogb_with, read_planetoid_with,
 };
 use sparse_tensor::io::npz::Archive;
 use sparse_tensor::nn::try_row_normalization;
@@ -139,9 +139,8 @@ impl Arrays<'_> {
         Ok(Graph {
             adjacency: CsrTensor::from_edges(&edges, ones, nodes).map_err(text)?,
             features: CsrTensor::from_edges(&places, present, shape).map_err(text)?,
-            classes: labels.iter().max().map_or(0, |&class| (class + 1) as usize),
             splits: split(&labels).map_err(text)?,
-            labels: Tensor::from_data(TensorData::new(labels, [nodes]), device),
+            labels: Labels::from_list(&labels, None, device).map_err(text)?,
         })
     }
 

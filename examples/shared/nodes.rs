@@ -105,7 +105,7 @@ impl Task {
         let labelled = |nodes: &[usize]| graph.labelled(nodes).map_err(|trouble| trouble.to_string());
         let (train, test) = (labelled(&splits.train)?, labelled(&splits.test)?);
         let val = if splits.val.is_empty() { None } else { Some(labelled(&splits.val)?) };
-        let labels = graph.labels.to_data().convert::<i64>().iter().collect();
+        let labels = graph.labels.to_vec();
         Ok(Self { evaluation: graph.valid(), training: graph, labels, train, val, test })
     }
 

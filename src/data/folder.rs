@@ -1,6 +1,7 @@
 //! Graphs as plain text.
 
-use super::graph::{Graph, Splits, label_tensor};
+use super::graph::{Graph, Splits};
+use super::labels::Labels;
 use crate::base::limits::Allowed;
 use crate::io::matrix_market::matrix::{MatrixMarket, Symmetry, Values};
 use crate::io::matrix_market::reader::Reader;
@@ -81,8 +82,7 @@ pub fn read_folder_with(path: impl AsRef<Path>, device: &Device, progress: &mut 
     Ok(Graph {
         adjacency: adjacency.to_csr(device)?,
         features: features.to_csr(device)?,
-        classes: labels.iter().max().map_or(0, |&class| (class + 1) as usize),
-        labels: label_tensor(labels, device),
+        labels: Labels::from_list(&labels, None, device)?,
         splits,
     })
 }

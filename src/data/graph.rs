@@ -1,9 +1,10 @@
 //! The graph data structure.
 
+use super::labels::Labels;
 use crate::base::index::ints;
 use crate::pattern::csr::CsrPattern;
 use crate::tensor::sparse::CsrTensor;
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 
 /// A graph whose nodes have features and, in part, known classes.
 ///
@@ -14,10 +15,8 @@ pub struct Graph {
     pub adjacency: CsrTensor<2>,
     /// `[nodes, features]`.
     pub features: CsrTensor<2>,
-    /// The class of every node, `[nodes]`; -1 where it is not known.
-    pub labels: Tensor<1, Int>,
-    /// Number of classes. Known labels are in `[0, classes)`; nodes in a split have known labels.
-    pub classes: usize,
+    /// The class of every node. Nodes of the splits have one.
+    pub labels: Labels,
     /// The nodes for training, validation and testing.
     pub splits: Splits,
 }
@@ -53,8 +52,7 @@ impl Graph {
         Self {
             adjacency: off_tape(&self.adjacency),
             features: off_tape(&self.features),
-            labels: self.labels.clone().inner(),
-            classes: self.classes,
+            labels: self.labels.valid(),
             splits: self.splits.clone(),
         }
     }
@@ -86,9 +84,4 @@ fn csr(row_ptr: Vec<i64>, col_idx: Vec<i64>, shape: [usize; 2], device: &Device)
 /// The identity matrix as features: each node has a feature of its own.
 pub(super) fn identity(nodes: usize, device: &Device) -> CsrTensor<2> {
     csr((0..=nodes as i64).collect(), (0..nodes as i64).collect(), [nodes, nodes], device)
-}
-
-pub(super) fn label_tensor(labels: Vec<i64>, device: &Device) -> Tensor<1, Int> {
-    let length = labels.len();
-    Tensor::from_data(TensorData::new(labels, [length]), device)
 }

@@ -1,6 +1,7 @@
 //! Zachary's karate club.
 
-use super::graph::{Graph, Splits, identity, label_tensor, undirected};
+use super::graph::{Graph, Splits, identity, undirected};
+use super::labels::Labels;
 use burn::tensor::Device;
 
 /// Members who met outside the club. Each tie is listed once.
@@ -36,7 +37,7 @@ const FACTIONS: [i64; 34] = [
 /// use sparse_tensor::data::karate;
 ///
 /// let graph = karate(&Device::flex());
-/// assert_eq!((graph.nodes(), graph.edges(), graph.classes), (34, 78, 2));
+/// assert_eq!((graph.nodes(), graph.edges(), graph.labels.classes()), (34, 78, 2));
 /// assert_eq!(graph.splits.train, [0, 33]);
 /// ```
 pub fn karate(device: &Device) -> Graph {
@@ -44,8 +45,7 @@ pub fn karate(device: &Device) -> Graph {
     Graph {
         adjacency: undirected(&EDGES, nodes, device),
         features: identity(nodes, device),
-        labels: label_tensor(FACTIONS.to_vec(), device),
-        classes: 2,
+        labels: Labels::new_unchecked(FACTIONS.to_vec(), 2, device),
         splits: Splits { train: vec![0, nodes - 1], val: vec![], test: (1..nodes - 1).collect() },
     }
 }

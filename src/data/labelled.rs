@@ -47,10 +47,10 @@ impl Graph {
     ///
     /// `index_out_of_range` for what is no node; `invalid` for a node without a known class.
     pub fn labelled(&self, nodes: &[usize]) -> Result<LabelledNodes> {
-        let labels: Vec<i64> = read_data(self.labels.clone()).convert::<i64>().iter().collect();
+        let labels = self.labels.to_vec();
         check_ids("Graph::labelled", nodes, labels.len())?;
         let own: Vec<i64> = nodes.iter().map(|&node| labels[node]).collect();
-        LabelledNodes::new(nodes, &own, labels.len(), self.classes, &self.adjacency.device())
+        LabelledNodes::new(nodes, &own, labels.len(), self.labels.classes(), &self.adjacency.device())
     }
 }
 

@@ -5,7 +5,7 @@
 //!   [`ClusterPartition`].
 //!   `NeighborDataLoader` (feature `dataset`) gives their batches to burn-train.
 //! - Larger than memory: `MappedGraph` and `FeatureStore` (feature `mmap`), or any [`GraphStore`].
-//! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`], [`LabelledNodes`].
+//! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`], [`Labels`], [`LabelledNodes`].
 //! - Transforms: [`to_undirected`], [`one_hot_degree`], [`normalize_features`], [`knn_graph`]. Self loops and degrees
 //!   are methods of [`SparseTensor`](crate::SparseTensor).
 //! - Algorithms: [`connected_components`], [`bfs_levels`], [`pagerank`], [`triangle_counts`], [`Reordering`].
@@ -21,6 +21,7 @@ mod hashing;
 pub(crate) mod host;
 mod karate;
 mod labelled;
+mod labels;
 #[cfg(feature = "mmap")]
 pub(crate) mod mapped;
 mod metrics;
@@ -45,6 +46,7 @@ pub use graph::{Graph, Splits};
 pub use hashing::FeatureHasher;
 pub use karate::karate;
 pub use labelled::LabelledNodes;
+pub use labels::Labels;
 #[cfg(feature = "mmap")]
 pub use mapped::{features::FeatureStore, graph::MappedGraph};
 pub use metrics::{hits_at_k, recall_at_k, roc_auc, try_hits_at_k, try_recall_at_k, try_roc_auc};

@@ -1,6 +1,7 @@
 //! Node-property graphs of the Open Graph Benchmark.
 
-use super::graph::{Graph, Splits, label_tensor, undirected};
+use super::graph::{Graph, Splits, undirected};
+use super::labels::Labels;
 use crate::base::checks::has_dtype;
 use crate::base::index::read_all;
 use crate::base::limits::Allowed;
@@ -90,8 +91,7 @@ impl OgbGraph {
         Ok(Graph {
             adjacency: adjacency.with_values(ones),
             features,
-            classes: labels.iter().max().map_or(0, |&class| (class + 1) as usize),
-            labels: label_tensor(labels, &device),
+            labels: Labels::from_list(&labels, None, &device)?,
             splits: self.splits.clone(),
         })
     }

@@ -1,6 +1,7 @@
 //! The raw files of the Planetoid graphs.
 
-use super::graph::{Graph, Splits, label_tensor, undirected};
+use super::graph::{Graph, Splits, undirected};
+use super::labels::Labels;
 use super::pickle::{Pickle, Value};
 use crate::base::checks::has_dtype;
 use crate::base::index::ints;
@@ -38,7 +39,7 @@ const VALIDATION: usize = 500;
 /// use sparse_tensor::data::read_planetoid;
 ///
 /// let graph = read_planetoid("Cora/raw", "cora", &Device::flex()).unwrap();
-/// assert_eq!((graph.nodes(), graph.edges(), graph.classes), (2708, 5278, 7));
+/// assert_eq!((graph.nodes(), graph.edges(), graph.labels.classes()), (2708, 5278, 7));
 /// ```
 ///
 /// # Errors
@@ -115,7 +116,7 @@ pub fn read_planetoid_with(
         return Err(at("test.index")(format!("a test node must be in [{known}, {end}), got {id}")));
     }
     let mut labels = ally.of;
-    labels.resize(nodes, -1);
+    labels.resize(nodes, Labels::MISSING);
     let mut rows: Vec<Option<(&Rows, usize)>> = (0..known).map(|row| Some((&allx, row))).collect();
     rows.resize(nodes, None);
     for (row, &id) in test.iter().enumerate() {
@@ -149,8 +150,7 @@ pub fn read_planetoid_with(
     Ok(Graph {
         adjacency,
         features,
-        labels: label_tensor(labels, device),
-        classes: ally.classes,
+        labels: Labels::new_unchecked(labels, ally.classes, device),
         splits: Splits { train, val, test },
     })
 }

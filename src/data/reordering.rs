@@ -1,7 +1,7 @@
 //! Nodes in another order.
 
 use super::host::{HostRows, invalid, take, unsigned};
-use crate::base::index::index_below;
+use crate::base::index::{check_ids, index_below};
 use crate::base::kind::Kind;
 use crate::ops::graph::check_square;
 use crate::ops::plan::IndexPlan;
@@ -157,7 +157,7 @@ impl Reordering {
     ///
     /// `index_out_of_range` for what is no node.
     pub fn to_new(&self, nodes: &[usize]) -> Result<Vec<usize>> {
-        super::host::check_ids("Reordering::to_new", nodes, self.inverse.len())?;
+        check_ids("Reordering::to_new", nodes, self.inverse.len())?;
         Ok(nodes.iter().map(|&node| self.inverse[node]).collect())
     }
 

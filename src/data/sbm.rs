@@ -1,6 +1,7 @@
 //! The stochastic block model.
 
-use super::graph::{Graph, Splits, identity, label_tensor, undirected};
+use super::graph::{Graph, Splits, identity, undirected};
+use super::labels::Labels;
 use burn::tensor::Device;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -25,7 +26,7 @@ const MOST_EDGES: f64 = 1e9;
 /// use sparse_tensor::data::stochastic_block_model;
 ///
 /// let graph = stochastic_block_model(&[50, 50], 0.3, 0.01, 7, &Device::flex()).unwrap();
-/// assert_eq!((graph.nodes(), graph.classes), (100, 2));
+/// assert_eq!((graph.nodes(), graph.labels.classes()), (100, 2));
 /// ```
 ///
 /// # Errors
@@ -78,8 +79,7 @@ pub fn stochastic_block_model(sizes: &[usize], p_in: f64, p_out: f64, seed: u64,
     Ok(Graph {
         adjacency: undirected(&edges, nodes, device),
         features: identity(nodes, device),
-        labels: label_tensor(labels, device),
-        classes: sizes.len(),
+        labels: Labels::new_unchecked(labels, sizes.len(), device),
         splits,
     })
 }

@@ -5,7 +5,7 @@ use super::plan::IndexPlan;
 use super::put_along_axis::run;
 use crate::base::index::{count_up, index_tensor};
 use crate::base::kind::{Kind, Numeric};
-use crate::pattern::layout::Pattern;
+use crate::pattern::layout::{Pattern, Structure};
 use crate::pattern::lines::Lines;
 use crate::rows::{RowMap, sum_rows};
 use crate::tensor::sparse::{CooTensor, SparseTensor};

@@ -2,8 +2,7 @@
 
 use super::select::checked_index;
 use crate::base::checks::same_device;
-use crate::base::index::index_below;
-use crate::data::host::check_below;
+use crate::base::index::{check_below, index_below};
 use burn::tensor::{Device, Int, Tensor};
 use sparse_core::Result;
 

@@ -6,7 +6,6 @@ use super::gather::read;
 use super::indices::Indices;
 use super::put_along_axis::target;
 use super::slice::from_start;
-use crate::base::checks::same_device;
 use crate::base::coordinates::{along, by_dim, join_dims};
 use crate::base::empty::nothing;
 use crate::base::exact::Exact;

@@ -129,7 +129,7 @@ impl Rows {
 }
 
 /// The rows in the messages of all ranks: whole, with ids that ascend and that a table of `size` rows has.
-fn all_rows<M: AsRef<[u8]>>(op: &'static str, messages: &[M], bytes: usize, size: usize) -> Result<Vec<Rows>> {
+fn all_rows<M: AsRef<Vec<u8>>>(op: &'static str, messages: &[M], bytes: usize, size: usize) -> Result<Vec<Rows>> {
     let mut all = vec![];
     for (rank, message) in messages.iter().enumerate() {
         let Some(rows) = Rows::read(message.as_ref(), bytes) else {

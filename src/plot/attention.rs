@@ -34,7 +34,7 @@ const EDGES: usize = 3000;
 /// let graph = karate(&device);
 /// let layer = GatConvConfig::new(34, 8).with_heads(4).init(&device);
 /// let weights = layer.attention(&graph.adjacency, graph.features.to_dense());
-/// let labels: Vec<i64> = graph.labels.into_data().convert::<i64>().iter().collect();
+/// let labels = graph.labels.to_vec();
 /// let text = attention(&weights, &labels).text(80, 30);
 /// assert!(text.contains("class 0") && text.contains("class 1"));
 /// ```

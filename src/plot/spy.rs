@@ -50,7 +50,7 @@ pub fn try_spy<P: Pattern, K: Kind>(matrix: &SparseTensor<P, 2, K>) -> Result<Pl
 /// use sparse_tensor::{data::karate, plot::spy_by_class};
 ///
 /// let graph = karate(&Device::flex());
-/// let labels: Vec<i64> = graph.labels.into_data().convert::<i64>().iter().collect();
+/// let labels = graph.labels.to_vec();
 /// assert!(spy_by_class(&graph.adjacency, &labels).text(60, 24).contains("156 elements of 34 x 34"));
 /// ```
 ///

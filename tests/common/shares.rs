@@ -41,7 +41,7 @@ impl Task {
         // All neighbours: then a batch gives the same numbers whole or in shares.
         let sampler = NeighborSamplerConfig::new(vec![100, 100]).init(&graph.adjacency);
         let features = Tensor::from_data(TensorData::new(features, [34, 6]), device);
-        Self { sampler, features, labels: graph.labels }
+        Self { sampler, features, labels: graph.labels.tensor() }
     }
 
     fn loss(&self, model: &Sage, nodes: &[usize]) -> Tensor<1> {

@@ -22,12 +22,12 @@ fn descend(graph: &Graph, hidden: usize, steps: usize, rate: f32, device: &Devic
         |list: Vec<f32>, inputs: usize| list.into_iter().map(|x| x * (6.0 / inputs as f32).sqrt()).collect::<Vec<_>>();
     let inputs = graph.features.dims()[1];
     let first = scale(data.floats(inputs * hidden), inputs + hidden);
-    let second = scale(data.floats(hidden * graph.classes), hidden + graph.classes);
+    let second = scale(data.floats(hidden * graph.labels.classes()), hidden + graph.labels.classes());
     let mut first = floats(&first, [inputs, hidden], device).require_grad();
-    let mut second = floats(&second, [hidden, graph.classes], device).require_grad();
+    let mut second = floats(&second, [hidden, graph.labels.classes()], device).require_grad();
     let nodes: Vec<i32> = graph.splits.train.iter().map(|&node| node as i32).collect();
     let plan = IndexPlan::new(ints(&nodes, [nodes.len()], device), graph.nodes()).unwrap();
-    let labels = plan.select(graph.labels.clone().inner(), 0).unsqueeze_dim::<2>(1);
+    let labels = plan.select(graph.labels.tensor().inner(), 0).unsqueeze_dim::<2>(1);
     let logits = |first: &Tensor<2>, second: &Tensor<2>| {
         let hidden = relu(adjacency.matmul(features.matmul(first.clone())));
         adjacency.matmul(hidden.matmul(second.clone()))
@@ -48,7 +48,7 @@ fn descend(graph: &Graph, hidden: usize, steps: usize, rate: f32, device: &Devic
         (first, second) = (lower(first), lower(second));
     }
     assert_eq!(device_reads() - reads, 0, "a training step reads nothing but its loss");
-    let right = logits(&first, &second).argmax(1).flatten::<1>(0, 1).inner().equal(graph.labels.clone().inner());
+    let right = logits(&first, &second).argmax(1).flatten::<1>(0, 1).inner().equal(graph.labels.tensor().inner());
     (losses, right.float().mean().into_scalar::<f32>())
 }
 
@@ -77,11 +77,11 @@ fn launches_of_a_step() {
     let graph = karate(&gpu);
     let adjacency = symmetric_normalization(&graph.adjacency, true);
     let first = GcnConvConfig::new(34, 8).with_relu(true).init(&gpu);
-    let second = GcnConvConfig::new(8, graph.classes).init(&gpu);
+    let second = GcnConvConfig::new(8, graph.labels.classes()).init(&gpu);
     let step = || {
         let hidden = first.forward_sparse(&adjacency, &graph.features);
         let logits = second.forward(&adjacency, hidden);
-        log_softmax(logits, 1).gather(1, graph.labels.clone().unsqueeze_dim(1)).mean().neg().backward()
+        log_softmax(logits, 1).gather(1, graph.labels.tensor().unsqueeze_dim(1)).mean().neg().backward()
     };
     // The second step keeps the constants in the order of their columns.
     (0..2).for_each(|_| drop(step()));

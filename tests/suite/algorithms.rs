@@ -132,7 +132,7 @@ fn an_order_moves_everything_and_back() {
         assert_eq!(floats(order.adjacency(&graph.adjacency.to_coo()).to_dense()), floats(moved.to_dense()));
         assert_eq!(floats(order.rows(x.clone())), floats(x.clone().select(0, rows)));
         assert_eq!(floats(order.restore_rows(order.rows(x.clone()))), floats(x.clone()));
-        assert_eq!(ints(order.rows(graph.labels.clone()))[order.inverse()[33]], 1);
+        assert_eq!(ints(order.rows(graph.labels.tensor()))[order.inverse()[33]], 1);
         assert_eq!(order.to_new(&graph.splits.train).unwrap(), [order.inverse()[0], order.inverse()[33]]);
         let far = |(row, line): (usize, &[f64])| {
             (0..34).filter(|&col| line[col] != 0.0).map(|col| row.abs_diff(col)).max().unwrap()

@@ -8,15 +8,15 @@ fn is_sound(graph: &Graph) {
     let nodes = graph.nodes();
     assert_eq!(graph.adjacency.dims(), [nodes, nodes]);
     assert_eq!(graph.features.dims()[0], nodes);
-    assert_eq!(graph.labels.dims(), [nodes]);
+    assert_eq!(graph.labels.len(), nodes);
     let coo = graph.adjacency.to_coo().indices().into_data().convert::<i64>();
     let ends: Vec<i64> = coo.iter().collect();
     let (rows, cols) = ends.split_at(graph.adjacency.nnz());
     let pairs: std::collections::BTreeSet<(i64, i64)> = rows.iter().copied().zip(cols.iter().copied()).collect();
     assert_eq!(pairs.len(), rows.len(), "every edge once");
     assert!(pairs.iter().all(|&(a, b)| a != b && pairs.contains(&(b, a))));
-    let labels: Vec<i64> = graph.labels.to_data().convert::<i64>().iter().collect();
-    assert!(labels.iter().all(|&label| (-1..graph.classes as i64).contains(&label)));
+    let labels = graph.labels.to_vec();
+    assert!(labels.iter().all(|&label| (-1..graph.labels.classes() as i64).contains(&label)));
     let splits = &graph.splits;
     let mut all: Vec<usize> = [&splits.train, &splits.val, &splits.test].into_iter().flatten().copied().collect();
     all.sort_unstable();
@@ -32,7 +32,7 @@ fn the_karate_club_is_zacharys() {
     let degrees: Vec<i64> = ptr.windows(2).map(|pair| pair[1] - pair[0]).collect();
     // Zachary 1977: the two leaders are the best connected.
     assert_eq!((degrees[0], degrees[33], degrees[32], degrees[2]), (16, 17, 12, 10));
-    let officers: i64 = graph.labels.clone().sum().into_scalar();
+    let officers: i64 = graph.labels.tensor().sum().into_scalar();
     assert_eq!(officers, 17);
     let valid = graph.valid();
     assert!(!valid.adjacency.device().is_autodiff() && graph.adjacency.device().is_autodiff());
@@ -44,8 +44,8 @@ fn blocks_have_the_density_asked_for() {
     let device = Device::flex();
     let graph = stochastic_block_model(&[600, 400, 0, 1], 0.05, 0.002, 3, &device).unwrap();
     is_sound(&graph);
-    assert_eq!((graph.nodes(), graph.classes), (1001, 4));
-    let labels: Vec<i64> = graph.labels.to_data().convert::<i64>().iter().collect();
+    assert_eq!((graph.nodes(), graph.labels.classes()), (1001, 4));
+    let labels = graph.labels.to_vec();
     let ends: Vec<i64> = graph.adjacency.to_coo().indices().into_data().convert::<i64>().iter().collect();
     let (rows, cols) = ends.split_at(graph.adjacency.nnz());
     let inside = rows.iter().zip(cols).filter(|&(&a, &b)| labels[a as usize] == labels[b as usize]).count() / 2;
@@ -68,7 +68,7 @@ fn blocks_at_the_edges() {
     let none = stochastic_block_model(&[4, 3], 0.0, 0.0, 0, &device).unwrap();
     assert_eq!((none.edges(), none.nodes()), (0, 7));
     let empty = stochastic_block_model(&[], 0.5, 0.5, 0, &device).unwrap();
-    assert_eq!((empty.nodes(), empty.classes), (0, 0));
+    assert_eq!((empty.nodes(), empty.labels.classes()), (0, 0));
     // 10^12 pairs, drawn by jumps: this would not end otherwise.
     let large = stochastic_block_model(&[700_000, 700_000], 2e-6, 1e-8, 1, &device).unwrap();
     assert!((900_000..1_050_000).contains(&large.edges()), "{}", large.edges());
@@ -106,7 +106,7 @@ fn folders_are_read() {
     let folder = folder("", None);
     let graph = read_folder(folder.path(), &Device::flex()).unwrap();
     is_sound(&graph);
-    assert_eq!((graph.nodes(), graph.edges(), graph.classes), (4, 2, 2));
+    assert_eq!((graph.nodes(), graph.edges(), graph.labels.classes()), (4, 2, 2));
     assert_eq!((graph.splits.train, graph.splits.val, graph.splits.test), (vec![0, 1], vec![], vec![2, 3]));
     let unknown = self::folder("test.txt", Some("3\n"));
     fs::write(unknown.path().join("labels.txt"), "0\n1\n-1\n0\n").unwrap();

@@ -1,6 +1,7 @@
 use burn::nn::loss::CrossEntropyLossConfig;
 use burn::tensor::{DType, Device, Distribution, Int, Tensor, Tolerance};
-use sparse_tensor::data::{LabelledNodes, karate, stochastic_block_model};
+use sparse_tensor::SparseError;
+use sparse_tensor::data::{LabelledNodes, Labels, karate, stochastic_block_model};
 
 /// Nodes out of order, one of them twice.
 const NODES: [usize; 5] = [4, 0, 4, 2, 5];
@@ -61,7 +62,7 @@ fn what_is_no_node_or_no_class_is_named() {
     let device = Device::flex();
     let mut graph = karate(&device);
     assert_eq!(graph.labelled(&[3, 34]).unwrap_err().kind(), "index_out_of_range");
-    graph.labels = graph.labels.clone().slice_fill(5..6, -1);
+    graph.labels = Labels::new(graph.labels.tensor().slice_fill(5..6, Labels::MISSING), 2).unwrap();
     let unknown = graph.labelled(&[4, 5]).unwrap_err();
     assert_eq!(unknown.kind(), "invalid");
     assert!(unknown.to_string().contains("got -1 for node 5"), "{unknown}");
@@ -82,4 +83,29 @@ fn what_is_no_node_or_no_class_is_named() {
     let logits = Tensor::<2>::zeros([6, 3], &device);
     assert_eq!(none.try_accuracy(logits.clone()).unwrap_err().kind(), "empty_input");
     assert_eq!(none.try_cross_entropy(logits).unwrap_err().kind(), "empty_input");
+}
+
+#[test]
+fn a_missing_label_is_of_no_class() {
+    let device = Device::flex().autodiff();
+    let labels = Labels::from_list(&[2, -1, 0, -1], None, &device).unwrap();
+    assert_eq!((labels.classes(), labels.len(), labels.is_empty()), (3, 4, false));
+    let rows = labels.one_hot();
+    assert_eq!(rows.dims(), [4, 3]);
+    let rows: Vec<f32> = rows.into_data().iter().collect();
+    assert_eq!(rows, [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    assert_eq!(labels.known().into_data().iter::<bool>().collect::<Vec<_>>(), [true, false, true, false]);
+    assert_eq!(labels.valid().to_vec(), [2, -1, 0, -1]);
+    // Classes that no node has, no node, and no known one.
+    assert_eq!(Labels::from_list(&[0], 4, &device).unwrap().one_hot().dims(), [1, 4]);
+    for (list, classes) in [(&[][..], 0), (&[-1], 0)] {
+        let labels = Labels::from_list(list, None, &device).unwrap();
+        assert_eq!((labels.classes(), labels.one_hot().dims()), (classes, [list.len(), classes]));
+    }
+    let told = |labels: Result<Labels, SparseError>| labels.unwrap_err().to_string();
+    let rule = "a label must be in [0, 3), or -1 if it is not known, got";
+    assert_eq!(told(Labels::from_list(&[0, 3], 3, &device)), format!("Labels::from_list: {rule} 3 for node 1"));
+    let below = Tensor::from_ints([-2, 0], &device);
+    assert_eq!(told(Labels::new(below, 3)), format!("Labels::new: {rule} -2 for node 0"));
+    assert!(Labels::from_list(&[i64::MAX, i64::MIN], None, &device).is_err());
 }

@@ -72,7 +72,7 @@ fn a_model_over_a_full_sample_gives_what_it_gives_over_the_graph() {
     assert_eq!((out.dims(), batch.seeds()), ([3, 3], &[0, 1, 0, 2][..]));
     let want = whole.select(0, Tensor::from_ints([30, 2, 30, 11], &device));
     batch.seed_rows(out).into_data().assert_approx_eq::<f32>(&want.into_data(), burn::tensor::Tolerance::default());
-    assert_eq!(ints(batch.labels(graph.labels.clone())), [1, 0, 1, 0]);
+    assert_eq!(ints(batch.labels(graph.labels.tensor())), [1, 0, 1, 0]);
     assert_eq!(ints(batch.node_ids()).len(), batch.nodes().len());
 }
 

@@ -21,7 +21,7 @@ fn problem(device: &Device) -> (Graph, CsrTensor<2>) {
 }
 
 fn cross_entropy(logits: Tensor<2>, graph: &Graph) -> Tensor<1> {
-    log_softmax(logits, 1).gather(1, graph.labels.clone().unsqueeze_dim(1)).mean().neg()
+    log_softmax(logits, 1).gather(1, graph.labels.tensor().unsqueeze_dim(1)).mean().neg()
 }
 
 /// First and last loss of 40 steps. Every sparse product goes through `product`; biases are left out, so that nothing
@@ -82,7 +82,7 @@ fn edge_weights_train_too() {
     let (graph, adjacency) = problem(&device);
     let mut weights = adjacency.values::<1>().detach().require_grad();
     // The features are the classes: the edges alone decide how well they are told apart.
-    let features = graph.labels.clone().one_hot::<2>(3).float();
+    let features = graph.labels.one_hot();
     let mut losses = Vec::new();
     for _ in 0..30 {
         let a = adjacency.with_values(weights.clone());

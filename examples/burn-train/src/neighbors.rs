@@ -83,7 +83,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Outcome, String> {
 fn loaders(settings: &Settings) -> Result<(usize, Loaders<NodeBatch>), SparseError> {
     let (graph, features) = graph(&settings.device.clone().inner())?;
     let sampler = NeighborSamplerConfig::new(FAN_OUTS.to_vec()).with_seed(settings.seed).try_init(&graph.adjacency)?;
-    let data = (features, graph.labels);
+    let data = (features, graph.labels.tensor());
     let loader = |nodes: &[usize]| {
         let loader = NeighborLoader::new(sampler.clone(), nodes, settings.batch_size)?;
         let loader = loader.with_workers(settings.workers).with_seed(settings.seed);
@@ -99,7 +99,7 @@ fn loaders(settings: &Settings) -> Result<(usize, Loaders<NodeBatch>), SparseErr
         valid: Arc::new(loader(&graph.splits.val)?.with_fixed_epoch()),
         test: Arc::new(loader(&graph.splits.test)?.with_fixed_epoch()),
     };
-    Ok((graph.classes, loaders))
+    Ok((graph.labels.classes(), loaders))
 }
 
 /// A generated graph of 5 classes, and features `[nodes, FEATURES]` that say little about the class of their own node:

@@ -89,7 +89,7 @@ impl Training {
         Ok(Self {
             adjacency,
             leaders: leaders?,
-            sides: ints(graph.labels).await?,
+            sides: ints(graph.labels.tensor()).await?,
             ties: ints(Tensor::<1, Int>::stack::<2>(ties.into(), 1)).await?,
             features: graph.features,
             model,

@@ -40,7 +40,7 @@ type Prepare<D, O> = dyn Fn(&D, NeighborBatch) -> O + Send + Sync;
 /// let graph = karate(&Device::flex());
 /// let sampler = NeighborSamplerConfig::new(vec![5, 5]).init(&graph.adjacency);
 /// let seeds = NeighborLoader::new(sampler, &graph.splits.test, 10).unwrap();
-/// let data = (Tensor::<2>::ones([34, 8], &Device::flex()), graph.labels);
+/// let data = (Tensor::<2>::ones([34, 8], &Device::flex()), graph.labels.tensor());
 /// let loader = NeighborDataLoader::new(seeds, data, |(x, labels), batch| {
 ///     (batch.features(x.clone()), batch.labels(labels.clone()), batch)
 /// });

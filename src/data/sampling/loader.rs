@@ -158,7 +158,7 @@ impl NeighborLoader {
     /// let graph = karate(&Device::flex());
     /// let sampler = NeighborSamplerConfig::new(vec![5]).init(&graph.adjacency);
     /// let loader = NeighborLoader::new(sampler, &[0, 5, 9], 2).unwrap();
-    /// for (batch, labels) in loader.epoch_with(0, move |batch| (batch.clone(), batch.labels(graph.labels.clone()))) {
+    /// for (batch, labels) in loader.epoch_with(0, move |batch| (batch.clone(), batch.labels(graph.labels.tensor()))) {
     ///     assert_eq!(labels.dims(), [batch.seeds().len()]);
     /// }
     /// ```

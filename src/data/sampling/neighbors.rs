@@ -91,7 +91,7 @@ impl Source {
 ///     x = own + row_normalization(block).matmul(x);
 /// }
 /// assert_eq!(x.dims(), [2, 8]);
-/// assert_eq!(batch.labels(graph.labels).dims(), [2]);
+/// assert_eq!(batch.labels(graph.labels.tensor()).dims(), [2]);
 /// ```
 ///
 /// The edges of all layers are those of one sample, as in PyG's `NeighborLoader` with `trim_to_layer`: an inner block

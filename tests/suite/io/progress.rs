@@ -64,8 +64,8 @@ fn blank() -> String {
 fn is_same(a: &Graph, b: &Graph) {
     assert_eq!(a.adjacency.to_triplets::<f64>(), b.adjacency.to_triplets::<f64>());
     assert_eq!(a.features.to_triplets::<f64>(), b.features.to_triplets::<f64>());
-    assert_eq!(a.labels.to_data(), b.labels.to_data());
-    assert_eq!((&a.splits, a.classes), (&b.splits, b.classes));
+    assert_eq!(a.labels.to_vec(), b.labels.to_vec());
+    assert_eq!((&a.splits, a.labels.classes()), (&b.splits, b.labels.classes()));
     assert!(a.edges() > 0 && a.features.nnz() > 0 && !a.splits.train.is_empty());
 }
 
