@@ -102,7 +102,11 @@ impl Labels {
     ///
     /// A node that votes in label propagation has a row of ones and zeros; one that does not know votes for nothing.
     pub fn one_hot(&self) -> Tensor<2> {
-        let classes = Tensor::<1, Int>::arange(0..self.classes as i64, &self.labels.device());
+        let (device, shape) = (self.labels.device(), [self.len(), self.classes]);
+        if shape.contains(&0) {
+            return Tensor::zeros(shape, &device);
+        }
+        let classes = Tensor::<1, Int>::arange(0..self.classes as i64, &device);
         self.labels.clone().unsqueeze_dim::<2>(1).equal(classes.unsqueeze_dim::<2>(0)).float()
     }
 

@@ -24,7 +24,8 @@ use std::sync::Arc;
 /// # Errors
 ///
 /// `invalid`, on all ranks, if tables have different shapes or dtypes, if a gradient is not of the table, or for the
-/// weights that [`all_reduce`](super::all_reduce) refuses; `invalid` if a rank stops.
+/// weights that [`all_reduce`](super::all_reduce) refuses; `invalid`, on the rank that gets them, for rows of another rank
+/// that are not those of the table; `invalid` if a rank stops.
 pub fn all_reduce_rows<C: Collective + ?Sized>(
     ranks: &mut C,
     grad: Option<RowSparseGrad>,
@@ -46,9 +47,10 @@ pub fn all_reduce_rows<C: Collective + ?Sized>(
     let own = grad.filter(|_| weight != 0.0).map(|grad| Rows::of(grad, bytes)).unwrap_or_default();
     let parts = own.divided(ranks.size(), bytes).into_iter().map(|part| part.message());
     let received = ranks.exchange(parts.collect())?;
-    let received = all_rows(OP, &received, bytes, size)?;
+    let own = ranks.rank();
+    let received = all_rows(OP, &received, [bytes, size], |_| own)?;
     let pieces = gather(ranks, mean(OP, &received, &weights, [columns, bytes], dtype)?.message().to_vec())?;
-    let pieces = all_rows(OP, &pieces, bytes, size)?;
+    let pieces = all_rows(OP, &pieces, [bytes, size], |rank| rank)?;
     // Each piece ascends, and no two have the same row.
     let mut order: Vec<(i64, &[u8])> =
         pieces.iter().flat_map(|piece| piece.ids.iter().copied().zip(piece.rows(bytes))).collect();
@@ -128,26 +130,33 @@ impl Rows {
     }
 }
 
-/// The rows in the messages of all ranks: whole, with ids that ascend and that a table of `size` rows has.
-fn all_rows<M: AsRef<Vec<u8>>>(op: &'static str, messages: &[M], bytes: usize, size: usize) -> Result<Vec<Rows>> {
-    let mut all = vec![];
-    for (rank, message) in messages.iter().enumerate() {
-        let Some(rows) = Rows::read(message.as_ref(), bytes) else {
-            return invalid(
-                op,
-                format!("all ranks must run the same program, got rows of another size of rank {rank}"),
-            );
+/// The rows in the messages of all ranks. A message has rows of `bytes` bytes, with ids that ascend, that are in the
+/// table of `size` rows, and that the rank `summed_on` of its sender sums.
+fn all_rows(
+    op: &'static str,
+    messages: &[Message],
+    [bytes, size]: [usize; 2],
+    summed_on: impl Fn(usize) -> usize,
+) -> Result<Vec<Rows>> {
+    let of_rank = |(rank, message): (usize, &Message)| {
+        let Some(rows) = Rows::read(message, bytes) else {
+            return invalid(op, format!("rows of {bytes} bytes must be all that rank {rank} sends, got other bytes"));
         };
-        if let Some(&id) = rows.ids.iter().find(|&&id| usize::try_from(id).map_or(true, |id| id >= size)) {
+        let place = |id: i64| usize::try_from(id).ok().filter(|&row| row < size);
+        if let Some(id) = rows.ids.iter().find(|&&id| place(id).is_none()) {
             return invalid(op, format!("a row of rank {rank} must be in [0, {size}), got {id}"));
+        }
+        let (ranks, owner) = (messages.len(), summed_on(rank));
+        if let Some(id) = rows.ids.iter().find(|&&id| place(id).is_some_and(|row| row % ranks != owner)) {
+            return invalid(op, format!("a row of rank {rank} must be one that rank {owner} sums, got {id}"));
         }
         if let Some(pair) = rows.ids.windows(2).find(|pair| pair[0] >= pair[1]) {
             let (before, id) = (pair[0], pair[1]);
             return invalid(op, format!("the rows of rank {rank} must ascend, got {before} and then {id}"));
         }
-        all.push(rows);
-    }
-    Ok(all)
+        Ok(rows)
+    };
+    messages.iter().enumerate().map(of_rank).collect()
 }
 
 /// The weighted mean of the rows of all ranks. A rank that lacks a row counts as zeros.

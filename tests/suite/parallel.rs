@@ -1,5 +1,6 @@
 //! Ranks that are threads. `tests/mpi` does the same with processes.
 
+use crate::partition::{Spoil, Spoiled};
 use crate::shares::{Sage, Task, distance, parameters};
 use burn::module::{Module, Param};
 use burn::nn::{Linear, LinearConfig};
@@ -196,6 +197,43 @@ fn rows_are_reduced_as_rows() {
         assert_eq!((ids.as_slice(), rows), ([2, 7, 9].as_slice(), &want));
         let stepped: Vec<f32> = stepped.iter().collect();
         assert_eq!((stepped[4], stepped[15], stepped[0]), (-want[0], -want[3], 0.0));
+    }
+}
+
+/// The error of rank 0, whose exchange `at` brings it other bytes from rank 1. None is a panic.
+fn with_rows_spoiled(at: usize, spoil: &Spoil) -> Option<String> {
+    let found = on_ranks(2, |ranks| {
+        let rows = Tensor::<2>::ones([4, 2], &Device::flex());
+        let own = RowSparseGrad::new(ids(&[1, 2, 5, 8], &Device::flex()), rows, 10).unwrap();
+        all_reduce_rows(&mut Spoiled { ranks, at, spoil }, Some(own), &table(&device()), 1.0).err()
+    });
+    found[0].as_ref().map(|trouble| trouble.to_string())
+}
+
+/// Exchange 0 is that of the arguments, 1 brings rows to sum, 2 brings sums. Rank 0 sums the even rows.
+#[test]
+fn rows_of_other_ranks_are_checked() {
+    let first = |id: i64| move |bytes: &mut Vec<u8>| bytes[8..16].copy_from_slice(&id.to_le_bytes());
+    for (at, id, told) in [
+        (1, 10, "a row of rank 1 must be in [0, 10), got 10"),
+        (1, -2, "a row of rank 1 must be in [0, 10), got -2"),
+        (1, 3, "a row of rank 1 must be one that rank 0 sums, got 3"),
+        (1, 8, "the rows of rank 1 must ascend, got 8 and then 8"),
+        (2, i64::MAX, "a row of rank 1 must be in [0, 10), got 9223372036854775807"),
+        (2, 4, "a row of rank 1 must be one that rank 1 sums, got 4"),
+        (2, 9, "the rows of rank 1 must ascend, got 9 and then 5"),
+    ] {
+        assert_eq!(with_rows_spoiled(at, &first(id)), Some(format!("all_reduce_rows: {told}")), "{at}, {id}");
+    }
+    let cut = with_rows_spoiled(1, &|bytes| bytes.truncate(20));
+    assert_eq!(cut.unwrap(), "all_reduce_rows: rows of 8 bytes must be all that rank 1 sends, got other bytes");
+    for at in 0..3 {
+        for place in 0..80 {
+            let changed: Box<Spoil> = Box::new(move |bytes| bytes.iter_mut().skip(place).take(1).for_each(|b| *b ^= 1));
+            let filled: Box<Spoil> = Box::new(move |bytes| bytes.iter_mut().skip(place).take(8).for_each(|b| *b = 255));
+            let cut: Box<Spoil> = Box::new(move |bytes| bytes.truncate(place));
+            [changed, filled, cut].iter().for_each(|spoil| drop(with_rows_spoiled(at, spoil)));
+        }
     }
 }
 

@@ -148,17 +148,17 @@ fn the_first_rows_of_a_halo_are_kept() {
 }
 
 /// What happens to a message.
-type Spoil = dyn Fn(&mut Vec<u8>) + Sync;
+pub(crate) type Spoil = dyn Fn(&mut Vec<u8>) + Sync;
 
 /// What happens to a folder.
 type Fault = dyn Fn(&Path);
 
 /// Ranks of which one gets other bytes than were sent to it.
-struct Spoiled<'a> {
-    ranks: &'a mut Threads,
+pub(crate) struct Spoiled<'a> {
+    pub(crate) ranks: &'a mut Threads,
     /// The exchange in which it happens, and what happens.
-    at: usize,
-    spoil: &'a Spoil,
+    pub(crate) at: usize,
+    pub(crate) spoil: &'a Spoil,
 }
 
 impl Collective for Spoiled<'_> {
