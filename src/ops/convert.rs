@@ -19,6 +19,9 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
     /// Converts to compressed rows: duplicates are summed and rows are sorted. For 2 or 3 sparse dims, and any dense
     /// dims.
     ///
+    /// The values move with their elements. A list in the order of this tensor's elements, such as attributes of edges,
+    /// does not: [`coalesce_plan`](Self::coalesce_plan) brings it into the order of the result.
+    ///
     /// Cost: only the row pointers for a coalesced tensor, otherwise a [`coalesce`](CooTensor::coalesce) first. The
     /// pattern of the result is kept with this one.
     ///

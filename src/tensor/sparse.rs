@@ -149,6 +149,10 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 
     /// The same pattern and fill with other values `[nnz, dense dims..]`. Use this to reuse a pattern without a copy.
     ///
+    /// Value `k` goes to the `k`-th stored element, and elements are stored by rows: after
+    /// [`to_csr`](crate::CooTensor::to_csr) or [`coalesce`](Self::coalesce) that is not the order in which edges were
+    /// given. [`coalesce_plan`](crate::CooTensor::coalesce_plan) brings attributes of edges into the order stored.
+    ///
     /// # Errors
     ///
     /// `length_mismatch` or `shape_mismatch` if the values do not fit the pattern; `dtype_mismatch` if a fill held by a

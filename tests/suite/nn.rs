@@ -1,12 +1,12 @@
 use burn::module::{Module, Param, ParamId};
-use burn::nn::{Dropout, DropoutConfig};
+use burn::nn::{Dropout, DropoutConfig, LinearConfig};
 use burn::tensor::activation::{self, relu};
 use burn::tensor::{DType, Device, Distribution, Tensor, TensorData, Tolerance};
 use sparse_autograd::gradcheck;
 use sparse_tensor::data::karate;
 use sparse_tensor::nn::{
-    self, GcnConvConfig, MlpConfig, dropout, row_normalization, sparse_dropout, symmetric_normalization,
-    try_symmetric_normalization,
+    self, GcnConvConfig, MlpConfig, dropout, row_normalization, sparse_dropout, sparse_input_linear,
+    symmetric_normalization, try_sparse_input_linear, try_symmetric_normalization,
 };
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
 
@@ -320,4 +320,32 @@ fn a_perceptron_takes_sparse_features() {
     let wide = CsrTensor::<2>::zeros([2, 3], (&device, burn::tensor::DType::F32));
     let mlp = MlpConfig::new(vec![4, 2]).init(&device);
     assert_eq!(mlp.try_forward_sparse(&wide).unwrap_err().kind(), "shape_mismatch");
+}
+
+#[test]
+fn a_linear_takes_sparse_rows() {
+    let device = Device::flex().autodiff();
+    let dense = adjacency(&device).require_grad();
+    let sparse = CsrTensor::from_dense(adjacency(&device.clone().inner()));
+    for (bias, fill) in [(true, 0.0), (false, 0.0), (true, 0.5)] {
+        let linear = LinearConfig::new(4, 3).with_bias(bias).init(&device);
+        let values = Tensor::from_inner(sparse.values::<1>()).require_grad();
+        let x = CsrTensor::<2>::from_pattern(sparse.pattern().clone(), values.clone()).unwrap();
+        let x = x.with_fill(Fill::scalar(fill));
+        let filled = dense.clone().mask_fill(dense.clone().equal_scalar(0.0), fill);
+        let (own, expected) = (sparse_input_linear(&x, &linear), linear.forward(filled));
+        close(own.clone(), expected.clone());
+        let (own, expected) = (own.powi_scalar(2).sum().backward(), expected.powi_scalar(2).sum().backward());
+        close(linear.weight.grad(&own).unwrap(), linear.weight.grad(&expected).unwrap());
+        assert_eq!(linear.bias.is_some(), bias);
+        if let Some(bias) = &linear.bias {
+            close(bias.grad(&own).unwrap(), bias.grad(&expected).unwrap());
+        }
+        let all: Vec<f32> = dense.grad(&expected).unwrap().into_data().iter().collect();
+        let stored = TensorData::from([1, 2, 4, 8, 10].map(|at| all[at]));
+        values.grad(&own).unwrap().into_data().assert_approx_eq::<f32>(&stored, Tolerance::default());
+    }
+    let linear = LinearConfig::new(3, 2).init(&device);
+    let told = try_sparse_input_linear(&CsrTensor::from_dense(dense), &linear).unwrap_err();
+    assert_eq!((told.kind(), told.to_string().starts_with("sparse_input_linear: ")), ("shape_mismatch", true));
 }

@@ -25,6 +25,7 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
         "from_edges from_triplets from_rows to_triplets from_csc_parts from_matrix from_petgraph",
     ),
     ("SparseTensor", "of duplicates, which a dense tensor does not have: tests/suite/sampling.rs", "coalesce_with"),
+    ("SparseTensor", "the order of elements: tests/suite/gradients/structure.rs", "coalesce_plan"),
     (
         "SparseTensor",
         "the tape itself: every gradient that the law compares passes through leaves and their gradients",
@@ -34,13 +35,14 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
     (
         "ops::IndexPlan",
         "made and read, not an operation; the law's IndexPlan::select and IndexPlan::put make one each",
-        "new len is_empty size",
+        "new from_list len is_empty size",
     ),
     ("nn::GcnConv", "a layer: tests/suite/nn.rs, and tests/law/huge/shapes.rs", "forward forward_sparse"),
     ("fn", "of graphs: tests/suite/nn.rs, and tests/law/huge/shapes.rs", "row_normalization symmetric_normalization"),
     ("fn", "of ids, which have no values: tests/suite/entry.rs", "unique"),
     ("fn", "random: tests/suite/nn.rs", "dropout sparse_dropout"),
     ("fn", "of dense tensors, against Burn's: tests/suite/nn.rs", "elu leaky_relu"),
+    ("fn", "a layer of Burn: tests/suite/nn.rs", "sparse_input_linear"),
     (
         "fn",
         "parts of models: tests/suite/layers",

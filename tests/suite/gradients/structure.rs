@@ -2,8 +2,9 @@
 
 use super::check;
 use crate::draw::{Plain, plain, value};
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Tensor, TensorData, Tolerance};
 use proptest::prelude::*;
+use sparse_tensor::ops::Reduce;
 use sparse_tensor::{Fill, ops};
 
 fn matrix(duplicates: bool) -> impl Strategy<Value = Plain> {
@@ -20,6 +21,20 @@ proptest! {
         let fill = TensorData::new(vec![fill], [1]);
         check(pick, &[a.data(), fill], |xs| {
             a.coo::<2>(xs[0].tensor()).with_fill(Fill::tensor(xs[1].tensor::<1>())).to_dense()
+        })?;
+    }
+
+    #[test]
+    fn attributes_of_edges_stay_with_their_edges(a in matrix(true), pick in 0usize..4) {
+        check(pick, &[a.data()], |xs| {
+            let attributes = xs[0].tensor::<1>();
+            let edges = a.coo::<2>(attributes.clone().zeros_like());
+            let (adjacency, order) = (edges.to_csr(), edges.coalesce_plan());
+            let start = adjacency.values::<1>().zeros_like();
+            let weighted = adjacency.with_values(order.put(start, 0, attributes.clone(), Reduce::Add, true));
+            let right = a.coo::<2>(attributes.clone()).to_dense().into_data();
+            weighted.to_dense().into_data().assert_approx_eq::<f64>(&right, Tolerance::default());
+            order.select(weighted.values::<1>().powi_scalar(2), 0) * attributes
         })?;
     }
 
