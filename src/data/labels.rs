@@ -11,13 +11,14 @@ use sparse_core::Result;
 ///
 /// | where | a node without a class |
 /// |---|---|
-/// | [`read_planetoid`](super::read_planetoid), [`read_folder`](super::read_folder), [`read_ogb`](super::read_ogb) | keeps -1; an error if it is in a split |
-/// | [`random_split_per_class`](super::random_split_per_class) | is in no split |
-/// | [`Graph::labelled`](super::Graph::labelled), and so its cross entropy and accuracy | an error |
-/// | [`roc_auc`](super::roc_auc), [`hits_at_k`](super::hits_at_k) | an error: leave it out |
+/// | [`read_planetoid`], [`read_folder`], [`read_ogb`] | keeps -1; in a split it is an error |
+/// | [`random_split_per_class`] | is in no split |
+/// | [`Graph::labelled`], and so its cross entropy and accuracy | an error |
+/// | [`roc_auc`], [`hits_at_k`] | an error: leave it out |
 /// | [`one_hot`](Self::one_hot) | a row of zeros |
-/// | [`plot`](crate::plot) | grey |
-/// | Burn's `one_hot`, `gather` and `CrossEntropyLoss`, on [`tensor`](Self::tensor) | Burn does not know of it: -1 is the last class, or a panic |
+/// | the pictures of `plot` | grey |
+/// | Burn's `one_hot` | the last class |
+/// | Burn's `gather`, `select`, `CrossEntropyLoss` | a panic on a CPU, and undefined on a GPU: mask it out before |
 ///
 /// ```
 /// use burn::tensor::Device;
@@ -27,6 +28,14 @@ use sparse_core::Result;
 /// assert_eq!(labels.one_hot().into_data().iter::<f32>().collect::<Vec<_>>(), [0.0, 1.0, 0.0, 0.0, 1.0, 0.0]);
 /// assert_eq!(labels.known().into_data().iter::<bool>().collect::<Vec<_>>(), [true, false, true]);
 /// ```
+///
+/// [`read_planetoid`]: super::read_planetoid
+/// [`read_folder`]: super::read_folder
+/// [`read_ogb`]: super::read_ogb
+/// [`random_split_per_class`]: super::random_split_per_class
+/// [`Graph::labelled`]: super::Graph::labelled
+/// [`roc_auc`]: super::roc_auc
+/// [`hits_at_k`]: super::hits_at_k
 #[derive(Clone, Debug)]
 pub struct Labels {
     labels: Tensor<1, Int>,

@@ -7,8 +7,8 @@ use burn::tensor::Tensor;
 use sparse_core::Result;
 use sparse_macros::or_panic;
 
-/// Burn's [`Linear`] on sparse rows: `x W + b`, `x [N, d_input]` to `[N, d_output]`. The weight and the bias of `linear`
-/// are dense and are trained as always; `x` stays sparse.
+/// Burn's [`Linear`] on sparse rows: `x W + b`, `x [N, d_input]` to `[N, d_output]`. The weight and the bias are dense
+/// and are trained as always; `x` stays sparse.
 ///
 /// The product and the bias are one pass. Any fill gives the dense answer. Gradients reach the weight, the bias and the
 /// values of `x`. Cost: `O(nnz d_output)`, forward and backward. ([`SparseLinear`](super::SparseLinear) is the layer

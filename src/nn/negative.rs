@@ -15,8 +15,9 @@ use sparse_macros::or_panic;
 /// the prediction of links.
 ///
 /// A square adjacency is one graph, and pairs `(i, i)` are not drawn. The draw is exact and without replacement,
-/// however dense the graph is, and the decoders take the pairs as they are (PyG's `negative_sampling` draws and rejects, and may return fewer). The same seed gives
-/// the same pairs on every machine. Reads the pattern from the device. Cost: `O(nnz + M + count log(nnz))`.
+/// however dense the graph is, and the decoders take the pairs as they are. (PyG's `negative_sampling` draws and
+/// rejects, and may return fewer.) The same seed gives the same pairs on every machine. Reads the pattern from the
+/// device. Cost: `O(nnz + M + count log(nnz))`.
 ///
 /// ```
 /// use burn::tensor::Device;

@@ -1,9 +1,8 @@
 //! Indices that stay the same over a training run.
 
 use super::gather::read;
-use super::indices::Indices;
+use super::indices::{Checked, checked_index};
 use super::put_along_axis::{run, target};
-use super::select::checked_index;
 use crate::base::checks::{resolve_axis, same_device, same_elements};
 use crate::base::exact::Exact;
 use crate::base::kind::{Kind, Numeric};

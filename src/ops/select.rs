@@ -9,7 +9,7 @@ use super::slice::from_start;
 use crate::base::coordinates::{along, by_dim, join_dims};
 use crate::base::empty::nothing;
 use crate::base::exact::Exact;
-use crate::base::index::{self, index_tensor, signed};
+use crate::base::index::{self, index_tensor};
 use crate::base::kind::Kind;
 use crate::kernel::{self, Arrays};
 use crate::pattern::cut::{Cut, Part, Taken};
@@ -31,13 +31,14 @@ const TABLE: usize = 1 << 20;
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// Selects the slices along `dim` that `indices` names: slice `k` of the result is slice `indices[k]`.
     ///
-    /// Indices ([`Indices`]) are a tensor, in `[-size, size)`, or a list of the host. They may repeat. A coalesced tensor stays coalesced; an uncoalesced one is neither
-    /// sorted nor summed. Backward: each slice gets the sum of the gradients of the places that took it, in a fixed
-    /// order. Cost: checking a tensor of indices reads the device once, and counting the elements of their slices reads it once
-    /// more. Along dim 0 of CSR the rest is proportional to the indices and the elements that they select, whatever the
-    /// tensor holds. Along dim 0 of a coalesced COO it is one pass over the coordinates; otherwise the coordinates of
-    /// the result are sorted. For indices that stay the same use an [`IndexPlan`](super::IndexPlan): its
-    /// [`select_sparse`](super::IndexPlan::select_sparse) pays for this in its first step only.
+    /// Indices ([`Indices`]) are a tensor, in `[-size, size)`, or a list of the host. They may repeat. A coalesced
+    /// tensor stays coalesced; an uncoalesced one is neither sorted nor summed. Backward: each slice gets the sum of
+    /// the gradients of the places that took it, in a fixed order. Cost: checking a tensor of indices reads the device
+    /// once, and counting the elements of their slices reads it once more. Along dim 0 of CSR the rest is proportional
+    /// to the indices and the elements that they select, whatever the tensor holds. Along dim 0 of a coalesced COO it
+    /// is one pass over the coordinates; otherwise the coordinates of the result are sorted. For indices that stay the
+    /// same use an [`IndexPlan`](super::IndexPlan): its [`select_sparse`](super::IndexPlan::select_sparse) pays for
+    /// this in its first step only.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -267,24 +268,6 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
         (made, kernel::pick(&element, &order))
     };
     (made, Taken::Mapped(RowMap::new(element, nnz)))
-}
-
-/// Checks an index in `[-size, size)`, which reads the device once, and makes all its numbers positive or 0.
-pub(super) fn checked_index(
-    op: &'static str,
-    axis: usize,
-    index: Tensor<1, Int>,
-    size: usize,
-) -> Result<Tensor<1, Int>> {
-    let (count, index) = (index.dims()[0], signed(index));
-    let dtype = index_dtype_for(size.max(count));
-    if count == 0 {
-        return Ok(index_tensor(index, dtype));
-    }
-    kernel::check_indices(op, axis, size, &index)?;
-    let index = index_tensor(index, dtype);
-    let wrap = index_tensor(index.clone().lower_elem(0).int(), dtype).mul_scalar(size as i64);
-    Ok(index + wrap)
 }
 
 /// The order that sorts the index, and for each element where its places in the sorted index start and how many there

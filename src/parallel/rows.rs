@@ -24,8 +24,8 @@ use std::sync::Arc;
 /// # Errors
 ///
 /// `invalid`, on all ranks, if tables have different shapes or dtypes, if a gradient is not of the table, or for the
-/// weights that [`all_reduce`](super::all_reduce) refuses; `invalid`, on the rank that gets them, for rows of another rank
-/// that are not those of the table; `invalid` if a rank stops.
+/// weights that [`all_reduce`](super::all_reduce) refuses; `invalid`, on the rank that gets them, for rows of another
+/// rank that are not those of the table; `invalid` if a rank stops.
 pub fn all_reduce_rows<C: Collective + ?Sized>(
     ranks: &mut C,
     grad: Option<RowSparseGrad>,

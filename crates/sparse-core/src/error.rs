@@ -9,8 +9,8 @@ pub type Result<T, E = SparseError> = std::result::Result<T, E>;
 /// Everything that can be wrong with the arguments of a sparse operation.
 ///
 /// Each message has the form `op: what must hold, got X and Y`, or begins with what to do instead. Operations that
-/// panic use the same text. `Debug` prints it too, so that `fn main() -> Result<(), SparseError>` tells what went wrong;
-/// a program decides by [`kind`](Self::kind) or by the fields.
+/// panic use the same text. `Debug` prints it too, so that `fn main() -> Result<(), SparseError>` tells what went
+/// wrong; a program decides by [`kind`](Self::kind) or by the fields.
 #[derive(Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SparseError {
