@@ -4,6 +4,7 @@
 //!
 //! `cargo bench -p sparse-core --bench spmm [-- name]`. `RAYON_NUM_THREADS` sets the number of threads.
 
+use rayon::prelude::*;
 use sparse_core::*;
 use std::hint::black_box;
 use std::time::Instant;
@@ -36,7 +37,7 @@ fn time(name: &str, mut run: impl FnMut()) {
         })
         .collect();
     times.sort_by(f64::total_cmp);
-    println!("{name:<44} median {:>8.2} ms   min {:>8.2} ms", times[RUNS / 2], times[0]);
+    println!("{name:<60} median {:>8.2} ms   min {:>8.2} ms", times[RUNS / 2], times[0]);
 }
 
 /// The compressed rows of a square matrix.
@@ -79,6 +80,25 @@ fn close(got: f32, want: f64, size: f64) {
     assert!((f64::from(got) - want).abs() <= 1e-5 * size + 1e-6, "got {got}, want {want}");
 }
 
+/// The sum of these rows, read and nothing else: what the memory allows.
+fn read_rows(ids: &[i32], dense: &[f32], features: usize) -> f32 {
+    let row = |id: i32| &dense[id as usize * features..][..features];
+    let read = |ids: &[i32]| {
+        let mut sums = [0f32; 32];
+        for (k, &id) in ids.iter().enumerate() {
+            #[cfg(target_arch = "x86_64")]
+            if let Some(&next) = ids.get(k + 8) {
+                row(next).iter().step_by(16).for_each(safe_arch::prefetch_t0);
+            }
+            for part in row(id).as_chunks::<32>().0 {
+                sums.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
+            }
+        }
+        sums.iter().sum::<f32>()
+    };
+    ids.par_chunks(ids.len().div_ceil(rayon::current_num_threads())).map(read).sum()
+}
+
 fn products(n: usize, nnz: usize, features: usize, random: &mut Random) {
     let a = graph(n, nnz, random);
     let (values, dense) = (random.floats(a.nnz()), random.floats(n * features));
@@ -93,6 +113,10 @@ fn products(n: usize, nnz: usize, features: usize, random: &mut Random) {
         }
     }
     let label = format!("N={n} nnz={} F={features}", a.nnz());
+    let bound = |ids: &[i32]| _ = black_box(read_rows(ids, &dense, features));
+    let in_order: Vec<i32> = (0..a.nnz()).map(|k| (k % n) as i32).collect();
+    time(&format!("bound: as many rows in order  {label}"), || bound(&in_order));
+    time(&format!("bound: its rows, at random {label}"), || bound(a.col_idx()));
     time(&format!("spmm  {label}"), || spmm(compressed, &values, &dense, 1, features, black_box(&mut out)));
     let (ptr, idx, perm) = a.transpose();
     let transposed = Compressed { ptr: &ptr, idx: &idx, perm: Some(&perm) };
