@@ -15,6 +15,8 @@ const RATIO: usize = 64;
 /// A compressed file of any length may become so many bytes: 64 MiB.
 #[cfg(any(feature = "gz", feature = "npz"))]
 const INFLATED: u64 = 1 << 26;
+/// A stream, which may never end, has so many bytes at most: 1 GiB.
+const STREAMED: u64 = 1 << 30;
 
 static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
 
@@ -29,6 +31,7 @@ static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
 /// | [`bytes`](Self::bytes) | bytes of the file, after decompression | its bytes | their bytes (\*) |
 /// | [`elements`](Self::elements) | stored elements, edges, numbers of an array | its elements | their number (\*) |
 /// | [`seconds`](Self::seconds) | since `run` began | | |
+/// | [`follow_links`](Self::follow_links) | links out of a folder that it reads | | |
 ///
 /// (\*) Only where there are more than 64 for each number that the tensor holds.
 ///
@@ -36,7 +39,9 @@ static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
 ///
 /// - A reader takes memory that is proportional to the bytes that it reads, whatever a header claims: at most 64 times
 ///   them, and a few buffers. So it reads files of any length. A compressed file may become 64 times as large, and
-///   64 MiB in any case.
+///   64 MiB in any case. A stream, which may never end, may have 1 GiB.
+/// - A reader opens regular files only, which have an end. Pipes and devices are errors, at once: who wants one opens it
+///   and gives it to a reader of streams. No link leads out of a folder that is read.
 /// - A dense result may have [`dense_limit`](crate::dense_limit) elements. So may copies that a number asks for
 ///   (`expand`, `repeat_dim`, `kron`, `eye`), where there are more than 64 for each number that the operands hold.
 /// - Compressed rows have a pointer for each row, and a few other operations make a table with a number for each index
@@ -67,6 +72,7 @@ pub struct Limits {
     bytes: Option<usize>,
     elements: Option<usize>,
     seconds: Option<f64>,
+    follow_links: bool,
 }
 
 impl Limits {
@@ -90,6 +96,13 @@ impl Limits {
     /// The longest time that a reader may take, counted from the begin of [`run`](Self::run). NaN counts as none.
     pub fn seconds(mut self, seconds: f64) -> Self {
         self.seconds = Some(seconds);
+        self
+    }
+
+    /// Whether readers of a folder follow links out of it. Without this they give an error that names the link. A path
+    /// that the caller gives is always followed.
+    pub fn follow_links(mut self, follow: bool) -> Self {
+        self.follow_links = follow;
         self
     }
 
@@ -118,7 +131,8 @@ struct Active {
 
 thread_local! {
     static ACTIVE: Cell<Active> = const {
-        Cell::new(Active { limits: Limits { bytes: None, elements: None, seconds: None }, since: None })
+        let limits = Limits { bytes: None, elements: None, seconds: None, follow_links: false };
+        Cell::new(Active { limits, since: None })
     };
 }
 
@@ -141,17 +155,29 @@ pub(crate) struct Allowed {
     elements: usize,
     /// When the time began, and the seconds of it.
     time: Option<(Instant, f64)>,
+    follow_links: bool,
 }
 
 impl Allowed {
     pub(crate) fn now() -> Self {
         let Active { limits, since } = ACTIVE.get();
-        Self { bytes: limits.bytes, elements: limits.elements.unwrap_or(usize::MAX), time: since.zip(limits.seconds) }
+        let Limits { bytes, elements, seconds, follow_links } = limits;
+        Self { bytes, elements: elements.unwrap_or(usize::MAX), time: since.zip(seconds), follow_links }
     }
 
-    /// The most bytes of a source that is not compressed.
+    /// The most bytes of a file that is not compressed.
     pub(crate) fn bytes(self) -> u64 {
         self.bytes.map_or(u64::MAX, |bytes| bytes as u64)
+    }
+
+    /// The most bytes of a stream.
+    pub(crate) fn streamed(self) -> u64 {
+        self.bytes.map_or(STREAMED, |bytes| bytes as u64)
+    }
+
+    /// Whether links out of a folder are followed.
+    pub(crate) fn follows_links(self) -> bool {
+        self.follow_links
     }
 
     /// The most bytes that `compressed` bytes may become.
@@ -257,7 +283,7 @@ mod tests {
         assert_eq!([inflated(0), inflated(1 << 20), inflated(5 << 20)], [64 << 20, 64 << 20, 320 << 20]);
         assert_eq!(inflated(u64::MAX), u64::MAX);
         assert_eq!(Limits::new().bytes(7).run(|| inflated(5 << 20)), 7);
-        assert_eq!(Allowed::now().bytes(), u64::MAX);
+        assert_eq!((Allowed::now().bytes(), Allowed::now().streamed()), (u64::MAX, 1 << 30));
     }
 
     #[test]

@@ -13,4 +13,3 @@ pub(crate) mod memory;
 pub(crate) mod scalar;
 pub(crate) mod sizes;
 pub(crate) mod sync;
-pub(crate) mod whole;

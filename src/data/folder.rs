@@ -39,7 +39,7 @@ pub fn read_folder_with(path: impl AsRef<Path>, device: &Device, progress: &mut 
     if !folder.is_dir() {
         return Err(invalid(format!("{}: a graph must be a folder, got none of that name", folder.display())));
     }
-    let mut files = Files::new(FILES.map(|name| folder.join(name)), progress);
+    let mut files = Files::new(folder, FILES.map(|name| folder.join(name)), progress).map_err(invalid)?;
     let adjacency = files.next(|progress| read_adjacency(&folder.join("adjacency.mtx"), progress))?;
     let nodes = adjacency.rows;
     let path = folder.join("features.mtx");

@@ -159,7 +159,7 @@ pub fn read_ogb_with(
         found(&split, "valid"),
         found(&split, "test"),
     ];
-    let mut files = Files::new(&paths, progress);
+    let mut files = Files::new(folder, &paths, progress).map_err(invalid)?;
     let [count, label, edge, feat, splits @ ..] = &paths;
 
     let mut counts = Vec::new();

@@ -70,7 +70,7 @@ pub fn read_planetoid_with(
         has_dtype(OP, &options.device, dtype)?;
     }
     let file = |part: &str| folder.join(format!("ind.{name}.{part}"));
-    let mut files = Files::new(PARTS.map(file), progress);
+    let mut files = Files::new(folder, PARTS.map(file), progress).map_err(invalid)?;
     let bytes = |files: &mut Files<'_, '_>, part: &str| {
         let path = file(part);
         let bytes = files.next(|progress| whole(&path, progress));

@@ -75,7 +75,8 @@ impl MappedFile {
     /// `invalid` if the file cannot be opened or mapped.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_path_buf();
-        let file = File::open(&path).map_err(|trouble| wrong(&path, format!("cannot be read, got {trouble}")))?;
+        let file =
+            sparse_disk::open(&path).map_err(|trouble| wrong(&path, format!("cannot be read, got {trouble}")))?;
         // SAFETY: the mapping is read-only and lives as long as its `Mmap`. That nobody changes the file meanwhile is
         // asked for in the documentation above; the elements are plain numbers, of which each pattern of bits is valid,
         // and whatever they are, kernels access memory through slices.

@@ -34,7 +34,6 @@ use super::source::Place;
 use super::source::{Counted, Limited, Progress, silent};
 use crate::base::kind::Kind;
 use crate::base::limits::Allowed;
-use crate::base::whole::write_whole;
 use array::{Input, converted};
 use burn::tensor::{Bytes, Tensor, TensorCreationOptions, TensorData};
 use header::Header;
@@ -243,7 +242,7 @@ pub fn save<const D: usize, K: Kind>(path: impl AsRef<Path>, tensor: &Tensor<D, 
     let path = path.as_ref();
     write::descr(OP, tensor.dtype())?;
     let trouble = |trouble| invalid(format!("{}: cannot be written, got {trouble}", path.display()));
-    write_whole(path, trouble, |out| write_to(out, tensor))
+    sparse_disk::replace(path, trouble, |out| write_to(out, tensor))
 }
 
 /// [`save`] to memory or to a stream.

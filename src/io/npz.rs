@@ -31,7 +31,6 @@ mod write;
 use super::npy::tensor;
 use super::source::{Progress, silent};
 use crate::base::kind::Kind;
-use crate::base::whole::write_whole;
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::SparseTensor;
 use archive::{Directory, OP, invalid, memory};
@@ -39,7 +38,7 @@ use burn::tensor::{Tensor, TensorCreationOptions};
 use rawzip::FileReader;
 use read::Reader;
 use sparse_core::{Result, SparseError};
-use std::fs::File;
+
 use std::path::Path;
 
 /// Reads the sparse matrix of a file onto a device: `&device`, or `(&device, dtype)`.
@@ -129,7 +128,9 @@ pub fn to_bytes<P: Pattern, K: Kind>(matrix: &SparseTensor<P, 2, K>) -> Result<V
 fn to_file<P: Pattern, K: Kind>(path: &Path, matrix: &SparseTensor<P, 2, K>, compressed: bool) -> Result<()> {
     let arrays = write::arrays(matrix)?;
     let trouble = |trouble| invalid(format!("{}: cannot be written, got {trouble}", path.display()));
-    write_whole(path, trouble, |out| write::write(out, arrays, compressed).map_err(|trouble| of_file(path, trouble)))
+    sparse_disk::replace(path, trouble, |out| {
+        write::write(out, arrays, compressed).map_err(|trouble| of_file(path, trouble))
+    })
 }
 
 /// The arrays of a `.npz` file, by name. Each is read when it is asked for.
@@ -159,7 +160,7 @@ impl Archive<'static> {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let trouble = |trouble| invalid(format!("{}: cannot be read, got {trouble}", path.display()));
-        let file = File::open(path).map_err(trouble)?;
+        let file = sparse_disk::open(path).map_err(trouble)?;
         let length = file.metadata().map_err(trouble)?.len();
         let directory = Directory::open(Box::new(FileReader::from(file)), length);
         let directory = directory.map_err(|message| of_file(path, invalid(message)))?;

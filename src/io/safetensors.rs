@@ -57,7 +57,6 @@ mod tensor;
 use super::source::Place;
 use super::source::{Counted, Progress, silent};
 use crate::base::kind::Kind;
-use crate::base::whole::write_whole;
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bytes, Device, Tensor};
@@ -375,7 +374,7 @@ impl Archive {
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let trouble = |trouble| invalid(format!("{}: cannot be written, got {trouble}", path.display()));
-        write_whole(path, trouble, |out| file::write(out, &self.heads, &self.arrays).map_err(trouble))
+        sparse_disk::replace(path, trouble, |out| file::write(out, &self.heads, &self.arrays).map_err(trouble))
     }
 
     /// [`save`](Self::save) to memory.

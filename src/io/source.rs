@@ -51,12 +51,12 @@ pub(crate) struct Counted<'a, 'p> {
 
 impl<'a, 'p> Counted<'a, 'p> {
     pub(crate) fn open(path: &Path, progress: &'a mut Progress<'p>) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = sparse_disk::open(path)?;
         let total = file.metadata()?.len();
         Ok(Self { file, read: 0, total, next: STEP, progress })
     }
 
-    /// The length of the file; 0 for a pipe.
+    /// The length of the file.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
@@ -82,10 +82,22 @@ pub(crate) struct Files<'a, 'p> {
 }
 
 impl<'a, 'p> Files<'a, 'p> {
-    /// The files of these names. One that is missing has no bytes.
-    pub(crate) fn new(paths: impl IntoIterator<Item = impl AsRef<Path>>, progress: &'a mut Progress<'p>) -> Self {
-        let length = |path| std::fs::metadata(path).map_or(0, |data| data.len());
-        Self { done: 0, total: paths.into_iter().map(length).sum(), progress }
+    /// The files of these names in a folder, out of which no link leads. One that is missing has no bytes.
+    pub(crate) fn new<P: AsRef<Path>>(
+        folder: &Path,
+        paths: impl IntoIterator<Item = P>,
+        progress: &'a mut Progress<'p>,
+    ) -> Result<Self, String> {
+        let (follow, mut total) = (Allowed::now().follows_links(), 0);
+        for path in paths {
+            let path = path.as_ref();
+            if let (false, Err(got)) = (follow, sparse_disk::check_inside(folder, path)) {
+                let path = path.display();
+                return Err(format!("{path}: must be in the folder (Limits::follow_links follows), got {got}"));
+            }
+            total += std::fs::metadata(path).map_or(0, |data| data.len());
+        }
+        Ok(Self { done: 0, total, progress })
     }
 
     /// What `read` makes of the next file. It reports the progress in that file alone.
@@ -119,9 +131,16 @@ pub(crate) struct Limited<R> {
 }
 
 impl<R> Limited<R> {
+    /// A file, whose length is known.
     pub(crate) fn new(source: R) -> Self {
         let allowed = Allowed::now();
         Self::within(source, allowed, allowed.bytes())
+    }
+
+    /// What may never end.
+    pub(crate) fn stream(source: R) -> Self {
+        let allowed = Allowed::now();
+        Self::within(source, allowed, allowed.streamed())
     }
 
     fn within(source: R, allowed: Allowed, limit: u64) -> Self {
@@ -221,7 +240,25 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
 }
 
 /// Longer lines are refused: a few compressed bytes can become a line of any length.
-pub(crate) const LONGEST: u64 = 1 << 24;
+const LONGEST: u64 = 1 << 24;
+
+/// Reads line `number`, or finds that there is none. It may be in any encoding of which ASCII is a part.
+pub(crate) fn read_line(source: &mut impl BufRead, number: usize, line: &mut Vec<u8>) -> Result<bool, String> {
+    line.clear();
+    let got = source.by_ref().take(LONGEST).read_until(b'\n', line);
+    let got = got.map_err(|trouble| format!("line {number}: cannot be read, got {trouble}"))?;
+    if got as u64 == LONGEST {
+        return Err(format!("line {number}: a line must have less than {LONGEST} bytes, got more"));
+    }
+    let text = line.strip_suffix(b"\n").unwrap_or(line);
+    let text = text.strip_suffix(b"\r").unwrap_or(text);
+    match text.iter().find(|byte| byte.is_ascii_control() && **byte != b'\t') {
+        None => Ok(got > 0),
+        // Lines would be joined, and the last one would win.
+        Some(b'\r') => Err(format!("line {number}: a line must end with \\n or \\r\\n, got \\r alone")),
+        Some(byte) => Err(format!("line {number}: must be text, got the control character 0x{byte:02x}")),
+    }
+}
 
 /// The lines of a text, counted from 1.
 pub(crate) struct Lines<R> {
@@ -238,14 +275,8 @@ impl<R: BufRead> Lines<R> {
     /// The next line that is not blank, without the spaces around it, and its number.
     pub(crate) fn next(&mut self) -> Result<Option<(usize, &[u8])>, String> {
         loop {
-            self.buffer.clear();
             self.number += 1;
-            let got = self.source.by_ref().take(LONGEST).read_until(b'\n', &mut self.buffer);
-            let got = got.map_err(|trouble| format!("line {}: cannot be read, got {trouble}", self.number))?;
-            if got as u64 == LONGEST {
-                return Err(format!("line {}: a line must have less than {LONGEST} bytes, got more", self.number));
-            }
-            if got == 0 {
+            if !read_line(&mut self.source, self.number, &mut self.buffer)? {
                 return Ok(None);
             }
             if !self.buffer.trim_ascii().is_empty() {

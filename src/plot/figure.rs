@@ -5,7 +5,6 @@ use super::draw::{Area, draw, legend_lines};
 use super::shapes::{Panel, Shape, Swatch, Tone};
 use super::text::Page;
 use super::vector::{Vector, write_text};
-use crate::base::whole::write_whole;
 use plotters::prelude::SVGBackend;
 use sparse_core::{Result, SparseError};
 use std::io::Write;
@@ -193,7 +192,7 @@ impl Plot {
 fn write(op: &'static str, path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let made = folder.map_or(Ok(()), std::fs::create_dir_all);
-    made.and_then(|()| write_whole(path, |trouble| trouble, |out| out.write_all(bytes))).map_err(|trouble| {
+    made.and_then(|()| sparse_disk::replace(path, |trouble| trouble, |out| out.write_all(bytes))).map_err(|trouble| {
         let message = format!("{}: cannot be written, got {trouble}", path.display());
         SparseError::Invalid { op, message }
     })

@@ -2,7 +2,7 @@
 
 use crate::error::{Result, ShardError};
 use crate::layout::MANIFEST;
-use std::fs::{self, File};
+use std::fs;
 use std::hash::Hasher;
 use std::io::{self, Read};
 use std::path::Path;
@@ -38,10 +38,7 @@ pub(crate) fn digits(hash: u64) -> String {
 ///
 /// [`Io`](ShardError::Io).
 pub fn sync_folder(folder: &Path) -> Result<()> {
-    if cfg!(unix) {
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(ShardError::io("sync_folder", folder))?;
-    }
-    Ok(())
+    sparse_disk::sync_folder(folder).map_err(ShardError::io("sync_folder", folder))
 }
 
 /// Removes the manifest of a folder, if it has one: what must come first before its files are replaced.

@@ -4,7 +4,6 @@ use crate::error::{Result, ShardError};
 use crate::layout::{IdKind, Kind};
 use crate::manifest::Manifest;
 use crate::npy::{Element, HEADER};
-use std::fs;
 
 const OP: &str = "Manifest::ids";
 
@@ -32,7 +31,7 @@ impl Manifest {
                 let message = format!("part {part} must have {kind:?}, got none");
                 return Err(ShardError::invalid(OP, self.folder(), message));
             };
-            let mut bytes = fs::read(&path).map_err(ShardError::io(OP, &path))?;
+            let mut bytes = sparse_disk::read(&path).map_err(ShardError::io(OP, &path))?;
             bytes.drain(..bytes.len().min(HEADER as usize));
             Ok((path, bytes))
         };

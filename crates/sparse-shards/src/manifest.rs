@@ -1,11 +1,9 @@
 //! The manifest of a folder.
 
-use crate::disk::sync_folder;
 use crate::error::{Result, ShardError};
 use crate::layout::{About, FORMAT, Kind, MANIFEST, Part, ShardFile, VERSION};
 use crate::npy::{Dtype, HEADER, header};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -78,7 +76,7 @@ impl Manifest {
 
     fn read(op: &'static str, folder: &Path, only: Option<usize>) -> Result<Self> {
         let path = folder.join(MANIFEST);
-        let text = match fs::read(&path) {
+        let text = match sparse_disk::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(ShardError::NoManifest { op, path: folder.to_path_buf() });
@@ -108,22 +106,15 @@ impl Manifest {
         const OP: &str = "Manifest::write";
         let folder = folder.as_ref();
         self.check(OP, folder, None)?;
-        let (path, partial) = (folder.join(MANIFEST), folder.join(format!("{MANIFEST}.partial")));
+        let path = folder.join(MANIFEST);
         let head = Head { format: FORMAT.into(), version: VERSION };
         let text = serde_json::to_vec_pretty(&Whole { head, manifest: self });
         let text = text.map_err(|error| ShardError::invalid(OP, &path, format!("must be written, got: {error}")))?;
-        let put = || -> io::Result<()> {
-            let mut file = File::create(&partial)?;
-            file.write_all(&text)?;
-            file.write_all(b"\n")?;
-            file.sync_all()?;
-            fs::rename(&partial, &path)
-        };
-        if let Err(error) = put() {
-            let _ = fs::remove_file(&partial);
-            return Err(ShardError::io(OP, &path)(error));
-        }
-        sync_folder(folder)
+        sparse_disk::replace(
+            &path,
+            |error| ShardError::io(OP, &path)(error),
+            |out| out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(ShardError::io(OP, &path)),
+        )
     }
 
     /// The folder that it was opened from.
@@ -197,7 +188,7 @@ impl Manifest {
 
     fn check_file(&self, op: &'static str, folder: &Path, p: usize, file: &ShardFile) -> Result<()> {
         let path = folder.join(&file.name);
-        let mut source = match File::open(&path) {
+        let mut source = match sparse_disk::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ShardError::Missing { op, path }),
             other => other.map_err(ShardError::io(op, &path))?,
         };

@@ -79,7 +79,7 @@ impl Manifest {
                 }
                 Kind::Values | Kind::Features | Kind::IdOffsets | Kind::IdBytes => {
                     let path = self.folder().join(&file.name);
-                    let mut source = File::open(&path).map_err(ShardError::io(OP, &path))?;
+                    let mut source = sparse_disk::open(&path).map_err(ShardError::io(OP, &path))?;
                     let (got, sum) = checksum(&mut source, progress).map_err(ShardError::io(OP, &path))?;
                     compare(path, (file.bytes, &file.checksum), (got, sum))?;
                 }
@@ -183,7 +183,7 @@ impl<T: Element> Elements<T> {
             return Err(ShardError::invalid(OP, manifest.folder(), message));
         };
         let path = manifest.folder().join(&file.name);
-        let source = File::open(&path).map_err(ShardError::io(OP, &path))?;
+        let source = sparse_disk::open(&path).map_err(ShardError::io(OP, &path))?;
         let hashed = Hashed { file: source, hash: XxHash3_64::new(), bytes: 0, untold: 0 };
         let mut source = BufReader::with_capacity(BLOCK, hashed);
         source.read_exact(&mut [0; HEADER as usize]).map_err(ShardError::io(OP, &path))?;

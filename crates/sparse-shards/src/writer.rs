@@ -1,11 +1,12 @@
 //! Files that are complete or not there.
 
-use crate::disk::{BLOCK as BUFFER, checksum, sync_folder};
+use crate::disk::{BLOCK as BUFFER, checksum};
 use crate::error::{Result, ShardError};
 use crate::layout::{Kind, ShardFile};
 use crate::npy::{Element, HEADER, header};
-use std::fs::{self, File};
-use std::io::{Seek, SeekFrom, Write};
+use sparse_disk::Replacement;
+use std::fs;
+use std::io::{Seek, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -18,15 +19,13 @@ const OP: &str = "ShardWriter";
 ///
 /// The example of the [crate](crate) writes three of them.
 pub struct ShardWriter<T> {
-    file: File,
+    new: Replacement,
     kind: Kind,
     name: String,
-    partial: PathBuf,
     path: PathBuf,
     buffer: Vec<u8>,
     elements: u64,
     width: Option<u64>,
-    done: bool,
     of: PhantomData<T>,
 }
 
@@ -40,15 +39,12 @@ impl<T: Element> ShardWriter<T> {
     pub fn create(folder: &Path, part: usize, kind: Kind, width: Option<u64>) -> Result<Self> {
         let name = kind.file(part);
         let path = folder.join(&name);
-        let partial = folder.join(format!("{name}.partial"));
         let inside = path.parent().unwrap_or(folder);
         fs::create_dir_all(inside).map_err(ShardError::io(OP, inside))?;
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(&partial);
-        let mut file = file.map_err(ShardError::io(OP, &partial))?;
-        file.write_all(&[0; HEADER as usize]).map_err(ShardError::io(OP, &partial))?;
+        let new = Replacement::new(&path).map_err(ShardError::io(OP, &path))?;
+        new.file().write_all(&[0; HEADER as usize]).map_err(ShardError::io(OP, &path))?;
         let buffer = Vec::with_capacity(BUFFER);
-        let (elements, done, of) = (0, false, PhantomData);
-        Ok(Self { file, kind, name, partial, path, buffer, elements, width, done, of })
+        Ok(Self { new, kind, name, path, buffer, elements: 0, width, of: PhantomData })
     }
 
     /// Appends elements. Cost: a copy.
@@ -73,7 +69,7 @@ impl<T: Element> ShardWriter<T> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.file.write_all(&self.buffer).map_err(ShardError::io(OP, &self.partial))?;
+        self.new.file().write_all(&self.buffer).map_err(ShardError::io(OP, &self.path))?;
         self.buffer.clear();
         Ok(())
     }
@@ -96,24 +92,15 @@ impl<T: Element> ShardWriter<T> {
                 vec![self.elements / width, width]
             }
         };
-        let io = |path| ShardError::io(OP, path);
-        let head = header(T::DTYPE, &shape);
-        self.file.rewind().and_then(|()| self.file.write_all(&head)).map_err(io(&self.partial))?;
-        self.file.sync_all().map_err(io(&self.partial))?;
-        self.file.seek(SeekFrom::Start(0)).map_err(io(&self.partial))?;
-        let (bytes, checksum) = checksum(&mut self.file, &mut |_| {}).map_err(io(&self.partial))?;
-        fs::rename(&self.partial, &self.path).map_err(io(&self.path))?;
-        self.done = true;
-        sync_folder(self.path.parent().unwrap_or(&self.path))?;
-        Ok(ShardFile { name: std::mem::take(&mut self.name), kind: self.kind, bytes, checksum })
-    }
-}
-
-impl<T> Drop for ShardWriter<T> {
-    fn drop(&mut self) {
-        if !self.done {
-            // The error that led here is told already.
-            let _ = fs::remove_file(&self.partial);
-        }
+        let whole = || {
+            let mut file = self.new.file();
+            file.rewind()?;
+            file.write_all(&header(T::DTYPE, &shape))?;
+            file.rewind()?;
+            checksum(&mut file, &mut |_| {})
+        };
+        let (bytes, checksum) = whole().map_err(ShardError::io(OP, &self.path))?;
+        self.new.finish().map_err(ShardError::io(OP, &self.path))?;
+        Ok(ShardFile { name: self.name, kind: self.kind, bytes, checksum })
     }
 }

@@ -1,9 +1,9 @@
 //! The lines of a file.
 
 use super::matrix::invalid;
-use crate::io::source::LONGEST;
+use crate::io::source::read_line;
 use sparse_core::Result;
-use std::io::{BufRead, Read};
+use std::io::BufRead;
 
 /// Lines that are neither comments nor blank.
 pub(super) struct Lines<R> {
@@ -24,20 +24,12 @@ impl<R: BufRead> Lines<R> {
 
     /// The next line as it is; `None` at the end.
     pub(super) fn raw(&mut self) -> Result<Option<()>> {
-        self.buffer.clear();
         self.number += 1;
-        match self.reader.by_ref().take(LONGEST).read_until(b'\n', &mut self.buffer) {
-            Ok(got) if got as u64 == LONGEST => {
-                let number = self.number;
-                Err(invalid(format!("line {number}: a line must have less than {LONGEST} bytes, got more")))
-            }
-            Ok(0) => {
-                self.number -= 1;
-                Ok(None)
-            }
-            Ok(_) => Ok(Some(())),
-            Err(trouble) => Err(invalid(format!("line {}: cannot be read, got {trouble}", self.number))),
+        if !read_line(&mut self.reader, self.number, &mut self.buffer).map_err(invalid)? {
+            self.number -= 1;
+            return Ok(None);
         }
+        Ok(Some(()))
     }
 
     /// The current line as text. Comments may be in any encoding, so this is asked of other lines only.

@@ -2,7 +2,6 @@
 
 use super::matrix::{Format, MatrixMarket, Symmetry, Values, invalid};
 use crate::base::kind::Kind;
-use crate::base::whole::write_whole;
 use crate::pattern::layout::Pattern;
 use crate::tensor::plain::FILE_HINTS;
 use crate::tensor::sparse::SparseTensor;
@@ -48,7 +47,7 @@ pub fn write(path: impl AsRef<Path>, matrix: &impl ToMatrixMarket) -> Result<()>
     let matrix = matrix.to_matrix_market()?;
     let path = path.as_ref();
     let trouble = |trouble| invalid(format!("{}: cannot be written, got {trouble}", path.display()));
-    write_whole(path, trouble, |out| matrix.write_text(out).map_err(trouble))
+    sparse_disk::replace(path, trouble, |out| matrix.write_text(out).map_err(trouble))
 }
 
 /// [`write()`] to memory or to a stream.
