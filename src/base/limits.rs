@@ -40,8 +40,8 @@ static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
 /// - A reader takes memory that is proportional to the bytes that it reads, whatever a header claims: at most 64 times
 ///   them, and a few buffers. So it reads files of any length. A compressed file may become 64 times as large, and
 ///   64 MiB in any case. A stream, which may never end, may have 1 GiB.
-/// - A reader opens regular files only, which have an end. Pipes and devices are errors, at once: who wants one opens it
-///   and gives it to a reader of streams. No link leads out of a folder that is read.
+/// - A reader opens regular files only, which have an end. Pipes and devices are errors, at once: who wants one opens
+///   it and gives it to a reader of streams. No link leads out of a folder that is read.
 /// - A dense result may have [`dense_limit`](crate::dense_limit) elements. So may copies that a number asks for
 ///   (`expand`, `repeat_dim`, `kron`, `eye`), where there are more than 64 for each number that the operands hold.
 /// - Compressed rows have a pointer for each row, and a few other operations make a table with a number for each index

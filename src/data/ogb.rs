@@ -186,7 +186,7 @@ pub fn read_ogb_with(
         fields.end()
     })?;
     let mut features = Table::default();
-    let has_features = feat.is_file();
+    let has_features = feat.exists();
     if has_features {
         lines(&mut files, feat, |fields| features.push(fields, Fields::float))?;
         features.check(feat, nodes)?;
@@ -229,7 +229,7 @@ fn at(path: &Path, message: String) -> SparseError {
 /// The file of that name, compressed or not.
 fn found(folder: &Path, name: &str) -> PathBuf {
     let unpacked = folder.join(format!("{name}.csv"));
-    if unpacked.is_file() { unpacked } else { folder.join(format!("{name}.csv.gz")) }
+    if unpacked.exists() { unpacked } else { folder.join(format!("{name}.csv.gz")) }
 }
 
 fn split_folder(folder: &Path, options: &OgbOptions) -> Result<PathBuf> {

@@ -90,7 +90,7 @@ const FILES: [(&str, &str); 6] = [
     ("test.txt", "2\n\n3\n"),
 ];
 
-fn folder(changed: &str, content: Option<&str>) -> tempfile::TempDir {
+pub(crate) fn folder(changed: &str, content: Option<&str>) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in FILES {
         let text = if name == changed { content } else { Some(text) };

@@ -69,7 +69,7 @@ fn pickles_of_every_protocol() {
 }
 
 /// A copy of a small graph, in which one file is another.
-fn planetoid(name: &str, part: &str, content: Option<Vec<u8>>) -> tempfile::TempDir {
+pub(crate) fn planetoid(name: &str, part: &str, content: Option<Vec<u8>>) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for own in PARTS {
         let file = format!("ind.{name}.{own}");
@@ -182,7 +182,7 @@ const FILES: [(&str, &str); 7] = [
     ("split/time/test.csv", ""),
 ];
 
-fn ogb_folder(changed: &str, content: Option<&str>) -> tempfile::TempDir {
+pub(crate) fn ogb_folder(changed: &str, content: Option<&str>) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in FILES {
         let text = if name == changed { content } else { Some(text) };

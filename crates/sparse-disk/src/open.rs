@@ -6,8 +6,8 @@ use std::path::Path;
 
 /// Opens a regular file for reading. A link is followed.
 ///
-/// A device can be endless, and to open a pipe would wait for its writer: both are errors, at once. A program that wants
-/// them opens them itself and gives what it opened to a reader of streams.
+/// A device can be endless, and to open a pipe would wait for its writer: both are errors, at once. A program that
+/// wants them opens them itself and gives what it opened to a reader of streams.
 ///
 /// # Errors
 ///
@@ -37,8 +37,8 @@ pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Checks that no link leads from `path` out of `folder`: for names that a reader makes itself. A path that is not there
-/// is fine.
+/// Checks that no link leads from `path` out of `folder`: for names that a reader makes itself. A path that is not
+/// there is fine.
 ///
 /// # Errors
 ///

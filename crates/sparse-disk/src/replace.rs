@@ -43,9 +43,9 @@ pub fn replace<E>(
 /// owner can read it if there is an old file; [`finish`](Self::finish) gives it the permissions of that. A new file has
 /// those of every new file. A link is followed and stays, also one whose file is not there yet.
 ///
-/// Dropped before the end it is removed. A process that is killed leaves it, and the next `Replacement` of the same file
-/// removes it: the writer of a file holds its lock, which ends with the process. Where the file system has no locks it
-/// stays.
+/// Dropped before the end it is removed. A process that is killed leaves it, and the next `Replacement` of the same
+/// file removes it: the writer of a file holds its lock, which ends with the process. Where the file system has no locks
+/// it stays.
 #[derive(Debug)]
 pub struct Replacement {
     file: File,
@@ -116,8 +116,8 @@ impl Drop for Replacement {
     }
 }
 
-/// Brings the names in a folder to the disk: a rename is lasting only then. Does nothing where a folder cannot be opened
-/// as a file.
+/// Brings the names in a folder to the disk: a rename is lasting only then. Does nothing where a folder cannot be
+/// opened as a file.
 ///
 /// # Errors
 ///

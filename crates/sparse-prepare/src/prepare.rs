@@ -211,7 +211,7 @@ fn remove_parts(out: &Path) -> Result<()> {
         let Some(folder) = first.parent().filter(|folder| folder.is_dir()) else { continue };
         for kind in kinds {
             let path = out.join(kind.file(part));
-            for path in [path.with_extension("npy.partial"), path] {
+            for path in [path.with_extension("npy.0.partial"), path] {
                 match fs::remove_file(&path) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => {
                         return Err(PrepareError::io("arguments", &path)(error));

@@ -216,14 +216,7 @@ pub(crate) fn rename(op: &'static str, partial: &Path, path: &Path) -> Result<()
 
 /// Writes a small file that is whole or not there.
 pub(crate) fn write(path: &Path, text: &[u8]) -> Result<()> {
-    let partial = path.with_extension("partial");
-    let put = || -> io::Result<()> {
-        let mut file = File::create(&partial)?;
-        file.write_all(text)?;
-        file.sync_all()
-    };
-    put().map_err(PrepareError::io(OP, path))?;
-    rename(OP, &partial, path)
+    sparse_disk::replace(path, |error| error, |out| out.write_all(text)).map_err(PrepareError::io(OP, path))
 }
 
 /// Removes a folder, if it is there.

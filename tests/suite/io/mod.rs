@@ -8,3 +8,4 @@ mod npy;
 mod npz;
 pub mod progress;
 mod safetensors;
+mod sources;
