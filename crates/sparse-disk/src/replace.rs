@@ -44,8 +44,8 @@ pub fn replace<E>(
 /// those of every new file. A link is followed and stays, also one whose file is not there yet.
 ///
 /// Dropped before the end it is removed. A process that is killed leaves it, and the next `Replacement` of the same
-/// file removes it: the writer of a file holds its lock, which ends with the process. Where the file system has no locks
-/// it stays.
+/// file removes it: the writer of a file holds its lock, which ends with the process. Where the file system has no
+/// locks it stays.
 #[derive(Debug)]
 pub struct Replacement {
     file: File,
