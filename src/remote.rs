@@ -13,11 +13,10 @@
 //! use sparse_tensor::remote;
 //! use std::net::TcpListener;
 //!
-//! // The server, here a thread. A program of its own calls `remote::serve`, which does both of these.
+//! // The server, here a thread. A program of its own calls `remote::serve`.
 //! let listener = TcpListener::bind("127.0.0.1:0").unwrap();
 //! let url = format!("ws://{}", listener.local_addr().unwrap());
-//! let server = remote::server([Device::flex()]);
-//! std::thread::spawn(move || server.serve(remote::WebSocketTransport::from_listener(listener)));
+//! std::thread::spawn(move || remote::ServerConfig::new().serve_on(Device::flex(), listener));
 //!
 //! // The client.
 //! let device = remote::connect(&url).unwrap().autodiff();
@@ -37,14 +36,22 @@
 //!   sparse tensors and of floats work, and so does `Tensor::float`.
 //! - A wrong index, or a product that is too large: the usual error. To name it the arguments are read.
 //!
-//! WebSocket is neither encrypted nor, without an authorizer, protected: serve on a loopback address or on a network
-//! that you trust, or use another transport of Burn with [`server`]. What a client sends can exhaust the server's
-//! memory.
+//! # Who may be a client
+//!
+//! [`serve`] refuses pages of browsers, which could reach a loopback address too, and bounds sessions and memory;
+//! [`ServerConfig`] sets these limits, and a token. WebSocket is not encrypted: serve on a loopback address, through a
+//! tunnel or on a network that you trust, or use another transport of Burn with [`server`], which has none of these
+//! limits. `docs/safety.md` has the model of threats.
 
-use burn::remote::RemoteHost;
+mod client;
+mod gate;
+mod server;
+
 use burn::tensor::Device;
 use sparse_core::{Result, SparseError};
-use std::net::TcpListener;
+
+pub use client::ClientConfig;
+pub use server::ServerConfig;
 
 pub use burn::server::{RemoteServer, WebSocketTransport};
 /// The kernels as custom operations of a server whose backend is `B`, for a server of your own: Burn's
@@ -71,7 +78,8 @@ pub fn server(devices: impl IntoIterator<Item = Device>) -> RemoteServer {
     sparse_burn::remote::server(devices)
 }
 
-/// Serves a device on an address such as `127.0.0.1:3000` by WebSocket, until Ctrl+C.
+/// Serves a device on an address such as `127.0.0.1:3000` by WebSocket, until Ctrl+C, with the defaults of
+/// [`ServerConfig`].
 ///
 /// # Errors
 ///
@@ -82,29 +90,20 @@ pub fn server(devices: impl IntoIterator<Item = Device>) -> RemoteServer {
 /// assert!(trouble.to_string().starts_with("serve: the address nowhere must be free and of this machine, got "));
 /// ```
 pub fn serve(device: Device, address: &str) -> Result<()> {
-    let invalid = |message| SparseError::Invalid { op: "serve", message };
-    let listener = TcpListener::bind(address)
-        .map_err(|trouble| invalid(format!("the address {address} must be free and of this machine, got {trouble}")))?;
-    let served = server([device]).serve(WebSocketTransport::from_listener(listener));
-    served.map_err(|trouble| invalid(trouble.to_string()))
+    ServerConfig::new().serve(device, address)
 }
 
-/// The first device of the server at a URL such as `ws://127.0.0.1:3000`, without autodiff.
+/// The first device of the server at a URL such as `ws://127.0.0.1:3000`, without autodiff. [`ClientConfig`] has a
+/// token, and another timeout than 10 s.
 ///
-/// Waits for the server's answer, twice. A second call for the same URL gives the same device.
+/// A second call for the same URL gives the same device.
 ///
 /// # Errors
 ///
-/// [`SparseError::Invalid`] if nobody answers there, or the server was not built with this release of this library.
+/// [`SparseError::Invalid`] if nobody answers there within 10 s, if the server refuses this client, or if it was not
+/// built with this release of this library.
 pub fn connect(url: &str) -> Result<Device> {
-    let invalid = |message| SparseError::Invalid { op: "connect", message };
-    if !url.starts_with("ws://") {
-        return Err(invalid(format!("the URL of a server must begin with ws://, got {url}")));
-    }
-    let device = Device::remote_options(&RemoteHost::websocket(url)).init();
-    let device = device.map_err(|trouble| invalid(format!("a server must run at {url}, got: {trouble}")))?;
-    check(&device)?;
-    Ok(device)
+    ClientConfig::new(url).connect()
 }
 
 /// Checks that a device that was made by Burn's `Device::remote_options` is one of a server with these kernels.

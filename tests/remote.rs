@@ -12,7 +12,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use sparse_tensor::data::stochastic_block_model;
 use sparse_tensor::nn::{GcnConv, GcnConvConfig, symmetric_normalization};
 use sparse_tensor::ops::{Reduce, put_along_axis};
-use sparse_tensor::remote::{WebSocketTransport, check, connect, serve, server};
+use sparse_tensor::remote::{ClientConfig, ServerConfig, WebSocketTransport, check, connect, serve};
 use sparse_tensor::{CooTensor, CsrTensor, SparseError, device_reads, without_blocking};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -22,13 +22,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::spawn;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wait::wait;
 
 #[path = "common/wait.rs"]
 mod wait;
 
-/// Set in a process that is a server: with the kernels (`sparse`) or without (`plain`).
+/// Set in a process that is a server: one of [`serve_as`].
 const SERVE: &str = "SPARSE_TEST_SERVE";
 
 /// One test at a time: the counter of reads is of the process.
@@ -43,9 +43,27 @@ fn is_a_server_if_it_is_told_to() {
     let Ok(kind) = std::env::var(SERVE) else { return };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     println!("\nlistening at {}", listener.local_addr().unwrap());
-    let devices = [Device::flex()];
-    let server = if kind == "sparse" { server(devices) } else { RemoteServer::new(devices) };
-    server.serve(WebSocketTransport::from_listener(listener)).unwrap();
+    serve_as(&kind, listener);
+}
+
+const TOKEN: &str = "token-of-a-test";
+const PAGE: &str = "https://mine.example";
+
+fn serve_as(kind: &str, listener: TcpListener) {
+    let config = ServerConfig::new();
+    let config = match kind {
+        // Without the kernels.
+        "plain" => {
+            let server = RemoteServer::new([Device::flex()]);
+            return server.serve(WebSocketTransport::from_listener(listener)).unwrap();
+        }
+        "sparse" => config,
+        "guarded" => config.with_token(TOKEN).with_origin(PAGE).with_sessions(2),
+        "idle" => config.with_idle(Duration::from_secs(1)),
+        "small" => config.with_memory(512 << 20),
+        _ => panic!("{kind}"),
+    };
+    config.serve_on(Device::flex(), listener).unwrap();
 }
 
 struct Server {
@@ -299,7 +317,7 @@ fn servers_that_are_not_there_or_are_others_are_errors() {
     // Free a moment ago.
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let trouble = connect(&format!("ws://{address}")).unwrap_err();
-    message(trouble, &format!("connect: a server must run at ws://{address}, got: the server cannot be reached: "));
+    message(trouble, &format!("connect: a server must run at ws://{address}, got: Connection refused"));
     message(check(&Device::flex()).unwrap_err(), "check: the device must be one of a server, got ");
 
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -330,4 +348,218 @@ fn a_server_that_stops_is_a_panic_at_the_next_read() {
     assert!(product);
     let text = pattern.unwrap_err().unwrap_or_default();
     assert!(text.contains("server"), "the message must name the server: {text}");
+}
+
+/// A connection after a request of these lines, and the first line of the answer.
+fn asked(server: &Server, lines: &[&str]) -> (TcpStream, String) {
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    stream.write_all((lines.join("\r\n") + "\r\n\r\n").as_bytes()).unwrap();
+    let (mut bytes, mut byte) = (vec![], [0]);
+    while !bytes.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() == 1 {
+        bytes.push(byte[0]);
+    }
+    let answer = String::from_utf8(bytes).unwrap();
+    (stream, answer.lines().next().unwrap_or_default().to_string())
+}
+
+const HANDSHAKE: [&str; 6] = [
+    "GET /session HTTP/1.1",
+    "Host: 127.0.0.1",
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+];
+
+/// The handshake of a WebSocket with more headers.
+fn handshake(server: &Server, more: &[&str]) -> (TcpStream, String) {
+    asked(server, &[&HANDSHAKE, more].concat())
+}
+
+#[test]
+fn pages_of_browsers_are_refused_unless_they_are_listed() {
+    let _alone = alone();
+    let server = Server::start("guarded");
+    let (agreed, refused) = ("HTTP/1.1 101 Switching Protocols", "HTTP/1.1 403 Forbidden");
+    let mine = format!("Origin: {PAGE}");
+    for (origins, want) in [
+        (&[][..], agreed),
+        (&[mine.as_str()], agreed),
+        (&["oRiGiN: https://MINE.example"], agreed),
+        (&["Origin: https://evil.example"], refused),
+        (&["Origin: null"], refused),
+        (&["Origin:"], refused),
+        (&["Origin: http://127.0.0.1:3000"], refused),
+        (&[mine.as_str(), "Origin: https://evil.example"], refused),
+    ] {
+        assert_eq!(handshake(&server, origins).1, want, "{origins:?}");
+    }
+    // What else Burn's server would answer.
+    let [_, others @ ..] = HANDSHAKE;
+    for (line, want) in [
+        ("GET /data HTTP/1.1", "HTTP/1.1 404 Not Found"),
+        ("POST /session HTTP/1.1", "HTTP/1.1 404 Not Found"),
+        ("GET /session", "HTTP/1.1 400 Bad Request"),
+    ] {
+        assert_eq!(asked(&server, &[&[line], &others[..]].concat()).1, want);
+    }
+    assert_eq!(asked(&server, &["GET /session HTTP/1.1", "Host: a"]).1, "HTTP/1.1 400 Bad Request");
+}
+
+#[test]
+fn clients_need_the_token_and_nothing_shows_it() {
+    let _alone = alone();
+    let server = Server::start("guarded");
+    let client = ClientConfig::new(server.url());
+    for refused in [client.clone(), client.clone().with_token("another")] {
+        message(refused.connect().unwrap_err(), &format!("connect: a server must run at {}, got: ", server.url()));
+    }
+    let client = client.with_token(TOKEN);
+    let device = client.clone().connect().unwrap();
+    assert_eq!(Tensor::<1>::ones([2], &device).sum().into_scalar::<f32>(), 2.0);
+    let shown = format!("{client:?} {:?} {device:?}", ServerConfig::new().with_token(TOKEN));
+    assert!(shown.contains("token") && !shown.contains(TOKEN), "{shown}");
+    let empty = ServerConfig::new().with_token("").serve(Device::flex(), "127.0.0.1:0").unwrap_err();
+    assert_eq!(empty.to_string(), "serve: the token must have a character, got none");
+}
+
+/// The ports on which a process listens.
+#[cfg(target_os = "linux")]
+fn listened(process: u32) -> Vec<u16> {
+    let links = std::fs::read_dir(format!("/proc/{process}/fd")).unwrap();
+    let links = links.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
+    let own: Vec<String> =
+        links.filter_map(|link| Some(link.to_str()?.strip_prefix("socket:[")?.replace(']', ""))).collect();
+    let table = std::fs::read_to_string(format!("/proc/{process}/net/tcp")).unwrap();
+    // Address, state 0A (it listens), and inode.
+    let port = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let listens = fields[3] == "0A" && own.iter().any(|inode| inode == fields[9]);
+        listens.then(|| u16::from_str_radix(fields[1].rsplit(':').next().unwrap(), 16).unwrap())
+    };
+    table.lines().skip(1).filter_map(port).collect()
+}
+
+/// A page can try all ports of this machine.
+#[cfg(target_os = "linux")]
+#[test]
+fn burns_own_port_opens_no_session() {
+    let _alone = alone();
+    let server = Server::start("sparse");
+    let public: u16 = server.address.rsplit(':').next().unwrap().parse().unwrap();
+    let until = Instant::now() + Duration::from_secs(8);
+    let behind = loop {
+        if let Some(port) = listened(server.process.id()).into_iter().find(|&port| port != public) {
+            break port;
+        }
+        assert!(Instant::now() < until, "Burn's server must listen");
+    };
+    let url = format!("ws://127.0.0.1:{}", behind);
+    message(connect(&url).unwrap_err(), &format!("connect: a server must run at {url}, got: "));
+}
+
+/// Whether the other side closes the connection.
+fn closes(stream: &mut TcpStream) -> bool {
+    stream.set_read_timeout(Some(Duration::from_secs(8))).unwrap();
+    matches!(stream.read(&mut [0; 64]), Ok(0)) || stream.take_error().is_ok_and(|error| error.is_some())
+}
+
+#[test]
+fn sessions_are_limited_and_what_comes_before_the_token() {
+    let _alone = alone();
+    let server = Server::start("guarded");
+    // Half a request holds nothing up.
+    let halves: Vec<TcpStream> = (0..20)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&server.address).unwrap();
+            stream.write_all(b"GET /session HTTP/1.1\r\nHost: ").unwrap();
+            stream
+        })
+        .collect();
+    let (first, answer) = handshake(&server, &[]);
+    assert_eq!(answer, "HTTP/1.1 101 Switching Protocols");
+    let (mut second, _) = handshake(&server, &[]);
+    assert_eq!(handshake(&server, &[]).1, "HTTP/1.1 503 Service Unavailable");
+    // A large message before the server has asked for the token.
+    let _ = second.write_all(&vec![7; 1 << 17]);
+    let ended = closes(&mut second) || second.write_all(&[7]).is_err();
+    assert!(ended);
+    drop(first);
+    let client = ClientConfig::new(server.url()).with_token(TOKEN);
+    let until = Instant::now() + Duration::from_secs(8);
+    while handshake(&server, &[]).1.contains("503") {
+        assert!(Instant::now() < until, "places come back");
+    }
+    drop(halves);
+    client.connect().unwrap();
+}
+
+#[test]
+fn idle_sessions_are_closed_and_others_are_not() {
+    let _alone = alone();
+    let server = Server::start("idle");
+    let (mut idle, _) = handshake(&server, &[]);
+    let device = connect(&server.url()).unwrap();
+    let until = Instant::now() + Duration::from_secs(3);
+    while Instant::now() < until {
+        assert_eq!(Tensor::<1>::ones([2], &device).sum().into_scalar::<f32>(), 2.0);
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert!(closes(&mut idle));
+}
+
+/// The session that came last is closed, and its memory is free again.
+#[test]
+fn a_session_that_takes_too_much_memory_is_closed_alone() {
+    let _alone = alone();
+    let server = Server::start("small");
+    let first = connect(&server.url()).unwrap();
+    let kept = Tensor::<1>::ones([1000], &first);
+    assert_eq!(kept.clone().sum().into_scalar::<f32>(), 1000.0);
+    let greedy = connect(&counted(&server).0).unwrap();
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        let mut held = vec![];
+        for _ in 0..200 {
+            held.push(Tensor::<1>::ones([10 << 20], &greedy));
+            let _ = held[held.len() - 1].clone().slice([0..1]).into_data();
+        }
+    }));
+    assert!(ended.is_err(), "8 GB in a server of 512 MB");
+    assert_eq!(kept.sum().into_scalar::<f32>(), 1000.0);
+    let until = Instant::now() + Duration::from_secs(20);
+    while handshake(&server, &[]).1.contains("503") {
+        assert!(Instant::now() < until, "a new session has room");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// A peer that accepts and says `first` to the first client, byte by byte, and nothing to others.
+fn peer(first: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("ws://{}", listener.local_addr().unwrap());
+    spawn(move || {
+        let mut open = vec![];
+        for (k, client) in listener.incoming().enumerate() {
+            let mut client = client.unwrap();
+            for byte in first.iter().filter(|_| k == 0) {
+                let _ = client.write_all(&[*byte]);
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            open.push(client);
+        }
+    });
+    url
+}
+
+#[test]
+fn a_silent_peer_is_given_up() {
+    let _alone = alone();
+    for first in [&b""[..], b"H", b"HTTP/1.1 404 Not Found\r\n\r\n"] {
+        let url = peer(first);
+        let trouble = ClientConfig::new(&url).with_timeout(Duration::from_millis(900)).connect().unwrap_err();
+        message(trouble, &format!("connect: a server must answer at {url} within 900ms, got no answer"));
+    }
+    let url = peer(b"220 smtp.example ready\r\n");
+    let start = format!("connect: a server must run at {url}, got: a peer that does not speak HTTP");
+    message(connect(&url).unwrap_err(), &start);
 }

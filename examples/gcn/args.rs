@@ -89,9 +89,12 @@ impl Args {
         #[cfg(feature = "remote")]
         match (backend, &self.server) {
             (BackendName::Remote, Some(url)) => {
-                return sparse_tensor::remote::connect(url)
-                    .map(Device::autodiff)
-                    .map_err(|trouble| trouble.to_string());
+                let client = sparse_tensor::remote::ClientConfig::new(url);
+                let client = match std::env::var("SPARSE_TOKEN") {
+                    Ok(token) => client.with_token(token),
+                    Err(_) => client,
+                };
+                return client.connect().map(Device::autodiff).map_err(|trouble| trouble.to_string());
             }
             (_, Some(url)) => return Err(format!("--server {url}: is for --backend remote")),
             _ => {}

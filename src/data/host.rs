@@ -6,7 +6,9 @@ use crate::base::kind::Kind;
 use crate::ops::broadcast::read_rows;
 use crate::pattern::csr::CsrPattern;
 use crate::rows::RowMap;
-use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+#[cfg(feature = "dataset")]
+use burn::tensor::Device;
+use burn::tensor::{DType, Int, Tensor, TensorData};
 use sparse_burn::{index_dtype_for, read_data};
 use sparse_core::dynamic::Ids;
 use sparse_core::{Result, SparseError};

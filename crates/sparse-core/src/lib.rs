@@ -48,7 +48,8 @@ pub use epilogue::Epilogue;
 pub use error::{Result, SparseError};
 pub use linalg::*;
 pub use memory::{
-    MemoryReport, copied, memory_report, recycle, release_pool, set_large_alloc_hook, set_pool_limit, unwritten, zeroed,
+    MemoryReport, copied, memory_report, recycle, release_pool, set_large_alloc_hook, set_pool_limit, system_memory,
+    unwritten, zeroed,
 };
 pub use merge::*;
 pub use par::in_pool;

@@ -364,8 +364,9 @@ fn default_limit() -> usize {
     *LIMIT.get_or_init(|| system_memory().map_or(1 << 30, |bytes| bytes / 4))
 }
 
-/// Bytes of memory, by the files of Linux.
-fn system_memory() -> Option<usize> {
+/// The memory that this process may use, in bytes: that of the machine or of the control group. `None` where the system
+/// has no such files as Linux.
+pub fn system_memory() -> Option<usize> {
     let machine = || {
         let text = std::fs::read_to_string("/proc/meminfo").ok()?;
         let kilobytes = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;

@@ -3,6 +3,7 @@
 use datafusion::error::DataFusionError;
 use datafusion::parquet::errors::ParquetError;
 use sparse_shards::ShardError;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -10,7 +11,7 @@ use thiserror::Error;
 pub type Result<T, E = PrepareError> = std::result::Result<T, E>;
 
 /// What can go wrong. Each message reads `stage: what must hold, got X`, or tells what a library said.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum PrepareError {
     /// An argument or the input is not what it must be.
@@ -51,6 +52,13 @@ pub enum PrepareError {
     /// The folder of shards.
     #[error(transparent)]
     Shards(#[from] ShardError),
+}
+
+/// What a `main` that returns the error prints.
+impl fmt::Debug for PrepareError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl PrepareError {

@@ -190,7 +190,7 @@ fn finished(options: &Options, out: &Path, own: &str) -> Result<Option<Manifest>
     if !out.join(sparse_shards::MANIFEST).exists() {
         return Ok(None);
     }
-    let made = fs::read(out.join(MADE)).ok().and_then(|text| serde_json::from_slice::<Made>(&text).ok());
+    let made = sparse_disk::read(out.join(MADE)).ok().and_then(|text| serde_json::from_slice::<Made>(&text).ok());
     if options.resume && made.is_some_and(|made| made.digest == own) {
         return Ok(Some(Manifest::open(out)?));
     }
@@ -375,7 +375,7 @@ impl Run<'_> {
             self.state.parts = true;
             self.end(Stage::Parts).await?;
         }
-        let parts = fs::read(&path).map_err(|error| {
+        let parts = sparse_disk::read(&path).map_err(|error| {
             let rule = "must be as it was written: start again without --resume";
             PrepareError::invalid(OP, format!("{} {rule}, got: {error}", path.display()))
         })?;

@@ -55,7 +55,7 @@ impl Table {
         }
         let mut own = Self { rows: 0, files: BTreeMap::new() };
         for path in paths {
-            let file = File::open(&path).map_err(PrepareError::io(OP, &path))?;
+            let file = sparse_disk::open(&path).map_err(PrepareError::io(OP, &path))?;
             let length = file.metadata().map_err(PrepareError::io(OP, &path))?.len();
             let reader = SerializedFileReader::new(file).map_err(PrepareError::parquet(OP, &path))?;
             own.rows += reader.metadata().file_metadata().num_rows() as u64;
@@ -136,7 +136,7 @@ impl State {
     /// That of a folder, if there is one.
     pub(crate) fn load(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(FILE);
-        match fs::read(&path) {
+        match sparse_disk::read(&path) {
             Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| {
                 let rule = "must be a state of this version (without --resume all starts again), got";
                 PrepareError::invalid(OP, format!("{} {rule}: {error}", path.display()))

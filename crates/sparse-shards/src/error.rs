@@ -1,5 +1,6 @@
 //! What can be wrong with a folder.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -7,7 +8,7 @@ use thiserror::Error;
 pub type Result<T, E = ShardError> = std::result::Result<T, E>;
 
 /// What can be wrong with a folder of shards. Each message reads `op: what must hold, got X`.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum ShardError {
     /// The system could not read or write a file, for example because the disk is full.
@@ -83,6 +84,13 @@ pub enum ShardError {
         /// What must hold, and what was found.
         message: String,
     },
+}
+
+/// What a `main` that returns the error prints.
+impl fmt::Debug for ShardError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl ShardError {

@@ -58,7 +58,7 @@ pub(crate) fn run(
 ) -> Result<Vec<Owned>> {
     let options = engine.options;
     let out = &options.out;
-    let file = File::open(from).map_err(PrepareError::io(OP, from))?;
+    let file = sparse_disk::open(from).map_err(PrepareError::io(OP, from))?;
     let trouble = PrepareError::parquet(OP, from);
     let source = ParquetRecordBatchReaderBuilder::try_new(file).map_err(&trouble)?;
     let source = source.with_batch_size(8192).build().map_err(&trouble)?;

@@ -21,7 +21,7 @@ const OP: &str = "parts";
 /// Labels for METIS: the position of each id of [`ids`](super::ids) among all.
 pub(crate) fn positions([from, to]: [&Path; 2]) -> Result<()> {
     let arrow = |error| PrepareError::query(OP)(DataFusionError::from(error));
-    let file = File::open(from).map_err(PrepareError::io(OP, from))?;
+    let file = sparse_disk::open(from).map_err(PrepareError::io(OP, from))?;
     let trouble = PrepareError::parquet(OP, from);
     let source = ParquetRecordBatchReaderBuilder::try_new(file).map_err(&trouble)?;
     let id = source.schema().field(0).clone();

@@ -1,0 +1,139 @@
+//! A server with limits.
+
+use super::gate::Gate;
+use super::server;
+use burn::server::{AuthorizationRequest, ClientId, PeerAuthorizer, TokenAuthorizer, WebSocketTransport};
+use burn::tensor::Device;
+use sparse_core::{Result, SparseError, system_memory};
+use std::fmt;
+use std::net::{Ipv4Addr, TcpListener};
+use std::time::Duration;
+
+const OP: &str = "serve";
+
+/// Who may use a server, and how much of this machine.
+///
+/// | setting | default |
+/// |---|---|
+/// | [`with_token`](Self::with_token) | none: every program that reaches the address is a client |
+/// | [`with_origin`](Self::with_origin) | none: no page of a browser is a client |
+/// | [`with_sessions`](Self::with_sessions) | 16 sessions at a time |
+/// | [`with_memory`](Self::with_memory) | three quarters of the memory that this process may use |
+/// | [`with_idle`](Self::with_idle) | a session is closed after an hour without a byte |
+///
+/// A client must be through with its handshake within 10 s. `docs/safety.md` says who can do what.
+///
+/// ```no_run
+/// use burn::tensor::Device;
+/// use sparse_tensor::remote::ServerConfig;
+///
+/// let token = std::env::var("TOKEN").unwrap();
+/// ServerConfig::new().with_token(token).with_sessions(4).serve(Device::flex(), "0.0.0.0:3000").unwrap();
+/// ```
+#[derive(Clone)]
+pub struct ServerConfig {
+    token: Option<String>,
+    pub(super) origins: Vec<String>,
+    pub(super) sessions: usize,
+    pub(super) memory: Option<usize>,
+    pub(super) idle: Duration,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        let memory = system_memory().map(|bytes| bytes / 4 * 3);
+        Self { token: None, origins: vec![], sessions: 16, memory, idle: Duration::from_secs(3600) }
+    }
+}
+
+impl ServerConfig {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Clients must have this token ([`ClientConfig::with_token`](super::ClientConfig::with_token)). It is compared in
+    /// constant time, and no message shows it. WebSocket sends it as it is: it keeps strangers out, not someone who
+    /// reads the network.
+    pub fn with_token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+
+    /// Pages of this origin may be clients too, for example `https://example.org`. May be called several times.
+    pub fn with_origin(mut self, origin: impl Into<String>) -> Self {
+        self.origins.push(origin.into());
+        self
+    }
+
+    /// The most sessions at a time: a client has one for each device. Another one is refused.
+    pub fn with_sessions(mut self, sessions: usize) -> Self {
+        self.sessions = sessions;
+        self
+    }
+
+    /// The most memory of this process, in bytes. While it has more, no session is opened, and sessions are closed,
+    /// from the newest on, until it has less. It is looked at ten times a second, so one operation can go beyond.
+    /// Memory of a GPU does not count.
+    pub fn with_memory(mut self, bytes: usize) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// How long a session may send and get no byte. A client that computes for longer by itself, or an operation that
+    /// takes longer, needs more.
+    pub fn with_idle(mut self, idle: Duration) -> Self {
+        self.idle = idle;
+        self
+    }
+
+    /// Serves a device on an address such as `127.0.0.1:3000` by WebSocket, until Ctrl+C.
+    ///
+    /// # Errors
+    ///
+    /// [`SparseError::Invalid`] if the address cannot be bound, the device cannot be served, or the token is empty.
+    pub fn serve(self, device: Device, address: &str) -> Result<()> {
+        let listener = TcpListener::bind(address).map_err(|trouble| {
+            invalid(format!("the address {address} must be free and of this machine, got {trouble}"))
+        })?;
+        self.serve_on(device, listener)
+    }
+
+    /// [`serve`](Self::serve) on a listener, such as one of port 0 whose address was read.
+    ///
+    /// # Errors
+    ///
+    /// As [`serve`](Self::serve).
+    pub fn serve_on(self, device: Device, listener: TcpListener) -> Result<()> {
+        let token = self.token.as_ref().map(|token| TokenAuthorizer::new(token.as_str())).transpose();
+        let token = token.map_err(|_| invalid("the token must have a character, got none".into()))?;
+        let trouble = |trouble: std::io::Error| invalid(format!("the server must run, got {trouble}"));
+        let behind = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(trouble)?;
+        let gate = Gate::open(self, listener, behind.local_addr().map_err(trouble)?).map_err(trouble)?;
+        let admits = gate.admits();
+        let guarded = server([device]).with_authorizer(move |request: AuthorizationRequest<'_>| {
+            // A page can try all ports, and so find that of Burn's server.
+            if !matches!(request.client, ClientId::WebSocket(address) if admits(address)) {
+                return Err("a client that did not come through the gate".into());
+            }
+            token.as_ref().map_or(Ok(()), |token| token.authorize(request))
+        });
+        let served = guarded.serve(WebSocketTransport::from_listener(behind));
+        drop(gate);
+        served.map_err(|trouble| invalid(trouble.to_string()))
+    }
+}
+
+/// Without the token.
+impl fmt::Debug for ServerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { token, origins, sessions, memory, idle } = self;
+        let mut out = f.debug_struct("ServerConfig");
+        out.field("token", &token.as_ref().map(|_| "..")).field("origins", origins).field("sessions", sessions);
+        out.field("memory", memory).field("idle", idle).finish()
+    }
+}
+
+fn invalid(message: String) -> SparseError {
+    SparseError::Invalid { op: OP, message }
+}
