@@ -15,7 +15,7 @@ use sparse_tensor::ops::{Reduce, put_along_axis};
 use sparse_tensor::remote::{ClientConfig, ServerConfig, WebSocketTransport, check, connect, serve};
 use sparse_tensor::{CooTensor, CsrTensor, SparseError, device_reads, without_blocking};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -423,9 +423,9 @@ fn clients_need_the_token_and_nothing_shows_it() {
     assert_eq!(empty.to_string(), "serve: the token must have a character, got none");
 }
 
-/// The ports on which a process listens.
+/// The addresses on which a process listens.
 #[cfg(target_os = "linux")]
-fn listened(process: u32) -> Vec<u16> {
+fn listened(process: u32) -> Vec<SocketAddr> {
     let links = std::fs::read_dir(format!("/proc/{process}/fd")).unwrap();
     let links = links.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
     let own: Vec<String> =
@@ -435,7 +435,11 @@ fn listened(process: u32) -> Vec<u16> {
     let port = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let listens = fields[3] == "0A" && own.iter().any(|inode| inode == fields[9]);
-        listens.then(|| u16::from_str_radix(fields[1].rsplit(':').next().unwrap(), 16).unwrap())
+        listens.then(|| {
+            let (ip, port) = fields[1].split_once(':').unwrap();
+            let ip = Ipv4Addr::from(u32::from_str_radix(ip, 16).unwrap().to_le_bytes());
+            SocketAddr::from((ip, u16::from_str_radix(port, 16).unwrap()))
+        })
     };
     table.lines().skip(1).filter_map(port).collect()
 }
@@ -446,15 +450,15 @@ fn listened(process: u32) -> Vec<u16> {
 fn burns_own_port_opens_no_session() {
     let _alone = alone();
     let server = Server::start("sparse");
-    let public: u16 = server.address.rsplit(':').next().unwrap().parse().unwrap();
+    let public: SocketAddr = server.address.parse().unwrap();
     let until = Instant::now() + Duration::from_secs(8);
     let behind = loop {
-        if let Some(port) = listened(server.process.id()).into_iter().find(|&port| port != public) {
-            break port;
+        if let Some(place) = listened(server.process.id()).into_iter().find(|&place| place != public) {
+            break place;
         }
         assert!(Instant::now() < until, "Burn's server must listen");
     };
-    let url = format!("ws://127.0.0.1:{}", behind);
+    let url = format!("ws://{behind}");
     message(connect(&url).unwrap_err(), &format!("connect: a server must run at {url}, got: "));
 }
 

@@ -4,6 +4,7 @@
 //! server on a loopback address. Burn's server opens only sessions that come from the gate.
 
 use super::server::ServerConfig;
+use socket2::{SockRef, TcpKeepalive};
 use sparse_core::release_pool;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -235,6 +236,9 @@ impl Shared {
 impl Connection {
     fn new(client: TcpStream) -> Self {
         let _ = client.set_nodelay(true);
+        // A machine that is gone without a word: as Burn does where nothing is between.
+        let alive = TcpKeepalive::new().with_time(Duration::from_secs(10)).with_interval(Duration::from_secs(5));
+        let _ = SockRef::from(&client).set_tcp_keepalive(&alive);
         let now = Instant::now();
         let [answered, closed] = [AtomicBool::new(false), AtomicBool::new(false)];
         Self { client, server: OnceLock::new(), began: now, last: Mutex::new(now), answered, closed }

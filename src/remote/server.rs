@@ -108,11 +108,11 @@ impl ServerConfig {
         let token = self.token.as_ref().map(|token| TokenAuthorizer::new(token.as_str())).transpose();
         let token = token.map_err(|_| invalid("the token must have a character, got none".into()))?;
         let trouble = |trouble: std::io::Error| invalid(format!("the server must run, got {trouble}"));
-        let behind = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(trouble)?;
+        let behind = out_of_sight().map_err(trouble)?;
         let gate = Gate::open(self, listener, behind.local_addr().map_err(trouble)?).map_err(trouble)?;
         let admits = gate.admits();
         let guarded = server([device]).with_authorizer(move |request: AuthorizationRequest<'_>| {
-            // A page can try all ports, and so find that of Burn's server.
+            // A page can try ports, and so find that of Burn's server.
             if !matches!(request.client, ClientId::WebSocket(address) if admits(address)) {
                 return Err("a client that did not come through the gate".into());
             }
@@ -122,6 +122,13 @@ impl ServerConfig {
         drop(gate);
         served.map_err(|trouble| invalid(trouble.to_string()))
     }
+}
+
+/// A listener on a loopback address that nobody tries: of 2^24, where the system has them all.
+fn out_of_sight() -> std::io::Result<TcpListener> {
+    let [a, b, c] = rand::random::<[u8; 3]>();
+    let place = Ipv4Addr::new(127, a, b, c.clamp(1, 254));
+    TcpListener::bind((place, 0)).or_else(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))
 }
 
 /// Without the token.
