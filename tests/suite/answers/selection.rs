@@ -121,3 +121,27 @@ fn slices_along_dim_0_by_row_pointers() {
     same(batch.clone(), index(&[2, 0, 2], &device), [[0, 3], [1, 1], [1, 2], [2, 1]]);
     same(batch.mul_scalar(0.0), index(&[1, 0], &device), [[0, 1], [1, 1], [0, 2], [2, 1]]);
 }
+
+#[test]
+fn lists_of_the_host_are_indices() {
+    let device = flex();
+    let a = small();
+    let [rows, cols] = a.dims();
+    let dense = a.to_dense();
+    for (dim, list) in [(0, vec![rows - 1, 0, rows - 1]), (1, vec![cols - 1, 0]), (0, vec![])] {
+        let places = index(&list.iter().map(|&at| at as i64).collect::<Vec<_>>(), &device);
+        let want = a.select(dim, places).to_dense().into_data();
+        assert_eq!(a.select(dim, &list).to_dense().into_data(), want);
+        assert_eq!(a.to_csr().select(dim, &list[..]).to_dense().into_data(), want);
+        assert_eq!(a.select(dim, list.clone()).to_dense().into_data(), want);
+        let plan = ops::IndexPlan::from_list(&list, a.dims()[dim], &device).unwrap();
+        assert_eq!(plan.select(dense.clone(), dim).into_data(), want);
+    }
+    let told = a.try_select(0, [0, rows]).unwrap_err().to_string();
+    assert_eq!(told, format!("select: index along dim 0 must be in [0, {rows}), got {rows} at position 1"));
+    let told = ops::IndexPlan::from_list(&[usize::MAX], 3, &device).unwrap_err().to_string();
+    assert_eq!(
+        told,
+        format!("IndexPlan::from_list: index along dim 0 must be in [0, 3), got {} at position 0", i64::MAX)
+    );
+}
