@@ -15,7 +15,7 @@ const RATIO: usize = 64;
 /// A compressed file of any length may become so many bytes: 64 MiB.
 #[cfg(any(feature = "gz", feature = "npz"))]
 const INFLATED: u64 = 1 << 26;
-/// A stream, which may never end, has so many bytes at most: 1 GiB.
+/// What has no end, or one that moves, has so many bytes at most: 1 GiB.
 const STREAMED: u64 = 1 << 30;
 
 static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
@@ -165,14 +165,10 @@ impl Allowed {
         Self { bytes, elements: elements.unwrap_or(usize::MAX), time: since.zip(seconds), follow_links }
     }
 
-    /// The most bytes of a file that is not compressed.
-    pub(crate) fn bytes(self) -> u64 {
-        self.bytes.map_or(u64::MAX, |bytes| bytes as u64)
-    }
-
-    /// The most bytes of a stream.
-    pub(crate) fn streamed(self) -> u64 {
-        self.bytes.map_or(STREAMED, |bytes| bytes as u64)
+    /// The most bytes of a file of this length, or of a stream (0). A file may grow, and some the system makes without
+    /// an end.
+    pub(crate) fn bytes(self, length: u64) -> u64 {
+        self.bytes.map_or(length.max(STREAMED), |bytes| bytes as u64)
     }
 
     /// Whether links out of a folder are followed.
@@ -283,7 +279,7 @@ mod tests {
         assert_eq!([inflated(0), inflated(1 << 20), inflated(5 << 20)], [64 << 20, 64 << 20, 320 << 20]);
         assert_eq!(inflated(u64::MAX), u64::MAX);
         assert_eq!(Limits::new().bytes(7).run(|| inflated(5 << 20)), 7);
-        assert_eq!((Allowed::now().bytes(), Allowed::now().streamed()), (u64::MAX, 1 << 30));
+        assert_eq!([0, 7 << 30].map(|length| Allowed::now().bytes(length)), [1 << 30, 7 << 30]);
     }
 
     #[test]

@@ -186,7 +186,7 @@ pub fn read_ogb_with(
         fields.end()
     })?;
     let mut features = Table::default();
-    let has_features = feat.exists();
+    let has_features = feat.exists() || feat.is_symlink();
     if has_features {
         lines(&mut files, feat, |fields| features.push(fields, Fields::float))?;
         features.check(feat, nodes)?;

@@ -63,5 +63,5 @@ pub fn read_with(path: impl AsRef<Path>, options: &Options, progress: &mut Progr
 ///
 /// As [`read`].
 pub fn parse(reader: impl BufRead, options: &Options) -> Result<EdgeList> {
-    parse_list(Limited::stream(reader), options)
+    parse_list(Limited::new(reader, 0), options)
 }

@@ -168,7 +168,7 @@ fn read<const D: usize, K: Kind>(
     length: u64,
     options: TensorCreationOptions,
 ) -> Result<Tensor<D, K>> {
-    let mut source = Limited::new(source);
+    let mut source = Limited::new(source, length);
     let header = Header::read(&mut source).map_err(invalid)?;
     let mut input = Stream { source, sure: length.saturating_sub(header.length) };
     let tensor = tensor(OP, &header, &mut input, options)?;

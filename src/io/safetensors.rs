@@ -416,7 +416,10 @@ impl Archive {
         let name = path.as_ref().display();
         let trouble = |trouble| invalid(format!("{name}: cannot be read, got {trouble}"));
         let source = Counted::open(path.as_ref(), progress).map_err(trouble)?;
-        file::read(BufReader::new(source)).map(Self::from).map_err(|trouble| invalid(format!("{name}: {trouble}")))
+        let length = source.total();
+        file::read(BufReader::new(source), length)
+            .map(Self::from)
+            .map_err(|trouble| invalid(format!("{name}: {trouble}")))
     }
 
     /// [`load`](Self::load) from memory.
@@ -425,7 +428,7 @@ impl Archive {
     ///
     /// As [`load`](Self::load).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Self::read_from(bytes)
+        file::read(bytes, bytes.len() as u64).map(Self::from).map_err(invalid)
     }
 
     /// [`from_bytes`](Self::from_bytes) without a copy, if `bytes` can be shared: see
@@ -438,13 +441,14 @@ impl Archive {
         file::share(&bytes).map(Self::from).map_err(invalid)
     }
 
-    /// [`load`](Self::load) from a stream, to its end.
+    /// [`load`](Self::load) from a stream, to its end: 1 GiB at most, unless [`Limits::bytes`](crate::Limits::bytes)
+    /// says otherwise.
     ///
     /// # Errors
     ///
     /// As [`load`](Self::load).
     pub fn read_from(source: impl Read) -> Result<Self> {
-        file::read(source).map(Self::from).map_err(invalid)
+        file::read(source, 0).map(Self::from).map_err(invalid)
     }
 }
 

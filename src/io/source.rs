@@ -131,16 +131,10 @@ pub(crate) struct Limited<R> {
 }
 
 impl<R> Limited<R> {
-    /// A file, whose length is known.
-    pub(crate) fn new(source: R) -> Self {
+    /// What has this length; 0 for a stream, which may never end.
+    pub(crate) fn new(source: R, length: u64) -> Self {
         let allowed = Allowed::now();
-        Self::within(source, allowed, allowed.bytes())
-    }
-
-    /// What may never end.
-    pub(crate) fn stream(source: R) -> Self {
-        let allowed = Allowed::now();
-        Self::within(source, allowed, allowed.streamed())
+        Self::within(source, allowed, allowed.bytes(length))
     }
 
     fn within(source: R, allowed: Allowed, limit: u64) -> Self {
@@ -211,7 +205,9 @@ pub(crate) fn take(source: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
 
 /// All bytes of a file.
 pub(crate) fn whole(path: &Path, progress: &mut Progress<'_>) -> io::Result<Vec<u8>> {
-    take(&mut Limited::new(Counted::open(path, progress)?), u64::MAX)
+    let file = Counted::open(path, progress)?;
+    let length = file.total();
+    take(&mut Limited::new(file, length), u64::MAX)
 }
 
 /// The text of a file, and the number of its bytes if that is known before they are read (0 if not). A file that starts
@@ -221,7 +217,7 @@ pub(crate) fn text<'a>(path: &Path, progress: &'a mut Progress<'_>) -> io::Resul
     let bytes = file.total();
     let mut file = BufReader::with_capacity(1 << 16, file);
     if !file.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        return Ok((Box::new(Limited::new(file)), bytes));
+        return Ok((Box::new(Limited::new(file, bytes)), bytes));
     }
     #[cfg(feature = "gz")]
     {
@@ -243,7 +239,13 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
 const LONGEST: u64 = 1 << 24;
 
 /// Reads line `number`, or finds that there is none. It may be in any encoding of which ASCII is a part.
-pub(crate) fn read_line(source: &mut impl BufRead, number: usize, line: &mut Vec<u8>) -> Result<bool, String> {
+/// It has no control characters but tabs and `separator`.
+pub(crate) fn read_line(
+    source: &mut impl BufRead,
+    number: usize,
+    separator: Option<u8>,
+    line: &mut Vec<u8>,
+) -> Result<bool, String> {
     line.clear();
     let got = source.by_ref().take(LONGEST).read_until(b'\n', line);
     let got = got.map_err(|trouble| format!("line {number}: cannot be read, got {trouble}"))?;
@@ -252,7 +254,7 @@ pub(crate) fn read_line(source: &mut impl BufRead, number: usize, line: &mut Vec
     }
     let text = line.strip_suffix(b"\n").unwrap_or(line);
     let text = text.strip_suffix(b"\r").unwrap_or(text);
-    match text.iter().find(|byte| byte.is_ascii_control() && **byte != b'\t') {
+    match text.iter().find(|&&byte| byte.is_ascii_control() && byte != b'\t' && Some(byte) != separator) {
         None => Ok(got > 0),
         // Lines would be joined, and the last one would win.
         Some(b'\r') => Err(format!("line {number}: a line must end with \\n or \\r\\n, got \\r alone")),
@@ -263,20 +265,27 @@ pub(crate) fn read_line(source: &mut impl BufRead, number: usize, line: &mut Vec
 /// The lines of a text, counted from 1.
 pub(crate) struct Lines<R> {
     source: R,
+    /// A control character that may be in a line.
+    separator: Option<u8>,
     number: usize,
     buffer: Vec<u8>,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(source: R) -> Self {
-        Self { source, number: 0, buffer: Vec::new() }
+        Self::separated(source, None)
+    }
+
+    /// Lines whose fields are separated by a byte, which may be a control character.
+    pub(crate) fn separated(source: R, separator: Option<u8>) -> Self {
+        Self { source, separator, number: 0, buffer: Vec::new() }
     }
 
     /// The next line that is not blank, without the spaces around it, and its number.
     pub(crate) fn next(&mut self) -> Result<Option<(usize, &[u8])>, String> {
         loop {
             self.number += 1;
-            if !read_line(&mut self.source, self.number, &mut self.buffer)? {
+            if !read_line(&mut self.source, self.number, self.separator, &mut self.buffer)? {
                 return Ok(None);
             }
             if !self.buffer.trim_ascii().is_empty() {

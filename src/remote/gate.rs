@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
-/// How long a client may take until the server has answered it.
+/// How long a client may take until it has a session.
 const OPENING: Duration = Duration::from_secs(10);
-/// How many bytes it may send until then: Burn takes a message of 1 GiB before it asks for the token.
+/// How many bytes it may send until then: Burn takes a message of 1 GiB before it looks at the token.
 const FIRST: usize = 1 << 16;
 /// How many bytes the head of a request, or of an answer, may have.
 const HEAD: usize = 1 << 14;
@@ -40,21 +40,21 @@ struct Shared {
     inner: SocketAddr,
     /// In the order in which they came.
     connections: Mutex<Vec<Arc<Connection>>>,
-    sessions: AtomicUsize,
+    sessions: Arc<AtomicUsize>,
     closed: AtomicBool,
 }
 
 /// One of the sessions that there may be.
-struct Place<'a>(&'a AtomicUsize);
+struct Place(Arc<AtomicUsize>);
 
-impl<'a> Place<'a> {
-    fn take(taken: &'a AtomicUsize, all: usize) -> Option<Self> {
+impl Place {
+    fn take(taken: &Arc<AtomicUsize>, all: usize) -> Option<Self> {
         let more = |taken: usize| (taken < all).then(|| taken + 1);
-        taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok().then(|| Self(taken))
+        taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok().then(|| Self(taken.clone()))
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Place {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -63,12 +63,12 @@ impl Drop for Place<'_> {
 /// A client, and what it does.
 struct Connection {
     client: TcpStream,
-    /// Once it is admitted.
+    /// Once its request was found right.
     server: OnceLock<TcpStream>,
+    /// Once Burn's server has found its token right.
+    session: OnceLock<Place>,
     began: Instant,
     last: Mutex<Instant>,
-    /// Whether the server has answered its first message, which has the token.
-    answered: AtomicBool,
     closed: AtomicBool,
 }
 
@@ -76,7 +76,7 @@ impl Gate {
     /// Opens a gate: clients of `listener` that the configuration admits reach `inner`.
     pub(super) fn open(config: ServerConfig, listener: TcpListener, inner: SocketAddr) -> io::Result<Self> {
         let address = listener.local_addr()?;
-        let (connections, sessions, closed) = (Mutex::default(), AtomicUsize::new(0), AtomicBool::new(false));
+        let (connections, sessions, closed) = Default::default();
         let shared = Arc::new(Shared { config, inner, connections, sessions, closed });
         let (accepts, watches) = (shared.clone(), shared.clone());
         spawn(move || accepts.accept(&listener));
@@ -84,10 +84,15 @@ impl Gate {
         Ok(Self { shared, address })
     }
 
-    /// Whether a client of Burn's server, by its address, is one that the gate admitted.
-    pub(super) fn admits(&self) -> impl Fn(SocketAddr) -> bool + Send + Sync + 'static {
+    /// Gives a session to a client of Burn's server, by its address. Only one that came through the gate gets one.
+    pub(super) fn sessions(&self) -> impl Fn(SocketAddr) -> Result<(), String> + Send + Sync + 'static {
         let shared = self.shared.clone();
-        move |client| shared.connections().iter().any(|own| own.address() == Some(client))
+        move |client| {
+            let own = shared.connections().iter().find(|own| own.address() == Some(client)).cloned();
+            let own = own.ok_or("a client that did not come through the gate")?;
+            let place = Place::take(&shared.sessions, shared.config.sessions).ok_or("no room for another session")?;
+            own.session.set(place).map_err(|_| "a second session of one connection".into())
+        }
     }
 }
 
@@ -121,7 +126,7 @@ impl Shared {
             };
             let connection = Arc::new(Connection::new(client));
             let mut all = self.connections();
-            if all.iter().filter(|own| own.server.get().is_none()).count() >= WAITING {
+            if all.iter().filter(|own| own.session.get().is_none()).count() >= WAITING {
                 continue;
             }
             all.push(connection.clone());
@@ -132,7 +137,7 @@ impl Shared {
                     let length = text.len();
                     let answer =
                         format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{text}");
-                    let _ = (&connection.client).write_all(answer.as_bytes());
+                    connection.refuse(answer.as_bytes());
                 }
                 connection.close();
                 own.connections().retain(|other| !Arc::ptr_eq(other, &connection));
@@ -145,10 +150,9 @@ impl Shared {
         let gone = |_| Refused("400 Bad Request", "the request must be whole");
         let (head, rest) = head(&connection.client).map_err(gone)?;
         self.check(&head)?;
-        let place = Place::take(&self.sessions, self.config.sessions).filter(|_| !self.is_full());
-        let Some(_place) = place else {
+        if self.sessions.load(Ordering::Relaxed) >= self.config.sessions || self.is_full() {
             return Err(Refused("503 Service Unavailable", "the server has no room for another session"));
-        };
+        }
         let lost = |_| Refused("502 Bad Gateway", "the server does not answer");
         let server = TcpStream::connect(self.inner).map_err(lost)?;
         let _ = server.set_nodelay(true);
@@ -165,7 +169,6 @@ impl Shared {
             (&*server).write_all(&rest)
         };
         if begin().is_ok() {
-            connection.answered.fetch_or(!first.is_empty(), Ordering::Relaxed);
             let back = connection.clone();
             let answers = spawn(move || back.pass_answers());
             connection.pass_messages(rest.len());
@@ -213,8 +216,8 @@ impl Shared {
             sleep(TICK);
             let all = self.connections().clone();
             for connection in &all {
-                let opens = !connection.answered.load(Ordering::Relaxed) && connection.began.elapsed() > OPENING;
-                if opens || connection.idle() > self.config.idle {
+                let late = connection.session.get().is_none() && connection.began.elapsed() > OPENING;
+                if late || connection.idle() > self.config.idle {
                     connection.close();
                 }
             }
@@ -240,8 +243,8 @@ impl Connection {
         let alive = TcpKeepalive::new().with_time(Duration::from_secs(10)).with_interval(Duration::from_secs(5));
         let _ = SockRef::from(&client).set_tcp_keepalive(&alive);
         let now = Instant::now();
-        let [answered, closed] = [AtomicBool::new(false), AtomicBool::new(false)];
-        Self { client, server: OnceLock::new(), began: now, last: Mutex::new(now), answered, closed }
+        let (server, session, closed) = Default::default();
+        Self { client, server, session, began: now, last: Mutex::new(now), closed }
     }
 
     /// The address that Burn's server sees.
@@ -265,6 +268,14 @@ impl Connection {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Gives an answer, and takes what comes of the request: else its rest would take the answer back.
+    fn refuse(&self, answer: &[u8]) {
+        let _ = (&self.client).write_all(answer);
+        let _ = self.client.shutdown(Shutdown::Write);
+        let _ = self.client.set_read_timeout(Some(TICK));
+        let _ = io::copy(&mut (&self.client).take(FIRST as u64), &mut io::sink());
+    }
+
     /// How long no byte went either way.
     fn idle(&self) -> Duration {
         self.last().elapsed()
@@ -276,7 +287,7 @@ impl Connection {
         pass(&self.client, server, |bytes| {
             *self.last() = Instant::now();
             sent = sent.saturating_add(bytes);
-            sent <= FIRST || self.answered.load(Ordering::Relaxed)
+            sent <= FIRST || self.session.get().is_some()
         });
     }
 
@@ -284,7 +295,6 @@ impl Connection {
         let Some(server) = self.server.get() else { return };
         pass(server, &self.client, |_| {
             *self.last() = Instant::now();
-            self.answered.store(true, Ordering::Relaxed);
             true
         });
         self.close();

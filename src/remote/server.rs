@@ -21,7 +21,8 @@ const OP: &str = "serve";
 /// | [`with_memory`](Self::with_memory) | three quarters of the memory that this process may use |
 /// | [`with_idle`](Self::with_idle) | a session is closed after an hour without a byte |
 ///
-/// A client must be through with its handshake within 10 s. `docs/safety.md` says who can do what.
+/// A client must have its session within 10 s, and send at most 64 KiB until then. `docs/safety.md` says who can do
+/// what.
 ///
 /// ```no_run
 /// use burn::tensor::Device;
@@ -110,13 +111,15 @@ impl ServerConfig {
         let trouble = |trouble: std::io::Error| invalid(format!("the server must run, got {trouble}"));
         let behind = out_of_sight().map_err(trouble)?;
         let gate = Gate::open(self, listener, behind.local_addr().map_err(trouble)?).map_err(trouble)?;
-        let admits = gate.admits();
+        let session = gate.sessions();
         let guarded = server([device]).with_authorizer(move |request: AuthorizationRequest<'_>| {
-            // A page can try ports, and so find that of Burn's server.
-            if !matches!(request.client, ClientId::WebSocket(address) if admits(address)) {
-                return Err("a client that did not come through the gate".into());
+            let client = request.client;
+            token.as_ref().map_or(Ok(()), |token| token.authorize(request))?;
+            match client {
+                ClientId::WebSocket(address) => session(address),
+                #[allow(unreachable_patterns, reason = "another crate can turn Burn's other transports on")]
+                _ => Err("a client of another transport".into()),
             }
-            token.as_ref().map_or(Ok(()), |token| token.authorize(request))
         });
         let served = guarded.serve(WebSocketTransport::from_listener(behind));
         drop(gate);

@@ -20,20 +20,26 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
     options.read(true);
     // Should it become a pipe meanwhile: this opens one without a wait.
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
     let file = options.open(path)?;
     regular(file.metadata()?.file_type())?;
     Ok(file)
 }
 
-/// The bytes of a regular file.
+/// A file that grows, or of which the system makes no end, has so many bytes at most: 1 GiB.
+const GROWN: u64 = 1 << 30;
+
+/// The bytes of a regular file: as many as it had when it was opened, or 1 GiB.
 ///
 /// # Errors
 ///
-/// Those of [`open`], and of the read.
+/// Those of [`open`], and of the read; `InvalidData` for more bytes.
 pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![];
-    open(path)?.read_to_end(&mut bytes)?;
+    let (file, mut bytes) = (open(path)?, vec![]);
+    let most = file.metadata()?.len().max(GROWN);
+    if file.take(most + 1).read_to_end(&mut bytes)? as u64 > most {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("more than {most} bytes")));
+    }
     Ok(bytes)
 }
 
@@ -48,6 +54,7 @@ pub fn check_inside(folder: &Path, path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         place => place?,
     };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     if place.starts_with(fs::canonicalize(folder)?) {
         return Ok(());
     }

@@ -1,6 +1,8 @@
 //! Files that are written whole or not at all.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+#[cfg(unix)]
+use std::fs::Permissions;
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -40,8 +42,9 @@ pub fn replace<E>(
 /// A file that will take the place of another one.
 ///
 /// It is beside that one, as `NAME.0.partial`, or with the next number while another writer is at work. Nobody but the
-/// owner can read it if there is an old file; [`finish`](Self::finish) gives it the permissions of that. A new file has
-/// those of every new file. A link is followed and stays, also one whose file is not there yet.
+/// owner can read it if there is an old file; [`finish`](Self::finish) gives it the owner and permissions of that.
+/// Where it may not have the old group, no group may use it. A new file has what every new file has. A link is followed
+/// and stays, also one whose file is not there yet.
 ///
 /// Dropped before the end it is removed. A process that is killed leaves it, and the next `Replacement` of the same
 /// file removes it: the writer of a file holds its lock, which ends with the process. Where the file system has no
@@ -51,7 +54,7 @@ pub struct Replacement {
     file: File,
     partial: PathBuf,
     place: PathBuf,
-    old: Option<Permissions>,
+    old: Option<Metadata>,
     finished: bool,
 }
 
@@ -71,7 +74,7 @@ impl Replacement {
             Ok(old) => {
                 // A file that may not be written is not replaced either.
                 OpenOptions::new().append(true).open(&place)?;
-                Some(old.permissions())
+                Some(old)
             }
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error),
@@ -98,7 +101,7 @@ impl Replacement {
     /// Those of the disk. Then the old file is as it was.
     pub fn finish(mut self) -> io::Result<()> {
         if let Some(old) = self.old.take() {
-            self.file.set_permissions(old)?;
+            dress(&self.file, &old)?;
         }
         self.file.sync_all()?;
         fs::rename(&self.partial, &self.place)?;
@@ -117,7 +120,7 @@ impl Drop for Replacement {
 }
 
 /// Brings the names in a folder to the disk: a rename is lasting only then. Does nothing where a folder cannot be
-/// opened as a file.
+/// opened as a file, or may not be read.
 ///
 /// # Errors
 ///
@@ -125,7 +128,10 @@ impl Drop for Replacement {
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        return File::open(folder)?.sync_all();
+        return match File::open(folder) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
+            folder => folder?.sync_all(),
+        };
     }
     Ok(())
 }
@@ -183,6 +189,25 @@ fn begin(place: &Path, secret: bool) -> io::Result<(PathBuf, File)> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Gives a new file the owner and the permissions of the old one.
+#[cfg(unix)]
+fn dress(file: &File, old: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let (own, mut mode) = (file.metadata()?, old.mode() & 0o7777);
+    if own.gid() != old.gid() && fchown(file, None, Some(old.gid())).is_err() {
+        mode &= !0o2070;
+    }
+    if own.uid() != old.uid() && fchown(file, Some(old.uid()), None).is_err() {
+        mode &= !0o4000;
+    }
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn dress(file: &File, old: &Metadata) -> io::Result<()> {
+    file.set_permissions(old.permissions())
 }
 
 /// Whether the file still has this name.
@@ -265,6 +290,24 @@ mod tests {
         });
         assert!(texts.contains(&fs::read_to_string(&path).unwrap()));
         assert_eq!(files(folder.path()), ["a"]);
+    }
+
+    /// Only root can make a file of another owner.
+    #[cfg(unix)]
+    #[test]
+    fn the_owner_stays_and_a_folder_need_not_be_readable() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        whole(&path, "one").unwrap();
+        let others = chown(&path, Some(1234), Some(4321)).is_ok();
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o300)).unwrap();
+        whole(&path, "two").unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
+        let found = fs::metadata(&path).unwrap();
+        assert_eq!(found.mode() & 0o777, 0o640);
+        assert!(!others || (found.uid(), found.gid()) == (1234, 4321));
     }
 
     #[cfg(unix)]

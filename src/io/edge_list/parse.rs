@@ -98,7 +98,11 @@ struct Collected<'a> {
 }
 
 pub(super) fn parse_list(source: impl BufRead, options: &Options) -> Result<EdgeList> {
-    let mut lines = Lines::new(source);
+    let separator = options.separator.and_then(|separator| match separator {
+        Separator::Byte(byte) => Some(byte),
+        Separator::Spaces => None,
+    });
+    let mut lines = Lines::separated(source, separator);
     let mut found: Option<Collected<'_>> = None;
     while let Some((number, line)) = lines.next().map_err(invalid)? {
         // A mark of the encoding, which spreadsheets write.

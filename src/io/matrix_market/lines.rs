@@ -25,7 +25,7 @@ impl<R: BufRead> Lines<R> {
     /// The next line as it is; `None` at the end.
     pub(super) fn raw(&mut self) -> Result<Option<()>> {
         self.number += 1;
-        if !read_line(&mut self.reader, self.number, &mut self.buffer).map_err(invalid)? {
+        if !read_line(&mut self.reader, self.number, None, &mut self.buffer).map_err(invalid)? {
             self.number -= 1;
             return Ok(None);
         }

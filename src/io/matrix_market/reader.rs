@@ -79,7 +79,7 @@ impl Reader {
     ///
     /// As [`parse`](super::parse()).
     pub fn parse(&self, source: impl BufRead) -> Result<MatrixMarket> {
-        parse_checked(self.settings, Limited::stream(source), 0, |_| Ok(()))
+        parse_checked(self.settings, Limited::new(source, 0), 0, |_| Ok(()))
     }
 
     /// [`read_with`](Self::read_with) with an additional check of every entry. The text of its error follows the name

@@ -118,7 +118,7 @@ impl<'a> Directory<'a> {
         };
         let at = |message: String| invalid(format!("{name}.npy: {message}"));
         let allowed = Allowed::now();
-        let limit = if entry.deflated { allowed.inflated(self.length) } else { allowed.bytes() };
+        let limit = if entry.deflated { allowed.inflated(self.length) } else { allowed.bytes(u64::MAX) };
         self.taken = self.taken.saturating_add(entry.size);
         if self.taken > limit {
             return Err(at(too_long(limit)));

@@ -114,9 +114,10 @@ pub(super) fn write(
     order.iter().try_for_each(|(_, array)| out.write_all(&array.bytes))
 }
 
-/// Reads a file whole. Memory grows with what is there, not with what the header claims.
-pub(super) fn read(source: impl Read) -> Result<Parts, String> {
-    let (mut source, allowed) = (Limited::new(source), Allowed::now());
+/// Reads a file of this length whole, or a stream (0). Memory grows with what is there, not with what the header
+/// claims.
+pub(super) fn read(source: impl Read, length: u64) -> Result<Parts, String> {
+    let (mut source, allowed) = (Limited::new(source, length), Allowed::now());
     let (header, _) = read_header(&mut source)?;
     let heads = read_heads(&header)?;
     let wanted = wanted(&heads);

@@ -21,6 +21,8 @@ fn lines_are_text_and_end() {
     assert_eq!(told(edges("0 1\n1 2\n\0 7\n")), "edge_list: line 3: must be text, got the control character 0x00");
     assert_eq!(told(edges("a\0b c\n0 1\n")), "edge_list: line 1: must be text, got the control character 0x00");
     assert_eq!(told(edges("0 1\n1\u{7f}2\n")), "edge_list: line 2: must be text, got the control character 0x7f");
+    let units = edge_list::parse(&b"0\x1f1\n1\x1f2\n"[..], &Options::new().with_separator(0x1f));
+    assert_eq!(units.unwrap().edges, [(0, 1), (1, 2)]);
     assert_eq!(edges("0\t1\r\n1\t2\r\n\r\n2\t3\r").unwrap().edges, [(0, 1), (1, 2), (2, 3)]);
     let head = "%%MatrixMarket matrix coordinate real general";
     let market = |text: String| told(matrix_market::parse(text.as_bytes()));
