@@ -24,7 +24,8 @@ macro_rules! operators {
     ($(@of $operator:ident $method:ident, $sparse:ty;)*) => {$(
         #[doc(hidden)]
         #[allow(private_bounds)]
-        impl<P: Pattern, const D: usize, K: Kind, const E: usize, K2: Kind> std::ops::$operator<Tensor<E, K2>> for $sparse
+        impl<P: Pattern, const D: usize, K: Kind, const E: usize, K2: Kind> std::ops::$operator<Tensor<E, K2>>
+            for $sparse
         where
             Tensor<E, K2>: Mixed,
         {

@@ -9,8 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::Command;
 
-/// What the compiler says about an expression of a sparse `a` and a dense `x`. `None` if it is right.
-fn compiler_on(expression: &str) -> Option<String> {
+/// What the compiler says about each expression of a sparse `a`, a dense `x` and a `vector`. `None` if it is right.
+fn compiler_on(expressions: &[String]) -> Vec<Option<String>> {
     let built = std::env::current_exe().expect("a path").parent().expect("a folder").to_path_buf();
     let libraries = read_dir(&built).expect("the folder of this test").map(|entry| entry.expect("an entry"));
     let libraries = libraries.filter(|entry| {
@@ -21,25 +21,30 @@ fn compiler_on(expression: &str) -> Option<String> {
     let library = libraries.max_by_key(|entry| entry.metadata().and_then(|data| data.modified()).expect("a time"));
     let library = library.expect("the library that this test is linked with").path();
 
+    let line = |(at, expression): (usize, &String)| {
+        format!(
+            "pub fn f{at}(a: sparse_tensor::CsrTensor<2>) {{ let (x, vector) = (a.to_dense(), a.row_sums()); \
+             let _ = (&x, &vector); let _ = {expression}; }}\n"
+        )
+    };
     let folder = tempfile::tempdir().expect("a folder");
-    let source = folder.path().join("mistake.rs");
-    let code = format!(
-        "pub fn mistake(a: sparse_tensor::CsrTensor<2>) {{ let (x, vector) = (a.to_dense(), a.row_sums()); \
-         let _ = (&x, &vector); let _ = {expression}; }}"
-    );
-    write(&source, code).expect("a file");
+    write(folder.path().join("mistake.rs"), expressions.iter().enumerate().map(line).collect::<String>())
+        .expect("a file");
     let compiler = Path::new(env!("CARGO")).with_file_name("rustc");
     let told = Command::new(compiler)
-        .args(["--edition", "2024", "--crate-type", "lib", "--emit", "metadata", "--out-dir"])
-        .arg(folder.path())
-        .arg("--extern")
-        .arg(format!("sparse_tensor={}", library.display()))
-        .arg("-L")
-        .arg(format!("dependency={}", built.display()))
-        .arg(&source)
+        .current_dir(folder.path())
+        .args(["--edition", "2024", "--crate-type", "lib", "--emit", "metadata", "--error-format", "short"])
+        .args(["--extern", &format!("sparse_tensor={}", library.display())])
+        .args(["-L", &format!("dependency={}", built.display()), "mistake.rs"])
         .output()
         .expect("the compiler");
-    (!told.status.success()).then(|| String::from_utf8(told.stderr).expect("text"))
+    let told = String::from_utf8(told.stderr).expect("text");
+    let on = |at: usize| told.lines().find(|line| line.starts_with(&format!("mistake.rs:{}:", at + 1)));
+    let on = (0..expressions.len()).map(|at| Some(on(at)?.split_once(": ")?.1.to_string())).collect::<Vec<_>>();
+    let others = told.lines().filter(|line| line.contains("error") && !line.starts_with("mistake.rs:"));
+    let others = others.filter(|line| !line.starts_with("error: aborting")).collect::<Vec<_>>();
+    assert!(others.is_empty(), "{others:?}");
+    on
 }
 
 /// The message of a panic.
@@ -61,16 +66,19 @@ fn ints(list: &[i32]) -> Tensor<1, Int> {
 
 #[test]
 fn an_operator_between_dense_and_sparse_names_the_method() {
-    for right in ["&a + &a", "&a * 2.0", "a + 1.0", "x.clone() + a.to_dense()", "a.mul_dense(x)", "&a - a.clone()"] {
-        assert_eq!(compiler_on(right), None, "{right}");
-    }
-    let told = "no operator takes a dense and a sparse tensor: `a.add_dense(x)`, `sub_dense`, `mul_dense` and \
-                `div_dense` work at the stored elements of `a`, and `a.to_dense() + x` at all";
+    let right = ["&a + &a", "&a * 2.0", "a + 1.0", "x.clone() + a.to_dense()", "a.mul_dense(x)", "&a - a.clone()"];
+    let mut expressions = right.map(String::from).to_vec();
     for operator in ["+", "-", "*", "/"] {
         for (left, right) in [("x", "a"), ("x", "&a"), ("a", "x"), ("&a", "x"), ("&a", "vector")] {
-            let wrong = format!("{left} {operator} {right}");
-            let said = compiler_on(&wrong).expect("an error");
-            assert!(said.starts_with(&format!("error[E0277]: {told}\n")), "{wrong}: {said}");
+            expressions.push(format!("{left} {operator} {right}"));
+        }
+    }
+    let told = "error[E0277]: no operator takes a dense and a sparse tensor: `a.add_dense(x)`, `sub_dense`, \
+                `mul_dense` and `div_dense` work at the stored elements of `a`, and `a.to_dense() + x` at all";
+    for (at, (expression, said)) in expressions.iter().zip(compiler_on(&expressions)).enumerate() {
+        match said {
+            None => assert!(at < right.len(), "{expression} is no mistake"),
+            Some(said) => assert!(at >= right.len() && said.starts_with(told), "{expression}: {said}"),
         }
     }
     assert!(page().contains("| `no operator takes a dense and a sparse tensor` |"));
@@ -134,14 +142,17 @@ fn a_detached_leaf_of_burn_is_a_leaf_and_a_sparse_one_a_constant() {
 
     let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0], [2.0, 3.0]], &device));
     let fill = Tensor::<1>::from_floats([0.5], &device).require_grad();
-    let a = a.require_grad().with_fill(Fill::tensor(fill));
-    let constant = a.clone().detach();
+    let a = a.require_grad();
+    let filled = || a.clone().with_fill(Fill::tensor(fill.clone()));
+    let constant = filled().detach();
     assert!(!constant.is_tracked() && constant.device() == a.device());
     let once = constant.mul_scalar(2.0);
     for _ in 0..2 {
-        let grads = (&once * &a).sum().backward();
-        assert!(a.grad(&grads).is_some() && a.fill_grad(&grads).is_some());
-        assert!(constant.grad(&grads).is_none() && constant.fill_grad(&grads).is_none());
+        let grads = (&once * &filled()).sum().backward();
+        let grad = a.grad(&grads).expect("a leaf").values::<1>().into_data();
+        assert_eq!(grad.iter::<f32>().collect::<Vec<_>>(), [2.0, 4.0, 6.0]);
+        assert_eq!(fill.grad(&grads).expect("a leaf").into_scalar::<f32>(), 1.0); // one element is not stored
+        assert!(constant.grad(&grads).is_none());
     }
 }
 
