@@ -192,6 +192,7 @@ fn train(args: &Args, seed: u64, device: &Device, bar: &ProgressBar) -> Result<R
     let [mut training, val, test] = sets;
     let [val, test] = [Batch::new(&val, &plain)?, Batch::new(&test, &plain)?];
     let mut model = Gin::new(args, device);
+    // With Burn's epsilon of 1e-5, as the figures of the book were measured. PyTorch's is 1e-8.
     let mut optimizer = AdamConfig::new().init();
     let cross_entropy = CrossEntropyLossConfig::new().init(device);
     let mut highest = f64::NEG_INFINITY;

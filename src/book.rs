@@ -19,6 +19,10 @@ pub mod training {}
 pub mod gnn {}
 
 #[doc = include_str!("../docs/book/links.md")]
+#[doc = include_str!("../docs/book/gallery.md")]
+pub mod gallery {}
+
+#[doc = include_str!("../docs/book/links.md")]
 #[doc = include_str!("../docs/book/sparse_weights.md")]
 pub mod sparse_weights {}
 

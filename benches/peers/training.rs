@@ -32,7 +32,8 @@ pub(crate) fn run(bench: &mut Bench, folder: &Path) {
 type Trained<M> = RefCell<(M, ModuleOptimizer)>;
 
 fn trained<M: Module>(model: M, decay: f32) -> Trained<M> {
-    let adam = AdamConfig::new().with_weight_decay(Some(WeightDecayConfig::new(decay)));
+    // The peer's epsilon: Burn's is 1e-5.
+    let adam = AdamConfig::new().with_epsilon(1e-8).with_weight_decay(Some(WeightDecayConfig::new(decay)));
     RefCell::new((model, adam.init()))
 }
 

@@ -51,13 +51,14 @@ pub struct GcnConvConfig {
 
 /// A graph convolution: `A X W + b`, or `relu(A X W + b)` with `relu` in the configuration.
 ///
-/// `A` is a normalised adjacency (see [`symmetric_normalization`](crate::nn::symmetric_normalization)), and `X` has the
-/// features of the nodes. With `normalize` in the configuration the layer gets the adjacency as it is, with the edge
-/// weights as its values, and normalises it. The sparse product is the one with fewer columns: `A (X W)`, or `(A X) W`
-/// for dense `X` with fewer features than the result, as in DGL. If nothing but the weight and the bias is tracked, the
-/// second order has no sparse product in the backward pass. Gradients reach the weight, the bias, `X`, and the values
-/// of `A` if they are tracked. In a module of one's own `A` can be a field: a `CsrTensor` is a constant, a
-/// [`CsrParam`](crate::module::CsrParam) trains the edge weights.
+/// **`A` is taken as it is**: by default the layer does not normalise and adds no self loops. PyG's `GCNConv` does
+/// both. Give it [`gcn_normalization`](crate::nn::gcn_normalization)`(&adjacency, 1.0)`, made once for all layers, or
+/// set `normalize` in the configuration: then the layer gets the adjacency with the edge weights as its values, and
+/// normalises it in each step. `X` has the features of the nodes. The sparse product is the one with fewer columns:
+/// `A (X W)`, or `(A X) W` for dense `X` with fewer features than the result, as in DGL. If nothing but the weight and
+/// the bias is tracked, the second order has no sparse product in the backward pass. Gradients reach the weight, the
+/// bias, `X`, and the values of `A` if they are tracked. In a module of one's own `A` can be a field: a `CsrTensor` is
+/// a constant, a [`CsrParam`](crate::module::CsrParam) trains the edge weights.
 ///
 /// Source: Kipf and Welling, *Semi-supervised classification with graph convolutional networks*, ICLR 2017.
 ///

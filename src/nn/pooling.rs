@@ -95,7 +95,7 @@ pub fn try_graph_softmax(scores: Tensor<2>, graphs: &IndexPlan) -> Result<Tensor
     if scores.shape().num_elements() == 0 {
         return Ok(scores);
     }
-    let largest = pool(OP, scores.clone().detach(), graphs, Reduce::Amax)?;
+    let largest = pool(OP, scores.clone().set_require_grad(false), graphs, Reduce::Amax)?;
     let exp = (scores - graphs.try_select(largest, 0)?).exp();
     let sums = pool(OP, exp.clone(), graphs, Reduce::Add)?;
     Ok(exp / graphs.try_select(sums, 0)?)

@@ -3,6 +3,7 @@
 use crate::base::checks::same_device;
 use crate::base::kind::Kind;
 use crate::pattern::csr::CsrPattern;
+use crate::pattern::layout::Pattern;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::{CsrTensor, value_rows};
 use burn::tensor::{Int, Tensor};
@@ -58,9 +59,9 @@ impl<K: Kind> CsrTensor<2, K> {
         // The name says what a message calls a row.
         const OP: &str = "from_csc_parts (by rows of the transpose)";
         let [rows, cols] = shape;
-        let values = value_rows(OP, values, row_idx.dims()[0], &[])?;
         same_device(OP, &row_idx.device(), &values.device())?;
-        let pattern = CsrPattern::checked(OP, col_ptr, row_idx, &[cols, rows])?;
+        let pattern = CsrPattern::in_order(OP, col_ptr, row_idx, &[cols, rows])?;
+        let values = value_rows(OP, values, pattern.nnz(), &[])?;
         CsrTensor::<2, K>::from_parts(pattern, values, vec![], Fill::Zero).swapped(OP, 0, 1)
     }
 }

@@ -45,6 +45,7 @@ pub(crate) mod masked_matmul;
 mod matmul;
 mod matmul_reduce;
 pub(crate) mod matmul_then;
+mod mixed;
 mod norm;
 mod operand;
 mod permute;

@@ -53,7 +53,35 @@ impl CsrPattern {
     /// `unsorted_columns`, `device_mismatch`, `overflow`.
     #[async_twin]
     pub fn new(row_ptr: Tensor<1, Int>, col_idx: Tensor<1, Int>, shape: &[usize]) -> Result<Self> {
-        Self::checked("CsrPattern::new", row_ptr, col_idx, shape)
+        Self::in_order("CsrPattern::new", row_ptr, col_idx, shape)
+    }
+
+    /// [`checked`](Self::checked) for arguments that a person put in order. SciPy has another order, of lists of the
+    /// same types: if its order was meant, the error says so.
+    pub(crate) fn in_order(
+        op: &'static str,
+        row_ptr: Tensor<1, Int>,
+        col_idx: Tensor<1, Int>,
+        shape: &[usize],
+    ) -> Result<Self> {
+        let [first, second] = [&row_ptr, &col_idx].map(Tensor::clone);
+        Self::checked(op, row_ptr, col_idx, shape).map_err(|error| match error {
+            // The second list has the length of the pointers: they are there. It has that of the first one: these are
+            // the data and the indices.
+            SparseError::LengthMismatch { what: "row_ptr", expected, got, .. }
+                if [expected, got].contains(&second.dims()[0]) =>
+            {
+                let what = "row_ptr, the first argument (SciPy's order is data, indices, indptr),";
+                SparseError::LengthMismatch { op, what, expected, got }
+            }
+            SparseError::InvalidRowPtr { got, position, .. }
+                if Self::checked(op, second.clone(), first.clone(), shape).is_ok() =>
+            {
+                let rule = "be the first argument and col_idx the second (SciPy's order is data, indices, indptr)";
+                SparseError::InvalidRowPtr { op, rule, got, position }
+            }
+            error => error,
+        })
     }
 
     /// [`new`](Self::new), with the name of the operation for errors.

@@ -239,9 +239,9 @@ impl<K: Kind> Fill<K> {
 }
 
 impl Fill {
-    /// The fill detached from the tape.
+    /// The fill as a constant. (Burn's `detach` of a leaf is another leaf.)
     pub(crate) fn detach(self) -> Self {
-        self.map_block(Tensor::detach)
+        self.map_block(|block| block.set_require_grad(false))
     }
 }
 

@@ -263,9 +263,24 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         }
     }
 
-    /// The tensor detached from the tape.
+    /// The tensor as a constant: no gradient reaches what it was made from, nor the tensor itself. It stays on its
+    /// device.
+    ///
+    /// Burn's dense `detach` of a leaf gives another leaf, whose graph is recorded and used up by `backward`. This one
+    /// gives a constant of a leaf, too, as in PyTorch.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CsrTensor;
+    ///
+    /// let device = Device::flex().autodiff();
+    /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0], [2.0, 3.0]], &device)).require_grad();
+    /// let constant = a.clone().detach();
+    /// assert!(a.is_tracked() && !constant.is_tracked());
+    /// assert_eq!(constant.device(), a.device());
+    /// ```
     pub fn detach(mut self) -> Self {
-        self.values = self.values.detach();
+        self.values = self.values.set_require_grad(false);
         self.fill = self.fill.detach();
         self
     }

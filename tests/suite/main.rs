@@ -11,6 +11,7 @@ mod book;
 mod data;
 #[cfg(feature = "dataset")]
 mod data_loader;
+mod defaults;
 #[path = "../common/device.rs"]
 mod device;
 mod draw;
@@ -22,6 +23,7 @@ mod labelled;
 mod layers;
 mod mapped;
 mod matmul_reduce;
+mod mistakes;
 mod module;
 mod nn;
 mod panics;

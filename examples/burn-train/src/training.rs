@@ -81,7 +81,9 @@ where
     if !dashboard {
         training = training.renderer(Box::new(EpochLines::new(settings.quiet)));
     }
-    let result = training.launch(Learner::new(model, AdamConfig::new().init(), settings.lr));
+    // PyTorch's epsilon. Burn's is 1e-5.
+    let adam = AdamConfig::new().with_epsilon(1e-8).init();
+    let result = training.launch(Learner::new(model, adam, settings.lr));
     if let Some(trouble) = result.error {
         return Err(trouble.to_string());
     }

@@ -14,8 +14,9 @@ use sparse_macros::{async_twin, or_panic};
 
 impl<const D: usize, K: Kind> CsrTensor<D, K> {
     /// A matrix `[M, N]`, or a batch `[B, M, N]`, from row pointers `[B * (M + 1)]` (each matrix starting at 0),
-    /// columns `[nnz]` and values `[nnz]`, filled with zero. Columns ascend strictly in a row. The check reads one
-    /// number from the device, for a batch two.
+    /// columns `[nnz]` and values `[nnz]`, filled with zero. Columns ascend strictly in a row. SciPy has the same lists
+    /// in another order: data (values), indices (columns), indptr (row pointers). The check reads one number from the
+    /// device, for a batch two.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -41,9 +42,10 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
         shape: [usize; D],
     ) -> Result<Self> {
         const OP: &str = "CsrTensor::new";
-        let values = value_rows(OP, values, col_idx.dims()[0], &[])?;
         same_device(OP, &col_idx.device(), &values.device())?;
-        let pattern = CsrPattern::checked(OP, row_ptr, col_idx, &shape)?;
+        // The pointers first: their error knows an order of arguments that also leaves the values too many or too few.
+        let pattern = CsrPattern::in_order(OP, row_ptr, col_idx, &shape)?;
+        let values = value_rows(OP, values, pattern.nnz(), &[])?;
         Ok(Self::from_parts(pattern, values, vec![], Fill::Zero))
     }
 
