@@ -1,7 +1,7 @@
 //! Classes of nodes, some of which are not known.
 
 use super::host::invalid;
-use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
 use sparse_burn::read_data;
 use sparse_core::Result;
 
@@ -11,7 +11,7 @@ use sparse_core::Result;
 ///
 /// | where | a node without a class |
 /// |---|---|
-/// | [`read_planetoid`], [`read_folder`], [`read_ogb`] | keeps -1; in a split it is an error |
+/// | [`read_planetoid`], [`read_folder`], [`OgbGraph::to_graph`] | keeps -1; in a split it is an error |
 /// | [`random_split_per_class`] | is in no split |
 /// | [`Graph::labelled`], and so its cross entropy and accuracy | an error |
 /// | [`roc_auc`], [`hits_at_k`] | an error: leave it out |
@@ -31,7 +31,7 @@ use sparse_core::Result;
 ///
 /// [`read_planetoid`]: super::read_planetoid
 /// [`read_folder`]: super::read_folder
-/// [`read_ogb`]: super::read_ogb
+/// [`OgbGraph::to_graph`]: super::OgbGraph::to_graph
 /// [`random_split_per_class`]: super::random_split_per_class
 /// [`Graph::labelled`]: super::Graph::labelled
 /// [`roc_auc`]: super::roc_auc
@@ -115,8 +115,8 @@ impl Labels {
         if shape.contains(&0) {
             return Tensor::zeros(shape, &device);
         }
-        let classes = Tensor::<1, Int>::arange(0..self.classes as i64, &device);
-        self.labels.clone().unsqueeze_dim::<2>(1).equal(classes.unsqueeze_dim::<2>(0)).float()
+        let classes = Tensor::<1, Int>::arange(0..self.classes as i64, (&device, DType::I64));
+        self.labels.clone().cast(DType::I64).unsqueeze_dim::<2>(1).equal(classes.unsqueeze_dim::<2>(0)).float()
     }
 
     /// The same labels without an autodiff association.

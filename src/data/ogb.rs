@@ -47,7 +47,8 @@ pub struct OgbGraph {
     pub adjacency: CsrTensor<2>,
     /// `[nodes, features]`, if the graph has them.
     pub features: Option<Tensor<2>>,
-    /// `[nodes, tasks]`: the class of every node for every task; -1 where it is not known.
+    /// `[nodes, tasks]`: the class of every node for every task; -1 where it is not known. [`to_graph`](Self::to_graph)
+    /// makes [`Labels`] of those of one task.
     pub labels: Tensor<2, Int>,
     /// The nodes for training, validation and testing.
     pub splits: Splits,

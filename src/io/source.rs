@@ -92,8 +92,11 @@ impl<'a, 'p> Files<'a, 'p> {
         for path in paths {
             let path = path.as_ref();
             if let (false, Err(got)) = (follow, sparse_disk::check_inside(folder, path)) {
-                let path = path.display();
-                return Err(format!("{path}: must be in the folder (Limits::follow_links follows), got {got}"));
+                let rule = match got.kind() {
+                    io::ErrorKind::InvalidInput => "must be in the folder (Limits::follow_links follows)",
+                    _ => "cannot be read",
+                };
+                return Err(format!("{}: {rule}, got {got}", path.display()));
             }
             total += std::fs::metadata(path).map_or(0, |data| data.len());
         }
@@ -222,7 +225,7 @@ pub(crate) fn text<'a>(path: &Path, progress: &'a mut Progress<'_>) -> io::Resul
     #[cfg(feature = "gz")]
     {
         let allowed = Allowed::now();
-        let source = BufReader::with_capacity(1 << 16, flate2::bufread::MultiGzDecoder::new(file));
+        let source = BufReader::with_capacity(1 << 16, flate2::bufread::MultiGzDecoder::new(Limited::new(file, bytes)));
         Ok((Box::new(Limited::within(source, allowed, allowed.inflated(bytes))), 0))
     }
     #[cfg(not(feature = "gz"))]

@@ -2,7 +2,7 @@
 
 use super::features::check_width;
 use super::mlp::{Mlp, MlpConfig};
-use crate::base::checks::same_elements;
+use crate::base::checks::{same_device, same_elements};
 use crate::base::exact::Exact;
 use crate::base::index::{ints, read_all};
 use crate::ops::broadcast::read_rows;
@@ -119,6 +119,7 @@ impl NodePairs {
             let left = [a, b].concat();
             return Err(SparseError::ShapeMismatch { op, rule, left, right: shape.to_vec() });
         }
+        same_device(op, &left.device(), &self.pattern.indices().device())?;
         same_elements(op, left, right)
     }
 }

@@ -11,6 +11,8 @@ use std::thread::spawn;
 use std::time::{Duration, Instant};
 
 const OP: &str = "connect";
+/// A wait without an end: clocks do not count further than some centuries.
+const LONGEST: Duration = Duration::from_secs(1 << 31);
 /// How much longer than the caller the search for a peer waits.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -63,19 +65,19 @@ impl ClientConfig {
         let address = if has_port(address) { address.to_string() } else { format!("{address}:80") };
         let (told, tells) = channel();
         // The wait below ends first, so that it is what is told.
-        let (deadline, own) = (Instant::now() + timeout + GRACE, url.clone());
+        let (deadline, own) = (Instant::now() + timeout.min(LONGEST) + GRACE, url.clone());
         // Burn's own wait has no end, and cannot be given up. So a silent peer is found before Burn is asked.
         spawn(move || {
             let found = answers(&address, deadline).map_err(|trouble| trouble.to_string()).and_then(|()| {
                 let host = RemoteHost::websocket(&own);
                 let host = token.map_or(host.clone(), |token| host.with_credential(token.as_str()));
                 let device = Device::remote_options(&host).init().map_err(|trouble| trouble.to_string())?;
-                super::check(&device).map(|()| device).map_err(|trouble| trouble.to_string())
+                sparse_burn::remote::check(&device).map(|()| device)
             });
             // Nobody hears it after the timeout.
             let _ = told.send(found);
         });
-        match tells.recv_timeout(timeout) {
+        match tells.recv_timeout(timeout.min(LONGEST)) {
             Ok(Ok(device)) => Ok(device),
             Ok(Err(trouble)) => Err(invalid(format!("a server must run at {url}, got: {trouble}"))),
             Err(RecvTimeoutError::Timeout) => {
@@ -109,8 +111,11 @@ fn has_port(address: &str) -> bool {
 /// Asks for a page that no server has: who answers this speaks HTTP.
 fn answers(address: &str, deadline: Instant) -> io::Result<()> {
     let mut last = io::Error::new(ErrorKind::NotFound, "no address of that name");
-    for place in address.to_socket_addrs()? {
-        match asked(TcpStream::connect_timeout(&place, left(deadline)?), address, deadline) {
+    let places: Vec<_> = address.to_socket_addrs()?.collect();
+    for (k, place) in places.iter().enumerate() {
+        // One that does not answer leaves time for the others.
+        let wait = left(deadline)? / (places.len() - k) as u32;
+        match asked(TcpStream::connect_timeout(place, wait), address, Instant::now() + wait) {
             Ok(()) => return Ok(()),
             Err(trouble) => last = trouble,
         }
@@ -125,9 +130,11 @@ fn asked(peer: io::Result<TcpStream>, address: &str, deadline: Instant) -> io::R
     let mut got = 0;
     while got < start.len() {
         peer.set_read_timeout(Some(left(deadline)?))?;
-        match peer.read(&mut start[got..])? {
-            0 => break,
-            more => got += more,
+        match peer.read(&mut start[got..]) {
+            Ok(0) => break,
+            Ok(more) => got += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
     if start == expected { Ok(()) } else { Err(io::Error::other("a peer that does not speak HTTP")) }

@@ -3,14 +3,13 @@
 //! The gate accepts connections, reads the request of each, and passes the bytes of those that it admits to Burn's
 //! server on a loopback address. Burn's server opens only sessions that come from the gate.
 
-use super::server::ServerConfig;
 use socket2::{SockRef, TcpKeepalive};
 use sparse_core::release_pool;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::{sleep, spawn};
+use std::thread::{Builder, sleep, spawn};
 use std::time::{Duration, Instant};
 
 /// How long a client may take until it has a session.
@@ -28,6 +27,15 @@ const TICK: Duration = Duration::from_millis(100);
 /// How long Burn may take to drop what a closed session held.
 const DRAIN: Duration = Duration::from_secs(1);
 
+/// Who may pass, and how much there may be.
+#[derive(Clone, Debug)]
+pub(super) struct Rules {
+    pub(super) origins: Vec<String>,
+    pub(super) sessions: usize,
+    pub(super) memory: Option<usize>,
+    pub(super) idle: Duration,
+}
+
 /// A gate that is open until it is dropped.
 pub(super) struct Gate {
     shared: Arc<Shared>,
@@ -35,7 +43,7 @@ pub(super) struct Gate {
 }
 
 struct Shared {
-    config: ServerConfig,
+    rules: Rules,
     /// Where Burn's server listens.
     inner: SocketAddr,
     /// In the order in which they came.
@@ -73,11 +81,11 @@ struct Connection {
 }
 
 impl Gate {
-    /// Opens a gate: clients of `listener` that the configuration admits reach `inner`.
-    pub(super) fn open(config: ServerConfig, listener: TcpListener, inner: SocketAddr) -> io::Result<Self> {
+    /// Opens a gate: clients of `listener` that the rules admit reach `inner`.
+    pub(super) fn open(rules: Rules, listener: TcpListener, inner: SocketAddr) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let (connections, sessions, closed) = Default::default();
-        let shared = Arc::new(Shared { config, inner, connections, sessions, closed });
+        let shared = Arc::new(Shared { rules, inner, connections, sessions, closed });
         let (accepts, watches) = (shared.clone(), shared.clone());
         spawn(move || accepts.accept(&listener));
         spawn(move || watches.watch());
@@ -90,7 +98,7 @@ impl Gate {
         move |client| {
             let own = shared.connections().iter().find(|own| own.address() == Some(client)).cloned();
             let own = own.ok_or("a client that did not come through the gate")?;
-            let place = Place::take(&shared.sessions, shared.config.sessions).ok_or("no room for another session")?;
+            let place = Place::take(&shared.sessions, shared.rules.sessions).ok_or("no room for another session")?;
             own.session.set(place).map_err(|_| "a second session of one connection".into())
         }
     }
@@ -101,7 +109,8 @@ impl Drop for Gate {
         self.shared.closed.store(true, Ordering::Release);
         self.shared.connections().iter().for_each(|connection| connection.close());
         // Wakes the thread that accepts.
-        let _ = TcpStream::connect(self.address);
+        let ip = if self.address.ip().is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { self.address.ip() };
+        let _ = TcpStream::connect((ip, self.address.port()));
     }
 }
 
@@ -126,23 +135,35 @@ impl Shared {
             };
             let connection = Arc::new(Connection::new(client));
             let mut all = self.connections();
+            if self.is_closed() {
+                return;
+            }
             if all.iter().filter(|own| own.session.get().is_none()).count() >= WAITING {
                 continue;
             }
             all.push(connection.clone());
             drop(all);
             let own = self.clone();
-            spawn(move || {
+            let (served, here) = (connection.clone(), self.clone());
+            let serve = move || {
                 if let Err(Refused(status, text)) = own.admit(&connection) {
                     let length = text.len();
                     let answer =
                         format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{text}");
                     connection.refuse(answer.as_bytes());
                 }
-                connection.close();
-                own.connections().retain(|other| !Arc::ptr_eq(other, &connection));
-            });
+                own.remove(&connection);
+            };
+            // The system may have no more threads.
+            if Builder::new().spawn(serve).is_err() {
+                here.remove(&served);
+            }
         }
+    }
+
+    fn remove(&self, connection: &Arc<Connection>) {
+        connection.close();
+        self.connections().retain(|other| !Arc::ptr_eq(other, connection));
     }
 
     /// Serves a connection until it ends.
@@ -150,7 +171,7 @@ impl Shared {
         let gone = |_| Refused("400 Bad Request", "the request must be whole");
         let (head, rest) = head(&connection.client).map_err(gone)?;
         self.check(&head)?;
-        if self.sessions.load(Ordering::Relaxed) >= self.config.sessions || self.is_full() {
+        if self.sessions.load(Ordering::Relaxed) >= self.rules.sessions || self.is_full() {
             return Err(Refused("503 Service Unavailable", "the server has no room for another session"));
         }
         let lost = |_| Refused("502 Bad Gateway", "the server does not answer");
@@ -170,7 +191,7 @@ impl Shared {
         };
         if begin().is_ok() {
             let back = connection.clone();
-            let answers = spawn(move || back.pass_answers());
+            let Ok(answers) = Builder::new().spawn(move || back.pass_answers()) else { return Ok(()) };
             connection.pass_messages(rest.len());
             connection.close();
             let _ = answers.join();
@@ -183,7 +204,7 @@ impl Shared {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS];
         let mut request = httparse::Request::new(&mut headers);
         match request.parse(head) {
-            Ok(httparse::Status::Complete(_)) => {}
+            Ok(httparse::Status::Complete(length)) if length == head.len() && request.version == Some(1) => {}
             _ => return Err(Refused("400 Bad Request", "the request must be HTTP/1.1")),
         }
         if (request.method, request.path) != (Some("GET"), Some("/session")) {
@@ -196,7 +217,7 @@ impl Shared {
         if !named("upgrade").iter().any(|value| value.eq_ignore_ascii_case(b"websocket")) {
             return Err(Refused("400 Bad Request", "the request must be the handshake of a WebSocket"));
         }
-        let listed = |origin: &[u8]| self.config.origins.iter().any(|own| own.as_bytes().eq_ignore_ascii_case(origin));
+        let listed = |origin: &[u8]| self.rules.origins.iter().any(|own| own.as_bytes().eq_ignore_ascii_case(origin));
         if !named("origin").iter().all(|origin| listed(origin)) {
             return Err(Refused("403 Forbidden", "the origin of the page is not one that the server lists"));
         }
@@ -206,7 +227,7 @@ impl Shared {
     /// Whether the process has more memory than it may have.
     fn is_full(&self) -> bool {
         let resident = || memory_stats::memory_stats().map(|stats| stats.physical_mem);
-        self.config.memory.zip(resident()).is_some_and(|(most, held)| held > most)
+        self.rules.memory.zip(resident()).is_some_and(|(most, held)| held > most)
     }
 
     /// Closes connections that take too long, that are idle, or that take too much memory.
@@ -217,7 +238,7 @@ impl Shared {
             let all = self.connections().clone();
             for connection in &all {
                 let late = connection.session.get().is_none() && connection.began.elapsed() > OPENING;
-                if late || connection.idle() > self.config.idle {
+                if late || connection.idle() > self.rules.idle {
                     connection.close();
                 }
             }
@@ -227,7 +248,7 @@ impl Shared {
             release_pool();
             // Burn does not say who holds what. A session that ran well before is not closed for a new one.
             if self.is_full()
-                && let Some(newest) = all.iter().rev().find(|connection| !connection.is_closed())
+                && let Some(newest) = all.iter().rev().find(|own| own.session.get().is_some() && !own.is_closed())
             {
                 newest.close();
                 drained = Instant::now() + DRAIN;
@@ -239,7 +260,7 @@ impl Shared {
 impl Connection {
     fn new(client: TcpStream) -> Self {
         let _ = client.set_nodelay(true);
-        // A machine that is gone without a word: as Burn does where nothing is between.
+        // A machine that is gone without a word.
         let alive = TcpKeepalive::new().with_time(Duration::from_secs(10)).with_interval(Duration::from_secs(5));
         let _ = SockRef::from(&client).set_tcp_keepalive(&alive);
         let now = Instant::now();
@@ -308,7 +329,7 @@ struct Refused(&'static str, &'static str);
 fn head(mut from: &TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let (mut bytes, mut block) = (vec![], [0; 4096]);
     loop {
-        let got = from.read(&mut block)?;
+        let got = read(&mut from, &mut block)?;
         if got == 0 || bytes.len() + got > HEAD {
             return Err(ErrorKind::InvalidData.into());
         }
@@ -320,10 +341,20 @@ fn head(mut from: &TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
     }
 }
 
+/// A read that a signal does not end.
+fn read(from: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match from.read(block) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            got => return got,
+        }
+    }
+}
+
 /// Passes bytes until one side ends, or `goes_on` says no to so many more.
 fn pass(mut from: &TcpStream, mut to: &TcpStream, mut goes_on: impl FnMut(usize) -> bool) {
     let mut block = vec![0; 1 << 16];
-    while let Ok(got @ 1..) = from.read(&mut block) {
+    while let Ok(got @ 1..) = read(&mut from, &mut block) {
         if !goes_on(got) || to.write_all(&block[..got]).is_err() {
             return;
         }

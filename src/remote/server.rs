@@ -1,7 +1,6 @@
 //! A server with limits.
 
-use super::gate::Gate;
-use super::server;
+use super::gate::{Gate, Rules};
 use burn::server::{AuthorizationRequest, ClientId, PeerAuthorizer, TokenAuthorizer, WebSocketTransport};
 use burn::tensor::Device;
 use sparse_core::{Result, SparseError, system_memory};
@@ -18,7 +17,7 @@ const OP: &str = "serve";
 /// | [`with_token`](Self::with_token) | none: every program that reaches the address is a client |
 /// | [`with_origin`](Self::with_origin) | none: no page of a browser is a client |
 /// | [`with_sessions`](Self::with_sessions) | 16 sessions at a time |
-/// | [`with_memory`](Self::with_memory) | three quarters of the memory that this process may use |
+/// | [`with_memory`](Self::with_memory) | three quarters of the memory that this process may use; on Linux only |
 /// | [`with_idle`](Self::with_idle) | a session is closed after an hour without a byte |
 ///
 /// A client must have its session within 10 s, and send at most 64 KiB until then. `docs/safety.md` says who can do
@@ -34,16 +33,14 @@ const OP: &str = "serve";
 #[derive(Clone)]
 pub struct ServerConfig {
     token: Option<String>,
-    pub(super) origins: Vec<String>,
-    pub(super) sessions: usize,
-    pub(super) memory: Option<usize>,
-    pub(super) idle: Duration,
+    rules: Rules,
 }
 
 impl Default for ServerConfig {
     fn default() -> Self {
         let memory = system_memory().map(|bytes| bytes / 4 * 3);
-        Self { token: None, origins: vec![], sessions: 16, memory, idle: Duration::from_secs(3600) }
+        let rules = Rules { origins: vec![], sessions: 16, memory, idle: Duration::from_secs(3600) };
+        Self { token: None, rules }
     }
 }
 
@@ -63,13 +60,13 @@ impl ServerConfig {
 
     /// Pages of this origin may be clients too, for example `https://example.org`. May be called several times.
     pub fn with_origin(mut self, origin: impl Into<String>) -> Self {
-        self.origins.push(origin.into());
+        self.rules.origins.push(origin.into());
         self
     }
 
     /// The most sessions at a time: a client has one for each device. Another one is refused.
     pub fn with_sessions(mut self, sessions: usize) -> Self {
-        self.sessions = sessions;
+        self.rules.sessions = sessions;
         self
     }
 
@@ -77,14 +74,14 @@ impl ServerConfig {
     /// from the newest on, until it has less. It is looked at ten times a second, so one operation can go beyond.
     /// Memory of a GPU does not count.
     pub fn with_memory(mut self, bytes: usize) -> Self {
-        self.memory = Some(bytes);
+        self.rules.memory = Some(bytes);
         self
     }
 
     /// How long a session may send and get no byte. A client that computes for longer by itself, or an operation that
     /// takes longer, needs more.
     pub fn with_idle(mut self, idle: Duration) -> Self {
-        self.idle = idle;
+        self.rules.idle = idle;
         self
     }
 
@@ -110,17 +107,18 @@ impl ServerConfig {
         let token = token.map_err(|_| invalid("the token must have a character, got none".into()))?;
         let trouble = |trouble: std::io::Error| invalid(format!("the server must run, got {trouble}"));
         let behind = out_of_sight().map_err(trouble)?;
-        let gate = Gate::open(self, listener, behind.local_addr().map_err(trouble)?).map_err(trouble)?;
+        let gate = Gate::open(self.rules, listener, behind.local_addr().map_err(trouble)?).map_err(trouble)?;
         let session = gate.sessions();
-        let guarded = server([device]).with_authorizer(move |request: AuthorizationRequest<'_>| {
-            let client = request.client;
-            token.as_ref().map_or(Ok(()), |token| token.authorize(request))?;
-            match client {
-                ClientId::WebSocket(address) => session(address),
-                #[allow(unreachable_patterns, reason = "another crate can turn Burn's other transports on")]
-                _ => Err("a client of another transport".into()),
-            }
-        });
+        let guarded =
+            sparse_burn::remote::server([device]).with_authorizer(move |request: AuthorizationRequest<'_>| {
+                let client = request.client;
+                token.as_ref().map_or(Ok(()), |token| token.authorize(request))?;
+                match client {
+                    ClientId::WebSocket(address) => session(address),
+                    #[allow(unreachable_patterns, reason = "another crate can turn Burn's other transports on")]
+                    _ => Err("a client of another transport".into()),
+                }
+            });
         let served = guarded.serve(WebSocketTransport::from_listener(behind));
         drop(gate);
         served.map_err(|trouble| invalid(trouble.to_string()))
@@ -137,10 +135,8 @@ fn out_of_sight() -> std::io::Result<TcpListener> {
 /// Without the token.
 impl fmt::Debug for ServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { token, origins, sessions, memory, idle } = self;
-        let mut out = f.debug_struct("ServerConfig");
-        out.field("token", &token.as_ref().map(|_| "..")).field("origins", origins).field("sessions", sessions);
-        out.field("memory", memory).field("idle", idle).finish()
+        let token = self.token.as_ref().map(|_| "..");
+        f.debug_struct("ServerConfig").field("token", &token).field("rules", &self.rules).finish()
     }
 }
 

@@ -102,6 +102,11 @@ fn a_missing_label_is_of_no_class() {
         let labels = Labels::from_list(list, None, &device).unwrap();
         assert_eq!((labels.classes(), labels.one_hot().dims()), (classes, [list.len(), classes]));
     }
+    // Labels of any integer dtype, with more classes than it has numbers.
+    for dtype in [DType::I64, DType::U8] {
+        let labels = Labels::new(Tensor::from_data([0i64, 1], (&Device::flex(), dtype)), 300).unwrap();
+        assert_eq!(labels.one_hot().sum().into_scalar::<f32>(), 2.0);
+    }
     let told = |labels: Result<Labels, SparseError>| labels.unwrap_err().to_string();
     let rule = "a label must be in [0, 3), or -1 if it is not known, got";
     assert_eq!(told(Labels::from_list(&[0, 3], 3, &device)), format!("Labels::from_list: {rule} 3 for node 1"));

@@ -1,9 +1,13 @@
 //! Mistakes that are easy to make, and what they are told: by the compiler, by this library, and by Burn. What Burn
 //! says is in a table of the book, so a release of Burn that says something else fails here.
 
+use burn::nn::LinearConfig;
 use burn::tensor::{Device, Int, Tensor};
+use sparse_tensor::data::{Graph, Labels, karate, try_roc_auc};
+use sparse_tensor::io::edge_list::{self, Options};
+use sparse_tensor::nn::{NodePairs, try_sparse_input_linear};
 use sparse_tensor::pattern::CsrPattern;
-use sparse_tensor::{CsrTensor, Fill};
+use sparse_tensor::{CooTensor, CsrTensor, Fill};
 use std::fs::{read_dir, read_to_string, write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -194,4 +198,41 @@ fn panics_of_burn_are_those_in_the_book() {
     let rows = table.lines().filter(|line| line.starts_with("| `")).count();
     let messages: std::collections::BTreeSet<_> = panics.iter().map(|(message, _)| message).collect();
     assert_eq!(rows, messages.len());
+}
+
+/// Each call with what it is told.
+#[test]
+fn arguments_that_are_easily_mixed_up_are_told() {
+    let device = Device::flex();
+    let graph = karate(&device);
+    let scores = || Tensor::<1>::from_floats([0.5, 0.25, 0.75], &device);
+    let coo =
+        CooTensor::<2>::new(Tensor::from_ints([[2, 0], [0, 1]], &device), scores().slice([0..2]), [3, 3]).unwrap();
+    let linear = LinearConfig::new(4, 2).init(&device);
+    let unknown = Labels::from_list(&[0, -1, 1], 2, &device).unwrap();
+    let graph = Graph { labels: unknown, ..graph };
+    for (told, trouble) in [
+        // Scores of the positive and of the negative examples are no labels: the compiler says so. Their classes are.
+        ("roc_auc: a label must be 0 or 1, got 5 at position 1", try_roc_auc(ints(&[0, 5, 1]), scores()).err()),
+        (
+            "roc_auc: a label must be 0 or 1: leave out what has none, got -1 at 2",
+            try_roc_auc(ints(&[1, 0, -1]), scores()).err(),
+        ),
+        ("LabelledNodes::new: a label must be in [0, 2), got -1 for node 1", graph.labelled(&[0, 1]).err()),
+        ("select: index along dim 0 must be in [0, 3), got 3 at position 1", coo.try_select(0, [0, 3]).err()),
+        (
+            "NodePairs::from_lists: cols must have length 2, got 1",
+            NodePairs::from_lists(&[0, 1], &[2], [3, 3], &device).err(),
+        ),
+        (
+            "edge_list: line 1: a line must end with \\n or \\r\\n, got \\r alone",
+            edge_list::parse(&b"0 1\r1 2\r"[..], &Options::new()).err(),
+        ),
+    ] {
+        let trouble = trouble.expect(told);
+        // `fn main() -> Result<(), SparseError>` prints the second.
+        assert_eq!([trouble.to_string(), format!("{trouble:?}")], [told, told]);
+    }
+    let told = try_sparse_input_linear(&coo.to_csr(), &linear).unwrap_err().to_string();
+    assert!(told.starts_with("sparse_input_linear: ") && told.contains("[3, 3]"), "{told}");
 }

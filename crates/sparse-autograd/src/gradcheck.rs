@@ -2,6 +2,7 @@
 
 use crate::Erased;
 use burn::tensor::{DType, Device, Tensor, TensorData};
+use std::fmt;
 use thiserror::Error;
 
 /// Step and tolerance of a [`gradcheck`].
@@ -30,7 +31,7 @@ pub struct Report {
 }
 
 /// A gradient that differs from its central difference.
-#[derive(Clone, Debug, Error, PartialEq)]
+#[derive(Clone, Error, PartialEq)]
 #[error(
     "gradcheck: gradient and central difference must agree within {tolerance:e}, got {analytic:e} and {numeric:e} \
      at element {element} of input {input}"
@@ -46,6 +47,13 @@ pub struct GradcheckError {
     pub numeric: f64,
     /// The tolerance in force.
     pub tolerance: f64,
+}
+
+/// What `unwrap`, and a `main` that returns the error, print.
+impl fmt::Debug for GradcheckError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// One input of the checked function: a leaf.

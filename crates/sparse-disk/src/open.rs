@@ -48,7 +48,7 @@ pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// `InvalidInput`, with the place that the link leads to.
+/// `InvalidInput`, with the place that the link leads to; those of the way there.
 pub fn check_inside(folder: &Path, path: &Path) -> io::Result<()> {
     let place = match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// How many unfinished files of one name are looked for.
 const NAMES: usize = 16;
 
+/// How many there may be.
+const MOST: usize = 1000;
+
 /// How many links may lead to a file: as many as Linux follows.
 const LINKS: usize = 40;
 
@@ -27,7 +30,9 @@ pub fn replace<E>(
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
 ) -> Result<(), E> {
     let path = path.as_ref();
-    if fs::metadata(path).is_ok_and(|old| !old.is_file()) {
+    // A file that has lost its name, in `/dev/fd`, has no place either.
+    let unnamed = || end_of_links(path).is_ok_and(|place| !place.exists());
+    if fs::metadata(path).is_ok_and(|old| !old.is_file() || unnamed()) {
         let mut out = BufWriter::new(OpenOptions::new().write(true).open(path).map_err(&trouble)?);
         write(&mut out)?;
         return out.flush().map_err(trouble);
@@ -98,7 +103,7 @@ impl Replacement {
     ///
     /// # Errors
     ///
-    /// Those of the disk. Then the old file is as it was.
+    /// Those of the disk. Then the old file is as it was, or the new one whole in its place.
     pub fn finish(mut self) -> io::Result<()> {
         if let Some(old) = self.old.take() {
             dress(&self.file, &old)?;
@@ -130,7 +135,11 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         return match File::open(folder) {
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
-            folder => folder?.sync_all(),
+            folder => match folder?.sync_all() {
+                // Some file systems of networks cannot bring a folder to the disk.
+                Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+                synced => synced,
+            },
         };
     }
     Ok(())
@@ -175,8 +184,7 @@ fn begin(place: &Path, secret: bool) -> io::Result<(PathBuf, File)> {
     }
     #[cfg(not(unix))]
     let _ = secret;
-    let mut k = 0;
-    loop {
+    for k in 0.. {
         let partial = beside(place, k);
         match options.open(&partial) {
             // Without locks, files that are left stay.
@@ -184,11 +192,13 @@ fn begin(place: &Path, secret: bool) -> io::Result<(PathBuf, File)> {
                 return Ok((partial, file));
             }
             // Another writer took it for one that was left, before it was locked.
-            Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => k += 1,
+            Ok(_) if k < MOST => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && k < MOST => {}
+            Ok(_) => break,
             Err(error) => return Err(error),
         }
     }
+    Err(io::Error::other(format!("there must be at most {MOST} unfinished files beside {}", place.display())))
 }
 
 /// Gives a new file the owner and the permissions of the old one.

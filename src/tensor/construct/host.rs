@@ -133,7 +133,9 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// `(from, to)` they take the transpose.
     ///
     /// Edges may be in any order and may repeat. COO keeps them as they are given. CSR sorts them and sums the values
-    /// of equal ones; its gradients pass to each of them.
+    /// of equal ones; its gradients pass to each of them. So a list in the order of the edges that comes later is not
+    /// in the order of a CSR's values: make a COO first, whose
+    /// [`coalesce_plan`](crate::CooTensor::coalesce_plan) brings it there.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
