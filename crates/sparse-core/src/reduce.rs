@@ -230,35 +230,17 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Inputs<'_, T, R, W> {
 }
 
 impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
-    /// Calls `tiles(job, row, elements, block)` for each segment. The elements of a long one come in blocks, whose
-    /// accumulators are wanted in `block` in place of results.
+    /// Writes the results of a long segment, the accumulators of whose blocks are in `sums`.
     #[inline(always)]
-    fn each_block(&mut self, mut tiles: impl FnMut(&mut Self, usize, Range<usize>, Option<&mut [T::Acc]>)) {
-        let width = self.inputs.source.width();
-        let (mut block, mut sums) = (Vec::new(), Cascade::new());
-        for row in self.rows.clone() {
-            let all = self.ptr.span(row);
-            let long = R::ROUNDS && all.len() > BLOCK;
-            if long {
-                block.resize(width, T::ACC_ZERO);
-            }
-            for (k, elements) in blocks(all, R::ROUNDS).enumerate() {
-                tiles(self, row, elements, long.then_some(&mut block));
-                if long {
-                    sums.push(k, &block, T::add);
-                }
-            }
-            if long {
-                sums.finish(&mut block, T::add);
-                let out = &mut self.out[(row - self.rows.start) * width..][..width];
-                out.iter_mut().zip(&block).for_each(|(out, sum)| *out = T::narrow(self.inputs.reducer.finish(*sum)));
-            }
-        }
+    fn finish(&mut self, row: usize, block: &mut [T::Acc], sums: &mut Cascade<T::Acc>) {
+        sums.finish(block, T::add);
+        let out = &mut self.out[(row - self.rows.start) * block.len()..][..block.len()];
+        out.iter_mut().zip(block).for_each(|(out, sum)| *out = T::narrow(self.inputs.reducer.finish(*sum)));
     }
 
     /// Computes one tile of the segment `elements`: the columns from `at` on, of the `span` columns from `first` on. If
-    /// the tile does not fit there, it starts further left; columns that are computed twice get the same bits. Returns
-    /// where the next tile starts.
+    /// the tile does not fit there, it starts further left; columns that are computed twice get the same bits. Of a
+    /// block of a long segment the accumulators are written to `block`. Returns where the next tile starts.
     #[inline(always)]
     fn tile<S: Simd, X: Tile<T, S>>(
         &mut self,
@@ -355,27 +337,41 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Narrow<'_, T, R, W> {
         let width = job.inputs.source.width();
         // No head is as wide as this, so a span has the columns of one head.
         let span = job.span(usize::MAX);
-        job.each_block(|job, row, elements, mut block| {
-            let mut first = 0;
-            while first < width {
-                let mut at = 0;
-                while at < span {
-                    let (elements, block, rest) = (elements.clone(), block.as_deref_mut(), span - at);
-                    at = if rest > 4 {
-                        job.tile::<S, Pair<Few<T::Acc, 4>>>(simd, row, elements, (first, span), at, block)
-                    } else if span >= 4 {
-                        job.tile::<S, Few<T::Acc, 4>>(simd, row, elements, (first, span), at, block)
-                    } else if T::IS_FLOAT && rest > 2 {
-                        job.tile::<S, Pair<Few<T::Acc, 2>>>(simd, row, elements, (first, span), at, block)
-                    } else if T::IS_FLOAT && span >= 2 {
-                        job.tile::<S, Few<T::Acc, 2>>(simd, row, elements, (first, span), at, block)
-                    } else {
-                        job.tile::<S, Few<T::Acc, 1>>(simd, row, elements, (first, span), at, block)
-                    };
-                }
-                first += span;
+        let (mut block, mut sums) = (Vec::new(), Cascade::new());
+        for row in job.rows.clone() {
+            let all = job.ptr.span(row);
+            let long = R::ROUNDS && all.len() > BLOCK;
+            if long {
+                block.resize(width, T::ACC_ZERO);
             }
-        });
+            for (k, elements) in blocks(all, R::ROUNDS).enumerate() {
+                let mut first = 0;
+                while first < width {
+                    let mut at = 0;
+                    while at < span {
+                        let (elements, block, rest) = (elements.clone(), long.then_some(&mut block[..]), span - at);
+                        at = if rest > 4 {
+                            job.tile::<S, Pair<Few<T::Acc, 4>>>(simd, row, elements, (first, span), at, block)
+                        } else if span >= 4 {
+                            job.tile::<S, Few<T::Acc, 4>>(simd, row, elements, (first, span), at, block)
+                        } else if T::IS_FLOAT && rest > 2 {
+                            job.tile::<S, Pair<Few<T::Acc, 2>>>(simd, row, elements, (first, span), at, block)
+                        } else if T::IS_FLOAT && span >= 2 {
+                            job.tile::<S, Few<T::Acc, 2>>(simd, row, elements, (first, span), at, block)
+                        } else {
+                            job.tile::<S, Few<T::Acc, 1>>(simd, row, elements, (first, span), at, block)
+                        };
+                    }
+                    first += span;
+                }
+                if long {
+                    sums.push(k, &block, T::add);
+                }
+            }
+            if long {
+                job.finish(row, &mut block, &mut sums);
+            }
+        }
     }
 }
 
@@ -387,35 +383,50 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
     fn with_simd<S: Simd>(mut self, simd: S) {
         let (width, lanes) = (self.inputs.source.width(), T::Lanes::lanes::<S>());
         let span = self.span(lanes);
-        self.each_block(|job, row, elements, mut block| {
-            let mut first = 0;
-            while first < width {
-                let mut at = 0;
-                while at < span {
-                    // The smallest tile that covers the remaining columns, or the largest. A pair that does not overlap
-                    // takes longer than one tile of that width. Integers are rare, so they have two of the tiles.
-                    let rest = span - at;
-                    let (elements, block) = (elements.clone(), block.as_deref_mut());
-                    let (columns, floats) = ((first, span), T::IS_FLOAT);
-                    at = if floats && rest >= 8 * lanes {
-                        job.tile::<S, Vectors<T, V<T, S>, 8>>(simd, row, elements, columns, at, block)
-                    } else if floats && rest > 4 * lanes {
-                        job.tile::<S, Pair<Vectors<T, V<T, S>, 4>>>(simd, row, elements, columns, at, block)
-                    } else if floats && rest == 4 * lanes {
-                        job.tile::<S, Vectors<T, V<T, S>, 4>>(simd, row, elements, columns, at, block)
-                    } else if rest > 2 * lanes {
-                        job.tile::<S, Pair<Vectors<T, V<T, S>, 2>>>(simd, row, elements, columns, at, block)
-                    } else if floats && rest == 2 * lanes {
-                        job.tile::<S, Vectors<T, V<T, S>, 2>>(simd, row, elements, columns, at, block)
-                    } else if floats && rest > lanes {
-                        job.tile::<S, Pair<Vectors<T, V<T, S>, 1>>>(simd, row, elements, columns, at, block)
-                    } else {
-                        job.tile::<S, Vectors<T, V<T, S>, 1>>(simd, row, elements, columns, at, block)
-                    };
-                }
-                first += span;
+        let (mut block, mut sums) = (Vec::new(), Cascade::new());
+        for row in self.rows.clone() {
+            let all = self.ptr.span(row);
+            let long = R::ROUNDS && all.len() > BLOCK;
+            if long {
+                block.resize(width, T::ACC_ZERO);
             }
-        });
+            for (k, elements) in blocks(all, R::ROUNDS).enumerate() {
+                let mut first = 0;
+                while first < width {
+                    let mut at = 0;
+                    while at < span {
+                        // The smallest tile that covers the remaining columns, or the largest. A pair that does not
+                        // overlap takes longer than one tile of that width. Integers are rare, so they have two of
+                        // the tiles.
+                        let rest = span - at;
+                        let (elements, block) = (elements.clone(), long.then_some(&mut block[..]));
+                        let (columns, floats) = ((first, span), T::IS_FLOAT);
+                        at = if floats && rest >= 8 * lanes {
+                            self.tile::<S, Vectors<T, V<T, S>, 8>>(simd, row, elements, columns, at, block)
+                        } else if floats && rest > 4 * lanes {
+                            self.tile::<S, Pair<Vectors<T, V<T, S>, 4>>>(simd, row, elements, columns, at, block)
+                        } else if floats && rest == 4 * lanes {
+                            self.tile::<S, Vectors<T, V<T, S>, 4>>(simd, row, elements, columns, at, block)
+                        } else if rest > 2 * lanes {
+                            self.tile::<S, Pair<Vectors<T, V<T, S>, 2>>>(simd, row, elements, columns, at, block)
+                        } else if floats && rest == 2 * lanes {
+                            self.tile::<S, Vectors<T, V<T, S>, 2>>(simd, row, elements, columns, at, block)
+                        } else if floats && rest > lanes {
+                            self.tile::<S, Pair<Vectors<T, V<T, S>, 1>>>(simd, row, elements, columns, at, block)
+                        } else {
+                            self.tile::<S, Vectors<T, V<T, S>, 1>>(simd, row, elements, columns, at, block)
+                        };
+                    }
+                    first += span;
+                }
+                if long {
+                    sums.push(k, &block, T::add);
+                }
+            }
+            if long {
+                self.finish(row, &mut block, &mut sums);
+            }
+        }
     }
 }
 

@@ -82,22 +82,57 @@ pub(crate) fn blocks(all: Range<usize>, rounds: bool) -> impl Iterator<Item = Ra
     (0..count).map(move |k| all.start + k * step..all.end.min(all.start + (k + 1) * step))
 }
 
-/// The sum of `len` terms in blocks of `block`. `sum` gives that of a block.
+/// The parts of `0..len` that have `block` numbers, and the rest; at least one.
 #[inline(always)]
-pub(crate) fn sum_blocks<T: Element>(len: usize, block: usize, mut sum: impl FnMut(Range<usize>) -> T::Acc) -> T::Acc {
-    let (mut sums, mut start) = (Cascade::new(), 0);
-    loop {
-        let end = if T::IS_FLOAT { len.min(start + block) } else { len };
-        let mut own = [sum(start..end)];
-        if end == len && start == 0 {
-            return own[0];
+pub(crate) fn parts(len: usize, block: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..len.div_ceil(block).max(1)).map(move |k| k * block..len.min((k + 1) * block))
+}
+
+/// The sum of blocks of terms. That of a single block costs nothing.
+pub(crate) struct Total<T: Element> {
+    sum: T::Acc,
+    count: usize,
+    sums: Cascade<T::Acc>,
+}
+
+impl<T: Element> Total<T> {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self { sum: T::ACC_ZERO, count: 0, sums: Cascade::new() }
+    }
+
+    /// Adds the sum of the next block.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, sum: T::Acc) {
+        if self.count == 0 {
+            (self.sum, self.count) = (sum, 1);
+        } else {
+            self.push_more(sum);
         }
-        sums.push(start / block, &own, T::add);
-        if end == len {
-            sums.finish(&mut own, T::add);
-            return own[0];
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_more(&mut self, sum: T::Acc) {
+        if self.count == 1 {
+            self.sums.push(0, &[self.sum], T::add);
         }
-        start = end;
+        self.sums.push(self.count, &[sum], T::add);
+        self.count += 1;
+    }
+
+    /// The sum of all blocks.
+    #[inline(always)]
+    pub(crate) fn sum(self) -> T::Acc {
+        if self.count == 1 { self.sum } else { self.sum_all() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sum_all(mut self) -> T::Acc {
+        let mut all = [self.sum];
+        self.sums.finish(&mut all, T::add);
+        all[0]
     }
 }
 

@@ -9,7 +9,7 @@ use crate::lanes::add_lanes;
 use crate::par::{self, for_pieces, split_mut};
 use crate::reducer::Extreme;
 use crate::source::{Source, prefetch};
-use crate::sums::{BLOCK, Cascade, blocks, sum_blocks};
+use crate::sums::{BLOCK, Cascade, Total, blocks, parts};
 use crate::{Element, Index};
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
@@ -169,9 +169,12 @@ impl<T: Element> WithSimd for Rows<'_, T> {
                         let (own, value) = (head * part..(head + 1) * part, values[k * heads + head].widen());
                         let (x, out, shares) = (&x[own.clone()], &out[own.clone()], &shares[own]);
                         let sum = if part > FEW {
-                            sum_blocks::<T>(part, WHOLE, |own| {
-                                matched_dot::<T, SUMS>(value, &x[own.clone()], &out[own.clone()], &shares[own])
-                            })
+                            let mut total = Total::<T>::new();
+                            for own in parts(part, WHOLE) {
+                                let (x, out, shares) = (&x[own.clone()], &out[own.clone()], &shares[own]);
+                                total.push(matched_dot::<T, SUMS>(value, x, out, shares));
+                            }
+                            total.sum()
                         } else {
                             matched_dot::<T, FEW>(value, x, out, shares)
                         };

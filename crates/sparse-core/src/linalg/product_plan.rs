@@ -6,7 +6,7 @@ use super::short::is_short;
 use crate::element::Ids;
 use crate::memory::Scratch;
 use crate::par::{self, split_mut};
-use crate::sums::{BLOCK, Cascade, sum_blocks};
+use crate::sums::{BLOCK, Cascade, Total, parts};
 use crate::{Element, Index};
 use core::ops::Range;
 use std::sync::Arc;
@@ -150,12 +150,13 @@ impl ProductPlan {
                 }
                 for e in ptr.span(r) {
                     let (slots, all) = row_of(e, idx, b, b_values, &mut rest);
-                    let sum = sum_blocks::<T>(all.len(), BLOCK, |own| {
+                    let mut total = Total::<T>::new();
+                    for own in parts(all.len(), BLOCK) {
                         let (mut sum, terms) = (T::ACC_ZERO, all.start + own.start..all.start + own.end);
                         each_term(&slots[own], terms, b, b_values, |slot, v| sum = T::add(sum, T::mul(row[slot], v)));
-                        sum
-                    });
-                    out[e - first] = T::narrow(sum);
+                        total.push(sum);
+                    }
+                    out[e - first] = T::narrow(total.sum());
                 }
             }
             assert!(rest.is_empty(), "{OTHERS}");

@@ -6,7 +6,7 @@ use crate::lanes::add_lanes;
 use crate::par::{even, for_pieces};
 use crate::simd::dispatch;
 use crate::source::Source;
-use crate::sums::{BLOCK, sum_blocks};
+use crate::sums::{BLOCK, Total, parts};
 use crate::{Element, Index};
 use pulp::{Simd, WithSimd};
 
@@ -68,8 +68,16 @@ impl<T: Element, I: Index> WithSimd for Samples<'_, T, I> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        if self.width > FEW {
-            self.each(|x, y| sum_blocks::<T>(x.len(), WHOLE, |own| dot::<T, S>(simd, &x[own.clone()], &y[own])));
+        if self.width > WHOLE {
+            self.each(|x, y| {
+                let mut total = Total::<T>::new();
+                for own in parts(x.len(), WHOLE) {
+                    total.push(dot::<T, S>(simd, &x[own.clone()], &y[own]));
+                }
+                total.sum()
+            });
+        } else if self.width > FEW {
+            self.each(|x, y| dot::<T, S>(simd, x, y));
         } else {
             self.each(|x, y| dot_few::<T>(x, y));
         }

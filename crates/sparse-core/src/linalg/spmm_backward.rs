@@ -9,7 +9,7 @@ use crate::par::{self, split_mut};
 use crate::rows::move_rows;
 use crate::shares::{extra, join, shares, split, sum};
 use crate::source::Source;
-use crate::sums::{BLOCK, Cascade, blocks, sum_blocks};
+use crate::sums::{BLOCK, Cascade, Total, blocks, parts};
 use crate::{Element, Index};
 use bytemuck::{cast_slice, cast_slice_mut};
 use core::ops::Range;
@@ -131,10 +131,18 @@ impl<T: Element> WithSimd for Columns<'_, T> {
                     let g = grad.row(idx.at(k));
                     let values = &values[k * heads..][..heads];
                     for (head, (value, dot)) in values.iter().zip(dots).enumerate() {
-                        *dot = T::narrow(sum_blocks::<T>(part, WHOLE, |own| {
-                            let own = head * part + own.start..head * part + own.end;
-                            add_and_dot::<T, S>(simd, value.widen(), &g[own.clone()], &x[own.clone()], &mut sums[own])
-                        }));
+                        let (own, value) = (head * part..(head + 1) * part, value.widen());
+                        let (g, x, sums) = (&g[own.clone()], &x[own.clone()], &mut sums[own]);
+                        if part <= WHOLE {
+                            *dot = T::narrow(add_and_dot::<T, S>(simd, value, g, x, sums));
+                            continue;
+                        }
+                        let mut total = Total::<T>::new();
+                        for own in parts(part, WHOLE) {
+                            let (g, x, sums) = (&g[own.clone()], &x[own.clone()], &mut sums[own]);
+                            total.push(add_and_dot::<T, S>(simd, value, g, x, sums));
+                        }
+                        *dot = T::narrow(total.sum());
                     }
                 }
                 if long {

@@ -8,7 +8,7 @@ use crate::epilogue::Epilogue;
 use crate::gather::{BLOCK, checked};
 use crate::rows::contiguous::{LANES, WHOLE, contiguous_sum};
 use crate::shares::{Share, run, shares, sum};
-use crate::sums::sum_blocks;
+use crate::sums::{Total, parts};
 use crate::{Element, Index};
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
@@ -68,15 +68,14 @@ impl<T: Element, I: Index> Rows<'_, T, I> {
     /// The sum of a row that is longer than a block.
     #[inline(always)]
     fn long_sum<S: Simd>(&self, simd: S, row: Range<usize>, block: &mut [T::Acc; BLOCK + LANES]) -> T::Acc {
-        let mut read = 0..0;
-        sum_blocks::<T>(row.len(), WHOLE, |own| {
-            if own.end > read.end {
-                read = own.start..row.len().min(own.start + BLOCK);
-                self.products(row.start + read.start, &mut block[..read.len()]);
+        let mut total = Total::<T>::new();
+        for read in parts(row.len(), BLOCK) {
+            self.products(row.start + read.start, &mut block[..read.len()]);
+            for own in parts(read.len(), WHOLE) {
+                total.push(contiguous_sum::<T::Acc, S>(simd, block, own.start, own.end));
             }
-            let own = own.start - read.start..own.end - read.start;
-            contiguous_sum::<T::Acc, S>(simd, block, own.start, own.end)
-        })
+        }
+        total.sum()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::element::Lanes;
 use crate::reducer::V;
 use crate::shares::{Share, run, shares, sum};
 use crate::source::prefetch;
-use crate::sums::sum_blocks;
+use crate::sums::{Total, parts};
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
 
@@ -79,9 +79,14 @@ fn segment<T: Element, S: Simd>(simd: S, values: &[T], low: usize, high: usize) 
 #[inline(always)]
 pub(crate) fn contiguous_sum<T: Element, S: Simd>(simd: S, values: &[T], low: usize, high: usize) -> T::Acc {
     assert!(low <= high && high <= values.len(), "segment_sum: ptr must ascend within the values");
-    sum_blocks::<T>(high - low, WHOLE, |own| {
-        LaneSums::<T, S>::new(simd).finish(simd, values, low + own.start, low + own.end)
-    })
+    if high - low <= WHOLE {
+        return LaneSums::<T, S>::new(simd).finish(simd, values, low, high);
+    }
+    let mut total = Total::<T>::new();
+    for own in parts(high - low, WHOLE) {
+        total.push(LaneSums::<T, S>::new(simd).finish(simd, values, low + own.start, low + own.end));
+    }
+    total.sum()
 }
 
 /// The partial sums of a segment. Only the first `LANES / lanes` are used; the instruction set determines that number.

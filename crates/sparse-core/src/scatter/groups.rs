@@ -95,7 +95,10 @@ fn visit<X: Copy, V: Copy, F: Step<X, V>>(
         loop {
             let own;
             (own, order) = match blocks {
-                Some((block, _)) => order.split_at(order.partition_point(|&k| k as usize / block == number)),
+                Some((block, _)) => {
+                    let most = &order[..order.len().min(block)];
+                    order.split_at(most.partition_point(|&k| (k as usize) < (number + 1) * block))
+                }
                 None => (order, &[][..]),
             };
             let (tiles, rest) = cells.as_chunks_mut::<TILE>();

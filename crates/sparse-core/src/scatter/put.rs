@@ -16,7 +16,7 @@ use core::hint::select_unpredictable;
 /// The array's own value is the first of each group; with `include_self = false` it is forgotten wherever a value
 /// arrives. It stays where no value arrives. Values are taken in row-major order: assign keeps the last one, sums and
 /// products are rounded in that order (f16 and bf16 are computed in f32 and rounded once at the end). Of more steps
-/// than 256 and 64 times `len`, each block of that many has sums of its own, which are added in pairs. A mean divides
+/// than 512 and 64 times `len`, each block of that many has sums of its own, which are added in pairs. A mean divides
 /// by the number of values (plus one for the array's own value, if included). Over integers the mean is exact (the sum
 /// is kept in 64 bits) and rounded towards minus infinity. For amax and amin, any NaN gives NaN.
 ///

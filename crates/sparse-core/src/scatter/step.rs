@@ -20,5 +20,5 @@ pub(super) trait Step<X, V>: Copy + Sync {
 /// [`sums`](crate::sums). That costs six passes over them, so a cell has 64 values of a block on average. More than
 /// 2^23 are too many, whatever the cells: there a sum of ones in f32 would stop.
 pub(super) fn block(target: &Target<'_>) -> usize {
-    target.len.saturating_mul(64).clamp(256, 1 << 23)
+    target.len.saturating_mul(64).clamp(512, 1 << 23)
 }

@@ -9,7 +9,7 @@ use sparse_core::{
 
 /// Terms that are added in order: of a segment, and of a few cells of a scatter or a product.
 const BLOCK: f64 = 64.0;
-const CELLS: f64 = 256.0;
+const CELLS: f64 = 512.0;
 
 trait Number: Float {
     /// Half the distance of numbers of the accumulator near 1, and of the type itself.
