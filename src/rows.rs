@@ -7,10 +7,10 @@ pub(crate) mod zip;
 
 use crate::base::exact::Exact;
 use crate::base::index::count_up;
-use crate::base::kind::{Kind, as_float, from_float};
+use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::base::lazy::Lazy;
 use crate::kernel;
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{Device, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use std::fmt;
 use std::sync::Arc;
@@ -219,5 +219,24 @@ pub(crate) fn sum_rows<K: Kind>(values: Tensor<2, K>, sums: &RowSums) -> Tensor<
     from_float(record(out, [Erased::from(parent)], (sums.clone(), old), |(sums, old), grad, _| {
         let zero = Tensor::zeros([1, grad.dims()[1]], (&grad.device(), grad.dtype()));
         [Some(kernel::move_rows(&grad, &zero, sums.owner(*old)).into())]
+    }))
+}
+
+/// The sums along one dim, which keeps size 1. On a CPU in blocks, as all our sums; those of Burn stop at 2^24 in f32.
+pub(crate) fn sum_dim<const D: usize, K: Numeric>(x: Tensor<D, K>, dim: usize) -> Tensor<D, K> {
+    let (full, device) = (x.dims(), x.device().inner());
+    if full.contains(&0) || sparse_burn::is_gpu(&device) {
+        return x.sum_dim(dim);
+    }
+    let (lines, block): (usize, usize) = (full[..dim].iter().product(), full[dim + 1..].iter().product());
+    let mut shape = full;
+    let count = core::mem::replace(&mut shape[dim], 1);
+    let dtype = sparse_burn::index_dtype_for(lines * count);
+    let ptr = Tensor::arange(0..lines as i64 + 1, (&device, dtype)).mul_scalar(count as i64);
+    let out = kernel::segment_sum(x.clone().reshape(Exact([lines * count, block])), None, ptr).reshape(Exact(shape));
+    let (Some(x), Some(sums)) = (as_float(&x), as_float(&out)) else { return out };
+    from_float(record(sums, [Erased::from(x)], full, |full, grad: Tensor<D>, _| {
+        let back: Tensor<D> = grad.expand(Shape::from(*full));
+        [Some(back.into())]
     }))
 }

@@ -5,6 +5,7 @@ use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
 use crate::nn::normalization::try_row_normalization;
 use crate::ops::graph::check_square;
+use crate::rows::sum_dim;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::tensor::Tensor;
@@ -101,10 +102,10 @@ impl PageRankConfig {
         let mut ranks = jump.clone();
         let mut change = 0.0;
         for _ in 0..self.max_iterations {
-            let stuck = (ranks.clone() * dangling.clone()).sum().reshape(Exact([1, 1]));
+            let stuck = sum_dim(ranks.clone() * dangling.clone(), 0);
             let followed = back.try_matmul(ranks.clone())? + jump.clone() * stuck;
             let next = followed.mul_scalar(self.damping) + jump.clone().mul_scalar(1.0 - self.damping);
-            change = number((next.clone() - ranks).abs().sum());
+            change = number(sum_dim((next.clone() - ranks).abs(), 0).reshape(Exact([1])));
             ranks = next;
             if change <= self.tolerance {
                 return Ok(ranks.reshape(Exact([nodes])));

@@ -13,7 +13,7 @@ use crate::ops::masked_matmul::try_head_sddmm;
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::diagonal::{off_diagonal, with_diagonal};
 use crate::pattern::layout::{Pattern, Structure};
-use crate::rows::move_rows;
+use crate::rows::{move_rows, sum_dim};
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::CsrTensor;
 use burn::tensor::{Float, Int, Tensor};
@@ -98,7 +98,7 @@ impl Scored {
         let d_vector = vector.then(|| {
             let starts: Vec<i64> = (0..rows).step_by(CHUNK).chain([rows]).map(|at| at as i64).collect();
             let count = starts.len();
-            product(ints(starts, [count], &self.x.device()), &self.places, &self.x).sum_dim(0).into()
+            sum_dim(product(ints(starts, [count], &self.x.device()), &self.places, &self.x), 0).into()
         });
         [d_x, d_vector]
     }

@@ -9,6 +9,7 @@ use crate::kernel;
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::{Pattern, Structure};
 use crate::pattern::memo::{Made, Memo};
+use crate::rows::sum_dim;
 use burn::tensor::{Int, Tensor};
 use sparse_autograd::{Erased, record};
 use std::sync::Arc;
@@ -202,7 +203,7 @@ impl Saved {
             let grad = grad.expand([count, heads, width / heads]).reshape(Exact([count, width]));
             if needs[1] {
                 let part = grad.clone() * leaky_relu(before.clone(), *slope);
-                add(&mut sums[1], part.sum_dim(0));
+                add(&mut sums[1], sum_dim(part, 0));
             }
             // The slope at 0 is that below it, as in PyTorch.
             let below = before.lower_equal_scalar(0.0);

@@ -5,6 +5,7 @@ use super::masked_matmul::try_masked_matmul;
 use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
 use crate::base::kind::{dtype_name, is_16_bit};
+use crate::rows::sum_dim;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::tensor::Tensor;
@@ -129,7 +130,7 @@ fn iterate_scaled(op: &'static str, a: &CsrTensor<2>, b: Tensor<2>, tolerance: f
     let trouble = |message: String| Err(SparseError::Invalid { op, message });
     let mut x = b.zeros_like();
     let (mut residual, mut direction) = (b.clone(), b.clone());
-    let mut size = b.clone().powi_scalar(2).sum_dim(0);
+    let mut size = sum_dim(b.clone().powi_scalar(2), 0);
     let goal = size.clone().mul_scalar(tolerance.powi(2));
     let goals = numbers(goal.clone());
     for step in 0..=most {
@@ -148,7 +149,7 @@ fn iterate_scaled(op: &'static str, a: &CsrTensor<2>, b: Tensor<2>, tolerance: f
             Ok(image) => image,
             Err(trouble) => return Solution { x, outcome: Err(trouble) },
         };
-        let curvature = (direction.clone() * image.clone()).sum_dim(0);
+        let curvature = sum_dim(direction.clone() * image.clone(), 0);
         let signs = numbers(curvature.clone());
         let open = signs.iter().zip(left.iter().zip(&goals)).filter(|(_, (left, goal))| left > goal);
         if let Some((curvature, _)) = open.into_iter().find(|(curvature, _)| **curvature <= 0.0) {
@@ -160,7 +161,7 @@ fn iterate_scaled(op: &'static str, a: &CsrTensor<2>, b: Tensor<2>, tolerance: f
         let length = (size.clone() / curvature).mask_fill(solved, 0.0);
         x = x + direction.clone() * length.clone();
         residual = residual - image * length;
-        let next = residual.clone().powi_scalar(2).sum_dim(0);
+        let next = sum_dim(residual.clone().powi_scalar(2), 0);
         let divisor = size.clone().mask_fill(size.equal_scalar(0.0), 1.0);
         direction = residual.clone() + direction * (next.clone() / divisor);
         size = next;

@@ -8,7 +8,7 @@ use crate::base::kind::{Numeric, as_float, from_float, is_16_bit};
 use crate::kernel::{self, Put};
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
-use crate::rows::RowSums;
+use crate::rows::{RowSums, sum_dim};
 use burn::tensor::{Bool, DType, Float, FloatDType, Int, Shape, Tensor, kind};
 use sparse_autograd::{Erased, record};
 use sparse_burn::Reduce;
@@ -147,7 +147,7 @@ impl Saved {
         };
         let (dtype, wide) = (grad.dtype(), counting(grad.dtype()));
         let mine: Tensor<2> = same(self.values.clone(), at_elements(self.out.clone())).float().cast(wide);
-        let mut ties = blocks.fold(mine.clone(), |rows| rows.sum_dim(1));
+        let mut ties = blocks.fold(mine.clone(), |rows| sum_dim(rows, 1));
         if let Some(sums) = &self.sums {
             ties = kernel::segment_sum(&ties, sums.order(), sums.ptr());
         }
@@ -158,13 +158,13 @@ impl Saved {
             (tied, missing.clone())
         });
         if let Some((tied, missing)) = &filled {
-            ties = ties + blocks.fold(tied.clone(), |rows| rows.sum_dim(1)) * missing.clone();
+            ties = ties + blocks.fold(tied.clone(), |rows| sum_dim(rows, 1)) * missing.clone();
         }
         let share = cast(grad, wide) / ties;
         let values = to_values.then(|| (cast(mine, dtype) * at_elements(cast(share.clone(), dtype))).into());
         let fill = to_fill.then(|| {
             let (tied, missing) = filled.expect("saved with the fill");
-            cast((tied * blocks.spread(share * missing)).sum_dim(0), dtype).into()
+            cast(sum_dim(tied * blocks.spread(share * missing), 0), dtype).into()
         });
         [values, fill]
     }

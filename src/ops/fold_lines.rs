@@ -15,6 +15,7 @@ use crate::base::limits::dense_limit;
 use crate::base::scalar::host_apply;
 use crate::pattern::layout::{Pattern, is_full};
 use crate::pattern::lines::Lines;
+use crate::rows::sum_dim;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Scalar, Tensor, kind};
@@ -107,7 +108,7 @@ fn fold_rows<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
             multiplied(rows, blocks)
         }
         Fold::Sum | Fold::Mean => {
-            let add = |rows: Tensor<2, K>| blocks.fold(rows, |rows| rows.sum_dim(1));
+            let add = |rows: Tensor<2, K>| blocks.fold(rows, |rows| sum_dim(rows, 1));
             let (rows, fill) = (add(of.values.clone()), fill.map(add));
             let of_specified = fold == Fold::Mean && of.fill.is_undefined();
             let sums = match lines {
@@ -151,7 +152,7 @@ fn fold_fill<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         },
         _ => {
             let row = of.fill_row();
-            let add = |row: Tensor<2, K>| blocks.fold(row, |rows| rows.sum_dim(1));
+            let add = |row: Tensor<2, K>| blocks.fold(row, |rows| sum_dim(rows, 1));
             Fill::block(match fold {
                 Fold::Sum if dtype.is_float() => add(row).mul_scalar(along.lines as f64),
                 Fold::Sum => add(row).mul_scalar(along.lines as i64),

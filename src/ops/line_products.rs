@@ -9,6 +9,7 @@ use crate::base::kind::{Numeric, as_float, from_float};
 use crate::kernel::{self, Put};
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
+use crate::rows::sum_dim;
 use burn::tensor::{Bool, DType, Float, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::{Reduce, is_gpu};
@@ -167,7 +168,7 @@ impl Product {
         let none = self.missing.clone().equal_elem(0).expand(Shape::from(grad.dims()));
         let number = numbers::<Float>(self.missing.clone(), grad.dtype());
         let others = self.times(&fewer, self.signs(&fewer) * grad * number);
-        others.out.mask_fill(none, 0).sum_dim(0)
+        sum_dim(others.out.mask_fill(none, 0), 0)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::base::kind::{Numeric, as_float, from_float, is_16_bit};
 use crate::kernel;
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
-use crate::rows::RowSums;
+use crate::rows::{RowSums, sum_dim};
 use burn::tensor::{Float, FloatDType, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::BinaryOp;
@@ -97,7 +97,7 @@ impl Sums {
         });
         let fill = needs[1].then(|| {
             let missing = self.missing.clone().expect("saved with the fill");
-            (grad * missing).sum_dim(0).into()
+            sum_dim(grad * missing, 0).into()
         });
         [rows, fill]
     }

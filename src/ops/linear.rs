@@ -4,6 +4,7 @@ use super::matmul_then::Epilogue;
 use crate::base::empty::constant;
 use crate::base::exact::Exact;
 use crate::kernel;
+use crate::rows::sum_dim;
 use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 use sparse_autograd::{Erased, record};
@@ -44,7 +45,7 @@ pub(crate) fn linear(x: Tensor<2>, weight: Tensor<2>, Epilogue { bias, relu: rec
             let grad = saved.before_relu(grad);
             let [d_x, d_weight] = saved.backward(&grad, [x, weight]);
             let columns = grad.dims()[1];
-            [d_x, d_weight, bias.then(|| grad.sum_dim(0).reshape([columns]).into())]
+            [d_x, d_weight, bias.then(|| sum_dim(grad, 0).reshape([columns]).into())]
         }),
     }
 }
@@ -57,7 +58,7 @@ pub(crate) fn biased(rows: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
     let columns = rows.dims()[1];
     let out = kernel::bias_relu(&rows, Some(&bias.clone().inner().reshape(Exact([1, columns]))), false);
     record(out, [Erased::from(rows), Erased::from(bias)], columns, |&columns, grad: Tensor<2>, [rows, bias]| {
-        let d_bias = bias.then(|| grad.clone().sum_dim(0).reshape([columns]).into());
+        let d_bias = bias.then(|| sum_dim(grad.clone(), 0).reshape([columns]).into());
         [rows.then(|| grad.into()), d_bias]
     })
 }

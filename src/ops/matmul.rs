@@ -12,6 +12,7 @@ use crate::pattern::layout::{Pattern, stores_all};
 use crate::pattern::matrix::Matrix;
 use crate::pattern::turned::Turned;
 use crate::pattern::view::{View, WIDE, apart, beside};
+use crate::rows::sum_dim;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::FloatDType::F32;
@@ -197,7 +198,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let counts = counts_beside(&merged, 0, own);
         let values = without(merged.values, &fill, counts.as_ref().map(|counts| counts.at(own.row_ids())));
         let out = product(own, values, None);
-        let sum = out.clone() + dense.sum_dim(operand.at()) * operand.fill(fill);
+        let sum = out.clone() + sum_dim(dense, operand.at()) * operand.fill(fill);
         Ok(match counts {
             None => sum,
             Some(counts) => sum.mask_where(counts.full(operand.lines(), operand.out()), out),
@@ -258,7 +259,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let counts = counts_beside(&merged, 1, own);
         let values = without(merged.values, &fill, counts.as_ref().map(|counts| counts.at(own.col_ids())));
         let out = back(spmm_transposed(own, values, flat));
-        let sum = out.clone() + dense.sum_dim(2) * fill.reshape(Exact([1; 3]));
+        let sum = out.clone() + sum_dim(dense, 2) * fill.reshape(Exact([1; 3]));
         let sum = match counts {
             None => sum,
             Some(counts) => sum.mask_where(counts.full([batch, 1, right[D - 1]], out.dims()), out),
@@ -449,7 +450,7 @@ fn product<K: Numeric>(
     from_float(record(out, [values, dense, Erased::from(bias)], saved, |saved, grad, [values, dense, bias]| {
         let grad = saved.before_relu(grad);
         let [d_values, d_dense] = saved.backward(&grad, [values, dense]);
-        [d_values, d_dense, bias.then(|| grad.sum_dim(0).into())]
+        [d_values, d_dense, bias.then(|| sum_dim(grad, 0).into())]
     }))
 }
 

@@ -12,7 +12,7 @@ use crate::kernel::{self, Compressed, Put};
 use crate::pattern::layout::Pattern;
 use crate::pattern::matrix::Matrix;
 use crate::pattern::view::View;
-use crate::rows::RowMap;
+use crate::rows::{RowMap, sum_dim};
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{DType, Float, Int, Shape, Tensor};
@@ -197,7 +197,7 @@ fn messages<K: Numeric>(values: Tensor<2, K>, dense: Tensor<2, K>, columns: &Row
             let read = saved.read.clone().expect("saved where the values are tracked");
             let ([nnz, columns], heads) = (read.dims(), saved.heads);
             let products = (grad.clone() * read).reshape(Exact([nnz * heads, columns / heads]));
-            products.sum_dim(1).reshape(Exact([nnz, heads])).into()
+            sum_dim(products, 1).reshape(Exact([nnz, heads])).into()
         });
         let dense = needs[1].then(|| {
             let values = saved.values.clone().expect("saved where the dense side is tracked");

@@ -4,6 +4,7 @@ use crate::base::index::numbers;
 use crate::base::kind::{Numeric, as_float, from_float};
 use crate::base::scalar::{host_apply, host_float};
 use crate::kernel;
+use crate::rows::sum_dim;
 use burn::tensor::{DType, Float, Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::BinaryOp;
@@ -45,7 +46,7 @@ pub(super) fn power<K: Numeric>(base: Tensor<2, K>, times: Tensor<2, Int>, most:
     from_float(record(result, [Erased::from(base)], saved, |(base, times, most), grad, _| {
         let lower = times.clone().sub_scalar(1).clamp_min(0);
         let slope = plain_power(base.clone(), &lower, *most) * numbers::<Float>(times.clone(), grad.dtype());
-        [Some((grad * slope).sum_dim(0).into())]
+        [Some(sum_dim(grad * slope, 0).into())]
     }))
 }
 

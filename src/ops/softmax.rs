@@ -10,7 +10,7 @@ use crate::base::sizes::cells;
 use crate::kernel;
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
-use crate::rows::RowSums;
+use crate::rows::{RowSums, sum_dim};
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{AsIndex, Int, Shape, Tensor};
@@ -155,12 +155,12 @@ fn in_blocks(rows: Tensor<2>, blocks: &Blocks, log: bool) -> Tensor<2> {
     let largest = blocks.fold(plain.clone(), |rows| rows.max_dim(1));
     let shifted = plain - blocks.spread(largest);
     let exp = shifted.clone().exp();
-    let sums = blocks.fold(exp.clone(), |rows| rows.sum_dim(1));
+    let sums = blocks.fold(exp.clone(), |rows| sum_dim(rows, 1));
     let out = if log { shifted - blocks.spread(sums.log()) } else { exp / blocks.spread(sums) };
     let saved = Saved { out: out.clone(), log, groups: blocks.clone() };
     record(out, [Erased::from(rows)], saved, |saved, grad, _| {
         let blocks = &saved.groups;
-        let total = |rows| blocks.spread(blocks.fold(rows, |rows| rows.sum_dim(1)));
+        let total = |rows| blocks.spread(blocks.fold(rows, |rows| sum_dim(rows, 1)));
         [Some(back(&saved.out, saved.log, grad, total).into())]
     })
 }
@@ -245,7 +245,7 @@ fn with_fill(values: Tensor<2>, fill: Tensor<2>, times: f64, log: bool) -> Tenso
         let shape = Shape::from([stored + 1, width]);
         let exp = if *log { out.clone().exp() } else { out.clone() };
         let product = if *log { grad.clone() } else { grad.clone() * out.clone() };
-        let sums: Tensor<2> = product.sum_dim(0).expand(shape);
+        let sums: Tensor<2> = sum_dim(product, 0).expand(shape);
         let own = if *log { grad } else { grad * out.clone() };
         let back = own - weights(exp) * sums;
         [needs[0].then(|| back.clone().narrow(0, 0, stored).into()), needs[1].then(|| back.narrow(0, stored, 1).into())]
@@ -257,6 +257,5 @@ fn weighted_sum(rows: Tensor<2>, times: f64) -> Tensor<2> {
     let stored = rows.dims()[0] - 1;
     let width = rows.dims()[1];
     let fill = rows.clone().narrow(0, stored, 1).mul_scalar(times);
-    let own = rows.narrow(0, 0, stored).sum_dim(0);
-    (own + fill).reshape(Exact([1, width]))
+    (sum_dim(rows.narrow(0, 0, stored), 0) + fill).reshape(Exact([1, width]))
 }

@@ -21,6 +21,7 @@ mod heads;
 mod io;
 mod labelled;
 mod layers;
+mod long_sums;
 mod mapped;
 mod matmul_reduce;
 mod mistakes;

@@ -27,6 +27,7 @@ mod reducer;
 mod shares;
 mod simd;
 mod source;
+mod sums;
 mod weights;
 
 // Families of kernels. The `mod.rs` of each declares its kernels and lists what is public.

@@ -3,7 +3,8 @@
 //!
 //! The output row of a segment is computed in register tiles. All source rows are read for the first tile of columns,
 //! then again for the next tile; they are in the cache by then. Each output element is accumulated in the order of the
-//! segment, that of a long segment in pieces of a fixed length, so the result does not depend on the number of threads.
+//! segment, that of a long segment in blocks (see [`sums`](crate::sums)), so the result does not depend on the number
+//! of threads.
 
 use crate::element::Ids;
 use crate::element::Lanes;
@@ -11,6 +12,7 @@ use crate::epilogue::Epilogue;
 use crate::reducer::{Reducer, V};
 use crate::shares::{Share, run, shares};
 use crate::source::Source;
+use crate::sums::{BLOCK, Cascade, blocks};
 use crate::weights::Weigh;
 use crate::{Element, Index, simd};
 use core::marker::PhantomData;
@@ -39,6 +41,8 @@ trait Tile<T: Element, S: Simd>: Copy {
     );
     /// Writes the results. `out` has the columns of the tile.
     fn store<R: Reducer<T>>(self, simd: S, reducer: &R, out: &mut [T]);
+    /// Writes the accumulators.
+    fn keep(self, simd: S, out: &mut [T::Acc]);
 }
 
 /// `N` native vectors.
@@ -85,6 +89,13 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Vectors<T, V<T, S>, N> 
             T::Lanes::store(simd, reducer.finish_lanes(simd, self.0[j]), &mut out[j * lanes..]);
         }
     }
+    #[inline(always)]
+    fn keep(self, simd: S, out: &mut [T::Acc]) {
+        let lanes = T::Lanes::lanes::<S>();
+        for j in 0..N {
+            T::Lanes::store_acc(simd, self.0[j], &mut out[j * lanes..]);
+        }
+    }
 }
 
 /// `N` elements, fewer than the lanes of a native vector.
@@ -117,6 +128,10 @@ impl<T: Element, S: Simd, const N: usize> Tile<T, S> for Few<T::Acc, N> {
         for (out, acc) in out[..N].iter_mut().zip(&self.0) {
             *out = T::narrow(reducer.finish(*acc));
         }
+    }
+    #[inline(always)]
+    fn keep(self, _: S, out: &mut [T::Acc]) {
+        out[..N].copy_from_slice(&self.0);
     }
 }
 
@@ -165,6 +180,13 @@ impl<T: Element, S: Simd, X: Tile<T, S>> Tile<T, S> for Pair<X> {
         self.0[0].store(simd, reducer, out);
         self.0[1].store(simd, reducer, &mut out[second..]);
     }
+    #[inline(always)]
+    fn keep(self, simd: S, out: &mut [T::Acc]) {
+        let (width, _) = X::widths();
+        let second = out.len() - width;
+        self.0[0].keep(simd, out);
+        self.0[1].keep(simd, &mut out[second..]);
+    }
 }
 
 /// The inputs of the traversal. Each tile works on a copy, so that the compiler knows that they do not change.
@@ -208,9 +230,17 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Inputs<'_, T, R, W> {
 }
 
 impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
+    /// Writes the results of a long segment, the accumulators of whose blocks are in `sums`.
+    #[inline(always)]
+    fn finish(&mut self, row: usize, block: &mut [T::Acc], sums: &mut Cascade<T::Acc>) {
+        sums.finish(block, T::add);
+        let out = &mut self.out[(row - self.rows.start) * block.len()..][..block.len()];
+        out.iter_mut().zip(block).for_each(|(out, sum)| *out = T::narrow(self.inputs.reducer.finish(*sum)));
+    }
+
     /// Computes one tile of the segment `elements`: the columns from `at` on, of the `span` columns from `first` on. If
-    /// the tile does not fit there, it starts further left; columns that are computed twice get the same bits. Returns
-    /// where the next tile starts.
+    /// the tile does not fit there, it starts further left; columns that are computed twice get the same bits. Of a
+    /// block of a long segment the accumulators are written to `block`. Returns where the next tile starts.
     #[inline(always)]
     fn tile<S: Simd, X: Tile<T, S>>(
         &mut self,
@@ -219,6 +249,7 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
         elements: Range<usize>,
         (first, span): (usize, usize),
         at: usize,
+        block: Option<&mut [T::Acc]>,
     ) -> usize {
         let inputs = self.inputs;
         let (width, distance) = (inputs.source.width(), inputs.source.distance());
@@ -246,8 +277,13 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
                 }
             }
         }
-        let out = (row - self.rows.start) * width;
-        tile.store(simd, &inputs.reducer, &mut self.out[out..][columns]);
+        match block {
+            Some(block) if R::ROUNDS => tile.keep(simd, &mut block[columns]),
+            _ => {
+                let out = (row - self.rows.start) * width;
+                tile.store(simd, &inputs.reducer, &mut self.out[out..][columns]);
+            }
+        }
         end
     }
 
@@ -301,26 +337,39 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Narrow<'_, T, R, W> {
         let width = job.inputs.source.width();
         // No head is as wide as this, so a span has the columns of one head.
         let span = job.span(usize::MAX);
+        let (mut block, mut sums) = (Vec::new(), Cascade::new());
         for row in job.rows.clone() {
-            let elements = job.ptr.span(row);
-            let mut first = 0;
-            while first < width {
-                let mut at = 0;
-                while at < span {
-                    let (elements, rest) = (elements.clone(), span - at);
-                    at = if rest > 4 {
-                        job.tile::<S, Pair<Few<T::Acc, 4>>>(simd, row, elements, (first, span), at)
-                    } else if span >= 4 {
-                        job.tile::<S, Few<T::Acc, 4>>(simd, row, elements, (first, span), at)
-                    } else if T::IS_FLOAT && rest > 2 {
-                        job.tile::<S, Pair<Few<T::Acc, 2>>>(simd, row, elements, (first, span), at)
-                    } else if T::IS_FLOAT && span >= 2 {
-                        job.tile::<S, Few<T::Acc, 2>>(simd, row, elements, (first, span), at)
-                    } else {
-                        job.tile::<S, Few<T::Acc, 1>>(simd, row, elements, (first, span), at)
-                    };
+            let all = job.ptr.span(row);
+            let long = R::ROUNDS && all.len() > BLOCK;
+            if long {
+                block.resize(width, T::ACC_ZERO);
+            }
+            for (k, elements) in blocks(all, R::ROUNDS).enumerate() {
+                let mut first = 0;
+                while first < width {
+                    let mut at = 0;
+                    while at < span {
+                        let (elements, block, rest) = (elements.clone(), long.then_some(&mut block[..]), span - at);
+                        at = if rest > 4 {
+                            job.tile::<S, Pair<Few<T::Acc, 4>>>(simd, row, elements, (first, span), at, block)
+                        } else if span >= 4 {
+                            job.tile::<S, Few<T::Acc, 4>>(simd, row, elements, (first, span), at, block)
+                        } else if T::IS_FLOAT && rest > 2 {
+                            job.tile::<S, Pair<Few<T::Acc, 2>>>(simd, row, elements, (first, span), at, block)
+                        } else if T::IS_FLOAT && span >= 2 {
+                            job.tile::<S, Few<T::Acc, 2>>(simd, row, elements, (first, span), at, block)
+                        } else {
+                            job.tile::<S, Few<T::Acc, 1>>(simd, row, elements, (first, span), at, block)
+                        };
+                    }
+                    first += span;
                 }
-                first += span;
+                if long {
+                    sums.push(k, &block, T::add);
+                }
+            }
+            if long {
+                job.finish(row, &mut block, &mut sums);
             }
         }
     }
@@ -334,33 +383,48 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
     fn with_simd<S: Simd>(mut self, simd: S) {
         let (width, lanes) = (self.inputs.source.width(), T::Lanes::lanes::<S>());
         let span = self.span(lanes);
+        let (mut block, mut sums) = (Vec::new(), Cascade::new());
         for row in self.rows.clone() {
-            let elements = self.ptr.span(row);
-            let mut first = 0;
-            while first < width {
-                let mut at = 0;
-                while at < span {
-                    // The smallest tile that covers the remaining columns, or the largest. A pair that does not overlap
-                    // takes longer than one tile of that width. Integers are rare, so they have two of the tiles.
-                    let rest = span - at;
-                    let (elements, columns, floats) = (elements.clone(), (first, span), T::IS_FLOAT);
-                    at = if floats && rest >= 8 * lanes {
-                        self.tile::<S, Vectors<T, V<T, S>, 8>>(simd, row, elements, columns, at)
-                    } else if floats && rest > 4 * lanes {
-                        self.tile::<S, Pair<Vectors<T, V<T, S>, 4>>>(simd, row, elements, columns, at)
-                    } else if floats && rest == 4 * lanes {
-                        self.tile::<S, Vectors<T, V<T, S>, 4>>(simd, row, elements, columns, at)
-                    } else if rest > 2 * lanes {
-                        self.tile::<S, Pair<Vectors<T, V<T, S>, 2>>>(simd, row, elements, columns, at)
-                    } else if floats && rest == 2 * lanes {
-                        self.tile::<S, Vectors<T, V<T, S>, 2>>(simd, row, elements, columns, at)
-                    } else if floats && rest > lanes {
-                        self.tile::<S, Pair<Vectors<T, V<T, S>, 1>>>(simd, row, elements, columns, at)
-                    } else {
-                        self.tile::<S, Vectors<T, V<T, S>, 1>>(simd, row, elements, columns, at)
-                    };
+            let all = self.ptr.span(row);
+            let long = R::ROUNDS && all.len() > BLOCK;
+            if long {
+                block.resize(width, T::ACC_ZERO);
+            }
+            for (k, elements) in blocks(all, R::ROUNDS).enumerate() {
+                let mut first = 0;
+                while first < width {
+                    let mut at = 0;
+                    while at < span {
+                        // The smallest tile that covers the remaining columns, or the largest. A pair that does not
+                        // overlap takes longer than one tile of that width. Integers are rare, so they have two of
+                        // the tiles.
+                        let rest = span - at;
+                        let (elements, block) = (elements.clone(), long.then_some(&mut block[..]));
+                        let (columns, floats) = ((first, span), T::IS_FLOAT);
+                        at = if floats && rest >= 8 * lanes {
+                            self.tile::<S, Vectors<T, V<T, S>, 8>>(simd, row, elements, columns, at, block)
+                        } else if floats && rest > 4 * lanes {
+                            self.tile::<S, Pair<Vectors<T, V<T, S>, 4>>>(simd, row, elements, columns, at, block)
+                        } else if floats && rest == 4 * lanes {
+                            self.tile::<S, Vectors<T, V<T, S>, 4>>(simd, row, elements, columns, at, block)
+                        } else if rest > 2 * lanes {
+                            self.tile::<S, Pair<Vectors<T, V<T, S>, 2>>>(simd, row, elements, columns, at, block)
+                        } else if floats && rest == 2 * lanes {
+                            self.tile::<S, Vectors<T, V<T, S>, 2>>(simd, row, elements, columns, at, block)
+                        } else if floats && rest > lanes {
+                            self.tile::<S, Pair<Vectors<T, V<T, S>, 1>>>(simd, row, elements, columns, at, block)
+                        } else {
+                            self.tile::<S, Vectors<T, V<T, S>, 1>>(simd, row, elements, columns, at, block)
+                        };
+                    }
+                    first += span;
                 }
-                first += span;
+                if long {
+                    sums.push(k, &block, T::add);
+                }
+            }
+            if long {
+                self.finish(row, &mut block, &mut sums);
             }
         }
     }

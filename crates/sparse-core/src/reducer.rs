@@ -3,6 +3,7 @@
 use crate::Element;
 use crate::element::Lanes;
 use crate::lanes::acc_max;
+use crate::sums::minus_zero;
 use pulp::Simd;
 
 /// A vector of accumulators.
@@ -10,6 +11,9 @@ pub(crate) type V<T, S> = <<T as Element>::Lanes as Lanes<T>>::V<S>;
 
 /// How weighted source rows are combined.
 pub(crate) trait Reducer<T: Element>: Copy + Sync {
+    /// Whether the order of the steps changes the result, so that long segments are taken in blocks.
+    const ROUNDS: bool;
+
     /// The initial accumulator of a segment. The result of an empty segment is `finish(start(true))`.
     fn start(&self, empty: bool) -> T::Acc;
     /// The factor of the source row for a given weight. Without weights the source row itself is the product.
@@ -36,11 +40,12 @@ pub(crate) enum Sum {
 }
 
 impl<T: Element> Reducer<T> for Sum {
+    const ROUNDS: bool = T::IS_FLOAT;
+
     #[inline(always)]
     fn start(&self, empty: bool) -> T::Acc {
         match self {
-            // 0 of an integer.
-            Self::Elements if !empty => T::mul(T::sub(T::ACC_ZERO, T::ACC_ONE), T::ACC_ZERO),
+            Self::Elements if !empty => minus_zero::<T>(),
             _ => T::ACC_ZERO,
         }
     }
@@ -100,6 +105,8 @@ impl<A: Copy> Extreme<A> {
 }
 
 impl<T: Element> Reducer<T> for Extreme<T::Acc> {
+    const ROUNDS: bool = false;
+
     #[inline(always)]
     fn start(&self, empty: bool) -> T::Acc {
         if empty { Reducer::<T>::finish(self, T::ACC_ZERO) } else { T::ACC_LOWEST }

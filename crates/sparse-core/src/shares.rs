@@ -2,16 +2,18 @@
 //!
 //! A row of more than [`LONG`] elements is cut into pieces of that many, the unit of work of Merrill and Garland's
 //! merge path ("Merge-based parallel sparse matrix-vector multiplication", SC 2016) where it matters: inside a row. The
-//! cuts do not depend on the number of threads, and the results of pieces are combined in order. So a result does not
-//! depend on it either.
+//! cuts do not depend on the number of threads. A piece is a part of the tree of [`sums`](crate::sums), which goes on
+//! over their results. So a result does not depend on threads or cuts.
 
 use crate::element::Ids;
 use crate::memory::Scratch;
 use crate::par::{self, split_mut};
+use crate::sums::Cascade;
 use crate::{Element, Plain};
 use core::ops::Range;
 
-/// Elements of a row that one thread combines. With 128 features that takes about a millisecond.
+/// Elements of a row that one thread combines: a power of two of blocks. With 128 features that takes about a
+/// millisecond.
 const LONG: usize = 1 << 14;
 
 /// Whole rows, or a piece of one row.
@@ -84,7 +86,7 @@ pub(crate) fn run<T: Plain>(
     width: usize,
     out: &mut [T],
     body: &(dyn Fn(&Share, &mut [T]) + Sync),
-    combine: impl Fn(T, T) -> T,
+    combine: impl Fn(T, T) -> T + Copy,
 ) -> Vec<usize> {
     let mut more = Scratch::unwritten(extra(shares) * width);
     par::each(split(shares, width, out, &mut more), &|k, out| body(&shares[k], out));
@@ -107,20 +109,25 @@ pub(crate) fn split<'a, T>(shares: &[Share], width: usize, out: &'a mut [T], ext
     shares.iter().filter_map(|share| if share.continues { more.next() } else { own.next() }).collect()
 }
 
-/// Combines the results of the pieces of each row, in order. Returns the rows that had several.
+/// Combines the results of the pieces of each row, in pairs. Returns the rows that had several.
 pub(crate) fn join<T: Copy>(
     shares: &[Share],
     width: usize,
     out: &mut [T],
     extra: &[T],
-    combine: impl Fn(T, T) -> T,
+    combine: impl Fn(T, T) -> T + Copy,
 ) -> Vec<usize> {
-    let mut rows = Vec::new();
-    for (share, more) in shares.iter().filter(|share| share.continues).zip(extra.chunks_exact(width)) {
-        let row = share.rows.start;
-        out[row * width..][..width].iter_mut().zip(more).for_each(|(out, more)| *out = combine(*out, *more));
-        if rows.last() != Some(&row) {
-            rows.push(row);
+    let (mut rows, mut sums, mut extra) = (Vec::new(), Cascade::new(), extra.chunks_exact(width));
+    let mut pieces = shares.iter().filter(|share| share.cut).peekable();
+    let mut number = 0;
+    while let Some(share) = pieces.next() {
+        let out = &mut out[share.rows.start * width..][..width];
+        sums.push(number, if share.continues { extra.next().expect("one for each") } else { out }, combine);
+        number += 1;
+        if pieces.peek().is_none_or(|next| !next.continues) {
+            sums.finish(out, combine);
+            rows.push(share.rows.start);
+            number = 0;
         }
     }
     rows

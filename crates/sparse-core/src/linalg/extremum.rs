@@ -1,7 +1,7 @@
 //! Sparse matrix times dense matrix with a maximum or minimum in place of the sum, and its gradients.
 
 use super::compressed::{Compressed, View};
-use super::sddmm::{FEW, SUMS};
+use super::sddmm::{FEW, SUMS, WHOLE};
 use super::spmm::{head_width, reduce_products};
 use crate::element::Ids;
 use crate::epilogue::Epilogue;
@@ -9,6 +9,7 @@ use crate::lanes::add_lanes;
 use crate::par::{self, for_pieces, split_mut};
 use crate::reducer::Extreme;
 use crate::source::{Source, prefetch};
+use crate::sums::{BLOCK, Cascade, Total, blocks, parts};
 use crate::{Element, Index};
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
@@ -168,7 +169,12 @@ impl<T: Element> WithSimd for Rows<'_, T> {
                         let (own, value) = (head * part..(head + 1) * part, values[k * heads + head].widen());
                         let (x, out, shares) = (&x[own.clone()], &out[own.clone()], &shares[own]);
                         let sum = if part > FEW {
-                            matched_dot::<T, SUMS>(value, x, out, shares)
+                            let mut total = Total::<T>::new();
+                            for own in parts(part, WHOLE) {
+                                let (x, out, shares) = (&x[own.clone()], &out[own.clone()], &shares[own]);
+                                total.push(matched_dot::<T, SUMS>(value, x, out, shares));
+                            }
+                            total.sum()
                         } else {
                             matched_dot::<T, FEW>(value, x, out, shares)
                         };
@@ -207,8 +213,8 @@ fn matched_dot<T: Element, const N: usize>(value: T::Acc, x: &[T], out: &[T], sh
 /// `a` is the transpose: its row `c` holds the elements of column `c`, and `idx[k]` is the row of element `k`. `values`
 /// are `[nnz, heads]`. `dense_grad[c, f]` becomes the sum of `shares[idx[k], f] * value[k]` over the elements `k` where
 /// `value[k] * dense[c, f]` is equal to `out[idx[k], f]`. `shares` comes from [`extremum_rows_backward`]. Sums are
-/// accumulated in [`Element::Acc`] in the order of the column. O(nnz * features) time, parallel over columns weighted
-/// by their elements; each thread needs memory for one row.
+/// accumulated in [`Element::Acc`] in the order of the column, in blocks of 64. O(nnz * features) time, parallel over
+/// columns weighted by their elements; each thread needs memory for one row.
 ///
 /// # Panics
 ///
@@ -269,28 +275,39 @@ impl<T: Element> WithSimd for Cols<'_, T> {
         let Self { a: View { ptr, idx, perm }, values, dense, out, shares, heads, cols, grads } = self;
         let width = dense.width();
         let part = width / heads;
-        let mut sums = vec![T::ACC_ZERO; width];
+        let (mut sums, mut more) = (vec![T::ACC_ZERO; width], Cascade::new());
         for (col, grads) in cols.zip(grads.chunks_exact_mut(width)) {
             let x = dense.row(col);
-            sums.fill(T::ACC_ZERO);
-            for k in ptr.span(col) {
-                let next = idx.peek(k + dense.distance());
-                out.prefetch_second_level(next);
-                shares.prefetch_second_level(next);
-                if let Some(perm) = perm {
-                    prefetch(values, perm.peek(k + dense.distance()).saturating_mul(heads));
-                }
-                let (out, shares) = (out.row(idx.at(k)), shares.row(idx.at(k)));
-                let values = &values[perm.map_or(k, |perm| perm.at(k)).saturating_mul(heads)..][..heads];
-                for (head, value) in values.iter().enumerate() {
-                    let (own, value) = (head * part..(head + 1) * part, value.widen());
-                    let (sums, x) = (&mut sums[own.clone()], &x[own.clone()]);
-                    for (((sum, x), out), share) in sums.iter_mut().zip(x).zip(&out[own.clone()]).zip(&shares[own]) {
-                        let matched = is_result(T::mul(value, x.widen()), *out);
-                        let term = if matched { T::mul(value, share.widen()) } else { T::ACC_ZERO };
-                        *sum = T::add(*sum, term);
+            let all = ptr.span(col);
+            let long = T::IS_FLOAT && all.len() > BLOCK;
+            for (block, elements) in blocks(all, T::IS_FLOAT).enumerate() {
+                sums.fill(T::ACC_ZERO);
+                for k in elements {
+                    let next = idx.peek(k + dense.distance());
+                    out.prefetch_second_level(next);
+                    shares.prefetch_second_level(next);
+                    if let Some(perm) = perm {
+                        prefetch(values, perm.peek(k + dense.distance()).saturating_mul(heads));
+                    }
+                    let (out, shares) = (out.row(idx.at(k)), shares.row(idx.at(k)));
+                    let values = &values[perm.map_or(k, |perm| perm.at(k)).saturating_mul(heads)..][..heads];
+                    for (head, value) in values.iter().enumerate() {
+                        let (own, value) = (head * part..(head + 1) * part, value.widen());
+                        let (sums, x) = (&mut sums[own.clone()], &x[own.clone()]);
+                        for (((sum, x), out), share) in sums.iter_mut().zip(x).zip(&out[own.clone()]).zip(&shares[own])
+                        {
+                            let matched = is_result(T::mul(value, x.widen()), *out);
+                            let term = if matched { T::mul(value, share.widen()) } else { T::ACC_ZERO };
+                            *sum = T::add(*sum, term);
+                        }
                     }
                 }
+                if long {
+                    more.push(block, &sums, T::add);
+                }
+            }
+            if long {
+                more.finish(&mut sums, T::add);
             }
             for (grad, sum) in grads.iter_mut().zip(&sums) {
                 *grad = T::narrow(*sum);

@@ -1,12 +1,13 @@
 //! Columns as places in a dense row, for products of two sparse matrices.
 
 use super::compressed::{Compressed, View};
-use crate::Index;
+use super::short::is_short;
 use crate::element::Ids;
 use crate::memory::zeroed;
 use crate::narrow_limit;
 use crate::par::{self, by_elements, for_pieces};
 use crate::source::prefetch;
+use crate::{Element, Index};
 use core::ops::Range;
 use std::borrow::Cow;
 
@@ -129,9 +130,35 @@ impl Hits {
     }
 }
 
-/// The number of products of row `r`.
-pub(super) fn products_of(a: View<'_>, b: Right<'_>, r: usize) -> usize {
-    a.ptr.span(r).map(|k| b.ptr.span(a.idx.at(k)).len()).sum()
+/// The number of products of row `r`. `b` has the row pointers of B.
+pub(super) fn products_of(a: View<'_>, b: Ids<'_>, r: usize) -> usize {
+    a.ptr.span(r).map(|k| b.span(a.idx.at(k)).len()).sum()
+}
+
+/// How many elements of a row of A have products that are added in order, place by place. Then all sums of the row are
+/// put aside as one block of [`sums`](crate::sums). That costs a few passes over them, so a place has 8 products of a
+/// block on average. More than 2^23 elements are too many, whatever the width: there a sum of ones in f32 would stop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blocks {
+    width: usize,
+    elements: usize,
+}
+
+impl Blocks {
+    /// For a matrix B of these row pointers and so many elements.
+    pub(super) fn of(b: Ids<'_>, elements: usize, width: usize) -> Self {
+        let rows = 8 * width as u128 * b.rows() as u128 / elements.max(1) as u128;
+        Self { width, elements: rows.clamp(256, 1 << 23) as usize }
+    }
+
+    /// The elements of row `r` in blocks. A row that is short is one block, as where its products are sorted.
+    pub(super) fn of_row<T: Element>(self, a: View<'_>, b: Ids<'_>, r: usize) -> Vec<Range<usize>> {
+        let all = a.ptr.span(r);
+        if !T::IS_FLOAT || all.len() <= self.elements || is_short(self.width, || products_of(a, b, r)) {
+            return vec![all];
+        }
+        all.clone().step_by(self.elements).map(|start| start..all.end.min(start + self.elements)).collect()
+    }
 }
 
 /// The rows of A in pieces with about equal numbers of products, and the number of products of each piece.
@@ -140,7 +167,7 @@ pub(super) fn products(a: View<'_>, b: Right<'_>) -> Vec<(Range<usize>, usize)> 
     let mut sums = vec![0i64; rows + 1];
     for_pieces(&par::even(rows, 16), &mut sums[1..], &|rows| rows.len(), &|rows, sums| {
         for (r, slot) in rows.zip(sums) {
-            *slot = products_of(a, b, r) as i64;
+            *slot = products_of(a, b.ptr, r) as i64;
         }
     });
     for r in 0..rows {

@@ -1,11 +1,12 @@
 //! Products of two sparse matrices whose pattern is known, with the way of each product kept.
 
 use super::compressed::{Compressed, View};
-use super::places::{Columns, Right, position, prefetch_next, products, products_of};
+use super::places::{Blocks, Columns, Right, position, prefetch_next, products, products_of};
 use super::short::is_short;
 use crate::element::Ids;
 use crate::memory::Scratch;
 use crate::par::{self, split_mut};
+use crate::sums::{BLOCK, Cascade, Total, parts};
 use crate::{Element, Index};
 use core::ops::Range;
 use std::sync::Arc;
@@ -22,7 +23,11 @@ const OTHERS: &str = "spgemm: the plan must be of these patterns";
 /// order in which [`spgemm_values`](super::spgemm_values) adds. The plan depends on the patterns only. Its clones share
 /// their memory.
 #[derive(Clone, Debug)]
-pub struct ProductPlan(Arc<Vec<Piece>>);
+pub struct ProductPlan {
+    pieces: Arc<Vec<Piece>>,
+    /// Of B: so sums have the order that they have without a plan.
+    blocks: Blocks,
+}
 
 /// Rows of C, and the slots of their products.
 #[derive(Debug)]
@@ -61,12 +66,12 @@ impl ProductPlan {
             locate(rows.clone(), (ptr, &idx), a, b, &mut slots);
             Piece { rows, slots }
         });
-        Some(Self(Arc::new(made)))
+        Some(Self { pieces: Arc::new(made), blocks: Blocks::of(b.ptr, b.places.len(), b.width) })
     }
 
     /// The number of products.
     pub fn products(&self) -> usize {
-        self.0.iter().map(|piece| piece.slots.len()).sum()
+        self.pieces.iter().map(|piece| piece.slots.len()).sum()
     }
 
     /// The values of C, whose row pointers are `ptr`: those of [`spgemm_values`](super::spgemm_values), bit by bit.
@@ -87,18 +92,28 @@ impl ProductPlan {
     ) {
         let (ptr, a, b) = (I::list(ptr), a.view(), b.view());
         self.each(ptr, out, &|piece, out| {
-            let (mut rest, mut sums) = (&piece.slots[..], Vec::new());
+            let (mut rest, mut sums, mut more) = (&piece.slots[..], Vec::new(), Cascade::new());
             let first = ptr.at(piece.rows.start);
             for r in piece.rows.clone() {
                 let row = ptr.span(r);
-                sums.clear();
-                sums.resize(row.len(), T::ACC_ZERO);
-                for e in a.ptr.span(r) {
-                    let weight = a_values[position(a.perm, e)].widen();
-                    row_of(e, a.idx, b, b_values, &mut rest, |slot, v| {
-                        let sum = &mut sums[slot];
-                        *sum = T::add(*sum, T::mul(weight, v));
-                    });
+                let blocks = self.blocks.of_row::<T>(a, b.ptr, r);
+                for (k, elements) in blocks.iter().enumerate() {
+                    sums.clear();
+                    sums.resize(row.len(), T::ACC_ZERO);
+                    for e in elements.clone() {
+                        let weight = a_values[position(a.perm, e)].widen();
+                        let (slots, row) = row_of(e, a.idx, b, b_values, &mut rest);
+                        each_term(slots, row, b, b_values, |slot, v| {
+                            let sum = &mut sums[slot];
+                            *sum = T::add(*sum, T::mul(weight, v));
+                        });
+                    }
+                    if blocks.len() > 1 {
+                        more.push(k, &sums, T::add);
+                    }
+                }
+                if blocks.len() > 1 {
+                    more.finish(&mut sums, T::add);
                 }
                 let out = &mut out[row.start - first..row.end - first];
                 out.iter_mut().zip(&sums).for_each(|(slot, sum)| *slot = T::narrow(*sum));
@@ -134,9 +149,14 @@ impl ProductPlan {
                     Some(perm) => row.extend(x.ptr.span(r).map(|e| x_values[perm.at(e)].widen())),
                 }
                 for e in ptr.span(r) {
-                    let mut sum = T::ACC_ZERO;
-                    row_of(e, idx, b, b_values, &mut rest, |slot, v| sum = T::add(sum, T::mul(row[slot], v)));
-                    out[e - first] = T::narrow(sum);
+                    let (slots, all) = row_of(e, idx, b, b_values, &mut rest);
+                    let mut total = Total::<T>::new();
+                    for own in parts(all.len(), BLOCK) {
+                        let (mut sum, terms) = (T::ACC_ZERO, all.start + own.start..all.start + own.end);
+                        each_term(&slots[own], terms, b, b_values, |slot, v| sum = T::add(sum, T::mul(row[slot], v)));
+                        total.push(sum);
+                    }
+                    out[e - first] = T::narrow(total.sum());
                 }
             }
             assert!(rest.is_empty(), "{OTHERS}");
@@ -145,11 +165,11 @@ impl ProductPlan {
 
     /// Runs `body` for each piece, with the part of `out` that belongs to its rows.
     fn each<T: Element>(&self, ptr: Ids<'_>, out: &mut [T], body: &(dyn Fn(&Piece, &mut [T]) + Sync)) {
-        let rows = self.0.last().map_or(0, |piece| piece.rows.end);
+        let rows = self.pieces.last().map_or(0, |piece| piece.rows.end);
         assert_eq!(ptr.rows(), rows, "{OTHERS}");
         assert_eq!(ptr.peek(rows), out.len(), "spgemm: out must have an element for each of the pattern");
-        let lens = par::lens(&self.0, |piece| ptr.spans(&piece.rows).len());
-        par::each(split_mut(out, &lens), &|k, out| body(&self.0[k], out));
+        let lens = par::lens(&self.pieces, |piece| ptr.spans(&piece.rows).len());
+        par::each(split_mut(out, &lens), &|k, out| body(&self.pieces[k], out));
     }
 }
 
@@ -158,7 +178,7 @@ fn locate(rows: Range<usize>, (ptr, idx): (Ids<'_>, &[i32]), a: View<'_>, b: Rig
     let mut table: Vec<u16> = Vec::new();
     for r in rows {
         let own = &idx[ptr.span(r)];
-        let (head, tail) = core::mem::take(&mut slots).split_at_mut(products_of(a, b, r));
+        let (head, tail) = core::mem::take(&mut slots).split_at_mut(products_of(a, b.ptr, r));
         slots = tail;
         // As the products of a row that is short are sorted. A search needs ascending places.
         let complete = if is_short(b.width, || head.len()) && own.is_sorted() {
@@ -197,26 +217,37 @@ fn locate_row(
     complete
 }
 
-/// Calls `term(slot, value)` for each element of the row of B that belongs to element `e`, whose column is `idx[e]`.
-/// Takes the slots from the front of `slots`.
+/// The slots and the elements of the row of B that belongs to element `e`, whose column is `idx[e]`. Takes the slots
+/// from the front of `slots`.
 #[inline(always)]
-fn row_of<T: Element>(
+fn row_of<'a, T>(
     e: usize,
     idx: Ids<'_>,
     b: View<'_>,
     b_values: &[T],
-    slots: &mut &[u16],
-    mut term: impl FnMut(usize, T::Acc),
-) {
+    slots: &mut &'a [u16],
+) -> (&'a [u16], Range<usize>) {
     prefetch_next(b.ptr, idx, e, b_values);
     let row = b.ptr.span(idx.at(e));
-    let (own, rest) = slots.split_at(row.len());
-    *slots = rest;
+    let own;
+    (own, *slots) = slots.split_at(row.len());
+    (own, row)
+}
+
+/// Calls `term(slot, value)` for some elements of a row of B.
+#[inline(always)]
+fn each_term<T: Element>(
+    slots: &[u16],
+    row: Range<usize>,
+    b: View<'_>,
+    b_values: &[T],
+    mut term: impl FnMut(usize, T::Acc),
+) {
     if b.perm.is_none() {
-        own.iter().zip(&b_values[row]).for_each(|(slot, v)| term(usize::from(*slot), v.widen()));
+        slots.iter().zip(&b_values[row]).for_each(|(slot, v)| term(usize::from(*slot), v.widen()));
     } else {
         let values = row.map(|e| b_values[position(b.perm, e)].widen());
-        own.iter().zip(values).for_each(|(slot, v)| term(usize::from(*slot), v));
+        slots.iter().zip(values).for_each(|(slot, v)| term(usize::from(*slot), v));
     }
 }
 

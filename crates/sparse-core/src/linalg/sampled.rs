@@ -4,7 +4,9 @@ use super::compressed::Compressed;
 use super::places::{Columns, Right, position, prefetch_next};
 use crate::element::Ids;
 use crate::par::for_pieces;
+use crate::sums::{BLOCK, Total, blocks};
 use crate::{Element, Index};
+use core::ops::Range;
 
 /// Sampled sparse x sparse^T: `out[e] = sum over j of X[i, j] * Y[k, j]` for each element `e = (i, k)` of `mask`.
 ///
@@ -50,18 +52,28 @@ fn sample<T: Element>(
             for e in ptr.span(r) {
                 prefetch_next(y.ptr, idx, e, y.places);
                 prefetch_next(y.ptr, idx, e, y_values);
-                let mut sum = T::ACC_ZERO;
-                let row = y.ptr.span(idx.at(e));
-                if y.perm.is_none() {
-                    for (place, v) in y.places[row.clone()].iter().zip(&y_values[row]) {
-                        sum = T::add(sum, T::mul(dense_row[place.to_usize()], v.widen()));
+                let all = y.ptr.span(idx.at(e));
+                let sum_of = |row: Range<usize>| {
+                    let mut sum = T::ACC_ZERO;
+                    if y.perm.is_none() {
+                        for (place, v) in y.places[row.clone()].iter().zip(&y_values[row]) {
+                            sum = T::add(sum, T::mul(dense_row[place.to_usize()], v.widen()));
+                        }
+                    } else {
+                        for e in row {
+                            let v = y_values[position(y.perm, e)].widen();
+                            sum = T::add(sum, T::mul(dense_row[y.places[e].to_usize()], v));
+                        }
                     }
+                    sum
+                };
+                let sum = if all.len() <= BLOCK {
+                    sum_of(all)
                 } else {
-                    for e in row {
-                        let v = y_values[position(y.perm, e)].widen();
-                        sum = T::add(sum, T::mul(dense_row[y.places[e].to_usize()], v));
-                    }
-                }
+                    let mut total = Total::<T>::new();
+                    blocks(all, true).for_each(|row| total.push(sum_of(row)));
+                    total.sum()
+                };
                 out[e - first] = T::narrow(sum);
             }
             x.places[own].iter().for_each(|place| dense_row[place.to_usize()] = T::ACC_ZERO);

@@ -6,11 +6,15 @@ use crate::lanes::add_lanes;
 use crate::par::{even, for_pieces};
 use crate::simd::dispatch;
 use crate::source::Source;
+use crate::sums::{BLOCK, Total, parts};
 use crate::{Element, Index};
 use pulp::{Simd, WithSimd};
 
 /// Number of partial sums, the same on every instruction set: element `f` of a row is added to sum `f % 32`.
 pub(super) const SUMS: usize = 32;
+
+/// Products of a block: each of the interleaved sums has [`BLOCK`] of them.
+pub(super) const WHOLE: usize = SUMS * BLOCK;
 
 /// Dot products at sampled positions: `out[k] = sum over f of x[rows[k], f] * y[cols[k], f]`.
 ///
@@ -19,9 +23,9 @@ pub(super) const SUMS: usize = 32;
 /// and `out[k, h]` is the dot product of the parts `h`.
 ///
 /// If `rows` is sorted, as for a CSR matrix, the row of `x` stays in the first-level cache. Sums are accumulated in
-/// [`Element::Acc`] in 32 interleaved lanes that are added pairwise at the end. So the bits of the result depend
-/// neither on the number of threads nor on the instruction set. The `m x n` product is never formed: O(nnz * features)
-/// time, parallel over the samples.
+/// [`Element::Acc`] in 32 interleaved lanes that are added pairwise at the end, of more than 2^11 products in blocks of
+/// that many. So the bits of the result depend neither on the number of threads nor on the instruction set. The `m x n`
+/// product is never formed: O(nnz * features) time, parallel over the samples.
 ///
 /// # Panics
 ///
@@ -64,7 +68,15 @@ impl<T: Element, I: Index> WithSimd for Samples<'_, T, I> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        if self.width > FEW {
+        if self.width > WHOLE {
+            self.each(|x, y| {
+                let mut total = Total::<T>::new();
+                for own in parts(x.len(), WHOLE) {
+                    total.push(dot::<T, S>(simd, &x[own.clone()], &y[own]));
+                }
+                total.sum()
+            });
+        } else if self.width > FEW {
             self.each(|x, y| dot::<T, S>(simd, x, y));
         } else {
             self.each(|x, y| dot_few::<T>(x, y));

@@ -1,11 +1,12 @@
 //! Sparse matrix times sparse matrix.
 
 use super::compressed::{Compressed, View};
-use super::places::{Columns, Hits, Right, position, prefetch_next, products, products_of};
+use super::places::{Blocks, Columns, Hits, Right, position, prefetch_next, products, products_of};
 use super::short::{Products, is_short};
 use crate::element::Ids;
 use crate::memory::{Scratch, defaults, unwritten};
 use crate::par::{self, for_pieces, split_mut};
+use crate::sums::Cascade;
 use crate::{Element, Index, Plain, Result, SparseError};
 use core::ops::Range;
 
@@ -18,7 +19,8 @@ use core::ops::Range;
 /// A row is summed in a dense accumulator (Gustavson, "Two fast algorithms for sparse matrices", 1978). A bitmap of
 /// two levels marks the columns that have a product and lists them in order without a sort. If the matrix has many more
 /// columns than B has elements, the accumulator has a place only for each column that B uses. Sums are accumulated in
-/// [`Element::Acc`] in the order of A's row, whatever the number of threads. O(products + rows) time. Memory for the
+/// [`Element::Acc`] in the order of A's row, those of a long row in blocks (of 256 elements at least), whatever the
+/// number of threads. O(products + rows) time. Memory for the
 /// result, and for one dense row per thread. A result that takes at most 256 MB even if each product is an element is
 /// copied once, where a sample of the rows says that at least half of the products are.
 ///
@@ -89,7 +91,7 @@ fn mostly_written(a: View<'_>, b: Right<'_>) -> bool {
     let (mut hits, mut places) = (Hits::new(b.width), vec![0; b.width]);
     let (mut elements, mut products, mut room) = (0, 0, 0);
     for row in (0..rows).step_by(rows / SAMPLES + 1) {
-        let own = products_of(a, b, row);
+        let own = products_of(a, b.ptr, row);
         products += own;
         if products > MOST {
             break;
@@ -122,10 +124,10 @@ fn multiply_pieces<T: Element>(
     let jobs = own.zip(split_mut(ends, &par::lens(pieces, |(rows, _)| rows.len()))).collect();
     par::each(jobs, &|piece, ((places, out), ends): ((&mut [i32], &mut [T]), &mut [usize])| {
         let (mut sums, mut hits, mut short) = (Vec::new(), Hits::new(b.width), Products::<T>::new());
-        let mut at = 0;
+        let (mut more, mut at) = (Cascade::new(), 0);
         for (r, end) in pieces[piece].0.clone().zip(ends) {
-            if is_short(b.width, || products_of(a, b, r)) {
-                add_row(r, a, a_values, b, b_values, |place, product| short.add(place, product));
+            if is_short(b.width, || products_of(a, b.ptr, r)) {
+                add_elements(a.ptr.span(r), a, a_values, b, b_values, |place, product| short.add(place, product));
                 at += short.drain(b.width, &mut places[at..], &mut out[at..]);
                 *end = at;
                 continue;
@@ -134,9 +136,11 @@ fn multiply_pieces<T: Element>(
                 // Not before a row needs it: often none does.
                 sums = vec![T::ACC_ZERO; b.width];
             }
-            add_row(r, a, a_values, b, b_values, |place, product| {
-                sums[place] = T::add(sums[place], product);
-                hits.add(place);
+            add_blocks::<T>(r, a, b, &mut sums, &mut more, |elements, sums| {
+                add_elements(elements, a, a_values, b, b_values, |place, product| {
+                    sums[place] = T::add(sums[place], product);
+                    hits.add(place);
+                });
             });
             let row = at..at + hits.drain(&mut places[at..]);
             for (slot, place) in out[row.clone()].iter_mut().zip(&places[row.clone()]) {
@@ -262,14 +266,14 @@ fn multiply_values<T: Element>(
     assert_eq!(out.len(), idx.len(), "spgemm: out must have an element for each of the pattern");
     for_pieces(&ptr.cuts(8), out, &|rows| ptr.spans(rows).len(), &|rows, out| {
         let first = ptr.at(rows.start);
-        let (mut sums, mut short) = (Vec::new(), Products::<T>::new());
+        let (mut sums, mut more, mut short) = (Vec::new(), Cascade::new(), Products::<T>::new());
         for r in rows {
             let row = ptr.span(r);
             // A search needs ascending places.
-            if is_short(b.width, || products_of(a, b, r)) && idx[row.clone()].is_sorted() {
+            if is_short(b.width, || products_of(a, b.ptr, r)) && idx[row.clone()].is_sorted() {
                 let (out, idx) = (&mut out[row.start - first..row.end - first], &idx[row]);
                 let own = short.sums(out.len());
-                add_row(r, a, a_values, b, b_values, |place, product| {
+                add_elements(a.ptr.span(r), a, a_values, b, b_values, |place, product| {
                     if let Ok(at) = idx.binary_search(&(place as i32)) {
                         own[at] = T::add(own[at], product);
                     }
@@ -280,7 +284,9 @@ fn multiply_values<T: Element>(
             if sums.is_empty() {
                 sums = vec![T::ACC_ZERO; b.width];
             }
-            add_row(r, a, a_values, b, b_values, |at, product| sums[at] = T::add(sums[at], product));
+            add_blocks::<T>(r, a, b, &mut sums, &mut more, |elements, sums| {
+                add_elements(elements, a, a_values, b, b_values, |at, product| sums[at] = T::add(sums[at], product));
+            });
             for (slot, j) in out[row.start - first..row.end - first].iter_mut().zip(&idx[row.clone()]) {
                 *slot = T::narrow(core::mem::replace(&mut sums[j.to_usize()], T::ACC_ZERO));
             }
@@ -288,17 +294,40 @@ fn multiply_values<T: Element>(
     });
 }
 
-/// Calls `add(place, product)` for each product of row `r`.
+/// Calls `add(elements, sums)` for each block of the elements of row `r`. The sums are those of the row afterwards.
 #[inline(always)]
-fn add_row<T: Element>(
+fn add_blocks<T: Element>(
     r: usize,
+    a: View<'_>,
+    b: Right<'_>,
+    sums: &mut [T::Acc],
+    more: &mut Cascade<T::Acc>,
+    mut add: impl FnMut(Range<usize>, &mut [T::Acc]),
+) {
+    let blocks = Blocks::of(b.ptr, b.places.len(), b.width).of_row::<T>(a, b.ptr, r);
+    for (k, elements) in blocks.iter().enumerate() {
+        add(elements.clone(), sums);
+        if blocks.len() > 1 {
+            more.push(k, sums, T::add);
+            sums.fill(T::ACC_ZERO);
+        }
+    }
+    if blocks.len() > 1 {
+        more.finish(sums, T::add);
+    }
+}
+
+/// Calls `add(place, product)` for each product of some elements of a row.
+#[inline(always)]
+fn add_elements<T: Element>(
+    elements: Range<usize>,
     a: View<'_>,
     a_values: &[T],
     b: Right<'_>,
     b_values: &[T],
     mut add: impl FnMut(usize, T::Acc),
 ) {
-    for e in a.ptr.span(r) {
+    for e in elements {
         prefetch_next(b.ptr, a.idx, e, b.places);
         prefetch_next(b.ptr, a.idx, e, b_values);
         let weight = a_values[position(a.perm, e)].widen();

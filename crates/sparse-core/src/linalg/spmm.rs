@@ -16,10 +16,10 @@ use bytemuck::{cast_slice, cast_slice_mut};
 /// Sparse x dense: `out[r, :] = sum over k of value[k] * dense[idx[k], :]`.
 ///
 /// `dense` is row-major `[cols, features]`, `out` is `[rows, features]`. Every element of `out` is overwritten; an
-/// empty row gives 0. Sums are accumulated in [`Element::Acc`] in the order of the row; a row of more than 2^14
-/// elements of a type that is its own accumulator is summed in pieces of that many, whose sums are added in order. One
-/// feature is a sparse matrix-vector product, which is accumulated in 16 interleaved sums. So the bits do not depend on
-/// the number of threads and the instruction set.
+/// empty row gives 0. Sums are accumulated in [`Element::Acc`] in the order of the row; those of floats in a row of
+/// more than 64 elements in blocks of that many, whose sums are added in pairs. One feature is a sparse matrix-vector
+/// product, which is accumulated in 16 interleaved sums, in blocks of 1024. So the bits do not depend on the number of
+/// threads and the instruction set.
 ///
 /// `values` are `[nnz, heads]`. The columns of `dense` are cut into `heads` parts of the same width, and value `h` of
 /// an element multiplies part `h`: column `f` has value `f / (features / heads)`. So one pass over the elements

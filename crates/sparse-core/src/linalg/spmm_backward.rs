@@ -1,7 +1,7 @@
 //! Both gradients of sparse x dense in one walk over the elements.
 
 use super::compressed::{Compressed, View};
-use super::sddmm::{SUMS, finish_dot};
+use super::sddmm::{SUMS, WHOLE, finish_dot};
 use super::spmm::{head_width, in_order};
 use crate::element::{Ids, Lanes};
 use crate::memory::Scratch;
@@ -9,6 +9,7 @@ use crate::par::{self, split_mut};
 use crate::rows::move_rows;
 use crate::shares::{extra, join, shares, split, sum};
 use crate::source::Source;
+use crate::sums::{BLOCK, Cascade, Total, blocks, parts};
 use crate::{Element, Index};
 use bytemuck::{cast_slice, cast_slice_mut};
 use core::ops::Range;
@@ -117,24 +118,39 @@ impl<T: Element> WithSimd for Columns<'_, T> {
         let width = dense.width();
         let part = width / heads;
         let mut sums = vec![T::ACC_ZERO; width];
+        let mut more = Cascade::new();
         let mut dots = dots.chunks_exact_mut(heads);
         for (col, out) in cols.zip(dense_grads.chunks_exact_mut(width)) {
             let x = dense.row(first + col);
-            sums.fill(T::ACC_ZERO);
-            for (k, dots) in ptr.span(col).zip(&mut dots) {
-                grad.prefetch(idx.peek(k + grad.distance()));
-                let g = grad.row(idx.at(k));
-                let values = &values[k * heads..][..heads];
-                for (head, (value, dot)) in values.iter().zip(dots).enumerate() {
-                    let own = head * part..(head + 1) * part;
-                    *dot = T::narrow(add_and_dot::<T, S>(
-                        simd,
-                        value.widen(),
-                        &g[own.clone()],
-                        &x[own.clone()],
-                        &mut sums[own],
-                    ));
+            let all = ptr.span(col);
+            let long = T::IS_FLOAT && all.len() > BLOCK;
+            for (block, elements) in blocks(all, T::IS_FLOAT).enumerate() {
+                sums.fill(T::ACC_ZERO);
+                for (k, dots) in elements.zip(&mut dots) {
+                    grad.prefetch(idx.peek(k + grad.distance()));
+                    let g = grad.row(idx.at(k));
+                    let values = &values[k * heads..][..heads];
+                    for (head, (value, dot)) in values.iter().zip(dots).enumerate() {
+                        let (own, value) = (head * part..(head + 1) * part, value.widen());
+                        let (g, x, sums) = (&g[own.clone()], &x[own.clone()], &mut sums[own]);
+                        if part <= WHOLE {
+                            *dot = T::narrow(add_and_dot::<T, S>(simd, value, g, x, sums));
+                            continue;
+                        }
+                        let mut total = Total::<T>::new();
+                        for own in parts(part, WHOLE) {
+                            let (g, x, sums) = (&g[own.clone()], &x[own.clone()], &mut sums[own]);
+                            total.push(add_and_dot::<T, S>(simd, value, g, x, sums));
+                        }
+                        *dot = T::narrow(total.sum());
+                    }
                 }
+                if long {
+                    more.push(block, &sums, T::add);
+                }
+            }
+            if long {
+                more.finish(&mut sums, T::add);
             }
             for (out, sum) in out.iter_mut().zip(&sums) {
                 *out = T::narrow(*sum);

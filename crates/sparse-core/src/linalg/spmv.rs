@@ -6,8 +6,9 @@
 use super::compressed::Compressed;
 use crate::epilogue::Epilogue;
 use crate::gather::{BLOCK, checked};
-use crate::rows::contiguous::{LANES, LaneSums, contiguous_sum};
+use crate::rows::contiguous::{LANES, WHOLE, contiguous_sum};
 use crate::shares::{Share, run, shares, sum};
+use crate::sums::{Total, parts};
 use crate::{Element, Index};
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
@@ -67,15 +68,14 @@ impl<T: Element, I: Index> Rows<'_, T, I> {
     /// The sum of a row that is longer than a block.
     #[inline(always)]
     fn long_sum<S: Simd>(&self, simd: S, row: Range<usize>, block: &mut [T::Acc; BLOCK + LANES]) -> T::Acc {
-        let mut sums = LaneSums::<T::Acc, S>::new(simd);
-        let (mut low, high) = (row.start, row.end);
-        while high - low > BLOCK {
-            self.products(low, &mut block[..BLOCK]);
-            sums.add_whole(simd, &block[..BLOCK]);
-            low += BLOCK;
+        let mut total = Total::<T>::new();
+        for read in parts(row.len(), BLOCK) {
+            self.products(row.start + read.start, &mut block[..read.len()]);
+            for own in parts(read.len(), WHOLE) {
+                total.push(contiguous_sum::<T::Acc, S>(simd, block, own.start, own.end));
+            }
         }
-        self.products(low, &mut block[..high - low]);
-        sums.finish(simd, block, 0, high - low)
+        total.sum()
     }
 }
 

@@ -10,6 +10,7 @@ use crate::element::Lanes;
 use crate::reducer::V;
 use crate::shares::{Share, run, shares, sum};
 use crate::source::prefetch;
+use crate::sums::{Total, parts};
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
 
@@ -20,6 +21,9 @@ pub(crate) const LANES: usize = 16;
 /// How many values ahead to prefetch. Masked loads do not trigger the hardware prefetcher: on Zen 5, rows of 5 values
 /// in 20 MB take three times as long without this.
 const AHEAD: usize = 512;
+
+/// Values of a block: each of the interleaved sums has [`BLOCK`](crate::sums::BLOCK) of them.
+pub(crate) const WHOLE: usize = LANES * crate::sums::BLOCK;
 
 /// Segments whose ends are read together, so that their type and bounds are checked once.
 const ROWS: usize = 64;
@@ -75,7 +79,14 @@ fn segment<T: Element, S: Simd>(simd: S, values: &[T], low: usize, high: usize) 
 #[inline(always)]
 pub(crate) fn contiguous_sum<T: Element, S: Simd>(simd: S, values: &[T], low: usize, high: usize) -> T::Acc {
     assert!(low <= high && high <= values.len(), "segment_sum: ptr must ascend within the values");
-    LaneSums::<T, S>::new(simd).finish(simd, values, low, high)
+    if high - low <= WHOLE {
+        return LaneSums::<T, S>::new(simd).finish(simd, values, low, high);
+    }
+    let mut total = Total::<T>::new();
+    for own in parts(high - low, WHOLE) {
+        total.push(LaneSums::<T, S>::new(simd).finish(simd, values, low + own.start, low + own.end));
+    }
+    total.sum()
 }
 
 /// The partial sums of a segment. Only the first `LANES / lanes` are used; the instruction set determines that number.

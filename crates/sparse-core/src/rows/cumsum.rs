@@ -2,11 +2,13 @@
 
 use crate::element::Ids;
 use crate::par::{even, for_pieces};
+use crate::sums::{BLOCK, Cascade, minus_zero};
 use crate::{Element, Index};
 use core::ops::Range;
 
 /// Rows in a chunk. Each chunk is summed by one thread; the sum of the rows before it is computed first, chunk by
-/// chunk. The chunks determine how a float sum is rounded, so they do not depend on the number of threads.
+/// chunk. The chunks determine how a float sum is rounded, so they do not depend on the number of threads. In a long
+/// segment, running sums begin anew with each [`BLOCK`], and the sum of the rows before is added to each.
 const CHUNK: usize = 4096;
 
 /// Running sums of rows within segments. Row `k` of `out` is the sum of the rows `order[j]` of `values` (rows `j`
@@ -68,15 +70,17 @@ impl<T: Element> Job<'_, T> {
                 }
             });
         }
-        let mut carry = vec![T::ACC_ZERO; block];
+        let (mut carry, mut before, mut own) = (vec![T::ACC_ZERO; block], Cascade::new(), vec![T::ACC_ZERO; block]);
         for k in 0..count {
             let chunk = if self.reverse { count - 1 - k } else { k };
             let fresh = starts(self.ptr, chunks.rows_of(&(chunk..chunk + 1)), self.reverse);
-            for (carry, sum) in carry.iter_mut().zip(&mut sums[chunk * block..][..block]) {
-                let before = *carry;
-                *carry = if fresh { *sum } else { T::add(before, *sum) };
-                *sum = before;
+            if fresh {
+                before = Cascade::new();
             }
+            own.copy_from_slice(&sums[chunk * block..][..block]);
+            sums[chunk * block..][..block].copy_from_slice(&carry);
+            before.push(k, &own, T::add);
+            before.total(&mut carry, T::add);
         }
         sums
     }
@@ -87,32 +91,41 @@ impl<T: Element> Job<'_, T> {
         let last = if self.reverse { rows.end - 1 } else { rows.start };
         // The segment of the current row. Empty segments are skipped.
         let mut segment = self.ptr.below(last + 1) - 1;
+        // In a long segment, the sum of the rows before the current block.
+        let mut before = vec![minus_zero::<T>(); block];
         for step in 0..rows.len() {
             let k = if self.reverse { rows.end - 1 - step } else { rows.start + step };
-            let first = if self.reverse {
+            if self.reverse {
                 while self.ptr.at(segment) > k {
                     segment -= 1;
                 }
-                self.ptr.at(segment + 1) - 1
             } else {
                 while self.ptr.at(segment + 1) <= k {
                     segment += 1;
                 }
-                self.ptr.at(segment)
-            };
+            }
+            let own = self.ptr.span(segment);
+            let first = if self.reverse { own.end - 1 } else { own.start };
             if k == first {
                 sum.fill(T::ACC_ZERO);
+                before.fill(minus_zero::<T>());
+            } else if T::IS_FLOAT && own.len() > BLOCK && step.is_multiple_of(BLOCK) {
+                for (before, sum) in before.iter_mut().zip(&mut *sum) {
+                    *before = T::add(*before, core::mem::replace(sum, T::ACC_ZERO));
+                }
             }
             let row = self.order.map_or(k, |order| order.at(k));
             for (sum, x) in sum.iter_mut().zip(&self.values[row * block..][..block]) {
                 *sum = T::add(*sum, x.widen());
             }
             if let Some(out) = &mut out {
-                for (slot, &sum) in out[(k - rows.start) * block..][..block].iter_mut().zip(&*sum) {
-                    *slot = T::narrow(sum);
+                let out = &mut out[(k - rows.start) * block..][..block];
+                for (slot, (&before, &sum)) in out.iter_mut().zip(before.iter().zip(&*sum)) {
+                    *slot = T::narrow(T::add(before, sum));
                 }
             }
         }
+        sum.iter_mut().zip(&before).for_each(|(sum, before)| *sum = T::add(*before, *sum));
     }
 }
 

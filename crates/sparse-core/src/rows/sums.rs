@@ -12,10 +12,10 @@ use crate::{Element, Index};
 /// `k` in `ptr[s]..ptr[s + 1]`.
 ///
 /// `values` is row-major `[n, block]`, `out` is `[ptr.len() - 1, block]`. Every element of `out` is overwritten; an
-/// empty segment gives 0. Sums are accumulated in [`Element::Acc`] in the order of the segment; a segment of more than
-/// 2^14 rows, of a type that is its own accumulator, is summed in pieces of that many, whose sums are added in order.
-/// Single values without an order are accumulated in 16 interleaved sums. So the bits do not depend on the number of
-/// threads. Parallel, with work split by elements; O(order.len() * block).
+/// empty segment gives 0. Sums are accumulated in [`Element::Acc`] in the order of the segment; those of floats in a
+/// segment of more than 64 rows in blocks of that many, whose sums are added in pairs. Single values without an order
+/// are accumulated in 16 interleaved sums, in blocks of 1024. So the bits do not depend on the number of threads.
+/// Parallel, with work split by elements; O(order.len() * block).
 ///
 /// # Panics
 ///

@@ -3,13 +3,14 @@
 use super::groups::{self, visit_groups};
 use super::layout::Layout;
 use super::plan::tasks;
-use super::step::Step;
+use super::step::{Step, block};
 use super::target::{Target, TargetIndex};
 use super::walk::{AHEAD, BLOCK, Stretch, Visitor, Walk, prefetch_block};
 use crate::element::{Ids, Index};
 use crate::memory::zeroed;
 use crate::par;
 use crate::source::{prefetch, prefetch_row};
+use crate::sums::Cascade;
 
 /// How many rows of cells and of values to prefetch ahead. The rows of other threads are skipped in between, so the
 /// hardware does not see which come next.
@@ -23,13 +24,14 @@ pub(super) fn units(len: usize) -> &'static [()] {
 /// Calls `step(cell, value, k)` for each value and the cell it belongs to.
 ///
 /// `cells` is `[outer, len, inner]` in the order of `layout`, `values` is `[outer, count, inner]`. For each cell the
-/// calls have ascending `k` and come from one thread. So the result does not depend on the number of threads.
-pub(super) fn scatter_cells<X: Send, V: Copy + Sync>(
+/// calls have ascending `k` and come from one thread; those of a [`block`] of steps that rounds, for a cell of its own.
+/// So the result does not depend on the number of threads.
+pub(super) fn scatter_cells<X: Copy + Send + Sync, V: Copy + Sync, F: Step<X, V>>(
     target: &Target<'_>,
     layout: &Layout,
     values: &[V],
     cells: &mut [X],
-    step: &impl Step<X, V>,
+    step: &F,
 ) {
     assert_lengths(target, values.len(), cells.len());
     if cells.is_empty() || values.is_empty() {
@@ -37,13 +39,28 @@ pub(super) fn scatter_cells<X: Send, V: Copy + Sync>(
     }
     let index = target.index.plain();
     let (tasks, lens) = tasks(target, layout);
-    let slab = target.count * target.inner;
+    let &Target { inner, count, .. } = target;
+    let nothing = step.nothing().filter(|_| count > block(target));
+    let steps = if nothing.is_some() { block(target) } else { count };
+    let add = |cell, more| step.join(cell, more);
     par::each(par::split_mut(cells, &lens), &|task, mut cells| {
+        let mut sums = Cascade::new();
         for part in &tasks[task] {
             let (own, rest) = cells.split_at_mut(part.cells());
             cells = rest;
-            let values = &values[part.slab * slab..][..slab];
-            part.walk(target).run(index, &mut Visit { values, cells: own, stride: target.inner, step });
+            for (k, start) in (0..count).step_by(steps).enumerate() {
+                let steps = start..count.min(start + steps);
+                let values = &values[(part.slab * count + start) * inner..][..steps.len() * inner];
+                let walk = part.walk(target, steps);
+                walk.run(index, &mut Visit { values, cells: &mut *own, stride: inner, step });
+                if let Some(nothing) = nothing {
+                    sums.push(k, own, add);
+                    own.fill(nothing);
+                }
+            }
+            if nothing.is_some() {
+                sums.finish(own, add);
+            }
         }
     });
 }
@@ -62,7 +79,7 @@ pub(super) fn scatter_rows<X: Copy + Send + Sync, V: Copy + Sync>(
 ) {
     assert_lengths(target, values.len(), cells.len());
     if let Some((ptr, order)) = groups::of(target, size_of::<X>(), size_of::<V>()) {
-        return visit_groups(target.inner, (&ptr, &order), values, start, cells, step);
+        return visit_groups(target, (&ptr, &order), values, start, cells, step);
     }
     if let Some(start) = start {
         par::copy(start, cells);

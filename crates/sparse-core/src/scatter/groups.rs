@@ -1,12 +1,13 @@
 //! Scattering of whole rows of values, grouped by destination.
 
 use super::plan::GRAIN;
-use super::step::Step;
+use super::step::{Step, block};
 use super::target::{Target, TargetIndex};
 use crate::narrow_limit;
 use crate::par;
 use crate::source::Source;
 use crate::structure::{Segments, group_by};
+use crate::sums::Cascade;
 use std::borrow::Cow;
 
 /// Number of columns that are reduced together in registers.
@@ -44,29 +45,33 @@ pub(super) fn of<'a>(target: &Target<'a>, cell: usize, value: usize) -> Option<G
 
 /// [`scatter_rows`](super::cells::scatter_rows) with known groups.
 pub(super) fn visit_groups<X: Copy + Send + Sync, V: Copy + Sync, F: Step<X, V>>(
-    inner: usize,
+    target: &Target<'_>,
     (ptr, order): (&[i32], &[i32]),
     values: &[V],
     start: Option<&[X]>,
     cells: &mut [X],
     step: &F,
 ) {
-    let (len, count) = (ptr.len() - 1, order.len());
+    let (len, count, inner) = (ptr.len() - 1, order.len(), target.inner);
+    let nothing = step.nothing().filter(|_| count > block(target));
+    let blocks = nothing.map(|nothing| (block(target), nothing));
     let ranges = par::by_elements(ptr, inner);
     let slab = len * inner;
     par::chunks_mut(cells, slab, &|o, cells| {
         let values = &values[o * count * inner..][..count * inner];
         par::for_pieces(&ranges, cells, &|rows| rows.len() * inner, &|rows, cells| {
             let start = start.map(|start| &start[o * slab + rows.start * inner..][..cells.len()]);
-            visit((&ptr[rows.start..=rows.end], order), inner, values, start, cells, step);
+            visit((&ptr[rows.start..=rows.end], order), inner, blocks, values, start, cells, step);
         });
     });
 }
 
-/// Visits a range of destinations of a slab, with the rows of values that belong to them.
+/// Visits a range of destinations of a slab, with the rows of values that belong to them. `blocks` are the steps of a
+/// block and a cell of nothing, if there are several blocks.
 fn visit<X: Copy, V: Copy, F: Step<X, V>>(
     (ptr, order): (&[i32], &[i32]),
     inner: usize,
+    blocks: Option<(usize, X)>,
     values: &[V],
     start: Option<&[X]>,
     cells: &mut [X],
@@ -74,6 +79,7 @@ fn visit<X: Copy, V: Copy, F: Step<X, V>>(
 ) {
     let rows = Source::new(values, inner, "scatter: values");
     let distance = rows.distance();
+    let mut sums = Cascade::new();
     for (j, group) in ptr.windows(2).enumerate() {
         let cells = &mut cells[j * inner..][..inner];
         if let Some(start) = start {
@@ -84,25 +90,45 @@ fn visit<X: Copy, V: Copy, F: Step<X, V>>(
         for &next in &order[ahead] {
             rows.prefetch(next as usize);
         }
-        let order = &order[low..high];
-        let (tiles, rest) = cells.as_chunks_mut::<TILE>();
-        for (t, tile) in tiles.iter_mut().enumerate() {
-            // The copy stays in registers.
-            let mut cells = *tile;
-            for &k in order {
-                let values = &rows.row(k as usize)[t * TILE..][..TILE];
-                for (cell, &value) in cells.iter_mut().zip(values) {
+        // What the cells hold belongs to the first block.
+        let (mut order, mut number) = (&order[low..high], 0);
+        loop {
+            let own;
+            (own, order) = match blocks {
+                Some((block, _)) => {
+                    let most = &order[..order.len().min(block)];
+                    order.split_at(most.partition_point(|&k| (k as usize) < (number + 1) * block))
+                }
+                None => (order, &[][..]),
+            };
+            let (tiles, rest) = cells.as_chunks_mut::<TILE>();
+            for (t, tile) in tiles.iter_mut().enumerate() {
+                // The copy stays in registers.
+                let mut cells = *tile;
+                for &k in own {
+                    let values = &rows.row(k as usize)[t * TILE..][..TILE];
+                    for (cell, &value) in cells.iter_mut().zip(values) {
+                        step.step(cell, value, k as usize);
+                    }
+                }
+                *tile = cells;
+            }
+            let done = inner - rest.len();
+            for &k in own {
+                let values = &rows.row(k as usize)[done..][..rest.len()];
+                for (cell, &value) in rest.iter_mut().zip(values) {
                     step.step(cell, value, k as usize);
                 }
             }
-            *tile = cells;
-        }
-        let done = inner - rest.len();
-        for &k in order {
-            let values = &rows.row(k as usize)[done..][..rest.len()];
-            for (cell, &value) in rest.iter_mut().zip(values) {
-                step.step(cell, value, k as usize);
-            }
+            let Some((block, nothing)) = blocks else { break };
+            let add = |cell, more| step.join(cell, more);
+            sums.push(number, cells, add);
+            let Some(&next) = order.first() else {
+                sums.finish(cells, add);
+                break;
+            };
+            number = next as usize / block;
+            cells.fill(nothing);
         }
     }
 }

@@ -24,11 +24,12 @@ impl Part {
         self.columns.len() * self.rows.len()
     }
 
-    /// The walk through the values of its slab.
-    pub(super) fn walk(&self, target: &Target<'_>) -> Walk {
+    /// The walk through the values of some steps of its slab.
+    pub(super) fn walk(&self, target: &Target<'_>, steps: Range<usize>) -> Walk {
         let &Target { len, inner, count, .. } = target;
         let (columns, rows) = (self.columns.clone(), self.rows.clone());
-        Walk { len, inner, row: self.slab * count, k: 0, count, columns, rows, base: 0 }
+        let row = self.slab * count + steps.start;
+        Walk { len, inner, row, k: steps.start, count: steps.len(), columns, rows, base: 0 }
     }
 }
 

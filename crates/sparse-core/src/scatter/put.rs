@@ -5,6 +5,7 @@ use super::layout::Layout;
 use super::step::Step;
 use super::target::{Reduce, Target};
 use crate::memory::unwritten;
+use crate::sums::minus_zero;
 use crate::{Element, par};
 use core::any::Any;
 use core::hint::select_unpredictable;
@@ -14,9 +15,10 @@ use core::hint::select_unpredictable;
 /// `values` is `[outer, count, inner]`. `out` `[outer, len, inner]` holds the array on entry and the result on return.
 /// The array's own value is the first of each group; with `include_self = false` it is forgotten wherever a value
 /// arrives. It stays where no value arrives. Values are taken in row-major order: assign keeps the last one, sums and
-/// products are rounded in that order (f16 and bf16 are computed in f32 and rounded once at the end). A mean divides by
-/// the number of values (plus one for the array's own value, if included). Over integers the mean is exact (the sum is
-/// kept in 64 bits) and rounded towards minus infinity. For amax and amin, any NaN gives NaN.
+/// products are rounded in that order (f16 and bf16 are computed in f32 and rounded once at the end). Of more steps
+/// than 512 and 64 times `len`, each block of that many has sums of its own, which are added in pairs. A mean divides
+/// by the number of values (plus one for the array's own value, if included). Over integers the mean is exact (the sum
+/// is kept in 64 bits) and rounded towards minus infinity. For amax and amin, any NaN gives NaN.
 ///
 /// Time O(count * outer * inner). Extra memory for cells: an accumulator for each element of the array if it is wider
 /// than the element (sums and products of f16 and bf16, means), else one copy of the array if its columns are divided
@@ -124,6 +126,14 @@ impl<T: Element> Step<Wide<T>, T> for Sum {
     fn step(&self, sum: &mut Wide<T>, v: T, _: usize) {
         sum.0 = T::add(sum.0, v.widen());
     }
+    #[inline(always)]
+    fn nothing(&self) -> Option<Wide<T>> {
+        T::IS_FLOAT.then(|| Wide(minus_zero::<T>()))
+    }
+    #[inline(always)]
+    fn join(&self, sum: Wide<T>, more: Wide<T>) -> Wide<T> {
+        Wide(T::add(sum.0, more.0))
+    }
 }
 
 /// The product, in the accumulator's type.
@@ -152,6 +162,14 @@ impl<T: Element, F: Step<Wide<T>, T>> Step<T, T> for InPlace<F> {
         self.0.step(&mut wide, v, k);
         *x = T::narrow(wide.0);
     }
+    #[inline(always)]
+    fn nothing(&self) -> Option<T> {
+        self.0.nothing().map(|wide| T::narrow(wide.0))
+    }
+    #[inline(always)]
+    fn join(&self, x: T, more: T) -> T {
+        T::narrow(self.0.join(Wide(x.widen()), Wide(more.widen())).0)
+    }
 }
 
 /// The sum and the number of floats.
@@ -163,6 +181,14 @@ impl<T: Element> Step<(T::Acc, u32), T> for Mean {
     fn step(&self, (sum, n): &mut (T::Acc, u32), v: T, _: usize) {
         *sum = T::add(*sum, v.widen());
         *n += 1;
+    }
+    #[inline(always)]
+    fn nothing(&self) -> Option<(T::Acc, u32)> {
+        Some((minus_zero::<T>(), 0))
+    }
+    #[inline(always)]
+    fn join(&self, (sum, n): (T::Acc, u32), (more, m): (T::Acc, u32)) -> (T::Acc, u32) {
+        (T::add(sum, more), n + m)
     }
 }
 

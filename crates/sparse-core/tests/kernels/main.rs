@@ -15,4 +15,5 @@ mod spgemm;
 mod spmm_backward;
 mod store;
 mod structure;
+mod sums;
 mod values;
