@@ -225,7 +225,9 @@ pub(crate) fn text<'a>(path: &Path, progress: &'a mut Progress<'_>) -> io::Resul
     #[cfg(feature = "gz")]
     {
         let allowed = Allowed::now();
-        let source = BufReader::with_capacity(1 << 16, flate2::bufread::MultiGzDecoder::new(Limited::new(file, bytes)));
+        // Members without content may go on for ever. A short text is shorter than what it is compressed to.
+        let compressed = Limited::within(file, allowed, allowed.bytes(bytes).saturating_mul(2).saturating_add(1 << 16));
+        let source = BufReader::with_capacity(1 << 16, flate2::bufread::MultiGzDecoder::new(compressed));
         Ok((Box::new(Limited::within(source, allowed, allowed.inflated(bytes))), 0))
     }
     #[cfg(not(feature = "gz"))]

@@ -189,7 +189,7 @@ fn two_names() {
 fn every_operation_that_can_fail_has_two_names() {
     const TENSOR: &str = "sparse_tensor::SparseTensor";
     // What the README names.
-    const ONE_NAME: [&str; 20] = [
+    const ONE_NAME: [&str; 22] = [
         "new",
         "new_inferred",
         "from_pattern",
@@ -198,6 +198,8 @@ fn every_operation_that_can_fail_has_two_names() {
         "from_edges",
         "from_csc_parts",
         "from_indices",
+        "from_list",
+        "from_lists",
         "from_matrix",
         "from_petgraph",
         "try_from",
