@@ -64,7 +64,7 @@ fn of_gradients_of_a_bias() {
     for [d_input, d_output] in [[1, 2], [2, 1]] {
         let x = Tensor::ones([COUNT, d_input], &device);
         let layer = GcnConvConfig::new(d_input, d_output).init(&device);
-        let out = layer.forward(x, &loops) * terms(d_output, &device);
+        let out = layer.forward(&loops, x) * terms(d_output, &device);
         let grads = out.sum().backward();
         check("GcnConv", layer.bias.unwrap().val().grad(&grads).unwrap(), 64);
     }
