@@ -12,7 +12,7 @@ use crate::epilogue::Epilogue;
 use crate::reducer::{Reducer, V};
 use crate::shares::{Share, run, shares};
 use crate::source::Source;
-use crate::sums::{BLOCK, Cascade, blocks};
+use crate::sums::{BLOCK, Cascade, add_pairs};
 use crate::weights::Weigh;
 use crate::{Element, Index, simd};
 use core::marker::PhantomData;
@@ -198,12 +198,33 @@ struct Inputs<'a, T, R, W> {
     source: Source<'a, T>,
 }
 
+/// Where a job writes its results, or what they are made of.
+enum Out<'a, T: Element> {
+    Results(&'a mut [T]),
+    Accumulators(&'a mut [T::Acc]),
+}
+
 /// The segments `rows` and their part of the output.
-struct Job<'a, T, R, W> {
+struct Job<'a, T: Element, R, W> {
     inputs: Inputs<'a, T, R, W>,
     ptr: Ids<'a>,
     rows: Range<usize>,
-    out: &'a mut [T],
+    out: Out<'a, T>,
+}
+
+/// Blocks of a long segment that are computed before their sums are added.
+const SOME: usize = 16;
+
+/// What a thread needs for its long segments.
+struct Blocks<A> {
+    some: Vec<A>,
+    sums: Cascade<A>,
+}
+
+impl<A: Copy> Blocks<A> {
+    const fn new() -> Self {
+        Self { some: Vec::new(), sums: Cascade::new() }
+    }
 }
 
 impl<T: Element, R: Reducer<T>, W: Weigh<T>> Inputs<'_, T, R, W> {
@@ -230,17 +251,9 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Inputs<'_, T, R, W> {
 }
 
 impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
-    /// Writes the results of a long segment, the accumulators of whose blocks are in `sums`.
-    #[inline(always)]
-    fn finish(&mut self, row: usize, block: &mut [T::Acc], sums: &mut Cascade<T::Acc>) {
-        sums.finish(block, T::add);
-        let out = &mut self.out[(row - self.rows.start) * block.len()..][..block.len()];
-        out.iter_mut().zip(block).for_each(|(out, sum)| *out = T::narrow(self.inputs.reducer.finish(*sum)));
-    }
-
     /// Computes one tile of the segment `elements`: the columns from `at` on, of the `span` columns from `first` on. If
-    /// the tile does not fit there, it starts further left; columns that are computed twice get the same bits. Of a
-    /// block of a long segment the accumulators are written to `block`. Returns where the next tile starts.
+    /// the tile does not fit there, it starts further left; columns that are computed twice get the same bits. Returns
+    /// where the next tile starts.
     #[inline(always)]
     fn tile<S: Simd, X: Tile<T, S>>(
         &mut self,
@@ -249,7 +262,6 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
         elements: Range<usize>,
         (first, span): (usize, usize),
         at: usize,
-        block: Option<&mut [T::Acc]>,
     ) -> usize {
         let inputs = self.inputs;
         let (width, distance) = (inputs.source.width(), inputs.source.distance());
@@ -277,14 +289,44 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
                 }
             }
         }
-        match block {
-            Some(block) if R::ROUNDS => tile.keep(simd, &mut block[columns]),
-            _ => {
-                let out = (row - self.rows.start) * width;
-                tile.store(simd, &inputs.reducer, &mut self.out[out..][columns]);
-            }
+        let start = (row - self.rows.start) * width;
+        match &mut self.out {
+            Out::Results(out) => tile.store(simd, &inputs.reducer, &mut out[start..][columns]),
+            Out::Accumulators(out) => tile.keep(simd, &mut out[start..][columns]),
         }
         end
+    }
+
+    /// Writes the result of a long segment: its blocks are the segments of other jobs.
+    #[inline(never)]
+    fn long(
+        &mut self,
+        row: usize,
+        elements: Range<usize>,
+        Blocks { some, sums }: &mut Blocks<T::Acc>,
+        run: impl Fn(Job<'_, T, R, W>),
+    ) {
+        let (inputs, width) = (self.inputs, self.inputs.source.width());
+        some.resize(some.len().max(elements.len().div_ceil(BLOCK).min(SOME) * width), T::ACC_ZERO);
+        let (mut own, several) = (&mut [][..], elements.len() > SOME * BLOCK);
+        for (number, start) in elements.clone().step_by(SOME * BLOCK).enumerate() {
+            let len = (elements.end - start).min(SOME * BLOCK);
+            let ends: [i64; SOME + 1] = core::array::from_fn(|k| (start + len.min(k * BLOCK)) as i64);
+            let rows = 0..len.div_ceil(BLOCK);
+            own = &mut some[..rows.len() * width];
+            run(Job { inputs, ptr: Ids::I64(&ends), rows, out: Out::Accumulators(own) });
+            add_pairs(own, width, T::add);
+            if several {
+                sums.push(number, &own[..width], T::add);
+            }
+        }
+        if several {
+            sums.finish(&mut own[..width], T::add);
+        }
+        if let Out::Results(out) = &mut self.out {
+            let out = &mut out[(row - self.rows.start) * width..][..width];
+            out.iter_mut().zip(own).for_each(|(out, sum)| *out = T::narrow(inputs.reducer.finish(*sum)));
+        }
     }
 
     /// Columns that tiles share.
@@ -326,7 +368,7 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> Job<'_, T, R, W> {
 }
 
 /// A job in tiles of few elements: for spans that are narrower than a native vector, and for the baseline.
-struct Narrow<'a, T, R, W>(Job<'a, T, R, W>);
+struct Narrow<'a, T: Element, R, W>(Job<'a, T, R, W>);
 
 impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Narrow<'_, T, R, W> {
     type Output = ();
@@ -336,40 +378,31 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Narrow<'_, T, R, W> {
         let Self(mut job) = self;
         let width = job.inputs.source.width();
         // No head is as wide as this, so a span has the columns of one head.
-        let span = job.span(usize::MAX);
-        let (mut block, mut sums) = (Vec::new(), Cascade::new());
+        let (span, mut blocks) = (job.span(usize::MAX), Blocks::new());
         for row in job.rows.clone() {
-            let all = job.ptr.span(row);
-            let long = R::ROUNDS && all.len() > BLOCK;
-            if long {
-                block.resize(width, T::ACC_ZERO);
+            let elements = job.ptr.span(row);
+            if R::ROUNDS && elements.len() > BLOCK {
+                job.long(row, elements, &mut blocks, |job| simd.vectorize(Narrow(job)));
+                continue;
             }
-            for (k, elements) in blocks(all, R::ROUNDS).enumerate() {
-                let mut first = 0;
-                while first < width {
-                    let mut at = 0;
-                    while at < span {
-                        let (elements, block, rest) = (elements.clone(), long.then_some(&mut block[..]), span - at);
-                        at = if rest > 4 {
-                            job.tile::<S, Pair<Few<T::Acc, 4>>>(simd, row, elements, (first, span), at, block)
-                        } else if span >= 4 {
-                            job.tile::<S, Few<T::Acc, 4>>(simd, row, elements, (first, span), at, block)
-                        } else if T::IS_FLOAT && rest > 2 {
-                            job.tile::<S, Pair<Few<T::Acc, 2>>>(simd, row, elements, (first, span), at, block)
-                        } else if T::IS_FLOAT && span >= 2 {
-                            job.tile::<S, Few<T::Acc, 2>>(simd, row, elements, (first, span), at, block)
-                        } else {
-                            job.tile::<S, Few<T::Acc, 1>>(simd, row, elements, (first, span), at, block)
-                        };
-                    }
-                    first += span;
+            let mut first = 0;
+            while first < width {
+                let mut at = 0;
+                while at < span {
+                    let (elements, rest) = (elements.clone(), span - at);
+                    at = if rest > 4 {
+                        job.tile::<S, Pair<Few<T::Acc, 4>>>(simd, row, elements, (first, span), at)
+                    } else if span >= 4 {
+                        job.tile::<S, Few<T::Acc, 4>>(simd, row, elements, (first, span), at)
+                    } else if T::IS_FLOAT && rest > 2 {
+                        job.tile::<S, Pair<Few<T::Acc, 2>>>(simd, row, elements, (first, span), at)
+                    } else if T::IS_FLOAT && span >= 2 {
+                        job.tile::<S, Few<T::Acc, 2>>(simd, row, elements, (first, span), at)
+                    } else {
+                        job.tile::<S, Few<T::Acc, 1>>(simd, row, elements, (first, span), at)
+                    };
                 }
-                if long {
-                    sums.push(k, &block, T::add);
-                }
-            }
-            if long {
-                job.finish(row, &mut block, &mut sums);
+                first += span;
             }
         }
     }
@@ -382,49 +415,38 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
         let (width, lanes) = (self.inputs.source.width(), T::Lanes::lanes::<S>());
-        let span = self.span(lanes);
-        let (mut block, mut sums) = (Vec::new(), Cascade::new());
+        let (span, mut blocks) = (self.span(lanes), Blocks::new());
         for row in self.rows.clone() {
-            let all = self.ptr.span(row);
-            let long = R::ROUNDS && all.len() > BLOCK;
-            if long {
-                block.resize(width, T::ACC_ZERO);
+            let elements = self.ptr.span(row);
+            if R::ROUNDS && elements.len() > BLOCK {
+                self.long(row, elements, &mut blocks, |job| simd.vectorize(job));
+                continue;
             }
-            for (k, elements) in blocks(all, R::ROUNDS).enumerate() {
-                let mut first = 0;
-                while first < width {
-                    let mut at = 0;
-                    while at < span {
-                        // The smallest tile that covers the remaining columns, or the largest. A pair that does not
-                        // overlap takes longer than one tile of that width. Integers are rare, so they have two of
-                        // the tiles.
-                        let rest = span - at;
-                        let (elements, block) = (elements.clone(), long.then_some(&mut block[..]));
-                        let (columns, floats) = ((first, span), T::IS_FLOAT);
-                        at = if floats && rest >= 8 * lanes {
-                            self.tile::<S, Vectors<T, V<T, S>, 8>>(simd, row, elements, columns, at, block)
-                        } else if floats && rest > 4 * lanes {
-                            self.tile::<S, Pair<Vectors<T, V<T, S>, 4>>>(simd, row, elements, columns, at, block)
-                        } else if floats && rest == 4 * lanes {
-                            self.tile::<S, Vectors<T, V<T, S>, 4>>(simd, row, elements, columns, at, block)
-                        } else if rest > 2 * lanes {
-                            self.tile::<S, Pair<Vectors<T, V<T, S>, 2>>>(simd, row, elements, columns, at, block)
-                        } else if floats && rest == 2 * lanes {
-                            self.tile::<S, Vectors<T, V<T, S>, 2>>(simd, row, elements, columns, at, block)
-                        } else if floats && rest > lanes {
-                            self.tile::<S, Pair<Vectors<T, V<T, S>, 1>>>(simd, row, elements, columns, at, block)
-                        } else {
-                            self.tile::<S, Vectors<T, V<T, S>, 1>>(simd, row, elements, columns, at, block)
-                        };
-                    }
-                    first += span;
+            let mut first = 0;
+            while first < width {
+                let mut at = 0;
+                while at < span {
+                    // The smallest tile that covers the remaining columns, or the largest. A pair that does not overlap
+                    // takes longer than one tile of that width. Integers are rare, so they have two of the tiles.
+                    let rest = span - at;
+                    let (elements, columns, floats) = (elements.clone(), (first, span), T::IS_FLOAT);
+                    at = if floats && rest >= 8 * lanes {
+                        self.tile::<S, Vectors<T, V<T, S>, 8>>(simd, row, elements, columns, at)
+                    } else if floats && rest > 4 * lanes {
+                        self.tile::<S, Pair<Vectors<T, V<T, S>, 4>>>(simd, row, elements, columns, at)
+                    } else if floats && rest == 4 * lanes {
+                        self.tile::<S, Vectors<T, V<T, S>, 4>>(simd, row, elements, columns, at)
+                    } else if rest > 2 * lanes {
+                        self.tile::<S, Pair<Vectors<T, V<T, S>, 2>>>(simd, row, elements, columns, at)
+                    } else if floats && rest == 2 * lanes {
+                        self.tile::<S, Vectors<T, V<T, S>, 2>>(simd, row, elements, columns, at)
+                    } else if floats && rest > lanes {
+                        self.tile::<S, Pair<Vectors<T, V<T, S>, 1>>>(simd, row, elements, columns, at)
+                    } else {
+                        self.tile::<S, Vectors<T, V<T, S>, 1>>(simd, row, elements, columns, at)
+                    };
                 }
-                if long {
-                    sums.push(k, &block, T::add);
-                }
-            }
-            if long {
-                self.finish(row, &mut block, &mut sums);
+                first += span;
             }
         }
     }
@@ -432,7 +454,7 @@ impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Job<'_, T, R, W> {
 
 /// A job in native vectors if a span is at least as wide as one.
 #[cfg(any(test, not(target_arch = "x86_64")))]
-struct Fit<'a, T, R, W>(Job<'a, T, R, W>);
+struct Fit<'a, T: Element, R, W>(Job<'a, T, R, W>);
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 impl<T: Element, R: Reducer<T>, W: Weigh<T>> WithSimd for Fit<'_, T, R, W> {
@@ -467,13 +489,13 @@ pub(crate) fn reduce_rows<T: Element, R: Reducer<T>, W: Weigh<T>>(
     let body = |share: &Share, mut out: &mut [T]| {
         let (ends, mut first) = (share.ends(), share.rows.start);
         if share.cut {
-            return Job { inputs, ptr: Ids::I64(&ends), rows: 0..1, out }.run();
+            return Job { inputs, ptr: Ids::I64(&ends), rows: 0..1, out: Out::Results(out) }.run();
         }
         while first < share.rows.end {
             let rows = first..share.rows.end.min(first.saturating_add(block));
             first = rows.end;
             let (part, rest) = out.split_at_mut(rows.len() * width);
-            Job { inputs, ptr, rows, out: &mut *part }.run();
+            Job { inputs, ptr, rows, out: Out::Results(&mut *part) }.run();
             // While the part is in the cache.
             epilogue.apply(part, width);
             out = rest;
@@ -511,12 +533,12 @@ mod tests {
             inputs: Inputs { reducer: Sum::Products, weights, idx, source },
             ptr,
             rows: rows(),
-            out: a,
+            out: Out::Results(a),
         }));
         let inputs = Inputs { reducer: Sum::Products, weights: (), idx, source };
-        simd.vectorize(Fit(Job { inputs, ptr, rows: rows(), out: b }));
+        simd.vectorize(Fit(Job { inputs, ptr, rows: rows(), out: Out::Results(b) }));
         let inputs = Inputs { reducer: largest, weights: (), idx, source };
-        simd.vectorize(Fit(Job { inputs, ptr, rows: rows(), out: c }));
+        simd.vectorize(Fit(Job { inputs, ptr, rows: rows(), out: Out::Results(c) }));
         // A few heads, or one for each column.
         let few = (1..=5).rev().find(|heads| width.is_multiple_of(*heads)).unwrap_or(1);
         let heads = if width.is_multiple_of(7) { width } else { few };
@@ -526,7 +548,7 @@ mod tests {
             inputs: Inputs { reducer: largest, weights, idx, source },
             ptr,
             rows: rows(),
-            out: d,
+            out: Out::Results(d),
         }));
         out
     }

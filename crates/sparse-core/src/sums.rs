@@ -31,7 +31,8 @@ impl<A: Copy> Cascade<A> {
     }
 
     /// Adds the sums of block `number`. Numbers ascend; a block that is left out adds nothing. All have one length.
-    #[inline(always)]
+    // Rare, so the loops that call it keep their registers.
+    #[inline(never)]
     pub(crate) fn push(&mut self, number: usize, sums: &[A], add: impl Fn(A, A) -> A + Copy) {
         // Numbers that share more of their leading bits are closer in the tree.
         while let [.., first, last] = self.blocks[..]
@@ -44,7 +45,7 @@ impl<A: Copy> Cascade<A> {
     }
 
     /// Writes the sums of all blocks, of which there is one at least, and forgets them.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn finish(&mut self, out: &mut [A], add: impl Fn(A, A) -> A + Copy) {
         while self.blocks.len() > 1 {
             self.join(out.len(), add);
@@ -71,6 +72,18 @@ impl<A: Copy> Cascade<A> {
         sums[last - width..].iter_mut().zip(more).for_each(|(sum, more)| *sum = add(*sum, *more));
         self.sums.truncate(last);
         self.blocks.pop();
+    }
+}
+
+/// Adds rows of `width` in pairs, as a tree over their numbers. The first one becomes the sum of all.
+pub(crate) fn add_pairs<A: Copy>(rows: &mut [A], width: usize, add: impl Fn(A, A) -> A) {
+    let mut half = width;
+    while half < rows.len() {
+        for part in rows.chunks_mut(2 * half).filter(|part| part.len() > half) {
+            let (sum, more) = part.split_at_mut(half);
+            sum[..width].iter_mut().zip(more).for_each(|(sum, more)| *sum = add(*sum, *more));
+        }
+        half *= 2;
     }
 }
 

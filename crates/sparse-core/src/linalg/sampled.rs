@@ -52,33 +52,41 @@ fn sample<T: Element>(
             for e in ptr.span(r) {
                 prefetch_next(y.ptr, idx, e, y.places);
                 prefetch_next(y.ptr, idx, e, y_values);
-                let all = y.ptr.span(idx.at(e));
-                let sum_of = |row: Range<usize>| {
-                    let mut sum = T::ACC_ZERO;
-                    if y.perm.is_none() {
-                        for (place, v) in y.places[row.clone()].iter().zip(&y_values[row]) {
-                            sum = T::add(sum, T::mul(dense_row[place.to_usize()], v.widen()));
-                        }
-                    } else {
-                        for e in row {
-                            let v = y_values[position(y.perm, e)].widen();
-                            sum = T::add(sum, T::mul(dense_row[y.places[e].to_usize()], v));
-                        }
-                    }
-                    sum
-                };
-                let sum = if all.len() <= BLOCK {
-                    sum_of(all)
-                } else {
-                    let mut total = Total::<T>::new();
-                    blocks(all, true).for_each(|row| total.push(sum_of(row)));
-                    total.sum()
-                };
+                let row = y.ptr.span(idx.at(e));
+                let short = row.len() <= BLOCK;
+                let sum =
+                    if short { dot(&dense_row, y, y_values, row) } else { long_dot(&dense_row, y, y_values, row) };
                 out[e - first] = T::narrow(sum);
             }
             x.places[own].iter().for_each(|place| dense_row[place.to_usize()] = T::ACC_ZERO);
         }
     });
+}
+
+/// Dense row times a sparse one.
+#[inline(always)]
+fn dot<T: Element>(dense_row: &[T::Acc], y: Right<'_>, y_values: &[T], row: Range<usize>) -> T::Acc {
+    let mut sum = T::ACC_ZERO;
+    if y.perm.is_none() {
+        for (place, v) in y.places[row.clone()].iter().zip(&y_values[row]) {
+            sum = T::add(sum, T::mul(dense_row[place.to_usize()], v.widen()));
+        }
+    } else {
+        for e in row {
+            let v = y_values[position(y.perm, e)].widen();
+            sum = T::add(sum, T::mul(dense_row[y.places[e].to_usize()], v));
+        }
+    }
+    sum
+}
+
+/// [`dot`] in blocks.
+#[cold]
+#[inline(never)]
+fn long_dot<T: Element>(dense_row: &[T::Acc], y: Right<'_>, y_values: &[T], row: Range<usize>) -> T::Acc {
+    let mut total = Total::<T>::new();
+    blocks(row, true).for_each(|row| total.push(dot(dense_row, y, y_values, row)));
+    total.sum()
 }
 
 /// For types that are known at run time.

@@ -85,22 +85,17 @@ fn visit<X: Copy, V: Copy, F: Step<X, V>>(
         if let Some(start) = start {
             cells.copy_from_slice(&start[j * inner..][..inner]);
         }
-        let (low, high) = (group[0] as usize, group[1] as usize);
+        let (mut low, high) = (group[0] as usize, group[1] as usize);
         let ahead = order.len().min(low + distance)..order.len().min(high + distance);
         for &next in &order[ahead] {
             rows.prefetch(next as usize);
         }
         // What the cells hold belongs to the first block.
-        let (mut order, mut number) = (&order[low..high], 0);
+        let mut number = 0;
         loop {
-            let own;
-            (own, order) = match blocks {
-                Some((block, _)) => {
-                    let most = &order[..order.len().min(block)];
-                    order.split_at(most.partition_point(|&k| (k as usize) < (number + 1) * block))
-                }
-                None => (order, &[][..]),
-            };
+            let end = blocks.map_or(high, |(block, _)| low + below(&order[low..high], (number + 1) * block));
+            let own = &order[low..end];
+            low = end;
             let (tiles, rest) = cells.as_chunks_mut::<TILE>();
             for (t, tile) in tiles.iter_mut().enumerate() {
                 // The copy stays in registers.
@@ -123,7 +118,7 @@ fn visit<X: Copy, V: Copy, F: Step<X, V>>(
             let Some((block, nothing)) = blocks else { break };
             let add = |cell, more| step.join(cell, more);
             sums.push(number, cells, add);
-            let Some(&next) = order.first() else {
+            let Some(&next) = order[..high].get(low) else {
                 sums.finish(cells, add);
                 break;
             };
@@ -131,4 +126,17 @@ fn visit<X: Copy, V: Copy, F: Step<X, V>>(
             cells.fill(nothing);
         }
     }
+}
+
+/// How many of ascending numbers are below `end`. Reads few of those behind.
+fn below(numbers: &[i32], end: usize) -> usize {
+    let mut count = 0;
+    for some in numbers.chunks(16) {
+        let inside = some.iter().filter(|&&k| (k as usize) < end).count();
+        count += inside;
+        if inside < some.len() {
+            break;
+        }
+    }
+    count
 }
