@@ -29,6 +29,8 @@
 //! # What can go wrong
 //!
 //! - The server is not there, or has no sparse kernels, or those of another build: an error of [`connect`].
+//! - A peer takes the connection and then is silent: an error after the timeout. Burn waits on, so this URL cannot be
+//!   used again in this process.
 //! - The server stops, or an operation panics there: Burn's protocol has no message for this. Operations go on, and the
 //!   next read panics. The device cannot be used again in this process: Burn keeps one session for each device of a
 //!   server. Save a module's record as often as you can afford to lose.

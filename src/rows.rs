@@ -222,6 +222,15 @@ pub(crate) fn sum_rows<K: Kind>(values: Tensor<2, K>, sums: &RowSums) -> Tensor<
     }))
 }
 
+/// `x` along dims of size 1. The gradient is summed as in [`sum_dim`].
+pub(crate) fn expand<const D: usize>(x: Tensor<D>, shape: [usize; D]) -> Tensor<D> {
+    let out = x.clone().inner().expand(Shape::from(shape));
+    record(out, [Erased::from(x.clone())], x.dims(), |own, grad: Tensor<D>, _| {
+        let add = |grad: Tensor<D>, dim: usize| if own[dim] == 1 { sum_dim(grad, dim) } else { grad };
+        [Some((0..D).fold(grad, add).into())]
+    })
+}
+
 /// The sums along one dim, which keeps size 1. On a CPU in blocks, as all our sums; those of Burn stop at 2^24 in f32.
 pub(crate) fn sum_dim<const D: usize, K: Numeric>(x: Tensor<D, K>, dim: usize) -> Tensor<D, K> {
     let (full, device) = (x.dims(), x.device().inner());

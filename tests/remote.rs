@@ -9,7 +9,7 @@ use burn::optim::{AdamConfig, GradientsParams};
 use burn::server::RemoteServer;
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use sparse_tensor::data::stochastic_block_model;
+use sparse_tensor::data::{Labels, stochastic_block_model};
 use sparse_tensor::nn::{GcnConv, GcnConvConfig, symmetric_normalization};
 use sparse_tensor::ops::{Reduce, put_along_axis};
 use sparse_tensor::remote::{ClientConfig, ServerConfig, WebSocketTransport, check, connect, serve};
@@ -254,6 +254,7 @@ fn results(device: &Device) -> Vec<TensorData> {
         array.grad(&put_grads).unwrap().into_data(),
         given.grad(&put_grads).unwrap().into_data(),
         greater.into_data(),
+        Labels::from_list(&[1, -1, 0], 2, &device).unwrap().one_hot().into_data(),
     ]
 }
 
@@ -517,6 +518,10 @@ fn idle_sessions_are_closed_and_others_are_not() {
         std::thread::sleep(Duration::from_millis(200));
     }
     assert!(closes(&mut idle));
+    // The session as well, once nobody uses it.
+    std::thread::sleep(Duration::from_millis(2500));
+    let read = move || Tensor::<1>::ones([2], &device).sum().into_data();
+    assert!(spawn(read).join().is_err());
 }
 
 /// The session that came last is closed, and its memory is free again.

@@ -6,6 +6,7 @@ use crate::base::exact::Exact;
 use crate::base::float::wide;
 use crate::base::index::{check_ids, index_below};
 use crate::ops::plan::IndexPlan;
+use crate::rows::sum_dim;
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_burn::read_data;
@@ -111,7 +112,8 @@ impl LabelledNodes {
         // A sum over all nodes: 16-bit floats are added up in f32.
         let rows = log_softmax(wide(self.rows("LabelledNodes::cross_entropy", logits)?), 1);
         let list = rows.reshape(Exact([self.len() * self.classes]));
-        Ok(self.chosen.try_select(list, 0)?.mean().neg().cast(dtype))
+        let sum = sum_dim(self.chosen.try_select(list, 0)?, 0);
+        Ok(sum.div_scalar(-(self.len() as f64)).cast(dtype))
     }
 
     /// The share of the nodes whose largest logit is that of their class; of equal logits Burn's `argmax` chooses.

@@ -1,8 +1,10 @@
 //! Classes of nodes, some of which are not known.
 
 use super::host::invalid;
-use burn::tensor::{Bool, DType, Device, Int, Tensor, TensorData};
-use sparse_burn::read_data;
+use crate::base::index::index_tensor;
+use crate::base::kind::associate;
+use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+use sparse_burn::{index_dtype_for, read_data};
 use sparse_core::Result;
 
 /// The class of every node of a graph; a node may have none.
@@ -115,8 +117,11 @@ impl Labels {
         if shape.contains(&0) {
             return Tensor::zeros(shape, &device);
         }
-        let classes = Tensor::<1, Int>::arange(0..self.classes as i64, (&device, DType::I64));
-        self.labels.clone().cast(DType::I64).unsqueeze_dim::<2>(1).equal(classes.unsqueeze_dim::<2>(0)).float()
+        let dtype = index_dtype_for(self.classes);
+        let classes = Tensor::<1, Int>::arange(0..self.classes as i64, (&device.clone().inner(), dtype));
+        let labels = index_tensor(self.labels.clone(), dtype);
+        let hot = labels.unsqueeze_dim::<2>(1).equal(classes.unsqueeze_dim::<2>(0)).float();
+        if device.is_autodiff() { associate(hot, &device) } else { hot }
     }
 
     /// The same labels without an autodiff association.

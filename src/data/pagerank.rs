@@ -87,7 +87,7 @@ impl PageRankConfig {
                 }
                 same_elements(OP, &off_tape.values, &given)?;
                 check_weights(OP, "a personalization", given.clone())?;
-                let sum = number(given.clone().sum());
+                let sum = number(sum_dim(given.clone(), 0));
                 if sum <= 0.0 {
                     return invalid(OP, "a personalization must be above 0 for some node, got 0 for all".into());
                 }
@@ -138,7 +138,7 @@ fn check_weights(op: &'static str, what: &str, weights: Tensor<1>) -> Result<()>
         return Ok(());
     }
     // NaN makes the sum NaN.
-    let (least, sum) = (number(weights.clone().min()), number(weights.sum()));
+    let (least, sum) = (number(weights.clone().min()), number(sum_dim(weights, 0)));
     if least >= 0.0 && sum.is_finite() {
         return Ok(());
     }

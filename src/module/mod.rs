@@ -39,7 +39,7 @@
 //! let device = Device::flex().autodiff();
 //! let mut net = Net::new([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]], &device);
 //! assert_eq!(net.num_params(), 3);
-//! let mut optimizer = AdamConfig::new().init();
+//! let mut optimizer = AdamConfig::new().with_epsilon(1e-8).init();
 //! let x = Tensor::<2>::ones([3, 4], &device);
 //! let mut losses = vec![];
 //! for _ in 0..5 {

@@ -91,7 +91,7 @@ impl<P: Pattern, const D: usize> SparseParam<P, D> {
     /// let device = Device::flex().autodiff();
     /// let matrix = |rows: [[f32; 2]; 2]| CsrTensor::<2>::from_dense(Tensor::from_floats(rows, &device));
     /// let mut weight = CsrParam::from_tensor(matrix([[1.0, 2.0], [0.0, 3.0]]));
-    /// let mut optimizer = AdamConfig::new().init();
+    /// let mut optimizer = AdamConfig::new().with_epsilon(1e-8).init();
     /// let loss = weight.val().matmul(Tensor::<2>::ones([2, 1], &device)).sum();
     /// let grads = GradientsParams::from_grads(loss.backward(), &weight);
     /// weight = optimizer.step(0.1, weight, grads);

@@ -2,6 +2,7 @@
 
 use super::features::{Features, check_square};
 use super::mlp::NodeNetwork;
+use crate::rows::expand;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
 use burn::module::{Module, Param};
@@ -84,7 +85,8 @@ impl<M: NodeNetwork> GinConv<M> {
         Features::Dense(source.clone()).check(OP, adjacency, width)?;
         Features::Dense(target.clone()).check_targets(OP, adjacency, width)?;
         crate::base::checks::same_elements(OP, &target, &self.eps.val())?;
-        let own = target * self.eps.val().add_scalar(1.0).unsqueeze();
+        let shape = target.dims();
+        let own = target * expand(self.eps.val().add_scalar(1.0).unsqueeze(), shape);
         Ok(self.network.forward(adjacency.try_matmul(source)? + own))
     }
 }

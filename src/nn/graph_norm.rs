@@ -4,6 +4,7 @@ use super::features::check_width;
 use super::pooling::{check_nodes, pool};
 use crate::base::checks::same_elements;
 use crate::base::float::wide;
+use crate::ops::linear::biased;
 use crate::ops::plan::IndexPlan;
 use burn::config::Config;
 use burn::module::{Module, Param};
@@ -83,12 +84,14 @@ impl GraphNorm {
         }
         // Squares of 16-bit floats overflow: all is computed in f32.
         let dtype = x.dtype();
-        let [alpha, gamma, beta] = [&self.alpha, &self.gamma, &self.beta].map(|param| wide(param.val().unsqueeze()));
+        let [alpha, gamma] = [&self.alpha, &self.gamma].map(|param| wide(param.val().unsqueeze()));
+        let beta: Tensor<2> = wide(self.beta.val().unsqueeze());
         let x = wide(x);
         let mean = pool(OP, x.clone(), graphs, Reduce::Mean)? * alpha;
         let centred = x - graphs.try_select(mean, 0)?;
         let variance = pool(OP, centred.clone().powi_scalar(2), graphs, Reduce::Mean)?;
         let factor = variance.add_scalar(self.epsilon).sqrt().recip() * gamma;
-        Ok((centred * graphs.try_select(factor, 0)? + beta).cast(dtype))
+        let scaled = centred * graphs.try_select(factor, 0)?;
+        Ok(biased(scaled, beta.squeeze_dim(0)).cast(dtype))
     }
 }

@@ -6,6 +6,7 @@ use crate::base::index::{index_dtype, ints};
 use crate::base::limits::dense_limit;
 use crate::base::sizes::cells;
 use crate::module::param::CsrParam;
+use crate::ops::linear::biased;
 use crate::pattern::csr::CsrPattern;
 use crate::tensor::sparse::CsrTensor;
 use burn::config::Config;
@@ -59,7 +60,7 @@ pub struct SparseLinearConfig {
 /// let device = Device::flex().autodiff();
 /// let mut layer = SparseLinearConfig::new(20, 8).with_density(0.25).init(&device);
 /// assert_eq!(layer.weight.nnz(), 40);
-/// let (mut optimizer, schedule) = (AdamConfig::new().init(), RewireSchedule::new(2, 8));
+/// let (mut optimizer, schedule) = (AdamConfig::new().with_epsilon(1e-8).init(), RewireSchedule::new(2, 8));
 /// for step in 1..=8 {
 ///     let count = schedule.count(step, layer.weight.nnz());
 ///     if count.is_some() {
@@ -206,7 +207,7 @@ impl SparseLinear {
 
     fn with_bias(&self, out: Tensor<2>) -> Tensor<2> {
         match &self.bias {
-            Some(bias) => out + bias.val().unsqueeze(),
+            Some(bias) => biased(out, bias.val()),
             None => out,
         }
     }

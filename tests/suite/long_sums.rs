@@ -2,7 +2,7 @@
 //! it in f32: added in order they change nothing.
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
-use sparse_tensor::nn::{GcnConvConfig, global_add_pool, global_mean_pool};
+use sparse_tensor::nn::{GcnConvConfig, GraphNormConfig, SparseLinearConfig, global_add_pool, global_mean_pool};
 use sparse_tensor::ops::{IndexPlan, Reduce, put_along_axis};
 use sparse_tensor::{CsrTensor, Fill};
 
@@ -67,5 +67,13 @@ fn of_gradients_of_a_bias() {
         let out = layer.forward(&loops, x) * terms(d_output, &device);
         let grads = out.sum().backward();
         check("GcnConv", layer.bias.unwrap().val().grad(&grads).unwrap(), 64);
+        let layer = SparseLinearConfig::new(d_input, d_output).with_density(1.0).init(&device);
+        let out = layer.forward(Tensor::ones([COUNT, d_input], &device)) * terms(d_output, &device);
+        let grads = out.sum().backward();
+        check("SparseLinear", layer.bias.unwrap().val().grad(&grads).unwrap(), 64);
+        let norm = GraphNormConfig::new(d_output).init(&device);
+        let graphs = IndexPlan::new(Tensor::zeros([COUNT], &device.clone().inner()), 1).unwrap();
+        let out = norm.forward(Tensor::ones([COUNT, d_output], &device), &graphs) * terms(d_output, &device);
+        check("GraphNorm", norm.beta.val().grad(&out.sum().backward()).unwrap(), 64);
     }
 }

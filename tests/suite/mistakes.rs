@@ -21,7 +21,7 @@ fn compiler_on(expressions: &[String]) -> Vec<Option<String>> {
         let name = entry.file_name().into_string().unwrap_or_default();
         name.starts_with("libsparse_tensor-") && name.ends_with(".rlib")
     });
-    // Builds with other features may lie beside the one of this test, but none is newer.
+    // Builds with other features may lie in the same folder. Any of them has what is tested here.
     let library = libraries.max_by_key(|entry| entry.metadata().and_then(|data| data.modified()).expect("a time"));
     let library = library.expect("the library that this test is linked with").path();
 

@@ -33,7 +33,11 @@ pub fn replace<E>(
     // A file that has lost its name, in `/dev/fd`, has no place either.
     let unnamed = || end_of_links(path).is_ok_and(|place| !place.exists());
     if fs::metadata(path).is_ok_and(|old| !old.is_file() || unnamed()) {
-        let mut out = BufWriter::new(OpenOptions::new().write(true).open(path).map_err(&trouble)?);
+        let file = OpenOptions::new().write(true).open(path).map_err(&trouble)?;
+        if file.metadata().map_err(&trouble)?.is_file() {
+            file.set_len(0).map_err(&trouble)?;
+        }
+        let mut out = BufWriter::new(file);
         write(&mut out)?;
         return out.flush().map_err(trouble);
     }
@@ -318,6 +322,21 @@ mod tests {
         let found = fs::metadata(&path).unwrap();
         assert_eq!(found.mode() & 0o777, 0o640);
         assert!(!others || (found.uid(), found.gid()) == (1234, 4321));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_without_a_name_is_written_from_its_start() {
+        use std::os::fd::AsRawFd;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "a longer text").unwrap();
+        let mut file = File::open(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        whole(Path::new(&format!("/dev/fd/{}", file.as_raw_fd())), "one").unwrap();
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut file, &mut text).unwrap();
+        assert_eq!(text, "one");
     }
 
     #[cfg(unix)]

@@ -35,6 +35,17 @@ pub(crate) struct Stamp {
     tag: Option<String>,
 }
 
+/// Refuses a pipe or a device, which may never end. `place` has no leading `/`.
+fn regular(op: &'static str, place: &str) -> Result<(), PrepareError> {
+    let path = format!("/{place}");
+    match std::fs::metadata(&path) {
+        Ok(found) if !found.is_file() && !found.is_dir() => {
+            Err(PrepareError::invalid(op, format!("{path} must be a regular file or a folder")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Looks for files. Patterns and folders are listed.
 pub(crate) async fn find(ctx: &SessionContext, op: &'static str, files: &Files) -> Result<Found> {
     let query = PrepareError::query(op);
@@ -43,6 +54,9 @@ pub(crate) async fn find(ctx: &SessionContext, op: &'static str, files: &Files) 
         let url = ListingTableUrl::parse(path).map_err(&query)?;
         local &= url.scheme() == "file";
         register(ctx, op, &url)?;
+        if url.scheme() == "file" {
+            regular(op, url.prefix().as_ref())?;
+        }
         let store = ctx.runtime_env().object_store(&url).map_err(&query)?;
         let state = ctx.state();
         let none = |error| PrepareError::invalid(op, format!("there must be a file at {path}, got: {error}"));
@@ -52,6 +66,9 @@ pub(crate) async fn find(ctx: &SessionContext, op: &'static str, files: &Files) 
             return Err(PrepareError::invalid(op, format!("there must be a file at {path}, got none")));
         }
         found.sort_by(|a, b| a.location.cmp(&b.location));
+        if url.scheme() == "file" {
+            found.iter().try_for_each(|meta| regular(op, meta.location.as_ref()))?;
+        }
         stamps.extend(found.iter().map(|meta| Stamp {
             place: format!("{}{}", url.object_store().as_str(), meta.location),
             bytes: meta.size,

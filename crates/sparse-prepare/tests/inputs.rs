@@ -28,6 +28,23 @@ fn fails(options: &Options, expected: &str) {
     assert!(!options.out.join(sparse_shards::MANIFEST).exists());
 }
 
+/// A pipe has no end, and one without a writer has no begin.
+#[cfg(unix)]
+#[test]
+fn edges_are_regular_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = sample(false).options(folder.path());
+    let [pipe, link] = ["pipe.csv", "link.csv"].map(|name| folder.path().join(name));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+    for path in [pipe, link] {
+        options.edges.paths = vec![path.display().to_string()];
+        let error = prepare(&options, &Silent).unwrap_err();
+        assert_eq!(format!("{error:?}"), error.to_string());
+        assert!(error.to_string().contains("must be a regular file or a folder"), "{error}");
+    }
+}
+
 #[test]
 fn files_must_not_change_while_they_are_read() {
     let folder = tempfile::tempdir().unwrap();

@@ -45,6 +45,7 @@ fn sample(folder: &Path) -> Manifest {
 }
 
 fn message(error: ShardError) -> String {
+    assert_eq!(format!("{error:?}"), error.to_string());
     error.to_string()
 }
 

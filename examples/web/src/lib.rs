@@ -84,7 +84,7 @@ impl Training {
             without_blocking(|| (symmetric_normalization(&graph.adjacency, true), graph.labelled(&graph.splits.train)))
                 .await;
         let model = Model::new(u64::from(seed), device);
-        let optimizer = AdamConfig::new().init();
+        let optimizer = AdamConfig::new().with_epsilon(1e-8).init();
         let ties = [graph.adjacency.pattern().row_ids(), graph.adjacency.pattern().col_idx()].map(Tensor::clone);
         Ok(Self {
             adjacency,

@@ -152,12 +152,17 @@ impl Blocks {
     }
 
     /// The elements of row `r` in blocks. A row that is short is one block, as where its products are sorted.
-    pub(super) fn of_row<T: Element>(self, a: View<'_>, b: Ids<'_>, r: usize) -> Vec<Range<usize>> {
+    pub(super) fn of_row<T: Element>(
+        self,
+        a: View<'_>,
+        b: Ids<'_>,
+        r: usize,
+    ) -> impl ExactSizeIterator<Item = Range<usize>> + use<T> {
         let all = a.ptr.span(r);
-        if !T::IS_FLOAT || all.len() <= self.elements || is_short(self.width, || products_of(a, b, r)) {
-            return vec![all];
-        }
-        all.clone().step_by(self.elements).map(|start| start..all.end.min(start + self.elements)).collect()
+        let whole = !T::IS_FLOAT || all.len() <= self.elements || is_short(self.width, || products_of(a, b, r));
+        let step = if whole { all.len() } else { self.elements };
+        (0..if whole { 1 } else { all.len().div_ceil(step) })
+            .map(move |k| all.start + k * step..all.end.min(all.start + (k + 1) * step))
     }
 }
 

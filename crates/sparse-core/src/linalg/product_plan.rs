@@ -97,10 +97,11 @@ impl ProductPlan {
             for r in piece.rows.clone() {
                 let row = ptr.span(r);
                 let blocks = self.blocks.of_row::<T>(a, b.ptr, r);
-                for (k, elements) in blocks.iter().enumerate() {
+                let several = blocks.len() > 1;
+                for (k, elements) in blocks.enumerate() {
                     sums.clear();
                     sums.resize(row.len(), T::ACC_ZERO);
-                    for e in elements.clone() {
+                    for e in elements {
                         let weight = a_values[position(a.perm, e)].widen();
                         let (slots, row) = row_of(e, a.idx, b, b_values, &mut rest);
                         each_term(slots, row, b, b_values, |slot, v| {
@@ -108,11 +109,11 @@ impl ProductPlan {
                             *sum = T::add(*sum, T::mul(weight, v));
                         });
                     }
-                    if blocks.len() > 1 {
+                    if several {
                         more.push(k, &sums, T::add);
                     }
                 }
-                if blocks.len() > 1 {
+                if several {
                     more.finish(&mut sums, T::add);
                 }
                 let out = &mut out[row.start - first..row.end - first];

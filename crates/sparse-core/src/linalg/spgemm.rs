@@ -20,9 +20,9 @@ use core::ops::Range;
 /// two levels marks the columns that have a product and lists them in order without a sort. If the matrix has many more
 /// columns than B has elements, the accumulator has a place only for each column that B uses. Sums are accumulated in
 /// [`Element::Acc`] in the order of A's row, those of a long row in blocks (of 256 elements at least), whatever the
-/// number of threads. O(products + rows) time. Memory for the
-/// result, and for one dense row per thread. A result that takes at most 256 MB even if each product is an element is
-/// copied once, where a sample of the rows says that at least half of the products are.
+/// number of threads. O(products + rows) time. Memory for the result, and for one dense row per thread. A result that
+/// takes at most 256 MB even if each product is an element is copied once, where a sample of the rows says that at least
+/// half of the products are.
 ///
 /// In a matrix of more than 2^18 such places, the products of a row that has at most 1024 are sorted instead: a dense
 /// row would not fit the caches, and its bitmap would take longer than the row. The bits are the same.
@@ -305,14 +305,15 @@ fn add_blocks<T: Element>(
     mut add: impl FnMut(Range<usize>, &mut [T::Acc]),
 ) {
     let blocks = Blocks::of(b.ptr, b.places.len(), b.width).of_row::<T>(a, b.ptr, r);
-    for (k, elements) in blocks.iter().enumerate() {
-        add(elements.clone(), sums);
-        if blocks.len() > 1 {
+    let several = blocks.len() > 1;
+    for (k, elements) in blocks.enumerate() {
+        add(elements, sums);
+        if several {
             more.push(k, sums, T::add);
             sums.fill(T::ACC_ZERO);
         }
     }
-    if blocks.len() > 1 {
+    if several {
         more.finish(sums, T::add);
     }
 }

@@ -91,7 +91,7 @@ fn visit<X: Copy, V: Copy, F: Step<X, V>>(
             rows.prefetch(next as usize);
         }
         // What the cells hold belongs to the first block.
-        let mut number = 0;
+        let (mut number, group_len) = (0, high - low);
         loop {
             let end = blocks.map_or(high, |(block, _)| low + below(&order[low..high], (number + 1) * block));
             let own = &order[low..end];
@@ -115,7 +115,7 @@ fn visit<X: Copy, V: Copy, F: Step<X, V>>(
                     step.step(cell, value, k as usize);
                 }
             }
-            let Some((block, nothing)) = blocks else { break };
+            let (Some((block, nothing)), false) = (blocks, own.len() == group_len) else { break };
             let add = |cell, more| step.join(cell, more);
             sums.push(number, cells, add);
             let Some(&next) = order[..high].get(low) else {

@@ -10,6 +10,7 @@
 //! - `plan` shares the cells among threads.
 //! - `cells` scatters values into cells; a `Step` (in `step`) updates a cell with a value.
 //! - `groups` does the same for wide rows whose destinations are grouped.
+//! - `hubs` adds the values of a cell that gets most of them.
 //! - `gather` reads cells: it computes a result for each value from its cell.
 //! - `layout` orders the cells for the cache.
 //!
@@ -21,6 +22,7 @@ mod cells;
 mod check;
 mod gather;
 mod groups;
+mod hubs;
 mod layout;
 mod plan;
 mod product;

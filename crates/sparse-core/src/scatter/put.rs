@@ -1,6 +1,7 @@
 //! The forward pass of `put_along_axis`.
 
 use super::cells::{scatter_cells, scatter_rows, units};
+use super::hubs::Hubs;
 use super::layout::Layout;
 use super::step::Step;
 use super::target::{Reduce, Target};
@@ -16,8 +17,8 @@ use core::hint::select_unpredictable;
 /// The array's own value is the first of each group; with `include_self = false` it is forgotten wherever a value
 /// arrives. It stays where no value arrives. Values are taken in row-major order: assign keeps the last one, sums and
 /// products are rounded in that order (f16 and bf16 are computed in f32 and rounded once at the end). Of more steps
-/// than 512 and 64 times `len`, each block of that many has sums of its own, which are added in pairs. A mean divides
-/// by the number of values (plus one for the array's own value, if included). Over integers the mean is exact (the sum
+/// than 512 and 64 times `len`, each block of that many has sums of its own, which are added in pairs; a cell that gets
+/// most of a long block has blocks of its own, of 64 values. A mean divides by the number of values (plus one for the array's own value, if included). Over integers the mean is exact (the sum
 /// is kept in 64 bits) and rounded towards minus infinity. For amax and amin, any NaN gives NaN.
 ///
 /// Time O(count * outer * inner). Extra memory for cells: an accumulator for each element of the array if it is wider
@@ -64,6 +65,8 @@ fn run<T: Element>(
     if let (Some(start), false) = (start, in_one_pass) {
         par::copy(start, out);
     }
+    let sums = matches!(reduce, Reduce::Add | Reduce::Mean);
+    let hubs = sums.then(|| Hubs::of(target, start.unwrap_or(out)));
     let start = start.filter(|_| in_one_pass);
     // The value that a hit cell starts from if the array's own value is forgotten.
     let from = |neutral: T| (!include_self).then_some(neutral);
@@ -89,6 +92,9 @@ fn run<T: Element>(
             };
             through(target, values, out, None, load, &IntegerMean, store);
         }
+    }
+    if let Some(hubs) = hubs {
+        hubs.write(target, values, include_self, reduce == Reduce::Mean, out);
     }
 }
 

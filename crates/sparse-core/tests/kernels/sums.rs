@@ -236,6 +236,40 @@ fn of_20_million_ones_do_not_stop() {
     }
 }
 
+/// One of many cells gets almost all values, none of which is exact in f32.
+#[test]
+fn of_a_cell_that_gets_most_values_are_near() {
+    let (len, count) = (20_000, 3_000_000);
+    let index: Vec<i32> = (0..count).map(|k| if k % 7 == 3 { (k % len) as i32 } else { -2 }).collect();
+    let groups = group_by(&index.iter().map(|&k| k.rem_euclid(len as i32)).collect::<Vec<_>>(), len);
+    let axis = TargetIndex::Axis(index[..].into());
+    let grouped =
+        TargetIndex::Grouped { index: index[..].into(), order: groups.order[..].into(), ptr: groups.ptr[..].into() };
+    for (outer, inner) in [(1, 1), (1, 2), (2, 1)] {
+        let full: Vec<i32> = (0..outer * count * inner).map(|v| index[v / inner % count]).collect();
+        let values = vec![0.1f32; outer * count * inner];
+        for (reduce, include_self) in [(Reduce::Add, true), (Reduce::Add, false), (Reduce::Mean, true)] {
+            let all = [axis, grouped, TargetIndex::Full(full[..].into())].map(|index| {
+                let target = Target { outer, len, inner, count, index };
+                let mut out = vec![0.1f32; outer * len * inner];
+                put(&target, reduce, include_self, &values, &mut out);
+                let copied = put_copied(&target, reduce, include_self, &values, &vec![0.1; outer * len * inner]);
+                assert_eq!(out, copied, "{reduce:?} {include_self}");
+                out
+            });
+            let members = groups.ptr[len - 1] - groups.ptr[len - 2] + i32::from(include_self);
+            let expected = if reduce == Reduce::Mean { 1.0 } else { f64::from(members) } * f64::from(0.1f32);
+            for (kind, out) in all.iter().enumerate() {
+                for hub in out.chunks_exact(len * inner).flat_map(|slab| &slab[(len - 2) * inner..][..inner]) {
+                    let error = (f64::from(*hub) - expected).abs() / expected;
+                    assert!(error <= (BLOCK + 22.0) * SINGLE / 2.0, "{reduce:?} {kind} {inner}: {hub} for {expected}");
+                }
+            }
+            assert!(all[0] == all[1] && all[0] == all[2], "{reduce:?} {include_self} {inner}");
+        }
+    }
+}
+
 /// The ways to the same sums have the same bits, of long ones too.
 #[test]
 fn a_plan_and_groups_change_no_bits() {
