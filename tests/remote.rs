@@ -2,7 +2,7 @@
 //!
 //! `cargo test --features remote --test remote`
 //!
-//! With `SPARSE_TEST_DEVICE=remote` the law and the oracle's cases run on such a device too.
+//! With `SPARSE_TEST_DEVICE=remote` the equivalence test and the oracle's cases run on such a device too.
 
 use burn::module::Module;
 use burn::optim::{AdamConfig, GradientsParams};
@@ -259,7 +259,7 @@ fn results(device: &Device) -> Vec<TensorData> {
 }
 
 #[test]
-fn results_that_are_not_foreseen_are_those_of_the_servers_backend() {
+fn results_that_are_not_inferred_are_those_of_the_servers_backend() {
     let _alone = alone();
     let server = Server::start("sparse");
     let remote = results(&connect(&server.url()).unwrap());

@@ -1,4 +1,4 @@
-//! The dense twin.
+//! The dense counterpart.
 
 use crate::loss;
 use crate::task::Part;

@@ -1,4 +1,4 @@
-//! Trains a network of which a tenth of the weights exist, and its dense twin, step by step beside each other.
+//! Trains a network of which a tenth of the weights exist, and its dense counterpart, step by step beside each other.
 //!
 //! ```text
 //! cargo run --release --example sparse_mlp                         # RigL at 90 % sparsity

@@ -25,7 +25,7 @@ pub(crate) fn plain_name(fallible: &'static str) -> &'static str {
     fallible.strip_prefix("try_").unwrap_or(fallible)
 }
 
-/// Panics with the text of the error. For operations without a `try_` twin.
+/// Panics with the text of the error. For operations without a `try_` variant.
 #[track_caller]
 pub(crate) fn expect<T>(result: Result<T>) -> T {
     match result {

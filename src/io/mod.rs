@@ -12,8 +12,8 @@
 //!
 //! Text files may be compressed by gzip if the feature `gz` is on. No content of a file causes a panic, and the size
 //! that a header claims is not allocated unless the file is that large. [`Limits`](crate::Limits) bounds what a reader
-//! takes. A writer leaves a whole file, or what was there before. Every function that reads a file has a twin that ends
-//! in `_with` and reports its [`Progress`].
+//! takes. A writer leaves a whole file, or what was there before. Every function that reads a file has a variant that
+//! ends in `_with` and reports its [`Progress`].
 
 pub mod edge_list;
 #[cfg(feature = "mmap")]

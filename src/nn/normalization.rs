@@ -12,7 +12,7 @@ use crate::tensor::fill::Fill;
 use crate::tensor::sparse::{CsrTensor, SparseTensor};
 use burn::tensor::{Float, Tensor};
 use sparse_core::{Result, SparseError};
-use sparse_macros::{async_twin, or_panic};
+use sparse_macros::{async_variant, or_panic};
 
 /// `D^-1/2 (A + I) D^-1/2`, with `D` the diagonal matrix of the row sums of `A + I`. Without `self_loops`, `A` takes
 /// the place of `A + I`.
@@ -40,7 +40,7 @@ use sparse_macros::{async_twin, or_panic};
 /// # Errors
 ///
 /// `shape_mismatch` if the matrix is not square; `fill_mismatch`.
-#[async_twin]
+#[async_variant]
 #[or_panic]
 pub fn try_symmetric_normalization(adjacency: &CsrTensor<2>, self_loops: bool) -> Result<CsrTensor<2>> {
     const OP: &str = "symmetric_normalization";
@@ -76,7 +76,7 @@ fn by_degrees(matrix: &CsrTensor<2>) -> Result<CsrTensor<2>> {
 /// # Errors
 ///
 /// `shape_mismatch` if the matrix is not square; `fill_mismatch`.
-#[async_twin]
+#[async_variant]
 #[or_panic]
 pub fn try_gcn_normalization(adjacency: &CsrTensor<2>, loop_weight: f64) -> Result<CsrTensor<2>> {
     const OP: &str = "gcn_normalization";

@@ -72,7 +72,7 @@ impl Along {
         let shape: Vec<usize> = shape.collect();
         let none = Tensor::empty([shape.len(), 0], (&of.pattern.device(), of.pattern.index_dtype()));
         let pattern = P::from_coordinates(none, &shape, true);
-        let values = of.fill.beside(nothing([0, self.blocks.kept()], dtype, &[&of.values]));
+        let values = of.fill.without_gradient(nothing([0, self.blocks.kept()], dtype, &[&of.values]));
         SparseTensor::from_parts(pattern, values, self.blocks.shape.clone(), fill)
     }
 }

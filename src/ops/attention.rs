@@ -162,7 +162,7 @@ pub(crate) fn attend<P: Pattern>(
     let parts = Parts { by_row: matrix.row_view(), lines: &lines, heads, value: &plain_value, drops: drops.as_ref() };
     let (out, weights) = match parts.one_walk(&scores, keep) {
         Some(done) => done,
-        None => parts.apart(matrix, &scores),
+        None => parts.in_steps(matrix, &scores),
     };
     let saved = Saved {
         by_row: parts.by_row,
@@ -225,7 +225,7 @@ impl<P: Pattern> Parts<'_, P> {
     }
 
     /// The same by one kernel after the other.
-    fn apart(&self, matrix: &Matrix, scores: &Scores) -> (Tensor<2>, Option<Tensor<2>>) {
+    fn in_steps(&self, matrix: &Matrix, scores: &Scores) -> (Tensor<2>, Option<Tensor<2>>) {
         let plain = match scores {
             Scores::Given(scores) => scores.clone().inner(),
             Scores::Products { query, key, scale } => {

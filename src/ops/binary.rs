@@ -11,7 +11,7 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Float;
 use sparse_burn::BinaryOp;
 use sparse_core::{Result, SparseError};
-use sparse_macros::{async_twin, or_panic};
+use sparse_macros::{async_variant, or_panic};
 use std::borrow::Borrow;
 
 macro_rules! operations {
@@ -34,7 +34,7 @@ macro_rules! operations {
         /// # Errors
         ///
         /// `shape_mismatch`, `layout_mismatch` (another number of dense dims), `dtype_mismatch`, `device_mismatch`.
-        #[async_twin]
+        #[async_variant]
         #[or_panic]
         pub fn $name(&self, other: &Self) -> Result<Self> {
             combine(BinaryOp::$op, self, other)
@@ -58,7 +58,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// As [`try_add`](Self::try_add).
-    #[async_twin]
+    #[async_variant]
     #[or_panic]
     pub fn try_div(&self, other: &Self) -> Result<SparseTensor<P, D, Float>> {
         check("div", self, other)?;
@@ -107,7 +107,7 @@ fn combine<P: Pattern, const D: usize, K: Numeric>(
     let (pattern, mut values) = zip(op, operand(&a), operand(&b));
     if a.fill.is_undefined() || b.fill.is_undefined() {
         // The other fill may take no part.
-        values = a.fill.beside(b.fill.beside(values));
+        values = a.fill.without_gradient(b.fill.without_gradient(values));
     }
     let full = is_full(&pattern);
     let counted = |tensor: SparseTensor<P, D, K>| SparseTensor { fill: tensor.fill.counting(full), ..tensor };

@@ -11,7 +11,7 @@ use crate::rows::{RowMap, sum_rows};
 use crate::tensor::sparse::{CooTensor, SparseTensor};
 use burn::tensor::Tensor;
 use sparse_burn::{Reduce, index_dtype_for};
-use sparse_macros::async_twin;
+use sparse_macros::async_variant;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The same tensor with duplicates summed (of Bool: whether any holds) and coordinates in lexicographic order.
@@ -20,7 +20,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// is computed once and kept with the pattern. Cost: a radix sort of the coordinates, then one pass over the
     /// values.
     /// Backward: each duplicate gets the gradient of its sum.
-    #[async_twin]
+    #[async_variant]
     pub fn coalesce(&self) -> Self {
         match self.pattern.coalesce() {
             None => self.clone(),
@@ -90,7 +90,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// let largest = a.coalesce_with(Reduce::Amax);
     /// assert_eq!(largest.values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [3.0, 5.0]);
     /// ```
-    #[async_twin]
+    #[async_variant]
     pub fn coalesce_with(&self, reduce: Reduce) -> Self {
         if self.is_coalesced() || self.nnz() == 0 || reduce == Reduce::Add {
             return self.coalesce();

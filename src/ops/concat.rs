@@ -13,7 +13,7 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{AsIndex, Tensor};
 use sparse_burn::MergeRule;
 use sparse_core::{Result, SparseError};
-use sparse_macros::{async_twin, or_panic};
+use sparse_macros::{async_variant, or_panic};
 
 /// Joins the tensors of `parts` along `dim` in `[-rank, rank)`. Burn's `Tensor::cat` does the same, but takes a `Vec`.
 ///
@@ -50,7 +50,7 @@ use sparse_macros::{async_twin, or_panic};
 ///
 /// `empty_input`, `axis_out_of_range`, `shape_mismatch`, `layout_mismatch` (another number of dense dims),
 /// `dtype_mismatch`, `fill_mismatch`, `undefined_fill`, `device_mismatch`, `overflow`.
-#[async_twin]
+#[async_variant]
 #[or_panic]
 pub fn try_concat<P: Pattern, const D: usize, K: Kind>(
     parts: &[SparseTensor<P, D, K>],

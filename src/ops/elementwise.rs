@@ -15,7 +15,7 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Float, FloatDType, Int, Scalar, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::Result;
-use sparse_macros::{async_twin, or_panic};
+use sparse_macros::{async_variant, or_panic};
 use std::cmp::Ordering;
 
 fn rows<P: Pattern, const D: usize, K: Kind>(tensor: &SparseTensor<P, D, K>, map: &Option<RowMap>) -> Tensor<2, K> {
@@ -70,7 +70,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if values.dims() != [nnz, block] {
             return Err(changed_shape(op, values.dims(), [nnz, block]));
         }
-        let values = if undefined.contains(&true) { a.fill.beside(b.fill.beside(values)) } else { values };
+        let values =
+            if undefined.contains(&true) { a.fill.without_gradient(b.fill.without_gradient(values)) } else { values };
         // Fills that the host knows are combined on the host, so that a zero stays known.
         let known = a.fill.host().zip(b.fill.host()).and_then(|(x, y)| host(x, y, a.dtype()));
         let fill = match known {
@@ -90,7 +91,7 @@ macro_rules! pairs {
         /// # Errors
         ///
         /// `shape_mismatch`, `layout_mismatch`, `dtype_mismatch`, `device_mismatch`.
-        #[async_twin]
+        #[async_variant]
         #[or_panic]
         pub fn $name(&self, other: &Self) -> Result<SparseTensor<P, D, $out>> {
             let name = plain_name(stringify!($name));
@@ -300,7 +301,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D, Float> {
     /// # Errors
     ///
     /// `shape_mismatch`, `layout_mismatch`, `dtype_mismatch`, `device_mismatch`.
-    #[async_twin]
+    #[async_variant]
     #[or_panic]
     pub fn try_powf(&self, other: &Self) -> Result<Self> {
         check("powf", self, other)?;
@@ -412,7 +413,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `shape_mismatch`, `layout_mismatch`, `dtype_mismatch`, `device_mismatch`.
-    #[async_twin]
+    #[async_variant]
     #[or_panic]
     pub fn try_mask_where(&self, mask: &SparseTensor<P, D, Bool>, value: &Self) -> Result<Self> {
         const OP: &str = "mask_where";

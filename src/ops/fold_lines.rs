@@ -215,5 +215,5 @@ pub(super) fn total<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         _ => out.fill,
     };
     let row = constant(fill.row(1, of.dtype(), &of.device()), &[&out.values]);
-    Ok(of.fill.beside(row).reshape(Exact([1])))
+    Ok(of.fill.without_gradient(row).reshape(Exact([1])))
 }

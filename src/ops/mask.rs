@@ -15,7 +15,7 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Tensor;
 use sparse_burn::MergeRule;
 use sparse_core::{Result, SparseError};
-use sparse_macros::{async_twin, or_panic};
+use sparse_macros::{async_variant, or_panic};
 
 /// The elements of `dense` at the pattern of `mask`, with fill zero. The values of `mask` do not matter and may be of
 /// any kind.
@@ -37,7 +37,7 @@ use sparse_macros::{async_twin, or_panic};
 /// # Errors
 ///
 /// `shape_mismatch`, `unsupported_dtype`, `device_mismatch`.
-#[async_twin]
+#[async_variant]
 #[or_panic]
 pub fn try_sparse_mask<P: Pattern, const D: usize, K: Kind, KM: Kind>(
     dense: Tensor<D, K>,
@@ -76,7 +76,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `shape_mismatch`, `layout_mismatch` (another number of dense dims), `device_mismatch`.
-    #[async_twin]
+    #[async_variant]
     #[or_panic]
     pub fn try_intersect_with<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Result<Self> {
         same_structure("intersect_with", self, other)?;
@@ -110,7 +110,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// As [`try_intersect_with`](Self::try_intersect_with); `undefined_fill` if a new element would have no value.
-    #[async_twin]
+    #[async_variant]
     #[or_panic]
     pub fn try_union_with<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Result<Self> {
         const OP: &str = "union_with";
@@ -136,7 +136,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// As [`try_intersect_with`](Self::try_intersect_with).
-    #[async_twin]
+    #[async_variant]
     #[or_panic]
     pub fn try_difference<KM: Kind>(&self, other: &SparseTensor<P, D, KM>) -> Result<Self> {
         same_structure("difference", self, other)?;

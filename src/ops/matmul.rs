@@ -10,8 +10,8 @@ use crate::base::scalar::host_float;
 use crate::kernel;
 use crate::pattern::layout::{Pattern, stores_all};
 use crate::pattern::matrix::Matrix;
-use crate::pattern::turned::Turned;
-use crate::pattern::view::{View, WIDE, apart, beside};
+use crate::pattern::transposed_values::TransposedValues;
+use crate::pattern::view::{View, WIDE, batch_to_features, features_to_batch};
 use crate::rows::sum_dim;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
@@ -19,7 +19,7 @@ use burn::tensor::FloatDType::F32;
 use burn::tensor::{Bool, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
-use sparse_macros::{async_twin, or_panic};
+use sparse_macros::{async_variant, or_panic};
 use std::sync::Arc;
 
 /// What a sparse tensor of rank `D` can be multiplied by: see [`matmul`](SparseTensor::matmul).
@@ -167,7 +167,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// than [the limit](crate::Limits) of rows that are almost all empty (or columns, if the second operand is
     /// tracked: its gradient is computed by columns); `overflow` if the result has more elements than an index
     /// dtype of the device can count, or than memory can hold.
-    #[async_twin]
+    #[async_variant]
     #[or_panic]
     pub fn try_matmul<R: MatmulRhs<P, D, K>>(&self, rhs: R) -> Result<R::Output> {
         rhs.multiply(self)
@@ -184,18 +184,18 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             return Ok(in_float(&own.times(op, in_float(&dense, F32))?, back));
         }
         let (dense_rows, batch) = (operand.below(dense.clone()), operand.batch());
-        let product = |matrix, values, turned| {
+        let product = |matrix, values, transposed| {
             let values = operand.values(values);
-            spmm_each(matrix, (values, turned), dense_rows, batch).reshape(Exact(operand.out()))
+            spmm_each(matrix, (values, transposed), dense_rows, batch).reshape(Exact(operand.out()))
         };
         let Some(fill) = fill_term(self) else {
-            return Ok(self.fill.beside(product(matrix, self.values.clone(), self.turned())));
+            return Ok(self.fill.without_gradient(product(matrix, self.values.clone(), self.transposed())));
         };
         // A = (S - fill on its pattern) + fill everywhere. An element must be stored once for this, so duplicates are
         // merged.
         let merged = self.coalesce();
         let own = merged.pattern.matrix().expect("coalescing keeps the rank");
-        let counts = counts_beside(&merged, 0, own);
+        let counts = counts_of_full_lines(&merged, 0, own);
         let values = without(merged.values, &fill, counts.as_ref().map(|counts| counts.at(own.row_ids())));
         let out = product(own, values, None);
         let sum = out.clone() + sum_dim(dense, operand.at()) * operand.fill(fill);
@@ -252,11 +252,11 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let back = |out: Tensor<2, K>| out.reshape(Exact([batch, right[D - 1], features])).swap_dims(1, 2);
         let Some(fill) = fill_term(self) else {
             let out = back(spmm_transposed(matrix, self.values.clone(), flat));
-            return Ok(self.fill.beside(out.reshape(Exact(shape))));
+            return Ok(self.fill.without_gradient(out.reshape(Exact(shape))));
         };
         let merged = self.coalesce();
         let own = merged.pattern.matrix().expect("coalescing keeps the rank");
-        let counts = counts_beside(&merged, 1, own);
+        let counts = counts_of_full_lines(&merged, 1, own);
         let values = without(merged.values, &fill, counts.as_ref().map(|counts| counts.at(own.col_ids())));
         let out = back(spmm_transposed(own, values, flat));
         let sum = out.clone() + sum_dim(dense, 2) * fill.reshape(Exact([1; 3]));
@@ -341,7 +341,7 @@ impl Counts {
 
 /// The stored elements of the rows (`dim` 0) or columns of a coalesced tensor, if a line may be full and the fill may
 /// not be finite. A full line takes no fill, and infinity minus infinity is NaN.
-fn counts_beside<P: Pattern, const D: usize, K: Numeric>(
+fn counts_of_full_lines<P: Pattern, const D: usize, K: Numeric>(
     merged: &SparseTensor<P, D, K>,
     dim: usize,
     matrix: &Matrix,
@@ -377,7 +377,7 @@ struct Saved {
     batch: usize,
     values: Option<Tensor<2>>,
     dense: Option<Tensor<2>>,
-    turned: Option<Arc<Turned>>,
+    transposed: Option<Arc<TransposedValues>>,
     /// The result, if ReLU made it.
     out: Option<Tensor<2>>,
 }
@@ -390,7 +390,7 @@ pub(super) fn spmm<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Ten
 /// [`spmm`] with each of `batch` dense operands, which lie one below the other, as the results do.
 fn spmm_each<K: Numeric>(
     matrix: &Matrix,
-    values: (Tensor<2, K>, Option<&Arc<Turned>>),
+    values: (Tensor<2, K>, Option<&Arc<TransposedValues>>),
     dense: Tensor<2, K>,
     batch: usize,
 ) -> Tensor<2, K> {
@@ -401,12 +401,12 @@ fn spmm_each<K: Numeric>(
 /// [`spmm`], with what follows it.
 pub(super) fn spmm_then<K: Numeric>(
     matrix: &Matrix,
-    (values, turned): (Tensor<2, K>, Option<&Arc<Turned>>),
+    (values, transposed): (Tensor<2, K>, Option<&Arc<TransposedValues>>),
     dense: Tensor<2, K>,
     then: Then<K>,
 ) -> Tensor<2, K> {
     let ids = [matrix.row_ids(), matrix.col_ids()];
-    product(matrix.row_view(), |both| matrix.gradient_view(both), ids, (values, turned), (dense, 1), then)
+    product(matrix.row_view(), |both| matrix.gradient_view(both), ids, (values, transposed), (dense, 1), then)
 }
 
 /// `matrix^T x dense`: the same with the roles of rows and columns swapped.
@@ -419,7 +419,7 @@ fn product<K: Numeric>(
     by_row: View,
     by_col: impl FnOnce(bool) -> View,
     [row_ids, col_ids]: [&Tensor<1, Int>; 2],
-    (values, turned): (Tensor<2, K>, Option<&Arc<Turned>>),
+    (values, transposed): (Tensor<2, K>, Option<&Arc<TransposedValues>>),
     (dense, batch): (Tensor<2, K>, usize),
     Then { bias, relu }: Then<K>,
 ) -> Tensor<2, K> {
@@ -437,7 +437,7 @@ fn product<K: Numeric>(
         batch,
         values: dense.is_tracked().then(|| values.clone().inner()),
         dense: values.is_tracked().then(|| dense.clone().inner()),
-        turned: turned.cloned(),
+        transposed: transposed.cloned(),
         out: relu.then(|| out.clone()),
     };
     let parents = [Erased::from(values), Erased::from(dense)];
@@ -466,14 +466,14 @@ impl Saved {
     /// The gradients of the values and of the dense operand, as far as they are needed.
     fn backward(&self, grad: &Tensor<2>, [values, dense]: [bool; 2]) -> [Option<Erased>; 2] {
         let (heads, batch) = (self.heads, self.batch);
-        let aside = |tensor: &Tensor<2>| beside(tensor.clone(), heads, batch);
+        let aside = |tensor: &Tensor<2>| batch_to_features(tensor.clone(), heads, batch);
         if let (Some(by_col), Some(own), Some(other)) = (&self.by_col, &self.values, &self.dense)
             && values
             && dense
         {
             let (d_values, d_dense) =
                 by_col.gradients(own, &aside(other), &aside(grad), [&self.row_ids, &self.col_ids]);
-            return [Some(d_values.into()), Some(apart(d_dense, heads, batch).into())];
+            return [Some(d_values.into()), Some(features_to_batch(d_dense, heads, batch).into())];
         }
         let d_values = values.then(|| {
             let dense = self.dense.as_ref().expect("saved where the values are tracked");
@@ -482,7 +482,7 @@ impl Saved {
         let d_dense = dense.then(|| {
             let values = self.values.as_ref().expect("saved where the dense side is tracked");
             let by_col = self.by_col.as_ref().expect("saved with the values");
-            match self.turned.as_ref().and_then(|turned| by_col.turned(turned, values)) {
+            match self.transposed.as_ref().and_then(|transposed| by_col.transposed(transposed, values)) {
                 Some((by_col, values)) => by_col.times(&values, grad, batch),
                 None => by_col.times(values, grad, batch),
             }

@@ -65,7 +65,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             return Err(SparseError::Invalid { op: OP, message });
         }
         let own = self.coalesce();
-        let own = SparseTensor { values: own.fill.beside(own.values), fill: Fill::Zero, ..own };
+        let own = SparseTensor { values: own.fill.without_gradient(own.values), fill: Fill::Zero, ..own };
         let matrix = own.pattern.matrix().expect("coalescing keeps the rank");
         let empty = own.nnz() == 0 || operand.out().contains(&0);
         if reduce == Reduce::Add || (own.dtype().is_float() && empty) {

@@ -70,9 +70,9 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         if in_one {
             let bias = bias.map(|bias| bias.reshape(Exact([1, features])));
             let then = Then { bias, relu: rectify };
-            let values = (operand.values(self.values.clone()), self.turned());
+            let values = (operand.values(self.values.clone()), self.transposed());
             let out = spmm_then(matrix, values, operand.below(dense), then).reshape(Exact(operand.out()));
-            return Ok(self.fill.beside(out));
+            return Ok(self.fill.without_gradient(out));
         }
         let out = self.times(OP, dense)?;
         // Nothing to add to, which some devices cannot launch over.

@@ -15,7 +15,7 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{AsIndex, Device, Int, Tensor};
 use sparse_burn::Reduce;
 use sparse_core::{Result, SparseError};
-use sparse_macros::{async_twin, or_panic};
+use sparse_macros::{async_variant, or_panic};
 
 /// An index into an axis that is checked once and sorted into segments once. Examples are the edges of a graph and the
 /// nodes of a split.
@@ -51,7 +51,7 @@ impl IndexPlan {
     /// # Errors
     ///
     /// `index_out_of_range`; `overflow` for a size beyond i64.
-    #[async_twin]
+    #[async_variant]
     pub fn new(index: Tensor<1, Int>, size: usize) -> Result<Self> {
         check_sizes("IndexPlan::new", &[size])?;
         let index = checked_index("IndexPlan::new", 0, index, size)?;

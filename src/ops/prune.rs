@@ -13,7 +13,7 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Bool, DType, Int, Tensor};
 use sparse_burn::read_data;
 use sparse_core::Result;
-use sparse_macros::{async_twin, or_panic};
+use sparse_macros::{async_variant, or_panic};
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// Drops the stored elements with `|value| <= threshold`. With dense dims a block is dropped if all its elements
@@ -36,7 +36,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `would_densify` for another fill than `Zero` or `Undefined`.
-    #[async_twin]
+    #[async_variant]
     #[or_panic]
     pub fn try_prune(&self, threshold: f64) -> Result<Self> {
         check_vanishing("prune", self, &self.dims())?;

@@ -22,7 +22,7 @@ use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{AsIndex, Bool, Int, Tensor, TensorData};
 use sparse_burn::index_dtype_for;
 use sparse_core::{Result, SparseError};
-use sparse_macros::{async_twin, or_panic};
+use sparse_macros::{async_variant, or_panic};
 
 /// An axis gets a table with one entry for each position if its size is at most this, or at most four times the number
 /// of stored elements and indices.
@@ -55,7 +55,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `axis_out_of_range`, `index_out_of_range`, `device_mismatch`, `overflow`.
-    #[async_twin]
+    #[async_variant]
     #[or_panic]
     pub fn try_select(&self, dim: impl AsIndex, indices: impl Indices) -> Result<Self> {
         const OP: &str = "select";
@@ -130,7 +130,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     ///
     /// `shape_mismatch`, `layout_mismatch` (another number of dense dims), `device_mismatch`; `would_densify` if the
     /// mask's fill is not known to be false; `undefined_fill` if an element is not stored and the fill has no value.
-    #[async_twin]
+    #[async_variant]
     #[or_panic]
     pub fn try_mask_select(&self, mask: &SparseTensor<P, D, Bool>) -> Result<Tensor<1, K>> {
         const OP: &str = "mask_select";

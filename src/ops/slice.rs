@@ -6,7 +6,7 @@ use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{AsIndex, Slice};
 use sparse_core::{Result, SparseError};
-use sparse_macros::{async_twin, or_panic};
+use sparse_macros::{async_variant, or_panic};
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 /// What [`slice`](SparseTensor::slice) takes: one slice, or a list with one for each of the first dims.
@@ -91,7 +91,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `axis_out_of_range`; `index_out_of_range` if the range ends beyond the dim.
-    #[async_twin]
+    #[async_variant]
     #[or_panic]
     pub fn try_narrow(&self, dim: impl AsIndex, start: usize, length: usize) -> Result<Self> {
         const OP: &str = "narrow";

@@ -114,7 +114,7 @@ fn normalize<P: Pattern, const D: usize>(
         return Ok(own.with_rows(own.values.clone(), fill));
     }
     if !unspecified || block == 0 {
-        let values = own.fill.beside(in_lines(own.values.clone(), &lines, log));
+        let values = own.fill.without_gradient(in_lines(own.values.clone(), &lines, log));
         // If nothing is unspecified, the fill is never read.
         let fill = if own.fill.is_undefined() { Fill::Undefined } else { Fill::Zero };
         return Ok(own.with_rows(values, fill));

@@ -18,7 +18,7 @@ use burn::tensor::{DType, Int, Tensor};
 use sparse_autograd::{Erased, record};
 use sparse_burn::is_gpu;
 use sparse_core::{ProductPlan, Result, SparseError};
-use sparse_macros::{async_twin, or_panic};
+use sparse_macros::{async_variant, or_panic};
 use std::sync::Arc;
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
@@ -43,7 +43,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// As [`try_matmul`](Self::try_matmul).
-    #[async_twin]
+    #[async_variant]
     #[or_panic]
     pub fn try_product_pattern(&self, other: &Self) -> Result<P> {
         let (a, b) = checked("product_pattern", self, other)?;

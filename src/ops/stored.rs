@@ -14,7 +14,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// Applies `f` to the stored elements. The pattern and the fill stay. `f` is any Burn function that maps elements
     /// one by one; it gets rows of values `[n, block]`.
     ///
-    /// This is the stored-only twin of [`map`](Self::map), which gives the fill `f(fill)`: `a.exp()` has the fill
+    /// This is the stored-only variant of [`map`](Self::map), which gives the fill `f(fill)`: `a.exp()` has the fill
     /// `exp(0) = 1`, and `a.map_stored(|rows| rows.exp())` still has the fill 0. Duplicates are summed first. Backward:
     /// that of `f`. Cost: that of `f` over the stored values.
     ///
@@ -44,7 +44,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// one by one; it gets rows of values `[n, block]` of both tensors.
     ///
     /// The result has the intersection of the patterns. Fills take no part: that of the result is zero, or `Undefined`
-    /// if one of the operands' is. The stored-only twin of [`zip_with`](Self::zip_with); GraphBLAS calls it
+    /// if one of the operands' is. The stored-only variant of [`zip_with`](Self::zip_with); GraphBLAS calls it
     /// `eWiseMult`. Duplicates are summed first. Backward: that of `f`. Cost: `O(nnz_a + nnz_b)` and that of `f`. The
     /// intersection is kept with the left pattern.
     ///
@@ -69,16 +69,16 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         f: impl Fn(Tensor<2, K>, Tensor<2, K2>) -> Tensor<2, K3>,
     ) -> Result<SparseTensor<P, D, K3>> {
         let out = self.stored_alone().zip_named("zip_stored", &other.stored_alone(), f, |_, _, _| None)?;
-        Ok(self.filled_beside(other, out))
+        Ok(self.with_common_fill(other, out))
     }
 
     /// The stored elements without a fill, on its tape.
     pub(super) fn stored_alone(&self) -> Self {
-        Self { fill: Fill::Undefined, values: self.fill.beside(self.values.clone()), ..self.clone() }
+        Self { fill: Fill::Undefined, values: self.fill.without_gradient(self.values.clone()), ..self.clone() }
     }
 
     /// A combination of the stored elements, with the fill that it has.
-    fn filled_beside<K2: Kind, K3: Kind>(
+    fn with_common_fill<K2: Kind, K3: Kind>(
         &self,
         other: &SparseTensor<P, D, K2>,
         out: SparseTensor<P, D, K3>,
@@ -104,7 +104,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     #[or_panic]
     pub fn try_mul_stored(&self, other: &Self) -> Result<Self> {
         super::binary::check("mul_stored", self, other)?;
-        Ok(self.filled_beside(other, self.stored_alone().try_mul(&other.stored_alone())?))
+        Ok(self.with_common_fill(other, self.stored_alone().try_mul(&other.stored_alone())?))
     }
 
     /// `self / other` at the elements that both store; elsewhere nothing is stored. Integers are divided as f32. Fills
@@ -130,6 +130,6 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     #[or_panic]
     pub fn try_div_stored(&self, other: &Self) -> Result<SparseTensor<P, D>> {
         super::binary::check("div_stored", self, other)?;
-        Ok(self.filled_beside(other, self.stored_alone().try_div(&other.stored_alone())?))
+        Ok(self.with_common_fill(other, self.stored_alone().try_div(&other.stored_alone())?))
     }
 }

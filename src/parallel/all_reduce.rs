@@ -1,8 +1,8 @@
 //! The weighted mean of gradients.
 
-use super::card::{Agreed, Card, agree, invalid};
 use super::collective::Collective;
 use super::describe::Description;
+use super::handshake::{Agreed, Handshake, agree, invalid};
 use super::mean::{mean_of_parts, width};
 use crate::base::exact::Exact;
 use crate::base::kind::dtype_name;
@@ -45,7 +45,8 @@ pub fn all_reduce<C: Collective + ?Sized, M: Module>(
     let flat = Flat::of(grads, module);
     let flags = flat.items.iter().map(|item| item.grad.is_some()).collect();
     let description = Description::of(module);
-    let Agreed { weights, flags } = agree(ranks, Card { op: OP, description, weight, flags, trouble: flat.trouble })?;
+    let Agreed { weights, flags } =
+        agree(ranks, Handshake { op: OP, description, weight, flags, trouble: flat.trouble })?;
     let mut means = HashMap::new();
     let mut bucket: Vec<Item> = vec![];
     let mut elements = 0;

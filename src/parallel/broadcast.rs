@@ -1,8 +1,8 @@
 //! One rank's model for all.
 
-use super::card::{Card, agree, invalid};
 use super::collective::{Collective, Message, gather};
 use super::describe::Description;
+use super::handshake::{Handshake, agree, invalid};
 use burn::module::Module;
 use burn::store::ModuleRecord;
 use burn::tensor::Bytes;
@@ -32,8 +32,8 @@ pub fn broadcast<C: Collective + ?Sized, M: Module>(ranks: &mut C, module: M, ro
     if root >= size {
         // Ranks with another root must not wait for this one.
         let trouble = Some(format!("the root must be one of {size} ranks, got {root}"));
-        let card = Card { op: OP, description: Description::default(), weight: 1.0, flags: vec![], trouble };
-        return agree(ranks, card).and_then(|_| invalid(OP, "the root must be a rank".into()));
+        let handshake = Handshake { op: OP, description: Description::default(), weight: 1.0, flags: vec![], trouble };
+        return agree(ranks, handshake).and_then(|_| invalid(OP, "the root must be a rank".into()));
     }
     let (mut record, mut trouble) = (None, None);
     if rank == root {
@@ -44,7 +44,7 @@ pub fn broadcast<C: Collective + ?Sized, M: Module>(ranks: &mut C, module: M, ro
     }
     let mut description = Description::default();
     description.push(format!("root {root}"));
-    agree(ranks, Card { op: OP, description, weight: 1.0, flags: vec![], trouble })?;
+    agree(ranks, Handshake { op: OP, description, weight: 1.0, flags: vec![], trouble })?;
 
     let record = record.as_deref();
     let length = (record.map_or(0, <[u8]>::len) as u64).to_le_bytes().to_vec();
@@ -75,6 +75,6 @@ pub fn broadcast<C: Collective + ?Sized, M: Module>(ranks: &mut C, module: M, ro
         }
     }
     let description = Description::of(&loaded);
-    agree(ranks, Card { op: OP, description, weight: 1.0, flags: vec![], trouble })?;
+    agree(ranks, Handshake { op: OP, description, weight: 1.0, flags: vec![], trouble })?;
     Ok(loaded)
 }

@@ -1,8 +1,8 @@
 //! The weighted mean of row-sparse gradients.
 
-use super::card::{Agreed, Card, agree, invalid, number};
 use super::collective::{Collective, Message, gather};
 use super::describe::Description;
+use super::handshake::{Agreed, Handshake, agree, invalid, number};
 use super::mean::{mean_of_parts, width};
 use crate::base::kind::dtype_name;
 use crate::nn::table::RowTable;
@@ -39,7 +39,7 @@ pub fn all_reduce_rows<C: Collective + ?Sized>(
     description.push(format!("a table [{size}, {columns}] {}", dtype_name(dtype)));
     let trouble = trouble(grad.as_ref(), [size, columns], dtype);
     let flags = vec![grad.is_some()];
-    let Agreed { weights, flags } = agree(ranks, Card { op: OP, description, weight, flags, trouble })?;
+    let Agreed { weights, flags } = agree(ranks, Handshake { op: OP, description, weight, flags, trouble })?;
     if !flags[0] {
         return Ok(None);
     }

@@ -13,7 +13,7 @@ use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor};
 use sparse_burn::ConcatAxis;
 use sparse_core::{Result, SparseError};
-use sparse_macros::async_twin;
+use sparse_macros::async_variant;
 use std::fmt;
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl CooPattern {
     /// # Errors
     ///
     /// `shape_mismatch` if `indices` does not have one row for each dim of `shape`; `index_out_of_range`, `overflow`.
-    #[async_twin]
+    #[async_variant]
     pub fn new(indices: Tensor<2, Int>, shape: &[usize]) -> Result<Self> {
         Self::checked("CooPattern::new", indices, shape)
     }

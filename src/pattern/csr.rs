@@ -19,7 +19,7 @@ use burn::tensor::{DType, Device, Int, Tensor};
 use sparse_burn::ConcatAxis;
 use sparse_core::narrow_limit;
 use sparse_core::{Result, SparseError};
-use sparse_macros::async_twin;
+use sparse_macros::async_variant;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl CsrPattern {
     ///
     /// `shape_mismatch` if the rank is not 2 or 3, `length_mismatch`, `invalid_row_ptr`, `index_out_of_range`,
     /// `unsorted_columns`, `device_mismatch`, `overflow`.
-    #[async_twin]
+    #[async_variant]
     pub fn new(row_ptr: Tensor<1, Int>, col_idx: Tensor<1, Int>, shape: &[usize]) -> Result<Self> {
         Self::in_order("CsrPattern::new", row_ptr, col_idx, shape)
     }

@@ -17,7 +17,7 @@ pub(crate) mod matrix;
 pub(crate) mod memo;
 pub(crate) mod merge;
 pub(crate) mod select;
-pub(crate) mod turned;
+pub(crate) mod transposed_values;
 pub(crate) mod view;
 
 pub use coo::CooPattern;

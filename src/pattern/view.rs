@@ -3,7 +3,7 @@
 use crate::base::exact::Exact;
 use crate::base::kind::Kind;
 use crate::kernel::{self, Compressed};
-use crate::pattern::turned::Turned;
+use crate::pattern::transposed_values::TransposedValues;
 use crate::rows::distinct;
 use burn::tensor::{Int, Tensor};
 
@@ -74,13 +74,13 @@ impl View {
             return kernel::spmm_each(&self.lines, values, dense, batch);
         }
         let heads = values.dims()[1];
-        let dense = beside(dense.clone(), heads, batch);
-        apart(self.rows(|lines| kernel::spmm(lines, values, &dense)), heads, batch)
+        let dense = batch_to_features(dense.clone(), heads, batch);
+        features_to_batch(self.rows(|lines| kernel::spmm(lines, values, &dense)), heads, batch)
     }
 
     /// All lines with values that are kept in their order, if they are.
-    pub(crate) fn turned(&self, turned: &Turned, values: &Tensor<2>) -> Option<(Self, Tensor<2>)> {
-        let (lines, values) = if self.is_all() { turned.get(&self.lines, values)? } else { return None };
+    pub(crate) fn transposed(&self, transposed: &TransposedValues, values: &Tensor<2>) -> Option<(Self, Tensor<2>)> {
+        let (lines, values) = if self.is_all() { transposed.get(&self.lines, values)? } else { return None };
         Some((Self::all(lines), values))
     }
 
@@ -112,7 +112,7 @@ impl View {
 }
 
 /// Matrices `[n, heads * F]` that lie one below the other, side by side within each head: `[n, heads * batch * F]`.
-pub(crate) fn beside<K: Kind>(below: Tensor<2, K>, heads: usize, batch: usize) -> Tensor<2, K> {
+pub(crate) fn batch_to_features<K: Kind>(below: Tensor<2, K>, heads: usize, batch: usize) -> Tensor<2, K> {
     let [rows, width] = below.dims();
     if batch == 1 {
         return below;
@@ -121,8 +121,8 @@ pub(crate) fn beside<K: Kind>(below: Tensor<2, K>, heads: usize, batch: usize) -
     blocks.reshape(Exact([rows / batch, batch * width]))
 }
 
-/// The inverse of [`beside`].
-pub(crate) fn apart<K: Kind>(beside: Tensor<2, K>, heads: usize, batch: usize) -> Tensor<2, K> {
+/// The inverse of [`batch_to_features`].
+pub(crate) fn features_to_batch<K: Kind>(beside: Tensor<2, K>, heads: usize, batch: usize) -> Tensor<2, K> {
     let [rows, width] = beside.dims();
     if batch == 1 {
         return beside;

@@ -141,7 +141,7 @@ impl<K: Kind> Fill<K> {
     }
 
     /// A result in which the fill takes no part, on the tape of the fill all the same: its gradient is zero.
-    pub(crate) fn beside<const E: usize, K2: Kind>(&self, out: Tensor<E, K2>) -> Tensor<E, K2> {
+    pub(crate) fn without_gradient<const E: usize, K2: Kind>(&self, out: Tensor<E, K2>) -> Tensor<E, K2> {
         match self {
             Self::Value(FillValue::Block(block)) if is_tracked(&block.row) => constant(out, &[&block.row]),
             _ => out,

@@ -8,7 +8,7 @@ use crate::base::sizes::cells;
 use crate::pattern::coo::CooPattern;
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::Pattern;
-use crate::pattern::turned::Turned;
+use crate::pattern::transposed_values::TransposedValues;
 use burn::tensor::{AsIndex, DType, Device, Float, Gradients, Tensor};
 use sparse_burn::replay::is_dropped;
 use sparse_core::{Result, SparseError};
@@ -30,7 +30,7 @@ pub struct SparseTensor<P: Pattern, const D: usize, K: Kind = Float> {
     pub(crate) dense_shape: Vec<usize>,
     pub(crate) fill: Fill<K>,
     /// The values in the order of the columns. Clones share them.
-    pub(crate) turned: Arc<Turned>,
+    pub(crate) transposed: Arc<TransposedValues>,
 }
 
 /// Coordinates (COO): any rank, hybrid (with dense dims at the end), duplicates allowed.
@@ -48,12 +48,12 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         debug_assert!(is_dropped() || values.dims() == [pattern.nnz(), dense_shape.iter().product()]);
         let values = of_kind(values);
         let fill = fill.of_dtype(values.dtype());
-        Self { pattern, values, dense_shape, fill, turned: Arc::default() }
+        Self { pattern, values, dense_shape, fill, transposed: Arc::default() }
     }
 
     /// The values in the order of the columns, where products may keep them: constants, one for each element.
-    pub(crate) fn turned(&self) -> Option<&Arc<Turned>> {
-        (self.dense_shape.is_empty() && !is_tracked(&self.values)).then_some(&self.turned)
+    pub(crate) fn transposed(&self) -> Option<&Arc<TransposedValues>> {
+        (self.dense_shape.is_empty() && !is_tracked(&self.values)).then_some(&self.transposed)
     }
 
     /// The same structure with other rows of values and another fill, perhaps of another kind.
@@ -221,7 +221,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let plain = device.clone().inner();
         let pattern = if self.pattern.device() == plain { self.pattern } else { self.pattern.to_device(&plain) };
         let (values, fill) = (self.values.to_device(device), self.fill.to_device(device));
-        Self { pattern, values, dense_shape: self.dense_shape, fill, turned: Arc::default() }
+        Self { pattern, values, dense_shape: self.dense_shape, fill, transposed: Arc::default() }
     }
 
     /// Element type.

@@ -94,7 +94,7 @@ fn every_kind_of_read() {
 }
 
 #[test]
-fn twins_keep_what_they_derive() {
+fn variants_keep_what_they_derive() {
     let _turn = TURN.lock();
     let device = gpu();
     let [a, b] = [12, 13].map(|seed| csr(seed, &device));

@@ -226,7 +226,7 @@ fn bits_are_those_of_the_cell() {
 
 /// No kernel binds more than the seven buffers that every device allows, so none runs on the host.
 #[test]
-fn seven_buffers() {
+fn a_kernel_with_seven_buffers_gives_what_the_host_gives() {
     let _turn = TURN.lock();
     for (path, force, _) in paths() {
         let force = Forced { bindings: Some(7), ..force };

@@ -92,7 +92,7 @@ fn skipped(what: &str) {
 /// As on a device that binds no more buffers than all do. The weights of the gradient of a transposed product are
 /// permuted first.
 #[test]
-fn seven_buffers() {
+fn a_kernel_with_seven_buffers_gives_what_the_host_gives() {
     let _turn = TURN.lock();
     let mut data = Data::new(22);
     let (a, x) = (data.csr(40, 30, 5), coarse(data.floats(30 * 12), None));

@@ -216,7 +216,7 @@ fn dense_factors_broadcast() {
 }
 
 #[test]
-fn reductions_have_dense_twins() {
+fn reductions_have_dense_variants() {
     let a = matrix();
     assert_eq!((list(a.row_sums()), list(a.col_sums())), (vec![3.0, 3.0], vec![1.0, 3.0, 2.0]));
     let counts = |counts: Tensor<1, Int>| counts.into_data().convert::<i64>().iter::<i64>().collect::<Vec<_>>();

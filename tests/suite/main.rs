@@ -1,5 +1,5 @@
-//! What the law does not say: known answers, wrong arguments, hostile inputs, rules against central differences, files,
-//! layers, training, what a loop over fixed patterns finds again, and the links of the book.
+//! What the equivalence test does not say: known answers, wrong arguments, hostile inputs, rules against central
+//! differences, files, layers, training, what a loop over fixed patterns finds again, and the links of the book.
 //!
 //! `matmul_reduce`, `gradients` and `io::safetensors` run on the device in `SPARSE_TEST_DEVICE`, the others on the CPU.
 #![allow(deprecated)] // NdArray is, and is tested all the same.

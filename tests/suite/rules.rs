@@ -1,4 +1,5 @@
-//! The README's "Rules that hold everywhere", each by its name. The law tests the first ones for every operation.
+//! The README's "Rules that hold everywhere", each by its name. The equivalence test tests the first ones for every
+//! operation.
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use rayon::ThreadPoolBuilder;

@@ -1,13 +1,13 @@
 //! The extension of Burn's backends by sparse kernels.
 
 use crate::any::AnyTensor;
-use crate::carried::{Carried, Of};
 use crate::host_tensor::{HostAccess, HostTensor};
+use crate::kernel_args::{KernelValue, Of};
 use burn::backend::{Dispatch, DispatchAutodiffContext, DispatchTensor, DispatchTensorKind};
 use burn::tensor::TensorData;
 
 #[cfg(feature = "remote")]
-use crate::parcel::{Meta, Open, Parcel};
+use crate::codec::{Decoder, Encoder, Meta};
 #[cfg(feature = "gpu")]
 use burn_cubecl::tensor::CubeTensor;
 
@@ -20,7 +20,7 @@ pub trait Kernel {
     type Args<T>;
 
     /// Its result.
-    type Output: Carried;
+    type Output: KernelValue;
 
     /// Converts every tensor of the arguments to another type.
     fn map<T, U>(args: Self::Args<T>, f: &mut impl FnMut(T) -> U) -> Self::Args<U>;
@@ -35,28 +35,28 @@ pub trait Kernel {
     #[cfg(feature = "gpu")]
     fn gpu(args: Self::Args<CubeTensor>) -> Gpu<Of<Self::Output, CubeTensor>, Self::Args<CubeTensor>>;
 
-    /// Adds all arguments but the tensors to a parcel.
+    /// Adds all arguments but the tensors to an encoder.
     #[cfg(feature = "remote")]
-    fn pack<T>(args: &Self::Args<T>, parcel: &mut Parcel);
+    fn encode<T>(args: &Self::Args<T>, encoder: &mut Encoder);
 
     /// The arguments that were packed, with the tensors that came beside them.
     #[cfg(feature = "remote")]
-    fn unpack<T>(open: &mut Open<T>) -> Self::Args<T>;
+    fn decode<T>(decoder: &mut Decoder<T>) -> Self::Args<T>;
 
     /// The shapes and the dtypes of the result, where the arguments' tell them. May change the arguments to those for
     /// which this is so.
     #[cfg(feature = "remote")]
-    fn foresee(args: &mut Self::Args<Meta>) -> Option<Of<Self::Output, Meta>>;
+    fn infer_output(args: &mut Self::Args<Meta>) -> Option<Of<Self::Output, Meta>>;
 }
 
 /// What is known of a kernel's result before it runs. Here nothing is; the arguments of most kernels have a method of
 /// this name of their own, which comes first.
 #[cfg(feature = "remote")]
-pub(crate) trait Foresee {
+pub(crate) trait InferOutput {
     /// The result.
-    type Output: Carried;
+    type Output: KernelValue;
 
-    fn foresee(&mut self) -> Option<Of<Self::Output, Meta>> {
+    fn infer_output(&mut self) -> Option<Of<Self::Output, Meta>> {
         None
     }
 }
@@ -98,7 +98,7 @@ pub trait SparseBackend: HostAccess {
 pub(crate) fn on_host<K: Kernel, B: HostAccess>(args: Args<K, B>) -> Output<K, B> {
     let device = K::first(&args).device();
     let out = K::host(K::map(args, &mut B::to_host));
-    <K::Output as Carried>::map(out, &mut |data| B::to_device(data, &device))
+    <K::Output as KernelValue>::map(out, &mut |data| B::to_device(data, &device))
 }
 
 /// Routes a kernel to the backend of its arguments. Burn's `#[backend_extension]` writes such an impl for methods whose
@@ -116,7 +116,7 @@ macro_rules! dispatch {
                             _ => panic!("{}: all tensors must be on one backend, and plain", K::NAME),
                         });
                         let out = <burn::backend::$Backend as SparseBackend>::run::<K>(args);
-                        <K::Output as Carried>::map(out, &mut |tensor: AnyTensor<burn::backend::$Backend>| {
+                        <K::Output as KernelValue>::map(out, &mut |tensor: AnyTensor<burn::backend::$Backend>| {
                             let kind = DispatchTensorKind::$Backend(tensor.into());
                             DispatchTensor { kind, autodiff: DispatchAutodiffContext::Disabled }.into()
                         })

@@ -16,19 +16,19 @@
 //! arguments. So only the structure kernels (validation, coalesce, merges) ever read the device.
 
 use crate::backend::{Kernel, SparseBackend};
-use crate::carried::{Carried, Give, Kind, Of, PatternArrays, Put, RowsView, Sent};
 use crate::host_tensor::HostTensor;
+use crate::kernel_args::{IntoArg, KernelValue, Kind, Of, PatternArrays, Put, RowsView, Sent};
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::{DType, Float, Int, Tensor, TensorData};
 use sparse_core::{Activation, BinaryOp, Dropout, Extremum, ProductPlan, Result};
 
-#[cfg(feature = "remote")]
-use crate::backend::Foresee;
 #[cfg(feature = "gpu")]
 use crate::backend::Gpu;
 #[cfg(feature = "remote")]
-use crate::parcel::{Meta, Open, Parcel};
+use crate::backend::InferOutput;
+#[cfg(feature = "remote")]
+use crate::codec::{Decoder, Encoder, Meta};
 #[cfg(feature = "gpu")]
 use burn_cubecl::tensor::CubeTensor;
 
@@ -60,11 +60,11 @@ macro_rules! kernels {
             type Output = $out;
 
             fn map<T, U>(args: $Args<T>, f: &mut impl FnMut(T) -> U) -> $Args<U> {
-                $Args { $($field: <$ty as Carried>::map(args.$field, f)),* }
+                $Args { $($field: <$ty as KernelValue>::map(args.$field, f)),* }
             }
 
             fn first<T>(args: &$Args<T>) -> &T {
-                let first = None$(.or_else(|| <$ty as Carried>::first(&args.$field)))*;
+                let first = None$(.or_else(|| <$ty as KernelValue>::first(&args.$field)))*;
                 first.expect("a kernel takes a tensor")
             }
 
@@ -78,23 +78,23 @@ macro_rules! kernels {
             }
 
             #[cfg(feature = "remote")]
-            fn pack<T>(args: &$Args<T>, parcel: &mut Parcel) {
-                $(<$ty as Carried>::pack::<T>(&args.$field, parcel);)*
+            fn encode<T>(args: &$Args<T>, encoder: &mut Encoder) {
+                $(<$ty as KernelValue>::pack::<T>(&args.$field, encoder);)*
             }
 
             #[cfg(feature = "remote")]
-            fn unpack<T>(open: &mut Open<T>) -> $Args<T> {
-                $Args { $($field: <$ty as Carried>::unpack(open)),* }
+            fn decode<T>(decoder: &mut Decoder<T>) -> $Args<T> {
+                $Args { $($field: <$ty as KernelValue>::decode(decoder)),* }
             }
 
             #[cfg(feature = "remote")]
-            fn foresee(args: &mut $Args<Meta>) -> Option<Of<$out, Meta>> {
-                args.foresee()
+            fn infer_output(args: &mut $Args<Meta>) -> Option<Of<$out, Meta>> {
+                args.infer_output()
             }
         }
 
         #[cfg(feature = "remote")]
-        impl Foresee for $Args<Meta> {
+        impl InferOutput for $Args<Meta> {
             type Output = $out;
         }
 
@@ -108,8 +108,8 @@ macro_rules! kernels {
 
         $(#[$about])*
         #[allow(clippy::too_many_arguments)]
-        pub fn $name $(<$($generic)*>)? ($($field: impl Give<$ty>),*) -> $out {
-            <$out as Carried>::receive($Args { $($field: <$ty as Carried>::send($field.give())),* }.call())
+        pub fn $name $(<$($generic)*>)? ($($field: impl IntoArg<$ty>),*) -> $out {
+            <$out as KernelValue>::receive($Args { $($field: <$ty as KernelValue>::send($field.into_arg())),* }.call())
         }
     )*
 

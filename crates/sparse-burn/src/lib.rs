@@ -13,14 +13,14 @@ mod any;
 mod backend;
 mod backends;
 mod bytes;
-mod carried;
+#[cfg(feature = "remote")]
+mod codec;
 mod dtype;
 mod host_tensor;
 pub mod kernel;
+mod kernel_args;
 mod memory;
 mod options;
-#[cfg(feature = "remote")]
-mod parcel;
 mod read;
 #[cfg(feature = "remote")]
 pub mod remote;
@@ -35,12 +35,12 @@ pub use backend::{Declined, Gpu};
 pub use backends::forced;
 #[cfg(feature = "gpu")]
 pub use backends::host_fallbacks;
-pub use carried::{Carried, Give, Kind, Of, PatternArrays, Put, RowsView, of_kind};
 pub use dtype::{index_dtype_for, is_supported};
-pub use host_tensor::{HostAccess, HostTensor};
-pub use options::{ConcatAxis, MergeRule, PutTarget};
 #[cfg(feature = "remote")]
-pub use parcel::{Meta, Open, Parcel};
+pub use encoder::{Decoder, Encoder, Meta};
+pub use host_tensor::{HostAccess, HostTensor};
+pub use kernel_args::{IntoArg, KernelValue, Kind, Of, PatternArrays, Put, RowsView, of_kind};
+pub use options::{ConcatAxis, MergeRule, PutTarget};
 pub use read::{is_gpu, is_remote, read_data};
 #[cfg(any(feature = "gpu", feature = "remote"))]
 pub use replay::device_reads;

@@ -1,7 +1,7 @@
 //! Operations that read the device, for programs that must not wait for it: pages in a browser, servers.
 //!
 //! An operation that makes a pattern reads a number of the device in its middle, such as the number of elements. With
-//! an asynchronous twin for each, all code between a user's call and the read would exist twice. Instead
+//! an asynchronous variant for each, all code between a user's call and the read would exist twice. Instead
 //! [`without_blocking`] runs the ordinary code several times, as React (Suspense) renders a component again when its
 //! data have arrived:
 //!
@@ -222,7 +222,7 @@ pub(crate) fn read(shape: Shape, dtype: DType, data: impl Future<Output = Tensor
         (None, data) => {
             count();
             try_read_sync(data.expect("it was not taken")).expect(
-                "a page cannot wait for its GPU: call the `_async` twin, or several operations in `without_blocking`",
+                "a page cannot wait for its GPU: call its `_async` form, or several operations in `without_blocking`",
             )
         }
     }

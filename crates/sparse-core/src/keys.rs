@@ -176,8 +176,8 @@ impl<L: List> Keys for Vec<L> {
         }
         let (i, j) = (low, diagonal - low);
         // If b has an element equal to the last element of a, it stays with it.
-        let twin = i > 0 && j < m && a.key(i - 1) == b.key(j);
-        (i, j + usize::from(twin))
+        let equal = i > 0 && j < m && a.key(i - 1) == b.key(j);
+        (i, j + usize::from(equal))
     }
 
     fn merge(&self, i: Range<usize>, j: Range<usize>, steps: &mut [u8]) -> usize {

@@ -88,7 +88,7 @@ impl Replacement {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        (0..NAMES).for_each(|k| remove_left(&beside(&place, k)));
+        (0..NAMES).for_each(|k| remove_left(&partial_path(&place, k)));
         let (partial, file) = begin(&place, old.is_some())?;
         Ok(Self { file, partial, place, old, finished: false })
     }
@@ -161,7 +161,7 @@ fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other(format!("there must be at most {LINKS} links, got more at {}", path.display())))
 }
 
-fn beside(place: &Path, k: usize) -> PathBuf {
+fn partial_path(place: &Path, k: usize) -> PathBuf {
     let mut name = place.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".{k}.partial"));
     place.with_file_name(name)
@@ -189,7 +189,7 @@ fn begin(place: &Path, secret: bool) -> io::Result<(PathBuf, File)> {
     #[cfg(not(unix))]
     let _ = secret;
     for k in 0.. {
-        let partial = beside(place, k);
+        let partial = partial_path(place, k);
         match options.open(&partial) {
             // Without locks, files that are left stay.
             Ok(file) if !matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)) && is_at(&file, &partial) => {
@@ -280,7 +280,7 @@ mod tests {
         let path = folder.path().join("a");
         let live = Replacement::new(&path).unwrap();
         for k in [1, 3] {
-            fs::write(beside(&path, k), b"of a process that was killed").unwrap();
+            fs::write(partial_path(&path, k), b"of a process that was killed").unwrap();
         }
         fs::write(folder.path().join("b.0.partial"), b"of another file").unwrap();
         whole(&path, "ours").unwrap();

@@ -1,4 +1,4 @@
-//! The documentation of both twins, made from the documentation of one.
+//! The documentation of both variants, made from the documentation of one.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -27,7 +27,7 @@ impl Line {
     }
 }
 
-/// The documentation of a pair of twins.
+/// The documentation of a pair of variants.
 pub struct Docs {
     lines: Vec<Line>,
 }
@@ -51,7 +51,7 @@ impl Docs {
         self.lines.iter().any(|line| line.is(is_errors))
     }
 
-    /// The documentation of the panicking twin: the whole text, in which other functions get their panicking names.
+    /// The documentation of the panicking variant: the whole text, in which other functions get their panicking names.
     pub fn panicking(&self) -> TokenStream {
         let mut in_code = false;
         let lines = self.lines.iter().map(|line| {
@@ -65,8 +65,8 @@ impl Docs {
         quote!(#(#lines)*)
     }
 
-    /// The documentation of the twin that returns an error: without examples and the sentence that introduces them,
-    /// with `link` to the other twin after the first paragraph.
+    /// The documentation of the variant that returns an error: without examples and the sentence that introduces them,
+    /// with `link` to the other variant after the first paragraph.
     pub fn fallible(&self, link: &str) -> TokenStream {
         let mut kept: Vec<&Line> = vec![];
         let mut in_code = false;

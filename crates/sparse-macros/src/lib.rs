@@ -1,9 +1,9 @@
-//! The panicking twin of a fallible function.
+//! The panicking variant of a fallible function.
 //!
 //! Every operation of sparse-tensor that can fail is written once, as `try_x`. [`or_panic`] makes the `x` that panics.
 
 mod docs;
-mod twin;
+mod variant;
 mod waiting;
 
 use proc_macro::TokenStream;
@@ -34,15 +34,15 @@ use proc_macro::TokenStream;
 /// ```
 #[proc_macro_attribute]
 pub fn or_panic(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    twin::expand(arguments.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+    variant::expand(arguments.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// On `pub fn x(..)`: also makes `pub async fn x_async(..)` with the same result, for a function that reads the device.
 ///
-/// The twin calls `x` by `sparse_burn::without_blocking`, so it clones its arguments. Before [`or_panic`] on `try_x` it
-/// makes `try_x_async` only. An associated function without a receiver that does not mention `Self` in its signature
-/// needs `#[async_twin(associated)]`.
+/// The variant calls `x` by `sparse_burn::without_blocking`, so it clones its arguments. Before [`or_panic`] on `try_x`
+/// it makes `try_x_async` only. An associated function without a receiver that does not mention `Self` in its signature
+/// needs `#[async_variant(associated)]`.
 #[proc_macro_attribute]
-pub fn async_twin(arguments: TokenStream, item: TokenStream) -> TokenStream {
+pub fn async_variant(arguments: TokenStream, item: TokenStream) -> TokenStream {
     waiting::expand(arguments.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -1,20 +1,20 @@
-//! The asynchronous twin.
+//! The asynchronous variant.
 
-use crate::twin::{Function, call, is_associated, is_in_impl, plain_signature};
+use crate::variant::{Function, call, is_associated, is_in_impl, plain_signature};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::parse::{Parse, Parser};
 use syn::{Attribute, Result, Signature};
 
-/// A function and its asynchronous twin.
+/// A function and its asynchronous variant.
 pub fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
-    let associated = is_associated("async_twin", &arguments)?;
+    let associated = is_associated("async_variant", &arguments)?;
     let function = Function::parse.parse2(item)?;
     let Function { attributes, visibility, signature, body } = &function;
     let (name, in_impl) = (&signature.ident, associated || is_in_impl(signature));
     let call = call(signature, in_impl, |argument| quote!(::core::clone::Clone::clone(&#argument)));
     let asyncness = Some(syn::parse_quote!(async));
-    let twin = Signature { asyncness, ..plain_signature(signature, format_ident!("{name}_async")) };
+    let variant = Signature { asyncness, ..plain_signature(signature, format_ident!("{name}_async")) };
     let link = if in_impl { format!("Self::{name}") } else { format!("fn@{name}") };
     let about = format!(
         " [`{name}`]({link}) for a program that must not wait for the device, such as a page in a browser. \
@@ -27,7 +27,7 @@ pub fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> 
 
         #[doc = #about]
         #(#conditions)*
-        #visibility #twin {
+        #visibility #variant {
             ::sparse_burn::without_blocking(|| #call).await
         }
     })
@@ -46,8 +46,8 @@ mod tests {
                 todo(n)
             }
         };
-        let got = expand(TokenStream::new(), item.clone()).expect("a function that has a twin").to_string();
-        let twin = quote! {
+        let got = expand(TokenStream::new(), item.clone()).expect("a function that has a variant").to_string();
+        let variant = quote! {
             #[cfg(unix)]
             pub async fn try_x_async<const D: usize>(&self, n: Vec<[u8; D]>, other: &Self) -> Result<u8> {
                 ::sparse_burn::without_blocking(|| Self::try_x::<D>(
@@ -59,6 +59,6 @@ mod tests {
             }
         };
         assert!(got.starts_with(&item.to_string()), "{got}");
-        assert!(got.ends_with(&twin.to_string()), "{got}");
+        assert!(got.ends_with(&variant.to_string()), "{got}");
     }
 }

@@ -1,8 +1,8 @@
 //! The part of a graph that a rank owns.
 
-use super::super::card::{Card, agree};
 use super::super::collective::Collective;
 use super::super::describe::Description;
+use super::super::handshake::{Handshake, agree};
 use super::message::{Opened, Step, together};
 use crate::data::mapped::features::FeatureStore;
 use crate::data::mapped::graph::MappedGraph;
@@ -135,7 +135,7 @@ impl Partition {
             Err(error) => (None, Some(error)),
         };
         let trouble = error.as_ref().map(SparseError::to_string);
-        let agreed = agree(ranks, Card { op: OP, description, weight: 1.0, flags: vec![], trouble });
+        let agreed = agree(ranks, Handshake { op: OP, description, weight: 1.0, flags: vec![], trouble });
         match (inner, error) {
             (Some(inner), _) => agreed.map(|_| Self(Arc::new(inner))),
             (None, Some(error)) => Err(error),

@@ -12,7 +12,7 @@ use crate::tensor::fill::Fill;
 use crate::tensor::sparse::{CooTensor, value_rows};
 use burn::tensor::{Int, Tensor};
 use sparse_core::{Result, SparseError};
-use sparse_macros::{async_twin, or_panic};
+use sparse_macros::{async_variant, or_panic};
 
 impl<const D: usize, K: Kind> CooTensor<D, K> {
     /// A tensor from coordinates `[sparse_dims, nnz]` and values `[nnz, dense dims..]`, filled with zero.
@@ -37,7 +37,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
     /// # Errors
     ///
     /// `shape_mismatch`, `length_mismatch`, `index_out_of_range`, `unsupported_dtype`, `device_mismatch`, `overflow`.
-    #[async_twin]
+    #[async_variant]
     pub fn new<const R: usize>(indices: Tensor<2, Int>, values: Tensor<R, K>, shape: [usize; D]) -> Result<Self> {
         const OP: &str = "CooTensor::new";
         let [sparse_dims, nnz] = indices.dims();
@@ -74,7 +74,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
     /// # Errors
     ///
     /// As [`new`](Self::new); `index_out_of_range` for a negative coordinate.
-    #[async_twin]
+    #[async_variant]
     pub fn new_inferred<const R: usize>(indices: Tensor<2, Int>, values: Tensor<R, K>) -> Result<Self> {
         const OP: &str = "CooTensor::new_inferred";
         let [sparse_dims, nnz] = indices.dims();
@@ -119,7 +119,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
     /// # Errors
     ///
     /// `shape_mismatch` for more dense dims than dims.
-    #[async_twin]
+    #[async_variant]
     #[or_panic]
     pub fn try_from_dense(dense: Tensor<D, K>, dense_dims: usize) -> Result<Self> {
         if dense_dims > D {

@@ -10,7 +10,7 @@ use crate::tensor::fill::Fill;
 use crate::tensor::sparse::{CooTensor, CsrTensor, value_rows};
 use burn::tensor::{Int, Tensor};
 use sparse_core::Result;
-use sparse_macros::{async_twin, or_panic};
+use sparse_macros::{async_variant, or_panic};
 
 impl<const D: usize, K: Kind> CsrTensor<D, K> {
     /// A matrix `[M, N]`, or a batch `[B, M, N]`, from row pointers `[B * (M + 1)]` (each matrix starting at 0),
@@ -34,7 +34,7 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
     ///
     /// `shape_mismatch`, `length_mismatch`, `invalid_row_ptr`, `index_out_of_range`, `unsorted_columns`,
     /// `unsupported_dtype`, `device_mismatch`, `overflow`.
-    #[async_twin]
+    #[async_variant]
     pub fn new(
         row_ptr: Tensor<1, Int>,
         col_idx: Tensor<1, Int>,
@@ -70,7 +70,7 @@ impl<const D: usize, K: Kind> CsrTensor<D, K> {
     /// # Errors
     ///
     /// `shape_mismatch` if the rank is not 2 or 3.
-    #[async_twin]
+    #[async_variant]
     #[or_panic]
     pub fn try_from_dense(dense: Tensor<D, K>) -> Result<Self> {
         let stored = CooTensor::try_from_dense(dense, 0)?;
@@ -116,7 +116,7 @@ impl<K: Kind> CsrTensor<2, K> {
     /// # Errors
     ///
     /// As [`new`](Self::new).
-    #[async_twin]
+    #[async_variant]
     pub fn new_inferred(row_ptr: Tensor<1, Int>, col_idx: Tensor<1, Int>, values: Tensor<1, K>) -> Result<Self> {
         let rows = row_ptr.dims()[0].saturating_sub(1);
         let cols = if col_idx.dims()[0] == 0 {

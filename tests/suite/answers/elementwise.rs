@@ -1,4 +1,4 @@
-//! Functions of elements at corners that the law does not draw.
+//! Functions of elements at corners that the equivalence test does not draw.
 
 use super::{close, device, flex, identical, ids, ints, near, ones, read, small};
 use crate::draw::plain;
@@ -26,7 +26,8 @@ proptest! {
     }
 }
 
-/// The law takes zeros of either sign for equal. Here each has the sign that IEEE 754 gives it, stored or a fill.
+/// The equivalence test takes zeros of either sign for equal. Here each has the sign that IEEE 754 gives it, stored or
+/// a fill.
 #[test]
 fn zeros_have_their_sign() {
     type Two<T> = fn(&T, &T) -> T;

@@ -1,4 +1,5 @@
-//! Floats of 16 bits: an answer is that of f32, rounded once, at the end. The law lets a few more steps pass.
+//! Floats of 16 bits: an answer is that of f32, rounded once, at the end. The equivalence test lets a few more steps
+//! pass.
 
 use super::{count, flex, near, small};
 use burn::tensor::activation::{log_softmax, softmax};

@@ -1,4 +1,4 @@
-//! Known answers that the law does not draw, and hostile inputs.
+//! Known answers that the equivalence test does not draw, and hostile inputs.
 
 mod elementwise;
 mod empty;

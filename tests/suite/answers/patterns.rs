@@ -1,4 +1,4 @@
-//! Triangles, masks, graphs and Kronecker products at corners that the law does not draw.
+//! Triangles, masks, graphs and Kronecker products at corners that the equivalence test does not draw.
 
 use super::{any_value, close, count, device, flex, ids, ints, near, ones, read, small, special};
 use crate::draw::value;

@@ -1,4 +1,4 @@
-//! Products, attention and layers at corners that the law does not draw.
+//! Products, attention and layers at corners that the equivalence test does not draw.
 
 use super::{count, flex, near, ones, read, small};
 use burn::module::Param;

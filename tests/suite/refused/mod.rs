@@ -1,7 +1,7 @@
 //! Wrong arguments: an error of the right kind, which names the operation and what was given. Each is asserted once.
 //!
 //! Whole messages are in `api`, kinds that every device must give in `tests/cases/errors.jsonl`, and refusals of what
-//! no memory holds in the law's registry.
+//! no memory holds in the equivalence test's registry.
 
 /// One refusal a line: its kind, the operation that it names, what else it says, and the call.
 macro_rules! refused {

@@ -6,8 +6,8 @@
 
 use crate::any::AnyTensor;
 use crate::backend::{Args, Kernel, Output, SparseBackend};
-use crate::carried::Carried;
 use crate::host_tensor::HostAccess;
+use crate::kernel_args::KernelValue;
 use burn::backend::{BackendTypes, TensorMetadata};
 use burn_fusion::custom::OperationIr;
 use burn_fusion::stream::StreamId;
@@ -19,7 +19,7 @@ impl<B: FusionBackend> HostAccess for Fusion<B> {}
 impl<B: FusionBackend + SparseBackend> SparseBackend for Fusion<B> {
     fn run<K: Kernel>(args: Args<K, Self>) -> Output<K, Self> {
         let out = B::run::<K>(K::map(args, &mut enter));
-        <K::Output as Carried>::map(out, &mut leave)
+        <K::Output as KernelValue>::map(out, &mut leave)
     }
 
     #[cfg(feature = "remote")]

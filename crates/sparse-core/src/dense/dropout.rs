@@ -146,8 +146,8 @@ mod tests {
         let both = |a: &[f32], b: &[f32]| a.iter().zip(b).filter(|(a, b)| *a == *b).count() as f64 / a.len() as f64;
         let (one, other) = (kept(1), kept(2));
         // Also the two halves of one word, and the same place in neighbouring groups and blocks.
-        let apart = |k: usize| (&one[k..], &one[..100_000 - k]);
-        for (a, b) in [(&one[..], &other[..]), apart(1), apart(GROUP / 2), apart(GROUP), apart(BLOCK)] {
+        let shifted = |k: usize| (&one[k..], &one[..100_000 - k]);
+        for (a, b) in [(&one[..], &other[..]), shifted(1), shifted(GROUP / 2), shifted(GROUP), shifted(BLOCK)] {
             assert!((both(a, b) - 0.5).abs() < 0.01);
         }
     }

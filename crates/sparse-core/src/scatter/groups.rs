@@ -29,11 +29,11 @@ pub(super) fn of<'a>(target: &Target<'a>, cell: usize, value: usize) -> Option<G
     let &Target { len, inner, count, index, .. } = target;
     let fits = count.max(len) <= narrow_limit();
     let wide = inner * value >= 64 && count >= len / 8 && target.values_len() >= GRAIN;
-    let apart = || len * inner * cell > CACHED || par::threads() > THREADS;
+    let pays = || len * inner * cell > CACHED || par::threads() > THREADS;
     match index {
         _ if !fits || target.array_len() == 0 || target.values_len() == 0 => None,
         TargetIndex::Grouped { order, ptr, .. } => Some((ptr.narrow(), order.narrow())),
-        TargetIndex::Axis(index) if wide && apart() => {
+        TargetIndex::Axis(index) if wide && pays() => {
             let mut keys = Vec::with_capacity(count);
             index.positions(len, |j| keys.push(j as i32));
             let Segments { ptr, order } = group_by(&keys, len);

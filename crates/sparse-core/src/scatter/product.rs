@@ -101,10 +101,11 @@ pub(super) fn backward<T: Element>(
     });
     #[allow(clippy::eq_op)]
     if !par::all(stretches.len(), &|s| shares[stretches[s].clone()].iter().all(|share| share == share)) {
-        let apart = layout.spread(&shares, |_, share| (share != share) as u8);
+        let marked = layout.spread(&shares, |_, share| (share != share) as u8);
         let own = |p: usize| to_f64(arr[p]);
         let own: Option<&Reads> = if include_self { Some(&own) } else { None };
-        let group = Apart { target, apart: &apart, own, value: &|p| to_f64(values[p]), grad: &|p| to_f64(grad[p]) };
+        let group =
+            MarkedGroups { target, marked: &marked, own, value: &|p| to_f64(values[p]), grad: &|p| to_f64(grad[p]) };
         // The gradients of the members of these groups are NaN so far.
         let suspects = |stretch: Range<usize>| match &value_grad {
             None => stretch.collect(),
@@ -114,7 +115,7 @@ pub(super) fn backward<T: Element>(
         let members = group.members(values.len(), &suspects);
         if let Some(arr_grad) = arr_grad.as_mut().filter(|_| include_self) {
             // The product of all values is 1 for a group without values.
-            for p in (0..arr_grad.len()).filter(|&p| apart[p] == 1) {
+            for p in (0..arr_grad.len()).filter(|&p| marked[p] == 1) {
                 arr_grad[p] = grad[p];
             }
             group.array_gradients(&members, &mut |p, x| arr_grad[p] = from_f64(x));
@@ -155,21 +156,21 @@ fn wide_products<T: Element>(
 /// Reads the number at a position.
 type Reads<'a> = dyn Fn(usize) -> f64 + Sync + 'a;
 
-/// The slow path: gradients of the groups that `apart` marks, as products over the others.
+/// The slow path: gradients of the groups that `marked` marks, as products over the others.
 ///
 /// Elements are grouped by a stable sort. Within a group, a gradient is the product of the members before times the
 /// product of the members after. Such groups are rare. So numbers are read through a function pointer, and this code is
 /// compiled once.
-struct Apart<'a> {
+struct MarkedGroups<'a> {
     target: &'a Target<'a>,
-    apart: &'a [u8],
+    marked: &'a [u8],
     /// The array's own values, if they are members of the groups.
     own: Option<&'a Reads<'a>>,
     value: &'a Reads<'a>,
     grad: &'a Reads<'a>,
 }
 
-impl Apart<'_> {
+impl MarkedGroups<'_> {
     /// The values of such groups, as (position of the group, position of the value) in ascending order. `suspects`
     /// finds them and possibly others in a stretch of values.
     fn members(&self, values: usize, suspects: &(dyn Fn(Range<usize>) -> Vec<usize> + Sync)) -> Vec<(usize, usize)> {
@@ -179,7 +180,7 @@ impl Apart<'_> {
             let piece = pieces[k].clone();
             let stretches = piece.clone().step_by(STRETCH).map(|start| start..piece.end.min(start + STRETCH));
             let members = stretches.flat_map(suspects).map(|p| (self.target.position(p), p));
-            members.filter(|&(c, _)| self.apart[c] == 1).collect::<Vec<_>>()
+            members.filter(|&(c, _)| self.marked[c] == 1).collect::<Vec<_>>()
         });
         let mut members = found.concat();
         par::sort_unstable(&mut members);

@@ -9,8 +9,8 @@ use super::launch::runs;
 use super::reduce::{Combine, combine_rows, multiplies};
 use super::sddmm::sampled;
 use crate::backend::Gpu;
-use crate::carried::RowsView;
 use crate::kernel::{ExtremumColsBackward, ExtremumRowsBackward, SpmmExtremum};
+use crate::kernel_args::RowsView;
 use burn_cubecl::tensor::CubeTensor;
 
 impl SpmmExtremum<CubeTensor> {

@@ -4,8 +4,8 @@ use super::forced;
 use super::launch::count;
 use crate::any::AnyTensor;
 use crate::backend::{Declined, Kernel};
-use crate::carried::{Carried, Of};
 use crate::host_tensor::{HostAccess, data};
+use crate::kernel_args::{KernelValue, Of};
 use crate::replay;
 use burn::backend::ops::IntTensorOps;
 use burn::tensor::TensorData;
@@ -47,7 +47,7 @@ pub(super) fn gpu_or_host<K: Kernel>(args: K::Args<CubeTensor>) -> Of<K::Output,
         check_size(K::NAME, "an operand", (count(&tensor) * tensor.dtype.size()) as u64, limit);
         CubeBackend::to_host(wrap(tensor))
     }));
-    <K::Output as Carried>::map(out, &mut |data| {
+    <K::Output as KernelValue>::map(out, &mut |data| {
         check_size(K::NAME, "a result", data.as_bytes().len() as u64, limit);
         inner(CubeBackend::to_device(data, &device))
     })

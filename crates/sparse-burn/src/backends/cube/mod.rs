@@ -36,8 +36,8 @@ pub use fallback::host_fallbacks;
 
 use crate::any::AnyTensor;
 use crate::backend::{Args, Kernel, Output, SparseBackend};
-use crate::carried::Carried;
 use crate::host_tensor::{HostAccess, HostTensor};
+use crate::kernel_args::KernelValue;
 use burn_cubecl::CubeBackend;
 use fallback::{gpu_or_host, inner, wrap};
 
@@ -49,7 +49,7 @@ impl HostAccess for CubeBackend {
 
 impl SparseBackend for CubeBackend {
     fn run<K: Kernel>(args: Args<K, Self>) -> Output<K, Self> {
-        <K::Output as Carried>::map(gpu_or_host::<K>(K::map(args, &mut inner)), &mut wrap)
+        <K::Output as KernelValue>::map(gpu_or_host::<K>(K::map(args, &mut inner)), &mut wrap)
     }
 
     #[cfg(feature = "remote")]

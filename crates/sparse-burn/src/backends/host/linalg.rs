@@ -1,11 +1,11 @@
 //! Matrix products.
 
 use super::{list, optional};
-use crate::carried::RowsView;
 use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::{
     Attend, Sddmm, Spgemm, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm, SpmmBackward, SpmmEach, SpmmThen,
 };
+use crate::kernel_args::RowsView;
 use burn::tensor::TensorData;
 use sparse_core::dynamic::{self, DynCompressed, DynScores};
 use sparse_core::{ProductPlan, Result};

@@ -1,9 +1,9 @@
 //! Merging and joining patterns.
 
 use super::{coordinates, list, optional};
-use crate::carried::PatternArrays;
 use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::{Concat, ConcatPatterns, Locate, Merge, UnionZip, ZipRows};
+use crate::kernel_args::PatternArrays;
 use crate::options::{ConcatAxis, MergeRule};
 use burn::tensor::TensorData;
 use sparse_core::dynamic::{self, Bits, DynMerged, Ids};

@@ -1,9 +1,9 @@
 //! Reductions into, and reads from, positions along an axis.
 
 use super::{elements_mut, list};
-use crate::carried::Put;
 use crate::host_tensor::{Given, HostTensor};
 use crate::kernel::{CheckIndices, Gather, PutBackward, PutRows};
+use crate::kernel_args::Put;
 use crate::options::PutTarget;
 use burn::tensor::TensorData;
 use sparse_core::dynamic::{self, DynRecorded, IdVec, Ids};

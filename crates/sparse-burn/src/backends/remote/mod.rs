@@ -1,19 +1,19 @@
 //! Burn Remote: a backend whose tensors are those of a server.
 //!
 //! A kernel is one custom operation of the server. It is sent the ids of the tensors and the plain arguments, and runs
-//! the kernel of its own backend. Nothing is read where [`foresee`] knows the shapes of the results. Otherwise the
+//! the kernel of its own backend. Nothing is read where [`infer_output`] knows the shapes of the results. Otherwise the
 //! server writes them into a small tensor, which is read. Only an error is found here, by the default body: it reads
 //! the arguments.
 
-mod foresee;
+mod infer_output;
 pub(crate) mod server;
 pub(crate) mod wire;
 
 use crate::any::AnyTensor;
 use crate::backend::{Args, Kernel, Output, SparseBackend, on_host};
-use crate::carried::{Carried, Of};
+use crate::codec::{Decoder, Encoder, Meta, Plain};
 use crate::host_tensor::{HostAccess, HostTensor};
-use crate::parcel::{Meta, Open, Parcel, Plain};
+use crate::kernel_args::{KernelValue, Of};
 use crate::replay;
 use burn::backend::{ExecutionError, TensorMetadata};
 use burn::tensor::{DType, Shape, TensorData};
@@ -73,12 +73,12 @@ impl SparseBackend for Remote {
             tensors.push(tensor);
             meta
         });
-        let foreseen = K::foresee(&mut metas);
-        let mut parcel = Parcel::default();
-        foreseen.is_none().put(&mut parcel.numbers);
-        K::pack(&metas, &mut parcel);
-        let call = Call { client, id: operation(K::NAME), scalars: parcel.numbers };
-        if let Some(out) = foreseen {
+        let inferred = K::infer_output(&mut metas);
+        let mut encoder = Encoder::default();
+        inferred.is_none().put(&mut encoder.numbers);
+        K::encode(&metas, &mut encoder);
+        let call = Call { client, id: operation(K::NAME), scalars: encoder.numbers };
+        if let Some(out) = inferred {
             return call.send::<K::Output>(tensors, out);
         }
         // An error is made here, from the arguments.
@@ -89,7 +89,7 @@ impl SparseBackend for Remote {
                 wrap(kept.next().expect("the tensors of the arguments"))
             }));
         };
-        let out = K::Output::unpack(&mut answer);
+        let out = K::Output::decode(&mut answer);
         answer.close();
         out
     }
@@ -104,7 +104,7 @@ struct Call {
 
 impl Call {
     /// Sends it. Its result looks like `out`.
-    fn send<C: Carried>(self, tensors: Vec<Handle>, out: Of<C, Meta>) -> Of<C, AnyTensor<Remote>> {
+    fn send<C: KernelValue>(self, tensors: Vec<Handle>, out: Of<C, Meta>) -> Of<C, AnyTensor<Remote>> {
         let mut outputs = vec![];
         let client = self.client.clone();
         let out = C::map(out, &mut |Meta { dims, dtype }| {
@@ -119,7 +119,7 @@ impl Call {
     }
 
     /// Sends it and reads what its result looks like; `None` for an error.
-    fn ask(self, tensors: Vec<Handle>) -> Option<Open<AnyTensor<Remote>>> {
+    fn ask(self, tensors: Vec<Handle>) -> Option<Decoder<AnyTensor<Remote>>> {
         let client = self.client.clone();
         let report = TensorIr::uninit(client.create_empty_handle(), Shape::from([ENTRIES]), DType::I32);
         // If the read unwinds (`without_blocking`), they are dropped, and the server drops its tensors.
@@ -139,7 +139,7 @@ impl Call {
             .into_iter()
             .zip(metas)
             .map(|(id, Meta { dims, dtype })| wrap(RouterTensor::new(id, Shape::from(dims), dtype, client.clone())));
-        Some(Open::new(numbers, tensors.collect()))
+        Some(Decoder::new(numbers, tensors.collect()))
     }
 
     fn register(self, tensors: Vec<Handle>, outputs: Vec<TensorIr>) {

@@ -3,9 +3,9 @@
 use super::wire::{ABOUT, About, MOST, Report, operation};
 use crate::any::AnyTensor;
 use crate::backend::{Kernel, SparseBackend};
-use crate::carried::Carried;
+use crate::codec::{Decoder, Encoder, Meta};
 use crate::kernel::{Visitor, visit};
-use crate::parcel::{Meta, Open, Parcel};
+use crate::kernel_args::KernelValue;
 use burn::backend::{TensorMetadata, get_device_settings};
 use burn_ir::{BackendIr, CustomOpIr, HandleContainer, TensorId, TensorIr};
 use burn_router::CustomOpRegistry;
@@ -39,28 +39,28 @@ pub fn registry<B: BackendIr + SparseBackend>() -> CustomOpRegistry<B> {
 /// Runs a kernel.
 fn run<K: Kernel, B: BackendIr + SparseBackend>(handles: &mut Handles<B>, op: &CustomOpIr, device: &B::Device) {
     let inputs = op.inputs.iter().map(|input| take::<B>(handles, input, device)).collect();
-    let mut open = Open::new(op.scalars.clone(), inputs);
-    let asks: bool = open.plain();
-    let args = K::unpack(&mut open);
-    open.close();
+    let mut open = Decoder::new(op.scalars.clone(), inputs);
+    let asks: bool = decoder.plain();
+    let args = K::decode(&mut open);
+    decoder.close();
     let out = B::run::<K>(args);
 
-    let (mut parcel, mut tensors) = (Parcel::default(), vec![]);
-    K::Output::pack(&out, &mut parcel);
+    let (mut encoder, mut tensors) = (Encoder::default(), vec![]);
+    K::Output::encode(&out, &mut encoder);
     K::Output::map(out, &mut |tensor| tensors.push(tensor));
     let metas: Vec<Meta> = tensors.iter().map(meta).collect();
     let mut outputs = op.outputs.iter();
     if asks {
         assert!(metas.len() <= MOST, "{}: a result must have at most {MOST} tensors, got {}", K::NAME, metas.len());
         let report = outputs.next().expect("the first output is the report");
-        register::<B>(handles, report.id, B::to_device(Report::write(&metas, parcel), device));
+        register::<B>(handles, report.id, B::to_device(Report::write(&metas, encoder), device));
     } else {
         let agrees = |(meta, output): (&Meta, &TensorIr)| {
             let bools = meta.dtype.is_bool() && output.dtype.is_bool();
             meta.dims == output.shape.to_vec() && (meta.dtype == output.dtype || bools)
         };
-        let foreseen = metas.len() == op.outputs.len() && metas.iter().zip(&op.outputs).all(agrees);
-        assert!(foreseen, "{}: the result must be as foreseen, got {metas:?} and {:?}", K::NAME, op.outputs);
+        let inferred = metas.len() == op.outputs.len() && metas.iter().zip(&op.outputs).all(agrees);
+        assert!(inferred, "{}: the result must be as inferred, got {metas:?} and {:?}", K::NAME, op.outputs);
     }
     outputs.zip(tensors).for_each(|(output, tensor)| register::<B>(handles, output.id, tensor));
 }

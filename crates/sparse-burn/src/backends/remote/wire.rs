@@ -1,7 +1,7 @@
 //! What client and server write to each other beside the arguments.
 
+use crate::codec::{Encoder, Meta};
 use crate::kernel::DECLARATIONS;
-use crate::parcel::{Meta, Parcel};
 use burn::tensor::{BoolStore, DType, TensorData};
 use burn_ir::ScalarIr;
 
@@ -13,7 +13,7 @@ pub(crate) fn operation(kernel: &str) -> String {
 /// The operation that tells about the server. It has no arguments.
 pub(crate) const ABOUT: &str = "sparse-tensor/about";
 
-/// The most tensors in a result that is not foreseen.
+/// The most tensors in a result that is not inferred.
 pub(crate) const MOST: usize = 6;
 
 /// Numbers in a report, and in what the server tells about itself: enough for [`MOST`] matrices.
@@ -49,7 +49,7 @@ fn numbers(data: &TensorData) -> Vec<u64> {
     halves.chunks_exact(2).map(|half| u64::from(half[0] as u32) | u64::from(half[1] as u32) << 32).collect()
 }
 
-/// What the server tells of a result that the client did not foresee.
+/// What the server tells of a result that the client did not infer.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Report {
     /// What is known of its tensors.
@@ -60,8 +60,8 @@ pub(crate) struct Report {
 
 impl Report {
     /// The report on a result that is packed, or on an error.
-    pub(crate) fn write(metas: &[Meta], parcel: Parcel) -> TensorData {
-        if parcel.failed {
+    pub(crate) fn write(metas: &[Meta], encoder: Encoder) -> TensorData {
+        if encoder.failed {
             return entries(vec![1]);
         }
         let mut list = vec![0, metas.len() as u64];
@@ -70,10 +70,10 @@ impl Report {
             list.extend([place as u64, dims.len() as u64]);
             list.extend(dims.iter().map(|&size| size as u64));
         }
-        list.push(parcel.numbers.len() as u64);
-        list.extend(parcel.numbers.iter().map(|number| match number {
+        list.push(encoder.numbers.len() as u64);
+        list.extend(encoder.numbers.iter().map(|number| match number {
             ScalarIr::UInt(number) => *number,
-            other => unreachable!("a parcel has numbers without a sign, got {other:?}"),
+            other => unreachable!("an encoder has numbers without a sign, got {other:?}"),
         }));
         entries(list)
     }
@@ -159,10 +159,10 @@ mod tests {
             .enumerate()
             .map(|(at, &dtype)| Meta { dims: vec![at << 33, 7][..1 + at % 2].to_vec(), dtype })
             .collect();
-        let parcel = || Parcel { numbers: [0, 1, u64::MAX].map(ScalarIr::UInt).to_vec(), failed: false };
-        let report = Report::read(&Report::write(&metas, parcel())).unwrap();
-        assert_eq!(report, Report { metas, numbers: parcel().numbers });
-        assert_eq!(Report::read(&Report::write(&[], Parcel { failed: true, ..parcel() })), None);
+        let encoder = || Encoder { numbers: [0, 1, u64::MAX].map(ScalarIr::UInt).to_vec(), failed: false };
+        let report = Report::read(&Report::write(&metas, encoder())).unwrap();
+        assert_eq!(report, Report { metas, numbers: encoder().numbers });
+        assert_eq!(Report::read(&Report::write(&[], Encoder { failed: true, ..encoder() })), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The gradient of a value has the product of all other values of its group as a factor. This is computed without
 //! division, so zeros need no special case.
 
-use super::scaled::{Scaled, beside, ones, scaled, times, unscaled};
+use super::scaled::{Scaled, ones, products_of_others, scaled, times, unscaled};
 use super::work::{Cells, Part, Share, alone, noted, position, together};
 use burn_cubecl::cubecl;
 use cubecl::prelude::*;
@@ -70,7 +70,7 @@ pub fn product_chunks<T: Float, A: Float, I: Int, N: Size>(
     let part = together::<I>(cells, false, share);
     let (from, to) = piece(&part, share);
     let own = walk::<T, A, I, N>(&ones::<A, N>(), cells, &part, values, notes, from, to, false, steps);
-    let after = beside::<A, N>(&own, part.slice, share).after;
+    let after = products_of_others::<A, N>(&own, part.slice, share).after;
     let all = times::<A, N>(&own, &after);
     if part.mine && part.slice == 0 && part.chunks > 1 {
         notes[tail + 4 * part.note] = all.x;
@@ -98,7 +98,7 @@ pub fn product_fold<A: Float, I: Int, N: Size>(
         x = next.x;
         places = next.places;
     }
-    let around = beside::<A, N>(&Scaled::<A, N> { x, places }, part.slice, share);
+    let around = products_of_others::<A, N>(&Scaled::<A, N> { x, places }, part.slice, share);
     x = around.after.x;
     places = around.after.places;
     for back in from..to {
@@ -166,7 +166,7 @@ pub fn product_backward<T: Float, A: Float, I: Int, N: Size>(
     } else {
         ones::<A, N>()
     };
-    let around = beside::<A, N>(&own, part.slice, share);
+    let around = products_of_others::<A, N>(&own, part.slice, share);
     let (note, several) = (tail + 4 * part.note, part.chunks > 1);
     let last = with_chunks::<A, N>(&around.after, before, note + 2, several);
     if comptime!(how.of_values) {

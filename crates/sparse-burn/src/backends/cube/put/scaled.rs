@@ -74,7 +74,7 @@ pub fn unscaled<A: Float, N: Size>(number: &Scaled<A, N>, #[comptime] steps: usi
 
 /// The products of the slices of the same lane before this one, and of those after it.
 #[derive(CubeType, Clone, Copy)]
-pub struct Beside<A: Float, N: Size> {
+pub struct Others<A: Float, N: Size> {
     pub before: Scaled<A, N>,
     pub after: Scaled<A, N>,
 }
@@ -82,7 +82,11 @@ pub struct Beside<A: Float, N: Size> {
 /// Multiplies the slices beside each unit's own. Each unit does so one after the other, at most 255 from shared memory:
 /// this needs one barrier, where a scan needs one for every step.
 #[cube]
-pub fn beside<A: Float, N: Size>(own: &Scaled<A, N>, slice: usize, #[comptime] share: Share) -> Beside<A, N> {
+pub fn products_of_others<A: Float, N: Size>(
+    own: &Scaled<A, N>,
+    slice: usize,
+    #[comptime] share: Share,
+) -> Others<A, N> {
     let mut x = all::<A, N>(1.0);
     let mut places = all::<A, N>(0.0);
     let mut after_x = all::<A, N>(1.0);
@@ -109,5 +113,5 @@ pub fn beside<A: Float, N: Size>(own: &Scaled<A, N>, slice: usize, #[comptime] s
             }
         }
     }
-    Beside::<A, N> { before: Scaled::<A, N> { x, places }, after: Scaled::<A, N> { x: after_x, places: after_places } }
+    Others::<A, N> { before: Scaled::<A, N> { x, places }, after: Scaled::<A, N> { x: after_x, places: after_places } }
 }

@@ -6,8 +6,8 @@ use super::super::launch::{arg, count, empty, flat, holds, holds_rows, launch, n
 use super::super::sort::expand_ptr;
 use super::search::{count_before, indices};
 use crate::backend::Gpu;
-use crate::carried::PatternArrays;
 use crate::kernel::{Concat, ConcatPatterns, MoveRows};
+use crate::kernel_args::PatternArrays;
 use crate::options::ConcatAxis;
 use burn::backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
 use burn_cubecl::CubeBackend;

@@ -5,8 +5,8 @@ use super::super::launch::{arg, count, empty, holds, launch, number, stored};
 use super::super::sort::scan;
 use super::search::{Side, elements, indices, merges, missing, positions, search};
 use crate::backend::{Declined, Gpu};
-use crate::carried::PatternArrays;
 use crate::kernel::{Merge, UnionZip, ZipRows};
+use crate::kernel_args::PatternArrays;
 use crate::options::MergeRule;
 use burn_cubecl::tensor::CubeTensor;
 

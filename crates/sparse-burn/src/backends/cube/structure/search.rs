@@ -4,8 +4,8 @@ use super::super::fallback::supported;
 use super::super::launch::{arg, count, empty, flat, holds, launch, number, runs, stored};
 use super::super::sort::expand_ptr;
 use crate::backend::Gpu;
-use crate::carried::PatternArrays;
 use crate::kernel::Locate;
+use crate::kernel_args::PatternArrays;
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::tensor::CubeTensor;
 

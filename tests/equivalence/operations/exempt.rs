@@ -1,0 +1,61 @@
+//! Public functions that have no entry in the registry, by type ("fn" of none), each with its reason. `try_x` is
+//! covered by `x`.
+
+/// `(type, reason, names)`.
+pub const EXEMPT: &[(&str, &str, &str)] = &[
+    (
+        "SparseTensor",
+        "reads what the tensor holds; the equivalence test's structure check and its inputs go through it",
+        "dims nnz sparse_dims dense_dims num_elements pattern is_coalesced fill device dtype row_ptr col_idx indices",
+    ),
+    (
+        "SparseTensor",
+        "construction: every input of this test is made by it, and gives errors that the conformance cases name",
+        "new new_inferred from_pattern zeros",
+    ),
+    (
+        "SparseTensor",
+        "other values on a pattern, as from_pattern makes them: tests/suite/heads/mod.rs",
+        "with_head_values",
+    ),
+    ("SparseTensor", "construction without a check: tests/suite/answers/hostile.rs", "new_unchecked"),
+    (
+        "SparseTensor",
+        "lists, other crates and back: tests/suite/entry.rs, tests/interop, tests/equivalence/oversized/shapes.rs",
+        "from_edges from_triplets from_rows to_triplets from_csc_parts from_matrix from_petgraph",
+    ),
+    ("SparseTensor", "of duplicates, which a dense tensor does not have: tests/suite/sampling.rs", "coalesce_with"),
+    ("SparseTensor", "the order of elements: tests/suite/gradients/structure.rs", "coalesce_plan"),
+    (
+        "SparseTensor",
+        "the tape itself: every gradient that the equivalence test compares passes through leaves and their gradients",
+        "require_grad is_tracked grad fill_grad detach",
+    ),
+    ("SparseTensor", "a copy: no second device in a run of the equivalence test", "to_device"),
+    (
+        "ops::IndexPlan",
+        "made and read, not an operation; the equivalence test's IndexPlan::select and IndexPlan::put make one each",
+        "new from_list len is_empty size",
+    ),
+    ("nn::GcnConv", "a layer: tests/suite/nn.rs, and tests/equivalence/oversized/shapes.rs", "forward forward_sparse"),
+    (
+        "fn",
+        "of graphs: tests/suite/nn.rs, and tests/equivalence/oversized/shapes.rs",
+        "row_normalization symmetric_normalization",
+    ),
+    ("fn", "of ids, which have no values: tests/suite/entry.rs", "unique"),
+    ("fn", "random: tests/suite/nn.rs", "dropout sparse_dropout"),
+    ("fn", "of dense tensors, against Burn's: tests/suite/nn.rs", "elu leaky_relu"),
+    ("fn", "a layer of Burn: tests/suite/nn.rs", "sparse_input_linear"),
+    (
+        "fn",
+        "parts of models: tests/suite/layers",
+        "dot_decoder gcn_normalization global_add_pool global_attention_pool global_max_pool global_mean_pool \
+         graph_softmax negative_sampling",
+    ),
+    ("fn", "a limit of the process, not an operation", "dense_limit set_dense_limit"),
+    ("fn", "the pool of results: tests/allocations.rs", "memory_report release_pool set_pool_limit"),
+    ("fn", "the name of a dtype", "dtype_name"),
+    ("fn", "counters of a GPU run: tests/gpu", "device_reads host_fallbacks"),
+    ("fn", "awaits what other operations read: tests/gpu/asynchronous.rs", "without_blocking"),
+];
