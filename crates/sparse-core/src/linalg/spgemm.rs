@@ -21,8 +21,8 @@ use core::ops::Range;
 /// columns than B has elements, the accumulator has a place only for each column that B uses. Sums are accumulated in
 /// [`Element::Acc`] in the order of A's row, those of a long row in blocks (of 256 elements at least), whatever the
 /// number of threads. O(products + rows) time. Memory for the result, and for one dense row per thread. A result that
-/// takes at most 256 MB even if each product is an element is copied once, where a sample of the rows says that at least
-/// half of the products are.
+/// takes at most 256 MB even if each product is an element is copied once, where a sample of the rows says that at
+/// least half of the products are.
 ///
 /// In a matrix of more than 2^18 such places, the products of a row that has at most 1024 are sorted instead: a dense
 /// row would not fit the caches, and its bitmap would take longer than the row. The bits are the same.

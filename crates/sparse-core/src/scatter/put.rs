@@ -18,8 +18,9 @@ use core::hint::select_unpredictable;
 /// arrives. It stays where no value arrives. Values are taken in row-major order: assign keeps the last one, sums and
 /// products are rounded in that order (f16 and bf16 are computed in f32 and rounded once at the end). Of more steps
 /// than 512 and 64 times `len`, each block of that many has sums of its own, which are added in pairs; a cell that gets
-/// most of a long block has blocks of its own, of 64 values. A mean divides by the number of values (plus one for the array's own value, if included). Over integers the mean is exact (the sum
-/// is kept in 64 bits) and rounded towards minus infinity. For amax and amin, any NaN gives NaN.
+/// most of a long block has blocks of its own, of 64 values. A mean divides by the number of values (plus one for the
+/// array's own value, if included). Over integers the mean is exact (the sum is kept in 64 bits) and rounded towards
+/// minus infinity. For amax and amin, any NaN gives NaN.
 ///
 /// Time O(count * outer * inner). Extra memory for cells: an accumulator for each element of the array if it is wider
 /// than the element (sums and products of f16 and bf16, means), else one copy of the array if its columns are divided
