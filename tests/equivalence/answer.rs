@@ -124,7 +124,7 @@ pub struct Answer {
 }
 
 /// `own` is the operation under test, `reference` the same on dense tensors.
-pub fn sides<A: Into<Output>, B: Into<Output>>(own: impl FnOnce() -> A, reference: impl FnOnce() -> B) -> Answer {
+pub fn both_sides<A: Into<Output>, B: Into<Output>>(own: impl FnOnce() -> A, reference: impl FnOnce() -> B) -> Answer {
     Answer { got: caught(|| own().into()), want: caught_aside(|| reference().into()) }
 }
 

@@ -1,6 +1,6 @@
 //! Sums, differences and products, of tensors, numbers and vectors.
 
-use crate::answer::{Answer, sides};
+use crate::answer::{Answer, both_sides};
 use crate::draw::{Build, Draw, Drawn, Input, Values};
 use crate::oversized::{filled, ones, undefined};
 use crate::reference::{from_start, keep};
@@ -59,17 +59,17 @@ pub(super) fn pair<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> (Inpu
 
 pub(super) fn add<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
     let (a, b) = pair::<P, D, K>(draw);
-    sides(|| &a.sparse + &b.sparse, || a.dense + b.dense)
+    both_sides(|| &a.sparse + &b.sparse, || a.dense + b.dense)
 }
 
 pub(super) fn sub<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
     let (a, b) = pair::<P, D, K>(draw);
-    sides(|| &a.sparse - &b.sparse, || a.dense - b.dense)
+    both_sides(|| &a.sparse - &b.sparse, || a.dense - b.dense)
 }
 
 pub(super) fn mul<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
     let (a, b) = pair::<P, D, K>(draw);
-    sides(|| &a.sparse * &b.sparse, || a.dense * b.dense)
+    both_sides(|| &a.sparse * &b.sparse, || a.dense * b.dense)
 }
 
 /// A number on the host, or one in a tensor that may be a leaf.
@@ -85,14 +85,17 @@ pub(super) fn with_number<P: Build, const D: usize, K: Drawn + Numeric, Out: Int
         let shape = a.sparse.dims();
         let spread = |number: Tensor<1>| number.reshape([1; D]).expand(shape);
         let of_tensor = ScalarArg::Tensor(number.own);
-        return sides(|| own(&a, of_tensor), || dense(K::real(a.dense.clone()), spread(K::real(number.reference))));
+        return both_sides(
+            || own(&a, of_tensor),
+            || dense(K::real(a.dense.clone()), spread(K::real(number.reference))),
+        );
     }
     let number = draw.value(values);
     draw.inputs.push(format!("number {number}"));
     let number = if K::IS_FLOAT { number } else { number.trunc() };
     let real = K::real(a.dense.clone());
     let spread = Tensor::full_like(&real, number);
-    sides(|| own(&a, ScalarArg::Host(K::scalar(number))), || dense(real.clone(), spread))
+    both_sides(|| own(&a, ScalarArg::Host(K::scalar(number))), || dense(real.clone(), spread))
 }
 
 pub(super) fn add_scalar<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
@@ -125,7 +128,7 @@ pub(super) fn along<P: Build, const D: usize, K: Drawn + Numeric, Out: Drawn>(
         if shape[axis] == 0 { Tensor::empty(one, (&vector.device(), vector.dtype())) } else { vector.reshape(one) }
     };
     let spread = |vector: Tensor<1>| vector.reshape(one).expand(shape);
-    sides(
+    both_sides(
         || own(&a.sparse.with_fill(Fill::Undefined), thin(vector.own)).to_dense_or(Out::scalar(0.0)),
         || keep(dense(K::real(a.dense.clone()), spread(K::real(vector.reference))), a.host.mask()),
     )
@@ -140,7 +143,7 @@ pub(super) fn with_dense<P: Build, const D: usize, K: Drawn + Numeric, Out: Draw
 ) -> Answer {
     let a = draw.unfilled::<P, D, K>(Values::Any);
     let b = draw.dense::<D, K>(a.sparse.dims(), values);
-    sides(
+    both_sides(
         || own(&a.sparse.with_fill(Fill::Undefined), b.own).to_dense_or(Out::scalar(0.0)),
         || keep(dense(K::real(a.dense), K::real(b.reference)), a.host.mask()),
     )

@@ -1,6 +1,6 @@
 //! The same elements as another kind or in another dtype.
 
-use crate::answer::{Answer, sides};
+use crate::answer::{Answer, both_sides};
 use crate::draw::{Build, Draw, Values};
 use crate::oversized::mask;
 use burn::tensor::{Bool, DType, Float, FloatDType, Int, IntDType};
@@ -19,36 +19,36 @@ operations! { "structure";
 /// To f32, which holds every drawn number.
 fn cast<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Float>(Values::Any);
-    sides(|| a.sparse.cast(FloatDType::F32), || a.dense)
+    both_sides(|| a.sparse.cast(FloatDType::F32), || a.dense)
 }
 
 fn cast_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Int>(Values::Any);
     let wide = draw.device().supports_dtype(DType::I64) && draw.coin();
-    sides(|| a.sparse.cast(if wide { IntDType::I64 } else { IntDType::I32 }), || a.dense)
+    both_sides(|| a.sparse.cast(if wide { IntDType::I64 } else { IntDType::I32 }), || a.dense)
 }
 
 fn int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Float>(Values::Any);
-    sides(|| a.sparse.int(), || a.dense.int())
+    both_sides(|| a.sparse.int(), || a.dense.int())
 }
 
 fn int_of_bool<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Bool>(Values::Any);
-    sides(|| a.sparse.int(), || a.dense.int())
+    both_sides(|| a.sparse.int(), || a.dense.int())
 }
 
 fn float_of_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Int>(Values::Any);
-    sides(|| a.sparse.float(), || a.dense.float())
+    both_sides(|| a.sparse.float(), || a.dense.float())
 }
 
 fn float_of_bool<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Bool>(Values::Any);
-    sides(|| a.sparse.float(), || a.dense.float())
+    both_sides(|| a.sparse.float(), || a.dense.float())
 }
 
 fn bool_of_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Int>(Values::Any);
-    sides(|| a.sparse.bool(), || a.dense.bool())
+    both_sides(|| a.sparse.bool(), || a.dense.bool())
 }

@@ -1,6 +1,6 @@
 //! Functions of one element, and of two, that floats and integers have.
 
-use crate::answer::{Answer, sides};
+use crate::answer::{Answer, both_sides};
 use crate::draw::{Build, Draw, Drawn, Fills, Values};
 use crate::oversized::mask;
 use burn::tensor::Bool;
@@ -41,7 +41,7 @@ macro_rules! same {
     ($($name:ident($($arg:expr),*) $values:ident;)*) => {$(
         pub(super) fn $name<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
             let a = draw.sparse::<P, D, K>(Values::$values);
-            sides(|| a.sparse.$name($($arg),*), || K::real(a.dense).$name($($arg),*))
+            both_sides(|| a.sparse.$name($($arg),*), || K::real(a.dense).$name($($arg),*))
         }
     )*};
 }
@@ -66,7 +66,7 @@ pub(super) fn powi_scalar<P: Build, const D: usize, K: Drawn + Numeric>(draw: &m
     let a = draw.sparse::<P, D, K>(Values::Nonzero);
     let power = if K::IS_FLOAT { draw.below(7) as i32 - 2 } else { draw.below(5) as i32 };
     draw.inputs.push(format!("power {power}"));
-    sides(
+    both_sides(
         || a.sparse.powi_scalar(power),
         || {
             let x = K::real(a.dense);
@@ -79,7 +79,7 @@ pub(super) fn powi_scalar<P: Build, const D: usize, K: Drawn + Numeric>(draw: &m
 
 pub(super) fn map<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
-    sides(
+    both_sides(
         || a.sparse.clone().map(|rows| rows.clone() * rows + 1),
         || {
             let x = K::real(a.dense);
@@ -93,13 +93,13 @@ pub(super) fn zip_with<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut 
     let a = draw.sparse::<P, D, K>(Values::Any);
     if draw.coin() {
         let b = draw.second_operand::<P, D, K>(&a, Values::Any);
-        return sides(
+        return both_sides(
             || a.sparse.zip_with(&b.sparse, |a, b| a.clone() * b - a),
             || K::real(a.dense.clone()) * K::real(b.dense) - K::real(a.dense),
         );
     }
     let b = draw.second_operand::<P, D, Bool>(&a, Values::Any);
-    sides(
+    both_sides(
         || a.sparse.zip_with(&b.sparse, |a, b| (a.clone() + 1).mask_where(b, a)),
         || {
             let x = K::real(a.dense);
@@ -114,7 +114,7 @@ macro_rules! pairs {
         pub(super) fn $name<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
             let a = draw.sparse::<P, D, K>(Values::$left);
             let b = draw.second_operand::<P, D, K>(&a, Values::$right);
-            sides(|| a.sparse.$name(&b.sparse), || K::real(a.dense).$name(K::real(b.dense)))
+            both_sides(|| a.sparse.$name(&b.sparse), || K::real(a.dense).$name(K::real(b.dense)))
         }
     )*};
 }
@@ -134,12 +134,15 @@ pub(super) fn mask_where<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) ->
     let a = draw.sparse::<P, D, K>(Values::Any);
     let b = draw.second_operand::<P, D, K>(&a, Values::Any);
     let mask = draw.shaped::<P, D, Bool>(a.sparse.dims(), a.host.sparse_dims, Values::Any, Fills::Any);
-    sides(|| a.sparse.mask_where(&mask.sparse, &b.sparse), || a.dense.mask_where(mask.dense, b.dense))
+    both_sides(|| a.sparse.mask_where(&mask.sparse, &b.sparse), || a.dense.mask_where(mask.dense, b.dense))
 }
 
 pub(super) fn mask_fill<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
     let mask = draw.shaped::<P, D, Bool>(a.sparse.dims(), a.host.sparse_dims, Values::Any, Fills::Any);
     let number = if K::IS_FLOAT { 1.5 } else { 1.0 };
-    sides(|| a.sparse.mask_fill(&mask.sparse, K::scalar(number)), || K::real(a.dense).mask_fill(mask.dense, number))
+    both_sides(
+        || a.sparse.mask_fill(&mask.sparse, K::scalar(number)),
+        || K::real(a.dense).mask_fill(mask.dense, number),
+    )
 }

@@ -1,6 +1,6 @@
 //! Operations on dense tensors: indexed reads and writes.
 
-use crate::answer::{Answer, sides};
+use crate::answer::{Answer, both_sides};
 use crate::draw::{Draw, Drawn, Values, Variant};
 use crate::oversized::{SIZE, index, ones, stored_index};
 use crate::reference::{extreme_dims, flat, from_start, positions, prod_dims, reshape, sum_dims, take};
@@ -138,7 +138,7 @@ pub(super) fn put_along_axis<const D: usize, K: Drawn>(draw: &mut Draw) -> Answe
         let number = draw.value(Values::Any).trunc();
         draw.inputs.push(format!("number {number}"));
         let values = K::number(number, full, &arr.reference);
-        return sides(
+        return both_sides(
             || {
                 let number = PutValues::Scalar(K::scalar(number));
                 ops::put_along_axis(arr.own, index, number, axis, reduce, include_self)
@@ -148,7 +148,7 @@ pub(super) fn put_along_axis<const D: usize, K: Drawn>(draw: &mut Draw) -> Answe
     }
     let own = full.map(|size| if draw.below(3) == 0 { 1 } else { size });
     let values = draw.dense::<D, K>(own, Values::Any);
-    sides(
+    both_sides(
         || ops::put_along_axis(arr.own, index, values.own, axis, reduce, include_self),
         || {
             let values = read(values.reference, &spread(own).collect::<Vec<_>>(), full);
@@ -165,7 +165,7 @@ pub(super) fn gather<const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let given = read_shape(draw, shape, at);
     let (index, plain) = indices(draw, given, shape[at].max(1));
     draw.inputs.push(format!("axis {axis}"));
-    sides(|| ops::gather(x.own, axis, index), || read(x.reference, &along(given, &plain, at, shape), given))
+    both_sides(|| ops::gather(x.own, axis, index), || read(x.reference, &along(given, &plain, at, shape), given))
 }
 
 /// The last write wins.
@@ -179,7 +179,7 @@ pub(super) fn scatter<const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let (index, plain) = indices(draw, given, shape[at].max(1));
     draw.inputs.push(format!("axis {axis}"));
     let writes = along(given, &plain, at, shape);
-    sides(
+    both_sides(
         || ops::scatter(x.own, axis, index, src.own),
         || written(x.reference, src.reference, &writes, Reduce::Assign, true),
     )
@@ -202,13 +202,13 @@ pub(super) fn scatter_reduce<const D: usize, K: Drawn>(draw: &mut Draw) -> Answe
         draw.inputs.push(format!("number {number}"));
         let values = K::number(number, given, &x.reference);
         let number = PutValues::Scalar(K::scalar(number));
-        return sides(
+        return both_sides(
             || ops::scatter_reduce(x.own, axis, index, number, reduce, include_self),
             || written(x.reference, values, &writes, reduce, include_self),
         );
     }
     let values = draw.dense::<D, K>(given, Values::Any);
-    sides(
+    both_sides(
         || ops::scatter_reduce(x.own, axis, index, values.own, reduce, include_self),
         || written(x.reference, values.reference, &writes, reduce, include_self),
     )
@@ -255,13 +255,13 @@ fn over<const D: usize, const DI: usize, K: Drawn>(draw: &mut Draw) -> Over<D, D
 
 pub(super) fn gather_nd<const D: usize, const DI: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let Over { x, axes, index, given, places } = over::<D, DI, K>(draw);
-    sides(|| ops::gather_nd(x.own, index, axes.as_deref()), || read(x.reference, &places, given))
+    both_sides(|| ops::gather_nd(x.own, index, axes.as_deref()), || read(x.reference, &places, given))
 }
 
 pub(super) fn scatter_nd<const D: usize, const DI: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let Over { x, axes, index, given, places } = over::<D, DI, K>(draw);
     let src = draw.dense::<D, K>(given, Values::Any);
-    sides(
+    both_sides(
         || ops::scatter_nd(x.own, index, src.own, axes.as_deref()),
         || written(x.reference, src.reference, &places, Reduce::Assign, true),
     )
@@ -284,7 +284,7 @@ pub(super) fn plan_select<const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let x = draw.dense::<D, K>(shape, Values::Any);
     let (index, given, places) = plan(draw, shape, at);
     draw.inputs.push(format!("axis {axis}"));
-    sides(
+    both_sides(
         || IndexPlan::new(index, shape[at]).expect("indices within").select(x.own, axis),
         || reshape(read(x.reference, &places, given), given),
     )
@@ -299,7 +299,7 @@ pub(super) fn plan_put<const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> A
     let values = draw.dense::<D, K>(given, Values::Any);
     let (reduce, include_self) = (Reduce::ALL[draw.below(6)], draw.coin());
     draw.inputs.push(format!("axis {axis}, {reduce:?}, include_self {include_self}"));
-    sides(
+    both_sides(
         || {
             let plan = IndexPlan::new(index, shape[at]).expect("indices within");
             plan.put(arr.own, axis, values.own, reduce, include_self)

@@ -1,7 +1,7 @@
 //! Quotients and remainders: of integers in f32.
 
 use super::arithmetic::{along, line, pair, with_dense, with_number};
-use crate::answer::{Answer, sides};
+use crate::answer::{Answer, both_sides};
 use crate::draw::{Build, Draw, Values};
 use crate::oversized::{filled, ones};
 use burn::tensor::FloatDType::F32;
@@ -40,13 +40,13 @@ fn div<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     } else {
         pair(draw)
     };
-    sides(|| &a.sparse / &b.sparse, || a.dense / b.dense)
+    both_sides(|| &a.sparse / &b.sparse, || a.dense / b.dense)
 }
 
 /// A true division, in f32 on both sides.
 fn div_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let (a, b) = pair::<P, D, Int>(draw);
-    sides(|| &a.sparse / &b.sparse, || a.dense.float().cast(F32) / b.dense.float().cast(F32))
+    both_sides(|| &a.sparse / &b.sparse, || a.dense.float().cast(F32) / b.dense.float().cast(F32))
 }
 
 fn div_scalar<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
@@ -58,7 +58,7 @@ fn div_scalar_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Int>(Values::Any);
     let number = draw.value(Values::Nonzero);
     draw.inputs.push(format!("number {number}"));
-    sides(|| a.sparse.div_scalar(ScalarArg::from(number)), || a.dense.float().cast(F32).div_scalar(number))
+    both_sides(|| a.sparse.div_scalar(ScalarArg::from(number)), || a.dense.float().cast(F32).div_scalar(number))
 }
 
 fn div_broadcast<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
@@ -88,7 +88,7 @@ macro_rules! remainders {
             let a = draw.sparse::<P, D, Float>(Values::Odd);
             let divisor = [0.75, -1.5, 2.0][draw.below(3)];
             draw.inputs.push(format!("divisor {divisor}"));
-            sides(
+            both_sides(
                 || a.sparse.$name(divisor),
                 || {
                     let whole = a.dense.clone().detach().div_scalar(divisor).$round().mul_scalar(divisor);
@@ -100,7 +100,7 @@ macro_rules! remainders {
         fn $pair<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
             let a = draw.sparse::<P, D, Float>(Values::Odd);
             let b = draw.second_operand::<P, D, Float>(&a, Values::Nonzero);
-            sides(
+            both_sides(
                 || a.sparse.$pair(&b.sparse),
                 || {
                     let times = (a.dense.clone().detach() / b.dense.clone().detach()).$round();

@@ -1,6 +1,6 @@
 //! Functions of one float, and of two.
 
-use crate::answer::{Answer, sides};
+use crate::answer::{Answer, both_sides};
 use crate::draw::{Build, Draw, Values};
 use burn::tensor::Float;
 use burn::tensor::activation;
@@ -49,7 +49,7 @@ macro_rules! same {
     ($($name:ident($($arg:expr),*) $values:ident;)*) => {$(
         fn $name<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
             let a = draw.sparse::<P, D, Float>(Values::$values);
-            sides(|| a.sparse.$name($($arg),*), || a.dense.$name($($arg),*))
+            both_sides(|| a.sparse.$name($($arg),*), || a.dense.$name($($arg),*))
         }
     )*};
 }
@@ -86,17 +86,17 @@ same! {
 
 fn expm1<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Float>(Values::Any);
-    sides(|| a.sparse.expm1(), || a.dense.exp() - 1.0)
+    both_sides(|| a.sparse.expm1(), || a.dense.exp() - 1.0)
 }
 
 fn relu<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Float>(Values::Odd);
-    sides(|| a.sparse.relu(), || activation::relu(a.dense))
+    both_sides(|| a.sparse.relu(), || activation::relu(a.dense))
 }
 
 fn sigmoid<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Float>(Values::Any);
-    sides(|| a.sparse.sigmoid(), || activation::sigmoid(a.dense))
+    both_sides(|| a.sparse.sigmoid(), || activation::sigmoid(a.dense))
 }
 
 /// Functions of two tensors that dense ones have by the same name.
@@ -105,7 +105,7 @@ macro_rules! pairs {
         fn $name<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
             let a = draw.sparse::<P, D, Float>(Values::$left);
             let b = draw.second_operand(&a, Values::$right);
-            sides(|| a.sparse.$name(&b.sparse), || a.dense.$name(b.dense))
+            both_sides(|| a.sparse.$name(&b.sparse), || a.dense.$name(b.dense))
         }
     )*};
 }
@@ -119,11 +119,11 @@ fn powf<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     if draw.coin() {
         let a = draw.sparse::<P, D, Float>(Values::Positive);
         let b = draw.second_operand(&a, Values::Any);
-        return sides(|| a.sparse.powf(&b.sparse), || a.dense.powf(b.dense));
+        return both_sides(|| a.sparse.powf(&b.sparse), || a.dense.powf(b.dense));
     }
     let a = draw.sparse::<P, D, Float>(Values::ZeroOrMore);
     let b = draw.second_operand(&a, Values::AboveOne);
-    sides(
+    both_sides(
         || a.sparse.powf(&b.sparse),
         || {
             let zero = a.dense.clone().equal_scalar(0);
@@ -135,14 +135,14 @@ fn powf<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
 fn logaddexp<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Float>(Values::Any);
     let b = draw.second_operand(&a, Values::Any);
-    sides(|| a.sparse.logaddexp(&b.sparse), || (a.dense.exp() + b.dense.exp()).log())
+    both_sides(|| a.sparse.logaddexp(&b.sparse), || (a.dense.exp() + b.dense.exp()).log())
 }
 
 /// Tolerances that no distance of drawn numbers meets exactly.
 fn is_close<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Float>(Values::Any);
     let b = draw.second_operand(&a, Values::Any);
-    sides(
+    both_sides(
         || a.sparse.is_close(&b.sparse, Some(0.3), Some(0.01)),
         || (a.dense - b.dense.clone()).abs().lower_equal(b.dense.abs() * 0.3 + 0.01),
     )

@@ -1,6 +1,6 @@
 //! Reductions that floats and integers have.
 
-use crate::answer::{Answer, sides};
+use crate::answer::{Answer, both_sides};
 use crate::draw::{Build, Draw, Drawn, Input, Values};
 use crate::oversized::mask as truths;
 use crate::reference::{
@@ -88,18 +88,18 @@ macro_rules! reductions {
         pub(super) fn $dim<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
             let a = draw.$draw::<P, D, K>(Values::Any);
             let (at, axis) = axis_of::<D>(draw);
-            sides(|| a.sparse.$dim(axis), || $reference(K::real(a.dense), &[at]))
+            both_sides(|| a.sparse.$dim(axis), || $reference(K::real(a.dense), &[at]))
         }
 
         pub(super) fn $dims<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
             let a = draw.$draw::<P, D, K>(Values::Any);
             let (axes, signed) = axes_of::<D>(draw);
-            sides(|| a.sparse.$dims(&signed), || $reference(K::real(a.dense), &axes))
+            both_sides(|| a.sparse.$dims(&signed), || $reference(K::real(a.dense), &axes))
         }
 
         pub(super) fn $all<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
             let a = draw.$draw::<P, D, K>(Values::Any);
-            sides(|| a.sparse.$all(), || reshape($reference(K::real(a.dense), &all::<D>()), [1]))
+            both_sides(|| a.sparse.$all(), || reshape($reference(K::real(a.dense), &all::<D>()), [1]))
         }
     )*};
 }
@@ -116,7 +116,7 @@ macro_rules! dense_reductions {
         pub(super) fn $dim<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
             let a = draw.$draw::<P, D, K>(Values::Any);
             let (at, axis) = axis_of::<D>(draw);
-            sides(|| a.sparse.$dim(axis), || $reference(K::real(a.dense), &[at]))
+            both_sides(|| a.sparse.$dim(axis), || $reference(K::real(a.dense), &[at]))
         }
     )*};
 }
@@ -135,7 +135,7 @@ macro_rules! positions {
             let at = draw.below(a.host.sparse_dims);
             let axis = draw.signed(at, D);
             draw.inputs.push(format!("axis {axis}"));
-            sides(|| a.sparse.$name(axis), || K::real(a.dense).$dense(at))
+            both_sides(|| a.sparse.$name(axis), || K::real(a.dense).$dense(at))
         }
     )*};
 }
@@ -147,7 +147,7 @@ positions! {
 pub(super) fn count_stored<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
     let count = a.host.specified().into_iter().filter(|specified| *specified).count();
-    sides(|| a.sparse.count_stored(), || count)
+    both_sides(|| a.sparse.count_stored(), || count)
 }
 
 pub(super) fn row_counts<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -173,14 +173,14 @@ fn counts<P: Build, K: Drawn>(
         counts[if axis == 1 { cell / columns } else { cell % columns }] += 1;
     });
     let device = a.dense.device();
-    sides(|| own(&a.sparse), || Tensor::<1, Int>::from_data(TensorData::new(counts, [lines]), &device.inner()))
+    both_sides(|| own(&a.sparse), || Tensor::<1, Int>::from_data(TensorData::new(counts, [lines]), &device.inner()))
 }
 
 /// Every element of a stored block counts.
 pub(super) fn count_stored_dims<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, D, K>(Values::Any);
     let (axes, signed) = axes_of::<D>(draw);
-    sides(
+    both_sides(
         || a.sparse.count_stored_dims(&signed),
         || dense_sum_dims(mask(&K::real(a.dense.clone()), a.host.mask().into_iter()), &axes).int(),
     )
@@ -188,7 +188,7 @@ pub(super) fn count_stored_dims<P: Build, const D: usize, K: Drawn>(draw: &mut D
 
 pub(super) fn count_nonzero<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
-    sides(|| a.sparse.count_nonzero(), || K::real(a.dense).not_equal_elem(0.0).int().sum())
+    both_sides(|| a.sparse.count_nonzero(), || K::real(a.dense).not_equal_elem(0.0).int().sum())
 }
 
 /// A reduction of the stored elements along axes; lines without any are not stored, and read as 0 here.
@@ -223,7 +223,7 @@ macro_rules! stored {
         pub(super) fn $dim<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
             let a = draw.full::<P, D, K>(Values::Any);
             let (at, axis) = axis_of::<D>(draw);
-            sides(
+            both_sides(
                 || a.sparse.$dim(axis).to_dense_or(K::scalar(0.0)),
                 || dense_stored(&a, &[at], $neutral, $dense, false),
             )
@@ -232,7 +232,7 @@ macro_rules! stored {
         pub(super) fn $dims<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
             let a = draw.full::<P, D, K>(Values::Any);
             let (axes, signed) = axes_of::<D>(draw);
-            sides(
+            both_sides(
                 || a.sparse.$dims(&signed).to_dense_or(K::scalar(0.0)),
                 || dense_stored(&a, &axes, $neutral, $dense, false),
             )
@@ -240,7 +240,7 @@ macro_rules! stored {
 
         pub(super) fn $all<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
             let a = with_stored::<P, D, K>(draw);
-            sides(|| a.sparse.$all(), || reshape(dense_stored(&a, &all::<D>(), $neutral, $dense, false), [1]))
+            both_sides(|| a.sparse.$all(), || reshape(dense_stored(&a, &all::<D>(), $neutral, $dense, false), [1]))
         }
     )*};
 }
@@ -256,7 +256,7 @@ pub(super) fn stored_cumsum<P: Build, const D: usize, K: Drawn + Numeric>(draw: 
     let a = draw.full::<P, D, K>(Values::Any);
     let (at, axis) = axis_of::<D>(draw);
     let zero = matches!(a.sparse.fill(), Fill::Zero);
-    sides(
+    both_sides(
         || {
             let own = if zero { a.sparse.clone() } else { a.sparse.clone().with_fill(Fill::Undefined) };
             own.stored_cumsum(axis).to_dense_or(K::scalar(0.0))

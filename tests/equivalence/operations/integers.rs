@@ -1,6 +1,6 @@
 //! Bits and whole powers of integers, and of floats by them.
 
-use crate::answer::{Answer, sides};
+use crate::answer::{Answer, both_sides};
 use crate::draw::{Build, Draw, Values};
 use burn::tensor::{Float, FloatDType, Int, Tensor};
 
@@ -38,26 +38,29 @@ fn remainder_scalar<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Int>(Values::Any);
     let divisor = [-3, -1, 1, 2][draw.below(4)];
     draw.inputs.push(format!("divisor {divisor}"));
-    sides(|| a.sparse.remainder_scalar(divisor), || rest(real(a.dense.clone()), real(a.dense.zeros_like() + divisor)))
+    both_sides(
+        || a.sparse.remainder_scalar(divisor),
+        || rest(real(a.dense.clone()), real(a.dense.zeros_like() + divisor)),
+    )
 }
 
 fn remainder<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Int>(Values::Any);
     let b = draw.second_operand::<P, D, Int>(&a, Values::Any);
-    sides(|| a.sparse.remainder(&b.sparse), || rest(real(a.dense), real(b.dense)))
+    both_sides(|| a.sparse.remainder(&b.sparse), || rest(real(a.dense), real(b.dense)))
 }
 
 fn powi<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Int>(Values::Any);
     let b = draw.second_operand::<P, D, Int>(&a, Values::Positive);
-    sides(|| a.sparse.powi(&b.sparse), || real(a.dense).powf(real(b.dense)))
+    both_sides(|| a.sparse.powi(&b.sparse), || real(a.dense).powf(real(b.dense)))
 }
 
 /// Any base that is not 0, also by negative powers: its size to the power, with its sign where the power is odd.
 fn powi_float<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Float>(Values::Nonzero);
     let b = draw.second_operand::<P, D, Int>(&a, if draw.tracked() { Values::Positive } else { Values::Any });
-    sides(
+    both_sides(
         || a.sparse.powi(&b.sparse),
         || {
             let odd = b.dense.clone().bitwise_and_scalar(1).equal_elem(1);
@@ -73,7 +76,7 @@ macro_rules! pairs {
         fn $name<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
             let a = draw.sparse::<P, D, Int>(Values::Any);
             let b = draw.second_operand::<P, D, Int>(&a, Values::$right);
-            sides(|| a.sparse.$name(&b.sparse), || a.dense.$name(b.dense))
+            both_sides(|| a.sparse.$name(&b.sparse), || a.dense.$name(b.dense))
         }
     )*};
 }
@@ -89,7 +92,7 @@ macro_rules! scalars {
     ($($name:ident($($number:literal)?);)*) => {$(
         fn $name<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
             let a = draw.sparse::<P, D, Int>(Values::Any);
-            sides(|| a.sparse.$name($($number)?), || a.dense.$name($($number)?))
+            both_sides(|| a.sparse.$name($($number)?), || a.dense.$name($($number)?))
         }
     )*};
 }

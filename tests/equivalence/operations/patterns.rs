@@ -1,6 +1,6 @@
 //! Structure made from nothing, from masks and from graphs.
 
-use crate::answer::{Answer, Stored, sides};
+use crate::answer::{Answer, Stored, both_sides};
 use crate::draw::{Build, Draw, Drawn, Fills, Input, Layout, Values};
 use crate::oversized::{Oversized, SIZE, filled, mask, ones, undefined};
 use crate::reference::{flat, keep, positions, reshape, sum_dims, take, zeros};
@@ -65,7 +65,7 @@ pub(super) fn stack<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &
     let axis = draw.below(D2);
     draw.inputs.push(format!("axis {axis}"));
     let (own, dense): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.sparse, part.dense)).unzip();
-    sides(|| ops::stack::<P, D, D2, K>(&own, axis as isize), || Tensor::stack::<D2>(dense, axis))
+    both_sides(|| ops::stack::<P, D, D2, K>(&own, axis as isize), || Tensor::stack::<D2>(dense, axis))
 }
 
 pub(super) fn block_diag<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -74,7 +74,7 @@ pub(super) fn block_diag<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) ->
     let total = [0, 1].map(|dim| shapes.iter().map(|shape| shape[dim]).sum::<usize>());
     let (own, dense): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.sparse, part.dense)).unzip();
     let first: Tensor<2, K> = dense[0].clone();
-    sides(
+    both_sides(
         || ops::block_diag(&own),
         || {
             let mut start = [0, 0];
@@ -100,7 +100,7 @@ pub(super) fn eye<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer
     let ones = draw.shaped::<P, 2, K>([n, n], 2, Values::Any, Fills::Zero);
     let options = (&draw.device().clone(), ones.sparse.dtype());
     let kept: Vec<bool> = positions([n, n]).map(|[row, column]| row == column).collect();
-    sides(
+    both_sides(
         || SparseTensor::<P, 2, K>::eye(n, options),
         || keep(Tensor::<2, K>::ones([n, n], (&ones.dense.device(), ones.dense.dtype())), kept),
     )
@@ -111,7 +111,7 @@ pub(super) fn from_diagonal<P: Build, const D: usize, K: Drawn>(draw: &mut Draw)
     let values = draw.dense::<1, K>([n], Values::Any);
     let from: Vec<Option<usize>> = positions([n, n]).map(|[row, column]| (row == column).then_some(row)).collect();
     let stored = from.iter().map(Option::is_some).collect();
-    sides(
+    both_sides(
         || Stored(SparseTensor::<P, 2, K>::from_diagonal(values.own)),
         || (take(values.reference, &from, [n, n]), stored),
     )
@@ -126,14 +126,14 @@ pub(super) fn diagonal<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> A
     let a = draw.sparse::<P, 2, K>(Values::Any);
     let from = on_diagonal(a.sparse.dims());
     let length = from.len();
-    sides(|| a.sparse.diagonal(), || take(a.dense, &from, [length]))
+    both_sides(|| a.sparse.diagonal(), || take(a.dense, &from, [length]))
 }
 
 pub(super) fn trace<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, 2, K>(Values::Any);
     let from = on_diagonal(a.sparse.dims());
     let length = from.len();
-    sides(|| a.sparse.trace(), || take(a.dense, &from, [length]).sum())
+    both_sides(|| a.sparse.trace(), || take(a.dense, &from, [length]).sum())
 }
 
 fn triangle<P: Build, const D: usize, K: Drawn>(
@@ -150,10 +150,10 @@ fn triangle<P: Build, const D: usize, K: Drawn>(
         positions(a.sparse.dims()).map(|at| kept(at[last - 1] as isize - at[last - 2] as isize, k)).collect();
     if draw.coin() {
         let undefined = a.sparse.with_fill(Fill::Undefined);
-        return sides(|| own(&undefined, k).to_dense_or(K::scalar(0.0)), || keep(a.dense, inside));
+        return both_sides(|| own(&undefined, k).to_dense_or(K::scalar(0.0)), || keep(a.dense, inside));
     }
     let stored = both(&a.host.mask(), &inside);
-    sides(|| Stored(own(&a.sparse, k)), || (keep(a.dense, inside), stored))
+    both_sides(|| Stored(own(&a.sparse, k)), || (keep(a.dense, inside), stored))
 }
 
 pub(super) fn tril<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -168,7 +168,7 @@ pub(super) fn sparse_mask<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -
     let pattern = draw.sparse::<P, D, K>(Values::Any);
     let x = draw.dense::<D, K>(pattern.sparse.dims(), Values::Any);
     let kept = pattern.host.mask();
-    sides(|| Stored(ops::sparse_mask(x.own, &pattern.sparse)), || (keep(x.reference, kept.clone()), kept))
+    both_sides(|| Stored(ops::sparse_mask(x.own, &pattern.sparse)), || (keep(x.reference, kept.clone()), kept))
 }
 
 /// Where both hold.
@@ -186,14 +186,14 @@ fn beside<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> (Input<P, D, K
 pub(super) fn intersect_with<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let (a, b) = beside::<P, D, K>(draw);
     let stored = both(&a.host.mask(), &b.host.mask());
-    sides(|| Stored(a.sparse.intersect_with(&b.sparse)), || (keep(a.dense, b.host.mask()), stored))
+    both_sides(|| Stored(a.sparse.intersect_with(&b.sparse)), || (keep(a.dense, b.host.mask()), stored))
 }
 
 pub(super) fn difference<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let (a, b) = beside::<P, D, K>(draw);
     let others: Vec<bool> = b.host.mask().into_iter().map(|other| !other).collect();
     let stored = both(&a.host.mask(), &others);
-    sides(|| Stored(a.sparse.difference(&b.sparse)), || (keep(a.dense, others), stored))
+    both_sides(|| Stored(a.sparse.difference(&b.sparse)), || (keep(a.dense, others), stored))
 }
 
 /// The same elements, more of them specified.
@@ -201,7 +201,7 @@ pub(super) fn union_with<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) ->
     let a = draw.sparse::<P, D, K>(Values::Any);
     let b = draw.second_operand::<P, D, K>(&a, Values::Any);
     let either = a.host.mask().iter().zip(b.host.mask()).map(|(a, b)| *a || b).collect();
-    sides(|| Stored(a.sparse.union_with(&b.sparse)), || (a.dense, either))
+    both_sides(|| Stored(a.sparse.union_with(&b.sparse)), || (a.dense, either))
 }
 
 pub(super) fn prune<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
@@ -211,7 +211,7 @@ pub(super) fn prune<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Dra
     let stays = |block: &[f64]| block.iter().any(|value| value.abs() > 1.0);
     let kept = dense.chunks(block.max(1)).flat_map(|values| std::iter::repeat_n(stays(values), block));
     let kept: Vec<bool> = kept.collect();
-    sides(|| Stored(a.sparse.prune(1.0)), || (keep(a.dense, kept.clone()), kept))
+    both_sides(|| Stored(a.sparse.prune(1.0)), || (keep(a.dense, kept.clone()), kept))
 }
 
 /// The largest stored ones of each row, the smaller column first among equals.
@@ -228,7 +228,7 @@ pub(super) fn top_k_rows<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mu
         places.sort_by(|&x, &y| dense[y].abs().total_cmp(&dense[x].abs()));
         places.iter().take(k).for_each(|&cell| kept[cell] = true);
     }
-    sides(|| Stored(a.sparse.top_k_rows(k)), || (keep(a.dense, kept.clone()), kept))
+    both_sides(|| Stored(a.sparse.top_k_rows(k)), || (keep(a.dense, kept.clone()), kept))
 }
 
 /// A square matrix of any fill.
@@ -242,33 +242,33 @@ pub(super) fn add_self_loops<P: Build, const D: usize, K: Drawn + Numeric>(draw:
     let value = draw.dense::<1, K>([1], Values::Any);
     let n = a.sparse.dims()[0];
     let from: Vec<Option<usize>> = positions([n, n]).map(|[row, column]| (row == column).then_some(0)).collect();
-    sides(|| a.sparse.add_self_loops(value.own), || a.dense + take(value.reference, &from, [n, n]))
+    both_sides(|| a.sparse.add_self_loops(value.own), || a.dense + take(value.reference, &from, [n, n]))
 }
 
 pub(super) fn remove_self_loops<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = square::<P, K>(draw, Fills::Zero);
     let kept: Vec<bool> = positions(a.sparse.dims()).map(|[row, column]| row != column).collect();
     let stored = both(&a.host.mask(), &kept);
-    sides(|| Stored(a.sparse.remove_self_loops()), || (keep(a.dense, kept), stored))
+    both_sides(|| Stored(a.sparse.remove_self_loops()), || (keep(a.dense, kept), stored))
 }
 
 /// One number for each row: the fill counts.
 pub(super) fn row_sums<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, 2, K>(Values::Any);
     let length = a.sparse.dims()[0];
-    sides(|| a.sparse.row_sums(), || reshape(sum_dims(a.dense, &[1]), [length]))
+    both_sides(|| a.sparse.row_sums(), || reshape(sum_dims(a.dense, &[1]), [length]))
 }
 
 pub(super) fn col_sums<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, 2, K>(Values::Any);
     let length = a.sparse.dims()[1];
-    sides(|| a.sparse.col_sums(), || reshape(sum_dims(a.dense, &[0]), [length]))
+    both_sides(|| a.sparse.col_sums(), || reshape(sum_dims(a.dense, &[0]), [length]))
 }
 
 pub(super) fn kron<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
     let (a, b) = (draw.unfilled::<P, 2, K>(Values::Any), draw.unfilled::<P, 2, K>(Values::Any));
     let ([m, n], [p, q]) = (a.sparse.dims(), b.sparse.dims());
-    sides(
+    both_sides(
         || a.sparse.kron(&b.sparse),
         || {
             let shape = [m * p, n * q];

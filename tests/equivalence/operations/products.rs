@@ -1,6 +1,6 @@
 //! Products with dense operands and with sparse ones.
 
-use crate::answer::{Answer, sides};
+use crate::answer::{Answer, both_sides};
 use crate::draw::{Build, Draw, Drawn, Fills, Input, Values, Variant};
 use crate::oversized::{SIZE, filled, ones};
 use crate::reference::{elsewhere, extreme_dims, keep, mask, matmul as dense_matmul, prod_dims, sum_dims, take};
@@ -49,7 +49,7 @@ pub(super) fn matmul<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Dr
     let mut shape = a.sparse.dims();
     (shape[D - 2], shape[D - 1]) = (shape[D - 1], draw.size());
     let x = draw.dense::<D, K>(shape, Values::Any);
-    sides(|| a.sparse.matmul(x.own), || dense_matmul(K::real(a.dense), K::real(x.reference)))
+    both_sides(|| a.sparse.matmul(x.own), || dense_matmul(K::real(a.dense), K::real(x.reference)))
 }
 
 pub(super) fn rmatmul<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
@@ -57,7 +57,7 @@ pub(super) fn rmatmul<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut D
     let mut shape = a.sparse.dims();
     (shape[D - 2], shape[D - 1]) = (draw.size(), shape[D - 2]);
     let x = draw.dense::<D, K>(shape, Values::Any);
-    sides(|| a.sparse.rmatmul(x.own), || dense_matmul(K::real(x.reference), K::real(a.dense)))
+    both_sides(|| a.sparse.rmatmul(x.own), || dense_matmul(K::real(x.reference), K::real(a.dense)))
 }
 
 /// Of matrices only, whatever the rank of the table.
@@ -66,7 +66,7 @@ pub(super) fn matvec<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Dr
     let [rows, columns] = a.sparse.dims();
     let x = draw.dense::<1, K>([columns], Values::Any);
     let column = |x: Tensor<1>| take(x, &(0..columns).map(Some).collect::<Vec<_>>(), [columns, 1]);
-    sides(
+    both_sides(
         || a.sparse.matmul(x.own),
         || {
             let product = dense_matmul(K::real(a.dense), column(K::real(x.reference)));
@@ -84,7 +84,7 @@ pub(super) fn masked_matmul<P: Build, const D: usize, K: Drawn + Numeric>(draw: 
     (left[D - 1], right[D - 2]) = (inner, inner);
     let (x, y) = (draw.dense::<D, K>(left, Values::Any), draw.dense::<D, K>(right, Values::Any));
     let coalesced = mask.sparse.coalesce();
-    sides(
+    both_sides(
         || ops::masked_matmul(x.own, y.own, &coalesced),
         || keep(dense_matmul(K::real(x.reference), K::real(y.reference)), mask.host.specified()),
     )
@@ -95,7 +95,7 @@ pub(super) fn matmul_sparse<P: Build, const D: usize, K: Drawn + Numeric>(draw: 
     let mut shape = a.sparse.dims();
     (shape[D - 2], shape[D - 1]) = (shape[D - 1], draw.size());
     let b = draw.shaped::<P, D, K>(shape, D, Values::Any, Fills::Zero);
-    sides(|| a.sparse.matmul(&b.sparse), || dense_matmul(K::real(a.dense), K::real(b.dense)))
+    both_sides(|| a.sparse.matmul(&b.sparse), || dense_matmul(K::real(a.dense), K::real(b.dense)))
 }
 
 pub(super) fn matmul_transposed<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
@@ -103,7 +103,10 @@ pub(super) fn matmul_transposed<P: Build, const D: usize, K: Drawn + Numeric>(dr
     let mut shape = a.sparse.dims();
     shape[D - 2] = draw.size();
     let b = draw.shaped::<P, D, K>(shape, D, Values::Any, Fills::Zero);
-    sides(|| a.sparse.matmul(b.sparse.transpose()), || dense_matmul(K::real(a.dense), K::real(b.dense).transpose()))
+    both_sides(
+        || a.sparse.matmul(b.sparse.transpose()),
+        || dense_matmul(K::real(a.dense), K::real(b.dense).transpose()),
+    )
 }
 
 /// Where two stored elements meet, whatever their values are.
@@ -113,7 +116,7 @@ pub(super) fn product_pattern<P: Build, const D: usize, K: Drawn + Numeric>(draw
     (shape[D - 2], shape[D - 1]) = (shape[D - 1], draw.size());
     let b = draw.shaped::<P, D, K>(shape, D, Values::Any, Fills::Zero);
     let device = draw.device().clone().inner();
-    sides(
+    both_sides(
         || {
             let pattern = a.sparse.try_product_pattern(&b.sparse).expect("shapes agree");
             let ones = Tensor::<1, Int>::ones([pattern.nnz()], &device);
@@ -140,7 +143,7 @@ pub(super) fn matmul_reduce<P: Build, const D: usize, K: Drawn + Numeric>(draw: 
     let x = draw.dense::<D, K>(right, Values::Any);
     let reduce = REDUCES[draw.below(5)];
     draw.inputs.push(format!("{reduce:?}"));
-    sides(
+    both_sides(
         || a.sparse.matmul_reduce(x.own, reduce),
         || {
             let shape = [batch, rows, inner, columns];
@@ -188,7 +191,7 @@ pub(super) fn head_matmul<P: Build, const D: usize, K: Drawn + Numeric>(draw: &m
     let (a, x) = with_heads::<P, D, K>(draw);
     let mut out = x.own.dims();
     out[0] = a.sparse.dims()[0];
-    sides(
+    both_sides(
         || a.sparse.matmul(x.own),
         || {
             let ([m, n, h], f) = ([0, 1, 2].map(|dim| a.sparse.dims()[dim]), out[D - 1]);
@@ -205,7 +208,7 @@ pub(super) fn head_matmul_reduce<P: Build, const D: usize, K: Drawn + Numeric>(d
     out[0] = a.sparse.dims()[0];
     let reduce = REDUCES[draw.below(5)];
     draw.inputs.push(format!("{reduce:?}"));
-    sides(
+    both_sides(
         || a.sparse.matmul_reduce(x.own, reduce),
         || {
             let ([m, n, h], f) = ([0, 1, 2].map(|dim| a.sparse.dims()[dim]), out[D - 1]);
@@ -236,7 +239,7 @@ pub(super) fn head_sddmm<P: Build, const D: usize, const D2: usize, K: Drawn + N
     let (batch, m, n) = (shape[..D - 2].iter().product(), shape[D - 2], shape[D - 1]);
     let out = std::array::from_fn::<usize, D2, _>(|dim| if dim < D { shape[dim] } else { heads });
     let coalesced = mask.sparse.coalesce();
-    sides(
+    both_sides(
         || ops::head_sddmm(x.own, y.own, &coalesced),
         || {
             let whole = [batch, m, n, heads, f];
@@ -266,7 +269,7 @@ pub(super) fn attention<P: Build, const D: usize, const D2: usize, K: Drawn + Nu
     let [query, key, value] = sides.map(|side| draw.dense::<D2, Float>(side, Values::Unit));
     let (batch, m, n) = (shape[..D - 2].iter().product(), shape[D - 2], shape[D - 1]);
     let coalesced = mask.sparse.coalesce();
-    sides(
+    both_sides(
         || ops::attention(query.own, key.own, value.own, &coalesced, Some(0.75), 0.0),
         || {
             let whole = |last: usize| [batch, m, n, heads, last];
@@ -291,7 +294,7 @@ pub(super) fn matmul_then<P: Build, const D: usize, K: Drawn + Numeric>(draw: &m
     let (x, bias) = (draw.dense::<D, Float>(right, Values::Any), draw.dense::<1, Float>([columns], Values::Any));
     let (added, relu) = (draw.below(3) > 0, draw.below(3) > 0);
     let epilogue = Epilogue { bias: added.then_some(bias.own), relu };
-    sides(
+    both_sides(
         || a.sparse.matmul_then(x.own, epilogue),
         || {
             let product = dense_matmul(a.dense, x.reference);
@@ -310,7 +313,7 @@ pub(super) fn addmm<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Dra
     let given = out.map(|size| if draw.below(4) == 0 { 1 } else { size });
     let (x, c) = (draw.dense::<D, K>(right, Values::Any), draw.dense::<D, K>(given, Values::Any));
     let beta = if K::IS_FLOAT { 0.5 } else { 3.0 };
-    sides(
+    both_sides(
         || a.sparse.addmm(beta, c.own, -2.0, x.own),
         || {
             let product = dense_matmul(K::real(a.dense), K::real(x.reference)).mul_scalar(-2.0);

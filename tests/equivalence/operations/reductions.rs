@@ -1,7 +1,7 @@
 //! Reductions of floats: means, norms and softmax.
 
 use super::folds::{all, axes_of, axis_of, dense_stored, some_axes, with_stored};
-use crate::answer::{Answer, sides};
+use crate::answer::{Answer, both_sides};
 use crate::draw::{Build, Draw, Input, Values};
 use crate::oversized::{Oversized, filled, undefined};
 use crate::reference::{elsewhere, extreme_dims, from_start, mask, reshape, sum_dims};
@@ -34,41 +34,41 @@ pub fn mean_of<const D: usize>(x: Tensor<D>, axes: &[usize]) -> Tensor<D> {
 fn mean_dim<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, D, Float>(Values::Any);
     let (at, axis) = axis_of::<D>(draw);
-    sides(|| a.sparse.mean_dim(axis), || mean_of(a.dense, &[at]))
+    both_sides(|| a.sparse.mean_dim(axis), || mean_of(a.dense, &[at]))
 }
 
 fn mean_dim_dense<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, D, Float>(Values::Any);
     let (at, axis) = axis_of::<D>(draw);
-    sides(|| a.sparse.mean_dim_dense(axis), || mean_of(a.dense, &[at]))
+    both_sides(|| a.sparse.mean_dim_dense(axis), || mean_of(a.dense, &[at]))
 }
 
 fn mean_dims<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, D, Float>(Values::Any);
     let (axes, signed) = axes_of::<D>(draw);
-    sides(|| a.sparse.mean_dims(&signed), || mean_of(a.dense, &axes))
+    both_sides(|| a.sparse.mean_dims(&signed), || mean_of(a.dense, &axes))
 }
 
 fn mean<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, D, Float>(Values::Any);
-    sides(|| a.sparse.mean(), || reshape(mean_of(a.dense, &all::<D>()), [1]))
+    both_sides(|| a.sparse.mean(), || reshape(mean_of(a.dense, &all::<D>()), [1]))
 }
 
 fn stored_mean_dim<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, D, Float>(Values::Any);
     let (at, axis) = axis_of::<D>(draw);
-    sides(|| a.sparse.stored_mean_dim(axis).to_dense_or(0.0), || dense_stored(&a, &[at], 0.0, sum_dims, true))
+    both_sides(|| a.sparse.stored_mean_dim(axis).to_dense_or(0.0), || dense_stored(&a, &[at], 0.0, sum_dims, true))
 }
 
 fn stored_mean_dims<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, D, Float>(Values::Any);
     let (axes, signed) = axes_of::<D>(draw);
-    sides(|| a.sparse.stored_mean_dims(&signed).to_dense_or(0.0), || dense_stored(&a, &axes, 0.0, sum_dims, true))
+    both_sides(|| a.sparse.stored_mean_dims(&signed).to_dense_or(0.0), || dense_stored(&a, &axes, 0.0, sum_dims, true))
 }
 
 fn stored_mean<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = with_stored::<P, D, Float>(draw);
-    sides(|| a.sparse.stored_mean(), || reshape(dense_stored(&a, &all::<D>(), 0.0, sum_dims, true), [1]))
+    both_sides(|| a.sparse.stored_mean(), || reshape(dense_stored(&a, &all::<D>(), 0.0, sum_dims, true), [1]))
 }
 
 const NORMS: [f64; 4] = [1.0, 2.0, 3.0, f64::INFINITY];
@@ -88,14 +88,14 @@ fn norm<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let p = NORMS[draw.below(4)];
     draw.inputs.push(format!("p {p}"));
     let axes: Vec<usize> = (0..D).collect();
-    sides(|| a.sparse.norm(p), || reshape(dense_norm(a.dense, p, &axes), [1]))
+    both_sides(|| a.sparse.norm(p), || reshape(dense_norm(a.dense, p, &axes), [1]))
 }
 
 fn norm_dim<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, D, Float>(Values::Nonzero);
     let (p, axis) = (NORMS[draw.below(4)], draw.axis(D));
     draw.inputs.push(format!("p {p}, axis {axis}"));
-    sides(|| a.sparse.norm_dim(p, axis), || dense_norm(a.dense, p, &[from_start(axis, D)]))
+    both_sides(|| a.sparse.norm_dim(p, axis), || dense_norm(a.dense, p, &[from_start(axis, D)]))
 }
 
 fn norm_dims<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
@@ -103,7 +103,7 @@ fn norm_dims<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let (p, axes) = (NORMS[draw.below(4)], some_axes::<D>(draw));
     let signed: Vec<isize> = axes.iter().map(|&axis| draw.signed(axis, D)).collect();
     draw.inputs.push(format!("p {p}, axes {signed:?}"));
-    sides(|| a.sparse.norm_dims(p, &signed), || dense_norm(a.dense, p, &axes))
+    both_sides(|| a.sparse.norm_dims(p, &signed), || dense_norm(a.dense, p, &axes))
 }
 
 /// With a fill where there is one sparse dim or the axis is dense; else over the specified elements.
@@ -118,9 +118,9 @@ fn along_lines<P: Build, const D: usize>(
     let at = from_start(axis, D);
     let counts_fill = host.sparse_dims < D && (at >= host.sparse_dims || host.sparse_dims == 1);
     if counts_fill && draw.coin() {
-        return sides(|| own(&sparse, axis), || dense(variant, at));
+        return both_sides(|| own(&sparse, axis), || dense(variant, at));
     }
-    sides(
+    both_sides(
         || own(&sparse.clone().with_fill(Fill::Undefined), axis).to_dense_or(0.0),
         || {
             let specified = mask(&variant, host.mask().into_iter());

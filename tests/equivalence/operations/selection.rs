@@ -1,6 +1,6 @@
 //! Shapes, and parts of tensors.
 
-use crate::answer::{Answer, sides};
+use crate::answer::{Answer, both_sides};
 use crate::draw::{Build, Draw, Drawn, Fills, Input, Values};
 use crate::oversized::{mask, stored_at, stored_index};
 use crate::reference::{flat, from_start, pick, positions, reshape as dense_reshape, take};
@@ -83,7 +83,7 @@ pub(super) fn reshape<P: Build, const D: usize, const D2: usize, K: Drawn>(draw:
     let a = draw.full::<P, D, K>(Values::Any);
     let shape = other_shape::<D, D2>(draw, a.sparse.dims(), a.host.sparse_dims);
     draw.inputs.push(format!("shape {shape:?}"));
-    sides(|| a.sparse.reshape(shape), || dense_reshape(a.dense, shape))
+    both_sides(|| a.sparse.reshape(shape), || dense_reshape(a.dense, shape))
 }
 
 pub(super) fn flatten<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -94,7 +94,10 @@ pub(super) fn flatten<P: Build, const D: usize, const D2: usize, K: Drawn>(draw:
     draw.inputs.push(format!("start {start}"));
     shape[start] *= shape.remove(start + 1);
     let shape: [usize; D2] = shape.try_into().expect("one dim less");
-    sides(|| a.sparse.flatten::<D2>(start as isize, start as isize + 1 - D as isize), || dense_reshape(a.dense, shape))
+    both_sides(
+        || a.sparse.flatten::<D2>(start as isize, start as isize + 1 - D as isize),
+        || dense_reshape(a.dense, shape),
+    )
 }
 
 pub(super) fn squeeze_dim<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -109,7 +112,7 @@ pub(super) fn squeeze_dim<P: Build, const D: usize, const D2: usize, K: Drawn>(d
     let mut to = shape.to_vec();
     to.remove(from_start(axis, D));
     let to: [usize; D2] = to.try_into().expect("one dim less");
-    sides(|| a.sparse.squeeze_dim::<D2>(axis), || dense_reshape(a.dense, to))
+    both_sides(|| a.sparse.squeeze_dim::<D2>(axis), || dense_reshape(a.dense, to))
 }
 
 pub(super) fn unsqueeze_dim<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -119,7 +122,7 @@ pub(super) fn unsqueeze_dim<P: Build, const D: usize, const D2: usize, K: Drawn>
     let mut to = a.sparse.dims().to_vec();
     to.insert(axis, 1);
     let to: [usize; D2] = to.try_into().expect("one dim more");
-    sides(|| a.sparse.unsqueeze_dim::<D2>(axis as isize), || dense_reshape(a.dense, to))
+    both_sides(|| a.sparse.unsqueeze_dim::<D2>(axis as isize), || dense_reshape(a.dense, to))
 }
 
 pub(super) fn expand<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -128,7 +131,7 @@ pub(super) fn expand<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Ans
     let dims = draw.sparse_dims(D);
     let a = draw.shaped::<P, D, K>(from, dims, Values::Any, Fills::Any);
     draw.inputs.push(format!("to {to:?}"));
-    sides(|| a.sparse.expand(to), || a.dense.expand(to))
+    both_sides(|| a.sparse.expand(to), || a.dense.expand(to))
 }
 
 pub(super) fn repeat_dim<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -138,7 +141,7 @@ pub(super) fn repeat_dim<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) ->
     let at = from_start(axis, D);
     let size = a.sparse.dims()[at];
     let index: Vec<usize> = (0..size * times).map(|k| k % size).collect();
-    sides(|| a.sparse.repeat_dim(axis, times), || pick(a.dense, at, &index))
+    both_sides(|| a.sparse.repeat_dim(axis, times), || pick(a.dense, at, &index))
 }
 
 pub(super) fn flip<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -146,7 +149,7 @@ pub(super) fn flip<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answe
     let axes: Vec<usize> = (0..D).filter(|_| draw.coin()).collect();
     let signed: Vec<isize> = axes.iter().map(|&axis| draw.signed(axis, D)).collect();
     draw.inputs.push(format!("axes {signed:?}"));
-    sides(
+    both_sides(
         || a.sparse.flip(&signed),
         || {
             axes.iter().fold(a.dense, |dense, &axis| {
@@ -174,7 +177,7 @@ pub(super) fn roll<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answe
     let rolls: Vec<(isize, isize)> = (0..draw.below(4)).map(|_| (shift(draw), draw.axis(D))).collect();
     draw.inputs.push(format!("(shift, dim): {rolls:?}"));
     let (shifts, dims): (Vec<isize>, Vec<isize>) = rolls.iter().copied().unzip();
-    sides(
+    both_sides(
         || a.sparse.roll(&shifts, &dims),
         || rolls.iter().fold(a.dense, |dense, &(shift, axis)| dense_roll(dense, from_start(axis, D), shift)),
     )
@@ -184,7 +187,7 @@ pub(super) fn roll_dim<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> A
     let a = draw.sparse::<P, D, K>(Values::Any);
     let (shift, axis) = (shift(draw), draw.axis(D));
     draw.inputs.push(format!("shift {shift}, dim {axis}"));
-    sides(|| a.sparse.roll_dim(shift, axis), || dense_roll(a.dense, from_start(axis, D), shift))
+    both_sides(|| a.sparse.roll_dim(shift, axis), || dense_roll(a.dense, from_start(axis, D), shift))
 }
 
 /// A part of `0..size`, perhaps empty.
@@ -200,7 +203,7 @@ pub(super) fn narrow<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Ans
     let range = range(draw, a.sparse.dims()[at]);
     draw.inputs.push(format!("axis {axis}, {range:?}"));
     let index: Vec<usize> = range.clone().collect();
-    sides(|| a.sparse.narrow(axis, range.start, range.len()), || pick(a.dense, at, &index))
+    both_sides(|| a.sparse.narrow(axis, range.start, range.len()), || pick(a.dense, at, &index))
 }
 
 pub(super) fn slice<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -208,7 +211,7 @@ pub(super) fn slice<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answ
     let ranges = a.sparse.dims().map(|size| range(draw, size));
     draw.inputs.push(format!("{ranges:?}"));
     let indices = ranges.clone().map(|range| range.collect::<Vec<usize>>());
-    sides(
+    both_sides(
         || a.sparse.slice(ranges),
         || indices.iter().enumerate().fold(a.dense, |dense, (axis, index)| pick(dense, axis, index)),
     )
@@ -225,7 +228,7 @@ pub(super) fn slice_dim<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> 
     let every = isize::unsigned_abs(step);
     let index: Vec<usize> =
         if step > 0 { range.clone().step_by(every).collect() } else { range.clone().rev().step_by(every).collect() };
-    sides(|| a.sparse.slice_dim(axis, Slice::from_range_stepped(range, step)), || pick(a.dense, at, &index))
+    both_sides(|| a.sparse.slice_dim(axis, Slice::from_range_stepped(range, step)), || pick(a.dense, at, &index))
 }
 
 /// A tensor, an axis (as drawn, and from the start), its size, and an index of it on the device and off it.
@@ -244,13 +247,13 @@ fn indexed<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Indexed<P, D,
 
 pub(super) fn select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let (a, (axis, at), _, (index, plain)) = indexed::<P, D, K>(draw);
-    sides(|| a.sparse.select(axis, index), || pick(a.dense, at, &plain))
+    both_sides(|| a.sparse.select(axis, index), || pick(a.dense, at, &plain))
 }
 
 pub(super) fn plan_select_sparse<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let (a, (axis, at), size, (index, plain)) = indexed::<P, D, K>(draw);
     let plan = IndexPlan::new(index, size).expect("indices within");
-    sides(|| plan.select_sparse(&a.sparse, axis), || pick(a.dense, at, &plain))
+    both_sides(|| plan.select_sparse(&a.sparse, axis), || pick(a.dense, at, &plain))
 }
 
 pub(super) fn select_dim<P: Build, const D: usize, const D2: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -266,7 +269,7 @@ pub(super) fn select_dim<P: Build, const D: usize, const D2: usize, K: Drawn>(dr
     let mut to = shape.to_vec();
     to.remove(at);
     let to: [usize; D2] = to.try_into().expect("one dim less");
-    sides(|| a.sparse.select_dim::<D2>(axis, place as isize), || dense_reshape(pick(a.dense, at, &[place]), to))
+    both_sides(|| a.sparse.select_dim::<D2>(axis, place as isize), || dense_reshape(pick(a.dense, at, &[place]), to))
 }
 
 pub(super) fn get<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -274,7 +277,7 @@ pub(super) fn get<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer
     let shape = a.sparse.dims();
     let at = shape.map(|size| draw.below(size));
     draw.inputs.push(format!("at {at:?}"));
-    sides(|| a.sparse.get(at), || take(a.dense, &[Some(flat(at, shape))], [1]))
+    both_sides(|| a.sparse.get(at), || take(a.dense, &[Some(flat(at, shape))], [1]))
 }
 
 /// In row-major order, whatever the order of either.
@@ -287,14 +290,14 @@ pub(super) fn mask_select<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -
         positions(shape).map(|at| flat(at, shape)).filter(|&at| chosen[at] != 0.0).map(Some).collect();
     draw.has_empty |= from.is_empty();
     let count = from.len();
-    sides(|| a.sparse.mask_select(&mask.sparse), || take(a.dense, &from, [count]))
+    both_sides(|| a.sparse.mask_select(&mask.sparse), || take(a.dense, &from, [count]))
 }
 
 pub(super) fn split<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, D, K>(Values::Any);
     let (size, axis) = (1 + draw.below(3), draw.axis(D));
     draw.inputs.push(format!("size {size}, axis {axis}"));
-    sides(|| a.sparse.split(size, axis), || a.dense.split(size, from_start(axis, D)))
+    both_sides(|| a.sparse.split(size, axis), || a.dense.split(size, from_start(axis, D)))
 }
 
 pub(super) fn chunk<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
@@ -305,7 +308,7 @@ pub(super) fn chunk<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answ
     let size = a.dense.dims()[dim];
     let step = size.div_ceil(count).max(1);
     // PyTorch's rule; Burn's own panics where it has no part left.
-    sides(
+    both_sides(
         || a.sparse.chunk(count, axis),
         || {
             if size == 0 {

@@ -1,7 +1,7 @@
 //! Functions of the stored elements alone: elsewhere the fill stays, or there is nothing.
 
 use super::arithmetic::pair;
-use crate::answer::{Answer, sides};
+use crate::answer::{Answer, both_sides};
 use crate::draw::{Build, Draw, Drawn, Input, Values};
 use crate::reference::{keep, mask};
 use burn::tensor::FloatDType::F32;
@@ -23,7 +23,7 @@ fn both<P: Build, const D: usize, K: Drawn>(a: &Input<P, D, K>, b: &Input<P, D, 
 
 pub(super) fn map_stored<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
-    sides(
+    both_sides(
         || a.sparse.map_stored(|rows| rows.mul_scalar(3).add_scalar(1)),
         || {
             let dense = K::real(a.dense);
@@ -38,7 +38,7 @@ pub(super) fn zip_stored<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mu
     let a = draw.sparse::<P, D, K>(Values::Any);
     let b = draw.second_operand::<P, D, K>(&a, Values::Any);
     let stored = both(&a, &b);
-    sides(
+    both_sides(
         || a.sparse.zip_stored(&b.sparse, |a, b| a.clone() * b + a.add_scalar(1)),
         || {
             let (a, b) = (K::real(a.dense), K::real(b.dense));
@@ -50,7 +50,7 @@ pub(super) fn zip_stored<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mu
 pub(super) fn mul_stored<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
     let (a, b) = pair::<P, D, K>(draw);
     let stored = both(&a, &b);
-    sides(|| a.sparse.mul_stored(&b.sparse), || keep(K::real(a.dense) * K::real(b.dense), stored))
+    both_sides(|| a.sparse.mul_stored(&b.sparse), || keep(K::real(a.dense) * K::real(b.dense), stored))
 }
 
 /// By zeros too where no gradient is compared.
@@ -63,11 +63,14 @@ fn div_stored<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
         pair(draw)
     };
     let stored = both(&a, &b);
-    sides(|| a.sparse.div_stored(&b.sparse), || keep(a.dense / b.dense, stored))
+    both_sides(|| a.sparse.div_stored(&b.sparse), || keep(a.dense / b.dense, stored))
 }
 
 fn div_stored_int<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let (a, b) = pair::<P, D, Int>(draw);
     let stored = both(&a, &b);
-    sides(|| a.sparse.div_stored(&b.sparse), || keep(a.dense.float().cast(F32) / b.dense.float().cast(F32), stored))
+    both_sides(
+        || a.sparse.div_stored(&b.sparse),
+        || keep(a.dense.float().cast(F32) / b.dense.float().cast(F32), stored),
+    )
 }

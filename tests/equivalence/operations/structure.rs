@@ -1,6 +1,6 @@
 //! Layouts, orders and kinds of the same elements.
 
-use crate::answer::{Answer, Stored, floats, sides};
+use crate::answer::{Answer, Stored, both_sides, floats};
 use crate::draw::{Build, Draw, Drawn, Fills, Host, Values};
 use crate::oversized::SIZE;
 use crate::reference::{keep, pick, reshape, take};
@@ -43,13 +43,13 @@ operations! { "structure";
 
 pub(super) fn to_dense<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
-    sides(|| a.sparse.to_dense(), || a.dense)
+    both_sides(|| a.sparse.to_dense(), || a.dense)
 }
 
 pub(super) fn coalesce<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
     let stored = a.host.mask();
-    sides(
+    both_sides(
         || {
             let own = a.sparse.coalesce();
             assert!(own.is_coalesced(), "what was coalesced says so");
@@ -61,18 +61,18 @@ pub(super) fn coalesce<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> A
 
 pub(super) fn to_csr<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<CooPattern, D, K>(Values::Any);
-    sides(|| a.sparse.to_csr(), || a.dense)
+    both_sides(|| a.sparse.to_csr(), || a.dense)
 }
 
 pub(super) fn to_coo<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<CsrPattern, D, K>(Values::Any);
-    sides(|| a.sparse.to_coo(), || a.dense)
+    both_sides(|| a.sparse.to_coo(), || a.dense)
 }
 
 /// The parts, put together again.
 pub(super) fn to_csc_parts<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.unfilled::<CsrPattern, 2, K>(Values::Any);
-    sides(
+    both_sides(
         || {
             let (col_ptr, row_idx, values) = a.sparse.to_csc_parts();
             CsrTensor::<2, K>::from_csc_parts(col_ptr, row_idx, values, a.sparse.dims()).expect("valid columns")
@@ -89,7 +89,7 @@ pub(super) fn compact_columns<P: Build, const D: usize, K: Drawn>(draw: &mut Dra
     columns.dedup();
     draw.has_empty |= columns.is_empty();
     let named: Vec<f64> = columns.iter().map(|&column| column as f64).collect();
-    sides(
+    both_sides(
         || {
             let (ids, own) = a.sparse.compact_columns();
             assert_eq!(floats(ids.into_data()), named, "the columns, ascending");
@@ -108,12 +108,12 @@ pub(super) fn permute<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> An
     dense.shuffle(&mut draw.rng);
     let signed = axes.map(|axis| if draw.coin() { axis } else { axis - D as isize });
     draw.inputs.push(format!("axes {signed:?}"));
-    sides(|| a.sparse.permute(signed), || a.dense.permute(axes))
+    both_sides(|| a.sparse.permute(signed), || a.dense.permute(axes))
 }
 
 pub(super) fn transpose<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
-    sides(|| a.sparse.transpose(), || a.dense.transpose())
+    both_sides(|| a.sparse.transpose(), || a.dense.transpose())
 }
 
 /// Two or three parts, which share their fill but along a dense dim, where each has its own.
@@ -136,7 +136,7 @@ pub(super) fn concat<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Ans
     }
     draw.inputs.push(format!("axis {axis}"));
     let (own, dense): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.sparse, part.dense)).unzip();
-    sides(|| ops::concat(&own, axis), || Tensor::cat(dense, at))
+    both_sides(|| ops::concat(&own, axis), || Tensor::cat(dense, at))
 }
 
 /// Two sparse dims, or two dense ones.
@@ -147,20 +147,20 @@ pub(super) fn swap_dims<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> 
     let [x, y] = [0, 1].map(|_| range.start + draw.below(range.len()));
     let signed = [x, y].map(|axis| draw.signed(axis, D));
     draw.inputs.push(format!("axes {signed:?}"));
-    sides(|| a.sparse.swap_dims(signed[0], signed[1]), || a.dense.swap_dims(x, y))
+    both_sides(|| a.sparse.swap_dims(signed[0], signed[1]), || a.dense.swap_dims(x, y))
 }
 
 pub(super) fn to_dense_within<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
     let limit = a.host.shape.iter().product();
-    sides(|| a.sparse.to_dense_within(limit), || a.dense)
+    both_sides(|| a.sparse.to_dense_within(limit), || a.dense)
 }
 
 /// Whatever the fill is: `None` stands for the number, which is the last element.
 pub(super) fn to_dense_or<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, K>(Values::Any);
     let sparse = if draw.coin() { a.sparse.with_fill(Fill::Undefined) } else { a.sparse };
-    sides(|| sparse.to_dense_or(K::scalar(1.0)), || unspecified(a.dense, &a.host, |x| x.ones_like()))
+    both_sides(|| sparse.to_dense_or(K::scalar(1.0)), || unspecified(a.dense, &a.host, |x| x.ones_like()))
 }
 
 /// The dense tensor with another where nothing is stored.
@@ -191,7 +191,7 @@ pub(super) fn from_dense<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) ->
         .chunks(block)
         .flat_map(|values| std::iter::repeat_n(values.iter().any(|&value| value != 0.0), values.len()))
         .collect();
-    sides(|| Stored(P::of_dense(x.own, D - dims)), || (keep(x.reference, kept.clone()), kept))
+    both_sides(|| Stored(P::of_dense(x.own, D - dims)), || (keep(x.reference, kept.clone()), kept))
 }
 
 /// The rows of values as one line, whatever the number of dense dims is.
@@ -210,7 +210,7 @@ pub(super) fn values<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> Ans
     let from: Vec<Option<usize>> =
         a.host.mask().into_iter().enumerate().filter(|(_, stored)| *stored).map(|(at, _)| Some(at)).collect();
     draw.has_empty |= from.is_empty();
-    sides(|| line(&a.sparse.coalesce()), || take(a.dense, &from, [from.len()]))
+    both_sides(|| line(&a.sparse.coalesce()), || take(a.dense, &from, [from.len()]))
 }
 
 /// Others for the same pattern; the fill stays.
@@ -220,7 +220,7 @@ pub(super) fn with_values<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -
     let x = draw.dense::<D, K>(a.sparse.dims(), Values::Any);
     // The values of another tensor on the same pattern are those of a dense one at its coordinates.
     let other = ops::sparse_mask(x.own, &own);
-    sides(
+    both_sides(
         || match own.dense_dims() {
             0 => own.with_values(other.values::<1>()),
             1 => own.with_values(other.values::<2>()),
@@ -241,5 +241,5 @@ pub(super) fn with_fill<P: Build, const D: usize, K: Drawn>(draw: &mut Draw) -> 
     let a = draw.sparse::<P, D, K>(Values::Any);
     let number = draw.dense::<1, K>([1], Values::Any);
     let fill = Fill::tensor(number.own);
-    sides(|| a.sparse.with_fill(fill), || unspecified(a.dense, &a.host, |x| number.reference.expand(x.dims())))
+    both_sides(|| a.sparse.with_fill(fill), || unspecified(a.dense, &a.host, |x| number.reference.expand(x.dims())))
 }

@@ -1,7 +1,7 @@
 //! Logic, and reductions of truths.
 
 use super::folds::{axes_of, axis_of};
-use crate::answer::{Answer, sides};
+use crate::answer::{Answer, both_sides};
 use crate::draw::{Build, Draw, Values};
 use crate::oversized::mask;
 use burn::tensor::Bool;
@@ -24,7 +24,7 @@ macro_rules! pairs {
         fn $name<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
             let a = draw.sparse::<P, D, Bool>(Values::Any);
             let b = draw.second_operand::<P, D, Bool>(&a, Values::Any);
-            sides(|| a.sparse.$name(&b.sparse), || a.dense.$name(b.dense))
+            both_sides(|| a.sparse.$name(&b.sparse), || a.dense.$name(b.dense))
         }
     )*};
 }
@@ -36,7 +36,7 @@ pairs! {
 
 fn bool_not<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.sparse::<P, D, Bool>(Values::Any);
-    sides(|| a.sparse.bool_not(), || a.dense.bool_not())
+    both_sides(|| a.sparse.bool_not(), || a.dense.bool_not())
 }
 
 macro_rules! reductions {
@@ -44,18 +44,18 @@ macro_rules! reductions {
         fn $dim<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
             let a = draw.full::<P, D, Bool>(Values::Any);
             let (at, axis) = axis_of::<D>(draw);
-            sides(|| a.sparse.$dim(axis), || a.dense.$dim(at))
+            both_sides(|| a.sparse.$dim(axis), || a.dense.$dim(at))
         }
 
         fn $dims<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
             let a = draw.full::<P, D, Bool>(Values::Any);
             let (axes, signed) = axes_of::<D>(draw);
-            sides(|| a.sparse.$dims(&signed), || axes.iter().fold(a.dense, |dense, &at| dense.$dim(at)))
+            both_sides(|| a.sparse.$dims(&signed), || axes.iter().fold(a.dense, |dense, &at| dense.$dim(at)))
         }
 
         fn $all<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
             let a = draw.full::<P, D, Bool>(Values::Any);
-            sides(|| a.sparse.$all(), || a.dense.$all())
+            both_sides(|| a.sparse.$all(), || a.dense.$all())
         }
     )*};
 }
