@@ -79,7 +79,7 @@ macro_rules! kernels {
 
             #[cfg(feature = "remote")]
             fn encode<T>(args: &$Args<T>, encoder: &mut Encoder) {
-                $(<$ty as KernelValue>::pack::<T>(&args.$field, encoder);)*
+                $(<$ty as KernelValue>::encode::<T>(&args.$field, encoder);)*
             }
 
             #[cfg(feature = "remote")]

@@ -35,9 +35,9 @@ pub use backend::{Declined, Gpu};
 pub use backends::forced;
 #[cfg(feature = "gpu")]
 pub use backends::host_fallbacks;
-pub use dtype::{index_dtype_for, is_supported};
 #[cfg(feature = "remote")]
-pub use encoder::{Decoder, Encoder, Meta};
+pub use codec::{Decoder, Encoder, Meta};
+pub use dtype::{index_dtype_for, is_supported};
 pub use host_tensor::{HostAccess, HostTensor};
 pub use kernel_args::{IntoArg, KernelValue, Kind, Of, PatternArrays, Put, RowsView, of_kind};
 pub use options::{ConcatAxis, MergeRule, PutTarget};

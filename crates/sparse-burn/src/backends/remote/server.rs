@@ -39,9 +39,9 @@ pub fn registry<B: BackendIr + SparseBackend>() -> CustomOpRegistry<B> {
 /// Runs a kernel.
 fn run<K: Kernel, B: BackendIr + SparseBackend>(handles: &mut Handles<B>, op: &CustomOpIr, device: &B::Device) {
     let inputs = op.inputs.iter().map(|input| take::<B>(handles, input, device)).collect();
-    let mut open = Decoder::new(op.scalars.clone(), inputs);
+    let mut decoder = Decoder::new(op.scalars.clone(), inputs);
     let asks: bool = decoder.plain();
-    let args = K::decode(&mut open);
+    let args = K::decode(&mut decoder);
     decoder.close();
     let out = B::run::<K>(args);
 

@@ -67,7 +67,7 @@ mod kernels {
 
     /// Pointers of the groups, and the coordinates of each, from its key.
     #[cube(launch, launch_unchecked, address_type = "dynamic")]
-    pub fn decode<I: Int>(
+    pub fn unpack<I: Int>(
         keys: &Tensor<u32>,
         ids: &Tensor<I>,
         ptr: &mut Tensor<I>,

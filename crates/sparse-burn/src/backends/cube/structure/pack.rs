@@ -16,7 +16,7 @@ mod kernels {
     /// A word of each key: the low or the `high` half of the number that the coordinates along dims `first..` make, in
     /// `order` or in their own. A `wide` dim has indices of more than 32 bits, and is alone.
     #[cube(launch, launch_unchecked, address_type = "dynamic")]
-    pub fn encode<I: Int>(
+    pub fn pack<I: Int>(
         indices: &Tensor<I>,
         order: &ComptimeOption<OwnedTensor<I>>,
         out: &mut Tensor<u32>,
@@ -106,7 +106,7 @@ pub fn unpacks(words: &[Word], shape: &[usize]) -> bool {
 
 impl Word {
     /// This word of the elements of `indices`, in `order` or in their own.
-    pub fn encode(&self, indices: &CubeTensor, shape: &[usize], order: Option<&CubeTensor>) -> CubeTensor {
+    pub fn pack(&self, indices: &CubeTensor, shape: &[usize], order: Option<&CubeTensor>) -> CubeTensor {
         let n = indices.meta.shape()[1];
         let (out, order) = (empty(indices, [n], DType::U32), order.map(arg));
         let (wide, kind) = (is_wide(shape[self.dims.start]), stored(indices.dtype));
