@@ -7,6 +7,10 @@
 pub mod start {}
 
 #[doc = include_str!("../docs/book/links.md")]
+#[doc = include_str!("../docs/book/contents.md")]
+pub mod contents {}
+
+#[doc = include_str!("../docs/book/links.md")]
 #[doc = include_str!("../docs/book/concepts.md")]
 pub mod concepts {}
 

@@ -8,8 +8,8 @@ pub use sparse_core::MemoryReport;
 /// a CPU the memory of a large result (128 KiB and more) goes to a pool when its last tensor is dropped, and a later
 /// result of about the same size gets it. The pool is one for the process. GPUs have pools of their own, in Burn.
 ///
-/// - It keeps at most [`set_pool_limit`] bytes, and drops a block that 1,024 others were kept after. So a loop whose
-///   shapes change does not grow.
+/// - It keeps at most [`set_pool_limit`] bytes, and drops a block when 1,024 others have been added after it. So a loop
+///   whose shapes change does not grow.
 /// - [`release_pool`] gives all of it back.
 /// - Memory that leaves a tensor as a `Vec` (`into_data` and `into_vec`) leaves the pool too, without a copy.
 ///

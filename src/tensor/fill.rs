@@ -140,7 +140,8 @@ impl<K: Kind> Fill<K> {
         if full { self.map_block(|row| constant(row.clone().inner(), &[&row])) } else { self }
     }
 
-    /// A result in which the fill takes no part, on the tape of the fill all the same: its gradient is zero.
+    /// `out`, on the tape as computed from the fill, whose gradient is zero. So a trained fill has a gradient even
+    /// where an operation does not use it.
     pub(crate) fn without_gradient<const E: usize, K2: Kind>(&self, out: Tensor<E, K2>) -> Tensor<E, K2> {
         match self {
             Self::Value(FillValue::Block(block)) if is_tracked(&block.row) => constant(out, &[&block.row]),

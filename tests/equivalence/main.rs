@@ -17,7 +17,7 @@
 //! On a GPU the draws of odd seeds run in `without_blocking`: no read waits for the device, and no panic comes of the
 //! zeros that stand for what has not been read.
 //!
-//! With `SPARSE_EQUIV_INDEX` the draws run as if an index of 32 bits ended at that number.
+//! With `SPARSE_EQUIV_INDEX` the draws use 32-bit indices up to that number and 64-bit ones above.
 //! With `SPARSE_EQUIV_BUFFER` a GPU runs the draws as if its buffers had so few bytes.
 //!
 //! Then as many programs, which are chains of operations (`programs.rs`); `SPARSE_EQUIV_PROGRAMS` sets another number.

@@ -124,7 +124,7 @@ pub fn narrow_limit() -> usize {
     NARROW.load(Ordering::Relaxed)
 }
 
-/// For tests: as if an index of 32 bits ended at `limit`, in the whole process. So small tensors take the ways of those
+/// For tests: 32-bit indices end at `limit`, in the whole process. So small tensors take the code paths of those
 /// that need 64 bits.
 #[doc(hidden)]
 pub fn set_narrow_limit(limit: usize) {
