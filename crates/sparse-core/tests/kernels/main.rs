@@ -8,7 +8,6 @@ mod dense;
 mod extremum;
 mod graph;
 mod merge;
-mod scale;
 mod scatter;
 mod softmax;
 mod spgemm;

@@ -3,7 +3,7 @@
 //! Batches are counted with the library's own sampler, on power-law graphs of up to 10^11 edges that take no memory.
 //! The rest is arithmetic on these counts and on constants, which are named in the page.
 //!
-//! - `cargo bench -p sparse-core --bench scale` prints the tables (`--quick`: of the small graphs only).
+//! - `cargo run --release -p sparse-scale` prints the tables (`--quick`: of the small graphs only).
 //! - `.. -- --write` puts them into the page, `.. -- --check` fails if they are not there.
 //! - `RAYON_NUM_THREADS=1 .. -- --measure [--disk FILE]` measures the constants on this machine.
 
@@ -12,6 +12,8 @@ mod measure;
 mod model;
 mod page;
 mod reach;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

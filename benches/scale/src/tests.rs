@@ -1,18 +1,9 @@
 //! The simulator of `docs/scale.md`: its graphs are graphs, its counts add up, and the page has its constants.
-#![allow(dead_code)]
 
-#[path = "../../benches/scale/graph.rs"]
-mod graph;
-#[path = "../../benches/scale/model.rs"]
-mod model;
-#[path = "../../benches/scale/page.rs"]
-mod page;
-#[path = "../../benches/scale/reach.rs"]
-mod reach;
-
-use graph::PowerLaw;
-use model::{Case, Layout, Plan, ROW, WIDTHS, parameters};
-use reach::{Lru, Owner, Reach};
+use crate::graph::PowerLaw;
+use crate::model::{Case, Layout, Plan, ROW, WIDTHS, parameters};
+use crate::reach::{Lru, Owner, Reach};
+use crate::{page, reach};
 use sparse_core::dynamic::Ids;
 use sparse_core::graph::{Draw, GraphStore, Relabel, Slices, Stream, sample_hops};
 
