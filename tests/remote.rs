@@ -59,7 +59,7 @@ fn serve_as(kind: &str, listener: TcpListener) {
         }
         "sparse" => config,
         "guarded" => config.with_token(TOKEN).with_origin(PAGE).with_sessions(2),
-        "idle" => config.with_idle(Duration::from_secs(1)),
+        "idle" => config.with_idle(Duration::from_secs(2)),
         "small" => config.with_memory(512 << 20),
         _ => panic!("{kind}"),
     };
@@ -512,16 +512,19 @@ fn idle_sessions_are_closed_and_others_are_not() {
     let server = Server::start("idle");
     let (mut idle, _) = handshake(&server, &[]);
     let device = connect(&server.url()).unwrap();
-    let until = Instant::now() + Duration::from_secs(3);
+    let until = Instant::now() + Duration::from_secs(4);
     while Instant::now() < until {
         assert_eq!(Tensor::<1>::ones([2], &device).sum().into_scalar::<f32>(), 2.0);
         std::thread::sleep(Duration::from_millis(200));
     }
     assert!(closes(&mut idle));
     // The session as well, once nobody uses it.
-    std::thread::sleep(Duration::from_millis(2500));
-    let read = move || Tensor::<1>::ones([2], &device).sum().into_data();
-    assert!(spawn(read).join().is_err());
+    let closed = || {
+        std::thread::sleep(Duration::from_millis(3500));
+        let device = device.clone();
+        spawn(move || Tensor::<1>::ones([2], &device).sum().into_data()).join().is_err()
+    };
+    assert!((0..5).any(|_| closed()));
 }
 
 /// The session that came last is closed, and its memory is free again.

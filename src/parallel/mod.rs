@@ -28,10 +28,10 @@
 //!
 //! # When something is wrong
 //!
-//! Before numbers are sent, the ranks exchange a handshake: the function, the weight, and a digest of names, shapes,
-//! dtypes and sparse patterns of the model. What is wrong on one rank is an error on all of them, before anything has
-//! changed. A rank that is silent for longer than the timeout, or gone, is an error on each rank that waits for it.
-//! After such an error the collective gives the same error in every call. The process should then end.
+//! Before numbers are sent, each rank sends all others a handshake: the function, the weight, and a digest of names,
+//! shapes, dtypes and sparse patterns of the model. What is wrong on one rank is an error on all of them, before
+//! anything has changed. A rank that is silent for longer than the timeout, or gone, is an error on each rank that
+//! waits for it. After such an error the collective gives the same error in every call. The process should then end.
 //!
 //! # Example
 //!

@@ -122,12 +122,12 @@ pub(crate) fn batch_to_features<K: Kind>(below: Tensor<2, K>, heads: usize, batc
 }
 
 /// The inverse of [`batch_to_features`].
-pub(crate) fn features_to_batch<K: Kind>(beside: Tensor<2, K>, heads: usize, batch: usize) -> Tensor<2, K> {
-    let [rows, width] = beside.dims();
+pub(crate) fn features_to_batch<K: Kind>(features: Tensor<2, K>, heads: usize, batch: usize) -> Tensor<2, K> {
+    let [rows, width] = features.dims();
     if batch == 1 {
-        return beside;
+        return features;
     }
     let part = width / heads / batch;
-    let blocks = kernel::swap_rows(beside.reshape(Exact([rows * heads * batch, part])), rows * heads);
+    let blocks = kernel::swap_rows(features.reshape(Exact([rows * heads * batch, part])), rows * heads);
     blocks.reshape(Exact([batch * rows, width / batch]))
 }

@@ -207,7 +207,7 @@ fn arguments_that_are_easily_mixed_up_are_told() {
     let graph = karate(&device);
     let scores = || Tensor::<1>::from_floats([0.5, 0.25, 0.75], &device);
     let coo =
-        CooTensor::<2>::new(Tensor::from_ints([[2, 0], [0, 1]], &device), scores().slice([0..2]), [3, 3]).unwrap();
+        CooTensor::<2>::new(Tensor::from_ints([[2, 0], [0, 1]], &device), scores().narrow(0, 0, 2), [3, 3]).unwrap();
     let linear = LinearConfig::new(4, 2).init(&device);
     let unknown = Labels::from_list(&[0, -1, 1], 2, &device).unwrap();
     let graph = Graph { labels: unknown, ..graph };

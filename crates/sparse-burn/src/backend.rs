@@ -39,7 +39,7 @@ pub trait Kernel {
     #[cfg(feature = "remote")]
     fn encode<T>(args: &Self::Args<T>, encoder: &mut Encoder);
 
-    /// The arguments that were packed, with the tensors that came beside them.
+    /// The arguments that were encoded, with the tensors that came beside them.
     #[cfg(feature = "remote")]
     fn decode<T>(decoder: &mut Decoder<T>) -> Self::Args<T>;
 

@@ -28,11 +28,11 @@ impl Meta {
 #[derive(Debug, Default)]
 pub struct Encoder {
     pub(crate) numbers: Vec<ScalarIr>,
-    /// Whether it is an error that was packed. Errors themselves are not sent.
+    /// Whether it is an error that was encoded. Errors themselves are not sent.
     pub(crate) failed: bool,
 }
 
-/// An encoder that is being unpacked, with the tensors beside it.
+/// Reads what an encoder wrote, with the tensors that came with it.
 #[derive(Debug)]
 pub struct Decoder<T> {
     numbers: std::vec::IntoIter<ScalarIr>,
@@ -48,7 +48,7 @@ impl<T> Decoder<T> {
     ///
     /// # Panics
     ///
-    /// If the sender packed something else: it has other kernels.
+    /// If the sender encoded something else: it has other kernels.
     pub(crate) fn plain<P: Plain>(&mut self) -> P {
         P::take(&mut || self.numbers.next().expect(BROKEN))
     }

@@ -36,7 +36,7 @@ pub trait KernelValue: Sized {
     #[cfg(feature = "remote")]
     fn encode<T>(value: &Self::Of<T>, encoder: &mut Encoder);
 
-    /// The value that was packed, with the tensors that came beside it.
+    /// The value that was encoded, with the tensors that came beside it.
     #[cfg(feature = "remote")]
     fn decode<T>(decoder: &mut Decoder<T>) -> Self::Of<T>;
 
@@ -142,14 +142,14 @@ plain!(
     Reduce,
 );
 
-/// Values that have a method `map`. Those of the braces are how they are packed.
+/// Values that have a method `map`. Those of the braces are how they are encoded.
 macro_rules! mapped {
-    ($([$($generic:tt)*] $own:ty, $of:ty { $($packed:item)* })*) => {$(
+    ($([$($generic:tt)*] $own:ty, $of:ty { $($encoded:item)* })*) => {$(
         impl<C: KernelValue, $($generic)*> KernelValue for $own {
             type Of<T> = $of;
             $(
                 #[cfg(feature = "remote")]
-                $packed
+                $encoded
             )*
             fn map<T, U>(value: Self::Of<T>, f: &mut impl FnMut(T) -> U) -> Self::Of<U> {
                 value.map(|value| C::map(value, f))

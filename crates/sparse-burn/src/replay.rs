@@ -221,9 +221,8 @@ pub(crate) fn read(shape: Shape, dtype: DType, data: impl Future<Output = Tensor
         (Some(Err(_)), _) => resume_unwind(Box::new(Stopped)),
         (None, data) => {
             count();
-            try_read_sync(data.expect("it was not taken")).expect(
-                "a page cannot wait for its GPU: call its `_async` form, or several operations in `without_blocking`",
-            )
+            try_read_sync(data.expect("it was not taken"))
+                .expect("a page cannot wait for its GPU: call the `_async` form, or operations in `without_blocking`")
         }
     }
 }

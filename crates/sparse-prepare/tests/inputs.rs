@@ -28,7 +28,7 @@ fn fails(options: &Options, expected: &str) {
     assert!(!options.out.join(sparse_shards::MANIFEST).exists());
 }
 
-/// A pipe has no end, and one without a writer has no begin.
+/// A pipe has no end, and one without a writer has no beginning.
 #[cfg(unix)]
 #[test]
 fn edges_are_regular_files() {

@@ -144,13 +144,13 @@ fn pair<P: Build, const D: usize>(
     own: Pair<P, D>,
     dense: fn(Tensor<D>, Tensor<D>) -> Tensor<D>,
 ) -> Made {
-    let Some((b, y)) = s.variant() else { return Made::Unfit };
+    let Some((b, y)) = s.partner() else { return Made::Unfit };
     s.sparse(own(s.a, b), |x| dense(x, y))
 }
 
 /// The larger or the smaller of two; equal ones share the gradient.
 fn ordered<P: Build, const D: usize>(s: &Sides<P, D>, own: Pair<P, D>, largest: bool) -> Made {
-    let Some((b, y)) = s.variant() else { return Made::Unfit };
+    let Some((b, y)) = s.partner() else { return Made::Unfit };
     let [own_a, x] = s.numbers();
     let [own_b, plain_y] = numbers(b, &y);
     if !super::steps::settled([[own_a, own_b].concat(), [x, plain_y].concat()], &[], s.gap()) {
@@ -209,15 +209,15 @@ pub fn two<P: Build, const D: usize>() -> Vec<Step<P, D>> {
             )
         }),
         ("mul_stored", |_, s| {
-            let Some((b, y)) = s.variant() else { return Made::Unfit };
+            let Some((b, y)) = s.partner() else { return Made::Unfit };
             s.sparse(s.a.mul_stored(b), |x| keep(x * y, both(s, b)))
         }),
         ("div_stored", |_, s| {
-            let Some((b, y)) = s.variant() else { return Made::Unfit };
+            let Some((b, y)) = s.partner() else { return Made::Unfit };
             s.sparse(s.a.div_stored(&above(b)), |x| keep(x / plain_above(y), both(s, b)))
         }),
         ("zip_stored", |_, s| {
-            let Some((b, y)) = s.variant() else { return Made::Unfit };
+            let Some((b, y)) = s.partner() else { return Made::Unfit };
             let own = s.a.zip_stored(b, |a, b| a.clone() * b + a.add_scalar(1));
             s.sparse(own, |x| keep(x.clone() * y + x.add_scalar(1.0), both(s, b)))
         }),
@@ -225,7 +225,7 @@ pub fn two<P: Build, const D: usize>() -> Vec<Step<P, D>> {
         ("min_pair", |_, s| ordered(s, |a, b| a.min_pair(b), false)),
         ("zip_with", |_, s| pair(s, |a, b| a.zip_with(b, |a, b| a.clone() * b + a), |x, y| x.clone() * y + x)),
         ("mask_where", |_, s| {
-            let Some((b, y)) = s.variant() else { return Made::Unfit };
+            let Some((b, y)) = s.partner() else { return Made::Unfit };
             let wide: SparseTensor<P, D, Bool> = b.greater_elem(0.3);
             if !super::steps::settled(numbers(b, &y), &[0.3], s.gap()) {
                 return Made::Unfit;

@@ -144,7 +144,7 @@ impl<'a, P: Build, const D: usize> Sides<'a, P, D> {
     }
 
     /// A sparse result of the same shape and layout.
-    pub fn variant(&self) -> Option<(&'a SparseTensor<P, D>, Tensor<D>)> {
+    pub fn partner(&self) -> Option<(&'a SparseTensor<P, D>, Tensor<D>)> {
         self.pool.sparse(|b| b.dims() == self.dims() && b.sparse_dims() == self.a.sparse_dims())
     }
 

@@ -223,16 +223,16 @@ pub fn patterns<P: Build, const D: usize>() -> Vec<Step<P, D>> {
             let inside = blocks.flat_map(|block| vec![block.contains(&true); block.len()]).collect();
             kept(draw, s, |a| a.prune(0.7), inside)
         }),
-        ("union_with", |_, s| match s.variant() {
+        ("union_with", |_, s| match s.partner() {
             Some((b, _)) => s.sparse(s.a.union_with(b), |x| x),
             None => Made::Unfit,
         }),
         ("intersect_with", |draw, s| {
-            let Some((b, _)) = s.variant() else { return Made::Unfit };
+            let Some((b, _)) = s.partner() else { return Made::Unfit };
             kept(draw, s, |a| a.intersect_with(b), super::item::specified(b))
         }),
         ("difference", |draw, s| {
-            let Some((b, _)) = s.variant() else { return Made::Unfit };
+            let Some((b, _)) = s.partner() else { return Made::Unfit };
             let others = super::item::specified(b).into_iter().map(|stored| !stored).collect();
             kept(draw, s, |a| a.difference(b), others)
         }),

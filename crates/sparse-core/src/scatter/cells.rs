@@ -87,7 +87,7 @@ pub(super) fn scatter_rows<X: Copy + Send + Sync, V: Copy + Sync>(
     scatter_cells(target, layout, values, cells, step);
 }
 
-fn assert_lengths(target: &Target<'_>, values: usize, cells: usize) {
+pub(super) fn assert_lengths(target: &Target<'_>, values: usize, cells: usize) {
     target.assert_index();
     assert_eq!(values, target.values_len(), "scatter: values must be [outer, count, inner]");
     assert_eq!(cells, target.array_len(), "scatter: the array must be [outer, len, inner]");

@@ -1,15 +1,17 @@
 //! Sums of the few cells that get far more values than others.
 //!
-//! `put` adds values in blocks of steps that grow with the number of cells ([`block`]). A cell that gets most of a long
-//! block would be a sum of as many values in order. A sample of the index finds such cells, and their values are added
-//! again, in blocks of their own. Without such cells this costs the sample. A plan changes nothing, nor do threads.
+//! `put` adds values in blocks of steps that grow with the number of cells ([`block`]). A cell that gets many values of
+//! a long block would be a sum of as many in order. A sample of the steps finds the cells that get more than about
+//! [`MANY`] of a block, and their values are added again, in blocks of their own. Without such cells this costs the
+//! sample. The steps of the sample depend on nothing but their numbers, so the bits depend neither on threads nor on a
+//! plan, and equal slabs and columns stay equal.
 
 use super::step::block;
 use super::target::Target;
 use crate::sums::{BLOCK, Cascade, minus_zero, parts};
 use crate::{Element, par};
 
-/// Of so many values of a block about one is in the sample.
+/// One of so many steps is in the sample: a power of two.
 const SAMPLE: usize = 32;
 
 /// A cell that gets so many values of a block, by the sample, is a hub.
@@ -31,12 +33,12 @@ pub(super) struct Hubs<T> {
 impl<T: Element> Hubs<T> {
     /// `array` is what the cells hold.
     pub(super) fn of(target: &Target<'_>, array: &[T]) -> Self {
-        let &Target { outer, len, inner, count, index } = target;
-        let keys = if T::IS_FLOAT { keys(target) } else { Vec::new() };
+        let &Target { outer, len, inner, index, .. } = target;
+        let keys = if T::IS_FLOAT && target.values_len() > 0 { keys(target) } else { Vec::new() };
         let full = index.ids().1;
         let slabs = if full { 0..1 } else { 0..outer };
         let width = if full { 1 } else { inner };
-        let row = |slab: usize| keys.iter().map(move |key| (slab * len * inner + key * width, slab * count));
+        let row = |slab: usize| keys.iter().map(move |key| (slab * len * inner + key * width, slab));
         let rows: Vec<_> = slabs.flat_map(row).collect();
         let held = rows.iter().flat_map(|&(at, _)| &array[at..at + width]).copied().collect();
         Self { keys, rows, width, held }
@@ -49,10 +51,11 @@ impl<T: Element> Hubs<T> {
             return;
         }
         let members = members(target, keys);
-        for (row, (&(at, first), held)) in rows.iter().zip(held.chunks_exact(*width)).enumerate() {
+        for (row, (&(at, slab), held)) in rows.iter().zip(held.chunks_exact(*width)).enumerate() {
             let members = &members[row % keys.len()];
             let own: Vec<T::Acc> = held.iter().map(|x| if include_self { x.widen() } else { T::ACC_ZERO }).collect();
-            let sums = sum_rows(values, *width, &|k| (first + members[k]) * width, members.len(), &own);
+            let start = |k: usize| (slab * target.count + members[k]) * width;
+            let sums = sum_rows(values, *width, &start, members.len(), &own);
             let count = T::from_count(members.len() + usize::from(include_self));
             for (out, sum) in out[at..].iter_mut().zip(sums) {
                 *out = T::narrow(if mean { T::div(sum, count) } else { sum });
@@ -61,38 +64,54 @@ impl<T: Element> Hubs<T> {
     }
 }
 
-/// The key of value `v` of the index, and where its slab of keys starts.
-fn key(target: &Target<'_>, v: usize) -> usize {
-    let (ids, full) = target.index.ids();
-    if full {
-        return target.position(v);
+/// Calls `f` with each entry of the index for a step of a slab, and with its key.
+#[inline(always)]
+fn at_step(target: &Target<'_>, slab: usize, k: usize, mut f: impl FnMut(usize, usize)) {
+    let &Target { len, inner, count, index, .. } = target;
+    let (ids, full) = index.ids();
+    let width = if full { inner } else { 1 };
+    let first = (slab * count + k) * width;
+    for v in first..first + width {
+        let j = ids.get(v);
+        let j = (if j < 0 { j.wrapping_add(len as i64) } else { j }) as usize;
+        // An index that is out of range has no cell.
+        if j < len {
+            f(v, (slab * len + j) * width + v - first);
+        }
     }
-    let j = ids.get(v);
-    (if j < 0 { j.wrapping_add(target.len as i64) } else { j }) as usize
+}
+
+/// The slabs of the index.
+fn slabs(target: &Target<'_>) -> usize {
+    if target.index.ids().1 { target.outer } else { 1 }
 }
 
 /// The keys of the hubs.
 fn keys(target: &Target<'_>) -> Vec<usize> {
-    let &Target { outer, len, inner, count, index } = target;
-    let (full, steps, mut hubs) = (index.ids().1, block(target).min(count), Vec::new());
+    let &Target { len, inner, count, index, .. } = target;
+    let (steps, mut hubs) = (block(target).min(count), Vec::new());
     if steps <= MANY {
         return hubs;
     }
-    let (slabs, width) = if full { (outer, inner) } else { (1, 1) };
-    let mut counts = vec![0u32; len * width];
-    for slab in 0..slabs {
+    let cells = len * if index.ids().1 { inner } else { 1 };
+    // Only what is read costs memory.
+    let mut counts = vec![0u32; cells];
+    for slab in 0..slabs(target) {
         for start in (0..count).step_by(steps) {
-            counts.fill(0);
-            let end = (slab * count + count.min(start + steps)) * width;
-            for some in ((slab * count + start) * width..end).step_by(SAMPLE) {
+            if slab + start > 0 {
+                counts.fill(0);
+            }
+            for some in (start..count.min(start + steps)).step_by(SAMPLE) {
                 // At random, as an index may have a period.
-                let v = some + ((some as u32).wrapping_mul(0x9E37_79B9) >> 27) as usize % SAMPLE;
-                let key = if v < end { key(target, v) } else { break };
-                if let Some(count) = counts.get_mut(key.wrapping_sub(slab * len * width)) {
-                    *count += 1;
-                    if *count as usize == MANY / SAMPLE {
-                        hubs.push(key);
-                    }
+                let k = some + ((some as u32).wrapping_mul(0x9E37_79B9) >> 16) as usize % SAMPLE;
+                if k < count {
+                    at_step(target, slab, k, |_, key| {
+                        let count = &mut counts[key - slab * cells];
+                        *count += 1;
+                        if *count as usize == MANY / SAMPLE {
+                            hubs.push(key);
+                        }
+                    });
                 }
             }
         }
@@ -102,16 +121,20 @@ fn keys(target: &Target<'_>) -> Vec<usize> {
     hubs
 }
 
-/// The values of each hub: those along the axis, or of the whole index.
+/// The entries of the index of each hub, ascending. Only where there are hubs: a pass over the index on one thread, and
+/// memory for a number of each cell and of each such entry.
 fn members(target: &Target<'_>, keys: &[usize]) -> Vec<Vec<usize>> {
-    let last = keys[keys.len() - 1];
-    let mut slots = vec![u32::MAX; last + 1];
+    let mut slots = vec![u32::MAX; keys[keys.len() - 1] + 1];
     keys.iter().enumerate().for_each(|(slot, &key)| slots[key] = slot as u32);
     let mut members = vec![Vec::new(); keys.len()];
-    for v in 0..target.index.ids().0.len() {
-        let slot = slots.get(key(target, v)).map_or(u32::MAX, |slot| *slot);
-        if let Some(members) = members.get_mut(slot as usize) {
-            members.push(v);
+    for slab in 0..slabs(target) {
+        for k in 0..target.count {
+            at_step(target, slab, k, |v, key| {
+                let slot = slots.get(key).map_or(usize::MAX, |&slot| slot as usize);
+                if let Some(members) = members.get_mut(slot) {
+                    members.push(v);
+                }
+            });
         }
     }
     members

@@ -10,7 +10,7 @@
 //! - `plan` shares the cells among threads.
 //! - `cells` scatters values into cells; a `Step` (in `step`) updates a cell with a value.
 //! - `groups` does the same for wide rows whose destinations are grouped.
-//! - `hubs` adds the values of a cell that gets most of them.
+//! - `hubs` adds the values of a cell that gets very many.
 //! - `gather` reads cells: it computes a result for each value from its cell.
 //! - `layout` orders the cells for the cache.
 //!

@@ -1,6 +1,6 @@
 //! The forward pass of `put_along_axis`.
 
-use super::cells::{scatter_cells, scatter_rows, units};
+use super::cells::{assert_lengths, scatter_cells, scatter_rows, units};
 use super::hubs::Hubs;
 use super::layout::Layout;
 use super::step::Step;
@@ -18,13 +18,14 @@ use core::hint::select_unpredictable;
 /// arrives. It stays where no value arrives. Values are taken in row-major order: assign keeps the last one, sums and
 /// products are rounded in that order (f16 and bf16 are computed in f32 and rounded once at the end). Of more steps
 /// than 512 and 64 times `len`, each block of that many has sums of its own, which are added in pairs; a cell that gets
-/// most of a long block has blocks of its own, of 64 values. A mean divides by the number of values (plus one for the
-/// array's own value, if included). Over integers the mean is exact (the sum is kept in 64 bits) and rounded towards
-/// minus infinity. For amax and amin, any NaN gives NaN.
+/// more than about 8,192 values of a block has blocks of its own, of 64 values. A mean divides by the number of values
+/// (plus one for the array's own value, if included). Over integers the mean is exact (the sum is kept in 64 bits) and
+/// rounded towards minus infinity. For amax and amin, any NaN gives NaN.
 ///
 /// Time O(count * outer * inner). Extra memory for cells: an accumulator for each element of the array if it is wider
 /// than the element (sums and products of f16 and bf16, means), else one copy of the array if its columns are divided
-/// into blocks, for the threads or for the cache.
+/// into blocks, for the threads or for the cache. Sums of floats with a cell of so many values need a number for each
+/// cell, and one for each of these values, and walk over the index once more on one thread.
 ///
 /// # Panics
 /// If a length does not agree with the target.
@@ -67,7 +68,10 @@ fn run<T: Element>(
         par::copy(start, out);
     }
     let sums = matches!(reduce, Reduce::Add | Reduce::Mean);
-    let hubs = sums.then(|| Hubs::of(target, start.unwrap_or(out)));
+    let hubs = sums.then(|| {
+        assert_lengths(target, values.len(), out.len());
+        Hubs::of(target, start.unwrap_or(out))
+    });
     let start = start.filter(|_| in_one_pass);
     // The value that a hit cell starts from if the array's own value is forgotten.
     let from = |neutral: T| (!include_self).then_some(neutral);

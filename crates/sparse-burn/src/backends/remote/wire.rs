@@ -59,7 +59,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// The report on a result that is packed, or on an error.
+    /// The report on a result that is encoded, or on an error.
     pub(crate) fn write(metas: &[Meta], encoder: Encoder) -> TensorData {
         if encoder.failed {
             return entries(vec![1]);

@@ -56,7 +56,7 @@ pub fn strategy(problem: &Problem, hardware: &Hardware) -> Strategy {
     let target = &problem.target;
     let (vector, columns) = vectors(target, problem.bytes, hardware);
     let shared = Shared::of(target, columns, PATIENCE);
-    // `scaled::beside` shares two vectors of 16 bytes for each unit.
+    // `scaled::products_of_others` shares two vectors of 16 bytes for each unit.
     let cooperates = hardware.units >= CUBE && hardware.shared >= 32 * CUBE;
     let needed = problem.reads_all && cooperates && shared.entries > shared.patience;
     Strategy { vector, columns, shared: needed.then_some(shared) }
