@@ -241,7 +241,7 @@ fn of_20_million_ones_do_not_stop() {
 fn of_crowded_cells<T: Number>() {
     let (len, count) = (400, 100_000);
     let crowded = |k: usize| if k % 7 == 3 { (k % len) as i32 } else { -2 };
-    let bordering = |k: usize| if k % 25 > 0 { (k % 3 * 50) as i32 } else { (k % len) as i32 };
+    let bordering = |k: usize| if k.is_multiple_of(25) { (k % len) as i32 } else { (k % 3 * 50) as i32 };
     let indices = [("crowded", BLOCK, (0..count).map(crowded).collect::<Vec<i32>>())];
     // These are added in order or not, as the sample says.
     let many = [("bordering", 9000.0, (0..count).map(bordering).collect())];
