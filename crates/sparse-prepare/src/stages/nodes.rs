@@ -9,7 +9,6 @@ use datafusion::arrow::array::{Int64Array, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use sparse_shards::{IdKind, Kind, ShardWriter};
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ const OP: &str = "nodes";
 /// The original ids of a part, as they are written.
 enum Ids {
     Int(ShardWriter<i64>),
-    Text(ShardWriter<i64>, ShardWriter<u8>, i64),
+    Text(ShardWriter<i64>, Box<ShardWriter<u8>>, i64),
 }
 
 impl Ids {
@@ -28,7 +27,7 @@ impl Ids {
             IdKind::Text => {
                 let mut offsets = ShardWriter::create(out, part, Kind::IdOffsets, None)?;
                 offsets.write(&[0])?;
-                Self::Text(offsets, ShardWriter::create(out, part, Kind::IdBytes, None)?, 0)
+                Self::Text(offsets, Box::new(ShardWriter::create(out, part, Kind::IdBytes, None)?), 0)
             }
         })
     }

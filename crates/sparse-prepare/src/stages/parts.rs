@@ -12,7 +12,6 @@ use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use datafusion::prelude::DataFrame;
 use metis::Graph;
 use metis::option::Seed;
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
