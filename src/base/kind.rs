@@ -54,8 +54,11 @@ pub fn dtype_name(dtype: DType) -> String {
     }
 }
 
-/// Gives an untracked result the autodiff association of `device`. It stays untracked.
+/// Gives an untracked result the autodiff association of `device`, if that has one. It stays untracked.
 pub(crate) fn associate<const D: usize>(tensor: Tensor<D>, device: &Device) -> Tensor<D> {
+    if !device.is_autodiff() {
+        return tensor;
+    }
     let untracked = Tensor::<1>::zeros([1], device);
     record(tensor, [Erased::from(untracked)], (), |(), _, _| [None])
 }

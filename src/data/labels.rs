@@ -121,7 +121,7 @@ impl Labels {
         let classes = Tensor::<1, Int>::arange(0..self.classes as i64, (&device.clone().inner(), dtype));
         let labels = index_tensor(self.labels.clone(), dtype);
         let hot = labels.unsqueeze_dim::<2>(1).equal(classes.unsqueeze_dim::<2>(0)).float();
-        if device.is_autodiff() { associate(hot, &device) } else { hot }
+        associate(hot, &device)
     }
 
     /// The same labels without an autodiff association.

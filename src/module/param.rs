@@ -181,7 +181,7 @@ pub(super) fn updated(
     let (device, trained) = (rows.device(), rows.is_require_grad());
     let rows = f(rows.set_require_grad(false))?;
     // Rows made on the plain device get the parameter's own association, its checkpointing strategy included.
-    let rows = if device.is_autodiff() { associate(rows.inner(), &device) } else { rows };
+    let rows = associate(rows.inner(), &device);
     Ok(Param::from_mapped_value(id, rows.set_require_grad(trained), mapper))
 }
 

@@ -128,7 +128,7 @@ impl RowTable {
         let (device, tracked) = (weight.device(), weight.is_require_grad());
         let rows = grad::rows_at(weight.inner(), &ids)?;
         same_elements(op, &rows, &rows)?;
-        let rows = if device.is_autodiff() { associate(rows, &device) } else { rows };
+        let rows = associate(rows, &device);
         Ok(ReadRows { ids, rows: if tracked { rows.require_grad() } else { rows }, size })
     }
 }

@@ -173,7 +173,7 @@ fn update(mut table: RowTable, grad: &RowSparseGrad, steps: Tensor<2>) -> RowTab
     take(&mut table.weight, |weight| {
         let (device, tracked): (Device, bool) = (weight.device(), weight.is_require_grad());
         let new = write_rows(weight.inner(), &grad.ids, rows);
-        let new = if device.is_autodiff() { associate(new, &device) } else { new };
+        let new = associate(new, &device);
         if tracked { new.require_grad() } else { new }
     });
     table
