@@ -28,6 +28,7 @@ mod shares;
 mod simd;
 mod source;
 mod sums;
+mod tile;
 mod weights;
 
 // Families of kernels. The `mod.rs` of each declares its kernels and lists what is public.

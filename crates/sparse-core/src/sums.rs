@@ -87,9 +87,31 @@ pub(crate) fn add_pairs<A: Copy>(rows: &mut [A], width: usize, add: impl Fn(A, A
     }
 }
 
+/// Calls `add(elements, sums)` for each block of elements, which adds their terms to `sums`, zeros at first. Afterwards
+/// `sums` has those of all blocks. A single block costs nothing more.
+#[inline(always)]
+pub(crate) fn add_blocks<T: Element>(
+    blocks: impl ExactSizeIterator<Item = Range<usize>>,
+    sums: &mut [T::Acc],
+    cascade: &mut Cascade<T::Acc>,
+    mut add: impl FnMut(Range<usize>, &mut [T::Acc]),
+) {
+    let several = blocks.len() > 1;
+    for (number, elements) in blocks.enumerate() {
+        add(elements, sums);
+        if several {
+            cascade.push(number, sums, T::add);
+            sums.fill(T::ACC_ZERO);
+        }
+    }
+    if several {
+        cascade.finish(sums, T::add);
+    }
+}
+
 /// The blocks of a segment, if the order of its terms changes the result. Otherwise, or if it is short, it is one.
 #[inline(always)]
-pub(crate) fn blocks(all: Range<usize>, rounds: bool) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn blocks(all: Range<usize>, rounds: bool) -> impl ExactSizeIterator<Item = Range<usize>> {
     let long = rounds && all.len() > BLOCK;
     let (step, count) = if long { (BLOCK, all.len().div_ceil(BLOCK)) } else { (all.len(), 1) };
     (0..count).map(move |k| all.start + k * step..all.end.min(all.start + (k + 1) * step))
@@ -112,6 +134,17 @@ impl<T: Element> Total<T> {
     #[inline(always)]
     pub(crate) fn new() -> Self {
         Self { sum: T::ACC_ZERO, count: 0, sums: Cascade::new() }
+    }
+
+    /// The sum of `sum(block)` over the blocks.
+    #[inline(always)]
+    pub(crate) fn of(
+        blocks: impl Iterator<Item = Range<usize>>,
+        mut sum: impl FnMut(Range<usize>) -> T::Acc,
+    ) -> T::Acc {
+        let mut total = Self::new();
+        blocks.for_each(|block| total.push(sum(block)));
+        total.sum()
     }
 
     /// Adds the sum of the next block.

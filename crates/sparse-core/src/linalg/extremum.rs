@@ -9,7 +9,7 @@ use crate::lanes::add_lanes;
 use crate::par::{self, for_pieces, split_mut};
 use crate::reducer::Extreme;
 use crate::source::{Source, prefetch};
-use crate::sums::{BLOCK, Cascade, Total, blocks, parts};
+use crate::sums::{Cascade, Total, add_blocks, blocks, parts};
 use crate::{Element, Index};
 use core::ops::Range;
 use pulp::{Simd, WithSimd};
@@ -169,12 +169,10 @@ impl<T: Element> WithSimd for Rows<'_, T> {
                         let (own, value) = (head * part..(head + 1) * part, values[k * heads + head].widen());
                         let (x, out, shares) = (&x[own.clone()], &out[own.clone()], &shares[own]);
                         let sum = if part > FEW {
-                            let mut total = Total::<T>::new();
-                            for own in parts(part, WHOLE) {
+                            Total::<T>::of(parts(part, WHOLE), |own| {
                                 let (x, out, shares) = (&x[own.clone()], &out[own.clone()], &shares[own]);
-                                total.push(matched_dot::<T, SUMS>(value, x, out, shares));
-                            }
-                            total.sum()
+                                matched_dot::<T, SUMS>(value, x, out, shares)
+                            })
                         } else {
                             matched_dot::<T, FEW>(value, x, out, shares)
                         };
@@ -278,10 +276,8 @@ impl<T: Element> WithSimd for Cols<'_, T> {
         let (mut sums, mut more) = (vec![T::ACC_ZERO; width], Cascade::new());
         for (col, grads) in cols.zip(grads.chunks_exact_mut(width)) {
             let x = dense.row(col);
-            let all = ptr.span(col);
-            let long = T::IS_FLOAT && all.len() > BLOCK;
-            for (block, elements) in blocks(all, T::IS_FLOAT).enumerate() {
-                sums.fill(T::ACC_ZERO);
+            sums.fill(T::ACC_ZERO);
+            add_blocks::<T>(blocks(ptr.span(col), T::IS_FLOAT), &mut sums, &mut more, |elements, sums| {
                 for k in elements {
                     let next = idx.peek(k + dense.distance());
                     out.prefetch_second_level(next);
@@ -302,13 +298,7 @@ impl<T: Element> WithSimd for Cols<'_, T> {
                         }
                     }
                 }
-                if long {
-                    more.push(block, &sums, T::add);
-                }
-            }
-            if long {
-                more.finish(&mut sums, T::add);
-            }
+            });
             for (grad, sum) in grads.iter_mut().zip(&sums) {
                 *grad = T::narrow(*sum);
             }

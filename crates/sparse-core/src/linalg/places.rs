@@ -145,10 +145,10 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// For a matrix B of these row pointers and so many elements.
-    pub(super) fn of(b: Ids<'_>, elements: usize, width: usize) -> Self {
-        let rows = 8 * width as u128 * b.rows() as u128 / elements.max(1) as u128;
-        Self { width, elements: rows.clamp(256, 1 << 23) as usize }
+    /// For products with B.
+    pub(super) fn of(b: Right<'_>) -> Self {
+        let rows = 8 * b.width as u128 * b.ptr.rows() as u128 / b.places.len().max(1) as u128;
+        Self { width: b.width, elements: rows.clamp(256, 1 << 23) as usize }
     }
 
     /// The elements of row `r` in blocks. A row that is short is one block, as where its products are sorted.

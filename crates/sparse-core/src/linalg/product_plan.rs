@@ -6,7 +6,7 @@ use super::short::is_short;
 use crate::element::Ids;
 use crate::memory::Scratch;
 use crate::par::{self, split_mut};
-use crate::sums::{BLOCK, Cascade, Total, parts};
+use crate::sums::{BLOCK, Cascade, Total, add_blocks, parts};
 use crate::{Element, Index};
 use core::ops::Range;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl ProductPlan {
             locate(rows.clone(), (ptr, &idx), a, b, &mut slots);
             Piece { rows, slots }
         });
-        Some(Self { pieces: Arc::new(made), blocks: Blocks::of(b.ptr, b.places.len(), b.width) })
+        Some(Self { pieces: Arc::new(made), blocks: Blocks::of(b) })
     }
 
     /// The number of products.
@@ -96,11 +96,9 @@ impl ProductPlan {
             let first = ptr.at(piece.rows.start);
             for r in piece.rows.clone() {
                 let row = ptr.span(r);
-                let blocks = self.blocks.of_row::<T>(a, b.ptr, r);
-                let several = blocks.len() > 1;
-                for (k, elements) in blocks.enumerate() {
-                    sums.clear();
-                    sums.resize(row.len(), T::ACC_ZERO);
+                sums.clear();
+                sums.resize(row.len(), T::ACC_ZERO);
+                add_blocks::<T>(self.blocks.of_row::<T>(a, b.ptr, r), &mut sums, &mut more, |elements, sums| {
                     for e in elements {
                         let weight = a_values[position(a.perm, e)].widen();
                         let (slots, row) = row_of(e, a.idx, b, b_values, &mut rest);
@@ -109,13 +107,7 @@ impl ProductPlan {
                             *sum = T::add(*sum, T::mul(weight, v));
                         });
                     }
-                    if several {
-                        more.push(k, &sums, T::add);
-                    }
-                }
-                if several {
-                    more.finish(&mut sums, T::add);
-                }
+                });
                 let out = &mut out[row.start - first..row.end - first];
                 out.iter_mut().zip(&sums).for_each(|(slot, sum)| *slot = T::narrow(*sum));
             }
@@ -151,13 +143,12 @@ impl ProductPlan {
                 }
                 for e in ptr.span(r) {
                     let (slots, all) = row_of(e, idx, b, b_values, &mut rest);
-                    let mut total = Total::<T>::new();
-                    for own in parts(all.len(), BLOCK) {
+                    let sum = Total::<T>::of(parts(all.len(), BLOCK), |own| {
                         let (mut sum, terms) = (T::ACC_ZERO, all.start + own.start..all.start + own.end);
                         each_term(&slots[own], terms, b, b_values, |slot, v| sum = T::add(sum, T::mul(row[slot], v)));
-                        total.push(sum);
-                    }
-                    out[e - first] = T::narrow(total.sum());
+                        sum
+                    });
+                    out[e - first] = T::narrow(sum);
                 }
             }
             assert!(rest.is_empty(), "{OTHERS}");

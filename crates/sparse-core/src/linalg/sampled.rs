@@ -84,9 +84,7 @@ fn dot<T: Element>(dense_row: &[T::Acc], y: Right<'_>, y_values: &[T], row: Rang
 #[cold]
 #[inline(never)]
 fn long_dot<T: Element>(dense_row: &[T::Acc], y: Right<'_>, y_values: &[T], row: Range<usize>) -> T::Acc {
-    let mut total = Total::<T>::new();
-    blocks(row, true).for_each(|row| total.push(dot(dense_row, y, y_values, row)));
-    total.sum()
+    Total::<T>::of(blocks(row, true), |row| dot(dense_row, y, y_values, row))
 }
 
 /// For types that are known at run time.

@@ -69,13 +69,7 @@ impl<T: Element, I: Index> WithSimd for Samples<'_, T, I> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         if self.width > WHOLE {
-            self.each(|x, y| {
-                let mut total = Total::<T>::new();
-                for own in parts(x.len(), WHOLE) {
-                    total.push(dot::<T, S>(simd, &x[own.clone()], &y[own]));
-                }
-                total.sum()
-            });
+            self.each(|x, y| Total::<T>::of(parts(x.len(), WHOLE), |own| dot::<T, S>(simd, &x[own.clone()], &y[own])));
         } else if self.width > FEW {
             self.each(|x, y| dot::<T, S>(simd, x, y));
         } else {

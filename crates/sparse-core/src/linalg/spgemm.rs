@@ -6,7 +6,7 @@ use super::short::{Products, is_short};
 use crate::element::Ids;
 use crate::memory::{Scratch, defaults, unwritten};
 use crate::par::{self, for_pieces, split_mut};
-use crate::sums::Cascade;
+use crate::sums::{Cascade, add_blocks};
 use crate::{Element, Index, Plain, Result, SparseError};
 use core::ops::Range;
 
@@ -124,7 +124,7 @@ fn multiply_pieces<T: Element>(
     let jobs = own.zip(split_mut(ends, &par::lens(pieces, |(rows, _)| rows.len()))).collect();
     par::each(jobs, &|piece, ((places, out), ends): ((&mut [i32], &mut [T]), &mut [usize])| {
         let (mut sums, mut hits, mut short) = (Vec::new(), Hits::new(b.width), Products::<T>::new());
-        let (mut more, mut at) = (Cascade::new(), 0);
+        let (blocks, mut more, mut at) = (Blocks::of(b), Cascade::new(), 0);
         for (r, end) in pieces[piece].0.clone().zip(ends) {
             if is_short(b.width, || products_of(a, b.ptr, r)) {
                 add_elements(a.ptr.span(r), a, a_values, b, b_values, |place, product| short.add(place, product));
@@ -136,7 +136,7 @@ fn multiply_pieces<T: Element>(
                 // Not before a row needs it: often none does.
                 sums = vec![T::ACC_ZERO; b.width];
             }
-            add_blocks::<T>(r, a, b, &mut sums, &mut more, |elements, sums| {
+            add_blocks::<T>(blocks.of_row::<T>(a, b.ptr, r), &mut sums, &mut more, |elements, sums| {
                 add_elements(elements, a, a_values, b, b_values, |place, product| {
                     sums[place] = T::add(sums[place], product);
                     hits.add(place);
@@ -267,6 +267,7 @@ fn multiply_values<T: Element>(
     for_pieces(&ptr.cuts(8), out, &|rows| ptr.spans(rows).len(), &|rows, out| {
         let first = ptr.at(rows.start);
         let (mut sums, mut more, mut short) = (Vec::new(), Cascade::new(), Products::<T>::new());
+        let blocks = Blocks::of(b);
         for r in rows {
             let row = ptr.span(r);
             // A search needs ascending places.
@@ -284,7 +285,7 @@ fn multiply_values<T: Element>(
             if sums.is_empty() {
                 sums = vec![T::ACC_ZERO; b.width];
             }
-            add_blocks::<T>(r, a, b, &mut sums, &mut more, |elements, sums| {
+            add_blocks::<T>(blocks.of_row::<T>(a, b.ptr, r), &mut sums, &mut more, |elements, sums| {
                 add_elements(elements, a, a_values, b, b_values, |at, product| sums[at] = T::add(sums[at], product));
             });
             for (slot, j) in out[row.start - first..row.end - first].iter_mut().zip(&idx[row.clone()]) {
@@ -292,30 +293,6 @@ fn multiply_values<T: Element>(
             }
         }
     });
-}
-
-/// Calls `add(elements, sums)` for each block of the elements of row `r`. The sums are those of the row afterwards.
-#[inline(always)]
-fn add_blocks<T: Element>(
-    r: usize,
-    a: View<'_>,
-    b: Right<'_>,
-    sums: &mut [T::Acc],
-    more: &mut Cascade<T::Acc>,
-    mut add: impl FnMut(Range<usize>, &mut [T::Acc]),
-) {
-    let blocks = Blocks::of(b.ptr, b.places.len(), b.width).of_row::<T>(a, b.ptr, r);
-    let several = blocks.len() > 1;
-    for (k, elements) in blocks.enumerate() {
-        add(elements, sums);
-        if several {
-            more.push(k, sums, T::add);
-            sums.fill(T::ACC_ZERO);
-        }
-    }
-    if several {
-        more.finish(sums, T::add);
-    }
 }
 
 /// Calls `add(place, product)` for each product of some elements of a row.

@@ -9,7 +9,7 @@ use crate::par::{self, split_mut};
 use crate::rows::move_rows;
 use crate::shares::{extra, join, shares, split, sum};
 use crate::source::Source;
-use crate::sums::{BLOCK, Cascade, Total, blocks, parts};
+use crate::sums::{Cascade, Total, add_blocks, blocks, parts};
 use crate::{Element, Index};
 use bytemuck::{cast_slice, cast_slice_mut};
 use core::ops::Range;
@@ -122,10 +122,8 @@ impl<T: Element> WithSimd for Columns<'_, T> {
         let mut dots = dots.chunks_exact_mut(heads);
         for (col, out) in cols.zip(dense_grads.chunks_exact_mut(width)) {
             let x = dense.row(first + col);
-            let all = ptr.span(col);
-            let long = T::IS_FLOAT && all.len() > BLOCK;
-            for (block, elements) in blocks(all, T::IS_FLOAT).enumerate() {
-                sums.fill(T::ACC_ZERO);
+            sums.fill(T::ACC_ZERO);
+            add_blocks::<T>(blocks(ptr.span(col), T::IS_FLOAT), &mut sums, &mut more, |elements, sums| {
                 for (k, dots) in elements.zip(&mut dots) {
                     grad.prefetch(idx.peek(k + grad.distance()));
                     let g = grad.row(idx.at(k));
@@ -137,21 +135,12 @@ impl<T: Element> WithSimd for Columns<'_, T> {
                             *dot = T::narrow(add_and_dot::<T, S>(simd, value, g, x, sums));
                             continue;
                         }
-                        let mut total = Total::<T>::new();
-                        for own in parts(part, WHOLE) {
-                            let (g, x, sums) = (&g[own.clone()], &x[own.clone()], &mut sums[own]);
-                            total.push(add_and_dot::<T, S>(simd, value, g, x, sums));
-                        }
-                        *dot = T::narrow(total.sum());
+                        *dot = T::narrow(Total::<T>::of(parts(part, WHOLE), |own| {
+                            add_and_dot::<T, S>(simd, value, &g[own.clone()], &x[own.clone()], &mut sums[own])
+                        }));
                     }
                 }
-                if long {
-                    more.push(block, &sums, T::add);
-                }
-            }
-            if long {
-                more.finish(&mut sums, T::add);
-            }
+            });
             for (out, sum) in out.iter_mut().zip(&sums) {
                 *out = T::narrow(*sum);
             }

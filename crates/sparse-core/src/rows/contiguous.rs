@@ -82,11 +82,9 @@ pub(crate) fn contiguous_sum<T: Element, S: Simd>(simd: S, values: &[T], low: us
     if high - low <= WHOLE {
         return LaneSums::<T, S>::new(simd).finish(simd, values, low, high);
     }
-    let mut total = Total::<T>::new();
-    for own in parts(high - low, WHOLE) {
-        total.push(LaneSums::<T, S>::new(simd).finish(simd, values, low + own.start, low + own.end));
-    }
-    total.sum()
+    Total::<T>::of(parts(high - low, WHOLE), |own| {
+        LaneSums::<T, S>::new(simd).finish(simd, values, low + own.start, low + own.end)
+    })
 }
 
 /// The partial sums of a segment. Only the first `LANES / lanes` are used; the instruction set determines that number.

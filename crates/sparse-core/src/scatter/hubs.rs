@@ -8,7 +8,10 @@
 
 use super::step::block;
 use super::target::Target;
-use crate::sums::{BLOCK, Cascade, minus_zero, parts};
+use crate::element::Ids;
+use crate::reduce::accumulate_rows;
+use crate::source::Source;
+use crate::sums::{add_pairs, parts};
 use crate::{Element, par};
 
 /// One of so many steps is in the sample: a power of two.
@@ -47,18 +50,19 @@ impl<T: Element> Hubs<T> {
     /// Writes the sums of the hubs, or their means.
     pub(super) fn write(&self, target: &Target<'_>, values: &[T], include_self: bool, mean: bool, out: &mut [T]) {
         let Self { keys, rows, width, held } = self;
+        let &Target { inner, count, index, .. } = target;
         if rows.is_empty() {
             return;
         }
         let members = members(target, keys);
         for (row, (&(at, slab), held)) in rows.iter().zip(held.chunks_exact(*width)).enumerate() {
             let members = &members[row % keys.len()];
-            let own: Vec<T::Acc> = held.iter().map(|x| if include_self { x.widen() } else { T::ACC_ZERO }).collect();
-            let start = |k: usize| (slab * target.count + members[k]) * width;
-            let sums = sum_rows(values, *width, &start, members.len(), &own);
-            let count = T::from_count(members.len() + usize::from(include_self));
-            for (out, sum) in out[at..].iter_mut().zip(sums) {
-                *out = T::narrow(if mean { T::div(sum, count) } else { sum });
+            let slab = if index.ids().1 { values } else { &values[slab * count * inner..][..count * inner] };
+            let sums = sum_rows(Source::new(slab, *width, "scatter: values"), members);
+            let terms = T::from_count(members.len() + usize::from(include_self));
+            for ((out, held), sum) in out[at..].iter_mut().zip(held).zip(sums) {
+                let sum = T::add(if include_self { held.widen() } else { T::ACC_ZERO }, sum);
+                *out = T::narrow(if mean { T::div(sum, terms) } else { sum });
             }
         }
     }
@@ -123,7 +127,7 @@ fn keys(target: &Target<'_>) -> Vec<usize> {
 
 /// The entries of the index of each hub, ascending. Only where there are hubs: a pass over the index on one thread, and
 /// memory for a number of each cell and of each such entry.
-fn members(target: &Target<'_>, keys: &[usize]) -> Vec<Vec<usize>> {
+fn members(target: &Target<'_>, keys: &[usize]) -> Vec<Vec<i64>> {
     let mut slots = vec![u32::MAX; keys[keys.len() - 1] + 1];
     keys.iter().enumerate().for_each(|(slot, &key)| slots[key] = slot as u32);
     let mut members = vec![Vec::new(); keys.len()];
@@ -132,7 +136,7 @@ fn members(target: &Target<'_>, keys: &[usize]) -> Vec<Vec<usize>> {
             at_step(target, slab, k, |v, key| {
                 let slot = slots.get(key).map_or(usize::MAX, |&slot| slot as usize);
                 if let Some(members) = members.get_mut(slot) {
-                    members.push(v);
+                    members.push(v as i64);
                 }
             });
         }
@@ -140,36 +144,16 @@ fn members(target: &Target<'_>, keys: &[usize]) -> Vec<Vec<usize>> {
     members
 }
 
-/// `own` and the rows of values that start at `start(k)`, added in blocks.
-fn sum_rows<T: Element>(
-    values: &[T],
-    width: usize,
-    start: &(dyn Fn(usize) -> usize + Sync),
-    count: usize,
-    own: &[T::Acc],
-) -> Vec<T::Acc> {
-    let pieces: Vec<_> = parts(count, PIECE).collect();
+/// The sum of some rows, before it is rounded.
+fn sum_rows<T: Element>(rows: Source<'_, T>, members: &[i64]) -> Vec<T::Acc> {
+    let (pieces, width): (Vec<_>, _) = (parts(members.len(), PIECE).collect(), rows.width());
     let sums = par::map(pieces.len(), &|piece| {
-        let mut sums = Cascade::new();
         let mut sum = vec![T::ACC_ZERO; width];
-        for (number, block) in parts(pieces[piece].len(), BLOCK).enumerate() {
-            if piece + number == 0 {
-                sum.copy_from_slice(own);
-            } else {
-                sum.fill(minus_zero::<T>());
-            }
-            for k in block {
-                let row = &values[start(pieces[piece].start + k)..][..width];
-                sum.iter_mut().zip(row).for_each(|(sum, x)| *sum = T::add(*sum, x.widen()));
-            }
-            sums.push(number, &sum, T::add);
-        }
-        sums.finish(&mut sum, T::add);
+        accumulate_rows(Ids::I64(&members[pieces[piece].clone()]), rows, &mut sum);
         sum
     });
-    let mut all = Cascade::new();
-    sums.iter().enumerate().for_each(|(piece, sum)| all.push(piece, sum, T::add));
-    let mut sum = own.to_vec();
-    all.finish(&mut sum, T::add);
-    sum
+    let mut sums = sums.concat();
+    add_pairs(&mut sums, width, T::add);
+    sums.truncate(width);
+    sums
 }
