@@ -15,7 +15,10 @@ use crate::sums::{add_pairs, parts};
 use crate::{Element, par};
 
 /// One of so many steps is in the sample: a power of two.
-const SAMPLE: usize = 32;
+const SAMPLE: usize = 64;
+
+/// Steps of the sample that lie together: others would each cost a read of memory.
+const RUN: usize = 32;
 
 /// A cell that gets so many values of a block, by the sample, is a hub.
 const MANY: usize = 1 << 13;
@@ -105,10 +108,10 @@ fn keys(target: &Target<'_>) -> Vec<usize> {
             if slab + start > 0 {
                 counts.fill(0);
             }
-            for some in (start..count.min(start + steps)).step_by(SAMPLE) {
+            for some in (start..count.min(start + steps)).step_by(SAMPLE * RUN) {
                 // At random, as an index may have a period.
-                let k = some + ((some as u32).wrapping_mul(0x9E37_79B9) >> 16) as usize % SAMPLE;
-                if k < count {
+                let first = some + ((some as u32).wrapping_mul(0x9E37_79B9) >> 16) as usize % SAMPLE * RUN;
+                for k in first..count.min(first + RUN) {
                     at_step(target, slab, k, |_, key| {
                         let count = &mut counts[key - slab * cells];
                         *count += 1;
