@@ -14,22 +14,12 @@
 //! The free functions `gather`, `scatter`, `scatter_reduce` and the `_nd` forms are in [`ops`](crate::ops): their names
 //! are common, and Burn's tensors have methods of the same names.
 
-pub use crate::base::kind::{Kind, Numeric};
-pub use crate::module::param::{CooParam, CsrParam, SparseParam};
-pub use crate::nn::dropout::sparse_dropout;
-pub use crate::nn::gcn::{GcnConv, GcnConvConfig};
-pub use crate::nn::normalization::{gcn_normalization, row_normalization, symmetric_normalization};
-pub use crate::nn::sparse_linear::{SparseLinear, SparseLinearConfig};
-pub use crate::ops::concat::concat;
-pub use crate::ops::mask::sparse_mask;
-pub use crate::ops::masked_matmul::masked_matmul;
-pub use crate::ops::plan::IndexPlan;
-pub use crate::ops::put_along_axis::put_along_axis;
-pub use crate::ops::stack::{block_diag, stack};
-pub use crate::pattern::coo::CooPattern;
-pub use crate::pattern::csr::CsrPattern;
-pub use crate::pattern::layout::Pattern;
-pub use crate::tensor::fill::Fill;
-pub use crate::tensor::sparse::{CooTensor, CsrTensor, SparseTensor};
-pub use sparse_burn::Reduce;
-pub use sparse_core::SparseError;
+#[cfg(feature = "nn")]
+pub use crate::nn::{
+    GcnConv, GcnConvConfig, SparseLinear, SparseLinearConfig, gcn_normalization, row_normalization, sparse_dropout,
+    symmetric_normalization,
+};
+pub use sparse_ops::module::{CooParam, CsrParam, SparseParam};
+pub use sparse_ops::ops::{IndexPlan, Reduce, block_diag, concat, masked_matmul, put_along_axis, sparse_mask, stack};
+pub use sparse_ops::pattern::{CooPattern, CsrPattern, Pattern};
+pub use sparse_ops::{CooTensor, CsrTensor, Fill, Kind, Numeric, SparseError, SparseTensor};

@@ -28,7 +28,7 @@ pub fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> 
         #[doc = #about]
         #(#conditions)*
         #visibility #variant {
-            ::sparse_burn::without_blocking(|| #call).await
+            ::sparse_ops::without_blocking(|| #call).await
         }
     })
 }
@@ -50,7 +50,7 @@ mod tests {
         let variant = quote! {
             #[cfg(unix)]
             pub async fn try_x_async<const D: usize>(&self, n: Vec<[u8; D]>, other: &Self) -> Result<u8> {
-                ::sparse_burn::without_blocking(|| Self::try_x::<D>(
+                ::sparse_ops::without_blocking(|| Self::try_x::<D>(
                     self,
                     ::core::clone::Clone::clone(&n),
                     ::core::clone::Clone::clone(&other)

@@ -1,0 +1,74 @@
+//! Graphs to learn on, and the parts of them that a model trains on.
+//!
+//! - Graphs: one that is built in, folders of files, and generated ones.
+//! - Parts of large graphs: [`NeighborSampler`] and [`NeighborLoader`], [`k_hop_subgraph`], [`RandomWalks`],
+//!   [`ClusterPartition`].
+//!   `NeighborDataLoader` (feature `dataset`) gives their batches to burn-train.
+//! - Larger than memory: `MappedGraph` and `FeatureStore` (feature `mmap`), or any [`GraphStore`].
+//! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`], [`Labels`], [`LabelledNodes`].
+//! - Transforms: [`to_undirected`], [`one_hot_degree`], [`normalize_features`], [`knn_graph`]. Self loops and degrees
+//!   are methods of [`SparseTensor`](sparse_ops::SparseTensor).
+//! - Algorithms: [`connected_components`], [`bfs_levels`], [`pagerank`], [`triangle_counts`], [`Reordering`].
+//! - Words as columns: [`FeatureHasher`]. How well scores rank: [`roc_auc`], [`hits_at_k`], [`recall_at_k`].
+//!
+//! Everything random takes a seed, and gives the same bits for any number of threads.
+
+mod algorithms;
+mod batch;
+mod folder;
+mod graph;
+mod hashing;
+pub(crate) mod host;
+mod karate;
+mod labelled;
+mod labels;
+#[cfg(feature = "mmap")]
+pub(crate) mod mapped;
+mod metrics;
+mod ogb;
+mod pagerank;
+#[cfg(feature = "mmap")]
+pub mod parts;
+mod pickle;
+mod planetoid;
+mod points;
+mod reordering;
+pub(crate) mod sampling;
+mod sbm;
+mod split;
+mod transform;
+
+pub use algorithms::{
+    Components, Connection, bfs_levels, connected_components, triangle_counts, try_bfs_levels,
+    try_connected_components, try_triangle_counts,
+};
+pub use batch::GraphBatch;
+pub use folder::{read_folder, read_folder_with};
+pub use graph::{Graph, Splits};
+pub use hashing::FeatureHasher;
+pub use karate::karate;
+pub use labelled::LabelledNodes;
+pub use labels::Labels;
+#[cfg(feature = "mmap")]
+pub use mapped::{features::FeatureStore, graph::MappedGraph};
+pub use metrics::{hits_at_k, recall_at_k, roc_auc, try_hits_at_k, try_recall_at_k, try_roc_auc};
+pub use ogb::{OgbGraph, OgbOptions, read_ogb, read_ogb_with};
+pub use pagerank::{PageRankConfig, pagerank, try_pagerank};
+pub use planetoid::{read_planetoid, read_planetoid_with};
+pub use points::{knn_graph, radius_graph, try_knn_graph, try_radius_graph};
+pub use reordering::Reordering;
+pub use sampling::cluster::ClusterPartition;
+#[cfg(feature = "dataset")]
+pub use sampling::data_loader::NeighborDataLoader;
+pub use sampling::loader::{NeighborBatches, NeighborLoader};
+pub use sampling::neighbors::NeighborBatch;
+pub use sampling::node_map::NodeMap;
+pub use sampling::sampler::{Direction, NeighborSampler, NeighborSamplerConfig};
+pub use sampling::subgraph::{Subgraph, induced_subgraph, k_hop_subgraph, try_induced_subgraph, try_k_hop_subgraph};
+pub use sampling::walks::RandomWalks;
+pub use sbm::stochastic_block_model;
+pub use sparse_core::graph::{Ahead, GraphStore};
+pub use split::{EdgeSplit, random_edge_split, random_split, random_split_per_class};
+pub use transform::{
+    degree_histogram, normalize_features, one_hot_degree, to_undirected, try_one_hot_degree, try_to_undirected,
+};

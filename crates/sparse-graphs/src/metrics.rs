@@ -1,0 +1,203 @@
+//! How well scores rank: links, and items of users.
+
+use super::host::{HostRows, invalid};
+use burn::tensor::{Int, Tensor};
+use sparse_macros::or_panic;
+use sparse_ops::CsrTensor;
+use sparse_ops::Kind;
+use sparse_ops::extend::read_data;
+use sparse_ops::{Result, SparseError};
+
+/// The area under the ROC curve: the probability that a positive example has a higher score than a negative one.
+///
+/// `labels` `[N]` are 1 for a positive example and 0 for a negative one, of any integer dtype, and `scores` `[N]` are
+/// of any float dtype: the arguments of scikit-learn's `roc_auc_score`, which cannot be given in the other order. A tie
+/// counts one half. 0.5 is chance. Reads both to the host. Cost: a sort of `N` scores.
+///
+/// Source: Hanley and McNeil, *The meaning and use of the area under a receiver operating characteristic (ROC) curve*,
+/// Radiology 1982.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::data::roc_auc;
+///
+/// let device = Device::flex();
+/// let labels = Tensor::from_ints([1, 0, 0, 1], &device);
+/// let scores = Tensor::from_floats([3.0, 2.0, 1.0, 1.0], &device);
+/// assert_eq!(roc_auc(labels, scores), 0.625); // (1 + 1 + 0 + 0.5) / 4
+/// ```
+///
+/// # Errors
+///
+/// `length_mismatch` if there is not one score for each label; `empty_input` if there is no positive or no negative
+/// example; `invalid` for a label that is neither 0 nor 1, and for a score that is NaN.
+#[or_panic]
+pub fn try_roc_auc(labels: Tensor<1, Int>, scores: Tensor<1>) -> Result<f64> {
+    let examples = Examples::read("roc_auc", labels, scores)?;
+    let sizes = (examples.positives.len() as f64, examples.negatives.len() as f64);
+    let mut all: Vec<(f64, bool)> = examples.positives.into_iter().map(|score| (score, true)).collect();
+    all.extend(examples.negatives.into_iter().map(|score| (score, false)));
+    all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut below, mut wins) = (0usize, 0.0);
+    // -0 and 0 are one score, which `total_cmp` puts side by side.
+    for tied in all.chunk_by(|a, b| a.0 == b.0) {
+        let positive = tied.iter().filter(|(_, positive)| *positive).count();
+        let negative = tied.len() - positive;
+        wins += positive as f64 * (below as f64 + negative as f64 / 2.0);
+        below += negative;
+    }
+    Ok(wins / sizes.0 / sizes.1)
+}
+
+/// The share of the positive examples with a higher score than the `k`-th best of the negative ones.
+///
+/// `labels` and `scores` are those of [`roc_auc`]. It is 1 if there are fewer than `k` negative examples. Reads both to
+/// the host. Cost: `O(N)`. (`hits@k` of OGB's link prediction, whose evaluator takes the two sides by name.)
+///
+/// Source: Hu et al., *Open graph benchmark: datasets for machine learning on graphs*, NeurIPS 2020.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::data::hits_at_k;
+///
+/// let device = Device::flex();
+/// let labels = Tensor::from_ints([1, 1, 1, 1, 0, 0, 0], &device);
+/// let scores = Tensor::from_floats([3.0, 2.0, 0.0, 5.0, 4.0, 2.0, 1.0], &device);
+/// assert_eq!(hits_at_k(labels.clone(), scores.clone(), 1), 0.25); // only 5 is above 4
+/// assert_eq!(hits_at_k(labels, scores, 2), 0.5);
+/// ```
+///
+/// # Errors
+///
+/// As [`try_roc_auc`]; `invalid` for a `k` of 0.
+#[or_panic]
+pub fn try_hits_at_k(labels: Tensor<1, Int>, scores: Tensor<1>, k: usize) -> Result<f64> {
+    const OP: &str = "hits_at_k";
+    check_k(OP, k)?;
+    let Examples { positives, mut negatives } = Examples::read(OP, labels, scores)?;
+    if negatives.len() < k {
+        return Ok(1.0);
+    }
+    let (_, &mut threshold, _) = negatives.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a));
+    let hits = positives.iter().filter(|&&score| score > threshold).count();
+    Ok(hits as f64 / positives.len() as f64)
+}
+
+/// Recall at `k`: of the items that are right for a user, the share among the `k` with the highest scores; the mean
+/// over users.
+///
+/// `scores` `[users, items]` has a score for each item, and `relevant` `[users, items]` stores the items that are
+/// right. Items that `known` stores are not offered: what the model was trained on. Users without a relevant item are
+/// left out. Of equal scores the first item wins. Reads the scores and the patterns to the host; values do not matter.
+/// Cost: `O(users * items)`. (PyG's `LinkPredRecall`.)
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::{CsrTensor, data::recall_at_k};
+///
+/// let device = Device::flex();
+/// let scores = Tensor::<2>::from_floats([[0.9, 0.8, 0.1, 0.2], [0.1, 0.2, 0.3, 0.4]], &device);
+/// let relevant = CsrTensor::<2>::from_rows(&[vec![(1, 1.0), (2, 1.0)], vec![]], 4, &device).unwrap();
+/// assert_eq!(recall_at_k(scores.clone(), &relevant, None, 2), 0.5); // user 0 is offered 0 and 1
+/// let known = CsrTensor::<2>::from_rows(&[vec![(0, 1.0), (3, 1.0)], vec![]], 4, &device).unwrap();
+/// assert_eq!(recall_at_k(scores, &relevant, Some(&known), 2), 1.0); // 1 and 2
+/// ```
+///
+/// # Errors
+///
+/// `shape_mismatch` if the shapes differ; `empty_input` if no user has a relevant item; `invalid` for a score that is
+/// NaN, or a `k` of 0.
+#[or_panic]
+pub fn try_recall_at_k<K: Kind>(
+    scores: Tensor<2>,
+    relevant: &CsrTensor<2, K>,
+    known: Option<&CsrTensor<2, K>>,
+    k: usize,
+) -> Result<f64> {
+    const OP: &str = "recall_at_k";
+    check_k(OP, k)?;
+    let shape = scores.dims();
+    for other in [Some(relevant), known].into_iter().flatten() {
+        if other.dims() != shape {
+            let rule = "the scores {left} must have a row for each user and a column for each item, as {right}";
+            let (left, right) = (shape.to_vec(), other.dims().to_vec());
+            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
+        }
+    }
+    let [users, items] = shape;
+    let (relevant, known) = (HostRows::of(relevant.pattern()), known.map(|known| HostRows::of(known.pattern())));
+    if relevant.idx().is_empty() {
+        return Err(SparseError::EmptyInput { op: OP, what: "a user must have a relevant item, got none".into() });
+    }
+    let scores = read(OP, "the scores", scores.reshape([users * items]))?;
+    // In the row of a user: items that are right, and items that are not offered.
+    let (mut right, mut hidden) = (vec![usize::MAX; items], vec![usize::MAX; items]);
+    let (mut sum, mut counted) = (0.0, 0usize);
+    for (user, scores) in scores.chunks_exact(items).enumerate() {
+        let range = |rows: &HostRows| rows.ptr().at(user)..rows.ptr().at(user + 1);
+        let own = range(&relevant);
+        if own.is_empty() {
+            continue;
+        }
+        let count = own.len();
+        own.for_each(|at| right[relevant.idx().at(at)] = user);
+        if let Some(known) = &known {
+            range(known).for_each(|at| hidden[known.idx().at(at)] = user);
+        }
+        let mut offered: Vec<usize> = (0..items).filter(|&item| hidden[item] != user).collect();
+        if k < offered.len() {
+            offered.select_nth_unstable_by(k, |&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
+            offered.truncate(k);
+        }
+        sum += offered.iter().filter(|&&item| right[item] == user).count() as f64 / count as f64;
+        counted += 1;
+    }
+    Ok(sum / counted as f64)
+}
+
+fn check_k(op: &'static str, k: usize) -> Result<()> {
+    if k == 0 { invalid(op, "k must be at least 1, got 0".into()) } else { Ok(()) }
+}
+
+/// The scores of the examples of each label. Neither list is empty.
+struct Examples {
+    positives: Vec<f64>,
+    negatives: Vec<f64>,
+}
+
+impl Examples {
+    fn read(op: &'static str, labels: Tensor<1, Int>, scores: Tensor<1>) -> Result<Self> {
+        let (expected, got) = (labels.dims()[0], scores.dims()[0]);
+        if expected != got {
+            return Err(SparseError::LengthMismatch { op, what: "scores", expected, got });
+        }
+        let labels = read_data(labels).convert::<i64>();
+        let scores = read(op, "the scores", scores)?;
+        let mut examples = Self { positives: vec![], negatives: vec![] };
+        for (at, (label, score)) in labels.iter::<i64>().zip(scores).enumerate() {
+            match label {
+                1 => examples.positives.push(score),
+                0 => examples.negatives.push(score),
+                -1 => return invalid(op, format!("a label must be 0 or 1: leave out what has none, got -1 at {at}")),
+                _ => return invalid(op, format!("a label must be 0 or 1, got {label} at position {at}")),
+            }
+        }
+        let (positive, negative) = (examples.positives.len(), examples.negatives.len());
+        if positive == 0 || negative == 0 {
+            let rule = "there must be examples with the label 1 and with 0";
+            let what = format!("{rule}, got {positive} and {negative}");
+            return Err(SparseError::EmptyInput { op, what });
+        }
+        Ok(examples)
+    }
+}
+
+/// Scores on the host, where -0 is 0. NaN has no rank.
+fn read(op: &'static str, what: &'static str, scores: Tensor<1>) -> Result<Vec<f64>> {
+    let scores = read_data(scores.inner()).convert::<f64>();
+    let scores: Vec<f64> = scores.iter::<f64>().map(|score| score + 0.0).collect();
+    match scores.iter().position(|score| score.is_nan()) {
+        Some(at) => invalid(op, format!("{what} must be numbers, got NaN at position {at}")),
+        None => Ok(scores),
+    }
+}

@@ -1,0 +1,357 @@
+//! Node-property graphs of the Open Graph Benchmark.
+
+use super::graph::{Graph, Splits, undirected};
+use super::labels::Labels;
+use burn::tensor::{Int, Tensor, TensorCreationOptions, TensorData};
+use sparse_files::io::Progress;
+use sparse_files::io::source::Files;
+use sparse_files::io::source::Lines;
+use sparse_files::io::source::shown;
+use sparse_files::io::source::silent;
+use sparse_files::io::source::text;
+use sparse_ops::CooTensor;
+use sparse_ops::CsrTensor;
+use sparse_ops::extend::Allowed;
+use sparse_ops::extend::has_dtype;
+use sparse_ops::extend::read_all;
+use sparse_ops::{Result, SparseError};
+use std::path::{Path, PathBuf};
+
+/// What the folder of a graph does not say itself.
+#[derive(Clone, Debug, Default)]
+pub struct OgbOptions {
+    split: Option<String>,
+    inverse: bool,
+}
+
+impl OgbOptions {
+    /// The only folder in `split/`; edges as they are listed.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The folder in `split/` to read, if there are several.
+    pub fn with_split(mut self, name: impl Into<String>) -> Self {
+        self.split = Some(name.into());
+        self
+    }
+
+    /// Each edge also the other way: OGB's own loader does so for `ogbn-products` and `ogbn-proteins`, whose files list
+    /// an edge once.
+    pub fn with_inverse_edges(mut self) -> Self {
+        self.inverse = true;
+        self
+    }
+}
+
+/// A graph of the Open Graph Benchmark: directed, with dense features and several labels for each node.
+///
+/// [`to_graph`](Self::to_graph) makes it a [`Graph`].
+#[derive(Clone, Debug)]
+pub struct OgbGraph {
+    /// `[nodes, nodes]`: how often the edge from the row to the column is listed.
+    pub adjacency: CsrTensor<2>,
+    /// `[nodes, features]`, if the graph has them.
+    pub features: Option<Tensor<2>>,
+    /// `[nodes, tasks]`: the class of every node for every task; -1 where it is not known. [`to_graph`](Self::to_graph)
+    /// makes [`Labels`] of those of one task.
+    pub labels: Tensor<2, Int>,
+    /// The nodes for training, validation and testing.
+    pub splits: Splits,
+}
+
+impl OgbGraph {
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.adjacency.dims()[0]
+    }
+
+    /// The graph with undirected edges of weight 1, without self loops, and with sparse features (the identity matrix
+    /// if there are none). Reads edges and labels from the device.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` if there are labels for several tasks, or if a node of a split has none.
+    pub fn to_graph(&self) -> Result<Graph> {
+        let [nodes, tasks] = self.labels.dims();
+        if tasks != 1 {
+            return Err(invalid(format!("the labels must be those of one task, got {tasks}")));
+        }
+        let device = self.adjacency.device();
+        let ends = read_all(self.adjacency.to_coo().indices());
+        let (from, to) = ends.split_at(self.adjacency.nnz());
+        let ends = from.iter().zip(to).filter(|(from, to)| from != to);
+        let mut edges: Vec<_> = ends.map(|(&a, &b)| (a.min(b) as usize, a.max(b) as usize)).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        let labels = read_all(self.labels.clone());
+        let all = [&self.splits.train, &self.splits.val, &self.splits.test];
+        if let Some(node) = all.into_iter().flatten().find(|&&node| labels[node] < 0) {
+            return Err(invalid(format!("a node of a split must have a class, got {node}, which has none")));
+        }
+        let features = match &self.features {
+            Some(features) => CsrTensor::try_from_dense(features.clone())?,
+            None => super::graph::identity(nodes, &device),
+        };
+        let adjacency = undirected(&edges, nodes, &device);
+        let ones = Tensor::<1>::ones([adjacency.nnz()], (&device, self.adjacency.dtype()));
+        Ok(Graph {
+            adjacency: adjacency.with_values(ones),
+            features,
+            labels: Labels::from_list(&labels, None, &device)?,
+            splits: self.splits.clone(),
+        })
+    }
+}
+
+/// Reads a node-property graph as it is downloaded and unpacked, such as `ogbn_arxiv/`.
+///
+/// | file | content |
+/// |---|---|
+/// | `raw/num-node-list.csv.gz` | the number of nodes |
+/// | `raw/edge.csv.gz` | `from,to`, an edge a line |
+/// | `raw/node-feat.csv.gz` | the features of a node a line; may be missing |
+/// | `raw/node-label.csv.gz` | the classes of a node a line; `nan` where one is not known |
+/// | `split/{name}/train.csv.gz`, `valid.csv.gz`, `test.csv.gz` | a node a line |
+///
+/// The files may be unpacked (`.csv`); compressed ones need the feature `gz`. Takes `&device`, or `(&device, dtype)`
+/// for the dtype of edges and features. Graphs of several types of nodes (`ogbn-mag`) have other files.
+///
+/// Source: Hu et al., *Open Graph Benchmark: Datasets for Machine Learning on Graphs*, NeurIPS 2020.
+///
+/// ```no_run
+/// use burn::tensor::Device;
+/// use sparse_tensor::data::{OgbOptions, read_ogb};
+///
+/// let arxiv = read_ogb("ogbn_arxiv", &OgbOptions::new(), &Device::flex()).unwrap();
+/// assert_eq!(arxiv.nodes(), 169_343);
+/// let graph = arxiv.to_graph().unwrap();
+/// ```
+///
+/// # Errors
+///
+/// `invalid` for anything that cannot be read, breaks its format or contradicts another file. It names the file and the
+/// line. `unsupported_dtype`.
+pub fn read_ogb(
+    folder: impl AsRef<Path>,
+    options: &OgbOptions,
+    device: impl Into<TensorCreationOptions>,
+) -> Result<OgbGraph> {
+    read_ogb_with(folder, options, device, &mut silent())
+}
+
+/// [`read_ogb`], which reports its progress over all files.
+///
+/// # Errors
+///
+/// As [`read_ogb`].
+pub fn read_ogb_with(
+    folder: impl AsRef<Path>,
+    options: &OgbOptions,
+    device: impl Into<TensorCreationOptions>,
+    progress: &mut Progress<'_>,
+) -> Result<OgbGraph> {
+    let (folder, device) = (folder.as_ref(), device.into());
+    if let Some(dtype) = device.dtype {
+        has_dtype(OP, &device.device, dtype)?;
+    }
+    let raw = folder.join("raw");
+    let split = split_folder(&folder.join("split"), options)?;
+    let paths = [
+        found(&raw, "num-node-list"),
+        found(&raw, "node-label"),
+        found(&raw, "edge"),
+        found(&raw, "node-feat"),
+        found(&split, "train"),
+        found(&split, "valid"),
+        found(&split, "test"),
+    ];
+    let mut files = Files::new(folder, &paths, progress).map_err(invalid)?;
+    let [count, label, edge, feat, splits @ ..] = &paths;
+
+    let mut counts = Vec::new();
+    lines(&mut files, count, |fields| {
+        counts.push(fields.int()?);
+        Ok(())
+    })?;
+    let nodes = match counts[..] {
+        [nodes] if nodes >= 0 => nodes as usize,
+        _ => return Err(at(count, format!("there must be one graph, got {} numbers of nodes", counts.len()))),
+    };
+    let mut labels = Table::default();
+    lines(&mut files, label, |fields| labels.push(fields, Fields::class))?;
+    // What follows allocates for the nodes that were met, not for those that were claimed.
+    labels.check(label, nodes)?;
+    let (mut edges, allowed): (Vec<(usize, usize)>, _) = (Vec::new(), Allowed::now());
+    lines(&mut files, edge, |fields| {
+        let ends = (fields.below(nodes)?, fields.below(nodes)?);
+        edges.push(ends);
+        if options.inverse {
+            edges.push((ends.1, ends.0));
+        }
+        allowed.check_elements(edges.len())?;
+        fields.end()
+    })?;
+    let mut features = Table::default();
+    let has_features = feat.exists() || feat.is_symlink();
+    if has_features {
+        lines(&mut files, feat, |fields| features.push(fields, Fields::float))?;
+        features.check(feat, nodes)?;
+    }
+    let mut owner = vec![false; nodes];
+    let mut ids = [vec![], vec![], vec![]];
+    for (path, ids) in splits.iter().zip(&mut ids) {
+        lines(&mut files, path, |fields| {
+            let node = fields.below(nodes)?;
+            if std::mem::replace(&mut owner[node], true) {
+                return Err(format!("a node must be in one split, once, got {node} again"));
+            }
+            ids.push(node);
+            fields.end()
+        })?;
+    }
+    let [train, val, test] = ids;
+    files.finish();
+
+    let ones = Tensor::<1>::ones([edges.len()], device.clone());
+    let adjacency = CooTensor::from_edges(&edges, ones, nodes)?.try_to_csr()?;
+    let features = has_features.then(|| {
+        let data = TensorData::new(features.values, [nodes, features.cols]);
+        Tensor::from_data(data, device.clone())
+    });
+    let labels = Tensor::from_data(TensorData::new(labels.values, [nodes, labels.cols]), &device.device);
+    Ok(OgbGraph { adjacency, features, labels, splits: Splits { train, val, test } })
+}
+
+const OP: &str = "read_ogb";
+
+fn invalid(message: String) -> SparseError {
+    SparseError::Invalid { op: OP, message }
+}
+
+fn at(path: &Path, message: String) -> SparseError {
+    invalid(format!("{}: {message}", path.display()))
+}
+
+/// The file of that name, compressed or not.
+fn found(folder: &Path, name: &str) -> PathBuf {
+    let unpacked = folder.join(format!("{name}.csv"));
+    if unpacked.exists() { unpacked } else { folder.join(format!("{name}.csv.gz")) }
+}
+
+fn split_folder(folder: &Path, options: &OgbOptions) -> Result<PathBuf> {
+    if let Some(name) = &options.split {
+        return Ok(folder.join(name));
+    }
+    let entries = std::fs::read_dir(folder).map_err(|trouble| at(folder, format!("cannot be read, got {trouble}")))?;
+    let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    match &mut folders[..] {
+        [one] => Ok(std::mem::take(one)),
+        several => {
+            let names: Vec<_> = several.iter().filter_map(|path| path.file_name()).take(8).collect();
+            Err(at(folder, format!("there must be one split (with_split chooses one), got {names:?}")))
+        }
+    }
+}
+
+/// Reads the next file line by line.
+fn lines(
+    files: &mut Files<'_, '_>,
+    path: &Path,
+    mut each: impl FnMut(&mut Fields<'_>) -> Result<(), String>,
+) -> Result<()> {
+    files.next(|progress| {
+        let (file, _) = text(path, progress).map_err(|trouble| at(path, format!("cannot be read, got {trouble}")))?;
+        let mut lines = Lines::new(file);
+        while let Some((number, line)) = lines.next().map_err(|message| at(path, message))? {
+            let mut fields = Fields { rest: Some(line) };
+            each(&mut fields).map_err(|message| at(path, format!("line {number}: {message}")))?;
+        }
+        Ok(())
+    })
+}
+
+/// The fields of a line.
+struct Fields<'a> {
+    rest: Option<&'a [u8]>,
+}
+
+impl<'a> Fields<'a> {
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest?;
+        let end = rest.iter().position(|&byte| byte == b',');
+        self.rest = end.map(|end| &rest[end + 1..]);
+        Some(rest[..end.unwrap_or(rest.len())].trim_ascii())
+    }
+
+    fn number<T: std::str::FromStr>(&mut self, what: &str) -> Result<T, String> {
+        let field = self.next().ok_or_else(|| format!("{what} must follow, got the end of the line"))?;
+        let number = std::str::from_utf8(field).ok().and_then(|text| text.parse().ok());
+        number.ok_or_else(|| format!("{what} must follow, got {:?}", shown(field)))
+    }
+
+    fn int(&mut self) -> Result<i64, String> {
+        self.number("a whole number")
+    }
+
+    fn below(&mut self, nodes: usize) -> Result<usize, String> {
+        let node = self.int()?;
+        let inside = usize::try_from(node).ok().filter(|&node| node < nodes);
+        inside.ok_or_else(|| format!("a node must be in [0, {nodes}), got {node}"))
+    }
+
+    fn float(&mut self) -> Result<f32, String> {
+        let value: f32 = self.number("a number")?;
+        if value.is_finite() { Ok(value) } else { Err(format!("a feature must be finite, got {value}")) }
+    }
+
+    /// A class; -1 for one that is not known. Some files write `4.0` for 4.
+    fn class(&mut self) -> Result<i64, String> {
+        let value: f64 = self.number("a class")?;
+        match value {
+            _ if value.is_nan() => Ok(-1),
+            _ if value.fract() == 0.0 && (-1.0..2147483648.0).contains(&value) => Ok(value as i64),
+            _ => Err(format!("a class must be a whole number from 0, got {value}")),
+        }
+    }
+
+    fn end(&self) -> Result<(), String> {
+        self.rest.map_or(Ok(()), |rest| Err(format!("a line must end here, got {:?}", shown(rest))))
+    }
+}
+
+/// Lines of equally many numbers.
+#[derive(Default)]
+struct Table<T> {
+    cols: usize,
+    rows: usize,
+    values: Vec<T>,
+}
+
+impl<T> Table<T> {
+    fn push<'a>(
+        &mut self,
+        fields: &mut Fields<'a>,
+        read: impl Fn(&mut Fields<'a>) -> Result<T, String>,
+    ) -> Result<(), String> {
+        let before = self.values.len();
+        while fields.rest.is_some() {
+            self.values.push(read(fields)?);
+        }
+        Allowed::now().check_elements(self.values.len())?;
+        let got = self.values.len() - before;
+        if self.rows == 0 {
+            self.cols = got;
+        }
+        self.rows += 1;
+        if got == self.cols { Ok(()) } else { Err(format!("a line must have {} numbers, got {got}", self.cols)) }
+    }
+
+    fn check(&self, path: &Path, nodes: usize) -> Result<()> {
+        if self.rows == nodes {
+            return Ok(());
+        }
+        Err(at(path, format!("there must be a line for each of {nodes} nodes, got {}", self.rows)))
+    }
+}

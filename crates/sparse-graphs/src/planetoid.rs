@@ -1,0 +1,338 @@
+//! The raw files of the Planetoid graphs.
+
+use super::graph::{Graph, Splits, undirected};
+use super::labels::Labels;
+use super::pickle::{Pickle, Value};
+use burn::tensor::{DType, Tensor, TensorCreationOptions, TensorData};
+use sparse_files::io::Progress;
+use sparse_files::io::npy;
+use sparse_files::io::source::Files;
+use sparse_files::io::source::Lines;
+use sparse_files::io::source::shown;
+use sparse_files::io::source::silent;
+use sparse_files::io::source::text;
+use sparse_files::io::source::whole;
+use sparse_ops::CooTensor;
+use sparse_ops::dtype_name;
+use sparse_ops::extend::Allowed;
+use sparse_ops::extend::has_dtype;
+use sparse_ops::extend::ints;
+use sparse_ops::{Result, SparseError};
+use std::path::Path;
+
+/// The files of a graph: features, classes, edges, test nodes.
+const PARTS: [&str; 8] = ["x", "allx", "tx", "y", "ally", "ty", "test.index", "graph"];
+
+/// How many nodes after those for training are for validation.
+const VALIDATION: usize = 500;
+
+/// Reads Cora, Citeseer or PubMed as they are downloaded: `ind.{name}.x`, `.tx`, `.allx`, `.y`, `.ty`, `.ally`,
+/// `.graph` and `.test.index` in one folder.
+///
+/// Splits are those of Yang et al.: the first nodes, as many as `.y` has rows, are for training, the next 500 for
+/// validation, and those of `.test.index` for testing. Edges are made symmetric; duplicates and self loops are dropped.
+/// Where test ids are missing in their range (Citeseer), the nodes are kept without features, as PyG does. Their class
+/// is -1, and they are in no split. (PyG says 0.)
+///
+/// Takes `&device`, or `(&device, dtype)` for the dtype of features and edges. The files are pickles of Python; no code
+/// in them is run.
+///
+/// Source: Z. Yang, W. Cohen, R. Salakhutdinov, *Revisiting Semi-Supervised Learning with Graph Embeddings*, ICML 2016;
+/// [the files](https://github.com/kimiyoung/planetoid/tree/master/data).
+///
+/// ```no_run
+/// use burn::tensor::Device;
+/// use sparse_tensor::data::read_planetoid;
+///
+/// let graph = read_planetoid("Cora/raw", "cora", &Device::flex()).unwrap();
+/// assert_eq!((graph.nodes(), graph.edges(), graph.labels.classes()), (2708, 5278, 7));
+/// ```
+///
+/// # Errors
+///
+/// `invalid` for a file that cannot be read, breaks its format or contradicts another one; it names the file.
+/// `unsupported_dtype`.
+pub fn read_planetoid(
+    folder: impl AsRef<Path>,
+    name: &str,
+    options: impl Into<TensorCreationOptions>,
+) -> Result<Graph> {
+    read_planetoid_with(folder, name, options, &mut silent())
+}
+
+/// [`read_planetoid`], which reports its progress over all files.
+///
+/// # Errors
+///
+/// As [`read_planetoid`].
+pub fn read_planetoid_with(
+    folder: impl AsRef<Path>,
+    name: &str,
+    options: impl Into<TensorCreationOptions>,
+    progress: &mut Progress<'_>,
+) -> Result<Graph> {
+    let (folder, options) = (folder.as_ref(), options.into());
+    if let Some(dtype) = options.dtype {
+        has_dtype(OP, &options.device, dtype)?;
+    }
+    let file = |part: &str| folder.join(format!("ind.{name}.{part}"));
+    let mut files = Files::new(folder, PARTS.map(file), progress).map_err(invalid)?;
+    let bytes = |files: &mut Files<'_, '_>, part: &str| {
+        let path = file(part);
+        let bytes = files.next(|progress| whole(&path, progress));
+        bytes.map_err(|trouble| invalid(format!("{}: cannot be read, got {trouble}", path.display())))
+    };
+    let at = |part: &'static str| move |message: String| invalid(format!("ind.{name}.{part}: {message}"));
+    let mut matrix = |part| Rows::read(&bytes(&mut files, part)?).map_err(at(part));
+    let (x, allx, tx) = (matrix("x")?, matrix("allx")?, matrix("tx")?);
+    let mut classes = |part| Classes::read(&bytes(&mut files, part)?).map_err(at(part));
+    let (y, ally, ty) = (classes("y")?, classes("ally")?, classes("ty")?);
+    let test = files.next(|progress| read_ids(&file("test.index"), progress))?;
+    for (part, left, right) in [
+        ("y", x.count(), y.of.len()),
+        ("ally", allx.count(), ally.of.len()),
+        ("ty", tx.count(), ty.of.len()),
+        ("test.index", tx.count(), test.len()),
+    ] {
+        if left != right {
+            return Err(at(part)(format!("there must be an entry for each of {left} rows of features, got {right}")));
+        }
+    }
+    for (part, left, right) in [
+        ("tx", allx.cols, tx.cols),
+        ("x", allx.cols, x.cols),
+        ("ty", ally.classes, ty.classes),
+        ("y", ally.classes, y.classes),
+    ] {
+        if left != right {
+            return Err(at(part)(format!("the number of columns must be that of all nodes, {left}, got {right}")));
+        }
+    }
+    let known = allx.count();
+    if y.of.len() > known {
+        let got = y.of.len();
+        return Err(at("y")(format!("there must be at most as many nodes as in allx, {known}, got {got}")));
+    }
+    let links = bytes(&mut files, "graph")?;
+    files.finish();
+    let links = Links::read(&links).map_err(at("graph"))?;
+    let nodes = test.iter().map(|&id| id + 1).max().unwrap_or(known);
+    if let Some(&id) = test.iter().find(|&&id| id < known || id >= known + links.keys) {
+        let end = known + links.keys;
+        return Err(at("test.index")(format!("a test node must be in [{known}, {end}), got {id}")));
+    }
+    let mut labels = ally.of;
+    labels.resize(nodes, Labels::MISSING);
+    let mut rows: Vec<Option<(&Rows, usize)>> = (0..known).map(|row| Some((&allx, row))).collect();
+    rows.resize(nodes, None);
+    for (row, &id) in test.iter().enumerate() {
+        if rows[id].replace((&tx, row)).is_some() {
+            return Err(at("test.index")(format!("a test node must be listed once, got {id} again")));
+        }
+        labels[id] = ty.of[row];
+    }
+    let edges = links.edges(nodes).map_err(at("graph"))?;
+    let (mut ends, mut cols, mut values) = (vec![], vec![], vec![]);
+    for (node, row) in rows.iter().enumerate() {
+        let Some((matrix, row)) = row else { continue };
+        let range = matrix.ptr[*row]..matrix.ptr[row + 1];
+        ends.resize(ends.len() + range.len(), node as i64);
+        cols.extend_from_slice(&matrix.idx[range.clone()]);
+        values.extend_from_slice(&matrix.values[range]);
+    }
+    let nnz = values.len();
+    ends.extend(cols);
+    let device = &options.device;
+    let indices = ints(ends, [2, nnz], &device.clone().inner());
+    let values = Tensor::<1>::from_data(TensorData::new(values, [nnz]), options.clone());
+    let features = CooTensor::<2>::new(indices, values, [nodes, allx.cols])?.try_to_csr()?;
+    let adjacency = undirected(&edges, nodes, device);
+    let adjacency = adjacency.with_values(Tensor::<1>::ones([adjacency.nnz()], options.clone()));
+    let train: Vec<usize> = (0..y.of.len()).collect();
+    let val: Vec<usize> = (train.len()..known.min(train.len() + VALIDATION)).collect();
+    if let Some(node) = train.iter().chain(&val).chain(&test).find(|&&node| labels[node] < 0) {
+        return Err(at("ally")(format!("a node of a split must have a class, node {node} has none")));
+    }
+    Ok(Graph {
+        adjacency,
+        features,
+        labels: Labels::new_unchecked(labels, ally.classes, device),
+        splits: Splits { train, val, test },
+    })
+}
+
+const OP: &str = "read_planetoid";
+
+fn invalid(message: String) -> SparseError {
+    SparseError::Invalid { op: OP, message }
+}
+
+/// One number a line.
+fn read_ids(path: &Path, progress: &mut Progress<'_>) -> Result<Vec<usize>> {
+    let at = |message: String| invalid(format!("{}: {message}", path.display()));
+    let (file, _) = text(path, progress).map_err(|trouble| at(format!("cannot be read, got {trouble}")))?;
+    let (mut lines, mut ids) = (Lines::new(file), vec![]);
+    while let Some((number, line)) = lines.next().map_err(at)? {
+        let id = std::str::from_utf8(line).ok().and_then(|text| text.parse::<u32>().ok());
+        let id =
+            id.ok_or_else(|| at(format!("line {number}: a node must be a whole number, got {:?}", shown(line))))?;
+        ids.push(id as usize);
+    }
+    Ok(ids)
+}
+
+/// An array of NumPy in a pickle: shape, whether in Fortran order, elements.
+fn array(pickle: &Pickle<'_>, value: Value) -> Result<(Vec<usize>, bool, TensorData), String> {
+    let class = pickle.class(value).unwrap_or("none");
+    if !matches!(class, "numpy.core.multiarray _reconstruct" | "numpy._core.multiarray _reconstruct") {
+        return Err(format!("an array of NumPy is due, got {class}"));
+    }
+    const RULE: &str = "an array must have its shape, dtype, order and bytes";
+    let state = pickle.object(value).and_then(|object| pickle.list(object.state?)).ok_or(RULE)?;
+    let &[_, shape, descr, fortran, bytes] = &state[..] else { return Err(RULE.into()) };
+    let shape = pickle.list(shape).ok_or(RULE)?.iter().map(|&size| match size {
+        Value::Int(size) => usize::try_from(size).ok(),
+        _ => None,
+    });
+    let shape: Vec<usize> = shape.collect::<Option<_>>().ok_or(RULE)?;
+    let dtype_object = pickle.object(descr).filter(|_| pickle.class(descr) == Some("numpy dtype")).ok_or(RULE)?;
+    let name = pickle.list(dtype_object.args).and_then(|args| pickle.text(*args.first()?)).ok_or(RULE)?;
+    let order = dtype_object.state.and_then(|state| pickle.text(*pickle.list(state)?.get(1)?)).unwrap_or("|");
+    let dtype = format!("{order}{name}");
+    let elements = npy::elements(&dtype, &pickle.bytes(bytes).ok_or(RULE)?)?;
+    let count = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
+    if count != Some(elements.num_elements()) {
+        return Err(format!("the shape {shape:?} must fit {} elements of {dtype}", elements.num_elements()));
+    }
+    Ok((shape, matches!(fortran, Value::Bool(true) | Value::Int(1)), elements))
+}
+
+fn integers(pickle: &Pickle<'_>, value: Value) -> Result<Vec<i64>, String> {
+    let (_, _, elements) = array(pickle, value)?;
+    match elements.dtype() {
+        DType::I32 | DType::I64 | DType::U8 => Ok(elements.iter().collect()),
+        other => Err(format!("an array of integers is due, got {}", dtype_name(other))),
+    }
+}
+
+/// The rows of a sparse matrix.
+struct Rows {
+    cols: usize,
+    ptr: Vec<usize>,
+    idx: Vec<i64>,
+    values: Vec<f64>,
+}
+
+impl Rows {
+    fn read(bytes: &[u8]) -> Result<Self, String> {
+        let pickle = Pickle::read(bytes)?;
+        let class = pickle.class(pickle.top).unwrap_or("none");
+        if !class.ends_with(" csr_matrix") {
+            return Err(format!("a csr_matrix of SciPy is due, got {class}"));
+        }
+        let state = pickle.object(pickle.top).and_then(|object| pickle.entries(object.state?));
+        let state = state.ok_or("a matrix must have its arrays")?;
+        let part = |name: &str| {
+            let found = state.iter().rev().find(|(key, _)| pickle.text(*key) == Some(name));
+            found.map(|&(_, value)| value).ok_or_else(|| format!("a matrix must have {name}, got none"))
+        };
+        let ptr = integers(&pickle, part("indptr")?).map_err(|trouble| format!("indptr: {trouble}"))?;
+        let idx = integers(&pickle, part("indices")?).map_err(|trouble| format!("indices: {trouble}"))?;
+        let (_, _, values) = array(&pickle, part("data")?).map_err(|trouble| format!("data: {trouble}"))?;
+        let values: Vec<f64> = values.iter().collect();
+        let shape = part("_shape").or_else(|_| part("shape"))?;
+        let (rows, cols) = match pickle.list(shape).map(Vec::as_slice) {
+            Some(&[Value::Int(rows @ 0..), Value::Int(cols @ 0..)]) => (rows as usize, cols as usize),
+            _ => return Err("the shape of a matrix must be two sizes".into()),
+        };
+        let ends = ptr.first() == Some(&0) && ptr.last() == Some(&(idx.len() as i64)) && ptr.is_sorted();
+        if !ends || ptr.len() != rows.saturating_add(1) {
+            return Err(format!("indptr must run from 0 to {} over {rows} rows", idx.len()));
+        }
+        if values.len() != idx.len() {
+            return Err(format!("data must have {} elements as indices has, got {}", idx.len(), values.len()));
+        }
+        if let Some(col) = idx.iter().find(|&&col| col < 0 || col >= cols as i64) {
+            return Err(format!("a column must be in [0, {cols}), got {col}"));
+        }
+        Ok(Self { cols, ptr: ptr.into_iter().map(|end| end as usize).collect(), idx, values })
+    }
+
+    fn count(&self) -> usize {
+        self.ptr.len() - 1
+    }
+}
+
+/// The classes of nodes, one column for each class in the file.
+struct Classes {
+    classes: usize,
+    /// The first class whose column is greatest; -1 if all are 0.
+    of: Vec<i64>,
+}
+
+impl Classes {
+    fn read(bytes: &[u8]) -> Result<Self, String> {
+        let pickle = Pickle::read(bytes)?;
+        let (shape, fortran, elements) = array(&pickle, pickle.top)?;
+        let &[nodes, classes] = &shape[..] else {
+            return Err(format!("classes must be a matrix, got shape {:?}", shape));
+        };
+        let values: Vec<f64> = elements.iter().collect();
+        let value = |node, class| {
+            if fortran { values[class * nodes + node] } else { values[node * classes + class] }
+        };
+        let class = |node| {
+            let mut best = (-1, 0.0);
+            for class in 0..classes {
+                if value(node, class) > best.1 {
+                    best = (class as i64, value(node, class));
+                }
+            }
+            best.0
+        };
+        // Rows without columns take no bytes, so their number proves nothing.
+        let of = if classes == 0 { vec![] } else { (0..nodes).map(class).collect() };
+        Ok(Self { classes, of })
+    }
+}
+
+/// The neighbours of every node, from a dictionary of lists.
+struct Links {
+    keys: usize,
+    pairs: Vec<(i64, i64)>,
+}
+
+impl Links {
+    fn read(bytes: &[u8]) -> Result<Self, String> {
+        let pickle = Pickle::read(bytes)?;
+        let entries = pickle.entries(pickle.top).ok_or("a dictionary of lists is due, got something else")?;
+        let mut pairs = Vec::new();
+        for &(key, list) in entries {
+            let Value::Int(from) = key else { return Err(format!("a node must be a whole number, got {key:?}")) };
+            let list = pickle.list(list).ok_or_else(|| format!("node {from} must have a list of nodes"))?;
+            // A list may be named again and again: count its items only while they can all be in the file.
+            if pairs.len() + list.len() > bytes.len() {
+                return Err("the lists must have fewer nodes than the file has bytes, got more".into());
+            }
+            Allowed::now().check_elements(pairs.len() + list.len())?;
+            for &to in list {
+                let Value::Int(to) = to else { return Err(format!("a node must be a whole number, got {to:?}")) };
+                pairs.push((from, to));
+            }
+        }
+        Ok(Self { keys: entries.len(), pairs })
+    }
+
+    /// Every undirected edge once, without self loops.
+    fn edges(self, nodes: usize) -> Result<Vec<(usize, usize)>, String> {
+        let inside = |node: i64| (0..nodes as i64).contains(&node);
+        if let Some((from, to)) = self.pairs.iter().find(|&&(from, to)| !inside(from) || !inside(to)) {
+            return Err(format!("a node must be in [0, {nodes}), got the edge ({from}, {to})"));
+        }
+        let ends = self.pairs.into_iter().filter(|(from, to)| from != to);
+        let mut edges: Vec<_> = ends.map(|(a, b)| (a.min(b) as usize, a.max(b) as usize)).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        Ok(edges)
+    }
+}

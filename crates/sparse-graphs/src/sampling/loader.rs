@@ -1,0 +1,277 @@
+//! Batches of sampled neighbours for an epoch, drawn ahead by worker threads.
+
+use super::neighbors::NeighborBatch;
+use super::sampler::NeighborSampler;
+use crate::host::invalid;
+use rand::SeedableRng;
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::seq::SliceRandom;
+use sparse_core::graph::mix;
+use sparse_ops::Result;
+use sparse_ops::extend::check_ids;
+use std::fmt;
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::{JoinHandle, spawn};
+
+/// Goes through seeds in batches and samples their neighbours, with worker threads that draw batches ahead.
+///
+/// The batches of an epoch depend on the loader's seed, the sampler's seed and the number of the epoch: the same bits
+/// for any number of workers and threads. Each worker draws every `workers`-th batch and waits once `prefetch` of its
+/// batches are not taken. So at most `workers * (prefetch + 1)` batches are in memory besides that of the caller.
+/// (PyG's `NeighborLoader`.)
+///
+/// ```
+/// use burn::tensor::Device;
+/// use sparse_tensor::data::{NeighborLoader, NeighborSamplerConfig, karate};
+///
+/// let graph = karate(&Device::flex());
+/// let sampler = NeighborSamplerConfig::new(vec![5, 5]).init(&graph.adjacency);
+/// let loader = NeighborLoader::new(sampler, &graph.splits.test, 10).unwrap().with_seed(3);
+/// for epoch in 0..2 {
+///     let sizes: Vec<usize> = loader.epoch(epoch).map(|batch| batch.seeds().len()).collect();
+///     assert_eq!(sizes, [10, 10, 10, 2]);
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct NeighborLoader {
+    sampler: NeighborSampler,
+    seeds: Arc<Vec<usize>>,
+    batch_size: usize,
+    shuffle: bool,
+    drop_last: bool,
+    workers: usize,
+    prefetch: usize,
+    seed: u64,
+}
+
+impl NeighborLoader {
+    /// A loader of batches of `batch_size` seeds, the last of which may be smaller. By default the seeds are shuffled
+    /// in each epoch, and 2 workers draw up to 2 batches ahead each. Without seeds there are no batches.
+    ///
+    /// # Errors
+    ///
+    /// `index_out_of_range` for a seed that is no node; `invalid` for a batch size of 0.
+    pub fn new(sampler: NeighborSampler, seeds: &[usize], batch_size: usize) -> Result<Self> {
+        const OP: &str = "NeighborLoader::new";
+        check_ids(OP, seeds, sampler.nodes())?;
+        if batch_size == 0 {
+            return invalid(OP, "the batch size must be above 0, got 0".into());
+        }
+        let seeds = Arc::new(seeds.to_vec());
+        Ok(Self { sampler, seeds, batch_size, shuffle: true, drop_last: false, workers: 2, prefetch: 2, seed: 0 })
+    }
+
+    /// Whether the seeds are shuffled in each epoch.
+    pub fn with_shuffle(mut self, shuffle: bool) -> Self {
+        self.shuffle = shuffle;
+        self
+    }
+
+    /// Whether a last batch that is smaller than the others is left out.
+    pub fn with_drop_last(mut self, drop_last: bool) -> Self {
+        self.drop_last = drop_last;
+        self
+    }
+
+    /// Number of worker threads. With 0 the caller's thread draws each batch when it is asked for.
+    pub fn with_workers(mut self, workers: usize) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// How many finished batches a worker holds before it waits; at least 1.
+    pub fn with_prefetch(mut self, batches: usize) -> Self {
+        self.prefetch = batches.max(1);
+        self
+    }
+
+    /// What the order of the seeds depends on.
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The same loader with another sampler of the same graph.
+    #[cfg(feature = "dataset")]
+    pub(super) fn with_sampler(mut self, sampler: NeighborSampler) -> Self {
+        self.sampler = sampler;
+        self
+    }
+
+    /// The same loader for some of its seeds only.
+    #[cfg(feature = "dataset")]
+    pub(super) fn with_seeds(mut self, range: Range<usize>) -> Self {
+        let end = range.end.min(self.seeds.len());
+        self.seeds = Arc::new(self.seeds[range.start.min(end)..end].to_vec());
+        self
+    }
+
+    /// Number of seeds of an epoch.
+    #[cfg(feature = "dataset")]
+    pub(super) fn seeds(&self) -> usize {
+        if self.drop_last { self.len() * self.batch_size } else { self.seeds.len() }
+    }
+
+    /// Number of seeds in the first `batches` batches of an epoch.
+    #[cfg(feature = "dataset")]
+    pub(super) fn seeds_of(&self, batches: usize) -> usize {
+        (batches * self.batch_size).min(self.seeds.len())
+    }
+
+    /// The sampler.
+    pub fn sampler(&self) -> &NeighborSampler {
+        &self.sampler
+    }
+
+    /// Number of batches of an epoch.
+    pub fn len(&self) -> usize {
+        let seeds = self.seeds.len();
+        if self.drop_last { seeds / self.batch_size } else { seeds.div_ceil(self.batch_size) }
+    }
+
+    /// Whether an epoch has no batches.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The batches of an epoch, in order. Workers start at once and end when the iterator does, or is dropped. On a
+    /// thread of a rayon pool there are none: that thread draws each batch itself. Do not pass an iterator to such a
+    /// thread: it would wait there for workers whose own parallel work waits for the pool.
+    ///
+    /// A batch of more than 2^31 - 1 nodes or edges panics, and so does what a store finds wrong in its file. For an
+    /// error instead, call [`NeighborSampler::try_sample`] for batches of your own, or check the store before
+    /// (`MappedGraph::check`).
+    pub fn epoch(&self, epoch: u64) -> NeighborBatches {
+        self.epoch_with(epoch, |batch| batch)
+    }
+
+    /// As [`epoch`](Self::epoch), with `prepare` applied to each batch by the thread that drew it. So workers also read
+    /// the features and the labels of a batch ahead. A panic of `prepare` reaches the caller.
+    ///
+    /// ```
+    /// use burn::tensor::Device;
+    /// use sparse_tensor::data::{NeighborLoader, NeighborSamplerConfig, karate};
+    ///
+    /// let graph = karate(&Device::flex());
+    /// let sampler = NeighborSamplerConfig::new(vec![5]).init(&graph.adjacency);
+    /// let loader = NeighborLoader::new(sampler, &[0, 5, 9], 2).unwrap();
+    /// for (batch, labels) in loader.epoch_with(0, move |batch| (batch.clone(), batch.labels(graph.labels.tensor()))) {
+    ///     assert_eq!(labels.dims(), [batch.seeds().len()]);
+    /// }
+    /// ```
+    pub fn epoch_with<T: Send + 'static>(
+        &self,
+        epoch: u64,
+        prepare: impl Fn(NeighborBatch) -> T + Send + Sync + 'static,
+    ) -> NeighborBatches<T> {
+        let mut seeds = self.seeds.clone();
+        if self.shuffle {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(mix(self.seed, epoch));
+            Arc::make_mut(&mut seeds).shuffle(&mut rng);
+        }
+        let work = Arc::new(Work {
+            sampler: self.sampler.clone(),
+            seeds,
+            batch_size: self.batch_size,
+            key: mix(self.seed, epoch),
+            prepare: Box::new(prepare),
+        });
+        let count = self.len();
+        // A thread of the pool that waits for a worker would keep the worker's own parallel work from running. A page
+        // has no threads.
+        let alone = sparse_core::in_pool() || cfg!(target_family = "wasm");
+        let step = if alone { 0 } else { self.workers.min(count) };
+        let workers = (0..step).map(|first| {
+            let (sender, receiver) = sync_channel(self.prefetch.min(count));
+            let work = work.clone();
+            let thread = spawn(move || {
+                for at in (first..count).step_by(step) {
+                    // It fails if the iterator is gone.
+                    if sender.send(work.batch(at)).is_err() {
+                        return;
+                    }
+                }
+            });
+            Worker { receiver: Some(receiver), thread: Some(thread) }
+        });
+        NeighborBatches { workers: workers.collect(), work, left: 0..count }
+    }
+}
+
+/// What an epoch's batches are made from.
+struct Work<T> {
+    sampler: NeighborSampler,
+    seeds: Arc<Vec<usize>>,
+    batch_size: usize,
+    key: u64,
+    prepare: Box<dyn Fn(NeighborBatch) -> T + Send + Sync>,
+}
+
+impl<T> Work<T> {
+    fn batch(&self, at: usize) -> T {
+        let start = at * self.batch_size;
+        let end = (start + self.batch_size).min(self.seeds.len());
+        (self.prepare)(self.sampler.sample(&self.seeds[start..end], mix(self.key, at as u64)))
+    }
+}
+
+struct Worker<T> {
+    receiver: Option<Receiver<T>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The batches of an epoch: see [`NeighborLoader::epoch`] and [`NeighborLoader::epoch_with`].
+pub struct NeighborBatches<T = NeighborBatch> {
+    workers: Vec<Worker<T>>,
+    work: Arc<Work<T>>,
+    left: Range<usize>,
+}
+
+impl<T> Iterator for NeighborBatches<T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        let at = self.left.next()?;
+        let count = self.workers.len();
+        if count == 0 {
+            return Some(self.work.batch(at));
+        }
+        let worker = &mut self.workers[at % count];
+        if let Some(batch) = worker.receiver.as_ref().and_then(|receiver| receiver.recv().ok()) {
+            return Some(batch);
+        }
+        // The worker has panicked: so does the caller.
+        self.left = 0..0;
+        match worker.thread.take().map(JoinHandle::join) {
+            Some(Err(trouble)) => resume_unwind(trouble),
+            _ => None,
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.left.size_hint()
+    }
+}
+
+impl<T> ExactSizeIterator for NeighborBatches<T> {}
+
+impl<T> fmt::Debug for NeighborBatches<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NeighborBatches({} left, {} workers)", self.left.len(), self.workers.len())
+    }
+}
+
+impl<T> Drop for NeighborBatches<T> {
+    fn drop(&mut self) {
+        for worker in &mut self.workers {
+            worker.receiver = None;
+        }
+        for worker in &mut self.workers {
+            // A panic of a batch that nobody asked for is not the caller's.
+            let _ = worker.thread.take().map(JoinHandle::join);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Features of nodes, dense or sparse, and what layers check about them.
+
+use burn::config::Config;
+use burn::module::Param;
+use burn::nn::{Initializer, Linear};
+use burn::tensor::{Device, Tensor};
+use sparse_ops::CsrTensor;
+use sparse_ops::extend::same_elements;
+use sparse_ops::ops;
+use sparse_ops::ops::Epilogue;
+use sparse_ops::ops::Reduce;
+use sparse_ops::{Result, SparseError};
+
+/// How the messages of a node's neighbours become one.
+#[derive(Config, Debug, Copy, PartialEq, Eq)]
+pub enum Aggregation {
+    /// Their sum.
+    Add,
+    /// Their mean; 0 for a node without neighbours.
+    Mean,
+    /// The largest of each feature; 0 for a node without neighbours. Gradients of ties are shared evenly.
+    Max,
+}
+
+impl Aggregation {
+    /// The reduction of [`matmul_reduce`](crate::SparseTensor::matmul_reduce).
+    pub fn reduce(self) -> Reduce {
+        match self {
+            Self::Add => Reduce::Add,
+            Self::Mean => Reduce::Mean,
+            Self::Max => Reduce::Amax,
+        }
+    }
+
+    /// Whether a linear map may come before the aggregation or after it.
+    fn is_linear(self) -> bool {
+        self != Self::Max
+    }
+}
+
+/// The features of nodes, one row for each.
+#[derive(Clone)]
+pub(super) enum Features<'a> {
+    Dense(Tensor<2>),
+    Sparse(&'a CsrTensor<2>),
+}
+
+impl Features<'_> {
+    pub(super) fn dims(&self) -> [usize; 2] {
+        match self {
+            Self::Dense(x) => x.dims(),
+            Self::Sparse(x) => x.dims(),
+        }
+    }
+
+    /// Checks that the adjacency has a column for each row of these features, and that they have `d_input` columns.
+    /// Checks the dtype and the device too.
+    pub(super) fn check(&self, op: &'static str, adjacency: &CsrTensor<2>, d_input: usize) -> Result<()> {
+        let (graph, own) = (adjacency.dims(), self.dims());
+        if graph[1] != own[0] {
+            let rule = "the adjacency {left} must have a column for each row of the features {right}";
+            return Err(SparseError::ShapeMismatch { op, rule, left: graph.to_vec(), right: own.to_vec() });
+        }
+        self.check_elements(op, adjacency, d_input)
+    }
+
+    /// Checks that there is a row for each target, that is for each row of the adjacency.
+    pub(super) fn check_targets(&self, op: &'static str, adjacency: &CsrTensor<2>, d_input: usize) -> Result<()> {
+        let (graph, own) = (adjacency.dims(), self.dims());
+        if graph[0] != own[0] {
+            let rule = "the adjacency {left} must have a row for each row of the target features {right}";
+            return Err(SparseError::ShapeMismatch { op, rule, left: graph.to_vec(), right: own.to_vec() });
+        }
+        self.check_elements(op, adjacency, d_input)
+    }
+
+    /// Checks the number of columns, the dtype and the device.
+    fn check_elements(&self, op: &'static str, adjacency: &CsrTensor<2>, d_input: usize) -> Result<()> {
+        check_width(op, self.dims(), d_input)?;
+        match self {
+            Self::Dense(x) => same_elements(op, &adjacency.values, x),
+            Self::Sparse(x) => same_elements(op, &adjacency.values, &x.values),
+        }
+    }
+
+    /// `X W`.
+    pub(super) fn times(&self, op: &'static str, weight: Tensor<2>) -> Result<Tensor<2>> {
+        match self {
+            Self::Dense(x) => {
+                same_elements(op, x, &weight)?;
+                Ok(ops::linear::linear(x.clone(), weight, Epilogue::default()))
+            }
+            Self::Sparse(x) => {
+                same_elements(op, &x.values, &weight)?;
+                x.try_matmul(weight)
+            }
+        }
+    }
+
+    /// `X W + b`.
+    pub(super) fn linear(&self, op: &'static str, linear: &Linear) -> Result<Tensor<2>> {
+        let (weight, bias) = (linear.weight.val(), linear.bias.as_ref().map(Param::val));
+        let then = Epilogue { bias, relu: false };
+        match self {
+            Self::Dense(x) => {
+                same_elements(op, x, &weight)?;
+                Ok(ops::linear::linear(x.clone(), weight, then))
+            }
+            Self::Sparse(x) => {
+                same_elements(op, &x.values, &weight)?;
+                x.try_matmul_then(weight, then)
+            }
+        }
+    }
+}
+
+/// `aggregate_{j in N(i)} (a_ij x_j) W`, in the cheaper order where both orders give the same.
+pub(super) fn aggregated(
+    op: &'static str,
+    adjacency: &CsrTensor<2>,
+    x: &Features<'_>,
+    weight: Tensor<2>,
+    aggregation: Aggregation,
+) -> Result<Tensor<2>> {
+    let ([d_input, d_output], reduce) = (weight.dims(), aggregation.reduce());
+    match x {
+        Features::Dense(x) if !aggregation.is_linear() || d_output > d_input => {
+            Features::Dense(adjacency.try_matmul_reduce(x.clone(), reduce)?).times(op, weight)
+        }
+        x if aggregation.is_linear() => adjacency.try_matmul_reduce(x.times(op, weight)?, reduce),
+        _ => invalid(op, "use to_dense and forward: max needs dense features".into()),
+    }
+}
+
+/// Adds a bias to every row.
+pub(super) fn with_bias(rows: Tensor<2>, bias: &Option<Param<Tensor<1>>>) -> Tensor<2> {
+    match bias {
+        Some(bias) => ops::linear::biased(rows, bias.val()),
+        None => rows,
+    }
+}
+
+/// Checks that features have as many columns as a layer has inputs.
+pub(super) fn check_width(op: &'static str, features: [usize; 2], d_input: usize) -> Result<()> {
+    if features[1] == d_input {
+        return Ok(());
+    }
+    let rule = "the features {left} must have {right:1} columns, the inputs of the layer";
+    Err(SparseError::ShapeMismatch { op, rule, left: features.to_vec(), right: vec![d_input] })
+}
+
+/// Checks that an adjacency joins nodes of one kind.
+pub(super) fn check_square(op: &'static str, adjacency: &CsrTensor<2>) -> Result<()> {
+    let [rows, cols] = adjacency.dims();
+    if rows == cols {
+        return Ok(());
+    }
+    let rule = "the adjacency must be square (bipartite graphs have a method of their own), got {left:1} rows and \
+                {right:1} columns";
+    Err(SparseError::ShapeMismatch { op, rule, left: vec![rows], right: vec![cols] })
+}
+
+/// A vector of zeros as a parameter.
+pub(super) fn zeros(size: usize, device: &Device) -> Param<Tensor<1>> {
+    Initializer::Zeros.init([size], device)
+}
+
+/// A weight from Glorot's uniform distribution for these numbers of inputs and outputs.
+pub(super) fn glorot<const D: usize>(shape: [usize; D], fans: [usize; 2], device: &Device) -> Param<Tensor<D>> {
+    Initializer::XavierUniform { gain: 1.0 }.init_with(shape, Some(fans[0]), Some(fans[1]), device)
+}
+
+/// A linear map without bias, from Glorot's uniform distribution.
+pub(super) fn glorot_linear(d_input: usize, d_output: usize, device: &Device) -> Linear {
+    Linear { weight: glorot([d_input, d_output], [d_input, d_output], device), bias: None }
+}
+
+/// An error about an argument.
+pub(super) fn invalid<T>(op: &'static str, message: String) -> Result<T> {
+    Err(SparseError::Invalid { op, message })
+}
+
+/// Checks a probability of dropout.
+pub(super) fn check_dropout(op: &'static str, p: f64) -> Result<()> {
+    if (0.0..1.0).contains(&p) {
+        return Ok(());
+    }
+    invalid(op, format!("dropout must be in [0, 1), got {p}"))
+}

@@ -1,0 +1,184 @@
+//! Graph attention.
+
+use super::activation::leaky_relu;
+use super::attention::{
+    Attended, attention_forwards, attention_from_scores, check_inputs, edge_weights, head_scores, join_heads,
+};
+use super::features::{Features, check_dropout, check_square, glorot, glorot_linear, invalid, with_bias, zeros};
+use super::message_passing::edge_sums;
+use burn::config::Config;
+use burn::module::{Module, Param};
+use burn::nn::{Dropout, DropoutConfig, Linear};
+use burn::tensor::{Device, Tensor};
+use sparse_macros::or_panic;
+use sparse_ops::CsrTensor;
+use sparse_ops::Result;
+use sparse_ops::extend::Scores;
+use sparse_ops::extend::attend;
+use sparse_ops::pattern::CsrPattern;
+use sparse_ops::pattern::Pattern;
+
+/// Configuration of a [`GatConv`].
+#[derive(Config, Debug)]
+pub struct GatConvConfig {
+    /// Number of input features of a node.
+    pub d_input: usize,
+    /// Number of output features of each head.
+    pub d_output: usize,
+    /// Number of heads.
+    #[config(default = 1)]
+    pub heads: usize,
+    /// Whether the heads stand side by side in the result. If not, it is their mean.
+    #[config(default = true)]
+    pub concat: bool,
+    /// The slope of the leaky ReLU below 0.
+    #[config(default = 0.2)]
+    pub negative_slope: f64,
+    /// The probability with which the weight of an edge is dropped in training.
+    #[config(default = 0.0)]
+    pub dropout: f64,
+    /// Whether each node attends to itself. A self loop of the adjacency is replaced; the edge features of a loop are
+    /// the mean of those of the other edges to its node.
+    #[config(default = true)]
+    pub self_loops: bool,
+    /// Number of features of an edge.
+    #[config(default = "None")]
+    pub d_edge: Option<usize>,
+    /// Whether a linear map of the input is added.
+    #[config(default = false)]
+    pub residual: bool,
+    /// Whether a bias is added; it starts at 0.
+    #[config(default = true)]
+    pub bias: bool,
+}
+
+/// Graph attention: `out_i = sum_{j in N(i)} alpha_ij W x_j + b`, for each head on its own, with
+/// `alpha_ij = softmax_j(leaky_relu(<s, W x_j> + <t, W x_i> + <u, V e_ij>))`.
+///
+/// Only the pattern of the adjacency `[M, N]` is read, not its values. `e_ij` are the features of the edges, in the
+/// order of the stored elements; without them the last term is missing. The result is `[M, heads * d_output]`, or
+/// `[M, d_output]` if the heads are averaged. (PyG's `GATConv`.)
+///
+/// Gradients reach the weights, the features of the nodes and those of the edges. Cost:
+/// `O(nnz * heads * d_output + N * d_input * heads * d_output)` time. Besides the features of the nodes the memory is
+/// `O(nnz * heads)`, and `O(nnz * d_edge)` for edge features with self loops.
+///
+/// Source: Veličković et al., *Graph attention networks*, ICLR 2018.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use sparse_tensor::{data::karate, nn::GatConvConfig};
+///
+/// let device = Device::flex();
+/// let graph = karate(&device);
+/// let layer = GatConvConfig::new(34, 8).with_heads(4).init(&device);
+/// assert_eq!(layer.forward_sparse(&graph.adjacency, &graph.features).dims(), [34, 32]);
+/// ```
+#[derive(Module, Debug)]
+pub struct GatConv {
+    /// `W`, `[d_input, heads * d_output]` (PyG's `lin`).
+    pub linear: Linear,
+    /// `s`, `[heads, d_output]` (PyG's `att_src`).
+    pub source: Param<Tensor<2>>,
+    /// `t`, `[heads, d_output]` (PyG's `att_dst`).
+    pub target: Param<Tensor<2>>,
+    /// `V`, `[d_edge, heads * d_output]` (PyG's `lin_edge`).
+    pub edge: Option<Linear>,
+    /// `u`, `[heads, d_output]` (PyG's `att_edge`).
+    pub edge_attention: Option<Param<Tensor<2>>>,
+    /// The linear map of the input that is added (PyG's `res`).
+    pub residual: Option<Linear>,
+    /// `[heads * d_output]`, or `[d_output]` if the heads are averaged.
+    pub bias: Option<Param<Tensor<1>>>,
+    /// Dropout of the weights of edges.
+    pub dropout: Dropout,
+    concat: bool,
+    negative_slope: f64,
+    self_loops: bool,
+}
+
+impl GatConvConfig {
+    /// A layer on `device`. Weights start from Glorot's uniform distribution.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` for 0 heads, and for a dropout outside `[0, 1)`.
+    #[or_panic]
+    pub fn try_init(&self, device: &Device) -> Result<GatConv> {
+        const OP: &str = "GatConvConfig::init";
+        if self.heads == 0 {
+            return invalid(OP, "heads must be at least 1, got 0".into());
+        }
+        check_dropout(OP, self.dropout)?;
+        let (width, shape) = (self.heads * self.d_output, [self.heads, self.d_output]);
+        let out = if self.concat { width } else { self.d_output };
+        Ok(GatConv {
+            linear: glorot_linear(self.d_input, width, device),
+            source: glorot(shape, shape, device),
+            target: glorot(shape, shape, device),
+            edge: self.d_edge.map(|d_edge| glorot_linear(d_edge, width, device)),
+            edge_attention: self.d_edge.map(|_| glorot(shape, shape, device)),
+            residual: self.residual.then(|| glorot_linear(self.d_input, out, device)),
+            bias: self.bias.then(|| zeros(out, device)),
+            dropout: DropoutConfig::new(self.dropout).init(),
+            concat: self.concat,
+            negative_slope: self.negative_slope,
+            self_loops: self.self_loops,
+        })
+    }
+}
+
+attention_forwards! {
+    GatConv,
+    "With self loops, target `i` also attends to source `i`, so the targets must be the first sources, in order."
+}
+
+attention_from_scores! {
+    /// The weights `alpha_ij` of dense features, without dropout: `adjacency [N, N]`, `x [N, d_input]`. The result
+    /// `[N, N, heads]` has the heads as a dense dim. It stores the edges and, if the layer has them, the self loops.
+    /// The elements of a row sum to 1. Differentiable. (PyG's `return_attention_weights`.)
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::{data::karate, nn::GatConvConfig};
+    ///
+    /// let device = Device::flex();
+    /// let layer = GatConvConfig::new(2, 8).with_heads(4).init(&device);
+    /// let weights = layer.attention(&karate(&device).adjacency, Tensor::ones([34, 2], &device));
+    /// // 156 edges and 34 self loops. Node 9 has two neighbours and itself. All nodes are alike: each gets a third.
+    /// assert_eq!((weights.dims(), weights.nnz()), ([34, 34, 4], 190));
+    /// let third = weights.to_dense().slice([9..10, 9..10, 0..1]).into_scalar::<f32>();
+    /// assert!((third - 1.0 / 3.0).abs() < 1e-6);
+    /// ```
+    GatConv
+}
+
+impl GatConv {
+    /// The edges with self loops, `W x` of the sources, and the score of each edge `[nnz, heads]`.
+    fn scores(
+        &self,
+        op: &'static str,
+        adjacency: &CsrTensor<2>,
+        [source, target]: [Features<'_>; 2],
+        edges: Option<Tensor<2>>,
+    ) -> Result<(CsrPattern, Tensor<2>, Tensor<2>)> {
+        let [d_input, _] = self.linear.weight.lazy_shape().dims();
+        let d_edge = self.edge.as_ref().map(|edge| edge.weight.lazy_shape().dims::<2>()[0]);
+        check_inputs(op, adjacency, (&source, &target), d_input, (edges.as_ref(), d_edge))?;
+        let attended = Attended::new(op, adjacency, edges, self.self_loops)?;
+        let pattern = &attended.pattern;
+        let from = source.linear(op, &self.linear)?;
+        if pattern.nnz() == 0 {
+            // Some devices cannot compute with tensors that have no elements.
+            let none = Tensor::zeros([0, self.source.lazy_shape().dims::<2>()[0]], (&from.device(), from.dtype()));
+            return Ok((attended.pattern, from, none));
+        }
+        // Of the targets only their scores are needed: <t, W x> is a product with [d_input, heads] numbers.
+        let to = target.times(op, head_scores(self.linear.weight.val(), self.target.val()))?;
+        let mut scores = edge_sums(pattern, to, head_scores(from.clone(), self.source.val()));
+        if let (Some(features), Some(edge), Some(vector)) = (attended.features, &self.edge, &self.edge_attention) {
+            scores = scores + features.matmul(head_scores(edge.weight.val(), vector.val()));
+        }
+        Ok((attended.pattern, from, leaky_relu(scores, self.negative_slope)))
+    }
+}

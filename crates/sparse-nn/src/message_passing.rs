@@ -1,0 +1,318 @@
+//! Message passing: what layers of one's own are made of.
+
+use super::features::invalid;
+use burn::tensor::Tensor;
+use sparse_macros::or_panic;
+use sparse_ops::CsrTensor;
+use sparse_ops::Fill;
+use sparse_ops::SparseTensor;
+use sparse_ops::extend::BinaryOp;
+use sparse_ops::extend::Exact;
+use sparse_ops::extend::Put;
+use sparse_ops::extend::Structure;
+use sparse_ops::extend::axis_map;
+use sparse_ops::extend::read_rows;
+use sparse_ops::extend::run;
+use sparse_ops::extend::same_elements;
+use sparse_ops::extend::target;
+use sparse_ops::extend::zip;
+use sparse_ops::ops::Reduce;
+use sparse_ops::pattern::CsrPattern;
+use sparse_ops::pattern::Pattern;
+use sparse_ops::{Result, SparseError};
+
+/// A layer that sends messages along edges:
+///
+/// `out_i = update(aggregate_{j in N(i)} message(x_i, x_j, e_ij))`.
+///
+/// Implement [`message`](Self::message), and the other two where the defaults do not fit; then call
+/// [`propagate`](Self::propagate). Messages are rows `[nnz, F']`, one for each stored element of the adjacency, so this
+/// takes `nnz * F'` memory. A sum of neighbours needs no messages: [`matmul`](SparseTensor::matmul) and
+/// [`matmul_reduce`](SparseTensor::matmul_reduce) are faster there.
+///
+/// Gradients reach everything that `message` and `update` use. (PyG's `MessagePassing`.)
+///
+/// Source: Gilmer et al., *Neural message passing for quantum chemistry*, ICML 2017.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::nn::{Edges, MessagePassing};
+/// use sparse_tensor::{CsrTensor, Result, ops::Reduce};
+///
+/// /// EdgeConv without its network: the largest difference to a neighbour.
+/// struct Differences;
+///
+/// impl MessagePassing for Differences {
+///     fn message(&self, edges: &Edges) -> Result<Tensor<2>> {
+///         Ok(edges.source() - edges.target())
+///     }
+///
+///     fn aggregate(&self, edges: &Edges, messages: Tensor<2>) -> Result<Tensor<2>> {
+///         edges.try_aggregate(messages, Reduce::Amax)
+///     }
+/// }
+///
+/// let device = Device::flex();
+/// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [0.0; 3]], &device));
+/// let x = Tensor::<2>::from_floats([[1.0], [5.0], [9.0]], &device);
+/// let out = Differences.propagate(&Edges::new(&a, x)).unwrap();
+/// assert_eq!(out.into_data().iter::<f32>().collect::<Vec<_>>(), [8.0, -4.0, 0.0]);
+/// ```
+pub trait MessagePassing {
+    /// The message of each edge, `[nnz, F']`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operations in it.
+    fn message(&self, edges: &Edges<'_>) -> Result<Tensor<2>>;
+
+    /// The messages of each target as one row, `[M, F']`. Default: their sum.
+    ///
+    /// # Errors
+    ///
+    /// As [`Edges::try_aggregate`].
+    fn aggregate(&self, edges: &Edges<'_>, messages: Tensor<2>) -> Result<Tensor<2>> {
+        edges.try_aggregate(messages, Reduce::Add)
+    }
+
+    /// The new features of the targets, from the aggregated messages. Default: the messages.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operations in it.
+    fn update(&self, _edges: &Edges<'_>, aggregated: Tensor<2>) -> Result<Tensor<2>> {
+        Ok(aggregated)
+    }
+
+    /// `update(aggregate(message))`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the three steps.
+    fn propagate(&self, edges: &Edges<'_>) -> Result<Tensor<2>> {
+        let messages = self.message(edges)?;
+        let aggregated = self.aggregate(edges, messages)?;
+        self.update(edges, aggregated)
+    }
+}
+
+/// The edges of a graph with the features at both ends, for [`MessagePassing`].
+///
+/// The edge from node `j` to node `i` is the stored element `(i, j)` of the adjacency `[M, N]`: rows are targets and
+/// columns are sources, so that `A X` sums over the neighbours. (PyG's `adj_t`; its `edge_index` has the source
+/// first.) Edges are in the order of the stored elements.
+#[derive(Clone, Debug)]
+pub struct Edges<'a> {
+    adjacency: &'a CsrTensor<2>,
+    source: Tensor<2>,
+    target: Tensor<2>,
+    features: Option<Tensor<2>>,
+}
+
+impl<'a> Edges<'a> {
+    /// The edges of a square adjacency `[N, N]` whose nodes have the features `x` `[N, F]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_bipartite`](Self::try_bipartite).
+    #[or_panic]
+    pub fn try_new(adjacency: &'a CsrTensor<2>, x: Tensor<2>) -> Result<Self> {
+        Self::checked("Edges::new", adjacency, x.clone(), x)
+    }
+
+    /// The edges of an adjacency `[M, N]` from sources `[N, F]` to targets `[M, G]`.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch` if the features do not have a row for each node; `dtype_mismatch`, `unsupported_dtype`,
+    /// `device_mismatch`.
+    #[or_panic]
+    pub fn try_bipartite(adjacency: &'a CsrTensor<2>, source: Tensor<2>, target: Tensor<2>) -> Result<Self> {
+        Self::checked("Edges::bipartite", adjacency, source, target)
+    }
+
+    fn checked(op: &'static str, adjacency: &'a CsrTensor<2>, source: Tensor<2>, target: Tensor<2>) -> Result<Self> {
+        for (axis, x) in [(1, &source), (0, &target)] {
+            check_rows(op, adjacency, axis, x)?;
+            same_elements(op, &adjacency.values, x)?;
+        }
+        Ok(Self { adjacency, source, target, features: None })
+    }
+
+    /// The same edges with features of their own, `[nnz, D]`.
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch` if there is not one row for each edge; `dtype_mismatch`, `device_mismatch`.
+    #[or_panic]
+    pub fn try_with_features(mut self, features: Tensor<2>) -> Result<Self> {
+        const OP: &str = "Edges::with_features";
+        check_edges(OP, self.adjacency, "the edge features", &features)?;
+        same_elements(OP, &self.adjacency.values, &features)?;
+        self.features = Some(features);
+        Ok(self)
+    }
+
+    /// The adjacency.
+    pub fn adjacency(&self) -> &CsrTensor<2> {
+        self.adjacency
+    }
+
+    /// Number of edges.
+    pub fn len(&self) -> usize {
+        self.adjacency.nnz()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// `x_j`: the features of the source of each edge, `[nnz, F]`.
+    pub fn source(&self) -> Tensor<2> {
+        at_edges(self.adjacency.pattern(), 1, self.source.clone())
+    }
+
+    /// `x_i`: the features of the target of each edge, `[nnz, G]`.
+    pub fn target(&self) -> Tensor<2> {
+        at_edges(self.adjacency.pattern(), 0, self.target.clone())
+    }
+
+    /// The features of the target nodes themselves, `[M, G]`.
+    pub fn targets(&self) -> Tensor<2> {
+        self.target.clone()
+    }
+
+    /// `e_ij`: the features of each edge, if [`with_features`](Self::with_features) gave them.
+    pub fn features(&self) -> Option<Tensor<2>> {
+        self.features.clone()
+    }
+
+    /// The values of the adjacency, `[nnz, 1]`.
+    pub fn weights(&self) -> Tensor<2> {
+        self.adjacency.values.clone()
+    }
+
+    /// Rows of the sources `x` `[N, F]`, read at each edge: `[nnz, F]`. Backward: sums over each source's edges.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`.
+    #[or_panic]
+    pub fn try_read_source(&self, x: Tensor<2>) -> Result<Tensor<2>> {
+        self.read("Edges::read_source", 1, x)
+    }
+
+    /// Rows of the targets `x` `[M, F]`, read at each edge: `[nnz, F]`. Backward: sums over each target's edges.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`.
+    #[or_panic]
+    pub fn try_read_target(&self, x: Tensor<2>) -> Result<Tensor<2>> {
+        self.read("Edges::read_target", 0, x)
+    }
+
+    fn read(&self, op: &'static str, axis: usize, x: Tensor<2>) -> Result<Tensor<2>> {
+        check_rows(op, self.adjacency, axis, &x)?;
+        same_elements(op, &self.adjacency.values, &x)?;
+        Ok(at_edges(self.adjacency.pattern(), axis, x))
+    }
+
+    /// Softmax of scores `[nnz, H]` over the edges of each target, for each column on its own: attention. Backward: as
+    /// [`softmax`](SparseTensor::softmax).
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch` if there is not one row for each edge; `dtype_mismatch`, `device_mismatch`.
+    #[or_panic]
+    pub fn try_softmax(&self, scores: Tensor<2>) -> Result<Tensor<2>> {
+        const OP: &str = "Edges::softmax";
+        check_edges(OP, self.adjacency, "the scores", &scores)?;
+        same_elements(OP, &self.adjacency.values, &scores)?;
+        edge_softmax(self.adjacency.pattern(), scores)
+    }
+
+    /// `out[i] = reduce` of the messages `[nnz, F]` of the edges to target `i`, `[M, F]`; 0 where there are none.
+    ///
+    /// `reduce` is add, mul, mean, amax or amin. Gradients are those of
+    /// [`put_along_axis`](sparse_ops::extend::put_along_axis).
+    ///
+    /// # Errors
+    ///
+    /// `length_mismatch` if there is not one message for each edge; `invalid` for [`Reduce::Assign`];
+    /// `dtype_mismatch`, `device_mismatch`.
+    #[or_panic]
+    pub fn try_aggregate(&self, messages: Tensor<2>, reduce: Reduce) -> Result<Tensor<2>> {
+        const OP: &str = "Edges::aggregate";
+        check_edges(OP, self.adjacency, "the messages", &messages)?;
+        same_elements(OP, &self.adjacency.values, &messages)?;
+        if reduce == Reduce::Assign {
+            return invalid(OP, "reduce must be add, mul, mean, amax or amin, got assign".into());
+        }
+        Ok(to_targets(self.adjacency.pattern(), messages, reduce))
+    }
+}
+
+/// Checks that `x` has a row for each node along an axis of the adjacency.
+fn check_rows(op: &'static str, adjacency: &CsrTensor<2>, axis: usize, x: &Tensor<2>) -> Result<()> {
+    let (graph, own) = (adjacency.dims(), x.dims());
+    if graph[axis] == own[0] {
+        return Ok(());
+    }
+    let rule = match axis {
+        0 => "the adjacency {left} must have a row for each row of the target features {right}",
+        _ => "the adjacency {left} must have a column for each row of the source features {right}",
+    };
+    Err(SparseError::ShapeMismatch { op, rule, left: graph.to_vec(), right: own.to_vec() })
+}
+
+/// Checks that `rows` has one row for each stored element.
+pub(super) fn check_edges(
+    op: &'static str,
+    adjacency: &CsrTensor<2>,
+    what: &'static str,
+    rows: &Tensor<2>,
+) -> Result<()> {
+    let (expected, got) = (adjacency.nnz(), rows.dims()[0]);
+    if expected == got { Ok(()) } else { Err(SparseError::LengthMismatch { op, what, expected, got }) }
+}
+
+/// The row of `x` at the target (`axis` 0) or source (1) of each edge.
+pub(super) fn at_edges(pattern: &CsrPattern, axis: usize, x: Tensor<2>) -> Tensor<2> {
+    read_rows(x, &axis_map(pattern, axis))
+}
+
+/// The sum of the rows of both ends of each edge: of `target [M, F]` and `source [N, F]`.
+pub(super) fn edge_sums(pattern: &CsrPattern, target: Tensor<2>, source: Tensor<2>) -> Tensor<2> {
+    let none = || Tensor::zeros([1, target.dims()[1]], (&target.device().inner(), target.dtype()));
+    let [rows, cols] = [0, 1].map(|axis| Some(axis_map(pattern, axis)));
+    zip(BinaryOp::Add, (&target, none(), rows), (&source, none(), cols))
+}
+
+/// Softmax of scores `[nnz, H]` over the edges of each target.
+pub(super) fn edge_softmax(pattern: &CsrPattern, scores: Tensor<2>) -> Result<Tensor<2>> {
+    let heads = scores.dims()[1];
+    // With this fill the lines of a row are its stored elements, and each block element is on its own.
+    let hybrid = SparseTensor::<CsrPattern, 3>::from_parts(pattern.clone(), scores, vec![heads], Fill::Undefined);
+    Ok(hybrid.try_softmax(1)?.values)
+}
+
+/// The messages `[nnz, F]` of each target, reduced to `[M, F]`.
+pub(super) fn to_targets(pattern: &CsrPattern, messages: Tensor<2>, reduce: Reduce) -> Tensor<2> {
+    let [count, features] = messages.dims();
+    let rows = pattern.shape()[0];
+    let zeros = Tensor::zeros([rows, features], (&messages.device(), messages.dtype()));
+    if count == 0 || features == 0 {
+        return zeros;
+    }
+    let matrix = pattern.matrix().expect("a CSR pattern of rank 2 is a matrix");
+    let put = Put {
+        index: matrix.row_ids().clone().reshape(Exact([count, 1])),
+        target: target([rows, features], 0, count, true),
+        reduce,
+        include_self: false,
+        groups: Some(matrix.groups()),
+    };
+    run(put, zeros, messages)
+}

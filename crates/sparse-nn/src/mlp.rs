@@ -1,0 +1,132 @@
+//! Networks on the features of single nodes.
+
+use super::dropout::dropout;
+use super::features::{check_dropout, invalid};
+use super::input_linear::linear_of;
+use burn::config::Config;
+use burn::module::Module;
+use burn::nn::{BatchNorm, BatchNormConfig, Dropout, DropoutConfig, Linear, LinearConfig};
+use burn::tensor::activation::relu;
+use burn::tensor::{Device, Tensor};
+use sparse_macros::or_panic;
+use sparse_ops::CsrTensor;
+use sparse_ops::Result;
+
+/// A module that maps the features of each node: `[N, d_input]` to `[N, d_output]`.
+///
+/// It is what a layer such as [`GinConv`](super::GinConv) has inside. Implemented for [`Mlp`] and Burn's `Linear`;
+/// implement it for modules of your own.
+pub trait NodeNetwork: Module {
+    /// The new features.
+    fn forward(&self, x: Tensor<2>) -> Tensor<2>;
+}
+
+impl NodeNetwork for Linear {
+    fn forward(&self, x: Tensor<2>) -> Tensor<2> {
+        Linear::forward(self, x)
+    }
+}
+
+impl NodeNetwork for Mlp {
+    fn forward(&self, x: Tensor<2>) -> Tensor<2> {
+        Mlp::forward(self, x)
+    }
+}
+
+/// Configuration of an [`Mlp`].
+#[derive(Config, Debug)]
+pub struct MlpConfig {
+    /// Numbers of features: input, hidden ones, output.
+    pub sizes: Vec<usize>,
+    /// Whether there is a batch norm after each linear map but the last.
+    #[config(default = true)]
+    pub batch_norm: bool,
+    /// The probability of dropout after each activation.
+    #[config(default = 0.0)]
+    pub dropout: f64,
+    /// Whether the linear maps have biases.
+    #[config(default = true)]
+    pub bias: bool,
+}
+
+/// A multi-layer perceptron: `x = dropout(relu(norm(W x + b)))` for each layer but the last, and `W x + b` for that
+/// one. (PyG's `MLP` with its defaults.)
+///
+/// Batch norm over nodes is Burn's `BatchNorm`, whose running statistics are part of the record.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::nn::MlpConfig;
+///
+/// let device = Device::flex();
+/// let mlp = MlpConfig::new(vec![3, 8, 2]).init(&device);
+/// assert_eq!(mlp.forward(Tensor::ones([5, 3], &device)).dims(), [5, 2]);
+/// ```
+#[derive(Module, Debug)]
+pub struct Mlp {
+    /// The linear maps.
+    pub linears: Vec<Linear>,
+    /// The batch norm after each of them but the last; none without batch norm.
+    pub norms: Vec<BatchNorm>,
+    /// Dropout after each activation.
+    pub dropout: Dropout,
+}
+
+impl MlpConfig {
+    /// A network on `device`.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` for fewer than two sizes, and for a dropout outside `[0, 1)`.
+    #[or_panic]
+    pub fn try_init(&self, device: &Device) -> Result<Mlp> {
+        const OP: &str = "MlpConfig::init";
+        if self.sizes.len() < 2 {
+            return invalid(OP, format!("sizes must have the input and the output, got {:?}", self.sizes));
+        }
+        check_dropout(OP, self.dropout)?;
+        let linear = |ends: &[usize]| LinearConfig::new(ends[0], ends[1]).with_bias(self.bias).init(device);
+        let hidden = &self.sizes[1..self.sizes.len() - 1];
+        let norms = if self.batch_norm { hidden } else { &[] };
+        Ok(Mlp {
+            linears: self.sizes.windows(2).map(linear).collect(),
+            norms: norms.iter().map(|&size| BatchNormConfig::new(size).init(device)).collect(),
+            dropout: DropoutConfig::new(self.dropout).init(),
+        })
+    }
+}
+
+impl Mlp {
+    /// `[N, d_input]` to `[N, d_output]`. Without rows there is nothing to normalise, and running statistics stay.
+    ///
+    /// # Panics
+    ///
+    /// If the number of columns is not that of the inputs.
+    pub fn forward(&self, x: Tensor<2>) -> Tensor<2> {
+        self.after_first(self.linears[0].forward(x))
+    }
+
+    /// Sparse features, which stay sparse: the first linear map is a sparse product. `x [N, d_input]` to
+    /// `[N, d_output]`. Gradients reach the values of `x`. Any fill gives the dense answer.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
+    #[or_panic]
+    pub fn try_forward_sparse(&self, x: &CsrTensor<2>) -> Result<Tensor<2>> {
+        Ok(self.after_first(linear_of("Mlp::forward_sparse", x, &self.linears[0])?))
+    }
+
+    /// What comes after the first linear map.
+    fn after_first(&self, mut x: Tensor<2>) -> Tensor<2> {
+        for (at, linear) in self.linears.iter().enumerate().skip(1) {
+            if let Some(norm) = self.norms.get(at - 1)
+                && x.dims()[0] > 0
+            {
+                x = norm.forward(x);
+            }
+            x = linear.forward(dropout(relu(x), &self.dropout));
+        }
+        x
+    }
+}

@@ -1,0 +1,163 @@
+//! GraphSAGE.
+
+use super::features::{Aggregation, Features, aggregated, check_square, with_bias};
+use burn::config::Config;
+use burn::module::Module;
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::activation::relu;
+use burn::tensor::{Device, Tensor};
+use sparse_macros::or_panic;
+use sparse_ops::CsrTensor;
+use sparse_ops::Result;
+use sparse_ops::extend::wide;
+
+/// Configuration of a [`SageConv`].
+#[derive(Config, Debug)]
+pub struct SageConvConfig {
+    /// Number of input features of a node.
+    pub d_input: usize,
+    /// Number of output features of a node.
+    pub d_output: usize,
+    /// How neighbours are aggregated.
+    #[config(default = "Aggregation::Mean")]
+    pub aggregation: Aggregation,
+    /// Whether each row of the result is divided by its Euclidean norm. Rows of zeros stay zero.
+    #[config(default = false)]
+    pub normalize: bool,
+    /// Whether a node's own features are added, through a weight of their own.
+    #[config(default = true)]
+    pub root_weight: bool,
+    /// Whether neighbours go through `relu(W x + b)` before they are aggregated.
+    #[config(default = false)]
+    pub project: bool,
+    /// Whether a bias is added.
+    #[config(default = true)]
+    pub bias: bool,
+}
+
+/// GraphSAGE: `out_i = W_1 aggregate_{j in N(i)} (a_ij x_j) + b + W_2 x_i`.
+///
+/// `A` `[M, N]` has a row for each target and a column for each source; its values multiply the messages. A graph whose
+/// values are 1 gives PyG's `SAGEConv`, which has no edge weights; DGL's `SAGEConv` uses weights as here.
+///
+/// For add and mean the product is computed in the cheaper order, `A (X W)` or `(A X) W`; the results differ by
+/// rounding. Sparse features stay sparse with add and mean. Gradients reach the weights, the features and the values
+/// of `A`.
+///
+/// Cost: `O(nnz * F + N * d_input * d_output)`, with `F` the smaller number of features (for max that of the input).
+///
+/// Source: Hamilton, Ying, Leskovec, *Inductive representation learning on large graphs*, NeurIPS 2017.
+///
+/// ```
+/// use burn::tensor::Device;
+/// use sparse_tensor::{data::karate, nn::SageConvConfig};
+///
+/// let device = Device::flex();
+/// let graph = karate(&device);
+/// let layer = SageConvConfig::new(34, 16).init(&device);
+/// assert_eq!(layer.forward_sparse(&graph.adjacency, &graph.features).dims(), [34, 16]);
+/// ```
+#[derive(Module, Debug)]
+pub struct SageConv {
+    /// `W_1` and `b`, for the neighbours (PyG's `lin_l`).
+    pub neighbours: Linear,
+    /// `W_2`, for the node itself (PyG's `lin_r`).
+    pub root: Option<Linear>,
+    /// What neighbours go through first (PyG's `lin`).
+    pub projection: Option<Linear>,
+    #[module(skip)]
+    aggregation: Aggregation,
+    normalize: bool,
+}
+
+impl SageConvConfig {
+    /// A layer on `device`. Weights start as Burn's `Linear` does.
+    pub fn init(&self, device: &Device) -> SageConv {
+        let linear = |d_output, bias| LinearConfig::new(self.d_input, d_output).with_bias(bias).init(device);
+        SageConv {
+            neighbours: linear(self.d_output, self.bias),
+            root: self.root_weight.then(|| linear(self.d_output, false)),
+            projection: self.project.then(|| linear(self.d_input, true)),
+            aggregation: self.aggregation,
+            normalize: self.normalize,
+        }
+    }
+}
+
+impl SageConv {
+    /// Dense features: `adjacency [N, N]`, `x [N, d_input]` to `[N, d_output]`.
+    ///
+    /// # Errors
+    ///
+    /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
+    #[or_panic]
+    pub fn try_forward(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<Tensor<2>> {
+        const OP: &str = "SageConv::forward";
+        check_square(OP, adjacency)?;
+        let x = Features::Dense(x);
+        self.run(OP, adjacency, x.clone(), x)
+    }
+
+    /// Sparse features, which stay sparse: `adjacency [N, N]`, `x [N, d_input]` to `[N, d_output]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_forward`](Self::try_forward); `invalid` for an aggregation by max without a projection, which needs
+    /// dense features.
+    #[or_panic]
+    pub fn try_forward_sparse(&self, adjacency: &CsrTensor<2>, x: &CsrTensor<2>) -> Result<Tensor<2>> {
+        const OP: &str = "SageConv::forward_sparse";
+        check_square(OP, adjacency)?;
+        self.run(OP, adjacency, Features::Sparse(x), Features::Sparse(x))
+    }
+
+    /// A bipartite graph, such as a sampled neighbourhood: `adjacency [M, N]`, `source [N, d_input]` and
+    /// `target [M, d_input]` to `[M, d_output]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_forward`](Self::try_forward).
+    #[or_panic]
+    pub fn try_forward_bipartite(
+        &self,
+        adjacency: &CsrTensor<2>,
+        source: Tensor<2>,
+        target: Tensor<2>,
+    ) -> Result<Tensor<2>> {
+        self.run("SageConv::forward_bipartite", adjacency, Features::Dense(source), Features::Dense(target))
+    }
+
+    fn run(
+        &self,
+        op: &'static str,
+        adjacency: &CsrTensor<2>,
+        source: Features<'_>,
+        target: Features<'_>,
+    ) -> Result<Tensor<2>> {
+        let [d_input, _] = self.neighbours.weight.lazy_shape().dims();
+        source.check(op, adjacency, d_input)?;
+        target.check_targets(op, adjacency, d_input)?;
+        let source = match &self.projection {
+            Some(projection) => Features::Dense(relu(source.linear(op, projection)?)),
+            None => source,
+        };
+        let out = aggregated(op, adjacency, &source, self.neighbours.weight.val(), self.aggregation)?;
+        let mut out = with_bias(out, &self.neighbours.bias);
+        if let Some(root) = &self.root {
+            out = out + target.linear(op, root)?;
+        }
+        Ok(if self.normalize { unit_rows(out) } else { out })
+    }
+}
+
+/// Each row divided by its Euclidean norm; a row of zeros stays. Squares of 16-bit floats overflow: f32 has them.
+fn unit_rows(x: Tensor<2>) -> Tensor<2> {
+    if x.shape().num_elements() == 0 {
+        return x;
+    }
+    let (dtype, x) = (x.dtype(), wide(x));
+    let squares = x.clone().powi_scalar(2).sum_dim(1);
+    // The root of 0 has no gradient: such rows are divided by 1.
+    let zero = squares.clone().lower_equal_scalar(0.0);
+    (x / squares.mask_fill(zero, 1.0).sqrt()).cast(dtype)
+}

@@ -1,0 +1,77 @@
+//! A value computed on first need.
+
+use crate::base::sync::OnceLock;
+use sparse_burn::replay::{lookup, zeros};
+
+/// A value that is computed on first need and then shared.
+///
+/// Unlike `OnceLock::get_or_init`, it is computed without a lock. With one, parallel kernels could deadlock: a rayon
+/// thread that waits takes other tasks, and such a task may need the same value. So two threads may compute the value;
+/// the first result is kept. In [`without_blocking`](sparse_burn::without_blocking), a value that a run will need again
+/// is computed again, so that all runs take the same way.
+#[derive(Debug)]
+pub struct Lazy<T>(OnceLock<T>);
+
+impl<T> Lazy<T> {
+    pub fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// The value, if it has been computed.
+    pub fn known(&self) -> Option<&T> {
+        lookup(|| self.0.get().map(|_| ())).and_then(|()| self.0.get())
+    }
+
+    /// The value, from a `make` that does not read the device.
+    ///
+    /// # Panics
+    ///
+    /// If `make` reads the device nevertheless, because a kernel runs on the host, in a program that must not wait.
+    pub fn get(&self, make: impl FnOnce() -> T) -> &T {
+        if let Some(known) = self.known() {
+            return known;
+        }
+        let before = zeros();
+        let made = make();
+        assert!(zeros() == before, "the device has no kernel for this step, and its results cannot be awaited here");
+        self.0.get_or_init(|| made)
+    }
+
+    /// A copy of the value, from a `make` that may read the device.
+    pub fn read(&self, make: impl FnOnce() -> T) -> T
+    where
+        T: Clone,
+    {
+        if let Some(known) = self.known() {
+            return known.clone();
+        }
+        let before = zeros();
+        let made = make();
+        if zeros() > before { made } else { self.0.get_or_init(|| made).clone() }
+    }
+}
+
+impl<T> Default for Lazy<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> From<T> for Lazy<T> {
+    fn from(value: T) -> Self {
+        Self(value.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lazy;
+
+    #[test]
+    fn the_first_value_stays() {
+        let cell = Lazy::new();
+        // While the first value is computed, another one is computed and kept.
+        assert_eq!(*cell.get(|| *cell.get(|| 1) + 1), 1);
+        assert_eq!(cell.known(), Some(&1));
+    }
+}

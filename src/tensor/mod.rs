@@ -1,7 +1,0 @@
-//! Sparse tensors.
-
-pub(crate) mod construct;
-mod display;
-pub(crate) mod fill;
-pub(crate) mod plain;
-pub(crate) mod sparse;
