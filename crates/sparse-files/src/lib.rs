@@ -4,3 +4,4 @@
 #[cfg(any(feature = "sprs", feature = "nalgebra", feature = "faer", feature = "petgraph"))]
 pub mod interop;
 pub mod io;
+mod plain;

@@ -4,13 +4,9 @@ use super::host::{HostRows, signed};
 use burn::tensor::{Int, Tensor};
 use sparse_core::graph;
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Kind;
-use sparse_ops::Result;
-use sparse_ops::extend::check_ids;
-use sparse_ops::extend::check_square;
-use sparse_ops::extend::ints;
+use sparse_ops::extend::{check_ids, check_square, ints};
 use sparse_ops::pattern::Pattern;
+use sparse_ops::{CsrTensor, Kind, Result};
 
 /// Which nodes of a directed graph are connected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

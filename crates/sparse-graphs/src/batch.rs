@@ -3,15 +3,9 @@
 use super::host::invalid;
 use burn::tensor::{Int, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Kind;
-use sparse_ops::extend::Exact;
-use sparse_ops::extend::check_square;
-use sparse_ops::extend::index_below;
-use sparse_ops::extend::nothing;
-use sparse_ops::extend::offsets;
+use sparse_ops::extend::{Exact, check_square, index_below, nothing};
 use sparse_ops::ops::try_block_diag;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{CsrTensor, Kind, Result, SparseError};
 use std::ops::Range;
 
 /// Several graphs as one block-diagonal graph, with the number of the graph that each node is in.
@@ -61,8 +55,11 @@ impl GraphBatch {
         }
         adjacencies.iter().try_for_each(|part| check_square(OP, part))?;
         let adjacency = try_block_diag(adjacencies)?;
-        let mut starts = offsets(adjacencies.iter().map(|part| part.dims()[0]));
-        starts.push(adjacency.dims()[0]);
+        let mut starts = vec![0];
+        starts.extend(adjacencies.iter().scan(0, |end, part| {
+            *end += part.dims()[0];
+            Some(*end)
+        }));
         let ids: Vec<usize> =
             starts.windows(2).enumerate().flat_map(|(id, ends)| std::iter::repeat_n(id, ends[1] - ends[0])).collect();
         let graph_ids = index_below(&ids, adjacencies.len(), &adjacency.device());

@@ -2,8 +2,7 @@
 
 use super::host::invalid;
 use burn::tensor::TensorCreationOptions;
-use sparse_ops::CsrTensor;
-use sparse_ops::Result;
+use sparse_ops::{CsrTensor, Result};
 
 /// Feature hashing: the column of a word is a hash of it, so no vocabulary is built or kept.
 ///

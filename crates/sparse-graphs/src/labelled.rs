@@ -5,12 +5,7 @@ use super::host::invalid;
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::Exact;
-use sparse_ops::extend::check_ids;
-use sparse_ops::extend::index_below;
-use sparse_ops::extend::read_data;
-use sparse_ops::extend::sum_dim;
-use sparse_ops::extend::wide;
+use sparse_ops::extend::{Exact, check_ids, index_below, read_data, sum_dim, wide};
 use sparse_ops::ops::IndexPlan;
 use sparse_ops::{Result, SparseError};
 

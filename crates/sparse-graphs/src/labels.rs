@@ -3,9 +3,7 @@
 use super::host::invalid;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use sparse_ops::Result;
-use sparse_ops::extend::associate;
-use sparse_ops::extend::index_tensor;
-use sparse_ops::extend::{index_dtype_for, read_data};
+use sparse_ops::extend::{associate, index_dtype_for, index_tensor, read_data};
 
 /// The class of every node of a graph; a node may have none.
 ///

@@ -3,10 +3,8 @@
 use super::host::{HostRows, invalid};
 use burn::tensor::{Int, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Kind;
 use sparse_ops::extend::read_data;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{CsrTensor, Kind, Result, SparseError};
 
 /// The area under the ROC curve: the probability that a positive example has a higher score than a negative one.
 ///

@@ -9,12 +9,8 @@ use sparse_files::io::source::Lines;
 use sparse_files::io::source::shown;
 use sparse_files::io::source::silent;
 use sparse_files::io::source::text;
-use sparse_ops::CooTensor;
-use sparse_ops::CsrTensor;
-use sparse_ops::extend::Allowed;
-use sparse_ops::extend::has_dtype;
-use sparse_ops::extend::read_all;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::extend::{Allowed, has_dtype, read_all};
+use sparse_ops::{CooTensor, CsrTensor, Result, SparseError};
 use std::path::{Path, PathBuf};
 
 /// What the folder of a graph does not say itself.

@@ -5,13 +5,8 @@ use burn::config::Config;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
 use sparse_nn::try_row_normalization;
-use sparse_ops::CsrTensor;
-use sparse_ops::extend::Exact;
-use sparse_ops::extend::check_square;
-use sparse_ops::extend::read_data;
-use sparse_ops::extend::same_elements;
-use sparse_ops::extend::sum_dim;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::extend::{Exact, Parts, check_square, read_data, same_elements, sum_dim};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// PageRank by power iteration, on the device of the adjacency.
 ///
@@ -67,16 +62,16 @@ impl PageRankConfig {
         }
         let nodes = adjacency.dims()[0];
         let off_tape = CsrTensor::<2>::from_parts(
-            adjacency.pattern.clone(),
-            adjacency.values.clone().inner(),
+            adjacency.pattern().clone(),
+            adjacency.rows().clone().inner(),
             vec![],
-            adjacency.fill.clone(),
+            adjacency.fill().clone(),
         );
         let options = (&off_tape.device(), off_tape.dtype());
         if nodes == 0 {
             return Ok(Tensor::empty([0], options));
         }
-        check_weights(OP, "an edge's weight", off_tape.values.clone().flatten(0, 1))?;
+        check_weights(OP, "an edge's weight", off_tape.rows().clone().flatten(0, 1))?;
         let jump = match personalization {
             None => Tensor::full([nodes], 1.0 / nodes as f64, options),
             Some(given) => {
@@ -85,7 +80,7 @@ impl PageRankConfig {
                     let (what, got) = ("the personalization", given.dims()[0]);
                     return Err(SparseError::LengthMismatch { op: OP, what, expected: nodes, got });
                 }
-                same_elements(OP, &off_tape.values, &given)?;
+                same_elements(OP, off_tape.rows(), &given)?;
                 check_weights(OP, "a personalization", given.clone())?;
                 let sum = number(sum_dim(given.clone(), 0));
                 if sum <= 0.0 {

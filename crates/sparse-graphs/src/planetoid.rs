@@ -12,12 +12,8 @@ use sparse_files::io::source::shown;
 use sparse_files::io::source::silent;
 use sparse_files::io::source::text;
 use sparse_files::io::source::whole;
-use sparse_ops::CooTensor;
-use sparse_ops::dtype_name;
-use sparse_ops::extend::Allowed;
-use sparse_ops::extend::has_dtype;
-use sparse_ops::extend::ints;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::extend::{Allowed, has_dtype, ints};
+use sparse_ops::{CooTensor, Result, SparseError, dtype_name};
 use std::path::Path;
 
 /// The files of a graph: features, classes, edges, test nodes.

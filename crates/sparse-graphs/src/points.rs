@@ -4,12 +4,9 @@ use super::host::invalid;
 use burn::tensor::{Tensor, TensorData};
 use sparse_core::graph::{Neighbors, Points, nearest, within};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Fill;
-use sparse_ops::extend::index_below;
-use sparse_ops::extend::read_data;
+use sparse_ops::extend::{Parts, index_below, read_data};
 use sparse_ops::pattern::CsrPattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{CsrTensor, Fill, Result, SparseError};
 
 /// The graph of `k` nearest neighbours of points `[N, dims]`: row `i` of the result `[N, N]` has the `k` nearest other
 /// points of point `i`, with their Euclidean distances as values. A point with fewer than `k` others has all of them.

@@ -4,15 +4,10 @@ use super::host::{HostRows, invalid, take, unsigned};
 use burn::tensor::{Device, Int, Tensor};
 use sparse_core::graph::{TwoWay, reverse_cuthill_mckee};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Kind;
-use sparse_ops::SparseTensor;
-use sparse_ops::extend::check_ids;
-use sparse_ops::extend::check_square;
-use sparse_ops::extend::index_below;
+use sparse_ops::extend::{check_ids, check_square, index_below};
 use sparse_ops::ops::IndexPlan;
 use sparse_ops::pattern::Pattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{CsrTensor, Kind, Result, SparseError, SparseTensor};
 
 /// A permutation of the nodes of a graph: new node `k` is old node `order()[k]`.
 ///

@@ -6,13 +6,9 @@ use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
-use sparse_ops::CsrTensor;
-use sparse_ops::Result;
-use sparse_ops::extend::Exact;
-use sparse_ops::extend::check_ids;
-use sparse_ops::extend::check_square;
-use sparse_ops::extend::index_below;
+use sparse_ops::extend::{Exact, Parts, check_ids, check_square, index_below};
 use sparse_ops::pattern::CsrPattern;
+use sparse_ops::{CsrTensor, Result};
 use std::collections::HashMap;
 
 impl Splits {
@@ -167,8 +163,8 @@ pub fn random_edge_split(
         let cols: Vec<usize> = positions.iter().map(|&at| ends[at].1).collect();
         let row_ptr = index_below(&row_ptr, nnz + 1, &device);
         let pattern = CsrPattern::new_unchecked(row_ptr, index_below(&cols, nodes, &device), &[nodes, nodes]);
-        let values = take(adjacency.values.clone(), &index_below(&positions, ends.len(), &device));
-        CsrTensor::from_parts(pattern, values, vec![], adjacency.fill.clone())
+        let values = take(adjacency.rows().clone(), &index_below(&positions, ends.len(), &device));
+        CsrTensor::from_parts(pattern, values, vec![], adjacency.fill().clone())
     };
     let list = |positions: &[usize]| {
         let both = positions.iter().map(|&at| ends[at].0).chain(positions.iter().map(|&at| ends[at].1));

@@ -3,21 +3,10 @@
 use super::host::{HostRows, invalid};
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
-use sparse_ops::CooTensor;
-use sparse_ops::CsrTensor;
-use sparse_ops::Fill;
-use sparse_ops::Kind;
-use sparse_ops::Numeric;
-use sparse_ops::Result;
-use sparse_ops::SparseTensor;
-use sparse_ops::extend::Exact;
-use sparse_ops::extend::cat_rows;
-use sparse_ops::extend::check_square;
-use sparse_ops::extend::ints;
+use sparse_ops::extend::{Exact, Parts, check_square, csr_pattern, from_coordinates, ints};
 use sparse_ops::ops::Reduce;
-use sparse_ops::pattern::CooPattern;
-use sparse_ops::pattern::CsrPattern;
-use sparse_ops::pattern::Pattern;
+use sparse_ops::pattern::{CooPattern, Pattern};
+use sparse_ops::{CooTensor, CsrTensor, Fill, Kind, Numeric, Result, SparseTensor};
 
 /// The adjacency `[N, N]` with each edge in both directions. Where several edges fall together, `reduce` joins them:
 /// with `Add` the result is `A + A^T`, so a self loop counts twice, and an edge in both directions is summed.
@@ -49,14 +38,14 @@ pub fn try_to_undirected<P: Pattern, K: Numeric>(
     if adjacency.nnz() == 0 {
         return Ok(adjacency.clone());
     }
-    let one = adjacency.pattern.coordinates().clone();
+    let one = adjacency.pattern().coordinates().clone();
     let shape = adjacency.dims();
     let indices = Tensor::cat(vec![one.clone(), one.flip([0])], 1);
-    let values = cat_rows([adjacency.values.clone(), adjacency.values.clone()]);
+    let values = Tensor::cat(vec![adjacency.rows().clone(); 2], 0);
     let twice = CooPattern::new_unchecked(indices, &shape, false);
-    let joined = CooTensor::<2, K>::from_parts(twice, values, vec![], adjacency.fill.clone()).coalesce_with(reduce);
-    let pattern = P::from_coordinates(joined.pattern.indices().clone(), &shape, true);
-    Ok(SparseTensor::from_parts(pattern, joined.values, vec![], joined.fill))
+    let joined = CooTensor::<2, K>::from_parts(twice, values, vec![], adjacency.fill().clone()).coalesce_with(reduce);
+    let pattern = from_coordinates::<P>(joined.pattern().indices().clone(), &shape, true);
+    Ok(SparseTensor::from_parts(pattern, joined.rows().clone(), vec![], joined.fill().clone()))
 }
 
 /// Features `[N, largest + 1]` for graphs without any: row `i` has a 1 in the column of the degree of node `i` (its
@@ -83,7 +72,7 @@ pub fn try_one_hot_degree<K: Kind>(adjacency: &CsrTensor<2, K>, largest: usize) 
     let nodes = degrees.len();
     let row_ptr = ints((0..=nodes as i64).collect(), [nodes + 1], &device);
     let cols = ints(degrees, [nodes], &device);
-    let pattern = CsrPattern::checked(OP, row_ptr, cols, &[nodes, largest.saturating_add(1)])?;
+    let pattern = csr_pattern(OP, row_ptr, cols, &[nodes, largest.saturating_add(1)])?;
     let values = match nodes {
         0 => Tensor::empty([0, 1], &adjacency.device()),
         _ => Tensor::ones([nodes, 1], &adjacency.device()),

@@ -1,9 +1,7 @@
 //! Activations of dense tensors, on all cores of a CPU.
 
 use burn::tensor::{Tensor, activation};
-use sparse_ops::extend::kernel;
-use sparse_ops::extend::{Activation, is_gpu};
-use sparse_ops::extend::{Erased, record};
+use sparse_ops::extend::{Activation, Erased, is_gpu, kernel, record};
 
 /// What Burn's [`elu`](activation::elu) does, on all cores of a CPU: `x` above zero, else `alpha * (e^x - 1)`.
 ///

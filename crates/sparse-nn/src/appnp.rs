@@ -7,9 +7,8 @@ use burn::module::Module;
 use burn::nn::{Dropout, DropoutConfig};
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Result;
 use sparse_ops::extend::Drops;
+use sparse_ops::{CsrTensor, Result};
 
 /// Configuration of an [`Appnp`].
 #[derive(Config, Debug)]

@@ -2,29 +2,15 @@
 //! joined. Nothing here forms `nnz * heads * d_output` numbers.
 
 use super::features::{Features, check_width, invalid};
-use super::message_passing::{at_edges, check_edges, to_targets};
+use super::message_passing::check_edges;
 use burn::tensor::{Float, Int, Tensor};
-use sparse_ops::CsrTensor;
-use sparse_ops::Fill;
-use sparse_ops::Result;
-use sparse_ops::extend::Compressed;
-use sparse_ops::extend::Exact;
-use sparse_ops::extend::Structure;
-use sparse_ops::extend::cast_integers;
-use sparse_ops::extend::check_dim;
-use sparse_ops::extend::ints;
-use sparse_ops::extend::kernel;
-use sparse_ops::extend::move_rows;
-use sparse_ops::extend::off_diagonal;
-use sparse_ops::extend::read_rows;
-use sparse_ops::extend::same_elements;
-use sparse_ops::extend::sum_dim;
-use sparse_ops::extend::with_diagonal;
-use sparse_ops::extend::{Erased, record};
-use sparse_ops::ops::Reduce;
-use sparse_ops::ops::try_head_sddmm;
-use sparse_ops::pattern::CsrPattern;
-use sparse_ops::pattern::Pattern;
+use sparse_ops::extend::{
+    Compressed, Erased, Exact, Parts, index_tensor, ints, kernel, move_rows, off_diagonal, read_at, read_rows, record,
+    reduce_rows, same_elements, sum_dim, with_diagonal,
+};
+use sparse_ops::ops::{Reduce, try_head_sddmm};
+use sparse_ops::pattern::{CsrPattern, Pattern};
+use sparse_ops::{CsrTensor, Fill, Result};
 
 /// The columns `[N, C]` of a head, from `[N, H * C]`.
 pub(super) fn columns(x: &Tensor<2>, heads: usize, head: usize) -> Tensor<2> {
@@ -49,7 +35,7 @@ pub(super) fn head_products(
 ) -> Result<Tensor<2>> {
     let none = Tensor::<2>::zeros([pattern.nnz(), 1], (&left.device().inner(), left.dtype()));
     let mask = CsrTensor::<2>::from_parts(pattern.clone(), none, vec![], Fill::Zero);
-    Ok(try_head_sddmm(by_head(left, heads), by_head(right, heads), &mask)?.values)
+    Ok(try_head_sddmm(by_head(left, heads), by_head(right, heads), &mask)?.rows().clone())
 }
 
 /// `[N, H * C]` as `[N, H, C]`.
@@ -93,7 +79,7 @@ impl Scored {
     fn backward(&self, grad: Tensor<2>, [x, vector]: [bool; 2]) -> [Option<Erased>; 2] {
         let rows = self.x.dims()[0];
         let product = |ptr: Tensor<1, Int>, idx: &Tensor<1, Int>, dense: &Tensor<2>| {
-            let ptr = cast_integers(ptr, idx.dtype());
+            let ptr = index_tensor(ptr, idx.dtype());
             kernel::spmm(&Compressed { ptr, idx: idx.clone(), perm: None }, &grad, dense)
         };
         let d_x = x.then(|| {
@@ -138,19 +124,19 @@ impl Attended {
         if !loops {
             return Ok(Self { pattern: pattern.clone(), features });
         }
-        check_dim(op, pattern.shape()[0], pattern.memo().held())?;
+        adjacency.check_dim(op, pattern.shape()[0])?;
         let Some(features) = features else {
             return Ok(Self { pattern: with_diagonal(pattern).0, features: None });
         };
         let (off, kept) = off_diagonal(pattern);
         let own = read_rows(features, &kept);
-        let means = to_targets(&off, own.clone(), Reduce::Mean);
+        let means = reduce_rows(&off, own.clone(), Reduce::Mean);
         let (full, [map, on]) = with_diagonal(&off);
         let options = (&own.device().inner(), own.dtype());
         // 1 on the diagonal, and 0 elsewhere.
         let one = move_rows(Tensor::<2, Float>::ones([1, 1], options), Tensor::zeros([1, 1], options), &on);
         let none = Tensor::zeros([1, own.dims()[1]], options);
-        let features = move_rows(own, none, &map) + at_edges(&full, 0, means) * one;
+        let features = move_rows(own, none, &map) + read_at(&full, 0, means) * one;
         Ok(Self { pattern: full, features: Some(features) })
     }
 }
@@ -170,7 +156,7 @@ pub(super) fn check_inputs(
         (Some(_), None) => invalid(op, "use with_d_edge in the configuration: the layer has no edge features".into()),
         (Some(features), Some(d_edge)) => {
             check_edges(op, adjacency, "the edge features", features)?;
-            same_elements(op, &adjacency.values, features)?;
+            same_elements(op, &adjacency.rows(), features)?;
             check_width(op, features.dims(), d_edge)
         }
     }

@@ -7,9 +7,8 @@ use burn::module::{Module, Param};
 use burn::nn::Linear;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Result;
-use sparse_ops::extend::Exact;
+use sparse_ops::extend::{Exact, Parts};
+use sparse_ops::{CsrTensor, Result};
 
 /// Which Laplacian a [`ChebConv`] has. `D` has the sums of `A` over the targets of each source on its diagonal.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
@@ -158,12 +157,12 @@ impl ChebConv {
                 let ones = column(degrees.ones_like());
                 let factor = inverse(degrees, Tensor::sqrt);
                 let both = at_elements(&factor, &edges, 0) * at_elements(&factor, &edges, 1);
-                (edges.with_rows(edges.values.clone() * both, edges.fill().clone()), ones)
+                (edges.with_rows(edges.rows().clone() * both, edges.fill().clone()), ones)
             }
             Laplacian::RandomWalk => {
                 let ones = column(degrees.ones_like());
                 let factor = at_elements(&inverse(degrees, |sum| sum), &edges, 1);
-                (edges.with_rows(edges.values.clone() * factor, edges.fill().clone()), ones)
+                (edges.with_rows(edges.rows().clone() * factor, edges.fill().clone()), ones)
             }
         };
         // The entries of L are those of the diagonal, and the edges with the other sign.
@@ -173,18 +172,18 @@ impl ChebConv {
             }
             let mut largest = diagonal.clone().max();
             if edges.nnz() > 0 {
-                largest = Tensor::cat(vec![largest, edges.values.clone().min().neg()], 0).max();
+                largest = Tensor::cat(vec![largest, edges.rows().clone().min().neg()], 0).max();
             }
             // 2 L / (2 m). Without edges L is 0, and so is its largest entry.
             let none = largest.clone().lower_equal_scalar(0.0);
             let factor = largest.mask_fill(none, 1.0).recip().unsqueeze::<2>();
-            let values = edges.values.clone() * factor.clone();
+            let values = edges.rows().clone() * factor.clone();
             return Ok(Scaled {
                 edges: edges.with_rows(values, edges.fill().clone()),
                 diagonal: (diagonal * factor).sub_scalar(1.0),
             });
         };
-        let values = edges.values.clone().mul_scalar(2.0 / largest);
+        let values = edges.rows().clone().mul_scalar(2.0 / largest);
         Ok(Scaled {
             edges: edges.with_rows(values, edges.fill().clone()),
             diagonal: diagonal.mul_scalar(2.0 / largest).sub_scalar(1.0),

@@ -4,11 +4,9 @@ use super::normalization::check_fill;
 use burn::nn::Dropout;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
-use sparse_ops::SparseTensor;
-use sparse_ops::extend::Drops;
-use sparse_ops::extend::{Erased, record};
+use sparse_ops::extend::{Drops, Erased, Parts, record};
 use sparse_ops::pattern::Pattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{Result, SparseError, SparseTensor};
 
 /// Inverted dropout: each stored value becomes 0 with probability `p` and is divided by `1 - p` otherwise.
 ///
@@ -46,7 +44,7 @@ pub fn try_sparse_dropout<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, p:
     if p == 0.0 {
         return Ok(x.clone());
     }
-    Ok(x.with_rows(dropped(x.values.clone(), p), x.fill().clone()))
+    Ok(x.with_rows(dropped(x.rows().clone(), p), x.fill().clone()))
 }
 
 /// What Burn's [`Dropout`] layer does to a dense tensor, on all cores of a CPU.

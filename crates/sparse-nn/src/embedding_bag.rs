@@ -4,23 +4,14 @@ use super::features::{check_width, invalid};
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::nn::Initializer;
-use burn::tensor::{Device, Float, Int, Tensor};
+use burn::tensor::{Device, FloatDType, Int, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::CooTensor;
-use sparse_ops::extend::Exact;
-use sparse_ops::extend::cast_integers;
-use sparse_ops::extend::ints;
-use sparse_ops::extend::kernel;
-use sparse_ops::extend::numbers;
-use sparse_ops::extend::read_all;
-use sparse_ops::extend::same_device;
-use sparse_ops::extend::same_elements;
-use sparse_ops::extend::signed;
-use sparse_ops::extend::wide;
+use sparse_ops::extend::{
+    Exact, coo_pattern, index_tensor, ints, kernel, read_all, same_device, same_elements, signed, wide,
+};
 use sparse_ops::ops::Reduce;
-use sparse_ops::pattern::CooPattern;
-use sparse_ops::pattern::Pattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::pattern::{CooPattern, Pattern};
+use sparse_ops::{CooTensor, Result, SparseError};
 
 /// How the embeddings of a bag become one.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
@@ -74,11 +65,11 @@ impl Bags {
         let coordinates = if length == 0 {
             Tensor::empty([2, 0], (&device, ids.dtype()))
         } else {
-            let ptr = cast_integers(ints(ends, [bags + 1], &device), ids.dtype());
+            let ptr = index_tensor(ints(ends, [bags + 1], &device), ids.dtype());
             let rows = kernel::expand_ptr(&ptr, length);
             Tensor::cat(vec![rows.reshape(Exact([1, length])), ids.reshape(Exact([1, length]))], 0)
         };
-        let pattern = CooPattern::checked(OP, coordinates, &[bags, embeddings])?;
+        let pattern = coo_pattern(OP, coordinates, &[bags, embeddings])?;
         Ok(Self { pattern, counts: ints(counts, [bags], &device) })
     }
 
@@ -119,7 +110,7 @@ pub struct EmbeddingBagConfig {
 /// the table.
 ///
 /// ```
-/// use burn::tensor::{Device, Tensor};
+/// use burn::tensor::{FloatDType, Device, Tensor};
 /// use sparse_tensor::nn::{Bags, EmbeddingBagConfig};
 ///
 /// let device = Device::flex();
@@ -193,7 +184,7 @@ impl EmbeddingBag {
                 let ones = Tensor::<1>::ones([bags.pattern.nnz()], (&table.device().inner(), table.dtype()));
                 let sums = CooTensor::<2>::from_pattern(bags.pattern.clone(), ones)?.try_matmul(table)?;
                 let counts = bags.counts.clone().clamp_min(1).reshape(Exact([bags.len(), 1]));
-                let counts = numbers::<Float>(counts, sums.dtype());
+                let counts = counts.cast(FloatDType::from(sums.dtype()));
                 Ok((sums / counts).cast(dtype))
             }
             BagMode::Max => {

@@ -4,12 +4,9 @@ use burn::config::Config;
 use burn::module::Param;
 use burn::nn::{Initializer, Linear};
 use burn::tensor::{Device, Tensor};
-use sparse_ops::CsrTensor;
-use sparse_ops::extend::same_elements;
-use sparse_ops::ops;
-use sparse_ops::ops::Epilogue;
-use sparse_ops::ops::Reduce;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::extend::{Parts, add_bias, linear, same_elements};
+use sparse_ops::ops::{Epilogue, Reduce};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// How the messages of a node's neighbours become one.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
@@ -78,8 +75,8 @@ impl Features<'_> {
     fn check_elements(&self, op: &'static str, adjacency: &CsrTensor<2>, d_input: usize) -> Result<()> {
         check_width(op, self.dims(), d_input)?;
         match self {
-            Self::Dense(x) => same_elements(op, &adjacency.values, x),
-            Self::Sparse(x) => same_elements(op, &adjacency.values, &x.values),
+            Self::Dense(x) => same_elements(op, &adjacency.rows(), x),
+            Self::Sparse(x) => same_elements(op, &adjacency.rows(), &x.rows()),
         }
     }
 
@@ -88,26 +85,26 @@ impl Features<'_> {
         match self {
             Self::Dense(x) => {
                 same_elements(op, x, &weight)?;
-                Ok(ops::linear::linear(x.clone(), weight, Epilogue::default()))
+                Ok(linear(x.clone(), weight, Epilogue::default()))
             }
             Self::Sparse(x) => {
-                same_elements(op, &x.values, &weight)?;
+                same_elements(op, &x.rows(), &weight)?;
                 x.try_matmul(weight)
             }
         }
     }
 
     /// `X W + b`.
-    pub(super) fn linear(&self, op: &'static str, linear: &Linear) -> Result<Tensor<2>> {
-        let (weight, bias) = (linear.weight.val(), linear.bias.as_ref().map(Param::val));
+    pub(super) fn linear(&self, op: &'static str, layer: &Linear) -> Result<Tensor<2>> {
+        let (weight, bias) = (layer.weight.val(), layer.bias.as_ref().map(Param::val));
         let then = Epilogue { bias, relu: false };
         match self {
             Self::Dense(x) => {
                 same_elements(op, x, &weight)?;
-                Ok(ops::linear::linear(x.clone(), weight, then))
+                Ok(linear(x.clone(), weight, then))
             }
             Self::Sparse(x) => {
-                same_elements(op, &x.values, &weight)?;
+                same_elements(op, &x.rows(), &weight)?;
                 x.try_matmul_then(weight, then)
             }
         }
@@ -135,7 +132,7 @@ pub(super) fn aggregated(
 /// Adds a bias to every row.
 pub(super) fn with_bias(rows: Tensor<2>, bias: &Option<Param<Tensor<1>>>) -> Tensor<2> {
     match bias {
-        Some(bias) => ops::linear::biased(rows, bias.val()),
+        Some(bias) => add_bias(rows, bias.val()),
         None => rows,
     }
 }

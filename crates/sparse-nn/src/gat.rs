@@ -5,18 +5,14 @@ use super::attention::{
     Attended, attention_forwards, attention_from_scores, check_inputs, edge_weights, head_scores, join_heads,
 };
 use super::features::{Features, check_dropout, check_square, glorot, glorot_linear, invalid, with_bias, zeros};
-use super::message_passing::edge_sums;
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::nn::{Dropout, DropoutConfig, Linear};
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Result;
-use sparse_ops::extend::Scores;
-use sparse_ops::extend::attend;
-use sparse_ops::pattern::CsrPattern;
-use sparse_ops::pattern::Pattern;
+use sparse_ops::extend::{Scores, attend, read_ends};
+use sparse_ops::pattern::{CsrPattern, Pattern};
+use sparse_ops::{CsrTensor, Result};
 
 /// Configuration of a [`GatConv`].
 #[derive(Config, Debug)]
@@ -175,7 +171,7 @@ impl GatConv {
         }
         // Of the targets only their scores are needed: <t, W x> is a product with [d_input, heads] numbers.
         let to = target.times(op, head_scores(self.linear.weight.val(), self.target.val()))?;
-        let mut scores = edge_sums(pattern, to, head_scores(from.clone(), self.source.val()));
+        let mut scores = read_ends(pattern, to, head_scores(from.clone(), self.source.val()));
         if let (Some(features), Some(edge), Some(vector)) = (attended.features, &self.edge, &self.edge_attention) {
             scores = scores + features.matmul(head_scores(edge.weight.val(), vector.val()));
         }

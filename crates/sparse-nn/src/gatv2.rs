@@ -8,11 +8,9 @@ use burn::module::{Module, Param};
 use burn::nn::{Dropout, DropoutConfig, Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Result;
-use sparse_ops::extend::Scores;
-use sparse_ops::extend::attend;
+use sparse_ops::extend::{Scores, attend};
 use sparse_ops::pattern::CsrPattern;
+use sparse_ops::{CsrTensor, Result};
 
 /// Configuration of a [`Gatv2Conv`].
 #[derive(Config, Debug)]

@@ -1,19 +1,9 @@
 //! The scores of GATv2, without the features of all edges in memory.
 
 use super::activation::leaky_relu;
-use burn::tensor::{Int, Tensor};
-use sparse_ops::extend::Exact;
-use sparse_ops::extend::Lazy;
-use sparse_ops::extend::Made;
-use sparse_ops::extend::Memo;
-use sparse_ops::extend::Structure;
-use sparse_ops::extend::is_16_bit;
-use sparse_ops::extend::kernel;
-use sparse_ops::extend::sum_dim;
-use sparse_ops::extend::wide;
-use sparse_ops::extend::{Erased, record};
-use sparse_ops::pattern::CsrPattern;
-use sparse_ops::pattern::Pattern;
+use burn::tensor::{DType, Int, Tensor};
+use sparse_ops::extend::{Derived, Erased, Exact, Lazy, kept, kernel, record, sum_dim, wide};
+use sparse_ops::pattern::{CsrPattern, Pattern};
 use std::sync::Arc;
 
 /// The fewest edges of a chunk: smaller ones would cost more in launches than they save in memory.
@@ -41,11 +31,7 @@ struct Chunks {
 #[derive(PartialEq, Eq)]
 struct InChunks;
 
-impl Made for Chunks {
-    fn memos(&self) -> Vec<&Memo> {
-        vec![]
-    }
-
+impl Derived for Chunks {
     fn held(&self) -> usize {
         // Each edge has a row, a column and a place in the order by source; each chunk has pointers to the nodes.
         self.list.iter().map(|chunk| 3 * chunk.len() + self.shape[0] + self.shape[1]).sum()
@@ -65,14 +51,13 @@ impl Chunk {
 
 impl Chunks {
     fn of(pattern: &CsrPattern) -> Self {
-        pattern.memo().get(InChunks, || {
-            let matrix = pattern.matrix().expect("a CSR pattern of rank 2 is a matrix");
-            let (nnz, [rows, cols]) = (pattern.nnz(), matrix.size());
+        kept(pattern, InChunks, || {
+            let (nnz, rows, cols) = (pattern.nnz(), pattern.rows(), pattern.cols());
             let size = rows.max(cols).max(FEWEST);
             let chunk = |start: usize| {
                 let length = size.min(nnz - start);
                 let part = |ids: &Tensor<1, Int>| ids.clone().narrow(0, start, length);
-                let (rows, cols) = (part(matrix.row_ids()), part(matrix.col_ids()));
+                let (rows, cols) = (part(pattern.row_ids()), part(pattern.col_idx()));
                 Chunk { start, rows, cols, by_row: Lazy::new(), by_col: Lazy::new() }
             };
             Self { list: Arc::new((0..nnz).step_by(size).map(chunk).collect()), shape: [rows, cols] }
@@ -149,7 +134,7 @@ pub(super) fn gatv2_scores(
     }
     // Scores are sums, and so are gradients: 16-bit floats are added up in f32.
     let dtype = source.dtype();
-    if is_16_bit(dtype) {
+    if matches!(dtype, DType::F16 | DType::BF16) {
         let edges = edges.map(|(edges, weight)| (wide(edges), wide(weight)));
         let scores = gatv2_scores(pattern, [wide(target), wide(source)], wide(attention), edges, slope);
         return scores.cast(dtype);

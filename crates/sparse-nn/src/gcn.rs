@@ -6,15 +6,10 @@ use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, Param};
 use burn::nn::Initializer;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::extend::linear;
-use sparse_ops::extend::same_elements;
-use sparse_ops::extend::{is_dropped, lookup};
+use sparse_ops::extend::{Parts, Recent, linear, same_elements};
 use sparse_ops::ops::Epilogue;
-use sparse_ops::pattern::CsrPattern;
-use sparse_ops::pattern::Pattern;
-use sparse_ops::{Result, SparseError};
-use std::sync::{Arc, Mutex, PoisonError};
+use sparse_ops::pattern::{CsrPattern, Pattern};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// Configuration of a [`GcnConv`].
 #[derive(Config, Debug)]
@@ -91,39 +86,10 @@ pub struct GcnConv {
 }
 
 /// Normalised adjacencies, with the patterns that they were made from. Clones of the layer share them.
-#[derive(Clone, Debug, Default)]
-struct Kept(Arc<Mutex<Vec<(CsrPattern, CsrTensor<2>)>>>);
+type Kept = Recent<(CsrPattern, CsrTensor<2>)>;
 
-impl Kept {
-    /// How many adjacencies are kept. A training and an evaluation copy of two graphs fit.
-    const MOST: usize = 4;
-
-    /// The normalised adjacency of this pattern and device, from `make` if it is not kept.
-    fn get(&self, of: &CsrTensor<2>, make: impl FnOnce() -> Result<CsrTensor<2>>) -> Result<CsrTensor<2>> {
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |(pattern, kept): &&(CsrPattern, CsrTensor<2>)| {
-            pattern.is_same(of.pattern()) && kept.device() == of.device() && kept.dtype() == of.dtype()
-        };
-        if let Some(kept) = lookup(|| lock().iter().find(same).map(|(_, kept)| kept.clone())) {
-            return Ok(kept);
-        }
-        let made = make()?;
-        if is_dropped() {
-            return Ok(made);
-        }
-        let mut all = lock();
-        // Another thread may have made it meanwhile. Then all of them share the first one.
-        if let Some((_, kept)) = all.iter().find(same) {
-            return Ok(kept.clone());
-        }
-        let kept = all.len().min(Self::MOST - 1);
-        let left = all.split_off(kept);
-        all.insert(0, (of.pattern().clone(), made.clone()));
-        drop(all);
-        drop(left);
-        Ok(made)
-    }
-}
+/// How many adjacencies are kept. A training and an evaluation copy of two graphs fit.
+const MOST_KEPT: usize = 4;
 
 impl GcnConvConfig {
     /// A layer on `device`.
@@ -132,7 +98,7 @@ impl GcnConvConfig {
         let weight = self.initializer.init_with([self.d_input, self.d_output], fan_in, fan_out, device);
         let bias = self.bias.then(|| Initializer::Zeros.init([self.d_output], device));
         let loop_weight = self.self_loops.then_some(if self.improved { 2.0 } else { 1.0 });
-        let kept = (self.normalize && self.cached).then(Kept::default);
+        let kept = (self.normalize && self.cached).then(|| Kept::new(MOST_KEPT));
         GcnConv { weight, bias, relu: self.relu, normalize: self.normalize, loop_weight, kept }
     }
 }
@@ -149,7 +115,7 @@ impl GcnConv {
         const OP: &str = "GcnConv::forward";
         let weight = self.weight.val();
         check(OP, adjacency.dims(), x.dims(), weight.dims())?;
-        same_elements(OP, &adjacency.values, &x)?;
+        same_elements(OP, &adjacency.rows(), &x)?;
         same_elements(OP, &x, &weight)?;
         if x.dims()[1] < weight.dims()[1] {
             let gathered = self.operator(adjacency)?.try_matmul(x)?;
@@ -169,8 +135,8 @@ impl GcnConv {
         const OP: &str = "GcnConv::forward_sparse";
         let weight = self.weight.val();
         check(OP, adjacency.dims(), x.dims(), weight.dims())?;
-        same_elements(OP, &adjacency.values, &x.values)?;
-        same_elements(OP, &x.values, &weight)?;
+        same_elements(OP, &adjacency.rows(), &x.rows())?;
+        same_elements(OP, &x.rows(), &weight)?;
         let epilogue = self.epilogue(OP, &weight)?;
         self.operator(adjacency)?.try_matmul_then(x.try_matmul(weight)?, epilogue)
     }
@@ -201,7 +167,14 @@ impl GcnConv {
             None => try_symmetric_normalization(adjacency, false),
         };
         match &self.kept {
-            Some(kept) if !adjacency.is_tracked() => kept.get(adjacency, make),
+            Some(kept) if !adjacency.is_tracked() => {
+                let same = |(pattern, kept): &(CsrPattern, CsrTensor<2>)| {
+                    let alike = kept.device() == adjacency.device() && kept.dtype() == adjacency.dtype();
+                    pattern.is_same(adjacency.pattern()) && alike
+                };
+                let make = || Ok((adjacency.pattern().clone(), make()?));
+                Ok(kept.get(same, make)?.1)
+            }
             _ => make(),
         }
     }

@@ -6,9 +6,8 @@ use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Result;
 use sparse_ops::extend::expand;
+use sparse_ops::{CsrTensor, Result};
 
 /// Configuration of a [`GinConv`].
 #[derive(Config, Debug)]

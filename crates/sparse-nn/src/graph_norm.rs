@@ -8,11 +8,8 @@ use burn::nn::Initializer;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::Result;
-use sparse_ops::extend::biased;
-use sparse_ops::extend::same_elements;
-use sparse_ops::extend::wide;
-use sparse_ops::ops::IndexPlan;
-use sparse_ops::ops::Reduce;
+use sparse_ops::extend::{add_bias, same_elements, wide};
+use sparse_ops::ops::{IndexPlan, Reduce};
 
 /// Configuration of a [`GraphNorm`].
 #[derive(Config, Debug)]
@@ -92,6 +89,6 @@ impl GraphNorm {
         let variance = pool(OP, centred.clone().powi_scalar(2), graphs, Reduce::Mean)?;
         let factor = variance.add_scalar(self.epsilon).sqrt().recip() * gamma;
         let scaled = centred * graphs.try_select(factor, 0)?;
-        Ok(biased(scaled, beta.squeeze_dim(0)).cast(dtype))
+        Ok(add_bias(scaled, beta.squeeze_dim(0)).cast(dtype))
     }
 }

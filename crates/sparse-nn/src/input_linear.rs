@@ -4,8 +4,7 @@ use super::features::{Features, check_width};
 use burn::nn::Linear;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Result;
+use sparse_ops::{CsrTensor, Result};
 
 /// Burn's [`Linear`] on sparse rows: `x W + b`, `x [N, d_input]` to `[N, d_output]`. The weight and the bias are dense
 /// and are trained as always; `x` stays sparse.

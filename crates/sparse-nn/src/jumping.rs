@@ -7,9 +7,8 @@ use burn::nn::{BiLstm, BiLstmConfig, Linear, LinearConfig};
 use burn::tensor::activation::softmax;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::dtype_name;
 use sparse_ops::extend::same_elements;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{Result, SparseError, dtype_name};
 
 /// How [`JumpingKnowledge`] joins the outputs of the layers.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]

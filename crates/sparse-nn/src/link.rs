@@ -6,20 +6,10 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::CooTensor;
-use sparse_ops::Fill;
-use sparse_ops::SparseTensor;
-use sparse_ops::extend::Exact;
-use sparse_ops::extend::axis_map;
-use sparse_ops::extend::ints;
-use sparse_ops::extend::read_all;
-use sparse_ops::extend::read_rows;
-use sparse_ops::extend::same_device;
-use sparse_ops::extend::same_elements;
+use sparse_ops::extend::{Exact, Parts, coo_pattern, ints, read_all, read_at, same_device, same_elements};
 use sparse_ops::ops::try_masked_matmul;
-use sparse_ops::pattern::CooPattern;
-use sparse_ops::pattern::Pattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::pattern::{CooPattern, Pattern};
+use sparse_ops::{CooTensor, Fill, Result, SparseError, SparseTensor};
 
 /// Pairs of nodes, checked once: elements `(i, j)` of an adjacency `[M, N]`. A pair may be there several times.
 ///
@@ -82,7 +72,7 @@ impl NodePairs {
     ///
     /// `shape_mismatch` if there are not two rows; `index_out_of_range`, `unsupported_dtype`.
     pub fn from_indices(pairs: Tensor<2, Int>, shape: [usize; 2]) -> Result<Self> {
-        Ok(Self { pattern: CooPattern::checked("NodePairs::from_indices", pairs, &shape)? })
+        Ok(Self { pattern: coo_pattern("NodePairs::from_indices", pairs, &shape)? })
     }
 
     /// The stored elements of an adjacency, in their order: its edges.
@@ -237,8 +227,8 @@ impl MlpDecoder {
         if pairs.is_empty() {
             return Ok(Tensor::zeros([0], (&left.device(), left.dtype())));
         }
-        let left = read_rows(left, &axis_map(&pairs.pattern, 0));
-        let right = read_rows(right, &axis_map(&pairs.pattern, 1));
+        let left = read_at(&pairs.pattern, 0, left);
+        let right = read_at(&pairs.pattern, 1, right);
         let x = match self.combine {
             Combine::Product => left * right,
             Combine::Concat => Tensor::cat(vec![left, right], 1),

@@ -3,23 +3,10 @@
 use super::features::invalid;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Fill;
-use sparse_ops::SparseTensor;
-use sparse_ops::extend::BinaryOp;
-use sparse_ops::extend::Exact;
-use sparse_ops::extend::Put;
-use sparse_ops::extend::Structure;
-use sparse_ops::extend::axis_map;
-use sparse_ops::extend::read_rows;
-use sparse_ops::extend::run;
-use sparse_ops::extend::same_elements;
-use sparse_ops::extend::target;
-use sparse_ops::extend::zip;
+use sparse_ops::extend::{Parts, read_at, reduce_rows, same_elements};
 use sparse_ops::ops::Reduce;
 use sparse_ops::pattern::CsrPattern;
-use sparse_ops::pattern::Pattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{CsrTensor, Fill, Result, SparseError, SparseTensor};
 
 /// A layer that sends messages along edges:
 ///
@@ -134,7 +121,7 @@ impl<'a> Edges<'a> {
     fn checked(op: &'static str, adjacency: &'a CsrTensor<2>, source: Tensor<2>, target: Tensor<2>) -> Result<Self> {
         for (axis, x) in [(1, &source), (0, &target)] {
             check_rows(op, adjacency, axis, x)?;
-            same_elements(op, &adjacency.values, x)?;
+            same_elements(op, &adjacency.rows(), x)?;
         }
         Ok(Self { adjacency, source, target, features: None })
     }
@@ -148,7 +135,7 @@ impl<'a> Edges<'a> {
     pub fn try_with_features(mut self, features: Tensor<2>) -> Result<Self> {
         const OP: &str = "Edges::with_features";
         check_edges(OP, self.adjacency, "the edge features", &features)?;
-        same_elements(OP, &self.adjacency.values, &features)?;
+        same_elements(OP, &self.adjacency.rows(), &features)?;
         self.features = Some(features);
         Ok(self)
     }
@@ -170,12 +157,12 @@ impl<'a> Edges<'a> {
 
     /// `x_j`: the features of the source of each edge, `[nnz, F]`.
     pub fn source(&self) -> Tensor<2> {
-        at_edges(self.adjacency.pattern(), 1, self.source.clone())
+        read_at(self.adjacency.pattern(), 1, self.source.clone())
     }
 
     /// `x_i`: the features of the target of each edge, `[nnz, G]`.
     pub fn target(&self) -> Tensor<2> {
-        at_edges(self.adjacency.pattern(), 0, self.target.clone())
+        read_at(self.adjacency.pattern(), 0, self.target.clone())
     }
 
     /// The features of the target nodes themselves, `[M, G]`.
@@ -190,7 +177,7 @@ impl<'a> Edges<'a> {
 
     /// The values of the adjacency, `[nnz, 1]`.
     pub fn weights(&self) -> Tensor<2> {
-        self.adjacency.values.clone()
+        self.adjacency.rows().clone()
     }
 
     /// Rows of the sources `x` `[N, F]`, read at each edge: `[nnz, F]`. Backward: sums over each source's edges.
@@ -215,8 +202,8 @@ impl<'a> Edges<'a> {
 
     fn read(&self, op: &'static str, axis: usize, x: Tensor<2>) -> Result<Tensor<2>> {
         check_rows(op, self.adjacency, axis, &x)?;
-        same_elements(op, &self.adjacency.values, &x)?;
-        Ok(at_edges(self.adjacency.pattern(), axis, x))
+        same_elements(op, &self.adjacency.rows(), &x)?;
+        Ok(read_at(self.adjacency.pattern(), axis, x))
     }
 
     /// Softmax of scores `[nnz, H]` over the edges of each target, for each column on its own: attention. Backward: as
@@ -229,7 +216,7 @@ impl<'a> Edges<'a> {
     pub fn try_softmax(&self, scores: Tensor<2>) -> Result<Tensor<2>> {
         const OP: &str = "Edges::softmax";
         check_edges(OP, self.adjacency, "the scores", &scores)?;
-        same_elements(OP, &self.adjacency.values, &scores)?;
+        same_elements(OP, &self.adjacency.rows(), &scores)?;
         edge_softmax(self.adjacency.pattern(), scores)
     }
 
@@ -246,11 +233,11 @@ impl<'a> Edges<'a> {
     pub fn try_aggregate(&self, messages: Tensor<2>, reduce: Reduce) -> Result<Tensor<2>> {
         const OP: &str = "Edges::aggregate";
         check_edges(OP, self.adjacency, "the messages", &messages)?;
-        same_elements(OP, &self.adjacency.values, &messages)?;
+        same_elements(OP, &self.adjacency.rows(), &messages)?;
         if reduce == Reduce::Assign {
             return invalid(OP, "reduce must be add, mul, mean, amax or amin, got assign".into());
         }
-        Ok(to_targets(self.adjacency.pattern(), messages, reduce))
+        Ok(reduce_rows(self.adjacency.pattern(), messages, reduce))
     }
 }
 
@@ -278,41 +265,10 @@ pub(super) fn check_edges(
     if expected == got { Ok(()) } else { Err(SparseError::LengthMismatch { op, what, expected, got }) }
 }
 
-/// The row of `x` at the target (`axis` 0) or source (1) of each edge.
-pub(super) fn at_edges(pattern: &CsrPattern, axis: usize, x: Tensor<2>) -> Tensor<2> {
-    read_rows(x, &axis_map(pattern, axis))
-}
-
-/// The sum of the rows of both ends of each edge: of `target [M, F]` and `source [N, F]`.
-pub(super) fn edge_sums(pattern: &CsrPattern, target: Tensor<2>, source: Tensor<2>) -> Tensor<2> {
-    let none = || Tensor::zeros([1, target.dims()[1]], (&target.device().inner(), target.dtype()));
-    let [rows, cols] = [0, 1].map(|axis| Some(axis_map(pattern, axis)));
-    zip(BinaryOp::Add, (&target, none(), rows), (&source, none(), cols))
-}
-
 /// Softmax of scores `[nnz, H]` over the edges of each target.
 pub(super) fn edge_softmax(pattern: &CsrPattern, scores: Tensor<2>) -> Result<Tensor<2>> {
     let heads = scores.dims()[1];
     // With this fill the lines of a row are its stored elements, and each block element is on its own.
     let hybrid = SparseTensor::<CsrPattern, 3>::from_parts(pattern.clone(), scores, vec![heads], Fill::Undefined);
-    Ok(hybrid.try_softmax(1)?.values)
-}
-
-/// The messages `[nnz, F]` of each target, reduced to `[M, F]`.
-pub(super) fn to_targets(pattern: &CsrPattern, messages: Tensor<2>, reduce: Reduce) -> Tensor<2> {
-    let [count, features] = messages.dims();
-    let rows = pattern.shape()[0];
-    let zeros = Tensor::zeros([rows, features], (&messages.device(), messages.dtype()));
-    if count == 0 || features == 0 {
-        return zeros;
-    }
-    let matrix = pattern.matrix().expect("a CSR pattern of rank 2 is a matrix");
-    let put = Put {
-        index: matrix.row_ids().clone().reshape(Exact([count, 1])),
-        target: target([rows, features], 0, count, true),
-        reduce,
-        include_self: false,
-        groups: Some(matrix.groups()),
-    };
-    run(put, zeros, messages)
+    Ok(hybrid.try_softmax(1)?.rows().clone())
 }

@@ -9,8 +9,7 @@ use burn::nn::{BatchNorm, BatchNormConfig, Dropout, DropoutConfig, Linear, Linea
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Result;
+use sparse_ops::{CsrTensor, Result};
 
 /// A module that maps the features of each node: `[N, d_input]` to `[N, d_output]`.
 ///

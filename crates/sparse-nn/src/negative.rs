@@ -6,10 +6,8 @@ use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::index::sample;
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::extend::Structure;
 use sparse_ops::extend::read_all;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// `count` different pairs `(i, j)` that the adjacency `[M, N]` does not store, drawn uniformly: negative examples for
 /// the prediction of links.
@@ -40,9 +38,9 @@ pub fn try_negative_sampling(adjacency: &CsrTensor<2>, count: usize, seed: u64) 
         let (what, got) = ("the number of elements", rows as u128 * cols as u128);
         return Err(SparseError::Overflow { op: OP, what, limit: usize::MAX as u128, got });
     }
-    let matrix = adjacency.pattern().matrix().expect("a CSR pattern of rank 2 is a matrix");
-    let ptr = read_all(matrix.by_row().ptr.clone());
-    let stored = if adjacency.nnz() == 0 { vec![] } else { read_all(matrix.col_ids().clone()) };
+    let pattern = adjacency.pattern();
+    let ptr = read_all(pattern.row_ptr().clone());
+    let stored = if adjacency.nnz() == 0 { vec![] } else { read_all(pattern.col_idx().clone()) };
     // The columns of each row that are not drawn, and how many pairs are free in the rows before.
     let (mut taken, mut starts, mut free) = (Vec::with_capacity(stored.len() + rows), vec![0], vec![0usize]);
     for row in 0..rows {

@@ -1,20 +1,10 @@
 //! Normalisation of graph matrices by degrees.
 
-use burn::tensor::{Float, Tensor};
+use burn::tensor::Tensor;
 use sparse_macros::{async_variant, or_panic};
-use sparse_ops::CsrTensor;
-use sparse_ops::Fill;
-use sparse_ops::SparseTensor;
-use sparse_ops::extend::Exact;
-use sparse_ops::extend::Structure;
-use sparse_ops::extend::axis_map;
-use sparse_ops::extend::check_dim;
-use sparse_ops::extend::check_square;
-use sparse_ops::extend::move_rows;
-use sparse_ops::extend::read_rows;
-use sparse_ops::extend::with_diagonal;
+use sparse_ops::extend::{Exact, Parts, check_square, move_rows, read_at, with_diagonal};
 use sparse_ops::pattern::Pattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{CsrTensor, Result, SparseError, SparseTensor};
 
 /// `D^-1/2 (A + I) D^-1/2`, with `D` the diagonal matrix of the row sums of `A + I`. Without `self_loops`, `A` takes
 /// the place of `A + I`.
@@ -55,7 +45,7 @@ pub fn try_symmetric_normalization(adjacency: &CsrTensor<2>, self_loops: bool) -
 /// `D^-1/2 A D^-1/2` for the row sums `D` of a square matrix.
 fn by_degrees(matrix: &CsrTensor<2>) -> Result<CsrTensor<2>> {
     let factor = inverse(matrix.try_row_sums()?, Tensor::sqrt);
-    let values = matrix.values.clone() * at_elements(&factor, matrix, 0) * at_elements(&factor, matrix, 1);
+    let values = matrix.rows().clone() * at_elements(&factor, matrix, 0) * at_elements(&factor, matrix, 1);
     Ok(matrix.with_rows(values, matrix.fill().clone()))
 }
 
@@ -84,13 +74,13 @@ pub fn try_gcn_normalization(adjacency: &CsrTensor<2>, loop_weight: f64) -> Resu
     const OP: &str = "gcn_normalization";
     check_square(OP, adjacency)?;
     check_fill(OP, adjacency)?;
-    check_dim(OP, adjacency.dims()[0], adjacency.pattern().memo().held())?;
+    adjacency.check_dim(OP, adjacency.dims()[0])?;
     let (pattern, [map, _]) = with_diagonal(adjacency.pattern());
     if pattern.nnz() == 0 {
         return Ok(adjacency.clone());
     }
-    let weight = Fill::<Float>::scalar(loop_weight).row(1, adjacency.dtype(), &adjacency.device().inner());
-    let values = move_rows(adjacency.values.clone(), weight, &map);
+    let weight = Tensor::full([1, 1], loop_weight, (&adjacency.device().inner(), adjacency.dtype()));
+    let values = move_rows(adjacency.rows().clone(), weight, &map);
     by_degrees(&CsrTensor::from_parts(pattern, values, vec![], adjacency.fill().clone()))
 }
 
@@ -104,7 +94,7 @@ pub fn try_gcn_normalization(adjacency: &CsrTensor<2>, loop_weight: f64) -> Resu
 pub fn try_row_normalization(x: &CsrTensor<2>) -> Result<CsrTensor<2>> {
     check_fill("row_normalization", x)?;
     let factor = inverse(x.try_row_sums()?, |sum| sum);
-    Ok(x.with_rows(x.values.clone() * at_elements(&factor, x, 0), x.fill().clone()))
+    Ok(x.with_rows(x.rows().clone() * at_elements(&factor, x, 0), x.fill().clone()))
 }
 
 pub(super) fn check_fill<P: Pattern, const D: usize>(op: &'static str, tensor: &SparseTensor<P, D>) -> Result<()> {
@@ -127,5 +117,5 @@ pub(super) fn inverse(sums: Tensor<1>, f: impl Fn(Tensor<2>) -> Tensor<2>) -> Te
 
 /// For every element the factor of its row (`dim` 0) or column (`dim` 1).
 pub(super) fn at_elements(factor: &Tensor<2>, matrix: &CsrTensor<2>, dim: usize) -> Tensor<2> {
-    read_rows(factor.clone(), &axis_map(matrix.pattern(), dim))
+    read_at(matrix.pattern(), dim, factor.clone())
 }

@@ -3,8 +3,7 @@
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
 use sparse_ops::extend::same_elements;
-use sparse_ops::ops::IndexPlan;
-use sparse_ops::ops::Reduce;
+use sparse_ops::ops::{IndexPlan, Reduce};
 use sparse_ops::{Result, SparseError};
 
 /// `out[g] = sum of x[i] over the nodes i of graph g`: `[N, F]` to `[G, F]`.

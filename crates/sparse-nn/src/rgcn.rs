@@ -5,9 +5,8 @@ use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
 use sparse_ops::extend::Exact;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// Configuration of an [`RgcnConv`].
 #[derive(Config, Debug)]

@@ -7,9 +7,8 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Result;
 use sparse_ops::extend::wide;
+use sparse_ops::{CsrTensor, Result};
 
 /// Configuration of a [`SageConv`].
 #[derive(Config, Debug)]

@@ -8,17 +8,10 @@ use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::index::sample;
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::dense_limit;
-use sparse_ops::extend::Exact;
-use sparse_ops::extend::biased;
-use sparse_ops::extend::cells;
-use sparse_ops::extend::index_dtype;
-use sparse_ops::extend::ints;
-use sparse_ops::extend::same_elements;
+use sparse_ops::extend::{Exact, Parts, add_bias, cells, index_dtype_for, ints, same_elements};
 use sparse_ops::module::CsrParam;
 use sparse_ops::pattern::CsrPattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{CsrTensor, Result, SparseError, dense_limit};
 
 /// Configuration of a [`SparseLinear`].
 #[derive(Config, Debug)]
@@ -139,7 +132,7 @@ fn random_pattern(shape: [usize; 2], stored: usize, seed: u64, device: &Device) 
     }
     let columns = at.iter().map(|position| (position % shape[1]) as i64).collect();
     let columns = match stored {
-        0 => Tensor::empty([0], (device, index_dtype(&shape, 0))),
+        0 => Tensor::empty([0], (device, index_dtype_for(shape[0].max(shape[1])))),
         _ => ints(columns, [stored], device),
     };
     CsrPattern::new_unchecked(ints(ptr, [shape[0] + 1], device), columns, &shape)
@@ -162,7 +155,7 @@ impl SparseLinear {
             return Err(SparseError::ShapeMismatch { op: "SparseLinear::from_weight", rule, left, right });
         }
         if let Some(bias) = &bias {
-            same_elements("SparseLinear::from_weight", &weight.values, bias)?;
+            same_elements("SparseLinear::from_weight", weight.rows(), bias)?;
         }
         let bias = bias.map(|bias| Param::from_tensor(bias.detach()));
         Ok(SparseLinear { weight: CsrParam::from_tensor(weight), bias, probe: None })
@@ -208,7 +201,7 @@ impl SparseLinear {
 
     fn with_bias(&self, out: Tensor<2>) -> Tensor<2> {
         match &self.bias {
-            Some(bias) => biased(out, bias.val()),
+            Some(bias) => add_bias(out, bias.val()),
             None => out,
         }
     }

@@ -9,12 +9,8 @@ use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, Param};
 use burn::nn::Initializer;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::extend::associate;
-use sparse_ops::extend::index_dtype_for;
-use sparse_ops::extend::index_tensor;
-use sparse_ops::extend::same_elements;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::extend::{associate, index_dtype_for, index_tensor, same_elements};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// Configuration of a [`RowTable`].
 #[derive(Config, Debug)]

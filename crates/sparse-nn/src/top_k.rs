@@ -7,12 +7,9 @@ use burn::module::{Module, Param};
 use burn::nn::Initializer;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Result;
-use sparse_ops::extend::Exact;
-use sparse_ops::extend::ints;
-use sparse_ops::extend::read_all;
+use sparse_ops::extend::{Exact, ints, read_all};
 use sparse_ops::ops::IndexPlan;
+use sparse_ops::{CsrTensor, Result};
 
 /// Configuration of a [`TopKPool`].
 #[derive(Config, Debug)]

@@ -3,20 +3,17 @@
 use super::attention::{attention_forwards, check_inputs, columns, head_products, join_heads, weighted_sums};
 use super::dropout::dropout;
 use super::features::{Features, check_dropout, check_square, invalid};
-use super::message_passing::{at_edges, edge_softmax, to_targets};
+use super::message_passing::edge_softmax;
 use burn::config::Config;
 use burn::module::Module;
 use burn::nn::{Dropout, DropoutConfig, Linear, LinearConfig};
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Result;
-use sparse_ops::extend::Scores;
-use sparse_ops::extend::attend;
+use sparse_ops::extend::{Scores, attend, read_at, reduce_rows};
 use sparse_ops::ops::Reduce;
-use sparse_ops::pattern::CsrPattern;
-use sparse_ops::pattern::Pattern;
+use sparse_ops::pattern::{CsrPattern, Pattern};
+use sparse_ops::{CsrTensor, Result};
 
 /// Configuration of a [`TransformerConv`].
 #[derive(Config, Debug)]
@@ -155,7 +152,7 @@ impl TransformerConv {
                     + edge_products(pattern, &query, features, weight, heads);
                 // Not div_scalar: in Burn 0.22 its gradient is rounded to f32.
                 let weights = dropout(edge_softmax(pattern, scores.mul_scalar(scale))?, &self.dropout);
-                weighted_sums(pattern, &weights, &value)? + edge_sums(pattern, &weights, features, weight)
+                weighted_sums(pattern, &weights, &value)? + read_ends(pattern, &weights, features, weight)
             }
         };
         let out = join_heads(out, heads, self.concat);
@@ -178,17 +175,17 @@ fn edge_products(
 ) -> Tensor<2> {
     let parts = (0..heads).map(|head| {
         let back = columns(query, heads, head).matmul(columns(weight, heads, head).swap_dims(0, 1));
-        (at_edges(pattern, 0, back) * features.clone()).sum_dim(1)
+        (read_at(pattern, 0, back) * features.clone()).sum_dim(1)
     });
     Tensor::cat(parts.collect(), 1)
 }
 
 /// `sum_j alpha_ij E e_ij` of each head as `E sum_j alpha_ij e_ij`, `[M, H * C]`.
-fn edge_sums(pattern: &CsrPattern, weights: &Tensor<2>, features: &Tensor<2>, weight: &Tensor<2>) -> Tensor<2> {
+fn read_ends(pattern: &CsrPattern, weights: &Tensor<2>, features: &Tensor<2>, weight: &Tensor<2>) -> Tensor<2> {
     let heads = weights.dims()[1];
     let parts = (0..heads).map(|head| {
         let messages = features.clone() * weights.clone().narrow(1, head, 1);
-        to_targets(pattern, messages, Reduce::Add).matmul(columns(weight, heads, head))
+        reduce_rows(pattern, messages, Reduce::Add).matmul(columns(weight, heads, head))
     });
     Tensor::cat(parts.collect(), 1)
 }

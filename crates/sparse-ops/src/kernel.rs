@@ -1,7 +1,7 @@
 //! Typed calls of the kernels. [`sparse_burn::kernel`] declares each of them once. A call removes the autodiff
 //! association of its tensors.
 
-pub use sparse_burn::kernel::*;
+pub(crate) use sparse_burn::kernel::*;
 
 use crate::base::index::index_tensor;
 use crate::base::kind::Kind;
@@ -15,18 +15,18 @@ pub type Compressed = RowsView<Tensor<1, Int>>;
 pub type Arrays = PatternArrays<Tensor<1, Int>, Tensor<2, Int>>;
 
 /// A reduction into positions along an axis, without the tensors of values.
-pub type Put<const DI: usize> = sparse_burn::Put<Tensor<DI, Int>, Tensor<1, Int>>;
+pub(crate) type Put<const DI: usize> = sparse_burn::Put<Tensor<DI, Int>, Tensor<1, Int>>;
 
 /// The values that a put chose, and the positions of ties.
-pub type Record = (Tensor<1, Int>, Tensor<1, Int>);
+pub(crate) type Record = (Tensor<1, Int>, Tensor<1, Int>);
 
 /// Compressed rows in another index dtype.
-pub fn cast_rows(rows: &Compressed, dtype: DType) -> Compressed {
+pub(crate) fn cast_rows(rows: &Compressed, dtype: DType) -> Compressed {
     rows.clone().map(|list| index_tensor(list, dtype))
 }
 
 /// The arrays of a pattern in another index dtype.
-pub fn cast_arrays(arrays: Arrays, dtype: DType) -> Arrays {
+pub(crate) fn cast_arrays(arrays: Arrays, dtype: DType) -> Arrays {
     match arrays {
         Arrays::Coo(indices) => Arrays::Coo(index_tensor(indices, dtype)),
         Arrays::Csr(ptr, col) => Arrays::Csr(index_tensor(ptr, dtype), index_tensor(col, dtype)),
@@ -36,7 +36,7 @@ pub fn cast_arrays(arrays: Arrays, dtype: DType) -> Arrays {
 /// `list[map[k]]` for each `k`.
 ///
 /// On a CPU this is the kernel that moves rows: it runs on all threads, Burn's `select` on one.
-pub fn pick(list: &Tensor<1, Int>, map: &Tensor<1, Int>) -> Tensor<1, Int> {
+pub(crate) fn pick(list: &Tensor<1, Int>, map: &Tensor<1, Int>) -> Tensor<1, Int> {
     let ([old], [new]) = (list.dims(), map.dims());
     if old == 0 || new == 0 || is_gpu(&map.device()) {
         return list.clone().select(0, map.clone());
@@ -49,7 +49,7 @@ pub fn pick(list: &Tensor<1, Int>, map: &Tensor<1, Int>) -> Tensor<1, Int> {
 /// The union of two patterns and `op` of their values in one pass, or `None` where two passes are faster or the only
 /// way. One pass takes half the time for compressed rows of single values on a CPU. On a GPU every merge waits for the
 /// size of its result, so a loop is faster with one merge whose index maps are kept.
-pub fn union_zip<K: Kind>(
+pub(crate) fn union_zip<K: Kind>(
     op: BinaryOp,
     patterns: [&Arrays; 2],
     values: [&Tensor<2, K>; 2],
@@ -103,7 +103,7 @@ impl<const D: usize> Drops<D> {
 /// The gradient of what ReLU took, from its result and the gradient of that.
 ///
 /// On a CPU this is a kernel: it runs on all threads, Burn's operations on one.
-pub fn relu_backward(out: &Tensor<2>, grad: Tensor<2>) -> Tensor<2> {
+pub(crate) fn relu_backward(out: &Tensor<2>, grad: Tensor<2>) -> Tensor<2> {
     if grad.shape().num_elements() == 0 || is_gpu(&grad.device()) {
         return grad.mask_fill(out.clone().lower_equal_elem(0), 0);
     }
@@ -116,7 +116,7 @@ const LARGE: usize = 1 << 15;
 /// The product of two dense matrices, each of them transposed if `transposed` says so.
 ///
 /// On a CPU a large result lies in memory that is used again. Otherwise this is Burn's product.
-pub fn matmul(x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2]) -> Tensor<2> {
+pub(crate) fn matmul(x: Tensor<2>, y: Tensor<2>, transposed: [bool; 2]) -> Tensor<2> {
     let size = |tensor: &Tensor<2>, at: usize, transposed: bool| tensor.dims()[if transposed { 1 - at } else { at }];
     let elements = size(&x, 0, transposed[0]).saturating_mul(size(&y, 1, transposed[1]));
     let wide = matches!(x.dtype(), DType::F32 | DType::F64);
@@ -132,7 +132,7 @@ const SHORT: usize = 4096;
 
 /// Whether softmax within segments is one kernel: on a GPU, and on a CPU for short segments whose rows are in order.
 /// Otherwise it is a chain of kernels.
-pub fn fuses_softmax(rows: usize, order: Option<&Tensor<1, Int>>, ptr: &Tensor<1, Int>) -> bool {
+pub(crate) fn fuses_softmax(rows: usize, order: Option<&Tensor<1, Int>>, ptr: &Tensor<1, Int>) -> bool {
     let short = rows / SHORT < ptr.dims()[0] - 1;
     is_gpu(&ptr.device()) || short && order.is_none()
 }

@@ -3,7 +3,7 @@
 //! Both operations are linear, and each is the transpose of the other. So the backward pass of one runs the kernel of
 //! the other.
 
-pub mod zip;
+pub(crate) mod zip;
 
 use crate::base::exact::Exact;
 use crate::base::index::count_up;
@@ -21,7 +21,7 @@ const SPARSE_LINES: usize = 4;
 
 /// Whether sums of so many elements into so many lines leave most lines empty. A GPU writes them all at full bandwidth,
 /// and finding the others there would wait for their number.
-pub fn mostly_empty(lines: usize, elements: usize, device: &Device) -> bool {
+pub(crate) fn mostly_empty(lines: usize, elements: usize, device: &Device) -> bool {
     lines / SPARSE_LINES > elements && !sparse_burn::is_gpu(device)
 }
 
@@ -45,6 +45,7 @@ impl fmt::Debug for RowMap {
 }
 
 impl RowMap {
+    /// A map of `old` rows: `map[k]` is the old row of new row `k`, or `old` for the fill.
     pub fn new(map: Tensor<1, Int>, old: usize) -> Self {
         Self::with(map, old, Lazy::new(), false, Lazy::new())
     }
@@ -60,7 +61,7 @@ impl RowMap {
     }
 
     /// A map whose new rows are grouped already, as [`groups`](Self::groups) gives them.
-    pub fn grouped(map: Tensor<1, Int>, old: usize, groups: (Tensor<1, Int>, Tensor<1, Int>)) -> Self {
+    pub(crate) fn grouped(map: Tensor<1, Int>, old: usize, groups: (Tensor<1, Int>, Tensor<1, Int>)) -> Self {
         Self::with(map, old, Lazy::new(), false, groups.into())
     }
 
@@ -77,6 +78,7 @@ impl RowMap {
         Self::with(map, old, Lazy::from(inverse), false, Lazy::new())
     }
 
+    /// The old row of each new one.
     pub fn map(&self) -> &Tensor<1, Int> {
         &self.0.map
     }
@@ -87,7 +89,7 @@ impl RowMap {
     }
 
     /// The gradients of the old rows (if `values`) and of the fill (if `fill`), from that of the new rows.
-    pub fn back(&self, grad: &Tensor<2>, values: bool, fill: bool) -> [Option<Tensor<2>>; 2] {
+    pub(crate) fn back(&self, grad: &Tensor<2>, values: bool, fill: bool) -> [Option<Tensor<2>>; 2] {
         if self.0.permutes {
             // Grouping by a permutation inverts it.
             self.0.inverse.get(|| kernel::group_by(&self.0.map, self.0.old).0);
@@ -125,13 +127,13 @@ impl RowMap {
     }
 
     /// New rows grouped by their old row; the last group has those that take the fill.
-    pub fn groups(&self) -> &(Tensor<1, Int>, Tensor<1, Int>) {
+    pub(crate) fn groups(&self) -> &(Tensor<1, Int>, Tensor<1, Int>) {
         self.0.groups.get(|| kernel::group_by(&self.0.map, self.0.old + 1))
     }
 }
 
 /// The distinct keys in `[0, size)`, ascending, and the positions of each.
-pub fn distinct(keys: &Tensor<1, Int>, size: usize) -> (Tensor<1, Int>, RowSums) {
+pub(crate) fn distinct(keys: &Tensor<1, Int>, size: usize) -> (Tensor<1, Int>, RowSums) {
     let count = keys.dims()[0];
     let (found, order, ptr) = kernel::coalesce(keys.clone().reshape(Exact([1, count])), &[size][..]);
     let unique = found.dims()[1];
@@ -176,30 +178,30 @@ impl RowSums {
     }
 
     /// The order that puts the rows of each sum next to each other; `None` if they are consecutive already.
-    pub fn order(&self) -> Option<&Tensor<1, Int>> {
+    pub(crate) fn order(&self) -> Option<&Tensor<1, Int>> {
         self.0.order.as_ref()
     }
 
     /// The start of each sum in the order.
-    pub fn ptr(&self) -> &Tensor<1, Int> {
+    pub(crate) fn ptr(&self) -> &Tensor<1, Int> {
         &self.0.ptr
     }
 
     /// `(order, ptr)` for `old` rows, as `put` takes them: with an order in every case.
-    pub fn groups(&self, old: usize) -> (Tensor<1, Int>, Tensor<1, Int>) {
+    pub(crate) fn groups(&self, old: usize) -> (Tensor<1, Int>, Tensor<1, Int>) {
         let order = self.order().unwrap_or_else(|| self.0.identity.get(|| count_up(old, self.ptr())));
         (order.clone(), self.ptr().clone())
     }
 
     /// The place of each old row in the order.
-    pub fn places(&self) -> Option<&Tensor<1, Int>> {
+    pub(crate) fn places(&self) -> Option<&Tensor<1, Int>> {
         // The order is a permutation: grouping by it inverts it.
         let inverse = |order: &Tensor<1, Int>| kernel::group_by(order, order.dims()[0]).0;
         self.0.order.as_ref().map(|order| self.0.places.get(|| inverse(order)))
     }
 
     /// The sum that each of `old` rows belongs to.
-    pub fn owner(&self, old: usize) -> &Tensor<1, Int> {
+    pub(crate) fn owner(&self, old: usize) -> &Tensor<1, Int> {
         self.0.owner.get(|| {
             let sorted = kernel::expand_ptr(&self.0.ptr, old);
             match self.places() {

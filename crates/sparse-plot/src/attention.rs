@@ -7,10 +7,9 @@ use super::force::places;
 use super::shapes::{Panel, Shape, Tone};
 use super::spy::ends;
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::extend::read_data;
+use sparse_ops::extend::{Parts, read_data};
 use sparse_ops::pattern::Pattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// Nodes and edges of a plot.
 const NODES: usize = 500;
@@ -47,7 +46,7 @@ const EDGES: usize = 3000;
 pub fn try_attention<const D: usize>(graph: &CsrTensor<D>, labels: &[i64]) -> Result<Plot> {
     const OP: &str = "attention";
     let shape = graph.pattern().shape();
-    let (nodes, [_, block]) = (shape[0], graph.values.dims());
+    let (nodes, [_, block]) = (shape[0], graph.rows().dims());
     if shape != [nodes, nodes] {
         let rule = "the sparse dims must be those of one square matrix, got {left}";
         return Err(SparseError::ShapeMismatch { op: OP, rule, left: shape.to_vec(), right: vec![] });
@@ -61,7 +60,7 @@ pub fn try_attention<const D: usize>(graph: &CsrTensor<D>, labels: &[i64]) -> Re
     let ends: Vec<(usize, usize)> = rows.iter().zip(&cols).map(|(&row, &col)| (row as usize, col as usize)).collect();
     let mut weights = vec![0.0; ends.len()];
     if !ends.is_empty() && block > 0 {
-        let values: Vec<f64> = read_data(graph.values.clone().inner()).iter::<f64>().collect();
+        let values: Vec<f64> = read_data(graph.rows().clone().inner()).iter::<f64>().collect();
         weights = values.chunks(block).map(|heads| heads.iter().sum::<f64>().abs() / block as f64).collect();
     }
     let places = places(nodes, &ends);

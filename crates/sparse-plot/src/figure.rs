@@ -127,7 +127,7 @@ impl Plot {
     /// # Errors
     ///
     /// As [`to_svg`](Self::to_svg).
-    #[cfg(feature = "plot-png")]
+    #[cfg(feature = "png")]
     pub fn to_png(&self) -> Result<Vec<u8>> {
         const OP: &str = "Plot::to_png";
         super::png::render(self.pixels(OP)?, |page| self.draw(page))
@@ -139,7 +139,7 @@ impl Plot {
     /// # Errors
     ///
     /// As [`to_png`](Self::to_png); `invalid` for a file that cannot be written.
-    #[cfg(feature = "plot-png")]
+    #[cfg(feature = "png")]
     pub fn png(&self, path: impl AsRef<Path>) -> Result<()> {
         write("Plot::png", path.as_ref(), &self.to_png()?)
     }

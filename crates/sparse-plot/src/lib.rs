@@ -33,7 +33,7 @@ mod figure;
 mod force;
 mod histogram;
 mod pca;
-#[cfg(feature = "plot-png")]
+#[cfg(feature = "png")]
 mod png;
 mod shapes;
 mod spy;

@@ -4,11 +4,9 @@ use super::axis::Axis;
 use super::figure::Plot;
 use super::shapes::{Panel, Shape, Swatch, Tone};
 use sparse_macros::or_panic;
-use sparse_ops::Kind;
-use sparse_ops::SparseTensor;
 use sparse_ops::extend::read_data;
 use sparse_ops::pattern::Pattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{Kind, Result, SparseError, SparseTensor};
 
 /// Up to this many elements each is drawn; more are counted in cells of a grid with at most this many along an axis.
 const ELEMENTS: usize = 3000;

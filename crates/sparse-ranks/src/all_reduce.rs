@@ -2,15 +2,13 @@
 
 use super::collective::Collective;
 use super::describe::Description;
-use super::handshake::{Agreed, Handshake, shake, invalid};
+use super::handshake::{Agreed, Handshake, invalid, shake};
 use super::mean::{mean_of_parts, width};
-use sparse_ops::extend::Exact;
-use sparse_ops::dtype_name;
 use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::optim::GradientsParams;
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use sparse_ops::extend::read_data;
-use sparse_ops::Result;
+use sparse_ops::extend::{Exact, read_data};
+use sparse_ops::{Result, dtype_name};
 use std::collections::{HashMap, HashSet};
 
 /// Elements of small parameters that travel together.

@@ -2,7 +2,7 @@
 
 use super::collective::{Collective, Message, gather};
 use super::describe::Description;
-use super::handshake::{Handshake, shake, invalid};
+use super::handshake::{Handshake, invalid, shake};
 use burn::module::Module;
 use burn::store::ModuleRecord;
 use burn::tensor::Bytes;

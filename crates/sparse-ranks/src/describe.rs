@@ -1,10 +1,9 @@
 //! What must be the same on all ranks, as text and as a number.
 
-use sparse_ops::dtype_name;
-use sparse_ops::extend::CONTAINER;
 use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::tensor::{Bool, DType, Int, Shape, Tensor};
-use sparse_ops::extend::read_data;
+use sparse_ops::dtype_name;
+use sparse_ops::extend::{CONTAINER, read_data};
 use std::collections::HashMap;
 
 /// A line for each thing that must agree.

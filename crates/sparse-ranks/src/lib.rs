@@ -72,8 +72,6 @@ mod handshake;
 mod mean;
 #[cfg(feature = "mpi")]
 mod mpi;
-#[cfg(feature = "mmap")]
-mod partition;
 mod rows;
 mod threads;
 
@@ -83,7 +81,5 @@ pub use collective::{Collective, Message};
 pub use handshake::agree;
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
-#[cfg(feature = "mmap")]
-pub use partition::{features::PartFeatures, part::Partition, sampler::PartSampler};
 pub use rows::all_reduce_rows;
 pub use threads::Threads;

@@ -1,9 +1,8 @@
 //! The weighted mean of arrays of floats, which are given as bytes.
 
-use sparse_ops::dtype_name;
 use burn::tensor::DType;
 use half::{bf16, f16};
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{Result, SparseError, dtype_name};
 
 /// Bytes of an element.
 pub(super) fn width(op: &'static str, dtype: DType) -> Result<usize> {

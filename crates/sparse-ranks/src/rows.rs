@@ -2,14 +2,13 @@
 
 use super::collective::{Collective, Message, gather};
 use super::describe::Description;
-use super::handshake::{Agreed, Handshake, shake, invalid, number};
+use super::handshake::{Agreed, Handshake, invalid, number, shake};
 use super::mean::{mean_of_parts, width};
-use sparse_ops::dtype_name;
-use sparse_nn::RowTable;
-use sparse_nn::RowSparseGrad;
 use burn::tensor::{DType, Tensor, TensorData};
+use sparse_nn::RowSparseGrad;
+use sparse_nn::RowTable;
 use sparse_ops::extend::{index_dtype_for, read_data};
-use sparse_ops::Result;
+use sparse_ops::{Result, dtype_name};
 use std::sync::Arc;
 
 /// The weighted mean of the row-sparse gradients of a table: [`all_reduce`](super::all_reduce) without the rows that no

@@ -6,10 +6,8 @@ use burn::tensor::Element;
 use faer::Index;
 use faer::sparse::{SparseColMat, SparseColMatRef, SparseRowMat, SparseRowMatRef};
 use faer::sparse::{SymbolicSparseColMat, SymbolicSparseRowMat};
-use sparse_ops::Kind;
-use sparse_ops::Result;
-use sparse_ops::SparseTensor;
 use sparse_ops::pattern::Pattern;
+use sparse_ops::{Kind, Result, SparseTensor};
 
 // Lines may be unsorted, repeat an index, and leave gaps between them: `triplet_iter` skips the gaps.
 macro_rules! host_matrix {

@@ -6,12 +6,9 @@ use petgraph::{
     EdgeType,
     graph::{Graph, IndexType},
 };
-use sparse_ops::Kind;
-use sparse_ops::Result;
-use sparse_ops::SparseTensor;
 use sparse_ops::extend::from_entries;
-use sparse_ops::extend::host_values;
 use sparse_ops::pattern::Pattern;
+use sparse_ops::{Kind, Result, SparseTensor};
 
 /// A sparse matrix in host memory: what [`from_matrix`](Interop::from_matrix) reads.
 ///
@@ -115,7 +112,7 @@ pub trait Interop: Sized {
 
 impl<P: Pattern, K: Kind> Interop for SparseTensor<P, 2, K> {
     fn from_matrix(matrix: &impl HostMatrix, options: impl Into<TensorCreationOptions>) -> Result<Self> {
-        from_valued("from_matrix", matrix.entries(), matrix.dims(), options.into())
+        from_entries("from_matrix", matrix.entries(), matrix.dims(), options.into())
     }
 
     #[cfg(feature = "petgraph")]
@@ -126,16 +123,4 @@ impl<P: Pattern, K: Kind> Interop for SparseTensor<P, 2, K> {
     ) -> Result<Self> {
         super::petgraph::adjacency(graph, weight, options.into())
     }
-}
-
-/// The matrix of these entries. Without a dtype in `options` the values keep theirs.
-pub(super) fn from_valued<P: Pattern, K: Kind, E: Element>(
-    op: &'static str,
-    entries: impl Iterator<Item = (usize, usize, E)>,
-    shape: [usize; 2],
-    mut options: TensorCreationOptions,
-) -> Result<SparseTensor<P, 2, K>> {
-    options.dtype.get_or_insert(E::dtype());
-    let (at, values): (Vec<_>, Vec<_>) = entries.map(|(row, col, value)| ((row, col), value)).unzip();
-    from_entries(op, at.into_iter(), host_values(op, values, &options)?, shape)
 }

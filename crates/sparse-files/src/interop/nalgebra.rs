@@ -4,10 +4,8 @@ use super::matrix::{FromSparse, HostMatrix};
 use super::read::{Lines, by_columns, by_rows, triplets};
 use burn::tensor::Element;
 use nalgebra_sparse::{CooMatrix, CscMatrix, CsrMatrix};
-use sparse_ops::Kind;
-use sparse_ops::Result;
-use sparse_ops::SparseTensor;
 use sparse_ops::pattern::Pattern;
+use sparse_ops::{Kind, Result, SparseTensor};
 
 macro_rules! host_matrix {
     ($($matrix:ident)*) => {$(

@@ -1,15 +1,14 @@
 //! Graphs of `petgraph`.
 
-use super::matrix::{FromSparse, from_valued};
+use super::matrix::FromSparse;
 use super::read::{Lines, by_columns, by_rows};
 use burn::tensor::{Element, TensorCreationOptions};
 use petgraph::EdgeType;
 use petgraph::graph::{EdgeIndex, Graph, IndexType, NodeIndex};
 use petgraph::visit::EdgeRef;
-use sparse_ops::Kind;
-use sparse_ops::SparseTensor;
+use sparse_ops::extend::from_entries;
 use sparse_ops::pattern::Pattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{Kind, Result, SparseError, SparseTensor};
 
 /// The adjacency of a graph, with what `weight` gives for each edge.
 pub(super) fn adjacency<N, W, Ty: EdgeType, Ix: IndexType, E: Element, P: Pattern, K: Kind>(
@@ -22,7 +21,7 @@ pub(super) fn adjacency<N, W, Ty: EdgeType, Ix: IndexType, E: Element, P: Patter
         let back = (!graph.is_directed() && from != to).then_some((to, from, value));
         std::iter::once((from, to, value)).chain(back)
     });
-    from_valued("from_petgraph", entries, [graph.node_count(); 2], options)
+    from_entries("from_petgraph", entries, [graph.node_count(); 2], options)
 }
 
 /// The graph of an adjacency: a node for each row, and an edge from node `i` to node `j` for each element at row `i`

@@ -1,17 +1,11 @@
 //! Tensors to arrays of the host, as other crates take them.
 
+use crate::plain::check_plain;
 use burn::tensor::{DType, Element};
-use sparse_ops::Kind;
-use sparse_ops::SparseTensor;
-use sparse_ops::dtype_name;
-use sparse_ops::extend::Compressed;
-use sparse_ops::extend::Structure;
-use sparse_ops::extend::int_range;
-use sparse_ops::extend::read_all;
-use sparse_ops::extend::read_data;
-use sparse_ops::pattern::CsrPattern;
-use sparse_ops::pattern::Pattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::extend;
+use sparse_ops::extend::{Compressed, check_shape, int_range, read_all, read_data};
+use sparse_ops::pattern::{CsrPattern, Pattern};
+use sparse_ops::{Kind, Result, SparseError, SparseTensor, dtype_name};
 
 /// A matrix of compressed rows or columns: pointers to them, the column or row of each element, ascending strictly in
 /// each, and the values.
@@ -27,9 +21,9 @@ pub(super) fn by_rows<P: Pattern, K: Kind, E: Element>(
     tensor: &SparseTensor<P, 2, K>,
 ) -> Result<Lines<E>> {
     check(op, tensor, E::dtype())?;
-    CsrPattern::check_shape(op, &tensor.dims(), tensor.nnz())?;
+    check_shape::<CsrPattern>(op, &tensor.dims(), tensor.nnz())?;
     let merged = tensor.coalesce();
-    Ok(lines(merged.pattern.matrix().expect("two sparse dims").by_row(), &merged))
+    Ok(lines(extend::by_rows(merged.pattern()).expect("two sparse dims"), &merged))
 }
 
 /// Compressed columns. Duplicates are summed.
@@ -40,9 +34,9 @@ pub(super) fn by_columns<P: Pattern, K: Kind, E: Element>(
 ) -> Result<Lines<E>> {
     check(op, tensor, E::dtype())?;
     let [rows, cols] = tensor.dims();
-    CsrPattern::check_shape(op, &[cols, rows], tensor.nnz())?;
+    check_shape::<CsrPattern>(op, &[cols, rows], tensor.nnz())?;
     let merged = tensor.coalesce();
-    Ok(lines(merged.pattern.matrix().expect("two sparse dims").by_col(), &merged))
+    Ok(lines(extend::by_columns(merged.pattern()).expect("two sparse dims"), &merged))
 }
 
 /// Rows, columns and values in storage order, with duplicates.
@@ -84,7 +78,8 @@ fn lines<P: Pattern, K: Kind, E: Element>(lines: &Compressed, tensor: &SparseTen
 
 /// Checks that nothing of the tensor is lost in a matrix that stores numbers of `dtype`.
 fn check<P: Pattern, K: Kind>(op: &'static str, tensor: &SparseTensor<P, 2, K>, dtype: DType) -> Result<()> {
-    tensor.check_plain(
+    check_plain(
+        tensor,
         op,
         [
             "use with_fill(Fill::Zero), if a missing element is 0 to the other crate",

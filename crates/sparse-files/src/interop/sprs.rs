@@ -3,10 +3,8 @@
 use super::matrix::{FromSparse, HostMatrix};
 use super::read::{Lines, by_rows, indices, triplets};
 use burn::tensor::Element;
-use sparse_ops::Kind;
-use sparse_ops::Result;
-use sparse_ops::SparseTensor;
 use sparse_ops::pattern::Pattern;
+use sparse_ops::{Kind, Result, SparseTensor};
 use sprs::{CsMatBase, CsMatI, SpIndex, TriMatBase, TriMatI};
 use std::ops::Deref;
 

@@ -261,14 +261,17 @@ impl MappedArray {
         Ok(Self { file, start: range.start, dtype, shape })
     }
 
+    /// The file.
     pub fn file(&self) -> &MappedFile {
         &self.file
     }
 
+    /// The dtype of the elements.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
+    /// The sizes of the dims.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }

@@ -34,10 +34,8 @@ use archive::{Directory, OP, invalid, memory};
 use burn::tensor::{Tensor, TensorCreationOptions};
 use rawzip::FileReader;
 use read::Reader;
-use sparse_ops::Kind;
-use sparse_ops::SparseTensor;
 use sparse_ops::pattern::Pattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{Kind, Result, SparseError, SparseTensor};
 
 use std::path::Path;
 

@@ -23,7 +23,6 @@
 //! ```
 
 use sparse_ops::extend::Allowed;
-use sparse_ops::extend::too_long;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -192,7 +191,7 @@ impl<R: Read> Read for Limited<R> {
             // Whether there is more.
             return match self.source.read(&mut [0])? {
                 0 => Ok(0),
-                _ => Err(io::Error::other(too_long(self.limit))),
+                _ => Err(io::Error::other(Allowed::too_long(self.limit))),
             };
         }
         let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
@@ -207,7 +206,7 @@ impl<R: BufRead> BufRead for Limited<R> {
         self.check_time()?;
         let buffer = self.source.fill_buf()?;
         if self.left == 0 && !buffer.is_empty() {
-            return Err(io::Error::other(too_long(self.limit)));
+            return Err(io::Error::other(Allowed::too_long(self.limit)));
         }
         Ok(&buffer[..usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len())])
     }
@@ -312,6 +311,7 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
+    /// The lines of a source.
     pub fn new(source: R) -> Self {
         Self::separated(source, None)
     }

@@ -6,10 +6,8 @@ use sparse_files::io::MappedArray;
 #[cfg(feature = "safetensors")]
 use sparse_files::io::MappedFile;
 use sparse_macros::or_panic;
-use sparse_ops::Kind;
-use sparse_ops::extend::check_ids;
-use sparse_ops::extend::converted;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::extend::{check_ids, converted};
+use sparse_ops::{Kind, Result, SparseError};
 use std::fmt;
 use std::path::Path;
 

@@ -9,9 +9,8 @@ use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
 use sparse_core::graph::{Relabel, TwoWay, mix, partition};
-use sparse_ops::CsrTensor;
-use sparse_ops::Result;
 use sparse_ops::extend::check_square;
+use sparse_ops::{CsrTensor, Result};
 use std::fmt;
 use std::sync::Arc;
 

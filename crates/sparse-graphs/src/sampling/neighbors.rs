@@ -2,18 +2,15 @@
 
 use super::node_map::NodeMap;
 use super::subgraph::Subgraph;
+use crate::host::narrow_index;
 use crate::host::prefix;
 use crate::host::take;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use sparse_core::graph::{Ahead, GraphStore, Hops};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Fill;
-use sparse_ops::Kind;
-use sparse_ops::extend::index_below;
-use sparse_ops::extend::narrow_index;
+use sparse_ops::extend::{Parts, index_below};
 use sparse_ops::pattern::CsrPattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{CsrTensor, Fill, Kind, Result, SparseError};
 use std::sync::Arc;
 
 /// What the batches of a graph have in common.
@@ -237,7 +234,7 @@ impl NeighborBatch {
             }
         };
         let pattern = CsrPattern::new_unchecked(row_ptr, pattern.col_idx().clone(), &[nodes, nodes]);
-        let adjacency = CsrTensor::from_parts(pattern, outer.values.clone(), vec![], outer.fill().clone());
+        let adjacency = CsrTensor::from_parts(pattern, outer.rows().clone(), vec![], outer.fill().clone());
         Subgraph::new(adjacency, self.nodes.clone(), self.edges.clone())
     }
 

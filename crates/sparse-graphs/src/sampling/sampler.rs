@@ -10,12 +10,9 @@ use burn::tensor::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 use sparse_core::graph::{Draw, GraphStore, Hops, Relabel, Slices, mix, sample_hops};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Result;
-use sparse_ops::extend::check_ids;
-use sparse_ops::extend::check_square;
-use sparse_ops::extend::read_data;
+use sparse_ops::extend::{Parts, check_ids, check_square, read_data};
 use sparse_ops::ops::Reduce;
+use sparse_ops::{CsrTensor, Result};
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -162,7 +159,7 @@ impl NeighborSamplerConfig {
             Direction::Columns => adjacency.try_transpose()?,
             Direction::Both => try_to_undirected(adjacency, Reduce::Amax)?,
         };
-        let values: Vec<f32> = read_data(adjacency.values.clone()).convert::<f32>().iter().collect();
+        let values: Vec<f32> = read_data(adjacency.rows().clone()).convert::<f32>().iter().collect();
         if self.weighted
             && let Some(at) = values.iter().position(|weight| !(0.0..f32::INFINITY).contains(weight))
         {
@@ -174,7 +171,7 @@ impl NeighborSamplerConfig {
             device: adjacency.device(),
             dtype: adjacency.dtype(),
             nodes: adjacency.dims()[0],
-            values: if ones { Values::Ones } else { Values::Tensor(adjacency.values.clone()) },
+            values: if ones { Values::Ones } else { Values::Tensor(adjacency.rows().clone()) },
         };
         // Equal weights are no weights.
         let weights = (self.weighted && !values.iter().all(|&value| value == 1.0)).then_some(values);
@@ -276,7 +273,7 @@ impl NeighborSampler {
         let own = &self.0;
         let adjacency = own.adjacency.clone().map(|adjacency| crate::host::on_device(adjacency, device));
         let (device, values) = match (&adjacency, &own.source.values) {
-            (Some(adjacency), Values::Tensor(_)) => (adjacency.device(), Values::Tensor(adjacency.values.clone())),
+            (Some(adjacency), Values::Tensor(_)) => (adjacency.device(), Values::Tensor(adjacency.rows().clone())),
             (Some(adjacency), other) => (adjacency.device(), other.clone()),
             (None, other) => (crate::host::constants(device), other.clone()),
         };

@@ -3,20 +3,16 @@
 use super::node_map::NodeMap;
 use crate::host::HostRows;
 use crate::host::invalid;
+use crate::host::narrow_index;
 use crate::host::signed;
 use crate::host::take;
 use crate::host::unsigned;
 use burn::tensor::Tensor;
 use sparse_core::graph::{Induced, Relabel, bfs_levels, induced};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Kind;
-use sparse_ops::extend::check_ids;
-use sparse_ops::extend::check_square;
-use sparse_ops::extend::index_below;
-use sparse_ops::extend::narrow_index;
+use sparse_ops::extend::{Parts, check_ids, check_square, index_below};
 use sparse_ops::pattern::CsrPattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{CsrTensor, Kind, Result, SparseError};
 
 /// Some nodes of a graph with edges between them.
 #[derive(Clone, Debug)]
@@ -42,7 +38,7 @@ impl Subgraph {
         let Induced { ptr, cols, edges } = induced(op, rows.ptr(), rows.idx(), &signed(&nodes), labels)?;
         let device = adjacency.device();
         let edges = unsigned(edges);
-        let values = take(adjacency.values.clone(), &index_below(&edges, adjacency.nnz(), &device));
+        let values = take(adjacency.rows().clone(), &index_below(&edges, adjacency.nnz(), &device));
         let shape = [nodes.len(); 2];
         let pattern = CsrPattern::new_unchecked(narrow_index(ptr, &device), narrow_index(cols, &device), &shape);
         let own = CsrTensor::from_parts(pattern, values, vec![], adjacency.fill().clone());

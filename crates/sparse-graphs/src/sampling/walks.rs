@@ -6,11 +6,8 @@ use crate::host::signed;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use sparse_core::graph::{WalkBias, mix, random_walks};
 use sparse_macros::or_panic;
-use sparse_ops::CsrTensor;
-use sparse_ops::Result;
-use sparse_ops::extend::check_ids;
-use sparse_ops::extend::check_square;
-use sparse_ops::extend::index_dtype_for;
+use sparse_ops::extend::{check_ids, check_square, index_dtype_for};
+use sparse_ops::{CsrTensor, Result};
 use std::fmt;
 use std::sync::Arc;
 

@@ -2,18 +2,8 @@
 
 use burn::tensor::{Gradients, Int, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::Exact;
-use sparse_ops::extend::index_dtype_for;
-use sparse_ops::extend::index_tensor;
-use sparse_ops::extend::put;
-use sparse_ops::extend::read_all;
-use sparse_ops::extend::same_device;
-use sparse_ops::extend::same_elements;
-use sparse_ops::extend::signed;
-use sparse_ops::extend::target;
-use sparse_ops::ops::IndexPlan;
-use sparse_ops::ops::Reduce;
-use sparse_ops::ops::try_unique;
+use sparse_ops::extend::{index_dtype_for, index_tensor, read_all, same_device, same_elements, signed, write_rows};
+use sparse_ops::ops::{IndexPlan, Reduce, try_unique};
 use sparse_ops::{Result, SparseError};
 
 /// The rows of a [`RowTable`](super::RowTable) that a step read. They hold the gradient after its backward pass.
@@ -178,15 +168,4 @@ pub(super) fn rows_at(table: Tensor<2>, ids: &Tensor<1, Int>) -> Result<Tensor<2
         return Ok(Tensor::zeros([0, table.dims()[1]], (&table.device(), table.dtype())));
     }
     Ok(table.select(0, ids.clone()))
-}
-
-/// The table with other rows at distinct ids, in its own buffer if nobody else holds it.
-pub(super) fn write_rows(table: Tensor<2>, ids: &Tensor<1, Int>, rows: Tensor<2>) -> Tensor<2> {
-    let [count, width] = rows.dims();
-    if count * width == 0 {
-        return table;
-    }
-    let shape = table.dims();
-    let index = ids.clone().reshape(Exact([count, 1]));
-    put(table, index, rows, target(shape, 0, count, true), Reduce::Assign, true)
 }

@@ -1,15 +1,13 @@
 //! Optimisers that step only the rows of a table that a step read.
 
 use super::RowTable;
-use super::grad::{RowSparseGrad, rows_at, write_rows};
+use super::grad::{RowSparseGrad, rows_at};
 use burn::config::Config;
 use burn::module::{Module, Param, ParamId};
 use burn::tensor::{DType, Device, Tensor};
 use sparse_ops::SparseError;
-use sparse_ops::extend::associate;
-use sparse_ops::extend::expect;
-use sparse_ops::extend::same_elements;
-use sparse_ops::extend::wide;
+use sparse_ops::extend::write_rows;
+use sparse_ops::extend::{associate, expect, same_elements, wide};
 
 /// An optimiser of one [`RowTable`]. It changes the rows that a gradient has, in place, and leaves all other rows as
 /// they are. The state of a 16-bit table is in f32. It is a Burn module: `save_file` and `load_file` write and read it.

@@ -5,7 +5,7 @@ use burn::tensor::{AsIndex, DType, Device, Tensor, TensorCreationOptions, kind};
 use sparse_core::{Result, SparseError};
 
 /// Resolves an axis in `[-rank, rank)`.
-pub fn resolve_axis(op: &'static str, axis: impl AsIndex, rank: usize) -> Result<usize> {
+pub(crate) fn resolve_axis(op: &'static str, axis: impl AsIndex, rank: usize) -> Result<usize> {
     let axis = axis.as_index();
     let from_start = if axis < 0 { axis + rank as isize } else { axis };
     if (0..rank as isize).contains(&from_start) {
@@ -16,12 +16,12 @@ pub fn resolve_axis(op: &'static str, axis: impl AsIndex, rank: usize) -> Result
 }
 
 /// Axes as numbers of one type.
-pub fn as_axes(axes: &[impl AsIndex]) -> Vec<isize> {
+pub(crate) fn as_axes(axes: &[impl AsIndex]) -> Vec<isize> {
     axes.iter().map(|axis| axis.as_index()).collect()
 }
 
 /// The name of an operation without `try_`. Macros get the name of the fallible method.
-pub fn plain_name(fallible: &'static str) -> &'static str {
+pub(crate) fn plain_name(fallible: &'static str) -> &'static str {
     fallible.strip_prefix("try_").unwrap_or(fallible)
 }
 

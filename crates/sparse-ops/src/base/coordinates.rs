@@ -5,7 +5,7 @@ use super::index::{index_dtype, index_tensor};
 use burn::tensor::{Int, Tensor};
 
 /// Coordinates along one dim as a row `[1, nnz]`.
-pub fn row(coordinates: &Tensor<2, Int>, dim: usize) -> Tensor<2, Int> {
+pub(crate) fn row(coordinates: &Tensor<2, Int>, dim: usize) -> Tensor<2, Int> {
     let nnz = coordinates.dims()[1];
     if nnz == 0 {
         return Tensor::empty([1, 0], (&coordinates.device(), coordinates.dtype()));
@@ -20,13 +20,13 @@ pub fn along(coordinates: &Tensor<2, Int>, dim: usize) -> Tensor<1, Int> {
 }
 
 /// Coordinates along each dim.
-pub fn by_dim(coordinates: &Tensor<2, Int>) -> Vec<Tensor<1, Int>> {
+pub(crate) fn by_dim(coordinates: &Tensor<2, Int>) -> Vec<Tensor<1, Int>> {
     (0..coordinates.dims()[0]).map(|dim| along(coordinates, dim)).collect()
 }
 
 /// Joins the coordinates along each dim to `[dims, nnz]`, in the index dtype of `shape`. `like` is any index tensor of
 /// the device.
-pub fn join_dims<const R: usize>(
+pub(crate) fn join_dims<const R: usize>(
     dims: Vec<Tensor<1, Int>>,
     shape: &[usize],
     nnz: usize,
@@ -41,7 +41,7 @@ pub fn join_dims<const R: usize>(
 }
 
 /// Columns of a matrix of coordinates.
-pub fn columns(coordinates: &Tensor<2, Int>, positions: &Tensor<1, Int>) -> Tensor<2, Int> {
+pub(crate) fn columns(coordinates: &Tensor<2, Int>, positions: &Tensor<1, Int>) -> Tensor<2, Int> {
     if positions.dims()[0] == 0 {
         return Tensor::empty([coordinates.dims()[0], 0], (&coordinates.device(), coordinates.dtype()));
     }
@@ -49,7 +49,7 @@ pub fn columns(coordinates: &Tensor<2, Int>, positions: &Tensor<1, Int>) -> Tens
 }
 
 /// The coordinates, dim by dim, of row-major positions in `shape`.
-pub fn unravel(flat: Tensor<1, Int>, shape: &[usize]) -> Vec<Tensor<1, Int>> {
+pub(crate) fn unravel(flat: Tensor<1, Int>, shape: &[usize]) -> Vec<Tensor<1, Int>> {
     let mut rest = flat;
     let mut dims: Vec<Tensor<1, Int>> = Vec::with_capacity(shape.len());
     for &size in shape.iter().skip(1).rev() {

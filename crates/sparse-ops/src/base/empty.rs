@@ -5,7 +5,7 @@ use burn::tensor::{DType, Device, Tensor};
 use sparse_autograd::{Erased, record};
 
 /// Concatenates tensors along dim 0. Empty ones are left out: some devices cannot concatenate them.
-pub fn cat_rows<K: Kind>(parts: impl IntoIterator<Item = Tensor<2, K>>) -> Tensor<2, K> {
+pub(crate) fn cat_rows<K: Kind>(parts: impl IntoIterator<Item = Tensor<2, K>>) -> Tensor<2, K> {
     let (mut full, mut none): (Vec<_>, Vec<_>) = parts.into_iter().partition(|rows| rows.dims()[0] > 0);
     let joined = match full.len() {
         0 => none.pop().expect("at least one part"),
@@ -27,7 +27,7 @@ pub fn nothing<const D: usize, const E: usize, K: Kind, K2: Kind>(
 
 /// A result that does not depend on the elements of these operands, on their tape all the same: their gradients are
 /// zero. Without it the backward pass of a step that finds nothing stored would panic.
-pub fn constant<const D: usize, const E: usize, K: Kind, K2: Kind>(
+pub(crate) fn constant<const D: usize, const E: usize, K: Kind, K2: Kind>(
     out: Tensor<D, K2>,
     operands: &[&Tensor<E, K>],
 ) -> Tensor<D, K2> {

@@ -5,7 +5,7 @@ use super::kind::{Kind, as_float, from_float, is_16_bit};
 use burn::tensor::{FloatDType, Tensor};
 
 /// The tensor in another float type, if it holds floats.
-pub fn in_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>, dtype: FloatDType) -> Tensor<D, K> {
+pub(crate) fn in_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>, dtype: FloatDType) -> Tensor<D, K> {
     if tensor.shape().num_elements() == 0 {
         return nothing(tensor.dims(), dtype.into(), &[tensor]);
     }

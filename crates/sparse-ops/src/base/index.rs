@@ -8,7 +8,7 @@ use sparse_burn::{is_gpu, is_remote};
 use sparse_core::{Result, SparseError};
 
 /// The index dtype of a pattern: i32 where every size fits, else i64.
-pub fn index_dtype(shape: &[usize], nnz: usize) -> DType {
+pub(crate) fn index_dtype(shape: &[usize], nnz: usize) -> DType {
     sparse_burn::index_dtype_for(shape.iter().copied().chain([nnz]).max().unwrap_or(0))
 }
 
@@ -31,7 +31,7 @@ pub fn index_tensor<const D: usize>(tensor: Tensor<D, Int>, dtype: DType) -> Ten
 }
 
 /// The integers in another dtype. Without autodiff association on a remote device: its server has no cast in Burn 0.22.
-pub fn cast_integers<const D: usize>(tensor: Tensor<D, Int>, dtype: DType) -> Tensor<D, Int> {
+pub(crate) fn cast_integers<const D: usize>(tensor: Tensor<D, Int>, dtype: DType) -> Tensor<D, Int> {
     match is_remote(&tensor.device()) {
         _ if tensor.dtype() == dtype => tensor,
         true if tensor.shape().num_elements() == 0 => Tensor::empty(tensor.shape(), (&tensor.device(), dtype)),
@@ -66,7 +66,7 @@ pub fn ints<const R: usize>(values: Vec<i64>, shape: [usize; R], device: &Device
 }
 
 /// An index tensor of numbers that fit i32.
-pub fn narrow_index(list: Vec<i32>, device: &Device) -> Tensor<1, Int> {
+pub(crate) fn narrow_index(list: Vec<i32>, device: &Device) -> Tensor<1, Int> {
     let length = list.len();
     Tensor::from_data(TensorData::new(list, [length]), (&device.clone().inner(), DType::I32))
 }
@@ -86,7 +86,7 @@ pub fn check_ids(op: &'static str, ids: &[usize], size: usize) -> Result<()> {
 }
 
 /// Checks that all indices along an axis are in `[0, size)`.
-pub fn check_below(op: &'static str, axis: usize, ids: &[usize], size: usize) -> Result<()> {
+pub(crate) fn check_below(op: &'static str, axis: usize, ids: &[usize], size: usize) -> Result<()> {
     match ids.iter().position(|&id| id >= size) {
         None => Ok(()),
         Some(position) => {
@@ -97,7 +97,7 @@ pub fn check_below(op: &'static str, axis: usize, ids: &[usize], size: usize) ->
 }
 
 /// `0 .. length`, in the dtype and on the device of `like`.
-pub fn count_up<const R: usize>(length: usize, like: &Tensor<R, Int>) -> Tensor<1, Int> {
+pub(crate) fn count_up<const R: usize>(length: usize, like: &Tensor<R, Int>) -> Tensor<1, Int> {
     if length == 0 {
         return Tensor::empty([0], (&like.device(), like.dtype()));
     }
@@ -105,7 +105,7 @@ pub fn count_up<const R: usize>(length: usize, like: &Tensor<R, Int>) -> Tensor<
 }
 
 /// The sizes of segments that start at `ptr[k]` and end at `ptr[k + 1]`.
-pub fn differences(ptr: &Tensor<1, Int>) -> Tensor<1, Int> {
+pub(crate) fn differences(ptr: &Tensor<1, Int>) -> Tensor<1, Int> {
     let count = ptr.dims()[0] - 1;
     if count == 0 {
         return Tensor::empty([0], (&ptr.device(), ptr.dtype()));
@@ -114,7 +114,7 @@ pub fn differences(ptr: &Tensor<1, Int>) -> Tensor<1, Int> {
 }
 
 /// Reads one number from the device.
-pub fn read(number: Tensor<1, Int>) -> usize {
+pub(crate) fn read(number: Tensor<1, Int>) -> usize {
     sparse_burn::read_data(number).convert::<i64>().iter::<i64>().next().expect("one number") as usize
 }
 
@@ -124,7 +124,7 @@ pub fn read_all<const D: usize>(numbers: Tensor<D, Int>) -> Vec<i64> {
 }
 
 /// Counts, converted to elements of a dtype.
-pub fn numbers<K: Numeric>(counts: Tensor<2, Int>, dtype: DType) -> Tensor<2, K> {
+pub(crate) fn numbers<K: Numeric>(counts: Tensor<2, Int>, dtype: DType) -> Tensor<2, K> {
     if dtype.is_float() {
         return from_float(counts.cast(FloatDType::from(dtype)));
     }

@@ -1,7 +1,7 @@
 //! The kinds of elements.
 
 pub use sparse_burn::Kind;
-pub use sparse_burn::of_kind;
+pub(crate) use sparse_burn::of_kind;
 
 use burn::tensor::{Bool, DType, Device, FloatDType, Tensor, kind};
 use sparse_autograd::{Erased, record};
@@ -11,22 +11,22 @@ pub trait Numeric: Kind + kind::Numeric + kind::Ordered {}
 impl<K: Kind + kind::Numeric + kind::Ordered> Numeric for K {}
 
 /// The tensor as a float tensor, if it is one. Backward rules are only recorded for floats.
-pub fn as_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> Option<Tensor<D>> {
+pub(crate) fn as_float<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> Option<Tensor<D>> {
     tensor.dtype().is_float().then(|| Tensor::from_dispatch(tensor.clone().into_dispatch()))
 }
 
 /// Whether the tensor takes part in a recorded graph.
-pub fn is_tracked<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> bool {
+pub(crate) fn is_tracked<const D: usize, K: Kind>(tensor: &Tensor<D, K>) -> bool {
     as_float(tensor).is_some_and(|tensor| tensor.is_tracked())
 }
 
 /// The tensor in the kind of the caller, which is known to be Float.
-pub fn from_float<const D: usize, K: Kind>(tensor: Tensor<D>) -> Tensor<D, K> {
+pub(crate) fn from_float<const D: usize, K: Kind>(tensor: Tensor<D>) -> Tensor<D, K> {
     Tensor::from_dispatch(tensor.into_dispatch())
 }
 
 /// Whether each element is not zero (of Bool: is true). NaN is not zero.
-pub fn nonzero<const D: usize, K: Kind>(tensor: Tensor<D, K>) -> Tensor<D, Bool> {
+pub(crate) fn nonzero<const D: usize, K: Kind>(tensor: Tensor<D, K>) -> Tensor<D, Bool> {
     let dtype = tensor.dtype();
     if dtype.is_bool() {
         return Tensor::from_dispatch(tensor.into_dispatch());
@@ -42,7 +42,7 @@ pub fn nonzero<const D: usize, K: Kind>(tensor: Tensor<D, K>) -> Tensor<D, Bool>
 }
 
 /// Whether this is a float of 16 bits.
-pub fn is_16_bit(dtype: DType) -> bool {
+pub(crate) fn is_16_bit(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::BF16)
 }
 

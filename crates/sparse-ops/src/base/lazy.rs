@@ -13,6 +13,7 @@ use sparse_burn::replay::{lookup, zeros};
 pub struct Lazy<T>(OnceLock<T>);
 
 impl<T> Lazy<T> {
+    /// Not computed yet.
     pub fn new() -> Self {
         Self(OnceLock::new())
     }

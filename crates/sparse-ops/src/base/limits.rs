@@ -158,6 +158,7 @@ pub struct Allowed {
 }
 
 impl Allowed {
+    /// By the limits of this thread.
     pub fn now() -> Self {
         let Active { limits, since } = ACTIVE.get();
         let Limits { bytes, elements, seconds, follow_links } = limits;
@@ -189,6 +190,11 @@ impl Allowed {
         Err(format!("there must be at most {} elements (Limits::elements), got {count} or more", self.elements))
     }
 
+    /// The text of an error about more bytes than `limit`.
+    pub fn too_long(limit: u64) -> String {
+        format!("there must be at most {limit} bytes after decompression (Limits::bytes), got more")
+    }
+
     /// Error if the time is over.
     pub fn check_time(self) -> Result<(), String> {
         match self.time {
@@ -200,20 +206,15 @@ impl Allowed {
     }
 }
 
-/// The text of an error about too many bytes.
-pub fn too_long(limit: u64) -> String {
-    format!("there must be at most {limit} bytes after decompression (Limits::bytes), got more")
-}
-
 /// Error if pointers for `rows` rows would be far larger than the `held` numbers that are in memory already.
-pub fn check_rows(op: &'static str, rows: usize, held: usize) -> Result<()> {
+pub(crate) fn check_rows(op: &'static str, rows: usize, held: usize) -> Result<()> {
     let hint = "compressed rows need a pointer for every row, and almost all are empty: use coordinates (to_coo), or \
                 Limits::elements for a larger limit";
     check_table(op, ("the row pointers", rows as u128 + 1), rows, held, hint)
 }
 
 /// Error if a vector of length `size` would be far larger than the `held` numbers that are in memory already.
-pub fn check_dim(op: &'static str, size: usize, held: usize) -> Result<()> {
+pub(crate) fn check_dim(op: &'static str, size: usize, held: usize) -> Result<()> {
     let hint = "use sum_dim or count_stored_dims, whose results are sparse: here there is a number for every index, \
                 and almost all are empty (Limits::elements sets a larger limit)";
     check_table(op, ("the result", size as u128), size, held, hint)
@@ -221,7 +222,7 @@ pub fn check_dim(op: &'static str, size: usize, held: usize) -> Result<()> {
 
 /// Error if `size` is above the limit of [`Limits`] for tables and more than 64 times `held`. `what` names the table
 /// and has its number of elements.
-pub fn check_table(
+pub(crate) fn check_table(
     op: &'static str,
     (what, elements): (&'static str, u128),
     size: usize,
@@ -241,7 +242,7 @@ pub fn check_table(
 }
 
 /// Error if a result of so many `elements` would be far larger than the `held` numbers that it is made of.
-pub fn check_copies(op: &'static str, elements: u128, held: usize) -> Result<()> {
+pub(crate) fn check_copies(op: &'static str, elements: u128, held: usize) -> Result<()> {
     let what = "the stored elements";
     if elements / RATIO as u128 <= held as u128 {
         return Ok(());
@@ -255,7 +256,7 @@ pub fn check_copies(op: &'static str, elements: u128, held: usize) -> Result<()>
 }
 
 /// Error if a result has more bytes than [`Limits::bytes`].
-pub fn check_bytes(op: &'static str, what: &'static str, elements: u128, width: usize) -> Result<()> {
+pub(crate) fn check_bytes(op: &'static str, what: &'static str, elements: u128, width: usize) -> Result<()> {
     let most = ACTIVE.get().limits.bytes.map(|bytes| (bytes / width.max(1)) as u128);
     match most.filter(|&limit| elements > limit) {
         None => Ok(()),

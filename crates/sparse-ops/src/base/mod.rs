@@ -1,16 +1,17 @@
 //! The basis of all other modules: kinds, sizes, index tensors, checks, limits, workarounds for Burn.
 
-pub mod checks;
-pub mod coordinates;
-pub mod data;
-pub mod empty;
-pub mod exact;
-pub mod float;
-pub mod index;
-pub mod kind;
-pub mod lazy;
-pub mod limits;
-pub mod memory;
-pub mod scalar;
-pub mod sizes;
-pub mod sync;
+pub(crate) mod checks;
+pub(crate) mod coordinates;
+pub(crate) mod data;
+pub(crate) mod empty;
+pub(crate) mod exact;
+pub(crate) mod float;
+pub(crate) mod index;
+pub(crate) mod kind;
+pub(crate) mod lazy;
+pub(crate) mod limits;
+pub(crate) mod memory;
+pub(crate) mod recent;
+pub(crate) mod scalar;
+pub(crate) mod sizes;
+pub(crate) mod sync;

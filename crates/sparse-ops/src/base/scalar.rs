@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use sparse_burn::BinaryOp;
 
 /// Compares two host numbers as elements of `dtype` (`None`: NaN).
-pub fn host_order(a: Scalar, b: Scalar, dtype: DType) -> Option<std::cmp::Ordering> {
+pub(crate) fn host_order(a: Scalar, b: Scalar, dtype: DType) -> Option<std::cmp::Ordering> {
     if dtype.is_float() {
         element(a, dtype).partial_cmp(&element(b, dtype))
     } else {
@@ -14,12 +14,12 @@ pub fn host_order(a: Scalar, b: Scalar, dtype: DType) -> Option<std::cmp::Orderi
 }
 
 /// A host number as an f64, rounded to a float `dtype`.
-pub fn host_float(value: Scalar, dtype: DType) -> f64 {
+pub(crate) fn host_float(value: Scalar, dtype: DType) -> f64 {
     element(value, dtype)
 }
 
 /// `op` of two host numbers, computed as for two elements of `dtype`.
-pub fn host_apply(op: BinaryOp, a: Scalar, b: Scalar, dtype: DType) -> Scalar {
+pub(crate) fn host_apply(op: BinaryOp, a: Scalar, b: Scalar, dtype: DType) -> Scalar {
     if dtype.is_float() {
         let (a, b) = (element(a, dtype), element(b, dtype));
         // f64 has at least twice the precision, so rounding its result gives the same as rounding the exact result.
@@ -42,7 +42,7 @@ pub fn host_apply(op: BinaryOp, a: Scalar, b: Scalar, dtype: DType) -> Scalar {
 }
 
 /// A host number rounded to `dtype`, as an f64.
-pub fn element(value: Scalar, dtype: DType) -> f64 {
+pub(crate) fn element(value: Scalar, dtype: DType) -> f64 {
     let value = scalar_f64(value);
     match dtype {
         DType::F16 => f16::from_f64(value).to_f64(),
@@ -53,7 +53,7 @@ pub fn element(value: Scalar, dtype: DType) -> f64 {
 }
 
 /// A host number as an element of an integer or Bool `dtype`. Integers wrap; true is 1.
-pub fn integer(value: Scalar, dtype: DType) -> i64 {
+pub(crate) fn integer(value: Scalar, dtype: DType) -> i64 {
     let wide = match value {
         Scalar::Float(value) => value as i64,
         Scalar::Int(value) => value,
@@ -85,14 +85,14 @@ pub fn int_range(dtype: DType) -> Option<(i128, i128)> {
 }
 
 /// Whether two host numbers are the same element of `dtype`. NaN equals NaN.
-pub fn equal(a: Scalar, b: Scalar, dtype: DType) -> bool {
+pub(crate) fn equal(a: Scalar, b: Scalar, dtype: DType) -> bool {
     match host_order(a, b, dtype) {
         Some(order) => order.is_eq(),
         None => element(a, dtype).is_nan() && element(b, dtype).is_nan(),
     }
 }
 
-pub fn scalar_f64(value: Scalar) -> f64 {
+pub(crate) fn scalar_f64(value: Scalar) -> f64 {
     match value {
         Scalar::Float(value) => value,
         Scalar::Int(value) => value as f64,

@@ -11,7 +11,7 @@ pub fn cells(shape: &[usize]) -> u128 {
 }
 
 /// Whether two shapes have the same number of elements, even if it does not fit 128 bits.
-pub fn same_cells(a: &[usize], b: &[usize]) -> bool {
+pub(crate) fn same_cells(a: &[usize], b: &[usize]) -> bool {
     if a.contains(&0) || b.contains(&0) {
         return a.contains(&0) == b.contains(&0);
     }
@@ -30,7 +30,7 @@ pub fn same_cells(a: &[usize], b: &[usize]) -> bool {
 }
 
 /// Checks that every size fits an i64 index.
-pub fn check_sizes(op: &'static str, shape: &[usize]) -> Result<()> {
+pub(crate) fn check_sizes(op: &'static str, shape: &[usize]) -> Result<()> {
     for &size in shape {
         if size as u128 > i64::MAX as u128 {
             return Err(SparseError::Overflow { op, what: "a dimension", limit: i64::MAX as u128, got: size as u128 });
@@ -40,7 +40,7 @@ pub fn check_sizes(op: &'static str, shape: &[usize]) -> Result<()> {
 }
 
 /// The sum of all earlier sizes, for each size.
-pub fn offsets(sizes: impl Iterator<Item = usize>) -> Vec<usize> {
+pub(crate) fn offsets(sizes: impl Iterator<Item = usize>) -> Vec<usize> {
     sizes
         .scan(0, |end, size| {
             let start = *end;

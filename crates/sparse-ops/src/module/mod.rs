@@ -89,11 +89,11 @@
 //! give the parameter on another pattern, and a [`PatternChange`] that moves the optimiser's state with it.
 //! [`PruneSchedule`] and [`RewireSchedule`] say when.
 
-pub mod constant;
+pub(crate) mod constant;
 mod layout;
-pub mod param;
-pub mod record;
-pub mod replace;
+pub(crate) mod param;
+pub(crate) mod record;
+pub(crate) mod replace;
 mod rewire;
 mod schedule;
 

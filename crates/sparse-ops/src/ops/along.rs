@@ -13,17 +13,17 @@ use sparse_core::{Result, SparseError};
 use std::sync::Arc;
 
 /// The dims of a reduction.
-pub struct Along {
+pub(crate) struct Along {
     axes: Vec<usize>,
     /// Which sparse dims.
-    pub sparse: Vec<bool>,
-    pub blocks: Blocks,
+    pub(crate) sparse: Vec<bool>,
+    pub(crate) blocks: Blocks,
     /// Product of the sparse dims among them.
-    pub lines: u128,
+    pub(crate) lines: u128,
 }
 
 impl Along {
-    pub fn new<P: Pattern, const D: usize, K: Kind>(
+    pub(crate) fn new<P: Pattern, const D: usize, K: Kind>(
         op: &'static str,
         of: &SparseTensor<P, D, K>,
         axes: &[isize],
@@ -41,28 +41,28 @@ impl Along {
     }
 
     /// How many elements become one.
-    pub fn size(&self) -> u128 {
+    pub(crate) fn size(&self) -> u128 {
         self.lines.saturating_mul(self.blocks.size as u128)
     }
 
     /// The error of a maximum or minimum along a dim of size 0.
-    pub fn empty_dim(&self, op: &'static str, shape: &[usize]) -> SparseError {
+    pub(crate) fn empty_dim(&self, op: &'static str, shape: &[usize]) -> SparseError {
         let dim = self.axes.iter().find(|&&axis| shape[axis] == 0).expect("a dim of size 0");
         SparseError::EmptyInput { op, what: format!("dim {dim} must not be empty, got shape {shape:?}") }
     }
 
     /// Whether there are no elements to reduce, or no elements in the result.
-    pub fn is_trivial(&self) -> bool {
+    pub(crate) fn is_trivial(&self) -> bool {
         self.size() == 0 || self.blocks.kept() == 0
     }
 
     /// The lines of a pattern, where sparse dims are reduced.
-    pub fn of<P: Pattern>(&self, pattern: &P) -> Option<Arc<Lines<P>>> {
+    pub(crate) fn of<P: Pattern>(&self, pattern: &P) -> Option<Arc<Lines<P>>> {
         self.sparse.contains(&true).then(|| Lines::of(pattern, &self.sparse))
     }
 
     /// A result of the right shape that stores nothing.
-    pub fn empty_result<P: Pattern, const D: usize, K: Kind, K2: Kind>(
+    pub(crate) fn empty_result<P: Pattern, const D: usize, K: Kind, K2: Kind>(
         &self,
         of: &SparseTensor<P, D, K>,
         dtype: DType,

@@ -115,7 +115,14 @@ pub enum Scores {
     /// One number for each element and head: `[nnz, heads]`.
     Given(Tensor<2>),
     /// `scale * <query[i, h, :], key[j, h, :]>`.
-    Products { query: Tensor<2>, key: Tensor<2>, scale: f64 },
+    Products {
+        /// `[M, heads * C]`.
+        query: Tensor<2>,
+        /// `[N, heads * C]`.
+        key: Tensor<2>,
+        /// What each product is multiplied by.
+        scale: f64,
+    },
 }
 
 /// What the backward pass keeps.

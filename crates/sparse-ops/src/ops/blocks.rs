@@ -13,7 +13,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// Applies `f` to every block, stored or fill. `f` gets blocks as `[n, old size, inner]` along the dense dim `dim`,
     /// which has `size` elements afterwards. It only moves or repeats elements, so a fill of one number stays that
     /// number.
-    pub fn map_blocks(&self, dim: usize, size: usize, f: impl Fn(Tensor<3, K>) -> Tensor<3, K>) -> Self {
+    pub(crate) fn map_blocks(&self, dim: usize, size: usize, f: impl Fn(Tensor<3, K>) -> Tensor<3, K>) -> Self {
         let mut dense_shape = self.dense_shape.clone();
         dense_shape[dim] = size;
         let block: usize = dense_shape.iter().product();
@@ -36,7 +36,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 
     /// A pattern of `shape` with nothing stored, and its values.
-    pub fn empty_parts(&self, shape: &[usize]) -> (P, Tensor<2, K>) {
+    pub(crate) fn empty_parts(&self, shape: &[usize]) -> (P, Tensor<2, K>) {
         let pattern = dims::empty_pattern(&self.pattern, shape);
         (pattern, nothing([0, self.block()], self.dtype(), &[&self.values]))
     }

@@ -36,7 +36,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
     }
 
     /// [`try_to_csr`](Self::try_to_csr) for another operation, which errors name.
-    pub fn csr_for(&self, op: &'static str) -> Result<CsrTensor<D, K>> {
+    pub(crate) fn csr_for(&self, op: &'static str) -> Result<CsrTensor<D, K>> {
         // What is held: indices and values.
         let held = self.nnz().saturating_mul(self.sparse_dims() + self.block());
         CsrPattern::check_shape(op, self.pattern.shape(), held)?;

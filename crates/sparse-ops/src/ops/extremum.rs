@@ -14,7 +14,7 @@ use sparse_autograd::{Erased, record};
 use sparse_burn::Reduce;
 
 /// The reduction of `put` for this extreme.
-pub fn end(greatest: bool) -> Reduce {
+pub(crate) fn end(greatest: bool) -> Reduce {
     if greatest { Reduce::Amax } else { Reduce::Amin }
 }
 
@@ -23,7 +23,7 @@ pub fn end(greatest: bool) -> Reduce {
 ///
 /// Backward: the gradient of a line is shared evenly by all its elements that equal the extreme one. The part of
 /// unspecified ones goes to `fill`. Saved: values, fill and result.
-pub fn extremum<P: Pattern, K: Numeric + kind::Ordered>(
+pub(crate) fn extremum<P: Pattern, K: Numeric + kind::Ordered>(
     values: Tensor<2, K>,
     fill: Option<Tensor<2, K>>,
     lines: Option<&Lines<P>>,
@@ -71,7 +71,7 @@ fn whole<K: Numeric>(rows: Tensor<3, K>, reduce: Reduce) -> Tensor<3, K> {
 }
 
 /// A `put` that reduces dim 1 to one element. The element's start value is not used.
-pub fn one_target<K: Numeric>(
+pub(crate) fn one_target<K: Numeric>(
     rows: &Tensor<3, K>,
     reduce: Reduce,
     [outer, length, inner]: [usize; 3],
@@ -89,7 +89,7 @@ pub fn one_target<K: Numeric>(
 }
 
 /// A put of rows `[n, width]` into their lines.
-pub fn into_lines<P: Pattern>(lines: &Lines<P>, reduce: Reduce, [stored, width]: [usize; 2]) -> Put<2> {
+pub(crate) fn into_lines<P: Pattern>(lines: &Lines<P>, reduce: Reduce, [stored, width]: [usize; 2]) -> Put<2> {
     Put {
         index: lines.owner().clone().reshape(Exact([stored, 1])),
         target: target([lines.len(), width], 0, stored, true),
@@ -100,7 +100,7 @@ pub fn into_lines<P: Pattern>(lines: &Lines<P>, reduce: Reduce, [stored, width]:
 }
 
 /// Plain rows reduced line by line; off the tape.
-pub fn of_lines<P: Pattern, K: Numeric>(lines: &Lines<P>, rows: Tensor<2, K>, reduce: Reduce) -> Tensor<2, K> {
+pub(crate) fn of_lines<P: Pattern, K: Numeric>(lines: &Lines<P>, rows: Tensor<2, K>, reduce: Reduce) -> Tensor<2, K> {
     let [stored, width] = rows.dims();
     let start = Tensor::zeros([lines.len(), width], (&rows.device(), rows.dtype()));
     kernel::put(&into_lines(lines, reduce, [stored, width]), start, &rows, false).0
@@ -180,7 +180,7 @@ fn cast(rows: Tensor<2>, dtype: DType) -> Tensor<2> {
 }
 
 /// Equal, with NaN equal to itself.
-pub fn same(a: Tensor<2>, b: Tensor<2>) -> Tensor<2, Bool> {
+pub(crate) fn same(a: Tensor<2>, b: Tensor<2>) -> Tensor<2, Bool> {
     let nan = a.clone().is_nan().bool_and(b.clone().is_nan());
     a.equal(b).bool_or(nan)
 }

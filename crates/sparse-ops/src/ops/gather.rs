@@ -295,7 +295,7 @@ fn check_source<const D: usize, K: Kind>(
 }
 
 /// Reads `x` through checked indices, on the tape; flat.
-pub fn read<const D: usize, const DI: usize, K: Kind>(
+pub(crate) fn read<const D: usize, const DI: usize, K: Kind>(
     x: Tensor<D, K>,
     index: Tensor<DI, Int>,
     target: PutTarget,

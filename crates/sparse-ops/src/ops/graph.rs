@@ -137,6 +137,11 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     }
 }
 
+/// Checks that a matrix without dense dims is square.
+///
+/// # Errors
+///
+/// `shape_mismatch`.
 pub fn check_square<P: Pattern, K: Kind>(op: &'static str, matrix: &SparseTensor<P, 2, K>) -> Result<()> {
     check_matrix(op, matrix)?;
     let [rows, cols] = matrix.dims();

@@ -269,7 +269,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 }
 
 /// The pattern as a matrix, or a batch of matrices.
-pub fn matrix<'a, P: Pattern, const D: usize, K: Kind>(
+pub(crate) fn matrix<'a, P: Pattern, const D: usize, K: Kind>(
     op: &'static str,
     sparse: &'a SparseTensor<P, D, K>,
 ) -> Result<&'a Matrix> {

@@ -157,7 +157,7 @@ fn broadcast<const D: usize, K: Kind>(
 }
 
 /// Sizes of a put into `shape` along `axis`.
-pub fn target<const D: usize>(shape: [usize; D], axis: usize, count: usize, along_axis: bool) -> PutTarget {
+pub(crate) fn target<const D: usize>(shape: [usize; D], axis: usize, count: usize, along_axis: bool) -> PutTarget {
     let (outer, inner) = (shape[..axis].iter().product(), shape[axis + 1..].iter().product());
     PutTarget { outer, len: shape[axis], inner, count, along_axis }
 }
@@ -171,7 +171,7 @@ struct Saved<const D: usize> {
 }
 
 /// The put of checked arguments, on the tape.
-pub fn put<const D: usize, K: Kind>(
+pub(crate) fn put<const D: usize, K: Kind>(
     arr: Tensor<D, K>,
     index: Tensor<D, Int>,
     values: Tensor<D, K>,
@@ -183,7 +183,7 @@ pub fn put<const D: usize, K: Kind>(
 }
 
 /// The put, on the tape.
-pub fn run<const D: usize, K: Kind>(put: Put<D>, arr: Tensor<D, K>, values: Tensor<D, K>) -> Tensor<D, K> {
+pub(crate) fn run<const D: usize, K: Kind>(put: Put<D>, arr: Tensor<D, K>, values: Tensor<D, K>) -> Tensor<D, K> {
     let Some(values_float) = as_float(&values) else {
         return kernel::put(&put, arr, &values, false).0;
     };

@@ -139,7 +139,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 
     /// The tensor without an axis that has size 1.
-    pub fn without<const D2: usize>(&self, op: &'static str, axis: usize) -> Result<SparseTensor<P, D2, K>> {
+    pub(crate) fn without<const D2: usize>(&self, op: &'static str, axis: usize) -> Result<SparseTensor<P, D2, K>> {
         self.check_rank::<D2>(op, D - 1)?;
         let (mut sparse, mut dense) = (self.pattern.shape().to_vec(), self.dense_shape.clone());
         if axis < sparse.len() {
@@ -151,7 +151,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 
     /// Checks that the rank the caller names is the result's.
-    pub fn check_rank<const D2: usize>(&self, op: &'static str, rank: usize) -> Result<()> {
+    pub(crate) fn check_rank<const D2: usize>(&self, op: &'static str, rank: usize) -> Result<()> {
         if D2 == rank && rank > 0 {
             return Ok(());
         }

@@ -50,7 +50,7 @@ fn joined<P: Pattern>(how: How, parts: &[P], make: impl Fn() -> (P, Option<RowMa
 /// Joins several tensors along a sparse axis: the pattern, and the rows of values. `fill` is a row of the parts' fill.
 ///
 /// Only gradients need an index map. Without gradients one kernel computes both pattern and values.
-pub fn concat<P: Pattern, K: Kind>(
+pub(crate) fn concat<P: Pattern, K: Kind>(
     parts: &[P],
     values: &[&Tensor<2, K>],
     fill: impl FnOnce() -> Tensor<2, K>,
@@ -96,7 +96,7 @@ fn is_coalesced(how: &ConcatAxis) -> bool {
 }
 
 /// Stacks patterns along a new sparse axis: the pattern, and its index map as for [`concat_patterns`].
-pub fn stack<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P, Option<RowMap>) {
+pub(crate) fn stack<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P, Option<RowMap>) {
     joined(How::NewAxis(axis), parts, || {
         let parts: Vec<P> = parts.iter().map(|part| unsqueezed(part, axis)).collect();
         match &parts[..] {
@@ -107,7 +107,7 @@ pub fn stack<P: Pattern>(parts: &[P], axis: usize, shape: &[usize]) -> (P, Optio
 }
 
 /// The block-diagonal matrix of several matrices. Rows of values stay in place.
-pub fn block_diag<P: Pattern>(parts: &[P], shape: &[usize]) -> P {
+pub(crate) fn block_diag<P: Pattern>(parts: &[P], shape: &[usize]) -> P {
     let make = || {
         let nnz = parts.iter().map(Pattern::nnz).sum();
         let (dtype, device) = (index_dtype(shape, nnz), parts[0].device());

@@ -44,7 +44,7 @@ impl CooPattern {
     }
 
     /// [`new`](Self::new), with the name of the operation for errors.
-    pub fn checked(op: &'static str, indices: Tensor<2, Int>, shape: &[usize]) -> Result<Self> {
+    pub(crate) fn checked(op: &'static str, indices: Tensor<2, Int>, shape: &[usize]) -> Result<Self> {
         check_sizes(op, shape)?;
         let [dims, nnz] = indices.dims();
         if dims != shape.len() {

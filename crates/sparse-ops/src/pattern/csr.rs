@@ -58,7 +58,7 @@ impl CsrPattern {
 
     /// [`checked`](Self::checked) for arguments that a person put in order. SciPy has another order, of lists of the
     /// same types: if its order was meant, the error says so.
-    pub fn in_order(
+    pub(crate) fn in_order(
         op: &'static str,
         row_ptr: Tensor<1, Int>,
         col_idx: Tensor<1, Int>,
@@ -85,7 +85,7 @@ impl CsrPattern {
     }
 
     /// [`new`](Self::new), with the name of the operation for errors.
-    pub fn checked(
+    pub(crate) fn checked(
         op: &'static str,
         row_ptr: Tensor<1, Int>,
         col_idx: Tensor<1, Int>,
@@ -171,7 +171,7 @@ impl CsrPattern {
     }
 
     /// Row pointers `[batch * (rows + 1)]`, those of each matrix starting at 0; the same as `row_ptr` for rank 2.
-    pub fn split_row_ptr(&self) -> Tensor<1, Int> {
+    pub(crate) fn split_row_ptr(&self) -> Tensor<1, Int> {
         let (joined, [batch, rows]) = (self.row_ptr(), [self.batch(), self.rows()]);
         if self.0.shape.len() == 2 {
             return joined.clone();
@@ -196,7 +196,7 @@ impl CsrPattern {
     }
 
     /// The coordinates as a pattern of their own.
-    pub fn to_coo(&self) -> CooPattern {
+    pub(crate) fn to_coo(&self) -> CooPattern {
         CooPattern::new_unchecked(self.coordinates().clone(), &self.0.shape, true)
     }
 

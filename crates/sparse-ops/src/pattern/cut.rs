@@ -16,18 +16,18 @@ use std::sync::Arc;
 
 /// `count` positions along a dim: `start`, `start + step`, .. `step` is at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
-    pub start: usize,
-    pub count: usize,
-    pub step: usize,
+pub(crate) struct Cut {
+    pub(crate) start: usize,
+    pub(crate) count: usize,
+    pub(crate) step: usize,
 }
 
 impl Cut {
-    pub fn whole(size: usize) -> Self {
+    pub(crate) fn whole(size: usize) -> Self {
         Self { start: 0, count: size, step: 1 }
     }
 
-    pub fn is_whole(&self, size: usize) -> bool {
+    pub(crate) fn is_whole(&self, size: usize) -> bool {
         *self == Self::whole(size)
     }
 
@@ -37,7 +37,7 @@ impl Cut {
     }
 
     /// The positions of the middle dim.
-    pub fn of<K: Kind>(&self, rows: Tensor<3, K>) -> Tensor<3, K> {
+    pub(crate) fn of<K: Kind>(&self, rows: Tensor<3, K>) -> Tensor<3, K> {
         if self.step == 1 {
             return rows.narrow(1, self.start, self.count);
         }
@@ -59,11 +59,11 @@ struct Parts {
 }
 
 /// A part of a pattern, and its rows of the values.
-pub type Part<P> = (P, Taken);
+pub(crate) type Part<P> = (P, Taken);
 
 /// The rows of the values that belong to a part of a pattern.
 #[derive(Clone, Debug)]
-pub enum Taken {
+pub(crate) enum Taken {
     /// None.
     Nothing,
     /// Consecutive rows.
@@ -74,7 +74,7 @@ pub enum Taken {
 
 impl Taken {
     /// The part's rows of `values`.
-    pub fn of<K: Kind>(&self, values: &Tensor<2, K>) -> Tensor<2, K> {
+    pub(crate) fn of<K: Kind>(&self, values: &Tensor<2, K>) -> Tensor<2, K> {
         let (block, device, dtype) = (values.dims()[1], values.device(), values.dtype());
         match self {
             Self::Nothing => nothing([0, block], dtype, &[values]),
@@ -88,12 +88,12 @@ impl Taken {
 }
 
 /// The elements at the given positions of every dim; at least one dim is cut. Reads the device the first time.
-pub fn cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
+pub(crate) fn cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
     pattern.memo().get(Cuts(cuts.to_vec()), || find_cut(pattern, cuts))
 }
 
 /// Parts of `size` (less than the axis has) along a sparse axis. Reads the device the first time.
-pub fn parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Arc<Vec<Part<P>>> {
+pub(crate) fn parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Arc<Vec<Part<P>>> {
     pattern.memo().get(Parts { axis, size }, || Arc::new(find_parts(pattern, axis, size)))
 }
 

@@ -21,7 +21,7 @@ struct WithDiagonal;
 struct OffDiagonal;
 
 /// The pattern of all elements `(i, i)` of a matrix.
-pub fn diagonal<P: Pattern>(shape: &[usize], device: &Device) -> P {
+pub(crate) fn diagonal<P: Pattern>(shape: &[usize], device: &Device) -> P {
     let nnz = shape[0].min(shape[1]);
     let dtype = index_dtype(shape, nnz);
     let coordinates = if nnz == 0 {
@@ -34,7 +34,7 @@ pub fn diagonal<P: Pattern>(shape: &[usize], device: &Device) -> P {
 }
 
 /// The position of each element of the main diagonal in a coalesced pattern.
-pub fn on_diagonal<P: Pattern>(pattern: &P) -> RowMap {
+pub(crate) fn on_diagonal<P: Pattern>(pattern: &P) -> RowMap {
     let (_, map) = pattern.memo().get(OnDiagonal, || {
         let main: P = diagonal(pattern.shape(), &pattern.device());
         let map = located(&main, pattern);
@@ -45,7 +45,7 @@ pub fn on_diagonal<P: Pattern>(pattern: &P) -> RowMap {
 
 /// The stored elements of the main diagonal of a coalesced pattern, as a column `[n, 1]`. Reads the device the first
 /// time.
-pub fn diagonal_column<P: Pattern>(pattern: &P) -> (P, RowMap) {
+pub(crate) fn diagonal_column<P: Pattern>(pattern: &P) -> (P, RowMap) {
     pattern.memo().get(Column, || {
         let (coordinates, shape) = (pattern.coordinates(), pattern.shape());
         let rows = along(coordinates, 0);

@@ -5,7 +5,7 @@ use crate::base::coordinates::{by_dim, join_dims};
 use burn::tensor::{Int, Tensor};
 
 /// The pattern of coordinates that are given dim by dim. With `coalesced` they must be distinct and in order.
-pub fn from_dims<P: Pattern, const R: usize>(
+pub(crate) fn from_dims<P: Pattern, const R: usize>(
     dims: Vec<Tensor<1, Int>>,
     shape: &[usize],
     nnz: usize,
@@ -16,12 +16,12 @@ pub fn from_dims<P: Pattern, const R: usize>(
 }
 
 /// A pattern of `shape` with nothing stored, on the device of `like`.
-pub fn empty_pattern<P: Pattern>(like: &P, shape: &[usize]) -> P {
+pub(crate) fn empty_pattern<P: Pattern>(like: &P, shape: &[usize]) -> P {
     from_dims(vec![], shape, 0, true, &Tensor::<1, Int>::empty([0], (&like.device(), like.index_dtype())))
 }
 
 /// The pattern with one more sparse dim, of size 1, at `axis`. No element moves.
-pub fn unsqueezed<P: Pattern>(pattern: &P, axis: usize) -> P {
+pub(crate) fn unsqueezed<P: Pattern>(pattern: &P, axis: usize) -> P {
     if let Some(same) = pattern.unsqueezed(axis) {
         return same;
     }

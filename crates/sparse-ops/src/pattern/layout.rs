@@ -40,7 +40,7 @@ pub trait Pattern: Structure + Clone + Debug + Send + Sync + 'static {
 /// [`from_coordinates`](Self::from_coordinates), so each is written once for all layouts.
 ///
 /// The trait is private, so nobody else can implement [`Pattern`].
-pub trait Structure: Sized {
+pub(crate) trait Structure: Sized {
     /// Whether the layout can store a coordinate twice.
     const HOLDS_DUPLICATES: bool;
 
@@ -84,7 +84,7 @@ pub trait Structure: Sized {
 }
 
 /// The slices of a pattern along axis 0, found by pointers. The cost does not depend on nnz.
-pub trait FirstSlices<P> {
+pub(crate) trait FirstSlices<P> {
     /// Those that an index names, and the position of each of their elements. The index is checked and has no negative
     /// numbers. Reads the device for the number of the elements, unless that is known (`total`).
     fn take(&self, index: &Tensor<1, Int>, total: Option<usize>) -> (P, Tensor<1, Int>);
@@ -112,11 +112,11 @@ impl<P: Pattern, T: Clone + Send + Sync + 'static> Made for (P, T) {
 }
 
 /// Whether every element is stored, once or several times.
-pub fn stores_all<P: Pattern>(pattern: &P) -> bool {
+pub(crate) fn stores_all<P: Pattern>(pattern: &P) -> bool {
     pattern.coalesce().map_or_else(|| is_full(pattern), |(merged, _)| is_full(&merged))
 }
 
 /// Whether every element is stored, for a coalesced pattern.
-pub fn is_full<P: Pattern>(pattern: &P) -> bool {
+pub(crate) fn is_full<P: Pattern>(pattern: &P) -> bool {
     pattern.nnz() as u128 == cells(pattern.shape())
 }

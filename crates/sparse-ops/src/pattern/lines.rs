@@ -17,13 +17,13 @@ struct Along(Vec<bool>);
 
 /// The lines of a pattern along some axes: its stored elements, grouped by their other coordinates. Lines without a
 /// stored element are left out.
-pub struct Lines<P> {
+pub(crate) struct Lines<P> {
     /// One element for each line: the pattern with those axes of size 1. Coalesced.
-    pub pattern: P,
+    pub(crate) pattern: P,
     /// The stored elements of each line. If the axes are the last sparse dims, they are consecutive and need no order.
-    pub sums: RowSums,
+    pub(crate) sums: RowSums,
     /// Number of elements of a line, stored or not; at most `i64::MAX`.
-    pub size: usize,
+    pub(crate) size: usize,
     stored: usize,
     missing: Lazy<Tensor<1, Int>>,
 }
@@ -42,7 +42,7 @@ impl<P: Pattern> Made for Arc<Lines<P>> {
 
 impl<P: Pattern> Lines<P> {
     /// The lines along the `axes` marked. Kept with the pattern.
-    pub fn of(pattern: &P, axes: &[bool]) -> Arc<Self> {
+    pub(crate) fn of(pattern: &P, axes: &[bool]) -> Arc<Self> {
         pattern.memo().get(Along(axes.to_vec()), || Arc::new(Self::new(pattern, axes)))
     }
 
@@ -82,27 +82,27 @@ impl<P: Pattern> Lines<P> {
     }
 
     /// Number of lines.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.pattern.nnz()
     }
 
     /// The line of every stored element.
-    pub fn owner(&self) -> &Tensor<1, Int> {
+    pub(crate) fn owner(&self) -> &Tensor<1, Int> {
         self.sums.owner(self.stored)
     }
 
     /// `(order, ptr)` of the lines, as `put` takes them.
-    pub fn groups(&self) -> (Tensor<1, Int>, Tensor<1, Int>) {
+    pub(crate) fn groups(&self) -> (Tensor<1, Int>, Tensor<1, Int>) {
         self.sums.groups(self.stored)
     }
 
     /// Number of stored elements of each line (duplicates count).
-    pub fn counts(&self) -> Tensor<1, Int> {
+    pub(crate) fn counts(&self) -> Tensor<1, Int> {
         differences(self.sums.ptr())
     }
 
     /// Number of elements of each line that are not stored, `[lines, 1]`; for a coalesced pattern.
-    pub fn missing(&self) -> Tensor<2, Int> {
+    pub(crate) fn missing(&self) -> Tensor<2, Int> {
         let missing = self.missing.get(|| {
             let dtype = sparse_burn::index_dtype_for(self.size.max(self.stored));
             index_tensor(self.counts(), dtype).mul_scalar(-1).add_scalar(self.size as i64)

@@ -13,12 +13,12 @@ struct Axis(usize);
 struct Dense;
 
 /// The map that reads a vector along `axis` at every stored element.
-pub fn axis_map<P: Pattern>(pattern: &P, axis: usize) -> RowMap {
+pub(crate) fn axis_map<P: Pattern>(pattern: &P, axis: usize) -> RowMap {
     pattern.memo().get(Axis(axis), || RowMap::new(along(pattern.coordinates(), axis), pattern.shape()[axis]))
 }
 
 /// The map that reads a dense tensor (its sparse dims flattened) at every stored element.
-pub fn from_dense_map<P: Pattern>(pattern: &P) -> RowMap {
+pub(crate) fn from_dense_map<P: Pattern>(pattern: &P) -> RowMap {
     pattern.memo().get(Dense, || {
         let rows: usize = pattern.shape().iter().product();
         let dtype = sparse_burn::index_dtype_for(rows.max(pattern.nnz()));
@@ -27,7 +27,11 @@ pub fn from_dense_map<P: Pattern>(pattern: &P) -> RowMap {
 }
 
 /// The row-major position of every stored element among some of the sparse dims.
-pub fn flat_index<P: Pattern>(pattern: &P, dims: impl IntoIterator<Item = usize>, dtype: DType) -> Tensor<1, Int> {
+pub(crate) fn flat_index<P: Pattern>(
+    pattern: &P,
+    dims: impl IntoIterator<Item = usize>,
+    dtype: DType,
+) -> Tensor<1, Int> {
     let nnz = pattern.nnz();
     let mut at = Tensor::<1, Int>::zeros([nnz], (&pattern.device(), dtype));
     if nnz == 0 {

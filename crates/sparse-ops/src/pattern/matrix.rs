@@ -11,7 +11,7 @@ use sparse_burn::is_gpu;
 
 /// The pattern of a matrix by rows and by columns. A batch `[B, M, N]` is treated as the block-diagonal matrix
 /// `[B*M, B*N]`, so products have only one case.
-pub struct Matrix {
+pub(crate) struct Matrix {
     rows: usize,
     cols: usize,
     row_ids: Tensor<1, Int>,
@@ -62,22 +62,22 @@ impl Matrix {
     }
 
     /// Numbers of rows and columns; for a batch those of all matrices together.
-    pub fn size(&self) -> [usize; 2] {
+    pub(crate) fn size(&self) -> [usize; 2] {
         [self.rows, self.cols]
     }
 
     /// Row of every element, in storage order.
-    pub fn row_ids(&self) -> &Tensor<1, Int> {
+    pub(crate) fn row_ids(&self) -> &Tensor<1, Int> {
         &self.row_ids
     }
 
     /// Column of every element, in storage order.
-    pub fn col_ids(&self) -> &Tensor<1, Int> {
+    pub(crate) fn col_ids(&self) -> &Tensor<1, Int> {
         &self.col_ids
     }
 
     /// Compressed rows.
-    pub fn by_row(&self) -> &Compressed {
+    pub(crate) fn by_row(&self) -> &Compressed {
         self.by_row.get(|| {
             if self.sorted {
                 let ptr = kernel::compress(&self.row_ids, self.rows);
@@ -88,24 +88,24 @@ impl Matrix {
     }
 
     /// For every element in storage order, its position in the order by columns.
-    pub fn column_places(&self) -> Option<&Tensor<1, Int>> {
+    pub(crate) fn column_places(&self) -> Option<&Tensor<1, Int>> {
         let order = self.by_col().perm.as_ref()?;
         // Grouping by a permutation inverts it.
         Some(self.column_places.get(|| kernel::group_by(order, order.dims()[0]).0))
     }
 
     /// Compressed columns: the transpose, with the permutation of its values.
-    pub fn by_col(&self) -> &Compressed {
+    pub(crate) fn by_col(&self) -> &Compressed {
         self.by_col.get(|| compressed_by(&self.col_ids, &self.row_ids, self.cols))
     }
 
     /// The rows, for products.
-    pub fn row_view(&self) -> View {
+    pub(crate) fn row_view(&self) -> View {
         View::all(self.by_row().clone())
     }
 
     /// The columns, for products: those that have elements, if most have none. Then nothing has the size of a column.
-    pub fn col_view(&self) -> View {
+    pub(crate) fn col_view(&self) -> View {
         let nnz = self.col_ids.dims()[0];
         if self.by_col.known().is_some() || !mostly_empty(self.cols, nnz, &self.col_ids.device()) {
             return View::all(self.by_col().clone());
@@ -114,7 +114,7 @@ impl Matrix {
     }
 
     /// The columns, for the gradients of a product: of its dense operand, or of its values too.
-    pub fn gradient_view(&self, of_values: bool) -> View {
+    pub(crate) fn gradient_view(&self, of_values: bool) -> View {
         let view = self.col_view();
         // A GPU computes the two gradients apart.
         if !of_values || !view.is_all() || is_gpu(&self.col_ids.device()) {
@@ -124,12 +124,12 @@ impl Matrix {
     }
 
     /// The map that reads, for every element, the row of a dense operand at its column.
-    pub fn columns(&self) -> &RowMap {
+    pub(crate) fn columns(&self) -> &RowMap {
         self.columns.get(|| RowMap::new(self.col_ids.clone(), self.cols))
     }
 
     /// Elements by rows, `(order, ptr)`, as `put` takes them.
-    pub fn groups(&self) -> (Tensor<1, Int>, Tensor<1, Int>) {
+    pub(crate) fn groups(&self) -> (Tensor<1, Int>, Tensor<1, Int>) {
         let sums = self.row_sums.get(|| {
             let Compressed { ptr, perm, .. } = self.by_row();
             RowSums::new(perm.clone(), ptr.clone())
@@ -138,12 +138,12 @@ impl Matrix {
     }
 
     /// How many elements each row has, `[rows]`.
-    pub fn row_counts(&self) -> Tensor<1, Int> {
+    pub(crate) fn row_counts(&self) -> Tensor<1, Int> {
         differences(&self.by_row().ptr)
     }
 
     /// How many elements each column has, `[cols]`.
-    pub fn column_counts(&self) -> Tensor<1, Int> {
+    pub(crate) fn column_counts(&self) -> Tensor<1, Int> {
         differences(&self.by_col().ptr)
     }
 }

@@ -30,17 +30,17 @@ const DEEPEST: u32 = 256;
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A new number, different from that of every other pattern and index of this process.
-pub fn identity() -> u64 {
+pub(crate) fn identity() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// The key of a kept result. Every operation has its own type of key, so the keys of two operations never collide. A
 /// key refers to other patterns by their [`id`](Memo::id).
-pub trait Key: Eq + Send + Sync + 'static {}
+pub(crate) trait Key: Eq + Send + Sync + 'static {}
 impl<K: Eq + Send + Sync + 'static> Key for K {}
 
 /// A result that can be kept. Its clones share their data.
-pub trait Made: Clone + Send + Sync + 'static {
+pub(crate) trait Made: Clone + Send + Sync + 'static {
     /// The memos of the patterns in it.
     fn memos(&self) -> Vec<&Memo>;
 
@@ -67,7 +67,7 @@ impl Made for RowMap {
 }
 
 /// The results that one pattern keeps. Any thread of any pool may use it: `make` runs without the lock.
-pub struct Memo {
+pub(crate) struct Memo {
     id: u64,
     /// Length of the longest chain of keepers above this pattern.
     depth: AtomicU32,
@@ -86,38 +86,38 @@ struct Entry<K, M> {
 
 impl Memo {
     /// An empty memo for a pattern of `held` numbers: those of its elements and of its compressed rows.
-    pub fn new(held: usize) -> Self {
+    pub(crate) fn new(held: usize) -> Self {
         Self { id: identity(), depth: AtomicU32::new(0), held, kinds: Mutex::default() }
     }
 
     /// The number by which keys refer to the pattern.
-    pub fn id(&self) -> u64 {
+    pub(crate) fn id(&self) -> u64 {
         self.id
     }
 
     /// How many numbers the pattern keeps in memory.
-    pub fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.held
     }
 
     /// Returns what is kept under `key`. If there is nothing, `make` derives it, and it is kept.
-    pub fn get<K: Key, M: Made>(&self, key: K, make: impl FnOnce() -> M) -> M {
+    pub(crate) fn get<K: Key, M: Made>(&self, key: K, make: impl FnOnce() -> M) -> M {
         self.get_with(key, || (make(), ())).0
     }
 
     /// [`get`](Self::get) for a `make` that can fail.
-    pub fn try_get<K: Key, M: Made, E>(&self, key: K, make: impl FnOnce() -> Result<M, E>) -> Result<M, E> {
+    pub(crate) fn try_get<K: Key, M: Made, E>(&self, key: K, make: impl FnOnce() -> Result<M, E>) -> Result<M, E> {
         Ok(self.try_get_with(key, || Ok((make()?, ())))?.0)
     }
 
     /// [`get`](Self::get) for a `make` with a second result, which is not kept: it is returned if `make` has run.
-    pub fn get_with<K: Key, M: Made, X>(&self, key: K, make: impl FnOnce() -> (M, X)) -> (M, Option<X>) {
+    pub(crate) fn get_with<K: Key, M: Made, X>(&self, key: K, make: impl FnOnce() -> (M, X)) -> (M, Option<X>) {
         let Ok(found) = self.try_get_with(key, || Ok::<_, Infallible>(make()));
         found
     }
 
     /// [`get_with`](Self::get_with) for a `make` that can fail.
-    pub fn try_get_with<K: Key, M: Made, X, E>(
+    pub(crate) fn try_get_with<K: Key, M: Made, X, E>(
         &self,
         key: K,
         make: impl FnOnce() -> Result<(M, X), E>,

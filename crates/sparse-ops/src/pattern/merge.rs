@@ -22,7 +22,7 @@ struct Merge(MergeRule, u64);
 struct Located(u64);
 
 /// The union or intersection of two coalesced patterns of one shape, and the index maps from both. Kept with `a`.
-pub fn merged<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> (P, [RowMap; 2]) {
+pub(crate) fn merged<P: Pattern>(rule: MergeRule, a: &P, b: &P) -> (P, [RowMap; 2]) {
     let (pattern, maps) = a.memo().get(Merge(rule, b.memo().id()), || merge_with_maps(rule, a, b));
     let maps = index_maps(rule, &maps, a, b);
     (pattern, maps)
@@ -52,7 +52,7 @@ type Meeting<P> = (P, [Option<RowMap>; 2]);
 /// The pattern of an element-wise operation on two coalesced patterns, each given with whether its fill is `Undefined`.
 /// It is the union of the patterns. If one fill is `Undefined`, it is the pattern of that operand; if both are, the
 /// intersection.
-pub fn meet<P: Pattern>(a: (&P, bool), b: (&P, bool)) -> Meeting<P> {
+pub(crate) fn meet<P: Pattern>(a: (&P, bool), b: (&P, bool)) -> Meeting<P> {
     let both = |rule| {
         let (pattern, maps) = merged(rule, a.0, b.0);
         (pattern, maps.map(Some))
@@ -67,18 +67,22 @@ pub fn meet<P: Pattern>(a: (&P, bool), b: (&P, bool)) -> Meeting<P> {
 }
 
 /// An operand of [`zip`].
-pub struct Operand<'a, P, K: Numeric> {
+pub(crate) struct Operand<'a, P, K: Numeric> {
     /// Coalesced.
-    pub pattern: &'a P,
-    pub values: &'a Tensor<2, K>,
+    pub(crate) pattern: &'a P,
+    pub(crate) values: &'a Tensor<2, K>,
     /// The fill as a row.
-    pub fill: Tensor<2, K>,
+    pub(crate) fill: Tensor<2, K>,
     /// Whether the fill is `Undefined`.
-    pub undefined: bool,
+    pub(crate) undefined: bool,
 }
 
 /// `op`, element by element: the pattern of the result, as [`meet`] says, and its values.
-pub fn zip<P: Pattern, K: Numeric>(op: BinaryOp, a: Operand<'_, P, K>, b: Operand<'_, P, K>) -> (P, Tensor<2, K>) {
+pub(crate) fn zip<P: Pattern, K: Numeric>(
+    op: BinaryOp,
+    a: Operand<'_, P, K>,
+    b: Operand<'_, P, K>,
+) -> (P, Tensor<2, K>) {
     let tracked = [a.values, &a.fill, b.values, &b.fill].into_iter().any(is_tracked);
     let union = !a.undefined && !b.undefined && !a.pattern.is_same(b.pattern);
     let (pattern, [map_a, map_b]) = if union && !tracked {
@@ -119,7 +123,7 @@ fn union_zip<P: Pattern, K: Numeric>(
 }
 
 /// For every element of `a`, its position in `b`. Kept with `a`.
-pub fn located<P: Pattern>(a: &P, b: &P) -> RowMap {
+pub(crate) fn located<P: Pattern>(a: &P, b: &P) -> RowMap {
     a.memo().get(Located(b.memo().id()), || locate(a, b))
 }
 

@@ -4,21 +4,21 @@
 //! and other derived structure are computed on first need, and all clones share them. Index tensors are on the device
 //! of the values and have no autodiff association.
 
-pub mod concat;
-pub mod coo;
-pub mod csr;
-pub mod cut;
-pub mod diagonal;
-pub mod dims;
-pub mod layout;
-pub mod lines;
-pub mod maps;
-pub mod matrix;
-pub mod memo;
-pub mod merge;
-pub mod select;
-pub mod transposed_values;
-pub mod view;
+pub(crate) mod concat;
+pub(crate) mod coo;
+pub(crate) mod csr;
+pub(crate) mod cut;
+pub(crate) mod diagonal;
+pub(crate) mod dims;
+pub(crate) mod layout;
+pub(crate) mod lines;
+pub(crate) mod maps;
+pub(crate) mod matrix;
+pub(crate) mod memo;
+pub(crate) mod merge;
+pub(crate) mod select;
+pub(crate) mod transposed_values;
+pub(crate) mod view;
 
 pub use coo::CooPattern;
 pub use csr::CsrPattern;

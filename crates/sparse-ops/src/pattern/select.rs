@@ -11,7 +11,7 @@ use sparse_burn::replay::is_dropped;
 use sparse_core::narrow_limit;
 
 /// The positions where `keep` is true, ascending. Reads their number from the device.
-pub fn kept(keep: Tensor<1, Bool>, dtype: DType) -> Tensor<1, Int> {
+pub(crate) fn kept(keep: Tensor<1, Bool>, dtype: DType) -> Tensor<1, Int> {
     let length = keep.dims()[0];
     if length == 0 {
         return Tensor::empty([0], (&keep.device(), dtype));
@@ -22,18 +22,18 @@ pub fn kept(keep: Tensor<1, Bool>, dtype: DType) -> Tensor<1, Int> {
 }
 
 /// All positions of several ranges, one after the other: range `k` is `starts[k] .. starts[k] + counts[k]`.
-pub struct Expansion {
+pub(crate) struct Expansion {
     /// Where the positions of each range start in the list of all, then their number.
-    pub ptr: Tensor<1, Int>,
+    pub(crate) ptr: Tensor<1, Int>,
     /// For every position of all ranges: the range that it belongs to (ascending).
-    pub owner: Tensor<1, Int>,
+    pub(crate) owner: Tensor<1, Int>,
     /// For every position of all ranges: the position.
-    pub at: Tensor<1, Int>,
+    pub(crate) at: Tensor<1, Int>,
 }
 
 /// See [`Expansion`]. `starts` and `counts` are `[n]`, of one dtype that holds the total. Reads the total from the
 /// device, unless it is known.
-pub fn expand(starts: &Tensor<1, Int>, counts: &Tensor<1, Int>, total: Option<usize>) -> Expansion {
+pub(crate) fn expand(starts: &Tensor<1, Int>, counts: &Tensor<1, Int>, total: Option<usize>) -> Expansion {
     let (ranges, dtype, device) = (counts.dims()[0], counts.dtype(), counts.device());
     let ptr = kernel::scan(counts);
     let total = total.unwrap_or_else(|| read(ptr.clone().narrow(0, ranges, 1)));
@@ -48,21 +48,21 @@ pub fn expand(starts: &Tensor<1, Int>, counts: &Tensor<1, Int>, total: Option<us
 }
 
 /// The stored elements at `positions`, ascending and without repeats. A coalesced pattern stays coalesced.
-pub fn subset<P: Pattern>(pattern: &P, positions: &Tensor<1, Int>) -> (P, RowMap) {
+pub(crate) fn subset<P: Pattern>(pattern: &P, positions: &Tensor<1, Int>) -> (P, RowMap) {
     let map = RowMap::new(positions.clone(), pattern.nnz());
     let coordinates = columns(pattern.coordinates(), positions);
     (P::from_coordinates(coordinates, pattern.shape(), pattern.is_coalesced()), map)
 }
 
 /// The pattern of distinct coordinates `[dims, n]` in any order, and the position of each of its elements among them.
-pub fn sorted<P: Pattern>(coordinates: Tensor<2, Int>, shape: &[usize]) -> (P, Tensor<1, Int>) {
+pub(crate) fn sorted<P: Pattern>(coordinates: Tensor<2, Int>, shape: &[usize]) -> (P, Tensor<1, Int>) {
     let nnz = coordinates.dims()[1];
     let (indices, order) = ordered(&index_tensor(coordinates, index_dtype(shape, nnz)), shape);
     (P::from_coordinates(indices, shape, true), order)
 }
 
 /// Distinct coordinates `[dims, n]` in lexicographic order, and that order.
-pub fn ordered(coordinates: &Tensor<2, Int>, shape: &[usize]) -> (Tensor<2, Int>, Tensor<1, Int>) {
+pub(crate) fn ordered(coordinates: &Tensor<2, Int>, shape: &[usize]) -> (Tensor<2, Int>, Tensor<1, Int>) {
     let (indices, order, _) = kernel::coalesce(coordinates, shape);
     // A run that is dropped reads zero for the number of them, but as all are distinct it is known.
     let indices = if is_dropped() { coordinates.clone() } else { indices };
@@ -70,7 +70,7 @@ pub fn ordered(coordinates: &Tensor<2, Int>, shape: &[usize]) -> (Tensor<2, Int>
 }
 
 /// Where the groups `ids` start, and how many each holds.
-pub fn lengths(ptr: &Tensor<1, Int>, ids: &Tensor<1, Int>) -> (Tensor<1, Int>, Tensor<1, Int>) {
+pub(crate) fn lengths(ptr: &Tensor<1, Int>, ids: &Tensor<1, Int>) -> (Tensor<1, Int>, Tensor<1, Int>) {
     let ptr = index_tensor(ptr.clone(), ids.dtype());
     let starts = ptr.clone().select(0, ids.clone());
     let counts = ptr.select(0, ids.clone().add_scalar(1)) - starts.clone();
@@ -79,7 +79,7 @@ pub fn lengths(ptr: &Tensor<1, Int>, ids: &Tensor<1, Int>) -> (Tensor<1, Int>, T
 
 /// The index dtype of an [`Expansion`]: it holds `position`, the number of ranges, and the sum of `counts`, which is at
 /// most `most`.
-pub fn total_dtype(counts: &Tensor<1, Int>, position: usize, most: u128) -> DType {
+pub(crate) fn total_dtype(counts: &Tensor<1, Int>, position: usize, most: u128) -> DType {
     // A few elements may be those at the end of many.
     if index_dtype_for(position.max(counts.dims()[0])) == DType::I64 {
         return DType::I64;

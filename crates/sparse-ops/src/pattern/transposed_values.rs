@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The values of a matrix in the order of its columns, for the gradient of a dense operand. Products read them side by
 /// side then, and not by a permutation. A copy is made for the second product, because many tensors have only one.
 #[derive(Debug, Default)]
-pub struct TransposedValues {
+pub(crate) struct TransposedValues {
     used: AtomicBool,
     values: OnceLock<Tensor<2>>,
 }
 
 impl TransposedValues {
     /// The columns and the values in their order, if they are kept. `values` must be the same at each call.
-    pub fn get(&self, columns: &Compressed, values: &Tensor<2>) -> Option<(Compressed, Tensor<2>)> {
+    pub(crate) fn get(&self, columns: &Compressed, values: &Tensor<2>) -> Option<(Compressed, Tensor<2>)> {
         let order = columns.perm.as_ref()?;
         // Runs that are repeated must take the same way.
         if is_replayed() || !self.used.swap(true, Ordering::Relaxed) {

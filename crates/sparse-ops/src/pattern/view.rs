@@ -10,7 +10,7 @@ use burn::tensor::{Int, Tensor};
 /// The lines of a matrix, its rows or its columns: all of them, or those alone that have elements. Cloning copies
 /// handles.
 #[derive(Clone, Debug)]
-pub struct View {
+pub(crate) struct View {
     lines: Compressed,
     occupied: Option<Occupied>,
     /// The position of each element of the matrix among those of the lines.
@@ -19,7 +19,7 @@ pub struct View {
 
 /// From this width of the dense side on, the gradients of a product are computed in one walk. Narrower rows are cheap
 /// to read twice, and have kernels of their own.
-pub const WIDE: usize = 16;
+pub(crate) const WIDE: usize = 16;
 
 /// The lines with elements, ascending, of `all` lines.
 #[derive(Clone, Debug)]
@@ -48,18 +48,18 @@ impl View {
     }
 
     /// All lines, if their values are in order.
-    pub fn in_order(&self) -> Option<&Compressed> {
+    pub(crate) fn in_order(&self) -> Option<&Compressed> {
         (self.is_all() && self.lines.perm.is_none()).then_some(&self.lines)
     }
 
     /// Whether it has all lines.
-    pub fn is_all(&self) -> bool {
+    pub(crate) fn is_all(&self) -> bool {
         self.occupied.is_none()
     }
 
     /// A result with one row for each line of the matrix, from one with a row for each line of the view. Lines without
     /// elements get zeros.
-    pub fn rows<K: Kind>(&self, of_lines: impl FnOnce(&Compressed) -> Tensor<2, K>) -> Tensor<2, K> {
+    pub(crate) fn rows<K: Kind>(&self, of_lines: impl FnOnce(&Compressed) -> Tensor<2, K>) -> Tensor<2, K> {
         let out = of_lines(&self.lines);
         match &self.occupied {
             None => out,
@@ -68,7 +68,7 @@ impl View {
     }
 
     /// The products of the lines and each of `batch` dense operands, which lie one below the other.
-    pub fn times<K: Kind>(&self, values: &Tensor<2, K>, dense: &Tensor<2, K>, batch: usize) -> Tensor<2, K> {
+    pub(crate) fn times<K: Kind>(&self, values: &Tensor<2, K>, dense: &Tensor<2, K>, batch: usize) -> Tensor<2, K> {
         // Without elements the kernel below makes zeros on every device.
         if batch > 1 && self.is_all() && values.dims()[0] > 0 {
             return kernel::spmm_each(&self.lines, values, dense, batch);
@@ -79,14 +79,14 @@ impl View {
     }
 
     /// All lines with values that are kept in their order, if they are.
-    pub fn transposed(&self, transposed: &TransposedValues, values: &Tensor<2>) -> Option<(Self, Tensor<2>)> {
+    pub(crate) fn transposed(&self, transposed: &TransposedValues, values: &Tensor<2>) -> Option<(Self, Tensor<2>)> {
         let (lines, values) = if self.is_all() { transposed.get(&self.lines, values)? } else { return None };
         Some((Self::all(lines), values))
     }
 
     /// For a view of the columns: the gradients of the values `[nnz, heads]` and of the dense operand of a product of
     /// the matrix, from that of the result. `ids` are the row and the column of each element.
-    pub fn gradients(
+    pub(crate) fn gradients(
         &self,
         values: &Tensor<2>,
         dense: &Tensor<2>,
@@ -104,7 +104,7 @@ impl View {
     }
 
     /// The rows of a dense tensor that belong to the lines of the view.
-    pub fn pick<K: Kind>(&self, dense: &Tensor<2, K>) -> Tensor<2, K> {
+    pub(crate) fn pick<K: Kind>(&self, dense: &Tensor<2, K>) -> Tensor<2, K> {
         let Some(Occupied { ids, .. }) = &self.occupied else { return dense.clone() };
         let none = Tensor::zeros([1, dense.dims()[1]], (&dense.device(), dense.dtype()));
         kernel::move_rows(dense, &none, ids)
@@ -112,7 +112,7 @@ impl View {
 }
 
 /// Matrices `[n, heads * F]` that lie one below the other, side by side within each head: `[n, heads * batch * F]`.
-pub fn batch_to_features<K: Kind>(below: Tensor<2, K>, heads: usize, batch: usize) -> Tensor<2, K> {
+pub(crate) fn batch_to_features<K: Kind>(below: Tensor<2, K>, heads: usize, batch: usize) -> Tensor<2, K> {
     let [rows, width] = below.dims();
     if batch == 1 {
         return below;
@@ -122,7 +122,7 @@ pub fn batch_to_features<K: Kind>(below: Tensor<2, K>, heads: usize, batch: usiz
 }
 
 /// The inverse of [`batch_to_features`].
-pub fn features_to_batch<K: Kind>(features: Tensor<2, K>, heads: usize, batch: usize) -> Tensor<2, K> {
+pub(crate) fn features_to_batch<K: Kind>(features: Tensor<2, K>, heads: usize, batch: usize) -> Tensor<2, K> {
     let [rows, width] = features.dims();
     if batch == 1 {
         return features;

@@ -9,7 +9,7 @@ use sparse_autograd::{Erased, record};
 use sparse_burn::BinaryOp;
 
 /// `op` of rows of one shape.
-pub fn apply<K: Numeric>(op: BinaryOp, a: Tensor<2, K>, b: Tensor<2, K>) -> Tensor<2, K> {
+pub(crate) fn apply<K: Numeric>(op: BinaryOp, a: Tensor<2, K>, b: Tensor<2, K>) -> Tensor<2, K> {
     // An empty tensor is returned as it is: some devices cannot launch over it, here or in the backward pass.
     if a.shape().num_elements() == 0 {
         return constant(a, &[&b]);
@@ -23,7 +23,7 @@ pub fn apply<K: Numeric>(op: BinaryOp, a: Tensor<2, K>, b: Tensor<2, K>) -> Tens
 }
 
 /// Rows that are read through an index map: values, the fill, and the map (`None`: rows stay in place).
-pub type Mapped<'a, K> = (&'a Tensor<2, K>, Tensor<2, K>, Option<RowMap>);
+pub(crate) type Mapped<'a, K> = (&'a Tensor<2, K>, Tensor<2, K>, Option<RowMap>);
 
 #[derive(Debug)]
 struct Saved {
@@ -35,7 +35,7 @@ struct Saved {
 
 /// `op` of rows that are read through index maps. One kernel does this if no fill is tracked. A side with a tracked
 /// fill has two parents, so then the rows are moved first.
-pub fn zip<K: Numeric>(op: BinaryOp, a: Mapped<'_, K>, b: Mapped<'_, K>) -> Tensor<2, K> {
+pub(crate) fn zip<K: Numeric>(op: BinaryOp, a: Mapped<'_, K>, b: Mapped<'_, K>) -> Tensor<2, K> {
     let rows = |side: &Mapped<'_, K>| side.2.as_ref().map_or(side.0.dims()[0], |map| map.map().dims()[0]);
     if rows(&a) == 0
         && let (Some(values_a), Some(values_b)) = (as_float(a.0), as_float(b.0))

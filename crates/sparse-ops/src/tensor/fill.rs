@@ -92,13 +92,13 @@ impl<K: Kind> Fill<K> {
     }
 
     /// A fill of a row `[1, block]`.
-    pub fn block(row: Tensor<2, K>) -> Self {
+    pub(crate) fn block(row: Tensor<2, K>) -> Self {
         Self::Value(FillValue::Block(row.into()))
     }
 
     /// The fill for a tensor with these dense dims. A block must be one number, have the shape of the dense dims, or be
     /// a list of their elements; it is kept as such a list.
-    pub fn fitted(self, op: &'static str, dense_shape: &[usize]) -> Result<Self> {
+    pub(crate) fn fitted(self, op: &'static str, dense_shape: &[usize]) -> Result<Self> {
         let Self::Value(FillValue::Block(mut block)) = self else { return Ok(self) };
         let (elements, own) = (block.row.dims()[1], dense_shape.iter().product::<usize>());
         if elements != 1 && block.shape != dense_shape && block.shape != [own] {
@@ -116,7 +116,7 @@ impl<K: Kind> Fill<K> {
 
     /// The fill as an element of `dtype`. A number that is zero there becomes [`Fill::Zero`]; minus zero stays a
     /// number.
-    pub fn of_dtype(self, dtype: DType) -> Self {
+    pub(crate) fn of_dtype(self, dtype: DType) -> Self {
         let Self::Value(FillValue::Scalar(value)) = self else { return self };
         let own = if dtype.is_float() {
             match element(value, dtype) {
@@ -136,13 +136,13 @@ impl<K: Kind> Fill<K> {
 
     /// The fill of a result. If every element is stored (`full`), the fill is unused. Its gradient is then zero,
     /// whatever follows: an infinite slope times a zero gradient would be NaN.
-    pub fn counting(self, full: bool) -> Self {
+    pub(crate) fn counting(self, full: bool) -> Self {
         if full { self.map_block(|row| constant(row.clone().inner(), &[&row])) } else { self }
     }
 
     /// `out`, on the tape as computed from the fill, whose gradient is zero. So a trained fill has a gradient even
     /// where an operation does not use it.
-    pub fn without_gradient<const E: usize, K2: Kind>(&self, out: Tensor<E, K2>) -> Tensor<E, K2> {
+    pub(crate) fn without_gradient<const E: usize, K2: Kind>(&self, out: Tensor<E, K2>) -> Tensor<E, K2> {
         match self {
             Self::Value(FillValue::Block(block)) if is_tracked(&block.row) => constant(out, &[&block.row]),
             _ => out,
@@ -150,7 +150,7 @@ impl<K: Kind> Fill<K> {
     }
 
     /// The same fill with its tensor, if it is held by one, on another device or off the tape.
-    pub fn map_block(&self, f: impl FnOnce(Tensor<2, K>) -> Tensor<2, K>) -> Self {
+    pub(crate) fn map_block(&self, f: impl FnOnce(Tensor<2, K>) -> Tensor<2, K>) -> Self {
         match self {
             Self::Value(FillValue::Block(block)) => Self::Value(FillValue::Block(block.with_row(f(block.row.clone())))),
             other => other.clone(),
@@ -173,7 +173,7 @@ impl<K: Kind> Fill<K> {
     }
 
     /// The fill as a row `[1, block]`. An undefined fill gives zeros, which the caller must not count.
-    pub fn row(&self, block: usize, dtype: DType, device: &Device) -> Tensor<2, K> {
+    pub(crate) fn row(&self, block: usize, dtype: DType, device: &Device) -> Tensor<2, K> {
         match self {
             Self::Zero | Self::Undefined => Tensor::zeros([1, block], (device, dtype)),
             Self::Value(FillValue::Scalar(value)) => match *value {
@@ -191,7 +191,7 @@ impl<K: Kind> Fill<K> {
     }
 
     /// A fill of `f` of this fill's row; `Undefined` stays so.
-    pub fn map_row<K2: Kind>(
+    pub(crate) fn map_row<K2: Kind>(
         &self,
         block: usize,
         dtype: DType,
@@ -204,13 +204,13 @@ impl<K: Kind> Fill<K> {
         }
     }
 
-    pub fn to_device(&self, device: &Device) -> Self {
+    pub(crate) fn to_device(&self, device: &Device) -> Self {
         self.map_block(|row| row.to_device(device))
     }
 
     /// Whether two fills are equal. The numbers of a block are read from the device the first time, unless both are
     /// copies of one block.
-    pub fn same(&self, other: &Self, dtype: DType) -> bool {
+    pub(crate) fn same(&self, other: &Self, dtype: DType) -> bool {
         if let (Self::Value(FillValue::Block(a)), Self::Value(FillValue::Block(b))) = (self, other)
             && Arc::ptr_eq(&a.numbers, &b.numbers)
         {
@@ -230,7 +230,7 @@ impl<K: Kind> Fill<K> {
     }
 
     /// The fill as a number of the host, where it is one.
-    pub fn host(&self) -> Option<Scalar> {
+    pub(crate) fn host(&self) -> Option<Scalar> {
         match self {
             Self::Zero => Some(Scalar::Int(0)),
             Self::Value(FillValue::Scalar(value)) => Some(*value),
@@ -241,7 +241,7 @@ impl<K: Kind> Fill<K> {
 
 impl Fill {
     /// The fill as a constant. (Burn's `detach` of a leaf is another leaf.)
-    pub fn detach(self) -> Self {
+    pub(crate) fn detach(self) -> Self {
         self.map_block(|block| block.set_require_grad(false))
     }
 }

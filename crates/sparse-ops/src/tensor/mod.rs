@@ -1,7 +1,6 @@
 //! Sparse tensors.
 
-pub mod construct;
+pub(crate) mod construct;
 mod display;
-pub mod fill;
-pub mod plain;
-pub mod sparse;
+pub(crate) mod fill;
+pub(crate) mod sparse;

@@ -25,12 +25,12 @@ use std::sync::Arc;
 /// Use it through its two layouts, [`CooTensor`] and [`CsrTensor`].
 #[derive(Clone)]
 pub struct SparseTensor<P: Pattern, const D: usize, K: Kind = Float> {
-    pub pattern: P,
-    pub values: Tensor<2, K>,
-    pub dense_shape: Vec<usize>,
-    pub fill: Fill<K>,
+    pub(crate) pattern: P,
+    pub(crate) values: Tensor<2, K>,
+    pub(crate) dense_shape: Vec<usize>,
+    pub(crate) fill: Fill<K>,
     /// The values in the order of the columns. Clones share them.
-    pub transposed: Arc<TransposedValues>,
+    pub(crate) transposed: Arc<TransposedValues>,
 }
 
 /// Coordinates (COO): any rank, hybrid (with dense dims at the end), duplicates allowed.
@@ -42,7 +42,7 @@ pub type CsrTensor<const D: usize, K = Float> = SparseTensor<CsrPattern, D, K>;
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// The result of an operation, from parts that are right by construction.
-    pub fn from_parts(pattern: P, values: Tensor<2, K>, dense_shape: Vec<usize>, fill: Fill<K>) -> Self {
+    pub(crate) fn from_parts(pattern: P, values: Tensor<2, K>, dense_shape: Vec<usize>, fill: Fill<K>) -> Self {
         debug_assert_eq!(pattern.shape().len() + dense_shape.len(), D);
         // In a run that will be dropped zeros stand for numbers that say how many elements there are.
         debug_assert!(is_dropped() || values.dims() == [pattern.nnz(), dense_shape.iter().product()]);
@@ -52,12 +52,12 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 
     /// The values in the order of the columns, where products may keep them: constants, one for each element.
-    pub fn transposed(&self) -> Option<&Arc<TransposedValues>> {
+    pub(crate) fn transposed(&self) -> Option<&Arc<TransposedValues>> {
         (self.dense_shape.is_empty() && !is_tracked(&self.values)).then_some(&self.transposed)
     }
 
     /// The same structure with other rows of values and another fill, perhaps of another kind.
-    pub fn with_rows<K2: Kind>(&self, values: Tensor<2, K2>, fill: Fill<K2>) -> SparseTensor<P, D, K2> {
+    pub(crate) fn with_rows<K2: Kind>(&self, values: Tensor<2, K2>, fill: Fill<K2>) -> SparseTensor<P, D, K2> {
         SparseTensor::from_parts(self.pattern.clone(), values, self.dense_shape.clone(), fill)
     }
 
@@ -83,7 +83,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 
     /// Elements of a value block: the product of the dense dims.
-    pub fn block(&self) -> usize {
+    pub(crate) fn block(&self) -> usize {
         self.values.dims()[1]
     }
 
@@ -108,7 +108,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 
     /// The fill as a row `[1, block]`.
-    pub fn fill_row(&self) -> Tensor<2, K> {
+    pub(crate) fn fill_row(&self) -> Tensor<2, K> {
         self.fill.row(self.block(), self.dtype(), &self.device())
     }
 
@@ -230,7 +230,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     }
 
     /// Resolves an axis in `[-rank, rank)`.
-    pub fn axis(&self, op: &'static str, axis: impl AsIndex) -> Result<usize> {
+    pub(crate) fn axis(&self, op: &'static str, axis: impl AsIndex) -> Result<usize> {
         resolve_axis(op, axis, D)
     }
 }
@@ -287,7 +287,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
 }
 
 /// Values `[nnz, dense dims..]` as rows `[nnz, block]`.
-pub fn value_rows<const R: usize, K: Kind>(
+pub(crate) fn value_rows<const R: usize, K: Kind>(
     op: &'static str,
     values: Tensor<R, K>,
     nnz: usize,

@@ -1,10 +1,8 @@
 //! The edges of a file, on the host.
 
 use burn::tensor::{Tensor, TensorCreationOptions, TensorData};
-use sparse_ops::CooTensor;
-use sparse_ops::CsrTensor;
-use sparse_ops::Result;
 use sparse_ops::extend::has_dtype;
+use sparse_ops::{CooTensor, CsrTensor, Result};
 
 /// The edges of a file, on the host.
 #[derive(Clone, Debug, Default, PartialEq)]

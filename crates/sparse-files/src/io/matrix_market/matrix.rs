@@ -1,14 +1,8 @@
 //! The matrix of a file, on the host.
 
 use burn::tensor::{Float, Int, Tensor, TensorCreationOptions, TensorData};
-use sparse_ops::CooTensor;
-use sparse_ops::CsrTensor;
-use sparse_ops::Kind;
-use sparse_ops::extend::check_rows;
-use sparse_ops::extend::creation_dtype;
-use sparse_ops::extend::int_range;
-use sparse_ops::extend::ints;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::extend::{check_rows, creation_dtype, int_range, ints};
+use sparse_ops::{CooTensor, CsrTensor, Kind, Result, SparseError};
 use std::fmt;
 
 /// How the entries of a file are listed.

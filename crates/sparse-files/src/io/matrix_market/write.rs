@@ -1,13 +1,11 @@
 //! Entries to text.
 
 use super::matrix::{Format, MatrixMarket, Symmetry, Values, invalid};
+use crate::plain::{FILE_HINTS, check_plain};
 use burn::tensor::{Tensor, TensorData};
-use sparse_ops::Kind;
-use sparse_ops::Result;
-use sparse_ops::SparseTensor;
-use sparse_ops::extend::FILE_HINTS;
 use sparse_ops::extend::read_data;
 use sparse_ops::pattern::Pattern;
+use sparse_ops::{Kind, Result, SparseTensor};
 use std::io::Write;
 use std::path::Path;
 
@@ -63,7 +61,7 @@ pub fn write_to(mut out: impl Write, matrix: &impl ToMatrixMarket) -> Result<()>
 impl<P: Pattern, K: Kind> ToMatrixMarket for SparseTensor<P, 2, K> {
     fn to_matrix_market(&self) -> Result<MatrixMarket> {
         const OP: &str = "matrix_market::write";
-        self.check_plain(OP, FILE_HINTS)?;
+        check_plain(self, OP, FILE_HINTS)?;
         let merged = self.coalesce();
         let ends: Vec<i64> = read_data(merged.pattern().coordinates().clone()).convert::<i64>().iter().collect();
         let (rows, cols) = ends.split_at(merged.nnz());

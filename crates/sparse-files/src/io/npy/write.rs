@@ -2,8 +2,7 @@
 
 use super::header::MAGIC;
 use burn::tensor::{DType, TensorData};
-use sparse_ops::dtype_name;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::{Result, SparseError, dtype_name};
 use std::io::{self, Write};
 
 /// Name of a dtype in a header. NumPy has no bfloat16.

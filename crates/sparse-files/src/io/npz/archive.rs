@@ -8,7 +8,6 @@ use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, RangeReader, ReaderAt, ZipLocator};
 use sparse_ops::extend::Allowed;
-use sparse_ops::extend::too_long;
 use sparse_ops::{Result, SparseError};
 use std::collections::BTreeMap;
 use std::io::{BufReader, Cursor, Read};
@@ -123,7 +122,7 @@ impl<'a> Directory<'a> {
         let limit = if entry.deflated { allowed.inflated(self.length) } else { allowed.bytes(u64::MAX) };
         self.taken = self.taken.saturating_add(entry.size);
         if self.taken > limit {
-            return Err(at(too_long(limit)));
+            return Err(at(Allowed::too_long(limit)));
         }
         allowed.check_time().map_err(at)?;
         let mut heard = |done| progress(self.done + done, self.total.max(self.done + done));

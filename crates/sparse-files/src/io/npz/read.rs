@@ -6,21 +6,13 @@ use crate::io::npy::array::Ints;
 use crate::io::npy::header::Header;
 use crate::io::source::Progress;
 use burn::tensor::{DType, Device, Int, Tensor, TensorCreationOptions, TensorData};
-use sparse_ops::CooTensor;
-use sparse_ops::CsrTensor;
-use sparse_ops::Kind;
-use sparse_ops::SparseTensor;
-use sparse_ops::extend::cast_integers;
-use sparse_ops::extend::check_rows;
-use sparse_ops::extend::converted;
-use sparse_ops::extend::has_dtype;
-use sparse_ops::extend::index_dtype;
-use sparse_ops::extend::ints;
-use sparse_ops::extend::read_all;
-use sparse_ops::pattern::CooPattern;
-use sparse_ops::pattern::CsrPattern;
-use sparse_ops::pattern::Pattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::extend;
+use sparse_ops::extend::{
+    Parts, check_rows, check_shape, converted, coo_pattern, csr_pattern, has_dtype, index_dtype_for, index_tensor,
+    ints, read_all,
+};
+use sparse_ops::pattern::{CsrPattern, Pattern};
+use sparse_ops::{CooTensor, CsrTensor, Kind, Result, SparseError, SparseTensor};
 use std::any::TypeId;
 
 /// What the arrays are read with.
@@ -40,7 +32,7 @@ impl Reader<'_, '_, '_> {
             "csr" => Ok(in_layout(self.csr(shape)?)),
             "csc" => Ok(in_layout(self.csc(shape)?)),
             "bsr" => Ok(in_layout(self.bsr(shape)?)),
-            "coo" if TypeId::of::<P>() == TypeId::of::<CsrPattern>() => Ok(in_layout(self.coo(shape)?.csr_for(OP)?)),
+            "coo" if TypeId::of::<P>() == TypeId::of::<CsrPattern>() => Ok(in_layout(compressed(&self.coo(shape)?)?)),
             "coo" => Ok(in_layout(self.coo(shape)?)),
             other => {
                 let message = format!("the format must be csr, csc, coo or bsr (tocsr() in SciPy), got {other:?}");
@@ -131,13 +123,13 @@ impl Reader<'_, '_, '_> {
             let (expected, got) = (columns[0], values.dims()[0]);
             return Err(SparseError::LengthMismatch { op: OP, what: "`data`", expected, got });
         }
-        match CsrPattern::checked(OP, row_ptr.clone(), col_idx.clone(), &shape) {
+        match csr_pattern(OP, row_ptr.clone(), col_idx.clone(), &shape) {
             Ok(pattern) => CsrTensor::from_pattern(pattern, values),
             Err(SparseError::UnsortedColumns { .. }) => {
                 let ids = row_ids(&read_all(row_ptr), columns[0])?;
                 let ids = ints(ids, [1, columns[0]], &self.options.device.clone().inner());
                 let (col_idx, ids) = same_dtype(col_idx.reshape([1, columns[0]]), ids);
-                CooTensor::new(Tensor::cat(vec![ids, col_idx], 0), values, shape)?.csr_for(OP)
+                compressed(&CooTensor::new(Tensor::cat(vec![ids, col_idx], 0), values, shape)?)
             }
             Err(trouble) => Err(trouble),
         }
@@ -174,7 +166,7 @@ impl Reader<'_, '_, '_> {
             let got = values.num_elements();
             return Err(SparseError::LengthMismatch { op: OP, what: "`data`", expected: nnz, got });
         }
-        let pattern = CooPattern::checked(OP, indices, &shape)?;
+        let pattern = coo_pattern(OP, indices, &shape)?;
         CooTensor::from_pattern(pattern, self.upload::<K>(values))
     }
 
@@ -252,7 +244,7 @@ fn row_ids(row_ptr: &[i64], nnz: usize) -> Result<Vec<i64>> {
 
 /// Two index tensors in the wider of their dtypes.
 fn same_dtype(a: Tensor<2, Int>, b: Tensor<2, Int>) -> (Tensor<2, Int>, Tensor<2, Int>) {
-    if a.dtype() == b.dtype() { (a, b) } else { (cast_integers(a, DType::I64), cast_integers(b, DType::I64)) }
+    if a.dtype() == b.dtype() { (a, b) } else { (index_tensor(a, DType::I64), index_tensor(b, DType::I64)) }
 }
 
 /// An index array on the device, in the narrower of the two index dtypes that holds it.
@@ -269,7 +261,8 @@ fn upload<const R: usize>(
         }
         other => other,
     };
-    let wide = matches!(indices, Ints::Wide(_)) || index_dtype(sizes, indices.len()) == DType::I64;
+    let wide = matches!(indices, Ints::Wide(_))
+        || index_dtype_for(sizes.iter().copied().chain([indices.len()]).max().unwrap_or(0)) == DType::I64;
     if wide {
         has_dtype(OP, &device, DType::I64)?;
     }
@@ -280,16 +273,16 @@ fn upload<const R: usize>(
     Ok(Tensor::from_data(data, (&device, dtype)))
 }
 
-/// The same matrix in the layout `P`.
+/// The same matrix in the layout `P`. Elements of compressed rows are in the order of their coordinates.
 fn in_layout<P: Pattern, Q: Pattern, K: Kind>(matrix: SparseTensor<Q, 2, K>) -> SparseTensor<P, 2, K> {
-    let (shape, coalesced) = (matrix.dims(), matrix.is_coalesced());
-    let pattern = if TypeId::of::<P>() == TypeId::of::<Q>() {
-        P::from_arrays(matrix.pattern.arrays(), &shape, coalesced)
-    } else {
-        // Elements of compressed rows are in the order of their coordinates.
-        P::from_coordinates(matrix.pattern.coordinates().clone(), &shape, coalesced)
-    };
-    SparseTensor::from_parts(pattern, matrix.values, vec![], matrix.fill)
+    let pattern = extend::in_layout(matrix.pattern());
+    SparseTensor::from_parts(pattern, matrix.rows().clone(), vec![], matrix.fill().clone())
+}
+
+/// The coordinates as compressed rows.
+fn compressed<K: Kind>(matrix: &CooTensor<2, K>) -> Result<CsrTensor<2, K>> {
+    check_shape::<CsrPattern>(OP, &matrix.dims(), 3 * matrix.nnz())?;
+    matrix.try_to_csr()
 }
 
 impl Ints {

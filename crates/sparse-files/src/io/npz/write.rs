@@ -4,25 +4,22 @@ use super::archive::{OP, invalid};
 use crate::io::npy::write::descr;
 use crate::io::npy::write::elements;
 use crate::io::npy::write::header;
+use crate::plain::{FILE_HINTS, check_plain};
 use burn::tensor::TensorData;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use rawzip::{CompressionMethod, Crc32Option, DataDescriptorOutput, ZipArchiveWriter};
-use sparse_ops::Kind;
-use sparse_ops::Result;
-use sparse_ops::SparseTensor;
-use sparse_ops::extend::Arrays;
-use sparse_ops::extend::FILE_HINTS;
-use sparse_ops::extend::along;
-use sparse_ops::extend::read_data;
+use sparse_ops::extend;
+use sparse_ops::extend::{Arrays, along, read_data};
 use sparse_ops::pattern::Pattern;
+use sparse_ops::{Kind, Result, SparseTensor};
 use std::io::{self, Write};
 
 /// The arrays of a file in SciPy's order: name, header and elements.
 pub(super) fn arrays<P: Pattern, K: Kind>(tensor: &SparseTensor<P, 2, K>) -> Result<Vec<(&'static str, Array)>> {
-    tensor.check_plain(OP, FILE_HINTS)?;
+    check_plain(tensor, OP, FILE_HINTS)?;
     let array = |tensor: TensorData| Array::new(tensor);
-    let (format, mut arrays) = match tensor.pattern().arrays() {
+    let (format, mut arrays) = match extend::arrays(tensor.pattern()) {
         Arrays::Csr(row_ptr, col_idx) => {
             let (indices, row_ptr) = (array(read_data(col_idx))?, array(read_data(row_ptr))?);
             ("csr", vec![("indices", indices), ("indptr", row_ptr)])

@@ -3,20 +3,9 @@
 use super::file::{Array, FillKind, Head, Layout, OP, invalid};
 use ::safetensors::tensor::Dtype;
 use burn::tensor::{Bool, BoolStore, Bytes, DType, Device, Float, Int, Scalar, Tensor, TensorData};
-use sparse_ops::Fill;
-use sparse_ops::FillValue;
-use sparse_ops::Kind;
-use sparse_ops::SparseTensor;
-use sparse_ops::dtype_name;
-use sparse_ops::extend::Arrays;
-use sparse_ops::extend::Structure;
-use sparse_ops::extend::cells;
-use sparse_ops::extend::has_dtype;
-use sparse_ops::extend::read_data;
-use sparse_ops::pattern::CooPattern;
-use sparse_ops::pattern::CsrPattern;
-use sparse_ops::pattern::Pattern;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::extend::{Arrays, Parts, arrays, cells, coo_pattern, csr_pattern, has_dtype, in_layout, read_data};
+use sparse_ops::pattern::{CooPattern, CsrPattern, Pattern};
+use sparse_ops::{Fill, FillValue, Kind, Result, SparseError, SparseTensor, dtype_name};
 use std::any::TypeId;
 
 /// The dtypes that both have.
@@ -42,7 +31,7 @@ pub(super) fn to_arrays<P: Pattern, const D: usize, K: Kind>(
 ) -> (Head, Vec<(&'static str, Array)>) {
     let (shape, sparse_dims) = (tensor.dims(), tensor.sparse_dims());
     let (mut head, mut arrays) = pattern_arrays(tensor.pattern());
-    let values = read_data(tensor.values.clone().inner());
+    let values = read_data(tensor.rows().clone().inner());
     arrays.push(("values", array(values, [&[tensor.nnz()], &shape[sparse_dims..]].concat())));
     // What the fill is as an element of the tensor: a number of the host takes part in its dtype.
     let fill = match tensor.fill() {
@@ -50,9 +39,8 @@ pub(super) fn to_arrays<P: Pattern, const D: usize, K: Kind>(
         Fill::Undefined => FillKind::Undefined,
         Fill::Value(value) => {
             let scalar = matches!(value, FillValue::Scalar(_));
-            let elements = if scalar { 1 } else { tensor.block() };
-            let row = tensor.fill().row(elements, tensor.dtype(), &tensor.device());
-            let row = read_data(sparse_ops::extend::of_kind(row).inner());
+            let elements = if scalar { 1 } else { tensor.rows().dims()[1] };
+            let row = read_data(tensor.fill_row(elements).inner());
             let shape = match &shape[sparse_dims..] {
                 _ if scalar => vec![],
                 [] => vec![1],
@@ -69,10 +57,10 @@ pub(super) fn to_arrays<P: Pattern, const D: usize, K: Kind>(
 /// A pattern alone: what a file without values holds.
 pub(super) fn pattern_arrays<P: Pattern>(pattern: &P) -> (Head, Vec<(&'static str, Array)>) {
     let (shape, nnz) = (pattern.shape(), pattern.nnz());
-    let (layout, arrays) = match pattern.arrays() {
+    let (layout, arrays) = match arrays(pattern) {
         Arrays::Coo(indices) => (Layout::Coo, vec![("indices", array(read_data(indices), vec![shape.len(), nnz]))]),
         Arrays::Csr(row_ptr, col_idx) => {
-            let row_ptr = exchanged(read_data(row_ptr), shape);
+            let row_ptr = read_data(row_ptr);
             let length = row_ptr.num_elements();
             let (row_ptr, col_idx) = (array(row_ptr, vec![length]), array(read_data(col_idx), vec![nnz]));
             (Layout::Csr, vec![("row_ptr", row_ptr), ("col_idx", col_idx)])
@@ -80,16 +68,6 @@ pub(super) fn pattern_arrays<P: Pattern>(pattern: &P) -> (Head, Vec<(&'static st
     };
     let (shape, sparse_dims, coalesced) = (shape.to_vec(), shape.len(), pattern.is_coalesced());
     (Head { layout, shape, sparse_dims, coalesced, fill: FillKind::Zero }, arrays)
-}
-
-/// Row pointers of a batch as they are exchanged, each matrix starting at 0.
-fn exchanged(row_ptr: TensorData, shape: &[usize]) -> TensorData {
-    let &[batch, rows, _] = shape else { return row_ptr };
-    let dtype = row_ptr.dtype();
-    let joined: Vec<i64> = row_ptr.convert::<i64>().iter().collect();
-    let split = sparse_ops::extend::split_row_ptr(batch, rows, &joined);
-    let length = split.len();
-    TensorData::new(split, [length]).convert_dtype(dtype)
 }
 
 fn array(data: TensorData, shape: Vec<usize>) -> Array {
@@ -210,11 +188,11 @@ fn pattern<'a, P: Pattern>(
                 return Err(mismatch("`indices` must be [sparse_dims, nnz]", &indices.shape, &[sparse.len(), nnz]));
             }
             let indices = upload_indices("indices", indices, [sparse.len(), nnz], sparse, device)?;
-            let pattern = CooPattern::checked(OP, indices, sparse)?;
+            let pattern = coo_pattern(OP, indices, sparse)?;
             if coalesced && !pattern.is_coalesced() {
                 return Err(invalid("`indices` must be coalesced as the metadata says, got others".into()));
             }
-            P::from_arrays(pattern.arrays(), sparse, pattern.is_coalesced())
+            in_layout(&pattern)
         }
         Layout::Csr => {
             let (row_ptr, col_idx) = (find("row_ptr")?, find("col_idx")?);
@@ -228,7 +206,7 @@ fn pattern<'a, P: Pattern>(
             }
             let row_ptr = upload_indices("row_ptr", row_ptr, [pointers], sparse, device)?;
             let col_idx = upload_indices("col_idx", col_idx, [columns], sparse, device)?;
-            P::from_arrays(CsrPattern::checked(OP, row_ptr, col_idx, sparse)?.arrays(), sparse, true)
+            in_layout(&csr_pattern(OP, row_ptr, col_idx, sparse)?)
         }
     })
 }
@@ -326,7 +304,7 @@ fn fill<K: Kind>(array: &Array, dense: &[usize], values: Dtype, device: &Device)
     let data = host::<K>("fill", array, [1, elements])?;
     let dtype = data.dtype();
     if !array.shape.is_empty() {
-        return Ok(Fill::block(Tensor::from_data(data, (device, dtype))));
+        return Ok(Fill::tensor(Tensor::<2, K>::from_data(data, (device, dtype))));
     }
     let number = if dtype.is_float() {
         data.iter::<f64>().next().map(Scalar::Float)

@@ -91,7 +91,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
             }
         }
         let values = host_values(OP, values.to_vec(), &options.into())?;
-        from_entries(OP, rows.iter().copied().zip(cols.iter().copied()), values, shape)
+        at_places(OP, rows.iter().copied().zip(cols.iter().copied()), values, shape)
     }
 
     /// The matrix whose row `r` has the `(column, value)` pairs `rows[r]`, filled with zero: the ratings of each user,
@@ -123,7 +123,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
         let cols = cols.into().unwrap_or_else(named);
         let values = host_values(OP, entries().map(|&(_, value)| value).collect(), &options.into())?;
         let at = rows.iter().enumerate().flat_map(|(row, list)| list.as_ref().iter().map(move |&(col, _)| (row, col)));
-        from_entries(OP, at, values, [rows.len(), cols])
+        at_places(OP, at, values, [rows.len(), cols])
     }
 
     /// The adjacency of a list of edges `(i, j)`, with one value for each edge: edge `(i, j)` is the element at row `i`
@@ -161,7 +161,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
                 [last.map_or(0, |last| last.saturating_add(1)); 2]
             }
         };
-        from_entries("from_edges", edges.iter().copied(), values, shape)
+        at_places("from_edges", edges.iter().copied(), values, shape)
     }
 
     /// The stored elements on the host: the row, the column and the value of each, in storage order. Values are
@@ -191,8 +191,25 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     }
 }
 
+/// The matrix of a layout with these entries of the host, `(row, column, value)`, in any order; those that repeat are
+/// summed. Without a dtype in `options` the values keep theirs.
+///
+/// # Errors
+///
+/// As [`from_triplets`](SparseTensor::from_triplets).
+pub fn from_entries<P: Pattern, K: Kind, E: Element>(
+    op: &'static str,
+    entries: impl Iterator<Item = (usize, usize, E)>,
+    shape: [usize; 2],
+    mut options: TensorCreationOptions,
+) -> Result<SparseTensor<P, 2, K>> {
+    options.dtype.get_or_insert(E::dtype());
+    let (at, values): (Vec<_>, Vec<_>) = entries.map(|(row, col, value)| ((row, col), value)).unzip();
+    at_places(op, at.into_iter(), host_values(op, values, &options)?, shape)
+}
+
 /// The matrix with these entries, once their coordinates are checked.
-pub fn from_entries<P: Pattern, K: Kind>(
+fn at_places<P: Pattern, K: Kind>(
     op: &'static str,
     entries: impl Iterator<Item = (usize, usize)> + Clone,
     values: Tensor<1, K>,
@@ -247,7 +264,7 @@ fn uploaded(list: IdVec, device: &Device) -> Tensor<1, Int> {
 }
 
 /// Values of the host as a tensor `[n]`, in the dtype that `options` name for its kind.
-pub fn host_values<E: Element, K: Kind>(
+pub(crate) fn host_values<E: Element, K: Kind>(
     op: &'static str,
     values: Vec<E>,
     options: &TensorCreationOptions,

@@ -2,7 +2,7 @@
 
 mod coo;
 mod csr;
-pub mod host;
+pub(crate) mod host;
 
 use super::fill::Fill;
 use super::sparse::{SparseTensor, value_rows};
