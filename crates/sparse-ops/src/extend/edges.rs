@@ -2,8 +2,8 @@
 
 use crate::base::exact::Exact;
 use crate::kernel::Put;
-use crate::ops::broadcast::read_rows;
-use crate::ops::put_along_axis::{put, run, target};
+use crate::ops::dense::put_along_axis::{put, run, target};
+use crate::ops::elementwise::broadcast::read_rows;
 use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::{Pattern, Structure};
 use crate::pattern::maps::axis_map;

@@ -1,0 +1,90 @@
+//! For people who write operations, layers and file formats of their own: what the layers, files and graphs of this
+//! library are written with, besides the public methods.
+//!
+//! | for | names |
+//! |---|---|
+//! | a backward rule on Burn's tape | [`record`], [`Erased`], [`associate`] |
+//! | a tensor from its parts, and its parts | [`Parts`] |
+//! | structural operations: a new pattern and an index map, then the values | [`RowMap`], [`move_rows`], [`read_rows`], [`RowSums`], [`sum_rows`] |
+//! | patterns of both layouts | [`from_coordinates`], [`arrays`], [`in_layout`], [`by_rows`], [`by_columns`], [`with_diagonal`], [`off_diagonal`] |
+//! | rows at the elements of a matrix: messages along edges | [`read_at`], [`read_ends`], [`reduce_rows`], [`attend`], [`Scores`] |
+//! | dense rows | [`linear`], [`add_bias`], [`sum_dim`], [`expand`], [`write_rows`], [`Drops`], [`wide`], [`nothing`] |
+//! | kernels without a rule, which remove the autodiff association | [`kernel`], [`Compressed`], [`Activation`] |
+//! | what is derived once | [`kept`], [`Derived`], [`Lazy`], [`Recent`] |
+//! | index tensors | [`index_tensor`], [`index_below`], [`ints`], [`signed`], [`index_dtype_for`], [`Exact`], [`along`] |
+//! | numbers of the host | [`read_data`], [`read_all`], [`converted`], [`from_entries`], [`int_range`], [`cells`] |
+//! | checks, whose errors name the operation | [`same_elements`], [`same_device`], [`has_dtype`], [`creation_dtype`], [`check_ids`], [`check_square`], [`check_table`], [`expect`] |
+//! | limits of a reader | [`Allowed`] |
+//!
+//! Arguments are right by construction: what is wrong in them may panic or give a wrong result later, and is checked
+//! in debug builds only. Values are rows `[nnz, block]`: one block of the dense dims for each stored coordinate.
+//!
+//! # Example
+//!
+//! The stored elements times the product of two vectors, `out_ij = a_ij u_i v_j`, in one pass, for both layouts, on
+//! every backend, with its rule:
+//!
+//! ```
+//! use burn::tensor::{Device, Tensor};
+//! use sparse_ops::extend::{Erased, Exact, Parts, RowMap, read_at, record, reduce_rows};
+//! use sparse_ops::pattern::Pattern;
+//! use sparse_ops::{CsrTensor, Fill, SparseTensor};
+//!
+//! fn scale_outer<P: Pattern>(a: &SparseTensor<P, 2>, u: Tensor<1>, v: Tensor<1>) -> SparseTensor<P, 2> {
+//!     let column = |x: Tensor<1>| {
+//!         let [n] = x.dims();
+//!         x.reshape(Exact([n, 1]))
+//!     };
+//!     let factors = read_at(a.pattern(), 0, column(u)) * read_at(a.pattern(), 1, column(v));
+//!     a.with_rows(a.rows().clone() * factors, Fill::Zero)
+//! }
+//!
+//! let device = Device::flex().autodiff();
+//! let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 0.0], [2.0, 3.0]], &device));
+//! let u = Tensor::<1>::from_floats([10.0, 100.0], &device).require_grad();
+//! let out = scale_outer(&a, u.clone(), Tensor::from_floats([1.0, 2.0], &device));
+//! assert_eq!(out.values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [10.0, 200.0, 600.0]);
+//! let grads = out.values::<1>().sum().backward();
+//! assert_eq!(u.grad(&grads).unwrap().into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 8.0]);
+//! ```
+
+mod edges;
+mod keep;
+mod parts;
+
+/// Typed calls of kernels, on every backend. They have no backward rule and remove the autodiff association.
+pub mod kernel {
+    pub use sparse_burn::kernel::{
+        activate, activate_backward, compress, expand_ptr, group_by, sddmm, segment_sum, spmm,
+    };
+}
+
+pub use crate::base::checks::{creation_dtype, expect, has_dtype, same_device, same_elements};
+pub use crate::base::coordinates::along;
+pub use crate::base::data::converted;
+pub use crate::base::empty::nothing;
+pub use crate::base::exact::Exact;
+pub use crate::base::float::wide;
+pub use crate::base::index::{check_ids, index_below, index_tensor, ints, read_all, signed};
+pub use crate::base::kind::associate;
+pub use crate::base::lazy::Lazy;
+pub use crate::base::limits::Allowed;
+pub use crate::base::recent::Recent;
+pub use crate::base::scalar::int_range;
+pub use crate::base::sizes::cells;
+pub use crate::kernel::{Arrays, Compressed, Drops};
+pub use crate::module::record::CONTAINER;
+pub use crate::ops::dense::linear::{biased as add_bias, linear};
+pub use crate::ops::elementwise::broadcast::read_rows;
+pub use crate::ops::products::attention::{Scores, attend};
+pub use crate::ops::structure::graph::check_square;
+pub use crate::pattern::diagonal::{off_diagonal, with_diagonal};
+pub use crate::rows::{RowMap, RowSums, expand, move_rows, sum_dim, sum_rows};
+pub use crate::tensor::construct::host::from_entries;
+pub use edges::{read_at, read_ends, reduce_rows, write_rows};
+pub use keep::{Derived, kept};
+pub use parts::{
+    Parts, arrays, by_columns, by_rows, check_rows, check_shape, coo_pattern, csr_pattern, from_coordinates, in_layout,
+};
+pub use sparse_autograd::{Erased, record};
+pub use sparse_burn::{Activation, index_dtype_for, is_gpu, read_data};

@@ -1,0 +1,93 @@
+//! A dense product with a bias and ReLU.
+
+use crate::base::empty::constant;
+use crate::base::exact::Exact;
+use crate::kernel;
+use crate::ops::products::matmul_then::Epilogue;
+use crate::rows::sum_dim;
+use burn::tensor::Tensor;
+use burn::tensor::activation::relu;
+use sparse_autograd::{Erased, record};
+
+/// What the backward pass keeps: of each factor what the gradient of the other needs.
+#[derive(Debug)]
+struct Saved {
+    x: Option<Tensor<2>>,
+    weight: Option<Tensor<2>>,
+    /// The result, if ReLU made it.
+    out: Option<Tensor<2>>,
+}
+
+/// `relu(x weight + bias)`, each part as the epilogue says: `[N, d_input] x [d_input, d_output]`.
+///
+/// The answer is that of Burn's `matmul`, addition and `relu`. On a CPU large products are in memory that is used
+/// again. Addition and ReLU are one pass on all threads in that memory, and so is the gradient of ReLU.
+pub fn linear(x: Tensor<2>, weight: Tensor<2>, Epilogue { bias, relu: rectify }: Epilogue) -> Tensor<2> {
+    let nothing = x.dims()[0] == 0 || weight.dims().contains(&0);
+    if nothing || sparse_burn::is_gpu(&x.device()) {
+        return followed(x.matmul(weight), bias, rectify);
+    }
+    let columns = weight.dims()[1];
+    let mut out = kernel::matmul(x.clone().inner(), weight.clone().inner(), [false; 2]);
+    if bias.is_some() || rectify {
+        let row = bias.as_ref().map(|bias| bias.clone().inner().reshape(Exact([1, columns])));
+        out = kernel::bias_relu(out, row.as_ref(), rectify);
+    }
+    let saved = Saved {
+        x: weight.is_tracked().then(|| x.clone().inner()),
+        weight: x.is_tracked().then(|| weight.clone().inner()),
+        out: rectify.then(|| out.clone()),
+    };
+    let [x, weight] = [x, weight].map(Erased::from);
+    match bias {
+        None => record(out, [x, weight], saved, |saved, grad, needs| saved.backward(&saved.before_relu(grad), needs)),
+        Some(bias) => record(out, [x, weight, Erased::from(bias)], saved, |saved, grad, [x, weight, bias]| {
+            let grad = saved.before_relu(grad);
+            let [d_x, d_weight] = saved.backward(&grad, [x, weight]);
+            let columns = grad.dims()[1];
+            [d_x, d_weight, bias.then(|| sum_dim(grad, 0).reshape([columns]).into())]
+        }),
+    }
+}
+
+/// `rows + bias`, on a CPU on all threads.
+pub fn biased(rows: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
+    if rows.shape().num_elements() == 0 || sparse_burn::is_gpu(&rows.device()) {
+        return followed(rows, Some(bias), false);
+    }
+    let columns = rows.dims()[1];
+    let out = kernel::bias_relu(&rows, Some(&bias.clone().inner().reshape(Exact([1, columns]))), false);
+    record(out, [Erased::from(rows), Erased::from(bias)], columns, |&columns, grad: Tensor<2>, [rows, bias]| {
+        let d_bias = bias.then(|| sum_dim(grad.clone(), 0).reshape([columns]).into());
+        [rows.then(|| grad.into()), d_bias]
+    })
+}
+
+/// The product with its bias and ReLU, in passes of Burn.
+fn followed(out: Tensor<2>, bias: Option<Tensor<1>>, rectify: bool) -> Tensor<2> {
+    // Nothing to add to, which some devices cannot launch over.
+    if out.shape().num_elements() == 0 {
+        return bias.map_or_else(|| out.clone(), |bias| constant(out.clone(), &[&bias]));
+    }
+    let out = match bias {
+        Some(bias) => out + bias.unsqueeze(),
+        None => out,
+    };
+    if rectify { relu(out) } else { out }
+}
+
+impl Saved {
+    fn before_relu(&self, grad: Tensor<2>) -> Tensor<2> {
+        match &self.out {
+            Some(out) => kernel::relu_backward(out, grad),
+            None => grad,
+        }
+    }
+
+    fn backward(&self, grad: &Tensor<2>, [x, weight]: [bool; 2]) -> [Option<Erased>; 2] {
+        let of = |x: &Tensor<2>, y: &Tensor<2>, turned| kernel::matmul(x.clone(), y.clone(), turned);
+        let d_x = self.weight.as_ref().filter(|_| x).map(|weight| of(grad, weight, [false, true]));
+        let d_weight = self.x.as_ref().filter(|_| weight).map(|x| of(x, grad, [true, false]));
+        [d_x.map(Erased::from), d_weight.map(Erased::from)]
+    }
+}

@@ -1,0 +1,7 @@
+//! Operations on dense tensors.
+
+pub(crate) mod gather;
+pub(crate) mod linear;
+pub(crate) mod plan;
+pub(crate) mod put_along_axis;
+pub(crate) mod unique;

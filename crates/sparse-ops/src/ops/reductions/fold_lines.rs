@@ -1,0 +1,220 @@
+//! How a reduction is computed: along the dense dims within each block, then along lines, then the fill.
+
+use crate::base::empty::{constant, nothing};
+use crate::base::exact::Exact;
+use crate::base::kind::Numeric;
+use crate::base::limits::dense_limit;
+use crate::base::scalar::host_apply;
+use crate::ops::dense::put_along_axis::run;
+use crate::ops::elementwise::cast::widened;
+use crate::ops::elementwise::powers::{host_power, power};
+use crate::ops::reductions::along::Along;
+use crate::ops::reductions::extremum::{extremum, one_target};
+use crate::ops::reductions::folds::Blocks;
+use crate::ops::reductions::line_products::{line_products, with_zeros};
+use crate::ops::reductions::line_sums::{divided, line_sums};
+use crate::pattern::layout::{Pattern, is_full};
+use crate::pattern::lines::Lines;
+use crate::rows::sum_dim;
+use crate::tensor::fill::Fill;
+use crate::tensor::sparse::SparseTensor;
+use burn::tensor::{Int, Scalar, Tensor, kind};
+use sparse_burn::BinaryOp;
+use sparse_burn::Reduce;
+use sparse_core::{Result, SparseError};
+
+/// How the elements of a line become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fold {
+    Sum,
+    Mean,
+    Prod,
+    Max,
+    Min,
+}
+
+/// `of` reduced along `axes`.
+pub(crate) fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
+    op: &'static str,
+    of: &SparseTensor<P, D, K>,
+    axes: &[isize],
+    fold: Fold,
+) -> Result<SparseTensor<P, D, K>> {
+    let along = Along::new(op, of, axes)?;
+    let undefined = of.fill.is_undefined();
+    if along.is_trivial() {
+        let none = along.size() == 0;
+        let fill = match fold {
+            _ if undefined => Fill::Undefined,
+            Fold::Max | Fold::Min if none => return Err(along.empty_dim(op, &of.dims())),
+            Fold::Prod => Fill::scalar(1),
+            Fold::Mean if none => Fill::scalar(f64::NAN),
+            _ => Fill::Zero,
+        };
+        return Ok(along.empty_result(of, of.dtype(), fill));
+    }
+    let linear = matches!(fold, Fold::Sum | Fold::Mean);
+    let counted = !(undefined || linear && of.fill.is_zero());
+    // The kernels compute 16-bit floats in f32 and round once. Where another step follows the first sum or product, f32
+    // keeps its precision in between.
+    let one_step = match fold {
+        Fold::Max | Fold::Min => true,
+        Fold::Sum => along.blocks.size == 1 && !counted,
+        Fold::Mean | Fold::Prod => false,
+    };
+    if !one_step && let Some((own, back)) = widened(of) {
+        return Ok(reduce(op, &own, axes, fold)?.in_float(back));
+    }
+    if counted && !of.fill.is_zero() && along.lines > i64::MAX as u128 {
+        let what = "the number of elements along the dims";
+        return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got: along.lines });
+    }
+    // Without sparse dims all stored elements are duplicates of one element.
+    let merged_anyway = linear && of.fill.is_zero() || fold == Fold::Sum && undefined;
+    let own = if merged_anyway && of.sparse_dims() > 0 { of.clone() } else { of.coalesce() };
+    let lines = along.of(&own.pattern);
+    let pattern = lines.as_ref().map_or_else(|| own.pattern.clone(), |lines| lines.pattern.clone());
+    let values = if own.nnz() == 0 {
+        nothing([0, along.blocks.kept()], own.dtype(), &[&own.values])
+    } else {
+        fold_rows(&own, &along, lines.as_deref(), counted, fold)
+    };
+    // Without sparse dims the fill takes no part. It may be all that is on the tape.
+    let values = if own.sparse_dims() == 0 && !undefined { constant(values, &[&own.fill_row()]) } else { values };
+    let own = SparseTensor { fill: own.fill.counting(is_full(&pattern)), ..own };
+    let fill = fold_fill(&own, &along, fold);
+    Ok(SparseTensor::from_parts(pattern, values, along.blocks.shape, fill))
+}
+
+/// The rows of the result, for at least one row of values.
+fn fold_rows<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
+    of: &SparseTensor<P, D, K>,
+    along: &Along,
+    lines: Option<&Lines<P>>,
+    counted: bool,
+    fold: Fold,
+) -> Tensor<2, K> {
+    let blocks = &along.blocks;
+    let fill = (counted && lines.is_some()).then(|| of.fill_row());
+    match fold {
+        Fold::Max | Fold::Min => extremum(of.values.clone(), fill, lines, blocks, fold == Fold::Max),
+        Fold::Prod => {
+            let rows = of.values.clone();
+            let rows = match (lines, fill) {
+                (None, _) => rows,
+                (Some(lines), Some(zero)) if of.fill.is_zero() => with_zeros(rows, zero, lines),
+                (Some(lines), fill) => line_products(rows, fill, lines),
+            };
+            // Along dense dims last. If they came first, their product could overflow before it meets a zero fill.
+            multiplied(rows, blocks)
+        }
+        Fold::Sum | Fold::Mean => {
+            let add = |rows: Tensor<2, K>| blocks.fold(rows, |rows| sum_dim(rows, 1));
+            let (rows, fill) = (add(of.values.clone()), fill.map(add));
+            let of_specified = fold == Fold::Mean && of.fill.is_undefined();
+            let sums = match lines {
+                None => rows,
+                Some(lines) => line_sums(rows, fill, lines, of_specified),
+            };
+            match fold {
+                Fold::Sum => sums,
+                _ if of_specified => divided(sums, blocks.size as u128),
+                _ => divided(sums, along.size()),
+            }
+        }
+    }
+}
+
+/// The product of rows along dense dims.
+fn multiplied<K: Numeric>(rows: Tensor<2, K>, blocks: &Blocks) -> Tensor<2, K> {
+    blocks.fold(rows, |rows| {
+        let (put, start) = one_target(&rows, Reduce::Mul, rows.dims());
+        run(put, start, rows)
+    })
+}
+
+/// What the unspecified elements of the result are.
+fn fold_fill<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
+    of: &SparseTensor<P, D, K>,
+    along: &Along,
+    fold: Fold,
+) -> Fill<K> {
+    let (dtype, size, blocks) = (of.dtype(), along.size(), &along.blocks);
+    match (&of.fill, of.fill.host()) {
+        (Fill::Undefined, _) => Fill::Undefined,
+        (Fill::Zero, _) => Fill::Zero,
+        (_, Some(value)) => match fold {
+            Fold::Sum if dtype.is_float() => {
+                Fill::scalar(host_apply(BinaryOp::Mul, value, Scalar::Float(size as f64), dtype))
+            }
+            Fold::Sum => Fill::scalar(host_apply(BinaryOp::Mul, value, Scalar::Int(size as i64), dtype)),
+            Fold::Prod => Fill::scalar(host_power(value, size, dtype)),
+            _ => Fill::scalar(value),
+        },
+        _ => {
+            let row = of.fill_row();
+            let add = |row: Tensor<2, K>| blocks.fold(row, |rows| sum_dim(rows, 1));
+            Fill::block(match fold {
+                Fold::Sum if dtype.is_float() => add(row).mul_scalar(along.lines as f64),
+                Fold::Sum => add(row).mul_scalar(along.lines as i64),
+                Fold::Mean => divided(add(row), blocks.size as u128),
+                Fold::Prod => {
+                    let lines = along.lines as usize;
+                    let times = Tensor::<2, Int>::full(
+                        [1, 1],
+                        lines as i64,
+                        (&of.pattern.device(), sparse_burn::index_dtype_for(lines)),
+                    );
+                    power(multiplied(row, blocks), times, lines)
+                }
+                Fold::Max | Fold::Min => extremum::<P, K>(row, None, None, blocks, fold == Fold::Max),
+            })
+        }
+    }
+}
+
+/// A reduction as an ordinary tensor. Where no element was specified it holds the reduction of no elements.
+pub(crate) fn dense<P: Pattern, const D: usize, K: Numeric>(
+    op: &'static str,
+    out: SparseTensor<P, D, K>,
+    fold: Fold,
+) -> Result<Tensor<D, K>> {
+    let hint = "use the reduction without `_dense`, whose result is sparse, or set_dense_limit for a larger limit";
+    let of_nothing = match fold {
+        _ if !out.fill.is_undefined() => return out.dense_within(op, dense_limit(), hint),
+        Fold::Sum => Fill::Zero,
+        Fold::Prod => Fill::scalar(1),
+        Fold::Mean => Fill::scalar(f64::NAN),
+        // If every line has an answer, the fill is never read.
+        Fold::Max | Fold::Min if is_full(&out.pattern) => Fill::Zero,
+        Fold::Max | Fold::Min => {
+            let hint = "use with_fill to give the missing elements a value: a line without any has no extremum";
+            return Err(SparseError::UndefinedFill { op, hint });
+        }
+    };
+    out.with_fill(of_nothing).dense_within(op, dense_limit(), hint)
+}
+
+/// The reduction of everything.
+pub(crate) fn total<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
+    op: &'static str,
+    of: &SparseTensor<P, D, K>,
+    fold: Fold,
+) -> Result<Tensor<1, K>> {
+    let axes: Vec<isize> = (0..D as isize).collect();
+    let out = reduce(op, of, &axes, fold)?;
+    if out.nnz() == 1 && out.block() == 1 {
+        return Ok(out.values.reshape(Exact([1])));
+    }
+    let fill = match (fold, out.fill.is_undefined()) {
+        (Fold::Max | Fold::Min, true) => {
+            let what = "at least one stored element is needed, got none".into();
+            return Err(SparseError::EmptyInput { op, what });
+        }
+        (Fold::Prod, true) => Fill::scalar(1),
+        (Fold::Mean, true) => Fill::scalar(f64::NAN),
+        _ => out.fill,
+    };
+    let row = constant(fill.row(1, of.dtype(), &of.device()), &[&out.values]);
+    Ok(of.fill.without_gradient(row).reshape(Exact([1])))
+}
