@@ -6,13 +6,11 @@
 //! anything is timed. `SPARSE_BENCH_SCALE` (1) scales the sizes: 0.001 is enough for a software device. Arguments
 //! choose works by a part of their names.
 
-#[path = "../tests/common/device.rs"]
-mod device;
-
 use burn::tensor::activation::{log_softmax, relu};
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use sparse_dev::device;
 use sparse_tensor::ops::{IndexPlan, Reduce, masked_matmul, put_along_axis};
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
 use std::io::{BufRead, BufReader, Write};

@@ -5,11 +5,8 @@
 //! measured, so that its patterns and index maps are kept. The bound is then the bytes of its results, plus a spare
 //! that is less than half of the smallest operand. A second run clones that operand, and must exceed the bound.
 
-#[path = "common/counting.rs"]
-mod counting;
-
 use burn::tensor::{Bool, BoolStore, Bytes, DType, Device, Float, Int, Tensor, TensorData, s};
-use counting::{Counting, USED};
+use sparse_dev::counting::{Counting, USED};
 use sparse_tensor::io::{MappedFile, npy, safetensors};
 use sparse_tensor::ops::{self, IndexPlan, Reduce};
 use sparse_tensor::pattern::{CooPattern, CsrPattern};

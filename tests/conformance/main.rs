@@ -6,8 +6,6 @@
 
 mod case;
 mod compare;
-#[path = "../common/device.rs"]
-mod device;
 mod inputs;
 mod layout;
 mod ops;
@@ -29,7 +27,7 @@ fn main() -> ExitCode {
         folders.extend(more.split(':').filter(|part| !part.is_empty()).map(PathBuf::from));
     }
     let cases = case::load(&folders);
-    let name = device::name();
+    let name = sparse_dev::device::name();
     let blind = runner::corruptions_missed(&cases, &name);
     for id in &blind {
         println!("FAILED: a corrupted expectation of {id} passed");

@@ -2,12 +2,12 @@
 
 use crate::case::Case;
 use crate::compare;
-use crate::device;
 use crate::inputs::Context;
 use crate::ops;
 use crate::produced::Produced;
 use burn::tensor::{DType, Device, FloatDType};
 use serde_json::Value;
+use sparse_dev::device;
 use sparse_tensor::SparseError;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -189,7 +189,7 @@ fn bump(value: &mut Value) {
 
 /// The float dtype that stands in for `dtype` on the device.
 pub fn float_on(device: &Device, dtype: FloatDType) -> FloatDType {
-    if dtype == FloatDType::F64 && !crate::device::has_f64(device) { FloatDType::F32 } else { dtype }
+    if dtype == FloatDType::F64 && !sparse_dev::device::has_f64(device) { FloatDType::F32 } else { dtype }
 }
 
 /// Result of an operation under test; `None` for an op that the runner does not know.

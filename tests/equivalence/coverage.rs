@@ -1,11 +1,11 @@
 //! What passes, an operation and layout at a time, as JSON for `.ci/coverage`.
 
-use crate::device;
 use crate::draw::Layout;
 use crate::operations::Operation;
 use crate::runner::{Compare, Corruption, HALVES, Verdict, one};
 use burn::tensor::Device;
 use serde_json::{Map, Value, json};
+use sparse_dev::device;
 use std::process::ExitCode;
 
 /// Most draws for each cell of the table.

@@ -194,7 +194,7 @@ impl Draw {
             tracked,
             device: on_tape(device.clone()),
             reference: on_tape(Device::flex()),
-            float: dtype.unwrap_or(if crate::device::has_f64(device) { DType::F64 } else { DType::F32 }),
+            float: dtype.unwrap_or(if sparse_dev::device::has_f64(device) { DType::F64 } else { DType::F32 }),
             int: first(DType::I64, DType::I32),
         }
     }

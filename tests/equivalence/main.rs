@@ -28,8 +28,6 @@
 
 mod answer;
 mod coverage;
-#[path = "../common/device.rs"]
-mod device;
 mod draw;
 mod operations;
 mod oversized;
@@ -37,8 +35,6 @@ mod programs;
 mod reference;
 mod registry;
 mod runner;
-#[path = "../common/wait.rs"]
-mod wait;
 
 use std::process::ExitCode;
 
@@ -49,7 +45,7 @@ fn main() -> ExitCode {
     }
     // Panics are caught and reported with the draw that they belong to.
     runner::quiet();
-    let name = device::name();
+    let name = sparse_dev::device::name();
     let table = operations::all();
     if let Some(at) = args.iter().position(|arg| arg == "--coverage") {
         return coverage::write(&table, &name, args.get(at + 1).map(String::as_str));
@@ -74,7 +70,7 @@ fn main() -> ExitCode {
     let (seed, draws) = (number("SPARSE_EQUIV_SEED", 20_240), number("SPARSE_EQUIV_DRAWS", 2000));
     let totals = in_small_buffers(|| runner::run_all(&table, &name, seed, draws));
     totals.print(&name);
-    let device = device::named(&name);
+    let device = sparse_dev::device::named(&name);
     let chains = in_small_buffers(|| programs::run_all(&device, seed, number("SPARSE_EQUIV_PROGRAMS", draws)));
     chains.print(&name);
     let passed = chains.passed() && totals.failed == 0 && troubles.is_empty() && (draws == 0 || totals.passed > 0);

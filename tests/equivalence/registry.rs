@@ -3,7 +3,6 @@
 
 use crate::operations::{Operation, exempt::EXEMPT};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 /// The types that operations are methods of, and the modules of those that are functions.
 const TYPES: [&str; 3] = ["SparseTensor", "ops::IndexPlan", "nn::GcnConv"];
@@ -11,9 +10,7 @@ const FUNCTIONS: [&str; 3] = ["", "ops", "nn"];
 
 /// What is neither an entry nor exempt, or exempt without need, in words. `try_x` and `x_async` are covered by `x`.
 pub fn troubles(table: &[Operation]) -> Vec<String> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/api/sparse-tensor.txt");
-    let text = std::fs::read_to_string(&page).unwrap_or_else(|trouble| panic!("{}: {trouble}", page.display()));
-    let public = public(&text);
+    let public = public(&sparse_dev::public_items());
     let drawn: BTreeSet<&str> = table.iter().filter_map(|operation| operation.name.split(' ').next()).collect();
     let mut exempt: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (owner, _, names) in EXEMPT {

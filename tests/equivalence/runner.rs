@@ -1,14 +1,14 @@
 //! Draws, compares and counts.
 
 use crate::answer::{Answer, Output, PANIC, Part, caught, caught_aside};
-use crate::device;
 use crate::draw::{Draw, Layout};
 use crate::operations::Operation;
-use crate::wait::wait;
 use burn::tensor::{DType, Device, Gradients, Tensor};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use sparse_burn::replay::{is_dropped, with_zeros};
+use sparse_dev::device;
+use sparse_dev::wait::wait;
 use sparse_tensor::without_blocking;
 use std::collections::BTreeMap;
 

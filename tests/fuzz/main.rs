@@ -10,21 +10,18 @@
 //! failure. The input is kept in a file, which the message names. `fuzz/README.md` says how to run the same targets
 //! with libFuzzer.
 
-#[path = "../common/counting.rs"]
-mod counting;
 mod greedy;
 mod mutate;
 mod targets;
 
-use counting::{Counting, USED};
 use cpu_time::ProcessTime;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use sparse_dev::counting::{Counting, USED};
 use sparse_tensor::{Limits, set_pool_limit};
 use std::any::Any;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -135,7 +132,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 fn seeds(name: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
+    let folder = sparse_dev::path("fuzz/corpus").join(name);
     let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths.iter().map(|path| fs::read(path).unwrap()).collect()
@@ -182,7 +179,7 @@ fn is_complete(names: &[&str]) {
     let mut names = names.to_vec();
     names.sort_unstable();
     for folder in ["corpus", "fuzz_targets"] {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(folder);
+        let folder = sparse_dev::path("fuzz").join(folder);
         let paths = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
         let mut found: Vec<_> = paths.map(|path| path.file_stem().unwrap().to_str().unwrap().to_string()).collect();
         found.sort_unstable();

@@ -4,8 +4,6 @@
 
 #[path = "numbers.rs"]
 mod numbers;
-#[path = "../common/parts.rs"]
-mod parts;
 
 use burn::tensor::{Bool, Bytes, Device, Float, Int, Tensor};
 pub use numbers::may_panic;
@@ -363,13 +361,10 @@ pub fn home() -> &'static PathBuf {
 pub fn planetoid(bytes: &[u8]) -> bool {
     static FILES: OnceLock<Files> = OnceLock::new();
     let files = FILES.get_or_init(|| {
-        // This package, or `fuzz/` in it.
-        let roots = [env!("CARGO_MANIFEST_DIR"), concat!(env!("CARGO_MANIFEST_DIR"), "/..")];
-        let folder = roots.map(|root| format!("{root}/tests/files"));
-        let folder = folder.into_iter().find(|folder| fs::exists(folder).unwrap()).expect("the files of the tests");
+        let folder = sparse_dev::path("tests/files/planetoid");
         let files = ["x", "allx", "tx", "y", "ally", "ty", "test.index", "graph"].map(|part| {
             let name = format!("ind.python3.{part}");
-            let bytes = fs::read(format!("{folder}/planetoid/{name}")).unwrap();
+            let bytes = fs::read(folder.join(&name)).unwrap();
             (name, bytes)
         });
         Files::new("planetoid", files.into())
@@ -421,7 +416,7 @@ pub fn part(bytes: &[u8]) -> bool {
     static FILES: OnceLock<Files> = OnceLock::new();
     let files = FILES.get_or_init(|| {
         let written = home().join("written");
-        parts::Graph::new(12).write(&written, &[], true, true);
+        sparse_dev::parts::Graph::new(12).write(&written, &[], true, true);
         let arrays = ["row_ptr", "col_idx", "values", "ids", "features"].map(|name| format!("part-00000/{name}.npy"));
         let names = [String::from("manifest.json")].into_iter().chain(arrays);
         let files = names.map(|name| (name.clone(), fs::read(written.join(name)).unwrap()));
@@ -523,7 +518,7 @@ fn every_byte(home: &Path) {
 }
 
 fn mapped_files() -> Files {
-    let graph = parts::Graph::new(12).matrix(true);
+    let graph = sparse_dev::parts::Graph::new(12).matrix(true);
     let archive = || {
         let mut archive = safetensors::Archive::new();
         archive.insert("graph", &graph).unwrap();

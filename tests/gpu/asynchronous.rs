@@ -1,9 +1,9 @@
 //! What reads the device, without waiting for it: the same answers from as many reads, and nothing wrong is kept.
 
 use crate::common::{Data, TURN, gpu, ints, list, matrix};
-use crate::wait;
 use burn::tensor::{Device, Tensor};
 use sparse_burn::replay::with_zeros;
+use sparse_dev::wait;
 use sparse_tensor::data::karate;
 use sparse_tensor::nn::{GcnConvConfig, gcn_normalization, symmetric_normalization, try_gcn_normalization_async};
 use sparse_tensor::ops::{self, IndexPlan, Reduce};

@@ -1,9 +1,9 @@
 //! What the tests share: the device, random operands, and the comparison with the CPU.
 
-use crate::device;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use sparse_dev::device;
 use sparse_tensor::CsrTensor;
 use std::sync::Mutex;
 

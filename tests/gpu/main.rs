@@ -12,8 +12,6 @@ mod args;
 mod asynchronous;
 mod cells;
 mod common;
-#[path = "../common/device.rs"]
-mod device;
 mod forced;
 #[allow(dead_code)]
 #[path = "../../examples/gcn/model.rs"]
@@ -34,5 +32,3 @@ mod sums;
 #[path = "../../examples/gcn/train.rs"]
 mod train;
 mod training;
-#[path = "../common/wait.rs"]
-mod wait;

@@ -31,7 +31,7 @@ fn device() -> Device {
 
 /// What PyTorch gives.
 fn torch(name: &str) -> Vec<f64> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/defaults/defaults.json");
+    let path = sparse_dev::path("tests/cases/defaults/defaults.json");
     let all: Value = serde_json::from_str(&read_to_string(path).expect("a file")).expect("JSON");
     all[name].as_array().expect(name).iter().map(|x| x.as_f64().expect("a number")).collect()
 }

@@ -61,7 +61,7 @@ fn panic_of<T>(f: impl FnOnce() -> T) -> String {
 }
 
 fn page() -> String {
-    read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/book/errors.md")).expect("a page")
+    read_to_string(sparse_dev::path("docs/book/errors.md")).expect("a page")
 }
 
 fn ints(list: &[i32]) -> Tensor<1, Int> {

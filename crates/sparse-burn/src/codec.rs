@@ -278,7 +278,7 @@ mod tests {
     fn returns<P: Plain + PartialEq + Debug>(value: P) {
         let mut numbers = vec![];
         value.put(&mut numbers);
-        let mut open = Decoder::<()>::new(numbers, vec![]);
+        let mut decoder = Decoder::<()>::new(numbers, vec![]);
         assert_eq!(decoder.plain::<P>(), value);
         decoder.close();
     }
@@ -310,19 +310,19 @@ mod tests {
     fn what_a_stranger_sends_is_a_panic() {
         let numbers = |list: &[u64]| list.iter().map(|&number| ScalarIr::UInt(number)).collect::<Vec<_>>();
         let panics = |numbers: Vec<ScalarIr>, take: fn(&mut Decoder<()>)| {
-            let mut open = Decoder::<()>::new(numbers, vec![]);
-            let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| take(&mut open))).unwrap_err();
+            let mut decoder = Decoder::<()>::new(numbers, vec![]);
+            let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| take(&mut decoder))).unwrap_err();
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string())).unwrap();
             assert!(text.starts_with("remote: "), "{text}");
         };
-        panics(vec![], |open| _ = decoder.plain::<bool>());
-        panics(vec![ScalarIr::Float(1.0)], |open| _ = decoder.plain::<usize>());
-        panics(numbers(&[u64::MAX]), |open| _ = decoder.plain::<Vec<usize>>());
-        panics(numbers(&[u64::MAX]), |open| _ = decoder.length());
-        panics(numbers(&[9]), |open| _ = decoder.plain::<Reduce>());
-        panics(numbers(&[9]), |open| _ = decoder.plain::<ConcatAxis>());
-        panics(numbers(&[9]), |open| _ = decoder.plain::<Activation>());
-        panics(vec![], |open| decoder.tensor());
+        panics(vec![], |decoder| _ = decoder.plain::<bool>());
+        panics(vec![ScalarIr::Float(1.0)], |decoder| _ = decoder.plain::<usize>());
+        panics(numbers(&[u64::MAX]), |decoder| _ = decoder.plain::<Vec<usize>>());
+        panics(numbers(&[u64::MAX]), |decoder| _ = decoder.length());
+        panics(numbers(&[9]), |decoder| _ = decoder.plain::<Reduce>());
+        panics(numbers(&[9]), |decoder| _ = decoder.plain::<ConcatAxis>());
+        panics(numbers(&[9]), |decoder| _ = decoder.plain::<Activation>());
+        panics(vec![], |decoder| decoder.tensor());
     }
 }

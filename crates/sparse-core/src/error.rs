@@ -1,6 +1,7 @@
 //! The one error type of the library.
 
 use std::fmt;
+use std::path::Path;
 use thiserror::Error;
 
 /// Result with a [`SparseError`].
@@ -246,6 +247,86 @@ impl SparseError {
             Self::WouldDensify { .. } => "would_densify",
             Self::Overflow { .. } => "overflow",
             Self::Invalid { .. } => "invalid",
+        }
+    }
+
+    /// A new [`EmptyInput`](Self::EmptyInput).
+    pub fn empty_input(op: &'static str, what: impl Into<String>) -> Self {
+        Self::EmptyInput { op, what: what.into() }
+    }
+
+    /// A new [`ShapeMismatch`](Self::ShapeMismatch) from two shapes, each an array, a slice or a `Vec`.
+    pub fn shape_mismatch(
+        op: &'static str,
+        rule: &'static str,
+        left: impl Into<Vec<usize>>,
+        right: impl Into<Vec<usize>>,
+    ) -> Self {
+        Self::ShapeMismatch { op, rule, left: left.into(), right: right.into() }
+    }
+
+    /// A new [`DtypeMismatch`](Self::DtypeMismatch) from the names of two dtypes.
+    pub fn dtype_mismatch(op: &'static str, left: impl Into<String>, right: impl Into<String>) -> Self {
+        Self::DtypeMismatch { op, left: left.into(), right: right.into() }
+    }
+
+    /// A new [`WrongFill`](Self::WrongFill).
+    pub fn wrong_fill(op: &'static str, expected: &'static str, fill: impl fmt::Display, hint: &'static str) -> Self {
+        Self::WrongFill { op, expected, fill: fill.to_string(), hint }
+    }
+
+    /// A new [`UndefinedFill`](Self::UndefinedFill).
+    pub fn undefined_fill(op: &'static str, hint: &'static str) -> Self {
+        Self::UndefinedFill { op, hint }
+    }
+
+    /// A new [`IndexOutOfRange`](Self::IndexOutOfRange) of indices from 0. One above `i64::MAX` is told as that.
+    pub fn index_out_of_range(
+        op: &'static str,
+        axis: usize,
+        size: usize,
+        index: impl TryInto<i64>,
+        position: usize,
+    ) -> Self {
+        Self::IndexOutOfRange { op, axis, low: 0, size, index: index.try_into().unwrap_or(i64::MAX), position }
+    }
+
+    /// A new [`LengthMismatch`](Self::LengthMismatch).
+    pub fn length_mismatch(op: &'static str, what: &'static str, expected: usize, got: usize) -> Self {
+        Self::LengthMismatch { op, what, expected, got }
+    }
+
+    /// A new [`InvalidRowPtr`](Self::InvalidRowPtr).
+    pub fn invalid_row_ptr(op: &'static str, rule: &'static str, got: i64, position: usize) -> Self {
+        Self::InvalidRowPtr { op, rule, got, position }
+    }
+
+    /// A new [`UnsupportedDtype`](Self::UnsupportedDtype) from the name of the dtype.
+    pub fn unsupported_dtype(op: &'static str, what: impl Into<String>, dtype: impl Into<String>) -> Self {
+        Self::UnsupportedDtype { op, what: what.into(), dtype: dtype.into() }
+    }
+
+    /// A new [`WouldDensify`](Self::WouldDensify) for an operation whose result is never dense, however small.
+    pub fn would_densify(op: &'static str, elements: u128, hint: &'static str) -> Self {
+        Self::WouldDensify { op, what: "the result", elements, limit: 0, hint }
+    }
+
+    /// A new [`Overflow`](Self::Overflow) from sizes of any integer type, none of them negative.
+    pub fn overflow(op: &'static str, what: &'static str, limit: impl TryInto<u128>, got: impl TryInto<u128>) -> Self {
+        let [limit, got] = [limit.try_into().unwrap_or(u128::MAX), got.try_into().unwrap_or(u128::MAX)];
+        Self::Overflow { op, what, limit, got }
+    }
+
+    /// A new [`Invalid`](Self::Invalid).
+    pub fn invalid(op: &'static str, message: impl Into<String>) -> Self {
+        Self::Invalid { op, message: message.into() }
+    }
+
+    /// The error with the name of a file before the message, if it is [`Invalid`](Self::Invalid). Others do not change.
+    pub fn in_file(self, path: &Path) -> Self {
+        match self {
+            Self::Invalid { op, message } => Self::invalid(op, format!("{}: {message}", path.display())),
+            other => other,
         }
     }
 }

@@ -19,16 +19,15 @@ pub(crate) fn check_plain<P: Pattern, K: Kind>(
 ) -> Result<()> {
     if tensor.dense_dims() > 0 {
         let rule = "the tensor must have two sparse dims, got shape {left} with {right:1} of them";
-        let (left, right) = (tensor.dims().to_vec(), vec![tensor.sparse_dims()]);
-        return Err(SparseError::ShapeMismatch { op, rule, left, right });
+        return Err(SparseError::shape_mismatch(op, rule, tensor.dims(), [tensor.sparse_dims()]));
     }
     let fill = tensor.fill();
     if fill.is_undefined() {
-        return Err(SparseError::UndefinedFill { op, hint: missing });
+        return Err(SparseError::undefined_fill(op, missing));
     }
     let is_zero = || read_data(tensor.fill_row(1).inner()).convert::<f64>().iter::<f64>().all(|value| value == 0.0);
     if !fill.is_zero() && !is_zero() {
-        return Err(SparseError::WrongFill { op, expected: "zero", fill: fill.to_string(), hint: other });
+        return Err(SparseError::wrong_fill(op, "zero", &fill, other));
     }
     Ok(())
 }

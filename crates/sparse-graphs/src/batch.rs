@@ -1,6 +1,5 @@
 //! Several graphs as one.
 
-use super::host::invalid;
 use burn::tensor::{Int, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Exact, check_square, index_below, nothing};
@@ -48,10 +47,7 @@ impl GraphBatch {
     pub fn new(adjacencies: &[CsrTensor<2>]) -> Result<Self> {
         const OP: &str = "GraphBatch::new";
         if adjacencies.is_empty() {
-            return Err(SparseError::EmptyInput {
-                op: OP,
-                what: "a batch must have at least one graph, got none".into(),
-            });
+            return Err(SparseError::empty_input(OP, "a batch must have at least one graph, got none"));
         }
         adjacencies.iter().try_for_each(|part| check_square(OP, part))?;
         let adjacency = try_block_diag(adjacencies)?;
@@ -101,18 +97,17 @@ impl GraphBatch {
     pub fn try_join_rows<const D: usize, K: Kind>(&self, parts: &[Tensor<D, K>]) -> Result<Tensor<D, K>> {
         const OP: &str = "GraphBatch::join_rows";
         if parts.len() != self.graphs() {
-            let (what, expected) = ("the list of parts", self.graphs());
-            return Err(SparseError::LengthMismatch { op: OP, what, expected, got: parts.len() });
+            return Err(SparseError::length_mismatch(OP, "the list of parts", self.graphs(), parts.len()));
         }
         let first = parts[0].dims();
         for (graph, part) in parts.iter().enumerate() {
             let (dims, expected) = (part.dims(), self.nodes_of(graph).len());
             if dims[0] != expected {
-                return Err(SparseError::LengthMismatch { op: OP, what: "a part", expected, got: dims[0] });
+                return Err(SparseError::length_mismatch(OP, "a part", expected, dims[0]));
             }
             if dims[1..] != first[1..] {
                 let rule = "the parts must have the same dims after the first";
-                return Err(SparseError::ShapeMismatch { op: OP, rule, left: first.to_vec(), right: dims.to_vec() });
+                return Err(SparseError::shape_mismatch(OP, rule, first, dims));
             }
         }
         // Some devices cannot concatenate empty tensors.
@@ -134,8 +129,7 @@ impl GraphBatch {
     pub fn try_split_rows<const D: usize, K: Kind>(&self, rows: Tensor<D, K>) -> Result<Vec<Tensor<D, K>>> {
         let (dims, expected) = (rows.dims(), self.adjacency.dims()[0]);
         if dims[0] != expected {
-            let (op, what) = ("GraphBatch::split_rows", "the list of rows");
-            return Err(SparseError::LengthMismatch { op, what, expected, got: dims[0] });
+            return Err(SparseError::length_mismatch("GraphBatch::split_rows", "the list of rows", expected, dims[0]));
         }
         let part = |graph| {
             let range = self.nodes_of(graph);
@@ -161,7 +155,8 @@ impl GraphBatch {
         const OP: &str = "GraphBatch::split_adjacency";
         if adjacency.dims() != self.adjacency.dims() {
             let (expected, got) = (self.adjacency.dims(), adjacency.dims());
-            return invalid(OP, format!("the adjacency must have the size {expected:?} of the batch, got {got:?}"));
+            let message = format!("the adjacency must have the size {expected:?} of the batch, got {got:?}");
+            return Err(SparseError::invalid(OP, message));
         }
         let part = |graph| {
             let range = self.nodes_of(graph);

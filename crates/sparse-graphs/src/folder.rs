@@ -146,7 +146,7 @@ fn read_numbers(
     below: usize,
     what: &str,
 ) -> Result<Vec<(usize, i64)>> {
-    let at = |message: String| invalid(format!("{}: {message}", path.display()));
+    let at = |message: String| invalid(message).in_file(path);
     let (file, _) = text(path, progress).map_err(|trouble| at(format!("cannot be read, got {trouble}")))?;
     let (mut lines, mut numbers, allowed) = (Lines::new(file), vec![], Allowed::now());
     while let Some((line, word)) = lines.next().map_err(at)? {
@@ -166,5 +166,5 @@ fn read_numbers(
 }
 
 fn invalid(message: String) -> SparseError {
-    SparseError::Invalid { op: "read_folder", message }
+    SparseError::invalid("read_folder", message)
 }

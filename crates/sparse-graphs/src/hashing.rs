@@ -1,8 +1,7 @@
 //! Words as columns, without a vocabulary.
 
-use super::host::invalid;
 use burn::tensor::TensorCreationOptions;
-use sparse_ops::{CsrTensor, Result};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// Feature hashing: the column of a word is a hash of it, so no vocabulary is built or kept.
 ///
@@ -38,7 +37,7 @@ impl FeatureHasher {
     /// `invalid` for no columns.
     pub fn new(columns: usize) -> Result<Self> {
         if columns == 0 {
-            return invalid("FeatureHasher::new", "there must be at least one column, got 0".into());
+            return Err(SparseError::invalid("FeatureHasher::new", "there must be at least one column, got 0"));
         }
         Ok(Self { columns, signed: true })
     }

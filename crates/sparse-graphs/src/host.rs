@@ -2,9 +2,9 @@
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use sparse_core::dynamic::Ids;
+use sparse_ops::Kind;
 use sparse_ops::extend::{Exact, RowMap, index_dtype_for, index_tensor, read_data, read_rows};
 use sparse_ops::pattern::CsrPattern;
-use sparse_ops::{Kind, Result, SparseError};
 
 /// The index arrays of a CSR matrix, read from the device.
 pub(super) struct HostRows {
@@ -72,10 +72,6 @@ pub(super) fn signed(ids: &[usize]) -> Vec<i64> {
 /// Ids of the host algorithms, which are not negative.
 pub(super) fn unsigned(ids: Vec<i64>) -> Vec<usize> {
     ids.into_iter().map(|id| id as usize).collect()
-}
-
-pub(super) fn invalid<T>(op: &'static str, message: String) -> Result<T> {
-    Err(SparseError::Invalid { op, message })
 }
 
 /// A constant on a device, with that device's autodiff association. `Module::to_device` keeps the constant's own one.

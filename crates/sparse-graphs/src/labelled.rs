@@ -1,7 +1,6 @@
 //! Nodes with known classes.
 
 use super::graph::Graph;
-use super::host::invalid;
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_macros::or_panic;
@@ -61,18 +60,17 @@ impl LabelledNodes {
     pub fn new(nodes: &[usize], labels: &[i64], all: usize, classes: usize, device: &Device) -> Result<Self> {
         const OP: &str = "LabelledNodes::new";
         if nodes.len() != labels.len() {
-            let (expected, got) = (nodes.len(), labels.len());
-            return Err(SparseError::LengthMismatch { op: OP, what: "the list of labels", expected, got });
+            return Err(SparseError::length_mismatch(OP, "the list of labels", nodes.len(), labels.len()));
         }
         check_ids(OP, nodes, all)?;
         if let Some(at) = labels.iter().position(|&label| !(0..classes as i64).contains(&label)) {
             let (label, node) = (labels[at], nodes[at]);
-            return invalid(OP, format!("a label must be in [0, {classes}), got {label} for node {node}"));
+            let message = format!("a label must be in [0, {classes}), got {label} for node {node}");
+            return Err(SparseError::invalid(OP, message));
         }
         let got = labels.len() as u128 * classes as u128;
         if got > isize::MAX as u128 {
-            let what = "the number of logits";
-            return Err(SparseError::Overflow { op: OP, what, limit: isize::MAX as u128, got });
+            return Err(SparseError::overflow(OP, "the number of logits", isize::MAX, got));
         }
         let labels: Vec<usize> = labels.iter().map(|&label| label as usize).collect();
         let places: Vec<usize> = labels.iter().enumerate().map(|(at, &label)| at * classes + label).collect();
@@ -131,10 +129,10 @@ impl LabelledNodes {
         let (dims, expected) = (logits.dims(), [self.nodes.size(), self.classes]);
         if dims != expected {
             let rule = "the logits {left} must have a row for each node and a column for each class, {right}";
-            return Err(SparseError::ShapeMismatch { op, rule, left: dims.to_vec(), right: expected.to_vec() });
+            return Err(SparseError::shape_mismatch(op, rule, dims, expected));
         }
         if self.is_empty() {
-            return Err(SparseError::EmptyInput { op, what: "there must be at least one node, got none".into() });
+            return Err(SparseError::empty_input(op, "there must be at least one node, got none"));
         }
         self.nodes.try_select(logits, 0)
     }

@@ -1,9 +1,8 @@
 //! Classes of nodes, some of which are not known.
 
-use super::host::invalid;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
-use sparse_ops::Result;
 use sparse_ops::extend::{associate, index_dtype_for, index_tensor, read_data};
+use sparse_ops::{Result, SparseError};
 
 /// The class of every node of a graph; a node may have none.
 ///
@@ -131,5 +130,6 @@ impl Labels {
 fn check(op: &'static str, labels: &[i64], classes: usize) -> Result<()> {
     let Some(node) = labels.iter().position(|label| !(-1..classes as i64).contains(label)) else { return Ok(()) };
     let label = labels[node];
-    invalid(op, format!("a label must be in [0, {classes}), or -1 if it is not known, got {label} for node {node}"))
+    let message = format!("a label must be in [0, {classes}), or -1 if it is not known, got {label} for node {node}");
+    Err(SparseError::invalid(op, message))
 }

@@ -1,6 +1,6 @@
 //! How well scores rank: links, and items of users.
 
-use super::host::{HostRows, invalid};
+use super::host::HostRows;
 use burn::tensor::{Int, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::read_data;
@@ -118,14 +118,13 @@ pub fn try_recall_at_k<K: Kind>(
     for other in [Some(relevant), known].into_iter().flatten() {
         if other.dims() != shape {
             let rule = "the scores {left} must have a row for each user and a column for each item, as {right}";
-            let (left, right) = (shape.to_vec(), other.dims().to_vec());
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
+            return Err(SparseError::shape_mismatch(OP, rule, shape, other.dims()));
         }
     }
     let [users, items] = shape;
     let (relevant, known) = (HostRows::of(relevant.pattern()), known.map(|known| HostRows::of(known.pattern())));
     if relevant.idx().is_empty() {
-        return Err(SparseError::EmptyInput { op: OP, what: "a user must have a relevant item, got none".into() });
+        return Err(SparseError::empty_input(OP, "a user must have a relevant item, got none"));
     }
     let scores = read(OP, "the scores", scores.reshape([users * items]))?;
     // In the row of a user: items that are right, and items that are not offered.
@@ -154,7 +153,7 @@ pub fn try_recall_at_k<K: Kind>(
 }
 
 fn check_k(op: &'static str, k: usize) -> Result<()> {
-    if k == 0 { invalid(op, "k must be at least 1, got 0".into()) } else { Ok(()) }
+    if k == 0 { Err(SparseError::invalid(op, "k must be at least 1, got 0")) } else { Ok(()) }
 }
 
 /// The scores of the examples of each label. Neither list is empty.
@@ -167,24 +166,24 @@ impl Examples {
     fn read(op: &'static str, labels: Tensor<1, Int>, scores: Tensor<1>) -> Result<Self> {
         let (expected, got) = (labels.dims()[0], scores.dims()[0]);
         if expected != got {
-            return Err(SparseError::LengthMismatch { op, what: "scores", expected, got });
+            return Err(SparseError::length_mismatch(op, "scores", expected, got));
         }
         let labels = read_data(labels).convert::<i64>();
         let scores = read(op, "the scores", scores)?;
+        let invalid = |message: String| Err(SparseError::invalid(op, message));
         let mut examples = Self { positives: vec![], negatives: vec![] };
         for (at, (label, score)) in labels.iter::<i64>().zip(scores).enumerate() {
             match label {
                 1 => examples.positives.push(score),
                 0 => examples.negatives.push(score),
-                -1 => return invalid(op, format!("a label must be 0 or 1: leave out what has none, got -1 at {at}")),
-                _ => return invalid(op, format!("a label must be 0 or 1, got {label} at position {at}")),
+                -1 => return invalid(format!("a label must be 0 or 1: leave out what has none, got -1 at {at}")),
+                _ => return invalid(format!("a label must be 0 or 1, got {label} at position {at}")),
             }
         }
         let (positive, negative) = (examples.positives.len(), examples.negatives.len());
         if positive == 0 || negative == 0 {
             let rule = "there must be examples with the label 1 and with 0";
-            let what = format!("{rule}, got {positive} and {negative}");
-            return Err(SparseError::EmptyInput { op, what });
+            return Err(SparseError::empty_input(op, format!("{rule}, got {positive} and {negative}")));
         }
         Ok(examples)
     }
@@ -195,7 +194,7 @@ fn read(op: &'static str, what: &'static str, scores: Tensor<1>) -> Result<Vec<f
     let scores = read_data(scores.inner()).convert::<f64>();
     let scores: Vec<f64> = scores.iter::<f64>().map(|score| score + 0.0).collect();
     match scores.iter().position(|score| score.is_nan()) {
-        Some(at) => invalid(op, format!("{what} must be numbers, got NaN at position {at}")),
+        Some(at) => Err(SparseError::invalid(op, format!("{what} must be numbers, got NaN at position {at}"))),
         None => Ok(scores),
     }
 }

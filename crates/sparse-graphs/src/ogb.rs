@@ -71,7 +71,7 @@ impl OgbGraph {
     pub fn to_graph(&self) -> Result<Graph> {
         let [nodes, tasks] = self.labels.dims();
         if tasks != 1 {
-            return Err(invalid(format!("the labels must be those of one task, got {tasks}")));
+            return Err(SparseError::invalid(OP, format!("the labels must be those of one task, got {tasks}")));
         }
         let device = self.adjacency.device();
         let ends = read_all(self.adjacency.to_coo().indices());
@@ -83,7 +83,8 @@ impl OgbGraph {
         let labels = read_all(self.labels.clone());
         let all = [&self.splits.train, &self.splits.val, &self.splits.test];
         if let Some(node) = all.into_iter().flatten().find(|&&node| labels[node] < 0) {
-            return Err(invalid(format!("a node of a split must have a class, got {node}, which has none")));
+            let message = format!("a node of a split must have a class, got {node}, which has none");
+            return Err(SparseError::invalid(OP, message));
         }
         let features = match &self.features {
             Some(features) => CsrTensor::try_from_dense(features.clone())?,
@@ -162,7 +163,7 @@ pub fn read_ogb_with(
         found(&split, "valid"),
         found(&split, "test"),
     ];
-    let mut files = Files::new(folder, &paths, progress).map_err(invalid)?;
+    let mut files = Files::new(folder, &paths, progress).map_err(|message| SparseError::invalid(OP, message))?;
     let [count, label, edge, feat, splits @ ..] = &paths;
 
     let mut counts = Vec::new();
@@ -221,12 +222,8 @@ pub fn read_ogb_with(
 
 const OP: &str = "read_ogb";
 
-fn invalid(message: String) -> SparseError {
-    SparseError::Invalid { op: OP, message }
-}
-
 fn at(path: &Path, message: String) -> SparseError {
-    invalid(format!("{}: {message}", path.display()))
+    SparseError::invalid(OP, message).in_file(path)
 }
 
 /// The file of that name, compressed or not.

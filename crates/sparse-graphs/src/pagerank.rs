@@ -1,6 +1,5 @@
 //! PageRank.
 
-use super::host::invalid;
 use burn::config::Config;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
@@ -58,7 +57,7 @@ impl PageRankConfig {
         const OP: &str = "PageRankConfig::ranks";
         check_square(OP, adjacency)?;
         if !(0.0..=1.0).contains(&self.damping) {
-            return invalid(OP, format!("the damping must be in [0, 1], got {}", self.damping));
+            return Err(SparseError::invalid(OP, format!("the damping must be in [0, 1], got {}", self.damping)));
         }
         let nodes = adjacency.dims()[0];
         let off_tape = CsrTensor::<2>::from_parts(
@@ -77,14 +76,14 @@ impl PageRankConfig {
             Some(given) => {
                 let given = given.inner();
                 if given.dims()[0] != nodes {
-                    let (what, got) = ("the personalization", given.dims()[0]);
-                    return Err(SparseError::LengthMismatch { op: OP, what, expected: nodes, got });
+                    return Err(SparseError::length_mismatch(OP, "the personalization", nodes, given.dims()[0]));
                 }
                 same_elements(OP, off_tape.rows(), &given)?;
                 check_weights(OP, "a personalization", given.clone())?;
                 let sum = number(sum_dim(given.clone(), 0));
                 if sum <= 0.0 {
-                    return invalid(OP, "a personalization must be above 0 for some node, got 0 for all".into());
+                    let message = "a personalization must be above 0 for some node, got 0 for all";
+                    return Err(SparseError::invalid(OP, message));
                 }
                 given.div_scalar(sum)
             }
@@ -107,10 +106,9 @@ impl PageRankConfig {
             }
         }
         let (most, tolerance) = (self.max_iterations, self.tolerance);
-        invalid(
-            OP,
-            format!("use a larger tolerance, or more than {most} iterations: {change:e} is above {tolerance:e}"),
-        )
+        let message =
+            format!("use a larger tolerance, or more than {most} iterations: {change:e} is above {tolerance:e}");
+        Err(SparseError::invalid(OP, message))
     }
 }
 
@@ -137,5 +135,6 @@ fn check_weights(op: &'static str, what: &str, weights: Tensor<1>) -> Result<()>
     if least >= 0.0 && sum.is_finite() {
         return Ok(());
     }
-    invalid(op, format!("{what} must be finite and not negative, got a smallest one of {least} and a sum of {sum}"))
+    let message = format!("{what} must be finite and not negative, got a smallest one of {least} and a sum of {sum}");
+    Err(SparseError::invalid(op, message))
 }

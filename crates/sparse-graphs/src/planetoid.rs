@@ -72,13 +72,15 @@ pub fn read_planetoid_with(
         has_dtype(OP, &options.device, dtype)?;
     }
     let file = |part: &str| folder.join(format!("ind.{name}.{part}"));
-    let mut files = Files::new(folder, PARTS.map(file), progress).map_err(invalid)?;
+    let mut files =
+        Files::new(folder, PARTS.map(file), progress).map_err(|message| SparseError::invalid(OP, message))?;
     let bytes = |files: &mut Files<'_, '_>, part: &str| {
         let path = file(part);
         let bytes = files.next(|progress| whole(&path, progress));
-        bytes.map_err(|trouble| invalid(format!("{}: cannot be read, got {trouble}", path.display())))
+        bytes.map_err(|trouble| SparseError::invalid(OP, format!("{}: cannot be read, got {trouble}", path.display())))
     };
-    let at = |part: &'static str| move |message: String| invalid(format!("ind.{name}.{part}: {message}"));
+    let at =
+        |part: &'static str| move |message: String| SparseError::invalid(OP, format!("ind.{name}.{part}: {message}"));
     let mut matrix = |part| Rows::read(&bytes(&mut files, part)?).map_err(at(part));
     let (x, allx, tx) = (matrix("x")?, matrix("allx")?, matrix("tx")?);
     let mut classes = |part| Classes::read(&bytes(&mut files, part)?).map_err(at(part));
@@ -159,13 +161,9 @@ pub fn read_planetoid_with(
 
 const OP: &str = "read_planetoid";
 
-fn invalid(message: String) -> SparseError {
-    SparseError::Invalid { op: OP, message }
-}
-
 /// One number a line.
 fn read_ids(path: &Path, progress: &mut Progress<'_>) -> Result<Vec<usize>> {
-    let at = |message: String| invalid(format!("{}: {message}", path.display()));
+    let at = |message: String| SparseError::invalid(OP, message).in_file(path);
     let (file, _) = text(path, progress).map_err(|trouble| at(format!("cannot be read, got {trouble}")))?;
     let (mut lines, mut ids) = (Lines::new(file), vec![]);
     while let Some((number, line)) = lines.next().map_err(at)? {

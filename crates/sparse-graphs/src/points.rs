@@ -1,6 +1,5 @@
 //! Graphs of points in space.
 
-use super::host::invalid;
 use burn::tensor::{Tensor, TensorData};
 use sparse_core::graph::{Neighbors, Points, nearest, within};
 use sparse_macros::or_panic;
@@ -37,7 +36,7 @@ use sparse_ops::{CsrTensor, Fill, Result, SparseError};
 pub fn try_knn_graph(points: Tensor<2>, k: usize, graph_ids: Option<&[usize]>) -> Result<CsrTensor<2>> {
     const OP: &str = "knn_graph";
     if k == 0 {
-        return invalid(OP, "k must be above 0, got 0".into());
+        return Err(SparseError::invalid(OP, "k must be above 0, got 0"));
     }
     graph(OP, points, graph_ids, &|points| nearest(points, k, false))
 }
@@ -57,10 +56,10 @@ pub fn try_radius_graph(
 ) -> Result<CsrTensor<2>> {
     const OP: &str = "radius_graph";
     if radius.is_nan() || radius < 0.0 {
-        return invalid(OP, format!("the radius must not be negative, got {radius}"));
+        return Err(SparseError::invalid(OP, format!("the radius must not be negative, got {radius}")));
     }
     if most == 0 {
-        return invalid(OP, "the most neighbours must be above 0, got 0".into());
+        return Err(SparseError::invalid(OP, "the most neighbours must be above 0, got 0"));
     }
     graph(OP, points, graph_ids, &|points| within(points, radius, most, false))
 }
@@ -73,21 +72,21 @@ fn graph(
 ) -> Result<CsrTensor<2>> {
     let ([count, dims], device, dtype) = (points.dims(), points.device(), points.dtype());
     if count > i32::MAX as usize {
-        let (what, limit) = ("the number of points", i32::MAX as u128);
-        return Err(SparseError::Overflow { op, what, limit, got: count as u128 });
+        return Err(SparseError::overflow(op, "the number of points", i32::MAX, count));
     }
     if let Some(ids) = graph_ids {
         if ids.len() != count {
-            return Err(SparseError::LengthMismatch { op, what: "the graph ids", expected: count, got: ids.len() });
+            return Err(SparseError::length_mismatch(op, "the graph ids", count, ids.len()));
         }
         if let Some(at) = (1..count).find(|&at| ids[at] < ids[at - 1]) {
             let message = format!("graph ids must not descend, got {} and then {} at {at}", ids[at - 1], ids[at]);
-            return invalid(op, message);
+            return Err(SparseError::invalid(op, message));
         }
     }
     let data: Vec<f32> = read_data(points).convert::<f32>().iter().collect();
     if let Some(at) = data.iter().position(|x| !x.is_finite()) {
-        return invalid(op, format!("a coordinate must be finite, got {} of point {}", data[at], at / dims));
+        let message = format!("a coordinate must be finite, got {} of point {}", data[at], at / dims);
+        return Err(SparseError::invalid(op, message));
     }
     // Points without coordinates are all at one place.
     let (data, dims) = if dims == 0 { (vec![0.0; count], 1) } else { (data, dims) };

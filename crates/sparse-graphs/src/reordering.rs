@@ -1,6 +1,6 @@
 //! Nodes in another order.
 
-use super::host::{HostRows, invalid, take, unsigned};
+use super::host::{HostRows, take, unsigned};
 use burn::tensor::{Device, Int, Tensor};
 use sparse_core::graph::{TwoWay, reverse_cuthill_mckee};
 use sparse_macros::or_panic;
@@ -46,7 +46,7 @@ impl Reordering {
                 _ => {
                     let count = order.len();
                     let message = format!("an order must list each of {count} nodes once, got {old} at position {new}");
-                    return invalid("Reordering::new", message);
+                    return Err(SparseError::invalid("Reordering::new", message));
                 }
             }
         }
@@ -166,7 +166,7 @@ impl Reordering {
     ) -> Result<Tensor<D, K>> {
         let (expected, got) = (self.order.len(), x.dims()[0]);
         if expected != got {
-            return Err(SparseError::LengthMismatch { op, what: "the list of rows", expected, got });
+            return Err(SparseError::length_mismatch(op, "the list of rows", expected, got));
         }
         let ids = self.tensor(ids, &x.device());
         Ok(take(x, &ids))
@@ -183,6 +183,6 @@ impl Reordering {
             return Ok(());
         }
         let rule = "the adjacency {left} must have the nodes of the order, {right:1}";
-        Err(SparseError::ShapeMismatch { op, rule, left: got.to_vec(), right: vec![nodes] })
+        Err(SparseError::shape_mismatch(op, rule, got, [nodes]))
     }
 }

@@ -36,7 +36,7 @@ pub fn stochastic_block_model(sizes: &[usize], p_in: f64, p_out: f64, seed: u64,
     const OP: &str = "stochastic_block_model";
     for (name, p) in [("p_in", p_in), ("p_out", p_out)] {
         if !(0.0..=1.0).contains(&p) {
-            return Err(SparseError::Invalid { op: OP, message: format!("{name} must be in [0, 1], got {p}") });
+            return Err(SparseError::invalid(OP, format!("{name} must be in [0, 1], got {p}")));
         }
     }
     let all: f64 = sizes.iter().map(|&size| size as f64).sum();
@@ -44,7 +44,7 @@ pub fn stochastic_block_model(sizes: &[usize], p_in: f64, p_out: f64, seed: u64,
     let expected = inside * p_in + (pairs(all) - inside) * p_out;
     for (what, got) in [("the number of nodes", all), ("the expected number of edges", expected)] {
         if got > MOST_EDGES {
-            return Err(SparseError::Overflow { op: OP, what, limit: MOST_EDGES as u128, got: got as u128 });
+            return Err(SparseError::overflow(OP, what, MOST_EDGES as u128, got as u128));
         }
     }
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);

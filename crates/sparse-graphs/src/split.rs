@@ -1,14 +1,14 @@
 //! Random splits into training, validation and test sets.
 
 use super::graph::Splits;
-use super::host::{HostRows, invalid, take};
+use super::host::{HostRows, take};
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
 use sparse_ops::extend::{Exact, Parts, check_ids, check_square, index_below};
 use sparse_ops::pattern::CsrPattern;
-use sparse_ops::{CsrTensor, Result};
+use sparse_ops::{CsrTensor, Result, SparseError};
 use std::collections::HashMap;
 
 impl Splits {
@@ -67,7 +67,7 @@ pub fn random_split_per_class(labels: &[i64], per_class: usize, val: usize, test
     if let Some(node) = labels.iter().position(|&label| label < -1) {
         let message =
             format!("a label must be a class, or -1 if it is not known, got {} for node {node}", labels[node]);
-        return invalid(OP, message);
+        return Err(SparseError::invalid(OP, message));
     }
     let mut ids: Vec<usize> = (0..labels.len()).filter(|&node| labels[node] >= 0).collect();
     ids.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
@@ -79,7 +79,7 @@ pub fn random_split_per_class(labels: &[i64], per_class: usize, val: usize, test
     });
     if val.checked_add(test).is_none_or(|both| both > rest.len()) {
         let message = format!("{val} + {test} nodes must be left for validation and testing, got {}", rest.len());
-        return invalid(OP, message);
+        return Err(SparseError::invalid(OP, message));
     }
     rest.truncate(val + test);
     let mut splits = cut(rest, 0, val);
@@ -139,7 +139,7 @@ pub fn random_edge_split(
     if undirected && let Some((row, col)) = ends.iter().find(|edge| reverse(edge).is_err()) {
         let message =
             format!("use to_undirected: an undirected edge must be stored both ways, got only ({row}, {col})");
-        return invalid(OP, message);
+        return Err(SparseError::invalid(OP, message));
     }
     let mut edges: Vec<usize> = (0..ends.len()).filter(|&at| !undirected || ends[at].0 <= ends[at].1).collect();
     let [val, test] = sizes(OP, edges.len(), ["val", "test"], [val, test])?;
@@ -183,13 +183,14 @@ pub fn random_edge_split(
 fn sizes(op: &'static str, count: usize, names: [&str; 2], shares: [f64; 2]) -> Result<[usize; 2]> {
     for (name, share) in names.iter().zip(shares) {
         if !(0.0..=1.0).contains(&share) {
-            return invalid(op, format!("{name} must be in [0, 1], got {share}"));
+            return Err(SparseError::invalid(op, format!("{name} must be in [0, 1], got {share}")));
         }
     }
     let [first, second] = shares;
     // 0.9 + 0.1 may be a little more than 1.
     if first + second > 1.0 + 1e-9 {
-        return invalid(op, format!("{} + {} must be at most 1, got {first} and {second}", names[0], names[1]));
+        let message = format!("{} + {} must be at most 1, got {first} and {second}", names[0], names[1]);
+        return Err(SparseError::invalid(op, message));
     }
     // So may a product be a little less than a whole number.
     let size = |share: f64| ((count as f64 * share + 1e-6).floor() as usize).min(count);

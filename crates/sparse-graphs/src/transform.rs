@@ -1,12 +1,12 @@
 //! Graphs made ready for training.
 
-use super::host::{HostRows, invalid};
+use super::host::HostRows;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Exact, Parts, check_square, csr_pattern, from_coordinates, ints};
 use sparse_ops::ops::Reduce;
 use sparse_ops::pattern::{CooPattern, Pattern};
-use sparse_ops::{CooTensor, CsrTensor, Fill, Kind, Numeric, Result, SparseTensor};
+use sparse_ops::{CooTensor, CsrTensor, Fill, Kind, Numeric, Result, SparseError, SparseTensor};
 
 /// The adjacency `[N, N]` with each edge in both directions. Where several edges fall together, `reduce` joins them:
 /// with `Add` the result is `A + A^T`, so a self loop counts twice, and an edge in both directions is summed.
@@ -64,10 +64,8 @@ pub fn try_one_hot_degree<K: Kind>(adjacency: &CsrTensor<2, K>, largest: usize) 
     let device = adjacency.pattern().device();
     let degrees: Vec<i64> = HostRows::of(adjacency.pattern()).degrees().map(|degree| degree as i64).collect();
     if let Some((node, degree)) = degrees.iter().enumerate().find(|&(_, &degree)| degree as u128 > largest as u128) {
-        return invalid(
-            OP,
-            format!("the largest degree must be at least {degree}, that of node {node}, got {largest}"),
-        );
+        let message = format!("the largest degree must be at least {degree}, that of node {node}, got {largest}");
+        return Err(SparseError::invalid(OP, message));
     }
     let nodes = degrees.len();
     let row_ptr = ints((0..=nodes as i64).collect(), [nodes + 1], &device);

@@ -39,7 +39,7 @@ pub fn or_panic(arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 /// On `pub fn x(..)`: also makes `pub async fn x_async(..)` with the same result, for a function that reads the device.
 ///
-/// The variant calls `x` by `sparse_burn::without_blocking`, so it clones its arguments. Before [`or_panic`] on `try_x`
+/// The variant calls `x` by `sparse_ops::without_blocking`, so it clones its arguments. Before [`or_panic`] on `try_x`
 /// it makes `try_x_async` only. An associated function without a receiver that does not mention `Self` in its signature
 /// needs `#[async_variant(associated)]`.
 #[proc_macro_attribute]

@@ -40,12 +40,13 @@ fn activated<const D: usize>(x: Tensor<D>, how: Activation, burn: impl FnOnce(Te
         return x;
     }
     let plain = x.clone().inner();
-    let gpu = is_gpu(&plain.device());
-    let out = if gpu { burn(plain.clone()) } else { kernel::activate(&plain, how) };
-    record(out, [Erased::from(x)], (plain, how, gpu), |(x, how, gpu), grad: Tensor<D>, _| {
-        let d_x = if *gpu { grad * slopes(x, *how) } else { kernel::activate_backward(x, grad, *how) };
-        [Some(d_x.into())]
-    })
+    let out = if is_gpu(&plain.device()) { burn(plain.clone()) } else { kernel::activate(&plain, how) };
+    record(out, [Erased::from(x)], (plain, how), |(x, how), grad, _| [Some(gradient(x, grad, *how).into())])
+}
+
+/// The gradient of what an activation took, from that of its result.
+pub(super) fn gradient<const D: usize>(x: &Tensor<D>, grad: Tensor<D>, how: Activation) -> Tensor<D> {
+    if is_gpu(&x.device()) { grad * slopes(x, how) } else { kernel::activate_backward(x, grad, how) }
 }
 
 /// The slope at each number.

@@ -1,14 +1,14 @@
 //! Personalised propagation of predictions.
 
 use super::dropout::try_sparse_dropout;
-use super::features::{Features, check_dropout, check_square, invalid};
+use super::features::{Features, check_dropout, check_square};
 use burn::config::Config;
 use burn::module::Module;
 use burn::nn::{Dropout, DropoutConfig};
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
 use sparse_ops::extend::Drops;
-use sparse_ops::{CsrTensor, Result};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// Configuration of an [`Appnp`].
 #[derive(Config, Debug)]
@@ -61,7 +61,7 @@ impl AppnpConfig {
     pub fn try_init(&self) -> Result<Appnp> {
         const OP: &str = "AppnpConfig::init";
         if !(0.0..=1.0).contains(&self.alpha) {
-            return invalid(OP, format!("alpha must be in [0, 1], got {}", self.alpha));
+            return Err(SparseError::invalid(OP, format!("alpha must be in [0, 1], got {}", self.alpha)));
         }
         check_dropout(OP, self.dropout)?;
         Ok(Appnp { k: self.k, alpha: self.alpha, dropout: DropoutConfig::new(self.dropout).init() })

@@ -1,16 +1,194 @@
-//! What layers with attention share: products with one number for each edge and head, self loops, and how heads are
-//! joined. Nothing here forms `nnz * heads * d_output` numbers.
+//! The layer that GAT, GATv2 and the transformer are, each with scores of its own. Nothing here has
+//! `nnz * heads * d_output` numbers.
 
-use super::features::{Features, check_width, invalid};
-use super::message_passing::check_edges;
-use burn::tensor::{Float, Int, Tensor};
+use super::dropout::dropout;
+use super::features::{Features, check_dropout, check_square, check_width, with_bias};
+use super::message_passing::{check_edges, edge_softmax};
+use burn::module::Param;
+use burn::nn::{Dropout, Linear};
+use burn::tensor::Tensor;
 use sparse_ops::extend::{
-    Compressed, Erased, Exact, Parts, index_tensor, ints, kernel, move_rows, off_diagonal, read_at, read_rows, record,
-    reduce_rows, same_elements, sum_dim, with_diagonal,
+    Exact, Parts, Scores, attend, linear, move_rows, off_diagonal, read_at, read_rows, reduce_rows, same_elements,
+    with_diagonal,
 };
-use sparse_ops::ops::{Reduce, try_head_sddmm};
+use sparse_ops::ops::{Epilogue, Reduce, try_head_sddmm};
 use sparse_ops::pattern::{CsrPattern, Pattern};
-use sparse_ops::{CsrTensor, Fill, Result};
+use sparse_ops::{CsrTensor, Fill, Result, SparseError};
+
+/// A layer that sums the values of a node's neighbours, weighted by the softmax of scores.
+pub(super) trait AttentionLayer {
+    fn heads(&self) -> Heads<'_>;
+
+    /// What is summed, and the score of each edge and head.
+    fn scores(&self, call: &Call<'_>) -> Result<(Attended, Scores)>;
+
+    /// Adds what the layer has besides its neighbours to their sums.
+    fn finish(&self, call: &Call<'_>, sums: Tensor<2>) -> Result<Tensor<2>>;
+
+    fn run(&self, call: Call<'_>) -> Result<Tensor<2>> {
+        let (to, scores) = self.scores(&call)?;
+        self.finish(&call, to.sums(scores, &self.heads())?)
+    }
+
+    /// The weights of the edges, as a tensor `[N, N, heads]`.
+    fn weights(&self, call: Call<'_>) -> Result<CsrTensor<3>> {
+        let (to, scores) = self.scores(&call)?;
+        edge_softmax(&to.pattern, numbers(&to.pattern, scores, self.heads().count)?)
+    }
+}
+
+pub(super) struct Heads<'a> {
+    pub(super) count: usize,
+    pub(super) concat: bool,
+    /// Of the weights of edges.
+    pub(super) dropout: &'a Dropout,
+}
+
+impl Heads<'_> {
+    /// Checks a configuration. The number of features of all heads, and that of the result.
+    pub(super) fn widths(op: &'static str, [heads, each]: [usize; 2], concat: bool, p: f64) -> Result<[usize; 2]> {
+        if heads == 0 {
+            return Err(SparseError::invalid(op, "heads must be at least 1, got 0"));
+        }
+        check_dropout(op, p)?;
+        Ok([heads * each, if concat { heads * each } else { each }])
+    }
+}
+
+/// What a method of a layer is called with.
+pub(super) struct Call<'a> {
+    pub(super) op: &'static str,
+    pub(super) adjacency: &'a CsrTensor<2>,
+    pub(super) source: Features<'a>,
+    pub(super) target: Features<'a>,
+    /// Features of the edges, `[nnz, d_edge]`.
+    pub(super) edges: Option<Tensor<2>>,
+}
+
+/// What the targets of a call attend to.
+pub(super) struct Attended {
+    /// The edges, with self loops if the layer adds them.
+    pub(super) pattern: CsrPattern,
+    /// Features of the edges and their weight. Those that the scores do not take away are summed with the values.
+    pub(super) features: Option<(Tensor<2>, Tensor<2>)>,
+    /// `[N, heads * d_output]`.
+    pub(super) value: Tensor<2>,
+}
+
+impl<'a> Call<'a> {
+    /// Nodes that are sources and targets.
+    pub(super) fn square(
+        op: &'static str,
+        adjacency: &'a CsrTensor<2>,
+        x: Features<'a>,
+        edges: Option<Tensor<2>>,
+    ) -> Result<Self> {
+        check_square(op, adjacency)?;
+        Ok(Self { op, adjacency, source: x.clone(), target: x, edges })
+    }
+
+    /// Checks the arguments for a layer with these maps of the sources and of the features of edges.
+    pub(super) fn attended(&self, value: &Linear, edge: &Option<Linear>, self_loops: bool) -> Result<Attended> {
+        let Self { op, adjacency, .. } = *self;
+        let [d_input, _] = value.weight.lazy_shape().dims();
+        self.source.check(op, adjacency, d_input)?;
+        self.target.check_targets(op, adjacency, d_input)?;
+        if let Some(features) = &self.edges {
+            let Some(edge) = edge else {
+                let message = "use with_d_edge in the configuration: the layer has no edge features";
+                return Err(SparseError::invalid(op, message));
+            };
+            check_edges(op, adjacency, "the edge features", features)?;
+            same_elements(op, &adjacency.rows(), features)?;
+            check_width(op, features.dims(), edge.weight.lazy_shape().dims::<2>()[0])?;
+        }
+        let value = self.source.linear(op, value)?;
+        let (mut pattern, mut features) = (adjacency.pattern().clone(), self.edges.clone());
+        if self_loops {
+            adjacency.check_dim(op, pattern.shape()[0])?;
+            (pattern, features) = with_loops(&pattern, features);
+        }
+        // Without edges their features say nothing, and some devices cannot compute with tensors without elements.
+        let features = features.filter(|_| pattern.nnz() > 0).zip(edge.as_ref());
+        Ok(Attended { pattern, features: features.map(|(features, edge)| (features, edge.weight.val())), value })
+    }
+
+    /// Adds a map of the targets themselves, and a bias.
+    pub(super) fn add_own(
+        &self,
+        sums: Tensor<2>,
+        own: &Option<Linear>,
+        bias: &Option<Param<Tensor<1>>>,
+    ) -> Result<Tensor<2>> {
+        let out = match own {
+            Some(own) => sums + self.target.linear(self.op, own)?,
+            None => sums,
+        };
+        Ok(with_bias(out, bias))
+    }
+}
+
+/// A pattern with all self loops. Those that there are are replaced: the features of a loop are the mean of those of the
+/// other edges to its node.
+fn with_loops(pattern: &CsrPattern, features: Option<Tensor<2>>) -> (CsrPattern, Option<Tensor<2>>) {
+    let Some(features) = features else { return (with_diagonal(pattern).0, None) };
+    let (off, kept) = off_diagonal(pattern);
+    let own = read_rows(features, &kept);
+    let means = reduce_rows(&off, own.clone(), Reduce::Mean);
+    let (full, [map, on]) = with_diagonal(&off);
+    let options = (&own.device().inner(), own.dtype());
+    // 1 on the diagonal, and 0 elsewhere.
+    let one = move_rows(Tensor::<2>::ones([1, 1], options), Tensor::zeros([1, 1], options), &on);
+    let none = Tensor::zeros([1, own.dims()[1]], options);
+    let features = move_rows(own, none, &map) + read_at(&full, 0, means) * one;
+    (full, Some(features))
+}
+
+impl Attended {
+    /// `sum_j softmax_j(scores) (value_j + E e_ij)` of each head: side by side `[M, H * C]`, or their mean `[M, C]`.
+    fn sums(self, scores: Scores, &Heads { count, concat, dropout: p }: &Heads<'_>) -> Result<Tensor<2>> {
+        let Self { pattern, features, value } = self;
+        let [rows, width] = [pattern.shape()[0], value.dims()[1]];
+        let out = match features {
+            None => attend(&pattern, scores, count, value, p),
+            Some((features, weight)) => {
+                let weights = edge_softmax(&pattern, numbers(&pattern, scores, count)?)?;
+                let kept = dropout(weights.rows().clone(), p);
+                // E sum_j alpha_ij e_ij: the products E e_ij of all edges are never formed.
+                let of_edges = (0..count).map(|head| {
+                    let messages = features.clone() * kept.clone().narrow(1, head, 1);
+                    reduce_rows(&pattern, messages, Reduce::Add).matmul(columns(&weight, count, head))
+                });
+                let of_edges = Tensor::cat(of_edges.collect(), 1);
+                let of_nodes = weights.with_rows(kept, Fill::Zero).try_matmul(by_head(value, count))?;
+                of_nodes.reshape(Exact([rows, width])) + of_edges
+            }
+        };
+        if concat || count == 1 {
+            return Ok(out);
+        }
+        Ok(by_head(out, count).mean_dim(1).reshape(Exact([rows, width / count])))
+    }
+}
+
+/// Scores as numbers, `[nnz, H]`.
+pub(super) fn numbers(pattern: &CsrPattern, scores: Scores, heads: usize) -> Result<Tensor<2>> {
+    let (query, key, scale) = match scores {
+        Scores::Given(scores) => return Ok(scores),
+        Scores::Products { query, key, scale } => (query, key, scale),
+    };
+    let none = Tensor::<2>::zeros([pattern.nnz(), 1], (&query.device().inner(), query.dtype()));
+    let mask = CsrTensor::<2>::from_parts(pattern.clone(), none, vec![], Fill::Zero);
+    let products = try_head_sddmm(by_head(query, heads), by_head(key, heads), &mask)?;
+    // Not div_scalar: in Burn 0.22 its gradient is rounded to f32.
+    Ok(products.rows().clone().mul_scalar(scale))
+}
+
+/// `[N, H * C]` as `[N, H, C]`.
+fn by_head(x: Tensor<2>, heads: usize) -> Tensor<3> {
+    let [rows, width] = x.dims();
+    x.reshape(Exact([rows, heads, width / heads]))
+}
 
 /// The columns `[N, C]` of a head, from `[N, H * C]`.
 pub(super) fn columns(x: &Tensor<2>, heads: usize, head: usize) -> Tensor<2> {
@@ -18,266 +196,71 @@ pub(super) fn columns(x: &Tensor<2>, heads: usize, head: usize) -> Tensor<2> {
     x.clone().narrow(1, head * each, each)
 }
 
-/// `out[i, h, :] = sum_j weights[ij, h] * x[j, h, :]`: weights `[nnz, H]` and x `[N, H * C]` to `[M, H * C]`.
-pub(super) fn weighted_sums(pattern: &CsrPattern, weights: &Tensor<2>, x: &Tensor<2>) -> Result<Tensor<2>> {
-    let (heads, [_, width]) = (weights.dims()[1], x.dims());
-    let edges = CsrTensor::<3>::from_parts(pattern.clone(), weights.clone(), vec![heads], Fill::Zero);
-    let out = edges.try_matmul(by_head(x, heads))?;
-    Ok(out.reshape(Exact([pattern.shape()[0], width])))
+/// `out[n, h] = <x[n, h, :], vectors[h, :]>`: x `[N, H * C]` and vectors `[H, C]` to `[N, H]`.
+pub(super) fn head_scores(x: Tensor<2>, vectors: Tensor<2>) -> Tensor<2> {
+    linear(x, blocks(vectors), Epilogue::default())
 }
 
-/// `out[ij, h] = <left[i, h, :], right[j, h, :]>`: left `[M, H * C]` and right `[N, H * C]` to `[nnz, H]`.
-pub(super) fn head_products(
-    pattern: &CsrPattern,
-    left: &Tensor<2>,
-    right: &Tensor<2>,
-    heads: usize,
-) -> Result<Tensor<2>> {
-    let none = Tensor::<2>::zeros([pattern.nnz(), 1], (&left.device().inner(), left.dtype()));
-    let mask = CsrTensor::<2>::from_parts(pattern.clone(), none, vec![], Fill::Zero);
-    Ok(try_head_sddmm(by_head(left, heads), by_head(right, heads), &mask)?.rows().clone())
+/// Vectors `[H, C]` as the blocks of a matrix `[H * C, H]`, a product with which is one for each head.
+pub(super) fn blocks(vectors: Tensor<2>) -> Tensor<2> {
+    let [heads, each] = vectors.dims();
+    let own = Tensor::<2>::eye(heads, &vectors.device()).cast(vectors.dtype()).reshape(Exact([heads, 1, heads]));
+    (vectors.reshape(Exact([heads, each, 1])) * own).reshape(Exact([heads * each, heads]))
 }
 
-/// `[N, H * C]` as `[N, H, C]`.
-fn by_head(x: &Tensor<2>, heads: usize) -> Tensor<3> {
-    let [rows, width] = x.dims();
-    x.clone().reshape(Exact([rows, heads, width / heads]))
-}
-
-/// `out[n, h] = <x[n, h, :], vector[h, :]>`: x `[N, H * C]` and vector `[H, C]` to `[N, H]`.
-pub(super) fn head_scores(x: Tensor<2>, vector: Tensor<2>) -> Tensor<2> {
-    let ([rows, width], [heads, each]) = (x.dims(), vector.dims());
-    if rows == 0 || width == 0 {
-        // Zeros that depend on both.
-        let product = x.reshape(Exact([rows, heads, each])) * vector.unsqueeze::<3>();
-        return product.sum_dim(2).reshape(Exact([rows, heads]));
-    }
-    // The elements of a matrix `[N, 1]` that is full.
-    let vector = vector.reshape(Exact([1, width]));
-    let (plain, row) = (x.clone().inner(), vector.clone().inner());
-    let options = (&plain.device(), sparse_ops::extend::index_dtype_for(rows));
-    let (places, zeros) = (Tensor::arange(0..rows as i64, options), Tensor::zeros([rows], options));
-    let out = kernel::sddmm(&places, &zeros, &plain, &row, heads);
-    let saved = Scored { x: plain, row, places, zeros };
-    record(out, [Erased::from(x), Erased::from(vector)], saved, Scored::backward)
-}
-
-/// What the backward pass of `head_scores` reads.
-#[derive(Debug)]
-struct Scored {
-    x: Tensor<2>,
-    row: Tensor<2>,
-    /// The row and the column of each element.
-    places: Tensor<1, Int>,
-    zeros: Tensor<1, Int>,
-}
-
-/// Rows that are summed by one thread.
-const CHUNK: usize = 4096;
-
-impl Scored {
-    fn backward(&self, grad: Tensor<2>, [x, vector]: [bool; 2]) -> [Option<Erased>; 2] {
-        let rows = self.x.dims()[0];
-        let product = |ptr: Tensor<1, Int>, idx: &Tensor<1, Int>, dense: &Tensor<2>| {
-            let ptr = index_tensor(ptr, idx.dtype());
-            kernel::spmm(&Compressed { ptr, idx: idx.clone(), perm: None }, &grad, dense)
-        };
-        let d_x = x.then(|| {
-            let ptr = Tensor::arange(0..rows as i64 + 1, (&self.x.device(), self.zeros.dtype()));
-            product(ptr, &self.zeros, &self.row).into()
-        });
-        let d_vector = vector.then(|| {
-            let starts: Vec<i64> = (0..rows).step_by(CHUNK).chain([rows]).map(|at| at as i64).collect();
-            let count = starts.len();
-            sum_dim(product(ints(starts, [count], &self.x.device()), &self.places, &self.x), 0).into()
-        });
-        [d_x, d_vector]
-    }
-}
-
-/// The result of a layer: heads side by side `[M, H * C]`, or their mean `[M, C]`.
-pub(super) fn join_heads(out: Tensor<2>, heads: usize, concat: bool) -> Tensor<2> {
-    if concat || heads == 1 {
-        return out;
-    }
-    let [rows, width] = out.dims();
-    let each = width / heads;
-    out.reshape(Exact([rows, heads, each])).mean_dim(1).reshape(Exact([rows, each]))
-}
-
-/// Edges, with self loops if the layer adds them, and their features.
-pub(super) struct Attended {
-    pub(super) pattern: CsrPattern,
-    pub(super) features: Option<Tensor<2>>,
-}
-
-impl Attended {
-    /// With self loops, those that there are are replaced: the features of a loop are the mean of those of the other
-    /// edges to its node.
-    pub(super) fn new(
-        op: &'static str,
-        adjacency: &CsrTensor<2>,
-        features: Option<Tensor<2>>,
-        loops: bool,
-    ) -> Result<Self> {
-        let pattern = adjacency.pattern();
-        if !loops {
-            return Ok(Self { pattern: pattern.clone(), features });
-        }
-        adjacency.check_dim(op, pattern.shape()[0])?;
-        let Some(features) = features else {
-            return Ok(Self { pattern: with_diagonal(pattern).0, features: None });
-        };
-        let (off, kept) = off_diagonal(pattern);
-        let own = read_rows(features, &kept);
-        let means = reduce_rows(&off, own.clone(), Reduce::Mean);
-        let (full, [map, on]) = with_diagonal(&off);
-        let options = (&own.device().inner(), own.dtype());
-        // 1 on the diagonal, and 0 elsewhere.
-        let one = move_rows(Tensor::<2, Float>::ones([1, 1], options), Tensor::zeros([1, 1], options), &on);
-        let none = Tensor::zeros([1, own.dims()[1]], options);
-        let features = move_rows(own, none, &map) + read_at(&full, 0, means) * one;
-        Ok(Self { pattern: full, features: Some(features) })
-    }
-}
-
-/// Checks what a layer with attention gets.
-pub(super) fn check_inputs(
-    op: &'static str,
-    adjacency: &CsrTensor<2>,
-    (source, target): (&Features<'_>, &Features<'_>),
-    d_input: usize,
-    edges: (Option<&Tensor<2>>, Option<usize>),
-) -> Result<()> {
-    source.check(op, adjacency, d_input)?;
-    target.check_targets(op, adjacency, d_input)?;
-    match edges {
-        (None, _) => Ok(()),
-        (Some(_), None) => invalid(op, "use with_d_edge in the configuration: the layer has no edge features".into()),
-        (Some(features), Some(d_edge)) => {
-            check_edges(op, adjacency, "the edge features", features)?;
-            same_elements(op, &adjacency.rows(), features)?;
-            check_width(op, features.dims(), d_edge)
-        }
-    }
-}
-
-/// The softmax of scores `[nnz, H]` over the edges of each target, as a tensor `[M, N, H]` with the fill 0.
-pub(super) fn edge_weights(pattern: CsrPattern, scores: Tensor<2>) -> Result<CsrTensor<3>> {
-    let heads = vec![scores.dims()[1]];
-    CsrTensor::<3>::from_parts(pattern, scores, heads, Fill::Undefined).try_softmax(1)?.try_with_fill(Fill::Zero)
-}
-
-/// The forward methods of a layer with attention, around its own `run`. The last text is about bipartite graphs.
+/// The public methods of a layer, inside its `impl`. Only a macro gives several types methods that need no import.
 macro_rules! attention_forwards {
-    ($layer:ident, $loops:literal) => {
-        impl $layer {
-            /// Dense features: `adjacency [N, N]`, `x [N, d_input]`.
-            ///
-            /// # Errors
-            ///
-            /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
-            #[or_panic]
-            pub fn try_forward(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<Tensor<2>> {
-                const OP: &str = concat!(stringify!($layer), "::forward");
-                check_square(OP, adjacency)?;
-                let x = Features::Dense(x);
-                self.run(OP, adjacency, [x.clone(), x], None)
-            }
+    ($layer:literal) => {
+        /// Dense features: `adjacency [N, N]`, `x [N, d_input]`.
+        ///
+        /// # Errors
+        ///
+        /// `shape_mismatch`, `dtype_mismatch`, `unsupported_dtype`, `device_mismatch`.
+        #[or_panic]
+        pub fn try_forward(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<Tensor<2>> {
+            self.run(Call::square(concat!($layer, "::forward"), adjacency, Features::Dense(x), None)?)
+        }
 
-            /// Sparse features, which stay sparse: `adjacency [N, N]`, `x [N, d_input]`.
-            ///
-            /// # Errors
-            ///
-            /// As [`try_forward`](Self::try_forward).
-            #[or_panic]
-            pub fn try_forward_sparse(&self, adjacency: &CsrTensor<2>, x: &CsrTensor<2>) -> Result<Tensor<2>> {
-                const OP: &str = concat!(stringify!($layer), "::forward_sparse");
-                check_square(OP, adjacency)?;
-                self.run(OP, adjacency, [Features::Sparse(x), Features::Sparse(x)], None)
-            }
+        /// Sparse features, which stay sparse: `adjacency [N, N]`, `x [N, d_input]`.
+        ///
+        /// # Errors
+        ///
+        /// As [`try_forward`](Self::try_forward).
+        #[or_panic]
+        pub fn try_forward_sparse(&self, adjacency: &CsrTensor<2>, x: &CsrTensor<2>) -> Result<Tensor<2>> {
+            self.run(Call::square(concat!($layer, "::forward_sparse"), adjacency, Features::Sparse(x), None)?)
+        }
 
-            /// With features of the edges: `adjacency [N, N]`, `x [N, d_input]`, `edges [nnz, d_edge]`.
-            ///
-            /// # Errors
-            ///
-            /// As [`try_forward`](Self::try_forward); `length_mismatch` if there is not one row for each edge;
-            /// `invalid` for a layer without `d_edge`.
-            #[or_panic]
-            pub fn try_forward_edges(
-                &self,
-                adjacency: &CsrTensor<2>,
-                x: Tensor<2>,
-                edges: Tensor<2>,
-            ) -> Result<Tensor<2>> {
-                const OP: &str = concat!(stringify!($layer), "::forward_edges");
-                check_square(OP, adjacency)?;
-                let x = Features::Dense(x);
-                self.run(OP, adjacency, [x.clone(), x], Some(edges))
-            }
+        /// With features of the edges: `adjacency [N, N]`, `x [N, d_input]`, `edges [nnz, d_edge]`.
+        ///
+        /// # Errors
+        ///
+        /// As [`try_forward`](Self::try_forward); `length_mismatch` if there is not one row for each edge; `invalid`
+        /// for a layer without `d_edge`.
+        #[or_panic]
+        pub fn try_forward_edges(&self, adjacency: &CsrTensor<2>, x: Tensor<2>, edges: Tensor<2>) -> Result<Tensor<2>> {
+            self.run(Call::square(concat!($layer, "::forward_edges"), adjacency, Features::Dense(x), Some(edges))?)
+        }
 
-            /// A bipartite graph, such as a sampled neighbourhood: `adjacency [M, N]`, `source [N, d_input]`,
-            /// `target [M, d_input]`, and features of the edges if there are any.
-            #[doc = $loops]
-            ///
-            /// # Errors
-            ///
-            /// As [`try_forward_edges`](Self::try_forward_edges).
-            #[or_panic]
-            pub fn try_forward_bipartite(
-                &self,
-                adjacency: &CsrTensor<2>,
-                source: Tensor<2>,
-                target: Tensor<2>,
-                edges: Option<Tensor<2>>,
-            ) -> Result<Tensor<2>> {
-                let x = [Features::Dense(source), Features::Dense(target)];
-                self.run(concat!(stringify!($layer), "::forward_bipartite"), adjacency, x, edges)
-            }
+        /// A bipartite graph, such as a sampled neighbourhood: `adjacency [M, N]`, `source [N, d_input]`,
+        /// `target [M, d_input]`, and features of the edges if there are any. In a layer with self loops target `i`
+        /// also attends to source `i`, so there the targets must be the first sources, in order.
+        ///
+        /// # Errors
+        ///
+        /// As [`try_forward_edges`](Self::try_forward_edges).
+        #[or_panic]
+        pub fn try_forward_bipartite(
+            &self,
+            adjacency: &CsrTensor<2>,
+            source: Tensor<2>,
+            target: Tensor<2>,
+            edges: Option<Tensor<2>>,
+        ) -> Result<Tensor<2>> {
+            let [source, target] = [source, target].map(Features::Dense);
+            self.run(Call { op: concat!($layer, "::forward_bipartite"), adjacency, source, target, edges })
         }
     };
 }
 
 pub(super) use attention_forwards;
-
-/// The weights and the `run` of a layer that has a method `scores`. It gives the edges with self loops, `W x` of the
-/// sources, and the score of each edge `[nnz, heads]`.
-macro_rules! attention_from_scores {
-    ($(#[$doc:meta])* $layer:ident) => {
-        impl $layer {
-            $(#[$doc])*
-            ///
-            /// # Errors
-            ///
-            /// As [`try_forward`](Self::try_forward).
-            #[or_panic]
-            pub fn try_attention(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<CsrTensor<3>> {
-                const OP: &str = concat!(stringify!($layer), "::attention");
-                check_square(OP, adjacency)?;
-                let x = Features::Dense(x);
-                let (pattern, _, scores) = self.scores(OP, adjacency, [x.clone(), x], None)?;
-                edge_weights(pattern, scores)
-            }
-
-            fn run(
-                &self,
-                op: &'static str,
-                adjacency: &CsrTensor<2>,
-                [source, target]: [Features<'_>; 2],
-                edges: Option<Tensor<2>>,
-            ) -> Result<Tensor<2>> {
-                let (pattern, from, scores) = self.scores(op, adjacency, [source, target.clone()], edges)?;
-                let heads = scores.dims()[1];
-                let out = attend(&pattern, Scores::Given(scores), heads, from, &self.dropout);
-                let out = join_heads(out, heads, self.concat);
-                let out = match &self.residual {
-                    Some(residual) => out + target.linear(op, residual)?,
-                    None => out,
-                };
-                Ok(with_bias(out, &self.bias))
-            }
-        }
-    };
-}
-
-pub(super) use attention_from_scores;

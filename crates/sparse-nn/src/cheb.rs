@@ -1,6 +1,6 @@
 //! Chebyshev graph convolution.
 
-use super::features::{Features, check_square, glorot_linear, invalid, with_bias, zeros};
+use super::features::{Features, check_square, glorot_linear, with_bias, zeros};
 use super::normalization::{at_elements, check_fill, inverse};
 use burn::config::Config;
 use burn::module::{Module, Param};
@@ -8,7 +8,7 @@ use burn::nn::Linear;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Exact, Parts};
-use sparse_ops::{CsrTensor, Result};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// Which Laplacian a [`ChebConv`] has. `D` has the sums of `A` over the targets of each source on its diagonal.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
@@ -85,12 +85,12 @@ impl ChebConvConfig {
     pub fn try_init(&self, device: &Device) -> Result<ChebConv> {
         const OP: &str = "ChebConvConfig::init";
         if self.k == 0 {
-            return invalid(OP, "k must be at least 1, got 0".into());
+            return Err(SparseError::invalid(OP, "k must be at least 1, got 0"));
         }
         if let Some(largest) = self.lambda_max
             && (largest.is_nan() || largest <= 0.0)
         {
-            return invalid(OP, format!("lambda_max must be above 0, got {largest}"));
+            return Err(SparseError::invalid(OP, format!("lambda_max must be above 0, got {largest}")));
         }
         Ok(ChebConv {
             weights: (0..self.k).map(|_| glorot_linear(self.d_input, self.d_output, device)).collect(),

@@ -33,13 +33,13 @@ use sparse_ops::{Result, SparseError, SparseTensor};
 #[or_panic]
 pub fn try_sparse_dropout<P: Pattern, const D: usize>(x: &SparseTensor<P, D>, p: f64) -> Result<SparseTensor<P, D>> {
     const OP: &str = "sparse_dropout";
-    let invalid = |message: String| Err(SparseError::Invalid { op: OP, message });
     if !(0.0..1.0).contains(&p) {
-        return invalid(format!("p must be in [0, 1), got {p}"));
+        return Err(SparseError::invalid(OP, format!("p must be in [0, 1), got {p}")));
     }
     check_fill(OP, x)?;
     if !x.is_coalesced() {
-        return invalid("use coalesce first: duplicates must be summed, got an uncoalesced tensor".into());
+        let message = "use coalesce first: duplicates must be summed, got an uncoalesced tensor";
+        return Err(SparseError::invalid(OP, message));
     }
     if p == 0.0 {
         return Ok(x.clone());

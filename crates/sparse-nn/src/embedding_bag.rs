@@ -1,6 +1,6 @@
 //! Sums, means and maxima of embeddings.
 
-use super::features::{check_width, invalid};
+use super::features::check_width;
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::nn::Initializer;
@@ -53,12 +53,14 @@ impl Bags {
         let (ids, [length], [bags]) = (signed(ids.clone()), ids.dims(), offsets.dims());
         let mut ends = if bags == 0 { vec![] } else { read_all(signed(offsets)) };
         if ends.first().map_or(length > 0, |&first| first != 0) {
-            return invalid(OP, format!("offsets must start at 0, got {:?} for {length} ids", ends.first()));
+            let message = format!("offsets must start at 0, got {:?} for {length} ids", ends.first());
+            return Err(SparseError::invalid(OP, message));
         }
         ends.push(length as i64);
         if let Some(at) = ends.windows(2).position(|pair| pair[0] > pair[1]) {
             let (start, end) = (ends[at], ends[at + 1]);
-            return invalid(OP, format!("offsets must ascend up to {length} ids, got {start} and then {end} at {at}"));
+            let message = format!("offsets must ascend up to {length} ids, got {start} and then {end} at {at}");
+            return Err(SparseError::invalid(OP, message));
         }
         let counts: Vec<i64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let device = ids.device();
@@ -156,11 +158,11 @@ impl EmbeddingBag {
     pub fn try_forward_weighted(&self, bags: &Bags, weights: Tensor<1>) -> Result<Tensor<2>> {
         const OP: &str = "EmbeddingBag::forward_weighted";
         if self.mode != BagMode::Sum {
-            return invalid(OP, format!("use BagMode::Sum: weights need a sum, got {:?}", self.mode));
+            return Err(SparseError::invalid(OP, format!("use BagMode::Sum: weights need a sum, got {:?}", self.mode)));
         }
         let (expected, [got]) = (bags.pattern.nnz(), weights.dims());
         if expected != got {
-            return Err(SparseError::LengthMismatch { op: OP, what: "the weights", expected, got });
+            return Err(SparseError::length_mismatch(OP, "the weights", expected, got));
         }
         same_elements(OP, &weights, &self.weight.val())?;
         self.run(OP, bags, Some(weights))

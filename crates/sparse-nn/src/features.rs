@@ -56,7 +56,7 @@ impl Features<'_> {
         let (graph, own) = (adjacency.dims(), self.dims());
         if graph[1] != own[0] {
             let rule = "the adjacency {left} must have a column for each row of the features {right}";
-            return Err(SparseError::ShapeMismatch { op, rule, left: graph.to_vec(), right: own.to_vec() });
+            return Err(SparseError::shape_mismatch(op, rule, graph, own));
         }
         self.check_elements(op, adjacency, d_input)
     }
@@ -66,7 +66,7 @@ impl Features<'_> {
         let (graph, own) = (adjacency.dims(), self.dims());
         if graph[0] != own[0] {
             let rule = "the adjacency {left} must have a row for each row of the target features {right}";
-            return Err(SparseError::ShapeMismatch { op, rule, left: graph.to_vec(), right: own.to_vec() });
+            return Err(SparseError::shape_mismatch(op, rule, graph, own));
         }
         self.check_elements(op, adjacency, d_input)
     }
@@ -125,7 +125,7 @@ pub(super) fn aggregated(
             Features::Dense(adjacency.try_matmul_reduce(x.clone(), reduce)?).times(op, weight)
         }
         x if aggregation.is_linear() => adjacency.try_matmul_reduce(x.times(op, weight)?, reduce),
-        _ => invalid(op, "use to_dense and forward: max needs dense features".into()),
+        _ => Err(SparseError::invalid(op, "use to_dense and forward: max needs dense features")),
     }
 }
 
@@ -143,7 +143,7 @@ pub(super) fn check_width(op: &'static str, features: [usize; 2], d_input: usize
         return Ok(());
     }
     let rule = "the features {left} must have {right:1} columns, the inputs of the layer";
-    Err(SparseError::ShapeMismatch { op, rule, left: features.to_vec(), right: vec![d_input] })
+    Err(SparseError::shape_mismatch(op, rule, features, [d_input]))
 }
 
 /// Checks that an adjacency joins nodes of one kind.
@@ -154,7 +154,7 @@ pub(super) fn check_square(op: &'static str, adjacency: &CsrTensor<2>) -> Result
     }
     let rule = "the adjacency must be square (bipartite graphs have a method of their own), got {left:1} rows and \
                 {right:1} columns";
-    Err(SparseError::ShapeMismatch { op, rule, left: vec![rows], right: vec![cols] })
+    Err(SparseError::shape_mismatch(op, rule, [rows], [cols]))
 }
 
 /// A vector of zeros as a parameter.
@@ -172,15 +172,10 @@ pub(super) fn glorot_linear(d_input: usize, d_output: usize, device: &Device) ->
     Linear { weight: glorot([d_input, d_output], [d_input, d_output], device), bias: None }
 }
 
-/// An error about an argument.
-pub(super) fn invalid<T>(op: &'static str, message: String) -> Result<T> {
-    Err(SparseError::Invalid { op, message })
-}
-
 /// Checks a probability of dropout.
 pub(super) fn check_dropout(op: &'static str, p: f64) -> Result<()> {
     if (0.0..1.0).contains(&p) {
         return Ok(());
     }
-    invalid(op, format!("dropout must be in [0, 1), got {p}"))
+    Err(SparseError::invalid(op, format!("dropout must be in [0, 1), got {p}")))
 }

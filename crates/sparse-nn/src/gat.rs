@@ -1,17 +1,14 @@
 //! Graph attention.
 
 use super::activation::leaky_relu;
-use super::attention::{
-    Attended, attention_forwards, attention_from_scores, check_inputs, edge_weights, head_scores, join_heads,
-};
-use super::features::{Features, check_dropout, check_square, glorot, glorot_linear, invalid, with_bias, zeros};
+use super::attention::{Attended, AttentionLayer, Call, Heads, attention_forwards, head_scores};
+use super::features::{Features, glorot, glorot_linear, zeros};
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::nn::{Dropout, DropoutConfig, Linear};
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Scores, attend, read_ends};
-use sparse_ops::pattern::{CsrPattern, Pattern};
+use sparse_ops::extend::{Scores, read_ends};
 use sparse_ops::{CsrTensor, Result};
 
 /// Configuration of a [`GatConv`].
@@ -101,13 +98,8 @@ impl GatConvConfig {
     /// `invalid` for 0 heads, and for a dropout outside `[0, 1)`.
     #[or_panic]
     pub fn try_init(&self, device: &Device) -> Result<GatConv> {
-        const OP: &str = "GatConvConfig::init";
-        if self.heads == 0 {
-            return invalid(OP, "heads must be at least 1, got 0".into());
-        }
-        check_dropout(OP, self.dropout)?;
-        let (width, shape) = (self.heads * self.d_output, [self.heads, self.d_output]);
-        let out = if self.concat { width } else { self.d_output };
+        let shape = [self.heads, self.d_output];
+        let [width, out] = Heads::widths("GatConvConfig::init", shape, self.concat, self.dropout)?;
         Ok(GatConv {
             linear: glorot_linear(self.d_input, width, device),
             source: glorot(shape, shape, device),
@@ -124,12 +116,9 @@ impl GatConvConfig {
     }
 }
 
-attention_forwards! {
-    GatConv,
-    "With self loops, target `i` also attends to source `i`, so the targets must be the first sources, in order."
-}
+impl GatConv {
+    attention_forwards!("GatConv");
 
-attention_from_scores! {
     /// The weights `alpha_ij` of dense features, without dropout: `adjacency [N, N]`, `x [N, d_input]`. The result
     /// `[N, N, heads]` has the heads as a dense dim. It stores the edges and, if the layer has them, the self loops.
     /// The elements of a row sum to 1. Differentiable. (PyG's `return_attention_weights`.)
@@ -146,35 +135,33 @@ attention_from_scores! {
     /// let third = weights.to_dense().slice([9..10, 9..10, 0..1]).into_scalar::<f32>();
     /// assert!((third - 1.0 / 3.0).abs() < 1e-6);
     /// ```
-    GatConv
+    ///
+    /// # Errors
+    ///
+    /// As [`try_forward`](Self::try_forward).
+    #[or_panic]
+    pub fn try_attention(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<CsrTensor<3>> {
+        self.weights(Call::square("GatConv::attention", adjacency, Features::Dense(x), None)?)
+    }
 }
 
-impl GatConv {
-    /// The edges with self loops, `W x` of the sources, and the score of each edge `[nnz, heads]`.
-    fn scores(
-        &self,
-        op: &'static str,
-        adjacency: &CsrTensor<2>,
-        [source, target]: [Features<'_>; 2],
-        edges: Option<Tensor<2>>,
-    ) -> Result<(CsrPattern, Tensor<2>, Tensor<2>)> {
-        let [d_input, _] = self.linear.weight.lazy_shape().dims();
-        let d_edge = self.edge.as_ref().map(|edge| edge.weight.lazy_shape().dims::<2>()[0]);
-        check_inputs(op, adjacency, (&source, &target), d_input, (edges.as_ref(), d_edge))?;
-        let attended = Attended::new(op, adjacency, edges, self.self_loops)?;
-        let pattern = &attended.pattern;
-        let from = source.linear(op, &self.linear)?;
-        if pattern.nnz() == 0 {
-            // Some devices cannot compute with tensors that have no elements.
-            let none = Tensor::zeros([0, self.source.lazy_shape().dims::<2>()[0]], (&from.device(), from.dtype()));
-            return Ok((attended.pattern, from, none));
-        }
+impl AttentionLayer for GatConv {
+    fn heads(&self) -> Heads<'_> {
+        Heads { count: self.source.dims()[0], concat: self.concat, dropout: &self.dropout }
+    }
+
+    fn scores(&self, call: &Call<'_>) -> Result<(Attended, Scores)> {
+        let mut to = call.attended(&self.linear, &self.edge, self.self_loops)?;
         // Of the targets only their scores are needed: <t, W x> is a product with [d_input, heads] numbers.
-        let to = target.times(op, head_scores(self.linear.weight.val(), self.target.val()))?;
-        let mut scores = read_ends(pattern, to, head_scores(from.clone(), self.source.val()));
-        if let (Some(features), Some(edge), Some(vector)) = (attended.features, &self.edge, &self.edge_attention) {
-            scores = scores + features.matmul(head_scores(edge.weight.val(), vector.val()));
+        let target = call.target.times(call.op, head_scores(self.linear.weight.val(), self.target.val()))?;
+        let mut scores = read_ends(&to.pattern, target, head_scores(to.value.clone(), self.source.val()));
+        if let (Some((features, weight)), Some(vectors)) = (to.features.take(), &self.edge_attention) {
+            scores = scores + features.matmul(head_scores(weight, vectors.val()));
         }
-        Ok((attended.pattern, from, leaky_relu(scores, self.negative_slope)))
+        Ok((to, Scores::Given(leaky_relu(scores, self.negative_slope))))
+    }
+
+    fn finish(&self, call: &Call<'_>, sums: Tensor<2>) -> Result<Tensor<2>> {
+        call.add_own(sums, &self.residual, &self.bias)
     }
 }

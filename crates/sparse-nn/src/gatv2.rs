@@ -1,15 +1,14 @@
 //! Graph attention of the second kind.
 
-use super::attention::{Attended, attention_forwards, attention_from_scores, check_inputs, edge_weights, join_heads};
-use super::features::{Features, check_dropout, check_square, glorot, glorot_linear, invalid, with_bias, zeros};
+use super::attention::{Attended, AttentionLayer, Call, Heads, attention_forwards};
+use super::features::{Features, glorot, glorot_linear, zeros};
 use super::gatv2_scores::gatv2_scores;
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::nn::{Dropout, DropoutConfig, Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Scores, attend};
-use sparse_ops::pattern::CsrPattern;
+use sparse_ops::extend::Scores;
 use sparse_ops::{CsrTensor, Result};
 
 /// Configuration of a [`Gatv2Conv`].
@@ -102,13 +101,8 @@ impl Gatv2ConvConfig {
     /// `invalid` for 0 heads, and for a dropout outside `[0, 1)`.
     #[or_panic]
     pub fn try_init(&self, device: &Device) -> Result<Gatv2Conv> {
-        const OP: &str = "Gatv2ConvConfig::init";
-        if self.heads == 0 {
-            return invalid(OP, "heads must be at least 1, got 0".into());
-        }
-        check_dropout(OP, self.dropout)?;
-        let (width, shape) = (self.heads * self.d_output, [self.heads, self.d_output]);
-        let out = if self.concat { width } else { self.d_output };
+        let shape = [self.heads, self.d_output];
+        let [width, out] = Heads::widths("Gatv2ConvConfig::init", shape, self.concat, self.dropout)?;
         let linear = || Linear {
             weight: glorot([self.d_input, width], [self.d_input, width], device),
             ..LinearConfig::new(self.d_input, width).with_bias(self.bias).init(device)
@@ -128,37 +122,34 @@ impl Gatv2ConvConfig {
     }
 }
 
-attention_forwards! {
-    Gatv2Conv,
-    "With self loops, target `i` also attends to source `i`, so the targets must be the first sources, in order."
-}
-
-attention_from_scores! {
-    /// The weights `alpha_ij` of dense features, without dropout: as [`GatConv::attention`](super::GatConv::attention).
-    Gatv2Conv
-}
-
 impl Gatv2Conv {
-    /// The edges with self loops, `W x` of the sources, and the score of each edge `[nnz, heads]`.
-    fn scores(
-        &self,
-        op: &'static str,
-        adjacency: &CsrTensor<2>,
-        [source, target]: [Features<'_>; 2],
-        edges: Option<Tensor<2>>,
-    ) -> Result<(CsrPattern, Tensor<2>, Tensor<2>)> {
-        let [d_input, _] = self.source.weight.lazy_shape().dims();
-        let d_edge = self.edge.as_ref().map(|edge| edge.weight.lazy_shape().dims::<2>()[0]);
-        check_inputs(op, adjacency, (&source, &target), d_input, (edges.as_ref(), d_edge))?;
-        let attended = Attended::new(op, adjacency, edges, self.self_loops)?;
-        let from = source.linear(op, &self.source)?;
-        let to = target.linear(op, self.target.as_ref().unwrap_or(&self.source))?;
-        let edges = match (attended.features, &self.edge) {
-            (Some(features), Some(edge)) => Some((features, edge.weight.val())),
-            _ => None,
-        };
-        let vectors = self.attention.val();
-        let scores = gatv2_scores(&attended.pattern, [to, from.clone()], vectors, edges, self.negative_slope);
-        Ok((attended.pattern, from, scores))
+    attention_forwards!("Gatv2Conv");
+
+    /// The weights `alpha_ij` of dense features, without dropout: as [`GatConv::attention`](super::GatConv::attention).
+    ///
+    /// # Errors
+    ///
+    /// As [`try_forward`](Self::try_forward).
+    #[or_panic]
+    pub fn try_attention(&self, adjacency: &CsrTensor<2>, x: Tensor<2>) -> Result<CsrTensor<3>> {
+        self.weights(Call::square("Gatv2Conv::attention", adjacency, Features::Dense(x), None)?)
+    }
+}
+
+impl AttentionLayer for Gatv2Conv {
+    fn heads(&self) -> Heads<'_> {
+        Heads { count: self.attention.dims()[0], concat: self.concat, dropout: &self.dropout }
+    }
+
+    fn scores(&self, call: &Call<'_>) -> Result<(Attended, Scores)> {
+        let mut to = call.attended(&self.source, &self.edge, self.self_loops)?;
+        let target = call.target.linear(call.op, self.target.as_ref().unwrap_or(&self.source))?;
+        let (ends, edges) = ([target, to.value.clone()], to.features.take());
+        let scores = gatv2_scores(&to.pattern, ends, self.attention.val(), edges, self.negative_slope);
+        Ok((to, Scores::Given(scores)))
+    }
+
+    fn finish(&self, call: &Call<'_>, sums: Tensor<2>) -> Result<Tensor<2>> {
+        call.add_own(sums, &self.residual, &self.bias)
     }
 }

@@ -148,8 +148,7 @@ impl GcnConv {
             same_elements(op, bias, weight)?;
             if bias.dims()[0] != weight.dims()[1] {
                 let rule = "the bias {left} must have a number for each column of the weight {right}";
-                let (left, right) = (bias.dims().to_vec(), weight.dims().to_vec());
-                return Err(SparseError::ShapeMismatch { op, rule, left, right });
+                return Err(SparseError::shape_mismatch(op, rule, bias.dims(), weight.dims()));
             }
         }
         Ok(Epilogue { bias, relu: self.relu })
@@ -181,9 +180,7 @@ impl GcnConv {
 }
 
 fn check(op: &'static str, adjacency: [usize; 2], x: [usize; 2], weight: [usize; 2]) -> Result<()> {
-    let mismatch = |rule, left: [usize; 2], right: [usize; 2]| {
-        Err(SparseError::ShapeMismatch { op, rule, left: left.to_vec(), right: right.to_vec() })
-    };
+    let mismatch = |rule, left: [usize; 2], right: [usize; 2]| Err(SparseError::shape_mismatch(op, rule, left, right));
     if adjacency[1] != x[0] {
         return mismatch("the adjacency {left} must have a column for each row of the features {right}", adjacency, x);
     }

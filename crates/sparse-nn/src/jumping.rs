@@ -1,6 +1,5 @@
 //! Jumping knowledge.
 
-use super::features::invalid;
 use burn::config::Config;
 use burn::module::Module;
 use burn::nn::{BiLstm, BiLstmConfig, Linear, LinearConfig};
@@ -75,7 +74,8 @@ impl JumpingKnowledgeConfig {
         let lstm = self.mode == Jump::Lstm;
         if self.layers == 0 || (lstm && hidden == 0) {
             let (layers, features) = (self.layers, self.features);
-            return invalid(OP, format!("there must be layers with features, got {layers} layers of {features}"));
+            let message = format!("there must be layers with features, got {layers} layers of {features}");
+            return Err(SparseError::invalid(OP, message));
         }
         Ok(JumpingKnowledge {
             lstm: lstm.then(|| BiLstmConfig::new(self.features, hidden, true).init(device)),
@@ -99,15 +99,13 @@ impl JumpingKnowledge {
     pub fn try_forward(&self, outputs: &[Tensor<2>]) -> Result<Tensor<2>> {
         const OP: &str = "JumpingKnowledge::forward";
         if outputs.len() != self.layers {
-            let (expected, got) = (self.layers, outputs.len());
-            return Err(SparseError::LengthMismatch { op: OP, what: "the list of outputs", expected, got });
+            return Err(SparseError::length_mismatch(OP, "the list of outputs", self.layers, outputs.len()));
         }
         let nodes = outputs[0].dims()[0];
         for output in outputs {
             if output.dims() != [nodes, self.features] {
                 let rule = "each output {left} must have the shape {right}";
-                let (left, right) = (output.dims().to_vec(), vec![nodes, self.features]);
-                return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
+                return Err(SparseError::shape_mismatch(OP, rule, output.dims(), [nodes, self.features]));
             }
             same_elements(OP, &outputs[0], output)?;
         }
@@ -115,7 +113,7 @@ impl JumpingKnowledge {
         let default = Tensor::<1>::empty([1], &outputs[0].device()).dtype();
         if self.lstm.is_some() && outputs[0].dtype() != default {
             let what = format!("the LSTM of a device whose default is {}", dtype_name(default));
-            return Err(SparseError::UnsupportedDtype { op: OP, what, dtype: dtype_name(outputs[0].dtype()) });
+            return Err(SparseError::unsupported_dtype(OP, what, dtype_name(outputs[0].dtype())));
         }
         let stacked = || Tensor::stack::<3>(outputs.to_vec(), 1);
         Ok(match (&self.lstm, &self.attention) {

@@ -43,8 +43,7 @@ impl NodePairs {
         for (position, &index) in ends.iter().enumerate() {
             let axis = position / count;
             if index as usize >= shape[axis] {
-                let (low, size) = (0, shape[axis]);
-                return Err(SparseError::IndexOutOfRange { op, axis, low, size, index, position });
+                return Err(SparseError::index_out_of_range(op, axis, shape[axis], index, position));
             }
         }
         let coordinates = ints(ends, [2, count], &device.clone().inner());
@@ -59,13 +58,12 @@ impl NodePairs {
     pub fn from_lists(rows: &[usize], cols: &[usize], shape: [usize; 2], device: &Device) -> Result<Self> {
         const OP: &str = "NodePairs::from_lists";
         if rows.len() != cols.len() {
-            let (expected, got) = (rows.len(), cols.len());
-            return Err(SparseError::LengthMismatch { op: OP, what: "cols", expected, got });
+            return Err(SparseError::length_mismatch(OP, "cols", rows.len(), cols.len()));
         }
         Self::of_ends(OP, rows.iter().chain(cols).copied(), rows.len(), shape, device)
     }
 
-    /// Pairs `[2, n]` of a tensor: rows, then columns, as [`EdgeSplit`](sparse_graphs::EdgeSplit) has them. Reads one
+    /// Pairs `[2, n]` of a tensor: rows, then columns, as `EdgeSplit` has them. Reads one
     /// number from the device.
     ///
     /// # Errors
@@ -109,8 +107,7 @@ impl NodePairs {
         let (shape, a, b) = (self.pattern.shape(), left.dims(), right.dims());
         if [a[0], b[0]] != *shape || a[1] != b[1] {
             let rule = "embeddings [M, F] and [N, F], got {left} (of both), must fit the pairs of {right}";
-            let left = [a, b].concat();
-            return Err(SparseError::ShapeMismatch { op, rule, left, right: shape.to_vec() });
+            return Err(SparseError::shape_mismatch(op, rule, [a, b].concat(), shape));
         }
         same_device(op, &left.device(), &self.pattern.indices().device())?;
         same_elements(op, left, right)
@@ -120,7 +117,7 @@ impl NodePairs {
 /// The score `<l_i, r_j>` of each pair of nodes: embeddings `left [M, F]` and `right [N, F]` to `[pairs]`.
 ///
 /// In one graph both are the same embeddings. The scores are logits: `sigmoid` gives probabilities. The rows are not
-/// gathered: this is a [`masked_matmul`](sparse_ops::extend::masked_matmul). Gradients reach both embeddings. Cost:
+/// gathered: this is a [`masked_matmul`](sparse_ops::ops::masked_matmul()). Gradients reach both embeddings. Cost:
 /// `O(pairs * F)` time and `O(pairs)` memory. (The decoder of PyG's `GAE`.)
 ///
 /// Source: Kipf and Welling, *Variational graph auto-encoders*, 2016.

@@ -1,6 +1,5 @@
 //! Message passing: what layers of one's own are made of.
 
-use super::features::invalid;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Parts, read_at, reduce_rows, same_elements};
@@ -217,13 +216,13 @@ impl<'a> Edges<'a> {
         const OP: &str = "Edges::softmax";
         check_edges(OP, self.adjacency, "the scores", &scores)?;
         same_elements(OP, &self.adjacency.rows(), &scores)?;
-        edge_softmax(self.adjacency.pattern(), scores)
+        Ok(edge_softmax(self.adjacency.pattern(), scores)?.rows().clone())
     }
 
     /// `out[i] = reduce` of the messages `[nnz, F]` of the edges to target `i`, `[M, F]`; 0 where there are none.
     ///
     /// `reduce` is add, mul, mean, amax or amin. Gradients are those of
-    /// [`put_along_axis`](sparse_ops::extend::put_along_axis).
+    /// [`put_along_axis`](sparse_ops::ops::put_along_axis()).
     ///
     /// # Errors
     ///
@@ -235,7 +234,7 @@ impl<'a> Edges<'a> {
         check_edges(OP, self.adjacency, "the messages", &messages)?;
         same_elements(OP, &self.adjacency.rows(), &messages)?;
         if reduce == Reduce::Assign {
-            return invalid(OP, "reduce must be add, mul, mean, amax or amin, got assign".into());
+            return Err(SparseError::invalid(OP, "reduce must be add, mul, mean, amax or amin, got assign"));
         }
         Ok(reduce_rows(self.adjacency.pattern(), messages, reduce))
     }
@@ -251,7 +250,7 @@ fn check_rows(op: &'static str, adjacency: &CsrTensor<2>, axis: usize, x: &Tenso
         0 => "the adjacency {left} must have a row for each row of the target features {right}",
         _ => "the adjacency {left} must have a column for each row of the source features {right}",
     };
-    Err(SparseError::ShapeMismatch { op, rule, left: graph.to_vec(), right: own.to_vec() })
+    Err(SparseError::shape_mismatch(op, rule, graph, own))
 }
 
 /// Checks that `rows` has one row for each stored element.
@@ -262,13 +261,13 @@ pub(super) fn check_edges(
     rows: &Tensor<2>,
 ) -> Result<()> {
     let (expected, got) = (adjacency.nnz(), rows.dims()[0]);
-    if expected == got { Ok(()) } else { Err(SparseError::LengthMismatch { op, what, expected, got }) }
+    if expected == got { Ok(()) } else { Err(SparseError::length_mismatch(op, what, expected, got)) }
 }
 
-/// Softmax of scores `[nnz, H]` over the edges of each target.
-pub(super) fn edge_softmax(pattern: &CsrPattern, scores: Tensor<2>) -> Result<Tensor<2>> {
-    let heads = scores.dims()[1];
+/// Softmax of scores `[nnz, H]` over the edges of each target, as a tensor `[M, N, H]` with the fill 0.
+pub(super) fn edge_softmax(pattern: &CsrPattern, scores: Tensor<2>) -> Result<CsrTensor<3>> {
+    let heads = vec![scores.dims()[1]];
     // With this fill the lines of a row are its stored elements, and each block element is on its own.
-    let hybrid = SparseTensor::<CsrPattern, 3>::from_parts(pattern.clone(), scores, vec![heads], Fill::Undefined);
-    Ok(hybrid.try_softmax(1)?.rows().clone())
+    let hybrid = SparseTensor::<CsrPattern, 3>::from_parts(pattern.clone(), scores, heads, Fill::Undefined);
+    hybrid.try_softmax(1)?.try_with_fill(Fill::Zero)
 }

@@ -1,7 +1,7 @@
 //! Networks on the features of single nodes.
 
 use super::dropout::dropout;
-use super::features::{check_dropout, invalid};
+use super::features::check_dropout;
 use super::input_linear::linear_of;
 use burn::config::Config;
 use burn::module::Module;
@@ -9,7 +9,7 @@ use burn::nn::{BatchNorm, BatchNormConfig, Dropout, DropoutConfig, Linear, Linea
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::{CsrTensor, Result};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// A module that maps the features of each node: `[N, d_input]` to `[N, d_output]`.
 ///
@@ -81,7 +81,8 @@ impl MlpConfig {
     pub fn try_init(&self, device: &Device) -> Result<Mlp> {
         const OP: &str = "MlpConfig::init";
         if self.sizes.len() < 2 {
-            return invalid(OP, format!("sizes must have the input and the output, got {:?}", self.sizes));
+            let message = format!("sizes must have the input and the output, got {:?}", self.sizes);
+            return Err(SparseError::invalid(OP, message));
         }
         check_dropout(OP, self.dropout)?;
         let linear = |ends: &[usize]| LinearConfig::new(ends[0], ends[1]).with_bias(self.bias).init(device);

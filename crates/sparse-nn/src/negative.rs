@@ -1,6 +1,5 @@
 //! Pairs of nodes without an edge.
 
-use super::features::invalid;
 use super::link::NodePairs;
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -35,8 +34,7 @@ pub fn try_negative_sampling(adjacency: &CsrTensor<2>, count: usize, seed: u64) 
     const OP: &str = "negative_sampling";
     let [rows, cols] = adjacency.dims();
     if rows.checked_mul(cols).is_none() {
-        let (what, got) = ("the number of elements", rows as u128 * cols as u128);
-        return Err(SparseError::Overflow { op: OP, what, limit: usize::MAX as u128, got });
+        return Err(SparseError::overflow(OP, "the number of elements", usize::MAX, rows as u128 * cols as u128));
     }
     let pattern = adjacency.pattern();
     let ptr = read_all(pattern.row_ptr().clone());
@@ -56,7 +54,8 @@ pub fn try_negative_sampling(adjacency: &CsrTensor<2>, count: usize, seed: u64) 
         free.push(free[row] + cols - (taken.len() - first));
     }
     if count > free[rows] {
-        return invalid(OP, format!("count must be at most {}, the pairs without an edge, got {count}", free[rows]));
+        let message = format!("count must be at most {}, the pairs without an edge, got {count}", free[rows]);
+        return Err(SparseError::invalid(OP, message));
     }
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let pair = |rank: usize| {

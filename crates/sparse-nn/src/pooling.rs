@@ -75,7 +75,7 @@ pub fn try_global_attention_pool(gate: Tensor<2>, x: Tensor<2>, graphs: &IndexPl
     check_nodes(OP, &x, graphs)?;
     if scores[1] != 1 && scores[1] != features[1] {
         let rule = "the gate {left} must have one column, or one for each feature of {right}";
-        return Err(SparseError::ShapeMismatch { op: OP, rule, left: scores.to_vec(), right: features.to_vec() });
+        return Err(SparseError::shape_mismatch(OP, rule, scores, features));
     }
     same_elements(OP, &gate, &x)?;
     pool(OP, try_graph_softmax(gate, graphs)? * x, graphs, Reduce::Add)
@@ -115,5 +115,5 @@ pub(super) fn check_nodes(op: &'static str, x: &Tensor<2>, graphs: &IndexPlan) -
         return Ok(());
     }
     let rule = "x {left} must have a row for each of the {right:1} nodes of the plan";
-    Err(SparseError::ShapeMismatch { op, rule, left: x.dims().to_vec(), right: vec![graphs.len()] })
+    Err(SparseError::shape_mismatch(op, rule, x.dims(), [graphs.len()]))
 }

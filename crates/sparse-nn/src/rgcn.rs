@@ -1,6 +1,6 @@
 //! Relational graph convolution.
 
-use super::features::{Aggregation, Features, aggregated, glorot, invalid, with_bias, zeros};
+use super::features::{Aggregation, Features, aggregated, glorot, with_bias, zeros};
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
@@ -78,7 +78,8 @@ impl RgcnConvConfig {
         const OP: &str = "RgcnConvConfig::init";
         if self.relations == 0 || self.bases == Some(0) {
             let (relations, bases) = (self.relations, self.bases);
-            return invalid(OP, format!("relations and bases must be at least 1, got {relations} and {bases:?}"));
+            let message = format!("relations and bases must be at least 1, got {relations} and {bases:?}");
+            return Err(SparseError::invalid(OP, message));
         }
         let (fans, count) = ([self.d_input, self.d_output], self.bases.unwrap_or(self.relations));
         let combine = |bases| glorot([self.relations, bases], [self.relations, bases], device);
@@ -117,8 +118,7 @@ impl RgcnConv {
 
     fn run(&self, op: &'static str, adjacencies: &[CsrTensor<2>], x: Features<'_>) -> Result<Tensor<2>> {
         if adjacencies.len() != self.relations {
-            let (expected, got) = (self.relations, adjacencies.len());
-            return Err(SparseError::LengthMismatch { op, what: "the list of adjacencies", expected, got });
+            return Err(SparseError::length_mismatch(op, "the list of adjacencies", self.relations, adjacencies.len()));
         }
         let [_, d_input, d_output] = self.weight.lazy_shape().dims();
         for adjacency in adjacencies {

@@ -43,7 +43,7 @@ pub struct SparseLinearConfig {
 /// backward, and two transposes.
 ///
 /// The pattern is random at first: `density * d_input * d_output` positions (rounded), each set of them with the same
-/// probability. It can change in training ([`rewire`](sparse_ops::extend::rewire)):
+/// probability. It can change in training ([`rewire`](sparse_ops::module::SparseParam::rewire)):
 ///
 /// ```
 /// use burn::optim::{AdamConfig, GradientsParams};
@@ -96,12 +96,11 @@ impl SparseLinearConfig {
         const OP: &str = "SparseLinearConfig::init";
         let Self { d_input, d_output, density, .. } = *self;
         if !(0.0..=1.0).contains(&density) {
-            let message = format!("the density must be in [0, 1], got {density}");
-            return Err(SparseError::Invalid { op: OP, message });
+            return Err(SparseError::invalid(OP, format!("the density must be in [0, 1], got {density}")));
         }
         let (all, limit) = (cells(&[d_output, d_input]), i64::MAX as u128);
         if all > limit {
-            return Err(SparseError::Overflow { op: OP, what: "the number of weights", limit, got: all });
+            return Err(SparseError::overflow(OP, "the number of weights", limit, all));
         }
         let stored = ((density * all as f64).round() as usize).min(all as usize);
         let pattern = random_pattern([d_output, d_input], stored, self.seed, &device.clone().inner());
@@ -151,8 +150,7 @@ impl SparseLinear {
             && bias.dims() != [d_output]
         {
             let rule = "the bias must have length {right:1}, one for each row of the weight, got {left:1}";
-            let (left, right) = (bias.dims().to_vec(), vec![d_output]);
-            return Err(SparseError::ShapeMismatch { op: "SparseLinear::from_weight", rule, left, right });
+            return Err(SparseError::shape_mismatch("SparseLinear::from_weight", rule, bias.dims(), [d_output]));
         }
         if let Some(bias) = &bias {
             same_elements("SparseLinear::from_weight", weight.rows(), bias)?;
@@ -173,8 +171,7 @@ impl SparseLinear {
         let ([d_output, d_input], mut shape) = (self.weight.dims(), x.dims());
         if shape.last() != Some(&d_input) {
             let rule = "the input {left} must end with the features {right} of the layer";
-            let (left, right) = (shape.to_vec(), vec![d_input]);
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
+            return Err(SparseError::shape_mismatch(OP, rule, shape, [d_input]));
         }
         let rows: usize = shape[..D - 1].iter().product();
         shape[D - 1] = d_output;
@@ -227,7 +224,7 @@ impl SparseLinear {
         }
         if !device.is_autodiff() {
             let message = format!("use Module::train first: the device must be an autodiff one, got {device:?}");
-            return Err(SparseError::Invalid { op: OP, message });
+            return Err(SparseError::invalid(OP, message));
         }
         let probe = Tensor::zeros(shape, (&device, self.weight.dtype())).require_grad();
         Ok(Self { probe: Some(probe), ..self })

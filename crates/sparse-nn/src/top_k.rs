@@ -1,6 +1,6 @@
 //! Top-k pooling.
 
-use super::features::{Features, check_square, invalid};
+use super::features::{Features, check_square};
 use super::pooling::{check_nodes, try_graph_softmax};
 use burn::config::Config;
 use burn::module::{Module, Param};
@@ -9,7 +9,7 @@ use burn::tensor::{Device, Int, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Exact, ints, read_all};
 use sparse_ops::ops::IndexPlan;
-use sparse_ops::{CsrTensor, Result};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// Configuration of a [`TopKPool`].
 #[derive(Config, Debug)]
@@ -89,7 +89,8 @@ impl TopKPoolConfig {
     pub fn try_init(&self, device: &Device) -> Result<TopKPool> {
         if !(self.ratio > 0.0 && self.ratio <= 1.0) {
             let got = self.ratio;
-            return invalid("TopKPoolConfig::init", format!("ratio must be in (0, 1] (or use count), got {got}"));
+            let message = format!("ratio must be in (0, 1] (or use count), got {got}");
+            return Err(SparseError::invalid("TopKPoolConfig::init", message));
         }
         let bound = 1.0 / (self.features.max(1) as f64).sqrt();
         Ok(TopKPool {

@@ -1,19 +1,15 @@
 //! The transformer convolution.
 
-use super::attention::{attention_forwards, check_inputs, columns, head_products, join_heads, weighted_sums};
-use super::dropout::dropout;
-use super::features::{Features, check_dropout, check_square, invalid};
-use super::message_passing::edge_softmax;
+use super::attention::{Attended, AttentionLayer, Call, Heads, attention_forwards, columns, numbers};
+use super::features::Features;
 use burn::config::Config;
 use burn::module::Module;
 use burn::nn::{Dropout, DropoutConfig, Linear, LinearConfig};
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Scores, attend, read_at, reduce_rows};
-use sparse_ops::ops::Reduce;
-use sparse_ops::pattern::{CsrPattern, Pattern};
-use sparse_ops::{CsrTensor, Result};
+use sparse_ops::extend::{Scores, read_at};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// Configuration of a [`TransformerConv`].
 #[derive(Config, Debug)]
@@ -99,15 +95,10 @@ impl TransformerConvConfig {
     #[or_panic]
     pub fn try_init(&self, device: &Device) -> Result<TransformerConv> {
         const OP: &str = "TransformerConvConfig::init";
-        if self.heads == 0 {
-            return invalid(OP, "heads must be at least 1, got 0".into());
-        }
+        let [width, out] = Heads::widths(OP, [self.heads, self.d_output], self.concat, self.dropout)?;
         if self.beta && !self.root_weight {
-            return invalid(OP, "use with_root_weight(true): the gate of beta weighs the root".into());
+            return Err(SparseError::invalid(OP, "use with_root_weight(true): the gate of beta weighs the root"));
         }
-        check_dropout(OP, self.dropout)?;
-        let width = self.heads * self.d_output;
-        let out = if self.concat { width } else { self.d_output };
         let linear = |from, to, bias| LinearConfig::new(from, to).with_bias(bias).init(device);
         Ok(TransformerConv {
             query: linear(self.d_input, width, self.bias),
@@ -123,69 +114,40 @@ impl TransformerConvConfig {
     }
 }
 
-attention_forwards! { TransformerConv, "" }
-
 impl TransformerConv {
-    fn run(
-        &self,
-        op: &'static str,
-        adjacency: &CsrTensor<2>,
-        [source, target]: [Features<'_>; 2],
-        edges: Option<Tensor<2>>,
-    ) -> Result<Tensor<2>> {
-        let [d_input, width] = self.query.weight.lazy_shape().dims();
-        let d_edge = self.edge.as_ref().map(|edge| edge.weight.lazy_shape().dims::<2>()[0]);
-        check_inputs(op, adjacency, (&source, &target), d_input, (edges.as_ref(), d_edge))?;
-        if self.edge.is_some() && edges.is_none() {
-            return invalid(op, "use forward_edges: the layer has features of edges".into());
-        }
-        let (pattern, heads) = (adjacency.pattern(), self.heads);
-        let query = target.linear(op, &self.query)?;
-        let (key, value) = (source.linear(op, &self.key)?, source.linear(op, &self.value)?);
-        let scale = 1.0 / ((width / heads).max(1) as f64).sqrt();
-        let edges = edges.zip(self.edge.as_ref().map(|edge| edge.weight.val()));
-        // Without edges their features say nothing, and some devices cannot compute with tensors without elements.
-        let out = match edges.as_ref().filter(|_| pattern.nnz() > 0) {
-            None => attend(pattern, Scores::Products { query, key, scale }, heads, value, &self.dropout),
-            Some((features, weight)) => {
-                let scores = head_products(pattern, &query, &key, heads)?
-                    + edge_products(pattern, &query, features, weight, heads);
-                // Not div_scalar: in Burn 0.22 its gradient is rounded to f32.
-                let weights = dropout(edge_softmax(pattern, scores.mul_scalar(scale))?, &self.dropout);
-                weighted_sums(pattern, &weights, &value)? + read_ends(pattern, &weights, features, weight)
-            }
-        };
-        let out = join_heads(out, heads, self.concat);
-        let Some(root) = &self.root else { return Ok(out) };
-        let own = target.linear(op, root)?;
-        let Some(gate) = self.gate.as_ref().filter(|_| adjacency.dims()[0] > 0) else { return Ok(out + own) };
-        let joined = Tensor::cat(vec![out.clone(), own.clone(), out.clone() - own.clone()], 1);
-        let share = sigmoid(joined.matmul(gate.weight.val()));
-        Ok(out.clone() + share * (own - out))
+    attention_forwards!("TransformerConv");
+}
+
+impl AttentionLayer for TransformerConv {
+    fn heads(&self) -> Heads<'_> {
+        Heads { count: self.heads, concat: self.concat, dropout: &self.dropout }
     }
-}
 
-/// `<q_i, E e_ij>` of each head as `<E^T q_i, e_ij>`, `[nnz, H]`: the products `E e_ij` of all edges are never formed.
-fn edge_products(
-    pattern: &CsrPattern,
-    query: &Tensor<2>,
-    features: &Tensor<2>,
-    weight: &Tensor<2>,
-    heads: usize,
-) -> Tensor<2> {
-    let parts = (0..heads).map(|head| {
-        let back = columns(query, heads, head).matmul(columns(weight, heads, head).swap_dims(0, 1));
-        (read_at(pattern, 0, back) * features.clone()).sum_dim(1)
-    });
-    Tensor::cat(parts.collect(), 1)
-}
+    fn scores(&self, call: &Call<'_>) -> Result<(Attended, Scores)> {
+        let to = call.attended(&self.value, &self.edge, false)?;
+        if self.edge.is_some() && call.edges.is_none() {
+            return Err(SparseError::invalid(call.op, "use forward_edges: the layer has features of edges"));
+        }
+        let (query, key) = (call.target.linear(call.op, &self.query)?, call.source.linear(call.op, &self.key)?);
+        let scale = 1.0 / ((query.dims()[1] / self.heads).max(1) as f64).sqrt();
+        let Some((features, weight)) = &to.features else { return Ok((to, Scores::Products { query, key, scale })) };
+        // <E^T q_i, e_ij>: the products E e_ij of all edges are never formed.
+        let of_edges = (0..self.heads).map(|head| {
+            let [query, weight] = [&query, weight].map(|x| columns(x, self.heads, head));
+            (read_at(&to.pattern, 0, query.matmul(weight.swap_dims(0, 1))) * features.clone()).sum_dim(1)
+        });
+        let of_edges = Tensor::cat(of_edges.collect(), 1).mul_scalar(scale);
+        let of_nodes = numbers(&to.pattern, Scores::Products { query, key, scale }, self.heads)?;
+        Ok((to, Scores::Given(of_nodes + of_edges)))
+    }
 
-/// `sum_j alpha_ij E e_ij` of each head as `E sum_j alpha_ij e_ij`, `[M, H * C]`.
-fn read_ends(pattern: &CsrPattern, weights: &Tensor<2>, features: &Tensor<2>, weight: &Tensor<2>) -> Tensor<2> {
-    let heads = weights.dims()[1];
-    let parts = (0..heads).map(|head| {
-        let messages = features.clone() * weights.clone().narrow(1, head, 1);
-        reduce_rows(pattern, messages, Reduce::Add).matmul(columns(weight, heads, head))
-    });
-    Tensor::cat(parts.collect(), 1)
+    fn finish(&self, call: &Call<'_>, sums: Tensor<2>) -> Result<Tensor<2>> {
+        let (Some(root), Some(gate), 1..) = (&self.root, &self.gate, sums.dims()[0]) else {
+            return call.add_own(sums, &self.root, &None);
+        };
+        let own = call.target.linear(call.op, root)?;
+        let joined = Tensor::cat(vec![sums.clone(), own.clone(), sums.clone() - own.clone()], 1);
+        let share = sigmoid(joined.matmul(gate.weight.val()));
+        Ok(sums.clone() + share * (own - sums))
+    }
 }

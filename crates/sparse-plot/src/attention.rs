@@ -15,7 +15,7 @@ use sparse_ops::{CsrTensor, Result, SparseError};
 const NODES: usize = 500;
 const EDGES: usize = 3000;
 
-/// A graph `[N, N]` with its values as weights, such as the attention of [`GatConv`](sparse_nn::attention). Of
+/// A graph `[N, N]` with its values as weights, such as the attention of `nn::GatConv`. Of
 /// several heads (`[N, N, heads]`, as a dense dim) the mean is drawn.
 ///
 /// Each edge is two half lines. The half at node `i` of the edge to `j` is thicker and darker, the larger the
@@ -41,7 +41,7 @@ const EDGES: usize = 3000;
 /// # Errors
 ///
 /// `shape_mismatch` if the graph is not square or is a batch of graphs; `length_mismatch` if there is not one label for
-/// each node; `overflow` for more than 500 nodes (draw a part: [`k_hop_subgraph`](sparse_graphs::k_hop_subgraph)).
+/// each node; `overflow` for more than 500 nodes (draw a part: `k_hop_subgraph`).
 #[or_panic]
 pub fn try_attention<const D: usize>(graph: &CsrTensor<D>, labels: &[i64]) -> Result<Plot> {
     const OP: &str = "attention";
@@ -49,11 +49,11 @@ pub fn try_attention<const D: usize>(graph: &CsrTensor<D>, labels: &[i64]) -> Re
     let (nodes, [_, block]) = (shape[0], graph.rows().dims());
     if shape != [nodes, nodes] {
         let rule = "the sparse dims must be those of one square matrix, got {left}";
-        return Err(SparseError::ShapeMismatch { op: OP, rule, left: shape.to_vec(), right: vec![] });
+        return Err(SparseError::shape_mismatch(OP, rule, shape, []));
     }
     if nodes > NODES {
         let what = "draw a part, such as k_hop_subgraph: the number of nodes";
-        return Err(SparseError::Overflow { op: OP, what, limit: NODES as u128, got: nodes as u128 });
+        return Err(SparseError::overflow(OP, what, NODES, nodes));
     }
     check_labels(OP, labels, nodes)?;
     let (rows, cols) = ends(graph.pattern());

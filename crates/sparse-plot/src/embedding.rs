@@ -37,7 +37,7 @@ pub fn try_embedding(points: Tensor<2>, labels: &[i64]) -> Result<Plot> {
     let [count, dims] = points.dims();
     if dims != 2 {
         let rule = "use plot::pca: points must have {right:1} columns, got {left:1}";
-        return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![dims], right: vec![2] });
+        return Err(SparseError::shape_mismatch(OP, rule, [dims], [2]));
     }
     check_labels(OP, labels, count)?;
     let numbers: Vec<f64> = if count == 0 { vec![] } else { read_data(points.inner()).iter::<f64>().collect() };
@@ -58,8 +58,7 @@ pub fn try_embedding(points: Tensor<2>, labels: &[i64]) -> Result<Plot> {
 
 pub(super) fn check_labels(op: &'static str, labels: &[i64], nodes: usize) -> Result<()> {
     if !labels.is_empty() && labels.len() != nodes {
-        let what = "the labels, one for each point or none,";
-        return Err(SparseError::LengthMismatch { op, what, expected: nodes, got: labels.len() });
+        return Err(SparseError::length_mismatch(op, "the labels, one for each point or none,", nodes, labels.len()));
     }
     Ok(())
 }

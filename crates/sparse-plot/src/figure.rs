@@ -108,7 +108,7 @@ impl Plot {
         let mut text = String::new();
         let mut page = Vector::new(SVGBackend::with_string(&mut text, size), 1.0, write_text);
         self.draw(&mut page);
-        page.finish().map_err(|message| SparseError::Invalid { op: OP, message })?;
+        page.finish().map_err(|message| SparseError::invalid(OP, message))?;
         Ok(text)
     }
 
@@ -131,7 +131,7 @@ impl Plot {
     pub fn to_png(&self) -> Result<Vec<u8>> {
         const OP: &str = "Plot::to_png";
         super::png::render(self.pixels(OP)?, |page| self.draw(page))
-            .map_err(|message| SparseError::Invalid { op: OP, message })
+            .map_err(|message| SparseError::invalid(OP, message))
     }
 
     /// Writes the picture as PNG; a folder that is missing is made. Needs the feature `plot-png`.
@@ -168,7 +168,7 @@ impl Plot {
             return Ok((width as u32, height as u32));
         }
         let message = format!("use with_size: width and height must be 100 to 8192 pixels, got {width} x {height}");
-        Err(SparseError::Invalid { op, message })
+        Err(SparseError::invalid(op, message))
     }
 
     fn draw(&self, canvas: &mut dyn Canvas) {
@@ -192,8 +192,6 @@ impl Plot {
 fn write(op: &'static str, path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let made = folder.map_or(Ok(()), std::fs::create_dir_all);
-    made.and_then(|()| sparse_disk::replace(path, |trouble| trouble, |out| out.write_all(bytes))).map_err(|trouble| {
-        let message = format!("{}: cannot be written, got {trouble}", path.display());
-        SparseError::Invalid { op, message }
-    })
+    made.and_then(|()| sparse_disk::replace(path, |trouble| trouble, |out| out.write_all(bytes)))
+        .map_err(|trouble| SparseError::invalid(op, format!("{}: cannot be written, got {trouble}", path.display())))
 }

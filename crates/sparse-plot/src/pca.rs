@@ -37,8 +37,8 @@ pub fn try_pca(points: Tensor<2>) -> Result<Tensor<2>> {
     let ([count, dims], device) = (points.dims(), points.device().inner());
     let mut table: Vec<f64> = Vec::new();
     if table.try_reserve_exact(count * dims).is_err() {
-        let (what, limit, got) = ("the number of elements", isize::MAX as u128 / 8, count as u128 * dims as u128);
-        return Err(SparseError::Overflow { op: "pca", what, limit, got });
+        let got = count as u128 * dims as u128;
+        return Err(SparseError::overflow("pca", "the number of elements", isize::MAX as u128 / 8, got));
     }
     if dims > 0 {
         table.extend(read_data(points.inner()).iter::<f64>());

@@ -62,11 +62,10 @@ pub fn try_spy_by_class<P: Pattern, K: Kind>(matrix: &SparseTensor<P, 2, K>, lab
     let [height, width] = matrix.dims();
     if height != width {
         let rule = "the matrix must be square, got {left:1} x {right:1}";
-        return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![height], right: vec![width] });
+        return Err(SparseError::shape_mismatch(OP, rule, [height], [width]));
     }
     if labels.len() != height {
-        let what = "the labels, one for each row,";
-        return Err(SparseError::LengthMismatch { op: OP, what, expected: height, got: labels.len() });
+        return Err(SparseError::length_mismatch(OP, "the labels, one for each row,", height, labels.len()));
     }
     let (mut rows, mut cols) = coordinates(OP, matrix)?;
     let mut order: Vec<usize> = (0..height).collect();
@@ -91,7 +90,7 @@ fn coordinates<P: Pattern, K: Kind>(op: &'static str, matrix: &SparseTensor<P, 2
     if matrix.dense_dims() > 0 {
         let (left, right) = (matrix.dims().to_vec(), vec![matrix.sparse_dims(), matrix.dense_dims()]);
         let rule = "the matrix must have no dense dims, got shape {left} with [sparse, dense] dims {right}";
-        return Err(SparseError::ShapeMismatch { op, rule, left, right });
+        return Err(SparseError::shape_mismatch(op, rule, left, right));
     }
     Ok(ends(matrix.pattern()))
 }

@@ -2,13 +2,13 @@
 
 use super::collective::Collective;
 use super::describe::Description;
-use super::handshake::{Agreed, Handshake, invalid, shake};
+use super::handshake::{Agreed, Handshake, shake};
 use super::mean::{mean_of_parts, width};
 use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::optim::GradientsParams;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use sparse_ops::extend::{Exact, read_data};
-use sparse_ops::{Result, dtype_name};
+use sparse_ops::{Result, SparseError, dtype_name};
 use std::collections::{HashMap, HashSet};
 
 /// Elements of small parameters that travel together.
@@ -22,8 +22,8 @@ const BUCKET: usize = 1 << 20;
 /// [`size`](Collective::size) is the sum. [`parallel`](super) has the formula.
 ///
 /// Gradients go by the order of parameters in the module, not by their ids. They are those of dense parameters and of
-/// the values of [`SparseParam`](sparse_ops::module::SparseParam)s. Dtypes: floats of 16, 32 and 64 bits. The result is on
-/// the devices of the parameters.
+/// the values of [`SparseParam`](sparse_ops::module::SparseParam)s. Dtypes: floats of 16, 32 and 64 bits. The result is
+/// on the devices of the parameters.
 ///
 /// Cost: reads the gradients and the patterns of sparse parameters from the device; three messages to each rank, and
 /// two more for each million elements. Memory: twice the result, and up to 40 MiB.
@@ -94,11 +94,11 @@ pub fn weighted_mean<M: Module>(parts: Vec<(GradientsParams, f64)>, module: &M) 
     let total: f64 = weights.iter().sum();
     if !(weights.iter().all(|weight| *weight >= 0.0) && total > 0.0 && total.is_finite()) {
         let rule = "weights must be finite and not below 0, and their sum above 0";
-        return invalid(OP, format!("{rule}, got {weights:?}"));
+        return Err(SparseError::invalid(OP, format!("{rule}, got {weights:?}")));
     }
     let mut parts: Vec<Flat> = parts.into_iter().map(|grads| Flat::of(grads, module)).collect();
     if let Some((at, trouble)) = parts.iter().enumerate().find_map(|(at, part)| Some((at, part.trouble.as_ref()?))) {
-        return invalid(OP, format!("in part {at}: {trouble}"));
+        return Err(SparseError::invalid(OP, format!("in part {at}: {trouble}")));
     }
     let mut means = HashMap::new();
     for at in 0..parts[0].items.len() {

@@ -2,11 +2,11 @@
 
 use super::collective::{Collective, Message, gather};
 use super::describe::Description;
-use super::handshake::{Handshake, invalid, shake};
+use super::handshake::{Handshake, shake};
 use burn::module::Module;
 use burn::store::ModuleRecord;
 use burn::tensor::Bytes;
-use sparse_ops::Result;
+use sparse_ops::{Result, SparseError};
 use std::sync::Arc;
 
 /// The most bytes of a message.
@@ -15,8 +15,8 @@ const CHUNK: usize = 8 << 20;
 /// The model of rank `root` on every rank: each gives its own model, and gets it back with the root's values. All ranks
 /// call it, before the first step.
 ///
-/// What travels is the module's [record](sparse_ops::extend::module#records): all parameters, their ids, and pattern and fill of
-/// sparse parameters, which may have another number of elements than before. Constants, such as a
+/// What travels is the module's [record](sparse_ops::module#records): all parameters, their ids, and pattern and fill
+/// of sparse parameters, which may have another number of elements than before. Constants, such as a
 /// [`CsrTensor`](sparse_ops::CsrTensor) in the model, stay as each rank made them. Devices stay, and so does what is
 /// trained.
 ///
@@ -33,7 +33,7 @@ pub fn broadcast<C: Collective + ?Sized, M: Module>(ranks: &mut C, module: M, ro
         // Ranks with another root must not wait for this one.
         let trouble = Some(format!("the root must be one of {size} ranks, got {root}"));
         let handshake = Handshake { op: OP, description: Description::default(), weight: 1.0, flags: vec![], trouble };
-        return shake(ranks, handshake).and_then(|_| invalid(OP, "the root must be a rank".into()));
+        return shake(ranks, handshake).and_then(|_| Err(SparseError::invalid(OP, "the root must be a rank")));
     }
     let (mut record, mut trouble) = (None, None);
     if rank == root {
@@ -51,7 +51,9 @@ pub fn broadcast<C: Collective + ?Sized, M: Module>(ranks: &mut C, module: M, ro
     let lengths = gather(ranks, length)?;
     let length = match lengths[root].as_slice().try_into() {
         Ok(length) => u64::from_le_bytes(length) as usize,
-        Err(_) => return invalid(OP, format!("the length must have 8 bytes, got {}", lengths[root].len())),
+        Err(_) => {
+            return Err(SparseError::invalid(OP, format!("the length must have 8 bytes, got {}", lengths[root].len())));
+        }
     };
     let mut bytes = vec![];
     let nothing: Message = Arc::new(vec![]);

@@ -89,7 +89,7 @@ fn mean_in_rank_order<C: Collective + ?Sized>(ranks: &mut C, values: Tensor<1>, 
         for (from, bytes) in pieces.iter().enumerate() {
             let (expected, got) = (piece(count, from, size).len() * width, bytes.len());
             if expected != got {
-                return Err(SparseError::LengthMismatch { op: OP, what: "the bytes of a rank", expected, got });
+                return Err(SparseError::length_mismatch(OP, "the bytes of a rank", expected, got));
             }
         }
         let bytes = pieces.iter().map(|piece| piece.as_slice()).collect::<Vec<_>>().concat();

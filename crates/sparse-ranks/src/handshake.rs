@@ -27,11 +27,6 @@ pub(super) struct Agreed {
     pub(super) flags: Vec<bool>,
 }
 
-/// An error of the kind `invalid`.
-pub(super) fn invalid<T>(op: &'static str, message: String) -> Result<T> {
-    Err(SparseError::Invalid { op, message })
-}
-
 /// Exchanges handshakes. Every rank comes to the same result: what is wrong on one is an error on all.
 pub(super) fn shake<C: Collective + ?Sized>(ranks: &mut C, handshake: Handshake) -> Result<Agreed> {
     let op = handshake.op;
@@ -45,18 +40,16 @@ pub(super) fn shake<C: Collective + ?Sized>(ranks: &mut C, handshake: Handshake)
     let messages = gather(ranks, bytes)?;
     let handshakes: Option<Vec<Read>> = messages.iter().map(|bytes| read(bytes)).collect();
     let Some(handshakes) = handshakes else {
-        return invalid(op, "all ranks must run the same program, got a message of another kind".into());
+        return Err(SparseError::invalid(op, "all ranks must run the same program, got a message of another kind"));
     };
     let first = &handshakes[0];
     if let Some(at) = handshakes.iter().position(|handshake| handshake.op != first.op) {
         let (first, other) = (&first.op, &handshakes[at].op);
-        return invalid(
-            op,
-            format!("ranks must call the same function, got {first} on rank 0 and {other} on rank {at}"),
-        );
+        let message = format!("ranks must call the same function, got {first} on rank 0 and {other} on rank {at}");
+        return Err(SparseError::invalid(op, message));
     }
     if let Some(at) = handshakes.iter().position(|handshake| !handshake.trouble.is_empty()) {
-        return invalid(op, format!("on rank {at}: {}", handshakes[at].trouble));
+        return Err(SparseError::invalid(op, format!("on rank {at}: {}", handshakes[at].trouble)));
     }
     if let Some(at) = handshakes.iter().position(|handshake| handshake.digest != first.digest) {
         // Rare, so the whole text is sent only now.
@@ -66,18 +59,22 @@ pub(super) fn shake<C: Collective + ?Sized>(ranks: &mut C, handshake: Handshake)
         let end = String::from("nothing");
         let differ = (0..ours.len().max(theirs.len())).find(|&line| ours.get(line) != theirs.get(line));
         let [ours, theirs] = [&ours, &theirs].map(|lines| lines.get(differ.unwrap_or(0)).unwrap_or(&end).clone());
-        return invalid(op, format!("ranks must agree, got {ours} on rank 0 and {theirs} on rank {at}"));
+        let message = format!("ranks must agree, got {ours} on rank 0 and {theirs} on rank {at}");
+        return Err(SparseError::invalid(op, message));
     }
     if let Some(at) = handshakes.iter().position(|handshake| handshake.flags.len() != first.flags.len()) {
         let [ours, theirs] = [0, at].map(|rank| handshakes[rank].flags.len());
-        return invalid(op, format!("ranks must agree, got {ours} parameters on rank 0 and {theirs} on rank {at}"));
+        let message = format!("ranks must agree, got {ours} parameters on rank 0 and {theirs} on rank {at}");
+        return Err(SparseError::invalid(op, message));
     }
     let weights: Vec<f64> = handshakes.iter().map(|handshake| handshake.weight).collect();
     if let Some(at) = weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0)) {
-        return invalid(op, format!("weights must be finite and not below 0, got {} on rank {at}", weights[at]));
+        let message = format!("weights must be finite and not below 0, got {} on rank {at}", weights[at]);
+        return Err(SparseError::invalid(op, message));
     }
     if !(weights.iter().sum::<f64>() > 0.0 && weights.iter().sum::<f64>().is_finite()) {
-        return invalid(op, format!("the sum of the weights must be above 0 and finite, got the weights {weights:?}"));
+        let message = format!("the sum of the weights must be above 0 and finite, got the weights {weights:?}");
+        return Err(SparseError::invalid(op, message));
     }
     let said =
         |at: usize| handshakes.iter().any(|handshake| handshake.weight != 0.0 && handshake.flags.get(at) == Some(&1));
@@ -105,8 +102,9 @@ pub(super) fn shake<C: Collective + ?Sized>(ranks: &mut C, handshake: Handshake)
 /// let ranks = Threads::new(2, Duration::from_secs(10)).unwrap();
 /// let run = |mut ranks: Threads, rows: usize| agree(&mut ranks, "load", vec![format!("{rows} rows")], None);
 /// let results: Vec<_> = std::thread::scope(|scope| {
-///     let threads: Vec<_> = ranks.into_iter().zip([3, 4]).map(|(rank, rows)| scope.spawn(move || run(rank, rows)));
-///     threads.map(|thread| thread.join().unwrap()).collect()
+///     let threads = ranks.into_iter().zip([3, 4]).map(|(rank, rows)| scope.spawn(move || run(rank, rows)));
+///     let threads: Vec<_> = threads.collect();
+///     threads.into_iter().map(|thread| thread.join().unwrap()).collect()
 /// });
 /// let message = results[1].as_ref().unwrap_err().to_string();
 /// assert_eq!(message, "load: ranks must agree, got 3 rows on rank 0 and 4 rows on rank 1");

@@ -10,7 +10,7 @@ pub(super) fn width(op: &'static str, dtype: DType) -> Result<usize> {
         DType::F64 => Ok(8),
         DType::F32 | DType::Flex32 => Ok(4),
         DType::F16 | DType::BF16 => Ok(2),
-        _ => Err(SparseError::UnsupportedDtype { op, what: "a gradient".into(), dtype: dtype_name(dtype) }),
+        _ => Err(SparseError::unsupported_dtype(op, "a gradient", dtype_name(dtype))),
     }
 }
 
@@ -27,8 +27,7 @@ pub(super) fn mean_of_parts(
     let total = weights.iter().sum();
     let parts: Vec<(&[u8], f64)> = parts.iter().copied().zip(weights.iter().copied()).collect();
     if let Some((part, _)) = parts.iter().find(|(part, weight)| *weight != 0.0 && part.len() != expected) {
-        let got = part.len();
-        return Err(SparseError::LengthMismatch { op, what: "the bytes of a rank", expected, got });
+        return Err(SparseError::length_mismatch(op, "the bytes of a rank", expected, part.len()));
     }
     Ok(match dtype {
         DType::F64 => mean::<8>(length, &parts, total, f64::from_ne_bytes, f64::to_ne_bytes),

@@ -75,8 +75,7 @@ impl Mpi {
     pub fn new(timeout: Duration) -> Result<Self> {
         const OP: &str = "Mpi::new";
         let Some((universe, _)) = initialize_with_threading(Threading::Funneled) else {
-            let message = "there must be one Mpi in a process, got a second one".into();
-            return Err(SparseError::Invalid { op: OP, message });
+            return Err(SparseError::invalid(OP, "there must be one Mpi in a process, got a second one"));
         };
         let world = universe.world();
         // Messages of the program itself do not get mixed up with these.
@@ -161,7 +160,7 @@ impl Pending {
                 if code != 0 {
                     let rank = self.requests[at].0;
                     let rule = format!("all ranks must take part, got an error with rank {rank}");
-                    return Err(SparseError::Invalid { op: self.op, message: format!("{rule}: {}", text(code)) });
+                    return Err(SparseError::invalid(self.op, format!("{rule}: {}", text(code))));
                 }
                 if done != 0 {
                     self.requests.swap_remove(at);
@@ -180,7 +179,7 @@ impl Pending {
                 silent.dedup();
                 let rule = "all ranks must take part, got none of rank";
                 let message = format!("{rule} {silent:?}, which was silent for {timeout:?}");
-                return Err(SparseError::Invalid { op: self.op, message });
+                return Err(SparseError::invalid(self.op, message));
             }
             // Other ranks may need this core.
             idle += 1;
@@ -213,7 +212,7 @@ fn check(op: &'static str, code: c_int) -> Result<()> {
     if code == 0 {
         return Ok(());
     }
-    Err(SparseError::Invalid { op, message: format!("MPI must be running, got an error: {}", text(code)) })
+    Err(SparseError::invalid(op, format!("MPI must be running, got an error: {}", text(code))))
 }
 
 /// What MPI says of an error.
@@ -241,7 +240,7 @@ impl Collective for Mpi {
         let (expected, got) = (self.size(), parts.len());
         if expected != got {
             let what = "the list of parts";
-            let error = SparseError::LengthMismatch { op: "Mpi::exchange", what, expected, got };
+            let error = SparseError::length_mismatch("Mpi::exchange", what, expected, got);
             self.broken = Some(error.clone());
             return Err(error);
         }

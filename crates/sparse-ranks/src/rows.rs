@@ -2,13 +2,13 @@
 
 use super::collective::{Collective, Message, gather};
 use super::describe::Description;
-use super::handshake::{Agreed, Handshake, invalid, number, shake};
+use super::handshake::{Agreed, Handshake, number, shake};
 use super::mean::{mean_of_parts, width};
 use burn::tensor::{DType, Tensor, TensorData};
 use sparse_nn::RowSparseGrad;
 use sparse_nn::RowTable;
 use sparse_ops::extend::{index_dtype_for, read_data};
-use sparse_ops::{Result, dtype_name};
+use sparse_ops::{Result, SparseError, dtype_name};
 use std::sync::Arc;
 
 /// The weighted mean of the row-sparse gradients of a table: [`all_reduce`](super::all_reduce) without the rows that no
@@ -139,19 +139,22 @@ fn all_rows(
 ) -> Result<Vec<Rows>> {
     let of_rank = |(rank, message): (usize, &Message)| {
         let Some(rows) = Rows::read(message, bytes) else {
-            return invalid(op, format!("rows of {bytes} bytes must be all that rank {rank} sends, got other bytes"));
+            let message = format!("rows of {bytes} bytes must be all that rank {rank} sends, got other bytes");
+            return Err(SparseError::invalid(op, message));
         };
         let place = |id: i64| usize::try_from(id).ok().filter(|&row| row < size);
         if let Some(id) = rows.ids.iter().find(|&&id| place(id).is_none()) {
-            return invalid(op, format!("a row of rank {rank} must be in [0, {size}), got {id}"));
+            return Err(SparseError::invalid(op, format!("a row of rank {rank} must be in [0, {size}), got {id}")));
         }
         let (ranks, owner) = (messages.len(), summed_on(rank));
         if let Some(id) = rows.ids.iter().find(|&&id| place(id).is_some_and(|row| row % ranks != owner)) {
-            return invalid(op, format!("a row of rank {rank} must be one that rank {owner} sums, got {id}"));
+            let message = format!("a row of rank {rank} must be one that rank {owner} sums, got {id}");
+            return Err(SparseError::invalid(op, message));
         }
         if let Some(pair) = rows.ids.windows(2).find(|pair| pair[0] >= pair[1]) {
             let (before, id) = (pair[0], pair[1]);
-            return invalid(op, format!("the rows of rank {rank} must ascend, got {before} and then {id}"));
+            let message = format!("the rows of rank {rank} must ascend, got {before} and then {id}");
+            return Err(SparseError::invalid(op, message));
         }
         Ok(rows)
     };

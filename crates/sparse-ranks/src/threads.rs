@@ -46,10 +46,7 @@ impl Threads {
     /// `invalid` for no ranks.
     pub fn new(size: usize, timeout: Duration) -> Result<Vec<Self>> {
         if size == 0 {
-            return Err(SparseError::Invalid {
-                op: "Threads::new",
-                message: "there must be at least one rank, got 0".into(),
-            });
+            return Err(SparseError::invalid("Threads::new", "there must be at least one rank, got 0"));
         }
         let rank = |rank| Self { rank, to: vec![], from: vec![], timeout, broken: None };
         let mut ranks: Vec<Self> = (0..size).map(rank).collect();
@@ -89,7 +86,7 @@ impl Collective for Threads {
         }
         if parts.len() != self.size() {
             let (expected, got) = (self.size(), parts.len());
-            let error = SparseError::LengthMismatch { op: OP, what: "the list of parts", expected, got };
+            let error = SparseError::length_mismatch(OP, "the list of parts", expected, got);
             return self.broken(error);
         }
         let own = parts[self.rank].clone();
@@ -111,7 +108,7 @@ impl Collective for Threads {
                 Some(Err(RecvTimeoutError::Disconnected)) => "has ended".into(),
             };
             let message = format!("all ranks must take part, got none of rank {rank}, which {trouble}");
-            return self.broken(SparseError::Invalid { op: OP, message });
+            return self.broken(SparseError::invalid(OP, message));
         }
         Ok(received)
     }

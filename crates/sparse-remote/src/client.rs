@@ -59,7 +59,7 @@ impl ClientConfig {
     pub fn connect(self) -> Result<Device> {
         let Self { url, token, timeout } = self;
         let Some(address) = url.strip_prefix("ws://") else {
-            return Err(invalid(format!("the URL of a server must begin with ws://, got {url}")));
+            return Err(SparseError::invalid(OP, format!("the URL of a server must begin with ws://, got {url}")));
         };
         let address = address.split('/').next().unwrap_or_default();
         let address = if has_port(address) { address.to_string() } else { format!("{address}:80") };
@@ -79,12 +79,13 @@ impl ClientConfig {
         });
         match tells.recv_timeout(timeout.min(LONGEST)) {
             Ok(Ok(device)) => Ok(device),
-            Ok(Err(trouble)) => Err(invalid(format!("a server must run at {url}, got: {trouble}"))),
-            Err(RecvTimeoutError::Timeout) => {
-                Err(invalid(format!("a server must answer at {url} within {timeout:?}, got no answer")))
-            }
+            Ok(Err(trouble)) => Err(SparseError::invalid(OP, format!("a server must run at {url}, got: {trouble}"))),
+            Err(RecvTimeoutError::Timeout) => Err(SparseError::invalid(
+                OP,
+                format!("a server must answer at {url} within {timeout:?}, got no answer"),
+            )),
             Err(RecvTimeoutError::Disconnected) => {
-                Err(invalid(format!("a server must run at {url}, got: a panic of the client")))
+                Err(SparseError::invalid(OP, format!("a server must run at {url}, got: a panic of the client")))
             }
         }
     }
@@ -97,10 +98,6 @@ impl fmt::Debug for ClientConfig {
         let mut out = f.debug_struct("ClientConfig");
         out.field("url", url).field("token", &token.as_ref().map(|_| "..")).field("timeout", timeout).finish()
     }
-}
-
-fn invalid(message: String) -> SparseError {
-    SparseError::Invalid { op: OP, message }
 }
 
 /// Whether `host:port` names its port; an address of IPv6 is in brackets.

@@ -44,6 +44,7 @@
 //! [`ServerConfig`] sets these limits, and a token. WebSocket is not encrypted: serve on a loopback address, through a
 //! tunnel or on a network that you trust, or use another transport of Burn with [`server`], which has none of these
 //! limits. `docs/safety.md` has the model of threats.
+#![cfg(feature = "remote")]
 
 mod client;
 mod gate;
@@ -120,5 +121,5 @@ pub fn connect(url: &str) -> Result<Device> {
 /// assert!(sparse_tensor::remote::check(&burn::tensor::Device::flex()).is_err());
 /// ```
 pub fn check(device: &Device) -> Result<()> {
-    sparse_burn::remote::check(device).map_err(|message| SparseError::Invalid { op: "check", message })
+    sparse_burn::remote::check(device).map_err(|message| SparseError::invalid("check", message))
 }

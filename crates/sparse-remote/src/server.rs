@@ -92,7 +92,7 @@ impl ServerConfig {
     /// [`SparseError::Invalid`] if the address cannot be bound, the device cannot be served, or the token is empty.
     pub fn serve(self, device: Device, address: &str) -> Result<()> {
         let listener = TcpListener::bind(address).map_err(|trouble| {
-            invalid(format!("the address {address} must be free and of this machine, got {trouble}"))
+            SparseError::invalid(OP, format!("the address {address} must be free and of this machine, got {trouble}"))
         })?;
         self.serve_on(device, listener)
     }
@@ -104,8 +104,8 @@ impl ServerConfig {
     /// As [`serve`](Self::serve).
     pub fn serve_on(self, device: Device, listener: TcpListener) -> Result<()> {
         let token = self.token.as_ref().map(|token| TokenAuthorizer::new(token.as_str())).transpose();
-        let token = token.map_err(|_| invalid("the token must have a character, got none".into()))?;
-        let trouble = |trouble: std::io::Error| invalid(format!("the server must run, got {trouble}"));
+        let token = token.map_err(|_| SparseError::invalid(OP, "the token must have a character, got none"))?;
+        let trouble = |trouble: std::io::Error| SparseError::invalid(OP, format!("the server must run, got {trouble}"));
         let behind = out_of_sight().map_err(trouble)?;
         let gate = Gate::open(self.rules, listener, behind.local_addr().map_err(trouble)?).map_err(trouble)?;
         let session = gate.sessions();
@@ -121,7 +121,7 @@ impl ServerConfig {
             });
         let served = guarded.serve(WebSocketTransport::from_listener(behind));
         drop(gate);
-        served.map_err(|trouble| invalid(trouble.to_string()))
+        served.map_err(|trouble| SparseError::invalid(OP, trouble.to_string()))
     }
 }
 
@@ -138,8 +138,4 @@ impl fmt::Debug for ServerConfig {
         let token = self.token.as_ref().map(|_| "..");
         f.debug_struct("ServerConfig").field("token", &token).field("rules", &self.rules).finish()
     }
-}
-
-fn invalid(message: String) -> SparseError {
-    SparseError::Invalid { op: OP, message }
 }

@@ -41,7 +41,7 @@ mod rows {
     }
 }
 
-#[path = "../../../src/base/lazy.rs"]
+#[path = "../../../crates/sparse-ops/src/base/lazy.rs"]
 mod lazy;
 
 mod base {
@@ -79,7 +79,7 @@ mod base {
     }
 }
 
-#[path = "../../../src/pattern/memo.rs"]
+#[path = "../../../crates/sparse-ops/src/pattern/memo.rs"]
 mod memo;
 
 use lazy::Lazy;

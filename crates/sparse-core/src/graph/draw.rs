@@ -119,7 +119,7 @@ impl Rows<'_> {
             Some(k) => {
                 let (got, at) = (weights[k], spans.iter().cloned().flatten().nth(k).unwrap_or_default());
                 let message = format!("a weight must be finite and not negative, got {got} at position {at}");
-                Err(SparseError::Invalid { op: self.op, message })
+                Err(SparseError::invalid(self.op, message))
             }
         }
     }

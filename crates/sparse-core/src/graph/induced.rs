@@ -43,8 +43,7 @@ pub fn induced(op: &'static str, ptr: Ids<'_>, idx: Ids<'_>, nodes: &[i64], labe
     });
     let got: usize = parts.iter().map(|part| part.cols.len()).sum();
     if got > Relabel::MOST {
-        let what = "the number of edges of a subgraph";
-        return Err(SparseError::Overflow { op, what, limit: Relabel::MOST as u128, got: got as u128 });
+        return Err(SparseError::overflow(op, "the number of edges of a subgraph", Relabel::MOST, got));
     }
     let mut out = Induced { ptr: vec![0], ..Induced::default() };
     let mut end = 0;

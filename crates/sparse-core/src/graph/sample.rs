@@ -102,8 +102,7 @@ pub fn sample_hops_from(
 ) -> Result<Hops> {
     let mut hops = Hops { ptr: vec![0], ..Hops::default() };
     if let Some(position) = seeds.iter().position(|&seed| seed < 0 || seed as usize >= source.nodes()) {
-        let (size, index) = (source.nodes(), seeds[position]);
-        return Err(SparseError::IndexOutOfRange { op, axis: 0, low: 0, size, index, position });
+        return Err(SparseError::index_out_of_range(op, 0, source.nodes(), seeds[position], position));
     }
     for &seed in seeds {
         table.local(seed as usize, &mut hops.nodes);
@@ -159,7 +158,7 @@ pub fn expand(
 /// Local ids and positions of a sample are i32.
 fn at_most(op: &'static str, what: &'static str, got: usize) -> Result<()> {
     let limit = Relabel::MOST as u128;
-    if got > Relabel::MOST { Err(SparseError::Overflow { op, what, limit, got: got as u128 }) } else { Ok(()) }
+    if got > Relabel::MOST { Err(SparseError::overflow(op, what, limit, got)) } else { Ok(()) }
 }
 
 impl Hops {

@@ -113,17 +113,17 @@ impl<'a> Slices<'a> {
     pub fn new(op: &'static str, ptr: Ids<'a>, idx: Ids<'a>, values: Option<&'a [f32]>) -> Result<Self> {
         let (pointers, nnz) = (ptr.len(), idx.len());
         if pointers == 0 {
-            return Err(SparseError::LengthMismatch { op, what: "row_ptr", expected: 1, got: 0 });
+            return Err(SparseError::length_mismatch(op, "row_ptr", 1, 0));
         }
         for (rule, position, want) in [("start with 0", 0, 0), ("end with nnz", pointers - 1, nnz)] {
             if ptr.at(position) != want {
-                return Err(SparseError::InvalidRowPtr { op, rule, got: ptr.get(position), position });
+                return Err(SparseError::invalid_row_ptr(op, rule, ptr.get(position), position));
             }
         }
         if let Some(values) = values
             && values.len() != nnz
         {
-            return Err(SparseError::LengthMismatch { op, what: "values", expected: nnz, got: values.len() });
+            return Err(SparseError::length_mismatch(op, "values", nnz, values.len()));
         }
         Ok(Self::opened(op, ptr, idx, values))
     }
@@ -217,14 +217,8 @@ fn spans<I: Index>(
         }
         let at = (node as usize).wrapping_sub(first);
         let (Some(start), Some(end)) = (ptr.get(at), ptr.get(at.wrapping_add(1))) else {
-            return Err(SparseError::IndexOutOfRange {
-                op,
-                axis: 0,
-                low: first as i64,
-                size: first + ptr.len().saturating_sub(1),
-                index: node,
-                position: k,
-            });
+            let (low, size) = (first as i64, first + ptr.len().saturating_sub(1));
+            return Err(SparseError::IndexOutOfRange { op, axis: 0, low, size, index: node, position: k });
         };
         let span = start.to_usize()..end.to_usize();
         if span.start > span.end || span.end > nnz {
@@ -239,10 +233,10 @@ fn spans<I: Index>(
 #[cold]
 fn descends<I: Index>(op: &'static str, [start, end]: [I; 2], at: usize, nnz: usize) -> SparseError {
     if start.to_usize() > nnz {
-        return SparseError::InvalidRowPtr { op, rule: "be in [0, nnz]", got: start.to_i64(), position: at };
+        return SparseError::invalid_row_ptr(op, "be in [0, nnz]", start.to_i64(), at);
     }
     let rule = if end.to_usize() > nnz { "be in [0, nnz]" } else { "never descend" };
-    SparseError::InvalidRowPtr { op, rule, got: end.to_i64(), position: at + 1 }
+    SparseError::invalid_row_ptr(op, rule, end.to_i64(), at + 1)
 }
 
 fn columns<I: Index>(
@@ -267,7 +261,7 @@ fn columns<I: Index>(
 
 #[cold]
 fn outside(op: &'static str, index: i64, position: usize, nodes: usize) -> SparseError {
-    SparseError::IndexOutOfRange { op, axis: 1, low: 0, size: nodes, index, position }
+    SparseError::index_out_of_range(op, 1, nodes, index, position)
 }
 
 fn check<P: Index, I: Index>(op: &'static str, ptr: &[P], idx: &[I], nodes: usize) -> Result<()> {

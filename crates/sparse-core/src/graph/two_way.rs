@@ -23,8 +23,7 @@ impl TwoWay {
     pub fn new(op: &'static str, ptr: Ids<'_>, idx: Ids<'_>) -> Result<Self> {
         let nodes = ptr.rows();
         if nodes > i32::MAX as usize {
-            let (what, limit) = ("the number of nodes", i32::MAX as u128);
-            return Err(SparseError::Overflow { op, what, limit, got: nodes as u128 });
+            return Err(SparseError::overflow(op, "the number of nodes", i32::MAX, nodes));
         }
         let rows = expand_ptr(ptr, idx.len());
         let (order, starts) = group_by(idx, nodes);

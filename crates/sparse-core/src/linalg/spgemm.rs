@@ -211,9 +211,7 @@ struct Room {
 impl Room {
     /// Checks that the index type can count this many elements, and that there is memory for them.
     fn check(self, elements: usize) -> Result<()> {
-        let overflow = |what, limit: usize, got: usize| {
-            Err(SparseError::Overflow { op: "matmul", what, limit: limit as u128, got: got as u128 })
-        };
+        let overflow = |what, limit: usize, got: usize| Err(SparseError::overflow("matmul", what, limit, got));
         // One less than the maximum, because the number of elements is used as an index too ("missing").
         if elements >= self.elements {
             return overflow("the number of elements of a sparse product", self.elements - 1, elements);

@@ -22,7 +22,7 @@ fn first_out_of_range<I: Index>(
 ) -> Option<SparseError> {
     let position = indices.iter().position(|&i| !in_range(&[i], size))?;
     let index = indices[position].to_i64();
-    Some(SparseError::IndexOutOfRange { op, axis, low: 0, size, index, position: offset + position })
+    Some(SparseError::index_out_of_range(op, axis, size, index, offset + position))
 }
 
 /// Checks in parallel that all `indices` of one axis lie in `[0, size)`.
@@ -73,7 +73,7 @@ pub fn validate_coo<I: Index>(op: &'static str, shape: &[usize], indices: &[I], 
     let dims = shape.len();
     let expected = dims.saturating_mul(nnz);
     if indices.len() != expected || dims.checked_mul(nnz).is_none() {
-        return Err(SparseError::LengthMismatch { op, what: "indices", expected, got: indices.len() });
+        return Err(SparseError::length_mismatch(op, "indices", expected, indices.len()));
     }
     if dims == 0 {
         return Ok(nnz <= 1);
@@ -100,10 +100,9 @@ pub fn validate_coo<I: Index>(op: &'static str, shape: &[usize], indices: &[I], 
 fn check_row_ptr<I: Index>(op: &'static str, rows: usize, nnz: usize, row_ptr: &[I]) -> Result<()> {
     let expected = rows.saturating_add(1);
     if row_ptr.len() != expected || rows == usize::MAX {
-        return Err(SparseError::LengthMismatch { op, what: "row_ptr", expected, got: row_ptr.len() });
+        return Err(SparseError::length_mismatch(op, "row_ptr", expected, row_ptr.len()));
     }
-    let error =
-        |rule, position: usize| SparseError::InvalidRowPtr { op, rule, got: row_ptr[position].to_i64(), position };
+    let error = |rule, position: usize| SparseError::invalid_row_ptr(op, rule, row_ptr[position].to_i64(), position);
     if row_ptr[0] != I::default() {
         return Err(error("start at 0", 0));
     }
@@ -153,12 +152,10 @@ pub fn validate_csr<I: Index>(op: &'static str, rows: usize, cols: usize, row_pt
     });
     match unsorted {
         None => Ok(()),
-        Some((row, k)) => Err(SparseError::UnsortedColumns {
-            op,
-            row,
-            previous: col_idx[k - 1].to_i64(),
-            column: col_idx[k].to_i64(),
-        }),
+        Some((row, k)) => {
+            let (previous, column) = (col_idx[k - 1].to_i64(), col_idx[k].to_i64());
+            Err(SparseError::UnsortedColumns { op, row, previous, column })
+        }
     }
 }
 
@@ -175,8 +172,7 @@ pub fn validate_csr<I: Index>(op: &'static str, rows: usize, cols: usize, row_pt
 pub fn join_row_ptr<I: Index>(op: &'static str, batch: usize, rows: usize, ptr: &[I]) -> Result<Vec<I>> {
     let expected = rows.checked_add(1).and_then(|n| n.checked_mul(batch));
     if expected != Some(ptr.len()) {
-        let expected = expected.unwrap_or(usize::MAX);
-        return Err(SparseError::LengthMismatch { op, what: "row_ptr", expected, got: ptr.len() });
+        return Err(SparseError::length_mismatch(op, "row_ptr", expected.unwrap_or(usize::MAX), ptr.len()));
     }
     let mut joined = Vec::with_capacity(ptr.len() - batch + 1);
     joined.push(I::default());
@@ -184,18 +180,15 @@ pub fn join_row_ptr<I: Index>(op: &'static str, batch: usize, rows: usize, ptr: 
     for (b, part) in ptr.chunks_exact(rows + 1).enumerate() {
         let at = b * (rows + 1);
         if part[0] != I::default() {
-            let got = part[0].to_i64();
-            return Err(SparseError::InvalidRowPtr { op, rule: "start at 0 in every batch", got, position: at });
+            return Err(SparseError::invalid_row_ptr(op, "start at 0 in every batch", part[0].to_i64(), at));
         }
         for (r, pair) in part.windows(2).enumerate() {
             if pair[1] < pair[0] {
-                let got = pair[1].to_i64();
-                return Err(SparseError::InvalidRowPtr { op, rule: "never descend", got, position: at + r + 1 });
+                return Err(SparseError::invalid_row_ptr(op, "never descend", pair[1].to_i64(), at + r + 1));
             }
             let total = base + pair[1].to_usize() as u128;
             if total > I::limit() as u128 {
-                let what = "the number of stored elements";
-                return Err(SparseError::Overflow { op, what, limit: I::limit() as u128, got: total });
+                return Err(SparseError::overflow(op, "the number of stored elements", I::limit(), total));
             }
             joined.push(I::from_usize(total as usize));
         }

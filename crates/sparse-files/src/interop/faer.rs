@@ -1,6 +1,7 @@
 //! Sparse matrices of `faer`.
 
-use super::matrix::{FromSparse, HostMatrix};
+use super::from_sparse::FromSparse;
+use super::matrix::HostMatrix;
 use super::read::{Lines, by_columns, by_rows, indices};
 use burn::tensor::Element;
 use faer::Index;

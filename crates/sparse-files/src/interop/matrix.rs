@@ -45,25 +45,13 @@ pub trait HostMatrix {
     fn entries(&self) -> impl Iterator<Item = (usize, usize, Self::Value)>;
 }
 
-/// A matrix or graph of another crate that is made from a tensor: `sprs::CsMat::<f32>::from_sparse(&tensor)`.
-///
-/// Values keep their bits; what a type cannot hold is an error. [`interop`](crate::interop) has the rules.
-pub trait FromSparse: Sized {
-    /// The matrix of the stored elements. Reads the device.
-    ///
-    /// # Errors
-    ///
-    /// Those that [`interop`](crate::interop) lists.
-    fn from_sparse<P: Pattern, K: Kind>(tensor: &SparseTensor<P, 2, K>) -> Result<Self>;
-}
-
 /// Sparse tensors from matrices and graphs of other crates: methods of matrices of both layouts.
 pub trait Interop: Sized {
     /// The matrix of another crate, or of your own ([`HostMatrix`]), filled with zero. Stored zeros stay stored.
     ///
     /// `options` are a device, or a device and a dtype. Without a dtype the values keep theirs and their bits; with one
-    /// they are converted as [`from_triplets`](SparseTensor::from_triplets) does. Entries may be in any order and may repeat:
-    /// COO keeps them as they are given, CSR sorts and sums them.
+    /// they are converted as [`from_triplets`](SparseTensor::from_triplets) does. Entries may be in any order and may
+    /// repeat: COO keeps them as they are given, CSR sorts and sums them.
     ///
     /// Cost: a pass over the entries, which are copied to the device; for CSR a sort if they are not in order, such as
     /// those of compressed columns. [`HostMatrix`] has an example, and [`interop`](crate::interop) one for each crate.
@@ -80,9 +68,9 @@ pub trait Interop: Sized {
     /// feature `petgraph`.
     ///
     /// An edge from node `i` to node `j` is the element at row `i` and column `j`, as in
-    /// [`from_edges`](SparseTensor::from_edges). In layers a row is the node that receives, so they take the transpose. An
-    /// undirected edge is in both rows, with one value; a self loop is one element. Parallel edges are kept by COO and
-    /// summed by CSR.
+    /// [`from_edges`](SparseTensor::from_edges). In layers a row is the node that receives, so they take the transpose.
+    /// An undirected edge is in both rows, with one value; a self loop is one element. Parallel edges are kept by COO
+    /// and summed by CSR.
     ///
     /// `options` are as for [`from_matrix`](Self::from_matrix), which has the rules for values, too. Other graphs of
     /// petgraph become a `Graph` first: `Graph::from(stable_graph)`, `graph_map.into_graph()`.

@@ -136,6 +136,7 @@
 
 #[cfg(feature = "faer")]
 mod faer;
+mod from_sparse;
 mod matrix;
 #[cfg(feature = "nalgebra")]
 mod nalgebra;
@@ -145,4 +146,5 @@ mod read;
 #[cfg(feature = "sprs")]
 mod sprs;
 
-pub use matrix::{FromSparse, HostMatrix, Interop};
+pub use from_sparse::FromSparse;
+pub use matrix::{HostMatrix, Interop};

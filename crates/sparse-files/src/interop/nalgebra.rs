@@ -1,6 +1,7 @@
 //! Matrices of `nalgebra-sparse`.
 
-use super::matrix::{FromSparse, HostMatrix};
+use super::from_sparse::FromSparse;
+use super::matrix::HostMatrix;
 use super::read::{Lines, by_columns, by_rows, triplets};
 use burn::tensor::Element;
 use nalgebra_sparse::{CooMatrix, CscMatrix, CsrMatrix};

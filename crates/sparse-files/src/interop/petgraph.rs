@@ -1,6 +1,6 @@
 //! Graphs of `petgraph`.
 
-use super::matrix::FromSparse;
+use super::from_sparse::FromSparse;
 use super::read::{Lines, by_columns, by_rows};
 use burn::tensor::{Element, TensorCreationOptions};
 use petgraph::EdgeType;
@@ -46,8 +46,7 @@ where
         const OP: &str = "petgraph::Graph::from_sparse";
         let [nodes, cols] = tensor.dims();
         if nodes != cols {
-            let rule = "an adjacency must be square, got {left}";
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![nodes, cols], right: vec![] });
+            return Err(SparseError::shape_mismatch(OP, "an adjacency must be square, got {left}", [nodes, cols], []));
         }
         let Lines { ptr, idx, values } = by_rows::<_, _, E>(OP, tensor)?;
         if !Ty::is_directed() {
@@ -57,7 +56,7 @@ where
             if (&ptr, &idx) != (&columns.ptr, &columns.idx) || !same {
                 let message = "use a directed graph, or data::to_undirected: the adjacency of an undirected graph must \
                                be symmetric, got one that is not";
-                return Err(SparseError::Invalid { op: OP, message: message.into() });
+                return Err(SparseError::invalid(OP, message));
             }
         }
         let row = |row: usize| (ptr[row]..ptr[row + 1]).map(move |at| (row, at));
@@ -67,7 +66,7 @@ where
         let limit = <Ix as IndexType>::max().index();
         for (what, got) in [("the number of nodes", nodes), ("the number of edges", count)] {
             if got > limit {
-                return Err(SparseError::Overflow { op: OP, what, limit: limit as u128, got: got as u128 });
+                return Err(SparseError::overflow(OP, what, limit, got));
             }
         }
         let mut graph = Graph::with_capacity(nodes, count);

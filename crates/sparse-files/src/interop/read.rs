@@ -60,8 +60,7 @@ pub(super) fn indices<I>(
 ) -> Result<Vec<I>> {
     let largest = numbers.iter().chain(sizes).copied().max().unwrap_or(0);
     if largest > limit {
-        let (limit, got) = (limit as u128, largest as u128);
-        return Err(SparseError::Overflow { op, what: "a size or an index of this index type", limit, got });
+        return Err(SparseError::overflow(op, "a size or an index of this index type", limit, largest));
     }
     Ok(numbers.into_iter().map(cast).collect())
 }
@@ -87,8 +86,7 @@ fn check<P: Pattern, K: Kind>(op: &'static str, tensor: &SparseTensor<P, 2, K>, 
         ],
     )?;
     if !holds(dtype, tensor.dtype()) {
-        let (left, right) = (dtype_name(tensor.dtype()), dtype_name(dtype));
-        return Err(SparseError::DtypeMismatch { op, left, right });
+        return Err(SparseError::dtype_mismatch(op, dtype_name(tensor.dtype()), dtype_name(dtype)));
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Matrices of `sprs`.
 
-use super::matrix::{FromSparse, HostMatrix};
+use super::from_sparse::FromSparse;
+use super::matrix::HostMatrix;
 use super::read::{Lines, by_rows, indices, triplets};
 use burn::tensor::Element;
 use sparse_ops::pattern::Pattern;

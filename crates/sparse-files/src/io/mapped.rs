@@ -164,7 +164,7 @@ impl fmt::Debug for MappedFile {
 }
 
 fn wrong(path: &Path, message: String) -> SparseError {
-    SparseError::Invalid { op: OP, message: format!("{}: {message}", path.display()) }
+    SparseError::invalid(OP, message).in_file(path)
 }
 
 /// Ranges of bytes as whole pages in order, near ones joined, within `length`.

@@ -12,9 +12,9 @@
 //! `MappedFile` (feature `mmap`) maps a file into memory. What is larger than the memory is read where it lies.
 //!
 //! Text files may be compressed by gzip if the feature `gz` is on. No content of a file causes a panic, and the size
-//! that a header claims is not allocated unless the file is that large. [`Limits`](sparse_ops::Limits) bounds what a reader
-//! takes. A writer leaves a whole file, or what was there before. Every function that reads a file has a variant that
-//! ends in `_with` and reports its [`Progress`].
+//! that a header claims is not allocated unless the file is that large. [`Limits`](sparse_ops::Limits) bounds what a
+//! reader takes. A writer leaves a whole file, or what was there before. Every function that reads a file has a variant
+//! that ends in `_with` and reports its [`Progress`].
 
 pub mod edge_list;
 #[cfg(feature = "mmap")]

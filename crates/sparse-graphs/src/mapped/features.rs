@@ -63,14 +63,17 @@ impl FeatureStore {
         let file = MappedFile::open(path)?;
         match MappedArray::safetensors(&file, name)? {
             Some(array) => Self::new(array),
-            None => Err(invalid(file.path(), format!("the file must hold an array named {name:?}, got none"))),
+            None => {
+                let message = format!("the file must hold an array named {name:?}, got none");
+                Err(SparseError::invalid(OP, message).in_file(file.path()))
+            }
         }
     }
 
     fn new(array: MappedArray) -> Result<Self> {
         if array.shape().is_empty() || array.dtype().is_bool() {
             let message = format!("rows must be numbers, got {:?} {:?}", array.dtype(), array.shape());
-            return Err(invalid(array.file().path(), message));
+            return Err(SparseError::invalid(OP, message).in_file(array.file().path()));
         }
         array.file().expect_random();
         Ok(Self { array, hot: HotRows::none() })
@@ -130,7 +133,7 @@ impl FeatureStore {
             return Ok(());
         }
         let rule = "the array must have the rank asked for, got shape {left} for rank {right:1}";
-        Err(SparseError::ShapeMismatch { op, rule, left: self.shape().to_vec(), right: vec![D] })
+        Err(SparseError::shape_mismatch(op, rule, self.shape(), [D]))
     }
 
     /// The bytes of so many rows as a tensor.
@@ -184,7 +187,7 @@ impl FeatureStore {
         let (width, limit) = (self.width(), isize::MAX as u128);
         let length = rows.checked_mul(width).filter(|&length| length as u128 <= limit);
         let got = rows as u128 * width as u128;
-        length.ok_or(SparseError::Overflow { op, what: "the bytes of the rows", limit, got })
+        length.ok_or(SparseError::overflow(op, "the bytes of the rows", limit, got))
     }
 
     /// Bytes of a row.
@@ -199,8 +202,4 @@ impl fmt::Debug for FeatureStore {
         let (shape, path) = (self.shape(), self.array.file().path().display());
         write!(f, "FeatureStore({shape:?} {:?}, {hot} hot rows, {path})", self.array.dtype())
     }
-}
-
-fn invalid(path: &Path, message: String) -> SparseError {
-    SparseError::Invalid { op: OP, message: format!("{}: {message}", path.display()) }
 }

@@ -70,8 +70,8 @@ pub struct MappedGraph {
 }
 
 impl MappedGraph {
-    /// The matrix of a file that [`save`](sparse_files::io::save) wrote, or of one of the same form. Without
-    /// `values` all values are 1.
+    /// The matrix of a file that [`save`](sparse_files::io::safetensors::save) wrote, or of one of the same form.
+    /// Without `values` all values are 1.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl MappedGraph {
         Self::open_named(path, "")
     }
 
-    /// As [`open`](Self::open), for the matrix of that name in an [`Archive`](sparse_files::io::Archive).
+    /// As [`open`](Self::open), for the matrix of that name in an [`Archive`](sparse_files::io::safetensors::Archive).
     ///
     /// # Errors
     ///
@@ -93,13 +93,11 @@ impl MappedGraph {
         let file = MappedFile::open(path)?;
         let MappedCsr { shape, row_ptr, col_idx, values } = MappedCsr::open(&file, name)?;
         if shape[0] != shape[1] {
-            let rule = "the matrix must be square";
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left: shape.to_vec(), right: vec![shape[0]; 2] });
+            return Err(SparseError::shape_mismatch(OP, "the matrix must be square", shape, [shape[0]; 2]));
         }
         let own = Self::new(row_ptr, col_idx, values)?;
         if own.nodes() != shape[0] {
-            let (expected, got) = (shape[0].saturating_add(1), own.nodes() + 1);
-            return Err(SparseError::LengthMismatch { op: OP, what: "row_ptr", expected, got });
+            return Err(SparseError::length_mismatch(OP, "row_ptr", shape[0].saturating_add(1), own.nodes() + 1));
         }
         Ok(own)
     }
@@ -137,18 +135,17 @@ impl MappedGraph {
             if !matches!(array.dtype(), DType::I32 | DType::I64) || array.shape().len() != 1 {
                 let message =
                     format!("{what} must be i32 or i64 in one dim, got {:?} {:?}", array.dtype(), array.shape());
-                return Err(invalid(array.file().path(), message));
+                return Err(SparseError::invalid(OP, message).in_file(array.file().path()));
             }
         }
         let nnz = idx.shape()[0];
         if let Some(array) = &values {
             if !array.dtype().is_float() || array.shape().len() != 1 {
                 let message = format!("values must be floats in one dim, got {:?} {:?}", array.dtype(), array.shape());
-                return Err(invalid(array.file().path(), message));
+                return Err(SparseError::invalid(OP, message).in_file(array.file().path()));
             }
             if array.shape()[0] != nnz {
-                let got = array.shape()[0];
-                return Err(SparseError::LengthMismatch { op: OP, what: "values", expected: nnz, got });
+                return Err(SparseError::length_mismatch(OP, "values", nnz, array.shape()[0]));
             }
         }
         [Some(&ptr), Some(&idx), values.as_ref()].into_iter().flatten().for_each(|array| array.file().expect_random());
@@ -249,8 +246,4 @@ impl fmt::Debug for MappedGraph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "MappedGraph({} nodes, {} edges, {})", self.nodes(), self.edges(), self.idx.file().path().display())
     }
-}
-
-fn invalid(path: &Path, message: String) -> SparseError {
-    SparseError::Invalid { op: OP, message: format!("{}: {message}", path.display()) }
 }

@@ -1,13 +1,13 @@
 //! Features across the parts of a graph.
 
 use super::message::{Step, malformed, put, take, together};
-use super::part::{Partition, invalid};
+use super::part::Partition;
 use crate::mapped::features::FeatureStore;
 use crate::mapped::hot::HotRows;
 use burn::tensor::{Tensor, TensorCreationOptions};
 use sparse_macros::or_panic;
 use sparse_ops::extend::check_ids;
-use sparse_ops::{Kind, Result};
+use sparse_ops::{Kind, Result, SparseError};
 use sparse_ranks::Collective;
 use std::collections::HashMap;
 use std::fmt;
@@ -35,7 +35,9 @@ impl Partition {
         const OP: &str = "Partition::features";
         match self.0.features.clone() {
             Some(own) => Ok(PartFeatures { part: self.clone(), own, hot: Arc::new(HotRows::none()) }),
-            None => Err(invalid(OP, "the graph must have features, got a folder that was prepared without")),
+            None => {
+                Err(SparseError::invalid(OP, "the graph must have features, got a folder that was prepared without"))
+            }
         }
     }
 }

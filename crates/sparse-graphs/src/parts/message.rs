@@ -38,7 +38,7 @@ pub(super) fn together<C: Collective + ?Sized>(
     step: Step,
     own: Result<Vec<Vec<u8>>>,
 ) -> Result<Vec<Content>> {
-    let invalid = |message| Err(SparseError::Invalid { op, message });
+    let invalid = |message| Err(SparseError::invalid(op, message));
     let (due, got) = ((opened.rank, opened.parts), (ranks.rank(), ranks.size()));
     if due != got {
         return invalid(format!("the ranks must be those that opened the graph, {due:?}, got {got:?}"));
@@ -89,7 +89,7 @@ impl Content {
 /// The error for a content that no rank of this release sends.
 pub(super) fn malformed(op: &'static str, rank: usize) -> SparseError {
     let message = format!("ranks must run the same release, got a message of another form from rank {rank}");
-    SparseError::Invalid { op, message }
+    SparseError::invalid(op, message)
 }
 
 /// Appends a list with its length.

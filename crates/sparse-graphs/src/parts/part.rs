@@ -124,10 +124,12 @@ impl Partition {
         const OP: &str = "Partition::open";
         let (rank, size) = (ranks.rank(), ranks.size());
         let (mut lines, mut trouble) = (vec![], None);
-        let opened = Manifest::open_part(folder.as_ref(), rank).map_err(|error| invalid(OP, error)).and_then(|own| {
-            lines = described(&own);
-            Inner::new(own, rank, size)
-        });
+        let opened = Manifest::open_part(folder.as_ref(), rank)
+            .map_err(|error| SparseError::invalid(OP, error.to_string()))
+            .and_then(|own| {
+                lines = described(&own);
+                Inner::new(own, rank, size)
+            });
         if let Err(error) = &opened {
             trouble = Some(error.to_string());
         }
@@ -169,7 +171,7 @@ impl Partition {
     /// The nodes of other parts that edges of own nodes lead to: first those with the most such edges, and of equal
     /// ones the smallest id.
     ///
-    /// Batches of own seeds need these features most. [`PartFeatures::warm`](sparse_ranks::warm)
+    /// Batches of own seeds need these features most. [`PartFeatures::warm`](crate::parts::PartFeatures::warm)
     /// fetches them ahead.
     ///
     /// All ranks must call it. Cost: the columns of the part are read once, in order; 4 bytes for each node of the
@@ -197,11 +199,12 @@ impl Inner {
     fn new(manifest: Manifest, rank: usize, size: usize) -> Result<Self> {
         if manifest.parts.len() != size {
             let parts = manifest.parts.len();
-            return Err(invalid(OP, format!("there must be a part for each rank, got {parts} parts for {size} ranks")));
+            let message = format!("there must be a part for each rank, got {parts} parts for {size} ranks");
+            return Err(SparseError::invalid(OP, message));
         }
         let at_most = |got: u64, limit: usize, what: &'static str| match usize::try_from(got) {
             Ok(number) if number <= limit => Ok(number),
-            _ => Err(SparseError::Overflow { op: OP, what, limit: limit as u128, got: u128::from(got) }),
+            _ => Err(SparseError::overflow(OP, what, limit, got)),
         };
         let (mut nodes, mut edges, mut sum) = (vec![0], vec![0], 0u64);
         for part in &manifest.parts {
@@ -212,7 +215,7 @@ impl Inner {
         }
         let due = |kind| {
             let path = manifest.path(rank, kind);
-            path.ok_or_else(|| invalid(OP, format!("a part must have a file of {kind:?}, got none")))
+            path.ok_or_else(|| SparseError::invalid(OP, format!("a part must have a file of {kind:?}, got none")))
         };
         let values = manifest.path(rank, Kind::Values);
         let graph = MappedGraph::open_npy(due(Kind::RowPtr)?, due(Kind::ColIdx)?, values.as_deref())?;
@@ -223,7 +226,7 @@ impl Inner {
                 let due = vec![nodes[rank + 1] - nodes[rank], usize::try_from(about.width).unwrap_or(usize::MAX)];
                 if store.shape() != due || store.dtype() != DType::F32 {
                     let rule = "the features of a part must be f32 of the shape of the manifest, {right}, got {left}";
-                    return Err(SparseError::ShapeMismatch { op: OP, rule, left: store.shape().to_vec(), right: due });
+                    return Err(SparseError::shape_mismatch(OP, rule, store.shape(), due));
                 }
                 Some(Arc::new(store))
             }
@@ -246,14 +249,7 @@ impl Inner {
             for (position, index) in columns.enumerate() {
                 let found = usize::try_from(index).ok().and_then(|column| counts.get_mut(column));
                 let Some(count) = found else {
-                    return Err(SparseError::IndexOutOfRange {
-                        op,
-                        axis: 1,
-                        low: 0,
-                        size: self.end(),
-                        index,
-                        position,
-                    });
+                    return Err(SparseError::index_out_of_range(op, 1, self.end(), index, position));
                 };
                 *count = count.saturating_add(1);
             }
@@ -294,10 +290,6 @@ fn described(manifest: &Manifest) -> Vec<String> {
         lines.push(format!("part {p}: {files:?}"));
     }
     lines
-}
-
-pub(super) fn invalid(op: &'static str, trouble: impl fmt::Display) -> SparseError {
-    SparseError::Invalid { op, message: trouble.to_string() }
 }
 
 impl fmt::Debug for Partition {

@@ -2,7 +2,6 @@
 
 use super::subgraph::Subgraph;
 use crate::host::HostRows;
-use crate::host::invalid;
 use crate::host::signed;
 use crate::host::unsigned;
 use rand::SeedableRng;
@@ -10,7 +9,7 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
 use sparse_core::graph::{Relabel, TwoWay, mix, partition};
 use sparse_ops::extend::check_square;
-use sparse_ops::{CsrTensor, Result};
+use sparse_ops::{CsrTensor, Result, SparseError};
 use std::fmt;
 use std::sync::Arc;
 
@@ -57,7 +56,8 @@ impl ClusterPartition {
         check_square(OP, adjacency)?;
         let nodes = adjacency.dims()[0];
         if clusters == 0 || clusters > nodes {
-            return invalid(OP, format!("the number of clusters must be in [1, {nodes}], got {clusters}"));
+            let message = format!("the number of clusters must be in [1, {nodes}], got {clusters}");
+            return Err(SparseError::invalid(OP, message));
         }
         let rows = HostRows::of(adjacency.pattern());
         let assignment = unsigned(partition(&TwoWay::new(OP, rows.ptr(), rows.idx())?, clusters));
@@ -98,7 +98,7 @@ impl ClusterPartition {
     pub fn batches(&self, per_batch: usize, seed: u64, epoch: u64) -> Result<impl Iterator<Item = Subgraph> + use<>> {
         const OP: &str = "ClusterPartition::batches";
         if per_batch == 0 {
-            return invalid(OP, "the number of clusters in a batch must be above 0, got 0".into());
+            return Err(SparseError::invalid(OP, "the number of clusters in a batch must be above 0, got 0"));
         }
         let mut order: Vec<usize> = (0..self.0.members.len()).collect();
         order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(mix(seed, epoch)));

@@ -2,13 +2,12 @@
 
 use super::neighbors::NeighborBatch;
 use super::sampler::NeighborSampler;
-use crate::host::invalid;
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
 use sparse_core::graph::mix;
-use sparse_ops::Result;
 use sparse_ops::extend::check_ids;
+use sparse_ops::{Result, SparseError};
 use std::fmt;
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -58,7 +57,7 @@ impl NeighborLoader {
         const OP: &str = "NeighborLoader::new";
         check_ids(OP, seeds, sampler.nodes())?;
         if batch_size == 0 {
-            return invalid(OP, "the batch size must be above 0, got 0".into());
+            return Err(SparseError::invalid(OP, "the batch size must be above 0, got 0"));
         }
         let seeds = Arc::new(seeds.to_vec());
         Ok(Self { sampler, seeds, batch_size, shuffle: true, drop_last: false, workers: 2, prefetch: 2, seed: 0 })

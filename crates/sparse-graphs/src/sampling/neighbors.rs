@@ -257,6 +257,6 @@ impl NeighborBatch {
     }
 
     fn check(&self, op: &'static str, what: &'static str, expected: usize, got: usize) -> Result<()> {
-        if expected == got { Ok(()) } else { Err(SparseError::LengthMismatch { op, what, expected, got }) }
+        if expected == got { Ok(()) } else { Err(SparseError::length_mismatch(op, what, expected, got)) }
     }
 }

@@ -1,9 +1,8 @@
 //! Global ids and local ids.
 
-use crate::host::invalid;
 use burn::tensor::{Device, Int, Tensor};
-use sparse_ops::Result;
 use sparse_ops::extend::index_below;
+use sparse_ops::{Result, SparseError};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -69,12 +68,11 @@ impl NodeMap {
     ///
     /// `invalid` for an id that is not here.
     pub fn to_local(&self, ids: &[usize]) -> Result<Vec<usize>> {
-        let local = |(position, &id): (usize, &usize)| match self.find(id) {
-            Some(local) => Ok(local),
-            None => invalid(
-                "NodeMap::to_local",
-                format!("a node must be one of the {} nodes of the map, got {id} at position {position}", self.len()),
-            ),
+        let local = |(position, &id): (usize, &usize)| {
+            self.find(id).ok_or_else(|| {
+                let rule = format!("a node must be one of the {} nodes of the map", self.len());
+                SparseError::invalid("NodeMap::to_local", format!("{rule}, got {id} at position {position}"))
+            })
         };
         ids.iter().enumerate().map(local).collect()
     }

@@ -2,7 +2,6 @@
 
 use super::neighbors::{NeighborBatch, Source, Values};
 use crate::host::HostRows;
-use crate::host::invalid;
 use crate::host::signed;
 use crate::transform::try_to_undirected;
 use burn::config::Config;
@@ -12,7 +11,7 @@ use sparse_core::graph::{Draw, GraphStore, Hops, Relabel, Slices, mix, sample_ho
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Parts, check_ids, check_square, read_data};
 use sparse_ops::ops::Reduce;
-use sparse_ops::{CsrTensor, Result};
+use sparse_ops::{CsrTensor, Result, SparseError};
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -164,7 +163,7 @@ impl NeighborSamplerConfig {
             && let Some(at) = values.iter().position(|weight| !(0.0..f32::INFINITY).contains(weight))
         {
             let message = format!("a weight must be finite and not negative, got {} at position {at}", values[at]);
-            return invalid(OP, message);
+            return Err(SparseError::invalid(OP, message));
         }
         let ones = !adjacency.is_tracked() && values.iter().all(|&value| value == 1.0);
         let source = Source {
@@ -195,7 +194,7 @@ impl NeighborSamplerConfig {
         self.check()?;
         if self.direction != Direction::Rows {
             let message = format!("store the transpose: a store is sampled by rows, got {:?}", self.direction);
-            return invalid(OP, message);
+            return Err(SparseError::invalid(OP, message));
         }
         let values = if store.has_values() { Values::Store(store.clone()) } else { Values::Ones };
         let source = Source { device: device.clone(), dtype: float_dtype(device), nodes: store.nodes(), values };
@@ -204,19 +203,19 @@ impl NeighborSamplerConfig {
 
     fn check(&self) -> Result<()> {
         if self.fan_outs.is_empty() {
-            return invalid(OP, "there must be a fan-out for each layer, got none".into());
+            return Err(SparseError::invalid(OP, "there must be a fan-out for each layer, got none"));
         }
         if let Some(hop) = self.fan_outs.iter().position(|&fan_out| fan_out == 0) {
             let message =
                 format!("use NeighborSampler::ALL for every neighbour: a fan-out must be above 0, got 0 for hop {hop}");
-            return invalid(OP, message);
+            return Err(SparseError::invalid(OP, message));
         }
         if self.replace
             && let Some(fan_out) = self.fan_outs.iter().find(|&&fan_out| fan_out > i32::MAX as usize)
         {
             let message =
                 format!("a fan-out with replacement must be below 2^31 (ALL is for draws without it), got {fan_out}");
-            return invalid(OP, message);
+            return Err(SparseError::invalid(OP, message));
         }
         Ok(())
     }

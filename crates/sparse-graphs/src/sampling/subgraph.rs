@@ -2,7 +2,6 @@
 
 use super::node_map::NodeMap;
 use crate::host::HostRows;
-use crate::host::invalid;
 use crate::host::narrow_index;
 use crate::host::signed;
 use crate::host::take;
@@ -99,14 +98,14 @@ pub fn try_induced_subgraph(adjacency: &CsrTensor<2>, nodes: &[usize]) -> Result
     let all = adjacency.dims()[0];
     check_ids(OP, nodes, all)?;
     if nodes.len() > Relabel::MOST {
-        let (what, limit) = ("the number of nodes of a subgraph", Relabel::MOST as u128);
-        return Err(SparseError::Overflow { op: OP, what, limit, got: nodes.len() as u128 });
+        return Err(SparseError::overflow(OP, "the number of nodes of a subgraph", Relabel::MOST, nodes.len()));
     }
     let labels = Relabel::of(&signed(nodes), all);
     if let Some((position, node)) =
         nodes.iter().enumerate().find(|&(local, &node)| labels.find(node) != Some(local as u32))
     {
-        return invalid(OP, format!("a node must be listed once, got {node} twice, first at position {position}"));
+        let message = format!("a node must be listed once, got {node} twice, first at position {position}");
+        return Err(SparseError::invalid(OP, message));
     }
     Subgraph::induced(OP, adjacency, &HostRows::of(adjacency.pattern()), nodes.to_vec(), &labels)
 }
@@ -141,8 +140,7 @@ pub fn try_k_hop_subgraph(adjacency: &CsrTensor<2>, seeds: &[usize], hops: usize
     let levels = bfs_levels(rows.ptr(), rows.idx(), &signed(seeds), hops);
     let nodes: Vec<usize> = (0..all).filter(|&node| levels[node] >= 0).collect();
     if nodes.len() > Relabel::MOST {
-        let (what, limit) = ("the number of nodes of a subgraph", Relabel::MOST as u128);
-        return Err(SparseError::Overflow { op: OP, what, limit, got: nodes.len() as u128 });
+        return Err(SparseError::overflow(OP, "the number of nodes of a subgraph", Relabel::MOST, nodes.len()));
     }
     let labels = Relabel::of(&signed(&nodes), all);
     Subgraph::induced(OP, adjacency, &rows, nodes, &labels)

@@ -1,13 +1,12 @@
 //! Random walks.
 
 use crate::host::HostRows;
-use crate::host::invalid;
 use crate::host::signed;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use sparse_core::graph::{WalkBias, mix, random_walks};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{check_ids, check_square, index_dtype_for};
-use sparse_ops::{CsrTensor, Result};
+use sparse_ops::{CsrTensor, Result, SparseError};
 use std::fmt;
 use std::sync::Arc;
 
@@ -61,7 +60,8 @@ impl RandomWalks {
         for (name, value) in [("p", p), ("q", q)] {
             // 1 / value must be a number too.
             if !value.is_normal() || value <= 0.0 {
-                return invalid("RandomWalks::with_bias", format!("{name} must be finite and above 0, got {value}"));
+                let message = format!("{name} must be finite and above 0, got {value}");
+                return Err(SparseError::invalid("RandomWalks::with_bias", message));
             }
         }
         self.bias = ((p, q) != (1.0, 1.0)).then_some(WalkBias { p, q });
@@ -81,7 +81,7 @@ impl RandomWalks {
         let width = length.saturating_add(1);
         if Vec::<i64>::new().try_reserve_exact(starts.len().saturating_mul(width)).is_err() || length == usize::MAX {
             let message = format!("walks must fit in memory, got {} of {length} steps", starts.len());
-            return invalid(OP, message);
+            return Err(SparseError::invalid(OP, message));
         }
         let (ptr, idx) = (self.rows.ptr(), self.rows.idx());
         let walks = random_walks(ptr, idx, &signed(starts), length, self.bias, mix(self.seed, draw));

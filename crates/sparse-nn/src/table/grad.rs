@@ -54,7 +54,7 @@ impl RowSparseGrad {
         const OP: &str = "RowSparseGrad::new";
         let ([expected], [got, width]) = (ids.dims(), rows.dims());
         if expected != got {
-            return Err(SparseError::LengthMismatch { op: OP, what: "rows", expected, got });
+            return Err(SparseError::length_mismatch(OP, "rows", expected, got));
         }
         same_device(OP, &ids.device(), &rows.device())?;
         let (ids, plan) = distinct(OP, ids, size)?;
@@ -95,16 +95,13 @@ impl RowSparseGrad {
     pub fn try_sum(grads: Vec<Self>) -> Result<Self> {
         const OP: &str = "RowSparseGrad::sum";
         let Some(first) = grads.first() else {
-            return Err(SparseError::EmptyInput {
-                op: OP,
-                what: "the list of gradients must not be empty, got none".into(),
-            });
+            return Err(SparseError::empty_input(OP, "the list of gradients must not be empty, got none"));
         };
         let shape = |grad: &Self| vec![grad.size, grad.rows.dims()[1]];
         for grad in &grads {
             if shape(grad) != shape(first) {
                 let rule = "gradients must be of one table, got tables {left} and {right}";
-                return Err(SparseError::ShapeMismatch { op: OP, rule, left: shape(first), right: shape(grad) });
+                return Err(SparseError::shape_mismatch(OP, rule, shape(first), shape(grad)));
             }
             same_elements(OP, &first.rows, &grad.rows)?;
         }
@@ -129,8 +126,7 @@ impl RowSparseGrad {
         self.rows = f(self.rows).inner();
         if self.rows.dims() != before.dims() {
             let rule = "the function must keep the shape {left} of the rows, got {right}";
-            let (left, right) = (before.dims().to_vec(), self.rows.dims().to_vec());
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
+            return Err(SparseError::shape_mismatch(OP, rule, before.dims(), self.rows.dims()));
         }
         same_elements(OP, &before, &self.rows)?;
         Ok(self)
@@ -154,8 +150,7 @@ pub(super) fn distinct(op: &'static str, ids: Tensor<1, Int>, size: usize) -> Re
         if ends.iter().any(wrong) {
             let all = read_all(signed(ids));
             let position = all.iter().position(wrong).expect("an end is one of the ids");
-            let index = all[position];
-            return Err(SparseError::IndexOutOfRange { op, axis: 0, low: 0, size, index, position });
+            return Err(SparseError::index_out_of_range(op, 0, size, all[position], position));
         }
     }
     Ok((index_tensor(distinct, index_dtype_for(size)), plan))

@@ -99,16 +99,11 @@ impl RowTable {
         const OP: &str = "RowTable::matmul";
         let rows = self.weight.lazy_shape().dims::<2>()[0];
         if batch.dims()[1] != rows {
-            return Err(SparseError::ShapeMismatch {
-                op: OP,
-                rule: "the batch {left} must have a column for each of the {right:1} rows of the table",
-                left: batch.dims().to_vec(),
-                right: vec![rows],
-            });
+            let rule = "the batch {left} must have a column for each of the {right:1} rows of the table";
+            return Err(SparseError::shape_mismatch(OP, rule, batch.dims(), [rows]));
         }
         if !batch.fill().is_zero() {
-            let (expected, fill) = ("zero", batch.fill().to_string());
-            return Err(SparseError::WrongFill { op: OP, expected, fill, hint: "use with_fill" });
+            return Err(SparseError::wrong_fill(OP, "zero", batch.fill(), "use with_fill"));
         }
         let (ids, compact) = batch.try_compact_columns()?;
         let read = self.read(OP, ids)?;

@@ -191,9 +191,7 @@ fn check(op: &'static str, table: &RowTable, grad: &RowSparseGrad, state: Option
     let shape = table.weight.lazy_shape().dims::<2>();
     let of_grad = [grad.size, grad.rows.dims()[1]];
     // The closure does not panic itself, because a closure loses the caller's line.
-    let mismatch = |rule, left: [usize; 2]| {
-        Err(SparseError::ShapeMismatch { op, rule, left: left.to_vec(), right: shape.to_vec() })
-    };
+    let mismatch = |rule, left: [usize; 2]| Err(SparseError::shape_mismatch(op, rule, left, shape));
     if of_grad != shape {
         expect::<()>(mismatch("the gradient must be of a table {right}, got one of {left}", of_grad));
     }

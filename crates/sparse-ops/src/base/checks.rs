@@ -42,13 +42,16 @@ pub fn same_elements<const D: usize, const E: usize, K: Kind>(
     b: &Tensor<E, K>,
 ) -> Result<()> {
     let (left, right) = (a.dtype(), b.dtype());
-    if left != right {
-        return Err(SparseError::DtypeMismatch { op, left: dtype_name(left), right: dtype_name(right) });
-    }
+    same_dtype(op, left, right)?;
     if !sparse_burn::is_supported(left) {
-        return Err(SparseError::UnsupportedDtype { op, what: "a tensor".into(), dtype: dtype_name(left) });
+        return Err(SparseError::unsupported_dtype(op, "a tensor", dtype_name(left)));
     }
     same_device(op, &a.device(), &b.device())
+}
+
+/// Checks that two dtypes are the same.
+pub(crate) fn same_dtype(op: &'static str, left: DType, right: DType) -> Result<()> {
+    if left == right { Ok(()) } else { Err(SparseError::dtype_mismatch(op, dtype_name(left), dtype_name(right))) }
 }
 
 /// Checks that a device has an element type. Burn panics where it does not.
@@ -58,7 +61,7 @@ pub fn has_dtype(op: &'static str, device: &Device, dtype: DType) -> Result<()> 
     if dtype.is_bool() || device.supports_dtype(dtype) {
         return Ok(());
     }
-    Err(SparseError::UnsupportedDtype { op, what: format!("{device:?}"), dtype: dtype_name(dtype) })
+    Err(SparseError::unsupported_dtype(op, format!("{device:?}"), dtype_name(dtype)))
 }
 
 /// The dtype of a new tensor of this kind: the one that `options` name, or the device's own. Checks that it is of the
@@ -72,7 +75,7 @@ pub fn creation_dtype<K: Kind>(op: &'static str, options: &TensorCreationOptions
     };
     let Some(dtype) = options.dtype else { return Ok(own) };
     if dtype.is_bool() || dtype.is_float() != own.is_float() {
-        return Err(SparseError::DtypeMismatch { op, left: dtype_name(dtype), right: dtype_name(own) });
+        return Err(SparseError::dtype_mismatch(op, dtype_name(dtype), dtype_name(own)));
     }
     has_dtype(op, &options.device, dtype)?;
     Ok(dtype)

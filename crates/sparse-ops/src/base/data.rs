@@ -34,11 +34,11 @@ pub fn converted<K: Kind>(
     let kind = kinds.into_iter().find(|(id, _)| *id == TypeId::of::<K>()).map_or("another kind", |(_, name)| name);
     let (found, dtype) = (data.dtype(), asked.unwrap_or(data.dtype()));
     if kind_name(dtype) != kind {
-        return Err(SparseError::DtypeMismatch { op, left: kind.into(), right: dtype_name(dtype) });
+        return Err(SparseError::dtype_mismatch(op, kind, dtype_name(dtype)));
     }
     // Rounding is for the caller to do.
     if found.is_float() && !dtype.is_float() {
-        return Err(SparseError::DtypeMismatch { op, left: dtype_name(dtype), right: dtype_name(found) });
+        return Err(SparseError::dtype_mismatch(op, dtype_name(dtype), dtype_name(found)));
     }
     has_dtype(op, device, dtype)?;
     if dtype == found || dtype.is_bool() && found.is_bool() {
@@ -48,8 +48,7 @@ pub fn converted<K: Kind>(
         let (low, high) = int_range(dtype).expect("an integer dtype");
         if let Some(value) = data.iter::<i64>().map(i128::from).find(|value| !(low..=high).contains(value)) {
             let limit = if value < 0 { low } else { high }.unsigned_abs();
-            let (what, got) = ("the magnitude of a value", value.unsigned_abs());
-            return Err(SparseError::Overflow { op, what, limit, got });
+            return Err(SparseError::overflow(op, "the magnitude of a value", limit, value.unsigned_abs()));
         }
     }
     Ok(data.convert_dtype(dtype))

@@ -89,10 +89,7 @@ pub fn check_ids(op: &'static str, ids: &[usize], size: usize) -> Result<()> {
 pub(crate) fn check_below(op: &'static str, axis: usize, ids: &[usize], size: usize) -> Result<()> {
     match ids.iter().position(|&id| id >= size) {
         None => Ok(()),
-        Some(position) => {
-            let index = i64::try_from(ids[position]).unwrap_or(i64::MAX);
-            Err(SparseError::IndexOutOfRange { op, axis, low: 0, size, index, position })
-        }
+        Some(position) => Err(SparseError::index_out_of_range(op, axis, size, ids[position], position)),
     }
 }
 

@@ -21,8 +21,8 @@ static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
 
 /// What a reader of files or a conversion may take on this thread, where the default is too much or too little.
 ///
-/// [`run`](Self::run) sets the limits for all that a closure does, on its thread: readers of [`io`](crate::io) and
-/// [`data`](crate::data), conversions of what they gave, and every other operation. Past a limit they give an error
+/// [`run`](Self::run) sets the limits for all that a closure does, on its thread: readers of `io` and
+/// `data`, conversions of what they gave, and every other operation. Past a limit they give an error
 /// that names it; a function without a `Result` panics with this error.
 ///
 /// | limit | a reader | a dense result | row pointers and other tables |

@@ -4,8 +4,8 @@ use super::sync::{Mutex, MutexGuard};
 use sparse_burn::replay::{is_dropped, lookup};
 use std::sync::Arc;
 
-/// The results that were used last, at most so many. Clones share them. Any thread may ask: a result is computed without
-/// the lock, and if two threads compute the same one, the first is kept.
+/// The results that were used last, at most so many. Clones share them. Any thread may ask: a result is computed
+/// without the lock, and if two threads compute the same one, the first is kept.
 #[derive(Clone, Debug)]
 pub struct Recent<T> {
     list: Arc<Mutex<Vec<T>>>,

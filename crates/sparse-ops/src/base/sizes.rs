@@ -33,7 +33,7 @@ pub(crate) fn same_cells(a: &[usize], b: &[usize]) -> bool {
 pub(crate) fn check_sizes(op: &'static str, shape: &[usize]) -> Result<()> {
     for &size in shape {
         if size as u128 > i64::MAX as u128 {
-            return Err(SparseError::Overflow { op, what: "a dimension", limit: i64::MAX as u128, got: size as u128 });
+            return Err(SparseError::overflow(op, "a dimension", i64::MAX, size));
         }
     }
     Ok(())

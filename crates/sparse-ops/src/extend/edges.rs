@@ -13,8 +13,8 @@ use sparse_burn::{BinaryOp, Reduce};
 
 /// The row of `x` at the coordinate of each stored element along `axis`: `[n, F]` to `[nnz, F]`.
 ///
-/// For an adjacency, axis 0 reads the features of targets, axis 1 those of sources. Backward: each row gets the sum over
-/// its elements, by segments that are kept with the pattern, without atomics. (DGL's `copy_u`, `copy_v`.)
+/// For an adjacency, axis 0 reads the features of targets, axis 1 those of sources. Backward: each row gets the sum
+/// over its elements, by segments that are kept with the pattern, without atomics. (DGL's `copy_u`, `copy_v`.)
 pub fn read_at<P: Pattern>(pattern: &P, axis: usize, x: Tensor<2>) -> Tensor<2> {
     read_rows(x, &axis_map(pattern, axis))
 }
@@ -30,8 +30,8 @@ pub fn read_ends<P: Pattern>(pattern: &P, rows: Tensor<2>, cols: Tensor<2>) -> T
 
 /// `out[i] = reduce` of the rows `[nnz, F]` of the elements of matrix row `i`: `[M, F]`, and 0 where there are none.
 ///
-/// Any reduction but [`Reduce::Assign`]. Backward: that of [`put_along_axis`](crate::ops::put_along_axis). Cost: one pass
-/// over the rows; the segments are kept with the pattern. (DGL's `copy_e` with a reducer, PyG's `aggregate`.)
+/// Any reduction but [`Reduce::Assign`]. Backward: that of [`put_along_axis`](crate::ops::put_along_axis). Cost: one
+/// pass over the rows; the segments are kept with the pattern. (DGL's `copy_e` with a reducer, PyG's `aggregate`.)
 pub fn reduce_rows(pattern: &CsrPattern, rows: Tensor<2>, reduce: Reduce) -> Tensor<2> {
     let [count, features] = rows.dims();
     let targets = pattern.shape()[0];
@@ -50,8 +50,8 @@ pub fn reduce_rows(pattern: &CsrPattern, rows: Tensor<2>, reduce: Reduce) -> Ten
     run(put, zeros, rows)
 }
 
-/// The table `[n, F]` with other rows `[k, F]` at the distinct ids `[k]`, on a CPU in its own buffer if nobody else holds
-/// it. Ids are in range and of the index dtype of `n`.
+/// The table `[n, F]` with other rows `[k, F]` at the distinct ids `[k]`, on a CPU in its own buffer if nobody else
+/// holds it. Ids are in range and of the index dtype of `n`.
 pub fn write_rows(table: Tensor<2>, ids: &Tensor<1, Int>, rows: Tensor<2>) -> Tensor<2> {
     let [count, width] = rows.dims();
     if count * width == 0 {

@@ -1,20 +1,22 @@
 //! For people who write operations, layers and file formats of their own: what the layers, files and graphs of this
 //! library are written with, besides the public methods.
 //!
-//! | for | names |
-//! |---|---|
-//! | a backward rule on Burn's tape | [`record`], [`Erased`], [`associate`] |
-//! | a tensor from its parts, and its parts | [`Parts`] |
-//! | structural operations: a new pattern and an index map, then the values | [`RowMap`], [`move_rows`], [`read_rows`], [`RowSums`], [`sum_rows`] |
-//! | patterns of both layouts | [`from_coordinates`], [`arrays`], [`in_layout`], [`by_rows`], [`by_columns`], [`with_diagonal`], [`off_diagonal`] |
-//! | rows at the elements of a matrix: messages along edges | [`read_at`], [`read_ends`], [`reduce_rows`], [`attend`], [`Scores`] |
-//! | dense rows | [`linear`], [`add_bias`], [`sum_dim`], [`expand`], [`write_rows`], [`Drops`], [`wide`], [`nothing`] |
-//! | kernels without a rule, which remove the autodiff association | [`kernel`], [`Compressed`], [`Activation`] |
-//! | what is derived once | [`kept`], [`Derived`], [`Lazy`], [`Recent`] |
-//! | index tensors | [`index_tensor`], [`index_below`], [`ints`], [`signed`], [`index_dtype_for`], [`Exact`], [`along`] |
-//! | numbers of the host | [`read_data`], [`read_all`], [`converted`], [`from_entries`], [`int_range`], [`cells`] |
-//! | checks, whose errors name the operation | [`same_elements`], [`same_device`], [`has_dtype`], [`creation_dtype`], [`check_ids`], [`check_square`], [`check_table`], [`expect`] |
-//! | limits of a reader | [`Allowed`] |
+//! - A backward rule on Burn's tape: [`record`], [`Erased`], [`associate`].
+//! - A tensor from its parts, and its parts: [`Parts`].
+//! - Structural operations: a new pattern and an index map, then the values: [`RowMap`], [`move_rows`], [`read_rows`],
+//!   [`RowSums`], [`sum_rows`].
+//! - Patterns of both layouts: [`from_coordinates`], [`arrays`], [`in_layout`], [`by_rows`], [`by_columns`],
+//!   [`with_diagonal`], [`off_diagonal`].
+//! - Rows at the elements of a matrix: messages along edges: [`read_at`], [`read_ends`], [`reduce_rows`], [`attend`],
+//!   [`Scores`].
+//! - Dense rows: [`linear`], [`add_bias`], [`sum_dim`], [`expand`], [`write_rows`], [`Drops`], [`wide`], [`nothing`].
+//! - Kernels without a rule, which remove the autodiff association: [`kernel`], [`Compressed`], [`Activation`].
+//! - What is derived once: [`kept`], [`Derived`], [`Lazy`], [`Recent`].
+//! - Index tensors: [`index_tensor`], [`index_below`], [`ints`], [`signed`], [`index_dtype_for`], [`Exact`], [`along`].
+//! - Numbers of the host: [`read_data`], [`read_all`], [`converted`], [`from_entries`], [`int_range`], [`cells`].
+//! - Checks, whose errors name the operation: [`same_elements`], [`same_device`], [`has_dtype`], [`creation_dtype`],
+//!   [`check_ids`], [`check_square`], [`check_shape`], [`check_rows`], [`expect`].
+//! - Limits of a reader: [`Allowed`].
 //!
 //! Arguments are right by construction: what is wrong in them may panic or give a wrong result later, and is checked
 //! in debug builds only. Values are rows `[nnz, block]`: one block of the dense dims for each stored coordinate.
@@ -86,5 +88,5 @@ pub use keep::{Derived, kept};
 pub use parts::{
     Parts, arrays, by_columns, by_rows, check_rows, check_shape, coo_pattern, csr_pattern, from_coordinates, in_layout,
 };
-pub use sparse_autograd::{Erased, record};
+pub use sparse_autograd::{Erased, gradcheck, record};
 pub use sparse_burn::{Activation, index_dtype_for, is_gpu, read_data};

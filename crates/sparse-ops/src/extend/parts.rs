@@ -57,8 +57,8 @@ impl<P: Pattern, const D: usize, K: Kind> Parts<P, D, K> for SparseTensor<P, D, 
     }
 }
 
-/// The index arrays of a pattern, as they are exchanged: coordinates, or row pointers and columns, where the pointers of
-/// each matrix of a batch start at 0.
+/// The index arrays of a pattern, as they are exchanged: coordinates, or row pointers and columns, where the pointers
+/// of each matrix of a batch start at 0.
 pub fn arrays<P: Pattern>(pattern: &P) -> Arrays {
     match pattern.arrays() {
         Arrays::Csr(ptr, col) => {

@@ -1,6 +1,7 @@
 //! The parameter.
 
 use super::constant::describe;
+use crate::base::checks::same_dtype;
 use crate::base::kind::{associate, dtype_name};
 use crate::pattern::coo::CooPattern;
 use crate::pattern::csr::CsrPattern;
@@ -143,13 +144,9 @@ impl<P: Pattern, const D: usize> SparseParam<P, D> {
             let rows = f(rows);
             if rows.dims() != shape {
                 let rule = "the function must keep the shape of the rows, got {left} for {right}";
-                let (left, right) = (rows.dims().to_vec(), shape.to_vec());
-                return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
+                return Err(SparseError::shape_mismatch(OP, rule, rows.dims(), shape));
             }
-            if rows.dtype() != dtype {
-                let [left, right] = [rows.dtype(), dtype].map(dtype_name);
-                return Err(SparseError::DtypeMismatch { op: OP, left, right });
-            }
+            same_dtype(OP, rows.dtype(), dtype)?;
             Ok(rows)
         })?;
         Ok(Self { values, ..self })
@@ -170,12 +167,11 @@ pub(super) fn updated(
     f: impl FnOnce(Tensor<2>) -> Result<Tensor<2>>,
 ) -> Result<Param<Tensor<2>>> {
     if values.adapter().is_some() {
-        let message = "use Module::materialize first: the values must not be reparameterized, got an adapter".into();
-        return Err(SparseError::Invalid { op, message });
+        let message = "use Module::materialize first: the values must not be reparameterized, got an adapter";
+        return Err(SparseError::invalid(op, message));
     }
     if !values.dtype().is_float() {
-        let what = "a change of quantized values".into();
-        return Err(SparseError::UnsupportedDtype { op, what, dtype: dtype_name(values.dtype()) });
+        return Err(SparseError::unsupported_dtype(op, "a change of quantized values", dtype_name(values.dtype())));
     }
     let (id, rows, mapper) = values.consume();
     let (device, trained) = (rows.device(), rows.is_require_grad());

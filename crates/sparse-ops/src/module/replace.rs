@@ -1,10 +1,9 @@
 //! Other patterns for a parameter, and the state of optimisers under the change.
 
 use super::param::{SparseParam, updated};
-use crate::base::checks::same_device;
+use crate::base::checks::{same_device, same_dtype};
 use crate::base::empty::cat_rows;
 use crate::base::index::{count_up, index_tensor, read, read_all};
-use crate::base::kind::dtype_name;
 use crate::kernel;
 use crate::pattern::layout::Pattern;
 use crate::pattern::merge::located;
@@ -118,8 +117,7 @@ impl<P: Pattern, const D: usize> SparseParam<P, D> {
         let map = self.map_to(OP, &pattern)?;
         let old = self.nnz();
         if self.fill.is_undefined() && any_new(&map, old) {
-            let hint = "use replace_with to give the new elements a value";
-            return Err(SparseError::UndefinedFill { op: OP, hint });
+            return Err(SparseError::undefined_fill(OP, "use replace_with to give the new elements a value"));
         }
         let fill = self.val().fill_row().inner();
         self.moved(OP, pattern, map, |rows, map| kernel::move_rows(&rows, &fill, map.map()))
@@ -139,11 +137,7 @@ impl<P: Pattern, const D: usize> SparseParam<P, D> {
         if start.dims() != self.dims() {
             return Err(other_shape(OP, &start.dims(), &self.dims()));
         }
-        let [left, right] = [start.dtype(), self.dtype()];
-        if left != right {
-            let [left, right] = [left, right].map(dtype_name);
-            return Err(SparseError::DtypeMismatch { op: OP, left, right });
-        }
+        same_dtype(OP, start.dtype(), self.dtype())?;
         let (old, new) = (self.nnz(), start.nnz());
         let fresh = start.values.clone().inner();
         self.moved(OP, start.pattern().clone(), map, |rows, map| {
@@ -167,8 +161,8 @@ impl<P: Pattern, const D: usize> SparseParam<P, D> {
         }
         same_device(op, &pattern.device(), &self.pattern.device())?;
         if !pattern.is_coalesced() || !self.pattern.is_coalesced() {
-            let message = "use coalesce first: both patterns must store each coordinate once and in order".into();
-            return Err(SparseError::Invalid { op, message });
+            let message = "use coalesce first: both patterns must store each coordinate once and in order";
+            return Err(SparseError::invalid(op, message));
         }
         if pattern.is_same(&self.pattern) {
             return Ok(RowMap::new(count_up(self.nnz(), pattern.coordinates()), self.nnz()));
@@ -195,8 +189,7 @@ fn any_new(map: &RowMap, old: usize) -> bool {
 }
 
 fn other_shape(op: &'static str, got: &[usize], own: &[usize]) -> SparseError {
-    let rule = "the new pattern {left} must have the shape {right} of the parameter";
-    SparseError::ShapeMismatch { op, rule, left: got.to_vec(), right: own.to_vec() }
+    SparseError::shape_mismatch(op, "the new pattern {left} must have the shape {right} of the parameter", got, own)
 }
 
 /// The optimiser with its state on the new patterns of parameters: moments of elements that stay are kept, those of
@@ -211,10 +204,7 @@ fn other_shape(op: &'static str, got: &[usize], own: &[usize]) -> SparseError {
 ///
 /// `length_mismatch` if the state is not that of the old pattern; `invalid` if Burn cannot write or read the state.
 pub fn carry_state(optimizer: ModuleOptimizer, changes: &[PatternChange]) -> Result<ModuleOptimizer> {
-    let invalid = |trouble: String| SparseError::Invalid {
-        op: OP,
-        message: format!("the state must be readable, got {trouble}"),
-    };
+    let invalid = |trouble: String| SparseError::invalid(OP, format!("the state must be readable, got {trouble}"));
     let bytes = optimizer.into_bytes().map_err(|trouble| invalid(trouble.to_string()))?;
     let bytes = carried(bytes, changes, &invalid)?;
     let record = OptimizerRecord::from_bytes(bytes).map_err(|trouble| invalid(trouble.to_string()))?;
@@ -238,13 +228,7 @@ fn carried(bytes: Bytes, changes: &[PatternChange], invalid: &dyn Fn(String) -> 
             let old = tensor.to_bytes().map_err(failed)?;
             let row = width * dtype.size();
             if old.len() != change.old * row {
-                let expected = change.old * row;
-                return Err(SparseError::LengthMismatch {
-                    op: OP,
-                    what: "the bytes of a moment",
-                    expected,
-                    got: old.len(),
-                });
+                return Err(SparseError::length_mismatch(OP, "the bytes of a moment", change.old * row, old.len()));
             }
             // A new element has zero bytes, which are zero in every dtype.
             let mut new = vec![0; positions.len() * row];
@@ -278,6 +262,6 @@ impl PatternChange {
         if rows == self.old && (width == self.block || width == 1) {
             return Ok(Some(width));
         }
-        Err(SparseError::LengthMismatch { op: OP, what: "the state of the parameter", expected: self.old, got: rows })
+        Err(SparseError::length_mismatch(OP, "the state of the parameter", self.old, rows))
     }
 }

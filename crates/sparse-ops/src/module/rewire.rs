@@ -33,7 +33,7 @@ pub enum Growth {
     /// At the free positions of largest `|gradient|`, as in RigL (Evci et al., *Rigging the lottery: making all tickets
     /// winners*, ICML 2020). Of equal ones those first in row-major order are taken. The new values are zero. The
     /// gradient of the loss with respect to the dense equivalent, `[rows, columns]`:
-    /// [`SparseLinear`](crate::nn::SparseLinear) computes it.
+    /// `nn::SparseLinear` computes it.
     Gradient(Tensor<2>),
 }
 
@@ -83,14 +83,13 @@ impl<P: Pattern> SparseParam<P, 2> {
             Growth::None => (vec![], 0.0),
             Growth::Random { deviation, .. } if !(0.0..f64::INFINITY).contains(&deviation) => {
                 let message = format!("the deviation must be finite and not negative, got {deviation}");
-                return Err(SparseError::Invalid { op: OP, message });
+                return Err(SparseError::invalid(OP, message));
             }
             Growth::Random { seed, deviation } => (draw_free(seed, &occupied, free, grow), deviation),
             Growth::Gradient(gradient) => {
                 if gradient.dims() != self.dims() {
                     let rule = "the gradient {left} must have the shape {right} of the parameter";
-                    let (left, right) = (gradient.dims().to_vec(), self.dims().to_vec());
-                    return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
+                    return Err(SparseError::shape_mismatch(OP, rule, gradient.dims(), self.dims()));
                 }
                 same_device(OP, &gradient.device(), &self.device())?;
                 let gradient = numbers(gradient);
@@ -122,24 +121,24 @@ impl<P: Pattern> SparseParam<P, 2> {
         if !self.dense_shape.is_empty() {
             let rule = "the parameter must be a matrix without dense dims, got shape {left} with [sparse, dense] dims \
                         {right}";
-            let (left, right) = (self.dims().to_vec(), vec![self.pattern.shape().len(), self.dense_shape.len()]);
-            return Err(SparseError::ShapeMismatch { op, rule, left, right });
+            let dims = [self.pattern.shape().len(), self.dense_shape.len()];
+            return Err(SparseError::shape_mismatch(op, rule, self.dims(), dims));
         }
         if !self.fill.is_zero() {
             let hint = "elements are dropped as zeros; use with_fill of val, and from_tensor";
-            return Err(SparseError::WrongFill { op, expected: "zero", fill: self.fill.to_string(), hint });
+            return Err(SparseError::wrong_fill(op, "zero", &self.fill, hint));
         }
         if !self.pattern.is_coalesced() {
-            let message = "use coalesce first: each coordinate must be stored once, got an uncoalesced pattern".into();
-            return Err(SparseError::Invalid { op, message });
+            let message = "use coalesce first: each coordinate must be stored once, got an uncoalesced pattern";
+            return Err(SparseError::invalid(op, message));
         }
         if drop > self.nnz() {
             let message = format!("drop must be at most the number of stored elements, got {drop} of {}", self.nnz());
-            return Err(SparseError::Invalid { op, message });
+            return Err(SparseError::invalid(op, message));
         }
         let (all, limit) = (cells(self.pattern.shape()), i64::MAX as u128);
         if all > limit {
-            return Err(SparseError::Overflow { op, what: "the number of positions", limit, got: all });
+            return Err(SparseError::overflow(op, "the number of positions", limit, all));
         }
         Ok(all as usize - (self.nnz() - drop))
     }

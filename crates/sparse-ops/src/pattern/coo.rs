@@ -48,12 +48,8 @@ impl CooPattern {
         check_sizes(op, shape)?;
         let [dims, nnz] = indices.dims();
         if dims != shape.len() {
-            return Err(SparseError::ShapeMismatch {
-                op,
-                rule: "indices {left} must have one row for each sparse dim of {right}",
-                left: vec![dims, nnz],
-                right: shape.to_vec(),
-            });
+            let rule = "indices {left} must have one row for each sparse dim of {right}";
+            return Err(SparseError::shape_mismatch(op, rule, [dims, nnz], shape));
         }
         let indices = signed(indices);
         let coalesced = kernel::validate_coo(op, &indices, shape)?;

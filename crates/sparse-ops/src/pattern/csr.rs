@@ -72,13 +72,13 @@ impl CsrPattern {
                 if [expected, got].contains(&second.dims()[0]) =>
             {
                 let what = "row_ptr, the first argument (SciPy's order is data, indices, indptr),";
-                SparseError::LengthMismatch { op, what, expected, got }
+                SparseError::length_mismatch(op, what, expected, got)
             }
             SparseError::InvalidRowPtr { got, position, .. }
                 if Self::checked(op, second.clone(), first.clone(), shape).is_ok() =>
             {
                 let rule = "be the first argument and col_idx the second (SciPy's order is data, indices, indptr)";
-                SparseError::InvalidRowPtr { op, rule, got, position }
+                SparseError::invalid_row_ptr(op, rule, got, position)
             }
             error => error,
         })
@@ -95,19 +95,13 @@ impl CsrPattern {
         let (batch, rows, cols) = batch_rows_cols(op, shape)?;
         // A batch is one block-diagonal matrix, so its transpose has a row for each column of each matrix.
         if batch as u128 * cols as u128 > i64::MAX as u128 {
-            let got = batch as u128 * cols as u128;
-            return Err(SparseError::Overflow { op, what: "batch * columns", limit: i64::MAX as u128, got });
+            return Err(SparseError::overflow(op, "batch * columns", i64::MAX, batch as u128 * cols as u128));
         }
         same_device(op, &row_ptr.device(), &col_idx.device())?;
         let (row_ptr, col_idx) = (signed(row_ptr), signed(col_idx));
         let nnz = col_idx.dims()[0];
-        let total =
-            batch.checked_mul(rows).filter(|&total| total <= i64::MAX as usize).ok_or(SparseError::Overflow {
-                op,
-                what: "batch * rows",
-                limit: i64::MAX as u128,
-                got: batch as u128 * rows as u128,
-            })?;
+        let total = batch.checked_mul(rows).filter(|&total| total <= i64::MAX as usize);
+        let total = total.ok_or(SparseError::overflow(op, "batch * rows", i64::MAX, batch as u128 * rows as u128))?;
         // The error of a batch names the entry of `given`, so the host looks for it.
         let given = row_ptr.clone();
         let host_joined = || sparse_core::join_row_ptr(op, batch, rows, &read_all(given.clone()));
@@ -263,16 +257,16 @@ fn joined_row_ptr(row_ptr: &Tensor<1, Int>, [batch, rows]: [usize; 2], nnz: usiz
     Some(Tensor::cat(vec![starts, before.narrow(0, batch, 1)], 0))
 }
 
+fn other_rank(op: &'static str, shape: &[usize]) -> SparseError {
+    let rule = "CSR must have rank 2 or 3 (use COO for any other), got shape {left}";
+    SparseError::shape_mismatch(op, rule, shape, [2, 3])
+}
+
 fn batch_rows_cols(op: &'static str, shape: &[usize]) -> Result<(usize, usize, usize)> {
     match *shape {
         [rows, cols] => Ok((1, rows, cols)),
         [batch, rows, cols] => Ok((batch, rows, cols)),
-        _ => Err(SparseError::ShapeMismatch {
-            op,
-            rule: "CSR must have rank 2 or 3 (use COO for any other), got shape {left}",
-            left: shape.to_vec(),
-            right: vec![2, 3],
-        }),
+        _ => Err(other_rank(op, shape)),
     }
 }
 
@@ -329,14 +323,11 @@ impl Structure for CsrPattern {
         let ([batch, rows, cols], what) = match *shape {
             [rows, cols] => ([1, rows, cols], "a dimension"),
             [batch, rows, cols] => ([batch, rows, cols], "batch * rows and batch * columns"),
-            _ => {
-                let rule = "CSR must have rank 2 or 3 (use COO for any other), got shape {left}";
-                return Err(SparseError::ShapeMismatch { op, rule, left: shape.to_vec(), right: vec![2, 3] });
-            }
+            _ => return Err(other_rank(op, shape)),
         };
         let got = batch as u128 * rows.max(cols) as u128;
         if got > i64::MAX as u128 {
-            return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got });
+            return Err(SparseError::overflow(op, what, i64::MAX, got));
         }
         check_rows(op, batch * rows, held)
     }

@@ -102,13 +102,9 @@ impl<K: Kind> Fill<K> {
         let Self::Value(FillValue::Block(mut block)) = self else { return Ok(self) };
         let (elements, own) = (block.row.dims()[1], dense_shape.iter().product::<usize>());
         if elements != 1 && block.shape != dense_shape && block.shape != [own] {
-            return Err(SparseError::ShapeMismatch {
-                op,
-                rule: "the fill {left} must be one number, have the shape {right} of the dense dims, or be a list of \
-                       their elements",
-                left: block.shape,
-                right: dense_shape.to_vec(),
-            });
+            let rule = "the fill {left} must be one number, have the shape {right} of the dense dims, or be a list of \
+                        their elements";
+            return Err(SparseError::shape_mismatch(op, rule, block.shape, dense_shape));
         }
         block.shape = vec![elements];
         Ok(Self::Value(FillValue::Block(block)))

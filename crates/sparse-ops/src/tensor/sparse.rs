@@ -139,8 +139,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if R != 1 + self.dense_shape.len() {
             let rule =
                 "values have rank 1 + the number of dense dims: ask for values::<{right:1}>, got values::<{left:1}>";
-            let right = vec![1 + self.dense_shape.len()];
-            return Err(SparseError::ShapeMismatch { op: "values", rule, left: vec![R], right });
+            return Err(SparseError::shape_mismatch("values", rule, [R], [1 + self.dense_shape.len()]));
         }
         let mut shape = [self.nnz(); R];
         shape[1..].copy_from_slice(&self.dense_shape);
@@ -196,7 +195,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let (dims, sparse) = (values.dims(), self.pattern.shape());
         if sparse.len() + R != D2 + 1 {
             let rule = "the sparse dims {left} and the dims of the values after nnz must make the rank {right:1}";
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left: sparse.to_vec(), right: vec![D2] });
+            return Err(SparseError::shape_mismatch(OP, rule, sparse, [D2]));
         }
         let rows = value_rows(OP, values, self.nnz(), &dims[1..])?;
         same_device(OP, &self.device(), &rows.device())?;
@@ -295,19 +294,14 @@ pub(crate) fn value_rows<const R: usize, K: Kind>(
 ) -> Result<Tensor<2, K>> {
     let dims = values.dims();
     if !sparse_burn::is_supported(values.dtype()) {
-        let what = "a sparse tensor".to_string();
-        return Err(SparseError::UnsupportedDtype { op, what, dtype: dtype_name(values.dtype()) });
+        return Err(SparseError::unsupported_dtype(op, "a sparse tensor", dtype_name(values.dtype())));
     }
     if dims[0] != nnz {
-        return Err(SparseError::LengthMismatch { op, what: "values", expected: nnz, got: dims[0] });
+        return Err(SparseError::length_mismatch(op, "values", nnz, dims[0]));
     }
     if dims[1..] != *dense_shape {
-        return Err(SparseError::ShapeMismatch {
-            op,
-            rule: "values must have the shape {right} of the dense dims after nnz, got {left}",
-            left: dims[1..].to_vec(),
-            right: dense_shape.to_vec(),
-        });
+        let rule = "values must have the shape {right} of the dense dims after nnz, got {left}";
+        return Err(SparseError::shape_mismatch(op, rule, &dims[1..], dense_shape));
     }
     Ok(values.reshape(Exact([nnz, dense_shape.iter().product()])))
 }

@@ -24,7 +24,7 @@ mod list;
 mod parse;
 
 use super::source::{Limited, Progress, silent, text};
-use parse::{invalid, parse_list};
+use parse::{OP, parse_list};
 use sparse_ops::{Result, SparseError};
 use std::io::BufRead;
 use std::path::Path;
@@ -48,13 +48,9 @@ pub fn read(path: impl AsRef<Path>, options: &Options) -> Result<EdgeList> {
 /// As [`read`].
 pub fn read_with(path: impl AsRef<Path>, options: &Options, progress: &mut Progress<'_>) -> Result<EdgeList> {
     let path = path.as_ref();
-    let name = path.display();
-    let (file, _) =
-        text(path, progress).map_err(|trouble| invalid(format!("{name}: cannot be read, got {trouble}")))?;
-    parse_list(file, options).map_err(|trouble| match trouble {
-        SparseError::Invalid { op, message } => SparseError::Invalid { op, message: format!("{name}: {message}") },
-        other => other,
-    })
+    let open = |trouble| SparseError::invalid(OP, format!("cannot be read, got {trouble}")).in_file(path);
+    let (file, _) = text(path, progress).map_err(open)?;
+    parse_list(file, options).map_err(|trouble| trouble.in_file(path))
 }
 
 /// [`read`] from memory or from a stream.

@@ -9,6 +9,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::BufRead;
 
+pub(super) const OP: &str = "edge_list";
+
 /// What a file does not say itself. [`new`](Options::new) finds out as much as it can.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -82,10 +84,6 @@ impl Options {
     }
 }
 
-pub(super) fn invalid(message: String) -> SparseError {
-    SparseError::Invalid { op: "edge_list", message }
-}
-
 /// Edges and what is known of the form after the first line.
 struct Collected<'a> {
     options: &'a Options,
@@ -105,13 +103,13 @@ pub(super) fn parse_list(source: impl BufRead, options: &Options) -> Result<Edge
     });
     let mut lines = Lines::separated(source, separator);
     let mut found: Option<Collected<'_>> = None;
-    while let Some((number, line)) = lines.next().map_err(invalid)? {
+    while let Some((number, line)) = lines.next().map_err(|message| SparseError::invalid(OP, message))? {
         // A mark of the encoding, which spreadsheets write.
         let line = if number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
         if [&b"#"[..], b"%", b"//"].iter().any(|mark| line.starts_with(mark)) {
             continue;
         }
-        let at = |message: String| invalid(format!("line {number}: {message}"));
+        let at = |message: String| SparseError::invalid(OP, format!("line {number}: {message}"));
         let Some(list) = &mut found else {
             let mut list = Collected::new(line, options);
             let header = options.header.unwrap_or_else(|| list.is_header(line));

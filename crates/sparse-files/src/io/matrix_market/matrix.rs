@@ -121,8 +121,7 @@ impl MatrixMarket {
         const OP: &str = "to_coo_int";
         let values = match &self.values {
             Values::Real(_) => {
-                let (left, right) = ("integer".into(), "real".into());
-                return Err(SparseError::DtypeMismatch { op: OP, left, right });
+                return Err(SparseError::dtype_mismatch(OP, "integer", "real"));
             }
             Values::Integer(values) => values.clone(),
             Values::Pattern => vec![1; self.coordinates.len()],
@@ -131,8 +130,8 @@ impl MatrixMarket {
         let dtype = creation_dtype::<Int>(OP, &options)?;
         let (low, high) = int_range(dtype).expect("an integer dtype");
         if let Some(value) = values.iter().map(|&value| i128::from(value)).find(|value| !(low..=high).contains(value)) {
-            let (limit, got) = (if value < 0 { low } else { high }.unsigned_abs(), value.unsigned_abs());
-            return Err(SparseError::Overflow { op: OP, what: "the magnitude of a value", limit, got });
+            let limit = if value < 0 { low } else { high }.unsigned_abs();
+            return Err(SparseError::overflow(OP, "the magnitude of a value", limit, value.unsigned_abs()));
         }
         let length = values.len();
         self.coo(Tensor::<1, Int>::from_data(TensorData::new(values, [length]), (&options.device, dtype)))
@@ -157,8 +156,7 @@ impl MatrixMarket {
         for (position, &(row, col)) in self.coordinates.iter().enumerate() {
             for (axis, index, size) in [(0, row, self.rows), (1, col, self.cols)] {
                 if index >= size || index > i64::MAX as usize {
-                    let index = i64::try_from(index).unwrap_or(i64::MAX);
-                    return Err(SparseError::IndexOutOfRange { op: OP, axis, low: 0, size, index, position });
+                    return Err(SparseError::index_out_of_range(OP, axis, size, index, position));
                 }
             }
         }
@@ -189,5 +187,5 @@ names!(Field { Real => "real", Integer => "integer", Pattern => "pattern" });
 names!(Symmetry { General => "general", Symmetric => "symmetric", SkewSymmetric => "skew-symmetric" });
 
 pub(super) fn invalid(message: String) -> SparseError {
-    SparseError::Invalid { op: "matrix_market", message }
+    SparseError::invalid("matrix_market", message)
 }

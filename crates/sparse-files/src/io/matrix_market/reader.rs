@@ -7,7 +7,7 @@ use crate::io::source::Limited;
 use crate::io::source::Progress;
 use crate::io::source::silent;
 use crate::io::source::text;
-use sparse_ops::{Result, SparseError};
+use sparse_ops::Result;
 use std::io::BufRead;
 use std::path::Path;
 
@@ -100,9 +100,6 @@ impl Reader {
         let name = path.display();
         let open = |trouble| invalid(format!("{name}: cannot be read, got {trouble}"));
         let (file, bytes) = text(path, progress).map_err(open)?;
-        parse_checked(self.settings, file, bytes, check).map_err(|trouble| match trouble {
-            SparseError::Invalid { op, message } => SparseError::Invalid { op, message: format!("{name}: {message}") },
-            other => other,
-        })
+        parse_checked(self.settings, file, bytes, check).map_err(|trouble| trouble.in_file(path))
     }
 }

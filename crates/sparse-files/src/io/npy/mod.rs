@@ -81,10 +81,7 @@ pub fn load_with<const D: usize, K: Kind>(
     let file = Counted::open(path, progress);
     let file = file.map_err(|trouble| invalid(format!("{name}: cannot be read, got {trouble}")))?;
     let sure = file.total();
-    read(BufReader::with_capacity(1 << 16, file), sure, options.into()).map_err(|trouble| match trouble {
-        SparseError::Invalid { op, message } => SparseError::Invalid { op, message: format!("{name}: {message}") },
-        other => other,
-    })
+    read(BufReader::with_capacity(1 << 16, file), sure, options.into()).map_err(|trouble| trouble.in_file(path))
 }
 
 /// [`load`] from memory.
@@ -240,11 +237,11 @@ fn finish<const D: usize, K: Kind>(
     let shape = if header.shape.is_empty() { vec![1] } else { header.shape.clone() };
     if shape.len() != D {
         let rule = "the array must have the rank asked for, got shape {left} for rank {right:1}";
-        return Err(SparseError::ShapeMismatch { op, rule, left: header.shape.clone(), right: vec![D] });
+        return Err(SparseError::shape_mismatch(op, rule, header.shape.clone(), [D]));
     }
     // Fortran order is C order of the transpose.
     let stored = if header.fortran { shape.iter().rev().copied().collect() } else { shape };
-    let data = numbers(stored).map_err(|message| SparseError::Invalid { op, message })?;
+    let data = numbers(stored).map_err(|message| SparseError::invalid(op, message))?;
     let data = converted::<K>(op, data, options.dtype, &options.device)?;
     let dtype = data.dtype();
     let tensor = Tensor::from_data(data, (&options.device, dtype));
@@ -279,5 +276,5 @@ pub fn write_to<const D: usize, K: Kind>(mut out: impl Write, tensor: &Tensor<D,
 }
 
 fn invalid(message: String) -> SparseError {
-    SparseError::Invalid { op: OP, message }
+    SparseError::invalid(OP, message)
 }

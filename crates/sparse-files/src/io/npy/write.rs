@@ -21,8 +21,7 @@ pub(crate) fn descr(op: &'static str, dtype: DType) -> Result<&'static str> {
         DType::U64 => "<u8",
         DType::Bool(_) => "|b1",
         other => {
-            let (what, dtype) = ("NumPy".to_string(), dtype_name(other));
-            return Err(SparseError::UnsupportedDtype { op, what, dtype });
+            return Err(SparseError::unsupported_dtype(op, "NumPy", dtype_name(other)));
         }
     })
 }

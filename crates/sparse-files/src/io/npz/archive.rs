@@ -311,9 +311,9 @@ pub(super) fn memory(bytes: &[u8]) -> Store<'_> {
 }
 
 pub(super) fn shape_error(rule: &'static str, left: &[usize], right: &[usize]) -> SparseError {
-    SparseError::ShapeMismatch { op: OP, rule, left: left.to_vec(), right: right.to_vec() }
+    SparseError::shape_mismatch(OP, rule, left, right)
 }
 
 pub(super) fn invalid(message: String) -> SparseError {
-    SparseError::Invalid { op: OP, message }
+    SparseError::invalid(OP, message)
 }

@@ -35,7 +35,7 @@ use burn::tensor::{Tensor, TensorCreationOptions};
 use rawzip::FileReader;
 use read::Reader;
 use sparse_ops::pattern::Pattern;
-use sparse_ops::{Kind, Result, SparseError, SparseTensor};
+use sparse_ops::{Kind, Result, SparseTensor};
 
 use std::path::Path;
 
@@ -77,7 +77,7 @@ pub fn load_with<P: Pattern, K: Kind>(
     progress: &mut Progress<'_>,
 ) -> Result<SparseTensor<P, 2, K>> {
     let path = path.as_ref();
-    Archive::open(path)?.sparse_with(options, progress).map_err(|trouble| of_file(path, trouble))
+    Archive::open(path)?.sparse_with(options, progress).map_err(|trouble| trouble.in_file(path))
 }
 
 /// [`load`] from memory.
@@ -127,7 +127,7 @@ fn to_file<P: Pattern, K: Kind>(path: &Path, matrix: &SparseTensor<P, 2, K>, com
     let arrays = write::arrays(matrix)?;
     let trouble = |trouble| invalid(format!("{}: cannot be written, got {trouble}", path.display()));
     sparse_disk::replace(path, trouble, |out| {
-        write::write(out, arrays, compressed).map_err(|trouble| of_file(path, trouble))
+        write::write(out, arrays, compressed).map_err(|trouble| trouble.in_file(path))
     })
 }
 
@@ -161,7 +161,7 @@ impl Archive<'static> {
         let file = sparse_disk::open(path).map_err(trouble)?;
         let length = file.metadata().map_err(trouble)?.len();
         let directory = Directory::open(Box::new(FileReader::from(file)), length);
-        let directory = directory.map_err(|message| of_file(path, invalid(message)))?;
+        let directory = directory.map_err(|message| invalid(message).in_file(path))?;
         Ok(Self { directory })
     }
 }
@@ -239,14 +239,5 @@ impl<'a> Archive<'a> {
         let matrix = Reader { directory: &mut self.directory, options: options.into(), progress }.matrix()?;
         self.directory.finish(progress);
         Ok(matrix)
-    }
-}
-
-fn of_file(path: &Path, trouble: SparseError) -> SparseError {
-    match trouble {
-        SparseError::Invalid { op, message } => {
-            SparseError::Invalid { op, message: format!("{}: {message}", path.display()) }
-        }
-        other => other,
     }
 }

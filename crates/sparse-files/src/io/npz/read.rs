@@ -120,8 +120,7 @@ impl Reader<'_, '_, '_> {
         let row_ptr = upload(row_ptr, pointers, &shape, &self.options.device)?;
         let col_idx = upload(col_idx, columns, &shape, &self.options.device)?;
         if values.dims() != columns {
-            let (expected, got) = (columns[0], values.dims()[0]);
-            return Err(SparseError::LengthMismatch { op: OP, what: "`data`", expected, got });
+            return Err(SparseError::length_mismatch(OP, "`data`", columns[0], values.dims()[0]));
         }
         match csr_pattern(OP, row_ptr.clone(), col_idx.clone(), &shape) {
             Ok(pattern) => CsrTensor::from_pattern(pattern, values),
@@ -154,8 +153,7 @@ impl Reader<'_, '_, '_> {
         } else {
             let (row, col) = (self.numbers("row")?, self.numbers("col")?);
             if row.len() != col.len() {
-                let (expected, got) = (row.len(), col.len());
-                return Err(SparseError::LengthMismatch { op: OP, what: "`col`", expected, got });
+                return Err(SparseError::length_mismatch(OP, "`col`", row.len(), col.len()));
             }
             row.joined(col)
         };
@@ -163,8 +161,7 @@ impl Reader<'_, '_, '_> {
         let nnz = indices.len() / 2;
         let indices = upload(indices, [2, nnz], &shape, &self.options.device)?;
         if values.num_elements() != nnz {
-            let got = values.num_elements();
-            return Err(SparseError::LengthMismatch { op: OP, what: "`data`", expected: nnz, got });
+            return Err(SparseError::length_mismatch(OP, "`data`", nnz, values.num_elements()));
         }
         let pattern = coo_pattern(OP, indices, &shape)?;
         CooTensor::from_pattern(pattern, self.upload::<K>(values))
@@ -180,21 +177,19 @@ impl Reader<'_, '_, '_> {
             return Err(shape_error(rule, &[rows, cols], &[height, width]));
         }
         if block_idx.len() < blocks {
-            let (expected, got) = (blocks, block_idx.len());
-            return Err(SparseError::LengthMismatch { op: OP, what: "`indices`", expected, got });
+            return Err(SparseError::length_mismatch(OP, "`indices`", blocks, block_idx.len()));
         }
         check_rows(OP, rows, values.num_elements() + block_ptr.len())?;
         let (block_ptr, block_idx) = (block_ptr.wide(), block_idx.wide());
         let expected = rows / height + 1;
         if block_ptr.len() != expected {
-            return Err(SparseError::LengthMismatch { op: OP, what: "`indptr`", expected, got: block_ptr.len() });
+            return Err(SparseError::length_mismatch(OP, "`indptr`", expected, block_ptr.len()));
         }
         let stored = block_ptr[expected - 1].clamp(0, blocks as i64) as usize;
         row_ids(&block_ptr, stored)?;
         let bound = (cols / width) as i64;
         if let Some(position) = block_idx[..stored].iter().position(|index| !(0..bound).contains(index)) {
-            let (size, index) = (bound as usize, block_idx[position]);
-            return Err(SparseError::IndexOutOfRange { op: OP, axis: 1, low: 0, size, index, position });
+            return Err(SparseError::index_out_of_range(OP, 1, bound as usize, block_idx[position], position));
         }
         let length = stored * height * width;
         let (mut row_ptr, mut col_idx, mut order) =
@@ -220,11 +215,8 @@ impl Reader<'_, '_, '_> {
 
 /// The row of every element, from row pointers that may be wrong.
 fn row_ids(row_ptr: &[i64], nnz: usize) -> Result<Vec<i64>> {
-    let wrong = |rule, position: usize| SparseError::InvalidRowPtr {
-        op: OP,
-        rule,
-        got: row_ptr.get(position).copied().unwrap_or(0),
-        position,
+    let wrong = |rule, position: usize| {
+        SparseError::invalid_row_ptr(OP, rule, row_ptr.get(position).copied().unwrap_or(0), position)
     };
     if row_ptr.first() != Some(&0) {
         return Err(wrong("start at 0", 0));

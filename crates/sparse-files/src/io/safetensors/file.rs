@@ -229,5 +229,5 @@ pub(super) fn read_heads(header: &Metadata) -> Result<BTreeMap<String, Head>, St
 }
 
 pub(super) fn invalid(message: String) -> SparseError {
-    SparseError::Invalid { op: OP, message }
+    SparseError::invalid(OP, message)
 }

@@ -129,8 +129,7 @@ pub(super) fn from_arrays<'a, P: Pattern, const D: usize, K: Kind>(
     // Elements without a byte, which a header can claim any number of.
     let limit = i32::MAX as usize;
     if sparse.is_empty() && block == 0 && nnz > limit {
-        let (limit, got) = (limit as u128, nnz as u128);
-        return Err(SparseError::Overflow { op: OP, what: "the number of empty blocks", limit, got });
+        return Err(SparseError::overflow(OP, "the number of empty blocks", limit, nnz));
     }
     let pattern: P = pattern(head.layout, sparse, head.coalesced, Some(nnz), &find, device)?;
     let data = host::<K>("values", values, [nnz, block])?;
@@ -202,7 +201,7 @@ fn pattern<'a, P: Pattern>(
             if let Some(nnz) = values
                 && columns != nnz
             {
-                return Err(SparseError::LengthMismatch { op: OP, what: "`values`", expected: columns, got: nnz });
+                return Err(SparseError::length_mismatch(OP, "`values`", columns, nnz));
             }
             let row_ptr = upload_indices("row_ptr", row_ptr, [pointers], sparse, device)?;
             let col_idx = upload_indices("col_idx", col_idx, [columns], sparse, device)?;
@@ -216,7 +215,7 @@ fn block_of(dense: &[usize]) -> Result<usize> {
     let padded = cells(&dense.iter().map(|&size| size.max(1)).collect::<Vec<_>>());
     let limit = i64::MAX as u128;
     if padded > limit {
-        return Err(SparseError::Overflow { op: OP, what: "the dense dims", limit, got: padded });
+        return Err(SparseError::overflow(OP, "the dense dims", limit, padded));
     }
     Ok(dense.iter().product())
 }
@@ -234,8 +233,8 @@ fn upload_indices<const R: usize>(
         Dtype::I32 => DType::I32,
         Dtype::I64 => DType::I64,
         other => {
-            let (what, dtype) = (format!("an index array (`{name}`)"), other.to_string().to_lowercase());
-            return Err(SparseError::UnsupportedDtype { op: OP, what, dtype });
+            let dtype = other.to_string().to_lowercase();
+            return Err(SparseError::unsupported_dtype(OP, format!("an index array (`{name}`)"), dtype));
         }
     };
     let data = TensorData::from_bytes(native(array), shape, dtype);
@@ -257,7 +256,7 @@ fn upload_indices<const R: usize>(
 fn host<K: Kind>(name: &str, array: &Array, shape: impl Into<burn::tensor::Shape>) -> Result<TensorData> {
     let Some((_, dtype)) = DTYPES.into_iter().find(|&(dtype, _)| dtype == array.dtype) else {
         let dtype = array.dtype.to_string().to_lowercase();
-        return Err(SparseError::UnsupportedDtype { op: OP, what: format!("a sparse tensor (`{name}`)"), dtype });
+        return Err(SparseError::unsupported_dtype(OP, format!("a sparse tensor (`{name}`)"), dtype));
     };
     let kind = if dtype.is_float() {
         TypeId::of::<Float>()
@@ -269,7 +268,7 @@ fn host<K: Kind>(name: &str, array: &Array, shape: impl Into<burn::tensor::Shape
     if kind != TypeId::of::<K>() {
         let asked = [(TypeId::of::<Float>(), "float"), (TypeId::of::<Bool>(), "bool"), (TypeId::of::<Int>(), "int")];
         let left = asked.into_iter().find(|(id, _)| *id == TypeId::of::<K>()).map_or("another kind", |(_, name)| name);
-        return Err(SparseError::DtypeMismatch { op: OP, left: left.into(), right: dtype_name(dtype) });
+        return Err(SparseError::dtype_mismatch(OP, left, dtype_name(dtype)));
     }
     if let (true, Some(at)) = (dtype.is_bool(), array.bytes.iter().position(|&byte| byte > 1)) {
         return Err(invalid(format!("`{name}` must be 0 or 1, got {} at position {at}", array.bytes[at])));
@@ -295,7 +294,7 @@ pub(super) fn dense<const D: usize, K: Kind>(name: &str, array: &Array, device: 
 fn fill<K: Kind>(array: &Array, dense: &[usize], values: Dtype, device: &Device) -> Result<Fill<K>> {
     if array.dtype != values {
         let name = |dtype: Dtype| dtype.to_string().to_lowercase();
-        return Err(SparseError::DtypeMismatch { op: OP, left: name(values), right: name(array.dtype) });
+        return Err(SparseError::dtype_mismatch(OP, name(values), name(array.dtype)));
     }
     if !array.shape.is_empty() && array.shape != [1] && array.shape != dense {
         return Err(mismatch("`fill` must be [], [1] or the dense dims", &array.shape, dense));
@@ -317,5 +316,5 @@ fn fill<K: Kind>(array: &Array, dense: &[usize], values: Dtype, device: &Device)
 }
 
 fn mismatch(rule: &'static str, left: &[usize], right: &[usize]) -> SparseError {
-    SparseError::ShapeMismatch { op: OP, rule, left: left.to_vec(), right: right.to_vec() }
+    SparseError::shape_mismatch(OP, rule, left, right)
 }

@@ -272,7 +272,7 @@ fn checked_index<const D: usize, K: Kind>(
     let (shape, given) = (x.dims(), index.dims());
     if (0..D).any(|dim| dim != axis && given[dim] > shape[dim]) {
         let rule = "the indices {left} must not be larger than the tensor {right} except along the dim";
-        return Err(SparseError::ShapeMismatch { op, rule, left: given.to_vec(), right: shape.to_vec() });
+        return Err(SparseError::shape_mismatch(op, rule, given, shape));
     }
     same_device(op, &x.device(), &index.device())?;
     let index = signed(index);
@@ -289,7 +289,7 @@ fn check_source<const D: usize, K: Kind>(
     if src.dims() != shape {
         let (left, right) = (src.dims().to_vec(), shape.to_vec());
         let rule = "the values {left} must have the shape {right} of the indices";
-        return Err(SparseError::ShapeMismatch { op, rule, left, right });
+        return Err(SparseError::shape_mismatch(op, rule, left, right));
     }
     same_elements(op, x, src)
 }
@@ -319,8 +319,7 @@ fn flat_positions<const D: usize, const DI: usize>(
     axes: NdAxes,
 ) -> Result<(Tensor<1, Int>, [usize; D])> {
     let given = index.dims();
-    let mismatch =
-        |rule: &'static str| SparseError::ShapeMismatch { op, rule, left: given.to_vec(), right: dims.to_vec() };
+    let mismatch = |rule: &'static str| SparseError::shape_mismatch(op, rule, given, dims);
     if DI != D + 1 {
         return Err(mismatch("the indices {left} must have one dim more than the tensor {right}"));
     }
@@ -336,7 +335,7 @@ fn flat_positions<const D: usize, const DI: usize>(
     if repeated || axes.len() != named {
         let rule =
             "the last dim of the indices {left} must have one entry for each of the axes {right}, each named once";
-        return Err(SparseError::ShapeMismatch { op, rule, left: given.to_vec(), right: axes });
+        return Err(SparseError::shape_mismatch(op, rule, given, axes));
     }
     let shape: [usize; D] = std::array::from_fn(|dim| given[dim]);
     if (0..D).any(|dim| !axes.contains(&dim) && shape[dim] > dims[dim]) {

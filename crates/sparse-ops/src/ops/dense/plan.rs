@@ -117,7 +117,7 @@ impl IndexPlan {
             return Ok(axis);
         }
         let rule = "the dim must have the size {right:1} of the plan, got shape {left}";
-        Err(SparseError::ShapeMismatch { op, rule, left: dims.to_vec(), right: vec![size] })
+        Err(SparseError::shape_mismatch(op, rule, dims, [size]))
     }
 
     /// The slices of `tensor` that the index names along `dim`; for dim 0 `out[k, ..] = tensor[index[k], ..]`. This is
@@ -200,7 +200,7 @@ impl IndexPlan {
         self.check(OP, given, axis, self.len())?;
         if (0..D).any(|dim| dim != axis && given[dim] != dims[dim]) {
             let rule = "the values {left} must have the shape {right} of the tensor except along the dim";
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left: given.to_vec(), right: dims.to_vec() });
+            return Err(SparseError::shape_mismatch(OP, rule, given, dims));
         }
         same_elements(OP, &tensor, &values)?;
         let (order, ptr) = self.map.groups();

@@ -95,12 +95,8 @@ pub fn try_put_along_axis<const D: usize, K: Kind>(
     let mut full = shape;
     full[axis] = given[axis];
     if (0..D).any(|dim| dim != axis && given[dim] != full[dim] && given[dim] != 1) {
-        return Err(SparseError::ShapeMismatch {
-            op: OP,
-            rule: "indices {left} must broadcast to arr {right} on every dim but `axis`",
-            left: given.to_vec(),
-            right: shape.to_vec(),
-        });
+        let rule = "indices {left} must broadcast to arr {right} on every dim but `axis`";
+        return Err(SparseError::shape_mismatch(OP, rule, given, shape));
     }
     check_reduction(OP, &arr, reduce)?;
     let values = match values.into() {
@@ -126,8 +122,7 @@ pub(crate) fn check_reduction<const D: usize, K: Kind>(
     if !arr.dtype().is_bool() || reduce == Reduce::Assign {
         return Ok(());
     }
-    let what = format!("the reduction {}", reduce.name());
-    Err(SparseError::UnsupportedDtype { op, what, dtype: dtype_name(arr.dtype()) })
+    Err(SparseError::unsupported_dtype(op, format!("the reduction {}", reduce.name()), dtype_name(arr.dtype())))
 }
 
 /// One number for every place of `shape`, as an element of `like`.
@@ -146,12 +141,8 @@ fn broadcast<const D: usize, K: Kind>(
         return Ok(values);
     }
     if (0..D).any(|dim| given[dim] != full[dim] && given[dim] != 1) {
-        return Err(SparseError::ShapeMismatch {
-            op,
-            rule: "values {left} must broadcast to the broadcast indices {right}",
-            left: given.to_vec(),
-            right: full.to_vec(),
-        });
+        let rule = "values {left} must broadcast to the broadcast indices {right}";
+        return Err(SparseError::shape_mismatch(op, rule, given, full));
     }
     Ok(values.expand(Shape::from(full)))
 }

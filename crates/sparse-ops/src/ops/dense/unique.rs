@@ -50,8 +50,7 @@ pub fn try_unique(ids: Tensor<1, Int>) -> Result<(Tensor<1, Int>, IndexPlan)> {
     let ends = read_all(Tensor::cat(vec![keys.clone().min(), keys.clone().max()], 0));
     let (least, largest) = (ends[0], ends[1]);
     if own == DType::U64 && largest == i64::MAX {
-        let (limit, got) = (i64::MAX as u128 - 1, i64::MAX as u128);
-        return Err(SparseError::Overflow { op: OP, what: "an id", limit, got });
+        return Err(SparseError::overflow(OP, "an id", i64::MAX as u128 - 1, i64::MAX));
     }
     let row = |list: Tensor<1, Int>| list.reshape(Exact([1, count]));
     let (distinct, order, ptr) = if least >= 0 {

@@ -1,7 +1,7 @@
 //! Element-wise `+ - * /` of two sparse tensors of one layout.
 
-use crate::base::checks::same_device;
-use crate::base::kind::{Kind, Numeric, dtype_name};
+use crate::base::checks::{same_device, same_dtype};
+use crate::base::kind::{Kind, Numeric};
 use crate::base::scalar::host_apply;
 use crate::pattern::layout::{Pattern, is_full};
 use crate::pattern::merge::{Operand, zip};
@@ -72,9 +72,7 @@ pub(crate) fn check<P: Pattern, const D: usize, K: Kind>(
     b: &SparseTensor<P, D, K>,
 ) -> Result<()> {
     same_structure(op, a, b)?;
-    if a.dtype() != b.dtype() {
-        return Err(SparseError::DtypeMismatch { op, left: dtype_name(a.dtype()), right: dtype_name(b.dtype()) });
-    }
+    same_dtype(op, a.dtype(), b.dtype())?;
     Ok(())
 }
 
@@ -88,7 +86,7 @@ pub(crate) fn same_structure<P: Pattern, const D: usize, K: Kind, K2: Kind>(
     if a.dims() != b.dims() {
         let (left, right) = (a.dims().to_vec(), b.dims().to_vec());
         let rule = "the second tensor {right} must have the shape {left} of the first (expand repeats dims of size 1)";
-        return Err(SparseError::ShapeMismatch { op, rule, left, right });
+        return Err(SparseError::shape_mismatch(op, rule, left, right));
     }
     if a.dense_dims() != b.dense_dims() {
         let name = |dims: usize| format!("{} with {dims} dense dims", P::LAYOUT);

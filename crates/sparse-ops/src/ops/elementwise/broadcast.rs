@@ -1,9 +1,9 @@
 //! `+ - * /` with a dense tensor that broadcasts: stored-only operations, which keep the pattern.
 
-use crate::base::checks::{plain_name, same_device};
+use crate::base::checks::{plain_name, same_device, same_dtype};
 use crate::base::empty::nothing;
 use crate::base::exact::Exact;
-use crate::base::kind::{Kind, Numeric, dtype_name};
+use crate::base::kind::{Kind, Numeric};
 use crate::ops::reductions::folds::Blocks;
 use crate::pattern::layout::Pattern;
 use crate::pattern::maps::{axis_map, flat_index, from_dense_map};
@@ -60,7 +60,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let (shape, given) = (self.dims(), dense.dims());
         if (0..D).any(|dim| given[dim] != shape[dim] && given[dim] != 1) {
             let rule = "the dense tensor {left} must have the size of each dim of {right}, or 1";
-            return Err(SparseError::ShapeMismatch { op: name, rule, left: given.to_vec(), right: shape.to_vec() });
+            return Err(SparseError::shape_mismatch(name, rule, given, shape));
         }
         self.check_stored_only(op, name, dense.dtype(), &dense.device())?;
         let own = self.summed(op);
@@ -108,9 +108,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         dtype: burn::tensor::DType,
         device: &burn::tensor::Device,
     ) -> Result<()> {
-        if self.dtype() != dtype {
-            return Err(SparseError::DtypeMismatch { op, left: dtype_name(self.dtype()), right: dtype_name(dtype) });
-        }
+        same_dtype(op, self.dtype(), dtype)?;
         same_device(op, &self.device(), device)?;
         let scales = matches!(what, BinaryOp::Mul | BinaryOp::Div);
         if self.fill.is_undefined() || (scales && self.fill.is_zero()) {
@@ -123,7 +121,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
             "use to_dense first, or with_fill(Fill::Undefined) for the stored elements alone: a sum has another value \
              at every element that is not stored"
         };
-        Err(SparseError::WouldDensify { op, what: "the result", elements: self.num_elements(), limit: 0, hint })
+        Err(SparseError::would_densify(op, self.num_elements(), hint))
     }
 }
 

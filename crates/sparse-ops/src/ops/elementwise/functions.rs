@@ -149,7 +149,7 @@ fn ones<K: Kind>(rows: Tensor<2, K>) -> Tensor<2, K> {
 }
 
 fn check_divisor(op: &'static str, holds: bool) -> Result<()> {
-    if holds { Ok(()) } else { Err(SparseError::Invalid { op, message: "the divisor must not be 0".into() }) }
+    if holds { Ok(()) } else { Err(SparseError::invalid(op, "the divisor must not be 0")) }
 }
 
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
@@ -185,7 +185,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let power: i32 = power.elem();
         if power < 0 && !self.dtype().is_float() {
             let message = format!("the power of integers must not be negative, got {power}: float() makes them floats");
-            return Err(SparseError::Invalid { op: "powi_scalar", message });
+            return Err(SparseError::invalid("powi_scalar", message));
         }
         let power_of = move |rows: Tensor<2, K>| {
             let mut product: Option<Tensor<2, K>> = None;

@@ -88,7 +88,7 @@ pub(crate) fn bool_fill(value: bool) -> Fill<Bool> {
 
 pub(crate) fn changed_shape(op: &'static str, got: [usize; 2], expected: [usize; 2]) -> SparseError {
     let rule = "the function must keep the shape of the rows, got {left} for {right}";
-    SparseError::ShapeMismatch { op, rule, left: got.to_vec(), right: expected.to_vec() }
+    SparseError::shape_mismatch(op, rule, got, expected)
 }
 
 /// Checks the row that a function gave for the fill.
@@ -99,7 +99,7 @@ pub(crate) fn check_fill<K: Kind>(op: &'static str, fill: &Fill<K>, block: usize
     }
     let rule = "the function must keep the shape of the fill's row too, got {left} for {right} (map_stored and \
                 zip_stored leave fills out)";
-    Err(SparseError::ShapeMismatch { op, rule, left: own.row().dims().to_vec(), right: vec![1, block] })
+    Err(SparseError::shape_mismatch(op, rule, own.row().dims(), [1, block]))
 }
 
 /// `f` of the stored values. Without any, `f` is not called on them: some devices cannot launch over nothing.

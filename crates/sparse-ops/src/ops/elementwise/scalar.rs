@@ -115,8 +115,8 @@ pub(crate) fn one_number<K: Kind>(
     number: Tensor<1, K>,
 ) -> Result<Tensor<2, K>> {
     if number.dims() != [1] {
-        let (rule, left) = ("a number in a tensor must have shape {right}, got {left}", number.dims().to_vec());
-        return Err(SparseError::ShapeMismatch { op, rule, left, right: vec![1] });
+        let rule = "a number in a tensor must have shape {right}, got {left}";
+        return Err(SparseError::shape_mismatch(op, rule, number.dims(), [1]));
     }
     same_elements(op, values, &number)?;
     Ok(number.reshape(Exact([1, 1])))

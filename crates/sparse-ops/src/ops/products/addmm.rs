@@ -54,7 +54,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let given = c.dims();
         if (0..D).any(|dim| given[dim] != shape[dim] && given[dim] != 1) {
             let rule = "the tensor added {left} must broadcast to the product {right}";
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left: given.to_vec(), right: shape.to_vec() });
+            return Err(SparseError::shape_mismatch(OP, rule, given, shape));
         }
         same_elements(OP, &c, &dense)?;
         if let Some((own, back)) = widened(self) {

@@ -87,16 +87,13 @@ pub fn try_attention<P: Pattern, const D: usize, const DM: usize, KM: Kind>(
         (out == with(left, columns)).then_some([left, right, values])
     });
     let Some([left, right, values]) = fitting else {
-        return Err(SparseError::ShapeMismatch {
-            op: OP,
-            rule: "query [.., M, heads.., F], key [.., N, heads.., F] and value [.., N, heads.., G] must fit the \
-                   sparse dims [.., M, N] of the mask, got {left} (of query, key and value) and {right}",
-            left: query.dims().into_iter().chain(key.dims()).chain(value.dims()).collect(),
-            right: shape.to_vec(),
-        });
+        let rule = "query [.., M, heads.., F], key [.., N, heads.., F] and value [.., N, heads.., G] must fit the \
+                    sparse dims [.., M, N] of the mask, got {left} (of query, key and value) and {right}";
+        let given = [&query.dims()[..], &key.dims(), &value.dims()].concat();
+        return Err(SparseError::shape_mismatch(OP, rule, given, shape));
     };
     if !(0.0..1.0).contains(&dropout) {
-        return Err(SparseError::Invalid { op: OP, message: format!("dropout must be in [0, 1), got {dropout}") });
+        return Err(SparseError::invalid(OP, format!("dropout must be in [0, 1), got {dropout}")));
     }
     same_elements(OP, &query, &key)?;
     same_elements(OP, &query, &value)?;

@@ -66,16 +66,14 @@ impl ConjugateGradientConfig {
         let (shape, [rows, _]) = (b.dims(), a.dims());
         if D > 2 || D == 0 || shape[0] != rows {
             let rule = "the right-hand side {left} must be [N] or [N, F] for a matrix {right}";
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left: shape.to_vec(), right: a.dims().to_vec() });
+            return Err(SparseError::shape_mismatch(OP, rule, shape, a.dims()));
         }
         if !a.fill.is_zero() {
-            let (expected, fill) = ("zero", a.fill.to_string());
-            return Err(SparseError::WrongFill { op: OP, expected, fill, hint: "use with_fill" });
+            return Err(SparseError::wrong_fill(OP, "zero", &a.fill, "use with_fill"));
         }
         same_elements(OP, &a.values, &b)?;
         if is_16_bit(b.dtype()) {
-            let dtype = dtype_name(b.dtype());
-            return Err(SparseError::UnsupportedDtype { op: OP, what: "a linear system".into(), dtype });
+            return Err(SparseError::unsupported_dtype(OP, "a linear system", dtype_name(b.dtype())));
         }
         if shape.contains(&0) {
             return Ok(b);
@@ -127,7 +125,7 @@ fn iterate(op: &'static str, a: &CsrTensor<2>, b: Tensor<2>, tolerance: f64, mos
 }
 
 fn iterate_scaled(op: &'static str, a: &CsrTensor<2>, b: Tensor<2>, tolerance: f64, most: usize) -> Solution {
-    let trouble = |message: String| Err(SparseError::Invalid { op, message });
+    let trouble = |message: String| Err(SparseError::invalid(op, message));
     let mut x = b.zeros_like();
     let (mut residual, mut direction) = (b.clone(), b.clone());
     let mut size = sum_dim(b.clone().powi_scalar(2), 0);

@@ -58,8 +58,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
             (a, b) if a.is_zero() && b.is_zero() => Fill::Zero,
             _ => {
                 let hint = "use to_dense first: only zero fills, or two undefined ones, leave one fill";
-                let elements = sizes[0].saturating_mul(sizes[1]);
-                return Err(SparseError::WouldDensify { op: OP, what: "the result", elements, limit: 0, hint });
+                return Err(SparseError::would_densify(OP, sizes[0].saturating_mul(sizes[1]), hint));
             }
         };
         let (a, b) = (self.coalesce(), other.coalesce());
@@ -68,7 +67,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         for (what, got) in [("a dimension", sizes[0]), ("a dimension", sizes[1]), ("the number of elements", products)]
         {
             if got > limit {
-                return Err(SparseError::Overflow { op: OP, what, limit, got });
+                return Err(SparseError::overflow(OP, what, limit, got));
             }
         }
         let held = a.pattern.memo().held().saturating_add(b.pattern.memo().held());

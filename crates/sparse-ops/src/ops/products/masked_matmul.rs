@@ -42,13 +42,9 @@ pub fn try_masked_matmul<P: Pattern, const D: usize, K: Numeric, KM: Kind>(
             && right[..D - 2] == shape[..D - 2]
     };
     let Some(matrix) = matrix.filter(fits) else {
-        return Err(SparseError::ShapeMismatch {
-            op: OP,
-            rule: "x [.., M, F] x y [.., F, N] must have the shape [.., M, N] of the mask, got {left} (of x, then of \
-                   y) and {right}",
-            left: left.iter().chain(&right).copied().collect(),
-            right: shape.to_vec(),
-        });
+        let rule = "x [.., M, F] x y [.., F, N] must have the shape [.., M, N] of the mask, got {left} (of x, then of \
+                    y) and {right}";
+        return Err(SparseError::shape_mismatch(OP, rule, [left, right].concat(), shape));
     };
     same_elements(OP, &x, &y)?;
     same_device(OP, &x.device(), &mask.device())?;
@@ -102,13 +98,9 @@ pub fn try_head_sddmm<P: Pattern, const D: usize, const DM: usize, K: Numeric, K
     let matrix = matrix(OP, mask)?;
     let shape = mask.pattern.shape();
     let Some([left, right]) = head_shapes(shape, x.dims(), y.dims()) else {
-        return Err(SparseError::ShapeMismatch {
-            op: OP,
-            rule: "x [.., M, heads.., F] and y [.., N, heads.., F] must fit the sparse dims [.., M, N] of the mask, \
-                   got {left} (of x, then of y) and {right}",
-            left: x.dims().into_iter().chain(y.dims()).collect(),
-            right: shape.to_vec(),
-        });
+        let rule = "x [.., M, heads.., F] and y [.., N, heads.., F] must fit the sparse dims [.., M, N] of the mask, \
+                    got {left} (of x, then of y) and {right}";
+        return Err(SparseError::shape_mismatch(OP, rule, [x.dims(), y.dims()].concat(), shape));
     };
     same_elements(OP, &x, &y)?;
     same_device(OP, &x.device(), &mask.device())?;

@@ -221,8 +221,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         if self.dense_dims() > 0 {
             let rule = "for a tensor with dense dims use swap_dims and matmul, got shape {left} with [sparse, dense] \
                         dims {right}";
-            let (left, right) = (self.dims().to_vec(), vec![self.sparse_dims(), self.dense_dims()]);
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
+            return Err(SparseError::shape_mismatch(OP, rule, self.dims(), [self.sparse_dims(), self.dense_dims()]));
         }
         let (left, right) = (dense.dims(), self.dims());
         // A batch of one matrix is that matrix. Otherwise the batches are joined.
@@ -273,12 +272,10 @@ pub(crate) fn matrix<'a, P: Pattern, const D: usize, K: Kind>(
     op: &'static str,
     sparse: &'a SparseTensor<P, D, K>,
 ) -> Result<&'a Matrix> {
-    sparse.pattern.matrix().ok_or_else(|| SparseError::ShapeMismatch {
-        op,
-        rule: "the sparse tensor must be a matrix, or a batch of matrices, got shape {left} with [sparse, dense] dims \
-               {right}",
-        left: sparse.dims().to_vec(),
-        right: vec![sparse.sparse_dims(), sparse.dense_dims()],
+    sparse.pattern.matrix().ok_or_else(|| {
+        let rule = "the sparse tensor must be a matrix, or a batch of matrices, got shape {left} with [sparse, dense] \
+                    dims {right}";
+        SparseError::shape_mismatch(op, rule, sparse.dims(), [sparse.sparse_dims(), sparse.dense_dims()])
     })
 }
 
@@ -292,7 +289,7 @@ fn check(op: &'static str, (left, right): (&[usize], &[usize]), rule: &'static s
     if fits {
         return Ok(());
     }
-    Err(SparseError::ShapeMismatch { op, rule, left: left.to_vec(), right: right.to_vec() })
+    Err(SparseError::shape_mismatch(op, rule, left, right))
 }
 
 /// The fill as a row, if it takes part in a product: no element has it where all are stored.

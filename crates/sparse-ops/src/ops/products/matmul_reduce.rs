@@ -61,8 +61,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let operand = Operand::new(OP, self, dense.dims())?;
         same_elements(OP, &self.values, &dense)?;
         if reduce == Reduce::Assign {
-            let message = "reduce must be add, mul, mean, amax or amin, got assign".into();
-            return Err(SparseError::Invalid { op: OP, message });
+            return Err(SparseError::invalid(OP, "reduce must be add, mul, mean, amax or amin, got assign"));
         }
         let own = self.coalesce();
         let own = SparseTensor { values: own.fill.without_gradient(own.values), fill: Fill::Zero, ..own };

@@ -59,8 +59,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
             same_elements(OP, bias, &dense)?;
             if bias.dims() != [features] {
                 let rule = "the bias {left} must have a number for each column of the operand {right}";
-                let (left, right) = (bias.dims().to_vec(), dense.dims().to_vec());
-                return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
+                return Err(SparseError::shape_mismatch(OP, rule, bias.dims(), dense.dims()));
             }
         }
         // Without elements no kernel has anything to bind.

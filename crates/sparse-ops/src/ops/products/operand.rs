@@ -37,16 +37,14 @@ impl<const E: usize> Operand<E> {
         sparse: &SparseTensor<P, D, K>,
         given: [usize; E],
     ) -> Result<Self> {
-        Self::of(sparse.pattern.shape(), &sparse.dense_shape, given).ok_or_else(|| SparseError::ShapeMismatch {
-            op,
-            rule: if sparse.dense_dims() == 0 {
+        Self::of(sparse.pattern.shape(), &sparse.dense_shape, given).ok_or_else(|| {
+            let rule = if sparse.dense_dims() == 0 {
                 "the right operand {right} must have as many rows as the left one {left} has columns, and its batch"
             } else {
                 "the right operand {right} must have as many rows as the left one {left} has columns, its batch and \
                  its dense dims, then features"
-            },
-            left: sparse.dims().to_vec(),
-            right: given.to_vec(),
+            };
+            SparseError::shape_mismatch(op, rule, sparse.dims(), given)
         })
     }
 

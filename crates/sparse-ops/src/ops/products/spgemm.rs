@@ -1,8 +1,8 @@
 //! Sparse x sparse.
 
-use crate::base::checks::same_device;
+use crate::base::checks::{same_device, same_dtype};
 use crate::base::empty::constant;
-use crate::base::kind::{Kind, Numeric, as_float, dtype_name, from_float, is_tracked};
+use crate::base::kind::{Kind, Numeric, as_float, from_float, is_tracked};
 use crate::base::lazy::Lazy;
 use crate::base::limits::check_table;
 use crate::base::sizes::cells;
@@ -52,13 +52,9 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 }
 
 fn not_a_matrix<P: Pattern, const D: usize, K: Kind>(op: &'static str, sparse: &SparseTensor<P, D, K>) -> SparseError {
-    SparseError::ShapeMismatch {
-        op,
-        rule: "both must be matrices, or batches of matrices, without dense dims, got shape {left} with [sparse, \
-               dense] dims {right}",
-        left: sparse.dims().to_vec(),
-        right: vec![sparse.sparse_dims(), sparse.dense_dims()],
-    }
+    let rule = "both must be matrices, or batches of matrices, without dense dims, got shape {left} with [sparse, \
+                dense] dims {right}";
+    SparseError::shape_mismatch(op, rule, sparse.dims(), [sparse.sparse_dims(), sparse.dense_dims()])
 }
 
 /// The coalesced operands of a product.
@@ -74,9 +70,7 @@ fn checked<P: Pattern, const D: usize, K: Numeric>(
     }
     let (left, right) = (a.dims(), b.dims());
     check_sizes(op, &left, &right)?;
-    if a.dtype() != b.dtype() {
-        return Err(SparseError::DtypeMismatch { op, left: dtype_name(a.dtype()), right: dtype_name(b.dtype()) });
-    }
+    same_dtype(op, a.dtype(), b.dtype())?;
     same_device(op, &a.device(), &b.device())?;
     // Products use compressed rows in every layout.
     [a, b].iter().try_for_each(|side| CsrPattern::check_shape(op, side.pattern.shape(), side.pattern.memo().held()))?;
@@ -84,7 +78,7 @@ fn checked<P: Pattern, const D: usize, K: Numeric>(
         let mut shape = left;
         shape[D - 1] = right[D - 1];
         let hint = "use to_dense on one operand: a fill other than zero reaches every element of a product";
-        return Err(SparseError::WouldDensify { op, what: "the result", elements: cells(&shape), limit: 0, hint });
+        return Err(SparseError::would_densify(op, cells(&shape), hint));
     }
     Ok((a.coalesce(), b.coalesce()))
 }

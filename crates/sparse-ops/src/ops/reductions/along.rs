@@ -32,7 +32,7 @@ impl Along {
         let mut along = [false; D];
         if axes.iter().any(|&axis| std::mem::replace(&mut along[axis], true)) {
             let rule = "dims must be named at most once, got {left} for shape {right}";
-            return Err(SparseError::ShapeMismatch { op, rule, left: axes, right: of.dims().to_vec() });
+            return Err(SparseError::shape_mismatch(op, rule, axes, of.dims()));
         }
         let (sparse, dense) = along.split_at(of.sparse_dims());
         let sizes: Vec<usize> =
@@ -48,7 +48,7 @@ impl Along {
     /// The error of a maximum or minimum along a dim of size 0.
     pub(crate) fn empty_dim(&self, op: &'static str, shape: &[usize]) -> SparseError {
         let dim = self.axes.iter().find(|&&axis| shape[axis] == 0).expect("a dim of size 0");
-        SparseError::EmptyInput { op, what: format!("dim {dim} must not be empty, got shape {shape:?}") }
+        SparseError::empty_input(op, format!("dim {dim} must not be empty, got shape {shape:?}"))
     }
 
     /// Whether there are no elements to reduce, or no elements in the result.

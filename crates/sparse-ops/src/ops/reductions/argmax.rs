@@ -50,7 +50,7 @@ fn position<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     if at >= of.sparse_dims() {
         let (left, right) = (of.dims().to_vec(), vec![of.sparse_dims(), of.dense_dims()]);
         let rule = "the dim must be a sparse one, got shape {left} with [sparse, dense] dims {right}";
-        return Err(SparseError::ShapeMismatch { op, rule, left, right });
+        return Err(SparseError::shape_mismatch(op, rule, left, right));
     }
     let along = Along::new(op, of, &[axis])?;
     let undefined = of.fill.is_undefined();

@@ -164,5 +164,5 @@ fn count_dtype(op: &'static str, most: u128, device: &Device) -> Result<DType> {
     if most <= limit {
         return Ok(dtype);
     }
-    Err(SparseError::Overflow { op, what: "the number of elements that may count", limit, got: most })
+    Err(SparseError::overflow(op, "the number of elements that may count", limit, most))
 }

@@ -43,13 +43,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         if matches!(self.fill, Fill::Value(_)) {
             let hint = "use with_fill(Fill::Undefined) for the stored elements alone: with another fill the running \
                         sum differs at every element";
-            return Err(SparseError::WouldDensify {
-                op: OP,
-                what: "the result",
-                elements: self.num_elements(),
-                limit: 0,
-                hint,
-            });
+            return Err(SparseError::would_densify(OP, self.num_elements(), hint));
         }
         let own = self.coalesce();
         if own.nnz() * own.block() == 0 {

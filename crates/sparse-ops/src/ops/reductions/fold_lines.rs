@@ -66,8 +66,7 @@ pub(crate) fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
         return Ok(reduce(op, &own, axes, fold)?.in_float(back));
     }
     if counted && !of.fill.is_zero() && along.lines > i64::MAX as u128 {
-        let what = "the number of elements along the dims";
-        return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got: along.lines });
+        return Err(SparseError::overflow(op, "the number of elements along the dims", i64::MAX, along.lines));
     }
     // Without sparse dims all stored elements are duplicates of one element.
     let merged_anyway = linear && of.fill.is_zero() || fold == Fold::Sum && undefined;
@@ -189,7 +188,7 @@ pub(crate) fn dense<P: Pattern, const D: usize, K: Numeric>(
         Fold::Max | Fold::Min if is_full(&out.pattern) => Fill::Zero,
         Fold::Max | Fold::Min => {
             let hint = "use with_fill to give the missing elements a value: a line without any has no extremum";
-            return Err(SparseError::UndefinedFill { op, hint });
+            return Err(SparseError::undefined_fill(op, hint));
         }
     };
     out.with_fill(of_nothing).dense_within(op, dense_limit(), hint)
@@ -208,8 +207,7 @@ pub(crate) fn total<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     }
     let fill = match (fold, out.fill.is_undefined()) {
         (Fold::Max | Fold::Min, true) => {
-            let what = "at least one stored element is needed, got none".into();
-            return Err(SparseError::EmptyInput { op, what });
+            return Err(SparseError::empty_input(op, "at least one stored element is needed, got none"));
         }
         (Fold::Prod, true) => Fill::scalar(1),
         (Fold::Mean, true) => Fill::scalar(f64::NAN),

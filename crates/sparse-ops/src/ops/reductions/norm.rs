@@ -109,7 +109,7 @@ fn check(op: &'static str, p: f64) -> Result<()> {
     if p > 0.0 {
         return Ok(());
     }
-    Err(SparseError::Invalid { op, message: format!("the order of a norm must be above 0, got {p}") })
+    Err(SparseError::invalid(op, format!("the order of a norm must be above 0, got {p}")))
 }
 
 /// Whether the steps of the norm before and after its sum, or maximum, do not round. If they do, 16-bit floats are

@@ -122,7 +122,7 @@ fn normalize<P: Pattern, const D: usize>(
     if !one_line {
         let hint = "use with_fill(Fill::Undefined) to normalise the stored elements alone: with this fill every line \
                     would have one of its own";
-        return Err(SparseError::WouldDensify { op, what: "the result", elements: own.num_elements(), limit: 0, hint });
+        return Err(SparseError::would_densify(op, own.num_elements(), hint));
     }
     let rows = with_fill(own.values.clone(), own.fill_row(), (places - nnz as u128) as f64, log);
     let (values, fill) = (rows.clone().narrow(0, 0, nnz), rows.narrow(0, nnz, 1));

@@ -1,9 +1,9 @@
 //! Concatenation.
 
-use crate::base::checks::{resolve_axis, same_device};
+use crate::base::checks::{resolve_axis, same_device, same_dtype};
 use crate::base::empty::nothing;
 use crate::base::exact::Exact;
-use crate::base::kind::{Kind, dtype_name};
+use crate::base::kind::Kind;
 use crate::pattern::concat;
 use crate::pattern::layout::Pattern;
 use crate::pattern::merge::merged;
@@ -63,8 +63,8 @@ pub fn try_concat<P: Pattern, const D: usize, K: Kind>(
     parts.iter().try_for_each(|part| check(OP, first, part, axis, along_dense))?;
     let size = parts.iter().try_fold(0usize, |sum, part| sum.checked_add(part.dims()[axis]));
     let Some(size) = size.filter(|&size| size <= i64::MAX as usize) else {
-        let got = parts.iter().map(|part| part.dims()[axis] as u128).sum();
-        return Err(SparseError::Overflow { op: OP, what: "the joined dim", limit: i64::MAX as u128, got });
+        let got = parts.iter().map(|part| part.dims()[axis] as u128).sum::<u128>();
+        return Err(SparseError::overflow(OP, "the joined dim", i64::MAX, got));
     };
     if parts.len() == 1 {
         return Ok(first.clone());
@@ -85,7 +85,7 @@ pub fn try_concat<P: Pattern, const D: usize, K: Kind>(
 /// The first of the tensors to join.
 pub(crate) fn first_part<'a, T>(op: &'static str, parts: &'a [T]) -> Result<&'a T> {
     let what = "at least one tensor is needed, got an empty list";
-    parts.first().ok_or_else(|| SparseError::EmptyInput { op, what: what.into() })
+    parts.first().ok_or_else(|| SparseError::empty_input(op, what))
 }
 
 /// Checks that a part can be joined to the first one along an axis, or along a new one (`axis` is the rank).
@@ -99,17 +99,14 @@ pub(crate) fn check<P: Pattern, const D: usize, K: Kind>(
     let (left, right) = (first.dims(), part.dims());
     if (0..D).any(|dim| dim != axis && left[dim] != right[dim]) {
         let rule = "each part must have the sizes {left} of the first one except along the joined dim, got {right}";
-        return Err(SparseError::ShapeMismatch { op, rule, left: left.to_vec(), right: right.to_vec() });
+        return Err(SparseError::shape_mismatch(op, rule, left, right));
     }
     if first.dense_dims() != part.dense_dims() {
         let name = |dims: usize| format!("{} with {dims} dense dims", P::LAYOUT);
         let (left, right) = (name(first.dense_dims()), name(part.dense_dims()));
         return Err(SparseError::LayoutMismatch { op, left, right });
     }
-    if first.dtype() != part.dtype() {
-        let (left, right) = (dtype_name(first.dtype()), dtype_name(part.dtype()));
-        return Err(SparseError::DtypeMismatch { op, left, right });
-    }
+    same_dtype(op, first.dtype(), part.dtype())?;
     same_device(op, &first.device(), &part.device())?;
     let same = if along_dense {
         first.fill.is_undefined() == part.fill.is_undefined()
@@ -137,11 +134,9 @@ fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
         }
     }
     if first.fill.is_undefined() && parts.iter().any(|part| part.nnz() != union.nnz()) {
-        return Err(SparseError::UndefinedFill {
-            op,
-            hint: "use with_fill, or intersect_with to give all parts one pattern: along a dense dim theirs must be \
-                   equal",
-        });
+        let hint =
+            "use with_fill, or intersect_with to give all parts one pattern: along a dense dim theirs must be equal";
+        return Err(SparseError::undefined_fill(op, hint));
     }
     let mut dense_shape = first.dense_shape.clone();
     dense_shape[dim] = parts.iter().map(|part| part.dense_shape[dim]).sum();

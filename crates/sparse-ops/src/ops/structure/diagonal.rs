@@ -26,8 +26,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     pub fn try_from_diagonal(values: Tensor<1, K>) -> Result<Self> {
         let [n] = values.dims();
         if !sparse_burn::is_supported(values.dtype()) {
-            let (what, dtype) = ("a sparse tensor".into(), dtype_name(values.dtype()));
-            return Err(SparseError::UnsupportedDtype { op: "from_diagonal", what, dtype });
+            return Err(SparseError::unsupported_dtype("from_diagonal", "a sparse tensor", dtype_name(values.dtype())));
         }
         let pattern = diagonal(&[n, n], &values.device().inner());
         Ok(Self::from_parts(pattern, values.reshape(Exact([n, 1])), vec![], Fill::Zero))
@@ -87,7 +86,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     fn specified(&self, op: &'static str) -> Result<Self> {
         check_matrix(op, self)?;
         if self.fill.is_undefined() {
-            return Err(SparseError::UndefinedFill { op, hint: "use with_fill to give the missing elements a value" });
+            return Err(SparseError::undefined_fill(op, "use with_fill to give the missing elements a value"));
         }
         Ok(self.coalesce())
     }

@@ -57,8 +57,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let Some(sizes) = sizes else {
             let rule =
                 "a dim must be 1, keep its size or be asked for as -1, and new dims come first, got {left} for {right}";
-            let right = asked.iter().map(|&size| size.max(0) as usize).collect();
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left: self.dims().to_vec(), right });
+            let right: Vec<usize> = asked.iter().map(|&size| size.max(0) as usize).collect();
+            return Err(SparseError::shape_mismatch(OP, rule, self.dims(), right));
         };
         let own = self.reshaped(OP, &dims[..D2 - self.dense_dims()], &self.dense_shape)?;
         // The first dim is expanded last: it needs no sort, and the sorts before it see fewer elements.
@@ -88,7 +88,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let product = |what: &'static str, a: usize| {
             let fits = a.checked_mul(times).filter(|&product| product <= i64::MAX as usize);
             let got = a as u128 * times as u128;
-            fits.ok_or(SparseError::Overflow { op, what, limit: i64::MAX as u128, got })
+            fits.ok_or(SparseError::overflow(op, what, i64::MAX, got))
         };
         let size = product("the repeated dim", self.dims()[axis])?;
         if times == 1 {

@@ -43,7 +43,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             let axis = self.axis(OP, axis)?;
             if std::mem::replace(&mut flipped[axis], true) {
                 let rule = "axes must name each dim at most once, got dim {left:1} twice for shape {right}";
-                return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![axis], right: self.dims().to_vec() });
+                return Err(SparseError::shape_mismatch(OP, rule, [axis], self.dims()));
             }
         }
         Ok(self.flipped(&flipped))

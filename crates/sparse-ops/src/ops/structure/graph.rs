@@ -149,7 +149,7 @@ pub fn check_square<P: Pattern, K: Kind>(op: &'static str, matrix: &SparseTensor
         return Ok(());
     }
     let rule = "an adjacency must be square, got {left:1} rows and {right:1} columns";
-    Err(SparseError::ShapeMismatch { op, rule, left: vec![rows], right: vec![cols] })
+    Err(SparseError::shape_mismatch(op, rule, [rows], [cols]))
 }
 
 /// Rows `[size, 1]`: each is the sum of the values that read it through `map`. This is the transpose of a move, by the

@@ -47,11 +47,10 @@ pub fn try_sparse_mask<P: Pattern, const D: usize, K: Kind, KM: Kind>(
     if dense.dims() != mask.dims() {
         let (left, right) = (dense.dims().to_vec(), mask.dims().to_vec());
         let rule = "the dense tensor {left} must have the shape {right} of the mask";
-        return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
+        return Err(SparseError::shape_mismatch(OP, rule, left, right));
     }
     if !sparse_burn::is_supported(dense.dtype()) {
-        let (what, dtype) = ("a sparse tensor".into(), dtype_name(dense.dtype()));
-        return Err(SparseError::UnsupportedDtype { op: OP, what, dtype });
+        return Err(SparseError::unsupported_dtype(OP, "a sparse tensor", dtype_name(dense.dtype())));
     }
     same_device(OP, &dense.device(), &mask.device())?;
     let pattern = coalesced(&mask.pattern);
@@ -121,7 +120,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         }
         let (pattern, [map, _]) = merged(MergeRule::Union, &own.pattern, &other);
         if own.fill.is_undefined() && pattern.nnz() != own.nnz() {
-            return Err(SparseError::UndefinedFill { op: OP, hint: "use with_fill to give the new elements a value" });
+            return Err(SparseError::undefined_fill(OP, "use with_fill to give the new elements a value"));
         }
         let values = move_rows(own.values.clone(), own.fill_row(), &map);
         Ok(Self::from_parts(pattern, values, own.dense_shape, own.fill))

@@ -32,13 +32,9 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let mut seen = [false; D];
         for (to, &from) in axes.iter().enumerate() {
             if std::mem::replace(&mut seen[from], true) || (to < sparse) != (from < sparse) {
-                return Err(SparseError::ShapeMismatch {
-                    op,
-                    rule: "axes must name each dim once and keep sparse dims before dense ones, got {left} with \
-                           [sparse, dense] dims {right}",
-                    left: axes.to_vec(),
-                    right: vec![sparse, self.dense_dims()],
-                });
+                let rule = "axes must name each dim once and keep sparse dims before dense ones, got {left} with \
+                            [sparse, dense] dims {right}";
+                return Err(SparseError::shape_mismatch(op, rule, axes, [sparse, self.dense_dims()]));
             }
         }
         let shape: Vec<usize> = axes[..sparse].iter().map(|&axis| self.pattern.shape()[axis]).collect();

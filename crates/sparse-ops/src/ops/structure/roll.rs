@@ -44,8 +44,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let (shifts, dims) = (shifts.as_ref(), dims.as_ref());
         if shifts.len() != dims.len() {
             let rule = "there must be as many shifts as dims: got {left:1} and {right:1}";
-            let (left, right) = (vec![shifts.len()], vec![dims.len()]);
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
+            return Err(SparseError::shape_mismatch(OP, rule, [shifts.len()], [dims.len()]));
         }
         let mut total = [0; D];
         for (shift, &dim) in shifts.iter().zip(dims) {

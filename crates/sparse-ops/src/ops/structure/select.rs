@@ -137,13 +137,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         same_structure(OP, self, mask)?;
         if !mask.fill.is_zero() && !mask.fill.is_undefined() {
             let hint = "use with_fill(Fill::Zero) on the mask: it must be false, or undefined, where it is not stored";
-            return Err(SparseError::WouldDensify {
-                op: OP,
-                what: "the result",
-                elements: self.num_elements(),
-                limit: 0,
-                hint,
-            });
+            return Err(SparseError::would_densify(OP, self.num_elements(), hint));
         }
         let (own, mask) = (self.coalesce(), mask.coalesce());
         let (rows, block) = (mask.nnz(), own.block());
@@ -179,7 +173,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if index::read(map.max()) < self.nnz() {
             return Ok(());
         }
-        Err(SparseError::UndefinedFill { op, hint: "use with_fill to give elements that are not stored a value" })
+        Err(SparseError::undefined_fill(op, "use with_fill to give elements that are not stored a value"))
     }
 
     /// The slices along `axis` that an index names. The index is checked and has no negative numbers. The result is

@@ -44,8 +44,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         const OP: &str = "reshape";
         let shape = inferred(OP, shape.map(|size| size.as_index()), &self.dims())?;
         let (sparse, dense) = (self.pattern.shape(), &self.dense_shape);
-        let mismatch =
-            |rule| SparseError::ShapeMismatch { op: OP, rule, left: shape.to_vec(), right: self.dims().to_vec() };
+        let mismatch = |rule| SparseError::shape_mismatch(OP, rule, shape, self.dims());
         if !same_cells(&shape, &self.dims()) {
             return Err(mismatch("the new shape {left} must have as many elements as the tensor {right}"));
         }
@@ -75,15 +74,14 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let (start, end) = (self.axis(OP, start_dim)?, self.axis(OP, end_dim)?);
         if end < start {
             let rule = "start_dim must not be after end_dim, got {left:1} and {right:1}";
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![start], right: vec![end] });
+            return Err(SparseError::shape_mismatch(OP, rule, [start], [end]));
         }
         self.check_rank::<D2>(OP, D - (end - start))?;
         let at = self.sparse_dims();
         if start < at && end >= at {
             let rule = "sparse and dense dims must be flattened among themselves, got dims {left} with [sparse, dense] \
                         dims {right}";
-            let (left, right) = (vec![start, end], vec![at, self.dense_dims()]);
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
+            return Err(SparseError::shape_mismatch(OP, rule, [start, end], [at, self.dense_dims()]));
         }
         let (mut sparse, mut dense) = (self.pattern.shape().to_vec(), self.dense_shape.clone());
         let (dims, range) =
@@ -92,7 +90,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let size = usize::try_from(size)
             .ok()
             .filter(|&size| size <= i64::MAX as usize)
-            .ok_or(SparseError::Overflow { op: OP, what: "the flattened dim", limit: i64::MAX as u128, got: size })?;
+            .ok_or(SparseError::overflow(OP, "the flattened dim", i64::MAX, size))?;
         dims.splice(range, [size]);
         self.reshaped(OP, &sparse, &dense)
     }
@@ -110,7 +108,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         if self.dims()[axis] != 1 {
             let (left, right) = (self.dims().to_vec(), vec![axis]);
             let rule = "dim {right:1} must have size 1, got shape {left}";
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right });
+            return Err(SparseError::shape_mismatch(OP, rule, left, right));
         }
         self.without(OP, axis)
     }
@@ -156,7 +154,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             return Ok(());
         }
         let rule = "the rank of the result, which must not be 0, is {right:1}: ask for that, got {left:1}";
-        Err(SparseError::ShapeMismatch { op, rule, left: vec![D2], right: vec![rank] })
+        Err(SparseError::shape_mismatch(op, rule, [D2], [rank]))
     }
 
     /// The tensor with other shapes of its sparse dims and of its dense dims, each with as many elements as before.
@@ -192,7 +190,7 @@ fn inferred<const D: usize>(op: &'static str, asked: [isize; D], dims: &[usize])
     let fits = open.len() == 1 && asked[open[0]] == -1 && known > 0 && all < u128::MAX && all % known == 0;
     let Some(size) = Some(all / known.max(1)).filter(|_| fits).and_then(|size| usize::try_from(size).ok()) else {
         let rule = "at most one size may be -1, and the others {left} must leave a whole number of {right} for it";
-        return Err(SparseError::ShapeMismatch { op, rule, left: shape.to_vec(), right: dims.to_vec() });
+        return Err(SparseError::shape_mismatch(op, rule, shape, dims));
     };
     shape[open[0]] = size;
     Ok(shape)
@@ -216,8 +214,7 @@ fn reshape_pattern<P: Pattern>(op: &'static str, pattern: &P, shape: &[usize]) -
         }
         let size = cells(&shape[to.clone()]);
         if size > i64::MAX as u128 {
-            let what = "a flat index of the dims that change";
-            return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got: size });
+            return Err(SparseError::overflow(op, "a flat index of the dims that change", i64::MAX, size));
         }
         let dtype = sparse_burn::index_dtype_for(size as usize);
         let mut flat: Option<Tensor<1, Int>> = None;
@@ -247,12 +244,8 @@ fn runs(op: &'static str, old: &[usize], new: &[usize]) -> Result<Vec<(Range<usi
         let mut take = |sizes: &mut [u128; 2], side: usize| -> Result<bool> {
             let Some(&size) = [old, new][side].get(at[side]) else { return Ok(false) };
             at[side] += 1;
-            sizes[side] = sizes[side].checked_mul(size as u128).ok_or(SparseError::Overflow {
-                op,
-                what: "the dims that change",
-                limit: i64::MAX as u128,
-                got: u128::MAX,
-            })?;
+            let product = sizes[side].checked_mul(size as u128);
+            sizes[side] = product.ok_or(SparseError::overflow(op, "the dims that change", i64::MAX, u128::MAX))?;
             Ok(true)
         };
         take(&mut sizes, 0)?;
@@ -261,7 +254,7 @@ fn runs(op: &'static str, old: &[usize], new: &[usize]) -> Result<Vec<(Range<usi
             let side = usize::from(sizes[1] < sizes[0]);
             if !take(&mut sizes, side)? {
                 let rule = "the new shape {left} must have as many elements as the tensor {right}";
-                return Err(SparseError::ShapeMismatch { op, rule, left: new.to_vec(), right: old.to_vec() });
+                return Err(SparseError::shape_mismatch(op, rule, new, old));
             }
         }
         runs.push((start[0]..at[0], start[1]..at[1]));

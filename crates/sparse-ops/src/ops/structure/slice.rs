@@ -130,7 +130,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let slices = slices.into_slices();
         if slices.len() > D {
             let rule = "there must be no more slices than dims, got {left:1} for rank {right:1}";
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left: vec![slices.len()], right: vec![D] });
+            return Err(SparseError::shape_mismatch(OP, rule, [slices.len()], [D]));
         }
         let mut cuts = self.whole();
         let mut reversed = [false; D];
@@ -200,10 +200,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         const OP: &str = "split";
         let axis = self.axis(OP, dim)?;
         if split_size == 0 {
-            return Err(SparseError::Invalid {
-                op: OP,
-                message: "the size of a part must be at least 1, got 0".into(),
-            });
+            return Err(SparseError::invalid(OP, "the size of a part must be at least 1, got 0"));
         }
         Ok(self.parts(axis, split_size))
     }
@@ -219,10 +216,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         const OP: &str = "chunk";
         let axis = self.axis(OP, dim)?;
         if chunks == 0 {
-            return Err(SparseError::Invalid {
-                op: OP,
-                message: "the number of chunks must be at least 1, got 0".into(),
-            });
+            return Err(SparseError::invalid(OP, "the number of chunks must be at least 1, got 0"));
         }
         Ok(self.parts(axis, self.dims()[axis].div_ceil(chunks).max(1)))
     }
@@ -286,7 +280,7 @@ pub(crate) fn from_start(
 /// What a slice keeps of a dim, and whether in reverse order.
 fn cut_of(op: &'static str, axis: usize, size: usize, slice: Slice) -> Result<(Cut, bool)> {
     if slice.step == 0 {
-        return Err(SparseError::Invalid { op, message: "the step must not be 0, got 0".into() });
+        return Err(SparseError::invalid(op, "the step must not be 0, got 0"));
     }
     // From the start; what is still below 0 is out of range.
     let bound = |index: isize| if index < 0 { index as i128 + size as i128 } else { index as i128 };
@@ -294,7 +288,7 @@ fn cut_of(op: &'static str, axis: usize, size: usize, slice: Slice) -> Result<(C
     if end < start {
         let rule = "a range must not end before it starts, got {left:1}..{right:1}";
         let [left, right] = [start, end].map(|bound| vec![bound.max(0) as usize]);
-        return Err(SparseError::ShapeMismatch { op, rule, left, right });
+        return Err(SparseError::shape_mismatch(op, rule, left, right));
     }
     let Ok(start) = usize::try_from(start) else {
         let (low, index) = (-(size as i64), slice.start as i64);
@@ -316,5 +310,5 @@ fn check_part(op: &'static str, axis: usize, size: usize, start: usize, length: 
         return Ok(());
     }
     let index = start.saturating_add(length.saturating_sub(1)).min(i64::MAX as usize) as i64;
-    Err(SparseError::IndexOutOfRange { op, axis, low: 0, size, index, position: 0 })
+    Err(SparseError::index_out_of_range(op, axis, size, index, 0))
 }

@@ -1,8 +1,8 @@
 //! Joining several tensors along a new dim, or along the diagonal.
 
-use crate::base::checks::{resolve_axis, same_device};
+use crate::base::checks::{resolve_axis, same_device, same_dtype};
 use crate::base::empty::cat_rows;
-use crate::base::kind::{Kind, dtype_name};
+use crate::base::kind::Kind;
 use crate::base::sizes::cells;
 use crate::ops::structure::concat::{check, first_part, try_concat};
 use crate::pattern::concat;
@@ -107,17 +107,14 @@ pub fn try_block_diag<P: Pattern, K: Kind>(parts: &[SparseTensor<P, 2, K>]) -> R
     let mut shape = [0u128; 2];
     for part in parts {
         check_matrix(OP, part)?;
-        if first.dtype() != part.dtype() {
-            let (left, right) = (dtype_name(first.dtype()), dtype_name(part.dtype()));
-            return Err(SparseError::DtypeMismatch { op: OP, left, right });
-        }
+        same_dtype(OP, first.dtype(), part.dtype())?;
         same_device(OP, &first.device(), &part.device())?;
         let [rows, cols] = part.dims();
         shape = [shape[0] + rows as u128, shape[1] + cols as u128];
     }
     let limit = i64::MAX as u128;
     if let Some(&got) = shape.iter().find(|&&size| size > limit) {
-        return Err(SparseError::Overflow { op: OP, what: "a dimension", limit, got });
+        return Err(SparseError::overflow(OP, "a dimension", limit, got));
     }
     let shape = shape.map(|size| size as usize);
     for part in parts {
@@ -148,7 +145,7 @@ fn check_rank<P: Pattern>(op: &'static str, rank: usize, result: usize) -> Resul
     } else {
         return Ok(());
     };
-    Err(SparseError::ShapeMismatch { op, rule, left: vec![rank], right: vec![result] })
+    Err(SparseError::shape_mismatch(op, rule, [rank], [result]))
 }
 
 /// Checks that both dims of a tensor of rank 2 are sparse.
@@ -156,12 +153,8 @@ pub(crate) fn check_matrix<P: Pattern, K: Kind>(op: &'static str, matrix: &Spars
     if matrix.dense_dims() == 0 {
         return Ok(());
     }
-    Err(SparseError::ShapeMismatch {
-        op,
-        rule: "both dims of a matrix must be sparse, got shape {left} with [sparse, dense] dims {right}",
-        left: matrix.dims().to_vec(),
-        right: vec![matrix.sparse_dims(), matrix.dense_dims()],
-    })
+    let rule = "both dims of a matrix must be sparse, got shape {left} with [sparse, dense] dims {right}";
+    Err(SparseError::shape_mismatch(op, rule, matrix.dims(), [matrix.sparse_dims(), matrix.dense_dims()]))
 }
 
 /// Checks that elements that become zero may be unspecified in a result of `shape`.
@@ -175,5 +168,5 @@ pub(crate) fn check_vanishing<P: Pattern, const D: usize, K: Kind>(
     }
     let hint =
         "use to_dense first, or with_fill(Fill::Undefined): elements become zero, and the fill is another number";
-    Err(SparseError::WouldDensify { op, what: "the result", elements: cells(shape), limit: 0, hint })
+    Err(SparseError::would_densify(op, cells(shape), hint))
 }

@@ -43,10 +43,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// to allow more elements.
     pub(crate) fn dense_within(&self, op: &'static str, limit: usize, larger: &'static str) -> Result<Tensor<D, K>> {
         if self.fill.is_undefined() {
-            return Err(SparseError::UndefinedFill {
-                op,
-                hint: "use to_dense_or to give the missing elements a value",
-            });
+            return Err(SparseError::undefined_fill(op, "use to_dense_or to give the missing elements a value"));
         }
         let elements = self.num_elements();
         if elements > limit as u128 {
@@ -59,8 +56,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
             // Strides count an empty dim as one.
             let got = cells(&self.dims().map(|size| size.max(1)));
             if got > i64::MAX as u128 {
-                let what = "the product of the dims that are not empty";
-                return Err(SparseError::Overflow { op, what, limit: i64::MAX as u128, got });
+                return Err(SparseError::overflow(op, "the product of the dims that are not empty", i64::MAX, got));
             }
             // No value has an element, and the map below has a number for each block all the same.
             if cells(self.pattern.shape()) > limit as u128 {

@@ -64,8 +64,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         let sparse = self.sparse_dims();
         if sparse < 2 {
             let rule = "two sparse dims are needed, got shape {left} with [sparse, dense] dims {right}";
-            let (left, right) = (self.dims().to_vec(), vec![sparse, self.dense_dims()]);
-            return Err(SparseError::ShapeMismatch { op, rule, left, right });
+            return Err(SparseError::shape_mismatch(op, rule, self.dims(), [sparse, self.dense_dims()]));
         }
         check_vanishing(op, self, &self.dims())?;
         let [rows, cols] = [self.pattern.shape()[sparse - 2], self.pattern.shape()[sparse - 1]];

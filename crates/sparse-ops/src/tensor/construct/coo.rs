@@ -42,12 +42,8 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         const OP: &str = "CooTensor::new";
         let [sparse_dims, nnz] = indices.dims();
         if sparse_dims > D {
-            return Err(SparseError::ShapeMismatch {
-                op: OP,
-                rule: "indices {left} must have one row for each sparse dim of the shape {right}, and no more",
-                left: vec![sparse_dims, nnz],
-                right: shape.to_vec(),
-            });
+            let rule = "indices {left} must have one row for each sparse dim of the shape {right}, and no more";
+            return Err(SparseError::shape_mismatch(OP, rule, [sparse_dims, nnz], shape));
         }
         let values = value_rows(OP, values, nnz, &shape[sparse_dims..])?;
         same_device(OP, &indices.device(), &values.device())?;
@@ -81,8 +77,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
         if sparse_dims + R != D + 1 {
             let rule =
                 "the rank must be the rows of indices and the dense dims together, got rank {right:1} for {left}";
-            let left = vec![sparse_dims, R - 1];
-            return Err(SparseError::ShapeMismatch { op: OP, rule, left, right: vec![D] });
+            return Err(SparseError::shape_mismatch(OP, rule, [sparse_dims, R - 1], [D]));
         }
         let mut shape = [0; D];
         shape[sparse_dims..].copy_from_slice(&values.dims()[1..]);
@@ -124,8 +119,7 @@ impl<const D: usize, K: Kind> CooTensor<D, K> {
     pub fn try_from_dense(dense: Tensor<D, K>, dense_dims: usize) -> Result<Self> {
         if dense_dims > D {
             let rule = "dense_dims must be at most the rank {right:1}, got {left:1}";
-            let (left, right) = (vec![dense_dims], vec![D]);
-            return Err(SparseError::ShapeMismatch { op: "from_dense", rule, left, right });
+            return Err(SparseError::shape_mismatch("from_dense", rule, [dense_dims], [D]));
         }
         let shape = dense.dims();
         let (sparse, tail) = shape.split_at(D - dense_dims);

@@ -87,7 +87,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
         const OP: &str = "from_triplets";
         for (what, got) in [("cols", cols.len()), ("values", values.len())] {
             if got != rows.len() {
-                return Err(SparseError::LengthMismatch { op: OP, what, expected: rows.len(), got });
+                return Err(SparseError::length_mismatch(OP, what, rows.len(), got));
             }
         }
         let values = host_values(OP, values.to_vec(), &options.into())?;
@@ -177,7 +177,7 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
         if self.dense_dims() > 0 {
             let (left, right) = (self.dims().to_vec(), vec![self.sparse_dims(), self.dense_dims()]);
             let rule = "the matrix must have no dense dims, got shape {left} with [sparse, dense] dims {right}";
-            return Err(SparseError::ShapeMismatch { op: "to_triplets", rule, left, right });
+            return Err(SparseError::shape_mismatch("to_triplets", rule, left, right));
         }
         let nnz = self.nnz();
         if nnz == 0 {
@@ -220,8 +220,7 @@ fn at_places<P: Pattern, K: Kind>(
     for at @ (row, col) in entries.clone() {
         for (axis, index) in [row, col].into_iter().enumerate() {
             if index >= shape[axis] {
-                let index = i64::try_from(index).unwrap_or(i64::MAX);
-                return Err(SparseError::IndexOutOfRange { op, axis, low: 0, size: shape[axis], index, position: nnz });
+                return Err(SparseError::index_out_of_range(op, axis, shape[axis], index, nnz));
             }
         }
         ascends &= last < Some(at);
@@ -271,13 +270,13 @@ pub(crate) fn host_values<E: Element, K: Kind>(
 ) -> Result<Tensor<1, K>> {
     let (given, dtype) = (E::dtype(), creation_dtype::<K>(op, options)?);
     if (given.is_float() && !dtype.is_float()) || given.is_bool() != dtype.is_bool() {
-        return Err(SparseError::DtypeMismatch { op, left: dtype_name(given), right: dtype_name(dtype) });
+        return Err(SparseError::dtype_mismatch(op, dtype_name(given), dtype_name(dtype)));
     }
     if let Some((low, high)) = int_range(dtype)
         && let Some(value) = values.iter().map(|value| value.to_i128()).find(|value| !(low..=high).contains(value))
     {
-        let (limit, got) = (if value < 0 { low } else { high }.unsigned_abs(), value.unsigned_abs());
-        return Err(SparseError::Overflow { op, what: "the magnitude of a value", limit, got });
+        let limit = if value < 0 { low } else { high }.unsigned_abs();
+        return Err(SparseError::overflow(op, "the magnitude of a value", limit, value.unsigned_abs()));
     }
     let length = values.len();
     Ok(Tensor::from_data(TensorData::new(values, [length]), (&options.device, dtype)))

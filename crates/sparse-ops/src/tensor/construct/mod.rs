@@ -65,12 +65,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
         const OP: &str = "from_pattern";
         let dims = values.dims();
         if pattern.shape().len() + R != D + 1 {
-            return Err(SparseError::ShapeMismatch {
-                op: OP,
-                rule: "the pattern's dims {left} and those of the values must make the rank {right:1}",
-                left: pattern.shape().to_vec(),
-                right: vec![D],
-            });
+            let rule = "the pattern's dims {left} and those of the values must make the rank {right:1}";
+            return Err(SparseError::shape_mismatch(OP, rule, pattern.shape(), [D]));
         }
         let rows = value_rows(OP, values, pattern.nnz(), &dims[1..])?;
         same_device(OP, &pattern.device(), &rows.device())?;
@@ -82,10 +78,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
 fn size_for(op: &'static str, axis: usize, largest: i64) -> Result<usize> {
     match largest.checked_add(1) {
         Some(size @ 0..) => Ok(size as usize),
-        Some(_) => Err(SparseError::IndexOutOfRange { op, axis, low: 0, size: 0, index: largest, position: 0 }),
-        None => {
-            let (limit, got) = (i64::MAX as u128, i64::MAX as u128 + 1);
-            Err(SparseError::Overflow { op, what: "a dimension", limit, got })
-        }
+        Some(_) => Err(SparseError::index_out_of_range(op, axis, 0, largest, 0)),
+        None => Err(SparseError::overflow(op, "a dimension", i64::MAX, i64::MAX as u128 + 1)),
     }
 }

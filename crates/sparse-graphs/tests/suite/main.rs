@@ -1,0 +1,14 @@
+//! Graphs of files, samplers, graphs larger than memory, graphs in parts, algorithms and measures.
+#![allow(deprecated)] // NdArray is, and is tested all the same.
+
+mod algorithms;
+mod data;
+#[cfg(feature = "dataset")]
+mod data_loader;
+mod labelled;
+mod links;
+mod mapped;
+mod partition;
+mod ranking;
+mod raw_graphs;
+mod sampling;

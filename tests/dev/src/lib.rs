@@ -1,0 +1,35 @@
+//! What the tests of several crates share.
+#![allow(missing_docs)] // Nobody else uses it.
+
+pub mod counting;
+pub mod device;
+pub mod draw;
+pub mod files;
+pub mod gradients;
+#[cfg(feature = "graphs")]
+pub mod parts;
+#[cfg(feature = "graphs")]
+pub mod shares;
+#[cfg(feature = "graphs")]
+pub mod spoil;
+pub mod wait;
+
+use std::path::{Path, PathBuf};
+
+/// A file or folder of the repository.
+pub fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
+}
+
+/// The public items of tensors and layers by their paths in the facade, from the lists in `docs/api`.
+pub fn public_items() -> String {
+    let list = |wing: &str, under: &str| {
+        let page = path(&format!("docs/api/sparse-{wing}.txt"));
+        let text = std::fs::read_to_string(&page).unwrap_or_else(|trouble| panic!("{}: {trouble}", page.display()));
+        text.replace(&format!("sparse_{wing}::"), &format!("sparse_tensor::{under}"))
+    };
+    [("ops", ""), ("nn", "nn::")]
+        .map(|(wing, under)| list(wing, under))
+        .concat()
+        .replace("sparse_ops::", "sparse_tensor::")
+}
