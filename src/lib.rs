@@ -24,6 +24,10 @@
 //! ```
 //!
 //! An operation `x` panics, as Burn's operations do; `try_x` returns a [`Result`].
+//!
+//! Tensors and operations are the crate `sparse-ops`; each of the other modules is a crate and a feature. `nn`, `data`,
+//! `io` and `parallel` are on by default. With `default-features = false, features = ["flex"]` only tensors and
+//! operations are built. [`extend`] has what an operation, a layer or a file format of your own needs.
 #![cfg_attr(feature = "ndarray", allow(deprecated))]
 
 // Its examples are tests too.

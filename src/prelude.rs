@@ -19,6 +19,8 @@ pub use crate::nn::{
     GcnConv, GcnConvConfig, SparseLinear, SparseLinearConfig, gcn_normalization, row_normalization, sparse_dropout,
     symmetric_normalization,
 };
+#[cfg(any(feature = "sprs", feature = "nalgebra", feature = "faer", feature = "petgraph"))]
+pub use sparse_files::interop::{FromSparse, Interop};
 pub use sparse_ops::module::{CooParam, CsrParam, SparseParam};
 pub use sparse_ops::ops::{IndexPlan, Reduce, block_diag, concat, masked_matmul, put_along_axis, sparse_mask, stack};
 pub use sparse_ops::pattern::{CooPattern, CsrPattern, Pattern};

@@ -47,7 +47,7 @@ macro_rules! kernels {
         $(#[$about:meta])*
         $name:ident $Args:ident $([$($generic:tt)*])? ($($field:ident: $ty:ty),* $(,)?) -> $out:ty;
     )*) => {$(
-        $(#[$about])*
+        #[doc(hidden)] // The call of its name is what users see.
         #[derive(Clone, Debug)]
         #[allow(missing_docs)]
         pub struct $Args<T> {

@@ -12,6 +12,8 @@
 //! - Words as columns: [`FeatureHasher`]. How well scores rank: [`roc_auc`], [`hits_at_k`], [`recall_at_k`].
 //!
 //! Everything random takes a seed, and gives the same bits for any number of threads.
+//!
+//! This is the crate `sparse-graphs`, which `sparse-tensor` has as `data` with the feature `data`.
 
 mod algorithms;
 mod batch;

@@ -15,44 +15,33 @@ use sparse_ops::ops::{Epilogue, Reduce, try_head_sddmm};
 use sparse_ops::pattern::{CsrPattern, Pattern};
 use sparse_ops::{CsrTensor, Fill, Result, SparseError};
 
-/// A layer that sums the values of a node's neighbours, weighted by the softmax of scores.
+/// A layer that sums the values of a node's neighbours, weighted by the softmax of their scores.
 pub(super) trait AttentionLayer {
-    fn heads(&self) -> Heads<'_>;
-
     /// What is summed, and the score of each edge and head.
     fn scores(&self, call: &Call<'_>) -> Result<(Attended, Scores)>;
 
-    /// Adds what the layer has besides its neighbours to their sums.
-    fn finish(&self, call: &Call<'_>, sums: Tensor<2>) -> Result<Tensor<2>>;
+    /// The sums, and what the layer adds to them.
+    fn result(&self, call: &Call<'_>, to: Attended, scores: Scores) -> Result<Tensor<2>>;
 
     fn run(&self, call: Call<'_>) -> Result<Tensor<2>> {
         let (to, scores) = self.scores(&call)?;
-        self.finish(&call, to.sums(scores, &self.heads())?)
+        self.result(&call, to, scores)
     }
 
     /// The weights of the edges, as a tensor `[N, N, heads]`.
     fn weights(&self, call: Call<'_>) -> Result<CsrTensor<3>> {
         let (to, scores) = self.scores(&call)?;
-        edge_softmax(&to.pattern, numbers(&to.pattern, scores, self.heads().count)?)
+        edge_softmax(&to.pattern, to.numbers(scores)?)
     }
 }
 
-pub(super) struct Heads<'a> {
-    pub(super) count: usize,
-    pub(super) concat: bool,
-    /// Of the weights of edges.
-    pub(super) dropout: &'a Dropout,
-}
-
-impl Heads<'_> {
-    /// Checks a configuration. The number of features of all heads, and that of the result.
-    pub(super) fn widths(op: &'static str, [heads, each]: [usize; 2], concat: bool, p: f64) -> Result<[usize; 2]> {
-        if heads == 0 {
-            return Err(SparseError::invalid(op, "heads must be at least 1, got 0"));
-        }
-        check_dropout(op, p)?;
-        Ok([heads * each, if concat { heads * each } else { each }])
+/// The number of features of all heads, and that of the result, of a configuration that is checked.
+pub(super) fn widths(op: &'static str, [heads, each]: [usize; 2], concat: bool, dropout: f64) -> Result<[usize; 2]> {
+    if heads == 0 {
+        return Err(SparseError::invalid(op, "heads must be at least 1, got 0"));
     }
+    check_dropout(op, dropout)?;
+    Ok([heads * each, if concat { heads * each } else { each }])
 }
 
 /// What a method of a layer is called with.
@@ -73,6 +62,7 @@ pub(super) struct Attended {
     pub(super) features: Option<(Tensor<2>, Tensor<2>)>,
     /// `[N, heads * d_output]`.
     pub(super) value: Tensor<2>,
+    pub(super) heads: usize,
 }
 
 impl<'a> Call<'a> {
@@ -88,7 +78,13 @@ impl<'a> Call<'a> {
     }
 
     /// Checks the arguments for a layer with these maps of the sources and of the features of edges.
-    pub(super) fn attended(&self, value: &Linear, edge: &Option<Linear>, self_loops: bool) -> Result<Attended> {
+    pub(super) fn attended(
+        &self,
+        value: &Linear,
+        edge: &Option<Linear>,
+        heads: usize,
+        self_loops: bool,
+    ) -> Result<Attended> {
         let Self { op, adjacency, .. } = *self;
         let [d_input, _] = value.weight.lazy_shape().dims();
         self.source.check(op, adjacency, d_input)?;
@@ -99,7 +95,7 @@ impl<'a> Call<'a> {
                 return Err(SparseError::invalid(op, message));
             };
             check_edges(op, adjacency, "the edge features", features)?;
-            same_elements(op, &adjacency.rows(), features)?;
+            same_elements(op, adjacency.rows(), features)?;
             check_width(op, features.dims(), edge.weight.lazy_shape().dims::<2>()[0])?;
         }
         let value = self.source.linear(op, value)?;
@@ -110,7 +106,8 @@ impl<'a> Call<'a> {
         }
         // Without edges their features say nothing, and some devices cannot compute with tensors without elements.
         let features = features.filter(|_| pattern.nnz() > 0).zip(edge.as_ref());
-        Ok(Attended { pattern, features: features.map(|(features, edge)| (features, edge.weight.val())), value })
+        let features = features.map(|(features, edge)| (features, edge.weight.val()));
+        Ok(Attended { pattern, features, value, heads })
     }
 
     /// Adds a map of the targets themselves, and a bias.
@@ -146,42 +143,42 @@ fn with_loops(pattern: &CsrPattern, features: Option<Tensor<2>>) -> (CsrPattern,
 
 impl Attended {
     /// `sum_j softmax_j(scores) (value_j + E e_ij)` of each head: side by side `[M, H * C]`, or their mean `[M, C]`.
-    fn sums(self, scores: Scores, &Heads { count, concat, dropout: p }: &Heads<'_>) -> Result<Tensor<2>> {
-        let Self { pattern, features, value } = self;
-        let [rows, width] = [pattern.shape()[0], value.dims()[1]];
-        let out = match features {
-            None => attend(&pattern, scores, count, value, p),
+    pub(super) fn sums(self, scores: Scores, concat: bool, layer: &Dropout) -> Result<Tensor<2>> {
+        let (pattern, heads) = (&self.pattern, self.heads);
+        let [rows, width] = [pattern.shape()[0], self.value.dims()[1]];
+        let out = match &self.features {
+            None => attend(pattern, scores, heads, self.value, layer),
             Some((features, weight)) => {
-                let weights = edge_softmax(&pattern, numbers(&pattern, scores, count)?)?;
-                let kept = dropout(weights.rows().clone(), p);
+                let weights = edge_softmax(pattern, self.numbers(scores)?)?;
+                let kept = dropout(weights.rows().clone(), layer);
                 // E sum_j alpha_ij e_ij: the products E e_ij of all edges are never formed.
-                let of_edges = (0..count).map(|head| {
+                let of_edges = (0..heads).map(|head| {
                     let messages = features.clone() * kept.clone().narrow(1, head, 1);
-                    reduce_rows(&pattern, messages, Reduce::Add).matmul(columns(&weight, count, head))
+                    reduce_rows(pattern, messages, Reduce::Add).matmul(columns(weight, heads, head))
                 });
                 let of_edges = Tensor::cat(of_edges.collect(), 1);
-                let of_nodes = weights.with_rows(kept, Fill::Zero).try_matmul(by_head(value, count))?;
+                let of_nodes = weights.with_rows(kept, Fill::Zero).try_matmul(by_head(self.value, heads))?;
                 of_nodes.reshape(Exact([rows, width])) + of_edges
             }
         };
-        if concat || count == 1 {
+        if concat || heads == 1 {
             return Ok(out);
         }
-        Ok(by_head(out, count).mean_dim(1).reshape(Exact([rows, width / count])))
+        Ok(by_head(out, heads).mean_dim(1).reshape(Exact([rows, width / heads])))
     }
-}
 
-/// Scores as numbers, `[nnz, H]`.
-pub(super) fn numbers(pattern: &CsrPattern, scores: Scores, heads: usize) -> Result<Tensor<2>> {
-    let (query, key, scale) = match scores {
-        Scores::Given(scores) => return Ok(scores),
-        Scores::Products { query, key, scale } => (query, key, scale),
-    };
-    let none = Tensor::<2>::zeros([pattern.nnz(), 1], (&query.device().inner(), query.dtype()));
-    let mask = CsrTensor::<2>::from_parts(pattern.clone(), none, vec![], Fill::Zero);
-    let products = try_head_sddmm(by_head(query, heads), by_head(key, heads), &mask)?;
-    // Not div_scalar: in Burn 0.22 its gradient is rounded to f32.
-    Ok(products.rows().clone().mul_scalar(scale))
+    /// Scores as numbers, `[nnz, heads]`.
+    pub(super) fn numbers(&self, scores: Scores) -> Result<Tensor<2>> {
+        let (query, key, scale) = match scores {
+            Scores::Given(scores) => return Ok(scores),
+            Scores::Products { query, key, scale } => (query, key, scale),
+        };
+        let none = Tensor::<2>::zeros([self.pattern.nnz(), 1], (&query.device().inner(), query.dtype()));
+        let mask = CsrTensor::<2>::from_parts(self.pattern.clone(), none, vec![], Fill::Zero);
+        let products = try_head_sddmm(by_head(query, self.heads), by_head(key, self.heads), &mask)?;
+        // Not div_scalar: in Burn 0.22 its gradient is rounded to f32.
+        Ok(products.rows().clone().mul_scalar(scale))
+    }
 }
 
 /// `[N, H * C]` as `[N, H, C]`.

@@ -105,8 +105,8 @@ pub struct EmbeddingBagConfig {
 ///
 /// `sum: out[b] = sum_k w_k table[id_k]` over the ids of bag `b`. An empty bag gives 0. This is a product of a sparse
 /// matrix `[bags, embeddings]` with the table, so the rows are never gathered. For features that are a sparse matrix
-/// already (weights or counts of words) use its [`matmul`](crate::SparseTensor::matmul) with the table. Gradients reach
-/// the table and the weights. (PyTorch's `EmbeddingBag`.)
+/// already (weights or counts of words) use its [`matmul`](sparse_ops::SparseTensor::matmul) with the table. Gradients
+/// reach the table and the weights. (PyTorch's `EmbeddingBag`.)
 ///
 /// Cost: `O(n * features)` for `n` ids; in memory `O(n)` besides the result and, in the backward pass, the gradient of
 /// the table.

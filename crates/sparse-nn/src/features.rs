@@ -20,7 +20,7 @@ pub enum Aggregation {
 }
 
 impl Aggregation {
-    /// The reduction of [`matmul_reduce`](crate::SparseTensor::matmul_reduce).
+    /// The reduction of [`matmul_reduce`](sparse_ops::SparseTensor::matmul_reduce).
     pub fn reduce(self) -> Reduce {
         match self {
             Self::Add => Reduce::Add,

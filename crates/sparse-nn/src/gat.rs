@@ -1,7 +1,7 @@
 //! Graph attention.
 
 use super::activation::leaky_relu;
-use super::attention::{Attended, AttentionLayer, Call, Heads, attention_forwards, head_scores};
+use super::attention::{Attended, AttentionLayer, Call, attention_forwards, head_scores, widths};
 use super::features::{Features, glorot, glorot_linear, zeros};
 use burn::config::Config;
 use burn::module::{Module, Param};
@@ -99,7 +99,7 @@ impl GatConvConfig {
     #[or_panic]
     pub fn try_init(&self, device: &Device) -> Result<GatConv> {
         let shape = [self.heads, self.d_output];
-        let [width, out] = Heads::widths("GatConvConfig::init", shape, self.concat, self.dropout)?;
+        let [width, out] = widths("GatConvConfig::init", shape, self.concat, self.dropout)?;
         Ok(GatConv {
             linear: glorot_linear(self.d_input, width, device),
             source: glorot(shape, shape, device),
@@ -146,12 +146,9 @@ impl GatConv {
 }
 
 impl AttentionLayer for GatConv {
-    fn heads(&self) -> Heads<'_> {
-        Heads { count: self.source.dims()[0], concat: self.concat, dropout: &self.dropout }
-    }
-
     fn scores(&self, call: &Call<'_>) -> Result<(Attended, Scores)> {
-        let mut to = call.attended(&self.linear, &self.edge, self.self_loops)?;
+        let heads = self.source.lazy_shape().dims::<2>()[0];
+        let mut to = call.attended(&self.linear, &self.edge, heads, self.self_loops)?;
         // Of the targets only their scores are needed: <t, W x> is a product with [d_input, heads] numbers.
         let target = call.target.times(call.op, head_scores(self.linear.weight.val(), self.target.val()))?;
         let mut scores = read_ends(&to.pattern, target, head_scores(to.value.clone(), self.source.val()));
@@ -161,7 +158,7 @@ impl AttentionLayer for GatConv {
         Ok((to, Scores::Given(leaky_relu(scores, self.negative_slope))))
     }
 
-    fn finish(&self, call: &Call<'_>, sums: Tensor<2>) -> Result<Tensor<2>> {
-        call.add_own(sums, &self.residual, &self.bias)
+    fn result(&self, call: &Call<'_>, to: Attended, scores: Scores) -> Result<Tensor<2>> {
+        call.add_own(to.sums(scores, self.concat, &self.dropout)?, &self.residual, &self.bias)
     }
 }

@@ -1,6 +1,6 @@
 //! Graph attention of the second kind.
 
-use super::attention::{Attended, AttentionLayer, Call, Heads, attention_forwards};
+use super::attention::{Attended, AttentionLayer, Call, attention_forwards, widths};
 use super::features::{Features, glorot, glorot_linear, zeros};
 use super::gatv2_scores::gatv2_scores;
 use burn::config::Config;
@@ -102,7 +102,7 @@ impl Gatv2ConvConfig {
     #[or_panic]
     pub fn try_init(&self, device: &Device) -> Result<Gatv2Conv> {
         let shape = [self.heads, self.d_output];
-        let [width, out] = Heads::widths("Gatv2ConvConfig::init", shape, self.concat, self.dropout)?;
+        let [width, out] = widths("Gatv2ConvConfig::init", shape, self.concat, self.dropout)?;
         let linear = || Linear {
             weight: glorot([self.d_input, width], [self.d_input, width], device),
             ..LinearConfig::new(self.d_input, width).with_bias(self.bias).init(device)
@@ -137,19 +137,16 @@ impl Gatv2Conv {
 }
 
 impl AttentionLayer for Gatv2Conv {
-    fn heads(&self) -> Heads<'_> {
-        Heads { count: self.attention.dims()[0], concat: self.concat, dropout: &self.dropout }
-    }
-
     fn scores(&self, call: &Call<'_>) -> Result<(Attended, Scores)> {
-        let mut to = call.attended(&self.source, &self.edge, self.self_loops)?;
+        let heads = self.attention.lazy_shape().dims::<2>()[0];
+        let mut to = call.attended(&self.source, &self.edge, heads, self.self_loops)?;
         let target = call.target.linear(call.op, self.target.as_ref().unwrap_or(&self.source))?;
         let (ends, edges) = ([target, to.value.clone()], to.features.take());
         let scores = gatv2_scores(&to.pattern, ends, self.attention.val(), edges, self.negative_slope);
         Ok((to, Scores::Given(scores)))
     }
 
-    fn finish(&self, call: &Call<'_>, sums: Tensor<2>) -> Result<Tensor<2>> {
-        call.add_own(sums, &self.residual, &self.bias)
+    fn result(&self, call: &Call<'_>, to: Attended, scores: Scores) -> Result<Tensor<2>> {
+        call.add_own(to.sums(scores, self.concat, &self.dropout)?, &self.residual, &self.bias)
     }
 }

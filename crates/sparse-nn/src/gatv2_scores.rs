@@ -15,11 +15,10 @@ const FEWEST: usize = 4096;
 #[derive(Debug)]
 struct Chunk {
     start: usize,
-    rows: Tensor<1, Int>,
-    cols: Tensor<1, Int>,
-    /// Where the edges of each target start, and the edges in the order of their sources; for the backward pass.
-    by_row: Lazy<Tensor<1, Int>>,
-    by_col: Lazy<(Tensor<1, Int>, Tensor<1, Int>)>,
+    /// The targets of the edges, and their sources behind all targets: rows of `nodes`.
+    ends: [Tensor<1, Int>; 2],
+    /// The edges in the order of their nodes, and where those of each start; for the backward pass.
+    by_node: Lazy<(Tensor<1, Int>, Tensor<1, Int>)>,
 }
 
 /// The edges of a pattern in chunks. A chunk has about as many edges as there are nodes, so that what is computed for
@@ -27,7 +26,7 @@ struct Chunk {
 #[derive(Clone, Debug)]
 struct Chunks {
     list: Arc<Vec<Chunk>>,
-    shape: [usize; 2],
+    nodes: usize,
 }
 
 #[derive(PartialEq, Eq)]
@@ -35,19 +34,8 @@ struct InChunks;
 
 impl Derived for Chunks {
     fn held(&self) -> usize {
-        // Each edge has a row, a column and a place in the order by source; each chunk has pointers to the nodes.
-        self.list.iter().map(|chunk| 3 * chunk.len() + self.shape[0] + self.shape[1]).sum()
-    }
-}
-
-impl Chunk {
-    fn len(&self) -> usize {
-        self.rows.dims()[0]
-    }
-
-    /// The rows of all edges in `of`, of which those of the chunk.
-    fn part(&self, of: &Tensor<2>) -> Tensor<2> {
-        of.clone().narrow(0, self.start, self.len())
+        // Each edge has two ends and a place at each; each chunk has pointers to the nodes.
+        self.list.iter().map(|chunk| 4 * chunk.len() + self.nodes).sum()
     }
 }
 
@@ -57,22 +45,32 @@ impl Chunks {
             let (nnz, rows, cols) = (pattern.nnz(), pattern.rows(), pattern.cols());
             let size = rows.max(cols).max(FEWEST);
             let chunk = |start: usize| {
-                let length = size.min(nnz - start);
-                let part = |ids: &Tensor<1, Int>| ids.clone().narrow(0, start, length);
-                let (rows, cols) = (part(pattern.row_ids()), part(pattern.col_idx()));
-                Chunk { start, rows, cols, by_row: Lazy::new(), by_col: Lazy::new() }
+                let part = |ids: &Tensor<1, Int>| ids.clone().narrow(0, start, size.min(nnz - start));
+                let ends = [part(pattern.row_ids()), part(pattern.col_idx()).add_scalar(rows as i64)];
+                Chunk { start, ends, by_node: Lazy::new() }
             };
-            Self { list: Arc::new((0..nnz).step_by(size).map(chunk).collect()), shape: [rows, cols] }
+            Self { list: Arc::new((0..nnz).step_by(size).map(chunk).collect()), nodes: rows + cols }
         })
     }
+}
 
-    /// Adds up rows of a chunk's edges for each target and each source: `[M + N, F]`.
-    fn to_nodes(&self, chunk: &Chunk, edges: &Tensor<2>) -> Tensor<2> {
-        let [rows, cols] = self.shape;
-        let ptr = chunk.by_row.get(|| kernel::compress(&chunk.rows, rows));
-        let (order, starts) = chunk.by_col.get(|| kernel::group_by(&chunk.cols, cols));
-        let to_rows = kernel::segment_sum(edges, None, ptr);
-        Tensor::cat(vec![to_rows, kernel::segment_sum(edges, Some(order), starts)], 0)
+impl Chunk {
+    fn len(&self) -> usize {
+        self.ends[0].dims()[0]
+    }
+
+    /// Those rows of all edges that are of this chunk.
+    fn part(&self, rows: &Tensor<2>) -> Tensor<2> {
+        rows.clone().narrow(0, self.start, self.len())
+    }
+
+    /// The sums of the chunk's rows for each of the nodes.
+    fn to_nodes(&self, rows: &Tensor<2>, nodes: usize) -> Tensor<2> {
+        let (order, starts) = self.by_node.get(|| {
+            let (order, starts) = kernel::group_by(Tensor::cat(self.ends.to_vec(), 0), nodes);
+            (order.remainder_scalar(self.len() as i64), starts)
+        });
+        kernel::segment_sum(rows, Some(order), starts)
     }
 }
 
@@ -121,10 +119,10 @@ pub(super) fn gatv2_scores(
         heads,
         slope,
     };
-    let parts = saved.chunks.list.iter().map(|chunk| {
-        let hidden = leaky_relu(saved.sums(chunk), slope);
-        linear(hidden, saved.attention().transpose(), Epilogue::default())
-    });
+    let parts =
+        saved.chunks.list.iter().map(|chunk| {
+            linear(leaky_relu(saved.sums(chunk), slope), saved.attention().transpose(), Epilogue::default())
+        });
     let out = Tensor::cat(parts.collect(), 0);
     // Without features of edges their place among the parents is that of a tensor without a gradient.
     let edges = edges.unwrap_or_else(|| nodes.clone().detach());
@@ -143,11 +141,10 @@ impl Saved {
 
     /// `t_i + s_j + e_ij V` for the edges of a chunk.
     fn sums(&self, chunk: &Chunk) -> Tensor<2> {
-        let source = chunk.cols.clone().add_scalar(self.chunks.shape[0] as i64);
-        let nodes = self.nodes.clone().select(0, chunk.rows.clone()) + self.nodes.clone().select(0, source);
+        let [target, source] = chunk.ends.each_ref().map(|end| self.nodes.clone().select(0, end.clone()));
         match &self.edges {
-            Some(edges) => nodes + chunk.part(edges).matmul(self.edge_weight()),
-            None => nodes,
+            Some(edges) => target + source + chunk.part(edges).matmul(self.edge_weight()),
+            None => target + source,
         }
     }
 
@@ -168,7 +165,7 @@ impl Saved {
             }
             let grad = gradient(&before, grad.matmul(self.attention()), Activation::LeakyRelu { slope: self.slope });
             if needs[0] {
-                add(0, self.chunks.to_nodes(chunk, &grad));
+                add(0, chunk.to_nodes(&grad, self.chunks.nodes));
             }
             if let Some(edges) = &self.edges {
                 if needs[1] {

@@ -22,6 +22,8 @@
 //! | Burn's `Linear` on sparse rows | [`sparse_input_linear`] |
 //! | large tables | [`RowTable`] with a [`RowSparseGrad`], stepped by [`RowSgd`], [`RowAdagrad`] or [`RowAdam`] |
 //! | sparse weights | [`SparseLinear`] |
+//!
+//! This is the crate `sparse-nn`, which `sparse-tensor` has as `nn` with the feature `nn`.
 
 pub(crate) mod activation;
 pub(crate) mod appnp;

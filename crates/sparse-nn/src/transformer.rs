@@ -1,6 +1,6 @@
 //! The transformer convolution.
 
-use super::attention::{Attended, AttentionLayer, Call, Heads, attention_forwards, columns, numbers};
+use super::attention::{Attended, AttentionLayer, Call, attention_forwards, columns, widths};
 use super::features::Features;
 use burn::config::Config;
 use burn::module::Module;
@@ -95,7 +95,7 @@ impl TransformerConvConfig {
     #[or_panic]
     pub fn try_init(&self, device: &Device) -> Result<TransformerConv> {
         const OP: &str = "TransformerConvConfig::init";
-        let [width, out] = Heads::widths(OP, [self.heads, self.d_output], self.concat, self.dropout)?;
+        let [width, out] = widths(OP, [self.heads, self.d_output], self.concat, self.dropout)?;
         if self.beta && !self.root_weight {
             return Err(SparseError::invalid(OP, "use with_root_weight(true): the gate of beta weighs the root"));
         }
@@ -119,29 +119,28 @@ impl TransformerConv {
 }
 
 impl AttentionLayer for TransformerConv {
-    fn heads(&self) -> Heads<'_> {
-        Heads { count: self.heads, concat: self.concat, dropout: &self.dropout }
-    }
-
     fn scores(&self, call: &Call<'_>) -> Result<(Attended, Scores)> {
-        let to = call.attended(&self.value, &self.edge, false)?;
+        let (op, heads) = (call.op, self.heads);
+        let to = call.attended(&self.value, &self.edge, heads, false)?;
         if self.edge.is_some() && call.edges.is_none() {
-            return Err(SparseError::invalid(call.op, "use forward_edges: the layer has features of edges"));
+            return Err(SparseError::invalid(op, "use forward_edges: the layer has features of edges"));
         }
-        let (query, key) = (call.target.linear(call.op, &self.query)?, call.source.linear(call.op, &self.key)?);
-        let scale = 1.0 / ((query.dims()[1] / self.heads).max(1) as f64).sqrt();
+        let (query, key) = (call.target.linear(op, &self.query)?, call.source.linear(op, &self.key)?);
+        let scale = 1.0 / ((query.dims()[1] / heads).max(1) as f64).sqrt();
         let Some((features, weight)) = &to.features else { return Ok((to, Scores::Products { query, key, scale })) };
         // <E^T q_i, e_ij>: the products E e_ij of all edges are never formed.
-        let of_edges = (0..self.heads).map(|head| {
-            let [query, weight] = [&query, weight].map(|x| columns(x, self.heads, head));
-            (read_at(&to.pattern, 0, query.matmul(weight.swap_dims(0, 1))) * features.clone()).sum_dim(1)
+        let weight = weight.clone().mul_scalar(scale);
+        let of_edges = (0..heads).map(|head| {
+            let [query, weight] = [&query, &weight].map(|x| columns(x, heads, head));
+            (read_at(&to.pattern, 0, query.matmul(weight.transpose())) * features.clone()).sum_dim(1)
         });
-        let of_edges = Tensor::cat(of_edges.collect(), 1).mul_scalar(scale);
-        let of_nodes = numbers(&to.pattern, Scores::Products { query, key, scale }, self.heads)?;
+        let of_edges = Tensor::cat(of_edges.collect(), 1);
+        let of_nodes = to.numbers(Scores::Products { query, key, scale })?;
         Ok((to, Scores::Given(of_nodes + of_edges)))
     }
 
-    fn finish(&self, call: &Call<'_>, sums: Tensor<2>) -> Result<Tensor<2>> {
+    fn result(&self, call: &Call<'_>, to: Attended, scores: Scores) -> Result<Tensor<2>> {
+        let sums = to.sums(scores, self.concat, &self.dropout)?;
         let (Some(root), Some(gate), 1..) = (&self.root, &self.gate, sums.dims()[0]) else {
             return call.add_own(sums, &self.root, &None);
         };

@@ -12,6 +12,7 @@ mod kernel;
 pub mod module;
 pub mod ops;
 pub mod pattern;
+mod policy;
 mod rows;
 mod tensor;
 

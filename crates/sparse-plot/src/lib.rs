@@ -22,6 +22,8 @@
 //!
 //! Everything is read to the host. The size of a picture is bounded whatever it shows: each function says how. Numbers
 //! that are not finite are left out.
+//!
+//! This is the crate `sparse-plot`, which `sparse-tensor` has as `plot` with the feature `plot`.
 
 mod attention;
 mod axis;

@@ -121,8 +121,8 @@ fn bytes_are_the_same_for_all_threads_and_memories() {
     }
 }
 
-/// The graphs that the tests of sparse-tensor train on (`tests/suite/partition.rs`). If the format changes, remove
-/// `one` and `two` there, prepare them again with these arguments, and remove their `prepare.json`.
+/// The graphs that the tests of sparse-graphs train on (`tests/suite/partition.rs` there). If the format changes,
+/// remove `one` and `two` there, prepare them again with these arguments, and remove their `prepare.json`.
 #[test]
 fn graphs_of_training_are_those_that_are_written() {
     let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/files/prepared");

@@ -63,6 +63,8 @@
 //! });
 //! assert_eq!(weights[0], weights[1]);
 //! ```
+//!
+//! This is the crate `sparse-ranks`, which `sparse-tensor` has as `parallel` with the feature `parallel`.
 
 mod all_reduce;
 mod broadcast;

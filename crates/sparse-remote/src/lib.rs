@@ -8,6 +8,7 @@
 //! reads on a GPU ("What stays on the device" in the book) crosses the network, as a few numbers.
 //!
 //! ```
+//! # #[cfg(feature = "remote")] {
 //! use burn::tensor::{Device, Tensor};
 //! use sparse_tensor::prelude::*;
 //! use sparse_tensor::remote;
@@ -24,6 +25,7 @@
 //! let loss = a.matmul(Tensor::<2>::ones([2, 4], &device)).sum();
 //! assert_eq!(loss.clone().into_scalar::<f32>(), 20.0);
 //! assert_eq!(a.grad(&loss.backward()).unwrap().values::<1>().into_data().iter::<f32>().sum::<f32>(), 8.0);
+//! # }
 //! ```
 //!
 //! # What can go wrong
@@ -44,6 +46,8 @@
 //! [`ServerConfig`] sets these limits, and a token. WebSocket is not encrypted: serve on a loopback address, through a
 //! tunnel or on a network that you trust, or use another transport of Burn with [`server`], which has none of these
 //! limits. `docs/safety.md` has the model of threats.
+//!
+//! This is the crate `sparse-remote`, which `sparse-tensor` has as `remote` with the feature `remote`.
 #![cfg(feature = "remote")]
 
 mod client;

@@ -26,11 +26,7 @@ struct Saved<P: Pattern> {
 /// # Errors
 ///
 /// `shape_mismatch`, `dtype_mismatch`, `device_mismatch`; `invalid` for duplicates that are not summed.
-pub fn try_gated_sum<P: Pattern>(
-    a: &SparseTensor<P, 2>,
-    [s, t]: [Tensor<1>; 2],
-    x: Tensor<2>,
-) -> Result<Tensor<2>> {
+pub fn try_gated_sum<P: Pattern>(a: &SparseTensor<P, 2>, [s, t]: [Tensor<1>; 2], x: Tensor<2>) -> Result<Tensor<2>> {
     const OP: &str = "gated_sum";
     let ([rows, cols], [m], [n], [nodes, _]) = (a.dims(), s.dims(), t.dims(), x.dims());
     if [rows, cols, cols] != [m, n, nodes] {

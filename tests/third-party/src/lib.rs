@@ -1,4 +1,4 @@
-//! Gated sums of neighbours: an operation with a kernel pass and a backward rule of its own, a layer, and a file format.
+//! Gated sums of neighbours: an operation with a backward rule of its own, a layer, and a file format.
 //!
 //! Everything works on both layouts and on every backend. It is written with the public API of sparse-tensor and with
 //! `sparse_tensor::extend`.

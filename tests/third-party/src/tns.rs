@@ -28,7 +28,10 @@ pub fn read<const D: usize>(path: impl AsRef<Path>, device: &Device) -> Result<C
         if line.starts_with(b"#") {
             continue;
         }
-        let wrong = || invalid(path, format!("line {number}: {D} coordinates and a value are due, got {:?}", shown(line)));
+        let wrong = || {
+            let got = shown(line);
+            invalid(path, format!("line {number}: {D} coordinates and a value are due, got {got:?}"))
+        };
         let words: Vec<&str> = std::str::from_utf8(line).map_err(|_| wrong())?.split_ascii_whitespace().collect();
         let (Some((value, at)), true) = (words.split_last(), words.len() == D + 1) else { return Err(wrong()) };
         for (dim, word) in coordinates.iter_mut().zip(at) {

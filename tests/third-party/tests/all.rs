@@ -19,7 +19,7 @@ fn devices() -> Vec<Device> {
 fn matrix(device: &Device) -> CsrTensor<2> {
     let entries: Vec<(usize, usize, f64)> =
         (0..35).filter(|k| k % 3 != 1 && k / 7 != 1).map(|k| (k / 7, k % 7, f64::from(k as u32 % 5) - 1.5)).collect();
-    let [rows, cols] = [|e: &(usize, usize, f64)| e.0, |e: &(usize, usize, f64)| e.1].map(|f| entries.iter().map(f).collect::<Vec<_>>());
+    let (rows, cols): (Vec<usize>, Vec<usize>) = entries.iter().map(|&(row, col, _)| (row, col)).unzip();
     let values: Vec<f64> = entries.iter().map(|entry| entry.2).collect();
     CsrTensor::from_triplets(&rows, &cols, &values, [5, 7], device).unwrap()
 }

@@ -14,6 +14,7 @@ use crate::base::lazy::Lazy;
 use crate::base::limits::check_rows;
 use crate::base::sizes::{check_sizes, offsets};
 use crate::kernel::{self, Arrays, Compressed};
+use crate::policy;
 use crate::rows::{RowMap, RowSums};
 use burn::tensor::{DType, Device, Int, Tensor};
 use sparse_burn::ConcatAxis;
@@ -451,7 +452,7 @@ impl FirstSlices<CsrPattern> for CsrPattern {
         if at.dims()[0] == 0 {
             return (empty_pattern(self, &shape), at);
         }
-        (Self::new_unchecked(ptr, kernel::pick(&self.0.col_idx, &at), &shape), at)
+        (Self::new_unchecked(ptr, policy::pick(&self.0.col_idx, &at), &shape), at)
     }
 
     fn split(&self, bounds: &[usize]) -> Vec<(Self, Range<usize>)> {

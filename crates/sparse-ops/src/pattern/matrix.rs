@@ -5,9 +5,9 @@ use crate::base::coordinates::join_dims;
 use crate::base::index::differences;
 use crate::base::lazy::Lazy;
 use crate::kernel::{self, Compressed};
-use crate::rows::{RowMap, RowSums, mostly_empty};
+use crate::policy::{joins_gradients, mostly_empty};
+use crate::rows::{RowMap, RowSums};
 use burn::tensor::{Int, Tensor};
-use sparse_burn::is_gpu;
 
 /// The pattern of a matrix by rows and by columns. A batch `[B, M, N]` is treated as the block-diagonal matrix
 /// `[B*M, B*N]`, so products have only one case.
@@ -116,8 +116,7 @@ impl Matrix {
     /// The columns, for the gradients of a product: of its dense operand, or of its values too.
     pub(crate) fn gradient_view(&self, of_values: bool) -> View {
         let view = self.col_view();
-        // A GPU computes the two gradients apart.
-        if !of_values || !view.is_all() || is_gpu(&self.col_ids.device()) {
+        if !of_values || !view.is_all() || !joins_gradients(&self.col_ids.device()) {
             return view;
         }
         View::with_places(self.by_col().clone(), self.column_places().cloned())

@@ -5,6 +5,7 @@ use crate::base::empty::constant;
 use crate::base::kind::{Numeric, is_tracked};
 use crate::base::lazy::Lazy;
 use crate::kernel::{self, Arrays};
+use crate::policy;
 use crate::rows::{self, RowMap};
 use burn::tensor::{DType, Tensor};
 use sparse_burn::{BinaryOp, MergeRule};
@@ -106,7 +107,7 @@ fn union_zip<P: Pattern, K: Numeric>(
 ) -> (P, Result<Tensor<2, K>, [RowMap; 2]>) {
     let one_pass = || {
         let (left, right) = common_dtype(a.pattern, b.pattern);
-        kernel::union_zip(op, [&left, &right], [a.values, b.values], [&a.fill, &b.fill])
+        policy::union_zip(op, [&left, &right], [a.values, b.values], [&a.fill, &b.fill])
     };
     let key = Merge(MergeRule::Union, b.pattern.memo().id());
     let ((pattern, maps), values) = a.pattern.memo().get_with(key, || match one_pass() {

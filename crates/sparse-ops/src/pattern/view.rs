@@ -4,6 +4,7 @@ use crate::base::exact::Exact;
 use crate::base::kind::Kind;
 use crate::kernel::{self, Compressed};
 use crate::pattern::transposed_values::TransposedValues;
+use crate::policy;
 use crate::rows::distinct;
 use burn::tensor::{Int, Tensor};
 
@@ -42,7 +43,7 @@ impl View {
     pub(super) fn occupied(keys: &Tensor<1, Int>, others: &Tensor<1, Int>, all: usize) -> Self {
         let (ids, elements) = distinct(keys, all);
         let order = elements.order().expect("of a sort").clone();
-        let idx = if order.dims()[0] == 0 { others.clone() } else { kernel::pick(others, &order) };
+        let idx = if order.dims()[0] == 0 { others.clone() } else { policy::pick(others, &order) };
         let lines = Compressed { ptr: elements.ptr().clone(), idx, perm: Some(order) };
         Self { lines, occupied: Some(Occupied { ids, all }), places: None }
     }

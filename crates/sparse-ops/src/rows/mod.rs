@@ -10,20 +10,11 @@ use crate::base::index::count_up;
 use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::base::lazy::Lazy;
 use crate::kernel;
+use crate::policy::{mostly_empty, own_passes};
 use burn::tensor::{Device, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
 use std::fmt;
 use std::sync::Arc;
-
-/// If at most one line in this many has an element, sums over lines find those lines by a sort of the elements.
-/// Otherwise they count the elements of every line.
-const SPARSE_LINES: usize = 4;
-
-/// Whether sums of so many elements into so many lines leave most lines empty. A GPU writes them all at full bandwidth,
-/// and finding the others there would wait for their number.
-pub(crate) fn mostly_empty(lines: usize, elements: usize, device: &Device) -> bool {
-    lines / SPARSE_LINES > elements && !sparse_burn::is_gpu(device)
-}
 
 /// An index map: for each new row the old row that it comes from, or `old` (the number of old rows) for the fill.
 #[derive(Clone)]
@@ -236,7 +227,7 @@ pub fn expand<const D: usize>(x: Tensor<D>, shape: [usize; D]) -> Tensor<D> {
 /// The sums along one dim, which keeps size 1. On a CPU in blocks, as all our sums; those of Burn stop at 2^24 in f32.
 pub fn sum_dim<const D: usize, K: Numeric>(x: Tensor<D, K>, dim: usize) -> Tensor<D, K> {
     let (full, device) = (x.dims(), x.device().inner());
-    if full.contains(&0) || sparse_burn::is_gpu(&device) {
+    if full.contains(&0) || !own_passes(&device) {
         return x.sum_dim(dim);
     }
     let (lines, block): (usize, usize) = (full[..dim].iter().product(), full[dim + 1..].iter().product());

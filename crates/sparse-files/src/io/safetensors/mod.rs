@@ -439,8 +439,8 @@ impl Archive {
         file::share(&bytes).map(Self::from).map_err(invalid)
     }
 
-    /// [`load`](Self::load) from a stream, to its end: 1 GiB at most, unless [`Limits::bytes`](crate::Limits::bytes)
-    /// says otherwise.
+    /// [`load`](Self::load) from a stream, to its end: 1 GiB at most, unless
+    /// [`Limits::bytes`](sparse_ops::Limits::bytes) says otherwise.
     ///
     /// # Errors
     ///

@@ -97,7 +97,7 @@ pub fn try_scatter<const D: usize, K: Kind>(
 ///
 /// For two dims and `dim` 0: `out[indices[i, j], j] = reduce(tensor[indices[i, j], j], values[i, j], ..)`. `indices`
 /// may be smaller than `tensor` along the other dims: the elements beyond it stay. `values` has the shape of `indices`,
-/// or is a number. Everything else is as in [`put_along_axis`](super::put_along_axis()): the reductions,
+/// or is a number. Everything else is as in [`put_along_axis`](crate::ops::put_along_axis()): the reductions,
 /// `include_self`, the gradients, and that `tensor` is taken by value. There an index of size 1 along another dim is
 /// broadcast; here it is one index, as in PyTorch's `scatter_reduce`, in Paddle's `put_along_axis` with
 /// `broadcast=False` and in ONNX's `ScatterElements`.

@@ -4,6 +4,7 @@ use crate::base::empty::constant;
 use crate::base::exact::Exact;
 use crate::kernel;
 use crate::ops::products::matmul_then::Epilogue;
+use crate::policy;
 use crate::rows::sum_dim;
 use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
@@ -24,11 +25,11 @@ struct Saved {
 /// again. Addition and ReLU are one pass on all threads in that memory, and so is the gradient of ReLU.
 pub fn linear(x: Tensor<2>, weight: Tensor<2>, Epilogue { bias, relu: rectify }: Epilogue) -> Tensor<2> {
     let nothing = x.dims()[0] == 0 || weight.dims().contains(&0);
-    if nothing || sparse_burn::is_gpu(&x.device()) {
+    if nothing || !policy::own_passes(&x.device()) {
         return followed(x.matmul(weight), bias, rectify);
     }
     let columns = weight.dims()[1];
-    let mut out = kernel::matmul(x.clone().inner(), weight.clone().inner(), [false; 2]);
+    let mut out = policy::matmul(x.clone().inner(), weight.clone().inner(), [false; 2]);
     if bias.is_some() || rectify {
         let row = bias.as_ref().map(|bias| bias.clone().inner().reshape(Exact([1, columns])));
         out = kernel::bias_relu(out, row.as_ref(), rectify);
@@ -52,7 +53,7 @@ pub fn linear(x: Tensor<2>, weight: Tensor<2>, Epilogue { bias, relu: rectify }:
 
 /// `rows + bias`, on a CPU on all threads.
 pub fn biased(rows: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
-    if rows.shape().num_elements() == 0 || sparse_burn::is_gpu(&rows.device()) {
+    if rows.shape().num_elements() == 0 || !policy::own_passes(&rows.device()) {
         return followed(rows, Some(bias), false);
     }
     let columns = rows.dims()[1];
@@ -79,13 +80,13 @@ fn followed(out: Tensor<2>, bias: Option<Tensor<1>>, rectify: bool) -> Tensor<2>
 impl Saved {
     fn before_relu(&self, grad: Tensor<2>) -> Tensor<2> {
         match &self.out {
-            Some(out) => kernel::relu_backward(out, grad),
+            Some(out) => policy::relu_backward(out, grad),
             None => grad,
         }
     }
 
     fn backward(&self, grad: &Tensor<2>, [x, weight]: [bool; 2]) -> [Option<Erased>; 2] {
-        let of = |x: &Tensor<2>, y: &Tensor<2>, turned| kernel::matmul(x.clone(), y.clone(), turned);
+        let of = |x: &Tensor<2>, y: &Tensor<2>, turned| policy::matmul(x.clone(), y.clone(), turned);
         let d_x = self.weight.as_ref().filter(|_| x).map(|weight| of(grad, weight, [false, true]));
         let d_weight = self.x.as_ref().filter(|_| weight).map(|x| of(x, grad, [true, false]));
         [d_x.map(Erased::from), d_weight.map(Erased::from)]

@@ -22,7 +22,8 @@ use sparse_macros::{async_variant, or_panic};
 ///
 /// No call checks the index again. `put` (with any reduction) and the backward pass of `select` along dim 0 work by
 /// segments, without atomics, and do not read the device. `select_sparse` reads it the first time for each
-/// pattern. [`unique`](super::unique()) makes the plan of ids that repeat. (The idea of PyG's sorted `edge_index`.)
+/// pattern. [`unique`](crate::ops::unique()) makes the plan of ids that repeat. (The idea of PyG's sorted
+/// `edge_index`.)
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -177,7 +178,7 @@ impl IndexPlan {
         tensor.slices(OP, axis, &self.index, Some(self.id))
     }
 
-    /// [`put_along_axis`](super::put_along_axis) with one destination for each slice of `values` along `dim`.
+    /// [`put_along_axis`](crate::ops::put_along_axis) with one destination for each slice of `values` along `dim`.
     ///
     /// Gradients are those of `put_along_axis`. The segments serve every reduction, forward and backward.
     ///

@@ -43,8 +43,8 @@ from_number!(f32, f64, i32, i64, u8, bool);
 ///
 /// - `indices` broadcasts to `arr` on every dim but `axis`. It holds numbers in `[-n, n)`, all of which are checked
 ///   before anything is written. If `indices` has size 1 on every other dim, each of its entries is used for a whole
-///   slice of `values`, and no full-size index is made. [`scatter_reduce`](super::scatter_reduce()) broadcasts nothing,
-///   and takes an index smaller than `arr`.
+///   slice of `values`, and no full-size index is made. [`scatter_reduce`](crate::ops::scatter_reduce()) broadcasts
+///   nothing, and takes an index smaller than `arr`.
 /// - `values` is a tensor or a number, and broadcasts to the broadcast indices.
 /// - `reduce` is assign, add, mul, mean (integers are rounded down), amax or amin (NaN wins). With assign, the last
 ///   write in row-major order of the broadcast indices wins.

@@ -5,7 +5,7 @@ use crate::base::empty::constant;
 use crate::base::exact::Exact;
 use crate::base::float::wide;
 use crate::base::kind::{Kind, is_16_bit};
-use crate::kernel::{self, Drops};
+use crate::kernel;
 use crate::ops::products::masked_matmul::{flat, head_shapes, sddmm};
 use crate::ops::products::matmul::{matrix, spmm};
 use crate::ops::reductions::softmax::{lines_backward, normalized_lines};
@@ -13,12 +13,13 @@ use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
 use crate::pattern::matrix::Matrix;
 use crate::pattern::view::{View, WIDE};
+use crate::policy;
+use crate::policy::Drops;
 use crate::rows::RowSums;
 use crate::tensor::sparse::SparseTensor;
 use burn::nn::{Dropout, DropoutConfig};
 use burn::tensor::{Int, Tensor};
 use sparse_autograd::{Erased, record};
-use sparse_burn::is_gpu;
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
@@ -35,7 +36,7 @@ use sparse_macros::or_panic;
 /// - `dropout`: the probability with which a weight becomes 0; the others are divided by `1 - dropout`. It only applies
 ///   on an autodiff device, that is, in training. Which weights these are follows from `Device::seed`.
 ///
-/// This is [`head_sddmm`](super::head_sddmm), `softmax` and `matmul` with one backward rule for all three: SDDMM,
+/// This is [`head_sddmm`](crate::ops::head_sddmm), `softmax` and `matmul` with one backward rule for all three: SDDMM,
 /// softmax and SpMM. (PyTorch's `scaled_dot_product_attention`, on a sparse mask.) On a CPU the three are one walk over
 /// the rows of a coalesced mask. What is kept are the operands and the weights, on a GPU also what dropout multiplies
 /// them by. So the memory besides operands and result is `O(nnz * heads)`; nothing has `nnz * heads * F` numbers. On a
@@ -208,11 +209,11 @@ impl<P: Pattern> Parts<'_, P> {
             Some(Drops::Rule(rule)) => Some(rule),
             Some(Drops::Factors(_)) => return None,
         };
-        if is_16_bit(value.dtype()) || is_gpu(&value.device()) {
+        if !policy::attends_in_one_walk(value.dtype(), &value.device()) {
             return None;
         }
         let rows = self.by_row.in_order()?;
-        if !kernel::fuses_softmax(rows.idx.dims()[0], sums.order(), sums.ptr()) {
+        if !policy::fuses_softmax(rows.idx.dims()[0], sums.order(), sums.ptr()) {
             return None;
         }
         let (scores, factors, scale) = match scores {

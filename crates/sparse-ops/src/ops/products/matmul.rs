@@ -12,6 +12,7 @@ use crate::pattern::layout::{Pattern, stores_all};
 use crate::pattern::matrix::Matrix;
 use crate::pattern::transposed_values::TransposedValues;
 use crate::pattern::view::{View, WIDE, batch_to_features, features_to_batch};
+use crate::policy;
 use crate::rows::sum_dim;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
@@ -327,7 +328,7 @@ struct Counts {
 impl Counts {
     /// Whether the line of each stored element is full.
     fn at(&self, ids: &Tensor<1, Int>) -> Tensor<2, Bool> {
-        kernel::pick(&self.counts, ids).equal_elem(self.size as i64).unsqueeze_dim(1)
+        policy::pick(&self.counts, ids).equal_elem(self.size as i64).unsqueeze_dim(1)
     }
 
     /// Whether each line is full, in the shape of a product whose other sizes are 1, and of these sizes.
@@ -455,7 +456,7 @@ impl Saved {
     /// The gradient of what ReLU took.
     fn before_relu(&self, grad: Tensor<2>) -> Tensor<2> {
         match &self.out {
-            Some(out) => kernel::relu_backward(out, grad),
+            Some(out) => policy::relu_backward(out, grad),
             None => grad,
         }
     }

@@ -12,11 +12,11 @@ use crate::pattern::csr::CsrPattern;
 use crate::pattern::layout::{Pattern, Structure};
 use crate::pattern::matrix::Matrix;
 use crate::pattern::memo::{Made, Memo};
+use crate::policy::plans_products;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{DType, Int, Tensor};
 use sparse_autograd::{Erased, record};
-use sparse_burn::is_gpu;
 use sparse_core::{ProductPlan, Result, SparseError};
 use sparse_macros::{async_variant, or_panic};
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl<P: Pattern> Made for Product<P> {
     }
 
     fn held(&self) -> usize {
-        let plans = if is_gpu(&self.pattern.device()) { 0 } else { PLANNED * self.pattern.nnz() };
+        let plans = if plans_products(&self.pattern.device()) { PLANNED * self.pattern.nnz() } else { 0 };
         self.pattern.memo().held() + plans
     }
 }
@@ -135,7 +135,7 @@ fn plan(
     [a, b]: [&Compressed; 2],
     cols: usize,
 ) -> Option<ProductPlan> {
-    if is_gpu(&c.ptr.device()) {
+    if !plans_products(&c.ptr.device()) {
         return None;
     }
     kept.get(|| kernel::spgemm_plan((&c.ptr, &c.idx), a, b, cols)).clone()

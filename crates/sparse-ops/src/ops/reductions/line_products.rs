@@ -9,10 +9,11 @@ use crate::ops::elementwise::powers::plain_power;
 use crate::ops::reductions::extremum::into_lines;
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
+use crate::policy::starts_from_zeros;
 use crate::rows::sum_dim;
 use burn::tensor::{Bool, DType, Float, Int, Shape, Tensor};
 use sparse_autograd::{Erased, record};
-use sparse_burn::{Reduce, is_gpu};
+use sparse_burn::Reduce;
 
 /// The product of rows `[n, width]`, at least one, along lines. If unspecified elements count, `fill` `[1, width]` has
 /// their values. Integers wrap.
@@ -57,10 +58,9 @@ pub(crate) fn with_zeros<P: Pattern, K: Numeric>(
     let missing = lines.missing();
     // The power 1 of zero is every higher power.
     let start = plain_power(zero, &missing.clone().clamp_max(1), 1);
-    if !is_gpu(&rows.device()) {
+    if starts_from_zeros(&rows.device()) {
         return run(put, start, rows);
     }
-    // A GPU multiplies parts of a long line on their own, and one of them may overflow: each element takes the zero.
     let full = numbers::<K>(missing.equal_elem(0).int(), rows.dtype());
     let owner = put.index.clone().reshape(Exact([rows.dims()[0]]));
     let factors = kernel::move_rows(&full, full.clone().narrow(0, 0, 1), &owner);

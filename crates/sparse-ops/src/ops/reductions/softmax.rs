@@ -10,6 +10,7 @@ use crate::ops::reductions::extremum::of_lines;
 use crate::ops::reductions::folds::Blocks;
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
+use crate::policy;
 use crate::rows::{RowSums, sum_dim};
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
@@ -214,7 +215,7 @@ fn placed(rows: Tensor<2>, places: Option<&Tensor<1, Int>>) -> Tensor<2> {
 
 /// Whether one kernel computes the softmax of rows within these segments.
 fn fuses(rows: &Tensor<2>, sums: &RowSums) -> bool {
-    kernel::fuses_softmax(rows.dims()[0], sums.order(), sums.ptr())
+    policy::fuses_softmax(rows.dims()[0], sums.order(), sums.ptr())
 }
 
 /// Each line's row, at each of its elements.

@@ -9,6 +9,7 @@ use crate::ops::elementwise::broadcast::read_rows;
 use crate::pattern::dims::from_dims;
 use crate::pattern::layout::Pattern;
 use crate::pattern::select::sorted;
+use crate::policy;
 use crate::rows::RowMap;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{AsIndex, Int, Tensor};
@@ -141,11 +142,11 @@ fn repeat<P: Pattern>(pattern: &P, axis: usize, times: usize, shape: &[usize]) -
         let owner = at.clone().div_scalar(times as i64);
         (at - owner.clone().mul_scalar(times as i64), owner)
     };
-    let mut dims: Vec<_> = by_dim(&coordinates).into_iter().map(|ids| kernel::pick(&ids, &owner)).collect();
+    let mut dims: Vec<_> = by_dim(&coordinates).into_iter().map(|ids| policy::pick(&ids, &owner)).collect();
     dims[axis] = dims[axis].clone() + copy.mul_scalar(own as i64);
     if !coalesced || axis == 0 || (own == 1 && axis == shape.len() - 1) {
         return (from_dims(dims, shape, copies, coalesced, &coordinates), owner);
     }
     let (pattern, order) = sorted(join_dims(dims, shape, copies, &coordinates), shape);
-    (pattern, kernel::pick(&owner, &order))
+    (pattern, policy::pick(&owner, &order))
 }

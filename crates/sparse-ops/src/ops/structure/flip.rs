@@ -9,6 +9,7 @@ use crate::pattern::dims::from_dims;
 use crate::pattern::layout::Pattern;
 use crate::pattern::memo::Key;
 use crate::pattern::select::sorted;
+use crate::policy;
 use crate::rows::RowMap;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{AsIndex, Int, Tensor};
@@ -136,6 +137,6 @@ fn flip_sorted<P: Pattern>(pattern: &P, dims: Vec<Tensor<1, Int>>, turns: &[bool
         return sorted(join_dims(dims, shape, nnz, coordinates), shape);
     }
     let order = count_up(nnz, coordinates).neg().add_scalar(nnz as i64 - 1);
-    let dims = dims.into_iter().map(|ids| kernel::pick(&ids, &order)).collect();
+    let dims = dims.into_iter().map(|ids| policy::pick(&ids, &order)).collect();
     (from_dims(dims, shape, nnz, true, coordinates), order)
 }

@@ -17,6 +17,7 @@ use crate::pattern::dims::{empty_pattern, from_dims};
 use crate::pattern::layout::Pattern;
 use crate::pattern::merge::located;
 use crate::pattern::select::{self, Expansion, kept, lengths, sorted, total_dtype};
+use crate::policy;
 use crate::rows::{RowMap, move_rows};
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{AsIndex, Bool, Int, Tensor, TensorData};
@@ -37,8 +38,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// once, and counting the elements of their slices reads it once more. Along dim 0 of CSR the rest is proportional
     /// to the indices and the elements that they select, whatever the tensor holds. Along dim 0 of a coalesced COO it
     /// is one pass over the coordinates; otherwise the coordinates of the result are sorted. For indices that stay the
-    /// same use an [`IndexPlan`](super::IndexPlan): its [`select_sparse`](super::IndexPlan::select_sparse) pays for
-    /// this in its first step only.
+    /// same use an [`IndexPlan`](crate::ops::IndexPlan): its [`select_sparse`](crate::ops::IndexPlan::select_sparse)
+    /// pays for this in its first step only.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -253,13 +254,13 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
         None => (owner, at),
         Some(order) => (order.select(0, at), owner),
     };
-    let mut dims: Vec<_> = by_dim(coordinates).into_iter().map(|ids| kernel::pick(&ids, &element)).collect();
+    let mut dims: Vec<_> = by_dim(coordinates).into_iter().map(|ids| policy::pick(&ids, &element)).collect();
     dims[axis] = place;
     let (made, element) = if in_order || !pattern.is_coalesced() {
         (from_dims(dims, shape, total, pattern.is_coalesced(), coordinates), element)
     } else {
         let (made, order) = sorted(join_dims(dims, shape, total, coordinates), shape);
-        (made, kernel::pick(&element, &order))
+        (made, policy::pick(&element, &order))
     };
     (made, Taken::Mapped(RowMap::new(element, nnz)))
 }
@@ -277,7 +278,7 @@ fn look_up(
     let (had, own_order, own_ptr) = unique(at);
     let found = kernel::locate(&Arrays::Coo(had), &Arrays::Coo(wanted));
     // `own_order` is a permutation: grouping by it inverts it.
-    let owner = kernel::pick(&kernel::expand_ptr(&own_ptr, nnz), &kernel::group_by(&own_order, nnz).0);
+    let owner = policy::pick(&kernel::expand_ptr(&own_ptr, nnz), &kernel::group_by(&own_order, nnz).0);
     let end = Tensor::full([1], count as i64, (&index.device(), dtype));
     let ptr = Tensor::cat(vec![index_tensor(ptr, dtype), end], 0);
     let (starts, counts) = lengths(&ptr, &index_tensor(found.select(0, owner), dtype));

@@ -17,10 +17,10 @@ use sparse_macros::or_panic;
 /// Stacks the tensors of `parts`, all of one shape, along a new `dim` in `[-rank - 1, rank + 1)`:
 /// `out[.., k, ..] = parts[k][.., ..]`. The rank `D2` is `D + 1`.
 ///
-/// The fills must agree, as for [`concat`](super::concat()), and the result has that fill. In a hybrid tensor a new dim
-/// after a dense one is dense, and one right after the sparse dims is sparse. Along a dense dim the result has the
-/// union of the patterns and the fills are joined, as [`concat`](super::concat()) does. CSR matrices give a batch (dim
-/// 0), or a CSR tensor of rank 3 with the new dim second or last.
+/// The fills must agree, as for [`concat`](crate::ops::concat()), and the result has that fill. In a hybrid tensor a
+/// new dim after a dense one is dense, and one right after the sparse dims is sparse. Along a dense dim the result has
+/// the union of the patterns and the fills are joined, as [`concat`](crate::ops::concat()) does. CSR matrices give a
+/// batch (dim 0), or a CSR tensor of rank 3 with the new dim second or last.
 ///
 /// Backward: each part gets the gradient of its own elements. Cost: one pass over patterns and values; the stacked
 /// pattern is kept with the first part's. Semantics of PyTorch's `stack`.
