@@ -27,7 +27,7 @@ pub(crate) fn check_plain<P: Pattern, K: Kind>(
     }
     let is_zero = || read_data(tensor.fill_row(1).inner()).convert::<f64>().iter::<f64>().all(|value| value == 0.0);
     if !fill.is_zero() && !is_zero() {
-        return Err(SparseError::wrong_fill(op, "zero", &fill, other));
+        return Err(SparseError::wrong_fill(op, "zero", fill, other));
     }
     Ok(())
 }

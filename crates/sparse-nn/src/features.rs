@@ -75,8 +75,8 @@ impl Features<'_> {
     fn check_elements(&self, op: &'static str, adjacency: &CsrTensor<2>, d_input: usize) -> Result<()> {
         check_width(op, self.dims(), d_input)?;
         match self {
-            Self::Dense(x) => same_elements(op, &adjacency.rows(), x),
-            Self::Sparse(x) => same_elements(op, &adjacency.rows(), &x.rows()),
+            Self::Dense(x) => same_elements(op, adjacency.rows(), x),
+            Self::Sparse(x) => same_elements(op, adjacency.rows(), x.rows()),
         }
     }
 
@@ -88,7 +88,7 @@ impl Features<'_> {
                 Ok(linear(x.clone(), weight, Epilogue::default()))
             }
             Self::Sparse(x) => {
-                same_elements(op, &x.rows(), &weight)?;
+                same_elements(op, x.rows(), &weight)?;
                 x.try_matmul(weight)
             }
         }
@@ -104,7 +104,7 @@ impl Features<'_> {
                 Ok(linear(x.clone(), weight, then))
             }
             Self::Sparse(x) => {
-                same_elements(op, &x.rows(), &weight)?;
+                same_elements(op, x.rows(), &weight)?;
                 x.try_matmul_then(weight, then)
             }
         }

@@ -115,7 +115,7 @@ impl GcnConv {
         const OP: &str = "GcnConv::forward";
         let weight = self.weight.val();
         check(OP, adjacency.dims(), x.dims(), weight.dims())?;
-        same_elements(OP, &adjacency.rows(), &x)?;
+        same_elements(OP, adjacency.rows(), &x)?;
         same_elements(OP, &x, &weight)?;
         if x.dims()[1] < weight.dims()[1] {
             let gathered = self.operator(adjacency)?.try_matmul(x)?;
@@ -135,8 +135,8 @@ impl GcnConv {
         const OP: &str = "GcnConv::forward_sparse";
         let weight = self.weight.val();
         check(OP, adjacency.dims(), x.dims(), weight.dims())?;
-        same_elements(OP, &adjacency.rows(), &x.rows())?;
-        same_elements(OP, &x.rows(), &weight)?;
+        same_elements(OP, adjacency.rows(), x.rows())?;
+        same_elements(OP, x.rows(), &weight)?;
         let epilogue = self.epilogue(OP, &weight)?;
         self.operator(adjacency)?.try_matmul_then(x.try_matmul(weight)?, epilogue)
     }

@@ -120,7 +120,7 @@ impl<'a> Edges<'a> {
     fn checked(op: &'static str, adjacency: &'a CsrTensor<2>, source: Tensor<2>, target: Tensor<2>) -> Result<Self> {
         for (axis, x) in [(1, &source), (0, &target)] {
             check_rows(op, adjacency, axis, x)?;
-            same_elements(op, &adjacency.rows(), x)?;
+            same_elements(op, adjacency.rows(), x)?;
         }
         Ok(Self { adjacency, source, target, features: None })
     }
@@ -134,7 +134,7 @@ impl<'a> Edges<'a> {
     pub fn try_with_features(mut self, features: Tensor<2>) -> Result<Self> {
         const OP: &str = "Edges::with_features";
         check_edges(OP, self.adjacency, "the edge features", &features)?;
-        same_elements(OP, &self.adjacency.rows(), &features)?;
+        same_elements(OP, self.adjacency.rows(), &features)?;
         self.features = Some(features);
         Ok(self)
     }
@@ -201,7 +201,7 @@ impl<'a> Edges<'a> {
 
     fn read(&self, op: &'static str, axis: usize, x: Tensor<2>) -> Result<Tensor<2>> {
         check_rows(op, self.adjacency, axis, &x)?;
-        same_elements(op, &self.adjacency.rows(), &x)?;
+        same_elements(op, self.adjacency.rows(), &x)?;
         Ok(read_at(self.adjacency.pattern(), axis, x))
     }
 
@@ -215,7 +215,7 @@ impl<'a> Edges<'a> {
     pub fn try_softmax(&self, scores: Tensor<2>) -> Result<Tensor<2>> {
         const OP: &str = "Edges::softmax";
         check_edges(OP, self.adjacency, "the scores", &scores)?;
-        same_elements(OP, &self.adjacency.rows(), &scores)?;
+        same_elements(OP, self.adjacency.rows(), &scores)?;
         Ok(edge_softmax(self.adjacency.pattern(), scores)?.rows().clone())
     }
 
@@ -232,7 +232,7 @@ impl<'a> Edges<'a> {
     pub fn try_aggregate(&self, messages: Tensor<2>, reduce: Reduce) -> Result<Tensor<2>> {
         const OP: &str = "Edges::aggregate";
         check_edges(OP, self.adjacency, "the messages", &messages)?;
-        same_elements(OP, &self.adjacency.rows(), &messages)?;
+        same_elements(OP, self.adjacency.rows(), &messages)?;
         if reduce == Reduce::Assign {
             return Err(SparseError::invalid(OP, "reduce must be add, mul, mean, amax or amin, got assign"));
         }

@@ -102,7 +102,7 @@ pub(super) fn check_fill<P: Pattern, const D: usize>(op: &'static str, tensor: &
     if fill.is_undefined() || fill.is_zero() {
         return Ok(());
     }
-    Err(SparseError::wrong_fill(op, "zero or undefined", &fill, "use with_fill"))
+    Err(SparseError::wrong_fill(op, "zero or undefined", fill, "use with_fill"))
 }
 
 /// `1 / f(sum)` of each sum, `[n, 1]`, and 0 if the sum is not above 0. `f` gets 1 in place of such a sum, so that the

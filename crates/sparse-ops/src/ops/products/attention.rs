@@ -4,7 +4,7 @@ use crate::base::checks::{same_device, same_elements};
 use crate::base::empty::constant;
 use crate::base::exact::Exact;
 use crate::base::float::wide;
-use crate::base::kind::{Kind, is_16_bit};
+use crate::base::kind::Kind;
 use crate::kernel;
 use crate::ops::products::masked_matmul::{flat, head_shapes, sddmm};
 use crate::ops::products::matmul::{matrix, spmm};

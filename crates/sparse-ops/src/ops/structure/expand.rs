@@ -4,7 +4,6 @@ use crate::base::coordinates::{by_dim, join_dims};
 use crate::base::index::{count_up, index_dtype, index_tensor};
 use crate::base::kind::Kind;
 use crate::base::limits::check_copies;
-use crate::kernel;
 use crate::ops::elementwise::broadcast::read_rows;
 use crate::pattern::dims::from_dims;
 use crate::pattern::layout::Pattern;

@@ -3,7 +3,6 @@
 use crate::base::coordinates::{by_dim, join_dims};
 use crate::base::index::count_up;
 use crate::base::kind::Kind;
-use crate::kernel;
 use crate::ops::elementwise::broadcast::read_rows;
 use crate::pattern::dims::from_dims;
 use crate::pattern::layout::Pattern;

@@ -1,13 +1,10 @@
 //! Files that are wrong, cut or edited, and those that hold something else than was asked for.
 
 use super::{Parts, coo_parts, csr_parts, f32s, file, here, i32s, i64s, one, says, with_header};
-use burn::tensor::{Bool, Int};
-#[cfg(feature = "ndarray")]
-use burn::tensor::{DType, Device};
+use burn::tensor::{Bool, DType, Device, Int};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-#[cfg(feature = "ndarray")]
-use sparse_dev::device::named;
+use sparse_dev::device::cpus;
 use sparse_tensor::io::safetensors::{self, Archive};
 use sparse_tensor::{CooTensor, CsrTensor, SparseError};
 
@@ -39,13 +36,15 @@ fn what_was_asked_for_must_be_there() {
     says(safetensors::save("/no/such/folder/a.safetensors", &a).unwrap_err(), "invalid", &["/no/such/folder"]);
 }
 
-#[cfg(feature = "ndarray")]
+/// Of the CPU backends NdArray has none.
 #[test]
-fn ndarray_has_no_half_precision() {
+fn a_device_without_half_precision_is_named() {
     let half = CooTensor::<1>::zeros([3], (&Device::flex(), DType::F16));
     let bytes = safetensors::to_bytes(&half).unwrap();
-    let trouble = safetensors::from_bytes(&bytes, &named("ndarray")).map(|a: CooTensor<1>| a).unwrap_err();
-    says(trouble, "unsupported_dtype", &["f16", "NdArray"]);
+    for device in cpus().into_iter().filter(|device| !device.supports_dtype(DType::F16)) {
+        let trouble = safetensors::from_bytes(&bytes, &device).map(|a: CooTensor<1>| a).unwrap_err();
+        says(trouble, "unsupported_dtype", &["f16", "NdArray"]);
+    }
 }
 
 #[test]
