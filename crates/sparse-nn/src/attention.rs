@@ -35,7 +35,7 @@ pub(super) trait AttentionLayer {
     }
 }
 
-/// The number of features of all heads, and that of the result, of a configuration that is checked.
+/// Checks a configuration. How many features all heads have together, and how many the result.
 pub(super) fn widths(op: &'static str, [heads, each]: [usize; 2], concat: bool, dropout: f64) -> Result<[usize; 2]> {
     if heads == 0 {
         return Err(SparseError::invalid(op, "heads must be at least 1, got 0"));
@@ -66,7 +66,7 @@ pub(super) struct Attended {
 }
 
 impl<'a> Call<'a> {
-    /// Nodes that are sources and targets.
+    /// A call where all nodes are sources and targets.
     pub(super) fn square(
         op: &'static str,
         adjacency: &'a CsrTensor<2>,
@@ -125,8 +125,8 @@ impl<'a> Call<'a> {
     }
 }
 
-/// A pattern with all self loops. Those that there are are replaced: the features of a loop are the mean of those of the
-/// other edges to its node.
+/// A pattern with all self loops, which replace those in it: the features of a loop are the mean of those of the other
+/// edges to its node.
 fn with_loops(pattern: &CsrPattern, features: Option<Tensor<2>>) -> (CsrPattern, Option<Tensor<2>>) {
     let Some(features) = features else { return (with_diagonal(pattern).0, None) };
     let (off, kept) = off_diagonal(pattern);

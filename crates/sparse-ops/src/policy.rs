@@ -1,5 +1,5 @@
-//! Which way a step goes: a kernel of ours or Burn's operation, one pass or several. Every decision by the device or by a
-//! size is here, with its reason.
+//! Which way a step goes: a kernel of ours or Burn's operation, one pass or several. What the device or a size decides
+//! is here, with its reason.
 
 use crate::base::kind::Kind;
 use crate::kernel::{self, Arrays};

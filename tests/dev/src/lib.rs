@@ -21,15 +21,13 @@ pub fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
 
-/// The public items of tensors and layers by their paths in the facade, from the lists in `docs/api`.
+/// The public items by their paths in the facade, from the lists in `docs/api`.
 pub fn public_items() -> String {
-    let list = |wing: &str, under: &str| {
+    let list = |(wing, under): (&str, &str)| {
         let page = path(&format!("docs/api/sparse-{wing}.txt"));
         let text = std::fs::read_to_string(&page).unwrap_or_else(|trouble| panic!("{}: {trouble}", page.display()));
+        let text = text.replace("sparse_ops::", "sparse_tensor::");
         text.replace(&format!("sparse_{wing}::"), &format!("sparse_tensor::{under}"))
     };
-    [("ops", ""), ("nn", "nn::")]
-        .map(|(wing, under)| list(wing, under))
-        .concat()
-        .replace("sparse_ops::", "sparse_tensor::")
+    [("ops", ""), ("nn", "nn::"), ("graphs", "data::"), ("plot", "plot::")].map(list).concat()
 }
