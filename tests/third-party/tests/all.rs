@@ -40,7 +40,7 @@ fn agrees_with_dense<P: Pattern>(a: SparseTensor<P, 2>, device: &Device) {
     let device = device.clone().autodiff();
     let draw = |shape: [usize; 2]| Tensor::<2>::random(shape, Distribution::Normal(0.0, 1.0), &device).require_grad();
     let (s, t, x) = (draw([1, 5]), draw([1, 7]), draw([7, 4]));
-    let a = a.to_device(&device).require_grad();
+    let a = a.require_grad();
     let out = gated_sum(&a, [s.clone().squeeze_dim(0), t.clone().squeeze_dim(0)], x.clone());
     let weights = Tensor::<2>::random([5, 4], Distribution::Normal(0.0, 1.0), &device);
     let grads = (out.clone() * weights.clone()).sum().backward();
@@ -69,7 +69,7 @@ fn agrees_with_dense<P: Pattern>(a: SparseTensor<P, 2>, device: &Device) {
 #[test]
 fn the_operation_and_its_gradients_are_those_of_dense_tensors() {
     for device in devices() {
-        let a = matrix(&device);
+        let a = matrix(&device.clone().autodiff());
         agrees_with_dense(a.to_coo(), &device);
         agrees_with_dense(a, &device);
     }
