@@ -39,7 +39,7 @@ if [ -n "${SPARSE_BENCH_BIN:-}" ]; then
   fi
   "$SPARSE_BENCH_BIN/gpu" "$@"
 else
-  cargo test --release --features "$feature" --test conformance --test gpu
-  cargo test --release --features "$feature" --test suite -- matmul_reduce::
-  cargo bench --features "$feature" --bench gpu -- "$@"
+  cargo test --release --workspace --features "$feature" --test conformance --test gpu
+  cargo test --release --workspace --features "$feature" --test suite -- matmul_reduce::
+  cargo bench --workspace --features "$feature" --bench gpu -- "$@"
 fi

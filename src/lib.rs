@@ -29,6 +29,8 @@
 //! `io` and `parallel` are on by default. With `default-features = false, features = ["flex"]` only tensors and
 //! operations are built. [`extend`] has what an operation, a layer or a file format of your own needs.
 #![cfg_attr(feature = "ndarray", allow(deprecated))]
+// Links lead to wings that the build has not.
+#![cfg_attr(not(all(feature = "data", feature = "parallel")), allow(rustdoc::broken_intra_doc_links))]
 
 // Its examples are tests too.
 #[cfg(doctest)]

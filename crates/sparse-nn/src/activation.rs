@@ -45,7 +45,7 @@ fn activated<const D: usize>(x: Tensor<D>, how: Activation, burn: impl FnOnce(Te
 }
 
 /// The gradient of what an activation took, from that of its result.
-pub(super) fn gradient<const D: usize>(x: &Tensor<D>, grad: Tensor<D>, how: Activation) -> Tensor<D> {
+fn gradient<const D: usize>(x: &Tensor<D>, grad: Tensor<D>, how: Activation) -> Tensor<D> {
     if is_gpu(&x.device()) { grad * slopes(x, how) } else { kernel::activate_backward(x, grad, how) }
 }
 

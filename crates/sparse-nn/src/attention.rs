@@ -6,12 +6,12 @@ use super::features::{Features, check_dropout, check_square, check_width, with_b
 use super::message_passing::{check_edges, edge_softmax};
 use burn::module::Param;
 use burn::nn::{Dropout, Linear};
-use burn::tensor::Tensor;
+use burn::tensor::{Int, Tensor};
 use sparse_ops::extend::{
-    Exact, Parts, Scores, attend, linear, move_rows, off_diagonal, read_at, read_rows, reduce_rows, same_elements,
-    with_diagonal,
+    Compressed, Erased, Exact, Parts, Scores, attend, index_dtype_for, index_tensor, ints, kernel, move_rows,
+    off_diagonal, read_at, read_rows, record, reduce_rows, same_elements, sum_dim, with_diagonal,
 };
-use sparse_ops::ops::{Epilogue, Reduce, try_head_sddmm};
+use sparse_ops::ops::{Reduce, try_head_sddmm};
 use sparse_ops::pattern::{CsrPattern, Pattern};
 use sparse_ops::{CsrTensor, Fill, Result, SparseError};
 
@@ -193,16 +193,55 @@ pub(super) fn columns(x: &Tensor<2>, heads: usize, head: usize) -> Tensor<2> {
     x.clone().narrow(1, head * each, each)
 }
 
-/// `out[n, h] = <x[n, h, :], vectors[h, :]>`: x `[N, H * C]` and vectors `[H, C]` to `[N, H]`.
-pub(super) fn head_scores(x: Tensor<2>, vectors: Tensor<2>) -> Tensor<2> {
-    linear(x, blocks(vectors), Epilogue::default())
+/// `out[n, h] = <x[n, h, :], vector[h, :]>`: x `[N, H * C]` and vector `[H, C]` to `[N, H]`.
+pub(super) fn head_scores(x: Tensor<2>, vector: Tensor<2>) -> Tensor<2> {
+    let ([rows, width], [heads, each]) = (x.dims(), vector.dims());
+    if rows == 0 || width == 0 {
+        // Zeros that depend on both.
+        let product = x.reshape(Exact([rows, heads, each])) * vector.unsqueeze::<3>();
+        return product.sum_dim(2).reshape(Exact([rows, heads]));
+    }
+    // The elements of a matrix `[N, 1]` that is full.
+    let vector = vector.reshape(Exact([1, width]));
+    let (plain, row) = (x.clone().inner(), vector.clone().inner());
+    let options = (&plain.device(), index_dtype_for(rows));
+    let (places, zeros) = (Tensor::arange(0..rows as i64, options), Tensor::zeros([rows], options));
+    let out = kernel::sddmm(&places, &zeros, &plain, &row, heads);
+    let saved = Scored { x: plain, row, places, zeros };
+    record(out, [Erased::from(x), Erased::from(vector)], saved, Scored::backward)
 }
 
-/// Vectors `[H, C]` as the blocks of a matrix `[H * C, H]`, a product with which is one for each head.
-pub(super) fn blocks(vectors: Tensor<2>) -> Tensor<2> {
-    let [heads, each] = vectors.dims();
-    let own = Tensor::<2>::eye(heads, &vectors.device()).cast(vectors.dtype()).reshape(Exact([heads, 1, heads]));
-    (vectors.reshape(Exact([heads, each, 1])) * own).reshape(Exact([heads * each, heads]))
+/// What the backward pass of `head_scores` reads.
+#[derive(Debug)]
+struct Scored {
+    x: Tensor<2>,
+    row: Tensor<2>,
+    /// The row and the column of each element.
+    places: Tensor<1, Int>,
+    zeros: Tensor<1, Int>,
+}
+
+/// Rows that are summed by one thread.
+const CHUNK: usize = 4096;
+
+impl Scored {
+    fn backward(&self, grad: Tensor<2>, [x, vector]: [bool; 2]) -> [Option<Erased>; 2] {
+        let rows = self.x.dims()[0];
+        let product = |ptr: Tensor<1, Int>, idx: &Tensor<1, Int>, dense: &Tensor<2>| {
+            let ptr = index_tensor(ptr, idx.dtype());
+            kernel::spmm(&Compressed { ptr, idx: idx.clone(), perm: None }, &grad, dense)
+        };
+        let d_x = x.then(|| {
+            let ptr = Tensor::arange(0..rows as i64 + 1, (&self.x.device(), self.zeros.dtype()));
+            product(ptr, &self.zeros, &self.row).into()
+        });
+        let d_vector = vector.then(|| {
+            let starts: Vec<i64> = (0..rows).step_by(CHUNK).chain([rows]).map(|at| at as i64).collect();
+            let count = starts.len();
+            sum_dim(product(ints(starts, [count], &self.x.device()), &self.places, &self.x), 0).into()
+        });
+        [d_x, d_vector]
+    }
 }
 
 /// The public methods of a layer, inside its `impl`. Only a macro gives several types methods that need no import.

@@ -112,7 +112,7 @@ pub struct EmbeddingBagConfig {
 /// the table.
 ///
 /// ```
-/// use burn::tensor::{FloatDType, Device, Tensor};
+/// use burn::tensor::{Device, Tensor};
 /// use sparse_tensor::nn::{Bags, EmbeddingBagConfig};
 ///
 /// let device = Device::flex();

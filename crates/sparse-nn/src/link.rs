@@ -63,7 +63,7 @@ impl NodePairs {
         Self::of_ends(OP, rows.iter().chain(cols).copied(), rows.len(), shape, device)
     }
 
-    /// Pairs `[2, n]` of a tensor: rows, then columns, as `EdgeSplit` has them. Reads one
+    /// Pairs `[2, n]` of a tensor: rows, then columns, as `data::EdgeSplit` has them. Reads one
     /// number from the device.
     ///
     /// # Errors

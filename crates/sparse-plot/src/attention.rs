@@ -41,7 +41,7 @@ const EDGES: usize = 3000;
 /// # Errors
 ///
 /// `shape_mismatch` if the graph is not square or is a batch of graphs; `length_mismatch` if there is not one label for
-/// each node; `overflow` for more than 500 nodes (draw a part: `k_hop_subgraph`).
+/// each node; `overflow` for more than 500 nodes (draw a part: `data::k_hop_subgraph`).
 #[or_panic]
 pub fn try_attention<const D: usize>(graph: &CsrTensor<D>, labels: &[i64]) -> Result<Plot> {
     const OP: &str = "attention";

@@ -7,7 +7,7 @@ use super::shapes::{Panel, Shape, Tone};
 /// Bars of a plot.
 const BARS: usize = 60;
 
-/// Bars of counts: `counts[d]` things have the number `d`. `degree_histogram` gives
+/// Bars of counts: `counts[d]` things have the number `d`. `data::degree_histogram` gives
 /// such counts for the degrees of a graph.
 ///
 /// For more than 60 numbers, a bar is the sum over neighbouring ones, and the name of the axis says of how many. The

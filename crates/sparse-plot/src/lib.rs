@@ -3,7 +3,7 @@
 //! A function makes a [`Plot`], its methods change titles and names, and the last one writes it:
 //!
 //! - [`spy`] and [`spy_by_class`]: where a matrix has elements.
-//! - [`histogram`]: counts, such as those of `degree_histogram`.
+//! - [`histogram`]: counts, such as those of `data::degree_histogram`.
 //! - [`curves`] and [`runs`]: losses and other numbers by epoch.
 //! - [`embedding`]: points in the plane, coloured by class; [`pca`] brings points of more dims there.
 //! - [`attention`]: the weights of edges on a small graph.

@@ -1,6 +1,6 @@
 //! Devices of a server: another process, which runs Flex. Only loopback addresses are used.
 //!
-//! `cargo test --features remote --test remote`
+//! `cargo test --workspace --features remote --test remote`
 //!
 //! With `SPARSE_TEST_DEVICE=remote` the equivalence test and the oracle's cases run on such a device too.
 

@@ -4,7 +4,7 @@
 
 Each case has a graph (rows are targets, columns are sources), inputs, the parameters by the path that they have in the
 Burn module, and of the loss `mean((out - goal)^2)`: the output, the gradients, and the parameters and the output after
-five steps of SGD with rate 0.1. Needs torch and torch_geometric; tests/suite/layers reads the file.
+five steps of SGD with rate 0.1. Needs torch and torch_geometric; crates/sparse-nn/tests/suite/layers reads the file.
 """
 import json, pathlib, warnings
 import torch

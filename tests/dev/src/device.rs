@@ -33,7 +33,7 @@ pub fn named(name: &str) -> Device {
         "cuda" => Device::cuda(0),
         #[cfg(feature = "remote")]
         "remote" => remote(),
-        other => panic!("the device {other} is not in this build: add --features {other}"),
+        other => panic!("the device {other} is not in this build: add --workspace --features {other}"),
     }
 }
 

@@ -29,5 +29,7 @@ pub fn public_items() -> String {
         let text = text.replace("sparse_ops::", "sparse_tensor::");
         text.replace(&format!("sparse_{wing}::"), &format!("sparse_tensor::{under}"))
     };
-    [("ops", ""), ("nn", "nn::"), ("graphs", "data::"), ("plot", "plot::")].map(list).concat()
+    let parts = [("ops", ""), ("nn", "nn::"), ("graphs", "data::"), ("files", ""), ("plot", "plot::")];
+    let ranks = [("ranks", "parallel::"), ("remote", "")];
+    parts.into_iter().chain(ranks).map(list).collect()
 }

@@ -46,7 +46,9 @@ pub trait HostMatrix {
 }
 
 /// Sparse tensors from matrices and graphs of other crates: methods of matrices of both layouts.
-pub trait Interop: Sized {
+///
+/// Sealed: `from_petgraph` is there with its feature only.
+pub trait Interop: Sealed + Sized {
     /// The matrix of another crate, or of your own ([`HostMatrix`]), filled with zero. Stored zeros stay stored.
     ///
     /// `options` are a device, or a device and a dtype. Without a dtype the values keep theirs and their bits; with one
@@ -97,6 +99,11 @@ pub trait Interop: Sized {
         options: impl Into<TensorCreationOptions>,
     ) -> Result<Self>;
 }
+
+/// What makes [`Interop`] a trait of this crate alone.
+pub trait Sealed {}
+
+impl<P: Pattern, K: Kind> Sealed for SparseTensor<P, 2, K> {}
 
 impl<P: Pattern, K: Kind> Interop for SparseTensor<P, 2, K> {
     fn from_matrix(matrix: &impl HostMatrix, options: impl Into<TensorCreationOptions>) -> Result<Self> {

@@ -1,7 +1,7 @@
 //! Conversions to matrices and graphs of other crates and back: random ones, known answers, products by the other
 //! crate, and what must be an error.
 //!
-//!     cargo test --features interop --test interop
+//!     cargo test --workspace --features interop --test interop
 
 mod errors;
 mod faer;

@@ -65,7 +65,8 @@ impl RowSparseGrad {
         Ok(Self { ids, rows, size })
     }
 
-    /// A gradient of distinct ascending ids below `size`, of the dtype of such ids, and their rows.
+    /// A gradient of distinct ascending ids below `size`, of the dtype of such ids, and their rows. Nothing is checked:
+    /// with other ids an optimizer steps other rows. [`new`](Self::new) takes ids in any order.
     pub fn of_distinct(ids: Tensor<1, Int>, rows: Tensor<2>, size: usize) -> Self {
         Self { ids, rows, size }
     }

@@ -1,16 +1,17 @@
 //! For people who write operations, layers and file formats of their own: what the layers, files and graphs of this
 //! library are written with, besides the public methods.
 //!
-//! - A backward rule on Burn's tape: [`record`], [`Erased`], [`associate`].
+//! - A backward rule on Burn's tape, and its check: [`record`], [`Erased`], [`gradcheck`], [`associate`].
 //! - A tensor from its parts, and its parts: [`Parts`].
 //! - Structural operations: a new pattern and an index map, then the values: [`RowMap`], [`move_rows`], [`read_rows`],
 //!   [`RowSums`], [`sum_rows`].
 //! - Patterns of both layouts: [`from_coordinates`], [`arrays`], [`in_layout`], [`by_rows`], [`by_columns`],
-//!   [`with_diagonal`], [`off_diagonal`].
+//!   [`with_diagonal`], [`off_diagonal`], [`coo_pattern`], [`csr_pattern`].
 //! - Rows at the elements of a matrix: messages along edges: [`read_at`], [`read_ends`], [`reduce_rows`], [`attend`],
 //!   [`Scores`].
 //! - Dense rows: [`linear`], [`add_bias`], [`sum_dim`], [`expand`], [`write_rows`], [`Drops`], [`wide`], [`nothing`].
-//! - Kernels without a rule, which remove the autodiff association: [`kernel`], [`Compressed`], [`Activation`].
+//! - Kernels without a rule, which remove the autodiff association: [`kernel`], [`Compressed`], [`Activation`],
+//!   [`is_gpu`].
 //! - What is derived once: [`kept`], [`Derived`], [`Lazy`], [`Recent`].
 //! - Index tensors: [`index_tensor`], [`index_below`], [`ints`], [`signed`], [`index_dtype_for`], [`Exact`], [`along`].
 //! - Numbers of the host: [`read_data`], [`read_all`], [`converted`], [`from_entries`], [`int_range`], [`cells`].
@@ -24,11 +25,11 @@
 //! # Example
 //!
 //! The stored elements times the product of two vectors, `out_ij = a_ij u_i v_j`, in one pass, for both layouts, on
-//! every backend, with its rule:
+//! every backend; gradients come with [`read_at`]:
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};
-//! use sparse_ops::extend::{Erased, Exact, Parts, RowMap, read_at, record, reduce_rows};
+//! use sparse_ops::extend::{Exact, Parts, read_at};
 //! use sparse_ops::pattern::Pattern;
 //! use sparse_ops::{CsrTensor, Fill, SparseTensor};
 //!
@@ -75,6 +76,7 @@ pub use crate::base::recent::Recent;
 pub use crate::base::scalar::int_range;
 pub use crate::base::sizes::cells;
 pub use crate::kernel::{Arrays, Compressed};
+#[doc(hidden)] // The container of sparse parameters in a record.
 pub use crate::module::record::CONTAINER;
 pub use crate::ops::dense::linear::{biased as add_bias, linear};
 pub use crate::ops::elementwise::broadcast::read_rows;
