@@ -30,6 +30,6 @@ pub fn public_items() -> String {
         text.replace(&format!("sparse_{wing}::"), &format!("sparse_tensor::{under}"))
     };
     let parts = [("ops", ""), ("nn", "nn::"), ("graphs", "data::"), ("files", ""), ("plot", "plot::")];
-    let ranks = [("ranks", "parallel::"), ("remote", "")];
+    let ranks = [("ranks", "parallel::"), ("remote", "remote::")];
     parts.into_iter().chain(ranks).map(list).collect()
 }
