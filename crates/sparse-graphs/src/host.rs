@@ -1,6 +1,8 @@
 //! Patterns and ids on the host, where graph algorithms run, and back on the device.
 
-use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+#[cfg(feature = "dataset")]
+use burn::tensor::Device;
+use burn::tensor::{DType, Int, Tensor, TensorData};
 use sparse_core::dynamic::Ids;
 use sparse_ops::Kind;
 use sparse_ops::extend::{Exact, RowMap, index_dtype_for, index_tensor, read_data, read_rows};
@@ -56,12 +58,6 @@ pub(super) fn take<const D: usize, K: Kind>(x: Tensor<D, K>, ids: &Tensor<1, Int
     shape[0] = ids.dims()[0];
     let map = RowMap::new(index_tensor(ids.clone(), index_dtype_for(rows.max(shape[0]))), rows);
     read_rows(x.reshape(Exact([rows, block])), &map).reshape(Exact(shape))
-}
-
-/// An index tensor of numbers that fit i32.
-pub(super) fn narrow_index(list: Vec<i32>, device: &Device) -> Tensor<1, Int> {
-    let length = list.len();
-    Tensor::from_data(TensorData::new(list, [length]), (&device.clone().inner(), DType::I32))
 }
 
 /// Ids in the form that the host algorithms take.

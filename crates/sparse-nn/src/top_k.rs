@@ -7,7 +7,7 @@ use burn::module::{Module, Param};
 use burn::nn::Initializer;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Exact, ints, read_all};
+use sparse_ops::extend::{Exact, ints, read_all, read_data};
 use sparse_ops::ops::IndexPlan;
 use sparse_ops::{CsrTensor, Result, SparseError};
 
@@ -123,11 +123,8 @@ impl TopKPool {
             Some(_) => try_graph_softmax(projected, graphs)?,
             None => (projected / weight.powi_scalar(2).sum().sqrt().unsqueeze()).tanh(),
         };
-        let plain: Vec<f64> = if x.dims()[0] == 0 {
-            vec![]
-        } else {
-            sparse_ops::extend::read_data(scores.clone().inner()).convert::<f64>().iter().collect()
-        };
+        let plain: Vec<f64> =
+            if x.dims()[0] == 0 { vec![] } else { read_data(scores.clone().inner()).convert::<f64>().iter().collect() };
         let ids = if graphs.is_empty() { vec![] } else { read_all(graphs.index().clone()) };
         let kept = self.kept(&plain, &ids, graphs.size());
         let device = x.device().inner();

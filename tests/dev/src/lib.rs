@@ -33,3 +33,10 @@ pub fn public_items() -> String {
     let ranks = [("ranks", "parallel::"), ("remote", "remote::")];
     parts.into_iter().chain(ranks).map(list).collect()
 }
+
+/// The text of an error, which must be of the kind `invalid`.
+pub fn told<T>(result: sparse_tensor::Result<T>) -> String {
+    let trouble = result.err().expect("an error");
+    assert_eq!(trouble.kind(), "invalid", "{trouble}");
+    trouble.to_string()
+}

@@ -3,7 +3,7 @@
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Int, Tensor};
 use sparse_tensor::extend::{
-    Compressed, Erased, Exact, Parts, RowSums, by_columns, by_rows, kernel, read_at, read_ends, record, same_elements,
+    Compressed, Erased, Exact, Parts, RowSums, by_columns, by_rows, kernel, read_ends, record, same_elements,
 };
 use sparse_tensor::pattern::Pattern;
 use sparse_tensor::{Result, SparseError, SparseTensor};
@@ -119,14 +119,4 @@ impl<P: Pattern> Saved<P> {
     fn ends(&self, axis: usize) -> Tensor<1, Int> {
         sparse_tensor::extend::along(self.pattern.coordinates(), axis)
     }
-}
-
-/// The gates themselves, for pictures and tests: `[nnz]`.
-pub fn gates<P: Pattern>(pattern: &P, s: Tensor<1>, t: Tensor<1>) -> Tensor<1> {
-    let column = |gate: Tensor<1>| {
-        let [size] = gate.dims();
-        gate.reshape(Exact([size, 1]))
-    };
-    let sums = read_at(pattern, 0, column(s)) + read_at(pattern, 1, column(t));
-    sigmoid(sums).reshape(Exact([pattern.nnz()]))
 }

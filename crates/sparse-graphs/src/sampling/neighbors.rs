@@ -2,13 +2,12 @@
 
 use super::node_map::NodeMap;
 use super::subgraph::Subgraph;
-use crate::host::narrow_index;
 use crate::host::prefix;
 use crate::host::take;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use sparse_core::graph::{Ahead, GraphStore, Hops};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Parts, index_below};
+use sparse_ops::extend::{Parts, index_below, narrow_index};
 use sparse_ops::pattern::CsrPattern;
 use sparse_ops::{CsrTensor, Fill, Kind, Result, SparseError};
 use std::sync::Arc;

@@ -2,14 +2,13 @@
 
 use super::node_map::NodeMap;
 use crate::host::HostRows;
-use crate::host::narrow_index;
 use crate::host::signed;
 use crate::host::take;
 use crate::host::unsigned;
 use burn::tensor::Tensor;
 use sparse_core::graph::{Induced, Relabel, bfs_levels, induced};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Parts, check_ids, check_square, index_below};
+use sparse_ops::extend::{Parts, check_ids, check_square, index_below, narrow_index};
 use sparse_ops::pattern::CsrPattern;
 use sparse_ops::{CsrTensor, Kind, Result, SparseError};
 

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use burn::tensor::Device;
+use sparse_dev::told;
 use sparse_tensor::data::{OgbOptions, read_folder, read_ogb, read_planetoid};
 use sparse_tensor::{Limits, Result};
 use std::fs;
@@ -9,12 +10,6 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 type Read = fn(&Path) -> Result<()>;
-
-fn told<T>(result: Result<T>) -> String {
-    let trouble = result.err().expect("an error");
-    assert_eq!(trouble.kind(), "invalid", "{trouble}");
-    trouble.to_string()
-}
 
 /// A folder of small graphs, with a link in place of one file.
 fn linked(from: &Path, file: &str, to: &Path) -> tempfile::TempDir {

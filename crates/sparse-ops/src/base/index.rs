@@ -66,7 +66,7 @@ pub fn ints<const R: usize>(values: Vec<i64>, shape: [usize; R], device: &Device
 }
 
 /// An index tensor of numbers that fit i32.
-pub(crate) fn narrow_index(list: Vec<i32>, device: &Device) -> Tensor<1, Int> {
+pub fn narrow_index(list: Vec<i32>, device: &Device) -> Tensor<1, Int> {
     let length = list.len();
     Tensor::from_data(TensorData::new(list, [length]), (&device.clone().inner(), DType::I32))
 }

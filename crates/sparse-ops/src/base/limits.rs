@@ -206,8 +206,12 @@ impl Allowed {
     }
 }
 
-/// Error if pointers for `rows` rows would be far larger than the `held` numbers that are in memory already.
-pub(crate) fn check_rows(op: &'static str, rows: usize, held: usize) -> Result<()> {
+/// Checks that row pointers for `rows` rows are not far larger than the `held` numbers that are in memory already.
+///
+/// # Errors
+///
+/// `would_densify` past the limits of [`Limits`].
+pub fn check_rows(op: &'static str, rows: usize, held: usize) -> Result<()> {
     let hint = "compressed rows need a pointer for every row, and almost all are empty: use coordinates (to_coo), or \
                 Limits::elements for a larger limit";
     check_table(op, ("the row pointers", rows as u128 + 1), rows, held, hint)

@@ -13,7 +13,8 @@
 //! - Kernels without a rule, which remove the autodiff association: [`kernel`], [`Compressed`], [`Activation`],
 //!   [`is_gpu`].
 //! - What is derived once: [`kept`], [`Derived`], [`Lazy`], [`Recent`].
-//! - Index tensors: [`index_tensor`], [`index_below`], [`ints`], [`signed`], [`index_dtype_for`], [`Exact`], [`along`].
+//! - Index tensors: [`index_tensor`], [`index_below`], [`narrow_index`], [`ints`], [`signed`], [`index_dtype_for`],
+//!   [`Exact`], [`along`].
 //! - Numbers of the host: [`read_data`], [`read_all`], [`converted`], [`from_entries`], [`int_range`], [`cells`].
 //! - Checks, whose errors name the operation: [`same_elements`], [`same_device`], [`has_dtype`], [`creation_dtype`],
 //!   [`check_ids`], [`check_square`], [`check_shape`], [`check_rows`], [`expect`].
@@ -68,10 +69,10 @@ pub use crate::base::data::converted;
 pub use crate::base::empty::nothing;
 pub use crate::base::exact::Exact;
 pub use crate::base::float::wide;
-pub use crate::base::index::{check_ids, index_below, index_tensor, ints, read_all, signed};
+pub use crate::base::index::{check_ids, index_below, index_tensor, ints, narrow_index, read_all, signed};
 pub use crate::base::kind::associate;
 pub use crate::base::lazy::Lazy;
-pub use crate::base::limits::Allowed;
+pub use crate::base::limits::{Allowed, check_rows};
 pub use crate::base::recent::Recent;
 pub use crate::base::scalar::int_range;
 pub use crate::base::sizes::cells;
@@ -89,7 +90,7 @@ pub use crate::tensor::construct::host::from_entries;
 pub use edges::{read_at, read_ends, reduce_rows, write_rows};
 pub use keep::{Derived, kept};
 pub use parts::{
-    Parts, arrays, by_columns, by_rows, check_rows, check_shape, coo_pattern, csr_pattern, from_coordinates, in_layout,
+    Parts, arrays, by_columns, by_rows, check_shape, coo_pattern, csr_pattern, from_coordinates, in_layout,
 };
 pub use sparse_autograd::{Erased, gradcheck, record};
 pub use sparse_burn::{Activation, index_dtype_for, is_gpu, read_data};

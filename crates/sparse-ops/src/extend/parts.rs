@@ -4,8 +4,8 @@ use crate::base::kind::{Kind, of_kind};
 use crate::base::limits;
 use crate::kernel::{Arrays, Compressed};
 use crate::pattern::coo::CooPattern;
-use crate::pattern::csr::CsrPattern;
-use crate::pattern::layout::{Pattern, Structure};
+use crate::pattern::csr::{CsrPattern, split_row_ptr};
+use crate::pattern::layout::Pattern;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{Int, Tensor};
@@ -61,10 +61,7 @@ impl<P: Pattern, const D: usize, K: Kind> Parts<P, D, K> for SparseTensor<P, D, 
 /// of each matrix of a batch start at 0.
 pub fn arrays<P: Pattern>(pattern: &P) -> Arrays {
     match pattern.arrays() {
-        Arrays::Csr(ptr, col) => {
-            let ptr = CsrPattern::from_arrays(Arrays::Csr(ptr, col.clone()), pattern.shape(), true).split_row_ptr();
-            Arrays::Csr(ptr, col)
-        }
+        Arrays::Csr(ptr, col) => Arrays::Csr(split_row_ptr(&ptr, pattern.shape()), col),
         coordinates => coordinates,
     }
 }
@@ -125,13 +122,4 @@ pub fn coo_pattern(op: &'static str, indices: Tensor<2, Int>, shape: &[usize]) -
 /// `would_densify` for compressed rows past the limits of [`Limits`](crate::Limits); `shape_mismatch` for other ranks.
 pub fn check_shape<P: Pattern>(op: &'static str, shape: &[usize], held: usize) -> Result<()> {
     P::check_shape(op, shape, held)
-}
-
-/// Checks that row pointers for `rows` rows are not far larger than `held` numbers that are in memory already.
-///
-/// # Errors
-///
-/// `would_densify` past the limits of [`Limits`](crate::Limits).
-pub fn check_rows(op: &'static str, rows: usize, held: usize) -> Result<()> {
-    limits::check_rows(op, rows, held)
 }

@@ -167,17 +167,7 @@ impl CsrPattern {
 
     /// Row pointers `[batch * (rows + 1)]`, those of each matrix starting at 0; the same as `row_ptr` for rank 2.
     pub(crate) fn split_row_ptr(&self) -> Tensor<1, Int> {
-        let (joined, [batch, rows]) = (self.row_ptr(), [self.batch(), self.rows()]);
-        if self.0.shape.len() == 2 {
-            return joined.clone();
-        }
-        let (total, length) = (batch * rows, batch * (rows + 1));
-        if total == 0 {
-            return index_tensor(ints(vec![0; length], [length], &joined.device()), joined.dtype());
-        }
-        let [start, end] = [0, 1].map(|at| joined.clone().narrow(0, at, total).reshape(Exact([batch, rows])));
-        let first = start.narrow(1, 0, 1);
-        Tensor::cat(vec![first.zeros_like(), end - first], 1).reshape(Exact([length]))
+        split_row_ptr(self.row_ptr(), &self.0.shape)
     }
 
     /// Columns `[nnz]`.
@@ -256,6 +246,18 @@ fn joined_row_ptr(row_ptr: &Tensor<1, Int>, [batch, rows]: [usize; 2], nnz: usiz
     let start = before.clone().narrow(0, 0, batch).reshape(Exact([batch, 1]));
     let starts = (table.narrow(1, 0, rows) + start).reshape(Exact([batch * rows]));
     Some(Tensor::cat(vec![starts, before.narrow(0, batch, 1)], 0))
+}
+
+/// The pointers of a batch of this shape, those of each matrix starting at 0.
+pub(crate) fn split_row_ptr(joined: &Tensor<1, Int>, shape: &[usize]) -> Tensor<1, Int> {
+    let &[batch, rows, _] = shape else { return joined.clone() };
+    let (total, length) = (batch * rows, batch * (rows + 1));
+    if total == 0 {
+        return index_tensor(ints(vec![0; length], [length], &joined.device()), joined.dtype());
+    }
+    let [start, end] = [0, 1].map(|at| joined.clone().narrow(0, at, total).reshape(Exact([batch, rows])));
+    let first = start.narrow(1, 0, 1);
+    Tensor::cat(vec![first.zeros_like(), end - first], 1).reshape(Exact([length]))
 }
 
 fn other_rank(op: &'static str, shape: &[usize]) -> SparseError {

@@ -57,14 +57,14 @@ impl RowMap {
     }
 
     /// A map that uses every old row once. The backward pass reads its inverse.
-    pub fn permutation(map: Tensor<1, Int>) -> Self {
+    pub(crate) fn permutation(map: Tensor<1, Int>) -> Self {
         let old = map.dims()[0];
         Self::with(map, old, Lazy::new(), true, Lazy::new())
     }
 
     /// A map that uses each old row at most once. `inverse` has the new row of each old one, or the number of new rows
     /// for an unused one. With it the backward pass needs no sort.
-    pub fn with_inverse(map: Tensor<1, Int>, inverse: Tensor<1, Int>) -> Self {
+    pub(crate) fn with_inverse(map: Tensor<1, Int>, inverse: Tensor<1, Int>) -> Self {
         let old = inverse.dims()[0];
         Self::with(map, old, Lazy::from(inverse), false, Lazy::new())
     }
@@ -75,7 +75,7 @@ impl RowMap {
     }
 
     /// Number of old rows.
-    pub fn old(&self) -> usize {
+    pub(crate) fn old(&self) -> usize {
         self.0.old
     }
 

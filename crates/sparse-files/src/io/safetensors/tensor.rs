@@ -3,7 +3,9 @@
 use super::file::{Array, FillKind, Head, Layout, OP, invalid};
 use ::safetensors::tensor::Dtype;
 use burn::tensor::{Bool, BoolStore, Bytes, DType, Device, Float, Int, Scalar, Tensor, TensorData};
-use sparse_ops::extend::{Arrays, Parts, arrays, cells, coo_pattern, csr_pattern, has_dtype, in_layout, read_data};
+use sparse_ops::extend::{
+    Arrays, Parts, arrays, cells, coo_pattern, csr_pattern, has_dtype, in_layout, index_dtype_for, read_data,
+};
 use sparse_ops::pattern::{CooPattern, CsrPattern, Pattern};
 use sparse_ops::{Fill, FillValue, Kind, Result, SparseError, SparseTensor, dtype_name};
 use std::any::TypeId;
@@ -245,7 +247,7 @@ fn upload_indices<const R: usize>(
         _ => 0,
     };
     let largest = sizes.iter().map(|&size| size as u128).chain([total]).max().unwrap_or(0);
-    if wide || sparse_ops::extend::index_dtype_for(largest.min(usize::MAX as u128) as usize) == DType::I64 {
+    if wide || index_dtype_for(largest.min(usize::MAX as u128) as usize) == DType::I64 {
         has_dtype(OP, &device, DType::I64)?;
     }
     let dtype = if wide { DType::I64 } else { DType::I32 };
@@ -303,7 +305,7 @@ fn fill<K: Kind>(array: &Array, dense: &[usize], values: Dtype, device: &Device)
     let data = host::<K>("fill", array, [1, elements])?;
     let dtype = data.dtype();
     if !array.shape.is_empty() {
-        return Ok(Fill::tensor(Tensor::<2, K>::from_data(data, (device, dtype))));
+        return Ok(Fill::Value(FillValue::Block(Tensor::from_data(data, (device, dtype)).into())));
     }
     let number = if dtype.is_float() {
         data.iter::<f64>().next().map(Scalar::Float)

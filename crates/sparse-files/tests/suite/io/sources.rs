@@ -1,15 +1,10 @@
 //! What readers open, and what a line of text may be.
 
 use burn::tensor::{Device, Float};
+use sparse_dev::told;
 use sparse_tensor::Result;
 use sparse_tensor::io::edge_list::{self, Options};
 use sparse_tensor::io::matrix_market;
-
-fn told<T>(result: Result<T>) -> String {
-    let trouble = result.err().expect("an error");
-    assert_eq!(trouble.kind(), "invalid", "{trouble}");
-    trouble.to_string()
-}
 
 /// The last line would win, with the weight 3; a first line that is no text would be a header.
 #[test]

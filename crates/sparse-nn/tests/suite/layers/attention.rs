@@ -1,7 +1,8 @@
 //! Layers with attention, against PyTorch Geometric.
 
 use super::case::{Inputs, check, device};
-use burn::tensor::Tensor;
+use burn::module::Param;
+use burn::tensor::{Device, Tensor};
 use sparse_tensor::CsrTensor;
 use sparse_tensor::nn::{GatConvConfig, Gatv2ConvConfig, TransformerConvConfig};
 
@@ -119,5 +120,20 @@ fn gradients_of_many_nodes_add_up() {
         for (one, nine) in one.iter().zip(nine) {
             assert!((9.0 * one - nine).abs() <= 1e-3 * (1.0 + nine.abs()), "9 x {one} and {nine}");
         }
+    }
+}
+
+#[test]
+fn an_infinity_in_one_head_stays_there() {
+    let device = Device::flex();
+    let adjacency = CsrTensor::<2>::from_dense(Tensor::ones([3, 3], &device));
+    let x = Tensor::<2>::ones([3, 2], &device);
+    let vectors = Param::from_tensor(Tensor::<2>::from_floats([[1.0, 1.0], [f32::INFINITY, 1.0]], &device));
+    let mut gat = GatConvConfig::new(2, 2).with_heads(2).init(&device);
+    gat.source = vectors.clone();
+    let mut gatv2 = Gatv2ConvConfig::new(2, 2).with_heads(2).init(&device);
+    gatv2.attention = vectors;
+    for out in [gat.forward(&adjacency, x.clone()), gatv2.forward(&adjacency, x)] {
+        assert!(out.narrow(1, 0, 2).into_data().iter::<f32>().all(f32::is_finite));
     }
 }

@@ -7,6 +7,7 @@ use crate::base::sizes::check_sizes;
 use crate::kernel::Put;
 use crate::ops::dense::gather::read;
 use crate::ops::dense::put_along_axis::{run, target};
+use crate::ops::elementwise::broadcast::read_rows;
 use crate::ops::structure::indices::{Checked, checked_index};
 use crate::pattern::layout::Pattern;
 use crate::pattern::memo::identity;
@@ -141,7 +142,7 @@ impl IndexPlan {
             return Ok(read(x, self.index.clone(), target(dims, axis, self.len(), true)).reshape(Exact(shape)));
         }
         let block = dims[1..].iter().product();
-        let rows = crate::ops::elementwise::broadcast::read_rows(x.reshape(Exact([self.size, block])), &self.map);
+        let rows = read_rows(x.reshape(Exact([self.size, block])), &self.map);
         Ok(rows.reshape(Exact(shape)))
     }
 

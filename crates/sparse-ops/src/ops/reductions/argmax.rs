@@ -104,7 +104,7 @@ fn gap<P: Pattern>(pattern: &P, lines: &Lines<P>, axis: usize) -> Tensor<2, Int>
 /// Equal, with NaN equal to itself.
 fn same<K: Numeric>(a: Tensor<2, K>, b: Tensor<2, K>) -> Tensor<2, Bool> {
     match (as_float(&a), as_float(&b)) {
-        (Some(a), Some(b)) => crate::ops::reductions::extremum::same(a, b),
+        (Some(a), Some(b)) => super::extremum::same(a, b),
         _ => a.equal(b),
     }
 }

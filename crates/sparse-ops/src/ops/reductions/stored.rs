@@ -2,6 +2,7 @@
 //! map the fill too.
 
 use crate::base::kind::{Kind, Numeric};
+use crate::ops::elementwise::binary;
 use crate::ops::elementwise::map::{changed_shape, rows_of};
 use crate::pattern::layout::Pattern;
 use crate::tensor::fill::Fill;
@@ -103,7 +104,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// As [`try_mul`](Self::try_mul).
     #[or_panic]
     pub fn try_mul_stored(&self, other: &Self) -> Result<Self> {
-        crate::ops::elementwise::binary::check("mul_stored", self, other)?;
+        binary::check("mul_stored", self, other)?;
         Ok(self.with_common_fill(other, self.stored_alone().try_mul(&other.stored_alone())?))
     }
 
@@ -129,7 +130,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// As [`try_div`](Self::try_div).
     #[or_panic]
     pub fn try_div_stored(&self, other: &Self) -> Result<SparseTensor<P, D>> {
-        crate::ops::elementwise::binary::check("div_stored", self, other)?;
+        binary::check("div_stored", self, other)?;
         Ok(self.with_common_fill(other, self.stored_alone().try_div(&other.stored_alone())?))
     }
 }

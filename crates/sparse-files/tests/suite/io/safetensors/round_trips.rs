@@ -292,3 +292,13 @@ proptest! {
         round::<_, 4, 2, _>(&hybrid.with_fill(fill));
     }
 }
+
+#[test]
+fn a_fill_that_was_read_fits_other_tensors() {
+    let device = Device::flex();
+    let indices = Tensor::<2, Int>::from_ints([[1]], &device);
+    let a = CooTensor::<2>::new(indices, Tensor::<2>::ones([1, 3], &device), [2, 3]).unwrap();
+    let filled = a.clone().with_fill(Fill::tensor(Tensor::<1>::from_floats([1.0, 2.0, 3.0], &device)));
+    let read: CooTensor<2> = safetensors::from_bytes(&safetensors::to_bytes(&filled).unwrap(), &device).unwrap();
+    assert_eq!(a.with_fill(read.fill().clone()).to_dense().into_data(), filled.to_dense().into_data());
+}
