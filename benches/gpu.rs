@@ -360,7 +360,7 @@ fn row_works(folder: &Path, scale: f64, wants: &dyn Fn(&str) -> bool) -> Vec<Wor
 
 fn sums(graph: &Graph, device: &Device) -> Run {
     let a = graph.matrix(device);
-    Box::new(move || vec![a.sum_dim_dense(1).flatten(0, 1)])
+    Box::new(move || vec![a.sum_dim(1).to_dense().flatten(0, 1)])
 }
 
 fn softmax_both(graph: &Graph, device: &Device) -> Run {

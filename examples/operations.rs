@@ -235,7 +235,7 @@ fn reductions(device: &Device) -> Result<()> {
     println!("sum of rows: {}", dense(&a.sum_dim(1).to_dense()));
     println!("mean of columns: {}", dense(&a.mean_dim(0).to_dense()));
     println!("largest of rows, zeros counted: {}", dense(&a.neg().max_dim(1).to_dense()));
-    println!("largest of rows, stored ones only: {}", dense(&a.neg().stored_max_dim(1).to_dense_or(0)));
+    println!("largest of rows, stored ones only: {}", dense(&a.neg().stored().max_dim(1).to_dense_or(0)));
     let attention = a.clone().with_fill(Fill::Undefined).softmax(1);
     println!("softmax over the stored elements of each row: {}", dense(&attention.values::<1>()));
     let weights = Tensor::<1>::from_floats([1.0, 0.0, 0.0], device);

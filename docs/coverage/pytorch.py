@@ -57,7 +57,6 @@ OPERATIONS = {
     "permute": one(lambda a: a.permute(1, 0)), "transpose": one(lambda a: a.t()),
     "concat": lambda a, like: torch.cat([a, like(N)], 1),
     "to_csc_parts": one(lambda a: a.to_sparse_csc() if a.layout != torch.strided else a), "compact_columns": ABSENT,
-    "map_stored": ABSENT, "zip_stored": ABSENT, "mul_stored": ABSENT, "div_stored": ABSENT,
     "map": ABSENT, "zip_with": ABSENT, "deg2rad": one(torch.deg2rad), "rad2deg": one(torch.rad2deg),
     "atan2": lambda a, like: torch.atan2(a, like(N)), "hypot": lambda a, like: torch.hypot(a, like(N)),
     "abs": one(torch.abs), "neg": one(torch.neg), "sin": one(torch.sin), "cos": one(torch.cos), "tan": one(torch.tan),
@@ -104,11 +103,11 @@ OPERATIONS = {
     "norm": one(torch.norm), "norm_dim": one(lambda a: torch.norm(a, dim=1, keepdim=True)),
     "argmax": one(lambda a: torch.argmax(a, 1, keepdim=True)),
     "argmin": one(lambda a: torch.argmin(a, 1, keepdim=True)),
-    "count_stored": one(lambda a: torch.tensor(a._nnz() if a.layout != torch.strided else int((a != 0).sum()))),
-    "row_counts": ABSENT, "col_counts": ABSENT, "count_stored_dims": ABSENT, "count_nonzero": one(torch.count_nonzero),
-    **{f"stored_{fold}{over}": ABSENT
+    "Stored::count": one(lambda a: torch.tensor(a._nnz() if a.layout != torch.strided else int((a != 0).sum()))),
+    "row_counts": ABSENT, "col_counts": ABSENT, "count_nonzero": one(torch.count_nonzero),
+    **{f"Stored::{fold}{over}": ABSENT
        for fold in ("sum", "mean", "prod", "max", "min") for over in ("_dim", "_dims", "")},
-    "stored_cumsum": ABSENT,
+    **{f"Stored::{name}": ABSENT for name in ("map", "zip", "mul", "div", "cumsum", "count_dims")},
     "softmax": lambda a, like: torch.sparse.softmax(a, 1) if a.layout != torch.strided
         else torch.softmax(a.masked_fill(a == 0, -math.inf), 1),
     "log_softmax": lambda a, like: torch.sparse.log_softmax(a, 1) if a.layout != torch.strided
@@ -135,13 +134,6 @@ OPERATIONS = {
     "row_sums": one(lambda a: torch.sum(a, 1)), "col_sums": one(lambda a: torch.sum(a, 0)),
     "kron": lambda a, like: torch.kron(a, like(N)),
 }
-# As ordinary tensors.
-OPERATIONS |= {
-    f"{fold}_dim_dense": one(lambda a, f=f: dense(f(a, 1, keepdim=True)))
-    for fold, f in {
-        "sum": torch.sum, "mean": torch.mean, "prod": torch.prod, "max": torch.amax, "min": torch.amin,
-    }.items()
-}
 OPERATIONS |= {
     name: lambda a, like, f=f: f(a.to(torch.int64), like(N.to(torch.int64)))
     for name, f in {
@@ -161,19 +153,18 @@ INTEGERS = """
     zip_with abs neg sign square powi_scalar clamp clamp_min clamp_max equal_elem not_equal_elem greater_elem
     greater_equal_elem lower_elem lower_equal_elem min_pair max_pair equal not_equal greater greater_equal lower
     lower_equal mask_where mask_fill sum_dim sum_dims sum prod_dim prod_dims prod max_dim max_dims max min_dim
-    min_dims min argmax argmin count_stored row_counts col_counts count_stored_dims
-    count_nonzero stored_sum_dim stored_sum_dims
-    stored_sum stored_cumsum stored_prod_dim stored_prod_dims stored_prod stored_max_dim stored_max_dims stored_max
-    stored_min_dim stored_min_dims stored_min matmul rmatmul masked_matmul
+    min_dims min argmax argmin row_counts col_counts count_nonzero matmul rmatmul masked_matmul
     matmul_reduce addmm to_dense to_dense_within to_dense_or from_dense values with_values with_fill coalesce to_csr
     to_coo permute swap_dims transpose concat reshape flatten squeeze_dim unsqueeze_dim expand repeat_dim flip
     roll roll_dim narrow slice slice_dim select select_dim get mask_select split chunk stack block_diag eye
     from_diagonal diagonal trace tril triu sparse_mask union_with intersect_with difference prune top_k_rows
     add_self_loops remove_self_loops row_sums col_sums kron div div_scalar div_dense remainder_scalar remainder
-    powi to_csc_parts compact_columns map_stored zip_stored mul_stored div_stored
+    powi to_csc_parts compact_columns
 """.split() + [f"{name}_dense (broadcast)" for name in ("add", "sub", "mul", "div")] + [
     "matmul (vector)", "matmul (sparse)", "matmul (sparse, transposed)", "matmul (heads)", "matmul_reduce (heads)",
-    "head_sddmm", "sum_dim_dense", "prod_dim_dense", "max_dim_dense", "min_dim_dense",
+    "head_sddmm", "Stored::count", "Stored::count_dims", "Stored::cumsum",
+] + [f"Stored::{name}" for name in ("map", "zip", "mul", "div")] + [
+    f"Stored::{fold}{over}" for fold in ("sum", "prod", "max", "min") for over in ("_dim", "_dims", "")
 ]
 TRUTHS = """
     mask_where mask_fill count_nonzero to_dense to_dense_within to_dense_or from_dense values with_values with_fill

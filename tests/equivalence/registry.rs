@@ -5,7 +5,7 @@ use crate::operations::{Operation, exempt::EXEMPT};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The types that operations are methods of, and the modules of those that are functions.
-const TYPES: [&str; 3] = ["SparseTensor", "ops::IndexPlan", "nn::GcnConv"];
+const TYPES: [&str; 4] = ["SparseTensor", "ops::Stored", "ops::IndexPlan", "nn::GcnConv"];
 const FUNCTIONS: [&str; 3] = ["", "ops", "nn"];
 
 /// What is neither an entry nor exempt, or exempt without need, in words. `try_x` and `x_async` are covered by `x`.
@@ -23,8 +23,10 @@ pub fn troubles(table: &[Operation]) -> Vec<String> {
         .collect();
     for (owner, names) in &public {
         let exempt = exempt.remove(owner).unwrap_or_default();
-        let entry =
-            |name: &str| if *owner == "ops::IndexPlan" { format!("IndexPlan::{name}") } else { name.to_string() };
+        let entry = |name: &str| match owner.strip_prefix("ops::") {
+            Some(owner) => format!("{owner}::{name}"),
+            None => name.to_string(),
+        };
         let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
         let missing = names.difference(&exempt).filter(|name| !drawn.contains(entry(name).as_str()));
         troubles.extend(missing.map(|name| format!("{name} ({owner}) is neither in the registry nor exempt")));

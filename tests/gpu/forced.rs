@@ -110,7 +110,7 @@ impl Families {
         let out = ops::put_along_axis(arr.clone(), at.clone(), rows.clone(), 0, Reduce::Add, true);
         let times = ops::put_along_axis(arr, at, rows, 0, Reduce::Mul, true);
         let (shares, sums) =
-            (joined.clone().with_fill(Fill::Undefined).softmax(0).values::<1>(), joined.stored_cumsum(1).values::<1>());
+            (joined.clone().with_fill(Fill::Undefined).softmax(0).values::<1>(), joined.stored().cumsum(1).values::<1>());
         let loss = y.clone().sum() + (out.clone() * 2.0).sum() + square.values::<1>().sum() + times.clone().sum();
         let loss = loss + (shares.clone() * shares.clone()).sum() + sums.clone().sum();
         let grads = loss.backward();
@@ -166,7 +166,7 @@ fn running_sums_of_three_levels() {
     for axis in 0..2 {
         agree(&format!("stored_cumsum({axis})"), force, [&ran, &[]], 1e-4, |device| {
             let a = matrix(&a, [7, 40], device).require_grad();
-            let sums = a.stored_cumsum(axis).values::<1>();
+            let sums = a.stored().cumsum(axis).values::<1>();
             let grads = (sums.clone() * sums.clone()).sum().backward();
             vec![list(sums), list(a.grad(&grads).unwrap().values::<1>())]
         });

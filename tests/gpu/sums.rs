@@ -49,7 +49,7 @@ fn running_sums() {
         for axis in 0..2 {
             agree_in(3, &format!("stored_cumsum({axis}) of {rows} x {cols}"), |device| {
                 let a = matrix(&a, [rows, cols], device).require_grad();
-                let sums = a.stored_cumsum(axis).values::<1>();
+                let sums = a.stored().cumsum(axis).values::<1>();
                 let grads = (sums.clone() * sums.clone()).sum().backward();
                 // A running sum has the error of its terms, which are larger than it may be.
                 let size = sums.clone().abs().max().add_scalar(1.0);

@@ -1,6 +1,6 @@
 //! Reductions of floats: means, norms and softmax.
 
-use super::folds::{all, axes_of, axis_of, dense_stored, some_axes, with_stored};
+use super::folds::{all, axes_of, axis_of, some_axes};
 use crate::answer::{Answer, both_sides};
 use crate::draw::{Build, Draw, Input, Values};
 use crate::oversized::{Oversized, filled, undefined};
@@ -11,11 +11,7 @@ use sparse_tensor::{Fill, SparseTensor};
 operations! { "reductions";
     mean_dim [all] gradient, |h| h.axes(|x, axis| x.mean_dim(axis));
     mean_dims [all] gradient, |h| h.several(|x, axes| x.mean_dims(axes));
-    mean_dim_dense [all] gradient, |h| h.tall_axes(|x, axis| x.mean_dim_dense(axis));
     mean [all] gradient, |h| h.each(|x| x.mean());
-    stored_mean_dim [all] gradient, |h| h.axes(|x, axis| x.stored_mean_dim(axis));
-    stored_mean_dims [all] gradient, |h| h.several(|x, axes| x.stored_mean_dims(axes));
-    stored_mean [all] gradient, |h| h.each(|x| x.stored_mean());
     norm_dim [all] gradient, |h| NORMS.into_iter().for_each(|p| h.axes(|x, axis| x.norm_dim(p, axis)));
     norm_dims [all] gradient, |h| h.several(|x, axes| x.norm_dims(2.0, axes));
     norm [all] gradient, |h| [2.0, f64::INFINITY].into_iter().for_each(|p| h.each(|x| x.norm(p)));
@@ -37,12 +33,6 @@ fn mean_dim<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     both_sides(|| a.sparse.mean_dim(axis), || mean_of(a.dense, &[at]))
 }
 
-fn mean_dim_dense<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.full::<P, D, Float>(Values::Any);
-    let (at, axis) = axis_of::<D>(draw);
-    both_sides(|| a.sparse.mean_dim_dense(axis), || mean_of(a.dense, &[at]))
-}
-
 fn mean_dims<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, D, Float>(Values::Any);
     let (axes, signed) = axes_of::<D>(draw);
@@ -52,23 +42,6 @@ fn mean_dims<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
 fn mean<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, D, Float>(Values::Any);
     both_sides(|| a.sparse.mean(), || reshape(mean_of(a.dense, &all::<D>()), [1]))
-}
-
-fn stored_mean_dim<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.full::<P, D, Float>(Values::Any);
-    let (at, axis) = axis_of::<D>(draw);
-    both_sides(|| a.sparse.stored_mean_dim(axis).to_dense_or(0.0), || dense_stored(&a, &[at], 0.0, sum_dims, true))
-}
-
-fn stored_mean_dims<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = draw.full::<P, D, Float>(Values::Any);
-    let (axes, signed) = axes_of::<D>(draw);
-    both_sides(|| a.sparse.stored_mean_dims(&signed).to_dense_or(0.0), || dense_stored(&a, &axes, 0.0, sum_dims, true))
-}
-
-fn stored_mean<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
-    let a = with_stored::<P, D, Float>(draw);
-    both_sides(|| a.sparse.stored_mean(), || reshape(dense_stored(&a, &all::<D>(), 0.0, sum_dims, true), [1]))
 }
 
 const NORMS: [f64; 4] = [1.0, 2.0, 3.0, f64::INFINITY];

@@ -125,15 +125,6 @@ impl<P: Pattern, const D: usize> Oversized<P, D> {
         }
     }
 
-    /// Along every axis of a tensor whose dense equivalent memory holds.
-    #[track_caller]
-    pub fn tall_axes<T: Outcome>(&self, f: impl Fn(&SparseTensor<P, D>, isize) -> T) {
-        let x = self.tall();
-        for axis in 0..D as isize {
-            self.run(|| f(&x, axis));
-        }
-    }
-
     #[track_caller]
     pub fn axes<T: Outcome>(&self, f: impl Fn(&SparseTensor<P, D>, isize) -> T) {
         self.parts(|x, _, axis| f(x, axis));

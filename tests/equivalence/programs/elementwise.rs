@@ -120,8 +120,8 @@ pub fn one<P: Build, const D: usize>() -> Vec<Step<P, D>> {
         }),
         ("map", |_, s| s.sparse(s.a.clone().map(|rows| rows.sin() + 0.5), |x| x.sin() + 0.5)),
         // Of what is not stored nothing changes.
-        ("map_stored", |_, s| {
-            s.sparse(s.a.map_stored(|rows| rows.tanh().add_scalar(1)), |x| {
+        ("Stored::map", |_, s| {
+            s.sparse(s.a.stored().map(|rows| rows.tanh().add_scalar(1)), |x| {
                 let stored = mask(&x, s.specified().into_iter());
                 x.clone() + (x.clone().tanh().add_scalar(1.0) - x) * stored
             })
@@ -208,17 +208,17 @@ pub fn two<P: Build, const D: usize>() -> Vec<Step<P, D>> {
                 },
             )
         }),
-        ("mul_stored", |_, s| {
+        ("Stored::mul", |_, s| {
             let Some((b, y)) = s.partner() else { return Made::Unfit };
-            s.sparse(s.a.mul_stored(b), |x| keep(x * y, both(s, b)))
+            s.sparse(s.a.stored().mul(b), |x| keep(x * y, both(s, b)))
         }),
-        ("div_stored", |_, s| {
+        ("Stored::div", |_, s| {
             let Some((b, y)) = s.partner() else { return Made::Unfit };
-            s.sparse(s.a.div_stored(&above(b)), |x| keep(x / plain_above(y), both(s, b)))
+            s.sparse(s.a.stored().div(&above(b)), |x| keep(x / plain_above(y), both(s, b)))
         }),
-        ("zip_stored", |_, s| {
+        ("Stored::zip", |_, s| {
             let Some((b, y)) = s.partner() else { return Made::Unfit };
-            let own = s.a.zip_stored(b, |a, b| a.clone() * b + a.add_scalar(1));
+            let own = s.a.stored().zip(b, |a, b| a.clone() * b + a.add_scalar(1));
             s.sparse(own, |x| keep(x.clone() * y + x.add_scalar(1.0), both(s, b)))
         }),
         ("max_pair", |_, s| ordered(s, |a, b| a.max_pair(b), true)),

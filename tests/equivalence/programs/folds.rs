@@ -10,7 +10,6 @@ use sparse_tensor::{Fill, SparseTensor};
 
 type Along<P, const D: usize> = fn(&SparseTensor<P, D>, isize) -> SparseTensor<P, D>;
 type Several<P, const D: usize> = fn(&SparseTensor<P, D>, &[isize]) -> SparseTensor<P, D>;
-type AlongDense<P, const D: usize> = fn(&SparseTensor<P, D>, isize) -> Tensor<D>;
 type Whole<P, const D: usize> = fn(&SparseTensor<P, D>) -> Tensor<1>;
 type Reference<const D: usize> = fn(Tensor<D>, &[usize]) -> Tensor<D>;
 
@@ -43,16 +42,6 @@ fn several<P: Build, const D: usize>(
     let axes: Vec<usize> = (0..D).filter(|&axis| axis == always || draw.coin()).collect();
     let signed: Vec<isize> = axes.iter().map(|&axis| draw.signed(axis, D)).collect();
     s.sparse(own(s.a, &signed), |x| reference(x, &axes))
-}
-
-fn along_dense<P: Build, const D: usize>(
-    draw: &mut Draw,
-    s: &Sides<P, D>,
-    own: AlongDense<P, D>,
-    reference: Reference<D>,
-) -> Made {
-    let (axis, at) = s.axis(draw);
-    s.dense(own(s.a, at), |x| reference(x, &[axis]))
 }
 
 /// One number, of rank `D`.
@@ -126,11 +115,6 @@ pub fn steps<P: Build, const D: usize>() -> Vec<Step<P, D>> {
         ("max_dims", |draw, s| settled(s, || several(draw, s, |a, axes| a.max_dims(axes), largest))),
         ("min_dim", |draw, s| settled(s, || along(draw, s, |a, axis| a.min_dim(axis), smallest))),
         ("min_dims", |draw, s| settled(s, || several(draw, s, |a, axes| a.min_dims(axes), smallest))),
-        ("sum_dim_dense", |draw, s| along_dense(draw, s, |a, axis| a.sum_dim_dense(axis), sum_dims)),
-        ("mean_dim_dense", |draw, s| full(s, || along_dense(draw, s, |a, axis| a.mean_dim_dense(axis), mean_of))),
-        ("prod_dim_dense", |draw, s| full(s, || along_dense(draw, s, |a, axis| a.prod_dim_dense(axis), prod_dims))),
-        ("max_dim_dense", |draw, s| settled(s, || along_dense(draw, s, |a, axis| a.max_dim_dense(axis), largest))),
-        ("min_dim_dense", |draw, s| settled(s, || along_dense(draw, s, |a, axis| a.min_dim_dense(axis), smallest))),
         ("sum", |_, s| whole(s, |a| a.sum(), sum_dims)),
         ("mean", |_, s| full(s, || whole(s, |a| a.mean(), mean_of))),
         ("prod", |_, s| full(s, || whole(s, |a| a.prod(), prod_dims))),
@@ -152,26 +136,26 @@ pub fn steps<P: Build, const D: usize>() -> Vec<Step<P, D>> {
                 s.dense(own, |x| dense_norm(x.square().add_scalar(1.0), 2.0, &axes))
             })
         }),
-        ("stored_sum_dim", |draw, s| {
-            full(s, || stored(draw, s, |a, axis| a.stored_sum_dim(axis), sum_dims, 0.0, false))
+        ("Stored::sum_dim", |draw, s| {
+            full(s, || stored(draw, s, |a, axis| a.stored().sum_dim(axis), sum_dims, 0.0, false))
         }),
-        ("stored_mean_dim", |draw, s| {
-            full(s, || stored(draw, s, |a, axis| a.stored_mean_dim(axis), sum_dims, 0.0, true))
+        ("Stored::mean_dim", |draw, s| {
+            full(s, || stored(draw, s, |a, axis| a.stored().mean_dim(axis), sum_dims, 0.0, true))
         }),
-        ("stored_prod_dim", |draw, s| {
-            full(s, || stored(draw, s, |a, axis| a.stored_prod_dim(axis), prod_dims, 1.0, false))
+        ("Stored::prod_dim", |draw, s| {
+            full(s, || stored(draw, s, |a, axis| a.stored().prod_dim(axis), prod_dims, 1.0, false))
         }),
-        ("stored_max_dim", |draw, s| {
-            settled(s, || stored(draw, s, |a, axis| a.stored_max_dim(axis), largest, -1e6, false))
+        ("Stored::max_dim", |draw, s| {
+            settled(s, || stored(draw, s, |a, axis| a.stored().max_dim(axis), largest, -1e6, false))
         }),
-        ("stored_min_dim", |draw, s| {
-            settled(s, || stored(draw, s, |a, axis| a.stored_min_dim(axis), smallest, 1e6, false))
+        ("Stored::min_dim", |draw, s| {
+            settled(s, || stored(draw, s, |a, axis| a.stored().min_dim(axis), smallest, 1e6, false))
         }),
-        ("stored_cumsum", |draw, s| {
+        ("Stored::cumsum", |draw, s| {
             full(s, || {
                 let (axis, at) = s.axis(draw);
                 let undefined = s.undefined();
-                s.sparse(undefined.stored_cumsum(at).with_fill(Fill::Zero), |x| {
+                s.sparse(undefined.stored().cumsum(at).with_fill(Fill::Zero), |x| {
                     let specified = s.specified();
                     keep(keep(x, specified.clone()).cumsum(axis), specified)
                 })

@@ -219,7 +219,7 @@ pub fn check_rows(op: &'static str, rows: usize, held: usize) -> Result<()> {
 
 /// Error if a vector of length `size` would be far larger than the `held` numbers that are in memory already.
 pub(crate) fn check_dim(op: &'static str, size: usize, held: usize) -> Result<()> {
-    let hint = "use sum_dim or count_stored_dims, whose results are sparse: here there is a number for every index, \
+    let hint = "use sum_dim or stored().count_dims, whose results are sparse: here there is a number for every index, \
                 and almost all are empty (Limits::elements sets a larger limit)";
     check_table(op, ("the result", size as u128), size, held, hint)
 }

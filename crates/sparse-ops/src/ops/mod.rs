@@ -8,6 +8,7 @@ pub(crate) mod dense;
 pub(crate) mod elementwise;
 pub(crate) mod products;
 pub(crate) mod reductions;
+pub(crate) mod stored;
 pub(crate) mod structure;
 
 pub use dense::gather::{
@@ -24,6 +25,7 @@ pub use products::masked_matmul::{head_sddmm, masked_matmul, try_head_sddmm, try
 pub use products::matmul::MatmulRhs;
 pub use products::matmul_then::Epilogue;
 pub use sparse_burn::Reduce;
+pub use stored::Stored;
 pub use structure::concat::{concat, try_concat, try_concat_async};
 pub use structure::indices::Indices;
 pub use structure::mask::{sparse_mask, try_sparse_mask, try_sparse_mask_async};

@@ -245,24 +245,24 @@ proptest! {
 fn stored_elements_alone() {
     fn of<P: Pattern>(a: &SparseTensor<P, 2>, b: &SparseTensor<P, 2>) {
         assert_eq!(list(a.exp().to_dense())[1], 1.0);
-        let exp = a.map_stored(|rows| rows.exp());
+        let exp = a.stored().map(|rows| rows.exp());
         assert!(exp.pattern().is_same(a.pattern()) && exp.fill().is_zero());
         assert_eq!(list(exp.to_dense())[1], 0.0);
         // a / a is 0 / 0 where nothing is stored.
         assert!(list(a.div(a).to_dense())[1].is_nan());
-        assert_eq!(list(a.div_stored(a).to_dense()), [1.0, 0.0, 1.0, 0.0, 1.0, 0.0]);
-        assert_eq!(list(a.div_stored(b).to_dense()), [0.5, 0.0, 0.0, 0.0, 0.75, 0.0]);
-        assert_eq!((a.mul_stored(b).nnz(), a.mul(b).nnz()), (2, 4));
+        assert_eq!(list(a.stored().div(a).to_dense()), [1.0, 0.0, 1.0, 0.0, 1.0, 0.0]);
+        assert_eq!(list(a.stored().div(b).to_dense()), [0.5, 0.0, 0.0, 0.0, 0.75, 0.0]);
+        assert_eq!((a.stored().mul(b).nnz(), a.mul(b).nnz()), (2, 4));
         let undefined = a.clone().with_fill(Fill::Undefined);
-        assert!(undefined.mul_stored(b).fill().is_undefined() && b.div_stored(&undefined).fill().is_undefined());
+        assert!(undefined.stored().mul(b).fill().is_undefined() && b.stored().div(&undefined).fill().is_undefined());
         let filled = a.clone().with_fill(Fill::scalar(9.0));
-        assert_eq!(list(filled.map_stored(|rows| rows.neg()).to_dense()), [-1.0, 9.0, -2.0, 9.0, -3.0, 9.0]);
-        assert_eq!(list(filled.mul_stored(b).to_dense()), [2.0, 0.0, 0.0, 0.0, 12.0, 0.0]);
+        assert_eq!(list(filled.stored().map(|rows| rows.neg()).to_dense()), [-1.0, 9.0, -2.0, 9.0, -3.0, 9.0]);
+        assert_eq!(list(filled.stored().mul(b).to_dense()), [2.0, 0.0, 0.0, 0.0, 12.0, 0.0]);
         let short = a.narrow(1, 0, 2);
-        let told = a.try_div_stored(&short).unwrap_err().to_string();
+        let told = a.stored().try_div(&short).unwrap_err().to_string();
         assert!(told.starts_with("div_stored: "), "{told}");
-        assert_eq!(kind(a.try_mul_stored(&short)), "shape_mismatch");
-        assert_eq!(kind(a.try_zip_stored(&short, |a, _| a)), "shape_mismatch");
+        assert_eq!(kind(a.stored().try_mul(&short)), "shape_mismatch");
+        assert_eq!(kind(a.stored().try_zip(&short, |a, _| a)), "shape_mismatch");
     }
     let dense = |cells: [f32; 6]| {
         Tensor::<2>::from_floats([[cells[0], cells[1], cells[2]], [cells[3], cells[4], cells[5]]], &device())
@@ -271,7 +271,7 @@ fn stored_elements_alone() {
     let (a, b) = (CooTensor::from_dense(a, 0), CooTensor::from_dense(b, 0));
     of(&a, &b);
     of(&a.to_csr(), &b.to_csr());
-    let ints = a.int().div_stored(&b.int());
+    let ints = a.int().stored().div(&b.int());
     assert_eq!((ints.dtype(), list(ints.to_dense())), (DType::F32, vec![0.5, 0.0, 0.0, 0.0, 0.75, 0.0]));
 }
 

@@ -43,8 +43,8 @@ fn the_fill_follows_the_dense_answer() {
     let missing = |a: CsrTensor<2>| numbers(a.to_dense())[1];
     assert_eq!(missing(a.exp()), 1.0);
     assert!(missing(&a / &a).is_nan());
-    assert_eq!(missing(a.map_stored(|x| x.exp())), 0.0);
-    assert_eq!(missing(a.div_stored(&a)), 0.0);
+    assert_eq!(missing(a.stored().map(|x| x.exp())), 0.0);
+    assert_eq!(missing(a.stored().div(&a)), 0.0);
     let undefined = a.with_fill(Fill::Undefined);
     for with_undefined in [
         undefined.exp(),
@@ -134,7 +134,7 @@ fn step() -> impl Fn() -> Vec<u32> + Sync {
             true,
         );
         let joined = ops::concat(&[a.clone(), a], 1).matmul(Tensor::cat(vec![x.clone(), hidden.clone()], 0));
-        let most = sum.matmul_reduce(x.clone(), Reduce::Amax).sum() + sum.stored_cumsum(1).sum();
+        let most = sum.matmul_reduce(x.clone(), Reduce::Amax).sum() + sum.stored().cumsum(1).sum();
         // A dense product that is large enough for several threads.
         let [left, right] = [x.clone(), hidden.clone()].map(|rows| rows.narrow(0, 0, 1000));
         let dense = left.matmul(right.transpose()).sum();

@@ -37,7 +37,7 @@ macro_rules! with_dense {
         ///
         /// // D^-1 A: every row divided by its sum.
         /// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 3.0], [0.0, 2.0]], &Device::flex()));
-        /// let b = a.div_dense(a.sum_dim_dense(1));
+        /// let b = a.div_dense(a.sum_dim(1).to_dense());
         /// assert_eq!(b.values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [0.25, 0.75, 1.0]);
         /// ```
         ///

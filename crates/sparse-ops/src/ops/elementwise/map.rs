@@ -14,7 +14,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// rows of values `[n, block]`.
     ///
     /// The pattern stays. The new fill is `f` of the old one, on the tape if the old one is tracked; `Undefined` stays.
-    /// [`map_stored`](Self::map_stored) leaves every fill as it is. Duplicates are summed first. Backward: that of `f`.
+    /// [`Stored::map`](crate::ops::Stored::map) leaves every fill as it is. Duplicates are summed first. Backward: that of `f`.
     /// Cost: that of `f` over the stored values.
     ///
     /// It takes the tensor, as Burn's operations do (clones are cheap). Otherwise `Module::map` would be called in its
@@ -34,7 +34,7 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// # Errors
     ///
     /// `shape_mismatch` if `f` gives rows of another shape, also for the one row of the fill. A function that holds a
-    /// row for each stored element is one for [`map_stored`](Self::map_stored).
+    /// row for each stored element is one for [`Stored::map`](crate::ops::Stored::map).
     #[or_panic]
     pub fn try_map<K2: Kind>(self, f: impl Fn(Tensor<2, K>) -> Tensor<2, K2>) -> Result<SparseTensor<P, D, K2>> {
         let merged = self.coalesce();
@@ -97,8 +97,8 @@ pub(crate) fn check_fill<K: Kind>(op: &'static str, fill: &Fill<K>, block: usize
     if own.row().dims() == [1, block] {
         return Ok(());
     }
-    let rule = "the function must keep the shape of the fill's row too, got {left} for {right} (map_stored and \
-                zip_stored leave fills out)";
+    let rule = "the function must keep the shape of the fill's row too, got {left} for {right} (those of \
+                stored() leave fills out)";
     Err(SparseError::shape_mismatch(op, rule, own.row().dims(), [1, block]))
 }
 

@@ -8,6 +8,7 @@ use crate::base::limits::check_dim;
 use crate::base::scalar::host_float;
 use crate::base::sizes::cells;
 use crate::ops::reductions::along::Along;
+use crate::ops::stored::Stored;
 use crate::ops::structure::stack::check_matrix;
 use crate::pattern::layout::Pattern;
 use crate::tensor::fill::Fill;
@@ -16,23 +17,65 @@ use burn::tensor::{AsIndex, DType, Device, Int, Scalar, Shape, Tensor};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
+impl<P: Pattern, const D: usize, K: Kind> Stored<P, D, K> {
     /// The number of stored elements, on the host. Duplicates count once. With dense dims it is the number of stored
     /// blocks.
     ///
     /// Cost: that of a coalesce if there may be duplicates. Its result is kept with the pattern.
-    pub fn count_stored(&self) -> usize {
-        match self.pattern.coalesce() {
-            None => self.nnz(),
+    pub fn count(&self) -> usize {
+        match self.0.pattern.coalesce() {
+            None => self.0.nnz(),
             Some((pattern, _)) => pattern.nnz(),
         }
+    }
+
+    /// The number of stored elements along `dims`, sparse or dense. The dims stay with size 1. Duplicates count once,
+    /// and each element of a stored block counts. The fill of the result is zero: lines without a stored element are
+    /// not stored. For the rows or columns of a matrix see [`SparseTensor::row_counts`].
+    ///
+    /// Cost: the lines are found once and kept with the pattern.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use sparse_tensor::CooTensor;
+    ///
+    /// let device = Device::flex();
+    /// let a = CooTensor::<3>::from_dense(Tensor::from_floats([[[1.0, 0.0], [2.0, 3.0]]], &device), 0);
+    /// let counts = a.stored().count_dims(&[0, -1]);
+    /// assert_eq!(counts.dims(), [1, 2, 1]);
+    /// assert_eq!(counts.to_dense().into_data().convert::<i64>().iter::<i64>().collect::<Vec<_>>(), [1, 2]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `axis_out_of_range`; `shape_mismatch` for a dim given twice; `overflow` if a count may not fit the integers of
+    /// the device.
+    #[or_panic]
+    pub fn try_count_dims(&self, dims: &[impl AsIndex]) -> Result<SparseTensor<P, D, Int>> {
+        let of = &self.0;
+        const OP: &str = "count_dims";
+        let along = Along::new(OP, of, &as_axes(dims))?;
+        let merged = of.pattern.coalesce();
+        let pattern = merged.as_ref().map_or(&of.pattern, |(pattern, _)| pattern);
+        let most = (pattern.nnz() as u128).saturating_mul(along.blocks.size as u128);
+        let dtype = count_dtype(OP, most, &pattern.device())?;
+        if along.is_trivial() || pattern.nnz() == 0 {
+            return Ok(along.empty_result(of, dtype, Fill::Zero));
+        }
+        let (pattern, counts) = match along.of(pattern) {
+            None => (pattern.clone(), Tensor::ones([pattern.nnz()], (&pattern.device(), dtype))),
+            Some(lines) => (lines.pattern.clone(), index_tensor(lines.counts(), dtype)),
+        };
+        let rows: Tensor<2, Int> = counts.mul_scalar(along.blocks.size as i64).reshape(Exact([pattern.nnz(), 1]));
+        let rows = rows.expand(Shape::from([pattern.nnz(), along.blocks.kept()]));
+        Ok(SparseTensor::from_parts(pattern, rows, along.blocks.shape, Fill::Zero))
     }
 }
 
 impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
     /// The number of stored elements in each row of a matrix `[M, N]`, as `[M]`. Duplicates count once. These are the
     /// degrees of an adjacency without weights (out-degrees if rows are the senders). For other ranks, or several dims,
-    /// see [`count_stored_dims`](Self::count_stored_dims).
+    /// see [`Stored::count_dims`].
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -75,47 +118,6 @@ impl<P: Pattern, K: Kind> SparseTensor<P, 2, K> {
 }
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// The number of stored elements along `dims`, sparse or dense. The dims stay with size 1. Duplicates count once,
-    /// and each element of a stored block counts. The fill of the result is zero: lines without a stored element are
-    /// not stored.
-    ///
-    /// Cost: the lines are found once and kept with the pattern.
-    ///
-    /// ```
-    /// use burn::tensor::{Device, Tensor};
-    /// use sparse_tensor::CooTensor;
-    ///
-    /// let device = Device::flex();
-    /// let a = CooTensor::<3>::from_dense(Tensor::from_floats([[[1.0, 0.0], [2.0, 3.0]]], &device), 0);
-    /// let counts = a.count_stored_dims(&[0, -1]);
-    /// assert_eq!(counts.dims(), [1, 2, 1]);
-    /// assert_eq!(counts.to_dense().into_data().convert::<i64>().iter::<i64>().collect::<Vec<_>>(), [1, 2]);
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// `axis_out_of_range`; `shape_mismatch` for a dim given twice; `overflow` if a count may not fit the integers of
-    /// the device.
-    #[or_panic]
-    pub fn try_count_stored_dims(&self, dims: &[impl AsIndex]) -> Result<SparseTensor<P, D, Int>> {
-        const OP: &str = "count_stored_dims";
-        let along = Along::new(OP, self, &as_axes(dims))?;
-        let merged = self.pattern.coalesce();
-        let pattern = merged.as_ref().map_or(&self.pattern, |(pattern, _)| pattern);
-        let most = (pattern.nnz() as u128).saturating_mul(along.blocks.size as u128);
-        let dtype = count_dtype(OP, most, &pattern.device())?;
-        if along.is_trivial() || pattern.nnz() == 0 {
-            return Ok(along.empty_result(self, dtype, Fill::Zero));
-        }
-        let (pattern, counts) = match along.of(pattern) {
-            None => (pattern.clone(), Tensor::ones([pattern.nnz()], (&pattern.device(), dtype))),
-            Some(lines) => (lines.pattern.clone(), index_tensor(lines.counts(), dtype)),
-        };
-        let rows: Tensor<2, Int> = counts.mul_scalar(along.blocks.size as i64).reshape(Exact([pattern.nnz(), 1]));
-        let rows = rows.expand(Shape::from([pattern.nnz(), along.blocks.kept()]));
-        Ok(SparseTensor::from_parts(pattern, rows, along.blocks.shape, Fill::Zero))
-    }
-
     /// The number of elements that are not zero (of Bool: that are true), `[1]`. Unspecified elements count if the fill
     /// is not zero. With an `Undefined` fill only stored elements count. NaN is not zero. Duplicates are summed first.
     ///

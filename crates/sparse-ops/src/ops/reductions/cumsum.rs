@@ -3,6 +3,7 @@
 use crate::base::kind::{Kind, Numeric, as_float, from_float};
 use crate::kernel;
 use crate::ops::reductions::along::Along;
+use crate::ops::stored::Stored;
 use crate::pattern::layout::Pattern;
 use crate::rows::RowSums;
 use crate::tensor::fill::Fill;
@@ -12,12 +13,12 @@ use sparse_autograd::{Erased, record};
 use sparse_core::{Result, SparseError};
 use sparse_macros::or_panic;
 
-impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
+impl<P: Pattern, const D: usize, K: Numeric> Stored<P, D, K> {
     /// `y[.., i, ..] = sum_{j <= i} x[.., j, ..]` along `dim`, at the stored elements.
     ///
-    /// Along a sparse dim the operation is stored-only: elements that are not stored add nothing, and the pattern is
-    /// kept. So there is no result at the elements that are not stored, and the fill must be `Zero` or `Undefined`.
-    /// Along a dense dim the result is the dense answer. Duplicates are summed first. Integers wrap. Long lines are
+    /// Along a sparse dim elements that are not stored add nothing, and the pattern is kept. So there is no result at
+    /// the elements that are not stored, and the fill must be `Zero` or `Undefined`. Along a dense dim the result is
+    /// the dense answer. Duplicates are summed first. Integers wrap. Long lines are
     /// summed in chunks of a fixed size. A float sum may therefore be rounded differently than a sum from left to
     /// right, but in the same way on every run.
     ///
@@ -29,7 +30,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// use sparse_tensor::CsrTensor;
     ///
     /// let x = Tensor::from_floats([[1.0, 0.0, 2.0], [0.0, 5.0, 0.0]], &Device::flex());
-    /// let sums = CsrTensor::<2>::from_dense(x).stored_cumsum(1);
+    /// let sums = CsrTensor::<2>::from_dense(x).stored().cumsum(1);
     /// assert_eq!(sums.values::<1>().into_data().iter::<f32>().collect::<Vec<_>>(), [1.0, 3.0, 5.0]);
     /// ```
     ///
@@ -37,15 +38,16 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     ///
     /// `axis_out_of_range`; `would_densify` for another fill than `Zero` or `Undefined`.
     #[or_panic]
-    pub fn try_stored_cumsum(&self, dim: impl AsIndex) -> Result<Self> {
-        const OP: &str = "stored_cumsum";
-        let (at, sparse) = (self.axis(OP, dim)?, self.sparse_dims());
-        if matches!(self.fill, Fill::Value(_)) {
+    pub fn try_cumsum(&self, dim: impl AsIndex) -> Result<SparseTensor<P, D, K>> {
+        const OP: &str = "cumsum";
+        let of = &self.0;
+        let (at, sparse) = (of.axis(OP, dim)?, of.sparse_dims());
+        if matches!(of.fill, Fill::Value(_)) {
             let hint = "use with_fill(Fill::Undefined) for the stored elements alone: with another fill the running \
                         sum differs at every element";
-            return Err(SparseError::would_densify(OP, self.num_elements(), hint));
+            return Err(SparseError::would_densify(OP, of.num_elements(), hint));
         }
-        let own = self.coalesce();
+        let own = of.coalesce();
         if own.nnz() * own.block() == 0 {
             return Ok(own);
         }

@@ -3,7 +3,6 @@
 use crate::base::empty::{constant, nothing};
 use crate::base::exact::Exact;
 use crate::base::kind::Numeric;
-use crate::base::limits::dense_limit;
 use crate::base::scalar::host_apply;
 use crate::ops::dense::put_along_axis::run;
 use crate::ops::elementwise::cast::widened;
@@ -170,28 +169,6 @@ fn fold_fill<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
             })
         }
     }
-}
-
-/// A reduction as an ordinary tensor. Where no element was specified it holds the reduction of no elements.
-pub(crate) fn dense<P: Pattern, const D: usize, K: Numeric>(
-    op: &'static str,
-    out: SparseTensor<P, D, K>,
-    fold: Fold,
-) -> Result<Tensor<D, K>> {
-    let hint = "use the reduction without `_dense`, whose result is sparse, or set_dense_limit for a larger limit";
-    let of_nothing = match fold {
-        _ if !out.fill.is_undefined() => return out.dense_within(op, dense_limit(), hint),
-        Fold::Sum => Fill::Zero,
-        Fold::Prod => Fill::scalar(1),
-        Fold::Mean => Fill::scalar(f64::NAN),
-        // If every line has an answer, the fill is never read.
-        Fold::Max | Fold::Min if is_full(&out.pattern) => Fill::Zero,
-        Fold::Max | Fold::Min => {
-            let hint = "use with_fill to give the missing elements a value: a line without any has no extremum";
-            return Err(SparseError::undefined_fill(op, hint));
-        }
-    };
-    out.with_fill(of_nothing).dense_within(op, dense_limit(), hint)
 }
 
 /// The reduction of everything.

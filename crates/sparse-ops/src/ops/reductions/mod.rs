@@ -14,4 +14,3 @@ pub(crate) mod line_sums;
 pub(crate) mod norm;
 pub(crate) mod reduce;
 pub(crate) mod softmax;
-pub(crate) mod stored;

@@ -65,7 +65,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// adjacency: out-degrees if rows are the senders, in-degrees if rows receive.
     ///
     /// This is `sum_dim(1)` as an ordinary vector. Unspecified elements count with the fill. With an `Undefined` fill
-    /// only stored elements count, and a row without any has the sum 0. `a.div_dense(a.sum_dim_dense(1))` normalises
+    /// only stored elements count, and a row without any has the sum 0. `a.div_dense(a.sum_dim(1).to_dense())` normalises
     /// rows.
     ///
     /// Backward: each element gets the gradient of its sum, and the fill gets that of the unspecified elements. Cost:
@@ -109,7 +109,7 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
         let sums = if self.fill.is_undefined() || self.fill.is_zero() {
             sum_by(self.values.clone(), &axis_map(&self.pattern, dim), size)
         } else {
-            self.try_sum_dim_dense(1 - dim)?
+            self.try_sum_dim(1 - dim)?.try_to_dense()?
         };
         Ok(sums.reshape(Exact([size])))
     }

@@ -45,11 +45,11 @@ fn products_beside_zeros() {
 
 #[test]
 fn stored_only() {
-    let sums = matrix(Fill::Zero).to_csr().stored_sum_dim(1);
+    let sums = matrix(Fill::Zero).to_csr().stored().sum_dim(1);
     assert!(sums.fill().is_undefined());
     assert_eq!(sums.nnz(), 2);
     assert_eq!(list(sums.values::<1>()), [4.0, 10.0]);
-    assert_eq!(list(matrix(Fill::Zero).stored_mean_dim(1).values::<1>()), [2.0, 5.0]);
+    assert_eq!(list(matrix(Fill::Zero).stored().mean_dim(1).values::<1>()), [2.0, 5.0]);
     assert_eq!(list(matrix(Fill::Undefined).min_dim(1).values::<1>()), [1.0, 5.0]);
 }
 
@@ -93,7 +93,7 @@ fn positions() {
 /// Along no axis each element counts itself.
 #[test]
 fn counts_along_no_axis() {
-    let counts = matrix(Fill::Zero).count_stored_dims(&[0; 0]);
+    let counts = matrix(Fill::Zero).stored().count_dims(&[0; 0]);
     assert_eq!(ints(counts.to_dense()), [1, 0, 1, 0, 0, 0, 0, 1, 1]);
 }
 
@@ -180,7 +180,7 @@ fn softmax_with_a_fill() {
     near(&dense(&a.softmax(0)), &[0.25; 8]);
     near(&dense(&a.softmax(1)), &[0.5; 8]);
     let rows = matrix(Fill::Undefined).to_csr().softmax(1);
-    near(&list(rows.stored_sum_dim(1).values::<1>()), &[1.0; 2]);
+    near(&list(rows.stored().sum_dim(1).values::<1>()), &[1.0; 2]);
 }
 
 #[test]

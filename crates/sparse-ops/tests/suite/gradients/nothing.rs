@@ -111,12 +111,12 @@ fn a_fill_that_takes_no_part() {
     let steps: [Left; 11] = [
         ("softmax", |a| a.softmax(1).to_dense_or(0).sum()),
         ("log_softmax", |a| a.log_softmax(0).to_dense_or(0).sum()),
-        ("stored_sum", |a| a.stored_sum()),
-        ("stored_mean_dim", |a| a.stored_mean_dim(0).to_dense_or(0).sum()),
-        ("stored_prod", |a| a.stored_prod()),
-        ("stored_max_dim", |a| a.stored_max_dim(1).to_dense_or(0).sum()),
-        ("mul_stored", |a| a.mul_stored(a).to_dense().sum()),
-        ("zip_stored", |a| a.zip_stored(a, |x, y| x + y).to_dense().sum()),
+        ("stored_sum", |a| a.stored().sum()),
+        ("stored_mean_dim", |a| a.stored().mean_dim(0).to_dense_or(0).sum()),
+        ("stored_prod", |a| a.stored().prod()),
+        ("stored_max_dim", |a| a.stored().max_dim(1).to_dense_or(0).sum()),
+        ("mul_stored", |a| a.stored().mul(a).to_dense().sum()),
+        ("zip_stored", |a| a.stored().zip(a, |x, y| x + y).to_dense().sum()),
         ("matmul_reduce", |a| a.matmul_reduce(dense(a).narrow(0, 0, 2), Reduce::Amax).sum()),
         ("add", |a| a.add(&a.clone().with_fill(Fill::Undefined)).to_dense_or(0).sum()),
         ("max_pair", |a| a.max_pair(&a.clone().with_fill(Fill::Undefined)).to_dense_or(0).sum()),
@@ -149,7 +149,7 @@ fn a_function_of_no_values_gives_no_nan_to_what_it_captures() {
     for device in devices() {
         let scale = Tensor::<1>::from_floats([2.0], &device).require_grad();
         let none = matrix(&[], &device);
-        let mapped = none.map_stored(|rows| rows.log() * scale.clone().unsqueeze());
+        let mapped = none.stored().map(|rows| rows.log() * scale.clone().unsqueeze());
         let loss = mapped.values::<1>().sum() + scale.clone().sum();
         let grad = scale.grad(&loss.backward()).expect("on the tape").into_scalar::<f32>();
         assert_eq!(grad, 1.0);

@@ -51,10 +51,10 @@ fn smooth<P: Pattern, const D: usize>(a: &SparseTensor<P, D>, op: usize, axes: &
         0 => a.sum_dims(axes),
         1 => a.mean_dims(axes),
         2 => a.prod_dims(axes),
-        3 => a.stored_sum_dim(axes[0]),
-        4 => a.stored_mean_dim(axes[0]),
-        5 => a.clone().with_fill(Fill::Undefined).stored_cumsum(axes[0]),
-        _ => a.stored_prod_dim(axes[0]),
+        3 => a.stored().sum_dim(axes[0]),
+        4 => a.stored().mean_dim(axes[0]),
+        5 => a.clone().with_fill(Fill::Undefined).stored().cumsum(axes[0]),
+        _ => a.stored().prod_dim(axes[0]),
     }
 }
 
@@ -62,8 +62,8 @@ fn extreme<P: Pattern, const D: usize>(a: &SparseTensor<P, D>, op: usize, axes: 
     match op {
         0 => a.max_dims(axes),
         1 => a.min_dims(axes),
-        2 => a.stored_max_dim(axes[0]),
-        _ => a.stored_min_dim(axes[0]),
+        2 => a.stored().max_dim(axes[0]),
+        _ => a.stored().min_dim(axes[0]),
     }
 }
 

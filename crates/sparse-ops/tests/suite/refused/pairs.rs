@@ -113,8 +113,8 @@ fn functions_that_change_the_shape() {
         shape_mismatch "zip_with" ["[1, 1]", "[3, 1]"] a.try_zip_with(&a, |x, _| x.narrow(0, 0, 1));
         shape_mismatch "zip_with" ["fill's row", "[3, 1]"] a.try_zip_with(&a, |x, y| (x + y) * ones([3, 1]));
         shape_mismatch "zip_with" ["fill's row", "[2, 1]"] none.try_zip_with(&none, |x, _| x.repeat_dim(0, 2));
-        shape_mismatch "map_stored" ["[3, 2]", "[3, 1]"] a.try_map_stored(|rows| rows.repeat_dim(1, 2));
-        shape_mismatch "zip_stored" ["[3, 2]", "[3, 1]"] a.try_zip_stored(&a, |x, _| x.repeat_dim(1, 2));
+        shape_mismatch "map" ["[3, 2]", "[3, 1]"] a.stored().try_map(|rows| rows.repeat_dim(1, 2));
+        shape_mismatch "zip" ["[3, 2]", "[3, 1]"] a.stored().try_zip(&a, |x, _| x.repeat_dim(1, 2));
     }
 }
 

@@ -13,13 +13,9 @@ fn dims_that_are_not_there() {
         axis_out_of_range "prod_dim" dims a.try_prod_dim(2);
         axis_out_of_range "max_dim" dims a.try_max_dim(2);
         axis_out_of_range "min_dim" dims a.try_min_dim(2);
-        axis_out_of_range "sum_dim_dense" dims a.try_sum_dim_dense(2);
-        axis_out_of_range "mean_dim_dense" dims a.try_mean_dim_dense(2);
-        axis_out_of_range "prod_dim_dense" dims a.try_prod_dim_dense(2);
-        axis_out_of_range "max_dim_dense" dims a.try_max_dim_dense(2);
-        axis_out_of_range "stored_sum_dim" dims a.try_stored_sum_dim(2);
-        axis_out_of_range "stored_max_dims" dims a.try_stored_max_dims(&[2]);
-        axis_out_of_range "stored_cumsum" dims a.try_stored_cumsum(2);
+        axis_out_of_range "sum_dim" dims a.stored().try_sum_dim(2);
+        axis_out_of_range "max_dims" dims a.stored().try_max_dims(&[2]);
+        axis_out_of_range "cumsum" dims a.stored().try_cumsum(2);
         axis_out_of_range "argmax" dims a.try_argmax(2);
         axis_out_of_range "argmin" dims a.try_argmin(2);
         axis_out_of_range "norm_dim" dims a.try_norm_dim(1.0, 2);
@@ -29,7 +25,7 @@ fn dims_that_are_not_there() {
         axis_out_of_range "all_dim" dims mask.try_all_dim(2);
         axis_out_of_range "any_dims" dims mask.try_any_dims(&[2]);
         axis_out_of_range "all_dims" dims mask.try_all_dims(&[2]);
-        axis_out_of_range "count_stored_dims" dims a.try_count_stored_dims(&[2]);
+        axis_out_of_range "count_dims" dims a.stored().try_count_dims(&[2]);
     }
 }
 
@@ -44,7 +40,7 @@ fn dims_that_are_named_twice() {
         shape_mismatch "max_dims" twice a.try_max_dims(&[0, 0]);
         shape_mismatch "min_dims" twice a.try_min_dims(&[0, 0]);
         shape_mismatch "norm_dims" twice a.try_norm_dims(2.0, &[0, 0]);
-        shape_mismatch "count_stored_dims" twice a.try_count_stored_dims(&[0, -2]);
+        shape_mismatch "count_dims" twice a.stored().try_count_dims(&[0, -2]);
     }
 }
 
@@ -65,10 +61,9 @@ fn dims_that_are_empty() {
     refused! {
         empty_input "min_dim" empty none.try_min_dim(0);
         empty_input "min_dims" empty none.try_min_dims(&[0, 1]);
-        empty_input "min_dim_dense" empty none.try_min_dim_dense(0);
         empty_input "min" empty none.try_min();
         empty_input "argmax" empty none.try_argmax(0);
-        empty_input "stored_min" ["at least one stored element"] none.try_stored_min();
+        empty_input "min" ["at least one stored element"] none.stored().try_min();
     }
 }
 
@@ -83,7 +78,7 @@ fn orders_and_fills_without_an_answer() {
         invalid "norm_dim" ["above 0", "got 0"] a.try_norm_dim(0.0, 0);
         invalid "norm_dims" ["above 0", "got 0"] a.try_norm_dims(0.0, &[0]);
         would_densify "log_softmax" [stored_alone, "6 elements"] a.try_log_softmax(1);
-        would_densify "stored_cumsum" [stored_alone, "6 elements"] filled.try_stored_cumsum(0);
+        would_densify "cumsum" [stored_alone, "6 elements"] filled.stored().try_cumsum(0);
         undefined_fill "trace" ["with_fill"] undefined.try_trace();
         undefined_fill "diagonal" ["with_fill"] undefined.try_diagonal();
     }
