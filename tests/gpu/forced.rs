@@ -109,8 +109,10 @@ impl Families {
         let arr = Tensor::<2>::ones([90, 20], device);
         let out = ops::put_along_axis(arr.clone(), at.clone(), rows.clone(), 0, Reduce::Add, true);
         let times = ops::put_along_axis(arr, at, rows, 0, Reduce::Mul, true);
-        let (shares, sums) =
-            (joined.clone().with_fill(Fill::Undefined).softmax(0).values::<1>(), joined.stored().cumsum(1).values::<1>());
+        let (shares, sums) = (
+            joined.clone().with_fill(Fill::Undefined).softmax(0).values::<1>(),
+            joined.stored().cumsum(1).values::<1>(),
+        );
         let loss = y.clone().sum() + (out.clone() * 2.0).sum() + square.values::<1>().sum() + times.clone().sum();
         let loss = loss + (shares.clone() * shares.clone()).sum() + sums.clone().sum();
         let grads = loss.backward();

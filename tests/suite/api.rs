@@ -214,7 +214,10 @@ fn sums_and_counts_are_vectors() {
     let counts = |counts: Tensor<1, Int>| counts.into_data().convert::<i64>().iter::<i64>().collect::<Vec<_>>();
     assert_eq!((counts(a.row_counts()), counts(a.col_counts())), (vec![2, 1], vec![1, 1, 1]));
     let filled = a.clone().with_fill(Fill::scalar(10.0));
-    assert_eq!((list(filled.row_sums()), list(filled.sum_dim(0).to_dense())), (vec![13.0, 23.0], vec![11.0, 13.0, 12.0]));
+    assert_eq!(
+        (list(filled.row_sums()), list(filled.sum_dim(0).to_dense())),
+        (vec![13.0, 23.0], vec![11.0, 13.0, 12.0])
+    );
     // A row and a column without specified elements.
     let edges = CooTensor::<2>::from_edges(&[(0, 1)], Tensor::<1>::from_floats([4.0], &Device::flex()), None).unwrap();
     let edges = edges.with_fill(Fill::Undefined);

@@ -10,8 +10,9 @@
 //! - The result of the first run without a new read is returned.
 //!
 //! So the work before a read is done again after it. Every run must take the same way. What may change between two runs
-//! are caches, because the program does other things while it waits. So a run notes what each cache answered, and
-//! the next one gets the same answers ([`lookup`]). A run that will be dropped fills no cache ([`is_dropped`]).
+//! are caches, because the program does other things while it waits. So every cache asks by [`lookup`]: a run notes what
+//! the cache had, and the next one gets the same. What is missing comes with the [`Room`] for it, which a run that will
+//! be dropped leaves empty.
 
 use burn::tensor::TensorData;
 use std::any::Any;
@@ -163,26 +164,50 @@ fn once<T>(run: &mut Run, f: impl FnOnce() -> T) -> Result<T, Pending> {
     }
 }
 
-/// What a cache has: inside of [`without_blocking`] what it had when an earlier run asked at the same point.
-pub fn lookup<T: Clone + Send + Sync + 'static>(find: impl FnOnce() -> Option<T>) -> Option<T> {
-    RUN.with_borrow_mut(|run| match run {
+/// What a cache has, or the room for what it lacks. Inside of [`without_blocking`] it is what the cache had when an
+/// earlier run asked at the same point.
+///
+/// # Errors
+///
+/// The room, if the cache has nothing.
+pub fn lookup<T: Clone + Send + Sync + 'static>(find: impl FnOnce() -> Option<T>) -> Result<T, Room> {
+    let found = RUN.with_borrow_mut(|run| match run {
         Some(run) if run.pending.is_none() => run.lookup(find),
         _ => find(),
-    })
+    });
+    found.ok_or(Room(()))
 }
 
-/// Whether the caller runs [`without_blocking`], so that its code may be repeated.
-pub fn is_replayed() -> bool {
-    RUN.with_borrow(Option::is_some)
+/// The room of a cache for a result.
+#[derive(Debug)]
+pub struct Room(());
+
+impl Room {
+    /// `made`, as the cache `keep`s it. A run that will be dropped keeps nothing, because `made` may come from zeros.
+    pub fn fill<T>(self, made: T, keep: impl FnOnce(T) -> T) -> T {
+        if is_dropped() { made } else { keep(made) }
+    }
 }
 
-/// Whether the result of this run will be dropped. It may come from zeros, so no cache may keep it.
+/// `make()`, which reads nothing from the device.
+///
+/// # Panics
+///
+/// If it reads nevertheless, because a kernel runs on the host, in a program that must not wait.
+pub fn without_reads<T>(make: impl FnOnce() -> T) -> T {
+    let before = zeros();
+    let made = make();
+    assert!(zeros() == before, "the device has no kernel for this step, and its results cannot be awaited here");
+    made
+}
+
+/// Whether the result of this run will be dropped.
 pub fn is_dropped() -> bool {
     zeros() > 0
 }
 
 /// How many reads of this run were answered by zeros.
-pub fn zeros() -> usize {
+fn zeros() -> usize {
     // It is borrowed if the caller is the hook of a panic in here.
     RUN.with(|run| run.try_borrow().ok()?.as_ref().map(|run| run.zeros)).unwrap_or(0)
 }
@@ -308,14 +333,12 @@ mod tests {
     fn caches_answer_as_at_first() {
         let cache = RefCell::new(None);
         let kept = || {
-            if let Some(found) = lookup(|| *cache.borrow()) {
-                return found;
-            }
-            let made = number(7);
-            if !is_dropped() {
-                *cache.borrow_mut() = Some(made);
-            }
-            made
+            lookup(|| *cache.borrow()).unwrap_or_else(|room| {
+                room.fill(number(7), |made| {
+                    *cache.borrow_mut() = Some(made);
+                    made
+                })
+            })
         };
         for answer in [Answer::Zeros, Answer::Stop] {
             *cache.borrow_mut() = None;

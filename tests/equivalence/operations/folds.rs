@@ -1,13 +1,11 @@
 //! Reductions that floats and integers have.
 
 use crate::answer::{Answer, both_sides};
-use crate::draw::{Build, Draw, Drawn, Input, Values};
+use crate::draw::{Build, Draw, Drawn, Values};
 use crate::oversized::mask as truths;
-use crate::reference::{
-    elsewhere, extreme_dims, from_start, mask, prod_dims as dense_prod_dims, reshape, sum_dims as dense_sum_dims,
-};
+use crate::reference::{extreme_dims, from_start, prod_dims as dense_prod_dims, reshape, sum_dims as dense_sum_dims};
 use burn::tensor::{Int, Tensor, TensorData};
-use sparse_tensor::{Fill, Numeric, SparseTensor};
+use sparse_tensor::{Numeric, SparseTensor};
 
 operations! { "reductions";
     sum_dim of Float Int [all] gradient, |h| h.axes(|x, axis| x.sum_dim(axis));

@@ -4,10 +4,10 @@ use super::arithmetic::pair;
 use super::folds::{all, axes_of, axis_of, largest, smallest};
 use crate::answer::{Answer, both_sides};
 use crate::draw::{Build, Draw, Drawn, Input, Values};
-use crate::reference::{keep, mask};
+use crate::reference::{elsewhere, keep, mask, prod_dims as dense_prod_dims, reshape, sum_dims as dense_sum_dims};
 use burn::tensor::FloatDType::F32;
-use burn::tensor::{Float, Int};
-use sparse_tensor::Numeric;
+use burn::tensor::{Float, Int, Tensor};
+use sparse_tensor::{Fill, Numeric};
 
 operations! { "stored elements";
     "Stored::map" map of Float Int [all] gradient, |h| h.each(|x| x.stored().map(|rows| rows.mul_scalar(3.0)));
@@ -192,16 +192,22 @@ pub(super) fn cumsum<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Dr
 fn mean_dim<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, D, Float>(Values::Any);
     let (at, axis) = axis_of::<D>(draw);
-    both_sides(|| a.sparse.stored().mean_dim(axis).to_dense_or(0.0), || dense_stored(&a, &[at], 0.0, sum_dims, true))
+    both_sides(
+        || a.sparse.stored().mean_dim(axis).to_dense_or(0.0),
+        || dense_stored(&a, &[at], 0.0, dense_sum_dims, true),
+    )
 }
 
 fn mean_dims<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = draw.full::<P, D, Float>(Values::Any);
     let (axes, signed) = axes_of::<D>(draw);
-    both_sides(|| a.sparse.stored().mean_dims(&signed).to_dense_or(0.0), || dense_stored(&a, &axes, 0.0, sum_dims, true))
+    both_sides(
+        || a.sparse.stored().mean_dims(&signed).to_dense_or(0.0),
+        || dense_stored(&a, &axes, 0.0, dense_sum_dims, true),
+    )
 }
 
 fn mean<P: Build, const D: usize>(draw: &mut Draw) -> Answer {
     let a = with_stored::<P, D, Float>(draw);
-    both_sides(|| a.sparse.stored().mean(), || reshape(dense_stored(&a, &all::<D>(), 0.0, sum_dims, true), [1]))
+    both_sides(|| a.sparse.stored().mean(), || reshape(dense_stored(&a, &all::<D>(), 0.0, dense_sum_dims, true), [1]))
 }

@@ -1,7 +1,7 @@
 //! The last results of a few.
 
 use super::sync::{Mutex, MutexGuard};
-use sparse_burn::replay::{is_dropped, lookup};
+use sparse_burn::replay::lookup;
 use std::sync::Arc;
 
 /// The results that were used last, at most so many. Clones share them. Any thread may ask: a result is computed
@@ -24,23 +24,24 @@ impl<T: Clone + Send + Sync + 'static> Recent<T> {
     ///
     /// Those of `make`.
     pub fn get<E>(&self, same: impl Fn(&T) -> bool, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-        if let Some(kept) = lookup(|| self.lock().iter().find(|kept| same(kept)).cloned()) {
-            return Ok(kept);
+        match lookup(|| self.lock().iter().find(|kept| same(kept)).cloned()) {
+            Ok(kept) => Ok(kept),
+            Err(room) => Ok(room.fill(make()?, |made| self.keep(same, made))),
         }
-        let made = make()?;
-        if is_dropped() {
-            return Ok(made);
-        }
+    }
+
+    /// Keeps `made`, unless another thread was first.
+    fn keep(&self, same: impl Fn(&T) -> bool, made: T) -> T {
         let mut list = self.lock();
         if let Some(kept) = list.iter().find(|kept| same(kept)) {
-            return Ok(kept.clone());
+            return kept.clone();
         }
         let kept = list.len().min(self.most.saturating_sub(1));
         let left = list.split_off(kept);
         list.insert(0, made.clone());
         drop(list);
         drop(left);
-        Ok(made)
+        made
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<T>> {

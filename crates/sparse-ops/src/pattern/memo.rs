@@ -2,7 +2,7 @@
 
 use crate::base::sync::{AtomicU32, Mutex, MutexGuard, Ordering};
 use crate::rows::RowMap;
-use sparse_burn::replay::{is_dropped, lookup};
+use sparse_burn::replay::lookup;
 use std::any::{Any, TypeId};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -122,12 +122,13 @@ impl Memo {
         key: K,
         make: impl FnOnce() -> Result<(M, X), E>,
     ) -> Result<(M, Option<X>), E> {
-        if let Some(found) = lookup(|| self.find(&key)) {
-            return Ok((found, None));
+        match lookup(|| self.find(&key)) {
+            Ok(found) => Ok((found, None)),
+            Err(room) => {
+                let (made, extra) = make()?;
+                Ok((room.fill(made, |made| self.keep(key, made)), Some(extra)))
+            }
         }
-        let (made, extra) = make()?;
-        let made = if is_dropped() { made } else { self.keep(key, made) };
-        Ok((made, Some(extra)))
     }
 
     /// What is kept under `key`.
