@@ -10,9 +10,9 @@
 //! - The result of the first run without a new read is returned.
 //!
 //! So the work before a read is done again after it. Every run must take the same way. What may change between two runs
-//! are caches, because the program does other things while it waits. So every cache asks by [`lookup`]: a run notes what
-//! the cache had, and the next one gets the same. What is missing comes with the [`Room`] for it, which a run that will
-//! be dropped leaves empty.
+//! are caches, because the program does other things while it waits. So every cache asks by [`lookup`]: a run notes
+//! what the cache had, and the next one gets the same. What is missing comes with the [`Room`] for it, which a run that
+//! will be dropped leaves empty.
 
 use burn::tensor::TensorData;
 use std::any::Any;

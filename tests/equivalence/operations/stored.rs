@@ -160,7 +160,10 @@ macro_rules! stored {
 
         pub(super) fn $all<P: Build, const D: usize, K: Drawn + Numeric>(draw: &mut Draw) -> Answer {
             let a = with_stored::<P, D, K>(draw);
-            both_sides(|| a.sparse.stored().$all(), || reshape(dense_stored(&a, &all::<D>(), $neutral, $dense, false), [1]))
+            both_sides(
+                || a.sparse.stored().$all(),
+                || reshape(dense_stored(&a, &all::<D>(), $neutral, $dense, false), [1]),
+            )
         }
     )*};
 }

@@ -14,8 +14,8 @@ impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
     /// rows of values `[n, block]`.
     ///
     /// The pattern stays. The new fill is `f` of the old one, on the tape if the old one is tracked; `Undefined` stays.
-    /// [`Stored::map`](crate::ops::Stored::map) leaves every fill as it is. Duplicates are summed first. Backward: that of `f`.
-    /// Cost: that of `f` over the stored values.
+    /// [`Stored::map`](crate::ops::Stored::map) leaves every fill as it is. Duplicates are summed first. Backward: that
+    /// of `f`. Cost: that of `f` over the stored values.
     ///
     /// It takes the tensor, as Burn's operations do (clones are cheap). Otherwise `Module::map` would be called in its
     /// place wherever Burn's prelude is imported.

@@ -65,8 +65,8 @@ impl<P: Pattern, K: Numeric> SparseTensor<P, 2, K> {
     /// adjacency: out-degrees if rows are the senders, in-degrees if rows receive.
     ///
     /// This is `sum_dim(1)` as an ordinary vector. Unspecified elements count with the fill. With an `Undefined` fill
-    /// only stored elements count, and a row without any has the sum 0. `a.div_dense(a.sum_dim(1).to_dense())` normalises
-    /// rows.
+    /// only stored elements count, and a row without any has the sum 0. `a.div_dense(a.sum_dim(1).to_dense())`
+    /// normalises rows.
     ///
     /// Backward: each element gets the gradient of its sum, and the fill gets that of the unspecified elements. Cost:
     /// one pass over the values, by segments that are kept with the pattern, without atomics. (PyG's weighted
