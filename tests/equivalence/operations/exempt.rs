@@ -24,6 +24,7 @@ pub const EXEMPT: &[(&str, &str, &str)] = &[
         "lists and back: ops/tests/suite/entry.rs, tests/equivalence/oversized/shapes.rs",
         "from_edges from_triplets from_rows to_triplets from_csc_parts",
     ),
+    ("SparseTensor", "a view: every entry of Stored goes through it", "stored"),
     ("SparseTensor", "of duplicates, which dense tensors do not have: graphs/tests/suite/sampling.rs", "coalesce_with"),
     ("SparseTensor", "the order of elements: ops/tests/suite/gradients/structure.rs", "coalesce_plan"),
     (
