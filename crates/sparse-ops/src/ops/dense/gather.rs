@@ -47,8 +47,7 @@ pub fn try_gather<const D: usize, K: Kind>(
     let (shape, given) = (tensor.dims(), indices.dims());
     let index = checked_index(OP, &tensor, indices, axis)?;
     if given.contains(&0) {
-        let out = Tensor::zeros(Shape::from(given), (&tensor.device().inner(), tensor.dtype()));
-        return Ok(constant(out, &[&tensor]));
+        return Ok(read_nothing(&tensor, given));
     }
     let mut x = tensor;
     for dim in (0..D).filter(|&dim| dim != axis && given[dim] != shape[dim]) {
@@ -154,8 +153,8 @@ fn reduce_into<const D: usize, K: Kind>(
     if given.contains(&0) {
         return Ok(constant(tensor, &[&values]));
     }
-    let mut part = shape;
-    (0..D).filter(|&dim| dim != axis).for_each(|dim| part[dim] = given[dim]);
+    let mut part = given;
+    part[axis] = shape[axis];
     let target = target(part, axis, given[axis], false);
     if part == shape {
         return Ok(put(tensor, index, values, target, reduce, include_self));
@@ -218,16 +217,12 @@ pub fn try_gather_nd<const D: usize, const DI: usize, K: Kind>(
     axes: impl Into<NdAxes>,
 ) -> Result<Tensor<D, K>> {
     const OP: &str = "gather_nd";
-    let (x, index) = (tensor, indices);
-    same_device(OP, &x.device(), &index.device())?;
-    let (flat, shape) = flat_positions(OP, x.dims(), index, axes.into())?;
-    let (elements, count) = (x.shape().num_elements(), flat.dims()[0]);
-    if count == 0 {
-        let out = Tensor::zeros(Shape::from(shape), (&x.device().inner(), x.dtype()));
-        return Ok(constant(out, &[&x]));
+    let (flat, shape) = flat_positions(OP, &tensor, indices, axes.into())?;
+    if shape.contains(&0) {
+        return Ok(read_nothing(&tensor, shape));
     }
-    let target = PutTarget { outer: 1, len: elements, inner: 1, count, along_axis: true };
-    Ok(read(x.reshape(Exact([elements])), flat, target).reshape(Exact(shape)))
+    let target = target([tensor.shape().num_elements()], 0, flat.dims()[0], true);
+    Ok(read(tensor, flat, target).reshape(Exact(shape)))
 }
 
 /// Replaces the elements of `tensor` at positions whose coordinates on some axes are given by `indices` by those of
@@ -249,18 +244,14 @@ pub fn try_scatter_nd<const D: usize, const DI: usize, K: Kind>(
     axes: impl Into<NdAxes>,
 ) -> Result<Tensor<D, K>> {
     const OP: &str = "scatter_nd";
-    let (x, index, src) = (tensor, indices, values);
-    same_device(OP, &x.device(), &index.device())?;
-    let dims = x.dims();
-    let (flat, shape) = flat_positions(OP, dims, index, axes.into())?;
-    check_source(OP, &x, &src, shape)?;
-    let (elements, count) = (x.shape().num_elements(), flat.dims()[0]);
-    if count == 0 {
-        return Ok(constant(x, &[&src]));
+    let (flat, shape) = flat_positions(OP, &tensor, indices, axes.into())?;
+    check_source(OP, &tensor, &values, shape)?;
+    if shape.contains(&0) {
+        return Ok(constant(tensor, &[&values]));
     }
-    let target = PutTarget { outer: 1, len: elements, inner: 1, count, along_axis: true };
-    let (x, src) = (x.reshape(Exact([elements])), src.reshape(Exact([count])));
-    Ok(put(x, flat, src, target, Reduce::Assign, true).reshape(Exact(dims)))
+    let (dims, [elements, count]) = (tensor.dims(), [tensor.shape().num_elements(), flat.dims()[0]]);
+    let (x, values) = (tensor.reshape(Exact([elements])), values.reshape(Exact([count])));
+    Ok(put(x, flat, values, target([elements], 0, count, true), Reduce::Assign, true).reshape(Exact(dims)))
 }
 
 fn checked_index<const D: usize, K: Kind>(
@@ -294,6 +285,11 @@ fn check_source<const D: usize, K: Kind>(
     same_elements(op, x, src)
 }
 
+/// What no indices read: a result of `shape`, which has no elements, on the tape.
+fn read_nothing<const D: usize, K: Kind>(x: &Tensor<D, K>, shape: [usize; D]) -> Tensor<D, K> {
+    constant(Tensor::zeros(Shape::from(shape), (&x.device().inner(), x.dtype())), &[x])
+}
+
 /// Reads `x` through checked indices, on the tape; flat.
 pub(crate) fn read<const D: usize, const DI: usize, K: Kind>(
     x: Tensor<D, K>,
@@ -311,71 +307,76 @@ pub(crate) fn read<const D: usize, const DI: usize, K: Kind>(
     }))
 }
 
-/// Row-major positions in a tensor of shape `dims`, and the shape of the result.
-fn flat_positions<const D: usize, const DI: usize>(
+impl NdAxes {
+    /// The axes, checked for a tensor of shape `dims` and indices of shape `given`.
+    fn checked(self, op: &'static str, dims: &[usize], given: &[usize]) -> Result<Vec<usize>> {
+        let rank = dims.len();
+        let mismatch = |rule: &'static str| Err(SparseError::shape_mismatch(op, rule, given, dims));
+        if given.len() != rank + 1 {
+            return mismatch("the indices {left} must have one dim more than the tensor {right}");
+        }
+        let named = given[rank];
+        let axes: Vec<usize> = match self.0 {
+            Some(axes) => axes.into_iter().map(|axis| resolve_axis(op, axis, rank)).collect::<Result<_>>()?,
+            None if named <= rank => (0..named).collect(),
+            None => {
+                return mismatch("the last dim of the indices {left} must not exceed the rank of the tensor {right}");
+            }
+        };
+        let repeated = axes.iter().enumerate().any(|(k, axis)| axes[..k].contains(axis));
+        if repeated || axes.len() != named {
+            let rule =
+                "the last dim of the indices {left} must have one entry for each of the axes {right}, each named once";
+            return Err(SparseError::shape_mismatch(op, rule, given, axes));
+        }
+        if (0..rank).any(|dim| !axes.contains(&dim) && given[dim] > dims[dim]) {
+            return mismatch("the indices {left} must not be larger than the tensor {right} except along the axes");
+        }
+        Ok(axes)
+    }
+}
+
+/// The row-major positions in `x` that checked arguments name, and the shape of the result.
+fn flat_positions<const D: usize, const DI: usize, K: Kind>(
     op: &'static str,
-    dims: [usize; D],
+    x: &Tensor<D, K>,
     index: Tensor<DI, Int>,
     axes: NdAxes,
 ) -> Result<(Tensor<1, Int>, [usize; D])> {
-    let given = index.dims();
-    let mismatch = |rule: &'static str| SparseError::shape_mismatch(op, rule, given, dims);
-    if DI != D + 1 {
-        return Err(mismatch("the indices {left} must have one dim more than the tensor {right}"));
-    }
-    let named = given[DI - 1];
-    let axes: Vec<usize> = match axes.0 {
-        None if named <= D => (0..named).collect(),
-        None => {
-            return Err(mismatch("the last dim of the indices {left} must not exceed the rank of the tensor {right}"));
-        }
-        Some(axes) => axes.into_iter().map(|axis| resolve_axis(op, axis, D)).collect::<Result<_>>()?,
-    };
-    let repeated = axes.iter().enumerate().any(|(k, axis)| axes[..k].contains(axis));
-    if repeated || axes.len() != named {
-        let rule =
-            "the last dim of the indices {left} must have one entry for each of the axes {right}, each named once";
-        return Err(SparseError::shape_mismatch(op, rule, given, axes));
-    }
+    same_device(op, &x.device(), &index.device())?;
+    let (dims, given) = (x.dims(), index.dims());
+    let axes = axes.checked(op, &dims, &given)?;
     let shape: [usize; D] = std::array::from_fn(|dim| given[dim]);
-    if (0..D).any(|dim| !axes.contains(&dim) && shape[dim] > dims[dim]) {
-        return Err(mismatch("the indices {left} must not be larger than the tensor {right} except along the axes"));
-    }
     let (elements, count): (usize, usize) = (dims.iter().product(), shape.iter().product());
-    let dtype = sparse_burn::index_dtype_for(elements.max(count));
-    let device = index.device().inner();
+    let (device, dtype) = (index.device().inner(), sparse_burn::index_dtype_for(elements.max(count)));
     // Nothing to compute, which some devices cannot launch over.
     if count == 0 {
         return Ok((Tensor::empty([0], (&device, dtype)), shape));
     }
-    let mut flat = Tensor::<D, Int>::zeros(shape, (&device, dtype));
     let index = signed(index);
-    for dim in 0..D {
-        let coordinate = match axes.iter().position(|&axis| axis == dim) {
-            Some(at) => {
-                let part = index.clone().narrow(DI - 1, at, 1).reshape(Exact(shape));
-                kernel::check_indices(op, dim, dims[dim], &part).map_err(|error| match error {
-                    // The position in the index as it was given.
-                    SparseError::IndexOutOfRange { op, axis, low, size, index, position } => {
-                        let position = position * named + at;
-                        SparseError::IndexOutOfRange { op, axis, low, size, index, position }
-                    }
-                    other => other,
-                })?;
-                let part: Tensor<D, Int> = cast_integers(part, dtype);
-                // Negative indices count from the end.
-                let wrap = cast_integers(part.clone().lower_elem(0).int(), dtype).mul_scalar(dims[dim] as i64);
-                part + wrap
-            }
-            None => {
-                let mut line = [1; D];
-                line[dim] = shape[dim];
-                Tensor::<1, Int>::arange(0..shape[dim] as i64, (&device, dtype))
-                    .reshape(Exact(line))
-                    .expand(Shape::from(shape))
-            }
+    let mut flat = Tensor::<D, Int>::zeros(shape, (&device, dtype));
+    for (dim, size) in dims.into_iter().enumerate() {
+        let coordinate = if let Some(entry) = axes.iter().position(|&axis| axis == dim) {
+            let named = index.clone().narrow(DI - 1, entry, 1).reshape(Exact(shape));
+            kernel::check_indices(op, dim, size, &named).map_err(|error| among(axes.len(), entry, error))?;
+            let named: Tensor<D, Int> = cast_integers(named, dtype);
+            // Negative indices count from the end.
+            let from_end = cast_integers(named.clone().lower_elem(0).int(), dtype);
+            named + from_end.mul_scalar(size as i64)
+        } else {
+            let line: [usize; D] = std::array::from_fn(|at| if at == dim { shape[dim] } else { 1 });
+            let own = Tensor::<1, Int>::arange(0..shape[dim] as i64, (&device, dtype));
+            own.reshape(Exact(line)).expand(Shape::from(shape))
         };
-        flat = flat.mul_scalar(dims[dim] as i64) + coordinate;
+        flat = flat.mul_scalar(size as i64) + coordinate;
     }
     Ok((flat.reshape(Exact([count])), shape))
+}
+
+/// The error of one coordinate, with the position in the indices as they were given: each has `named` coordinates.
+fn among(named: usize, entry: usize, mut error: SparseError) -> SparseError {
+    if let SparseError::IndexOutOfRange { position, .. } = &mut error {
+        *position = *position * named + entry;
+    }
+    error
 }
