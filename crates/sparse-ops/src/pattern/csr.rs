@@ -65,19 +65,17 @@ impl CsrPattern {
         col_idx: Tensor<1, Int>,
         shape: &[usize],
     ) -> Result<Self> {
-        let [first, second] = [&row_ptr, &col_idx].map(Tensor::clone);
-        Self::checked(op, row_ptr, col_idx, shape).map_err(|error| match error {
+        let swapped = || Self::checked(op, col_idx.clone(), row_ptr.clone(), shape);
+        Self::checked(op, row_ptr.clone(), col_idx.clone(), shape).map_err(|error| match error {
             // The second list has the length of the pointers: they are there. It has that of the first one: these are
             // the data and the indices.
             SparseError::LengthMismatch { what: "row_ptr", expected, got, .. }
-                if [expected, got].contains(&second.dims()[0]) =>
+                if [expected, got].contains(&col_idx.dims()[0]) =>
             {
                 let what = "row_ptr, the first argument (SciPy's order is data, indices, indptr),";
                 SparseError::length_mismatch(op, what, expected, got)
             }
-            SparseError::InvalidRowPtr { got, position, .. }
-                if Self::checked(op, second.clone(), first.clone(), shape).is_ok() =>
-            {
+            SparseError::InvalidRowPtr { got, position, .. } if swapped().is_ok() => {
                 let rule = "be the first argument and col_idx the second (SciPy's order is data, indices, indptr)";
                 SparseError::invalid_row_ptr(op, rule, got, position)
             }
@@ -94,46 +92,27 @@ impl CsrPattern {
     ) -> Result<Self> {
         check_sizes(op, shape)?;
         let (batch, rows, cols) = batch_rows_cols(op, shape)?;
+        let too_large = |what, size| SparseError::overflow(op, what, i64::MAX, batch as u128 * size as u128);
         // A batch is one block-diagonal matrix, so its transpose has a row for each column of each matrix.
         if batch as u128 * cols as u128 > i64::MAX as u128 {
-            return Err(SparseError::overflow(op, "batch * columns", i64::MAX, batch as u128 * cols as u128));
+            return Err(too_large("batch * columns", cols));
         }
         same_device(op, &row_ptr.device(), &col_idx.device())?;
-        let (row_ptr, col_idx) = (signed(row_ptr), signed(col_idx));
-        let nnz = col_idx.dims()[0];
         let total = batch.checked_mul(rows).filter(|&total| total <= i64::MAX as usize);
-        let total = total.ok_or(SparseError::overflow(op, "batch * rows", i64::MAX, batch as u128 * rows as u128))?;
-        // The error of a batch names the entry of `given`, so the host looks for it.
-        let given = row_ptr.clone();
-        let host_joined = || sparse_core::join_row_ptr(op, batch, rows, &read_all(given.clone()));
-        let row_ptr = if shape.len() == 2 {
-            row_ptr
-        } else if let Some(joined) = joined_row_ptr(&row_ptr, [batch, rows], nnz) {
-            joined
+        let size = [total.ok_or_else(|| too_large("batch * rows", rows))?, cols];
+        let (row_ptr, col_idx) = (signed(row_ptr), signed(col_idx));
+        let (row_ptr, col_idx) = if shape.len() == 2 {
+            of_one_matrix(op, row_ptr, col_idx, size)?
         } else {
-            // Some may be larger than nnz, which is refused below.
-            ints(host_joined()?, [total + 1], &row_ptr.device())
+            let on_host = || sparse_core::join_row_ptr(op, batch, rows, &read_all(row_ptr.clone()));
+            let joined = match joined_row_ptr(&row_ptr, [batch, rows], col_idx.dims()[0]) {
+                Some(joined) => joined,
+                // Some may be larger than nnz, which is refused below.
+                None => ints(on_host()?, [size[0] + 1], &row_ptr.device()),
+            };
+            // The error of a batch names the entry of `row_ptr`, so the host looks for it.
+            of_one_matrix(op, joined, col_idx, size).map_err(|error| on_host().err().unwrap_or(error))?
         };
-        // Wide pointers of few elements become narrow, so that the columns stay as they are. A pointer that is cut off
-        // here is wrong before and after; then the wide arrays say what is wrong.
-        if (row_ptr.dtype(), col_idx.dtype()) == (DType::I64, DType::I32)
-            && index_dtype(&[total, cols], nnz) == DType::I32
-        {
-            let narrow = index_tensor(row_ptr.clone().clamp(-1, i32::MAX), DType::I32);
-            if kernel::validate_csr(op, &narrow, &col_idx, total, cols).is_ok() {
-                return Ok(Self::new_unchecked(narrow, col_idx, shape));
-            }
-        }
-        // The kernel takes both arrays in one dtype: the wider of the two.
-        let (row_ptr, col_idx) = if row_ptr.dtype() == col_idx.dtype() {
-            (row_ptr, col_idx)
-        } else {
-            (index_tensor(row_ptr, DType::I64), index_tensor(col_idx, DType::I64))
-        };
-        kernel::validate_csr(op, &row_ptr, &col_idx, total, cols).map_err(|error| match shape.len() {
-            2 => error,
-            _ => host_joined().err().unwrap_or(error),
-        })?;
         Ok(Self::new_unchecked(row_ptr, col_idx, shape))
     }
 
@@ -223,6 +202,29 @@ impl CsrPattern {
     }
 }
 
+/// Checks the row pointers and columns of one matrix, and returns them.
+fn of_one_matrix(
+    op: &'static str,
+    row_ptr: Tensor<1, Int>,
+    col_idx: Tensor<1, Int>,
+    [rows, cols]: [usize; 2],
+) -> Result<(Tensor<1, Int>, Tensor<1, Int>)> {
+    // Wide pointers of few elements become narrow, so that the columns stay as they are. A pointer that is cut off here
+    // is wrong before and after; then the wide arrays say what is wrong.
+    let dtypes = (row_ptr.dtype(), col_idx.dtype());
+    if dtypes == (DType::I64, DType::I32) && index_dtype(&[rows, cols], col_idx.dims()[0]) == DType::I32 {
+        let narrow = index_tensor(row_ptr.clone().clamp(-1, i32::MAX), DType::I32);
+        if kernel::validate_csr(op, &narrow, &col_idx, rows, cols).is_ok() {
+            return Ok((narrow, col_idx));
+        }
+    }
+    // The kernel takes both arrays in one dtype: the wider of the two.
+    let wide = |list: Tensor<1, Int>| if dtypes.0 == dtypes.1 { list } else { index_tensor(list, DType::I64) };
+    let (row_ptr, col_idx) = (wide(row_ptr), wide(col_idx));
+    kernel::validate_csr(op, &row_ptr, &col_idx, rows, cols)?;
+    Ok((row_ptr, col_idx))
+}
+
 /// Joins the row pointers `[batch * (rows + 1)]` of a batch to those of one matrix, `[batch * rows + 1]`. `None` if
 /// they are wrong, if there are no rows, or if the sums could overflow. Reads one number from the device.
 fn joined_row_ptr(row_ptr: &Tensor<1, Int>, [batch, rows]: [usize; 2], nnz: usize) -> Option<Tensor<1, Int>> {
@@ -236,10 +238,9 @@ fn joined_row_ptr(row_ptr: &Tensor<1, Int>, [batch, rows]: [usize; 2], nnz: usiz
     }
     let row_ptr = if wide { index_tensor(row_ptr.clone(), DType::I64) } else { row_ptr.clone() };
     let table = row_ptr.reshape(Exact([batch, rows + 1]));
-    let bound = nnz as i64;
-    let start = table.clone().narrow(1, 0, 1).not_equal_elem(0).int().sum();
-    let wrong = table.clone().lower_elem(0).bool_or(table.clone().greater_elem(bound)).int().sum();
-    if read(start + wrong) > 0 {
+    let wrong_starts = table.clone().narrow(1, 0, 1).not_equal_elem(0).int().sum();
+    let out_of_range = table.clone().lower_elem(0).bool_or(table.clone().greater_elem(nnz as i64)).int().sum();
+    if read(wrong_starts + out_of_range) > 0 {
         return None;
     }
     let before = kernel::scan(table.clone().narrow(1, rows, 1).reshape(Exact([batch])));
@@ -260,16 +261,14 @@ pub(crate) fn split_row_ptr(joined: &Tensor<1, Int>, shape: &[usize]) -> Tensor<
     Tensor::cat(vec![first.zeros_like(), end - first], 1).reshape(Exact([length]))
 }
 
-fn other_rank(op: &'static str, shape: &[usize]) -> SparseError {
-    let rule = "CSR must have rank 2 or 3 (use COO for any other), got shape {left}";
-    SparseError::shape_mismatch(op, rule, shape, [2, 3])
-}
-
 fn batch_rows_cols(op: &'static str, shape: &[usize]) -> Result<(usize, usize, usize)> {
     match *shape {
         [rows, cols] => Ok((1, rows, cols)),
         [batch, rows, cols] => Ok((batch, rows, cols)),
-        _ => Err(other_rank(op, shape)),
+        _ => {
+            let rule = "CSR must have rank 2 or 3 (use COO for any other), got shape {left}";
+            Err(SparseError::shape_mismatch(op, rule, shape, [2, 3]))
+        }
     }
 }
 
@@ -323,11 +322,8 @@ impl Structure for CsrPattern {
 
     fn check_shape(op: &'static str, shape: &[usize], held: usize) -> Result<()> {
         check_sizes(op, shape)?;
-        let ([batch, rows, cols], what) = match *shape {
-            [rows, cols] => ([1, rows, cols], "a dimension"),
-            [batch, rows, cols] => ([batch, rows, cols], "batch * rows and batch * columns"),
-            _ => return Err(other_rank(op, shape)),
-        };
+        let (batch, rows, cols) = batch_rows_cols(op, shape)?;
+        let what = if shape.len() == 2 { "a dimension" } else { "batch * rows and batch * columns" };
         let got = batch as u128 * rows.max(cols) as u128;
         if got > i64::MAX as u128 {
             return Err(SparseError::overflow(op, what, i64::MAX, got));
