@@ -17,9 +17,8 @@ use crate::pattern::lines::Lines;
 use crate::rows::sum_dim;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
-use burn::tensor::{Int, Scalar, Tensor, kind};
-use sparse_burn::BinaryOp;
-use sparse_burn::Reduce;
+use burn::tensor::{DType, Int, Scalar, Tensor, kind};
+use sparse_burn::{BinaryOp, Reduce};
 use sparse_core::{Result, SparseError};
 
 /// How the elements of a line become one.
@@ -40,18 +39,10 @@ pub(crate) fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     fold: Fold,
 ) -> Result<SparseTensor<P, D, K>> {
     let along = Along::new(op, of, axes)?;
-    let undefined = of.fill.is_undefined();
     if along.is_trivial() {
-        let none = along.size() == 0;
-        let fill = match fold {
-            _ if undefined => Fill::Undefined,
-            Fold::Max | Fold::Min if none => return Err(along.empty_dim(op, &of.dims())),
-            Fold::Prod => Fill::scalar(1),
-            Fold::Mean if none => Fill::scalar(f64::NAN),
-            _ => Fill::Zero,
-        };
-        return Ok(along.empty_result(of, of.dtype(), fill));
+        return Ok(along.empty_result(of, of.dtype(), fill_of_nothing(op, of, &along, fold)?));
     }
+    let undefined = of.fill.is_undefined();
     let linear = matches!(fold, Fold::Sum | Fold::Mean);
     let counted = !(undefined || linear && of.fill.is_zero());
     // The kernels compute 16-bit floats in f32 and round once. Where another step follows the first sum or product, f32
@@ -72,11 +63,7 @@ pub(crate) fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     let own = if merged_anyway && of.sparse_dims() > 0 { of.clone() } else { of.coalesce() };
     let lines = along.of(&own.pattern);
     let pattern = lines.as_ref().map_or_else(|| own.pattern.clone(), |lines| lines.pattern.clone());
-    let values = if own.nnz() == 0 {
-        nothing([0, along.blocks.kept()], own.dtype(), &[&own.values])
-    } else {
-        fold_rows(&own, &along, lines.as_deref(), counted, fold)
-    };
+    let values = fold_rows(&own, &along, lines.as_deref(), counted, fold);
     // Without sparse dims the fill takes no part. It may be all that is on the tape.
     let values = if own.sparse_dims() == 0 && !undefined { constant(values, &[&own.fill_row()]) } else { values };
     let own = SparseTensor { fill: own.fill.counting(is_full(&pattern)), ..own };
@@ -84,7 +71,24 @@ pub(crate) fn reduce<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     Ok(SparseTensor::from_parts(pattern, values, along.blocks.shape, fill))
 }
 
-/// The rows of the result, for at least one row of values.
+/// The fill of a result that has no elements, or of which each is the reduction of none.
+fn fill_of_nothing<P: Pattern, const D: usize, K: Numeric>(
+    op: &'static str,
+    of: &SparseTensor<P, D, K>,
+    along: &Along,
+    fold: Fold,
+) -> Result<Fill<K>> {
+    let none = along.size() == 0;
+    match fold {
+        _ if of.fill.is_undefined() => Ok(Fill::Undefined),
+        Fold::Max | Fold::Min if none => Err(along.empty_dim(op, &of.dims())),
+        Fold::Prod => Ok(Fill::scalar(1)),
+        Fold::Mean if none => Ok(Fill::scalar(f64::NAN)),
+        _ => Ok(Fill::Zero),
+    }
+}
+
+/// The rows of the result. The fill takes part in lines with unspecified elements if it is `counted`.
 fn fold_rows<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     of: &SparseTensor<P, D, K>,
     along: &Along,
@@ -92,35 +96,42 @@ fn fold_rows<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     counted: bool,
     fold: Fold,
 ) -> Tensor<2, K> {
-    let blocks = &along.blocks;
+    let (rows, blocks) = (of.values.clone(), &along.blocks);
+    if of.nnz() == 0 {
+        return nothing([0, blocks.kept()], of.dtype(), &[&rows]);
+    }
     let fill = (counted && lines.is_some()).then(|| of.fill_row());
     match fold {
-        Fold::Max | Fold::Min => extremum(of.values.clone(), fill, lines, blocks, fold == Fold::Max),
-        Fold::Prod => {
-            let rows = of.values.clone();
-            let rows = match (lines, fill) {
+        Fold::Max | Fold::Min => extremum(rows, fill, lines, blocks, fold == Fold::Max),
+        // Along dense dims last. If they came first, their product could overflow before it meets a zero fill.
+        Fold::Prod => multiplied(
+            match (lines, fill) {
                 (None, _) => rows,
                 (Some(lines), Some(zero)) if of.fill.is_zero() => with_zeros(rows, zero, lines),
                 (Some(lines), fill) => line_products(rows, fill, lines),
-            };
-            // Along dense dims last. If they came first, their product could overflow before it meets a zero fill.
-            multiplied(rows, blocks)
-        }
+            },
+            blocks,
+        ),
         Fold::Sum | Fold::Mean => {
-            let add = |rows: Tensor<2, K>| blocks.fold(rows, |rows| sum_dim(rows, 1));
-            let (rows, fill) = (add(of.values.clone()), fill.map(add));
             let of_specified = fold == Fold::Mean && of.fill.is_undefined();
+            let (rows, fill) = (added(rows, blocks), fill.map(|fill| added(fill, blocks)));
             let sums = match lines {
                 None => rows,
                 Some(lines) => line_sums(rows, fill, lines, of_specified),
             };
             match fold {
                 Fold::Sum => sums,
+                // `line_sums` divided by the number of specified blocks.
                 _ if of_specified => divided(sums, blocks.size as u128),
                 _ => divided(sums, along.size()),
             }
         }
     }
+}
+
+/// The sum of rows along dense dims.
+fn added<K: Numeric>(rows: Tensor<2, K>, blocks: &Blocks) -> Tensor<2, K> {
+    blocks.fold(rows, |rows| sum_dim(rows, 1))
 }
 
 /// The product of rows along dense dims.
@@ -137,37 +148,37 @@ fn fold_fill<P: Pattern, const D: usize, K: Numeric + kind::Ordered>(
     along: &Along,
     fold: Fold,
 ) -> Fill<K> {
-    let (dtype, size, blocks) = (of.dtype(), along.size(), &along.blocks);
     match (&of.fill, of.fill.host()) {
         (Fill::Undefined, _) => Fill::Undefined,
         (Fill::Zero, _) => Fill::Zero,
-        (_, Some(value)) => match fold {
-            Fold::Sum if dtype.is_float() => {
-                Fill::scalar(host_apply(BinaryOp::Mul, value, Scalar::Float(size as f64), dtype))
-            }
-            Fold::Sum => Fill::scalar(host_apply(BinaryOp::Mul, value, Scalar::Int(size as i64), dtype)),
-            Fold::Prod => Fill::scalar(host_power(value, size, dtype)),
-            _ => Fill::scalar(value),
-        },
-        _ => {
-            let row = of.fill_row();
-            let add = |row: Tensor<2, K>| blocks.fold(row, |rows| sum_dim(rows, 1));
-            Fill::block(match fold {
-                Fold::Sum if dtype.is_float() => add(row).mul_scalar(along.lines as f64),
-                Fold::Sum => add(row).mul_scalar(along.lines as i64),
-                Fold::Mean => divided(add(row), blocks.size as u128),
-                Fold::Prod => {
-                    let lines = along.lines as usize;
-                    let times = Tensor::<2, Int>::full(
-                        [1, 1],
-                        lines as i64,
-                        (&of.pattern.device(), sparse_burn::index_dtype_for(lines)),
-                    );
-                    power(multiplied(row, blocks), times, lines)
-                }
-                Fold::Max | Fold::Min => extremum::<P, K>(row, None, None, blocks, fold == Fold::Max),
-            })
+        (_, Some(value)) => Fill::scalar(fold_number(value, along.size(), of.dtype(), fold)),
+        _ => Fill::block(fold_fill_row::<P, K>(of.fill_row(), along, fold)),
+    }
+}
+
+/// The reduction of `count` times the same number.
+fn fold_number(value: Scalar, count: u128, dtype: DType, fold: Fold) -> Scalar {
+    match fold {
+        Fold::Sum if dtype.is_float() => host_apply(BinaryOp::Mul, value, Scalar::Float(count as f64), dtype),
+        Fold::Sum => host_apply(BinaryOp::Mul, value, Scalar::Int(count as i64), dtype),
+        Fold::Prod => host_power(value, count, dtype),
+        Fold::Mean | Fold::Max | Fold::Min => value,
+    }
+}
+
+/// The reduction of lines that consist of the fill's row, on the tape.
+fn fold_fill_row<P: Pattern, K: Numeric + kind::Ordered>(row: Tensor<2, K>, along: &Along, fold: Fold) -> Tensor<2, K> {
+    let (lines, blocks) = (along.lines as usize, &along.blocks);
+    match fold {
+        Fold::Sum if row.dtype().is_float() => added(row, blocks).mul_scalar(along.lines as f64),
+        Fold::Sum => added(row, blocks).mul_scalar(along.lines as i64),
+        Fold::Mean => divided(added(row, blocks), blocks.size as u128),
+        Fold::Prod => {
+            let options = (&row.device().inner(), sparse_burn::index_dtype_for(lines));
+            let times = Tensor::<2, Int>::full([1, 1], lines as i64, options);
+            power(multiplied(row, blocks), times, lines)
         }
+        Fold::Max | Fold::Min => extremum::<P, K>(row, None, None, blocks, fold == Fold::Max),
     }
 }
 

@@ -1,4 +1,25 @@
 //! Products along lines, with the elements that are not stored.
+//!
+//! A line has stored elements `r_1, .., r_c`, and `m` others that equal the fill `f`. Its product is
+//!
+//! ```text
+//! r_1 * .. * r_c * f^m
+//! ```
+//!
+//! Integers wrap. Floats must not leave the range of their dtype on the way to a product that is in it. So the fill is
+//! split, `f = sign * size`. `sign` is -1 or 1. A fill that is zero, infinite or NaN is all `sign`, with `size` 1.
+//!
+//! 1. `sign^m` is multiplied by the stored elements. So a special fill counts as a stored element would.
+//! 2. `size^m` is one factor more if it and the product of step 1 are both normal numbers. Otherwise each stored
+//!    element is multiplied by `size^share` before step 1, where `share` is `m / c` rounded down, and their product by
+//!    the rest, `size^(m - share * c)`. So 0.5^1500 beside a thousand elements 2^1.2 is 2^-300, and not 0 times
+//!    infinity.
+//! 3. A power of `size` may be out of range, so it is multiplied as three factors of about one size ([`Power`]).
+//! 4. If all factors are finite and one is zero, the product is zero. Without this rule it would be NaN where the
+//!    others overflow before the zero takes part. Infinity times zero is NaN.
+//!
+//! Backward, for the gradient `g` of a line: `r_i` gets `g` times the product of the other elements. The fill gets the
+//! sum over the lines of `g * m * r_1 * .. * r_c * f^(m - 1)`, which is computed in the same way.
 
 use crate::base::exact::Exact;
 use crate::base::index::numbers;
@@ -16,12 +37,7 @@ use sparse_autograd::{Erased, record};
 use sparse_burn::Reduce;
 
 /// The product of rows `[n, width]`, at least one, along lines. If unspecified elements count, `fill` `[1, width]` has
-/// their values. Integers wrap.
-///
-/// An infinite product times zero is NaN, and so would be a line whose stored elements overflow before a zero takes
-/// part. So a line of finite elements with a zero is zero, whatever the rest is. A fill that is not finite comes first.
-/// Of any other fill the sign comes first. Its size is one factor more, or is shared out among the stored elements
-/// before they are multiplied ([`Product::times`]).
+/// their values.
 ///
 /// Backward: to each element the gradient times the product of the others, exact with any number of zeros; the fill
 /// gets the sum of what its elements would.
@@ -40,11 +56,10 @@ pub(crate) fn line_products<P: Pattern, K: Numeric>(
     let (Some(rows), Some(fill)) = (as_float(&rows), as_float(&fill)) else {
         return run(put, plain_power(fill, &missing, lines.size), rows);
     };
-    let saved = Product::new(put, rows.clone().inner(), fill.clone().inner(), (missing, lines.size));
-    let start = saved.signs(&saved.missing);
-    let out = saved.times(&saved.missing, start).out;
-    from_float(record(out, [Erased::from(rows), Erased::from(fill)], saved, |saved, grad, needs| {
-        [needs[0].then(|| saved.to_rows(grad.clone()).into()), needs[1].then(|| saved.to_fill(grad).into())]
+    let factors = Factors::new(put, rows.clone().inner(), fill.clone().inner(), missing, lines.size);
+    let out = factors.multiplied(&factors.missing, factors.signs(&factors.missing)).out;
+    from_float(record(out, [Erased::from(rows), Erased::from(fill)], factors, |factors, grad, needs| {
+        [needs[0].then(|| factors.to_stored(grad.clone()).into()), needs[1].then(|| factors.to_fill(grad).into())]
     }))
 }
 
@@ -61,114 +76,144 @@ pub(crate) fn with_zeros<P: Pattern, K: Numeric>(
     if starts_from_zeros(&rows.device()) {
         return run(put, start, rows);
     }
-    let full = numbers::<K>(missing.equal_elem(0).int(), rows.dtype());
-    let owner = put.index.clone().reshape(Exact([rows.dims()[0]]));
-    let factors = kernel::move_rows(&full, full.clone().narrow(0, 0, 1), &owner);
-    run(put, start, rows.clone() * factors.expand(Shape::from(rows.dims())))
+    // 1 for the elements of lines that are full, 0 for the others.
+    let full = at_stored(&put, &numbers::<K>(missing.equal_elem(0).int(), rows.dtype()));
+    run(put, start, rows.clone() * full.expand(Shape::from(rows.dims())))
 }
 
+/// A row for each stored element: that of its line.
+fn at_stored<K: Numeric>(put: &Put<2>, of_lines: &Tensor<2, K>) -> Tensor<2, K> {
+    let owner = put.index.clone().reshape(Exact([put.index.dims()[0]]));
+    kernel::move_rows(of_lines, of_lines.clone().narrow(0, 0, 1), &owner)
+}
+
+/// The factors of the lines' products, off the tape.
 #[derive(Debug)]
-struct Product {
+struct Factors {
+    /// How the stored elements of each line are multiplied.
     put: Put<2>,
-    rows: Tensor<2>,
-    /// Of the fill: its sign, or itself if it is zero or not finite.
+    stored: Tensor<2>,
+    /// The two parts of the fill, `[1, width]`.
     sign: Tensor<2>,
-    /// Of the fill: its size, or 1.
     size: Tensor<2>,
-    /// How many elements of each line are not stored, how many are, and how many there are at most.
+    /// `m` and `c` of each line, `[lines, 1]`, and the largest `m` that there may be.
     missing: Tensor<2, Int>,
     counts: Tensor<2, Int>,
     most: usize,
 }
 
-/// A product and what led to it.
-struct Steps {
+/// Products `[lines, width]`, and what they were computed from.
+struct Products {
     /// The stored elements times their shares, and these shares.
-    rows: Tensor<2>,
-    shares: [Tensor<2>; 3],
-    /// The product of the start and those rows.
+    stored: Tensor<2>,
+    share: Power,
+    /// The product of the start and those elements.
     product: Tensor<2>,
-    /// What is left of the fill's power.
-    rest: [Tensor<2>; 3],
+    /// What that takes of the size.
+    rest: Power,
     out: Tensor<2>,
 }
 
-impl Product {
-    fn new(put: Put<2>, rows: Tensor<2>, fill: Tensor<2>, (missing, most): (Tensor<2, Int>, usize)) -> Self {
+impl Factors {
+    fn new(put: Put<2>, stored: Tensor<2>, fill: Tensor<2>, missing: Tensor<2, Int>, most: usize) -> Self {
         let special = fill.clone().equal_elem(0).bool_or(fill.clone().is_finite().bool_not());
         let sign = fill.clone().sign().mask_where(special.clone(), fill.clone());
         let size = fill.abs().mask_fill(special, 1);
         let counts = missing.clone().mul_scalar(-1).add_scalar(most as i64);
-        Self { put, rows, sign, size, missing, counts, most }
+        Self { put, stored, sign, size, missing, counts, most }
     }
 
+    /// `sign^times`.
     fn signs(&self, times: &Tensor<2, Int>) -> Tensor<2> {
         plain_power(self.sign.clone(), times, self.most)
     }
 
-    /// The product of `start`, the stored elements and the fill's size to the powers `times`.
-    ///
-    /// Where the stored elements or that power alone leave the range of the dtype, each stored element takes an equal
-    /// share of the power first. So 0.5^1500 beside a thousand elements 2^1.2 is 2^-300, and not 0 times infinity.
-    fn times(&self, times: &Tensor<2, Int>, start: Tensor<2>) -> Steps {
-        let zeros = self.zeros(&start);
-        let (alone, _) = kernel::put(&self.put, start.clone(), &self.rows, false);
+    /// `start * r_1 * .. * r_c * size^times`.
+    fn multiplied(&self, times: &Tensor<2, Int>, start: Tensor<2>) -> Products {
+        let zeros = self.are_zero(&start);
+        let [share, rest] = self.shared_out(times, &start, &zeros);
+        let share = Power::new(&self.size, share, self.most).at_stored(&self.put);
+        let rest = Power::new(&self.size, rest, self.most);
+        let stored = share.scale(self.stored.clone());
+        let product = self.product(start, &stored).mask_fill(zeros, 0);
+        let out = rest.scale(product.clone());
+        Products { stored, share, product, rest, out }
+    }
+
+    /// How often each stored element takes the size, and how often their product takes it after that.
+    fn shared_out(&self, times: &Tensor<2, Int>, start: &Tensor<2>, zeros: &Tensor<2, Bool>) -> [Tensor<2, Int>; 2] {
+        let alone = self.product(start.clone(), &self.stored);
         let power = plain_power(self.size.clone(), times, self.most);
         let apart = normal(alone).bool_and(normal(power)).bool_or(zeros.clone());
         let [times, counts] = [times, &self.counts].map(|list| list.clone().expand(Shape::from(start.dims())));
         let share = (times.clone() / counts.clone()).mask_fill(apart, 0);
-        let rest = self.sizes(times - share.clone() * counts);
-        let shares = self.at_rows(self.sizes(share));
-        let rows = scaled(self.rows.clone(), &shares);
-        let product = kernel::put(&self.put, start, &rows, false).0.mask_fill(zeros, 0);
-        let out = scaled(product.clone(), &rest);
-        Steps { rows, shares, product, rest, out }
+        [share.clone(), times - share * counts]
     }
 
-    /// Which lines have a zero, or start with one, and nothing that is not finite.
-    fn zeros(&self, start: &Tensor<2>) -> Tensor<2, Bool> {
+    /// Which products have a zero among their factors, and nothing that is not finite.
+    fn are_zero(&self, start: &Tensor<2>) -> Tensor<2, Bool> {
         // 0 for zero, 1 for another finite number, NaN for the rest.
         let kind = |x: &Tensor<2>| {
             let none = x.clone().equal_elem(0);
             x.clone().mul_scalar(0).add_scalar(1).mask_fill(none, 0)
         };
-        kernel::put(&self.put, kind(start), kind(&self.rows), false).0.equal_elem(0)
+        self.product(kind(start), &kind(&self.stored)).equal_elem(0)
     }
 
-    /// The size of the fill to the powers `times`, as three factors.
-    fn sizes(&self, times: Tensor<2, Int>) -> [Tensor<2>; 3] {
+    /// The product of `start` and each line's rows.
+    fn product(&self, start: Tensor<2>, rows: &Tensor<2>) -> Tensor<2> {
+        kernel::put(&self.put, start, rows, false).0
+    }
+
+    /// The gradient of the stored elements: of each the product of the others, and its own share.
+    fn to_stored(&self, grad: Tensor<2>) -> Tensor<2> {
+        let start = self.signs(&self.missing);
+        let Products { stored, share, product, rest, .. } = self.multiplied(&self.missing, start.clone());
+        let reads = [&start, &stored, &product].map(Some);
+        let [_, others] = kernel::put_backward(&self.put, grad, None, reads, [false, true]);
+        let others = others.expect("asked for").reshape(Exact(self.stored.dims()));
+        share.scale(rest.at_stored(&self.put).scale(others))
+    }
+
+    /// The gradient of the fill: the product with one element of the fill less, times their number.
+    fn to_fill(&self, grad: Tensor<2>) -> Tensor<2> {
+        let fewer = self.missing.clone().sub_scalar(1).clamp_min(0);
+        let none = self.missing.clone().equal_elem(0).expand(Shape::from(grad.dims()));
+        let number = numbers::<Float>(self.missing.clone(), grad.dtype());
+        let others = self.multiplied(&fewer, self.signs(&fewer) * grad * number);
+        sum_dim(others.out.mask_fill(none, 0), 0)
+    }
+}
+
+/// A power of positive numbers, as three factors of about one size: all at most 1, or all at least 1.
+struct Power([Tensor<2>; 3]);
+
+impl Power {
+    /// The row `base` `[1, width]` to the powers `times` (at most `most`).
+    fn new(base: &Tensor<2>, times: Tensor<2, Int>, most: usize) -> Self {
         let third = times.clone().div_scalar(3);
-        let power = plain_power(self.size.clone(), &third, self.most / 3);
-        let more = power.clone() * self.size.clone();
+        let power = plain_power(base.clone(), &third, most / 3);
+        let more = power.clone() * base.clone();
         let left = times - third.mul_scalar(3);
         let factor = |k: i64| {
             let takes_one = left.clone().greater_elem(k).expand(Shape::from(power.dims()));
             power.clone().mask_where(takes_one, more.clone())
         };
-        [factor(0), factor(1), power.clone()]
+        Self([factor(0), factor(1), power.clone()])
     }
 
-    fn at_rows(&self, factors: [Tensor<2>; 3]) -> [Tensor<2>; 3] {
-        let owner = self.put.index.clone().reshape(Exact([self.rows.dims()[0]]));
-        factors.map(|factor| kernel::move_rows(&factor, factor.clone().narrow(0, 0, 1), &owner))
+    /// The powers of lines at their stored elements.
+    fn at_stored(&self, put: &Put<2>) -> Self {
+        Self(self.0.each_ref().map(|factor| at_stored(put, factor)))
     }
 
-    fn to_rows(&self, grad: Tensor<2>) -> Tensor<2> {
-        let start = self.signs(&self.missing);
-        let Steps { rows, shares, product, rest, .. } = self.times(&self.missing, start.clone());
-        let reads = [&start, &rows, &product].map(Some);
-        let [_, others] = kernel::put_backward(&self.put, grad, None, reads, [false, true]);
-        let others = others.expect("asked for").reshape(Exact(self.rows.dims()));
-        scaled(scaled(others, &self.at_rows(rest)), &shares)
-    }
-
-    /// The product with one element of the fill less, times their number.
-    fn to_fill(&self, grad: Tensor<2>) -> Tensor<2> {
-        let fewer = self.missing.clone().sub_scalar(1).clamp_min(0);
-        let none = self.missing.clone().equal_elem(0).expand(Shape::from(grad.dims()));
-        let number = numbers::<Float>(self.missing.clone(), grad.dtype());
-        let others = self.times(&fewer, self.signs(&fewer) * grad * number);
-        sum_dim(others.out.mask_fill(none, 0), 0)
+    /// `x` times the power. Zero and infinity stay.
+    ///
+    /// If `x` and the result are in the range of the dtype, the power is between about the square of the least number
+    /// and that of the largest. So each factor is in the range, and each step lies between `x` and the result.
+    fn scale(&self, x: Tensor<2>) -> Tensor<2> {
+        let stays = x.clone().equal_elem(0).bool_or(x.clone().is_inf());
+        self.0.iter().fold(x.clone(), |out, factor| out * factor.clone()).mask_where(stays, x)
     }
 }
 
@@ -176,13 +221,4 @@ impl Product {
 fn normal(x: Tensor<2>) -> Tensor<2, Bool> {
     let least = if x.dtype() == DType::F64 { f64::MIN_POSITIVE } else { f32::MIN_POSITIVE.into() };
     x.clone().is_finite().bool_and(x.abs().greater_equal_elem(least))
-}
-
-/// A product times factors that are all at most 1, or all at least 1. A product that is zero or infinite stays.
-///
-/// With three factors of about one size, the answer is right if it is in the range of the dtype, even if the product of
-/// the factors is not: that one is then at most the square of the largest number.
-fn scaled(product: Tensor<2>, by: &[Tensor<2>; 3]) -> Tensor<2> {
-    let stays = product.clone().equal_elem(0).bool_or(product.clone().is_inf());
-    by.iter().fold(product.clone(), |out, factor| out * factor.clone()).mask_where(stays, product)
 }
