@@ -107,7 +107,7 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
         return none();
     }
     // Rows are found by pointers. So whatever else is cut looks at their elements only.
-    let (mut own, mut before, mut cut) = (pattern.clone(), 0, cut);
+    let (mut own, mut before, mut others) = (pattern.clone(), 0, &cut[..]);
     if let Some(slices) = pattern.first_slices()
         && let Some(&(0, Cut { start, count, step })) = cut.first()
     {
@@ -121,8 +121,7 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
             if cut.len() == 1 {
                 return (part, Taken::Together(rows));
             }
-            (own, before) = (part, rows.start);
-            cut.remove(0);
+            (own, before, others) = (part, rows.start, &cut[1..]);
         } else if cut.len() == 1 {
             let index = Tensor::arange(0..count as i64, (&pattern.device(), pattern.index_dtype()));
             let (part, at) = slices.take(&index.mul_scalar(step as i64).add_scalar(start as i64), None);
@@ -130,35 +129,46 @@ fn find_cut<P: Pattern>(pattern: &P, cuts: &[Cut]) -> Part<P> {
             return (part, taken);
         }
     }
-    let (old, coordinates) = (own.shape(), own.coordinates());
-    let (columns, taken) = match cut[..] {
+    search(pattern, (&own, before), others, &shape).unwrap_or_else(none)
+}
+
+/// The elements of `own` at these positions of some dims; `None` if there are none. `own` has consecutive elements of
+/// the pattern, after the first `before`.
+fn search<P: Pattern>(
+    pattern: &P,
+    (own, before): (&P, usize),
+    cut: &[(usize, Cut)],
+    shape: &[usize],
+) -> Option<Part<P>> {
+    let coordinates = own.coordinates();
+    let (columns, taken) = match *cut {
         // The elements are consecutive.
         [(0, Cut { start, count, step: 1 })] if pattern.is_coalesced() => {
             let [low, high] = below(pattern, [start, start + count]);
             if low == high {
-                return none();
+                return None;
             }
             (coordinates.clone().narrow(1, low, high - low), Taken::Together(low..high))
         }
         _ => {
-            let lies = cut.iter().map(|(dim, cut)| lies_in(along(coordinates, *dim), cut, old[*dim]));
+            let lies = cut.iter().map(|(dim, cut)| lies_in(along(coordinates, *dim), cut, own.shape()[*dim]));
             let Some(keep) = lies.reduce(Tensor::bool_and) else { unreachable!("some dim is cut") };
             let positions = kept(keep, own.index_dtype());
             if positions.dims()[0] == 0 {
-                return none();
+                return None;
             }
             let columns = columns(coordinates, &positions);
             let map = index_tensor(positions, pattern.index_dtype());
             let map = if before == 0 { map } else { map.add_scalar(before as i64) };
-            (columns, Taken::Mapped(RowMap::new(map, nnz)))
+            (columns, Taken::Mapped(RowMap::new(map, pattern.nnz())))
         }
     };
     let mut dims = by_dim(&columns);
-    for (dim, cut) in cut {
+    for &(dim, cut) in cut {
         let from = dims[dim].clone().sub_scalar(cut.start as i64);
         dims[dim] = if cut.step == 1 { from } else { from.div_scalar(cut.step as i64) };
     }
-    (from_dims(dims, &shape, columns.dims()[1], pattern.is_coalesced(), coordinates), taken)
+    Some((from_dims(dims, shape, columns.dims()[1], pattern.is_coalesced(), coordinates), taken))
 }
 
 fn find_parts<P: Pattern>(pattern: &P, axis: usize, size: usize) -> Vec<Part<P>> {
