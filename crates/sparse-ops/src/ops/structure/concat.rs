@@ -6,8 +6,8 @@ use crate::base::exact::Exact;
 use crate::base::kind::Kind;
 use crate::pattern::concat;
 use crate::pattern::layout::Pattern;
-use crate::pattern::merge::merged;
-use crate::rows::{RowMap, move_rows};
+use crate::pattern::merge::{located, merged};
+use crate::rows::move_rows;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::{AsIndex, Tensor};
@@ -141,33 +141,32 @@ fn concat_blocks<P: Pattern, const D: usize, K: Kind>(
     let mut dense_shape = first.dense_shape.clone();
     dense_shape[dim] = parts.iter().map(|part| part.dense_shape[dim]).sum();
     let outer: usize = dense_shape[..dim].iter().product();
-    // Blocks as [rows, outer, size of the part * inner]: joining the last dim joins the dense dim.
-    let join = |rows: Vec<Tensor<2, K>>| -> Tensor<2, K> {
-        let (count, width) = (rows[0].dims()[0], rows.iter().map(|rows| rows.dims()[1]).sum());
-        if count == 0 || width == 0 {
-            // Some devices cannot join empty tensors.
-            return nothing([count, width], rows[0].dtype(), &rows.iter().collect::<Vec<_>>());
-        }
-        let split = rows.into_iter().map(|rows| {
-            let width = rows.dims()[1].checked_div(outer).unwrap_or(0);
-            rows.reshape(Exact([count, outer, width]))
-        });
-        let joined: Tensor<3, K> = Tensor::cat(split.collect(), 2);
-        let width = outer * joined.dims()[2];
-        joined.reshape(Exact([count, width]))
-    };
     let rows = parts.iter().map(|part| {
         if union.is_same(&part.pattern) {
             return part.values.clone();
         }
-        let map: RowMap = crate::pattern::merge::located(&union, &part.pattern);
-        move_rows(part.values.clone(), part.fill_row(), &map)
+        move_rows(part.values.clone(), part.fill_row(), &located(&union, &part.pattern))
     });
-    let values = join(rows.collect());
+    let values = join(rows.collect(), outer);
     let fill = match &first.fill {
         Fill::Undefined => Fill::Undefined,
         _ if parts.iter().all(|part| matches!(part.fill, Fill::Zero)) => Fill::Zero,
-        _ => Fill::block(join(parts.iter().map(SparseTensor::fill_row).collect())),
+        _ => Fill::block(join(parts.iter().map(SparseTensor::fill_row).collect(), outer)),
     };
     Ok(SparseTensor::from_parts(union, values, dense_shape, fill))
+}
+
+/// Joins the rows of parts, whose blocks are `[outer, size of the part * inner]`, along the last dim.
+fn join<K: Kind>(rows: Vec<Tensor<2, K>>, outer: usize) -> Tensor<2, K> {
+    let (count, width) = (rows[0].dims()[0], rows.iter().map(|rows| rows.dims()[1]).sum());
+    if count == 0 || width == 0 {
+        // Some devices cannot join empty tensors.
+        return nothing([count, width], rows[0].dtype(), &rows.iter().collect::<Vec<_>>());
+    }
+    let split = rows.into_iter().map(|rows| {
+        let width = rows.dims()[1].checked_div(outer).unwrap_or(0);
+        rows.reshape(Exact([count, outer, width]))
+    });
+    let joined: Tensor<3, K> = Tensor::cat(split.collect(), 2);
+    joined.reshape(Exact([count, width]))
 }

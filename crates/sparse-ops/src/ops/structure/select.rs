@@ -228,21 +228,8 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
     let (coordinates, dtype) = (pattern.coordinates(), index_dtype_for(size.max(count).max(nnz)));
     let index = index_tensor(index.clone(), dtype);
     let at = index_tensor(along(coordinates, axis), dtype);
-    let table = size <= TABLE.max(nnz.saturating_add(count).saturating_mul(4));
-    let in_order = table && axis == 0 && pattern.is_coalesced();
-    // If the elements of a slice are consecutive, each index takes a run of them. Otherwise each element is taken by a
-    // run of the sorted index.
-    let (starts, counts, order) = if in_order {
-        let (starts, counts) = lengths(&kernel::compress(&at, size), &index);
-        (starts, counts, None)
-    } else if table {
-        let (order, ptr) = kernel::group_by(&index, size);
-        let (starts, counts) = lengths(&ptr, &at);
-        (starts, counts, Some(order))
-    } else {
-        let (order, starts, counts) = look_up(&index, &at, size);
-        (starts, counts, Some(order))
-    };
+    let (order, starts, counts) = runs(&index, &at, size, axis == 0 && pattern.is_coalesced());
+    let in_order = order.is_none();
     let dtype = total_dtype(&counts, nnz.max(count), nnz as u128 * count as u128);
     let counts = index_tensor(counts, dtype);
     let Expansion { owner, at, .. } = select::expand(&index_tensor(starts, dtype), &counts, None);
@@ -263,6 +250,29 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
         (made, policy::pick(&element, &order))
     };
     (made, Taken::Mapped(RowMap::new(element, nnz)))
+}
+
+/// Where runs start and how long they are. If the elements of a slice are `consecutive`, each index takes a run of them.
+/// Otherwise each element is taken by a run of the sorted index, and the order that sorts it comes first. `at` has the
+/// position of each element along the axis, which has `size`.
+fn runs(
+    index: &Tensor<1, Int>,
+    at: &Tensor<1, Int>,
+    size: usize,
+    consecutive: bool,
+) -> (Option<Tensor<1, Int>>, Tensor<1, Int>, Tensor<1, Int>) {
+    let (count, nnz) = (index.dims()[0], at.dims()[0]);
+    if size > TABLE.max(nnz.saturating_add(count).saturating_mul(4)) {
+        let (order, starts, counts) = look_up(index, at, size);
+        return (Some(order), starts, counts);
+    }
+    let (order, (starts, counts)) = if consecutive {
+        (None, lengths(&kernel::compress(at, size), index))
+    } else {
+        let (order, ptr) = kernel::group_by(index, size);
+        (Some(order), lengths(&ptr, at))
+    };
+    (order, starts, counts)
 }
 
 /// The order that sorts the index, and for each element where its places in the sorted index start and how many there
