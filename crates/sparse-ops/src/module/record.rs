@@ -113,6 +113,27 @@ impl<P: Pattern, const D: usize> SparseParam<P, D> {
         }))
     }
 
+    /// The sizes of the `rank` dims that a mapper gives.
+    fn offered_shape<M: ModuleMapper>(&self, mapper: &mut M, rank: usize) -> Option<Vec<u64>> {
+        let shape = match rank {
+            _ if rank == D => self.shape_entry(),
+            _ => awaited(self.id(), [rank, 2], &self.plain_device(), DType::I32),
+        };
+        offered(mapper, "shape", shape).map(from_words)
+    }
+
+    /// The `count` numbers of the fill that a mapper gives.
+    fn offered_fill<M: ModuleMapper>(&self, mapper: &mut M, count: usize) -> Option<Vec<f64>> {
+        if count == 0 {
+            return Some(vec![]);
+        }
+        let fill = match self.fill_entry() {
+            Some(own) if own.lazy_shape()[0] == count => own,
+            _ => awaited(self.id(), [count, 2], &self.plain_device(), DType::I32),
+        };
+        Some(from_words(offered(mapper, "fill", fill)?).into_iter().map(f64::from_bits).collect())
+    }
+
     /// The pattern that a mapper gives, with `nnz` elements. `None` if it leaves out an array.
     fn offered_pattern<M: ModuleMapper>(&self, mapper: &mut M, nnz: usize) -> Result<Option<P>, String> {
         let (id, device, shape, own_length) = (self.id(), self.plain_device(), self.pattern.shape(), nnz == self.nnz());
@@ -150,29 +171,17 @@ impl<P: Pattern, const D: usize> SparseParam<P, D> {
     /// The values come last. So a loader that is refused has an entry left, which is an error even where entries may be
     /// missing.
     fn taken<M: ModuleMapper>(&self, mapper: &mut M, layout: &[u64]) -> Result<Option<Self>, String> {
-        let (id, device, block) = (self.id(), self.plain_device(), self.block());
+        let device = self.plain_device();
         let record = Layout::from_numbers(layout).ok_or("layout")?;
-        Layout::of(self).check(&record, block)?;
+        Layout::of(self).check(&record, self.block())?;
         let own_shape = self.dims().map(|size| size as u64);
-        let shape = match record.rank as usize {
-            rank if rank == D => self.shape_entry(),
-            rank => awaited(id, [rank, 2], &device, DType::I32),
-        };
-        let Some(shape) = offered(mapper, "shape", shape).map(from_words) else { return Ok(None) };
+        let Some(shape) = self.offered_shape(mapper, record.rank as usize) else { return Ok(None) };
         if shape != own_shape {
             return Err(format!("shape {own_shape:?} (the record has {shape:?})"));
         }
         let nnz = record.nnz as usize;
         let Some(pattern) = self.offered_pattern(mapper, nnz)? else { return Ok(None) };
-        let fills = match self.fill_entry() {
-            _ if record.fills == 0 => Some(vec![]),
-            Some(own) if own.lazy_shape()[0] as u64 == record.fills => offered(mapper, "fill", own).map(from_words),
-            _ => {
-                let fill = awaited(id, [record.fills as usize, 2], &device, DType::I32);
-                offered(mapper, "fill", fill).map(from_words)
-            }
-        };
-        let Some(fills) = fills else { return Ok(None) };
+        let Some(fill) = self.offered_fill(mapper, record.fills as usize) else { return Ok(None) };
         let own_pattern = same_arrays(pattern.arrays(), self.pattern.arrays());
         let values = if own_pattern {
             at(mapper, "values", |mapper| Module::map(self.values.clone(), mapper))
@@ -186,14 +195,13 @@ impl<P: Pattern, const D: usize> SparseParam<P, D> {
         if !sparse_burn::is_supported(dtype) && !matches!(dtype, DType::QFloat(_)) {
             return Err(format!("values of a supported dtype (the record has {})", dtype_name(dtype)));
         }
-        let numbers: Vec<f64> = fills.into_iter().map(f64::from_bits).collect();
         let fill = match record.fill {
             0 => Fill::Zero,
             1 => Fill::Undefined,
-            2 => Fill::scalar(numbers[0]),
+            2 => Fill::scalar(fill[0]),
             _ => {
                 let dtype = if dtype.is_float() { dtype } else { DType::F32 };
-                let row = TensorData::new(numbers, [1, record.fills as usize]).convert_dtype(dtype);
+                let row = TensorData::new(fill, [1, record.fills as usize]).convert_dtype(dtype);
                 Fill::block(Tensor::from_data(row, (&device, dtype)))
             }
         };
