@@ -127,9 +127,7 @@ pub(super) fn gatv2_scores(
     slope: f64,
 ) -> Tensor<2> {
     let [heads, each] = attention.dims();
-    let width = heads * each;
-    let (nnz, targets) = (pattern.nnz(), target.dims()[0]);
-    if nnz == 0 {
+    if pattern.nnz() == 0 {
         return Tensor::zeros([0, heads], (&source.device(), source.dtype()));
     }
     // Scores are sums, and so are gradients: 16-bit floats are added up in f32.
@@ -140,7 +138,7 @@ pub(super) fn gatv2_scores(
         return scores.cast(dtype);
     }
     let nodes = Tensor::cat(vec![target, source], 0);
-    let attention = attention.reshape(Exact([1, width]));
+    let attention = attention.reshape(Exact([1, heads * each]));
     let (edges, vectors) = match edges {
         Some((edges, weight)) => (Some(edges), Tensor::cat(vec![attention, weight], 0)),
         None => (None, attention),
@@ -150,14 +148,8 @@ pub(super) fn gatv2_scores(
         vectors: vectors.clone().inner(),
         edges: edges.clone().map(Tensor::inner),
     };
-    let chunks = Chunks::of(pattern);
-    let parts = chunks.list.iter().map(|chunk| {
-        let hidden = leaky_relu(operands.sums(chunk, targets), slope) * operands.attention();
-        hidden.reshape(Exact([chunk.len(), heads, each])).sum_dim(2).reshape(Exact([chunk.len(), heads]))
-    });
-    let mut parts: Vec<_> = parts.collect();
-    let out = if parts.len() == 1 { parts.remove(0) } else { Tensor::cat(parts, 0) };
-    let saved = Saved { chunks, operands, heads, slope };
+    let saved = Saved { chunks: Chunks::of(pattern), operands, heads, slope };
+    let out = saved.scores();
     match edges {
         None => record(out, [Erased::from(nodes), Erased::from(vectors)], saved, |saved, grad, needs| {
             let [nodes, vectors, _] = saved.backward(grad, [needs[0], needs[1], false]);
@@ -171,6 +163,18 @@ pub(super) fn gatv2_scores(
 }
 
 impl Saved {
+    /// The scores of all edges, `[nnz, H]`, chunk by chunk.
+    fn scores(&self) -> Tensor<2> {
+        let Self { chunks, operands, heads, slope } = self;
+        let each = operands.nodes.dims()[1] / heads;
+        let scores = chunks.list.iter().map(|chunk| {
+            let hidden = leaky_relu(operands.sums(chunk, chunks.shape[0]), *slope) * operands.attention();
+            hidden.reshape(Exact([chunk.len(), *heads, each])).sum_dim(2).reshape(Exact([chunk.len(), *heads]))
+        });
+        let mut parts: Vec<_> = scores.collect();
+        if parts.len() == 1 { parts.remove(0) } else { Tensor::cat(parts, 0) }
+    }
+
     /// The gradients of the nodes, the vectors and the edge features.
     fn backward(&self, grad: Tensor<2>, needs: [bool; 3]) -> [Option<Erased>; 3] {
         let Self { chunks, operands, heads, slope } = self;
