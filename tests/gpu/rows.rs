@@ -8,6 +8,7 @@ use burn::tensor::{Bool, DType, Device, FloatDType, Int, Tensor};
 use sparse_burn::forced::{Forced, forced, launches};
 use sparse_burn::{Extremum, RowsView, kernel};
 use sparse_tensor::CooTensor;
+use sparse_tensor::extend::kernel::spmm;
 use sparse_tensor::ops::{Epilogue, Reduce};
 use std::io::Write;
 
@@ -229,7 +230,7 @@ fn heads_of_every_class() {
                 let (ptr, col) = (ints(&ptr, [rows + 1], device), ints(&col, [nnz], device));
                 let (weights, x) = (floats(&weights, [nnz, heads], device), floats(&x, [cols, width], device));
                 let view = RowsView { ptr, idx: col, perm: None };
-                vec![list(kernel::spmm(&view, weights, x))]
+                vec![list(spmm(&view, &weights, &x))]
             });
         }
     }
@@ -279,9 +280,9 @@ fn strided_operands_are_not_copied() {
                 let ids = kernel::expand_ptr(&view.ptr, nnz);
                 let (shares, _) = kernel::extremum_rows_backward(ids, &view, reads(), grad.clone(), false);
                 let slopes = kernel::extremum_cols_backward(&back, reads(), shares.clone());
-                let product = kernel::spmm(&view, values.clone(), x.clone());
-                let shifted = kernel::spmm(&view, values.clone(), repeated);
-                let turned = kernel::spmm(&back, values, grad.clone());
+                let product = spmm(&view, &values, &x);
+                let shifted = spmm(&view, &values, &repeated);
+                let turned = spmm(&back, &values, &grad);
                 let sums = kernel::segment_sum(grad, None, ints(&[0, 5, rows as i32], [3], device));
                 vec![list(product), list(shifted), list(turned), list(best), list(shares), list(slopes), list(sums)]
             };
@@ -353,7 +354,7 @@ fn bits_of_row(length: usize, width: usize, others: &[usize]) -> Vec<Vec<u32>> {
     let reads = [values.clone(), x.clone(), best.clone()];
     let (shares, _) = kernel::extremum_rows_backward(ids, &view, reads, grad, false);
     let sums = kernel::segment_sum(&x, Some(&idx), &ptr);
-    let product = kernel::spmm(&view, values.clone(), x.clone());
+    let product = spmm(&view, &values, &x);
     let mut parts = [best, shares, sums, product].map(|all| all.narrow(0, rows - 1, 1)).to_vec();
     let terms = kernel::move_rows(x, Tensor::zeros([1, width], device), &idx);
     for reverse in [false, true] {

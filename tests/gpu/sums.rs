@@ -3,6 +3,8 @@
 use crate::common::{Data, TURN, agree, agree_in, floats, gpu, ints, list, matrix};
 use burn::tensor::{Device, Int, Tensor};
 use sparse_burn::forced::{Forced, forced};
+use sparse_burn::{Epilogue, RowsView, kernel};
+use sparse_tensor::host_fallbacks;
 use sparse_tensor::nn::{elu, leaky_relu};
 
 #[test]
@@ -25,6 +27,34 @@ fn products() {
     }
 }
 
+/// Several operands, side by side within each head, with what follows each; without elements too.
+#[test]
+fn products_of_a_batch() {
+    let _turn = TURN.lock();
+    let hosted = host_fallbacks();
+    let [rows, cols, batch] = [60, 50, 3];
+    for (mean, heads, part) in [(4, 1, 12), (4, 1, 1), (4, 3, 4), (4, 2, 5), (40, 3, 1), (0, 2, 4)] {
+        let mut data = Data::new(5);
+        let (ptr, col, _) = data.csr(rows, cols, mean);
+        let (nnz, width) = (col.len(), heads * part);
+        let (weights, x, bias) = (data.floats(nnz * heads), data.floats(batch * cols * width), data.floats(width));
+        for (adds, relu) in [(false, false), (true, false), (false, true), (true, true)] {
+            if nnz == 0 && (adds || relu) {
+                continue;
+            }
+            agree(&format!("{batch} x {heads} x {part}, mean {mean}, bias {adds}, relu {relu}"), |device| {
+                let device = &device.clone().inner();
+                let (ptr, idx) = (ints(&ptr, [rows + 1], device), ints(&col, [nnz], device));
+                let view = RowsView { ptr, idx, perm: None };
+                let (weights, x) = (floats(&weights, [nnz, heads], device), floats(&x, [batch * cols, width], device));
+                let epilogue = Epilogue { bias: adds.then(|| floats(&bias, [1, width], device)), relu };
+                vec![list(kernel::spmm(&view, weights, x, batch, &epilogue))]
+            });
+        }
+    }
+    assert_eq!(host_fallbacks(), hosted);
+}
+
 /// Few rows among many, as the host places them.
 #[test]
 fn rows_among_zeros() {
@@ -35,7 +65,7 @@ fn rows_among_zeros() {
         agree(&format!("place_rows of {size}, every {step}"), |device| {
             let values = floats(&values, [rows.len(), width], device);
             let rows = ints(&rows, [rows.len()], device);
-            vec![list(sparse_burn::kernel::place_rows(values, &rows, size as usize))]
+            vec![list(kernel::place_rows(values, &rows, size as usize))]
         });
     }
 }

@@ -17,7 +17,7 @@
 
 use crate::backend::{Kernel, SparseBackend};
 use crate::host_tensor::HostTensor;
-use crate::kernel_args::{IntoArg, KernelValue, Kind, Of, PatternArrays, Put, RowsView, Sent};
+use crate::kernel_args::{Epilogue, IntoArg, KernelValue, Kind, Of, PatternArrays, Put, RowsView, Sent};
 use crate::options::{ConcatAxis, MergeRule, PutTarget};
 use burn::backend::Dispatch;
 use burn::tensor::{DType, Float, Int, Tensor, TensorData};
@@ -200,19 +200,10 @@ kernels! {
 
     /// Sparse x dense: `out[r, :] = sum_k values[k] * dense[idx[k], :]`. Values are `[nnz, heads]`: the columns of
     /// `dense` are cut into `heads` parts of the same width, and value `h` multiplies part `h`. The same holds for the
-    /// other products of a sparse and a dense matrix.
-    spmm Spmm[K: Kind](view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K>;
-
-    /// [`spmm`] with each of `batch` dense operands `[cols, features]`. They lie one below the other, and so do the
-    /// results.
-    spmm_each SpmmEach[K: Kind](
-        view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>, batch: usize,
-    ) -> Tensor<2, K>;
-
-    /// [`spmm`], to whose rows a bias `[1, features]` is added, and then ReLU, which leaves NaN. Its bits are those of
-    /// separate passes.
-    spmm_then SpmmThen[K: Kind](
-        view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>, bias: Option<Tensor<2, K>>, relu: bool,
+    /// other products of a sparse and a dense matrix. There are `batch` operands `[cols, features]`, which lie one
+    /// below the other, and so do the results. The bits of an epilogue are those of separate passes.
+    spmm Spmm[K: Kind](
+        view: Rows, values: Tensor<2, K>, dense: Tensor<2, K>, batch: usize, epilogue: Epilogue<Tensor<2, K>>,
     ) -> Tensor<2, K>;
 
     /// Each value times 0 where it is dropped, and else times `1 / (1 - p)`. This is its own gradient too. It uses the

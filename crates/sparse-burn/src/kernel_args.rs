@@ -178,6 +178,16 @@ mapped! {
             decoder.plain::<bool>().then(|| C::decode(decoder))
         }
     }
+    [] Epilogue<C>, Epilogue<C::Of<T>> {
+        fn encode<T>(value: &Epilogue<C::Of<T>>, encoder: &mut Encoder) {
+            value.relu.put(&mut encoder.numbers);
+            <Option<C> as KernelValue>::encode(&value.bias, encoder);
+        }
+        fn decode<T>(decoder: &mut Decoder<T>) -> Epilogue<C::Of<T>> {
+            let relu = decoder.plain();
+            Epilogue { bias: <Option<C> as KernelValue>::decode(decoder), relu }
+        }
+    }
     [] Result<C, SparseError>, Result<C::Of<T>, SparseError> {
         const FAILS: bool = true;
         fn encode<T>(value: &Result<C::Of<T>, SparseError>, encoder: &mut Encoder) {
@@ -306,6 +316,37 @@ impl KernelValue for RowsView<Tensor<1, Int>> {
     }
     fn receive(sent: RowsView<Sent>) -> Self {
         sent.map(KernelValue::receive)
+    }
+}
+
+/// What follows a product in the same pass.
+#[derive(Clone, Debug)]
+pub struct Epilogue<T> {
+    /// Added to each row, `[1, features]`.
+    pub bias: Option<T>,
+    /// Whether ReLU follows, which leaves NaN.
+    pub relu: bool,
+}
+
+impl<T> Default for Epilogue<T> {
+    fn default() -> Self {
+        Self { bias: None, relu: false }
+    }
+}
+
+impl<T> Epilogue<T> {
+    /// Whether nothing follows.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bias.is_none() && !self.relu
+    }
+
+    fn map<U>(self, f: impl FnMut(T) -> U) -> Epilogue<U> {
+        Epilogue { bias: self.bias.map(f), relu: self.relu }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &T> {
+        self.bias.iter()
     }
 }
 

@@ -39,7 +39,7 @@ pub use backends::host_fallbacks;
 pub use codec::{Decoder, Encoder, Meta};
 pub use dtype::{index_dtype_for, is_supported};
 pub use host_tensor::{HostAccess, HostTensor};
-pub use kernel_args::{IntoArg, KernelValue, Kind, Of, PatternArrays, Put, RowsView, of_kind};
+pub use kernel_args::{Epilogue, IntoArg, KernelValue, Kind, Of, PatternArrays, Put, RowsView, of_kind};
 pub use options::{ConcatAxis, MergeRule, PutTarget};
 pub use read::{is_gpu, is_remote, read_data};
 #[cfg(any(feature = "gpu", feature = "remote"))]

@@ -39,7 +39,7 @@ fn main() {
     let mut out = vec![0f32; NODES * FEATURES];
 
     let a = Compressed { ptr: &ptr, idx: &cols, perm: None };
-    let kernel = best(|| spmm(a, &values, &dense, 1, FEATURES, &mut out));
+    let kernel = best(|| spmm(a, &values, &dense, [1, 1, FEATURES], Epilogue::default(), &mut out));
     let plain = best(|| {
         out.fill(0.0);
         for row in 0..NODES {

@@ -50,7 +50,7 @@ fn main() {
             let (dense, height) = (floats(cols * features, random), a.ptr.len() - 1);
             let mut out = vec![0f32; height * features];
             run(&format!("spmm, {each} a row, F={features}"), &mut || {
-                spmm(a.view(), &a.values, &dense, 1, features, &mut out);
+                spmm(a.view(), &a.values, &dense, [1, 1, features], Epilogue::default(), &mut out);
             });
         }
     }

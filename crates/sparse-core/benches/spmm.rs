@@ -104,7 +104,7 @@ fn products(n: usize, nnz: usize, features: usize, random: &mut Random) {
     let (values, dense) = (random.floats(a.nnz()), random.floats(n * features));
     let mut out = vec![1f32; n * features];
     let compressed = Compressed { ptr: a.row_ptr(), idx: a.col_idx(), perm: None };
-    spmm(compressed, &values, &dense, 1, features, &mut out);
+    spmm(compressed, &values, &dense, [1, 1, features], Epilogue::default(), &mut out);
     for r in (0..n).step_by(n / 1000) {
         for f in 0..features {
             let range = a.row_ptr()[r] as usize..a.row_ptr()[r + 1] as usize;
@@ -117,10 +117,14 @@ fn products(n: usize, nnz: usize, features: usize, random: &mut Random) {
     let in_order: Vec<i32> = (0..a.nnz()).map(|k| (k % n) as i32).collect();
     time(&format!("bound: as many rows in order  {label}"), || bound(&in_order));
     time(&format!("bound: its rows, at random {label}"), || bound(a.col_idx()));
-    time(&format!("spmm  {label}"), || spmm(compressed, &values, &dense, 1, features, black_box(&mut out)));
+    time(&format!("spmm  {label}"), || {
+        spmm(compressed, &values, &dense, [1, 1, features], Epilogue::default(), black_box(&mut out))
+    });
     let (ptr, idx, perm) = a.transpose();
     let transposed = Compressed { ptr: &ptr, idx: &idx, perm: Some(&perm) };
-    time(&format!("spmm^T {label}"), || spmm(transposed, &values, &dense, 1, features, black_box(&mut out)));
+    time(&format!("spmm^T {label}"), || {
+        spmm(transposed, &values, &dense, [1, 1, features], Epilogue::default(), black_box(&mut out))
+    });
     if features == 1 {
         return;
     }

@@ -16,6 +16,9 @@ pub type Arrays = PatternArrays<Tensor<1, Int>, Tensor<2, Int>>;
 /// A reduction into positions along an axis, without the tensors of values.
 pub(crate) type Put<const DI: usize> = sparse_burn::Put<Tensor<DI, Int>, Tensor<1, Int>>;
 
+/// What follows a product in the same pass.
+pub(crate) type Epilogue<K> = sparse_burn::Epilogue<Tensor<2, K>>;
+
 /// The values that a put chose, and the positions of ties.
 pub(crate) type Record = (Tensor<1, Int>, Tensor<1, Int>);
 

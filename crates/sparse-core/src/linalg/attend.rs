@@ -4,6 +4,7 @@ use super::compressed::Compressed;
 use super::sddmm::sddmm;
 use super::spmm::spmm;
 use crate::dense::{Dropout, dropout_at};
+use crate::epilogue::Epilogue;
 use crate::memory::Scratch;
 use crate::par;
 use crate::rows::segment_softmax;
@@ -151,7 +152,8 @@ impl<T: Float, I: Index> Walk<'_, T, I> {
             dropout_at(&mut scratch, start * self.heads, rule);
         }
         let used = if self.drops.is_some() { &scratch[..] } else { weights };
-        spmm(Compressed { ptr: &ptr, idx, perm: None }, used, self.value, self.heads, self.width, out);
+        let a = Compressed { ptr: &ptr, idx, perm: None };
+        spmm(a, used, self.value, [1, self.heads, self.width], Epilogue::default(), out);
     }
 }
 

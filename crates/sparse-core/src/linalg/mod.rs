@@ -20,7 +20,7 @@ pub use product_plan::ProductPlan;
 pub use sampled::spgemm_sampled;
 pub use sddmm::sddmm;
 pub use spgemm::{spgemm, spgemm_values};
-pub use spmm::{spmm, spmm_each, spmm_then};
+pub use spmm::spmm;
 pub use spmm_backward::spmm_backward;
 
 pub(crate) mod dynamic {

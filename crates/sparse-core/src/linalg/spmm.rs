@@ -13,112 +13,88 @@ use crate::weights::{Heads, Weights};
 use crate::{Element, Index};
 use bytemuck::{cast_slice, cast_slice_mut};
 
-/// Sparse x dense: `out[r, :] = sum over k of value[k] * dense[idx[k], :]`.
+/// Sparse x dense: `out[b, r, :] = sum over k of value[k] * dense[b, idx[k], :]` for each of `batch` dense operands.
 ///
-/// `dense` is row-major `[cols, features]`, `out` is `[rows, features]`. Every element of `out` is overwritten; an
-/// empty row gives 0. Sums are accumulated in [`Element::Acc`] in the order of the row; those of floats in a row of
-/// more than 64 elements in blocks of that many, whose sums are added in pairs. One feature is a sparse matrix-vector
-/// product, which is accumulated in 16 interleaved sums, in blocks of 1024. So the bits do not depend on the number of
-/// threads and the instruction set.
+/// `dense` is row-major `[batch, cols, features]`, `out` is `[batch, rows, features]`. Every element of `out` is
+/// overwritten; an empty row gives 0. Sums are accumulated in [`Element::Acc`] in the order of the row; those of floats
+/// in a row of more than 64 elements in blocks of that many, whose sums are added in pairs. One feature is a sparse
+/// matrix-vector product, which is accumulated in 16 interleaved sums, in blocks of 1024. So the bits do not depend on
+/// the number of threads and the instruction set.
 ///
 /// `values` are `[nnz, heads]`. The columns of `dense` are cut into `heads` parts of the same width, and value `h` of
 /// an element multiplies part `h`: column `f` has value `f / (features / heads)`. So one pass over the elements
 /// computes the products of all heads.
 ///
+/// The [`Epilogue`] follows for each row. Its result has the bits of separate passes.
+///
 /// Each thread gets rows with about the same number of elements, not the same number of rows. A wide row is computed in
 /// register tiles of 8 vectors, with the dense rows prefetched (the scheme of Yang, Buluc and Owens, "Design principles
-/// for sparse matrix multiplication on the GPU", Euro-Par 2018, applied to SIMD lanes). O(nnz * features) time. No
-/// extra memory, except for a copy of permuted values from 32 features on, and a row for each piece of a long row.
+/// for sparse matrix multiplication on the GPU", Euro-Par 2018, applied to SIMD lanes). O(batch * nnz * features) time.
+/// No extra memory, except for a copy of permuted values from 32 features on, and a row for each piece of a long row.
+///
+/// From two features on, each result of a batch has the bits of its own product. The elements are read again for each
+/// operand. A loop that reads a row of every operand for an element takes 1.3 to 1.6 times as long, because the rows of
+/// all operands do not fit the caches that those of one fit. Operands with heads of few columns are copied side by
+/// side, and multiplied at once.
 ///
 /// # Panics
 ///
-/// When lengths disagree, `heads` does not divide `features`, `ptr` descends or an index is out of range.
+/// When lengths disagree, the bias does not have `features` elements, `heads` does not divide `features`, `ptr`
+/// descends or an index is out of range.
 pub fn spmm<T: Element, I: Index>(
     a: Compressed<'_, I>,
     values: &[T],
     dense: &[T],
-    heads: usize,
-    features: usize,
-    out: &mut [T],
-) {
-    spmm_then(a, values, dense, heads, features, Epilogue::default(), out);
-}
-
-/// [`spmm`] with an [`Epilogue`]. Its result has the bits of separate passes.
-///
-/// # Panics
-///
-/// As [`spmm`], and when the bias does not have `features` elements.
-pub fn spmm_then<T: Element, I: Index>(
-    a: Compressed<'_, I>,
-    values: &[T],
-    dense: &[T],
-    heads: usize,
-    features: usize,
+    [batch, heads, features]: [usize; 3],
     epilogue: Epilogue<'_, T>,
     out: &mut [T],
 ) {
-    assert_eq!(out.len(), I::list(a.ptr).rows() * features, "spmm: out must be [rows, features]");
+    let rows = I::list(a.ptr).rows();
+    assert_eq!(out.len(), batch * rows * features, "spmm: out must be [batch, rows, features]");
+    assert!(batch == 0 || dense.len().is_multiple_of(batch), "spmm: dense must be [batch, cols, features]");
     let fits = epilogue.bias.is_none_or(|bias| bias.len() == features);
     assert!(fits, "spmm: the bias must have {features} elements");
-    match features {
-        0 => {}
-        1 if heads == 1 => spmv(a, values, dense, epilogue, out),
-        _ => {
-            let turned = if features >= WIDE { in_order(a, values, heads) } else { None };
-            let (values, perm) = turned.as_deref().map_or((values, a.perm), |turned| (turned, None));
-            let dense = Source::new(dense, features, "spmm: dense");
-            reduce_products(Sum::Products, Compressed { perm, ..a }.view(), values, dense, heads, epilogue, out);
-        }
-    }
-}
-
-/// [`spmm`] with each of `batch` dense operands.
-///
-/// `dense` is `[batch, cols, features]`, `out` is `[batch, rows, features]`. Each result has the bits of its own
-/// product, from two features on.
-///
-/// The elements are read again for each operand. A loop that reads a row of every operand for an element takes 1.3 to
-/// 1.6 times as long, because the rows of all operands do not fit the caches that those of one fit. Operands with heads
-/// of few columns are copied side by side, and multiplied at once.
-///
-/// # Panics
-///
-/// As [`spmm`].
-pub fn spmm_each<T: Element, I: Index>(
-    a: Compressed<'_, I>,
-    values: &[T],
-    dense: &[T],
-    batch: usize,
-    heads: usize,
-    features: usize,
-    out: &mut [T],
-) {
-    let rows = I::list(a.ptr).rows();
-    assert_eq!(out.len(), batch * rows * features, "spmm_each: out must be [batch, rows, features]");
-    assert!(batch == 0 || dense.len().is_multiple_of(batch), "spmm_each: dense must be [batch, cols, features]");
     if out.is_empty() {
         return;
     }
-    let part = head_width(heads, features);
-    if batch > 1 && part < APART {
-        let (mut wide, mut wide_out) = (Scratch::unwritten(dense.len()), Scratch::unwritten(out.len()));
-        swap_blocks::<T::Bits>(cast_slice(dense), batch, part, cast_slice_mut(&mut wide));
-        spmm(a, values, &wide, heads, batch * features, &mut wide_out);
-        return swap_blocks::<T::Bits>(cast_slice(&wide_out), rows * heads, part, cast_slice_mut(out));
+    if batch > 1 && head_width(heads, features) < APART {
+        return side_by_side(a, values, dense, [batch, heads, features], epilogue, out);
     }
-    let turned = if batch > 1 { in_order(a, values, heads) } else { None };
+    let turned = if features >= WIDE { in_order(a, values, heads) } else { None };
     let (values, perm) = turned.as_deref().map_or((values, a.perm), |turned| (turned, None));
-    let own = dense.len() / batch;
+    let (a, own) = (Compressed { perm, ..a }, dense.len() / batch);
     let one = |k: usize, out: &mut [T]| {
-        spmm(Compressed { perm, ..a }, values, &dense[k * own..][..own], heads, features, out);
+        let dense = &dense[k * own..][..own];
+        if features == 1 && heads == 1 {
+            return spmv(a, values, dense, epilogue, out);
+        }
+        let dense = Source::new(dense, features, "spmm: dense");
+        reduce_products(Sum::Products, a.view(), values, dense, heads, epilogue, out);
     };
-    if par::pieces((a.idx.len() + rows).saturating_mul(features)) < par::threads() {
+    if batch > 1 && par::pieces((a.idx.len() + rows).saturating_mul(features)) < par::threads() {
         // A product is too small for all threads.
         par::chunks_mut(out, rows * features, &one);
     } else {
         out.chunks_exact_mut(rows * features).enumerate().for_each(|(k, out)| one(k, out));
     }
+}
+
+/// [`spmm`] of several operands as one product, in which the columns of a head are those of all operands.
+fn side_by_side<T: Element, I: Index>(
+    a: Compressed<'_, I>,
+    values: &[T],
+    dense: &[T],
+    [batch, heads, features]: [usize; 3],
+    Epilogue { bias, relu }: Epilogue<'_, T>,
+    out: &mut [T],
+) {
+    let part = features / heads;
+    let bias: Option<Vec<T>> = bias.map(|bias| bias.chunks_exact(part).flat_map(|head| head.repeat(batch)).collect());
+    let epilogue = Epilogue { bias: bias.as_deref(), relu };
+    let (mut wide, mut wide_out) = (Scratch::unwritten(dense.len()), Scratch::unwritten(out.len()));
+    swap_blocks::<T::Bits>(cast_slice(dense), batch, part, cast_slice_mut(&mut wide));
+    spmm(a, values, &wide, [1, heads, batch * features], epilogue, &mut wide_out);
+    swap_blocks::<T::Bits>(cast_slice(&wide_out), out.len() / batch / part, part, cast_slice_mut(out));
 }
 
 /// From this many columns of a head on, several operands are multiplied one after the other. Operands with narrower
@@ -170,38 +146,20 @@ pub(super) mod dynamic {
     use crate::epilogue::Epilogue;
     use crate::memory::unwritten;
 
-    /// See [`spmm_each`](crate::spmm_each()): `[batch, rows, features]`.
-    pub fn spmm_each(
+    /// See [`spmm`](crate::spmm()): `[batch, rows, features]`.
+    pub fn spmm(
         a: DynCompressed<'_>,
         values: Elements<'_>,
         dense: Elements<'_>,
-        batch: usize,
-        heads: usize,
-        features: usize,
-    ) -> ElementVec {
-        with_ids!(a.ptr, I => with_elements!(values, T => {
-            let mut out = unwritten::<T>(batch * a.rows() * features);
-            let (values, dense) = (T::elements(values), T::elements(dense));
-            super::spmm_each::<T, I>(a.of(), values, dense, batch, heads, features, &mut out);
-            T::element_vec(out)
-        }))
-    }
-
-    /// See [`spmm_then`](crate::spmm_then()): `[rows, features]`.
-    pub fn spmm_then(
-        a: DynCompressed<'_>,
-        values: Elements<'_>,
-        dense: Elements<'_>,
-        heads: usize,
-        features: usize,
+        sizes: [usize; 3],
         bias: Option<Elements<'_>>,
         relu: bool,
     ) -> ElementVec {
+        let [batch, _, features] = sizes;
         with_ids!(a.ptr, I => with_elements!(values, T => {
-            let mut out = unwritten::<T>(a.rows() * features);
+            let mut out = unwritten::<T>(batch * a.rows() * features);
             let epilogue = Epilogue { bias: bias.map(T::elements), relu };
-            let (values, dense) = (T::elements(values), T::elements(dense));
-            super::spmm_then::<T, I>(a.of(), values, dense, heads, features, epilogue, &mut out);
+            super::spmm::<T, I>(a.of(), T::elements(values), T::elements(dense), sizes, epilogue, &mut out);
             T::element_vec(out)
         }))
     }

@@ -1,6 +1,6 @@
 //! Attention in one walk has the bits of its parts, one after the other.
 
-use sparse_core::{Compressed, Dropout, Scores, attend, dropout, sddmm, segment_softmax, spmm};
+use sparse_core::{Compressed, Dropout, Epilogue, Scores, attend, dropout, sddmm, segment_softmax, spmm};
 
 fn numbers(len: usize, seed: f32) -> Vec<f32> {
     (0..len).map(|k| ((k as f32 + seed) * 0.73).sin() * 3.0).collect()
@@ -45,7 +45,7 @@ impl Case {
         }
         let mut out = vec![f32::NAN; rows * self.width];
         let a = Compressed { ptr: &self.ptr, idx: &self.idx, perm: None };
-        spmm(a, &used, &value, self.heads, self.width, &mut out);
+        spmm(a, &used, &value, [1, self.heads, self.width], Epilogue::default(), &mut out);
         (out, weights)
     }
 

@@ -4,7 +4,7 @@
 
 use half::{bf16, f16};
 use sparse_core::{
-    Compressed, Element, Extremum, Float, Reduce, Target, TargetIndex, extremum_rows_backward, put, sddmm,
+    Compressed, Element, Epilogue, Extremum, Float, Reduce, Target, TargetIndex, extremum_rows_backward, put, sddmm,
     segment_cumsum, segment_softmax, segment_softmax_backward, segment_sum, spgemm, spmm, spmm_extremum,
 };
 
@@ -147,7 +147,7 @@ fn products<T: Bits>(heads: usize, features: usize, permuted: bool, digest: &mut
     let a = Rows::new(features);
     let (values, dense) = (list::<T>(a.len() * heads, 3), list(WIDTH * features, 4));
     let mut out = vec![T::ONE; HEIGHT * features];
-    spmm(a.view(permuted), &values, &dense, heads, features, &mut out);
+    spmm(a.view(permuted), &values, &dense, [1, heads, features], Epilogue::default(), &mut out);
     digest.add(&out);
 }
 

@@ -2,7 +2,7 @@
 
 use half::bf16;
 use proptest::prelude::*;
-use sparse_core::{Compressed, Element, group_by, sddmm, spmm, spmm_backward};
+use sparse_core::{Compressed, Element, Epilogue, group_by, sddmm, spmm, spmm_backward};
 
 fn f64_of<T: Element>(x: T) -> f64 {
     x.to_string().parse().expect("a number")
@@ -34,7 +34,7 @@ fn check<T: Element>(
     let (mut of_dense, mut of_values) = (vec![T::ONE; dense.len()], vec![T::ONE; values.len()]);
     spmm_backward(a, inverse.as_deref(), &values, &dense, &grad, heads, features, &mut of_dense, &mut of_values);
     let (mut dense_alone, mut values_alone) = (vec![T::ONE; dense.len()], vec![T::ONE; values.len()]);
-    spmm(a, &values, &grad, heads, features, &mut dense_alone);
+    spmm(a, &values, &grad, [1, heads, features], Epilogue::default(), &mut dense_alone);
     sddmm(&rows, &cols, &grad, &dense, heads, features, &mut values_alone);
     if features == 1 {
         // The product with a vector has its own order of additions.

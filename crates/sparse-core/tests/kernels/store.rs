@@ -2,7 +2,7 @@
 
 use sparse_core::dynamic::Ids;
 use sparse_core::graph::{GraphStore, Slices, WalkBias, random_walks};
-use sparse_core::{Compressed, Result, SparseError, spmm, spmm_each};
+use sparse_core::{Compressed, Epilogue, Result, SparseError, spmm};
 use std::ops::Range;
 
 const PTR: [i32; 4] = [0, 2, 2, 3];
@@ -90,9 +90,9 @@ fn a_batch_of_large_products() {
     let dense: Vec<f32> = (0..BATCH * ROWS * FEATURES).map(|k| (k % 29) as f32 / 7.0 - 2.0).collect();
     let a = Compressed { ptr: &ptr, idx: &idx, perm: None };
     let (mut out, mut want) = (vec![0.0f32; dense.len()], vec![0.0f32; dense.len()]);
-    spmm_each(a, &values, &dense, BATCH, 1, FEATURES, &mut out);
+    spmm(a, &values, &dense, [BATCH, 1, FEATURES], Epilogue::default(), &mut out);
     for (own, want) in dense.chunks(ROWS * FEATURES).zip(want.chunks_mut(ROWS * FEATURES)) {
-        spmm(a, &values, own, 1, FEATURES, want);
+        spmm(a, &values, own, [1, 1, FEATURES], Epilogue::default(), want);
     }
     assert_eq!(out, want);
 }

@@ -2,9 +2,9 @@
 
 use half::{bf16, f16};
 use sparse_core::{
-    Compressed, Float, ProductPlan, Reduce, Target, TargetIndex, extremum_cols_backward, extremum_rows_backward,
-    group_by, put, put_copied, sddmm, segment_cumsum, segment_sum, spgemm, spgemm_sampled, spgemm_values, spmm,
-    spmm_backward, spmm_each,
+    Compressed, Epilogue, Float, ProductPlan, Reduce, Target, TargetIndex, extremum_cols_backward,
+    extremum_rows_backward, group_by, put, put_copied, sddmm, segment_cumsum, segment_sum, spgemm, spgemm_sampled,
+    spgemm_values, spmm, spmm_backward,
 };
 
 /// Terms that are added in order: of a segment, and of a few cells of a scatter or a product.
@@ -113,14 +113,21 @@ fn of_products<T: Number>() {
         let a = Compressed { ptr: &ptr, idx: &idx, perm };
         check::<T>("spmm", COUNT, BLOCK, |terms| {
             let mut out = vec![T::ZERO; features];
-            spmm(a, &columns(terms, heads), &vec![T::ONE; features], heads, features, &mut out);
+            spmm(
+                a,
+                &columns(terms, heads),
+                &vec![T::ONE; features],
+                [1, heads, features],
+                Epilogue::default(),
+                &mut out,
+            );
             out
         });
     }
     let a = Compressed { ptr: &ptr, idx: &idx, perm: None };
-    check::<T>("spmm_each", COUNT, BLOCK, |terms| {
+    check::<T>("spmm, two operands", COUNT, BLOCK, |terms| {
         let mut out = vec![T::ZERO; 10];
-        spmm_each(a, terms, &[T::ONE; 10], 2, 1, 5, &mut out);
+        spmm(a, terms, &[T::ONE; 10], [2, 1, 5], Epilogue::default(), &mut out);
         out
     });
     let rows = ids(COUNT);

@@ -53,12 +53,17 @@ fn heads() -> impl Strategy<Value = (usize, usize)> {
     prop_oneof![prop::sample::select(&FEATURES).prop_map(|width| (1, width)), several]
 }
 
+/// A product without an epilogue, for `[batch, heads, features]`.
+fn plain<T: Element, I: Index>(a: Compressed<'_, I>, v: &[T], dense: &[T], sizes: [usize; 3], out: &mut [T]) {
+    spmm(a, v, dense, sizes, Epilogue::default(), out);
+}
+
 fn check_spmm<T: Test>(g: &Graph, heads: usize, width: usize, permuted: bool) {
     let (rows, features) = (g.ptr.len() - 1, heads * width);
     let (v, dense) = (values::<T>(g.idx.len() * heads, 1), values::<T>(g.cols * features, 2));
     let mut out = vec![T::of(3); rows * features];
     let perm = permuted.then_some(&g.perm[..]);
-    spmm(Compressed { ptr: &g.ptr, idx: &g.idx, perm }, &v, &dense, heads, features, &mut out);
+    plain(Compressed { ptr: &g.ptr, idx: &g.idx, perm }, &v, &dense, [1, heads, features], &mut out);
     for r in 0..rows {
         for f in 0..features {
             let mut sum = T::ACC_ZERO;
@@ -72,7 +77,7 @@ fn check_spmm<T: Test>(g: &Graph, heads: usize, width: usize, permuted: bool) {
 }
 
 /// The bits of a product with each operand.
-fn check_spmm_each<T: Test>(g: &Graph, batch: usize, heads: usize, width: usize, permuted: bool) {
+fn check_batch<T: Test>(g: &Graph, batch: usize, heads: usize, width: usize, permuted: bool) {
     let (rows, features) = (g.ptr.len() - 1, heads * width);
     // Of floats thirds, whose sums depend on the order. Sums of one feature are not promised to have the same bits.
     let part = if features > 1 { 3 } else { 1 };
@@ -83,21 +88,21 @@ fn check_spmm_each<T: Test>(g: &Graph, batch: usize, heads: usize, width: usize,
     let dense = thirds(values::<T>(batch * g.cols * features, 2));
     let a = Compressed { ptr: &g.ptr, idx: &g.idx, perm: permuted.then_some(&g.perm[..]) };
     let (mut out, mut want) = (vec![T::of(3); batch * rows * features], vec![T::of(2); batch * rows * features]);
-    spmm_each(a, &v, &dense, batch, heads, features, &mut out);
+    plain(a, &v, &dense, [batch, heads, features], &mut out);
     for k in 0..batch {
         let own = &dense[k * g.cols * features..][..g.cols * features];
-        spmm(a, &v, own, heads, features, &mut want[k * rows * features..][..rows * features]);
+        plain(a, &v, own, [1, heads, features], &mut want[k * rows * features..][..rows * features]);
     }
     assert_eq!(out, want, "{batch} x {heads} x {width}");
 }
 
-/// The bits of separate passes, in blocks of rows too.
-fn check_epilogue<T: Test>(g: &Graph, heads: usize, width: usize, relu: bool, adds: bool) {
+/// The bits of separate passes, in blocks of rows too, for each result of a batch.
+fn check_epilogue<T: Test>(g: &Graph, [batch, heads, width]: [usize; 3], relu: bool, adds: bool) {
     let (rows, features) = (g.ptr.len() - 1, heads * width);
-    let (v, dense) = (values::<T>(g.idx.len() * heads, 1), values::<T>(g.cols * features, 2));
-    let (bias, mut want) = (values::<T>(features, 3), vec![T::of(3); rows * features]);
-    let a = Compressed { ptr: &g.ptr, idx: &g.idx, perm: None };
-    spmm(a, &v, &dense, heads, features, &mut want);
+    let (v, dense) = (values::<T>(g.idx.len() * heads, 1), values::<T>(batch * g.cols * features, 2));
+    let (bias, mut want) = (values::<T>(features, 3), vec![T::of(3); batch * rows * features]);
+    let (a, sizes) = (Compressed { ptr: &g.ptr, idx: &g.idx, perm: None }, [batch, heads, features]);
+    plain(a, &v, &dense, sizes, &mut want);
     for (at, x) in want.iter_mut().enumerate() {
         if adds {
             *x = T::narrow(T::add(x.widen(), bias[at % features].widen()));
@@ -106,9 +111,9 @@ fn check_epilogue<T: Test>(g: &Graph, heads: usize, width: usize, relu: bool, ad
             *x = T::ZERO;
         }
     }
-    let mut out = vec![T::of(3); rows * features];
-    spmm_then(a, &v, &dense, heads, features, Epilogue { bias: adds.then_some(&bias[..]), relu }, &mut out);
-    assert_eq!(out, want, "{heads} x {width}, relu {relu}, bias {adds}");
+    let mut out = vec![T::of(3); want.len()];
+    spmm(a, &v, &dense, sizes, Epilogue { bias: adds.then_some(&bias[..]), relu }, &mut out);
+    assert_eq!(out, want, "{batch} x {heads} x {width}, relu {relu}, bias {adds}");
 }
 
 fn check_sddmm<T: Test>(g: &Graph, heads: usize, width: usize) {
@@ -191,8 +196,8 @@ macro_rules! every_type {
 
 proptest! {
     #[test]
-    fn spmm_each_is_spmm(g in graph(), batch in 0usize..6, (heads, width) in heads(), permuted: bool) {
-        every_type!(check_spmm_each(&g, batch, heads, width, permuted));
+    fn a_batch_is_its_products(g in graph(), batch in 0usize..6, (heads, width) in heads(), permuted: bool) {
+        every_type!(check_batch(&g, batch, heads, width, permuted));
     }
 
     #[test]
@@ -212,8 +217,10 @@ proptest! {
     }
 
     #[test]
-    fn an_epilogue_is_passes_after_the_product(g in graph(), (heads, width) in heads(), relu: bool, adds: bool) {
-        every_type!(check_epilogue(&g, heads, width, relu, adds));
+    fn an_epilogue_is_passes_after_the_product(
+        g in graph(), batch in 0usize..4, (heads, width) in heads(), relu: bool, adds: bool,
+    ) {
+        every_type!(check_epilogue(&g, [batch, heads, width], relu, adds));
     }
 
     #[test]
@@ -257,7 +264,7 @@ fn one_row_holds_everything_and_threads_do_not_matter() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 let mut out = vec![1.0; rows * features];
-                spmm(Compressed { ptr: &ptr, idx: &idx, perm: None }, &v, &dense, 1, features, &mut out);
+                plain(Compressed { ptr: &ptr, idx: &idx, perm: None }, &v, &dense, [1, 1, features], &mut out);
                 let mut dots = vec![1.0; n];
                 sddmm(&idx, &idx, &dense, &dense, 1, features, &mut dots);
                 (out, dots)
@@ -369,14 +376,14 @@ fn bad_input_panics() {
         for bad in [3i64, -1, i64::MIN, i64::MAX, 1 << 57, 1 << 60, 1 << 63 >> 1] {
             panics(&|| {
                 let mut out = vec![0.0; features];
-                spmm(Compressed { ptr: &[0, 1], idx: &[bad], perm: None }, &[1.0], &dense, 1, features, &mut out);
+                plain(Compressed { ptr: &[0, 1], idx: &[bad], perm: None }, &[1.0], &dense, [1, 1, features], &mut out);
             });
             if features > 1 {
                 // A permutation of values with two heads.
                 panics(&|| {
                     let mut out = vec![0.0; features];
                     let a = Compressed { ptr: &[0, 1], idx: &[0], perm: Some(&[bad]) };
-                    spmm(a, &[1.0; 6], &dense, 2, features, &mut out);
+                    plain(a, &[1.0; 6], &dense, [1, 2, features], &mut out);
                 });
             }
             panics(&|| sddmm(&[0], &[bad], &dense, &dense, 1, features, &mut [0.0]));
@@ -389,14 +396,14 @@ fn bad_input_panics() {
         for heads in [0, 3] {
             panics(&|| {
                 let a = Compressed { ptr: &[0i64, 1], idx: &[0], perm: None };
-                spmm(a, &[1.0; 3], &dense, heads, features, &mut vec![0.0; features]);
+                plain(a, &[1.0; 3], &dense, [1, heads, features], &mut vec![0.0; features]);
             });
             panics(&|| sddmm(&[0i64], &[0], &dense, &dense, heads, features, &mut vec![0.0; heads]));
         }
         for ptr in [[0i64, 2], [1, 0], [-1, 1], [0, i64::MAX]] {
             panics(&|| {
                 let mut out = vec![0.0; features];
-                spmm(Compressed { ptr: &ptr, idx: &[0], perm: None }, &[1.0], &dense, 1, features, &mut out);
+                plain(Compressed { ptr: &ptr, idx: &[0], perm: None }, &[1.0], &dense, [1, 1, features], &mut out);
             });
             if ptr != [0, 2] {
                 panics(&|| segment_sum::<_, i64>(&dense, features, None, &ptr, &mut vec![0.0; features]));
@@ -419,7 +426,7 @@ fn a_row_of_a_million_beside_a_million_rows_of_one() {
         let mut out = vec![0f32; (N + 1) * FEATURES];
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         pool.install(|| {
-            spmm(Compressed { ptr: &ptr, idx: &idx, perm: None }, &v, &dense, 1, FEATURES, &mut out);
+            plain(Compressed { ptr: &ptr, idx: &idx, perm: None }, &v, &dense, [1, 1, FEATURES], &mut out);
         });
         out
     };

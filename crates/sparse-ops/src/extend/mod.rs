@@ -58,9 +58,17 @@ mod parts;
 
 /// Typed calls of kernels, on every backend. They have no backward rule and remove the autodiff association.
 pub mod kernel {
-    pub use sparse_burn::kernel::{
-        activate, activate_backward, compress, expand_ptr, group_by, sddmm, segment_sum, spmm,
-    };
+    use crate::base::kind::Kind;
+    use crate::kernel::{self, Compressed, Epilogue};
+    use burn::tensor::Tensor;
+
+    pub use sparse_burn::kernel::{activate, activate_backward, compress, expand_ptr, group_by, sddmm, segment_sum};
+
+    /// Sparse x dense: `out[r, :] = sum_k values[k] * dense[idx[k], :]`. Values are `[nnz, heads]`: the columns of
+    /// `dense` are cut into `heads` parts of the same width, and value `h` multiplies part `h`.
+    pub fn spmm<K: Kind>(view: &Compressed, values: &Tensor<2, K>, dense: &Tensor<2, K>) -> Tensor<2, K> {
+        kernel::spmm(view, values, dense, 1, &Epilogue::default())
+    }
 }
 
 pub use crate::base::checks::{creation_dtype, expect, has_dtype, same_device, same_elements};

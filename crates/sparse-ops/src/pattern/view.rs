@@ -2,7 +2,7 @@
 
 use crate::base::exact::Exact;
 use crate::base::kind::Kind;
-use crate::kernel::{self, Compressed};
+use crate::kernel::{self, Compressed, Epilogue};
 use crate::pattern::transposed_values::TransposedValues;
 use crate::policy;
 use crate::rows::distinct;
@@ -70,13 +70,13 @@ impl View {
 
     /// The products of the lines and each of `batch` dense operands, which lie one below the other.
     pub(crate) fn times<K: Kind>(&self, values: &Tensor<2, K>, dense: &Tensor<2, K>, batch: usize) -> Tensor<2, K> {
-        // Without elements the kernel below makes zeros on every device.
-        if batch > 1 && self.is_all() && values.dims()[0] > 0 {
-            return kernel::spmm_each(&self.lines, values, dense, batch);
+        let spmm = |dense, batch| self.rows(|lines| kernel::spmm(lines, values, dense, batch, &Epilogue::default()));
+        if batch == 1 || self.is_all() {
+            return spmm(dense, batch);
         }
+        // Lines are placed among zeros once, for all operands.
         let heads = values.dims()[1];
-        let dense = batch_to_features(dense.clone(), heads, batch);
-        features_to_batch(self.rows(|lines| kernel::spmm(lines, values, &dense)), heads, batch)
+        features_to_batch(spmm(&batch_to_features(dense.clone(), heads, batch), 1), heads, batch)
     }
 
     /// All lines with values that are kept in their order, if they are.
@@ -100,8 +100,7 @@ impl View {
             let (of_dense, of_values) = kernel::spmm_backward(&self.lines, places, values, dense, grad, rows, cols);
             return (of_values, of_dense);
         }
-        let of_dense = self.rows(|lines| kernel::spmm(lines, values, grad));
-        (kernel::sddmm(rows, cols, grad, dense, values.dims()[1]), of_dense)
+        (kernel::sddmm(rows, cols, grad, dense, values.dims()[1]), self.times(values, grad, 1))
     }
 
     /// The rows of a dense tensor that belong to the lines of the view.

@@ -16,6 +16,7 @@ use super::launch::{
 };
 use crate::backend::Gpu;
 use crate::kernel::{Sddmm, Spmm, SpmmBackward};
+use crate::kernel_args::Epilogue;
 use burn::backend::DType;
 use burn_cubecl::cubecl::prelude::{Int, Numeric, Size};
 use burn_cubecl::ops::numeric::zeros;
@@ -174,7 +175,8 @@ impl SpmmBackward<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<(CubeTensor, CubeTensor), Self> {
         let Self { view, values, dense, grad, rows, cols, .. } = self;
         let heads = values.meta.shape()[1];
-        let of_dense = gpu_or_host::<Spmm<()>>(Spmm { view, values, dense: grad.clone() });
+        let epilogue = Epilogue::default();
+        let of_dense = gpu_or_host::<Spmm<()>>(Spmm { view, values, dense: grad.clone(), batch: 1, epilogue });
         Ok((of_dense, gpu_or_host::<Sddmm<()>>(Sddmm { rows, cols, x: grad, y: dense, heads })))
     }
 }

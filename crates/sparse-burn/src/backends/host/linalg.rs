@@ -2,9 +2,7 @@
 
 use super::{list, optional};
 use crate::host_tensor::{Given, HostTensor};
-use crate::kernel::{
-    Attend, Sddmm, Spgemm, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm, SpmmBackward, SpmmEach, SpmmThen,
-};
+use crate::kernel::{Attend, Sddmm, Spgemm, SpgemmPlan, SpgemmSampled, SpgemmValues, Spmm, SpmmBackward};
 use crate::kernel_args::RowsView;
 use burn::tensor::TensorData;
 use sparse_core::dynamic::{self, DynCompressed, DynScores};
@@ -18,27 +16,13 @@ impl RowsView<HostTensor> {
 
 impl Spmm<HostTensor> {
     pub(crate) fn host(self) -> TensorData {
-        let Self { view, values, dense } = self;
-        SpmmThen { view, values, dense, bias: None, relu: false }.host()
-    }
-}
-
-impl SpmmEach<HostTensor> {
-    pub(crate) fn host(self) -> TensorData {
-        let Self { view, values, dense, batch } = self;
-        let (rows, heads, features) = (view.ptr.dims()[0] - 1, values.dims()[1], dense.dims()[1]);
-        let out = dynamic::spmm_each(view.slices(), values.elements(), dense.elements(), batch, heads, features);
-        out.data([batch * rows, features], values.dtype())
-    }
-}
-
-impl SpmmThen<HostTensor> {
-    pub(crate) fn host(self) -> TensorData {
-        let Self { view, values, dense, bias, relu } = self;
-        let (rows, features, dtype) = (view.ptr.dims()[0] - 1, dense.dims()[1], values.dtype());
-        let (heads, bias) = (values.dims()[1], bias.as_ref().map(HostTensor::elements));
-        let (a, values, dense) = (view.slices(), values.elements(), dense.elements());
-        dynamic::spmm_then(a, values, dense, heads, features, bias, relu).data([rows, features], dtype)
+        let Self { view, values, dense, batch, epilogue } = self;
+        let (rows, dtype) = (view.ptr.dims()[0] - 1, values.dtype());
+        let [heads, features] = [&values, &dense].map(|matrix| matrix.dims()[1]);
+        let (a, bias) = (view.slices(), epilogue.bias.as_ref().map(HostTensor::elements));
+        let (values, dense) = (values.elements(), dense.elements());
+        let out = dynamic::spmm(a, values, dense, [batch, heads, features], bias, epilogue.relu);
+        out.data([batch * rows, features], dtype)
     }
 }
 

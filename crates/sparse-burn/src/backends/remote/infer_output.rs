@@ -96,11 +96,9 @@ results! {
     SpgemmPlan -> Option<ProductPlan>: |_own| None;
     SpgemmSampled -> Meta: |own| own.x.1.sized([count(&own.mask.1), 1]);
     SpgemmValues -> Meta: |own| own.a.1.sized([count(&own.c.1), 1]);
-    Spmm -> Meta: |own| own.values.sized([rows(&own.view), width(&own.dense)]);
+    Spmm -> Meta: |own| own.values.sized([own.batch * rows(&own.view), width(&own.dense)]);
     SpmmBackward -> (Meta, Meta): |own| (own.dense.clone(), own.values.clone());
-    SpmmEach -> Meta: |own| own.values.sized([own.batch * rows(&own.view), width(&own.dense)]);
     SpmmExtremum -> Meta: |own| own.dense.sized([rows(&own.view), width(&own.dense)]);
-    SpmmThen -> Meta: |own| own.values.sized([rows(&own.view), width(&own.dense)]);
     SwapRows -> Meta: |own| own.values.clone();
     ZipRows -> Meta: |own| {
         let rows = own.maps[0].as_ref().map_or(count(&own.values[0]), count);

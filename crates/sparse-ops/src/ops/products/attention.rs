@@ -5,9 +5,10 @@ use crate::base::empty::constant;
 use crate::base::exact::Exact;
 use crate::base::float::wide;
 use crate::base::kind::Kind;
-use crate::kernel;
+use crate::kernel::{self, Epilogue};
 use crate::ops::products::masked_matmul::{flat, head_shapes, sddmm};
-use crate::ops::products::matmul::{matrix, spmm};
+use crate::ops::products::matmul::matrix;
+use crate::ops::products::spmm::spmm;
 use crate::ops::reductions::softmax::{lines_backward, normalized_lines};
 use crate::pattern::layout::Pattern;
 use crate::pattern::lines::Lines;
@@ -235,7 +236,7 @@ impl<P: Pattern> Parts<'_, P> {
         };
         let weights = normalized_lines(plain, self.lines, false).cast(self.value.dtype());
         let used = self.drops.map_or(weights.clone(), |drops| drops.apply(weights.clone()));
-        (self.by_row.rows(|rows| kernel::spmm(rows, &used, self.value)), Some(weights))
+        (self.by_row.times(&used, self.value, 1), Some(weights))
     }
 }
 
@@ -249,7 +250,7 @@ fn nothing(matrix: &Matrix, scores: Scores, heads: usize, value: Tensor<2>) -> T
         let zeros = Tensor::zeros([matrix.size()[0], value.dims()[1]], (&value.device().inner(), value.dtype()));
         return constant(zeros, &[&weights, &value]);
     }
-    spmm(matrix, weights, value)
+    spmm(matrix, weights, value, 1, Epilogue::default(), None)
 }
 
 impl Saved {
@@ -263,7 +264,7 @@ impl Saved {
         };
         let (row_ids, col_ids, used) = (&self.row_ids, &self.col_ids, || drop(weights.clone()));
         if !first && !key {
-            let d_value = value.then(|| by_col.rows(|cols| kernel::spmm(cols, used(), &grad)).into());
+            let d_value = value.then(|| by_col.times(&used(), &grad, 1).into());
             return [None, None, d_value];
         }
         let (d_used, d_value) = if value {
@@ -276,8 +277,8 @@ impl Saved {
         let d_scores = lines_backward(weights, false, d_weights, &self.rows);
         let Some((query, keys, scale)) = &self.factors else { return [Some(d_scores.into()), None, d_value] };
         let d_products = d_scores.mul_scalar(*scale);
-        let d_query = first.then(|| by_row.rows(|rows| kernel::spmm(rows, &d_products, keys)).into());
-        let d_key = key.then(|| by_col.rows(|cols| kernel::spmm(cols, &d_products, query)).into());
+        let d_query = first.then(|| by_row.times(&d_products, keys, 1).into());
+        let d_key = key.then(|| by_col.times(&d_products, query, 1).into());
         [d_query, d_key, d_value]
     }
 }

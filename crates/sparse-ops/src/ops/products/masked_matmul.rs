@@ -157,7 +157,7 @@ pub(crate) fn sddmm<K: Numeric>(matrix: &Matrix, x: Tensor<2, K>, y: Tensor<2, K
             needed.then(|| {
                 let view = view.as_ref().expect("saved for a tracked factor");
                 let other = other.as_ref().expect("saved with the view");
-                view.rows(|lines| kernel::spmm(lines, &grad, other)).into()
+                view.times(&grad, other, 1).into()
             })
         };
         [side(x, &saved.by_row, &saved.y), side(y, &saved.by_col, &saved.x)]

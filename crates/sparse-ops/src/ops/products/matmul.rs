@@ -3,22 +3,21 @@
 use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
 use crate::base::float::in_float;
-use crate::base::kind::{Kind, Numeric, as_float, from_float};
+use crate::base::kind::{Kind, Numeric};
 use crate::base::scalar::host_float;
-use crate::kernel;
+use crate::kernel::Epilogue;
 use crate::ops::elementwise::cast::widened;
 use crate::ops::products::operand::Operand;
+use crate::ops::products::spmm::{spmm, spmm_transposed};
 use crate::pattern::layout::{Pattern, stores_all};
 use crate::pattern::matrix::Matrix;
 use crate::pattern::transposed_values::TransposedValues;
-use crate::pattern::view::{View, WIDE, batch_to_features, features_to_batch};
 use crate::policy;
 use crate::rows::sum_dim;
 use crate::tensor::fill::Fill;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::FloatDType::F32;
-use burn::tensor::{Bool, Int, Shape, Tensor};
-use sparse_autograd::{Erased, record};
+use burn::tensor::{Bool, FloatDType, Int, Shape, Tensor};
 use sparse_core::{Result, SparseError};
 use sparse_macros::{async_variant, or_panic};
 use std::sync::Arc;
@@ -179,31 +178,16 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         let matrix = matrix(op, self)?;
         let operand = Operand::new(op, self, dense.dims())?;
         same_elements(op, &self.values, &dense)?;
-        if fill_term(self).is_some()
-            && let Some((own, back)) = widened(self)
-        {
+        if let Some((own, back)) = widened_for_fill(self) {
             return Ok(in_float(&own.times(op, in_float(&dense, F32))?, back));
         }
-        let (dense_rows, batch) = (operand.below(dense.clone()), operand.batch());
-        let product = |matrix, values, transposed| {
-            let values = operand.values(values);
-            spmm_each(matrix, (values, transposed), dense_rows, batch).reshape(Exact(operand.out()))
+        let (rows, batch) = (operand.below(dense.clone()), operand.batch());
+        let product = |matrix: &Matrix, values, kept: Option<&_>| {
+            let out = spmm(matrix, operand.values(values), rows, batch, Epilogue::default(), kept);
+            out.reshape(Exact(operand.out()))
         };
-        let Some(fill) = fill_term(self) else {
-            return Ok(self.fill.without_gradient(product(matrix, self.values.clone(), self.transposed())));
-        };
-        // A = (S - fill on its pattern) + fill everywhere. An element must be stored once for this, so duplicates are
-        // merged.
-        let merged = self.coalesce();
-        let own = merged.pattern.matrix().expect("coalescing keeps the rank");
-        let counts = counts_of_full_lines(&merged, 0, own);
-        let values = without(merged.values, &fill, counts.as_ref().map(|counts| counts.at(own.row_ids())));
-        let out = product(own, values, None);
-        let sum = out.clone() + sum_dim(dense, operand.at()) * operand.fill(fill);
-        Ok(match counts {
-            None => sum,
-            Some(counts) => sum.mask_where(counts.full(operand.lines(), operand.out()), out),
-        })
+        let sums = |fill| sum_dim(dense, operand.at()) * operand.fill(fill);
+        Ok(self.plus_fill(matrix, 0, operand.lines(), product, sums))
     }
 
     /// `dense x self`: `[F, M] x [M, N] -> [F, N]`, `[M] x [M, N] -> [N]`, and batches. Computed as
@@ -219,52 +203,57 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     pub fn try_rmatmul<const E: usize>(&self, dense: Tensor<E, K>) -> Result<Tensor<E, K>> {
         const OP: &str = "rmatmul";
         let matrix = matrix(OP, self)?;
-        if self.dense_dims() > 0 {
-            let rule = "for a tensor with dense dims use swap_dims and matmul, got shape {left} with [sparse, dense] \
-                        dims {right}";
-            return Err(SparseError::shape_mismatch(OP, rule, self.dims(), [self.sparse_dims(), self.dense_dims()]));
-        }
-        let (left, right) = (dense.dims(), self.dims());
-        // A batch of one matrix is that matrix. Otherwise the batches are joined.
-        let batch = if D == 3 && right[0] != 1 { right[0] } else { 1 };
-        let joined = batch == 1 && E + 2 >= D || batch != 1 && E == 3 && (left[0] == batch || left[0] == 1);
-        let rule =
-            "the dense tensor {left} must have as many columns as the sparse one {right} has rows, and its batch";
-        check(OP, (&left, &right), rule, joined && left[E - 1] == right[D - 2])?;
+        let batch = left_batch(OP, self, dense.dims())?;
         same_elements(OP, &self.values, &dense)?;
-        if fill_term(self).is_some()
-            && let Some((own, back)) = widened(self)
-        {
+        if let Some((own, back)) = widened_for_fill(self) {
             return Ok(in_float(&own.try_rmatmul(in_float(&dense, F32))?, back));
         }
-        let mut shape = left;
-        shape[E - 1] = right[D - 1];
+        let (left, columns) = (dense.dims(), self.dims()[D - 1]);
+        let mut out = left;
+        out[E - 1] = columns;
         let dense = if batch == 1 {
             dense.reshape(Exact([1, left[..E - 1].iter().product(), left[E - 1]]))
         } else {
-            shape[0] = batch;
-            let whole = [batch, left[E - 2], left[E - 1]];
+            out[0] = batch;
             let dense = dense.reshape(Exact([left[0], left[E - 2], left[E - 1]]));
-            if left[0] == batch { dense } else { dense.expand(Shape::from(whole)) }
+            if left[0] == batch { dense } else { dense.expand(Shape::from([batch, left[E - 2], left[E - 1]])) }
         };
         let [_, features, inner] = dense.dims();
         let flat = dense.clone().swap_dims(1, 2).reshape(Exact([batch * inner, features]));
-        let back = |out: Tensor<2, K>| out.reshape(Exact([batch, right[D - 1], features])).swap_dims(1, 2);
-        let Some(fill) = fill_term(self) else {
-            let out = back(spmm_transposed(matrix, self.values.clone(), flat));
-            return Ok(self.fill.without_gradient(out.reshape(Exact(shape))));
+        let product = |matrix: &Matrix, values, _: Option<&_>| {
+            spmm_transposed(matrix, values, flat).reshape(Exact([batch, columns, features])).swap_dims(1, 2)
         };
+        let sums = |fill: Tensor<2, K>| sum_dim(dense, 2) * fill.reshape(Exact([1; 3]));
+        Ok(self.plus_fill(matrix, 1, [batch, 1, columns], product, sums).reshape(Exact(out)))
+    }
+
+    /// A product with a dense tensor: `product` is that of stored values, and `sums` is the fill times the sums of the
+    /// dense tensor. The result has the rows (`dim` 0) or the columns of the sparse tensor, which `lines` numbers: it
+    /// has the sizes of the result where they count these, and 1 elsewhere.
+    fn plus_fill<const E: usize>(
+        &self,
+        matrix: &Matrix,
+        dim: usize,
+        lines: [usize; E],
+        product: impl FnOnce(&Matrix, Tensor<2, K>, Option<&Arc<TransposedValues>>) -> Tensor<E, K>,
+        sums: impl FnOnce(Tensor<2, K>) -> Tensor<E, K>,
+    ) -> Tensor<E, K> {
+        let Some(fill) = fill_term(self) else {
+            return self.fill.without_gradient(product(matrix, self.values.clone(), self.transposed()));
+        };
+        // A = (S - fill on its pattern) + fill everywhere. An element must be stored once for this, so duplicates are
+        // merged.
         let merged = self.coalesce();
         let own = merged.pattern.matrix().expect("coalescing keeps the rank");
-        let counts = counts_of_full_lines(&merged, 1, own);
-        let values = without(merged.values, &fill, counts.as_ref().map(|counts| counts.at(own.col_ids())));
-        let out = back(spmm_transposed(own, values, flat));
-        let sum = out.clone() + sum_dim(dense, 2) * fill.reshape(Exact([1; 3]));
-        let sum = match counts {
+        let counts = counts_of_full_lines(&merged, dim, own);
+        let ids = if dim == 0 { own.row_ids() } else { own.col_ids() };
+        let values = without(merged.values, &fill, counts.as_ref().map(|counts| counts.at(ids)));
+        let out = product(own, values, None);
+        let sum = out.clone() + sums(fill);
+        match counts {
             None => sum,
-            Some(counts) => sum.mask_where(counts.full([batch, 1, right[D - 1]], out.dims()), out),
-        };
-        Ok(sum.reshape(Exact(shape)))
+            Some(counts) => sum.mask_where(counts.full(lines, out.dims()), out),
+        }
     }
 }
 
@@ -291,6 +280,34 @@ fn check(op: &'static str, (left, right): (&[usize], &[usize]), rule: &'static s
         return Ok(());
     }
     Err(SparseError::shape_mismatch(op, rule, left, right))
+}
+
+/// The batch of `dense x sparse` in which matrices are multiplied one by one, for a dense tensor of these sizes.
+fn left_batch<P: Pattern, const D: usize, const E: usize, K: Kind>(
+    op: &'static str,
+    sparse: &SparseTensor<P, D, K>,
+    left: [usize; E],
+) -> Result<usize> {
+    let right = sparse.dims();
+    if sparse.dense_dims() > 0 {
+        let rule = "for a tensor with dense dims use swap_dims and matmul, got shape {left} with [sparse, dense] dims \
+                    {right}";
+        return Err(SparseError::shape_mismatch(op, rule, right, [sparse.sparse_dims(), sparse.dense_dims()]));
+    }
+    // A batch of one matrix is that matrix. Otherwise the batches are joined.
+    let batch = if D == 3 && right[0] != 1 { right[0] } else { 1 };
+    let joined = batch == 1 && E + 2 >= D || batch != 1 && E == 3 && (left[0] == batch || left[0] == 1);
+    let rule = "the dense tensor {left} must have as many columns as the sparse one {right} has rows, and its batch";
+    check(op, (&left, &right), rule, joined && left[E - 1] == right[D - 2])?;
+    Ok(batch)
+}
+
+/// A tensor of 16-bit floats in f32, if its fill takes part in a product, and the type to convert back to. The two
+/// terms may cancel.
+fn widened_for_fill<P: Pattern, const D: usize, K: Numeric>(
+    sparse: &SparseTensor<P, D, K>,
+) -> Option<(SparseTensor<P, D, K>, FloatDType)> {
+    fill_term(sparse).and_then(|_| widened(sparse))
 }
 
 /// The fill as a row, if it takes part in a product: no element has it where all are stored.
@@ -349,143 +366,4 @@ fn counts_of_full_lines<P: Pattern, const D: usize, K: Numeric>(
     let finite = !dtype.is_float() || merged.fill.host().is_some_and(|value| host_float(value, dtype).is_finite());
     let counts = || if dim == 0 { matrix.row_counts() } else { matrix.column_counts() };
     (!finite && merged.nnz() >= size).then(|| Counts { counts: counts(), size })
-}
-
-/// A bias `[1, features]` that is added to each row of a product, and ReLU after it, in the same pass.
-pub(crate) struct Then<K: Numeric> {
-    pub bias: Option<Tensor<2, K>>,
-    pub relu: bool,
-}
-
-impl<K: Numeric> Then<K> {
-    fn nothing() -> Self {
-        Self { bias: None, relu: false }
-    }
-}
-
-/// What the backward pass of a product keeps: the shared pattern, and of each side what the gradient of the other
-/// needs.
-#[derive(Debug)]
-struct Saved {
-    by_col: Option<View>,
-    row_ids: Tensor<1, Int>,
-    col_ids: Tensor<1, Int>,
-    heads: usize,
-    /// Number of dense operands, which lie one below the other.
-    batch: usize,
-    values: Option<Tensor<2>>,
-    dense: Option<Tensor<2>>,
-    transposed: Option<Arc<TransposedValues>>,
-    /// The result, if ReLU made it.
-    out: Option<Tensor<2>>,
-}
-
-/// `matrix x dense` for flat operands: values `[nnz, heads]`, dense `[cols, heads * F]`.
-pub(crate) fn spmm<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K> {
-    spmm_then(matrix, (values, None), dense, Then::nothing())
-}
-
-/// [`spmm`] with each of `batch` dense operands, which lie one below the other, as the results do.
-fn spmm_each<K: Numeric>(
-    matrix: &Matrix,
-    values: (Tensor<2, K>, Option<&Arc<TransposedValues>>),
-    dense: Tensor<2, K>,
-    batch: usize,
-) -> Tensor<2, K> {
-    let ids = [matrix.row_ids(), matrix.col_ids()];
-    product(matrix.row_view(), |both| matrix.gradient_view(both), ids, values, (dense, batch), Then::nothing())
-}
-
-/// [`spmm`], with what follows it.
-pub(crate) fn spmm_then<K: Numeric>(
-    matrix: &Matrix,
-    (values, transposed): (Tensor<2, K>, Option<&Arc<TransposedValues>>),
-    dense: Tensor<2, K>,
-    then: Then<K>,
-) -> Tensor<2, K> {
-    let ids = [matrix.row_ids(), matrix.col_ids()];
-    product(matrix.row_view(), |both| matrix.gradient_view(both), ids, (values, transposed), (dense, 1), then)
-}
-
-/// `matrix^T x dense`: the same with the roles of rows and columns swapped.
-fn spmm_transposed<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K> {
-    let ids = [matrix.col_ids(), matrix.row_ids()];
-    product(matrix.col_view(), |_| matrix.row_view(), ids, (values, None), (dense, 1), Then::nothing())
-}
-
-fn product<K: Numeric>(
-    by_row: View,
-    by_col: impl FnOnce(bool) -> View,
-    [row_ids, col_ids]: [&Tensor<1, Int>; 2],
-    (values, transposed): (Tensor<2, K>, Option<&Arc<TransposedValues>>),
-    (dense, batch): (Tensor<2, K>, usize),
-    Then { bias, relu }: Then<K>,
-) -> Tensor<2, K> {
-    let out = match (&bias, relu) {
-        (None, false) => by_row.times(&values, &dense, batch),
-        _ => by_row.rows(|rows| kernel::spmm_then(rows, &values, &dense, bias.as_ref(), relu)),
-    };
-    let (Some(values), Some(dense)) = (as_float(&values), as_float(&dense)) else { return out };
-    let out = as_float(&out).expect("the kind of the values");
-    let saved = Saved {
-        by_col: dense.is_tracked().then(|| by_col(values.is_tracked() && batch * dense.dims()[1] >= WIDE)),
-        row_ids: row_ids.clone(),
-        col_ids: col_ids.clone(),
-        heads: values.dims()[1],
-        batch,
-        values: dense.is_tracked().then(|| values.clone().inner()),
-        dense: values.is_tracked().then(|| dense.clone().inner()),
-        transposed: transposed.cloned(),
-        out: relu.then(|| out.clone()),
-    };
-    let parents = [Erased::from(values), Erased::from(dense)];
-    let Some(bias) = bias.and_then(|bias| as_float(&bias)) else {
-        return from_float(record(out, parents, saved, |saved, grad, needs| {
-            saved.backward(&saved.before_relu(grad), needs)
-        }));
-    };
-    let [values, dense] = parents;
-    from_float(record(out, [values, dense, Erased::from(bias)], saved, |saved, grad, [values, dense, bias]| {
-        let grad = saved.before_relu(grad);
-        let [d_values, d_dense] = saved.backward(&grad, [values, dense]);
-        [d_values, d_dense, bias.then(|| sum_dim(grad, 0).into())]
-    }))
-}
-
-impl Saved {
-    /// The gradient of what ReLU took.
-    fn before_relu(&self, grad: Tensor<2>) -> Tensor<2> {
-        match &self.out {
-            Some(out) => policy::relu_backward(out, grad),
-            None => grad,
-        }
-    }
-
-    /// The gradients of the values and of the dense operand, as far as they are needed.
-    fn backward(&self, grad: &Tensor<2>, [values, dense]: [bool; 2]) -> [Option<Erased>; 2] {
-        let (heads, batch) = (self.heads, self.batch);
-        let aside = |tensor: &Tensor<2>| batch_to_features(tensor.clone(), heads, batch);
-        if let (Some(by_col), Some(own), Some(other)) = (&self.by_col, &self.values, &self.dense)
-            && values
-            && dense
-        {
-            let (d_values, d_dense) =
-                by_col.gradients(own, &aside(other), &aside(grad), [&self.row_ids, &self.col_ids]);
-            return [Some(d_values.into()), Some(features_to_batch(d_dense, heads, batch).into())];
-        }
-        let d_values = values.then(|| {
-            let dense = self.dense.as_ref().expect("saved where the values are tracked");
-            kernel::sddmm(&self.row_ids, &self.col_ids, aside(grad), aside(dense), heads).into()
-        });
-        let d_dense = dense.then(|| {
-            let values = self.values.as_ref().expect("saved where the dense side is tracked");
-            let by_col = self.by_col.as_ref().expect("saved with the values");
-            match self.transposed.as_ref().and_then(|transposed| by_col.transposed(transposed, values)) {
-                Some((by_col, values)) => by_col.times(&values, grad, batch),
-                None => by_col.times(values, grad, batch),
-            }
-            .into()
-        });
-        [d_values, d_dense]
-    }
 }

@@ -4,11 +4,12 @@ use crate::base::checks::same_elements;
 use crate::base::exact::Exact;
 use crate::base::index::numbers;
 use crate::base::kind::{Numeric, as_float, from_float};
-use crate::kernel::{self, Compressed, Put};
+use crate::kernel::{self, Compressed, Epilogue, Put};
 use crate::ops::dense::put_along_axis::{run, target};
 use crate::ops::elementwise::powers::wrapping_mul;
-use crate::ops::products::matmul::{matrix, spmm};
+use crate::ops::products::matmul::matrix;
 use crate::ops::products::operand::Operand;
+use crate::ops::products::spmm::spmm;
 use crate::pattern::layout::Pattern;
 use crate::pattern::matrix::Matrix;
 use crate::pattern::view::View;
@@ -75,7 +76,8 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
         }
         let (values, flat) = (operand.values(own.values.clone()), operand.rows(dense));
         if reduce == Reduce::Mean && matches!(own.dtype(), DType::F32 | DType::F64) {
-            return Ok(operand.product(by_count(spmm(matrix, values, flat), matrix)));
+            let sums = spmm(matrix, values, flat, 1, Epilogue::default(), None);
+            return Ok(operand.product(by_count(sums, matrix)));
         }
         if let Some(extremum) = end(reduce) {
             return Ok(operand.product(extreme_product(extremum, matrix, values, flat)));

@@ -3,8 +3,10 @@
 use crate::base::checks::same_elements;
 use crate::base::empty::constant;
 use crate::base::exact::Exact;
-use crate::ops::products::matmul::{Then, fill_term, matrix, spmm_then};
+use crate::kernel;
+use crate::ops::products::matmul::{fill_term, matrix};
 use crate::ops::products::operand::Operand;
+use crate::ops::products::spmm::spmm;
 use crate::pattern::layout::Pattern;
 use crate::tensor::sparse::SparseTensor;
 use burn::tensor::Tensor;
@@ -26,8 +28,8 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
     ///
     /// The answer is that of [`matmul`](Self::matmul), Burn's addition and `relu`, with the same bits on Flex and GPUs.
     /// The kernel of the product does all three while a row is in registers or in the cache. So it saves one or two
-    /// passes over the result, and up to three launches on a GPU. A fill, or a batch for one pattern, is computed in
-    /// separate passes.
+    /// passes over the result, and up to three launches on a GPU. For a fill, and for dense dims, there are separate
+    /// passes.
     ///
     /// Backward: the gradient is zero where ReLU gave zero; then `d bias = sum_r d out[r, :]`, and the factors have the
     /// gradients of `matmul`.
@@ -65,13 +67,12 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
         // Without elements no kernel has anything to bind.
         let some = self.nnz() > 0 && features > 0;
         let columns = operand.out()[operand.at() + 1..].iter().product::<usize>();
-        let in_one = some && fill_term(self).is_none() && operand.batch() == 1 && columns == features;
-        if in_one {
+        if some && fill_term(self).is_none() && columns == features {
             let bias = bias.map(|bias| bias.reshape(Exact([1, features])));
-            let then = Then { bias, relu: rectify };
-            let values = (operand.values(self.values.clone()), self.transposed());
-            let out = spmm_then(matrix, values, operand.below(dense), then).reshape(Exact(operand.out()));
-            return Ok(self.fill.without_gradient(out));
+            let epilogue = kernel::Epilogue { bias, relu: rectify };
+            let (values, batch) = (operand.values(self.values.clone()), operand.batch());
+            let out = spmm(matrix, values, operand.below(dense), batch, epilogue, self.transposed());
+            return Ok(self.fill.without_gradient(out.reshape(Exact(operand.out()))));
         }
         let out = self.times(OP, dense)?;
         // Nothing to add to, which some devices cannot launch over.

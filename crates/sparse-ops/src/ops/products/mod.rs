@@ -10,3 +10,4 @@ pub(crate) mod matmul_reduce;
 pub(crate) mod matmul_then;
 pub(crate) mod operand;
 pub(crate) mod spgemm;
+pub(crate) mod spmm;

@@ -55,6 +55,20 @@ fn products_without_columns() {
     }
 }
 
+/// Several operands of one pattern, narrow and wide ones, each with the bias and ReLU.
+#[test]
+fn an_epilogue_of_a_batch() {
+    let one = small().unsqueeze_dim::<3>(0);
+    for width in [1, 3, 40] {
+        let (x, bias) = (count([6, width]).reshape([2, 3, width]) - 8.0, count([width]) * 2.0 - 20.0);
+        let sums = one.matmul(x.clone()) + bias.clone().reshape([1, 1, width]);
+        for (rectify, want) in [(true, relu(sums.clone())), (false, sums)] {
+            let out = one.matmul_then(x.clone(), Epilogue { bias: Some(bias.clone()), relu: rectify });
+            assert_eq!(read(out), read(want), "{width} columns");
+        }
+    }
+}
+
 /// Layers of no inputs and of no nodes: the bias alone, after ReLU or not.
 #[test]
 fn linear_maps_of_nothing() {

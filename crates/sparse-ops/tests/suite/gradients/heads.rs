@@ -4,7 +4,7 @@ use burn::tensor::{Tensor, TensorData};
 use proptest::prelude::*;
 use sparse_dev::draw::{Plain, plain, value};
 use sparse_dev::gradients::check;
-use sparse_tensor::ops::{self, Reduce};
+use sparse_tensor::ops::{self, Epilogue, Reduce};
 use sparse_tensor::{CooTensor, CsrTensor, Fill};
 
 /// A pattern, and numbers for operands of several heads.
@@ -67,6 +67,17 @@ proptest! {
             let y: Tensor<3> = xs[1].tensor();
             let y: Tensor<4> = Tensor::stack(vec![y.clone(), y.powi_scalar(2)], 0);
             if csr { a.csr(xs[0].tensor()).matmul(y) } else { a.coo(xs[0].tensor()).matmul(y) }
+        })?;
+    }
+
+    /// Far above or below zero, where ReLU has a slope.
+    #[test]
+    fn a_batch_of_operands_and_an_epilogue(a in case(true), pick in 0usize..4, relu: bool) {
+        let bias = (0..a.f).map(|k| if k % 2 == 0 { 50.0 } else { -50.0 }).collect();
+        check(pick, &[a.edges.data(), a.y.clone(), TensorData::new(bias, [a.f])], |xs| {
+            let matrix = a.edges.coo::<2>(xs[0].tensor()).unsqueeze_dim::<3>(0);
+            let operands = xs[1].tensor::<3>().swap_dims(0, 1);
+            matrix.matmul_then(operands, Epilogue { bias: Some(xs[2].tensor()), relu })
         })?;
     }
 

@@ -34,8 +34,10 @@ use super::parts::{ANY, MAX, MIN, SUM};
 use super::rows::{move_rows, swap_rows};
 use super::sort::compress;
 use crate::backend::Gpu;
-use crate::kernel::{PlaceRows, SegmentSum, Spmm, SpmmEach, SpmmThen};
-use crate::kernel_args::RowsView;
+use crate::kernel::{PlaceRows, SegmentSum, Spmm};
+use crate::kernel_args::{Epilogue, RowsView};
+use burn::backend::ops::FloatTensorOps;
+use burn_cubecl::CubeBackend;
 use burn_cubecl::cubecl::prelude::{CubePrimitive, Int, Numeric, Size};
 use burn_cubecl::ops::numeric::zeros;
 use burn_cubecl::ops::reshape;
@@ -57,8 +59,8 @@ const MOST_BUFFERS: usize = 8;
 
 /// How the terms of a row are combined.
 pub(super) enum Combine {
-    /// They are added. Of Bool: whether any is true. Then a bias `[1, width]` is added, and ReLU follows.
-    Sum { bias: Option<CubeTensor>, relu: bool },
+    /// They are added, and the epilogue follows. Of Bool: whether any is true.
+    Sum(Epilogue<CubeTensor>),
     /// The largest or smallest. NaN wins. A row without terms gives 0.
     Extremum(Extremum),
     /// The gradient `grad` is divided by the number of terms that equal the result `out`.
@@ -125,44 +127,48 @@ impl SegmentSum<CubeTensor> {
 
 impl Spmm<CubeTensor> {
     pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        let Self { view, values, dense } = supported(self, |args| multiplies(&args.view, &args.values, &args.dense))?;
-        let RowsView { ptr, idx, perm } = view;
-        Ok(sum_rows(ptr, Some(idx), Some((values, perm)), dense, usize::MAX))
-    }
-}
-
-impl SpmmEach<CubeTensor> {
-    /// The operands are copied side by side, so that one launch multiplies all of them.
-    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        let Self { view, values, dense, batch } = supported(self, |Self { values, dense, batch, .. }| {
-            runs([values, dense]) && *batch > 0 && count(values) > 0 && count(dense) > 0
-        })?;
-        let (rows, heads) = (count(&view.ptr) - 1, values.meta.shape()[1]);
-        let ([lines, features], part) = ([0, 1].map(|d| dense.meta.shape()[d]), dense.meta.shape()[1] / heads);
-        let cols = lines / batch;
-        let dense = swap_rows(reshape(dense, [lines * heads, part].into()), batch);
-        let dense = reshape(dense, [cols, batch * features].into());
-        let out = gpu_or_host::<Spmm<()>>(Spmm { view, values, dense });
-        let out = swap_rows(reshape(out, [rows * heads * batch, part].into()), rows * heads);
-        Ok(reshape(out, [batch * rows, features].into()))
-    }
-}
-
-impl SpmmThen<CubeTensor> {
-    pub(crate) fn gpu(self) -> Gpu<CubeTensor, Self> {
-        let Self { view, values, dense, bias, relu } = supported(self, |args| {
-            // Without elements there is nothing to bind.
-            count(&args.values) > 0 && multiplies(&args.view, &args.values, &args.dense) && runs(&args.bias)
-        })?;
-        let RowsView { ptr, idx, perm } = view;
+        let args = supported(self, Self::has_kernel)?;
+        if args.batch > 1 {
+            return Ok(args.side_by_side());
+        }
+        let Self { view: RowsView { ptr, idx, perm }, values, dense, epilogue, .. } = args;
         let weights = match perm {
             // The bias takes the place of one more buffer.
-            Some(perm) if bias.is_some() && !binds(&ptr, MOST_BUFFERS) => {
+            Some(perm) if epilogue.bias.is_some() && !binds(&ptr, MOST_BUFFERS) => {
                 (move_rows(values.clone(), values, perm), None)
             }
             perm => (values, perm),
         };
-        Ok(combine_rows(Combine::Sum { bias, relu }, ptr, Some(idx), Some(weights), dense, usize::MAX))
+        Ok(combine_rows(Combine::Sum(epilogue), ptr, Some(idx), Some(weights), dense, usize::MAX))
+    }
+
+    fn has_kernel(&self) -> bool {
+        let Self { view, values, dense, batch, epilogue } = self;
+        // Without elements there is nothing to bind: results are zeros, and the host computes what follows them.
+        let follows = count(values) > 0 || epilogue.is_empty();
+        let splits = *batch == 1 || *batch > 1 && count(dense) > 0;
+        follows && splits && multiplies(view, values, dense) && runs(&epilogue.bias)
+    }
+
+    /// The operands are copied side by side within each head, so that one launch multiplies all of them.
+    fn side_by_side(self) -> CubeTensor {
+        let Self { view, values, dense, batch, epilogue: Epilogue { bias, relu } } = self;
+        let (rows, heads) = (count(&view.ptr) - 1, values.meta.shape()[1]);
+        let [lines, features] = [0, 1].map(|d| dense.meta.shape()[d]);
+        if rows == 0 || count(&values) == 0 {
+            return without_terms(&dense, [batch * rows, features]);
+        }
+        let (part, wide) = (features / heads, batch * features);
+        let dense = swap_rows(reshape(dense, [lines * heads, part].into()), batch);
+        let dense = reshape(dense, [lines / batch, wide].into());
+        let bias = bias.map(|bias| {
+            let repeated = CubeBackend::float_repeat_dim(reshape(bias, [heads, part].into()), 1, batch);
+            reshape(repeated, [1, wide].into())
+        });
+        let epilogue = Epilogue { bias, relu };
+        let out = gpu_or_host::<Spmm<()>>(Spmm { view, values, dense, batch: 1, epilogue });
+        let out = swap_rows(reshape(out, [rows * heads * batch, part].into()), rows * heads);
+        reshape(out, [batch * rows, features].into())
     }
 }
 
@@ -181,7 +187,7 @@ fn sum_rows(
     dense: CubeTensor,
     longest: usize,
 ) -> CubeTensor {
-    combine_rows(Combine::Sum { bias: None, relu: false }, ptr, idx, weights, dense, longest)
+    combine_rows(Combine::Sum(Epilogue::default()), ptr, idx, weights, dense, longest)
 }
 
 /// Combines the terms of [`sum_rows`]. Only a sum may have no weights.
@@ -195,19 +201,16 @@ pub(super) fn combine_rows(
 ) -> CubeTensor {
     let terms = idx.as_ref().map_or(dense.meta.shape()[0], count);
     let (rows, width, dtype) = (count(&ptr) - 1, dense.meta.shape()[1], dense.dtype);
-    if rows * width == 0 {
-        return empty(&dense, [rows, width], dtype);
-    }
-    if terms == 0 {
-        return zeros(dense.device.clone(), [rows, width].into(), dtype);
+    if terms == 0 || rows * width == 0 {
+        return without_terms(&dense, [rows, width]);
     }
     let (adds, relu) = match &combine {
-        Combine::Sum { bias, relu } => (bias.is_some(), *relu),
+        Combine::Sum(Epilogue { bias, relu }) => (bias.is_some(), *relu),
         _ => (false, false),
     };
     let (rule, own, other, after) = match combine {
-        Combine::Sum { .. } if dtype.is_bool() => (ANY, None, None, None),
-        Combine::Sum { bias, .. } => (SUM, None, None, bias),
+        Combine::Sum(_) if dtype.is_bool() => (ANY, None, None, None),
+        Combine::Sum(Epilogue { bias, .. }) => (SUM, None, None, bias),
         Combine::Extremum(Extremum::Max) => (MAX, None, None, None),
         Combine::Extremum(Extremum::Min) => (MIN, None, None, None),
         Combine::Shares { out, grad } => (SHARES, Some(out), None, Some(grad)),
@@ -231,6 +234,14 @@ pub(super) fn combine_rows(
     let strategy = strategy(&problem, &hardware(&ptr)).forced();
     let how = How { rule, several: heads > 1, float: dtype.is_float(), adds, relu };
     Launches { problem, strategy, how, ptr: flat(ptr), operands, after }.run()
+}
+
+/// The result of rows that have no terms.
+fn without_terms(dense: &CubeTensor, shape: [usize; 2]) -> CubeTensor {
+    if shape.contains(&0) {
+        return empty(dense, shape, dense.dtype);
+    }
+    zeros(dense.device.clone(), shape.into(), dense.dtype)
 }
 
 /// The launches for a result.

@@ -1,0 +1,133 @@
+//! The product of a sparse and a dense matrix, with its backward rule.
+
+use crate::base::kind::{Numeric, as_float, from_float};
+use crate::kernel::{self, Epilogue};
+use crate::pattern::matrix::Matrix;
+use crate::pattern::transposed_values::TransposedValues;
+use crate::pattern::view::{View, WIDE, batch_to_features, features_to_batch};
+use crate::policy;
+use crate::rows::sum_dim;
+use burn::tensor::{Int, Tensor};
+use sparse_autograd::{Erased, record};
+use std::sync::Arc;
+
+/// `matrix x dense` for flat operands: values `[nnz, heads]`, and `batch` dense operands `[cols, heads * F]`, which lie
+/// one below the other, as the results do. `kept` are the values in the order of the columns, for the gradient.
+pub(crate) fn spmm<K: Numeric>(
+    matrix: &Matrix,
+    values: Tensor<2, K>,
+    dense: Tensor<2, K>,
+    batch: usize,
+    epilogue: Epilogue<K>,
+    kept: Option<&Arc<TransposedValues>>,
+) -> Tensor<2, K> {
+    let out = kernel::spmm(matrix.by_row(), &values, &dense, batch, &epilogue);
+    let ids = [matrix.row_ids(), matrix.col_ids()];
+    recorded(out, [values, dense], epilogue, |[values, dense]| {
+        let wide = batch * dense.dims()[1] >= WIDE;
+        let by_col = dense.is_tracked().then(|| matrix.gradient_view(values.is_tracked() && wide));
+        Saved { batch, transposed: kept.cloned(), ..Saved::new(ids, by_col, [values, dense]) }
+    })
+}
+
+/// `matrix^T x dense`: the same with the roles of rows and columns swapped.
+pub(crate) fn spmm_transposed<K: Numeric>(matrix: &Matrix, values: Tensor<2, K>, dense: Tensor<2, K>) -> Tensor<2, K> {
+    let out = matrix.col_view().times(&values, &dense, 1);
+    let ids = [matrix.col_ids(), matrix.row_ids()];
+    recorded(out, [values, dense], Epilogue::default(), |[values, dense]| {
+        Saved::new(ids, dense.is_tracked().then(|| matrix.row_view()), [values, dense])
+    })
+}
+
+/// The product `out` on the tape, if it is one of floats.
+fn recorded<K: Numeric>(
+    out: Tensor<2, K>,
+    [values, dense]: [Tensor<2, K>; 2],
+    Epilogue { bias, relu }: Epilogue<K>,
+    saved: impl FnOnce([&Tensor<2>; 2]) -> Saved,
+) -> Tensor<2, K> {
+    let (Some(values), Some(dense)) = (as_float(&values), as_float(&dense)) else { return out };
+    let out = as_float(&out).expect("the kind of the values");
+    let saved = Saved { out: relu.then(|| out.clone()), ..saved([&values, &dense]) };
+    let [values, dense] = [values, dense].map(Erased::from);
+    let Some(bias) = bias.and_then(|bias| as_float(&bias)) else {
+        return from_float(record(out, [values, dense], saved, |saved, grad, needs| {
+            saved.backward(&saved.before_relu(grad), needs)
+        }));
+    };
+    from_float(record(out, [values, dense, Erased::from(bias)], saved, |saved, grad, [values, dense, bias]| {
+        let grad = saved.before_relu(grad);
+        let [d_values, d_dense] = saved.backward(&grad, [values, dense]);
+        [d_values, d_dense, bias.then(|| sum_dim(grad, 0).into())]
+    }))
+}
+
+/// What the backward pass of a product keeps: the shared pattern, and of each side what the gradient of the other
+/// needs.
+#[derive(Debug)]
+struct Saved {
+    by_col: Option<View>,
+    row_ids: Tensor<1, Int>,
+    col_ids: Tensor<1, Int>,
+    heads: usize,
+    /// Number of dense operands, which lie one below the other.
+    batch: usize,
+    values: Option<Tensor<2>>,
+    dense: Option<Tensor<2>>,
+    transposed: Option<Arc<TransposedValues>>,
+    /// The result, if ReLU made it.
+    out: Option<Tensor<2>>,
+}
+
+impl Saved {
+    /// Of one dense operand, with nothing after the product.
+    fn new([row_ids, col_ids]: [&Tensor<1, Int>; 2], by_col: Option<View>, [values, dense]: [&Tensor<2>; 2]) -> Self {
+        Self {
+            by_col,
+            row_ids: row_ids.clone(),
+            col_ids: col_ids.clone(),
+            heads: values.dims()[1],
+            batch: 1,
+            values: dense.is_tracked().then(|| values.clone().inner()),
+            dense: values.is_tracked().then(|| dense.clone().inner()),
+            transposed: None,
+            out: None,
+        }
+    }
+
+    /// The gradient of what ReLU took.
+    fn before_relu(&self, grad: Tensor<2>) -> Tensor<2> {
+        match &self.out {
+            Some(out) => policy::relu_backward(out, grad),
+            None => grad,
+        }
+    }
+
+    /// The gradients of the values and of the dense operand, as far as they are needed.
+    fn backward(&self, grad: &Tensor<2>, [values, dense]: [bool; 2]) -> [Option<Erased>; 2] {
+        let (heads, batch) = (self.heads, self.batch);
+        let aside = |tensor: &Tensor<2>| batch_to_features(tensor.clone(), heads, batch);
+        if let (Some(by_col), Some(own), Some(other)) = (&self.by_col, &self.values, &self.dense)
+            && values
+            && dense
+        {
+            let (d_values, d_dense) =
+                by_col.gradients(own, &aside(other), &aside(grad), [&self.row_ids, &self.col_ids]);
+            return [Some(d_values.into()), Some(features_to_batch(d_dense, heads, batch).into())];
+        }
+        let d_values = values.then(|| {
+            let dense = self.dense.as_ref().expect("saved where the values are tracked");
+            kernel::sddmm(&self.row_ids, &self.col_ids, aside(grad), aside(dense), heads).into()
+        });
+        let d_dense = dense.then(|| {
+            let values = self.values.as_ref().expect("saved where the dense side is tracked");
+            let by_col = self.by_col.as_ref().expect("saved with the values");
+            match self.transposed.as_ref().and_then(|transposed| by_col.transposed(transposed, values)) {
+                Some((by_col, values)) => by_col.times(&values, grad, batch),
+                None => by_col.times(values, grad, batch),
+            }
+            .into()
+        });
+        [d_values, d_dense]
+    }
+}
