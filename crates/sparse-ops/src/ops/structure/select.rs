@@ -252,9 +252,9 @@ fn take_slices<P: Pattern>(pattern: &P, axis: usize, shape: &[usize], index: &Te
     (made, Taken::Mapped(RowMap::new(element, nnz)))
 }
 
-/// Where runs start and how long they are. If the elements of a slice are `consecutive`, each index takes a run of them.
-/// Otherwise each element is taken by a run of the sorted index, and the order that sorts it comes first. `at` has the
-/// position of each element along the axis, which has `size`.
+/// Where runs start and how long they are. If the elements of a slice are `consecutive`, each index takes a run of
+/// them. Otherwise each element is taken by a run of the sorted index, and the order that sorts it comes first. `at`
+/// has the position of each element along the axis, which has `size`.
 fn runs(
     index: &Tensor<1, Int>,
     at: &Tensor<1, Int>,
