@@ -7,10 +7,9 @@ use super::csr::steps;
 use super::steps::{Apply, CHUNK, Keep};
 use crate::bits::OfBits;
 use crate::gather::pick;
-use crate::{Element, Index, Plain, memory::unwritten, par, simd};
+use crate::{Element, Index, Plain, memory::unwritten, par};
 use bytemuck::{cast_slice, cast_slice_mut};
 use core::ops::Range;
-use pulp::{Simd, WithSimd};
 
 /// An element-wise operation of two operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -125,7 +124,8 @@ impl<'a, T: Plain, I: Index> Side<'a, T, I> {
         };
         if block == 1 {
             let fill = self.fill.first().copied().unwrap_or_default();
-            simd::on_any(Pick { values: self.values, fill, map, out: &mut buffer[..map.len()] });
+            let in_range = pick(self.values, Some(fill), map, &mut buffer[..map.len()]);
+            assert!(in_range, "zip_rows: a map entry is out of range");
         } else if let [p] = map {
             return self.row(p.to_usize());
         } else {
@@ -136,24 +136,6 @@ impl<'a, T: Plain, I: Index> Side<'a, T, I> {
             }
         }
         &buffer[..map.len() * block]
-    }
-}
-
-/// Gathers single values, some of which may be missing, without branches.
-struct Pick<'a, T, I> {
-    values: &'a [T],
-    fill: T,
-    map: &'a [I],
-    out: &'a mut [T],
-}
-
-impl<T: Plain, I: Index> WithSimd for Pick<'_, T, I> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let in_range = pick(self.values, Some(self.fill), self.map, self.out);
-        assert!(in_range, "zip_rows: a map entry is out of range");
     }
 }
 

@@ -5,8 +5,7 @@ use crate::gather::{BLOCK, pick};
 use crate::memory::zeroed;
 use crate::par::{each, even, for_pieces, split_mut};
 use crate::source::{Source, WRITES_AHEAD, prefetch_row};
-use crate::{Index, Plain, simd};
-use pulp::{Simd, WithSimd};
+use crate::{Index, Plain};
 
 /// Bytes of a page of memory on most systems. A wrong number costs time only.
 const PAGE: usize = 4096;
@@ -38,30 +37,13 @@ pub fn move_rows<T: Plain, I: Index>(values: &[T], block: usize, fill: &[T], map
 /// [`move_rows`] for blocks of one element.
 fn move_singles<T: Plain, I: Index>(values: &[T], fill: &[T], map: &[I], out: &mut [T]) {
     for_pieces(&even(map.len(), 1), out, &|r| r.len(), &|range, out| {
-        simd::on_any(Singles { values, fill: fill.first(), map: &map[range], out });
-    });
-}
-
-struct Singles<'a, T, I> {
-    values: &'a [T],
-    fill: Option<&'a T>,
-    map: &'a [I],
-    out: &'a mut [T],
-}
-
-impl<T: Plain, I: Index> WithSimd for Singles<'_, T, I> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { values, fill, map, out } = self;
-        for (map, out) in map.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
-            if !pick(values, fill.copied(), map, out) {
+        for (map, out) in map[range].chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
+            if !pick(values, fill.first().copied(), map, out) {
                 // Panics at the entry that is out of range.
-                move_piece(values, fill, map, out);
+                move_piece(values, fill.first(), map, out);
             }
         }
-    }
+    });
 }
 
 /// [`move_rows`] for blocks of `N` elements.
