@@ -4,9 +4,9 @@
 use burn::tensor::Device;
 use burn::tensor::{DType, Int, Tensor, TensorData};
 use sparse_core::dynamic::Ids;
-use sparse_ops::Kind;
-use sparse_ops::extend::{Exact, RowMap, index_dtype_for, index_tensor, read_data, read_rows};
+use sparse_ops::extend::{Exact, Parts, RowMap, index_below, index_dtype_for, index_tensor, read_data, read_rows};
 use sparse_ops::pattern::CsrPattern;
+use sparse_ops::{CsrTensor, Kind};
 
 /// The index arrays of a CSR matrix, read from the device.
 pub(super) struct HostRows {
@@ -58,6 +58,18 @@ pub(super) fn take<const D: usize, K: Kind>(x: Tensor<D, K>, ids: &Tensor<1, Int
     shape[0] = ids.dims()[0];
     let map = RowMap::new(index_tensor(ids.clone(), index_dtype_for(rows.max(shape[0]))), rows);
     read_rows(x.reshape(Exact([rows, block])), &map).reshape(Exact(shape))
+}
+
+/// The stored elements of a matrix at ascending positions. `rows` are those of its pattern.
+pub(super) fn keep<K: Kind>(matrix: &CsrTensor<2, K>, rows: &HostRows, positions: &[usize]) -> CsrTensor<2, K> {
+    let ([count, columns], device) = (matrix.dims(), matrix.device());
+    let (ptr, idx) = (rows.ptr(), rows.idx());
+    let row_ptr: Vec<usize> = (0..=count).map(|row| positions.partition_point(|&at| at < ptr.at(row))).collect();
+    let col_idx: Vec<usize> = positions.iter().map(|&at| idx.at(at)).collect();
+    let row_ptr = index_below(&row_ptr, positions.len() + 1, &device);
+    let pattern = CsrPattern::new_unchecked(row_ptr, index_below(&col_idx, columns, &device), &[count, columns]);
+    let values = take(matrix.rows().clone(), &index_below(positions, matrix.nnz(), &device));
+    CsrTensor::from_parts(pattern, values, vec![], matrix.fill().clone())
 }
 
 /// Ids in the form that the host algorithms take.

@@ -5,7 +5,7 @@ use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Exact, check_ids, index_below, read_data, sum_dim, wide};
-use sparse_ops::ops::IndexPlan;
+use sparse_ops::ops::{IndexPlan, Reduce};
 use sparse_ops::{Result, SparseError};
 
 /// Some nodes with their classes: what a classifier of nodes is trained on, or measured on.
@@ -124,9 +124,33 @@ impl LabelledNodes {
         Ok(right as f64 / self.len() as f64)
     }
 
+    pub(super) fn classes(&self) -> usize {
+        self.classes
+    }
+
+    /// `x` `[N, classes]` with a 1 at the class of each node, and zeros in the rest of its row.
+    pub(super) fn put_classes(&self, op: &'static str, x: Tensor<2>) -> Result<Tensor<2>> {
+        self.check(op, x.dims())?;
+        let size = self.len() * self.classes;
+        let options = (&x.device(), x.dtype());
+        let (zeros, ones) = (Tensor::<1>::zeros([size], options), Tensor::<1>::ones([self.len()], options));
+        let hot = self.chosen.try_put(zeros, 0, ones, Reduce::Amax, true)?;
+        self.put_rows(x, hot.reshape(Exact([self.len(), self.classes])))
+    }
+
+    /// `x` `[N, classes]` with other rows of the nodes.
+    pub(super) fn put_rows(&self, x: Tensor<2>, rows: Tensor<2>) -> Result<Tensor<2>> {
+        self.nodes.try_put(x, 0, rows, Reduce::Amax, false)
+    }
+
     /// The rows of the nodes.
-    fn rows(&self, op: &'static str, logits: Tensor<2>) -> Result<Tensor<2>> {
-        let (dims, expected) = (logits.dims(), [self.nodes.size(), self.classes]);
+    pub(super) fn rows(&self, op: &'static str, logits: Tensor<2>) -> Result<Tensor<2>> {
+        self.check(op, logits.dims())?;
+        self.nodes.try_select(logits, 0)
+    }
+
+    fn check(&self, op: &'static str, dims: [usize; 2]) -> Result<()> {
+        let expected = [self.nodes.size(), self.classes];
         if dims != expected {
             let rule = "the logits {left} must have a row for each node and a column for each class, {right}";
             return Err(SparseError::shape_mismatch(op, rule, dims, expected));
@@ -134,6 +158,6 @@ impl LabelledNodes {
         if self.is_empty() {
             return Err(SparseError::empty_input(op, "there must be at least one node, got none"));
         }
-        self.nodes.try_select(logits, 0)
+        Ok(())
     }
 }

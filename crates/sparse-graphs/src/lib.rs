@@ -6,17 +6,24 @@
 //!   `NeighborDataLoader` (feature `dataset`) gives their batches to burn-train.
 //! - Larger than memory: `MappedGraph` and `FeatureStore` (feature `mmap`), or any [`GraphStore`].
 //! - Many small graphs: [`GraphBatch`]. Sets: [`random_split`], [`random_edge_split`], [`Labels`], [`LabelledNodes`].
-//! - Transforms: [`to_undirected`], [`one_hot_degree`], [`normalize_features`], [`knn_graph`]. Self loops and degrees
-//!   are methods of [`SparseTensor`](sparse_ops::SparseTensor).
-//! - Algorithms: [`connected_components`], [`bfs_levels`], [`pagerank`], [`triangle_counts`], [`Reordering`].
-//! - Words as columns: [`FeatureHasher`]. How well scores rank: [`roc_auc`], [`hits_at_k`], [`recall_at_k`].
+//! - Transforms: [`to_undirected`], [`one_hot_degree`], [`normalize_features`], [`knn_graph`], [`dropout_edge`],
+//!   [`dropout_node`]. Self loops and degrees are methods of [`SparseTensor`](sparse_ops::SparseTensor).
+//! - Algorithms: [`connected_components`], [`bfs_levels`], [`pagerank`], [`triangle_counts`], [`Reordering`],
+//!   [`random_walk_encoding`]; [`label_propagation`], [`correct_predictions`], [`smooth_predictions`].
+//! - Words as columns: [`FeatureHasher`].
+//! - Measures: of examples [`roc_auc`], [`average_precision`], [`hits_at_k`]; of the items of users [`recall_at_k`],
+//!   [`map_at_k`], [`mrr_at_k`], [`ndcg_at_k`]; of classes and clusters [`f1_score`],
+//!   [`normalized_mutual_information`], [`adjusted_rand_index`].
 //!
 //! Everything random takes a seed, and gives the same bits for any number of threads.
 //!
 //! This is the crate `sparse-graphs`, which `sparse-tensor` has as `data` with the feature `data`.
 
+mod agreement;
 mod algorithms;
+mod augment;
 mod batch;
+mod encoding;
 mod folder;
 mod graph;
 mod hashing;
@@ -34,17 +41,25 @@ pub mod parts;
 mod pickle;
 mod planetoid;
 mod points;
+mod propagation;
+mod ranked;
 mod reordering;
 pub(crate) mod sampling;
 mod sbm;
 mod split;
 mod transform;
 
+pub use agreement::{
+    F1Average, adjusted_rand_index, f1_score, normalized_mutual_information, try_adjusted_rand_index, try_f1_score,
+    try_normalized_mutual_information,
+};
 pub use algorithms::{
     Components, Connection, bfs_levels, connected_components, triangle_counts, try_bfs_levels,
     try_connected_components, try_triangle_counts,
 };
+pub use augment::{dropout_edge, dropout_node, try_dropout_edge, try_dropout_node};
 pub use batch::GraphBatch;
+pub use encoding::{random_walk_encoding, try_random_walk_encoding};
 pub use folder::{read_folder, read_folder_with};
 pub use graph::{Graph, Splits};
 pub use hashing::FeatureHasher;
@@ -53,11 +68,18 @@ pub use labelled::LabelledNodes;
 pub use labels::Labels;
 #[cfg(feature = "mmap")]
 pub use mapped::{features::FeatureStore, graph::MappedGraph};
-pub use metrics::{hits_at_k, recall_at_k, roc_auc, try_hits_at_k, try_recall_at_k, try_roc_auc};
+pub use metrics::{average_precision, hits_at_k, roc_auc, try_average_precision, try_hits_at_k, try_roc_auc};
 pub use ogb::{OgbGraph, OgbOptions, read_ogb, read_ogb_with};
 pub use pagerank::{PageRankConfig, pagerank, try_pagerank};
 pub use planetoid::{read_planetoid, read_planetoid_with};
 pub use points::{knn_graph, radius_graph, try_knn_graph, try_radius_graph};
+pub use propagation::{
+    correct_predictions, label_propagation, smooth_predictions, try_correct_predictions, try_label_propagation,
+    try_smooth_predictions,
+};
+pub use ranked::{
+    map_at_k, mrr_at_k, ndcg_at_k, recall_at_k, try_map_at_k, try_mrr_at_k, try_ndcg_at_k, try_recall_at_k,
+};
 pub use reordering::Reordering;
 pub use sampling::cluster::ClusterPartition;
 #[cfg(feature = "dataset")]

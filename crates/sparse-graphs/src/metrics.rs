@@ -1,10 +1,9 @@
-//! How well scores rank: links, and items of users.
+//! How well scores tell positive examples from negative ones.
 
-use super::host::HostRows;
 use burn::tensor::{Int, Tensor};
 use sparse_macros::or_panic;
 use sparse_ops::extend::read_data;
-use sparse_ops::{CsrTensor, Kind, Result, SparseError};
+use sparse_ops::{Result, SparseError};
 
 /// The area under the ROC curve: the probability that a positive example has a higher score than a negative one.
 ///
@@ -33,18 +32,48 @@ use sparse_ops::{CsrTensor, Kind, Result, SparseError};
 pub fn try_roc_auc(labels: Tensor<1, Int>, scores: Tensor<1>) -> Result<f64> {
     let examples = Examples::read("roc_auc", labels, scores)?;
     let sizes = (examples.positives.len() as f64, examples.negatives.len() as f64);
-    let mut all: Vec<(f64, bool)> = examples.positives.into_iter().map(|score| (score, true)).collect();
-    all.extend(examples.negatives.into_iter().map(|score| (score, false)));
-    all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let (mut below, mut wins) = (0usize, 0.0);
-    // -0 and 0 are one score, which `total_cmp` puts side by side.
-    for tied in all.chunk_by(|a, b| a.0 == b.0) {
-        let positive = tied.iter().filter(|(_, positive)| *positive).count();
-        let negative = tied.len() - positive;
-        wins += positive as f64 * (below as f64 + negative as f64 / 2.0);
+    let (mut below, mut wins) = (0.0, 0.0);
+    for [positive, negative] in examples.tied() {
+        wins += positive * (below + negative / 2.0);
         below += negative;
     }
     Ok(wins / sizes.0 / sizes.1)
+}
+
+/// The mean over the positive examples of the precision at their score: the area under the curve of precision and
+/// recall, in steps. A measure for few positives among many.
+///
+/// `labels` and `scores` are those of [`roc_auc`]. `sum_n (R_n - R_(n-1)) P_n` over the distinct scores, from the
+/// highest: `P_n` is the share of positives among the examples that score as high, and `R_n` the share of the positives
+/// that do. The share of positives is chance. Reads both to the host. Cost: a sort of `N` scores. (scikit-learn's
+/// `average_precision_score`, which gives 0 without positives, and 1 without negatives.)
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::data::average_precision;
+///
+/// let device = Device::flex();
+/// let labels = Tensor::from_ints([0, 1, 1, 0, 1], &device);
+/// let scores = Tensor::from_floats([0.5, 0.6, 0.9, 0.8, 0.7], &device);
+/// // The positives are first, third and fourth.
+/// let expected = (1.0 / 1.0 + 2.0 / 3.0 + 3.0 / 4.0) / 3.0;
+/// assert!((average_precision(labels, scores) - expected).abs() < 1e-12);
+/// ```
+///
+/// # Errors
+///
+/// As [`try_roc_auc`].
+#[or_panic]
+pub fn try_average_precision(labels: Tensor<1, Int>, scores: Tensor<1>) -> Result<f64> {
+    let examples = Examples::read("average_precision", labels, scores)?;
+    let count = examples.positives.len() as f64;
+    let (mut found, mut above, mut sum) = (0.0, 0.0, 0.0);
+    for [positive, negative] in examples.tied().into_iter().rev() {
+        found += positive;
+        above += positive + negative;
+        sum += positive * found / above;
+    }
+    Ok(sum / count)
 }
 
 /// The share of the positive examples with a higher score than the `k`-th best of the negative ones.
@@ -81,78 +110,7 @@ pub fn try_hits_at_k(labels: Tensor<1, Int>, scores: Tensor<1>, k: usize) -> Res
     Ok(hits as f64 / positives.len() as f64)
 }
 
-/// Recall at `k`: of the items that are right for a user, the share among the `k` with the highest scores; the mean
-/// over users.
-///
-/// `scores` `[users, items]` has a score for each item, and `relevant` `[users, items]` stores the items that are
-/// right. Items that `known` stores are not offered: what the model was trained on. Users without a relevant item are
-/// left out. Of equal scores the first item wins. Reads the scores and the patterns to the host; values do not matter.
-/// Cost: `O(users * items)`. (PyG's `LinkPredRecall`.)
-///
-/// ```
-/// use burn::tensor::{Device, Tensor};
-/// use sparse_tensor::{CsrTensor, data::recall_at_k};
-///
-/// let device = Device::flex();
-/// let scores = Tensor::<2>::from_floats([[0.9, 0.8, 0.1, 0.2], [0.1, 0.2, 0.3, 0.4]], &device);
-/// let relevant = CsrTensor::<2>::from_rows(&[vec![(1, 1.0), (2, 1.0)], vec![]], 4, &device).unwrap();
-/// assert_eq!(recall_at_k(scores.clone(), &relevant, None, 2), 0.5); // user 0 is offered 0 and 1
-/// let known = CsrTensor::<2>::from_rows(&[vec![(0, 1.0), (3, 1.0)], vec![]], 4, &device).unwrap();
-/// assert_eq!(recall_at_k(scores, &relevant, Some(&known), 2), 1.0); // 1 and 2
-/// ```
-///
-/// # Errors
-///
-/// `shape_mismatch` if the shapes differ; `empty_input` if no user has a relevant item; `invalid` for a score that is
-/// NaN, or a `k` of 0.
-#[or_panic]
-pub fn try_recall_at_k<K: Kind>(
-    scores: Tensor<2>,
-    relevant: &CsrTensor<2, K>,
-    known: Option<&CsrTensor<2, K>>,
-    k: usize,
-) -> Result<f64> {
-    const OP: &str = "recall_at_k";
-    check_k(OP, k)?;
-    let shape = scores.dims();
-    for other in [Some(relevant), known].into_iter().flatten() {
-        if other.dims() != shape {
-            let rule = "the scores {left} must have a row for each user and a column for each item, as {right}";
-            return Err(SparseError::shape_mismatch(OP, rule, shape, other.dims()));
-        }
-    }
-    let [users, items] = shape;
-    let (relevant, known) = (HostRows::of(relevant.pattern()), known.map(|known| HostRows::of(known.pattern())));
-    if relevant.idx().is_empty() {
-        return Err(SparseError::empty_input(OP, "a user must have a relevant item, got none"));
-    }
-    let scores = read(OP, "the scores", scores.reshape([users * items]))?;
-    // In the row of a user: items that are right, and items that are not offered.
-    let (mut right, mut hidden) = (vec![usize::MAX; items], vec![usize::MAX; items]);
-    let (mut sum, mut counted) = (0.0, 0usize);
-    for (user, scores) in scores.chunks_exact(items).enumerate() {
-        let range = |rows: &HostRows| rows.ptr().at(user)..rows.ptr().at(user + 1);
-        let own = range(&relevant);
-        if own.is_empty() {
-            continue;
-        }
-        let count = own.len();
-        own.for_each(|at| right[relevant.idx().at(at)] = user);
-        if let Some(known) = &known {
-            range(known).for_each(|at| hidden[known.idx().at(at)] = user);
-        }
-        let mut offered: Vec<usize> = (0..items).filter(|&item| hidden[item] != user).collect();
-        if k < offered.len() {
-            offered.select_nth_unstable_by(k, |&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
-            offered.truncate(k);
-        }
-        sum += offered.iter().filter(|&&item| right[item] == user).count() as f64 / count as f64;
-        counted += 1;
-    }
-    Ok(sum / counted as f64)
-}
-
-fn check_k(op: &'static str, k: usize) -> Result<()> {
+pub(super) fn check_k(op: &'static str, k: usize) -> Result<()> {
     if k == 0 { Err(SparseError::invalid(op, "k must be at least 1, got 0")) } else { Ok(()) }
 }
 
@@ -187,10 +145,21 @@ impl Examples {
         }
         Ok(examples)
     }
+
+    /// How many positive and negative examples have each score, from the lowest.
+    fn tied(self) -> Vec<[f64; 2]> {
+        let mut all: Vec<(f64, bool)> = self.positives.into_iter().map(|score| (score, true)).collect();
+        all.extend(self.negatives.into_iter().map(|score| (score, false)));
+        all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        // -0 and 0 are one score, which `total_cmp` puts side by side.
+        let groups = all.chunk_by(|a, b| a.0 == b.0);
+        let count = |tied: &[(f64, bool)], kind| tied.iter().filter(|&&(_, positive)| positive == kind).count() as f64;
+        groups.map(|tied| [count(tied, true), count(tied, false)]).collect()
+    }
 }
 
 /// Scores on the host, where -0 is 0. NaN has no rank.
-fn read(op: &'static str, what: &'static str, scores: Tensor<1>) -> Result<Vec<f64>> {
+pub(super) fn read(op: &'static str, what: &'static str, scores: Tensor<1>) -> Result<Vec<f64>> {
     let scores = read_data(scores.inner()).convert::<f64>();
     let scores: Vec<f64> = scores.iter::<f64>().map(|score| score + 0.0).collect();
     match scores.iter().position(|score| score.is_nan()) {

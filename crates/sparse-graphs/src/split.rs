@@ -1,13 +1,12 @@
 //! Random splits into training, validation and test sets.
 
 use super::graph::Splits;
-use super::host::{HostRows, take};
+use super::host::{HostRows, keep};
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
-use sparse_ops::extend::{Exact, Parts, check_ids, check_square, index_below};
-use sparse_ops::pattern::CsrPattern;
+use sparse_ops::extend::{Exact, check_ids, check_square, index_below};
 use sparse_ops::{CsrTensor, Result, SparseError};
 use std::collections::HashMap;
 
@@ -153,19 +152,7 @@ pub fn random_edge_split(
         let mirror = mirror.map(|at| reverse(&ends[at]).unwrap_or(at));
         sorted(own.chain(mirror).collect())
     };
-    let part = |positions: Vec<usize>| {
-        let mut row_ptr = vec![0usize; nodes + 1];
-        positions.iter().for_each(|&at| row_ptr[ends[at].0 + 1] += 1);
-        for row in 0..nodes {
-            row_ptr[row + 1] += row_ptr[row];
-        }
-        let nnz = positions.len();
-        let cols: Vec<usize> = positions.iter().map(|&at| ends[at].1).collect();
-        let row_ptr = index_below(&row_ptr, nnz + 1, &device);
-        let pattern = CsrPattern::new_unchecked(row_ptr, index_below(&cols, nodes, &device), &[nodes, nodes]);
-        let values = take(adjacency.rows().clone(), &index_below(&positions, ends.len(), &device));
-        CsrTensor::from_parts(pattern, values, vec![], adjacency.fill().clone())
-    };
+    let part = |positions: Vec<usize>| keep(adjacency, &rows, &positions);
     let list = |positions: &[usize]| {
         let both = positions.iter().map(|&at| ends[at].0).chain(positions.iter().map(|&at| ends[at].1));
         index_below(&both.collect::<Vec<_>>(), nodes, &device).reshape(Exact([2, positions.len()]))

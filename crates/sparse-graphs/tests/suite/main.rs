@@ -2,13 +2,16 @@
 #![allow(deprecated)] // NdArray is, and is tested all the same.
 
 mod algorithms;
+mod cases;
 mod data;
 #[cfg(feature = "dataset")]
 mod data_loader;
 mod labelled;
 mod links;
 mod mapped;
+mod measures;
 mod partition;
 mod ranking;
 mod raw_graphs;
 mod sampling;
+mod spread;

@@ -43,6 +43,7 @@ fn a_perfect_ranking_is_1() {
     let scores = || Tensor::<1>::from_data([-3.0f32, 1.0, 0.5, 0.75, 2.0], (&Device::flex(), DType::F16));
     assert_eq!(roc_auc(labels(), scores()), 1.0);
     assert_eq!(roc_auc(labels(), scores().neg()), 0.0);
+    assert_eq!(average_precision(labels(), scores()), 1.0);
     assert_eq!(hits_at_k(labels(), scores(), 1), 1.0);
 }
 
@@ -50,6 +51,7 @@ fn a_perfect_ranking_is_1() {
 fn labels_are_0_or_1_and_of_both() {
     for refused in [
         |labels, scores| try_roc_auc(labels, scores),
+        |labels, scores| try_average_precision(labels, scores),
         |labels: Tensor<1, Int>, scores: Tensor<1>| try_hits_at_k(labels, scores, 1),
     ] {
         let told = |labels: &[i32], scores: &[f32]| {
