@@ -17,6 +17,7 @@
 //! | on all cores | [`dropout`], [`elu`], [`leaky_relu`], and [`sparse_dropout`] of stored values |
 //! | adjacencies | [`symmetric_normalization`], [`gcn_normalization`], [`row_normalization`] |
 //! | links | [`NodePairs`], [`dot_decoder`], [`MlpDecoder`], [`negative_sampling`] |
+//! | edges of several kinds | [`KnowledgeEmbedding`] of [`Triples`] by a [`TripleScore`], [`TripleRanks`] |
 //! | coarser graphs | [`TopKPool`] |
 //! | lists of ids | [`EmbeddingBag`] |
 //! | Burn's `Linear` on sparse rows | [`sparse_input_linear`] |
@@ -40,6 +41,7 @@ pub(crate) mod gin;
 pub(crate) mod graph_norm;
 pub(crate) mod input_linear;
 pub(crate) mod jumping;
+pub(crate) mod knowledge;
 pub(crate) mod link;
 pub(crate) mod message_passing;
 pub(crate) mod mlp;
@@ -66,6 +68,10 @@ pub use gin::{GinConv, GinConvConfig};
 pub use graph_norm::{GraphNorm, GraphNormConfig};
 pub use input_linear::{sparse_input_linear, try_sparse_input_linear};
 pub use jumping::{Jump, JumpingKnowledge, JumpingKnowledgeConfig};
+pub use knowledge::ranks::{Missing, TripleRanks};
+pub use knowledge::score::TripleScore;
+pub use knowledge::triples::Triples;
+pub use knowledge::{KnowledgeEmbedding, KnowledgeEmbeddingConfig};
 pub use link::{Combine, MlpDecoder, MlpDecoderConfig, NodePairs, dot_decoder, try_dot_decoder};
 pub use message_passing::{Edges, MessagePassing};
 pub use mlp::{Mlp, MlpConfig, NodeNetwork};

@@ -1,4 +1,4 @@
-//! A case of PyTorch Geometric: `tests/cases/layers/make.py` says what is in it.
+//! A case of PyTorch Geometric: `make.py` in `tests/cases/layers` or `tests/cases/graphs` says what is in it.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::optim::{GradientsParams, SgdConfig};
@@ -22,9 +22,15 @@ pub struct Inputs {
     pub graphs: Vec<CsrTensor<2>>,
     tensors: BTreeMap<String, TensorData>,
     leaves: BTreeMap<String, Tensor<1>>,
+    ints: Value,
 }
 
 impl Inputs {
+    /// Ids of a case, which are no leaves.
+    pub fn ints<const D: usize>(&self, name: &str) -> Tensor<D, Int> {
+        Tensor::from_data(data(&self.ints[name]).convert::<i64>(), &Device::flex())
+    }
+
     pub fn graph(&self) -> &CsrTensor<2> {
         &self.graphs[0]
     }
@@ -40,7 +46,7 @@ impl Inputs {
     }
 }
 
-fn data(value: &Value) -> TensorData {
+pub fn data(value: &Value) -> TensorData {
     let numbers = |key: &str| value[key].as_array().expect("a list").iter();
     let shape: Vec<usize> = numbers("shape").map(|size| size.as_u64().expect("a size") as usize).collect();
     TensorData::new(numbers("data").map(|x| x.as_f64().expect("a number")).collect::<Vec<f64>>(), shape)
@@ -65,9 +71,9 @@ pub fn plan(ids: &[i64], graphs: usize) -> IndexPlan {
     IndexPlan::new(Tensor::from_data(TensorData::new(ids.to_vec(), [ids.len()]), &Device::flex()), graphs).unwrap()
 }
 
-fn find(id: &str) -> Value {
-    let path = sparse_dev::path("tests/cases/layers/layers.jsonl");
-    let lines = std::fs::read_to_string(path).unwrap();
+pub fn find(id: &str) -> Value {
+    let files = ["tests/cases/layers/layers.jsonl", "tests/cases/graphs/graphs.jsonl"].map(sparse_dev::path);
+    let lines = files.map(|path| std::fs::read_to_string(path).unwrap()).concat();
     let line = lines.lines().find(|line| line.starts_with(&format!("{{\"id\":\"{id}\",")));
     serde_json::from_str(line.unwrap_or_else(|| panic!("no case {id}"))).unwrap()
 }
@@ -187,7 +193,7 @@ pub fn check_in<M: Module>(
     };
     let leaves = tensors.iter().map(|(key, x)| (key.clone(), leaf(x))).collect();
     let graphs = case["graphs"].as_array().unwrap().iter().map(|value| graph(value, &device, dtype)).collect();
-    let inputs = Inputs { graphs, tensors, leaves };
+    let inputs = Inputs { graphs, tensors, leaves, ints: case["ints"].clone() };
     let goal = data(&case["goal"]);
     let loss = |out: Tensor<2>| {
         let goal = Tensor::<2>::from_data(goal.clone(), (&device, dtype));

@@ -4,5 +4,6 @@ mod attention;
 mod case;
 mod convolutions;
 mod errors;
+mod knowledge;
 mod links;
 mod readouts;
