@@ -190,7 +190,7 @@ pub fn one(
 fn on_tape(operation: &str, draw: &Draw) -> bool {
     match operation {
         // Without the fill, or in some draws with another: it may be all that was on the tape.
-        "values" | "to_dense_or" | "softmax" | "log_softmax" | "stored_cumsum" => {
+        "values" | "to_dense_or" | "softmax" | "log_softmax" | "Stored::cumsum" => {
             draw.leaves.iter().any(|leaf| leaf.name.starts_with("values"))
         }
         // What these replace may be.
