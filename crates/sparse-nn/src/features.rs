@@ -1,39 +1,12 @@
 //! Features of nodes, dense or sparse, and what layers check about them.
 
-use burn::config::Config;
+use super::aggregation::{Aggregate, Aggregator};
 use burn::module::Param;
 use burn::nn::{Initializer, Linear};
 use burn::tensor::{Device, Tensor};
-use sparse_ops::extend::{Parts, add_bias, linear, same_elements};
+use sparse_ops::extend::{Parts, add_bias, expand, linear, read_at, same_elements};
 use sparse_ops::ops::{Epilogue, Reduce};
 use sparse_ops::{CsrTensor, Result, SparseError};
-
-/// How the messages of a node's neighbours become one.
-#[derive(Config, Debug, Copy, PartialEq, Eq)]
-pub enum Aggregation {
-    /// Their sum.
-    Add,
-    /// Their mean; 0 for a node without neighbours.
-    Mean,
-    /// The largest of each feature; 0 for a node without neighbours. Gradients of ties are shared evenly.
-    Max,
-}
-
-impl Aggregation {
-    /// The reduction of [`matmul_reduce`](sparse_ops::SparseTensor::matmul_reduce).
-    pub fn reduce(self) -> Reduce {
-        match self {
-            Self::Add => Reduce::Add,
-            Self::Mean => Reduce::Mean,
-            Self::Max => Reduce::Amax,
-        }
-    }
-
-    /// Whether a linear map may come before the aggregation or after it.
-    fn is_linear(self) -> bool {
-        self != Self::Max
-    }
-}
 
 /// The features of nodes, one row for each.
 #[derive(Clone)]
@@ -117,16 +90,27 @@ pub(super) fn aggregated(
     adjacency: &CsrTensor<2>,
     x: &Features<'_>,
     weight: Tensor<2>,
-    aggregation: Aggregation,
+    aggregator: &Aggregator,
 ) -> Result<Tensor<2>> {
-    let ([d_input, d_output], reduce) = (weight.dims(), aggregation.reduce());
-    match x {
-        Features::Dense(x) if !aggregation.is_linear() || d_output > d_input => {
-            Features::Dense(adjacency.try_matmul_reduce(x.clone(), reduce)?).times(op, weight)
+    let ([d_input, d_output], reduce) = (weight.dims(), aggregator.reduce());
+    let linear = reduce.filter(|reduce| matches!(reduce, Reduce::Add | Reduce::Mean));
+    let rows = match (x, linear) {
+        (x, Some(reduce)) if d_output <= d_input || matches!(x, Features::Sparse(_)) => {
+            return adjacency.try_matmul_reduce(x.times(op, weight)?, reduce);
         }
-        x if aggregation.is_linear() => adjacency.try_matmul_reduce(x.times(op, weight)?, reduce),
-        _ => Err(SparseError::invalid(op, "use to_dense and forward: max needs dense features")),
-    }
+        (Features::Dense(x), _) => match reduce {
+            Some(reduce) => adjacency.try_matmul_reduce(x.clone(), reduce)?,
+            None => {
+                let (pattern, weights) = (adjacency.pattern(), adjacency.rows().clone());
+                let messages = read_at(pattern, 1, x.clone());
+                aggregator.aggregate(pattern, expand(weights, messages.dims()) * messages)?
+            }
+        },
+        (Features::Sparse(_), _) => {
+            return Err(SparseError::invalid(op, "use to_dense and forward: sparse features have sums and means only"));
+        }
+    };
+    Features::Dense(rows).times(op, weight)
 }
 
 /// Adds a bias to every row.

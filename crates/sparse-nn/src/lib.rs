@@ -11,7 +11,7 @@
 //! |---|---|
 //! | convolutions | [`GcnConv`], [`SageConv`], [`GinConv`], [`ChebConv`], [`RgcnConv`], [`Appnp`] |
 //! | attention | [`GatConv`], [`Gatv2Conv`], [`TransformerConv`] |
-//! | of your own | [`MessagePassing`], [`Edges`] |
+//! | of your own | [`MessagePassing`], [`Edges`], [`Aggregator`] |
 //! | readouts | [`global_add_pool`], [`global_mean_pool`], [`global_max_pool`], [`global_attention_pool`] |
 //! | between layers | [`GraphNorm`], [`JumpingKnowledge`], [`Mlp`], Burn's norms |
 //! | on all cores | [`dropout`], [`elu`], [`leaky_relu`], and [`sparse_dropout`] of stored values |
@@ -27,6 +27,7 @@
 //! This is the crate `sparse-nn`, which `sparse-tensor` has as `nn` with the feature `nn`.
 
 pub(crate) mod activation;
+pub(crate) mod aggregation;
 pub(crate) mod appnp;
 pub(crate) mod attention;
 pub(crate) mod cheb;
@@ -50,17 +51,18 @@ pub(crate) mod normalization;
 pub(crate) mod pooling;
 pub(crate) mod rgcn;
 pub(crate) mod sage;
+pub(crate) mod segments;
 pub(crate) mod sparse_linear;
 pub(crate) mod table;
 pub(crate) mod top_k;
 pub(crate) mod transformer;
 
 pub use activation::{elu, leaky_relu};
+pub use aggregation::{Aggregate, Aggregation, Aggregator, AggregatorPart, Coefficient};
 pub use appnp::{Appnp, AppnpConfig};
 pub use cheb::{ChebConv, ChebConvConfig, Laplacian};
 pub use dropout::{dropout, sparse_dropout, try_sparse_dropout};
 pub use embedding_bag::{BagMode, Bags, EmbeddingBag, EmbeddingBagConfig};
-pub use features::Aggregation;
 pub use gat::{GatConv, GatConvConfig};
 pub use gatv2::{Gatv2Conv, Gatv2ConvConfig};
 pub use gcn::{GcnConv, GcnConvConfig};

@@ -1,8 +1,9 @@
 //! Message passing: what layers of one's own are made of.
 
+use super::aggregation::Aggregate;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Parts, read_at, reduce_rows, same_elements};
+use sparse_ops::extend::{Parts, read_at, same_elements};
 use sparse_ops::ops::Reduce;
 use sparse_ops::pattern::CsrPattern;
 use sparse_ops::{CsrTensor, Fill, Result, SparseError, SparseTensor};
@@ -219,24 +220,21 @@ impl<'a> Edges<'a> {
         Ok(edge_softmax(self.adjacency.pattern(), scores)?.rows().clone())
     }
 
-    /// `out[i] = reduce` of the messages `[nnz, F]` of the edges to target `i`, `[M, F]`; 0 where there are none.
+    /// The messages `[nnz, F]` of the edges to each target as one row, `[M, F']`: by a [`Reduce`] (add, mul, mean, amax
+    /// or amin), an [`Aggregator`](super::Aggregator), or a type of your own. A target without edges gets 0.
     ///
-    /// `reduce` is add, mul, mean, amax or amin. Gradients are those of
-    /// [`put_along_axis`](sparse_ops::ops::put_along_axis()).
+    /// Gradients of a [`Reduce`] are those of [`put_along_axis`](sparse_ops::ops::put_along_axis()).
     ///
     /// # Errors
     ///
     /// `length_mismatch` if there is not one message for each edge; `invalid` for [`Reduce::Assign`];
-    /// `dtype_mismatch`, `device_mismatch`.
+    /// `dtype_mismatch`, `device_mismatch`; those of the aggregation.
     #[or_panic]
-    pub fn try_aggregate(&self, messages: Tensor<2>, reduce: Reduce) -> Result<Tensor<2>> {
+    pub fn try_aggregate(&self, messages: Tensor<2>, how: impl Aggregate) -> Result<Tensor<2>> {
         const OP: &str = "Edges::aggregate";
         check_edges(OP, self.adjacency, "the messages", &messages)?;
         same_elements(OP, self.adjacency.rows(), &messages)?;
-        if reduce == Reduce::Assign {
-            return Err(SparseError::invalid(OP, "reduce must be add, mul, mean, amax or amin, got assign"));
-        }
-        Ok(reduce_rows(self.adjacency.pattern(), messages, reduce))
+        how.aggregate(self.adjacency.pattern(), messages)
     }
 }
 

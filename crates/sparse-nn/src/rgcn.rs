@@ -1,6 +1,7 @@
 //! Relational graph convolution.
 
-use super::features::{Aggregation, Features, aggregated, glorot, with_bias, zeros};
+use super::aggregation::{Aggregation, Aggregator};
+use super::features::{Features, aggregated, glorot, with_bias, zeros};
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
@@ -54,7 +55,7 @@ pub struct RgcnConvConfig {
 /// ```
 #[derive(Module, Debug)]
 pub struct RgcnConv {
-    /// `W_r` or `V_b`: `[relations or bases, d_input, d_output]`.
+    /// `W_r` or `V_b`: `[relations or bases, d_input, d_output]`, where several aggregations have more inputs.
     pub weight: Param<Tensor<3>>,
     /// `C`, `[relations, bases]`, if there are bases.
     pub combination: Option<Param<Tensor<2>>>,
@@ -63,8 +64,9 @@ pub struct RgcnConv {
     /// `[d_output]`.
     pub bias: Option<Param<Tensor<1>>>,
     relations: usize,
-    #[module(skip)]
-    aggregation: Aggregation,
+    /// How the neighbours of one relation are aggregated.
+    pub aggregator: Aggregator,
+    d_input: usize,
 }
 
 impl RgcnConvConfig {
@@ -82,14 +84,16 @@ impl RgcnConvConfig {
             return Err(SparseError::invalid(OP, message));
         }
         let (fans, count) = ([self.d_input, self.d_output], self.bases.unwrap_or(self.relations));
+        let aggregated = self.aggregation.d_output(self.d_input);
         let combine = |bases| glorot([self.relations, bases], [self.relations, bases], device);
         Ok(RgcnConv {
-            weight: glorot([count, self.d_input, self.d_output], fans, device),
+            weight: glorot([count, aggregated, self.d_output], [aggregated, self.d_output], device),
             combination: self.bases.map(combine),
             root: self.root_weight.then(|| glorot(fans, fans, device)),
             bias: self.bias.then(|| zeros(self.d_output, device)),
             relations: self.relations,
-            aggregation: self.aggregation,
+            aggregator: self.aggregation.try_init(self.d_input, device)?,
+            d_input: self.d_input,
         })
     }
 }
@@ -110,7 +114,7 @@ impl RgcnConv {
     ///
     /// # Errors
     ///
-    /// As [`try_forward`](Self::try_forward); `invalid` for an aggregation by max, which needs dense features.
+    /// As [`try_forward`](Self::try_forward); `invalid` for another aggregation than a sum or a mean.
     #[or_panic]
     pub fn try_forward_sparse(&self, adjacencies: &[CsrTensor<2>], x: &CsrTensor<2>) -> Result<Tensor<2>> {
         self.run("RgcnConv::forward_sparse", adjacencies, Features::Sparse(x))
@@ -120,17 +124,17 @@ impl RgcnConv {
         if adjacencies.len() != self.relations {
             return Err(SparseError::length_mismatch(op, "the list of adjacencies", self.relations, adjacencies.len()));
         }
-        let [_, d_input, d_output] = self.weight.lazy_shape().dims();
+        let [_, _, d_output] = self.weight.lazy_shape().dims();
         for adjacency in adjacencies {
-            x.check(op, adjacency, d_input)?;
-            x.check_targets(op, adjacency, d_input)?;
+            x.check(op, adjacency, self.d_input)?;
+            x.check_targets(op, adjacency, self.d_input)?;
         }
         let mut out = match &self.root {
             Some(root) => Some(x.times(op, root.val())?),
             None => None,
         };
         for (relation, adjacency) in adjacencies.iter().enumerate().filter(|(_, adjacency)| adjacency.nnz() > 0) {
-            let part = aggregated(op, adjacency, &x, self.weight_of(relation), self.aggregation)?;
+            let part = aggregated(op, adjacency, &x, self.weight_of(relation), &self.aggregator)?;
             out = Some(match out {
                 Some(sum) => sum + part,
                 None => part,

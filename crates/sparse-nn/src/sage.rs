@@ -1,6 +1,7 @@
 //! GraphSAGE.
 
-use super::features::{Aggregation, Features, aggregated, check_square, with_bias};
+use super::aggregation::{Aggregation, Aggregator};
+use super::features::{Features, aggregated, check_square, with_bias};
 use burn::config::Config;
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
@@ -64,22 +65,30 @@ pub struct SageConv {
     pub root: Option<Linear>,
     /// What neighbours go through first (PyG's `lin`).
     pub projection: Option<Linear>,
-    #[module(skip)]
-    aggregation: Aggregation,
+    /// How neighbours are aggregated.
+    pub aggregator: Aggregator,
+    d_input: usize,
     normalize: bool,
 }
 
 impl SageConvConfig {
     /// A layer on `device`. Weights start as Burn's `Linear` does.
-    pub fn init(&self, device: &Device) -> SageConv {
-        let linear = |d_output, bias| LinearConfig::new(self.d_input, d_output).with_bias(bias).init(device);
-        SageConv {
-            neighbours: linear(self.d_output, self.bias),
-            root: self.root_weight.then(|| linear(self.d_output, false)),
-            projection: self.project.then(|| linear(self.d_input, true)),
-            aggregation: self.aggregation,
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Aggregation::try_init`].
+    #[or_panic]
+    pub fn try_init(&self, device: &Device) -> Result<SageConv> {
+        let Self { d_input, d_output, .. } = *self;
+        let linear = |d_input, d_output, bias| LinearConfig::new(d_input, d_output).with_bias(bias).init(device);
+        Ok(SageConv {
+            neighbours: linear(self.aggregation.d_output(d_input), d_output, self.bias),
+            root: self.root_weight.then(|| linear(d_input, d_output, false)),
+            projection: self.project.then(|| linear(d_input, d_input, true)),
+            aggregator: self.aggregation.try_init(d_input, device)?,
+            d_input,
             normalize: self.normalize,
-        }
+        })
     }
 }
 
@@ -101,8 +110,8 @@ impl SageConv {
     ///
     /// # Errors
     ///
-    /// As [`try_forward`](Self::try_forward); `invalid` for an aggregation by max without a projection, which needs
-    /// dense features.
+    /// As [`try_forward`](Self::try_forward); `invalid` for another aggregation than a sum or a mean without a
+    /// projection: those need dense features.
     #[or_panic]
     pub fn try_forward_sparse(&self, adjacency: &CsrTensor<2>, x: &CsrTensor<2>) -> Result<Tensor<2>> {
         const OP: &str = "SageConv::forward_sparse";
@@ -133,14 +142,13 @@ impl SageConv {
         source: Features<'_>,
         target: Features<'_>,
     ) -> Result<Tensor<2>> {
-        let [d_input, _] = self.neighbours.weight.lazy_shape().dims();
-        source.check(op, adjacency, d_input)?;
-        target.check_targets(op, adjacency, d_input)?;
+        source.check(op, adjacency, self.d_input)?;
+        target.check_targets(op, adjacency, self.d_input)?;
         let source = match &self.projection {
             Some(projection) => Features::Dense(relu(source.linear(op, projection)?)),
             None => source,
         };
-        let out = aggregated(op, adjacency, &source, self.neighbours.weight.val(), self.aggregation)?;
+        let out = aggregated(op, adjacency, &source, self.neighbours.weight.val(), &self.aggregator)?;
         let mut out = with_bias(out, &self.neighbours.bias);
         if let Some(root) = &self.root {
             out = out + target.linear(op, root)?;

@@ -71,9 +71,11 @@ pub fn plan(ids: &[i64], graphs: usize) -> IndexPlan {
     IndexPlan::new(Tensor::from_data(TensorData::new(ids.to_vec(), [ids.len()]), &Device::flex()), graphs).unwrap()
 }
 
+/// A case by its name.
 pub fn find(id: &str) -> Value {
-    let files = ["tests/cases/layers/layers.jsonl", "tests/cases/graphs/graphs.jsonl"].map(sparse_dev::path);
-    let lines = files.map(|path| std::fs::read_to_string(path).unwrap()).concat();
+    let files = ["layers/layers.jsonl", "layers/more.jsonl", "graphs/graphs.jsonl"];
+    let lines = files.map(|name| std::fs::read_to_string(sparse_dev::path(&format!("tests/cases/{name}"))).unwrap());
+    let lines = lines.concat();
     let line = lines.lines().find(|line| line.starts_with(&format!("{{\"id\":\"{id}\",")));
     serde_json::from_str(line.unwrap_or_else(|| panic!("no case {id}"))).unwrap()
 }

@@ -32,7 +32,7 @@ fn convolutions(f: impl Fn(&str, &dyn Fn(&CsrTensor<2>, Tensor<2>) -> Result<Ten
     let gcn = GcnConvConfig::new(3, 2).with_normalize(true).init(&device);
     f("gcn", &|a, x| gcn.try_forward(a, x));
     for aggregation in [Aggregation::Add, Aggregation::Mean, Aggregation::Max] {
-        let sage = SageConvConfig::new(3, 2).with_aggregation(aggregation).with_normalize(true).init(&device);
+        let sage = SageConvConfig::new(3, 2).with_aggregation(aggregation.clone()).with_normalize(true).init(&device);
         f("sage", &|a, x| sage.try_forward(a, x));
         let rgcn = RgcnConvConfig::new(3, 2, 2).with_aggregation(aggregation).init(&device);
         f("rgcn", &|a, x| rgcn.try_forward(&[a.clone(), a.clone()], x));

@@ -1,5 +1,6 @@
 //! Layers against PyTorch Geometric and PyTorch, and their errors.
 
+mod aggregations;
 mod attention;
 mod case;
 mod convolutions;

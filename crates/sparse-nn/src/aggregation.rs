@@ -1,0 +1,323 @@
+//! Aggregations: how the rows of a segment become one.
+
+use super::features::check_width;
+use super::message_passing::edge_softmax;
+use super::segments;
+use burn::config::Config;
+use burn::module::{Module, Param};
+use burn::nn::{GateController, Initializer, Lstm, LstmConfig};
+use burn::tensor::activation::sigmoid;
+use burn::tensor::{Device, Tensor};
+use sparse_macros::or_panic;
+use sparse_ops::extend::{Parts, expand, read_at, reduce_rows, sum_dim};
+use sparse_ops::ops::Reduce;
+use sparse_ops::pattern::{CsrPattern, Pattern};
+use sparse_ops::{Result, SparseError};
+
+/// How the rows of a segment become one row: the messages of a target, or the nodes of a graph.
+///
+/// A segment without rows gives 0; its product is 1.
+#[derive(Config, Debug, PartialEq)]
+pub enum Aggregation {
+    /// The sum.
+    Add,
+    /// The mean.
+    Mean,
+    /// The largest of each feature. Gradients of ties are shared evenly.
+    Max,
+    /// The smallest of each feature. Gradients of ties are shared evenly.
+    Min,
+    /// The product.
+    Mul,
+    /// `mean(x^2) - mean(x)^2`.
+    Var,
+    /// The root of the variance; 0, without a gradient, for a variance of at most 1e-5.
+    Std,
+    /// The lower median: of an even number of rows the smaller one of the two in the middle.
+    Median,
+    /// A quantile in `[0, 1]`, interpolated between the two nearest rows.
+    Quantile(f64),
+    /// `sum_k softmax_k(t x_k) x_k` for each feature, with the temperature `t`.
+    Softmax(Coefficient),
+    /// `(mean_k x_k^p)^(1/p)` for each feature. Rows and their mean are clamped to `[1e-4, 100]`, so a segment without
+    /// rows gives `1e-4^(1/p)`. A fixed power of 1 is the mean.
+    PowerMean(Coefficient),
+    /// The last output of an LSTM with this many features over the rows, padded with zeros to the longest segment.
+    Lstm(usize),
+    /// Set2Set with this many steps: an LSTM asks, and attention over the rows answers. Gives twice as many features.
+    Set2Set(usize),
+    /// Several, side by side.
+    Several(Vec<Aggregation>),
+}
+
+/// A number of an [`Aggregation`].
+#[derive(Config, Debug, Copy, PartialEq)]
+pub enum Coefficient {
+    /// It stays.
+    Fixed(f64),
+    /// It is trained from this value.
+    Trained(f64),
+    /// There is one for each feature, trained from this value.
+    TrainedEach(f64),
+}
+
+impl Aggregation {
+    /// The module for rows of `d_input` features, with its parameters on `device`.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` for a quantile outside of `[0, 1]`.
+    #[or_panic]
+    pub fn try_init(&self, d_input: usize, device: &Device) -> Result<Aggregator> {
+        let mut parts = vec![];
+        self.parts(d_input, device, &mut parts)?;
+        Ok(Aggregator { parts })
+    }
+
+    /// Features of the result for rows of `d_input` features.
+    pub fn d_output(&self, d_input: usize) -> usize {
+        match self {
+            Self::Lstm(d_hidden) => *d_hidden,
+            Self::Set2Set(_) => 2 * d_input,
+            Self::Several(all) => all.iter().map(|one| one.d_output(d_input)).sum(),
+            _ => d_input,
+        }
+    }
+
+    /// The reduction of [`matmul_reduce`](sparse_ops::SparseTensor::matmul_reduce), if it is one.
+    pub fn reduce(&self) -> Option<Reduce> {
+        match self {
+            Self::Add => Some(Reduce::Add),
+            Self::Mean => Some(Reduce::Mean),
+            Self::Max => Some(Reduce::Amax),
+            Self::Min => Some(Reduce::Amin),
+            _ => None,
+        }
+    }
+
+    fn parts(&self, d_input: usize, device: &Device, parts: &mut Vec<AggregatorPart>) -> Result<()> {
+        let trained = |value, size| Some(Initializer::Constant { value }.init([size], device));
+        let lstm = |d_input, d_hidden| Some(LstmConfig::new(d_input, d_hidden, true).init(device));
+        let (coefficient, lstm) = match self {
+            Self::Several(all) => return all.iter().try_for_each(|one| one.parts(d_input, device, parts)),
+            Self::Quantile(q) if !(0.0..=1.0).contains(q) => {
+                return Err(SparseError::invalid("Aggregation::init", format!("a quantile is in [0, 1], got {q}")));
+            }
+            Self::Softmax(Coefficient::Trained(value)) | Self::PowerMean(Coefficient::Trained(value)) => {
+                (trained(*value, 1), None)
+            }
+            Self::Softmax(Coefficient::TrainedEach(value)) | Self::PowerMean(Coefficient::TrainedEach(value)) => {
+                (trained(*value, d_input), None)
+            }
+            Self::Lstm(d_hidden) => (None, lstm(d_input, *d_hidden)),
+            Self::Set2Set(_) => (None, lstm(2 * d_input, d_input)),
+            _ => (None, None),
+        };
+        parts.push(AggregatorPart { coefficient, lstm, aggregation: self.clone() });
+        Ok(())
+    }
+}
+
+/// What reduces each segment of rows to one row: a [`Reduce`], an [`Aggregator`], or a type of your own.
+pub trait Aggregate {
+    /// Rows `[nnz, F]` at the elements of a matrix pattern to one row for each row of it, `[M, F']`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operations in it. [`Edges::try_aggregate`](super::Edges::try_aggregate) has checked that there is a
+    /// row for each element.
+    fn aggregate(&self, segments: &CsrPattern, rows: Tensor<2>) -> Result<Tensor<2>>;
+}
+
+impl<A: Aggregate> Aggregate for &A {
+    fn aggregate(&self, segments: &CsrPattern, rows: Tensor<2>) -> Result<Tensor<2>> {
+        (**self).aggregate(segments, rows)
+    }
+}
+
+impl Aggregate for Reduce {
+    fn aggregate(&self, segments: &CsrPattern, rows: Tensor<2>) -> Result<Tensor<2>> {
+        if *self == Self::Assign {
+            let message = "reduce must be add, mul, mean, amax or amin, got assign";
+            return Err(SparseError::invalid("Edges::aggregate", message));
+        }
+        Ok(reduce_rows(segments, rows, *self))
+    }
+}
+
+/// An [`Aggregation`] with its parameters.
+///
+/// Gradients reach the rows and the parameters. Costs: one pass over the rows, two for a variance; a sort of each
+/// feature for a quantile; for an LSTM as many steps as the longest segment has rows, whose length is read from the
+/// device.
+///
+/// Sources: softmax and power mean: Li et al., *DeeperGCN*, 2020; LSTM: Hamilton et al., *Inductive representation
+/// learning on large graphs*, 2017; Set2Set: Vinyals et al., *Order matters*, ICLR 2016. (PyG's `nn.aggr`.)
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use sparse_tensor::{CsrTensor, nn::{Aggregation, Edges}};
+///
+/// let device = Device::flex();
+/// let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 1.0, 1.0], [0.0; 3], [0.0; 3]], &device));
+/// let x = Tensor::<2>::from_floats([[1.0], [2.0], [9.0]], &device);
+/// let edges = Edges::new(&a, x);
+/// let both = Aggregation::Several(vec![Aggregation::Median, Aggregation::Mean]).init(1, &device);
+/// let out = edges.aggregate(edges.source(), &both);
+/// assert_eq!(out.into_data().iter::<f32>().collect::<Vec<_>>(), [2.0, 4.0, 0.0, 0.0, 0.0, 0.0]);
+/// ```
+#[derive(Module, Debug)]
+pub struct Aggregator {
+    /// The aggregations, whose results are side by side.
+    pub parts: Vec<AggregatorPart>,
+}
+
+/// One of the aggregations of an [`Aggregator`].
+#[derive(Module, Debug)]
+pub struct AggregatorPart {
+    /// The temperature or the power, `[1]` or `[d_input]`, if it is trained.
+    pub coefficient: Option<Param<Tensor<1>>>,
+    /// The LSTM, if there is one.
+    pub lstm: Option<Lstm>,
+    #[module(skip)]
+    aggregation: Aggregation,
+}
+
+impl Aggregator {
+    /// The one reduction that it is, if it is one of [`matmul_reduce`](sparse_ops::SparseTensor::matmul_reduce).
+    pub(super) fn reduce(&self) -> Option<Reduce> {
+        match &self.parts[..] {
+            [one] => one.aggregation.reduce(),
+            _ => None,
+        }
+    }
+}
+
+impl Aggregate for Aggregator {
+    fn aggregate(&self, segments: &CsrPattern, rows: Tensor<2>) -> Result<Tensor<2>> {
+        let (expected, got) = (segments.nnz(), rows.dims()[0]);
+        if expected != got {
+            return Err(SparseError::length_mismatch("Aggregator::aggregate", "the rows", expected, got));
+        }
+        let mut parts =
+            self.parts.iter().map(|part| part.aggregate(segments, rows.clone())).collect::<Result<Vec<_>>>()?;
+        Ok(if parts.len() == 1 { parts.remove(0) } else { Tensor::cat(parts, 1) })
+    }
+}
+
+impl AggregatorPart {
+    fn aggregate(&self, segments: &CsrPattern, rows: Tensor<2>) -> Result<Tensor<2>> {
+        let reduce = |rows, how| reduce_rows(segments, rows, how);
+        let quantile = |rows, q, lower| segments::quantile(segments, rows, q, lower);
+        Ok(match &self.aggregation {
+            Aggregation::Add => reduce(rows, Reduce::Add),
+            Aggregation::Mean => reduce(rows, Reduce::Mean),
+            Aggregation::Max => reduce(rows, Reduce::Amax),
+            Aggregation::Min => reduce(rows, Reduce::Amin),
+            Aggregation::Mul => {
+                let empty = segments::degrees(segments, rows.dtype()).equal_scalar(0.0);
+                let [_, width] = rows.dims();
+                let out = reduce(rows, Reduce::Mul);
+                out.mask_fill(empty.expand([segments.rows(), width]), 1.0)
+            }
+            Aggregation::Var => variance(segments, rows),
+            Aggregation::Std => {
+                let variance = variance(segments, rows);
+                let small = variance.clone().lower_equal_scalar(SMALL);
+                // The root of 0 has no gradient.
+                variance.mask_fill(small.clone(), 1.0).sqrt().mask_fill(small, 0.0)
+            }
+            Aggregation::Median => quantile(rows, 0.5, true),
+            Aggregation::Quantile(q) => quantile(rows, *q, false),
+            Aggregation::Softmax(temperature) => {
+                let scores = match self.coefficient(&rows, *temperature)? {
+                    Some(temperature) => rows.clone() * temperature,
+                    None => rows.clone(),
+                };
+                reduce(edge_softmax(segments, scores)?.rows().clone() * rows, Reduce::Add)
+            }
+            Aggregation::PowerMean(power) => match self.coefficient(&rows, *power)? {
+                None => reduce(rows, Reduce::Mean),
+                Some(at_rows) => {
+                    let mean = reduce(rows.clamp(RANGE[0], RANGE[1]).powf(at_rows), Reduce::Mean);
+                    let at_mean = self.coefficient(&mean, *power)?.expect("it is not 1");
+                    mean.clamp(RANGE[0], RANGE[1]).powf(at_mean.recip())
+                }
+            },
+            Aggregation::Lstm(_) => self.last_output(segments, rows),
+            Aggregation::Set2Set(steps) => self.set2set(segments, rows, *steps)?,
+            Aggregation::Several(_) => unreachable!("its aggregations are parts"),
+        })
+    }
+
+    /// The coefficient at each element of `rows`, if it is not 1.
+    fn coefficient(&self, rows: &Tensor<2>, given: Coefficient) -> Result<Option<Tensor<2>>> {
+        let [count, width] = rows.dims();
+        let row = match (&self.coefficient, given) {
+            (Some(trained), _) => {
+                let trained = trained.val();
+                if trained.dims()[0] > 1 {
+                    check_width("Aggregator::aggregate", rows.dims(), trained.dims()[0])?;
+                }
+                trained.unsqueeze::<2>()
+            }
+            (None, Coefficient::Fixed(1.0)) => return Ok(None),
+            (None, Coefficient::Fixed(value) | Coefficient::Trained(value) | Coefficient::TrainedEach(value)) => {
+                Tensor::full([1, 1], value, (&rows.device(), rows.dtype()))
+            }
+        };
+        Ok(Some(expand(row, [count, width])))
+    }
+
+    /// The last output of the LSTM over the rows of each segment.
+    fn last_output(&self, segments: &CsrPattern, rows: Tensor<2>) -> Tensor<2> {
+        let lstm = self.lstm.as_ref().expect("made with the part");
+        let batch = segments::padded(segments, rows);
+        let [count, longest, width] = batch.dims();
+        let mut state = [(); 2].map(|()| Tensor::zeros([count, lstm.d_hidden], (&batch.device(), batch.dtype())));
+        for at in 0..longest {
+            state = step(lstm, batch.clone().narrow(1, at, 1).reshape([count, width]), state);
+        }
+        let [hidden, _] = state;
+        hidden
+    }
+
+    /// `q = LSTM([q, r])`, `r = sum_k softmax_k(<x_k, q>) x_k`, from zeros; the result is `[q, r]`.
+    fn set2set(&self, segments: &CsrPattern, rows: Tensor<2>, steps: usize) -> Result<Tensor<2>> {
+        let lstm = self.lstm.as_ref().expect("made with the part");
+        let (count, [_, width]) = (segments.rows(), rows.dims());
+        let zeros = |width| Tensor::zeros([count, width], (&rows.device(), rows.dtype()));
+        let (mut asked, mut state) = (zeros(2 * width), [zeros(width), zeros(width)]);
+        for _ in 0..steps {
+            state = step(lstm, asked, state);
+            let scores = sum_dim(rows.clone() * read_at(segments, 0, state[0].clone()), 1);
+            let weights = edge_softmax(segments, scores)?.rows().clone();
+            let answer = reduce_rows(segments, expand(weights, rows.dims()) * rows.clone(), Reduce::Add);
+            asked = Tensor::cat(vec![state[0].clone(), answer], 1);
+        }
+        Ok(asked)
+    }
+}
+
+/// One step of an LSTM from its state, `[hidden, cell]`, in the dtype of the rows. (Burn's own steps join their outputs
+/// in the default dtype of the device.)
+fn step(lstm: &Lstm, x: Tensor<2>, [hidden, cell]: [Tensor<2>; 2]) -> [Tensor<2>; 2] {
+    let gate = |gate: &GateController| gate.gate_product(x.clone(), hidden.clone());
+    let forget = lstm.forget_gate.as_ref().expect("gates of their own");
+    let [input, forget, output] = [&lstm.input_gate, forget, &lstm.output_gate].map(|own| sigmoid(gate(own)));
+    let cell = forget * cell + input * gate(&lstm.cell_gate).tanh();
+    [output * cell.clone().tanh(), cell]
+}
+
+/// What [`Aggregation::Std`] takes for 0.
+const SMALL: f64 = 1e-5;
+
+/// What [`Aggregation::PowerMean`] clamps to.
+const RANGE: [f64; 2] = [1e-4, 100.0];
+
+fn variance(segments: &CsrPattern, rows: Tensor<2>) -> Tensor<2> {
+    let mean = |rows| reduce_rows(segments, rows, Reduce::Mean);
+    let squares = mean(rows.clone() * rows.clone());
+    let means = mean(rows);
+    squares - means.clone() * means
+}

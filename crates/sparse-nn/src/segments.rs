@@ -1,0 +1,77 @@
+//! The rows of segments: how many, in order, side by side.
+
+use burn::tensor::{DType, Int, Shape, Tensor, TensorData};
+use sparse_ops::extend::{Exact, RowMap, index_tensor, kernel, move_rows, read_all};
+use sparse_ops::pattern::{CsrPattern, Pattern};
+
+/// How many rows each segment has, `[M, 1]`, as floats.
+pub(super) fn degrees(segments: &CsrPattern, dtype: DType) -> Tensor<2> {
+    counts(segments).float().cast(dtype).reshape(Exact([segments.rows(), 1]))
+}
+
+fn counts(segments: &CsrPattern) -> Tensor<1, Int> {
+    let (ptr, count) = (segments.row_ptr(), segments.rows());
+    ptr.clone().narrow(0, 1, count) - ptr.clone().narrow(0, 0, count)
+}
+
+/// The quantile `q` of each feature in each segment, `[M, F]`; 0 in a segment without rows. Between two rows it is
+/// interpolated, or the `lower` one. Backward: to the rows that it is read from.
+pub(super) fn quantile(segments: &CsrPattern, rows: Tensor<2>, q: f64, lower: bool) -> Tensor<2> {
+    let (count, [nnz, width]) = (segments.rows(), rows.dims());
+    let dtype = rows.dtype();
+    if nnz * width == 0 || count == 0 {
+        return Tensor::zeros([count, width], (&rows.device(), dtype));
+    }
+    let sorted = rows.clone().gather(0, ascending(segments, rows.inner()));
+    let counts = counts(segments);
+    // From the start of the segment; there may be none after the last row.
+    let at = counts.clone().sub_scalar(1).clamp_min(0).float().cast(dtype).mul_scalar(q);
+    let below = at.clone().floor();
+    let start = segments.row_ptr().clone().narrow(0, 0, count);
+    let read = |place: Tensor<1>| {
+        let place = index_tensor(place.int(), start.dtype()) + start.clone();
+        sorted.clone().select(0, place.clamp_max(nnz as i64 - 1))
+    };
+    let low = read(below.clone());
+    let out = if lower {
+        low
+    } else {
+        let part: Tensor<2> = (at.clone() - below).reshape(Exact([count, 1])).expand(Shape::from([count, width]));
+        (read(at.ceil()) - low.clone()) * Tensor::from_inner(part) + low
+    };
+    let empty = counts.equal_scalar(0).reshape(Exact([count, 1]));
+    out.mask_fill(empty.expand(Shape::from([count, width])), 0.0)
+}
+
+/// For each feature the order of the rows by segments, and by their values within a segment: `[nnz, F]`.
+fn ascending(segments: &CsrPattern, rows: Tensor<2>) -> Tensor<2, Int> {
+    let (count, [nnz, width]) = (segments.rows(), rows.dims());
+    let flat = |order: Tensor<2, Int>| order.swap_dims(0, 1).reshape(Exact([nnz * width]));
+    let ids = segments.row_ids();
+    // By their values in all segments; then, in a stable way, by segments.
+    let order = index_tensor(flat(rows.argsort(0)), ids.dtype());
+    let places = Tensor::<1, Int>::arange(0..(nnz * width) as i64, (&ids.device(), ids.dtype()));
+    let first = places.div_scalar(nnz as i64).mul_scalar(count as i64);
+    let (grouped, _) = kernel::group_by(ids.clone().select(0, order.clone()) + first, count * width);
+    let by_feature: Tensor<2, Int> = order.select(0, grouped).reshape(Exact([width, nnz]));
+    by_feature.swap_dims(0, 1)
+}
+
+/// The rows of each segment, with zeros after them: `[M, longest, F]`. Reads the pointers from the device.
+pub(super) fn padded(segments: &CsrPattern, rows: Tensor<2>) -> Tensor<3> {
+    let (count, [nnz, width]) = (segments.rows(), rows.dims());
+    let ptr = read_all(segments.row_ptr().clone());
+    let longest = ptr.windows(2).map(|ends| (ends[1] - ends[0]) as usize).max().unwrap_or(0);
+    if longest * width == 0 {
+        return Tensor::zeros([count, longest, width], (&rows.device(), rows.dtype()));
+    }
+    let places = ptr.windows(2).flat_map(|ends| {
+        (0..longest as i64).map(move |k| if ends[0] + k < ends[1] { ends[0] + k } else { nnz as i64 })
+    });
+    let map = Tensor::<1, Int>::from_data(
+        TensorData::new(places.collect(), [count * longest]),
+        (&segments.device(), segments.row_ptr().dtype()),
+    );
+    let none = Tensor::zeros([1, width], (&rows.device(), rows.dtype()));
+    move_rows(rows, none, &RowMap::new(map, nnz)).reshape(Exact([count, longest, width]))
+}
