@@ -1,6 +1,6 @@
 """Writes more of what PyTorch Geometric computes, in f64: more.jsonl, one case a line.
 
-    python make_more.py
+    python more.py
 
 The format is that of make.py, next to this file, with these additions:
 
@@ -91,6 +91,15 @@ def bipartite(weights=False):
     return Listed([[], [0, 2, 4], [1], [0, 1, 3, 4]], 5, weights)
 
 
+def renamed(name, path):
+    """The path of a parameter in this crate: an aggregation is a list of parts, and `t` and `p` are coefficients."""
+    inside = name.startswith("aggregation/") and not name.startswith("aggregation/scaler")
+    if inside and path.split(".")[0] in ["t", "p", "lstm"]:
+        path = "aggregation." + path
+    path = path.replace("aggregation.t", "aggregation.coefficient").replace("aggregation.p", "aggregation.coefficient")
+    return path.replace("aggregation.", "parts.0." if inside else "aggregator.parts.0.")
+
+
 def numbers(tensor):
     tensor = tensor.detach()
     if not tensor.is_floating_point():
@@ -110,19 +119,23 @@ def matrix(x):
 
 def case(name, forward, params=None, graphs=(), weighted=False, steps=STEPS, ints=None, given=None, seed=0,
          **inputs):
-    """As `case` of make.py. `given`: path -> first values of a parameter, where random ones do not fit. `seed`: another one where a
-    ReLU of the case is dead."""
+    """As `case` of make.py. `given`: path -> first values of a parameter, where random ones do not fit.
+    `seed`: another one where a ReLU of the case is dead."""
     assert all(one["id"] != name for one in CASES), name
-    params = {path: one if isinstance(one, tuple) else (one, False) for path, one in (params or {}).items()}
+    params = {renamed(name, path): one if isinstance(one, tuple) else (one, False)
+              for path, one in (params or {}).items()}
+    given = {renamed(name, path): value for path, value in (given or {}).items()}
     torch.manual_seed(len(CASES) + 1000 * seed)
     small = SMALL.get(name.removesuffix("_weighted"), 1)
     inputs = {key: short(value * small) for key, value in inputs.items()}
     with torch.no_grad():
         for path, (parameter, _) in params.items():
             value = torch.randn_like(parameter) * 0.5 * small
-            if path in (given or {}):
+            if path in given:
                 value = torch.as_tensor(given[path], dtype=value.dtype).expand_as(parameter)
             parameter.copy_(short(value))
+            # The layer may be that of another case.
+            parameter.grad = None
     leaves = {key: value.clone().requires_grad_() for key, value in inputs.items()}
     call = lambda: matrix(forward(**leaves))
     out = call()
@@ -823,7 +836,8 @@ def autoencoders():
         positive, negative = encoder(x), encoder(x[order])
         return model.loss(positive, negative, positive.mean(0).sigmoid())
 
-    params = {"encoder.weight": (conv.lin.weight, True), "encoder.bias": conv.bias, "discriminator.weight": model.weight}
+    params = {"encoder.weight": (conv.lin.weight, True), "encoder.bias": conv.bias}
+    params |= {"discriminator.weight": model.weight}
     case("dgi/loss", loss, params, [graph], ints={"order": order}, x=random(6, 3))
     case("dgi/scores", lambda z, summary: model.discriminate(z, summary, sigmoid=False), {"weight": model.weight},
          z=random(6, 2), summary=random(2, seed=2))
@@ -950,7 +964,8 @@ def metrics():
             "roc_auc": sk.roc_auc_score(labels, scores)}, ints={"labels": labels}, scores=scores)
 
     # Five users, seven items; user 3 likes none, and user 4 more than k.
-    scores = torch.stack([torch.randperm(7, generator=torch.Generator().manual_seed(at)) for at in range(20, 25)]) / 10.0
+    order = lambda seed: torch.randperm(7, generator=torch.Generator().manual_seed(seed))
+    scores = torch.stack([order(seed) for seed in range(20, 25)]) / 10.0
     liked = torch.tensor([[0, 0, 1, 2, 2, 2, 4, 4, 4, 4, 4], [1, 4, 0, 2, 3, 6, 0, 1, 2, 3, 5]])
     relevant = torch.zeros(5, 7).index_put((liked[0], liked[1]), torch.ones(11))
     outs = {}
