@@ -3,7 +3,8 @@
 
 use super::dropout::dropout;
 use super::features::{Features, check_dropout, check_square, check_width, with_bias};
-use super::message_passing::{check_edges, edge_softmax};
+use super::message_passing::check_edges;
+use super::segments::edge_softmax;
 use burn::module::Param;
 use burn::nn::{Dropout, Linear};
 use burn::tensor::{Int, Tensor};

@@ -1,11 +1,10 @@
 //! Features of nodes, dense or sparse, and what layers check about them.
 
-use super::aggregation::{Aggregate, Aggregator};
 use burn::module::Param;
-use burn::nn::{Initializer, Linear};
-use burn::tensor::{Device, Tensor};
-use sparse_ops::extend::{Parts, add_bias, expand, linear, read_at, same_elements};
-use sparse_ops::ops::{Epilogue, Reduce};
+use burn::nn::{Initializer, Linear, LinearConfig};
+use burn::tensor::{Bool, Device, Tensor};
+use sparse_ops::extend::{Parts, add_bias, linear, same_elements, wide};
+use sparse_ops::ops::Epilogue;
 use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// The features of nodes, one row for each.
@@ -84,33 +83,26 @@ impl Features<'_> {
     }
 }
 
-/// `aggregate_{j in N(i)} (a_ij x_j) W`, in the cheaper order where both orders give the same.
-pub(super) fn aggregated(
-    op: &'static str,
-    adjacency: &CsrTensor<2>,
-    x: &Features<'_>,
-    weight: Tensor<2>,
-    aggregator: &Aggregator,
-) -> Result<Tensor<2>> {
-    let ([d_input, d_output], reduce) = (weight.dims(), aggregator.reduce());
-    let linear = reduce.filter(|reduce| matches!(reduce, Reduce::Add | Reduce::Mean));
-    let rows = match (x, linear) {
-        (x, Some(reduce)) if d_output <= d_input || matches!(x, Features::Sparse(_)) => {
-            return adjacency.try_matmul_reduce(x.times(op, weight)?, reduce);
-        }
-        (Features::Dense(x), _) => match reduce {
-            Some(reduce) => adjacency.try_matmul_reduce(x.clone(), reduce)?,
-            None => {
-                let (pattern, weights) = (adjacency.pattern(), adjacency.rows().clone());
-                let messages = read_at(pattern, 1, x.clone());
-                aggregator.aggregate(pattern, expand(weights, messages.dims()) * messages)?
-            }
-        },
-        (Features::Sparse(_), _) => {
-            return Err(SparseError::invalid(op, "use to_dense and forward: sparse features have sums and means only"));
-        }
-    };
-    Features::Dense(rows).times(op, weight)
+/// `x W + b`, after checks.
+pub(super) fn apply(op: &'static str, x: Tensor<2>, layer: &Linear) -> Result<Tensor<2>> {
+    check_width(op, x.dims(), layer.weight.lazy_shape().dims::<2>()[0])?;
+    Features::Dense(x).linear(op, layer)
+}
+
+/// [`apply`] where there is a map, else `x` itself.
+pub(super) fn apply_any(op: &'static str, x: Tensor<2>, layer: &Option<Linear>) -> Result<Tensor<2>> {
+    match layer {
+        Some(layer) => apply(op, x, layer),
+        None => Ok(x),
+    }
+}
+
+/// Adds what a map makes of the targets, if there is one.
+pub(super) fn add_root(op: &'static str, rows: Tensor<2>, root: &Option<Linear>, x: Tensor<2>) -> Result<Tensor<2>> {
+    match root {
+        Some(root) => Ok(rows + apply(op, x, root)?),
+        None => Ok(rows),
+    }
 }
 
 /// Adds a bias to every row.
@@ -146,6 +138,11 @@ pub(super) fn zeros(size: usize, device: &Device) -> Param<Tensor<1>> {
     Initializer::Zeros.init([size], device)
 }
 
+/// Burn's linear map with its own initialisation.
+pub(super) fn linear_map(d_input: usize, d_output: usize, bias: bool, device: &Device) -> Linear {
+    LinearConfig::new(d_input, d_output).with_bias(bias).init(device)
+}
+
 /// A weight from Glorot's uniform distribution for these numbers of inputs and outputs.
 pub(super) fn glorot<const D: usize>(shape: [usize; D], fans: [usize; 2], device: &Device) -> Param<Tensor<D>> {
     Initializer::XavierUniform { gain: 1.0 }.init_with(shape, Some(fans[0]), Some(fans[1]), device)
@@ -162,4 +159,20 @@ pub(super) fn check_dropout(op: &'static str, p: f64) -> Result<()> {
         return Ok(());
     }
     Err(SparseError::invalid(op, format!("dropout must be in [0, 1), got {p}")))
+}
+
+/// Each row divided by its Euclidean norm; a row of zeros stays. Squares of 16-bit floats overflow: f32 has them.
+pub(super) fn unit_rows(x: Tensor<2>) -> Tensor<2> {
+    if x.shape().num_elements() == 0 {
+        return x;
+    }
+    let (dtype, (norms, zero)) = (x.dtype(), norms(x.clone()));
+    (wide(x) / norms.mask_fill(zero, 1.0)).cast(dtype)
+}
+
+/// The Euclidean norm of each row, `[N, 1]`, in f32 or wider, and which ones are 0: those have no gradient.
+pub(super) fn norms(x: Tensor<2>) -> (Tensor<2>, Tensor<2, Bool>) {
+    let squares = wide(x).powi_scalar(2).sum_dim(1);
+    let zero = squares.clone().lower_equal_scalar(0.0);
+    (squares.mask_fill(zero.clone(), 1.0).sqrt().mask_fill(zero.clone(), 0.0), zero)
 }

@@ -1,12 +1,13 @@
 //! Message passing: what layers of one's own are made of.
 
 use super::aggregation::Aggregate;
+use super::features::check_width;
+use super::segments::edge_softmax;
 use burn::tensor::Tensor;
 use sparse_macros::or_panic;
 use sparse_ops::extend::{Parts, read_at, same_elements};
 use sparse_ops::ops::Reduce;
-use sparse_ops::pattern::CsrPattern;
-use sparse_ops::{CsrTensor, Fill, Result, SparseError, SparseTensor};
+use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// A layer that sends messages along edges:
 ///
@@ -165,6 +166,11 @@ impl<'a> Edges<'a> {
         read_at(self.adjacency.pattern(), 0, self.target.clone())
     }
 
+    /// The features of the source nodes themselves, `[N, F]`.
+    pub fn sources(&self) -> Tensor<2> {
+        self.source.clone()
+    }
+
     /// The features of the target nodes themselves, `[M, G]`.
     pub fn targets(&self) -> Tensor<2> {
         self.target.clone()
@@ -198,6 +204,23 @@ impl<'a> Edges<'a> {
     #[or_panic]
     pub fn try_read_target(&self, x: Tensor<2>) -> Result<Tensor<2>> {
         self.read("Edges::read_target", 0, x)
+    }
+
+    /// The features of the edges, for a layer that needs them.
+    pub(super) fn need_features(&self, op: &'static str) -> Result<Tensor<2>> {
+        let message = "use Edges::with_features: the layer needs features of the edges";
+        self.features().ok_or_else(|| SparseError::invalid(op, message))
+    }
+
+    /// The features of the edges for a layer that was made for this number of them, or for none.
+    pub(super) fn features_of(&self, op: &'static str, d_edge: Option<usize>) -> Result<Option<Tensor<2>>> {
+        let Some(width) = d_edge else {
+            let message = "use with_d_edge in the configuration: the layer has no edge features";
+            return if self.features.is_none() { Ok(None) } else { Err(SparseError::invalid(op, message)) };
+        };
+        let features = self.need_features(op)?;
+        check_width(op, features.dims(), width)?;
+        Ok(Some(features))
     }
 
     fn read(&self, op: &'static str, axis: usize, x: Tensor<2>) -> Result<Tensor<2>> {
@@ -260,12 +283,4 @@ pub(super) fn check_edges(
 ) -> Result<()> {
     let (expected, got) = (adjacency.nnz(), rows.dims()[0]);
     if expected == got { Ok(()) } else { Err(SparseError::length_mismatch(op, what, expected, got)) }
-}
-
-/// Softmax of scores `[nnz, H]` over the edges of each target, as a tensor `[M, N, H]` with the fill 0.
-pub(super) fn edge_softmax(pattern: &CsrPattern, scores: Tensor<2>) -> Result<CsrTensor<3>> {
-    let heads = vec![scores.dims()[1]];
-    // With this fill the lines of a row are its stored elements, and each block element is on its own.
-    let hybrid = SparseTensor::<CsrPattern, 3>::from_parts(pattern.clone(), scores, heads, Fill::Undefined);
-    hybrid.try_softmax(1)?.try_with_fill(Fill::Zero)
 }

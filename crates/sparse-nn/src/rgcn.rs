@@ -1,7 +1,7 @@
 //! Relational graph convolution.
 
-use super::aggregation::{Aggregation, Aggregator};
-use super::features::{Features, aggregated, glorot, with_bias, zeros};
+use super::aggregation::{Aggregation, Aggregator, aggregated};
+use super::features::{Features, glorot, with_bias, zeros};
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};

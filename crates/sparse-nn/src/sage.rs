@@ -1,14 +1,13 @@
 //! GraphSAGE.
 
-use super::aggregation::{Aggregation, Aggregator};
-use super::features::{Features, aggregated, check_square, with_bias};
+use super::aggregation::{Aggregation, Aggregator, aggregated};
+use super::features::{Features, check_square, unit_rows, with_bias};
 use burn::config::Config;
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::wide;
 use sparse_ops::{CsrTensor, Result};
 
 /// Configuration of a [`SageConv`].
@@ -155,16 +154,4 @@ impl SageConv {
         }
         Ok(if self.normalize { unit_rows(out) } else { out })
     }
-}
-
-/// Each row divided by its Euclidean norm; a row of zeros stays. Squares of 16-bit floats overflow: f32 has them.
-fn unit_rows(x: Tensor<2>) -> Tensor<2> {
-    if x.shape().num_elements() == 0 {
-        return x;
-    }
-    let (dtype, x) = (x.dtype(), wide(x));
-    let squares = x.clone().powi_scalar(2).sum_dim(1);
-    // The root of 0 has no gradient: such rows are divided by 1.
-    let zero = squares.clone().lower_equal_scalar(0.0);
-    (x / squares.mask_fill(zero, 1.0).sqrt()).cast(dtype)
 }

@@ -1,8 +1,9 @@
-//! The rows of segments: how many, in order, side by side.
+//! The rows of segments: how many, in order, side by side, their softmax.
 
 use burn::tensor::{DType, Int, Shape, Tensor, TensorData};
-use sparse_ops::extend::{Exact, RowMap, index_tensor, kernel, move_rows, read_all};
+use sparse_ops::extend::{Exact, Parts, RowMap, index_tensor, kernel, move_rows, read_all};
 use sparse_ops::pattern::{CsrPattern, Pattern};
+use sparse_ops::{CsrTensor, Fill, Result, SparseTensor};
 
 /// How many rows each segment has, `[M, 1]`, as floats.
 pub(super) fn degrees(segments: &CsrPattern, dtype: DType) -> Tensor<2> {
@@ -11,6 +12,9 @@ pub(super) fn degrees(segments: &CsrPattern, dtype: DType) -> Tensor<2> {
 
 fn counts(segments: &CsrPattern) -> Tensor<1, Int> {
     let (ptr, count) = (segments.row_ptr(), segments.rows());
+    if count == 0 {
+        return Tensor::zeros([0], (&ptr.device(), ptr.dtype()));
+    }
     ptr.clone().narrow(0, 1, count) - ptr.clone().narrow(0, 0, count)
 }
 
@@ -74,4 +78,12 @@ pub(super) fn padded(segments: &CsrPattern, rows: Tensor<2>) -> Tensor<3> {
     );
     let none = Tensor::zeros([1, width], (&rows.device(), rows.dtype()));
     move_rows(rows, none, &RowMap::new(map, nnz)).reshape(Exact([count, longest, width]))
+}
+
+/// Softmax of scores `[nnz, H]` over the edges of each target, as a tensor `[M, N, H]` with the fill 0.
+pub(super) fn edge_softmax(pattern: &CsrPattern, scores: Tensor<2>) -> Result<CsrTensor<3>> {
+    let heads = vec![scores.dims()[1]];
+    // With this fill the lines of a row are its stored elements, and each block element is on its own.
+    let hybrid = SparseTensor::<CsrPattern, 3>::from_parts(pattern.clone(), scores, heads, Fill::Undefined);
+    hybrid.try_softmax(1)?.try_with_fill(Fill::Zero)
 }

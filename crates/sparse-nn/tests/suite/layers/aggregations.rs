@@ -49,7 +49,7 @@ fn each_has_pytorch_geometrics_numbers() {
 #[test]
 fn segments_may_be_empty_or_none() {
     let device = Device::flex();
-    for aggregation in [Add, Median, Quantile(0.9), Std, Softmax(Fixed(1.0)), Lstm(2), Set2Set(2)] {
+    for aggregation in [Add, Mul, Median, Quantile(0.9), Std, Softmax(Fixed(1.0)), Lstm(2), Set2Set(2)] {
         let aggregator = aggregation.init(2, &device);
         for (rows, cols) in [(3, 3), (0, 2)] {
             let none = CsrTensor::<2>::zeros([rows, cols], &device);
@@ -68,8 +68,8 @@ fn what_does_not_fit_is_an_error() {
     let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 1.0], [0.0, 1.0]], &device));
     let edges = Edges::new(&a, Tensor::ones([2, 3], &device));
     let each: Aggregation = Softmax(TrainedEach(1.0));
-    assert_eq!(kind(edges.try_aggregate(edges.source(), &each.init(2, &device))), "shape_mismatch");
-    assert_eq!(kind(edges.try_aggregate(Tensor::ones([2, 3], &device), &Add.init(3, &device))), "length_mismatch");
+    assert_eq!(kind(edges.try_aggregate(edges.source(), each.init(2, &device))), "shape_mismatch");
+    assert_eq!(kind(edges.try_aggregate(Tensor::ones([2, 3], &device), Add.init(3, &device))), "length_mismatch");
 }
 
 fn kind<T>(result: Result<T>) -> &'static str {
