@@ -7,11 +7,17 @@
 //! edge from node `j` to node `i`, and its value is the weight of that edge. So `A X` sums over neighbours. In an
 //! undirected graph the adjacency is symmetric.
 //!
+//! Layers of the rows "messages" and "the same, as products" have one method, `forward(&edges)`: [`Edges`] has the
+//! adjacency, the features of sources and targets, and those of the edges, so a bipartite graph needs no other call. A
+//! layer without a use for features of edges does not read them; one that was made without `d_edge` refuses them.
+//!
 //! | what | names |
 //! |---|---|
 //! | convolutions | [`GcnConv`], [`SageConv`], [`GinConv`], [`ChebConv`], [`RgcnConv`], [`Appnp`] |
 //! | attention | [`GatConv`], [`Gatv2Conv`], [`TransformerConv`] |
-//! | of your own | [`MessagePassing`], [`Edges`], [`Aggregator`] |
+//! | messages | [`FilmConv`], [`NnConv`], [`GineConv`], [`EdgeConv`], [`ResGatedConv`], [`PnaConv`], [`GenConv`] |
+//! | the same, as products | [`EgConv`], [`ArmaConv`] |
+//! | of your own | [`MessagePassing`], [`Edges`], [`Aggregator`], [`DegreeScalers`] |
 //! | readouts | [`global_add_pool`], [`global_mean_pool`], [`global_max_pool`], [`global_attention_pool`] |
 //! | between layers | [`GraphNorm`], [`JumpingKnowledge`], [`Mlp`], Burn's norms |
 //! | on all cores | [`dropout`], [`elu`], [`leaky_relu`], and [`sparse_dropout`] of stored values |
@@ -29,16 +35,22 @@
 pub(crate) mod activation;
 pub(crate) mod aggregation;
 pub(crate) mod appnp;
+pub(crate) mod arma;
 pub(crate) mod attention;
 pub(crate) mod cheb;
 pub(crate) mod dropout;
+pub(crate) mod edge_conv;
+pub(crate) mod eg;
 pub(crate) mod embedding_bag;
 pub(crate) mod features;
+pub(crate) mod film;
 pub(crate) mod gat;
 pub(crate) mod gatv2;
 pub(crate) mod gatv2_scores;
 pub(crate) mod gcn;
+pub(crate) mod gen_conv;
 pub(crate) mod gin;
+pub(crate) mod gine;
 pub(crate) mod graph_norm;
 pub(crate) mod input_linear;
 pub(crate) mod jumping;
@@ -47,10 +59,14 @@ pub(crate) mod link;
 pub(crate) mod message_passing;
 pub(crate) mod mlp;
 pub(crate) mod negative;
+pub(crate) mod nn_conv;
 pub(crate) mod normalization;
+pub(crate) mod pna;
 pub(crate) mod pooling;
+pub(crate) mod res_gated;
 pub(crate) mod rgcn;
 pub(crate) mod sage;
+pub(crate) mod scalers;
 pub(crate) mod segments;
 pub(crate) mod sparse_linear;
 pub(crate) mod table;
@@ -60,13 +76,19 @@ pub(crate) mod transformer;
 pub use activation::{elu, leaky_relu};
 pub use aggregation::{Aggregate, Aggregation, Aggregator, AggregatorPart, Coefficient};
 pub use appnp::{Appnp, AppnpConfig};
+pub use arma::{ArmaConv, ArmaConvConfig};
 pub use cheb::{ChebConv, ChebConvConfig, Laplacian};
 pub use dropout::{dropout, sparse_dropout, try_sparse_dropout};
+pub use edge_conv::{EdgeConv, EdgeConvConfig};
+pub use eg::{EgAggregation, EgConv, EgConvConfig};
 pub use embedding_bag::{BagMode, Bags, EmbeddingBag, EmbeddingBagConfig};
+pub use film::{FilmConv, FilmConvConfig};
 pub use gat::{GatConv, GatConvConfig};
 pub use gatv2::{Gatv2Conv, Gatv2ConvConfig};
 pub use gcn::{GcnConv, GcnConvConfig};
+pub use gen_conv::{GenConv, GenConvConfig};
 pub use gin::{GinConv, GinConvConfig};
+pub use gine::{GineConv, GineConvConfig};
 pub use graph_norm::{GraphNorm, GraphNormConfig};
 pub use input_linear::{sparse_input_linear, try_sparse_input_linear};
 pub use jumping::{Jump, JumpingKnowledge, JumpingKnowledgeConfig};
@@ -78,16 +100,20 @@ pub use link::{Combine, MlpDecoder, MlpDecoderConfig, NodePairs, dot_decoder, tr
 pub use message_passing::{Edges, MessagePassing};
 pub use mlp::{Mlp, MlpConfig, NodeNetwork};
 pub use negative::{negative_sampling, try_negative_sampling};
+pub use nn_conv::{NnConv, NnConvConfig};
 pub use normalization::{
     gcn_normalization, row_normalization, symmetric_normalization, try_gcn_normalization, try_gcn_normalization_async,
     try_row_normalization, try_symmetric_normalization, try_symmetric_normalization_async,
 };
+pub use pna::{PnaConv, PnaConvConfig};
 pub use pooling::{
     global_add_pool, global_attention_pool, global_max_pool, global_mean_pool, graph_softmax, try_global_add_pool,
     try_global_attention_pool, try_global_max_pool, try_global_mean_pool, try_graph_softmax,
 };
+pub use res_gated::{ResGatedConv, ResGatedConvConfig};
 pub use rgcn::{RgcnConv, RgcnConvConfig};
 pub use sage::{SageConv, SageConvConfig};
+pub use scalers::{DegreeScaler, DegreeScalers, DegreeScalersConfig, degree_histogram};
 pub use sparse_linear::{SparseLinear, SparseLinearConfig};
 pub use table::grad::{ReadRows, RowSparseGrad};
 pub use table::optim::{RowAdagrad, RowAdagradConfig, RowAdam, RowAdamConfig, RowOptimizer, RowSgd};

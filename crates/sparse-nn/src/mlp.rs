@@ -118,7 +118,7 @@ impl Mlp {
     }
 
     /// What comes after the first linear map.
-    fn after_first(&self, mut x: Tensor<2>) -> Tensor<2> {
+    pub(super) fn after_first(&self, mut x: Tensor<2>) -> Tensor<2> {
         for (at, linear) in self.linears.iter().enumerate().skip(1) {
             if let Some(norm) = self.norms.get(at - 1)
                 && x.dims()[0] > 0

@@ -41,6 +41,10 @@ impl Inputs {
         self.leaves[name].clone().reshape(shape)
     }
 
+    pub fn has(&self, name: &str) -> bool {
+        self.tensors.contains_key(name)
+    }
+
     pub fn x(&self) -> Tensor<2> {
         self.tensor("x")
     }

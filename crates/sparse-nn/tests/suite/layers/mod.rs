@@ -7,4 +7,5 @@ mod convolutions;
 mod errors;
 mod knowledge;
 mod links;
+mod messages;
 mod readouts;

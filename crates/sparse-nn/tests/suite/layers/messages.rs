@@ -1,0 +1,324 @@
+//! Layers that take `Edges`.
+
+use super::case::{Inputs, check, device};
+use burn::tensor::{DType, Device, Tensor};
+use sparse_tensor::nn::Aggregation::{Add, Max, Mean, Min, PowerMean, Several, Softmax, Std, Var};
+use sparse_tensor::nn::Coefficient::Trained;
+use sparse_tensor::nn::DegreeScaler::{Amplification, Attenuation, Identity, InverseLinear, Linear};
+use sparse_tensor::nn::{
+    Aggregation, ArmaConvConfig, DegreeScaler, DegreeScalersConfig, EdgeConvConfig, Edges, EgAggregation, EgConvConfig,
+    FilmConvConfig, GenConvConfig, GineConvConfig, Mlp, MlpConfig, NnConvConfig, PnaConvConfig, ResGatedConvConfig,
+    degree_histogram, symmetric_normalization,
+};
+use sparse_tensor::{CsrTensor, Result};
+
+/// The edges of a case: between nodes of one kind, or of two in a bipartite one, and features if it has them.
+fn edges<'a>(id: &str, inputs: &'a Inputs) -> Edges<'a> {
+    let edges = match id.ends_with("/bipartite") {
+        true => Edges::bipartite(inputs.graph(), inputs.x(), inputs.tensor("target")),
+        false => Edges::new(inputs.graph(), inputs.x()),
+    };
+    if inputs.has("e") { edges.with_features(inputs.tensor("e")) } else { edges }
+}
+
+fn network(sizes: &[usize]) -> Mlp {
+    MlpConfig::new(sizes.to_vec()).with_batch_norm(false).init(&device())
+}
+
+#[test]
+fn film() {
+    let config = || FilmConvConfig::new(3, 2);
+    for (id, config) in [
+        ("film/mean", config()),
+        ("film/linear", config().with_aggregation(Add).with_relu(false)),
+        ("film/max", config().with_aggregation(Max)),
+        ("film/bipartite", config().with_d_target(Some(4))),
+        ("film/relations", config().with_relations(2)),
+    ] {
+        check(id, config.init(&device()), |layer, inputs| {
+            let relations = match id {
+                "film/relations" => inputs.graphs.iter().map(|graph| Edges::new(graph, inputs.x())).collect(),
+                _ => vec![edges(id, inputs)],
+            };
+            layer.forward(&relations)
+        });
+    }
+}
+
+#[test]
+fn nn_conv() {
+    let config = || NnConvConfig::new(3, 2);
+    for (id, sizes, config) in [
+        ("nn_conv/add", vec![2, 3, 6], config()),
+        ("nn_conv/mean", vec![2, 6], config().with_aggregation(Mean)),
+        ("nn_conv/max", vec![2, 6], config().with_aggregation(Max)),
+        ("nn_conv/bare", vec![2, 6], config().with_root_weight(false).with_bias(false)),
+        ("nn_conv/bipartite", vec![2, 6], config().with_d_target(Some(4))),
+    ] {
+        check(id, config.init(network(&sizes), &device()), |layer, inputs| layer.forward(&edges(id, inputs)));
+    }
+}
+
+#[test]
+fn gine() {
+    let config = || GineConvConfig::new(3);
+    for (id, sizes, config) in [
+        ("gine/fixed", vec![3, 4, 2], config().with_d_edge(Some(2)).with_eps(0.25)),
+        ("gine/trained", vec![3, 4, 2], config().with_d_edge(Some(2)).with_train_eps(true)),
+        ("gine/same", vec![3, 2], config()),
+        ("gine/bipartite", vec![3, 2], config().with_d_edge(Some(2))),
+    ] {
+        check(id, config.init(network(&sizes), &device()), |layer, inputs| layer.forward(&edges(id, inputs)));
+    }
+}
+
+#[test]
+fn edge_conv() {
+    for (id, sizes, aggregation) in [
+        ("edge_conv/max", vec![6, 4, 2], Max),
+        ("edge_conv/mean", vec![6, 4, 2], Mean),
+        ("edge_conv/add", vec![6, 4, 2], Add),
+        ("edge_conv/bipartite", vec![6, 2], Max),
+    ] {
+        let config = EdgeConvConfig::new(2).with_aggregation(aggregation);
+        check(id, config.init(network(&sizes), &device()), |layer, inputs| layer.forward(&edges(id, inputs)));
+    }
+}
+
+#[test]
+fn res_gated() {
+    let config = || ResGatedConvConfig::new(3, 2);
+    for (id, config) in [
+        ("res_gated/plain", config()),
+        ("res_gated/bare", config().with_root_weight(false).with_bias(false)),
+        ("res_gated/edges", config().with_d_edge(Some(2))),
+        ("res_gated/bipartite", config().with_d_target(Some(4))),
+    ] {
+        check(id, config.init(&device()), |layer, inputs| layer.forward(&edges(id, inputs)));
+    }
+}
+
+#[test]
+fn degree_scalers() {
+    let all = || vec![Identity, Amplification, Attenuation, Linear, InverseLinear];
+    let both = || Several(vec![Mean, Max]);
+    let case = |name: &str, aggregation: Aggregation, scalers: Vec<DegreeScaler>, trained: bool| {
+        let config = DegreeScalersConfig::new(aggregation, scalers, vec![2, 1, 1, 1, 1]).with_trained(trained);
+        check(&format!("aggregation/scaler_{name}"), config.init(2, &device()), |scalers, inputs| {
+            let edges = Edges::new(inputs.graph(), Tensor::zeros([6, 1], (&device(), DType::F64)));
+            edges.aggregate(inputs.tensor("messages"), scalers)
+        });
+    };
+    let names = ["identity", "amplification", "attenuation", "linear", "inverse_linear"];
+    for (name, scaler) in names.into_iter().zip(all()) {
+        case(name, both(), vec![scaler], false);
+    }
+    case("all", both(), all(), false);
+    case("trained", Mean, all()[1..].to_vec(), true);
+}
+
+#[test]
+fn pna() {
+    let config = || PnaConvConfig::new(4, 2, vec![2, 1, 0, 2, 0, 1]);
+    let towers = config().with_aggregation(Several(vec![Add, Var])).with_scalers(vec![Linear, InverseLinear]);
+    for (id, config) in [
+        ("pna/plain", config()),
+        ("pna/towers", towers.with_towers(2).with_pre_layers(2).with_post_layers(2)),
+        ("pna/divided", config().with_aggregation(Mean).with_towers(2).with_divide_input(true)),
+        ("pna/edges", config().with_aggregation(Several(vec![Mean, Max])).with_d_edge(Some(2))),
+    ] {
+        check(id, config.init(&device()), |layer, inputs| layer.forward(&edges(id, inputs)));
+    }
+    // The defaults are those of the case.
+    assert_eq!(config().aggregation, Several(vec![Mean, Max, Min, Std]));
+}
+
+#[test]
+fn gen_conv() {
+    let config = |d_input| GenConvConfig::new(d_input, 2).with_batch_norm(false);
+    for (id, config) in [
+        ("gen/softmax", config(2)),
+        ("gen/trained", config(3).with_aggregation(Softmax(Trained(1.0))).with_bias(true)),
+        ("gen/power", config(3).with_aggregation(PowerMean(Trained(1.0)))),
+        ("gen/norm", config(2).with_batch_norm(true)),
+        ("gen/one", config(3).with_layers(1).with_aggregation(Add)),
+        ("gen/message_norm", config(3).with_message_norm(true).with_train_scale(true)),
+        ("gen/edges", config(3).with_d_edge(Some(3)).with_expansion(3)),
+        ("gen/edges_same", config(2).with_d_edge(Some(2)).with_aggregation(Max)),
+        ("gen/bipartite", config(3).with_d_target(Some(4))),
+    ] {
+        check(id, config.init(&device()), |layer, inputs| layer.forward(&edges(id, inputs)));
+    }
+}
+
+#[test]
+fn eg() {
+    use EgAggregation::{Add, Max, Mean, Min, Std, Symmetric, Var};
+    let config = || EgConvConfig::new(3, 4).with_heads(2).with_bases(2);
+    for (id, config) in [
+        ("eg/symmetric", config()),
+        ("eg/many", config().with_aggregations(vec![Symmetric, Mean, Max, Std])),
+        ("eg/bare", config().with_aggregations(vec![Mean]).with_self_loops(false).with_bias(false)),
+    ] {
+        check(id, config.init(&device()), |layer, inputs| layer.forward(&edges(id, inputs)));
+    }
+    // Without `symnorm` PyG gives node 5, which is after the last edge, no loop.
+    let config = config().with_aggregations(vec![Add, Var, Min]).with_self_loops(false);
+    check("eg/loops", config.init(&device()), |layer, inputs| {
+        let loops = inputs.graph().to_dense().detach() + Tensor::<2>::eye(6, &device()).cast(DType::F64);
+        let graph = CsrTensor::from_dense(loops.slice_fill([5..6, 5..6], 0.0));
+        layer.forward(&Edges::new(&graph, inputs.x()))
+    });
+}
+
+#[test]
+fn arma() {
+    let config = || ArmaConvConfig::new(3, 2);
+    let stacks = || config().with_stacks(2).with_layers(3);
+    for (id, config) in [
+        ("arma/one", config()),
+        ("arma/stacks", stacks()),
+        ("arma/stacks_weighted", stacks()),
+        ("arma/shared", stacks().with_shared_weights(true)),
+        ("arma/linear", config().with_stacks(2).with_layers(2).with_relu(false).with_bias(false)),
+    ] {
+        check(id, config.init(&device()), |layer, inputs| {
+            let adjacency = symmetric_normalization(inputs.graph(), false);
+            layer.forward(&Edges::new(&adjacency, inputs.x()))
+        });
+    }
+}
+
+/// Each layer of 3 inputs and 2 outputs, and one edge feature if it needs it.
+fn layers(f: impl Fn(&str, bool, &dyn Fn(&Edges) -> Result<Tensor<2>>)) {
+    let device = Device::flex();
+    let network = |sizes: &[usize]| MlpConfig::new(sizes.to_vec()).init(&device);
+    let film = FilmConvConfig::new(3, 2).init(&device);
+    f("film", false, &|edges| film.try_forward(std::slice::from_ref(edges)));
+    let nn_conv = NnConvConfig::new(3, 2).init(network(&[1, 6]), &device);
+    f("nn_conv", true, &|edges| nn_conv.try_forward(edges));
+    let gine = GineConvConfig::new(3).with_d_edge(Some(1)).init(network(&[3, 2]), &device);
+    f("gine", true, &|edges| gine.try_forward(edges));
+    let edge_conv = EdgeConvConfig::new(2).init(network(&[6, 2]), &device);
+    // A network checks the width of its input itself.
+    f("edge_conv", false, &|edges| {
+        let widths = [edges.sources(), edges.targets()].map(|x| x.dims()[1]);
+        let wide = Edges::bipartite(edges.adjacency(), edges.sources(), Tensor::cat(vec![edges.targets(); 2], 1));
+        edge_conv.try_forward(if widths == [3, 3] { edges } else { &wide })
+    });
+    for d_edge in [None, Some(1)] {
+        let res_gated = ResGatedConvConfig::new(3, 2).with_d_edge(d_edge).init(&device);
+        f("res_gated", d_edge.is_some(), &|edges| res_gated.try_forward(edges));
+        let pna = PnaConvConfig::new(3, 2, vec![0, 1]).with_towers(2).with_d_edge(d_edge).init(&device);
+        f("pna", d_edge.is_some(), &|edges| pna.try_forward(edges));
+        let gen_conv = GenConvConfig::new(3, 2).with_message_norm(true).with_d_edge(d_edge).init(&device);
+        f("gen", d_edge.is_some(), &|edges| gen_conv.try_forward(edges));
+    }
+    use EgAggregation::{Add, Max, Mean, Min, Std, Symmetric, Var};
+    for loops in [true, false] {
+        let all = vec![Symmetric, Add, Mean, Max, Min, Var, Std];
+        let eg = EgConvConfig::new(3, 2).with_heads(2).with_aggregations(all).with_self_loops(loops).init(&device);
+        f("eg", false, &|edges| eg.try_forward(edges));
+    }
+    let arma = ArmaConvConfig::new(3, 2).with_stacks(2).with_layers(2).init(&device);
+    f("arma", false, &|edges| arma.try_forward(edges));
+}
+
+fn ones(rows: usize, cols: usize) -> Tensor<2> {
+    Tensor::ones([rows, cols], &Device::flex())
+}
+
+fn kind<T>(result: Result<T>) -> &'static str {
+    result.err().map_or("ok", |error| error.kind())
+}
+
+#[test]
+fn wrong_widths_and_features_are_errors() {
+    let a = CsrTensor::<2>::from_dense(ones(4, 4));
+    layers(|name, featured, forward| {
+        let with = |x: Tensor<2>, d_edge: usize| {
+            let edges = Edges::new(&a, x);
+            if featured { edges.with_features(ones(16, d_edge)) } else { edges }
+        };
+        assert_eq!(kind(forward(&with(ones(4, 3), 1))), "ok", "{name}");
+        assert_eq!(kind(forward(&with(ones(4, 2), 1))), "shape_mismatch", "{name}: columns");
+        if featured {
+            assert_eq!(kind(forward(&Edges::new(&a, ones(4, 3)))), "invalid", "{name}: no features of edges");
+        } else if ["res_gated", "pna", "gen"].contains(&name) {
+            let edges = Edges::new(&a, ones(4, 3)).with_features(ones(16, 1));
+            assert_eq!(kind(forward(&edges)), "invalid", "{name}: features of edges");
+        }
+        if featured && name != "nn_conv" {
+            assert_eq!(kind(forward(&with(ones(4, 3), 2))), "shape_mismatch", "{name}: features of edges");
+        }
+        let double = CsrTensor::<2>::from_dense(ones(4, 4).cast(DType::F64));
+        let edges = Edges::new(&double, ones(4, 3).cast(DType::F64));
+        let edges = if featured { edges.with_features(ones(16, 1).cast(DType::F64)) } else { edges };
+        // Networks of Burn say so themselves.
+        if !["nn_conv", "edge_conv"].contains(&name) {
+            assert_eq!(kind(forward(&edges)), "dtype_mismatch", "{name}: dtype");
+        }
+    });
+    let wide = CsrTensor::<2>::from_dense(ones(3, 4));
+    let edges = Edges::bipartite(&wide, ones(4, 3), ones(3, 3));
+    layers(|name, _, forward| {
+        if name == "arma" {
+            assert_eq!(kind(forward(&edges)), "shape_mismatch", "{name}: not square");
+        }
+    });
+    assert_eq!(kind(EgConvConfig::new(3, 2).with_heads(1).init(&Device::flex()).try_forward(&edges)), "shape_mismatch");
+}
+
+#[test]
+fn graphs_without_nodes_or_edges_pass() {
+    layers(|name, featured, forward| {
+        for nodes in [0, 4] {
+            let none = CsrTensor::<2>::zeros([nodes, nodes], &Device::flex());
+            let edges = Edges::new(&none, ones(nodes, 3));
+            let edges = if featured { edges.with_features(ones(0, 1)) } else { edges };
+            let out = forward(&edges).unwrap();
+            assert_eq!(out.dims(), [nodes, 2], "{name}");
+            assert!(out.into_data().iter::<f32>().all(|x| x.is_finite()), "{name}");
+        }
+    });
+}
+
+#[test]
+fn configurations_are_checked() {
+    let device = &Device::flex();
+    let several = || Several(vec![Mean, Max]);
+    let mlp = || MlpConfig::new(vec![1, 5]).init(device);
+    assert_eq!(kind(FilmConvConfig::new(3, 2).with_relations(0).try_init(device)), "invalid");
+    assert_eq!(kind(FilmConvConfig::new(3, 2).with_aggregation(several()).try_init(device)), "invalid");
+    assert_eq!(kind(NnConvConfig::new(3, 2).with_aggregation(several()).try_init(mlp(), device)), "invalid");
+    assert_eq!(kind(ResGatedConvConfig::new(3, 2).with_aggregation(several()).try_init(device)), "invalid");
+    assert_eq!(kind(PnaConvConfig::new(3, 2, vec![0, 1]).with_towers(0).try_init(device)), "invalid");
+    assert_eq!(kind(PnaConvConfig::new(3, 2, vec![0, 1]).with_post_layers(0).try_init(device)), "invalid");
+    let divided = PnaConvConfig::new(3, 2, vec![0, 1]).with_towers(2).with_divide_input(true);
+    assert_eq!(kind(divided.try_init(device)), "invalid");
+    for histogram in [vec![], vec![0, 0], vec![7]] {
+        assert_eq!(kind(DegreeScalersConfig::new(Mean, vec![Linear], histogram).try_init(2, device)), "invalid");
+    }
+    assert_eq!(kind(DegreeScalersConfig::new(Mean, vec![], vec![0, 1]).try_init(2, device)), "invalid");
+    assert_eq!(kind(GenConvConfig::new(3, 2).with_layers(0).try_init(device)), "invalid");
+    assert_eq!(kind(EgConvConfig::new(3, 2).with_heads(4).try_init(device)), "invalid");
+    assert_eq!(kind(EgConvConfig::new(3, 8).with_aggregations(vec![]).try_init(device)), "invalid");
+    assert_eq!(kind(ArmaConvConfig::new(3, 2).with_layers(0).try_init(device)), "invalid");
+    assert_eq!(kind(ArmaConvConfig::new(3, 2).with_dropout(1.0).try_init(device)), "invalid");
+
+    let (a, b) = (CsrTensor::<2>::from_dense(ones(4, 4)), CsrTensor::<2>::from_dense(ones(3, 4)));
+    let film = FilmConvConfig::new(3, 2).with_relations(2).init(device);
+    let one = || Edges::new(&a, ones(4, 3));
+    assert_eq!(kind(film.try_forward(&[one()])), "length_mismatch");
+    let other = Edges::bipartite(&b, ones(4, 3), ones(3, 3));
+    assert_eq!(kind(film.try_forward(&[one(), other])), "shape_mismatch");
+    let nn_conv = NnConvConfig::new(3, 2).init(mlp(), device);
+    assert_eq!(kind(nn_conv.try_forward(&one().with_features(ones(16, 1)))), "shape_mismatch");
+}
+
+#[test]
+fn degrees_are_counted() {
+    let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[1.0, 1.0], [0.0, 0.0], [0.0, 2.0]], &Device::flex()));
+    assert_eq!(degree_histogram(&a), [1, 1, 1]);
+    assert_eq!(degree_histogram(&CsrTensor::zeros([0, 2], &Device::flex())), [0; 0]);
+}
