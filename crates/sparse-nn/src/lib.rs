@@ -7,7 +7,7 @@
 //! edge from node `j` to node `i`, and its value is the weight of that edge. So `A X` sums over neighbours. In an
 //! undirected graph the adjacency is symmetric.
 //!
-//! Layers of the rows "messages" and "the same, as products" have one method, `forward(&edges)`: [`Edges`] has the
+//! Layers of the row "messages" and the two after it have one method, `forward(&edges)`: [`Edges`] has the
 //! adjacency, the features of sources and targets, and those of the edges, so a bipartite graph needs no other call. A
 //! layer without a use for features of edges does not read them; one that was made without `d_edge` refuses them.
 //!
@@ -16,7 +16,9 @@
 //! | convolutions | [`GcnConv`], [`SageConv`], [`GinConv`], [`ChebConv`], [`RgcnConv`], [`Appnp`] |
 //! | attention | [`GatConv`], [`Gatv2Conv`], [`TransformerConv`] |
 //! | messages | [`FilmConv`], [`NnConv`], [`GineConv`], [`EdgeConv`], [`ResGatedConv`], [`PnaConv`], [`GenConv`] |
-//! | the same, as products | [`EgConv`], [`ArmaConv`] |
+//! | the same, as products | [`EgConv`], [`ArmaConv`], [`Gcn2Conv`], [`GatedGraphConv`] |
+//! | the same, as attention | [`AgnnConv`], [`SuperGatConv`] |
+//! | hypergraphs | [`HypergraphConv`] |
 //! | of your own | [`MessagePassing`], [`Edges`], [`Aggregator`], [`DegreeScalers`] |
 //! | readouts | [`global_add_pool`], [`global_mean_pool`], [`global_max_pool`], [`global_attention_pool`] |
 //! | between layers | [`GraphNorm`], [`JumpingKnowledge`], [`Mlp`], Burn's norms |
@@ -34,6 +36,7 @@
 
 pub(crate) mod activation;
 pub(crate) mod aggregation;
+pub(crate) mod agnn;
 pub(crate) mod appnp;
 pub(crate) mod arma;
 pub(crate) mod attention;
@@ -45,13 +48,16 @@ pub(crate) mod embedding_bag;
 pub(crate) mod features;
 pub(crate) mod film;
 pub(crate) mod gat;
+pub(crate) mod gated_graph;
 pub(crate) mod gatv2;
 pub(crate) mod gatv2_scores;
 pub(crate) mod gcn;
+pub(crate) mod gcn2;
 pub(crate) mod gen_conv;
 pub(crate) mod gin;
 pub(crate) mod gine;
 pub(crate) mod graph_norm;
+pub(crate) mod hypergraph;
 pub(crate) mod input_linear;
 pub(crate) mod jumping;
 pub(crate) mod knowledge;
@@ -69,12 +75,14 @@ pub(crate) mod sage;
 pub(crate) mod scalers;
 pub(crate) mod segments;
 pub(crate) mod sparse_linear;
+pub(crate) mod supergat;
 pub(crate) mod table;
 pub(crate) mod top_k;
 pub(crate) mod transformer;
 
 pub use activation::{elu, leaky_relu};
 pub use aggregation::{Aggregate, Aggregation, Aggregator, AggregatorPart, Coefficient};
+pub use agnn::{AgnnConv, AgnnConvConfig};
 pub use appnp::{Appnp, AppnpConfig};
 pub use arma::{ArmaConv, ArmaConvConfig};
 pub use cheb::{ChebConv, ChebConvConfig, Laplacian};
@@ -84,12 +92,15 @@ pub use eg::{EgAggregation, EgConv, EgConvConfig};
 pub use embedding_bag::{BagMode, Bags, EmbeddingBag, EmbeddingBagConfig};
 pub use film::{FilmConv, FilmConvConfig};
 pub use gat::{GatConv, GatConvConfig};
+pub use gated_graph::{GatedGraphConv, GatedGraphConvConfig};
 pub use gatv2::{Gatv2Conv, Gatv2ConvConfig};
 pub use gcn::{GcnConv, GcnConvConfig};
+pub use gcn2::{Gcn2Conv, Gcn2ConvConfig};
 pub use gen_conv::{GenConv, GenConvConfig};
 pub use gin::{GinConv, GinConvConfig};
 pub use gine::{GineConv, GineConvConfig};
 pub use graph_norm::{GraphNorm, GraphNormConfig};
+pub use hypergraph::{HypergraphAttention, HypergraphConv, HypergraphConvConfig};
 pub use input_linear::{sparse_input_linear, try_sparse_input_linear};
 pub use jumping::{Jump, JumpingKnowledge, JumpingKnowledgeConfig};
 pub use knowledge::ranks::{Missing, TripleRanks};
@@ -115,6 +126,7 @@ pub use rgcn::{RgcnConv, RgcnConvConfig};
 pub use sage::{SageConv, SageConvConfig};
 pub use scalers::{DegreeScaler, DegreeScalers, DegreeScalersConfig, degree_histogram};
 pub use sparse_linear::{SparseLinear, SparseLinearConfig};
+pub use supergat::{SuperGatConv, SuperGatConvConfig};
 pub use table::grad::{ReadRows, RowSparseGrad};
 pub use table::optim::{RowAdagrad, RowAdagradConfig, RowAdam, RowAdamConfig, RowOptimizer, RowSgd};
 pub use table::{RowTable, RowTableConfig};

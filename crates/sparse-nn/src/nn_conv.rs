@@ -35,9 +35,9 @@ pub struct NnConvConfig {
 
 /// An edge-conditioned convolution: `out_i = W x_i + aggregate_{j in N(i)} x_j h(e_ij) + b`.
 ///
-/// `h` is the inner network, any [`NodeNetwork`]. It makes of the features of an edge a matrix
-/// `[d_input, d_output]`, row by row. The values of the adjacency are not read. Gradients reach the network, the weights
-/// and the features of nodes and edges. (PyG's `NNConv`.)
+/// `h` is the inner network, any [`NodeNetwork`]. It makes of the features of an edge a matrix `[d_input, d_output]`,
+/// row by row. The values of the adjacency are not read. Gradients reach the network, the weights and the features of
+/// nodes and edges. (PyG's `NNConv`.)
 ///
 /// Cost: that of the network on `nnz` rows, and `O(nnz * d_input * d_output)` time and memory.
 ///

@@ -21,7 +21,8 @@ pub struct PnaConvConfig {
     pub d_input: usize,
     /// Number of output features of a node.
     pub d_output: usize,
-    /// How many nodes of the training graphs have each degree, from 0: see [`degree_histogram`](super::degree_histogram).
+    /// How many nodes of the training graphs have each degree, from 0:
+    /// [`degree_histogram`](super::degree_histogram).
     pub histogram: Vec<usize>,
     /// How messages are aggregated.
     #[config(default = "Aggregation::Several(vec![Aggregation::Mean, Aggregation::Max, Aggregation::Min, \
@@ -54,8 +55,9 @@ pub struct PnaConvConfig {
 /// `out_i = W [.., post_t([x_i, scaled_{j in N(i)} pre_t([x_i, x_j, V e_ij])]), ..]`.
 ///
 /// `scaled` is [`DegreeScalers`]; `pre_t` and `post_t` are networks of tower `t`, and `[,]` is side by side. The first
-/// map of `pre_t` is computed once for each node, not for each edge. The values of the adjacency are not read. Gradients
-/// reach the weights and the features of nodes and edges. (PyG's `PNAConv`, whose averages of degrees are f32.)
+/// map of `pre_t` is computed once for each node, not for each edge. The values of the adjacency are not read.
+/// Gradients reach the weights and the features of nodes and edges. (PyG's `PNAConv`, whose averages of degrees are
+/// f32.)
 ///
 /// Cost, with `F` inputs of a tower: `O(N F^2 + nnz F)` time and `nnz F` memory for each aggregation and tower with one
 /// map before it, and `nnz F^2` for each further one.

@@ -41,7 +41,8 @@ pub struct ResGatedConvConfig {
 ///
 /// `K`, `Q` and `V` have biases. With features of edges each of the three gets them too, after those of the node:
 /// `K [x_i, e_ij]`. What they make of nodes is computed once for each node, not for each edge. The values of the
-/// adjacency are not read. Gradients reach the weights and the features of nodes and edges. (PyG's `ResGatedGraphConv`.)
+/// adjacency are not read. Gradients reach the weights and the features of nodes and edges. (PyG's
+/// `ResGatedGraphConv`.)
 ///
 /// Cost: `O(N * d_input * d_output + nnz * d_output)`, with edge features `nnz * d_edge * d_output` more; memory
 /// `nnz * d_output`.

@@ -11,8 +11,8 @@ use sparse_ops::extend::{expand, read_all};
 use sparse_ops::pattern::CsrPattern;
 use sparse_ops::{CsrTensor, Result, SparseError};
 
-/// A factor of the degree `d` of a node. `l` is the mean degree of the nodes of the training graphs, and `m` the mean of
-/// `log(d + 1)`.
+/// A factor of the degree `d` of a node. `l` is the mean degree of the nodes of the training graphs, and `m` the mean
+/// of `log(d + 1)`.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
 pub enum DegreeScaler {
     /// 1.

@@ -82,8 +82,17 @@ pub(super) fn padded(segments: &CsrPattern, rows: Tensor<2>) -> Tensor<3> {
 
 /// Softmax of scores `[nnz, H]` over the edges of each target, as a tensor `[M, N, H]` with the fill 0.
 pub(super) fn edge_softmax(pattern: &CsrPattern, scores: Tensor<2>) -> Result<CsrTensor<3>> {
+    softmax(pattern, scores, 1)
+}
+
+/// The same over the edges of each source.
+pub(super) fn node_softmax(pattern: &CsrPattern, scores: Tensor<2>) -> Result<CsrTensor<3>> {
+    softmax(pattern, scores, 0)
+}
+
+fn softmax(pattern: &CsrPattern, scores: Tensor<2>, dim: usize) -> Result<CsrTensor<3>> {
     let heads = vec![scores.dims()[1]];
     // With this fill the lines of a row are its stored elements, and each block element is on its own.
     let hybrid = SparseTensor::<CsrPattern, 3>::from_parts(pattern.clone(), scores, heads, Fill::Undefined);
-    hybrid.try_softmax(1)?.try_with_fill(Fill::Zero)
+    hybrid.try_softmax(dim)?.try_with_fill(Fill::Zero)
 }

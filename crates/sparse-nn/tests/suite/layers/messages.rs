@@ -3,12 +3,13 @@
 use super::case::{Inputs, check, device};
 use burn::tensor::{DType, Device, Tensor};
 use sparse_tensor::nn::Aggregation::{Add, Max, Mean, Min, PowerMean, Several, Softmax, Std, Var};
-use sparse_tensor::nn::Coefficient::Trained;
+use sparse_tensor::nn::Coefficient::{Fixed, Trained};
 use sparse_tensor::nn::DegreeScaler::{Amplification, Attenuation, Identity, InverseLinear, Linear};
 use sparse_tensor::nn::{
-    Aggregation, ArmaConvConfig, DegreeScaler, DegreeScalersConfig, EdgeConvConfig, Edges, EgAggregation, EgConvConfig,
-    FilmConvConfig, GenConvConfig, GineConvConfig, Mlp, MlpConfig, NnConvConfig, PnaConvConfig, ResGatedConvConfig,
-    degree_histogram, symmetric_normalization,
+    Aggregation, AgnnConvConfig, ArmaConvConfig, DegreeScaler, DegreeScalersConfig, EdgeConvConfig, Edges,
+    EgAggregation, EgConvConfig, FilmConvConfig, GatedGraphConvConfig, Gcn2ConvConfig, GenConvConfig, GineConvConfig,
+    HypergraphAttention, HypergraphConvConfig, Mlp, MlpConfig, NnConvConfig, NodePairs, PnaConvConfig,
+    ResGatedConvConfig, SuperGatConvConfig, degree_histogram, gcn_normalization, symmetric_normalization,
 };
 use sparse_tensor::{CsrTensor, Result};
 
@@ -189,6 +190,139 @@ fn arma() {
     }
 }
 
+#[test]
+fn agnn() {
+    for (id, config) in [
+        ("agnn/default", AgnnConvConfig::new()),
+        ("agnn/bare", AgnnConvConfig::new().with_self_loops(false)),
+        ("agnn/fixed", AgnnConvConfig::new().with_train_beta(false)),
+    ] {
+        check(id, config.init(&device()), |layer, inputs| layer.forward(&edges(id, inputs)));
+    }
+}
+
+#[test]
+fn supergat() {
+    for kind in ["mx", "sd"] {
+        let config = || SuperGatConvConfig::new(3, 2).with_scaled_dot(kind == "sd");
+        let heads = || config().with_heads(2);
+        for (name, config) in [
+            ("concat", heads()),
+            ("mean", heads().with_concat(false)),
+            ("bare", config().with_self_loops(false).with_bias(false)),
+            ("loss", heads().with_bias(false)),
+        ] {
+            let id = format!("supergat/{kind}_{name}");
+            check(&id, config.init(&device()), |layer, inputs| {
+                let edges = edges(&id, inputs);
+                if name != "loss" {
+                    return layer.forward(&edges);
+                }
+                let negatives = NodePairs::new(&[(1, 3), (2, 5), (5, 0), (0, 4)], [6, 6], &Device::flex()).unwrap();
+                let (out, loss) = layer.forward_with_loss(&edges, &negatives);
+                Tensor::cat(vec![out, loss.reshape([1, 1]).expand([6, 1])], 1)
+            });
+        }
+    }
+}
+
+#[test]
+fn gcn2() {
+    let config = |layer| Gcn2ConvConfig::new(3, 0.2).with_theta(Some(0.5)).with_layer(layer);
+    for (id, config) in [
+        ("gcn2/plain", Gcn2ConvConfig::new(3, 0.2)),
+        ("gcn2/identity", config(2)),
+        ("gcn2/identity_weighted", config(2)),
+        ("gcn2/two", config(2).with_shared_weights(false)),
+        ("gcn2/bare", config(1)),
+    ] {
+        check(id, config.init(&device()), |layer, inputs| {
+            let adjacency = match id {
+                "gcn2/bare" => symmetric_normalization(inputs.graph(), false),
+                _ => gcn_normalization(inputs.graph(), 1.0),
+            };
+            layer.forward(&Edges::new(&adjacency, inputs.x()), inputs.tensor("first"))
+        });
+    }
+}
+
+#[test]
+fn gated_graph() {
+    let config = |layers| GatedGraphConvConfig::new(2, layers);
+    for (id, config) in [
+        ("gated/add", config(1)),
+        ("gated/padded", config(2)),
+        ("gated/padded_weighted", config(2)),
+        ("gated/mean", config(1).with_aggregation(Mean)),
+        ("gated/bare", config(1).with_bias(false)),
+    ] {
+        check(id, config.init(&device()), |layer, inputs| layer.forward(&edges(id, inputs)));
+    }
+}
+
+/// An aggregation that no product has gives what one that a product has does.
+#[test]
+fn gated_messages_are_weighted() {
+    let device = Device::flex();
+    let a = CsrTensor::<2>::from_dense(Tensor::from_floats([[0.5, 2.0], [0.0, 3.0]], &device));
+    let edges = Edges::new(&a, Tensor::from_floats([[1.0], [-2.0]], &device));
+    let mut layer = GatedGraphConvConfig::new(2, 2).with_aggregation(Mean).init(&device);
+    let expected = layer.forward(&edges);
+    layer.aggregator = Softmax(Fixed(0.0)).init(2, &device);
+    let error = (layer.forward(&edges) - expected).abs().max().into_scalar::<f32>();
+    assert!(error < 1e-6, "{error}");
+}
+
+#[test]
+fn hypergraph() {
+    let config = || HypergraphConvConfig::new(3, 2);
+    let attention = |over| config().with_attention(Some(over)).with_heads(2);
+    for (id, config) in [
+        ("hypergraph/plain", config()),
+        ("hypergraph/weighted", config()),
+        ("hypergraph/attention_node", attention(HypergraphAttention::Nodes)),
+        ("hypergraph/attention_edge", attention(HypergraphAttention::Hyperedges)),
+        ("hypergraph/attention_mean", attention(HypergraphAttention::Nodes).with_concat(false)),
+    ] {
+        check(id, config.init(&device()), |layer, inputs| {
+            let weights = inputs.has("w").then(|| inputs.tensor("w"));
+            let hyperedges = inputs.has("e").then(|| inputs.tensor("e"));
+            layer.forward(inputs.graph(), inputs.x(), weights, hyperedges)
+        });
+    }
+}
+
+#[test]
+fn hypergraphs_are_checked() {
+    let device = &Device::flex();
+    let incidence = CsrTensor::<2>::from_dense(ones(4, 2));
+    let plain = HypergraphConvConfig::new(3, 2).init(device);
+    let some = |length| Some(Tensor::<1>::ones([length], device));
+    let attention = HypergraphConvConfig::new(3, 2).with_attention(Some(HypergraphAttention::Nodes)).init(device);
+    for (expected, layer, x, weights, hyperedges) in [
+        ("ok", &plain, ones(4, 3), some(2), None),
+        ("length_mismatch", &plain, ones(4, 3), some(3), None),
+        ("shape_mismatch", &plain, ones(2, 3), None, None),
+        ("shape_mismatch", &plain, ones(4, 2), None, None),
+        ("dtype_mismatch", &plain, ones(4, 3).cast(DType::F64), None, None),
+        ("invalid", &plain, ones(4, 3), None, Some(ones(2, 3))),
+        ("ok", &attention, ones(4, 3), None, Some(ones(2, 3))),
+        ("invalid", &attention, ones(4, 3), None, None),
+        ("shape_mismatch", &attention, ones(4, 3), None, Some(ones(3, 3))),
+        ("shape_mismatch", &attention, ones(4, 3), None, Some(ones(2, 2))),
+    ] {
+        assert_eq!(kind(layer.try_forward(&incidence, x, weights, hyperedges)), expected);
+    }
+    for (nodes, hyperedges) in [(0, 2), (4, 0), (4, 2)] {
+        let none = CsrTensor::<2>::zeros([nodes, hyperedges], device);
+        for (layer, y) in [(&plain, None), (&attention, Some(ones(hyperedges, 3)))] {
+            let out = layer.forward(&none, ones(nodes, 3), None, y).into_data();
+            assert!(out.iter::<f32>().all(|x| x == 0.0), "{nodes}, {hyperedges}");
+        }
+    }
+    assert_eq!(kind(HypergraphConvConfig::new(3, 2).with_heads(2).try_init(device)), "invalid");
+}
+
 /// Each layer of 3 inputs and 2 outputs, and one edge feature if it needs it.
 fn layers(f: impl Fn(&str, bool, &dyn Fn(&Edges) -> Result<Tensor<2>>)) {
     let device = Device::flex();
@@ -222,6 +356,21 @@ fn layers(f: impl Fn(&str, bool, &dyn Fn(&Edges) -> Result<Tensor<2>>)) {
     }
     let arma = ArmaConvConfig::new(3, 2).with_stacks(2).with_layers(2).init(&device);
     f("arma", false, &|edges| arma.try_forward(edges));
+    for scaled in [true, false] {
+        let supergat = SuperGatConvConfig::new(3, 2).with_scaled_dot(scaled).init(&device);
+        f("supergat", false, &|edges| {
+            let none = NodePairs::new(&[], edges.adjacency().dims(), &Device::flex())?;
+            let (out, loss) = supergat.try_forward_with_loss(edges, &none)?;
+            assert!(loss.into_scalar::<f32>() >= 0.0);
+            Ok(out)
+        });
+    }
+    let gcn2 = Gcn2ConvConfig::new(3, 0.1).init(&device);
+    f("gcn2", false, &|edges| Ok(gcn2.try_forward(edges, edges.sources())?.narrow(1, 0, 2)));
+    let gated = GatedGraphConvConfig::new(3, 2).init(&device);
+    f("gated", false, &|edges| Ok(gated.try_forward(edges)?.narrow(1, 0, 2)));
+    let agnn = AgnnConvConfig::new().init(&device);
+    f("agnn", false, &|edges| Ok(agnn.try_forward(edges)?.narrow(1, 0, 2)));
 }
 
 fn ones(rows: usize, cols: usize) -> Tensor<2> {
@@ -241,7 +390,13 @@ fn wrong_widths_and_features_are_errors() {
             if featured { edges.with_features(ones(16, d_edge)) } else { edges }
         };
         assert_eq!(kind(forward(&with(ones(4, 3), 1))), "ok", "{name}");
-        assert_eq!(kind(forward(&with(ones(4, 2), 1))), "shape_mismatch", "{name}: columns");
+        if name == "agnn" {
+            let edges = Edges::bipartite(&a, ones(4, 3), ones(4, 2));
+            assert_eq!(kind(forward(&edges)), "shape_mismatch", "{name}: columns");
+        } else {
+            let columns = if name == "gated" { 4 } else { 2 };
+            assert_eq!(kind(forward(&with(ones(4, columns), 1))), "shape_mismatch", "{name}: columns");
+        }
         if featured {
             assert_eq!(kind(forward(&Edges::new(&a, ones(4, 3)))), "invalid", "{name}: no features of edges");
         } else if ["res_gated", "pna", "gen"].contains(&name) {
@@ -262,7 +417,7 @@ fn wrong_widths_and_features_are_errors() {
     let wide = CsrTensor::<2>::from_dense(ones(3, 4));
     let edges = Edges::bipartite(&wide, ones(4, 3), ones(3, 3));
     layers(|name, _, forward| {
-        if name == "arma" {
+        if ["arma", "supergat", "gcn2", "gated", "agnn"].contains(&name) {
             assert_eq!(kind(forward(&edges)), "shape_mismatch", "{name}: not square");
         }
     });
@@ -303,6 +458,12 @@ fn configurations_are_checked() {
     assert_eq!(kind(GenConvConfig::new(3, 2).with_layers(0).try_init(device)), "invalid");
     assert_eq!(kind(EgConvConfig::new(3, 2).with_heads(4).try_init(device)), "invalid");
     assert_eq!(kind(EgConvConfig::new(3, 8).with_aggregations(vec![]).try_init(device)), "invalid");
+    assert_eq!(kind(SuperGatConvConfig::new(3, 2).with_heads(0).try_init(device)), "invalid");
+    assert_eq!(kind(Gcn2ConvConfig::new(3, 1.1).try_init(device)), "invalid");
+    assert_eq!(kind(Gcn2ConvConfig::new(3, 0.1).with_layer(0).try_init(device)), "invalid");
+    assert_eq!(kind(Gcn2ConvConfig::new(3, 0.1).with_theta(Some(-0.5)).try_init(device)), "invalid");
+    assert_eq!(kind(GatedGraphConvConfig::new(0, 1).try_init(device)), "invalid");
+    assert_eq!(kind(GatedGraphConvConfig::new(2, 1).with_aggregation(several()).try_init(device)), "invalid");
     assert_eq!(kind(ArmaConvConfig::new(3, 2).with_layers(0).try_init(device)), "invalid");
     assert_eq!(kind(ArmaConvConfig::new(3, 2).with_dropout(1.0).try_init(device)), "invalid");
 
