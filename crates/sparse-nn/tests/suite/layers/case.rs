@@ -108,7 +108,7 @@ impl ModuleMapper for Load<'_> {
         let new = match self.params.get(&path) {
             None => {
                 // Buffers of PyTorch.
-                assert!(path.contains("running_") || path == "eps", "{path} is not in the case");
+                assert!(path.contains("running_") || path.ends_with("eps"), "{path} is not in the case");
                 value.inner().cast(self.dtype)
             }
             Some(given) => {
