@@ -55,6 +55,10 @@ pub mod own_operation {}
 pub mod coming_from {}
 
 #[doc = include_str!("../docs/book/links.md")]
+#[doc = include_str!("../docs/book/pyg.md")]
+pub mod pyg {}
+
+#[doc = include_str!("../docs/book/links.md")]
 #[doc = include_str!("../docs/book/errors.md")]
 pub mod errors {}
 

@@ -69,6 +69,27 @@ fn links_lead_somewhere() {
     assert_eq!(all, known.into_iter().map(str::to_string).collect(), "links.md has what the pages use");
 }
 
+/// The table at the head of the page has the counts of its rows.
+#[test]
+fn the_programs_of_pyg_and_dgl_are_counted() {
+    let page = read_to_string(root().join("docs/book/pyg.md")).unwrap();
+    let sections = page.split("\n## ").skip(1);
+    let programs: Vec<(&str, &str)> = sections
+        .flat_map(|section| {
+            let rows =
+                section.lines().filter(|line| line.split(" | ").next().is_some_and(|cell| cell.ends_with(".py")));
+            rows.map(|row| (&section[..3], row.trim_end_matches(" |").rsplit(" | ").next().expect("a status")))
+        })
+        .collect();
+    assert_eq!(programs.len(), 152 + 16);
+    for status in ["runs", "plumbing", "no"] {
+        let count = |of| programs.iter().filter(|(kind, own)| *kind == of && own.starts_with(status)).count();
+        let row = page.lines().find(|line| line.starts_with(&format!("| {status} |"))).expect("a row of each status");
+        let told = format!(" | {} | {} |", count("PyG"), count("DGL"));
+        assert!(row.ends_with(&told), "the rows have{told}, the table has {row}");
+    }
+}
+
 #[test]
 fn every_chapter_is_in_the_documentation_and_in_the_table() {
     let code = read_to_string(root().join("src/book.rs")).unwrap();
