@@ -1,9 +1,9 @@
 //! The graph data structure.
 
 use super::labels::Labels;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Tensor, TensorCreationOptions};
 use sparse_ops::CsrTensor;
-use sparse_ops::extend::ints;
+use sparse_ops::extend::{ints, read_all};
 use sparse_ops::pattern::CsrPattern;
 
 /// A graph whose nodes have features and, in part, known classes.
@@ -62,26 +62,54 @@ impl Graph {
 pub(super) fn undirected(edges: &[(usize, usize)], nodes: usize, device: &Device) -> CsrTensor<2> {
     let mut ends: Vec<(usize, usize)> = edges.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
     ends.sort_unstable();
-    let mut row_ptr = vec![0i64; nodes + 1];
-    for &(row, _) in &ends {
+    with_ends(&ends, [nodes, nodes], device)
+}
+
+/// The symmetric adjacency of an adjacency's edges, with all values 1 and without self loops. Reads the edges.
+pub(super) fn symmetric(adjacency: &CsrTensor<2>) -> CsrTensor<2> {
+    let ends = read_all(adjacency.to_coo().indices());
+    let (from, to) = ends.split_at(adjacency.nnz());
+    let edges = from.iter().zip(to).map(|(&from, &to)| (from as usize, to as usize));
+    let plain = undirected(&each_once(edges), adjacency.dims()[0], &adjacency.device());
+    let ones = Tensor::<1>::ones([plain.nnz()], (&adjacency.device(), adjacency.dtype()));
+    plain.with_values(ones)
+}
+
+/// Each undirected edge once, without self loops.
+pub(super) fn each_once(edges: impl Iterator<Item = (usize, usize)>) -> Vec<(usize, usize)> {
+    let ends = edges.filter(|(from, to)| from != to);
+    let mut edges: Vec<_> = ends.map(|(from, to)| (from.min(to), from.max(to))).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    edges
+}
+
+/// The matrix with ones at these places, which ascend and are below the sizes.
+pub(super) fn with_ends(
+    ends: &[(usize, usize)],
+    shape: [usize; 2],
+    options: impl Into<TensorCreationOptions>,
+) -> CsrTensor<2> {
+    let mut row_ptr = vec![0i64; shape[0] + 1];
+    for &(row, _) in ends {
         row_ptr[row + 1] += 1;
     }
-    for row in 0..nodes {
+    for row in 0..shape[0] {
         row_ptr[row + 1] += row_ptr[row];
     }
     let col_idx = ends.iter().map(|&(_, col)| col as i64).collect();
-    csr(row_ptr, col_idx, [nodes, nodes], device)
+    csr(row_ptr, col_idx, shape, options.into())
 }
 
 /// A matrix of ones from row pointers and columns that are right by construction.
-fn csr(row_ptr: Vec<i64>, col_idx: Vec<i64>, shape: [usize; 2], device: &Device) -> CsrTensor<2> {
-    let plain = device.clone().inner();
+fn csr(row_ptr: Vec<i64>, col_idx: Vec<i64>, shape: [usize; 2], options: TensorCreationOptions) -> CsrTensor<2> {
+    let plain = options.device.clone().inner();
     let (rows, nnz) = (row_ptr.len(), col_idx.len());
     let pattern = CsrPattern::new_unchecked(ints(row_ptr, [rows], &plain), ints(col_idx, [nnz], &plain), &shape);
-    CsrTensor::from_pattern(pattern, Tensor::<1>::ones([nnz], device)).expect("one value for each column")
+    CsrTensor::from_pattern(pattern, Tensor::<1>::ones([nnz], options)).expect("one value for each column")
 }
 
 /// The identity matrix as features: each node has a feature of its own.
 pub(super) fn identity(nodes: usize, device: &Device) -> CsrTensor<2> {
-    csr((0..=nodes as i64).collect(), (0..nodes as i64).collect(), [nodes, nodes], device)
+    csr((0..=nodes as i64).collect(), (0..nodes as i64).collect(), [nodes, nodes], device.into())
 }

@@ -25,6 +25,8 @@ mod augment;
 mod batch;
 mod encoding;
 mod folder;
+#[cfg(feature = "npz")]
+mod geom;
 mod graph;
 mod hashing;
 pub(crate) mod host;
@@ -41,13 +43,19 @@ pub mod parts;
 mod pickle;
 mod planetoid;
 mod points;
+mod ppi;
 mod propagation;
 mod ranked;
 mod reordering;
+#[cfg(feature = "npz")]
+mod saint;
 pub(crate) mod sampling;
 mod sbm;
+mod sources;
 mod split;
 mod transform;
+mod triples;
+mod tu;
 
 pub use agreement::{
     F1Average, adjusted_rand_index, f1_score, normalized_mutual_information, try_adjusted_rand_index, try_f1_score,
@@ -61,6 +69,8 @@ pub use augment::{dropout_edge, dropout_node, try_dropout_edge, try_dropout_node
 pub use batch::GraphBatch;
 pub use encoding::{random_walk_encoding, try_random_walk_encoding};
 pub use folder::{read_folder, read_folder_with};
+#[cfg(feature = "npz")]
+pub use geom::{GeomFeatures, GeomGraph, read_geom_gcn, read_geom_gcn_with};
 pub use graph::{Graph, Splits};
 pub use hashing::FeatureHasher;
 pub use karate::karate;
@@ -73,6 +83,7 @@ pub use ogb::{OgbGraph, OgbOptions, read_ogb, read_ogb_with};
 pub use pagerank::{PageRankConfig, pagerank, try_pagerank};
 pub use planetoid::{read_planetoid, read_planetoid_with};
 pub use points::{knn_graph, radius_graph, try_knn_graph, try_radius_graph};
+pub use ppi::{read_ppi, read_ppi_with};
 pub use propagation::{
     correct_predictions, label_propagation, smooth_predictions, try_correct_predictions, try_label_propagation,
     try_smooth_predictions,
@@ -81,6 +92,8 @@ pub use ranked::{
     map_at_k, mrr_at_k, ndcg_at_k, recall_at_k, try_map_at_k, try_mrr_at_k, try_ndcg_at_k, try_recall_at_k,
 };
 pub use reordering::Reordering;
+#[cfg(feature = "npz")]
+pub use saint::{read_graph_saint, read_graph_saint_with};
 pub use sampling::cluster::ClusterPartition;
 #[cfg(feature = "dataset")]
 pub use sampling::data_loader::NeighborDataLoader;
@@ -96,3 +109,5 @@ pub use split::{EdgeSplit, random_edge_split, random_split, random_split_per_cla
 pub use transform::{
     degree_histogram, normalize_features, one_hot_degree, to_undirected, try_one_hot_degree, try_to_undirected,
 };
+pub use triples::{Triples, read_triples, read_triples_with};
+pub use tu::{TuGraph, TuGraphs, read_tu, read_tu_with};

@@ -1,14 +1,13 @@
 //! Node-property graphs of the Open Graph Benchmark.
 
-use super::graph::{Graph, Splits, undirected};
+use super::graph::{Graph, Splits, symmetric};
 use super::labels::Labels;
+use super::sources::Owners;
+use super::sources::Sources;
+use super::sources::check_known;
 use burn::tensor::{Int, Tensor, TensorCreationOptions, TensorData};
 use sparse_files::io::Progress;
-use sparse_files::io::source::Files;
-use sparse_files::io::source::Lines;
-use sparse_files::io::source::shown;
 use sparse_files::io::source::silent;
-use sparse_files::io::source::text;
 use sparse_ops::extend::{Allowed, has_dtype, read_all};
 use sparse_ops::{CooTensor, CsrTensor, Result, SparseError};
 use std::path::{Path, PathBuf};
@@ -74,26 +73,14 @@ impl OgbGraph {
             return Err(SparseError::invalid(OP, format!("the labels must be those of one task, got {tasks}")));
         }
         let device = self.adjacency.device();
-        let ends = read_all(self.adjacency.to_coo().indices());
-        let (from, to) = ends.split_at(self.adjacency.nnz());
-        let ends = from.iter().zip(to).filter(|(from, to)| from != to);
-        let mut edges: Vec<_> = ends.map(|(&a, &b)| (a.min(b) as usize, a.max(b) as usize)).collect();
-        edges.sort_unstable();
-        edges.dedup();
         let labels = read_all(self.labels.clone());
-        let all = [&self.splits.train, &self.splits.val, &self.splits.test];
-        if let Some(node) = all.into_iter().flatten().find(|&&node| labels[node] < 0) {
-            let message = format!("a node of a split must have a class, got {node}, which has none");
-            return Err(SparseError::invalid(OP, message));
-        }
+        check_known(&self.splits, &labels).map_err(|message| SparseError::invalid(OP, message))?;
         let features = match &self.features {
             Some(features) => CsrTensor::try_from_dense(features.clone())?,
             None => super::graph::identity(nodes, &device),
         };
-        let adjacency = undirected(&edges, nodes, &device);
-        let ones = Tensor::<1>::ones([adjacency.nnz()], (&device, self.adjacency.dtype()));
         Ok(Graph {
-            adjacency: adjacency.with_values(ones),
+            adjacency: symmetric(&self.adjacency),
             features,
             labels: Labels::from_list(&labels, None, &device)?,
             splits: self.splits.clone(),
@@ -163,11 +150,11 @@ pub fn read_ogb_with(
         found(&split, "valid"),
         found(&split, "test"),
     ];
-    let mut files = Files::new(folder, &paths, progress).map_err(|message| SparseError::invalid(OP, message))?;
+    let mut files = Sources::new(OP, folder, &paths, progress)?;
     let [count, label, edge, feat, splits @ ..] = &paths;
 
     let mut counts = Vec::new();
-    lines(&mut files, count, |fields| {
+    files.lines(count, b',', |_, fields| {
         counts.push(fields.int()?);
         Ok(())
     })?;
@@ -175,13 +162,11 @@ pub fn read_ogb_with(
         [nodes] if nodes >= 0 => nodes as usize,
         _ => return Err(at(count, format!("there must be one graph, got {} numbers of nodes", counts.len()))),
     };
-    let mut labels = Table::default();
-    lines(&mut files, label, |fields| labels.push(fields, Fields::class))?;
     // What follows allocates for the nodes that were met, not for those that were claimed.
-    labels.check(label, nodes)?;
+    let labels = files.table(label, Some(nodes), |fields| fields.class())?;
     let (mut edges, allowed): (Vec<(usize, usize)>, _) = (Vec::new(), Allowed::now());
-    lines(&mut files, edge, |fields| {
-        let ends = (fields.below(nodes)?, fields.below(nodes)?);
+    files.lines(edge, b',', |_, fields| {
+        let ends = (fields.node(nodes)?, fields.node(nodes)?);
         edges.push(ends);
         if options.inverse {
             edges.push((ends.1, ends.0));
@@ -189,20 +174,14 @@ pub fn read_ogb_with(
         allowed.check_elements(edges.len())?;
         fields.end()
     })?;
-    let mut features = Table::default();
     let has_features = feat.exists() || feat.is_symlink();
-    if has_features {
-        lines(&mut files, feat, |fields| features.push(fields, Fields::float))?;
-        features.check(feat, nodes)?;
-    }
-    let mut owner = vec![false; nodes];
+    let features = if has_features { Some(files.table(feat, Some(nodes), |fields| fields.float())?) } else { None };
+    let mut owners = Owners::new(nodes);
     let mut ids = [vec![], vec![], vec![]];
     for (path, ids) in splits.iter().zip(&mut ids) {
-        lines(&mut files, path, |fields| {
-            let node = fields.below(nodes)?;
-            if std::mem::replace(&mut owner[node], true) {
-                return Err(format!("a node must be in one split, once, got {node} again"));
-            }
+        files.lines(path, b',', |_, fields| {
+            let node = fields.node(nodes)?;
+            owners.take(node)?;
             ids.push(node);
             fields.end()
         })?;
@@ -212,7 +191,7 @@ pub fn read_ogb_with(
 
     let ones = Tensor::<1>::ones([edges.len()], device.clone());
     let adjacency = CooTensor::from_edges(&edges, ones, nodes)?.try_to_csr()?;
-    let features = has_features.then(|| {
+    let features = features.map(|features| {
         let data = TensorData::new(features.values, [nodes, features.cols]);
         Tensor::from_data(data, device.clone())
     });
@@ -245,106 +224,5 @@ fn split_folder(folder: &Path, options: &OgbOptions) -> Result<PathBuf> {
             let names: Vec<_> = several.iter().filter_map(|path| path.file_name()).take(8).collect();
             Err(at(folder, format!("there must be one split (with_split chooses one), got {names:?}")))
         }
-    }
-}
-
-/// Reads the next file line by line.
-fn lines(
-    files: &mut Files<'_, '_>,
-    path: &Path,
-    mut each: impl FnMut(&mut Fields<'_>) -> Result<(), String>,
-) -> Result<()> {
-    files.next(|progress| {
-        let (file, _) = text(path, progress).map_err(|trouble| at(path, format!("cannot be read, got {trouble}")))?;
-        let mut lines = Lines::new(file);
-        while let Some((number, line)) = lines.next().map_err(|message| at(path, message))? {
-            let mut fields = Fields { rest: Some(line) };
-            each(&mut fields).map_err(|message| at(path, format!("line {number}: {message}")))?;
-        }
-        Ok(())
-    })
-}
-
-/// The fields of a line.
-struct Fields<'a> {
-    rest: Option<&'a [u8]>,
-}
-
-impl<'a> Fields<'a> {
-    fn next(&mut self) -> Option<&'a [u8]> {
-        let rest = self.rest?;
-        let end = rest.iter().position(|&byte| byte == b',');
-        self.rest = end.map(|end| &rest[end + 1..]);
-        Some(rest[..end.unwrap_or(rest.len())].trim_ascii())
-    }
-
-    fn number<T: std::str::FromStr>(&mut self, what: &str) -> Result<T, String> {
-        let field = self.next().ok_or_else(|| format!("{what} must follow, got the end of the line"))?;
-        let number = std::str::from_utf8(field).ok().and_then(|text| text.parse().ok());
-        number.ok_or_else(|| format!("{what} must follow, got {:?}", shown(field)))
-    }
-
-    fn int(&mut self) -> Result<i64, String> {
-        self.number("a whole number")
-    }
-
-    fn below(&mut self, nodes: usize) -> Result<usize, String> {
-        let node = self.int()?;
-        let inside = usize::try_from(node).ok().filter(|&node| node < nodes);
-        inside.ok_or_else(|| format!("a node must be in [0, {nodes}), got {node}"))
-    }
-
-    fn float(&mut self) -> Result<f32, String> {
-        let value: f32 = self.number("a number")?;
-        if value.is_finite() { Ok(value) } else { Err(format!("a feature must be finite, got {value}")) }
-    }
-
-    /// A class; -1 for one that is not known. Some files write `4.0` for 4.
-    fn class(&mut self) -> Result<i64, String> {
-        let value: f64 = self.number("a class")?;
-        match value {
-            _ if value.is_nan() => Ok(-1),
-            _ if value.fract() == 0.0 && (-1.0..2147483648.0).contains(&value) => Ok(value as i64),
-            _ => Err(format!("a class must be a whole number from 0, got {value}")),
-        }
-    }
-
-    fn end(&self) -> Result<(), String> {
-        self.rest.map_or(Ok(()), |rest| Err(format!("a line must end here, got {:?}", shown(rest))))
-    }
-}
-
-/// Lines of equally many numbers.
-#[derive(Default)]
-struct Table<T> {
-    cols: usize,
-    rows: usize,
-    values: Vec<T>,
-}
-
-impl<T> Table<T> {
-    fn push<'a>(
-        &mut self,
-        fields: &mut Fields<'a>,
-        read: impl Fn(&mut Fields<'a>) -> Result<T, String>,
-    ) -> Result<(), String> {
-        let before = self.values.len();
-        while fields.rest.is_some() {
-            self.values.push(read(fields)?);
-        }
-        Allowed::now().check_elements(self.values.len())?;
-        let got = self.values.len() - before;
-        if self.rows == 0 {
-            self.cols = got;
-        }
-        self.rows += 1;
-        if got == self.cols { Ok(()) } else { Err(format!("a line must have {} numbers, got {got}", self.cols)) }
-    }
-
-    fn check(&self, path: &Path, nodes: usize) -> Result<()> {
-        if self.rows == nodes {
-            return Ok(());
-        }
-        Err(at(path, format!("there must be a line for each of {nodes} nodes, got {}", self.rows)))
     }
 }

@@ -1,6 +1,6 @@
 //! The raw files of the Planetoid graphs.
 
-use super::graph::{Graph, Splits, undirected};
+use super::graph::{Graph, Splits, each_once, undirected};
 use super::labels::Labels;
 use super::pickle::{Pickle, Value};
 use burn::tensor::{DType, Tensor, TensorCreationOptions, TensorData};
@@ -323,10 +323,6 @@ impl Links {
         if let Some((from, to)) = self.pairs.iter().find(|&&(from, to)| !inside(from) || !inside(to)) {
             return Err(format!("a node must be in [0, {nodes}), got the edge ({from}, {to})"));
         }
-        let ends = self.pairs.into_iter().filter(|(from, to)| from != to);
-        let mut edges: Vec<_> = ends.map(|(a, b)| (a.min(b) as usize, a.max(b) as usize)).collect();
-        edges.sort_unstable();
-        edges.dedup();
-        Ok(edges)
+        Ok(each_once(self.pairs.into_iter().map(|(from, to)| (from as usize, to as usize))))
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 /// Symmetric, no self loops, sizes that agree, disjoint splits.
-fn is_sound(graph: &Graph) {
+pub(crate) fn is_sound(graph: &Graph) {
     let nodes = graph.nodes();
     assert_eq!(graph.adjacency.dims(), [nodes, nodes]);
     assert_eq!(graph.features.dims()[0], nodes);

@@ -37,13 +37,15 @@ fn no_link_leads_out_of_a_folder_unless_asked() {
     let folder = crate::data::folder("", None);
     let ogb = crate::raw_graphs::ogb_folder("", None);
     let planetoid = crate::raw_graphs::planetoid("python3", "", None);
+    let others = crate::readers::READERS.map(|reader| (reader.folder("", None), reader));
     let readers: [(&Path, &str, Read); 3] = [
         (folder.path(), "labels.txt", |path| read_folder(path, &Device::flex()).map(drop)),
         (ogb.path(), "raw/edge.csv", |path| read_ogb(path, &OgbOptions::new(), &Device::flex()).map(drop)),
         (planetoid.path(), "ind.python3.graph", |path| read_planetoid(path, "python3", &Device::flex()).map(drop)),
     ];
     let follow = Limits::new().follow_links(true);
-    for (whole, file, read) in readers {
+    let others = others.iter().map(|(folder, reader)| (folder.path(), reader.text, reader.read));
+    for (whole, file, read) in readers.into_iter().chain(others) {
         read(whole).unwrap();
         let out = linked(whole, file, &whole.join(file));
         let text = told(read(out.path()));

@@ -13,5 +13,6 @@ mod measures;
 mod partition;
 mod ranking;
 mod raw_graphs;
+mod readers;
 mod sampling;
 mod spread;
