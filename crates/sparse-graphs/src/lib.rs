@@ -25,6 +25,7 @@ mod augment;
 mod batch;
 mod encoding;
 mod folder;
+mod generators;
 #[cfg(feature = "npz")]
 mod geom;
 mod graph;
@@ -69,6 +70,7 @@ pub use augment::{dropout_edge, dropout_node, try_dropout_edge, try_dropout_node
 pub use batch::GraphBatch;
 pub use encoding::{random_walk_encoding, try_random_walk_encoding};
 pub use folder::{read_folder, read_folder_with};
+pub use generators::{ba_shapes, barabasi_albert, erdos_renyi, grid_2d};
 #[cfg(feature = "npz")]
 pub use geom::{GeomFeatures, GeomGraph, read_geom_gcn, read_geom_gcn_with};
 pub use graph::{Graph, Splits};

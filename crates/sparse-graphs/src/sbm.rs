@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use sparse_ops::{Result, SparseError};
 
 /// The most edges that a generated graph may have, so that 32-bit indices can count them.
-const MOST_EDGES: f64 = 1e9;
+pub(super) const MOST_EDGES: f64 = 1e9;
 
 /// A random graph of blocks. Two nodes of the same block are joined with probability `p_in`, others with `p_out`.
 ///
@@ -35,31 +35,17 @@ const MOST_EDGES: f64 = 1e9;
 pub fn stochastic_block_model(sizes: &[usize], p_in: f64, p_out: f64, seed: u64, device: &Device) -> Result<Graph> {
     const OP: &str = "stochastic_block_model";
     for (name, p) in [("p_in", p_in), ("p_out", p_out)] {
-        if !(0.0..=1.0).contains(&p) {
-            return Err(SparseError::invalid(OP, format!("{name} must be in [0, 1], got {p}")));
-        }
+        check_probability(OP, name, p)?;
     }
     let all: f64 = sizes.iter().map(|&size| size as f64).sum();
-    let inside: f64 = sizes.iter().map(|&size| pairs(size as f64)).sum();
-    let expected = inside * p_in + (pairs(all) - inside) * p_out;
-    for (what, got) in [("the number of nodes", all), ("the expected number of edges", expected)] {
-        if got > MOST_EDGES {
-            return Err(SparseError::overflow(OP, what, MOST_EDGES as u128, got as u128));
-        }
-    }
+    let within: f64 = sizes.iter().map(|&size| pairs(size as f64)).sum();
+    let expected = within * p_in + (pairs(all) - within) * p_out;
+    check_size(OP, all, expected)?;
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut edges = Vec::with_capacity(expected as usize);
     let starts: Vec<usize> = sizes.iter().scan(0, |next, &size| Some(std::mem::replace(next, *next + size))).collect();
     for (a, (&from, &rows)) in starts.iter().zip(sizes).enumerate() {
-        // Inside the block: row `r` has the rows before it as columns.
-        let (mut row, mut before) = (0, 0);
-        jumps(&mut rng, p_in, triangle(rows), |at| {
-            while at >= before + row as u64 {
-                before += row as u64;
-                row += 1;
-            }
-            edges.push((from + row, from + (at - before) as usize));
-        });
+        inside(&mut rng, p_in, rows, |a, b| edges.push((from + a, from + b)));
         for (&to, &cols) in starts.iter().zip(sizes).skip(a + 1) {
             let width = cols as u64;
             jumps(&mut rng, p_out, rows as u64 * width, |at| {
@@ -82,6 +68,35 @@ pub fn stochastic_block_model(sizes: &[usize], p_in: f64, p_out: f64, seed: u64,
         labels: Labels::new_unchecked(labels, sizes.len(), device),
         splits,
     })
+}
+
+pub(super) fn check_probability(op: &'static str, name: &str, p: f64) -> Result<()> {
+    if (0.0..=1.0).contains(&p) {
+        return Ok(());
+    }
+    Err(SparseError::invalid(op, format!("{name} must be in [0, 1], got {p}")))
+}
+
+pub(super) fn check_size(op: &'static str, nodes: f64, edges: f64) -> Result<()> {
+    for (what, got) in [("the number of nodes", nodes), ("the expected number of edges", edges)] {
+        if got > MOST_EDGES {
+            return Err(SparseError::overflow(op, what, MOST_EDGES as u128, got as u128));
+        }
+    }
+    Ok(())
+}
+
+/// Calls `hit` for every pair of different nodes that is drawn with probability `p`, once.
+pub(super) fn inside(rng: &mut impl RngExt, p: f64, nodes: usize, mut hit: impl FnMut(usize, usize)) {
+    // Row `r` has the rows before it as columns.
+    let (mut row, mut before) = (0, 0);
+    jumps(rng, p, triangle(nodes), |at| {
+        while at >= before + row as u64 {
+            before += row as u64;
+            row += 1;
+        }
+        hit(row, (at - before) as usize);
+    });
 }
 
 fn pairs(nodes: f64) -> f64 {

@@ -6,6 +6,7 @@ mod cases;
 mod data;
 #[cfg(feature = "dataset")]
 mod data_loader;
+mod generators;
 mod labelled;
 mod links;
 mod mapped;
