@@ -192,7 +192,7 @@ for names, kind, dtype in ((INTEGERS, "int", torch.int64), (TRUTHS, "bool", torc
 NO_GRADIENT = {
     name for name in OPERATIONS
     if name.endswith(("(int)", "(bool)", "_elem"))
-    or name.startswith(("is_", "count_", "arg", "any", "all", "bool_", "bitwise_"))
+    or name.startswith(("is_", "count_", "Stored::count", "arg", "any", "all", "bool_", "bitwise_"))
 } | {"int", "eye", "equal", "not_equal", "greater", "greater_equal", "lower", "lower_equal"}
 # The operand whose gradient counts is the dense one, or the diagonal: `a` is only a pattern there.
 OTHER_OPERAND = {"masked_matmul", "sparse_mask", "from_diagonal", "from_dense"}

@@ -166,7 +166,7 @@ fn running_sums_of_three_levels() {
     let force = Forced { items: Some(2), ..Forced::default() };
     let ran = ["chunks", "running", "running sums of three levels"];
     for axis in 0..2 {
-        agree(&format!("stored_cumsum({axis})"), force, [&ran, &[]], 1e-4, |device| {
+        agree(&format!("stored().cumsum({axis})"), force, [&ran, &[]], 1e-4, |device| {
             let a = matrix(&a, [7, 40], device).require_grad();
             let sums = a.stored().cumsum(axis).values::<1>();
             let grads = (sums.clone() * sums.clone()).sum().backward();

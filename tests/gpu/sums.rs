@@ -77,7 +77,7 @@ fn running_sums() {
     for (rows, cols, mean) in [(50, 40, 4), (3, 90_000, 3000), (4000, 3, 2)] {
         let a = Data::new(9).csr(rows, cols, mean);
         for axis in 0..2 {
-            agree_in(3, &format!("stored_cumsum({axis}) of {rows} x {cols}"), |device| {
+            agree_in(3, &format!("stored().cumsum({axis}) of {rows} x {cols}"), |device| {
                 let a = matrix(&a, [rows, cols], device).require_grad();
                 let sums = a.stored().cumsum(axis).values::<1>();
                 let grads = (sums.clone() * sums.clone()).sum().backward();

@@ -13,8 +13,8 @@ use sparse_ops::{CsrTensor, Result, SparseError};
 /// A random graph of Erdős and Rényi, `G(n, p)`: each pair of `nodes` nodes is joined with probability `p`.
 ///
 /// The adjacency `[nodes, nodes]` is symmetric, with values 1 and without self loops. The same seed gives the same
-/// graph on every machine. Cost: `O(nodes + edges)`; absent pairs are skipped and not drawn. (PyG's `erdos_renyi_graph`,
-/// which draws every pair.)
+/// graph on every machine. Cost: `O(nodes + edges)`; absent pairs are skipped and not drawn. (PyG's
+/// `erdos_renyi_graph`, which draws every pair.)
 ///
 /// Source: Gilbert, *Random graphs*, 1959; the jumps: Batagelj and Brandes, 2005.
 ///

@@ -12,7 +12,8 @@ use sparse_ops::Result;
 use sparse_ops::extend::{Allowed, has_dtype, read_all, read_data};
 use std::path::Path;
 
-/// Reads one of the three sets of graphs of PPI as they are downloaded: `train` (20 graphs), `valid` or `test` (2 each).
+/// Reads one of the three sets of graphs of PPI as they are downloaded: `train` (20 graphs), `valid` or `test` (2
+/// each).
 ///
 /// | file | content |
 /// |---|---|

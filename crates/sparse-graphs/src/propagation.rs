@@ -92,9 +92,11 @@ pub fn try_correct_predictions(
     }
     let mean = rows.abs().sum().div_scalar(known.len() as f64);
     let spread = propagate(OP, adjacency, errors, steps, alpha, |x| Ok(x.clamp(-1.0, 1.0)))?;
-    let scale = mean.unsqueeze::<2>() / spread.clone().abs().sum_dim(1);
+    let (mean, sums) = (mean.unsqueeze::<2>(), spread.clone().abs().sum_dim(1));
     // In PyG 0 / 0 stays NaN.
-    let none = scale.clone().lower_equal_scalar(1000.0).bool_not();
+    // Where no error arrives the sum is 0, and a quotient by it has no gradient.
+    let none = (mean.clone() / sums.clone()).lower_equal_scalar(1000.0).bool_not();
+    let scale = mean / sums.mask_fill(none.clone(), 1.0);
     Ok(predictions + spread * scale.mask_fill(none, 1.0))
 }
 

@@ -32,8 +32,9 @@ pub struct Triples {
 /// `entities.dict` of RotatE is a file of its own: map by the names there. A fact that is listed twice stays twice, and
 /// names that occur in `valid.txt` or `test.txt` only have ids too.
 ///
-/// Source: Toutanova and Chen, *Observed versus latent features for knowledge base and text inference*, 2015 (FB15k-237);
-/// Dettmers et al., *Convolutional 2D Knowledge Graph Embeddings*, AAAI 2018 (WN18RR, and the files of both).
+/// Source: Toutanova and Chen, *Observed versus latent features for knowledge base and text inference*, 2015
+/// (FB15k-237); Dettmers et al., *Convolutional 2D Knowledge Graph Embeddings*, AAAI 2018 (WN18RR, and the files of
+/// both).
 ///
 /// ```
 /// use burn::tensor::Device;

@@ -8,14 +8,14 @@ use burn::nn::{GateController, Initializer, Lstm, LstmConfig};
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Shape, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{Parts, expand, read_at, reduce_rows, sum_dim};
+use sparse_ops::extend::{Parts, expand, read_at, reduce_rows, same_elements, sum_dim, wide};
 use sparse_ops::ops::Reduce;
 use sparse_ops::pattern::{CsrPattern, Pattern};
 use sparse_ops::{CsrTensor, Result, SparseError};
 
 /// How the rows of a segment become one row: the messages of a target, or the nodes of a graph.
 ///
-/// A segment without rows gives 0; its product is 1.
+/// A segment without rows gives 0, but 1 for a product; for a power mean, an LSTM and Set2Set see there.
 #[derive(Config, Debug, PartialEq)]
 pub enum Aggregation {
     /// The sum.
@@ -42,8 +42,10 @@ pub enum Aggregation {
     /// rows gives `1e-4^(1/p)`. A fixed power of 1 is the mean.
     PowerMean(Coefficient),
     /// The last output of an LSTM with this many features over the rows, padded with zeros to the longest segment.
+    /// A segment without rows is one of zeros.
     Lstm(usize),
-    /// Set2Set with this many steps: an LSTM asks, and attention over the rows answers. Gives twice as many features.
+    /// Set2Set with this many steps: an LSTM asks, and attention over the rows answers. Gives twice as many
+    /// features, the question and the answer; the answer of a segment without rows is 0.
     Set2Set(usize),
     /// Several, side by side.
     Several(Vec<Aggregation>),
@@ -65,7 +67,7 @@ impl Aggregation {
     ///
     /// # Errors
     ///
-    /// `invalid` for a quantile outside of `[0, 1]`.
+    /// `invalid` for a quantile outside of `[0, 1]`, and for several of none.
     #[or_panic]
     pub fn try_init(&self, d_input: usize, device: &Device) -> Result<Aggregator> {
         let mut parts = vec![];
@@ -108,6 +110,9 @@ impl Aggregation {
         let trained = |value, size| Some(Initializer::Constant { value }.init([size], device));
         let lstm = |d_input, d_hidden| Some(LstmConfig::new(d_input, d_hidden, true).init(device));
         let (coefficient, lstm) = match self {
+            Self::Several(all) if all.is_empty() => {
+                return Err(SparseError::invalid("Aggregation::init", "there must be an aggregation, got none"));
+            }
             Self::Several(all) => return all.iter().try_for_each(|one| one.parts(d_input, device, parts)),
             Self::Quantile(q) if !(0.0..=1.0).contains(q) => {
                 return Err(SparseError::invalid("Aggregation::init", format!("a quantile is in [0, 1], got {q}")));
@@ -122,7 +127,7 @@ impl Aggregation {
             Self::Set2Set(_) => (None, lstm(2 * d_input, d_input)),
             _ => (None, None),
         };
-        parts.push(AggregatorPart { coefficient, lstm, aggregation: self.clone() });
+        parts.push(AggregatorPart { coefficient, lstm, aggregation: self.clone(), d_input });
         Ok(())
     }
 }
@@ -157,8 +162,8 @@ impl Aggregate for Reduce {
 /// An [`Aggregation`] with its parameters.
 ///
 /// Gradients reach the rows and the parameters. Costs: one pass over the rows, two for a variance; a sort of each
-/// feature for a quantile; for an LSTM as many steps as the longest segment has rows, whose length is read from the
-/// device.
+/// feature for a quantile, which on a GPU reads the rows; for an LSTM as many steps as the longest segment has rows,
+/// whose length is read from the device.
 ///
 /// Sources: softmax and power mean: Li et al., *DeeperGCN*, 2020; LSTM: Hamilton et al., *Inductive representation
 /// learning on large graphs*, 2017; Set2Set: Vinyals et al., *Order matters*, ICLR 2016. (PyG's `nn.aggr`.)
@@ -190,6 +195,7 @@ pub struct AggregatorPart {
     pub lstm: Option<Lstm>,
     #[module(skip)]
     aggregation: Aggregation,
+    d_input: usize,
 }
 
 impl Aggregator {
@@ -215,7 +221,24 @@ impl Aggregate for Aggregator {
 }
 
 impl AggregatorPart {
+    /// Checks the rows against the parameters, if there are any.
+    fn check(&self, rows: &Tensor<2>) -> Result<()> {
+        const OP: &str = "Aggregator::aggregate";
+        if let Some(coefficient) = &self.coefficient {
+            same_elements(OP, rows, &coefficient.val())?;
+        }
+        if let Some(lstm) = &self.lstm {
+            same_elements(OP, rows, &lstm.output_gate.input_transform.weight.val())?;
+        }
+        if self.coefficient.is_none() && self.lstm.is_none() {
+            return Ok(());
+        }
+        check_width(OP, rows.dims(), self.d_input)
+    }
+
     fn aggregate(&self, segments: &CsrPattern, rows: Tensor<2>) -> Result<Tensor<2>> {
+        self.check(&rows)?;
+        let dtype = rows.dtype();
         let reduce = |rows, how| reduce_rows(segments, rows, how);
         let quantile = |rows, q, lower| segments::quantile(segments, rows, q, lower);
         Ok(match &self.aggregation {
@@ -229,27 +252,27 @@ impl AggregatorPart {
                 let out = reduce(rows, Reduce::Mul);
                 out.mask_fill(empty.expand(Shape::from([segments.rows(), width])), 1.0)
             }
-            Aggregation::Var => variance(segments, rows),
+            Aggregation::Var => variance(segments, rows).cast(dtype),
             Aggregation::Std => {
                 let variance = variance(segments, rows);
                 let small = variance.clone().lower_equal_scalar(SMALL);
                 // The root of 0 has no gradient.
-                variance.mask_fill(small.clone(), 1.0).sqrt().mask_fill(small, 0.0)
+                variance.mask_fill(small.clone(), 1.0).sqrt().mask_fill(small, 0.0).cast(dtype)
             }
             Aggregation::Median => quantile(rows, 0.5, true),
             Aggregation::Quantile(q) => quantile(rows, *q, false),
             Aggregation::Softmax(temperature) => {
-                let scores = match self.coefficient(&rows, *temperature)? {
+                let scores = match self.coefficient(&rows, *temperature) {
                     Some(temperature) => rows.clone() * temperature,
                     None => rows.clone(),
                 };
                 reduce(edge_softmax(segments, scores)?.rows().clone() * rows, Reduce::Add)
             }
-            Aggregation::PowerMean(power) => match self.coefficient(&rows, *power)? {
+            Aggregation::PowerMean(power) => match self.coefficient(&rows, *power) {
                 None => reduce(rows, Reduce::Mean),
                 Some(at_rows) => {
                     let mean = reduce(rows.clamp(RANGE[0], RANGE[1]).powf(at_rows), Reduce::Mean);
-                    let at_mean = self.coefficient(&mean, *power)?.expect("it is not 1");
+                    let at_mean = self.coefficient(&mean, *power).expect("it is not 1");
                     mean.clamp(RANGE[0], RANGE[1]).powf(at_mean.recip())
                 }
             },
@@ -260,22 +283,16 @@ impl AggregatorPart {
     }
 
     /// The coefficient at each element of `rows`, if it is not 1.
-    fn coefficient(&self, rows: &Tensor<2>, given: Coefficient) -> Result<Option<Tensor<2>>> {
+    fn coefficient(&self, rows: &Tensor<2>, given: Coefficient) -> Option<Tensor<2>> {
         let [count, width] = rows.dims();
         let row = match (&self.coefficient, given) {
-            (Some(trained), _) => {
-                let trained = trained.val();
-                if trained.dims()[0] > 1 {
-                    check_width("Aggregator::aggregate", rows.dims(), trained.dims()[0])?;
-                }
-                trained.unsqueeze::<2>()
-            }
-            (None, Coefficient::Fixed(1.0)) => return Ok(None),
+            (Some(trained), _) => trained.val().unsqueeze::<2>(),
+            (None, Coefficient::Fixed(1.0)) => return None,
             (None, Coefficient::Fixed(value) | Coefficient::Trained(value) | Coefficient::TrainedEach(value)) => {
                 Tensor::full([1, 1], value, (&rows.device(), rows.dtype()))
             }
         };
-        Ok(Some(expand(row, [count, width])))
+        Some(expand(row, [count, width]))
     }
 
     /// The last output of the LSTM over the rows of each segment.
@@ -353,7 +370,9 @@ const SMALL: f64 = 1e-5;
 /// What [`Aggregation::PowerMean`] clamps to.
 const RANGE: [f64; 2] = [1e-4, 100.0];
 
+/// Of 16-bit floats in f32: their squares overflow, and cancel.
 fn variance(segments: &CsrPattern, rows: Tensor<2>) -> Tensor<2> {
+    let rows = wide(rows);
     let mean = |rows| reduce_rows(segments, rows, Reduce::Mean);
     let squares = mean(rows.clone() * rows.clone());
     let means = mean(rows);

@@ -128,7 +128,7 @@ pub(super) fn check_square(op: &'static str, adjacency: &CsrTensor<2>) -> Result
     if rows == cols {
         return Ok(());
     }
-    let rule = "the adjacency must be square (bipartite graphs have a method of their own), got {left:1} rows and \
+    let rule = "the adjacency must be square here, as that of nodes of one kind, got {left:1} rows and \
                 {right:1} columns";
     Err(SparseError::shape_mismatch(op, rule, [rows], [cols]))
 }

@@ -244,7 +244,8 @@ impl<'a> Edges<'a> {
     }
 
     /// The messages `[nnz, F]` of the edges to each target as one row, `[M, F']`: by a [`Reduce`] (add, mul, mean, amax
-    /// or amin), an [`Aggregator`](super::Aggregator), or a type of your own. A target without edges gets 0.
+    /// or amin), an [`Aggregator`](super::Aggregator), or a type of your own. A target without edges gets 0 from a
+    /// [`Reduce`]; [`Aggregation`](super::Aggregation) says what it gets there.
     ///
     /// Gradients of a [`Reduce`] are those of [`put_along_axis`](sparse_ops::ops::put_along_axis()).
     ///

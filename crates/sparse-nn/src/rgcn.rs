@@ -55,7 +55,8 @@ pub struct RgcnConvConfig {
 /// ```
 #[derive(Module, Debug)]
 pub struct RgcnConv {
-    /// `W_r` or `V_b`: `[relations or bases, d_input, d_output]`, where several aggregations have more inputs.
+    /// `W_r` or `V_b`: `[relations or bases, d_aggregated, d_output]`, with the features that the
+    /// aggregation gives.
     pub weight: Param<Tensor<3>>,
     /// `C`, `[relations, bases]`, if there are bases.
     pub combination: Option<Param<Tensor<2>>>,
@@ -133,7 +134,9 @@ impl RgcnConv {
             Some(root) => Some(x.times(op, root.val())?),
             None => None,
         };
-        for (relation, adjacency) in adjacencies.iter().enumerate().filter(|(_, adjacency)| adjacency.nnz() > 0) {
+        // Another reduction may give a node without edges a number that is not 0.
+        let counts = |adjacency: &CsrTensor<2>| adjacency.nnz() > 0 || self.aggregator.reduce().is_none();
+        for (relation, adjacency) in adjacencies.iter().enumerate().filter(|(_, adjacency)| counts(adjacency)) {
             let part = aggregated(op, adjacency, &x, self.weight_of(relation), &self.aggregator)?;
             out = Some(match out {
                 Some(sum) => sum + part,

@@ -7,7 +7,7 @@ use burn::module::{Module, Param};
 use burn::nn::Initializer;
 use burn::tensor::{Device, Tensor};
 use sparse_macros::or_panic;
-use sparse_ops::extend::{expand, read_all};
+use sparse_ops::extend::{expand, read_all, same_elements, wide};
 use sparse_ops::pattern::CsrPattern;
 use sparse_ops::{CsrTensor, Result, SparseError};
 
@@ -87,7 +87,10 @@ impl DegreeScalersConfig {
         let nodes = sum(&|_| 1.0);
         let averages = [sum(&|degree| degree) / nodes, sum(&|degree| degree.ln_1p()) / nodes];
         if self.scalers.is_empty() || averages[0].is_nan() || averages[0] == 0.0 {
-            let message = "there must be factors, and a node with an edge in the histogram";
+            let (scalers, histogram) = (&self.scalers, &self.histogram);
+            let message = format!(
+                "there must be a scaler, and a node of the histogram must have an edge, got {scalers:?} and {histogram:?}"
+            );
             return Err(SparseError::invalid("DegreeScalersConfig::init", message));
         }
         let trained = |value| self.trained.then(|| Initializer::Constant { value }.init([1], device));
@@ -104,13 +107,17 @@ impl DegreeScalersConfig {
 impl Aggregate for DegreeScalers {
     fn aggregate(&self, segments: &CsrPattern, rows: Tensor<2>) -> Result<Tensor<2>> {
         let out = self.aggregator.aggregate(segments, rows)?;
-        let (shape, degrees) = (out.dims(), Tensor::from_inner(degrees(segments, out.dtype())));
+        let (shape, degrees) = (out.dims(), degrees(segments, out.dtype()));
         let average = |trained: &Option<Param<Tensor<1>>>, value: f64| match trained {
-            Some(trained) => trained.val().unsqueeze::<2>(),
-            None => Tensor::full([1, 1], value, (&out.device(), out.dtype())),
+            Some(trained) => {
+                let trained = trained.val();
+                same_elements("DegreeScalers::aggregate", &out, &trained)?;
+                Ok(wide(trained.unsqueeze::<2>()))
+            }
+            None => Ok(Tensor::full([1, 1], value, (&out.device(), degrees.dtype()))),
         };
-        let mean = average(&self.average, self.averages[0]);
-        let mean_log = average(&self.average_log, self.averages[1]);
+        let mean: Tensor<2> = average(&self.average, self.averages[0])?;
+        let mean_log: Tensor<2> = average(&self.average_log, self.averages[1])?;
         let at_least_one = degrees.clone().clamp_min(1.0);
         let parts = self.scalers.iter().map(|scaler| {
             let factor = match scaler {
@@ -120,7 +127,7 @@ impl Aggregate for DegreeScalers {
                 DegreeScaler::Linear => degrees.clone() / mean.clone(),
                 DegreeScaler::InverseLinear => at_least_one.clone().recip() * mean.clone(),
             };
-            out.clone() * expand(factor, shape)
+            out.clone() * expand(factor.cast(out.dtype()), shape)
         });
         Ok(Tensor::cat(parts.collect(), 1))
     }

@@ -1,13 +1,18 @@
 //! The rows of segments: how many, in order, side by side, their softmax.
 
-use burn::tensor::{DType, Int, Shape, Tensor, TensorData};
-use sparse_ops::extend::{Exact, Parts, RowMap, index_tensor, kernel, move_rows, read_all};
+use burn::tensor::{DType, FloatDType, Int, Shape, Tensor, TensorData};
+use sparse_ops::extend::{Exact, Parts, RowMap, index_dtype_for, index_tensor, kernel, move_rows, read_all};
 use sparse_ops::pattern::{CsrPattern, Pattern};
 use sparse_ops::{CsrTensor, Fill, Result, SparseTensor};
 
-/// How many rows each segment has, `[M, 1]`, as floats.
+/// How many rows each segment has, `[M, 1]`, as floats for rows of this dtype: in f32 where it has 16 bits, which do not
+/// hold large counts.
 pub(super) fn degrees(segments: &CsrPattern, dtype: DType) -> Tensor<2> {
-    counts(segments).float().cast(dtype).reshape(Exact([segments.rows(), 1]))
+    counts(segments).cast(counting(dtype)).reshape(Exact([segments.rows(), 1]))
+}
+
+fn counting(dtype: DType) -> FloatDType {
+    if dtype == DType::F64 { FloatDType::F64 } else { FloatDType::F32 }
 }
 
 fn counts(segments: &CsrPattern) -> Tensor<1, Int> {
@@ -29,7 +34,8 @@ pub(super) fn quantile(segments: &CsrPattern, rows: Tensor<2>, q: f64, lower: bo
     let sorted = rows.clone().gather(0, ascending(segments, rows.inner()));
     let counts = counts(segments);
     // From the start of the segment; there may be none after the last row.
-    let at = counts.clone().sub_scalar(1).clamp_min(0).float().cast(dtype).mul_scalar(q);
+    let last: Tensor<1> = counts.clone().sub_scalar(1).clamp_min(0).cast(counting(dtype));
+    let at = last.mul_scalar(q);
     let below = at.clone().floor();
     let start = segments.row_ptr().clone().narrow(0, 0, count);
     let read = |place: Tensor<1>| {
@@ -40,8 +46,8 @@ pub(super) fn quantile(segments: &CsrPattern, rows: Tensor<2>, q: f64, lower: bo
     let out = if lower {
         low
     } else {
-        let part: Tensor<2> = (at.clone() - below).reshape(Exact([count, 1])).expand(Shape::from([count, width]));
-        (read(at.ceil()) - low.clone()) * Tensor::from_inner(part) + low
+        let part: Tensor<2> = (at.clone() - below).cast(dtype).reshape(Exact([count, 1]));
+        (read(at.ceil()) - low.clone()) * part.expand(Shape::from([count, width])) + low
     };
     let empty = counts.equal_scalar(0).reshape(Exact([count, 1]));
     out.mask_fill(empty.expand(Shape::from([count, width])), 0.0)
@@ -51,12 +57,13 @@ pub(super) fn quantile(segments: &CsrPattern, rows: Tensor<2>, q: f64, lower: bo
 fn ascending(segments: &CsrPattern, rows: Tensor<2>) -> Tensor<2, Int> {
     let (count, [nnz, width]) = (segments.rows(), rows.dims());
     let flat = |order: Tensor<2, Int>| order.swap_dims(0, 1).reshape(Exact([nnz * width]));
-    let ids = segments.row_ids();
+    let dtype = index_dtype_for(nnz.max(count) * width);
+    let ids = index_tensor(segments.row_ids().clone(), dtype);
     // By their values in all segments; then, in a stable way, by segments.
-    let order = index_tensor(flat(rows.argsort(0)), ids.dtype());
-    let places = Tensor::<1, Int>::arange(0..(nnz * width) as i64, (&ids.device(), ids.dtype()));
+    let order = index_tensor(flat(rows.argsort(0)), dtype);
+    let places = Tensor::<1, Int>::arange(0..(nnz * width) as i64, (&ids.device(), dtype));
     let first = places.div_scalar(nnz as i64).mul_scalar(count as i64);
-    let (grouped, _) = kernel::group_by(ids.clone().select(0, order.clone()) + first, count * width);
+    let (grouped, _) = kernel::group_by(ids.select(0, order.clone()) + first, count * width);
     let by_feature: Tensor<2, Int> = order.select(0, grouped).reshape(Exact([width, nnz]));
     by_feature.swap_dims(0, 1)
 }

@@ -80,12 +80,15 @@ impl KnowledgeEmbeddingConfig {
     ///
     /// # Errors
     ///
-    /// `invalid` for a margin that is not finite.
+    /// `invalid` for a margin that is not finite, and for no features.
     #[or_panic]
     pub fn try_init(&self, device: &Device) -> Result<KnowledgeEmbedding> {
         if !self.margin.is_finite() {
             let message = format!("margin must be finite, got {}", self.margin);
             return Err(SparseError::invalid("KnowledgeEmbeddingConfig::init", message));
+        }
+        if self.features == 0 {
+            return Err(SparseError::invalid("KnowledgeEmbeddingConfig::init", "features must be at least 1, got 0"));
         }
         let (score, features) = (self.score, self.features);
         let [entity, relation] = score.widths(features);

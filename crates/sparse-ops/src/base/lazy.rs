@@ -1,7 +1,7 @@
 //! A value computed on first need.
 
 use crate::base::sync::OnceLock;
-use sparse_burn::replay::{lookup, without_reads};
+use sparse_burn::replay::{is_dropped, lookup, without_reads};
 
 /// A value that is computed on first need and then shared.
 ///
@@ -10,17 +10,21 @@ use sparse_burn::replay::{lookup, without_reads};
 /// the first result is kept. In [`without_blocking`](sparse_burn::without_blocking), a value that a run will need again
 /// is computed again, so that all runs take the same way.
 #[derive(Debug)]
-pub struct Lazy<T>(OnceLock<T>);
+pub struct Lazy<T> {
+    kept: OnceLock<T>,
+    /// Of a run that will be dropped: it may come from zeros.
+    dropped: OnceLock<T>,
+}
 
 impl<T> Lazy<T> {
     /// Not computed yet.
     pub fn new() -> Self {
-        Self(OnceLock::new())
+        Self { kept: OnceLock::new(), dropped: OnceLock::new() }
     }
 
     /// The value, if it has been computed.
     pub fn known(&self) -> Option<&T> {
-        lookup(|| self.0.get().map(|_| ())).ok().and_then(|()| self.0.get())
+        lookup(|| self.kept.get().map(|_| ())).ok().and_then(|()| self.kept.get())
     }
 
     /// The value, from a `make` that does not read the device.
@@ -33,7 +37,8 @@ impl<T> Lazy<T> {
             return known;
         }
         let made = without_reads(make);
-        self.0.get_or_init(|| made)
+        let place = if is_dropped() { &self.dropped } else { &self.kept };
+        place.get_or_init(|| made)
     }
 
     /// A copy of the value, from a `make` that may read the device.
@@ -41,9 +46,9 @@ impl<T> Lazy<T> {
     where
         T: Clone,
     {
-        match lookup(|| self.0.get().map(|_| ())) {
-            Ok(()) => self.0.get().expect("it was there").clone(),
-            Err(room) => room.fill(make(), |made| self.0.get_or_init(|| made).clone()),
+        match lookup(|| self.kept.get().map(|_| ())) {
+            Ok(()) => self.kept.get().expect("it was there").clone(),
+            Err(room) => room.fill(make(), |made| self.kept.get_or_init(|| made).clone()),
         }
     }
 }
@@ -56,7 +61,7 @@ impl<T> Default for Lazy<T> {
 
 impl<T> From<T> for Lazy<T> {
     fn from(value: T) -> Self {
-        Self(value.into())
+        Self { kept: value.into(), dropped: OnceLock::new() }
     }
 }
 

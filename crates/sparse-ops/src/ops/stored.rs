@@ -15,10 +15,11 @@ use sparse_macros::or_panic;
 pub struct Stored<P: Pattern, const D: usize, K: Kind = Float>(pub(crate) SparseTensor<P, D, K>);
 
 impl<P: Pattern, const D: usize, K: Kind> SparseTensor<P, D, K> {
-    /// A view of the stored elements: its functions leave the fill out, as PyTorch's sparse tensors do. GraphBLAS has
-    /// no other ones. It copies nothing.
+    /// A view of the stored elements: its functions leave the fill out, as those of PyTorch's sparse tensors and of
+    /// GraphBLAS do. It copies nothing.
     ///
-    /// - [`map`](Stored::map), [`cumsum`](Stored::cumsum): a function of the stored elements. Pattern and fill stay.
+    /// - [`map`](Stored::map): a function of the stored elements. Pattern and fill stay. [`cumsum`](Stored::cumsum):
+    ///   running sums, of tensors whose fill is zero or `Undefined`.
     /// - [`mul`](Stored::mul), [`div`](Stored::div), [`zip`](Stored::zip): a function of the elements that two tensors
     ///   store.
     /// - [`sum_dim`](Stored::sum_dim) and the other reductions: only stored elements count.

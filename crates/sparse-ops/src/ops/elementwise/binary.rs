@@ -53,7 +53,7 @@ impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
 impl<P: Pattern, const D: usize, K: Numeric> SparseTensor<P, D, K> {
     /// `self / other`, element by element. Integers are divided as f32. Patterns, fills and gradients follow the rules
     /// of [`try_add`](Self::try_add). So two zero fills give the fill 0 / 0, which is NaN, as the dense answer has it.
-    /// [`div_stored`](Self::div_stored) divides stored elements alone.
+    /// [`Stored::div`](crate::ops::Stored::div) divides stored elements alone.
     ///
     /// # Errors
     ///

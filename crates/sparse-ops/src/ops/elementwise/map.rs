@@ -97,8 +97,8 @@ pub(crate) fn check_fill<K: Kind>(op: &'static str, fill: &Fill<K>, block: usize
     if own.row().dims() == [1, block] {
         return Ok(());
     }
-    let rule = "the function must keep the shape of the fill's row too, got {left} for {right} (those of \
-                stored() leave fills out)";
+    let rule = "the function must keep the shape of the fill's row too, got {left} for {right} (map and \
+                zip of stored() leave fills out)";
     Err(SparseError::shape_mismatch(op, rule, own.row().dims(), [1, block]))
 }
 

@@ -65,7 +65,7 @@ impl<P: Pattern, const D: usize> SparseTensor<P, D> {
             }
         }
         // Without elements no kernel has anything to bind.
-        let some = self.nnz() > 0 && features > 0;
+        let some = self.nnz() > 0 && !operand.out().contains(&0);
         let columns = operand.out()[operand.at() + 1..].iter().product::<usize>();
         if some && fill_term(self).is_none() && columns == features {
             let bias = bias.map(|bias| bias.reshape(Exact([1, features])));

@@ -43,8 +43,8 @@ impl<P: Pattern, const D: usize, K: Numeric> Stored<P, D, K> {
         let of = &self.0;
         let (at, sparse) = (of.axis(OP, dim)?, of.sparse_dims());
         if matches!(of.fill, Fill::Value(_)) {
-            let hint = "use with_fill(Fill::Undefined) for the stored elements alone: with another fill the running \
-                        sum differs at every element";
+            let hint = "use with_fill(Fill::Undefined) before stored(): with another fill the running sum differs at \
+                        every element";
             return Err(SparseError::would_densify(OP, of.num_elements(), hint));
         }
         let own = of.coalesce();

@@ -67,6 +67,8 @@ fn an_epilogue_of_a_batch() {
             assert_eq!(read(out), read(want), "{width} columns");
         }
     }
+    let none = one.matmul_then(ones([0, 3, 2]), Epilogue { bias: Some(ones([2])), relu: true });
+    assert_eq!(none.dims(), [0, 2, 2], "a batch of none");
 }
 
 /// Layers of no inputs and of no nodes: the bias alone, after ReLU or not.
