@@ -15,8 +15,8 @@ use sparse_ops::{CsrTensor, Result, SparseError};
 ///
 /// Implement [`message`](Self::message), and the other two where the defaults do not fit; then call
 /// [`propagate`](Self::propagate). Messages are rows `[nnz, F']`, one for each stored element of the adjacency, so this
-/// takes `nnz * F'` memory. A sum of neighbours needs no messages: [`matmul`](SparseTensor::matmul) and
-/// [`matmul_reduce`](SparseTensor::matmul_reduce) are faster there.
+/// takes `nnz * F'` memory. A sum of neighbours needs no messages: [`matmul`](sparse_ops::SparseTensor::matmul) and
+/// [`matmul_reduce`](sparse_ops::SparseTensor::matmul_reduce) are faster there.
 ///
 /// Gradients reach everything that `message` and `update` use. (PyG's `MessagePassing`.)
 ///

@@ -89,7 +89,7 @@ impl DegreeScalersConfig {
         if self.scalers.is_empty() || averages[0].is_nan() || averages[0] == 0.0 {
             let (scalers, histogram) = (&self.scalers, &self.histogram);
             let message = format!(
-                "there must be a scaler, and a node of the histogram must have an edge, got {scalers:?} and {histogram:?}"
+                "there must be a scaler, and a node with an edge in the histogram, got {scalers:?} and {histogram:?}"
             );
             return Err(SparseError::invalid("DegreeScalersConfig::init", message));
         }

@@ -5,8 +5,8 @@ use sparse_ops::extend::{Exact, Parts, RowMap, index_dtype_for, index_tensor, ke
 use sparse_ops::pattern::{CsrPattern, Pattern};
 use sparse_ops::{CsrTensor, Fill, Result, SparseTensor};
 
-/// How many rows each segment has, `[M, 1]`, as floats for rows of this dtype: in f32 where it has 16 bits, which do not
-/// hold large counts.
+/// How many rows each segment has, `[M, 1]`, as floats for rows of this dtype: in f32 where it has 16 bits, which do
+/// not hold large counts.
 pub(super) fn degrees(segments: &CsrPattern, dtype: DType) -> Tensor<2> {
     counts(segments).cast(counting(dtype)).reshape(Exact([segments.rows(), 1]))
 }
