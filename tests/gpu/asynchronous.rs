@@ -170,6 +170,25 @@ fn tasks_may_interleave() {
     }
 }
 
+/// What a tensor derives in a run that will be dropped comes from kernels that were not launched.
+#[test]
+fn what_a_dropped_run_derives_is_derived_again() {
+    let _turn = TURN.lock();
+    let device = gpu();
+    let (dense, x) = (coo(1, &device).to_dense(), Tensor::<2>::ones([40, 3], &device));
+    let want = list(coo(2, &device).matmul(x.clone()));
+    for zeros in [false, MODES.contains(&"zeros")] {
+        let own = coo(2, &device);
+        let run = || {
+            let read = CooTensor::<2>::from_dense(dense.clone(), 0);
+            own.matmul(x.clone()) + read.matmul(x.clone()).mul_scalar(0.0)
+        };
+        let awaited = || wait(without_blocking(run));
+        assert_eq!(list(if zeros { with_zeros(awaited) } else { awaited() }), want, "zeros: {zeros}");
+        assert_eq!(list(own.matmul(x.clone())), want, "afterwards, zeros: {zeros}");
+    }
+}
+
 /// What the host has is made ready there, also entries that repeat and are out of order.
 #[test]
 fn lists_of_the_host_are_not_read_back() {
